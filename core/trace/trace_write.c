@@ -46,8 +46,9 @@ int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const ch
     for (size_t i = 0; i < tensors; i++)
         info[i] = *cc_trace_tensor(t, i);
     if (pairs == NULL) {
-        CC_TRY_OUT(cc_step_pairs_make(cc_trace_stream(t, stream), cc_trace_step_number(t, stream, step),
-                              info, tensors, &own, e));
+        CC_TRY_OUT(cc_step_pairs_make(cc_trace_stream(t, stream),
+                                      cc_trace_step_number(t, stream, step), info, tensors, &own,
+                                      e));
         pairs = own.pair;
         count = sizeof own.pair / sizeof own.pair[0];
     }

@@ -1,0 +1,108 @@
+"""Arrays of numpy and tensors of PyTorch as memory of the library, without copies."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._library import MAX_DIMS, Error, number
+
+# numpy has no bfloat16; tensors of PyTorch have.
+DTYPES = ("float32", "float16", "bfloat16")  # by their number in the library
+
+
+def shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:
+    """A shape as a tuple: of a number of values, or of dimensions."""
+    if hasattr(shape, "__index__"):
+        shape = (shape,)
+    try:
+        dims = tuple(number(d, "the dimension", most=2**58) for d in shape)
+    except TypeError:
+        raise Error(f"shape {shape!r} is neither a number of values nor a sequence of dimensions") from None
+    if len(dims) > MAX_DIMS:
+        raise Error(f"a shape of {len(dims)} dimensions; at most {MAX_DIMS} are supported")
+    return dims
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether x is a tensor of PyTorch, which is not imported for this."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
+def dtype_of(x: Any) -> str:
+    """The name of the values' type: "float32"."""
+    return str(x.dtype).removeprefix("torch.")
+
+
+def _check_tensor(x: Any, what: str, dtype: str) -> None:
+    if x.layout is not sys.modules["torch"].strided:
+        raise Error(f"{what}: a tensor of layout {x.layout}; call .to_dense() first")
+    if x.device.type != "cpu":
+        raise Error(f"{what}: the tensor is on {x.device}; call .cpu() first")
+    if dtype_of(x) != dtype:
+        raise Error(f"{what}: a tensor of {dtype_of(x)}; call .to(torch.{dtype}) first")
+    if not x.is_contiguous():
+        raise Error(f"{what}: the tensor is not contiguous; call .contiguous() first")
+
+
+def _check_array(x: Any, what: str, dtype: str, written: bool) -> None:
+    if not isinstance(x, np.ndarray):
+        raise Error(
+            f"{what}: a {type(x).__name__} is neither a numpy array nor a tensor of PyTorch; call "
+            f"numpy.asarray(x, numpy.{dtype}) first"
+        )
+    if x.dtype != np.dtype(dtype):
+        raise Error(f"{what}: an array of {x.dtype}; call .astype(numpy.{dtype}) first")
+    if not x.flags.c_contiguous:
+        raise Error(f"{what}: the array is not contiguous; call numpy.ascontiguousarray(x) first")
+    if written and not x.flags.writeable:
+        raise Error(f"{what}: the array cannot be written to; call .copy() first")
+
+
+def address(x: Any, what: str, dtype: str = "float32", written: bool = False) -> int:
+    """Where the values of a contiguous array or CPU tensor begin; Error for any other, which says what to call."""
+    if is_tensor(x):
+        _check_tensor(x, what, dtype)
+        return x.data_ptr()
+    _check_array(x, what, dtype, written)
+    return x.ctypes.data
+
+
+def _print(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) if shape else "()"
+
+
+def values(x: Any, what: str, shape: tuple[int, ...], written: bool = False) -> int:
+    """The same for the float32 values of a tensor of this shape; either may also be flat."""
+    begin = address(x, what, written=written)
+    own = tuple(x.shape)
+    if own != shape:
+        if math.prod(own) != math.prod(shape) or (len(own) != 1 and len(shape) != 1):
+            raise Error(f"{what}: shape {_print(own)}, but the codec's is {_print(shape)}")
+    return begin
+
+
+def flat(x: Any, what: str, dtype: str = "float32", written: bool = False) -> tuple[int, int]:
+    """The address and the number of elements of a flat array or tensor."""
+    begin = address(x, what, dtype, written)
+    if len(x.shape) != 1:
+        raise Error(f"{what}: {len(x.shape)} dimensions, not one; call .reshape(-1) first")
+    return begin, len(x)
+
+
+def payload(data: Any) -> tuple[Any, int]:
+    """The address and the size of bytes: of a bytes object, a uint8 array or tensor, or another buffer."""
+    if isinstance(data, bytes):
+        return data, len(data)
+    if is_tensor(data):
+        return address(data, "the payload", "uint8"), data.numel()
+    try:
+        array = np.frombuffer(data, np.uint8) if len(memoryview(data)) > 0 else np.empty(0, np.uint8)
+    except (TypeError, ValueError, BufferError) as e:
+        raise Error(f"the payload is no contiguous buffer of bytes ({e}); call bytes(payload) first") from None
+    return array.ctypes.data, array.size

@@ -1,0 +1,312 @@
+"""Codecs: a compression scheme applied to one tensor, with the state that it keeps from step to step."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from ctypes import byref, c_size_t
+from typing import Any
+
+import numpy as np
+
+from . import _library
+from ._arrays import flat, payload, shape_of, values
+from ._library import Error, check, number
+
+
+class Codec:
+    """A scheme with parameters for one tensor.
+
+        codec = Codec("3lc:s=1.75", gradient.shape)
+        for step in range(steps):
+            data = codec.encode(gradient, step=step)          # bytes, as of `commcomp encode --payload`
+            codec.decode_add(data, total, scale=1 / workers, step=step)
+
+    Values are contiguous float32 arrays of numpy, or CPU tensors of PyTorch; they are read and written in
+    place, without a copy. Their shape is the codec's, or one of the two is flat. Anything else is an Error that
+    says what to call. Arrays that a call returns are numpy's.
+
+    Payloads of schemes that draw random numbers depend on `seed`, `rank`, `direction` ("push" or "pull"), `tensor`
+    (the tensor's index in the step) and the step's number: give every step its own number, every tensor of a step
+    its own index and every worker its own rank. These are attributes that may be set at any time, and encode,
+    decode, decode_add, encode_round and absorb take them as keywords for one call. `randk` and `local` must be told
+    the same when they decode. Decoding neither uses nor changes the state, so that one codec may decode the
+    payloads of all ranks.
+
+    A codec is used by one thread at a time; calls release the GIL, so codecs in several threads run at once.
+    `threads` lets one call use several for a large tensor; results do not depend on it.
+
+    Codecs can be pickled and copied (copy.copy, copy.deepcopy) with their state.
+    """
+
+    def __init__(
+        self,
+        scheme: str,
+        shape: int | Sequence[int],
+        *,
+        seed: int = 1,
+        rank: int = 0,
+        direction: str = "push",
+        tensor: int = 0,
+        name: str | None = None,
+        threads: int = 1,
+    ) -> None:
+        self._library = library = _library.codecs()
+        self._shape = shape_of(shape)
+        self._handle = _library.make(
+            library.commcomp_codec_new, scheme.encode(), _library.dims_of(self._shape), len(self._shape)
+        )
+        weakref.finalize(self, library.commcomp_codec_free, self._handle)
+        self.seed, self.rank, self.direction, self.tensor, self.name = seed, rank, direction, tensor, name
+        self._sender: tuple[Any, ...] = (1, 0, "push")  # what the library was told, and has from the start
+        self._place: tuple[Any, ...] = (0, None)
+        self._threads = 1
+        self.threads = threads
+        self._bound = int(library.commcomp_codec_bound(self._handle))
+        self._room: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        return f"Codec({self.scheme!r}, {self._shape})"
+
+    # --- what it is ---
+
+    @property
+    def scheme(self) -> str:
+        """The canonical name: the id, then the parameters that differ from their defaults."""
+        return self._library.commcomp_codec_name(self._handle).decode()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The tensor's dimensions."""
+        return self._shape
+
+    @property
+    def values(self) -> int:
+        """The number of values of the tensor."""
+        return int(self._library.commcomp_codec_values(self._handle))
+
+    @property
+    def bound(self) -> int:
+        """The size of the largest payload, in bytes."""
+        return self._bound
+
+    @property
+    def has_feedback(self) -> bool:
+        """Whether what is not sent is kept in a residual and added to the next gradient."""
+        return bool(self._library.commcomp_codec_has_feedback(self._handle))
+
+    @property
+    def period(self) -> int:
+        """After how many steps the pattern of empty and non-empty payloads repeats; 1: every step sends."""
+        return int(self._library.commcomp_codec_period(self._handle))
+
+    @property
+    def threads(self) -> int:
+        """How many threads a call may use."""
+        return self._threads
+
+    @threads.setter
+    def threads(self, threads: int) -> None:
+        threads = number(threads, "the number of threads", most=2**31 - 1)
+        if threads != self._threads:
+            check(self._library.commcomp_codec_threads, self._handle, threads)
+            self._threads = threads
+
+    # --- steps ---
+
+    def _begin(self, step: Any, seed: Any, rank: Any, direction: Any, tensor: Any) -> int:
+        """Tells the library who sends, if that has changed; returns the step's number."""
+        sender = (
+            self.seed if seed is None else seed,
+            self.rank if rank is None else rank,
+            self.direction if direction is None else direction,
+        )
+        if sender != self._sender:
+            check(
+                self._library.commcomp_codec_sender,
+                self._handle,
+                number(sender[0], "the seed"),
+                number(sender[1], "the rank", -1, 2**63 - 1),
+                _library.direction_number(sender[2]),
+            )
+            self._sender = sender
+        place = (self.tensor if tensor is None else tensor, self.name)
+        if place != self._place:
+            name = None if self.name is None else self.name.encode()
+            check(self._library.commcomp_codec_tensor, self._handle, number(place[0], "the tensor's index"), name)
+            self._place = place
+        return number(step, "the step")
+
+    def encode(
+        self,
+        x: Any,
+        out: Any = None,
+        *,
+        step: int = 0,
+        seed: int | None = None,
+        rank: int | None = None,
+        direction: str | None = None,
+        tensor: int | None = None,
+    ) -> Any:
+        """Encodes the values x, all of which must be finite.
+
+        Returns the payload as bytes. With `out`, a uint8 array or tensor of at least `bound` bytes, the payload is
+        written to its beginning, and the part that it takes is returned; the rest of out[:bound] is unspecified.
+        After an Error the state is unspecified: reset or restore it.
+        """
+        step = self._begin(step, seed, rank, direction, tensor)
+        begin = values(x, "x", self._shape)
+        if out is None and self._room is None:
+            self._room = np.empty(self._bound, np.uint8)
+        room = self._room if out is None else out
+        at, size = flat(room, "out", "uint8", written=True)
+        used = c_size_t()
+        check(self._library.commcomp_encode, self._handle, step, begin, at, size, byref(used))
+        return room[: used.value].tobytes() if out is None else room[: used.value]
+
+    def decode(
+        self,
+        data: Any,
+        out: Any = None,
+        *,
+        step: int = 0,
+        seed: int | None = None,
+        rank: int | None = None,
+        direction: str | None = None,
+        tensor: int | None = None,
+    ) -> Any:
+        """Decodes a payload: bytes, a uint8 array or tensor, or another buffer. Returns `out`, or a new array.
+
+        Any payload either decodes or raises Error, and `out` is then unspecified.
+        """
+        step = self._begin(step, seed, rank, direction, tensor)
+        if out is None:
+            out = np.empty(self._shape, np.float32)
+        begin = values(out, "out", self._shape, written=True)
+        at, size = payload(data)
+        check(self._library.commcomp_decode, self._handle, step, at, size, begin)
+        return out
+
+    def decode_add(
+        self,
+        data: Any,
+        out: Any,
+        scale: float = 1.0,
+        *,
+        step: int = 0,
+        seed: int | None = None,
+        rank: int | None = None,
+        direction: str | None = None,
+        tensor: int | None = None,
+    ) -> Any:
+        """Adds scale * the decoded values to `out`, and returns it."""
+        step = self._begin(step, seed, rank, direction, tensor)
+        begin = values(out, "out", self._shape, written=True)
+        at, size = payload(data)
+        check(self._library.commcomp_decode_add, self._handle, step, at, size, scale, begin)
+        return out
+
+    # --- rounds of an allreduce ---
+
+    def rounds(self) -> int:
+        """How many allreduces of floats a step takes instead of exchanging payloads; 0: payloads must be decoded.
+
+        1 for fp32 and randk, 2 for powersgd. In each round every worker encodes floats, an allreduce sums them
+        element by element, and every worker absorbs the sum before the next round:
+
+            for i in range(codec.rounds()):
+                floats = codec.encode_round(i, gradient, step=step)
+                torch.distributed.all_reduce(torch.from_numpy(floats))
+                codec.absorb(i, floats, mean, scale=1 / workers, step=step)   # mean begins with zeros
+        """
+        return int(self._library.commcomp_rounds(self._handle))
+
+    def round_bytes(self, i: int) -> int:
+        """The size of round i in bytes: a multiple of 4, possibly 0."""
+        return int(self._library.commcomp_round_bytes(self._handle, number(i, "the round")))
+
+    def encode_round(
+        self,
+        i: int,
+        x: Any,
+        out: Any = None,
+        *,
+        step: int = 0,
+        seed: int | None = None,
+        rank: int | None = None,
+        direction: str | None = None,
+        tensor: int | None = None,
+    ) -> Any:
+        """The floats of round i, as a float32 array; x is the same in all rounds of a step.
+
+        With `out`, a flat float32 array or tensor that has room for them, they are written to its beginning, and
+        the part that they take is returned.
+        """
+        step, i = self._begin(step, seed, rank, direction, tensor), number(i, "the round")
+        begin = values(x, "x", self._shape)
+        if out is None:
+            out = np.empty(self.round_bytes(i) // 4, np.float32)
+        at, count = flat(out, "out", written=True)
+        used = c_size_t()
+        check(self._library.commcomp_encode_round, self._handle, step, i, begin, at, 4 * count, byref(used))
+        return out[: used.value // 4]
+
+    def absorb(
+        self,
+        i: int,
+        total: Any,
+        out: Any,
+        scale: float = 1.0,
+        *,
+        step: int = 0,
+        seed: int | None = None,
+        rank: int | None = None,
+        direction: str | None = None,
+        tensor: int | None = None,
+    ) -> Any:
+        """Absorbs the sum of all workers' floats of round i; scale * total is their mean.
+
+        In the last round the decoded mean is added to `out`. Returns `out`.
+        """
+        step, i = self._begin(step, seed, rank, direction, tensor), number(i, "the round")
+        begin = values(out, "out", self._shape, written=True)
+        at, count = flat(total, "the sum")
+        check(self._library.commcomp_absorb, self._handle, step, i, at, 4 * count, scale, begin)
+        return out
+
+    # --- state ---
+
+    def reset(self) -> None:
+        """Sets the state to that of a new tensor."""
+        self._library.commcomp_reset(self._handle)
+
+    def state(self) -> bytes:
+        """What the codec keeps from step to step (its residual, above all), with the scheme, the shape and a checksum."""
+        room = np.empty(self._library.commcomp_state_bytes(self._handle), np.uint8)
+        check(self._library.commcomp_state_save, self._handle, room.ctypes.data, room.size)
+        return room.tobytes()
+
+    def restore(self, state: Any) -> None:
+        """Sets the state to one that state() has returned; Error if that is damaged or of another scheme or shape."""
+        at, size = payload(state)
+        check(self._library.commcomp_state_restore, self._handle, at, size)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        context = {
+            "seed": self.seed,
+            "rank": self.rank,
+            "direction": self.direction,
+            "tensor": self.tensor,
+            "name": self.name,
+            "threads": self._threads,
+        }
+        return _rebuild, (self.scheme, self._shape, context, self.state())
+
+
+def _rebuild(scheme: str, shape: tuple[int, ...], context: dict[str, Any], state: bytes) -> Codec:
+    codec = Codec(scheme, shape, **context)
+    codec.restore(state)
+    return codec
+
+
+__all__ = ["Codec", "Error"]
