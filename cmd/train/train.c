@@ -17,10 +17,13 @@
 static const char *const optimizers[] = {"sgd", "nesterov", "adam", "adamw", NULL};
 static const char *const pulls[] = {"delta", "mean", NULL};
 static const char *const modes[] = {"sequential", "overlap", NULL};
-static const char *const recipes[] = {"3lc", "perceptron", NULL};
+static const char *const recipes[] = {"3lc", "perceptron", "qsgd", "sparcml", NULL};
 
 /* 3lc: its evaluation (sections 4.2 and 4.3) with a net and a rate that leave the schemes apart in
- * seconds; perceptron: the same in a tenth of the time, with more seeds. docs/train.md. */
+ * seconds; perceptron: the same in a tenth of the time, with more seeds; qsgd: the bits and buckets
+ * that its section 5 compares; sparcml: the largest k of 512 with a second stage of 4 bits, its
+ * section 6.1. docs/train.md. */
+/* clang-format off */
 const struct cc_train_preset cc_train_presets[] = {
     {"3lc", "net", "resnet20"},        {"3lc", "data", "digits"},
     {"3lc", "workers", "4"},           {"3lc", "batch", "32"},
@@ -29,16 +32,32 @@ const struct cc_train_preset cc_train_presets[] = {
     {"3lc", "min-size", "100"},        {"3lc", "seeds", "3"},
     {"perceptron", "net", "mlp:128"},  {"perceptron", "data", "digits"},
     {"perceptron", "workers", "4"},    {"perceptron", "batch", "32"},
-    {"perceptron", "steps", "375"},    {"perceptron", "rate", "0.025"},
+    {"perceptron", "steps", "375"},    {"perceptron", "rate", "0.1"},
     {"perceptron", "momentum", "0.9"}, {"perceptron", "schedule", "cosine"},
-    {"perceptron", "seeds", "8"},      {NULL, NULL, NULL}};
+    {"perceptron", "min-size", "200"}, {"perceptron", "seeds", "8"},
+    {"qsgd", "net", "resnet20"},       {"qsgd", "data", "digits"},
+    {"qsgd", "workers", "8"},          {"qsgd", "batch", "16"},
+    {"qsgd", "steps", "400"},          {"qsgd", "rate", "0.1"},
+    {"qsgd", "momentum", "0.9"},       {"qsgd", "schedule", "cosine"},
+    {"qsgd", "min-size", "100"},       {"qsgd", "exchange", "allgather"},
+    {"qsgd", "seeds", "5"},
+    {"qsgd", "scheme",
+     "fp32,qsgd:bits=8,qsgd,qsgd:bits=4,bucket=8192,qsgd:bits=2,bucket=128,qsgd:bits=2,bucket=64"},
+    {"sparcml", "net", "mlp:256-256"}, {"sparcml", "data", "digits"},
+    {"sparcml", "workers", "8"},       {"sparcml", "batch", "16"},
+    {"sparcml", "steps", "400"},       {"sparcml", "rate", "0.1"},
+    {"sparcml", "momentum", "0.9"},    {"sparcml", "schedule", "cosine"},
+    {"sparcml", "min-size", "100"},    {"sparcml", "seeds", "8"},
+    {"sparcml", "dense-bits", "4"},    {"sparcml", "exchange", "dsar-split"},
+    {"sparcml", "scheme", "fp32,pairs,topk:k=64/32/16/8/4/2"},
+    {NULL, NULL, NULL},
+};
 
-/* clang-format off */
 static const struct cc_option options[] = {
     {.name = "recipe", .value = "NAME", .choices = recipes, .group = CC_GROUP_TRAIN, .often = true,
      .help = "defaults of a fair comparison: 3lc (ResNet-20, a rate that the strongest schemes "
-             "stand, 3 seeds) or perceptron (128 hidden units, 8 seeds); other options change them "
-             "(docs/train.md)"},
+             "stand, 3 seeds), perceptron (128 hidden units, 8 seeds), qsgd or sparcml (what these "
+             "papers state about accuracy); other options change them (docs/train.md)"},
     {.name = "net", .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
      .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "
              "perceptron with hidden layers of so many units), convnet, lstm or transformer, whose "
@@ -472,16 +491,34 @@ static void free_train(struct cc_train *t)
     cc_data_free(t->data);
 }
 
-/* Sets the options of a recipe that are not given; the optimizer's momentum is of sgd alone. */
-static void apply_recipe(struct cc_args *args, const char *recipe)
+/* Whether an option of a recipe has an effect beside those that are given: momentum is of sgd
+ * alone, and dense-bits, which stands before the recipe's exchange, of exchanges with a dense
+ * stage. */
+static bool preset_applies(const struct cc_args *args, const char *option)
 {
-    const char *optimizer = cc_arg(args, "optimizer");
-    const bool sgd =
-        optimizer == NULL || strcmp(optimizer, "sgd") == 0 || strcmp(optimizer, "nesterov") == 0;
-    for (const struct cc_train_preset *p = cc_train_presets; p->recipe != NULL; p++)
-        if (strcmp(p->recipe, recipe) == 0 && cc_arg(args, p->option) == NULL &&
-            (sgd || strcmp(p->option, "momentum") != 0))
+    const char *optimizer = cc_arg(args, "optimizer"), *exchange = cc_arg(args, "exchange");
+    if (strcmp(option, "momentum") == 0 && optimizer != NULL)
+        return strcmp(optimizer, "sgd") == 0 || strcmp(optimizer, "nesterov") == 0;
+    if (strcmp(option, "dense-bits") == 0 && exchange != NULL) {
+        const int found = cc_exchange_find(exchange);
+        return found >= 0 && cc_exchange_has((enum cc_exchange)found, CC_X_DENSE_STAGE);
+    }
+    return true;
+}
+
+/* Sets the options of a recipe that are not given, and returns its schemes. */
+static const char *apply_recipe(struct cc_args *args, const char *recipe)
+{
+    const char *schemes = "paper";
+    for (const struct cc_train_preset *p = cc_train_presets; p->recipe != NULL; p++) {
+        if (recipe == NULL || strcmp(p->recipe, recipe) != 0)
+            continue;
+        if (strcmp(p->option, "scheme") == 0)
+            schemes = p->value;
+        else if (cc_arg(args, p->option) == NULL && preset_applies(args, p->option))
             cc_arg_set(args, p->option, p->value);
+    }
+    return schemes;
 }
 
 static int run(struct cc_args *args, struct cc_error *e)
@@ -489,11 +526,9 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct cc_train t = {.args = args, .record = &args->record};
     int status = CC_OK;
     t.options.recipe = cc_arg(args, "recipe");
-    if (t.options.recipe != NULL)
-        apply_recipe(args, t.options.recipe);
-    const char *data = cc_arg(args, "data");
+    const char *schemes = apply_recipe(args, t.options.recipe), *data = cc_arg(args, "data");
     if (args->schemes.count == 0)
-        CC_TRY(cc_spec_list_parse("paper", &args->schemes, e));
+        CC_TRY(cc_spec_list_parse(schemes, &args->schemes, e));
     CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &t.raw, e));
     CC_TRY_OUT(cc_data_open(data != NULL ? data : "digits", &t.data, e));
     CC_TRY_OUT(parse_options(&t, e));

@@ -74,10 +74,23 @@ json 'all(r["accuracy"] == max(x["accuracy"] or 0 for x in d["rows"] if x["kind"
 json 'all(abs(r["difference_best"] - r["accuracy"] + next(f["accuracy"] for f in d["rows"] if f["best_rate"] and f["scheme"] == "fp32")) < 1e-12 for r in d["rows"] if r["kind"] == "summary" and r["accuracy"] is not None)'
 json 'any("rate 1000, seed 1: diverged in step" in n for n in d["notes"])'
 q 0 train -q --recipe perceptron --steps 3 --seeds 1 --scheme fp32 --format json
-json 'd["rows"][0]["net"] == "mlp:128" and d["rows"][0]["rate"] == 0.025 and d["rows"][-1]["step"] == 3'
+json 'd["rows"][0]["net"] == "mlp:128" and d["rows"][0]["rate"] == 0.1 and d["rows"][-1]["step"] == 3'
 json 'any(n.startswith("recipe perceptron: --net mlp:128") and "--steps 3" in n and "--seeds 1" in n for n in d["notes"])'
 q 0 train -q --recipe 3lc --net mlp:8 --steps 2 --optimizer adam --exchange ring --scheme fp32 --format json
 json 'len(d["rows"]) == 7 and d["rows"][0]["momentum"] is None and d["rows"][0]["exchange"] == "ring"'
+q 0 train -q --recipe qsgd --net mlp:8 --steps 4 --seeds 1 --format json
+json '[r["scheme"] for r in d["rows"] if r["kind"] == "summary"] == ["fp32", "qsgd:bits=8", "qsgd", "qsgd:bucket=8192", "qsgd:bits=2,bucket=128", "qsgd:bits=2,bucket=64"]'
+json 'd["rows"][0]["exchange"] == "allgather" and d["rows"][0]["workers"] == 8'
+# The second stage's bits change what is summed of pairs, not of floats.
+for bits in 4 32; do
+    q 0 train -q --recipe sparcml --net mlp:8 --steps 4 --seeds 1 --dense-bits $bits --scheme fp32,topk --format json
+    cp out $bits.json
+done
+json '[r["weights"] == o["weights"] for r, o in zip(d["rows"], json.load(open("4.json"))["rows"]) if r["kind"] == "eval" and r["step"] == 4] == [True, False]'
+q 0 train -q --recipe sparcml --net mlp:8 --steps 4 --seeds 1 --scheme fp32,topk --format json
+json '[r["weights"] for r in d["rows"]] == [r["weights"] for r in json.load(open("4.json"))["rows"]]'
+q 0 train -q --recipe sparcml --exchange ps --net mlp:8 --steps 4 --seeds 1 --scheme fp32 --format json
+json 'd["rows"][0]["exchange"] == "ps" and not any("dense-bits" in n for n in d["notes"])'
 
 # --- exchanges ---
 
@@ -316,7 +329,7 @@ json 'len(d["rows"]) == 10 and d["rows"][0]["values"] > 269000 and all(r["exchan
 q 0 $t --scheme fp32 -o out.csv
 [ "$(wc -l <out.csv)" = 6 ] || bad "$(wc -l <out.csv) lines of CSV"
 # Digits of a checksum that could be a number, even one beyond the range of numbers, are a text.
-q 0 train -q --recipe perceptron --scheme sparse --seed 3 --seeds 1 --steps 100 -o sparse.csv
+q 0 train -q --net mlp:128 --rate 0.025 --scheme sparse --seed 3 --steps 100 -o sparse.csv
 grep -q crc32:28e98629 sparse.csv || bad "other weights than those whose checksum is 28e98629"
 q 0 plot -q sparse.csv --format script
 out "title 'sparse'"
