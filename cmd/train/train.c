@@ -47,9 +47,9 @@ const struct cc_train_preset cc_train_presets[] = {
     {"sparcml", "workers", "8"},       {"sparcml", "batch", "16"},
     {"sparcml", "steps", "400"},       {"sparcml", "rate", "0.1"},
     {"sparcml", "momentum", "0.9"},    {"sparcml", "schedule", "cosine"},
-    {"sparcml", "min-size", "100"},    {"sparcml", "seeds", "8"},
+    {"sparcml", "min-size", "100"},    {"sparcml", "seeds", "5"},
     {"sparcml", "dense-bits", "4"},    {"sparcml", "exchange", "dsar-split"},
-    {"sparcml", "scheme", "fp32,pairs,topk:k=64/32/16/8/4/2"},
+    {"sparcml", "scheme", "fp32,pairs,topk:k=32/16/8/4/2"},
     {NULL, NULL, NULL},
 };
 
