@@ -93,7 +93,7 @@ QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.
               smpirun_real speed), \
             $(TESTS))
 # `make asan`: the command lines that stay short under a sanitizer, the long ones first.
-ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh encode.sh program.sh trace.sh plot.sh nets.sh damaged.sh \
+ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh plugin.sh encode.sh program.sh trace.sh plot.sh nets.sh damaged.sh \
                 completion.sh npz.sh compare.sh schemes.sh)
 # The tests that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
@@ -362,7 +362,7 @@ $(BUILD)/completion.%: $(BIN)
 
 # Headers for schemes of one's own, and for programs that link libcommcomp.a.
 PUBLIC := $(addprefix core/,error.h exchange.h isa.h memory.h param.h random.h tensor.h trace/trace.h trace/synth.h) \
-          schemes/scheme.h schemes/spec.h
+          schemes/plugin.h schemes/scheme.h schemes/spec.h
 
 # pc NAME, DESCRIPTION, MORE: a file for pkg-config.
 define pc

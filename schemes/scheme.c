@@ -6,25 +6,6 @@
 
 #include "core/bytes.h"
 
-#define CC_SCHEME(name) extern const struct cc_scheme cc_scheme_##name;
-#include "schemes/list.h"
-#undef CC_SCHEME
-
-const struct cc_scheme *const cc_schemes[] = {
-#define CC_SCHEME(name) &cc_scheme_##name,
-#include "schemes/list.h"
-#undef CC_SCHEME
-    NULL,
-};
-
-const struct cc_scheme *cc_scheme_find(const char *id)
-{
-    for (size_t i = 0; cc_schemes[i] != NULL; i++)
-        if (strcmp(cc_schemes[i]->id, id) == 0)
-            return cc_schemes[i];
-    return NULL;
-}
-
 size_t cc_state_bytes(const struct cc_codec *c)
 {
     bool none = c->scheme->state_bytes == NULL || c->shape.n == 0;
@@ -127,6 +108,13 @@ static int check_room(const struct cc_codec *c, size_t cap, size_t bound, struct
     return CC_OK;
 }
 
+static int check_runs(const struct cc_codec *c, struct cc_error *e)
+{
+    return cc_scheme_runs(c->scheme)
+               ? CC_OK
+               : cc_fail(e, "%s is known from a profile alone, and has no code", c->scheme->id);
+}
+
 int cc_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x, uint8_t *out,
               size_t cap, size_t *len, struct cc_error *e)
 {
@@ -134,6 +122,7 @@ int cc_encode(const struct cc_codec *c, const struct cc_context *ctx, const floa
         *len = 0;
         return CC_OK;
     }
+    CC_TRY(check_runs(c, e));
     CC_TRY(check_room(c, cap, cc_bound(c), e));
     return c->scheme->encode(c, ctx, x, out, cap, len, e);
 }
@@ -143,6 +132,7 @@ int cc_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint
 {
     if (c->shape.n == 0)
         return len == 0 ? CC_OK : cc_bad_length(len, 0, e);
+    CC_TRY(check_runs(c, e));
     return c->scheme->decode(c, ctx, in, len, y, e);
 }
 
@@ -151,6 +141,7 @@ int cc_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const 
 {
     if (c->shape.n == 0)
         return len == 0 ? CC_OK : cc_bad_length(len, 0, e);
+    CC_TRY(check_runs(c, e));
     return c->scheme->decode_add(c, ctx, in, len, scale, y, e);
 }
 

@@ -103,6 +103,10 @@ struct cc_codec {
                       decoded values and sizes do not depend on it */
 };
 
+/* The number of this interface, which plugins are built with (schemes/plugin.h): another one for
+ * every change of a struct that a plugin shares with the program. */
+#define CC_SCHEME_ABI 1
+
 struct cc_scheme {
     const char *id;        /* as on the command line */
     const char *title;     /* a few words */
@@ -201,11 +205,23 @@ struct cc_scheme {
                   const uint8_t *in, size_t len, float scale, float *y, struct cc_error *e);
 };
 
-/* The catalogue in the order of list.h; ends with NULL. */
-extern const struct cc_scheme *const cc_schemes[];
+/* The catalogue in the order of list.h, then the schemes that were added; ends with NULL. */
+extern const struct cc_scheme *const *const cc_schemes;
 
 /* The scheme of that id, or NULL. */
 const struct cc_scheme *cc_scheme_find(const char *id);
+
+/* Adds a scheme, which must outlive the process's use of it, to the catalogue. Fails, and says why,
+ * if its descriptor is incomplete or contradicts itself, or another scheme has its id. A scheme
+ * that is there already stays. Not while other threads use the catalogue. */
+int cc_scheme_add(const struct cc_scheme *s, struct cc_error *e);
+
+/* Whether the scheme has code. One of which only a profile is known has not: it has no encode,
+ * decode and decode_add, and cc_encode and cc_decode refuse it. */
+static inline bool cc_scheme_runs(const struct cc_scheme *s)
+{
+    return s->encode != NULL;
+}
 
 /* --- what others ask: the descriptor with defaults for NULL functions --- */
 

@@ -54,7 +54,10 @@ static int unknown_scheme(const char *id, struct cc_error *e)
     const char *near = cc_nearest(id, names);
     if (near != NULL)
         return cc_usage(e, "unknown scheme '%s'; did you mean '%s'?", id, near);
-    return cc_usage(e, "unknown scheme '%s'; `commcomp schemes` lists them", id);
+    return cc_usage(e,
+                    "unknown scheme '%s'; `commcomp schemes` lists them, and --plugin FILE loads "
+                    "one of your own",
+                    id);
 }
 
 static int unknown_param(const struct cc_scheme *scheme, const char *name, struct cc_error *e)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # `make install` into a directory of its own; then the README's program against what is there, in C
-# and in C++, and each header by itself; then `make uninstall`. COMMCOMP is the program, in the build
+# and in C++, each header by itself, and a plugin; then `make uninstall`. COMMCOMP is the program, in the build
 # folder's bin; CC and CXX are the compilers.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
@@ -103,6 +103,10 @@ t "a reader of traces" "${CC:-cc}" -Wall -Werror traces.c $(flags --cflags --lib
 t "it runs" env LD_LIBRARY_PATH="$lib" ./traces
 t "the same with the archives" "${CC:-cc}" traces.c $cflags "$lib/libcommcomp-traces.a" "$lib/libcommcomp.a" \
     -lcjson -lcsv -lzip -lzstd -llz4 -lzfp -lm -fopenmp -o traces
+
+sed -n '/^```c$/,/^```$/{/^```/!p}' "$root/docs/plugins.md" >cyclic.c
+t "the plugin of docs/plugins.md" "${CC:-cc}" -Wall -Wextra -Werror -O3 -shared -fPIC $cflags cyclic.c -o cyclic.so
+t "the installed program loads it" usr/bin/commcomp bench --plugin cyclic.so --scheme cyclic --values 100
 
 # Files of others stay.
 touch usr/lib/other.so usr/share/doc/commcomp/mine

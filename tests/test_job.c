@@ -12,8 +12,10 @@
 #include "core/trace/synth.h"
 #include "core/trace/trace.h"
 #include "netsim/job/job.h"
+#include "netsim/job/job_schemes.h"
 #include "netsim/job/job_table.h"
 #include "netsim/job/report.h"
+#include "schemes/scheme.h"
 #include "tests/lib/scratch.h"
 
 #define HEAD                                                                                       \
@@ -450,8 +452,42 @@ static void refuses_lists(void **state)
         {"[[0, 2]]", "[[0, 2], [0, 0]]", "message 1"},
         {"[[0, 2]]", "[[0, 2, 1]]", "row 0: \"messages\", message 0: not a list of 2 numbers"},
         {"[[0, 2]]", "[[0, 9007199254740991]]", "message 0"},
+        {"\"rows\"", "\"schemes\": [{}], \"rows\"", "scheme 0: either \"plugin\" or"},
+        {"\"rows\"", "\"schemes\": [{\"plugin\": \"x\", \"profiled\": \"y\"}], \"rows\"",
+         "scheme 0: either \"plugin\" or"},
+        {"\"rows\"", "\"schemes\": [{\"plugin\": \"\"}], \"rows\"", "\"plugin\""},
     };
     refuse_all(whole, list, sizeof list / sizeof list[0]);
+}
+
+/* Schemes beside the catalogue's: written and read back, added to the catalogue, and taken from it.
+ */
+static void schemes(void **state)
+{
+    (void)state;
+    struct cc_job job, again = {0};
+    struct cc_error e = {""};
+    char *text = replaced(
+        whole, "\"rows\"",
+        "\"schemes\": [{\"profiled\": \"mine\"}, {\"plugin\": \"/nowhere/x.so\"}], \"rows\"");
+    parse(text, &job);
+    free(text);
+    rewrite(&job);
+    assert_int_equal(job.schemes, 2);
+    assert_string_equal(job.scheme[0].profiled, "mine");
+    assert_string_equal(job.scheme[1].plugin, "/nowhere/x.so");
+    assert_null(job.scheme[1].profiled);
+    assert_null(cc_scheme_find("mine"));
+    assert_int_equal(cc_job_schemes_add(&job, &e), CC_FAIL);
+    assert_non_null(strstr(e.text, "/nowhere/x.so: No such file"));
+    assert_non_null(cc_scheme_find("mine"));
+    assert_false(cc_scheme_runs(cc_scheme_find("mine")));
+    assert_int_equal(cc_job_schemes_take(&again, &e), CC_OK);
+    assert_int_equal(again.schemes, 1);
+    assert_string_equal(again.scheme[0].profiled, "mine");
+    assert_int_equal(cc_job_schemes_add(&again, &e), CC_OK); /* again */
+    cc_job_free(&again);
+    cc_job_free(&job);
 }
 
 static void refuses_pingpong(void **state)
@@ -568,6 +604,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(writes_and_reads_back, scratch_setup, scratch_teardown),
         cmocka_unit_test(refuses_settings),
         cmocka_unit_test(refuses_lists),
+        cmocka_unit_test(schemes),
         cmocka_unit_test(refuses_pingpong),
         cmocka_unit_test(calls),
         cmocka_unit_test(simulations),

@@ -232,7 +232,7 @@ static int parse_value(const struct cc_option *o, const char *inline_value, stru
     if (inline_value == NULL && at->next >= at->argc)
         return cc_usage(e, "--%s needs an argument: %s", o->name, o->value);
     *out = inline_value != NULL ? inline_value : at->argv[at->next++];
-    if (before != NULL)
+    if (before != NULL && !o->repeats)
         return cc_usage(e, "--%s is given twice: %.100s, then %.100s", o->name, before, *out);
     return o->choices != NULL ? check_choice(o, *out, e) : CC_OK;
 }
@@ -328,6 +328,33 @@ static int check_operands(const struct cc_args *args, struct cc_error *e)
                     c->name, c->operands[0] != '\0' ? " " : "", c->operands);
 }
 
+/* The argument of option `o` if it stands at argv[i], or NULL. */
+static const char *argument_at(const struct cc_option *o, int argc, char **argv, int i)
+{
+    const size_t n = strlen(o->name);
+    if (strncmp(argv[i], "--", 2) != 0 || strncmp(argv[i] + 2, o->name, n) != 0)
+        return NULL;
+    if (argv[i][2 + n] == '=')
+        return argv[i] + 3 + n;
+    return argv[i][2 + n] == '\0' && i + 1 < argc ? argv[i + 1] : NULL;
+}
+
+/* Calls what options have to do before the words are parsed one by one. */
+static int take_before(const struct cc_args *args, int first, struct cc_error *e)
+{
+    for (int i = first; i < args->argc && strcmp(args->argv[i], "--") != 0; i++)
+        for (const struct cc_option *o = args->command->options; o->name != NULL; o++) {
+            const char *value =
+                o->before != NULL ? argument_at(o, args->argc, args->argv, i) : NULL;
+            const int status = value != NULL ? o->before(value, e) : CC_OK;
+            if (status != CC_OK) {
+                cc_error_in(e, "--%s", o->name);
+                return status;
+            }
+        }
+    return CC_OK;
+}
+
 int cc_args_parse(struct cc_args *args, const struct cc_command *command, int argc, char **argv,
                   int first, struct cc_error *e)
 {
@@ -338,6 +365,7 @@ int cc_args_parse(struct cc_args *args, const struct cc_command *command, int ar
     args->argc = argc;
     args->argv = argv;
     assert(cc_option_count(command) <= CC_MAX_OPTIONS);
+    CC_TRY_OUT(take_before(args, first, e));
     while (at.next < argc) {
         const char *word = argv[at.next++];
         if (!only_operands && strcmp(word, "--") == 0)

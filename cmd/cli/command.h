@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "results/record.h"
+#include "schemes/plugin_load.h"
 #include "schemes/spec.h"
 
 /* The subject of an option: its heading in --help of commands with many options. */
@@ -26,7 +27,8 @@ enum cc_option_group {
 extern const char *const cc_option_group_names[CC_OPTION_GROUPS];
 
 /* An option. Tables end with an option without a name. An option with an argument may be given once
- * (--scheme adds up). A command's option replaces the common option of the same name. */
+ * (--scheme adds up), unless it repeats. A command's option replaces the common option of the same
+ * name. */
 struct cc_option {
     const char *name;           /* without the dashes */
     const char *value;          /* the name of its argument ("PATH"); NULL: it takes none */
@@ -37,10 +39,24 @@ struct cc_option {
     char letter;                /* one-letter form, or 0 */
     enum cc_option_group group; /* if the command's options have groups, */
     bool often;                 /* --help explains those that are used often, --help all all */
+    bool repeats;               /* may be given more than once; cc_arg has the last argument */
+    /* Called with each argument before any other word is parsed: the option brings schemes, which
+     * --scheme may name wherever it stands. NULL: nothing. */
+    int (*before)(const char *value, struct cc_error *e);
     const char *may_follow; /* the word that may follow an option without an argument; or NULL */
     /* The argument is a path. cc_args_check_outputs tests the written ones against the others. */
     enum { CC_NO_FILE, CC_READS_FILE, CC_WRITES_FILE } file;
 };
+
+/* The option that loads plugins, of the commands that take schemes. */
+/* clang-format off */
+#define CC_PLUGIN_OPTION                                                                           \
+    {.name = "plugin", .value = "FILE", .file = CC_READS_FILE, .group = CC_GROUP_SEND,             \
+     .repeats = true, .before = cc_plugin_load,                                                    \
+     .help = "a scheme of your own, compiled to a shared object (docs/plugins.md), which is then " \
+             "used as those of the catalogue; may be repeated. Its code is run: load only what "   \
+             "you trust"}
+/* clang-format on */
 
 struct cc_args;
 

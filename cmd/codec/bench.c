@@ -16,6 +16,7 @@
 static const char *const stream_choices[] = {"first", "push", "pull", "all", NULL};
 
 static const struct cc_option options[] = {
+    CC_PLUGIN_OPTION,
     CC_SOURCE_OPTIONS,
     CC_SKIP_OPTION,
     {.name = "stream",

@@ -1,5 +1,7 @@
 /* `commcomp decode`: a compressed file, or a bare payload, to a tensor file. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/cli/progress.h"
 #include "cmd/input/codec_file.h"
@@ -144,6 +146,19 @@ static int check_values(const struct decoder *d, struct cc_error *e)
     return cc_container_check(&d->file, d->input.size, limit, "decode with --max-values", e);
 }
 
+/* Parses the scheme of a container, which may be a plugin's. */
+static int parse_scheme(const char *name, struct cc_spec **out, struct cc_error *e)
+{
+    char id[64];
+    (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(name, ":"), name);
+    if (cc_scheme_find(id) == NULL)
+        return cc_fail(e,
+                       "its scheme is '%.100s', and the catalogue has no '%.60s': if that is a "
+                       "plugin's, load it with --plugin FILE",
+                       name, id);
+    return cc_spec_parse(name, out, e) == CC_OK ? CC_OK : CC_FAIL;
+}
+
 /* A container holds all that decoding needs, so the options that give it are refused. */
 static int decode_container(struct decoder *d, struct cc_error *e)
 {
@@ -158,9 +173,10 @@ static int decode_container(struct decoder *d, struct cc_error *e)
         return cc_usage(e, "--scheme is only for --payload: a compressed file contains it");
     CC_TRY(cc_file_read(d->in, &d->input, e));
     status = cc_container_read(d->input.data, d->input.size, &d->file, e);
-    if (status == CC_OK && cc_spec_parse(d->file.head.scheme, &spec, e) != CC_OK) {
-        cc_error_in(e, "byte 44");
-        status = CC_FAIL;
+    if (status == CC_OK) {
+        status = parse_scheme(d->file.head.scheme, &spec, e);
+        if (status != CC_OK)
+            cc_error_in(e, "byte 44");
     }
     if (status == CC_OK)
         status = check_values(d, e);
@@ -225,7 +241,9 @@ const struct cc_command cc_command_decode = {
     .output_operand = 2,
     .description =
         "Decodes what `commcomp encode` wrote, to a .safetensors file, or, for a single tensor, to "
-        ".npy or .csv. IN contains what decoding needs, except with --payload. A damaged IN is "
+        ".npy or .csv. IN contains what decoding needs, except with --payload, and except for the "
+        "code "
+        "of a plugin (--plugin). A damaged IN is "
         "refused, naming the place and the tensor. OUT appears when it is complete. - is the "
         "standard input, or the standard output, which gets safetensors.",
     .examples = "  commcomp decode step7.cc step7.safetensors\n"

@@ -4,7 +4,7 @@
 
 #include "cmd/cli/command.h"
 
-static const struct cc_option options[] = {{.name = NULL}};
+static const struct cc_option options[] = {CC_PLUGIN_OPTION, {.name = NULL}};
 
 static const struct cc_column columns[] = {
     {"scheme", "scheme", "", NULL, 0, "the id, as --scheme takes it", CC_SETTING},

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@
 #include "core/trace/synth.h"
 #include "core/units.h"
 #include "results/machine_info.h"
+#include "schemes/plugin_load.h"
 
 enum { PATH_CAP = 1024 };
 
@@ -88,6 +90,46 @@ static bool find_path(const struct cc_machine_info *h, char out[PATH_CAP])
     return cc_cache_path(name, out, PATH_CAP);
 }
 
+/* The codec's name in the file. What is measured of a plugin holds for its file alone, whose
+ * checksum follows the name: cyclic:k=4@1b2c3d4f. */
+static int name_in_file(const char *name, char **out, struct cc_error *e)
+{
+    char id[64], text[256];
+    (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(name, ":"), name);
+    const struct cc_scheme *scheme = cc_scheme_find(id);
+    const uint32_t plugin = scheme != NULL ? cc_plugin_checksum(scheme) : 0;
+    if (plugin != 0)
+        (void)snprintf(text, sizeof text, "%s@%08" PRIx32, name, plugin);
+    else
+        (void)snprintf(text, sizeof text, "%s", name);
+    *out = cc_strdup(text, e);
+    return *out != NULL ? CC_OK : CC_FAIL;
+}
+
+/* Gives the codecs the names that they have in the file, or takes them back: a plugin's codec that
+ * was measured with another file keeps its name there, which no scheme has. */
+static int rename_codecs(struct cc_profile *p, bool in_file, struct cc_error *e)
+{
+    for (size_t i = 0; i < p->codecs; i++) {
+        char *name = p->codec[i].scheme, *at = strchr(name, '@'), *other;
+        if (in_file == (at != NULL))
+            continue;
+        if (at != NULL)
+            *at = '\0';
+        CC_TRY(name_in_file(name, &other, e));
+        if (at == NULL) {
+            p->codec[i].scheme = other;
+            free(name);
+            continue;
+        }
+        *at = '@';
+        if (strcmp(name, other) == 0)
+            *at = '\0';
+        free(other);
+    }
+    return CC_OK;
+}
+
 /* Reads the file into *out, which becomes empty if there is no file. Fails if there is something
  * that is no profile of this machine. */
 static int read_file(const struct cache *c, struct cc_profile *out, struct cc_error *e)
@@ -99,7 +141,7 @@ static int read_file(const struct cache *c, struct cc_profile *out, struct cc_er
     CC_TRY(cc_profile_read(c->path, out, e));
     if (out->cpu != NULL && strcmp(out->cpu, c->host.cpu) == 0 && out->isa != NULL &&
         strcmp(out->isa, c->host.isa) == 0)
-        return CC_OK;
+        return rename_codecs(out, false, e);
     cc_profile_free(out);
     return cc_fail(e, "%s: of another machine", c->path);
 }
@@ -133,7 +175,10 @@ static void save(struct cache *c)
     if (status != CC_OK && !c->request->anew)
         goto out;
     CC_TRY_OUT(cc_profile_merge(&c->profile, &theirs, &why));
+    CC_TRY_OUT(rename_codecs(&c->profile, true, &why));
     status = cc_profile_write(&c->profile, c->path, &why);
+    if (rename_codecs(&c->profile, false, &why) != CC_OK)
+        status = CC_FAIL;
 out:
     cc_profile_free(&theirs);
     if (status == CC_OK)

@@ -145,6 +145,7 @@
      .group = CC_GROUP_SEND,                                                                       \
      .help = "share of the values that is sent as fp32: tensors below --min-size, and then from "  \
              "the largest to the smallest each tensor that still fits"},                           \
+    CC_PLUGIN_OPTION,                                                                              \
     {.name = "profile", .value = "FILE", .file = CC_READS_FILE,                                    \
      .group = CC_GROUP_SEND,                                                                       \
      .help = "sizes and times of the codecs (docs/profile.md); by default those of this machine, " \

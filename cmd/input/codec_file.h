@@ -7,6 +7,7 @@
 
 /* clang-format off */
 #define CC_SENDER_OPTIONS                                                                          \
+    CC_PLUGIN_OPTION,                                                                              \
     {.name = "seed", .value = "N", .def = "1", .help = "seed of the random numbers"},              \
     {.name = "step", .value = "N", .help = "the step, from 0 (default: the tensor file's, else 0)"}, \
     {.name = "worker", .value = "RANK",                                                            \

@@ -1,6 +1,6 @@
 /* {"schema": "commcomp-figures/2", "scheme": "3lc", "net": "resnet20", "seed": 1, "bits": [...],
- * ...}. The file's name has a checksum of all that the figures depend on: the version, the scheme,
- * the net's tensors, those sent as fp32, the distribution and the seed. */
+ * ...}. The file's name has a checksum of all that the figures depend on: the version, the scheme
+ * (of a plugin, its file), the net's tensors, those sent as fp32, the distribution and the seed. */
 #include "cmd/input/figures_file.h"
 
 #include <math.h>
@@ -15,6 +15,7 @@
 #include "core/format/json.h"
 #include "core/memory.h"
 #include "results/machine_info.h"
+#include "schemes/plugin_load.h"
 
 #define SCHEMA "commcomp-figures/2"
 enum { PATH_CAP = 1024 };
@@ -23,6 +24,7 @@ static bool find_path(const struct cc_figures_config *c, size_t scheme, char out
 {
     const struct cc_net *net = c->net;
     const char *name_of = c->schemes->item[scheme]->name;
+    const uint32_t plugin = cc_plugin_checksum(c->schemes->item[scheme]->scheme);
     const double drawn[] = {(double)c->drawn.seed, c->drawn.distribution, c->drawn.zeros,
                             c->drawn.indices, c->drawn.decay};
     struct cc_machine_info host;
@@ -30,6 +32,8 @@ static bool find_path(const struct cc_figures_config *c, size_t scheme, char out
     cc_machine_info_read(&host);
     uint32_t key = cc_crc32(0, host.version, strlen(host.version));
     key = cc_crc32(key, name_of, strlen(name_of));
+    if (plugin != 0)
+        key = cc_crc32(key, &plugin, sizeof plugin);
     key = cc_crc32(key, drawn, sizeof drawn);
     for (size_t i = 0; i < net->count; i++) {
         const struct cc_shape *shape = &net->tensors[i].shape;

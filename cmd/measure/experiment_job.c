@@ -5,6 +5,7 @@
 
 #include "cmd/measure/experiment.h"
 #include "core/memory.h"
+#include "netsim/job/job_schemes.h"
 
 /* --- tensors --- */
 
@@ -206,5 +207,6 @@ int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_
     CC_TRY(add_tensors(x, from, out, e));
     CC_TRY(add_rows(x, s, out, e));
     CC_TRY(add_stragglers(from, out, e));
+    CC_TRY(cc_job_schemes_take(out, e));
     return add_gradients(x->input, out, e);
 }

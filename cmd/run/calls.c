@@ -14,6 +14,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/units.h"
+#include "netsim/job/job_schemes.h"
 
 enum { MOST_CALLS = 1000, WARMUP = 2 };
 #define LIMIT_S 2.0
@@ -180,6 +181,7 @@ static int make_job(struct calls *c, const struct calls_setting *s, struct cc_jo
     }
     job->calls = (struct cc_job_calls){.limit_s = c->limit_s, .check = c->check};
     CC_TRY(add_tensor(&s->setting, job, e));
+    CC_TRY(cc_job_schemes_take(job, e));
     return add_rows(c, &s->setting, job, e);
 }
 

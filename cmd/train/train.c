@@ -125,6 +125,7 @@ static const struct cc_option options[] = {
              "to folders in DIR that are named as checkpoints are, without .safetensors"},
     {.name = "capture-steps", .value = "FROM:TO", .def = "the last 8", .group = CC_GROUP_TRAIN,
      .help = "--capture: the steps from FROM to before TO, counted from 0, as in 100:112"},
+    CC_PLUGIN_OPTION,
     {.name = "min-size", .value = "COUNT", .def = "0", .group = CC_GROUP_SEND,
      .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},
     {.name = "pull", .value = "WHAT", .def = "delta", .choices = pulls, .group = CC_GROUP_SEND,

@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "netsim/inprocess/inprocess.h"
 #include "netsim/inprocess/training_job.h"
+#include "netsim/job/job_schemes.h"
 #include "netsim/lab/lab.h"
 #include "results/machine_info.h"
 
@@ -255,6 +256,7 @@ static int make_job(const struct cc_train *t, const struct cc_training_config *c
 {
     const char *data = cc_arg(t->args, "data");
     CC_TRY(cc_training_job(c, t->net->tensors, t->net->count, job, e));
+    CC_TRY(cc_job_schemes_take(job, e));
     return cc_training_job_for_ranks(c, data != NULL ? data : "digits", t->options.compute_s,
                                      t->net->share, job, e);
 }

@@ -122,6 +122,12 @@ struct cc_job_training {
 };
 
 /* Where a member has no comment, job_table.c describes it. */
+/* A scheme that ranks add to their catalogue (job_schemes.h): one of both is not NULL. */
+struct cc_job_scheme {
+    char *plugin;   /* the path of a shared object */
+    char *profiled; /* the id of a scheme without code */
+};
+
 struct cc_job {
     enum cc_job_kind kind;
     enum cc_exchange exchange; /* one that runs; by name in the file */
@@ -164,6 +170,8 @@ struct cc_job {
     size_t skips;
 
     struct cc_job_tensor *tensor;
+    struct cc_job_scheme *scheme;
+    size_t schemes;
     size_t *offset; /* [tensors + 1]: where each tensor begins in the flat step, and the step's end;
                        not in the file */
     size_t tensors;

@@ -543,6 +543,25 @@ static const struct cc_field number_fields[] = {{.type = CC_FIELD_UINT64, .high 
 static const struct cc_table numbers_table = {CC_FIELDS(number_fields), .bytes = sizeof(uint64_t),
                                               .form = CC_FORM_SCALAR};
 
+static const struct cc_field scheme_fields[] = {
+    {TEXT(struct cc_job_scheme, plugin), .optional = true,
+     .help = "A scheme from a plugin: the path of its shared object, which is on every host "
+             "([plugins.md](plugins.md))."},
+    {TEXT(struct cc_job_scheme, profiled), .optional = true,
+     .help = "A scheme without code, of which only sizes and times are known: its id."},
+};
+static const struct cc_table scheme_table = {
+    .title = "A scheme", CC_FIELDS(scheme_fields), .bytes = sizeof(struct cc_job_scheme)};
+
+static int check_schemes(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job *job = job_of(s);
+    for (size_t i = 0; i < job->schemes; i++)
+        if ((job->scheme[i].plugin == NULL) == (job->scheme[i].profiled == NULL))
+            return cc_fail(e, "scheme %zu: either \"plugin\" or \"profiled\" must be there", i);
+    return CC_OK;
+}
+
 #define IN_REPLAY   .when = in_replay, .condition = "in a replay"
 #define IN_PINGPONG .when = in_pingpong, .condition = "in a ping-pong"
 
@@ -634,6 +653,10 @@ static const struct cc_field job_fields[] = {
      MOST_TENSORS, .table = &tensor_table, .item = "tensor",
      .count = CC_MEMBER(size_t, struct cc_job, tensors), .check = check_tensors, IN_REPLAY,
      .help = "In the net's order."},
+    {"schemes", CC_FIELD_LIST, CC_MEMBER(struct cc_job_scheme *, struct cc_job, scheme),
+     .table = &scheme_table, .item = "scheme", .count = CC_MEMBER(size_t, struct cc_job, schemes),
+     .check = check_schemes, .optional = true, IN_REPLAY,
+     .help = "Schemes that are not in the catalogue, which ranks add to it."},
     {"rows", CC_FIELD_LIST, CC_MEMBER(struct cc_job_row *, struct cc_job, row), 1,
      .table = &row_table, .item = "row", .count = CC_MEMBER(size_t, struct cc_job, rows), IN_REPLAY,
      .help = "One for each scheme, in the order in which they run."},
@@ -651,7 +674,16 @@ const struct cc_table cc_job_table = {.title = "The job",
                                       .tag = "schema",
                                       .defaults = &defaults};
 
-const struct cc_table *const cc_job_tables[] = {
-    &cc_job_table,          &shaping_table, &simulation_table, &calls_table,
-    &cc_job_training_table, &tensor_table,  &row_table,        &message_table,
-    &choice_table,          &cost_table,    &cc_sizes_table,   NULL};
+const struct cc_table *const cc_job_tables[] = {&cc_job_table,
+                                                &shaping_table,
+                                                &simulation_table,
+                                                &calls_table,
+                                                &cc_job_training_table,
+                                                &tensor_table,
+                                                &scheme_table,
+                                                &row_table,
+                                                &message_table,
+                                                &choice_table,
+                                                &cost_table,
+                                                &cc_sizes_table,
+                                                NULL};

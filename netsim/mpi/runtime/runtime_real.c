@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "netsim/job/job_schemes.h"
 #include "netsim/mpi/runtime/host_id.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/runtime/runtime.h"
@@ -178,6 +179,9 @@ int cc_runtime_broadcast_job(MPI_Comm comm, const char *text, size_t length, str
     void *buffer = rank != 0 ? received : (void *)text;
     CC_TRY_OUT(cc_mpi_check(MPI_Bcast(buffer, (int)bytes, MPI_BYTE, 0, comm), "MPI_Bcast", e));
     CC_TRY_OUT(cc_job_parse(buffer, (size_t)bytes, out, e));
+    status = cc_job_schemes_add(out, e);
+    if (status != CC_OK)
+        cc_job_free(out);
 out:
     free(received);
     return status;

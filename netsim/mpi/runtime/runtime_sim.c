@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "netsim/job/job_schemes.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/runtime/runtime.h"
 
@@ -121,7 +122,8 @@ int cc_runtime_broadcast_job(MPI_Comm comm, const char *text, size_t length, str
     if (rank == 0) {
         job_users = ranks;
         CC_TRY(cc_job_parse(text, length, &shared_job, e));
-        if (cc_size_indexes_make(&shared_job, &shared_sizes, e) != CC_OK) {
+        if (cc_job_schemes_add(&shared_job, e) != CC_OK ||
+            cc_size_indexes_make(&shared_job, &shared_sizes, e) != CC_OK) {
             cc_job_free(&shared_job);
             return CC_FAIL;
         }

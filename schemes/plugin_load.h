@@ -1,0 +1,20 @@
+/* Loading plugins: shared objects that define a scheme (schemes/plugin.h). */
+#ifndef CC_SCHEMES_PLUGIN_LOAD_H
+#define CC_SCHEMES_PLUGIN_LOAD_H
+
+#include "schemes/scheme.h"
+
+/* Loads the file, which stays loaded, and adds its scheme to the catalogue (cc_scheme_add). One
+ * that is loaded already is not loaded again. Fails, naming the file, if it is no shared object, or
+ * no plugin, or one for another version of the interface. Runs the file's code: plugins are as
+ * trusted as the program. Not while other threads use the catalogue. */
+int cc_plugin_load(const char *path, struct cc_error *e);
+
+/* The absolute path of the i-th plugin that is loaded, or NULL. */
+const char *cc_plugin_path(size_t i);
+
+/* The checksum of the file that the scheme is from; 0 for a scheme of the program itself. What is
+ * measured of a plugin holds for this file alone. */
+uint32_t cc_plugin_checksum(const struct cc_scheme *s);
+
+#endif
