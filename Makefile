@@ -88,13 +88,13 @@ SCRIPTS  := $(addprefix tests/,sim_ranks.sh mpi.sh cli/sim.sh cli/validate.sh si
 SCRIPTS  += $(filter-out $(SCRIPTS) tests/headers.sh tests/smoke.sh tests/cli/lib.sh tests/run.sh tests/check_csv.sh, \
             $(wildcard tests/*.sh tests/cli/*.sh tests/faults/*.sh))
 # `make test`: what gives an answer while one waits for it.
-QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.sh nets.sh trace.sh npz.sh compare.sh plot.sh) \
+QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.sh nets.sh trace.sh npz.sh compare.sh plot.sh report.sh) \
             $(filter-out $(addprefix $(BUILD)/tests/test_,large launch lab lab_config lab_kill platform_sim smpirun \
               smpirun_real speed), \
             $(TESTS))
 # `make asan`: the command lines that stay short under a sanitizer, the long ones first.
 ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh plugin.sh encode.sh program.sh trace.sh plot.sh nets.sh damaged.sh \
-                completion.sh npz.sh compare.sh schemes.sh)
+                completion.sh npz.sh compare.sh report.sh schemes.sh)
 # The tests that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
@@ -171,10 +171,11 @@ $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# The built-in nets and the digits are embedded in the program.
+# The built-in nets, the digits and what pages consist of are embedded in the program.
 $(BUILD)/obj/models/net_open.o: $(wildcard models/nets/*.json)
 $(BUILD)/obj/models/device.o: $(wildcard models/devices/*.json)
 $(BUILD)/obj/models/paper/paper.o: $(wildcard models/papers/*.json)
+$(BUILD)/obj/results/page.o: results/page.css results/page.js
 $(BUILD)/obj/train/data/digits.o: $(wildcard train/data/digits/*.gz)
 
 # The file that prints the version is compiled again when the version changes.

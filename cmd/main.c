@@ -33,6 +33,7 @@
     COMMAND(encode)                                                                                \
     COMMAND(decode)                                                                                \
     COMMAND(compare)                                                                               \
+    COMMAND(report)                                                                                \
     COMMAND(plot)
 
 #define DECLARE(name) extern const struct cc_command cc_command_##name;

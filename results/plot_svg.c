@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "core/memory_text.h"
+#include "core/printable.h"
 #include "core/units.h"
 #include "results/html.h"
 #include "results/plot_impl.h"
@@ -162,14 +163,15 @@ static bool begins(const char *s, const char *with)
 }
 
 /* Copies a tag up to its end, with the prefix before ids and references to them, and without the
- * ids of gnuplot's groups. Returns what follows. */
+ * ids of gnuplot's groups and the names that only a file needs. Returns what follows. */
 static const char *copy_tag(const char *s, const char *prefix, FILE *out)
 {
     static const char *const before[] = {" id='", " id=\"", "href='#", "href=\"#", "url(#"};
     while (*s != '\0' && *s != '>') {
         size_t taken = 0;
-        if (begins(s, " id=\"gnuplot_")) {
-            s += strlen(" id=\"");
+        if (begins(s, " id=\"gnuplot_") || begins(s, " xmlns")) {
+            s += strcspn(s, "\"");
+            s += *s == '"';
             s += strcspn(s, "\"");
             s += *s == '"';
             continue;
@@ -194,6 +196,17 @@ static const char *skip_element(const char *s, const char *end)
 {
     const char *at = strstr(s, end);
     return at != NULL ? at + strlen(end) : s + strlen(s);
+}
+
+/* Copies a character of a text, but for what a terminal must not get either. */
+static const char *copy_character(const char *s, FILE *out)
+{
+    const size_t length = cc_printable(s);
+    if (length > 0 || strchr("\n\t", *s) != NULL)
+        (void)fwrite(s, 1, length > 0 ? length : 1, out);
+    else
+        (void)fputc('?', out);
+    return s + (length > 0 ? length : 1);
 }
 
 static const char group_begin[] = "<g onmousemove=\"gnuplot_svg.showHypertext(evt,'";
@@ -222,7 +235,7 @@ static void convert(const struct cc_figure *f, const char *svg, const char *pref
             }
             first = false;
         } else {
-            (void)fputc(*s++, out);
+            s = copy_character(s, out);
         }
     }
 }

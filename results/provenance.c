@@ -32,6 +32,24 @@ static int read_host(const cJSON *host, struct cc_provenance *p, struct cc_error
     return CC_OK;
 }
 
+/* Prints a word so that a shell takes it as one. */
+static void put_word(const char *word, FILE *out)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "%+,-./:=@_";
+    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
+        (void)fputs(word, out);
+        return;
+    }
+    (void)fputc('\'', out);
+    for (; *word != '\0'; word++)
+        if (*word == '\'')
+            (void)fputs("'\\''", out);
+        else
+            (void)fputc(*word, out);
+    (void)fputc('\'', out);
+}
+
 static int read_argv(const cJSON *argv, struct cc_provenance *p, struct cc_error *e)
 {
     struct cc_memory_text t;
@@ -42,25 +60,47 @@ static int read_argv(const cJSON *argv, struct cc_provenance *p, struct cc_error
         if (!cJSON_IsString(item))
             continue;
         const char *slash = item == argv->child ? strrchr(item->valuestring, '/') : NULL;
-        (void)fprintf(t.f, "%s%s", item != argv->child ? " " : "",
-                      slash != NULL ? slash + 1 : item->valuestring);
+        if (item != argv->child)
+            (void)fputc(' ', t.f);
+        put_word(slash != NULL ? slash + 1 : item->valuestring, t.f);
     }
     CC_TRY(cc_memory_text_end(&t, "a command line", e));
     p->argv = t.text;
     return CC_OK;
 }
 
+static int read_notes(const cJSON *notes, struct cc_provenance *p, struct cc_error *e)
+{
+    const cJSON *item;
+    p->note = cc_alloc0(((size_t)cJSON_GetArraySize(notes) + 1) * sizeof *p->note, e);
+    if (p->note == NULL)
+        return CC_FAIL;
+    cJSON_ArrayForEach(item, notes)
+    {
+        if (!cJSON_IsString(item))
+            return cc_fail(e, "notes: %zu: it should be a text", p->notes + 1);
+        p->note[p->notes] = cc_strdup(item->valuestring, e);
+        if (p->note[p->notes++] == NULL)
+            return CC_FAIL;
+    }
+    return CC_OK;
+}
+
 static int read_document(const cJSON *root, void *out, struct cc_error *e)
 {
     struct cc_provenance *p = out;
-    const char *command;
+    const char *command, *error = NULL;
     CC_TRY(cc_json_schema(root, CC_RECORD_SCHEMA, "the JSON that commands write has it", e));
     CC_TRY(cc_json_need_text(root, "command", &command, e));
     p->command = cc_strdup(command, e);
     if (p->command == NULL)
         return CC_FAIL;
     p->partial = cJSON_GetObjectItemCaseSensitive(root, "partial") != NULL;
-    p->failed = cJSON_GetObjectItemCaseSensitive(root, "error") != NULL;
+    p->rows = (size_t)cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(root, "rows"));
+    CC_TRY(cc_json_text(root, "error", &error, e));
+    if (error != NULL && (p->error = cc_strdup(error, e)) == NULL)
+        return CC_FAIL;
+    CC_TRY(read_notes(cJSON_GetObjectItemCaseSensitive(root, "notes"), p, e));
     CC_TRY(read_argv(cJSON_GetObjectItemCaseSensitive(root, "argv"), p, e));
     return read_host(cJSON_GetObjectItemCaseSensitive(root, "host"), p, e);
 }
@@ -83,7 +123,11 @@ void cc_provenance_free(struct cc_provenance *p)
         free(p->host[i].key);
         free(p->host[i].value);
     }
+    for (size_t i = 0; i < p->notes; i++)
+        free(p->note[i]);
     free(p->host);
+    free(p->note);
+    free(p->error);
     free(p->argv);
     free(p->command);
     *p = (struct cc_provenance){.command = NULL};

@@ -12,6 +12,7 @@
 #include "core/memory.h"
 #include "core/units.h"
 #include "core/utf8.h"
+#include "results/page_data.h"
 
 #define MOST_COLUMNS 1000
 #define MAX_FIELD    65536 /* bytes of a field in CSV */
@@ -270,21 +271,39 @@ out:
 
 /* --- both --- */
 
+static int parse_page(const char *path, const char *text, size_t length, struct cc_sheet *out,
+                      struct cc_error *e)
+{
+    struct cc_results page;
+    CC_TRY(cc_page_read_one(path, text, length, &page, e));
+    const int status = cc_sheet_parse_json(path, page.of[0].text, page.of[0].length, out, e);
+    cc_results_free(&page);
+    return status;
+}
+
 int cc_sheet_read(const char *path, struct cc_sheet *out, struct cc_error *e)
 {
     enum cc_format format = CC_FORMAT_TABLE;
     const bool standard = cc_infile_is_stdin(path);
-    if (!standard && (cc_format_of_path(path, CC_FORMAT_TABLE, &format, NULL) != CC_OK ||
-                      (format != CC_FORMAT_CSV && format != CC_FORMAT_JSON)))
-        return cc_usage(e, "'%s': expected a .csv or .json file of results", path);
+    bool page = cc_page_is_path(path);
+    if (!standard && !page &&
+        (cc_format_of_path(path, CC_FORMAT_TABLE, &format, NULL) != CC_OK ||
+         (format != CC_FORMAT_CSV && format != CC_FORMAT_JSON)))
+        return cc_usage(e,
+                        "'%s': expected a .csv or .json file of results, or an .html page of "
+                        "`commcomp report`",
+                        path);
     struct cc_bytes file = {0};
     if (cc_file_read(path, &file, e) != CC_OK)
         return CC_FAIL;
     const char *text = (const char *)file.data;
+    const char first = text[strspn(text, " \t\r\n")];
     if (standard)
-        format = text[strspn(text, " \t\r\n")] == '{' ? CC_FORMAT_JSON : CC_FORMAT_CSV;
-    int status = format == CC_FORMAT_CSV ? cc_sheet_parse_csv(path, text, file.size, out, e)
-                                         : cc_sheet_parse_json(path, text, file.size, out, e);
+        format = first == '{' ? CC_FORMAT_JSON : CC_FORMAT_CSV;
+    page = page || (standard && first == '<');
+    int status = page                      ? parse_page(path, text, file.size, out, e)
+                 : format == CC_FORMAT_CSV ? cc_sheet_parse_csv(path, text, file.size, out, e)
+                                           : cc_sheet_parse_json(path, text, file.size, out, e);
     cc_bytes_free(&file);
     return status;
 }

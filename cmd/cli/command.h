@@ -63,7 +63,7 @@ struct cc_args;
 struct cc_command {
     const char *name; /* "bench", "trace info" */
     const char *summary;
-    const char *operands; /* "IN OUT", or "" */
+    const char *operands; /* "IN OUT", "FILE..." for one or more, or "" */
     int min_operands, max_operands;
     int output_operand;      /* the operand that is written, from 1; 0: none */
     const char *description; /* paragraphs separated by an empty line */
@@ -83,7 +83,7 @@ extern const struct cc_option cc_record_options[], cc_common_options[];
 
 /* --- the parsed command line --- */
 
-enum { CC_MAX_OPTIONS = 96, CC_MAX_OPERANDS = 4 };
+enum { CC_MAX_OPTIONS = 96, CC_MAX_OPERANDS = 64 };
 
 struct cc_args {
     const struct cc_command *command;

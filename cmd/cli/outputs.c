@@ -33,10 +33,12 @@ static void add_operands(struct uses *u, const struct cc_args *args)
     for (int i = 0; word != NULL && word[0] != '[' && i < args->operands; i++) {
         struct use *one = &u->list[u->count++];
         const size_t length = strcspn(word, " ");
+        const bool repeats = length > 3 && strncmp(word + length - 3, "...", 3) == 0;
         *one = (struct use){.path = args->operand[i], .directory = true};
         one->written = i + 1 == args->command->output_operand;
-        (void)snprintf(one->name, sizeof one->name, "%.*s", (int)length, word);
-        word += length + (word[length] == ' ');
+        (void)snprintf(one->name, sizeof one->name, "%.*s", (int)(repeats ? length - 3 : length),
+                       word);
+        word += repeats ? 0 : length + (word[length] == ' ');
     }
 }
 

@@ -10,6 +10,7 @@
 #include "core/nearest.h"
 #include "core/units.h"
 #include "results/match.h"
+#include "results/page_data.h"
 #include "results/provenance.h"
 
 static const struct cc_column columns[] = {
@@ -54,9 +55,19 @@ struct compare {
 
 /* --- reading --- */
 
+static int parse_side(const char *text, size_t length, struct side *out, struct cc_error *e)
+{
+    const int status = cc_provenance_parse(text, length, &out->from, e);
+    if (status == CC_OK)
+        return cc_sheet_parse_json(out->path, text, length, &out->sheet, e);
+    cc_error_in(e, "%s", out->path);
+    return status;
+}
+
 static int read_side(const char *path, struct side *out, struct cc_error *e)
 {
     struct cc_bytes file = {0};
+    struct cc_results page;
     const char *suffix = strrchr(path, '.');
     out->path = path;
     if (suffix != NULL && strcmp(suffix, ".csv") == 0)
@@ -66,11 +77,16 @@ static int read_side(const char *path, struct side *out, struct cc_error *e)
                         path);
     CC_TRY(cc_file_read(path, &file, e));
     const char *text = (const char *)file.data;
-    int status = cc_provenance_parse(text, file.size, &out->from, e);
-    if (status != CC_OK)
-        cc_error_in(e, "%s", path);
-    else
-        status = cc_sheet_parse_json(path, text, file.size, &out->sheet, e);
+    int status = CC_OK;
+    if (!cc_page_is_path(path)) {
+        status = parse_side(text, file.size, out, e);
+    } else {
+        status = cc_page_read_one(path, text, file.size, &page, e);
+        if (status == CC_OK) {
+            status = parse_side(page.of[0].text, page.of[0].length, out, e);
+            cc_results_free(&page);
+        }
+    }
     cc_bytes_free(&file);
     return status;
 }
@@ -373,10 +389,10 @@ static int note_alone(struct compare *c, struct cc_error *e)
         CC_TRY(cc_record_note(&c->args->record, e, "%zu row%s only in B", c->match.alone_count,
                               c->match.alone_count > 1 ? "s are" : " is"));
     for (int i = 0; i < 2; i++)
-        if (c->side[i].from.partial || c->side[i].from.failed)
+        if (c->side[i].from.partial || c->side[i].from.error != NULL)
             CC_TRY(cc_record_note(&c->args->record, e, "%s is not complete: its command %s",
                                   i == 0 ? "A" : "B",
-                                  c->side[i].from.failed ? "failed" : "was interrupted"));
+                                  c->side[i].from.error != NULL ? "failed" : "was interrupted"));
     return CC_OK;
 }
 
@@ -407,7 +423,8 @@ const struct cc_command cc_command_compare = {
     .min_operands = 2,
     .max_operands = 2,
     .description =
-        "Reads two .json files that the same command wrote and matches their rows by the settings "
+        "Reads two .json files that the same command wrote, or pages of `commcomp report` that "
+        "hold one, and matches their rows by the settings "
         "that tell them apart, such as scheme and workers. Prints the numbers of both with their "
         "ratio B/A, rows that only one of them has with a gap, and in notes what differs in "
         "settings, host and command line.",

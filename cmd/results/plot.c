@@ -232,7 +232,8 @@ const struct cc_command cc_command_plot = {
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Draws the rows of a .csv or .json file that another command wrote (or a CSV with the same "
+        "Draws the rows of a .csv or .json file that another command wrote, or of a page of "
+        "`commcomp report` that holds one result (or a CSV with the same "
         "columns from elsewhere; - is the standard input): a line, a bar or a labelled point for "
         "each scheme. Rows that "
         "differ in other settings, as in the number of workers, get a panel each, at most six. "

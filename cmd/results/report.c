@@ -1,0 +1,271 @@
+/* `commcomp report`: results of any commands as one page, and out of it again. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cli/command.h"
+#include "cmd/results/report_origin.h"
+#include "core/file.h"
+#include "core/infile.h"
+#include "core/memory.h"
+#include "results/page.h"
+
+static const struct cc_column columns[] = {{.key = NULL}};
+
+static const char *const formats[] = {"html", "json", NULL};
+enum { HTML, JSON, NO_FORMAT };
+
+static const struct cc_option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .value = "FILE",
+     .file = CC_WRITES_FILE,
+     .help = "write FILE, whole or not at all: a page (.html), or the results again (.json)"},
+    {.name = "format",
+     .value = "FORMAT",
+     .choices = formats,
+     .help = "without -o, what to print on stdout: html, or json, the results as they were, to the "
+             "byte; several are the elements of an array"},
+    {.name = "title", .value = "TEXT", .def = "the commands", .help = "the page's title"},
+    {.name = "only",
+     .value = "N",
+     .help = "only the Nth of all results of the files, counted from 1"},
+    {.name = NULL},
+};
+
+/* --- commands --- */
+
+static const struct cc_command *find_command(const char *name)
+{
+    for (size_t i = 0; cc_commands[i] != NULL; i++)
+        if (strcmp(cc_commands[i]->name, name) == 0)
+            return cc_commands[i];
+    return NULL;
+}
+
+static const struct cc_column *columns_of(const char *command)
+{
+    const struct cc_command *c = find_command(command);
+    return c != NULL && c->columns[0].key != NULL ? c->columns : NULL;
+}
+
+static const char *summary_of(const char *command)
+{
+    const struct cc_command *c = find_command(command);
+    return c != NULL ? c->summary : NULL;
+}
+
+static const struct cc_page_commands known = {
+    .columns = columns_of, .summary = summary_of, .origin = cc_report_origin};
+
+/* The number of the command's columns if all of the sheet's are among them, else 0. */
+static size_t matches(const struct cc_command *c, const struct cc_sheet *s)
+{
+    size_t count = 0, found = 0;
+    for (; c->columns[count].key != NULL; count++)
+        found += cc_sheet_column(s, c->columns[count].key) != CC_NO_COLUMN;
+    return found == s->columns ? count : 0;
+}
+
+/* The command that wrote the sheet, by its columns: of several that have them all, the one with the
+ * fewest others. "csv" if none has. */
+static const char *guess_command(const struct cc_sheet *s)
+{
+    const char *name = "csv";
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; cc_commands[i] != NULL; i++) {
+        const size_t count = matches(cc_commands[i], s);
+        if (count == 0 || count >= least)
+            continue;
+        name = cc_commands[i]->name;
+        least = count;
+    }
+    return name;
+}
+
+/* --- reading --- */
+
+static int add_csv(const char *path, const char *text, size_t length, struct cc_results *out,
+                   struct cc_error *e)
+{
+    struct cc_sheet sheet;
+    CC_TRY(cc_sheet_parse_csv(path, text, length, &sheet, e));
+    const int status = cc_results_add_sheet(out, &sheet, guess_command(&sheet), e);
+    cc_sheet_free(&sheet);
+    return status;
+}
+
+/* Adds the results of a file: of a page all, of JSON and CSV the one. */
+static int add_file(const char *path, struct cc_results *out, struct cc_error *e)
+{
+    struct cc_bytes file = {0};
+    enum cc_format format = CC_FORMAT_TABLE;
+    const bool standard = cc_infile_is_stdin(path);
+    const char *name = standard ? "standard-input" : path;
+    if (!standard && !cc_page_is_path(path) &&
+        (cc_format_of_path(path, CC_FORMAT_TABLE, &format, NULL) != CC_OK ||
+         (format != CC_FORMAT_CSV && format != CC_FORMAT_JSON)))
+        return cc_usage(e,
+                        "'%s': expected a .json or .csv file of results, or an .html page of "
+                        "`commcomp report`",
+                        path);
+    CC_TRY(cc_file_read(path, &file, e));
+    const char *text = (const char *)file.data;
+    const char first = text[strspn(text, " \t\r\n")];
+    int status;
+    if (cc_page_is_path(path) || (standard && first == '<'))
+        status = cc_page_read(path, text, file.size, out, e);
+    else if (format == CC_FORMAT_JSON || (standard && first == '{'))
+        status = cc_results_add(out, name, text, file.size, e);
+    else
+        status = add_csv(name, text, file.size, out, e);
+    cc_bytes_free(&file);
+    return status;
+}
+
+/* Leaves only the result of --only. */
+static int choose(const struct cc_args *args, struct cc_results *r, struct cc_error *e)
+{
+    uint64_t only = 0;
+    CC_TRY(cc_arg_count(args, "only", 1, 1000000, &only, e));
+    if (only == 0)
+        return CC_OK;
+    if (only > r->count)
+        return cc_usage(e, "--only %llu: the files have %zu result%s", (unsigned long long)only,
+                        r->count, r->count == 1 ? "" : "s");
+    const struct cc_result first = r->of[0];
+    r->of[0] = r->of[only - 1];
+    r->of[only - 1] = first;
+    struct cc_results rest = {.of = r->of + 1, .count = r->count - 1};
+    for (size_t i = 0; i < rest.count; i++) {
+        free(rest.of[i].name);
+        free(rest.of[i].text);
+    }
+    r->count = 1;
+    return CC_OK;
+}
+
+/* --- writing --- */
+
+static void write_json(const struct cc_results *r, FILE *out)
+{
+    (void)fputs(r->count > 1 ? "[\n" : "", out);
+    for (size_t i = 0; i < r->count; i++) {
+        (void)fputs(i > 0 ? ",\n" : "", out);
+        (void)fwrite(r->of[i].text, 1, r->of[i].length, out);
+    }
+    (void)fputs(r->count > 1 ? "]\n" : "", out);
+}
+
+/* "commcomp: bench, model", each command once. */
+static void make_title(const struct cc_page_part *part, size_t count, char *out, size_t cap)
+{
+    size_t used = (size_t)snprintf(out, cap, "commcomp");
+    for (size_t i = 0; i < count && used < cap; i++) {
+        size_t before = 0;
+        while (strcmp(part[before].from.command, part[i].from.command) != 0)
+            before++;
+        if (before == i)
+            used += (size_t)snprintf(out + used, cap - used, "%s%.60s", i == 0 ? ": " : ", ",
+                                     part[i].from.command);
+    }
+}
+
+static int write_results(const struct cc_args *args, int format, const struct cc_results *r,
+                         const struct cc_page_part *part, FILE *out, struct cc_error *e)
+{
+    const char *title = cc_arg(args, "title");
+    char made[256];
+    if (format == JSON) {
+        write_json(r, out);
+        return CC_OK;
+    }
+    make_title(part, r->count, made, sizeof made);
+    return cc_page_write(title != NULL ? title : made, part, r->count, out, e);
+}
+
+/* The format of -o by its suffix, or --format; an error if neither is given. */
+static int find_format(const struct cc_args *args, int *out, struct cc_error *e)
+{
+    const char *path = cc_arg(args, "output");
+    *out = NO_FORMAT;
+    cc_arg_choice(args, "format", out);
+    if (path == NULL)
+        return *out != NO_FORMAT ? CC_OK
+                                 : cc_usage(e, "name the page, as in -o report.html, or print it "
+                                               "with --format html");
+    const char *suffix = strrchr(path, '.');
+    const bool page = cc_page_is_path(path), json = suffix != NULL && strcmp(suffix, ".json") == 0;
+    if (page || json)
+        *out = page ? HTML : JSON;
+    else if (!cc_file_is_stream(path))
+        return cc_usage(e, "'%s': a report's suffix should be .html, or .json for its results",
+                        path);
+    else if (*out == NO_FORMAT)
+        *out = HTML;
+    return CC_OK;
+}
+
+static int write_file(const struct cc_args *args, int format, const struct cc_results *r,
+                      const struct cc_page_part *part, struct cc_error *e)
+{
+    struct cc_outfile file;
+    CC_TRY(cc_file_create(&file, cc_arg(args, "output"), e));
+    const int status = write_results(args, format, r, part, file.f, e);
+    if (status == CC_OK)
+        return cc_file_commit(&file, e);
+    cc_file_abort(&file);
+    return status;
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    struct cc_results results = {.of = NULL};
+    struct cc_page_part *part = NULL;
+    int format, status = CC_OK;
+    CC_TRY(find_format(args, &format, e));
+    for (int i = 0; i < args->operands; i++)
+        CC_TRY_OUT(add_file(args->operand[i], &results, e));
+    CC_TRY_OUT(choose(args, &results, e));
+    part = cc_alloc0(results.count * sizeof *part, e);
+    status = part != NULL ? CC_OK : CC_FAIL;
+    for (size_t i = 0; i < results.count && status == CC_OK; i++)
+        status = cc_page_part_make(&results.of[i], &known, &part[i], e);
+    if (status == CC_OK)
+        status = cc_arg(args, "output") != NULL
+                     ? write_file(args, format, &results, part, e)
+                     : write_results(args, format, &results, part, stdout, e);
+out:
+    for (size_t i = 0; part != NULL && i < results.count; i++)
+        cc_page_part_free(&part[i]);
+    free(part);
+    cc_results_free(&results);
+    return status;
+}
+
+const struct cc_command cc_command_report = {
+    .name = "report",
+    .summary = "results of any commands as one page to send around",
+    .operands = "FILE...",
+    .min_operands = 1,
+    .max_operands = CC_MAX_OPERANDS,
+    .description =
+        "Writes one page of HTML that needs nothing else, and loads nothing from elsewhere: for "
+        "each result the command line, the host and the settings, the verdict in words, the "
+        "default picture of `commcomp plot` with values to point at, the figures in a table that "
+        "sorts and filters, the notes, and how each figure was obtained: measured, by a formula, "
+        "simulated, or published in a paper. It can be read without scripts, printed, and read on "
+        "a phone.\n\nA FILE is a .json or .csv file that another command wrote, or a page, whose "
+        "results are taken out of it; - is the standard input. Of a CSV, neither the command line "
+        "nor the host are known. The page holds its results whole: --format json gives them "
+        "again, and `plot` and `compare` read a page that has one. Pictures are drawn by gnuplot "
+        "(Debian: gnuplot-nox); without it, the page says so in their places.",
+    .examples = "  commcomp report bench.json -o report.html\n"
+                "  commcomp report model.json sim.json run.json --title 'Lab 3' -o lab.html\n"
+                "  commcomp report report.html --format json    # the result again\n"
+                "  commcomp report lab.html --only 2 -o sim.json\n",
+    .options = options,
+    .columns = columns,
+    .own_output = true,
+    .run = run,
+};

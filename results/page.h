@@ -1,0 +1,60 @@
+/* Results as a page of HTML that needs nothing else: the question, the verdict in words, a picture,
+ * the figures, the notes, and how each figure was obtained, with the results themselves
+ * (results/page_data.h). It can be read without scripts; with them, tables sort and filter. */
+#ifndef CC_RESULTS_PAGE_H
+#define CC_RESULTS_PAGE_H
+
+#include "results/page_data.h"
+#include "results/provenance.h"
+#include "results/record.h"
+#include "results/sheet.h"
+
+/* How a figure was obtained. */
+enum cc_origin {
+    CC_ORIGIN_UNKNOWN,
+    CC_ORIGIN_GIVEN,     /* by options and input */
+    CC_ORIGIN_MEASURED,  /* in this run, or in that of the codec profile */
+    CC_ORIGIN_FORMULA,   /* computed by the formulas of models/ */
+    CC_ORIGIN_SIMULATED, /* by SimGrid */
+    CC_ORIGIN_PUBLISHED, /* printed in a paper */
+    CC_ORIGIN_COMPARED,  /* a difference or ratio of figures of different origin */
+    CC_ORIGINS
+};
+
+/* The commands that this version knows. */
+struct cc_page_commands {
+    /* The columns of a command's record, and a summary of what it does; NULL if there is no such
+     * command. */
+    const struct cc_column *(*columns)(const char *command);
+    const char *(*summary)(const char *command);
+    /* How a command obtained the figures of one of its columns. */
+    enum cc_origin (*origin)(const char *command, const struct cc_sheet *s,
+                             const struct cc_column *c);
+};
+
+/* A result as a page shows it. */
+struct cc_page_part {
+    const struct cc_result *result;
+    const struct cc_page_commands *known;
+    struct cc_provenance from;
+    struct cc_sheet sheet;    /* without rows if the result has none */
+    struct cc_column *column; /* of the sheet: those of the command, then others */
+    struct cc_record record;  /* the rows with these columns */
+};
+
+/* Parses a result; it and the commands must live as long as *out. Release *out, which is set on
+ * success only, with cc_page_part_free. Messages begin with the result's name. */
+int cc_page_part_make(const struct cc_result *result, const struct cc_page_commands *known,
+                      struct cc_page_part *out, struct cc_error *e);
+void cc_page_part_free(struct cc_page_part *p);
+
+/* A document for rows that were read from a CSV, with the name of the command that wrote them:
+ * neither its command line nor its host is known. Adds it to the results. */
+int cc_results_add_sheet(struct cc_results *r, const struct cc_sheet *s, const char *command,
+                         struct cc_error *e);
+
+/* Writes the page. A picture that cannot be drawn is replaced by the reason. */
+int cc_page_write(const char *title, const struct cc_page_part *part, size_t count, FILE *out,
+                  struct cc_error *e);
+
+#endif

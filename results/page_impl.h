@@ -1,0 +1,32 @@
+/* The parts of a page. For results/ only. */
+#ifndef CC_RESULTS_PAGE_IMPL_H
+#define CC_RESULTS_PAGE_IMPL_H
+
+#include "results/html.h"
+#include "results/page.h"
+
+/* The word for an origin, and an explanation. */
+const char *cc_origin_word(enum cc_origin o);
+const char *cc_origin_help(enum cc_origin o);
+/* How the figures of a column of the record were obtained. */
+enum cc_origin cc_page_origin(const struct cc_page_part *p, size_t column);
+
+/* The index of a column of the record; column_count if there is none. */
+size_t cc_page_column(const struct cc_page_part *p, const char *key);
+/* The title of a column: of the command's tables, or its key. */
+const char *cc_page_head(const struct cc_column *c);
+
+/* Writes the settings that all rows share, the table of the rows, and the list of its columns.
+ * `number` is that of the part in the page, from 1, for ids. */
+int cc_page_put_settings(const struct cc_page_part *p, FILE *out, struct cc_error *e);
+int cc_page_put_table(const struct cc_page_part *p, size_t number, FILE *out, struct cc_error *e);
+void cc_page_put_columns(const struct cc_page_part *p, FILE *out);
+
+/* Whether a note gives a verdict; then it stands among them. */
+bool cc_note_is_verdict(const char *note);
+/* Calls `put` with each sentence of the verdict: the notes that are one, or sentences from the
+ * rows. */
+int cc_page_verdict(const struct cc_page_part *p, void put(const char *sentence, FILE *out),
+                    FILE *out, struct cc_error *e);
+
+#endif

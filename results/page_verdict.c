@@ -1,0 +1,334 @@
+/* The verdict of a page in words. Commands that give one write it into their notes; for the others,
+ * and for rows without notes, sentences are made of the rows. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/memory_text.h"
+#include "results/page_impl.h"
+#include "results/text.h"
+
+/* Settings with more verdicts than this are counted instead. */
+enum { MOST_SENTENCES = 12 };
+
+bool cc_note_is_verdict(const char *note)
+{
+    /* advise, model, run, sim; bench; validate. */
+    static const char *const within[] = {": use ",
+                                         " is fastest, ",
+                                         ": nothing here is faster than ",
+                                         ": no admitted scheme is faster than ",
+                                         " agree within ",
+                                         " agrees within ",
+                                         " of the step; the farthest is "};
+    static const char *const first[] = {"fastest of the exchanges compared: ",
+                                        "faster: ",
+                                        "more exact: ",
+                                        "bottleneck with ",
+                                        "smallest ",
+                                        "fastest ",
+                                        "most exact "};
+    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
+        if (strncmp(note, first[i], strlen(first[i])) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof within / sizeof within[0]; i++)
+        if (strstr(note, within[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* --- values of the record --- */
+
+struct verdict {
+    const struct cc_page_part *p;
+    void (*put)(const char *sentence, FILE *out);
+    FILE *out;
+    struct cc_error *e;
+};
+
+/* The value in a row and column, or NULL. */
+static const struct cc_value *value(const struct cc_page_part *p, size_t row, const char *key)
+{
+    const size_t c = cc_page_column(p, key);
+    return c < p->record.column_count ? &p->record.rows[row].value[c] : NULL;
+}
+
+static double number(const struct cc_page_part *p, size_t row, const char *key)
+{
+    const struct cc_value *v = value(p, row, key);
+    return v != NULL && v->kind != CC_NULL && v->kind != CC_TEXT ? v->number : (double)NAN;
+}
+
+static bool has(const struct cc_page_part *p, const char *key)
+{
+    return cc_page_column(p, key) < p->record.column_count;
+}
+
+static const char *text(const struct cc_page_part *p, size_t row, const char *key)
+{
+    const struct cc_value *v = value(p, row, key);
+    return v != NULL && v->kind == CC_TEXT ? v->text : "";
+}
+
+/* Prints a value with its unit as the command's tables have it. */
+static void put_value(const struct cc_page_part *p, size_t row, const char *key, FILE *out)
+{
+    const size_t c = cc_page_column(p, key);
+    char buffer[CC_VALUE_CAP];
+    if (c == p->record.column_count)
+        return;
+    const char *unit = p->column[c].unit;
+    (void)fputs(cc_value_text(&p->record.rows[row].value[c], &p->column[c], buffer), out);
+    if (unit[0] != '\0')
+        (void)fprintf(out, " %s", unit);
+}
+
+/* Ends a sentence and hands it on. */
+static int end(struct verdict *v, struct cc_memory_text *t)
+{
+    CC_TRY(cc_memory_text_end(t, "a sentence", v->e));
+    v->put(t->text, v->out);
+    free(t->text);
+    return CC_OK;
+}
+
+static int begin(struct verdict *v, struct cc_memory_text *t)
+{
+    return cc_memory_text_begin(t, "a sentence", v->e);
+}
+
+/* --- settings --- */
+
+/* Whether rows are in different settings if they differ in the column. */
+static bool is_setting(const struct cc_page_part *p, size_t column)
+{
+    static const char *const not_these[] = {"scheme", "link", "rank", "warmup", "steps"};
+    for (size_t i = 0; i < sizeof not_these / sizeof not_these[0]; i++)
+        if (strcmp(p->column[column].key, not_these[i]) == 0)
+            return false;
+    return p->column[column].role == CC_SETTING;
+}
+
+static bool same_setting(const struct cc_page_part *p, size_t a, size_t b)
+{
+    for (size_t c = 0; c < p->record.column_count; c++)
+        if (is_setting(p, c) &&
+            !cc_value_same(&p->record.rows[a].value[c], &p->record.rows[b].value[c]))
+            return false;
+    return true;
+}
+
+/* Prints the settings of a row that differ between rows, and ": "; nothing if none does. */
+static void put_setting(const struct cc_page_part *p, size_t row, FILE *out)
+{
+    bool any = false;
+    for (size_t c = 0; c < p->record.column_count; c++) {
+        bool differs = false;
+        for (size_t i = 1; i < p->record.row_count && !differs && is_setting(p, c); i++)
+            differs = !cc_value_same(&p->record.rows[0].value[c], &p->record.rows[i].value[c]);
+        if (!differs || p->record.rows[row].value[c].kind == CC_NULL)
+            continue;
+        (void)fprintf(out, "%s%s ", any ? ", " : "", cc_page_head(&p->column[c]));
+        put_value(p, row, p->column[c].key, out);
+        any = true;
+    }
+    (void)fputs(any ? ": " : "", out);
+}
+
+/* --- kinds of verdicts; each does nothing without its columns --- */
+
+/* advise */
+static int recommended(struct verdict *v)
+{
+    const struct cc_page_part *p = v->p;
+    for (size_t row = 0; row < p->record.row_count; row++) {
+        struct cc_memory_text t;
+        if (!(number(p, row, "recommended") > 0))
+            continue;
+        CC_TRY(begin(v, &t));
+        put_setting(p, row, t.f);
+        (void)fprintf(t.f, "recommended: %s", text(p, row, "scheme"));
+        if (text(p, row, "exchange")[0] != '\0')
+            (void)fprintf(t.f, " over %s", text(p, row, "exchange"));
+        if (has(p, "step_s")) {
+            (void)fputs(", ", t.f);
+            put_value(p, row, "step_s", t.f);
+            (void)fputs(" a step", t.f);
+        }
+        CC_TRY(end(v, &t));
+    }
+    return CC_OK;
+}
+
+/* model, run, sim: the fastest row of each setting whose error is not above that of sending
+ * nothing. */
+static int fastest(struct verdict *v, const char *time)
+{
+    const struct cc_page_part *p = v->p;
+    const size_t rows = p->record.row_count;
+    size_t said = 0;
+    for (size_t row = 0; row < rows; row++) {
+        size_t best = rows, before = 0;
+        struct cc_memory_text t;
+        while (before < row && !same_setting(p, before, row))
+            before++;
+        if (before < row)
+            continue; /* this setting had its turn */
+        for (size_t i = row; i < rows; i++)
+            if (same_setting(p, row, i) && !(number(p, i, "sum_error") > 1) &&
+                !isnan(number(p, i, time)) &&
+                (best == rows || number(p, i, time) < number(p, best, time)))
+                best = i;
+        if (best == rows || said++ >= MOST_SENTENCES)
+            continue;
+        CC_TRY(begin(v, &t));
+        put_setting(p, best, t.f);
+        (void)fprintf(t.f, "%s is fastest, ", text(p, best, "scheme"));
+        put_value(p, best, time, t.f);
+        if (!isnan(number(p, best, "speedup")))
+            (void)fprintf(t.f, ", %.3g times as fast as fp32", number(p, best, "speedup"));
+        CC_TRY(end(v, &t));
+    }
+    if (said > MOST_SENTENCES) {
+        struct cc_memory_text t;
+        CC_TRY(begin(v, &t));
+        (void)fprintf(t.f, "... and of %zu more settings, which the table has",
+                      said - MOST_SENTENCES);
+        return end(v, &t);
+    }
+    return CC_OK;
+}
+
+/* train: the end of each scheme's trainings. */
+static int trained(struct verdict *v)
+{
+    const struct cc_page_part *p = v->p;
+    for (size_t row = 0; row < p->record.row_count; row++) {
+        struct cc_memory_text t;
+        if (strcmp(text(p, row, "kind"), "summary") != 0)
+            continue;
+        CC_TRY(begin(v, &t));
+        put_setting(p, row, t.f);
+        (void)fprintf(t.f, "%s ends with ", text(p, row, "scheme"));
+        if (isnan(number(p, row, "accuracy")))
+            (void)fputs("no accuracy: it diverged", t.f);
+        else
+            (void)fprintf(t.f, "%.2f%% of the test samples correct",
+                          100 * number(p, row, "accuracy"));
+        const double difference = 100 * number(p, row, "difference"),
+                     low = 100 * number(p, row, "difference_low"),
+                     high = 100 * number(p, row, "difference_high");
+        if (!isnan(difference) && strcmp(text(p, row, "scheme"), "fp32") != 0)
+            (void)fprintf(t.f, ", %+.2f points against fp32", difference);
+        if (!isnan(low) && !isnan(high))
+            (void)fprintf(t.f, " (95%% interval %+.2f to %+.2f)", low, high);
+        if (number(p, row, "ratio") > 1)
+            (void)fprintf(t.f, ", sending %.3g times fewer bits", number(p, row, "ratio"));
+        CC_TRY(end(v, &t));
+    }
+    return CC_OK;
+}
+
+/* bench: the row that is first in a column. */
+static int leader(struct verdict *v, const char *key, const char *what, bool most)
+{
+    const struct cc_page_part *p = v->p;
+    size_t best = SIZE_MAX, rivals = 0;
+    struct cc_memory_text t;
+    for (size_t row = 0; row < p->record.row_count; row++) {
+        const double x = number(p, row, key), sign = most ? 1 : -1;
+        rivals += isnan(x) ? 0 : 1;
+        if (!isnan(x) && (best == SIZE_MAX || sign * x > sign * number(p, best, key)))
+            best = row;
+    }
+    if (rivals < 2)
+        return CC_OK;
+    CC_TRY(begin(v, &t));
+    (void)fprintf(t.f, "%s: %s, ", what, text(p, best, "scheme"));
+    put_value(p, best, key, t.f);
+    if (has(p, "tensor") && text(p, best, "tensor")[0] != '\0')
+        (void)fprintf(t.f, " (%s)", text(p, best, "tensor"));
+    return end(v, &t);
+}
+
+/* paper, validate: how many rows hold. */
+static int agreement(struct verdict *v)
+{
+    const struct cc_page_part *p = v->p;
+    size_t rows = 0, close = 0, worst = 0;
+    const bool paper = has(p, "figure_paper");
+    for (size_t row = 0; row < p->record.row_count; row++) {
+        const double x = number(p, row, paper ? "error" : "agree");
+        if (isnan(x))
+            continue;
+        close += paper ? fabs(x) <= 0.1 : x > 0;
+        if (rows++ == 0 || fabs(x) > fabs(number(p, worst, "error")))
+            worst = row;
+    }
+    struct cc_memory_text t;
+    if (rows == 0)
+        return CC_OK;
+    CC_TRY(begin(v, &t));
+    if (paper)
+        (void)fprintf(t.f,
+                      "%zu of %zu figures are within 10%% of the paper's; the farthest is off by "
+                      "%.3g%%",
+                      close, rows, 100 * fabs(number(p, worst, "error")));
+    else
+        (void)fprintf(t.f, "the answers agree in %zu of %zu rows", close, rows);
+    return end(v, &t);
+}
+
+/* A single row: its answers. */
+static int single(struct verdict *v)
+{
+    const struct cc_page_part *p = v->p;
+    struct cc_memory_text t;
+    bool any = false;
+    CC_TRY(begin(v, &t));
+    for (size_t c = 0; c < p->record.column_count; c++) {
+        if (p->column[c].role != CC_ANSWER || p->record.rows[0].value[c].kind == CC_NULL)
+            continue;
+        (void)fprintf(t.f, "%s%s ", any ? ", " : "", cc_page_head(&p->column[c]));
+        put_value(p, 0, p->column[c].key, t.f);
+        any = true;
+    }
+    if (!any)
+        (void)fputs("one row, which the table has", t.f);
+    return end(v, &t);
+}
+
+static int from_rows(struct verdict *v)
+{
+    const struct cc_page_part *p = v->p;
+    if (has(p, "recommended"))
+        return recommended(v);
+    if (has(p, "agree") || has(p, "figure_paper"))
+        return agreement(v);
+    if (has(p, "kind") && has(p, "accuracy"))
+        return trained(v);
+    if (has(p, "scheme") && has(p, "call_s") && !isnan(number(p, 0, "call_s")))
+        return fastest(v, "call_s");
+    if (has(p, "scheme") && has(p, "step_s"))
+        return fastest(v, "step_s");
+    if (has(p, "scheme") && has(p, "encode_gb_per_s")) {
+        CC_TRY(leader(v, "ratio", "smallest", true));
+        CC_TRY(leader(v, "error", "most exact", false));
+        return leader(v, "encode_gb_per_s", "encodes fastest", true);
+    }
+    return p->record.row_count == 1 ? single(v) : CC_OK;
+}
+
+int cc_page_verdict(const struct cc_page_part *p, void put(const char *sentence, FILE *out),
+                    FILE *out, struct cc_error *e)
+{
+    struct verdict v = {.p = p, .put = put, .out = out, .e = e};
+    size_t notes = 0;
+    for (size_t i = 0; i < p->from.notes; i++)
+        if (cc_note_is_verdict(p->from.note[i])) {
+            put(p->from.note[i], out);
+            notes++;
+        }
+    return notes > 0 || p->record.row_count == 0 ? CC_OK : from_rows(&v);
+}
