@@ -1,5 +1,6 @@
-"""commcomp for PyTorch: capturing gradients of a training."""
+"""commcomp for PyTorch: capturing gradients, and compressing them under DistributedDataParallel."""
 
 from .recorder import capture
+from .state import State, hook
 
-__all__ = ["capture"]
+__all__ = ["State", "capture", "hook"]

@@ -1,4 +1,6 @@
 """Captures gradients, and the model's deltas, of a training as a trace that `commcomp` reads."""
+from __future__ import annotations
+
 import atexit
 import functools
 import os
@@ -7,6 +9,8 @@ import sys
 import threading
 import types
 import weakref
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -119,7 +123,7 @@ class Capture:
             raise FileExistsError(f"{self.folder} has a trace already ({old}): "
                                   "remove it, or capture to another folder")
 
-    def step(self):
+    def step(self) -> None:
         """Stores the gradients as they are now: to be called between backward() and the optimizer's
         step, for a model without DDP that was captured without optimizer=."""
         if self._ddp:
@@ -239,7 +243,9 @@ def _tell_missing(reference):
               f"{c.folder}; {seen}", file=sys.stderr)
 
 
-def capture(model, folder, steps, *, optimizer=None, scaler=None, pulls=False, rank=None, hook=None):
+def capture(model: torch.nn.Module, folder: str | os.PathLike[str], steps: Iterable[int], *,
+            optimizer: torch.optim.Optimizer | None = None, scaler: Any = None, pulls: bool = False,
+            rank: int | None = None, hook: tuple[Any, Any] | None = None) -> Capture:
     """Stores the gradients of some steps of a training in `folder`, one file for each step and rank,
     as `commcomp --trace FOLDER` reads them.
 
