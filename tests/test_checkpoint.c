@@ -179,7 +179,7 @@ static void damage(void **state)
     /* The last tensor's last byte: the message names it, and where it begins. */
     bytes[size - 1] ^= 1;
     c.checkpoint = scratch_write(state, "bad.safetensors", bytes, size);
-    assert_contains(fail_to_resume(&c), "tensor 'codec.4.fc2.bias.0', from byte ");
+    assert_contains(fail_to_resume(&c), "tensor 'codec.4.0.fc2.bias.0', from byte ");
     assert_contains(fail_to_resume(&c), "it is damaged");
     free(bytes);
     /* Other settings. */

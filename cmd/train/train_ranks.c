@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/train/train.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "netsim/inprocess/inprocess.h"
 #include "netsim/inprocess/training_job.h"
+#include "netsim/inprocess/training_log.h"
 #include "netsim/job/job_schemes.h"
 #include "netsim/lab/lab.h"
 #include "results/machine_info.h"
@@ -45,7 +47,7 @@ static int refuse_given(const struct cc_args *args, const char *const *names, co
 static int refuse_needless(const struct cc_args *args, const struct cc_train_options *o,
                            struct cc_error *e)
 {
-    static const char *const of_local[] = {"checkpoint", "capture", "threads", NULL};
+    static const char *const of_local[] = {"threads", NULL};
     static const char *const of_networks[] = {
         "latency", "overhead", "message-cost", "limit", "congestion", "lab", NULL};
     static const char *const of_formulas[] = {"overhead", "message-cost", NULL};
@@ -98,56 +100,36 @@ struct launch {
     const struct cc_train *train;
     const struct cc_training_config *config;
     struct cc_training_result *out;
-    struct cc_evaluation interval; /* of the latest row that was reported */
-    double train_loss, accuracy;   /* at the last evaluation, NaN before */
+    struct cc_training_log log; /* its evaluations */
 };
-
-static void take_interval(struct launch *l, const struct cc_report_row *r)
-{
-    double step_s = 0;
-    for (size_t i = 0; i < r->steps; i++)
-        step_s += r->step_s[i];
-    l->interval = (struct cc_evaluation){.push_bytes = r->push_bytes,
-                                         .pull_bytes = r->pull_bytes,
-                                         .encode_s = r->encode_s,
-                                         .hop_s = r->hop_s,
-                                         .server_s = r->server_s,
-                                         .decode_s = r->decode_s,
-                                         .compute_s = r->compute_s,
-                                         .update_s = r->update_s,
-                                         .residual = NAN,
-                                         .pull_residual = NAN,
-                                         .wall_s = l->interval.wall_s + step_s};
-    l->out->peak_bytes = fmax(l->out->peak_bytes, r->peak_bytes);
-}
 
 static int take_evaluation(struct launch *l, const struct cc_report_eval *r, struct cc_error *e)
 {
-    struct cc_training_result *t = l->out;
-    CC_TRY(cc_grow((void **)&t->eval, &t->capacity, t->evals + 1, sizeof *t->eval, e));
-    struct cc_evaluation *v = &t->eval[t->evals++];
-    *v = l->interval;
-    v->step = r->step;
-    v->train_loss = l->train_loss = r->train_loss;
-    v->loss = r->loss;
-    v->accuracy = l->accuracy = r->accuracy;
-    v->worker_loss = r->worker_loss;
-    v->worker_accuracy = r->worker_accuracy;
-    t->weights_crc = r->weights;
-    t->complete = r->step == l->config->steps;
+    struct cc_evaluation v = r->of;
+    v.residual = v.pull_residual = NAN;
+    CC_TRY(cc_training_log_add(&l->log, &v, e));
+    l->out->weights_crc = r->weights;
+    l->out->complete = v.step == l->config->steps;
     return CC_OK;
+}
+
+static void show(const struct launch *l, size_t steps)
+{
+    const struct cc_training_config *c = l->config;
+    const struct cc_evaluation *last = l->log.evals > 0 ? &l->log.eval[l->log.evals - 1] : NULL;
+    c->progress(c->arg, c->spec->name, steps, last != NULL ? last->train_loss : (double)NAN,
+                last != NULL ? last->accuracy : (double)NAN);
 }
 
 static int on_report(void *arg, const struct cc_report *r, struct cc_error *e)
 {
     struct launch *l = arg;
-    const struct cc_training_config *c = l->config;
     switch (r->kind) {
     case CC_REPORT_STEP:
-        c->progress(c->arg, c->spec->name, 1, l->train_loss, l->accuracy);
+        show(l, 1);
         break;
     case CC_REPORT_ROW:
-        take_interval(l, &r->result);
+        l->out->peak_bytes = fmax(l->out->peak_bytes, r->result.peak_bytes);
         break;
     case CC_REPORT_EVAL:
         return take_evaluation(l, &r->eval, e);
@@ -251,30 +233,97 @@ static int simulate(struct launch *l, struct cc_job *job, struct cc_error *e)
     return status;
 }
 
-static int make_job(const struct cc_train *t, const struct cc_training_config *c,
-                    struct cc_job *job, struct cc_error *e)
+/* --- a training --- */
+
+static int make_absolute(const char *path, char **out, struct cc_error *e)
 {
+    char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    if (path[0] == '/')
+        *out = cc_strdup(path, e);
+    else if (here == NULL || asprintf(out, "%s/%s", here, path) < 0)
+        *out = NULL;
+    free(here);
+    return *out != NULL ? CC_OK : cc_fail(e, "%s: its folder has no name, or out of memory", path);
+}
+
+/* Checkpoints and captured traces: rank 0 may have another working directory. */
+static int add_files(struct cc_job *job, const struct launch *l, struct cc_error *e)
+{
+    const struct cc_training_config *c = l->config;
+    struct cc_job_training *t = &job->training;
+    t->resumed = (size_t)l->log.step;
+    t->checkpoint_every = c->checkpoint_every;
+    t->capture_from = c->capture_from;
+    t->capture_to = c->capture_to;
+    if (c->checkpoint != NULL) {
+        CC_TRY(cc_training_settings(c, &t->settings, e));
+        CC_TRY(make_absolute(c->checkpoint, &t->checkpoint, e));
+    }
+    return c->capture != NULL ? make_absolute(c->capture, &t->capture, e) : CC_OK;
+}
+
+static int make_job(const struct launch *l, struct cc_job *job, struct cc_error *e)
+{
+    const struct cc_train *t = l->train;
     const char *data = cc_arg(t->args, "data");
-    CC_TRY(cc_training_job(c, t->net->tensors, t->net->count, job, e));
+    CC_TRY(cc_training_job(l->config, t->net->tensors, t->net->count, job, e));
     CC_TRY(cc_job_schemes_take(job, e));
-    return cc_training_job_for_ranks(c, data != NULL ? data : "digits", t->options.compute_s,
-                                     t->net->share, job, e);
+    CC_TRY(cc_training_job_for_ranks(l->config, data != NULL ? data : "digits",
+                                     t->options.compute_s, t->net->share, job, e));
+    return add_files(job, l, e);
+}
+
+/* Reads what the checkpoint says of the steps that have ended, if there is one. */
+static int resume(struct launch *l, struct cc_error *e)
+{
+    const struct cc_training_config *c = l->config;
+    struct cc_checkpoint_file f;
+    char *settings;
+    if (!c->resume || access(c->checkpoint, F_OK) != 0)
+        return CC_OK;
+    CC_TRY(cc_training_settings(c, &settings, e));
+    int status = cc_checkpoint_open(c->checkpoint, &f, e);
+    if (status == CC_OK) {
+        status = cc_training_log_read(&f, settings, c->steps, &l->log, e);
+        cc_checkpoint_close(&f);
+    }
+    free(settings);
+    l->out->resumed = (size_t)l->log.step;
+    return status;
+}
+
+static int launch(struct launch *l, struct cc_error *e)
+{
+    struct cc_job job = {0};
+    struct cc_error why = {""};
+    if (l->log.step > 0)
+        show(l, (size_t)l->log.step);
+    int status = make_job(l, &job, &why);
+    if (status == CC_OK)
+        status =
+            l->train->options.on == CC_TRAIN_RUN ? run(l, &job, &why) : simulate(l, &job, &why);
+    cc_job_free(&job);
+    /* Both make the ranks fail, and are results here. */
+    if (status == CC_OK || l->out->diverged || cc_interrupted())
+        return CC_OK;
+    cc_error_set(e, "%s", why.text);
+    return status;
 }
 
 int cc_train_by_ranks(const struct cc_train *t, const struct cc_training_config *c,
                       struct cc_training_result *out, struct cc_error *e)
 {
-    struct launch l = {.train = t, .config = c, .out = out, .train_loss = NAN, .accuracy = NAN};
-    struct cc_job job = {0};
-    struct cc_error why = {""};
+    struct launch l = {.train = t, .config = c, .out = out};
     out->epoch = t->epoch;
-    int status = make_job(t, c, &job, &why);
+    int status = resume(&l, e);
+    /* A complete one only has to be read. */
+    if (status == CC_OK && l.log.step == c->steps) {
+        cc_training_log_free(&l.log);
+        return cc_training_run(c, out, e);
+    }
     if (status == CC_OK)
-        status = t->options.on == CC_TRAIN_RUN ? run(&l, &job, &why) : simulate(&l, &job, &why);
-    cc_job_free(&job);
-    /* Both make the ranks fail, and are results here. */
-    if (status == CC_OK || out->diverged || cc_interrupted())
-        return CC_OK;
-    cc_error_set(e, "%s", why.text);
+        status = launch(&l, e);
+    out->eval = l.log.eval;
+    out->evals = l.log.evals;
     return status;
 }

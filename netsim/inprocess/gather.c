@@ -65,7 +65,7 @@ int cc_inprocess_gather_open(const struct cc_inprocess_message *m, void **out, s
     }
     for (size_t i = 0; i < workers_of(g); i++) {
         const struct cc_pack_config config = {.seed = m->config->job->seed, .rank = (int64_t)i};
-        CC_TRY_OUT(cc_inprocess_pack(m, m->values, config, &g->pack[i], e));
+        CC_TRY_OUT(cc_inprocess_pack(m, (int)i, m->values, config, &g->pack[i], e));
     }
     g->bytes = cc_alloc(cc_pack_bound(g->pack[0]), e);
     if (g->bytes == NULL)

@@ -9,9 +9,9 @@
 struct cc_inprocess {
     struct cc_inprocess_config config;
     struct cc_inprocess_message *message;
-    struct cc_inprocess_packs packs;
-    struct cc_spec *dense; /* of a dense second stage; NULL: fp32 */
-    void **reduction;      /* of each message; NULL: not open */
+    struct cc_pack_list *packs; /* of each rank */
+    struct cc_spec *dense;      /* of a dense second stage; NULL: fp32 */
+    void **reduction;           /* of each message; NULL: not open */
 };
 
 bool cc_inprocess_has(enum cc_exchange x)
@@ -19,41 +19,38 @@ bool cc_inprocess_has(enum cc_exchange x)
     return !cc_exchange_has(x, CC_X_LIBRARY);
 }
 
-int cc_inprocess_pack_slices(const struct cc_inprocess_message *m, const struct cc_slice *slice,
-                             size_t slices, struct cc_pack_config from, struct cc_pack **out,
-                             struct cc_error *e)
+int cc_inprocess_pack_slices(const struct cc_inprocess_message *m, int keeper,
+                             const struct cc_slice *slice, size_t slices,
+                             struct cc_pack_config from, struct cc_pack **out, struct cc_error *e)
 {
     const struct cc_inprocess_config *c = m->config;
-    struct cc_inprocess_packs *all = m->packs;
     from.job = c->job;
     from.spec = from.spec != NULL ? from.spec : c->spec;
     from.raw = c->raw;
     from.origin = m->values.from;
-    CC_TRY(cc_grow((void **)&all->pack, &all->capacity, all->count + 1, sizeof(void *), e));
     CC_TRY(cc_pack_make(&from, slice, slices, out, e));
-    all->pack[all->count++] = *out;
-    return CC_OK;
+    return from.decodes_only ? CC_OK : cc_pack_list_add(&m->packs[keeper], *out, e);
 }
 
-int cc_inprocess_pack(const struct cc_inprocess_message *m, struct cc_values values,
+int cc_inprocess_pack(const struct cc_inprocess_message *m, int keeper, struct cc_values values,
                       struct cc_pack_config from, struct cc_pack **out, struct cc_error *e)
 {
     struct cc_slice *slice;
     size_t slices;
     CC_TRY(cc_slices(m->config->job, values.from, values.to, &slice, &slices, e));
-    const int status = cc_inprocess_pack_slices(m, slice, slices, from, out, e);
+    const int status = cc_inprocess_pack_slices(m, keeper, slice, slices, from, out, e);
     free(slice);
     return status;
 }
 
-size_t cc_inprocess_packs(const struct cc_inprocess *x)
+static size_t ranks_of(const struct cc_inprocess *x)
 {
-    return x->packs.count;
+    return (size_t)(x->config.job->workers + x->config.job->servers);
 }
 
-const struct cc_pack *cc_inprocess_pack_at(const struct cc_inprocess *x, size_t i)
+const struct cc_pack_list *cc_inprocess_packs(const struct cc_inprocess *x, int rank)
 {
-    return x->packs.pack[i];
+    return &x->packs[rank];
 }
 
 int cc_inprocess_encode(struct cc_pack *p, const struct cc_inprocess_call *c, const float *x,
@@ -102,7 +99,8 @@ int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inproc
     x->config = *config;
     x->message = cc_alloc0(row->messages * sizeof *x->message, e);
     x->reduction = cc_alloc0(row->messages * sizeof *x->reduction, e);
-    if (x->message == NULL || x->reduction == NULL) {
+    x->packs = cc_alloc0(ranks_of(x) * sizeof *x->packs, e);
+    if (x->message == NULL || x->reduction == NULL || x->packs == NULL) {
         status = CC_FAIL;
         goto out;
     }
@@ -111,7 +109,7 @@ int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inproc
         const struct cc_job_message *m = &row->message[i];
         x->message[i] = (struct cc_inprocess_message){
             .config = &x->config,
-            .packs = &x->packs,
+            .packs = x->packs,
             .dense = x->dense,
             .index = i,
             .values = {config->job->offset[m->first], config->job->offset[m->last + 1]}};
@@ -138,7 +136,9 @@ void cc_inprocess_close(struct cc_inprocess *x)
             ops_of(x->reduction[i])->close(x->reduction[i]);
     cc_spec_free(x->dense);
     free(x->message);
-    free(x->packs.pack);
+    for (size_t i = 0; x->packs != NULL && i < ranks_of(x); i++)
+        cc_pack_list_free(&x->packs[i]);
+    free(x->packs);
     free(x->reduction);
     free(x);
 }

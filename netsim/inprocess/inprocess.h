@@ -65,10 +65,9 @@ bool cc_inprocess_has(enum cc_exchange x);
 int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *const *gradient,
                           float *result, struct cc_inprocess_step *out, struct cc_error *e);
 
-/* The packs with which workers and servers encode and decode: their codecs' states (cc_pack_state)
- * are all that an exchange keeps from one step to the next. The same config makes the same packs in
- * the same order. */
-size_t cc_inprocess_packs(const struct cc_inprocess *x);
-const struct cc_pack *cc_inprocess_pack_at(const struct cc_inprocess *x, size_t i);
+/* The packs with which a rank, a worker or after them a server, encodes: their codecs' states
+ * (cc_pack_state) are all that an exchange keeps from one step to the next, but ssar-auto. They
+ * come in the order in which such a rank makes them over MPI (struct cc_rank_state). */
+const struct cc_pack_list *cc_inprocess_packs(const struct cc_inprocess *x, int rank);
 
 #endif

@@ -205,9 +205,9 @@ static int open_chunk(struct merge *x, int i, struct cc_error *e)
                                    cc_part_at(from, to, (size_t)i + 1, n)};
     if (config.spec == NULL || k->values.from == k->values.to)
         return CC_OK;
-    CC_TRY(cc_inprocess_pack(m, k->values, config, &k->encoder, e));
+    CC_TRY(cc_inprocess_pack(m, i, k->values, config, &k->encoder, e));
     config.decodes_only = true;
-    return cc_inprocess_pack(m, k->values, config, &k->decoder, e);
+    return cc_inprocess_pack(m, i, k->values, config, &k->decoder, e);
 }
 
 static int open_workers(struct merge *x, struct cc_error *e)
@@ -216,7 +216,7 @@ static int open_workers(struct merge *x, struct cc_error *e)
     size_t bytes = 0;
     for (int i = 0; i < workers_of(x); i++) {
         const struct cc_pack_config config = {.seed = m->config->job->seed, .rank = i};
-        CC_TRY(cc_inprocess_pack(m, m->values, config, &x->pack[i], e));
+        CC_TRY(cc_inprocess_pack(m, i, m->values, config, &x->pack[i], e));
         CC_TRY(open_chunk(x, i, e));
         x->sum[i] = cc_alloc(values_of(x) * sizeof(float), e);
         if (x->sum[i] == NULL)

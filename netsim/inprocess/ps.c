@@ -130,14 +130,15 @@ static int open_server(struct ps *p, int server, struct cc_error *e)
         return CC_FAIL;
     for (size_t i = 0; i < workers_of(p) && s->slices > 0; i++) {
         pack.rank = (int64_t)i;
-        CC_TRY(cc_inprocess_pack_slices(m, s->slice, s->slices, pack, &s->push[i], e));
+        CC_TRY(cc_inprocess_pack_slices(m, (int)i, s->slice, s->slices, pack, &s->push[i], e));
     }
     if (s->slices == 0)
         return CC_OK;
     pack.rank = -1;
     pack.direction = CC_PULL;
     pack.spec = config->pull;
-    CC_TRY(cc_inprocess_pack_slices(m, s->slice, s->slices, pack, &s->pull, e));
+    CC_TRY(cc_inprocess_pack_slices(m, config->job->workers + server, s->slice, s->slices, pack,
+                                    &s->pull, e));
     const size_t most[] = {cc_pack_bound(s->push[0]), cc_pack_bound(s->pull)};
     for (size_t i = 0; i < 2; i++)
         p->bound = most[i] > p->bound ? most[i] : p->bound;

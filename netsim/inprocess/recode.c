@@ -196,7 +196,7 @@ static bool is_first(const struct rank *r, size_t rounds, struct cc_values v)
     return true;
 }
 
-static int open_encoding(const struct recode *x, struct cc_values v, int64_t encodes_as,
+static int open_encoding(const struct recode *x, int rank, struct cc_values v, int64_t encodes_as,
                          uint64_t salt, struct encoding *out, struct cc_error *e)
 {
     const struct cc_pack_config config = {.seed = x->message->config->job->seed + salt,
@@ -204,7 +204,7 @@ static int open_encoding(const struct recode *x, struct cc_values v, int64_t enc
     out->values = v;
     if (v.from == v.to)
         return CC_OK;
-    CC_TRY(cc_inprocess_pack(x->message, v, config, &out->pack, e));
+    CC_TRY(cc_inprocess_pack(x->message, rank, v, config, &out->pack, e));
     out->out = cc_alloc(cc_pack_bound(out->pack), e);
     return out->out != NULL ? CC_OK : CC_FAIL;
 }
@@ -214,7 +214,7 @@ static int open_decoder(const struct recode *x, struct cc_values v, int64_t enco
 {
     const struct cc_pack_config config = {
         .seed = x->message->config->job->seed + salt, .rank = encodes_as, .decodes_only = true};
-    return v.from < v.to ? cc_inprocess_pack(x->message, v, config, out, e) : CC_OK;
+    return v.from < v.to ? cc_inprocess_pack(x->message, 0, v, config, out, e) : CC_OK;
 }
 
 static int open_rank(struct recode *x, int rank, struct cc_error *e)
@@ -232,14 +232,14 @@ static int open_rank(struct recode *x, int rank, struct cc_error *e)
         const struct cc_values in = chunk_values(x, r->recv_first, r->recv_count);
         struct hop *h = &me->hop[k];
         h->sent.first = is_first(me, k, out);
-        CC_TRY(open_encoding(x, out, r->encodes_as, r->salt, &h->sent, e));
+        CC_TRY(open_encoding(x, rank, out, r->encodes_as, r->salt, &h->sent, e));
         CC_TRY(open_decoder(x, in, r->encodes_as, r->salt, &h->decoder, e));
     }
     if (!s->owns_chunk)
         return CC_OK;
     const struct cc_values own = chunk_values(x, s->own_chunk, 1);
     me->own.first = is_first(me, s->reduce_rounds, own);
-    return open_encoding(x, own, s->owner_encodes_as, s->owner_salt, &me->own, e);
+    return open_encoding(x, rank, own, s->owner_encodes_as, s->owner_salt, &me->own, e);
 }
 
 int cc_inprocess_recode_open(const struct cc_inprocess_message *m, void **out, struct cc_error *e)

@@ -10,18 +10,12 @@ struct cc_values {
     size_t from, to;
 };
 
-/* The packs of an exchange, in the order in which they were made; it does not own them. */
-struct cc_inprocess_packs {
-    struct cc_pack **pack;
-    size_t count, capacity;
-};
-
 /* A message of the row. */
 struct cc_inprocess_message {
     const struct cc_inprocess_config *config;
-    struct cc_inprocess_packs *packs; /* of all messages */
-    const struct cc_spec *dense;      /* of a dense second stage; NULL: fp32 */
-    size_t index;                     /* in the row */
+    struct cc_pack_list *packs;  /* of each rank: those with which it encodes, of all messages */
+    const struct cc_spec *dense; /* of a dense second stage; NULL: fp32 */
+    size_t index;                /* in the row */
     struct cc_values values;
 };
 
@@ -47,15 +41,15 @@ int cc_inprocess_sum_open(const struct cc_inprocess_message *m, void **out, stru
 int cc_inprocess_recode_open(const struct cc_inprocess_message *m, void **out, struct cc_error *e);
 int cc_inprocess_merge_open(const struct cc_inprocess_message *m, void **out, struct cc_error *e);
 
-/* A pack for some of the message's values, whose x and y begin at the message's first one. The
- * caller sets rank, seed, direction and decodes_only of `from`, and spec where it is not the row's.
- */
-int cc_inprocess_pack(const struct cc_inprocess_message *m, struct cc_values values,
+/* A pack of the rank `keeper` for some of the message's values, whose x and y begin at the
+ * message's first one. The caller sets rank, seed, direction and decodes_only of `from`, and spec
+ * where it is not the row's. */
+int cc_inprocess_pack(const struct cc_inprocess_message *m, int keeper, struct cc_values values,
                       struct cc_pack_config from, struct cc_pack **out, struct cc_error *e);
 /* The same for slices of them. */
-int cc_inprocess_pack_slices(const struct cc_inprocess_message *m, const struct cc_slice *slice,
-                             size_t slices, struct cc_pack_config from, struct cc_pack **out,
-                             struct cc_error *e);
+int cc_inprocess_pack_slices(const struct cc_inprocess_message *m, int keeper,
+                             const struct cc_slice *slice, size_t slices,
+                             struct cc_pack_config from, struct cc_pack **out, struct cc_error *e);
 /* Encodes; *payload: bytes without the pack's head. */
 int cc_inprocess_encode(struct cc_pack *p, const struct cc_inprocess_call *c, const float *x,
                         uint8_t *out, size_t *len, uint64_t *payload, struct cc_error *e);

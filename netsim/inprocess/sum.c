@@ -157,7 +157,7 @@ static int open_worker(struct sum *x, int rank, struct cc_error *e)
     const struct cc_schedule *s = &x->rounds.rank[rank];
     const struct cc_pack_config config = {.seed = m->config->job->seed, .rank = rank};
     size_t all = 0;
-    CC_TRY(cc_inprocess_pack(m, m->values, config, &x->pack[rank], e));
+    CC_TRY(cc_inprocess_pack(m, rank, m->values, config, &x->pack[rank], e));
     x->bound = cc_pack_bound(x->pack[rank]);
     x->n = x->bound / sizeof(float);
     x->floats[rank] = cc_alloc(x->bound, e);

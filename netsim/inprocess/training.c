@@ -34,7 +34,8 @@ static double clock_of(const struct cc_training *s)
 static uint64_t updates_of(const struct cc_training *s, size_t first_value)
 {
     const struct cc_job_row *row = s->job.row;
-    return cc_job_row_updates(&s->job, row, cc_job_message_of(&s->job, row, first_value), s->step);
+    return cc_job_row_updates(&s->job, row, cc_job_message_of(&s->job, row, first_value),
+                              s->log.step);
 }
 
 /* Turns the mean gradient into what workers pull: the change of the server's parameters. */
@@ -46,12 +47,12 @@ static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error
         cc_unsent_arrive(&s->unsent, from, to, mean);
     const double since = clock_of(s);
     if (s->config->deltas)
-        cc_learner_change(&s->learner, from, to, s->step, updates_of(s, from), mean, s->server);
-    s->sum.update_s += clock_of(s) - since;
+        cc_learner_change(&s->learner, from, to, s->log.step, updates_of(s, from), mean, s->server);
+    s->log.sum.update_s += clock_of(s) - since;
     if (s->pulled != NULL)
         memcpy(s->pulled + from, mean, (to - from) * sizeof *mean);
     if (s->measures_pull)
-        s->delta_sq += k_reduce()->sum_sq(mean, to - from);
+        s->log.delta_sq += k_reduce()->sum_sq(mean, to - from);
     return CC_OK;
 }
 
@@ -131,7 +132,7 @@ static void close_state(struct cc_training *s)
 static void diverge(struct cc_training *s, const char *reason)
 {
     s->out->diverged = true;
-    s->out->diverged_step = (size_t)s->step + 1;
+    s->out->diverged_step = (size_t)s->log.step + 1;
     (void)snprintf(s->out->reason, sizeof s->out->reason, "%s", reason);
 }
 
@@ -145,14 +146,14 @@ static double compute(struct cc_training *s)
     for (size_t i = 0; i < workers; i++) {
         char text[CC_DIVERGED_TEXT];
         const double loss =
-            cc_task_gradient(s->task, (size_t)s->step, i, s->weights,
+            cc_task_gradient(s->task, (size_t)s->log.step, i, s->weights,
                              s->worker_stats + i * s->layout->stats, s->gradients + i * s->values)
                 .loss;
         sum += loss;
         if (!s->out->diverged && cc_loss_diverged(loss, i, text))
             diverge(s, text);
     }
-    s->sum.compute_s += (clock_of(s) - since) / (double)workers;
+    s->log.sum.compute_s += (clock_of(s) - since) / (double)workers;
     return sum / (double)workers;
 }
 
@@ -160,15 +161,15 @@ static double compute(struct cc_training *s)
 static int capture(const struct cc_training *s, bool sent, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
-    if (c->capture == NULL || s->step < c->capture_from || s->step >= c->capture_to)
+    if (c->capture == NULL || s->log.step < c->capture_from || s->log.step >= c->capture_to)
         return CC_OK;
     for (size_t i = 0; i < c->task.workers; i++)
         CC_TRY(cc_trace_write_flat(c->capture, (struct cc_trace_sender){CC_PUSH, (int64_t)i},
-                                   s->step, s->layout->tensors, s->layout->count, s->gradient[i],
-                                   e));
+                                   s->log.step, s->layout->tensors, s->layout->count,
+                                   s->gradient[i], e));
     if (!sent || s->pulled == NULL)
         return CC_OK;
-    return cc_trace_write_flat(c->capture, (struct cc_trace_sender){CC_PULL, -1}, s->step,
+    return cc_trace_write_flat(c->capture, (struct cc_trace_sender){CC_PULL, -1}, s->log.step,
                                s->layout->tensors, s->layout->count, s->pulled, e);
 }
 
@@ -182,7 +183,7 @@ static void measure_residuals(struct cc_training *s)
     }
     for (size_t i = 0; s->measures_pull && i < s->values; i++) {
         const double behind = (double)s->server[i] - (double)s->weights[i];
-        s->behind_sq += behind * behind;
+        s->log.behind_sq += behind * behind;
     }
 }
 
@@ -193,9 +194,9 @@ static void update(struct cc_training *s)
     for (size_t i = 0; i < row->messages; i++) {
         const struct cc_job_message *m = &row->message[i];
         const size_t from = s->job.offset[m->first], to = s->job.offset[m->last + 1];
-        if (!cc_job_row_silent(&s->job, row, m, s->step))
-            cc_learner_update(&s->learner, from, to, s->step, updates_of(s, from), s->mean + from,
-                              s->weights);
+        if (!cc_job_row_silent(&s->job, row, m, s->log.step))
+            cc_learner_update(&s->learner, from, to, s->log.step, updates_of(s, from),
+                              s->mean + from, s->weights);
     }
 }
 
@@ -212,7 +213,7 @@ static int exchange(struct cc_training *s, struct cc_error *e)
     if (s->measures_push)
         cc_unsent_begin(&s->unsent, s->gradient);
     const int status =
-        cc_inprocess_exchange(s->exchange, s->step, s->gradient, result, &sent, &why);
+        cc_inprocess_exchange(s->exchange, s->log.step, s->gradient, result, &sent, &why);
     if (status == CC_DIVERGED) {
         diverge(s, why.text);
         return CC_OK;
@@ -222,33 +223,33 @@ static int exchange(struct cc_training *s, struct cc_error *e)
     if (sent.sent && !c->deltas) {
         const double since = clock_of(s);
         update(s);
-        s->sum.update_s += clock_of(s) - since;
+        s->log.sum.update_s += clock_of(s) - since;
     }
     measure_residuals(s);
     CC_TRY(capture(s, sent.sent, e));
-    s->sum.push_bytes += (double)sent.push_bytes;
-    s->sum.pull_bytes += (double)sent.pull_bytes;
-    s->sum.encode_s += sent.encode_s;
-    s->sum.hop_s += sent.hop_s;
-    s->sum.server_s += sent.server_s;
-    s->sum.decode_s += sent.decode_s;
+    s->log.sum.push_bytes += (double)sent.push_bytes;
+    s->log.sum.pull_bytes += (double)sent.pull_bytes;
+    s->log.sum.encode_s += sent.encode_s;
+    s->log.sum.hop_s += sent.hop_s;
+    s->log.sum.server_s += sent.server_s;
+    s->log.sum.decode_s += sent.decode_s;
     return CC_OK;
 }
 
 static void show(const struct cc_training *s, size_t steps, double loss)
 {
-    const struct cc_training_result *t = s->out;
+    const struct cc_training_log *l = &s->log;
     s->config->progress(s->config->arg, s->config->spec->name, steps, loss,
-                        t->evals > 0 ? t->eval[t->evals - 1].accuracy : NAN);
+                        l->evals > 0 ? l->eval[l->evals - 1].accuracy : NAN);
 }
 
 static int step(struct cc_training *s, struct cc_error *e)
 {
     const double since = cc_now(), loss = compute(s);
-    s->sum.train_loss += loss;
+    s->log.sum.train_loss += loss;
     const int status = s->out->diverged ? CC_OK : exchange(s, e);
-    s->wall_s += cc_now() - since;
-    s->since++;
+    s->log.wall_s += cc_now() - since;
+    s->log.since++;
     show(s, 1, loss);
     return status;
 }
@@ -264,33 +265,21 @@ static void score(struct cc_training *s, const float *weights, double *loss, dou
 
 static int evaluate(struct cc_training *s, struct cc_error *e)
 {
-    struct cc_training_result *t = s->out;
     cc_mean_stats(s->worker_stats, s->config->task.workers, s->layout->stats, s->stats);
-    struct cc_evaluation v = s->sum;
-    double *const mean[] = {&v.train_loss, &v.pull_bytes, &v.encode_s,  &v.hop_s,
-                            &v.server_s,   &v.decode_s,   &v.compute_s, &v.update_s};
-    for (size_t i = 0; i < sizeof mean / sizeof *mean; i++)
-        *mean[i] /= (double)s->since;
-    v.push_bytes /= (double)s->since * (double)s->config->task.workers;
-    v.step = (size_t)s->step;
-    v.wall_s = s->wall_s;
+    const double behind_sq = s->log.behind_sq, delta_sq = s->log.delta_sq;
+    struct cc_evaluation v = cc_training_log_end(&s->log, s->config->task.workers);
     v.residual = s->measures_push ? cc_unsent_ratio(&s->unsent) : NAN;
-    v.pull_residual = s->delta_sq > 0 ? sqrt(s->behind_sq / s->delta_sq) : NAN;
-    s->behind_sq = s->delta_sq = 0;
+    v.pull_residual = delta_sq > 0 ? sqrt(behind_sq / delta_sq) : NAN;
     score(s, s->weights, &v.worker_loss, &v.worker_accuracy);
     v.loss = v.worker_loss;
     v.accuracy = v.worker_accuracy;
     if (s->server != NULL && memcmp(s->server, s->weights, s->values * sizeof(float)) != 0)
         score(s, s->server, &v.loss, &v.accuracy);
-    s->sum = (struct cc_evaluation){0};
-    s->since = 0;
     if (!isfinite(v.loss) || !isfinite(v.worker_loss)) {
         diverge(s, "a loss on the test samples that is not finite");
         return CC_OK;
     }
-    CC_TRY(cc_grow((void **)&t->eval, &t->capacity, t->evals + 1, sizeof *t->eval, e));
-    t->eval[t->evals++] = v;
-    return CC_OK;
+    return cc_training_log_add(&s->log, &v, e);
 }
 
 /* Writes a checkpoint if one is due: after every so many steps, at the end, and when interrupted.
@@ -298,9 +287,9 @@ static int evaluate(struct cc_training *s, struct cc_error *e)
 static int save(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
-    const bool last = s->step == c->steps || cc_interrupted();
-    if (c->checkpoint == NULL || s->step == s->saved ||
-        (s->step % c->checkpoint_every != 0 && !last))
+    const bool last = s->log.step == c->steps || cc_interrupted();
+    if (c->checkpoint == NULL || s->log.step == s->saved ||
+        (s->log.step % c->checkpoint_every != 0 && !last))
         return CC_OK;
     return cc_training_save(s, e);
 }
@@ -308,18 +297,18 @@ static int save(struct cc_training *s, struct cc_error *e)
 static int train(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
-    while (s->step < c->steps && !cc_interrupted()) {
+    while (s->log.step < c->steps && !cc_interrupted()) {
         CC_TRY(step(s, e));
         if (s->out->diverged)
             return CC_OK;
-        s->step++;
-        if (s->step % c->eval_every == 0 || s->step == c->steps)
+        s->log.step++;
+        if (s->log.step % c->eval_every == 0 || s->log.step == c->steps)
             CC_TRY(evaluate(s, e));
         if (s->out->diverged)
             return CC_OK;
         CC_TRY(save(s, e));
     }
-    s->out->complete = s->step == c->steps;
+    s->out->complete = s->log.step == c->steps;
     s->out->weights_crc = cc_crc32(0, s->weights, s->values * sizeof(float));
     return CC_OK;
 }
@@ -332,12 +321,14 @@ int cc_training_run(const struct cc_training_config *config, struct cc_training_
     CC_TRY_OUT(open_state(&s, e));
     if (config->resume) {
         CC_TRY_OUT(cc_training_load(&s, e));
-        out->resumed = (size_t)s.step;
-        if (s.step > 0)
-            show(&s, (size_t)s.step, out->evals > 0 ? out->eval[out->evals - 1].loss : NAN);
+        out->resumed = (size_t)s.log.step;
+        if (s.log.step > 0)
+            show(&s, (size_t)s.log.step, s.log.evals > 0 ? s.log.eval[s.log.evals - 1].loss : NAN);
     }
     CC_TRY_OUT(train(&s, e));
 out:
+    out->eval = s.log.eval;
+    out->evals = s.log.evals;
     close_state(&s);
     return status;
 }

@@ -3,6 +3,7 @@
 #define CC_NETSIM_INPROCESS_TRAINING_H
 
 #include "core/exchange.h"
+#include "netsim/job/evaluation.h"
 #include "netsim/job/job.h"
 #include "schemes/spec.h"
 #include "train/learner.h"
@@ -42,26 +43,9 @@ struct cc_training_config {
     void *arg;
 };
 
-/* An evaluation, and means per step since the one before. Checkpoints have all members
- * (training_save.c). */
-struct cc_evaluation {
-    size_t step; /* after so many steps */
-    double train_loss;
-    double loss, accuracy;                      /* on the test samples, of the server's copy, */
-    double worker_loss, worker_accuracy;        /* and of the workers' */
-    double push_bytes, pull_bytes;              /* payload of a worker's push; of the pull, or 0 */
-    double encode_s, hop_s, server_s, decode_s; /* codecs, as in struct cc_inprocess_step */
-    double compute_s, update_s;                 /* of a worker; of one update */
-    /* With error feedback, otherwise NaN: norms of what has been computed and has not arrived, and
-     * of what the workers' parameters lack beside the server's, relative to the gradients and to
-     * the model deltas; roots of sums of squares over the steps since the one before. */
-    double residual, pull_residual;
-    double wall_s; /* since the beginning, without evaluations */
-};
-
 struct cc_training_result {
     struct cc_evaluation *eval;
-    size_t evals, capacity;
+    size_t evals;
     size_t epoch;   /* steps */
     size_t resumed; /* steps that were read from a checkpoint; 0: none was there */
     bool complete, diverged;

@@ -5,6 +5,7 @@
 
 #include "netsim/inprocess/inprocess.h"
 #include "netsim/inprocess/training.h"
+#include "netsim/inprocess/training_log.h"
 #include "netsim/inprocess/unsent.h"
 #include "train/learner.h"
 
@@ -28,13 +29,8 @@ struct cc_training {
                       capture */
     bool measures_push, measures_pull; /* residuals */
     struct cc_unsent unsent;           /* of the pushes */
-    double behind_sq, delta_sq;        /* of the pulls: sums over the steps */
-    uint64_t step;
-    /* since the last evaluation: */
-    struct cc_evaluation sum; /* push_bytes: of all workers */
-    size_t since;
-    double wall_s;  /* of all steps */
-    uint64_t saved; /* the step of the last checkpoint; 0: none */
+    struct cc_training_log log;        /* its sums of squares of the pushes: when it is saved */
+    uint64_t saved;                    /* the step of the last checkpoint; 0: none */
 };
 
 /* Writes the checkpoint of config->checkpoint, after whole steps. */

@@ -119,6 +119,11 @@ struct cc_job_training {
     char *pull; /* the scheme of what servers send; NULL: the row's */
     bool emulated;
     size_t eval_every;
+    size_t resumed;
+    char *checkpoint, *settings; /* NULL: none */
+    size_t checkpoint_every;
+    char *capture; /* NULL: none */
+    size_t capture_from, capture_to;
 };
 
 /* Where a member has no comment, job_table.c describes it. */

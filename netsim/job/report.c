@@ -113,18 +113,32 @@ static const struct cc_field row_fields[] = {
 
 /* --- eval --- */
 
-#define EVAL(member) NUMBER(struct cc_report_eval, member), 0, MOST_AMOUNT
+#define EVAL(member, high)                                                                         \
+#member, CC_FIELD_NUMBER, CC_MEMBER(double, struct cc_report_eval, of.member), 0, high
 
 static const struct cc_field eval_fields[] = {
     {SIZE(struct cc_report_eval, row), .help = "From 0."},
-    {SIZE(struct cc_report_eval, step), .help = "The steps that have ended."},
-    {EVAL(train_loss), .help =
-                           "The loss on the training batches: the mean over the workers and the "
-                           "steps since the evaluation before."},
-    {EVAL(loss), .help = "On the test samples; where servers send model deltas, of their copy."},
-    {NUMBER(struct cc_report_eval, accuracy), 0, 1, .help = "Of the same copy."},
-    {EVAL(worker_loss), .help = "On the test samples, of the workers' copy."},
-    {NUMBER(struct cc_report_eval, worker_accuracy), 0, 1, .help = "Of the same copy."},
+    {"step", CC_FIELD_SIZE, CC_MEMBER(size_t, struct cc_report_eval, of.step), 0, MOST_COUNT,
+     .help = "The steps that have ended."},
+    {EVAL(train_loss, MOST_AMOUNT),
+     .help = "The loss on the training batches: the mean over the workers and the "
+             "steps since the evaluation before."},
+    {EVAL(loss, MOST_AMOUNT),
+     .help = "On the test samples; where servers send model deltas, of their copy."},
+    {EVAL(accuracy, 1), .help = "Of the same copy."},
+    {EVAL(worker_loss, MOST_AMOUNT), .help = "On the test samples, of the workers' copy."},
+    {EVAL(worker_accuracy, 1), .help = "Of the same copy."},
+    {EVAL(push_bytes, MOST_AMOUNT),
+     .help = "As in `row`, here and below: means since the evaluation before."},
+    {EVAL(pull_bytes, MOST_AMOUNT), .help = "Payload of all servers' pulls per step."},
+    {EVAL(encode_s, MOST_AMOUNT), .help = "A worker: encoding before the first byte leaves."},
+    {EVAL(hop_s, MOST_AMOUNT), .help = "A worker: codecs on the way."},
+    {EVAL(server_s, MOST_AMOUNT), .help = "A server: codecs."},
+    {EVAL(decode_s, MOST_AMOUNT), .help = "A worker: decoding onto its model."},
+    {EVAL(compute_s, MOST_AMOUNT), .help = "The forward and backward pass."},
+    {EVAL(update_s, MOST_AMOUNT), .help = "The update."},
+    {EVAL(wall_s, MOST_AMOUNT), .help = "The time of all steps since the beginning of the "
+                                        "training, without what happens between them."},
     {UINT32(struct cc_report_eval, weights), UINT32_MAX,
      .help = "CRC-32 of the workers' parameters, which are equal on all workers."},
 };
@@ -333,7 +347,7 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
         r.row = r.result.row;
     if (r.kind == CC_REPORT_EVAL) {
         r.row = r.eval.row;
-        r.step = r.eval.step;
+        r.step = r.eval.of.step;
     }
     if (r.kind == CC_REPORT_CALLS)
         r.row = r.calls.row;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "core/error.h"
+#include "netsim/job/evaluation.h"
 #include "netsim/job/fields.h"
 #include "netsim/job/phase.h"
 
@@ -39,12 +40,10 @@ struct cc_report_row {
     double *tensor_bytes, *tensor_pull_bytes;
 };
 
-/* The scores of a training after an interval. */
+/* An evaluation of a training. */
 struct cc_report_eval {
-    size_t row, step;  /* after so many steps */
-    double train_loss; /* mean over the workers and the steps since the evaluation before */
-    double loss, accuracy;
-    double worker_loss, worker_accuracy;
+    size_t row;
+    struct cc_evaluation of; /* without residuals */
     uint32_t weights;
 };
 
@@ -111,8 +110,9 @@ enum cc_report_kind {
     CC_REPORT_HELLO, /* all ranks are there */
     CC_REPORT_ROW_BEGIN,
     CC_REPORT_STEP,   /* a step ended, counted or not */
-    CC_REPORT_ROW,    /* a row is complete, or an interval of a training */
-    CC_REPORT_EVAL,   /* of a training: after each interval's row */
+    CC_REPORT_ROW,    /* a row is complete, or steps of a training up to an evaluation or a
+                         checkpoint */
+    CC_REPORT_EVAL,   /* of a training: after the row of its last steps */
     CC_REPORT_CALLS,  /* a row of a job with `calls` is complete */
     CC_REPORT_EVENTS, /* of a job with `events`: after the row, of one rank after the other */
     CC_REPORT_SIZE,   /* ping-pong: a size is complete */

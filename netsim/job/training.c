@@ -24,6 +24,18 @@ static bool has_servers(const struct cc_scope *s)
     return job->servers > 0;
 }
 
+static bool has_checkpoint(const struct cc_scope *s)
+{
+    const struct cc_job_training *t = s->self;
+    return t->checkpoint != NULL;
+}
+
+static bool has_capture(const struct cc_scope *s)
+{
+    const struct cc_job_training *t = s->self;
+    return t->capture != NULL;
+}
+
 static const struct cc_field drop_fields[] = {{.type = CC_FIELD_UINT64, .high = MOST_COUNT}};
 static const struct cc_table drops_table = {CC_FIELDS(drop_fields), .bytes = sizeof(uint64_t),
                                             .form = CC_FORM_SCALAR};
@@ -66,6 +78,23 @@ static const struct cc_field training_fields[] = {
              "update no time; else they take what they really take."},
     {SIZE(eval_every), 1, MOST_STEPS,
      .help = "Steps from one evaluation to the next; there is one after the last step."},
+    {SIZE(resumed), 0, MOST_STEPS, .optional = true,
+     .help = "Steps that have ended before, after which `checkpoint` was written: the training "
+             "continues from it. 0: it begins."},
+    {TEXT(checkpoint), .optional = true,
+     .help = "The file that rank 0 writes a checkpoint to ([train.md](train.md#checkpoints))."},
+    {SIZE(checkpoint_every), 1, MOST_STEPS, .when = has_checkpoint,
+     .condition = "with `checkpoint`",
+     .help = "Steps from one checkpoint to the next; there is one after the last step."},
+    {TEXT(settings), .when = has_checkpoint, .condition = "with `checkpoint`",
+     .help = "All that decides the weights, as the checkpoint has it, a line each."},
+    {TEXT(capture), .optional = true,
+     .help = "The folder that gradients are written to as a trace: each worker writes its own, and "
+             "rank 0 what the servers send."},
+    {SIZE(capture_from), 0, MOST_STEPS, .when = has_capture, .condition = "with `capture`",
+     .help = "The first step that is written."},
+    {SIZE(capture_to), 1, MOST_STEPS, .when = has_capture, .condition = "with `capture`",
+     .help = "The step after the last one that is written."},
 };
 
 const struct cc_table cc_job_training_table = {

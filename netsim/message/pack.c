@@ -158,6 +158,19 @@ double cc_pack_cost(const struct cc_pack *p, enum cc_pack_op op)
     return p->cost[op];
 }
 
+int cc_pack_list_add(struct cc_pack_list *l, struct cc_pack *p, struct cc_error *e)
+{
+    CC_TRY(cc_grow((void **)&l->pack, &l->capacity, l->count + 1, sizeof(void *), e));
+    l->pack[l->count++] = p;
+    return CC_OK;
+}
+
+void cc_pack_list_free(struct cc_pack_list *l)
+{
+    free(l->pack);
+    *l = (struct cc_pack_list){0};
+}
+
 /* --- the kind's own functions --- */
 
 void cc_pack_free(struct cc_pack *p)

@@ -107,6 +107,15 @@ size_t cc_pack_pairs_bound(const struct cc_pack *p);
 int cc_pack_decode_add(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len,
                        float scale, float *y, struct cc_error *e);
 
+/* Packs in the order in which they were made; the list does not own them. Zero-initialized: empty.
+ */
+struct cc_pack_list {
+    struct cc_pack **pack;
+    size_t count, capacity;
+};
+int cc_pack_list_add(struct cc_pack_list *l, struct cc_pack *p, struct cc_error *e);
+void cc_pack_list_free(struct cc_pack_list *l);
+
 /* The state of the codec of a slice, which consists of floats; may be saved, and restored in a pack
  * that was made alike. */
 struct cc_pack_state {

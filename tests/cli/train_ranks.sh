@@ -21,24 +21,48 @@ else
 fi
 run='--on run --bw none' sim='--on sim --bw 1gbps --compute 2ms'
 
-# The evaluations and sizes are those of local.json. Losses are means that ranks add in another order.
-same='[[r[k] for k in ("scheme", "kind", "seed", "step", "loss", "accuracy", "accuracy_workers", "loss_workers", "payload_bytes", "bits_push", "bits_pull", "bytes", "weights")] for r in d["rows"]] == [[r[k] for k in ("scheme", "kind", "seed", "step", "loss", "accuracy", "accuracy_workers", "loss_workers", "payload_bytes", "bits_push", "bits_pull", "bytes", "weights")] for r in json.load(open("local.json"))["rows"]]'
-losses='all(abs(a["train_loss"] - b["train_loss"]) < 1e-9 * a["train_loss"] for a, b in zip(d["rows"], json.load(open("local.json"))["rows"]) if a["train_loss"])'
+# The evaluations and sizes are those of local.json.
+same='[[r[k] for k in ("scheme", "kind", "seed", "step", "loss", "accuracy", "accuracy_workers", "loss_workers", "train_loss", "payload_bytes", "bits_push", "bits_pull", "bytes", "weights")] for r in d["rows"]] == [[r[k] for k in ("scheme", "kind", "seed", "step", "loss", "accuracy", "accuracy_workers", "loss_workers", "train_loss", "payload_bytes", "bits_push", "bits_pull", "bytes", "weights")] for r in json.load(open("local.json"))["rows"]]'
+
+# The checkpoints in two folders have the same arrays; only one process measures a residual.
+cat >checkpoints.py <<'P'
+import glob, json, os, struct, sys
+def arrays(path):
+    b = open(path, "rb").read()
+    n = struct.unpack("<Q", b[:8])[0]
+    head = json.loads(b[8:8 + n])
+    texts = head.pop("__metadata__")
+    of = {k: b[8 + n:][slice(*v["data_offsets"])] for k, v in head.items() if k != "unsent"}
+    return of, texts["settings"], texts["step"]
+names = sorted(os.path.basename(p) for p in glob.glob(sys.argv[1] + "/*"))
+assert names and all(n.endswith(".safetensors") for n in names), names
+for n in names:
+    a, b = arrays(sys.argv[1] + "/" + n), arrays(sys.argv[2] + "/" + n)
+    assert a[1:] == b[1:], n
+    assert len(a[0]) > 4 and a[0].keys() == b[0].keys(), n
+    assert [k for k in a[0] if a[0][k] != b[0][k]] == [], n
+P
+same_files() {
+    python3 checkpoints.py local-kept kept || bad "the checkpoints of --on $1 differ from those of --on local"
+    diff -r local-captured captured || bad "the trace of --on $1 differs from that of --on local"
+    rm -r kept captured
+}
 
 for c in $cases; do
     for mode in sequential overlap; do
         [ -z "${COMMCOMP_TEST_ALL:-}" ] || [ $mode = sequential ] || continue
-        q 0 $t --exchange ${c%:*} --scheme ${c#*:} --mode $mode --workers 3 --format json
+        rm -rf local-kept local-captured
+        q 0 $t --exchange ${c%:*} --scheme ${c#*:} --mode $mode --workers 3 --checkpoint local-kept --capture local-captured --capture-steps 1:4 --format json
         json 'all(r["weights"] is not None for r in d["rows"] if r["kind"] == "eval" and r["step"] in (5, 50))'
         [ -z "${COMMCOMP_TEST_ALL:-}" ] || printf '%s\n' "${c%:*}: $(python3 -c 'import json; print(*["%s %s" % (r["scheme"], r["weights"]) for r in json.load(open("out"))["rows"] if r["weights"]])')"
         cp out local.json
-        q 0 $t --exchange ${c%:*} --scheme ${c#*:} --mode $mode --workers 3 $run --format json
+        q 0 $t --exchange ${c%:*} --scheme ${c#*:} --mode $mode --workers 3 $run --checkpoint kept --checkpoint-every 2 --capture captured --capture-steps 1:4 --format json
         json "$same"
-        json "$losses"
+        same_files run
         json 'all(r["clock"] == "run" and r["time_s"] > 0 and r["step_s"] > 0 and r["bw_bps"] is None for r in d["rows"])'
-        q 0 $t --exchange ${c%:*} --scheme ${c#*:} --mode $mode --workers 3 $sim --format json
+        q 0 $t --exchange ${c%:*} --scheme ${c#*:} --mode $mode --workers 3 $sim --checkpoint kept --checkpoint-every 2 --capture captured --capture-steps 1:4 --format json
         json "$same"
-        json "$losses"
+        same_files sim
         json 'all(r["clock"] == "sim" and r["bw_bps"] == 1e9 for r in d["rows"])'
         json 'all(r["step_s"] > 0.002 - 1e-9 for r in d["rows"] if r["scheme"] != "local" or r["kind"] == "summary")'
         json 'any(r["sim_memory_bytes"] and r["sim_memory_bytes"] > 1e7 for r in d["rows"])'
@@ -53,6 +77,38 @@ for more in '--servers 2 --scheme 3lc' '--exchange dsar-split --dense-bits 4 --s
     q 0 $t --workers 3 --bw 1gbps --compute 2ms $more --on sim --format json
     json "$same"
 done
+
+# --- killed and resumed ---
+
+# Batch normalization, Adam, and two servers with parts of its state; killed between two evaluations,
+# and resumed in each way in turn, with what the way before has done.
+k='train -q --net resnet8:width=2 --batch 4 --workers 2 --servers 2 --scheme 3lc --optimizer adam --rate 0.01 --eval-every 100'
+q 0 $k --steps 250 --format json
+cp out local.json
+end_case
+case='killed ranks, then --resume' good=1
+resume=
+for place in "$run" "$sim" '--on local'; do
+    "$program" $k --steps 250 $place --checkpoint killed --checkpoint-every 20 $resume >/dev/null 2>&1 </dev/null &
+    pid=$!
+    until [ -n "$(find killed -name '3lc-seed1.safetensors' -newer local.json 2>/dev/null)" ] || ! kill -0 $pid 2>/dev/null; do
+        sleep 0.02
+    done
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    # Those that it has started end, too, a moment later.
+    sleep 1
+    touch local.json
+    resume=--resume
+done
+q 0 $k --steps 250 $run --checkpoint killed --checkpoint-every 20 --resume --format json
+json "$same"
+json 'any(n.startswith("resumed: from step ") for n in d["notes"])'
+# A complete one is only read.
+q 0 $k --steps 250 $sim --checkpoint killed --checkpoint-every 20 --resume --format json
+json "$same"
+t 1 $k --steps 250 --warmup 3 $run --checkpoint killed --resume
+err "another training, with 'warmup 25' and not 'warmup 3'"
 
 # --- time ---
 
@@ -71,8 +127,6 @@ t 2 $t --hosts a,b
 err '--hosts goes with --on run'
 t 2 $t --topology torus
 err '--topology goes with --on sim'
-t 2 $t --on run --checkpoint c
-err '--checkpoint goes with --on local'
 for place in '--on run --bw none' '--on sim'; do
     t 2 $t $place --threads 2
     err '--threads goes with --on local'

@@ -92,11 +92,13 @@ static void make(struct trial *t, const char *exchange, const char *scheme, enum
     t->values = cc_job_values(&t->job);
 }
 
-static void keep(void *arg, size_t step)
+static int keep(void *arg, size_t step, struct cc_error *e)
 {
     struct trial *t = arg;
+    (void)e;
     if (!t->loop.s.server)
         memcpy(t->after + step * t->values, t->loop.s.model, t->values * sizeof *t->after);
+    return CC_OK;
 }
 
 static void run(struct trial *t)
@@ -110,7 +112,7 @@ static void run(struct trial *t)
     t->loop.on_step = keep;
     t->loop.callback_arg = t;
     fail_on(cc_rank_loop_run(&t->loop, &e), &e);
-    keep(t, cc_rank_loop_steps(&t->loop));
+    (void)keep(t, cc_rank_loop_steps(&t->loop), &e);
 }
 
 static void finish(struct trial *t)

@@ -14,6 +14,11 @@ struct cc_range {
 /* The values of a message. */
 struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_job_message *m);
 
+/* cc_pack_make, and lists the pack if it encodes. */
+int cc_rank_pack_make(const struct cc_rank_state *s, const struct cc_pack_config *config,
+                      const struct cc_slice *slice, size_t slices, struct cc_pack **out,
+                      struct cc_error *e);
+
 /* A worker's pack for the values of `part`, whose x and y begin at value `origin`. The
  * caller sets seed, rank, workers and decodes_only of `config`, and spec if it is not the row's. */
 int cc_message_pack_make(const struct cc_rank_state *s, struct cc_range part, size_t origin,

@@ -21,8 +21,8 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "netsim/message/pack.h"
 #include "netsim/mpi/exchange/exchange.h"
+#include "netsim/mpi/exchange/message_pack.h"
 #include "netsim/mpi/exchange/send_queue.h"
 #include "netsim/mpi/runtime/data.h"
 #include "netsim/mpi/runtime/mpi_check.h"
@@ -80,7 +80,7 @@ static int make_pack(const struct ps *p, enum cc_direction direction, bool decod
                                           .direction = direction,
                                           .origin = p->origin,
                                           .decodes_only = decodes_only};
-    return cc_pack_make(&config, slice, slices, out, e);
+    return cc_rank_pack_make(p->s, &config, slice, slices, out, e);
 }
 
 /* A zeroed buffer for a pack. MPI counts bytes as ints. */

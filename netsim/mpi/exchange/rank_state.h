@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "netsim/job/job.h"
 #include "netsim/job/phase.h"
+#include "netsim/message/pack.h"
 #include "netsim/mpi/exchange/event_log.h"
 #include "netsim/mpi/runtime/runtime.h"
 
@@ -43,6 +44,8 @@ struct cc_rank_state {
     const struct cc_spec *pull;        /* of what servers send */
     const struct cc_spec *dense;       /* of a dense second stage; NULL: fp32 */
     uint64_t step;                     /* of the exchange; set before start */
+    struct cc_pack_list
+        *packs; /* that this rank encodes with, as they are made; NULL: not listed */
     /* The flat step that this worker contributes, and the one that the mean over the workers is
      * added to, as they encoded it. Set before start and valid until done; NULL without data. */
     const float *gradient;

@@ -7,81 +7,114 @@
 
 #include "core/format/crc32.h"
 #include "core/memory.h"
-#include "netsim/mpi/rank/rank.h"
+#include "netsim/mpi/rank/training.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 #include "train/task.h"
 
-/* The numbers that each rank sends to rank 0. */
-struct own {
-    double loss, crc;
-};
+/* --- gathering --- */
 
-/* The workers must have the same parameters. */
-static int check_equal(const struct own *all, int workers, struct cc_error *e)
-{
-    for (int i = 1; i < workers; i++)
-        if (all[i].crc != all[0].crc)
-            return cc_fail(e, "worker %d has other parameters than worker 0", i);
-    return CC_OK;
-}
-
-static int gather_losses(struct cc_rank *r, const struct cc_source_learned *learned,
-                         struct cc_report_eval *out, struct cc_error *e)
-{
-    const uint32_t crc = cc_crc32(0, learned->weights, learned->values * sizeof(float));
-    const struct own own = {learned->loss, (double)crc};
-    struct own *all = cc_alloc0((size_t)r->ranks * sizeof *all, e);
-    if (all == NULL)
-        return CC_FAIL;
-    const int code = MPI_Gather(&own, 2, MPI_DOUBLE, all, 2, MPI_DOUBLE, 0, r->comm);
-    int status = cc_mpi_check(code, "MPI_Gather", e);
-    out->weights = crc;
-    for (int i = 0; i < r->job.workers; i++)
-        out->train_loss += all[i].loss / r->job.workers;
-    if (status == CC_OK && r->rank == 0)
-        status = check_equal(all, r->job.workers, e);
-    free(all);
-    return status;
-}
-
-/* mean[stat_count]: on rank 0 the mean of the workers' statistics. */
-static int gather_stats(struct cc_rank *r, const struct cc_source_learned *learned, float *mean,
-                        struct cc_error *e)
+int cc_rank_gather_stats(struct cc_rank *r, const struct cc_source_learned *learned, float **out,
+                         struct cc_error *e)
 {
     const size_t ranks = r->rank == 0 ? (size_t)r->ranks : 0;
     const int n = (int)learned->stat_count;
     float *all = cc_alloc(ranks * learned->stat_count * sizeof *all, e);
+    *out = NULL;
     if (all == NULL)
         return CC_FAIL;
     const int code = MPI_Gather(learned->stats, n, MPI_FLOAT, all, n, MPI_FLOAT, 0, r->comm);
     const int status = cc_mpi_check(code, "MPI_Gather", e);
     if (status == CC_OK && r->rank == 0)
-        cc_mean_stats(all, (size_t)r->job.workers, learned->stat_count, mean);
-    free(all);
+        *out = all;
+    else
+        free(all);
     return status;
 }
 
-/* Puts the servers' parts together on rank 0: each part is 0 where the others are not. */
-static int gather_servers(struct cc_rank *r, const struct cc_source_learned *learned, float *out,
-                          struct cc_error *e)
+int cc_rank_gather_servers(struct cc_rank *r, const float *own, size_t n, float *out,
+                           struct cc_error *e)
 {
     const bool part = r->rank == 0 || r->rank >= r->job.workers;
-    const int n = (int)learned->values;
     MPI_Comm comm;
     int code = MPI_Comm_split(r->comm, part ? 0 : MPI_UNDEFINED, r->rank, &comm);
     CC_TRY(cc_mpi_check(code, "MPI_Comm_split", e));
     if (!part)
         return CC_OK;
-    memset(out, 0, learned->values * sizeof *out);
-    code = r->rank == 0 ? MPI_Reduce(MPI_IN_PLACE, out, n, MPI_UINT32_T, MPI_BOR, 0, comm)
-                        : MPI_Reduce(learned->weights, out, n, MPI_UINT32_T, MPI_BOR, 0, comm);
+    memset(out, 0, n * sizeof *out);
+    code =
+        MPI_Reduce(r->rank == 0 ? MPI_IN_PLACE : own, out, (int)n, MPI_UINT32_T, MPI_BOR, 0, comm);
     const int status = cc_mpi_check(code, "MPI_Reduce", e);
     (void)MPI_Comm_free(&comm);
     return status;
 }
 
+/* Adds the loss of each of the latest steps, the mean over the workers, to the log: in the order in
+ * which a training in one process does, which so has the same bits. */
+static int add_losses(struct cc_rank *r, const struct cc_rank_loop *l,
+                      const struct cc_source_learned *learned, struct cc_training_log *log,
+                      struct cc_error *e)
+{
+    const size_t steps = l->to - l->from, workers = (size_t)r->job.workers;
+    double *all = cc_alloc((size_t)r->ranks * steps * sizeof *all, e);
+    if (all == NULL)
+        return CC_FAIL;
+    const int code = MPI_Gather(learned->loss + l->from, (int)steps, MPI_DOUBLE, all, (int)steps,
+                                MPI_DOUBLE, 0, r->comm);
+    const int status = cc_mpi_check(code, "MPI_Gather", e);
+    for (size_t i = 0; i < steps && r->rank == 0 && status == CC_OK; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < workers; k++)
+            sum += all[k * steps + i];
+        log->sum.train_loss += sum / (double)workers;
+    }
+    free(all);
+    return status;
+}
+
+/* The workers must have the same parameters; *crc: their checksum. */
+static int check_equal(struct cc_rank *r, const struct cc_source_learned *learned, uint32_t *crc,
+                       struct cc_error *e)
+{
+    int status = CC_OK;
+    uint32_t *all = cc_alloc((size_t)r->ranks * sizeof *all, e);
+    if (all == NULL)
+        return CC_FAIL;
+    *crc = cc_crc32(0, learned->weights, learned->values * sizeof(float));
+    const int code = MPI_Gather(crc, 1, MPI_UINT32_T, all, 1, MPI_UINT32_T, 0, r->comm);
+    status = cc_mpi_check(code, "MPI_Gather", e);
+    for (int i = 1; i < r->job.workers && r->rank == 0 && status == CC_OK; i++)
+        if (all[i] != all[0])
+            status = cc_fail(e, "worker %d has other parameters than worker 0", i);
+    free(all);
+    return status;
+}
+
+/* --- figures --- */
+
+/* Means become sums, and those of bytes whole numbers again. */
+static void add_figures(const struct cc_rank *r, const struct cc_rank_loop *l,
+                        const struct cc_report_row *x, struct cc_training_log *log)
+{
+    const double n = (double)(l->to - l->from);
+    struct cc_evaluation *sum = &log->sum;
+    sum->push_bytes += nearbyint(x->push_bytes * n * r->job.workers);
+    sum->pull_bytes += nearbyint(x->pull_bytes * n);
+    sum->encode_s += x->encode_s * n;
+    sum->hop_s += x->hop_s * n;
+    sum->server_s += x->server_s * n;
+    sum->decode_s += x->decode_s * n;
+    sum->compute_s += x->compute_s * n;
+    sum->update_s += x->update_s * n;
+    for (size_t i = 0; i < x->steps; i++)
+        log->wall_s += x->step_s[i];
+    log->since += l->to - l->from;
+    log->step = l->to;
+}
+
+/* --- scores --- */
+
 static int score(struct cc_rank *r, const float *workers, const float *servers, const float *stats,
-                 size_t values, struct cc_report_eval *out, struct cc_error *e)
+                 size_t values, struct cc_evaluation *out, struct cc_error *e)
 {
     struct cc_source_score own, theirs;
     CC_TRY(cc_source_score(r->source, workers, stats, &own, e));
@@ -97,31 +130,52 @@ static int score(struct cc_rank *r, const float *workers, const float *servers, 
     return cc_diverged(e, "a loss on the test samples that is not finite");
 }
 
-int cc_rank_evaluate(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
-                     struct cc_error *e)
+static int evaluate(struct cc_rank *r, const struct cc_rank_loop *l,
+                    const struct cc_source_learned *learned, struct cc_training_log *log,
+                    struct cc_error *e)
 {
-    const struct cc_source_learned learned = cc_source_learned(r->source);
-    struct cc_report report = {.kind = CC_REPORT_EVAL, .eval = {.row = row, .step = l->to}};
-    struct cc_report_eval *out = &report.eval;
+    struct cc_report report = {.kind = CC_REPORT_EVAL,
+                               .eval = {.row = (size_t)(l->s.row - r->job.row)}};
+    struct cc_evaluation *v = &report.eval.of;
     const bool deltas = r->job.training.deltas;
     int status = CC_OK;
-    float *stats = cc_alloc0(learned.stat_count * sizeof *stats, e);
-    float *servers = cc_alloc(deltas ? learned.values * sizeof *servers : 0, e);
-    if (stats == NULL || servers == NULL) {
+    float *all = NULL, *mean = cc_alloc0(learned->stat_count * sizeof *mean, e);
+    float *servers = cc_alloc(deltas ? learned->values * sizeof *servers : 0, e);
+    if (mean == NULL || servers == NULL) {
         status = CC_FAIL;
         goto out;
     }
-    CC_TRY_OUT(gather_losses(r, &learned, out, e));
-    CC_TRY_OUT(gather_stats(r, &learned, stats, e));
+    CC_TRY_OUT(check_equal(r, learned, &report.eval.weights, e));
+    CC_TRY_OUT(cc_rank_gather_stats(r, learned, &all, e));
     if (deltas)
-        CC_TRY_OUT(gather_servers(r, &learned, servers, e));
-    out->train_loss /= (double)(l->to - l->from);
-    if (r->rank == 0)
-        CC_TRY_OUT(
-            score(r, learned.weights, deltas ? servers : NULL, stats, learned.values, out, e));
+        CC_TRY_OUT(cc_rank_gather_servers(r, learned->weights, learned->values, servers, e));
+    if (r->rank != 0)
+        goto out;
+    cc_mean_stats(all, (size_t)r->job.workers, learned->stat_count, mean);
+    *v = cc_training_log_end(log, (size_t)r->job.workers);
+    v->residual = v->pull_residual = NAN;
+    CC_TRY_OUT(score(r, learned->weights, deltas ? servers : NULL, mean, learned->values, v, e));
+    CC_TRY_OUT(cc_training_log_add(log, v, e));
     CC_TRY_OUT(cc_rank_report(r, &report, e));
 out:
-    free(stats);
+    free(all);
+    free(mean);
     free(servers);
     return status;
+}
+
+int cc_rank_train_interval(struct cc_rank *r, const struct cc_rank_loop *l,
+                           const struct cc_report_row *figures, struct cc_training_log *log,
+                           struct cc_error *e)
+{
+    const struct cc_job_training *t = &r->job.training;
+    const struct cc_source_learned learned = cc_source_learned(r->source);
+    const bool last = l->to == cc_rank_loop_steps(l);
+    CC_TRY(add_losses(r, l, &learned, log, e));
+    add_figures(r, l, figures, log);
+    if (last || l->to % t->eval_every == 0)
+        CC_TRY(evaluate(r, l, &learned, log, e));
+    return t->checkpoint != NULL && (last || l->to % t->checkpoint_every == 0)
+               ? cc_rank_save(r, l, log, e)
+               : CC_OK;
 }

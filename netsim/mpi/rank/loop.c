@@ -79,7 +79,8 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
     CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &l->s.rank), "MPI_Comm_rank", e));
     CC_TRY(find_clocks(l, e));
     l->s.server = l->s.rank >= job->workers;
-    l->from = row->warmup;
+    l->s.packs = &l->packs;
+    l->first = l->from = row->warmup + job->training.resumed;
     l->to = cc_rank_loop_steps(l);
     if (l->s.server && cc_source_serves(source)) {
         l->s.serve = serve;
@@ -102,6 +103,7 @@ void cc_rank_loop_close(struct cc_rank_loop *l)
     for (size_t i = 0; i < l->messages; i++)
         l->exchange->close(l->message[i]);
     cc_waits_close(&l->s.waits);
+    cc_pack_list_free(&l->packs);
     free(l->message);
     free(l->under_way);
     free(l->start);
@@ -123,7 +125,7 @@ void cc_rank_loop_close(struct cc_rank_loop *l)
  * ranks. */
 static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 {
-    const bool counts = step == l->s.row->warmup;
+    const bool counts = step == l->first;
     l->step = step;
     if (counts)
         cc_count_times(l);
@@ -145,14 +147,21 @@ static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     return CC_OK;
 }
 
+/* Whether a training is evaluated or saved after so many steps. */
+static bool interval_ends(const struct cc_rank_loop *l, size_t steps)
+{
+    const struct cc_job_training *t = &l->s.job->training;
+    return steps == cc_rank_loop_steps(l) || steps % t->eval_every == 0 ||
+           (t->checkpoint != NULL && steps % t->checkpoint_every == 0);
+}
+
 /* Ends an interval of a training, and begins the next one. The clock of the row goes on from the
  * end of the last rank's step. */
 static int end_interval(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 {
     const struct cc_job *job = l->s.job;
     double last = l->end[step];
-    if (l->on_interval == NULL ||
-        ((step + 1) % job->training.eval_every != 0 && step + 1 < cc_rank_loop_steps(l)))
+    if (l->on_interval == NULL || !interval_ends(l, step + 1))
         return CC_OK;
     l->to = step + 1;
     CC_TRY(l->on_interval(l->callback_arg, e));
@@ -175,12 +184,12 @@ int cc_rank_loop_run(struct cc_rank_loop *l, struct cc_error *e)
     int status = CC_OK;
     CC_TRY_OUT(cc_runtime_barrier(l->s.comm, l->s.job->yield_when_idle, e));
     l->began = l->clock = cc_runtime_now();
-    for (size_t i = 0; i < cc_rank_loop_steps(l); i++) {
+    for (size_t i = l->s.job->training.resumed; i < cc_rank_loop_steps(l); i++) {
         CC_TRY_OUT(begin_step(l, i, e));
         CC_TRY_OUT(cc_step_run(l, i, e));
         l->end[i] = cc_runtime_now() - l->began;
         if (l->on_step != NULL)
-            l->on_step(l->callback_arg, i);
+            CC_TRY_OUT(l->on_step(l->callback_arg, i, e));
         CC_TRY_OUT(end_interval(l, i, e));
     }
     CC_TRY_OUT(cc_step_drain(l, e));

@@ -8,6 +8,7 @@
 
 struct cc_rank_loop {
     struct cc_rank_state s;
+    struct cc_pack_list packs; /* s.packs */
     const struct cc_exchange_ops *exchange;
     struct cc_source *source;
     struct cc_spec *spec, *raw; /* the row's scheme, and fp32 */
@@ -26,15 +27,17 @@ struct cc_rank_loop {
     /* Sequential steps: when this worker's exchange began, and when its first message was encoded,
      * on the rank's clock. */
     double *ready, *encoded;
-    uint64_t uncounted_bytes;                /* handed to MPI in steps that do not count */
-    void (*on_step)(void *arg, size_t step); /* after each step; or NULL */
+    uint64_t uncounted_bytes; /* handed to MPI in steps that do not count */
+    int (*on_step)(void *arg, size_t step, struct cc_error *e); /* after each step; or NULL */
     /* Sequential steps: once all ranks are about to begin the first step that counts; or NULL. */
     int (*on_counting)(void *arg, struct cc_error *e);
-    /* Trainings: after step `to` of each interval of evaluations; or NULL. The row's clock stands
-     * still meanwhile. */
+    /* Trainings: after step `to`, where an evaluation or a checkpoint is due; or NULL. The row's
+     * clock stands still meanwhile. */
     int (*on_interval)(void *arg, struct cc_error *e);
     void *callback_arg; /* of all */
-    size_t from, to;    /* the counted steps, which counters are of; of a training, an interval's */
+    size_t first;       /* with which counting begins */
+    size_t from, to;    /* the counted steps, which counters are of; of a training, those up to
+                           on_interval */
     size_t step;        /* under way */
 };
 

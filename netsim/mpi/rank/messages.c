@@ -6,7 +6,7 @@
 
 void cc_messages_take_step(struct cc_rank_loop *l, size_t step)
 {
-    if (step == l->s.row->warmup)
+    if (step == l->first)
         cc_count_bytes(l);
     l->s.step = step;
     const struct cc_source_buffers b = cc_source_buffers(l->source, step);

@@ -10,6 +10,7 @@
 #include "netsim/mpi/rank/event_gather.h"
 #include "netsim/mpi/rank/shaped.h"
 #include "netsim/mpi/rank/sources.h"
+#include "netsim/mpi/rank/training.h"
 #include "netsim/mpi/runtime/host_id.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 
@@ -109,17 +110,20 @@ struct row_run {
     const struct cc_rank_loop *loop;
     struct cc_interface_bytes before;
     struct cc_applied_error error; /* in a job with `errors` */
+    struct cc_training_log log;    /* of a training, on rank 0 */
 };
 
-/* Ends a step. Errors are ignored here: if stdout is gone, reporting the row fails too. */
-static void end_step(void *arg, size_t step)
+/* Ends a step. Its report may fail: if stdout is gone, that of the row fails, too. */
+static int end_step(void *arg, size_t step, struct cc_error *e)
 {
     struct row_run *run = arg;
-    struct cc_error e;
+    struct cc_error ignored;
     if (run->rank->job.errors)
         cc_applied_error_step(&run->error, run->loop, step);
     const struct cc_report what = {.kind = CC_REPORT_STEP, .row = run->row, .step = step};
-    (void)cc_rank_report(run->rank, &what, &e);
+    (void)cc_rank_report(run->rank, &what, &ignored);
+    return run->rank->job.training.capture != NULL ? cc_rank_capture(run->rank, run->loop, step, e)
+                                                   : CC_OK;
 }
 
 static int begin_counting(void *arg, struct cc_error *e)
@@ -138,15 +142,19 @@ static int read_interface(struct cc_rank *r, struct cc_interface_bytes *out, str
     return r->job.device != NULL ? cc_interface_bytes_read(r->job.device, out, e) : CC_OK;
 }
 
-/* A training reports each interval as a row, and what it has learned by then. */
+/* A training reports each interval as a row, and evaluations. */
 static int end_interval(void *arg, struct cc_error *e)
 {
     struct row_run *run = arg;
     struct cc_interface_bytes after;
     CC_TRY(read_interface(run->rank, &after, e));
     const struct cc_row_measures measures = {.before = &run->before, .after = &after};
-    CC_TRY(cc_rank_results(run->rank, run->row, run->loop, &measures, e));
-    return cc_rank_evaluate(run->rank, run->row, run->loop, e);
+    struct cc_report row;
+    int status = cc_rank_results(run->rank, run->row, run->loop, &measures, &row, e);
+    if (status == CC_OK)
+        status = cc_rank_train_interval(run->rank, run->loop, &row.result, &run->log, e);
+    cc_report_free(&row);
+    return status;
 }
 
 static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
@@ -156,6 +164,7 @@ static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
     struct cc_interface_bytes after;
     struct cc_event_log events = {0};
     struct row_run run = {.rank = r, .row = row, .loop = &l, .error = {.workers = MPI_COMM_NULL}};
+    struct cc_report report = {.kind = CC_REPORT_ROW};
     const struct cc_report begin = {.kind = CC_REPORT_ROW_BEGIN, .row = row};
     const struct cc_size_index *sizes = r->sizes != NULL ? r->sizes[row] : NULL;
     CC_TRY_OUT(cc_rank_loop_open(&l, r->comm, &r->job, &r->job.row[row], sizes, r->source, e));
@@ -172,6 +181,8 @@ static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
     if (r->job.errors)
         CC_TRY_OUT(cc_applied_error_open(&run.error, &l, e));
     CC_TRY_OUT(read_interface(r, &run.before, e));
+    if (r->job.training.resumed > 0)
+        CC_TRY_OUT(cc_rank_restore(r, &l, &run.log, e));
     CC_TRY_OUT(cc_rank_loop_run(&l, e));
     if (l.on_interval != NULL)
         goto out;
@@ -180,10 +191,12 @@ static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
         CC_TRY_OUT(cc_applied_error_end(&run.error, &l, e));
     const struct cc_row_measures measures = {
         .before = &run.before, .after = &after, .error = r->job.errors ? &run.error : NULL};
-    CC_TRY_OUT(cc_rank_results(r, row, &l, &measures, e));
+    CC_TRY_OUT(cc_rank_results(r, row, &l, &measures, &report, e));
     CC_TRY_OUT(cc_event_gather(r, row, &l, e));
 out:
     cc_event_log_free(&events);
+    cc_report_free(&report);
+    cc_training_log_free(&run.log);
     /* After an error messages may be under way, which need their memory until the program ends. */
     if (status == CC_OK) {
         cc_applied_error_close(&run.error);

@@ -21,13 +21,10 @@ struct cc_row_measures {
     const struct cc_applied_error *error; /* or NULL */
 };
 
-/* Gathers a row's measurements of all ranks on rank 0 and reports them. */
+/* Gathers a row's measurements of all ranks on rank 0 and reports them. *out: that report, on rank
+ * 0; free it with cc_report_free, also after an error. */
 int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
-                    const struct cc_row_measures *m, struct cc_error *e);
-
-/* Evaluates a training after the steps that have ended, and reports it on rank 0. Collective. */
-int cc_rank_evaluate(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
-                     struct cc_error *e);
+                    const struct cc_row_measures *m, struct cc_report *out, struct cc_error *e);
 
 /* Runs a job of kind CC_JOB_PINGPONG. */
 int cc_rank_pingpong(struct cc_rank *r, struct cc_error *e);

@@ -304,19 +304,15 @@ static int put_errors(const struct cc_applied_error *x, struct cc_report_row *ou
 }
 
 int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
-                    const struct cc_row_measures *m, struct cc_error *e)
+                    const struct cc_row_measures *m, struct cc_report *out, struct cc_error *e)
 {
     const uint64_t own[INTERFACE_NUMBERS] = {
         [NETWORK] = r->job.device != NULL ? cc_host_id_here().network : 0,
         [SENT] = m->after->sent - m->before->sent,
         [RECEIVED] = m->after->received - m->before->received};
-    struct cc_report what = {.kind = CC_REPORT_ROW,
-                             .result = {.row = row, .steps = l->to - l->from}};
-    int status = gather(r, l, own, &what.result, e);
-    if (status == CC_OK)
-        status = put_errors(m->error, &what.result, e);
-    if (status == CC_OK)
-        status = cc_rank_report(r, &what, e);
-    cc_report_free(&what);
-    return status;
+    *out =
+        (struct cc_report){.kind = CC_REPORT_ROW, .result = {.row = row, .steps = l->to - l->from}};
+    CC_TRY(gather(r, l, own, &out->result, e));
+    CC_TRY(put_errors(m->error, &out->result, e));
+    return cc_rank_report(r, out, e);
 }

@@ -63,6 +63,13 @@ int cc_source_serve(struct cc_source *s, uint64_t step, size_t from, size_t to, 
     return s->ops->serve(s, step, from, to, mean, e);
 }
 
+int cc_source_restore(struct cc_source *s, uint64_t steps, const struct cc_source_learned *to,
+                      struct cc_error *e)
+{
+    s->begun = s->ended = steps;
+    return s->ops->restore(s, to, e);
+}
+
 struct cc_source_learned cc_source_learned(struct cc_source *s)
 {
     return s->ops->learned(s);

@@ -69,7 +69,13 @@ struct cc_source_learned {
     size_t values;
     const float *stats; /* a worker's running statistics; on servers nobody reads them */
     size_t stat_count;
-    double loss; /* a worker's, the sum over the steps since the last call */
+    /* The optimizer's state, where this rank applies it; else none. Of servers as weights. */
+    const float *optimizer;
+    size_t optimizer_count;
+    const double *loss; /* a worker's, of each step of the row from the first on */
+    /* What servers are about to encode in the step under way, or encoded last, as weights; NULL
+     * unless the job captures it. */
+    const float *pulled;
 };
 
 /* The score of a copy of the model. */
@@ -94,6 +100,7 @@ struct cc_source_ops {
     int (*serve)(struct cc_source *s, uint64_t step, size_t from, size_t to, float *mean,
                  struct cc_error *e);
     struct cc_source_learned (*learned)(struct cc_source *s);
+    int (*restore)(struct cc_source *s, const struct cc_source_learned *to, struct cc_error *e);
     int (*score)(struct cc_source *s, const float *weights, const float *stats,
                  struct cc_source_score *out, struct cc_error *e);
 };
@@ -131,6 +138,12 @@ int cc_source_end_step(struct cc_source *s, uint64_t step, struct cc_error *e);
 int cc_source_serve(struct cc_source *s, uint64_t step, size_t from, size_t to, float *mean,
                     struct cc_error *e);
 bool cc_source_serves(const struct cc_source *s);
+
+/* Starts the row behind its first `steps` steps, as if they had been done, with what had been
+ * learned by then: weights and optimizer state of the whole step, own statistics. Call it before
+ * its first step. Only sources that train. */
+int cc_source_restore(struct cc_source *s, uint64_t steps, const struct cc_source_learned *to,
+                      struct cc_error *e);
 
 /* Sources that train: their state after the steps that have ended; and the score on the test
  * samples of any weights, with the mean of the workers' statistics. Scoring takes no time on a

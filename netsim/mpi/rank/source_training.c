@@ -36,7 +36,8 @@ struct training {
     float *stats, *stats_before; /* before_: at the beginning of the latest step */
     float *gradient;             /* workers, as the next */
     float *mean;                 /* what comes back, where it is the mean gradient */
-    double loss;                 /* the sum since it was asked for */
+    double *loss;                /* of each step */
+    float *pulled;               /* of a server: what it encoded last; NULL: nobody asks */
     uint64_t next;               /* the step that begins next */
     bool scored;                 /* the latest step's loss is known */
 };
@@ -89,7 +90,8 @@ static int open_training(struct training *t, struct cc_error *e)
     CC_TRY(cc_alloc_floats(t->layout->stats, &t->stats, e));
     CC_TRY(cc_alloc_floats(t->layout->stats, &t->stats_before, e));
     if (t->worker < 0)
-        return CC_OK;
+        return job->training.capture != NULL ? cc_alloc_floats(t->layout->values, &t->pulled, e)
+                                             : CC_OK;
     CC_TRY(cc_alloc_floats(t->layout->values, &t->gradient, e));
     return job->training.deltas ? CC_OK : cc_alloc_floats(t->layout->values, &t->mean, e);
 }
@@ -106,14 +108,16 @@ static void close_training(struct cc_source *s)
     free(t->stats_before);
     free(t->gradient);
     free(t->mean);
+    free(t->loss);
+    free(t->pulled);
     free(t);
     close_shared();
 }
 
 /* --- a row --- */
 
-/* Sets the values to 0 that other servers keep. */
-static int keep_own(struct training *t, struct cc_error *e)
+/* Sets those values of a flat step to 0 that other servers keep. */
+static int keep_own(struct training *t, float *x, struct cc_error *e)
 {
     const int server = -1 - t->worker;
     float *kept;
@@ -125,11 +129,11 @@ static int keep_own(struct training *t, struct cc_error *e)
         CC_TRY_OUT(cc_kept_slices(t->job, &t->row->message[i], server, &slice, &slices, e));
         for (size_t k = 0; k < slices; k++) {
             const size_t at = t->job->offset[slice[k].tensor] + slice[k].begin;
-            memcpy(kept + at, t->weights + at, slice[k].count * sizeof *kept);
+            memcpy(kept + at, x + at, slice[k].count * sizeof *kept);
         }
         free(slice);
     }
-    memcpy(t->weights, kept, t->layout->values * sizeof *kept);
+    memcpy(x, kept, t->layout->values * sizeof *kept);
 out:
     free(kept);
     return status;
@@ -144,12 +148,15 @@ static int begin_row(struct cc_source *s, const struct cc_job_row *row, struct c
     t->row = row;
     t->emulated = cc_emulated_make(t->job, row, t->worker);
     t->next = 0;
-    t->loss = 0;
+    free(t->loss);
+    t->loss = cc_alloc0(row->steps * sizeof *t->loss, e);
+    if (t->loss == NULL)
+        return CC_FAIL;
     cc_task_init(t->task, t->weights, t->stats);
     cc_learner_close(&t->learner);
     if (serves == deltas)
         CC_TRY(cc_learner_open(&t->learner, &config, deltas, e));
-    return serves && deltas ? keep_own(t, e) : CC_OK;
+    return serves && deltas ? keep_own(t, t->weights, e) : CC_OK;
 }
 
 /* --- steps --- */
@@ -165,14 +172,14 @@ static void begin_step(struct training *t, uint64_t step)
 }
 
 /* The backward pass down to tensor `first`, after the rest of the forward pass. */
-static int backward(struct training *t, size_t first, struct cc_error *e)
+static int backward(struct training *t, uint64_t step, size_t first, struct cc_error *e)
 {
     char why[CC_DIVERGED_TEXT];
     if (!t->scored) {
         cc_task_forward(t->task, t->weights, t->stats, t->layout->count);
         const double loss = cc_task_score(t->task).loss;
         t->scored = true;
-        t->loss += loss;
+        t->loss[step] = loss;
         if (cc_loss_diverged(loss, (size_t)t->worker, why))
             return cc_diverged(e, "%s", why);
     }
@@ -188,7 +195,7 @@ static int compute(struct cc_source *s, uint64_t step, enum cc_compute_part part
     out->seconds = cc_emulated_compute_s(&t->emulated, step, part, m);
     begin_step(t, step);
     if (part != CC_COMPUTE_FORWARD)
-        return backward(t, part == CC_COMPUTE_STEP ? 0 : m->first, e);
+        return backward(t, step, part == CC_COMPUTE_STEP ? 0 : m->first, e);
     cc_task_forward(t->task, t->weights, t->stats, m->last + 1);
     return CC_OK;
 }
@@ -234,25 +241,52 @@ static int serve(struct cc_source *s, uint64_t step, size_t from, size_t to, flo
     struct training *t = (struct training *)s;
     const struct cc_job_message *m = cc_job_message_of(t->job, t->row, from);
     (void)e;
-    cc_learner_change(&t->learner, from, to, step, cc_job_row_updates(t->job, t->row, m, step),
-                      mean, t->weights);
+    if (t->job->training.deltas)
+        cc_learner_change(&t->learner, from, to, step, cc_job_row_updates(t->job, t->row, m, step),
+                          mean, t->weights);
+    if (t->pulled != NULL)
+        memcpy(t->pulled + from, mean, (to - from) * sizeof *mean);
     return CC_OK;
 }
 
 /* --- evaluation --- */
 
+/* The floats of the optimizer's state, on ranks that apply it. */
+static size_t optimizer_count(const struct training *t)
+{
+    return t->learner.config.layout == NULL
+               ? 0
+               : cc_optimizer_state(&t->learner.config.optimizer, t->layout->values);
+}
+
 /* Where steps overlap, the forward pass of the next one may have changed the statistics. */
 static struct cc_source_learned learned(struct cc_source *s)
 {
-    struct training *t = (struct training *)s;
+    const struct training *t = (const struct training *)s;
     const bool begun = t->next > s->ended;
-    const struct cc_source_learned now = {.weights = t->weights,
-                                          .values = t->layout->values,
-                                          .stats = begun ? t->stats_before : t->stats,
-                                          .stat_count = t->layout->stats,
-                                          .loss = t->loss};
-    t->loss = 0;
-    return now;
+    return (struct cc_source_learned){.weights = t->weights,
+                                      .values = t->layout->values,
+                                      .stats = begun ? t->stats_before : t->stats,
+                                      .stat_count = t->layout->stats,
+                                      .optimizer = t->learner.state,
+                                      .optimizer_count = optimizer_count(t),
+                                      .loss = t->loss,
+                                      .pulled = t->pulled};
+}
+
+static int restore(struct cc_source *s, const struct cc_source_learned *to, struct cc_error *e)
+{
+    struct training *t = (struct training *)s;
+    const size_t values = t->layout->values, state = optimizer_count(t);
+    t->next = s->ended;
+    memcpy(t->weights, to->weights, values * sizeof *t->weights);
+    if (t->worker >= 0)
+        memcpy(t->stats, to->stats, t->layout->stats * sizeof *t->stats);
+    if (state > 0)
+        memcpy(t->learner.state, to->optimizer, state * sizeof *t->learner.state);
+    for (size_t i = 0; i < state && t->worker < 0; i += values)
+        CC_TRY(keep_own(t, t->learner.state + i, e));
+    return t->worker < 0 && t->job->training.deltas ? keep_own(t, t->weights, e) : CC_OK;
 }
 
 /* Where steps overlap, the next one is half computed in t->task. */
@@ -279,9 +313,9 @@ static int score(struct cc_source *s, const float *weights, const float *stats,
     {                                                                                              \
         .name = "training", .begin_row = begin_row, .compute = compute, .buffers = buffers,        \
         .apply = apply, .end_step = end_step, .close = close_training, .serve = (served),          \
-        .learned = learned, .score = score                                                         \
+        .learned = learned, .restore = restore, .score = score                                     \
     }
-static const struct cc_source_ops sends_mean = OPS(NULL), sends_deltas = OPS(serve);
+static const struct cc_source_ops plain = OPS(NULL), with_servers = OPS(serve);
 
 int cc_source_training_open(const struct cc_source_config *config, struct cc_source **out,
                             struct cc_error *e)
@@ -291,7 +325,8 @@ int cc_source_training_open(const struct cc_source_config *config, struct cc_sou
     if (t == NULL)
         return CC_FAIL;
     const struct cc_job *job = config->job;
-    *t = (struct training){.head = {.ops = job->training.deltas ? &sends_deltas : &sends_mean,
+    const bool serves = job->servers > 0 && (job->training.deltas || job->training.capture != NULL);
+    *t = (struct training){.head = {.ops = serves ? &with_servers : &plain,
                                     .emulated = job->training.emulated,
                                     .in_flight = config->in_flight},
                            .job = job,

@@ -1,0 +1,30 @@
+/* The names of a checkpoint's arrays. */
+#ifndef CC_NETSIM_INPROCESS_TRAINING_ARRAYS_H
+#define CC_NETSIM_INPROCESS_TRAINING_ARRAYS_H
+
+#include "netsim/inprocess/checkpoint.h"
+#include "netsim/job/job.h"
+#include "netsim/message/pack.h"
+
+/* The arrays come in this order; those in brackets where the training has them:
+ *
+ *     weights.TENSOR          the workers' parameters
+ *     [server.TENSOR]         the servers', where they send model deltas
+ *     [optimizer]             the optimizer's state, of the server's copy or the workers'
+ *     [statistics]            running statistics, worker by worker
+ *     [unsent]                the residual that is measured, in one process only
+ *     codec.RANK.PACK.TENSOR.BEGIN
+ *                             codec states, rank by rank in the order of their packs
+ */
+#define CC_ARRAY_OPTIMIZER  "optimizer"
+#define CC_ARRAY_STATISTICS "statistics"
+#define CC_ARRAY_UNSENT     "unsent"
+
+/* Adds a copy of the parameters, a flat step. */
+int cc_training_add_copy(struct cc_checkpoint *c, const struct cc_job *job, const char *copy,
+                         float *values, struct cc_error *e);
+/* Adds the state of a codec in the rank's pack number `pack`. */
+int cc_training_add_state(struct cc_checkpoint *c, const struct cc_job *job, int rank, size_t pack,
+                          const struct cc_pack_state *state, struct cc_error *e);
+
+#endif

@@ -1,0 +1,25 @@
+/* What a training has learned by one of its steps. */
+#ifndef CC_NETSIM_JOB_EVALUATION_H
+#define CC_NETSIM_JOB_EVALUATION_H
+
+#include <stddef.h>
+
+/* An evaluation, and means per step since the one before. Checkpoints have all members
+ * (netsim/inprocess/training_log.c). */
+struct cc_evaluation {
+    size_t step; /* after so many steps */
+    double train_loss;
+    double loss, accuracy;                      /* on the test samples, of the server's copy, */
+    double worker_loss, worker_accuracy;        /* and of the workers' */
+    double push_bytes, pull_bytes;              /* payload of a worker's push; of the pull, or 0 */
+    double encode_s, hop_s, server_s, decode_s; /* codecs, as in struct cc_inprocess_step */
+    double compute_s, update_s;                 /* of a worker; of one update */
+    /* With error feedback, otherwise NaN: norms of what has been computed and has not arrived, and
+     * of what the workers' parameters lack beside the server's, relative to the gradients and to
+     * the model deltas; roots of sums of squares over the steps since the one before. Ranks do not
+     * measure them. */
+    double residual, pull_residual;
+    double wall_s; /* since the beginning, without evaluations */
+};
+
+#endif
