@@ -184,7 +184,7 @@ int commcomp_container_decode(struct commcomp_container *c, size_t tensor, float
 
 /* --- traces: recorded gradients, docs/traces.md --- */
 
-enum commcomp_dtype { COMMCOMP_F32, COMMCOMP_F16, COMMCOMP_BF16 };
+enum commcomp_dtype { COMMCOMP_F32, COMMCOMP_F16, COMMCOMP_BF16, COMMCOMP_F64 };
 
 /* Writes steps of one sender or several to a directory, which is made if it is missing, as
  * safetensors files that `commcomp --trace` reads: the tensors are declared once, in order, and

@@ -53,16 +53,19 @@ static int check_name(const struct commcomp_trace_writer *w, const char *name, s
 int commcomp_trace_writer_tensor(struct commcomp_trace_writer *w, const char *name,
                                  const size_t *dims, int ndim, int dtype, char *error)
 {
-    static const enum cc_dtype dtypes[] = {
-        [COMMCOMP_F32] = CC_F32, [COMMCOMP_F16] = CC_F16, [COMMCOMP_BF16] = CC_BF16};
+    static const enum cc_dtype dtypes[] = {[COMMCOMP_F32] = CC_F32,
+                                           [COMMCOMP_F16] = CC_F16,
+                                           [COMMCOMP_BF16] = CC_BF16,
+                                           [COMMCOMP_F64] = CC_F64};
     struct cc_error *e = cc_error_of(error);
     struct cc_shape shape;
     if (w->begun)
         return cc_usage(e, "tensor '%.200s': a step has begun; all of its tensors come before",
                         name);
     if (dtype < 0 || (size_t)dtype >= sizeof dtypes / sizeof dtypes[0])
-        return cc_usage(e, "tensor '%.200s': dtype %d is none of float32, float16, bfloat16", name,
-                        dtype);
+        return cc_usage(e,
+                        "tensor '%.200s': dtype %d is none of float32, float16, bfloat16, float64",
+                        name, dtype);
     CC_TRY(check_name(w, name, e));
     CC_TRY(cc_shape_make(dims, ndim, &shape, e));
     CC_TRY(cc_grow((void **)&w->tensors, &w->capacity, w->count + 1, sizeof *w->tensors, e));

@@ -12,7 +12,7 @@ import numpy as np
 from ._library import MAX_DIMS, Error, number
 
 # numpy has no bfloat16; tensors of PyTorch have.
-DTYPES = ("float32", "float16", "bfloat16")  # by their number in the library
+DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}  # bytes; in the order of the library
 
 
 def shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:
@@ -65,7 +65,10 @@ def _check_array(x: Any, what: str, dtype: str, written: bool) -> None:
 
 
 def address(x: Any, what: str, dtype: str = "float32", written: bool = False) -> int:
-    """Where the values of a contiguous array or CPU tensor begin; Error for any other, which says what to call."""
+    """Where the values of a contiguous array or CPU tensor begin.
+
+    Error for any other, which says what to call.
+    """
     if is_tensor(x):
         _check_tensor(x, what, dtype)
         return x.data_ptr()

@@ -118,7 +118,7 @@ def _load(file: str, functions: dict[str, tuple[Any, ...]]) -> ctypes.CDLL:
         library = ctypes.CDLL(path)
     except OSError as e:
         raise ImportError(
-            f"{path}: {e}. Build it with `make`, install it with `make install`, or let COMMCOMP_LIBRARY name "
+            f"{e}. Build it with `make`, install it with `make install`, or let COMMCOMP_LIBRARY name "
             f"the folder that has {file}"
         ) from None
     for name, types in functions.items():

@@ -19,22 +19,23 @@ class Codec:
 
         codec = Codec("3lc:s=1.75", gradient.shape)
         for step in range(steps):
-            data = codec.encode(gradient, step=step)          # bytes, as of `commcomp encode --payload`
+            data = codec.encode(gradient, step=step)   # bytes: those of `commcomp encode --payload`
             codec.decode_add(data, total, scale=1 / workers, step=step)
 
-    Values are contiguous float32 arrays of numpy, or CPU tensors of PyTorch; they are read and written in
-    place, without a copy. Their shape is the codec's, or one of the two is flat. Anything else is an Error that
-    says what to call. Arrays that a call returns are numpy's.
+    Values are contiguous float32 arrays of numpy, or CPU tensors of PyTorch; they are read and
+    written in place, without a copy. Their shape is the codec's, or one of the two is flat.
+    Anything else is an Error that says what to call. Arrays that a call returns are numpy's.
 
-    Payloads of schemes that draw random numbers depend on `seed`, `rank`, `direction` ("push" or "pull"), `tensor`
-    (the tensor's index in the step) and the step's number: give every step its own number, every tensor of a step
-    its own index and every worker its own rank. These are attributes that may be set at any time, and encode,
-    decode, decode_add, encode_round and absorb take them as keywords for one call. `randk` and `local` must be told
-    the same when they decode. Decoding neither uses nor changes the state, so that one codec may decode the
-    payloads of all ranks.
+    Payloads of schemes that draw random numbers depend on `seed`, `rank`, `direction` ("push" or
+    "pull"), `tensor` (the tensor's index in the step) and the step's number: give every step its
+    own number, every tensor of a step its own index and every worker its own rank. These are
+    attributes that may be set at any time, and encode, decode, decode_add, encode_round and absorb
+    take them as keywords for one call. `randk` and `local` must be told the same when they decode.
+    Decoding neither uses nor changes the state, so that one codec may decode the payloads of all
+    ranks.
 
-    A codec is used by one thread at a time; calls release the GIL, so codecs in several threads run at once.
-    `threads` lets one call use several for a large tensor; results do not depend on it.
+    A codec is used by one thread at a time; calls release the GIL, so codecs in several threads run
+    at once. `threads` lets one call use several for a large tensor; results do not depend on it.
 
     Codecs can be pickled and copied (copy.copy, copy.deepcopy) with their state.
     """
@@ -133,7 +134,8 @@ class Codec:
         place = (self.tensor if tensor is None else tensor, self.name)
         if place != self._place:
             name = None if self.name is None else self.name.encode()
-            check(self._library.commcomp_codec_tensor, self._handle, number(place[0], "the tensor's index"), name)
+            index = number(place[0], "the tensor's index")
+            check(self._library.commcomp_codec_tensor, self._handle, index, name)
             self._place = place
         return number(step, "the step")
 
@@ -150,9 +152,9 @@ class Codec:
     ) -> Any:
         """Encodes the values x, all of which must be finite.
 
-        Returns the payload as bytes. With `out`, a uint8 array or tensor of at least `bound` bytes, the payload is
-        written to its beginning, and the part that it takes is returned; the rest of out[:bound] is unspecified.
-        After an Error the state is unspecified: reset or restore it.
+        Returns the payload as bytes. With `out`, a uint8 array or tensor of at least `bound` bytes,
+        the payload is written to its beginning, and the part that it takes is returned; the rest of
+        out[:bound] is unspecified. After an Error the state is unspecified: reset or restore it.
         """
         step = self._begin(step, seed, rank, direction, tensor)
         begin = values(x, "x", self._shape)
@@ -209,10 +211,11 @@ class Codec:
     # --- rounds of an allreduce ---
 
     def rounds(self) -> int:
-        """How many allreduces of floats a step takes instead of exchanging payloads; 0: payloads must be decoded.
+        """How many allreduces of floats a step takes instead of exchanging payloads.
 
-        1 for fp32 and randk, 2 for powersgd. In each round every worker encodes floats, an allreduce sums them
-        element by element, and every worker absorbs the sum before the next round:
+        0 if payloads must be decoded, 1 for fp32 and randk, 2 for powersgd. In each round every worker encodes floats, an
+        allreduce sums them element by element, and every worker absorbs the sum before the next
+        round:
 
             for i in range(codec.rounds()):
                 floats = codec.encode_round(i, gradient, step=step)
@@ -239,8 +242,8 @@ class Codec:
     ) -> Any:
         """The floats of round i, as a float32 array; x is the same in all rounds of a step.
 
-        With `out`, a flat float32 array or tensor that has room for them, they are written to its beginning, and
-        the part that they take is returned.
+        With `out`, a flat float32 array or tensor that has room for them, they are written to its
+        beginning, and the part that they take is returned.
         """
         step, i = self._begin(step, seed, rank, direction, tensor), number(i, "the round")
         begin = values(x, "x", self._shape)
@@ -281,13 +284,19 @@ class Codec:
         self._library.commcomp_reset(self._handle)
 
     def state(self) -> bytes:
-        """What the codec keeps from step to step (its residual, above all), with the scheme, the shape and a checksum."""
+        """What the codec keeps from step to step: its residual, above all.
+
+        The bytes also have the scheme, the shape and a checksum.
+        """
         room = np.empty(self._library.commcomp_state_bytes(self._handle), np.uint8)
         check(self._library.commcomp_state_save, self._handle, room.ctypes.data, room.size)
         return room.tobytes()
 
     def restore(self, state: Any) -> None:
-        """Sets the state to one that state() has returned; Error if that is damaged or of another scheme or shape."""
+        """Sets the state to one that state() has returned.
+
+        Error if it is damaged or of another scheme or shape; the state is then as it was.
+        """
         at, size = payload(state)
         check(self._library.commcomp_state_restore, self._handle, at, size)
 

@@ -12,8 +12,13 @@ import commcomp as package
 from commcomp import Codec, Error
 
 SCHEMES = [s.id for s in package.schemes()] + [
-    "3lc:s=1.75", "3lc:zre=0", "qsgd:code=elias", "topk:k=3", "powersgd:rank=2", "local:every=2,inner=(3lc:s=1.75)",
-]  # fmt: skip
+    "3lc:s=1.75",
+    "3lc:zre=0",
+    "qsgd:code=elias",
+    "topk:k=3",
+    "powersgd:rank=2",
+    "local:every=2,inner=(3lc:s=1.75)",
+]
 SENDERS = [
     {"seed": 1, "rank": 0, "direction": "push", "step": 0},
     {"seed": 5, "rank": 3, "direction": "pull", "step": 7},
@@ -43,13 +48,14 @@ def test_payloads_and_values_are_the_commands(commcomp, tmp_path, scheme, shape)
     for i, sender in enumerate(SENDERS):
         if sender["direction"] == "pull":
             sender = {**sender, "rank": -1}
-        commcomp("encode", "--payload", "--scheme", scheme, *options(sender), tmp_path / "x.npy", tmp_path / f"{i}.bin")
-        want = (tmp_path / f"{i}.bin").read_bytes()
+        file, back = tmp_path / f"{i}.bin", tmp_path / f"{i}.npy"
+        bare = ["--payload", "--scheme", scheme, *options(sender)]
+        commcomp("encode", *bare, tmp_path / "x.npy", file)
+        want = file.read_bytes()
         codec = Codec(scheme, shape)
         assert codec.encode(x, **sender) == want
-        commcomp("decode", "--payload", "--scheme", scheme, "--shape", "x".join(map(str, shape)), *options(sender),
-                 tmp_path / f"{i}.bin", tmp_path / f"{i}.npy")  # fmt: skip
-        decoded = numpy.load(tmp_path / f"{i}.npy")
+        commcomp("decode", *bare, "--shape", "x".join(map(str, shape)), file, back)
+        decoded = numpy.load(back)
         assert codec.decode(want, **sender).tobytes() == decoded.tobytes()
         total = numpy.ones(shape, numpy.float32)
         assert codec.decode_add(want, total, 0.5, **sender) is total

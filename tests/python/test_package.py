@@ -1,0 +1,41 @@
+"""The package as pip installs it, without a network, and how it finds the library."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import venv
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAM = "import commcomp, numpy; print(commcomp.Codec('int8', 9).encode(numpy.ones(9, 'f')).hex())"
+
+
+def run(python, **environment):
+    """The program with no other way to the package or the library than those named."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "COMMCOMP_LIBRARY")}
+    return subprocess.run([python, "-c", PROGRAM], env={**kept, **environment}, cwd="/",
+                          capture_output=True, text=True, check=False)  # fmt: skip
+
+
+def test_pip_installs_it_offline(tmp_path, program):
+    for module in "pip", "setuptools", "wheel", "ensurepip":
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"no {module}")
+    copy = tmp_path / "python"  # pip leaves a folder build/ behind
+    subprocess.run(["cp", "-RL", os.path.join(ROOT, "python"), copy], check=True)
+    venv.create(tmp_path / "venv", system_site_packages=True, symlinks=True)
+    python = str(tmp_path / "venv/bin/python")
+    offline = ["--no-build-isolation", "--no-index", "--disable-pip-version-check"]
+    subprocess.run([python, "-m", "pip", "install", "-q", *offline, copy], check=True, capture_output=True)
+    build = str(program.parent.parent)
+    for where in build, os.path.join(build, "libcommcomp.so.0"):
+        done = run(python, COMMCOMP_LIBRARY=where)
+        assert done.returncode == 0 and len(done.stdout.strip()) == 2 * (4 + 9), done.stderr
+
+
+def test_a_missing_library_is_named(tmp_path):
+    done = run(sys.executable, PYTHONPATH=os.path.join(ROOT, "python"), COMMCOMP_LIBRARY=str(tmp_path))
+    assert done.returncode != 0
+    assert "Build it with `make`, install it with `make install`, or let COMMCOMP_LIBRARY name" in done.stderr
