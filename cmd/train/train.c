@@ -157,7 +157,7 @@ static const struct cc_option options[] = {
     {.name = "bw", .value = "RATE", .group = CC_GROUP_CLUSTER, .often = true,
      .help = "rate of a host's link, or a link's name as in `model`: times are then those of "
              "training over such links, by the formulas of `model`; a list gives rows for each, "
-             "from the same training"},
+             "from the same training, or, with --on run or sim, from one over each"},
     {.name = "latency", .value = "TIME", .def = "50us, or the link's own",
      .group = CC_GROUP_CLUSTER, .help = "--bw: latency of a message; a list gives rows for each"},
     {.name = "overhead", .value = "HEADERS", .def = "tc, or the link's own",
@@ -170,6 +170,13 @@ static const struct cc_option options[] = {
     {.name = "compute", .value = "TIME", .def = "as measured", .group = CC_GROUP_STEP,
      .help = "--bw, --on run or sim: time of a worker's forward and backward pass of a step, and the "
              "update"},
+    {.name = "codec-time", .value = "HOW", .def = "measured", .choices = cc_codec_time_names,
+     .group = CC_GROUP_RUN,
+     .help = "--on sim: time of each codec call: as measured while it runs; or from the profile, "
+             "the same in every simulation, with --compute"},
+    {.name = "profile", .value = "FILE", .file = CC_READS_FILE, .group = CC_GROUP_RUN,
+     .help = "--codec-time profile: times of the codecs (docs/profile.md); by default those of this "
+             "machine, measured on first use and kept in ~/.cache/commcomp"},
     CC_HOSTS_OPTIONS,
     CC_FIDELITY_OPTION("alpha-beta"),
     CC_PLATFORM_OPTIONS,
@@ -482,6 +489,7 @@ static int check_schemes(const struct cc_train *t, struct cc_error *e)
 static void free_train(struct cc_train *t)
 {
     cc_train_all_free(t);
+    cc_train_costs_free(t);
     free(t->is_raw);
     free(t->options.link);
     free(t->options.rate);
@@ -535,6 +543,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(parse_options(&t, e));
     CC_TRY_OUT(describe_net(&t, e));
     CC_TRY_OUT(check_schemes(&t, e));
+    CC_TRY_OUT(cc_train_costs_open(&t, e));
     CC_TRY_OUT(cc_train_all(&t, e));
     CC_TRY_OUT(cc_train_rows(&t, e));
 out:

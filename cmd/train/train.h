@@ -1,12 +1,13 @@
 /* The files of `commcomp train`: train.c parses the options; train_all.c has the trainings done, in
  * this process (netsim/inprocess/training.h) or by ranks (train_ranks.c); train_time.c says how
- * long their steps take on a network; train_rows.c turns all of it into rows, and train_notes.c
- * into notes. */
+ * long their steps take on a network, and train_costs.c how long codecs do in a simulation;
+ * train_rows.c turns all of it into rows, and train_notes.c into notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
 #define CC_CMD_TRAIN_TRAIN_H
 
 #include "cmd/cli/command.h"
 #include "cmd/cli/progress.h"
+#include "cmd/input/codec_models.h"
 #include "cmd/input/hosts.h"
 #include "cmd/sim/sim.h"
 #include "models/predict.h"
@@ -43,19 +44,29 @@ struct cc_train {
     struct cc_record *record;
     struct cc_train_options options;
     struct cc_data *data;
-    struct cc_spec *raw;                 /* fp32 */
-    struct cc_training_result *training; /* [variant][seed] */
-    struct cc_error *failed;             /* of each training; an empty text: none */
-    char **checkpoint, **capture;        /* the file, or folder, of each; or NULL */
-    struct cc_net *net;                  /* of the model's tensors, for predictions */
-    bool *is_raw;                        /* of each tensor: travels as fp32 */
-    size_t epoch;                        /* steps */
+    struct cc_spec *raw; /* fp32 */
+    /* [cc_train_links][variant][seed]. Weights and accuracies are the same over each link. */
+    struct cc_training_result *training;
+    struct cc_error *failed;      /* of each training; an empty text: none */
+    char **checkpoint, **capture; /* [variant][seed]: the file, or folder, of each; or NULL */
+    struct cc_net *net;           /* of the model's tensors, for predictions */
+    bool *is_raw;                 /* of each tensor: travels as fp32 */
+    /* --codec-time profile: the schemes that it has times of, which others own; else none. */
+    struct cc_spec_list timed;
+    struct cc_codec_models codecs;
+    size_t epoch; /* steps */
 };
 
 /* A variant is a scheme with a learning rate: the schemes of one rate, then those of the next. */
 static inline size_t cc_train_variants(const struct cc_train *t)
 {
     return t->options.rates * t->args->schemes.count;
+}
+
+/* Ranks train over each link by themselves, one process for all of them. */
+static inline size_t cc_train_links(const struct cc_train *t)
+{
+    return t->options.on == CC_TRAIN_LOCAL || t->options.links == 0 ? 1 : t->options.links;
 }
 
 static inline const struct cc_spec *cc_train_spec(const struct cc_train *t, size_t variant)
@@ -82,10 +93,18 @@ static inline const struct cc_spec *cc_train_pull(const struct cc_train *t,
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
                          struct cc_error *e);
 
-/* Trains as cc_training_run does, with ranks under MPI or in a simulation. Residuals are not
- * measured: NaN. */
+/* Trains as cc_training_run does, with ranks under MPI or in a simulation, over a link, or with
+ * --bw none NULL. Residuals are not measured: NaN. */
 int cc_train_by_ranks(const struct cc_train *t, const struct cc_training_config *c,
-                      struct cc_training_result *out, struct cc_error *e);
+                      const struct cc_link *link, struct cc_training_result *out,
+                      struct cc_error *e);
+
+/* With --codec-time profile, opens the profile; and adds its times to the job of a training.
+ * Without it, both do nothing. */
+int cc_train_costs_open(struct cc_train *t, struct cc_error *e);
+void cc_train_costs_free(struct cc_train *t);
+int cc_train_costs(const struct cc_train *t, const struct cc_training_config *c,
+                   const struct cc_link *link, struct cc_job *job, struct cc_error *e);
 
 /* The columns of the record. */
 extern const struct cc_column cc_train_columns[];
@@ -117,7 +136,8 @@ int cc_train_choices(const struct cc_train *t, const struct cc_training_config *
 int cc_train_steps(const struct cc_train *t, size_t variant, const struct cc_training_result *of,
                    const struct cc_link *link, struct cc_train_step *out, struct cc_error *e);
 
-/* Trains every variant with every seed. The first training that fails is the error. */
+/* Trains every variant with every seed, and with ranks over every link. The first training that
+ * fails is the error. */
 int cc_train_all(struct cc_train *t, struct cc_error *e);
 void cc_train_all_free(struct cc_train *t);
 

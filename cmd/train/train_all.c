@@ -1,4 +1,5 @@
-/* The trainings of a call: each variant with each seed, side by side on the threads there are. */
+/* The trainings of a call: each variant with each seed, side by side on the threads there are, or
+ * by ranks, one after the other, over each link. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -65,18 +66,20 @@ int cc_train_threads(const struct cc_train *t)
     return cc_train_variants(t) * t->options.seeds == 1 ? t->options.threads : 1;
 }
 
-static int train_variant(struct pool *p, size_t i, struct cc_error *e)
+static int train_variant(struct pool *p, size_t training, struct cc_error *e)
 {
     const struct cc_train *t = p->train;
-    const size_t seeds = t->options.seeds;
+    const size_t seeds = t->options.seeds, all = cc_train_variants(t) * seeds;
+    const size_t i = training % all;
+    const struct cc_link *link = t->options.links > 0 ? &t->options.link[training / all] : NULL;
     struct cc_training_config c = config_of(p, i / seeds, i % seeds, cc_train_threads(t));
     struct cc_job_row choices;
     CC_TRY(cc_train_choices(t, &c, &choices, e));
     c.choice = choices.choice;
     c.choices = choices.choices;
     const int status = t->options.on == CC_TRAIN_LOCAL
-                           ? cc_training_run(&c, &t->training[i], e)
-                           : cc_train_by_ranks(t, &c, &t->training[i], e);
+                           ? cc_training_run(&c, &t->training[training], e)
+                           : cc_train_by_ranks(t, &c, link, &t->training[training], e);
     free(choices.choice);
     return status;
 }
@@ -181,10 +184,9 @@ static int name_captures(struct cc_train *t, size_t all, struct cc_error *e)
     return CC_OK;
 }
 
-/* Trains every variant with every seed; the first that fails is the error. */
 int cc_train_all(struct cc_train *t, struct cc_error *e)
 {
-    const size_t all = cc_train_variants(t) * t->options.seeds;
+    const size_t named = cc_train_variants(t) * t->options.seeds, all = named * cc_train_links(t);
     struct pool p = {.train = t,
                      .lock = PTHREAD_MUTEX_INITIALIZER,
                      .all_steps = all * t->options.training.steps};
@@ -193,9 +195,9 @@ int cc_train_all(struct cc_train *t, struct cc_error *e)
     if (t->training == NULL || t->failed == NULL)
         return CC_FAIL;
     if (t->options.checkpoint != NULL)
-        CC_TRY(name_checkpoints(t, all, e));
+        CC_TRY(name_checkpoints(t, named, e));
     if (t->options.capture != NULL)
-        CC_TRY(name_captures(t, all, e));
+        CC_TRY(name_captures(t, named, e));
     cc_progress_begin(&p.progress, t->args->quiet);
     /* Ranks are trained one job after the other: they have the processors. */
     cc_parallel_items(t->options.on == CC_TRAIN_LOCAL ? t->options.threads : 1, all, train_one, &p);
@@ -209,7 +211,7 @@ int cc_train_all(struct cc_train *t, struct cc_error *e)
 void cc_train_all_free(struct cc_train *t)
 {
     const size_t all = cc_train_variants(t) * t->options.seeds;
-    for (size_t i = 0; t->training != NULL && i < all; i++)
+    for (size_t i = 0; t->training != NULL && i < all * cc_train_links(t); i++)
         cc_training_free(&t->training[i]);
     for (size_t i = 0; t->checkpoint != NULL && i < all; i++)
         free(t->checkpoint[i]);

@@ -35,7 +35,10 @@ static int note_ranks(const struct cc_train *t, struct cc_error *e)
     return cc_record_note(t->record, e, "time: %s, with codec%s times %s%s",
                           run ? "as measured by the ranks" : "on the simulated clock",
                           compute[0] != '\0' ? "" : " and compute",
-                          run ? "of the ranks" : "as measured in the simulation", compute);
+                          run                  ? "of the ranks"
+                          : t->timed.count > 0 ? "of the codecs' profile"
+                                               : "as measured in the simulation",
+                          compute);
 }
 
 static int note_time(const struct cc_train *t, struct cc_error *e)

@@ -22,8 +22,11 @@ const char *const cc_train_places[] = {"local", "run", "sim", NULL};
 /* --- options --- */
 
 static const struct cc_option of_run[] = {CC_HOSTS_OPTIONS, {.name = NULL}};
-static const struct cc_option of_sim[] = {
-    CC_FIDELITY_OPTION(NULL), CC_PLATFORM_OPTIONS, {.name = NULL}};
+static const struct cc_option of_sim[] = {CC_FIDELITY_OPTION(NULL),
+                                          CC_PLATFORM_OPTIONS,
+                                          {.name = "codec-time"},
+                                          {.name = "profile"},
+                                          {.name = NULL}};
 
 static int refuse_options(const struct cc_args *args, const struct cc_option *list,
                           const char *place, struct cc_error *e)
@@ -69,9 +72,24 @@ static int refuse_needless(const struct cc_args *args, const struct cc_train_opt
     return CC_OK;
 }
 
+static int parse_sim(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+{
+    int codec_time = CC_CODEC_MEASURED;
+    CC_TRY(cc_sim_parse_network(args, CC_FIDELITY_ALPHA_BETA, &o->sim, e));
+    cc_arg_choice(args, "codec-time", &codec_time);
+    o->sim.options.codec_time = (enum cc_codec_time)codec_time;
+    if (codec_time == CC_CODEC_PROFILE && isnan(o->compute_s))
+        return cc_usage(e,
+                        "--codec-time profile goes with --compute TIME: all times are then given");
+    if (codec_time != CC_CODEC_PROFILE && cc_arg(args, "profile") != NULL)
+        return cc_usage(e, "--profile goes with --codec-time profile");
+    return CC_OK;
+}
+
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
 {
     const char *bw = cc_arg(args, "bw");
+    static const char *const of_one[] = {"checkpoint", "capture", NULL};
     int on = CC_TRAIN_LOCAL;
     cc_arg_choice(args, "on", &on);
     o->on = (enum cc_train_place)on;
@@ -82,14 +100,15 @@ int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
     else if (o->on == CC_TRAIN_RUN)
         CC_TRY(cc_hosts_parse(args, NULL, NULL, &o->hosts, e));
     if (o->on == CC_TRAIN_SIM)
-        CC_TRY(cc_sim_parse_network(args, CC_FIDELITY_ALPHA_BETA, &o->sim, e));
+        CC_TRY(parse_sim(args, o, e));
     if (o->on != CC_TRAIN_LOCAL && !o->plain)
         CC_TRY(cc_cluster_links(args, &o->link, &o->links, e));
-    if (o->on != CC_TRAIN_LOCAL && o->links > 1)
-        return cc_usage(e,
-                        "--on %s trains over one link: give one --bw and one --latency (--on "
-                        "local takes lists, and trains once for all)",
-                        cc_train_places[on]);
+    for (const char *const *file = of_one; o->links > 1 && o->on != CC_TRAIN_LOCAL && *file; file++)
+        if (cc_arg(args, *file) != NULL)
+            return cc_usage(e,
+                            "--%s with --on %s is of one training, and each link has one: give one "
+                            "--bw and one --latency",
+                            *file, cc_train_places[on]);
     return CC_OK;
 }
 
@@ -99,6 +118,7 @@ int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
 struct launch {
     const struct cc_train *train;
     const struct cc_training_config *config;
+    const struct cc_link *link; /* NULL: --bw none */
     struct cc_training_result *out;
     struct cc_training_log log; /* its evaluations */
 };
@@ -160,7 +180,7 @@ static double remaining_s(void *arg)
     const struct cc_train *t = l->train;
     const double ranks = (double)l->config->task.workers + l->config->servers;
     const double bytes = 8 * ranks * (double)t->net->values;
-    const double link_s = t->options.links > 0 ? 8 * bytes / t->options.link[0].bw_bps : 0;
+    const double link_s = l->link != NULL ? 8 * bytes / l->link->bw_bps : 0;
     const double given_s = isnan(t->options.compute_s) ? 0 : t->options.compute_s;
     return 120 + 1e-6 * bytes + 4 * link_s + 4 * given_s;
 }
@@ -192,7 +212,7 @@ static int run(struct launch *l, struct cc_job *job, struct cc_error *e)
     const int ranks = job->workers + job->servers;
     job->yield_when_idle = (o->hosts.lab || o->hosts.cluster.here) && ranks > host.cores;
     if (o->hosts.lab) {
-        const struct cc_link *link = &o->link[0];
+        const struct cc_link *link = l->link;
         const struct cc_lab_config config = {
             .hosts = ranks,
             .bw_bps = link->bw_bps,
@@ -215,13 +235,13 @@ static int simulate(struct launch *l, struct cc_job *job, struct cc_error *e)
     const struct cc_train_options *o = &l->train->options;
     struct cc_experiment_setting setting = {.rows = 0};
     struct cc_platform platform;
-    cc_train_setting(l->train, &o->link[0], &setting.setting);
+    cc_train_setting(l->train, l->link, &setting.setting);
     CC_TRY(cc_sim_platform(&o->sim, &setting, &platform, e));
     char *program = cc_rank_sim_program(e);
     const struct cc_smpirun_config config = {.platform = &platform,
                                              .fidelity = o->sim.options.fidelity,
-                                             .overhead = o->link[0].overhead,
-                                             .message_s = o->link[0].message_s,
+                                             .overhead = l->link->overhead,
+                                             .message_s = l->link->message_s,
                                              .rank_program = program,
                                              .smpirun = o->sim.options.smpirun,
                                              .on_report = on_report,
@@ -270,6 +290,7 @@ static int make_job(const struct launch *l, struct cc_job *job, struct cc_error 
     CC_TRY(cc_job_schemes_take(job, e));
     CC_TRY(cc_training_job_for_ranks(l->config, data != NULL ? data : "digits",
                                      t->options.compute_s, t->net->share, job, e));
+    CC_TRY(cc_train_costs(t, l->config, l->link, job, e));
     return add_files(job, l, e);
 }
 
@@ -311,9 +332,10 @@ static int launch(struct launch *l, struct cc_error *e)
 }
 
 int cc_train_by_ranks(const struct cc_train *t, const struct cc_training_config *c,
-                      struct cc_training_result *out, struct cc_error *e)
+                      const struct cc_link *link, struct cc_training_result *out,
+                      struct cc_error *e)
 {
-    struct launch l = {.train = t, .config = c, .out = out};
+    struct launch l = {.train = t, .config = c, .link = link, .out = out};
     out->epoch = t->epoch;
     int status = resume(&l, e);
     /* A complete one only has to be read. */

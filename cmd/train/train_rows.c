@@ -158,10 +158,13 @@ static double half_width(const struct mean *m)
 
 /* --- rows --- */
 
+/* link: one of the options', or NULL. */
 static const struct cc_training_result *training_of(const struct cc_train *t, size_t variant,
-                                                    size_t seed)
+                                                    size_t seed, const struct cc_link *link)
 {
-    return &t->training[variant * t->options.seeds + seed];
+    const size_t by_link =
+        cc_train_links(t) > 1 && link != NULL ? (size_t)(link - t->options.link) : 0;
+    return &t->training[(by_link * cc_train_variants(t) + variant) * t->options.seeds + seed];
 }
 
 /* A worker's payload bytes in both directions up to each evaluation. */
@@ -237,7 +240,7 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
                           const struct cc_link *link, const struct cc_train_step *step,
                           struct cc_error *e)
 {
-    const struct cc_training_result *of = training_of(t, variant, seed);
+    const struct cc_training_result *of = training_of(t, variant, seed, link);
     const struct cc_evaluation *v = &of->eval[at];
     const size_t row = new_row(t, variant, link, "eval", e);
     const struct cc_number_column all[] = {{"seed", (double)(t->options.seed + seed)},
@@ -273,7 +276,7 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
 static int add_divergence(const struct cc_train *t, size_t variant, size_t seed,
                           const struct cc_link *link, struct cc_error *e)
 {
-    const struct cc_training_result *of = training_of(t, variant, seed);
+    const struct cc_training_result *of = training_of(t, variant, seed, link);
     const size_t row = new_row(t, variant, link, "eval", e);
     if (row == SIZE_MAX)
         return CC_FAIL;
@@ -332,8 +335,8 @@ static size_t find_best(const struct cc_train *t, size_t scheme)
     for (size_t v = scheme; v < cc_train_variants(t) && t->options.rates > 1; v += schemes) {
         struct mean accuracy = {.count = 0};
         for (size_t k = 0; k < t->options.seeds; k++)
-            if (training_of(t, v, k)->complete)
-                add(&accuracy, final_accuracy(training_of(t, v, k)));
+            if (training_of(t, v, k, NULL)->complete)
+                add(&accuracy, final_accuracy(training_of(t, v, k, NULL)));
         if (accuracy.count == t->options.seeds && mean_of(&accuracy) > most) {
             most = mean_of(&accuracy);
             best = v;
@@ -382,7 +385,7 @@ static int summarize(const struct cc_train *t, size_t variant, size_t fp32, size
     int status = CC_OK;
     *out = (struct summary){.complete = 0};
     for (size_t k = 0; k < t->options.seeds && status == CC_OK; k++) {
-        const struct cc_training_result *of = training_of(t, variant, k);
+        const struct cc_training_result *of = training_of(t, variant, k, link);
         out->diverged += of->diverged;
         if (!of->complete)
             continue;
@@ -391,8 +394,8 @@ static int summarize(const struct cc_train *t, size_t variant, size_t fp32, size
             return CC_FAIL;
         status = cc_train_steps(t, variant, of, link, step, e);
         if (status == CC_OK)
-            add_training(t, out, of, fp32 != SIZE_MAX ? training_of(t, fp32, k) : NULL,
-                         best_fp32 != SIZE_MAX ? training_of(t, best_fp32, k) : NULL, step);
+            add_training(t, out, of, fp32 != SIZE_MAX ? training_of(t, fp32, k, link) : NULL,
+                         best_fp32 != SIZE_MAX ? training_of(t, best_fp32, k, link) : NULL, step);
         free(step);
     }
     return status;
@@ -462,7 +465,7 @@ static int add_evaluations(const struct cc_train *t, const struct cc_link *link,
 {
     for (size_t i = 0; i < cc_train_variants(t) * t->options.seeds; i++) {
         const size_t variant = i / t->options.seeds, seed = i % t->options.seeds;
-        const struct cc_training_result *of = training_of(t, variant, seed);
+        const struct cc_training_result *of = training_of(t, variant, seed, link);
         struct cc_train_step *step = cc_alloc(of->evals * sizeof *step, e);
         if (step == NULL)
             return CC_FAIL;

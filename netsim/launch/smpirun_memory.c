@@ -1,11 +1,12 @@
 /* The estimate is the sum of the process itself, each rank's stack and fixed data, the gradients
- * (if the job computes with data), and for the most demanding row each rank's buffers for the
- * messages of all rounds. */
+ * (if the job computes with data) and what a training keeps, and for the most demanding row each
+ * rank's buffers for the messages of all rounds. */
 #include "netsim/launch/smpirun_memory.h"
 
 #include <string.h>
 
 #include "schemes/spec.h"
+#include "train/optimizer.h"
 
 /* Measured with SimGrid 3.32: the process, a rank with its stack, and what a rank holds for one
  * message in one round. */
@@ -16,6 +17,17 @@
 /* Arrays of one step's values in a worker: a gradient (at least one), the model, what it sends and
  * what it receives. */
 #define ARRAYS 4.0
+
+/* A training keeps the optimizer's state, one or two arrays, with what an update begins from or
+ * takes: on each server, where these send model deltas, and otherwise on each worker. While rank 0
+ * writes a checkpoint, it has a copy of all residuals. */
+static double training_arrays(const struct cc_job *job)
+{
+    const struct cc_job_training *t = &job->training;
+    const double states = t->optimizer != CC_SGD ? 2 : t->momentum > 0 ? 1 : 0;
+    const double copies = t->checkpoint != NULL ? job->workers + job->servers : 0;
+    return t->net == NULL ? 0 : (states + 1) * (t->deltas ? job->servers : job->workers) + copies;
+}
 
 static int count_rounds(const struct cc_job *job)
 {
@@ -48,6 +60,7 @@ size_t cc_smpirun_memory(const struct cc_job *job)
     }
     most += PROCESS_BYTES + RANK_BYTES * ranks;
     if (job->data)
-        most += ARRAYS * sizeof(float) * ranks * (double)cc_job_values(job);
+        most +=
+            sizeof(float) * (ARRAYS * ranks + training_arrays(job)) * (double)cc_job_values(job);
     return most < (double)((size_t)1 << 60) ? (size_t)most : (size_t)1 << 60;
 }

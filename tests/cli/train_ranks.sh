@@ -118,6 +118,34 @@ json 'all(abs(r["compute_s"] - 0.02) < 1e-4 for r in d["rows"])'
 json 'all(abs(r["step_s"] - 0.02 - 2 * 4 * 32 * r["values"] / 1e6) < 0.05 * r["step_s"] for r in d["rows"])'
 json 'any("on the simulated clock, with codec times as measured in the simulation and --compute 20 ms" in n for n in d["notes"])'
 
+# Each of several links has a training, all with the same weights.
+q 0 $t --on sim --bw 1mbps,2mbps --latency 0 --overhead none --compute 20ms --scheme fp32,3lc --format json
+json '{(r["scheme"], r["weights"]) for r in d["rows"] if r["weights"]}.__len__() == 2'
+json '[r["bw_bps"] for r in d["rows"]] == [1e6] * 6 + [2e6] * 6'
+json 'all(abs((a["step_s"] - 0.02) / (b["step_s"] - 0.02) - 2) < 0.1 for a, b in zip(d["rows"], d["rows"][6:]) if a["scheme"] == "fp32")'
+json 'all(r["accuracy"] == s["accuracy"] for r, s in zip(d["rows"], d["rows"][6:]))'
+for file in checkpoint capture; do
+    t 2 $t --on sim --bw 1mbps,2mbps --$file several
+    err "--$file with --on sim is of one training, and each link has one"
+done
+# Codec times of a profile: the simulated times are the same in every call. int8 takes a worker 1 ns a
+# value to encode and 2 to decode, and the server 3 to add each of four pushes, and 1 to encode; the
+# three small tensors take as long as 1000 values, the fewest that the profile has.
+make_profile
+for i in 1 2; do
+    q 0 $t --on sim --bw 10mbps --compute 2ms --codec-time profile --profile profile.json --scheme fp32,int8 --format json
+    python3 -c 'import json; print([r["time_s"] for r in json.load(open("out"))["rows"]])' >times$i
+done
+cmp times1 times2 || bad "times differ from call to call with --codec-time profile"
+json 'all(abs(r["codec_s"] - (1 + 4 * 3 + 1 + 2) * 1e-9 * (1024 + 3 * 1000)) < 1e-3 * r["codec_s"] for r in d["rows"] if r["scheme"] == "int8")'
+json 'any("profile and --compute 2 ms" in n for n in d["notes"])'
+t 2 $t --on sim --codec-time profile
+err '--codec-time profile goes with --compute TIME'
+t 2 $t --codec-time profile
+err '--codec-time goes with --on sim'
+t 2 $t --on sim --profile profile.json
+err '--profile goes with --codec-time profile'
+
 # --- divergence and refusals ---
 
 q 0 train -q --net mlp:16 --steps 20 --batch 8 --workers 2 $run --scheme fp32,3lc --rate 1000 --momentum 0.99 --warmup 0 --format json
@@ -139,8 +167,6 @@ for of in '--overhead none' '--message-cost 1ms'; do
     t 2 $t --on run --bw 1mbps $of
     err "${of%% *} is of formulas and simulations"
 done
-t 2 $t --on sim --bw 1mbps,2mbps
-err '--on sim trains over one link'
 t 1 $t --on sim --topology torus --torus 2x2
 err '4 workers and 1 server need 5'
 t 2 $t --mode pipe

@@ -1,0 +1,78 @@
+/* Codec times of a profile on the simulated clock, as `sim` takes them: --codec-time profile. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cmd/train/train.h"
+#include "core/memory.h"
+
+int cc_train_costs_open(struct cc_train *t, struct cc_error *e)
+{
+    const struct cc_train_options *o = &t->options;
+    struct cc_progress progress;
+    const struct cc_profile_args profile = {.path = cc_arg(t->args, "profile"),
+                                            .quiet = t->args->quiet,
+                                            .largest = t->net->largest,
+                                            .progress = &progress,
+                                            .share = 1};
+    const size_t schemes = t->args->schemes.count, all = schemes + o->pull.count;
+    if (o->on != CC_TRAIN_SIM || o->sim.options.codec_time != CC_CODEC_PROFILE)
+        return CC_OK;
+    t->timed.item = cc_alloc(all * sizeof(void *), e);
+    if (t->timed.item == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < all; i++)
+        t->timed.item[i] = i < schemes ? t->args->schemes.item[i] : o->pull.item[i - schemes];
+    t->timed.count = all;
+    cc_progress_begin(&progress, t->args->quiet);
+    const int status = cc_codec_models_open(&profile, &t->timed, &t->codecs, e);
+    cc_progress_end(&progress);
+    return status;
+}
+
+void cc_train_costs_free(struct cc_train *t)
+{
+    cc_codec_models_free(&t->codecs);
+    free(t->timed.item); /* the schemes are others' */
+}
+
+static int make_payloads(const struct cc_train *t, const struct cc_spec *spec,
+                         struct cc_step_payloads *out, struct cc_error *e)
+{
+    const struct cc_codec_model *model = &t->codecs.raw;
+    for (size_t i = 0; i < t->timed.count; i++)
+        if (t->timed.item[i] == spec)
+            model = &t->codecs.codec_model[i];
+    return cc_step_payloads_make(t->net, model, &t->codecs.raw, t->is_raw, out, e);
+}
+
+int cc_train_costs(const struct cc_train *t, const struct cc_training_config *c,
+                   const struct cc_link *link, struct cc_job *job, struct cc_error *e)
+{
+    struct cc_step_payloads push = {0}, pull = {0};
+    struct cc_setting setting;
+    int status = CC_OK;
+    if (t->timed.count == 0)
+        return CC_OK;
+    CC_TRY_OUT(make_payloads(t, c->spec, &push, e));
+    CC_TRY_OUT(make_payloads(t, c->pull, &pull, e));
+    job->row->cost = cc_alloc(job->tensors * sizeof *job->row->cost, e);
+    if (job->row->cost == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    for (size_t i = 0; i < job->tensors; i++)
+        job->row->cost[i] = (struct cc_job_cost){.encode_s = push.each[i].push_encode_s,
+                                                 .decode_s = push.each[i].push_decode_s,
+                                                 .add_s = push.each[i].push_add_s,
+                                                 .pull_encode_s = pull.each[i].pull_encode_s,
+                                                 .pull_decode_s = pull.each[i].pull_decode_s};
+    cc_train_setting(t, link, &setting);
+    job->merge_byte_s = setting.cluster.merge_byte_s;
+    job->reduce_byte_s = link->reduce_byte_s > 0
+                             ? link->reduce_byte_s
+                             : cc_codec_models_reduce_byte_s(&t->codecs, (double)t->net->values);
+out:
+    cc_step_payloads_free(&push);
+    cc_step_payloads_free(&pull);
+    return status;
+}
