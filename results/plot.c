@@ -12,13 +12,16 @@
 #include "core/units.h"
 #include "results/plot_impl.h"
 
-enum { MOST_PANELS = 6 };
+enum { MOST_PANELS = 12 };
 
 /* Columns by which rows go to different panels. Those with one value are in the figure's title. */
 static const struct setting {
     const char *key, *unit; /* NULL: text */
     const char *word;       /* after the number */
 } settings[] = {
+    {"table", NULL, ""},
+    {"column", NULL, ""},
+    {"title", NULL, ""},
     {"net", NULL, ""},
     {"data", NULL, ""},
     {"trace", NULL, ""},
@@ -40,21 +43,45 @@ static const struct setting {
     {"threads", "", " threads"},
     {"batch", "", " samples a worker"},
     {"rate", "", " learning rate"},
+    {"keep", "", " of the values kept"},
+    {"values", "#", " values"},
+    {"nonzeros", "", " of the values not zero"},
 };
 #define SETTINGS (sizeof settings / sizeof settings[0])
 
-/* Whether rows are told apart by the column: not if it is x; a tensor's size replaces its name; and
- * a network changes nothing of a training but its time. */
-static bool tells_apart(enum cc_plot_kind kind, const char *x, const struct setting *t)
+static bool is_one_of(const char *key, const char *const *keys, size_t count)
 {
-    if (x != NULL && strcmp(t->key, x) == 0)
+    for (size_t i = 0; i < count; i++)
+        if (keys[i] != NULL && strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a title says a setting that all rows share: sizes only where they matter. */
+static bool is_told(enum cc_plot_kind kind, const char *key)
+{
+    return kind == CC_PLOT_BANDWIDTH || kind == CC_PLOT_DENSITY || strcmp(key, "values") != 0;
+}
+
+/* Whether rows are told apart by the column: not if it is x or names the series; a tensor's size
+ * replaces its name; and a network changes nothing of a training but its time. */
+static bool tells_apart(enum cc_plot_kind kind, const struct cc_kind *own, const struct setting *t)
+{
+    static const char *const names[] = {"trace", "tensor", "net"}, *const links[] = {"bw_bps",
+                                                                                     "latency_s"};
+    static const char *const amounts[] = {"values", "nonzeros"}, *const cells[] = {"column",
+                                                                                   "title"};
+    const char *key = t->key;
+    if (is_one_of(key, own->series, 2) || is_one_of(key, &own->x, 1))
         return false;
-    if (cc_plot_is_training(kind) && x != NULL && strcmp(x, CC_TIME_COLUMN) != 0 &&
-        (strcmp(t->key, "bw_bps") == 0 || strcmp(t->key, "latency_s") == 0))
+    if (is_one_of(key, cells, 2))
+        return is_one_of(key, &own->panel, 1);
+    if (is_one_of(key, amounts, 2))
+        return kind == CC_PLOT_BANDWIDTH || kind == CC_PLOT_DENSITY;
+    if (cc_plot_is_training(kind) && own->x != NULL && strcmp(own->x, CC_TIME_COLUMN) != 0 &&
+        is_one_of(key, links, 2))
         return false;
-    bool name =
-        strcmp(t->key, "trace") == 0 || strcmp(t->key, "tensor") == 0 || strcmp(t->key, "net") == 0;
-    return !(kind == CC_PLOT_SIZE && name);
+    return !(kind == CC_PLOT_SIZE && is_one_of(key, names, 3));
 }
 
 /* --- making --- */
@@ -64,7 +91,9 @@ struct maker {
     const struct cc_kind *kind;
     const struct cc_plot_filter *filter;
     struct cc_figure *f;
-    size_t scheme, x, measure[CC_MOST_PARTS], also, training_row; /* columns */
+    /* Columns, or CC_NO_COLUMN: */
+    size_t series[2], x, measure[CC_MOST_PARTS], low[CC_MOST_PARTS], high[CC_MOST_PARTS], also;
+    size_t training_row, tolerance;
     size_t measures;
     size_t setting[SETTINGS]; /* columns, or CC_NO_COLUMN */
     struct cc_error *e;
@@ -102,27 +131,46 @@ static bool hides(const struct cc_sheet *s)
     return false;
 }
 
+/* The columns that name the series: those of the kind whose texts differ; else the first. */
+static int find_series(struct maker *m)
+{
+    bool any = false;
+    for (size_t i = 0; i < 2; i++) {
+        const size_t c =
+            m->kind->series[i] != NULL ? cc_sheet_column(m->s, m->kind->series[i]) : CC_NO_COLUMN;
+        bool differs = false;
+        for (size_t row = 1; c != CC_NO_COLUMN && row < m->s->rows && !differs; row++)
+            differs = !cc_value_same(cc_sheet_value(m->s, row, c), cc_sheet_value(m->s, 0, c));
+        m->series[i] = differs ? c : CC_NO_COLUMN;
+        any = any || differs;
+    }
+    return any || m->kind->series[0] == NULL ? CC_OK : need(m, m->kind->series[0], &m->series[0]);
+}
+
 /* Finds the columns of the kind: measures that are not needed only where they say something. */
 static int find_columns(struct maker *m)
 {
     m->x = m->also = CC_NO_COLUMN;
-    CC_TRY(need(m, "scheme", &m->scheme));
+    CC_TRY(find_series(m));
     if (m->kind->x != NULL)
         CC_TRY(need(m, m->kind->x, &m->x));
     if (m->kind->also[0] != NULL)
         CC_TRY(need(m, m->kind->also[0], &m->also));
     for (size_t i = 0; m->kind->measure[i] != NULL; i++) {
-        const char *key = m->kind->measure[i];
+        const char *key = m->kind->measure[i], *low = m->kind->low[i], *high = m->kind->high[i];
         const bool says =
             strcmp(key, CC_BUSY_COLUMN) == 0 ? hides(m->s) : cc_sheet_has_number(m->s, key);
         if (m->kind->needed > 0 && i >= m->kind->needed && !says)
             continue;
-        CC_TRY(need(m, key, &m->measure[i]));
-        m->measures++;
+        CC_TRY(need(m, key, &m->measure[m->measures]));
+        m->low[m->measures] = low != NULL ? cc_sheet_column(m->s, low) : CC_NO_COLUMN;
+        m->high[m->measures] = high != NULL ? cc_sheet_column(m->s, high) : CC_NO_COLUMN;
+        m->f->part[m->measures++] = m->kind->part != NULL ? m->kind->part[i] : "";
     }
     for (size_t i = 0; i < SETTINGS; i++)
         m->setting[i] = cc_sheet_column(m->s, settings[i].key);
     m->training_row = cc_sheet_column(m->s, "kind");
+    m->tolerance = cc_sheet_column(m->s, "tolerance");
     return CC_OK;
 }
 
@@ -153,12 +201,15 @@ static bool same(const struct cc_value *a, const struct cc_value *b)
 static bool kept(const struct maker *m, size_t row)
 {
     const struct cc_plot_filter *f = m->filter;
-    const struct cc_value *scheme = cc_sheet_value(m->s, row, m->scheme);
+    const size_t column = cc_sheet_column(m->s, "scheme");
+    const struct cc_value *scheme =
+        column != CC_NO_COLUMN ? cc_sheet_value(m->s, row, column) : NULL;
     bool found = f->scheme_count == 0;
     if (!is_kind(m, row))
         return false;
     for (size_t i = 0; i < f->scheme_count && !found; i++)
-        found = scheme->kind == CC_TEXT && strcmp(scheme->text, f->schemes[i]) == 0;
+        found =
+            scheme != NULL && scheme->kind == CC_TEXT && strcmp(scheme->text, f->schemes[i]) == 0;
     for (size_t i = 0; i < SETTINGS && found; i++) {
         const struct cc_value *v = setting_of(m, row, i);
         if (f->exchange != NULL && strcmp(settings[i].key, "exchange") == 0)
@@ -196,23 +247,40 @@ static void describe(const struct maker *m, size_t row, bool apart, char *text, 
         bool differs = false;
         for (size_t r = 0; r < m->s->rows && !differs; r++)
             differs = kept(m, r) && !same(setting_of(m, r, i), setting_of(m, row, i));
-        bool wanted =
-            apart ? differs && tells_apart(m->f->kind, m->kind->x, &settings[i]) : !differs;
+        const bool wanted = apart ? differs && tells_apart(m->f->kind, m->kind, &settings[i])
+                                  : !differs && is_told(m->f->kind, settings[i].key);
         if (wanted)
             put_setting(&settings[i], setting_of(m, row, i), text, cap);
     }
 }
 
-static int series_of(struct maker *m, size_t row, size_t *out)
+/* Appends the value of a column to a series' name. */
+static int put_name(const struct maker *m, size_t row, size_t column, char *name, size_t cap)
 {
-    const struct cc_value *v = cc_sheet_value(m->s, row, m->scheme);
-    struct cc_figure *f = m->f;
     char number[64];
+    const size_t used = strlen(name);
+    const struct cc_value *v = cc_sheet_value(m->s, row, column);
+    if (v->kind == CC_NULL && used > 0)
+        return CC_OK;
     if (v->kind == CC_NULL || v->kind == CC_BOOL)
-        return cc_fail(m->e, "%s: %s %zu: the column 'scheme' should have a name", m->s->path,
-                       m->s->place_word, m->s->place[row]);
+        return cc_fail(m->e, "%s: %s %zu: the column '%s' should have a name", m->s->path,
+                       m->s->place_word, m->s->place[row], m->s->key[column]);
     cc_print_si(v->number, "", number, sizeof number);
-    const char *name = v->text != NULL ? v->text : number;
+    (void)snprintf(name + used, cap - used, "%s%s", used > 0 ? " " : "",
+                   v->text != NULL ? v->text : number);
+    return CC_OK;
+}
+
+/* Finds or adds the series of a row; of a part of it, if parts are lines. */
+static int series_of(struct maker *m, size_t row, const char *part, size_t *out)
+{
+    struct cc_figure *f = m->f;
+    char name[1024] = "";
+    for (size_t i = 0; i < 2; i++)
+        if (m->series[i] != CC_NO_COLUMN)
+            CC_TRY(put_name(m, row, m->series[i], name, sizeof name));
+    if (part != NULL)
+        (void)snprintf(name, sizeof name, "%s", part);
     for (*out = 0; *out < f->series_count; ++*out)
         if (strcmp(f->series[*out], name) == 0)
             return CC_OK;
@@ -233,7 +301,7 @@ static int panel_of(struct maker *m, size_t row, const char *measure, size_t *ou
         const struct cc_panel *p = &f->panel[*out];
         bool equal = p->measure == measure;
         for (size_t i = 0; i < SETTINGS && equal; i++)
-            equal = !tells_apart(f->kind, m->kind->x, &settings[i]) ||
+            equal = !tells_apart(f->kind, m->kind, &settings[i]) ||
                     same(setting_of(m, row, i), setting_of(m, p->first_row, i));
         if (equal)
             return CC_OK;
@@ -254,8 +322,8 @@ static int panel_of(struct maker *m, size_t row, const char *measure, size_t *ou
     struct cc_panel p = {.title = cc_strdup(title, m->e),
                          .first_row = row,
                          .measure = measure,
-                         /* Every row may bring a series. */
-                         .of = cc_alloc0(m->s->rows * sizeof *p.of, m->e)};
+                         /* Every row may bring series. */
+                         .of = cc_alloc0(m->s->rows * CC_MOST_PARTS * sizeof *p.of, m->e)};
     f->panel[f->panels++] = p;
     return p.title != NULL && p.of != NULL ? CC_OK : CC_FAIL;
 }
@@ -268,7 +336,7 @@ static int add_point(struct cc_points *to, double x, double y, double group, siz
         return CC_FAIL;
     to->point = list;
     if (to->count == 0)
-        to->total = NAN;
+        to->total = to->band_lo = to->band_hi = NAN;
     to->point[to->count++] =
         (struct cc_point){.x = x, .y = y, .lo = y, .hi = y, .group = group, .row = row};
     return CC_OK;
@@ -295,31 +363,71 @@ static int number_at(const struct maker *m, size_t row, size_t column, bool zero
     return check_range(m, row, column, *out, zero);
 }
 
-/* Adds all parts of a bar, or none if one is missing. */
-static int add_bar(struct maker *m, size_t row, const double *y, double total)
+/* Validations are drawn relative to the measured step, or where there was none, the simulated one,
+ * with the tolerance about it. */
+static void relate(const struct maker *m, size_t row, double *y, struct cc_points *to)
+{
+    double base = NAN;
+    const double tolerance = number_of(m->s, row, "tolerance");
+    for (size_t i = 0; i < m->measures; i++)
+        base = isnan(y[i]) ? base : y[i];
+    for (size_t i = 0; i < m->measures; i++)
+        y[i] /= base;
+    to->band_lo = 1 - tolerance;
+    to->band_hi = 1 + tolerance;
+    if (!isnan(tolerance))
+        (void)snprintf(m->f->band, sizeof m->f->band, "within the tolerance of %g%%",
+                       100 * tolerance);
+}
+
+/* Adds the parts of a bar that are there. */
+static int add_bar(struct maker *m, size_t row, double *y, double total)
 {
     size_t series = 0, panel = 0;
-    CC_TRY(series_of(m, row, &series));
+    CC_TRY(series_of(m, row, NULL, &series));
     CC_TRY(panel_of(m, row, NULL, &panel));
     struct cc_points *to = &m->f->panel[panel].of[series];
     if (to->count > 0)
         return cc_fail(m->e, "%s: %s %zu and %zu are both %s", m->s->path, m->s->place_word,
                        m->s->place[to->point[0].row], m->s->place[row], m->f->series[series]);
     double sum = 0;
+    struct cc_points row_band = {.band_lo = NAN, .band_hi = NAN};
+    if (m->f->kind == CC_PLOT_VALIDATE)
+        relate(m, row, y, &row_band);
     for (size_t i = 0; i < m->measures; i++) {
+        y[i] *= m->kind->scale > 0 ? m->kind->scale : 1;
         if (!isnan(y[i]))
             CC_TRY(add_point(to, (double)i, y[i], (double)i, row, m->e));
         sum += y[i];
     }
+    to->band_lo = row_band.band_lo;
+    to->band_hi = row_band.band_hi;
     if (total > 0 && fabs(sum - total) > 1e-3 * total)
         to->total = total;
     return CC_OK;
 }
 
+/* The ends of a measure's range, or v itself where the row has none. */
+static void range_of(const struct maker *m, size_t row, size_t i, double v, struct cc_point *out)
+{
+    const struct cc_value *low =
+        m->low[i] != CC_NO_COLUMN ? cc_sheet_value(m->s, row, m->low[i]) : NULL;
+    const struct cc_value *high =
+        m->high[i] != CC_NO_COLUMN ? cc_sheet_value(m->s, row, m->high[i]) : NULL;
+    out->lo = out->hi = v;
+    if (low == NULL || high == NULL || low->kind != CC_NUMBER || high->kind != CC_NUMBER)
+        return;
+    if (low->number > 0 && high->number < 1e100) {
+        out->lo = fmin(v, low->number);
+        out->hi = fmax(v, high->number);
+        m->f->whiskers = true;
+    }
+}
+
 /* Adds a point for each measure that the row has. */
 static int add_xy(struct maker *m, size_t row, double x, const double *y, double also)
 {
-    bool own_panels = m->measures > 1;
+    const bool own_panels = m->measures > 1 && !m->kind->lines_of_parts;
     for (size_t i = 0; i < m->measures; i++) {
         double v = y[i];
         size_t series = 0, panel = 0;
@@ -329,29 +437,37 @@ static int add_xy(struct maker *m, size_t row, double x, const double *y, double
             v = x * also / v;
         if (m->kind->scale > 0)
             v *= m->kind->scale;
-        CC_TRY(series_of(m, row, &series));
-        CC_TRY(panel_of(m, row, own_panels ? m->kind->part[i] : NULL, &panel));
+        CC_TRY(series_of(m, row, m->kind->lines_of_parts ? m->f->part[i] : NULL, &series));
+        CC_TRY(panel_of(m, row, own_panels ? m->f->part[i] : NULL, &panel));
         const double group = cc_plot_is_training(m->f->kind) ? also : x;
-        CC_TRY(add_point(&m->f->panel[panel].of[series], x, v, group, row, m->e));
+        struct cc_points *to = &m->f->panel[panel].of[series];
+        const double scale = m->kind->x_scale > 0 ? m->kind->x_scale : 1;
+        CC_TRY(add_point(to, x * scale, v, group, row, m->e));
+        if (!cc_plot_is_training(m->f->kind))
+            range_of(m, row, i, v, &to->point[to->count - 1]);
     }
     return CC_OK;
 }
 
 static int add_row(struct maker *m, size_t row)
 {
-    bool bars = m->kind->shape == CC_STACKED || m->kind->shape == CC_GROUPED;
+    const enum cc_figure_shape shape = m->kind->shape;
+    const bool bars = cc_figure_has_bars(m->f);
     double x = 0, y[CC_MOST_PARTS] = {0}, also = 0;
     bool any = false, all = true;
     CC_TRY(number_at(m, row, m->x, m->f->kind == CC_PLOT_ERROR, &x));
     CC_TRY(number_at(m, row, m->also, false, &also));
     for (size_t i = 0; i < m->measures; i++) {
-        CC_TRY(number_at(m, row, m->measure[i], bars || !m->kind->y_axis.log, &y[i]));
-        if (strcmp(m->kind->measure[i], CC_BUSY_COLUMN) == 0)
+        if (shape == CC_MARKS)
+            CC_TRY(cc_sheet_number(m->s, row, m->measure[i], &y[i], m->e));
+        else
+            CC_TRY(number_at(m, row, m->measure[i], bars || !m->kind->y_axis.log, &y[i]));
+        if (strcmp(m->s->key[m->measure[i]], CC_BUSY_COLUMN) == 0)
             y[i] = hidden_s(y[i], y[i - 1], also);
         any = any || !isnan(y[i]);
         all = all && !isnan(y[i]);
     }
-    if (!any || isnan(x) || isnan(also) || (m->kind->shape == CC_STACKED && !all)) {
+    if (!any || isnan(x) || isnan(also) || (shape == CC_STACKED && !all)) {
         m->f->left_out++;
         return CC_OK;
     }
@@ -386,7 +502,8 @@ static int check_amount(const struct maker *m)
     static const char *const what[] = {[CC_LINES] = "lines",
                                        [CC_LABELLED] = "labels",
                                        [CC_STACKED] = "bars",
-                                       [CC_GROUPED] = "bars"};
+                                       [CC_GROUPED] = "bars",
+                                       [CC_MARKS] = "rows"};
     const struct cc_figure *f = m->f;
     if (f->panels == 0)
         return cc_fail(m->e, "%s: nothing to plot: no row%s has numbers for %s; %s", m->s->path,
@@ -397,19 +514,25 @@ static int check_amount(const struct maker *m)
                        m->kind->measure[0], m->kind->hint);
     size_t most = f->shape == CC_LINES ? CC_MOST_LINES : CC_MOST_SERIES;
     if (f->series_count > most)
-        return cc_fail(m->e,
-                       "%s: %zu %s are too many to tell apart (at most %zu): choose with --scheme",
-                       m->s->path, f->series_count, what[f->shape], most);
+        return cc_fail(
+            m->e,
+            "%s: %zu %s are too many to tell apart (at most %zu): choose with --scheme, or "
+            "plot a part of the file",
+            m->s->path, f->series_count, what[f->shape], most);
     return CC_OK;
 }
 
-/* Whether a step takes another time than the sum of its parts: they overlap, or workers wait. */
-static bool not_sums(const struct cc_figure *f)
+bool cc_figure_has_bars(const struct cc_figure *f)
 {
-    for (size_t i = 0; i < f->panels; i++)
+    return f->shape == CC_STACKED || f->shape == CC_GROUPED || f->shape == CC_MARKS;
+}
+
+bool cc_figure_has_totals(const struct cc_figure *f)
+{
+    for (size_t i = 0; i < f->panels && f->shape == CC_STACKED; i++)
         for (size_t k = 0; k < f->series_count; k++)
             if (f->panel[i].of[k].count > 0 && !isnan(f->panel[i].of[k].total))
-                return f->shape == CC_STACKED;
+                return true;
     return false;
 }
 
@@ -420,7 +543,7 @@ static int finish(struct maker *m)
     f->parts = m->measures;
     if (f->shape == CC_LINES)
         CC_TRY(order_lines(m));
-    if (not_sums(f))
+    if (cc_figure_has_totals(f))
         f->x.label = "time of the parts; beside a bar is what the step takes";
     cc_figure_scale(f);
     char title[640] = "";
@@ -439,7 +562,7 @@ int cc_figure_make(const struct cc_sheet *s, enum cc_plot_kind kind,
     struct cc_figure f = {.kind = kind,
                           .shape = own.shape,
                           .bands = cc_plot_is_training(kind),
-                          .part = own.part,
+                          .own_axes = own.own_axes,
                           .x = own.x_axis,
                           .y = own.y_axis,
                           .reference = own.reference};

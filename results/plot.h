@@ -11,14 +11,23 @@
 #include "results/sheet.h"
 
 enum cc_plot_kind {
-    CC_PLOT_SPEEDUP,  /* speedup against bandwidth, a line for each scheme */
-    CC_PLOT_STEP,     /* the parts of the step time, a bar for each scheme */
-    CC_PLOT_ERROR,    /* compression against error, a labelled point for each scheme */
-    CC_PLOT_WORKERS,  /* throughput relative to one worker, a line for each scheme */
-    CC_PLOT_ROOFLINE, /* share of the memory's limit, a group of bars for each scheme */
-    CC_PLOT_SIZE,     /* codec speed against tensor size, a line for each scheme */
-    CC_PLOT_ACCURACY, /* of trainings, over their steps, bytes or time: a line for each scheme, */
-    CC_PLOT_LOSS,     /* the mean over the seeds, in a band from the lowest to the highest */
+    CC_PLOT_SPEEDUP,   /* speedup against bandwidth, a line for each scheme */
+    CC_PLOT_STEP,      /* the parts of the step time, a bar for each scheme */
+    CC_PLOT_ERROR,     /* compression against error, a labelled point for each scheme */
+    CC_PLOT_WORKERS,   /* throughput relative to one worker, a line for each scheme */
+    CC_PLOT_ROOFLINE,  /* share of the memory's limit, a group of bars for each scheme */
+    CC_PLOT_SIZE,      /* codec speed against tensor size, a line for each scheme */
+    CC_PLOT_ACCURACY,  /* of trainings, over their steps, bytes or time: a line for each scheme, */
+    CC_PLOT_LOSS,      /* the mean over the seeds, in a band from the lowest to the highest */
+    CC_PLOT_VALIDATE,  /* the answers of model, sim and run beside each other, with the tolerance */
+    CC_PLOT_PAPER,     /* published figures against ours, a row for each, a panel for each column */
+    CC_PLOT_PAPERS,    /* the errors of published tables, a group of bars for each */
+    CC_PLOT_COMPARE,   /* the ratios of two results, a row for each, a panel for each quantity */
+    CC_PLOT_BANDWIDTH, /* algorithmic and bus bandwidth against message size */
+    CC_PLOT_DENSITY,   /* time of a reduction against the share of the values that are not zero */
+    CC_PLOT_LINK,      /* time of a message against its size, measured and by the fitted link */
+    CC_PLOT_RATIO,     /* compression ratio, a bar for each scheme or tensor */
+    CC_PLOT_NETS,      /* values, a bar for each net or tensor */
     CC_PLOT_KINDS
 };
 extern const char *const cc_plot_kind_names[]; /* ends with NULL */
@@ -36,17 +45,21 @@ struct cc_plot_filter {
     enum cc_plot_over over;
 };
 
+/* Columns that one plot shows: parts of bars, marks of a row, lines or panels. */
+enum { CC_MOST_PARTS = 4 };
+
 enum cc_figure_shape {
     CC_LINES,
     CC_LABELLED, /* points with their names */
     CC_STACKED,  /* a bar for each series, its points one after the other */
-    CC_GROUPED   /* a bar for each point, in groups by series */
+    CC_GROUPED,  /* a bar for each point, in groups by series */
+    CC_MARKS     /* a row for each series, with a mark for each point */
 };
 
-/* Bars have the number of the part (0, 1, ...) in x, and the value in y. */
+/* Bars and marks have the number of the part (0, 1, ...) in x, and the value in y. */
 struct cc_point {
     double x, y;
-    double lo, hi; /* the lowest and highest y of the rows whose mean the point is */
+    double lo, hi; /* the lowest and highest y of the rows whose mean the point is, or quartiles */
     double group;  /* rows of a line with the same group are one point: x, of trainings the step */
     size_t row;    /* of the sheet */
 };
@@ -55,14 +68,7 @@ struct cc_points {
     struct cc_point *point;
     size_t count, capacity;
     double total; /* CC_STACKED: the step's time if it is not the sum of the parts; else NaN */
-};
-
-/* Rows that differ in more than the scheme and x have panels of their own. */
-struct cc_panel {
-    char *title;          /* the settings of its rows; empty if there is only one panel */
-    struct cc_points *of; /* of each series; perhaps without points */
-    size_t first_row;     /* one of its rows */
-    const char *measure;  /* the panel's y if panels differ in it; else NULL */
+    double band_lo, band_hi; /* CC_MARKS: the tolerance; NaN without */
 };
 
 struct cc_axis {
@@ -74,20 +80,32 @@ struct cc_axis {
     double only;   /* the value of all points, which is the only tic; 0: they differ */
 };
 
+/* Rows that differ in more than the scheme and x have panels of their own. */
+struct cc_panel {
+    char *title;          /* the settings of its rows; empty if there is only one panel */
+    struct cc_points *of; /* of each series; perhaps without points */
+    size_t first_row;     /* one of its rows */
+    const char *measure;  /* the panel's y if panels differ in it; else NULL */
+    struct cc_axis x;     /* if panels have axes of their own */
+};
+
 struct cc_figure {
     enum cc_plot_kind kind;
     enum cc_figure_shape shape;
-    bool bands; /* lines have the band of their points' lo and hi */
+    bool bands;    /* lines have the band of their points' lo and hi */
+    bool whiskers; /* or their points lines from lo to hi */
+    bool own_axes; /* each panel has its own x axis */
     char *title;
     char **series; /* names of the schemes, in the order of the legend */
     size_t series_count, series_capacity;
     struct cc_panel *panel;
     size_t panels, panel_capacity;
-    const char *const *part; /* bars: names of the parts */
+    const char *part[CC_MOST_PARTS]; /* names of the parts */
     size_t parts;
     struct cc_axis x, y;
     double exact;     /* CC_LABELLED: errors up to here are drawn at the left end; 0: none */
     double reference; /* a line to compare with: y = 1, or y = x (workers); 0: none */
+    char band[64];    /* CC_MARKS: what the bands are, for the legend; empty without */
     size_t left_out;  /* rows without the numbers */
 };
 
@@ -103,25 +121,44 @@ void cc_figure_free(struct cc_figure *f);
 
 /* --- drawing --- */
 
+/* The page of a picture, and its width where nothing else is asked for. */
+#define CC_PAGE_WIDTH (7 * 72.0)
+struct cc_page {
+    double width, height; /* in points, 1/72 inch; height 0: as its content needs */
+    const char *font;     /* a family; NULL: the default one */
+    double font_size;     /* in points; 0: by the page's size */
+    double dpi;           /* of "png" */
+    bool no_title;
+    size_t columns; /* of panels; 0: by the page's width */
+};
+
 /* The output of gnuplot. */
 struct cc_canvas {
-    const char *terminal; /* "svg", "png", "pdf" or "dumb" */
-    int columns, lines;   /* of "dumb", in characters */
-    const char *output;   /* NULL: gnuplot's standard output */
-    bool marks;           /* "svg": with invisible marks on the values (cc_plot_put_marks) */
+    const char *terminal; /* "svg", "png", "pdf", "eps" or "tex" */
+    struct cc_page page;
+    const char *output; /* NULL: gnuplot's standard output; "tex" needs a file */
+    bool marks;         /* "svg": with invisible marks on the values (cc_plot_put_marks) */
 };
 
 /* Writes a script that contains its data. Names are quoted, so no name can be a command of gnuplot.
- */
+ * A usage error says where the page is too small. */
 int cc_plot_script(const struct cc_figure *f, const struct cc_canvas *canvas, FILE *out,
                    struct cc_error *e);
 
-/* Draws CC_STACKED and CC_GROUPED figures as text, `columns` wide, without gnuplot. */
-void cc_plot_text(const struct cc_figure *f, int columns, FILE *out);
+/* Draws a figure as text, without gnuplot, `columns` wide; lines and points also about `lines`
+ * high.
+ */
+int cc_plot_text(const struct cc_figure *f, int columns, int lines, FILE *out, struct cc_error *e);
 
 /* Runs gnuplot on a script, without a shell and without the user's settings; its output is written
  * to the stream `out`. As for the functions above, the caller looks whether writes failed. */
 int cc_gnuplot_run(FILE *script, FILE *out, struct cc_error *e);
+
+/* Draws a figure for LaTeX: `path`, which ends in .tex and is put into a document by \\input, and
+ * beside it a .pdf that it includes; both whole, the .pdf first. The document needs the packages
+ * graphicx and color. A usage error for a name that LaTeX could not include. */
+int cc_plot_tex(const struct cc_figure *f, const struct cc_page *page, const char *path,
+                struct cc_error *e);
 
 /* Writes the default picture of a result, of the kind that cc_plot_guess finds, as an <svg> element
  * to be put into a page of HTML: without an XML declaration; its identifiers begin with `prefix`

@@ -89,26 +89,75 @@ static void gather_exact(struct cc_figure *f)
             }
 }
 
+/* Rows of marks have margins on both sides. */
+static void add_mark_margins(struct cc_axis *a)
+{
+    const double margin = fmax(0.06 * (a->hi - a->lo), 1e-3 * fmax(fabs(a->hi), fabs(a->lo)));
+    a->lo = a->lo > 0 && a->lo < 0.3 * a->hi ? 0 : a->lo - margin;
+    a->hi += margin > 0 ? margin : 1;
+}
+
+/* Extends the axis by all marks of a panel. */
+static void extend_by_marks(const struct cc_figure *f, size_t panel, struct cc_axis *a)
+{
+    for (size_t k = 0; k < f->series_count; k++) {
+        const struct cc_points *of = &f->panel[panel].of[k];
+        for (size_t p = 0; p < of->count; p++)
+            extend(a, of->point[p].y);
+        if (of->count > 0 && !isnan(of->band_lo)) {
+            extend(a, of->band_lo);
+            extend(a, of->band_hi);
+        }
+    }
+    if (f->reference > 0)
+        extend(a, f->reference);
+}
+
+static void set_mark_ranges(struct cc_figure *f)
+{
+    f->x.lo = f->x.hi = NAN;
+    for (size_t i = 0; i < f->panels; i++) {
+        struct cc_axis *own = &f->panel[i].x;
+        *own = f->x;
+        own->lo = own->hi = NAN;
+        extend_by_marks(f, i, own);
+        add_mark_margins(own);
+    }
+    for (size_t i = 0; i < f->panels; i++)
+        extend_by_marks(f, i, &f->x);
+    add_mark_margins(&f->x);
+}
+
+static void extend_by_lines(struct cc_figure *f, const struct cc_points *of)
+{
+    for (size_t p = 0; p < of->count; p++) {
+        extend(&f->x, of->point[p].x);
+        extend(&f->y, of->point[p].y);
+        if (f->bands || f->whiskers) {
+            extend(&f->y, of->point[p].lo);
+            extend(&f->y, of->point[p].hi);
+        }
+    }
+}
+
+static void extend_by_bars(struct cc_figure *f, const struct cc_points *of)
+{
+    double sum = 0;
+    for (size_t p = 0; p < of->count; p++) {
+        sum = f->shape == CC_STACKED ? sum + of->point[p].y : of->point[p].y;
+        extend(&f->x, sum);
+    }
+    if (of->count > 0 && !isnan(of->total))
+        extend(&f->x, of->total);
+}
+
 static void set_ranges(struct cc_figure *f)
 {
-    bool bars = f->shape == CC_STACKED || f->shape == CC_GROUPED;
+    const bool bars = cc_figure_has_bars(f);
     f->x.lo = f->x.hi = f->y.lo = f->y.hi = NAN;
     for (size_t i = 0; i < f->panels; i++)
-        for (size_t k = 0; k < f->series_count; k++) {
-            const struct cc_points *of = &f->panel[i].of[k];
-            double sum = 0;
-            for (size_t p = 0; p < of->count; p++) {
-                sum = f->shape == CC_STACKED ? sum + of->point[p].y : of->point[p].y;
-                extend(&f->x, bars ? sum : of->point[p].x);
-                extend(&f->y, of->point[p].y);
-                if (f->bands) {
-                    extend(&f->y, of->point[p].lo);
-                    extend(&f->y, of->point[p].hi);
-                }
-            }
-            if (of->count > 0 && !isnan(of->total))
-                extend(&f->x, of->total);
-        }
+        for (size_t k = 0; k < f->series_count; k++)
+            (bars ? extend_by_bars : extend_by_lines)(f, &f->panel[i].of[k]);
     if (f->shape == CC_LINES && f->x.lo == f->x.hi)
         f->x.only = f->x.lo;
     if (f->kind == CC_PLOT_SPEEDUP)
@@ -120,7 +169,8 @@ static void set_ranges(struct cc_figure *f)
         extend(&f->y, f->x.hi);
     }
     add_margin(&f->x, f->shape == CC_LABELLED ? 0.06 : 0.03, false);
-    add_margin(&f->y, 0.06, f->bands);
+    if (!bars)
+        add_margin(&f->y, 0.06, f->bands);
 }
 
 void cc_figure_scale(struct cc_figure *f)
@@ -129,7 +179,10 @@ void cc_figure_scale(struct cc_figure *f)
         order_series(f);
     if (f->kind == CC_PLOT_ERROR)
         gather_exact(f);
-    set_ranges(f);
+    if (f->shape == CC_MARKS)
+        set_mark_ranges(f);
+    else
+        set_ranges(f);
 }
 
 /* --- tics --- */

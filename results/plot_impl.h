@@ -5,22 +5,25 @@
 #include "results/plot.h"
 
 /* Limits: more cannot be told apart. */
-enum { CC_MOST_LINES = 24, CC_MOST_SERIES = 48 };
-
-enum { CC_MOST_PARTS = 4 };
+enum { CC_MOST_LINES = 24, CC_MOST_SERIES = 64 };
 
 /* A measured column: a part of bars, or a panel of its own. */
 struct cc_kind {
     enum cc_figure_shape shape;
     const char *title, *x;
-    const char *measure[CC_MOST_PARTS + 1]; /* columns, ending with NULL */
-    const char *const *part;                /* what they are called; ends with NULL */
+    const char *series[2]; /* columns whose texts name a series; of several, those that differ */
+    const char *panel;     /* a column by which rows go to panels besides the settings; or NULL */
+    const char *measure[CC_MOST_PARTS + 1];               /* columns, ending with NULL */
+    const char *low[CC_MOST_PARTS], *high[CC_MOST_PARTS]; /* columns of their quartiles; or NULL */
+    const char *const *part;                              /* what they are called */
     size_t needed;       /* the first ones, without which there is no plot; 0: all */
     const char *also[2]; /* columns that are needed besides */
     struct cc_axis x_axis, y_axis;
     double reference;
-    double scale;     /* of y; 0: 1 */
-    const char *hint; /* what to do where there is nothing to plot */
+    bool lines_of_parts; /* each measure is a line, not a panel */
+    bool own_axes;
+    double x_scale, scale; /* of x and y; 0: 1 */
+    const char *hint;      /* what to do where there is nothing to plot */
 };
 
 /* The time for which the network is busy: what exceeds comm_s is hidden, and a part of its own. */
@@ -38,6 +41,19 @@ bool cc_sheet_has_number(const struct cc_sheet *s, const char *key);
  * and highest y, or, unless it averages, are reported as the rows *first and *second: false. */
 bool cc_points_order(struct cc_points *p, bool averages, size_t *first, size_t *second);
 
+/* Whether series are rows: CC_STACKED, CC_GROUPED, CC_MARKS. */
+bool cc_figure_has_bars(const struct cc_figure *f);
+/* Whether a step takes another time than the sum of its parts: they overlap, or workers wait. */
+bool cc_figure_has_totals(const struct cc_figure *f);
+
+/* The number of a panel's points. */
+size_t cc_panel_points(const struct cc_figure *f, size_t panel);
+
+/* Lines that coincide, within a hundredth of the axis: (*leader)[k] is the first series with the
+ * line of series k, and (*style)[k] counts the different lines before it. Allocated for the caller.
+ */
+int cc_lines_group(const struct cc_figure *f, size_t **leader, size_t **style, struct cc_error *e);
+
 /* Orders the series, and sets the ranges of the axes. */
 void cc_figure_scale(struct cc_figure *f);
 
@@ -52,19 +68,38 @@ double cc_axis_share(const struct cc_axis *a, double v);
  */
 void cc_plot_put_marks(const struct cc_figure *f, size_t panel, FILE *out);
 
-/* Labels beside points. Lengths are in pixels, or characters on a terminal; y goes upwards. */
+/* Draws lines and points as text, for cc_plot_text. */
+int cc_plot_chart(const struct cc_figure *f, int columns, int lines, FILE *out, struct cc_error *e);
+
+/* Labels beside points. Lengths are in points; y goes upwards. */
 struct cc_label {
     const char *text;
     double x, y;          /* the point; set by the caller */
     double width, height; /* of the text; set by the caller */
     double left, bottom;  /* the text's place; set by cc_labels_place */
     bool line;            /* the text is so far from its point that a line should join them */
+    char number[24];      /* for a text of the caller's */
+};
+
+/* Where labels are placed: the area, the radius of points' marks, and a path of horizontal and
+ * vertical lines that texts should not cover. */
+struct cc_label_area {
+    double width, height, radius;
+    double (*path)[2];
+    size_t path_count;
 };
 
 /* Places labels within the area so that they cover neither points nor each other, or as little of
- * them as possible, and so that each is nearest to its own point, or joined to it by a line, where
- * the caller draws `lines`. `radius` is that of a point's mark. */
-void cc_labels_place(struct cc_label *label, size_t count, double area_width, double area_height,
-                     double radius, bool lines);
+ * them as possible, and so that each is nearest to its own point, or joined to it by a line. */
+void cc_labels_place(struct cc_label *label, size_t count, const struct cc_label_area *area);
+
+/* Whether they cover nothing: no text another text or a point, and no text leaves the area; no line
+ * to a point crosses a text, another line or another point; and no text is nearer to another point
+ * than to its own, or, if a line joins it to its own, beside another point. */
+bool cc_labels_clear(const struct cc_label *label, size_t count, const struct cc_label_area *area);
+
+/* The Pareto front of a panel: the points that no other is left of and above, in this order. There
+ * is room for all points of the panel in `out`; returns how many they are. */
+size_t cc_pareto_front(const struct cc_figure *f, size_t panel, struct cc_point *out);
 
 #endif

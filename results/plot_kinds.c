@@ -4,8 +4,9 @@
 
 #include "results/plot_impl.h"
 
-const char *const cc_plot_kind_names[] = {"speedup", "step",     "error", "workers", "roofline",
-                                          "size",    "accuracy", "loss",  NULL};
+const char *const cc_plot_kind_names[] = {
+    "speedup", "step",   "error",   "workers",   "roofline", "size", "accuracy", "loss", "validate",
+    "paper",   "papers", "compare", "bandwidth", "density",  "link", "ratio",    "nets", NULL};
 const char *const cc_plot_over_names[] = {"steps", "bytes", "time", NULL};
 
 #define TRAINING_HINT "`commcomp train --seeds 3 -o FILE` makes them"
@@ -68,6 +69,8 @@ static const struct cc_kind kinds[CC_PLOT_KINDS] = {
          .title = "Codec speed against tensor size",
          .x = "values",
          .measure = {"encode_gb_per_s", "decode_gb_per_s", "decode_add_gb_per_s"},
+         .low = {"encode_gb_per_s_q25", "decode_gb_per_s_q25", "decode_add_gb_per_s_q25"},
+         .high = {"encode_gb_per_s_q75", "decode_gb_per_s_q75", "decode_add_gb_per_s_q75"},
          .part = (const char *const[]){"encode", "decode", "decode and add", NULL},
          .needed = 2,
          .x_axis = {.label = "values in the tensor", .unit = "#", .log = true, .base = 10},
@@ -87,6 +90,92 @@ static const struct cc_kind kinds[CC_PLOT_KINDS] = {
          .also = {"step"},
          .y_axis = {.label = "loss on the test samples", .unit = "", .log = true, .base = 10},
          .hint = TRAINING_HINT},
+    [CC_PLOT_VALIDATE] = {.shape = CC_MARKS,
+                          .title = "Model, simulation and run",
+                          .measure = {"step_s_model", "step_s_sim", "step_s"},
+                          .part = (const char *const[]){"model", "sim", "run", NULL},
+                          .needed = 1,
+                          .x_axis = {.label = "time of a step / the run's (without one: the sim's)",
+                                     .unit = ""},
+                          .hint = "`commcomp validate -o FILE` makes them"},
+    [CC_PLOT_PAPER] = {.shape = CC_MARKS,
+                       .title = "Published figures and the model's",
+                       .series = {"row", NULL},
+                       .panel = "column",
+                       .own_axes = true,
+                       .measure = {"figure_paper", "figure_model", "figure_trained"},
+                       .part = (const char *const[]){"published", "model", "trained", NULL},
+                       .needed = 2,
+                       .x_axis = {.label = "figure, in the table's unit", .unit = ""},
+                       .hint = "`commcomp paper TABLE -o FILE` makes them"},
+    [CC_PLOT_PAPERS] = {.shape = CC_MARKS,
+                        .title = "Errors of published tables",
+                        .series = {"table", NULL},
+                        .measure = {"rms_error", "worst_error"},
+                        .part = (const char *const[]){"root of the mean square", "worst", NULL},
+                        .scale = 100,
+                        .x_axis = {.label = "the model's figure / the paper's - 1 (%)", .unit = ""},
+                        .hint = "`commcomp paper -o FILE` makes them"},
+    [CC_PLOT_COMPARE] = {.shape = CC_MARKS,
+                         .title = "Ratio of two results",
+                         .series = {"scheme", "setting"},
+                         .panel = "title",
+                         .own_axes = true,
+                         .measure = {"ratio"},
+                         .part = (const char *const[]){"B / A", NULL},
+                         .also = {NULL},
+                         .x_axis = {.label = "second result / first result", .unit = ""},
+                         .reference = 1,
+                         .hint = "`commcomp compare A.json B.json -o FILE` makes them"},
+    [CC_PLOT_BANDWIDTH] =
+        {.shape = CC_LINES,
+         .title = "Bandwidth of an exchange",
+         .series = {"exchange", "scheme"},
+         .x = "values",
+         .x_scale = 4,
+         .measure = {"algbw_gb_per_s", "busbw_gb_per_s"},
+         .part = (const char *const[]){"algorithmic", "bus", NULL},
+         .x_axis =
+             {.label = "size of the gradient as float32", .unit = "B", .log = true, .base = 10},
+         .y_axis = {.label = "bandwidth (GB/s)", .unit = "", .log = true, .base = 10},
+         .hint = "`commcomp run --bw none --values 1K,100K,10M -o FILE` makes them"},
+    [CC_PLOT_DENSITY] =
+        {.shape = CC_LINES,
+         .title = "Time of a reduction against density",
+         .series = {"exchange", "scheme"},
+         .x = "nonzeros",
+         .measure = {"call_s"},
+         .low = {"call_s_low"},
+         .high = {"call_s_high"},
+         .x_axis = {.label = "share of the values that are not zero",
+                    .unit = "",
+                    .log = true,
+                    .base = 10},
+         .y_axis = {.label = "time of a call", .unit = "s", .log = true, .base = 10},
+         .hint = "`commcomp run --bw none --values 1M --nonzeros 0.1%,1%,10% -o FILE` makes them"},
+    [CC_PLOT_LINK] =
+        {.shape = CC_LINES,
+         .title = "Time of a message",
+         .series = {NULL},
+         .x = "bytes",
+         .measure = {"time_s", "time_s_model"},
+         .part = (const char *const[]){"measured", "by latency, bandwidth and burst", NULL},
+         .lines_of_parts = true,
+         .x_axis = {.label = "size of the message", .unit = "B", .log = true, .base = 10},
+         .y_axis = {.label = "time of a message", .unit = "s", .log = true, .base = 10},
+         .hint = "`commcomp calibrate -o FILE` makes them"},
+    [CC_PLOT_RATIO] = {.shape = CC_GROUPED,
+                       .title = "Compression ratio",
+                       .series = {"scheme", "tensor"},
+                       .measure = {"ratio"},
+                       .x_axis = {.label = "32 / bits per value", .unit = ""},
+                       .hint = "`commcomp bench -o FILE` makes them"},
+    [CC_PLOT_NETS] = {.shape = CC_GROUPED,
+                      .title = "Sizes of nets",
+                      .series = {"net", "tensor"},
+                      .measure = {"values"},
+                      .x_axis = {.label = "float32 values", .unit = "#"},
+                      .hint = "`commcomp nets -o FILE` makes them"},
 };
 
 /* The x axes of trainings. */
@@ -133,6 +222,8 @@ struct cc_kind cc_plot_describe(enum cc_plot_kind kind, enum cc_plot_over over,
                                 const struct cc_sheet *s)
 {
     struct cc_kind out = kinds[kind];
+    if (out.series[0] == NULL && !out.lines_of_parts)
+        out.series[0] = "scheme";
     if (cc_plot_is_training(kind)) {
         out.x = overs[over].column;
         out.x_axis = overs[over].axis;
@@ -183,11 +274,42 @@ static int fail_without_kind(const struct cc_sheet *s, struct cc_error *e)
                    s->path);
 }
 
-int cc_plot_guess(const struct cc_sheet *s, enum cc_plot_kind *out, struct cc_error *e)
+static bool has(const struct cc_sheet *s, const char *key)
+{
+    return cc_sheet_column(s, key) != CC_NO_COLUMN;
+}
+
+/* The kinds of commands with columns of their own. */
+static bool guess_special(const struct cc_sheet *s, enum cc_plot_kind *out)
 {
     if (cc_sheet_has_number(s, "accuracy") && cc_sheet_has_number(s, "step"))
         *out = CC_PLOT_ACCURACY;
-    else if (cc_sheet_has_number(s, "speedup") && varies(s, "bw_bps"))
+    else if (cc_sheet_has_number(s, "figure_paper") && has(s, "row") && has(s, "column"))
+        *out = CC_PLOT_PAPER;
+    else if (cc_sheet_has_number(s, "rms_error") && has(s, "table"))
+        *out = CC_PLOT_PAPERS;
+    else if (cc_sheet_has_number(s, "step_s_model") && has(s, "step_s_sim") && has(s, "agree"))
+        *out = CC_PLOT_VALIDATE;
+    else if (has(s, "a_text") && has(s, "b_text") && cc_sheet_has_number(s, "ratio"))
+        *out = CC_PLOT_COMPARE;
+    else if (cc_sheet_has_number(s, "call_s") && varies(s, "nonzeros"))
+        *out = CC_PLOT_DENSITY;
+    else if (cc_sheet_has_number(s, "algbw_gb_per_s"))
+        *out = CC_PLOT_BANDWIDTH;
+    else if (cc_sheet_has_number(s, "time_s_model") && cc_sheet_has_number(s, "bytes"))
+        *out = CC_PLOT_LINK;
+    else if (has(s, "net") && has(s, "compute_source") && cc_sheet_has_number(s, "values"))
+        *out = CC_PLOT_NETS;
+    else
+        return false;
+    return true;
+}
+
+int cc_plot_guess(const struct cc_sheet *s, enum cc_plot_kind *out, struct cc_error *e)
+{
+    if (guess_special(s, out))
+        return CC_OK;
+    if (cc_sheet_has_number(s, "speedup") && varies(s, "bw_bps"))
         *out = CC_PLOT_SPEEDUP;
     else if (cc_sheet_has_number(s, "step_s") && varies(s, "workers"))
         *out = CC_PLOT_WORKERS;
@@ -199,6 +321,8 @@ int cc_plot_guess(const struct cc_sheet *s, enum cc_plot_kind *out, struct cc_er
         *out = CC_PLOT_ERROR;
     else if (cc_sheet_has_number(s, "encode_roofline"))
         *out = CC_PLOT_ROOFLINE;
+    else if (cc_sheet_has_number(s, "ratio") && has(s, "scheme"))
+        *out = CC_PLOT_RATIO;
     else
         return fail_without_kind(s, e);
     return CC_OK;

@@ -1,9 +1,9 @@
 /* Places labels: 16 directions in 7 distances around the point are rated, and the cheapest place is
  * taken. A place costs the area that the text covers of points, of other labels and outside the
- * figure. It also costs what would mislead: a text that is nearer to another point than to its own,
- * and a line to its point that crosses another point, text or line. Labels are placed one after the
- * other. Then, until none moves, each is placed again in view of all others, and those that still
- * cost something together with each of the others. */
+ * figure. It also costs to cover a path that is drawn, and what would mislead: a text that is
+ * nearer to another point than to its own, and a line to its point that crosses another point, text
+ * or line. Labels are placed one after the other. Then, until none moves, each is placed again in
+ * view of all others, and those that still cost something together with each of the others. */
 #include <math.h>
 #include <stdbool.h>
 
@@ -21,8 +21,7 @@ struct dot {
 struct labels {
     struct cc_label *label;
     size_t count, placed, hidden;
-    double width, height, radius;
-    bool lines; /* can be drawn */
+    const struct cc_label_area *area;
 };
 
 static struct box text_box(const struct cc_label *l, double left, double bottom)
@@ -81,47 +80,74 @@ static bool enters(struct dot a, struct dot b, struct box box)
     return false;
 }
 
+/* Whether a text with a line to its point looks as if it named another one. */
+static bool beside(struct box at, const struct cc_label *own, const struct cc_label *other)
+{
+    return distance(at, other) < 0.8 * own->height;
+}
+
+/* The box with the space that keeps lines off a text. */
+static struct box wider(struct box b, const struct cc_label *l)
+{
+    const double by = 0.1 * l->height;
+    return (struct box){b.left - by, b.bottom - by, b.right + by, b.top + by};
+}
+
 /* The cost of label i at `at` beside label k, which has a place if `placed`. */
 static double pair_cost(const struct labels *l, size_t i, struct box at, bool line, size_t k,
                         bool placed)
 {
     const struct cc_label *own = &l->label[i], *other = &l->label[k];
     const double misleading = 0.15 * own->width * own->height;
-    const struct box dot = mark_box(other, l->radius);
+    const struct box dot = mark_box(other, l->area->radius);
     const struct dot from = {own->x, own->y}, to = nearest(at, own);
     double sum = 2 * overlap(at, dot);
     if (k == i)
         return sum;
-    const bool same = own->x == other->x && own->y == other->y;
+    const bool same = hypot(own->x - other->x, own->y - other->y) <= l->area->radius;
     if (!line && !same) /* all of it nearer to the other point, none from 1.5 times as far */
         sum += misleading * fmax(0, fmin(1, 3 - 2 * distance(at, other) / distance(at, own)));
     if (line && !same && enters(from, to, dot))
-        sum += misleading;
+        sum += 4 * misleading;
+    if (line && !same && beside(at, own, other))
+        sum += 10 * misleading;
     if (!placed)
         return sum;
     const struct box text = box_of(other);
     const struct dot other_from = {other->x, other->y}, other_to = nearest(text, other);
-    const bool other_line = other->line && l->lines;
     const double covered = overlap(at, text);
     if (covered > 0) /* unreadable, however little */
         sum += 2 * covered + own->width * own->height;
-    if (line && enters(from, to, text))
-        sum += misleading;
-    if (other_line && enters(other_from, other_to, at))
-        sum += misleading;
-    if (line && other_line && lines_cross(from, to, other_from, other_to))
+    if (line && enters(from, to, wider(text, own)))
+        sum += 4 * misleading;
+    if (other->line && enters(other_from, other_to, wider(at, own)))
+        sum += 4 * misleading;
+    if (line && other->line && lines_cross(from, to, other_from, other_to))
         sum += misleading;
     return sum;
 }
 
-/* A place in one of 7 rings around the point, of which only the first needs no line. */
-static double cost(const struct labels *l, size_t i, struct box at, int ring)
+/* Whether the text covers the path's part to point i. */
+static bool crosses_path(const struct cc_label_area *a, struct box at, size_t i)
+{
+    const double *from = a->path[i - 1], *to = a->path[i];
+    const struct box part = {fmin(from[0], to[0]) - 1, fmin(from[1], to[1]) - 1,
+                             fmax(from[0], to[0]) + 1, fmax(from[1], to[1]) + 1};
+    return overlap(at, part) > 0;
+}
+
+/* The cost of a place in one of 7 rings around the point, of which only the first needs no line; or
+ * some number that is `enough`. */
+static double cost(const struct labels *l, size_t i, struct box at, int ring, double enough)
 {
     const struct cc_label *own = &l->label[i];
-    const double inside = overlap(at, (struct box){0, 0, l->width, l->height});
-    double sum = 100 * (own->width * own->height - inside) + ring * 0.01 * own->width * own->height;
-    for (size_t k = 0; k < l->count; k++)
-        sum += pair_cost(l, i, at, ring > 0 && l->lines, k, k < l->placed && k != l->hidden);
+    const double size = own->width * own->height;
+    const double inside = overlap(at, (struct box){0, 0, l->area->width, l->area->height});
+    double sum = 100 * (size - inside) + ring * 0.01 * size;
+    for (size_t k = 1; k < l->area->path_count; k++)
+        sum += crosses_path(l->area, at, k) ? 0.2 * size : 0;
+    for (size_t k = 0; k < l->count && sum < enough; k++)
+        sum += pair_cost(l, i, at, ring > 0, k, k < l->placed && k != l->hidden);
     return sum;
 }
 
@@ -139,11 +165,11 @@ static double place(const struct labels *l, size_t i)
     for (int try = 0; try < RINGS * DIRECTIONS; try++) {
         const double *to = direction[try % DIRECTIONS];
         const int ring = try / DIRECTIONS;
-        const double away = l->radius + (0.3 + ring) * own->height;
+        const double away = l->area->radius + (0.3 + ring) * own->height;
         const double left = own->x + to[0] * away + (to[0] - 1) / 2 * own->width;
         const double bottom = own->y + to[1] * away + (to[1] - 1) / 2 * own->height;
-        const double here = cost(l, i, text_box(own, left, bottom), ring);
-        if (here < least) {
+        const double here = cost(l, i, text_box(own, left, bottom), ring, least);
+        if (here < least - 1e-9 * own->width * own->height) {
             least = here;
             best.left = left;
             best.bottom = bottom;
@@ -172,17 +198,10 @@ static bool place_both(struct labels *l, size_t i, size_t k, double *cost_i)
     return false;
 }
 
-void cc_labels_place(struct cc_label *label, size_t count, double area_width, double area_height,
-                     double radius, bool lines)
+void cc_labels_place(struct cc_label *label, size_t count, const struct cc_label_area *area)
 {
     enum { MOST_PASSES = 6 };
-    struct labels l = {.label = label,
-                       .count = count,
-                       .hidden = count,
-                       .width = area_width,
-                       .height = area_height,
-                       .radius = radius,
-                       .lines = lines};
+    struct labels l = {.label = label, .count = count, .hidden = count, .area = area};
     bool moved = true;
     for (; l.placed < count; l.placed++)
         (void)place(&l, l.placed);
@@ -196,4 +215,37 @@ void cc_labels_place(struct cc_label *label, size_t count, double area_width, do
                 moved |= k != i && place_both(&l, i, k, &least);
         }
     }
+}
+
+/* Whether a label is clear of another one, or of its own point. */
+static bool clear_of(const struct cc_label *own, const struct cc_label *other, double radius)
+{
+    const struct box at = box_of(own), text = box_of(other);
+    const struct dot from = {own->x, own->y}, to = nearest(at, own);
+    const struct dot other_from = {other->x, other->y}, other_to = nearest(text, other);
+    if (overlap(at, mark_box(other, radius)) > 0)
+        return false;
+    if (own == other)
+        return true;
+    if (overlap(at, text) > 0 || (own->line && enters(from, to, text)))
+        return false;
+    const bool same = hypot(own->x - other->x, own->y - other->y) <= 2 * radius;
+    if (!same && own->line && enters(from, to, mark_box(other, 0.7 * radius)))
+        return false;
+    if (!same && distance(at, other) < (own->line ? 0.45 * own->height : 0.8 * distance(at, own)))
+        return false;
+    return !(own->line && other->line && lines_cross(from, to, other_from, other_to));
+}
+
+bool cc_labels_clear(const struct cc_label *label, size_t count, const struct cc_label_area *area)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct box at = box_of(&label[i]);
+        if (at.left < 0 || at.bottom < 0 || at.right > area->width || at.top > area->height)
+            return false;
+        for (size_t k = 0; k < count; k++)
+            if (!clear_of(&label[i], &label[k], area->radius))
+                return false;
+    }
+    return true;
 }

@@ -54,11 +54,6 @@ static void next_place(const struct cc_figure *f, struct place *at)
     settle(f, at);
 }
 
-static bool is_bars(const struct cc_figure *f)
-{
-    return f->shape == CC_STACKED || f->shape == CC_GROUPED;
-}
-
 /* --- marks --- */
 
 static void put_mark(size_t number, size_t label, double x, double y, double size, FILE *out)
@@ -82,6 +77,10 @@ static void mark_bar(const struct cc_figure *f, const struct place *at, FILE *ou
         middle += 0.42 - slot * (of->point[at->point].x + 0.5);
     for (size_t i = 0; !grouped && i < at->point; i++)
         from += of->point[i].y;
+    if (f->shape == CC_MARKS) {
+        put_mark(at->number, at->number, y, middle, 1.6, out);
+        return;
+    }
     const int marks = y > 0.15 * f->x.hi ? MOST : 1;
     for (int i = 0; i < marks; i++)
         put_mark(at->number, at->number * MOST + (size_t)i, from + y * (i + 0.5) / marks, middle,
@@ -98,7 +97,7 @@ void cc_plot_put_marks(const struct cc_figure *f, size_t panel, FILE *out)
         const struct cc_point *p = &f->panel[at.panel].of[at.series].point[at.point];
         if (at.panel != panel || at.number % every != 0 || isnan(p->x) || isnan(p->y))
             continue;
-        if (is_bars(f))
+        if (cc_figure_has_bars(f))
             mark_bar(f, &at, out);
         else
             put_mark(at.number, at.number, p->x, p->y, 1.6, out);
@@ -137,9 +136,9 @@ static void put_title(const struct cc_figure *f, size_t number, FILE *out)
         (void)fputs(", ", out);
         cc_html_put(panel->title, out);
     }
-    if (is_bars(f)) {
+    if (cc_figure_has_bars(f)) {
         (void)fputs(", ", out);
-        cc_html_put((size_t)p->x < f->parts ? f->part[(size_t)p->x] : f->x.label, out);
+        cc_html_put(f->part[(size_t)p->x], out);
         (void)fputs(": ", out);
         put_number(&f->x, p->y, out);
         return;
@@ -242,7 +241,8 @@ static void convert(const struct cc_figure *f, const char *svg, const char *pref
 
 static int draw(const struct cc_figure *f, struct cc_memory_text *svg, struct cc_error *e)
 {
-    const struct cc_canvas canvas = {.terminal = "svg", .marks = true};
+    const struct cc_canvas canvas = {
+        .terminal = "svg", .page = {.width = CC_PAGE_WIDTH}, .marks = true};
     FILE *script = cc_file_temporary("gnuplot's script", e);
     if (script == NULL)
         return CC_FAIL;

@@ -1,4 +1,4 @@
-/* Draws bars as text. Each part has a character of its own, so that no colour is needed. */
+/* Draws figures as text: bars, of which each part has a character of its own, and rows of marks. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,12 @@
 #include "results/text.h"
 
 static const char mark[] = "=#-.";
+
+/* The marks of rows: published, model, ... */
+static char mark_of(double part)
+{
+    return "oxv#"[(int)part];
+}
 
 static double length_of(const struct cc_figure *f, const struct cc_points *of)
 {
@@ -80,12 +86,38 @@ static void put_grouped(const struct cc_figure *f, const char *name, const struc
     }
 }
 
+/* The marks of a row on a line of `room` characters, the tolerance as dots, then the numbers. */
+static void put_marks(const struct cc_figure *f, const struct cc_points *of,
+                      const struct cc_axis *x, int room, FILE *out)
+{
+    for (int i = 0; i < room; i++) {
+        const double low = ((double)i - 0.5) / (room - 1), high = ((double)i + 0.5) / (room - 1);
+        char c = ' ';
+        if (!isnan(of->band_lo) && cc_axis_share(x, of->band_lo) <= high &&
+            cc_axis_share(x, of->band_hi) >= low)
+            c = ':';
+        if (f->reference > 0 &&
+            fabs(cc_axis_share(x, f->reference) - (low + high) / 2) < 0.5 / (room - 1))
+            c = '|';
+        for (size_t p = 0; p < of->count; p++) {
+            const double share = cc_axis_share(x, of->point[p].y);
+            if (share >= low && share < high)
+                c = c == ' ' || c == ':' || c == '|' ? mark_of(of->point[p].x) : '*';
+        }
+        (void)fputc(c, out);
+    }
+    for (size_t p = 0; p < of->count; p++)
+        (void)fprintf(out, " %c %.4g", mark_of(of->point[p].x), of->point[p].y);
+    (void)fputc('\n', out);
+}
+
 static void put_panel(const struct cc_figure *f, const struct cc_panel *p, int columns, FILE *out)
 {
     enum { NUMBER = 26, LEAST = 10 };
     size_t width = name_width(f);
-    int room = columns - (int)width - NUMBER;
-    double most = longest(f, p), scale = most > 0 ? (room > LEAST ? room : LEAST) / most : 0;
+    int room = columns - (int)width - (f->shape == CC_MARKS ? 2 + 10 * (int)f->parts : NUMBER);
+    room = room > LEAST ? room : LEAST;
+    double most = longest(f, p), scale = most > 0 ? room / most : 0;
     if (p->title[0] != '\0') {
         (void)fputc('\n', out);
         (void)cc_text_print(p->title, out);
@@ -99,23 +131,31 @@ static void put_panel(const struct cc_figure *f, const struct cc_panel *p, int c
             continue;
         }
         put_name(f->series[k], width, out);
-        put_stacked(f, &p->of[k], scale, out);
+        if (f->shape == CC_MARKS)
+            put_marks(f, &p->of[k], f->own_axes ? &p->x : &f->x, room, out);
+        else
+            put_stacked(f, &p->of[k], scale, out);
     }
 }
 
-void cc_plot_text(const struct cc_figure *f, int columns, FILE *out)
+int cc_plot_text(const struct cc_figure *f, int columns, int lines, FILE *out, struct cc_error *e)
 {
+    if (!cc_figure_has_bars(f))
+        return cc_plot_chart(f, columns, lines, out, e);
     cc_text_wrap(f->title, (size_t)columns, 0, 0, out);
     (void)fputc('\n', out);
     for (size_t i = 0; i < f->panels; i++)
         put_panel(f, &f->panel[i], columns, out);
     (void)fputc('\n', out);
-    char key[256] = "";
+    char key[512] = "";
     size_t used = 0;
     for (size_t i = 0; i < f->parts && used < sizeof key; i++)
         used += (size_t)snprintf(key + used, sizeof key - used, "%s%c %s", i > 0 ? "   " : "",
-                                 mark[i], f->part[i]);
+                                 f->shape == CC_MARKS ? mark_of((double)i) : mark[i], f->part[i]);
+    if (used < sizeof key && f->band[0] != '\0')
+        used += (size_t)snprintf(key + used, sizeof key - used, "   : %s", f->band);
     if (used < sizeof key)
-        (void)snprintf(key + used, sizeof key - used, "   (%s)", f->x.label);
+        (void)snprintf(key + used, sizeof key - used, "%s(%s)", used > 0 ? "   " : "", f->x.label);
     cc_text_wrap(key, (size_t)columns, 0, 0, out);
+    return CC_OK;
 }

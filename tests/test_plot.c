@@ -120,7 +120,7 @@ static void bars(void **state)
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    cc_plot_text(&f, 4 + 26 + 20, out);
+    assert_int_equal(cc_plot_text(&f, 4 + 26 + 20, 20, out, &e), CC_OK);
     (void)fclose(out);
     assert_string_equal(text, "Time of a step\n\n"
                               "fp32  =====--------------- 4 s\n"
@@ -188,8 +188,8 @@ static void refusals(void **state)
     refused("scheme,encode_roofline,decode_roofline\nfp32,,\n", CC_PLOT_ROOFLINE,
             "nothing to plot: no row has numbers for encode_roofline; bench leaves them empty");
     refused("scheme,workers,bw_bps,speedup\na,1,1,1\na,2,1,1\na,3,1,1\na,4,1,1\na,5,1,1\na,6,1,1\n"
-            "a,7,1,1\n",
-            CC_PLOT_SPEEDUP, "more than 6 combinations of settings");
+            "a,7,1,1\na,8,1,1\na,9,1,1\na,10,1,1\na,11,1,1\na,12,1,1\na,13,1,1\n",
+            CC_PLOT_SPEEDUP, "more than 12 combinations of settings");
     char text[4096] = "scheme,bw_bps,speedup\n";
     for (int i = 0; i <= CC_MOST_LINES; i++)
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), "s%d,1e7,1\n", i);
@@ -379,7 +379,7 @@ static void labels(void **state)
         }
         l[1].x = l[0].x; /* two at the same value */
         l[1].y = l[0].y;
-        cc_labels_place(l, N, 620, 400, 5, true);
+        cc_labels_place(l, N, &(struct cc_label_area){.width = 620, .height = 400, .radius = 5});
         for (size_t i = 0; i < N; i++) {
             assert_true(l[i].left >= 0 && l[i].left + l[i].width <= 620);
             for (size_t k = 0; k < i; k++)

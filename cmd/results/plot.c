@@ -14,8 +14,10 @@
 
 static const struct cc_column columns[] = {{.key = NULL}};
 
-static const char *const formats[] = {"text", "svg", "png", "pdf", "script", NULL};
-enum { TEXT, SVG, PNG, PDF, SCRIPT };
+static const char *const formats[] = {"text", "svg", "png", "pdf", "eps", "script", NULL};
+enum { TEXT, SVG, PNG, PDF, EPS, SCRIPT, TEX };
+static const char *const terminals[] = {
+    [SVG] = "svg", [PNG] = "png", [PDF] = "pdf", [EPS] = "eps", [SCRIPT] = "svg", [TEX] = "tex"};
 
 static const struct cc_option options[] = {
     {.name = "kind",
@@ -23,10 +25,13 @@ static const struct cc_option options[] = {
      .choices = cc_plot_kind_names,
      .help =
          "what to plot. speedup: against bandwidth; step: the parts of its time, hidden "
-         "communication among them; error: size "
-         "against error; workers: scaling; roofline: codec speed over the memory's limit; size: "
-         "codec speed against tensor size; accuracy and loss: of trainings, --over steps, bytes or "
-         "time. By default what suits the columns of the file"},
+         "communication among them; error: size against error; workers: scaling; roofline: codec "
+         "speed over the memory's limit; size: codec speed against tensor size; accuracy and loss: "
+         "of trainings, --over steps, bytes or time; validate: model, sim and run beside each "
+         "other; paper: published figures and the model's, papers: the tables' errors; compare: "
+         "ratios of two results; bandwidth: of an exchange against size; density: its time against "
+         "the share of non-zeros; link: time against message size; ratio: of the bytes; nets: "
+         "their sizes. By default what suits the columns of the file"},
     {.name = "over",
      .value = "WHAT",
      .def = "steps",
@@ -35,6 +40,22 @@ static const struct cc_option options[] = {
     {.name = "bw", .value = "RATE", .help = "only the rows of this bandwidth, as in 100mbps"},
     {.name = "workers", .value = "N", .help = "only the rows with this number of workers"},
     {.name = "exchange", .value = "NAME", .help = "only the rows of this exchange"},
+    {.name = "size",
+     .value = "W[,H]",
+     .def = "7in",
+     .help = "width and height of the picture, in in, cm, mm or pt: 3.3in,2.2in. Without a height, "
+             "the one that the content needs. Letters become smaller, down to 4.5 points, until "
+             "everything has its place"},
+    {.name = "font",
+     .value = "NAME[,SIZE]",
+     .help = "font and its size in points, as in Helvetica,8 or ,8 (default: the system's sans "
+             "serif, 9 points, 7 where the picture is narrower than 4in); .tex has the document's "
+             "font"},
+    {.name = "dpi", .value = "N", .def = "150", .help = "dots per inch of .png"},
+    {.name = "no-title", .help = "leave out the title, which stands in a paper's caption"},
+    {.name = "columns",
+     .value = "N",
+     .help = "panels beside each other (default: as many as have room, at most 3)"},
     {.name = "script",
      .value = "FILE",
      .file = CC_WRITES_FILE,
@@ -45,14 +66,15 @@ static const struct cc_option options[] = {
      .value = "FILE",
      .file = CC_WRITES_FILE,
      .help =
-         "draw FILE, whole or not at all; its suffix gives the format: .svg, .png or .pdf; .txt "
-         "for the terminal's text"},
+         "draw FILE, whole or not at all; its suffix gives the format: .svg, .png, .pdf or .eps; "
+         ".tex for LaTeX, which \\input takes and which includes a .pdf beside it; .txt for the "
+         "terminal's text"},
     {.name = "format",
      .value = "FORMAT",
      .def = "text",
      .choices = formats,
-     .help = "what to print on stdout if there is neither -o nor --script: text, svg, png, pdf, or "
-             "gnuplot's script"},
+     .help = "what to print on stdout if there is neither -o nor --script: text, svg, png, pdf, "
+             "eps, or gnuplot's script"},
     {.name = NULL},
 };
 
@@ -62,7 +84,8 @@ static int parse_suffix(const char *path, int *out, struct cc_error *e)
     static const struct {
         const char *suffix;
         int format;
-    } known[] = {{".svg", SVG}, {".png", PNG}, {".pdf", PDF}, {".txt", TEXT}};
+    } known[] = {{".svg", SVG}, {".png", PNG}, {".pdf", PDF},
+                 {".eps", EPS}, {".tex", TEX}, {".txt", TEXT}};
     const char *suffix = strrchr(path, '.');
     for (size_t i = 0; suffix != NULL && i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(suffix, known[i].suffix) == 0) {
@@ -72,38 +95,32 @@ static int parse_suffix(const char *path, int *out, struct cc_error *e)
     }
     if (cc_file_is_stream(path))
         return CC_OK;
-    return cc_usage(e, "'%s': a plot's suffix should be .svg, .png or .pdf, or .txt for text",
-                    path);
+    return cc_usage(
+        e, "'%s': a plot's suffix should be .svg, .png, .pdf, .eps or .tex, or .txt for text",
+        path);
 }
 
-/* A canvas of the terminal's size; as wide as COLUMNS says, and of a page's size, where there is
- * none; in any case with a line for each series of the legend. */
-static struct cc_canvas text_canvas(const struct cc_figure *f)
+/* Draws the figure as text of the terminal's size; as wide as COLUMNS says where there is none. */
+static int draw_text(const struct cc_figure *f, FILE *out, struct cc_error *e)
 {
-    enum { LEAST = 40, USUAL = 80, MOST = 200, BESIDE = 8 };
+    enum { LEAST = 40, USUAL = 80, MOST = 200, BESIDE = 10 };
     struct winsize w;
     const size_t width = cc_terminal_width();
-    struct cc_canvas c = {.terminal = "dumb", .columns = USUAL, .lines = 24};
+    int across = USUAL, lines = 18;
     if (width > 0)
-        c.columns = width < LEAST ? LEAST : width > MOST ? MOST : (int)width;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row >= 16)
-        c.lines = w.ws_row < 62 ? w.ws_row - 2 : 60;
-    if (f->shape == CC_LINES && c.lines < (int)f->series_count + BESIDE)
-        c.lines = (int)f->series_count + BESIDE;
-    return c;
+        across = width < LEAST ? LEAST : width > MOST ? MOST : (int)width;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row >= 2 * BESIDE)
+        lines = w.ws_row < 60 ? w.ws_row - BESIDE : 50;
+    return cc_plot_text(f, across, lines, out, e);
 }
 
 /* Draws the figure, as text or with gnuplot, in a format to a stream. */
-static int draw(const struct cc_figure *f, int format, FILE *out, struct cc_error *e)
+static int draw(const struct cc_figure *f, const struct cc_page *page, int format, FILE *out,
+                struct cc_error *e)
 {
-    struct cc_canvas canvas = text_canvas(f);
-    bool bars = f->shape == CC_STACKED || f->shape == CC_GROUPED;
-    if (format == TEXT && bars) {
-        cc_plot_text(f, canvas.columns, out);
-        return CC_OK;
-    }
-    if (format != TEXT)
-        canvas.terminal = format == SCRIPT ? "svg" : formats[format];
+    if (format == TEXT)
+        return draw_text(f, out, e);
+    const struct cc_canvas canvas = {.terminal = terminals[format], .page = *page};
     if (format == SCRIPT)
         return cc_plot_script(f, &canvas, out, e);
     FILE *script = cc_file_temporary("gnuplot's script", e);
@@ -117,11 +134,14 @@ out:
     return status;
 }
 
-static int draw_file(const struct cc_figure *f, int format, const char *path, struct cc_error *e)
+static int draw_file(const struct cc_figure *f, const struct cc_page *page, int format,
+                     const char *path, struct cc_error *e)
 {
     struct cc_outfile file;
+    if (format == TEX)
+        return cc_plot_tex(f, page, path, e);
     CC_TRY(cc_file_create(&file, path, e));
-    int status = draw(f, format, file.f, e);
+    int status = draw(f, page, format, file.f, e);
     if (status == CC_OK)
         return cc_file_commit(&file, e);
     cc_file_abort(&file);
@@ -129,13 +149,14 @@ static int draw_file(const struct cc_figure *f, int format, const char *path, st
 }
 
 /* Writes a script that draws the file of -o when it is run. */
-static int write_script(const struct cc_figure *f, const char *path, const char *image, int format,
-                        struct cc_error *e)
+static int write_script(const struct cc_figure *f, const struct cc_page *page, const char *path,
+                        const char *image, int format, struct cc_error *e)
 {
     struct cc_outfile file;
-    struct cc_canvas canvas = {.terminal = formats[format], .output = image};
-    if (format == TEXT)
-        canvas = text_canvas(f);
+    const bool drawn = format != TEXT && image != NULL; /* by gnuplot */
+    const struct cc_canvas canvas = {.terminal = drawn ? terminals[format] : "svg",
+                                     .page = *page,
+                                     .output = drawn ? image : "plot.svg"};
     CC_TRY(cc_file_create(&file, path, e));
     int status = cc_plot_script(f, &canvas, file.f, e);
     if (status == CC_OK)
@@ -144,18 +165,96 @@ static int write_script(const struct cc_figure *f, const char *path, const char 
     return status;
 }
 
-static int write_output(const struct cc_args *args, const struct cc_figure *f, struct cc_error *e)
+static int write_output(const struct cc_args *args, const struct cc_figure *f,
+                        const struct cc_page *page, struct cc_error *e)
 {
     const char *image = cc_arg(args, "output"), *script = cc_arg(args, "script");
     int format = TEXT;
     cc_arg_choice(args, "format", &format);
     if (image == NULL)
-        return script != NULL ? write_script(f, script, "plot.svg", SVG, e)
-                              : draw(f, format, stdout, e);
+        return script != NULL ? write_script(f, page, script, NULL, SVG, e)
+                              : draw(f, page, format, stdout, e);
     CC_TRY(parse_suffix(image, &format, e));
     if (script != NULL)
-        CC_TRY(write_script(f, script, image, format, e));
-    return draw_file(f, format, image, e);
+        CC_TRY(write_script(f, page, script, image, format, e));
+    return draw_file(f, page, format, image, e);
+}
+
+/* --- the page --- */
+
+/* Reads a length at *text, in points, and moves *text behind it. */
+static int read_length(const char **text, double least, double most, double *out,
+                       struct cc_error *e)
+{
+    static const struct {
+        const char *unit;
+        double points;
+    } units[] = {{"in", 72}, {"cm", 72 / 2.54}, {"mm", 72 / 25.4}, {"pt", 1}};
+    const size_t digits = strspn(*text, "0123456789.");
+    char number[32] = "";
+    if (digits > 0 && digits < sizeof number)
+        (void)memcpy(number, *text, digits);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (!cc_is_decimal(number, strlen(number)) ||
+            strncmp(*text + digits, units[i].unit, 2) != 0)
+            continue;
+        *text += digits + 2;
+        *out = strtod(number, NULL) * units[i].points;
+        if (*out >= least * 72 && *out <= most * 72)
+            return CC_OK;
+        return cc_usage(e, "--size: '%s' should be from %gin to %gin", number, least, most);
+    }
+    return cc_usage(e, "--size: '%s' is no length: 3.3in, 84mm, 8.4cm or 240pt", *text);
+}
+
+static int read_size(const char *text, struct cc_page *out, struct cc_error *e)
+{
+    const char *rest = text;
+    if (text == NULL)
+        return CC_OK;
+    CC_TRY(read_length(&rest, 1, 60, &out->width, e));
+    if (*rest == ',') {
+        rest++;
+        CC_TRY(read_length(&rest, 0.5, 200, &out->height, e));
+    }
+    if (*rest != '\0')
+        return cc_usage(e, "--size: '%s' should be a width, or a width and a height: 3.3in,2.2in",
+                        text);
+    return CC_OK;
+}
+
+/* Reads NAME, NAME,SIZE or ,SIZE; the name goes to a buffer. */
+static int read_font(const char *text, char name[64], struct cc_page *out, struct cc_error *e)
+{
+    if (text == NULL)
+        return CC_OK;
+    const size_t length = strcspn(text, ",");
+    const char *size = text + length + (text[length] == ',');
+    if (length >= 64 || strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                     "0123456789 -_") < length)
+        return cc_usage(e, "--font: '%.80s' is no name of a font: Helvetica, or Helvetica,8", text);
+    (void)snprintf(name, 64, "%.*s", (int)length, text);
+    out->font = length > 0 ? name : NULL;
+    if (text[length] == '\0')
+        return CC_OK;
+    out->font_size = cc_is_decimal(size, strlen(size)) ? strtod(size, NULL) : 0;
+    if (out->font_size < 3 || out->font_size > 72)
+        return cc_usage(e, "--font: '%.80s' should be a size from 3 to 72 points", size);
+    return CC_OK;
+}
+
+static int read_page(const struct cc_args *args, char font[64], struct cc_page *out,
+                     struct cc_error *e)
+{
+    uint64_t panels = 0, dpi = 150;
+    *out = (struct cc_page){.width = CC_PAGE_WIDTH, .no_title = cc_arg(args, "no-title") != NULL};
+    CC_TRY(read_size(cc_arg(args, "size"), out, e));
+    CC_TRY(read_font(cc_arg(args, "font"), font, out, e));
+    CC_TRY(cc_arg_count(args, "dpi", 30, 2400, &dpi, e));
+    CC_TRY(cc_arg_count(args, "columns", 1, 12, &panels, e));
+    out->dpi = (double)dpi;
+    out->columns = (size_t)panels;
+    return CC_OK;
 }
 
 static int read_filter(const struct cc_args *args, const char **names, struct cc_plot_filter *out,
@@ -181,7 +280,7 @@ static int read_filter(const struct cc_args *args, const char **names, struct cc
 }
 
 static int plot(const struct cc_args *args, const struct cc_sheet *sheet,
-                const struct cc_plot_filter *filter, struct cc_error *e)
+                const struct cc_plot_filter *filter, const struct cc_page *page, struct cc_error *e)
 {
     int kind = CC_PLOT_KINDS;
     cc_arg_choice(args, "kind", &kind);
@@ -200,7 +299,7 @@ static int plot(const struct cc_args *args, const struct cc_sheet *sheet,
     CC_TRY(cc_figure_make(sheet, (enum cc_plot_kind)kind, filter, &figure, e));
     if (figure.left_out > 0 && !args->quiet)
         cc_say("%zu rows of %s lack these numbers and are left out", figure.left_out, sheet->path);
-    int status = write_output(args, &figure, e);
+    int status = write_output(args, &figure, page, e);
     cc_figure_free(&figure);
     return status;
 }
@@ -209,6 +308,8 @@ static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_sheet sheet;
     struct cc_plot_filter filter;
+    struct cc_page page;
+    char font[64];
     int unused, status = CC_OK;
     const char *image = cc_arg(args, "output");
     const char **names = cc_alloc0((args->schemes.count + 1) * sizeof *names, e);
@@ -217,8 +318,9 @@ static int run(struct cc_args *args, struct cc_error *e)
     if (image != NULL)
         CC_TRY_OUT(parse_suffix(image, &unused, e));
     CC_TRY_OUT(read_filter(args, names, &filter, e));
+    CC_TRY_OUT(read_page(args, font, &page, e));
     CC_TRY_OUT(cc_sheet_read(args->operand[0], &sheet, e));
-    status = plot(args, &sheet, &filter, e);
+    status = plot(args, &sheet, &filter, &page, e);
     cc_sheet_free(&sheet);
 out:
     free(names);
@@ -236,13 +338,15 @@ const struct cc_command cc_command_plot = {
         "`commcomp report` that holds one result (or a CSV with the same "
         "columns from elsewhere; - is the standard input): a line, a bar or a labelled point for "
         "each scheme. Rows that "
-        "differ in other settings, as in the number of workers, get a panel each, at most six. "
-        "Bars in the terminal need nothing; everything else is drawn by gnuplot (Debian: "
-        "gnuplot-nox). Lines, points and fillings differ in more than colour.\n\nWith --scheme, "
+        "differ in other settings, as in the number of workers, get a panel each, at most twelve. "
+        "The terminal's text needs nothing; pictures are drawn by gnuplot (Debian: "
+        "gnuplot-nox). Lines, points and fillings differ in more than colour; lines that coincide "
+        "are one, with all their names.\n\nWith --scheme, "
         "only these schemes, under their canonical names.",
     .examples = "  commcomp plot results.csv                              # in the terminal\n"
                 "  commcomp plot results.csv -o results.svg               # as a picture\n"
                 "  commcomp plot results.csv --kind step --bw 100mbps -o step.png\n"
+                "  commcomp plot results.csv --size 3.3in,2.2in --no-title -o column.tex\n"
                 "  commcomp plot results.json --scheme fp32,3lc,int8 --script results.gp\n"
                 "  commcomp plot train.csv --kind loss --over time -o loss.svg\n",
     .options = options,

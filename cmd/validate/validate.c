@@ -76,6 +76,7 @@ static const struct cc_column columns[] = {
      "no two of model, sim and run differ by more than --tolerance: of the step, and of what network "
      "and codecs add, where that is more than the tolerance of the step; empty if there is only one",
      CC_ANSWER},
+    {"tolerance", NULL, "", "%.6g", 0, "--tolerance, which agree follows", CC_DETAIL},
     {"suspect", "suspect", "", NULL, 0, "the suspect assumption where they differ", CC_MAIN},
     {"forecast_suspect", "forecast suspect", "", NULL, 0,
      "the suspect assumption where the forecast differs by more than --tolerance", CC_PART},

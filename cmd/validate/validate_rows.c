@@ -205,6 +205,7 @@ static void difference_columns(const struct validate *v, size_t at, const struct
     cc_record_numbers(v->record, at, all, sizeof all / sizeof all[0]);
     if (diagnosis->answers > 1)
         cc_record_bool(v->record, at, "agree", diagnosis->agree);
+    cc_record_number(v->record, at, "tolerance", v->tolerance);
 }
 
 static int text_columns(const struct validate *v, size_t at, const struct cc_diagnosis *diagnosis,

@@ -34,15 +34,15 @@ err 'plotting --kind speedup'
 sed "/^set output/d" x.gp | cmp -s - out || bad "--format script differs from --script"
 q 0 bench -q --net resnet20 --steps 2 --scheme fp32,3lc,int8 --no-speed -o error.json
 q 0 plot -q error.json --format script
-out "^set label 2 '3lc' at graph"
+out "^set label [0-9]* '3lc' at screen"
 t 2 plot
 err 'too few operands: usage: commcomp plot'
 t 2 plot model.csv --kind speed
 err "did you mean 'speedup'?"
 t 2 plot model.csv -o x.csv
-err "'x.csv': a plot's suffix should be .svg, .png or .pdf"
+err "'x.csv': a plot's suffix should be .svg, .png, .pdf, .eps or .tex"
 t 2 plot model.csv --format json
-err 'it is one of text, svg, png, pdf, script'
+err 'it is one of text, svg, png, pdf, eps, script'
 t 2 plot model.txt
 err 'expected a .csv or .json file of results'
 t 2 plot model.csv --bw 10
@@ -50,6 +50,24 @@ err "--bw: '10' is not a rate"
 cp model.csv model.svg
 t 2 plot model.svg -o model.svg
 err 'RESULTS and --output are the same file: model.svg'
+t 2 plot model.csv --size 3
+err "--size: '3' is no length: 3.3in"
+t 2 plot model.csv --size 3.3in,2.2
+err "--size: '2.2' is no length"
+t 2 plot model.csv --size 0.2in
+err "'0.2' should be from 1in to 60in"
+t 2 plot model.csv --size 3in,2in,1in
+err 'should be a width, or a width and a height'
+t 2 plot model.csv --font 'Sans;,9'
+err "is no name of a font"
+t 2 plot model.csv --font Sans,900
+err "'900' should be a size from 3 to 72 points"
+t 2 plot -q model.csv --size 2in,0.5in --format script
+err 'too small for this plot in a font of 4.5 points: 2in,.* would do'
+t 2 plot -q model.csv --font ,20 --size 1.2in --format script
+err 'too narrow for this plot in a font of 20 points'
+t 2 plot -q model.csv -o 'a b.tex'
+err 'only letters, digits, - and +'
 t 1 plot missing.csv
 err 'missing.csv: cannot be read'
 t 1 plot -q model.csv --kind error
@@ -85,6 +103,17 @@ if command -v gnuplot >/dev/null; then
     head -c 4 x.png | tail -c 3 | grep -q PNG || bad "x.png is none"
     q 0 plot -q error.json -o x.pdf
     head -c 4 x.pdf | grep -q %PDF || bad "x.pdf is none"
+    q 0 plot -q error.json --size 3.3in,2.2in --font Helvetica,7 --no-title -o x.eps
+    grep -q '^%%BoundingBox: 0 0 23[78] 158' x.eps || bad "x.eps: $(grep -a BoundingBox x.eps)"
+    q 0 plot -q model.csv --size 8cm -o x.svg
+    grep -q 'viewBox="0 0 302' x.svg || bad "x.svg is not 8 cm wide"
+    q 0 plot -q model.csv --dpi 300 --size 2in,2in -o x.png
+    [ "$(od -An -tu1 -j16 -N8 x.png | tr -s ' ')" = ' 0 0 2 88 0 0 2 88' ] || bad "x.png: not 600 x 600"
+    q 0 plot -q model.csv --no-title -o x-1.tex
+    head -c 4 x-1.pdf | grep -q %PDF || bad "x-1.tex has no x-1.pdf"
+    grep -q 'includegraphics.*{x-1}' x-1.tex || bad "x-1.tex does not include x-1.pdf"
+    grep -q 'Speedup over' x-1.tex && bad "--no-title has one"
+    left 'x-1*' 'x-1.pdf x-1.tex '
     q 0 plot -q model.csv
     out '3lc'
     out '10 Mbit/s'

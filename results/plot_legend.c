@@ -1,0 +1,208 @@
+/* The legend of a figure: an entry for each line, or for lines that coincide, for each part of
+ * bars, or for each point that is not named in place. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "results/plot_page.h"
+
+/* Widths relative to the font's size: of the sample, between sample and name, between columns. */
+#define SAMPLE      2.2
+#define BEFORE_NAME 0.5
+#define BETWEEN     1.2
+
+static int add(struct cc_legend *l, const struct cc_plan *p, const struct cc_legend_entry *entry,
+               const char *name, double room, struct cc_error *e)
+{
+    struct cc_legend_entry *to = &l->entry[l->entries++];
+    *to = *entry;
+    CC_TRY(cc_text_break(name, p->font, p->font_size, room, &to->name, e));
+    l->column_width = fmax(l->column_width, to->name.width);
+    return CC_OK;
+}
+
+/* The names of all series that have the line of series k, with commas between them. */
+static char *joined(const struct cc_figure *f, const struct cc_plan *p, size_t k,
+                    struct cc_error *e)
+{
+    size_t length = 1;
+    for (size_t i = k; i < f->series_count; i++)
+        length += p->leader[i] == k ? strlen(f->series[i]) + 2 : 0;
+    char *text = cc_alloc0(length, e);
+    for (size_t i = k, at = 0; text != NULL && i < f->series_count; i++)
+        if (p->leader[i] == k)
+            at +=
+                (size_t)snprintf(text + at, length - at, "%s%s", at > 0 ? ", " : "", f->series[i]);
+    return text;
+}
+
+static int add_lines(const struct cc_figure *f, const struct cc_plan *p, double room,
+                     struct cc_legend *l, struct cc_error *e)
+{
+    for (size_t k = 0; k < f->series_count; k++) {
+        const struct cc_legend_entry entry = {.sample = CC_OF_LINE, .number = k};
+        if (p->leader[k] != k)
+            continue;
+        char *name = joined(f, p, k, e);
+        const int status = name != NULL ? add(l, p, &entry, name, room, e) : CC_FAIL;
+        free(name);
+        CC_TRY(status);
+    }
+    if (f->kind == CC_PLOT_WORKERS)
+        CC_TRY(add(l, p, &(struct cc_legend_entry){.sample = CC_OF_REFERENCE}, "ideal", room, e));
+    return CC_OK;
+}
+
+static int add_points(const struct cc_figure *f, const struct cc_plan *p, enum cc_naming naming,
+                      double room, struct cc_legend *l, struct cc_error *e)
+{
+    for (size_t k = 0; k < f->series_count && naming != CC_NAMED; k++) {
+        const struct cc_legend_entry entry = {.sample = CC_OF_POINT, .number = k};
+        char number[24] = "";
+        if (naming == CC_NUMBERED)
+            (void)snprintf(number, sizeof number, "%zu ", k + 1);
+        const size_t length = strlen(number) + strlen(f->series[k]) + 1;
+        char *name = cc_alloc0(length, e);
+        if (name == NULL)
+            return CC_FAIL;
+        (void)snprintf(name, length, "%s%s", number, f->series[k]);
+        const int status = add(l, p, &entry, name, room, e);
+        free(name);
+        CC_TRY(status);
+    }
+    return add(l, p, &(struct cc_legend_entry){.sample = CC_OF_FRONT}, "Pareto front", room, e);
+}
+
+static int add_parts(const struct cc_figure *f, const struct cc_plan *p, double room,
+                     struct cc_legend *l, struct cc_error *e)
+{
+    for (size_t i = 0; i < f->parts && f->parts > 1; i++)
+        CC_TRY(add(l, p,
+                   &(struct cc_legend_entry){
+                       .sample = f->shape == CC_MARKS ? CC_OF_MARK : CC_OF_PART, .number = i},
+                   f->part[i], room, e));
+    if (f->shape == CC_STACKED && cc_figure_has_totals(f))
+        CC_TRY(add(l, p, &(struct cc_legend_entry){.sample = CC_OF_TOTAL}, "the step itself", room,
+                   e));
+    if (f->band[0] != '\0')
+        CC_TRY(add(l, p, &(struct cc_legend_entry){.sample = CC_OF_BAND}, f->band, room, e));
+    return CC_OK;
+}
+
+static double lines_of(const struct cc_legend *l, size_t first, size_t count)
+{
+    double sum = 0;
+    for (size_t i = first; i < first + count && i < l->entries; i++)
+        sum += (double)l->entry[i].name.count;
+    return sum;
+}
+
+/* The rows of columns below the panels, as many columns as fit. */
+static void arrange_below(struct cc_legend *l, const struct cc_plan *p, double width)
+{
+    const double em = p->font_size;
+    const double column = (SAMPLE + BEFORE_NAME + BETWEEN) * em + l->column_width;
+    l->columns = (size_t)fmax(1, floor((width + BETWEEN * em) / column));
+    l->rows = (l->entries + l->columns - 1) / l->columns;
+    l->columns = l->rows > 0 ? (l->entries + l->rows - 1) / l->rows : 0;
+    for (size_t c = 0; c < l->columns; c++)
+        l->height = fmax(l->height, lines_of(l, c * l->rows, l->rows));
+    l->height *= CC_LINE_HEIGHT * em;
+    l->column_width = column;
+    l->width = width;
+}
+
+int cc_legend_make(const struct cc_figure *f, const struct cc_plan *p, enum cc_legend_place place,
+                   enum cc_naming naming, double width, struct cc_legend *out, struct cc_error *e)
+{
+    const double em = p->font_size, sample = (SAMPLE + BEFORE_NAME) * em;
+    const double room = place == CC_LEGEND_RIGHT ? 0.34 * width : width - sample;
+    struct cc_legend l = {.place = place};
+    int status = CC_OK;
+    l.entry = cc_alloc0((f->series_count + f->parts + 4) * sizeof *l.entry, e);
+    if (l.entry == NULL)
+        return CC_FAIL;
+    *out = l;
+    if (f->shape == CC_LINES)
+        status = add_lines(f, p, room, out, e);
+    else if (f->shape == CC_LABELLED)
+        status = add_points(f, p, naming, room, out, e);
+    else
+        status = add_parts(f, p, room, out, e);
+    if (status != CC_OK) {
+        cc_legend_free(out);
+        return status;
+    }
+    if (place == CC_LEGEND_BELOW) {
+        arrange_below(out, p, width);
+    } else {
+        out->columns = 1;
+        out->rows = out->entries;
+        out->width = out->entries > 0 ? sample + out->column_width : 0;
+        out->height = lines_of(out, 0, out->entries) * CC_LINE_HEIGHT * em;
+    }
+    return CC_OK;
+}
+
+/* The sample of an entry, from x to x + SAMPLE times the font's size. */
+static int put_sample(const struct cc_legend_entry *entry, struct cc_plan *p, double x, double y,
+                      struct cc_error *e)
+{
+    const double em = p->font_size, end = x + SAMPLE * em, middle = (x + end) / 2;
+    struct cc_page_line line = {.x0 = x, .y0 = y, .x1 = end, .y1 = y, .series = entry->number};
+    struct cc_page_fill box = {x, y - 0.35 * em, end, y + 0.35 * em, entry->number};
+    switch (entry->sample) {
+    case CC_OF_LINE:
+        CC_TRY(cc_plan_line(p, &line, e));
+        return cc_plan_sample(p, &(struct cc_page_mark){middle, y, entry->number, false}, e);
+    case CC_OF_POINT:
+    case CC_OF_MARK:
+        return cc_plan_sample(
+            p, &(struct cc_page_mark){middle, y, entry->number, entry->sample == CC_OF_MARK}, e);
+    case CC_OF_BAND:
+        box.part = CC_FILL_BAND;
+        return cc_plan_fill(p, &box, e);
+    case CC_OF_PART:
+        return cc_plan_fill(p, &box, e);
+    case CC_OF_TOTAL:
+        line = (struct cc_page_line){middle, y - 0.5 * em, middle, y + 0.5 * em, CC_STROKE_TOTAL, 0,
+                                     0};
+        return cc_plan_line(p, &line, e);
+    case CC_OF_FRONT:
+        line.stroke = CC_STROKE_FRONT;
+        return cc_plan_line(p, &line, e);
+    case CC_OF_REFERENCE:
+        line.stroke = CC_STROKE_REFERENCE;
+        return cc_plan_line(p, &line, e);
+    }
+    return CC_OK;
+}
+
+int cc_legend_put(const struct cc_legend *l, struct cc_plan *p, double left, double top,
+                  struct cc_error *e)
+{
+    const double em = p->font_size, line = CC_LINE_HEIGHT * em;
+    for (size_t c = 0; c < l->columns; c++) {
+        const double x = left + (double)c * l->column_width;
+        double y = top - line / 2;
+        for (size_t i = c * l->rows; i < (c + 1) * l->rows && i < l->entries; i++) {
+            const struct cc_legend_entry *entry = &l->entry[i];
+            CC_TRY(put_sample(entry, p, x, y, e));
+            for (size_t k = 0; k < entry->name.count; k++, y -= line)
+                CC_TRY(cc_plan_text(
+                    p, entry->name.line[k],
+                    &(struct cc_page_text){.x = x + (SAMPLE + BEFORE_NAME) * em, .y = y}, e));
+        }
+    }
+    return CC_OK;
+}
+
+void cc_legend_free(struct cc_legend *l)
+{
+    for (size_t i = 0; i < l->entries; i++)
+        cc_text_lines_free(&l->entry[i].name);
+    free(l->entry);
+    *l = (struct cc_legend){0};
+}

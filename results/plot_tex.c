@@ -1,0 +1,135 @@
+/* A figure for LaTeX by gnuplot's terminal cairolatex: texts in a picture environment, everything
+ * else in a PDF that it includes. gnuplot writes both into a folder of their own, where the PDF's
+ * path is not yet what it will be; from there they are copied to their places. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "core/infile.h"
+#include "core/memory.h"
+#include "results/plot.h"
+
+/* The folder, and the two files in it. */
+struct folder {
+    char *path, *tex, *pdf;
+};
+
+static char *join(const char *a, const char *between, const char *b, size_t length, const char *end,
+                  struct cc_error *e)
+{
+    const size_t cap = strlen(a) + strlen(between) + length + strlen(end) + 1;
+    char *text = cc_alloc0(cap, e);
+    if (text != NULL)
+        (void)snprintf(text, cap, "%s%s%.*s%s", a, between, (int)length, b, end);
+    return text;
+}
+
+static int open_folder(struct folder *d, const char *stem, size_t length, struct cc_error *e)
+{
+    const char *where = getenv("TMPDIR");
+    static const char name[] = "commcomp-plot-XXXXXX";
+    if (where == NULL || where[0] == '\0')
+        where = "/tmp";
+    char *path = join(where, "/", name, strlen(name), "", e);
+    if (path == NULL)
+        return CC_FAIL;
+    if (mkdtemp(path) == NULL) {
+        const int status =
+            cc_fail(e, "%s: no folder can be made there: %s", where, strerror(errno));
+        free(path);
+        return status;
+    }
+    d->path = path;
+    d->tex = join(path, "/", stem, length, ".tex", e);
+    d->pdf = join(path, "/", stem, length, ".pdf", e);
+    return d->tex != NULL && d->pdf != NULL ? CC_OK : CC_FAIL;
+}
+
+static void remove_folder(struct folder *d)
+{
+    if (d->tex != NULL)
+        (void)unlink(d->tex);
+    if (d->pdf != NULL)
+        (void)unlink(d->pdf);
+    if (d->path != NULL)
+        (void)rmdir(d->path);
+    free(d->path);
+    free(d->tex);
+    free(d->pdf);
+}
+
+static int draw(const struct cc_figure *f, const struct cc_page *page, const struct folder *d,
+                struct cc_error *e)
+{
+    const struct cc_canvas canvas = {.terminal = "tex", .page = *page, .output = d->tex};
+    FILE *script = cc_file_temporary("gnuplot's script", e), *nothing = NULL;
+    int status = CC_OK;
+    if (script == NULL)
+        return CC_FAIL;
+    nothing = cc_file_temporary("gnuplot's output", e);
+    if (nothing == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    CC_TRY_OUT(cc_plot_script(f, &canvas, script, e));
+    CC_TRY_OUT(cc_gnuplot_run(script, nothing, e));
+out:
+    (void)fclose(script);
+    if (nothing != NULL)
+        (void)fclose(nothing);
+    return status;
+}
+
+/* Copies a file, without the folder's path and the slash after it wherever they are in it. */
+static int copy(const char *from, const char *folder, const char *to, struct cc_error *e)
+{
+    struct cc_bytes data = {0};
+    struct cc_outfile file;
+    const size_t length = strlen(folder);
+    CC_TRY(cc_file_read(from, &data, e));
+    int status = cc_file_create(&file, to, e);
+    if (status == CC_OK) {
+        for (size_t i = 0; i < data.size; i++) {
+            const bool found = data.size - i > length &&
+                               memcmp(data.data + i, folder, length) == 0 &&
+                               data.data[i + length] == '/';
+            if (found)
+                i += length;
+            else
+                (void)fputc(data.data[i], file.f);
+        }
+        status = cc_file_commit(&file, e);
+    }
+    cc_bytes_free(&data);
+    return status;
+}
+
+int cc_plot_tex(const struct cc_figure *f, const struct cc_page *page, const char *path,
+                struct cc_error *e)
+{
+    const char *slash = strrchr(path, '/'), *stem = slash != NULL ? slash + 1 : path;
+    const size_t length = strlen(stem) - strlen(".tex");
+    struct folder d = {NULL, NULL, NULL};
+    int status = CC_OK;
+    if (cc_file_is_stream(path) || length == 0 ||
+        strspn(stem, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-+") < length)
+        return cc_usage(e,
+                        "'%s': a picture for LaTeX is two files, and its name, before .tex, only "
+                        "letters, digits, - and +, which \\includegraphics takes",
+                        path);
+    char *pdf = join("", "", path, strlen(path) - strlen(".tex"), ".pdf", e);
+    if (pdf == NULL)
+        return CC_FAIL;
+    CC_TRY_OUT(cc_file_can_create(path, e));
+    CC_TRY_OUT(cc_file_can_create(pdf, e));
+    CC_TRY_OUT(open_folder(&d, stem, length, e));
+    CC_TRY_OUT(draw(f, page, &d, e));
+    CC_TRY_OUT(copy(d.pdf, d.path, pdf, e));
+    CC_TRY_OUT(copy(d.tex, d.path, path, e));
+out:
+    remove_folder(&d);
+    free(pdf);
+    return status;
+}
