@@ -88,12 +88,12 @@ SCRIPTS  := $(addprefix tests/,sim_ranks.sh mpi.sh cli/sim.sh cli/validate.sh si
 SCRIPTS  += $(filter-out $(SCRIPTS) tests/headers.sh tests/smoke.sh tests/cli/lib.sh tests/run.sh tests/check_csv.sh, \
             $(wildcard tests/*.sh tests/cli/*.sh tests/faults/*.sh))
 # `make test`: what gives an answer while one waits for it.
-QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.sh nets.sh trace.sh npz.sh compare.sh plot.sh report.sh) \
+QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.sh data.sh nets.sh trace.sh npz.sh compare.sh plot.sh report.sh) \
             $(filter-out $(addprefix $(BUILD)/tests/test_,large launch lab lab_config lab_kill platform_sim smpirun \
               smpirun_real speed), \
             $(TESTS))
 # `make asan`: the command lines that stay short under a sanitizer, the long ones first.
-ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh plugin.sh encode.sh program.sh trace.sh plot.sh nets.sh damaged.sh \
+ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh plugin.sh encode.sh program.sh trace.sh plot.sh nets.sh damaged.sh data.sh \
                 completion.sh npz.sh compare.sh report.sh schemes.sh)
 # The tests that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)

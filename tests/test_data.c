@@ -128,9 +128,10 @@ static void damaged_idx(void **state)
         {image, SIZE_MAX, 0, 3, "byte 3: the file ends"},
         {image, SIZE_MAX, 0, 10, "byte 10: the file ends"},
         {image, 3, 1, 0, "byte 3: 1 dimension: it is a file of labels, not of images"},
-        {label, 3, 3, 0, "its labels: byte 3: 3 dimensions: it is a file of images, not of labels"},
-        {label, 7, 2, 10, "3 images and 2 labels"},
-        {label, SIZE_MAX, 0, 10, "its labels: byte 10"},
+        {label, 3, 3, 0,
+         "labels-idx1-ubyte: byte 3: 3 dimensions: it is a file of images, not of labels"},
+        {label, 7, 2, 10, "labels-idx1-ubyte: byte 4: 2 labels, and "},
+        {label, SIZE_MAX, 0, 10, "labels-idx1-ubyte: byte 10"},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         uint8_t copy[64] = {0};
@@ -150,7 +151,8 @@ static void damaged_idx(void **state)
     copy[9] = 7;
     write_mnist(state);
     write_gzip(state, "t10k-labels-idx1-ubyte.gz", copy, sizeof copy);
-    refuse(*state, CC_FAIL, "its labels, byte 9: class 7, and training has 3 classes");
+    refuse(*state, CC_FAIL,
+           "t10k-labels-idx1-ubyte.gz: byte 9: class 7; the labels for training are 0 to 2");
 }
 
 /* Every byte of a gzip file changed, one after the other, and every length: refused, or the same
@@ -217,7 +219,7 @@ static void cifar(void **state)
     cc_data_free(d);
     file[RECORD] = 10;
     scratch_write(state, "data_batch_3.bin", file, 2 * RECORD);
-    refuse(*state, CC_FAIL, "data_batch_3.bin: byte 3073: class 10 of 10");
+    refuse(*state, CC_FAIL, "data_batch_3.bin: byte 3073: class 10; the set has 0 to 9");
     scratch_write(state, "data_batch_3.bin", file, 2 * RECORD - 1);
     refuse(*state, CC_FAIL, "data_batch_3.bin: byte 6145: the file ends within image 1");
     /* The second label counts in CIFAR-100. */

@@ -71,8 +71,9 @@ static void pair(const uint8_t *data, size_t size)
     struct cc_data *d = calloc(1, sizeof *d);
     if (d == NULL)
         return;
-    const int status =
-        cc_data_idx_pair(in.first, in.first_size, in.second, in.second_size, d, &d->train, &e);
+    const int status = cc_data_idx_pair(&(struct cc_idx_file){"images", in.first, in.first_size},
+                                        &(struct cc_idx_file){"labels", in.second, in.second_size},
+                                        d, &d->train, &e);
     check(status, &e);
     if (status == CC_OK)
         read_all(&d->train, cc_data_values(d), d->classes);

@@ -31,7 +31,10 @@ int cc_cifar_parse(const uint8_t *file, size_t size, size_t labels, size_t class
 {
     const size_t record = labels + PIXELS, n = size / record, first = out->count;
     if (n == 0 || size % record != 0)
-        return cc_fail(e, "byte %zu: the file ends within image %zu", size, n);
+        return cc_fail(e,
+                       "byte %zu: the file ends within image %zu, and an image has %zu bytes; "
+                       "fetch it again",
+                       size, n, record);
     uint8_t *byte = realloc(out->byte, (first + n) * PIXELS);
     if (byte != NULL)
         out->byte = byte;
@@ -44,7 +47,8 @@ int cc_cifar_parse(const uint8_t *file, size_t size, size_t labels, size_t class
         const uint8_t *at = file + i * record;
         const uint8_t class = at[labels - 1];
         if (class >= classes)
-            return cc_fail(e, "byte %zu: class %u of %zu", i * record + labels - 1, class, classes);
+            return cc_fail(e, "byte %zu: class %u; the set has 0 to %zu: fetch the file again",
+                           i * record + labels - 1, class, classes - 1);
         label[first + i] = class;
         memcpy(byte + (first + i) * PIXELS, at + labels, PIXELS);
     }

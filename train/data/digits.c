@@ -13,8 +13,10 @@ CC_EMBED(cc_digits_test_labels, FOLDER "t10k-labels-idx1-ubyte.gz");
 static int read_pair(const struct cc_embedded *images, const struct cc_embedded *labels,
                      struct cc_data *d, struct cc_samples *out, struct cc_error *e)
 {
-    return cc_data_idx_pair((const uint8_t *)images->begin, cc_embedded_size(images),
-                            (const uint8_t *)labels->begin, cc_embedded_size(labels), d, out, e);
+    const struct cc_idx_file file[] = {
+        {"the digits", (const uint8_t *)images->begin, cc_embedded_size(images)},
+        {"the digits' labels", (const uint8_t *)labels->begin, cc_embedded_size(labels)}};
+    return cc_data_idx_pair(&file[0], &file[1], d, out, e);
 }
 
 int cc_data_digits(struct cc_data *d, struct cc_error *e)

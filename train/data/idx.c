@@ -25,9 +25,10 @@ static int contents(const uint8_t *file, size_t size, uint8_t *out, size_t n, bo
     if (cc_is_gzip(file, size))
         return cc_gunzip(file, size, out, n, whole, e);
     if (size < n)
-        return cc_fail(e, "byte %zu: the file ends, and should have %zu bytes", size, n);
+        return cc_fail(e, "byte %zu: the file ends, and should have %zu bytes; fetch it again",
+                       size, n);
     if (whole && size > n)
-        return cc_fail(e, "byte %zu: the file goes on after the last value", n);
+        return cc_fail(e, "byte %zu: the file goes on after the last value; fetch it again", n);
     memcpy(out, file, n);
     return CC_OK;
 }
@@ -73,13 +74,14 @@ int cc_idx_parse(const uint8_t *file, size_t size, struct cc_idx *out, struct cc
 /* --- images and labels together --- */
 
 /* Takes over the images and copies the labels. */
-static int join(struct cc_idx *images, const struct cc_idx *labels, struct cc_data *d,
-                struct cc_samples *out, struct cc_error *e)
+static int join(const char *const name[2], struct cc_idx *images, const struct cc_idx *labels,
+                struct cc_data *d, struct cc_samples *out, struct cc_error *e)
 {
     if (labels->dim[0] != images->dim[0])
-        return cc_fail(e, "%zu images and %zu labels", images->dim[0], labels->dim[0]);
+        return cc_fail(e, "%s: byte 4: %zu labels, and %s has %zu images; both are of one set",
+                       name[1], labels->dim[0], name[0], images->dim[0]);
     if (d->height != 0 && (d->height != images->dim[1] || d->width != images->dim[2]))
-        return cc_fail(e, "byte 8: images of %zux%zu; those for training have %zux%zu",
+        return cc_fail(e, "%s: byte 8: images of %zux%zu; those for training have %zux%zu", name[0],
                        images->dim[1], images->dim[2], d->height, d->width);
     out->label = cc_alloc(images->dim[0] * sizeof *out->label, e);
     if (out->label == NULL)
@@ -89,8 +91,8 @@ static int join(struct cc_idx *images, const struct cc_idx *labels, struct cc_da
         if (out->label[i] < d->classes)
             continue;
         if (out == &d->test)
-            return cc_fail(e, "its labels, byte %zu: class %u, and training has %zu classes", 8 + i,
-                           labels->byte[i], d->classes);
+            return cc_fail(e, "%s: byte %zu: class %u; the labels for training are 0 to %zu",
+                           name[1], 8 + i, labels->byte[i], d->classes - 1);
         d->classes = (size_t)out->label[i] + 1;
     }
     d->channels = 1;
@@ -114,23 +116,25 @@ static int check_kind(const uint8_t *file, size_t size, int ndim, struct cc_erro
     return CC_OK;
 }
 
-int cc_data_idx_pair(const uint8_t *images, size_t images_size, const uint8_t *labels,
-                     size_t labels_size, struct cc_data *d, struct cc_samples *out,
-                     struct cc_error *e)
+static int parse(const struct cc_idx_file *f, int ndim, struct cc_idx *out, struct cc_error *e)
+{
+    int status = check_kind(f->data, f->size, ndim, e);
+    if (status == CC_OK)
+        status = cc_idx_parse(f->data, f->size, out, e);
+    if (status != CC_OK)
+        cc_error_in(e, "%s", f->name);
+    return status;
+}
+
+int cc_data_idx_pair(const struct cc_idx_file *images, const struct cc_idx_file *labels,
+                     struct cc_data *d, struct cc_samples *out, struct cc_error *e)
 {
     struct cc_idx x = {.byte = NULL}, y = {.byte = NULL};
-    int status = check_kind(images, images_size, 3, e);
+    int status = parse(images, 3, &x, e);
     if (status == CC_OK)
-        status = cc_idx_parse(images, images_size, &x, e);
-    if (status == CC_OK) {
-        status = check_kind(labels, labels_size, 1, e);
-        if (status == CC_OK)
-            status = cc_idx_parse(labels, labels_size, &y, e);
-        if (status != CC_OK)
-            cc_error_in(e, "its labels");
-    }
+        status = parse(labels, 1, &y, e);
     if (status == CC_OK)
-        status = join(&x, &y, d, out, e);
+        status = join((const char *const[]){images->name, labels->name}, &x, &y, d, out, e);
     free(x.byte);
     free(y.byte);
     return status;
@@ -162,9 +166,8 @@ static int read_pair(const char *folder, const char *images, const char *labels,
         return cc_fail(e, "%s has no %s, nor %s.gz", folder, labels, labels);
     CC_TRY_OUT(cc_file_read(path, &x, e));
     CC_TRY_OUT(cc_file_read(second, &y, e));
-    status = cc_data_idx_pair(x.data, x.size, y.data, y.size, d, out, e);
-    if (status != CC_OK)
-        cc_error_in(e, "%s", path);
+    status = cc_data_idx_pair(&(struct cc_idx_file){path, x.data, x.size},
+                              &(struct cc_idx_file){second, y.data, y.size}, d, out, e);
 out:
     cc_bytes_free(&x);
     cc_bytes_free(&y);

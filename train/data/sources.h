@@ -49,10 +49,15 @@ struct cc_idx {
 int cc_idx_parse(const uint8_t *file, size_t size, struct cc_idx *out, struct cc_error *e);
 
 /* Parses a file of images and one of their labels to `out`, one of the data set's two parts. The
- * first part that is read makes the set's shape and classes; the test part must fit them. */
-int cc_data_idx_pair(const uint8_t *images, size_t images_size, const uint8_t *labels,
-                     size_t labels_size, struct cc_data *d, struct cc_samples *out,
-                     struct cc_error *e);
+ * first part that is read makes the set's shape and classes; the test part must fit them. Messages
+ * begin with the file's name. */
+struct cc_idx_file {
+    const char *name;
+    const uint8_t *data;
+    size_t size;
+};
+int cc_data_idx_pair(const struct cc_idx_file *images, const struct cc_idx_file *labels,
+                     struct cc_data *d, struct cc_samples *out, struct cc_error *e);
 
 /* Appends the records of one of CIFAR's files: `labels` label bytes, of which the last counts, and
  * 3 x 32 x 32 pixels. A label of `classes` or more is an error. */
