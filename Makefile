@@ -302,6 +302,7 @@ DEPS_BUILD := gcc libc6-dev make git libcsv-dev libcjson-dev libgsl-dev libzstd-
 DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev g++ pkgconf clang libclang-rt-14-dev libomp-dev python3 \
               python3-jsonschema gnuplot-nox
 DEPS_PYTHON := $(DEPS_BUILD) python3-torch python3-numpy python3-pytest python3-setuptools
+DEPS_REPORT := $(DEPS_BUILD) python3 gnuplot-nox chromium tidy
 DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
 JOBS       ?= $(shell nproc)
 
@@ -311,6 +312,7 @@ help:
 	@echo 'make test          install what the tests need and run the quick ones, in a minute'
 	@echo 'make check         run them all, also under AddressSanitizer and UBSan, and fuzz'
 	@echo 'make check-python  install PyTorch and run the tests of the Python package'
+	@echo 'make check-report  install a browser and look at pages of `report` in it'
 	@echo 'make install       into PREFIX (/usr/local), DESTDIR honoured: programs, libraries, headers, docs,'
 	@echo '                   man page, completion; make uninstall removes them'
 	@echo 'make asan          the tests under AddressSanitizer and UBSan'
@@ -352,6 +354,12 @@ asan:
 	    tests/run.sh "under AddressSanitizer and UBSan" tests/mpi.sh $(ASAN_SCRIPTS) \
 	    $(TESTS:$(BUILD)/%=$(BUILD)/asan/%)
 	@$(MAKE) -s $(ASAN_BUILD) fuzz-replay
+
+# Pages in a browser. Not a part of `make check`: a browser is large.
+check-report:
+	@tools/install-deps.sh $(DEPS_REPORT)
+	@$(MAKE) -s -j$(JOBS) $(BIN)
+	@COMMCOMP=$(BIN) tests/browser/check.sh
 
 $(BUILD)/commcomp.1: $(BIN)
 	$(BIN) --man > $@
@@ -443,7 +451,7 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart test check check-python asan install uninstall format lint clean FORCE replay \
+.PHONY: all tests help quickstart test check check-python check-report asan install uninstall format lint clean FORCE replay \
         fuzz-build fuzz fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

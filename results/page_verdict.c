@@ -103,7 +103,8 @@ static int begin(struct verdict *v, struct cc_memory_text *t)
 /* Whether rows are in different settings if they differ in the column. */
 static bool is_setting(const struct cc_page_part *p, size_t column)
 {
-    static const char *const not_these[] = {"scheme", "link", "rank", "warmup", "steps"};
+    static const char *const not_these[] = {"scheme", "pull_scheme", "link",   "rank", "kind",
+                                            "seed",   "step",        "warmup", "steps"};
     for (size_t i = 0; i < sizeof not_these / sizeof not_these[0]; i++)
         if (strcmp(p->column[column].key, not_these[i]) == 0)
             return false;
