@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from ctypes import addressof, c_char
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from ._library import MAX_DIMS, Error, number
 
 # numpy has no bfloat16; tensors of PyTorch have.
 DTYPES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}  # bytes; in the order of the library
+
+_FLOAT32 = np.dtype(np.float32)
+_byte_of = c_char.from_buffer
 
 
 def shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:
@@ -82,6 +86,8 @@ def _print(shape: tuple[int, ...]) -> str:
 
 def values(x: Any, what: str, shape: tuple[int, ...], written: bool = False) -> int:
     """The same for the float32 values of a tensor of this shape; either may also be flat."""
+    if type(x) is np.ndarray and x.dtype == _FLOAT32 and x.shape == shape and x.flags.carray and x.size > 0:
+        return addressof(_byte_of(x))  # the usual case, in a quarter of the time
     begin = address(x, what, written=written)
     own = tuple(x.shape)
     if own != shape:

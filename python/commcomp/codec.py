@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from ctypes import byref, c_size_t
+from ctypes import byref, c_size_t, create_string_buffer
 from typing import Any
 
 import numpy as np
 
 from . import _library
 from ._arrays import flat, payload, shape_of, values
-from ._library import Error, check, number
+from ._library import Error, number
 
 
 class Codec:
@@ -62,9 +62,10 @@ class Codec:
         self._sender: tuple[Any, ...] = (1, 0, "push")  # what the library was told, and has from the start
         self._place: tuple[Any, ...] = (0, None)
         self._threads = 1
-        self.threads = threads
+        self._error = create_string_buffer(_library.ERROR_BYTES)
         self._bound = int(library.commcomp_codec_bound(self._handle))
         self._room: np.ndarray | None = None
+        self.threads = threads
 
     def __repr__(self) -> str:
         return f"Codec({self.scheme!r}, {self._shape})"
@@ -110,10 +111,15 @@ class Codec:
     def threads(self, threads: int) -> None:
         threads = number(threads, "the number of threads", most=2**31 - 1)
         if threads != self._threads:
-            check(self._library.commcomp_codec_threads, self._handle, threads)
+            self._call(self._library.commcomp_codec_threads, threads)
             self._threads = threads
 
     # --- steps ---
+
+    def _call(self, function: Any, *arguments: Any) -> None:
+        """As _library.check, without making a buffer for the text each time."""
+        if function(self._handle, *arguments, self._error) != 0:
+            raise Error(self._error.value.decode(errors="replace"))
 
     def _begin(self, step: Any, seed: Any, rank: Any, direction: Any, tensor: Any) -> int:
         """Tells the library who sends, if that has changed; returns the step's number."""
@@ -123,9 +129,8 @@ class Codec:
             self.direction if direction is None else direction,
         )
         if sender != self._sender:
-            check(
+            self._call(
                 self._library.commcomp_codec_sender,
-                self._handle,
                 number(sender[0], "the seed"),
                 number(sender[1], "the rank", -1, 2**63 - 1),
                 _library.direction_number(sender[2]),
@@ -135,7 +140,7 @@ class Codec:
         if place != self._place:
             name = None if self.name is None else self.name.encode()
             index = number(place[0], "the tensor's index")
-            check(self._library.commcomp_codec_tensor, self._handle, index, name)
+            self._call(self._library.commcomp_codec_tensor, index, name)
             self._place = place
         return number(step, "the step")
 
@@ -163,7 +168,7 @@ class Codec:
         room = self._room if out is None else out
         at, size = flat(room, "out", "uint8", written=True)
         used = c_size_t()
-        check(self._library.commcomp_encode, self._handle, step, begin, at, size, byref(used))
+        self._call(self._library.commcomp_encode, step, begin, at, size, byref(used))
         return room[: used.value].tobytes() if out is None else room[: used.value]
 
     def decode(
@@ -186,7 +191,7 @@ class Codec:
             out = np.empty(self._shape, np.float32)
         begin = values(out, "out", self._shape, written=True)
         at, size = payload(data)
-        check(self._library.commcomp_decode, self._handle, step, at, size, begin)
+        self._call(self._library.commcomp_decode, step, at, size, begin)
         return out
 
     def decode_add(
@@ -205,7 +210,7 @@ class Codec:
         step = self._begin(step, seed, rank, direction, tensor)
         begin = values(out, "out", self._shape, written=True)
         at, size = payload(data)
-        check(self._library.commcomp_decode_add, self._handle, step, at, size, scale, begin)
+        self._call(self._library.commcomp_decode_add, step, at, size, scale, begin)
         return out
 
     # --- rounds of an allreduce ---
@@ -251,7 +256,7 @@ class Codec:
             out = np.empty(self.round_bytes(i) // 4, np.float32)
         at, count = flat(out, "out", written=True)
         used = c_size_t()
-        check(self._library.commcomp_encode_round, self._handle, step, i, begin, at, 4 * count, byref(used))
+        self._call(self._library.commcomp_encode_round, step, i, begin, at, 4 * count, byref(used))
         return out[: used.value // 4]
 
     def absorb(
@@ -274,7 +279,7 @@ class Codec:
         step, i = self._begin(step, seed, rank, direction, tensor), number(i, "the round")
         begin = values(out, "out", self._shape, written=True)
         at, count = flat(total, "the sum")
-        check(self._library.commcomp_absorb, self._handle, step, i, at, 4 * count, scale, begin)
+        self._call(self._library.commcomp_absorb, step, i, at, 4 * count, scale, begin)
         return out
 
     # --- state ---
@@ -289,7 +294,7 @@ class Codec:
         The bytes also have the scheme, the shape and a checksum.
         """
         room = np.empty(self._library.commcomp_state_bytes(self._handle), np.uint8)
-        check(self._library.commcomp_state_save, self._handle, room.ctypes.data, room.size)
+        self._call(self._library.commcomp_state_save, room.ctypes.data, room.size)
         return room.tobytes()
 
     def restore(self, state: Any) -> None:
@@ -298,7 +303,7 @@ class Codec:
         Error if it is damaged or of another scheme or shape; the state is then as it was.
         """
         at, size = payload(state)
-        check(self._library.commcomp_state_restore, self._handle, at, size)
+        self._call(self._library.commcomp_state_restore, at, size)
 
     def __reduce__(self) -> tuple[Any, ...]:
         context = {
