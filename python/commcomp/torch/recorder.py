@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import threading
+import time
 import types
 import weakref
 from collections.abc import Iterable
@@ -39,6 +40,13 @@ def average(bucket, group):
         buffer.mul_(1.0 / size)
     work = dist.all_reduce(buffer, group=group, async_op=True)
     return work.get_future().then(lambda done: done.value()[0])
+
+
+@functools.lru_cache(maxsize=None)
+def settle_at_exit():
+    """Has the program's end wait a moment. A thread of gloo or of ours that has just handed back the last
+    bucket still needs Python to leave its callback; if Python has ended meanwhile, the process aborts."""
+    atexit.register(time.sleep, 0.05)
 
 
 def _finite(tensor):
@@ -104,6 +112,7 @@ class Capture:
             self._hook = hook
             self._lock, self._pending = threading.Lock(), 0
             model.register_comm_hook(self, _hook)
+            settle_at_exit()
         self._ddp = ddp
         if optimizer is not None:
             _observe(optimizer, "step", self._optimizer_begins, self._optimizer_ends)

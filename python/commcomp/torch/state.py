@@ -14,7 +14,7 @@ import commcomp
 from commcomp import Codec
 
 from .exchange import FAILED, NOT_FINITE, Bucket, Tensor, Timer
-from .recorder import average, unwrap
+from .recorder import average, settle_at_exit, unwrap
 from .staging import Staging
 from .stats import Stats
 
@@ -88,6 +88,7 @@ class State:
         self._options = {"scheme": self.scheme, "seed": seed, "threads": threads}
         self.stats = Stats(self.scheme, dist.get_world_size(group))
         self.step = 0
+        settle_at_exit()
         self._names = {} if model is None else {
             p: (i, n) for i, (n, p) in enumerate(unwrap(model).named_parameters())}
         self._tensors = {}  # by parameter; None: sent raw
