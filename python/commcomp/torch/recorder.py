@@ -17,7 +17,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
-from . import tracefile
+from commcomp import TraceWriter
 
 
 def unwrap(model):
@@ -108,6 +108,7 @@ class Capture:
         self._scaler, self._pulls = scaler, pulls and rank == 0
         self._grads, self._before = {}, None
         self._open_folder()
+        self._writer = TraceWriter(self.folder)
         if ddp:
             self._hook = hook
             self._lock, self._pending = threading.Lock(), 0
@@ -161,7 +162,7 @@ class Capture:
         for p, name in self._names.items():
             g = grads.get(p)
             tensors[name] = torch.zeros(p.shape, dtype=p.dtype) if g is None else g
-        tracefile.write(self.folder, tensors, direction="push", step=self.count, rank=self.rank)
+        self._writer.write(self.count, tensors, rank=self.rank)
         self.captured.append(self.count)
 
     # --- DDP ---
@@ -226,7 +227,7 @@ class Capture:
         if self._before is not None:
             deltas = {name: self._copy(p - self._before[p]) for p, name in self._names.items()}
             self._before = None
-            tracefile.write(self.folder, deltas, direction="pull", step=self.count - 1, rank=-1)
+            self._writer.write(self.count - 1, deltas, direction="pull")
 
     def _scaler_begins(self, *_):
         self._count_before = self.count
