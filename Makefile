@@ -93,7 +93,7 @@ QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.
               smpirun_real speed), \
             $(TESTS))
 # `make asan`: the command lines that stay short under a sanitizer, the long ones first.
-ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh plugin.sh encode.sh program.sh trace.sh plot.sh nets.sh damaged.sh data.sh \
+ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh plugin.sh profiled.sh encode.sh program.sh trace.sh plot.sh nets.sh damaged.sh data.sh \
                 completion.sh npz.sh compare.sh report.sh schemes.sh)
 # The tests that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)

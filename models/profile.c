@@ -75,11 +75,47 @@ out:
     return status;
 }
 
+static struct cc_profile_errors no_errors(void)
+{
+    const double n = (double)NAN;
+    return (struct cc_profile_errors){n, n, n, n, n, n, n};
+}
+
+/* The keys of a codec's errors, in the order of the struct. */
+enum { ERRORS = 7, COSINE = 5 };
+static const char *const error_keys[ERRORS + 1] = {
+    "error", "error_low", "error_high", "nmse", "nmse_cumulative", "cosine", "max_abs_error", NULL};
+
+static int parse_errors(const cJSON *object, struct cc_profile_errors *out, struct cc_error *e)
+{
+    double *const to[ERRORS] = {&out->error,           &out->low,    &out->high,         &out->nmse,
+                                &out->nmse_cumulative, &out->cosine, &out->max_abs_error};
+    if (object == NULL)
+        return CC_OK;
+    if (!cJSON_IsObject(object))
+        return cc_fail(e, "\"errors\" must be an object");
+    CC_TRY(cc_json_keys(object, error_keys, e));
+    for (size_t i = 0; i < ERRORS; i++) {
+        const cJSON *cosine = cJSON_GetObjectItemCaseSensitive(object, error_keys[i]);
+        if (i != COSINE)
+            CC_TRY(cc_json_amount(object, error_keys[i], to[i], e));
+        else if (cosine != NULL && !(cJSON_IsNumber(cosine) && fabs(cosine->valuedouble) <= 1.001))
+            return cc_fail(e, "\"cosine\" is not a number from -1 to 1");
+        else if (cosine != NULL)
+            *to[i] = cosine->valuedouble;
+    }
+    const bool interval = isfinite(out->low) || isfinite(out->high);
+    if (interval && !(out->low <= out->error && out->error <= out->high))
+        return cc_fail(e, "\"error\" is not between \"error_low\" and \"error_high\"");
+    return CC_OK;
+}
+
 /* Appends a codec to *p, which owns what was allocated even after an error. */
 static int parse_codec(const cJSON *item, struct cc_profile *p, struct cc_error *e)
 {
-    static const char *const keys[] = {"scheme", "points", NULL};
+    static const char *const keys[] = {"scheme", "lossy", "errors", "points", NULL};
     const char *scheme;
+    bool lossy = true;
     const cJSON *points;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object with scheme and points");
@@ -93,9 +129,15 @@ static int parse_codec(const cJSON *item, struct cc_profile *p, struct cc_error 
     c->scheme = cc_strdup(scheme, e);
     if (c->scheme == NULL)
         return CC_FAIL;
+    c->errors = no_errors();
     p->codecs++;
     size_t count;
     int status = CC_OK;
+    if (cJSON_GetObjectItemCaseSensitive(item, "lossy") != NULL)
+        CC_TRY_OUT(cc_json_need_bool(item, "lossy", &lossy, e));
+    c->lossless = !lossy;
+    c->errors.error = lossy ? (double)NAN : 0;
+    CC_TRY_OUT(parse_errors(cJSON_GetObjectItemCaseSensitive(item, "errors"), &c->errors, e));
     CC_TRY_OUT(cc_json_need_list(item, "points", "{\"values\", \"bits_per_value\", ...}", &points,
                                  &count, e));
     CC_TRY_OUT(parse_points(points, c, e));
@@ -173,11 +215,27 @@ int cc_profile_read(const char *path, struct cc_profile *out, struct cc_error *e
 
 /* --- writing --- */
 
+static void put_errors(FILE *f, const struct cc_profile_errors *x)
+{
+    const double all[ERRORS] = {x->error,           x->low,    x->high,         x->nmse,
+                                x->nmse_cumulative, x->cosine, x->max_abs_error};
+    size_t count = 0;
+    for (size_t i = 0; i < ERRORS; i++)
+        if (isfinite(all[i]))
+            (void)fprintf(f, "%s\"%s\": %.9g", count++ == 0 ? ", \"errors\": {" : ", ",
+                          error_keys[i], all[i]);
+    if (count > 0)
+        (void)fputs("}", f);
+}
+
 static int put_codec(FILE *f, const struct cc_profile_codec *c, struct cc_error *e)
 {
     (void)fputs("    {\"scheme\": ", f);
     if (cc_json_put_text(f, c->scheme, e) != CC_OK)
         return CC_FAIL;
+    if (c->lossless)
+        (void)fputs(", \"lossy\": false", f);
+    put_errors(f, &c->errors);
     (void)fputs(", \"points\": [\n", f);
     for (size_t i = 0; i < c->points; i++) {
         const struct cc_profile_point *p = &c->point[i];
@@ -248,7 +306,7 @@ static int find_or_add(struct cc_profile *p, const char *scheme, struct cc_profi
     }
     p->codec = list;
     *out = &p->codec[p->codecs++];
-    **out = (struct cc_profile_codec){.scheme = name};
+    **out = (struct cc_profile_codec){.scheme = name, .errors = no_errors()};
     return CC_OK;
 }
 

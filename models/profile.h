@@ -4,6 +4,7 @@
 #ifndef CC_MODELS_PROFILE_H
 #define CC_MODELS_PROFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/error.h"
@@ -20,9 +21,18 @@ struct cc_profile_point {
     double load;   /* of the machine at that time, from 0 (quiet) to 1 (bench/load.h) */
 };
 
+/* The errors of a codec on the profile's data, for schemes that commcomp cannot run; NaN: not
+ * known. docs/errors.md defines the first, docs/results.md the others. */
+struct cc_profile_errors {
+    double error, low, high; /* of settled updates, with its 95% interval */
+    double nmse, nmse_cumulative, cosine, max_abs_error;
+};
+
 /* One codec: points in ascending order of values, at least one. */
 struct cc_profile_codec {
     char *scheme; /* canonical name */
+    bool lossless;
+    struct cc_profile_errors errors;
     struct cc_profile_point *point;
     size_t points;
 };

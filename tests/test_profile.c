@@ -76,6 +76,67 @@ static void zeros(void **state)
     assert_point(&c, 1000, 1.5, 0, 5, 0.2);
 }
 
+/* --- schemes of other programs --- */
+
+#define MINE(MORE)                                                                                 \
+    "{\"schema\": \"commcomp-profile/1\", \"codecs\": [{\"scheme\": \"mine\", " MORE               \
+    "\"points\": [{\"values\": 10, \"bits_per_value\": 2, \"encode_ns\": 1, \"decode_ns\": 1, "    \
+    "\"decode_add_ns\": 1}]}]}"
+
+static void errors(void **state)
+{
+    const char *text = MINE("\"lossy\": true, \"errors\": {\"error\": 0.25, \"error_low\": 0.125, "
+                            "\"error_high\": 0.5, \"nmse\": 2, \"nmse_cumulative\": 0.75, "
+                            "\"cosine\": -0.5, \"max_abs_error\": 3}, ");
+    const char *exact = MINE("\"lossy\": false, "), *bare = MINE("");
+    struct cc_profile p, again;
+    struct cc_error e = {""};
+    const char *path = scratch_path(state, "p.json");
+    assert_int_equal(cc_profile_parse(text, strlen(text), &p, &e), CC_OK);
+    assert_int_equal(cc_profile_write(&p, path, &e), CC_OK);
+    assert_int_equal(cc_profile_read(path, &again, &e), CC_OK);
+    for (int i = 0; i < 2; i++) {
+        const struct cc_profile_codec *c = i == 0 ? p.codec : again.codec;
+        assert_false(c->lossless);
+        assert_true(c->errors.error == 0.25 && c->errors.low == 0.125 && c->errors.high == 0.5);
+        assert_true(c->errors.nmse == 2 && c->errors.nmse_cumulative == 0.75);
+        assert_true(c->errors.cosine == -0.5 && c->errors.max_abs_error == 3);
+    }
+    cc_profile_free(&again);
+    cc_profile_free(&p);
+    assert_int_equal(cc_profile_parse(exact, strlen(exact), &p, &e), CC_OK);
+    assert_true(p.codec[0].lossless && p.codec[0].errors.error == 0);
+    cc_profile_free(&p);
+    assert_int_equal(cc_profile_parse(bare, strlen(bare), &p, &e), CC_OK);
+    assert_true(!p.codec[0].lossless && isnan(p.codec[0].errors.error));
+    assert_true(isnan(p.codec[0].errors.cosine));
+    cc_profile_free(&p);
+}
+
+static void refuses_errors(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text, *message;
+    } list[] = {
+        {MINE("\"lossy\": 1, "), "codec 0: \"mine\": \"lossy\" must be true or false"},
+        {MINE("\"errors\": 1, "), "\"errors\" must be an object"},
+        {MINE("\"errors\": {\"eror\": 1}, "), "unknown key \"eror\""},
+        {MINE("\"errors\": {\"error\": -1}, "), "\"error\" is not a number from 0"},
+        {MINE("\"errors\": {\"cosine\": 1.5}, "), "\"cosine\" is not a number from -1 to 1"},
+        {MINE("\"errors\": {\"error\": 1, \"error_low\": 2, \"error_high\": 3}, "),
+         "\"error\" is not between"},
+        {MINE("\"errors\": {\"error_low\": 0.5}, "), "\"error\" is not between"},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        struct cc_profile p;
+        struct cc_error e = {""};
+        assert_int_equal(cc_profile_parse(list[i].text, strlen(list[i].text), &p, &e), CC_FAIL);
+        if (strstr(e.text, list[i].message) == NULL)
+            fail_msg("\"%s\" does not contain \"%s\"", e.text, list[i].message);
+    }
+}
+
 /* --- points that are added --- */
 
 static void put_and_merge(void **state)
@@ -139,8 +200,9 @@ static void there_and_back(void **state)
     struct cc_profile_point three[] = {{1000, 0.5, 1.25, 0.75, 0.3, 0.025, 0.5},
                                        {1e8, 0.123456789, 2, 1, 0, 0, 0}};
     struct cc_profile_point raw[] = {{7, 32, 1e-3, 12345.6789, 0, 0, 0}};
-    struct cc_profile_codec codecs[] = {{(char[]){"3lc:s=1.75"}, three, 2},
-                                        {(char[]){"local:inner=(3lc:zre=0)"}, raw, 1}};
+    struct cc_profile_codec codecs[] = {
+        {.scheme = (char[]){"3lc:s=1.75"}, .point = three, .points = 2},
+        {.scheme = (char[]){"local:inner=(3lc:zre=0)"}, .point = raw, .points = 1}};
     const struct cc_profile p = {.trace = (char[]){"a \"b\"\\\n\xff\xc3\xa4"},
                                  .cpu = (char[]){"some cpu"},
                                  .isa = (char[]){"avx2"},
@@ -242,6 +304,7 @@ int main(void)
         cmocka_unit_test(by_hand),  cmocka_unit_test(several_points),
         cmocka_unit_test(zeros),    cmocka_unit_test(put_and_merge),
         cmocka_unit_test(reads),    cmocka_unit_test(refuses),
+        IN_SCRATCH(errors),         cmocka_unit_test(refuses_errors),
         IN_SCRATCH(there_and_back), IN_SCRATCH(files_that_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -339,19 +339,18 @@ static const char *argument_at(const struct cc_option *o, int argc, char **argv,
     return argv[i][2 + n] == '\0' && i + 1 < argc ? argv[i + 1] : NULL;
 }
 
-/* Calls what options have to do before the words are parsed one by one. */
-static int take_before(const struct cc_args *args, int first, struct cc_error *e)
+/* Calls what an option has to do before the words are parsed one by one. */
+static int take_before(const struct cc_args *args, const struct cc_option *o, int first,
+                       struct cc_error *e)
 {
-    for (int i = first; i < args->argc && strcmp(args->argv[i], "--") != 0; i++)
-        for (const struct cc_option *o = args->command->options; o->name != NULL; o++) {
-            const char *value =
-                o->before != NULL ? argument_at(o, args->argc, args->argv, i) : NULL;
-            const int status = value != NULL ? o->before(value, e) : CC_OK;
-            if (status != CC_OK) {
-                cc_error_in(e, "--%s", o->name);
-                return status;
-            }
+    for (int i = first; i < args->argc && strcmp(args->argv[i], "--") != 0; i++) {
+        const char *value = argument_at(o, args->argc, args->argv, i);
+        const int status = value != NULL ? o->before(value, e) : CC_OK;
+        if (status != CC_OK) {
+            cc_error_in(e, "--%s", o->name);
+            return status;
         }
+    }
     return CC_OK;
 }
 
@@ -365,7 +364,9 @@ int cc_args_parse(struct cc_args *args, const struct cc_command *command, int ar
     args->argc = argc;
     args->argv = argv;
     assert(cc_option_count(command) <= CC_MAX_OPTIONS);
-    CC_TRY_OUT(take_before(args, first, e));
+    for (const struct cc_option *o = command->options; o->name != NULL; o++)
+        if (o->before != NULL)
+            CC_TRY_OUT(take_before(args, o, first, e));
     while (at.next < argc) {
         const char *word = argv[at.next++];
         if (!only_operands && strcmp(word, "--") == 0)

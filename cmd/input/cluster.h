@@ -147,9 +147,11 @@
              "the largest to the smallest each tensor that still fits"},                           \
     CC_PLUGIN_OPTION,                                                                              \
     {.name = "profile", .value = "FILE", .file = CC_READS_FILE,                                    \
-     .group = CC_GROUP_SEND,                                                                       \
+     .group = CC_GROUP_SEND, .before = cc_profile_schemes_add,                                     \
      .help = "sizes and times of the codecs (docs/profile.md); by default those of this machine, " \
-             "measured on first use and kept in ~/.cache/commcomp"},                               \
+             "measured on first use and kept in ~/.cache/commcomp. Schemes that it names and that "\
+             "commcomp does not have are known by it: `model`, `advise` and `sim` take them, beside "\
+             "this machine's profile if it has no others"},                               \
     {.name = "pull-profile", .value = "FILE", .file = CC_READS_FILE,                               \
      .group = CC_GROUP_SEND,                                                                       \
      .help = "another profile for what servers send, as `bench --stream pull --profile-out` "      \

@@ -1,9 +1,12 @@
 #include "cmd/input/codec_models.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/input/cache.h"
 #include "core/memory.h"
+#include "schemes/profiled.h"
 
 /* --- the scheme's descriptor --- */
 
@@ -31,12 +34,68 @@ static void copy_descriptor(const struct cc_spec *s, struct cc_codec_model *c)
     }
 }
 
+/* --- schemes without code --- */
+
+int cc_profile_schemes_add(const char *path, struct cc_error *e)
+{
+    struct cc_profile p = {0};
+    int status = CC_OK;
+    CC_TRY(cc_profile_read(path, &p, e));
+    for (size_t i = 0; i < p.codecs; i++) {
+        const char *name = p.codec[i].scheme;
+        char id[64];
+        (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(name, ":"), name);
+        if (cc_scheme_find(id) != NULL)
+            continue;
+        status = cc_profiled_add(name, p.codec[i].lossless ? 0 : CC_LOSSY, e);
+        if (status != CC_OK) {
+            cc_error_in(e, "%s: \"%.60s\", a scheme outside the catalogue", path, name);
+            goto out;
+        }
+    }
+out:
+    cc_profile_free(&p);
+    return status;
+}
+
+/* Whether a profile has only schemes without code, so that it is used beside this machine's. */
+static int has_no_code(const char *path, bool *out, struct cc_error *e)
+{
+    struct cc_profile p = {0};
+    *out = true;
+    if (cc_profile_read(path, &p, e) != CC_OK) {
+        cc_error_in(e, "--profile");
+        return CC_FAIL;
+    }
+    for (size_t i = 0; i < p.codecs; i++) {
+        const struct cc_scheme *s = cc_scheme_find(p.codec[i].scheme);
+        *out &= s != NULL && !cc_scheme_runs(s);
+    }
+    cc_profile_free(&p);
+    return CC_OK;
+}
+
+/* The profile that a scheme is taken from. */
+static const struct cc_profile *profile_of(const struct cc_codec_models *c, const struct cc_spec *s)
+{
+    return c->added.codecs > 0 && !cc_scheme_runs(s->scheme) ? &c->added : &c->profile;
+}
+
+const struct cc_profile_errors *cc_codec_models_errors(const struct cc_codec_models *c,
+                                                       const struct cc_spec *s)
+{
+    const struct cc_profile_codec *codec =
+        cc_scheme_runs(s->scheme) ? NULL : cc_profile_find(profile_of(c, s), s->name);
+    return codec != NULL ? &codec->errors : NULL;
+}
+
 /* --- opening --- */
 
 void cc_codec_models_free(struct cc_codec_models *c)
 {
     cc_profile_free(&c->profile);
     cc_profile_free(&c->pull);
+    cc_profile_free(&c->added);
     free(c->source);
     free(c->codec_model);
     *c = (struct cc_codec_models){0};
@@ -49,6 +108,14 @@ int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *ou
                                     .pull_path = cc_arg(args, "pull-profile"),
                                     .remeasure = cc_arg(args, "remeasure") != NULL,
                                     .quiet = args->quiet};
+    if (out->path != NULL) {
+        bool beside;
+        CC_TRY(has_no_code(out->path, &beside, e));
+        if (beside) {
+            out->added = out->path;
+            out->path = NULL;
+        }
+    }
     if (out->path != NULL && out->remeasure)
         return cc_usage(e, "--profile and --remeasure exclude each other");
     return CC_OK;
@@ -57,14 +124,24 @@ int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *ou
 static int open_profile(const struct cc_profile_args *args, const struct cc_spec_list *schemes,
                         struct cc_codec_models *out, struct cc_error *e)
 {
-    const struct cc_cache_request request = {.schemes = schemes,
+    struct cc_spec_list run = {0}; /* whose items belong to `schemes` */
+    const struct cc_cache_request request = {.schemes = &run,
                                              .largest = args->largest,
                                              .anew = args->remeasure,
                                              .quiet = args->quiet,
                                              .progress = args->progress,
                                              .share = args->share};
-    if (args->path == NULL)
-        return cc_cache_profile(&request, &out->profile, &out->source, e);
+    if (args->path == NULL) {
+        run.item = cc_alloc((schemes->count + 1) * sizeof *run.item, e);
+        if (run.item == NULL)
+            return CC_FAIL;
+        for (size_t i = 0; i < schemes->count; i++)
+            if (cc_scheme_runs(schemes->item[i]->scheme))
+                run.item[run.count++] = schemes->item[i];
+        const int status = cc_cache_profile(&request, &out->profile, &out->source, e);
+        free(run.item);
+        return status;
+    }
     if (cc_profile_read(args->path, &out->profile, e) != CC_OK) {
         cc_error_in(e, "--profile");
         return CC_FAIL;
@@ -108,7 +185,8 @@ static int make_models(const struct cc_spec_list *schemes, struct cc_codec_model
             *c = out->raw;
             continue;
         }
-        if (cc_codec_model_profiled(&out->profile, s->name, CC_REDUCE_DECODED, c, e) != CC_OK) {
+        if (cc_codec_model_profiled(profile_of(out, s), s->name, CC_REDUCE_DECODED, c, e) !=
+            CC_OK) {
             cc_error_in(e, "%s", out->source);
             return CC_FAIL;
         }
@@ -122,6 +200,8 @@ int cc_codec_models_open(const struct cc_profile_args *args, const struct cc_spe
                          struct cc_codec_models *out, struct cc_error *e)
 {
     CC_TRY(open_profile(args, schemes, out, e));
+    if (args->added != NULL)
+        CC_TRY(cc_profile_read(args->added, &out->added, e));
     if (args->pull_path != NULL && cc_profile_read(args->pull_path, &out->pull, e) != CC_OK) {
         cc_error_in(e, "--pull-profile");
         return CC_FAIL;

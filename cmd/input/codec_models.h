@@ -7,10 +7,15 @@
 #include "models/payload_cost.h"
 #include "models/profile.h"
 
+/* Adds the schemes of a profile that the catalogue lacks to it, as schemes without code
+ * (schemes/profiled.h): what --profile does before --scheme is parsed. */
+int cc_profile_schemes_add(const char *path, struct cc_error *e);
+
 /* Where profiles come from: the options --profile, --pull-profile and --remeasure of
  * CC_CLUSTER_OPTIONS. */
 struct cc_profile_args {
     const char *path;      /* NULL: the profile of this machine, */
+    const char *added;     /* beside it, one that has only schemes without code; NULL: none */
     bool remeasure;        /* measured again even if it is in the cache */
     bool quiet;            /* without messages on stderr */
     const char *pull_path; /* for what servers send; NULL: the same */
@@ -25,11 +30,16 @@ int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *ou
 /* The codec models of a list of schemes, and of fp32, with the profile that they point into. */
 struct cc_codec_models {
     struct cc_profile profile, pull;    /* pull: of --pull-profile, or nothing */
+    struct cc_profile added;            /* of schemes without code, or nothing */
     char *source;                       /* where the profile comes from, for notes */
     struct cc_codec_model *codec_model; /* one per scheme */
     struct cc_codec_model raw;          /* fp32 */
     bool raw_given;                     /* the profile has no fp32: 32 bits that cost no time */
 };
+
+/* The errors of a scheme without code, from the profile; NULL for others. */
+const struct cc_profile_errors *cc_codec_models_errors(const struct cc_codec_models *c,
+                                                       const struct cc_spec *s);
 
 /* Opens the profile: a file, or the profile of this machine, which is measured if it is not in the
  * cache yet. A scheme that the profile lacks is an error that names it. The list must outlive *out.

@@ -334,9 +334,13 @@ static void free_set(struct cc_figure_set *s)
     free(s->sums);
 }
 
-/* Whether the figures say all that is asked for. */
-static bool is_complete(const struct cc_figures_config *config, const struct cc_figure_set *of)
+/* Whether the figures of a scheme say all that is asked for; nothing can be measured without code.
+ */
+static bool is_complete(const struct cc_figures_config *config, size_t scheme,
+                        const struct cc_figure_set *of)
 {
+    if (!cc_scheme_runs(config->schemes->item[scheme]->scheme))
+        return true;
     return of->bits != NULL && (of->has_error || !config->errors) &&
            (of->has_sums || !config->sums);
 }
@@ -347,7 +351,7 @@ bool cc_figures_kept(const struct cc_figures_config *config)
     for (size_t i = 0; i < config->schemes->count && kept; i++) {
         struct cc_figure_set of = {.bits = NULL};
         cc_figures_load(config, i, &of);
-        kept = is_complete(config, &of);
+        kept = is_complete(config, i, &of);
         free_set(&of);
     }
     return kept;
@@ -371,7 +375,7 @@ static int find_missing(const struct cc_figures_config *config, const struct cc_
     if (out->item == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < f->count; i++) {
-        if (is_complete(config, &f->of[i]))
+        if (is_complete(config, i, &f->of[i]))
             continue;
         at[out->count] = i;
         out->item[out->count++] = config->schemes->item[i];

@@ -151,6 +151,21 @@ int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, s
     return check_trace(out, e);
 }
 
+int cc_experiment_need_code(const struct cc_experiment_input *in, const char *what,
+                            struct cc_error *e)
+{
+    const struct cc_spec_list *schemes = in->forecast.schemes;
+    for (size_t i = 0; i < schemes->count; i++)
+        if (!cc_scheme_runs(schemes->item[i]->scheme))
+            return cc_usage(
+                e,
+                "%s is known from --profile alone, and %s needs its code: `commcomp "
+                "model`, `advise` and `sim` without data take it; leave it out here, or "
+                "give it as a plugin (--plugin)",
+                schemes->item[i]->name, what);
+    return CC_OK;
+}
+
 int cc_experiment_load(struct cc_experiment_input *in, struct cc_error *e)
 {
     return cc_forecast_load(&in->forecast, in->forecast.schemes->count > 1 && !in->dry_run, e);

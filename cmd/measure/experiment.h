@@ -240,6 +240,10 @@ int cc_experiment_parse_shares(const char *text, double **out, size_t *count, st
  * after the command has refused what it cannot do. Free with cc_experiment_input_free, also after
  * an error. */
 int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, struct cc_error *e);
+/* Refuses schemes without code (--profile), where codecs are to run: a usage error that names
+ * `what` asks for it. */
+int cc_experiment_need_code(const struct cc_experiment_input *in, const char *what,
+                            struct cc_error *e);
 /* Loads the forecast; with errors if several schemes are compared, whose fastest is to be named. */
 int cc_experiment_load(struct cc_experiment_input *in, struct cc_error *e);
 void cc_experiment_input_free(struct cc_experiment_input *in);

@@ -153,6 +153,20 @@ static int load_baseline(struct cc_forecast *f, struct cc_error *e)
                                  &f->baseline, e);
 }
 
+/* Takes the errors of a scheme without code from its profile. */
+static void take_errors(struct cc_forecast *f, size_t scheme)
+{
+    const struct cc_profile_errors *known =
+        cc_codec_models_errors(&f->codec_models, f->schemes->item[scheme]);
+    struct cc_update_error *error = &f->figures.of[scheme].error;
+    if (known == NULL)
+        return;
+    error->error = known->error;
+    error->low = known->low;
+    error->high = known->high;
+    error->nmse = known->nmse;
+}
+
 /* The profile, and sizes and errors on the net's own tensors. The sizes replace those of this
  * machine's profile, which are of single tensors; the profile of --profile keeps its own, unless
  * there is a trace. */
@@ -178,6 +192,8 @@ static int measure(struct cc_forecast *f, bool errors, struct cc_error *e)
     if (!f->sizes && !errors)
         return CC_OK;
     CC_TRY(cc_figures_open(&figures, &f->figures, e));
+    for (size_t i = 0; i < f->schemes->count; i++)
+        take_errors(f, i);
     for (size_t i = 0; i < f->schemes->count && f->sizes; i++) {
         f->codec_models.codec_model[i].tensor_bits = f->figures.of[i].bits;
         f->codec_models.codec_model[i].tensor_sums = f->figures.of[i].sums;
@@ -337,6 +353,8 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
             cc_record_text(r, row, texts[i].key, texts[i].text, e) != CC_OK)
             return SIZE_MAX;
     setting_numbers(r, row, s);
+    if (!cc_scheme_runs(f->schemes->item[scheme]->scheme))
+        cc_record_bool(r, row, "profiled", true);
     if (s->cluster.colocated)
         cc_record_bool(r, row, "colocated", true);
     if (f->cluster.skip)
@@ -423,10 +441,31 @@ static int note_figures(const struct cc_forecast *f, struct cc_record *r, struct
     return encodes_sums(&f->cluster) ? note_unsettled(f, true, r, e) : CC_OK;
 }
 
+/* Notes which schemes have no code, and where their figures come from. */
+static int note_profiled(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
+{
+    const bool added = f->codec_models.added.codecs > 0;
+    const struct cc_profile *p = added ? &f->codec_models.added : &f->codec_models.profile;
+    const char *path = added ? f->profile_args.added : f->profile_args.path;
+    char list[256] = "", from[512];
+    for (size_t i = 0; i < f->schemes->count; i++)
+        if (!cc_scheme_runs(f->schemes->item[i]->scheme))
+            cc_forecast_add_item(list, sizeof list, cc_forecast_scheme(f, i), "");
+    if (list[0] == '\0')
+        return CC_OK;
+    origin_text(p, path, from, sizeof from);
+    return cc_record_note(r, e,
+                          "profiled: sizes, times and errors of %s were measured elsewhere and are "
+                          "those of %s%s; sums of several workers are taken to be as large as what "
+                          "one sends",
+                          list, path, from);
+}
+
 int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
 {
     const struct cc_net *net = f->cluster.net;
     char from[512];
+    CC_TRY(note_profiled(f, r, e));
     origin_text(&f->codec_models.profile, f->codec_models.source, from, sizeof from);
     CC_TRY(cc_record_note(r, e, "codec profile: %s%s", f->codec_models.source, from));
     if (f->figures.trace != NULL)

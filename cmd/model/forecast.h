@@ -28,6 +28,9 @@
      CC_SETTING},                                                                                  \
     {"colocated", "colocated", "", NULL, 0,                                                        \
      "true where the servers are on workers' hosts (--colocate)", CC_SETTING},         \
+    {"profiled", "profiled", "", NULL, 0,                                                          \
+     "true for a scheme that commcomp has no code of: its figures are those of --profile",         \
+     CC_SETTING},                                                                                  \
     {"keep", "keep", "%", "%.4g", 100,                                                             \
      "share of the values that sums of index-value pairs keep (--keep); empty: everything",        \
      CC_SETTING},                                                                                  \

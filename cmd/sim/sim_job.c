@@ -131,6 +131,48 @@ static int add_sizes(const struct cc_experiment_setting *setting, struct cc_size
     return status;
 }
 
+/* The list of a profile's payload sizes, in whole bytes. */
+static int list_sizes(const struct cc_step_payloads *p, int workers,
+                      double (*bytes)(const struct cc_payload_cost *p, int workers), uint32_t **out,
+                      struct cc_error *e)
+{
+    *out = cc_alloc(p->count * sizeof **out, e);
+    for (size_t i = 0; i < p->count && *out != NULL; i++) {
+        const double size = ceil(bytes(&p->each[i], workers) - 1e-6);
+        if (size > UINT32_MAX)
+            return cc_fail(e, "%s: a payload of %.0f bytes", p->scheme, size);
+        (*out)[i] = (uint32_t)size;
+    }
+    return *out != NULL ? CC_OK : CC_FAIL;
+}
+
+static double push_bytes(const struct cc_payload_cost *p, int workers)
+{
+    (void)workers;
+    return p->push_bytes;
+}
+
+/* The sizes of a scheme without code are those of its profile, the same in every step and of every
+ * worker. */
+static int add_profiled_sizes(const struct sim *s, const struct cc_experiment_setting *setting,
+                              size_t at, struct cc_job *job, struct cc_error *e)
+{
+    const struct cc_forecast *f = s->experiment.forecast;
+    const size_t scheme = setting->row[at].scheme;
+    const struct cc_step_payloads *p = &f->payloads[scheme];
+    struct cc_job_row *row = &job->row[at];
+    if (cc_scheme_runs(f->schemes->item[scheme]->scheme))
+        return CC_OK;
+    row->sizes = (struct cc_job_sizes){.workers = 1, .steps = 1};
+    CC_TRY(list_sizes(p, 1, push_bytes, &row->sizes.push, e));
+    if (job->servers > 0)
+        CC_TRY(list_sizes(p, job->workers, cc_pull_bytes, &row->sizes.pull, e));
+    if (!cc_job_row_hops(job, row))
+        return CC_OK;
+    row->sizes.sums = 1;
+    return list_sizes(p, 1, push_bytes, &row->sizes.hop, e);
+}
+
 /* --- all of it --- */
 
 int cc_sim_job(const struct sim *s, const struct cc_experiment_setting *setting,
@@ -147,6 +189,8 @@ int cc_sim_job(const struct sim *s, const struct cc_experiment_setting *setting,
     if (s->options.codec_time != CC_CODEC_MEASURED)
         for (size_t i = 0; i < out->rows; i++)
             CC_TRY(add_costs(s, setting, i, &out->row[i], e));
+    for (size_t i = 0; i < out->rows && !out->data; i++)
+        CC_TRY(add_profiled_sizes(s, setting, i, out, e));
     CC_TRY(cc_smpirun_check_memory(out, e));
     return out->data ? CC_OK : add_sizes(setting, &config, out, e);
 }

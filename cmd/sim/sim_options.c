@@ -199,6 +199,23 @@ static int check_mpi(const struct sim *s, const struct cc_timing *t, struct cc_e
     return CC_OK;
 }
 
+/* Schemes without code have sizes and times alone. */
+static int check_code(const struct sim *s, const struct cc_experiment_input *input,
+                      struct cc_error *e)
+{
+    const struct cc_cluster_args *c = &input->forecast.cluster;
+    if (s->options.data == CC_DATA_ON)
+        CC_TRY(cc_experiment_need_code(input, "--data on", e));
+    if (s->options.codec_time == CC_CODEC_MEASURED)
+        CC_TRY(cc_experiment_need_code(input, "--codec-time measured", e));
+    if (input->errors)
+        CC_TRY(cc_experiment_need_code(input, "--errors", e));
+    for (size_t i = 0; i < c->exchanges; i++)
+        if (cc_exchange_has(c->exchange[i], CC_X_LIBRARY))
+            CC_TRY(cc_experiment_need_code(input, "--exchange mpi", e));
+    return CC_OK;
+}
+
 static int check_setting(void *arg, const struct cc_setting *setting, struct cc_error *e)
 {
     const struct cc_platform_config config = cc_sim_platform_config(arg, setting);
@@ -208,6 +225,7 @@ static int check_setting(void *arg, const struct cc_setting *setting, struct cc_
 int cc_sim_check(struct sim *s, const struct cc_experiment_input *input, struct cc_error *e)
 {
     const struct cc_cluster_args *c = &input->forecast.cluster;
+    CC_TRY(check_code(s, input, e));
     if (input->dry_run && s->options.paje != NULL)
         return cc_usage(e, "--paje: in a dry run nothing happens that it could show");
     for (size_t i = 0; i < c->links; i++)

@@ -20,7 +20,8 @@ static bool needs_data(const struct sim *s, const struct cc_setting *setting)
     if (cc_exchange_has(setting->exchange, CC_X_LIBRARY) ||
         s->options.codec_time == CC_CODEC_MEASURED || s->experiment.input->errors)
         return true;
-    return setting->cluster.workers <= CC_SIM_FEW_WORKERS &&
+    return cc_experiment_need_code(s->experiment.input, "data", NULL) == CC_OK &&
+           setting->cluster.workers <= CC_SIM_FEW_WORKERS &&
            cc_experiment_bytes(setting) < cc_memory_available() / 2;
 }
 

@@ -173,6 +173,7 @@ static int prepare(struct validate *v, struct cc_args *args, struct cc_error *e)
     CC_TRY(check_platform(args, &v->run, e));
     CC_TRY(cc_sim_parse(args, CC_FIDELITY_TC, &v->sim, e));
     CC_TRY(cc_experiment_parse(args, in, e));
+    CC_TRY(cc_experiment_need_code(in, "`validate`", e));
     CC_TRY(cc_run_check(&v->run, &in->forecast.cluster, e));
     CC_TRY(cc_sim_check(&v->sim, in, e));
     CC_TRY(cc_forecast_load(&in->forecast, false, e));

@@ -438,6 +438,13 @@ static bool is_summed(const struct cc_job *job, const struct cc_job_row *row)
     return row->reduction == CC_REDUCE_SUM && cc_exchange_has(job->exchange, CC_X_SUMS);
 }
 
+/* Whether the row's payloads can be encoded. Schemes without code have no parameters. */
+static bool has_code(const struct cc_job_row *row)
+{
+    const struct cc_scheme *s = cc_scheme_find(row->scheme);
+    return s == NULL || cc_scheme_runs(s);
+}
+
 int cc_sizes_fill(struct cc_job *job, const struct cc_sizes_config *config, struct cc_error *e)
 {
     struct cc_job with_data = *job;
@@ -448,6 +455,8 @@ int cc_sizes_fill(struct cc_job *job, const struct cc_sizes_config *config, stru
     for (size_t i = 0; i < job->rows; i++) {
         struct cc_job_row *row = &job->row[i];
         const double began = cc_now();
+        if (!has_code(row))
+            continue;
         cc_job_sizes_free(&row->sizes);
         if (is_summed(job, row))
             row->sizes.fixed = true;
@@ -487,6 +496,9 @@ int cc_sizes_fixed(const struct cc_spec *spec, bool *out, struct cc_error *e)
     struct encoding n = {
         .job = &job, .row = &row, .config = &config, .cache = &cache, .out = &row.sizes};
     int status = CC_OK;
+    *out = true;
+    if (!cc_scheme_runs(spec->scheme))
+        goto out;
     tensor.name = cc_strdup("t", e);
     if (row.scheme == NULL || tensor.name == NULL) {
         status = CC_FAIL;
