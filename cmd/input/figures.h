@@ -49,9 +49,9 @@ struct cc_figures {
 
 /* Whether the figures of all schemes are kept, so that nothing is measured. */
 bool cc_figures_kept(const struct cc_figures_config *config);
-/* Measures what is not kept yet. The figures of a scheme that cannot be encoded, or has no code, are
- * unknown: bits is NULL, error NaN. An interrupt is a failure. *out is to be freed also after one, if it was
- * zeroed before. */
+/* Measures what is not kept yet. The figures of a scheme that cannot be encoded, or has no code,
+ * are unknown: bits is NULL, error NaN. An interrupt is a failure. *out is to be freed also after
+ * one, if it was zeroed before. */
 int cc_figures_open(const struct cc_figures_config *config, struct cc_figures *out,
                     struct cc_error *e);
 void cc_figures_free(struct cc_figures *f);

@@ -18,11 +18,12 @@ struct cc_sizes_config {
     void *arg;
 };
 
-/* Fills in the sizes of all rows whose schemes have code, and frees those that they have. Workers have their own gradients,
- * random numbers and residuals. Up to 16 workers' pushes, and the pulls, are byte for byte what a
- * run with data sends; further workers have the sizes of the first 16. The sizes of sums that are
- * encoded on their way are those of the first 2, 4, ... workers, and the pairs of sums that are
- * merged are means over all groups of 2, 4, ... of them. Being stopped is an error. */
+/* Fills in the sizes of all rows whose schemes have code, and frees those that they have. Workers
+ * have their own gradients, random numbers and residuals. Up to 16 workers' pushes, and the pulls,
+ * are byte for byte what a run with data sends; further workers have the sizes of the first 16. The
+ * sizes of sums that are encoded on their way are those of the first 2, 4, ... workers, and the
+ * pairs of sums that are merged are means over all groups of 2, 4, ... of them. Being stopped is an
+ * error. */
 int cc_sizes_fill(struct cc_job *job, const struct cc_sizes_config *config, struct cc_error *e);
 
 /* Tells whether all payloads of a scheme have the same length, whatever the gradients are; those of
