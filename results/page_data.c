@@ -117,19 +117,39 @@ static size_t place(const struct reader *r, const char *at)
     return (size_t)(at - r->text);
 }
 
-/* The value of an attribute in the tag [tag, end), as it is written; *length is 0 without it. */
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* The value of an attribute in the tag [tag, end), as it is written; *length is 0 without it. Goes
+ * from attribute to attribute, as the value of another one may look like it. */
 static const char *attribute(const char *tag, const char *end, const char *name, size_t *length)
 {
-    char before[32];
-    (void)snprintf(before, sizeof before, " %s=\"", name);
-    const char *at = find(tag, end, before);
+    const char *at = tag;
     *length = 0;
-    if (at == NULL)
-        return "";
-    at += strlen(before);
-    const char *quote = memchr(at, '"', (size_t)(end - at));
-    *length = quote != NULL ? (size_t)(quote - at) : 0;
-    return at;
+    while (at < end) {
+        const char *word, *quote;
+        while (at < end && !is_blank(*at))
+            at++;
+        while (at < end && is_blank(*at))
+            at++;
+        for (word = at; at < end && !is_blank(*at) && *at != '=';)
+            at++;
+        const size_t letters = (size_t)(at - word);
+        if (end - at < 2 || at[0] != '=' || at[1] != '"')
+            continue;
+        at += 2;
+        quote = memchr(at, '"', (size_t)(end - at));
+        if (quote == NULL)
+            break;
+        if (letters == strlen(name) && memcmp(word, name, letters) == 0) {
+            *length = (size_t)(quote - at);
+            return at;
+        }
+        at = quote + 1;
+    }
+    return "";
 }
 
 static bool has_value(const char *tag, const char *end, const char *name, const char *value)
