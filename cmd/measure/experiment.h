@@ -268,6 +268,10 @@ const char *cc_experiment_scheme(const struct cc_experiment *x,
 size_t cc_experiment_bytes(const struct cc_setting *s);
 /* Refuses settings for which this machine has too little memory. */
 int cc_experiment_check_memory(const struct cc_setting *s, struct cc_error *e);
+/* Draws a factor on the compute time for every worker and every step of the longest row, if there
+ * are stragglers. */
+int cc_experiment_job_stragglers(const struct cc_setting *s, struct cc_job *job,
+                                 struct cc_error *e);
 /* Adds the choices of ssar-auto to a row that has its messages, of a job whose tensors are laid
  * out; other exchanges have none. unions: of the row's scheme, or NULL. */
 int cc_experiment_job_choices(const struct cc_setting *s, const struct cc_unions *unions,

@@ -114,8 +114,7 @@ static size_t most_steps(const struct cc_job *job)
 
 /* --- stragglers --- */
 
-/* Draws a factor on the compute time for every worker and every step of the longest row. */
-static int add_stragglers(const struct cc_setting *s, struct cc_job *job, struct cc_error *e)
+int cc_experiment_job_stragglers(const struct cc_setting *s, struct cc_job *job, struct cc_error *e)
 {
     const struct cc_timing *t = &s->timing;
     const size_t workers = (size_t)s->cluster.workers, steps = most_steps(job);
@@ -206,7 +205,7 @@ int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_
     out->errors = x->input->errors;
     CC_TRY(add_tensors(x, from, out, e));
     CC_TRY(add_rows(x, s, out, e));
-    CC_TRY(add_stragglers(from, out, e));
+    CC_TRY(cc_experiment_job_stragglers(from, out, e));
     CC_TRY(cc_job_schemes_take(out, e));
     return add_gradients(x->input, out, e);
 }

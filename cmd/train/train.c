@@ -144,12 +144,25 @@ static const struct cc_option options[] = {
              "carry schemes whose payloads are index-value pairs, and sums"},
     {.name = "servers", .value = "COUNT", .def = "1", .group = CC_GROUP_CLUSTER,
      .help = "ps: servers, of which each keeps its part of every tensor"},
+    {.name = "placement", .value = "HOW", .def = "split", .choices = cc_placement_names,
+     .group = CC_GROUP_CLUSTER,
+     .help = "where tensors lie on several servers: split (each cut evenly), round-robin, or lpt (the "
+             "largest first, each to the least loaded)"},
     {.name = "dense-bits", .value = "BITS", .def = "32", .group = CC_GROUP_CLUSTER,
      .help = "bits of a value in the dense stage of dsar-split and ssar-auto"},
     {.name = "mode", .value = "HOW", .def = "sequential", .choices = modes,
      .group = CC_GROUP_STEP,
      .help = "sequential (compute, then exchange the step) or overlap (every tensor's exchange begins "
              "once its gradient is there)"},
+    {.name = "fuse", .value = "BYTES", .def = "the whole step; overlapped, a tensor",
+     .group = CC_GROUP_STEP,
+     .help = "gather tensors into messages of up to this many bytes of gradients"},
+    {.name = "stragglers", .value = "HOW", .def = "none", .choices = cc_straggler_names,
+     .group = CC_GROUP_STEP,
+     .help = "--bw, --on run or sim with --compute: each worker's compute time varies from step to "
+             "step: lognormal, gamma or uniform"},
+    {.name = "spread", .value = "X", .def = "0.2", .group = CC_GROUP_STEP,
+     .help = "standard deviation / mean of the compute times (--stragglers)"},
     {.name = "via", .value = "HOW", .def = "hops", .choices = cc_via_names,
      .group = CC_GROUP_CLUSTER,
      .help = "how ring, recdouble and rabenseifner carry payloads that cannot be summed: "
@@ -440,12 +453,14 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     CC_TRY(parse_exchange(args, o, e));
     o->compute_s = NAN;
     CC_TRY(cc_arg_time(args, "compute", &o->compute_s, e));
+    CC_TRY(cc_train_parse_messages(args, o, e));
     CC_TRY(cc_train_parse_place(args, o, e));
     if (o->on != CC_TRAIN_LOCAL)
         return CC_OK;
     if (cc_arg(args, "bw") != NULL)
         return cc_cluster_links(args, &o->link, &o->links, e);
-    static const char *const of_links[] = {"latency", "overhead", "message-cost", "compute"};
+    static const char *const of_links[] = {"latency", "overhead", "message-cost", "compute",
+                                           "stragglers"};
     for (size_t i = 0; i < sizeof of_links / sizeof *of_links; i++)
         if (cc_arg(args, of_links[i]) != NULL)
             return cc_usage(e, "--%s goes with --bw", of_links[i]);
@@ -490,6 +505,8 @@ static void free_train(struct cc_train *t)
 {
     cc_train_all_free(t);
     cc_train_costs_free(t);
+    free(t->message);
+    free(t->server);
     free(t->is_raw);
     free(t->options.link);
     free(t->options.rate);
@@ -543,6 +560,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(parse_options(&t, e));
     CC_TRY_OUT(describe_net(&t, e));
     CC_TRY_OUT(check_schemes(&t, e));
+    CC_TRY_OUT(cc_train_messages(&t, e));
     CC_TRY_OUT(cc_train_costs_open(&t, e));
     CC_TRY_OUT(cc_train_all(&t, e));
     CC_TRY_OUT(cc_train_rows(&t, e));

@@ -1,7 +1,8 @@
 /* The files of `commcomp train`: train.c parses the options; train_all.c has the trainings done, in
  * this process (netsim/inprocess/training.h) or by ranks (train_ranks.c); train_time.c says how
  * long their steps take on a network, and train_costs.c how long codecs do in a simulation;
- * train_rows.c turns all of it into rows, and train_notes.c into notes. */
+ * train_messages.c cuts steps into messages; train_rows.c turns all of it into rows, and
+ * train_notes.c into notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
 #define CC_CMD_TRAIN_TRAIN_H
 
@@ -35,7 +36,11 @@ struct cc_train_options {
     double target;        /* accuracy; NaN: none */
     struct cc_link *link; /* --bw x --latency; none: no network */
     size_t links;
-    double compute_s;                 /* --compute; NaN: as measured */
+    double compute_s;            /* --compute; NaN: as measured */
+    double fuse_bytes;           /* --fuse, of gradients; < 0: not given */
+    enum cc_placement placement; /* of tensors on several servers */
+    enum cc_straggler straggler;
+    double spread;                    /* of the stragglers' compute times */
     const char *checkpoint, *capture; /* folders, or NULL */
 };
 
@@ -54,6 +59,8 @@ struct cc_train {
     /* --codec-time profile: the schemes that it has times of, which others own; else none. */
     struct cc_spec_list timed;
     struct cc_codec_models codecs;
+    struct cc_job_message *message; /* --fuse; and --placement; or NULL */
+    int *server;
     size_t epoch; /* steps */
 };
 
@@ -98,6 +105,12 @@ int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
 int cc_train_by_ranks(const struct cc_train *t, const struct cc_training_config *c,
                       const struct cc_link *link, struct cc_training_result *out,
                       struct cc_error *e);
+
+/* Parses --fuse, --placement and --stragglers, after the exchange. */
+int cc_train_parse_messages(const struct cc_args *args, struct cc_train_options *o,
+                            struct cc_error *e);
+/* With --fuse and --placement, cuts the step into messages, and places the tensors. */
+int cc_train_messages(struct cc_train *t, struct cc_error *e);
 
 /* With --codec-time profile, opens the profile; and adds its times to the job of a training.
  * Without it, both do nothing. */

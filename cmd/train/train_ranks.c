@@ -95,6 +95,9 @@ int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
     o->on = (enum cc_train_place)on;
     o->plain = o->on == CC_TRAIN_RUN && bw != NULL && strcmp(bw, "none") == 0;
     CC_TRY(refuse_needless(args, o, e));
+    if (o->on != CC_TRAIN_LOCAL && o->straggler != CC_STEADY && isnan(o->compute_s))
+        return cc_usage(e, "--stragglers with --on %s vary the time of --compute: give it",
+                        cc_train_places[on]);
     if (o->plain)
         CC_TRY(cc_hosts_parse_plain(args, &o->hosts, e));
     else if (o->on == CC_TRAIN_RUN)
@@ -282,6 +285,15 @@ static int add_files(struct cc_job *job, const struct launch *l, struct cc_error
     return c->capture != NULL ? make_absolute(c->capture, &t->capture, e) : CC_OK;
 }
 
+static int add_stragglers(const struct launch *l, struct cc_job *job, struct cc_error *e)
+{
+    const struct cc_link none = {.bw_bps = 1};
+    struct cc_setting s;
+    cc_train_setting(l->train, l->link != NULL ? l->link : &none, &s);
+    s.timing.seed = l->config->task.seed;
+    return cc_experiment_job_stragglers(&s, job, e);
+}
+
 static int make_job(const struct launch *l, struct cc_job *job, struct cc_error *e)
 {
     const struct cc_train *t = l->train;
@@ -291,6 +303,7 @@ static int make_job(const struct launch *l, struct cc_job *job, struct cc_error 
     CC_TRY(cc_training_job_for_ranks(l->config, data != NULL ? data : "digits",
                                      t->options.compute_s, t->net->share, job, e));
     CC_TRY(cc_train_costs(t, l->config, l->link, job, e));
+    CC_TRY(add_stragglers(l, job, e));
     return add_files(job, l, e);
 }
 

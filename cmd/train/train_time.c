@@ -27,6 +27,12 @@ void cc_train_setting(const struct cc_train *t, const struct cc_link *link, stru
     out->cluster.dense_bits = c->dense_bits;
     out->timing.mode = c->mode;
     out->cluster.via = c->via;
+    out->placement = t->options.placement;
+    out->timing.fuse_bytes = t->options.fuse_bytes;
+    out->timing.fuse_gradients = t->options.fuse_bytes >= 0;
+    out->timing.straggler = t->options.straggler;
+    out->timing.spread = t->options.spread;
+    out->timing.seed = t->options.seed;
 }
 
 int cc_train_link_of_choices(const struct cc_train *t, struct cc_link *out, struct cc_error *e)

@@ -18,7 +18,13 @@ struct cc_training_config {
     /* Exchanges with CC_X_CHOOSES: as in struct cc_job_row; otherwise none. */
     const struct cc_job_choice *choice;
     size_t choices;
-    enum cc_step_mode mode; /* CC_SEQUENTIAL: a message for the step; CC_OVERLAP: for each tensor */
+    enum cc_step_mode mode;
+    /* The row's messages, in the order in which they leave; none: CC_SEQUENTIAL: one for the step,
+     * CC_OVERLAP: one for each tensor. */
+    const struct cc_job_message *message;
+    size_t messages;
+    const int *server; /* [tensors]: the one that keeps it; NULL: each is cut over all */
+    size_t tensors;
     /* ps: the server applies the optimizer and the workers pull model deltas (3LC, figure 2); else
      * they pull the mean gradient, and every worker applies the optimizer. */
     bool deltas;

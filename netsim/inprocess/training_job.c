@@ -15,7 +15,9 @@ static int add_tensors(const struct cc_training_config *c, const struct cc_tenso
     for (size_t i = 0; i < tensors; i++) {
         out->tensor[i] = (struct cc_job_tensor){.name = cc_strdup(tensor[i].name, e),
                                                 .shape = tensor[i].shape,
-                                                .server = out->servers > 1 ? -1 : 0,
+                                                .server = c->server != NULL  ? c->server[i]
+                                                          : out->servers > 1 ? -1
+                                                                             : 0,
                                                 .raw = tensor[i].shape.n < c->min_size};
         out->tensors++;
         if (out->tensor[i].name == NULL)
@@ -27,7 +29,9 @@ static int add_tensors(const struct cc_training_config *c, const struct cc_tenso
 static int add_row(const struct cc_training_config *c, struct cc_job *out, struct cc_error *e)
 {
     const struct cc_spec *spec = c->spec;
-    const size_t messages = c->mode == CC_SEQUENTIAL ? 1 : out->tensors;
+    const size_t messages = c->messages > 0            ? c->messages
+                            : c->mode == CC_SEQUENTIAL ? 1
+                                                       : out->tensors;
     out->row = cc_alloc0(sizeof *out->row, e);
     if (out->row == NULL)
         return CC_FAIL;
@@ -49,7 +53,8 @@ static int add_row(const struct cc_training_config *c, struct cc_job *out, struc
     }
     for (size_t i = 0; i < messages; i++) {
         const size_t tensor = out->tensors - 1 - i;
-        out->row->message[i] = (struct cc_job_message){messages > 1 ? tensor : 0, tensor};
+        const struct cc_job_message usual = {messages > 1 ? tensor : 0, tensor};
+        out->row->message[i] = c->messages > 0 ? c->message[i] : usual;
     }
     return CC_OK;
 }

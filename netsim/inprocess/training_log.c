@@ -154,6 +154,13 @@ static void put_settings(FILE *f, const struct cc_training_config *c)
                   t->width, c->min_size, t->seed);
     (void)fprintf(f, "workers %zu\nbatch %zu\nflip %s\nshift %zu\n", t->workers, t->batch,
                   t->flip ? "yes" : "no", t->shift);
+    (void)fprintf(f, "messages from tensors");
+    for (size_t i = 0; i < c->messages; i++)
+        (void)fprintf(f, " %zu", c->message[i].first);
+    (void)fprintf(f, "%s\ntensors on servers", c->messages == 0 ? " of the mode" : "");
+    for (size_t i = 0; i < c->tensors && c->server != NULL; i++)
+        (void)fprintf(f, " %d", c->server[i]);
+    (void)fprintf(f, "%s\n", c->server == NULL ? " all" : "");
     if (t->by_class > 0)
         (void)fprintf(f, "shards by-class:%zu\n", t->by_class);
     else

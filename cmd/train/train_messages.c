@@ -1,0 +1,67 @@
+/* --fuse, --placement and --stragglers: how a step is cut into messages, where tensors lie on
+ * servers, and how computing varies. As in `run`, but for messages, which are cut by the gradients'
+ * bytes, so that they, and with them the weights, do not depend on a profile. */
+#include <stdlib.h>
+
+#include "cmd/train/train.h"
+#include "core/memory.h"
+
+int cc_train_parse_messages(const struct cc_args *args, struct cc_train_options *o,
+                            struct cc_error *e)
+{
+    uint64_t fuse = 0;
+    int placement = CC_SPLIT, straggler = CC_STEADY;
+    cc_arg_choice(args, "placement", &placement);
+    cc_arg_choice(args, "stragglers", &straggler);
+    CC_TRY(cc_arg_count(args, "fuse", 0, INT64_MAX, &fuse, e));
+    o->spread = 0.2;
+    CC_TRY(cc_arg_real(args, "spread", &o->spread, e));
+    o->fuse_bytes = cc_arg(args, "fuse") != NULL ? (double)fuse : -1;
+    o->placement = (enum cc_placement)placement;
+    o->straggler = (enum cc_straggler)straggler;
+    if (placement != CC_SPLIT && o->training.servers < 2)
+        return cc_usage(e, "--placement goes with --servers 2 or more");
+    if (cc_arg(args, "spread") != NULL && straggler == CC_STEADY)
+        return cc_usage(e, "--spread goes with --stragglers");
+    return CC_OK;
+}
+
+static int cut(struct cc_train *t, const struct cc_setting *s, struct cc_error *e)
+{
+    const struct cc_step_payloads tensors = {.count = t->net->count};
+    struct cc_message *message = cc_alloc(t->net->count * sizeof *message, e);
+    t->message = cc_alloc(t->net->count * sizeof *t->message, e);
+    if (message == NULL || t->message == NULL) {
+        free(message);
+        return CC_FAIL;
+    }
+    const size_t count = cc_predict_messages(s, &tensors, message);
+    for (size_t i = 0; i < count; i++)
+        t->message[i] = (struct cc_job_message){message[i].first, message[i].last};
+    free(message);
+    t->options.training.message = t->message;
+    t->options.training.messages = count;
+    return CC_OK;
+}
+
+static int place(struct cc_train *t, const struct cc_setting *s, struct cc_error *e)
+{
+    struct cc_predictor p = {0};
+    t->server = cc_alloc(t->net->count * sizeof *t->server, e);
+    const int status = t->server != NULL ? cc_predict_servers(&p, s, t->server, e) : CC_FAIL;
+    cc_predictor_free(&p);
+    t->options.training.server = t->server;
+    t->options.training.tensors = t->net->count;
+    return status;
+}
+
+int cc_train_messages(struct cc_train *t, struct cc_error *e)
+{
+    const struct cc_link none = {.bw_bps = 1};
+    struct cc_setting s;
+    cc_train_setting(t, &none, &s);
+    CC_TRY(cc_setting_check(&s, e));
+    if (t->options.fuse_bytes >= 0)
+        CC_TRY(cut(t, &s, e));
+    return t->options.placement != CC_SPLIT ? place(t, &s, e) : CC_OK;
+}
