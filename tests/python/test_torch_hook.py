@@ -154,6 +154,22 @@ def test_applied_and_remaining_are_what_was_computed(world, scheme):
             assert remaining.norm() > 0.01 * computed.norm()
 
 
+def growing(rank, world):
+    """zstd loses nothing; gradients of zeros make short payloads, and the next ones long payloads."""
+    ddp, state = make("zstd")
+    wrong = 0
+    for step in range(4):
+        drawn = [{n: g * (step % 2) for n, g in draw(step, r).items()} for r in range(world)]
+        mean = apply_hook(ddp, drawn[rank])
+        wrong += any(not torch.allclose(mean[n], sum(d[n] for d in drawn) / world) for n in mean)
+    return wrong, [s.payload_bytes for s in state.stats.steps]
+
+
+def test_messages_that_are_longer_than_those_of_the_step_before():
+    for wrong, sizes in ranks.run(2, growing):
+        assert wrong == 0 and sizes[1] > 5 * sizes[0] and sizes[3] > 5 * sizes[2]
+
+
 # --- training: all ranks have the same weights, and learn ---
 
 def train(rank, world, scheme, steps):
