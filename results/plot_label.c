@@ -3,7 +3,8 @@
  * figure. It also costs to cover a path that is drawn, and what would mislead: a text that is
  * nearer to another point than to its own, and a line to its point that crosses another point, text
  * or line. Labels are placed one after the other. Then, until none moves, each is placed again in
- * view of all others, and those that still cost something together with each of the others. */
+ * view of all others, and those that still cost something together with each of the others, unless
+ * they are many. */
 #include <math.h>
 #include <stdbool.h>
 
@@ -200,7 +201,7 @@ static bool place_both(struct labels *l, size_t i, size_t k, double *cost_i)
 
 void cc_labels_place(struct cc_label *label, size_t count, const struct cc_label_area *area)
 {
-    enum { MOST_PASSES = 6 };
+    enum { MOST_PASSES = 6, MOST_PAIRED = 40 };
     struct labels l = {.label = label, .count = count, .hidden = count, .area = area};
     bool moved = true;
     for (; l.placed < count; l.placed++)
@@ -211,7 +212,7 @@ void cc_labels_place(struct cc_label *label, size_t count, const struct cc_label
             const struct cc_label old = label[i];
             double least = place(&l, i);
             moved |= label[i].left != old.left || label[i].bottom != old.bottom;
-            for (size_t k = 0; k < count && least > 0; k++)
+            for (size_t k = 0; k < count && count <= MOST_PAIRED && least > 0; k++)
                 moved |= k != i && place_both(&l, i, k, &least);
         }
     }

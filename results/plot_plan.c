@@ -393,6 +393,16 @@ static bool cramped(const struct cc_page *page, const struct cc_plan *p)
     return page->font_size <= 0 && panels < 0.5 * page->height && p->font_size > SMALL_FONT;
 }
 
+/* Of points that are too many to be named, marks tell the schemes apart. */
+static int first_naming(const struct cc_figure *f)
+{
+    enum { MOST_NAMED = 40 };
+    for (size_t i = 0; f->shape == CC_LABELLED && i < f->panels; i++)
+        if (cc_panel_points(f, i) > MOST_NAMED)
+            return CC_BY_MARKS;
+    return CC_NAMED;
+}
+
 /* Lays everything out in a font's size; *fits: it has its place. */
 static int make(const struct cc_figure *f, const struct cc_page *page, double font,
                 struct cc_plan *out, bool *fits, struct cc_error *e)
@@ -400,7 +410,7 @@ static int make(const struct cc_figure *f, const struct cc_page *page, double fo
     int status = CC_OK;
     bool clear = false;
     *fits = true;
-    for (int naming = CC_NAMED; naming < CC_NAMINGS && *fits && !clear; naming++) {
+    for (int naming = first_naming(f); naming < CC_NAMINGS && *fits && !clear; naming++) {
         struct sizer s = {.f = f, .page = page, .p = out, .naming = (enum cc_naming)naming, .e = e};
         cc_plan_free(out);
         *out = (struct cc_plan){

@@ -112,18 +112,19 @@ static int put_terminal(const struct script *s, const struct cc_canvas *canvas, 
         (void)fprintf(s->out,
                       "set terminal pngcairo noenhanced size %.0f,%.0f background '#ffffff' "
                       "linewidth %.3f pointscale %.3f dashlength %.3f font ",
-                      width * dots, height * dots, 0.75 * dots, 0.75 * dots, 1.0);
+                      width * dots, height * dots, 0.75 * dots, 0.75 * dots, 1.4);
         (void)snprintf(text, sizeof text, "%.90s,%.2f", font != NULL ? font : "Sans",
                        size * canvas->page.dpi / 96);
     } else if (strcmp(t, "pdf") == 0 || strcmp(t, "eps") == 0) {
         (void)fprintf(s->out,
-                      "set terminal %s noenhanced color size %.4fin,%.4fin linewidth 1 "
-                      "fontscale 1 font ",
+                      "set terminal %s noenhanced color size %.4fin,%.4fin linewidth 1.6 "
+                      "pointscale 0.85 fontscale 1 font ",
                       strcmp(t, "pdf") == 0 ? "pdfcairo" : "epscairo", width / 72, height / 72);
         (void)snprintf(text, sizeof text, "%.90s,%.2f", font != NULL ? font : "Sans", size * 0.75);
     } else if (strcmp(t, "tex") == 0) {
         (void)fprintf(s->out,
-                      "set terminal cairolatex pdf input color size %.4fin,%.4fin header "
+                      "set terminal cairolatex pdf input color size %.4fin,%.4fin linewidth 1.6 "
+                      "pointscale 0.85 header "
                       "'\\fontsize{%.2f}{%.2f}\\selectfont'",
                       width / 72, height / 72, size, CC_LINE_HEIGHT * size);
         text[0] = '\0';
