@@ -377,7 +377,8 @@ static int size_best(struct sizer *s, bool *fits)
     if (beside) {
         CC_TRY(size_all(s, CC_LEGEND_RIGHT, &right));
         best = worth(s->p);
-        if (right && s->page->height <= 0 && s->page->width >= COLUMN_WIDTH)
+        const bool alone = s->p->panels > 1 && s->p->columns == 1;
+        if (right && !alone && s->page->height <= 0 && s->page->width >= COLUMN_WIDTH)
             return *fits = true, CC_OK;
     }
     CC_TRY(size_all(s, CC_LEGEND_BELOW, fits));
