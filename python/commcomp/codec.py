@@ -218,9 +218,9 @@ class Codec:
     def rounds(self) -> int:
         """How many allreduces of floats a step takes instead of exchanging payloads.
 
-        0 if payloads must be decoded, 1 for fp32 and randk, 2 for powersgd. In each round every worker encodes floats, an
-        allreduce sums them element by element, and every worker absorbs the sum before the next
-        round:
+        0 if payloads must be decoded, 1 for fp32 and randk, 2 for powersgd. In each round every
+        worker encodes floats, an allreduce sums them element by element, and every worker absorbs
+        the sum before the next round:
 
             for i in range(codec.rounds()):
                 floats = codec.encode_round(i, gradient, step=step)
