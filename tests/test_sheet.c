@@ -128,7 +128,9 @@ static void read_by_suffix(void **state)
     assert_int_equal(cc_sheet_read(path, &s, &e), CC_OK);
     cc_sheet_free(&s);
     assert_int_equal(cc_sheet_read("r.txt", &s, &e), CC_USAGE);
-    assert_string_equal(e.text, "'r.txt': expected a .csv or .json file of results");
+    assert_string_equal(
+        e.text,
+        "'r.txt': expected a .csv or .json file of results, or an .html page of `commcomp report`");
     assert_int_equal(cc_sheet_read(scratch_path(state, "no.csv"), &s, &e), CC_FAIL);
     assert_contains(e.text, "no.csv: cannot be read: No such file");
 }
