@@ -40,7 +40,8 @@ json 'any("2999 samples to train and 1797 to test with, 1x8x8" in n for n in d["
 cp out one.json
 for over in steps bytes time; do
     q 0 plot -q one.json --over $over --format script
-    out "with linespoints lt 1 .* title 'fp32'"
+    out 'with linespoints lt 1'
+    out "set label .* 'fp32'"
     out 'filledcurves lt 2'
 done
 out 'time of the process that plays all workers'
@@ -332,6 +333,6 @@ q 0 $t --scheme fp32 -o out.csv
 q 0 train -q --net mlp:128 --rate 0.025 --scheme sparse --seed 3 --steps 100 -o sparse.csv
 grep -q crc32:28e98629 sparse.csv || bad "other weights than those whose checksum is 28e98629"
 q 0 plot -q sparse.csv --format script
-out "title 'sparse'"
+out "set label .* 'sparse'"
 
 finish
