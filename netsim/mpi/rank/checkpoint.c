@@ -159,16 +159,16 @@ static void free_arrays(const struct cc_rank *r, struct arrays *a)
     free(a->unsent);
 }
 
-/* Allocates all but stats. */
-static int open_arrays(struct cc_rank *r, const struct cc_rank_loop *l, struct arrays *a,
-                       struct cc_error *e)
+/* Allocates all but stats; to save, parameters and the optimizer's state on rank 0 alone. */
+static int open_arrays(struct cc_rank *r, const struct cc_rank_loop *l, bool saves,
+                       struct arrays *a, struct cc_error *e)
 {
-    const size_t values = cc_job_values(&r->job);
+    const size_t all = cc_job_values(&r->job), values = saves && r->rank != 0 ? 0 : all;
     const struct cc_optimizer optimizer = cc_job_learner(&r->job, l->s.row).optimizer;
-    a->optimizer_count = cc_optimizer_state(&optimizer, values);
+    a->optimizer_count = cc_optimizer_state(&optimizer, all);
     a->stat_count = cc_source_learned(r->source).stat_count;
     CC_TRY(cc_alloc_floats(values, &a->weights, e));
-    CC_TRY(cc_alloc_floats(a->optimizer_count, &a->optimizer, e));
+    CC_TRY(cc_alloc_floats(values > 0 ? a->optimizer_count : 0, &a->optimizer, e));
     if (r->job.training.deltas)
         CC_TRY(cc_alloc_floats(values, &a->server, e));
     a->states = cc_alloc0((r->rank == 0 ? (size_t)r->ranks : 1) * sizeof *a->states, e);
@@ -198,17 +198,19 @@ static int list_arrays(const struct cc_rank *r, const struct arrays *a, struct c
 static int gather(struct cc_rank *r, struct arrays *a, struct cc_error *e)
 {
     const struct cc_source_learned own = cc_source_learned(r->source);
-    memcpy(a->weights, own.weights, own.values * sizeof *a->weights);
+    const bool first = r->rank == 0;
+    if (first)
+        memcpy(a->weights, own.weights, own.values * sizeof *a->weights);
     CC_TRY(cc_rank_gather_stats(r, &own, &a->stats, e));
     if (a->server != NULL) {
         CC_TRY(cc_rank_gather_servers(r, own.weights, own.values, a->server, e));
         for (size_t i = 0; i < a->optimizer_count; i += own.values)
             CC_TRY(cc_rank_gather_servers(r, own.optimizer != NULL ? own.optimizer + i : NULL,
-                                          own.values, a->optimizer + i, e));
-    } else if (own.optimizer_count > 0) {
+                                          own.values, first ? a->optimizer + i : NULL, e));
+    } else if (first && own.optimizer_count > 0) {
         memcpy(a->optimizer, own.optimizer, own.optimizer_count * sizeof *a->optimizer);
     }
-    if (r->rank != 0)
+    if (!first)
         return send_values(r, 0, a->states, e);
     for (int i = 1; i < r->ranks; i++)
         CC_TRY(receive_values(r, i, &a->states[i], e));
@@ -232,7 +234,7 @@ int cc_rank_save(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_trai
                  struct cc_error *e)
 {
     struct arrays a = {0};
-    int status = open_arrays(r, l, &a, e);
+    int status = open_arrays(r, l, true, &a, e);
     if (status == CC_OK)
         status = gather(r, &a, e);
     if (status == CC_OK && r->rank == 0)
@@ -312,7 +314,7 @@ int cc_rank_restore(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_t
                     struct cc_error *e)
 {
     struct arrays a = {0};
-    int status = open_arrays(r, l, &a, e);
+    int status = open_arrays(r, l, false, &a, e);
     if (status == CC_OK)
         status = cc_alloc_floats((size_t)r->ranks * a.stat_count, &a.stats, e);
     if (status == CC_OK && r->rank == 0)

@@ -40,7 +40,8 @@ int cc_rank_gather_servers(struct cc_rank *r, const float *own, size_t n, float 
     CC_TRY(cc_mpi_check(code, "MPI_Comm_split", e));
     if (!part)
         return CC_OK;
-    memset(out, 0, n * sizeof *out);
+    if (r->rank == 0)
+        memset(out, 0, n * sizeof *out);
     code =
         MPI_Reduce(r->rank == 0 ? MPI_IN_PLACE : own, out, (int)n, MPI_UINT32_T, MPI_BOR, 0, comm);
     const int status = cc_mpi_check(code, "MPI_Reduce", e);

@@ -25,7 +25,7 @@ int cc_rank_capture(struct cc_rank *r, const struct cc_rank_loop *l, size_t step
                     struct cc_error *e);
 
 /* Puts n values that the servers have together on rank 0: each server has its own, and 0 where the
- * others have theirs. out has room for n values on rank 0 and on servers. */
+ * others have theirs. out has room for n values on rank 0; the others' is not used. */
 int cc_rank_gather_servers(struct cc_rank *r, const float *own, size_t n, float *out,
                            struct cc_error *e);
 /* The workers' running statistics, one worker after the other: on rank 0, which frees *out; NULL on
