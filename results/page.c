@@ -132,7 +132,7 @@ static void put_origins(const struct cc_page_part *p, FILE *out)
 {
     bool used[CC_ORIGINS] = {false};
     for (size_t c = 0; c < p->record.column_count; c++)
-        used[cc_page_origin(p, c)] = true;
+        used[cc_page_origin(p, c)] |= cc_page_is_filled(p, c);
     (void)fputs("<h3>How the figures were obtained</h3>\n<ul class=\"origins\">\n", out);
     for (int i = 0; i < CC_ORIGINS; i++)
         if (used[i])

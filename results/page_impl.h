@@ -13,6 +13,8 @@ enum cc_origin cc_page_origin(const struct cc_page_part *p, size_t column);
 
 /* The index of a column of the record; column_count if there is none. */
 size_t cc_page_column(const struct cc_page_part *p, const char *key);
+/* Whether any row has a value in a column of the record. */
+bool cc_page_is_filled(const struct cc_page_part *p, size_t column);
 /* The title of a column: of the command's tables, or its key. */
 const char *cc_page_head(const struct cc_column *c);
 

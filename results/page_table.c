@@ -19,7 +19,7 @@ static enum cc_place place_of(const struct cc_layout *l, size_t column)
     return CC_LEFT_OUT;
 }
 
-static bool is_filled(const struct cc_page_part *p, size_t column)
+bool cc_page_is_filled(const struct cc_page_part *p, size_t column)
 {
     for (size_t row = 0; row < p->record.row_count; row++)
         if (p->record.rows[row].value[column].kind != CC_NULL)
@@ -81,7 +81,7 @@ static void add_columns(const struct cc_page_part *p, const struct cc_layout *l,
 {
     for (size_t c = 0; c < p->record.column_count; c++) {
         const enum cc_place place = place_of(l, c);
-        if (place != CC_ABOVE && (place == CC_IN_TABLE) == shown && is_filled(p, c))
+        if (place != CC_ABOVE && (place == CC_IN_TABLE) == shown && cc_page_is_filled(p, c))
             o->column[o->count++] = c;
     }
 }
@@ -186,7 +186,7 @@ void cc_page_put_columns(const struct cc_page_part *p, FILE *out)
                 out);
     for (size_t c = 0; c < p->record.column_count; c++) {
         const struct cc_column *column = &p->column[c];
-        if (!is_filled(p, c))
+        if (!cc_page_is_filled(p, c))
             continue;
         (void)fputs("<tr><th scope=\"row\">", out);
         cc_html_put(cc_page_head(column), out);

@@ -259,6 +259,16 @@ static bool varies(const struct cc_sheet *s, const char *key)
     return false;
 }
 
+/* Whether all numbers of a column are above zero, as logarithms and throughputs need them. */
+static bool is_positive(const struct cc_sheet *s, const char *key)
+{
+    size_t c = cc_sheet_column(s, key);
+    for (size_t i = 0; c != CC_NO_COLUMN && i < s->rows; i++)
+        if (cc_sheet_value(s, i, c)->kind == CC_NUMBER && cc_sheet_value(s, i, c)->number <= 0)
+            return false;
+    return c != CC_NO_COLUMN;
+}
+
 /* The error that no kind is possible: its columns are missing, or empty. */
 static int fail_without_kind(const struct cc_sheet *s, struct cc_error *e)
 {
@@ -311,7 +321,8 @@ int cc_plot_guess(const struct cc_sheet *s, enum cc_plot_kind *out, struct cc_er
         return CC_OK;
     if (cc_sheet_has_number(s, "speedup") && varies(s, "bw_bps"))
         *out = CC_PLOT_SPEEDUP;
-    else if (cc_sheet_has_number(s, "step_s") && varies(s, "workers"))
+    else if (cc_sheet_has_number(s, "step_s") && varies(s, "workers") &&
+             is_positive(s, "compute_s"))
         *out = CC_PLOT_WORKERS;
     else if (cc_sheet_has_number(s, "step_s") && cc_sheet_has_number(s, "comm_s"))
         *out = CC_PLOT_STEP;
