@@ -23,6 +23,7 @@ static bool is_number(const char *text)
 static bool measure(const struct cc_record *r, bool list, struct cc_shown *p)
 {
     bool filled = false, same = true;
+    const bool chosen = r->chosen != NULL && !r->usual;
     p->width = max(cc_text_print(p->head, NULL), cc_text_print(p->column->unit, NULL));
     for (size_t i = 0; i < r->row_count; i++) {
         const struct cc_value *v = &r->rows[i].value[p->index];
@@ -31,9 +32,9 @@ static bool measure(const struct cc_record *r, bool list, struct cc_shown *p)
         same = same && cc_value_same(v, &r->rows[0].value[p->index]);
         filled = filled || v->kind != CC_NULL;
     }
-    if (list || (same && r->chosen == NULL && p->column->role == CC_SETTING))
+    if (list || (same && !chosen && p->column->role == CC_SETTING))
         p->place = CC_ABOVE;
-    return filled || r->chosen != NULL;
+    return filled || chosen;
 }
 
 static void add(const struct cc_record *r, bool list, struct cc_layout *l, size_t index)
@@ -158,6 +159,7 @@ int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc
     *l = (struct cc_layout){.shown = cc_alloc(r->column_count * sizeof *l->shown, e)};
     if (l->shown == NULL)
         return CC_FAIL;
+    const bool fits = width > 0 && (r->chosen == NULL || r->usual);
     if (r->row_count == 0)
         return CC_OK;
     list = list && r->row_count == 1;
@@ -168,11 +170,11 @@ int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc
             add(r, list, l, c);
     if (!list)
         keep_first(l);
-    if (width > 0 && r->chosen == NULL)
+    if (fits)
         fit(l, width);
     if (width > 0)
         wrap_last(l, width);
-    if (width > 0 && r->chosen == NULL && l->wrapped == NULL) {
+    if (fits && l->wrapped == NULL) {
         leave_out_settings(r, l, width);
         leave_out_answers(l, width);
     }

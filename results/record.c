@@ -46,7 +46,7 @@ size_t cc_record_add(struct cc_record *r, struct cc_error *e)
     struct cc_value *value = cc_alloc0(r->column_count * sizeof *value, e);
     if (value == NULL)
         return SIZE_MAX;
-    r->rows[r->row_count].value = value;
+    r->rows[r->row_count] = (struct cc_row){.value = value};
     return r->row_count++;
 }
 
@@ -116,6 +116,12 @@ int cc_record_text(struct cc_record *r, size_t row, const char *key, const char 
 const struct cc_value *cc_record_value(const struct cc_record *r, size_t row, const char *key)
 {
     return find(r, row, key);
+}
+
+void cc_record_detail(struct cc_record *r, size_t row)
+{
+    assert(row < r->row_count);
+    r->rows[row].detail = true;
 }
 
 void cc_record_title(struct cc_record *r, const char *fmt, ...)
@@ -189,9 +195,18 @@ int cc_record_choose(struct cc_record *r, const char *keys, struct cc_error *e)
     return status;
 }
 
+int cc_record_choose_usual(struct cc_record *r, const char *keys, struct cc_error *e)
+{
+    if (r->chosen != NULL || r->wide)
+        return CC_OK;
+    r->usual = true;
+    return cc_record_choose(r, keys, e);
+}
+
 /* --- writing --- */
 
-int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out, struct cc_error *e)
+static int write_record(const struct cc_record *r, enum cc_format format, FILE *out,
+                        struct cc_error *e)
 {
     int status = CC_OK;
     errno = 0;
@@ -218,6 +233,25 @@ int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out,
         return cc_fail(e, "the results could not be written: %s",
                        errno != 0 ? strerror(errno) : "an earlier write failed");
     return CC_OK;
+}
+
+int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out, struct cc_error *e)
+{
+    struct cc_record shown = *r;
+    if (r->usual && format == CC_FORMAT_CSV)
+        shown.chosen = NULL;
+    if (r->wide || format == CC_FORMAT_CSV || format == CC_FORMAT_JSON || r->row_count == 0)
+        return write_record(&shown, format, out, e);
+    shown.rows = cc_alloc(r->row_count * sizeof *shown.rows, e);
+    if (shown.rows == NULL)
+        return CC_FAIL;
+    shown.row_count = 0;
+    for (size_t i = 0; i < r->row_count; i++)
+        if (!r->rows[i].detail)
+            shown.rows[shown.row_count++] = r->rows[i];
+    const int status = write_record(&shown, format, out, e);
+    free(shown.rows);
+    return status;
 }
 
 int cc_format_of_path(const char *path, enum cc_format otherwise, enum cc_format *out,

@@ -47,6 +47,7 @@ struct cc_column {
 
 struct cc_row {
     struct cc_value *value; /* one for each column */
+    bool detail;            /* tables have it only if they are wide */
 };
 
 struct cc_record {
@@ -65,9 +66,10 @@ struct cc_record {
     size_t note_count, note_capacity;
     /* how tables are laid out: */
     size_t width;   /* of the terminal in characters; 0: no limit */
-    bool wide;      /* nothing is left out, however wide the table */
+    bool wide;      /* nothing is left out, however wide and long the table */
     size_t *chosen; /* the columns to show instead, by index, in this order; NULL: by their roles */
     size_t chosen_count;
+    bool usual; /* they are the command's choice: see cc_record_choose_usual */
 };
 
 /* Makes *r an empty record. command, columns and argv must outlive it. */
@@ -97,6 +99,10 @@ int cc_record_text(struct cc_record *r, size_t row, const char *key, const char 
 /* The value of a row in the column `key`, which must exist. */
 const struct cc_value *cc_record_value(const struct cc_record *r, size_t row, const char *key);
 
+/* Marks a row as one of details, which tables leave out unless they are wide. CSV and JSON have it.
+ */
+void cc_record_detail(struct cc_record *r, size_t row);
+
 /* Sets the title; what does not fit is cut off. */
 void cc_record_title(struct cc_record *r, const char *fmt, ...) CC_PRINTF(2, 3);
 
@@ -114,6 +120,10 @@ int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...
 /* Chooses the columns of tables and CSV, by their keys with commas between them. A usage error for
  * an unknown key names the nearest one. */
 int cc_record_choose(struct cc_record *r, const char *keys, struct cc_error *e);
+
+/* The same for tables that would have too many columns, unless the user chose, or wants all: of
+ * these columns the table is laid out as it is of all. CSV has all. */
+int cc_record_choose_usual(struct cc_record *r, const char *keys, struct cc_error *e);
 
 enum cc_format {
     CC_FORMAT_TABLE,

@@ -286,6 +286,33 @@ static void chosen_columns(void **state)
     cc_record_free(&r);
 }
 
+/* Rows of details are in files, and in tables that are wide; one that is left out differs from the
+ * others in nothing that the table then shows. */
+static void detail_rows(void **state)
+{
+    (void)state;
+    static const struct cc_column two[] = {{"k", "k", "", "%.0f", 0, "", CC_SETTING},
+                                           {"v", "v", "", "%.0f", 0, "", CC_ANSWER},
+                                           {.key = NULL}};
+    struct cc_record r;
+    cc_record_init(&r, "train", two, 0, NULL);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(cc_record_add(&r, NULL), i);
+        cc_record_number(&r, i, "k", i == 1 ? 5 : 4);
+        cc_record_number(&r, i, "v", (double)i);
+    }
+    cc_record_detail(&r, 1);
+    records_expect(&r, CC_FORMAT_TABLE, "k  4\n\nv\n0\n2\n");
+    records_expect(&r, CC_FORMAT_CSV, "k,v\n4,0\n5,1\n4,2\n");
+    r.wide = true;
+    records_expect(&r, CC_FORMAT_TABLE, "k  v\n4  0\n5  1\n4  2\n");
+    r.wide = false;
+    cc_record_detail(&r, 0);
+    cc_record_detail(&r, 2);
+    records_expect(&r, CC_FORMAT_TABLE, "");
+    cc_record_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +324,7 @@ int main(void)
         cmocka_unit_test(wrapped_cells),
         cmocka_unit_test(implied_settings),
         cmocka_unit_test(chosen_columns),
+        cmocka_unit_test(detail_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,7 @@ static int read_row(const struct cc_sheet *s, size_t row, struct cc_trained *out
     double best;
     CC_TRY(number_of(s, row, "accuracy", &out->accuracy, e));
     CC_TRY(number_of(s, row, "rate", &out->rate, e));
+    CC_TRY(needed_number(s, row, "step", &out->steps, e));
     CC_TRY(needed_number(s, row, "seeds", &out->seeds, e));
     CC_TRY(needed_number(s, row, "diverged", &out->diverged, e));
     CC_TRY(number_of(s, row, "difference_best", &best, e));
@@ -66,9 +67,12 @@ static int read_row(const struct cc_sheet *s, size_t row, struct cc_trained *out
     return number_of(s, row, several ? "difference_best_high" : "difference_high", &out->high, e);
 }
 
-/* Whether a scheme's training with another rate is better: fewer diverged, then more accurate. */
+/* Whether a scheme's training with another length or rate counts instead: the longest, then that of
+ * which fewer diverged, then the more accurate. */
 static bool is_better(const struct cc_trained *a, const struct cc_trained *than)
 {
+    if (a->steps != than->steps)
+        return a->steps > than->steps;
     if (a->diverged != than->diverged)
         return a->diverged < than->diverged;
     return a->accuracy > than->accuracy;

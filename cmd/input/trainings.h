@@ -6,13 +6,14 @@
 
 #include "core/error.h"
 
-/* A scheme, at its best rate where it was trained with several. Shares from 0 to 1; intervals of
- * 95%, NaN with one seed. */
+/* A scheme, of the longest trainings and at its best rate where there are several. Shares from 0 to
+ * 1; intervals of 95%, NaN with one seed. */
 struct cc_trained {
     char *scheme;
     double accuracy;              /* NaN: all trainings diverged */
     double difference, low, high; /* accuracy less fp32's, which is at its best rate, too */
-    double rate, seeds, diverged; /* trainings that were completed, and those that diverged */
+    double rate, steps;
+    double seeds, diverged; /* trainings that were completed, and those that diverged */
 };
 
 struct cc_trainings {

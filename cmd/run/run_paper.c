@@ -17,14 +17,6 @@ struct run_paper {
 
 /* --- the set-up --- */
 
-static double constant(const struct cc_paper *p, const char *name)
-{
-    for (size_t i = 0; i < p->constants; i++)
-        if (strcmp(p->constant[i].name, name) == 0)
-            return p->constant[i].value;
-    return NAN;
-}
-
 /* Sets the options that are part of the set-up, and refuses those that would change it. */
 static int set_options(struct cc_args *args, const struct run_paper *p, struct cc_error *e)
 {
@@ -59,9 +51,11 @@ int cc_run_paper_open(struct cc_args *args, struct run_paper **out, struct cc_er
     *out = p;
     CC_TRY(cc_paper_open(name, &p->paper, e));
     CC_TRY(cc_paper_solve(p->paper, e));
-    p->compute = constant(p->paper, "compute");
-    (void)snprintf(p->hidden, sizeof p->hidden, "%.9g", constant(p->paper, "overlap"));
-    (void)snprintf(p->residue, sizeof p->residue, "%.9g", constant(p->paper, "residue"));
+    p->compute = cc_paper_constant_value(p->paper, "compute");
+    (void)snprintf(p->hidden, sizeof p->hidden, "%.9g",
+                   cc_paper_constant_value(p->paper, "overlap"));
+    (void)snprintf(p->residue, sizeof p->residue, "%.9g",
+                   cc_paper_constant_value(p->paper, "residue"));
     return set_options(args, p, e);
 }
 
@@ -86,22 +80,13 @@ int cc_run_paper_scale(struct run_paper *p, struct cc_experiment_input *input, s
 
 /* --- its figures --- */
 
-static double figure(const struct cc_paper *p, const char *scheme, double bw_bps)
-{
-    for (size_t i = 0; i < p->rows; i++)
-        for (size_t k = 0; k < p->columns; k++)
-            if (p->row[i].scheme != NULL && strcmp(p->row[i].scheme, scheme) == 0 &&
-                p->column[k].inputs.count == 1 && p->column[k].inputs.item[0].value * 1e6 == bw_bps)
-                return p->row[i].figure[k];
-    return NAN;
-}
-
 void cc_run_paper_compare(const struct run *r, struct cc_measured_row *m)
 {
     if (r->paper == NULL)
         return;
-    const double printed = figure(r->paper->paper, cc_experiment_scheme(&r->experiment, m->row),
-                                  m->setting->setting.link.bw_bps);
+    const double printed =
+        cc_paper_figure(r->paper->paper, cc_experiment_scheme(&r->experiment, m->row), "speedup",
+                        m->setting->setting.link.bw_bps / 1e6);
     if (!(printed > 0))
         return;
     m->paper_speedup = printed;
@@ -123,8 +108,8 @@ int cc_run_paper_notes(struct run *r, struct cc_error *e)
         "fitted to the table itself (`commcomp paper %s`): a fit of %zu constants to %zu figures, "
         "not a validation",
         p->paper->paper, p->paper->place, x->forecast->cluster.setting.timing.compute_s, p->compute,
-        constant(p->paper, "overlap"), constant(p->paper, "residue"), p->paper->id,
-        p->paper->fitted, p->paper->figures));
+        cc_paper_constant_value(p->paper, "overlap"), cc_paper_constant_value(p->paper, "residue"),
+        p->paper->id, p->paper->fitted, p->paper->figures));
     for (size_t i = 0; i < x->measured_rows; i++) {
         const double error = x->measured[i].paper_error;
         if (!isfinite(error))

@@ -42,14 +42,6 @@ struct figure {
 
 /* --- the set-up --- */
 
-static double constant(const struct cc_paper *p, const char *name)
-{
-    for (size_t i = 0; i < p->constants; i++)
-        if (strcmp(p->constant[i].name, name) == 0)
-            return p->constant[i].value;
-    return NAN;
-}
-
 static void set_default(struct cc_args *args, const char *option, const char *value)
 {
     if (cc_arg(args, option) == NULL)
@@ -62,8 +54,8 @@ static int set_size(struct cc_args *args, struct cc_error *e)
     struct cc_paper *p;
     static char values[24], workers[12]; /* they outlive the arguments */
     CC_TRY(cc_paper_open(cc_arg(args, "paper"), &p, e));
-    (void)snprintf(values, sizeof values, "%.0f", constant(p, "values"));
-    (void)snprintf(workers, sizeof workers, "%.0f", constant(p, "workers"));
+    (void)snprintf(values, sizeof values, "%.0f", cc_paper_constant_value(p, "values"));
+    (void)snprintf(workers, sizeof workers, "%.0f", cc_paper_constant_value(p, "workers"));
     cc_paper_free(p);
     set_default(args, "values", values);
     set_default(args, "workers", workers);

@@ -58,6 +58,11 @@ static const struct cc_option options[] = {
      .help = "defaults of a fair comparison: 3lc (ResNet-20, a rate that the strongest schemes "
              "stand, 3 seeds), perceptron (128 hidden units, 8 seeds), qsgd or sparcml (what these "
              "papers state about accuracy); other options change them (docs/train.md)"},
+    {.name = "paper", .value = "FIGURE", .choices = cc_train_figures, .group = CC_GROUP_TRAIN,
+     .often = true,
+     .help = "the trainings of a table or figure of 3LC, with --recipe 3lc and the figure's schemes, "
+             "steps and links, and the paper's numbers beside; other options change them "
+             "(docs/train.md)"},
     {.name = "net", .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
      .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "
              "perceptron with hidden layers of so many units), convnet, lstm or transformer, whose "
@@ -75,7 +80,8 @@ static const struct cc_option options[] = {
     {.name = "batch", .value = "COUNT", .def = "32", .group = CC_GROUP_TRAIN, .often = true,
      .help = "samples of a worker in a step"},
     {.name = "steps", .value = "N", .def = "400", .group = CC_GROUP_TRAIN, .often = true,
-     .help = "steps to train"},
+     .help = "steps to train; a list trains for each, with a whole schedule, and evaluates at the "
+             "ends"},
     {.name = "optimizer", .value = "NAME", .def = "sgd", .choices = optimizers,
      .group = CC_GROUP_TRAIN,
      .help = "sgd (with --momentum), nesterov (the same with Nesterov's momentum), adam or adamw"},
@@ -249,20 +255,6 @@ static int parse_rates(const struct cc_args *args, struct cc_train_options *o, s
     }
 }
 
-static int parse_schedule(const struct cc_args *args, uint64_t steps, struct cc_rate_schedule *out,
-                          struct cc_error *e)
-{
-    int kind = CC_RATE_COSINE;
-    *out = (struct cc_rate_schedule){.factor = 0.1,
-                                     .steps = steps,
-                                     .warmup = steps / 10,
-                                     .drops = {steps / 2, steps * 3 / 4},
-                                     .drop_count = 2};
-    cc_arg_choice(args, "schedule", &kind);
-    out->kind = (enum cc_rate_kind)kind;
-    return cc_arg_count(args, "warmup", 0, steps, &out->warmup, e);
-}
-
 static int parse_shards(const struct cc_args *args, size_t *out, struct cc_error *e)
 {
     const char *text = cc_arg(args, "shards");
@@ -380,13 +372,13 @@ static int parse_checkpoint(const struct cc_args *args, struct cc_train_options 
                             struct cc_error *e)
 {
     static const char *const of_checkpoints[] = {"checkpoint-every", "resume"};
-    uint64_t every = o->training.eval_every;
+    uint64_t every = 0;
     o->checkpoint = cc_arg(args, "checkpoint");
     for (size_t i = 0; i < sizeof of_checkpoints / sizeof *of_checkpoints; i++)
         if (o->checkpoint == NULL && cc_arg(args, of_checkpoints[i]) != NULL)
             return cc_usage(e, "--%s goes with --checkpoint DIR", of_checkpoints[i]);
     CC_TRY(cc_arg_count(args, "checkpoint-every", 1, UINT32_MAX, &every, e));
-    o->training.checkpoint_every = (size_t)every;
+    o->training.checkpoint_every = (size_t)every; /* 0: as evaluations */
     o->training.resume = cc_arg(args, "resume") != NULL;
     return CC_OK;
 }
@@ -396,8 +388,11 @@ static int parse_capture(const struct cc_args *args, struct cc_train_options *o,
 {
     struct cc_training_config *c = &o->training;
     const char *text = cc_arg(args, "capture-steps");
-    uint64_t from = c->steps > 8 ? c->steps - 8 : 0, to = c->steps;
+    const size_t steps = o->length[0].steps;
+    uint64_t from = steps > 8 ? steps - 8 : 0, to = steps;
     o->capture = cc_arg(args, "capture");
+    if (o->capture != NULL && o->lengths > 1)
+        return cc_usage(e, "--capture is of one length: give one number of --steps");
     if (o->capture != NULL && c->resume)
         return cc_usage(e, "--capture: not with --resume, which does not repeat the steps before a "
                            "checkpoint; train without --resume, or without --capture");
@@ -409,11 +404,11 @@ static int parse_capture(const struct cc_args *args, struct cc_train_options *o,
         if (colon != NULL)
             (void)snprintf(first, sizeof first, "%.*s", (int)(colon - text), text);
         if (colon == NULL || cc_parse_count(first, &from, e) != CC_OK ||
-            cc_parse_count(colon + 1, &to, e) != CC_OK || from >= to || to > c->steps)
+            cc_parse_count(colon + 1, &to, e) != CC_OK || from >= to || to > steps)
             return cc_usage(e,
                             "--capture-steps %s: steps from the first to before the last, as in "
                             "0:12, of %zu",
-                            text, c->steps);
+                            text, steps);
     }
     c->capture_from = (size_t)from;
     c->capture_to = (size_t)to;
@@ -425,13 +420,11 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     const struct cc_args *args = t->args;
     struct cc_train_options *o = &t->options;
     struct cc_training_config *c = &o->training;
-    uint64_t steps = 400, seeds = 1, every = 0, min_size = 0;
+    uint64_t seeds = 1, min_size = 0;
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t threads = cores > 0 ? (uint64_t)cores : 1;
     CC_TRY(parse_task(t, e));
-    CC_TRY(cc_arg_count(args, "steps", 1, UINT32_MAX, &steps, e));
-    every = (steps + 3) / 4;
-    CC_TRY(cc_arg_count(args, "eval-every", 1, UINT32_MAX, &every, e));
+    CC_TRY(cc_train_parse_lengths(args, o, e));
     CC_TRY(cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e));
     o->seed = 1;
     CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED - 1000, &o->seed, e));
@@ -440,15 +433,12 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     CC_TRY(cc_parallel_check((int)threads, e));
     o->seeds = (size_t)seeds;
     o->threads = (int)threads;
-    c->steps = (size_t)steps;
-    c->eval_every = (size_t)every;
     c->min_size = (size_t)min_size;
     c->raw = t->raw;
     CC_TRY(parse_checkpoint(args, o, e));
     CC_TRY(parse_capture(args, o, e));
     CC_TRY(parse_optimizer(args, o, e));
     CC_TRY(parse_rates(args, o, e));
-    CC_TRY(parse_schedule(args, steps, &c->rate, e));
     CC_TRY(parse_target(args, &o->target, e));
     CC_TRY(parse_exchange(args, o, e));
     o->compute_s = NAN;
@@ -510,6 +500,8 @@ static void free_train(struct cc_train *t)
     free(t->is_raw);
     free(t->options.link);
     free(t->options.rate);
+    free(t->options.length);
+    cc_train_paper_free(t);
     cc_hosts_free(&t->options.hosts);
     cc_net_free(t->net);
     cc_spec_free(t->raw);
@@ -551,6 +543,7 @@ static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_train t = {.args = args, .record = &args->record};
     int status = CC_OK;
+    CC_TRY(cc_train_paper_set(args, &t.options.figure, e));
     t.options.recipe = cc_arg(args, "recipe");
     const char *schemes = apply_recipe(args, t.options.recipe), *data = cc_arg(args, "data");
     if (args->schemes.count == 0)
@@ -562,6 +555,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(check_schemes(&t, e));
     CC_TRY_OUT(cc_train_messages(&t, e));
     CC_TRY_OUT(cc_train_costs_open(&t, e));
+    CC_TRY_OUT(cc_train_paper_open(&t, e));
     CC_TRY_OUT(cc_train_all(&t, e));
     CC_TRY_OUT(cc_train_rows(&t, e));
 out:

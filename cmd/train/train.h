@@ -1,8 +1,9 @@
-/* The files of `commcomp train`: train.c parses the options; train_all.c has the trainings done, in
- * this process (netsim/inprocess/training.h) or by ranks (train_ranks.c); train_time.c says how
- * long their steps take on a network, and train_costs.c how long codecs do in a simulation;
- * train_messages.c cuts steps into messages; train_rows.c turns all of it into rows, and
- * train_notes.c into notes. */
+/* The files of `commcomp train`: train.c parses the options, and train_length.c those of the steps;
+ * train_paper.c sets those of a paper's figure, and has its numbers; train_all.c has the trainings
+ * done, in this process (netsim/inprocess/training.h) or by ranks (train_ranks.c); train_time.c
+ * says how long their steps take on a network, and train_costs.c how long codecs do in a
+ * simulation; train_messages.c cuts steps into messages; train_rows.c turns all of it into rows,
+ * and train_notes.c into notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
 #define CC_CMD_TRAIN_TRAIN_H
 
@@ -18,15 +19,34 @@
 enum cc_train_place { CC_TRAIN_LOCAL, CC_TRAIN_RUN, CC_TRAIN_SIM };
 extern const char *const cc_train_places[]; /* ends with NULL */
 
+/* How long a training is, and what follows from that. */
+struct cc_train_length {
+    size_t steps, eval_every;
+    struct cc_rate_schedule schedule; /* its rate is set later */
+};
+
+/* A table or figure of a paper. */
+struct cc_train_figure {
+    const char *name, *title;
+    const char *schemes, *bw; /* as options; bw: NULL without times */
+    const char *columns;      /* of its table */
+    bool quarters;            /* trainings of 25, 50, 75 and 100% of the steps */
+    size_t points;            /* the evaluations of a training that it shows; 0: its end alone */
+    const char *says;         /* the paper's text about it; NULL: nothing but the numbers */
+};
+
 /* The parsed options. */
 struct cc_train_options {
     enum cc_train_place on;
-    struct cc_hosts hosts;              /* --on run */
-    bool plain;                         /* on a network that is not shaped: --bw none */
-    struct sim sim;                     /* --on sim: its network's options */
-    struct cc_training_config training; /* of all; scheme, rate and seed are set later */
-    const char *recipe;                 /* --recipe, or NULL */
-    double *rate;                       /* --rate */
+    struct cc_hosts hosts;                /* --on run */
+    bool plain;                           /* on a network that is not shaped: --bw none */
+    struct sim sim;                       /* --on sim: its network's options */
+    struct cc_training_config training;   /* of all; scheme, rate, length and seed are set later */
+    const char *recipe;                   /* --recipe, or NULL */
+    const struct cc_train_figure *figure; /* --paper, or NULL */
+    struct cc_train_length *length;       /* --steps, ascending */
+    size_t lengths;
+    double *rate; /* --rate */
     size_t rates;
     struct cc_spec_list pull; /* --pull-scheme: one, or none */
     uint64_t seed;
@@ -37,6 +57,7 @@ struct cc_train_options {
     struct cc_link *link; /* --bw x --latency; none: no network */
     size_t links;
     double compute_s;            /* --compute; NaN: as measured */
+    double hidden_share;         /* of it, beside the exchange: a figure's, otherwise 0 */
     double fuse_bytes;           /* --fuse, of gradients; < 0: not given */
     enum cc_placement placement; /* of tensors on several servers */
     enum cc_straggler straggler;
@@ -61,13 +82,15 @@ struct cc_train {
     struct cc_codec_models codecs;
     struct cc_job_message *message; /* --fuse; and --placement; or NULL */
     int *server;
-    size_t epoch; /* steps */
+    size_t epoch;              /* steps */
+    struct cc_paper *paper[2]; /* of a figure: Table 1, for accuracies, and Table 2 */
 };
 
-/* A variant is a scheme with a learning rate: the schemes of one rate, then those of the next. */
+/* A variant is a scheme with a learning rate and a length: the schemes of one rate, then those of
+ * the next, and all of one length, then those of the next. */
 static inline size_t cc_train_variants(const struct cc_train *t)
 {
-    return t->options.rates * t->args->schemes.count;
+    return t->options.lengths * t->options.rates * t->args->schemes.count;
 }
 
 /* Ranks train over each link by themselves, one process for all of them. */
@@ -83,7 +106,13 @@ static inline const struct cc_spec *cc_train_spec(const struct cc_train *t, size
 
 static inline double cc_train_rate(const struct cc_train *t, size_t variant)
 {
-    return t->options.rate[variant / t->args->schemes.count];
+    return t->options.rate[variant / t->args->schemes.count % t->options.rates];
+}
+
+static inline const struct cc_train_length *cc_train_length(const struct cc_train *t,
+                                                            size_t variant)
+{
+    return &t->options.length[variant / (t->args->schemes.count * t->options.rates)];
 }
 
 /* The scheme of what the server sends for a scheme of the pushes: that of --pull-scheme; otherwise
@@ -95,6 +124,32 @@ static inline const struct cc_spec *cc_train_pull(const struct cc_train *t,
         return t->options.pull.item[0];
     return cc_own_momentum(push->scheme, push->params) > 0 ? t->raw : push;
 }
+
+/* Parses --steps and the options of evaluations and of the rate over the steps, which follow from
+ * it. */
+int cc_train_parse_lengths(const struct cc_args *args, struct cc_train_options *o,
+                           struct cc_error *e);
+
+/* --- figures of papers --- */
+
+extern const char *const cc_train_figures[]; /* ends with NULL */
+
+/* --paper: sets the options of the figure that are not given, before they are parsed; NULL if it is
+ * not given. */
+int cc_train_paper_set(struct cc_args *args, const struct cc_train_figure **out,
+                       struct cc_error *e);
+/* Opens the paper's tables, and sets the proportion of computing to traffic, once the net is known.
+ */
+int cc_train_paper_open(struct cc_train *t, struct cc_error *e);
+void cc_train_paper_free(struct cc_train *t);
+/* The paper's numbers beside those of a summary: all four NaN if it has none, as for a training
+ * that is shorter than the standard steps. */
+struct cc_train_printed {
+    double accuracy, difference, speedup, bits;
+};
+struct cc_train_printed cc_train_paper_printed(const struct cc_train *t, size_t variant,
+                                               const struct cc_link *link);
+int cc_train_paper_notes(const struct cc_train *t, struct cc_error *e);
 
 /* Parses --on and the options of that place. */
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
@@ -142,6 +197,10 @@ int cc_train_link_of_choices(const struct cc_train *t, struct cc_link *out, stru
  * exchanges have none. */
 int cc_train_choices(const struct cc_train *t, const struct cc_training_config *c,
                      struct cc_job_row *out, struct cc_error *e);
+
+/* The time of a step's communication with fp32 on a link. */
+int cc_train_raw_comm_s(const struct cc_train *t, const struct cc_link *link, double *out,
+                        struct cc_error *e);
 
 /* Predicts the steps of training `t` before each of its evaluations by the alpha-beta model, from
  * the sizes and codec times that were measured in it; those of ranks are as measured.

@@ -44,6 +44,7 @@ static struct cc_training_config config_of(struct pool *p, size_t variant, size_
 {
     const struct cc_train *t = p->train;
     const struct cc_spec *spec = cc_train_spec(t, variant);
+    const struct cc_train_length *length = cc_train_length(t, variant);
     struct cc_training_config c = t->options.training;
     const bool own = cc_own_momentum(spec->scheme, spec->params) > 0;
     c.spec = spec;
@@ -54,6 +55,11 @@ static struct cc_training_config config_of(struct pool *p, size_t variant, size_
     c.capture = t->capture != NULL ? t->capture[variant * t->options.seeds + seed] : NULL;
     c.task.seed = t->options.seed + seed;
     c.task.threads = threads;
+    c.steps = length->steps;
+    c.eval_every = length->eval_every;
+    if (c.checkpoint_every == 0)
+        c.checkpoint_every = c.eval_every;
+    c.rate = length->schedule;
     c.rate.rate = cc_train_rate(t, variant);
     c.progress = show_steps;
     c.arg = p;
@@ -107,11 +113,13 @@ static int name_output(const struct cc_train *t, const char *folder, size_t trai
     static const char kept[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.=-";
     const struct cc_train_options *o = &t->options;
     const size_t variant = training / o->seeds;
-    char number[CC_NUMBER_CAP], rate[8 + sizeof number] = "";
+    char number[CC_NUMBER_CAP], rate[8 + sizeof number] = "", steps[32] = "";
     cc_number_print(cc_train_rate(t, variant), number);
     if (o->rates > 1)
         (void)snprintf(rate, sizeof rate, "-rate%s", number);
-    if (asprintf(out, "%s/%s%s-seed%llu%s", folder, cc_train_spec(t, variant)->name, rate,
+    if (o->lengths > 1)
+        (void)snprintf(steps, sizeof steps, "-steps%zu", cc_train_length(t, variant)->steps);
+    if (asprintf(out, "%s/%s%s%s-seed%llu%s", folder, cc_train_spec(t, variant)->name, rate, steps,
                  (unsigned long long)(o->seed + training % o->seeds), suffix) < 0) {
         *out = NULL;
         return cc_fail(e, "out of memory");
@@ -187,9 +195,9 @@ static int name_captures(struct cc_train *t, size_t all, struct cc_error *e)
 int cc_train_all(struct cc_train *t, struct cc_error *e)
 {
     const size_t named = cc_train_variants(t) * t->options.seeds, all = named * cc_train_links(t);
-    struct pool p = {.train = t,
-                     .lock = PTHREAD_MUTEX_INITIALIZER,
-                     .all_steps = all * t->options.training.steps};
+    struct pool p = {.train = t, .lock = PTHREAD_MUTEX_INITIALIZER};
+    for (size_t i = 0; i < all; i++)
+        p.all_steps += cc_train_length(t, i % named / t->options.seeds)->steps;
     t->training = cc_alloc0(all * sizeof *t->training, e);
     t->failed = cc_alloc0(all * sizeof *t->failed, e);
     if (t->training == NULL || t->failed == NULL)

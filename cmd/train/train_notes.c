@@ -83,17 +83,29 @@ static int note_net(const struct cc_train *t, struct cc_error *e)
     return CC_OK;
 }
 
+/* ", 400 steps" where there are several lengths, otherwise nothing. */
+enum { STEPS_CAP = 32 };
+static const char *steps_of(const struct cc_train *t, size_t variant, char text[STEPS_CAP])
+{
+    text[0] = '\0';
+    if (t->options.lengths > 1)
+        (void)snprintf(text, STEPS_CAP, ", %zu steps", cc_train_length(t, variant)->steps);
+    return text;
+}
+
 static int note_divergence(const struct cc_train *t, struct cc_error *e)
 {
     for (size_t i = 0; i < cc_train_variants(t) * t->options.seeds; i++) {
         const struct cc_training_result *of = &t->training[i];
         const size_t variant = i / t->options.seeds;
+        char steps[STEPS_CAP];
         if (of->diverged)
             CC_TRY(
                 cc_record_note(t->record, e,
-                               "%s, rate %g, seed %llu: diverged in step %zu: %s (a lower --rate "
+                               "%s, rate %g%s, seed %llu: diverged in step %zu: %s (a lower --rate "
                                "may help)",
                                cc_train_spec(t, variant)->name, cc_train_rate(t, variant),
+                               steps_of(t, variant, steps),
                                (unsigned long long)(t->options.seed + i % t->options.seeds),
                                of->diverged_step, of->reason));
     }
@@ -166,7 +178,7 @@ static int note_target(const struct cc_train *t, struct cc_error *e)
 {
     for (size_t v = 0; v < cc_train_variants(t) && !isnan(t->options.target); v++) {
         const struct reach r = reach_of(t, v);
-        char rate[32] = "", seeds[64] = "";
+        char rate[32] = "", seeds[64] = "", steps[STEPS_CAP];
         if (r.complete == r.reached)
             continue;
         if (t->options.rates > 1)
@@ -175,10 +187,10 @@ static int note_target(const struct cc_train *t, struct cc_error *e)
             (void)snprintf(seeds, sizeof seeds, " with %zu of %zu seeds", r.complete - r.reached,
                            r.complete);
         CC_TRY(cc_record_note(t->record, e,
-                              "--target %g%%: not reached by %s%s%s (the best evaluation has "
+                              "--target %g%%: not reached by %s%s%s%s (the best evaluation has "
                               "%.2f%%)",
-                              100 * t->options.target, cc_train_spec(t, v)->name, rate, seeds,
-                              100 * r.best));
+                              100 * t->options.target, cc_train_spec(t, v)->name, rate,
+                              steps_of(t, v, steps), seeds, 100 * r.best));
     }
     return CC_OK;
 }
@@ -214,6 +226,8 @@ static void print_resumed(const struct cc_train *t, FILE *f)
                 (void)fprintf(f, "%s%s", k > i ? ", " : "", cc_train_spec(t, k / seeds)->name);
                 if (t->options.rates > 1)
                     (void)fprintf(f, " rate %g", cc_train_rate(t, k / seeds));
+                if (t->options.lengths > 1)
+                    (void)fprintf(f, " steps %zu", cc_train_length(t, k / seeds)->steps);
                 (void)fprintf(f, " seed %llu", (unsigned long long)(t->options.seed + k % seeds));
             }
         between = "; ";
@@ -257,6 +271,7 @@ int cc_train_notes(const struct cc_train *t, struct cc_error *e)
     if (t->record->row_count == 0)
         return CC_OK;
     CC_TRY(note_resumed(t, e));
+    CC_TRY(cc_train_paper_notes(t, e));
     CC_TRY(note_data(t, e));
     CC_TRY(note_recipe(t, e));
     CC_TRY(note_net(t, e));

@@ -28,10 +28,12 @@ const struct cc_column cc_train_columns[] = {
      "--bw: line rate of a host's link in each direction, bits per second", CC_SETTING},
     {"latency_s", "latency", "us", "%.6g", 1e6, "--bw: latency of a message", CC_SETTING},
     {"kind", "kind", "", NULL, 0,
-     "eval: an evaluation of one training; summary: a scheme's means over its seeds", CC_SETTING},
+     "eval: an evaluation of one training; mean, of a figure that shows evaluations: the mean of "
+     "one over the seeds; summary: a scheme's means over its seeds at the end",
+     CC_SETTING},
     {"seed", "seed", "", "%.0f", 0, "eval: the training's seed", CC_SETTING},
     {"seeds", "seeds", "", "%.0f", 0,
-     "summary: trainings that were completed, of which it has the means", CC_DETAIL},
+     "mean, summary: trainings that were completed, of which it has the means", CC_DETAIL},
     {"diverged", NULL, "", "%.0f", 0,
      "summary: trainings that diverged (a loss beyond 10,000, or a value that is not finite); they "
      "are not in the means",
@@ -44,13 +46,18 @@ const struct cc_column cc_train_columns[] = {
     {"accuracy", "accuracy", "%", "%.2f", 100,
      "share of the test samples that the same copy classifies correctly", CC_ANSWER},
     {"accuracy_low", "low", "%", "%.2f", 100,
-     "summary: lower end of the 95% interval of the mean (Student's t); empty with one seed",
+     "mean, summary: lower end of the 95% interval of the mean (Student's t); empty with one seed",
      CC_PART},
-    {"accuracy_high", "high", "%", "%.2f", 100, "summary: upper end", CC_PART},
+    {"accuracy_high", "high", "%", "%.2f", 100, "mean, summary: upper end", CC_PART},
+    {"accuracy_paper", "paper's", "%", "%.2f", 100,
+     "--paper, summary with all steps: the accuracy that the paper prints", CC_MAIN},
     {"difference", "vs. fp32", "points", "%+.2f", 100,
      "summary: accuracy less fp32's, mean over the seeds that both completed", CC_MAIN},
-    {"difference_low", NULL, "", "%.4f", 0, "summary: lower end of its 95% interval", CC_DETAIL},
-    {"difference_high", NULL, "", "%.4f", 0, "summary: upper end", CC_DETAIL},
+    {"difference_low", NULL, "points", "%+.2f", 100, "summary: lower end of its 95% interval",
+     CC_DETAIL},
+    {"difference_high", NULL, "points", "%+.2f", 100, "summary: upper end", CC_DETAIL},
+    {"difference_paper", "paper's", "points", "%+.2f", 100,
+     "--paper, summary with all steps: the paper's accuracy less its baseline's", CC_MAIN},
     {"best_rate", NULL, "", "yes", 0,
      "several --rate, summary: true at the rate at which the scheme has the highest accuracy and "
      "no training diverged",
@@ -77,6 +84,11 @@ const struct cc_column cc_train_columns[] = {
     {"bits_push", "push", "bits", "%.3f", 0, "bits per value from a worker, the same means",
      CC_MAIN},
     {"bits_pull", "pull", "bits", "%.3f", 0, "bits per value back; empty without servers", CC_MAIN},
+    {"bits_compressed", NULL, "bits", "%.3f", 0,
+     "bits per value of the tensors that are not sent as fp32 for their size, mean of both ways",
+     CC_MAIN},
+    {"bits_paper", "paper's", "bits", "%.3f", 0,
+     "--paper, summary with all steps: the same as the paper prints it", CC_MAIN},
     {"bytes", "bytes", "MB", "%.4g", 1e-6,
      "payload that a worker has encoded and, from servers, pulled until then: an encoding of the "
      "gradient in each step, whatever the exchange then moves",
@@ -105,6 +117,8 @@ const struct cc_column cc_train_columns[] = {
     {"speedup", "speedup", "", "%.2f", 0,
      "--bw, --on run or sim, summary: fp32's mean step time / the scheme's; empty without fp32",
      CC_MAIN},
+    {"speedup_paper", "paper's", "", "%.2f", 0,
+     "--paper, summary with all steps: the speedup that the paper prints", CC_MAIN},
     {"time_s", "time", "s", "%.4g", 0,
      "time until then, without evaluations: of the ranks with --on run or sim; with --bw of "
      "training over such links, else that this process took for all workers in turn (clock)",
@@ -223,16 +237,28 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
     return row;
 }
 
+/* Values of the tensors that travel as fp32. */
+static double raw_values(const struct cc_train *t)
+{
+    double values = 0;
+    for (size_t i = 0; i < t->net->count; i++)
+        values += t->is_raw[i] ? (double)t->net->tensors[i].shape.n : 0;
+    return values;
+}
+
 /* Sizes in bits; pull NaN without servers. */
 static void put_sizes(const struct cc_train *t, size_t row, double push, double pull)
 {
     const double values = (double)t->net->values, bits = 8 * push / values;
     const bool servers = cc_exchange_has(t->options.training.exchange, CC_X_SERVERS);
-    const struct cc_number_column all[] = {{"payload_bytes", push},
-                                           {"bits_per_value", bits},
-                                           {"ratio", 32 / bits},
-                                           {"bits_push", bits},
-                                           {"bits_pull", servers ? 8 * pull / values : NAN}};
+    const double both = servers ? (push + pull) / 2 : push, raw = raw_values(t);
+    const struct cc_number_column all[] = {
+        {"payload_bytes", push},
+        {"bits_per_value", bits},
+        {"ratio", 32 / bits},
+        {"bits_push", bits},
+        {"bits_pull", servers ? 8 * pull / values : NAN},
+        {"bits_compressed", (8 * both - 32 * raw) / (values - raw)}};
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
 }
 
@@ -243,6 +269,8 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
     const struct cc_training_result *of = training_of(t, variant, seed, link);
     const struct cc_evaluation *v = &of->eval[at];
     const size_t row = new_row(t, variant, link, "eval", e);
+    if (row != SIZE_MAX && t->options.figure != NULL)
+        cc_record_detail(t->record, row);
     const struct cc_number_column all[] = {{"seed", (double)(t->options.seed + seed)},
                                            {"step", (double)v->step},
                                            {"epoch", (double)v->step / (double)of->epoch},
@@ -325,14 +353,16 @@ static double final_accuracy(const struct cc_training_result *of)
     return of->eval[of->evals - 1].accuracy;
 }
 
-/* The variant of a scheme with the highest mean accuracy, of those in which no training diverged;
- * SIZE_MAX if there is none, or only one rate. */
-static size_t find_best(const struct cc_train *t, size_t scheme)
+/* The variant with the highest mean accuracy, of those of a variant's scheme and length in which no
+ * training diverged; SIZE_MAX if there is none, or only one rate. */
+static size_t find_best(const struct cc_train *t, size_t variant)
 {
-    const size_t schemes = t->args->schemes.count;
+    const size_t schemes = t->args->schemes.count, all = schemes * t->options.rates;
+    const size_t first = variant - variant % all;
     size_t best = SIZE_MAX;
     double most = -1;
-    for (size_t v = scheme; v < cc_train_variants(t) && t->options.rates > 1; v += schemes) {
+    for (size_t v = first + variant % schemes; v < first + all && t->options.rates > 1;
+         v += schemes) {
         struct mean accuracy = {.count = 0};
         for (size_t k = 0; k < t->options.seeds; k++)
             if (training_of(t, v, k, NULL)->complete)
@@ -412,11 +442,12 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
 {
     const double half = half_width(&s->accuracy), off = half_width(&s->difference);
     const double best = mean_of(&s->difference_best), off_best = half_width(&s->difference_best);
+    const struct cc_train_printed printed = cc_train_paper_printed(t, variant, link);
     const size_t row = new_row(t, variant, link, "summary", e);
     const struct cc_number_column all[] = {
         {"seeds", (double)s->complete},
         {"diverged", (double)s->diverged},
-        {"step", (double)t->options.training.steps},
+        {"step", (double)cc_train_length(t, variant)->steps},
         {"loss", mean_of(&s->loss)},
         {"accuracy", mean_of(&s->accuracy)},
         {"accuracy_low", mean_of(&s->accuracy) - half},
@@ -438,16 +469,21 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
         {"step_s", mean_of(&s->step_s)},
         {"speedup", mean_of(&fp32->step_s) / mean_of(&s->step_s)},
         {"time_s", mean_of(&s->time_s)},
+        {"accuracy_paper", printed.accuracy},
+        {"difference_paper", printed.difference},
+        {"bits_paper", printed.bits},
+        {"speedup_paper", printed.speedup},
         {"target_s", target_of(s, &s->target_s)},
         {"target_step", target_of(s, &s->target_step)},
         {"target_speedup", target_of(fp32, &fp32->target_s) / target_of(s, &s->target_s)}};
     if (row == SIZE_MAX)
         return CC_FAIL;
+    if (t->options.figure != NULL && t->options.figure->points > 0)
+        cc_record_detail(t->record, row);
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
     put_sizes(t, row, mean_of(&s->push), mean_of(&s->pull));
     if (t->options.rates > 1)
-        cc_record_bool(t->record, row, "best_rate",
-                       variant == find_best(t, variant % t->args->schemes.count));
+        cc_record_bool(t->record, row, "best_rate", variant == find_best(t, variant));
     return CC_OK;
 }
 
@@ -480,15 +516,67 @@ static int add_evaluations(const struct cc_train *t, const struct cc_link *link,
     return CC_OK;
 }
 
+/* The mean of one evaluation over the complete trainings of a variant. */
+static int add_point(const struct cc_train *t, size_t variant, size_t at,
+                     const struct cc_link *link, struct cc_error *e)
+{
+    struct mean loss = {0}, accuracy = {0}, train_loss = {0}, push = {0}, pull = {0}, bytes = {0};
+    size_t step = 0;
+    for (size_t k = 0; k < t->options.seeds; k++) {
+        const struct cc_training_result *of = training_of(t, variant, k);
+        if (!of->complete)
+            continue;
+        const struct cc_evaluation *v = &of->eval[at];
+        step = v->step;
+        add(&loss, v->loss);
+        add(&accuracy, v->accuracy);
+        add(&train_loss, v->train_loss);
+        add(&push, v->push_bytes);
+        add(&pull, v->pull_bytes);
+        add(&bytes, bytes_until(of, at));
+    }
+    const double half = half_width(&accuracy);
+    const struct cc_number_column all[] = {{"seeds", (double)accuracy.count},
+                                           {"step", (double)step},
+                                           {"loss", mean_of(&loss)},
+                                           {"accuracy", mean_of(&accuracy)},
+                                           {"accuracy_low", mean_of(&accuracy) - half},
+                                           {"accuracy_high", mean_of(&accuracy) + half},
+                                           {"train_loss", mean_of(&train_loss)},
+                                           {"bytes", mean_of(&bytes)}};
+    const size_t row = new_row(t, variant, link, "mean", e);
+    if (row == SIZE_MAX)
+        return CC_FAIL;
+    cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
+    put_sizes(t, row, mean_of(&push), mean_of(&pull));
+    return CC_OK;
+}
+
+/* The evaluations that a figure shows. Complete trainings have the same steps. */
+static int add_points(const struct cc_train *t, const struct cc_link *link, struct cc_error *e)
+{
+    for (size_t v = 0; v < cc_train_variants(t); v++) {
+        size_t evals = 0;
+        for (size_t k = 0; k < t->options.seeds; k++)
+            if (training_of(t, v, k)->complete)
+                evals = training_of(t, v, k)->evals;
+        for (size_t at = 0; at < evals; at++)
+            CC_TRY(add_point(t, v, at, link, e));
+    }
+    return CC_OK;
+}
+
 /* All rows of a link. */
 static int add_link(const struct cc_train *t, const struct cc_link *link, struct cc_error *e)
 {
     const size_t schemes = t->args->schemes.count, fp32 = find_fp32(t);
-    const size_t best = fp32 != SIZE_MAX ? find_best(t, fp32) : SIZE_MAX;
     struct summary s, base = {.complete = 0};
     CC_TRY(add_evaluations(t, link, e));
+    if (t->options.figure != NULL && t->options.figure->points > 0)
+        CC_TRY(add_points(t, link, e));
     for (size_t i = 0; i < cc_train_variants(t); i++) {
         const size_t same = fp32 != SIZE_MAX ? i - i % schemes + fp32 : SIZE_MAX;
+        const size_t best = fp32 != SIZE_MAX ? find_best(t, same) : SIZE_MAX;
         if (i % schemes == 0 && same != SIZE_MAX)
             CC_TRY(summarize(t, same, same, best, link, &base, e));
         CC_TRY(summarize(t, i, same, best, link, &s, e));

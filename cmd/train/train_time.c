@@ -26,6 +26,7 @@ void cc_train_setting(const struct cc_train *t, const struct cc_link *link, stru
     out->cluster.servers = c->servers;
     out->cluster.dense_bits = c->dense_bits;
     out->timing.mode = c->mode;
+    out->timing.hidden_share = t->options.hidden_share;
     out->cluster.via = c->via;
     out->placement = t->options.placement;
     out->timing.fuse_bytes = t->options.fuse_bytes;
@@ -92,6 +93,23 @@ static int predict(const struct cc_train *t, const struct cc_step_payloads *size
                                       .codec_s = step.codec_s,
                                       .comm_s = step.comm_s,
                                       .step_s = step.step_s};
+    return status;
+}
+
+int cc_train_raw_comm_s(const struct cc_train *t, const struct cc_link *link, double *out,
+                        struct cc_error *e)
+{
+    const struct cc_codec_model floats = codec_model(t->raw);
+    struct cc_step_payloads payloads;
+    struct cc_predictor predictor = {0};
+    struct cc_setting setting;
+    struct cc_prediction step;
+    cc_train_setting(t, link, &setting);
+    CC_TRY(cc_step_payloads_make(t->net, &floats, &floats, NULL, &payloads, e));
+    const int status = cc_predict(&predictor, &setting, &payloads, &step, e);
+    *out = status == CC_OK ? step.comm_s : (double)NAN;
+    cc_step_payloads_free(&payloads);
+    cc_predictor_free(&predictor);
     return status;
 }
 

@@ -304,6 +304,35 @@ static int read_file(const char *path, struct cc_paper **out, struct cc_error *e
     return CC_OK;
 }
 
+double cc_paper_constant_value(const struct cc_paper *p, const char *name)
+{
+    for (size_t i = 0; i < p->constants; i++)
+        if (strcmp(p->constant[i].name, name) == 0)
+            return p->constant[i].value;
+    return NAN;
+}
+
+const struct cc_paper_row *cc_paper_row_of(const struct cc_paper *p, const char *scheme)
+{
+    for (size_t i = 0; i < p->rows; i++)
+        if (p->row[i].scheme != NULL && strcmp(p->row[i].scheme, scheme) == 0)
+            return &p->row[i];
+    return NULL;
+}
+
+double cc_paper_figure(const struct cc_paper *p, const char *scheme, const char *quantity,
+                       double input)
+{
+    const struct cc_paper_row *row = cc_paper_row_of(p, scheme);
+    for (size_t k = 0; row != NULL && k < p->columns; k++) {
+        const struct cc_paper_inputs *in = &p->column[k].inputs;
+        if (strcmp(p->column[k].quantity, quantity) == 0 &&
+            (isnan(input) ? in->count == 0 : in->count == 1 && in->item[0].value == input))
+            return row->figure[k];
+    }
+    return NAN;
+}
+
 int cc_paper_open(const char *name, struct cc_paper **out, struct cc_error *e)
 {
     for (size_t i = 0; cc_paper_names[i] != NULL; i++)

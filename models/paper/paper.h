@@ -90,6 +90,17 @@ int cc_paper_solve(struct cc_paper *p, struct cc_error *e);
 double cc_paper_sparcml_s(enum cc_exchange x, int workers, const struct cc_link *link, double n,
                           double pairs);
 
+/* The value of a constant that the table has. */
+double cc_paper_constant_value(const struct cc_paper *p, const char *name);
+
+/* The row about the scheme of that canonical name; NULL: none. */
+const struct cc_paper_row *cc_paper_row_of(const struct cc_paper *p, const char *scheme);
+
+/* The figure of the row about a scheme in the column of that quantity whose only input, as the
+ * bandwidth in Mbit/s, is this; NaN for columns without inputs. NaN if the table has none. */
+double cc_paper_figure(const struct cc_paper *p, const char *scheme, const char *quantity,
+                       double input);
+
 /* The built-in tables' names, ending with NULL. */
 extern const char *const cc_paper_names[];
 
