@@ -11,14 +11,16 @@
 #include "results/sheet.h"
 
 enum cc_plot_kind {
-    CC_PLOT_SPEEDUP,   /* speedup against bandwidth, a line for each scheme */
-    CC_PLOT_STEP,      /* the parts of the step time, a bar for each scheme */
-    CC_PLOT_ERROR,     /* compression against error, a labelled point for each scheme */
-    CC_PLOT_WORKERS,   /* throughput relative to one worker, a line for each scheme */
-    CC_PLOT_ROOFLINE,  /* share of the memory's limit, a group of bars for each scheme */
-    CC_PLOT_SIZE,      /* codec speed against tensor size, a line for each scheme */
-    CC_PLOT_ACCURACY,  /* of trainings, over their steps, bytes or time: a line for each scheme, */
-    CC_PLOT_LOSS,      /* the mean over the seeds, in a band from the lowest to the highest */
+    CC_PLOT_SPEEDUP,  /* speedup against bandwidth, a line for each scheme */
+    CC_PLOT_STEP,     /* the parts of the step time, a bar for each scheme */
+    CC_PLOT_ERROR,    /* compression against error, a labelled point for each scheme */
+    CC_PLOT_WORKERS,  /* throughput relative to one worker, a line for each scheme */
+    CC_PLOT_ROOFLINE, /* share of the memory's limit, a group of bars for each scheme */
+    CC_PLOT_SIZE,     /* codec speed against tensor size, a line for each scheme */
+    CC_PLOT_ACCURACY, /* of trainings, over their steps, bytes or time: a line for each scheme, */
+    CC_PLOT_LOSS,     /* the mean over the seeds, in a band from the lowest to the highest */
+    CC_PLOT_TRAIN_LOSS,
+    CC_PLOT_BITS,      /* of pushes and pulls */
     CC_PLOT_VALIDATE,  /* the answers of model, sim and run beside each other, with the tolerance */
     CC_PLOT_PAPER,     /* published figures against ours, a row for each, a panel for each column */
     CC_PLOT_PAPERS,    /* the errors of published tables, a group of bars for each */
@@ -31,6 +33,9 @@ enum cc_plot_kind {
     CC_PLOT_KINDS
 };
 extern const char *const cc_plot_kind_names[]; /* ends with NULL */
+
+/* Whether a kind is of trainings. */
+bool cc_plot_is_training(enum cc_plot_kind kind);
 
 /* The x axis of trainings. */
 enum cc_plot_over { CC_OVER_STEPS, CC_OVER_BYTES, CC_OVER_TIME };

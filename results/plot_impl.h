@@ -33,7 +33,6 @@ struct cc_kind {
 /* A kind's columns and axes; those of trainings are over what `over` says. */
 struct cc_kind cc_plot_describe(enum cc_plot_kind kind, enum cc_plot_over over,
                                 const struct cc_sheet *s);
-bool cc_plot_is_training(enum cc_plot_kind kind);
 /* Whether a column is there and has a number in any row. */
 bool cc_sheet_has_number(const struct cc_sheet *s, const char *key);
 

@@ -5,8 +5,9 @@
 #include "results/plot_impl.h"
 
 const char *const cc_plot_kind_names[] = {
-    "speedup", "step",   "error",   "workers",   "roofline", "size", "accuracy", "loss", "validate",
-    "paper",   "papers", "compare", "bandwidth", "density",  "link", "ratio",    "nets", NULL};
+    "speedup",   "step",       "error", "workers",  "roofline", "size",   "accuracy",
+    "loss",      "train-loss", "bits",  "validate", "paper",    "papers", "compare",
+    "bandwidth", "density",    "link",  "ratio",    "nets",     NULL};
 const char *const cc_plot_over_names[] = {"steps", "bytes", "time", NULL};
 
 #define TRAINING_HINT "`commcomp train --seeds 3 -o FILE` makes them"
@@ -90,6 +91,23 @@ static const struct cc_kind kinds[CC_PLOT_KINDS] = {
          .also = {"step"},
          .y_axis = {.label = "loss on the test samples", .unit = "", .log = true, .base = 10},
          .hint = TRAINING_HINT},
+    [CC_PLOT_TRAIN_LOSS] =
+        {.shape = CC_LINES,
+         .title = "Training loss",
+         .measure = {"train_loss"},
+         .also = {"step"},
+         .y_axis = {.label = "loss on the training batches", .unit = "", .log = true, .base = 10},
+         .hint = TRAINING_HINT},
+    [CC_PLOT_BITS] = {.shape = CC_LINES,
+                      .title = "Sizes in trainings",
+                      .measure = {"bits_push", "bits_pull"},
+                      .part = (const char *const[]){"push", "pull", NULL},
+                      .panel = "scheme",
+                      .lines_of_parts = true,
+                      .needed = 1,
+                      .also = {"step"},
+                      .y_axis = {.label = "bits per value", .unit = ""},
+                      .hint = TRAINING_HINT},
     [CC_PLOT_VALIDATE] = {.shape = CC_MARKS,
                           .title = "Model, simulation and run",
                           .measure = {"step_s_model", "step_s_sim", "step_s"},
@@ -195,7 +213,8 @@ static const struct {
 
 bool cc_plot_is_training(enum cc_plot_kind kind)
 {
-    return kind == CC_PLOT_ACCURACY || kind == CC_PLOT_LOSS;
+    return kind == CC_PLOT_ACCURACY || kind == CC_PLOT_LOSS || kind == CC_PLOT_TRAIN_LOSS ||
+           kind == CC_PLOT_BITS;
 }
 
 /* The time of trainings, with the clock that measured it where they have only one. */

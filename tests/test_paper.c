@@ -117,6 +117,25 @@ static void as_printed(void **state)
     }
 }
 
+/* Figures are found by scheme, quantity and the column's input. */
+static void figures_of_schemes(void **state)
+{
+    (void)state;
+    struct cc_paper *speeds = open_table("3lc-table1"), *sizes = open_table("3lc-table2");
+    assert_true(cc_paper_figure(speeds, "mqe1bit", "speedup", 1000) == 1.30);
+    assert_true(cc_paper_figure(sizes, "3lc:s=1.75", "bits", NAN) == 0.298);
+    assert_true(cc_paper_figure(sizes, "3lc:s=1.75", "ratio", NAN) == 107);
+    assert_true(isnan(cc_paper_figure(speeds, "mqe1bit", "speedup", 20)));
+    assert_true(isnan(cc_paper_figure(speeds, "mqe1bit", "speedup", NAN)));
+    assert_true(isnan(cc_paper_figure(speeds, "mqe1bit", "bits", 1000)));
+    assert_true(isnan(cc_paper_figure(speeds, "qsgd", "speedup", 1000)));
+    assert_true(cc_paper_row_of(speeds, "local")->accuracy == 93.03);
+    assert_null(cc_paper_row_of(speeds, "fp32"));
+    assert_true(cc_paper_constant_value(speeds, "baseline_bits") == 32);
+    cc_paper_free(speeds);
+    cc_paper_free(sizes);
+}
+
 /* The number of figures of each table and the errors of its formulas, as in docs/papers.md. */
 static void errors(void **state)
 {
@@ -543,13 +562,13 @@ static void refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_printed),      cmocka_unit_test(errors),
-        cmocka_unit_test(known_fit),       cmocka_unit_test(shared_port),
-        cmocka_unit_test(zero_runs),       cmocka_unit_test(sparse_pass),
-        cmocka_unit_test(pipeline),        cmocka_unit_test(low_precision),
-        cmocka_unit_test(gpu_sum),         cmocka_unit_test(combined),
-        cmocka_unit_test(finds_constants), cmocka_unit_test(unsolved),
-        cmocka_unit_test(refuses),
+        cmocka_unit_test(as_printed),    cmocka_unit_test(figures_of_schemes),
+        cmocka_unit_test(errors),        cmocka_unit_test(known_fit),
+        cmocka_unit_test(shared_port),   cmocka_unit_test(zero_runs),
+        cmocka_unit_test(sparse_pass),   cmocka_unit_test(pipeline),
+        cmocka_unit_test(low_precision), cmocka_unit_test(gpu_sum),
+        cmocka_unit_test(combined),      cmocka_unit_test(finds_constants),
+        cmocka_unit_test(unsolved),      cmocka_unit_test(refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

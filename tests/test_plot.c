@@ -257,6 +257,32 @@ static void trainings_over_bytes_and_time(void **state)
     cc_sheet_free(&s);
 }
 
+/* Pushes and pulls have a panel each; without pulls there is one. */
+static void bits_of_trainings(void **state)
+{
+    (void)state;
+    struct cc_figure f = figure_of("scheme,kind,seed,step,accuracy,bits_push,bits_pull\n"
+                                   "3lc,eval,1,10,0.5,0.75,1\n3lc,eval,2,10,0.5,0.25,2\n"
+                                   "3lc,mean,,10,0.5,9,9\n3lc,summary,,10,0.5,9,9\n",
+                                   CC_PLOT_BITS);
+    assert_int_equal(f.panels, 2);
+    assert_string_equal(f.panel[0].title, "push");
+    assert_string_equal(f.panel[1].title, "pull");
+    const struct cc_point *push = f.panel[0].of[0].point, *pull = f.panel[1].of[0].point;
+    assert_true(push->y == 0.5 && push->lo == 0.25 && push->hi == 0.75);
+    assert_true(f.panel[1].of[0].count == 1 && pull->x == 10 && pull->y == 1.5);
+    cc_figure_free(&f);
+    f = figure_of("scheme,kind,step,bits_push,bits_pull\n3lc,eval,10,0.5,\n3lc,eval,20,0.75,\n",
+                  CC_PLOT_BITS);
+    assert_int_equal(f.panels, 1);
+    assert_string_equal(f.panel[0].title, "");
+    cc_figure_free(&f);
+    f = figure_of("scheme,kind,step,train_loss\n3lc,eval,10,0.5\n3lc,eval,20,0.75\n",
+                  CC_PLOT_TRAIN_LOSS);
+    assert_true(f.panels == 1 && f.panel[0].of[0].point[1].y == 0.75);
+    cc_figure_free(&f);
+}
+
 static void guesses(void **state)
 {
     (void)state;
@@ -404,6 +430,7 @@ int main(void)
         cmocka_unit_test(labels),
         cmocka_unit_test(trainings_over_steps),
         cmocka_unit_test(trainings_over_bytes_and_time),
+        cmocka_unit_test(bits_of_trainings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

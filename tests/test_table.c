@@ -291,26 +291,61 @@ static void chosen_columns(void **state)
 static void detail_rows(void **state)
 {
     (void)state;
-    static const struct cc_column two[] = {{"k", "k", "", "%.0f", 0, "", CC_SETTING},
-                                           {"v", "v", "", "%.0f", 0, "", CC_ANSWER},
-                                           {.key = NULL}};
+    static const struct cc_column three[] = {{"s", "s", "", "%.0f", 0, "", CC_SETTING},
+                                             {"k", "k", "", "%.0f", 0, "", CC_SETTING},
+                                             {"v", "v", "", "%.0f", 0, "", CC_ANSWER},
+                                             {.key = NULL}};
     struct cc_record r;
-    cc_record_init(&r, "train", two, 0, NULL);
+    cc_record_init(&r, "train", three, 0, NULL);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(cc_record_add(&r, NULL), i);
+        cc_record_number(&r, i, "s", (double)i);
         cc_record_number(&r, i, "k", i == 1 ? 5 : 4);
         cc_record_number(&r, i, "v", (double)i);
     }
     cc_record_detail(&r, 1);
-    records_expect(&r, CC_FORMAT_TABLE, "k  4\n\nv\n0\n2\n");
-    records_expect(&r, CC_FORMAT_CSV, "k,v\n4,0\n5,1\n4,2\n");
+    records_expect(&r, CC_FORMAT_TABLE, "k  4\n\ns  v\n0  0\n2  2\n");
+    records_expect(&r, CC_FORMAT_CSV, "s,k,v\n0,4,0\n1,5,1\n2,4,2\n");
     r.wide = true;
-    records_expect(&r, CC_FORMAT_TABLE, "k  v\n4  0\n5  1\n4  2\n");
+    records_expect(&r, CC_FORMAT_TABLE, "s  k  v\n0  4  0\n1  5  1\n2  4  2\n");
     r.wide = false;
     cc_record_detail(&r, 0);
     cc_record_detail(&r, 2);
     records_expect(&r, CC_FORMAT_TABLE, "");
     cc_record_free(&r);
+}
+
+/* A command's choice of columns is laid out as all would be, and CSV has all; the user's own choice
+ * comes before it, and so does a wide table. */
+static void usual_columns(void **state)
+{
+    (void)state;
+    static const struct cc_column four[] = {{"k", "k", "", "%.0f", 0, "", CC_SETTING},
+                                            {"v", "v", "", "%.0f", 0, "", CC_ANSWER},
+                                            {"w", "w", "", "%.0f", 0, "", CC_ANSWER},
+                                            {"n", "n", "", "%.0f", 0, "", CC_ANSWER},
+                                            {.key = NULL}};
+    struct cc_record r;
+    for (int choice = 0; choice < 3; choice++) {
+        cc_record_init(&r, "train", four, 0, NULL);
+        for (size_t i = 0; i < 2; i++) {
+            assert_int_equal(cc_record_add(&r, NULL), i);
+            cc_record_number(&r, i, "k", 4);
+            cc_record_number(&r, i, "v", (double)i);
+            cc_record_number(&r, i, "w", 7);
+        }
+        if (choice == 1)
+            assert_int_equal(cc_record_choose(&r, "w,v", NULL), CC_OK);
+        r.wide = choice == 2;
+        assert_int_equal(cc_record_choose_usual(&r, "k,v,n", NULL), CC_OK);
+        records_expect(&r, CC_FORMAT_TABLE,
+                       choice == 0   ? "k  v\n4  0\n4  1\n"
+                       : choice == 1 ? "w  v\n7  0\n7  1\n"
+                                     : "k  v  w\n4  0  7\n4  1  7\n");
+        records_expect(&r, CC_FORMAT_CSV,
+                       choice == 1 ? "w,v\n7,0\n7,1\n" : "k,v,w,n\n4,0,7,\n4,1,7,\n");
+        cc_record_free(&r);
+    }
 }
 
 int main(void)
@@ -325,6 +360,7 @@ int main(void)
         cmocka_unit_test(implied_settings),
         cmocka_unit_test(chosen_columns),
         cmocka_unit_test(detail_rows),
+        cmocka_unit_test(usual_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

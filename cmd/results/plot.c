@@ -26,8 +26,10 @@ static const struct cc_option options[] = {
      .help =
          "what to plot. speedup: against bandwidth; step: the parts of its time, hidden "
          "communication among them; error: size against error; workers: scaling; roofline: codec "
-         "speed over the memory's limit; size: codec speed against tensor size; accuracy and loss: "
-         "of trainings, --over steps, bytes or time; validate: model, sim and run beside each "
+         "speed over the memory's limit; size: codec speed against tensor size; accuracy, loss (on "
+         "the test samples), train-loss and bits (per value, of pushes and pulls): of trainings, "
+         "--over "
+         "steps, bytes or time; validate: model, sim and run beside each "
          "other; paper: published figures and the model's, papers: the tables' errors; compare: "
          "ratios of two results; bandwidth: of an exchange against size; density: its time against "
          "the share of non-zeros; link: time against message size; ratio: of the bytes; nets: "
@@ -36,7 +38,7 @@ static const struct cc_option options[] = {
      .value = "WHAT",
      .def = "steps",
      .choices = cc_plot_over_names,
-     .help = "accuracy and loss: the x axis, steps, the payload bytes of a worker, or time"},
+     .help = "trainings: the x axis, steps, the payload bytes of a worker, or time"},
     {.name = "bw", .value = "RATE", .help = "only the rows of this bandwidth, as in 100mbps"},
     {.name = "workers", .value = "N", .help = "only the rows with this number of workers"},
     {.name = "exchange", .value = "NAME", .help = "only the rows of this exchange"},
@@ -292,8 +294,10 @@ static int plot(const struct cc_args *args, const struct cc_sheet *sheet,
             cc_say("plotting --kind %s, for which the file has the columns",
                    cc_plot_kind_names[kind]);
     }
-    if (cc_arg(args, "over") != NULL && kind != CC_PLOT_ACCURACY && kind != CC_PLOT_LOSS)
-        return cc_usage(e, "--over goes with --kind accuracy and --kind loss, not with --kind %s",
+    if (cc_arg(args, "over") != NULL && !cc_plot_is_training((enum cc_plot_kind)kind))
+        return cc_usage(e,
+                        "--over goes with --kind accuracy, loss, train-loss and bits, not with "
+                        "--kind %s",
                         cc_plot_kind_names[kind]);
     struct cc_figure figure;
     CC_TRY(cc_figure_make(sheet, (enum cc_plot_kind)kind, filter, &figure, e));

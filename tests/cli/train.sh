@@ -48,7 +48,7 @@ out 'time of the process that plays all workers'
 t 0 plot one.json --kind loss --format script
 out 'loss on the test samples'
 t 2 plot one.json --kind step --over bytes
-err '--over goes with --kind accuracy and --kind loss, not with --kind step'
+err '--over goes with --kind accuracy, loss, train-loss and bits, not with --kind step'
 # The same weights, with any number of threads and on every instruction set; without fp32, too.
 q 0 $t --scheme 3lc --seeds 2 --threads 1 --format json
 json '[r["weights"] for r in d["rows"]] == [r["weights"] for r in json.load(open("one.json"))["rows"][8:16] + [{"weights": None}]]'
