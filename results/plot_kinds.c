@@ -102,8 +102,6 @@ static const struct cc_kind kinds[CC_PLOT_KINDS] = {
                       .title = "Sizes in trainings",
                       .measure = {"bits_push", "bits_pull"},
                       .part = (const char *const[]){"push", "pull", NULL},
-                      .panel = "scheme",
-                      .lines_of_parts = true,
                       .needed = 1,
                       .also = {"step"},
                       .y_axis = {.label = "bits per value", .unit = ""},

@@ -19,10 +19,10 @@ static const char *const pulls[] = {"delta", "mean", NULL};
 static const char *const modes[] = {"sequential", "overlap", NULL};
 static const char *const recipes[] = {"3lc", "perceptron", "qsgd", "sparcml", NULL};
 
-/* 3lc: its evaluation (sections 4.2 and 4.3) with a small net, at the rate that is best for fp32, by
- * which schemes differ beyond chance; perceptron: the same in a tenth of the time, with more seeds;
- * qsgd: the bits and buckets that its section 5 compares; sparcml: the largest k of 512 with a
- * second stage of 4 bits, its section 6.1. docs/train.md. */
+/* 3lc: its evaluation (sections 4.2 and 4.3) with a small net, at the rate that is best for fp32,
+ * by which schemes differ beyond chance; perceptron: the same in a tenth of the time, with more
+ * seeds; qsgd: the bits and buckets that its section 5 compares; sparcml: the largest k of 512 with
+ * a second stage of 4 bits, its section 6.1. docs/train.md. */
 /* clang-format off */
 const struct cc_train_preset cc_train_presets[] = {
     {"3lc", "net", "resnet8"},         {"3lc", "data", "digits"},

@@ -3,7 +3,7 @@
  * done, in this process (netsim/inprocess/training.h) or by ranks (train_ranks.c); train_time.c
  * says how long their steps take on a network, and train_costs.c how long codecs do in a
  * simulation; train_messages.c cuts steps into messages; train_rows.c turns all of it into rows,
- * and train_notes.c into notes. */
+ * whose columns train_columns.c has, and train_notes.c into notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
 #define CC_CMD_TRAIN_TRAIN_H
 

@@ -9,138 +9,6 @@
 #include "cmd/train/train.h"
 #include "core/memory.h"
 
-const struct cc_column cc_train_columns[] = {
-    {"scheme", "scheme", "", NULL, 0, "the scheme with its parameters that are not the default",
-     CC_SETTING},
-    {"net", "net", "", NULL, 0, "the net that is trained", CC_SETTING},
-    {"data", "data", "", NULL, 0, "the data set", CC_SETTING},
-    {"values", "values", "", "%.0f", 0, "number of float32 values in a step", CC_SETTING},
-    {"exchange", "exchange", "", NULL, 0, "how payloads move and are reduced", CC_SETTING},
-    {"pull", NULL, "", NULL, 0, "ps: what the server sends, delta or mean", CC_SETTING},
-    {"pull_scheme", NULL, "", NULL, 0, "ps: the scheme of what the server sends", CC_SETTING},
-    {"workers", "workers", "", "%.0f", 0, "number of workers", CC_SETTING},
-    {"servers", NULL, "", "%.0f", 0, "servers; empty without", CC_SETTING},
-    {"batch", "batch", "", "%.0f", 0, "samples of a worker in a step", CC_SETTING},
-    {"rate", "rate", "", "%.6g", 0, "learning rate, at its highest", CC_SETTING},
-    {"momentum", NULL, "", "%.6g", 0,
-     "the optimizer's; 0 for a scheme that applies momentum itself", CC_SETTING},
-    {"bw_bps", "bandwidth", "Mbit/s", "%.6g", 1e-6,
-     "--bw: line rate of a host's link in each direction, bits per second", CC_SETTING},
-    {"latency_s", "latency", "us", "%.6g", 1e6, "--bw: latency of a message", CC_SETTING},
-    {"kind", "kind", "", NULL, 0,
-     "eval: an evaluation of one training; mean, of a figure that shows evaluations: the mean of "
-     "one over the seeds; summary: a scheme's means over its seeds at the end",
-     CC_SETTING},
-    {"seed", "seed", "", "%.0f", 0, "eval: the training's seed", CC_SETTING},
-    {"seeds", "seeds", "", "%.0f", 0,
-     "mean, summary: trainings that were completed, of which it has the means", CC_DETAIL},
-    {"diverged", NULL, "", "%.0f", 0,
-     "summary: trainings that diverged (a loss beyond 10,000, or a value that is not finite); they "
-     "are not in the means",
-     CC_DETAIL},
-    {"step", "step", "", "%.0f", 0,
-     "after so many steps; of a diverged training, the step in which it did", CC_SETTING},
-    {"epoch", NULL, "", "%.4g", 0, "passes over the training samples by then", CC_DETAIL},
-    {"loss", "loss", "", "%.4f", 0,
-     "cross entropy on the test samples (with ps and delta: of the server's copy)", CC_MAIN},
-    {"accuracy", "accuracy", "%", "%.2f", 100,
-     "share of the test samples that the same copy classifies correctly", CC_ANSWER},
-    {"accuracy_low", "low", "%", "%.2f", 100,
-     "mean, summary: lower end of the 95% interval of the mean (Student's t); empty with one seed",
-     CC_PART},
-    {"accuracy_high", "high", "%", "%.2f", 100, "mean, summary: upper end", CC_PART},
-    {"accuracy_paper", "paper's", "%", "%.2f", 100,
-     "--paper, summary with all steps: the accuracy that the paper prints", CC_MAIN},
-    {"difference", "vs. fp32", "points", "%+.2f", 100,
-     "summary: accuracy less fp32's, mean over the seeds that both completed", CC_MAIN},
-    {"difference_low", NULL, "points", "%+.2f", 100, "summary: lower end of its 95% interval",
-     CC_DETAIL},
-    {"difference_high", NULL, "points", "%+.2f", 100, "summary: upper end", CC_DETAIL},
-    {"difference_paper", "paper's", "points", "%+.2f", 100,
-     "--paper, summary with all steps: the paper's accuracy less its baseline's", CC_MAIN},
-    {"best_rate", NULL, "", "yes", 0,
-     "several --rate, summary: true at the rate at which the scheme has the highest accuracy and "
-     "no training diverged",
-     CC_DETAIL},
-    {"difference_best", "vs. best", "points", "%+.2f", 100,
-     "several --rate, summary: accuracy less fp32's at its best rate, mean over the seeds",
-     CC_MAIN},
-    {"difference_best_low", NULL, "", "%.4f", 0, "lower end of its 95% interval", CC_DETAIL},
-    {"difference_best_high", NULL, "", "%.4f", 0, "upper end", CC_DETAIL},
-    {"accuracy_best", NULL, "", "%.4f", 0, "summary: mean of each training's best evaluation",
-     CC_DETAIL},
-    {"accuracy_workers", NULL, "", "%.4f", 0,
-     "the same of the workers' copy; differs where what the server sends is not all that it "
-     "changed",
-     CC_DETAIL},
-    {"loss_workers", NULL, "", "%.4f", 0, "the loss of the workers' copy", CC_DETAIL},
-    {"train_loss", NULL, "", "%.4f", 0,
-     "cross entropy on the training batches, mean since the evaluation before", CC_DETAIL},
-    {"payload_bytes", NULL, "B", "%.0f", 0,
-     "bytes of a worker's push per step, mean since the evaluation before (summary: of all steps)",
-     CC_DETAIL},
-    {"bits_per_value", NULL, "", "%.3f", 0, "8 x payload bytes / values", CC_DETAIL},
-    {"ratio", NULL, "", "%.1f", 0, "32 / bits per value", CC_DETAIL},
-    {"bits_push", "push", "bits", "%.3f", 0, "bits per value from a worker, the same means",
-     CC_MAIN},
-    {"bits_pull", "pull", "bits", "%.3f", 0, "bits per value back; empty without servers", CC_MAIN},
-    {"bits_compressed", NULL, "bits", "%.3f", 0,
-     "bits per value of the tensors that are not sent as fp32 for their size, mean of both ways",
-     CC_MAIN},
-    {"bits_paper", "paper's", "bits", "%.3f", 0,
-     "--paper, summary with all steps: the same as the paper prints it", CC_MAIN},
-    {"bytes", "bytes", "MB", "%.4g", 1e-6,
-     "payload that a worker has encoded and, from servers, pulled until then: an encoding of the "
-     "gradient in each step, whatever the exchange then moves",
-     CC_PART},
-    {"residual", NULL, "", "%.3g", 0,
-     "norm of the gradients' mean over the workers that has not arrived / norm of that mean, over "
-     "the steps since the evaluation before (summary: of the last one); empty without error "
-     "feedback, and with momentum of the scheme's own",
-     CC_DETAIL},
-    {"residual_pull", NULL, "", "%.3g", 0,
-     "--pull delta: norm of what the workers' parameters lack beside the server's / norm of the "
-     "server's change, the same way; empty without error feedback",
-     CC_DETAIL},
-    {"compute_s", NULL, "s", "%.6g", 0,
-     "--bw, --on run or sim: forward and backward pass of a step, and the update", CC_DETAIL},
-    {"codec_s", NULL, "s", "%.6g", 0,
-     "--bw, --on run or sim: encoding and decoding of a step: as measured in this process, each "
-     "rank with a core of its own, or by the ranks",
-     CC_DETAIL},
-    {"comm_s", NULL, "s", "%.6g", 0,
-     "--bw: the network's part of a step, by the formulas; --on run or sim: the rest of the "
-     "measured or simulated step, waiting included (with overlap what computing does not hide)",
-     CC_DETAIL},
-    {"step_s", "step time", "ms", "%.3f", 1e3,
-     "a step: with --bw by the formulas; with --on run or sim as measured or simulated", CC_PART},
-    {"speedup", "speedup", "", "%.2f", 0,
-     "--bw, --on run or sim, summary: fp32's mean step time / the scheme's; empty without fp32",
-     CC_MAIN},
-    {"speedup_paper", "paper's", "", "%.2f", 0,
-     "--paper, summary with all steps: the speedup that the paper prints", CC_MAIN},
-    {"time_s", "time", "s", "%.4g", 0,
-     "time until then, without evaluations: of the ranks with --on run or sim; with --bw of "
-     "training over such links, else that this process took for all workers in turn (clock)",
-     CC_MAIN},
-    {"clock", NULL, "", NULL, 0,
-     "whose time that is: run (measured), sim (simulated), model (the formulas') or process",
-     CC_DETAIL},
-    {"sim_memory_bytes", NULL, "MB", "%.0f", 1e-6,
-     "--on sim, eval, last step: peak memory of the simulation", CC_DETAIL},
-    {"target_s", "to target", "s", "%.4g", 0,
-     "--target, summary: mean time to the first evaluation with that accuracy; empty unless all "
-     "completed trainings reach it",
-     CC_MAIN},
-    {"target_step", NULL, "", "%.0f", 0, "--target, summary: mean steps to it", CC_DETAIL},
-    {"target_speedup", "speedup to target", "", "%.2f", 0,
-     "--target, summary: fp32's target_s / the scheme's, at the same rate; empty without fp32",
-     CC_PART},
-    {"weights", NULL, "", NULL, 0,
-     "eval, last step: CRC-32 of the workers' parameters, as in crc32:28e98629", CC_DETAIL},
-    {.key = NULL},
-};
-
 /* --- means over seeds --- */
 
 struct mean {
@@ -523,7 +391,7 @@ static int add_point(const struct cc_train *t, size_t variant, size_t at,
     struct mean loss = {0}, accuracy = {0}, train_loss = {0}, push = {0}, pull = {0}, bytes = {0};
     size_t step = 0;
     for (size_t k = 0; k < t->options.seeds; k++) {
-        const struct cc_training_result *of = training_of(t, variant, k);
+        const struct cc_training_result *of = training_of(t, variant, k, link);
         if (!of->complete)
             continue;
         const struct cc_evaluation *v = &of->eval[at];
@@ -558,8 +426,8 @@ static int add_points(const struct cc_train *t, const struct cc_link *link, stru
     for (size_t v = 0; v < cc_train_variants(t); v++) {
         size_t evals = 0;
         for (size_t k = 0; k < t->options.seeds; k++)
-            if (training_of(t, v, k)->complete)
-                evals = training_of(t, v, k)->evals;
+            if (training_of(t, v, k, link)->complete)
+                evals = training_of(t, v, k, link)->evals;
         for (size_t at = 0; at < evals; at++)
             CC_TRY(add_point(t, v, at, link, e));
     }

@@ -78,7 +78,7 @@ q 0 train -q --recipe perceptron --steps 3 --seeds 1 --scheme fp32 --format json
 json 'd["rows"][0]["net"] == "mlp:128" and d["rows"][0]["rate"] == 0.1 and d["rows"][-1]["step"] == 3'
 json 'any(n.startswith("recipe perceptron: --net mlp:128") and "--steps 3" in n and "--seeds 1" in n for n in d["notes"])'
 q 0 train -q --recipe 3lc --net mlp:8 --steps 2 --optimizer adam --exchange ring --scheme fp32 --format json
-json 'len(d["rows"]) == 7 and d["rows"][0]["momentum"] is None and d["rows"][0]["exchange"] == "ring"'
+json 'len(d["rows"]) == 11 and d["rows"][0]["momentum"] is None and d["rows"][0]["exchange"] == "ring"'
 q 0 train -q --recipe qsgd --net mlp:8 --steps 4 --seeds 1 --format json
 json '[r["scheme"] for r in d["rows"] if r["kind"] == "summary"] == ["fp32", "qsgd:bits=8", "qsgd", "qsgd:bucket=8192", "qsgd:bits=2,bucket=128", "qsgd:bits=2,bucket=64"]'
 json 'd["rows"][0]["exchange"] == "allgather" and d["rows"][0]["workers"] == 8'
