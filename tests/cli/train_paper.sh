@@ -65,7 +65,7 @@ q 0 paper 3lc-table1 --accuracy figure3.json --format json
 json 'any("4 workers, 9 steps" in n for n in d["notes"])'
 json 'all(abs(r["figure_trained"] - 100 * next(s["accuracy"] for s in json.load(open("figure3.json"))["rows"] if s["kind"] == "summary" and s["step"] == 9 and s["scheme"] == r["scheme"])) < 1e-9 for r in d["rows"] if r["quantity"] == "accuracy")'
 q 0 plot -q figure3.json --over time --format script
-out "title '3lc:s=1.9'"
+out "set label [0-9]* '3lc:s=1.9' at screen"
 out '1 Gbit/s'
 
 # Tables have the figure's rows and columns; CSV has all.
