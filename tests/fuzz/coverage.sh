@@ -23,6 +23,7 @@ files() { # files TARGET: what it tests
         paper) echo models/paper/paper.c models/paper/paper_solve.c ;;
         profile) echo models/profile.c ;;
         report) echo netsim/job/report.c ;;
+        page) echo results/page_data.c ;;
         rounds) echo schemes/powersgd.c schemes/kernels/lowrank.k.c ;;
         sheet) echo results/sheet.c ;;
         stream) echo netsim/message/pair_stream.c ;;
