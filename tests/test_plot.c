@@ -292,8 +292,10 @@ static void guesses(void **state)
     } cases[] = {
         {"scheme,bw_bps,workers,speedup,step_s,comm_s\na,1,2,1,1,1\na,2,3,1,1,1\n",
          CC_PLOT_SPEEDUP},
-        {"scheme,bw_bps,workers,speedup,step_s,comm_s\na,1,2,1,1,1\na,1,3,1,1,1\n",
+        {"scheme,bw_bps,workers,speedup,step_s,comm_s,compute_s\na,1,2,1,1,1,1\na,1,3,1,1,1,1\n",
          CC_PLOT_WORKERS},
+        {"scheme,bw_bps,workers,speedup,step_s,comm_s,compute_s\na,1,2,1,1,1,0\na,1,3,1,1,1,0\n",
+         CC_PLOT_STEP},
         {"scheme,bw_bps,workers,speedup,step_s,comm_s\na,1,2,1,1,1\nb,1,2,1,1,1\n", CC_PLOT_STEP},
         {"scheme,values,error,ratio,encode_gb_per_s\na,1,2,1,1\na,2,3,1,1\n", CC_PLOT_SIZE},
         {"scheme,values,error,ratio,encode_gb_per_s\na,1,2,1,1\nb,1,3,1,1\n", CC_PLOT_ERROR},
