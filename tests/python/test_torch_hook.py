@@ -306,7 +306,7 @@ def die(rank, world, scheme):
             return step, time.monotonic() - begin
 
 
-@pytest.mark.parametrize("world,scheme", [(2, "3lc"), (3, "powersgd:rank=2")])
+@pytest.mark.parametrize("world,scheme", [(2, "3lc"), (3, "powersgd:rank=2"), (2, "fp32")])
 def test_a_dead_rank_ends_the_others(world, scheme):
     found = ranks.outcomes(world, die, scheme, limit=30)
     assert found[1] is None

@@ -7,7 +7,6 @@ import os
 import re
 import sys
 import threading
-import time
 import types
 import weakref
 from collections.abc import Iterable
@@ -18,6 +17,8 @@ import torch.distributed as dist
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 from commcomp import TraceWriter
+
+from .worker import Worker, deliver
 
 
 def unwrap(model):
@@ -31,22 +32,28 @@ def unwrap(model):
             return model
 
 
-def average(bucket, group):
-    """Averages a bucket as DDP does without a hook, to the bit. Returns the future of the mean."""
+def average(bucket, group, worker):
+    """Averages a bucket as DDP does without a hook, to the bit. Returns the future of the mean, which
+    the worker's thread completes."""
     buffer, size = bucket.buffer(), dist.get_world_size(group)
     if buffer.is_sparse:
         buffer.div_(size)
     else:
         buffer.mul_(1.0 / size)
-    work = dist.all_reduce(buffer, group=group, async_op=True)
-    return work.get_future().then(lambda done: done.value()[0])
+    sum_ = dist.all_reduce(buffer, group=group, async_op=True).get_future()
+    if buffer.is_cuda:  # complete at once, for work that follows on the same stream
+        return sum_.then(lambda done: done.value()[0])
+    mean = torch.futures.Future()
+    result = mean.then(deliver)
+    worker.put(_hand_on, sum_, mean)
+    return result
 
 
-@functools.lru_cache(maxsize=None)
-def settle_at_exit():
-    """Has the program's end wait a moment. A thread of gloo or of ours that has just handed back the last
-    bucket still needs Python to leave its callback; if Python has ended meanwhile, the process aborts."""
-    atexit.register(time.sleep, 0.05)
+def _hand_on(sum_, mean):
+    try:
+        mean.set_result(sum_.wait()[0])
+    except Exception as e:
+        mean.set_result(e)
 
 
 def _finite(tensor):
@@ -111,9 +118,8 @@ class Capture:
         self._writer = TraceWriter(self.folder)
         if ddp:
             self._hook = hook
-            self._lock, self._pending = threading.Lock(), 0
+            self._lock, self._pending, self._worker = threading.Lock(), 0, Worker()
             model.register_comm_hook(self, _hook)
-            settle_at_exit()
         self._ddp = ddp
         if optimizer is not None:
             _observe(optimizer, "step", self._optimizer_begins, self._optimizer_ends)
@@ -173,7 +179,7 @@ class Capture:
         if recording:
             self._keep(bucket)
         if self._hook is None:
-            mean = average(bucket, self._group)
+            mean = average(bucket, self._group, self._worker)
         else:
             state, function = self._hook
             mean = function(state, bucket)

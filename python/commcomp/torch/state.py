@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 import time
 from typing import Any
 
@@ -14,16 +12,16 @@ import commcomp
 from commcomp import Codec
 
 from .exchange import FAILED, NOT_FINITE, Bucket, Tensor, Timer
-from .recorder import average, settle_at_exit, unwrap
+from .recorder import average, unwrap
 from .staging import Staging
 from .stats import Stats
+from .worker import Worker, deliver
 
 # The form of state_dict().
 FORMAT = 1
 
 # Bytes of what ranks tell each other about themselves.
 TEXT_BYTES = 512
-
 
 # The scheme whose payload is the gradient itself.
 RAW = "fp32"
@@ -35,14 +33,6 @@ COMPRESSED = (torch.float32, torch.bfloat16, torch.float16)
 def hook(state, bucket):  # without types: DDP would compare their texts with its classes
     """Averages a bucket's gradients; the hook for register_comm_hook, beside a State."""
     return state.submit(bucket)
-
-
-def _deliver(future):
-    """Exceptions raised here arrive in backward()."""
-    value = future.value()
-    if isinstance(value, BaseException):
-        raise value
-    return value
 
 
 def _finite(x):
@@ -88,13 +78,12 @@ class State:
         self._options = {"scheme": self.scheme, "seed": seed, "threads": threads}
         self.stats = Stats(self.scheme, dist.get_world_size(group))
         self.step = 0
-        settle_at_exit()
         self._names = {} if model is None else {
             p: (i, n) for i, (n, p) in enumerate(unwrap(model).named_parameters())}
         self._tensors = {}  # by parameter; None: sent raw
         self._restored = {}  # states of load_state_dict() for tensors that have not come yet
         self._buckets = {}  # by the parameters in them
-        self._queue, self._thread, self._error = queue.SimpleQueue(), None, None
+        self._worker, self._error = Worker(), None
         self._spoiled = -1  # the step whose gradients are not finite
         self._agree(f"commcomp {commcomp.version()}, {self.scheme}, min_size={min_size}, "
                     f"warmup={warmup}, seed={seed}, scaler={'yes' if scaler is not None else 'no'}")
@@ -158,16 +147,13 @@ class State:
         ours = self._bucket_of(bucket)
         if not ours.coded:
             return self._average(bucket)
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="commcomp", daemon=True)
-            self._thread.start()
         ours.used = step
         if ours.staging is None or not ours.staging.fits(buffer):
             ours.staging = Staging(buffer)
         ours.staging.begin(buffer)
         future = torch.futures.Future(devices=ours.staging.devices)
-        result = future.then(_deliver)
-        self._queue.put((step, ours, buffer, future))
+        result = future.then(deliver)
+        self._worker.put(self._handle, step, ours, buffer, future)
         return result
 
     def _average(self, bucket):
@@ -180,7 +166,7 @@ class State:
             self.stats.bucket_ends(size, size, 0.0, time.perf_counter() - begin)
             return future.value()
 
-        return average(bucket, self._ddp_group).then(ended)
+        return average(bucket, self._ddp_group, self._worker).then(ended)
 
     def _bucket_of(self, bucket):
         parameters = tuple(bucket.parameters())
@@ -207,18 +193,16 @@ class State:
 
     # --- in the thread of the exchange ---
 
-    def _work(self):
-        while True:
-            step, bucket, buffer, future = self._queue.get()
-            with bucket.staging.context():
-                try:
-                    if self._error is not None:
-                        raise RuntimeError(f"the hook has failed before: {self._error}")
-                    result = self._exchange(step, bucket, buffer)
-                except Exception as e:  # it is raised in the thread of the backward pass
-                    self._error = self._error or e
-                    result = e
-                future.set_result(result)
+    def _handle(self, step, bucket, buffer, future):
+        with bucket.staging.context():
+            try:
+                if self._error is not None:
+                    raise RuntimeError(f"the hook has failed before: {self._error}")
+                result = self._exchange(step, bucket, buffer)
+            except Exception as e:  # it is raised in the thread of the backward pass
+                self._error = self._error or e
+                result = e
+            future.set_result(result)
 
     def _exchange(self, step, bucket, buffer):
         timer = Timer()
