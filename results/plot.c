@@ -185,10 +185,13 @@ static bool is_kind(const struct maker *m, size_t row)
            strcmp(v->text, cc_plot_is_training(m->f->kind) ? "eval" : "summary") == 0;
 }
 
+/* The setting of a row. Truth values are none: `data` of `sim` says whether it moved the data. */
 static const struct cc_value *setting_of(const struct maker *m, size_t row, size_t i)
 {
     static const struct cc_value none;
-    return m->setting[i] == CC_NO_COLUMN ? &none : cc_sheet_value(m->s, row, m->setting[i]);
+    const struct cc_value *v =
+        m->setting[i] != CC_NO_COLUMN ? cc_sheet_value(m->s, row, m->setting[i]) : &none;
+    return v->kind != CC_BOOL ? v : &none;
 }
 
 static bool same(const struct cc_value *a, const struct cc_value *b)
@@ -227,7 +230,7 @@ static void put_setting(const struct setting *t, const struct cc_value *v, char 
 {
     char number[64] = "";
     size_t used = strlen(text);
-    if (v->kind == CC_NULL || v->kind == CC_BOOL)
+    if (v->kind == CC_NULL)
         return;
     if (v->kind == CC_NUMBER)
         cc_print_si(v->number, t->unit != NULL ? t->unit : "", number, sizeof number);

@@ -206,16 +206,20 @@ static size_t even_tics(const struct cc_axis *a, int want, double *at)
     return n;
 }
 
-/* Tics at powers of the base, at every n-th one if there are more than `want`; with `between`, also
- * at 2 and 5 times each. */
+/* Tics at powers of the base, at every n-th one if there are more than `want`: the first and the
+ * last among them if that is possible, else 1. With `between`, also at 2 and 5 times each. */
 static size_t log_tics(const struct cc_axis *a, int want, bool between, double *at)
 {
     static const double factor[] = {1, 2, 5};
     double base = a->base, first = ceil(log(a->lo) / log(base) - 1e-9);
     double last = floor(log(a->hi) / log(base) + 1e-9);
     int skip = (int)fmax(1, ceil((last - first + 1) / want)), end = (int)last;
+    if (2 * skip > end - (int)first && end > (int)first) /* room for two: both ends */
+        skip = end - (int)first;
+    const bool both_ends = (end - (int)first) % skip == 0;
     size_t n = 0;
-    for (int p = (int)floor(first / skip) * skip - skip; p <= end; p += skip)
+    for (int p = both_ends ? (int)first - skip : (int)floor(first / skip) * skip - skip; p <= end;
+         p += skip)
         for (size_t i = 0; i < (between ? 3 : 1); i++) {
             double v = pow(base, p) * factor[i];
             if (v >= a->lo * (1 - 1e-9) && v <= a->hi * (1 + 1e-9) && n < CC_MOST_TICS)

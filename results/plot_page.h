@@ -182,6 +182,11 @@ void cc_axis_number(const struct cc_axis *a, const struct cc_number_format *n, d
 /* As many tics as have room for their texts: within `length`, beside each other or upwards. */
 void cc_axis_choose(const struct cc_axis *a, double exact, double length, bool upwards,
                     const struct cc_plan *p, struct cc_tics *out);
+/* The middle of a tic's text of this size along an axis: at the tic, or as near as it can be where
+ * texts reach at most `beyond` past the axis' ends. */
+double cc_tic_middle(const struct cc_axis *a, double tic, double size, double length,
+                     double beyond);
+#define CC_TICS_BEYOND 0.6 /* of texts side by side, relative to the font's size */
 /* The text of a tic. */
 void cc_tic_text(const struct cc_axis *a, double exact, double v, char text[64]);
 

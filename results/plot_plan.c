@@ -16,10 +16,11 @@
 #define BELOW_PANEL_TITLE 0.25
 #define TICS              1.9 /* tics and their texts below an area */
 #define BETWEEN_ROWS      0.7
-#define BETWEEN_COLUMNS   2.0
+#define BETWEEN_COLUMNS   2.0 /* leaves 0.8 between the tics' texts: CC_TICS_BEYOND */
 #define BESIDE_NAMES      0.6
 #define BESIDE_LEGEND     1.5
 #define LEAST_PANEL       18 /* width of a panel beside another */
+#define LEAST_OF_THREE    13 /* of three in one row, which else would be two and one */
 #define LEAST_WIDTH       10 /* of any */
 #define LEAST_HEIGHT      5
 
@@ -96,19 +97,31 @@ static double left_of(const struct sizer *s)
     return (MARGIN + 0.8 + CC_LINE_HEIGHT * (double)s->y_label.count) * em + s->tics;
 }
 
+/* How many panels of at least this width have room beside each other. */
+static double panels_beside(double room, double least, double em)
+{
+    return floor((room + BETWEEN_COLUMNS * em) / ((least + BETWEEN_COLUMNS) * em));
+}
+
 static void choose_columns(struct sizer *s, double room)
 {
     struct cc_plan *p = s->p;
     const double em = p->font_size;
     p->columns = s->page->columns < p->panels ? s->page->columns : p->panels;
     if (s->page->columns == 0) {
-        const double fit =
-            floor((room + BETWEEN_COLUMNS * em) / ((LEAST_PANEL + BETWEEN_COLUMNS) * em));
+        const bool three = p->panels == 3 && panels_beside(room, LEAST_OF_THREE, em) >= 3;
+        const double fit = three ? 3 : panels_beside(room, LEAST_PANEL, em);
         p->columns = (size_t)fmax(1, fmin(fit, fmin(3, (double)p->panels)));
         if (p->panels == 4 && p->columns == 3)
             p->columns = 2;
     }
     p->rows = (p->panels + p->columns - 1) / p->columns;
+}
+
+/* The width of each panel if all have this room. */
+static double width_beside(const struct cc_plan *p, double room)
+{
+    return (room - (double)(p->columns - 1) * BETWEEN_COLUMNS * p->font_size) / (double)p->columns;
 }
 
 /* --- heights --- */
@@ -185,8 +198,7 @@ static int size_all(struct sizer *s, enum cc_legend_place place, bool *fits)
     for (int round = 0; round < 3; round++) {
         const double room = p->width - left_of(s) - right;
         choose_columns(s, room);
-        p->area_width =
-            (room - (double)(p->columns - 1) * BETWEEN_COLUMNS * em) / (double)p->columns;
+        p->area_width = width_beside(p, room);
         if (p->area_width < LEAST_WIDTH * em) {
             *fits = false;
             return CC_OK;
@@ -205,6 +217,7 @@ static int size_all(struct sizer *s, enum cc_legend_place place, bool *fits)
         const struct heights h = heights_of(s);
         CC_TRY(break_again(s, f->y.label, p->height - h.above - h.below, &s->y_label));
     }
+    p->area_width = width_beside(p, p->width - left_of(s) - right);
     return CC_OK;
 }
 
@@ -272,16 +285,15 @@ static int put_x_tics(struct sizer *s, size_t panel)
 {
     struct cc_plan *p = s->p;
     struct cc_area *a = &p->area[panel];
-    const double em = p->font_size, half_gap = 0.45 * BETWEEN_COLUMNS * em;
+    const double em = p->font_size;
     double end = -INFINITY;
     char text[64];
     cc_axis_choose(&a->x, s->f->exact, p->area_width, false, p, &a->x_tics);
     for (size_t i = 0; i < a->x_tics.count; i++) {
         cc_tic_text(&a->x, s->f->exact, a->x_tics.at[i], text);
         const double half = cc_text_width(text, p->font, em) / 2;
-        double x = a->left + cc_axis_share(&a->x, a->x_tics.at[i]) * p->area_width;
-        x = fmin(x, a->left + p->area_width + half_gap - half);
-        x = fmax(x, a->left - half_gap + half);
+        const double x = a->left + cc_tic_middle(&a->x, a->x_tics.at[i], 2 * half, p->area_width,
+                                                 CC_TICS_BEYOND * em);
         if (x - half < end)
             continue;
         end = x + half + 0.3 * em;

@@ -27,9 +27,9 @@ struct cc_number_format cc_axis_format(const struct cc_axis *a, double least)
     }
     least = fabs(least) * n.scale;
     const double most = fmax(fabs(a->hi), fabs(a->lo)) * n.scale;
-    const int digits = least > 0 ? (int)(1 - floor(log10(least) + 1e-9)) : 0;
+    const int digits = least > 0 ? (int)(2 - floor(log10(least) + 1e-9)) : 0;
     const int before = most >= 1 ? 1 + (int)floor(log10(most)) : 1;
-    n.decimals = digits < 0 ? 0 : digits > 5 - before ? 5 - before : digits;
+    n.decimals = digits < 0 ? 0 : digits > 4 - before ? 4 - before : digits;
     n.decimals = n.decimals < 0 ? 0 : n.decimals > 3 ? 3 : n.decimals;
     return n;
 }
@@ -48,6 +48,8 @@ void cc_tic_text(const struct cc_axis *a, double exact, double v, char text[64])
     const struct cc_number_format n = cc_axis_format(a, 0);
     if (exact > 0 && v == exact)
         (void)snprintf(text, 64, "exact");
+    else if (n.decimals < 0 && a->unit[0] == '\0' && v >= 1e4 && v < 1e7)
+        (void)snprintf(text, 64, "%.0f", v);
     else if (n.decimals < 0)
         cc_print_si(v, a->unit, text, 64);
     else
@@ -67,17 +69,24 @@ static void tics_of(const struct cc_axis *a, double exact, int want, struct cc_t
             out->at[out->count++] = at[i];
 }
 
+double cc_tic_middle(const struct cc_axis *a, double tic, double size, double length, double beyond)
+{
+    const double at = cc_axis_share(a, tic) * length;
+    return fmax(fmin(at, length + beyond - size / 2), size / 2 - beyond);
+}
+
 /* Whether the texts stand apart. */
 static bool apart(const struct cc_axis *a, double exact, double length, bool upwards,
                   const struct cc_plan *p, const struct cc_tics *tics)
 {
+    const double beyond = upwards ? INFINITY : CC_TICS_BEYOND * p->font_size;
     double end = -INFINITY;
     char text[64];
     for (size_t i = 0; i < tics->count; i++) {
         cc_tic_text(a, exact, tics->at[i], text);
         const double size =
             upwards ? CC_TEXT_HEIGHT * p->font_size : cc_text_width(text, p->font, p->font_size);
-        const double at = cc_axis_share(a, tics->at[i]) * length;
+        const double at = cc_tic_middle(a, tics->at[i], size, length, beyond);
         if (at - size / 2 < end + (upwards ? 0.3 : 0.7) * p->font_size)
             return false;
         end = at + size / 2;

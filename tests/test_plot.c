@@ -97,6 +97,13 @@ static void scaling(void **state)
     assert_true(fabs(f.panel[0].of[0].point[0].y - 1.6) < 1e-12);
     assert_true(fabs(f.panel[0].of[0].point[1].y - 2) < 1e-12);
     cc_figure_free(&f);
+    /* A truth value, as whether `sim` moved the data, is no setting. */
+    f = figure_of("scheme,workers,data,compute_s,step_s\nfp32,2,true,0.1,0.125\n"
+                  "fp32,8,false,0.1,0.4\n",
+                  CC_PLOT_WORKERS);
+    assert_int_equal(f.panels, 1);
+    assert_string_equal(f.title, "Scaling with workers");
+    cc_figure_free(&f);
     /* A single number of workers: the one tic, in the middle. */
     double at[CC_MOST_TICS];
     f = figure_of("scheme,workers,compute_s,step_s\nfp32,10,0.1,0.125\n", CC_PLOT_WORKERS);
@@ -366,6 +373,13 @@ static void tics(void **state)
     struct cc_axis a = {.log = true, .base = 10, .lo = 8e6, .hi = 1.2e10};
     assert_int_equal(cc_axis_tics(&a, 5, at), 4);
     assert_true(fabs(at[0] - 1e7) < 1 && fabs(at[3] - 1e10) < 1e3);
+    /* Every second power: with the first and the last, or else with 1. */
+    a = (struct cc_axis){.log = true, .base = 10, .lo = 8e6, .hi = 1.2e11};
+    assert_int_equal(cc_axis_tics(&a, 3, at), 3);
+    assert_true(fabs(at[0] - 1e7) < 1 && fabs(at[2] - 1e11) < 1e4);
+    a = (struct cc_axis){.log = true, .base = 10, .lo = 0.008, .hi = 1200};
+    assert_int_equal(cc_axis_tics(&a, 3, at), 3);
+    assert_true(at[1] == 1 && fabs(at[2] - 100) < 1e-9);
     a = (struct cc_axis){.log = true, .base = 2, .lo = 1.8, .hi = 70};
     assert_int_equal(cc_axis_tics(&a, 8, at), 6);
     assert_true(at[0] == 2 && at[5] == 64);

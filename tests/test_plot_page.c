@@ -89,6 +89,8 @@ static void put_rows(enum cc_plot_kind kind, int n, int panels, FILE *out)
                          "decode_gb_per_s",
         [CC_PLOT_ACCURACY] = "step,accuracy",
         [CC_PLOT_LOSS] = "step,loss",
+        [CC_PLOT_TRAIN_LOSS] = "step,train_loss",
+        [CC_PLOT_BITS] = "step,bits_push,bits_pull",
         [CC_PLOT_VALIDATE] = "step_s_model,step_s_sim,step_s,tolerance",
         [CC_PLOT_PAPER] = "figure_paper,figure_model",
         [CC_PLOT_PAPERS] = "rms_error,worst_error",
@@ -140,7 +142,11 @@ static void put_rows(enum cc_plot_kind kind, int n, int panels, FILE *out)
                     break;
                 case CC_PLOT_ACCURACY:
                 case CC_PLOT_LOSS:
+                case CC_PLOT_TRAIN_LOSS:
                     (void)fprintf(out, ",%d,%g\n", 100 * x, y / (x + 1));
+                    break;
+                case CC_PLOT_BITS:
+                    (void)fprintf(out, ",%d,%g,%g\n", 100 * x, 8 * y, 2 * y);
                     break;
                 case CC_PLOT_VALIDATE:
                     (void)fprintf(out, ",%g,%g,%g,0.03\n", y, y * 1.02, y * (0.97 + r / 9));
@@ -422,11 +428,53 @@ static void one_scale(void **state)
     cc_sheet_free(&s);
 }
 
+static bool has_text(const struct cc_plan *p, const char *text, size_t panel)
+{
+    for (size_t i = 0; i < p->texts; i++)
+        if (strcmp(p->text[i].text, text) == 0 && p->text[i].panel == panel)
+            return true;
+    return false;
+}
+
+/* Tics have their texts at both ends in every panel, and those of two panels stand apart. */
+static void tics_of_panels(void **state)
+{
+    (void)state;
+    struct cc_sheet s = sheet_of("scheme,workers,bw_bps,speedup\n"
+                                 "a,2,1e7,3\na,2,1e11,1\nb,2,1e7,2e4\nb,2,1e11,2\n"
+                                 "a,4,1e7,3\na,4,1e11,1\nb,4,1e7,2\nb,4,1e11,2\n"
+                                 "a,8,1e7,3\na,8,1e11,1\nb,8,1e7,2\nb,8,1e11,2\n");
+    struct cc_figure f;
+    assert_int_equal(cc_figure_make(&s, CC_PLOT_SPEEDUP, &(struct cc_plot_filter){0}, &f, &e),
+                     CC_OK);
+    for (double width = 4; width < 10; width += 0.25) {
+        struct cc_plan p;
+        assert_int_equal(cc_plan_make(&f, &(struct cc_page){.width = 72 * width}, &p, &e), CC_OK);
+        const double em = p.font_size;
+        for (size_t i = 0; i < 3; i++)
+            assert_true(has_text(&p, "10 Mbit/s", i) && has_text(&p, "100 Gbit/s", i));
+        assert_true(width != 7 || (p.columns == 3 && p.rows == 1));
+        assert_true(has_text(&p, "10000", 0) && has_text(&p, "1", 0));
+        for (size_t i = 0; i < p.texts; i++)
+            for (size_t k = 0; k < i; k++) {
+                const struct cc_box a = cc_plan_text_box(&p, &p.text[k]);
+                const struct cc_box b = cc_plan_text_box(&p, &p.text[i]);
+                if (p.text[i].panel != p.text[k].panel && p.text[i].y == p.text[k].y)
+                    assert_true(fmax(b.left - a.right, a.left - b.right) > 0.7 * em);
+            }
+        cc_plan_free(&p);
+    }
+    cc_figure_free(&f);
+    cc_sheet_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(widths),  cmocka_unit_test(lines),      cmocka_unit_test(every_kind),
-        cmocka_unit_test(heights), cmocka_unit_test(coinciding), cmocka_unit_test(one_scale),
+        cmocka_unit_test(widths),         cmocka_unit_test(lines),
+        cmocka_unit_test(every_kind),     cmocka_unit_test(heights),
+        cmocka_unit_test(coinciding),     cmocka_unit_test(one_scale),
+        cmocka_unit_test(tics_of_panels),
     };
     have_font = font_open();
     if (!have_font)
