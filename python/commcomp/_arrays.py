@@ -39,8 +39,8 @@ def is_tensor(x: Any) -> bool:
 
 
 def dtype_of(x: Any) -> str:
-    """The name of the values' type: "float32"."""
-    return str(x.dtype).removeprefix("torch.")
+    """The name of the values' type: "float32"; of what has none, of its own type."""
+    return str(getattr(x, "dtype", type(x).__name__)).removeprefix("torch.")
 
 
 def _check_tensor(x: Any, what: str, dtype: str) -> None:

@@ -122,7 +122,13 @@ def _load(file: str, functions: dict[str, tuple[Any, ...]]) -> ctypes.CDLL:
             f"the folder that has {file}"
         ) from None
     for name, types in functions.items():
-        function = getattr(library, name.rstrip("!"))
+        try:
+            function = getattr(library, name.rstrip("!"))
+        except AttributeError:
+            raise ImportError(
+                f"{path} has no {name.rstrip('!')}: it is not the library of this package's version. Install "
+                "both anew, or let COMMCOMP_LIBRARY name the folder of the right one"
+            ) from None
         if name.endswith("!"):
             function.restype, function.argtypes = c_int, [*types, c_char_p]
         else:
@@ -154,6 +160,26 @@ def make(function: Any, *arguments: Any) -> c_void_p:
     handle = c_void_p()
     check(function, *arguments, byref(handle))
     return handle
+
+
+def text(value: Any, what: str) -> bytes:
+    """A string in UTF-8, as the library takes it, for which it would end at a zero character."""
+    if not isinstance(value, str):
+        raise Error(f"{what} {value!r} is not a string")
+    if "\0" in value:
+        raise Error(f"{what} {value!r} has a zero character")
+    try:
+        return value.encode()
+    except UnicodeEncodeError:
+        raise Error(f"{what} {value!r} has characters that UTF-8 does not have") from None
+
+
+def path_of(path: str | os.PathLike[str]) -> bytes:
+    """A path, for which the same holds."""
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise Error(f"the path {path!r} has a zero character")
+    return encoded
 
 
 def dims_of(shape: tuple[int, ...]) -> Any:

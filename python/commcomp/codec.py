@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _library
 from ._arrays import flat, payload, shape_of, values
-from ._library import Error, number
+from ._library import Error, number, text
 
 
 class Codec:
@@ -55,7 +55,7 @@ class Codec:
         self._library = library = _library.codecs()
         self._shape = shape_of(shape)
         self._handle = _library.make(
-            library.commcomp_codec_new, scheme.encode(), _library.dims_of(self._shape), len(self._shape)
+            library.commcomp_codec_new, text(scheme, "the scheme"), _library.dims_of(self._shape), len(self._shape)
         )
         weakref.finalize(self, library.commcomp_codec_free, self._handle)
         self.seed, self.rank, self.direction, self.tensor, self.name = seed, rank, direction, tensor, name
@@ -138,7 +138,7 @@ class Codec:
             self._sender = sender
         place = (self.tensor if tensor is None else tensor, self.name)
         if place != self._place:
-            name = None if self.name is None else self.name.encode()
+            name = None if self.name is None else text(self.name, "the tensor's name")
             index = number(place[0], "the tensor's index")
             self._call(self._library.commcomp_codec_tensor, index, name)
             self._place = place

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _library
 from ._arrays import address, shape_of
-from ._library import Error, check, direction_number, number
+from ._library import Error, check, direction_number, number, path_of, text
 
 
 def write_container(
@@ -33,8 +33,8 @@ def write_container(
     library = _library.codecs()
     writer = _library.make(
         library.commcomp_container_begin,
-        os.fsencode(path),
-        scheme.encode(),
+        path_of(path),
+        text(scheme, "the scheme"),
         number(seed, "the seed"),
         number(rank, "the rank", -1, 2**63 - 1),
         direction_number(direction),
@@ -43,11 +43,10 @@ def write_container(
     )
     try:
         for name, x in tensors.items():
+            encoded = text(name, "the tensor's name")
             begin = address(x, f"tensor {name!r}")
             shape = shape_of(x.shape)
-            check(
-                library.commcomp_container_add, writer, name.encode(), _library.dims_of(shape), len(shape), begin
-            )
+            check(library.commcomp_container_add, writer, encoded, _library.dims_of(shape), len(shape), begin)
     except BaseException:
         library.commcomp_container_abandon(writer)
         raise
@@ -68,7 +67,7 @@ class Container(Mapping[str, np.ndarray]):
     def __init__(self, path: str | os.PathLike[str], max_values: int | None = None) -> None:
         self._library = library = _library.codecs()
         limit = 0 if max_values is None else number(max_values, "max_values", 1)
-        self._handle = _library.make(library.commcomp_container_open, os.fsencode(path), limit)
+        self._handle = _library.make(library.commcomp_container_open, path_of(path), limit)
         weakref.finalize(self, library.commcomp_container_close, self._handle)
         count = library.commcomp_container_tensors(self._handle)
         names = (library.commcomp_container_name(self._handle, i).decode() for i in range(count))

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import _library
 from ._arrays import DTYPES, address, dtype_of, shape_of, values
-from ._library import Error, check, direction_number, number
+from ._library import Error, check, direction_number, number, path_of, text
 
 
 class Trace:
@@ -31,7 +31,7 @@ class Trace:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._library = library = _library.traces()
-        self._handle = handle = _library.make(library.commcomp_trace_open, os.fsencode(path))
+        self._handle = handle = _library.make(library.commcomp_trace_open, path_of(path))
         weakref.finalize(self, library.commcomp_trace_close, handle)
         self._index: dict[str, int] = {}
         self._tensors: dict[str, tuple[int, ...]] = {}
@@ -105,7 +105,7 @@ class TraceWriter:
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self._library = library = _library.codecs()
-        self._handle = _library.make(library.commcomp_trace_writer_new, os.fsencode(directory))
+        self._handle = _library.make(library.commcomp_trace_writer_new, path_of(directory))
         self._close = weakref.finalize(self, library.commcomp_trace_writer_free, self._handle)
         self._tensors: list[tuple[str, tuple[int, ...], str]] = []
 
@@ -126,7 +126,7 @@ class TraceWriter:
             check(
                 self._library.commcomp_trace_writer_tensor,
                 self._handle,
-                name.encode(),
+                text(name, "the tensor's name"),
                 _library.dims_of(shape),
                 len(shape),
                 list(DTYPES).index(dtype),
@@ -151,6 +151,7 @@ class TraceWriter:
             raise Error("the writer is closed")
         described = []
         for name, x in tensors.items():
+            text(name, "the tensor's name")
             if dtype_of(x) not in DTYPES:
                 raise Error(f"tensor {name!r}: values of {dtype_of(x)}; convert them to float32 first")
             address(x, f"tensor {name!r}", dtype_of(x))

@@ -188,6 +188,10 @@ def test_errors_say_what_to_do():
     for call, text in [
         (lambda: Codec("3lb", 5), "did you mean '3lc'"),
         (lambda: Codec("3lc:s=3", 5), "allowed is 1 <= s < 2"),
+        (lambda: Codec("3lc\0:s=3", 5), "the scheme .* has a zero character"),
+        (lambda: Codec("3lc\udcff", 5), "the scheme .* has characters that UTF-8 does not have"),
+        (lambda: Codec(3, 5), "the scheme 3 is not a string"),
+        (lambda: Codec("3lc", 5, name=3).encode(gradient(5)), "the tensor's name 3 is not a string"),
         (lambda: Codec("3lc", -1), "the dimension -1 is not from 0"),
         (lambda: Codec("3lc", (1,) * 9), "at most 8"),
         (lambda: Codec("3lc", 2.5), "neither a number of values nor a sequence"),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import venv
 
+import numpy
 import pytest
 
 from commcomp import _library
@@ -42,6 +43,14 @@ def test_a_missing_library_is_named(tmp_path):
     done = run(sys.executable, PYTHONPATH=os.path.join(ROOT, "python"), COMMCOMP_LIBRARY=str(tmp_path))
     assert done.returncode != 0
     assert "Build it with `make`, install it with `make install`, or let COMMCOMP_LIBRARY name" in done.stderr
+
+
+def test_a_library_of_another_version_is_named(tmp_path):
+    """Here one that has none of the functions."""
+    (tmp_path / "libcommcomp.so.0").symlink_to(numpy.core._multiarray_umath.__file__)
+    done = run(sys.executable, PYTHONPATH=os.path.join(ROOT, "python"), COMMCOMP_LIBRARY=str(tmp_path))
+    assert done.returncode != 0
+    assert "libcommcomp.so.0 has no cc_version: it is not the library of this package's version" in done.stderr
 
 
 # The letters by which ctypes names types.

@@ -100,6 +100,15 @@ def test_steps_that_differ_and_files_that_are_there_are_refused(tmp_path):
     assert sorted(f.name for f in path.iterdir()) == [f"push-step00000{i}-rank0.safetensors" for i in range(2)]
     with pytest.raises(Error, match="a step of no tensors"):
         TraceWriter(path).write(5, {})
+    for tensors, text in [
+        ({"a\0b": numpy.zeros(3, "f")}, "name 'a.x00b' has a zero character"),
+        ({3: numpy.zeros(3, "f")}, "name 3 is not a string"),
+        ({"a": 3.0}, "tensor 'a': values of float; convert"),
+    ]:
+        with pytest.raises(Error, match=text):
+            TraceWriter(path).write(5, tensors)
+    with pytest.raises(Error, match="zero character"):
+        TraceWriter(f"{path}\0more")
     (tmp_path / "file").write_text("")
     with pytest.raises(Error, match="cannot be made"):
         TraceWriter(tmp_path / "file/captured")
