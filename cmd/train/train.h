@@ -208,9 +208,10 @@ int cc_train_raw_comm_s(const struct cc_train *t, const struct cc_link *link, do
 int cc_train_steps(const struct cc_train *t, size_t variant, const struct cc_training_result *of,
                    const struct cc_link *link, struct cc_train_step *out, struct cc_error *e);
 
-/* Trains every variant with every seed, and with ranks over every link. The first training that
- * fails is the error. */
+/* Trains every variant with every seed, and with ranks over every link. After one that fails none
+ * begins; those under way and those before have rows. cc_train_failure then has its error. */
 int cc_train_all(struct cc_train *t, struct cc_error *e);
+int cc_train_failure(const struct cc_train *t, struct cc_error *e);
 void cc_train_all_free(struct cc_train *t);
 
 /* Adds all rows: evaluations, then a summary of each variant; and the notes. */

@@ -210,6 +210,12 @@ int cc_train_all(struct cc_train *t, struct cc_error *e)
     /* Ranks are trained one job after the other: they have the processors. */
     cc_parallel_items(t->options.on == CC_TRAIN_LOCAL ? t->options.threads : 1, all, train_one, &p);
     cc_progress_end(&p.progress);
+    return CC_OK;
+}
+
+int cc_train_failure(const struct cc_train *t, struct cc_error *e)
+{
+    const size_t all = cc_train_variants(t) * t->options.seeds * cc_train_links(t);
     for (size_t i = 0; i < all; i++)
         if (t->failed[i].text[0] != '\0')
             return cc_fail(e, "%s", t->failed[i].text);

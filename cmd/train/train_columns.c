@@ -114,7 +114,7 @@ const struct cc_column cc_train_columns[] = {
     {"time_s", "time", "s", "%.4g", 0,
      "time until then, without evaluations: of the ranks with --on run or sim; with --bw of "
      "training over such links, else that this process took for all workers in turn (clock)",
-     CC_MAIN},
+     CC_ANSWER},
     {"clock", NULL, "", NULL, 0,
      "whose time that is: run (measured), sim (simulated), model (the formulas') or process",
      CC_DETAIL},
@@ -123,7 +123,7 @@ const struct cc_column cc_train_columns[] = {
     {"target_s", "to target", "s", "%.4g", 0,
      "--target, summary: mean time to the first evaluation with that accuracy; empty unless all "
      "completed trainings reach it",
-     CC_MAIN},
+     CC_ANSWER},
     {"target_step", NULL, "", "%.0f", 0, "--target, summary: mean steps to it", CC_DETAIL},
     {"target_speedup", "speedup to target", "", "%.2f", 0,
      "--target, summary: fp32's target_s / the scheme's, at the same rate; empty without fp32",

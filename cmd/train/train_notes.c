@@ -8,17 +8,17 @@
 #include "core/interrupt.h"
 #include "core/memory_text.h"
 #include "core/units.h"
+#include "results/machine_info.h"
 
 static int note_data(const struct cc_train *t, struct cc_error *e)
 {
     const struct cc_data *d = t->data;
-    const struct cc_training_result *first = &t->training[0];
     const struct cc_task_config *c = &t->options.training.task;
     return cc_record_note(t->record, e,
                           "%s: %zu samples to train and %zu to test with, %zux%zux%zu at the net's "
                           "input; an epoch is %zu steps",
                           d->name, d->train.count, d->test.count, d->channels, c->height, c->width,
-                          first->epoch);
+                          t->epoch);
 }
 
 /* The time of ranks. */
@@ -39,6 +39,27 @@ static int note_ranks(const struct cc_train *t, struct cc_error *e)
                           : t->timed.count > 0 ? "of the codecs' profile"
                                                : "as measured in the simulation",
                           compute);
+}
+
+/* Ranks of one machine with fewer cores than are busy at once. */
+static int note_oversubscription(const struct cc_train *t, struct cc_error *e)
+{
+    const struct cc_train_options *o = &t->options;
+    const struct cc_training_config *c = &o->training;
+    const int workers = (int)c->task.workers;
+    const int servers = cc_exchange_has(c->exchange, CC_X_SERVERS) ? c->servers : 0;
+    const int busy = c->mode != CC_SEQUENTIAL ? workers + servers
+                     : workers > servers      ? workers
+                                              : servers;
+    struct cc_machine_info host;
+    cc_machine_info_read(&host);
+    if (o->on != CC_TRAIN_RUN || !(o->hosts.lab || o->hosts.cluster.here) || busy <= host.cores)
+        return CC_OK;
+    return cc_record_note(t->record, e,
+                          "oversubscribed: %d busy ranks share %d cores; codec%s times include "
+                          "waiting for a core, and would be shorter on separate hosts%s",
+                          busy, host.cores, isnan(o->compute_s) ? " and compute" : "",
+                          isnan(o->compute_s) ? " (--compute gives computing a time)" : "");
 }
 
 static int note_time(const struct cc_train *t, struct cc_error *e)
@@ -206,6 +227,13 @@ static int note_interrupt(const struct cc_train *t, struct cc_error *e)
                : CC_OK;
 }
 
+/* Whether training i has rows, and went on from this step, or with 0 began. */
+static bool went_on(const struct cc_train *t, size_t i, size_t step)
+{
+    const struct cc_training_result *of = &t->training[i];
+    return of->resumed == step && (of->evals > 0 || of->diverged);
+}
+
 static void print_resumed(const struct cc_train *t, FILE *f)
 {
     const size_t seeds = t->options.seeds, all = cc_train_variants(t) * seeds;
@@ -213,8 +241,10 @@ static void print_resumed(const struct cc_train *t, FILE *f)
     for (size_t i = 0; i < all; i++) {
         const size_t step = t->training[i].resumed;
         size_t first = 0;
-        while (t->training[first].resumed != step)
+        while (first < i && !went_on(t, first, step))
             first++;
+        if (!went_on(t, i, step))
+            continue;
         if (first < i)
             continue;
         if (step > 0)
@@ -222,7 +252,7 @@ static void print_resumed(const struct cc_train *t, FILE *f)
         else
             (void)fprintf(f, "%sfrom the beginning, without a checkpoint: ", between);
         for (size_t k = i; k < all; k++)
-            if (t->training[k].resumed == step) {
+            if (went_on(t, k, step)) {
                 (void)fprintf(f, "%s%s", k > i ? ", " : "", cc_train_spec(t, k / seeds)->name);
                 if (t->options.rates > 1)
                     (void)fprintf(f, " rate %g", cc_train_rate(t, k / seeds));
@@ -244,8 +274,18 @@ static int note_resumed(const struct cc_train *t, struct cc_error *e)
     CC_TRY(cc_memory_text_begin(&text, what, e));
     print_resumed(t, text.f);
     CC_TRY(cc_memory_text_end(&text, what, e));
-    const int status = cc_record_note(t->record, e, "resumed: %s", text.text);
+    int status = CC_OK;
+    if (text.text[0] != '\0')
+        status = cc_record_note(t->record, e, "resumed: %s", text.text);
     free(text.text);
+    for (size_t i = 0; i < cc_train_variants(t) * t->options.seeds && status == CC_OK; i++)
+        if (t->training[i].resumed > 0)
+            return cc_record_note(t->record, e, "resumed: %s",
+                                  t->options.on == CC_TRAIN_LOCAL && t->options.links > 0
+                                      ? "codec and compute times until a checkpoint are those that "
+                                        "were measured before it was written"
+                                      : "times until a checkpoint are those of the call that wrote "
+                                        "it, whatever --on, --bw and --compute are now");
     return status;
 }
 
@@ -276,6 +316,7 @@ int cc_train_notes(const struct cc_train *t, struct cc_error *e)
     CC_TRY(note_recipe(t, e));
     CC_TRY(note_net(t, e));
     CC_TRY(note_time(t, e));
+    CC_TRY(note_oversubscription(t, e));
     CC_TRY(note_choices(t, e));
     CC_TRY(note_momentum(t, e));
     CC_TRY(note_target(t, e));

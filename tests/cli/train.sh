@@ -185,6 +185,11 @@ err "kept/.*: it is the checkpoint of another training, with 'rate 0.1' and not 
 head -c 9000 kept/fp32-seed2.safetensors >cut && cp cut kept/fp32-seed2.safetensors
 t 1 $c --steps 3000 --eval-every 500 --checkpoint kept --resume
 err 'kept/fp32-seed2.safetensors: tensor "weights.fc1.weight": its data_offsets \[0, 8192\] do not lie within'
+# The rows of those that have ended are kept beside the error.
+t 1 $c --steps 3000 --eval-every 500 --checkpoint kept --resume --format json
+json '{("fp32", 1)} <= set((r["scheme"], r["seed"]) for r in d["rows"]) and "fp32-seed2" in d["error"]'
+json 'all((r["scheme"], r["seed"]) != ("fp32", 2) and (r["scheme"], r["kind"]) != ("fp32", "summary") for r in d["rows"])'
+json 'any(n.startswith("resumed: from step 3000: fp32 seed 1") and "fp32 seed 2" not in n for n in d["notes"])'
 t 2 $c --resume
 err '--resume goes with --checkpoint DIR'
 t 2 $c --checkpoint kept --resume --capture resumed

@@ -105,6 +105,7 @@ done
 q 0 $k --steps 250 $run --checkpoint killed --checkpoint-every 20 --resume --format json
 json "$same"
 json 'any(n.startswith("resumed: from step ") for n in d["notes"])'
+json 'any(n.startswith("resumed: times until a checkpoint are those of the call that wrote it") for n in d["notes"])'
 # A complete one is only read.
 q 0 $k --steps 250 $sim --checkpoint killed --checkpoint-every 20 --resume --format json
 json "$same"
@@ -158,6 +159,15 @@ t 2 $t --codec-time profile
 err '--codec-time goes with --on sim'
 t 2 $t --on sim --profile profile.json
 err '--profile goes with --codec-time profile'
+
+# More busy ranks than cores.
+cores=$(nproc)
+q 0 $t $run --workers 1 --scheme fp32 --format json
+json 'not any(n.startswith("oversubscribed") for n in d["notes"])'
+[ "$cores" -gt 8 ] || {
+    q 0 $t $run --workers $((cores + 1)) --scheme fp32 --format json
+    json "any(n.startswith('oversubscribed: $((cores + 1)) busy ranks share $cores cores; codec and compute times') for n in d['notes'])"
+}
 
 # --- divergence and refusals ---
 

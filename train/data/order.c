@@ -114,13 +114,15 @@ int cc_order_open(const struct cc_samples *samples, const struct cc_order_config
     if (o->steps == 0 && config->by_class > 0) {
         status = cc_fail(e,
                          "%zu samples in shards by class leave a worker %zu of them, too few for a "
-                         "batch of %zu",
+                         "batch of %zu: take fewer workers, or smaller batches",
                          o->count, fewest(o), config->batch);
         goto out;
     }
     if (o->steps == 0) {
-        status = cc_fail(e, "%zu samples are too few for %zu workers with batches of %zu", o->count,
-                         config->workers, config->batch);
+        status = cc_fail(e,
+                         "%zu samples are too few for %zu workers with batches of %zu: take fewer "
+                         "workers, or smaller batches",
+                         o->count, config->workers, config->batch);
         goto out;
     }
     *out = o;

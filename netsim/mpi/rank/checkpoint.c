@@ -253,8 +253,11 @@ static int load(const struct cc_rank *r, const struct cc_rank_loop *l,
     struct cc_checkpoint c = {0};
     CC_TRY(cc_training_log_read(f, t->settings, l->s.row->steps, log, e));
     if (log->step != t->resumed)
-        return cc_fail(e, "%s: it was written after step %llu, and the job continues from %zu",
-                       f->path, (unsigned long long)log->step, t->resumed);
+        return cc_fail(
+            e,
+            "%s: it was written after step %llu, and the job continues from %zu: something "
+            "else writes it, too; try again when that has ended",
+            f->path, (unsigned long long)log->step, t->resumed);
     if (!isnan(log->gradient_sq))
         CC_TRY(cc_alloc_floats(cc_job_values(&r->job), &a->unsent, e));
     int status = list_arrays(r, a, &c, e);
