@@ -3,12 +3,14 @@
 
 #include "binding/codec_impl.h"
 #include "binding/error.h"
+#include "binding/names.h"
 #include "core/format/container.h"
 #include "core/infile.h"
 #include "core/memory.h"
 
 struct commcomp_container_writer {
     struct cc_container_writer *file;
+    struct cc_names names; /* of the tensors that were added */
     struct cc_spec *spec;
     struct cc_codec_set set; /* of one codec, replaced for each tensor */
     struct cc_context ctx;   /* of the next tensor */
@@ -50,6 +52,7 @@ int commcomp_container_add(struct commcomp_container_writer *w, const char *name
     const struct cc_codec_item *item = w->set.item;
     w->ctx.name = name;
     CC_TRY(cc_encode(&item->codec, &w->ctx, x, item->payload, item->bound, &bytes, e));
+    CC_TRY(cc_names_add(&w->names, name, e));
     w->ctx.tensor++;
     return cc_container_add(w->file, name, &shape, item->payload, bytes, e);
 }
@@ -68,6 +71,7 @@ void commcomp_container_abandon(struct commcomp_container_writer *w)
     if (w == NULL)
         return;
     cc_container_abandon(w->file);
+    cc_names_free(&w->names);
     cc_codec_set_free(&w->set);
     cc_spec_free(w->spec);
     free(w);

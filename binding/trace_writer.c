@@ -6,13 +6,14 @@
 
 #include "binding/codec_impl.h"
 #include "binding/error.h"
+#include "binding/names.h"
 #include "core/memory.h"
 #include "core/trace/trace_step.h"
-#include "core/utf8.h"
 
 struct commcomp_trace_writer {
     char *directory;
-    struct cc_tensor_info *tensors; /* names are owned */
+    struct cc_names names;
+    struct cc_tensor_info *tensors;
     enum cc_dtype *dtypes;
     size_t count, capacity, dtype_capacity;
     size_t next; /* the tensor whose values come next */
@@ -38,18 +39,6 @@ int commcomp_trace_writer_new(const char *directory, struct commcomp_trace_write
     return CC_OK;
 }
 
-static int check_name(const struct commcomp_trace_writer *w, const char *name, struct cc_error *e)
-{
-    size_t bad;
-    CC_TRY(cc_tensor_name_check(name, e));
-    if (!cc_utf8_valid((const uint8_t *)name, strlen(name), &bad))
-        return cc_fail(e, "tensor '%.200s': its name is not UTF-8", name);
-    for (size_t i = 0; i < w->count; i++)
-        if (strcmp(w->tensors[i].name, name) == 0)
-            return cc_fail(e, "tensor '%.200s' is there twice", name);
-    return CC_OK;
-}
-
 int commcomp_trace_writer_tensor(struct commcomp_trace_writer *w, const char *name,
                                  const size_t *dims, int ndim, int dtype, char *error)
 {
@@ -66,14 +55,11 @@ int commcomp_trace_writer_tensor(struct commcomp_trace_writer *w, const char *na
         return cc_usage(e,
                         "tensor '%.200s': dtype %d is none of float32, float16, bfloat16, float64",
                         name, dtype);
-    CC_TRY(check_name(w, name, e));
     CC_TRY(cc_shape_make(dims, ndim, &shape, e));
     CC_TRY(cc_grow((void **)&w->tensors, &w->capacity, w->count + 1, sizeof *w->tensors, e));
     CC_TRY(cc_grow((void **)&w->dtypes, &w->dtype_capacity, w->count + 1, sizeof *w->dtypes, e));
-    char *copy = cc_strdup(name, e);
-    if (copy == NULL)
-        return CC_FAIL;
-    w->tensors[w->count] = (struct cc_tensor_info){.name = copy, .shape = shape};
+    CC_TRY(cc_names_add(&w->names, name, e));
+    w->tensors[w->count] = (struct cc_tensor_info){.name = w->names.name[w->count], .shape = shape};
     w->dtypes[w->count] = dtypes[dtype];
     w->count++;
     return CC_OK;
@@ -144,8 +130,7 @@ void commcomp_trace_writer_free(struct commcomp_trace_writer *w)
         return;
     if (w->begun)
         cc_safetensors_abort(&w->file);
-    for (size_t i = 0; i < w->count; i++)
-        free((char *)w->tensors[i].name);
+    cc_names_free(&w->names);
     free(w->tensors);
     free(w->dtypes);
     free(w->directory);

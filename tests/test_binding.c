@@ -225,6 +225,10 @@ static void containers_go_round(void **state)
     assert_int_equal(commcomp_container_begin(path, "3lc", 4, 3, COMMCOMP_PUSH, 2, 2, &w, error),
                      COMMCOMP_OK);
     assert_int_equal(commcomp_container_add(w, "a", five, 1, x, error), COMMCOMP_OK);
+    assert_int_equal(commcomp_container_add(w, "a", shape, 2, x, error), COMMCOMP_FAIL);
+    assert_contains(error, "tensor 'a' is there twice");
+    assert_int_equal(commcomp_container_add(w, "\xff", shape, 2, x, error), COMMCOMP_FAIL);
+    assert_contains(error, "its name is not UTF-8");
     assert_int_equal(commcomp_container_add(w, "b", shape, 2, x, error), COMMCOMP_OK);
     assert_int_equal(commcomp_container_finish(w, error), COMMCOMP_OK);
 
