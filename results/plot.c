@@ -1,7 +1,7 @@
 /* Makes a figure from a sheet. Each kind of plot names the columns of x, y and the parts of bars.
- * The rows that pass the filter become points: rows that differ in another column than the scheme
- * and x are in different panels, and each scheme is a series. Then points are sorted, rows with the
- * same x are averaged, and axes get their ranges (results/plot_axis.c). */
+ * The rows that pass the filter become points, each in the panel of its settings
+ * (results/plot_rows.c) and in the series of its scheme. Then points are sorted, rows with the same
+ * x are averaged, and axes get their ranges (results/plot_axis.c). */
 #include "results/plot.h"
 
 #include <math.h>
@@ -11,95 +11,13 @@
 #include "core/memory.h"
 #include "core/units.h"
 #include "results/plot_impl.h"
+#include "results/plot_maker.h"
 
 enum { MOST_PANELS = 12 };
 
-/* Columns by which rows go to different panels. Those with one value are in the figure's title. */
-static const struct setting {
-    const char *key, *unit; /* NULL: text */
-    const char *word;       /* after the number */
-} settings[] = {
-    {"table", NULL, ""},
-    {"column", NULL, ""},
-    {"title", NULL, ""},
-    {"net", NULL, ""},
-    {"data", NULL, ""},
-    {"trace", NULL, ""},
-    {"stream", NULL, ""},
-    {"tensor", NULL, ""},
-    {"exchange", NULL, ""},
-    {"mode", NULL, ""},
-    {"consistency", NULL, ""},
-    {"workers", "", " workers"},
-    {"servers", "", " servers"},
-    {"placement", NULL, ""},
-    {"topology", NULL, ""},
-    {"platform", NULL, ""},
-    {"fidelity", NULL, ""},
-    {"bw_bps", "bit/s", ""},
-    {"latency_s", "s", " latency"},
-    {"staleness", "", " steps stale"},
-    {"depth", "", " deep"},
-    {"threads", "", " threads"},
-    {"batch", "", " samples a worker"},
-    {"rate", "", " learning rate"},
-    {"keep", "", " of the values kept"},
-    {"values", "#", " values"},
-    {"nonzeros", "", " of the values not zero"},
-};
-#define SETTINGS (sizeof settings / sizeof settings[0])
-
-static bool is_one_of(const char *key, const char *const *keys, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (keys[i] != NULL && strcmp(key, keys[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Whether a title says a setting that all rows share: sizes only where they matter. */
-static bool is_told(enum cc_plot_kind kind, const char *key)
-{
-    return kind == CC_PLOT_BANDWIDTH || kind == CC_PLOT_DENSITY || strcmp(key, "values") != 0;
-}
-
-/* Whether rows are told apart by the column: not if it is x or names the series; a tensor's size
- * replaces its name; and a network changes nothing of a training but its time. */
-static bool tells_apart(enum cc_plot_kind kind, const struct cc_kind *own, const struct setting *t)
-{
-    static const char *const names[] = {"trace", "tensor", "net"}, *const links[] = {"bw_bps",
-                                                                                     "latency_s"};
-    static const char *const amounts[] = {"values", "nonzeros"}, *const cells[] = {"column",
-                                                                                   "title"};
-    const char *key = t->key;
-    if (is_one_of(key, own->series, 2) || is_one_of(key, &own->x, 1))
-        return false;
-    if (is_one_of(key, cells, 2))
-        return is_one_of(key, &own->panel, 1);
-    if (is_one_of(key, amounts, 2))
-        return kind == CC_PLOT_BANDWIDTH || kind == CC_PLOT_DENSITY;
-    if (cc_plot_is_training(kind) && own->x != NULL && strcmp(own->x, CC_TIME_COLUMN) != 0 &&
-        is_one_of(key, links, 2))
-        return false;
-    return !(kind == CC_PLOT_SIZE && is_one_of(key, names, 3));
-}
-
 /* --- making --- */
 
-struct maker {
-    const struct cc_sheet *s;
-    const struct cc_kind *kind;
-    const struct cc_plot_filter *filter;
-    struct cc_figure *f;
-    /* Columns, or CC_NO_COLUMN: */
-    size_t series[2], x, measure[CC_MOST_PARTS], low[CC_MOST_PARTS], high[CC_MOST_PARTS], also;
-    size_t training_row, tolerance;
-    size_t measures;
-    size_t setting[SETTINGS]; /* columns, or CC_NO_COLUMN */
-    struct cc_error *e;
-};
-
-static int need(const struct maker *m, const char *key, size_t *out)
+static int need(const struct cc_maker *m, const char *key, size_t *out)
 {
     *out = cc_sheet_column(m->s, key);
     if (*out != CC_NO_COLUMN)
@@ -132,7 +50,7 @@ static bool hides(const struct cc_sheet *s)
 }
 
 /* The columns that name the series: those of the kind whose texts differ; else the first. */
-static int find_series(struct maker *m)
+static int find_series(struct cc_maker *m)
 {
     bool any = false;
     for (size_t i = 0; i < 2; i++) {
@@ -148,7 +66,7 @@ static int find_series(struct maker *m)
 }
 
 /* Finds the columns of the kind: measures that are not needed only where they say something. */
-static int find_columns(struct maker *m)
+static int find_columns(struct cc_maker *m)
 {
     m->x = m->also = CC_NO_COLUMN;
     CC_TRY(find_series(m));
@@ -167,98 +85,14 @@ static int find_columns(struct maker *m)
         m->high[m->measures] = high != NULL ? cc_sheet_column(m->s, high) : CC_NO_COLUMN;
         m->f->part[m->measures++] = m->kind->part != NULL ? m->kind->part[i] : "";
     }
-    for (size_t i = 0; i < SETTINGS; i++)
-        m->setting[i] = cc_sheet_column(m->s, settings[i].key);
+    cc_maker_find_settings(m);
     m->training_row = cc_sheet_column(m->s, "kind");
     m->tolerance = cc_sheet_column(m->s, "tolerance");
     return CC_OK;
 }
 
-/* A training's evaluations are points over the steps; everything else plots its summaries. */
-static bool is_kind(const struct maker *m, size_t row)
-{
-    const struct cc_value *v =
-        m->training_row != CC_NO_COLUMN && cc_sheet_has_number(m->s, "accuracy")
-            ? cc_sheet_value(m->s, row, m->training_row)
-            : NULL;
-    return v == NULL || v->kind != CC_TEXT ||
-           strcmp(v->text, cc_plot_is_training(m->f->kind) ? "eval" : "summary") == 0;
-}
-
-/* The setting of a row. Truth values are none: `data` of `sim` says whether it moved the data. */
-static const struct cc_value *setting_of(const struct maker *m, size_t row, size_t i)
-{
-    static const struct cc_value none;
-    const struct cc_value *v =
-        m->setting[i] != CC_NO_COLUMN ? cc_sheet_value(m->s, row, m->setting[i]) : &none;
-    return v->kind != CC_BOOL ? v : &none;
-}
-
-static bool same(const struct cc_value *a, const struct cc_value *b)
-{
-    if (a->kind != b->kind)
-        return false;
-    return a->kind == CC_TEXT ? strcmp(a->text, b->text) == 0 : a->number == b->number;
-}
-
-static bool kept(const struct maker *m, size_t row)
-{
-    const struct cc_plot_filter *f = m->filter;
-    const size_t column = cc_sheet_column(m->s, "scheme");
-    const struct cc_value *scheme =
-        column != CC_NO_COLUMN ? cc_sheet_value(m->s, row, column) : NULL;
-    bool found = f->scheme_count == 0;
-    if (!is_kind(m, row))
-        return false;
-    for (size_t i = 0; i < f->scheme_count && !found; i++)
-        found =
-            scheme != NULL && scheme->kind == CC_TEXT && strcmp(scheme->text, f->schemes[i]) == 0;
-    for (size_t i = 0; i < SETTINGS && found; i++) {
-        const struct cc_value *v = setting_of(m, row, i);
-        if (f->exchange != NULL && strcmp(settings[i].key, "exchange") == 0)
-            found = v->kind == CC_TEXT && strcmp(v->text, f->exchange) == 0;
-        if (f->bw_bps > 0 && strcmp(settings[i].key, "bw_bps") == 0)
-            found = v->kind == CC_NUMBER && fabs(v->number / f->bw_bps - 1) < 1e-9;
-        if (f->workers > 0 && strcmp(settings[i].key, "workers") == 0)
-            found = v->kind == CC_NUMBER && v->number == f->workers;
-    }
-    return found;
-}
-
-/* Appends a setting such as "10 workers" to the list in text[cap]. */
-static void put_setting(const struct setting *t, const struct cc_value *v, char *text, size_t cap)
-{
-    char number[64] = "";
-    size_t used = strlen(text);
-    if (v->kind == CC_NULL)
-        return;
-    if (v->kind == CC_NUMBER)
-        cc_print_si(v->number, t->unit != NULL ? t->unit : "", number, sizeof number);
-    const char *word = t->word;
-    size_t letters = strlen(word);
-    bool one = v->kind == CC_NUMBER && v->number == 1; /* 1 worker */
-    if (one && letters > 0 && word[letters - 1] == 's')
-        letters--;
-    (void)snprintf(text + used, cap - used, "%s%s%.*s", used > 0 ? ", " : "",
-                   v->kind == CC_TEXT ? v->text : number, (int)letters, word);
-}
-
-/* Prints the settings of a row in which panels differ, or those that all rows share. */
-static void describe(const struct maker *m, size_t row, bool apart, char *text, size_t cap)
-{
-    for (size_t i = 0; i < SETTINGS; i++) {
-        bool differs = false;
-        for (size_t r = 0; r < m->s->rows && !differs; r++)
-            differs = kept(m, r) && !same(setting_of(m, r, i), setting_of(m, row, i));
-        const bool wanted = apart ? differs && tells_apart(m->f->kind, m->kind, &settings[i])
-                                  : !differs && is_told(m->f->kind, settings[i].key);
-        if (wanted)
-            put_setting(&settings[i], setting_of(m, row, i), text, cap);
-    }
-}
-
 /* Appends the value of a column to a series' name. */
-static int put_name(const struct maker *m, size_t row, size_t column, char *name, size_t cap)
+static int put_name(const struct cc_maker *m, size_t row, size_t column, char *name, size_t cap)
 {
     char number[64];
     const size_t used = strlen(name);
@@ -275,7 +109,7 @@ static int put_name(const struct maker *m, size_t row, size_t column, char *name
 }
 
 /* Finds or adds the series of a row; of a part of it, if parts are lines. */
-static int series_of(struct maker *m, size_t row, const char *part, size_t *out)
+static int series_of(struct cc_maker *m, size_t row, const char *part, size_t *out)
 {
     struct cc_figure *f = m->f;
     char name[1024] = "";
@@ -297,16 +131,12 @@ static int series_of(struct maker *m, size_t row, const char *part, size_t *out)
 
 /* Finds or adds the panel of the rows with this row's settings, and of this measure if each measure
  * has a panel of its own. */
-static int panel_of(struct maker *m, size_t row, const char *measure, size_t *out)
+static int panel_of(struct cc_maker *m, size_t row, const char *measure, size_t *out)
 {
     struct cc_figure *f = m->f;
     for (*out = 0; *out < f->panels; ++*out) {
         const struct cc_panel *p = &f->panel[*out];
-        bool equal = p->measure == measure;
-        for (size_t i = 0; i < SETTINGS && equal; i++)
-            equal = !tells_apart(f->kind, m->kind, &settings[i]) ||
-                    same(setting_of(m, row, i), setting_of(m, p->first_row, i));
-        if (equal)
+        if (p->measure == measure && cc_maker_same_panel(m, row, p->first_row))
             return CC_OK;
     }
     if (f->panels == MOST_PANELS)
@@ -321,7 +151,7 @@ static int panel_of(struct maker *m, size_t row, const char *measure, size_t *ou
     char title[512] = "";
     if (measure != NULL)
         (void)snprintf(title, sizeof title, "%s", measure);
-    describe(m, row, true, title, sizeof title);
+    cc_maker_describe(m, row, true, title, sizeof title);
     struct cc_panel p = {.title = cc_strdup(title, m->e),
                          .first_row = row,
                          .measure = measure,
@@ -347,7 +177,7 @@ static int add_point(struct cc_points *to, double x, double y, double group, siz
 
 /* Fails if the value cannot be plotted: logarithms need it above zero, bars (`zero`) at least zero.
  * NaN, a missing value, passes. */
-static int check_range(const struct maker *m, size_t row, size_t column, double v, bool zero)
+static int check_range(const struct cc_maker *m, size_t row, size_t column, double v, bool zero)
 {
     if (isnan(v) || (v >= 1e-100 && v <= 1e100) || (zero && v == 0))
         return CC_OK;
@@ -356,7 +186,7 @@ static int check_range(const struct maker *m, size_t row, size_t column, double 
                    zero ? "at least" : "above", v > 0 ? ", and within 1e-100 and 1e100" : "");
 }
 
-static int number_at(const struct maker *m, size_t row, size_t column, bool zero, double *out)
+static int number_at(const struct cc_maker *m, size_t row, size_t column, bool zero, double *out)
 {
     if (column == CC_NO_COLUMN) {
         *out = 0;
@@ -368,7 +198,7 @@ static int number_at(const struct maker *m, size_t row, size_t column, bool zero
 
 /* Validations are drawn relative to the measured step, or where there was none, the simulated one,
  * with the tolerance about it. */
-static void relate(const struct maker *m, size_t row, double *y, struct cc_points *to)
+static void relate(const struct cc_maker *m, size_t row, double *y, struct cc_points *to)
 {
     double base = NAN;
     const double tolerance = number_of(m->s, row, "tolerance");
@@ -384,7 +214,7 @@ static void relate(const struct maker *m, size_t row, double *y, struct cc_point
 }
 
 /* Adds the parts of a bar that are there. */
-static int add_bar(struct maker *m, size_t row, double *y, double total)
+static int add_bar(struct cc_maker *m, size_t row, double *y, double total)
 {
     size_t series = 0, panel = 0;
     CC_TRY(series_of(m, row, NULL, &series));
@@ -411,7 +241,7 @@ static int add_bar(struct maker *m, size_t row, double *y, double total)
 }
 
 /* The ends of a measure's range, or v itself where the row has none. */
-static void range_of(const struct maker *m, size_t row, size_t i, double v, struct cc_point *out)
+static void range_of(const struct cc_maker *m, size_t row, size_t i, double v, struct cc_point *out)
 {
     const struct cc_value *low =
         m->low[i] != CC_NO_COLUMN ? cc_sheet_value(m->s, row, m->low[i]) : NULL;
@@ -428,7 +258,7 @@ static void range_of(const struct maker *m, size_t row, size_t i, double v, stru
 }
 
 /* Adds a point for each measure that the row has. */
-static int add_xy(struct maker *m, size_t row, double x, const double *y, double also)
+static int add_xy(struct cc_maker *m, size_t row, double x, const double *y, double also)
 {
     const bool own_panels = m->measures > 1 && !m->kind->lines_of_parts;
     for (size_t i = 0; i < m->measures; i++) {
@@ -452,7 +282,7 @@ static int add_xy(struct maker *m, size_t row, double x, const double *y, double
     return CC_OK;
 }
 
-static int add_row(struct maker *m, size_t row)
+static int add_row(struct cc_maker *m, size_t row)
 {
     const enum cc_figure_shape shape = m->kind->shape;
     const bool bars = cc_figure_has_bars(m->f);
@@ -482,7 +312,7 @@ static int add_row(struct maker *m, size_t row)
 /* Sorts the points of lines, one for each x: tensors of the same size, and the seeds of a training,
  * are averaged; other points with the same x are an error, as they would be two lines drawn as one.
  */
-static int order_line(const struct maker *m, const char *name, struct cc_points *p)
+static int order_line(const struct cc_maker *m, const char *name, struct cc_points *p)
 {
     const bool averages = m->f->kind == CC_PLOT_SIZE || cc_plot_is_training(m->f->kind);
     size_t first, second;
@@ -492,7 +322,7 @@ static int order_line(const struct maker *m, const char *name, struct cc_points 
                    m->s->place_word, m->s->place[first], m->s->place[second], name, m->kind->x);
 }
 
-static int order_lines(struct maker *m)
+static int order_lines(struct cc_maker *m)
 {
     for (size_t i = 0; i < m->f->panels; i++)
         for (size_t k = 0; k < m->f->series_count; k++)
@@ -500,7 +330,7 @@ static int order_lines(struct maker *m)
     return CC_OK;
 }
 
-static int check_amount(const struct maker *m)
+static int check_amount(const struct cc_maker *m)
 {
     static const char *const what[] = {[CC_LINES] = "lines",
                                        [CC_LABELLED] = "labels",
@@ -539,7 +369,7 @@ bool cc_figure_has_totals(const struct cc_figure *f)
     return false;
 }
 
-static int finish(struct maker *m)
+static int finish(struct cc_maker *m)
 {
     struct cc_figure *f = m->f;
     CC_TRY(check_amount(m));
@@ -550,7 +380,7 @@ static int finish(struct maker *m)
         f->x.label = "time of the parts; beside a bar is what the step takes";
     cc_figure_scale(f);
     char title[640] = "";
-    describe(m, f->panel[0].first_row, false, title, sizeof title);
+    cc_maker_describe(m, f->panel[0].first_row, false, title, sizeof title);
     char whole[768];
     (void)snprintf(whole, sizeof whole, "%s%s%s", m->kind->title, title[0] != '\0' ? ": " : "",
                    title);
@@ -569,11 +399,11 @@ int cc_figure_make(const struct cc_sheet *s, enum cc_plot_kind kind,
                           .x = own.x_axis,
                           .y = own.y_axis,
                           .reference = own.reference};
-    struct maker m = {.s = s, .kind = &own, .filter = filter, .f = &f, .e = e};
+    struct cc_maker m = {.s = s, .kind = &own, .filter = filter, .f = &f, .e = e};
     int status = CC_OK;
     CC_TRY_OUT(find_columns(&m));
     for (size_t i = 0; i < s->rows; i++)
-        if (kept(&m, i))
+        if (cc_maker_keeps(&m, i))
             CC_TRY_OUT(add_row(&m, i));
     CC_TRY_OUT(finish(&m));
     *out = f;
