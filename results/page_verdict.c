@@ -14,21 +14,26 @@ enum { MOST_SENTENCES = 12 };
 
 bool cc_note_is_verdict(const char *note)
 {
-    /* advise, model, run, sim; bench; validate. */
+    /* advise, model, run, sim; bench; validate; compare; nets; calibrate. */
     static const char *const within[] = {": use ",
                                          " is fastest, ",
                                          ": nothing here is faster than ",
                                          ": no admitted scheme is faster than ",
                                          " agree within ",
                                          " agrees within ",
-                                         " of the step; the farthest is "};
+                                         " of the step; the farthest is ",
+                                         ": the same in all rows",
+                                         ": B/A is ",
+                                         " MB as float32."};
     static const char *const first[] = {"fastest of the exchanges compared: ",
                                         "faster: ",
                                         "more exact: ",
                                         "bottleneck with ",
                                         "smallest ",
                                         "fastest ",
-                                        "most exact "};
+                                        "most exact ",
+                                        "bandwidth: ",
+                                        "latency: "};
     for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
         if (strncmp(note, first[i], strlen(first[i])) == 0)
             return true;
@@ -98,7 +103,25 @@ static int begin(struct verdict *v, struct cc_memory_text *t)
     return cc_memory_text_begin(t, "a sentence", v->e);
 }
 
+/* Prints a ratio with three digits, or all before the point. */
+static const char *ratio_text(double x, char out[32])
+{
+    (void)snprintf(out, 32, x >= 1000 ? "%.0f" : "%.3g", x);
+    return out;
+}
+
+static bool is_fp32(const struct cc_page_part *p, size_t row)
+{
+    return strcmp(text(p, row, "scheme"), "fp32") == 0;
+}
+
 /* --- settings --- */
+
+/* Whether rows are calls of an exchange alone, which compare exchanges and schemes. */
+static bool are_calls(const struct cc_page_part *p)
+{
+    return has(p, "scheme") && has(p, "call_s") && !isnan(number(p, 0, "call_s"));
+}
 
 /* Whether rows are in different settings if they differ in the column. */
 static bool is_setting(const struct cc_page_part *p, size_t column)
@@ -108,6 +131,8 @@ static bool is_setting(const struct cc_page_part *p, size_t column)
     for (size_t i = 0; i < sizeof not_these / sizeof not_these[0]; i++)
         if (strcmp(p->column[column].key, not_these[i]) == 0)
             return false;
+    if (strcmp(p->column[column].key, "exchange") == 0 && are_calls(p))
+        return false;
     return p->column[column].role == CC_SETTING;
 }
 
@@ -169,6 +194,7 @@ static int fastest(struct verdict *v, const char *time)
     const struct cc_page_part *p = v->p;
     const size_t rows = p->record.row_count;
     size_t said = 0;
+    char times[32];
     for (size_t row = 0; row < rows; row++) {
         size_t best = rows, before = 0;
         struct cc_memory_text t;
@@ -185,10 +211,14 @@ static int fastest(struct verdict *v, const char *time)
             continue;
         CC_TRY(begin(v, &t));
         put_setting(p, best, t.f);
-        (void)fprintf(t.f, "%s is fastest, ", text(p, best, "scheme"));
+        (void)fputs(text(p, best, "scheme"), t.f);
+        if (are_calls(p) && text(p, best, "exchange")[0] != '\0')
+            (void)fprintf(t.f, " over %s", text(p, best, "exchange"));
+        (void)fputs(" is fastest, ", t.f);
         put_value(p, best, time, t.f);
-        if (!isnan(number(p, best, "speedup")))
-            (void)fprintf(t.f, ", %.3g times as fast as fp32", number(p, best, "speedup"));
+        if (!isnan(number(p, best, "speedup")) && !is_fp32(p, best))
+            (void)fprintf(t.f, ", %s times as fast as fp32",
+                          ratio_text(number(p, best, "speedup"), times));
         CC_TRY(end(v, &t));
     }
     if (said > MOST_SENTENCES) {
@@ -205,6 +235,7 @@ static int fastest(struct verdict *v, const char *time)
 static int trained(struct verdict *v)
 {
     const struct cc_page_part *p = v->p;
+    char times[32];
     for (size_t row = 0; row < p->record.row_count; row++) {
         struct cc_memory_text t;
         if (strcmp(text(p, row, "kind"), "summary") != 0)
@@ -220,12 +251,14 @@ static int trained(struct verdict *v)
         const double difference = 100 * number(p, row, "difference"),
                      low = 100 * number(p, row, "difference_low"),
                      high = 100 * number(p, row, "difference_high");
-        if (!isnan(difference) && strcmp(text(p, row, "scheme"), "fp32") != 0)
+        if (!isnan(difference) && !is_fp32(p, row)) {
             (void)fprintf(t.f, ", %+.2f points against fp32", difference);
-        if (!isnan(low) && !isnan(high))
-            (void)fprintf(t.f, " (95%% interval %+.2f to %+.2f)", low, high);
+            if (!isnan(low) && !isnan(high))
+                (void)fprintf(t.f, " (95%% interval %+.2f to %+.2f)", low, high);
+        }
         if (number(p, row, "ratio") > 1)
-            (void)fprintf(t.f, ", sending %.3g times fewer bits", number(p, row, "ratio"));
+            (void)fprintf(t.f, ", sending %s times fewer bits",
+                          ratio_text(number(p, row, "ratio"), times));
         CC_TRY(end(v, &t));
     }
     return CC_OK;
@@ -247,6 +280,8 @@ static int leader(struct verdict *v, const char *key, const char *what, bool mos
         return CC_OK;
     CC_TRY(begin(v, &t));
     (void)fprintf(t.f, "%s: %s, ", what, text(p, best, "scheme"));
+    if (strcmp(key, "ratio") == 0 || strcmp(key, "error") == 0)
+        (void)fprintf(t.f, "%s ", key);
     put_value(p, best, key, t.f);
     if (has(p, "tensor") && text(p, best, "tensor")[0] != '\0')
         (void)fprintf(t.f, " (%s)", text(p, best, "tensor"));
@@ -281,6 +316,44 @@ static int agreement(struct verdict *v)
     return end(v, &t);
 }
 
+/* paper without a table: how far the models are from the tables. */
+static int tables(struct verdict *v)
+{
+    const struct cc_page_part *p = v->p;
+    size_t close = 0, worst = 0;
+    struct cc_memory_text t;
+    for (size_t row = 0; row < p->record.row_count; row++) {
+        const double x = number(p, row, "rms_error");
+        close += x <= 0.1;
+        if (isnan(number(p, worst, "rms_error")) || x > number(p, worst, "rms_error"))
+            worst = row;
+    }
+    if (isnan(number(p, worst, "rms_error")))
+        return CC_OK;
+    CC_TRY(begin(v, &t));
+    (void)fprintf(t.f,
+                  "the model is within 10%% of %zu of %zu tables, in the root of the mean square; "
+                  "the farthest is %s, by %.3g%%",
+                  close, p->record.row_count, text(p, worst, "table"),
+                  100 * number(p, worst, "rms_error"));
+    return end(v, &t);
+}
+
+/* encode: the file's size, which all rows have. */
+static int encoded(struct verdict *v)
+{
+    const struct cc_page_part *p = v->p;
+    struct cc_memory_text t;
+    char times[32];
+    const double before = number(p, 0, "input_bytes"), after = number(p, 0, "output_bytes");
+    if (isnan(before) || isnan(after))
+        return CC_OK;
+    CC_TRY(begin(v, &t));
+    (void)fprintf(t.f, "%s: %.0f bytes became %.0f, %s times fewer", text(p, 0, "scheme"), before,
+                  after, ratio_text(before / after, times));
+    return end(v, &t);
+}
+
 /* A single row: its answers. */
 static int single(struct verdict *v)
 {
@@ -305,11 +378,15 @@ static int from_rows(struct verdict *v)
     const struct cc_page_part *p = v->p;
     if (has(p, "recommended"))
         return recommended(v);
+    if (has(p, "table") && !isnan(number(p, 0, "rms_error")))
+        return tables(v);
     if (has(p, "agree") || has(p, "figure_paper"))
         return agreement(v);
+    if (has(p, "input_bytes") && has(p, "output_bytes"))
+        return encoded(v);
     if (has(p, "kind") && has(p, "accuracy"))
         return trained(v);
-    if (has(p, "scheme") && has(p, "call_s") && !isnan(number(p, 0, "call_s")))
+    if (are_calls(p))
         return fastest(v, "call_s");
     if (has(p, "scheme") && has(p, "step_s"))
         return fastest(v, "step_s");

@@ -32,19 +32,13 @@ static double hidden_s(double busy_s, double comm_s, double step_s)
     return busy_s - comm_s > 0.01 * step_s ? busy_s - comm_s : 0;
 }
 
-static double number_of(const struct cc_sheet *s, size_t row, const char *key)
-{
-    const size_t c = cc_sheet_column(s, key);
-    const struct cc_value *v = c != CC_NO_COLUMN ? cc_sheet_value(s, row, c) : NULL;
-    return v != NULL && v->kind == CC_NUMBER ? v->number : (double)NAN;
-}
-
 /* Whether in any row something is hidden. */
 static bool hides(const struct cc_sheet *s)
 {
     for (size_t i = 0; i < s->rows; i++)
-        if (hidden_s(number_of(s, i, CC_BUSY_COLUMN), number_of(s, i, "comm_s"),
-                     number_of(s, i, "step_s")) > 0)
+        if (hidden_s(cc_sheet_number_or_nan(s, i, CC_BUSY_COLUMN),
+                     cc_sheet_number_or_nan(s, i, "comm_s"),
+                     cc_sheet_number_or_nan(s, i, "step_s")) > 0)
             return true;
     return false;
 }
@@ -201,7 +195,7 @@ static int number_at(const struct cc_maker *m, size_t row, size_t column, bool z
 static void relate(const struct cc_maker *m, size_t row, double *y, struct cc_points *to)
 {
     double base = NAN;
-    const double tolerance = number_of(m->s, row, "tolerance");
+    const double tolerance = cc_sheet_number_or_nan(m->s, row, "tolerance");
     for (size_t i = 0; i < m->measures; i++)
         base = isnan(y[i]) ? base : y[i];
     for (size_t i = 0; i < m->measures; i++)
@@ -288,13 +282,14 @@ static int add_row(struct cc_maker *m, size_t row)
     const bool bars = cc_figure_has_bars(m->f);
     double x = 0, y[CC_MOST_PARTS] = {0}, also = 0;
     bool any = false, all = true;
+    const bool log = bars ? m->kind->x_axis.log : m->kind->y_axis.log;
     CC_TRY(number_at(m, row, m->x, m->f->kind == CC_PLOT_ERROR, &x));
     CC_TRY(number_at(m, row, m->also, false, &also));
     for (size_t i = 0; i < m->measures; i++) {
-        if (shape == CC_MARKS)
+        if (shape == CC_MARKS && !log)
             CC_TRY(cc_sheet_number(m->s, row, m->measure[i], &y[i], m->e));
         else
-            CC_TRY(number_at(m, row, m->measure[i], bars || !m->kind->y_axis.log, &y[i]));
+            CC_TRY(number_at(m, row, m->measure[i], !log, &y[i]));
         if (strcmp(m->s->key[m->measure[i]], CC_BUSY_COLUMN) == 0)
             y[i] = hidden_s(y[i], y[i - 1], also);
         any = any || !isnan(y[i]);
@@ -382,8 +377,11 @@ static int finish(struct cc_maker *m)
     char title[640] = "";
     cc_maker_describe(m, f->panel[0].first_row, false, title, sizeof title);
     char whole[768];
-    (void)snprintf(whole, sizeof whole, "%s%s%s", m->kind->title, title[0] != '\0' ? ": " : "",
-                   title);
+    int used = snprintf(whole, sizeof whole, "%s%s%s", m->kind->title, title[0] != '\0' ? ": " : "",
+                        title);
+    if (m->largest.of > 0)
+        (void)snprintf(whole + used, sizeof whole - (size_t)used, "%s the %zu largest of %zu",
+                       title[0] != '\0' ? "," : ":", f->series_count, m->largest.of);
     f->title = cc_strdup(whole, m->e);
     return f->title != NULL ? CC_OK : CC_FAIL;
 }
@@ -402,6 +400,7 @@ int cc_figure_make(const struct cc_sheet *s, enum cc_plot_kind kind,
     struct cc_maker m = {.s = s, .kind = &own, .filter = filter, .f = &f, .e = e};
     int status = CC_OK;
     CC_TRY_OUT(find_columns(&m));
+    CC_TRY_OUT(cc_maker_keep_largest(&m));
     for (size_t i = 0; i < s->rows; i++)
         if (cc_maker_keeps(&m, i))
             CC_TRY_OUT(add_row(&m, i));

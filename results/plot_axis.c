@@ -92,6 +92,10 @@ static void gather_exact(struct cc_figure *f)
 /* Rows of marks have margins on both sides. */
 static void add_mark_margins(struct cc_axis *a)
 {
+    if (a->log) {
+        add_margin(a, 0.06, false);
+        return;
+    }
     const double margin = fmax(0.06 * (a->hi - a->lo), 1e-3 * fmax(fabs(a->hi), fabs(a->lo)));
     a->lo = a->lo > 0 && a->lo < 0.3 * a->hi ? 0 : a->lo - margin;
     a->hi += margin > 0 ? margin : 1;

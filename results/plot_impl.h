@@ -35,6 +35,8 @@ struct cc_kind cc_plot_describe(enum cc_plot_kind kind, enum cc_plot_over over,
                                 const struct cc_sheet *s);
 /* Whether a column is there and has a number in any row. */
 bool cc_sheet_has_number(const struct cc_sheet *s, const char *key);
+/* A row's number in a column; NaN without. */
+double cc_sheet_number_or_nan(const struct cc_sheet *s, size_t row, const char *key);
 
 /* Sorts the points of a line by group. Points of the same group become one, with their mean, lowest
  * and highest y, or, unless it averages, are reported as the rows *first and *second: false. */

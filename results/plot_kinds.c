@@ -186,11 +186,11 @@ static const struct cc_kind kinds[CC_PLOT_KINDS] = {
                        .measure = {"ratio"},
                        .x_axis = {.label = "32 / bits per value", .unit = ""},
                        .hint = "`commcomp bench -o FILE` makes them"},
-    [CC_PLOT_NETS] = {.shape = CC_GROUPED,
+    [CC_PLOT_NETS] = {.shape = CC_MARKS,
                       .title = "Sizes of nets",
                       .series = {"net", "tensor"},
                       .measure = {"values"},
-                      .x_axis = {.label = "float32 values", .unit = "#"},
+                      .x_axis = {.label = "float32 values", .unit = "#", .log = true, .base = 10},
                       .hint = "`commcomp nets -o FILE` makes them"},
 };
 
@@ -235,12 +235,42 @@ static const char *time_label(const struct cc_sheet *s)
     return label;
 }
 
+/* The first row, up to `row`, with the same values in two columns; the second may be none. */
+static size_t first_with(const struct cc_sheet *s, size_t row, size_t a, size_t b)
+{
+    for (size_t i = 0; i < row; i++)
+        if (cc_value_same(cc_sheet_value(s, i, a), cc_sheet_value(s, row, a)) &&
+            (b == CC_NO_COLUMN ||
+             cc_value_same(cc_sheet_value(s, i, b), cc_sheet_value(s, row, b))))
+            return i;
+    return row;
+}
+
+/* Whether most pairs of two columns' values have no row, as in `advise`, where only fp32 has
+ * another exchange: a panel for each value of the second would be nearly empty. */
+static bool few_have_each(const struct cc_sheet *s, const char *first, const char *second)
+{
+    enum { MOST_ROWS = 1000 };
+    const size_t a = cc_sheet_column(s, first), b = cc_sheet_column(s, second);
+    size_t firsts = 0, seconds = 0, pairs = 0;
+    if (a == CC_NO_COLUMN || b == CC_NO_COLUMN || s->rows > MOST_ROWS)
+        return false;
+    for (size_t i = 0; i < s->rows; i++) {
+        firsts += first_with(s, i, a, CC_NO_COLUMN) == i;
+        seconds += first_with(s, i, b, CC_NO_COLUMN) == i;
+        pairs += first_with(s, i, a, b) == i;
+    }
+    return 4 * pairs < 3 * firsts * seconds;
+}
+
 struct cc_kind cc_plot_describe(enum cc_plot_kind kind, enum cc_plot_over over,
                                 const struct cc_sheet *s)
 {
     struct cc_kind out = kinds[kind];
     if (out.series[0] == NULL && !out.lines_of_parts)
         out.series[0] = "scheme";
+    if (kind == CC_PLOT_STEP && few_have_each(s, "scheme", "exchange"))
+        out.series[1] = "exchange";
     if (cc_plot_is_training(kind)) {
         out.x = overs[over].column;
         out.x_axis = overs[over].axis;
@@ -259,6 +289,13 @@ bool cc_sheet_has_number(const struct cc_sheet *s, const char *key)
         if (cc_sheet_value(s, i, c)->kind == CC_NUMBER)
             return true;
     return false;
+}
+
+double cc_sheet_number_or_nan(const struct cc_sheet *s, size_t row, const char *key)
+{
+    const size_t c = cc_sheet_column(s, key);
+    const struct cc_value *v = c != CC_NO_COLUMN ? cc_sheet_value(s, row, c) : NULL;
+    return v != NULL && v->kind == CC_NUMBER ? v->number : (double)NAN;
 }
 
 static bool varies(const struct cc_sheet *s, const char *key)

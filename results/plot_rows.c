@@ -1,8 +1,10 @@
 /* The rows of a sheet that a figure draws, and the settings that tell its panels apart. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/memory.h"
 #include "core/units.h"
 #include "results/plot_maker.h"
 
@@ -119,6 +121,14 @@ bool cc_maker_same_panel(const struct cc_maker *m, size_t a, size_t b)
     return true;
 }
 
+static bool is_large(const struct cc_maker *m, size_t row)
+{
+    const double values =
+        m->largest.of > 0 ? cc_sheet_number_or_nan(m->s, row, "values") : (double)NAN;
+    return m->largest.of == 0 || values > m->largest.least ||
+           (values == m->largest.least && row <= m->largest.row);
+}
+
 bool cc_maker_keeps(const struct cc_maker *m, size_t row)
 {
     const struct cc_plot_filter *f = m->filter;
@@ -126,7 +136,7 @@ bool cc_maker_keeps(const struct cc_maker *m, size_t row)
     const struct cc_value *scheme =
         column != CC_NO_COLUMN ? cc_sheet_value(m->s, row, column) : NULL;
     bool found = f->scheme_count == 0;
-    if (!is_kind(m, row))
+    if (!is_kind(m, row) || !is_large(m, row))
         return false;
     for (size_t i = 0; i < f->scheme_count && !found; i++)
         found =
@@ -172,4 +182,42 @@ void cc_maker_describe(const struct cc_maker *m, size_t row, bool apart, char *t
         if (wanted)
             put_setting(&settings[i], setting_of(m, row, i), text, cap);
     }
+}
+
+struct size_of_row {
+    double values;
+    size_t row;
+};
+
+/* The largest first; of the same size, in the file's order. */
+static int compare_sizes(const void *a, const void *b)
+{
+    const struct size_of_row *x = a, *y = b;
+    if (x->values != y->values)
+        return x->values > y->values ? -1 : 1;
+    return x->row < y->row ? -1 : 1;
+}
+
+int cc_maker_keep_largest(struct cc_maker *m)
+{
+    enum { DRAWN = 40 };
+    size_t rows = 0;
+    if (m->f->kind != CC_PLOT_NETS && m->f->kind != CC_PLOT_RATIO)
+        return CC_OK;
+    struct size_of_row *size = cc_alloc0((m->s->rows + 1) * sizeof *size, m->e);
+    if (size == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < m->s->rows; i++) {
+        const double values = cc_sheet_number_or_nan(m->s, i, "values");
+        if (cc_maker_keeps(m, i) && !isnan(values))
+            size[rows++] = (struct size_of_row){values, i};
+    }
+    qsort(size, rows, sizeof *size, compare_sizes);
+    if (rows > CC_MOST_SERIES) {
+        m->largest.of = rows;
+        m->largest.least = size[DRAWN - 1].values;
+        m->largest.row = size[DRAWN - 1].row;
+    }
+    free(size);
+    return CC_OK;
 }

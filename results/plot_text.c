@@ -106,8 +106,14 @@ static void put_marks(const struct cc_figure *f, const struct cc_points *of,
         }
         (void)fputc(c, out);
     }
-    for (size_t p = 0; p < of->count; p++)
-        (void)fprintf(out, " %c %.4g", mark_of(of->point[p].x), of->point[p].y);
+    for (size_t p = 0; p < of->count; p++) {
+        char number[64];
+        if (strcmp(x->unit, "#") == 0)
+            cc_print_si(of->point[p].y, "#", number, sizeof number);
+        else
+            (void)snprintf(number, sizeof number, "%.4g", of->point[p].y);
+        (void)fprintf(out, " %c %s", mark_of(of->point[p].x), number);
+    }
     (void)fputc('\n', out);
 }
 

@@ -152,6 +152,52 @@ static void bars(void **state)
             "r.csv: line 2 and 3 are both fp32");
 }
 
+/* Where few schemes have each exchange, it stands beside their names instead of in panels. */
+static void few_pairs(void **state)
+{
+    (void)state;
+    struct cc_figure f =
+        figure_of("scheme,exchange,compute_s,codec_s,comm_s,step_s\n"
+                  "fp32,mpi,1,0,2,3\nint8,ring,1,0,1,2\n3lc,ring,1,0,1,2\nfp32,ring,1,0,2,3\n"
+                  "int8,mpi,1,0,1,2\n",
+                  CC_PLOT_STEP);
+    assert_int_equal(f.panels, 2); /* 5 of 6 pairs are there */
+    cc_figure_free(&f);
+    f = figure_of("scheme,exchange,compute_s,codec_s,comm_s,step_s\n"
+                  "fp32,mpi,1,0,2,3\nint8,ring,1,0,1,2\n3lc,ring,1,0,1,2\nqsgd,ps,1,0,2,3\n",
+                  CC_PLOT_STEP);
+    assert_int_equal(f.panels, 1);
+    assert_int_equal(f.series_count, 4);
+    assert_string_equal(f.series[0], "fp32 mpi");
+    assert_string_equal(f.series[3], "qsgd ps");
+    cc_figure_free(&f);
+}
+
+/* Of more tensors than can be told apart, the largest, in the file's order. */
+static void largest_tensors(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    (void)fputs("net,tensor,values\n", out);
+    for (int i = 0; i < 100; i++) /* 1000 times 1, 2, ... 50, each twice */
+        (void)fprintf(out, "my,t%d,%d\n", i, 1000 * (1 + i % 50));
+    (void)fclose(out);
+    struct cc_figure f = figure_of(text, CC_PLOT_NETS);
+    free(text);
+    assert_string_equal(f.title, "Sizes of nets: my, the 40 largest of 100");
+    assert_int_equal(f.series_count, 40);
+    assert_string_equal(f.series[0], "t30");
+    assert_string_equal(f.series[19], "t49");
+    assert_string_equal(f.series[20], "t80");
+    assert_true(f.panel[0].of[39].point[0].y == 50000);
+    assert_true(f.x.log && f.x.lo < 31000 && f.x.lo > 10000 && f.x.hi > 50000);
+    cc_figure_free(&f);
+    refused("net,tensor,values\nmy,a,0\n", CC_PLOT_NETS,
+            "r.csv: line 2, column 'values': 0 should be above zero");
+}
+
 static void exact_ones(void **state)
 {
     (void)state;
@@ -438,6 +484,8 @@ int main(void)
         cmocka_unit_test(scaling),
         cmocka_unit_test(bars),
         cmocka_unit_test(exact_ones),
+        cmocka_unit_test(few_pairs),
+        cmocka_unit_test(largest_tensors),
         cmocka_unit_test(sizes),
         cmocka_unit_test(refusals),
         cmocka_unit_test(guesses),

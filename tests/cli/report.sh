@@ -1,6 +1,6 @@
 #!/bin/sh
 # `commcomp report`: pages of results written by hand and of real ones, read back, damaged, and with
-# hostile names. tests/browser.sh looks at them in a browser.
+# hostile names. tests/browser/check.sh looks at them in a browser.
 . "$(dirname "$0")/lib.sh"
 
 # result FILE COMMAND ARGV MORE ROWS: a document of a command; MORE are other keys, each with a comma.
@@ -120,6 +120,26 @@ P().feed(text)
 assert seen.count("script") == 2 and "b" not in seen and "alert" not in seen, seen
 assert "<!--" not in text and "\x1b" not in text and "\u202e" not in text.split("commcomp-result\"")[0]
 P
+
+# --- verdicts ---
+call() { echo "{\"scheme\": \"$1\", \"exchange\": \"$2\", \"values\": $3, \"call_s\": $4, \"speedup\": $5}"; }
+result calls.json run '"run"' '' \
+    "$(call fp32 ring 1000 0.2 0.5),$(call fp32 mpi 1000 0.1 1),$(call int8 ring 1000 0.025 4),$(call fp32 mpi 50 0.1 1)"
+q 0 report calls.json -o calls.html
+has calls.html '<li>values 1000: int8 over ring is fastest, 25 ms, 4 times as fast as fp32</li>'
+has calls.html '<li>values 50: fp32 over mpi is fastest, 100 ms</li>'
+end_row() { echo "{\"scheme\": \"$1\", \"kind\": \"summary\", \"accuracy\": $2, \"difference\": $3, \"difference_low\": $3, \"difference_high\": 0}"; }
+result ends.json train '"train"' '' "$(end_row fp32 0.9 0),$(end_row int8 0.88 -0.02)"
+q 0 report ends.json -o ends.html
+has ends.html '<li>fp32 ends with 90.00% of the test samples correct</li>'
+has ends.html '<li>int8 ends with 88.00% of the test samples correct, -2.00 points against fp32 (95% interval -2.00 to +0.00)</li>'
+result tables.json paper '"paper"' '' \
+    '{"table": "a", "rms_error": 0.05},{"table": "b", "rms_error": 1.5},{"table": "c", "rms_error": 0.1}'
+q 0 report tables.json -o tables.html
+has tables.html '<li>the model is within 10% of 2 of 3 tables, in the root of the mean square; the farthest is b, by 150%</li>'
+result coded.json encode '"encode"' '' '{"scheme": "3lc", "ratio": 21, "input_bytes": 4000, "output_bytes": 200}'
+q 0 report coded.json -o coded.html
+has coded.html '<li>3lc: 4000 bytes became 200, 20 times fewer</li>'
 
 # --- results that are not complete, or empty ---
 result failed.json run '"run"' '"error": "mpirun <failed>", ' "$(row fp32 4 2 1 0)"
