@@ -87,6 +87,7 @@ static void resume(void **state, struct cc_training_config c)
     copier.steps = 0;
     copier.at = SIZE_MAX;
     got = training_result(&c);
+    assert_int_equal(got.resumed, 6);
     assert_int_equal(copier.steps, 11);
     assert_same(&want, &got);
     cc_training_free(&got);

@@ -234,6 +234,21 @@ static bool went_on(const struct cc_train *t, size_t i, size_t step)
     return of->resumed == step && (of->evals > 0 || of->diverged);
 }
 
+/* Where captured gradients are: several trainings have a folder each. */
+static int note_captured(const struct cc_train *t, struct cc_error *e)
+{
+    const struct cc_training_config *c = &t->options.training;
+    const size_t others = cc_train_variants(t) * t->options.seeds - 1;
+    char beside[64] = "";
+    if (t->capture == NULL || !t->training[0].complete)
+        return CC_OK;
+    if (others > 0)
+        (void)snprintf(beside, sizeof beside, "; %zu more trace%s beside it", others,
+                       others > 1 ? "s are" : " is");
+    return cc_record_note(t->record, e, "captured: steps %zu to %zu, in %s (--trace)%s",
+                          c->capture_from, c->capture_to - 1, t->capture[0], beside);
+}
+
 static void print_resumed(const struct cc_train *t, FILE *f)
 {
     const size_t seeds = t->options.seeds, all = cc_train_variants(t) * seeds;
@@ -311,6 +326,7 @@ int cc_train_notes(const struct cc_train *t, struct cc_error *e)
     if (t->record->row_count == 0)
         return CC_OK;
     CC_TRY(note_resumed(t, e));
+    CC_TRY(note_captured(t, e));
     CC_TRY(cc_train_paper_notes(t, e));
     CC_TRY(note_data(t, e));
     CC_TRY(note_recipe(t, e));

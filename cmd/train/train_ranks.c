@@ -94,6 +94,8 @@ int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
     cc_arg_choice(args, "on", &on);
     o->on = (enum cc_train_place)on;
     o->plain = o->on == CC_TRAIN_RUN && bw != NULL && strcmp(bw, "none") == 0;
+    if (bw != NULL && strcmp(bw, "none") == 0 && o->on != CC_TRAIN_RUN)
+        return cc_usage(e, "--bw none goes with --on run: ranks on this machine, without a lab");
     CC_TRY(refuse_needless(args, o, e));
     if (o->on != CC_TRAIN_LOCAL && o->straggler != CC_STEADY && isnan(o->compute_s))
         return cc_usage(e, "--stragglers with --on %s vary the time of --compute: give it",

@@ -18,6 +18,9 @@ done
 t 1 train -q --net mlp:32 --batch 1000
 err '2999 samples are too few for 4 workers with batches of 1000'
 
+t 2 $t --bw none
+err '--bw none goes with --on run'
+
 # --- rows ---
 
 q 0 $t --scheme fp32,3lc --seeds 2 --format json
@@ -254,6 +257,7 @@ assert all(abs(y + 0.5 * x) < 1e-6 for x, y in zip(push, pull))
 P
 q 0 $t --scheme fp32,3lc --capture both --exchange ring
 left 'both/*' 'both/3lc-seed1 both/fp32-seed1 '
+out '^captured: steps 12 to 19, in both/fp32-seed1 (--trace); 1 more trace is beside it'
 q 0 $t --scheme fp32 --rate 0.05,0.1,0.2 --seeds 2 --capture several
 left 'several/*' 'several/fp32-rate0.05-seed1 several/fp32-rate0.05-seed2 several/fp32-rate0.1-seed1 several/fp32-rate0.1-seed2 several/fp32-rate0.2-seed1 several/fp32-rate0.2-seed2 '
 [ "$(ls both/3lc-seed1 | wc -l)" = 32 ] || bad "$(ls both/3lc-seed1)"

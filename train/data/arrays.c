@@ -103,9 +103,9 @@ static int take_samples(const struct array *x, struct cc_samples *out, struct cc
     for (size_t i = 0; i < n; i++) {
         const double value = number_at(x, i);
         if (!(fabs(value) <= FLT_MAX))
-            return cc_fail(e, "sample %zu, value %zu: %g%s", i / (n / out->count),
-                           i % (n / out->count), value,
-                           isfinite(value) ? ", beyond the range of a float" : "");
+            return cc_fail(
+                e, "sample %zu, value %zu: %g%s", i / (n / out->count), i % (n / out->count), value,
+                isfinite(value) ? ", beyond the range of a float" : "; samples are finite numbers");
         out->value[i] = (float)value;
     }
     return CC_OK;
