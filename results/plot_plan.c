@@ -389,8 +389,9 @@ static int size_best(struct sizer *s, bool *fits)
     if (beside) {
         CC_TRY(size_all(s, CC_LEGEND_RIGHT, &right));
         best = worth(s->p);
-        const bool alone = s->p->panels > 1 && s->p->columns == 1;
-        if (right && !alone && s->page->height <= 0 && s->page->width >= COLUMN_WIDTH)
+        /* A legend below leaves room for panels side by side, or for three that are wider. */
+        const bool tight = s->p->panels > 1 && (s->p->columns == 1 || s->p->columns == 3);
+        if (right && !tight && s->page->height <= 0 && s->page->width >= COLUMN_WIDTH)
             return *fits = true, CC_OK;
     }
     CC_TRY(size_all(s, CC_LEGEND_BELOW, fits));

@@ -221,10 +221,15 @@ static void put_frame(const struct script *s, size_t panel)
                   a->left / p->width, (a->left + p->area_width) / p->width, a->bottom / p->height,
                   (a->bottom + p->area_height) / p->height);
     put_axis(s, &a->x, &a->x_tics, 'x');
-    if (cc_figure_has_bars(s->f))
-        (void)fprintf(s->out, "unset logscale y\nset yrange [%.1f:0.6]\nunset ytics\n",
-                      -(double)s->f->series_count + 0.4);
-    else
+    if (cc_figure_has_bars(s->f)) {
+        (void)fprintf(s->out, "unset logscale y\nset yrange [%.1f:0.6]\n%s",
+                      -(double)s->f->series_count + 0.4,
+                      s->f->shape == CC_MARKS ? "set ytics scale 0 (" : "unset ytics\n");
+        /* Lines from the names to the marks. */
+        for (size_t k = 0; k < s->f->series_count && s->f->shape == CC_MARKS; k++)
+            (void)fprintf(s->out, "%s'' -%zu%s", k > 0 ? ", " : "", k,
+                          k + 1 == s->f->series_count ? ")\n" : "");
+    } else
         put_axis(s, &s->f->y, &p->y_tics, 'y');
 }
 

@@ -110,6 +110,10 @@ void cc_args_free(struct cc_args *args);
  * of work: in a place where files can be made, with a suffix that tells the format where one is
  * needed, no two to the same file, and none over what the command reads. Opens no pipe. */
 int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e);
+/* The same for a file that no option names, as it is written beside one that is: `name` is what a
+ * message calls it. */
+int cc_args_check_beside(const struct cc_args *args, const char *name, const char *path,
+                         struct cc_error *e);
 
 /* The largest seed: JSON numbers are exact up to here. */
 #define CC_MAX_SEED (((uint64_t)1 << 53) - 1)

@@ -182,3 +182,16 @@ int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)
     }
     return CC_OK;
 }
+
+int cc_args_check_beside(const struct cc_args *args, const char *name, const char *path,
+                         struct cc_error *e)
+{
+    struct use beside = {.path = path, .written = true};
+    struct uses u = {.count = 0};
+    (void)snprintf(beside.name, sizeof beside.name, "%s", name);
+    add_operands(&u, args);
+    add_options(&u, args);
+    for (size_t i = 0; i < u.count; i++)
+        CC_TRY(compare(&beside, &u.list[i], e));
+    return CC_OK;
+}

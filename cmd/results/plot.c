@@ -69,8 +69,8 @@ static const struct cc_option options[] = {
      .file = CC_WRITES_FILE,
      .help =
          "draw FILE, whole or not at all; its suffix gives the format: .svg, .png, .pdf or .eps; "
-         ".tex for LaTeX, which \\input takes and which includes a .pdf beside it; .txt for the "
-         "terminal's text"},
+         ".tex for LaTeX, which \\input takes and which includes a .pdf of the same name, written "
+         "beside it; .txt for the terminal's text"},
     {.name = "format",
      .value = "FORMAT",
      .def = "text",
@@ -167,6 +167,18 @@ static int write_script(const struct cc_figure *f, const struct cc_page *page, c
     return status;
 }
 
+/* Whether the .pdf that goes with a .tex is a file of its own. */
+static int check_pdf(const struct cc_args *args, const char *tex, struct cc_error *e)
+{
+    char *pdf = cc_strdup(tex, e);
+    if (pdf == NULL)
+        return CC_FAIL;
+    memcpy(pdf + strlen(pdf) - strlen("pdf"), "pdf", strlen("pdf"));
+    const int status = cc_args_check_beside(args, "the .pdf of --output", pdf, e);
+    free(pdf);
+    return status;
+}
+
 static int write_output(const struct cc_args *args, const struct cc_figure *f,
                         const struct cc_page *page, struct cc_error *e)
 {
@@ -177,6 +189,8 @@ static int write_output(const struct cc_args *args, const struct cc_figure *f,
         return script != NULL ? write_script(f, page, script, NULL, SVG, e)
                               : draw(f, page, format, stdout, e);
     CC_TRY(parse_suffix(image, &format, e));
+    if (format == TEX && !cc_file_is_stream(image))
+        CC_TRY(check_pdf(args, image, e));
     if (script != NULL)
         CC_TRY(write_script(f, page, script, image, format, e));
     return draw_file(f, page, format, image, e);

@@ -68,6 +68,9 @@ t 2 plot -q model.csv --font ,20 --size 1.2in --format script
 err 'too narrow for this plot in a font of 20 points'
 t 2 plot -q model.csv -o 'a b.tex'
 err 'only letters, digits, - and +'
+t 2 plot -q model.csv -o pair.tex --script pair.pdf
+err '--script and the .pdf of --output are the same file: pair.pdf'
+no_file pair.pdf
 t 1 plot missing.csv
 err 'missing.csv: cannot be read'
 t 1 plot -q model.csv --kind error
