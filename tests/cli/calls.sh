@@ -6,8 +6,9 @@ r="run -q --bw none"
 
 # --- options ---
 
+make_profile
 for option in '--net resnet20' '--latency 1ms' '--compute 1s' '--mode overlap' '--trace x' --keep-lab \
-    '--min-size 5' '--burst 5K' '--profile x' '--union same' '--tc-dev eth0'; do
+    '--min-size 5' '--burst 5K' '--profile profile.json' '--union same' '--tc-dev eth0'; do
     t 2 $r $option
     err "${option%% *} is of training steps over a network: with --bw none"
 done
