@@ -3,6 +3,7 @@ what went in and came out."""
 
 import copy
 import csv
+import datetime
 import os
 import time
 
@@ -282,6 +283,10 @@ def differ(rank, world):
         State(f"3lc:s=1.{5 if rank == 0 else 75}")
     with pytest.raises(ValueError, match="min_size=10,(.|\n)*min_size=11,"):
         State("3lc", min_size=10 + rank)
+    with pytest.raises(ValueError, match="rank 0: .*3lc, (.|\n)*rank 1: unknown scheme '3lb'"):
+        State("3lc" if rank == 0 else "3lb")
+    with pytest.raises(ValueError, match="^unknown scheme '3lb'"):
+        State("3lb")
     # DDP sees to it that ranks have the same parameters, but not to this option, which decides about
     # the buckets of the first step.
     ddp, _ = make("3lc", find_unused_parameters=rank == 1)
@@ -292,6 +297,23 @@ def differ(rank, world):
 
 def test_ranks_that_differ_say_so():
     assert ranks.run(2, differ, limit=30) == [True, True]
+
+
+def wait_for_nobody(rank, world, folder):
+    """Rank 1 makes no State; the group's timeout is 2 seconds."""
+    dist.destroy_process_group()
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=world,
+                            timeout=datetime.timedelta(seconds=2))
+    if rank == 0:
+        with pytest.raises(RuntimeError):
+            State("3lc")
+    else:
+        time.sleep(4)
+    return True
+
+
+def test_the_hook_waits_as_long_as_the_model_does(tmp_path):
+    assert ranks.run(2, wait_for_nobody, str(tmp_path), limit=30) == [True, True]
 
 
 def die(rank, world, scheme):

@@ -35,6 +35,13 @@ def hook(state, bucket):  # without types: DDP would compare their texts with it
     return state.submit(bucket)
 
 
+def _timeout(group):
+    """How long the operations of the model's group may take, for those of the hook. PyTorch has no
+    public function for this."""
+    options = getattr(group or dist.distributed_c10d._get_default_group(), "options", None)
+    return getattr(options, "_timeout", dist.default_pg_timeout)
+
+
 def _finite(x):
     return bool(torch.isfinite(x.sum())) or bool(torch.isfinite(x).all())  # the sum may overflow
 
@@ -67,14 +74,19 @@ class State:
                  group: dist.ProcessGroup | None = None) -> None:
         if not dist.is_initialized():
             raise RuntimeError("State needs torch.distributed.init_process_group() first")
-        self.scheme = Codec(scheme, 1).scheme
         self._ddp_group = getattr(model, "process_group", None)
         if group is None:
-            group = dist.new_group(backend="mpi" if dist.get_backend() == "mpi" else "gloo")
+            group = dist.new_group(backend="mpi" if dist.get_backend() == "mpi" else "gloo",
+                                   timeout=_timeout(self._ddp_group))
         if dist.get_world_size(group) != dist.get_world_size(self._ddp_group):
             raise ValueError(f"the model has {dist.get_world_size(self._ddp_group)} ranks, and the group "
                              f"{dist.get_world_size(group)}: make one of the same ranks, and pass group=")
         self.min_size, self.warmup, self._scaler, self._group = min_size, warmup, scaler, group
+        try:
+            self.scheme = Codec(scheme, 1).scheme
+        except ValueError as e:  # the other ranks wait to hear what this one has
+            self._agree(str(e))
+            raise
         self._options = {"scheme": self.scheme, "seed": seed, "threads": threads}
         self.stats = Stats(self.scheme, dist.get_world_size(group))
         self.step = 0
