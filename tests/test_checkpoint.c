@@ -58,7 +58,8 @@ static void assert_same(const struct cc_training_result *a, const struct cc_trai
         const struct cc_evaluation *x = &a->eval[i], *y = &b->eval[i];
         assert_int_equal(x->step, y->step);
         assert_true(x->loss == y->loss && x->accuracy == y->accuracy);
-        assert_true(x->worker_loss == y->worker_loss && x->train_loss == y->train_loss);
+        assert_true(x->worker_loss == y->worker_loss && x->train_loss == y->train_loss &&
+                    x->train_accuracy == y->train_accuracy);
         assert_true(x->push_bytes == y->push_bytes && x->pull_bytes == y->pull_bytes);
         assert_true(x->residual == y->residual || (isnan(x->residual) && isnan(y->residual)));
         assert_true(x->pull_residual == y->pull_residual ||

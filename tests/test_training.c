@@ -37,9 +37,12 @@ static const struct cc_evaluation *last_of(const struct cc_training_result *r)
     return &r->eval[r->evals - 1];
 }
 
-/* SGD with momentum on the batches of one worker, without exchange or codec. */
-static uint32_t plain_sgd(const struct cc_training_config *c, struct cc_model_score *score)
+/* SGD with momentum on the batches of one worker, without exchange or codec; *trained: the share of
+ * the samples since the evaluation before the last that were classified correctly. */
+static uint32_t plain_sgd(const struct cc_training_config *c, struct cc_model_score *score,
+                          double *trained)
 {
+    size_t correct = 0;
     struct cc_task *task;
     assert_int_equal(cc_task_open(&c->task, &task, NULL), CC_OK);
     const struct cc_model_layout *layout = cc_task_layout(task);
@@ -49,11 +52,13 @@ static uint32_t plain_sgd(const struct cc_training_config *c, struct cc_model_sc
     assert_true(w != NULL && g != NULL && v != NULL && stats != NULL);
     cc_task_init(task, w, stats);
     for (size_t step = 0; step < c->steps; step++) {
-        (void)cc_task_gradient(task, step, 0, w, stats, g);
+        const size_t of = cc_task_gradient(task, step, 0, w, stats, g).correct;
+        correct += step >= c->steps - c->eval_every ? of : 0;
         cc_optimizer_apply(&c->optimizer, layout, 0, layout->values, cc_rate_at(&c->rate, step),
                            step, g, w, v, 1);
     }
     *score = cc_task_test(task, w, stats);
+    *trained = (double)correct / (double)(c->eval_every * c->task.batch);
     const uint32_t crc = cc_crc32(0, w, n * sizeof *w);
     free(w);
     free(g);
@@ -73,7 +78,10 @@ static void one_worker_is_sgd(void **state)
     struct cc_model_score want;
     (void)state;
     c.task.workers = 1;
-    const uint32_t crc = plain_sgd(&c, &want);
+    double trained;
+    const uint32_t crc = plain_sgd(&c, &want, &trained);
+    assert_int_equal(c.steps % c.eval_every, 0);
+    assert_true(trained > 0.8 && trained <= 1);
     assert_true(want.correct > training_digits->test.count * 8 / 10);
     for (size_t i = 0; i < sizeof exchanges / sizeof exchanges[0]; i++) {
         c.exchange = exchanges[i];
@@ -81,6 +89,7 @@ static void one_worker_is_sgd(void **state)
         struct cc_training_result r = train(&c);
         assert_int_equal(r.weights_crc, crc);
         assert_float_equal((float)last_of(&r)->loss, (float)want.loss, 0);
+        assert_true(fabs(last_of(&r)->train_accuracy - trained) < 1e-12);
         cc_training_free(&r);
     }
     c.exchange = CC_PS;

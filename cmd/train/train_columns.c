@@ -68,6 +68,10 @@ const struct cc_column cc_train_columns[] = {
     {"loss_workers", NULL, "", "%.4f", 0, "the loss of the workers' copy", CC_DETAIL},
     {"train_loss", NULL, "", "%.4f", 0,
      "cross entropy on the training batches, mean since the evaluation before", CC_DETAIL},
+    {"train_accuracy", NULL, "%", "%.2f", 100,
+     "share of their samples that are classified correctly, before the update by them, the same "
+     "mean",
+     CC_DETAIL},
     {"payload_bytes", NULL, "B", "%.0f", 0,
      "bytes of a worker's push per step, mean since the evaluation before (summary: of all steps)",
      CC_DETAIL},

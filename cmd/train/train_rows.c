@@ -147,6 +147,7 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
                                            {"loss_workers", v->worker_loss},
                                            {"accuracy_workers", v->worker_accuracy},
                                            {"train_loss", v->train_loss},
+                                           {"train_accuracy", v->train_accuracy},
                                            {"bytes", bytes_until(of, at)},
                                            {"residual", v->residual},
                                            {"residual_pull", v->pull_residual},
@@ -388,7 +389,8 @@ static int add_evaluations(const struct cc_train *t, const struct cc_link *link,
 static int add_point(const struct cc_train *t, size_t variant, size_t at,
                      const struct cc_link *link, struct cc_error *e)
 {
-    struct mean loss = {0}, accuracy = {0}, train_loss = {0}, push = {0}, pull = {0}, bytes = {0};
+    struct mean loss = {0}, accuracy = {0}, train_loss = {0}, train_accuracy = {0}, push = {0},
+                pull = {0}, bytes = {0};
     size_t step = 0;
     for (size_t k = 0; k < t->options.seeds; k++) {
         const struct cc_training_result *of = training_of(t, variant, k, link);
@@ -399,6 +401,7 @@ static int add_point(const struct cc_train *t, size_t variant, size_t at,
         add(&loss, v->loss);
         add(&accuracy, v->accuracy);
         add(&train_loss, v->train_loss);
+        add(&train_accuracy, v->train_accuracy);
         add(&push, v->push_bytes);
         add(&pull, v->pull_bytes);
         add(&bytes, bytes_until(of, at));
@@ -411,6 +414,7 @@ static int add_point(const struct cc_train *t, size_t variant, size_t at,
                                            {"accuracy_low", mean_of(&accuracy) - half},
                                            {"accuracy_high", mean_of(&accuracy) + half},
                                            {"train_loss", mean_of(&train_loss)},
+                                           {"train_accuracy", mean_of(&train_accuracy)},
                                            {"bytes", mean_of(&bytes)}};
     const size_t row = new_row(t, variant, link, "mean", e);
     if (row == SIZE_MAX)

@@ -11,7 +11,7 @@
 #include "core/memory.h"
 #include "core/memory_text.h"
 
-#define SCHEMA     "commcomp-checkpoint/2"
+#define SCHEMA     "commcomp-checkpoint/3"
 #define TEXTS_CRC  "texts_crc32"
 #define VALUES_CRC "values_crc32"
 

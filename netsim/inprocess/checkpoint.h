@@ -1,7 +1,7 @@
 /* Files of checkpoints: named arrays of floats and texts, in a safetensors file with checksums. The
  * arrays are tensors of F32, which other programs read too; the texts are its metadata:
  *
- *     schema         commcomp-checkpoint/2
+ *     schema         commcomp-checkpoint/3
  *     values_crc32   of each tensor's bytes, in the order of the file
  *     (any)          the caller's texts
  *     texts_crc32    of "key\nvalue\n" of all texts before it

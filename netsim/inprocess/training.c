@@ -140,20 +140,23 @@ static void diverge(struct cc_training *s, const char *reason)
  * divergence. */
 static double compute(struct cc_training *s)
 {
-    const size_t workers = s->config->task.workers;
+    const struct cc_task_config *c = &s->config->task;
+    const size_t workers = c->workers;
     const double since = clock_of(s);
     double sum = 0;
+    size_t correct = 0;
     for (size_t i = 0; i < workers; i++) {
         char text[CC_DIVERGED_TEXT];
-        const double loss =
+        const struct cc_model_score score =
             cc_task_gradient(s->task, (size_t)s->log.step, i, s->weights,
-                             s->worker_stats + i * s->layout->stats, s->gradients + i * s->values)
-                .loss;
-        sum += loss;
-        if (!s->out->diverged && cc_loss_diverged(loss, i, text))
+                             s->worker_stats + i * s->layout->stats, s->gradients + i * s->values);
+        sum += score.loss;
+        correct += score.correct;
+        if (!s->out->diverged && cc_loss_diverged(score.loss, i, text))
             diverge(s, text);
     }
     s->log.sum.compute_s += (clock_of(s) - since) / (double)workers;
+    s->log.sum.train_accuracy += (double)correct / (double)(workers * c->batch);
     return sum / (double)workers;
 }
 

@@ -19,8 +19,8 @@
 struct cc_evaluation cc_training_log_end(struct cc_training_log *l, size_t workers)
 {
     struct cc_evaluation v = l->sum;
-    double *const mean[] = {&v.train_loss, &v.pull_bytes, &v.encode_s,  &v.hop_s,
-                            &v.server_s,   &v.decode_s,   &v.compute_s, &v.update_s};
+    double *const mean[] = {&v.train_loss, &v.train_accuracy, &v.pull_bytes, &v.encode_s, &v.hop_s,
+                            &v.server_s,   &v.decode_s,       &v.compute_s,  &v.update_s};
     for (size_t i = 0; i < sizeof mean / sizeof *mean; i++)
         *mean[i] /= (double)l->since;
     v.push_bytes /= (double)l->since * (double)workers;
@@ -53,10 +53,11 @@ enum { MOST_NUMBERS = 24 };
 /* The numbers of an evaluation, without its step. */
 static size_t members(struct cc_evaluation *v, double *out[MOST_NUMBERS])
 {
-    double *const all[] = {&v->train_loss,      &v->loss,       &v->accuracy,      &v->worker_loss,
-                           &v->worker_accuracy, &v->push_bytes, &v->pull_bytes,    &v->encode_s,
-                           &v->hop_s,           &v->server_s,   &v->decode_s,      &v->compute_s,
-                           &v->update_s,        &v->residual,   &v->pull_residual, &v->wall_s};
+    double *const all[] = {&v->train_loss,  &v->train_accuracy,  &v->loss,       &v->accuracy,
+                           &v->worker_loss, &v->worker_accuracy, &v->push_bytes, &v->pull_bytes,
+                           &v->encode_s,    &v->hop_s,           &v->server_s,   &v->decode_s,
+                           &v->compute_s,   &v->update_s,        &v->residual,   &v->pull_residual,
+                           &v->wall_s};
     memcpy(out, all, sizeof all);
     return sizeof all / sizeof *all;
 }

@@ -7,8 +7,8 @@
 /* An evaluation, and means per step since the one before. Checkpoints have all members
  * (netsim/inprocess/training_log.c). */
 struct cc_evaluation {
-    size_t step; /* after so many steps */
-    double train_loss;
+    size_t step;                                /* after so many steps */
+    double train_loss, train_accuracy;          /* on the training batches, before their update */
     double loss, accuracy;                      /* on the test samples, of the server's copy, */
     double worker_loss, worker_accuracy;        /* and of the workers' */
     double push_bytes, pull_bytes;              /* payload of a worker's push; of the pull, or 0 */

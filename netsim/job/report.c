@@ -123,6 +123,7 @@ static const struct cc_field eval_fields[] = {
     {EVAL(train_loss, MOST_AMOUNT),
      .help = "The loss on the training batches: the mean over the workers and the "
              "steps since the evaluation before."},
+    {EVAL(train_accuracy, 1), .help = "On the same batches, the same mean."},
     {EVAL(loss, MOST_AMOUNT),
      .help = "On the test samples; where servers send model deltas, of their copy."},
     {EVAL(accuracy, 1), .help = "Of the same copy."},

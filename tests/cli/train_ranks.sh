@@ -22,7 +22,7 @@ fi
 run='--on run --bw none' sim='--on sim --bw 1gbps --compute 2ms'
 
 # The evaluations and sizes are those of local.json.
-same='[[r[k] for k in ("scheme", "kind", "seed", "step", "loss", "accuracy", "accuracy_workers", "loss_workers", "train_loss", "payload_bytes", "bits_push", "bits_pull", "bytes", "weights")] for r in d["rows"]] == [[r[k] for k in ("scheme", "kind", "seed", "step", "loss", "accuracy", "accuracy_workers", "loss_workers", "train_loss", "payload_bytes", "bits_push", "bits_pull", "bytes", "weights")] for r in json.load(open("local.json"))["rows"]]'
+same='[[r[k] for k in ("scheme", "kind", "seed", "step", "loss", "accuracy", "accuracy_workers", "loss_workers", "train_loss", "train_accuracy", "payload_bytes", "bits_push", "bits_pull", "bytes", "weights")] for r in d["rows"]] == [[r[k] for k in ("scheme", "kind", "seed", "step", "loss", "accuracy", "accuracy_workers", "loss_workers", "train_loss", "train_accuracy", "payload_bytes", "bits_push", "bits_pull", "bytes", "weights")] for r in json.load(open("local.json"))["rows"]]'
 
 # The checkpoints in two folders have the same arrays; only one process measures a residual.
 cat >checkpoints.py <<'P'

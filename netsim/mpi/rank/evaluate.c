@@ -49,24 +49,28 @@ int cc_rank_gather_servers(struct cc_rank *r, const float *own, size_t n, float 
     return status;
 }
 
-/* Adds the loss of each of the latest steps, the mean over the workers, to the log: in the order in
- * which a training in one process does, which so has the same bits. */
-static int add_losses(struct cc_rank *r, const struct cc_rank_loop *l,
-                      const struct cc_source_learned *learned, struct cc_training_log *log,
-                      struct cc_error *e)
+/* Adds the loss and the accuracy of each of the latest steps, the means over the workers, to the
+ * log: in the order in which a training in one process does, which so has the same bits. */
+static int add_batches(struct cc_rank *r, const struct cc_rank_loop *l,
+                       const struct cc_source_learned *learned, struct cc_training_log *log,
+                       struct cc_error *e)
 {
     const size_t steps = l->to - l->from, workers = (size_t)r->job.workers;
-    double *all = cc_alloc((size_t)r->ranks * steps * sizeof *all, e);
+    const int doubles = (int)(steps * sizeof(struct cc_source_batch) / sizeof(double));
+    struct cc_source_batch *all = cc_alloc((size_t)r->ranks * steps * sizeof *all, e);
     if (all == NULL)
         return CC_FAIL;
-    const int code = MPI_Gather(learned->loss + l->from, (int)steps, MPI_DOUBLE, all, (int)steps,
+    const int code = MPI_Gather(learned->batch + l->from, doubles, MPI_DOUBLE, all, doubles,
                                 MPI_DOUBLE, 0, r->comm);
     const int status = cc_mpi_check(code, "MPI_Gather", e);
     for (size_t i = 0; i < steps && r->rank == 0 && status == CC_OK; i++) {
-        double sum = 0;
-        for (size_t k = 0; k < workers; k++)
-            sum += all[k * steps + i];
-        log->sum.train_loss += sum / (double)workers;
+        struct cc_source_batch sum = {0, 0};
+        for (size_t k = 0; k < workers; k++) {
+            sum.loss += all[k * steps + i].loss;
+            sum.correct += all[k * steps + i].correct;
+        }
+        log->sum.train_loss += sum.loss / (double)workers;
+        log->sum.train_accuracy += sum.correct / (double)(workers * r->job.training.batch);
     }
     free(all);
     return status;
@@ -172,7 +176,7 @@ int cc_rank_train_interval(struct cc_rank *r, const struct cc_rank_loop *l,
     const struct cc_job_training *t = &r->job.training;
     const struct cc_source_learned learned = cc_source_learned(r->source);
     const bool last = l->to == cc_rank_loop_steps(l);
-    CC_TRY(add_losses(r, l, &learned, log, e));
+    CC_TRY(add_batches(r, l, &learned, log, e));
     add_figures(r, l, figures, log);
     if (last || l->to % t->eval_every == 0)
         CC_TRY(evaluate(r, l, &learned, log, e));

@@ -63,6 +63,11 @@ struct cc_source_buffers {
 
 struct cc_source;
 
+/* How a worker's batch was classified before its update; sent as doubles. */
+struct cc_source_batch {
+    double loss, correct; /* the mean loss, and so many samples */
+};
+
 /* The state of a source that trains. */
 struct cc_source_learned {
     const float *weights; /* flat; a server's copy is 0 where another one keeps the values */
@@ -72,7 +77,8 @@ struct cc_source_learned {
     /* The optimizer's state, where this rank applies it; else none. Of servers as weights. */
     const float *optimizer;
     size_t optimizer_count;
-    const double *loss; /* a worker's, of each step of the row from the first on */
+    /* A worker's batches, of each step of the row from the first on. */
+    const struct cc_source_batch *batch;
     /* What servers are about to encode in the step under way, or encoded last, as weights; NULL
      * unless the job captures it. */
     const float *pulled;

@@ -33,13 +33,13 @@ struct training {
     struct cc_learner learner;
     struct cc_emulated emulated;
     float *weights;
-    float *stats, *stats_before; /* before_: at the beginning of the latest step */
-    float *gradient;             /* workers, as the next */
-    float *mean;                 /* what comes back, where it is the mean gradient */
-    double *loss;                /* of each step */
-    float *pulled;               /* of a server: what it encoded last; NULL: nobody asks */
-    uint64_t next;               /* the step that begins next */
-    bool scored;                 /* the latest step's loss is known */
+    float *stats, *stats_before;   /* before_: at the beginning of the latest step */
+    float *gradient;               /* workers, as the next */
+    float *mean;                   /* what comes back, where it is the mean gradient */
+    struct cc_source_batch *batch; /* of each step */
+    float *pulled;                 /* of a server: what it encoded last; NULL: nobody asks */
+    uint64_t next;                 /* the step that begins next */
+    bool scored;                   /* the latest step's loss is known */
 };
 
 /* --- opening --- */
@@ -108,7 +108,7 @@ static void close_training(struct cc_source *s)
     free(t->stats_before);
     free(t->gradient);
     free(t->mean);
-    free(t->loss);
+    free(t->batch);
     free(t->pulled);
     free(t);
     close_shared();
@@ -148,9 +148,9 @@ static int begin_row(struct cc_source *s, const struct cc_job_row *row, struct c
     t->row = row;
     t->emulated = cc_emulated_make(t->job, row, t->worker);
     t->next = 0;
-    free(t->loss);
-    t->loss = cc_alloc0(row->steps * sizeof *t->loss, e);
-    if (t->loss == NULL)
+    free(t->batch);
+    t->batch = cc_alloc0(row->steps * sizeof *t->batch, e);
+    if (t->batch == NULL)
         return CC_FAIL;
     cc_task_init(t->task, t->weights, t->stats);
     cc_learner_close(&t->learner);
@@ -177,10 +177,10 @@ static int backward(struct training *t, uint64_t step, size_t first, struct cc_e
     char why[CC_DIVERGED_TEXT];
     if (!t->scored) {
         cc_task_forward(t->task, t->weights, t->stats, t->layout->count);
-        const double loss = cc_task_score(t->task).loss;
+        const struct cc_model_score score = cc_task_score(t->task);
         t->scored = true;
-        t->loss[step] = loss;
-        if (cc_loss_diverged(loss, (size_t)t->worker, why))
+        t->batch[step] = (struct cc_source_batch){score.loss, (double)score.correct};
+        if (cc_loss_diverged(score.loss, (size_t)t->worker, why))
             return cc_diverged(e, "%s", why);
     }
     cc_task_backward(t->task, t->weights, t->gradient, first);
@@ -270,7 +270,7 @@ static struct cc_source_learned learned(struct cc_source *s)
                                       .stat_count = t->layout->stats,
                                       .optimizer = t->learner.state,
                                       .optimizer_count = optimizer_count(t),
-                                      .loss = t->loss,
+                                      .batch = t->batch,
                                       .pulled = t->pulled};
 }
 
