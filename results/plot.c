@@ -276,6 +276,26 @@ static int add_xy(struct cc_maker *m, size_t row, double x, const double *y, dou
     return CC_OK;
 }
 
+/* Adds a call that does not depend on the density: a flat line from the least one to the greatest.
+ */
+static int add_flat(struct cc_maker *m, size_t row, const double *y, double also)
+{
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < m->s->rows; i++) {
+        const double x = cc_sheet_number_or_nan(m->s, i, m->kind->x);
+        if (cc_maker_keeps(m, i) && !isnan(x)) {
+            least = fmin(least, x);
+            most = fmax(most, x);
+        }
+    }
+    if (least >= most) {
+        m->f->left_out++;
+        return CC_OK;
+    }
+    CC_TRY(add_xy(m, row, least, y, also));
+    return add_xy(m, row, most, y, also);
+}
+
 static int add_row(struct cc_maker *m, size_t row)
 {
     const enum cc_figure_shape shape = m->kind->shape;
@@ -295,6 +315,8 @@ static int add_row(struct cc_maker *m, size_t row)
         any = any || !isnan(y[i]);
         all = all && !isnan(y[i]);
     }
+    if (any && isnan(x) && m->f->kind == CC_PLOT_DENSITY)
+        return add_flat(m, row, y, also);
     if (!any || isnan(x) || isnan(also) || (shape == CC_STACKED && !all)) {
         m->f->left_out++;
         return CC_OK;

@@ -198,6 +198,22 @@ static void largest_tensors(void **state)
             "r.csv: line 2, column 'values': 0 should be above zero");
 }
 
+/* A dense exchange, whose time does not depend on the density, is a flat line. */
+static void densities(void **state)
+{
+    (void)state;
+    struct cc_figure f = figure_of("scheme,exchange,nonzeros,call_s\nfp32,ring,,0.3\n"
+                                   "fp32,ssar,0.1,0.2\nfp32,ssar,0.001,0.1\nfp32,mpi,0.01,0.4\n",
+                                   CC_PLOT_DENSITY);
+    assert_int_equal(f.left_out, 0);
+    assert_string_equal(f.series[1], "ring");
+    const struct cc_points *ring = &f.panel[0].of[1];
+    assert_int_equal(ring->count, 2);
+    assert_true(ring->point[0].x == 0.001 && ring->point[0].y == 0.3);
+    assert_true(ring->point[1].x == 0.1 && ring->point[1].y == 0.3);
+    cc_figure_free(&f);
+}
+
 static void exact_ones(void **state)
 {
     (void)state;
@@ -485,6 +501,7 @@ int main(void)
         cmocka_unit_test(bars),
         cmocka_unit_test(exact_ones),
         cmocka_unit_test(few_pairs),
+        cmocka_unit_test(densities),
         cmocka_unit_test(largest_tensors),
         cmocka_unit_test(sizes),
         cmocka_unit_test(refusals),
