@@ -97,9 +97,9 @@ size_t commcomp_codec_period(const struct commcomp_codec *c);
 /* The size of the largest payload. */
 size_t commcomp_codec_bound(const struct commcomp_codec *c);
 
-/* Who sends the tensor. Payloads of schemes that draw random numbers depend on it, so a decoder
- * must be told the same. A new codec has seed 1, rank 0, direction COMMCOMP_PUSH, tensor 0: the
- * defaults of `commcomp encode`. rank is -1 for the server. */
+/* Sets the sender of the tensor. Payloads of schemes that draw random numbers depend on it, so a
+ * decoder must be told the same. A new codec has seed 1, rank 0, direction COMMCOMP_PUSH, tensor 0:
+ * the defaults of `commcomp encode`. rank is -1 for the server. */
 int commcomp_codec_sender(struct commcomp_codec *c, uint64_t seed, int64_t rank, int direction,
                           char *error);
 /* The tensor's index in its step, which random numbers also depend on, and its name for messages,

@@ -13,8 +13,8 @@ int cc_plugin_load(const char *path, struct cc_error *e);
 /* The absolute path of the i-th plugin that is loaded, or NULL. */
 const char *cc_plugin_path(size_t i);
 
-/* The checksum of the file that the scheme is from; 0 for a scheme of the program itself. What is
- * measured of a plugin holds for this file alone. */
+/* The checksum of the file that the scheme is from; 0 for a scheme of the program itself.
+ * Measurements of a plugin hold for this file alone. */
 uint32_t cc_plugin_checksum(const struct cc_scheme *s);
 
 #endif

@@ -70,7 +70,7 @@ class Codec:
     def __repr__(self) -> str:
         return f"Codec({self.scheme!r}, {self._shape})"
 
-    # --- what it is ---
+    # --- properties ---
 
     @property
     def scheme(self) -> str:
@@ -215,6 +215,7 @@ class Codec:
 
     # --- rounds of an allreduce ---
 
+    @property
     def rounds(self) -> int:
         """How many allreduces of floats a step takes instead of exchanging payloads.
 
@@ -222,7 +223,7 @@ class Codec:
         worker encodes floats, an allreduce sums them element by element, and every worker absorbs
         the sum before the next round:
 
-            for i in range(codec.rounds()):
+            for i in range(codec.rounds):
                 floats = codec.encode_round(i, gradient, step=step)
                 torch.distributed.all_reduce(torch.from_numpy(floats))
                 codec.absorb(i, floats, mean, scale=1 / workers, step=step)   # mean begins with zeros
@@ -289,7 +290,7 @@ class Codec:
         self._library.commcomp_reset(self._handle)
 
     def state(self) -> bytes:
-        """What the codec keeps from step to step: its residual, above all.
+        """The state that the codec keeps from step to step: its residual, above all.
 
         The bytes also have the scheme, the shape and a checksum.
         """
@@ -322,5 +323,3 @@ def _rebuild(scheme: str, shape: tuple[int, ...], context: dict[str, Any], state
     codec.restore(state)
     return codec
 
-
-__all__ = ["Codec", "Error"]

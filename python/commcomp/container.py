@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _library
 from ._arrays import address, shape_of
-from ._library import Error, check, direction_number, number, path_of, text
+from ._library import check, direction_number, number, path_of, text
 
 
 def write_container(
@@ -119,5 +119,3 @@ class Container(Mapping[str, np.ndarray]):
     def __len__(self) -> int:
         return len(self._index)
 
-
-__all__ = ["Container", "Error", "write_container"]

@@ -179,5 +179,3 @@ class TraceWriter:
             raise
         check(self._library.commcomp_trace_writer_end_step, self._handle)
 
-
-__all__ = ["Error", "Trace", "TraceWriter"]

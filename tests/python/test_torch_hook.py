@@ -226,7 +226,7 @@ def train_half(rank, world):
 
 
 def test_half_precision_parameters():
-    """Of 16 bits; PyTorch 1.13 moves no bfloat16 over gloo, which DDP does at its start."""
+    """Parameters of 16 bits; PyTorch 1.13 moves no bfloat16 over gloo, which DDP does at its start."""
     found = ranks.run(2, train_half)
     for name in SHAPES:
         mean = (found[0][1][name] + found[1][1][name]) / 2

@@ -17,7 +17,7 @@ import torch.distributed as dist
 
 from commcomp import Codec
 
-# What a rank says about its gradients: they are finite; they are not; its codec failed.
+# The flag that a rank sends with its gradients: they are finite; they are not; its codec failed.
 GOOD, NOT_FINITE, FAILED = 0, 1, 2
 
 
@@ -33,7 +33,7 @@ class Tensor:
         self.rank_decides = options["scheme"].split(":")[0] in RANK_DECIDES
         self.codec = Codec(options["scheme"], tuple(shape), seed=options["seed"], rank=rank, tensor=index,
                            name=name, threads=options["threads"])
-        sizes = [self.codec.round_bytes(k) for k in range(self.codec.rounds())]
+        sizes = [self.codec.round_bytes(k) for k in range(self.codec.rounds)]
         self.last_round = max((k for k, size in enumerate(sizes) if size > 0), default=0)
         self.before = None  # the state before this step, with a scaler
 
@@ -90,7 +90,7 @@ class Bucket:
 
     def _make_buffers(self):
         codecs = [t.codec for t, _, _ in self.coded]
-        self.rounds = codecs[0].rounds()
+        self.rounds = codecs[0].rounds
         if self.rounds > 0:
             sizes = [sum(c.round_bytes(k) for c in codecs) // 4 for k in range(self.rounds)]
             sizes[0] += self.raw_values

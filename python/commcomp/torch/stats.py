@@ -1,4 +1,4 @@
-"""What the communication hook sent and how long it took, step by step."""
+"""Statistics of the communication hook: bytes sent and times taken, step by step."""
 
 from __future__ import annotations
 
