@@ -277,6 +277,8 @@ def test_refusals(tmp_path):
     model = digits.mlp()
     with pytest.raises(ValueError, match="optimizer="):
         capture(model, tmp_path / "a", range(3), pulls=True)
+    with pytest.raises(ValueError, match="scaler= needs optimizer="):
+        capture(model, tmp_path / "a", range(3), scaler=Scaler(2.0))
     with pytest.raises(ValueError, match="DistributedDataParallel"):
         capture(model, tmp_path / "a", range(3), hook=(None, None))
     capture(model, tmp_path / "b", [0]).step()

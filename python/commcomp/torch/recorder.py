@@ -105,6 +105,9 @@ class Capture:
             raise ValueError("hook= is for models in DistributedDataParallel")
         if pulls and optimizer is None:
             raise ValueError("pulls=True needs optimizer=, whose step changes the model")
+        if scaler is not None and optimizer is None and not ddp:
+            raise ValueError("scaler= needs optimizer=, which sees unscaled gradients; or leave it out, and "
+                             "call scaler.unscale_() before step()")
         self._group = model.process_group if ddp else None
         if rank is None:
             rank = dist.get_rank(self._group) if dist.is_available() and dist.is_initialized() else 0
