@@ -19,9 +19,10 @@ struct cc_sheet {
 
 #define CC_NO_COLUMN SIZE_MAX
 
-/* Reads a file, .csv, .json or .html (a page that holds one result) by its suffix. Errors: missing or repeated keys, rows of different
- * length, invalid UTF-8, JSON that is not a result of commcomp, no rows. Messages name the file and
- * the place. *out is set on success only; release it with cc_sheet_free. */
+/* Reads a file, .csv, .json or .html (a page that holds one result) by its suffix. Errors: missing
+ * or repeated keys, rows of different length, invalid UTF-8, JSON that is not a result of commcomp,
+ * no rows. Messages name the file and the place. *out is set on success only; release it with
+ * cc_sheet_free. */
 int cc_sheet_read(const char *path, struct cc_sheet *out, struct cc_error *e);
 
 /* The same from text; `path` is for messages. Any bytes either parse or give an error. */
