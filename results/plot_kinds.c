@@ -333,8 +333,8 @@ static int fail_without_kind(const struct cc_sheet *s, struct cc_error *e)
             return cc_fail(e, "%s: nothing to plot: its column '%s' holds no finite number",
                            s->path, keys[i]);
     return cc_fail(e,
-                   "%s: nothing to plot: it has neither accuracy by step, nor speedup over several "
-                   "bw_bps, nor step_s and comm_s, nor error and ratio, nor encode_roofline",
+                   "%s: nothing to plot: no kind of plot has its columns; `commcomp plot --help` "
+                   "lists the kinds",
                    s->path);
 }
 

@@ -380,9 +380,8 @@ static void guesses(void **state)
     }
     struct cc_sheet s = sheet_of("scheme,x\na,1\n");
     assert_int_equal(cc_plot_guess(&s, &kind, &e), CC_FAIL);
-    assert_contains(
-        e.text,
-        "r.csv: nothing to plot: it has neither accuracy by step, nor speedup over several");
+    assert_contains(e.text,
+                    "r.csv: nothing to plot: no kind of plot has its columns; `commcomp plot");
     cc_sheet_free(&s);
     s = sheet_of("scheme,bw_bps,speedup\na,1e7,inf\na,1e8,\n");
     assert_int_equal(cc_plot_guess(&s, &kind, &e), CC_FAIL);

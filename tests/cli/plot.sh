@@ -78,7 +78,7 @@ err "model.csv: the plot 'error' needs a column 'error', which it lacks"
 t 1 plot -q model.csv --scheme int8
 err 'nothing to plot: no row that --scheme'
 t 1 plot five.csv
-err 'five.csv: nothing to plot: it has neither accuracy by step, nor speedup'
+err 'five.csv: nothing to plot: no kind of plot has its columns'
 printf 'scheme,bw_bps,speedup\nfp32,1e7,inf\nfp32,1e8,\n' >empty.csv
 t 1 plot empty.csv
 err "empty.csv: nothing to plot: its column 'speedup' holds no finite number"
