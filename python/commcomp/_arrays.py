@@ -52,6 +52,8 @@ def _check_tensor(x: Any, what: str, dtype: str) -> None:
         raise Error(f"{what}: a tensor of {dtype_of(x)}; call .to(torch.{dtype}) first")
     if not x.is_contiguous():
         raise Error(f"{what}: the tensor is not contiguous; call .contiguous() first")
+    if x.is_neg():
+        raise Error(f"{what}: the tensor is a negated view; call .resolve_neg() first")
 
 
 def _check_array(x: Any, what: str, dtype: str, written: bool) -> None:

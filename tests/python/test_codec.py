@@ -171,6 +171,7 @@ def test_tensors_of_pytorch_are_read_and_written_in_place():
         (torch.empty(20, 30, dtype=torch.float64), r"float64; call .to\(torch.float32\) first"),
         (torch.empty(20, 30, dtype=torch.bfloat16), r"bfloat16; call .to\(torch.float32\) first"),
         (torch.empty(30, 20).t(), r"not contiguous; call .contiguous\(\) first"),
+        (torch._neg_view(torch.ones(20, 30)), r"negated view; call .resolve_neg\(\) first"),
         (torch.empty(20, 30).to_sparse(), r"call .to_dense\(\) first"),
         (torch.empty(20, 30, device="meta"), r"on meta; call .cpu\(\) first"),
     ]:
