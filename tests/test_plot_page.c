@@ -85,8 +85,8 @@ static void put_rows(enum cc_plot_kind kind, int n, int panels, FILE *out)
         [CC_PLOT_ERROR] = "error,ratio",
         [CC_PLOT_WORKERS] = "workers,compute_s,step_s",
         [CC_PLOT_ROOFLINE] = "encode_roofline,decode_roofline,decode_add_roofline",
-        [CC_PLOT_SIZE] = "values,encode_gb_per_s,encode_gb_per_s_q25,encode_gb_per_s_q75,"
-                         "decode_gb_per_s",
+        [CC_PLOT_SIZE] = ("values,encode_gb_per_s,encode_gb_per_s_q25,encode_gb_per_s_q75,"
+                          "decode_gb_per_s"),
         [CC_PLOT_ACCURACY] = "step,accuracy",
         [CC_PLOT_LOSS] = "step,loss",
         [CC_PLOT_TRAIN_LOSS] = "step,train_loss",
