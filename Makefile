@@ -89,7 +89,7 @@ SCRIPTS  += $(filter-out $(SCRIPTS) tests/headers.sh tests/smoke.sh tests/cli/li
             $(wildcard tests/*.sh tests/cli/*.sh tests/faults/*.sh))
 # `make test`: what gives an answer while one waits for it.
 QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.sh data.sh nets.sh trace.sh npz.sh compare.sh plot.sh report.sh) \
-            $(filter-out $(addprefix $(BUILD)/tests/test_,large launch lab lab_config lab_kill paper_check platform_sim smpirun \
+            $(filter-out $(addprefix $(BUILD)/tests/test_,changing large launch lab lab_config lab_kill paper_check platform_sim smpirun \
               smpirun_real speed), \
             $(TESTS))
 # `make asan`: the command lines that stay short under a sanitizer, the long ones first.
