@@ -5,31 +5,12 @@
 #include "results/layout.h"
 #include "results/text.h"
 
-/* Brackets and stars are in braces because the end of a row, \\, takes them for its own. */
-static cc_replacement replace = {
-    ['\\'] = "\\textbackslash{}",
-    ['{'] = "\\{",
-    ['}'] = "\\}",
-    ['$'] = "\\$",
-    ['&'] = "\\&",
-    ['#'] = "\\#",
-    ['_'] = "\\_",
-    ['%'] = "\\%",
-    ['~'] = "\\textasciitilde{}",
-    ['^'] = "\\textasciicircum{}",
-    ['<'] = "\\textless{}",
-    ['>'] = "\\textgreater{}",
-    ['|'] = "\\textbar{}",
-    ['['] = "{[}",
-    ['*'] = "{*}",
-};
-
 static void put_head(const char *head, FILE *out)
 {
     if (strcmp(head, "+-") == 0)
         (void)fputs("$\\pm$", out);
     else
-        cc_text_escape(head, replace, out);
+        cc_text_escape(head, cc_text_latex, out);
 }
 
 static void put_unit(const char *unit, FILE *out)
@@ -37,7 +18,7 @@ static void put_unit(const char *unit, FILE *out)
     if (strcmp(unit, "us") == 0)
         (void)fputs("$\\mu$s", out);
     else
-        cc_text_escape(unit, replace, out);
+        cc_text_escape(unit, cc_text_latex, out);
 }
 
 /* A minus sign is longer than a hyphen, and a dash stands for null. */
@@ -50,7 +31,7 @@ static void put_value(const struct cc_value *v, const struct cc_column *c, FILE 
         text = "--";
     if (negative)
         (void)fputs("$-$", out);
-    cc_text_escape(text + negative, replace, out);
+    cc_text_escape(text + negative, cc_text_latex, out);
 }
 
 enum line { HEADS, UNITS, VALUES };

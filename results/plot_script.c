@@ -18,20 +18,6 @@ struct script {
 
 /* --- texts and styles --- */
 
-static cc_replacement latex = {['\\'] = "\\textbackslash{}",
-                               ['{'] = "\\{",
-                               ['}'] = "\\}",
-                               ['$'] = "\\$",
-                               ['&'] = "\\&",
-                               ['#'] = "\\#",
-                               ['_'] = "\\_",
-                               ['%'] = "\\%",
-                               ['~'] = "\\textasciitilde{}",
-                               ['^'] = "\\textasciicircum{}",
-                               ['<'] = "\\textless{}",
-                               ['>'] = "\\textgreater{}",
-                               ['|'] = "\\textbar{}"};
-
 /* Writes a text quoted for gnuplot: in single quotes, in which no character is special; texts that
  * contain single quotes are in double quotes, with special characters in octal, as gnuplot misreads
  * some doubled single quotes. */
@@ -42,7 +28,7 @@ static void put_quoted(const struct script *s, const char *text)
     for (; *text != '\0'; text++) {
         const unsigned char c = (unsigned char)*text;
         const char one[2] = {*text, '\0'};
-        const char *as = s->tex && c < 128 && latex[c] != NULL ? latex[c] : one;
+        const char *as = s->tex && c < 128 && cc_text_latex[c] != NULL ? cc_text_latex[c] : one;
         for (; *as != '\0'; as++)
             if (!plain && strchr("\"\\'`@$", *as) != NULL)
                 (void)fprintf(s->out, "\\%03o", (unsigned)(unsigned char)*as);

@@ -76,6 +76,25 @@ static size_t print_until(const char *s, const char *end, const char *const *rep
     return width;
 }
 
+/* Brackets and stars are in braces because the end of a row, \\, takes them for its own. */
+cc_replacement cc_text_latex = {
+    ['\\'] = "\\textbackslash{}",
+    ['{'] = "\\{",
+    ['}'] = "\\}",
+    ['$'] = "\\$",
+    ['&'] = "\\&",
+    ['#'] = "\\#",
+    ['_'] = "\\_",
+    ['%'] = "\\%",
+    ['~'] = "\\textasciitilde{}",
+    ['^'] = "\\textasciicircum{}",
+    ['<'] = "\\textless{}",
+    ['>'] = "\\textgreater{}",
+    ['|'] = "\\textbar{}",
+    ['['] = "{[}",
+    ['*'] = "{*}",
+};
+
 void cc_text_escape(const char *s, cc_replacement replace, FILE *out)
 {
     (void)print_until(s, s + strlen(s), replace, out);

@@ -18,6 +18,9 @@ size_t cc_text_print(const char *s, FILE *out);
 typedef const char *const cc_replacement[128];
 void cc_text_escape(const char *s, cc_replacement replace, FILE *out);
 
+/* The characters that LaTeX takes for its own. */
+extern cc_replacement cc_text_latex;
+
 /* Prints a text and ends the line. Lines that would be longer than `width` (0: no limit) are broken
  * at spaces and go on after `indent` spaces. The first line has `at` characters already. */
 void cc_text_wrap(const char *s, size_t width, size_t at, size_t indent, FILE *out);
