@@ -153,8 +153,8 @@ $(LIB) $(BUILD)/libcommcomp-traces.a:
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# Of the archive, a shared library has what its part of the interface needs. A symbol that no library
-# of its own has is an error, so nothing of the codecs can come to need another.
+# A shared library has the objects of the archive that its part of the interface needs. A symbol that
+# no library of its own has is an error, so nothing of the codecs can come to need another.
 $(BUILD)/libcommcomp.so.0: $(call objects,core/version.c $(filter-out $(TRACES_SRC),$(call sources,binding)))
 $(BUILD)/libcommcomp.so.0: LIBS = $(LIBS_CODECS)
 $(BUILD)/libcommcomp-traces.so.0: $(call objects,$(TRACES_SRC))
@@ -392,7 +392,7 @@ $(BUILD)/commcomp-traces.pc: FORCE
 	    'Libs: -L$${libdir} -lcommcomp-traces' 'Requires.private: libcjson libzip' \
 	    'Libs.private: -lcsv')
 
-# What is installed, as MODE:SOURCE:DESTINATION; `make uninstall` removes the same. The programs that
+# The files to install, as MODE:SOURCE:DESTINATION; `make uninstall` removes the same. The programs that
 # commcomp starts are installed beside it if they could be built.
 PROGRAMS  := $(BIN) $(RANK) $(SIM) $(PLATFORM)
 installed = $(foreach file,$(2),$(1):$(file):$(3)/$(notdir $(file)))

@@ -34,7 +34,7 @@ static void put_item(const char *text, FILE *out)
 
 /* --- the sections of a result --- */
 
-/* What became of a result that is not complete. */
+/* Says why a result is not complete: its error, or that it was interrupted. */
 static void put_state(const struct cc_page_part *p, FILE *out)
 {
     if (p->from.error != NULL)

@@ -15,7 +15,7 @@ struct cc_maker {
     size_t series[2], x, measure[CC_MOST_PARTS], low[CC_MOST_PARTS], high[CC_MOST_PARTS], also;
     size_t training_row, tolerance;
     size_t measures;
-    /* Of more rows than can be told apart, the largest ones are drawn: */
+    /* The largest rows alone are drawn, where there are more than can be told apart: */
     struct {
         size_t of;    /* rows; 0: all are drawn */
         double least; /* number of values of the last one kept, */
@@ -31,7 +31,7 @@ void cc_maker_find_settings(struct cc_maker *m);
 /* Whether the filter keeps a row, and the row is of those that the kind draws. */
 bool cc_maker_keeps(const struct cc_maker *m, size_t row);
 
-/* Of nets or tensors that are too many bars or marks, keeps those with the most values. */
+/* Keeps the nets or tensors with the most values, where all are too many bars or marks. */
 int cc_maker_keep_largest(struct cc_maker *m);
 
 /* Whether two rows belong into the same panel: they agree in all settings that tell panels apart.

@@ -1,5 +1,4 @@
-/* What a plan of a page holds: texts, lines, samples; bars' axes and values; the names of points.
- */
+/* The parts of a page's plan: texts, lines, samples; bars' axes and values; the names of points. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -138,7 +138,7 @@ static double panel_height(const struct sizer *s, bool least)
     return n * em * (least ? name : fmax(usual, name));
 }
 
-/* What the page holds beside the panels' areas: above and below them all, and of each row. */
+/* Room beside the panels' areas: above and below them all, and of each row. */
 struct heights {
     double above, below, row, between;
 };
@@ -407,7 +407,7 @@ static bool cramped(const struct cc_page *page, const struct cc_plan *p)
     return page->font_size <= 0 && panels < 0.5 * page->height && p->font_size > SMALL_FONT;
 }
 
-/* Of points that are too many to be named, marks tell the schemes apart. */
+/* The first way of naming points to try: marks tell the schemes apart where there are too many. */
 static int first_naming(const struct cc_figure *f)
 {
     enum { MOST_NAMED = 40 };

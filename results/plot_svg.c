@@ -13,7 +13,7 @@
 #include "results/html.h"
 #include "results/plot_impl.h"
 
-/* Of more values than these, only some have marks. */
+/* Only some values have marks where there are more than MOST_MARKS. */
 enum { MOST_MARKS = 1200, FIRST_LABEL = 10001 };
 
 /* A place in a figure, to go through all values in the same order. */

@@ -29,7 +29,7 @@
 #else
 #define CC_PLUGIN_EXPORTED __attribute__((visibility("default")))
 #endif
-/* Of each of these a plugin has one, whatever the number of its files, and nobody else sees it. */
+/* A plugin has one of each, whatever the number of its files, and nobody else sees it. */
 #define CC_PLUGIN_OWN __attribute__((weak, visibility("hidden")))
 
 CC_PLUGIN_OWN void cc_error_set(struct cc_error *e, const char *fmt, ...)

@@ -173,7 +173,8 @@ static void few_pairs(void **state)
     cc_figure_free(&f);
 }
 
-/* Of more tensors than can be told apart, the largest, in the file's order. */
+/* The largest tensors are drawn, in the file's order, where there are more than can be told apart.
+ */
 static void largest_tensors(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What a training has learned by one of its steps. */
+/* An evaluation: how well a training does after one of its steps. */
 #ifndef CC_NETSIM_JOB_EVALUATION_H
 #define CC_NETSIM_JOB_EVALUATION_H
 

@@ -119,7 +119,7 @@ class Chrome:
             self.note(self.receive(deadline))
 
     def value(self, expression):
-        """What an expression of JavaScript gives."""
+        """The value of an expression of JavaScript."""
         got = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         if "exceptionDetails" in got:
             raise RuntimeError(f"{expression}: {got['exceptionDetails']}")

@@ -81,7 +81,7 @@ json '[(r["scheme"], r["quantity"], r["figure_paper"], r["figure_trained"]) for 
 json '[[round(r[k], 6) for k in ("figure_paper", "figure_trained", "trained_low", "trained_high")] for r in d["rows"] if r["quantity"] == "difference" and r["figure_trained"] is not None] == [[-0.04, -1, -2, 0], [-1.31, -35, -40, -30]]'
 json 'len(d["rows"]) == 27 + 19 and d["rows"][-1]["figure_trained"] is None and abs(d["rows"][-1]["figure_paper"] + 0.27) < 1e-9'
 json 'any("mlp:8 on digits, 4 workers, 20 steps" in n for n in d["notes"])'
-# Of trainings of several lengths the longest count, however accurate.
+# The longest trainings count, however accurate the shorter ones are.
 sed 's/,20,0.9,0,/,10,0.99,0,/' train.csv >lengths.csv
 q 0 paper 3lc-table1 --accuracy lengths.csv --format json
 json 'next(r["figure_trained"] for r in d["rows"] if r["scheme"] == "fp32" and r["quantity"] == "accuracy") == 95'

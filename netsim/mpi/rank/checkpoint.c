@@ -15,7 +15,7 @@
 
 /* --- codec states --- */
 
-/* What rank 0 is told of a state. */
+/* A codec's place and the size of its state, as rank 0 is told. */
 struct place {
     uint64_t pack, tensor, begin, count;
 };

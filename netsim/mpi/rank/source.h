@@ -79,8 +79,8 @@ struct cc_source_learned {
     size_t optimizer_count;
     /* A worker's batches, of each step of the row from the first on. */
     const struct cc_source_batch *batch;
-    /* What servers are about to encode in the step under way, or encoded last, as weights; NULL
-     * unless the job captures it. */
+    /* The deltas that servers are about to encode in the step under way, or encoded last, as
+     * weights; NULL unless the job captures them. */
     const float *pulled;
 };
 

@@ -1,5 +1,5 @@
-/* What the ranks of a training do between its steps: evaluate it, write and read checkpoints, and
- * capture gradients. All of it is collective, and takes no time of the training. */
+/* Between the steps of a training its ranks evaluate it, write and read checkpoints, and capture
+ * gradients. All of it is collective, and takes no time of the training. */
 #ifndef CC_NETSIM_MPI_RANK_TRAINING_H
 #define CC_NETSIM_MPI_RANK_TRAINING_H
 

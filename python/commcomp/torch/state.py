@@ -199,7 +199,7 @@ class State:
         return self._tensors[p]
 
     def _forget_buckets(self):
-        """Those of before DDP put them together anew."""
+        """Forgets the buckets from before DDP put them together anew."""
         for key in [k for k, b in self._buckets.items() if b.coded and b.used < self.step - 1]:
             del self._buckets[key]
 
