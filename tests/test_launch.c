@@ -210,6 +210,8 @@ static void ends_are_explained(void **state)
     assert_fails(state, "cat hello; exit 0", "ended with exit code 0 before the ranks were done");
     assert_fails(state, "cat hello; echo no route to b >&2; exit 9",
                  "ended with exit code 9 before the ranks were done: no route to b");
+    assert_fails(state, "cat hello; echo writev failed: Connection reset by peer >&2; exit 255",
+                 "(the rank at the other end of that connection ended first");
     assert_fails(state, "cat hello done; exit 9",
                  "ended with exit code 9 although the ranks were done");
     assert_fails(state, "cat hello; kill -9 $$", "killed by signal 9 (Killed)");
