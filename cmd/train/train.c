@@ -14,195 +14,6 @@
 #include "core/units.h"
 #include "netsim/inprocess/inprocess.h"
 
-static const char *const optimizers[] = {"sgd", "nesterov", "adam", "adamw", NULL};
-static const char *const pulls[] = {"delta", "mean", NULL};
-static const char *const modes[] = {"sequential", "overlap", NULL};
-static const char *const recipes[] = {"3lc", "perceptron", "qsgd", "sparcml", NULL};
-
-/* 3lc: its evaluation (sections 4.2 and 4.3) with a small net, at the rate that is best for fp32,
- * by which schemes differ beyond chance; perceptron: the same in a tenth of the time, with more
- * seeds; qsgd: the bits and buckets that its section 5 compares; sparcml: the largest k of 512 with
- * a second stage of 4 bits, its section 6.1. docs/train.md. */
-/* clang-format off */
-const struct cc_train_preset cc_train_presets[] = {
-    {"3lc", "net", "resnet8"},         {"3lc", "data", "digits"},
-    {"3lc", "workers", "4"},           {"3lc", "batch", "32"},
-    {"3lc", "steps", "400"},           {"3lc", "rate", "0.1"},
-    {"3lc", "momentum", "0.9"},        {"3lc", "schedule", "cosine"},
-    {"3lc", "min-size", "100"},        {"3lc", "seeds", "5"},
-    {"perceptron", "net", "mlp:128"},  {"perceptron", "data", "digits"},
-    {"perceptron", "workers", "4"},    {"perceptron", "batch", "32"},
-    {"perceptron", "steps", "375"},    {"perceptron", "rate", "0.1"},
-    {"perceptron", "momentum", "0.9"}, {"perceptron", "schedule", "cosine"},
-    {"perceptron", "min-size", "200"}, {"perceptron", "seeds", "8"},
-    {"qsgd", "net", "resnet20"},       {"qsgd", "data", "digits"},
-    {"qsgd", "workers", "8"},          {"qsgd", "batch", "16"},
-    {"qsgd", "steps", "400"},          {"qsgd", "rate", "0.1"},
-    {"qsgd", "momentum", "0.9"},       {"qsgd", "schedule", "cosine"},
-    {"qsgd", "min-size", "100"},       {"qsgd", "exchange", "allgather"},
-    {"qsgd", "seeds", "5"},
-    {"qsgd", "scheme",
-     "fp32,qsgd:bits=8,qsgd,qsgd:bits=4,bucket=8192,qsgd:bits=2,bucket=128,qsgd:bits=2,bucket=64"},
-    {"sparcml", "net", "mlp:256-256"}, {"sparcml", "data", "digits"},
-    {"sparcml", "workers", "8"},       {"sparcml", "batch", "16"},
-    {"sparcml", "steps", "400"},       {"sparcml", "rate", "0.1"},
-    {"sparcml", "momentum", "0.9"},    {"sparcml", "schedule", "cosine"},
-    {"sparcml", "min-size", "100"},    {"sparcml", "seeds", "5"},
-    {"sparcml", "dense-bits", "4"},    {"sparcml", "exchange", "dsar-split"},
-    {"sparcml", "scheme", "fp32,pairs,topk:k=32/16/8/4/2"},
-    {NULL, NULL, NULL},
-};
-
-static const struct cc_option options[] = {
-    {.name = "recipe", .value = "NAME", .choices = recipes, .group = CC_GROUP_TRAIN, .often = true,
-     .help = "defaults of a fair comparison: 3lc (ResNet-8, at the rate that is best for fp32, 5 "
-             "seeds), perceptron (128 hidden units, 8 seeds), qsgd or sparcml (what these papers "
-             "state about accuracy); other options change them (docs/train.md)"},
-    {.name = "paper", .value = "FIGURE", .choices = cc_train_figures, .group = CC_GROUP_TRAIN,
-     .often = true,
-     .help = "the trainings of a table or figure of 3LC, with --recipe 3lc and the figure's schemes, "
-             "steps and links, and the paper's numbers beside; other options change them "
-             "(docs/train.md)"},
-    {.name = "net", .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
-     .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "
-             "perceptron with hidden layers of so many units), convnet, lstm or transformer, whose "
-             "width :width=N sets (docs/train.md)"},
-    {.name = "data", .value = "SET", .def = "digits", .group = CC_GROUP_TRAIN, .often = true,
-     .words = cc_data_names,
-     .help = "the data set: digits (which the program carries), synthetic (drawn at random, as in "
-             "synthetic:classes=3,noise=2), a folder of MNIST's or CIFAR's files, or a .csv, .libsvm, "
-             ".npz or .npy file "
-             "(docs/train.md)"},
-    {.name = "input", .value = "HxW", .def = "that of the samples", .group = CC_GROUP_TRAIN,
-     .help = "height and width of the net's input, to which images are interpolated"},
-    {.name = "workers", .value = "COUNT", .def = "4", .group = CC_GROUP_TRAIN, .often = true,
-     .help = "number of workers"},
-    {.name = "batch", .value = "COUNT", .def = "32", .group = CC_GROUP_TRAIN, .often = true,
-     .help = "samples of a worker in a step"},
-    {.name = "steps", .value = "N", .def = "400", .group = CC_GROUP_TRAIN, .often = true,
-     .help = "steps to train; a list trains for each, with a whole schedule, and evaluates at the "
-             "ends"},
-    {.name = "optimizer", .value = "NAME", .def = "sgd", .choices = optimizers,
-     .group = CC_GROUP_TRAIN,
-     .help = "sgd (with --momentum), nesterov (the same with Nesterov's momentum), adam or adamw"},
-    {.name = "rate", .value = "X", .def = "0.1", .group = CC_GROUP_TRAIN, .often = true,
-     .help = "learning rate, at its highest; a list trains with each, and says which is best for "
-             "each scheme"},
-    {.name = "momentum", .value = "X", .def = "0.9", .group = CC_GROUP_TRAIN,
-     .help = "of sgd and nesterov; 0 for a scheme that applies momentum itself (dgc)"},
-    {.name = "weight-decay", .value = "X", .def = "0", .group = CC_GROUP_TRAIN,
-     .help = "decay of weights, not of biases and normalizations"},
-    {.name = "schedule", .value = "HOW", .def = "cosine", .choices = cc_rate_names,
-     .group = CC_GROUP_TRAIN,
-     .help = "the rate over the steps: constant, step (a tenth from half of them on, a hundredth "
-             "from three quarters on) or cosine (down to 0)"},
-    {.name = "warmup", .value = "N", .def = "a tenth of the steps", .group = CC_GROUP_TRAIN,
-     .help = "steps in which the rate grows linearly to its highest"},
-    {.name = "flip", .group = CC_GROUP_TRAIN, .help = "mirror every second training image"},
-    {.name = "shift", .value = "PIXELS", .def = "0", .group = CC_GROUP_TRAIN,
-     .help = "shift training images at random by up to so many pixels"},
-    {.name = "shards", .value = "HOW", .def = "iid", .group = CC_GROUP_TRAIN,
-     .help = "how samples are shared out: iid (all are shuffled in every epoch), or by-class:N "
-             "(sorted by class, and N pieces for each worker)"},
-    {.name = "seed", .value = "N", .def = "1", .group = CC_GROUP_TRAIN, .often = true,
-     .help = "seed of initial weights, order and shards, and of stochastic schemes"},
-    {.name = "seeds", .value = "COUNT", .def = "1", .group = CC_GROUP_TRAIN, .often = true,
-     .help = "train with so many seeds, from --seed on; summaries are their means with 95% "
-             "intervals"},
-    {.name = "eval-every", .value = "N", .def = "a quarter of the steps", .group = CC_GROUP_TRAIN,
-     .help = "evaluate on the test samples after every N steps"},
-    {.name = "target", .value = "ACCURACY", .group = CC_GROUP_TRAIN,
-     .help = "report the time and steps to this accuracy, as in 97%"},
-    {.name = "threads", .value = "N", .def = "the processors", .group = CC_GROUP_TRAIN,
-     .help = "--on local: schemes and seeds are trained side by side, a thread each; weights and "
-             "accuracies do not depend on it"},
-    {.name = "checkpoint", .value = "DIR", .group = CC_GROUP_TRAIN,
-     .help = "keep a checkpoint of each training in DIR, as SCHEME-seedN.safetensors, or with several "
-             "--rate as SCHEME-rateX-seedN.safetensors: all that --resume needs, with the parameters "
-             "as tensors that other programs read"},
-    {.name = "checkpoint-every", .value = "N", .def = "as --eval-every", .group = CC_GROUP_TRAIN,
-     .help = "--checkpoint: after every N steps, besides the end and Ctrl-C"},
-    {.name = "resume", .group = CC_GROUP_TRAIN,
-     .help = "--checkpoint: continue from the checkpoints in DIR, with the same settings; "
-             "ends with the same weights, bit for bit"},
-    {.name = "capture", .value = "DIR", .group = CC_GROUP_TRAIN,
-     .help = "write gradients as a trace that --trace reads: each worker's push and what the server "
-             "sends, before they are encoded, to DIR, or if there are several schemes, rates or seeds, "
-             "to folders in DIR that are named as checkpoints are, without .safetensors"},
-    {.name = "capture-steps", .value = "FROM:TO", .def = "the last 8", .group = CC_GROUP_TRAIN,
-     .help = "--capture: the steps from FROM to before TO, counted from 0, as in 100:112"},
-    CC_PLUGIN_OPTION,
-    {.name = "min-size", .value = "COUNT", .def = "0", .group = CC_GROUP_SEND,
-     .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},
-    {.name = "pull", .value = "WHAT", .def = "delta", .choices = pulls, .group = CC_GROUP_SEND,
-     .help = "ps: what the server sends: delta (the change of its parameters, after the optimizer, "
-             "as in 3LC) or mean (the mean gradient; every worker applies the optimizer)"},
-    {.name = "pull-scheme", .value = "SCHEME", .def = "that of the pushes; fp32 for dgc",
-     .group = CC_GROUP_SEND, .help = "ps: the scheme of what the server sends"},
-    {.name = "on", .value = "WHERE", .def = "local", .choices = cc_train_places,
-     .group = CC_GROUP_CLUSTER,
-     .help = "where the workers are: local, all of them in this process; run, ranks under MPI in a "
-             "lab or on a cluster, as in `run` (--bw none: on this machine, without a lab); sim, "
-             "ranks on a simulated cluster, as in `sim`"},
-    {.name = "exchange", .value = "NAME", .def = "ps", .group = CC_GROUP_CLUSTER, .often = true,
-     .words = cc_exchange_names,
-     .help = "how payloads are moved and reduced: any of `run` but mpi; ssar-* and dsar-split "
-             "carry schemes whose payloads are index-value pairs, and sums"},
-    {.name = "servers", .value = "COUNT", .def = "1", .group = CC_GROUP_CLUSTER,
-     .help = "ps: servers, of which each keeps its part of every tensor"},
-    {.name = "placement", .value = "HOW", .def = "split", .choices = cc_placement_names,
-     .group = CC_GROUP_CLUSTER,
-     .help = "where tensors lie on several servers: split (each cut evenly), round-robin, or lpt (the "
-             "largest first, each to the least loaded)"},
-    {.name = "dense-bits", .value = "BITS", .def = "32", .group = CC_GROUP_CLUSTER,
-     .help = "bits of a value in the dense stage of dsar-split and ssar-auto"},
-    {.name = "mode", .value = "HOW", .def = "sequential", .choices = modes,
-     .group = CC_GROUP_STEP,
-     .help = "sequential (compute, then exchange the step) or overlap (every tensor's exchange begins "
-             "once its gradient is there)"},
-    {.name = "fuse", .value = "BYTES", .def = "the whole step; overlapped, a tensor",
-     .group = CC_GROUP_STEP,
-     .help = "gather tensors into messages of up to this many bytes of gradients"},
-    {.name = "stragglers", .value = "HOW", .def = "none", .choices = cc_straggler_names,
-     .group = CC_GROUP_STEP,
-     .help = "--bw, --on run or sim with --compute: each worker's compute time varies from step to "
-             "step: lognormal, gamma or uniform"},
-    {.name = "spread", .value = "X", .def = "0.2", .group = CC_GROUP_STEP,
-     .help = "standard deviation / mean of the compute times (--stragglers)"},
-    {.name = "via", .value = "HOW", .def = "hops", .choices = cc_via_names,
-     .group = CC_GROUP_CLUSTER,
-     .help = "how ring, recdouble and rabenseifner carry payloads that cannot be summed: "
-             "decoded, added and encoded at every hop, or by allgather instead"},
-    {.name = "bw", .value = "RATE", .group = CC_GROUP_CLUSTER, .often = true,
-     .help = "rate of a host's link, or a link's name as in `model`: times are then those of "
-             "training over such links, by the formulas of `model`; a list gives rows for each, "
-             "from the same training, or, with --on run or sim, from one over each"},
-    {.name = "latency", .value = "TIME", .def = "50us, or the link's own",
-     .group = CC_GROUP_CLUSTER, .help = "--bw: latency of a message; a list gives rows for each"},
-    {.name = "overhead", .value = "HEADERS", .def = "tc, or the link's own",
-     .group = CC_GROUP_CLUSTER,
-     .help = "--bw, not with --on run: bytes on the wire beyond the payload, as in `model`"},
-    {.name = "message-cost", .value = "TIME", .def = "0, or the link's own",
-     .group = CC_GROUP_CLUSTER,
-     .help = "--bw, not with --on run: processor time with which the sender hands a message over, "
-             "as in `model`"},
-    {.name = "compute", .value = "TIME", .def = "as measured", .group = CC_GROUP_STEP,
-     .help = "--bw, --on run or sim: time of a worker's forward and backward pass of a step, and the "
-             "update"},
-    {.name = "codec-time", .value = "HOW", .def = "measured", .choices = cc_codec_time_names,
-     .group = CC_GROUP_RUN,
-     .help = "--on sim: time of each codec call: as measured while it runs; or from the profile, "
-             "the same in every simulation, with --compute"},
-    {.name = "profile", .value = "FILE", .file = CC_READS_FILE, .group = CC_GROUP_RUN,
-     .help = "--codec-time profile: times of the codecs (docs/profile.md); by default those of this "
-             "machine, measured on first use and kept in ~/.cache/commcomp"},
-    CC_HOSTS_OPTIONS,
-    CC_FIDELITY_OPTION("alpha-beta"),
-    CC_PLATFORM_OPTIONS,
-    {.name = NULL},
-};
-/* clang-format on */
-
 /* --- options --- */
 
 static int parse_optimizer(const struct cc_args *args, struct cc_train_options *o,
@@ -220,7 +31,7 @@ static int parse_optimizer(const struct cc_args *args, struct cc_train_options *
     if (!(decay >= 0 && decay < 1))
         return cc_usage(e, "--weight-decay: from 0 to less than 1");
     if (kinds[which] != CC_SGD && cc_arg(args, "momentum") != NULL)
-        return cc_usage(e, "--momentum is of sgd and nesterov, not of %s", optimizers[which]);
+        return cc_usage(e, "--momentum is of sgd and nesterov, not of %s", cc_train_optimizers[which]);
     o->training.optimizer = (struct cc_optimizer){.kind = kinds[which],
                                                   .momentum = (float)o->momentum,
                                                   .nesterov = which == 1,
@@ -509,43 +320,13 @@ static void free_train(struct cc_train *t)
     cc_data_free(t->data);
 }
 
-/* Whether an option of a recipe has an effect beside those that are given: momentum is of sgd
- * alone, and dense-bits, which stands before the recipe's exchange, of exchanges with a dense
- * stage. */
-static bool preset_applies(const struct cc_args *args, const char *option)
-{
-    const char *optimizer = cc_arg(args, "optimizer"), *exchange = cc_arg(args, "exchange");
-    if (strcmp(option, "momentum") == 0 && optimizer != NULL)
-        return strcmp(optimizer, "sgd") == 0 || strcmp(optimizer, "nesterov") == 0;
-    if (strcmp(option, "dense-bits") == 0 && exchange != NULL) {
-        const int found = cc_exchange_find(exchange);
-        return found >= 0 && cc_exchange_has((enum cc_exchange)found, CC_X_DENSE_STAGE);
-    }
-    return true;
-}
-
-/* Sets the options of a recipe that are not given, and returns its schemes. */
-static const char *apply_recipe(struct cc_args *args, const char *recipe)
-{
-    const char *schemes = "paper";
-    for (const struct cc_train_preset *p = cc_train_presets; p->recipe != NULL; p++) {
-        if (recipe == NULL || strcmp(p->recipe, recipe) != 0)
-            continue;
-        if (strcmp(p->option, "scheme") == 0)
-            schemes = p->value;
-        else if (cc_arg(args, p->option) == NULL && preset_applies(args, p->option))
-            cc_arg_set(args, p->option, p->value);
-    }
-    return schemes;
-}
-
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_train t = {.args = args, .record = &args->record};
     int status = CC_OK;
     CC_TRY(cc_train_paper_set(args, &t.options.figure, e));
     t.options.recipe = cc_arg(args, "recipe");
-    const char *schemes = apply_recipe(args, t.options.recipe), *data = cc_arg(args, "data");
+    const char *schemes = cc_train_apply_recipe(args, t.options.recipe), *data = cc_arg(args, "data");
     if (args->schemes.count == 0)
         CC_TRY(cc_spec_list_parse(schemes, &args->schemes, e));
     CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &t.raw, e));
@@ -586,7 +367,7 @@ const struct cc_command cc_command_train = {
         "  commcomp train --net mlp:128 --exchange ring --scheme fp32,int8 --steps 1500\n"
         "  commcomp train --on sim --bw 10mbps --compute 5ms --mode overlap --scheme fp32,3lc\n"
         "  commcomp train --data fashion-mnist/ --input 16x16 --scheme 3lc -o curve.csv\n",
-    .options = options,
+    .options = cc_train_option_table,
     .columns = cc_train_columns,
     .takes_schemes = CC_SCHEMES,
     .run = run,

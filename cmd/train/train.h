@@ -1,9 +1,10 @@
-/* The files of `commcomp train`: train.c parses the options, and train_length.c those of the steps;
- * train_paper.c sets those of a paper's figure, and has its numbers; train_all.c has the trainings
- * done, in this process (netsim/inprocess/training.h) or by ranks (train_ranks.c); train_time.c
- * says how long their steps take on a network, and train_costs.c how long codecs do in a
- * simulation; train_messages.c cuts steps into messages; train_rows.c turns all of it into rows,
- * whose columns train_columns.c has, and train_notes.c into notes. */
+/* The files of `commcomp train`: train_options.c has the options and recipes; train.c parses them,
+ * and train_length.c those of the steps; train_paper.c sets those of a paper's figure, and has its
+ * numbers; train_all.c has the trainings done, in this process (netsim/inprocess/training.h) or by
+ * ranks (train_ranks.c); train_time.c says how long their steps take on a network, and
+ * train_costs.c how long codecs do in a simulation; train_messages.c cuts steps into messages;
+ * train_rows.c turns all of it into rows, whose columns train_columns.c has, and train_notes.c into
+ * notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
 #define CC_CMD_TRAIN_TRAIN_H
 
@@ -217,6 +218,12 @@ void cc_train_all_free(struct cc_train *t);
 /* Adds all rows: evaluations, then a summary of each variant; and the notes. */
 int cc_train_rows(const struct cc_train *t, struct cc_error *e);
 int cc_train_notes(const struct cc_train *t, struct cc_error *e);
+
+extern const char *const cc_train_optimizers[], *const cc_train_pulls[], *const cc_train_modes[];
+extern const struct cc_option cc_train_option_table[];
+
+/* Sets the options of a recipe that are not given, and returns its schemes. */
+const char *cc_train_apply_recipe(struct cc_args *args, const char *recipe);
 
 /* The options that recipes set where they are not given; ends with one without a recipe. */
 struct cc_train_preset {
