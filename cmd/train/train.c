@@ -31,7 +31,8 @@ static int parse_optimizer(const struct cc_args *args, struct cc_train_options *
     if (!(decay >= 0 && decay < 1))
         return cc_usage(e, "--weight-decay: from 0 to less than 1");
     if (kinds[which] != CC_SGD && cc_arg(args, "momentum") != NULL)
-        return cc_usage(e, "--momentum is of sgd and nesterov, not of %s", cc_train_optimizers[which]);
+        return cc_usage(e, "--momentum is of sgd and nesterov, not of %s",
+                        cc_train_optimizers[which]);
     o->training.optimizer = (struct cc_optimizer){.kind = kinds[which],
                                                   .momentum = (float)o->momentum,
                                                   .nesterov = which == 1,
@@ -326,7 +327,8 @@ static int run(struct cc_args *args, struct cc_error *e)
     int status = CC_OK;
     CC_TRY(cc_train_paper_set(args, &t.options.figure, e));
     t.options.recipe = cc_arg(args, "recipe");
-    const char *schemes = cc_train_apply_recipe(args, t.options.recipe), *data = cc_arg(args, "data");
+    const char *schemes = cc_train_apply_recipe(args, t.options.recipe),
+               *data = cc_arg(args, "data");
     if (args->schemes.count == 0)
         CC_TRY(cc_spec_list_parse(schemes, &args->schemes, e));
     CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &t.raw, e));
