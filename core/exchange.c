@@ -14,6 +14,8 @@ const char *const cc_wire_names[] = {"auto", "pairs", NULL};
 const char *const cc_via_names[] = {"hops", "allgather", NULL};
 const char *const cc_step_names[] = {"sequential", "overlap", "pipe", NULL};
 const char *const cc_pull_names[] = {"ready", "forward", NULL};
+const char *const cc_consistency_names[] = {"bulk", "stale", "async", NULL};
+const char *const cc_communicate_names[] = {"step", "bound", "norm", NULL};
 
 int cc_rounds_two(int workers)
 {

@@ -129,6 +129,27 @@ enum cc_pulls {
 };
 extern const char *const cc_pull_names[]; /* ends with NULL */
 
+/* With servers: which updates the parameters have with which a worker computes. */
+enum cc_consistency {
+    CC_BULK,  /* all workers wait for the slowest in every step */
+    CC_STALE, /* the fastest is at most `staleness` steps ahead of the slowest */
+    CC_ASYNC  /* nobody waits */
+};
+extern const char *const cc_consistency_names[]; /* ends with NULL */
+
+/* CC_STALE and CC_ASYNC: after which of its steps a worker pushes the sum of its gradients since
+ * its last push, and pulls. It does after its last one. */
+enum cc_communicate {
+    CC_EVERY_STEP,
+    CC_AT_BOUND, /* CC_STALE: when its parameters would be too old for its next step: they lack
+                    updates of more than `staleness` steps (the thesis, code 4.4) */
+    /* When the norm of the sum is at least `growth` times the mean norm of the gradients in it, and
+     * at the bound (adaptive communication: Ho et al., CCGrid 2018; Tsuzuku et al., 2018). The mean
+     * follows the gradients, so that the threshold is dynamic. */
+    CC_AT_NORM
+};
+extern const char *const cc_communicate_names[]; /* ends with NULL */
+
 /* With servers: so many messages from one rank to another are under way at a time, or more while
  * they have no more bytes than that together; later ones wait, in order. */
 enum { CC_QUEUE_MESSAGES = 2, CC_QUEUE_BYTES = 16 * 1024 };

@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-const char *const cc_consistency_names[] = {"bulk", "stale", "async", NULL};
 const char *const cc_straggler_names[] = {"none", "lognormal", "gamma", "uniform", NULL};
 
 double cc_pipe_sync(double update, double compute, double comm)

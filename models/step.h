@@ -10,13 +10,6 @@
 #include "core/error.h"
 #include "models/exchange.h"
 
-enum cc_consistency {
-    CC_BULK,  /* all workers wait for the slowest in every step */
-    CC_STALE, /* the fastest is at most `staleness` steps ahead of the slowest */
-    CC_ASYNC  /* nobody waits */
-};
-extern const char *const cc_consistency_names[]; /* ends with NULL */
-
 /* The factor on a worker's compute time in a step; mean 1, coefficient of variation `spread`. */
 enum cc_straggler { CC_STEADY, CC_LOGNORMAL, CC_GAMMA, CC_UNIFORM };
 extern const char *const cc_straggler_names[]; /* ends with NULL */

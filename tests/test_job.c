@@ -360,6 +360,47 @@ static void refuse_all(const char *text, const struct refusal *list, size_t coun
     }
 }
 
+/* Workers that need not be in the same step. */
+static void consistency(void **state)
+{
+    (void)state;
+    struct cc_job job;
+    char *ready = replaced(whole, "\"forward\"", "\"ready\"");
+    const char stale[] = "\"trace_steps\": 4, \"consistency\": {\"how\": \"stale\", "
+                         "\"staleness\": 5, \"communicate\": \"norm\", \"growth\": 2.5}";
+    char *text = replaced(ready, "\"trace_steps\": 4", stale);
+    parse(text, &job);
+    for (int i = 0; i < 2; i++) {
+        const struct cc_job_consistency *c = &job.consistency;
+        assert_true(c->how == CC_STALE && c->staleness == 5);
+        assert_true(c->communicate == CC_AT_NORM && c->growth == 2.5);
+        rewrite(&job);
+    }
+    cc_job_free(&job);
+    const struct refusal list[] = {
+        {"\"ready\"", "\"forward\"", "no end at which to order them"},
+        {"\"overlap\"", "\"pipe\"", "\"mode\" \"pipe\" is bulk synchronous"},
+        {"\"trace_steps\": 4", "\"trace_steps\": 4, \"calls\": {\"limit_s\": 1, \"check\": false}",
+         "\"calls\""},
+        {"\"staleness\": 5", "\"staleness\": -1", "\"staleness\" must be"},
+        {"\"staleness\": 5, ", "", "\"staleness\" is missing"},
+        {"\"stale\"", "\"async\"", "\"staleness\" can only be there if `how` is `stale`"},
+        {"\"stale\", \"staleness\": 5, \"communicate\": \"norm\", \"growth\": 2.5",
+         "\"async\", \"communicate\": \"bound\"", "only \"stale\" has a bound"},
+        {"\"norm\"", "\"step\"", "\"growth\" can only be there if `communicate` is `norm`"},
+        {"2.5}", "-2.5}", "\"growth\" must be"},
+    };
+    refuse_all(text, list, sizeof list / sizeof list[0]);
+    free(text);
+    free(ready);
+    char *ring = as_exchange(whole, "ring");
+    text = replaced(ring, "\"trace_steps\": 4", stale);
+    const struct refusal servers = {"\"how\"", "\"how\"", "which needs servers"};
+    refuse_all(text, &servers, 1);
+    free(text);
+    free(ring);
+}
+
 static void refuses_settings(void **state)
 {
     (void)state;
@@ -607,6 +648,7 @@ int main(void)
         cmocka_unit_test(schemes),
         cmocka_unit_test(refuses_pingpong),
         cmocka_unit_test(calls),
+        cmocka_unit_test(consistency),
         cmocka_unit_test(simulations),
         cmocka_unit_test(refuses_simulations),
         cmocka_unit_test(fields_are_documented),

@@ -126,6 +126,16 @@ struct cc_job_training {
     size_t capture_from, capture_to;
 };
 
+/* Which updates workers compute with, and when they push. Other than CC_BULK, servers apply each
+ * push as it arrives, and send each worker all that has changed since its last pull
+ * (netsim/mpi/exchange/ps_stale.c). */
+struct cc_job_consistency {
+    enum cc_consistency how;
+    int staleness; /* CC_STALE */
+    enum cc_communicate communicate;
+    double growth; /* CC_AT_NORM */
+};
+
 /* Where a member has no comment, job_table.c describes it. */
 /* A scheme that ranks add to their catalogue (job_schemes.h): one of both is not NULL. */
 struct cc_job_scheme {
@@ -163,6 +173,7 @@ struct cc_job {
     bool events;
     bool errors;
     struct cc_job_calls calls;
+    struct cc_job_consistency consistency;
 
     /* The source of gradients: a training, a trace's path, or else a distribution. */
     struct cc_job_training training;

@@ -8,6 +8,7 @@
 #include <net/if.h>
 
 #include "core/trace/synth.h" /* cc_distribution_names */
+#include "netsim/job/consistency.h"
 #include "netsim/job/job.h"
 #include "netsim/job/training.h"
 
@@ -649,6 +650,10 @@ static const struct cc_field job_fields[] = {
      .table = &calls_table, .check = check_calls, .optional = true, IN_REPLAY,
      .help = "Rows time calls of the exchange, each on its own, instead of steps: `warmup` calls, "
              "and then up to `steps` that count."},
+    {"consistency", CC_FIELD_OBJECT,
+     CC_MEMBER(struct cc_job_consistency, struct cc_job, consistency),
+     .table = &cc_job_consistency_table, .check = cc_job_check_consistency, .optional = true,
+     IN_REPLAY, .help = "Which updates workers compute with; if it is missing, `bulk`."},
     {"tensors", CC_FIELD_LIST, CC_MEMBER(struct cc_job_tensor *, struct cc_job, tensor), 1,
      MOST_TENSORS, .table = &tensor_table, .item = "tensor",
      .count = CC_MEMBER(size_t, struct cc_job, tensors), .check = check_tensors, IN_REPLAY,
@@ -678,6 +683,7 @@ const struct cc_table *const cc_job_tables[] = {&cc_job_table,
                                                 &shaping_table,
                                                 &simulation_table,
                                                 &calls_table,
+                                                &cc_job_consistency_table,
                                                 &cc_job_training_table,
                                                 &tensor_table,
                                                 &scheme_table,

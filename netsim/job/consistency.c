@@ -1,0 +1,88 @@
+#include "netsim/job/consistency.h"
+
+#include "netsim/job/job.h"
+
+#define MOST_AHEAD  1000000
+#define MOST_GROWTH 1e6
+
+static const struct cc_job_consistency *of(const struct cc_scope *s)
+{
+    return s->self;
+}
+
+static bool is_stale(const struct cc_scope *s)
+{
+    return of(s)->how == CC_STALE;
+}
+
+static bool at_norm(const struct cc_scope *s)
+{
+    return of(s)->communicate == CC_AT_NORM;
+}
+
+static int check_communicate(const struct cc_scope *s, struct cc_error *e)
+{
+    return of(s)->communicate == CC_AT_BOUND && !is_stale(s)
+               ? cc_fail(e,
+                         "\"communicate\" cannot be \"bound\" where \"how\" is \"%s\": only "
+                         "\"stale\" has a bound",
+                         cc_consistency_names[of(s)->how])
+               : CC_OK;
+}
+
+static const struct cc_field fields[] = {
+    {"how", CC_FIELD_WORD, offsetof(struct cc_job_consistency, how), .words = cc_consistency_names,
+     .help = "Which updates the parameters have with which a worker computes: those of all workers "
+             "up to its step (`bulk`); at least those of all workers up to `staleness` steps "
+             "before (`stale`); or any (`async`)."},
+    {"staleness", CC_FIELD_INT, CC_MEMBER(int, struct cc_job_consistency, staleness), 0, MOST_AHEAD,
+     .when = is_stale, .condition = "if `how` is `stale`",
+     .help = "Steps by which a worker may be ahead of the slowest."},
+    {"communicate", CC_FIELD_WORD, offsetof(struct cc_job_consistency, communicate),
+     .words = cc_communicate_names, .check = check_communicate, .optional = true,
+     .help = "After which steps a worker pushes the sum of its gradients since its last push, and "
+             "pulls: every `step`; at the `bound`; or as the `norm` of the sum has grown, and at "
+             "the bound."},
+    {"growth", CC_FIELD_NUMBER, CC_MEMBER(double, struct cc_job_consistency, growth), 0,
+     MOST_GROWTH, .when = at_norm, .condition = "if `communicate` is `norm`",
+     .help = "A worker pushes when the norm of the sum is at least so many times the mean norm of "
+             "its gradients."},
+};
+
+const struct cc_table cc_job_consistency_table = {
+    .title = "`consistency`", CC_FIELDS(fields), .bytes = sizeof(struct cc_job_consistency)};
+
+int cc_job_check_consistency(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job *job = s->self;
+    const char *how = cc_consistency_names[job->consistency.how];
+    if (job->consistency.how == CC_BULK)
+        return CC_OK;
+    if (job->servers == 0)
+        return cc_fail(e, "\"consistency\" is \"%s\", which needs servers: \"exchange\" \"ps\"",
+                       how);
+    if (job->mode == CC_PIPE)
+        return cc_fail(e, "\"consistency\" is \"%s\", and \"mode\" \"pipe\" is bulk synchronous",
+                       how);
+    if (job->pulls == CC_PULL_FORWARD)
+        return cc_fail(e,
+                       "\"consistency\" is \"%s\": pulls leave as they are \"ready\", for a "
+                       "server's steps have no end at which to order them",
+                       how);
+    if (job->errors || job->calls.limit_s > 0)
+        return cc_fail(e,
+                       "\"consistency\" is \"%s\": \"errors\" and \"calls\" need workers that "
+                       "are in the same step: \"bulk\"",
+                       how);
+    if (job->training.net != NULL && !job->training.deltas)
+        return cc_fail(e,
+                       "\"consistency\" is \"%s\": the servers apply the optimizer, so "
+                       "\"training\" must have \"deltas\"",
+                       how);
+    if (job->training.checkpoint != NULL || job->training.capture != NULL)
+        return cc_fail(e,
+                       "\"consistency\" is \"%s\": checkpoints and captures are of \"bulk\" "
+                       "steps alone",
+                       how);
+    return CC_OK;
+}
