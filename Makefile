@@ -25,10 +25,14 @@ LDLIBS   += -lcjson -lcsv -lgsl -lgslcblas -lzstd -llz4 -lzfp -lzip -lz -lm
 # Kernel templates (*.k.c) are compiled once per instruction set.
 ifeq ($(ARCH),x86_64)
 ISAS := scalar avx2 avx512
+else ifeq ($(ARCH),aarch64)
+ISAS := scalar neon
 else
 ISAS := scalar
 endif
-ISA_scalar := -fno-tree-vectorize
+# Without nosimd, __ARM_NEON is defined in every copy.
+ISA_scalar := -fno-tree-vectorize $(if $(filter aarch64,$(ARCH)),-march=armv8-a+nosimd)
+ISA_neon   := -march=armv8-a
 ISA_avx2   := -mavx2 -mbmi -mbmi2 -mlzcnt -mpopcnt -mf16c -mfma
 ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl -mavx512vbmi \
               -mavx512vbmi2 -mprefer-vector-width=512
@@ -95,6 +99,8 @@ QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.
 # `make asan`: the command lines that stay short under a sanitizer, the long ones first.
 ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh plugin.sh profiled.sh encode.sh program.sh trace.sh plot.sh nets.sh damaged.sh data.sh \
                 completion.sh npz.sh compare.sh report.sh schemes.sh)
+# `make check-arm`: the tests of kernels, those that take long first.
+ARM_TESTS := $(addprefix $(BUILD)/arm64/tests/test_,property reference)
 # The tests that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
@@ -116,6 +122,10 @@ ASAN_BUILD   := BUILD=$(BUILD)/asan OPT="-O1 -g" \
                 SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all"
 FUZZ_BUILD   := BUILD=$(BUILD)/fuzzing CC=clang OPT="-O1 -g" \
                 SANITIZE="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
+# An aarch64 system of Debian's packages: the cross compiler takes its libraries, qemu runs programs in it.
+ARM_ROOT     := $(abspath $(BUILD)/arm64/root)
+ARM_RUN      := qemu-aarch64 -L $(ARM_ROOT)
+ARM_BUILD    := BUILD=$(BUILD)/arm64 CC="aarch64-linux-gnu-gcc --sysroot=$(ARM_ROOT)" OPT=-O3 MPICC= SMPICC=
 COVERAGE_BUILD := BUILD=$(BUILD)/coverage CC=clang OPT="-O1 -g" \
                 SANITIZE="-fsanitize=fuzzer-no-link -fprofile-instr-generate -fcoverage-mapping"
 
@@ -305,6 +315,10 @@ DEPS_PYTHON := $(DEPS_BUILD) python3-torch python3-numpy python3-pytest python3-
                python3-setuptools python3-wheel
 DEPS_REPORT := $(DEPS_BUILD) python3 gnuplot-nox chromium tidy
 DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
+DEPS_ARM   := $(DEPS_BUILD) gcc-aarch64-linux-gnu qemu-user python3
+# Those for arm64 that the build and its tests need.
+LIBS_ARM   := libcsv-dev libcjson-dev libgsl-dev libzstd-dev liblz4-dev libzfp-dev libzip-dev zlib1g-dev \
+              libcmocka-dev
 JOBS       ?= $(shell nproc)
 
 help:
@@ -314,6 +328,7 @@ help:
 	@echo 'make check         run them all, also under AddressSanitizer and UBSan, and fuzz'
 	@echo 'make check-python  install PyTorch and run the tests of the Python package'
 	@echo 'make check-report  install a browser and look at pages of `report` in it'
+	@echo 'make check-arm     cross-compile for aarch64 and run the tests of kernels under qemu'
 	@echo 'make install       into PREFIX (/usr/local), DESTDIR honoured: programs, libraries, headers, docs,'
 	@echo '                   man page, completion; make uninstall removes them'
 	@echo 'make asan          the tests under AddressSanitizer and UBSan'
@@ -361,6 +376,17 @@ check-report:
 	@tools/install-deps.sh $(DEPS_REPORT)
 	@$(MAKE) -s -j$(JOBS) $(BIN)
 	@COMMCOMP=$(BIN) tests/browser/check.sh
+
+# aarch64: the tests of kernels under qemu, and the same containers as those of this machine.
+check-arm:
+	@tools/install-deps.sh $(DEPS_ARM)
+	@tools/arm64-root.sh $(ARM_ROOT) $(LIBS_ARM)
+	@$(MAKE) -s -j$(JOBS) $(BIN)
+	@$(MAKE) -s -j$(JOBS) $(ARM_BUILD) $(BUILD)/arm64/bin/commcomp $(ARM_TESTS)
+	@printf '#!/bin/sh\nexec $(ARM_RUN) $(abspath $(BUILD)/arm64/bin/commcomp) "$$@"\n' >$(BUILD)/arm64/commcomp
+	@chmod +x $(BUILD)/arm64/commcomp
+	@COMMCOMP_TEST=quick COMMCOMP_TEST_RUNNER="$(ARM_RUN)" tests/run.sh "aarch64" $(ARM_TESTS)
+	@COMMCOMP=$(BIN) COMMCOMP_OTHERS=$(BUILD)/arm64/commcomp tests/compilers.sh
 
 $(BUILD)/commcomp.1: $(BIN)
 	$(BIN) --man > $@
@@ -452,7 +478,7 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart test check check-python check-report asan install uninstall format lint clean FORCE replay \
+.PHONY: all tests help quickstart test check check-arm check-python check-report asan install uninstall format lint clean FORCE replay \
         fuzz-build fuzz fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
 .SECONDARY:
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

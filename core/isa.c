@@ -11,7 +11,7 @@ static atomic_int active = -1;
 
 const char *cc_isa_name(enum cc_isa isa)
 {
-    static const char *const names[CC_ISAS] = {"scalar", "avx2", "avx512"};
+    static const char *const names[CC_ISAS] = {"scalar", "avx2", "avx512", "neon"};
     return names[isa];
 }
 
@@ -36,10 +36,12 @@ int cc_isa_has(enum cc_isa isa)
                __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
     if (isa == CC_AVX2)
         return avx2;
-    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
-           __builtin_cpu_supports("avx512vbmi2");
+    return isa == CC_AVX512 && avx2 && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
+#elif defined(__aarch64__)
+    return isa == CC_NEON;
 #else
     return 0;
 #endif
@@ -83,5 +85,5 @@ int cc_isa_init(struct cc_error *e)
         cc_isa_force((enum cc_isa)isa);
         return CC_OK;
     }
-    return cc_fail(e, "COMMCOMP_ISA=%s: not one of scalar, avx2, avx512", wanted);
+    return cc_fail(e, "COMMCOMP_ISA=%s: not one of scalar, avx2, avx512, neon", wanted);
 }

@@ -16,6 +16,7 @@ enum cc_isa {
     CC_SCALAR,
     CC_AVX2,   /* AVX2, BMI1, BMI2, LZCNT, POPCNT, F16C, FMA (never contracted) */
     CC_AVX512, /* and AVX-512 F, BW, CD, DQ, VL, VBMI, VBMI2: Ice Lake, Zen 4 and later */
+    CC_NEON,   /* Advanced SIMD of aarch64, which every such machine has */
     CC_ISAS
 };
 
@@ -23,7 +24,7 @@ enum cc_isa {
  */
 enum cc_isa cc_isa(void);
 
-/* Its name: "scalar", "avx2", "avx512". */
+/* Its name: "scalar", "avx2", "avx512", "neon". */
 const char *cc_isa_name(enum cc_isa isa);
 
 /* Whether the machine has all instructions of the set. */
@@ -52,6 +53,13 @@ void cc_isa_force(enum cc_isa isa);
     {                                                                                              \
         const struct type *const all[] = {&type##_scalar, &type##_avx2, &type##_avx512};           \
         return all[cc_isa()];                                                                      \
+    }
+#elif defined(__aarch64__)
+#define CC_KERNELS(type)                                                                           \
+    extern const struct type type##_scalar, type##_neon;                                           \
+    static inline const struct type *type(void)                                                    \
+    {                                                                                              \
+        return cc_isa() == CC_NEON ? &type##_neon : &type##_scalar;                                \
     }
 #else
 #define CC_KERNELS(type)                                                                           \

@@ -6,7 +6,8 @@
 #   tests/run.sh --summary          the ten slowest of all runs since --reset, and the totals
 #   tests/run.sh --reset            discards the times of earlier runs
 #
-# COMMCOMP_TEST_TIMES is the file that collects the times (build/test-times).
+# COMMCOMP_TEST_TIMES is the file that collects the times (build/test-times), COMMCOMP_TEST_RUNNER the
+# command that runs each program, such as an emulator.
 set -u
 times=${COMMCOMP_TEST_TIMES:-build/test-times}
 case $1 in
@@ -35,7 +36,7 @@ export logs times label
 printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -I{} sh -c '
     log=$logs/$(echo "{}" | tr / _)
     start=$(date +%s)
-    if "{}" >"$log" 2>&1 </dev/null; then result=passed; else result=failed; fi
+    if ${COMMCOMP_TEST_RUNNER:-} "{}" >"$log" 2>&1 </dev/null; then result=passed; else result=failed; fi
     seconds=$(($(date +%s) - start))
     name=$(echo "{}" | sed "s,.*/tests/,,; s,^tests/,,")
     echo "$seconds $result $name ($label)" >>"$times"

@@ -169,7 +169,7 @@ void cc_help_man(FILE *out)
     fprintf(out, ".SH EXIT STATUS\n0 success; 1 failure or interrupt; 2 a mistake on the command "
                  "line.\n.SH ENVIRONMENT\n");
     man_item(out, "COMMCOMP_ISA",
-             "scalar, avx2 or avx512: the instruction set to use instead of the best");
+             "scalar, avx2, avx512 or neon: the instruction set to use instead of the best");
     man_item(out, "COLUMNS", "the width of tables and help, instead of the terminal's");
     man_item(out, "NO_COLOR", "if set, nothing is printed in bold");
 }
