@@ -200,15 +200,14 @@ int cc_cluster_links(const struct cc_args *args, struct cc_link **out, size_t *c
 /* Parses the options over the system's choices. */
 static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct cc_error *e)
 {
-    uint64_t depth = 2, staleness = 3, fuse = UINT64_MAX;
-    int mode = (int)t->mode, pulls = (int)t->pulls, consistency = 0, straggler = 0;
+    struct cc_consistency_args consistency;
+    uint64_t depth = 2, fuse = UINT64_MAX;
+    int mode = (int)t->mode, pulls = (int)t->pulls, straggler = 0;
     cc_arg_choice(args, "mode", &mode);
     cc_arg_choice(args, "pulls", &pulls);
-    cc_arg_choice(args, "consistency", &consistency);
     cc_arg_choice(args, "stragglers", &straggler);
     t->mode = (enum cc_step_mode)mode;
     t->pulls = (enum cc_pulls)pulls;
-    t->consistency = (enum cc_consistency)consistency;
     t->straggler = (enum cc_straggler)straggler;
     t->unlimited = cc_arg(args, "unlimited") != NULL;
     CC_TRY(cc_arg_time(args, "compute", &t->compute_s, e));
@@ -218,11 +217,12 @@ static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct 
     CC_TRY(cc_arg_real(args, "hidden", &t->hidden_share, e));
     CC_TRY(cc_arg_real(args, "spread", &t->spread, e));
     CC_TRY(cc_arg_count(args, "depth", 1, 1000000, &depth, e));
-    CC_TRY(cc_arg_count(args, "staleness", 0, 1000000, &staleness, e));
+    CC_TRY(cc_consistency_parse(args, &consistency, e));
     CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED, &t->seed, e));
     CC_TRY(cc_arg_count(args, "fuse", 0, INT64_MAX, &fuse, e));
     t->depth = (int)depth;
-    t->staleness = (int)staleness;
+    t->consistency = consistency.consistency;
+    t->staleness = consistency.staleness;
     if (fuse != UINT64_MAX) {
         t->fuse_bytes = (double)fuse;
         t->first_fuse_bytes = -1;

@@ -9,6 +9,23 @@
 #include "models/system.h"
 
 /* clang-format off */
+/* Parsed by cc_consistency_parse. CC_COMMUNICATE_OPTION is of the commands that have such steps done;
+ * formulas are of a push in each step. */
+#define CC_CONSISTENCY_OPTIONS                                                                     \
+    {.name = "consistency", .value = "HOW", .def = "bulk", .choices = cc_consistency_names,        \
+     .group = CC_GROUP_STEP,                                                                       \
+     .help = "bulk (all workers wait for the slowest), stale (the fastest is at most --staleness " \
+             "steps ahead) or async (no worker waits); the latter two with ps"},                   \
+    {.name = "staleness", .value = "STEPS", .def = "3",                                            \
+     .group = CC_GROUP_STEP,                                                                       \
+     .help = "steps that the fastest worker may lead (--consistency stale)"}
+#define CC_COMMUNICATE_OPTION                                                                      \
+    {.name = "communicate", .value = "WHEN", .def = "step",                                        \
+     .group = CC_GROUP_STEP,                                                                       \
+     .help = "--consistency stale or async: a worker pushes the sum of its gradients since its "   \
+             "last push, and pulls, after each step; stale: only when its parameters would be too " \
+             "old for its next step (bound); or when the norm of the sum has grown to X times the " \
+             "mean norm of the gradients in it, and at the bound (norm:X)"}
 #define CC_CLUSTER_OPTIONS                                                                         \
     {.name = "net", .value = "NAME|FILE", .file = CC_READS_FILE, .def = "resnet110",               \
      .group = CC_GROUP_SEND, .often = true, .words = cc_net_names,                                 \
@@ -122,13 +139,7 @@
     {.name = "sync", .value = "TIME", .def = "0",                                                  \
      .group = CC_GROUP_STEP,                                                                       \
      .help = "time of a global synchronization for each message: Pipe-SGD's S"},                   \
-    {.name = "consistency", .value = "HOW", .def = "bulk", .choices = cc_consistency_names,        \
-     .group = CC_GROUP_STEP,                                                                       \
-     .help = "bulk (all workers wait for the slowest), stale (the fastest is at most --staleness " \
-             "steps ahead) or async (no worker waits); the latter two with ps"},                   \
-    {.name = "staleness", .value = "STEPS", .def = "3",                                            \
-     .group = CC_GROUP_STEP,                                                                       \
-     .help = "steps that the fastest worker may lead (--consistency stale)"},                      \
+    CC_CONSISTENCY_OPTIONS,                                                                        \
     {.name = "stragglers", .value = "HOW", .def = "none", .choices = cc_straggler_names,           \
      .group = CC_GROUP_STEP,                                                                       \
      .help = "each worker's compute time varies from step to step: lognormal, gamma or uniform"},  \
@@ -208,5 +219,18 @@ int cc_cluster_links(const struct cc_args *args, struct cc_link **out, size_t *c
  * --raw-share. The caller frees *out; *share becomes their share of the values. */
 int cc_cluster_raw_tensors(const struct cc_cluster_args *c, const double *size, size_t count,
                            bool **out, double *share, struct cc_error *e);
+
+/* The consistency of steps. */
+struct cc_consistency_args {
+    enum cc_consistency consistency;
+    int staleness;
+    enum cc_communicate communicate;
+    double growth; /* of norm:X */
+};
+
+/* Parses --consistency, --staleness and --communicate, each of which a command may lack. CC_USAGE
+ * if --communicate has no effect. */
+int cc_consistency_parse(const struct cc_args *args, struct cc_consistency_args *out,
+                         struct cc_error *e);
 
 #endif

@@ -3,6 +3,7 @@
  * numbers; train_all.c has the trainings done, in this process (netsim/inprocess/training.h) or by
  * ranks (train_ranks.c); train_time.c says how long their steps take on a network, and
  * train_costs.c how long codecs do in a simulation; train_messages.c cuts steps into messages;
+ * train_consistency.c has steps that are not bulk synchronous;
  * train_rows.c turns all of it into rows, whose columns train_columns.c has, and train_notes.c into
  * notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
@@ -165,6 +166,9 @@ int cc_train_by_ranks(const struct cc_train *t, const struct cc_training_config 
 /* Parses --fuse, --placement and --stragglers, after the exchange. */
 int cc_train_parse_messages(const struct cc_args *args, struct cc_train_options *o,
                             struct cc_error *e);
+/* Parses --consistency and its options, after the exchange. */
+int cc_train_parse_consistency(const struct cc_args *args, struct cc_train_options *o,
+                               struct cc_error *e);
 /* With --fuse and --placement, cuts the step into messages, and places the tensors. */
 int cc_train_messages(struct cc_train *t, struct cc_error *e);
 

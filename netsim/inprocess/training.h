@@ -9,6 +9,18 @@
 #include "train/learner.h"
 #include "train/task.h"
 
+/* The simulated clocks of workers and servers that are not bulk synchronous: how long computing and
+ * messages take. In an order that follows from them alone, pushes arrive. */
+struct cc_training_clocks {
+    double compute_s;     /* of a step */
+    double forward_share; /* of it; the rest is the backward pass */
+    const double *share;  /* [tensors]: of the backward pass */
+    const double *slow;   /* [steps][workers]: factors on computing; NULL: 1 */
+    /* A message of n bytes occupies a port for (n + message_bytes) byte_s, and arrives latency_s
+     * later. Without a network all are 0. */
+    double byte_s, message_bytes, latency_s;
+};
+
 struct cc_training_config {
     struct cc_task_config task;
     enum cc_exchange exchange;
@@ -19,6 +31,16 @@ struct cc_training_config {
     const struct cc_job_choice *choice;
     size_t choices;
     enum cc_step_mode mode;
+    /* ps with `deltas`. Other than CC_BULK, the server applies the optimizer to each push as it
+     * arrives, at 1 / workers of the rate, so that as many pushes as there are workers move the
+     * parameters as far as a bulk synchronous step; and sends each worker all that has changed
+     * since its last pull. Every worker makes `steps` steps. Checkpoints and captures are of
+     * CC_BULK alone. */
+    enum cc_consistency consistency;
+    int staleness; /* CC_STALE */
+    enum cc_communicate communicate;
+    double growth;                    /* CC_AT_NORM */
+    struct cc_training_clocks clocks; /* not CC_BULK, in one process */
     /* The row's messages, in the order in which they leave; none: CC_SEQUENTIAL: one for the step,
      * CC_OVERLAP: one for each tensor. */
     const struct cc_job_message *message;

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* An evaluation, and means per step since the one before. Checkpoints have all members
- * (netsim/inprocess/training_log.c). */
+/* An evaluation, and means per step since the one before. Checkpoints have the members
+ * that bulk synchronous steps have (netsim/inprocess/training_log.c). */
 struct cc_evaluation {
     size_t step;                                /* after so many steps */
     double train_loss, train_accuracy;          /* on the training batches, before their update */
@@ -20,6 +20,12 @@ struct cc_evaluation {
      * measure them. */
     double residual, pull_residual;
     double wall_s; /* since the beginning, without evaluations */
+    /* Where steps are not bulk synchronous, otherwise 0; checkpoints have none of them. Updates of
+     * the server's parameters by other workers between a worker's pull and the update by its push:
+     * mean and 95th percentile over all updates since the beginning. */
+    double staleness, staleness_p95;
+    double wait_s;  /* for others, of a worker */
+    double updates; /* of the server's parameters */
 };
 
 #endif
