@@ -303,7 +303,7 @@ static void damaged_libsvm(void **state)
         const char *text, *message;
     } all[] = {
         {"", "it has no samples"},
-        {"x 1:1\n", "line 1, byte 0: a number is missing"},
+        {"x 1:1\n", "line 1, byte 0: not a number: 'x'"},
         {"1 1:1\n1 1\n", "line 2, byte 9: a colon should follow the index"},
         {"1 0:1\n", "line 1, byte 3: an index should be a whole number"},
         {"1 2:1 2:1\n", "indices should ascend"},
@@ -311,13 +311,13 @@ static void damaged_libsvm(void **state)
         {"1 1.5:1\n", "an index should be a whole number"},
         {"1 1048577:1\n", "from 1 to 1048576"},
         {"1 1:\n", "line 1, byte 4: a number is missing"},
-        {"1 1:nan\n", "a number is missing"},
-        {"1 1:0x10\n", "a number is missing"},
+        {"1 1:nan\n", "line 1, byte 4: not a number: 'nan'"},
+        {"1 1:0x10\n", "not a number: '0x10'"},
         {"1 1:1e99\n", "a number beyond those of a float"},
-        {"1,2 1:1\n", "a number is missing"},
+        {"1,2 1:1\n", "not a number: '1,2'"},
         {"1 1:11111111111111111111111111111111111111111111111111111111111111111\n",
          "more than 63 characters"},
-        {"1 qid:3 1:1\n", "a number is missing"},
+        {"1 qid:3 1:1\n", "not a number: 'qid'"},
         {"1\n2\n", "2 samples with 0 features"},
     };
     char set[512];
@@ -326,7 +326,7 @@ static void damaged_libsvm(void **state)
                all[i].message);
     const char *path = scratch_write(state, "x.libsvm", "1 3:1\n2 1:1\n", 12);
     (void)snprintf(set, sizeof set, "%s:features=2", path);
-    refuse(set, CC_FAIL, "an index of 3, and samples have 2 features");
+    refuse(set, CC_FAIL, "line 1, byte 3: index 3, and samples have 2 features");
     (void)snprintf(set, sizeof set, "%s:test=%s", path,
                    scratch_write(state, "y.libsvm", "3 1:1\n", 6));
     refuse(set, CC_FAIL, "sample 1: the label 3 is none of the 2 in training");
@@ -335,7 +335,7 @@ static void damaged_libsvm(void **state)
     (void)snprintf(set, sizeof set, "%s:features=100,dims=1x1x8", path);
     refuse(set, CC_USAGE, "features=100, and a sample of dims=1x1x8 has 8 values");
     (void)snprintf(set, sizeof set, "%s:dims=1x1x2,features=2", path);
-    refuse(set, CC_FAIL, "an index of 3, and samples have 2 features");
+    refuse(set, CC_FAIL, "line 1, byte 3: index 3, and samples have 2 features");
 }
 
 /* --- NumPy's arrays --- */

@@ -97,7 +97,7 @@ lines = {
     "order.libsvm": ("1 1:1\n2 2:1 1:1\n", "line 2, byte 13: indices should ascend"),
     "value.libsvm": ("1 1:1\n2 2:\n", "line 2, byte 10: a number is missing"),
     "index.libsvm": ("1 0:3\n", "line 1, byte 3: an index should be a whole number from 1 to"),
-    "label.libsvm": ("spam 1:1\n", "line 1, byte 0: a number is missing"),
+    "label.libsvm": ("spam 1:1\n", "line 1, byte 0: not a number: 'spam'"),
 }
 for name, (text, message) in lines.items():
     write(name, text.encode())

@@ -95,20 +95,43 @@ static void cifar(const uint8_t *data, size_t size)
     cc_data_free(d);
 }
 
+/* Rows must be whole: columns that ascend, below the features. */
+static void read_rows(const struct cc_sparse_rows *r, size_t features)
+{
+    struct cc_sparse_rows columns = {.count = 0};
+    for (size_t i = 0; i < r->count; i++)
+        for (size_t k = r->begin[i]; k < r->begin[i + 1]; k++)
+            if (r->index[k] >= features || (k > r->begin[i] && r->index[k] <= r->index[k - 1]))
+                abort();
+    if (features > 0 && cc_rows_transpose(r, features, &columns, NULL) == CC_OK &&
+        cc_rows_nonzeros(&columns) != cc_rows_nonzeros(r))
+        abort();
+    cc_rows_free(&columns);
+}
+
+/* As all values, and as sparse rows: both must take, or refuse, the same texts. */
 static void libsvm(const uint8_t *data, size_t size)
 {
-    struct cc_data *d = calloc(1, sizeof *d);
-    struct cc_svm_labels labels = {.count = 0};
-    struct cc_error e = {""};
-    if (d == NULL)
-        return;
-    /* Otherwise the text's own indices would decide how much memory is asked for. */
-    const int status = cc_libsvm_parse((const char *)data, size, 64, &labels, d, &d->train, &e);
-    check(status, &e);
-    if (status == CC_OK)
-        read_all(&d->train, cc_data_values(d), d->classes);
-    free(labels.value);
-    cc_data_free(d);
+    int status[2] = {CC_OK, CC_OK};
+    for (int sparse = 0; sparse < 2; sparse++) {
+        struct cc_data *d = calloc(1, sizeof *d);
+        struct cc_svm_labels labels = {.count = 0};
+        struct cc_error e = {""};
+        if (d == NULL)
+            return;
+        /* Otherwise the text's own indices would decide how much memory is asked for. */
+        const struct cc_svm_form form = {.sparse = sparse, .features = 64};
+        status[sparse] =
+            cc_libsvm_parse((const char *)data, size, &form, &labels, d, &d->train, &e);
+        check(status[sparse], &e);
+        if (status[sparse] == CC_OK)
+            read_all(&d->train, cc_data_values(d), d->classes);
+        read_rows(&d->train.rows, cc_data_values(d));
+        free(labels.value);
+        cc_data_free(d);
+    }
+    if (status[0] != status[1])
+        abort();
 }
 
 static void arrays(const uint8_t *data, size_t size)

@@ -11,12 +11,13 @@
 #include "core/tensor.h"
 #include "train/data/sources.h"
 
-const char *const cc_data_names[] = {"digits", "synthetic", NULL};
+const char *const cc_data_names[] = {"digits", "synthetic", "synthetic-sparse", NULL};
 
 static void free_samples(struct cc_samples *s)
 {
     free(s->byte);
     free(s->value);
+    cc_rows_free(&s->rows);
     free(s->label);
 }
 
@@ -115,11 +116,33 @@ static int open_path(const char *path, const char *keys, struct cc_data *d, stru
                     path);
 }
 
+static int open_dense(const char *path, const char *keys, struct cc_data *d, struct cc_error *e)
+{
+    if (strcmp(path, "digits") == 0)
+        return keys == NULL ? cc_data_digits(d, e) : cc_usage(e, "digits has no keys");
+    if (strcmp(path, "synthetic") == 0)
+        return cc_data_synthetic(keys, d, e);
+    if (strcmp(path, "synthetic-sparse") == 0)
+        return cc_usage(e, "synthetic-sparse has sparse rows, which --net logreg and svm take");
+    return open_path(path, keys, d, e);
+}
+
+static int open_rows(const char *path, const char *keys, struct cc_data *d, struct cc_error *e)
+{
+    if (strcmp(path, "synthetic-sparse") == 0)
+        return cc_data_synthetic_rows(keys, d, e);
+    if (ends_with(path, ".libsvm") || ends_with(path, ".svm"))
+        return cc_data_libsvm_rows(path, keys, d, e);
+    return cc_usage(e,
+                    "'%s' has no sparse rows, which logreg and svm take: they are "
+                    "synthetic-sparse, or a .libsvm or .svm file",
+                    path);
+}
+
 /* The keys begin behind the last colon, if what follows it has a '='. */
-static int open_text(const char *text, struct cc_data *d, struct cc_error *e)
+static int open_text(const char *text, bool sparse, struct cc_data *d, struct cc_error *e)
 {
     char *path = cc_strdup(text, e), *keys;
-    int status;
     if (path == NULL)
         return CC_FAIL;
     keys = strrchr(path, ':');
@@ -127,12 +150,7 @@ static int open_text(const char *text, struct cc_data *d, struct cc_error *e)
         *keys++ = '\0';
     else
         keys = NULL;
-    if (strcmp(path, "digits") == 0)
-        status = keys == NULL ? cc_data_digits(d, e) : cc_usage(e, "digits has no keys");
-    else if (strcmp(path, "synthetic") == 0)
-        status = cc_data_synthetic(keys, d, e);
-    else
-        status = open_path(path, keys, d, e);
+    const int status = sparse ? open_rows(path, keys, d, e) : open_dense(path, keys, d, e);
     free(path);
     return status;
 }
@@ -141,25 +159,59 @@ static int open_text(const char *text, struct cc_data *d, struct cc_error *e)
 
 enum { EVERY = 5 };
 
+static bool tests(size_t i, size_t count)
+{
+    const struct cc_random_id id = {.rank = -1};
+    const size_t run = i / EVERY;
+    return run < count / EVERY &&
+           i % EVERY ==
+               (size_t)((uint64_t)cc_random(cc_key(&id, run), (uint32_t)run) * EVERY >> 32);
+}
+
+static int split_values(struct cc_data *d, struct cc_error *e)
+{
+    struct cc_samples *t = &d->test;
+    const size_t each = cc_data_values(d) * (d->train.byte != NULL ? 1 : sizeof(float));
+    uint8_t *from = d->train.byte != NULL ? d->train.byte : (void *)d->train.value;
+    uint8_t *to = cc_alloc(d->train.count / EVERY * each, e);
+    size_t tested = 0, kept = 0;
+    *(d->train.byte != NULL ? (void **)&t->byte : (void **)&t->value) = to;
+    if (to == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < d->train.count; i++) {
+        const bool moves = tests(i, d->train.count);
+        memmove(moves ? to + tested * each : from + kept * each, from + i * each, each);
+        *(moves ? &tested : &kept) += 1;
+    }
+    return CC_OK;
+}
+
+static int split_rows(struct cc_data *d, struct cc_error *e)
+{
+    const size_t count = d->train.count;
+    bool *moves = cc_alloc(count * sizeof *moves, e);
+    if (moves == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < count; i++)
+        moves[i] = tests(i, count);
+    const int status = cc_rows_move(&d->train.rows, moves, &d->test.rows, e);
+    free(moves);
+    return status;
+}
+
 int cc_data_split(struct cc_data *d, struct cc_error *e)
 {
-    const size_t all = d->train.count, count = all / EVERY;
-    const size_t each = cc_data_values(d) * (d->train.byte != NULL ? 1 : sizeof(float));
-    const struct cc_random_id id = {.rank = -1};
-    struct cc_samples *t = &d->test;
-    uint8_t *from = d->train.byte != NULL ? d->train.byte : (void *)d->train.value;
-    uint8_t *to = cc_alloc(count * each, e);
-    t->label = cc_alloc(count * sizeof *t->label, e);
-    *(d->train.byte != NULL ? (void **)&t->byte : (void **)&t->value) = to;
-    if (to == NULL || t->label == NULL)
-        return CC_FAIL;
+    const size_t all = d->train.count;
     size_t kept = 0;
+    d->test.label = cc_alloc(all / EVERY * sizeof *d->test.label, e);
+    if (d->test.label == NULL)
+        return CC_FAIL;
+    CC_TRY(d->train.rows.count > 0 ? split_rows(d, e) : split_values(d, e));
     for (size_t i = 0; i < all; i++) {
-        const uint64_t r = cc_random(cc_key(&id, i / EVERY), (uint32_t)(i / EVERY));
-        const bool tests = i / EVERY < count && i % EVERY == (size_t)(r * EVERY >> 32);
-        const size_t at = tests ? t->count++ : kept++;
-        memmove((tests ? to : from) + at * each, from + i * each, each);
-        (tests ? t : &d->train)->label[at] = d->train.label[i];
+        if (tests(i, all))
+            d->test.label[d->test.count++] = d->train.label[i];
+        else
+            d->train.label[kept++] = d->train.label[i];
     }
     d->train.count = kept;
     return CC_OK;
@@ -195,7 +247,7 @@ static int normalize(struct cc_data *d, struct cc_error *e)
     return CC_OK;
 }
 
-int cc_data_open(const char *text, struct cc_data **out, struct cc_error *e)
+static int open_set(const char *text, bool sparse, struct cc_data **out, struct cc_error *e)
 {
     int status = CC_OK;
     struct cc_data *d = cc_alloc0(sizeof *d, e);
@@ -206,7 +258,7 @@ int cc_data_open(const char *text, struct cc_data **out, struct cc_error *e)
         status = CC_FAIL;
         goto out;
     }
-    CC_TRY_OUT(open_text(text, d, e));
+    CC_TRY_OUT(open_text(text, sparse, d, e));
     if (d->train.count == 0 || d->test.count == 0 || d->classes < 2) {
         status =
             cc_fail(e, "%s: %zu sample%s to train with, %zu to test with, %zu class%s: too few",
@@ -214,10 +266,21 @@ int cc_data_open(const char *text, struct cc_data **out, struct cc_error *e)
                     d->classes == 1 ? "" : "es");
         goto out;
     }
-    CC_TRY_OUT(normalize(d, e));
+    if (!sparse)
+        CC_TRY_OUT(normalize(d, e));
     *out = d;
 out:
     if (status != CC_OK)
         cc_data_free(d);
     return status;
+}
+
+int cc_data_open(const char *text, struct cc_data **out, struct cc_error *e)
+{
+    return open_set(text, false, out, e);
+}
+
+int cc_data_open_rows(const char *text, struct cc_data **out, struct cc_error *e)
+{
+    return open_set(text, true, out, e);
 }

@@ -8,15 +8,18 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "train/data/rows.h"
 
 enum { CC_MOST_CLASSES = 65536 };
 
-/* Samples as they were read: bytes or floats, [count][channels][height][width]. */
+/* Samples as they were read: bytes or floats, [count][channels][height][width], or sparse rows, a
+ * column for each feature. */
 struct cc_samples {
     size_t count;
-    uint8_t *byte;   /* or NULL, */
-    float *value;    /* or NULL */
-    uint16_t *label; /* [count] */
+    uint8_t *byte;              /* or NULL, */
+    float *value;               /* or NULL, */
+    struct cc_sparse_rows rows; /* or all zeros */
+    uint16_t *label;            /* [count] */
 };
 
 struct cc_data {
@@ -25,7 +28,7 @@ struct cc_data {
     size_t classes; /* labels are below */
     struct cc_samples train, test;
     /* Normalization: a network's input is (sample - mean) * scale, of a channel's mean and standard
-     * deviation over the training samples. */
+     * deviation over the training samples. Sparse rows are taken as they are: NULL. */
     float *mean, *scale; /* [channels] */
 };
 
@@ -42,6 +45,13 @@ struct cc_data {
  * Any file is read whole or refused, naming the place. A text that is none of these is CC_USAGE.
  * *out is set on success only; free it with cc_data_free. */
 int cc_data_open(const char *text, struct cc_data **out, struct cc_error *e);
+
+/* The same for linear models: opens a data set as sparse rows.
+ *
+ *   synthetic-sparse[:...]  drawn at random (train/data/sources.h)
+ *   FILE.libsvm[:...]       (also .svm) keeping the non-zeros alone */
+int cc_data_open_rows(const char *text, struct cc_data **out, struct cc_error *e);
+
 void cc_data_free(struct cc_data *d); /* NULL is allowed */
 
 /* The texts that name sets without a file, ending with NULL. */

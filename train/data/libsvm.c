@@ -1,5 +1,6 @@
 /* LIBSVM's format: "LABEL INDEX:VALUE INDEX:VALUE ...", a sample in each line, indices from 1 on,
- * ascending; what follows a # is left out. Samples are kept with all their values. */
+ * ascending; what follows a # is left out. A text is read as sparse rows, of which a data set keeps
+ * the non-zeros or all values. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +11,15 @@
 #include "train/data/sources.h"
 
 /* Files may name far more features than samples have: beyond these, they are refused. */
-#define MOST_FEATURES ((size_t)1 << 20)
-#define MOST_VALUES   ((size_t)1 << 30)
+#define MOST_FEATURES        ((size_t)1 << 20)
+#define MOST_SPARSE_FEATURES ((size_t)1 << 30)
+#define MOST_VALUES          ((size_t)1 << 30)
 
 struct reader {
     const char *text, *end, *at;
     size_t line; /* from 1 */
+    size_t most; /* the largest index that is allowed, */
+    bool given;  /* as the data set has so many features */
     struct cc_error *e;
 };
 
@@ -24,11 +28,15 @@ static int bad(const struct reader *r, const char *what)
     return cc_fail(r->e, "line %zu, byte %zu: %s", r->line, (size_t)(r->at - r->text), what);
 }
 
-static int bad_index(const struct reader *r)
+static int bad_index(const struct reader *r, double index)
 {
-    char text[80];
-    (void)snprintf(text, sizeof text, "an index should be a whole number from 1 to %zu",
-                   MOST_FEATURES);
+    char text[112];
+    if (r->given && index >= 1 && index == floor(index))
+        (void)snprintf(text, sizeof text, "index %.0f, and samples have %zu feature%s", index,
+                       r->most, r->most == 1 ? "" : "s");
+    else
+        (void)snprintf(text, sizeof text, "an index should be a whole number from 1 to %zu",
+                       r->most);
     return bad(r, text);
 }
 
@@ -46,21 +54,63 @@ static bool at_end_of_line(const struct reader *r)
     return r->at == r->end || *r->at == '\n';
 }
 
+static bool ends_number(char c, char until)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '#' || c == until;
+}
+
+/* A plain decimal number whose digits are a whole number below 2^53, divided by a power of ten that
+ * a double has exactly: then one division rounds it as strtod does. Anything else is left to
+ * get_number. */
+static bool get_plain(struct reader *r, char until, double *out)
+{
+    static const double power[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    enum { DIGITS = 15 };
+    const char *at = r->at;
+    const bool negative = at < r->end && *at == '-';
+    uint64_t whole = 0;
+    int digits = 0, after = 0;
+    bool point = false;
+    for (at += negative || (at < r->end && *at == '+'); at < r->end; at++) {
+        if (*at == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (*at < '0' || *at > '9')
+            break;
+        whole = whole * 10 + (uint64_t)(*at - '0');
+        after += point;
+        if (++digits > DIGITS)
+            return false;
+    }
+    if (digits == 0 || (at < r->end && !ends_number(*at, until)))
+        return false;
+    *out = (negative ? -1 : 1) * ((double)whole / power[after]);
+    r->at = at;
+    return true;
+}
+
 /* A finite number, which ends at a blank or at `until`. */
 static int get_number(struct reader *r, char until, double *out)
 {
-    char word[64], *end;
+    char word[64], text[96], *end;
     size_t n = 0;
-    while (r->at + n < r->end && strchr(" \t\r\n#", r->at[n]) == NULL && r->at[n] != until &&
-           n < sizeof word)
+    if (get_plain(r, until, out))
+        return CC_OK;
+    while (r->at + n < r->end && !ends_number(r->at[n], until) && n < sizeof word)
         n++;
+    if (n == 0)
+        return bad(r, "a number is missing");
     if (n == sizeof word)
         return bad(r, "a number of more than 63 characters");
     memcpy(word, r->at, n);
     word[n] = '\0';
     *out = strtod(word, &end);
-    if (n == 0 || *end != '\0' || strspn(word, "+-.eE0123456789") != n)
-        return bad(r, "a number is missing");
+    if (*end != '\0' || strspn(word, "+-.eE0123456789") != n) {
+        (void)snprintf(text, sizeof text, "not a number: '%s'", word);
+        return bad(r, text);
+    }
     if (!isfinite(*out) || fabs(*out) > 1e38)
         return bad(r, "a number beyond those of a float");
     r->at += n;
@@ -71,8 +121,8 @@ static int get_pair(struct reader *r, size_t *index, double *value)
 {
     double i;
     CC_TRY(get_number(r, ':', &i));
-    if (!(i >= 1) || i != floor(i) || i > (double)MOST_FEATURES)
-        return bad_index(r);
+    if (!(i >= 1) || i != floor(i) || i > (double)r->most)
+        return bad_index(r, i);
     if (i <= (double)*index)
         return bad(r, "indices should ascend");
     if (r->at == r->end || *r->at != ':')
@@ -82,45 +132,46 @@ static int get_pair(struct reader *r, size_t *index, double *value)
     return get_number(r, '\0', value);
 }
 
-/* Goes through all lines. Without `x` it counts samples and features, and collects labels. */
 struct table {
-    size_t rows, features;
-    double *label; /* [rows], or NULL */
-    float *x;      /* [rows][features] */
+    struct cc_sparse_rows rows;
+    double *label; /* of each */
+    size_t label_capacity, features;
 };
+
+static void free_table(struct table *t)
+{
+    cc_rows_free(&t->rows);
+    free(t->label);
+}
 
 static int read_line(struct reader *r, struct table *t)
 {
     double label, value;
     size_t index = 0;
     CC_TRY(get_number(r, '\0', &label));
-    if (t->label != NULL)
-        t->label[t->rows] = label;
+    CC_TRY(
+        cc_grow((void **)&t->label, &t->label_capacity, t->rows.count + 1, sizeof *t->label, r->e));
+    t->label[t->rows.count] = label;
+    CC_TRY(cc_rows_add_row(&t->rows, r->e));
     for (skip_blanks(r); !at_end_of_line(r); skip_blanks(r)) {
         CC_TRY(get_pair(r, &index, &value));
-        if (t->x != NULL && index > t->features)
-            return bad(r, "an index above the number of features");
-        if (t->x != NULL)
-            t->x[t->rows * t->features + index - 1] = (float)value;
-        else if (index > t->features)
-            t->features = index;
+        if ((float)value != 0)
+            CC_TRY(cc_rows_add(&t->rows, (uint32_t)index - 1, (float)value, r->e));
     }
-    t->rows++;
+    t->features = index > t->features ? index : t->features;
     return CC_OK;
 }
 
-static int read_lines(const char *text, size_t size, struct table *t, struct cc_error *e)
+static int read_lines(struct reader *r, struct table *t)
 {
-    struct reader r = {.text = text, .end = text + size, .at = text, .line = 1, .e = e};
-    t->rows = 0;
-    for (; r.at < r.end; r.at++, r.line++) {
-        skip_blanks(&r);
-        if (!at_end_of_line(&r))
-            CC_TRY(read_line(&r, t));
-        if (r.at == r.end)
+    for (; r->at < r->end; r->at++, r->line++) {
+        skip_blanks(r);
+        if (!at_end_of_line(r))
+            CC_TRY(read_line(r, t));
+        if (r->at == r->end)
             break;
     }
-    return t->rows > 0 ? CC_OK : cc_fail(e, "it has no samples");
+    return t->rows.count > 0 ? CC_OK : cc_fail(r->e, "it has no samples");
 }
 
 static int by_value(const void *a, const void *b)
@@ -132,10 +183,11 @@ static int by_value(const void *a, const void *b)
 /* The classes of the first part: its distinct labels. */
 static int collect_labels(const struct table *t, struct cc_svm_labels *l, struct cc_error *e)
 {
-    CC_TRY(cc_grow((void **)&l->value, &l->capacity, t->rows, sizeof *l->value, e));
-    memcpy(l->value, t->label, t->rows * sizeof *l->value);
-    qsort(l->value, t->rows, sizeof *l->value, by_value);
-    for (size_t i = 0; i < t->rows; i++)
+    const size_t n = t->rows.count;
+    CC_TRY(cc_grow((void **)&l->value, &l->capacity, n, sizeof *l->value, e));
+    memcpy(l->value, t->label, n * sizeof *l->value);
+    qsort(l->value, n, sizeof *l->value, by_value);
+    for (size_t i = 0; i < n; i++)
         if (l->count == 0 || l->value[i] != l->value[l->count - 1])
             l->value[l->count++] = l->value[i];
     return l->count <= CC_MOST_CLASSES
@@ -144,13 +196,14 @@ static int collect_labels(const struct table *t, struct cc_svm_labels *l, struct
                          l->count, (int)CC_MOST_CLASSES);
 }
 
-static int take(const struct table *t, const struct cc_svm_labels *l, struct cc_samples *out,
-                struct cc_error *e)
+static int take_labels(const struct table *t, const struct cc_svm_labels *l, struct cc_samples *out,
+                       struct cc_error *e)
 {
-    out->label = cc_alloc(t->rows * sizeof *out->label, e);
+    const size_t n = t->rows.count;
+    out->label = cc_alloc(n * sizeof *out->label, e);
     if (out->label == NULL)
         return CC_FAIL;
-    for (size_t i = 0; i < t->rows; i++) {
+    for (size_t i = 0; i < n; i++) {
         const double *found =
             l->count > 0 ? bsearch(&t->label[i], l->value, l->count, sizeof *l->value, by_value)
                          : NULL;
@@ -159,44 +212,67 @@ static int take(const struct table *t, const struct cc_svm_labels *l, struct cc_
                            t->label[i], l->count);
         out->label[i] = (uint16_t)(found - l->value);
     }
-    out->count = t->rows;
+    out->count = n;
     return CC_OK;
 }
 
-int cc_libsvm_parse(const char *text, size_t size, size_t features, struct cc_svm_labels *labels,
-                    struct cc_data *d, struct cc_samples *out, struct cc_error *e)
+/* All values of the rows. */
+static int fill(const struct cc_sparse_rows *rows, size_t features, struct cc_samples *out,
+                struct cc_error *e)
 {
-    struct table t = {.features = features};
     size_t values;
+    if (!cc_mul(rows->count, features, &values) || values > MOST_VALUES)
+        return cc_fail(e,
+                       "%zu samples with %zu features: more than 2^30 values; logreg and svm keep "
+                       "the non-zeros alone",
+                       rows->count, features);
+    CC_TRY(cc_alloc_floats(values, &out->value, e));
+    for (size_t i = 0; i < rows->count; i++)
+        for (size_t k = rows->begin[i]; k < rows->begin[i + 1]; k++)
+            out->value[i * features + rows->index[k]] = rows->value[k];
+    return CC_OK;
+}
+
+static size_t most_features(bool sparse)
+{
+    return sparse ? MOST_SPARSE_FEATURES : MOST_FEATURES;
+}
+
+int cc_libsvm_parse(const char *text, size_t size, const struct cc_svm_form *form,
+                    struct cc_svm_labels *labels, struct cc_data *d, struct cc_samples *out,
+                    struct cc_error *e)
+{
+    const size_t given = form->features > 0 ? form->features : cc_data_values(d);
+    struct reader r = {.text = text,
+                       .end = text + size,
+                       .at = text,
+                       .line = 1,
+                       .most = given > 0 ? given : most_features(form->sparse),
+                       .given = given > 0,
+                       .e = e};
+    struct table t = {.features = 0};
     int status = CC_OK;
-    CC_TRY(read_lines(text, size, &t, e));
-    if (features > 0 && t.features > features)
-        return cc_fail(e, "an index of %zu, and samples have %zu features", t.features, features);
-    if (d->channels * d->height * d->width == 0) {
-        d->channels = t.features;
+    CC_TRY_OUT(read_lines(&r, &t));
+    if (cc_data_values(d) == 0) {
+        d->channels = given > 0 ? given : t.features;
         d->height = d->width = 1;
     }
-    if (t.features > cc_data_values(d))
-        return cc_fail(e, "an index of %zu, and a sample has %zux%zux%zu values", t.features,
-                       d->channels, d->height, d->width);
-    t.features = cc_data_values(d);
-    if (t.features == 0 || !cc_mul(t.rows, t.features, &values) || values > MOST_VALUES)
-        return cc_fail(e,
-                       "%zu samples with %zu features: 2^30 values are the most, and 1 the least",
-                       t.rows, t.features);
-    t.label = cc_alloc(t.rows * sizeof *t.label, e);
-    t.x = out->value = cc_alloc0(values * sizeof *t.x, e);
-    if (t.label == NULL || t.x == NULL) {
-        status = CC_FAIL;
+    if (d->channels == 0) {
+        status = cc_fail(e, "%zu samples with 0 features", t.rows.count);
         goto out;
     }
-    CC_TRY_OUT(read_lines(text, size, &t, e));
     if (out == &d->train)
         CC_TRY_OUT(collect_labels(&t, labels, e));
     d->classes = labels->count;
-    status = take(&t, labels, out, e);
+    CC_TRY_OUT(take_labels(&t, labels, out, e));
+    if (form->sparse) {
+        out->rows = t.rows;
+        t.rows = (struct cc_sparse_rows){.count = 0};
+    } else {
+        status = fill(&t.rows, cc_data_values(d), out, e);
+    }
 out:
-    free(t.label);
+    free_table(&t);
     return status;
 }
 
@@ -204,7 +280,7 @@ out:
 
 struct config {
     struct cc_data *d;
-    size_t features;
+    struct cc_svm_form form;
     char *test;
 };
 
@@ -214,19 +290,21 @@ static int set(void *arg, const char *key, const char *value, struct cc_error *e
     if (strcmp(key, "features") == 0) {
         char *end;
         const unsigned long n = strtoul(value, &end, 10);
-        if (*end != '\0' || value[0] == '-' || n < 1 || n > MOST_FEATURES)
-            return cc_usage(e, "from 1 to %zu features", MOST_FEATURES);
-        c->features = (size_t)n;
+        const size_t most = most_features(c->form.sparse);
+        if (*end != '\0' || value[0] == '-' || n < 1 || n > most)
+            return cc_usage(e, "from 1 to %zu features", most);
+        c->form.features = (size_t)n;
         return CC_OK;
     }
-    if (strcmp(key, "dims") == 0)
+    if (strcmp(key, "dims") == 0 && !c->form.sparse)
         return cc_data_dims(value, c->d, e);
     if (strcmp(key, "test") == 0) {
         free(c->test);
         c->test = cc_strdup(value, e);
         return c->test != NULL ? CC_OK : CC_FAIL;
     }
-    return cc_usage(e, "there is no key '%s'; there are features, dims, test", key);
+    return cc_usage(e, "there is no key '%s'; there are features,%s test", key,
+                    c->form.sparse ? "" : " dims,");
 }
 
 static int read_part(const char *path, const struct config *c, struct cc_svm_labels *labels,
@@ -235,28 +313,25 @@ static int read_part(const char *path, const struct config *c, struct cc_svm_lab
     struct cc_bytes file;
     CC_TRY(cc_file_read(path, &file, e));
     const int status =
-        cc_libsvm_parse((const char *)file.data, file.size, c->features, labels, c->d, out, e);
+        cc_libsvm_parse((const char *)file.data, file.size, &c->form, labels, c->d, out, e);
     cc_bytes_free(&file);
     if (status != CC_OK)
         cc_error_in(e, "%s", path);
     return status;
 }
 
-int cc_data_libsvm(const char *path, const char *keys, struct cc_data *d, struct cc_error *e)
+static int read_files(const char *path, const char *keys, bool sparse, struct cc_data *d,
+                      struct cc_error *e)
 {
-    struct config c = {.d = d};
+    struct config c = {.d = d, .form = {.sparse = sparse}};
     struct cc_svm_labels labels = {.count = 0};
     int status = CC_OK;
     CC_TRY_OUT(cc_data_keys(keys, set, &c, e));
-    if (cc_data_values(d) != 0 && c.features > cc_data_values(d)) {
+    if (cc_data_values(d) != 0 && c.form.features > cc_data_values(d)) {
         status = cc_usage(e, "%s: features=%zu, and a sample of dims=%zux%zux%zu has %zu value%s",
-                          path, c.features, d->channels, d->height, d->width, cc_data_values(d),
-                          cc_data_values(d) == 1 ? "" : "s");
+                          path, c.form.features, d->channels, d->height, d->width,
+                          cc_data_values(d), cc_data_values(d) == 1 ? "" : "s");
         goto out;
-    }
-    if (c.features > 0 && cc_data_values(d) == 0) {
-        d->channels = c.features;
-        d->height = d->width = 1;
     }
     CC_TRY_OUT(read_part(path, &c, &labels, &d->train, e));
     status = c.test != NULL ? read_part(c.test, &c, &labels, &d->test, e) : cc_data_split(d, e);
@@ -264,4 +339,14 @@ out:
     free(c.test);
     free(labels.value);
     return status;
+}
+
+int cc_data_libsvm(const char *path, const char *keys, struct cc_data *d, struct cc_error *e)
+{
+    return read_files(path, keys, false, d, e);
+}
+
+int cc_data_libsvm_rows(const char *path, const char *keys, struct cc_data *d, struct cc_error *e)
+{
+    return read_files(path, keys, true, d, e);
 }

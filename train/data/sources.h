@@ -30,6 +30,14 @@ int cc_data_csv(const char *path, const char *keys, struct cc_data *d, struct cc
  * indices from 1. Labels become classes in the order of their values. Keys: features=N (otherwise
  * the largest index), dims=CxHxW, test=FILE. */
 int cc_data_libsvm(const char *path, const char *keys, struct cc_data *d, struct cc_error *e);
+/* The same as sparse rows, without dims. */
+int cc_data_libsvm_rows(const char *path, const char *keys, struct cc_data *d, struct cc_error *e);
+
+/* Sparse rows drawn at random, of which the frequencies of features follow a power law
+ * (synthetic_rows.c). Keys, all of them optional: train=20000 and test=5000 rows, features=100000,
+ * nonzeros=100 (of a row), power=1 (the exponent), noise=0.05 (share of labels that are flipped),
+ * seed=1. */
+int cc_data_synthetic_rows(const char *keys, struct cc_data *d, struct cc_error *e);
 
 /* An .npz file with X and y, or X_train and y_train, and perhaps, to test with, X_test and y_test,
  * or X_val and y_val; every X may be an x. Without, every fifth sample is for testing. No keys. */
@@ -65,14 +73,18 @@ int cc_cifar_parse(const uint8_t *file, size_t size, size_t labels, size_t class
                    struct cc_samples *out, struct cc_error *e);
 
 /* Parses a LIBSVM text and fills `out`, one of the data set's two parts, which is empty. The labels
- * of the first part become the classes: their values, ascending, in labels->value, to be freed.
- * `features`: of a sample; 0: the largest index. */
+ * of the first part become the classes: their values, ascending, in labels->value, to be freed. */
 struct cc_svm_labels {
     double *value;
     size_t count, capacity;
 };
-int cc_libsvm_parse(const char *text, size_t size, size_t features, struct cc_svm_labels *labels,
-                    struct cc_data *d, struct cc_samples *out, struct cc_error *e);
+struct cc_svm_form {
+    bool sparse;     /* keep the non-zeros alone */
+    size_t features; /* the largest index that is allowed; 0: that of the data set, if it has one */
+};
+int cc_libsvm_parse(const char *text, size_t size, const struct cc_svm_form *form,
+                    struct cc_svm_labels *labels, struct cc_data *d, struct cc_samples *out,
+                    struct cc_error *e);
 
 /* A .npy file in memory; errors begin with its name. */
 struct cc_npy_file {

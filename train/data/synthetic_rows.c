@@ -1,0 +1,294 @@
+/* Sparse rows drawn at random. Features are drawn by an approximate power law: those from 2^k to
+ * before 2^(k + 1), in the order of their frequency, are equally frequent, and such an octave has
+ * the share of the draws that is proportional to 2^(k (1 - power)). So all octaves are drawn
+ * equally often with power 1 (Zipf's law), and all features with power 0. The order of frequency is
+ * spread over the indices, as that of words in files is.
+ *
+ * Every row has the same number of non-zeros, different features whose values are uniform within
+ * (0, 1] and then scaled to a norm of 1. A row's class follows from the sign of its product with a
+ * vector whose values are uniform within -1 .. 1, and is then flipped at random. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/random.h"
+#include "core/units.h"
+#include "train/data/sources.h"
+#include "train/math.h"
+
+enum { FEATURES, VALUES, TRUTH, FLIPS }; /* streams of random numbers */
+enum { OCTAVES = 31 };
+#define MOST_SPARSE_FEATURES (UINT64_C(1) << 30)
+
+struct config {
+    uint64_t train, test, features, nonzeros, seed;
+    double power, noise;
+};
+
+static int set_count(const char *value, uint64_t least, uint64_t most, uint64_t *out,
+                     struct cc_error *e)
+{
+    CC_TRY(cc_parse_count(value, out, e));
+    if (*out < least || *out > most)
+        return cc_usage(e, "%s is not between %llu and %llu", value, (unsigned long long)least,
+                        (unsigned long long)most);
+    return CC_OK;
+}
+
+static int set_power(const char *value, double *out, struct cc_error *e)
+{
+    char *end;
+    *out = strtod(value, &end);
+    if (!cc_is_decimal(value, strlen(value)) || *end != '\0' || !(*out >= 0 && *out <= 4))
+        return cc_usage(e, "'%s' is not a number from 0 to 4", value);
+    return CC_OK;
+}
+
+static int set(void *arg, const char *key, const char *value, struct cc_error *e)
+{
+    struct config *c = arg;
+    const uint64_t most = UINT64_C(1) << 32;
+    if (strcmp(key, "train") == 0)
+        return set_count(value, 1, most, &c->train, e);
+    if (strcmp(key, "test") == 0)
+        return set_count(value, 1, most, &c->test, e);
+    if (strcmp(key, "features") == 0)
+        return set_count(value, 1, MOST_SPARSE_FEATURES, &c->features, e);
+    if (strcmp(key, "nonzeros") == 0)
+        return set_count(value, 1, MOST_SPARSE_FEATURES, &c->nonzeros, e);
+    if (strcmp(key, "seed") == 0)
+        return set_count(value, 0, UINT64_C(1) << 53, &c->seed, e);
+    if (strcmp(key, "power") == 0)
+        return set_power(value, &c->power, e);
+    if (strcmp(key, "noise") == 0)
+        return cc_parse_share(value, &c->noise, e);
+    return cc_usage(e,
+                    "there is no key '%s'; there are train, test, features, nonzeros, power, "
+                    "noise, seed",
+                    key);
+}
+
+/* The law: octave k is drawn below `below[k]` of 2^32, and has the features from 2^k - 1 on, in the
+ * order of their frequency. */
+struct law {
+    uint64_t below[OCTAVES];
+    size_t octaves;
+    uint64_t features, stride; /* stride: to the index of the next in that order */
+};
+
+static uint64_t first_of(size_t octave)
+{
+    return (UINT64_C(1) << octave) - 1;
+}
+
+static uint64_t size_of(const struct law *l, size_t octave)
+{
+    const uint64_t end = first_of(octave + 1);
+    return (end < l->features ? end : l->features) - first_of(octave);
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static struct law law_of(const struct config *c)
+{
+    struct law l = {.features = c->features};
+    double share[OCTAVES], sum = 0, at = 0;
+    while (l.octaves < OCTAVES && first_of(l.octaves) < c->features) {
+        const double full = (double)(first_of(l.octaves + 1) - first_of(l.octaves));
+        share[l.octaves] = (double)size_of(&l, l.octaves) / full *
+                           cc_train_exp(0.6931471805599453 * (double)l.octaves * (1 - c->power));
+        sum += share[l.octaves++];
+    }
+    for (size_t k = 0; k < l.octaves; k++) {
+        at += share[k];
+        l.below[k] = k + 1 == l.octaves ? UINT64_C(1) << 32 : (uint64_t)(at / sum * 0x1p32);
+    }
+    l.stride = (uint64_t)((double)c->features * 0.6180339887498949) | 1;
+    while (common_divisor(l.stride, c->features) != 1)
+        l.stride += 2;
+    return l;
+}
+
+/* Numbers that follow each other in one stream. */
+struct draws {
+    struct cc_key key;
+    uint32_t next;
+};
+
+static struct draws draws_of(const struct config *c, uint64_t part, uint64_t row, uint64_t stream)
+{
+    const struct cc_random_id id = {
+        .seed = c->seed, .rank = -1, .direction = part, .tensor = row, .stream = stream};
+    return (struct draws){.key = cc_key(&id, 0)};
+}
+
+static uint64_t draw(struct draws *d)
+{
+    return cc_random(d->key, d->next++);
+}
+
+static uint32_t draw_feature(const struct law *l, struct draws *d)
+{
+    const uint64_t which = draw(d);
+    size_t octave = 0;
+    while (which >= l->below[octave])
+        octave++;
+    const uint64_t in = first_of(octave) + (draw(d) * size_of(l, octave) >> 32);
+    return (uint32_t)(in * l->stride % l->features);
+}
+
+/* --- rows --- */
+
+struct maker {
+    const struct config *config;
+    struct law law;
+    uint8_t *seen;          /* [features]: whether the row at hand has it */
+    uint32_t *index, *room; /* [nonzeros] */
+    float *value;           /* [nonzeros] */
+};
+
+static int open_maker(const struct config *c, struct maker *m, struct cc_error *e)
+{
+    *m = (struct maker){.config = c, .law = law_of(c)};
+    m->seen = cc_alloc0(c->features, e);
+    m->index = cc_alloc(c->nonzeros * sizeof *m->index, e);
+    m->room = cc_alloc(c->nonzeros * sizeof *m->room, e);
+    m->value = cc_alloc(c->nonzeros * sizeof *m->value, e);
+    return m->seen != NULL && m->index != NULL && m->room != NULL && m->value != NULL ? CC_OK
+                                                                                      : CC_FAIL;
+}
+
+static void close_maker(struct maker *m)
+{
+    free(m->seen);
+    free(m->index);
+    free(m->room);
+    free(m->value);
+}
+
+/* Sorts the row's features by 11 bits at a time, from the lowest. */
+static void sort_features(struct maker *m)
+{
+    enum { BITS = 11, BUCKETS = 1 << BITS };
+    const size_t n = m->config->nonzeros;
+    for (unsigned shift = 0; m->config->features >> shift > 0; shift += BITS) {
+        uint32_t at[BUCKETS + 1] = {0};
+        for (size_t i = 0; i < n; i++)
+            at[(m->index[i] >> shift & (BUCKETS - 1)) + 1]++;
+        for (size_t b = 1; b < BUCKETS; b++)
+            at[b] += at[b - 1];
+        for (size_t i = 0; i < n; i++)
+            m->room[at[m->index[i] >> shift & (BUCKETS - 1)]++] = m->index[i];
+        uint32_t *const sorted = m->room;
+        m->room = m->index;
+        m->index = sorted;
+    }
+}
+
+/* Draws the row's features. Where they are most of all, the last ones are the most frequent of
+ * those that are missing. */
+static void draw_features(struct maker *m, uint64_t part, uint64_t row)
+{
+    const struct config *c = m->config;
+    struct draws draws = draws_of(c, part, row, FEATURES);
+    size_t n = 0;
+    for (size_t tries = 0; tries < 16 * c->nonzeros && n < c->nonzeros; tries++) {
+        const uint32_t feature = draw_feature(&m->law, &draws);
+        if (m->seen[feature] == 0)
+            m->index[n++] = feature;
+        m->seen[feature] = 1;
+    }
+    for (uint64_t rank = 0; n < c->nonzeros; rank++) {
+        const uint32_t feature = (uint32_t)(rank * m->law.stride % c->features);
+        if (m->seen[feature] == 0)
+            m->index[n++] = feature;
+        m->seen[feature] = 1;
+    }
+    for (size_t i = 0; i < n; i++)
+        m->seen[m->index[i]] = 0;
+    sort_features(m);
+}
+
+/* Draws the row's values, and returns its product with the vector of the classes. */
+static double draw_values(struct maker *m, uint64_t part, uint64_t row)
+{
+    const struct config *c = m->config;
+    const struct cc_random_id truth = {.seed = c->seed, .rank = -1, .stream = TRUTH};
+    const struct cc_key key = cc_key(&truth, 0);
+    struct draws draws = draws_of(c, part, row, VALUES);
+    double squares = 0, product = 0;
+    for (size_t i = 0; i < c->nonzeros; i++) {
+        m->value[i] = 1 - cc_unit((uint32_t)draw(&draws));
+        squares += (double)m->value[i] * (double)m->value[i];
+    }
+    const double scale = 1 / sqrt(squares);
+    for (size_t i = 0; i < c->nonzeros; i++) {
+        m->value[i] = (float)(scale * (double)m->value[i]);
+        product += (double)m->value[i] * (2 * (double)cc_unit(cc_random(key, m->index[i])) - 1);
+    }
+    return product;
+}
+
+/* part: 0 for training, 1 for testing. */
+static int make_rows(struct maker *m, uint64_t part, uint64_t count, struct cc_samples *out,
+                     struct cc_error *e)
+{
+    const struct config *c = m->config;
+    const struct cc_random_id id = {
+        .seed = c->seed, .rank = -1, .direction = part, .stream = FLIPS};
+    size_t bytes, values;
+    if (!cc_mul(count, c->nonzeros, &values) || !cc_mul(values, 8, &bytes))
+        return cc_fail(e, "%llu rows of %llu non-zeros are too many", (unsigned long long)count,
+                       (unsigned long long)c->nonzeros);
+    CC_TRY(cc_memory_check(bytes, "the rows of synthetic-sparse", e));
+    CC_TRY(cc_rows_reserve(&out->rows, count, values, e));
+    out->label = cc_alloc(count * sizeof *out->label, e);
+    if (out->label == NULL)
+        return CC_FAIL;
+    for (uint64_t i = 0; i < count; i++) {
+        draw_features(m, part, i);
+        const double product = draw_values(m, part, i);
+        const bool flip = (double)cc_unit(cc_random(cc_key(&id, i), (uint32_t)i)) < c->noise;
+        out->label[i] = (product > 0) != flip;
+        CC_TRY(cc_rows_add_row(&out->rows, e));
+        for (size_t k = 0; k < c->nonzeros; k++)
+            CC_TRY(cc_rows_add(&out->rows, m->index[k], m->value[k], e));
+    }
+    out->count = count;
+    return CC_OK;
+}
+
+int cc_data_synthetic_rows(const char *keys, struct cc_data *d, struct cc_error *e)
+{
+    struct config c = {.train = 20000,
+                       .test = 5000,
+                       .features = 100000,
+                       .nonzeros = 100,
+                       .power = 1,
+                       .noise = 0.05,
+                       .seed = 1};
+    struct maker maker;
+    CC_TRY(cc_data_keys(keys, set, &c, e));
+    if (c.nonzeros > c.features)
+        return cc_usage(e, "nonzeros=%llu: a row has features=%llu", (unsigned long long)c.nonzeros,
+                        (unsigned long long)c.features);
+    d->channels = c.features;
+    d->height = d->width = 1;
+    d->classes = 2;
+    int status = open_maker(&c, &maker, e);
+    if (status == CC_OK)
+        status = make_rows(&maker, 0, c.train, &d->train, e);
+    if (status == CC_OK)
+        status = make_rows(&maker, 1, c.test, &d->test, e);
+    close_maker(&maker);
+    return status;
+}
