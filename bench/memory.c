@@ -12,6 +12,9 @@ const struct k_memory *cc_memory_best(void)
         return &k_memory_avx512;
     if (cc_isa_has(CC_AVX2))
         return &k_memory_avx2;
+#elif defined(__aarch64__)
+    if (cc_isa_has(CC_NEON))
+        return &k_memory_neon;
 #endif
     return &k_memory_scalar;
 }

@@ -10,6 +10,7 @@
 #endif
 
 #include "bench/memory.h"
+#include "core/neon.h"
 
 enum { LINE = 64, PAGE = 4096 };
 
@@ -38,6 +39,22 @@ typedef __m128i vector;
 #define OR(a, b)     _mm_or_si128(a, b)
 #define ADD(a, b)    _mm_add_epi32(a, b)
 #define ALL(n)       _mm_set1_epi32(n)
+#elif defined(__ARM_NEON)
+typedef uint32x4x2_t vector; /* two, since non-temporal stores write pairs */
+static inline vector pair(uint32x4_t a, uint32x4_t b)
+{
+    return (vector){{a, b}};
+}
+static inline void stream(void *p, vector v)
+{
+    cc_neon_stream(p, vreinterpretq_u8_u32(v.val[0]), vreinterpretq_u8_u32(v.val[1]));
+}
+#define LOAD(p)      vld1q_u32_x2((const void *)(p))
+#define STORE(p, v)  vst1q_u32_x2((void *)(p), v)
+#define STREAM(p, v) stream(p, v)
+#define OR(a, b)     pair(vorrq_u32((a).val[0], (b).val[0]), vorrq_u32((a).val[1], (b).val[1]))
+#define ADD(a, b)    pair(vaddq_u32((a).val[0], (b).val[0]), vaddq_u32((a).val[1], (b).val[1]))
+#define ALL(n)       pair(vdupq_n_u32(n), vdupq_n_u32(n))
 #else
 typedef uint64_t vector;
 #define LOAD(p)      (*(const uint64_t *)(const void *)(p))

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/neon.h"
+
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -20,6 +22,12 @@ static inline void stream(uint8_t *to, const uint8_t *from)
 {
     __m256i v = _mm256_loadu_si256((const __m256i_u *)(const void *)from);
     _mm256_stream_si256((__m256i *)(void *)to, v);
+}
+#elif defined(__ARM_NEON)
+#define VECTOR 32
+static inline void stream(uint8_t *to, const uint8_t *from)
+{
+    cc_neon_stream(to, vld1q_u8(from), vld1q_u8(from + 16));
 }
 #endif
 
@@ -43,7 +51,7 @@ static void nontemporal(void *restrict to, const void *restrict from, size_t byt
 
 static void fence(void)
 {
-#ifdef VECTOR
+#if defined(__AVX2__)
     _mm_sfence();
 #endif
 }

@@ -240,11 +240,13 @@ static void moves_lines(const struct k_memory *k, size_t ahead)
 static void loops(void **state)
 {
     (void)state;
-    static const struct k_memory *const kernels[] = {
-        &k_memory_scalar,
+    static const struct k_memory *const kernels[CC_ISAS] = {
+        [CC_SCALAR] = &k_memory_scalar,
 #if defined(__x86_64__)
-        &k_memory_avx2,
-        &k_memory_avx512
+        [CC_AVX2] = &k_memory_avx2,
+        [CC_AVX512] = &k_memory_avx512,
+#elif defined(__aarch64__)
+        [CC_NEON] = &k_memory_neon,
 #endif
     };
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {

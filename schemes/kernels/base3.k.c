@@ -12,15 +12,15 @@
  * first digit (comparing with 81 and 162), writes the values of a plane, and multiplies what is
  * left by 3, which brings the next digit to the front.
  *
- * The loops over whole vectors are in base3_avx512.h and base3_avx2.h; the scalar loops here define
- * the result and do what is left over. */
+ * The loops over whole vectors are in base3_avx512.h, base3_avx2.h and base3_neon.h; the scalar
+ * loops here define the result and do what is left over. */
 #include "schemes/kernels/base3.h"
 
 #include "core/bytes.h"
 #include "core/memory.h"
 #include "core/tile.h"
 
-#if defined(__AVX2__)
+#if defined(__AVX2__) || defined(__ARM_NEON)
 /* Distance of software prefetching in values, all streams together. The hardware's own prefetching
  * begins anew with each of the five planes, and with each page. Out of cache, 1,500 to 2,000 were
  * the best of 256 to 4,096, and a third faster than none; in cache it costs nothing. */
@@ -48,6 +48,9 @@ static inline size_t near_part(size_t n, size_t ahead)
 #define VECTORS
 #elif defined(__AVX2__)
 #include "schemes/kernels/base3_avx2.h"
+#define VECTORS
+#elif defined(__ARM_NEON)
+#include "schemes/kernels/base3_neon.h"
 #define VECTORS
 #endif
 

@@ -16,7 +16,7 @@
 #include "core/bytes.h"
 #include "core/reduce.h"
 
-#if defined(__FMA__)
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 #define MULTIPLY_ADD(a, b, c) __builtin_fma(a, b, c)
 #else
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))

@@ -12,7 +12,7 @@
 /* Tiles of rows x columns, for the registers that there are: wide ones while columns last. */
 #if CC_WIDTH == 16
 #define TILES(X) X(1, 16) X(2, 8) X(4, 4) X(8, 2) X(8, 1)
-#elif CC_WIDTH == 8
+#elif CC_WIDTH > 1
 #define TILES(X) X(3, 2) X(6, 1)
 #else
 #define TILES(X) X(1, 1)
@@ -97,7 +97,7 @@ static void rows_of(const struct cc_conv *c, const float *const *in_rows, float 
 /* Input channels whose sums are in registers together. */
 #if CC_WIDTH == 16
 #define WIDE 16
-#elif CC_WIDTH == 8
+#elif CC_WIDTH > 1
 #define WIDE 4
 #else
 #define WIDE 1

@@ -11,7 +11,7 @@
 
 /* A tile has up to TILE_ROWS rows and TILE_VECS vectors of columns: as many sums as there are
  * registers for. */
-#if CC_WIDTH == 16
+#if CC_WIDTH == 16 || CC_WIDTH == 4
 #define TILE_ROWS 8
 #elif CC_WIDTH == 8
 #define TILE_ROWS 4

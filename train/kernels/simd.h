@@ -1,6 +1,6 @@
 /* Vectors of the widest kind that the instruction set has, for the kernels of training: sixteen
- * values (AVX-512), eight (AVX2), or one. A multiply-addition is fused everywhere, so a chain of
- * them gives the same bits whatever the width. */
+ * values (AVX-512), eight (AVX2), four (NEON), or one. A multiply-addition is fused everywhere, so
+ * a chain of them gives the same bits whatever the width. */
 #ifndef CC_TRAIN_KERNELS_SIMD_H
 #define CC_TRAIN_KERNELS_SIMD_H
 
@@ -33,6 +33,19 @@ typedef __m256 cc_vec;
 #define cc_vec_mul(a, b)    _mm256_mul_ps(a, b)
 #define cc_vec_max(a, b)    _mm256_max_ps(a, b)
 #define cc_vec_where(y, x)  _mm256_and_ps(_mm256_cmp_ps(y, _mm256_setzero_ps(), 30), x)
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#define CC_WIDTH            4
+typedef float32x4_t cc_vec;
+#define cc_vec_load(p)      vld1q_f32(p)
+#define cc_vec_store(p, v)  vst1q_f32(p, v)
+#define cc_vec_set(x)       vdupq_n_f32(x)
+#define cc_vec_fma(a, b, c) vfmaq_f32(c, a, b)
+#define cc_vec_add(a, b)    vaddq_f32(a, b)
+#define cc_vec_sub(a, b)    vsubq_f32(a, b)
+#define cc_vec_mul(a, b)    vmulq_f32(a, b)
+#define cc_vec_max(a, b)    vbslq_f32(vcgtq_f32(a, b), a, b)
+#define cc_vec_where(y, x)  vreinterpretq_f32_u32(vandq_u32(vcgtzq_f32(y), vreinterpretq_u32_f32(x)))
 #else
 #define CC_WIDTH            1
 typedef float cc_vec;
