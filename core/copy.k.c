@@ -38,12 +38,14 @@ static void nontemporal(void *restrict to, const void *restrict from, size_t byt
     const uint8_t *in = from;
     size_t head = (size_t)(-(uintptr_t)w % 64);
     head = head < bytes ? head : bytes;
-    memcpy(w, in, head);
+    if (head > 0)
+        memcpy(w, in, head);
     size_t i = head;
     for (; i + 64 <= bytes; i += 64)
         for (size_t k = 0; k < 64; k += VECTOR)
             stream(w + i + k, in + i + k);
-    memcpy(w + i, in + i, bytes - i);
+    if (i < bytes)
+        memcpy(w + i, in + i, bytes - i);
 #else
     memcpy(to, from, bytes);
 #endif

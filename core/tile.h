@@ -44,6 +44,17 @@ static inline void cc_next_page(const void *p)
     __builtin_prefetch((const void *)((uintptr_t)p + CC_PAGE));
 }
 
+/* Reads a value of each line of y[from, to), for a loop that then updates values here and there,
+ * and returns where to continue. Reads of line after line make the hardware fetch ahead. Measured
+ * on Zen 4, out of cache: topk adds at 26 GB/s so, and at 12 to 16 with prefetches, whatever their
+ * distance. */
+static inline size_t cc_touch(const float *y, size_t from, size_t to)
+{
+    for (; from < to; from += CC_ALIGN / sizeof *y)
+        (void)*(const volatile float *)(y + from);
+    return from;
+}
+
 /* The output of a tiled loop: tiles are written in place, or to a buffer with the same alignment
  * within a cache line as the output, from which whole lines are copied out. The output may have any
  * address; a tile may have any length up to that of cc_sink_tile, in floats. */

@@ -19,7 +19,9 @@
  * in place, by 8 bits at a time from the highest, small buckets by insertion. */
 #include "schemes/pairs.h"
 
+#include "core/cache.h"
 #include "core/parallel.h"
+#include "core/tile.h"
 #include "schemes/kernels/expand.h"
 #include "schemes/kernels/select.h"
 #include "schemes/zeros.h"
@@ -95,18 +97,20 @@ static size_t lower_bound(const struct items *s, size_t index)
     return low;
 }
 
-/* Writes the items of [first, last) up to the first whose index is not in [begin, begin + n), and
- * returns that item. y[0] is the value of index `begin`. */
+/* Fills in a block with the items of [first, last) up to the first whose index is not in [begin,
+ * begin + n), and returns that item. */
 static inline size_t fill(const struct items *s, bool pairs, size_t first, size_t last,
-                          size_t begin, size_t n, float *y)
+                          size_t begin, size_t n, struct cc_zeros_block *block)
 {
-    size_t i = first;
-    for (; i < last; i++) {
+    struct cc_zeros_block b = *block;
+    size_t i = first, end = last - i < cc_zeros_room(&b) ? last : i + cc_zeros_room(&b);
+    for (; i < end; i++) {
         size_t at = item_index(s, pairs, i) - begin;
         if (at >= n)
             break;
-        y[at] = item_value(s, pairs, i);
+        cc_zeros_set(&b, at, item_value(s, pairs, i));
     }
+    *block = b;
     return i;
 }
 
@@ -148,19 +152,24 @@ static size_t first_item(const struct job *j, int part)
     return part == j->parts ? j->items.count : lower_bound(&j->items, border(j, part));
 }
 
+static double density_of(size_t first, size_t last, size_t begin, size_t end)
+{
+    return begin < end ? (double)(last - first) / (double)(end - begin) : 0;
+}
+
 /* Decodes items [first, last) to y[begin, end); false if one is bad. */
 static bool decode_items(const struct job *j, size_t first, size_t last, size_t begin, size_t end)
 {
     const struct items *s = &j->items;
     size_t i = first, checked = first;
     struct cc_zeros z;
-    cc_zeros_open(&z, j->y + begin, j->n * sizeof(float));
+    cc_zeros_open(&z, j->y + begin, j->n * sizeof(float), density_of(first, last, begin, end));
     for (size_t at = begin; at < end; at += CC_ZEROS_BLOCK) {
         size_t m = end - at < CC_ZEROS_BLOCK ? end - at : CC_ZEROS_BLOCK;
-        float *y = cc_zeros_next(&z, m);
+        struct cc_zeros_block block = cc_zeros_next(&z, m);
         for (;;) {
-            i = s->pairs ? fill(s, true, i, checked, at, m, y)
-                         : fill(s, false, i, checked, at, m, y);
+            i = s->pairs ? fill(s, true, i, checked, at, m, &block)
+                         : fill(s, false, i, checked, at, m, &block);
             if (i < checked || checked == last)
                 break;
             size_t next = last - checked < CHECK ? last : checked + CHECK;
@@ -168,18 +177,36 @@ static bool decode_items(const struct job *j, size_t first, size_t last, size_t 
                 return false;
             checked = next;
         }
+        cc_zeros_put(&z, &block);
     }
     cc_zeros_close(&z);
     return i == last;
 }
 
-static bool add_items(const struct job *j, size_t first, size_t last)
+/* Where items name a quarter of the lines or more, but leave some out, adding fetches all of them
+ * from memory, this many values ahead, each time it has added the items of about half as many. */
+#define AHEAD 512
+
+static bool add_items(const struct job *j, size_t first, size_t last, size_t begin, size_t end)
 {
     const struct items *s = &j->items;
+    const double density = density_of(first, last, begin, end);
+    const bool all = density * CC_ALIGN / sizeof *j->y > 0.25 && density < 0.1 &&
+                     cc_use_nontemporal(j->n * sizeof *j->y);
+    const size_t step = all ? (size_t)(density * (AHEAD / 2)) + 1 : CHECK;
+    size_t checked = first;
     for (size_t i = first, next; i < last; i = next) {
-        next = last - i < CHECK ? last : i + CHECK;
-        if (!ascend(s, i, next, first) || any_index(s, next - 1) >= j->n)
-            return false;
+        if (i == checked) {
+            checked = last - i < CHECK ? last : i + CHECK;
+            if (!ascend(s, i, checked, first) || any_index(s, checked - 1) >= j->n)
+                return false;
+        }
+        next = checked - i < step ? checked : i + step;
+        if (all) {
+            const size_t index = any_index(s, next - 1);
+            const bool beyond = index > end || end - index < AHEAD;
+            begin = cc_touch(j->y, begin, beyond ? end : index + AHEAD);
+        }
         if (!(s->pairs ? add(s, true, i, next, j->scale, j->y, j->n)
                        : add(s, false, i, next, j->scale, j->y, j->n)))
             return false;
@@ -196,7 +223,8 @@ static void decode_part(void *arg, int part)
     if (first < last)
         good = any_index(&j->items, first) >= begin && any_index(&j->items, last - 1) < end;
     if (good)
-        good = j->adds ? add_items(j, first, last) : decode_items(j, first, last, begin, end);
+        good = j->adds ? add_items(j, first, last, begin, end)
+                       : decode_items(j, first, last, begin, end);
     j->bad[part] = !good;
 }
 

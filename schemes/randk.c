@@ -264,7 +264,7 @@ static void clear_part(void *arg, int part)
     size_t i = cc_part_begin(j->n, j->parts, part, CC_ZEROS_BLOCK);
     size_t end = cc_part_begin(j->n, j->parts, part + 1, CC_ZEROS_BLOCK);
     struct cc_zeros z;
-    cc_zeros_open(&z, j->y + i, j->n * sizeof(float));
+    cc_zeros_open(&z, j->y + i, j->n * sizeof(float), 0);
     for (; i < end; i += CC_ZEROS_BLOCK)
         (void)cc_zeros_next(&z, end - i < CC_ZEROS_BLOCK ? end - i : CC_ZEROS_BLOCK);
     cc_zeros_close(&z);

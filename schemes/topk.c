@@ -16,14 +16,17 @@
  * A large bucket is searched for its threshold directly, with the last bucket's as the first guess.
  * The guesses affect speed only, never the payload. Ties go to the lower index.
  *
- * Decoding checks each bucket's indices just before use. decode_add touches only what was sent, and
- * prefetches a few buckets ahead.
+ * Decoding copies each bucket's indices and checks the copy just before use. decode_add changes
+ * only what was sent, and fetches one bucket ahead.
  *
  * Source: Renggli et al., SparCML, SC 2019, section 6.1 (k = 16 of 512); Stich et al., Sparsified
  * SGD with Memory, NeurIPS 2018. */
+#include "core/cache.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
+#include "core/tile.h"
+#include "schemes/kernels/expand.h"
 #include "schemes/kernels/pick.h"
 #include "schemes/kernels/select.h"
 #include "schemes/pairs.h"
@@ -294,60 +297,127 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
 
 /* --- decoding --- */
 
-/* decode_add prefetches buckets at least this many values ahead. Measured on Zen 5, out of
- * cache: 1.5 times as fast with 1,024, twice with 2,048 to 4,096. */
-#define AHEAD 2048
+/* Indices copied and checked at a time. */
+#define CHECK 512
 
-/* Whether the k >= 1 indices ascend strictly and are below n. */
-static bool good_indices(const uint8_t *in, size_t n, size_t k)
+/* Copies the indices of items j .. j + count - 1, as the payload may change; false unless they
+ * ascend strictly, are larger than that of the item before, `before`, and below n. */
+static bool take_indices(const uint8_t *in, size_t j, size_t count, long before, size_t n,
+                         uint16_t *index)
 {
-    uint32_t bad = cc_get_u16(in + sizeof(uint16_t) * (k - 1)) >= n;
-    for (size_t j = 1; j < k; j++)
-        bad |= cc_get_u16(in + sizeof(uint16_t) * j) <= cc_get_u16(in + sizeof(uint16_t) * (j - 1));
-    return bad == 0;
+    memcpy(index, in + sizeof(uint16_t) * j, sizeof(uint16_t) * count);
+    return (long)index[0] > before && index[count - 1] < n && k_expand()->ascend16(index, count);
 }
 
-/* The index of item j, which is checked once more when it is used: the payload may have changed. */
-static inline size_t index_at(const uint8_t *in, size_t j)
-{
-    return cc_once(cc_get_u16(in + sizeof(uint16_t) * j));
-}
-
-static bool decode_bucket(const uint8_t *in, size_t n, size_t k, struct cc_zeros *z)
+/* A bucket that is a single block: the indices become the places that are filled in. */
+static bool decode_small(const uint8_t *in, size_t n, size_t k, struct cc_zeros *z)
 {
     const uint8_t *values = in + sizeof(uint16_t) * k;
-    size_t j = 0;
-    for (size_t begin = 0; begin < n; begin += CC_ZEROS_BLOCK) {
-        size_t m = smaller(n - begin, CC_ZEROS_BLOCK);
-        float *y = cc_zeros_next(z, m);
-        for (; j < k; j++) {
-            size_t index = index_at(in, j) - begin;
-            if (index >= m)
-                break;
-            y[index] = cc_get_f32(values + sizeof(float) * j);
+    struct cc_zeros_block block = cc_zeros_next(z, n);
+    if (!take_indices(in, 0, k, -1, n, block.place))
+        return false;
+    for (size_t j = 0; j < k; j++)
+        block.y[block.place[j]] = cc_get_f32(values + sizeof(float) * j);
+    block.filled = k;
+    cc_zeros_put(z, &block);
+    return true;
+}
+
+static bool decode_large(const uint8_t *in, size_t n, size_t k, struct cc_zeros *z)
+{
+    const uint8_t *values = in + sizeof(uint16_t) * k;
+    uint16_t index[CHECK];
+    size_t begin = 0, m = smaller(n, CC_ZEROS_BLOCK);
+    struct cc_zeros_block block = cc_zeros_next(z, m);
+    long before = -1;
+    for (size_t j = 0, count; j < k; j += count) {
+        count = smaller(k - j, CHECK);
+        if (!take_indices(in, j, count, before, n, index))
+            return false;
+        before = index[count - 1];
+        for (size_t i = 0; i < count; i++) {
+            while (index[i] - begin >= m) {
+                cc_zeros_put(z, &block);
+                begin += m;
+                m = smaller(n - begin, CC_ZEROS_BLOCK);
+                block = cc_zeros_next(z, m);
+            }
+            cc_zeros_set(&block, index[i] - begin, cc_get_f32(values + sizeof(float) * (j + i)));
         }
     }
-    return j == k;
-}
-
-static bool add_bucket(const uint8_t *in, size_t n, size_t k, float scale, float *y)
-{
-    const uint8_t *values = in + sizeof(uint16_t) * k;
-    for (size_t j = 0; j < k; j++) {
-        size_t index = index_at(in, j);
-        if (index >= n)
-            return false;
-        y[index] = cc_add_scaled(y[index], scale, cc_get_f32(values + sizeof(float) * j));
+    cc_zeros_put(z, &block);
+    for (begin += m; begin < n; begin += m) {
+        m = smaller(n - begin, CC_ZEROS_BLOCK);
+        (void)cc_zeros_next(z, m);
     }
     return true;
 }
 
-/* Sparse accesses skip about half of the cache lines, which hardware prefetchers do not follow. The
- * indices may be bad: nothing is read. */
+/* decode_add fetches values this far ahead: where most lines change, all of them, in order; where
+ * few do, those that items name, some buckets ahead. */
+#define AHEAD     512
+#define AHEAD_FEW 2048
+
+/* Items between two calls that fetch. */
+#define STEP 16
+
+/* Whether adding fetches all lines: if a quarter of them change or more, and the tensor is larger
+ * than the cache. */
+static bool fetches_all(const struct job *j)
+{
+    return 4 * j->p->k >= j->p->bucket / (int64_t)(CC_ALIGN / sizeof(float)) &&
+           cc_use_nontemporal(j->n * sizeof(float));
+}
+
+/* Adds a bucket to y[0, n); `left` >= n values follow, of which the first *fetched are in the
+ * cache. */
+static bool add_bucket(const uint8_t *in, size_t n, size_t k, float scale, float *y, size_t left,
+                       size_t *fetched)
+{
+    const uint8_t *values = in + sizeof(uint16_t) * k;
+    uint16_t index[CHECK];
+    long before = -1;
+    for (size_t j = 0, count; j < k; j += count) {
+        count = smaller(k - j, CHECK);
+        if (!take_indices(in, j, count, before, n, index))
+            return false;
+        before = index[count - 1];
+        for (size_t i = 0, end; i < count; i = end) {
+            end = smaller(i + STEP, count);
+            *fetched = cc_touch(y, *fetched, smaller(index[end - 1] + AHEAD, left));
+            for (; i < end; i++) {
+                float v = cc_get_f32(values + sizeof(float) * (j + i));
+                y[index[i]] = cc_add_scaled(y[index[i]], scale, v);
+            }
+        }
+    }
+    return true;
+}
+
+/* The indices may be bad: nothing is read. */
 static void prefetch_bucket(const uint8_t *in, size_t k, const float *y)
 {
     for (size_t j = 0; j < k; j++)
         __builtin_prefetch((const void *)((uintptr_t)y + sizeof *y * cc_get_u16(in + 2 * j)), 1);
+}
+
+static void add_part(void *arg, int part)
+{
+    struct job *j = arg;
+    const size_t bucket = (size_t)j->p->bucket, step = ITEM_BYTES * (size_t)j->p->k;
+    const size_t ahead = AHEAD_FEW / bucket + 1, end = border(j, part + 1);
+    const bool all = fetches_all(j);
+    size_t i = border(j, part), fetched = all ? 0 : SIZE_MAX;
+    const uint8_t *in = j->in + payload_at(j, i);
+    for (; i < end; i += bucket, in += step) {
+        size_t n = bucket_at(j, i), k = smaller((size_t)j->p->k, n);
+        if (!all && end - i > (ahead + 1) * bucket)
+            prefetch_bucket(in + ahead * step, k, j->y + i + ahead * bucket);
+        if (!add_bucket(in, n, k, *j->scale, j->y + i, end - i, &fetched))
+            break;
+        fetched = !all ? fetched : fetched > n ? fetched - n : 0;
+    }
+    j->bad[part] = i < end ? i : j->n;
 }
 
 static void decode_part(void *arg, int part)
@@ -355,17 +425,11 @@ static void decode_part(void *arg, int part)
     struct job *j = arg;
     size_t bucket = (size_t)j->p->bucket, i = border(j, part), end = border(j, part + 1);
     struct cc_zeros z;
-    cc_zeros_open(&z, j->y + i, j->scale == NULL ? j->n * sizeof(float) : 0);
+    cc_zeros_open(&z, j->y + i, j->n * sizeof(float), (double)j->p->k / (double)bucket);
     const uint8_t *in = j->in + payload_at(j, i);
-    const size_t step = ITEM_BYTES * (size_t)j->p->k, ahead = AHEAD / bucket + 1;
-    for (; i < end; i += bucket, in += step) {
+    for (; i < end; i += bucket, in += ITEM_BYTES * (size_t)j->p->k) {
         size_t n = bucket_at(j, i), k = smaller((size_t)j->p->k, n);
-        if (!good_indices(in, n, k))
-            break;
-        if (j->scale != NULL && end - i > (ahead + 1) * bucket)
-            prefetch_bucket(in + ahead * step, k, j->y + i + ahead * bucket);
-        if (!(j->scale != NULL ? add_bucket(in, n, k, *j->scale, j->y + i)
-                               : decode_bucket(in, n, k, &z)))
+        if (!(n <= CC_ZEROS_BLOCK ? decode_small(in, n, k, &z) : decode_large(in, n, k, &z)))
             break;
     }
     cc_zeros_close(&z);
@@ -398,7 +462,7 @@ static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, c
     j.in = in;
     j.scale = scale;
     j.y = y;
-    cc_parallel(j.parts, decode_part, &j);
+    cc_parallel(j.parts, scale == NULL ? decode_part : add_part, &j);
     size_t bad = first_bad(&j), n = bucket_at(&j, bad);
     if (bad < j.n)
         return refuse_bucket(in, payload_at(&j, bad), n, smaller((size_t)j.p->k, n), e);

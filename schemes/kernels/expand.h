@@ -23,6 +23,8 @@ struct k_expand {
     /* Whether n numbers ascend strictly: u32 that are `stride` bytes apart, shifted right by
      * `shift`. Fast for strides of 4 and 8. */
     bool (*ascend)(const uint8_t *in, size_t n, size_t stride, unsigned shift);
+    /* Whether n numbers ascend strictly. */
+    bool (*ascend16)(const uint16_t *in, size_t n);
 };
 CC_KERNELS(k_expand)
 

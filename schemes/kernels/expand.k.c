@@ -204,9 +204,41 @@ static bool ascend(const uint8_t *in, size_t n, size_t stride, unsigned shift)
     return stride == 8 ? ascend_at(in, n, 8, shift) : ascend_at(in, n, stride, shift);
 }
 
+#if defined(__AVX2__)
+/* All ones in the lanes of the 8 numbers at `in` that are not larger than the one before. */
+static inline __m128i not_above8(const uint16_t *in)
+{
+    const __m128i now = _mm_loadu_si128((const __m128i_u *)(const void *)in);
+    const __m128i before = _mm_loadu_si128((const __m128i_u *)(const void *)(in - 1));
+    return _mm_cmpeq_epi16(_mm_max_epu16(before, now), before);
+}
+
+/* For n > 8. The last 8 numbers may be checked twice. */
+static inline bool ascend_vectors(const uint16_t *in, size_t n)
+{
+    __m128i bad = not_above8(in + n - 8);
+    for (size_t i = 1; i + 8 < n; i += 8)
+        bad = _mm_or_si128(bad, not_above8(in + i));
+    return _mm_testz_si128(bad, bad) != 0;
+}
+#endif
+
+static bool ascend16(const uint16_t *in, size_t n)
+{
+    uint32_t bad = 0;
+#if defined(__AVX2__)
+    if (n > 8)
+        return ascend_vectors(in, n);
+#endif
+    for (size_t i = 1; i < n; i++)
+        bad |= in[i] <= in[i - 1];
+    return bad == 0;
+}
+
 const struct k_expand CC_K(k_expand) = {
     .popcount = popcount,
     .expand = expand,
     .expand_add = expand_add,
     .ascend = ascend,
+    .ascend16 = ascend16,
 };
