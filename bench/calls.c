@@ -9,7 +9,7 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 
-enum { GROUP_VALUES = 2 * 1024 * 1024, BATCH_VALUES = 128 * 1024, BATCH_STEPS = 1024 };
+enum { GROUP_VALUES = 2 * 1024 * 1024, BATCH_STEPS = 1024 };
 
 const char *const cc_call_names[CC_CALLS] = {"encode", "decode", "decode_add"};
 
@@ -46,12 +46,14 @@ static struct batch batch_of(const struct cc_calls *w, size_t scheme, const stru
 {
     const struct cc_spec *s = w->config->schemes->item[scheme];
     size_t period = cc_period(s->scheme, s->params), values = g->values > 0 ? g->values : 1;
-    if (values > BATCH_VALUES / period)
+    if (values > CC_BATCH_VALUES / period)
         return (struct batch){.rounds = period, .steps = 1, .slots = 1};
-    size_t periods = (BATCH_VALUES + period * values - 1) / (period * values);
+    size_t periods = (CC_BATCH_VALUES + period * values - 1) / (period * values);
     size_t most = (BATCH_STEPS + period - 1) / period;
     size_t steps = (periods < most ? periods : most) * period;
     size_t different = cc_bench_steps(w->config, scheme);
+    size_t near = 2 * cc_l2_values() / values / period * period;
+    different = different < near ? different : near > 0 ? near : period;
     return (struct batch){
         .rounds = 1, .steps = steps, .slots = steps < different ? steps : different};
 }
@@ -128,9 +130,9 @@ static int allocate_buffers(struct cc_calls *w, struct cc_error *e)
             add_group_sizes(w, s, &w->group[g], &most);
     size_t threads = (size_t)w->config->threads;
     w->thread_scratch = cc_align_up(most.thread_scratch);
-    w->load = cc_alloc(most.load * sizeof(float), e);
-    w->decoded = cc_alloc0(most.decoded * sizeof(float), e);
-    w->payload = cc_alloc(most.payload, e);
+    w->load = cc_alloc_parts(most.load * sizeof(float), w->config->threads, e);
+    w->decoded = cc_alloc_parts(most.decoded * sizeof(float), w->config->threads, e);
+    w->payload = cc_alloc_parts(most.payload, w->config->threads, e);
     w->scratch = cc_alloc(larger(most.scratch, threads * w->thread_scratch), e);
     w->x = cc_alloc(most.cells * sizeof *w->x, e);
     w->payload_at = cc_alloc(most.cells * sizeof *w->payload_at, e);

@@ -29,6 +29,8 @@ int cc_bench_codecs(const struct cc_bench_config *config, size_t scheme,
     CC_TRY_OUT(cc_codec_set_init(out, cc_trace_tensors(config->trace), e));
     for (size_t t = 0; t < out->count; t++)
         out->item[t] = cc_bench_codec(config, scheme, t);
+    for (size_t t = 0; t < out->count; t++)
+        out->item[t].codec.threads = config->threads; /* they share the states from the first on */
     CC_TRY_OUT(cc_codec_set_allocate(out, memory, e));
 out:
     if (status != CC_OK) {

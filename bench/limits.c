@@ -1,15 +1,19 @@
 #include "bench/limits.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/parallel.h"
 
 enum { LINE_VALUES = CC_ALIGN / sizeof(float) };
 
-/* A decode_add that touches fewer bytes than this is not limited by memory, but by the cost of the
- * call itself. */
-enum { LEAST_BYTES = 1 << 20 };
+/* A decode_add that touches fewer bytes than this is not limited by memory, or the second-level
+ * cache, but by the cost of the call itself. */
+enum { LEAST_BYTES = 1 << 20, LEAST_BYTES_IN_L2 = 1 << 14 };
+
+const char *const cc_place_names[] = {"cache", "L2", "memory"};
 
 /* The patterns of a scheme's calls. */
 struct patterns {
@@ -22,20 +26,11 @@ struct cc_limits {
     const struct cc_bench_config *config;
     struct cc_roofline *roofline;
     struct patterns *pattern; /* one per scheme */
-    size_t largest;           /* the largest tensor */
-    uint32_t *line;           /* its lines that are not all zero, as decoded last */
+    enum cc_place place;
+    size_t largest; /* the largest tensor */
+    uint32_t *line; /* its lines that are not all zero, as decoded last */
     size_t lines;
 };
-
-bool cc_limits_apply(const struct cc_trace *trace)
-{
-    size_t large = 0;
-    for (size_t t = 0; t < cc_trace_tensors(trace); t++) {
-        const size_t n = cc_trace_tensor(trace, t)->shape.n;
-        large += cc_memory_limits(n) ? n : 0;
-    }
-    return large > 0 && (double)large >= 0.9 * (double)cc_trace_values(trace);
-}
 
 static size_t largest_tensor(const struct cc_trace *trace)
 {
@@ -46,11 +41,28 @@ static size_t largest_tensor(const struct cc_trace *trace)
     return largest;
 }
 
+enum cc_place cc_limits_place(const struct cc_trace *trace)
+{
+    const double all = (double)cc_trace_values(trace);
+    size_t large = 0, most = 0;
+    for (size_t t = 0; t < cc_trace_tensors(trace); t++) {
+        const size_t n = cc_trace_tensor(trace, t)->shape.n;
+        large += cc_memory_limits(n) ? n : 0;
+        most = n > most ? n : most;
+    }
+    if (large > 0 && (double)large >= 0.9 * all)
+        return CC_IN_MEMORY;
+    if (all <= (double)cc_l2_values() && most >= cc_l2_values() / 8 && (double)most >= 0.9 * all)
+        return CC_IN_L2;
+    return CC_IN_CACHE;
+}
+
 int cc_limits_open(const struct cc_bench_config *config, size_t most, struct cc_limits **out,
                    struct cc_error *e)
 {
     *out = NULL;
-    if (!cc_limits_apply(config->trace))
+    const enum cc_place place = cc_limits_place(config->trace);
+    if (place == CC_IN_CACHE)
         return CC_OK;
     const size_t largest = largest_tensor(config->trace),
                  largest_values = cc_trace_tensor(config->trace, largest)->shape.n;
@@ -58,10 +70,15 @@ int cc_limits_open(const struct cc_bench_config *config, size_t most, struct cc_
     if (l == NULL)
         return CC_FAIL;
     l->config = config;
+    l->place = place;
     l->largest = largest;
     l->pattern = cc_alloc0(config->schemes->count * sizeof *l->pattern, e);
     l->line = cc_alloc((largest_values / LINE_VALUES + 1) * sizeof *l->line, e);
-    l->roofline = cc_roofline_new(largest_values, config->threads, most, e);
+    l->roofline = place == CC_IN_MEMORY
+                      ? cc_roofline_new(largest_values, config->threads, 0, most, e)
+                      : cc_roofline_new(largest_values,
+                                        cc_parts(config->threads, largest_values, CC_PART_VALUES),
+                                        CC_BATCH_VALUES / largest_values + 1, most, e);
     if (l->pattern == NULL || l->line == NULL || l->roofline == NULL) {
         cc_limits_free(l);
         return CC_FAIL;
@@ -130,7 +147,8 @@ static int find_patterns(struct cc_limits *l, size_t scheme, double bytes, struc
     CC_TRY(cc_roofline_add(l->roofline, &encode, &found->index[CC_ENCODE], e));
     CC_TRY(cc_roofline_add(l->roofline, &decode, &found->index[CC_DECODE], e));
     found->index[CC_DECODE_ADD] = SIZE_MAX;
-    if (add.line == NULL || bytes + CC_ALIGN * (double)add.lines > LEAST_BYTES)
+    const double least = l->place == CC_IN_L2 ? LEAST_BYTES_IN_L2 : LEAST_BYTES;
+    if (add.line == NULL || bytes + CC_ALIGN * (double)add.lines > least)
         CC_TRY(cc_roofline_add(l->roofline, &add, &found->index[CC_DECODE_ADD], e));
     found->lists[CC_DECODE] = decode.line != NULL;
     found->lists[CC_DECODE_ADD] = add.line != NULL && found->index[CC_DECODE_ADD] != SIZE_MAX;
@@ -176,4 +194,11 @@ double cc_limits_of(struct cc_limits *l, size_t scheme, enum cc_call call, size_
     const struct patterns *p = &l->pattern[scheme];
     bool has = p->known && p->index[call] != SIZE_MAX;
     return has ? cc_roofline_limit(l->roofline, p->index[call], samples) : 0;
+}
+
+double cc_limits_bytes(const struct cc_limits *l, size_t scheme, enum cc_call call)
+{
+    const struct patterns *p = &l->pattern[scheme];
+    bool has = p->known && p->index[call] != SIZE_MAX;
+    return has ? cc_roofline_bytes(l->roofline, p->index[call]) : (double)NAN;
 }

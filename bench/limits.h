@@ -1,5 +1,6 @@
-/* The limits that memory sets to the schemes of a bench: which patterns of bench/roofline.h their
- * calls have, and samples of these patterns taken between those of the codecs. */
+/* The limits that memory, or the second-level cache, sets to the schemes of a bench: which patterns
+ * of bench/roofline.h their calls have, and samples of these patterns taken between those of the
+ * codecs. */
 #ifndef CC_BENCH_LIMITS_H
 #define CC_BENCH_LIMITS_H
 
@@ -10,11 +11,18 @@
 
 struct cc_limits;
 
-/* Whether memory is the limit: at least nine tenths of the values are in tensors that are too large
- * for the cache. */
-bool cc_limits_apply(const struct cc_trace *trace);
+/* Where the values of a step lie when a call begins. */
+enum cc_place {
+    CC_IN_CACHE, /* neither of the others: no limit is known */
+    CC_IN_L2,    /* nine tenths of the values or more are in a tensor that stays in the second-level
+                    cache, and is not so small that calling the codec takes most of the time */
+    CC_IN_MEMORY /* nine tenths of the values or more are in tensors that are too large for the
+                    cache */
+};
+extern const char *const cc_place_names[]; /* "cache", "L2", "memory" */
+enum cc_place cc_limits_place(const struct cc_trace *trace);
 
-/* *out is NULL if memory is not the limit. There will be at most `most` samples. */
+/* *out is NULL if no limit is known. There will be at most `most` samples. */
 int cc_limits_open(const struct cc_bench_config *config, size_t most, struct cc_limits **out,
                    struct cc_error *e);
 void cc_limits_free(struct cc_limits *l);
@@ -37,5 +45,8 @@ void cc_limits_round(struct cc_limits *l);
 
 /* GB/s of float32, the median of the first `samples`; 0: memory is not the limit. */
 double cc_limits_of(struct cc_limits *l, size_t scheme, enum cc_call call, size_t samples);
+
+/* The bytes that the call must move per value; NAN: not known, or it depends on the payload. */
+double cc_limits_bytes(const struct cc_limits *l, size_t scheme, enum cc_call call);
 
 #endif

@@ -24,6 +24,11 @@ bool cc_memory_limits(size_t values)
     return values >= 2 * cc_cache_bytes() / sizeof(float);
 }
 
+size_t cc_l2_values(void)
+{
+    return cc_cache_l2_bytes() / 8 / sizeof(float);
+}
+
 int cc_cache_flush_open(struct cc_cache_flush *c, struct cc_error *e)
 {
     c->bytes = 2 * cc_cache_bytes() / CC_ALIGN * CC_ALIGN;

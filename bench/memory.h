@@ -53,6 +53,10 @@ const struct k_memory *cc_memory_best(void);
  * least twice as large as the cache, so that no part that happens to stay there matters. */
 bool cc_memory_limits(size_t values);
 
+/* The most values of a tensor that is worked on in the second-level cache: eight such tensors fill
+ * it. */
+size_t cc_l2_values(void);
+
 /* Evicts everything from the caches by reading twice as much as they hold. Each timed call on such
  * a tensor, and each loop it is compared with, begins with this: otherwise the time would depend on
  * the part of the tensor that the call before left in the cache. */

@@ -15,17 +15,18 @@
 #include "core/parallel.h"
 #include "core/stats.h"
 
-enum { KEPT = 3, TRIALS = 2, LINE = 64, MOST_VALUES = 1 << 25 };
+enum { KEPT = 3, TRIALS = 2, TRIALS_IN_CACHE = 10, LINE = 64, MOST_VALUES = 1 << 25 };
 
 /* The loops that were the fastest for some pattern in a wider search: blocks of 256 bytes to 16
  * MiB, prefetching 0 to 8 KiB ahead. */
 static const struct cc_copy_loop loops[] = {
-    {256, 0, true, false},     {256, 4096, true, false},     {256, 8192, true, false},
-    {1024, 0, true, false},    {1024, 2048, true, false},    {1024, 4096, true, false},
-    {4096, 8192, true, false}, {16384, 2048, false, false},  {1024, 2048, false, false},
-    {1 << 20, 0, true, false}, {1 << 20, 2048, true, false}, {1 << 20, 8192, false, false},
-    {1024, 0, true, true},     {4096, 0, true, true},        {4096, 0, false, true},
-    {4096, 2048, true, true},  {1024, 4096, true, true},
+    {256, 0, true, false},      {256, 4096, true, false},     {256, 8192, true, false},
+    {1024, 0, true, false},     {1024, 2048, true, false},    {1024, 4096, true, false},
+    {4096, 8192, true, false},  {16384, 2048, false, false},  {1024, 2048, false, false},
+    {1 << 20, 0, true, false},  {1 << 20, 2048, true, false}, {1 << 20, 8192, false, false},
+    {1 << 20, 0, false, false}, {1024, 0, false, false},      {1024, 0, true, true},
+    {4096, 0, true, true},      {4096, 0, false, true},       {4096, 2048, true, true},
+    {1024, 4096, true, true},
 };
 
 /* For lists, where the distance is in lines. Where a list has many of a stream's lines, it may be
@@ -55,6 +56,7 @@ struct limit {
 
 struct cc_roofline {
     size_t values, most, round;
+    size_t repeats; /* 0: cold caches */
     int threads;
     unsigned char *stream[CC_STREAMS], *payload;
     size_t payload_bytes;
@@ -157,15 +159,19 @@ static double seconds_of(struct cc_roofline *r, const struct limit *l,
                          const struct candidate *candidate)
 {
     double (*const now)(void) = r->threads == 1 ? cc_thread_now : cc_now; /* as codecs are timed */
-    cc_cache_flush_run(&r->flush);
+    const size_t turns = r->repeats > 0 ? r->repeats : 1;
+    if (r->repeats == 0)
+        cc_cache_flush_run(&r->flush);
     double begin = now();
-    r->sink = move(r, l, candidate);
-    return now() - begin;
+    for (size_t i = 0; i < turns; i++)
+        r->sink = move(r, l, candidate);
+    return (now() - begin) / (double)turns;
 }
 
 /* --- opening and closing --- */
 
-struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t most, struct cc_error *e)
+struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t repeats, size_t most,
+                                    struct cc_error *e)
 {
     struct cc_roofline *r = cc_alloc0(sizeof *r, e);
     if (r == NULL)
@@ -173,10 +179,11 @@ struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t most, str
     values = values < MOST_VALUES ? values : MOST_VALUES;
     r->values = values / (LINE / sizeof(float)) * (LINE / sizeof(float));
     r->threads = threads < CC_PARTS_MAX ? threads : CC_PARTS_MAX;
+    r->repeats = repeats;
     r->most = most;
     r->round = 1;
     r->kernel = cc_memory_best();
-    if (cc_cache_flush_open(&r->flush, e) == CC_OK)
+    if (repeats > 0 || cc_cache_flush_open(&r->flush, e) == CC_OK)
         return r;
     cc_roofline_free(r);
     return NULL;
@@ -214,13 +221,13 @@ static int reserve(struct cc_roofline *r, const struct cc_pattern *p, struct cc_
     }
     for (unsigned s = 0; s < streams; s++) {
         if (r->stream[s] == NULL)
-            r->stream[s] = cc_alloc0(r->values * sizeof(float), e);
+            r->stream[s] = cc_alloc_parts(r->values * sizeof(float), r->threads, e);
         if (r->stream[s] == NULL)
             return CC_FAIL;
     }
     if (r->payload_bytes < payload) {
         free(r->payload);
-        r->payload = cc_alloc0(payload, e);
+        r->payload = cc_alloc_parts(payload, r->threads, e);
         r->payload_bytes = r->payload != NULL ? payload : 0;
     }
     return r->payload != NULL ? CC_OK : CC_FAIL;
@@ -248,7 +255,7 @@ static void choose_loops(struct cc_roofline *r, struct limit *l)
     double best[LIST_LOOPS + LOOPS];
     for (size_t i = 0; i < count; i++)
         best[i] = INFINITY;
-    for (size_t trial = 0; trial < TRIALS; trial++)
+    for (size_t trial = 0; trial < (r->repeats > 0 ? TRIALS_IN_CACHE : TRIALS); trial++)
         for (size_t i = 0; i < count; i++)
             best[i] = fmin(best[i], seconds_of(r, l, &from[i]));
     for (size_t k = 0; k < KEPT; k++) {
@@ -344,4 +351,13 @@ double cc_roofline_limit(struct cc_roofline *r, size_t index, size_t samples)
     for (size_t k = 0; k < KEPT && samples > 0; k++)
         best = fmin(best, cc_stats_of(&r->limit[index].seconds[k * r->most], samples).median);
     return samples > 0 ? 4e-9 * (double)r->values / best : 0;
+}
+
+double cc_roofline_bytes(const struct cc_roofline *r, size_t index)
+{
+    const struct cc_pattern *p = &r->limit[index].pattern;
+    double bytes = p->line != NULL ? (double)NAN : p->payload;
+    for (unsigned i = 0; i < p->passes; i++)
+        bytes += 4 * (p->pass[i].reads + 2 * p->pass[i].updates + p->pass[i].writes);
+    return bytes;
 }

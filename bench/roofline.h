@@ -1,5 +1,5 @@
-/* The roofline: the speed that this machine's memory allows a codec at best, measured in the same
- * run as the codec.
+/* The roofline: the speed that this machine's memory, or its second-level cache for tensors that
+ * stay there, allows a codec at best, measured in the same run as the codec.
  *
  * Every call must move some bytes at least. Encoding reads the gradient, reads and writes the
  * state, and writes the payload, in one pass, or in two where a scale must be known first. Decoding
@@ -48,8 +48,11 @@ struct cc_pattern cc_pattern_decode_add(double payload);
 struct cc_roofline;
 
 /* For tensors of `values` values (of which at most 2^25 are moved), shared out among `threads`
- * threads, with at most `most` samples. NULL with a message when there is no memory. */
-struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t most, struct cc_error *e);
+ * threads, with at most `most` samples. repeats 0: each sample begins with cold caches; otherwise
+ * it is the mean of so many turns, one directly after the other. NULL with a message when there is
+ * no memory. */
+struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t repeats, size_t most,
+                                    struct cc_error *e);
 void cc_roofline_free(struct cc_roofline *r);
 
 /* Finds the pattern, or adds it and then tries which loops are fastest. Payloads are rounded down
@@ -67,6 +70,9 @@ void cc_roofline_sample(struct cc_roofline *r, size_t index, size_t sample);
 
 /* Begins the next round. */
 void cc_roofline_round(struct cc_roofline *r);
+
+/* The bytes per value that a pattern without a list moves; NAN of one with a list. */
+double cc_roofline_bytes(const struct cc_roofline *r, size_t index);
 
 /* GB/s of float32: the fastest loop's median over samples [0, samples); 0 without samples. */
 double cc_roofline_limit(struct cc_roofline *r, size_t index, size_t samples);

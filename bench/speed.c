@@ -1,5 +1,6 @@
 #include "bench/speed.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,9 +155,14 @@ static void finish(const struct run *r, struct cc_speed *out)
     for (size_t s = 0; by_tensor && s < schemes; s++)
         for (size_t t = 0; t < out->tensors; t++)
             out->tensor_bytes[s * out->tensors + t] /= (double)out->taken[s];
-    for (int c = 0; c < CC_CALLS && r->memory != NULL; c++)
-        for (size_t s = 0; s < schemes; s++)
-            out->limit[c][s] = cc_limits_of(r->memory, s, (enum cc_call)c, out->samples);
+    for (int c = 0; c < CC_CALLS; c++)
+        for (size_t s = 0; s < schemes; s++) {
+            const enum cc_call call = (enum cc_call)c;
+            out->limit[c][s] =
+                r->memory != NULL ? cc_limits_of(r->memory, s, call, out->samples) : 0;
+            out->moved[c][s] =
+                r->memory != NULL ? cc_limits_bytes(r->memory, s, call) : (double)NAN;
+        }
 }
 
 static int allocate(const struct cc_bench_config *config, bool per_tensor, struct cc_speed *out,
@@ -167,7 +173,8 @@ static int allocate(const struct cc_bench_config *config, bool per_tensor, struc
     for (int c = 0; c < CC_CALLS && ok; c++) {
         out->seconds[c] = cc_alloc(cells * sizeof(double), e);
         out->limit[c] = cc_alloc0(schemes * sizeof(double), e);
-        ok = out->seconds[c] != NULL && out->limit[c] != NULL;
+        out->moved[c] = cc_alloc0(schemes * sizeof(double), e);
+        ok = out->seconds[c] != NULL && out->limit[c] != NULL && out->moved[c] != NULL;
         if (ok && per_tensor) {
             out->tensor_seconds[c] = cc_alloc(cells * out->tensors * sizeof(double), e);
             ok = out->tensor_seconds[c] != NULL;
@@ -219,6 +226,7 @@ void cc_speed_free(struct cc_speed *s)
         free(s->seconds[c]);
         free(s->tensor_seconds[c]);
         free(s->limit[c]);
+        free(s->moved[c]);
     }
     free(s->bytes);
     free(s->taken);

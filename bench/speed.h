@@ -27,8 +27,10 @@ struct cc_speed {
     double *tensor_seconds[CC_CALLS]; /* NULL without per_tensor */
     double *bytes;                    /* by scheme: payload bytes per step, mean of the samples */
     double *tensor_bytes;             /* by scheme and tensor, likewise; NULL without per_tensor */
-    double *limit[CC_CALLS]; /* by scheme: GB/s of float32 that memory allows; 0: not measured, or
-                                memory is not the limit */
+    double *limit[CC_CALLS]; /* by scheme: GB/s of float32 that memory, or the second-level cache,
+                                allows; 0: not measured, or not known */
+    double *moved[CC_CALLS]; /* by scheme: the bytes that the call moves per value at least; NAN:
+                                not known */
 };
 
 /* After an interrupt, *out holds the rounds that were complete. On failure *out is empty; else free

@@ -3,22 +3,32 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-static size_t read_cache_bytes(void)
+/* The number at the beginning of a file about a cache; 0: there is none. */
+static size_t read_number(int index, const char *name)
+{
+    char path[80];
+    size_t number = 0;
+    (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
+    FILE *f = fopen(path, "r");
+    if (f == NULL)
+        return 0;
+    if (fscanf(f, "%zu", &number) != 1)
+        number = 0;
+    (void)fclose(f);
+    return number;
+}
+
+/* The size of the largest cache of a level, or of all with level 0; 0: not known. */
+static size_t read_cache_bytes(size_t level)
 {
     /* Not sysconf: on some virtual machines it reports the cache of the whole host. */
     size_t most = 0;
-    for (int level = 0; level < 8; level++) {
-        char path[80];
-        size_t kilobytes = 0;
-        (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", level);
-        FILE *f = fopen(path, "r");
-        if (f == NULL)
-            continue;
-        if (fscanf(f, "%zuK", &kilobytes) == 1 && kilobytes << 10 > most)
-            most = kilobytes << 10;
-        (void)fclose(f);
+    for (int i = 0; i < 8; i++) {
+        const size_t bytes = read_number(i, "size") << 10;
+        if (bytes > most && (level == 0 || read_number(i, "level") == level))
+            most = bytes;
     }
-    return most > 0 ? most : (size_t)32 << 20;
+    return most;
 }
 
 static atomic_size_t known;
@@ -27,10 +37,17 @@ size_t cc_cache_bytes(void)
 {
     size_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
     if (bytes == 0) {
-        bytes = read_cache_bytes();
+        bytes = read_cache_bytes(0);
+        bytes = bytes > 0 ? bytes : (size_t)32 << 20;
         atomic_store_explicit(&known, bytes, memory_order_relaxed);
     }
     return bytes;
+}
+
+size_t cc_cache_l2_bytes(void)
+{
+    const size_t bytes = read_cache_bytes(2);
+    return bytes > 0 ? bytes : (size_t)512 << 10;
 }
 
 void cc_cache_force(size_t bytes)

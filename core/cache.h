@@ -8,6 +8,9 @@
 /* Bytes of the largest cache; 32 MiB if the system does not report it. Read once, then constant. */
 size_t cc_cache_bytes(void);
 
+/* Bytes of a core's second-level cache; 512 KiB if the system does not report it. */
+size_t cc_cache_l2_bytes(void);
+
 /* Sets the size for tests, while no codec runs; 0 returns to what the system reports. */
 void cc_cache_force(size_t bytes);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/tile.h"
 
 int cc_parts(int threads, size_t n, size_t least)
 {
@@ -62,6 +63,37 @@ void cc_parallel(int parts, void (*work)(void *arg, int part), void *arg)
 #pragma omp parallel for schedule(static, 1) num_threads(parts)
     for (int part = 0; part < parts; part++)
         work(arg, part);
+}
+
+struct zeros {
+    char *memory;
+    size_t streams, bytes;
+    int parts;
+};
+
+static void zero_part(void *arg, int part)
+{
+    const struct zeros *z = arg;
+    const size_t begin = cc_part_begin(z->bytes, z->parts, part, CC_PAGE);
+    const size_t end = cc_part_begin(z->bytes, z->parts, part + 1, CC_PAGE);
+    for (size_t s = 0; s < z->streams; s++)
+        memset(z->memory + s * z->bytes + begin, 0, end - begin);
+}
+
+void cc_zero(void *memory, size_t streams, size_t bytes, int threads)
+{
+    struct zeros z = {.memory = memory, .streams = streams, .bytes = bytes};
+    z.parts = cc_parts(threads, bytes / sizeof(float), CC_PART_VALUES);
+    if (bytes > 0)
+        cc_parallel(z.parts, zero_part, &z);
+}
+
+void *cc_alloc_parts(size_t bytes, int threads, struct cc_error *e)
+{
+    void *p = cc_alloc(bytes, e);
+    if (p != NULL)
+        cc_zero(p, 1, bytes, threads);
+    return p;
 }
 
 struct items {

@@ -33,6 +33,14 @@ int cc_parallel_check(int threads, struct cc_error *e);
 /* Calls work(arg, part) for each part, on several threads, and returns when all are done. */
 void cc_parallel(int parts, void (*work)(void *arg, int part), void *arg);
 
+/* Sets `streams` ranges of memory, of `bytes` each and one directly after the other, to zero: of
+ * each, a part for each thread. A page of memory lies at the processor that first writes to it, so
+ * on machines with several, this places new memory where loops over parts use it. */
+void cc_zero(void *memory, size_t streams, size_t bytes, int threads);
+
+/* Allocates memory as cc_alloc0 does, but sets it to zero as cc_zero does. */
+void *cc_alloc_parts(size_t bytes, int threads, struct cc_error *e);
+
 /* Calls item(arg, i) for each i below n, in this order, on so many threads, each of which takes the
  * next item when it has done one. After an item that returned false, no other begins. */
 void cc_parallel_items(int threads, size_t n, bool (*item)(void *arg, size_t i), void *arg);

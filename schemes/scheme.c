@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
+#include "core/parallel.h"
 
 size_t cc_state_bytes(const struct cc_codec *c)
 {
@@ -93,9 +94,10 @@ size_t cc_round_bytes(const struct cc_codec *c, size_t round)
 
 void cc_codec_reset(const struct cc_codec *c)
 {
-    size_t bytes = cc_state_bytes(c);
+    const size_t bytes = cc_state_bytes(c), each = c->shape.n * sizeof(float);
+    const size_t streams = each > 0 && bytes % each == 0 ? bytes / each : 1;
     if (bytes > 0)
-        memset(c->state, 0, bytes);
+        cc_zero(c->state, streams, bytes / streams, c->threads);
     if (c->scheme->init != NULL && c->shape.n > 0)
         c->scheme->init(c);
 }

@@ -50,6 +50,21 @@ static void parts_cover_everything_once(void **state)
             }
 }
 
+/* Every byte of the streams becomes zero, and none beside them. */
+static void zeros_reach_everything(void **state)
+{
+    (void)state;
+    enum { BYTES = 3 * 4 * CC_PART_VALUES + 5, STREAMS = 2, ALL = STREAMS * BYTES + 2 };
+    static unsigned char memory[ALL];
+    for (int threads = 1; threads <= 4; threads++) {
+        memset(memory, 1, ALL);
+        cc_zero(memory + 1, STREAMS, BYTES, threads);
+        assert_true(memory[0] == 1 && memory[ALL - 1] == 1);
+        for (size_t i = 1; i < ALL - 1; i++)
+            assert_int_equal(memory[i], 0);
+    }
+}
+
 struct counts {
     unsigned char seen[CC_PARTS_MAX];
 };
@@ -161,8 +176,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_never_too_small), cmocka_unit_test(parts_cover_everything_once),
-        cmocka_unit_test(every_part_runs_once),      cmocka_unit_test(copies_past_the_cache),
-        cmocka_unit_test(every_item_is_taken_once),  cmocka_unit_test(tiles_arrive_whole),
+        cmocka_unit_test(zeros_reach_everything),    cmocka_unit_test(every_part_runs_once),
+        cmocka_unit_test(copies_past_the_cache),     cmocka_unit_test(every_item_is_taken_once),
+        cmocka_unit_test(tiles_arrive_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -310,7 +310,7 @@ static void limits(void **state)
     const struct cc_pattern copy = cc_pattern_encode(&one, 4), more = cc_pattern_encode(&three, 4);
     bool fast = false, slower = false;
     for (int i = 0; i < TRIES && !(fast && slower); i++) {
-        struct cc_roofline *r = cc_roofline_new(4 * MEGA, 1, 5, NULL);
+        struct cc_roofline *r = cc_roofline_new(4 * MEGA, 1, 0, 5, NULL);
         size_t first, other;
         assert_non_null(r);
         double limit = limit_of(r, &copy, &first);
@@ -328,7 +328,7 @@ static void shared_limits(void **state)
 {
     (void)state;
     static const uint32_t line[] = {1, 5, 1000};
-    struct cc_roofline *r = cc_roofline_new(MEGA, 2, 5, NULL);
+    struct cc_roofline *r = cc_roofline_new(MEGA, 2, 0, 5, NULL);
     struct cc_pattern p = {.passes = 1, .pass = {{.reads = 1}}, .payload = 0.13};
     size_t first, second;
     assert_non_null(r);
@@ -360,7 +360,7 @@ static void limits_of_lists(void **state)
     sparse.line = line;
     sparse.lines = 1000;
     for (int i = 0; i < TRIES && !faster; i++) {
-        struct cc_roofline *r = cc_roofline_new(4 * MEGA, 1, 5, NULL);
+        struct cc_roofline *r = cc_roofline_new(4 * MEGA, 1, 0, 5, NULL);
         size_t a, b;
         assert_non_null(r);
         faster = limit_of(r, &sparse, &a) > 2 * limit_of(r, &dense, &b);
@@ -385,6 +385,29 @@ static void limits_of_schemes(void **state)
         assert_true(s.limit[c][0] > 0 && s.limit[c][1] > 0 && s.limit[c][2] == 0);
     cc_speed_free(&s);
     close_config(&f);
+}
+
+/* On a tensor that stays in the second-level cache, and on a much smaller one. */
+static void limits_in_l2(void **state)
+{
+    (void)state;
+    const struct cc_speed_limits config = {.least = 2, .most = 2, .roofline = true};
+    for (size_t part = 1; part <= 16; part *= 16) {
+        const struct cc_tensor_info tensor = {"one", cc_shape_flat(cc_l2_values() / part)};
+        const bool known = part == 1;
+        struct fixture f;
+        struct cc_speed s;
+        open_config(&f, make_trace(&tensor, 1, 4), "fp32,int8,lz4");
+        assert_int_equal(cc_limits_place(f.config.trace), known ? CC_IN_L2 : CC_IN_CACHE);
+        speed_of(&f, &config, &s);
+        for (int c = 0; c < CC_CALLS; c++)
+            assert_true((s.limit[c][0] > 0) == known && s.limit[c][2] == 0 && isnan(s.moved[c][2]));
+        if (known) /* by hand: gradient and payload; int8 reads the gradient twice */
+            assert_true(s.moved[CC_ENCODE][0] == 4 + 4 && s.moved[CC_ENCODE][1] == 4 + 4 + 1 &&
+                        s.moved[CC_DECODE][1] == 1 + 4 && s.moved[CC_DECODE_ADD][1] == 1 + 8);
+        cc_speed_free(&s);
+        close_config(&f);
+    }
 }
 
 /* --- profiles --- */
@@ -490,6 +513,7 @@ int main(void)
         cmocka_unit_test(shared_limits),
         cmocka_unit_test(limits_of_lists),
         cmocka_unit_test(limits_of_schemes),
+        cmocka_unit_test(limits_in_l2),
         cmocka_unit_test(profile_of_tensors),
         cmocka_unit_test(profile),
         cmocka_unit_test(keep_faster),

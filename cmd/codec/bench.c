@@ -41,7 +41,8 @@ static const struct cc_option options[] = {
     {.name = "threads",
      .value = "N",
      .def = "1",
-     .help = "threads: large tensors one after the other with all of them, small ones shared out"},
+     .help = "threads: large tensors one after the other with all of them, small ones shared out; "
+             "with a list, as in 1,2,4, speeds of each number, and speed-ups over the first"},
     {.name = "samples",
      .value = "N",
      .def = "10 or more",
@@ -85,6 +86,22 @@ static int parse_passes(const struct cc_args *args, struct cc_quality_plan *out,
     return CC_OK;
 }
 
+/* Parses --threads, and starts the most threads that it names once. */
+static int parse_threads(const struct cc_args *args, struct cc_bench_options *o, struct cc_error *e)
+{
+    const char *text = cc_arg(args, "threads");
+    CC_TRY(cc_input_counts("threads", text != NULL ? text : "1", 1024, NULL, &o->threads,
+                           &o->thread_counts, e));
+    for (size_t i = 0; i < o->thread_counts; i++)
+        o->most_threads =
+            (int)o->threads[i] > o->most_threads ? (int)o->threads[i] : o->most_threads;
+    if (o->thread_counts > 1 && (!o->speed || o->profile_out != NULL))
+        return cc_usage(e, "--threads %s and --%s exclude each other", text,
+                        o->speed ? "profile-out" : "no-speed");
+    return cc_parallel_check(o->most_threads, e);
+}
+
+/* out->threads is to be freed, also after a failure. */
 static int parse_options(const struct cc_args *args, struct cc_bench_options *out,
                          struct cc_error *e)
 {
@@ -97,14 +114,12 @@ static int parse_options(const struct cc_args *args, struct cc_bench_options *ou
     struct cc_speed_limits usual = {.discard = 1, .least = 10, .most = 100, .seconds = 5};
     if (profile)
         usual = cc_profile_limits(usual.seconds);
-    uint64_t samples = 0, discard = usual.discard, threads = 1, min_size = 0, steps = 0;
+    uint64_t samples = 0, discard = usual.discard, min_size = 0, steps = 0;
     double seconds = usual.seconds;
     int streams = CC_STREAM_FIRST;
     CC_TRY(parse_passes(args, &o.plan, e));
     CC_TRY(cc_arg_count(args, "samples", 1, 100000, &samples, e));
     CC_TRY(cc_arg_count(args, "discard", 0, 1000, &discard, e));
-    CC_TRY(cc_arg_count(args, "threads", 1, 1024, &threads, e));
-    CC_TRY(cc_parallel_check((int)threads, e));
     CC_TRY(cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e));
     CC_TRY(cc_arg_count(args, "steps", 1, INT64_MAX, &steps, e));
     CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED, &o.seed, e));
@@ -115,7 +130,6 @@ static int parse_options(const struct cc_args *args, struct cc_bench_options *ou
         o.values = CC_PROFILE_SIZES_TEXT;
     cc_arg_choice(args, "stream", &streams);
     o.streams = (enum cc_bench_streams)streams;
-    o.threads = (int)threads;
     o.min_size = (size_t)min_size;
     o.steps = (size_t)steps;
     o.limits = (struct cc_speed_limits){.discard = (size_t)discard,
@@ -125,7 +139,7 @@ static int parse_options(const struct cc_args *args, struct cc_bench_options *ou
                                         .per_tensor = o.per_tensor || profile,
                                         .roofline = !o.per_tensor};
     *out = o;
-    return CC_OK;
+    return parse_threads(args, out, e);
 }
 
 /* --- measuring --- */
@@ -165,6 +179,7 @@ static int bench_stream(struct cc_bench_run *b, struct cc_error *e)
                                   .settled = cc_alloc0(schemes * sizeof *m.settled, e),
                                   .error = cc_alloc0(schemes * sizeof *m.error, e)};
     int status = CC_OK;
+    config->threads = b->options.most_threads; /* until speeds are measured */
     config->failed = cc_alloc0(schemes * sizeof *config->failed, e);
     if (m.q == NULL || m.settled == NULL || m.error == NULL || config->failed == NULL) {
         status = CC_FAIL;
@@ -174,10 +189,14 @@ static int bench_stream(struct cc_bench_run *b, struct cc_error *e)
         CC_TRY_OUT(cc_calls_check(config, e));
     CC_TRY_OUT(cc_quality_measure(config, &b->options.plan, m.q, m.settled, &m.done, e));
     CC_TRY_OUT(cc_update_errors(config, m.error, e));
-    if (b->options.speed && !cc_interrupted())
-        CC_TRY_OUT(cc_speed_measure(config, &b->options.limits, &m.speed, e));
-    CC_TRY_OUT(cc_bench_rows(b, &m, e));
-    CC_TRY_OUT(add_to_profile(b, &m, e));
+    for (size_t i = 0; i < b->options.thread_counts && (i == 0 || !cc_interrupted()); i++) {
+        config->threads = (int)b->options.threads[i];
+        cc_speed_free(&m.speed);
+        if (b->options.speed && !cc_interrupted())
+            CC_TRY_OUT(cc_speed_measure(config, &b->options.limits, &m.speed, e));
+        CC_TRY_OUT(cc_bench_rows(b, &m, e));
+        CC_TRY_OUT(add_to_profile(b, &m, e));
+    }
     for (size_t s = 0; s < schemes && status == CC_OK; s++)
         if (cc_bench_failed(config, s))
             status = cc_fail(e, "%s", config->failed[s].text);
@@ -240,8 +259,9 @@ static int bench_sizes(struct cc_bench_run *b, struct cc_error *e)
     const char *text = b->options.values;
     size_t *sizes;
     int status = CC_OK;
-    CC_TRY(cc_input_sizes(text, &sizes, &b->sizes, e));
-    b->options.limits.seconds /= (double)b->sizes;
+    CC_TRY(
+        cc_input_counts("values", text, SIZE_MAX / 64, cc_input_named_size, &sizes, &b->sizes, e));
+    b->options.limits.seconds /= (double)(b->sizes * b->options.thread_counts);
     const char *label = b->sizes == 1 ? text : "flat"; /* the same in all rows */
     for (size_t i = 0; i < b->sizes && !cc_interrupted(); i++) {
         CC_TRY_OUT(cc_input_flat_trace(b->args, label, sizes[i], &b->config.trace, e));
@@ -260,15 +280,19 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct cc_bench_run b = {.args = args, .record = &args->record};
     struct cc_spec *raw = NULL;
     int status = CC_OK;
-    CC_TRY(parse_options(args, &b.options, e));
+    CC_TRY_OUT(parse_options(args, &b.options, e));
     if (args->schemes.count == 0)
-        CC_TRY(cc_spec_list_parse("paper", &args->schemes, e));
-    CC_TRY(cc_spec_parse(CC_RAW_SCHEME, &raw, e));
+        CC_TRY_OUT(cc_spec_list_parse("paper", &args->schemes, e));
+    CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &raw, e));
+    b.first = cc_alloc(args->schemes.count * CC_CALLS * sizeof *b.first, e);
+    if (b.first == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
     b.config = (struct cc_bench_config){.schemes = &args->schemes,
                                         .raw = raw,
                                         .min_size = b.options.min_size,
                                         .seed = b.options.seed,
-                                        .threads = b.options.threads,
                                         .progress = show_progress,
                                         .progress_arg = &b.progress};
     cc_progress_begin(&b.progress, args->quiet);
@@ -290,6 +314,8 @@ out:
     cc_progress_end(&b.progress);
     args->record.partial = cc_interrupted();
     cc_profile_free(&b.profile);
+    free(b.options.threads);
+    free(b.first);
     cc_spec_free(raw);
     return status;
 }

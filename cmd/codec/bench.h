@@ -20,7 +20,8 @@ struct cc_bench_options {
     size_t steps;    /* the most steps of a trace; 0: all */
     size_t min_size; /* smaller tensors travel as fp32 */
     uint64_t seed;
-    int threads;
+    size_t *threads, thread_counts; /* numbers of threads whose speeds are measured */
+    int most_threads;
     bool per_tensor, speed;
     struct cc_speed_limits limits;
     const char *values; /* sizes of single tensors, benched one after the other; NULL: a trace */
@@ -36,6 +37,7 @@ struct cc_bench_run {
     struct cc_profile profile;
     size_t streams;  /* of the trace that are benched */
     size_t sizes;    /* in options.values; 0: a trace */
+    double *first;   /* GB/s with the first number of threads, [scheme * CC_CALLS + call] */
     size_t outliers; /* of all timings */
     bool timed;      /* speeds of whole steps were measured, */
     bool limited;    /* and of some of them memory is the limit */

@@ -57,8 +57,8 @@ const struct cc_column cc_bench_columns[] = {
      "half the distance of the quartiles of the encoding time / its median", CC_DETAIL},
     {"encode_roofline", "limit", "", "%.2f", 0,
      "achieved / limit: encoding speed over that of the fastest loop which only moves the bytes "
-     "that the codec must move, measured in the same run; empty where memory is not the limit, as "
-     "for tensors that fit in cache",
+     "that the codec must move, in memory or in the second-level cache (`place`), measured in the "
+     "same run; empty in between",
      CC_PART},
     {"decode_gb_per_s", "decode", "GB/s", "%.2f", 0,
      "10^9 bytes of float32 decoded per second, median of the samples", CC_ANSWER},
@@ -98,6 +98,10 @@ const struct cc_column cc_bench_columns[] = {
     {"cosine", "cosine", "", "%.4f", 0, "cosine of y and g over all steps: sum y g / (||y|| ||g||)",
      CC_PART},
     {"max_abs_error", NULL, "", "%.3g", 0, "largest |y-g| of all steps", CC_DETAIL},
+    {"encode_speedup", "speed-up", "", "%.2f", 0,
+     "encoding speed over that with the first number of --threads", CC_PART},
+    {"decode_speedup", "decode", "", "%.2f", 0, "the same for decoding", CC_PART},
+    {"decode_add_speedup", "add", "", "%.2f", 0, "the same for decoding and adding", CC_PART},
     SPEEDS("encode"),
     SPEEDS("decode"),
     SPEEDS("decode_add"),
@@ -107,6 +111,17 @@ const struct cc_column cc_bench_columns[] = {
     {"decode_limit_gb_per_s", NULL, "GB/s", "%.2f", 0, "the same for decoding", CC_DETAIL},
     {"decode_add_limit_gb_per_s", NULL, "GB/s", "%.2f", 0, "the same for decoding and adding",
      CC_DETAIL},
+    {"encode_moved_gb_per_s", NULL, "GB/s", "%.2f", 0,
+     "memory bandwidth: 10^9 bytes that encoding must move at least (read and written, counted "
+     "each) per second",
+     CC_DETAIL},
+    {"decode_moved_gb_per_s", NULL, "GB/s", "%.2f", 0, "the same for decoding", CC_DETAIL},
+    {"decode_add_moved_gb_per_s", NULL, "GB/s", "%.2f", 0, "the same for decoding and adding",
+     CC_DETAIL},
+    {"place", "place", "", NULL, 0,
+     "where the values lie when a call begins, whose limit is measured: L2 (the second-level "
+     "cache) or memory; cache: in between, without a limit",
+     CC_SETTING},
     {"samples", "samples", "", "%.0f", 0, "times a step (a whole period of the scheme) was timed",
      CC_SETTING},
     {"outliers", NULL, "", "%.0f", 0, "samples whose modified Z-score is over 14.8", CC_DETAIL},
@@ -140,6 +155,7 @@ struct row {
         double gb_per_s, min, max, low, high; /* median, extremes and quartiles */
         double spread; /* half the distance of the times' quartiles, relative to the median */
         double limit, roofline;
+        double speedup, moved;
     } call[CC_CALLS];
 };
 
@@ -171,9 +187,10 @@ static void set_quality(struct row *row, const struct cc_quality *q)
     row->max_abs_error = q->max_error;
 }
 
-/* From the seconds of the samples, which are sorted, and the limit in GB/s (0: none). */
+/* From the seconds of the samples, which are sorted, the limit in GB/s (0: none) and the bytes that
+ * are moved for a value. */
 static void set_speed(struct row *row, enum cc_call call, double *seconds, size_t samples,
-                      double limit)
+                      double limit, double moved)
 {
     const struct cc_stats s = cc_stats_of(seconds, samples);
     const double bytes = 4e-9 * (double)row->values;
@@ -187,7 +204,9 @@ static void set_speed(struct row *row, enum cc_call call, double *seconds, size_
                            .high = bytes / s.low,
                            .spread = cc_stats_spread(&s) / 2,
                            .limit = limit > 0 ? limit : (double)NAN,
-                           .roofline = limit > 0 ? bytes / s.median / limit : (double)NAN};
+                           .roofline = limit > 0 ? bytes / s.median / limit : (double)NAN,
+                           .speedup = (double)NAN,
+                           .moved = moved / 4 * bytes / s.median};
 }
 
 static struct row tensor_row(const struct cc_bench_run *b, size_t scheme, size_t tensor,
@@ -199,7 +218,7 @@ static struct row tensor_row(const struct cc_bench_run *b, size_t scheme, size_t
     set_quality(&row, q);
     for (int c = 0; c < CC_CALLS && speed->samples > 0 && row.values > 0; c++)
         set_speed(&row, (enum cc_call)c, &speed->tensor_seconds[c][at * speed->most],
-                  speed->samples, 0);
+                  speed->samples, 0, (double)NAN);
     return row;
 }
 
@@ -216,8 +235,20 @@ static struct row step_row(const struct cc_bench_run *b, size_t scheme, const st
     set_quality(&row, &all);
     for (int c = 0; c < CC_CALLS && speed->samples > 0 && row.values > 0; c++)
         set_speed(&row, (enum cc_call)c, &speed->seconds[c][scheme * speed->most], speed->samples,
-                  speed->limit[c][scheme]);
+                  speed->limit[c][scheme], speed->moved[c][scheme]);
     return row;
+}
+
+/* Compares with the first number of threads of the list; the list's first rows are what others are
+ * compared with. */
+static void set_speedup(const struct cc_bench_run *b, size_t scheme, struct row *row)
+{
+    const bool first = (size_t)b->config.threads == b->options.threads[0];
+    for (int c = 0; c < CC_CALLS && row->samples > 0; c++) {
+        double *base = &b->first[scheme * CC_CALLS + (size_t)c];
+        *base = first ? row->call[c].gb_per_s : *base;
+        row->call[c].speedup = row->call[c].gb_per_s / *base;
+    }
 }
 
 static void set_call(struct cc_record *r, size_t at, const char *call, const char *suffix, double v)
@@ -270,6 +301,8 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
     cc_record_number(r, at, "seed", (double)b->config.seed);
     if (row->samples == 0)
         return CC_OK;
+    if (row->tensor == NULL)
+        CC_TRY(cc_record_text(r, at, "place", cc_place_names[cc_limits_place(b->config.trace)], e));
     cc_record_number(r, at, "samples", (double)row->samples);
     cc_record_number(r, at, "outliers", (double)row->outliers);
     for (int c = 0; c < CC_CALLS; c++) {
@@ -282,6 +315,8 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
         set_call(r, at, cc_call_names[c], "spread", s->spread);
         set_call(r, at, cc_call_names[c], "roofline", s->roofline);
         set_call(r, at, cc_call_names[c], "limit_gb_per_s", s->limit);
+        set_call(r, at, cc_call_names[c], "moved_gb_per_s", s->moved);
+        set_call(r, at, cc_call_names[c], "speedup", s->speedup);
     }
     return CC_OK;
 }
@@ -405,6 +440,23 @@ static int note_best(const struct cc_bench_run *b, const struct row *row, size_t
     return note_row(b, "most exact", exact, same, e);
 }
 
+/* Adds a note unless it is there already: --stream all measures the same schemes several times. */
+static int note_once(const struct cc_bench_run *b, struct cc_error *e, const char *fmt, ...)
+    CC_PRINTF(3, 4);
+
+static int note_once(const struct cc_bench_run *b, struct cc_error *e, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    for (size_t i = 0; i < b->record->note_count; i++)
+        if (strcmp(b->record->notes[i], text) == 0)
+            return CC_OK;
+    return cc_record_note(b->record, e, "%s", text);
+}
+
 /* Says which sizes --passes N leaves open. */
 static int note_unknown(const struct cc_bench_run *b, const struct row *row, size_t rows,
                         struct cc_error *e)
@@ -421,10 +473,10 @@ static int note_unknown(const struct cc_bench_run *b, const struct row *row, siz
     }
     if (passes == 0)
         return CC_OK;
-    return cc_record_note(b->record, e,
-                          "not known to be settled: the sizes of %s, of pass %zu by --passes; "
-                          "without it, they are the settled ones",
-                          list, passes);
+    return note_once(b, e,
+                     "not known to be settled: the sizes of %s, of pass %zu by --passes; "
+                     "without it, they are the settled ones",
+                     list, passes);
 }
 
 /* Names the calls that were faster than their limit by more than samples vary: then the loop that
@@ -447,23 +499,6 @@ static int note_beyond_limit(const struct cc_bench_run *b, const struct row *row
                           "limit not reached by the loop: faster than it were %s; either it is not "
                           "the best loop for these bytes, or the machine was busy",
                           list);
-}
-
-/* Adds a note unless it is there already: --stream all measures the same schemes several times. */
-static int note_once(const struct cc_bench_run *b, struct cc_error *e, const char *fmt, ...)
-    CC_PRINTF(3, 4);
-
-static int note_once(const struct cc_bench_run *b, struct cc_error *e, const char *fmt, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    for (size_t i = 0; i < b->record->note_count; i++)
-        if (strcmp(b->record->notes[i], text) == 0)
-            return CC_OK;
-    return cc_record_note(b->record, e, "%s", text);
 }
 
 /* Says which figures of adding are of values that are not touched. */
@@ -525,29 +560,30 @@ int cc_bench_rows(struct cc_bench_run *b, const struct cc_bench_measured *m, str
         const char *scheme = config->schemes->item[s]->name;
         const struct cc_quality *q = &m->q[s * tensors];
         if (cc_bench_failed(config, s))
-            CC_TRY_OUT(cc_record_note(b->record, e, "failed: %s", config->failed[s].text));
+            CC_TRY_OUT(note_once(b, e, "failed: %s", config->failed[s].text));
         for (size_t t = 0; !cc_bench_failed(config, s) && t < (per_tensor ? tensors : 1); t++) {
             struct row r = per_tensor ? tensor_row(b, s, t, &q[t], &m->speed)
                                       : step_row(b, s, q, &m->error[s], &m->speed);
             r.scheme = scheme;
             r.settled = m->settled[s];
+            if (!per_tensor && b->options.thread_counts > 1)
+                set_speedup(b, s, &r);
             CC_TRY_OUT(print_row(b, &r, e));
             b->outliers += r.outliers;
             if (!per_tensor)
                 row[rows++] = r;
         }
         if (!cc_bench_failed(config, s) && !m->settled[s].settled && !m->settled[s].unknown)
-            CC_TRY_OUT(
-                cc_record_note(b->record, e,
-                               "%s: not settled: its payload still changed after %zu passes; "
-                               "--passes auto goes on",
-                               scheme, m->settled[s].passes));
+            CC_TRY_OUT(note_once(b, e,
+                                 "%s: not settled: its payload still changed after %zu passes; "
+                                 "--passes auto goes on",
+                                 scheme, m->settled[s].passes));
     }
-    if (b->sizes <= 1)
+    if (b->sizes <= 1 && b->options.thread_counts == 1)
         CC_TRY_OUT(note_best(b, row, rows, e));
     CC_TRY_OUT(note_unknown(b, row, rows, e));
     b->timed = b->timed || (m->speed.samples > 0 && !per_tensor);
-    b->limited = b->limited || cc_limits_apply(config->trace);
+    b->limited = b->limited || cc_limits_place(config->trace) != CC_IN_CACHE;
     CC_TRY_OUT(note_beyond_limit(b, row, rows, e));
     CC_TRY_OUT(note_sparse(b, row, rows, e));
     CC_TRY_OUT(note_errors(b, row, rows, e));
@@ -565,8 +601,9 @@ static int note_no_limits(const struct cc_bench_run *b, struct cc_error *e)
     cc_print_si((double)cc_cache_bytes(), "B", cache, sizeof cache);
     return cc_record_note(b->record, e,
                           "no limits: memory limits the speed only of tensors of twice the cache "
-                          "(%s) and more; `commcomp bench --values cache` (%zu values) shows them",
-                          cache, cc_input_beyond_cache());
+                          "(%s) and more; `commcomp bench --values l2,cache` (%zu and %zu values) "
+                          "shows the limits of the second-level cache and of memory",
+                          cache, cc_l2_values(), cc_input_beyond_cache());
 }
 
 int cc_bench_note_speeds(const struct cc_bench_run *b, struct cc_error *e)

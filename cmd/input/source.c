@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/memory.h"
 #include "core/cache.h"
 #include "core/memory.h"
 #include "core/trace/trace_check.h"
@@ -174,7 +175,16 @@ size_t cc_input_beyond_cache(void)
     return 3 * cc_cache_bytes() / sizeof(float);
 }
 
-int cc_input_sizes(const char *text, size_t **out, size_t *count, struct cc_error *e)
+size_t cc_input_named_size(const char *text)
+{
+    if (strcmp(text, "l2") == 0)
+        return cc_l2_values();
+    return strcmp(text, "cache") == 0 ? cc_input_beyond_cache() : 0;
+}
+
+int cc_input_counts(const char *option, const char *text, uint64_t most,
+                    size_t (*word)(const char *text), size_t **out, size_t *count,
+                    struct cc_error *e)
 {
     size_t capacity = 0, used = 0;
     char *copy = cc_strdup(text, e), *next = copy;
@@ -182,15 +192,15 @@ int cc_input_sizes(const char *text, size_t **out, size_t *count, struct cc_erro
     int status = copy != NULL ? CC_OK : CC_FAIL;
     while (status == CC_OK && next != NULL) {
         const char *item = strsep(&next, ",");
-        uint64_t values = cc_input_beyond_cache();
-        if (strcmp(item, "cache") != 0)
-            CC_TRY_OUT(cc_parse_count(item, &values, e));
-        if (values < 1 || values > SIZE_MAX / 64) {
-            status = cc_usage(e, "%s is not between 1 and %zu", item, SIZE_MAX / 64);
+        uint64_t value = word != NULL ? word(item) : 0;
+        if (value == 0)
+            CC_TRY_OUT(cc_parse_count(item, &value, e));
+        if (value < 1 || value > most) {
+            status = cc_usage(e, "%s is not between 1 and %llu", item, (unsigned long long)most);
             goto out;
         }
         CC_TRY_OUT(cc_grow(&list, &capacity, used + 1, sizeof(size_t), e));
-        ((size_t *)list)[used++] = (size_t)values;
+        ((size_t *)list)[used++] = (size_t)value;
     }
 out:
     free(copy);
@@ -199,7 +209,7 @@ out:
         *count = used;
         return CC_OK;
     }
-    cc_error_in(e, "--values");
+    cc_error_in(e, "--%s", option);
     free(list);
     return status;
 }

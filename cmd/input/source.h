@@ -18,8 +18,8 @@
      .help = "make the tensors of this net: a name, or a .json file (docs/traces.md)"},            \
     {.name = "values", .value = "COUNT",                                                           \
      .help = "instead of a net's tensors, make a single one of this many values, as in 25M (bench "\
-             "takes several, as in 1K,100K,10M, one after the other; cache: three times the "       \
-             "last-level cache)"},                                                                 \
+             "takes several, as in 1K,100K,10M, one after the other; l2: an eighth of the "         \
+             "second-level cache; cache: three times the last-level cache)"},                      \
     {.name = "seed", .value = "N", .def = "1",                                                     \
      .help = "seed of synthetic values and stochastic schemes"}
 #define CC_SOURCE_OPTIONS                                                                          \
@@ -62,9 +62,14 @@ int cc_input_flat_trace(const struct cc_args *args, const char *label, size_t va
  * of a codec's speed. */
 size_t cc_input_beyond_cache(void);
 
-/* Parses a list of sizes as --values takes it, "1K,10K,cache"; "cache" is cc_input_beyond_cache.
- * The caller frees *out. */
-int cc_input_sizes(const char *text, size_t **out, size_t *count, struct cc_error *e);
+/* Parses a list of counts from 1 to `most`, the argument of an option: "1,2". `word` (or NULL)
+ * returns the count that a word stands for, or 0. The caller frees *out. */
+int cc_input_counts(const char *option, const char *text, uint64_t most,
+                    size_t (*word)(const char *text), size_t **out, size_t *count,
+                    struct cc_error *e);
+
+/* A word of --values: "cache" is cc_input_beyond_cache, "l2" cc_l2_values. */
+size_t cc_input_named_size(const char *text);
 
 /* Opens the net of --net or --values; without them the net of the tensors of `trace`, or resnet110
  * if that is NULL. The caller frees *out with cc_net_free. */

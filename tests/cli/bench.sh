@@ -49,7 +49,7 @@ q 0 bench -q --net resnet20 --steps 2 --scheme paper --samples 2 --discard 0 --f
 json 'all(r["encode_gb_per_s"] > 0 and r["decode_gb_per_s"] > 0 for r in d["rows"])'
 json 'len(d["rows"]) == 10 and all(r["samples"] == 2 and r["tensor"] is None for r in d["rows"])'
 json 'all(r["encode_roofline"] is None for r in d["rows"])'
-json 'any(n.startswith("no limits: ") and "--values cache" in n for n in d["notes"])'
+json 'any(n.startswith("no limits: ") and "--values l2,cache" in n for n in d["notes"])'
 q 0 bench -q --values cache --steps 1 --scheme fp32 --no-speed --format json
 json 'd["rows"][0]["values"] >= 1e5 and d["rows"][0]["trace"].endswith(":cache")'
 json '"notes" not in d or not any("no limits" in n for n in d["notes"])'
@@ -58,6 +58,19 @@ json 'all(r["threads"] == 2 and r["encode_gb_per_s"] > 0 for r in d["rows"])'
 json 'all(r["decode_add_gb_per_s"] > 0 for r in d["rows"])'
 q 0 bench -q --values 300k --steps 1 --scheme 3lc --samples 2 --threads 2 --format json
 json 'd["rows"][0]["threads"] == 2 and d["rows"][0]["decode_add_gb_per_s"] > 0'
+q 0 bench -q --values l2 --steps 2 --scheme int8,zstd --samples 2 --threads 1,2,1 --format json
+json '[(r["scheme"], r["threads"]) for r in d["rows"]] == [(s, t) for t in (1, 2, 1) for s in ("int8", "zstd")]'
+json 'all(r["place"] == "L2" and r["encode_speedup"] > 0 for r in d["rows"])'
+json 'all(r["encode_speedup"] == r["decode_speedup"] == 1 for r in d["rows"][:2])'
+json 'abs(d["rows"][2]["decode_speedup"] * d["rows"][0]["decode_gb_per_s"] / d["rows"][2]["decode_gb_per_s"] - 1) < 1e-9'
+json '[r["encode_roofline"] is None for r in d["rows"]] == [False, True] * 3'
+json 'all(abs(r["encode_moved_gb_per_s"] / r["encode_gb_per_s"] - 9 / 4) < 1e-9 for r in d["rows"][::2])'
+t 2 bench --values 1k --threads 1,0
+err '--threads: 0 is not between 1 and 1024'
+t 2 bench --values 1k --threads 1,2 --no-speed
+err '--threads 1,2 and --no-speed exclude each other'
+t 2 bench --values 1k --threads 1,2 --profile-out profile.json
+err '--threads 1,2 and --profile-out exclude each other'
 q 0 bench -q --values 10,1K,100k --steps 2 --scheme fp32,int8 --samples 2 --format csv
 [ "$(cut -d, -f1,5,9 out | tail -n +2 | tr '\n' ' ')" = \
     "fp32,10,40 int8,10,14 fp32,1000,4000 int8,1000,1004 fp32,100000,400000 int8,100000,100004 " ] ||
