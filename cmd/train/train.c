@@ -258,6 +258,7 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     CC_TRY(cc_train_parse_messages(args, o, e));
     CC_TRY(cc_train_parse_consistency(args, o, e));
     CC_TRY(cc_train_parse_place(args, o, e));
+    CC_TRY(cc_train_parse_pipe(args, o, e));
     if (o->on != CC_TRAIN_LOCAL)
         return CC_OK;
     if (cc_arg(args, "bw") != NULL)

@@ -1,11 +1,10 @@
 /* The files of `commcomp train`: train_options.c has the options and recipes; train.c parses them,
- * and train_length.c those of the steps; train_paper.c sets those of a paper's figure, and has its
- * numbers; train_all.c has the trainings done, in this process (netsim/inprocess/training.h) or by
- * ranks (train_ranks.c); train_time.c says how long their steps take on a network, and
- * train_costs.c how long codecs do in a simulation; train_messages.c cuts steps into messages;
- * train_consistency.c has steps that are not bulk synchronous;
- * train_rows.c turns all of it into rows, whose columns train_columns.c has, and train_notes.c into
- * notes. */
+ * train_length.c those of the steps and train_pipe.c those of a pipeline; train_paper.c sets those
+ * of a paper's figure, and has its numbers; train_all.c has the trainings done, in this process
+ * (netsim/inprocess/training.h) or by ranks (train_ranks.c); train_time.c says how long their steps
+ * take on a network, and train_costs.c how long codecs do in a simulation; train_messages.c cuts
+ * steps into messages; train_consistency.c has steps that are not bulk synchronous; train_rows.c
+ * turns all of it into rows, whose columns train_columns.c has, and train_notes.c into notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
 #define CC_CMD_TRAIN_TRAIN_H
 
@@ -169,6 +168,8 @@ int cc_train_parse_messages(const struct cc_args *args, struct cc_train_options 
 /* Parses --consistency and its options, after the exchange. */
 int cc_train_parse_consistency(const struct cc_args *args, struct cc_train_options *o,
                                struct cc_error *e);
+/* Parses --depth and --sync-steps, after the steps, the exchange and the place. */
+int cc_train_parse_pipe(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e);
 /* With --fuse and --placement, cuts the step into messages, and places the tensors. */
 int cc_train_messages(struct cc_train *t, struct cc_error *e);
 

@@ -7,7 +7,7 @@
 
 const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam", "adamw", NULL};
 const char *const cc_train_pulls[] = {"delta", "mean", NULL};
-const char *const cc_train_modes[] = {"sequential", "overlap", NULL};
+const char *const cc_train_modes[] = {"sequential", "overlap", "pipe", NULL};
 static const char *const recipes[] = {"3lc", "perceptron", "qsgd", "sparcml", NULL};
 
 /* 3lc: its evaluation (sections 4.2 and 4.3) with a small net, at the rate that is best for fp32,
@@ -149,8 +149,13 @@ const struct cc_option cc_train_option_table[] = {
      .help = "bits of a value in the dense stage of dsar-split and ssar-auto"},
     {.name = "mode", .value = "HOW", .def = "sequential", .choices = cc_train_modes,
      .group = CC_GROUP_STEP,
-     .help = "sequential (compute, then exchange the step) or overlap (every tensor's exchange begins "
-             "once its gradient is there)"},
+     .help = "sequential (compute, then exchange the step), overlap (every tensor's exchange begins "
+             "once its gradient is there) or pipe (Pipe-SGD: the next step is computed during the "
+             "exchange, with gradients --depth less 1 steps old)"},
+    {.name = "depth", .value = "K", .def = "2", .group = CC_GROUP_STEP,
+     .help = "--mode pipe: steps under way at a time, Pipe-SGD's K"},
+    {.name = "sync-steps", .value = "N", .def = "0", .group = CC_GROUP_STEP,
+     .help = "--mode pipe: steps at the beginning without the pipeline, as in Pipe-SGD's section 4"},
     {.name = "fuse", .value = "BYTES", .def = "the whole step; overlapped, a tensor",
      .group = CC_GROUP_STEP,
      .help = "gather tensors into messages of up to this many bytes of gradients"},

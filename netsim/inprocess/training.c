@@ -30,12 +30,11 @@ static double clock_of(const struct cc_training *s)
     return s->config->task.threads == 1 ? cc_thread_now() : cc_now();
 }
 
-/* The updates of a message before this step. */
-static uint64_t updates_of(const struct cc_training *s, size_t first_value)
+/* The updates of a message before a step. */
+static uint64_t updates_of(const struct cc_training *s, size_t first_value, uint64_t step)
 {
     const struct cc_job_row *row = s->job.row;
-    return cc_job_row_updates(&s->job, row, cc_job_message_of(&s->job, row, first_value),
-                              s->log.step);
+    return cc_job_row_updates(&s->job, row, cc_job_message_of(&s->job, row, first_value), step);
 }
 
 /* Turns the mean gradient into what workers pull: the change of the server's parameters. */
@@ -47,7 +46,8 @@ static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error
         cc_unsent_arrive(&s->unsent, from, to, mean);
     const double since = clock_of(s);
     if (s->config->deltas)
-        cc_learner_change(&s->learner, from, to, s->log.step, updates_of(s, from), mean, s->server);
+        cc_learner_change(&s->learner, from, to, s->log.step, updates_of(s, from, s->log.step),
+                          mean, s->server);
     s->log.sum.update_s += clock_of(s) - since;
     if (s->pulled != NULL)
         memcpy(s->pulled + from, mean, (to - from) * sizeof *mean);
@@ -87,6 +87,7 @@ static int open_state(struct cc_training *s, struct cc_error *e)
     CC_TRY(cc_alloc_floats(s->values, &s->weights, e));
     CC_TRY(cc_alloc_floats(workers * s->values, &s->gradients, e));
     CC_TRY(cc_alloc_floats(s->values, &s->mean, e));
+    CC_TRY(cc_training_pipe_open(s, e));
     CC_TRY(cc_alloc_floats(s->layout->stats, &s->stats, e));
     CC_TRY(cc_alloc_floats(workers * s->layout->stats, &s->worker_stats, e));
     s->gradient = cc_alloc(workers * sizeof(float *), e);
@@ -104,7 +105,8 @@ static int open_state(struct cc_training *s, struct cc_error *e)
         CC_TRY(cc_alloc_floats(s->values, &s->pulled, e));
     s->measures_push =
         cc_spec_has_feedback(c->spec) && !(cc_own_momentum(c->spec->scheme, c->spec->params) > 0);
-    s->measures_pull = c->deltas && cc_spec_has_feedback(c->pull);
+    /* In a pipeline the workers' copy lacks what is under way, too. */
+    s->measures_pull = c->deltas && cc_spec_has_feedback(c->pull) && c->mode != CC_PIPE;
     if (s->measures_push)
         CC_TRY(cc_unsent_open(&s->unsent, workers, s->values, e));
     return open_exchange(s, e);
@@ -123,6 +125,7 @@ static void close_state(struct cc_training *s)
     free(s->gradients);
     free(s->gradient);
     free(s->mean);
+    cc_training_pipe_close(s);
     free(s->stats);
     free(s->worker_stats);
 }
@@ -190,16 +193,19 @@ static void measure_residuals(struct cc_training *s)
     }
 }
 
-/* Updates the parameters of the messages that were sent by the mean gradient. */
-static void update(struct cc_training *s)
+void cc_training_apply(struct cc_training *s, uint64_t step, const float *received)
 {
     const struct cc_job_row *row = s->job.row;
     for (size_t i = 0; i < row->messages; i++) {
         const struct cc_job_message *m = &row->message[i];
         const size_t from = s->job.offset[m->first], to = s->job.offset[m->last + 1];
-        if (!cc_job_row_silent(&s->job, row, m, s->log.step))
-            cc_learner_update(&s->learner, from, to, s->log.step, updates_of(s, from),
-                              s->mean + from, s->weights);
+        if (cc_job_row_silent(&s->job, row, m, step))
+            continue;
+        if (!s->config->deltas)
+            cc_learner_update(&s->learner, from, to, step, updates_of(s, from, step),
+                              received + from, s->weights);
+        for (size_t k = from; k < to && s->config->deltas; k++)
+            s->weights[k] += received[k];
     }
 }
 
@@ -209,8 +215,9 @@ static int exchange(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
     struct cc_inprocess_step sent;
-    float *result = c->deltas ? s->weights : s->mean;
-    if (!c->deltas)
+    const bool pipe = c->mode == CC_PIPE;
+    float *result = c->deltas && !pipe ? s->weights : s->mean;
+    if (result == s->mean)
         memset(s->mean, 0, s->values * sizeof *s->mean);
     struct cc_error why = {""};
     if (s->measures_push)
@@ -223,9 +230,12 @@ static int exchange(struct cc_training *s, struct cc_error *e)
     }
     if (status != CC_OK)
         return cc_fail(e, "%s", why.text);
-    if (sent.sent && !c->deltas) {
+    if (pipe || (sent.sent && !c->deltas)) {
         const double since = clock_of(s);
-        update(s);
+        if (pipe)
+            cc_training_pipe_step(s);
+        else
+            cc_training_apply(s, s->log.step, s->mean);
         s->log.sum.update_s += clock_of(s) - since;
     }
     measure_residuals(s);

@@ -41,8 +41,10 @@ struct cc_training_config {
     enum cc_communicate communicate;
     double growth;                    /* CC_AT_NORM */
     struct cc_training_clocks clocks; /* not CC_BULK, in one process */
-    /* The row's messages, in the order in which they leave; none: CC_SEQUENTIAL: one for the step,
-     * CC_OVERLAP: one for each tensor. */
+    /* CC_PIPE: Pipe-SGD's K, from 2 on; and the steps at the beginning that are synchronous. */
+    size_t depth, sync_steps;
+    /* The row's messages, in the order in which they leave; none: CC_OVERLAP: one for each tensor,
+     * otherwise one for the step. */
     const struct cc_job_message *message;
     size_t messages;
     const int *server; /* [tensors]: the one that keeps it; NULL: each is cut over all */

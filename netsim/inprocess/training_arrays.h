@@ -13,6 +13,7 @@
  *     [optimizer]             the optimizer's state, of the server's copy or the workers'
  *     [statistics]            running statistics, worker by worker
  *     [unsent]                the residual that is measured, in one process only
+ *     [delayed.N.TENSOR]      results that are not applied yet, the oldest one as 0
  *     codec.RANK.PACK.TENSOR.BEGIN
  *                             codec states, rank by rank in the order of their packs
  */
@@ -20,9 +21,11 @@
 #define CC_ARRAY_STATISTICS "statistics"
 #define CC_ARRAY_UNSENT     "unsent"
 
-/* Adds a copy of the parameters, a flat step. */
+/* Adds a copy of the parameters, a flat step; or a result, which is number n. */
 int cc_training_add_copy(struct cc_checkpoint *c, const struct cc_job *job, const char *copy,
                          float *values, struct cc_error *e);
+int cc_training_add_delayed(struct cc_checkpoint *c, const struct cc_job *job, size_t n,
+                            float *values, struct cc_error *e);
 /* Adds the state of a codec in the rank's pack number `pack`. */
 int cc_training_add_state(struct cc_checkpoint *c, const struct cc_job *job, int rank, size_t pack,
                           const struct cc_pack_state *state, struct cc_error *e);

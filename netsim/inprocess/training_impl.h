@@ -1,5 +1,6 @@
 /* The parts of a training in one process, for the files training*.c alone: training.c has its
- * steps, training_save.c its checkpoints. */
+ * steps, training_pipe.c those of a pipeline,
+ * training_save.c its checkpoints. */
 #ifndef CC_NETSIM_INPROCESS_TRAINING_IMPL_H
 #define CC_NETSIM_INPROCESS_TRAINING_IMPL_H
 
@@ -23,7 +24,10 @@ struct cc_training {
     struct cc_learner learner; /* of the server's copy, or of the workers' */
     float *gradients;          /* [workers][values] */
     const float **gradient;
-    float *mean;                 /* what the workers receive, where it is the mean gradient */
+    float *mean;      /* what the workers receive: the mean gradient, or in a pipeline the deltas */
+    float **delayed;  /* [depth - 1] of a pipeline: what they have received and not applied, that of
+                         step t at t modulo them */
+    uint64_t applied; /* a pipeline: the step that is applied next */
     float *stats, *worker_stats; /* the mean; [workers][stats] */
     float *pulled; /* captured steps: what the server is about to encode; NULL: no servers, or no
                       capture */
@@ -32,6 +36,15 @@ struct cc_training {
     struct cc_training_log log;        /* its sums of squares of the pushes: when it is saved */
     uint64_t saved;                    /* the step of the last checkpoint; 0: none */
 };
+
+/* Applies what the workers have received in a step: the mean gradient, or deltas, of the messages
+ * that were sent. */
+void cc_training_apply(struct cc_training *s, uint64_t step, const float *received);
+
+int cc_training_pipe_open(struct cc_training *s, struct cc_error *e);
+void cc_training_pipe_close(struct cc_training *s);
+/* After the exchange of a step: applies what is due. After the last one that is everything. */
+void cc_training_pipe_step(struct cc_training *s);
 
 /* Writes the checkpoint of config->checkpoint, after whole steps. */
 int cc_training_save(struct cc_training *s, struct cc_error *e);

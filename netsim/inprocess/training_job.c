@@ -29,9 +29,9 @@ static int add_tensors(const struct cc_training_config *c, const struct cc_tenso
 static int add_row(const struct cc_training_config *c, struct cc_job *out, struct cc_error *e)
 {
     const struct cc_spec *spec = c->spec;
-    const size_t messages = c->messages > 0            ? c->messages
-                            : c->mode == CC_SEQUENTIAL ? 1
-                                                       : out->tensors;
+    const size_t messages = c->messages > 0         ? c->messages
+                            : c->mode == CC_OVERLAP ? out->tensors
+                                                    : 1;
     out->row = cc_alloc0(sizeof *out->row, e);
     if (out->row == NULL)
         return CC_FAIL;
@@ -75,6 +75,8 @@ int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_i
                            .seed = c->task.seed,
                            .rendezvous = true,
                            .data = true};
+    out->training.depth = c->depth;
+    out->training.sync_steps = c->sync_steps;
     CC_TRY(add_tensors(c, tensor, tensors, out, e));
     return add_row(c, out, e);
 }
@@ -91,6 +93,8 @@ int cc_training_job_for_ranks(const struct cc_training_config *c, const char *da
     CC_TRY(cc_job_set_training(job, &c->task, data, &c->optimizer, &c->rate, e));
     job->training.deltas = c->deltas;
     job->training.emulated = emulated;
+    job->training.depth = c->depth;
+    job->training.sync_steps = c->sync_steps;
     job->training.eval_every = c->eval_every;
     if (job->servers == 0)
         return CC_OK;

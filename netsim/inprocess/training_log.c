@@ -151,6 +151,8 @@ static void put_settings(FILE *f, const struct cc_training_config *c)
                   c->spec->name, c->pull->name, cc_exchange_names[c->exchange],
                   cc_step_names[c->mode], c->servers, c->dense_bits, cc_via_names[c->via],
                   c->deltas ? "delta" : "mean");
+    if (c->mode == CC_PIPE)
+        (void)fprintf(f, "depth %zu\nsync-steps %zu\n", c->depth, c->sync_steps);
     (void)fprintf(f, "net %s\ninput %zux%zu\nmin-size %zu\nseed %" PRIu64 "\n", t->net, t->height,
                   t->width, c->min_size, t->seed);
     (void)fprintf(f, "workers %zu\nbatch %zu\nflip %s\nshift %zu\n", t->workers, t->batch,

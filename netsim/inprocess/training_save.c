@@ -35,6 +35,12 @@ static int list_arrays(const struct cc_training *s, struct cc_checkpoint *c, str
     CC_TRY(cc_checkpoint_add(c, cc_shape_flat(stats), s->worker_stats, e, CC_ARRAY_STATISTICS));
     if (s->measures_push)
         CC_TRY(cc_checkpoint_add(c, cc_shape_flat(s->values), s->unsent.total, e, CC_ARRAY_UNSENT));
+    const size_t delayed = cc_job_delayed(&s->job, s->job.row, s->log.step);
+    for (size_t i = 0; i < delayed; i++) {
+        const uint64_t step = s->log.step - delayed + i;
+        float *values = s->delayed[step % (s->config->depth - 1)];
+        CC_TRY(cc_training_add_delayed(c, &s->job, i, values, e));
+    }
     return add_states(s, c, e);
 }
 
@@ -71,6 +77,7 @@ static int load(struct cc_training *s, const struct cc_checkpoint_file *f, struc
     s->unsent.total_sq = s->log.unsent_sq;
     s->unsent.gradient_sq = s->log.gradient_sq;
     s->saved = s->log.step;
+    s->applied = s->log.step - cc_job_delayed(&s->job, s->job.row, s->log.step);
 out:
     free(settings);
     cc_checkpoint_free(&c);

@@ -100,6 +100,15 @@ int cc_job_lay_out(struct cc_job *job, struct cc_error *e)
     return CC_OK;
 }
 
+size_t cc_job_delayed(const struct cc_job *job, const struct cc_job_row *row, uint64_t ended)
+{
+    const struct cc_job_training *t = &job->training;
+    if (job->mode != CC_PIPE || ended <= t->sync_steps || ended == row->steps)
+        return 0;
+    const uint64_t piped = ended - t->sync_steps;
+    return piped < t->depth ? (size_t)piped : t->depth - 1;
+}
+
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
     struct cc_job job = *(const struct cc_job *)cc_job_table.defaults;

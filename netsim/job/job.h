@@ -19,6 +19,9 @@
  * (cc_runtime_begin); links rest meanwhile. */
 #define CC_JOB_PAUSE_S 2e-3
 
+/* The deepest pipeline of a training, whose workers keep as many gradients and results. */
+enum { CC_JOB_DEPTH = 64 };
+
 /* The largest block: transfers are not cut, as MPI counts bytes as ints. */
 #define CC_JOB_WHOLE ((size_t)1 << 30)
 
@@ -118,6 +121,7 @@ struct cc_job_training {
     bool deltas;
     char *pull; /* the scheme of what servers send; NULL: the row's */
     bool emulated;
+    size_t depth, sync_steps;
     size_t eval_every;
     size_t resumed;
     char *checkpoint, *settings; /* NULL: none */
@@ -232,6 +236,11 @@ const struct cc_job_message *cc_job_message_of(const struct cc_job *job,
 /* How many times the message was sent before `step`, in which it is. */
 uint64_t cc_job_row_updates(const struct cc_job *job, const struct cc_job_row *row,
                             const struct cc_job_message *m, uint64_t step);
+
+/* How many steps of a training with mode CC_PIPE have ended whose gradients are not applied yet, of
+ * the `ended` steps so far: the depth less 1, fewer at the beginning, and none after the last.
+ * Other modes have none. */
+size_t cc_job_delayed(const struct cc_job *job, const struct cc_job_row *row, uint64_t ended);
 
 /* Whether a rank has the code for a second stage of so many bits a value. */
 static inline bool cc_job_takes_dense_bits(double bits)

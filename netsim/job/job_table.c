@@ -437,16 +437,6 @@ static int check_shaping(const struct cc_scope *s, struct cc_error *e)
     return job_of(s)->device != NULL ? CC_OK : cc_fail(e, "\"shaping\" needs a \"device\"");
 }
 
-/* --- training --- */
-
-static int check_training(const struct cc_scope *s, struct cc_error *e)
-{
-    if (job_of(s)->mode == CC_PIPE)
-        return cc_fail(e,
-                       "\"training\": its steps are \"sequential\" or \"overlap\", not \"pipe\"");
-    return CC_OK;
-}
-
 /* --- calls --- */
 
 static const struct cc_field call_fields[] = {
@@ -615,7 +605,7 @@ static const struct cc_field job_fields[] = {
     {"seed", CC_FIELD_UINT64, CC_MEMBER(uint64_t, struct cc_job, seed), 0, MOST_COUNT, IN_REPLAY,
      .help = "The seed of all random numbers."},
     {"training", CC_FIELD_OBJECT, CC_MEMBER(struct cc_job_training, struct cc_job, training),
-     .table = &cc_job_training_table, .check = check_training, .optional = true, IN_REPLAY,
+     .table = &cc_job_training_table, .optional = true, IN_REPLAY,
      .help = "Gradients from a training: its source."},
     {TEXT(struct cc_job, trace), .optional = true, .when = without_training,
      .condition = "in a replay without `training`", .help = "Gradients from a trace: its path."},

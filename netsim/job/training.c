@@ -36,6 +36,12 @@ static bool has_capture(const struct cc_scope *s)
     return t->capture != NULL;
 }
 
+static bool is_pipe(const struct cc_scope *s)
+{
+    const struct cc_job *job = s->outer->self;
+    return job->mode == CC_PIPE;
+}
+
 static const struct cc_field drop_fields[] = {{.type = CC_FIELD_UINT64, .high = MOST_COUNT}};
 static const struct cc_table drops_table = {CC_FIELDS(drop_fields), .bytes = sizeof(uint64_t),
                                             .form = CC_FORM_SCALAR};
@@ -76,6 +82,12 @@ static const struct cc_field training_fields[] = {
     {BOOL(emulated),
      .help = "Whether a step's computing takes `compute_s`, or more if it really does, and its "
              "update no time; else they take what they really take."},
+    {SIZE(depth), 2, CC_JOB_DEPTH, .when = is_pipe, .condition = "with `mode` `\"pipe\"`",
+     .help = "Pipe-SGD's K: the gradients that a step is computed with are K - 1 steps old."},
+    {SIZE(sync_steps), 0, MOST_STEPS, .optional = true, .when = is_pipe,
+     .condition = "with `mode` `\"pipe\"`",
+     .help = "Steps at the beginning after which the exchange is waited for, before the pipeline "
+             "begins."},
     {SIZE(eval_every), 1, MOST_STEPS,
      .help = "Steps from one evaluation to the next; there is one after the last step."},
     {SIZE(resumed), 0, MOST_STEPS, .optional = true,

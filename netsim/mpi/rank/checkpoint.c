@@ -142,7 +142,9 @@ struct arrays {
     float *server;            /* the servers'; NULL: they have none */
     float *optimizer, *stats; /* stats of all ranks; of a checkpoint only the workers' */
     size_t optimizer_count, stat_count;
-    float *unsent;         /* of a checkpoint by one process, which ranks have no use for */
+    float *unsent;   /* of a checkpoint by one process, which ranks have no use for */
+    float **delayed; /* of a pipeline's workers: results that are not applied */
+    size_t delayed_count;
     struct states *states; /* [ranks], or 1 on other ranks than 0 */
 };
 
@@ -157,6 +159,9 @@ static void free_arrays(const struct cc_rank *r, struct arrays *a)
     free(a->optimizer);
     free(a->stats);
     free(a->unsent);
+    for (size_t i = 0; a->delayed != NULL && i < a->delayed_count; i++)
+        free(a->delayed[i]);
+    free(a->delayed);
 }
 
 /* Allocates all but stats; to save, parameters and the optimizer's state on rank 0 alone. */
@@ -171,6 +176,12 @@ static int open_arrays(struct cc_rank *r, const struct cc_rank_loop *l, bool sav
     CC_TRY(cc_alloc_floats(values > 0 ? a->optimizer_count : 0, &a->optimizer, e));
     if (r->job.training.deltas)
         CC_TRY(cc_alloc_floats(values, &a->server, e));
+    a->delayed_count = cc_job_delayed(&r->job, l->s.row, saves ? l->to : r->job.training.resumed);
+    a->delayed = cc_alloc0(a->delayed_count * sizeof *a->delayed, e);
+    if (a->delayed == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < a->delayed_count; i++)
+        CC_TRY(cc_alloc_floats(values, &a->delayed[i], e));
     a->states = cc_alloc0((r->rank == 0 ? (size_t)r->ranks : 1) * sizeof *a->states, e);
     return a->states != NULL ? list_states(r, l, a->states, e) : CC_FAIL;
 }
@@ -189,6 +200,8 @@ static int list_arrays(const struct cc_rank *r, const struct arrays *a, struct c
     if (a->unsent != NULL)
         CC_TRY(cc_checkpoint_add(c, cc_shape_flat(cc_job_values(&r->job)), a->unsent, e,
                                  CC_ARRAY_UNSENT));
+    for (size_t i = 0; i < a->delayed_count; i++)
+        CC_TRY(cc_training_add_delayed(c, &r->job, i, a->delayed[i], e));
     return add_states(r, a->states, c, e);
 }
 
@@ -201,6 +214,8 @@ static int gather(struct cc_rank *r, struct arrays *a, struct cc_error *e)
     const bool first = r->rank == 0;
     if (first)
         memcpy(a->weights, own.weights, own.values * sizeof *a->weights);
+    for (size_t i = 0; i < a->delayed_count && first; i++)
+        memcpy(a->delayed[i], own.delayed[i], own.values * sizeof *a->weights);
     CC_TRY(cc_rank_gather_stats(r, &own, &a->stats, e));
     if (a->server != NULL) {
         CC_TRY(cc_rank_gather_servers(r, own.weights, own.values, a->server, e));
@@ -293,6 +308,8 @@ static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e
     if (a->server != NULL)
         CC_TRY(broadcast(r, a->server, values, e));
     CC_TRY(broadcast(r, a->optimizer, a->optimizer_count, e));
+    for (size_t i = 0; i < a->delayed_count; i++)
+        CC_TRY(broadcast(r, a->delayed[i], values, e));
     CC_TRY(cc_alloc_floats(a->stat_count, &own_stats, e));
     int code = MPI_Scatter(a->stats, stats, MPI_FLOAT, own_stats, stats, MPI_FLOAT, 0, r->comm);
     int status = cc_mpi_check(code, "MPI_Scatter", e);
@@ -306,7 +323,10 @@ static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e
                                          .stats = own_stats,
                                          .stat_count = a->stat_count,
                                          .optimizer = a->optimizer,
-                                         .optimizer_count = a->optimizer_count};
+                                         .optimizer_count = a->optimizer_count,
+                                         .delayed = a->delayed,
+                                         .delayed_count =
+                                             r->rank < r->job.workers ? a->delayed_count : 0};
     if (status == CC_OK)
         status = cc_source_restore(r->source, r->job.training.resumed, &to, e);
     free(own_stats);

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "netsim/message/pack.h"
 #include "netsim/mpi/rank/accounting.h"
+#include "netsim/mpi/rank/pipe.h"
 #include "netsim/mpi/rank/step_modes.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 #include "schemes/spec.h"
@@ -82,6 +83,8 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
     l->s.packs = &l->packs;
     l->first = l->from = row->warmup + job->training.resumed;
     l->to = cc_rank_loop_steps(l);
+    l->computed = l->exchanged = job->training.resumed;
+    l->applied = job->training.resumed - cc_job_delayed(job, row, job->training.resumed);
     if (l->s.server && cc_source_serves(source)) {
         l->s.serve = serve;
         l->s.serve_arg = source;
@@ -160,9 +163,13 @@ static bool interval_ends(const struct cc_rank_loop *l, size_t steps)
 static int end_interval(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 {
     const struct cc_job *job = l->s.job;
-    double last = l->end[step];
+    const bool pipe = job->mode == CC_PIPE;
+    /* A pipeline's exchange goes on in its servers when the workers' steps have ended. */
+    double last = pipe && l->s.server ? 0 : l->end[step];
     if (l->on_interval == NULL || !interval_ends(l, step + 1))
         return CC_OK;
+    if (pipe && !l->s.server)
+        CC_TRY(cc_pipe_pause(l, step, e));
     l->to = step + 1;
     CC_TRY(l->on_interval(l->callback_arg, e));
     CC_TRY(cc_runtime_barrier(l->s.comm, job->yield_when_idle, e));

@@ -39,6 +39,10 @@ struct cc_rank_loop {
     size_t from, to;    /* the counted steps, which counters are of; of a training, those up to
                            on_interval */
     size_t step;        /* under way */
+    /* A pipe's worker: steps that it has computed, whose exchange has begun, and that it has
+     * applied; and what was left of the exchange when the clock stood still. */
+    size_t computed, exchanged, applied;
+    double left_s;
 };
 
 /* Steps of the row, counted or not. */

@@ -1,6 +1,7 @@
 #include "netsim/mpi/rank/messages.h"
 
 #include <math.h>
+#include <stdint.h>
 
 #include "netsim/mpi/rank/accounting.h"
 
@@ -39,37 +40,71 @@ static int test(struct cc_rank_loop *l, size_t i, bool *done, struct cc_error *e
     return CC_OK;
 }
 
-int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e)
+int cc_messages_start_next(struct cc_rank_loop *l, struct cc_error *e)
 {
-    for (size_t i = 0; i < l->messages && l->pending > 0; i++) {
-        bool done = false;
-        if (!l->under_way[i])
-            continue;
-        CC_TRY(test(l, i, &done, e));
-    }
+    if (l->pending > 0 || l->exchanged >= l->computed)
+        return CC_OK;
+    cc_messages_take_step(l, l->exchanged++);
+    for (size_t i = 0; i < l->messages; i++)
+        CC_TRY(cc_message_start(l, i, e));
     return CC_OK;
 }
 
-static bool waits_for(const struct cc_rank_loop *l, size_t i)
+int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e)
 {
-    return i < l->messages ? l->under_way[i] : l->pending > 0;
+    size_t begun;
+    do {
+        for (size_t i = 0; i < l->messages && l->pending > 0; i++) {
+            bool done = false;
+            if (l->under_way[i])
+                CC_TRY(test(l, i, &done, e));
+        }
+        begun = l->exchanged;
+        CC_TRY(cc_messages_start_next(l, e));
+    } while (l->exchanged > begun); /* a message that has begun may need a test before it moves */
+    return CC_OK;
+}
+
+/* What a rank waits for: message i, all of them (i == l->messages), or that the exchanges of so
+ * many steps have begun. */
+struct awaited {
+    size_t message, steps;
+};
+
+static bool waits_for(const struct cc_rank_loop *l, struct awaited a)
+{
+    if (l->exchanged < a.steps)
+        return true;
+    return a.message < l->messages    ? l->under_way[a.message]
+           : a.message == l->messages ? l->pending > 0
+                                      : false;
 }
 
 /* After each piece of work a new wait begins: a rank sleeps for a part of its wait so far, and if
  * that were counted from the beginning of the exchange, every round would be noticed late by a part
  * of all rounds before it. */
-int cc_messages_finish(struct cc_rank_loop *l, size_t i, struct cc_error *e)
+static int wait_for(struct cc_rank_loop *l, struct awaited a, struct cc_error *e)
 {
     double since = cc_runtime_now(), worked = cc_exchange_work_s(l);
-    while (waits_for(l, i)) {
+    while (waits_for(l, a)) {
         CC_TRY(cc_messages_progress(l, e));
         if (cc_exchange_work_s(l) != worked) {
             worked = cc_exchange_work_s(l);
             since = cc_runtime_now();
         }
-        if (waits_for(l, i))
+        if (waits_for(l, a))
             CC_TRY(cc_runtime_wait(&l->s.waits, l->s.job->yield_when_idle, since, (double)INFINITY,
                                    e));
     }
     return CC_OK;
+}
+
+int cc_messages_finish(struct cc_rank_loop *l, size_t i, struct cc_error *e)
+{
+    return wait_for(l, (struct awaited){.message = i}, e);
+}
+
+int cc_messages_reach(struct cc_rank_loop *l, size_t steps, struct cc_error *e)
+{
+    return wait_for(l, (struct awaited){.message = SIZE_MAX, .steps = steps}, e);
 }

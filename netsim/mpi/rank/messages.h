@@ -10,10 +10,17 @@ void cc_messages_take_step(struct cc_rank_loop *l, size_t step);
 
 int cc_message_start(struct cc_rank_loop *l, size_t i, struct cc_error *e);
 
-/* Lets every message under way make progress, without waiting. */
+/* A pipe: starts the messages of the next step that is computed, if none are under way. */
+int cc_messages_start_next(struct cc_rank_loop *l, struct cc_error *e);
+
+/* Lets every message under way make progress, without waiting. Those of a pipe's next step begin
+ * when none are under way any more. */
 int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e);
 
 /* Waits until message i is done, or, with i == l->messages, until all are. */
 int cc_messages_finish(struct cc_rank_loop *l, size_t i, struct cc_error *e);
+
+/* A pipe: waits until the exchanges of so many steps have begun. */
+int cc_messages_reach(struct cc_rank_loop *l, size_t steps, struct cc_error *e);
 
 #endif

@@ -66,7 +66,8 @@ int cc_source_serve(struct cc_source *s, uint64_t step, size_t from, size_t to, 
 int cc_source_restore(struct cc_source *s, uint64_t steps, const struct cc_source_learned *to,
                       struct cc_error *e)
 {
-    s->begun = s->ended = steps;
+    s->begun = steps;
+    s->ended = steps - to->delayed_count;
     return s->ops->restore(s, to, e);
 }
 

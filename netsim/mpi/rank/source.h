@@ -82,6 +82,10 @@ struct cc_source_learned {
     /* The deltas that servers are about to encode in the step under way, or encoded last, as
      * weights; NULL unless the job captures them. */
     const float *pulled;
+    /* A worker's results that have arrived and are not applied: of a pipeline's steps that have
+     * begun and not ended, the oldest first. The list is the source's. */
+    float *const *delayed;
+    size_t delayed_count;
 };
 
 /* The score of a copy of the model. */

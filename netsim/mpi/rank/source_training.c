@@ -1,9 +1,10 @@
 /* Trains: gradients of a net on a data set, with the parameters that the exchange and the optimizer
  * leave. A sequential step is computed in one call; an overlapped one in a call for each message's
- * part, so that a message leaves as soon as the layers behind it are done.
+ * part, so that a message leaves as soon as the layers behind it are done; and one of a pipeline,
+ * whose time is not given, in two calls for each tensor, between which messages make progress.
  *
- * Ranks that share a process, those of a simulation, share the data set and, in sequential steps,
- * the memory of activations: nothing of a step outlasts the call that computes it. Each rank has
+ * Ranks that share a process, those of a simulation, share the data set and, where a step is
+ * computed in one call, the memory of activations: nothing of it outlasts the call. Each rank has
  * parameters of its own. Ranks switch only where they wait, which no call here does. */
 #include <math.h>
 #include <stdlib.h>
@@ -33,9 +34,14 @@ struct training {
     struct cc_learner learner;
     struct cc_emulated emulated;
     float *weights;
-    float *stats, *stats_before;   /* before_: at the beginning of the latest step */
-    float *gradient;               /* workers, as the next */
-    float *mean;                   /* what comes back, where it is the mean gradient */
+    float *stats, *stats_before; /* before_: at the beginning of the latest step */
+    /* Workers: the gradient, and what comes back, where it is not added to the weights. Pipelines
+     * have K of each, those of step t at t modulo K, the others one. */
+    float *gradient[CC_JOB_DEPTH], *mean[CC_JOB_DEPTH];
+    size_t buffers;
+    float *delayed[CC_JOB_DEPTH];  /* the list of struct cc_source_learned */
+    bool in_parts;                 /* a step is computed in many calls: */
+    size_t forward, backward;      /* so many tensors' forward pass is done, and backward is not */
     struct cc_source_batch *batch; /* of each step */
     float *pulled;                 /* of a server: what it encoded last; NULL: nobody asks */
     uint64_t next;                 /* the step that begins next */
@@ -80,7 +86,9 @@ static int open_training(struct training *t, struct cc_error *e)
     const struct cc_job *job = t->job;
     CC_TRY(open_shared(job, e));
     t->task = shared.task;
-    if (job->mode != CC_SEQUENTIAL && t->worker >= 0) {
+    t->buffers = job->mode == CC_PIPE ? t->head.in_flight : 1;
+    t->in_parts = job->mode == CC_PIPE && !t->head.emulated;
+    if ((job->mode == CC_OVERLAP || t->in_parts) && t->worker >= 0) {
         const struct cc_task_config config = cc_job_task(job, shared.data);
         CC_TRY(cc_task_open(&config, &t->task, e));
     }
@@ -92,8 +100,12 @@ static int open_training(struct training *t, struct cc_error *e)
     if (t->worker < 0)
         return job->training.capture != NULL ? cc_alloc_floats(t->layout->values, &t->pulled, e)
                                              : CC_OK;
-    CC_TRY(cc_alloc_floats(t->layout->values, &t->gradient, e));
-    return job->training.deltas ? CC_OK : cc_alloc_floats(t->layout->values, &t->mean, e);
+    for (size_t i = 0; i < t->buffers; i++) {
+        CC_TRY(cc_alloc_floats(t->layout->values, &t->gradient[i], e));
+        if (job->mode == CC_PIPE || !job->training.deltas)
+            CC_TRY(cc_alloc_floats(t->layout->values, &t->mean[i], e));
+    }
+    return CC_OK;
 }
 
 static void close_training(struct cc_source *s)
@@ -106,8 +118,10 @@ static void close_training(struct cc_source *s)
     free(t->weights);
     free(t->stats);
     free(t->stats_before);
-    free(t->gradient);
-    free(t->mean);
+    for (size_t i = 0; i < t->buffers; i++) {
+        free(t->gradient[i]);
+        free(t->mean[i]);
+    }
     free(t->batch);
     free(t->pulled);
     free(t);
@@ -167,6 +181,8 @@ static void begin_step(struct training *t, uint64_t step)
         return;
     t->next = step + 1;
     t->scored = false;
+    t->forward = 0;
+    t->backward = t->layout->count;
     memcpy(t->stats_before, t->stats, t->layout->stats * sizeof *t->stats);
     cc_task_begin(t->task, (size_t)step, (size_t)t->worker);
 }
@@ -183,7 +199,20 @@ static int backward(struct training *t, uint64_t step, size_t first, struct cc_e
         if (cc_loss_diverged(score.loss, (size_t)t->worker, why))
             return cc_diverged(e, "%s", why);
     }
-    cc_task_backward(t->task, t->weights, t->gradient, first);
+    cc_task_backward(t->task, t->weights, t->gradient[step % t->buffers], first);
+    return CC_OK;
+}
+
+/* The next tensor's pass of a step. */
+static int compute_part(struct training *t, uint64_t step, bool *done, struct cc_error *e)
+{
+    *done = false;
+    if (t->forward < t->layout->count) {
+        cc_task_forward(t->task, t->weights, t->stats, ++t->forward);
+        return CC_OK;
+    }
+    CC_TRY(backward(t, step, --t->backward, e));
+    *done = t->backward == 0;
     return CC_OK;
 }
 
@@ -194,6 +223,8 @@ static int compute(struct cc_source *s, uint64_t step, enum cc_compute_part part
     struct training *t = (struct training *)s;
     out->seconds = cc_emulated_compute_s(&t->emulated, step, part, m);
     begin_step(t, step);
+    if (t->in_parts)
+        return compute_part(t, step, &out->done, e);
     if (part != CC_COMPUTE_FORWARD)
         return backward(t, step, part == CC_COMPUTE_STEP ? 0 : m->first, e);
     cc_task_forward(t->task, t->weights, t->stats, m->last + 1);
@@ -203,26 +234,33 @@ static int compute(struct cc_source *s, uint64_t step, enum cc_compute_part part
 static struct cc_source_buffers buffers(struct cc_source *s, uint64_t step)
 {
     const struct training *t = (const struct training *)s;
-    (void)step;
-    return (struct cc_source_buffers){t->gradient, t->mean != NULL ? t->mean : t->weights};
+    float *mean = t->mean[step % t->buffers];
+    return (struct cc_source_buffers){t->gradient[step % t->buffers],
+                                      mean != NULL ? mean : t->weights};
 }
 
-/* Model deltas have been added by the exchange. */
+/* Model deltas have been added by the exchange, but in a pipeline. */
 static int apply(struct cc_source *s, int64_t step, const struct cc_job_message *m,
                  struct cc_source_progress *out, struct cc_error *e)
 {
     struct training *t = (struct training *)s;
     (void)e;
     out->seconds = 0;
-    for (size_t i = 0; i < t->row->messages && t->mean != NULL; i++) {
+    if (step < 0)
+        return CC_OK;
+    float *mean = t->mean[(uint64_t)step % t->buffers];
+    for (size_t i = 0; i < t->row->messages && mean != NULL; i++) {
         const struct cc_job_message *each = &t->row->message[i];
         const size_t from = t->job->offset[each->first], to = t->job->offset[each->last + 1];
         if ((m != NULL && m != each) || cc_job_row_silent(t->job, t->row, each, (uint64_t)step))
             continue;
-        cc_learner_update(&t->learner, from, to, (uint64_t)step,
-                          cc_job_row_updates(t->job, t->row, each, (uint64_t)step), t->mean + from,
-                          t->weights);
-        memset(t->mean + from, 0, (to - from) * sizeof *t->mean);
+        if (!t->job->training.deltas)
+            cc_learner_update(&t->learner, from, to, (uint64_t)step,
+                              cc_job_row_updates(t->job, t->row, each, (uint64_t)step), mean + from,
+                              t->weights);
+        for (size_t k = from; k < to && t->job->training.deltas; k++)
+            t->weights[k] += mean[k];
+        memset(mean + from, 0, (to - from) * sizeof *mean);
     }
     return CC_OK;
 }
@@ -262,8 +300,12 @@ static size_t optimizer_count(const struct training *t)
 /* Where steps overlap, the forward pass of the next one may have changed the statistics. */
 static struct cc_source_learned learned(struct cc_source *s)
 {
-    const struct training *t = (const struct training *)s;
-    const bool begun = t->next > s->ended;
+    struct training *t = (struct training *)s;
+    const bool pipe = t->job->mode == CC_PIPE && t->worker >= 0;
+    const bool begun = t->next > s->ended && !pipe;
+    const size_t delayed = pipe ? (size_t)(s->begun - s->ended) : 0;
+    for (size_t i = 0; i < delayed; i++)
+        t->delayed[i] = t->mean[(s->ended + i) % t->buffers];
     return (struct cc_source_learned){.weights = t->weights,
                                       .values = t->layout->values,
                                       .stats = begun ? t->stats_before : t->stats,
@@ -271,14 +313,18 @@ static struct cc_source_learned learned(struct cc_source *s)
                                       .optimizer = t->learner.state,
                                       .optimizer_count = optimizer_count(t),
                                       .batch = t->batch,
-                                      .pulled = t->pulled};
+                                      .pulled = t->pulled,
+                                      .delayed = t->delayed,
+                                      .delayed_count = delayed};
 }
 
 static int restore(struct cc_source *s, const struct cc_source_learned *to, struct cc_error *e)
 {
     struct training *t = (struct training *)s;
     const size_t values = t->layout->values, state = optimizer_count(t);
-    t->next = s->ended;
+    t->next = s->begun;
+    for (size_t i = 0; i < to->delayed_count && t->worker >= 0; i++)
+        memcpy(t->mean[(s->ended + i) % t->buffers], to->delayed[i], values * sizeof(float));
     memcpy(t->weights, to->weights, values * sizeof *t->weights);
     if (t->worker >= 0)
         memcpy(t->stats, to->stats, t->layout->stats * sizeof *t->stats);

@@ -1,14 +1,16 @@
 #include "netsim/mpi/rank/sources.h"
 
 #include "core/memory.h"
+#include "netsim/mpi/rank/pipe.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/runtime/runtime.h"
 
 /* How many steps the job's mode has in flight: when steps overlap, the forward pass of the next one
- * begins before the last message of this one is back; a pipe exchanges one and computes the next.
- */
+ * begins before the last message of this one is back. */
 static size_t steps_in_flight(const struct cc_job *job)
 {
+    if (job->mode == CC_PIPE)
+        return cc_pipe_depth(job);
     return job->mode == CC_SEQUENTIAL ? 1 : 2;
 }
 

@@ -13,8 +13,7 @@ int cc_source_replay_open(const struct cc_source_config *config, struct cc_sourc
 /* Values drawn from the job's distribution, by its seed and the worker's rank. */
 int cc_source_synthetic_open(const struct cc_source_config *config, struct cc_source **out,
                              struct cc_error *e);
-/* A training's gradients, for workers, and for servers that apply the optimizer; not for steps of
- * mode pipe. */
+/* A training's gradients, for workers, and for servers that apply the optimizer. */
 int cc_source_training_open(const struct cc_source_config *config, struct cc_source **out,
                             struct cc_error *e);
 /* No values: servers, and workers in jobs without data, whose computing takes its time all the

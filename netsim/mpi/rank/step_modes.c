@@ -7,9 +7,7 @@
  * done; the forward pass of the next step waits for each tensor's update. A step lasts from the end
  * of one forward pass to the end of the next.
  *
- * Pipe: Pipe-SGD with two steps in flight. A worker computes step t while step t-1 is exchanged, on
- * the model that step t-2 has updated (Li et al., Pipe-SGD, NeurIPS 2018, Algorithm 1). A step ends
- * when its exchange has begun.
+ * Pipe: Pipe-SGD (pipe.c).
  *
  * A server takes part in the exchanges and computes nothing. */
 #include "netsim/mpi/rank/step_modes.h"
@@ -20,6 +18,7 @@
 #include "netsim/mpi/rank/accounting.h"
 #include "netsim/mpi/rank/computing.h"
 #include "netsim/mpi/rank/messages.h"
+#include "netsim/mpi/rank/pipe.h"
 
 static int step_sequential(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 {
@@ -76,18 +75,6 @@ static int step_overlap(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     return cc_source_end_step(l->source, step, e);
 }
 
-static int step_pipe(struct cc_rank_loop *l, size_t step, struct cc_error *e)
-{
-    CC_TRY(cc_apply_and_compute(l, (int64_t)step - 2, step, e));
-    const struct cc_wait_timer w = cc_wait_begin(l);
-    CC_TRY(cc_messages_finish(l, l->messages, e));
-    cc_messages_take_step(l, step);
-    for (size_t i = 0; i < l->messages; i++)
-        CC_TRY(cc_message_start(l, i, e));
-    (void)cc_wait_end(l, w);
-    return CC_OK;
-}
-
 static int step_server(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 {
     const struct cc_wait_timer w = cc_wait_begin(l);
@@ -107,7 +94,7 @@ int cc_step_run(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     case CC_OVERLAP:
         return step_overlap(l, step, e);
     case CC_PIPE:
-        return step_pipe(l, step, e);
+        return cc_pipe_step(l, step, e);
     case CC_SEQUENTIAL:
         break;
     }
@@ -115,7 +102,7 @@ int cc_step_run(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 }
 
 /* A pipe's last exchange ends outside all steps; the results of the last two steps are not applied,
- * as nothing is computed with them. A source that trains must apply them here. The codec work is
+ * as nothing is computed with them. (A training has applied everything.) The codec work is
  * charged only without warm-up steps: otherwise the exchange of the last warm-up step, which ended
  * within the first counted step, has been charged in its place. */
 int cc_step_drain(struct cc_rank_loop *l, struct cc_error *e)
