@@ -148,6 +148,23 @@ static void every_state(void **state)
     training_free(&c);
 }
 
+/* Pipelines, with results under way, with steps before the pipeline, and with sums that servers
+ * send as deltas. */
+static void every_pipeline(void **state)
+{
+    static const size_t sync_steps[] = {0, 4, 6, 7};
+    for (size_t depth = 2; depth <= 5; depth++) {
+        struct cc_training_config c = short_training("3lc", NULL);
+        c.exchange = depth % 2 == 0 ? CC_PS : CC_RING;
+        c.deltas = depth % 2 == 0;
+        c.mode = CC_PIPE;
+        c.depth = depth;
+        c.sync_steps = sync_steps[depth - 2];
+        resume(state, c);
+        training_free(&c);
+    }
+}
+
 static char *fail_to_resume(const struct cc_training_config *c)
 {
     static struct cc_error e;
@@ -198,6 +215,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_scheme, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(every_exchange, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(every_state, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(every_pipeline, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(damage, scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests(tests, training_setup, training_teardown);

@@ -151,6 +151,20 @@ static void reads_back(void **state)
     assert_int_equal(job.row[0].steps, 7);
     assert_int_equal(job.row[0].messages, 1);
     cc_job_free(&job);
+
+    c.mode = CC_PIPE;
+    c.depth = 5;
+    c.sync_steps = 2;
+    job = read_back(&c, NAN);
+    assert_int_equal(job.training.depth, 5);
+    assert_int_equal(job.training.sync_steps, 2);
+    assert_int_equal(job.row[0].messages, 1);
+    /* None in the synchronous steps, then one more after each, up to K - 1; all are applied at the
+     * end. */
+    static const size_t delayed[] = {0, 0, 0, 1, 2, 3, 4, 0};
+    for (uint64_t ended = 0; ended <= 7; ended++)
+        assert_int_equal(cc_job_delayed(&job, job.row, ended), delayed[ended]);
+    cc_job_free(&job);
     c.spec = spec;
     cc_spec_free(local);
     free_config(&c);
@@ -168,7 +182,9 @@ static void refusals(void **state)
         {"\"step\", \"rate\"", "\"stop\", \"rate\"", "did you mean \"step\""},
         {"\"eval_every\": 7", "\"eval_every\": 0", "\"eval_every\" must be"},
         {"\"emulated\": true", "\"emulated\": 1", "\"emulated\" must be true or false"},
-        {"\"overlap\"", "\"pipe\"", "not \"pipe\""},
+        {"\"overlap\"", "\"pipe\"", "\"depth\" is missing"},
+        {"\"eval_every\"", "\"depth\": 2, \"eval_every\"",
+         "\"depth\" can only be there with `mode`"},
         {"\"tensors\"", "\"trace\": \"x\", \"tensors\"",
          "\"trace\" can only be there in a replay without `training`"},
         {"\"tensors\"", "\"distribution\": \"mixture\", \"tensors\"",
