@@ -170,6 +170,8 @@ int cc_train_parse_consistency(const struct cc_args *args, struct cc_train_optio
                                struct cc_error *e);
 /* Parses --depth and --sync-steps, after the steps, the exchange and the place. */
 int cc_train_parse_pipe(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e);
+/* The share of the steps from `from` to before `to` that are synchronous ones before a pipeline. */
+double cc_train_sync_share(const struct cc_train *t, size_t from, size_t to);
 /* With --fuse and --placement, cuts the step into messages, and places the tensors. */
 int cc_train_messages(struct cc_train *t, struct cc_error *e);
 

@@ -21,6 +21,9 @@ int cc_train_parse_pipe(const struct cc_args *args, struct cc_train_options *o, 
             return cc_usage(e, "--%s goes with --mode pipe", of_pipe[i]);
     if (c->mode != CC_PIPE)
         return CC_OK;
+    if (c->consistency != CC_BULK)
+        return cc_usage(e, "--mode pipe has gradients of one age: --consistency bulk, not %s",
+                        cc_consistency_names[c->consistency]);
     CC_TRY(cc_arg_count(args, "depth", 1, CC_JOB_DEPTH, &depth, e));
     CC_TRY(cc_arg_count(args, "sync-steps", 0, UINT32_MAX, &sync, e));
     c->depth = (size_t)depth;
@@ -33,4 +36,12 @@ int cc_train_parse_pipe(const struct cc_args *args, struct cc_train_options *o, 
         return cc_usage(e, "--capture: with --mode pipe, servers are under way between the steps; "
                            "take --on local, which sends the same");
     return CC_OK;
+}
+
+double cc_train_sync_share(const struct cc_train *t, size_t from, size_t to)
+{
+    const size_t until = t->options.training.sync_steps;
+    if (until <= from)
+        return 0;
+    return until < to ? (double)(until - from) / (double)(to - from) : 1;
 }

@@ -26,6 +26,8 @@ void cc_train_setting(const struct cc_train *t, const struct cc_link *link, stru
     out->cluster.servers = c->servers;
     out->cluster.dense_bits = c->dense_bits;
     out->timing.mode = c->mode;
+    if (c->mode == CC_PIPE)
+        out->timing.depth = (int)c->depth;
     out->timing.hidden_share = t->options.hidden_share;
     out->cluster.via = c->via;
     out->placement = t->options.placement;
@@ -68,14 +70,16 @@ int cc_train_choices(const struct cc_train *t, const struct cc_training_config *
     return status;
 }
 
-/* The step of one interval, up to the evaluation v. */
+/* The step of one interval, from step `from` up to the evaluation v: a mean where some of its steps
+ * precede a pipeline. */
 static int predict(const struct cc_train *t, const struct cc_step_payloads *sizes,
-                   const struct cc_setting *setting, const struct cc_evaluation *v,
+                   const struct cc_setting *setting, size_t from, const struct cc_evaluation *v,
                    struct cc_predictor *p, struct cc_train_step *out, struct cc_error *e)
 {
     struct cc_setting s = *setting;
     struct cc_step_payloads payloads;
-    struct cc_prediction step;
+    struct cc_prediction step, before;
+    const double share = cc_train_sync_share(t, from, v->step);
     const struct cc_measured m = {.push_bytes = v->push_bytes,
                                   .pull_bytes = v->pull_bytes,
                                   .codec = {.encode_s = v->encode_s,
@@ -86,13 +90,18 @@ static int predict(const struct cc_train *t, const struct cc_step_payloads *size
     s.timing.compute_s = given ? t->options.compute_s : v->compute_s;
     s.timing.update_s = given ? 0 : v->update_s;
     CC_TRY(cc_step_payloads_measured(t->net, sizes, t->is_raw, &m, &payloads, e));
-    const int status = cc_predict(p, &s, &payloads, &step, e);
+    int status = cc_predict(p, &s, &payloads, &step, e);
+    before = step;
+    if (status == CC_OK && share > 0) {
+        s.timing.mode = CC_SEQUENTIAL;
+        status = cc_predict(p, &s, &payloads, &before, e);
+    }
     cc_step_payloads_free(&payloads);
     if (status == CC_OK)
         *out = (struct cc_train_step){.compute_s = step.compute_s,
                                       .codec_s = step.codec_s,
-                                      .comm_s = step.comm_s,
-                                      .step_s = step.step_s};
+                                      .comm_s = share * before.comm_s + (1 - share) * step.comm_s,
+                                      .step_s = share * before.step_s + (1 - share) * step.step_s};
     return status;
 }
 
@@ -155,7 +164,7 @@ int cc_train_steps(const struct cc_train *t, size_t variant, const struct cc_tra
             out[i] = (struct cc_train_step){NAN, NAN, NAN, NAN, v->wall_s};
             continue;
         }
-        CC_TRY_OUT(predict(t, &sizes, &setting, v, &predictor, &out[i], e));
+        CC_TRY_OUT(predict(t, &sizes, &setting, step, v, &predictor, &out[i], e));
         time_s += (double)(v->step - step) * out[i].step_s;
         step = v->step;
         out[i].time_s = time_s;

@@ -192,7 +192,7 @@ for of in '--overhead none' '--message-cost 1ms'; do
 done
 t 1 $t --on sim --topology torus --torus 2x2
 err '4 workers and 1 server need 5'
-t 2 $t --mode pipe
+t 2 $t --mode pip
 err "did you mean\|sequential"
 
 # --- a rank that ends ---
