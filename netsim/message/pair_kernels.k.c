@@ -115,6 +115,8 @@ static inline size_t list16(const float *acc, uint32_t base, struct cc_index_val
     return c;
 }
 
+#elif defined(__ARM_NEON)
+#include "netsim/message/pair_neon.h"
 #else
 
 static inline size_t list16(const float *acc, uint32_t base, struct cc_index_value *out)
@@ -148,6 +150,9 @@ static inline uint64_t marked(const uint8_t *mark, size_t at, size_t groups)
         const uint32_t low = (uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(a, 7));
         return low | (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_slli_epi16(b, 7)) << 32;
     }
+#elif defined(__ARM_NEON)
+    if (at + 64 <= groups)
+        return marked64(mark + at);
 #endif
     for (size_t i = 0; i < 64 && at + i < groups; i++)
         w |= (uint64_t)mark[at + i] << i;
@@ -186,6 +191,9 @@ static inline uint64_t present(const float *acc, size_t n)
         w |= (uint64_t)present16(_mm512_loadu_si512(acc + j)) << j;
     if (n >= 64)
         return w;
+#elif defined(__ARM_NEON)
+    if (n >= 64)
+        return present64(acc);
 #endif
     for (size_t j = 0; j < n && j < 64; j++)
         w |= (uint64_t)!is_absent(acc[j]) << j;
@@ -213,6 +221,12 @@ static size_t pack(const float *acc, size_t n, uint8_t *bits, uint8_t *value, si
                 _mm512_storeu_si512(value + 4 * c, compress16(k, _mm512_loadu_si512(acc + i + j)));
                 c += (unsigned)__builtin_popcount(k);
             }
+            continue;
+        }
+#elif defined(__ARM_NEON)
+        if (room - c >= 64 + 16 && n - i >= 64) {
+            pack64(acc + i, w, value + 4 * c);
+            c += (size_t)__builtin_popcountll(w);
             continue;
         }
 #endif

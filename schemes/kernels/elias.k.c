@@ -15,6 +15,8 @@
  * bucket, every level against s: any input is either decoded or refused. */
 #include "schemes/kernels/elias.h"
 
+#include "schemes/kernels/neon.h"
+
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
@@ -36,6 +38,14 @@ static inline uint64_t nonzero_mask(const int16_t *levels)
         mask |= (uint64_t) ~(uint32_t)_mm256_movemask_epi8(bytes) << 32 * half;
     }
     return mask;
+#elif defined(__ARM_NEON)
+    uint8x16_t bytes[4];
+    for (size_t k = 0; k < 4; k++) {
+        int16x8_t a = vld1q_s16(levels + 16 * k), b = vld1q_s16(levels + 16 * k + 8);
+        bytes[k] =
+            vuzp1q_u8(vreinterpretq_u8_u16(vtstq_s16(a, a)), vreinterpretq_u8_u16(vtstq_s16(b, b)));
+    }
+    return cc_neon_bits64(bytes);
 #else
     uint64_t mask = 0;
     for (unsigned i = 0; i < 64; i++)

@@ -4,6 +4,8 @@
 
 #if defined(__ARM_NEON)
 #include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "core/random.h"
 
@@ -47,26 +49,27 @@ static inline uint32x4_t cc_neon_lanes(uint32_t k)
     return vtstq_u32(vdupq_n_u32(k), vld1q_u32(bit));
 }
 
-/* The number of bits set in each half byte of w. */
-static inline uint64_t cc_neon_counts(uint64_t w)
+/* The places of the bits of a word among those that are set: `counts` has the number of each half
+ * byte, `before` of all bytes below each byte. */
+struct cc_neon_places {
+    uint64_t counts, before;
+};
+
+static inline struct cc_neon_places cc_neon_places(uint64_t w)
 {
-    w -= w >> 1 & UINT64_C(0x5555555555555555);
-    return (w & UINT64_C(0x3333333333333333)) + (w >> 2 & UINT64_C(0x3333333333333333));
+    const uint64_t twos = w - (w >> 1 & UINT64_C(0x5555555555555555));
+    const uint64_t counts =
+        (twos & UINT64_C(0x3333333333333333)) + (twos >> 2 & UINT64_C(0x3333333333333333));
+    const uint64_t bytes = (counts + (counts >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (struct cc_neon_places){counts, bytes * UINT64_C(0x0101010101010101) - bytes};
 }
 
-/* Calls do_four(k, at, i) for each of the 16 groups of four bits of w: k is the group, `at` the
- * number of bits set below it, i its first bit. No count waits for the one before. */
-#define CC_NEON_FOURS(w, do_four)                                                                  \
-    do {                                                                                           \
-        const uint64_t counts_ = cc_neon_counts(w);                                                \
-        const uint64_t bytes_ = (counts_ + (counts_ >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);         \
-        const uint64_t before_ = bytes_ * UINT64_C(0x0101010101010101) - bytes_;                   \
-        for (unsigned j_ = 0; j_ < 64; j_ += 8) {                                                  \
-            const size_t at_ = before_ >> j_ & 255;                                                \
-            do_four((w) >> j_ & 15, at_, j_);                                                      \
-            do_four((w) >> j_ >> 4 & 15, at_ + (counts_ >> j_ & 15), j_ + 4);                      \
-        }                                                                                          \
-    } while (0)
+/* The number of bits set below bit i, a multiple of 4. None waits for the one before. */
+static inline size_t cc_neon_place(const struct cc_neon_places *p, unsigned i)
+{
+    const size_t before = p->before >> i / 8 * 8 & 255;
+    return i % 8 == 0 ? before : before + (p->counts >> (i - 4) & 15);
+}
 
 #define CC_NEON_LANE(n) 4 * (n), 4 * (n) + 1, 4 * (n) + 2, 4 * (n) + 3
 #define CC_NEON_NONE    255, 255, 255, 255

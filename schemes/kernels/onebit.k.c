@@ -50,6 +50,10 @@ static inline void classify(struct lanes *t, size_t l, float v)
     t->negatives += bits > 0x80000000u;
 }
 
+#if defined(__ARM_NEON)
+#include "schemes/kernels/onebit_neon.h"
+#endif
+
 /* Adds whole rows of 16 values. With intrinsics, as compilers do not vectorize the scalar form. */
 #if defined(__AVX512F__)
 /* Masked additions instead of adding 0 in the other lanes; the same, as no sum is ever -0. */
@@ -113,7 +117,7 @@ static inline void classify_rows(struct lanes *t, const float *x, const float *r
         _mm256_storeu_pd(t->plus + 4 * k, plus[k]);
     }
 }
-#else
+#elif !defined(__ARM_NEON)
 static inline void classify_rows(struct lanes *t, const float *x, const float *r, size_t rows)
 {
     for (size_t i = 0; i < CC_SUM_LANES * rows; i += CC_SUM_LANES)
@@ -235,7 +239,7 @@ static inline void unpack_step(const uint8_t *bits, float minus, float plus, flo
     __m256 v = _mm256_blendv_ps(_mm256_set1_ps(minus), _mm256_set1_ps(plus), m);
     _mm256_storeu_ps(y, add ? _mm256_add_ps(_mm256_loadu_ps(y), v) : v);
 }
-#else
+#elif !defined(__ARM_NEON)
 #define STEP 8
 static inline void pack_step(const float *x, float *r, float minus, float plus, uint8_t *bits)
 {

@@ -174,6 +174,8 @@ static inline void clear64(uint64_t w, float *x)
     }
 }
 
+#elif defined(__ARM_NEON)
+#include "schemes/kernels/select_neon.h"
 #endif
 
 /* --- bit by bit: defines the result, and does the tails --- */
@@ -198,7 +200,7 @@ static inline void clear_few(uint64_t w, float *x)
     CC_FOR_SET_BITS(i, w) x[i] = 0;
 }
 
-#if !defined(__AVX2__)
+#if !defined(__AVX2__) && !defined(__ARM_NEON)
 static inline size_t indices_few(uint64_t w, uint32_t base, uint32_t *out)
 {
     size_t c = 0;

@@ -8,8 +8,8 @@
  * and the output advances only at the end of a run or after other bytes. With AVX-512 VBMI2 this is
  * done for 64 bytes at once: a running maximum gives the place of the last byte that is not 121,
  * the distance to it is the length of the run, a table gives the byte to write, and a compress
- * instruction removes the rest. With AVX2 the runs are found in a mask of 64 bytes, and what is
- * between them is copied.
+ * instruction removes the rest. With AVX2 and NEON the runs are found in a mask of 64 bytes, and
+ * what is between them is copied.
  *
  * Decoding begins with output full of 121, so that a run needs one store and an advance. Bytes are
  * taken in groups of 8: their lengths are added up by a multiplication, which gives the eight
@@ -20,6 +20,7 @@
 
 #include "core/bytes.h"
 #include "schemes/kernels/base3.h"
+#include "schemes/kernels/neon.h"
 
 #ifdef __AVX2__
 #include <immintrin.h>
@@ -87,8 +88,9 @@ static size_t encode_vectors(const uint8_t *restrict in, size_t n, unsigned *run
     return i;
 }
 
-#elif defined(__AVX2__)
+#elif defined(__AVX2__) || defined(__ARM_NEON)
 
+#if defined(__AVX2__)
 static inline uint64_t zero_mask(const uint8_t *in)
 {
     __m256i zero_byte = _mm256_set1_epi8((char)CC_BYTE_ZERO);
@@ -98,6 +100,15 @@ static inline uint64_t zero_mask(const uint8_t *in)
     uint32_t high = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b, zero_byte));
     return low | (uint64_t)high << 32;
 }
+#else
+static inline uint64_t zero_mask(const uint8_t *in)
+{
+    uint8x16_t zero[4];
+    for (size_t k = 0; k < 4; k++)
+        zero[k] = vceqq_u8(vld1q_u8(in + 16 * k), vdupq_n_u8(CC_BYTE_ZERO));
+    return cc_neon_bits64(zero);
+}
+#endif
 
 /* Encodes 64 bytes at a time, from run to run. Copies of 64 and of 8 bytes exceed what they are
  * for, so the last 64 bytes of input are left to the scalar loop. Returns the number of bytes read.
@@ -141,7 +152,7 @@ static size_t encode_vectors(const uint8_t *restrict in, size_t n, unsigned *run
 static size_t encode(const uint8_t *restrict in, size_t n, unsigned *run, uint8_t *restrict out)
 {
     size_t w = 0, i = 0;
-#ifdef __AVX2__
+#if defined(__AVX2__) || defined(__ARM_NEON)
     i = encode_vectors(in, n, run, out, &w);
 #endif
     unsigned length = *run;
