@@ -13,7 +13,7 @@ enum { LINE_VALUES = CC_ALIGN / sizeof(float) };
  * cache, but by the cost of the call itself. */
 enum { LEAST_BYTES = 1 << 20, LEAST_BYTES_IN_L2 = 1 << 14 };
 
-const char *const cc_place_names[] = {"cache", "L2", "memory"};
+const char *const cc_limit_place_names[] = {"cache", "L2", "memory"};
 
 /* The patterns of a scheme's calls. */
 struct patterns {
@@ -26,7 +26,7 @@ struct cc_limits {
     const struct cc_bench_config *config;
     struct cc_roofline *roofline;
     struct patterns *pattern; /* one per scheme */
-    enum cc_place place;
+    enum cc_limit_place place;
     size_t largest; /* the largest tensor */
     uint32_t *line; /* its lines that are not all zero, as decoded last */
     size_t lines;
@@ -41,7 +41,7 @@ static size_t largest_tensor(const struct cc_trace *trace)
     return largest;
 }
 
-enum cc_place cc_limits_place(const struct cc_trace *trace)
+enum cc_limit_place cc_limits_place(const struct cc_trace *trace)
 {
     const double all = (double)cc_trace_values(trace);
     size_t large = 0, most = 0;
@@ -61,7 +61,7 @@ int cc_limits_open(const struct cc_bench_config *config, size_t most, struct cc_
                    struct cc_error *e)
 {
     *out = NULL;
-    const enum cc_place place = cc_limits_place(config->trace);
+    const enum cc_limit_place place = cc_limits_place(config->trace);
     if (place == CC_IN_CACHE)
         return CC_OK;
     const size_t largest = largest_tensor(config->trace),

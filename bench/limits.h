@@ -12,15 +12,15 @@
 struct cc_limits;
 
 /* Where the values of a step lie when a call begins. */
-enum cc_place {
+enum cc_limit_place {
     CC_IN_CACHE, /* neither of the others: no limit is known */
     CC_IN_L2,    /* nine tenths of the values or more are in a tensor that stays in the second-level
                     cache, and is not so small that calling the codec takes most of the time */
     CC_IN_MEMORY /* nine tenths of the values or more are in tensors that are too large for the
                     cache */
 };
-extern const char *const cc_place_names[]; /* "cache", "L2", "memory" */
-enum cc_place cc_limits_place(const struct cc_trace *trace);
+extern const char *const cc_limit_place_names[]; /* "cache", "L2", "memory" */
+enum cc_limit_place cc_limits_place(const struct cc_trace *trace);
 
 /* *out is NULL if no limit is known. There will be at most `most` samples. */
 int cc_limits_open(const struct cc_bench_config *config, size_t most, struct cc_limits **out,

@@ -302,7 +302,8 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
     if (row->samples == 0)
         return CC_OK;
     if (row->tensor == NULL)
-        CC_TRY(cc_record_text(r, at, "place", cc_place_names[cc_limits_place(b->config.trace)], e));
+        CC_TRY(cc_record_text(r, at, "place",
+                              cc_limit_place_names[cc_limits_place(b->config.trace)], e));
     cc_record_number(r, at, "samples", (double)row->samples);
     cc_record_number(r, at, "outliers", (double)row->outliers);
     for (int c = 0; c < CC_CALLS; c++) {
