@@ -24,7 +24,10 @@ static int pass(struct cc_rank_loop *l, double seconds, bool in_turn, struct cc_
             cc_runtime_sleep(until - now);
             continue;
         }
+        const size_t begun = l->exchanged;
         CC_TRY(cc_messages_progress(l, e));
+        if (l->exchanged > begun)
+            continue;
         until = l->clock + (in_turn ? cc_exchange_work_s(l) - codec : 0);
         CC_TRY(cc_runtime_wait(&l->s.waits, l->s.job->yield_when_idle, now, until, e));
     }

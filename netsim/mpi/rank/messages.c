@@ -52,17 +52,12 @@ int cc_messages_start_next(struct cc_rank_loop *l, struct cc_error *e)
 
 int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e)
 {
-    size_t begun;
-    do {
-        for (size_t i = 0; i < l->messages && l->pending > 0; i++) {
-            bool done = false;
-            if (l->under_way[i])
-                CC_TRY(test(l, i, &done, e));
-        }
-        begun = l->exchanged;
-        CC_TRY(cc_messages_start_next(l, e));
-    } while (l->exchanged > begun); /* a message that has begun may need a test before it moves */
-    return CC_OK;
+    for (size_t i = 0; i < l->messages && l->pending > 0; i++) {
+        bool done = false;
+        if (l->under_way[i])
+            CC_TRY(test(l, i, &done, e));
+    }
+    return cc_messages_start_next(l, e);
 }
 
 /* What a rank waits for: message i, all of them (i == l->messages), or that the exchanges of so
@@ -87,7 +82,10 @@ static int wait_for(struct cc_rank_loop *l, struct awaited a, struct cc_error *e
 {
     double since = cc_runtime_now(), worked = cc_exchange_work_s(l);
     while (waits_for(l, a)) {
+        const size_t begun = l->exchanged;
         CC_TRY(cc_messages_progress(l, e));
+        if (l->exchanged > begun)
+            continue;
         if (cc_exchange_work_s(l) != worked) {
             worked = cc_exchange_work_s(l);
             since = cc_runtime_now();
