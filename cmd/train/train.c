@@ -200,7 +200,7 @@ static int parse_capture(const struct cc_args *args, struct cc_train_options *o,
 {
     struct cc_training_config *c = &o->training;
     const char *text = cc_arg(args, "capture-steps");
-    const size_t steps = o->length[0].steps;
+    const size_t steps = o->length[0].steps / cc_train_counted_as_one(o);
     uint64_t from = steps > 8 ? steps - 8 : 0, to = steps;
     o->capture = cc_arg(args, "capture");
     if (o->capture != NULL && o->lengths > 1)
@@ -237,6 +237,7 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     uint64_t threads = cores > 0 ? (uint64_t)cores : 1;
     CC_TRY(parse_task(t, e));
     CC_TRY(cc_train_parse_lengths(args, o, e));
+    CC_TRY(cc_train_parse_local(args, o, e));
     CC_TRY(cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e));
     o->seed = 1;
     CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED - 1000, &o->seed, e));
@@ -338,6 +339,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(parse_options(&t, e));
     CC_TRY_OUT(describe_net(&t, e));
     CC_TRY_OUT(check_schemes(&t, e));
+    CC_TRY_OUT(cc_train_check_local(&t, e));
     CC_TRY_OUT(cc_train_messages(&t, e));
     CC_TRY_OUT(cc_train_costs_open(&t, e));
     CC_TRY_OUT(cc_train_paper_open(&t, e));

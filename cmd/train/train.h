@@ -3,7 +3,8 @@
  * of a paper's figure, and has its numbers; train_all.c has the trainings done, in this process
  * (netsim/inprocess/training.h) or by ranks (train_ranks.c); train_time.c says how long their steps
  * take on a network, and train_costs.c how long codecs do in a simulation; train_messages.c cuts
- * steps into messages; train_consistency.c has steps that are not bulk synchronous; train_rows.c
+ * steps into messages; train_consistency.c has steps that are not bulk synchronous, train_local.c local
+ * steps; train_rows.c
  * turns all of it into rows, whose columns train_columns.c has, and train_notes.c into notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
 #define CC_CMD_TRAIN_TRAIN_H
@@ -130,6 +131,29 @@ static inline const struct cc_spec *cc_train_pull(const struct cc_train *t,
  * it. */
 int cc_train_parse_lengths(const struct cc_args *args, struct cc_train_options *o,
                            struct cc_error *e);
+
+/* --- local steps --- */
+
+extern const char *const cc_train_outers[]; /* ends with NULL */
+const char *cc_train_outer(const struct cc_local_config *c);
+
+/* Parses --local-steps and the options that go with it, after the lengths, which must be whole
+ * exchanges; and checks them once net, exchange and schemes are known. */
+int cc_train_parse_local(const struct cc_args *args, struct cc_train_options *o,
+                         struct cc_error *e);
+int cc_train_check_local(const struct cc_train *t, struct cc_error *e);
+/* Makes each part of the net a message, the parts about equal. */
+int cc_train_local_messages(struct cc_train *t, struct cc_error *e);
+/* A training counts as many local steps as are made from one exchange to the next as one step: its
+ * lengths are divided by them, and its results multiplied. Without local steps both do nothing. */
+void cc_train_local_config(struct cc_training_config *c);
+void cc_train_local_result(const struct cc_training_config *c, struct cc_training_result *of);
+
+/* The steps that a training counts as one. */
+static inline size_t cc_train_counted_as_one(const struct cc_train_options *o)
+{
+    return o->training.local.steps > 0 ? o->training.local.steps : 1;
+}
 
 /* --- figures of papers --- */
 

@@ -49,8 +49,9 @@ static struct cc_training_config config_of(struct pool *p, size_t variant, size_
     const bool own = cc_own_momentum(spec->scheme, spec->params) > 0;
     c.spec = spec;
     c.pull = cc_train_pull(t, spec);
+    struct cc_optimizer *receives = c.local.steps > 0 ? &c.local.outer : &c.optimizer;
     if (own)
-        c.optimizer.momentum = c.optimizer.beta[0] = 0;
+        receives->momentum = receives->beta[0] = 0;
     c.checkpoint = t->checkpoint != NULL ? t->checkpoint[variant * t->options.seeds + seed] : NULL;
     c.capture = t->capture != NULL ? t->capture[variant * t->options.seeds + seed] : NULL;
     c.task.seed = t->options.seed + seed;
@@ -59,6 +60,7 @@ static struct cc_training_config config_of(struct pool *p, size_t variant, size_
     c.eval_every = length->eval_every;
     if (c.checkpoint_every == 0)
         c.checkpoint_every = c.eval_every;
+    cc_train_local_config(&c);
     c.rate = length->schedule;
     c.rate.rate = cc_train_rate(t, variant);
     c.progress = show_steps;
@@ -86,6 +88,7 @@ static int train_variant(struct pool *p, size_t training, struct cc_error *e)
     const int status = t->options.on == CC_TRAIN_LOCAL
                            ? cc_training_run(&c, &t->training[training], e)
                            : cc_train_by_ranks(t, &c, link, &t->training[training], e);
+    cc_train_local_result(&c, &t->training[training]);
     free(choices.choice);
     return status;
 }
@@ -197,7 +200,8 @@ int cc_train_all(struct cc_train *t, struct cc_error *e)
     const size_t named = cc_train_variants(t) * t->options.seeds, all = named * cc_train_links(t);
     struct pool p = {.train = t, .lock = PTHREAD_MUTEX_INITIALIZER};
     for (size_t i = 0; i < all; i++)
-        p.all_steps += cc_train_length(t, i % named / t->options.seeds)->steps;
+        p.all_steps += cc_train_length(t, i % named / t->options.seeds)->steps /
+                       cc_train_counted_as_one(&t->options);
     t->training = cc_alloc0(all * sizeof *t->training, e);
     t->failed = cc_alloc0(all * sizeof *t->failed, e);
     if (t->training == NULL || t->failed == NULL)

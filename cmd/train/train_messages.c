@@ -61,7 +61,10 @@ int cc_train_messages(struct cc_train *t, struct cc_error *e)
     struct cc_setting s;
     cc_train_setting(t, &none, &s);
     CC_TRY(cc_setting_check(&s, e));
-    if (t->options.fuse_bytes >= 0)
+    const struct cc_local_config *local = &t->options.training.local;
+    if (local->parts > 1 || local->delay > 0)
+        CC_TRY(cc_train_local_messages(t, e));
+    else if (t->options.fuse_bytes >= 0)
         CC_TRY(cut(t, &s, e));
     return t->options.placement != CC_SPLIT ? place(t, &s, e) : CC_OK;
 }

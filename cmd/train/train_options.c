@@ -102,6 +102,24 @@ const struct cc_option cc_train_option_table[] = {
              "intervals"},
     {.name = "eval-every", .value = "N", .def = "a quarter of the steps", .group = CC_GROUP_TRAIN,
      .help = "evaluate on the test samples after every N steps"},
+    {.name = "local-steps", .value = "H", .group = CC_GROUP_TRAIN,
+     .help = "every worker trains H steps on parameters of its own, and the difference is exchanged "
+             "in place of a gradient; an outer optimizer applies the mean of the differences, as in "
+             "DiLoCo (the scheme local sends sums of gradients instead)"},
+    {.name = "outer", .value = "NAME", .def = "nesterov", .choices = cc_train_outers,
+     .group = CC_GROUP_TRAIN, .help = "--local-steps: the outer optimizer"},
+    {.name = "outer-rate", .value = "X", .def = "0.7; mean: 1", .group = CC_GROUP_TRAIN,
+     .help = "--local-steps: its learning rate"},
+    {.name = "outer-momentum", .value = "X", .def = "0.9", .group = CC_GROUP_TRAIN,
+     .help = "--local-steps: its momentum"},
+    {.name = "stream-parts", .value = "COUNT", .def = "1", .group = CC_GROUP_TRAIN,
+     .help = "--local-steps: cut the net into so many parts, which are exchanged in turn, each after "
+             "every H steps, as in Streaming DiLoCo"},
+    {.name = "stream-delay", .value = "N", .def = "H / parts", .group = CC_GROUP_TRAIN,
+     .help = "--local-steps with --mode overlap: steps that workers make beside an exchange before "
+             "they take its results"},
+    {.name = "stream-mix", .value = "X", .def = "0.5", .group = CC_GROUP_TRAIN,
+     .help = "the same: the share of its own parameters that a worker then keeps"},
     {.name = "target", .value = "ACCURACY", .group = CC_GROUP_TRAIN,
      .help = "report the time and steps to this accuracy, as in 97%"},
     {.name = "threads", .value = "N", .def = "the processors", .group = CC_GROUP_TRAIN,
@@ -151,7 +169,8 @@ const struct cc_option cc_train_option_table[] = {
      .group = CC_GROUP_STEP,
      .help = "sequential (compute, then exchange the step), overlap (every tensor's exchange begins "
              "once its gradient is there) or pipe (Pipe-SGD: the next step is computed during the "
-             "exchange, with gradients --depth less 1 steps old)"},
+             "exchange, with gradients --depth less 1 steps old); with --local-steps sequential, or overlap: "
+             "an exchange goes on while the next steps are made"},
     {.name = "depth", .value = "K", .def = "2", .group = CC_GROUP_STEP,
      .help = "--mode pipe: steps under way at a time, Pipe-SGD's K"},
     {.name = "sync-steps", .value = "N", .def = "0", .group = CC_GROUP_STEP,

@@ -186,8 +186,9 @@ static double remaining_s(void *arg)
     const double ranks = (double)l->config->task.workers + l->config->servers;
     const double bytes = 8 * ranks * (double)t->net->values;
     const double link_s = l->link != NULL ? 8 * bytes / l->link->bw_bps : 0;
-    const double given_s = isnan(t->options.compute_s) ? 0 : t->options.compute_s;
-    return 120 + 1e-6 * bytes + 4 * link_s + 4 * given_s;
+    const double steps = (double)cc_train_counted_as_one(&t->options);
+    const double given_s = isnan(t->options.compute_s) ? 0 : steps * t->options.compute_s;
+    return 120 + 1e-6 * steps * bytes + 4 * link_s + 4 * given_s;
 }
 
 /* --- the places --- */

@@ -77,16 +77,21 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
     const struct cc_spec *spec = cc_train_spec(t, variant);
     const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);
     const bool own = cc_own_momentum(spec->scheme, spec->params) > 0;
-    const struct cc_number_column all[] = {{"values", (double)t->net->values},
-                                           {"workers", (double)c->task.workers},
-                                           {"servers", servers ? (double)c->servers : (double)NAN},
-                                           {"batch", (double)c->task.batch},
-                                           {"rate", cc_train_rate(t, variant)},
-                                           {"momentum", c->optimizer.kind != CC_SGD ? NAN
-                                                        : own                       ? 0
-                                                              : t->options.momentum},
-                                           {"bw_bps", link != NULL ? link->bw_bps : NAN},
-                                           {"latency_s", link != NULL ? link->latency_s : NAN}};
+    const struct cc_local_config *l = &c->local;
+    const bool local = l->steps > 0;
+    const struct cc_number_column all[] = {
+        {"values", (double)t->net->values},
+        {"workers", (double)c->task.workers},
+        {"servers", servers ? (double)c->servers : (double)NAN},
+        {"batch", (double)c->task.batch},
+        {"rate", cc_train_rate(t, variant)},
+        {"momentum", c->optimizer.kind != CC_SGD ? NAN
+                     : own && !local             ? 0
+                                                 : t->options.momentum},
+        {"local_steps", local ? (double)(l->steps * l->parts) : NAN},
+        {"stream_parts", local ? (double)l->parts : NAN},
+        {"bw_bps", link != NULL ? link->bw_bps : NAN},
+        {"latency_s", link != NULL ? link->latency_s : NAN}};
     const size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return row;
@@ -97,6 +102,8 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
         cc_record_text(r, row, "exchange", cc_exchange_names[c->exchange], e) != CC_OK ||
         cc_record_text(r, row, "kind", kind, e) != CC_OK ||
         cc_record_text(r, row, "clock", clock_of(t, link), e) != CC_OK)
+        return SIZE_MAX;
+    if (local && cc_record_text(r, row, "outer", cc_train_outer(l), e) != CC_OK)
         return SIZE_MAX;
     if (servers &&
         (cc_record_text(r, row, "pull", c->deltas ? "delta" : "mean", e) != CC_OK ||

@@ -2,15 +2,18 @@
  * gives the time on any: a step's time follows from its payloads' sizes and from codec and compute
  * times by the formulas of `model`. They are linear in the sizes, so means over an interval do. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "cmd/train/train.h"
+#include "core/memory.h"
 #include "netsim/inprocess/training_job.h"
 
-static struct cc_codec_model codec_model(const struct cc_spec *spec)
+/* The scheme, which sends once in each of its periods of `every` steps. */
+static struct cc_codec_model codec_model(const struct cc_spec *spec, size_t every)
 {
     struct cc_codec_model m =
         cc_codec_model_given(spec->name, cc_reduction(spec->scheme, spec->params), 32, 0, 0, 0);
-    m.period = cc_period(spec->scheme, spec->params);
+    m.period = every * cc_period(spec->scheme, spec->params);
     m.sum_rounds = cc_sum_rounds(spec->scheme, spec->params);
     m.verbatim = (spec->scheme->flags & CC_VERBATIM) != 0;
     return m;
@@ -25,7 +28,7 @@ void cc_train_setting(const struct cc_train *t, const struct cc_link *link, stru
     out->cluster.workers = (int)c->task.workers;
     out->cluster.servers = c->servers;
     out->cluster.dense_bits = c->dense_bits;
-    out->timing.mode = c->mode;
+    out->timing.mode = c->local.steps > 0 ? CC_SEQUENTIAL : c->mode;
     if (c->mode == CC_PIPE)
         out->timing.depth = (int)c->depth;
     out->timing.hidden_share = t->options.hidden_share;
@@ -70,33 +73,52 @@ int cc_train_choices(const struct cc_train *t, const struct cc_training_config *
     return status;
 }
 
+/* Tensors that are exchanged in the same steps: all of them, or with --stream-parts a part. */
+struct part {
+    const struct cc_net *net;
+    struct cc_net *own; /* the same, to be freed; or NULL */
+    const bool *raw;    /* of its tensors; NULL: none is sent in other steps */
+    double share;       /* of a step's bytes in those steps */
+    struct cc_step_payloads sizes;
+    struct cc_predictor predictor;
+};
+
 /* The step of one interval, from step `from` up to the evaluation v: a mean where some of its steps
  * precede a pipeline. */
-static int predict(const struct cc_train *t, const struct cc_step_payloads *sizes,
-                   const struct cc_setting *setting, size_t from, const struct cc_evaluation *v,
-                   struct cc_predictor *p, struct cc_train_step *out, struct cc_error *e)
+static int predict(const struct cc_train *t, struct part *p, const struct cc_setting *setting,
+                   size_t from, const struct cc_evaluation *v, struct cc_train_step *out,
+                   struct cc_error *e)
 {
     struct cc_setting s = *setting;
     struct cc_step_payloads payloads;
     struct cc_prediction step, before;
     const double share = cc_train_sync_share(t, from, v->step);
-    const struct cc_measured m = {.push_bytes = v->push_bytes,
-                                  .pull_bytes = v->pull_bytes,
-                                  .codec = {.encode_s = v->encode_s,
-                                            .hop_s = v->hop_s,
-                                            .server_s = v->server_s,
-                                            .decode_s = v->decode_s}};
-    const bool given = !isnan(t->options.compute_s);
-    s.timing.compute_s = given ? t->options.compute_s : v->compute_s;
+    const struct cc_measured m = {.push_bytes = p->share * v->push_bytes,
+                                  .pull_bytes = p->share * v->pull_bytes,
+                                  .codec = {.encode_s = p->share * v->encode_s,
+                                            .hop_s = p->share * v->hop_s,
+                                            .server_s = p->share * v->server_s,
+                                            .decode_s = p->share * v->decode_s}};
+    const struct cc_local_config *local = &t->options.training.local;
+    const bool given = !isnan(t->options.compute_s), beside = local->delay > 0;
+    const double compute_s = given ? t->options.compute_s : v->compute_s;
+    s.net = p->net;
+    s.timing.compute_s = beside ? 0 : compute_s;
     s.timing.update_s = given ? 0 : v->update_s;
-    CC_TRY(cc_step_payloads_measured(t->net, sizes, t->is_raw, &m, &payloads, e));
-    int status = cc_predict(p, &s, &payloads, &step, e);
+    CC_TRY(cc_step_payloads_measured(p->net, &p->sizes, p->raw, &m, &payloads, e));
+    int status = cc_predict(&p->predictor, &s, &payloads, &step, e);
     before = step;
     if (status == CC_OK && share > 0) {
         s.timing.mode = CC_SEQUENTIAL;
-        status = cc_predict(p, &s, &payloads, &before, e);
+        status = cc_predict(&p->predictor, &s, &payloads, &before, e);
     }
     cc_step_payloads_free(&payloads);
+    if (beside) {
+        /* The exchange of `steps` local steps goes on beside `delay` of them. */
+        const double hidden_s = (double)local->delay / (double)local->steps * compute_s;
+        step.step_s = compute_s + fmax(0, step.step_s - hidden_s);
+        step.compute_s += compute_s;
+    }
     if (status == CC_OK)
         *out = (struct cc_train_step){.compute_s = step.compute_s,
                                       .codec_s = step.codec_s,
@@ -108,7 +130,7 @@ static int predict(const struct cc_train *t, const struct cc_step_payloads *size
 int cc_train_raw_comm_s(const struct cc_train *t, const struct cc_link *link, double *out,
                         struct cc_error *e)
 {
-    const struct cc_codec_model floats = codec_model(t->raw);
+    const struct cc_codec_model floats = codec_model(t->raw, 1);
     struct cc_step_payloads payloads;
     struct cc_predictor predictor = {0};
     struct cc_setting setting;
@@ -139,16 +161,75 @@ static void measured_steps(const struct cc_training_result *of, struct cc_train_
     }
 }
 
+static void close_parts(struct part *part, size_t parts)
+{
+    for (size_t i = 0; i < parts && part != NULL; i++) {
+        cc_step_payloads_free(&part[i].sizes);
+        cc_predictor_free(&part[i].predictor);
+        cc_net_free(part[i].own);
+    }
+    free(part);
+}
+
+static int open_part(const struct cc_train *t, const struct cc_job_message *m, struct part *out,
+                     struct cc_error *e)
+{
+    CC_TRY(
+        cc_net_of(t->net->name, t->net->tensors + m->first, m->last + 1 - m->first, &out->own, e));
+    out->net = out->own;
+    /* The bytes of all parts come to those of all steps. */
+    out->share =
+        (double)t->options.training.local.parts * (double)out->net->values / (double)t->net->values;
+    return CC_OK;
+}
+
+/* Close them also after an error. With local steps raw tensors are sent as seldom as the others. */
+static int open_parts(const struct cc_train *t, size_t variant, struct part **out, size_t *parts,
+                      struct cc_error *e)
+{
+    const struct cc_training_config *c = &t->options.training;
+    const size_t every = cc_train_counted_as_one(&t->options);
+    const struct cc_codec_model model = codec_model(cc_train_spec(t, variant), every);
+    const struct cc_codec_model floats = codec_model(t->raw, every);
+    *parts = c->local.parts > 1 ? c->local.parts : 1;
+    *out = cc_alloc0(*parts * sizeof **out, e);
+    if (*out == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < *parts; i++) {
+        struct part *p = &(*out)[i];
+        *p = (struct part){.net = t->net, .raw = c->local.steps > 0 ? NULL : t->is_raw, .share = 1};
+        if (*parts > 1)
+            CC_TRY(open_part(t, &c->message[i], p, e));
+        CC_TRY(cc_step_payloads_make(p->net, &model, &floats, p->raw, &p->sizes, e));
+    }
+    return CC_OK;
+}
+
+/* The mean over the parts. */
+static int predict_parts(const struct cc_train *t, struct part *part, size_t parts,
+                         const struct cc_setting *setting, size_t from,
+                         const struct cc_evaluation *v, struct cc_train_step *out,
+                         struct cc_error *e)
+{
+    struct cc_train_step step;
+    *out = (struct cc_train_step){.compute_s = 0};
+    for (size_t i = 0; i < parts; i++) {
+        CC_TRY(predict(t, &part[i], setting, from, v, &step, e));
+        out->compute_s += step.compute_s / (double)parts;
+        out->codec_s += step.codec_s / (double)parts;
+        out->comm_s += step.comm_s / (double)parts;
+        out->step_s += step.step_s / (double)parts;
+    }
+    return CC_OK;
+}
+
 int cc_train_steps(const struct cc_train *t, size_t variant, const struct cc_training_result *of,
                    const struct cc_link *link, struct cc_train_step *out, struct cc_error *e)
 {
-    const struct cc_codec_model model = codec_model(cc_train_spec(t, variant));
-    const struct cc_codec_model floats = codec_model(t->raw);
-    struct cc_step_payloads sizes = {0};
-    struct cc_predictor predictor = {0};
+    struct part *part = NULL;
+    size_t parts = 0, step = 0;
     struct cc_setting setting;
     double time_s = 0;
-    size_t step = 0;
     int status = CC_OK;
     if (t->options.on != CC_TRAIN_LOCAL) {
         measured_steps(of, out);
@@ -156,7 +237,7 @@ int cc_train_steps(const struct cc_train *t, size_t variant, const struct cc_tra
     }
     if (link != NULL) {
         cc_train_setting(t, link, &setting);
-        CC_TRY_OUT(cc_step_payloads_make(t->net, &model, &floats, t->is_raw, &sizes, e));
+        CC_TRY_OUT(open_parts(t, variant, &part, &parts, e));
     }
     for (size_t i = 0; i < of->evals; i++) {
         const struct cc_evaluation *v = &of->eval[i];
@@ -164,13 +245,12 @@ int cc_train_steps(const struct cc_train *t, size_t variant, const struct cc_tra
             out[i] = (struct cc_train_step){NAN, NAN, NAN, NAN, v->wall_s};
             continue;
         }
-        CC_TRY_OUT(predict(t, &sizes, &setting, step, v, &predictor, &out[i], e));
+        CC_TRY_OUT(predict_parts(t, part, parts, &setting, step, v, &out[i], e));
         time_s += (double)(v->step - step) * out[i].step_s;
         step = v->step;
         out[i].time_s = time_s;
     }
 out:
-    cc_step_payloads_free(&sizes);
-    cc_predictor_free(&predictor);
+    close_parts(part, parts);
     return status;
 }

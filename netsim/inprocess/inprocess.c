@@ -150,6 +150,8 @@ int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *co
         .step = step, .gradient = gradient, .result = result, .out = out};
     *out = (struct cc_inprocess_step){0};
     for (size_t i = 0; i < x->config.row->messages; i++) {
+        if (cc_job_row_skips(x->config.job, i, step))
+            continue;
         call.silent =
             cc_job_row_silent(x->config.job, x->config.row, &x->config.row->message[i], step);
         out->sent = out->sent || !call.silent;

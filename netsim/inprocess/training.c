@@ -78,10 +78,12 @@ static int open_state(struct cc_training *s, struct cc_error *e)
     CC_TRY(cc_task_open(&c->task, &s->task, e));
     s->layout = cc_task_layout(s->task);
     s->values = s->layout->values;
-    const struct cc_learner_config learner = {.optimizer = c->optimizer,
-                                              .rate = c->rate,
-                                              .layout = s->layout,
-                                              .threads = c->task.threads};
+    struct cc_learner_config learner = {.optimizer = c->optimizer,
+                                        .rate = c->rate,
+                                        .layout = s->layout,
+                                        .threads = c->task.threads};
+    if (c->local.steps > 0)
+        learner = cc_local_outer(&c->local, s->layout, c->task.threads);
     CC_TRY(cc_learner_open(&s->learner, &learner, c->deltas, e));
     s->out->epoch = cc_task_epoch(s->task);
     CC_TRY(cc_alloc_floats(s->values, &s->weights, e));
@@ -97,6 +99,8 @@ static int open_state(struct cc_training *s, struct cc_error *e)
         s->gradient[i] = s->gradients + i * s->values;
         cc_task_init(s->task, s->weights, s->worker_stats + i * s->layout->stats);
     }
+    if (c->local.steps > 0)
+        CC_TRY(cc_training_local_open(s, e));
     if (c->deltas) {
         CC_TRY(cc_alloc_floats(s->values, &s->server, e));
         memcpy(s->server, s->weights, s->values * sizeof *s->server);
@@ -124,6 +128,8 @@ static void close_state(struct cc_training *s)
     cc_learner_close(&s->learner);
     free(s->gradients);
     free(s->gradient);
+    free(s->own);
+    free(s->slope);
     free(s->mean);
     cc_training_pipe_close(s);
     free(s->stats);
@@ -139,27 +145,33 @@ static void diverge(struct cc_training *s, const char *reason)
     (void)snprintf(s->out->reason, sizeof s->out->reason, "%s", reason);
 }
 
-/* The gradients of all workers, and the mean of their losses. A loss that is too large is
- * divergence. */
+static struct cc_training_batch compute_gradient(struct cc_training *s, size_t worker)
+{
+    const struct cc_model_score score = cc_task_gradient(
+        s->task, (size_t)s->log.step, worker, s->weights,
+        s->worker_stats + worker * s->layout->stats, s->gradients + worker * s->values);
+    return (struct cc_training_batch){score.loss, (double)score.correct};
+}
+
+/* The gradients of all workers, or after local steps their differences, and the mean of their
+ * losses. A loss that is too large is divergence. */
 static double compute(struct cc_training *s)
 {
     const struct cc_task_config *c = &s->config->task;
     const size_t workers = c->workers;
     const double since = clock_of(s);
-    double sum = 0;
-    size_t correct = 0;
+    double sum = 0, correct = 0;
     for (size_t i = 0; i < workers; i++) {
         char text[CC_DIVERGED_TEXT];
-        const struct cc_model_score score =
-            cc_task_gradient(s->task, (size_t)s->log.step, i, s->weights,
-                             s->worker_stats + i * s->layout->stats, s->gradients + i * s->values);
-        sum += score.loss;
-        correct += score.correct;
-        if (!s->out->diverged && cc_loss_diverged(score.loss, i, text))
+        const struct cc_training_batch batch =
+            s->own != NULL ? cc_training_local_compute(s, i) : compute_gradient(s, i);
+        sum += batch.loss;
+        correct += batch.correct;
+        if (!s->out->diverged && cc_loss_diverged(batch.loss, i, text))
             diverge(s, text);
     }
     s->log.sum.compute_s += (clock_of(s) - since) / (double)workers;
-    s->log.sum.train_accuracy += (double)correct / (double)(workers * c->batch);
+    s->log.sum.train_accuracy += correct / (double)(workers * c->batch);
     return sum / (double)workers;
 }
 
@@ -199,7 +211,7 @@ void cc_training_apply(struct cc_training *s, uint64_t step, const float *receiv
     for (size_t i = 0; i < row->messages; i++) {
         const struct cc_job_message *m = &row->message[i];
         const size_t from = s->job.offset[m->first], to = s->job.offset[m->last + 1];
-        if (cc_job_row_silent(&s->job, row, m, step))
+        if (cc_job_row_silent(&s->job, row, m, step) || cc_job_row_skips(&s->job, i, step))
             continue;
         if (!s->config->deltas)
             cc_learner_update(&s->learner, from, to, step, updates_of(s, from, step),

@@ -7,6 +7,7 @@
 #include "netsim/job/job.h"
 #include "schemes/spec.h"
 #include "train/learner.h"
+#include "train/local_steps.h"
 #include "train/task.h"
 
 /* The simulated clocks of workers and servers that are not bulk synchronous: how long computing and
@@ -55,6 +56,10 @@ struct cc_training_config {
     const struct cc_spec *spec, *raw, *pull; /* pull: of what the server sends */
     struct cc_optimizer optimizer;           /* without momentum for a scheme that has its own */
     struct cc_rate_schedule rate;
+    /* With local steps a step of the training is as many of them as are made from one exchange to
+     * the next. The optimizer above is then the workers', and its schedule counts local steps. The
+     * row's messages are the parts. */
+    struct cc_local_config local;
     size_t steps, eval_every;
     size_t min_size; /* tensors with fewer values travel as fp32 */
     /* The file of the checkpoint, written after every so many steps, at the end and when the

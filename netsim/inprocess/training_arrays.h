@@ -12,6 +12,7 @@
  *     [server.TENSOR]         the servers', where they send model deltas
  *     [optimizer]             the optimizer's state, of the server's copy or the workers'
  *     [statistics]            running statistics, worker by worker
+ *     [workers]               with local steps: each worker's parameters and optimizer's state
  *     [unsent]                the residual that is measured, in one process only
  *     [delayed.N.TENSOR]      results that are not applied yet, the oldest one as 0
  *     codec.RANK.PACK.TENSOR.BEGIN
@@ -19,6 +20,7 @@
  */
 #define CC_ARRAY_OPTIMIZER  "optimizer"
 #define CC_ARRAY_STATISTICS "statistics"
+#define CC_ARRAY_WORKERS    "workers"
 #define CC_ARRAY_UNSENT     "unsent"
 
 /* Adds a copy of the parameters, a flat step; or a result, which is number n. */

@@ -9,6 +9,7 @@
 #include "netsim/inprocess/training_log.h"
 #include "netsim/inprocess/unsent.h"
 #include "train/learner.h"
+#include "train/local_steps.h"
 
 /* One training, by a single process. */
 struct cc_training {
@@ -28,6 +29,10 @@ struct cc_training {
     float **delayed;  /* [depth - 1] of a pipeline: what they have received and not applied, that of
                          step t at t modulo them */
     uint64_t applied; /* a pipeline: the step that is applied next */
+    /* With local steps the gradients are differences of parameters. */
+    struct cc_local_steps local;
+    float *own;                  /* [workers][cc_local_floats]; NULL: there are none */
+    float *slope;                /* [values]: a worker's gradient in a local step */
     float *stats, *worker_stats; /* the mean; [workers][stats] */
     float *pulled; /* captured steps: what the server is about to encode; NULL: no servers, or no
                       capture */
@@ -45,6 +50,16 @@ int cc_training_pipe_open(struct cc_training *s, struct cc_error *e);
 void cc_training_pipe_close(struct cc_training *s);
 /* After the exchange of a step: applies what is due. After the last one that is everything. */
 void cc_training_pipe_step(struct cc_training *s);
+
+/* The loss of a worker in a step, the mean over its local steps, and its hits likewise. */
+struct cc_training_batch {
+    double loss, correct;
+};
+
+/* Local steps (training_local.c): makes room for the workers' own parameters; makes one worker's
+ * steps up to the next exchange, and writes the difference that it sends. */
+int cc_training_local_open(struct cc_training *s, struct cc_error *e);
+struct cc_training_batch cc_training_local_compute(struct cc_training *s, size_t worker);
 
 /* Writes the checkpoint of config->checkpoint, after whole steps. */
 int cc_training_save(struct cc_training *s, struct cc_error *e);

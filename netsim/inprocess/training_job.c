@@ -77,6 +77,7 @@ int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_i
                            .data = true};
     out->training.depth = c->depth;
     out->training.sync_steps = c->sync_steps;
+    cc_job_set_local(out, &c->local);
     CC_TRY(add_tensors(c, tensor, tensors, out, e));
     return add_row(c, out, e);
 }
@@ -91,6 +92,7 @@ int cc_training_job_for_ranks(const struct cc_training_config *c, const char *da
     for (size_t i = 0; i < job->tensors; i++)
         job->tensor[i].share = share[i];
     CC_TRY(cc_job_set_training(job, &c->task, data, &c->optimizer, &c->rate, e));
+    cc_job_set_local(job, &c->local);
     job->training.deltas = c->deltas;
     job->training.emulated = emulated;
     job->training.depth = c->depth;

@@ -141,6 +141,19 @@ static void put_learner_settings(FILE *f, const struct cc_optimizer *o,
                   r->warmup);
 }
 
+static void put_local_settings(FILE *f, const struct cc_local_config *l)
+{
+    if (l->steps == 0)
+        return;
+    (void)fprintf(f, "local steps %zu\nparts %zu\nlocal steps beside an exchange %zu\n", l->steps,
+                  l->parts, l->delay);
+    put_double(f, "share of own parameters", l->mix);
+    put_double(f, "outer rate", l->outer_rate);
+    put_float(f, "outer momentum", l->outer.momentum);
+    (void)fprintf(f, "outer optimizer %s\n",
+                  l->outer.nesterov ? "nesterov" : cc_optimizer_names[l->outer.kind]);
+}
+
 /* All that decides the weights, a line each, as messages show them. */
 static void put_settings(FILE *f, const struct cc_training_config *c)
 {
@@ -170,6 +183,7 @@ static void put_settings(FILE *f, const struct cc_training_config *c)
         (void)fprintf(f, "shards iid\n");
     (void)fprintf(f, "steps %zu\nevaluations every %zu steps\n", c->steps, c->eval_every);
     put_learner_settings(f, &c->optimizer, &c->rate);
+    put_local_settings(f, &c->local);
     (void)fprintf(f, "training samples crc32:%08" PRIx32 "\ntest samples crc32:%08" PRIx32 "\n",
                   crc_of(t->data, &t->data->train), crc_of(t->data, &t->data->test));
 }

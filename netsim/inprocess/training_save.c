@@ -27,12 +27,16 @@ static int add_states(const struct cc_training *s, struct cc_checkpoint *c, stru
 static int list_arrays(const struct cc_training *s, struct cc_checkpoint *c, struct cc_error *e)
 {
     const size_t stats = s->config->task.workers * s->layout->stats;
-    const size_t optimizer = cc_optimizer_state(&s->config->optimizer, s->values);
+    const size_t optimizer = cc_optimizer_state(&s->learner.config.optimizer, s->values);
     CC_TRY(cc_training_add_copy(c, &s->job, "weights", s->weights, e));
     if (s->server != NULL)
         CC_TRY(cc_training_add_copy(c, &s->job, "server", s->server, e));
     CC_TRY(cc_checkpoint_add(c, cc_shape_flat(optimizer), s->learner.state, e, CC_ARRAY_OPTIMIZER));
     CC_TRY(cc_checkpoint_add(c, cc_shape_flat(stats), s->worker_stats, e, CC_ARRAY_STATISTICS));
+    if (s->own != NULL)
+        CC_TRY(cc_checkpoint_add(
+            c, cc_shape_flat(s->config->task.workers * cc_local_floats(&s->local)), s->own, e,
+            CC_ARRAY_WORKERS));
     if (s->measures_push)
         CC_TRY(cc_checkpoint_add(c, cc_shape_flat(s->values), s->unsent.total, e, CC_ARRAY_UNSENT));
     const size_t delayed = cc_job_delayed(&s->job, s->job.row, s->log.step);

@@ -64,6 +64,12 @@ bool cc_job_row_silent(const struct cc_job *job, const struct cc_job_row *row,
     return true;
 }
 
+bool cc_job_row_skips(const struct cc_job *job, size_t i, uint64_t step)
+{
+    const size_t parts = job->training.local_parts;
+    return parts > 1 && i != step % parts;
+}
+
 const struct cc_job_message *cc_job_message_of(const struct cc_job *job,
                                                const struct cc_job_row *row, size_t value)
 {

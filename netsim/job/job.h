@@ -118,6 +118,11 @@ struct cc_job_training {
     size_t warmup;
     uint64_t *drop; /* or NULL */
     size_t drops;
+    /* Local steps from one exchange to the next, as struct cc_local_config in train/local_steps.h;
+     * 0: none. A step of the row is then as many of them. */
+    size_t local_steps, local_parts, local_delay;
+    double local_mix, outer_rate, outer_momentum;
+    bool outer_nesterov;
     bool deltas;
     char *pull; /* the scheme of what servers send; NULL: the row's */
     bool emulated;
@@ -228,6 +233,10 @@ bool cc_job_row_merges(const struct cc_job *job, const struct cc_job_row *row);
  * that their residuals add up. */
 bool cc_job_row_silent(const struct cc_job *job, const struct cc_job_row *row,
                        const struct cc_job_message *m, uint64_t step);
+
+/* Whether a training with local steps leaves the row's message `i` out of a step: the parts of the
+ * net take turns. Nothing of it is then encoded. */
+bool cc_job_row_skips(const struct cc_job *job, size_t i, uint64_t step);
 
 /* The row's message with a value of the step; if several begin there, any of them. */
 const struct cc_job_message *cc_job_message_of(const struct cc_job *job,

@@ -285,6 +285,7 @@ static int check_messages(const struct cc_scope *s, struct cc_error *e)
                            i, m->first, m->last, left);
         left = m->first;
     }
+    CC_TRY(cc_job_check_local(job_of(s), row->messages, e));
     return left == 0 ? CC_OK : cc_fail(e, "\"messages\" leave out tensors 0 to %zu", left - 1);
 }
 

@@ -11,17 +11,24 @@
 #define MOST_RATE  1e6
 #define MOST_COUNT (0x1p53 - 1)
 
-#define NUMBER(member) #member, CC_FIELD_NUMBER, CC_MEMBER(double, struct cc_job_training, member)
-#define SIZE(member)   #member, CC_FIELD_SIZE, CC_MEMBER(size_t, struct cc_job_training, member)
-#define BOOL(member)   #member, CC_FIELD_BOOL, CC_MEMBER(bool, struct cc_job_training, member)
-#define TEXT(member)   #member, CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_job_training, member)
-#define WORD(member)   #member, CC_FIELD_WORD, offsetof(struct cc_job_training, member)
-#define SHARE(member)  NUMBER(member), 0, 1
+#define NUMBER(member)   #member, CC_FIELD_NUMBER, CC_MEMBER(double, struct cc_job_training, member)
+#define SIZE(member)     #member, CC_FIELD_SIZE, CC_MEMBER(size_t, struct cc_job_training, member)
+#define BOOL(member)     #member, CC_FIELD_BOOL, CC_MEMBER(bool, struct cc_job_training, member)
+#define TEXT(member)     #member, CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_job_training, member)
+#define WORD(member)     #member, CC_FIELD_WORD, offsetof(struct cc_job_training, member)
+#define SHARE(member)    NUMBER(member), 0, 1
+#define WITH_LOCAL_STEPS .when = has_local_steps, .condition = "with `local_steps`"
 
 static bool has_servers(const struct cc_scope *s)
 {
     const struct cc_job *job = s->outer->self;
     return job->servers > 0;
+}
+
+static bool has_local_steps(const struct cc_scope *s)
+{
+    const struct cc_job_training *t = s->self;
+    return t->local_steps > 0;
 }
 
 static bool has_checkpoint(const struct cc_scope *s)
@@ -74,6 +81,24 @@ static const struct cc_field training_fields[] = {
      .table = &drops_table, .item = "number",
      .count = CC_MEMBER(size_t, struct cc_job_training, drops), .optional = true,
      .help = "`step`: the steps from which on it drops."},
+    {SIZE(local_steps), 0, MOST_STEPS, .optional = true,
+     .help =
+         "Steps that every worker makes on parameters of its own from one exchange to the next: "
+         "a step of the row is so many, `eval_every` and `checkpoint_every` count those of the "
+         "row, and `warmup` and `drop` local steps. 0: gradients are exchanged."},
+    {SIZE(local_parts), 1, MOST_SIZE, WITH_LOCAL_STEPS,
+     .help =
+         "Parts of the net, which are exchanged in turn: as many as the row has messages, or 1."},
+    {SIZE(local_delay), 0, MOST_STEPS, WITH_LOCAL_STEPS,
+     .help = "Local steps that are made beside an exchange, before its results are taken: up to "
+             "`local_steps`, and above 0 where `mode` is `overlap`."},
+    {SHARE(local_mix), WITH_LOCAL_STEPS,
+     .help = "With a delay, the share of a worker's own parameters that it keeps then."},
+    {NUMBER(outer_rate), 0, MOST_RATE, WITH_LOCAL_STEPS,
+     .help = "The learning rate of the outer optimizer, which applies the mean of the workers' "
+             "differences to the shared parameters."},
+    {SHARE(outer_momentum), WITH_LOCAL_STEPS, .help = "Its momentum."},
+    {BOOL(outer_nesterov), WITH_LOCAL_STEPS, .help = "Whether that is Nesterov's."},
     {BOOL(deltas), .when = has_servers, .condition = "with servers",
      .help = "Whether servers apply the optimizer and send the change of the parameters; else they "
              "send the mean gradient, and every worker applies it."},
@@ -163,24 +188,83 @@ struct cc_task_config cc_job_task(const struct cc_job *job, const struct cc_data
                                    .threads = 1};
 }
 
-struct cc_learner_config cc_job_learner(const struct cc_job *job, const struct cc_job_row *row)
+/* The optimizer of gradients, with its schedule. */
+static struct cc_learner_config gradient_learner(const struct cc_job *job,
+                                                 const struct cc_job_row *row)
 {
     const struct cc_job_training *t = &job->training;
-    struct cc_learner_config c = {.optimizer = {.kind = (enum cc_optimizer_kind)t->optimizer,
-                                                .momentum = (float)t->momentum,
-                                                .nesterov = t->nesterov,
-                                                .decay = (float)t->decay,
-                                                .beta = {(float)t->beta1, (float)t->beta2},
-                                                .small = (float)t->small},
-                                  .rate = {.kind = (enum cc_rate_kind)t->schedule,
-                                           .rate = t->rate,
-                                           .last = t->last,
-                                           .factor = t->factor,
-                                           .steps = row->steps,
-                                           .warmup = t->warmup,
-                                           .drop_count = t->drops},
-                                  .threads = 1};
+    struct cc_learner_config c = {
+        .optimizer = {.kind = (enum cc_optimizer_kind)t->optimizer,
+                      .momentum = (float)t->momentum,
+                      .nesterov = t->nesterov,
+                      .decay = (float)t->decay,
+                      .beta = {(float)t->beta1, (float)t->beta2},
+                      .small = (float)t->small},
+        .rate = {.kind = (enum cc_rate_kind)t->schedule,
+                 .rate = t->rate,
+                 .last = t->last,
+                 .factor = t->factor,
+                 .steps = row->steps * (t->local_steps > 0 ? t->local_steps : 1),
+                 .warmup = t->warmup,
+                 .drop_count = t->drops},
+        .threads = 1};
     for (size_t i = 0; i < t->drops; i++)
         c.rate.drops[i] = t->drop[i];
     return c;
+}
+
+void cc_job_set_local(struct cc_job *job, const struct cc_local_config *c)
+{
+    struct cc_job_training *t = &job->training;
+    if (c->steps == 0)
+        return;
+    t->local_steps = c->steps;
+    t->local_parts = c->parts;
+    t->local_delay = c->delay;
+    t->local_mix = c->mix;
+    t->outer_rate = c->outer_rate;
+    t->outer_momentum = (double)c->outer.momentum;
+    t->outer_nesterov = c->outer.nesterov;
+}
+
+int cc_job_check_local(const struct cc_job *job, size_t messages, struct cc_error *e)
+{
+    const struct cc_job_training *t = &job->training;
+    if (t->local_steps == 0)
+        return CC_OK;
+    if (job->mode == CC_PIPE)
+        return cc_fail(e, "\"local_steps\" are exchanged with \"mode\" \"sequential\" or "
+                          "\"overlap\", not \"pipe\"");
+    if (t->local_delay > t->local_steps)
+        return cc_fail(e, "\"local_delay\" is %zu: at most \"local_steps\", %zu", t->local_delay,
+                       t->local_steps);
+    if ((t->local_delay > 0) != (job->mode == CC_OVERLAP))
+        return cc_fail(e, "\"local_delay\" is %zu: it is above 0 where \"mode\" is \"overlap\"",
+                       t->local_delay);
+    if (t->local_parts > 1 && t->local_parts != messages)
+        return cc_fail(e, "\"local_parts\" is %zu, and the row has %zu messages", t->local_parts,
+                       messages);
+    return CC_OK;
+}
+
+struct cc_local_steps cc_job_local(const struct cc_job *job, const struct cc_job_row *row)
+{
+    const struct cc_job_training *t = &job->training;
+    return (struct cc_local_steps){.config = {.steps = t->local_steps,
+                                              .parts = t->local_parts,
+                                              .delay = t->local_delay,
+                                              .mix = t->local_mix,
+                                              .outer = {.kind = CC_SGD,
+                                                        .momentum = (float)t->outer_momentum,
+                                                        .nesterov = t->outer_nesterov},
+                                              .outer_rate = t->outer_rate},
+                                   .inner = gradient_learner(job, row)};
+}
+
+struct cc_learner_config cc_job_learner(const struct cc_job *job, const struct cc_job_row *row)
+{
+    if (job->training.local_steps == 0)
+        return gradient_learner(job, row);
+    const struct cc_local_steps l = cc_job_local(job, row);
+    return cc_local_outer(&l.config, NULL, 1);
 }

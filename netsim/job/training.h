@@ -5,6 +5,7 @@
 #include "netsim/job/fields.h"
 #include "netsim/job/job.h"
 #include "train/learner.h"
+#include "train/local_steps.h"
 #include "train/task.h"
 
 /* The fields of struct cc_job_training, in a job. */
@@ -19,7 +20,15 @@ int cc_job_set_training(struct cc_job *job, const struct cc_task_config *task, c
 /* The task of a job with a training, with `data` opened, for one thread. */
 struct cc_task_config cc_job_task(const struct cc_job *job, const struct cc_data *data);
 
-/* The optimizer and its schedule over a row's steps, without layout. */
+/* Copies the local steps into job->training, if there are any; and these, with the workers'
+ * optimizer and its schedule, without layout. */
+void cc_job_set_local(struct cc_job *job, const struct cc_local_config *c);
+struct cc_local_steps cc_job_local(const struct cc_job *job, const struct cc_job_row *row);
+
+/* Whether the local steps fit the job's mode and a row's messages. */
+int cc_job_check_local(const struct cc_job *job, size_t messages, struct cc_error *e);
+
+/* The optimizer of the shared parameters and its schedule over a row's steps, without layout. */
 struct cc_learner_config cc_job_learner(const struct cc_job *job, const struct cc_job_row *row);
 
 #endif

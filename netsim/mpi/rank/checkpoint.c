@@ -141,7 +141,8 @@ struct arrays {
     float *weights;           /* the workers' */
     float *server;            /* the servers'; NULL: they have none */
     float *optimizer, *stats; /* stats of all ranks; of a checkpoint only the workers' */
-    size_t optimizer_count, stat_count;
+    float *own;               /* with local steps, of all ranks likewise */
+    size_t optimizer_count, stat_count, own_count;
     float *unsent;   /* of a checkpoint by one process, which ranks have no use for */
     float **delayed; /* of a pipeline's workers: results that are not applied */
     size_t delayed_count;
@@ -158,13 +159,24 @@ static void free_arrays(const struct cc_rank *r, struct arrays *a)
     free(a->server);
     free(a->optimizer);
     free(a->stats);
+    free(a->own);
     free(a->unsent);
     for (size_t i = 0; a->delayed != NULL && i < a->delayed_count; i++)
         free(a->delayed[i]);
     free(a->delayed);
 }
 
-/* Allocates all but stats; to save, parameters and the optimizer's state on rank 0 alone. */
+/* The floats of a worker with local steps; all ranks take part in moving them. */
+static size_t own_floats(const struct cc_job *job, const struct cc_job_row *row, size_t values)
+{
+    if (job->training.local_steps == 0)
+        return 0;
+    const struct cc_optimizer inner = cc_job_local(job, row).inner.optimizer;
+    return values + cc_optimizer_state(&inner, values);
+}
+
+/* Allocates all but stats and own; to save, parameters and the optimizer's state on rank 0 alone.
+ */
 static int open_arrays(struct cc_rank *r, const struct cc_rank_loop *l, bool saves,
                        struct arrays *a, struct cc_error *e)
 {
@@ -172,6 +184,7 @@ static int open_arrays(struct cc_rank *r, const struct cc_rank_loop *l, bool sav
     const struct cc_optimizer optimizer = cc_job_learner(&r->job, l->s.row).optimizer;
     a->optimizer_count = cc_optimizer_state(&optimizer, all);
     a->stat_count = cc_source_learned(r->source).stat_count;
+    a->own_count = own_floats(&r->job, l->s.row, all);
     CC_TRY(cc_alloc_floats(values, &a->weights, e));
     CC_TRY(cc_alloc_floats(values > 0 ? a->optimizer_count : 0, &a->optimizer, e));
     if (r->job.training.deltas)
@@ -197,6 +210,9 @@ static int list_arrays(const struct cc_rank *r, const struct arrays *a, struct c
     CC_TRY(cc_checkpoint_add(c, cc_shape_flat(a->optimizer_count), a->optimizer, e,
                              CC_ARRAY_OPTIMIZER));
     CC_TRY(cc_checkpoint_add(c, cc_shape_flat(stats), a->stats, e, CC_ARRAY_STATISTICS));
+    if (a->own_count > 0)
+        CC_TRY(cc_checkpoint_add(c, cc_shape_flat((size_t)r->job.workers * a->own_count), a->own, e,
+                                 CC_ARRAY_WORKERS));
     if (a->unsent != NULL)
         CC_TRY(cc_checkpoint_add(c, cc_shape_flat(cc_job_values(&r->job)), a->unsent, e,
                                  CC_ARRAY_UNSENT));
@@ -207,6 +223,45 @@ static int list_arrays(const struct cc_rank *r, const struct arrays *a, struct c
 
 /* --- saving --- */
 
+/* Puts what the workers have of their own on rank 0; out: NULL on the others. */
+static int gather_workers(struct cc_rank *r, const float *own, size_t n, float **out,
+                          struct cc_error *e)
+{
+    const size_t workers = (size_t)r->job.workers;
+    if (n == 0)
+        return CC_OK;
+    if (out != NULL) {
+        CC_TRY(cc_alloc_floats(workers * n, out, e));
+        memcpy(*out, own, n * sizeof *own);
+    } else if (r->rank < r->job.workers) {
+        return cc_mpi_check(MPI_Send(own, (int)n, MPI_FLOAT, 0, 0, r->comm), "MPI_Send", e);
+    }
+    for (size_t i = 1; i < workers && out != NULL; i++) {
+        const int code =
+            MPI_Recv(*out + i * n, (int)n, MPI_FLOAT, (int)i, 0, r->comm, MPI_STATUS_IGNORE);
+        CC_TRY(cc_mpi_check(code, "MPI_Recv", e));
+    }
+    return CC_OK;
+}
+
+/* Gives each worker its own of what rank 0 has read; *out is freed by the caller. */
+static int scatter_workers(struct cc_rank *r, const struct arrays *a, float **out,
+                           struct cc_error *e)
+{
+    const size_t n = r->rank < r->job.workers ? a->own_count : 0;
+    CC_TRY(cc_alloc_floats(n, out, e));
+    if (n > 0 && r->rank > 0)
+        return cc_mpi_check(MPI_Recv(*out, (int)n, MPI_FLOAT, 0, 0, r->comm, MPI_STATUS_IGNORE),
+                            "MPI_Recv", e);
+    if (n > 0)
+        memcpy(*out, a->own, n * sizeof **out);
+    for (int i = 1; n > 0 && i < r->job.workers; i++) {
+        const int code = MPI_Send(a->own + (size_t)i * n, (int)n, MPI_FLOAT, i, 0, r->comm);
+        CC_TRY(cc_mpi_check(code, "MPI_Send", e));
+    }
+    return CC_OK;
+}
+
 /* Puts everything on rank 0. */
 static int gather(struct cc_rank *r, struct arrays *a, struct cc_error *e)
 {
@@ -216,7 +271,8 @@ static int gather(struct cc_rank *r, struct arrays *a, struct cc_error *e)
         memcpy(a->weights, own.weights, own.values * sizeof *a->weights);
     for (size_t i = 0; i < a->delayed_count && first; i++)
         memcpy(a->delayed[i], own.delayed[i], own.values * sizeof *a->weights);
-    CC_TRY(cc_rank_gather_stats(r, &own, &a->stats, e));
+    CC_TRY(cc_rank_gather_own(r, own.stats, own.stat_count, &a->stats, e));
+    CC_TRY(gather_workers(r, own.own, a->own_count, first ? &a->own : NULL, e));
     if (a->server != NULL) {
         CC_TRY(cc_rank_gather_servers(r, own.weights, own.values, a->server, e));
         for (size_t i = 0; i < a->optimizer_count; i += own.values)
@@ -303,7 +359,7 @@ static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e
     const size_t values = cc_job_values(&r->job);
     const int stats = (int)a->stat_count;
     const bool first = r->rank == 0;
-    float *own_stats;
+    float *own_stats, *own = NULL;
     CC_TRY(broadcast(r, a->weights, values, e));
     if (a->server != NULL)
         CC_TRY(broadcast(r, a->server, values, e));
@@ -317,6 +373,8 @@ static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e
         status = send_values(r, i, &a->states[i], e);
     if (status == CC_OK && !first)
         status = receive_values(r, 0, a->states, e);
+    if (status == CC_OK)
+        status = scatter_workers(r, a, &own, e);
     const bool serves = a->server != NULL && r->rank >= r->job.workers;
     const struct cc_source_learned to = {.weights = serves ? a->server : a->weights,
                                          .values = values,
@@ -324,12 +382,15 @@ static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e
                                          .stat_count = a->stat_count,
                                          .optimizer = a->optimizer,
                                          .optimizer_count = a->optimizer_count,
+                                         .own = own,
+                                         .own_count = a->own_count,
                                          .delayed = a->delayed,
                                          .delayed_count =
                                              r->rank < r->job.workers ? a->delayed_count : 0};
     if (status == CC_OK)
         status = cc_source_restore(r->source, r->job.training.resumed, &to, e);
     free(own_stats);
+    free(own);
     return status;
 }
 
@@ -340,6 +401,8 @@ int cc_rank_restore(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_t
     int status = open_arrays(r, l, false, &a, e);
     if (status == CC_OK)
         status = cc_alloc_floats((size_t)r->ranks * a.stat_count, &a.stats, e);
+    if (status == CC_OK && r->rank == 0)
+        status = cc_alloc_floats((size_t)r->job.workers * a.own_count, &a.own, e);
     if (status == CC_OK && r->rank == 0)
         status = read_file(r, l, &a, log, e);
     if (status == CC_OK)

@@ -42,6 +42,7 @@ double cc_emulated_compute_s(const struct cc_emulated *x, uint64_t step, enum cc
     case CC_COMPUTE_BACKWARD:
         return (1 - forward) * step_s(x, step) * share_of(x, m);
     case CC_COMPUTE_STEP:
+    case CC_COMPUTE_AHEAD:
         break;
     }
     return step_s(x, step);

@@ -13,16 +13,15 @@
 
 /* --- gathering --- */
 
-int cc_rank_gather_stats(struct cc_rank *r, const struct cc_source_learned *learned, float **out,
-                         struct cc_error *e)
+int cc_rank_gather_own(struct cc_rank *r, const float *own, size_t n, float **out,
+                       struct cc_error *e)
 {
     const size_t ranks = r->rank == 0 ? (size_t)r->ranks : 0;
-    const int n = (int)learned->stat_count;
-    float *all = cc_alloc(ranks * learned->stat_count * sizeof *all, e);
+    float *all = cc_alloc(ranks * n * sizeof *all, e);
     *out = NULL;
     if (all == NULL)
         return CC_FAIL;
-    const int code = MPI_Gather(learned->stats, n, MPI_FLOAT, all, n, MPI_FLOAT, 0, r->comm);
+    const int code = MPI_Gather(own, (int)n, MPI_FLOAT, all, (int)n, MPI_FLOAT, 0, r->comm);
     const int status = cc_mpi_check(code, "MPI_Gather", e);
     if (status == CC_OK && r->rank == 0)
         *out = all;
@@ -151,7 +150,7 @@ static int evaluate(struct cc_rank *r, const struct cc_rank_loop *l,
         goto out;
     }
     CC_TRY_OUT(check_equal(r, learned, &report.eval.weights, e));
-    CC_TRY_OUT(cc_rank_gather_stats(r, learned, &all, e));
+    CC_TRY_OUT(cc_rank_gather_own(r, learned->stats, learned->stat_count, &all, e));
     if (deltas)
         CC_TRY_OUT(cc_rank_gather_servers(r, learned->weights, learned->values, servers, e));
     if (r->rank != 0)

@@ -150,14 +150,6 @@ static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     return CC_OK;
 }
 
-/* Whether a training is evaluated or saved after so many steps. */
-static bool interval_ends(const struct cc_rank_loop *l, size_t steps)
-{
-    const struct cc_job_training *t = &l->s.job->training;
-    return steps == cc_rank_loop_steps(l) || steps % t->eval_every == 0 ||
-           (t->checkpoint != NULL && steps % t->checkpoint_every == 0);
-}
-
 /* Ends an interval of a training, and begins the next one. The clock of the row goes on from the
  * end of the last rank's step. */
 static int end_interval(struct cc_rank_loop *l, size_t step, struct cc_error *e)
@@ -166,7 +158,7 @@ static int end_interval(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     const bool pipe = job->mode == CC_PIPE;
     /* A pipeline's exchange goes on in its servers when the workers' steps have ended. */
     double last = pipe && l->s.server ? 0 : l->end[step];
-    if (l->on_interval == NULL || !interval_ends(l, step + 1))
+    if (l->on_interval == NULL || !cc_rank_loop_interval_ends(l, step + 1))
         return CC_OK;
     if (pipe && !l->s.server)
         CC_TRY(cc_pipe_pause(l, step, e));

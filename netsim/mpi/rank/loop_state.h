@@ -51,6 +51,14 @@ static inline size_t cc_rank_loop_steps(const struct cc_rank_loop *l)
     return l->s.row->warmup + l->s.row->steps;
 }
 
+/* Whether a training is evaluated or saved after so many steps. */
+static inline bool cc_rank_loop_interval_ends(const struct cc_rank_loop *l, size_t steps)
+{
+    const struct cc_job_training *t = &l->s.job->training;
+    return steps == cc_rank_loop_steps(l) || steps % t->eval_every == 0 ||
+           (t->checkpoint != NULL && steps % t->checkpoint_every == 0);
+}
+
 /* Whether all ranks begin each step together. */
 static inline bool cc_rank_loop_lockstep(const struct cc_rank_loop *l)
 {

@@ -43,7 +43,10 @@
 #include "netsim/job/job.h"
 
 enum cc_compute_part {
-    CC_COMPUTE_STEP,     /* forward and backward pass of all tensors; without a message */
+    CC_COMPUTE_STEP,     /* forward and backward pass of all tensors; without a message. With local
+                            steps, all of them that are left */
+    CC_COMPUTE_AHEAD,    /* local steps that are made before the results of the step before are
+                            taken; without a message, and before CC_COMPUTE_STEP */
     CC_COMPUTE_FORWARD,  /* of a message's tensors, in the order of the net */
     CC_COMPUTE_BACKWARD, /* of a message's tensors, from the end of the net. Parts of the forward
                             pass that were not asked for before come with the first one */
@@ -79,6 +82,10 @@ struct cc_source_learned {
     size_t optimizer_count;
     /* A worker's batches, of each step of the row from the first on. */
     const struct cc_source_batch *batch;
+    /* With local steps: a worker's own parameters and its optimizer's state; otherwise, and on
+     * servers, none. */
+    const float *own;
+    size_t own_count;
     /* The deltas that servers are about to encode in the step under way, or encoded last, as
      * weights; NULL unless the job captures them. */
     const float *pulled;

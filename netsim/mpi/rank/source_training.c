@@ -43,9 +43,14 @@ struct training {
     bool in_parts;                 /* a step is computed in many calls: */
     size_t forward, backward;      /* so many tensors' forward pass is done, and backward is not */
     struct cc_source_batch *batch; /* of each step */
-    float *pulled;                 /* of a server: what it encoded last; NULL: nobody asks */
-    uint64_t next;                 /* the step that begins next */
-    bool scored;                   /* the latest step's loss is known */
+    /* Local steps: */
+    struct cc_local_steps local;
+    float *own, *slope; /* workers: cc_local_floats; a gradient. Or NULL */
+    size_t made;        /* in the latest step */
+    bool taken;         /* the results of the step before it */
+    float *pulled;      /* of a server: what it encoded last; NULL: nobody asks */
+    uint64_t next;      /* the step that begins next */
+    bool scored;        /* the latest step's loss is known */
 };
 
 /* --- opening --- */
@@ -88,7 +93,8 @@ static int open_training(struct training *t, struct cc_error *e)
     t->task = shared.task;
     t->buffers = job->mode == CC_PIPE ? t->head.in_flight : 1;
     t->in_parts = job->mode == CC_PIPE && !t->head.emulated;
-    if ((job->mode == CC_OVERLAP || t->in_parts) && t->worker >= 0) {
+    if (((job->mode == CC_OVERLAP && job->training.local_steps == 0) || t->in_parts) &&
+        t->worker >= 0) {
         const struct cc_task_config config = cc_job_task(job, shared.data);
         CC_TRY(cc_task_open(&config, &t->task, e));
     }
@@ -124,6 +130,8 @@ static void close_training(struct cc_source *s)
     }
     free(t->batch);
     free(t->pulled);
+    free(t->own);
+    free(t->slope);
     free(t);
     close_shared();
 }
@@ -153,6 +161,18 @@ out:
     return status;
 }
 
+static int begin_local(struct training *t, struct cc_error *e)
+{
+    t->local = cc_job_local(t->job, t->row);
+    t->local.inner.layout = t->layout;
+    free(t->own);
+    free(t->slope);
+    t->own = t->slope = NULL;
+    CC_TRY(cc_alloc_floats(cc_local_floats(&t->local), &t->own, e));
+    memcpy(t->own, t->weights, t->layout->values * sizeof *t->own);
+    return cc_alloc_floats(t->layout->values, &t->slope, e);
+}
+
 static int begin_row(struct cc_source *s, const struct cc_job_row *row, struct cc_error *e)
 {
     struct training *t = (struct training *)s;
@@ -167,6 +187,8 @@ static int begin_row(struct cc_source *s, const struct cc_job_row *row, struct c
     if (t->batch == NULL)
         return CC_FAIL;
     cc_task_init(t->task, t->weights, t->stats);
+    if (t->job->training.local_steps > 0 && !serves)
+        CC_TRY(begin_local(t, e));
     cc_learner_close(&t->learner);
     if (serves == deltas)
         CC_TRY(cc_learner_open(&t->learner, &config, deltas, e));
@@ -183,8 +205,11 @@ static void begin_step(struct training *t, uint64_t step)
     t->scored = false;
     t->forward = 0;
     t->backward = t->layout->count;
+    t->made = 0;
+    t->taken = false;
     memcpy(t->stats_before, t->stats, t->layout->stats * sizeof *t->stats);
-    cc_task_begin(t->task, (size_t)step, (size_t)t->worker);
+    if (t->own == NULL)
+        cc_task_begin(t->task, (size_t)step, (size_t)t->worker);
 }
 
 /* The backward pass down to tensor `first`, after the rest of the forward pass. */
@@ -216,13 +241,72 @@ static int compute_part(struct training *t, uint64_t step, bool *done, struct cc
     return CC_OK;
 }
 
+/* The values of the message from *from to before *to, if it is exchanged in the step. */
+static bool exchanged(const struct training *t, size_t message, uint64_t step, size_t *from,
+                      size_t *to)
+{
+    *from = t->job->offset[t->row->message[message].first];
+    *to = t->job->offset[t->row->message[message].last + 1];
+    return !cc_job_row_skips(t->job, message, step);
+}
+
+/* Ends the local steps of a step: the differences that are sent. */
+static void subtract(struct training *t, uint64_t step)
+{
+    size_t from, to;
+    for (size_t i = 0; i < t->row->messages; i++)
+        if (exchanged(t, i, step, &from, &to))
+            cc_local_difference(from, to, t->weights, t->own, t->gradient[0]);
+    t->batch[step].loss /= (double)t->local.config.steps;
+    t->batch[step].correct /= (double)t->local.config.steps;
+}
+
+static void take(struct training *t, uint64_t step)
+{
+    size_t from, to;
+    for (size_t i = 0; i < t->row->messages && step > 0; i++)
+        if (exchanged(t, i, step - 1, &from, &to))
+            cc_local_take(&t->local, from, to, t->weights, t->own);
+    t->taken = true;
+}
+
+/* Makes one local step of those of a part, if any are left. */
+static int compute_local(struct training *t, uint64_t step, enum cc_compute_part part,
+                         struct cc_source_progress *out, struct cc_error *e)
+{
+    const size_t steps = t->local.config.steps;
+    const size_t until = part == CC_COMPUTE_AHEAD ? t->local.config.delay : steps;
+    const uint64_t at = step * steps + t->made;
+    char why[CC_DIVERGED_TEXT];
+    if (part == CC_COMPUTE_STEP && !t->taken)
+        take(t, step);
+    out->seconds = 0;
+    if (t->made < until) {
+        const struct cc_model_score score = cc_local_step(
+            &t->local, t->task, (size_t)at, (size_t)t->worker, t->own, t->stats, t->slope);
+        out->seconds = cc_emulated_compute_s(&t->emulated, at, CC_COMPUTE_STEP, NULL);
+        t->batch[step].loss += score.loss;
+        t->batch[step].correct += (double)score.correct;
+        t->made++;
+    }
+    out->done = t->made >= until;
+    if (part != CC_COMPUTE_STEP || !out->done)
+        return CC_OK;
+    subtract(t, step);
+    if (cc_loss_diverged(t->batch[step].loss, (size_t)t->worker, why))
+        return cc_diverged(e, "%s", why);
+    return CC_OK;
+}
+
 static int compute(struct cc_source *s, uint64_t step, enum cc_compute_part part,
                    const struct cc_job_message *m, struct cc_source_progress *out,
                    struct cc_error *e)
 {
     struct training *t = (struct training *)s;
-    out->seconds = cc_emulated_compute_s(&t->emulated, step, part, m);
     begin_step(t, step);
+    if (t->own != NULL)
+        return compute_local(t, step, part, out, e);
+    out->seconds = cc_emulated_compute_s(&t->emulated, step, part, m);
     if (t->in_parts)
         return compute_part(t, step, &out->done, e);
     if (part != CC_COMPUTE_FORWARD)
@@ -252,7 +336,8 @@ static int apply(struct cc_source *s, int64_t step, const struct cc_job_message 
     for (size_t i = 0; i < t->row->messages && mean != NULL; i++) {
         const struct cc_job_message *each = &t->row->message[i];
         const size_t from = t->job->offset[each->first], to = t->job->offset[each->last + 1];
-        if ((m != NULL && m != each) || cc_job_row_silent(t->job, t->row, each, (uint64_t)step))
+        if ((m != NULL && m != each) || cc_job_row_skips(t->job, i, (uint64_t)step) ||
+            cc_job_row_silent(t->job, t->row, each, (uint64_t)step))
             continue;
         if (!t->job->training.deltas)
             cc_learner_update(&t->learner, from, to, (uint64_t)step,
@@ -313,6 +398,8 @@ static struct cc_source_learned learned(struct cc_source *s)
                                       .optimizer = t->learner.state,
                                       .optimizer_count = optimizer_count(t),
                                       .batch = t->batch,
+                                      .own = t->own,
+                                      .own_count = t->own != NULL ? cc_local_floats(&t->local) : 0,
                                       .pulled = t->pulled,
                                       .delayed = t->delayed,
                                       .delayed_count = delayed};
@@ -328,6 +415,8 @@ static int restore(struct cc_source *s, const struct cc_source_learned *to, stru
     memcpy(t->weights, to->weights, values * sizeof *t->weights);
     if (t->worker >= 0)
         memcpy(t->stats, to->stats, t->layout->stats * sizeof *t->stats);
+    if (t->own != NULL)
+        memcpy(t->own, to->own, to->own_count * sizeof *t->own);
     if (state > 0)
         memcpy(t->learner.state, to->optimizer, state * sizeof *t->learner.state);
     for (size_t i = 0; i < state && t->worker < 0; i += values)

@@ -9,6 +9,9 @@
  *
  * Pipe: Pipe-SGD (pipe.c).
  *
+ * With local steps (step_local.c) messages take turns, and what overlaps is an exchange with the
+ * next local steps.
+ *
  * A server takes part in the exchanges and computes nothing. */
 #include "netsim/mpi/rank/step_modes.h"
 
@@ -19,6 +22,7 @@
 #include "netsim/mpi/rank/computing.h"
 #include "netsim/mpi/rank/messages.h"
 #include "netsim/mpi/rank/pipe.h"
+#include "netsim/mpi/rank/step_local.h"
 
 static int step_sequential(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 {
@@ -32,6 +36,8 @@ static int step_sequential(struct cc_rank_loop *l, size_t step, struct cc_error 
     const double waited = phase_s[CC_PHASE_WAIT];
     struct cc_wait_timer w = cc_wait_begin(l);
     for (size_t i = 0; i < l->messages; i++) {
+        if (cc_job_row_skips(l->s.job, i, step))
+            continue;
         const double encoded = phase_s[CC_PHASE_ENCODE];
         CC_TRY(cc_message_start(l, i, e));
         /* Hidden computing begins when the first message is encoded, and pauses while the others
@@ -80,7 +86,8 @@ static int step_server(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     const struct cc_wait_timer w = cc_wait_begin(l);
     cc_messages_take_step(l, step);
     for (size_t i = 0; i < l->messages; i++)
-        CC_TRY(cc_message_start(l, i, e));
+        if (!cc_job_row_skips(l->s.job, i, step))
+            CC_TRY(cc_message_start(l, i, e));
     CC_TRY(cc_messages_finish(l, l->messages, e));
     (void)cc_wait_end(l, w);
     return CC_OK;
@@ -92,7 +99,8 @@ int cc_step_run(struct cc_rank_loop *l, size_t step, struct cc_error *e)
         return step_server(l, step, e);
     switch (l->s.job->mode) {
     case CC_OVERLAP:
-        return step_overlap(l, step, e);
+        return l->s.job->training.local_steps > 0 ? cc_step_local(l, step, e)
+                                                  : step_overlap(l, step, e);
     case CC_PIPE:
         return cc_pipe_step(l, step, e);
     case CC_SEQUENTIAL:

@@ -1,0 +1,205 @@
+/* --local-steps: its options, the parts of the net that are exchanged in turn, and trainings whose
+ * steps are as many local steps as are made from one exchange to the next, turned into steps. */
+#include "cmd/train/train.h"
+#include "core/memory.h"
+
+const char *const cc_train_outers[] = {"mean", "momentum", "nesterov", NULL};
+enum { MEAN, MOMENTUM, NESTEROV };
+
+const char *cc_train_outer(const struct cc_local_config *c)
+{
+    return cc_train_outers[!(c->outer.momentum > 0) ? MEAN
+                           : c->outer.nesterov      ? NESTEROV
+                                                    : MOMENTUM];
+}
+
+/* --- options --- */
+
+static int refuse_without(const struct cc_args *args, struct cc_error *e)
+{
+    static const char *const names[] = {"outer",        "outer-rate",   "outer-momentum",
+                                        "stream-parts", "stream-delay", "stream-mix"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (cc_arg(args, names[i]) != NULL)
+            return cc_usage(e, "--%s goes with --local-steps", names[i]);
+    return CC_OK;
+}
+
+static int parse_outer(const struct cc_args *args, struct cc_local_config *c, struct cc_error *e)
+{
+    int which = NESTEROV;
+    double momentum = 0.9;
+    cc_arg_choice(args, "outer", &which);
+    c->outer_rate = which == MEAN ? 1 : 0.7;
+    CC_TRY(cc_arg_real(args, "outer-rate", &c->outer_rate, e));
+    CC_TRY(cc_arg_real(args, "outer-momentum", &momentum, e));
+    if (!(c->outer_rate > 0 && c->outer_rate <= 1000))
+        return cc_usage(e, "--outer-rate: a number above 0, up to 1000");
+    if (!(momentum >= 0 && momentum < 1))
+        return cc_usage(e, "--outer-momentum: from 0 to less than 1");
+    if (which == MEAN && cc_arg(args, "outer-momentum") != NULL)
+        return cc_usage(e, "--outer-momentum is of --outer momentum and nesterov, not of mean");
+    c->outer = (struct cc_optimizer){.kind = CC_SGD,
+                                     .momentum = which == MEAN ? 0 : (float)momentum,
+                                     .nesterov = which == NESTEROV};
+    return CC_OK;
+}
+
+/* An exchange beside computing. */
+static int parse_delay(const struct cc_args *args, struct cc_local_config *c, struct cc_error *e)
+{
+    int mode = CC_SEQUENTIAL, on = CC_TRAIN_LOCAL;
+    uint64_t delay = c->steps;
+    c->mix = 0.5;
+    cc_arg_choice(args, "mode", &mode);
+    cc_arg_choice(args, "on", &on);
+    if (mode == CC_PIPE)
+        return cc_usage(e, "--mode pipe: with --local-steps exchanges go on beside the next steps "
+                           "with --mode overlap");
+    CC_TRY(cc_arg_count(args, "stream-delay", 1, c->steps, &delay, e));
+    CC_TRY(cc_arg_real(args, "stream-mix", &c->mix, e));
+    if (!(c->mix >= 0 && c->mix < 1))
+        return cc_usage(e, "--stream-mix: from 0 to less than 1");
+    for (int i = 0; i < 2 && mode != CC_OVERLAP; i++) {
+        static const char *const names[] = {"stream-delay", "stream-mix"};
+        if (cc_arg(args, names[i]) != NULL)
+            return cc_usage(e, "--%s goes with --mode overlap: otherwise workers wait for results",
+                            names[i]);
+    }
+    c->delay = mode == CC_OVERLAP ? (size_t)delay : 0;
+    if (c->delay > 0 && cc_arg(args, "stragglers") != NULL && on == CC_TRAIN_LOCAL)
+        return cc_usage(e, "--stragglers: no formula has the time of local steps that overlap with "
+                           "exchanges; use --on sim, or --mode sequential");
+    return CC_OK;
+}
+
+/* Every length must be whole exchanges; evaluations that are not asked for are made after them. */
+static int fit_lengths(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+{
+    const size_t every = o->training.local.steps * o->training.local.parts;
+    for (size_t i = 0; i < o->lengths; i++) {
+        struct cc_train_length *l = &o->length[i];
+        const size_t less = l->steps - l->steps % every;
+        if (l->steps % every != 0)
+            return cc_usage(e,
+                            "--steps %zu: with --local-steps %zu it is a multiple of that, such as "
+                            "%zu",
+                            l->steps, every, less > 0 ? less : every);
+        if (l->eval_every % every == 0)
+            continue;
+        if (cc_arg(args, "eval-every") != NULL)
+            return cc_usage(e,
+                            "--eval-every %zu: with --local-steps %zu it is a multiple of that, as "
+                            "the shared parameters change with exchanges",
+                            l->eval_every, every);
+        l->eval_every += every - l->eval_every % every;
+    }
+    return CC_OK;
+}
+
+int cc_train_parse_local(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+{
+    struct cc_local_config *c = &o->training.local;
+    uint64_t steps = 0, parts = 1;
+    CC_TRY(cc_arg_count(args, "local-steps", 1, 1 << 20, &steps, e));
+    if (steps == 0)
+        return refuse_without(args, e);
+    CC_TRY(cc_arg_count(args, "stream-parts", 1, 1 << 20, &parts, e));
+    if (steps % parts != 0)
+        return cc_usage(
+            e,
+            "--stream-parts %llu: the parts take turns within --local-steps %llu, which "
+            "must be a multiple",
+            (unsigned long long)parts, (unsigned long long)steps);
+    c->steps = (size_t)(steps / parts);
+    c->parts = (size_t)parts;
+    CC_TRY(parse_outer(args, c, e));
+    CC_TRY(parse_delay(args, c, e));
+    if (c->parts > 1 || c->delay > 0) {
+        static const char *const names[] = {"fuse", "capture"};
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (cc_arg(args, names[i]) != NULL)
+                return cc_usage(e,
+                                "--%s: not with --stream-parts or with --mode overlap of local "
+                                "steps, where a part of the net is a message",
+                                names[i]);
+    }
+    return fit_lengths(args, o, e);
+}
+
+int cc_train_check_local(const struct cc_train *t, struct cc_error *e)
+{
+    const struct cc_training_config *c = &t->options.training;
+    const uint64_t every = c->checkpoint_every;
+    if (c->local.steps == 0)
+        return CC_OK;
+    if (every % (c->local.steps * c->local.parts) != 0)
+        return cc_usage(e,
+                        "--checkpoint-every %llu: with --local-steps %zu it is a multiple of that",
+                        (unsigned long long)every, c->local.steps * c->local.parts);
+    if (c->local.parts > t->net->count)
+        return cc_usage(e, "--stream-parts %zu: %s has %zu tensors, and a part at least one",
+                        c->local.parts, t->net->name, t->net->count);
+    if (c->local.parts > 1 && cc_exchange_has(c->exchange, CC_X_CHOOSES))
+        return cc_usage(e, "--stream-parts: not with ssar-auto, which chooses by the step before; "
+                           "take the exchange that it chooses");
+    for (size_t i = 0; i < t->args->schemes.count && c->local.parts > 1; i++) {
+        const struct cc_spec *s = t->args->schemes.item[i];
+        if (cc_period(s->scheme, s->params) > 1)
+            return cc_usage(e,
+                            "%s: it sends in one step of several, and --stream-parts in all of "
+                            "them a part; give a greater --local-steps instead",
+                            s->name);
+    }
+    return CC_OK;
+}
+
+/* --- parts --- */
+
+int cc_train_local_messages(struct cc_train *t, struct cc_error *e)
+{
+    const size_t parts = t->options.training.local.parts;
+    size_t left = t->net->count, values = 0;
+    t->message = cc_alloc(parts * sizeof *t->message, e);
+    if (t->message == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < parts; i++) {
+        const size_t last = left - 1, others = parts - 1 - i;
+        do
+            values += t->net->tensors[--left].shape.n;
+        while (left > others && (others == 0 || values < t->net->values * (i + 1) / parts));
+        t->message[i] = (struct cc_job_message){left, last};
+    }
+    t->options.training.message = t->message;
+    t->options.training.messages = parts;
+    return CC_OK;
+}
+
+/* --- trainings --- */
+
+void cc_train_local_config(struct cc_training_config *c)
+{
+    const size_t steps = c->local.steps;
+    if (steps == 0)
+        return;
+    c->steps /= steps;
+    c->eval_every /= steps;
+    c->checkpoint_every /= steps;
+}
+
+void cc_train_local_result(const struct cc_training_config *c, struct cc_training_result *of)
+{
+    const size_t steps = c->local.steps;
+    if (steps == 0)
+        return;
+    for (size_t i = 0; i < of->evals; i++) {
+        struct cc_evaluation *v = &of->eval[i];
+        double *const mean[] = {&v->push_bytes, &v->pull_bytes, &v->encode_s,  &v->hop_s,
+                                &v->server_s,   &v->decode_s,   &v->compute_s, &v->update_s};
+        for (size_t k = 0; k < sizeof mean / sizeof *mean; k++)
+            *mean[k] /= (double)steps;
+        v->step *= steps;
+    }
+    of->resumed *= steps;
+    of->diverged_step *= steps;
+}

@@ -1,0 +1,60 @@
+/* Local steps of a training in one process. Every worker has parameters of its own, and takes the
+ * shared ones of a part, which the exchange has left, at the beginning of the next step, or some
+ * local steps later: the results were there, and a worker on a network waits for them that long. */
+#include <string.h>
+
+#include "core/memory.h"
+#include "netsim/inprocess/training_impl.h"
+
+int cc_training_local_open(struct cc_training *s, struct cc_error *e)
+{
+    const struct cc_training_config *c = s->config;
+    s->local = (struct cc_local_steps){.config = c->local,
+                                       .inner = {.optimizer = c->optimizer,
+                                                 .rate = c->rate,
+                                                 .layout = s->layout,
+                                                 .threads = c->task.threads}};
+    const size_t floats = cc_local_floats(&s->local);
+    CC_TRY(cc_alloc_floats(c->task.workers * floats, &s->own, e));
+    CC_TRY(cc_alloc_floats(s->values, &s->slope, e));
+    for (size_t i = 0; i < c->task.workers; i++)
+        memcpy(s->own + i * floats, s->weights, s->values * sizeof *s->own);
+    return CC_OK;
+}
+
+/* A worker takes what the exchange of the step before has left. */
+static void take(const struct cc_training *s, float *own)
+{
+    const struct cc_job_row *row = s->job.row;
+    for (size_t i = 0; i < row->messages && s->log.step > 0; i++)
+        if (!cc_job_row_skips(&s->job, i, s->log.step - 1))
+            cc_local_take(&s->local, s->job.offset[row->message[i].first],
+                          s->job.offset[row->message[i].last + 1], s->weights, own);
+}
+
+struct cc_training_batch cc_training_local_compute(struct cc_training *s, size_t worker)
+{
+    const struct cc_job_row *row = s->job.row;
+    const size_t steps = s->local.config.steps, first = (size_t)s->log.step * steps;
+    float *own = s->own + worker * cc_local_floats(&s->local);
+    float *difference = s->gradients + worker * s->values;
+    struct cc_training_batch sum = {0, 0};
+    for (size_t i = 0; i < steps; i++) {
+        if (i == s->local.config.delay)
+            take(s, own);
+        const struct cc_model_score score =
+            cc_local_step(&s->local, s->task, first + i, worker, own,
+                          s->worker_stats + worker * s->layout->stats, s->slope);
+        sum.loss += score.loss;
+        sum.correct += (double)score.correct;
+    }
+    if (s->local.config.delay == steps)
+        take(s, own);
+    memset(difference, 0, s->values * sizeof *difference);
+    for (size_t i = 0; i < row->messages; i++)
+        if (!cc_job_row_skips(&s->job, i, s->log.step))
+            cc_local_difference(s->job.offset[row->message[i].first],
+                                s->job.offset[row->message[i].last + 1], s->weights, own,
+                                difference);
+    return (struct cc_training_batch){sum.loss / (double)steps, sum.correct / (double)steps};
+}
