@@ -59,7 +59,8 @@ struct cc_model_score {
 
 struct cc_model;
 
-/* The nets' names, for help and messages: "mlp:WIDTH-WIDTH-..., resnet20, ...". */
+/* The nets' names, for help and messages: "mlp:WIDTH-WIDTH-..., resnet20, ...", and those of linear
+ * models (train/linear/linear.h). */
 extern const char cc_model_names[];
 
 /* Makes the net for these images; an unknown name, and an image that the net cannot take, is

@@ -2,53 +2,78 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "train/data/batch.h"
 #include "train/data/order.h"
+#include "train/linear/linear.h"
 
 struct cc_task {
     struct cc_task_config config;
-    struct cc_model *model;
+    struct cc_model *model; /* NULL: a linear model, which has none of the buffers below */
+    struct cc_linear *linear;
     struct cc_order *order;
     float *images, *room; /* of a batch; of a sample */
     int32_t *labels;
     uint32_t *index; /* of a batch of test samples */
 };
 
+int cc_task_data(const char *net, const char *text, struct cc_data **out, struct cc_error *e)
+{
+    return cc_linear_is(net) ? cc_data_open_rows(text, out, e) : cc_data_open(text, out, e);
+}
+
+static int open_net(struct cc_task *t, struct cc_error *e)
+{
+    const struct cc_task_config *c = &t->config;
+    const struct cc_data *d = c->data;
+    const struct cc_model_config model = {.net = c->net,
+                                          .channels = d->channels,
+                                          .height = c->height,
+                                          .width = c->width,
+                                          .classes = d->classes,
+                                          .batch = c->batch,
+                                          .threads = c->threads};
+    size_t bytes;
+    CC_TRY(cc_model_open(&model, &t->model, e));
+    if (!cc_mul(c->batch * sizeof *t->images, d->channels * c->height * c->width, &bytes))
+        return cc_fail(e, "a batch of %zu images is too large", c->batch);
+    t->images = cc_alloc(bytes, e);
+    t->room = cc_alloc(cc_data_values(d) * sizeof *t->room, e);
+    t->labels = cc_alloc(c->batch * sizeof *t->labels, e);
+    t->index = cc_alloc(c->batch * sizeof *t->index, e);
+    return t->images != NULL && t->room != NULL && t->labels != NULL && t->index != NULL ? CC_OK
+                                                                                         : CC_FAIL;
+}
+
+static int open_linear(struct cc_task *t, struct cc_error *e)
+{
+    const struct cc_task_config *c = &t->config;
+    const struct cc_linear_config linear = {.net = c->net,
+                                            .data = c->data,
+                                            .workers = c->workers,
+                                            .batch = c->batch,
+                                            .coordinates = c->coordinates,
+                                            .l2 = c->l2,
+                                            .seed = c->seed,
+                                            .threads = c->threads};
+    return cc_linear_open(&linear, &t->linear, e);
+}
+
 int cc_task_open(const struct cc_task_config *config, struct cc_task **out, struct cc_error *e)
 {
-    const struct cc_data *d = config->data;
-    const struct cc_model_config model = {.net = config->net,
-                                          .channels = d->channels,
-                                          .height = config->height,
-                                          .width = config->width,
-                                          .classes = d->classes,
-                                          .batch = config->batch,
-                                          .threads = config->threads};
     const struct cc_order_config order = {.workers = config->workers,
                                           .batch = config->batch,
                                           .by_class = config->by_class,
                                           .seed = config->seed};
     int status = CC_OK;
-    size_t bytes;
     struct cc_task *t = cc_alloc0(sizeof *t, e);
     if (t == NULL)
         return CC_FAIL;
     t->config = *config;
-    CC_TRY_OUT(cc_order_open(&d->train, &order, &t->order, e));
-    CC_TRY_OUT(cc_model_open(&model, &t->model, e));
-    if (!cc_mul(config->batch * sizeof *t->images, d->channels * config->height * config->width,
-                &bytes)) {
-        status = cc_fail(e, "a batch of %zu images is too large", config->batch);
-        goto out;
-    }
-    t->images = cc_alloc(bytes, e);
-    t->room = cc_alloc(cc_data_values(d) * sizeof *t->room, e);
-    t->labels = cc_alloc(config->batch * sizeof *t->labels, e);
-    t->index = cc_alloc(config->batch * sizeof *t->index, e);
-    if (t->images == NULL || t->room == NULL || t->labels == NULL || t->index == NULL)
-        status = CC_FAIL;
+    CC_TRY_OUT(cc_order_open(&config->data->train, &order, &t->order, e));
+    status = cc_linear_is(config->net) ? open_linear(t, e) : open_net(t, e);
 out:
     if (status == CC_OK)
         *out = t;
@@ -62,6 +87,7 @@ void cc_task_close(struct cc_task *t)
     if (t == NULL)
         return;
     cc_model_close(t->model);
+    cc_linear_close(t->linear);
     cc_order_close(t->order);
     free(t->images);
     free(t->room);
@@ -72,17 +98,20 @@ void cc_task_close(struct cc_task *t)
 
 const struct cc_model_layout *cc_task_layout(const struct cc_task *t)
 {
-    return cc_model_layout(t->model);
+    return t->model != NULL ? cc_model_layout(t->model) : cc_linear_layout(t->linear);
 }
 
 size_t cc_task_epoch(const struct cc_task *t)
 {
-    return cc_order_steps(t->order);
+    return t->config.coordinates > 0 ? cc_linear_pass(t->linear) : cc_order_steps(t->order);
 }
 
 void cc_task_init(const struct cc_task *t, float *weights, float *stats)
 {
-    cc_model_init(t->model, t->config.seed, weights, stats);
+    if (t->model != NULL)
+        cc_model_init(t->model, t->config.seed, weights, stats);
+    else
+        memset(weights, 0, cc_task_layout(t)->values * sizeof *weights);
 }
 
 void cc_task_begin(struct cc_task *t, size_t step, size_t worker)
@@ -93,6 +122,10 @@ void cc_task_begin(struct cc_task *t, size_t step, size_t worker)
                                        .seed = c->seed,
                                        .epoch = step / cc_order_steps(t->order)};
     const uint32_t *index = cc_order_batch(t->order, step, worker);
+    if (t->model == NULL) {
+        cc_linear_begin(t->linear, step, worker, index);
+        return;
+    }
     cc_batch(c->data, &c->data->train, index, c->batch, c->flip || c->shift > 0 ? &augment : NULL,
              c->height, c->width, t->room, t->images, t->labels);
     cc_model_begin(t->model, t->images, t->labels, c->batch);
@@ -100,17 +133,23 @@ void cc_task_begin(struct cc_task *t, size_t step, size_t worker)
 
 void cc_task_forward(struct cc_task *t, const float *weights, float *stats, size_t end)
 {
-    cc_model_forward(t->model, weights, stats, end);
+    if (t->model != NULL)
+        cc_model_forward(t->model, weights, stats, end);
+    else
+        cc_linear_forward(t->linear, weights);
 }
 
 struct cc_model_score cc_task_score(const struct cc_task *t)
 {
-    return cc_model_score(t->model);
+    return t->model != NULL ? cc_model_score(t->model) : cc_linear_score(t->linear);
 }
 
 void cc_task_backward(struct cc_task *t, const float *weights, float *gradient, size_t first)
 {
-    cc_model_backward(t->model, weights, gradient, first);
+    if (t->model != NULL)
+        cc_model_backward(t->model, weights, gradient, first);
+    else
+        cc_linear_backward(t->linear, weights, gradient);
 }
 
 struct cc_model_score cc_task_gradient(struct cc_task *t, size_t step, size_t worker,
@@ -146,6 +185,8 @@ struct cc_model_score cc_task_test(struct cc_task *t, const float *weights, cons
     const struct cc_task_config *c = &t->config;
     const struct cc_samples *test = &c->data->test;
     struct cc_model_score all = {0};
+    if (t->model == NULL)
+        return cc_linear_test(t->linear, weights);
     for (size_t i = 0; i < test->count; i += c->batch) {
         const size_t n = test->count - i < c->batch ? test->count - i : c->batch;
         for (size_t k = 0; k < n; k++)
@@ -159,4 +200,9 @@ struct cc_model_score cc_task_test(struct cc_task *t, const float *weights, cons
     }
     all.loss /= (double)test->count;
     return all;
+}
+
+double cc_task_objective(const struct cc_task *t, const float *weights)
+{
+    return t->linear != NULL ? cc_linear_train_value(t->linear, weights) : 0;
 }

@@ -1,6 +1,6 @@
-/* A training task: a net on a data set, shared out over workers. It computes the gradient of any
- * worker in any step, and the score on the test samples; parameters belong to the caller (model.h),
- * who exchanges gradients and applies them. */
+/* A training task: a net, or a linear model, on a data set, shared out over workers. It computes
+ * the gradient of any worker in any step, and the score on the test samples; parameters belong to
+ * the caller (model.h), who exchanges gradients and applies them. */
 #ifndef CC_TRAIN_TASK_H
 #define CC_TRAIN_TASK_H
 
@@ -10,7 +10,7 @@
 #include "train/model.h"
 
 struct cc_task_config {
-    const char *net;            /* as in struct cc_model_config */
+    const char *net;            /* as in struct cc_model_config, or of cc_linear_names */
     const struct cc_data *data; /* must outlive the task */
     size_t height, width;       /* of the net's input; the samples are interpolated to it */
     size_t workers, batch;      /* samples of a worker in a step */
@@ -19,9 +19,16 @@ struct cc_task_config {
     size_t shift;
     uint64_t seed; /* of the samples' order, shards and augmentation, and of initial parameters */
     int threads;
+    /* Linear models: the objective's l2 (train/linear/objective.h), and the coordinates of a worker
+     * in a step of coordinate descent, or 0: gradients. */
+    double l2;
+    size_t coordinates;
 };
 
 struct cc_task;
+
+/* Opens the data set as the net takes it: linear models take sparse rows. */
+int cc_task_data(const char *net, const char *text, struct cc_data **out, struct cc_error *e);
 
 /* Fails if the net cannot take the images, or the set is too small for a step. Close with
  * cc_task_close, which NULL is allowed for. */
@@ -30,7 +37,7 @@ void cc_task_close(struct cc_task *t);
 
 /* Belongs to the task. */
 const struct cc_model_layout *cc_task_layout(const struct cc_task *t);
-/* Steps of an epoch. */
+/* Steps of an epoch: a pass over the samples, or in coordinate descent over the coordinates. */
 size_t cc_task_epoch(const struct cc_task *t);
 
 /* Writes initial parameters and statistics. */
@@ -57,5 +64,7 @@ bool cc_loss_diverged(double loss, size_t worker, char reason[CC_DIVERGED_TEXT])
 
 /* The score on all test samples. */
 struct cc_model_score cc_task_test(struct cc_task *t, const float *weights, const float *stats);
+/* Of a linear model: the objective on all training samples. Otherwise 0. */
+double cc_task_objective(const struct cc_task *t, const float *weights);
 
 #endif

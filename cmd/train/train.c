@@ -13,13 +13,14 @@
 #include "core/parallel.h"
 #include "core/units.h"
 #include "netsim/inprocess/inprocess.h"
+#include "train/linear/linear.h"
 
 /* --- options --- */
 
 static int parse_optimizer(const struct cc_args *args, struct cc_train_options *o,
                            struct cc_error *e)
 {
-    static const enum cc_optimizer_kind kinds[] = {CC_SGD, CC_SGD, CC_ADAM, CC_ADAMW};
+    static const enum cc_optimizer_kind kinds[] = {CC_SGD, CC_SGD, CC_ADAM, CC_ADAMW, CC_SGD};
     double decay = 0;
     int which = 0;
     o->momentum = 0.9;
@@ -30,9 +31,12 @@ static int parse_optimizer(const struct cc_args *args, struct cc_train_options *
         return cc_usage(e, "--momentum: from 0 to less than 1");
     if (!(decay >= 0 && decay < 1))
         return cc_usage(e, "--weight-decay: from 0 to less than 1");
-    if (kinds[which] != CC_SGD && cc_arg(args, "momentum") != NULL)
+    o->scd = strcmp(cc_train_optimizers[which], "scd") == 0;
+    if ((kinds[which] != CC_SGD || o->scd) && cc_arg(args, "momentum") != NULL)
         return cc_usage(e, "--momentum is of sgd and nesterov, not of %s",
                         cc_train_optimizers[which]);
+    if (o->scd)
+        o->momentum = 0;
     o->training.optimizer = (struct cc_optimizer){.kind = kinds[which],
                                                   .momentum = (float)o->momentum,
                                                   .nesterov = which == 1,
@@ -109,15 +113,19 @@ static int parse_input(const struct cc_args *args, struct cc_task_config *out, s
     return CC_OK;
 }
 
+static const char *net_of(const struct cc_args *args)
+{
+    const char *net = cc_arg(args, "net");
+    return net != NULL ? net : "resnet20";
+}
+
 static int parse_task(struct cc_train *t, struct cc_error *e)
 {
     const struct cc_args *args = t->args;
     struct cc_task_config *c = &t->options.training.task;
-    const char *net = cc_arg(args, "net");
     uint64_t workers = 4, batch = 32, shift = 0;
-    *c = (struct cc_task_config){.net = net != NULL ? net : "resnet20",
-                                 .data = t->data,
-                                 .flip = cc_arg(args, "flip") != NULL};
+    *c = (struct cc_task_config){
+        .net = net_of(args), .data = t->data, .flip = cc_arg(args, "flip") != NULL};
     CC_TRY(cc_arg_count(args, "workers", 1, 1024, &workers, e));
     CC_TRY(cc_arg_count(args, "batch", 1, 1 << 20, &batch, e));
     CC_TRY(cc_arg_count(args, "shift", 0, 1024, &shift, e));
@@ -254,6 +262,7 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     CC_TRY(parse_rates(args, o, e));
     CC_TRY(parse_target(args, &o->target, e));
     CC_TRY(parse_exchange(args, o, e));
+    CC_TRY(cc_train_parse_linear(args, o, e));
     o->compute_s = NAN;
     CC_TRY(cc_arg_time(args, "compute", &o->compute_s, e));
     CC_TRY(cc_train_parse_messages(args, o, e));
@@ -335,7 +344,9 @@ static int run(struct cc_args *args, struct cc_error *e)
     if (args->schemes.count == 0)
         CC_TRY(cc_spec_list_parse(schemes, &args->schemes, e));
     CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &t.raw, e));
-    CC_TRY_OUT(cc_data_open(data != NULL ? data : "digits", &t.data, e));
+    if (data == NULL)
+        data = cc_linear_is(net_of(args)) ? "synthetic-sparse" : "digits";
+    CC_TRY_OUT(cc_task_data(net_of(args), data, &t.data, e));
     CC_TRY_OUT(parse_options(&t, e));
     CC_TRY_OUT(describe_net(&t, e));
     CC_TRY_OUT(check_schemes(&t, e));

@@ -1,11 +1,11 @@
 /* The files of `commcomp train`: train_options.c has the options and recipes; train.c parses them,
- * train_length.c those of the steps and train_pipe.c those of a pipeline; train_paper.c sets those
- * of a paper's figure, and has its numbers; train_all.c has the trainings done, in this process
- * (netsim/inprocess/training.h) or by ranks (train_ranks.c); train_time.c says how long their steps
- * take on a network, and train_costs.c how long codecs do in a simulation; train_messages.c cuts
- * steps into messages; train_consistency.c has steps that are not bulk synchronous, train_local.c local
- * steps; train_rows.c
- * turns all of it into rows, whose columns train_columns.c has, and train_notes.c into notes. */
+ * train_length.c those of the steps and train_pipe.c those of a pipeline, train_linear.c those of
+ * linear models; train_paper.c sets those of a paper's figure, and has its numbers; train_all.c has
+ * the trainings done, in this process (netsim/inprocess/training.h) or by ranks (train_ranks.c);
+ * train_time.c says how long their steps take on a network, and train_costs.c how long codecs do in
+ * a simulation; train_messages.c cuts steps into messages; train_consistency.c has steps that are
+ * not bulk synchronous, train_local.c local steps; train_rows.c turns all of it into rows, whose
+ * columns train_columns.c has, and train_notes.c into notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
 #define CC_CMD_TRAIN_TRAIN_H
 
@@ -55,6 +55,7 @@ struct cc_train_options {
     size_t seeds;
     int threads;
     double momentum;      /* as given; the optimizer has it as a float */
+    bool scd;             /* --optimizer scd */
     double target;        /* accuracy; NaN: none */
     struct cc_link *link; /* --bw x --latency; none: no network */
     size_t links;
@@ -175,6 +176,10 @@ struct cc_train_printed {
 struct cc_train_printed cc_train_paper_printed(const struct cc_train *t, size_t variant,
                                                const struct cc_link *link);
 int cc_train_paper_notes(const struct cc_train *t, struct cc_error *e);
+
+/* Parses the options of linear models, after the optimizer and the exchange. */
+int cc_train_parse_linear(const struct cc_args *args, struct cc_train_options *o,
+                          struct cc_error *e);
 
 /* Parses --on and the options of that place. */
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,

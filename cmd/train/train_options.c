@@ -5,7 +5,7 @@
 #include "cmd/input/cluster.h"
 #include "cmd/train/train.h"
 
-const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam", "adamw", NULL};
+const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam", "adamw", "scd", NULL};
 const char *const cc_train_pulls[] = {"delta", "mean", NULL};
 const char *const cc_train_modes[] = {"sequential", "overlap", "pipe", NULL};
 static const char *const recipes[] = {"3lc", "perceptron", "qsgd", "sparcml", NULL};
@@ -57,11 +57,13 @@ const struct cc_option cc_train_option_table[] = {
     {.name = "net", .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
      .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "
              "perceptron with hidden layers of so many units), convnet, lstm or transformer, whose "
-             "width :width=N sets (docs/train.md)"},
-    {.name = "data", .value = "SET", .def = "digits", .group = CC_GROUP_TRAIN, .often = true,
+             "width :width=N sets (docs/train.md); or logreg or svm, linear models on sparse rows "
+             "(docs/linear.md)"},
+    {.name = "data", .value = "SET", .def = "digits; of linear models synthetic-sparse",
+     .group = CC_GROUP_TRAIN, .often = true,
      .words = cc_data_names,
      .help = "the data set: digits (which the program carries), synthetic (drawn at random, as in "
-             "synthetic:classes=3,noise=2), a folder of MNIST's or CIFAR's files, or a .csv, .libsvm, "
+             "synthetic:classes=3,noise=2), synthetic-sparse (sparse rows, for linear models), a folder of MNIST's or CIFAR's files, or a .csv, .libsvm, "
              ".npz or .npy file "
              "(docs/train.md)"},
     {.name = "input", .value = "HxW", .def = "that of the samples", .group = CC_GROUP_TRAIN,
@@ -75,14 +77,18 @@ const struct cc_option cc_train_option_table[] = {
              "ends"},
     {.name = "optimizer", .value = "NAME", .def = "sgd", .choices = cc_train_optimizers,
      .group = CC_GROUP_TRAIN,
-     .help = "sgd (with --momentum), nesterov (the same with Nesterov's momentum), adam or adamw"},
+     .help = "sgd (with --momentum), nesterov (the same with Nesterov's momentum), adam or adamw; "
+             "or, of logreg, scd: stochastic coordinate descent, whose steps --rate multiplies"},
+    {.name = "coordinates", .value = "N", .def = "100", .group = CC_GROUP_TRAIN,
+     .help = "--optimizer scd: coordinates of a worker in a step"},
     {.name = "rate", .value = "X", .def = "0.1", .group = CC_GROUP_TRAIN, .often = true,
      .help = "learning rate, at its highest; a list trains with each, and says which is best for "
              "each scheme"},
     {.name = "momentum", .value = "X", .def = "0.9", .group = CC_GROUP_TRAIN,
      .help = "of sgd and nesterov; 0 for a scheme that applies momentum itself (dgc)"},
     {.name = "weight-decay", .value = "X", .def = "0", .group = CC_GROUP_TRAIN,
-     .help = "decay of weights, not of biases and normalizations"},
+     .help = "decay of weights, not of biases and normalizations; of linear models, L2 "
+             "regularization by so much / 2 times the norm's square, which the objective has"},
     {.name = "schedule", .value = "HOW", .def = "cosine", .choices = cc_rate_names,
      .group = CC_GROUP_TRAIN,
      .help = "the rate over the steps: constant, step (a tenth from half of them on, a hundredth "

@@ -8,6 +8,7 @@
 
 #include "cmd/train/train.h"
 #include "core/memory.h"
+#include "train/linear/linear.h"
 
 /* --- means over seeds --- */
 
@@ -137,6 +138,18 @@ static void put_sizes(const struct cc_train *t, size_t row, double push, double 
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
 }
 
+/* The objective of a linear model, and its times of a pass. */
+static void put_linear(const struct cc_train *t, size_t row, double objective,
+                       const struct cc_train_step *step)
+{
+    const double epoch = (double)t->epoch;
+    const struct cc_number_column all[] = {{"objective", objective},
+                                           {"pass_s", epoch * step->step_s},
+                                           {"pass_comm_s", epoch * (step->codec_s + step->comm_s)}};
+    if (cc_linear_is(t->options.training.task.net))
+        cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
+}
+
 static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed, size_t at,
                           const struct cc_link *link, const struct cc_train_step *step,
                           struct cc_error *e)
@@ -167,6 +180,7 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
         return CC_FAIL;
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
     put_sizes(t, row, v->push_bytes, v->pull_bytes);
+    put_linear(t, row, v->objective, step);
     if (!of->complete || at + 1 < of->evals)
         return CC_OK;
     if (of->peak_bytes > 0)
@@ -194,8 +208,9 @@ static int add_divergence(const struct cc_train *t, size_t variant, size_t seed,
 
 /* The means of a variant's complete trainings. */
 struct summary {
-    struct mean accuracy, best, workers, loss, difference, difference_best, push, pull, bytes,
-        compute_s, codec_s, comm_s, step_s, time_s, target_s, target_step, residual, pull_residual;
+    struct mean accuracy, best, workers, loss, objective, difference, difference_best, push, pull,
+        bytes, compute_s, codec_s, comm_s, step_s, time_s, target_s, target_step, residual,
+        pull_residual;
     size_t complete, diverged;
 };
 
@@ -267,6 +282,7 @@ static void add_training(const struct cc_train *t, struct summary *s,
     add(&s->accuracy, last->accuracy);
     add(&s->workers, last->worker_accuracy);
     add(&s->loss, last->loss);
+    add(&s->objective, last->objective);
     add(&s->best, best);
     add(&s->bytes, bytes_until(of, of->evals - 1));
     add(&s->time_s, step[of->evals - 1].time_s);
@@ -358,6 +374,10 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
         cc_record_detail(t->record, row);
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
     put_sizes(t, row, mean_of(&s->push), mean_of(&s->pull));
+    const struct cc_train_step mean = {.codec_s = mean_of(&s->codec_s),
+                                       .comm_s = mean_of(&s->comm_s),
+                                       .step_s = mean_of(&s->step_s)};
+    put_linear(t, row, mean_of(&s->objective), &mean);
     if (t->options.rates > 1)
         cc_record_bool(t->record, row, "best_rate", variant == find_best(t, variant));
     return CC_OK;

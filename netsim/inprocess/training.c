@@ -281,10 +281,12 @@ static int step(struct cc_training *s, struct cc_error *e)
 
 /* --- evaluations --- */
 
-static void score(struct cc_training *s, const float *weights, double *loss, double *accuracy)
+static void score(struct cc_training *s, const float *weights, double *loss, double *accuracy,
+                  double *objective)
 {
     const struct cc_model_score got = cc_task_test(s->task, weights, s->stats);
     *loss = got.loss;
+    *objective = cc_task_objective(s->task, weights);
     *accuracy = (double)got.correct / (double)s->config->task.data->test.count;
 }
 
@@ -295,11 +297,11 @@ static int evaluate(struct cc_training *s, struct cc_error *e)
     struct cc_evaluation v = cc_training_log_end(&s->log, s->config->task.workers);
     v.residual = s->measures_push ? cc_unsent_ratio(&s->unsent) : NAN;
     v.pull_residual = delta_sq > 0 ? sqrt(behind_sq / delta_sq) : NAN;
-    score(s, s->weights, &v.worker_loss, &v.worker_accuracy);
+    score(s, s->weights, &v.worker_loss, &v.worker_accuracy, &v.objective);
     v.loss = v.worker_loss;
     v.accuracy = v.worker_accuracy;
     if (s->server != NULL && memcmp(s->server, s->weights, s->values * sizeof(float)) != 0)
-        score(s, s->server, &v.loss, &v.accuracy);
+        score(s, s->server, &v.loss, &v.accuracy, &v.objective);
     if (!isfinite(v.loss) || !isfinite(v.worker_loss)) {
         diverge(s, "a loss on the test samples that is not finite");
         return CC_OK;

@@ -57,7 +57,7 @@ static size_t members(struct cc_evaluation *v, double *out[MOST_NUMBERS])
                            &v->worker_loss, &v->worker_accuracy, &v->push_bytes, &v->pull_bytes,
                            &v->encode_s,    &v->hop_s,           &v->server_s,   &v->decode_s,
                            &v->compute_s,   &v->update_s,        &v->residual,   &v->pull_residual,
-                           &v->wall_s};
+                           &v->wall_s,      &v->objective};
     memcpy(out, all, sizeof all);
     return sizeof all / sizeof *all;
 }
@@ -100,8 +100,13 @@ static bool get_numbers(const char **text, size_t *whole, double *const *number,
 /* The checksum of a part of the data set. */
 static uint32_t crc_of(const struct cc_data *d, const struct cc_samples *s)
 {
-    const size_t values = s->count * cc_data_values(d);
-    const uint32_t crc = cc_crc32(0, s->label, s->count * sizeof *s->label);
+    const size_t values = s->count * cc_data_values(d), nonzeros = cc_rows_nonzeros(&s->rows);
+    uint32_t crc = cc_crc32(0, s->label, s->count * sizeof *s->label);
+    if (s->rows.count > 0) {
+        crc = cc_crc32(crc, s->rows.begin, (s->rows.count + 1) * sizeof *s->rows.begin);
+        crc = cc_crc32(crc, s->rows.index, nonzeros * sizeof *s->rows.index);
+        return cc_crc32(crc, s->rows.value, nonzeros * sizeof *s->rows.value);
+    }
     return s->byte != NULL ? cc_crc32(crc, s->byte, values)
                            : cc_crc32(crc, s->value, values * sizeof *s->value);
 }

@@ -7,10 +7,11 @@
 /* An evaluation, and means per step since the one before. Checkpoints have the members
  * that bulk synchronous steps have (netsim/inprocess/training_log.c). */
 struct cc_evaluation {
-    size_t step;                                /* after so many steps */
-    double train_loss, train_accuracy;          /* on the training batches, before their update */
-    double loss, accuracy;                      /* on the test samples, of the server's copy, */
-    double worker_loss, worker_accuracy;        /* and of the workers' */
+    size_t step;                         /* after so many steps */
+    double train_loss, train_accuracy;   /* on the training batches, before their update */
+    double loss, accuracy;               /* on the test samples, of the server's copy, */
+    double worker_loss, worker_accuracy; /* and of the workers' */
+    double objective; /* of a linear model, on all training samples, of the server's copy; else 0 */
     double push_bytes, pull_bytes;              /* payload of a worker's push; of the pull, or 0 */
     double encode_s, hop_s, server_s, decode_s; /* codecs, as in struct cc_inprocess_step */
     double compute_s, update_s;                 /* of a worker; of one update */

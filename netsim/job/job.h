@@ -113,6 +113,8 @@ struct cc_job_training {
     int optimizer; /* enum cc_optimizer_kind */
     double momentum, decay, beta1, beta2, small;
     bool nesterov;
+    double l2; /* linear models: as in struct cc_task_config, as the next */
+    size_t coordinates;
     int schedule; /* enum cc_rate_kind */
     double rate, last, factor;
     size_t warmup;

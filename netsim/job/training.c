@@ -71,6 +71,9 @@ static const struct cc_field training_fields[] = {
     {SHARE(beta1), .optional = true, .help = "`adam`, `adamw`: of the mean gradient."},
     {SHARE(beta2), .optional = true, .help = "`adam`, `adamw`: of its mean square."},
     {SHARE(small), .optional = true, .help = "`adam`, `adamw`: added to the root."},
+    {SHARE(l2), .optional = true, .help = "Linear models: the objective's `l2`."},
+    {SIZE(coordinates), 0, MOST_COUNT, .optional = true,
+     .help = "`logreg`: coordinates of a worker in a step of coordinate descent; 0: gradients."},
     {WORD(schedule), .words = cc_rate_names, .help = "The learning rate over the steps."},
     {NUMBER(rate), 0, MOST_RATE, .help = "The learning rate, at its highest."},
     {NUMBER(last), 0, MOST_RATE, .optional = true, .help = "`cosine`: the last rate."},
@@ -159,6 +162,8 @@ int cc_job_set_training(struct cc_job *job, const struct cc_task_config *task, c
                                   .beta2 = (double)optimizer->beta[1],
                                   .small = (double)optimizer->small,
                                   .nesterov = optimizer->nesterov,
+                                  .l2 = task->l2,
+                                  .coordinates = task->coordinates,
                                   .schedule = (int)rate->kind,
                                   .rate = rate->rate,
                                   .last = rate->last,
@@ -185,7 +190,9 @@ struct cc_task_config cc_job_task(const struct cc_job *job, const struct cc_data
                                    .flip = t->flip,
                                    .shift = t->shift,
                                    .seed = job->seed,
-                                   .threads = 1};
+                                   .threads = 1,
+                                   .l2 = t->l2,
+                                   .coordinates = t->coordinates};
 }
 
 /* The optimizer of gradients, with its schedule. */

@@ -5,8 +5,10 @@
  * spread over the indices, as that of words in files is.
  *
  * Every row has the same number of non-zeros, different features whose values are uniform within
- * (0, 1] and then scaled to a norm of 1. A row's class follows from the sign of its product with a
- * vector whose values are uniform within -1 .. 1, and is then flipped at random. */
+ * (0, 1] and then scaled to a norm of 1. Both classes are equally frequent. Each feature leans
+ * towards one of them: with a number u of its own, uniform within 0 .. 1, rows of class 1 keep it
+ * with probability u where it is drawn, and rows of class 0 with 1 - u. Labels are then flipped at
+ * random. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,7 @@
 #include "train/data/sources.h"
 #include "train/math.h"
 
-enum { FEATURES, VALUES, TRUTH, FLIPS }; /* streams of random numbers */
+enum { FEATURES, VALUES, LEANINGS, CLASSES, FLIPS }; /* streams of random numbers */
 enum { OCTAVES = 31 };
 #define MOST_SPARSE_FEATURES (UINT64_C(1) << 30)
 
@@ -196,16 +198,21 @@ static void sort_features(struct maker *m)
 
 /* Draws the row's features. Where they are most of all, the last ones are the most frequent of
  * those that are missing. */
-static void draw_features(struct maker *m, uint64_t part, uint64_t row)
+static void draw_features(struct maker *m, uint64_t part, uint64_t row, bool class)
 {
     const struct config *c = m->config;
+    const struct cc_random_id id = {.seed = c->seed, .rank = -1, .stream = LEANINGS};
+    const struct cc_key leanings = cc_key(&id, 0);
     struct draws draws = draws_of(c, part, row, FEATURES);
     size_t n = 0;
-    for (size_t tries = 0; tries < 16 * c->nonzeros && n < c->nonzeros; tries++) {
+    for (size_t tries = 0; tries < 32 * c->nonzeros && n < c->nonzeros; tries++) {
         const uint32_t feature = draw_feature(&m->law, &draws);
-        if (m->seen[feature] == 0)
+        const float leaning = cc_unit(cc_random(leanings, feature));
+        const bool kept = cc_unit((uint32_t)draw(&draws)) < (class ? leaning : 1 - leaning);
+        if (kept && m->seen[feature] == 0) {
             m->index[n++] = feature;
-        m->seen[feature] = 1;
+            m->seen[feature] = 1;
+        }
     }
     for (uint64_t rank = 0; n < c->nonzeros; rank++) {
         const uint32_t feature = (uint32_t)(rank * m->law.stride % c->features);
@@ -218,24 +225,18 @@ static void draw_features(struct maker *m, uint64_t part, uint64_t row)
     sort_features(m);
 }
 
-/* Draws the row's values, and returns its product with the vector of the classes. */
-static double draw_values(struct maker *m, uint64_t part, uint64_t row)
+static void draw_values(struct maker *m, uint64_t part, uint64_t row)
 {
     const struct config *c = m->config;
-    const struct cc_random_id truth = {.seed = c->seed, .rank = -1, .stream = TRUTH};
-    const struct cc_key key = cc_key(&truth, 0);
     struct draws draws = draws_of(c, part, row, VALUES);
-    double squares = 0, product = 0;
+    double squares = 0;
     for (size_t i = 0; i < c->nonzeros; i++) {
         m->value[i] = 1 - cc_unit((uint32_t)draw(&draws));
         squares += (double)m->value[i] * (double)m->value[i];
     }
     const double scale = 1 / sqrt(squares);
-    for (size_t i = 0; i < c->nonzeros; i++) {
+    for (size_t i = 0; i < c->nonzeros; i++)
         m->value[i] = (float)(scale * (double)m->value[i]);
-        product += (double)m->value[i] * (2 * (double)cc_unit(cc_random(key, m->index[i])) - 1);
-    }
-    return product;
 }
 
 /* part: 0 for training, 1 for testing. */
@@ -243,8 +244,7 @@ static int make_rows(struct maker *m, uint64_t part, uint64_t count, struct cc_s
                      struct cc_error *e)
 {
     const struct config *c = m->config;
-    const struct cc_random_id id = {
-        .seed = c->seed, .rank = -1, .direction = part, .stream = FLIPS};
+    struct draws draws = draws_of(c, part, 0, CLASSES), flips = draws_of(c, part, 0, FLIPS);
     size_t bytes, values;
     if (!cc_mul(count, c->nonzeros, &values) || !cc_mul(values, 8, &bytes))
         return cc_fail(e, "%llu rows of %llu non-zeros are too many", (unsigned long long)count,
@@ -255,10 +255,11 @@ static int make_rows(struct maker *m, uint64_t part, uint64_t count, struct cc_s
     if (out->label == NULL)
         return CC_FAIL;
     for (uint64_t i = 0; i < count; i++) {
-        draw_features(m, part, i);
-        const double product = draw_values(m, part, i);
-        const bool flip = (double)cc_unit(cc_random(cc_key(&id, i), (uint32_t)i)) < c->noise;
-        out->label[i] = (product > 0) != flip;
+        const bool class = draw(&draws) >> 31 != 0;
+        const bool flip = (double)cc_unit((uint32_t)draw(&flips)) < c->noise;
+        draw_features(m, part, i, class);
+        draw_values(m, part, i);
+        out->label[i] = class != flip;
         CC_TRY(cc_rows_add_row(&out->rows, e));
         for (size_t k = 0; k < c->nonzeros; k++)
             CC_TRY(cc_rows_add(&out->rows, m->index[k], m->value[k], e));

@@ -129,6 +129,7 @@ static int score(struct cc_rank *r, const float *workers, const float *servers, 
     out->worker_accuracy = own.accuracy;
     out->loss = theirs.loss;
     out->accuracy = theirs.accuracy;
+    out->objective = theirs.objective;
     if (isfinite(own.loss) && isfinite(theirs.loss))
         return CC_OK;
     return cc_diverged(e, "a loss on the test samples that is not finite");

@@ -98,6 +98,7 @@ struct cc_source_learned {
 /* The score of a copy of the model. */
 struct cc_source_score {
     double loss, accuracy;
+    double objective; /* of a linear model, on all training samples; else 0 */
 };
 
 /* The operations that a source implements. Callers use the functions below, which check the order

@@ -59,7 +59,7 @@ static int open_shared(const struct cc_job *job, struct cc_error *e)
 {
     if (shared.users++ > 0)
         return shared.task != NULL ? CC_OK : cc_fail(e, "another rank has failed");
-    CC_TRY(cc_data_open(job->training.data, &shared.data, e));
+    CC_TRY(cc_task_data(job->training.net, job->training.data, &shared.data, e));
     const struct cc_task_config config = cc_job_task(job, shared.data);
     return cc_task_open(&config, &shared.task, e);
 }
@@ -438,7 +438,9 @@ static int score(struct cc_source *s, const float *weights, const float *stats,
     }
     const struct cc_model_score got = cc_task_test(task, weights, stats);
     *out =
-        (struct cc_source_score){got.loss, (double)got.correct / (double)shared.data->test.count};
+        (struct cc_source_score){.loss = got.loss,
+                                 .accuracy = (double)got.correct / (double)shared.data->test.count,
+                                 .objective = cc_task_objective(task, weights)};
     return CC_OK;
 }
 
