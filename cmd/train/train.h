@@ -177,7 +177,7 @@ struct cc_train_printed cc_train_paper_printed(const struct cc_train *t, size_t 
                                                const struct cc_link *link);
 int cc_train_paper_notes(const struct cc_train *t, struct cc_error *e);
 
-/* Parses the options of linear models, after the optimizer and the exchange. */
+/* Parses the options of linear models, after the optimizer, the exchange and the consistency. */
 int cc_train_parse_linear(const struct cc_args *args, struct cc_train_options *o,
                           struct cc_error *e);
 

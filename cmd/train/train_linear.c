@@ -23,9 +23,9 @@ static int parse_scd(const struct cc_args *args, struct cc_train_options *o, str
     if (cc_arg(args, "checkpoint") != NULL)
         return cc_usage(e, "--checkpoint: scd continues from the products of all rows with the "
                            "parameters, which a checkpoint does not have");
-    if (c->consistency != CC_BULK)
-        return cc_usage(e, "--optimizer scd: workers take coordinates of the same parameters, as "
-                           "with --consistency bulk");
+    if (c->consistency != CC_BULK || c->mode == CC_PIPE)
+        return cc_usage(e, "--optimizer scd: workers take coordinates of the same, latest "
+                           "parameters: --consistency bulk, and not --mode pipe");
     /* Each change has the regularization in it. */
     c->task.coordinates = (size_t)coordinates;
     c->optimizer.decay = 0;

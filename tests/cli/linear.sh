@@ -68,6 +68,8 @@ t 2 train --optimizer scd --net mlp:4
 err '--optimizer scd: coordinate descent is of --net logreg; mlp:4 is no linear model'
 t 2 train --optimizer scd --net svm
 err 'the hinge loss of svm does not have: take --net logreg'
+t 2 $s --mode pipe --exchange ring
+err 'the same, latest parameters: --consistency bulk, and not --mode pipe'
 t 2 train --net logreg --coordinates 10
 err '--coordinates goes with --optimizer scd'
 
