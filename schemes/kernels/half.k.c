@@ -1,9 +1,9 @@
-/* 16-bit floats. For fp16 there are machine instructions with AVX2 and AVX-512, after limiting the
- * values to +-65504; the scalar functions compute the same bits with integers: normal results by
- * adding half a unit (ties to even) and rebasing the exponent, subnormal ones by adding 0.5, whose
- * last place is 2^-24. bf16 rounds to the upper half of the bits in the same way, trunc16 takes the
- * upper half as it is; the compiler vectorizes both. Each encoder returns the largest bits of |x|,
- * which tell whether all values are finite. */
+/* 16-bit floats. For fp16 there are machine instructions with AVX2, AVX-512 and NEON, after
+ * limiting the values to +-65504; the scalar functions compute the same bits with integers: normal
+ * results by adding half a unit (ties to even) and rebasing the exponent, subnormal ones by adding
+ * 0.5, whose last place is 2^-24. bf16 rounds to the upper half of the bits in the same way,
+ * trunc16 takes the upper half as it is; the compiler vectorizes both. Each encoder returns the
+ * largest bits of |x|, which tell whether all values are finite. */
 #include "schemes/kernels/half.h"
 
 #include "core/bytes.h"
@@ -36,7 +36,9 @@ static float from_fp16(uint16_t half)
     return cc_bits_f32(sign | (exponent + 112u) << 23 | fraction << 13);
 }
 
-#if defined(__AVX512F__)
+#if defined(__ARM_NEON)
+#include "schemes/kernels/half_neon.h"
+#elif defined(__AVX512F__)
 #define FP16_LANES 16
 static inline __m512i fp16_lanes_encode(__m512 x, uint8_t *out)
 {
@@ -83,6 +85,11 @@ static uint32_t fp16_encode(const float *restrict x, uint8_t *restrict out, size
     _mm256_storeu_si256((__m256i *)lane, most);
     for (int l = 0; l < FP16_LANES; l++)
         m = lane[l] > m ? lane[l] : m;
+#elif defined(__ARM_NEON)
+    uint32x4_t most = vdupq_n_u32(0);
+    for (; i + FP16_LANES <= n; i += FP16_LANES)
+        most = vmaxq_u32(most, fp16_lanes_encode(x + i, out + 2 * i));
+    m = vmaxvq_u32(most);
 #endif
     for (; i < n; i++) {
         uint32_t bits = cc_f32_bits(x[i]);
@@ -102,6 +109,9 @@ static void fp16_load(const uint8_t *restrict in, float *restrict y, size_t n)
 #elif defined(__AVX2__)
     for (; i + FP16_LANES <= n; i += FP16_LANES)
         _mm256_storeu_ps(y + i, fp16_lanes_decode(in + 2 * i));
+#elif defined(__ARM_NEON)
+    for (; i + FP16_LANES <= n; i += FP16_LANES)
+        vst1q_f32_x2(y + i, fp16_lanes_decode(in + 2 * i));
 #endif
     for (; i < n; i++)
         y[i] = from_fp16(cc_get_u16(in + 2 * i));
@@ -120,6 +130,14 @@ static inline void fp16_add_page(const uint8_t *restrict in, float scale, float 
     for (; i + FP16_LANES <= n; i += FP16_LANES) {
         __m256 product = _mm256_mul_ps(_mm256_set1_ps(scale), fp16_lanes_decode(in + 2 * i));
         _mm256_storeu_ps(y + i, _mm256_add_ps(_mm256_loadu_ps(y + i), product));
+    }
+#elif defined(__ARM_NEON)
+    for (; i + FP16_LANES <= n; i += FP16_LANES) {
+        float32x4x2_t v = fp16_lanes_decode(in + 2 * i);
+        for (size_t k = 0; k < 2; k++) {
+            float *to = y + i + 4 * k;
+            vst1q_f32(to, vaddq_f32(vld1q_f32(to), vmulq_f32(vdupq_n_f32(scale), v.val[k])));
+        }
     }
 #endif
     for (; i < n; i++) {

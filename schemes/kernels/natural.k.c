@@ -14,6 +14,7 @@
 
 #include "core/bytes.h"
 #include "schemes/kernels/lanes.h"
+#include "schemes/kernels/neon.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -34,6 +35,14 @@ static void encode_signs(const float *restrict x, uint8_t *restrict signs, size_
     for (; i + 8 <= n; i += 8) {
         __m256 less = _mm256_cmp_ps(_mm256_loadu_ps(x + i), _mm256_setzero_ps(), _CMP_LT_OQ);
         signs[i / 8] = (uint8_t)_mm256_movemask_ps(less);
+    }
+#elif defined(__ARM_NEON)
+    for (; i + 16 <= n; i += 16) {
+        uint32x4_t less[4];
+        for (size_t k = 0; k < 4; k++)
+            less[k] = vcltzq_f32(vld1q_f32(x + i + 4 * k));
+        cc_put_u16(signs + i / 8,
+                   cc_neon_bits16(cc_neon_low_bytes(less[0], less[1], less[2], less[3])));
     }
 #endif
     for (; i < n; i += 8) {
@@ -170,6 +179,8 @@ static inline __m256 lanes_value(const uint8_t *signs, const uint8_t *exponents,
     sign = _mm256_and_si256(sign, _mm256_set1_epi32(INT32_MIN));
     return _mm256_castsi256_ps(_mm256_or_si256(mag, _mm256_andnot_si256(zero, sign)));
 }
+#elif defined(__ARM_NEON)
+#include "schemes/kernels/natural_neon.h"
 #endif
 
 static int has_255(const uint8_t *exponents, size_t n)

@@ -84,7 +84,7 @@ static inline struct divisor divisor_of(int s)
 
 static inline float quotient(int level, struct divisor d)
 {
-#if defined(__FMA__)
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
     float a = (float)level, q = a * d.inverse;
     return __builtin_fmaf(__builtin_fmaf(-q, d.s, a), d.inverse, q);
 #else
@@ -262,7 +262,24 @@ static inline bool codes_read(const struct reader *r, const uint8_t *in, float n
     return codes_lanes(r, in, norm, false, false, nontemporal, 1, y, n);
 }
 
-#elif defined(__AVX2__)
+#elif defined(__AVX2__) || defined(__ARM_NEON)
+
+/* The last values of a bucket, fewer than 16. */
+static bool codes_tail(const struct cc_qsgd_form *f, const uint8_t *in, float norm,
+                       const struct cc_qsgd_use *use, float *y, size_t n)
+{
+    int16_t some[16];
+    bool good = true;
+    unpack(in, f->width, some, n);
+    for (size_t k = 0; k < n; k++)
+        good = good && some[k] <= f->s && some[k] >= -f->s;
+    levels(f, some, norm, use, y, n);
+    return good;
+}
+
+#if defined(__ARM_NEON)
+#include "schemes/kernels/qsgd_get_neon.h"
+#else
 
 /* Codes are moved to the upper bits of lanes of 8 or 16 bits, which makes them levels times a power
  * of two; s is multiplied by the same power, so the fractions are the same. */
@@ -320,19 +337,6 @@ static inline void read_levels(const struct reader *r, const uint8_t *in, __m256
     levels[1] = _mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8));
 }
 
-/* The last values of a bucket, fewer than 16. */
-static bool codes_tail(const struct cc_qsgd_form *f, const uint8_t *in, float norm,
-                       const struct cc_qsgd_use *use, float *y, size_t n)
-{
-    int16_t some[16];
-    bool good = true;
-    unpack(in, f->width, some, n);
-    for (size_t k = 0; k < n; k++)
-        good = good && some[k] <= f->s && some[k] >= -f->s;
-    levels(f, some, norm, use, y, n);
-    return good;
-}
-
 static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in, float norm,
                                       const struct cc_qsgd_use *use, bool add, bool nontemporal,
                                       float *y, size_t n)
@@ -363,6 +367,7 @@ static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in,
     return (i == n || codes_tail(r->form, in, norm, use, y + i, n - i)) &&
            _mm256_testz_si256(bad, bad);
 }
+#endif
 
 static bool codes_read(const struct reader *r, const uint8_t *in, float norm,
                        const struct cc_qsgd_use *use, float *y, size_t n)

@@ -172,7 +172,7 @@ static void codes_exactly(const struct cc_qsgd_form *f, const float *x, float no
  * A value that has changed since the norm was found may have any a: it is limited to `most`, which
  * lies above every a of a value within the norm, and so near to s that a level of s + 1 is a
  * doubt. The sums below round it by s at most. */
-#if defined(__AVX2__)
+#if defined(__AVX2__) || defined(__ARM_NEON)
 #define FAST
 
 /* Distance of software prefetching in values, into the second-level cache: the hardware looks no
@@ -290,6 +290,18 @@ static inline bool codes_fast(const struct cc_qsgd_form *f, const float *x, floa
 
 #elif defined(FAST)
 
+#if defined(__ARM_NEON)
+#include "schemes/kernels/qsgd_put_neon.h"
+#else
+/* Writes 16 levels, a byte each, as codes: 2 * width bytes and up to 8 more. */
+static inline void put_codes(const uint8_t *levels, unsigned width, uint8_t *out)
+{
+    const uint64_t mask = ((UINT64_C(1) << width) - 1) * UINT64_C(0x0101010101010101);
+    cc_put_u64(out, _pext_u64(cc_get_u64(levels), mask));
+    cc_put_u64(out + width, _pext_u64(cc_get_u64(levels + 8), mask));
+}
+#endif
+
 /* Levels, a byte each; true if there was a doubt. */
 static inline bool levels_fast(const float *restrict x, int s, float norm, struct cc_key key,
                                uint32_t first, uint8_t *restrict levels, size_t n)
@@ -314,18 +326,16 @@ static inline bool codes_fast(const struct cc_qsgd_form *f, const float *x, floa
                               struct cc_key key, uint32_t first, uint8_t *out, size_t n)
 {
     enum { SOME = 512 };
-    const uint64_t mask = ((UINT64_C(1) << f->width) - 1) * UINT64_C(0x0101010101010101);
     const size_t ahead = ahead_of(f);
-    uint8_t levels[SOME + 8];
+    uint8_t levels[SOME + 16];
     for (size_t i = 0; i < n; i += SOME) {
         size_t m = n - i < SOME ? n - i : SOME;
         if (levels_fast(x + i, f->s, norm, key, first + (uint32_t)i, levels, m))
             return false;
-        cc_put_u64(levels + m, 0);
-        for (size_t k = 0; k < m; k += 8, out += f->width) {
-            cc_put_u64(out, _pext_u64(cc_get_u64(levels + k), mask));
-            if (k % 16 == 0)
-                __builtin_prefetch(x + i + k + ahead, 0, 2);
+        memset(levels + m, 0, 16);
+        for (size_t k = 0; k < m; k += 16, out += 2 * f->width) {
+            put_codes(levels + k, f->width, out);
+            __builtin_prefetch(x + i + k + ahead, 0, 2);
         }
     }
     return true;
