@@ -11,6 +11,7 @@
 #include "core/reduce.h"
 #include "core/tile.h"
 #include "schemes/kernels/int8.h"
+#include "schemes/residual.h"
 #include "schemes/scheme.h"
 
 #define HEADER sizeof(float)
@@ -23,7 +24,7 @@ struct params {
 };
 
 static const struct cc_param table[] = {
-    CC_PARAM_FLAG(struct params, ef, 0, "keep the rounding error for the next step"),
+    CC_PARAM_EF(struct params, 0, "keep the rounding error for the next step"),
     {.name = NULL},
 };
 

@@ -17,6 +17,7 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "schemes/accumulate.h"
+#include "schemes/residual.h"
 #include "schemes/scheme.h"
 #include "schemes/spec.h"
 
@@ -200,11 +201,13 @@ static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, cons
     return cc_to_pairs(&inner, ctx, in, len, base, out, cap, count, e);
 }
 
-/* The inner scheme's: what it has sent in vain was a part of a sum that has left. */
+/* The inner scheme's, if that is one of floats: what it has sent in vain was a part of a sum that
+ * has left. */
 static size_t residual_at(const void *params, const struct cc_shape *shape)
 {
     const struct cc_spec *inner = ((const struct params *)params)->inner;
-    if (!cc_takes_back(inner->scheme, inner->params))
+    if (!cc_takes_back(inner->scheme, inner->params) ||
+        cc_residual_is_narrow(inner->scheme, inner->params))
         return SIZE_MAX;
     return sum_bytes(shape) + inner->scheme->residual_at(inner->params, shape);
 }

@@ -17,6 +17,7 @@
 #include "core/reduce.h"
 #include "core/tile.h"
 #include "schemes/kernels/onebit.h"
+#include "schemes/residual.h"
 #include "schemes/scheme.h"
 
 struct params {
@@ -24,7 +25,7 @@ struct params {
 };
 
 static const struct cc_param table[] = {
-    CC_PARAM_FLAG(struct params, ef, 1, "error feedback: keep what was not sent in a residual"),
+    CC_PARAM_EF(struct params, 1, "error feedback: keep what was not sent in a residual"),
     CC_PARAM_INT(struct params, block, 0, 0, 1e9, "values",
                  "values that share two means (0: the whole tensor)"),
     {.name = NULL},

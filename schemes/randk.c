@@ -24,6 +24,7 @@
 #include "schemes/kernels/draw.h"
 #include "schemes/kernels/select.h"
 #include "schemes/pairs.h"
+#include "schemes/residual.h"
 #include "schemes/selection.h"
 #include "schemes/zeros.h"
 
@@ -35,10 +36,9 @@ struct params {
 static const struct cc_param table[] = {
     CC_PARAM_REAL(struct params, density, 0.01, 0, 1, "", "the share of the values that is sent",
                   .min_open = true),
-    CC_PARAM_FLAG(
-        struct params, ef, 1,
-        "error feedback: keep what was not sent in a residual; without, values are scaled "
-        "up so that their expectation is right"),
+    CC_PARAM_EF(struct params, 1,
+                "error feedback: keep what was not sent in a residual; without, values are scaled "
+                "up so that their expectation is right"),
     {.name = NULL},
 };
 

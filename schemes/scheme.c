@@ -6,17 +6,23 @@
 
 #include "core/bytes.h"
 #include "core/parallel.h"
+#include "schemes/residual.h"
 
 size_t cc_state_bytes(const struct cc_codec *c)
 {
     bool none = c->scheme->state_bytes == NULL || c->shape.n == 0;
+    if (!none && cc_residual_is_narrow(c->scheme, c->params))
+        return cc_residual_state_bytes(c->shape.n);
     return none ? 0 : c->scheme->state_bytes(c->params, &c->shape);
 }
 
 size_t cc_scratch_bytes(const struct cc_codec *c)
 {
     bool none = c->scheme->scratch_bytes == NULL || c->shape.n == 0;
-    return none ? 0 : c->scheme->scratch_bytes(c->params, &c->shape);
+    const size_t own = none ? 0 : c->scheme->scratch_bytes(c->params, &c->shape);
+    return c->shape.n > 0 && cc_residual_is_narrow(c->scheme, c->params)
+               ? cc_residual_scratch_bytes(own, c->shape.n)
+               : own;
 }
 
 size_t cc_bound(const struct cc_codec *c)
@@ -126,6 +132,8 @@ int cc_encode(const struct cc_codec *c, const struct cc_context *ctx, const floa
     }
     CC_TRY(check_runs(c, e));
     CC_TRY(check_room(c, cap, cc_bound(c), e));
+    if (cc_residual_is_narrow(c->scheme, c->params))
+        return cc_residual_encode(c, ctx, x, out, cap, len, e);
     return c->scheme->encode(c, ctx, x, out, cap, len, e);
 }
 
@@ -202,6 +210,10 @@ int cc_absorb(const struct cc_codec *c, const struct cc_context *ctx, size_t rou
 void cc_give_back(const struct cc_codec *c, uint32_t base, const struct cc_index_value *pair,
                   size_t count)
 {
+    if (cc_residual_is_narrow(c->scheme, c->params)) {
+        cc_residual_give_back(c, base, pair, count);
+        return;
+    }
     float *residual = (void *)((char *)c->state + residual_at(c->scheme, c->params, &c->shape));
     for (size_t i = 0; i < count; i++)
         residual[pair[i].index - base] += pair[i].value;

@@ -23,6 +23,7 @@
 #include "schemes/kernels/expand.h"
 #include "schemes/kernels/select.h"
 #include "schemes/pairs.h"
+#include "schemes/residual.h"
 #include "schemes/scheme.h"
 #include "schemes/selection.h"
 
@@ -39,7 +40,7 @@ struct params {
 static const struct cc_param table[] = {
     CC_PARAM_REAL(struct params, density, 0.05, 0, 1, "", "the share of the values that is sent",
                   .min_open = true),
-    CC_PARAM_FLAG(struct params, ef, 1, "error feedback: keep what was not sent in a residual"),
+    CC_PARAM_EF(struct params, 1, "error feedback: keep what was not sent in a residual"),
     CC_PARAM_CHOICE(
         struct params, select, SAMPLED, select_names,
         "a threshold from a sample (within a tenth of density), or exactly the largest"),

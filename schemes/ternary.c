@@ -17,6 +17,7 @@
 #include "core/reduce.h"
 #include "schemes/base3.h"
 #include "schemes/kernels/base3.h"
+#include "schemes/residual.h"
 #include "schemes/scheme.h"
 
 struct params {
@@ -26,7 +27,7 @@ struct params {
 };
 
 static const struct cc_param table[] = {
-    CC_PARAM_FLAG(struct params, ef, 0, "error feedback: send later what was rounded away"),
+    CC_PARAM_EF(struct params, 0, "error feedback: send later what was rounded away"),
     CC_PARAM_REAL(struct params, clip, 0, 0, 1e6, "sigmas",
                   "first limit values to this many standard deviations (TernGrad: 2.5), 0 for no "
                   "limit"),

@@ -17,6 +17,7 @@
 #include "core/reduce.h"
 #include "schemes/base3.h"
 #include "schemes/kernels/base3.h"
+#include "schemes/residual.h"
 #include "schemes/scheme.h"
 
 struct params {
@@ -29,7 +30,7 @@ static const struct cc_param table[] = {
                   "sparsity multiplier: the larger, the more zeros and the smaller the payload",
                   .max_open = true),
     CC_PARAM_FLAG(struct params, zre, 1, "shorten runs of zeros (zero-run encoding)"),
-    CC_PARAM_FLAG(struct params, ef, 1, "error feedback: send later what was rounded away"),
+    CC_PARAM_EF(struct params, 1, "error feedback: send later what was rounded away"),
     {.name = NULL},
 };
 

@@ -15,6 +15,7 @@
 #include "core/reduce.h"
 #include "schemes/kernels/pick.h"
 #include "schemes/pairs.h"
+#include "schemes/residual.h"
 #include "schemes/scheme.h"
 #include "schemes/selection.h"
 
@@ -26,7 +27,7 @@ struct params {
 static const struct cc_param table[] = {
     CC_PARAM_REAL(struct params, tau, 0.01, 1e-37, 1e37, "",
                   "values of at least this magnitude are sent, and count as this magnitude"),
-    CC_PARAM_FLAG(struct params, ef, 1, "error feedback: keep what was not sent in a residual"),
+    CC_PARAM_EF(struct params, 1, "error feedback: keep what was not sent in a residual"),
     {.name = NULL},
 };
 

@@ -30,6 +30,7 @@
 #include "schemes/kernels/pick.h"
 #include "schemes/kernels/select.h"
 #include "schemes/pairs.h"
+#include "schemes/residual.h"
 #include "schemes/scheme.h"
 #include "schemes/selection.h"
 #include "schemes/zeros.h"
@@ -41,7 +42,7 @@ struct params {
 static const struct cc_param table[] = {
     CC_PARAM_INT(struct params, k, 16, 1, 65536, "values", "values sent from each bucket"),
     CC_PARAM_INT(struct params, bucket, 512, 1, 65536, "values", "values in a bucket"),
-    CC_PARAM_FLAG(struct params, ef, 1, "error feedback: keep what was not sent in a residual"),
+    CC_PARAM_EF(struct params, 1, "error feedback: keep what was not sent in a residual"),
     {.name = NULL},
 };
 

@@ -80,6 +80,40 @@ static struct pair randk_pair(const struct cc_spec *s, const float *x, size_t n,
     return signed_pair(x[i], 0, fabs((double)x[i]) * (double)n / k);
 }
 
+/* The largest magnitude of the block of 32 values that i is in. */
+static double largest_of_block(const float *x, size_t n, size_t i)
+{
+    const size_t at = i / 32 * 32;
+    return norm_of(x + at, n - at < 32 ? n - at : 32, false);
+}
+
+static struct pair mxfp4_pair(const struct cc_spec *s, const float *x, size_t n, size_t i)
+{
+    static const double numbers[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, 12};
+    const double largest = largest_of_block(x, n, i);
+    double unit = 0x1p-60;
+    size_t k = 0;
+    (void)s;
+    while (6 * unit < largest)
+        unit *= 2;
+    while (numbers[k + 1] * unit <= fabs((double)x[i]))
+        k++;
+    return signed_pair(x[i], numbers[k] * unit, numbers[k + 1] * unit);
+}
+
+static struct pair int4_pair(const struct cc_spec *s, const float *x, size_t n, size_t i)
+{
+    const float quotient = (float)largest_of_block(x, n, i) / 7.0f;
+    int exponent;
+    (void)s;
+    if (quotient == 0)
+        return (struct pair){0, 1};
+    const double fraction = frexp((double)quotient, &exponent); /* 8 bits, rounded up */
+    const double step = ldexp(ceil(fraction * 256), exponent - 8);
+    const double low = floor((double)(float)((double)x[i] / step)) * step;
+    return (struct pair){low, low + step};
+}
+
 struct unbiased {
     const char *setting;
     struct pair (*pair)(const struct cc_spec *s, const float *x, size_t n, size_t i);
@@ -95,6 +129,8 @@ static const struct unbiased table[] = {
     {"qsgd:levels=16,bucket=0,norm=l2", qsgd_pair},
     {"qsgd:levels=5,norm=l2,code=elias", qsgd_pair},
     {"qsgd:bits=8,code=elias", qsgd_pair},
+    {"mxfp4", mxfp4_pair},
+    {"int4", int4_pair},
     {"randk:density=0.01,ef=0", randk_pair},
     {"randk:density=0.3,ef=0", randk_pair},
     {"randk:density=0.9,ef=0", randk_pair},

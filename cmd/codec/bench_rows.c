@@ -51,6 +51,12 @@ const struct cc_column cc_bench_columns[] = {
      CC_ANSWER},
     {"ratio", "ratio", "", "%.1f", 0, "32 x all values / (8 x all payload bytes), over all steps",
      CC_MAIN},
+    {"state_bytes_per_value", "state", "B/value", "%.2f", 0,
+     "memory that a worker keeps from step to step for each value: residuals, momentum", CC_PART},
+    {"scratch_bytes_per_value", "scratch", "B/value", "%.3f", 0,
+     "memory that the codecs of all tensors share while one works: that of the tensor that needs "
+     "most / all values",
+     CC_DETAIL},
     {"encode_gb_per_s", "encode", "GB/s", "%.2f", 0,
      "10^9 bytes of float32 encoded per second, median of the samples", CC_ANSWER},
     {"encode_spread", "+-", "%", "%.1f", 100,
@@ -145,6 +151,7 @@ struct row {
     struct cc_settled settled;
     size_t values, steps;
     double payload_bytes; /* per step */
+    double state_bytes, scratch_bytes;
     double bits_per_value, ratio, nmse, nmse_cumulative, cosine, max_abs_error;
     struct cc_update_error error; /* of the whole step */
     bool local;                   /* sends in some steps only */
@@ -209,6 +216,14 @@ static void set_speed(struct row *row, enum cc_call call, double *seconds, size_
                            .moved = moved / 4 * bytes / s.median};
 }
 
+/* Adds the memory that a tensor's codec needs. */
+static void add_memory(struct row *row, const struct cc_bench_run *b, size_t scheme, size_t tensor)
+{
+    const struct cc_codec_item item = cc_bench_codec(&b->config, scheme, tensor);
+    row->state_bytes += (double)cc_state_bytes(&item.codec);
+    row->scratch_bytes = fmax(row->scratch_bytes, (double)cc_scratch_bytes(&item.codec));
+}
+
 static struct row tensor_row(const struct cc_bench_run *b, size_t scheme, size_t tensor,
                              const struct cc_quality *q, const struct cc_speed *speed)
 {
@@ -216,6 +231,7 @@ static struct row tensor_row(const struct cc_bench_run *b, size_t scheme, size_t
                       .error = cc_update_error_unknown()};
     const size_t at = scheme * speed->tensors + tensor;
     set_quality(&row, q);
+    add_memory(&row, b, scheme, tensor);
     for (int c = 0; c < CC_CALLS && speed->samples > 0 && row.values > 0; c++)
         set_speed(&row, (enum cc_call)c, &speed->tensor_seconds[c][at * speed->most],
                   speed->samples, 0, (double)NAN);
@@ -230,8 +246,10 @@ static struct row step_row(const struct cc_bench_run *b, size_t scheme, const st
                       .local = cc_period(spec->scheme, spec->params) > 1,
                       .sparse = (spec->scheme->flags & CC_SPARSE) != 0};
     struct cc_quality all = {0};
-    for (size_t t = 0; t < cc_trace_tensors(b->config.trace); t++)
+    for (size_t t = 0; t < cc_trace_tensors(b->config.trace); t++) {
         cc_quality_add(&all, &q[t]);
+        add_memory(&row, b, scheme, t);
+    }
     set_quality(&row, &all);
     for (int c = 0; c < CC_CALLS && speed->samples > 0 && row.values > 0; c++)
         set_speed(&row, (enum cc_call)c, &speed->seconds[c][scheme * speed->most], speed->samples,
@@ -291,6 +309,10 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
     cc_record_number(r, at, "payload_bytes", row->payload_bytes);
     cc_record_number(r, at, "bits_per_value", row->bits_per_value);
     cc_record_number(r, at, "ratio", row->ratio);
+    cc_record_number(r, at, "state_bytes_per_value",
+                     finite_or_nan(row->state_bytes / (double)row->values));
+    cc_record_number(r, at, "scratch_bytes_per_value",
+                     finite_or_nan(row->scratch_bytes / (double)row->values));
     cc_record_number(r, at, "nmse", row->nmse);
     cc_record_number(r, at, "nmse_cumulative", row->nmse_cumulative);
     print_error(r, at, &row->error);

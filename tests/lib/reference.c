@@ -7,8 +7,8 @@
 
 static const struct ref_row *find(const char *id)
 {
-    const struct ref_row *const files[] = {ref_rows_plain, ref_rows_ternary, ref_rows_qsgd,
-                                           ref_rows_sparse, ref_rows_other};
+    const struct ref_row *const files[] = {ref_rows_plain,  ref_rows_ternary, ref_rows_qsgd,
+                                           ref_rows_sparse, ref_rows_blocks,  ref_rows_other};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         for (const struct ref_row *row = files[i]; row->id != NULL; row++)
             if (strcmp(row->id, id) == 0)
@@ -104,6 +104,20 @@ const char *ref_verify(struct ref *r, const struct cc_context *ctx, const uint8_
     return r->shape.n == 0 ? NULL : r->row->check(r, ctx, r->x, payload, len);
 }
 
+/* The residual of value i as it is stored. */
+static float kept(const struct ref *r, const struct cc_context *ctx, size_t i, float residual)
+{
+    if (!setting_has(r->spec, "ef") || setting_int(r->spec, "ef") != 2)
+        return residual;
+    const uint32_t draw = ref_random(ctx, ctx->rank, 0xb16, ctx->offset + i) >> 16;
+    uint32_t upper = bits_of(residual) >> 16;
+    if (draw + (bits_of(residual) & 0xffff) > 0xffff)
+        upper++;
+    if ((upper & 0x7fff) > 0x7f7f)
+        upper = (upper & 0x8000) | 0x7f7f;
+    return float_of(upper << 16);
+}
+
 const char *ref_finish(struct ref *r, const struct cc_context *ctx, const uint8_t *payload,
                        size_t len)
 {
@@ -112,7 +126,7 @@ const char *ref_finish(struct ref *r, const struct cc_context *ctx, const uint8_
     float *y = ref_room(r->shape.n, sizeof(float));
     const char *why = ref_verify(r, ctx, payload, len, y);
     for (size_t i = 0; i < r->shape.n && r->feedback; i++)
-        r->residual[i] = r->x[i] - y[i];
+        r->residual[i] = kept(r, ctx, i, r->x[i] - y[i]);
     free(y);
     return why;
 }

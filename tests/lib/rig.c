@@ -145,7 +145,7 @@ const float *rig_residual(const struct rig *r)
     if ((r->spec->scheme->flags & CC_FEEDBACK) == 0 || bytes < own || strcmp(id, "local") == 0 ||
         strcmp(id, "dgc") == 0)
         return NULL;
-    if (setting_has(r->spec, "ef") && setting_int(r->spec, "ef") == 0)
+    if (setting_has(r->spec, "ef") && setting_int(r->spec, "ef") != 1)
         return NULL;
     const uint8_t *state = r->codec.state;
     return (const float *)(const void *)(strcmp(id, "powersgd") == 0 ? state + bytes - own : state);

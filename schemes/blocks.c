@@ -1,0 +1,324 @@
+/* A tile of values is encoded while it is in the first-level cache: sum of gradient and residual,
+ * largest magnitude and scale of each block, codes, and what they leave. Scales and codes of large
+ * tensors are so written in one pass. Only a scale of the whole tensor takes a pass of its own. */
+#include "schemes/blocks.h"
+
+#include <string.h>
+
+#include "core/bytes.h"
+#include "core/memory.h"
+#include "core/parallel.h"
+#include "core/reduce.h"
+#include "core/tile.h"
+
+/* The least block that a form may have, for arrays with an entry for each block of a tile. */
+#define LEAST_BLOCK 16
+#define TILE_BLOCKS (CC_TILE / LEAST_BLOCK)
+
+const char *const cc_roundings[] = {"nearest", "random", NULL};
+
+static const size_t scale_bytes[] = {[CC_SCALE_F32] = 4, [CC_SCALE_BF16] = 2, [CC_SCALE_E8M0] = 1};
+
+static size_t block_count(const struct cc_block_form *f, size_t n)
+{
+    return f->block == 0 ? 1 : n / f->block + (n % f->block != 0);
+}
+
+static size_t code_bytes(const struct cc_block_form *f, size_t n)
+{
+    return f->bits == 8 ? n : n / 2 + n % 2;
+}
+
+/* Bytes before the codes. */
+static size_t head_bytes(const struct cc_block_form *f, size_t n)
+{
+    size_t bytes = SIZE_MAX;
+    (void)cc_mul(block_count(f, n), scale_bytes[f->scale], &bytes);
+    return bytes;
+}
+
+size_t cc_blocks_bound(const struct cc_block_form *f, size_t n)
+{
+    size_t bytes;
+    return __builtin_add_overflow(head_bytes(f, n), code_bytes(f, n), &bytes) ? SIZE_MAX : bytes;
+}
+
+/* --- scales --- */
+
+/* A power of two by its biased exponent, which may be 0. */
+static float of_exponent(uint32_t biased)
+{
+    return biased == 0 ? 0x1p-127f : cc_bits_f32(biased << 23);
+}
+
+/* The exponent of the scale of a block by its largest magnitude. To the nearest: that of the
+ * magnitude less that of the largest number (OCP Microscaling, section 6.3), so that values may
+ * exceed the largest number, and are limited. At random: the least one without such values. */
+static uint32_t exponent_for(const struct cc_block_form *f, uint32_t most)
+{
+    const uint32_t fraction = 0x7fffffu, largest = cc_f32_bits(f->largest);
+    int b = (int)(most >> 23) - (int)(largest >> 23) + 127;
+    const int highest = (int)(cc_f32_bits(f->most_scale) >> 23);
+    if (f->random && (most & fraction) > (largest & fraction))
+        b++;
+    b = b < highest ? b : highest;
+    return b > 0 ? (uint32_t)b : 0;
+}
+
+/* Writes the scale for values of up to `most`, the bits of a magnitude, and returns it. */
+static float put_scale(const struct cc_block_form *f, uint32_t most, uint8_t *out)
+{
+    if (f->scale == CC_SCALE_E8M0) {
+        out[0] = (uint8_t)exponent_for(f, most);
+        return of_exponent(out[0]);
+    }
+    float scale = cc_bits_f32(most) / f->largest;
+    if (f->scale == CC_SCALE_BF16)
+        scale = cc_bits_f32((cc_f32_bits(scale) + 0xffffu) & 0xffff0000u);
+    scale = scale < f->most_scale ? scale : f->most_scale;
+    if (f->scale == CC_SCALE_BF16)
+        cc_put_u16(out, (uint16_t)(cc_f32_bits(scale) >> 16));
+    else
+        cc_put_f32(out, scale);
+    return scale;
+}
+
+/* Reads a scale; false if it is none. */
+static bool get_scale(const struct cc_block_form *f, const uint8_t *in, float *out)
+{
+    if (f->scale == CC_SCALE_E8M0) {
+        const uint8_t b = *(const volatile uint8_t *)in;
+        *out = of_exponent(b);
+        return b != 255;
+    }
+    *out = f->scale == CC_SCALE_BF16 ? cc_bits_f32((uint32_t)cc_get_u16(in) << 16) : cc_get_f32(in);
+    return cc_finite(*out) && *out >= 0;
+}
+
+/* With a scale of 0 all values are tiny, and dividing by 1 gives codes 0. */
+static float divisor_of(float scale)
+{
+    return scale > 0 ? scale : 1.0f;
+}
+
+/* --- encoding --- */
+
+struct encoding {
+    const struct cc_block_form *form;
+    const struct cc_context *ctx;
+    const float *x;
+    float *r;
+    uint8_t *scales, *codes;
+    size_t n;
+    int parts;
+    float scale; /* of all of the tensor, if form->block is 0 */
+    bool finite[CC_PARTS_MAX];
+};
+
+static size_t part_begin(size_t n, int parts, int part)
+{
+    return cc_part_begin(n, parts, part, CC_TILE);
+}
+
+/* The codes of m values, the first with this index in the tensor. The key of the random numbers
+ * changes where the index passes a multiple of 2^32. */
+static void put_random(const struct encoding *w, uint64_t index, const float *v, size_t m,
+                       size_t block, const float *divisor, uint8_t *codes)
+{
+    const struct k_block_codes *k = w->form->codes;
+    const uint64_t same_key = (UINT64_C(1) << 32) - (uint32_t)index;
+    uint8_t other[CC_TILE];
+    k->random(v, m, block, divisor, cc_context_key(w->ctx, index, 0), (uint32_t)index, codes);
+    if (m <= same_key)
+        return;
+    k->random(v, m, block, divisor, cc_context_key(w->ctx, index + same_key, 0), (uint32_t)index,
+              other);
+    memcpy(codes + same_key, other + same_key, m - same_key);
+}
+
+/* Encodes the m values from index i on, m at most CC_TILE, to `out`; false if they are not finite.
+ */
+static bool encode_tile(const struct encoding *w, size_t i, size_t m, uint8_t *out)
+{
+    const struct cc_block_form *f = w->form;
+    const size_t block = f->block == 0 ? CC_TILE : f->block;
+    float sum[CC_TILE], scale[TILE_BLOCKS] = {w->scale}, divisor[TILE_BLOCKS];
+    uint32_t most[TILE_BLOCKS];
+    uint8_t byte[CC_TILE], *codes = f->bits == 8 ? out : byte;
+    const float *v = w->x + i;
+    if (w->r != NULL) {
+        k_blocks()->sum(v, w->r + i, sum, m);
+        v = sum;
+    }
+    if (f->block != 0) {
+        if (!cc_finite_bits(k_blocks()->absmax(v, m, block, most)))
+            return false;
+        uint8_t *to = w->scales + i / block * scale_bytes[f->scale];
+        for (size_t b = 0; b * block < m; b++)
+            scale[b] = put_scale(f, most[b], to + b * scale_bytes[f->scale]);
+    }
+    for (size_t b = 0; b * block < m; b++)
+        divisor[b] = divisor_of(scale[b]);
+    if (f->random)
+        put_random(w, w->ctx->offset + i, v, m, block, divisor, codes);
+    else
+        f->codes->nearest(v, m, block, divisor, codes);
+    if (w->r != NULL)
+        f->codes->rest(v, codes, m, block, scale, w->r + i);
+    if (f->bits == 4)
+        k_blocks()->join(codes, m, out);
+    return true;
+}
+
+static void encode_part(void *arg, int part)
+{
+    struct encoding *w = arg;
+    const struct cc_block_form *f = w->form;
+    const size_t first = part_begin(w->n, w->parts, part);
+    const size_t end = part_begin(w->n, w->parts, part + 1);
+    bool finite = true;
+    struct cc_sink sink;
+    cc_sink_open(&sink, w->codes + code_bytes(f, first), w->n * sizeof(float));
+    for (size_t i = first, m; i < end && finite; i += m) {
+        m = end - i < CC_TILE ? end - i : CC_TILE;
+        cc_sink_ahead(&sink, w->x + i, m * sizeof(float));
+        finite = encode_tile(w, i, m, cc_sink_room(&sink));
+        cc_sink_put(&sink, code_bytes(f, m));
+    }
+    cc_sink_close(&sink);
+    w->finite[part] = finite;
+}
+
+int cc_blocks_encode(const struct cc_block_form *f, const struct cc_codec *c,
+                     const struct cc_context *ctx, const float *x, float *r, uint8_t *out,
+                     size_t *len, struct cc_error *e)
+{
+    const size_t n = c->shape.n, head = head_bytes(f, n);
+    struct encoding w = {.form = f,
+                         .ctx = ctx,
+                         .x = x,
+                         .r = r,
+                         .scales = out,
+                         .codes = out + head,
+                         .n = n,
+                         .parts = cc_parts(c->threads, n, CC_PART_VALUES)};
+    if (f->block == 0) {
+        const uint32_t most = cc_absmax(x, r, n, c->threads);
+        if (!cc_finite_bits(most))
+            return cc_refuse(ctx, x, r, n, e);
+        w.scale = put_scale(f, most, out);
+    }
+    cc_parallel(w.parts, encode_part, &w);
+    for (int p = 0; p < w.parts; p++)
+        if (!w.finite[p])
+            return cc_refuse(ctx, x, r, n, e);
+    *len = head + code_bytes(f, n);
+    return CC_OK;
+}
+
+/* --- decoding --- */
+
+struct decoding {
+    const struct cc_block_form *form;
+    const uint8_t *scales, *codes;
+    const float *factor;
+    float *y;
+    size_t n;
+    int parts;
+    bool bad[CC_PARTS_MAX];
+};
+
+/* Decodes the m values from index i on, m at most CC_TILE, to y or onto it. */
+static bool decode_tile(const struct decoding *w, size_t i, size_t m, float *y)
+{
+    const struct cc_block_form *f = w->form;
+    const size_t block = f->block == 0 ? CC_TILE : f->block, bytes = scale_bytes[f->scale];
+    const uint8_t *codes = w->codes + code_bytes(f, i);
+    const uint8_t *scales = w->scales + (f->block == 0 ? 0 : i / block * bytes);
+    uint8_t byte[CC_TILE];
+    float scale[TILE_BLOCKS];
+    bool good = true;
+    for (size_t b = 0; b * block < m; b++)
+        good &= get_scale(f, scales + b * bytes, &scale[b]);
+    if (f->bits == 4) {
+        k_blocks()->split(codes, m, byte);
+        codes = byte;
+    }
+    const int bad = w->factor != NULL ? f->codes->add(codes, m, block, scale, *w->factor, y)
+                                      : f->codes->load(codes, m, block, scale, y);
+    return good && bad == 0;
+}
+
+static void load_part(void *arg, int part)
+{
+    struct decoding *w = arg;
+    const size_t first = part_begin(w->n, w->parts, part);
+    const size_t end = part_begin(w->n, w->parts, part + 1);
+    bool good = true;
+    struct cc_sink sink;
+    cc_sink_open(&sink, w->y + first, w->n * sizeof(float));
+    for (size_t i = first, m; i < end; i += m) {
+        m = end - i < CC_TILE ? end - i : CC_TILE;
+        cc_sink_ahead(&sink, w->codes + code_bytes(w->form, i), code_bytes(w->form, m));
+        good &= decode_tile(w, i, m, cc_sink_room(&sink));
+        cc_sink_put(&sink, m * sizeof(float));
+    }
+    cc_sink_close(&sink);
+    w->bad[part] = !good;
+}
+
+static void add_part(void *arg, int part)
+{
+    struct decoding *w = arg;
+    const size_t first = part_begin(w->n, w->parts, part);
+    const size_t end = part_begin(w->n, w->parts, part + 1);
+    bool good = true;
+    for (size_t i = first, m; i < end; i += m) {
+        m = end - i < CC_TILE ? end - i : CC_TILE;
+        cc_next_page(w->codes + code_bytes(w->form, i));
+        cc_next_page(w->y + i);
+        good &= decode_tile(w, i, m, w->y + i);
+    }
+    w->bad[part] = !good;
+}
+
+/* Names the first scale or code that is not used. */
+static int refuse(const struct cc_block_form *f, size_t n, const uint8_t *in, struct cc_error *e)
+{
+    const size_t bytes = scale_bytes[f->scale], head = head_bytes(f, n);
+    float scale;
+    for (size_t b = 0; b < block_count(f, n); b++)
+        if (!get_scale(f, in + b * bytes, &scale))
+            return f->scale == CC_SCALE_E8M0
+                       ? cc_bad_payload(b * bytes, e, "the scale's exponent 255 is not used")
+                       : cc_bad_payload(b * bytes, e, "the scale is %g", (double)scale);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned code =
+            f->bits == 8 ? in[head + i] : in[head + i / 2] >> (i % 2 != 0 ? 4 : 0) & 15u;
+        uint8_t one = (uint8_t)code;
+        if (f->codes->load(&one, 1, 1, &(float){1}, &scale) != 0)
+            return cc_bad_payload(head + code_bytes(f, i + 1) - 1, e, "the code %#x is not used",
+                                  code);
+    }
+    return cc_changed_payload(e);
+}
+
+int cc_blocks_decode(const struct cc_block_form *f, const struct cc_codec *c, const uint8_t *in,
+                     size_t len, const float *factor, float *y, struct cc_error *e)
+{
+    const size_t n = c->shape.n, want = cc_blocks_bound(f, n);
+    if (len != want)
+        return cc_bad_length(len, want, e);
+    struct decoding w = {.form = f,
+                         .scales = in,
+                         .codes = in + head_bytes(f, n),
+                         .factor = factor,
+                         .y = y,
+                         .n = n,
+                         .parts = cc_parts(c->threads, n, CC_PART_VALUES)};
+    cc_parallel(w.parts, factor == NULL ? load_part : add_part, &w);
+    for (int p = 0; p < w.parts; p++)
+        if (w.bad[p])
+            return refuse(f, n, in, e);
+    return CC_OK;
+}

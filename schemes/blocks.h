@@ -1,0 +1,81 @@
+/* Everything but the numbers of the schemes that cut a tensor into blocks, each with a scale and a
+ * code for each value: fp8, mxfp4 and int4. Payload: the scales of all blocks, then the codes. */
+#ifndef CC_SCHEMES_BLOCKS_H
+#define CC_SCHEMES_BLOCKS_H
+
+#include "schemes/kernels/blocks.h"
+#include "schemes/scheme.h"
+
+/* How scales are stored. */
+enum cc_block_scale {
+    CC_SCALE_F32,
+    CC_SCALE_BF16, /* the upper half of a binary32, rounded up */
+    CC_SCALE_E8M0, /* a biased exponent, of a power of two */
+};
+
+/* A codec's numbers. */
+struct cc_block_form {
+    const struct k_block_codes *codes;
+    enum cc_block_scale scale;
+    unsigned bits;    /* of a code: 4 or 8 */
+    float largest;    /* its number */
+    float most_scale; /* the largest scale whose product with `largest` is finite */
+    size_t block;     /* values with a common scale, at most CC_TILE; 0: all of the tensor */
+    bool random;      /* codes are rounded at random */
+};
+
+/* As the functions of struct cc_scheme. r: the residual, or NULL. */
+size_t cc_blocks_bound(const struct cc_block_form *f, size_t n);
+int cc_blocks_encode(const struct cc_block_form *f, const struct cc_codec *c,
+                     const struct cc_context *ctx, const float *x, float *r, uint8_t *out,
+                     size_t *len, struct cc_error *e);
+/* y = decoded, or if factor is not NULL, y += *factor * decoded. */
+int cc_blocks_decode(const struct cc_block_form *f, const struct cc_codec *c, const uint8_t *in,
+                     size_t len, const float *factor, float *y, struct cc_error *e);
+
+/* The names of a parameter `rounding`: to the nearest, and at random. */
+extern const char *const cc_roundings[];
+
+/* Defines the descriptor's functions, by `form`, a function that returns the struct cc_block_form
+ * of a const struct params *, which has a member `ef`. */
+#define CC_BLOCKS(form)                                                                            \
+    static size_t bound(const void *params, const struct cc_shape *shape)                          \
+    {                                                                                              \
+        const struct cc_block_form f = form(params);                                               \
+        return cc_blocks_bound(&f, shape->n);                                                      \
+    }                                                                                              \
+    static size_t state_bytes(const void *params, const struct cc_shape *shape)                    \
+    {                                                                                              \
+        const struct params *p = params;                                                           \
+        return p->ef ? cc_float_bytes(shape->n) : 0;                                               \
+    }                                                                                              \
+    static struct cc_traffic traffic(const void *params)                                           \
+    {                                                                                              \
+        const struct params *p = params;                                                           \
+        return form(params).block == 0 ? cc_traffic_two(p->ef != 0) : cc_traffic_one(p->ef != 0);  \
+    }                                                                                              \
+    static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,      \
+                      uint8_t *out, size_t cap, size_t *len, struct cc_error *e)                   \
+    {                                                                                              \
+        (void)cap;                                                                                 \
+        const struct params *p = c->params;                                                        \
+        const struct cc_block_form f = form(p);                                                    \
+        return cc_blocks_encode(&f, c, ctx, x, p->ef ? c->state : NULL, out, len, e);              \
+    }                                                                                              \
+    static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,   \
+                      size_t len, float *y, struct cc_error *e)                                    \
+    {                                                                                              \
+        (void)ctx;                                                                                 \
+        const struct cc_block_form f = form(c->params);                                            \
+        return cc_blocks_decode(&f, c, in, len, NULL, y, e);                                       \
+    }                                                                                              \
+    static int decode_add(const struct cc_codec *c, const struct cc_context *ctx,                  \
+                          const uint8_t *in, size_t len, float scale, float *y,                    \
+                          struct cc_error *e)                                                      \
+    {                                                                                              \
+        (void)ctx;                                                                                 \
+        const struct cc_block_form f = form(c->params);                                            \
+        return cc_blocks_decode(&f, c, in, len, &scale, y, e);                                     \
+    }
+
+#endif

@@ -1,0 +1,53 @@
+/* mxfp4: floats of 4 bits, e2m1, in blocks of 32 with a power of two as scale.
+ *
+ * A code has a sign, 2 bits of exponent and 1 of fraction: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their
+ * negatives. A scale is a byte, E8M0: 2^(b - 127). Rounded at random, the expectation is the value;
+ * the scale is then the least one by which no value exceeds 6. Rounded to the nearest, it is that
+ * of the specification's section 6.3, by which values between 6 and 8 become 6.
+ *
+ * Source: OCP Microscaling Formats (MX) Specification, version 1.0, 2023; random rounding: Tseng et
+ * al., Training LLMs with MXFP4, 2025. */
+#include "core/memory.h"
+#include "schemes/blocks.h"
+#include "schemes/residual.h"
+
+struct params {
+    int64_t rounding, ef;
+};
+
+static const struct cc_param table[] = {
+    CC_PARAM_CHOICE(struct params, rounding, 1, cc_roundings,
+                    "to the nearest code, or at random to one of the two around"),
+    CC_PARAM_EF(struct params, 0, "keep the rounding error for the next step"),
+    {.name = NULL},
+};
+
+static struct cc_block_form form(const struct params *p)
+{
+    return (struct cc_block_form){.codes = &k_blocks()->e2m1,
+                                  .scale = CC_SCALE_E8M0,
+                                  .bits = 4,
+                                  .largest = 6.0f,
+                                  .most_scale = 0x1p125f,
+                                  .block = 32,
+                                  .random = p->rounding == 1};
+}
+
+CC_BLOCKS(form)
+
+const struct cc_scheme cc_scheme_mxfp4 = {
+    .id = "mxfp4",
+    .title = "4-bit floats with a power of two for each 32",
+    .reference = "OCP Microscaling Formats (MX) Specification, version 1.0; Tseng et al. 2025",
+    .layout = "u8 exponent of each 32 values, n x 4-bit e2m1",
+    .flags = CC_LOSSY | CC_STOCHASTIC | CC_FEEDBACK | CC_UNBIASED,
+    .kind = CC_OPAQUE,
+    .params = table,
+    .params_bytes = sizeof(struct params),
+    .bound = bound,
+    .traffic = traffic,
+    .state_bytes = state_bytes,
+    .encode = encode,
+    .decode = decode,
+    .decode_add = decode_add,
+};

@@ -1,0 +1,36 @@
+/* Residuals of 16 bits: ef=bf16, for schemes whose state is a residual and nothing else.
+ *
+ * The state has n bf16 numbers. A step widens them to binary32 in scratch memory, which codecs
+ * share, lets the scheme encode with that as its state, and rounds what it leaves back, up or down
+ * at random: rounded to the nearest, a residual would stop growing once gradients are below half a
+ * unit of its last place. Randomness: stream CC_RESIDUAL_STREAM of the step. */
+#ifndef CC_SCHEMES_RESIDUAL_H
+#define CC_SCHEMES_RESIDUAL_H
+
+#include "schemes/scheme.h"
+
+#define CC_RESIDUAL_STREAM 0xb16
+
+/* The values of the parameter ef: none, binary32, bf16. */
+extern const char *const cc_feedback_names[];
+
+/* The parameter ef of a scheme whose state, where it is not 0, is a residual of n floats. */
+#define CC_PARAM_EF(st, d, text) CC_PARAM_CHOICE(st, ef, d, cc_feedback_names, text)
+
+/* Whether the codec's residual is bf16. */
+bool cc_residual_is_narrow(const struct cc_scheme *s, const void *params);
+
+/* Bytes of such a state of n values, a multiple of 4, and of the scratch memory beyond the
+ * scheme's own; SIZE_MAX on overflow. */
+size_t cc_residual_state_bytes(size_t n);
+size_t cc_residual_scratch_bytes(size_t own, size_t n);
+
+/* As cc_encode, of a codec with such a residual. */
+int cc_residual_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                       uint8_t *out, size_t cap, size_t *len, struct cc_error *e);
+
+/* As cc_give_back; sums are rounded to the nearest. */
+void cc_residual_give_back(const struct cc_codec *c, uint32_t base,
+                           const struct cc_index_value *pair, size_t count);
+
+#endif

@@ -1,0 +1,240 @@
+/* Schemes with a scale for each block and a small number for each value: fp8, mxfp4, int4. The
+ * numbers of a format stand in a table, from the definition of its bits; encoding searches it. */
+#include "tests/lib/reference_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_NUMBERS = 128, MX_BLOCK = 32 };
+
+/* The magnitudes of a format by their codes, ascending. */
+struct numbers {
+    double of[MOST_NUMBERS];
+    unsigned count;
+    unsigned fraction_bits, width;
+    double least_normal;
+};
+
+static struct numbers floats(unsigned width, unsigned fraction_bits, int bias, unsigned count)
+{
+    struct numbers t = {.count = count, .fraction_bits = fraction_bits, .width = width};
+    const unsigned per_binade = 1u << fraction_bits;
+    for (unsigned code = 0; code < count; code++) {
+        const unsigned exponent = code / per_binade, fraction = code % per_binade;
+        const double part = (double)fraction / per_binade;
+        t.of[code] = exponent == 0 ? ldexp(part, 1 - bias) : ldexp(1 + part, (int)exponent - bias);
+    }
+    t.least_normal = ldexp(1, 1 - bias);
+    return t;
+}
+
+static struct numbers numbers_of(const struct ref *r)
+{
+    if (!setting_has(r->spec, "format"))
+        return floats(4, 1, 1, 8);
+    return setting_is(r->spec, "format", "e4m3") ? floats(8, 3, 7, 0x7f) : floats(8, 2, 15, 0x7c);
+}
+
+static unsigned nearest_code(const struct numbers *t, double a)
+{
+    unsigned c = 0;
+    while (c + 1 < t->count && t->of[c + 1] <= a)
+        c++;
+    if (c + 1 == t->count)
+        return c;
+    const double below = a - t->of[c], above = t->of[c + 1] - a;
+    return above < below || (above == below && c % 2 == 1) ? c + 1 : c;
+}
+
+static unsigned random_code(const struct numbers *t, float v, uint32_t draw, float u)
+{
+    const float a = fabsf(v);
+    unsigned c = 0;
+    if ((double)a < t->least_normal) {
+        const double of_quantum = (double)a / t->of[1];
+        c = (unsigned)floor(of_quantum);
+        c += (double)u < of_quantum - c;
+    } else {
+        while (c + 1 < t->count && t->of[c + 1] <= (double)a)
+            c++;
+        if (c + 1 == t->count)
+            return c;
+        /* The bits of the fraction that the format has no room for, and as many of the draw. */
+        const unsigned drop = 23 - t->fraction_bits;
+        const double share = ((double)a - t->of[c]) / (t->of[c + 1] - t->of[c]);
+        const double drawn = ldexp((double)(draw >> (32 - drop)), -(int)drop);
+        c += share + drawn >= 1;
+    }
+    return c < t->count ? c : t->count - 1;
+}
+
+static unsigned code_of(const struct numbers *t, const struct ref *r, const struct cc_context *ctx,
+                        size_t i, float v)
+{
+    const unsigned c =
+        setting_is(r->spec, "rounding", "nearest")
+            ? nearest_code(t, fabs((double)v))
+            : random_code(t, v, ref_random(ctx, ctx->rank, 0, ctx->offset + i), unit_at(ctx, i));
+    return signbit(v) ? c | 1u << (t->width - 1) : c;
+}
+
+static float number_of(const struct numbers *t, unsigned code, struct ref_in *in)
+{
+    const unsigned sign = 1u << (t->width - 1), c = code & (sign - 1);
+    if (c >= t->count) {
+        in->bad = true;
+        return 0;
+    }
+    return (float)(code & sign ? -t->of[c] : t->of[c]);
+}
+
+/* --- fp8 --- */
+
+static size_t fp8_block(const struct ref *r)
+{
+    const size_t block = (size_t)setting_int(r->spec, "block");
+    return block == 0 ? r->shape.n : block;
+}
+
+static void fp8_encode(struct ref *r, const struct cc_context *ctx, const float *x,
+                       struct ref_out *out)
+{
+    const struct numbers t = numbers_of(r);
+    const float largest = (float)t.of[t.count - 1];
+    const float most = largest == 448.0f ? 0x1.249248p+119f : 0x1.249248p+112f;
+    const size_t n = r->shape.n, block = fp8_block(r);
+    float *scale = ref_room(n, sizeof *scale);
+    for (size_t at = 0; at < n; at += block) {
+        const float s = largest_magnitude(x + at, smaller(block, n - at)) / largest;
+        scale[at / block] = s > most ? most : s;
+        put_f32(out, scale[at / block]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const float s = scale[i / block];
+        put_u8(out, code_of(&t, r, ctx, i, s > 0 ? x[i] / s : x[i]));
+    }
+    free(scale);
+}
+
+static bool fp8_decode(const struct ref *r, const struct cc_context *ctx, struct ref_in *in,
+                       float *y)
+{
+    (void)ctx;
+    const struct numbers t = numbers_of(r);
+    const size_t n = r->shape.n, block = fp8_block(r);
+    float *scale = ref_room(n, sizeof *scale);
+    for (size_t at = 0; at < n; at += block)
+        scale[at / block] = get_scale(in);
+    for (size_t i = 0; i < n; i++)
+        y[i] = number_of(&t, get_u8(in), in) * scale[i / block];
+    free(scale);
+    return get_end(in);
+}
+
+/* --- mxfp4 --- */
+
+static void mxfp4_encode(struct ref *r, const struct cc_context *ctx, const float *x,
+                         struct ref_out *out)
+{
+    const struct numbers t = numbers_of(r);
+    const size_t n = r->shape.n;
+    const bool random = setting_is(r->spec, "rounding", "random");
+    uint32_t *code = ref_room(n, sizeof *code);
+    for (size_t at = 0; at < n; at += MX_BLOCK) {
+        const size_t m = smaller(MX_BLOCK, n - at);
+        const double most = (double)largest_magnitude(x + at, m);
+        int e = most == 0 ? -127 : ilogb(most) - 2;
+        if (e < -127)
+            e = -127;
+        if (random && most > ldexp(6, e))
+            e++;
+        if (e > 125)
+            e = 125;
+        put_u8(out, (unsigned)(e + 127));
+        for (size_t i = at; i < at + m; i++)
+            code[i] = code_of(&t, r, ctx, i, (float)ldexp((double)x[i], -e));
+    }
+    put_codes(out, code, n, 4);
+    free(code);
+}
+
+static bool mxfp4_decode(const struct ref *r, const struct cc_context *ctx, struct ref_in *in,
+                         float *y)
+{
+    (void)ctx;
+    const struct numbers t = numbers_of(r);
+    const size_t n = r->shape.n;
+    uint32_t *code = ref_room(n, sizeof *code);
+    unsigned *exponent = ref_room(n, sizeof *exponent);
+    for (size_t at = 0; at < n; at += MX_BLOCK) {
+        exponent[at / MX_BLOCK] = get_u8(in);
+        in->bad |= exponent[at / MX_BLOCK] == 255;
+    }
+    get_codes(in, code, n, 4);
+    for (size_t i = 0; i < n; i++)
+        y[i] = ldexpf(number_of(&t, code[i], in), (int)exponent[i / MX_BLOCK] - 127);
+    free(code);
+    free(exponent);
+    return get_end(in);
+}
+
+/* --- int4 --- */
+
+static void int4_encode(struct ref *r, const struct cc_context *ctx, const float *x,
+                        struct ref_out *out)
+{
+    const size_t n = r->shape.n;
+    uint32_t *code = ref_room(n, sizeof *code);
+    for (size_t at = 0; at < n; at += MX_BLOCK) {
+        const size_t m = smaller(MX_BLOCK, n - at);
+        const float quotient = largest_magnitude(x + at, m) / 7.0f;
+        uint32_t upper = bits_of(quotient) >> 16;
+        if ((bits_of(quotient) & 0xffff) != 0)
+            upper++;
+        if (float_of(upper << 16) > 0x1.24p+125f)
+            upper = bits_of(0x1.24p+125f) >> 16;
+        const float scale = float_of(upper << 16);
+        put_u16(out, upper);
+        for (size_t i = at; i < at + m; i++) {
+            const float v = scale > 0 ? x[i] / scale : x[i];
+            double q = (double)(v > 7 ? 7 : v < -7 ? -7 : v);
+            if (setting_is(r->spec, "rounding", "nearest"))
+                q = nearbyint(q);
+            else
+                q = floor(q) + ((double)unit_at(ctx, i) < q - floor(q));
+            code[i] = (uint32_t)(int)q & 15;
+        }
+    }
+    put_codes(out, code, n, 4);
+    free(code);
+}
+
+static bool int4_decode(const struct ref *r, const struct cc_context *ctx, struct ref_in *in,
+                        float *y)
+{
+    (void)ctx;
+    const size_t n = r->shape.n;
+    uint32_t *code = ref_room(n, sizeof *code);
+    float *scale = ref_room(n, sizeof *scale);
+    for (size_t at = 0; at < n; at += MX_BLOCK) {
+        const float s = float_of((uint32_t)get_u16(in) << 16);
+        in->bad |= !is_finite(s) || s < 0;
+        scale[at / MX_BLOCK] = s;
+    }
+    get_codes(in, code, n, 4);
+    for (size_t i = 0; i < n; i++) {
+        const int q = code[i] < 8 ? (int)code[i] : (int)code[i] - 16;
+        in->bad |= q == -8;
+        y[i] = (float)q * scale[i / MX_BLOCK];
+    }
+    free(code);
+    free(scale);
+    return get_end(in);
+}
+
+const struct ref_row ref_rows_blocks[] = {
+    {.id = "fp8", .feedback = IF_EF, .encode = fp8_encode, .decode = fp8_decode},
+    {.id = "mxfp4", .feedback = IF_EF, .encode = mxfp4_encode, .decode = mxfp4_decode},
+    {.id = "int4", .feedback = IF_EF, .encode = int4_encode, .decode = int4_decode},
+    {.id = NULL},
+};
