@@ -1,5 +1,5 @@
 /* The files of `commcomp bench`: bench.c parses the options and measures; bench_rows.c turns what
- * was measured into rows, notes and columns. */
+ * was measured into rows, whose columns bench_columns.c has, and notes. */
 #ifndef CC_CMD_CODEC_BENCH_H
 #define CC_CMD_CODEC_BENCH_H
 
