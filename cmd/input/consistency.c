@@ -30,7 +30,8 @@ static int parse_communicate(const char *text, struct cc_consistency_args *out, 
 int cc_consistency_parse(const struct cc_args *args, struct cc_consistency_args *out,
                          struct cc_error *e)
 {
-    const char *communicate = cc_arg(args, "communicate");
+    const char *communicate =
+        cc_arg_known(args, "communicate") ? cc_arg(args, "communicate") : NULL;
     uint64_t staleness = 3;
     int consistency = CC_BULK;
     cc_arg_choice(args, "consistency", &consistency);
