@@ -315,7 +315,7 @@ static int check_schemes(const struct cc_train *t, struct cc_error *e)
     return CC_OK;
 }
 
-static void free_train(struct cc_train *t)
+void cc_train_close(struct cc_train *t)
 {
     cc_train_all_free(t);
     cc_train_costs_free(t);
@@ -333,33 +333,43 @@ static void free_train(struct cc_train *t)
     cc_data_free(t->data);
 }
 
+int cc_train_open(struct cc_train *t, struct cc_error *e)
+{
+    const char *data = cc_arg(t->args, "data");
+    CC_TRY(cc_spec_parse(CC_RAW_SCHEME, &t->raw, e));
+    if (data == NULL)
+        data = cc_linear_is(net_of(t->args)) ? "synthetic-sparse" : "digits";
+    CC_TRY(cc_task_data(net_of(t->args), data, &t->data, e));
+    CC_TRY(parse_options(t, e));
+    CC_TRY(describe_net(t, e));
+    CC_TRY(check_schemes(t, e));
+    CC_TRY(cc_train_check_local(t, e));
+    CC_TRY(cc_train_messages(t, e));
+    CC_TRY(cc_train_costs_open(t, e));
+    return cc_train_paper_open(t, e);
+}
+
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_train t = {.args = args, .record = &args->record};
     int status = CC_OK;
     CC_TRY(cc_train_paper_set(args, &t.options.figure, e));
+    if (t.options.figure != NULL && t.options.figure->evaluations > 0) {
+        status = cc_train_frameworks(args, t.options.figure, e);
+        args->record.partial = cc_interrupted();
+        return status;
+    }
     t.options.recipe = cc_arg(args, "recipe");
-    const char *schemes = cc_train_apply_recipe(args, t.options.recipe),
-               *data = cc_arg(args, "data");
+    const char *schemes = cc_train_apply_recipe(args, t.options.recipe);
     if (args->schemes.count == 0)
         CC_TRY(cc_spec_list_parse(schemes, &args->schemes, e));
-    CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &t.raw, e));
-    if (data == NULL)
-        data = cc_linear_is(net_of(args)) ? "synthetic-sparse" : "digits";
-    CC_TRY_OUT(cc_task_data(net_of(args), data, &t.data, e));
-    CC_TRY_OUT(parse_options(&t, e));
-    CC_TRY_OUT(describe_net(&t, e));
-    CC_TRY_OUT(check_schemes(&t, e));
-    CC_TRY_OUT(cc_train_check_local(&t, e));
-    CC_TRY_OUT(cc_train_messages(&t, e));
-    CC_TRY_OUT(cc_train_costs_open(&t, e));
-    CC_TRY_OUT(cc_train_paper_open(&t, e));
+    CC_TRY_OUT(cc_train_open(&t, e));
     CC_TRY_OUT(cc_train_all(&t, e));
     CC_TRY_OUT(cc_train_rows(&t, e));
     CC_TRY_OUT(cc_train_failure(&t, e));
 out:
     args->record.partial = cc_interrupted();
-    free_train(&t);
+    cc_train_close(&t);
     return status;
 }
 

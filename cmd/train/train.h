@@ -1,11 +1,12 @@
 /* The files of `commcomp train`: train_options.c has the options and recipes; train.c parses them,
  * train_length.c those of the steps and train_pipe.c those of a pipeline, train_linear.c those of
- * linear models; train_paper.c sets those of a paper's figure, and has its numbers; train_all.c has
- * the trainings done, in this process (netsim/inprocess/training.h) or by ranks (train_ranks.c);
- * train_time.c says how long their steps take on a network, and train_costs.c how long codecs do in
- * a simulation; train_messages.c cuts steps into messages; train_consistency.c has steps that are
- * not bulk synchronous, train_local.c local steps; train_rows.c turns all of it into rows, whose
- * columns train_columns.c has, and train_notes.c into notes. */
+ * linear models; train_paper.c sets those of a paper's figure, and has its numbers, and
+ * train_frameworks.c those of Pipe-SGD's; train_all.c has the trainings done, in this process
+ * (netsim/inprocess/training.h) or by ranks (train_ranks.c); train_time.c says how long their steps
+ * take on a network, and train_costs.c how long codecs do in a simulation; train_messages.c cuts
+ * steps into messages; train_consistency.c has steps that are not bulk synchronous, train_local.c
+ * local steps; train_rows.c turns all of it into rows, whose columns train_columns.c has, and
+ * train_notes.c into notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
 #define CC_CMD_TRAIN_TRAIN_H
 
@@ -27,6 +28,9 @@ struct cc_train_length {
     struct cc_rate_schedule schedule; /* its rate is set later */
 };
 
+/* PS-Sync, D-Sync and Pipe-SGD. */
+enum { CC_TRAIN_FRAMEWORKS = 3 };
+
 /* A table or figure of a paper. */
 struct cc_train_figure {
     const char *name, *title;
@@ -35,6 +39,14 @@ struct cc_train_figure {
     bool quarters;            /* trainings of 25, 50, 75 and 100% of the steps */
     size_t points;            /* the evaluations of a training that it shows; 0: its end alone */
     const char *says;         /* the paper's text about it; NULL: nothing but the numbers */
+    /* Of Pipe-SGD: the recipe, how often a training is evaluated, the share of a pipeline's steps
+     * that are synchronous, the constant of the paper's table that has D-Sync's traffic over its
+     * computing, and its accuracies in percent, by framework and scheme. */
+    const char *recipe;
+    size_t evaluations;
+    double sync_share;
+    const char *constant;
+    double accuracy[CC_TRAIN_FRAMEWORKS][3];
 };
 
 /* The parsed options. */
@@ -86,7 +98,10 @@ struct cc_train {
     struct cc_job_message *message; /* --fuse; and --placement; or NULL */
     int *server;
     size_t epoch;              /* steps */
-    struct cc_paper *paper[2]; /* of a figure: Table 1, for accuracies, and Table 2 */
+    struct cc_paper *paper[2]; /* of a figure of 3LC: Table 1, for accuracies, and Table 2; of
+                                  Pipe-SGD: its table alone */
+    const struct cc_train *frameworks; /* [CC_TRAIN_FRAMEWORKS], of which this is one; or NULL */
+    size_t framework;
 };
 
 /* A variant is a scheme with a learning rate and a length: the schemes of one rate, then those of
@@ -180,6 +195,29 @@ int cc_train_paper_notes(const struct cc_train *t, struct cc_error *e);
 /* Parses the options of linear models, after the optimizer, the exchange and the consistency. */
 int cc_train_parse_linear(const struct cc_args *args, struct cc_train_options *o,
                           struct cc_error *e);
+
+/* --- the frameworks of Pipe-SGD's figures --- */
+
+extern const struct cc_train_figure cc_train_pipe_figures[]; /* ends with one without a name */
+
+/* Trains all of them, and adds their rows. */
+int cc_train_frameworks(struct cc_args *args, const struct cc_train_figure *figure,
+                        struct cc_error *e);
+/* Opens the paper's table, and sets the time of computing, once the net is known. */
+int cc_train_framework_open(struct cc_train *t, struct cc_error *e);
+/* NULL without frameworks, as the two with which others are compared, whose first scheme is fp32.
+ */
+const char *cc_train_framework_name(const struct cc_train *t);
+const struct cc_train *cc_train_ps_sync(const struct cc_train *t);
+const struct cc_train *cc_train_d_sync(const struct cc_train *t);
+/* The paper's accuracy. */
+double cc_train_framework_accuracy(const struct cc_train *t, size_t variant);
+int cc_train_framework_notes(const struct cc_train *t, struct cc_error *e);
+
+/* Opens all that a training needs by the options, before it is done. Close it also after an error.
+ */
+int cc_train_open(struct cc_train *t, struct cc_error *e);
+void cc_train_close(struct cc_train *t);
 
 /* Parses --on and the options of that place. */
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,

@@ -87,7 +87,9 @@ int cc_train_parse_lengths(const struct cc_args *args, struct cc_train_options *
     /* Without an option: so often, or of several lengths and of figures at the end alone. */
     size_t evaluations = o->lengths > 1 ? 1 : 4;
     if (figure != NULL)
-        evaluations = figure->points > 0 ? figure->points : 1;
+        evaluations = figure->points > 0        ? figure->points
+                      : figure->evaluations > 0 ? figure->evaluations
+                                                : 1;
     for (size_t i = 0; i < o->lengths; i++)
         CC_TRY(parse_length(args, steps[i], (steps[i] + evaluations - 1) / evaluations,
                             &o->length[i], e));

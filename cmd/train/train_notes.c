@@ -104,8 +104,18 @@ static int note_net(const struct cc_train *t, struct cc_error *e)
     return CC_OK;
 }
 
-/* ", 400 steps" where there are several lengths, otherwise nothing. */
 enum { STEPS_CAP = 32 };
+/* "Pipe-SGD, " where there are several frameworks, otherwise nothing. */
+static const char *framework_of(const struct cc_train *t, char text[STEPS_CAP])
+{
+    const char *name = cc_train_framework_name(t);
+    text[0] = '\0';
+    if (name != NULL)
+        (void)snprintf(text, STEPS_CAP, "%s, ", name);
+    return text;
+}
+
+/* ", 400 steps" where there are several lengths, otherwise nothing. */
 static const char *steps_of(const struct cc_train *t, size_t variant, char text[STEPS_CAP])
 {
     text[0] = '\0';
@@ -119,16 +129,15 @@ static int note_divergence(const struct cc_train *t, struct cc_error *e)
     for (size_t i = 0; i < cc_train_variants(t) * t->options.seeds; i++) {
         const struct cc_training_result *of = &t->training[i];
         const size_t variant = i / t->options.seeds;
-        char steps[STEPS_CAP];
+        char steps[STEPS_CAP], framework[STEPS_CAP];
         if (of->diverged)
-            CC_TRY(
-                cc_record_note(t->record, e,
-                               "%s, rate %g%s, seed %llu: diverged in step %zu: %s (a lower --rate "
-                               "may help)",
-                               cc_train_spec(t, variant)->name, cc_train_rate(t, variant),
-                               steps_of(t, variant, steps),
-                               (unsigned long long)(t->options.seed + i % t->options.seeds),
-                               of->diverged_step, of->reason));
+            CC_TRY(cc_record_note(t->record, e,
+                                  "%s%s, rate %g%s, seed %llu: diverged in step %zu: %s (a lower "
+                                  "--rate may help)",
+                                  framework_of(t, framework), cc_train_spec(t, variant)->name,
+                                  cc_train_rate(t, variant), steps_of(t, variant, steps),
+                                  (unsigned long long)(t->options.seed + i % t->options.seeds),
+                                  of->diverged_step, of->reason));
     }
     return CC_OK;
 }
@@ -199,7 +208,7 @@ static int note_target(const struct cc_train *t, struct cc_error *e)
 {
     for (size_t v = 0; v < cc_train_variants(t) && !isnan(t->options.target); v++) {
         const struct reach r = reach_of(t, v);
-        char rate[32] = "", seeds[64] = "", steps[STEPS_CAP];
+        char rate[32] = "", seeds[64] = "", steps[STEPS_CAP], framework[STEPS_CAP];
         if (r.complete == r.reached)
             continue;
         if (t->options.rates > 1)
@@ -208,10 +217,11 @@ static int note_target(const struct cc_train *t, struct cc_error *e)
             (void)snprintf(seeds, sizeof seeds, " with %zu of %zu seeds", r.complete - r.reached,
                            r.complete);
         CC_TRY(cc_record_note(t->record, e,
-                              "--target %g%%: not reached by %s%s%s%s (the best evaluation has "
+                              "--target %g%%: not reached by %s%s%s%s%s (the best evaluation has "
                               "%.2f%%)",
-                              100 * t->options.target, cc_train_spec(t, v)->name, rate,
-                              steps_of(t, v, steps), seeds, 100 * r.best));
+                              100 * t->options.target, framework_of(t, framework),
+                              cc_train_spec(t, v)->name, rate, steps_of(t, v, steps), seeds,
+                              100 * r.best));
     }
     return CC_OK;
 }
@@ -325,6 +335,11 @@ int cc_train_notes(const struct cc_train *t, struct cc_error *e)
     CC_TRY(note_interrupt(t, e));
     if (t->record->row_count == 0)
         return CC_OK;
+    /* Those of all frameworks are added with the first one's. */
+    if (t->framework > 0) {
+        CC_TRY(note_target(t, e));
+        return note_divergence(t, e);
+    }
     CC_TRY(note_resumed(t, e));
     CC_TRY(note_captured(t, e));
     CC_TRY(cc_train_paper_notes(t, e));

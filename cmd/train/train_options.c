@@ -8,12 +8,14 @@
 const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam", "adamw", "scd", NULL};
 const char *const cc_train_pulls[] = {"delta", "mean", NULL};
 const char *const cc_train_modes[] = {"sequential", "overlap", "pipe", NULL};
-static const char *const recipes[] = {"3lc", "perceptron", "qsgd", "sparcml", NULL};
+static const char *const recipes[] = {"3lc", "perceptron", "qsgd", "sparcml",
+                                      "pipe-sgd-mlp", "pipe-sgd-convnet", "pipe-sgd-resnet",
+                                      "pipe-sgd-convex", NULL};
 
 /* 3lc: its evaluation (sections 4.2 and 4.3) with a small net, at the rate that is best for fp32,
  * by which schemes differ beyond chance; perceptron: the same in a tenth of the time, with more
  * seeds; qsgd: the bits and buckets that its section 5 compares; sparcml: the largest k of 512 with
- * a second stage of 4 bits, its section 6.1. docs/train.md. */
+ * a second stage of 4 bits, its section 6.1; pipe-sgd-*: its section 4. docs/train.md. */
 /* clang-format off */
 const struct cc_train_preset cc_train_presets[] = {
     {"3lc", "net", "resnet8"},         {"3lc", "data", "digits"},
@@ -41,6 +43,30 @@ const struct cc_train_preset cc_train_presets[] = {
     {"sparcml", "min-size", "100"},    {"sparcml", "seeds", "5"},
     {"sparcml", "dense-bits", "4"},    {"sparcml", "exchange", "dsar-split"},
     {"sparcml", "scheme", "fp32,pairs,topk:k=32/16/8/4/2"},
+    {"pipe-sgd-mlp", "net", "mlp:500-500"}, {"pipe-sgd-mlp", "data", "digits"},
+    {"pipe-sgd-mlp", "workers", "4"}, {"pipe-sgd-mlp", "batch", "25"},
+    {"pipe-sgd-mlp", "steps", "400"}, {"pipe-sgd-mlp", "rate", "0.05"},
+    {"pipe-sgd-mlp", "momentum", "0.9"}, {"pipe-sgd-mlp", "schedule", "cosine"},
+    {"pipe-sgd-mlp", "seeds", "3"}, {"pipe-sgd-mlp", "exchange", "ring"},
+    {"pipe-sgd-mlp", "scheme", "fp32,trunc16,int8"}, {"pipe-sgd-mlp", "target", "95%"},
+    {"pipe-sgd-convnet", "net", "convnet:width=16"}, {"pipe-sgd-convnet", "data", "digits"},
+    {"pipe-sgd-convnet", "workers", "4"}, {"pipe-sgd-convnet", "batch", "32"},
+    {"pipe-sgd-convnet", "steps", "400"}, {"pipe-sgd-convnet", "rate", "0.05"},
+    {"pipe-sgd-convnet", "momentum", "0.9"}, {"pipe-sgd-convnet", "schedule", "cosine"},
+    {"pipe-sgd-convnet", "seeds", "3"}, {"pipe-sgd-convnet", "exchange", "ring"},
+    {"pipe-sgd-convnet", "scheme", "fp32,trunc16,int8"}, {"pipe-sgd-convnet", "target", "95%"},
+    {"pipe-sgd-resnet", "net", "resnet8"}, {"pipe-sgd-resnet", "data", "digits"},
+    {"pipe-sgd-resnet", "workers", "4"}, {"pipe-sgd-resnet", "batch", "32"},
+    {"pipe-sgd-resnet", "steps", "400"}, {"pipe-sgd-resnet", "rate", "0.05"},
+    {"pipe-sgd-resnet", "momentum", "0.9"}, {"pipe-sgd-resnet", "schedule", "cosine"},
+    {"pipe-sgd-resnet", "seeds", "3"}, {"pipe-sgd-resnet", "exchange", "ring"},
+    {"pipe-sgd-resnet", "scheme", "fp32,trunc16,int8"}, {"pipe-sgd-resnet", "target", "95%"},
+    {"pipe-sgd-convex", "net", "mlp"}, {"pipe-sgd-convex", "data", "digits"},
+    {"pipe-sgd-convex", "workers", "4"}, {"pipe-sgd-convex", "batch", "25"},
+    {"pipe-sgd-convex", "steps", "400"}, {"pipe-sgd-convex", "rate", "0.05"},
+    {"pipe-sgd-convex", "momentum", "0.9"}, {"pipe-sgd-convex", "schedule", "cosine"},
+    {"pipe-sgd-convex", "seeds", "3"}, {"pipe-sgd-convex", "exchange", "ring"},
+    {"pipe-sgd-convex", "scheme", "fp32,trunc16,int8"}, {"pipe-sgd-convex", "target", "93%"},
     {NULL, NULL, NULL},
 };
 
@@ -48,11 +74,12 @@ const struct cc_option cc_train_option_table[] = {
     {.name = "recipe", .value = "NAME", .choices = recipes, .group = CC_GROUP_TRAIN, .often = true,
      .help = "defaults of a fair comparison: 3lc (ResNet-8, at the rate that is best for fp32, 5 "
              "seeds), perceptron (128 hidden units, 8 seeds), qsgd or sparcml (what these papers "
-             "state about accuracy); other options change them (docs/train.md)"},
+             "state about accuracy), pipe-sgd-mlp and three more (its nets); other options change them (docs/train.md)"},
     {.name = "paper", .value = "FIGURE", .choices = cc_train_figures, .group = CC_GROUP_TRAIN,
      .often = true,
      .help = "the trainings of a table or figure of 3LC, with --recipe 3lc and the figure's schemes, "
-             "steps and links, and the paper's numbers beside; other options change them "
+             "steps and links, and the paper's numbers beside, or Pipe-SGD's comparison of three "
+             "frameworks for one of its nets (docs/pipe-sgd.md); other options change them "
              "(docs/train.md)"},
     {.name = "net", .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
      .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "

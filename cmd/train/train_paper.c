@@ -1,5 +1,6 @@
-/* --paper: the trainings of 3LC's tables and figures, with the paper's numbers beside. Its Figures
- * 3 to 6 are drawn: numbers are those of its tables, which are the figures' ends and means. */
+/* --paper: the trainings of 3LC's tables and figures, with the paper's numbers beside, and the
+ * choice between these and Pipe-SGD's (train_frameworks.c). 3LC's Figures 3 to 6 are drawn: numbers
+ * are those of its tables, which are the figures' ends and means. */
 #include <math.h>
 #include <string.h>
 
@@ -7,8 +8,10 @@
 #include "core/units.h"
 #include "models/paper/paper.h"
 
-const char *const cc_train_figures[] = {"3lc-table1",  "3lc-table2",  "3lc-figure3", "3lc-figure4",
-                                        "3lc-figure5", "3lc-figure6", NULL};
+const char *const cc_train_figures[] = {
+    "3lc-table1",  "3lc-table2",   "3lc-figure3",      "3lc-figure4",     "3lc-figure5",
+    "3lc-figure6", "pipe-sgd-mlp", "pipe-sgd-convnet", "pipe-sgd-resnet", "pipe-sgd-convex",
+    NULL};
 
 #define ALL_S      "3lc:s=1.0/1.5/1.75/1.9"
 #define RATES      "10mbps,100mbps,1gbps"
@@ -66,10 +69,13 @@ static const struct cc_train_figure figures[] = {
 
 static const struct cc_train_figure *find(const char *name)
 {
-    size_t i = 0;
-    while (strcmp(figures[i].name, name) != 0)
-        i++;
-    return &figures[i];
+    const struct cc_train_figure *f = cc_train_pipe_figures;
+    for (; f->name != NULL; f++)
+        if (strcmp(f->name, name) == 0)
+            return f;
+    for (f = figures; strcmp(f->name, name) != 0;)
+        f++;
+    return f;
 }
 
 int cc_train_paper_set(struct cc_args *args, const struct cc_train_figure **out, struct cc_error *e)
@@ -78,16 +84,19 @@ int cc_train_paper_set(struct cc_args *args, const struct cc_train_figure **out,
     *out = NULL;
     if (name == NULL)
         return CC_OK;
-    if (cc_arg(args, "recipe") != NULL)
-        return cc_usage(e, "--paper and --recipe exclude each other: figures have the recipe 3lc");
-    if (on != NULL && strcmp(on, "local") != 0)
-        return cc_usage(e, "--paper %s trains once for all links: leave out --on %s", name, on);
     *out = find(name);
-    cc_arg_set(args, "recipe", "3lc");
+    const char *recipe = (*out)->recipe != NULL ? (*out)->recipe : "3lc";
+    if (cc_arg(args, "recipe") != NULL)
+        return cc_usage(e, "--paper and --recipe exclude each other: %s has the recipe %s", name,
+                        recipe);
+    if (on != NULL && strcmp(on, "local") != 0 && (*out)->evaluations == 0)
+        return cc_usage(e, "--paper %s trains once for all links: leave out --on %s", name, on);
+    cc_arg_set(args, "recipe", recipe);
     if ((*out)->bw != NULL && cc_arg(args, "bw") == NULL)
         cc_arg_set(args, "bw", (*out)->bw);
-    return args->schemes.count == 0 ? cc_spec_list_parse((*out)->schemes, &args->schemes, e)
-                                    : CC_OK;
+    return args->schemes.count == 0 && (*out)->evaluations == 0
+               ? cc_spec_list_parse((*out)->schemes, &args->schemes, e)
+               : CC_OK;
 }
 
 /* Computing takes the share of the baseline's traffic at 10 Mbit/s that the paper's has, and goes
@@ -109,6 +118,8 @@ int cc_train_paper_open(struct cc_train *t, struct cc_error *e)
 {
     if (t->options.figure == NULL)
         return CC_OK;
+    if (t->frameworks != NULL)
+        return cc_train_framework_open(t, e);
     CC_TRY(cc_paper_open("3lc-table1", &t->paper[0], e));
     CC_TRY(cc_paper_open("3lc-table2", &t->paper[1], e));
     CC_TRY(cc_paper_solve(t->paper[0], e));
@@ -133,6 +144,10 @@ struct cc_train_printed cc_train_paper_printed(const struct cc_train *t, size_t 
     const char *scheme = cc_train_spec(t, variant)->name;
     if (o->figure == NULL || cc_train_length(t, variant) != &o->length[o->lengths - 1])
         return out;
+    if (t->frameworks != NULL) {
+        out.accuracy = cc_train_framework_accuracy(t, variant);
+        return out;
+    }
     const struct cc_paper *accuracies = t->paper[0];
     const struct cc_paper_row *row = cc_paper_row_of(accuracies, scheme);
     out.bits = cc_paper_figure(t->paper[1], scheme, "bits", NAN);
@@ -153,6 +168,8 @@ int cc_train_paper_notes(const struct cc_train *t, struct cc_error *e)
     char compute[32];
     if (o->figure == NULL)
         return CC_OK;
+    if (t->frameworks != NULL)
+        return cc_train_framework_notes(t, e);
     CC_TRY(cc_record_note(
         t->record, e,
         "the paper's numbers are those of its Tables 1 and 2, of ResNet-110 on CIFAR-10 with 10 "

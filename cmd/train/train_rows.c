@@ -101,11 +101,17 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
         cc_record_text(r, row, "net", c->task.net, e) != CC_OK ||
         cc_record_text(r, row, "data", t->data->name, e) != CC_OK ||
         cc_record_text(r, row, "exchange", cc_exchange_names[c->exchange], e) != CC_OK ||
+        cc_record_text(r, row, "mode", cc_step_names[c->mode], e) != CC_OK ||
         cc_record_text(r, row, "kind", kind, e) != CC_OK ||
         cc_record_text(r, row, "clock", clock_of(t, link), e) != CC_OK)
         return SIZE_MAX;
     if (local && cc_record_text(r, row, "outer", cc_train_outer(l), e) != CC_OK)
         return SIZE_MAX;
+    const char *framework = cc_train_framework_name(t);
+    if (framework != NULL && cc_record_text(r, row, "framework", framework, e) != CC_OK)
+        return SIZE_MAX;
+    if (c->mode == CC_PIPE)
+        cc_record_number(r, row, "depth", (double)c->depth);
     if (servers &&
         (cc_record_text(r, row, "pull", c->deltas ? "delta" : "mean", e) != CC_OK ||
          cc_record_text(r, row, "pull_scheme", cc_train_pull(t, spec)->name, e) != CC_OK))
@@ -329,6 +335,50 @@ static double target_of(const struct summary *s, const struct mean *m)
     return m->count == s->complete ? mean_of(m) : NAN;
 }
 
+/* Beside another framework's training with fp32, its first scheme. */
+struct beside {
+    double speedup, target_speedup;
+    struct mean difference;
+};
+
+static int compare(const struct cc_train *t, size_t variant, const struct cc_link *link,
+                   const struct summary *s, const struct cc_train *with, struct beside *out,
+                   struct cc_error *e)
+{
+    struct summary base;
+    const struct cc_link *same = link != NULL ? &with->options.link[link - t->options.link] : NULL;
+    *out = (struct beside){.speedup = NAN};
+    CC_TRY(summarize(with, 0, SIZE_MAX, SIZE_MAX, same, &base, e));
+    out->speedup = mean_of(&base.step_s) / mean_of(&s->step_s);
+    out->target_speedup = target_of(&base, &base.target_s) / target_of(s, &s->target_s);
+    for (size_t k = 0; k < t->options.seeds; k++) {
+        const struct cc_training_result *own = training_of(t, variant, k, link);
+        const struct cc_training_result *other = training_of(with, 0, k, same);
+        if (own->complete && other->complete)
+            add(&out->difference, final_accuracy(own) - final_accuracy(other));
+    }
+    return CC_OK;
+}
+
+static int put_frameworks(const struct cc_train *t, size_t row, size_t variant,
+                          const struct cc_link *link, const struct summary *s, struct cc_error *e)
+{
+    struct beside ps, sync;
+    if (t->frameworks == NULL)
+        return CC_OK;
+    CC_TRY(compare(t, variant, link, s, cc_train_ps_sync(t), &ps, e));
+    CC_TRY(compare(t, variant, link, s, cc_train_d_sync(t), &sync, e));
+    const double mean = mean_of(&sync.difference), off = half_width(&sync.difference);
+    const struct cc_number_column all[] = {{"speedup_ps", ps.speedup},
+                                           {"speedup_sync", sync.speedup},
+                                           {"target_speedup_sync", sync.target_speedup},
+                                           {"difference_sync", mean},
+                                           {"difference_sync_low", mean - off},
+                                           {"difference_sync_high", mean + off}};
+    cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
+    return CC_OK;
+}
+
 static int add_summary(const struct cc_train *t, size_t variant, const struct cc_link *link,
                        const struct summary *s, const struct summary *fp32, struct cc_error *e)
 {
@@ -378,6 +428,7 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
                                        .comm_s = mean_of(&s->comm_s),
                                        .step_s = mean_of(&s->step_s)};
     put_linear(t, row, mean_of(&s->objective), &mean);
+    CC_TRY(put_frameworks(t, row, variant, link, s, e));
     if (t->options.rates > 1)
         cc_record_bool(t->record, row, "best_rate", variant == find_best(t, variant));
     return CC_OK;

@@ -106,4 +106,35 @@ out 'pull'
 q 0 $p --paper 3lc-table1 --steps 4 --format json
 json '[r["kind"] for r in d["rows"]] == (["eval"] * 20 + ["summary"] * 10) * 3'
 
+# --- Pipe-SGD's frameworks ---
+
+f="train -q --paper pipe-sgd-mlp --net mlp:8 --threads 1"
+for set in '--exchange ring' '--mode pipe' '--checkpoint kept' '--capture kept' '--servers 2' '--scheme fp32'; do
+    t 2 $f $set
+    err '--paper pipe-sgd-mlp'
+done
+q 0 $f --steps 40 --seeds 2 --momentum 0.9 --target 30% --format json
+cp out frameworks.json
+json '[(r["framework"], r["exchange"], r["mode"], r["depth"], r["scheme"]) for r in d["rows"] if r["kind"] == "summary" and r["bw_bps"] == 1e9] == [("PS-Sync", "ps", "sequential", None, "fp32")] + [("D-Sync", "ring", "sequential", None, s) for s in ("fp32", "trunc16", "int8")] + [("Pipe-SGD", "ring", "pipe", 2, s) for s in ("fp32", "trunc16", "int8")]'
+json '[round(r["accuracy_paper"], 9) for r in d["rows"] if r["kind"] == "summary" and r["bw_bps"] == 1e9] == [0.9833, 0.9833, 0.9834, 0.983, 0.9834, 0.9836, 0.9833]'
+json 'sum(r["kind"] == "eval" for r in d["rows"]) == 7 * 2 * 2 * 20'
+# Speedups are ratios of step times, and differences are paired by seed.
+json 'all(abs(r["speedup_sync"] * r["step_s"] / s["step_s"] - 1) < 1e-9 and abs(r["speedup_ps"] * r["step_s"] / p["step_s"] - 1) < 1e-9 for b in (1e9, 1e10) for R in [[r for r in d["rows"] if r["kind"] == "summary" and r["bw_bps"] == b]] for p, s in [R[:2]] for r in R)'
+json 'all(abs(r["difference_sync"] - r["accuracy"] + s["accuracy"]) < 1e-9 and abs(r["target_speedup_sync"] * r["target_s"] / s["target_s"] - 1) < 1e-9 for b in (1e9, 1e10) for R in [[r for r in d["rows"] if r["kind"] == "summary" and r["bw_bps"] == b]] for s in [R[1]] for r in R if r["target_s"])'
+# Computing is in the paper's proportion to D-Sync's traffic over the fastest link.
+json 'all(abs((r["step_s"] - r["compute_s"] - r["codec_s"]) / r["compute_s"] - 2.2) < 0.01 for r in d["rows"] if r["framework"] == "D-Sync" and r["scheme"] == "fp32" and r["bw_bps"] == 1e10)'
+json 'any("4.0 to 5.4 times as fast as PS-Sync" in n for n in d["notes"]) and sum("2.2 times as long" in n for n in d["notes"]) == 1'
+# The same trainings one by one.
+for one in 'PS-Sync:--exchange ps' 'D-Sync:' 'Pipe-SGD:--mode pipe'; do
+    q 0 train -q --recipe pipe-sgd-mlp --net mlp:8 --threads 1 --steps 40 --seeds 2 --momentum 0.9 --eval-every 2 --scheme fp32 ${one#*:} --format json
+    json "[r['weights'] for r in d['rows'] if r['weights']] * 2 == [r['weights'] for r in json.load(open('frameworks.json'))['rows'] if r['weights'] and r['scheme'] == 'fp32' and r['framework'] == '${one%:*}']"
+done
+# Deep nets begin synchronously, with a tenth of the steps unless it is given.
+for sync in '' '--sync-steps 2'; do
+    q 0 train -q --paper pipe-sgd-resnet --net mlp:8 --steps 20 --seeds 1 --threads 1 --depth 3 $sync --format json
+    json '{r["depth"] for r in d["rows"]} == {None, 3}'
+    python3 -c 'import json; print([r["weights"] for r in json.load(open("out"))["rows"] if r["weights"]])' >>weights
+done
+[ "$(sort -u weights | wc -l)" = 1 ] || bad "a tenth of 20 steps is not 2"
+
 finish
