@@ -221,7 +221,7 @@ static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct 
     CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED, &t->seed, e));
     CC_TRY(cc_arg_count(args, "fuse", 0, INT64_MAX, &fuse, e));
     t->depth = (int)depth;
-    t->consistency = consistency.consistency;
+    t->consistency = consistency.item[0];
     t->staleness = consistency.staleness;
     if (fuse != UINT64_MAX) {
         t->fuse_bytes = (double)fuse;

@@ -9,13 +9,14 @@
 #include "models/system.h"
 
 /* clang-format off */
-/* Parsed by cc_consistency_parse. CC_COMMUNICATE_OPTION is of the commands that have such steps done;
- * formulas are of a push in each step. */
-#define CC_CONSISTENCY_OPTIONS                                                                     \
-    {.name = "consistency", .value = "HOW", .def = "bulk", .choices = cc_consistency_names,        \
+/* Parsed by cc_consistency_parse. `words` is .choices, or for a command that takes a list .words, and
+ * `list` what its help says about it. CC_COMMUNICATE_OPTION is of the commands that have such steps
+ * done; formulas are of a push in each step. */
+#define CC_CONSISTENCY_OPTIONS(words, list)                                                        \
+    {.name = "consistency", .value = "HOW", .def = "bulk", words = cc_consistency_names,           \
      .group = CC_GROUP_STEP,                                                                       \
      .help = "bulk (all workers wait for the slowest), stale (the fastest is at most --staleness " \
-             "steps ahead) or async (no worker waits); the latter two with ps"},                   \
+             "steps ahead) or async (no worker waits); the latter two with ps" list},              \
     {.name = "staleness", .value = "STEPS", .def = "3",                                            \
      .group = CC_GROUP_STEP,                                                                       \
      .help = "steps that the fastest worker may lead (--consistency stale)"}
@@ -139,7 +140,7 @@
     {.name = "sync", .value = "TIME", .def = "0",                                                  \
      .group = CC_GROUP_STEP,                                                                       \
      .help = "time of a global synchronization for each message: Pipe-SGD's S"},                   \
-    CC_CONSISTENCY_OPTIONS,                                                                        \
+    CC_CONSISTENCY_OPTIONS(.choices, ""),                                                          \
     {.name = "stragglers", .value = "HOW", .def = "none", .choices = cc_straggler_names,           \
      .group = CC_GROUP_STEP,                                                                       \
      .help = "each worker's compute time varies from step to step: lognormal, gamma or uniform"},  \
@@ -220,9 +221,11 @@ int cc_cluster_links(const struct cc_args *args, struct cc_link **out, size_t *c
 int cc_cluster_raw_tensors(const struct cc_cluster_args *c, const double *size, size_t count,
                            bool **out, double *share, struct cc_error *e);
 
-/* The consistency of steps. */
+/* The consistency of steps: one, or those of a list, each once. The other members are of those that
+ * they go with. */
 struct cc_consistency_args {
-    enum cc_consistency consistency;
+    enum cc_consistency item[CC_ASYNC + 1];
+    size_t count;
     int staleness;
     enum cc_communicate communicate;
     double growth; /* of norm:X */

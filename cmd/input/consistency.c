@@ -27,22 +27,49 @@ static int parse_communicate(const char *text, struct cc_consistency_args *out, 
     return CC_OK;
 }
 
+/* "bulk,stale" */
+static int parse_list(const char *text, struct cc_consistency_args *out, struct cc_error *e)
+{
+    for (const char *at = text;; at++) {
+        const size_t length = strcspn(at, ",");
+        int found = CC_BULK;
+        while (cc_consistency_names[found] != NULL &&
+               (strlen(cc_consistency_names[found]) != length ||
+                strncmp(at, cc_consistency_names[found], length) != 0))
+            found++;
+        if (cc_consistency_names[found] == NULL)
+            return cc_usage(e, "--consistency %s: bulk, stale, async, or several of them", text);
+        for (size_t i = 0; i < out->count; i++)
+            if ((int)out->item[i] == found)
+                return cc_usage(e, "--consistency %s: %s is there twice", text,
+                                cc_consistency_names[found]);
+        out->item[out->count++] = (enum cc_consistency)found;
+        at += length;
+        if (*at == '\0')
+            return CC_OK;
+    }
+}
+
 int cc_consistency_parse(const struct cc_args *args, struct cc_consistency_args *out,
                          struct cc_error *e)
 {
+    const char *list = cc_arg(args, "consistency");
     const char *communicate =
         cc_arg_known(args, "communicate") ? cc_arg(args, "communicate") : NULL;
     uint64_t staleness = 3;
-    int consistency = CC_BULK;
-    cc_arg_choice(args, "consistency", &consistency);
+    bool stale = false, async = false;
     CC_TRY(cc_arg_count(args, "staleness", 0, 1000000, &staleness, e));
-    *out = (struct cc_consistency_args){.consistency = (enum cc_consistency)consistency,
-                                        .staleness = (int)staleness};
+    *out = (struct cc_consistency_args){.staleness = (int)staleness};
+    CC_TRY(parse_list(list != NULL ? list : cc_consistency_names[CC_BULK], out, e));
+    for (size_t i = 0; i < out->count; i++) {
+        stale = stale || out->item[i] == CC_STALE;
+        async = async || out->item[i] == CC_ASYNC;
+    }
     if (communicate != NULL)
         CC_TRY(parse_communicate(communicate, out, e));
-    if (communicate != NULL && consistency == CC_BULK)
+    if (communicate != NULL && !stale && !async)
         return cc_usage(e, "--communicate goes with --consistency stale or async");
-    if (out->communicate == CC_AT_BOUND && consistency != CC_STALE)
-        return cc_usage(e, "--communicate bound goes with --consistency stale, which has a bound");
+    if (out->communicate == CC_AT_BOUND && async)
+        return cc_usage(e, "--communicate bound: --consistency async has none, only stale has");
     return CC_OK;
 }

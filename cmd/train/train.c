@@ -265,17 +265,19 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     o->compute_s = NAN;
     CC_TRY(cc_arg_time(args, "compute", &o->compute_s, e));
     CC_TRY(cc_train_parse_messages(args, o, e));
-    CC_TRY(cc_train_parse_consistency(args, o, e));
     CC_TRY(cc_train_parse_linear(args, o, e));
     CC_TRY(cc_train_parse_place(args, o, e));
+    CC_TRY(cc_train_parse_consistency(args, o, e));
     CC_TRY(cc_train_parse_pipe(args, o, e));
     if (o->on != CC_TRAIN_LOCAL)
         return CC_OK;
     if (cc_arg(args, "bw") != NULL)
         return cc_cluster_links(args, &o->link, &o->links, e);
+    /* Those from the fourth on are of simulated clocks, too. */
     static const char *const of_links[] = {"latency", "overhead", "message-cost", "compute",
                                            "stragglers"};
-    for (size_t i = 0; i < sizeof of_links / sizeof *of_links; i++)
+    const size_t count = sizeof of_links / sizeof *of_links - (cc_train_is_bulk(o) ? 0 : 2);
+    for (size_t i = 0; i < count; i++)
         if (cc_arg(args, of_links[i]) != NULL)
             return cc_usage(e, "--%s goes with --bw", of_links[i]);
     return CC_OK;
@@ -344,6 +346,7 @@ int cc_train_open(struct cc_train *t, struct cc_error *e)
     CC_TRY(describe_net(t, e));
     CC_TRY(check_schemes(t, e));
     CC_TRY(cc_train_check_local(t, e));
+    CC_TRY(cc_train_check_consistency(t, e));
     CC_TRY(cc_train_messages(t, e));
     CC_TRY(cc_train_costs_open(t, e));
     return cc_train_paper_open(t, e);

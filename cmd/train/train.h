@@ -12,6 +12,7 @@
 
 #include "cmd/cli/command.h"
 #include "cmd/cli/progress.h"
+#include "cmd/input/cluster.h"
 #include "cmd/input/codec_models.h"
 #include "cmd/input/hosts.h"
 #include "cmd/sim/sim.h"
@@ -66,6 +67,7 @@ struct cc_train_options {
     uint64_t seed;
     size_t seeds;
     int threads;
+    struct cc_consistency_args consistency;
     double momentum;      /* as given; the optimizer has it as a float */
     bool scd;             /* --optimizer scd */
     double target;        /* accuracy; NaN: none */
@@ -104,17 +106,26 @@ struct cc_train {
     size_t framework;
 };
 
-/* A variant is a scheme with a learning rate and a length: the schemes of one rate, then those of
- * the next, and all of one length, then those of the next. */
+/* A variant is a scheme with a learning rate, a length and a consistency: the schemes of one rate,
+ * then those of the next, and all of one length, then those of the next, and so on. */
 static inline size_t cc_train_variants(const struct cc_train *t)
 {
-    return t->options.lengths * t->options.rates * t->args->schemes.count;
+    const struct cc_train_options *o = &t->options;
+    return o->consistency.count * o->lengths * o->rates * t->args->schemes.count;
 }
 
-/* Ranks train over each link by themselves, one process for all of them. */
+/* Whether all steps are bulk synchronous. */
+static inline bool cc_train_is_bulk(const struct cc_train_options *o)
+{
+    return o->consistency.count == 1 && o->consistency.item[0] == CC_BULK;
+}
+
+/* Ranks train over each link by themselves, one process for all of them: bulk synchronous steps
+ * compute the same over each. */
 static inline size_t cc_train_links(const struct cc_train *t)
 {
-    return t->options.on == CC_TRAIN_LOCAL || t->options.links == 0 ? 1 : t->options.links;
+    const bool same = t->options.on == CC_TRAIN_LOCAL && cc_train_is_bulk(&t->options);
+    return same || t->options.links == 0 ? 1 : t->options.links;
 }
 
 static inline const struct cc_spec *cc_train_spec(const struct cc_train *t, size_t variant)
@@ -130,7 +141,14 @@ static inline double cc_train_rate(const struct cc_train *t, size_t variant)
 static inline const struct cc_train_length *cc_train_length(const struct cc_train *t,
                                                             size_t variant)
 {
-    return &t->options.length[variant / (t->args->schemes.count * t->options.rates)];
+    const size_t at = variant / (t->args->schemes.count * t->options.rates);
+    return &t->options.length[at % t->options.lengths];
+}
+
+static inline enum cc_consistency cc_train_consistency(const struct cc_train *t, size_t variant)
+{
+    const struct cc_train_options *o = &t->options;
+    return o->consistency.item[variant / (t->args->schemes.count * o->rates * o->lengths)];
 }
 
 /* The scheme of what the server sends for a scheme of the pushes: that of --pull-scheme; otherwise
@@ -232,13 +250,19 @@ int cc_train_by_ranks(const struct cc_train *t, const struct cc_training_config 
 /* Parses --fuse, --placement and --stragglers, after the exchange. */
 int cc_train_parse_messages(const struct cc_args *args, struct cc_train_options *o,
                             struct cc_error *e);
-/* Parses --consistency and its options, after the exchange. */
+/* Parses --consistency and its options, after the exchange, the place and --compute. */
 int cc_train_parse_consistency(const struct cc_args *args, struct cc_train_options *o,
                                struct cc_error *e);
 /* Parses --depth and --sync-steps, after the steps, the exchange and the place. */
 int cc_train_parse_pipe(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e);
 /* The share of the steps from `from` to before `to` that are synchronous ones before a pipeline. */
 double cc_train_sync_share(const struct cc_train *t, size_t from, size_t to);
+/* Refuses schemes that its options do not go with. */
+int cc_train_check_consistency(const struct cc_train *t, struct cc_error *e);
+/* Sets the clocks of a training in this process over a link, or without one NULL, if it is not bulk
+ * synchronous. *drawn has what they point to: its `slow` is to be freed. */
+int cc_train_clocks(const struct cc_train *t, const struct cc_link *link,
+                    struct cc_training_config *c, struct cc_job *drawn, struct cc_error *e);
 /* With --fuse and --placement, cuts the step into messages, and places the tensors. */
 int cc_train_messages(struct cc_train *t, struct cc_error *e);
 

@@ -54,6 +54,10 @@ static struct cc_training_config config_of(struct pool *p, size_t variant, size_
         receives->momentum = receives->beta[0] = 0;
     c.checkpoint = t->checkpoint != NULL ? t->checkpoint[variant * t->options.seeds + seed] : NULL;
     c.capture = t->capture != NULL ? t->capture[variant * t->options.seeds + seed] : NULL;
+    c.consistency = cc_train_consistency(t, variant);
+    c.staleness = t->options.consistency.staleness;
+    c.communicate = t->options.consistency.communicate;
+    c.growth = t->options.consistency.growth;
     c.task.seed = t->options.seed + seed;
     c.task.threads = threads;
     c.steps = length->steps;
@@ -82,7 +86,13 @@ static int train_variant(struct pool *p, size_t training, struct cc_error *e)
     const struct cc_link *link = t->options.links > 0 ? &t->options.link[training / all] : NULL;
     struct cc_training_config c = config_of(p, i / seeds, i % seeds, cc_train_threads(t));
     struct cc_job_row choices;
-    CC_TRY(cc_train_choices(t, &c, &choices, e));
+    struct cc_job drawn;
+    CC_TRY(cc_train_clocks(t, link, &c, &drawn, e));
+    const int chosen = cc_train_choices(t, &c, &choices, e);
+    if (chosen != CC_OK) {
+        free(drawn.slow);
+        return chosen;
+    }
     c.choice = choices.choice;
     c.choices = choices.choices;
     const int status = t->options.on == CC_TRAIN_LOCAL
@@ -90,6 +100,7 @@ static int train_variant(struct pool *p, size_t training, struct cc_error *e)
                            : cc_train_by_ranks(t, &c, link, &t->training[training], e);
     cc_train_local_result(&c, &t->training[training]);
     free(choices.choice);
+    free(drawn.slow);
     return status;
 }
 

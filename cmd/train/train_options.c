@@ -212,7 +212,7 @@ const struct cc_option cc_train_option_table[] = {
     {.name = "fuse", .value = "BYTES", .def = "the whole step; overlapped, a tensor",
      .group = CC_GROUP_STEP,
      .help = "gather tensors into messages of up to this many bytes of gradients"},
-    CC_CONSISTENCY_OPTIONS,
+    CC_CONSISTENCY_OPTIONS(.words, "; a list gives rows for each"),
     CC_COMMUNICATE_OPTION,
     {.name = "stragglers", .value = "HOW", .def = "none", .choices = cc_straggler_names,
      .group = CC_GROUP_STEP,

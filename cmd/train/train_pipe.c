@@ -21,9 +21,9 @@ int cc_train_parse_pipe(const struct cc_args *args, struct cc_train_options *o, 
             return cc_usage(e, "--%s goes with --mode pipe", of_pipe[i]);
     if (c->mode != CC_PIPE)
         return CC_OK;
-    if (c->consistency != CC_BULK)
+    if (!cc_train_is_bulk(o))
         return cc_usage(e, "--mode pipe has gradients of one age: --consistency bulk, not %s",
-                        cc_consistency_names[c->consistency]);
+                        cc_arg(args, "consistency"));
     CC_TRY(cc_arg_count(args, "depth", 1, CC_JOB_DEPTH, &depth, e));
     CC_TRY(cc_arg_count(args, "sync-steps", 0, UINT32_MAX, &sync, e));
     c->depth = (size_t)depth;

@@ -63,11 +63,28 @@ static double bytes_until(const struct cc_training_result *of, size_t eval)
     return bytes;
 }
 
-static const char *clock_of(const struct cc_train *t, const struct cc_link *link)
+static const char *clock_of(const struct cc_train *t, size_t variant, const struct cc_link *link)
 {
     if (t->options.on != CC_TRAIN_LOCAL)
         return cc_train_places[t->options.on];
+    if (cc_train_consistency(t, variant) != CC_BULK && !isnan(t->options.compute_s))
+        return "clocks";
     return link != NULL ? "model" : "process";
+}
+
+static int put_consistency(const struct cc_train *t, size_t row, enum cc_consistency how,
+                           struct cc_error *e)
+{
+    const struct cc_consistency_args *c = &t->options.consistency;
+    char text[48];
+    CC_TRY(cc_record_text(t->record, row, "consistency", cc_consistency_names[how], e));
+    if (how == CC_BULK)
+        return CC_OK;
+    if (c->communicate == CC_AT_NORM)
+        (void)snprintf(text, sizeof text, "norm:%g", c->growth);
+    else
+        (void)snprintf(text, sizeof text, "%s", cc_communicate_names[c->communicate]);
+    return cc_record_text(t->record, row, "communicate", text, e);
 }
 
 static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_link *link,
@@ -80,12 +97,14 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
     const bool own = cc_own_momentum(spec->scheme, spec->params) > 0;
     const struct cc_local_config *l = &c->local;
     const bool local = l->steps > 0;
+    const enum cc_consistency how = cc_train_consistency(t, variant);
     const struct cc_number_column all[] = {
         {"values", (double)t->net->values},
         {"workers", (double)c->task.workers},
         {"servers", servers ? (double)c->servers : (double)NAN},
         {"batch", (double)c->task.batch},
         {"rate", cc_train_rate(t, variant)},
+        {"staleness", how == CC_STALE ? t->options.consistency.staleness : (double)NAN},
         {"momentum", c->optimizer.kind != CC_SGD ? NAN
                      : own && !local             ? 0
                                                  : t->options.momentum},
@@ -103,7 +122,9 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
         cc_record_text(r, row, "exchange", cc_exchange_names[c->exchange], e) != CC_OK ||
         cc_record_text(r, row, "mode", cc_step_names[c->mode], e) != CC_OK ||
         cc_record_text(r, row, "kind", kind, e) != CC_OK ||
-        cc_record_text(r, row, "clock", clock_of(t, link), e) != CC_OK)
+        cc_record_text(r, row, "clock", clock_of(t, variant, link), e) != CC_OK)
+        return SIZE_MAX;
+    if (servers && put_consistency(t, row, how, e) != CC_OK)
         return SIZE_MAX;
     if (local && cc_record_text(r, row, "outer", cc_train_outer(l), e) != CC_OK)
         return SIZE_MAX;
@@ -156,12 +177,42 @@ static void put_linear(const struct cc_train *t, size_t row, double objective,
         cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
 }
 
+/* The figures of steps that are not bulk synchronous, all until an evaluation. Times are NaN where
+ * no clock has them. */
+struct unsynced {
+    double mean, p95, wait_s, updates_per_s;
+};
+
+static struct unsynced unsynced_of(const struct cc_train *t, size_t variant,
+                                   const struct cc_training_result *of, size_t at)
+{
+    const bool timed = t->options.on != CC_TRAIN_LOCAL || !isnan(t->options.compute_s);
+    struct unsynced u = {NAN, NAN, NAN, NAN};
+    double updates = 0, wait_s = 0;
+    if (cc_train_consistency(t, variant) == CC_BULK)
+        return u;
+    for (size_t i = 0; i <= at; i++) {
+        const double steps = (double)(of->eval[i].step - (i > 0 ? of->eval[i - 1].step : 0));
+        updates += steps * of->eval[i].updates;
+        wait_s += steps * of->eval[i].wait_s;
+    }
+    u.mean = of->eval[at].staleness;
+    u.p95 = of->eval[at].staleness_p95;
+    if (timed) {
+        const bool local = t->options.on == CC_TRAIN_LOCAL;
+        u.wait_s = wait_s / (double)of->eval[at].step;
+        u.updates_per_s = updates / (local ? of->eval[at].clock_s : of->eval[at].wall_s);
+    }
+    return u;
+}
+
 static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed, size_t at,
                           const struct cc_link *link, const struct cc_train_step *step,
                           struct cc_error *e)
 {
     const struct cc_training_result *of = training_of(t, variant, seed, link);
     const struct cc_evaluation *v = &of->eval[at];
+    const struct unsynced u = unsynced_of(t, variant, of, at);
     const size_t row = new_row(t, variant, link, "eval", e);
     if (row != SIZE_MAX && t->options.figure != NULL)
         cc_record_detail(t->record, row);
@@ -177,6 +228,10 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
                                            {"bytes", bytes_until(of, at)},
                                            {"residual", v->residual},
                                            {"residual_pull", v->pull_residual},
+                                           {"staleness_mean", u.mean},
+                                           {"staleness_p95", u.p95},
+                                           {"wait_s", u.wait_s},
+                                           {"updates_per_s", u.updates_per_s},
                                            {"compute_s", step->compute_s},
                                            {"codec_s", step->codec_s},
                                            {"comm_s", step->comm_s},
@@ -216,7 +271,7 @@ static int add_divergence(const struct cc_train *t, size_t variant, size_t seed,
 struct summary {
     struct mean accuracy, best, workers, loss, objective, difference, difference_best, push, pull,
         bytes, compute_s, codec_s, comm_s, step_s, time_s, target_s, target_step, residual,
-        pull_residual;
+        pull_residual, stale, stale_p95, wait_s, updates_per_s;
     size_t complete, diverged;
 };
 
@@ -272,12 +327,13 @@ static size_t find_best(const struct cc_train *t, size_t variant)
     return best;
 }
 
-static void add_training(const struct cc_train *t, struct summary *s,
+static void add_training(const struct cc_train *t, size_t variant, struct summary *s,
                          const struct cc_training_result *of, const struct cc_training_result *fp32,
                          const struct cc_training_result *best_fp32,
                          const struct cc_train_step *step)
 {
     const struct cc_evaluation *last = &of->eval[of->evals - 1];
+    const struct unsynced u = unsynced_of(t, variant, of, of->evals - 1);
     double best = 0;
     size_t reached = of->evals;
     for (size_t i = of->evals; i-- > 0;) {
@@ -294,6 +350,10 @@ static void add_training(const struct cc_train *t, struct summary *s,
     add(&s->time_s, step[of->evals - 1].time_s);
     add(&s->residual, last->residual);
     add(&s->pull_residual, last->pull_residual);
+    add(&s->stale, u.mean);
+    add(&s->stale_p95, u.p95);
+    add(&s->wait_s, u.wait_s);
+    add(&s->updates_per_s, u.updates_per_s);
     if (fp32 != NULL && fp32->complete)
         add(&s->difference, last->accuracy - final_accuracy(fp32));
     if (best_fp32 != NULL)
@@ -322,7 +382,8 @@ static int summarize(const struct cc_train *t, size_t variant, size_t fp32, size
             return CC_FAIL;
         status = cc_train_steps(t, variant, of, link, step, e);
         if (status == CC_OK)
-            add_training(t, out, of, fp32 != SIZE_MAX ? training_of(t, fp32, k, link) : NULL,
+            add_training(t, variant, out, of,
+                         fp32 != SIZE_MAX ? training_of(t, fp32, k, link) : NULL,
                          best_fp32 != SIZE_MAX ? training_of(t, best_fp32, k, link) : NULL, step);
         free(step);
     }
@@ -405,6 +466,10 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
         {"bytes", mean_of(&s->bytes)},
         {"residual", mean_of(&s->residual)},
         {"residual_pull", mean_of(&s->pull_residual)},
+        {"staleness_mean", mean_of(&s->stale)},
+        {"staleness_p95", mean_of(&s->stale_p95)},
+        {"wait_s", mean_of(&s->wait_s)},
+        {"updates_per_s", mean_of(&s->updates_per_s)},
         {"compute_s", mean_of(&s->compute_s)},
         {"codec_s", mean_of(&s->codec_s)},
         {"comm_s", mean_of(&s->comm_s)},

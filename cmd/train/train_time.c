@@ -83,6 +83,23 @@ struct part {
     struct cc_predictor predictor;
 };
 
+/* Steps by simulated clocks, which each evaluation has, and which codecs take no time of. */
+static void simulated_steps(const struct cc_train *t, const struct cc_training_result *of,
+                            struct cc_train_step *out)
+{
+    const double compute_s = t->options.compute_s;
+    for (size_t i = 0; i < of->evals; i++) {
+        const struct cc_evaluation *v = &of->eval[i];
+        const double steps = (double)(v->step - (i > 0 ? v[-1].step : 0));
+        const double step_s = (v->clock_s - (i > 0 ? v[-1].clock_s : 0)) / steps;
+        out[i] = (struct cc_train_step){.compute_s = compute_s,
+                                        .codec_s = NAN,
+                                        .comm_s = fmax(0, step_s - compute_s),
+                                        .step_s = step_s,
+                                        .time_s = v->clock_s};
+    }
+}
+
 /* The step of one interval, from step `from` up to the evaluation v: a mean where some of its steps
  * precede a pipeline. */
 static int predict(const struct cc_train *t, struct part *p, const struct cc_setting *setting,
@@ -233,6 +250,10 @@ int cc_train_steps(const struct cc_train *t, size_t variant, const struct cc_tra
     int status = CC_OK;
     if (t->options.on != CC_TRAIN_LOCAL) {
         measured_steps(of, out);
+        return CC_OK;
+    }
+    if (cc_train_consistency(t, variant) != CC_BULK && !isnan(t->options.compute_s)) {
+        simulated_steps(t, of, out);
         return CC_OK;
     }
     if (link != NULL) {

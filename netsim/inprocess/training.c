@@ -68,13 +68,14 @@ static int open_exchange(struct cc_training *s, struct cc_error *e)
                                                .serve =
                                                    c->deltas || s->pulled != NULL ? serve : NULL,
                                                .arg = s};
-    return cc_inprocess_open(&config, &s->exchange, e);
+    return c->consistency == CC_BULK ? cc_inprocess_open(&config, &s->exchange, e) : CC_OK;
 }
 
 static int open_state(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
     const size_t workers = c->task.workers;
+    const bool bulk = c->consistency == CC_BULK;
     CC_TRY(cc_task_open(&c->task, &s->task, e));
     s->layout = cc_task_layout(s->task);
     s->values = s->layout->values;
@@ -87,7 +88,7 @@ static int open_state(struct cc_training *s, struct cc_error *e)
     CC_TRY(cc_learner_open(&s->learner, &learner, c->deltas, e));
     s->out->epoch = cc_task_epoch(s->task);
     CC_TRY(cc_alloc_floats(s->values, &s->weights, e));
-    CC_TRY(cc_alloc_floats(workers * s->values, &s->gradients, e));
+    CC_TRY(cc_alloc_floats((bulk ? workers : 1) * s->values, &s->gradients, e));
     CC_TRY(cc_alloc_floats(s->values, &s->mean, e));
     CC_TRY(cc_training_pipe_open(s, e));
     CC_TRY(cc_alloc_floats(s->layout->stats, &s->stats, e));
@@ -96,7 +97,7 @@ static int open_state(struct cc_training *s, struct cc_error *e)
     if (s->gradient == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < workers; i++) {
-        s->gradient[i] = s->gradients + i * s->values;
+        s->gradient[i] = s->gradients + (bulk ? i : 0) * s->values;
         cc_task_init(s->task, s->weights, s->worker_stats + i * s->layout->stats);
     }
     if (c->local.steps > 0)
@@ -107,10 +108,10 @@ static int open_state(struct cc_training *s, struct cc_error *e)
     }
     if (c->capture != NULL && cc_exchange_has(c->exchange, CC_X_SERVERS))
         CC_TRY(cc_alloc_floats(s->values, &s->pulled, e));
-    s->measures_push =
-        cc_spec_has_feedback(c->spec) && !(cc_own_momentum(c->spec->scheme, c->spec->params) > 0);
+    s->measures_push = bulk && cc_spec_has_feedback(c->spec) &&
+                       !(cc_own_momentum(c->spec->scheme, c->spec->params) > 0);
     /* In a pipeline the workers' copy lacks what is under way, too. */
-    s->measures_pull = c->deltas && cc_spec_has_feedback(c->pull) && c->mode != CC_PIPE;
+    s->measures_pull = bulk && c->deltas && cc_spec_has_feedback(c->pull) && c->mode != CC_PIPE;
     if (s->measures_push)
         CC_TRY(cc_unsent_open(&s->unsent, workers, s->values, e));
     return open_exchange(s, e);
@@ -138,7 +139,7 @@ static void close_state(struct cc_training *s)
 
 /* --- a step --- */
 
-static void diverge(struct cc_training *s, const char *reason)
+void cc_training_diverge(struct cc_training *s, const char *reason)
 {
     s->out->diverged = true;
     s->out->diverged_step = (size_t)s->log.step + 1;
@@ -168,7 +169,7 @@ static double compute(struct cc_training *s)
         sum += batch.loss;
         correct += batch.correct;
         if (!s->out->diverged && cc_loss_diverged(batch.loss, i, text))
-            diverge(s, text);
+            cc_training_diverge(s, text);
     }
     s->log.sum.compute_s += (clock_of(s) - since) / (double)workers;
     s->log.sum.train_accuracy += correct / (double)(workers * c->batch);
@@ -237,7 +238,7 @@ static int exchange(struct cc_training *s, struct cc_error *e)
     const int status =
         cc_inprocess_exchange(s->exchange, s->log.step, s->gradient, result, &sent, &why);
     if (status == CC_DIVERGED) {
-        diverge(s, why.text);
+        cc_training_diverge(s, why.text);
         return CC_OK;
     }
     if (status != CC_OK)
@@ -261,7 +262,7 @@ static int exchange(struct cc_training *s, struct cc_error *e)
     return CC_OK;
 }
 
-static void show(const struct cc_training *s, size_t steps, double loss)
+void cc_training_show(const struct cc_training *s, size_t steps, double loss)
 {
     const struct cc_training_log *l = &s->log;
     s->config->progress(s->config->arg, s->config->spec->name, steps, loss,
@@ -275,7 +276,7 @@ static int step(struct cc_training *s, struct cc_error *e)
     const int status = s->out->diverged ? CC_OK : exchange(s, e);
     s->log.wall_s += cc_now() - since;
     s->log.since++;
-    show(s, 1, loss);
+    cc_training_show(s, 1, loss);
     return status;
 }
 
@@ -290,7 +291,7 @@ static void score(struct cc_training *s, const float *weights, double *loss, dou
     *accuracy = (double)got.correct / (double)s->config->task.data->test.count;
 }
 
-static int evaluate(struct cc_training *s, struct cc_error *e)
+int cc_training_evaluate(struct cc_training *s, struct cc_error *e)
 {
     cc_mean_stats(s->worker_stats, s->config->task.workers, s->layout->stats, s->stats);
     const double behind_sq = s->log.behind_sq, delta_sq = s->log.delta_sq;
@@ -303,7 +304,7 @@ static int evaluate(struct cc_training *s, struct cc_error *e)
     if (s->server != NULL && memcmp(s->server, s->weights, s->values * sizeof(float)) != 0)
         score(s, s->server, &v.loss, &v.accuracy, &v.objective);
     if (!isfinite(v.loss) || !isfinite(v.worker_loss)) {
-        diverge(s, "a loss on the test samples that is not finite");
+        cc_training_diverge(s, "a loss on the test samples that is not finite");
         return CC_OK;
     }
     return cc_training_log_add(&s->log, &v, e);
@@ -330,7 +331,7 @@ static int train(struct cc_training *s, struct cc_error *e)
             return CC_OK;
         s->log.step++;
         if (s->log.step % c->eval_every == 0 || s->log.step == c->steps)
-            CC_TRY(evaluate(s, e));
+            CC_TRY(cc_training_evaluate(s, e));
         if (s->out->diverged)
             return CC_OK;
         CC_TRY(save(s, e));
@@ -350,9 +351,10 @@ int cc_training_run(const struct cc_training_config *config, struct cc_training_
         CC_TRY_OUT(cc_training_load(&s, e));
         out->resumed = (size_t)s.log.step;
         if (s.log.step > 0)
-            show(&s, (size_t)s.log.step, s.log.evals > 0 ? s.log.eval[s.log.evals - 1].loss : NAN);
+            cc_training_show(&s, (size_t)s.log.step,
+                             s.log.evals > 0 ? s.log.eval[s.log.evals - 1].loss : NAN);
     }
-    CC_TRY_OUT(train(&s, e));
+    CC_TRY_OUT(config->consistency == CC_BULK ? train(&s, e) : cc_training_by_clocks(&s, e));
 out:
     out->eval = s.log.eval;
     out->evals = s.log.evals;

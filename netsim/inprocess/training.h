@@ -16,7 +16,7 @@ struct cc_training_clocks {
     double compute_s;     /* of a step */
     double forward_share; /* of it; the rest is the backward pass */
     const double *share;  /* [tensors]: of the backward pass */
-    const double *slow;   /* [steps][workers]: factors on computing; NULL: 1 */
+    const double *slow;   /* [workers][steps]: factors on computing; NULL: 1 */
     /* A message of n bytes occupies a port for (n + message_bytes) byte_s, and arrives latency_s
      * later. Without a network all are 0. */
     double byte_s, message_bytes, latency_s;
@@ -86,7 +86,7 @@ struct cc_training_result {
     bool complete, diverged;
     size_t diverged_step; /* from 1 */
     char reason[512];     /* why it has diverged */
-    uint32_t weights_crc; /* of the workers' copy at the end */
+    uint32_t weights_crc; /* of the workers' copy at the end; not CC_BULK: of the server's */
     double peak_bytes;    /* of a simulation's memory; 0: not known */
 };
 

@@ -1,6 +1,6 @@
 /* The parts of a training in one process, for the files training*.c alone: training.c has its
- * steps, training_pipe.c those of a pipeline,
- * training_save.c its checkpoints. */
+ * steps, training_pipe.c those of a pipeline, training_clocks.c those that are not bulk
+ * synchronous, training_save.c its checkpoints. */
 #ifndef CC_NETSIM_INPROCESS_TRAINING_IMPL_H
 #define CC_NETSIM_INPROCESS_TRAINING_IMPL_H
 
@@ -23,7 +23,7 @@ struct cc_training {
     float *weights;            /* the workers' */
     float *server;             /* NULL: the same */
     struct cc_learner learner; /* of the server's copy, or of the workers' */
-    float *gradients;          /* [workers][values] */
+    float *gradients;          /* [workers][values]; not CC_BULK: of one worker */
     const float **gradient;
     float *mean;      /* what the workers receive: the mean gradient, or in a pipeline the deltas */
     float **delayed;  /* [depth - 1] of a pipeline: what they have received and not applied, that of
@@ -50,6 +50,14 @@ int cc_training_pipe_open(struct cc_training *s, struct cc_error *e);
 void cc_training_pipe_close(struct cc_training *s);
 /* After the exchange of a step: applies what is due. After the last one that is everything. */
 void cc_training_pipe_step(struct cc_training *s);
+/* Ends the training by divergence in the step under way. */
+void cc_training_diverge(struct cc_training *s, const char *reason);
+/* Scores the parameters, and appends the evaluation of the steps since the one before. */
+int cc_training_evaluate(struct cc_training *s, struct cc_error *e);
+/* Shows that so many more steps have ended, the last one with this loss. */
+void cc_training_show(const struct cc_training *s, size_t steps, double loss);
+/* The steps of a training that is not CC_BULK, in training_clocks.c. */
+int cc_training_by_clocks(struct cc_training *s, struct cc_error *e);
 
 /* The loss of a worker in a step, the mean over its local steps, and its hits likewise. */
 struct cc_training_batch {

@@ -19,8 +19,9 @@
 struct cc_evaluation cc_training_log_end(struct cc_training_log *l, size_t workers)
 {
     struct cc_evaluation v = l->sum;
-    double *const mean[] = {&v.train_loss, &v.train_accuracy, &v.pull_bytes, &v.encode_s, &v.hop_s,
-                            &v.server_s,   &v.decode_s,       &v.compute_s,  &v.update_s};
+    double *const mean[] = {&v.train_loss, &v.train_accuracy, &v.pull_bytes, &v.encode_s,
+                            &v.hop_s,      &v.server_s,       &v.decode_s,   &v.compute_s,
+                            &v.update_s,   &v.wait_s,         &v.updates};
     for (size_t i = 0; i < sizeof mean / sizeof *mean; i++)
         *mean[i] /= (double)l->since;
     v.push_bytes /= (double)l->since * (double)workers;

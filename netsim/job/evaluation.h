@@ -27,6 +27,7 @@ struct cc_evaluation {
     double staleness, staleness_p95;
     double wait_s;  /* for others, of a worker */
     double updates; /* of the server's parameters */
+    double clock_s; /* since the beginning, by simulated clocks */
 };
 
 #endif
