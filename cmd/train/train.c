@@ -265,9 +265,9 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     o->compute_s = NAN;
     CC_TRY(cc_arg_time(args, "compute", &o->compute_s, e));
     CC_TRY(cc_train_parse_messages(args, o, e));
-    CC_TRY(cc_train_parse_linear(args, o, e));
     CC_TRY(cc_train_parse_place(args, o, e));
     CC_TRY(cc_train_parse_consistency(args, o, e));
+    CC_TRY(cc_train_parse_linear(args, o, e));
     CC_TRY(cc_train_parse_pipe(args, o, e));
     if (o->on != CC_TRAIN_LOCAL)
         return CC_OK;

@@ -23,7 +23,7 @@ static int parse_scd(const struct cc_args *args, struct cc_train_options *o, str
     if (cc_arg(args, "checkpoint") != NULL)
         return cc_usage(e, "--checkpoint: scd continues from the products of all rows with the "
                            "parameters, which a checkpoint does not have");
-    if (c->consistency != CC_BULK || c->mode == CC_PIPE)
+    if (!cc_train_is_bulk(o) || c->mode == CC_PIPE)
         return cc_usage(e, "--optimizer scd: workers take coordinates of the same, latest "
                            "parameters: --consistency bulk, and not --mode pipe");
     /* Each change has the regularization in it. */

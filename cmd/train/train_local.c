@@ -137,10 +137,10 @@ int cc_train_check_local(const struct cc_train *t, struct cc_error *e)
         return cc_usage(e,
                         "--checkpoint-every %llu: with --local-steps %zu it is a multiple of that",
                         (unsigned long long)every, c->local.steps * c->local.parts);
-    if (c->consistency != CC_BULK)
+    if (!cc_train_is_bulk(&t->options))
         return cc_usage(
             e, "--local-steps: all workers exchange together, so not with --consistency %s",
-            cc_consistency_names[c->consistency]);
+            cc_arg(t->args, "consistency"));
     if (c->local.parts > t->net->count)
         return cc_usage(e, "--stream-parts %zu: %s has %zu tensors, and a part at least one",
                         c->local.parts, t->net->name, t->net->count);

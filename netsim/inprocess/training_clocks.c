@@ -55,6 +55,7 @@ struct state {
     struct withheld *withheld; /* [workers][messages] */
     struct cc_learner learner;
     struct cc_unsynced *clocks;
+    size_t step; /* that was computed last */
     double loss; /* of the steps since the last progress */
     uint64_t computed;
 };
@@ -162,6 +163,7 @@ static int compute(void *arg, size_t w, size_t step, struct cc_unsynced_part *pa
     s->log.sum.train_loss += score.loss / workers;
     s->log.sum.train_accuracy += (double)score.correct / (workers * (double)c->task.batch);
     x->loss += score.loss;
+    x->step = step;
     show(x);
     if (cc_loss_diverged(score.loss, w, reason))
         return cc_diverged(e, "%s", reason);
@@ -407,6 +409,7 @@ static int run_to_evaluation(struct state *x, struct cc_error *e)
     s->log.step = now.ended / workers;
     if (status == CC_DIVERGED) {
         cc_training_diverge(s, why.text);
+        s->out->diverged_step = x->step + 1;
         return CC_OK;
     }
     if (status != CC_OK)
