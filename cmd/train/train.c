@@ -20,7 +20,8 @@
 static int parse_optimizer(const struct cc_args *args, struct cc_train_options *o,
                            struct cc_error *e)
 {
-    static const enum cc_optimizer_kind kinds[] = {CC_SGD, CC_SGD, CC_ADAM, CC_ADAMW, CC_SGD};
+    static const enum cc_optimizer_kind kinds[] = {CC_SGD,   CC_SGD, CC_ADAM,
+                                                   CC_ADAMW, CC_SGD, CC_SGD};
     double decay = 0;
     int which = 0;
     o->momentum = 0.9;
@@ -35,7 +36,7 @@ static int parse_optimizer(const struct cc_args *args, struct cc_train_options *
     if ((kinds[which] != CC_SGD || o->scd) && cc_arg(args, "momentum") != NULL)
         return cc_usage(e, "--momentum is of sgd and nesterov, not of %s",
                         cc_train_optimizers[which]);
-    if (o->scd)
+    if (o->scd || o->training.svrg_steps > 0)
         o->momentum = 0;
     o->training.optimizer = (struct cc_optimizer){.kind = kinds[which],
                                                   .momentum = (float)o->momentum,
@@ -268,6 +269,7 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     CC_TRY(cc_train_parse_place(args, o, e));
     CC_TRY(cc_train_parse_consistency(args, o, e));
     CC_TRY(cc_train_parse_linear(args, o, e));
+    CC_TRY(cc_train_parse_svrg(args, o, e));
     CC_TRY(cc_train_parse_pipe(args, o, e));
     if (o->on != CC_TRAIN_LOCAL)
         return CC_OK;
@@ -324,6 +326,7 @@ void cc_train_close(struct cc_train *t)
     free(t->message);
     free(t->server);
     free(t->is_raw);
+    free(t->optimum.w);
     free(t->options.link);
     free(t->options.rate);
     free(t->options.length);
@@ -342,11 +345,13 @@ int cc_train_open(struct cc_train *t, struct cc_error *e)
     if (data == NULL)
         data = cc_linear_is(net_of(t->args)) ? "synthetic-sparse" : "digits";
     CC_TRY(cc_task_data(net_of(t->args), data, &t->data, e));
+    CC_TRY(cc_train_svrg_defaults(t->args, t, e));
     CC_TRY(parse_options(t, e));
     CC_TRY(describe_net(t, e));
     CC_TRY(check_schemes(t, e));
     CC_TRY(cc_train_check_local(t, e));
     CC_TRY(cc_train_check_consistency(t, e));
+    CC_TRY(cc_train_find_optimum(t, e));
     CC_TRY(cc_train_messages(t, e));
     CC_TRY(cc_train_costs_open(t, e));
     return cc_train_paper_open(t, e);

@@ -1,7 +1,8 @@
 /* The files of `commcomp train`: train_options.c has the options and recipes; train.c parses them,
  * train_length.c those of the steps and train_pipe.c those of a pipeline, train_linear.c those of
- * linear models; train_paper.c sets those of a paper's figure, and has its numbers, and
- * train_frameworks.c those of Pipe-SGD's; train_all.c has the trainings done, in this process
+ * linear models, train_svrg.c those of variance-reduced SGD and of optima; train_paper.c sets those
+ * of a paper's figure, and has its numbers, and train_frameworks.c those of Pipe-SGD's; train_all.c
+ * has the trainings done, in this process
  * (netsim/inprocess/training.h) or by ranks (train_ranks.c); train_time.c says how long their steps
  * take on a network, and train_costs.c how long codecs do in a simulation; train_messages.c cuts
  * steps into messages; train_consistency.c has steps that are not bulk synchronous, train_local.c
@@ -18,6 +19,7 @@
 #include "cmd/sim/sim.h"
 #include "models/predict.h"
 #include "netsim/inprocess/training.h"
+#include "train/linear/optimum.h"
 
 /* Where the workers are. */
 enum cc_train_place { CC_TRAIN_LOCAL, CC_TRAIN_RUN, CC_TRAIN_SIM };
@@ -68,6 +70,10 @@ struct cc_train_options {
     size_t seeds;
     int threads;
     struct cc_consistency_args consistency;
+    /* The defaults of svrg, which depend on the data. */
+    struct {
+        char rate[CC_NUMBER_CAP], steps[24], epoch[24];
+    } svrg_default;
     double momentum;      /* as given; the optimizer has it as a float */
     bool scd;             /* --optimizer scd */
     double target;        /* accuracy; NaN: none */
@@ -83,7 +89,7 @@ struct cc_train_options {
 };
 
 struct cc_train {
-    const struct cc_args *args;
+    struct cc_args *args;
     struct cc_record *record;
     struct cc_train_options options;
     struct cc_data *data;
@@ -99,7 +105,8 @@ struct cc_train {
     struct cc_codec_models codecs;
     struct cc_job_message *message; /* --fuse; and --placement; or NULL */
     int *server;
-    size_t epoch;              /* steps */
+    struct cc_linear_optimum optimum; /* --optimum; else all zeros */
+    size_t epoch;                     /* steps */
     struct cc_paper *paper[2]; /* of a figure of 3LC: Table 1, for accuracies, and Table 2; of
                                   Pipe-SGD: its table alone */
     const struct cc_train *frameworks; /* [CC_TRAIN_FRAMEWORKS], of which this is one; or NULL */
@@ -165,6 +172,16 @@ static inline const struct cc_spec *cc_train_pull(const struct cc_train *t,
  * it. */
 int cc_train_parse_lengths(const struct cc_args *args, struct cc_train_options *o,
                            struct cc_error *e);
+
+/* --- convex problems --- */
+
+/* --optimizer svrg: sets the options that are not given, before they are parsed, once the data are
+ * there; refuses what it cannot go with; and, without it, --svrg-steps. */
+int cc_train_svrg_defaults(struct cc_args *args, struct cc_train *t, struct cc_error *e);
+int cc_train_parse_svrg(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e);
+/* --optimum: finds it. */
+int cc_train_find_optimum(struct cc_train *t, struct cc_error *e);
+int cc_train_note_convex(const struct cc_train *t, struct cc_error *e);
 
 /* --- local steps --- */
 

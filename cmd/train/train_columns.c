@@ -69,7 +69,8 @@ const struct cc_column cc_train_columns[] = {
     {"difference_paper", "paper's", "points", "%+.2f", 100,
      "--paper, summary with all steps: the paper's accuracy less its baseline's", CC_MAIN},
     {"difference_sync", "vs. D-Sync", "points", "%+.2f", 100,
-     "--paper pipe-sgd-*, summary: accuracy less that of D-Sync with fp32, mean over the seeds that "
+     "--paper pipe-sgd-*, summary: accuracy less that of D-Sync with fp32, mean over the seeds "
+     "that "
      "both completed",
      CC_MAIN},
     {"difference_sync_low", "low", "points", "%+.2f", 100, "lower end of its 95% interval",
@@ -144,6 +145,13 @@ const struct cc_column cc_train_columns[] = {
      "--consistency stale: time of a step that a worker waits for slower ones", CC_DETAIL},
     {"updates_per_s", NULL, "1/s", "%.4g", 0,
      "--consistency stale or async: updates of the server's parameters a second", CC_DETAIL},
+    {"suboptimality", "above optimum", "", "%.3e", 0,
+     "--optimum: the objective less its minimum, which Newton's method finds", CC_ANSWER},
+    {"distance", "distance", "", "%.3e", 0,
+     "--optimum, --on local: of the workers' parameters from those at the minimum, relative to "
+     "their "
+     "norm",
+     CC_ANSWER},
     {"pass_s", "pass", "s", "%.4g", 0,
      "logreg, svm with --bw, --on run or sim: the time of a pass over the training samples, or "
      "with scd over the coordinates: of its steps",
@@ -177,7 +185,8 @@ const struct cc_column cc_train_columns[] = {
      "--target, summary: fp32's target_s / the scheme's, at the same rate; empty without fp32",
      CC_PART},
     {"target_speedup_sync", "to target over D-Sync", "", "%.2f", 0,
-     "--paper pipe-sgd-* and --target, summary: target_s of D-Sync with fp32 / this one's", CC_MAIN},
+     "--paper pipe-sgd-* and --target, summary: target_s of D-Sync with fp32 / this one's",
+     CC_MAIN},
     {"weights", NULL, "", NULL, 0,
      "eval, last step: CRC-32 of the workers' parameters, as in crc32:28e98629", CC_DETAIL},
     {.key = NULL},

@@ -137,6 +137,10 @@ int cc_train_check_local(const struct cc_train *t, struct cc_error *e)
         return cc_usage(e,
                         "--checkpoint-every %llu: with --local-steps %zu it is a multiple of that",
                         (unsigned long long)every, c->local.steps * c->local.parts);
+    if (t->options.scd)
+        return cc_usage(e,
+                        "--local-steps: coordinate descent has the same parameters on all workers "
+                        "in each step; take --optimizer sgd");
     if (!cc_train_is_bulk(&t->options))
         return cc_usage(
             e, "--local-steps: all workers exchange together, so not with --consistency %s",

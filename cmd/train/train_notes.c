@@ -346,6 +346,7 @@ int cc_train_notes(const struct cc_train *t, struct cc_error *e)
     CC_TRY(note_data(t, e));
     CC_TRY(note_recipe(t, e));
     CC_TRY(note_net(t, e));
+    CC_TRY(cc_train_note_convex(t, e));
     CC_TRY(note_time(t, e));
     CC_TRY(note_oversubscription(t, e));
     CC_TRY(note_choices(t, e));

@@ -5,12 +5,18 @@
 #include "cmd/input/cluster.h"
 #include "cmd/train/train.h"
 
-const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam", "adamw", "scd", NULL};
+const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam", "adamw", "scd", "svrg", NULL};
 const char *const cc_train_pulls[] = {"delta", "mean", NULL};
 const char *const cc_train_modes[] = {"sequential", "overlap", "pipe", NULL};
-static const char *const recipes[] = {"3lc", "perceptron", "qsgd", "sparcml",
-                                      "pipe-sgd-mlp", "pipe-sgd-convnet", "pipe-sgd-resnet",
-                                      "pipe-sgd-convex", NULL};
+static const char *const recipes[] = {"3lc",
+                                      "perceptron",
+                                      "qsgd",
+                                      "sparcml",
+                                      "pipe-sgd-mlp",
+                                      "pipe-sgd-convnet",
+                                      "pipe-sgd-resnet",
+                                      "pipe-sgd-convex",
+                                      NULL};
 
 /* 3lc: its evaluation (sections 4.2 and 4.3) with a small net, at the rate that is best for fp32,
  * by which schemes differ beyond chance; perceptron: the same in a tenth of the time, with more
@@ -106,7 +112,14 @@ const struct cc_option cc_train_option_table[] = {
     {.name = "optimizer", .value = "NAME", .def = "sgd", .choices = cc_train_optimizers,
      .group = CC_GROUP_TRAIN,
      .help = "sgd (with --momentum), nesterov (the same with Nesterov's momentum), adam or adamw; "
-             "or, of logreg, scd: stochastic coordinate descent, whose steps --rate multiplies"},
+             "or, of logreg, scd: stochastic coordinate descent, whose steps --rate multiplies, or svrg: "
+             "variance-reduced SGD (with qsgd QSVRG)"},
+    {.name = "svrg-steps", .value = "T", .def = "2 x rows / (workers x batch)",
+     .group = CC_GROUP_TRAIN,
+     .help = "--optimizer svrg: steps of an epoch, which begins with a full gradient"},
+    {.name = "optimum", .group = CC_GROUP_TRAIN,
+     .help = "logreg with up to 2,048 features: find the objective's minimum by Newton's method, and "
+             "report how far from it trainings are"},
     {.name = "coordinates", .value = "N", .def = "100", .group = CC_GROUP_TRAIN,
      .help = "--optimizer scd: coordinates of a worker in a step"},
     {.name = "rate", .value = "X", .def = "0.1", .group = CC_GROUP_TRAIN, .often = true,

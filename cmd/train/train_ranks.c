@@ -131,7 +131,7 @@ struct launch {
 static int take_evaluation(struct launch *l, const struct cc_report_eval *r, struct cc_error *e)
 {
     struct cc_evaluation v = r->of;
-    v.residual = v.pull_residual = NAN;
+    v.residual = v.pull_residual = v.distance = NAN;
     CC_TRY(cc_training_log_add(&l->log, &v, e));
     l->out->weights_crc = r->weights;
     l->out->complete = v.step == l->config->steps;

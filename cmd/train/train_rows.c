@@ -166,13 +166,17 @@ static void put_sizes(const struct cc_train *t, size_t row, double push, double 
 }
 
 /* The objective of a linear model, and its times of a pass. */
-static void put_linear(const struct cc_train *t, size_t row, double objective,
+static void put_linear(const struct cc_train *t, size_t row, double objective, double distance,
                        const struct cc_train_step *step)
 {
+    const bool known = t->optimum.w != NULL;
     const double epoch = (double)t->epoch;
-    const struct cc_number_column all[] = {{"objective", objective},
-                                           {"pass_s", epoch * step->step_s},
-                                           {"pass_comm_s", epoch * (step->codec_s + step->comm_s)}};
+    const struct cc_number_column all[] = {
+        {"objective", objective},
+        {"suboptimality", known ? objective - t->optimum.value : NAN},
+        {"distance", distance},
+        {"pass_s", epoch * step->step_s},
+        {"pass_comm_s", epoch * (step->codec_s + step->comm_s)}};
     if (cc_linear_is(t->options.training.task.net))
         cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
 }
@@ -241,7 +245,7 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
         return CC_FAIL;
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
     put_sizes(t, row, v->push_bytes, v->pull_bytes);
-    put_linear(t, row, v->objective, step);
+    put_linear(t, row, v->objective, v->distance, step);
     if (!of->complete || at + 1 < of->evals)
         return CC_OK;
     if (of->peak_bytes > 0)
@@ -269,9 +273,9 @@ static int add_divergence(const struct cc_train *t, size_t variant, size_t seed,
 
 /* The means of a variant's complete trainings. */
 struct summary {
-    struct mean accuracy, best, workers, loss, objective, difference, difference_best, push, pull,
-        bytes, compute_s, codec_s, comm_s, step_s, time_s, target_s, target_step, residual,
-        pull_residual, stale, stale_p95, wait_s, updates_per_s;
+    struct mean accuracy, best, workers, loss, objective, distance, difference, difference_best,
+        push, pull, bytes, compute_s, codec_s, comm_s, step_s, time_s, target_s, target_step,
+        residual, pull_residual, stale, stale_p95, wait_s, updates_per_s;
     size_t complete, diverged;
 };
 
@@ -345,6 +349,7 @@ static void add_training(const struct cc_train *t, size_t variant, struct summar
     add(&s->workers, last->worker_accuracy);
     add(&s->loss, last->loss);
     add(&s->objective, last->objective);
+    add(&s->distance, last->distance);
     add(&s->best, best);
     add(&s->bytes, bytes_until(of, of->evals - 1));
     add(&s->time_s, step[of->evals - 1].time_s);
@@ -492,7 +497,7 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
     const struct cc_train_step mean = {.codec_s = mean_of(&s->codec_s),
                                        .comm_s = mean_of(&s->comm_s),
                                        .step_s = mean_of(&s->step_s)};
-    put_linear(t, row, mean_of(&s->objective), &mean);
+    put_linear(t, row, mean_of(&s->objective), mean_of(&s->distance), &mean);
     CC_TRY(put_frameworks(t, row, variant, link, s, e));
     if (t->options.rates > 1)
         cc_record_bool(t->record, row, "best_rate", variant == find_best(t, variant));

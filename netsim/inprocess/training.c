@@ -102,6 +102,8 @@ static int open_state(struct cc_training *s, struct cc_error *e)
     }
     if (c->local.steps > 0)
         CC_TRY(cc_training_local_open(s, e));
+    if (c->svrg_steps > 0)
+        CC_TRY(cc_training_svrg_open(s, e));
     if (c->deltas) {
         CC_TRY(cc_alloc_floats(s->values, &s->server, e));
         memcpy(s->server, s->weights, s->values * sizeof *s->server);
@@ -133,6 +135,7 @@ static void close_state(struct cc_training *s)
     free(s->slope);
     free(s->mean);
     cc_training_pipe_close(s);
+    cc_training_svrg_close(s);
     free(s->stats);
     free(s->worker_stats);
 }
@@ -164,8 +167,9 @@ static double compute(struct cc_training *s)
     double sum = 0, correct = 0;
     for (size_t i = 0; i < workers; i++) {
         char text[CC_DIVERGED_TEXT];
-        const struct cc_training_batch batch =
-            s->own != NULL ? cc_training_local_compute(s, i) : compute_gradient(s, i);
+        const struct cc_training_batch batch = s->own != NULL    ? cc_training_local_compute(s, i)
+                                               : s->svrg != NULL ? cc_training_svrg_compute(s, i)
+                                                                 : compute_gradient(s, i);
         sum += batch.loss;
         correct += batch.correct;
         if (!s->out->diverged && cc_loss_diverged(batch.loss, i, text))
@@ -271,9 +275,14 @@ void cc_training_show(const struct cc_training *s, size_t steps, double loss)
 
 static int step(struct cc_training *s, struct cc_error *e)
 {
-    const double since = cc_now(), loss = compute(s);
+    const double since = cc_now();
+    if (s->svrg != NULL)
+        CC_TRY(cc_training_svrg_begin(s, e));
+    const double loss = compute(s);
     s->log.sum.train_loss += loss;
     const int status = s->out->diverged ? CC_OK : exchange(s, e);
+    if (s->svrg != NULL)
+        cc_training_svrg_end(s);
     s->log.wall_s += cc_now() - since;
     s->log.since++;
     cc_training_show(s, 1, loss);
@@ -291,6 +300,21 @@ static void score(struct cc_training *s, const float *weights, double *loss, dou
     *accuracy = (double)got.correct / (double)s->config->task.data->test.count;
 }
 
+/* From the optimum, relative to its norm. */
+static double distance(const struct cc_training *s)
+{
+    const double *to = s->config->optimum;
+    double apart = 0, norm = 0;
+    if (to == NULL)
+        return NAN;
+    for (size_t j = 0; j < s->values; j++) {
+        const double d = (double)s->weights[j] - to[j];
+        apart += d * d;
+        norm += to[j] * to[j];
+    }
+    return sqrt(apart / norm);
+}
+
 int cc_training_evaluate(struct cc_training *s, struct cc_error *e)
 {
     cc_mean_stats(s->worker_stats, s->config->task.workers, s->layout->stats, s->stats);
@@ -298,6 +322,7 @@ int cc_training_evaluate(struct cc_training *s, struct cc_error *e)
     struct cc_evaluation v = cc_training_log_end(&s->log, s->config->task.workers);
     v.residual = s->measures_push ? cc_unsent_ratio(&s->unsent) : NAN;
     v.pull_residual = delta_sq > 0 ? sqrt(behind_sq / delta_sq) : NAN;
+    v.distance = distance(s);
     score(s, s->weights, &v.worker_loss, &v.worker_accuracy, &v.objective);
     v.loss = v.worker_loss;
     v.accuracy = v.worker_accuracy;

@@ -60,6 +60,10 @@ struct cc_training_config {
      * the next. The optimizer above is then the workers', and its schedule counts local steps. The
      * row's messages are the parts. */
     struct cc_local_config local;
+    /* Variance-reduced SGD (train/linear/svrg.h): the steps of an epoch; 0: gradients are sent. Of
+     * logistic regression, without deltas; the optimizer is SGD without momentum and decay. */
+    size_t svrg_steps;
+    const double *optimum; /* parameters to measure the distance from; or NULL */
     size_t steps, eval_every;
     size_t min_size; /* tensors with fewer values travel as fp32 */
     /* The file of the checkpoint, written after every so many steps, at the end and when the

@@ -29,6 +29,7 @@ struct cc_training {
     float **delayed;  /* [depth - 1] of a pipeline: what they have received and not applied, that of
                          step t at t modulo them */
     uint64_t applied; /* a pipeline: the step that is applied next */
+    struct cc_training_svrg *svrg; /* or NULL */
     /* With local steps the gradients are differences of parameters. */
     struct cc_local_steps local;
     float *own;                  /* [workers][cc_local_floats]; NULL: there are none */
@@ -68,6 +69,15 @@ struct cc_training_batch {
  * steps up to the next exchange, and writes the difference that it sends. */
 int cc_training_local_open(struct cc_training *s, struct cc_error *e);
 struct cc_training_batch cc_training_local_compute(struct cc_training *s, size_t worker);
+
+/* Variance-reduced SGD (training_svrg.c), if config->svrg_steps: before the vectors of a step,
+ * which begins an epoch with an exchange; a worker's vector; and after the update. Without it there
+ * is nothing to close. */
+int cc_training_svrg_open(struct cc_training *s, struct cc_error *e);
+void cc_training_svrg_close(struct cc_training *s);
+int cc_training_svrg_begin(struct cc_training *s, struct cc_error *e);
+struct cc_training_batch cc_training_svrg_compute(struct cc_training *s, size_t worker);
+void cc_training_svrg_end(struct cc_training *s);
 
 /* Writes the checkpoint of config->checkpoint, after whole steps. */
 int cc_training_save(struct cc_training *s, struct cc_error *e);

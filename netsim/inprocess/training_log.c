@@ -58,7 +58,7 @@ static size_t members(struct cc_evaluation *v, double *out[MOST_NUMBERS])
                            &v->worker_loss, &v->worker_accuracy, &v->push_bytes, &v->pull_bytes,
                            &v->encode_s,    &v->hop_s,           &v->server_s,   &v->decode_s,
                            &v->compute_s,   &v->update_s,        &v->residual,   &v->pull_residual,
-                           &v->wall_s,      &v->objective};
+                           &v->wall_s,      &v->objective,       &v->distance};
     memcpy(out, all, sizeof all);
     return sizeof all / sizeof *all;
 }

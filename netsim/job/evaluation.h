@@ -12,6 +12,8 @@ struct cc_evaluation {
     double loss, accuracy;               /* on the test samples, of the server's copy, */
     double worker_loss, worker_accuracy; /* and of the workers' */
     double objective; /* of a linear model, on all training samples, of the server's copy; else 0 */
+    double distance;  /* of the workers' parameters from the optimum, relative to its norm, where
+                         one process knows it; else NaN */
     double push_bytes, pull_bytes;              /* payload of a worker's push; of the pull, or 0 */
     double encode_s, hop_s, server_s, decode_s; /* codecs, as in struct cc_inprocess_step */
     double compute_s, update_s;                 /* of a worker; of one update */

@@ -158,7 +158,7 @@ static int evaluate(struct cc_rank *r, const struct cc_rank_loop *l,
         goto out;
     cc_mean_stats(all, (size_t)r->job.workers, learned->stat_count, mean);
     *v = cc_training_log_end(log, (size_t)r->job.workers);
-    v->residual = v->pull_residual = NAN;
+    v->residual = v->pull_residual = v->distance = NAN;
     CC_TRY_OUT(score(r, learned->weights, deltas ? servers : NULL, mean, learned->values, v, e));
     CC_TRY_OUT(cc_training_log_add(log, v, e));
     CC_TRY_OUT(cc_rank_report(r, &report, e));
