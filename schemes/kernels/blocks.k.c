@@ -7,13 +7,14 @@
  * Below the least normal number codes are multiples of a quantum q: adding q * 2^23 to |x| leaves
  * them in the lowest bits; at random they are one of the two integers around |x| / q.
  *
- * All loops are plain, with the number of values of a block known where it is the usual 32, so that
- * the compiler vectorizes them. */
+ * The loops are plain, with the number of values of a block known where it is the usual 32, so that
+ * compilers vectorize them; those for AVX-512 are written out, as compilers take half its width. */
 #include "schemes/kernels/blocks.h"
 
 #include <stdbool.h>
 
 #include "core/bytes.h"
+#include "schemes/kernels/lanes.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -53,6 +54,20 @@ INLINE uint32_t chosen(bool if_so, uint32_t yes, uint32_t no)
     return (yes & mask) | (no & ~mask);
 }
 
+INLINE float decoded(struct format f, uint8_t code)
+{
+    if (f.mantissa == 0)
+        return (float)((int32_t)((uint32_t)code << 28) >> 28);
+    const uint32_t sign = (uint32_t)code >> (f.bits - 1) << 31;
+    const uint32_t mag = code & ((1u << (f.bits - 1)) - 1);
+    const float small = (float)(int32_t)(mag & ((1u << f.mantissa) - 1)) * power(quantum(f));
+    const uint32_t normal = (mag << (23 - f.mantissa)) + ((127 - f.bias) << 23);
+    return cc_bits_f32(sign | chosen(mag >> f.mantissa == 0, cc_f32_bits(small), normal));
+}
+
+#if defined(CC_LANES)
+#include "schemes/kernels/blocks_avx512.h"
+#else
 /* v, or where |v| is larger than `most`, or NaN, that with v's sign. */
 INLINE float limited(float v, float most)
 {
@@ -102,17 +117,6 @@ INLINE uint8_t int_nearest(struct format f, float v)
 INLINE uint8_t int_random(struct format f, float v, uint32_t draw)
 {
     return (uint8_t)((uint32_t)drawn(limited(v, (float)(int)f.most), draw) & 15u);
-}
-
-INLINE float decoded(struct format f, uint8_t code)
-{
-    if (f.mantissa == 0)
-        return (float)((int32_t)((uint32_t)code << 28) >> 28);
-    const uint32_t sign = (uint32_t)code >> (f.bits - 1) << 31;
-    const uint32_t mag = code & ((1u << (f.bits - 1)) - 1);
-    const float small = (float)(int32_t)(mag & ((1u << f.mantissa) - 1)) * power(quantum(f));
-    const uint32_t normal = (mag << (23 - f.mantissa)) + ((127 - f.bias) << 23);
-    return cc_bits_f32(sign | chosen(mag >> f.mantissa == 0, cc_f32_bits(small), normal));
 }
 
 INLINE unsigned unused(struct format f, uint8_t code)
@@ -175,6 +179,7 @@ INLINE void rest_block(struct format f, const float *restrict v, const uint8_t *
         r[i] = v[i] - value;
     }
 }
+#endif
 
 INLINE uint32_t absmax_block(const float *restrict x, size_t n)
 {
