@@ -1,13 +1,13 @@
-/* The files of `commcomp train`: train_options.c has the options and recipes; train.c parses them,
- * train_length.c those of the steps and train_pipe.c those of a pipeline, train_linear.c those of
- * linear models, train_svrg.c those of variance-reduced SGD and of optima; train_paper.c sets those
- * of a paper's figure, and has its numbers, and train_frameworks.c those of Pipe-SGD's; train_all.c
- * has the trainings done, in this process
- * (netsim/inprocess/training.h) or by ranks (train_ranks.c); train_time.c says how long their steps
- * take on a network, and train_costs.c how long codecs do in a simulation; train_messages.c cuts
- * steps into messages; train_consistency.c has steps that are not bulk synchronous, train_local.c
- * local steps; train_rows.c turns all of it into rows, whose columns train_columns.c has, and
- * train_notes.c into notes. */
+/* The files of `commcomp train`: train_options.c has the options and recipes; train.c parses
+ * them, train_length.c those of the steps and train_pipe.c those of a pipeline, train_linear.c
+ * those of linear models, train_svrg.c those of variance-reduced SGD and of optima; train_paper.c
+ * sets those of a paper's figure, and has its numbers, and train_frameworks.c those of
+ * Pipe-SGD's; train_all.c has the trainings done, in this process (netsim/inprocess/training.h) or
+ * by ranks (train_ranks.c); train_time.c says how long their steps take on a network, and
+ * train_costs.c how long codecs do in a simulation; train_messages.c cuts steps into messages;
+ * train_consistency.c has steps that are not bulk synchronous, train_local.c local steps;
+ * train_rows.c turns all of it into rows, whose columns train_columns.c has, and train_notes.c
+ * into notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
 #define CC_CMD_TRAIN_TRAIN_H
 
