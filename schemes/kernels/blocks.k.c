@@ -41,11 +41,6 @@ INLINE int quantum(struct format f)
     return 1 - (int)f.bias - (int)f.mantissa;
 }
 
-INLINE uint32_t least_of(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* yes if `if_so`, otherwise no: by masks, as compilers may not compute both sides of a condition
  * with float operations, and would not vectorize the loop. */
 INLINE uint32_t chosen(bool if_so, uint32_t yes, uint32_t no)
@@ -68,6 +63,11 @@ INLINE float decoded(struct format f, uint8_t code)
 #if defined(CC_LANES)
 #include "schemes/kernels/blocks_avx512.h"
 #else
+INLINE uint32_t least_of(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
 /* v, or where |v| is larger than `most`, or NaN, that with v's sign. */
 INLINE float limited(float v, float most)
 {
