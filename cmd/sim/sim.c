@@ -21,6 +21,14 @@ static const struct cc_column columns[] = {
      CC_SETTING},
     {"codec_time", "codec time", "", NULL, 0, "from the profile, or as measured", CC_SETTING},
     CC_STEP_COLUMNS,
+    {"optimization", "optimization", "", NULL, 0, "with --paper thesis-...: the bar of the figure",
+     CC_SETTING},
+    {"speedup_machine", "speedup", "", "%.2f", 0,
+     "with --paper thesis-...: over one machine: workers x computation / step", CC_ANSWER},
+    {"speedup_machine_paper", "paper's", "", "%.2f", 0, "the same as its text has it", CC_ANSWER},
+    {"overlap_gain", "over traditional", "", "%.2f", 0,
+     "with --paper thesis-5.4: the traditional step / the wait-free one", CC_ANSWER},
+    {"overlap_gain_paper", "paper's", "", "%.2f", 0, "the same as its text has it", CC_ANSWER},
     {"call_s", "simulated", "ms", "%.3f", 1e3,
      "with --paper: an exchange alone, from streams to sums, without encoding and decoding",
      CC_ANSWER},
@@ -77,7 +85,8 @@ static const struct cc_option options[] = {
     {.name = "paper", .value = "FIGURE", .choices = cc_sim_papers,
      .group = CC_GROUP_RUN,
      .help = "the axes of a published figure, simulated beside the formulas: sparcml-figure4, with "
-             "--values, and with --nonzeros, --workers, --bw and --latency as lists"},
+             "--values, and with --nonzeros, --workers, --bw and --latency as lists; thesis-5.1, "
+             "thesis-5.4 and thesis-5.5: speedups of the modularized parameter server (docs/thesis.md)"},
     {.name = "dry-run",
      .group = CC_GROUP_RUN,
      .help = "list what would be simulated, and how long it takes; needs no SimGrid"},
@@ -142,7 +151,8 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct cc_timeline_output timeline = {.path = NULL};
     int status = CC_OK;
     if (cc_arg(args, "paper") != NULL)
-        return cc_sim_paper(args, e);
+        return cc_sim_is_thesis(cc_arg(args, "paper")) ? cc_sim_thesis(args, e)
+                                                       : cc_sim_paper(args, e);
     if (cc_arg(args, "burst") != NULL)
         return cc_usage(e, "--burst is of links that are shaped with token buckets; simulated ones "
                            "have none");

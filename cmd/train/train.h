@@ -41,6 +41,7 @@ struct cc_train_figure {
     const char *columns;      /* of its table */
     bool quarters;            /* trainings of 25, 50, 75 and 100% of the steps */
     size_t points;            /* the evaluations of a training that it shows; 0: its end alone */
+    bool summary;             /* with `points`, it shows the end alone */
     const char *says;         /* the paper's text about it; NULL: nothing but the numbers */
     /* Of Pipe-SGD: the recipe, how often a training is evaluated, the share of a pipeline's steps
      * that are synchronous, the constant of the paper's table that has D-Sync's traffic over its
@@ -280,6 +281,16 @@ int cc_train_check_consistency(const struct cc_train *t, struct cc_error *e);
  * synchronous. *drawn has what they point to: its `slow` is to be freed. */
 int cc_train_clocks(const struct cc_train *t, const struct cc_link *link,
                     struct cc_training_config *c, struct cc_job *drawn, struct cc_error *e);
+/* The columns of the consistency in a row. */
+int cc_train_put_consistency(const struct cc_train *t, size_t row, enum cc_consistency how,
+                             struct cc_error *e);
+/* The figures of steps that are not bulk synchronous, all until an evaluation; otherwise, and times
+ * where no clock has them, NaN. */
+struct cc_train_unsynced {
+    double mean, p95, wait_s, updates_per_s;
+};
+struct cc_train_unsynced cc_train_unsynced(const struct cc_train *t, size_t variant,
+                                           const struct cc_training_result *of, size_t at);
 /* With --fuse and --placement, cuts the step into messages, and places the tensors. */
 int cc_train_messages(struct cc_train *t, struct cc_error *e);
 

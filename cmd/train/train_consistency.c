@@ -2,6 +2,7 @@
  * process. Their times are --compute and what a link takes for the payloads; codecs take none,
  * since the order of updates would then be this machine's. Without --compute, computing takes 1. */
 #include <math.h>
+#include <stdio.h>
 
 #include "cmd/input/cluster.h"
 #include "cmd/train/train.h"
@@ -76,4 +77,44 @@ int cc_train_clocks(const struct cc_train *t, const struct cc_link *link,
                                             .message_bytes = link->message_bytes,
                                             .latency_s = link->latency_s};
     return CC_OK;
+}
+
+/* --- rows --- */
+
+int cc_train_put_consistency(const struct cc_train *t, size_t row, enum cc_consistency how,
+                             struct cc_error *e)
+{
+    const struct cc_consistency_args *c = &t->options.consistency;
+    char text[48];
+    CC_TRY(cc_record_text(t->record, row, "consistency", cc_consistency_names[how], e));
+    if (how == CC_BULK)
+        return CC_OK;
+    if (c->communicate == CC_AT_NORM)
+        (void)snprintf(text, sizeof text, "norm:%g", c->growth);
+    else
+        (void)snprintf(text, sizeof text, "%s", cc_communicate_names[c->communicate]);
+    return cc_record_text(t->record, row, "communicate", text, e);
+}
+
+struct cc_train_unsynced cc_train_unsynced(const struct cc_train *t, size_t variant,
+                                           const struct cc_training_result *of, size_t at)
+{
+    const bool timed = t->options.on != CC_TRAIN_LOCAL || !isnan(t->options.compute_s);
+    struct cc_train_unsynced u = {NAN, NAN, NAN, NAN};
+    double updates = 0, wait_s = 0;
+    if (cc_train_consistency(t, variant) == CC_BULK)
+        return u;
+    for (size_t i = 0; i <= at; i++) {
+        const double steps = (double)(of->eval[i].step - (i > 0 ? of->eval[i - 1].step : 0));
+        updates += steps * of->eval[i].updates;
+        wait_s += steps * of->eval[i].wait_s;
+    }
+    u.mean = of->eval[at].staleness;
+    u.p95 = of->eval[at].staleness_p95;
+    if (timed) {
+        const bool local = t->options.on == CC_TRAIN_LOCAL;
+        u.wait_s = wait_s / (double)of->eval[at].step;
+        u.updates_per_s = updates / (local ? of->eval[at].clock_s : of->eval[at].wall_s);
+    }
+    return u;
 }

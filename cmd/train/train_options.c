@@ -16,6 +16,7 @@ static const char *const recipes[] = {"3lc",
                                       "pipe-sgd-convnet",
                                       "pipe-sgd-resnet",
                                       "pipe-sgd-convex",
+                                      "thesis",
                                       NULL};
 
 /* 3lc: its evaluation (sections 4.2 and 4.3) with a small net, at the rate that is best for fp32,
@@ -73,6 +74,16 @@ const struct cc_train_preset cc_train_presets[] = {
     {"pipe-sgd-convex", "momentum", "0"}, {"pipe-sgd-convex", "schedule", "cosine"},
     {"pipe-sgd-convex", "seeds", "3"}, {"pipe-sgd-convex", "exchange", "ring"},
     {"pipe-sgd-convex", "scheme", "fp32,trunc16,int8"}, {"pipe-sgd-convex", "target", "92%"},
+    {"thesis", "net", "resnet20"}, {"thesis", "data", "digits"},
+    {"thesis", "workers", "4"}, {"thesis", "batch", "32"},
+    {"thesis", "steps", "400"}, {"thesis", "rate", "0.1"},
+    {"thesis", "momentum", "0"}, {"thesis", "schedule", "constant"},
+    {"thesis", "warmup", "0"}, {"thesis", "seeds", "3"},
+    {"thesis", "consistency", "bulk,stale"}, {"thesis", "staleness", "5"},
+    {"thesis", "communicate", "step"}, {"thesis", "mode", "overlap"},
+    {"thesis", "servers", "4"}, {"thesis", "placement", "lpt"},
+    {"thesis", "bw", "1gbps"}, {"thesis", "compute", "11.6ms"}, {"thesis", "target", "93%"},
+    {"thesis", "scheme", "fp32,sparse:density=0.01,select=exact,index=u32"},
     {NULL, NULL, NULL},
 };
 
@@ -80,13 +91,15 @@ const struct cc_option cc_train_option_table[] = {
     {.name = "recipe", .value = "NAME", .choices = recipes, .group = CC_GROUP_TRAIN, .often = true,
      .help = "defaults of a fair comparison: 3lc (ResNet-8, at the rate that is best for fp32, 5 "
              "seeds), perceptron (128 hidden units, 8 seeds), qsgd or sparcml (what these papers "
-             "state about accuracy), pipe-sgd-mlp and the other nets of that paper; other options "
+             "state about accuracy), pipe-sgd-mlp and the other nets of that paper, thesis (of the "
+             "modularized parameter server: bulk and stale steps, fp32 and top 1%); other options "
              "change them (docs/train.md)"},
     {.name = "paper", .value = "FIGURE", .choices = cc_train_figures, .group = CC_GROUP_TRAIN,
      .often = true,
      .help = "the trainings of a table or figure of 3LC, with --recipe 3lc and the figure's schemes, "
              "steps and links, and the paper's numbers beside, or Pipe-SGD's comparison of three "
-             "frameworks for one of its nets (docs/pipe-sgd.md); other options change them "
+             "frameworks for one of its nets (docs/pipe-sgd.md), or Figures 5.7 and 5.8 of the thesis "
+             "(docs/thesis.md); other options change them "
              "(docs/train.md)"},
     {.name = "net", .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
      .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "

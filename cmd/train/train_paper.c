@@ -1,6 +1,6 @@
-/* --paper: the trainings of 3LC's tables and figures, with the paper's numbers beside, and the
- * choice between these and Pipe-SGD's (train_frameworks.c). 3LC's Figures 3 to 6 are drawn: numbers
- * are those of its tables, which are the figures' ends and means. */
+/* --paper: the trainings of 3LC's tables and figures and of the thesis', with the paper's numbers
+ * beside, and the choice between these and Pipe-SGD's (train_frameworks.c). 3LC's Figures 3 to 6
+ * are drawn: numbers are those of its tables, which are the figures' ends and means. */
 #include <math.h>
 #include <string.h>
 
@@ -8,16 +8,29 @@
 #include "core/units.h"
 #include "models/paper/paper.h"
 
-const char *const cc_train_figures[] = {
-    "3lc-table1",  "3lc-table2",   "3lc-figure3",      "3lc-figure4",     "3lc-figure5",
-    "3lc-figure6", "pipe-sgd-mlp", "pipe-sgd-convnet", "pipe-sgd-resnet", "pipe-sgd-convex",
-    NULL};
+const char *const cc_train_figures[] = {"3lc-table1",
+                                        "3lc-table2",
+                                        "3lc-figure3",
+                                        "3lc-figure4",
+                                        "3lc-figure5",
+                                        "3lc-figure6",
+                                        "pipe-sgd-mlp",
+                                        "pipe-sgd-convnet",
+                                        "pipe-sgd-resnet",
+                                        "pipe-sgd-convex",
+                                        "thesis-5.7",
+                                        "thesis-5.8",
+                                        NULL};
 
 #define ALL_S      "3lc:s=1.0/1.5/1.75/1.9"
 #define RATES      "10mbps,100mbps,1gbps"
 #define SETTINGS   "net,data,values,workers,batch,rate,latency_s,bw_bps,scheme,seeds,diverged,step,"
 #define DIFFERENCE "difference,difference_low,difference_high,difference_paper"
 #define TIME       "time_s,speedup,speedup_paper"
+
+#define THESIS                                                                                     \
+    "net,data,values,workers,servers,batch,rate,bw_bps,consistency,staleness,communicate,scheme,"  \
+    "seeds,diverged,"
 
 /* The text says of Figure 4 that it has the most representative scheme of each kind, and not which
  * quantization that is: both of fewer than 2 bits are trained. */
@@ -65,7 +78,28 @@ static const struct cc_train_figure figures[] = {
      .points = 40,
      .says = "pushes are smaller than pulls until the later stage, and larger from 70% of the "
              "steps on"},
+    {.name = "thesis-5.7",
+     .recipe = "thesis",
+     .title = "Figure 5.7: accuracy over the iterations",
+     .columns = THESIS "step,train_loss,loss,accuracy,accuracy_low,accuracy_high,bits_push",
+     .points = 20,
+     .says = "for the same iterations TensorFlow (bulk, fp32) is slightly more accurate than all "
+             "together (stale, top 1%); figures are drawn, not printed"},
+    {.name = "thesis-5.8",
+     .recipe = "thesis",
+     .title = "Figure 5.8: time to accuracy",
+     .columns = THESIS "step,accuracy,accuracy_low,accuracy_high,bits_push,staleness_mean,step_s,"
+                       "speedup_bulk,target_step,target_s,target_speedup_bulk",
+     .points = 20,
+     .summary = true,
+     .says = "all together (stale, top 1%) reaches the same accuracy within 43% of TensorFlow's "
+             "(bulk, fp32) time, a speedup of 2.33 to the target; the rest is drawn, not printed"},
 };
+
+static bool is_of_3lc(const struct cc_train_figure *f)
+{
+    return f->recipe == NULL;
+}
 
 static const struct cc_train_figure *find(const char *name)
 {
@@ -94,7 +128,7 @@ int cc_train_paper_set(struct cc_args *args, const struct cc_train_figure **out,
     cc_arg_set(args, "recipe", recipe);
     if ((*out)->bw != NULL && cc_arg(args, "bw") == NULL)
         cc_arg_set(args, "bw", (*out)->bw);
-    return args->schemes.count == 0 && (*out)->evaluations == 0
+    return args->schemes.count == 0 && (*out)->schemes != NULL && (*out)->evaluations == 0
                ? cc_spec_list_parse((*out)->schemes, &args->schemes, e)
                : CC_OK;
 }
@@ -120,6 +154,10 @@ int cc_train_paper_open(struct cc_train *t, struct cc_error *e)
         return CC_OK;
     if (t->frameworks != NULL)
         return cc_train_framework_open(t, e);
+    if (!is_of_3lc(t->options.figure)) {
+        cc_record_title(t->record, "The thesis, %s", t->options.figure->title);
+        return cc_record_choose_usual(t->record, t->options.figure->columns, e);
+    }
     CC_TRY(cc_paper_open("3lc-table1", &t->paper[0], e));
     CC_TRY(cc_paper_open("3lc-table2", &t->paper[1], e));
     CC_TRY(cc_paper_solve(t->paper[0], e));
@@ -148,6 +186,8 @@ struct cc_train_printed cc_train_paper_printed(const struct cc_train *t, size_t 
         out.accuracy = cc_train_framework_accuracy(t, variant);
         return out;
     }
+    if (!is_of_3lc(o->figure))
+        return out;
     const struct cc_paper *accuracies = t->paper[0];
     const struct cc_paper_row *row = cc_paper_row_of(accuracies, scheme);
     out.bits = cc_paper_figure(t->paper[1], scheme, "bits", NAN);
@@ -170,6 +210,13 @@ int cc_train_paper_notes(const struct cc_train *t, struct cc_error *e)
         return CC_OK;
     if (t->frameworks != NULL)
         return cc_train_framework_notes(t, e);
+    if (!is_of_3lc(o->figure)) {
+        CC_TRY(cc_record_note(t->record, e,
+                              "the thesis trains ResNet on CIFAR-10, 4 machines with GPUs at 1 "
+                              "Gbit/s, 20,000 iterations; here computing has its proportion to the "
+                              "net's size (74 ms for 1.73 M parameters, its Table 1.1)"));
+        return cc_record_note(t->record, e, "the thesis' text: %s", o->figure->says);
+    }
     CC_TRY(cc_record_note(
         t->record, e,
         "the paper's numbers are those of its Tables 1 and 2, of ResNet-110 on CIFAR-10 with 10 "

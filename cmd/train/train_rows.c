@@ -72,21 +72,6 @@ static const char *clock_of(const struct cc_train *t, size_t variant, const stru
     return link != NULL ? "model" : "process";
 }
 
-static int put_consistency(const struct cc_train *t, size_t row, enum cc_consistency how,
-                           struct cc_error *e)
-{
-    const struct cc_consistency_args *c = &t->options.consistency;
-    char text[48];
-    CC_TRY(cc_record_text(t->record, row, "consistency", cc_consistency_names[how], e));
-    if (how == CC_BULK)
-        return CC_OK;
-    if (c->communicate == CC_AT_NORM)
-        (void)snprintf(text, sizeof text, "norm:%g", c->growth);
-    else
-        (void)snprintf(text, sizeof text, "%s", cc_communicate_names[c->communicate]);
-    return cc_record_text(t->record, row, "communicate", text, e);
-}
-
 static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_link *link,
                       const char *kind, struct cc_error *e)
 {
@@ -124,7 +109,7 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
         cc_record_text(r, row, "kind", kind, e) != CC_OK ||
         cc_record_text(r, row, "clock", clock_of(t, variant, link), e) != CC_OK)
         return SIZE_MAX;
-    if (servers && put_consistency(t, row, how, e) != CC_OK)
+    if (servers && cc_train_put_consistency(t, row, how, e) != CC_OK)
         return SIZE_MAX;
     if (local && cc_record_text(r, row, "outer", cc_train_outer(l), e) != CC_OK)
         return SIZE_MAX;
@@ -181,42 +166,13 @@ static void put_linear(const struct cc_train *t, size_t row, double objective, d
         cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
 }
 
-/* The figures of steps that are not bulk synchronous, all until an evaluation. Times are NaN where
- * no clock has them. */
-struct unsynced {
-    double mean, p95, wait_s, updates_per_s;
-};
-
-static struct unsynced unsynced_of(const struct cc_train *t, size_t variant,
-                                   const struct cc_training_result *of, size_t at)
-{
-    const bool timed = t->options.on != CC_TRAIN_LOCAL || !isnan(t->options.compute_s);
-    struct unsynced u = {NAN, NAN, NAN, NAN};
-    double updates = 0, wait_s = 0;
-    if (cc_train_consistency(t, variant) == CC_BULK)
-        return u;
-    for (size_t i = 0; i <= at; i++) {
-        const double steps = (double)(of->eval[i].step - (i > 0 ? of->eval[i - 1].step : 0));
-        updates += steps * of->eval[i].updates;
-        wait_s += steps * of->eval[i].wait_s;
-    }
-    u.mean = of->eval[at].staleness;
-    u.p95 = of->eval[at].staleness_p95;
-    if (timed) {
-        const bool local = t->options.on == CC_TRAIN_LOCAL;
-        u.wait_s = wait_s / (double)of->eval[at].step;
-        u.updates_per_s = updates / (local ? of->eval[at].clock_s : of->eval[at].wall_s);
-    }
-    return u;
-}
-
 static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed, size_t at,
                           const struct cc_link *link, const struct cc_train_step *step,
                           struct cc_error *e)
 {
     const struct cc_training_result *of = training_of(t, variant, seed, link);
     const struct cc_evaluation *v = &of->eval[at];
-    const struct unsynced u = unsynced_of(t, variant, of, at);
+    const struct cc_train_unsynced u = cc_train_unsynced(t, variant, of, at);
     const size_t row = new_row(t, variant, link, "eval", e);
     if (row != SIZE_MAX && t->options.figure != NULL)
         cc_record_detail(t->record, row);
@@ -270,6 +226,13 @@ static int add_divergence(const struct cc_train *t, size_t variant, size_t seed,
 }
 
 /* --- summaries --- */
+
+/* Whether the figure is of evaluations. */
+static bool shows_points(const struct cc_train *t)
+{
+    const struct cc_train_figure *f = t->options.figure;
+    return f != NULL && f->points > 0 && !f->summary;
+}
 
 /* The means of a variant's complete trainings. */
 struct summary {
@@ -337,7 +300,7 @@ static void add_training(const struct cc_train *t, size_t variant, struct summar
                          const struct cc_train_step *step)
 {
     const struct cc_evaluation *last = &of->eval[of->evals - 1];
-    const struct unsynced u = unsynced_of(t, variant, of, of->evals - 1);
+    const struct cc_train_unsynced u = cc_train_unsynced(t, variant, of, of->evals - 1);
     double best = 0;
     size_t reached = of->evals;
     for (size_t i = of->evals; i-- > 0;) {
@@ -446,7 +409,8 @@ static int put_frameworks(const struct cc_train *t, size_t row, size_t variant,
 }
 
 static int add_summary(const struct cc_train *t, size_t variant, const struct cc_link *link,
-                       const struct summary *s, const struct summary *fp32, struct cc_error *e)
+                       const struct summary *s, const struct summary *fp32,
+                       const struct summary *bulk, struct cc_error *e)
 {
     const double half = half_width(&s->accuracy), off = half_width(&s->difference);
     const double best = mean_of(&s->difference_best), off_best = half_width(&s->difference_best);
@@ -487,10 +451,12 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
         {"speedup_paper", printed.speedup},
         {"target_s", target_of(s, &s->target_s)},
         {"target_step", target_of(s, &s->target_step)},
-        {"target_speedup", target_of(fp32, &fp32->target_s) / target_of(s, &s->target_s)}};
+        {"target_speedup", target_of(fp32, &fp32->target_s) / target_of(s, &s->target_s)},
+        {"speedup_bulk", mean_of(&bulk->step_s) / mean_of(&s->step_s)},
+        {"target_speedup_bulk", target_of(bulk, &bulk->target_s) / target_of(s, &s->target_s)}};
     if (row == SIZE_MAX)
         return CC_FAIL;
-    if (t->options.figure != NULL && t->options.figure->points > 0)
+    if (shows_points(t))
         cc_record_detail(t->record, row);
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
     put_sizes(t, row, mean_of(&s->push), mean_of(&s->pull));
@@ -590,19 +556,24 @@ static int add_points(const struct cc_train *t, const struct cc_link *link, stru
 static int add_link(const struct cc_train *t, const struct cc_link *link, struct cc_error *e)
 {
     const size_t schemes = t->args->schemes.count, fp32 = find_fp32(t);
-    struct summary s, base = {.complete = 0};
+    const size_t of_one = cc_train_variants(t) / t->options.consistency.count;
+    struct summary s, base = {.complete = 0}, bulk = base;
     CC_TRY(add_evaluations(t, link, e));
-    if (t->options.figure != NULL && t->options.figure->points > 0)
+    if (shows_points(t))
         CC_TRY(add_points(t, link, e));
     for (size_t i = 0; i < cc_train_variants(t); i++) {
         const size_t same = fp32 != SIZE_MAX ? i - i % schemes + fp32 : SIZE_MAX;
         const size_t best = fp32 != SIZE_MAX ? find_best(t, same) : SIZE_MAX;
         if (i % schemes == 0 && same != SIZE_MAX)
             CC_TRY(summarize(t, same, same, best, link, &base, e));
+        const bool compares = same != SIZE_MAX && of_one < cc_train_variants(t) &&
+                              t->options.consistency.item[0] == CC_BULK;
+        if (i % schemes == 0 && compares)
+            CC_TRY(summarize(t, same % of_one, same, best, link, &bulk, e));
         CC_TRY(summarize(t, i, same, best, link, &s, e));
         /* Interrupted: a variant that is not complete has no summary. */
         if (s.complete + s.diverged == t->options.seeds)
-            CC_TRY(add_summary(t, i, link, &s, &base, e));
+            CC_TRY(add_summary(t, i, link, &s, &base, &bulk, e));
     }
     return CC_OK;
 }
