@@ -137,4 +137,16 @@ for sync in '' '--sync-steps 2'; do
 done
 [ "$(sort -u weights | wc -l)" = 1 ] || bad "a tenth of 20 steps is not 2"
 
+# The thesis: bulk and stale steps of fp32 and the largest 1%, evaluated 20 times.
+h="train -q --net mlp:8 --threads 1 --seeds 2 --steps 40 --target 15%"
+q 0 $h --paper thesis-5.7 --format json
+json '[(r["consistency"], r["scheme"][:4]) for r in d["rows"] if r["kind"] == "summary"] == [("bulk", "fp32"), ("bulk", "spar"), ("stale", "fp32"), ("stale", "spar")]'
+json 'len([r for r in d["rows"] if r["kind"] == "mean"]) == 4 * 20'
+json 'all((r["staleness"], r["communicate"]) == (5, "step") for r in d["rows"] if r["consistency"] == "stale")'
+q 0 $h --paper thesis-5.8 --format json
+json 'd["rows"][-4]["speedup_bulk"] == 1 and d["rows"][-4]["target_speedup_bulk"] == 1'
+json 'abs(d["rows"][-2]["target_speedup_bulk"] - d["rows"][-4]["target_s"] / d["rows"][-2]["target_s"]) < 1e-9'
+json 'abs(d["rows"][-1]["speedup_bulk"] - d["rows"][-4]["step_s"] / d["rows"][-1]["step_s"]) < 1e-9'
+json 'any("within 43%" in n for n in d["notes"])'
+
 finish
