@@ -18,7 +18,6 @@
 
 #include "core/bytes.h"
 #include "core/memory.h"
-#include "core/tile.h"
 
 #if defined(__AVX2__) || defined(__ARM_NEON)
 /* Distance of software prefetching in values, all streams together. The hardware's own prefetching
@@ -171,13 +170,7 @@ static void set(uint8_t *restrict bytes, const float value[3], float *restrict y
         size_t head = (size_t)(-(uintptr_t)y % CC_ALIGN) / sizeof(float);
         for (prefetch(y, next); i < head && i < n; i++)
             y[i] = value_of(split_digit(bytes + i), value);
-        for (size_t page; i < n; i += page) {
-            page = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
-            cc_next_page(y + i);
-            if (page % 64 != 0)
-                break;
-            (void)set_vectors(bytes + i, value, y + i, page, true);
-        }
+        i += set_vectors(bytes + i, value, y + i, n - i, true);
     }
     i += set_vectors(bytes + i, value, y + i, n - i, false);
 #endif

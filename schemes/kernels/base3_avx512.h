@@ -98,39 +98,53 @@ static inline size_t draw_vectors(const float *restrict x, float *restrict r, fl
     return i;
 }
 
-/* The first digits of 64 bytes as masks, and the bytes without them, times 3. */
-static inline struct signs signs_take(uint8_t *bytes)
+/* The first digits of 64 bytes, and the bytes without them, times 3. */
+static inline __m512i digits_take(uint8_t *bytes)
 {
-    const __m512i digit = _mm512_set1_epi8(81);
+    const __m512i first = _mm512_set1_epi8(81), one = _mm512_set1_epi8(1);
     __m512i b = _mm512_loadu_si512(bytes);
-    uint64_t some = _mm512_cmpge_epu8_mask(b, digit);
-    uint64_t two = _mm512_cmpge_epu8_mask(b, _mm512_set1_epi8((char)162));
-    b = _mm512_mask_sub_epi8(b, some, b, digit);
-    b = _mm512_mask_sub_epi8(b, two, b, digit);
+    __mmask64 some = _mm512_cmpge_epu8_mask(b, first);
+    __mmask64 two = _mm512_cmpge_epu8_mask(b, _mm512_set1_epi8((char)162));
+    __m512i digit = _mm512_maskz_mov_epi8(some, one);
+    digit = _mm512_mask_add_epi8(digit, two, digit, one);
+    b = _mm512_mask_sub_epi8(b, some, b, first);
+    b = _mm512_mask_sub_epi8(b, two, b, first);
     _mm512_storeu_si512(bytes, _mm512_add_epi8(_mm512_add_epi8(b, b), b));
-    return (struct signs){.plus = two, .minus = ~some};
+    return digit;
 }
 
-static inline __m512 values(struct signs s, unsigned k, const __m512 value[3])
+/* The values of 16 digits: a permutation of the table. */
+static inline __m512 values(__m128i digits, __m512 table)
 {
-    __m512 v = _mm512_mask_mov_ps(value[1], (__mmask16)(s.plus >> (16 * k)), value[2]);
-    return _mm512_mask_mov_ps(v, (__mmask16)(s.minus >> (16 * k)), value[0]);
+    return _mm512_permutexvar_ps(_mm512_cvtepu8_epi32(digits), table);
+}
+
+static inline void values_of(__m512i digits, __m512 table, __m512 v[4])
+{
+    v[0] = values(_mm512_castsi512_si128(digits), table);
+    v[1] = values(_mm512_extracti32x4_epi32(digits, 1), table);
+    v[2] = values(_mm512_extracti32x4_epi32(digits, 2), table);
+    v[3] = values(_mm512_extracti32x4_epi32(digits, 3), table);
+}
+
+static inline __m512 value_table(const float value[3])
+{
+    return _mm512_maskz_loadu_ps(7, value);
 }
 
 static inline size_t set_vectors(uint8_t *restrict bytes, const float value[3], float *restrict y,
                                  size_t n, bool nontemporal)
 {
-    const __m512 each[3] = {_mm512_set1_ps(value[0]), _mm512_set1_ps(value[1]),
-                            _mm512_set1_ps(value[2])};
+    const __m512 table = value_table(value);
     size_t i = 0;
     for (; i + 64 <= n; i += 64) {
-        struct signs s = signs_take(bytes + i);
-        for (unsigned k = 0; k < 4; k++) {
-            float *to = y + i + (size_t)16 * k;
+        __m512 v[4];
+        values_of(digits_take(bytes + i), table, v);
+        for (size_t k = 0; k < 4; k++) {
             if (nontemporal)
-                _mm512_stream_ps(to, values(s, k, each));
+                _mm512_stream_ps(y + i + 16 * k, v[k]);
             else
-                _mm512_storeu_ps(to, values(s, k, each));
+                _mm512_storeu_ps(y + i + 16 * k, v[k]);
         }
     }
     return i;
@@ -139,15 +153,15 @@ static inline size_t set_vectors(uint8_t *restrict bytes, const float value[3], 
 static inline size_t add_vectors(uint8_t *restrict bytes, const float value[3], float *restrict y,
                                  size_t n, ptrdiff_t ahead)
 {
-    const __m512 each[3] = {_mm512_set1_ps(value[0]), _mm512_set1_ps(value[1]),
-                            _mm512_set1_ps(value[2])};
+    const __m512 table = value_table(value);
     size_t i = 0;
     for (; i + 64 <= n; i += 64) {
-        struct signs s = signs_take(bytes + i);
-        for (unsigned k = 0; k < 4; k++) {
-            float *at = y + i + (size_t)16 * k;
+        __m512 v[4];
+        values_of(digits_take(bytes + i), table, v);
+        for (size_t k = 0; k < 4; k++) {
+            float *at = y + i + 16 * k;
             prefetch(at, ahead);
-            _mm512_storeu_ps(at, _mm512_add_ps(_mm512_loadu_ps(at), values(s, k, each)));
+            _mm512_storeu_ps(at, _mm512_add_ps(_mm512_loadu_ps(at), v[k]));
         }
     }
     return i;
