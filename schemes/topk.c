@@ -21,6 +21,8 @@
  *
  * Source: Renggli et al., SparCML, SC 2019, section 6.1 (k = 16 of 512); Stich et al., Sparsified
  * SGD with Memory, NeurIPS 2018. */
+#include <math.h>
+
 #include "core/cache.h"
 #include "core/memory.h"
 #include "core/parallel.h"
@@ -142,33 +144,45 @@ static size_t payload_at(const struct job *j, size_t begin)
 
 /* --- encoding --- */
 
-/* Where to expect a bucket's k-th largest magnitude; magnitudes are compared by their bits. */
+/* The threshold that a bucket's candidates reach; magnitudes are compared by their bits. It is
+ * controlled so that the mean number of candidates is `target`: 2.5 standard deviations above k, as
+ * with fewer than k a bucket takes twice as long. */
 struct guess {
-    uint32_t kth;    /* running mean of the k-th largest; 0: not known */
-    uint32_t margin; /* distance of the threshold below it */
+    int64_t threshold;
+    int64_t gap; /* mean distance of neighbouring candidates near the k-th; 0: nothing is known */
+    int64_t target;
 };
 
-/* Takes in a bucket's k-th largest, and how many candidates the threshold gave. */
-static void update_guess(struct guess *g, uint32_t kth, size_t k, size_t candidates)
+#define FIRST_GAP (INT64_C(1) << 17) /* a 64th of an octave */
+#define MOST_GAP  (INT64_C(1) << 22)
+#define SLOWNESS  16 /* in buckets, of the adaptation to buckets that are much the same */
+
+static struct guess first_guess(size_t k)
 {
-    g->kth = g->kth == 0 ? kth : g->kth - g->kth / 8 + kth / 8;
-    if (candidates < k + k / 4 && g->margin < UINT32_C(1) << 28)
-        g->margin += g->margin / 2;
-    else if (candidates > 2 * k)
-        g->margin -= g->margin / 8;
+    return (struct guess){.target = (int64_t)((double)k + 2.5 * sqrt((double)k)) + 1};
+}
+
+/* Takes in a bucket's k-th largest, and the candidates that a threshold gave. */
+static void update_guess(struct guess *g, int64_t kth, int64_t k, int64_t threshold,
+                         int64_t candidates)
+{
+    const int64_t off = candidates - g->target, below = g->gap * (g->target - k);
+    if (g->gap == 0 || off > 3 * g->target || kth + below < threshold) { /* other buckets */
+        g->gap = g->gap == 0 ? FIRST_GAP : g->gap;
+        g->threshold = kth - g->gap * (g->target - k);
+    } else {
+        const int64_t gap = candidates > k ? (kth - threshold) / (candidates - k) : g->gap;
+        g->gap += ((gap < MOST_GAP ? gap : MOST_GAP) - g->gap) / SLOWNESS;
+        g->gap = g->gap > 0 ? g->gap : 1;
+        g->threshold += off * g->gap / SLOWNESS;
+    }
+    g->threshold = g->threshold > 0 ? g->threshold : 0;
 }
 
 /* Marks the k largest of c candidates. */
 static void mark_largest(const float *value, size_t c, size_t k, uint32_t most, uint32_t guess,
                          uint8_t *bits)
 {
-    uint64_t w = 0;
-    if (c <= CC_PICK_FEW)
-        w = c == k ? ~UINT64_C(0) >> (64 - c) : k_pick()->largest(value, c, k);
-    if (w != 0) {
-        memcpy(bits, &w, sizeof w);
-        return;
-    }
     size_t ties;
     uint32_t t = cc_kth_cached(value, c, k, most, guess, &ties);
     k_select()->mark(value, c, t, bits);
@@ -199,26 +213,74 @@ static uint32_t put_small(const uint16_t *index, const float *value, const uint8
     return least;
 }
 
-/* Encodes a bucket of at most CC_PICK_BLOCK values and updates its residual; false if a value is
- * not finite, or values change meanwhile. */
-static bool encode_small(const float *x, float *residual, size_t n, size_t k, struct guess *g,
-                         uint8_t *out)
-{
+/* A small bucket between the two halves of its encoding. */
+struct small {
+    const float *x; /* the gradient */
+    float *residual;
+    size_t n, k;
+    uint8_t *out;
+    uint32_t threshold, most; /* most: the largest magnitude */
+    size_t count;             /* of candidates */
     uint16_t index[CC_PICK_BLOCK + CC_PICK_SLACK];
+};
+
+/* Updates the residual of a bucket of at most CC_PICK_BLOCK values and collects its candidates.
+ * False if a value is not finite. */
+static bool begin_small(struct small *b, const struct guess *g)
+{
+    b->threshold = (uint32_t)g->threshold;
+    b->count = k_pick()->candidates(b->x, b->residual, b->n, b->threshold, b->index, &b->most);
+    return cc_finite_bits(b->most);
+}
+
+/* Collects the candidates anew with another threshold. */
+static void collect_again(struct small *b, const float *from, int64_t threshold)
+{
+    uint32_t most;
+    b->threshold = threshold > 0 ? (uint32_t)threshold : 0;
+    b->count = k_pick()->candidates(from, NULL, b->n, b->threshold, b->index, &most);
+}
+
+/* Selects by the quick way of this instruction set, with one more try where the candidates are too
+ * few or too many for it. False if there is none, or it does not work. */
+static bool put_few(struct small *b, const float *from, const struct guess *g, uint32_t *least)
+{
+    if (k_pick()->put == NULL || b->k > CC_PICK_FEW)
+        return false;
+    if (b->count < b->k || b->count > CC_PICK_FEW)
+        collect_again(b, from, b->threshold + g->gap * ((int64_t)b->count - g->target));
+    const struct cc_picked picked = {.from = from,
+                                     .x = b->residual,
+                                     .index = b->index,
+                                     .count = b->count,
+                                     .threshold = b->threshold,
+                                     .gap = (uint32_t)g->gap};
+    return b->count >= b->k && k_pick()->put(&picked, b->k, b->out, least);
+}
+
+/* Any number of candidates, and ties among them. */
+static uint32_t put_many(struct small *b, const float *from, const struct guess *g)
+{
     float value[CC_PICK_BLOCK + CC_PICK_SLACK];
     uint8_t bits[CC_PICK_BLOCK / 8];
-    uint32_t t = g->kth > g->margin ? g->kth - g->margin : 0, step = g->margin, most, again;
-    size_t c = k_pick()->candidates(x, residual, n, t, index, value, &most), first = c;
-    if (!cc_finite_bits(most))
-        return false;
-    while (c < k) { /* lower it step by step: with 0 all values would be candidates */
-        step = step < UINT32_C(1) << 28 ? 4 * step : step;
-        t = t > step ? t - step : 0;
-        c = k_pick()->candidates(residual != NULL ? residual : x, NULL, n, t, index, value, &again);
-    }
-    mark_largest(value, c, k, most, g->kth, bits);
-    update_guess(g, put_small(index, value, bits, c, k, out, residual), k, first);
-    return true;
+    /* Lower it step by step: with 0 all values would be candidates. */
+    for (int64_t step = g->gap * g->target; b->count < b->k; step *= 4)
+        collect_again(b, from, b->threshold - step);
+    for (size_t j = 0; j < b->count; j++)
+        value[j] = from[b->index[j]];
+    mark_largest(value, b->count, b->k, b->most, b->threshold, bits);
+    return put_small(b->index, value, bits, b->count, b->k, b->out, b->residual);
+}
+
+/* Selects among the candidates, writes the payload and clears the residual. */
+static void end_small(struct small *b, struct guess *g)
+{
+    const float *from = b->residual != NULL ? b->residual : b->x;
+    const int64_t threshold = b->threshold, candidates = (int64_t)b->count;
+    uint32_t least;
+    if (!put_few(b, from, g, &least))
+        least = put_many(b, from, g);
+    update_guess(g, least, (int64_t)b->k, threshold, candidates);
 }
 
 /* Writes the c marked values of a bucket: indices, then values. False if it has not c, which
@@ -244,7 +306,7 @@ static bool put_large(const float *x, const uint8_t *bits, size_t n, size_t c, u
     return c == 0;
 }
 
-static bool encode_large(const float *x, float *residual, size_t n, size_t k, struct guess *g,
+static bool encode_large(const float *x, float *residual, size_t n, size_t k, uint32_t *kth,
                          uint8_t *out)
 {
     uint8_t bits[BUCKET_MOST / 8];
@@ -253,10 +315,10 @@ static bool encode_large(const float *x, float *residual, size_t n, size_t k, st
     uint32_t most = residual != NULL ? k_select()->add(x, residual, n) : k_reduce()->absmax(x, n);
     if (!cc_finite_bits(most))
         return false;
-    g->kth = cc_kth_cached(from, n, k, most, g->kth, &ties);
-    k_select()->mark(from, n, g->kth, bits);
+    *kth = cc_kth_cached(from, n, k, most, *kth, &ties);
+    k_select()->mark(from, n, *kth, bits);
     if (ties != SIZE_MAX)
-        cc_drop_ties(from, n, g->kth, &ties, bits);
+        cc_drop_ties(from, n, *kth, &ties, bits);
     if (!put_large(from, bits, n, k, out))
         return false;
     if (residual != NULL)
@@ -264,19 +326,52 @@ static bool encode_large(const float *x, float *residual, size_t n, size_t k, st
     return true;
 }
 
+/* While a bucket's candidates are collected, those of the bucket before wait to be selected from:
+ * their indices have then left the store buffer. */
+static size_t encode_small_buckets(const struct job *j, size_t i, size_t end)
+{
+    const size_t bucket = (size_t)j->p->bucket;
+    struct guess guess = first_guess((size_t)j->p->k);
+    struct small turn[2];
+    struct small *now = &turn[0], *before = NULL;
+    for (; i < end; i += bucket) {
+        now->n = bucket_at(j, i);
+        now->k = smaller((size_t)j->p->k, now->n);
+        now->x = j->x + i;
+        now->residual = j->residual != NULL ? j->residual + i : NULL;
+        now->out = j->out + payload_at(j, i);
+        if (!begin_small(now, &guess))
+            return i;
+        if (before != NULL)
+            end_small(before, &guess);
+        before = now;
+        now = before == &turn[0] ? &turn[1] : &turn[0];
+    }
+    if (before != NULL)
+        end_small(before, &guess);
+    return i;
+}
+
+static size_t encode_large_buckets(const struct job *j, size_t i, size_t end)
+{
+    const size_t bucket = (size_t)j->p->bucket;
+    uint32_t kth = 0;
+    for (; i < end; i += bucket) {
+        size_t n = bucket_at(j, i), k = smaller((size_t)j->p->k, n);
+        float *residual = j->residual != NULL ? j->residual + i : NULL;
+        if (!encode_large(j->x + i, residual, n, k, &kth, j->out + payload_at(j, i)))
+            return i;
+    }
+    return i;
+}
+
 static void encode_part(void *arg, int part)
 {
     struct job *j = arg;
-    struct guess guess = {.margin = UINT32_C(1) << 21};
-    size_t bucket = (size_t)j->p->bucket, i = border(j, part), end = border(j, part + 1);
-    for (bool good = true; good && i < end; i += good ? bucket : 0) {
-        size_t n = bucket_at(j, i), k = smaller((size_t)j->p->k, n);
-        float *residual = j->residual != NULL ? j->residual + i : NULL;
-        uint8_t *out = j->out + payload_at(j, i);
-        good = n <= CC_PICK_BLOCK ? encode_small(j->x + i, residual, n, k, &guess, out)
-                                  : encode_large(j->x + i, residual, n, k, &guess, out);
-    }
-    j->bad[part] = i < end ? i : j->n;
+    const size_t begin = border(j, part), end = border(j, part + 1);
+    const size_t at = j->p->bucket <= CC_PICK_BLOCK ? encode_small_buckets(j, begin, end)
+                                                    : encode_large_buckets(j, begin, end);
+    j->bad[part] = at < end ? at : j->n;
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,

@@ -1,13 +1,14 @@
 /* Selection fused with the update of the residual, for tensors that are processed block by block.
  *
  * With AVX-512 a vector of x + g is compared with the threshold and the selected lanes are packed
- * by the compress instruction: codes for `threshold`; 16-bit indices for `topk`, whose values are
- * gathered afterwards from the first-level cache. Elsewhere the blocks go through the kernels of
- * select.h, one after the other.
+ * by the compress instruction: codes for `threshold`; 16-bit indices for `topk`. Elsewhere the
+ * blocks go through the kernels of select.h, one after the other.
  *
- * `largest` finds the top k of a few values without sorting: each value counts how many are larger
- * (n compares of a vector), and those with a count below k are selected. Ties show as a wrong
- * number of selected values; the caller then uses its general method. */
+ * `put` gathers the values of a few candidates from the first-level cache into registers, where a
+ * count of those above a threshold takes a few cycles, and searches for the threshold of the top k.
+ * Ties have none; the caller then uses its general method. Between a bucket's `candidates` and its
+ * `put` the caller does other work: loads of several indices at once wait for the stores that wrote
+ * them. */
 #include "schemes/kernels/pick.h"
 
 #include "core/bytes.h"
@@ -94,7 +95,20 @@ static inline __mmask16 reach16(const float *g, float *x, size_t i, __mmask16 so
     return _mm512_mask_cmpge_epu32_mask(some, m, _mm512_set1_epi32((int)t));
 }
 
-/* Packs indices only, 32 at once: an unaligned store costs as much as everything else together. */
+/* Packs the indices `at` of the lanes k; returns how many. Mostly they are few: a store of 16 bytes
+ * seldom crosses the border of a line, one of 64 nearly always does, and then costs as much as
+ * everything else together. */
+static inline size_t pack32(__m512i at, uint32_t k, uint16_t *index)
+{
+    const size_t count = (size_t)__builtin_popcount(k);
+    const __m512i packed = _mm512_mask_compress_epi16(fresh16(), k, at);
+    if (__builtin_expect(count > 8, 0))
+        _mm512_storeu_si512(index, packed);
+    else
+        _mm_storeu_si128((__m128i_u *)(void *)index, _mm512_castsi512_si128(packed));
+    return count;
+}
+
 static inline size_t candidates_of(const float *g, float *x, size_t n, uint32_t t, uint16_t *index,
                                    uint32_t *most)
 {
@@ -108,59 +122,128 @@ static inline size_t candidates_of(const float *g, float *x, size_t n, uint32_t 
     for (; i + 32 <= n; i += 32, at = _mm512_add_epi16(at, next)) {
         uint32_t low = reach16(g, x, i, 0xffff, t, &most16);
         uint32_t k = low | (uint32_t)reach16(g, x, i + 16, 0xffff, t, &most16) << 16;
-        _mm512_storeu_si512(index + c, _mm512_mask_compress_epi16(fresh16(), k, at));
-        c += (size_t)__builtin_popcount(k);
+        c += pack32(at, k, index + c);
     }
     if (i < n) {
         uint32_t k = reach16(g, x, i, first16(n - i), t, &most16);
         if (n - i > 16)
             k |= (uint32_t)reach16(g, x, i + 16, first16(n - i - 16), t, &most16) << 16;
-        _mm512_storeu_si512(index + c, _mm512_mask_compress_epi16(fresh16(), k, at));
-        c += (size_t)__builtin_popcount(k);
+        c += pack32(at, k, index + c);
     }
     *most = _mm512_reduce_max_epu32(most16);
     return c;
 }
 
 static size_t candidates(const float *g, float *x, size_t n, uint32_t t, uint16_t *index,
-                         float *value, uint32_t *most)
+                         uint32_t *most)
 {
-    size_t c = x != NULL ? candidates_of(g, x, n, t, index, most)
-                         : candidates_of(g, NULL, n, t, index, most);
-    const float *from = x != NULL ? x : g;
-    for (size_t j = 0; j < c; j++)
-        value[j] = from[index[j]];
-    return c;
+    return x != NULL ? candidates_of(g, x, n, t, index, most)
+                     : candidates_of(g, NULL, n, t, index, most);
 }
 
-/* Counts for each value how many are larger. */
-static inline uint64_t largest_of(const float *x, size_t n, size_t k, size_t vectors)
+#define MOST_TRIES 16
+
+/* The candidates of a bucket in up to four vectors. */
+struct few {
+    size_t vectors;
+    uint64_t mask; /* which lanes are candidates */
+    __m512 value[CC_PICK_FEW / 16];
+};
+
+/* A mask of the candidates with bits >= t. */
+static inline uint64_t reaching(const struct few *f, uint32_t t)
 {
-    const __m512i one = _mm512_set1_epi32(1);
-    __m512i m[CC_PICK_FEW / 16], rank[CC_PICK_FEW / 16];
     uint64_t found = 0;
-    for (size_t j = 0; j < vectors; j++) {
-        m[j] = magnitude16(_mm512_maskz_loadu_ps(first16(n - 16 * j), x + 16 * j));
-        rank[j] = _mm512_setzero_si512();
-    }
-    for (size_t i = 0; i < n; i++) {
-        __m512i v = _mm512_set1_epi32((int)(cc_f32_bits(x[i]) & 0x7fffffffu));
-        for (size_t j = 0; j < vectors; j++)
-            rank[j] =
-                _mm512_mask_add_epi32(rank[j], _mm512_cmpgt_epu32_mask(v, m[j]), rank[j], one);
-    }
-    for (size_t j = 0; j < vectors; j++) {
-        __mmask16 k16 =
-            _mm512_mask_cmplt_epu32_mask(first16(n - 16 * j), rank[j], _mm512_set1_epi32((int)k));
-        found |= (uint64_t)k16 << (16 * j);
-    }
-    return (size_t)__builtin_popcountll(found) == k ? found : 0;
+    for (size_t j = 0; j < f->vectors; j++)
+        found |=
+            (uint64_t)_mm512_cmpge_epu32_mask(magnitude16(f->value[j]), _mm512_set1_epi32((int)t))
+            << (16 * j);
+    return found;
 }
 
-static uint64_t largest(const float *x, size_t n, size_t k)
+/* A mask of the k largest: searches for a threshold that k candidates reach, from that which all
+ * reach, by steps of the mean distance between neighbours. 0 if there is none, as with ties, or if
+ * it is not found soon. */
+static inline uint64_t largest(const struct few *f, size_t c, size_t k, uint32_t low, uint32_t gap)
 {
-    return n <= 32 ? largest_of(x, n, k, 2) : largest_of(x, n, k, 4);
+    uint64_t found = f->mask;
+    uint32_t high = UINT32_MAX;
+    for (int tries = 0; c != k; tries++) {
+        if (tries == MOST_TRIES || high - low < 2)
+            return 0;
+        const uint32_t room = high - low, half = room / 2;
+        const size_t off = c > k ? c - k : k - c;
+        const uint64_t step = (uint64_t)gap * off;
+        const uint32_t by = step < room ? (uint32_t)step : half;
+        const uint32_t t = c > k ? low + by : high - by;
+        found = reaching(f, t);
+        c = (size_t)__builtin_popcountll(found);
+        low = c > k ? t : low;
+        high = c < k ? t : high;
+    }
+    return found;
 }
+
+/* Writes the values whose bits are set in `found`; returns the bits of the least magnitude. */
+static inline uint32_t put_values(const struct few *f, uint64_t found, uint8_t *out)
+{
+    __m512i least = _mm512_set1_epi32(-1);
+    for (size_t j = 0; j < f->vectors; j++) {
+        const __mmask16 k = (__mmask16)(found >> (16 * j));
+        const size_t count = (size_t)__builtin_popcount(k);
+        const __m512i v = compress16(k, _mm512_castps_si512(f->value[j]));
+        _mm512_mask_storeu_epi32(out, first16(count), v);
+        out += sizeof(float) * count;
+        least = _mm512_mask_min_epu32(least, k, least, magnitude16(f->value[j]));
+    }
+    return _mm512_reduce_min_epu32(least);
+}
+
+/* Packs the indices whose bits are set in `found`, 32 at a time, to `kept`, which has room for
+ * CC_PICK_SLACK more. */
+static inline void keep_indices(const uint16_t *index, size_t vectors, uint64_t found,
+                                uint16_t *kept)
+{
+    for (size_t j = 0; j < vectors; j += 2) {
+        const __mmask32 k = (__mmask32)(found >> (16 * j));
+        const __m512i v = _mm512_loadu_si512(index + 16 * j);
+        _mm512_storeu_si512(kept, _mm512_mask_compress_epi16(fresh16(), k, v));
+        kept += __builtin_popcount(k);
+    }
+}
+
+static inline bool put_few(const struct cc_picked *p, size_t k, uint8_t *out, uint32_t *least,
+                           size_t vectors)
+{
+    struct few f = {.vectors = vectors, .mask = _bzhi_u64(~UINT64_C(0), (unsigned)p->count)};
+    uint16_t kept[CC_PICK_FEW + CC_PICK_SLACK];
+    for (size_t j = 0; j < vectors; j++) {
+        const __m256i at = _mm256_loadu_si256((const __m256i_u *)(const void *)(p->index + 16 * j));
+        f.value[j] = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), (__mmask16)(f.mask >> (16 * j)),
+                                              _mm512_cvtepu16_epi32(at), p->from, sizeof(float));
+    }
+    const uint64_t found = largest(&f, p->count, k, p->threshold, p->gap);
+    if (found == 0)
+        return false;
+    *least = put_values(&f, found, out + sizeof(uint16_t) * k);
+    keep_indices(p->index, vectors, found, kept);
+    for (size_t j = 0; j < k; j += 32)
+        _mm512_mask_storeu_epi16(out + sizeof(uint16_t) * j,
+                                 _bzhi_u32(~UINT32_C(0), (unsigned)(k - j < 32 ? k - j : 32)),
+                                 _mm512_loadu_si512(kept + j));
+    for (size_t j = 0; p->x != NULL && j < k; j++)
+        p->x[kept[j]] = 0;
+    return true;
+}
+
+static bool put(const struct cc_picked *p, size_t k, uint8_t *out, uint32_t *least)
+{
+    if (p->count > CC_PICK_FEW)
+        return false;
+    return p->count <= 32 ? put_few(p, k, out, least, 2) : put_few(p, k, out, least, 4);
+}
+
+#define PUT put
 
 #else
 
@@ -180,9 +263,10 @@ static size_t reached(const float *g, float *x, size_t n, uint32_t t, uint32_t b
 }
 
 static size_t candidates(const float *g, float *x, size_t n, uint32_t t, uint16_t *index,
-                         float *value, uint32_t *most)
+                         uint32_t *most)
 {
     uint32_t at[CC_PICK_BLOCK + CC_PICK_SLACK];
+    float value[CC_PICK_BLOCK + CC_PICK_SLACK];
     size_t c = reached(g, x, n, t, 0, at, value, most);
     for (size_t j = 0; j < c; j++)
         index[j] = (uint16_t)at[j];
@@ -202,14 +286,8 @@ static size_t codes(const float *g, float *x, size_t n, float tau, uint32_t base
     return c;
 }
 
-static uint64_t largest(const float *x, size_t n, size_t k)
-{
-    (void)x;
-    (void)n;
-    (void)k;
-    return 0;
-}
+#define PUT NULL
 
 #endif
 
-const struct k_pick CC_K(k_pick) = {.codes = codes, .candidates = candidates, .largest = largest};
+const struct k_pick CC_K(k_pick) = {.codes = codes, .candidates = candidates, .put = PUT};
