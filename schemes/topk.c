@@ -5,14 +5,14 @@
  * indices take 2 bytes instead of 4.
  *
  * Encoding a small bucket (up to CC_PICK_BLOCK values, in the first-level cache):
- *  1. residual += gradient, and all values above a guessed threshold are collected as
- *     candidates in the same pass. The guess lies a margin below the running mean of the k-th
- *     largest magnitude of the buckets before; the margin adapts so that a little more than k
- *     candidates are found. With fewer than k, the threshold is lowered and the values are
+ *  1. residual += gradient, and all values above a threshold are collected as candidates. With
+ *     AVX-512 and few values to send the threshold comes from the bucket itself (`collect`).
+ *     Elsewhere it is a guess, so that one pass does both: it lies a margin below the running mean
+ *     of the k-th largest magnitude of the buckets before; the margin adapts so that a little more
+ *     than k candidates are found. With fewer than k, the threshold is lowered and the values are
  *     collected again.
- *  2. The k largest candidates are marked in a bit array: where they are few, by counting for
- *     each how many are larger; otherwise by a search for the threshold (cc_kth_cached).
- *  3. Marked candidates are written and cleared in the residual.
+ *  2. The k largest candidates are selected, written and cleared in the residual: where they are
+ *     few, by ranking them (`put`); otherwise by a search for the threshold (cc_kth_cached).
  * A large bucket is searched for its threshold directly, with the last bucket's as the first guess.
  * The guesses affect speed only, never the payload. Ties go to the lower index.
  *
@@ -21,8 +21,6 @@
  *
  * Source: Renggli et al., SparCML, SC 2019, section 6.1 (k = 16 of 512); Stich et al., Sparsified
  * SGD with Memory, NeurIPS 2018. */
-#include <math.h>
-
 #include "core/cache.h"
 #include "core/memory.h"
 #include "core/parallel.h"
@@ -144,39 +142,20 @@ static size_t payload_at(const struct job *j, size_t begin)
 
 /* --- encoding --- */
 
-/* The threshold that a bucket's candidates reach; magnitudes are compared by their bits. It is
- * controlled so that the mean number of candidates is `target`: 2.5 standard deviations above k, as
- * with fewer than k a bucket takes twice as long. */
+/* Where to expect a bucket's k-th largest magnitude; magnitudes are compared by their bits. */
 struct guess {
-    int64_t threshold;
-    int64_t gap; /* mean distance of neighbouring candidates near the k-th; 0: nothing is known */
-    int64_t target;
+    uint32_t kth;    /* running mean of the k-th largest; 0: not known */
+    uint32_t margin; /* distance of the threshold below it */
 };
 
-#define FIRST_GAP (INT64_C(1) << 17) /* a 64th of an octave */
-#define MOST_GAP  (INT64_C(1) << 22)
-#define SLOWNESS  16 /* in buckets, of the adaptation to buckets that are much the same */
-
-static struct guess first_guess(size_t k)
+/* Takes in a bucket's k-th largest, and how many candidates the threshold gave. */
+static void update_guess(struct guess *g, uint32_t kth, size_t k, size_t candidates)
 {
-    return (struct guess){.target = (int64_t)((double)k + 2.5 * sqrt((double)k)) + 1};
-}
-
-/* Takes in a bucket's k-th largest, and the candidates that a threshold gave. */
-static void update_guess(struct guess *g, int64_t kth, int64_t k, int64_t threshold,
-                         int64_t candidates)
-{
-    const int64_t off = candidates - g->target, below = g->gap * (g->target - k);
-    if (g->gap == 0 || off > 3 * g->target || kth + below < threshold) { /* other buckets */
-        g->gap = g->gap == 0 ? FIRST_GAP : g->gap;
-        g->threshold = kth - g->gap * (g->target - k);
-    } else {
-        const int64_t gap = candidates > k ? (kth - threshold) / (candidates - k) : g->gap;
-        g->gap += ((gap < MOST_GAP ? gap : MOST_GAP) - g->gap) / SLOWNESS;
-        g->gap = g->gap > 0 ? g->gap : 1;
-        g->threshold += off * g->gap / SLOWNESS;
-    }
-    g->threshold = g->threshold > 0 ? g->threshold : 0;
+    g->kth = g->kth == 0 ? kth : g->kth - g->kth / 8 + kth / 8;
+    if (candidates < k + k / 4 && g->margin < UINT32_C(1) << 28)
+        g->margin += g->margin / 2;
+    else if (candidates > 2 * k)
+        g->margin -= g->margin / 8;
 }
 
 /* Marks the k largest of c candidates. */
@@ -224,63 +203,50 @@ struct small {
     uint16_t index[CC_PICK_BLOCK + CC_PICK_SLACK];
 };
 
+/* Whether this instruction set finds a threshold in the bucket itself. */
+static bool is_quick(const struct small *b)
+{
+    return k_pick()->collect != NULL && b->k <= CC_PICK_TOP;
+}
+
 /* Updates the residual of a bucket of at most CC_PICK_BLOCK values and collects its candidates.
  * False if a value is not finite. */
 static bool begin_small(struct small *b, const struct guess *g)
 {
-    b->threshold = (uint32_t)g->threshold;
-    b->count = k_pick()->candidates(b->x, b->residual, b->n, b->threshold, b->index, &b->most);
+    b->threshold = g->kth > g->margin ? g->kth - g->margin : 0;
+    b->count =
+        is_quick(b)
+            ? k_pick()->collect(b->x, b->residual, b->n, b->k, b->index, &b->threshold, &b->most)
+            : k_pick()->candidates(b->x, b->residual, b->n, b->threshold, b->index, &b->most);
     return cc_finite_bits(b->most);
 }
 
-/* Collects the candidates anew with another threshold. */
-static void collect_again(struct small *b, const float *from, int64_t threshold)
-{
-    uint32_t most;
-    b->threshold = threshold > 0 ? (uint32_t)threshold : 0;
-    b->count = k_pick()->candidates(from, NULL, b->n, b->threshold, b->index, &most);
-}
-
-/* Selects by the quick way of this instruction set, with one more try where the candidates are too
- * few or too many for it. False if there is none, or it does not work. */
-static bool put_few(struct small *b, const float *from, const struct guess *g, uint32_t *least)
-{
-    if (k_pick()->put == NULL || b->k > CC_PICK_FEW)
-        return false;
-    if (b->count < b->k || b->count > CC_PICK_FEW)
-        collect_again(b, from, b->threshold + g->gap * ((int64_t)b->count - g->target));
-    const struct cc_picked picked = {.from = from,
-                                     .x = b->residual,
-                                     .index = b->index,
-                                     .count = b->count,
-                                     .threshold = b->threshold,
-                                     .gap = (uint32_t)g->gap};
-    return b->count >= b->k && k_pick()->put(&picked, b->k, b->out, least);
-}
-
 /* Any number of candidates, and ties among them. */
-static uint32_t put_many(struct small *b, const float *from, const struct guess *g)
+static void put_many(struct small *b, const float *from, struct guess *g)
 {
     float value[CC_PICK_BLOCK + CC_PICK_SLACK];
     uint8_t bits[CC_PICK_BLOCK / 8];
-    /* Lower it step by step: with 0 all values would be candidates. */
-    for (int64_t step = g->gap * g->target; b->count < b->k; step *= 4)
-        collect_again(b, from, b->threshold - step);
-    for (size_t j = 0; j < b->count; j++)
+    uint32_t t = b->threshold, step = g->margin, again;
+    size_t c = b->count;
+    while (c < b->k) { /* lower it step by step: with 0 all values would be candidates */
+        step = step < UINT32_C(1) << 28 ? 4 * step : step;
+        t = t > step ? t - step : 0;
+        c = k_pick()->candidates(from, NULL, b->n, t, b->index, &again);
+    }
+    for (size_t j = 0; j < c; j++)
         value[j] = from[b->index[j]];
-    mark_largest(value, b->count, b->k, b->most, b->threshold, bits);
-    return put_small(b->index, value, bits, b->count, b->k, b->out, b->residual);
+    mark_largest(value, c, b->k, b->most, g->kth, bits);
+    uint32_t kth = put_small(b->index, value, bits, c, b->k, b->out, b->residual);
+    update_guess(g, kth, b->k, b->count);
 }
 
 /* Selects among the candidates, writes the payload and clears the residual. */
 static void end_small(struct small *b, struct guess *g)
 {
     const float *from = b->residual != NULL ? b->residual : b->x;
-    const int64_t threshold = b->threshold, candidates = (int64_t)b->count;
-    uint32_t least;
-    if (!put_few(b, from, g, &least))
-        least = put_many(b, from, g);
-    update_guess(g, least, (int64_t)b->k, threshold, candidates);
+    if (!is_quick(b) || b->count < b->k ||
+        !k_pick()->put(from, b->residual, b->index, b->count, b->k, b->threshold, b->out))
+        put_many(b, from, g);
 }
 
 /* Writes the c marked values of a bucket: indices, then values. False if it has not c, which
@@ -331,7 +297,7 @@ static bool encode_large(const float *x, float *residual, size_t n, size_t k, ui
 static size_t encode_small_buckets(const struct job *j, size_t i, size_t end)
 {
     const size_t bucket = (size_t)j->p->bucket;
-    struct guess guess = first_guess((size_t)j->p->k);
+    struct guess guess = {.margin = UINT32_C(1) << 21};
     struct small turn[2];
     struct small *now = &turn[0], *before = NULL;
     for (; i < end; i += bucket) {

@@ -10,17 +10,7 @@
 
 #define CC_PICK_BLOCK 2048 /* the most values of one call */
 #define CC_PICK_SLACK 32   /* elements that may be written after the last one */
-#define CC_PICK_FEW   64
-
-/* The candidates of a bucket. */
-struct cc_picked {
-    const float *from;     /* the values of the bucket */
-    float *x;              /* the same if they are the residual, else NULL */
-    const uint16_t *index; /* CC_PICK_SLACK more may be read */
-    size_t count;
-    uint32_t threshold; /* which all candidates reach */
-    uint32_t gap;       /* about the distance between neighbours near the k-th */
-};
+#define CC_PICK_TOP   16
 
 struct k_pick {
     /* x += g (x NULL: x is g). For each |x[i]| >= tau > 0, writes the u32 2 (base + i) + (1 if
@@ -32,11 +22,16 @@ struct k_pick {
      * above, and returns their number. index has room for n and CC_PICK_SLACK more. */
     size_t (*candidates)(const float *g, float *x, size_t n, uint32_t t, uint16_t *index,
                          uint32_t *most);
-    /* The k <= count of largest magnitude among the candidates: writes k x u16 index, then k x f32
-     * value to out, sets *least to the bits of the least magnitude, and, unless x is NULL, x to 0
-     * there. Returns false and does nothing if ties leave the k open, or if there are more than
-     * CC_PICK_FEW. NULL: this instruction set has no quick way to find them. */
-    bool (*put)(const struct cc_picked *p, size_t k, uint8_t *out, uint32_t *least);
+    /* The same with a threshold that at least k <= CC_PICK_TOP of the values reach, and seldom many
+     * more, which is stored; k <= n. NULL: this instruction set has no quick way to find it. */
+    size_t (*collect)(const float *g, float *x, size_t n, size_t k, uint16_t *index,
+                      uint32_t *threshold, uint32_t *most);
+    /* Of the c candidates of `collect` in from[0, n), whose indices have room for CC_PICK_SLACK
+     * more, those k of largest magnitude: writes k x u16 index, then k x f32 value to out, and
+     * unless x is NULL sets x to 0 there. Returns false and does nothing if there are too many
+     * candidates, or values that are equal or nearly so. NULL as above. */
+    bool (*put)(const float *from, float *x, const uint16_t *index, size_t c, size_t k,
+                uint32_t threshold, uint8_t *out);
 };
 CC_KERNELS(k_pick)
 

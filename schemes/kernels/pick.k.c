@@ -4,11 +4,14 @@
  * by the compress instruction: codes for `threshold`; 16-bit indices for `topk`. Elsewhere the
  * blocks go through the kernels of select.h, one after the other.
  *
- * `put` gathers the values of a few candidates from the first-level cache into registers, where a
- * count of those above a threshold takes a few cycles, and searches for the threshold of the top k.
- * Ties have none; the caller then uses its general method. Between a bucket's `candidates` and its
- * `put` the caller does other work: loads of several indices at once wait for the stores that wrote
- * them. */
+ * `collect` finds a threshold for the top k of a bucket in the bucket itself: it keeps the largest
+ * magnitude of each of 32 groups of values, and takes the k-th largest of these, which k values
+ * reach at least and few more, whatever the bucket's scale and distribution. Of the candidates
+ * above it `put` selects the k largest. Both rank 32 keys of 16 bits in one vector: each key is
+ * compared with all. Keys that are too short to tell the k-th from the next show as a wrong number
+ * of selected values; the caller then uses its general method. Between a bucket's `collect` and its
+ * `put` the caller does other work: a load of several indices at once waits for the stores that
+ * wrote them. */
 #include "schemes/kernels/pick.h"
 
 #include "core/bytes.h"
@@ -21,9 +24,14 @@
 /* Distance of software prefetching in bytes, as in select.k.c. */
 #define AHEAD 4096
 
-static inline __m512 load16(const float *p, __mmask16 some)
+/* `second`: prefetches to the second-level cache. Fetches for a whole bucket at once, as `collect`
+ * makes them, are more than the first level has buffers for: topk encodes a third faster so. */
+static inline __m512 load16(const float *p, __mmask16 some, bool second)
 {
-    _mm_prefetch((const char *)p + AHEAD, _MM_HINT_T0);
+    if (second)
+        _mm_prefetch((const char *)p + AHEAD, _MM_HINT_T1);
+    else
+        _mm_prefetch((const char *)p + AHEAD, _MM_HINT_T0);
     return _mm512_maskz_loadu_ps(some, p);
 }
 
@@ -41,9 +49,9 @@ static inline __m512i iota16(uint32_t base)
 static inline size_t codes16(const float *g, float *x, __mmask16 some, float tau, uint32_t base,
                              uint8_t *out, __m512i *most)
 {
-    __m512 v = load16(g, some);
+    __m512 v = load16(g, some, false);
     if (x != NULL)
-        v = _mm512_add_ps(load16(x, some), v);
+        v = _mm512_add_ps(load16(x, some, false), v);
     __m512i m = magnitude16(v), bits = _mm512_castps_si512(v);
     __mmask16 k = _mm512_cmpge_epu32_mask(m, _mm512_castps_si512(_mm512_set1_ps(tau)));
     *most = _mm512_max_epu32(*most, m);
@@ -81,18 +89,33 @@ static size_t codes(const float *g, float *x, size_t n, float tau, uint32_t base
                      : codes_of(g, NULL, n, tau, base, out, most);
 }
 
-/* Brings the values from i on up to date (the lanes of `some`) and returns those that are >= t. */
+/* Brings the values from i on up to date (the lanes of `some`); returns their magnitudes. */
+static inline __m512i update16(const float *g, float *x, size_t i, __mmask16 some, bool second)
+{
+    __m512 v = load16(g + i, some, second);
+    if (x != NULL) {
+        v = _mm512_add_ps(load16(x + i, some, second), v);
+        _mm512_mask_storeu_ps(x + i, some, v);
+    }
+    return magnitude16(v);
+}
+
+/* As update16; returns those that are >= t. */
 static inline __mmask16 reach16(const float *g, float *x, size_t i, __mmask16 some, uint32_t t,
                                 __m512i *most)
 {
-    __m512 v = load16(g + i, some);
-    if (x != NULL) {
-        v = _mm512_add_ps(load16(x + i, some), v);
-        _mm512_mask_storeu_ps(x + i, some, v);
-    }
-    __m512i m = magnitude16(v);
+    const __m512i m = update16(g, x, i, some, false);
     *most = _mm512_max_epu32(*most, m);
     return _mm512_mask_cmpge_epu32_mask(some, m, _mm512_set1_epi32((int)t));
+}
+
+/* The numbers 0 to 31. */
+static inline __m512i iota32(void)
+{
+    uint16_t iota[32];
+    for (uint16_t l = 0; l < 32; l++)
+        iota[l] = l;
+    return _mm512_loadu_si512(iota);
 }
 
 /* Packs the indices `at` of the lanes k; returns how many. Mostly they are few: a store of 16 bytes
@@ -114,10 +137,7 @@ static inline size_t candidates_of(const float *g, float *x, size_t n, uint32_t 
 {
     __m512i most16 = _mm512_setzero_si512();
     const __m512i next = _mm512_set1_epi16(32);
-    uint16_t iota[32];
-    for (uint16_t l = 0; l < 32; l++)
-        iota[l] = l;
-    __m512i at = _mm512_loadu_si512(iota);
+    __m512i at = iota32();
     size_t c = 0, i = 0;
     for (; i + 32 <= n; i += 32, at = _mm512_add_epi16(at, next)) {
         uint32_t low = reach16(g, x, i, 0xffff, t, &most16);
@@ -141,109 +161,139 @@ static size_t candidates(const float *g, float *x, size_t n, uint32_t t, uint16_
                      : candidates_of(g, NULL, n, t, index, most);
 }
 
-#define MOST_TRIES 16
+/* --- the top k <= CC_PICK_TOP of a bucket --- */
 
-/* The candidates of a bucket in up to four vectors. */
-struct few {
-    size_t vectors;
-    uint64_t mask; /* which lanes are candidates */
-    __m512 value[CC_PICK_FEW / 16];
-};
-
-/* A mask of the candidates with bits >= t. */
-static inline uint64_t reaching(const struct few *f, uint32_t t)
+/* The ranks of 32 keys: how many are larger. The number of steps is fixed, so that no branch is
+ * mispredicted. */
+static inline __m512i ranks32(__m512i keys)
 {
-    uint64_t found = 0;
-    for (size_t j = 0; j < f->vectors; j++)
-        found |=
-            (uint64_t)_mm512_cmpge_epu32_mask(magnitude16(f->value[j]), _mm512_set1_epi32((int)t))
-            << (16 * j);
-    return found;
+    const __m512i one = _mm512_set1_epi16(1);
+    _Alignas(64) uint16_t each[32];
+    __m512i rank = _mm512_setzero_si512();
+    _mm512_store_si512(each, keys);
+    for (size_t i = 0; i < 32; i++) {
+        const __m512i key = _mm512_set1_epi16((short)each[i]);
+        rank = _mm512_mask_add_epi16(rank, _mm512_cmpgt_epu16_mask(key, keys), rank, one);
+    }
+    return rank;
 }
 
-/* A mask of the k largest: searches for a threshold that k candidates reach, from that which all
- * reach, by steps of the mean distance between neighbours. 0 if there is none, as with ties, or if
- * it is not found soon. */
-static inline uint64_t largest(const struct few *f, size_t c, size_t k, uint32_t low, uint32_t gap)
+static inline __m512i join16(__m256i low, __m256i high)
 {
-    uint64_t found = f->mask;
-    uint32_t high = UINT32_MAX;
-    for (int tries = 0; c != k; tries++) {
-        if (tries == MOST_TRIES || high - low < 2)
-            return 0;
-        const uint32_t room = high - low, half = room / 2;
-        const size_t off = c > k ? c - k : k - c;
-        const uint64_t step = (uint64_t)gap * off;
-        const uint32_t by = step < room ? (uint32_t)step : half;
-        const uint32_t t = c > k ? low + by : high - by;
-        found = reaching(f, t);
-        c = (size_t)__builtin_popcountll(found);
-        low = c > k ? t : low;
-        high = c < k ? t : high;
-    }
-    return found;
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-/* Writes the values whose bits are set in `found`; returns the bits of the least magnitude. */
-static inline uint32_t put_values(const struct few *f, uint64_t found, uint8_t *out)
+/* A threshold that the k-th largest of 32 magnitudes reaches, from their upper 16 bits. */
+static inline uint32_t kth_of_32(__m512i low, __m512i high, size_t k)
 {
-    __m512i least = _mm512_set1_epi32(-1);
-    for (size_t j = 0; j < f->vectors; j++) {
-        const __mmask16 k = (__mmask16)(found >> (16 * j));
-        const size_t count = (size_t)__builtin_popcount(k);
-        const __m512i v = compress16(k, _mm512_castps_si512(f->value[j]));
-        _mm512_mask_storeu_epi32(out, first16(count), v);
-        out += sizeof(float) * count;
-        least = _mm512_mask_min_epu32(least, k, least, magnitude16(f->value[j]));
-    }
-    return _mm512_reduce_min_epu32(least);
+    const __m512i keys = join16(_mm512_cvtepi32_epi16(_mm512_srli_epi32(low, 15)),
+                                _mm512_cvtepi32_epi16(_mm512_srli_epi32(high, 15)));
+    const __mmask32 top = _mm512_cmplt_epu16_mask(ranks32(keys), _mm512_set1_epi16((short)k));
+    const __m512i kept = _mm512_mask_mov_epi16(_mm512_set1_epi16(-1), top, keys);
+    const __m256i half =
+        _mm256_min_epu16(_mm512_castsi512_si256(kept), _mm512_extracti64x4_epi64(kept, 1));
+    const __m128i quarter =
+        _mm_min_epu16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    return (uint32_t)_mm_extract_epi16(_mm_minpos_epu16(quarter), 0) << 15;
 }
 
-/* Packs the indices whose bits are set in `found`, 32 at a time, to `kept`, which has room for
- * CC_PICK_SLACK more. */
-static inline void keep_indices(const uint16_t *index, size_t vectors, uint64_t found,
-                                uint16_t *kept)
+/* Which of the values from i on, in the first-level cache, reach t. */
+static inline __mmask16 mark16(const float *x, size_t i, __mmask16 some, __m512i t)
 {
-    for (size_t j = 0; j < vectors; j += 2) {
-        const __mmask32 k = (__mmask32)(found >> (16 * j));
-        const __m512i v = _mm512_loadu_si512(index + 16 * j);
-        _mm512_storeu_si512(kept, _mm512_mask_compress_epi16(fresh16(), k, v));
-        kept += __builtin_popcount(k);
-    }
+    return _mm512_mask_cmpge_epu32_mask(some, magnitude16(_mm512_maskz_loadu_ps(some, x + i)), t);
 }
 
-static inline bool put_few(const struct cc_picked *p, size_t k, uint8_t *out, uint32_t *least,
-                           size_t vectors)
+/* The indices of the values that reach t. */
+static inline size_t indices_of(const float *x, size_t n, uint32_t t, uint16_t *index)
 {
-    struct few f = {.vectors = vectors, .mask = _bzhi_u64(~UINT64_C(0), (unsigned)p->count)};
-    uint16_t kept[CC_PICK_FEW + CC_PICK_SLACK];
-    for (size_t j = 0; j < vectors; j++) {
-        const __m256i at = _mm256_loadu_si256((const __m256i_u *)(const void *)(p->index + 16 * j));
-        f.value[j] = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), (__mmask16)(f.mask >> (16 * j)),
-                                              _mm512_cvtepu16_epi32(at), p->from, sizeof(float));
+    const __m512i tv = _mm512_set1_epi32((int)t);
+    __m512i at = iota32();
+    size_t c = 0;
+    for (size_t i = 0; i < n; i += 32, at = _mm512_add_epi16(at, _mm512_set1_epi16(32))) {
+        const size_t left = n - i;
+        const __mmask16 high = left > 16 ? mark16(x, i + 16, first16(left - 16), tv) : 0;
+        c += pack32(at, (uint32_t)high << 16 | mark16(x, i, first16(left), tv), index + c);
     }
-    const uint64_t found = largest(&f, p->count, k, p->threshold, p->gap);
-    if (found == 0)
+    return c;
+}
+
+static inline size_t collect_top(const float *g, float *x, size_t n, size_t k, uint16_t *index,
+                                 uint32_t *threshold, uint32_t *most)
+{
+    __m512i even = _mm512_setzero_si512(), odd = even;
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        even = _mm512_max_epu32(even, update16(g, x, i, 0xffff, true));
+        odd = _mm512_max_epu32(odd, update16(g, x, i + 16, 0xffff, true));
+    }
+    if (i < n)
+        even = _mm512_max_epu32(even, update16(g, x, i, first16(n - i), true));
+    if (i + 16 < n)
+        odd = _mm512_max_epu32(odd, update16(g, x, i + 16, first16(n - i - 16), true));
+    *most = _mm512_reduce_max_epu32(_mm512_max_epu32(even, odd));
+    *threshold = n < 32 ? 0 : kth_of_32(even, odd, k);
+    return indices_of(x != NULL ? x : g, n, *threshold, index);
+}
+
+static size_t collect(const float *g, float *x, size_t n, size_t k, uint16_t *index,
+                      uint32_t *threshold, uint32_t *most)
+{
+    return x != NULL ? collect_top(g, x, n, k, index, threshold, most)
+                     : collect_top(g, NULL, n, k, index, threshold, most);
+}
+
+/* The values of 16 candidates. */
+static inline __m512 gather16(const float *from, const uint16_t *index, __mmask16 some)
+{
+    const __m256i at = _mm256_loadu_si256((const __m256i_u *)(const void *)index);
+    return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), some, _mm512_cvtepu16_epi32(at), from,
+                                    sizeof(float));
+}
+
+/* 16-bit keys in the order of values that reach the threshold: those of twice the threshold and
+ * more are alike. */
+static inline __m256i key16(__m512 v, __m512i threshold)
+{
+    return _mm512_cvtusepi32_epi16(
+        _mm512_srli_epi32(_mm512_sub_epi32(magnitude16(v), threshold), 7));
+}
+
+/* Writes the values whose bits are set in k; returns how many. */
+static inline size_t put16_values(__m512 v, __mmask16 k, uint8_t *out)
+{
+    const size_t count = (size_t)__builtin_popcount(k);
+    _mm512_mask_storeu_epi32(out, first16(count), compress16(k, _mm512_castps_si512(v)));
+    return count;
+}
+
+static bool put(const float *from, float *x, const uint16_t *index, size_t c, size_t k,
+                uint32_t threshold, uint8_t *out)
+{
+    _Alignas(64) uint16_t kept[32];
+    if (c > 32)
         return false;
-    *least = put_values(&f, found, out + sizeof(uint16_t) * k);
-    keep_indices(p->index, vectors, found, kept);
-    for (size_t j = 0; j < k; j += 32)
-        _mm512_mask_storeu_epi16(out + sizeof(uint16_t) * j,
-                                 _bzhi_u32(~UINT32_C(0), (unsigned)(k - j < 32 ? k - j : 32)),
-                                 _mm512_loadu_si512(kept + j));
-    for (size_t j = 0; p->x != NULL && j < k; j++)
-        p->x[kept[j]] = 0;
+    const __mmask32 some = _bzhi_u32(~UINT32_C(0), (unsigned)c);
+    const __m512i t = _mm512_set1_epi32((int)threshold);
+    const __m512 low = gather16(from, index, (__mmask16)some);
+    const __m512 high = gather16(from, index + 16, (__mmask16)(some >> 16));
+    const __m512i keys = _mm512_maskz_mov_epi16(some, join16(key16(low, t), key16(high, t)));
+    const __mmask32 top =
+        some & _mm512_cmplt_epu16_mask(ranks32(keys), _mm512_set1_epi16((short)k));
+    if ((size_t)__builtin_popcount(top) != k)
+        return false;
+    const __m512i at = _mm512_mask_compress_epi16(fresh16(), top, _mm512_loadu_si512(index));
+    _mm512_store_si512(kept, at);
+    _mm512_mask_storeu_epi16(out, _bzhi_u32(~UINT32_C(0), (unsigned)k), at);
+    out += sizeof(uint16_t) * k;
+    out += sizeof(float) * put16_values(low, (__mmask16)top, out);
+    (void)put16_values(high, (__mmask16)(top >> 16), out);
+    for (size_t j = 0; x != NULL && j < k; j++)
+        x[kept[j]] = 0;
     return true;
 }
 
-static bool put(const struct cc_picked *p, size_t k, uint8_t *out, uint32_t *least)
-{
-    if (p->count > CC_PICK_FEW)
-        return false;
-    return p->count <= 32 ? put_few(p, k, out, least, 2) : put_few(p, k, out, least, 4);
-}
-
-#define PUT put
+#define COLLECT collect
+#define PUT     put
 
 #else
 
@@ -286,8 +336,14 @@ static size_t codes(const float *g, float *x, size_t n, float tau, uint32_t base
     return c;
 }
 
-#define PUT NULL
+#define COLLECT NULL
+#define PUT     NULL
 
 #endif
 
-const struct k_pick CC_K(k_pick) = {.codes = codes, .candidates = candidates, .put = PUT};
+const struct k_pick CC_K(k_pick) = {
+    .codes = codes,
+    .candidates = candidates,
+    .collect = COLLECT,
+    .put = PUT,
+};
