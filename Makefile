@@ -227,6 +227,10 @@ $(SIM_TESTS): $(BUILD)/tests/sim/%: $(BUILD)/smpi/tests/mpi/%.o $(MPI_TEST_LIB:%
 	@mkdir -p $(@D)
 	$(CC) -shared $(LDFLAGS) -o $@ $^ $(SMPI_LIBS) $(LDLIBS) -lcmocka
 
+# Not a test: what `make count-arm` counts.
+$(BUILD)/instructions: tests/arm/instructions.c $(TEST_LIB_OBJ) $(LIB)
+	$(TEST_COMPILE) $< $(TEST_LINK)
+
 tests: $(BUILD)/headers.checked $(TESTS) $(MPI_TESTS) $(SIM_PROBES) $(SIM_TESTS)
 
 # Every header by itself, and all in one unit.
@@ -388,6 +392,14 @@ check-arm:
 	@COMMCOMP_TEST=quick COMMCOMP_TEST_RUNNER="$(ARM_RUN)" tests/run.sh "aarch64" $(ARM_TESTS)
 	@COMMCOMP=$(BIN) COMMCOMP_OTHERS=$(BUILD)/arm64/commcomp tests/compilers.sh
 
+# The instructions a value: the table of docs/aarch64.md.
+count-arm:
+	@tools/install-deps.sh $(DEPS_ARM)
+	@tools/arm64-root.sh $(ARM_ROOT) $(LIBS_ARM)
+	@$(MAKE) -s -j$(JOBS) $(ARM_BUILD) $(BUILD)/arm64/instructions
+	@$(CC) -std=c11 $(WARN) -O2 -shared -fPIC -o $(BUILD)/arm64/count.so tests/arm/count.c
+	@tests/arm/instructions.sh "$(ARM_RUN)" $(BUILD)/arm64/count.so $(BUILD)/arm64/instructions
+
 $(BUILD)/commcomp.1: $(BIN)
 	$(BIN) --man > $@
 
@@ -478,7 +490,7 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart test check check-arm check-python check-report asan install uninstall format lint clean FORCE replay \
+.PHONY: all tests help quickstart test check check-arm count-arm check-python check-report asan install uninstall format lint clean FORCE replay \
         fuzz-build fuzz fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

@@ -110,8 +110,6 @@ static inline size_t expand_add64(uint64_t w, const uint8_t *values, float scale
     return c;
 }
 
-#elif defined(__ARM_NEON)
-#include "schemes/kernels/expand_neon.h"
 #endif
 
 /* --- bit by bit: defines the result, and does the tails --- */
@@ -135,7 +133,9 @@ static inline size_t expand_add_few(uint64_t w, const uint8_t *values, float sca
     return c;
 }
 
-#if !defined(EXPAND_READS)
+#if defined(__ARM_NEON)
+#include "schemes/kernels/expand_neon.h"
+#elif !defined(__AVX2__)
 #define EXPAND_READS                        0
 #define expand64(w, values, nontemporal, y) ((void)(nontemporal), expand_few(w, 64, values, y))
 #define expand_add64(w, values, scale, y)   expand_add_few(w, values, scale, y)

@@ -13,8 +13,15 @@ static inline float32x4_t next4(uint64_t w, const struct cc_neon_places *places,
     return vreinterpretq_f32_u32(cc_neon_expand(w >> i & 15, vreinterpretq_u32_u8(next)));
 }
 
+/* With at most so many bits of 64 set, it takes fewer instructions to go from bit to bit. */
+#define FEW_SET 4
+#define FEW_ADD 16
+
 static inline size_t expand64(uint64_t w, const uint8_t *values, bool nontemporal, float *y)
 {
+    const size_t count = (size_t)__builtin_popcountll(w);
+    if (count <= FEW_SET && !nontemporal)
+        return expand_few(w, 64, values, y);
     const struct cc_neon_places places = cc_neon_places(w);
     for (unsigned i = 0; i < 64; i += 8) {
         float32x4_t a = next4(w, &places, i, values), b = next4(w, &places, i + 4, values);
@@ -25,16 +32,19 @@ static inline size_t expand64(uint64_t w, const uint8_t *values, bool nontempora
             vst1q_f32(y + i + 4, b);
         }
     }
-    return (size_t)__builtin_popcountll(w);
+    return count;
 }
 
 static inline size_t expand_add64(uint64_t w, const uint8_t *values, float scale, float *y)
 {
+    const size_t count = (size_t)__builtin_popcountll(w);
+    if (count <= FEW_ADD)
+        return expand_add_few(w, values, scale, y);
     const struct cc_neon_places places = cc_neon_places(w);
     for (unsigned i = 0; i < 64; i += 4) {
         float32x4_t old = vld1q_f32(y + i), v = next4(w, &places, i, values);
         float32x4_t sum = vaddq_f32(old, vmulq_f32(vdupq_n_f32(scale), v));
         vst1q_f32(y + i, vbslq_f32(cc_neon_lanes((uint32_t)(w >> i)), sum, old));
     }
-    return (size_t)__builtin_popcountll(w);
+    return count;
 }
