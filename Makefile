@@ -99,8 +99,9 @@ QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.
 # `make asan`: the command lines that stay short under a sanitizer, the long ones first.
 ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh plugin.sh profiled.sh encode.sh program.sh trace.sh plot.sh nets.sh damaged.sh data.sh \
                 completion.sh npz.sh compare.sh report.sh schemes.sh)
-# `make check-arm`: the tests of kernels, those that take long first.
-ARM_TESTS := $(addprefix $(BUILD)/arm64/tests/test_,property reference)
+# `make check-arm`: tests of every kernel, those that take long first.
+ARM_TESTS := $(addprefix $(BUILD)/arm64/tests/test_,property train_sequence selection pair_stream synth train_convnet \
+             train_mlp sparse qsgd threelc onebit powersgd container)
 # The tests that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
@@ -319,7 +320,7 @@ DEPS_PYTHON := $(DEPS_BUILD) python3-torch python3-numpy python3-pytest python3-
                python3-setuptools python3-wheel
 DEPS_REPORT := $(DEPS_BUILD) python3 gnuplot-nox chromium tidy
 DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
-DEPS_ARM   := $(DEPS_BUILD) gcc-aarch64-linux-gnu qemu-user python3
+DEPS_ARM   := $(DEPS_BUILD) gcc-aarch64-linux-gnu qemu-user
 # Those for arm64 that the build and its tests need.
 LIBS_ARM   := libcsv-dev libcjson-dev libgsl-dev libzstd-dev liblz4-dev libzfp-dev libzip-dev zlib1g-dev \
               libcmocka-dev
@@ -386,11 +387,12 @@ check-arm:
 	@tools/install-deps.sh $(DEPS_ARM)
 	@tools/arm64-root.sh $(ARM_ROOT) $(LIBS_ARM)
 	@$(MAKE) -s -j$(JOBS) $(BIN)
+	@tests/arm/big_endian.sh aarch64-linux-gnu-gcc
 	@$(MAKE) -s -j$(JOBS) $(ARM_BUILD) $(BUILD)/arm64/bin/commcomp $(ARM_TESTS)
 	@printf '#!/bin/sh\nexec $(ARM_RUN) $(abspath $(BUILD)/arm64/bin/commcomp) "$$@"\n' >$(BUILD)/arm64/commcomp
 	@chmod +x $(BUILD)/arm64/commcomp
-	@COMMCOMP_TEST=quick COMMCOMP_TEST_RUNNER="$(ARM_RUN)" tests/run.sh "aarch64" $(ARM_TESTS)
-	@COMMCOMP=$(BIN) COMMCOMP_OTHERS=$(BUILD)/arm64/commcomp tests/compilers.sh
+	@COMMCOMP_TEST=quick COMMCOMP_TEST_RUNNER="$(ARM_RUN)" COMMCOMP=$(BIN) COMMCOMP_OTHERS=$(BUILD)/arm64/commcomp \
+	    tests/run.sh "aarch64" tests/compilers.sh $(ARM_TESTS)
 
 # The instructions a value: the table of docs/aarch64.md.
 count-arm:

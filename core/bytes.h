@@ -2,12 +2,12 @@
 #ifndef CC_CORE_BYTES_H
 #define CC_CORE_BYTES_H
 
-#include <stdint.h>
-#include <string.h>
-
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "commcomp runs on little-endian machines only: its formats are read and written in place"
 #endif
+
+#include <stdint.h>
+#include <string.h>
 
 static inline void cc_put_u16(void *p, uint16_t v)
 {

@@ -3,7 +3,7 @@
 # named in COMMCOMP and COMMCOMP_OTHERS, under each value of COMMCOMP_ISA that the machine has,
 # - encodes one step of a synthetic trace: the containers must be equal byte for byte;
 # - benches three steps of one, residuals carried from step to step: the rows of sizes and errors
-#   must be equal to the last digit.
+#   must be equal to the last digit. COMMCOMP_TEST=quick leaves these out.
 # An instruction set that the machine lacks is skipped with a message; any other failure counts.
 set -u
 COMMCOMP=${COMMCOMP:-build/bin/commcomp}
@@ -92,7 +92,9 @@ schemes=$("$COMMCOMP" schemes --format csv | tail -n +2 | cut -d, -f1 | uniq)
 for scheme in $schemes $variants; do
     for_each encode "$scheme"
 done
-if command -v python3 >/dev/null; then
+if [ "${COMMCOMP_TEST:-}" = quick ]; then
+    : # containers are enough to tell that the bytes are the same
+elif command -v python3 >/dev/null; then
     for_each bench all
     for_each bench "$(echo $variants | tr ' ' ,)"
 else

@@ -7,7 +7,7 @@
 #   tests/run.sh --reset            discards the times of earlier runs
 #
 # COMMCOMP_TEST_TIMES is the file that collects the times (build/test-times), COMMCOMP_TEST_RUNNER the
-# command that runs each program, such as an emulator.
+# command that runs the programs among them, such as an emulator.
 set -u
 times=${COMMCOMP_TEST_TIMES:-build/test-times}
 case $1 in
@@ -36,7 +36,11 @@ export logs times label
 printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -I{} sh -c '
     log=$logs/$(echo "{}" | tr / _)
     start=$(date +%s)
-    if ${COMMCOMP_TEST_RUNNER:-} "{}" >"$log" 2>&1 </dev/null; then result=passed; else result=failed; fi
+    case "{}" in
+        *.sh) runner= ;;
+        *) runner=${COMMCOMP_TEST_RUNNER:-} ;;
+    esac
+    if $runner "{}" >"$log" 2>&1 </dev/null; then result=passed; else result=failed; fi
     seconds=$(($(date +%s) - start))
     name=$(echo "{}" | sed "s,.*/tests/,,; s,^tests/,,")
     echo "$seconds $result $name ($label)" >>"$times"
@@ -45,8 +49,12 @@ printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -I{} sh -c '
         if [ "$result" = failed ]; then cat "$log"; else grep -i "skip" "$log"; fi
     } >"$log.report"
     cat "$log.report"
+    awk "/^\[       OK \]/ { n++ }
+         match(\$0, /[0-9]+ passed, [0-9]+ failed\$/) { n += substr(\$0, RSTART) }
+         END { print n + 0 }" "$log" >"$log.cases"
     echo "$result" >"$log.result"'
 passed=$(cat "$logs"/*.result | grep -c passed)
 failed=$(($# - passed))
-echo "$label: $passed passed, $failed failed"
+cases=$(cat "$logs"/*.cases | awk '{ n += $1 } END { print n }')
+echo "$label: $passed passed, $failed failed; $cases cases"
 [ "$failed" -eq 0 ]
