@@ -8,7 +8,7 @@ out=$(mktemp)
 trap 'rm -f "$out"' EXIT INT TERM
 # shellcheck disable=SC2086 # RUN is a command with arguments
 if ! $1 -plugin "$2" "$3" fp32 fp16 bf16 int8 int8:ef=1 natural qsgd qsgd:bits=8 qsgd:code=elias ternary \
-    3lc 3lc:s=1.75 mqe1bit signsgd sparse topk randk threshold dgc powersgd 2>"$out"; then
+    3lc 3lc:s=1.75 mqe1bit signsgd sparse topk randk threshold dgc powersgd fp8 mxfp4 int4 2>"$out"; then
     cat "$out" >&2
     exit 1
 fi
