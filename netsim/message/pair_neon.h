@@ -1,4 +1,5 @@
-/* 64 values at a time, for pair_kernels.k.c, which includes this file. No include guard. */
+/* 64 values at a time, for pair_kernels.k.c, which includes this file. No include guard: it is a
+ * part of pair_kernels.k.c. */
 #include "schemes/kernels/neon.h"
 
 /* A byte of ones for each of 16 values that is not ABSENT. */

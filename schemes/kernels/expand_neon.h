@@ -1,5 +1,5 @@
 /* 64 values at a time, for expand.k.c, which includes this file: four at a time are moved to their
- * lanes by a table of permutations. No include guard. */
+ * lanes by a table of permutations. No include guard: it is a part of expand.k.c. */
 #include "core/neon.h"
 #include "schemes/kernels/neon.h"
 

@@ -1,4 +1,5 @@
-/* Eight values at a time, for half.k.c, which includes this file. No include guard. */
+/* Eight values at a time, for half.k.c, which includes this file. No include guard: it is a part of
+ * half.k.c. */
 #include <arm_neon.h>
 
 #define FP16_LANES 8

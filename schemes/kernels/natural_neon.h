@@ -1,4 +1,5 @@
-/* Sixteen values at a time, for natural.k.c, which includes this file. No include guard. */
+/* Sixteen values at a time, for natural.k.c, which includes this file. No include guard: it is a
+ * part of natural.k.c. */
 #include "core/neon.h"
 #include "schemes/kernels/neon.h"
 

@@ -1,4 +1,5 @@
-/* 16 values at a time, for onebit.k.c, which includes this file. No include guard. */
+/* 16 values at a time, for onebit.k.c, which includes this file. No include guard: it is a part of
+ * onebit.k.c. */
 #include "schemes/kernels/neon.h"
 
 static inline float32x4_t load_sum(const float *x, const float *r)

@@ -1,7 +1,7 @@
 /* Sixteen codes at a time, for qsgd_get.k.c, which includes this file. Four codes lie in at most
  * eight bytes; a permutation moves the bytes of each to a lane of 32 bits, a shift brings the code
  * to the lane's upper bits, which makes it a level times a power of two. s is multiplied by the
- * same power, so the fractions are the same. No include guard. */
+ * same power, so the fractions are the same. No include guard: it is a part of qsgd_get.k.c. */
 #include "core/neon.h"
 #include "schemes/kernels/neon.h"
 

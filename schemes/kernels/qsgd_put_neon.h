@@ -1,4 +1,5 @@
-/* Packing of levels into codes for qsgd_put.k.c, which includes this file. No include guard. */
+/* Packing of levels into codes for qsgd_put.k.c, which includes this file. No include guard: it is
+ * a part of qsgd_put.k.c. */
 #include <arm_neon.h>
 
 /* The lower halves of the lanes of v beside each other: of pairs of `bits` bits, the upper one is

@@ -1,5 +1,5 @@
 /* 64 values at a time, for select.k.c, which includes this file: four at a time are packed by a
- * table of permutations. No include guard. */
+ * table of permutations. No include guard: it is a part of select.k.c. */
 #include "schemes/kernels/neon.h"
 
 static inline uint64_t mark64(const float *x, uint32_t t)
