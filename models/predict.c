@@ -500,6 +500,7 @@ int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
 {
     struct cc_prediction r = {.values = payloads->total.values};
     CC_TRY(cc_setting_check(s, e));
+    CC_TRY(cc_setting_check_formula(s, e));
     CC_TRY(cc_exchange_check(s->exchange, payloads->reduction, payloads->scheme, e));
     CC_TRY(reserve(p, s->net, s->cluster.servers, e));
     if (s->timing.mode == CC_OVERLAP && cc_exchange_has(s->exchange, CC_X_SERVERS)) {

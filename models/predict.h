@@ -32,6 +32,8 @@ void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out);
  * with servers, ...). CC_USAGE, naming the option, if one is out of range or does not fit the
  * others. */
 int cc_setting_check(const struct cc_setting *s, struct cc_error *e);
+/* The same where there is no formula for a setting that is in order. */
+int cc_setting_check_formula(const struct cc_setting *s, struct cc_error *e);
 
 enum cc_bottleneck {
     CC_BY_COMPUTE,

@@ -96,6 +96,23 @@ static int check_consistency(const struct cc_setting *s, struct cc_error *e)
     if (!cc_exchange_has(s->exchange, CC_X_SERVERS))
         return cc_usage(
             e, "--consistency %s needs a server that answers at any time: --exchange ps", name);
+    if (t->mode == CC_PIPE)
+        return cc_usage(e, "--consistency %s: in --mode pipe all workers are in the same step",
+                        name);
+    if (t->pulls == CC_PULL_FORWARD)
+        return cc_usage(e,
+                        "--pulls forward orders the pulls of a step, and servers that do not wait "
+                        "for all workers have none: leave it out with --consistency %s",
+                        name);
+    return CC_OK;
+}
+
+int cc_setting_check_formula(const struct cc_setting *s, struct cc_error *e)
+{
+    const struct cc_timing *t = &s->timing;
+    const char *name = cc_consistency_names[t->consistency];
+    if (t->consistency == CC_BULK)
+        return CC_OK;
     if (s->cluster.colocated)
         return cc_usage(e, "--consistency %s is modelled with servers on hosts of their own", name);
     if (t->mode != CC_SEQUENTIAL)

@@ -56,6 +56,7 @@ on() {
 on "2 3 7 8" test_exchange "$@"
 on "3 8" test_rounds "$@"
 on "2 3 8" test_ps "$@"
+on "2 5 8" test_ps_stale "$@"
 on 2 test_waits "$@"
 on 2 test_source "$@"
 on 4 test_loop "$@"

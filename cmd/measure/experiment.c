@@ -76,6 +76,7 @@ static int parse_options(const struct cc_args *args, struct cc_experiment_input 
     out->distribution = (enum cc_distribution)distribution;
     out->indices = (enum cc_indices)indices;
     CC_TRY(parse_nonzeros(args, trace, &out->nonzeros, e));
+    CC_TRY(cc_consistency_parse(args, &out->consistency, e));
     if (trace && cc_arg(args, "synthetic") != NULL)
         return cc_usage(e, "--trace and --synthetic exclude each other");
     if (trace && cc_arg(args, "values") != NULL)
@@ -120,11 +121,6 @@ static int check_cluster(const struct cc_cluster_args *c, struct cc_error *e)
                             "4 or 2",
                             bits);
     }
-    if (t->consistency != CC_BULK)
-        return cc_usage(e,
-                        "--consistency %s is predicted only, by `commcomp model`; in a run all "
-                        "workers wait for the slowest: --consistency bulk",
-                        cc_consistency_names[t->consistency]);
     if (t->mode == CC_PIPE && t->depth != 2)
         return cc_usage(e,
                         "--depth %d is predicted only, by `commcomp model`; a run has two steps "
@@ -146,6 +142,9 @@ int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, s
     CC_TRY(parse_options(args, out, e));
     CC_TRY(cc_forecast_parse(args, CC_SYSTEM_PS, &out->forecast, e));
     CC_TRY(check_cluster(&out->forecast.cluster, e));
+    if (out->errors && out->forecast.cluster.setting.timing.consistency != CC_BULK)
+        return cc_usage(e, "--errors are measured between steps that all workers end together: "
+                           "with --consistency bulk only");
     if (out->errors && out->forecast.cluster.setting.timing.mode != CC_SEQUENTIAL)
         return cc_usage(e, "--errors are measured between steps: with --mode sequential only");
     return check_trace(out, e);
@@ -260,19 +259,29 @@ static size_t whole_periods(uint64_t steps, size_t period)
     return (size_t)((steps + period - 1) / period) * period;
 }
 
+/* The setting that the formulas answer: without one for its steps, with bulk synchronous ones. */
+static struct cc_setting planned(const struct cc_experiment_setting *s)
+{
+    struct cc_setting plan = s->setting;
+    if (s->formula == CC_FORMULA_LACKS || cc_setting_check_formula(&plan, NULL) != CC_OK)
+        plan.timing.consistency = CC_BULK;
+    return plan;
+}
+
 static int add_row(struct cc_experiment *x, struct cc_experiment_setting *s, size_t scheme,
                    struct cc_error *e)
 {
     struct cc_forecast *f = x->forecast;
     const struct cc_step_payloads *payloads = &f->payloads[scheme];
-    struct cc_setting bare = s->setting;
+    const struct cc_setting plan = planned(s);
+    struct cc_setting bare = plan;
     struct cc_prediction without;
     struct cc_experiment_row *row = &s->row[s->rows];
     *row = (struct cc_experiment_row){.scheme = scheme, .period = payloads->period};
     bare.timing.compute_s = 0;
     CC_TRY(cc_input_carries(&s->setting, f->schemes->item[scheme], e));
     CC_TRY(cc_predict(&f->predictor, &bare, payloads, &without, e));
-    CC_TRY(cc_predict(&f->predictor, &s->setting, payloads, &row->forecast, e));
+    CC_TRY(cc_predict(&f->predictor, &plan, payloads, &row->forecast, e));
     /* Where busy ranks share cores, codecs take as many times longer. */
     const double queueing_s = (s->ranks_per_core - 1) * row->forecast.codec_s;
     row->step_s = row->forecast.step_s + queueing_s;
@@ -301,6 +310,9 @@ static int add_setting(void *arg, const struct cc_setting *given, struct cc_erro
     if (s->row == NULL)
         return CC_FAIL;
     x->ops->complete(x->arg, s);
+    if (s->formula != CC_NO_FORMULA && (x->input->consistency.communicate != CC_EVERY_STEP ||
+                                        cc_setting_check_formula(&s->setting, NULL) != CC_OK))
+        s->formula = CC_FORMULA_LACKS;
     for (int raw = 1; raw >= 0; raw--) /* fp32 first: the others' speedups need it */
         for (size_t i = 0; i < schemes; i++)
             if (cc_spec_is_raw(x->forecast->schemes->item[i]) == (raw == 1))
@@ -321,6 +333,8 @@ void cc_experiment_free(struct cc_experiment *x)
 {
     for (size_t i = 0; i < x->settings; i++)
         free(x->setting[i].row);
+    for (size_t i = 0; i < x->measured_rows; i++)
+        free(x->measured[i].staleness_counts);
     free(x->setting);
     free(x->measured);
 }

@@ -120,6 +120,21 @@
     {"wait_s", NULL, "s", "%.6g", 0,                                                               \
      "time that the rank which waits longest waits for the network and other ranks", CC_DETAIL},   \
     {"messages", NULL, "", "%.6g", 0, "sent per step by the rank that sends most", CC_DETAIL}
+
+/* Columns of steps that are not bulk synchronous. */
+#define CC_STALENESS_COLUMNS                                                                       \
+    {"communicate", "communicate", "", NULL, 0,                                                    \
+     "stale or async: --communicate, if not in every step", CC_SETTING},                           \
+    {"staleness_mean", "staleness", "", "%.2f", 0,                                                 \
+     "stale or async: updates by other workers' pushes between a worker's pull and the update by " \
+     "its push, the mean over all pushes", CC_MAIN},                                               \
+    {"staleness_p95", NULL, "", "%.0f", 0, "95% of the pushes had no more", CC_DETAIL},            \
+    {"staleness_counts", NULL, "", NULL, 0,                                                        \
+     "how many pushes had a staleness of 0, 1, 2, ...", CC_DETAIL},                                \
+    {"bound_wait_s", "held", "ms", "%.1f", 1e3,                                                    \
+     "stale: time of a step that a worker's pull waits for slower workers, the mean", CC_PART},    \
+    {"updates_per_s", "updates/s", "1/s", "%.4g", 0,                                               \
+     "stale or async: updates of the servers' model by all workers a second", CC_MAIN}
 /* clang-format on */
 
 /* The command line of run, sim or validate, parsed and opened once. */
@@ -130,7 +145,8 @@ struct cc_experiment_input {
     enum cc_indices indices;           /* where they lie */
     size_t trace_steps;                /* of a trace: those that all workers have */
     uint64_t steps, warmup;            /* UINT64_MAX: not given */
-    bool errors;                       /* of what was applied are measured */
+    struct cc_consistency_args consistency;
+    bool errors; /* of what was applied are measured */
     bool dry_run, quiet;
 };
 
@@ -154,6 +170,7 @@ struct cc_experiment_row {
 enum cc_formula {
     CC_FORMULA_HOLDS,     /* yes: equal hosts on one switch */
     CC_FORMULA_ELSEWHERE, /* no; but their answer for such hosts is given for comparison */
+    CC_FORMULA_LACKS,     /* no; there is none for such steps */
     CC_NO_FORMULA         /* no; its links have no bandwidth or latency that they could use */
 };
 
@@ -190,7 +207,10 @@ struct cc_measured_row {
     double speedup;                           /* NaN if fp32 was not measured in this setting */
     struct cc_codec_times codec;
     double wait_s, messages;
-    double kept_values;                          /* NaN: everything is kept */
+    double kept_values; /* NaN: everything is kept */
+    /* Steps that are not bulk synchronous; otherwise NaN and NULL: */
+    double staleness, staleness_p95, bound_wait_s, updates_per_s;
+    char *staleness_counts;
     double applied_error, applied_error_settled; /* NaN: not measured */
     double waking_s, message_s;                  /* of the report */
     struct cc_prediction model; /* from the measured sizes and times; step_s NaN: no formula */
@@ -257,6 +277,11 @@ void cc_experiment_free(struct cc_experiment *x);
 
 /* Ranks of a setting: workers, and servers if its exchange has any. */
 int cc_experiment_ranks(const struct cc_setting *s);
+/* Whether the formulas have an answer for a setting. */
+static inline bool cc_experiment_has_formula(const struct cc_experiment_setting *s)
+{
+    return s->formula == CC_FORMULA_HOLDS || s->formula == CC_FORMULA_ELSEWHERE;
+}
 /* Its hosts: as many, or fewer if servers are on workers' hosts. */
 int cc_experiment_hosts(const struct cc_setting *s);
 const char *cc_experiment_scheme(const struct cc_experiment *x,

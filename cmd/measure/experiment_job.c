@@ -190,6 +190,8 @@ void cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out
         .update_s = t->update_s,
         .forward_share = t->forward_share,
         .hidden_share = t->hidden_share,
+        .consistency = {.how = t->consistency,
+                        .staleness = t->consistency == CC_STALE ? t->staleness : 0},
         .seed = t->seed,
         .rendezvous = true,
         .data = true};
@@ -203,6 +205,8 @@ int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_
     out->yield_when_idle = s->yield_when_idle;
     out->events = x->timeline != NULL;
     out->errors = x->input->errors;
+    out->consistency.communicate = x->input->consistency.communicate;
+    out->consistency.growth = x->input->consistency.growth;
     CC_TRY(add_tensors(x, from, out, e));
     CC_TRY(add_rows(x, s, out, e));
     CC_TRY(cc_experiment_job_stragglers(from, out, e));

@@ -8,6 +8,7 @@
 #include "cmd/measure/experiment.h"
 #include "core/memory.h"
 #include "core/stats.h"
+#include "netsim/message/clocks.h"
 
 /* --- the model's answer --- */
 
@@ -104,7 +105,8 @@ static int average_steps(const struct cc_experiment *x, const struct cc_report_r
 /* How many of `ranks` that work at the same time share a core. */
 static double turns(const struct cc_experiment_setting *s, int ranks)
 {
-    const bool together = s->setting.timing.mode == CC_SEQUENTIAL;
+    const struct cc_timing *t = &s->setting.timing;
+    const bool together = t->mode == CC_SEQUENTIAL && t->consistency == CC_BULK;
     return s->cores > 0 && together ? fmax(1, (double)ranks / s->cores) : 1;
 }
 
@@ -140,6 +142,32 @@ static bool prunes(const struct cc_experiment *x, const struct cc_experiment_set
            x->forecast->payloads[row->scheme].reduction == CC_REDUCE_PAIRS;
 }
 
+/* The list "24, 8, 1" of a row's updates by their staleness, and what follows from it. */
+static int take_staleness(const struct cc_report_row *got, struct cc_measured_row *m,
+                          struct cc_error *e)
+{
+    enum { DIGITS = 24 };
+    uint64_t *age = cc_alloc0(CC_CLOCKS_AGES * sizeof *age, e);
+    m->staleness_counts = cc_alloc(got->ages * DIGITS + 1, e);
+    if (age == NULL || m->staleness_counts == NULL) {
+        free(age);
+        return CC_FAIL;
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < got->ages && i < CC_CLOCKS_AGES; i++) {
+        age[i] = (uint64_t)got->age[i];
+        used += (size_t)snprintf(m->staleness_counts + used, DIGITS, "%s%.0f", i > 0 ? ", " : "",
+                                 got->age[i]);
+    }
+    m->staleness = cc_ages_mean(age);
+    m->staleness_p95 = cc_ages_quantile(age, 0.95);
+    m->updates_per_s = got->updates_per_s;
+    if (m->setting->setting.timing.consistency == CC_STALE)
+        m->bound_wait_s = got->held_s;
+    free(age);
+    return CC_OK;
+}
+
 int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experiment_setting *s,
                                const struct cc_report_row *got, struct cc_measured_row **out,
                                struct cc_error *e)
@@ -165,6 +193,10 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
         .applied_error_settled = got->applied_errors > 1 ? got->applied_error[1] : NAN,
         .waking_s = got->waking_s,
         .message_s = got->message_s,
+        .staleness = NAN,
+        .staleness_p95 = NAN,
+        .bound_wait_s = NAN,
+        .updates_per_s = NAN,
         .model = {.step_s = NAN, .wire_bytes = NAN},
         .wire_bytes = NAN,
         .wire_bytes_model = NAN,
@@ -183,17 +215,33 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
     m.comm_s = fmax(0, m.step_s - got->compute_s - got->update_s - m.codec_s);
     m.comm_busy_s = got->busy_s;
     m.speedup = fp32_step_s(x, &m) / m.step_s;
-    if (s->formula != CC_NO_FORMULA)
+    if (cc_experiment_has_formula(s))
         CC_TRY(predict(x, &m, got, &m.model, e));
     m.model_error = (m.step_s - m.model.step_s) / m.step_s;
     CC_TRY(cc_grow((void **)&x->measured, &x->measured_capacity, x->measured_rows + 1,
                    sizeof *x->measured, e));
+    if (got->ages > 0)
+        CC_TRY(take_staleness(got, &m, e));
     *out = &x->measured[x->measured_rows++];
     **out = m;
     return CC_OK;
 }
 
 /* --- columns --- */
+
+/* --communicate as it was given. */
+static int add_communicate(const struct cc_experiment *x, struct cc_record *r, size_t at,
+                           struct cc_error *e)
+{
+    const struct cc_consistency_args *c = &x->input->consistency;
+    char text[64];
+    if (c->communicate == CC_EVERY_STEP)
+        return CC_OK;
+    (void)snprintf(text, sizeof text, "%s", cc_communicate_names[c->communicate]);
+    if (c->communicate == CC_AT_NORM)
+        (void)snprintf(text, sizeof text, "%s:%.9g", cc_communicate_names[CC_AT_NORM], c->growth);
+    return cc_record_text(r, at, "communicate", text, e);
+}
 
 /* A new row with the setting's columns. */
 static size_t new_row(const struct cc_experiment *x, struct cc_record *r,
@@ -209,7 +257,7 @@ static size_t new_row(const struct cc_experiment *x, struct cc_record *r,
         cc_record_number(r, at, "bw_bps", NAN);
         cc_record_number(r, at, "latency_s", NAN);
     }
-    return at;
+    return add_communicate(x, r, at, e) == CC_OK ? at : SIZE_MAX;
 }
 
 /* The formula knows the bottleneck of its own network only. */
@@ -223,7 +271,7 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
                                struct cc_error *e)
 {
     const struct cc_setting *s = &m->setting->setting;
-    const bool formula = m->setting->formula != CC_NO_FORMULA;
+    const bool formula = cc_experiment_has_formula(m->setting);
     const double values = (double)s->net->values, bits = 8 * m->push_bytes / values;
     const struct cc_number_column all[] = {
         {"kept_values", m->kept_values},
@@ -255,7 +303,11 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
         {"waking_s", m->waking_s},
         {"message_s", m->message_s},
         {"wait_s", m->wait_s},
-        {"messages", m->messages}};
+        {"messages", m->messages},
+        {"staleness_mean", m->staleness},
+        {"staleness_p95", m->staleness_p95},
+        {"bound_wait_s", m->bound_wait_s},
+        {"updates_per_s", m->updates_per_s}};
     const size_t at = new_row(x, x->record, m->setting, m->row, e);
     if (at == SIZE_MAX)
         return at;
@@ -267,6 +319,9 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
     if (bottleneck(m) != NULL &&
         cc_record_text(x->record, at, "bottleneck", bottleneck(m), e) != CC_OK)
         return SIZE_MAX;
+    if (m->staleness_counts != NULL &&
+        cc_record_text(x->record, at, "staleness_counts", m->staleness_counts, e) != CC_OK)
+        return SIZE_MAX;
     if (m->chose[0] != '\0' && cc_record_text(x->record, at, "chose", m->chose, e) != CC_OK)
         return SIZE_MAX;
     return at;
@@ -277,7 +332,7 @@ size_t cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_reco
                                    const struct cc_experiment_row *row, struct cc_error *e)
 {
     const struct cc_prediction *f = &row->forecast;
-    const double model = s->formula != CC_NO_FORMULA ? f->step_s : NAN;
+    const double model = cc_experiment_has_formula(s) ? f->step_s : NAN;
     const struct cc_number_column all[] = {
         {"payload_bytes", f->payload_bytes},
         {"bits_per_value", f->bits_push},

@@ -336,6 +336,7 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
                        const struct cc_setting *s, const struct cc_prediction *p,
                        double fp32_step_s, struct cc_error *e)
 {
+    const enum cc_consistency how = s->timing.consistency;
     const struct {
         const char *key, *text;
     } texts[] = {{"scheme", cc_forecast_scheme(f, scheme)},
@@ -343,6 +344,7 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
                  {"net", s->net->name},
                  {"exchange", cc_exchange_names[s->exchange]},
                  {"mode", cc_step_names[s->timing.mode]},
+                 {"consistency", how == CC_BULK ? NULL : cc_consistency_names[how]},
                  {"link", s->link.name},
                  {"bottleneck", p != NULL ? cc_bottleneck_names[p->bottleneck] : NULL}};
     const size_t row = cc_record_add(r, e);
@@ -357,6 +359,8 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
         cc_record_bool(r, row, "profiled", true);
     if (s->cluster.colocated)
         cc_record_bool(r, row, "colocated", true);
+    if (how == CC_STALE)
+        cc_record_number(r, row, "staleness", s->timing.staleness);
     if (f->cluster.skip)
         cc_record_number(r, row, "skipped_steps", (double)cc_trace_skipped(f->cluster.trace, NULL));
     if (p != NULL)

@@ -23,6 +23,10 @@
     {"exchange", "exchange", "", NULL, 0, "how payloads move and are reduced", CC_SETTING},        \
     {"mode", "mode", "", NULL, 0,                                                                  \
      "how a step combines computing and communicating", CC_SETTING},                               \
+    {"consistency", "consistency", "", NULL, 0,                                                    \
+     "stale or async; empty: all workers wait for the slowest in every step", CC_SETTING},         \
+    {"staleness", "bound", "", "%.0f", 0,                                                          \
+     "stale: steps that the fastest worker may lead", CC_SETTING},                                 \
     {"workers", "workers", "", "%.0f", 0, "hosts that compute gradients", CC_SETTING},             \
     {"servers", "servers", "", "%.0f", 0, "hosts that sum them; empty without servers",            \
      CC_SETTING},                                                                                  \

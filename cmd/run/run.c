@@ -37,6 +37,7 @@ static const struct cc_column columns[] = {
     {"check", "check", "", NULL, 0,
      "with --check: whether the result is MPI_Allreduce's; empty where it cannot be compared", CC_MAIN},
     CC_STEP_COLUMNS,
+    CC_STALENESS_COLUMNS,
     {"speedup_paper", "paper's", "", "%.4g", 0, "the paper's figure, with --paper", CC_MAIN},
     {"error", "error", "%", "%+.1f", 100, "speedup / the paper's - 1", CC_MAIN},
     CC_MODEL_COLUMNS,
@@ -66,6 +67,7 @@ static const char *const papers[] = {"3lc-table1", NULL};
 
 static const struct cc_option options[] = {
     CC_CLUSTER_OPTIONS,
+    CC_COMMUNICATE_OPTION,
     CC_EXPERIMENT_OPTIONS,
     {.name = "steps", .value = "N", .def = "3 s of them, or one period",
      .group = CC_GROUP_RUN,

@@ -37,7 +37,7 @@ static size_t warm_periods(const struct cc_timing *t, const struct cc_experiment
 /* Periods that are counted: about 3 s of them; of long steps one, or with stragglers a few. */
 static size_t counted_periods(const struct cc_timing *t, double seconds, size_t period)
 {
-    const bool stragglers = t->straggler != CC_STEADY;
+    const bool stragglers = t->straggler != CC_STEADY || t->consistency != CC_BULK;
     const double least = stragglers ? 10 : 2, most = fmax(least, 200 / (double)period);
     if (seconds > 3)
         return stragglers ? 3 : 1;
@@ -76,13 +76,19 @@ double cc_run_row_s(const struct cc_experiment_setting *s, const struct cc_exper
 
 /* --- settings --- */
 
-/* Ranks that compute or code at the same time: in sequential steps servers wait while workers work,
- * and the other way round. */
+/* Whether all ranks begin each step together. */
+static bool in_lockstep(const struct cc_setting *s)
+{
+    return s->timing.mode == CC_SEQUENTIAL && s->timing.consistency == CC_BULK;
+}
+
+/* Ranks that compute or code at the same time: in lockstep servers wait while workers work, and the
+ * other way round. */
 static int busy_ranks(const struct cc_setting *s)
 {
     const int workers = s->cluster.workers;
     const int servers = cc_exchange_has(s->exchange, CC_X_SERVERS) ? s->cluster.servers : 0;
-    if (s->timing.mode != CC_SEQUENTIAL)
+    if (!in_lockstep(s))
         return workers + servers;
     return workers > servers ? workers : servers;
 }
@@ -115,7 +121,7 @@ void cc_run_complete(void *arg, struct cc_experiment_setting *s)
     const int busy = busy_ranks(&s->setting);
     if (r->options.hosts.lab) {
         s->cores = host.cores;
-        if (s->setting.timing.mode == CC_SEQUENTIAL)
+        if (in_lockstep(&s->setting))
             s->setting.timing.pause_s = CC_JOB_PAUSE_S;
     }
     s->oversubscribed = r->options.hosts.lab && busy > host.cores;

@@ -21,6 +21,7 @@ static const struct cc_column columns[] = {
      CC_SETTING},
     {"codec_time", "codec time", "", NULL, 0, "from the profile, or as measured", CC_SETTING},
     CC_STEP_COLUMNS,
+    CC_STALENESS_COLUMNS,
     {"optimization", "optimization", "", NULL, 0, "with --paper thesis-...: the bar of the figure",
      CC_SETTING},
     {"speedup_machine", "speedup", "", "%.2f", 0,
@@ -54,6 +55,7 @@ static const struct cc_column columns[] = {
 
 static const struct cc_option options[] = {
     CC_CLUSTER_OPTIONS,
+    CC_COMMUNICATE_OPTION,
     CC_EXPERIMENT_OPTIONS,
     {.name = "steps", .value = "N",
      .def = "one period; 10 with stragglers; 16 steps where payloads differ",

@@ -178,6 +178,8 @@ int cc_sim_parse(const struct cc_args *args, enum cc_fidelity fidelity, struct s
     o->codec_time = (enum cc_codec_time)codec_time;
     if (o->data == CC_DATA_OFF && cc_arg_or_null(args, "errors") != NULL)
         return cc_usage(e, "--errors needs the gradients themselves: --data on");
+    if (o->data == CC_DATA_OFF && cc_arg_or_null(args, "communicate") != NULL)
+        return cc_usage(e, "--communicate decides by the gradients themselves: --data on");
     if (o->data == CC_DATA_OFF && o->codec_time == CC_CODEC_MEASURED)
         return cc_usage(e, "--codec-time measured needs codecs that run: --data on");
     return CC_OK;

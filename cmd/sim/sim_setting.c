@@ -18,7 +18,8 @@ static bool needs_data(const struct sim *s, const struct cc_setting *setting)
     if (s->options.data != CC_DATA_AUTO)
         return s->options.data == CC_DATA_ON;
     if (cc_exchange_has(setting->exchange, CC_X_LIBRARY) ||
-        s->options.codec_time == CC_CODEC_MEASURED || s->experiment.input->errors)
+        s->options.codec_time == CC_CODEC_MEASURED || s->experiment.input->errors ||
+        s->experiment.input->consistency.communicate != CC_EVERY_STEP)
         return true;
     return cc_experiment_need_code(s->experiment.input, "data", NULL) == CC_OK &&
            setting->cluster.workers <= CC_SIM_FEW_WORKERS &&
@@ -108,7 +109,7 @@ static size_t affordable(const struct cc_experiment_setting *s, size_t steps, si
 int cc_sim_choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
                   struct cc_error *e)
 {
-    enum { DRAWS = 10, MEASURED = 3 };
+    enum { DRAWS = 10, MEASURED = 3, STALE = 200 };
     const struct sim *sim = arg;
     const struct cc_spec *spec = sim->experiment.forecast->schemes->item[row->scheme];
     const bool merges = cc_reduction(spec->scheme, spec->params) == CC_REDUCE_PAIRS &&
@@ -130,6 +131,8 @@ int cc_sim_choose(void *arg, const struct cc_experiment_setting *s, struct cc_ex
         count = most(count, MEASURED);
     if (s->setting.timing.straggler != CC_STEADY)
         count = DRAWS;
+    if (s->setting.timing.consistency != CC_BULK)
+        count = affordable(s, STALE, DRAWS);
     if (!fixed)
         count = most(count, periods(affordable(s, row->settled, LEAST_DIFFERENT), row->period));
     row->warmup = row->period * warm;
@@ -142,7 +145,10 @@ int cc_sim_choose(void *arg, const struct cc_experiment_setting *s, struct cc_ex
 size_t cc_sim_warmup(const struct cc_experiment_setting *s, const struct cc_experiment_row *row)
 {
     const struct cc_timing *t = &s->setting.timing;
-    return s->data || t->straggler != CC_STEADY || t->mode != CC_SEQUENTIAL ? row->warmup : 0;
+    return s->data || t->straggler != CC_STEADY || t->mode != CC_SEQUENTIAL ||
+                   t->consistency != CC_BULK
+               ? row->warmup
+               : 0;
 }
 
 /* --- how long it takes --- */

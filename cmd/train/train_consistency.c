@@ -31,7 +31,7 @@ int cc_train_parse_consistency(const struct cc_args *args, struct cc_train_optio
                         "%s",
                         cc_arg(args, "checkpoint") != NULL ? "checkpoint" : "capture", name);
     if (o->on != CC_TRAIN_LOCAL)
-        return cc_usage(e, "--consistency %s goes with --on local, not with ranks", name);
+        return CC_OK;
     if (cc_arg(args, "bw") != NULL && isnan(o->compute_s))
         return cc_usage(e,
                         "--consistency %s with --bw needs --compute: the order of updates follows "

@@ -48,7 +48,7 @@ static int predict_variants(struct validate *v, const struct validated *row, str
     const struct cc_step_payloads *profiled = &v->input.forecast.payloads[row->row->scheme];
     struct cc_setting s = row->setting->setting;
     struct cc_prediction other;
-    if (row->setting->formula == CC_NO_FORMULA) {
+    if (!cc_experiment_has_formula(row->setting)) {
         *out = (struct variants){{.latency_s = NAN, .transfer_s = NAN, .rounds = NAN}, NAN, NAN};
         return CC_OK;
     }
@@ -114,7 +114,7 @@ static int make_comparison(struct validate *v, const struct validated *row, stru
     const struct cc_measured_row *from = best_of(row);
     const struct cc_setting *s = &row->setting->setting;
     const struct cc_prediction *forecast = &row->row->forecast;
-    const bool formula = row->setting->formula != CC_NO_FORMULA;
+    const bool formula = cc_experiment_has_formula(row->setting);
     const double values = (double)s->net->values;
     struct variants variants = {.profiled_s = 0};
     CC_TRY(predict_variants(v, row, &variants, e));

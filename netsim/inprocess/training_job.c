@@ -78,6 +78,11 @@ int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_i
     out->training.depth = c->depth;
     out->training.sync_steps = c->sync_steps;
     cc_job_set_local(out, &c->local);
+    out->consistency =
+        (struct cc_job_consistency){.how = c->consistency,
+                                    .staleness = c->consistency == CC_STALE ? c->staleness : 0,
+                                    .communicate = c->communicate,
+                                    .growth = c->growth};
     CC_TRY(add_tensors(c, tensor, tensors, out, e));
     return add_row(c, out, e);
 }

@@ -268,6 +268,12 @@ struct cc_job_choices cc_job_choices_of(const struct cc_job_row *row, size_t mes
 /* The exchange for that many pairs of all workers. c->count > 0. */
 enum cc_exchange cc_job_choose(const struct cc_job_choices *c, uint64_t pairs);
 
+/* Whether all workers wait for the slowest in every step. */
+static inline bool cc_job_bulk(const struct cc_job *job)
+{
+    return job->consistency.how == CC_BULK;
+}
+
 /* The hosts that the ranks are on. Rank i is on host i, colocated servers on those of the workers.
  */
 static inline int cc_job_hosts(const struct cc_job *job)

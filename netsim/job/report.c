@@ -81,7 +81,8 @@ static const struct cc_field row_fields[] = {
                              "pushes and pulls; 0 without servers."},
     {ROW(push_bytes), .help = "Payload of a worker's pushes per step, the mean over the workers."},
     {ROW(pull_bytes), .help = "Payload of all servers' pulls per step; each pull counts once, "
-                              "however many workers get it."},
+                              "however many workers get it; of pulls that are each for one worker, "
+                              "the mean over the workers."},
     {ROW(push_head_bytes), .help = "Frames `push_bytes` ([wire.md](wire.md))."},
     {ROW(pull_head_bytes), .help = "Frames `pull_bytes`."},
     {ROW(messages), .help = "Messages per step of the rank that sends most."},
@@ -93,6 +94,18 @@ static const struct cc_field row_fields[] = {
     {DEVICE(total_sent_bytes), .help = "Bytes per step of all hosts' interfaces together."},
     {ROW(kept_values), .optional = true,
      .help = "With the job's `keep`: the values that the sums have kept per step."},
+    {ROW(updates), .optional = true,
+     .help = "With the job's `consistency`: updates of the servers' model per step, of all "
+             "workers; a part of a step counts as a part."},
+    {ROW(updates_per_s), .optional = true, .help = "The same, those of a second."},
+    {ROW(held_s), .optional = true,
+     .help = "The same: for how long a worker's pull waits, in each step, until slower workers are "
+             "within the bound; of the message for which that is longest, the mean over the "
+             "workers."},
+    {NUMBERS(struct cc_report_row, age, ages), .optional = true,
+     .help = "The same: how many pushes had a staleness of 0, 1, 2, ...: so many pushes of other "
+             "workers were applied to the same values since the worker's last pull; the 4,096th "
+             "number counts those beyond, too."},
     {ROW(peak_bytes), .help = "The most memory that a simulation has had during the row; 0: not "
                               "known."},
     {NUMBERS(struct cc_report_row, applied_error, applied_errors), .optional = true,
@@ -104,7 +117,8 @@ static const struct cc_field row_fields[] = {
     {NUMBERS(struct cc_report_row, step_s, steps),
      .help = "Seconds of each counted step. Sequential steps are in lockstep (a barrier, which is "
              "not counted, before each): the slowest worker's time. Otherwise from the last "
-             "worker's end of the step before to the last worker's end of this one."},
+             "worker's end of the step before to the last worker's end of this one; or, where "
+             "steps are not bulk synchronous, the mean over the workers."},
     {NUMBERS(struct cc_report_row, tensor_bytes, tensors), .optional = true,
      .help = "`push_bytes` by tensor."},
     {NUMBERS(struct cc_report_row, tensor_pull_bytes, tensors), .length = tensor_count,
@@ -142,8 +156,16 @@ static const struct cc_field eval_fields[] = {
     {EVAL(update_s, MOST_AMOUNT), .help = "The update."},
     {EVAL(wall_s, MOST_AMOUNT), .help = "The time of all steps since the beginning of the "
                                         "training, without what happens between them."},
+    {EVAL(staleness, MOST_AMOUNT), .optional = true,
+     .help = "With the job's `consistency`: the mean staleness of all pushes since the beginning "
+             "(`age` of `row`)."},
+    {EVAL(staleness_p95, MOST_AMOUNT), .optional = true,
+     .help = "The same: what 95% of the pushes do not exceed."},
+    {EVAL(wait_s, MOST_AMOUNT), .optional = true, .help = "As `held_s` of `row`."},
+    {EVAL(updates, MOST_AMOUNT), .optional = true, .help = "As `updates` of `row`."},
     {UINT32(struct cc_report_eval, weights), UINT32_MAX,
-     .help = "CRC-32 of the workers' parameters, which are equal on all workers."},
+     .help = "CRC-32 of the parameters of worker 0, which are equal on all workers where steps are "
+             "bulk synchronous."},
 };
 
 /* --- calls --- */

@@ -34,9 +34,14 @@ struct cc_report_row {
     double kept_values;                /* per step, where sums do not keep everything; or 0 */
     size_t applied_errors;             /* 2, or 0: not measured: */
     double *applied_error;             /* over all counted steps, and over their last half */
-    double peak_bytes;                 /* simulations: the most memory; 0: not known */
-    char *chose;                       /* ssar-auto: as in struct cc_report_calls */
-    size_t tensors;                    /* in the next two; 0: none */
+    /* Where steps are not bulk synchronous; otherwise 0, and none: */
+    double updates, updates_per_s; /* of all workers, per step and per second */
+    double held_s;                 /* of a worker's step: its pull waits for slower workers */
+    size_t ages;
+    double *age;       /* [ages]: updates by their staleness */
+    double peak_bytes; /* simulations: the most memory; 0: not known */
+    char *chose;       /* ssar-auto: as in struct cc_report_calls */
+    size_t tensors;    /* in the next two; 0: none */
     double *tensor_bytes, *tensor_pull_bytes;
 };
 

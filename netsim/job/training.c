@@ -217,6 +217,11 @@ static struct cc_learner_config gradient_learner(const struct cc_job *job,
         .threads = 1};
     for (size_t i = 0; i < t->drops; i++)
         c.rate.drops[i] = t->drop[i];
+    /* As many pushes as there are workers move the parameters as far as their mean does. */
+    if (!cc_job_bulk(job)) {
+        c.rate.rate /= job->workers;
+        c.rate.last /= job->workers;
+    }
     return c;
 }
 

@@ -47,10 +47,16 @@ int cc_clocks_advance(struct cc_clocks *c, size_t worker, uint64_t step, struct 
     return CC_OK;
 }
 
-void cc_clocks_update(struct cc_clocks *c, size_t worker)
+void cc_ages_add(uint64_t *age, uint64_t staleness)
 {
-    const uint64_t age = c->updates++ - c->read[worker];
-    c->age[age < CC_CLOCKS_AGES ? age : CC_CLOCKS_AGES - 1]++;
+    age[staleness < CC_CLOCKS_AGES ? staleness : CC_CLOCKS_AGES - 1]++;
+}
+
+uint64_t cc_clocks_update(struct cc_clocks *c, size_t worker)
+{
+    const uint64_t staleness = c->updates++ - c->read[worker];
+    cc_ages_add(c->age, staleness);
+    return staleness;
 }
 
 bool cc_clocks_may_read(const struct cc_clocks *c, size_t worker)

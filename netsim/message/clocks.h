@@ -38,13 +38,15 @@ void cc_clocks_close(struct cc_clocks *c);
 /* A worker has made its next step, `step`, without an update: its clock advances. Fails if that is
  * not its next step. */
 int cc_clocks_advance(struct cc_clocks *c, size_t worker, uint64_t step, struct cc_error *e);
-/* An update by a worker is applied. */
-void cc_clocks_update(struct cc_clocks *c, size_t worker);
+/* An update by a worker is applied; returns its staleness. */
+uint64_t cc_clocks_update(struct cc_clocks *c, size_t worker);
 /* Whether a worker may read; and that it does. */
 bool cc_clocks_may_read(const struct cc_clocks *c, size_t worker);
 void cc_clocks_read(struct cc_clocks *c, size_t worker);
 
-/* Of a list age[CC_CLOCKS_AGES], the mean, and the least staleness that a share q of the updates do
+/* Counts an update in a list age[CC_CLOCKS_AGES]. */
+void cc_ages_add(uint64_t *age, uint64_t staleness);
+/* Of such a list, the mean, and the least staleness that a share q of the updates do
  * not exceed. 0 without updates. */
 double cc_ages_mean(const uint64_t *age);
 double cc_ages_quantile(const uint64_t *age, double q);

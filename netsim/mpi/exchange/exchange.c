@@ -9,7 +9,14 @@ CC_EXCHANGES(DECLARE)
 #define OPS(id, symbol, ...) &cc_exchange_ops_##symbol,
 static const struct cc_exchange_ops *const ops[] = {CC_EXCHANGES(OPS)};
 
+extern const struct cc_exchange_ops cc_exchange_ops_ps_stale;
+
 const struct cc_exchange_ops *cc_exchange_ops(enum cc_exchange x)
 {
     return ops[x];
+}
+
+const struct cc_exchange_ops *cc_exchange_ops_of(const struct cc_job *job)
+{
+    return cc_job_bulk(job) ? ops[job->exchange] : &cc_exchange_ops_ps_stale;
 }

@@ -28,7 +28,8 @@ struct cc_exchange_ops {
     void (*close)(void *x);
 };
 
-/* The code of an exchange. */
+/* The code of an exchange, of bulk synchronous steps; and that of a job. */
 const struct cc_exchange_ops *cc_exchange_ops(enum cc_exchange x);
+const struct cc_exchange_ops *cc_exchange_ops_of(const struct cc_job *job);
 
 #endif

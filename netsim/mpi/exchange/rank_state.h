@@ -52,9 +52,11 @@ struct cc_rank_state {
     float *model;
     bool hold_sums; /* an exchange that sums, and is done except for adding the mean to the model,
                        reports that it is done; its next test without this adds it */
-    /* Servers: turns the mean of the pushes of values [from, to) into what the workers pull, in
-     * place; mean[0] is value `from`. NULL: they pull the mean. */
-    int (*serve)(void *arg, uint64_t step, size_t from, size_t to, float *mean, struct cc_error *e);
+    /* Servers: turns the mean of the pushes of values [from, to), which have had `updates` before,
+     * into what the workers pull, in place; mean[0] is value `from`. NULL: they pull the mean.
+     * Where steps are not bulk synchronous: applies a push to `model`. */
+    int (*serve)(void *arg, uint64_t step, uint64_t updates, size_t from, size_t to, float *mean,
+                 struct cc_error *e);
     void *serve_arg;
     struct cc_counters counters;
     struct cc_event_log *events; /* or NULL */
@@ -63,6 +65,15 @@ struct cc_rank_state {
         size_t arrived, pulled; /* messages of this step: whose pushes are complete; whose pull has
                                    been sent. Used by ps only */
     } round_state;
+    uint64_t until; /* servers, where steps are not bulk synchronous: they take all pushes of steps
+                       below this one */
+    /* The same, since counting has begun; held_s, parts and pushes: in the latest counted steps. */
+    struct {
+        uint64_t *age;  /* a server's updates by their staleness: [CC_CLOCKS_AGES] (clocks.h) */
+        double *held_s; /* [messages]: for which the bound has held pulls back, of all workers */
+        uint64_t parts, pushes; /* a worker's, of all steps and messages: those that its steps have,
+                                   and those that it has pushed */
+    } staleness;
     struct cc_send_queue *queue; /* of ps, for each server or worker that this rank sends to */
     size_t queue_users;          /* messages that are open */
 };

@@ -40,6 +40,9 @@ void cc_count_times(struct cc_rank_loop *l)
     l->s.counters.exchange_update_s = 0;
     l->busy_since = cc_runtime_now();
     l->busy_s = 0;
+    l->s.staleness.parts = l->s.staleness.pushes = 0;
+    if (l->s.staleness.held_s != NULL)
+        memset(l->s.staleness.held_s, 0, l->s.row->messages * sizeof(double));
 }
 
 void cc_count_bytes(struct cc_rank_loop *l)

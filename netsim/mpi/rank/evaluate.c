@@ -1,12 +1,14 @@
-/* Evaluating a training: rank 0 scores its own copy of the parameters, which all workers have, with
- * the mean of the workers' running statistics, and where servers send model deltas their copy, too.
- */
+/* Evaluating a training: rank 0 scores its own copy of the parameters, which all workers have
+ * unless they need not be in the same step, with the mean of the workers' running statistics, and
+ * where servers send model deltas their copy, too. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/format/crc32.h"
 #include "core/memory.h"
+#include "netsim/message/clocks.h"
+#include "netsim/mpi/rank/staleness.h"
 #include "netsim/mpi/rank/training.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 #include "train/task.h"
@@ -75,7 +77,8 @@ static int add_batches(struct cc_rank *r, const struct cc_rank_loop *l,
     return status;
 }
 
-/* The workers must have the same parameters; *crc: their checksum. */
+/* *crc: the checksum of the parameters of worker 0. Of bulk synchronous steps, the workers must
+ * have the same. */
 static int check_equal(struct cc_rank *r, const struct cc_source_learned *learned, uint32_t *crc,
                        struct cc_error *e)
 {
@@ -87,7 +90,7 @@ static int check_equal(struct cc_rank *r, const struct cc_source_learned *learne
     const int code = MPI_Gather(crc, 1, MPI_UINT32_T, all, 1, MPI_UINT32_T, 0, r->comm);
     status = cc_mpi_check(code, "MPI_Gather", e);
     for (int i = 1; i < r->job.workers && r->rank == 0 && status == CC_OK; i++)
-        if (all[i] != all[0])
+        if (all[i] != all[0] && cc_job_bulk(&r->job))
             status = cc_fail(e, "worker %d has other parameters than worker 0", i);
     free(all);
     return status;
@@ -109,10 +112,26 @@ static void add_figures(const struct cc_rank *r, const struct cc_rank_loop *l,
     sum->decode_s += x->decode_s * n;
     sum->compute_s += x->compute_s * n;
     sum->update_s += x->update_s * n;
+    sum->wait_s += x->held_s * n;
+    sum->updates += x->updates * n;
     for (size_t i = 0; i < x->steps; i++)
         log->wall_s += x->step_s[i];
     log->since += l->to - l->from;
     log->step = l->to;
+}
+
+/* The staleness of all updates until now. */
+static int take_staleness(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_evaluation *v,
+                          struct cc_error *e)
+{
+    uint64_t *age = cc_alloc0(CC_CLOCKS_AGES * sizeof *age, e);
+    if (age == NULL)
+        return CC_FAIL;
+    const int status = cc_rank_ages(r, l, age, e);
+    v->staleness = cc_ages_mean(age);
+    v->staleness_p95 = cc_ages_quantile(age, 0.95);
+    free(age);
+    return status;
 }
 
 /* --- scores --- */
@@ -152,6 +171,9 @@ static int evaluate(struct cc_rank *r, const struct cc_rank_loop *l,
     }
     CC_TRY_OUT(check_equal(r, learned, &report.eval.weights, e));
     CC_TRY_OUT(cc_rank_gather_own(r, learned->stats, learned->stat_count, &all, e));
+    struct cc_evaluation stale = {.staleness = 0};
+    if (!cc_job_bulk(&r->job))
+        CC_TRY_OUT(take_staleness(r, l, &stale, e));
     if (deltas)
         CC_TRY_OUT(cc_rank_gather_servers(r, learned->weights, learned->values, servers, e));
     if (r->rank != 0)
@@ -159,6 +181,8 @@ static int evaluate(struct cc_rank *r, const struct cc_rank_loop *l,
     cc_mean_stats(all, (size_t)r->job.workers, learned->stat_count, mean);
     *v = cc_training_log_end(log, (size_t)r->job.workers);
     v->residual = v->pull_residual = v->distance = NAN;
+    v->staleness = stale.staleness;
+    v->staleness_p95 = stale.staleness_p95;
     CC_TRY_OUT(score(r, learned->weights, deltas ? servers : NULL, mean, learned->values, v, e));
     CC_TRY_OUT(cc_training_log_add(log, v, e));
     CC_TRY_OUT(cc_rank_report(r, &report, e));

@@ -1,8 +1,10 @@
 #include "netsim/mpi/rank/loop.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
+#include "netsim/message/clocks.h"
 #include "netsim/message/pack.h"
 #include "netsim/mpi/rank/accounting.h"
 #include "netsim/mpi/rank/pipe.h"
@@ -65,9 +67,17 @@ static int find_clocks(struct cc_rank_loop *l, struct cc_error *e)
     return CC_OK;
 }
 
-static int serve(void *arg, uint64_t step, size_t from, size_t to, float *mean, struct cc_error *e)
+static int serve(void *arg, uint64_t step, uint64_t updates, size_t from, size_t to, float *mean,
+                 struct cc_error *e)
 {
-    return cc_source_serve(arg, step, from, to, mean, e);
+    return cc_source_serve(arg, step, updates, from, to, mean, e);
+}
+
+static int open_staleness(struct cc_rank_loop *l, struct cc_error *e)
+{
+    l->s.staleness.age = cc_alloc0(CC_CLOCKS_AGES * sizeof(uint64_t), e);
+    l->s.staleness.held_s = cc_alloc0(l->s.row->messages * sizeof(double), e);
+    return l->s.staleness.age != NULL && l->s.staleness.held_s != NULL ? CC_OK : CC_FAIL;
 }
 
 int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job *job,
@@ -75,7 +85,7 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
                       struct cc_source *source, struct cc_error *e)
 {
     int status = CC_OK;
-    *l = (struct cc_rank_loop){.exchange = cc_exchange_ops(job->exchange), .source = source};
+    *l = (struct cc_rank_loop){.exchange = cc_exchange_ops_of(job), .source = source};
     l->s = (struct cc_rank_state){.comm = comm, .job = job, .row = row, .sizes = sizes};
     CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &l->s.rank), "MPI_Comm_rank", e));
     CC_TRY(find_clocks(l, e));
@@ -94,6 +104,8 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
     /* Workers that compute while messages are under way wait for either. */
     if (!l->s.server && !cc_rank_loop_lockstep(l))
         CC_TRY_OUT(cc_waits_open(&l->s.waits, e));
+    if (!cc_job_bulk(job))
+        CC_TRY_OUT(open_staleness(l, e));
     CC_TRY_OUT(open_messages(l, e));
 out:
     if (status != CC_OK)
@@ -115,6 +127,8 @@ void cc_rank_loop_close(struct cc_rank_loop *l)
     free(l->ready);
     free(l->encoded);
     free(l->s.counters.tensor_bytes);
+    free(l->s.staleness.age);
+    free(l->s.staleness.held_s);
     cc_spec_free(l->spec);
     cc_spec_free(l->raw);
     cc_spec_free(l->pull);
@@ -124,6 +138,25 @@ void cc_rank_loop_close(struct cc_rank_loop *l)
 
 /* --- running --- */
 
+/* Whether a training is evaluated or saved after so many steps. */
+static bool interval_ends(const struct cc_rank_loop *l, size_t steps)
+{
+    const struct cc_job_training *t = &l->s.job->training;
+    return steps == cc_rank_loop_steps(l) || steps % t->eval_every == 0 ||
+           (t->checkpoint != NULL && steps % t->checkpoint_every == 0);
+}
+
+/* The end of the steps from `step` on whose pushes servers can take in any order: at the end of an
+ * interval all ranks meet, as they do when counting begins. */
+static size_t interval_end(const struct cc_rank_loop *l, size_t step)
+{
+    size_t end = step + 1;
+    while (end != l->first && end != cc_rank_loop_steps(l) &&
+           (l->on_interval == NULL || !interval_ends(l, end)))
+        end++;
+    return end;
+}
+
 /* Begins a step: counting with the first step that counts, and, in lockstep, together with all
  * ranks. */
 static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
@@ -132,11 +165,15 @@ static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     l->step = step;
     if (counts)
         cc_count_times(l);
+    if (counts && l->s.staleness.age != NULL)
+        memset(l->s.staleness.age, 0, CC_CLOCKS_AGES * sizeof(uint64_t));
+    if (step >= l->s.until)
+        l->s.until = interval_end(l, step);
     if (l->s.events != NULL) {
         l->s.events->on |= counts;
         l->s.events->step = step;
     }
-    if (counts && cc_rank_loop_lockstep(l) && l->on_counting != NULL) {
+    if (counts && cc_rank_loop_counts_apart(l) && l->on_counting != NULL) {
         CC_TRY(cc_runtime_barrier(l->s.comm, l->s.job->yield_when_idle, e));
         CC_TRY(l->on_counting(l->callback_arg, e));
     }

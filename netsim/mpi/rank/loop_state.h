@@ -62,7 +62,13 @@ static inline bool cc_rank_loop_interval_ends(const struct cc_rank_loop *l, size
 /* Whether all ranks begin each step together. */
 static inline bool cc_rank_loop_lockstep(const struct cc_rank_loop *l)
 {
-    return l->s.job->mode == CC_SEQUENTIAL;
+    return l->s.job->mode == CC_SEQUENTIAL && cc_job_bulk(l->s.job);
+}
+
+/* Whether nothing of the steps that do not count is under way when counting begins. */
+static inline bool cc_rank_loop_counts_apart(const struct cc_rank_loop *l)
+{
+    return cc_rank_loop_lockstep(l) || !cc_job_bulk(l->s.job);
 }
 
 #endif

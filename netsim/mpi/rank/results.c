@@ -7,6 +7,7 @@
 #include "core/stats.h"
 #include "netsim/mpi/rank/accounting.h"
 #include "netsim/mpi/rank/rank.h"
+#include "netsim/mpi/rank/staleness.h"
 #include "netsim/mpi/runtime/host_id.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/runtime/runtime.h"
@@ -70,6 +71,7 @@ static void put_means(const struct cc_rank *r, const double *largest, const doub
                       struct cc_report_row *out)
 {
     const double n = (double)out->steps, pushes = n * r->job.workers;
+    const double pulls = cc_job_bulk(&r->job) ? n : pushes;
     out->compute_s = mean_s(largest[COMPUTE], n);
     out->update_s = mean_s(largest[UPDATE], n);
     out->encode_s = largest[ENCODE] / n;
@@ -84,8 +86,8 @@ static void put_means(const struct cc_rank *r, const double *largest, const doub
     out->kept_values = largest[KEPT] / n;
     out->push_bytes = sum[PUSH] / pushes;
     out->push_head_bytes = sum[PUSH_HEAD] / pushes;
-    out->pull_bytes = sum[PULL] / n;
-    out->pull_head_bytes = sum[PULL_HEAD] / n;
+    out->pull_bytes = sum[PULL] / pulls;
+    out->pull_head_bytes = sum[PULL_HEAD] / pulls;
 }
 
 /* With colocated servers, replaces the bytes and messages of the rank that sends most by those of
@@ -173,7 +175,7 @@ static int add_queue(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_
 {
     const size_t all = l->to, before = l->from;
     const bool works = !l->s.server;
-    if (!l->s.job->yield_when_idle || l->s.job->mode != CC_SEQUENTIAL)
+    if (!l->s.job->yield_when_idle || !cc_rank_loop_lockstep(l))
         return CC_OK;
     double *list = cc_alloc0((2 * all + 1) * sizeof *list, e), *first = list, *last = list + all;
     if (list == NULL)
@@ -200,6 +202,7 @@ static int put_tensors(struct cc_rank *r, const struct cc_rank_loop *l, struct c
                        struct cc_error *e)
 {
     const size_t n = r->job.tensors;
+    const double pulls = (double)out->steps * (cc_job_bulk(&r->job) ? 1 : r->job.workers);
     double *bytes = cc_alloc0(2 * n * sizeof *bytes, e);
     out->tensor_bytes = cc_alloc(n * sizeof *bytes, e);
     out->tensor_pull_bytes = cc_alloc(n * sizeof *bytes, e);
@@ -213,7 +216,7 @@ static int put_tensors(struct cc_rank *r, const struct cc_rank_loop *l, struct c
     int status = reduce(r, bytes, 2 * n, MPI_SUM, e);
     for (size_t i = 0; i < n; i++) {
         out->tensor_bytes[i] = bytes[i] / (double)out->steps / r->job.workers;
-        out->tensor_pull_bytes[i] = bytes[n + i] / (double)out->steps;
+        out->tensor_pull_bytes[i] = bytes[n + i] / pulls;
     }
     free(bytes);
     return status;
@@ -241,8 +244,8 @@ static void put_interfaces(const uint64_t *all, int ranks, double scale, struct 
     }
 }
 
-/* In lockstep the interfaces were read at the beginning of the counted steps. In other modes some
- * bytes of a step are still in buffers when the next one begins. There the interfaces are read
+/* Where counting begins apart from the steps before it, the interfaces were read then. Otherwise
+ * some bytes of a step are still in buffers when the next one begins. There the interfaces are read
  * around all steps, and the counted ones are taken to have the share that they have of the bytes
  * handed to MPI. */
 static int gather_interfaces(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_t *own,
@@ -259,7 +262,7 @@ static int gather_interfaces(struct cc_rank *r, const struct cc_rank_loop *l, co
     int status = cc_mpi_check(code, "MPI_Gather", e);
     const double given = sum[GIVEN_COUNTED] + sum[GIVEN_BEFORE];
     double part = 1;
-    if (!cc_rank_loop_lockstep(l))
+    if (!cc_rank_loop_counts_apart(l))
         part = given > 0 ? sum[GIVEN_COUNTED] / given : (double)out->steps / (double)l->to;
     if (status == CC_OK && r->rank == 0)
         put_interfaces(all, r->ranks, part / (double)out->steps, out);
@@ -283,6 +286,11 @@ static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_
     if (r->rank == 0)
         out->peak_bytes = (double)cc_runtime_peak_bytes();
     CC_TRY(cc_chosen_text(l, &out->chose, e));
+    if (!cc_job_bulk(&r->job)) {
+        CC_TRY(cc_rank_stale_steps(r, l, out, e));
+        CC_TRY(cc_rank_stale_ages(r, l, out, e));
+        return put_tensors(r, l, out, e);
+    }
     CC_TRY(put_steps(r, l, out, e));
     CC_TRY(put_waking(r, l, out, e));
     CC_TRY(add_queue(r, l, out, e));

@@ -57,10 +57,10 @@ bool cc_source_serves(const struct cc_source *s)
     return s->ops->serve != NULL;
 }
 
-int cc_source_serve(struct cc_source *s, uint64_t step, size_t from, size_t to, float *mean,
-                    struct cc_error *e)
+int cc_source_serve(struct cc_source *s, uint64_t step, uint64_t updates, size_t from, size_t to,
+                    float *mean, struct cc_error *e)
 {
-    return s->ops->serve(s, step, from, to, mean, e);
+    return s->ops->serve(s, step, updates, from, to, mean, e);
 }
 
 int cc_source_restore(struct cc_source *s, uint64_t steps, const struct cc_source_learned *to,

@@ -115,8 +115,8 @@ struct cc_source_ops {
     int (*end_step)(struct cc_source *s, uint64_t step, struct cc_error *e);
     void (*close)(struct cc_source *s);
     /* Sources that train only: */
-    int (*serve)(struct cc_source *s, uint64_t step, size_t from, size_t to, float *mean,
-                 struct cc_error *e);
+    int (*serve)(struct cc_source *s, uint64_t step, uint64_t updates, size_t from, size_t to,
+                 float *mean, struct cc_error *e);
     struct cc_source_learned (*learned)(struct cc_source *s);
     int (*restore)(struct cc_source *s, const struct cc_source_learned *to, struct cc_error *e);
     int (*score)(struct cc_source *s, const float *weights, const float *stats,
@@ -152,9 +152,11 @@ int cc_source_apply(struct cc_source *s, int64_t step, const struct cc_job_messa
 int cc_source_end_step(struct cc_source *s, uint64_t step, struct cc_error *e);
 
 /* A server: turns the mean of the workers' gradients of values [from, to) into what they pull, in
- * place; mean[0] is value `from`. Only if cc_source_serves. */
-int cc_source_serve(struct cc_source *s, uint64_t step, size_t from, size_t to, float *mean,
-                    struct cc_error *e);
+ * place; mean[0] is value `from`, and `updates` of these values came before. Where steps are not
+ * bulk synchronous, `mean` is the gradient of one worker, whose step it is. Only if
+ * cc_source_serves. */
+int cc_source_serve(struct cc_source *s, uint64_t step, uint64_t updates, size_t from, size_t to,
+                    float *mean, struct cc_error *e);
 bool cc_source_serves(const struct cc_source *s);
 
 /* Starts the row behind its first `steps` steps, as if they had been done, with what had been

@@ -358,15 +358,13 @@ static int end_step(struct cc_source *s, uint64_t step, struct cc_error *e)
     return CC_OK;
 }
 
-static int serve(struct cc_source *s, uint64_t step, size_t from, size_t to, float *mean,
-                 struct cc_error *e)
+static int serve(struct cc_source *s, uint64_t step, uint64_t updates, size_t from, size_t to,
+                 float *mean, struct cc_error *e)
 {
     struct training *t = (struct training *)s;
-    const struct cc_job_message *m = cc_job_message_of(t->job, t->row, from);
     (void)e;
     if (t->job->training.deltas)
-        cc_learner_change(&t->learner, from, to, step, cc_job_row_updates(t->job, t->row, m, step),
-                          mean, t->weights);
+        cc_learner_change(&t->learner, from, to, step, updates, mean, t->weights);
     if (t->pulled != NULL)
         memcpy(t->pulled + from, mean, (to - from) * sizeof *mean);
     return CC_OK;

@@ -12,7 +12,8 @@
  * With local steps (step_local.c) messages take turns, and what overlaps is an exchange with the
  * next local steps.
  *
- * A server takes part in the exchanges and computes nothing. */
+ * A server takes part in the exchanges and computes nothing. Where steps are not bulk synchronous,
+ * it does so once for all steps until the ranks meet, in the last of them. */
 #include "netsim/mpi/rank/step_modes.h"
 
 #include <math.h>
@@ -85,6 +86,8 @@ static int step_server(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 {
     const struct cc_wait_timer w = cc_wait_begin(l);
     cc_messages_take_step(l, step);
+    if (!cc_job_bulk(l->s.job) && step + 1 < l->s.until)
+        return CC_OK;
     for (size_t i = 0; i < l->messages; i++)
         if (!cc_job_row_skips(l->s.job, i, step))
             CC_TRY(cc_message_start(l, i, e));
