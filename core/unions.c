@@ -32,3 +32,16 @@ double cc_unions_growth(const struct cc_unions *u, int m)
         all = together(all, all, among);
     return m > sets ? together(all, cc_unions_growth(u, m - sets), among) : all;
 }
+
+void cc_unions_take(uint64_t *set, const float *x, size_t n, size_t sets, struct cc_unions *u)
+{
+    for (size_t i = 0; i < n; i++)
+        if (x[i] != 0)
+            (void)cc_index_add(set, i);
+    if (u->points == CC_UNION_POINTS || sets != (size_t)1 << u->points)
+        return;
+    size_t count = 0;
+    for (size_t i = 0; i < (n + 63) / 64; i++)
+        count += (size_t)__builtin_popcountll(set[i]);
+    u->size[u->points++] = (double)count;
+}

@@ -30,6 +30,11 @@ struct cc_unions {
  * the result the expectation N (1 - (1 - k/N)^m). */
 double cc_unions_growth(const struct cc_unions *u, int m);
 
+/* Measures unions one vector after the other: adds the indices of the values of x that are not zero
+ * to a set (below) of those of sets - 1 vectors before, and after 1, 2, 4, ... the size to *u,
+ * which was all zeros at first. */
+void cc_unions_take(uint64_t *set, const float *x, size_t n, size_t sets, struct cc_unions *u);
+
 /* A set of indices below n, for counting: (n + 63) / 64 words, all zero at first. Adds an index and
  * returns whether it is new. */
 static inline unsigned cc_index_add(uint64_t *set, size_t index)

@@ -361,6 +361,8 @@ static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_train t = {.args = args, .record = &args->record};
     int status = CC_OK;
+    if (cc_arg(args, "paper") != NULL && strcmp(cc_arg(args, "paper"), CC_TRAIN_TABLE) == 0)
+        return cc_train_table(args, e);
     CC_TRY(cc_train_paper_set(args, &t.options.figure, e));
     if (t.options.figure != NULL && t.options.figure->evaluations > 0) {
         status = cc_train_frameworks(args, t.options.figure, e);

@@ -1,13 +1,13 @@
-/* The files of `commcomp train`: train_options.c has the options and recipes; train.c parses
- * them, train_length.c those of the steps and train_pipe.c those of a pipeline, train_linear.c
- * those of linear models, train_svrg.c those of variance-reduced SGD and of optima; train_paper.c
- * sets those of a paper's figure, and has its numbers, and train_frameworks.c those of
- * Pipe-SGD's; train_all.c has the trainings done, in this process (netsim/inprocess/training.h) or
- * by ranks (train_ranks.c); train_time.c says how long their steps take on a network, and
- * train_costs.c how long codecs do in a simulation; train_messages.c cuts steps into messages;
- * train_consistency.c has steps that are not bulk synchronous, train_local.c local steps;
- * train_rows.c turns all of it into rows, whose columns train_columns.c has, and train_notes.c
- * into notes. */
+/* The files of `commcomp train`: train_options.c has the options and recipes; train.c parses them,
+ * train_length.c those of the steps and train_pipe.c those of a pipeline, train_linear.c those of
+ * linear models, train_svrg.c those of variance-reduced SGD and of optima; train_table.c has
+ * SparCML's Table 2; train_paper.c sets those of a paper's figure, and has its numbers, and
+ * train_frameworks.c those of Pipe-SGD's; train_all.c has the trainings done, in this process
+ * (netsim/inprocess/training.h) or by ranks (train_ranks.c); train_time.c says how long their steps
+ * take on a network, and train_costs.c how long codecs do in a simulation; train_messages.c cuts
+ * steps into messages; train_consistency.c has steps that are not bulk synchronous, train_local.c
+ * local steps; train_rows.c turns all of it into rows, whose columns train_columns.c has, and
+ * train_notes.c into notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
 #define CC_CMD_TRAIN_TRAIN_H
 
@@ -254,6 +254,10 @@ int cc_train_framework_notes(const struct cc_train *t, struct cc_error *e);
  */
 int cc_train_open(struct cc_train *t, struct cc_error *e);
 void cc_train_close(struct cc_train *t);
+
+/* --paper with this table: measures, and adds its rows (train_table.c). */
+#define CC_TRAIN_TABLE "sparcml-table2"
+int cc_train_table(struct cc_args *args, struct cc_error *e);
 
 /* Parses --on and the options of that place. */
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,

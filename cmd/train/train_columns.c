@@ -2,6 +2,8 @@
 #include "cmd/train/train.h"
 
 const struct cc_column cc_train_columns[] = {
+    {"row_paper", "row", "", NULL, 0, "--paper sparcml-table2: the paper's name of the row",
+     CC_SETTING},
     {"scheme", "scheme", "", NULL, 0, "the scheme with its parameters that are not the default",
      CC_SETTING},
     {"net", "net", "", NULL, 0, "the net that is trained", CC_SETTING},
@@ -156,8 +158,12 @@ const struct cc_column cc_train_columns[] = {
      "logreg, svm with --bw, --on run or sim: the time of a pass over the training samples, or "
      "with scd over the coordinates: of its steps",
      CC_ANSWER},
+    {"pass_paper_s", "paper's", "s", "%.4g", 0, "--paper sparcml-table2: the same as it prints it",
+     CC_MAIN},
     {"pass_comm_s", "communication", "s", "%.4g", 0,
      "logreg, svm: the part of it that is comm_s and codec_s", CC_PART},
+    {"pass_comm_paper_s", "paper's", "s", "%.4g", 0,
+     "--paper sparcml-table2: the communication's part as it prints it", CC_MAIN},
     {"speedup", "speedup", "", "%.2f", 0,
      "--bw, --on run or sim, summary: fp32's mean step time / the scheme's; empty without fp32",
      CC_MAIN},

@@ -100,7 +100,8 @@ const struct cc_option cc_train_option_table[] = {
              "steps and links, and the paper's numbers beside, or Pipe-SGD's comparison of three "
              "frameworks for one of its nets (docs/pipe-sgd.md), or Figures 5.7 and 5.8 of the thesis "
              "(docs/thesis.md); other options change them "
-             "(docs/train.md)"},
+             "(docs/train.md); or SparCML's Table 2, the time of a pass of linear models "
+             "(docs/linear.md)"},
     {.name = "net", .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
      .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "
              "perceptron with hidden layers of so many units), convnet, lstm or transformer, whose "

@@ -3,6 +3,7 @@
  * times by the formulas of `model`. They are linear in the sizes, so means over an interval do. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/train/train.h"
 #include "core/memory.h"
@@ -79,6 +80,7 @@ struct part {
     struct cc_net *own; /* the same, to be freed; or NULL */
     const bool *raw;    /* of its tensors; NULL: none is sent in other steps */
     double share;       /* of a step's bytes in those steps */
+    struct cc_pair_cost pair;
     struct cc_step_payloads sizes;
     struct cc_predictor predictor;
 };
@@ -97,6 +99,20 @@ static void simulated_steps(const struct cc_train *t, const struct cc_training_r
                                         .comm_s = fmax(0, step_s - compute_s),
                                         .step_s = step_s,
                                         .time_s = v->clock_s};
+    }
+}
+
+/* Counts the pairs of payloads of the measured bytes. */
+static void count_pairs(const struct part *part, struct cc_step_payloads *p)
+{
+    for (size_t i = 0; i < p->count && part->pair.pair_bits > 0; i++) {
+        struct cc_payload_cost *each = &p->each[i];
+        if (part->raw != NULL && part->raw[i])
+            continue;
+        p->total.pairs -= each->pairs;
+        each->pairs = fmax(0, (8 * each->push_bytes - part->pair.value_bits * each->values) /
+                                  part->pair.pair_bits);
+        p->total.pairs += each->pairs;
     }
 }
 
@@ -123,6 +139,7 @@ static int predict(const struct cc_train *t, struct part *p, const struct cc_set
     s.timing.compute_s = beside ? 0 : compute_s;
     s.timing.update_s = given ? 0 : v->update_s;
     CC_TRY(cc_step_payloads_measured(p->net, &p->sizes, p->raw, &m, &payloads, e));
+    count_pairs(p, &payloads);
     int status = cc_predict(&p->predictor, &s, &payloads, &step, e);
     before = step;
     if (status == CC_OK && share > 0) {
@@ -208,13 +225,17 @@ static int open_parts(const struct cc_train *t, size_t variant, struct part **ou
     const size_t every = cc_train_counted_as_one(&t->options);
     const struct cc_codec_model model = codec_model(cc_train_spec(t, variant), every);
     const struct cc_codec_model floats = codec_model(t->raw, every);
+    const struct cc_spec *spec = cc_train_spec(t, variant);
     *parts = c->local.parts > 1 ? c->local.parts : 1;
     *out = cc_alloc0(*parts * sizeof **out, e);
     if (*out == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < *parts; i++) {
         struct part *p = &(*out)[i];
-        *p = (struct part){.net = t->net, .raw = c->local.steps > 0 ? NULL : t->is_raw, .share = 1};
+        *p = (struct part){.net = t->net,
+                           .raw = c->local.steps > 0 ? NULL : t->is_raw,
+                           .share = 1,
+                           .pair = cc_pair_cost(spec->scheme, spec->params)};
         if (*parts > 1)
             CC_TRY(open_part(t, &c->message[i], p, e));
         CC_TRY(cc_step_payloads_make(p->net, &model, &floats, p->raw, &p->sizes, e));
@@ -259,6 +280,11 @@ int cc_train_steps(const struct cc_train *t, size_t variant, const struct cc_tra
     if (link != NULL) {
         cc_train_setting(t, link, &setting);
         CC_TRY_OUT(open_parts(t, variant, &part, &parts, e));
+        /* The scheme `pairs` sends a gradient's non-zeros as they are. */
+        if (of->unions.points > 0 && strcmp(cc_train_spec(t, variant)->name, "pairs") == 0) {
+            setting.cluster.overlap = CC_UNION_MEASURED;
+            part[0].sizes.unions = of->unions;
+        }
     }
     for (size_t i = 0; i < of->evals; i++) {
         const struct cc_evaluation *v = &of->eval[i];

@@ -20,6 +20,7 @@
 #include "core/trace/trace_step.h"
 #include "netsim/inprocess/training_impl.h"
 #include "netsim/inprocess/training_job.h"
+#include "train/linear/linear.h"
 
 /* --- opening --- */
 
@@ -315,8 +316,23 @@ static double distance(const struct cc_training *s)
     return sqrt(apart / norm);
 }
 
+/* How much the workers' gradients of a linear model have in common. */
+static int measure_unions(struct cc_training *s, struct cc_error *e)
+{
+    uint64_t *set = cc_alloc0((s->values + 63) / 64 * sizeof *set, e);
+    if (set == NULL)
+        return CC_FAIL;
+    s->out->unions = (struct cc_unions){.points = 0};
+    for (size_t i = 0; i < s->config->task.workers; i++)
+        cc_unions_take(set, s->gradient[i], s->values, i + 1, &s->out->unions);
+    free(set);
+    return CC_OK;
+}
+
 int cc_training_evaluate(struct cc_training *s, struct cc_error *e)
 {
+    if (cc_linear_is(s->config->task.net) && s->config->consistency == CC_BULK)
+        CC_TRY(measure_unions(s, e));
     cc_mean_stats(s->worker_stats, s->config->task.workers, s->layout->stats, s->stats);
     const double behind_sq = s->log.behind_sq, delta_sq = s->log.delta_sq;
     struct cc_evaluation v = cc_training_log_end(&s->log, s->config->task.workers);

@@ -3,6 +3,7 @@
 #define CC_NETSIM_INPROCESS_TRAINING_H
 
 #include "core/exchange.h"
+#include "core/unions.h"
 #include "netsim/job/evaluation.h"
 #include "netsim/job/job.h"
 #include "schemes/spec.h"
@@ -92,6 +93,9 @@ struct cc_training_result {
     char reason[512];     /* why it has diverged */
     uint32_t weights_crc; /* of the workers' copy at the end; not CC_BULK: of the server's */
     double peak_bytes;    /* of a simulation's memory; 0: not known */
+    /* Of a linear model in this process, otherwise none: of the workers' gradients in the step
+     * before the last evaluation. */
+    struct cc_unions unions;
 };
 
 /* Trains until the last step, Ctrl-C or divergence, which is a result. *out was zeroed before; free
