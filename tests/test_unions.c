@@ -123,9 +123,25 @@ static void a_scheme(void **state)
     cc_trace_close(t);
 }
 
+/* One vector after the other, over a border between words of the set. */
+static void taken(void **state)
+{
+    static const float x[3][130] = {
+        {[0] = 1, [64] = 2, [129] = -1}, {[64] = 1, [128] = 1}, {[5] = 1}};
+    static const size_t which[] = {0, 1, 2, 0, 1};
+    uint64_t set[3] = {0};
+    struct cc_unions u = {.points = 0};
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        cc_unions_take(set, x[which[i]], 130, i + 1, &u);
+    assert_int_equal(u.points, 3);
+    assert_true(u.size[0] == 3 && u.size[1] == 4 && u.size[2] == 5);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(growth), cmocka_unit_test(measured_points),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(growth), cmocka_unit_test(taken),
+                                       cmocka_unit_test(measured_points),
                                        cmocka_unit_test(a_scheme)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

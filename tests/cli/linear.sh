@@ -31,6 +31,40 @@ json 'all(abs(r["pass_s"] - 6 * r["step_s"]) < 1e-12 and abs(r["pass_comm_s"] - 
 q 0 train -q --net mlp:4 --steps 1 --workers 1 --batch 4 --scheme fp32 --bw 1gbps --format json
 json 'all(r["pass_s"] is None and r["pass_comm_s"] is None and r["objective"] is None for r in d["rows"])'
 
+# By the formulas, 60 pairs travel in a fraction of the time of 25,000 floats.
+q 0 train -q --net mlp:300 --steps 1 --batch 4 --scheme fp32,topk:k=1,bucket=2000 --exchange ssar-split --bw 10mbps --format json
+json 'all(a["comm_s"] > 50 * b["comm_s"] > 0 for a, b in [d["rows"][:2], d["rows"][2:]])'
+# Rows that are the same have the same non-zeros, so that the sum has no more of them than one: it
+# takes twice the time of one worker's pairs, as the first stage does.
+python3 -c 'print("\n".join("%d %s" % (i % 2, " ".join("%d:%d" % (j * 40 + 1, i + j + 1) for j in range(500))) for i in range(40)))' >same.libsvm
+python3 -c 'print("\n".join("%d %s" % (i % 2, " ".join("%d:%d" % (j * 40 + i + 1, i + j + 1) for j in range(500))) for i in range(40)))' >apart.libsvm
+for name in same apart; do
+    q 0 train -q --net logreg --data $name.libsvm:features=20000,test=$name.libsvm --workers 4 --batch 10 --steps 1 --scheme pairs --exchange ssar-split --bw 10mbps --latency 0 --overhead none --format json
+    cp out $name.json
+done
+# docs/model.md: 3 of 4 parts, each with heads of 32 bytes, of 500 pairs and of the sum's; or of
+# 5,000 and 20,000 of 20,000, which bitmaps and floats take less room for.
+byte=8e-7
+json "abs(json.load(open('same.json'))['rows'][0]['comm_s'] / ($byte * 3 * (64 + (3001.2 + 3001.2) / 4)) - 1) < 0.02"
+json "abs(d['rows'][0]['comm_s'] / ($byte * 3 * (64 + (22500 + 80000) / 4)) - 1) < 0.02"
+
+# --- SparCML's Table 2 ---
+
+q 0 train -q --paper sparcml-table2 --batch 2 --format json
+json 'len(d["rows"]) == 26 and [r["scheme"] for r in d["rows"]] == ["fp32", "pairs"] * 13'
+json 'all(abs(b["speedup"] - a["pass_s"] / b["pass_s"]) < 1e-9 for a, b in zip(d["rows"][::2], d["rows"][1::2]))'
+json 'all(abs(r["pass_s"] - r["step_s"] * {16609143: 350000, 3231961: 2396130}[r["values"]] / (2 * r["workers"])) < 1e-9 * r["pass_s"] for r in d["rows"][:24])'
+json 'all(r["pass_s"] == r["step_s"] * (3231961 // 8 // 100) for r in d["rows"][24:])'
+json 'all(abs(r["pass_comm_s"] / r["pass_s"] - (r["codec_s"] + r["comm_s"]) / r["step_s"]) < 1e-9 for r in d["rows"])'
+json '[[round(d["rows"][i][k], 9) for k in ("pass_paper_s", "pass_comm_paper_s")] for i in (0, 10, 24, 25)] == [[2.4, 2.16], [1.98, 1.93], [49, 24], [26, 4.5]]'
+json '[r["speedup_paper"] for r in d["rows"][:4]] == [1, 3.53, 1, 3.56]'
+# The dense baseline: 2 (P - 1) / P of 4 N bytes at 1 Gbit/s, 2 x 3 messages of 50 us, and sums.
+json 'all(0 <= r["comm_s"] - (1.75 * 32 * r["values"] / 1e9 + 6 * 50e-6) < 0.05 * r["comm_s"] + 0.2 for r in d["rows"] if r["bw_bps"] == 1e9 and r["scheme"] == "fp32")'
+for option in '--net svm' '--scheme fp32' '--workers 4' '--bw 1gbps'; do
+    t 2 train --paper sparcml-table2 $option
+    err "--paper sparcml-table2 and ${option%% *} exclude each other"
+done
+
 # --- ranks ---
 
 same='[[r[k] for k in ("scheme", "kind", "step", "loss", "objective", "accuracy", "bits_push", "weights")] for r in d["rows"]] == [[r[k] for k in ("scheme", "kind", "step", "loss", "objective", "accuracy", "bits_push", "weights")] for r in json.load(open("local.json"))["rows"]]'
@@ -70,6 +104,8 @@ t 2 train --optimizer scd --net svm
 err 'the hinge loss of svm does not have: take --net logreg'
 t 2 $s --mode pipe --exchange ring
 err 'the same, latest parameters: --consistency bulk, and not --mode pipe'
+t 2 $s --local-steps 4
+err '--local-steps: coordinate descent has the same parameters'
 t 2 train --net logreg --coordinates 10
 err '--coordinates goes with --optimizer scd'
 
