@@ -88,8 +88,12 @@ t 2 $r --exchange ps,ssar-split
 err 'ssar-split merges index-value pairs, and'
 t 2 $r --exchange dsar-split --dense-bits 3
 err '--dense-bits 3: only `commcomp model` takes any; in a run 32, 8, 4 or 2'
-t 2 $r --consistency async
-err '--consistency async is predicted only'
+t 2 $r --consistency async --exchange ring
+err '--consistency async needs a server that answers at any time: --exchange ps'
+t 2 $r --consistency stale --staleness -1
+err "--staleness: '-1' is not"
+t 2 $r --communicate bound
+err '--communicate goes with --consistency stale or async'
 t 2 $r --mode pipe --depth 3
 err 'a run has two steps under way: --depth 2'
 t 2 $r --mode pipe --unlimited
