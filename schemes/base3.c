@@ -21,6 +21,7 @@
  * bad range again, so that the message is the same with any number of threads. */
 #include "schemes/base3.h"
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -122,7 +123,7 @@ static uint8_t *end_run(uint8_t *w, unsigned *pending)
 /* encode_part with zero-run encoding. */
 static void encode_runs(struct encoder *s, int part, size_t begin, size_t end)
 {
-    uint8_t block[BLOCK + 1];
+    alignas(CC_ALIGN) uint8_t block[BLOCK + 1];
     uint8_t *w = s->out + begin;
     bool leading = true;
     size_t lead = 0;
@@ -261,7 +262,7 @@ static void unpack(const struct decoder *s, size_t j, size_t count, uint8_t *blo
 
 static int decode_range(const struct decoder *s, int part, struct start from, struct cc_error *e)
 {
-    uint8_t block[BLOCK + CC_RUN_SLACK];
+    alignas(CC_ALIGN) uint8_t block[BLOCK + CC_RUN_SLACK];
     size_t begin = cc_part_begin(s->total, s->parts, part, PART_MULTIPLE);
     size_t end = cc_part_begin(s->total, s->parts, part + 1, PART_MULTIPLE);
     for (size_t j = begin, count; j < end; j += count) {
