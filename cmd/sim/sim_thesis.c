@@ -229,6 +229,8 @@ int cc_sim_thesis(struct cc_args *args, struct cc_error *e)
     CC_TRY(refuse_others(args, e));
     if (cc_arg(args, "bw") == NULL)
         cc_arg_set(args, "bw", "1gbps");
+    if (cc_arg(args, "steps") == NULL)
+        cc_arg_set(args, "steps", "16");
     if (cc_arg(args, "overhead") == NULL)
         cc_arg_set(args, "overhead", "ethernet");
     CC_TRY(cc_record_choose_usual(

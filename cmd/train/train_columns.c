@@ -143,7 +143,7 @@ const struct cc_column cc_train_columns[] = {
      "worker's pull and the update by its push, mean over all until then",
      CC_MAIN},
     {"staleness_p95", NULL, "updates", "%.0f", 0, "the 95th percentile of the same", CC_DETAIL},
-    {"wait_s", NULL, "ms", "%.3f", 1e3,
+    {"bound_wait_s", NULL, "ms", "%.3f", 1e3,
      "--consistency stale: time of a step that a worker waits for slower ones", CC_DETAIL},
     {"updates_per_s", NULL, "1/s", "%.4g", 0,
      "--consistency stale or async: updates of the server's parameters a second", CC_DETAIL},
