@@ -40,6 +40,25 @@ static void fill_pair(unsigned distance, int level)
         tables.pair[((size_t)code << unused) + i] = len | distance << 8 | (uint32_t)level << 16;
 }
 
+/* Enters the run that these bits begin with, from the table of pairs. */
+static void fill_run(uint32_t bits)
+{
+    unsigned len = 0, levels = 0, pairs = 0;
+    for (;;) {
+        uint32_t pair =
+            tables.pair[bits << (CC_PAIR_BITS - CC_RUN_BITS + len) & ((1u << CC_PAIR_BITS) - 1)];
+        unsigned more = pair & 63, distance = pair >> 8 & 0xff;
+        if (more == 0 || len + more > CC_RUN_BITS || (pairs > 0 && levels + distance > CC_RUN))
+            break;
+        len += more;
+        levels += distance;
+        pairs++;
+        tables.run_levels[bits][(levels < CC_RUN ? levels : CC_RUN) - 1] =
+            (int8_t)(int16_t)(pair >> 16);
+    }
+    tables.run[bits] = (uint16_t)(len | levels << 6 | pairs << 11);
+}
+
 static uint32_t start_entry(unsigned len, unsigned skip, unsigned width, unsigned plus)
 {
     return len | skip << 8 | (64 - width) << 16 | plus << 24;
@@ -69,6 +88,8 @@ static void fill_tables(void)
             fill_pair(distance, -magnitude);
         }
     }
+    for (uint32_t bits = 0; bits < 1u << CC_RUN_BITS; bits++)
+        fill_run(bits);
     for (unsigned bits = 0; bits < 1u << CC_START_BITS; bits++)
         tables.start[bits] = start_of(bits);
 }

@@ -7,8 +7,9 @@
  *
  * Values go up to CC_OMEGA_MAX, so that a code fits into a 64-bit buffer of which up to 7 bits are
  * in use. Writer and reader move whole bytes. In qsgd's streams a triple of distance, sign and
- * magnitude is mostly shorter than 13 bits: a table tells the whole triple from the next 13 bits;
- * another tells the length and place of a longer code's value from its first 7 bits.
+ * magnitude is mostly shorter than 13 bits: a table tells all triples that the next 13 bits hold as
+ * a whole; another tells the first of them, where it goes further; a third tells the length and
+ * place of a longer code's value from its first 7 bits.
  *
  * Sources: Elias, Universal codeword sets and representations of the integers, IEEE Transactions on
  * Information Theory, 1975; Alistarh et al., QSGD, 2017, section 3.1. */
@@ -105,12 +106,21 @@ bool cc_omega_get(struct cc_bit_reader *r, uint64_t *v);
 #define CC_PAIR_LEVELS    128
 #define CC_START_BITS     7 /* first bits of a code that tell its length, for values up to 16 bits */
 
+/* A run is the pairs that are read at once: as many as the next bits hold and have CC_RUN levels
+ * together, those that are 0 included; or a single pair with any distance. */
+#define CC_RUN_BITS 13 /* bits of input that index the table of runs */
+#define CC_RUN      8
+
 struct cc_elias_tables {
     /* At cc_pair_index: the code of the pair, shifted up by 5 bits that hold its length. */
     uint32_t pair_code[CC_PAIR_DISTANCES * 2 * CC_PAIR_LEVELS];
     /* The pair that the next bits begin with. Bits 0-5: its length, 0 if it is longer than
      * CC_PAIR_BITS; bits 8-15: the distance; bits 16-31: the level. */
     uint32_t pair[1 << CC_PAIR_BITS];
+    /* The run that the next bits hold as a whole. Bits 0-5: its length in bits, 0 if there is no
+     * such pair; bits 6-10: the number of its levels; bits 11-13: that of its pairs. */
+    uint16_t run[1 << CC_RUN_BITS];
+    int8_t run_levels[1 << CC_RUN_BITS][CC_RUN]; /* the last ones of the run, or zeros behind it */
     /* The code with these first bits. Bits 0-5: its length; bits 8-13: the offset of the value in
      * it; bits 16-21: 64 - the value's width; bits 24-31: a number to add (1 for the code of 1,
      * which has no value bits). */
