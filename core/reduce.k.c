@@ -1,11 +1,13 @@
 /* The kernels of core/reduce.h, compiled once per instruction set. Plain loops over 16 lanes: the
- * compiler vectorizes them, and the source fixes the order of additions. Memory is read a page at a
- * time with a prefetch of the next page (cc_next_page). */
+ * compiler vectorizes them, and the source fixes the order of additions. Two streams with much to
+ * compute are read a page at a time with a prefetch of the next page (cc_next_page); loops that
+ * only read are faster without: on a Zen 4 the largest magnitude is found at 28 GB/s, and at 18
+ * with it. */
 #include "core/reduce.h"
 
 #include "core/tile.h"
 
-static inline uint32_t absmax_page(const float *x, size_t n)
+static uint32_t absmax(const float *x, size_t n)
 {
     uint32_t m = 0;
     for (size_t i = 0; i < n; i++) {
@@ -15,7 +17,7 @@ static inline uint32_t absmax_page(const float *x, size_t n)
     return m;
 }
 
-static inline uint32_t absmax_add_page(const float *x, const float *r, size_t n)
+static uint32_t absmax_add(const float *x, const float *r, size_t n)
 {
     uint32_t m = 0;
     for (size_t i = 0; i < n; i++) {
@@ -23,31 +25,6 @@ static inline uint32_t absmax_add_page(const float *x, const float *r, size_t n)
         m = bits > m ? bits : m;
     }
     return m;
-}
-
-static uint32_t absmax(const float *x, size_t n)
-{
-    uint32_t most = 0;
-    for (size_t i = 0, m; i < n; i += m) {
-        m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
-        cc_next_page(x + i);
-        uint32_t bits = absmax_page(x + i, m);
-        most = bits > most ? bits : most;
-    }
-    return most;
-}
-
-static uint32_t absmax_add(const float *x, const float *r, size_t n)
-{
-    uint32_t most = 0;
-    for (size_t i = 0, m; i < n; i += m) {
-        m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
-        cc_next_page(x + i);
-        cc_next_page(r + i);
-        uint32_t bits = absmax_add_page(x + i, r + i, m);
-        most = bits > most ? bits : most;
-    }
-    return most;
 }
 
 /* Defines the sum over an array of `term`, an expression in the value a. */
@@ -120,7 +97,7 @@ static void moments(const float *x, const float *r, size_t n, struct cc_moments 
                 both[k] = x[i + k] + r[i + k];
             v = both;
         }
-        uint32_t bits = absmax_page(v, m);
+        uint32_t bits = absmax(v, m);
         all.absmax = bits > all.absmax ? bits : all.absmax;
         add_moments(v, m, sum, squares);
     }

@@ -150,7 +150,6 @@ static void fp16_add(const uint8_t *restrict in, float scale, float *restrict y,
 {
     for (size_t i = 0, m; i < n; i += m) {
         m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
-        cc_next_page(in + 2 * i);
         cc_next_page(y + i);
         fp16_add_page(in + 2 * i, scale, y + i, m);
     }
@@ -199,7 +198,6 @@ static void bf16_add(const uint8_t *restrict in, float scale, float *restrict y,
 {
     for (size_t i = 0, m; i < n; i += m) {
         m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
-        cc_next_page(in + 2 * i);
         cc_next_page(y + i);
         bf16_add_page(in + 2 * i, scale, y + i, m);
     }

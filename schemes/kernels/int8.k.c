@@ -3,6 +3,10 @@
 #include "core/bytes.h"
 #include "core/tile.h"
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 /* x / divisor rounded to the nearest integer, ties to even, limited to [-127, 127]. The quotient is
  * below 200 (above 127 only where scales are subnormal), so adding 1.5 * 2^23 rounds it and leaves
  * the integer in the low bits. */
@@ -14,9 +18,59 @@ static inline int32_t rounded(float x, float divisor)
     return q > -127 ? q : -127;
 }
 
+#if defined(__AVX512F__)
+#define FAST 64 /* values at a time */
+
+/* A division takes longer than all else together. A product with 1 / divisor differs from the
+ * quotient by less than 2^-14 where that is below 200, so both are rounded to the same integer
+ * unless the product lies that near to the middle between two; then round_fast returns false. */
+static inline bool fast_applies(float divisor)
+{
+    return divisor > 0x1p-100f;
+}
+
+/* The integers of 64 values, not limited yet; false if they may be wrong. */
+static inline bool round_fast(const __m512 v[4], __m512 inverse, __m512i q[4])
+{
+    const __m512 middle = _mm512_set1_ps(0.5f - 0x1p-14f);
+    __mmask16 doubt = 0;
+    for (size_t k = 0; k < 4; k++) {
+        __m512 product = _mm512_mul_ps(v[k], inverse);
+        __m512 rest = _mm512_reduce_ps(product, _MM_FROUND_TO_NEAREST_INT);
+        doubt |= _mm512_cmp_ps_mask(_mm512_abs_ps(rest), middle, _CMP_GT_OQ);
+        q[k] = _mm512_cvtps_epi32(product);
+    }
+    return doubt == 0;
+}
+
+/* Integers as 64 codes: narrowing in steps leaves the lanes of 128 bits where they were. */
+static inline __m512i codes_of(const __m512i q[4])
+{
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i bytes =
+        _mm512_packs_epi16(_mm512_packs_epi32(q[0], q[1]), _mm512_packs_epi32(q[2], q[3]));
+    return _mm512_max_epi8(_mm512_permutexvar_epi32(order, bytes), _mm512_set1_epi8(-127));
+}
+#endif
+
 static void quantize(const float *restrict x, float divisor, uint8_t *restrict out, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    size_t i = 0;
+#ifdef FAST
+    const __m512 inverse = _mm512_set1_ps(1 / divisor);
+    for (; fast_applies(divisor) && i + FAST <= n; i += FAST) {
+        const __m512 v[4] = {_mm512_loadu_ps(x + i), _mm512_loadu_ps(x + i + 16),
+                             _mm512_loadu_ps(x + i + 32), _mm512_loadu_ps(x + i + 48)};
+        __m512i q[4];
+        if (round_fast(v, inverse, q)) {
+            _mm512_storeu_si512(out + i, codes_of(q));
+        } else {
+            for (size_t k = i; k < i + FAST; k++)
+                out[k] = (uint8_t)rounded(x[k], divisor);
+        }
+    }
+#endif
+    for (; i < n; i++)
         out[i] = (uint8_t)rounded(x[i], divisor);
 }
 
@@ -72,7 +126,6 @@ static int add(const uint8_t *restrict in, float scale, float factor, float *res
     int bad = 0;
     for (size_t i = 0, m; i < n; i += m) {
         m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
-        cc_next_page(in + i);
         cc_next_page(y + i);
         bad |= add_page(in + i, scale, factor, y + i, m);
     }

@@ -32,7 +32,6 @@ static void add(const uint8_t *restrict in, float scale, float *restrict y, size
 {
     for (size_t i = 0, m; i < n; i += m) {
         m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
-        cc_next_page(in + 4 * i);
         cc_next_page(y + i);
         add_page(in + 4 * i, scale, y + i, m);
     }
