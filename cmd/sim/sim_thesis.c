@@ -140,7 +140,7 @@ static void take_codecs(struct cc_step_payloads *p)
     }
 }
 
-/* What the text says of the bar: NaN if nothing. `sequential` is the step without overlap. */
+/* The speedup that the text has of the bar: NaN if none. */
 static double printed(const struct thesis *t, const struct bar *b, size_t net, int workers)
 {
     const bool all = strcmp(b->name, "all together") == 0;
