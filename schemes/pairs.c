@@ -186,7 +186,7 @@ static bool decode_items(const struct job *j, size_t first, size_t last, size_t 
 /* Where items name a quarter of the lines or more, but leave some out, adding fetches all of them
  * from memory, this many values ahead, each time it has added the items of about half as many. */
 #define AHEAD       512
-#define LINE_VALUES (CC_ALIGN / (double)sizeof(float))
+#define LINE_VALUES 16.0 /* float32 in a line of the cache */
 
 static bool add_items(const struct job *j, size_t first, size_t last, size_t begin, size_t end)
 {
@@ -194,7 +194,7 @@ static bool add_items(const struct job *j, size_t first, size_t last, size_t beg
     const double density = density_of(first, last, begin, end);
     const bool all =
         density * LINE_VALUES > 0.25 && density < 0.1 && cc_use_nontemporal(j->n * sizeof *j->y);
-    const size_t step = all ? (size_t)(density * (AHEAD / 2)) + 1 : CHECK;
+    const size_t step = all ? (size_t)(density * 0.5 * AHEAD) + 1 : CHECK;
     size_t checked = first;
     for (size_t i = first, next; i < last; i = next) {
         if (i == checked) {
