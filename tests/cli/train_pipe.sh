@@ -24,6 +24,8 @@ t 2 $s --mode overlap --depth 3
 err "--depth goes with --mode pipe"
 t 2 $s --sync-steps 3
 err "--sync-steps goes with --mode pipe"
+t 2 $t --consistency async
+err "--mode pipe has gradients of one age: --consistency bulk, not async"
 t 2 $t --on sim --bw 1gbps --capture captured
 err "--capture: with --mode pipe, servers are under way between the steps; take --on local"
 
