@@ -4,7 +4,7 @@
 /* The lanes of the next values, of which `left` remain. */
 INLINE __mmask16 lanes_of(size_t left)
 {
-    return left >= CC_LANES ? 0xffff : (__mmask16)((1u << left) - 1);
+    return (__mmask16)(left >= CC_LANES ? 0xffffu : (1u << left) - 1);
 }
 
 /* Values that are encoded together. */
