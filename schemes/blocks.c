@@ -293,8 +293,8 @@ static int refuse(const struct cc_block_form *f, size_t n, const uint8_t *in, st
                        ? cc_bad_payload(b * bytes, e, "the scale's exponent 255 is not used")
                        : cc_bad_payload(b * bytes, e, "the scale is %g", (double)scale);
     for (size_t i = 0; i < n; i++) {
-        const unsigned code =
-            f->bits == 8 ? in[head + i] : in[head + i / 2] >> (i % 2 != 0 ? 4 : 0) & 15u;
+        const unsigned byte = in[head + i * f->bits / 8];
+        const unsigned code = f->bits == 8 ? byte : byte >> (i % 2 != 0 ? 4 : 0) & 15;
         uint8_t one = (uint8_t)code;
         if (f->codes->load(&one, 1, 1, &(float){1}, &scale) != 0)
             return cc_bad_payload(head + code_bytes(f, i + 1) - 1, e, "the code %#x is not used",

@@ -10,9 +10,10 @@
 /* Tells the draws of initial weights from those of schemes, which count streams from 0. */
 #define STREAM_INITIAL UINT64_C(0x696e6974)
 
-const char cc_model_names[] = "mlp:WIDTH-WIDTH-..., resnet20 (any depth of 6 n + 2), convnet, "
-                              "lstm, transformer; all but mlp with a width: resnet8:width=32; or, on "
-                              "sparse rows, logreg or svm";
+const char cc_model_names[] =
+    "mlp:WIDTH-WIDTH-..., resnet20 (any depth of 6 n + 2), convnet, "
+    "lstm, transformer; all but mlp with a width: resnet8:width=32; or, on "
+    "sparse rows, logreg or svm";
 
 static const struct cc_family families[] = {{"mlp", cc_family_mlp},
                                             {"resnet", cc_family_resnet},
