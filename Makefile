@@ -321,7 +321,7 @@ DEPS_PYTHON := $(DEPS_BUILD) python3-torch python3-numpy python3-pytest python3-
 DEPS_REPORT := $(DEPS_BUILD) python3 gnuplot-nox chromium tidy
 DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
 DEPS_ARM   := $(DEPS_BUILD) gcc-aarch64-linux-gnu qemu-user
-# Those for arm64 that the build and its tests need.
+# Libraries for arm64 that the build and its tests need.
 LIBS_ARM   := libcsv-dev libcjson-dev libgsl-dev libzstd-dev liblz4-dev libzfp-dev libzip-dev zlib1g-dev \
               libcmocka-dev
 JOBS       ?= $(shell nproc)

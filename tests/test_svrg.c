@@ -165,7 +165,7 @@ static void optimum_by_bisection(void **state)
     cc_data_free(d);
 }
 
-/* Of many features: no gradient is left, and F is larger at every place around. */
+/* With many features: no gradient is left, and F is larger at every place around. */
 static void optimum(void **state)
 {
     struct cc_data *d = drawn();

@@ -45,8 +45,8 @@ struct cc_model_score cc_local_step(const struct cc_local_steps *l, struct cc_ta
                                     size_t step, size_t worker, float *own, float *stats,
                                     float *gradient);
 
-/* What the worker sends of the values [from, to): shared less own parameters; `out` is a flat step.
- */
+/* Writes the worker's difference for the values [from, to): shared less own parameters. `out` is a
+ * flat step. */
 void cc_local_difference(size_t from, size_t to, const float *shared, const float *own, float *out);
 
 /* The worker takes the shared parameters of the values [from, to), or mixes them with its own. */

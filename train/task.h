@@ -64,7 +64,7 @@ bool cc_loss_diverged(double loss, size_t worker, char reason[CC_DIVERGED_TEXT])
 
 /* The score on all test samples. */
 struct cc_model_score cc_task_test(struct cc_task *t, const float *weights, const float *stats);
-/* Of a linear model: the objective on all training samples. Otherwise 0. */
+/* The objective of a linear model on all training samples; 0 for other nets. */
 double cc_task_objective(const struct cc_task *t, const float *weights);
 
 #endif

@@ -124,7 +124,7 @@ int cc_sim_print_setting(const struct sim *s, size_t at,
 /* --paper: simulates the points of a figure, instead of everything else. */
 int cc_sim_paper(struct cc_args *args, struct cc_error *e);
 extern const char *const cc_sim_papers[]; /* ends with NULL */
-/* Those of the thesis on the modularized parameter server. */
+/* Figures of the thesis on the modularized parameter server. */
 bool cc_sim_is_thesis(const char *figure);
 int cc_sim_thesis(struct cc_args *args, struct cc_error *e);
 

@@ -275,7 +275,7 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
         return CC_OK;
     if (cc_arg(args, "bw") != NULL)
         return cc_cluster_links(args, &o->link, &o->links, e);
-    /* Those from the fourth on are of simulated clocks, too. */
+    /* Simulated clocks have the last two, too. */
     static const char *const of_links[] = {"latency", "overhead", "message-cost", "compute",
                                            "stragglers"};
     const size_t count = sizeof of_links / sizeof *of_links - (cc_train_is_bulk(o) ? 0 : 2);

@@ -43,7 +43,7 @@ struct cc_train_figure {
     size_t points;            /* the evaluations of a training that it shows; 0: its end alone */
     bool summary;             /* with `points`, it shows the end alone */
     const char *says;         /* the paper's text about it; NULL: nothing but the numbers */
-    /* Of Pipe-SGD: the recipe, how often a training is evaluated, the share of a pipeline's steps
+    /* For Pipe-SGD: the recipe, how often a training is evaluated, the share of a pipeline's steps
      * that are synchronous, the constant of the paper's table that has D-Sync's traffic over its
      * computing, and its accuracies in percent, by framework and scheme. */
     const char *recipe;

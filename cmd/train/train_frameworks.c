@@ -47,7 +47,7 @@ const struct cc_train_figure cc_train_pipe_figures[] = {
 
 /* --- options --- */
 
-/* What the frameworks set themselves, or have several of. */
+/* Refuses options that the frameworks set themselves, or have several values of. */
 static int refuse(const struct cc_args *args, const char *figure, struct cc_error *e)
 {
     static const char *const set[] = {"exchange", "mode", "checkpoint", "capture", "servers"};

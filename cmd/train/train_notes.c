@@ -335,7 +335,7 @@ int cc_train_notes(const struct cc_train *t, struct cc_error *e)
     CC_TRY(note_interrupt(t, e));
     if (t->record->row_count == 0)
         return CC_OK;
-    /* Those of all frameworks are added with the first one's. */
+    /* The other notes are added with the first framework, for all of them. */
     if (t->framework > 0) {
         CC_TRY(note_target(t, e));
         return note_divergence(t, e);

@@ -36,7 +36,7 @@ static const char *const networks[] = {"sparcml-daint", "sparcml-daint", "sparcm
 /* The paper's text on coordinate descent: seconds of a pass, and of its communication. */
 static const double scd_printed[2][2] = {{49, 24}, {26, 4.5}};
 
-/* What this machine measures of a data set. */
+/* A data set as drawn, and this machine's times with it. */
 struct measured {
     struct cc_data *data;
     double compute_s[2]; /* of a gradient, by net: logreg, svm */

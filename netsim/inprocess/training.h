@@ -93,8 +93,8 @@ struct cc_training_result {
     char reason[512];     /* why it has diverged */
     uint32_t weights_crc; /* of the workers' copy at the end; not CC_BULK: of the server's */
     double peak_bytes;    /* of a simulation's memory; 0: not known */
-    /* Of a linear model in this process, otherwise none: of the workers' gradients in the step
-     * before the last evaluation. */
+    /* The workers' gradients in the step before the last evaluation, of a linear model in this
+     * process; otherwise none. */
     struct cc_unions unions;
 };
 

@@ -27,7 +27,7 @@ struct traffic {
     size_t step; /* of the worker */
 };
 
-/* What one server keeps of one message. */
+/* One server's part of one message. */
 struct part {
     struct cc_slice *slice;
     size_t slices, message;

@@ -46,8 +46,8 @@ void cc_clocks_read(struct cc_clocks *c, size_t worker);
 
 /* Counts an update in a list age[CC_CLOCKS_AGES]. */
 void cc_ages_add(uint64_t *age, uint64_t staleness);
-/* Of such a list, the mean, and the least staleness that a share q of the updates do
- * not exceed. 0 without updates. */
+/* The mean of such a list, and the least staleness that a share q of its updates do not exceed. 0
+ * without updates. */
 double cc_ages_mean(const uint64_t *age);
 double cc_ages_quantile(const uint64_t *age, double q);
 

@@ -26,10 +26,10 @@ struct k_pick {
      * more, which is stored; k <= n. NULL: this instruction set has no quick way to find it. */
     size_t (*collect)(const float *g, float *x, size_t n, size_t k, uint16_t *index,
                       uint32_t *threshold, uint32_t *most);
-    /* Of the c candidates of `collect` in from[0, n), whose indices have room for CC_PICK_SLACK
-     * more, those k of largest magnitude: writes k x u16 index, then k x f32 value to out, and
-     * unless x is NULL sets x to 0 there. Returns false and does nothing if there are too many
-     * candidates, or values that are equal or nearly so. NULL as above. */
+    /* Selects k of the c candidates of `collect` in from[0, n), those of largest magnitude; the
+     * candidates' indices have room for CC_PICK_SLACK more. Writes k x u16 index, then k x f32
+     * value to out, and unless x is NULL sets x to 0 there. Returns false and does nothing if there
+     * are too many candidates, or values that are equal or nearly so. NULL as above. */
     bool (*put)(const float *from, float *x, const uint16_t *index, size_t c, size_t k,
                 uint32_t threshold, uint8_t *out);
 };

@@ -6,12 +6,12 @@
  *
  * `collect` finds a threshold for the top k of a bucket in the bucket itself: it keeps the largest
  * magnitude of each of 32 groups of values, and takes the k-th largest of these, which k values
- * reach at least and few more, whatever the bucket's scale and distribution. Of the candidates
- * above it `put` selects the k largest. Both rank 32 keys of 16 bits in one vector: each key is
- * compared with all. Keys that are too short to tell the k-th from the next show as a wrong number
- * of selected values; the caller then uses its general method. Between a bucket's `collect` and its
- * `put` the caller does other work: a load of several indices at once waits for the stores that
- * wrote them. */
+ * reach at least and few more, whatever the bucket's scale and distribution. `put`
+ * selects the k largest of the candidates above it. Both rank 32 keys of 16 bits in one vector:
+ * each key is compared with all. Keys that are too short to tell the k-th from the next show as a
+ * wrong number of selected values; the caller then uses its general method. Between a bucket's
+ * `collect` and its `put` the caller does other work: a load of several indices at once waits for
+ * the stores that wrote them. */
 #include "schemes/kernels/pick.h"
 
 #include "core/bytes.h"

@@ -82,7 +82,7 @@ for place in '--on run --bw none' '--on sim --bw 1gbps --compute 2ms' '--on loca
     done
     kill -9 $pid
     wait $pid 2>/dev/null
-    # Those that it has started end, too, a moment later.
+    # The programs that it has started end, too, a moment later.
     sleep 1
     touch local.json
     resume=--resume

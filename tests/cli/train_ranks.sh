@@ -97,7 +97,7 @@ for place in "$run" "$sim" '--on local'; do
     done
     kill -9 $pid
     wait $pid 2>/dev/null
-    # Those that it has started end, too, a moment later.
+    # The programs that it has started end, too, a moment later.
     sleep 1
     touch local.json
     resume=--resume

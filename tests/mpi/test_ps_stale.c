@@ -1,7 +1,7 @@
 /* Parameter servers whose workers need not be in the same step, over MPI. Run by tests/mpi.sh under
  * mpirun: with n ranks, 1 to 3 of them serve and the others work.
  *
- * What everybody has done can be read from the models: worker w's gradient is 0 but for values
+ * The models tell what everybody has done: worker w's gradient is 0 but for values
  * w, w + P, ..., where it is P, so that each update adds 1 there, and every model counts the
  * updates of each worker. After a worker's pull it has all of its own, and under a bound enough of
  * all others'. At the end the last reader has all updates, which the servers have added up. */

@@ -1,7 +1,8 @@
 /* The objectives of linear models on sparse rows, of two classes:
  *
- *   F(w) = 1/n sum over rows i of loss(y_i x_i w) + l2/2 |w|^2,   y_i = -1 of class 0, +1 of class
- * 1
+ *   F(w) = 1/n sum over rows i of loss(y_i x_i w) + l2/2 |w|^2,
+ *
+ * where y_i is -1 for class 0 and +1 for class 1, and
  *
  *   logreg  loss(m) = log(1 + exp(-m))
  *   svm     loss(m) = max(0, 1 - m), whose slope at m = 1 is taken as 0

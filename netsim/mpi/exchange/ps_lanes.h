@@ -1,7 +1,7 @@
 /* Lanes: what ps.c and ps_stale.c have in common. A lane is the path of one message to one peer: a
  * worker has one for each server that keeps a part of the message, a server has one for each
- * worker. One MPI message each way: a push or a pull is not cut into blocks. Those to one peer
- * leave in order (send_queue.h). */
+ * worker. One MPI message each way: a push or a pull is not cut into blocks. All that go to one
+ * peer leave in order (send_queue.h). */
 #ifndef CC_NETSIM_MPI_EXCHANGE_PS_LANES_H
 #define CC_NETSIM_MPI_EXCHANGE_PS_LANES_H
 

@@ -29,7 +29,7 @@
 
 enum { PUSH_HEAD = 8, PULL_HEAD = 16 };
 
-/* What a server knows of a worker. */
+/* A worker, as a server knows it. */
 struct reader {
     uint64_t step;     /* of its next push */
     uint64_t answered; /* of its latest push */

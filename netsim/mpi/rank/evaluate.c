@@ -77,8 +77,8 @@ static int add_batches(struct cc_rank *r, const struct cc_rank_loop *l,
     return status;
 }
 
-/* *crc: the checksum of the parameters of worker 0. Of bulk synchronous steps, the workers must
- * have the same. */
+/* *crc: the checksum of the parameters of worker 0. After bulk synchronous steps, the workers
+ * must have the same. */
 static int check_equal(struct cc_rank *r, const struct cc_source_learned *learned, uint32_t *crc,
                        struct cc_error *e)
 {

@@ -60,8 +60,8 @@ int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e)
     return cc_messages_start_next(l, e);
 }
 
-/* What a rank waits for: message i, all of them (i == l->messages), or that the exchanges of so
- * many steps have begun. */
+/* The end of a wait: message i is done, or all of them are (i == l->messages), or the exchanges of
+ * so many steps have begun. */
 struct awaited {
     size_t message, steps;
 };

@@ -13,10 +13,9 @@ int cc_message_start(struct cc_rank_loop *l, size_t i, struct cc_error *e);
 /* A pipe: starts the messages of the next step that is computed, if none are under way. */
 int cc_messages_start_next(struct cc_rank_loop *l, struct cc_error *e);
 
-/* Lets every message under way make progress, without waiting. Those of a pipe's next step begin
- * when none are under way any more; make progress again before a wait then (l->exchanged has
- * grown).
- */
+/* Lets every message under way make progress, without waiting. The messages of a pipe's next step
+ * begin when none are under way any more; make progress again before a wait then (l->exchanged has
+ * grown). */
 int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e);
 
 /* Waits until message i is done, or, with i == l->messages, until all are. */
