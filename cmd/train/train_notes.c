@@ -9,16 +9,22 @@
 #include "core/memory_text.h"
 #include "core/units.h"
 #include "results/machine_info.h"
+#include "train/linear/linear.h"
 
 static int note_data(const struct cc_train *t, struct cc_error *e)
 {
     const struct cc_data *d = t->data;
     const struct cc_task_config *c = &t->options.training.task;
-    return cc_record_note(t->record, e,
-                          "%s: %zu samples to train and %zu to test with, %zux%zux%zu at the net's "
-                          "input; an epoch is %zu steps",
-                          d->name, d->train.count, d->test.count, d->channels, c->height, c->width,
-                          t->epoch);
+    char input[96];
+    if (cc_linear_is(c->net))
+        (void)snprintf(input, sizeof input, "of %zu feature%s", d->channels,
+                       d->channels == 1 ? "" : "s");
+    else
+        (void)snprintf(input, sizeof input, "%zux%zux%zu at the net's input", d->channels,
+                       c->height, c->width);
+    return cc_record_note(
+        t->record, e, "%s: %zu samples to train and %zu to test with, %s; an epoch is %zu steps",
+        d->name, d->train.count, d->test.count, input, t->epoch);
 }
 
 /* The time of ranks. */
