@@ -365,6 +365,7 @@ static int add_row(const struct table *t, const struct cc_paper_row *row, struct
 static int add_scd(const struct table *t, struct cc_error *e)
 {
     const struct shape *s = &shapes[1];
+    const size_t steps = s->features / SCD_WORKERS / COORDINATES;
     struct line dense = {.name = "Piz Daint, URL, LR, 8 nodes, SCD",
                          .net = "logreg",
                          .shape = s,
@@ -374,7 +375,7 @@ static int add_scd(const struct table *t, struct cc_error *e)
                          .workers = SCD_WORKERS,
                          .compute_s = t->of[1].scd_s,
                          .bits = 32.0 / SCD_WORKERS,
-                         .steps = (double)(s->features / SCD_WORKERS / COORDINATES),
+                         .steps = (double)steps,
                          .printed_s = scd_printed[0][0],
                          .printed_comm_s = scd_printed[0][1],
                          .printed_speedup = 1};
