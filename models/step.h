@@ -105,10 +105,10 @@ int cc_step_bulk(const struct cc_timing *t, int workers, double period,
 
 /* Stale synchronous and asynchronous steps, by simulating every worker: it computes, encodes,
  * pushes, waits until the slowest is at most t->staleness steps behind (CC_STALE), pulls and
- * decodes. Ports and codecs of the servers serve in the order of arrival; every pull is encoded for
- * one worker alone. `sum` is the cost of a whole step of an exchange with servers. With a period, a
- * worker first computes period - 1 silent steps, each silent_s longer, and staleness counts sending
- * steps. CC_FAIL if memory is out. */
+ * decodes. Messages that are in a server's port at the same time share it; its codec serves in the
+ * order of arrival, and encodes every pull for one worker alone. `sum` is the cost of a whole step
+ * of an exchange with servers. With a period, a worker first computes period - 1 silent steps, each
+ * silent_s longer, and staleness counts sending steps. CC_FAIL if memory is out. */
 int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int workers, double period,
                   double silent_s, struct cc_spread *out, struct cc_error *e);
 

@@ -8,10 +8,10 @@
  * sending step ends. Means and deviations are taken over many periods.
  *
  * Stale and asynchronous steps are simulated event by event (a binary heap, one event a worker): a
- * worker's push occupies its own port and the busiest server's, the server adds, the worker may
- * wait until the slowest has caught up, the server encodes and sends, the worker decodes. Each
- * resource of the server serves in the order of arrival. The first steps of each worker do not
- * count. */
+ * worker's push passes its own port and the busiest server's, the server adds, the worker may wait
+ * until the slowest has caught up, the server encodes and sends, the worker decodes. The messages
+ * in a port of the server share it; its codec serves in the order of arrival. The first steps of
+ * each worker do not count. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -191,6 +191,18 @@ struct worker {
     double first, silent; /* times of its silent steps: of the first, and of all */
 };
 
+/* A port of the server: the messages in it have equal shares of it, or as much as their workers'
+ * own ports let through. They are equally long, and so end in the order in which they have begun.
+ */
+struct port {
+    double worker_s, server_s; /* of a message that is alone at the worker's port, at this one */
+    double at, passed;         /* until then, a message there since the beginning has passed so
+                                  many times its length */
+    int first, count;          /* the messages in it: a ring */
+    int *worker;               /* [workers] */
+    double *end;               /* [workers]: when that many lengths have passed */
+};
+
 struct simulation {
     const struct cc_timing *timing;
     const struct cc_cost *cost;
@@ -200,7 +212,8 @@ struct simulation {
     struct worker *worker;
     struct event *heap; /* one a worker */
     int events;
-    double in, codec, out; /* when the busiest server's port in, codec and port out are free */
+    struct port in, out; /* of the busiest server */
+    double codec;        /* when its codec is free */
     struct running time, sending, silent, wait;
 };
 
@@ -246,6 +259,63 @@ static void begin_step(struct simulation *s, double now, int w)
     schedule(s, now + me->silent + x.last * c + s->cost->encode_s, w, ENCODED);
 }
 
+/* --- ports --- */
+
+/* The time in which a message passes once. */
+static double pass_s(const struct port *p)
+{
+    return fmax(p->worker_s, p->count * p->server_s);
+}
+
+static void advance(struct port *p, double now)
+{
+    if (p->count > 0 && pass_s(p) > 0)
+        p->passed += (now - p->at) / pass_s(p);
+    p->at = now;
+}
+
+static void enter(struct port *p, double now, int worker, int workers)
+{
+    advance(p, now);
+    const int last = (p->first + p->count++) % workers;
+    p->worker[last] = worker;
+    p->end[last] = p->passed + 1;
+}
+
+/* When the first message has passed; INFINITY if there is none. */
+static double next_end(const struct port *p)
+{
+    return p->count > 0 ? p->at + fmax(0, p->end[p->first] - p->passed) * pass_s(p) : INFINITY;
+}
+
+/* Takes the first message out when it has passed. Returns its worker. */
+static int leave(struct port *p, double now, int workers)
+{
+    const int worker = p->worker[p->first];
+    advance(p, now);
+    p->passed = p->end[p->first];
+    p->first = (p->first + 1) % workers;
+    p->count--;
+    return worker;
+}
+
+static bool open_port(struct port *p, double worker_s, double server_s, int workers,
+                      struct cc_error *e)
+{
+    *p = (struct port){.worker_s = worker_s, .server_s = server_s / workers};
+    p->worker = cc_alloc((size_t)workers * sizeof *p->worker, e);
+    p->end = p->worker != NULL ? cc_alloc((size_t)workers * sizeof *p->end, e) : NULL;
+    return p->end != NULL;
+}
+
+static void close_port(struct port *p)
+{
+    free(p->worker);
+    free(p->end);
+}
+
+/* --- steps --- */
+
 static bool may_pull(const struct simulation *s, int w)
 {
     return s->timing->consistency == CC_ASYNC ||
@@ -285,20 +355,19 @@ static void complete(struct simulation *s, double now, int w)
     }
 }
 
-/* Handles an event and schedules the worker's next one. */
+/* Handles an event: schedules the worker's next one, or has its message enter a port. */
 static void handle(struct simulation *s, const struct event *v)
 {
     const struct cc_cost *c = s->cost;
-    double p = s->workers, end;
     int w = v->worker;
     switch (v->phase) {
     case ENCODED:
-        end = fmax(v->time + c->push_worker_s, cc_serve(&s->in, v->time, c->push_server_s / p));
-        schedule(s, end + c->push_latency_s, w, ARRIVED);
+        enter(&s->in, v->time, w, s->workers);
         break;
     case ARRIVED:
-        end = cc_serve(&s->codec, v->time, (c->server_codec_s - c->server_encode_s) / p);
-        schedule(s, end, w, ADDED);
+        schedule(
+            s, cc_serve(&s->codec, v->time, (c->server_codec_s - c->server_encode_s) / s->workers),
+            w, ADDED);
         break;
     case ADDED:
         complete(s, v->time, w);
@@ -309,8 +378,7 @@ static void handle(struct simulation *s, const struct event *v)
         schedule(s, cc_serve(&s->codec, v->time, c->server_encode_s), w, SENT);
         break;
     case SENT:
-        end = fmax(v->time + c->pull_worker_s, cc_serve(&s->out, v->time, c->pull_server_s / p));
-        schedule(s, end + c->pull_latency_s + c->decode_s + s->timing->update_s, w, DONE);
+        enter(&s->out, v->time, w, s->workers);
         break;
     case DONE:
         if (s->worker[w].steps > WARM_STEPS) {
@@ -323,6 +391,25 @@ static void handle(struct simulation *s, const struct event *v)
     }
 }
 
+/* The port whose next message passes before any event; NULL if none does. */
+static struct port *next_port(struct simulation *s)
+{
+    struct port *p = next_end(&s->in) <= next_end(&s->out) ? &s->in : &s->out;
+    return p->count > 0 && (s->events == 0 || next_end(p) <= s->heap[0].time) ? p : NULL;
+}
+
+/* A message has passed: schedules what follows for its worker. */
+static void pass(struct simulation *s, struct port *p)
+{
+    const struct cc_cost *c = s->cost;
+    const double end = next_end(p);
+    const int w = leave(p, end, s->workers);
+    if (p == &s->in)
+        schedule(s, end + c->push_latency_s, w, ARRIVED);
+    else
+        schedule(s, end + c->pull_latency_s + c->decode_s + s->timing->update_s, w, DONE);
+}
+
 /* Simulates until the fastest worker has completed `steps` steps. */
 static void simulate(struct simulation *s, int steps)
 {
@@ -330,6 +417,8 @@ static void simulate(struct simulation *s, int steps)
     for (int w = 0; w < s->workers; w++)
         begin_step(s, 0, w);
     for (;;) {
+        for (struct port *p = next_port(s); p != NULL; p = next_port(s))
+            pass(s, p);
         struct event v = next(s);
         if (s->worker[v.worker].steps == steps)
             return;
@@ -345,7 +434,9 @@ int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int work
     int steps = STEP_BUDGET / workers < MOST_STEPS ? STEP_BUDGET / workers : MOST_STEPS;
     s.worker = cc_alloc0((size_t)workers * sizeof *s.worker, e);
     s.heap = s.worker != NULL ? cc_alloc0((size_t)workers * sizeof *s.heap, e) : NULL;
-    s.generator = s.heap != NULL ? new_generator(t, e) : NULL;
+    if (s.heap != NULL && open_port(&s.in, sum->push_worker_s, sum->push_server_s, workers, e) &&
+        open_port(&s.out, sum->pull_worker_s, sum->pull_server_s, workers, e))
+        s.generator = new_generator(t, e);
     if (s.generator != NULL) {
         simulate(&s, 2 * WARM_STEPS + steps);
         struct cc_spread sending = as_spread(&s.sending), silent = as_spread(&s.silent);
@@ -354,6 +445,8 @@ int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int work
         out->wait_s = s.wait.mean / period;
         gsl_rng_free(s.generator);
     }
+    close_port(&s.in);
+    close_port(&s.out);
     free(s.heap);
     free(s.worker);
     return s.generator != NULL ? CC_OK : CC_FAIL;
