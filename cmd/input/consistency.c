@@ -1,5 +1,5 @@
 /* --consistency, --staleness and --communicate. */
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,4 +72,15 @@ int cc_consistency_parse(const struct cc_args *args, struct cc_consistency_args 
     if (out->communicate == CC_AT_BOUND && async)
         return cc_usage(e, "--communicate bound: --consistency async has none, only stale has");
     return CC_OK;
+}
+
+int cc_consistency_put_communicate(const struct cc_consistency_args *c, struct cc_record *record,
+                                   size_t row, struct cc_error *e)
+{
+    char text[64];
+    if (c->communicate == CC_AT_NORM)
+        (void)snprintf(text, sizeof text, "norm:%.9g", c->growth);
+    else
+        (void)snprintf(text, sizeof text, "%s", cc_communicate_names[c->communicate]);
+    return cc_record_text(record, row, "communicate", text, e);
 }

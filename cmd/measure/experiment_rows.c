@@ -151,13 +151,14 @@ static int take_staleness(const struct cc_report_row *got, struct cc_measured_ro
     m->staleness_counts = cc_alloc(got->ages * DIGITS + 1, e);
     if (age == NULL || m->staleness_counts == NULL) {
         free(age);
+        free(m->staleness_counts);
         return CC_FAIL;
     }
     size_t used = 0;
     for (size_t i = 0; i < got->ages && i < CC_CLOCKS_AGES; i++) {
-        age[i] = (uint64_t)got->age[i];
-        used += (size_t)snprintf(m->staleness_counts + used, DIGITS, "%s%.0f", i > 0 ? ", " : "",
-                                 got->age[i]);
+        age[i] = (uint64_t)fmin(got->age[i], 0x1p53);
+        used += (size_t)snprintf(m->staleness_counts + used, DIGITS, "%s%llu", i > 0 ? ", " : "",
+                                 (unsigned long long)age[i]);
     }
     m->staleness = cc_ages_mean(age);
     m->staleness_p95 = cc_ages_quantile(age, 0.95);
@@ -229,20 +230,6 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
 
 /* --- columns --- */
 
-/* --communicate as it was given. */
-static int add_communicate(const struct cc_experiment *x, struct cc_record *r, size_t at,
-                           struct cc_error *e)
-{
-    const struct cc_consistency_args *c = &x->input->consistency;
-    char text[64];
-    if (c->communicate == CC_EVERY_STEP)
-        return CC_OK;
-    (void)snprintf(text, sizeof text, "%s", cc_communicate_names[c->communicate]);
-    if (c->communicate == CC_AT_NORM)
-        (void)snprintf(text, sizeof text, "%s:%.9g", cc_communicate_names[CC_AT_NORM], c->growth);
-    return cc_record_text(r, at, "communicate", text, e);
-}
-
 /* A new row with the setting's columns. */
 static size_t new_row(const struct cc_experiment *x, struct cc_record *r,
                       const struct cc_experiment_setting *s, const struct cc_experiment_row *row,
@@ -257,7 +244,10 @@ static size_t new_row(const struct cc_experiment *x, struct cc_record *r,
         cc_record_number(r, at, "bw_bps", NAN);
         cc_record_number(r, at, "latency_s", NAN);
     }
-    return add_communicate(x, r, at, e) == CC_OK ? at : SIZE_MAX;
+    if (x->input->consistency.communicate == CC_EVERY_STEP)
+        return at;
+    return cc_consistency_put_communicate(&x->input->consistency, r, at, e) == CC_OK ? at
+                                                                                     : SIZE_MAX;
 }
 
 /* The formula knows the bottleneck of its own network only. */

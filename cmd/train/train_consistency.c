@@ -2,7 +2,6 @@
  * process. Their times are --compute and what a link takes for the payloads; codecs take none,
  * since the order of updates would then be this machine's. Without --compute, computing takes 1. */
 #include <math.h>
-#include <stdio.h>
 
 #include "cmd/input/cluster.h"
 #include "cmd/train/train.h"
@@ -84,16 +83,10 @@ int cc_train_clocks(const struct cc_train *t, const struct cc_link *link,
 int cc_train_put_consistency(const struct cc_train *t, size_t row, enum cc_consistency how,
                              struct cc_error *e)
 {
-    const struct cc_consistency_args *c = &t->options.consistency;
-    char text[48];
     CC_TRY(cc_record_text(t->record, row, "consistency", cc_consistency_names[how], e));
     if (how == CC_BULK)
         return CC_OK;
-    if (c->communicate == CC_AT_NORM)
-        (void)snprintf(text, sizeof text, "norm:%g", c->growth);
-    else
-        (void)snprintf(text, sizeof text, "%s", cc_communicate_names[c->communicate]);
-    return cc_record_text(t->record, row, "communicate", text, e);
+    return cc_consistency_put_communicate(&t->options.consistency, t->record, row, e);
 }
 
 struct cc_train_unsynced cc_train_unsynced(const struct cc_train *t, size_t variant,

@@ -1,5 +1,6 @@
 #!/bin/sh
-# `commcomp train --consistency`: stale synchronous and asynchronous steps, by simulated clocks.
+# `commcomp train --consistency`: stale synchronous and asynchronous steps, by simulated clocks and by
+# ranks.
 . "$(dirname "$0")/lib.sh"
 
 t="train -q --net mlp:32 --steps 20 --batch 16 --momentum 0"
@@ -105,5 +106,69 @@ json 'abs(d["rows"][0]["bits_push"] - 16) < 1e-9'
 
 t 0 $t --scheme fp32 --consistency async --rate 1000
 out 'diverged in step 2'
+
+# --- by ranks ---
+
+command -v mpirun >/dev/null && command -v smpirun >/dev/null || {
+    end_case
+    echo 'skipped: --consistency by ranks; mpirun and smpirun are needed'
+    case=
+    finish
+}
+ranks="train -q --net mlp:16 --batch 8 --momentum 0"
+t="$ranks --steps 6 --eval-every 3 --workers 3"
+sim='--on sim --bw 1gbps --compute 2ms'
+
+# Without a lead, bulk synchronous steps but for rounding, whatever the order of the workers.
+q 0 $t --scheme fp32 --format json
+cp out bulk.json
+for place in "$sim --servers 2 --mode overlap" '--on run --bw none'; do
+    q 0 $t $place --scheme fp32 --consistency stale --staleness 0 --format json
+    json 'all(abs(r["loss"] - b["loss"]) < 1e-5 for r, b in zip(d["rows"], json.load(open("bulk.json"))["rows"]))'
+    json 'all(r["consistency"] == "stale" and r["staleness"] == 0 and r["communicate"] == "step" for r in d["rows"])'
+    json 'all(r["bits_push"] == r["bits_pull"] == 32 for r in d["rows"])'
+    # Before a push in a step, each of the others has had one of that step or none.
+    json 'all(0 <= r["staleness_mean"] <= 2 and r["staleness_p95"] <= 2 and r["updates_per_s"] > 0 for r in d["rows"])'
+done
+# By the profile, simulated times are the same in every call, and so are the order and the weights.
+make_profile
+for i in 1 2; do
+    q 0 $t $sim --codec-time profile --profile profile.json --servers 2 --placement lpt --mode overlap --stragglers gamma \
+        --spread 1 --scheme fp32,3lc --consistency stale,async --staleness 1 --format json
+    json '[(r["consistency"], r["scheme"]) for r in d["rows"] if r["kind"] == "summary"] == [(c, s) for c in ("stale", "async") for s in ("fp32", "3lc")]'
+    json 'all(0 < r["staleness_mean"] < 3 and (r["bound_wait_s"] or 0) >= 0 for r in d["rows"])'
+    python3 -c 'import json; print([(r["weights"], r["time_s"]) for r in json.load(open("out"))["rows"]])' >order$i
+done
+cmp order1 order2 || bad 'weights differ from call to call with --codec-time profile'
+# Pushes in steps 4 and 6.
+q 0 $ranks $sim --steps 6 --scheme fp32 --consistency stale --staleness 3 --communicate bound --eval-every 6 --format json
+json 'abs(d["rows"][0]["bits_push"] - 32 * 2 / 6) < 1e-9 and d["rows"][0]["communicate"] == "bound"'
+for file in checkpoint capture; do
+    t 2 $t $sim --consistency async --$file there
+    err "--$file is of steps that all workers end together"
+done
+
+# A worker that is killed ends the command, although the others need not wait for it.
+end_case
+case='a worker killed under async' good=1
+"$program" $ranks --on run --bw none --workers 2 --steps 1000000 --eval-every 1000000 --scheme fp32 --consistency async \
+    >out 2>err </dev/null &
+pid=$!
+rank=
+while [ -z "$rank" ] && kill -0 $pid 2>/dev/null; do
+    sleep 0.05
+    # The program starts mpirun, and that the ranks: one that has computed for half a second.
+    for child in $(for p in $(cat /proc/$pid/task/*/children 2>/dev/null); do cat "/proc/$p"/task/*/children 2>/dev/null; done); do
+        if [ "$(cat "/proc/$child/comm" 2>/dev/null)" = commcomp-rank ] && [ "$(cut -d' ' -f14 "/proc/$child/stat")" -ge 50 ]; then
+            rank=$child
+            break
+        fi
+    done
+done
+kill -9 "$rank"
+wait $pid
+[ $? = 1 ] || bad 'the exit status is not 1'
+err 'on signal 9\|ended first: was it killed'
+[ ! -s out ] || bad 'there is an output'
 
 finish
