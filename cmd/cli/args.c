@@ -268,12 +268,14 @@ static int unknown_option(const struct cc_args *args, const struct cursor *at, c
 }
 
 /* Sets NAME of --NAME VALUE if it is a parameter of the schemes of the last --scheme; returns -1 if
- * it is none. */
-static int set_scheme_parameter(const char *name, size_t n, const char *inline_value,
-                                struct cursor *at, struct cc_error *e)
+ * it is none, or also an option that all commands have: --format is the output's after fp8, too. */
+static int set_scheme_parameter(const struct cc_command *c, const char *name, size_t n,
+                                const char *inline_value, struct cursor *at, struct cc_error *e)
 {
+    const size_t option = find_option(c, name, n);
     char word[64];
-    if (at->group.count == 0 || n >= sizeof word)
+    if (at->group.count == 0 || n >= sizeof word ||
+        (option != SIZE_MAX && option >= count_options(c->options)))
         return -1;
     memcpy(word, name, n);
     word[n] = '\0';
@@ -297,7 +299,7 @@ static int parse_long_option(struct cc_args *args, const char *word, struct curs
         CC_TRY(cc_spec_list_move(&args->schemes, &at->group, e));
         return cc_spec_list_parse(value, &at->group, e);
     }
-    int status = set_scheme_parameter(name, n, inline_value, at, e);
+    int status = set_scheme_parameter(args->command, name, n, inline_value, at, e);
     if (status >= 0)
         return status;
     size_t i = find_option(args->command, name, n);

@@ -9,6 +9,9 @@ expected no-speed
 q 0 bench -q --values 10k --steps 2 --scheme 3lc,int8 --no-speed --format json
 json '[r["scheme"] for r in d["rows"]] == ["3lc", "int8"]'
 json 'abs(d["rows"][1]["bits_per_value"] - 8.0032) < 1e-9 and d["rows"][1]["values"] == 10000'
+# The scheme has a parameter of that name, too.
+q 0 bench -q --values 1k --steps 2 --scheme fp8:format=e5m2 --no-speed --format json
+json '[r["scheme"] for r in d["rows"]] == ["fp8:format=e5m2"]'
 q 0 bench -q --trace net --stream pull --scheme fp32 --no-speed --format json
 json 'd["rows"][0]["ratio"] == 1 and d["rows"][0]["nmse"] == 0'
 t 2 bench --scheme fp32 --trace net --net resnet20
