@@ -57,6 +57,9 @@ static int refuse(const struct cc_args *args, const char *figure, struct cc_erro
                             "--%s: --paper %s compares three frameworks; train one by itself, "
                             "with --recipe %s",
                             set[i], figure, figure);
+    const char *steps = cc_arg(args, "steps");
+    if (steps != NULL && strchr(steps, ',') != NULL)
+        return cc_usage(e, "--steps %s: --paper %s trains with one number of steps", steps, figure);
     if (args->schemes.count > 0)
         return cc_usage(e, "--scheme: --paper %s has the paper's; train others with --recipe %s",
                         figure, figure);

@@ -67,6 +67,12 @@ static int parse_delay(const struct cc_args *args, struct cc_local_config *c, st
                             names[i]);
     }
     c->delay = mode == CC_OVERLAP ? (size_t)delay : 0;
+    if (c->delay == c->steps && c->parts == 1 && !(c->mix > 0))
+        return cc_usage(
+            e,
+            "--stream-mix 0: with --stream-delay %zu workers would drop every step that "
+            "they make; keep a share of them, or give a smaller delay",
+            c->delay);
     if (c->delay > 0 && cc_arg(args, "stragglers") != NULL && on == CC_TRAIN_LOCAL)
         return cc_usage(e, "--stragglers: no formula has the time of local steps that overlap with "
                            "exchanges; use --on sim, or --mode sequential");

@@ -66,7 +66,13 @@ int cc_train_svrg_defaults(struct cc_args *args, struct cc_train *t, struct cc_e
     CC_TRY(cc_arg_count(args, "svrg-steps", 1, 1 << 24, &steps, e));
     o->training.svrg_steps = (size_t)steps;
     const struct cc_linear_objective f = objective_of(t, l2);
-    cc_number_print(0.1 / cc_svrg_constants(&f).smooth, o->svrg_default.rate);
+    const double smooth = cc_svrg_constants(&f).smooth;
+    if (!(smooth > 0))
+        return cc_usage(e,
+                        "--data %s: all training rows are zeros, and without --weight-decay there "
+                        "is nothing to minimize",
+                        t->data->name);
+    cc_number_print(0.1 / smooth, o->svrg_default.rate);
     (void)snprintf(o->svrg_default.steps, sizeof o->svrg_default.steps, "%llu",
                    (unsigned long long)steps * 10);
     (void)snprintf(o->svrg_default.epoch, sizeof o->svrg_default.epoch, "%llu",

@@ -4,6 +4,7 @@
 
 t='train -q --net logreg --data synthetic-sparse:features=50,train=400,test=50,nonzeros=10'
 
+printf -- '-1\n+1\n' >zeros.libsvm
 while IFS='|' read -r options message; do
     t 2 $options
     err "$message"
@@ -20,6 +21,7 @@ $t --optimizer svrg --mode overlap|with --mode sequential
 $t --optimizer svrg --svrg-steps 10 --steps 25|--steps: with --optimizer svrg a multiple of the steps of an epoch
 $t --optimizer svrg --svrg-steps 10 --steps 40 --eval-every 5|--eval-every: with --optimizer svrg
 $t --optimum|--weight-decay above 0
+train -q --net logreg --data zeros.libsvm:features=3,test=zeros.libsvm --optimizer svrg|all training rows are zeros
 train -q --net mlp:8 --optimum|--optimum is of --net logreg
 train -q --net logreg --weight-decay 0.1 --optimum|up to 2048 features, and there are 100000
 $t --optimizer scd --local-steps 4 --steps 8 --coordinates 2|--local-steps: coordinate descent

@@ -26,6 +26,7 @@ done <<'W'
 --local-steps 8 --stream-delay 2|--stream-delay goes with --mode overlap
 --local-steps 8 --mode overlap --stream-delay 9|--stream-delay
 --local-steps 8 --mode overlap --stream-mix 1|--stream-mix: from 0 to less than 1
+--local-steps 8 --mode overlap --stream-mix 0|--stream-mix 0: with --stream-delay 8 workers would drop every step
 --local-steps 8 --mode pipe|--mode pipe: with --local-steps exchanges go on
 --local-steps 8 --mode overlap --fuse 1000|--fuse: not with --stream-parts or with --mode overlap
 --local-steps 8 --stream-parts 2 --capture kept|--capture: not with --stream-parts

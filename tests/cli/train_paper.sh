@@ -109,7 +109,7 @@ json '[r["kind"] for r in d["rows"]] == (["eval"] * 20 + ["summary"] * 10) * 3'
 # --- Pipe-SGD's frameworks ---
 
 f="train -q --paper pipe-sgd-mlp --net mlp:8 --threads 1"
-for set in '--exchange ring' '--mode pipe' '--checkpoint kept' '--capture kept' '--servers 2' '--scheme fp32'; do
+for set in '--exchange ring' '--mode pipe' '--checkpoint kept' '--capture kept' '--servers 2' '--scheme fp32' '--steps 10,20'; do
     t 2 $f $set
     err '--paper pipe-sgd-mlp'
 done
