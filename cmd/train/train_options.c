@@ -96,12 +96,11 @@ const struct cc_option cc_train_option_table[] = {
              "change them (docs/train.md)"},
     {.name = "paper", .value = "FIGURE", .choices = cc_train_figures, .group = CC_GROUP_TRAIN,
      .often = true,
-     .help = "the trainings of a table or figure of 3LC, with --recipe 3lc and the figure's schemes, "
-             "steps and links, and the paper's numbers beside, or Pipe-SGD's comparison of three "
-             "frameworks for one of its nets (docs/pipe-sgd.md), or Figures 5.7 and 5.8 of the thesis "
-             "(docs/thesis.md); other options change them "
-             "(docs/train.md); or SparCML's Table 2, the time of a pass of linear models "
-             "(docs/linear.md)"},
+     .help = "a paper's table or figure, with the paper's numbers beside: those of 3LC's accuracy, "
+             "with --recipe 3lc and the figure's schemes, steps and links (docs/train.md); Pipe-SGD's "
+             "comparison of three frameworks for one of its nets (docs/pipe-sgd.md); Figures 5.7 and "
+             "5.8 of the thesis (docs/thesis.md); or SparCML's Table 2, the time of a pass of linear "
+             "models (docs/linear.md). Other options change them"},
     {.name = "net", .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
      .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "
              "perceptron with hidden layers of so many units), convnet, lstm or transformer, whose "
@@ -125,9 +124,9 @@ const struct cc_option cc_train_option_table[] = {
              "ends"},
     {.name = "optimizer", .value = "NAME", .def = "sgd", .choices = cc_train_optimizers,
      .group = CC_GROUP_TRAIN,
-     .help = "sgd (with --momentum), nesterov (the same with Nesterov's momentum), adam or adamw; "
-             "or, of logreg, scd: stochastic coordinate descent, whose steps --rate multiplies, or svrg: "
-             "variance-reduced SGD (with qsgd QSVRG)"},
+     .help = "sgd (with --momentum), nesterov (the same with Nesterov's momentum), adam or adamw; for "
+             "logreg also scd (stochastic coordinate descent, whose steps --rate multiplies) and svrg "
+             "(variance-reduced SGD, with qsgd QSVRG)"},
     {.name = "svrg-steps", .value = "T", .def = "2 x rows / (workers x batch)",
      .group = CC_GROUP_TRAIN,
      .help = "--optimizer svrg: steps of an epoch, which begins with a full gradient"},
@@ -180,7 +179,8 @@ const struct cc_option cc_train_option_table[] = {
      .help = "--local-steps with --mode overlap: steps that workers make beside an exchange before "
              "they take its results"},
     {.name = "stream-mix", .value = "X", .def = "0.5", .group = CC_GROUP_TRAIN,
-     .help = "the same: the share of its own parameters that a worker then keeps"},
+     .help = "the same: the share of its own parameters that a worker then keeps; 0 for schemes that "
+             "withhold much, such as 3lc"},
     {.name = "target", .value = "ACCURACY", .group = CC_GROUP_TRAIN,
      .help = "report the time and steps to this accuracy, as in 97%"},
     {.name = "threads", .value = "N", .def = "the processors", .group = CC_GROUP_TRAIN,
@@ -230,8 +230,8 @@ const struct cc_option cc_train_option_table[] = {
      .group = CC_GROUP_STEP,
      .help = "sequential (compute, then exchange the step), overlap (every tensor's exchange begins "
              "once its gradient is there) or pipe (Pipe-SGD: the next step is computed during the "
-             "exchange, with gradients --depth less 1 steps old); with --local-steps sequential, or overlap: "
-             "an exchange goes on while the next steps are made"},
+             "exchange, with gradients --depth less 1 steps old); with --local-steps it is sequential or "
+             "overlap (an exchange goes on while the next steps are made)"},
     {.name = "depth", .value = "K", .def = "2", .group = CC_GROUP_STEP,
      .help = "--mode pipe: steps under way at a time, Pipe-SGD's K"},
     {.name = "sync-steps", .value = "N", .def = "0", .group = CC_GROUP_STEP,

@@ -78,7 +78,7 @@ struct cc_training_config {
     const char *capture;
     size_t capture_from, capture_to;
     /* Called after every step with 1, or with the steps that a checkpoint has; accuracy: at the
-     * last evaluation, NaN before. Of ranks the loss, too. */
+     * last evaluation, NaN before, and with ranks the loss, too. */
     void (*progress)(void *arg, const char *scheme, size_t steps, double loss, double accuracy);
     void *arg;
 };

@@ -138,21 +138,13 @@ void cc_rank_loop_close(struct cc_rank_loop *l)
 
 /* --- running --- */
 
-/* Whether a training is evaluated or saved after so many steps. */
-static bool interval_ends(const struct cc_rank_loop *l, size_t steps)
-{
-    const struct cc_job_training *t = &l->s.job->training;
-    return steps == cc_rank_loop_steps(l) || steps % t->eval_every == 0 ||
-           (t->checkpoint != NULL && steps % t->checkpoint_every == 0);
-}
-
 /* The end of the steps from `step` on whose pushes servers can take in any order: at the end of an
  * interval all ranks meet, as they do when counting begins. */
 static size_t interval_end(const struct cc_rank_loop *l, size_t step)
 {
     size_t end = step + 1;
     while (end != l->first && end != cc_rank_loop_steps(l) &&
-           (l->on_interval == NULL || !interval_ends(l, end)))
+           (l->on_interval == NULL || !cc_rank_loop_interval_ends(l, end)))
         end++;
     return end;
 }

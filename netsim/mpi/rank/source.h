@@ -77,7 +77,8 @@ struct cc_source_learned {
     size_t values;
     const float *stats; /* a worker's running statistics; on servers nobody reads them */
     size_t stat_count;
-    /* The optimizer's state, where this rank applies it; else none. Of servers as weights. */
+    /* The optimizer's state, where this rank applies it; else none. On servers it is as `weights`.
+     */
     const float *optimizer;
     size_t optimizer_count;
     /* A worker's batches, of each step of the row from the first on. */
