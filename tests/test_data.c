@@ -318,7 +318,7 @@ static void damaged_libsvm(void **state)
         {"1 1:11111111111111111111111111111111111111111111111111111111111111111\n",
          "more than 63 characters"},
         {"1 qid:3 1:1\n", "not a number: 'qid'"},
-        {"1\n2\n", "2 samples with 0 features"},
+        {"1\n2\n", "no label is followed by a pair index:value"},
     };
     char set[512];
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -258,7 +258,7 @@ int cc_libsvm_parse(const char *text, size_t size, const struct cc_svm_form *for
         d->height = d->width = 1;
     }
     if (d->channels == 0) {
-        status = cc_fail(e, "%zu samples with 0 features", t.rows.count);
+        status = cc_fail(e, "no label is followed by a pair index:value");
         goto out;
     }
     if (out == &d->train)
