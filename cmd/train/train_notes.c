@@ -154,13 +154,13 @@ static int note_momentum(const struct cc_train *t, struct cc_error *e)
         const struct cc_spec *spec = t->args->schemes.item[i];
         const double own = cc_own_momentum(spec->scheme, spec->params);
         if (own > 0)
-            CC_TRY(cc_record_note(t->record, e,
-                                  "%s applies momentum %g itself: the optimizer has none%s",
-                                  spec->name, own,
-                                  cc_exchange_has(t->options.training.exchange, CC_X_SERVERS) &&
-                                          cc_train_pull(t, spec) == t->raw
-                                      ? ", and the server sends fp32"
-                                      : ""));
+            CC_TRY(cc_record_note(
+                t->record, e, "%s applies momentum %g itself: the %soptimizer has none%s",
+                spec->name, own, t->options.training.local.steps > 0 ? "outer " : "",
+                cc_exchange_has(t->options.training.exchange, CC_X_SERVERS) &&
+                        cc_train_pull(t, spec) == t->raw
+                    ? ", and the server sends fp32"
+                    : ""));
     }
     return CC_OK;
 }

@@ -49,6 +49,9 @@ json 'all(abs(r["step_s"] - (0.001 + (2 * 0.01 + 2 * 3 * 4 * r["values"] * 8 / 1
 cp out local.json
 q 0 $t --steps 24 --scheme fp32 --bw 10mbps --latency 10ms --compute 1ms --format json
 json 'abs(d["rows"][0]["comm_s"] / json.load(open("local.json"))["rows"][0]["comm_s"] - 8) < 0.01'
+# A scheme with momentum of its own takes the place of the outer one.
+q 0 $t --steps 8 --local-steps 4 --scheme dgc --format json
+json 'any(n.startswith("dgc applies momentum 0.9 itself: the outer optimizer has none") for n in d["notes"])'
 # Beside 8 steps of 100 ms nothing of an exchange is left, beside one of them what is longer.
 q 0 $t --steps 16 --local-steps 8 --mode overlap --scheme fp32 --bw 1mbps --compute 100ms --format json
 json 'all(r["step_s"] == 0.1 for r in d["rows"])'
