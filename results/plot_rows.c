@@ -163,12 +163,11 @@ static void put_setting(const struct setting *t, const struct cc_value *v, char 
     if (v->kind == CC_NUMBER)
         cc_print_si(v->number, t->unit != NULL ? t->unit : "", number, sizeof number);
     const char *word = t->word;
-    size_t letters = strlen(word);
-    bool one = v->kind == CC_NUMBER && v->number == 1; /* 1 worker */
-    if (one && letters > 0 && word[letters - 1] == 's')
-        letters--;
-    (void)snprintf(text + used, cap - used, "%s%s%.*s", used > 0 ? ", " : "",
-                   v->kind == CC_TEXT ? v->text : number, (int)letters, word);
+    const size_t noun = word[0] == ' ' ? 1 + strcspn(word + 1, " ") : 0;
+    const bool one = v->kind == CC_NUMBER && v->number == 1; /* 1 worker, 1 sample a worker */
+    const size_t letters = noun - (one && noun > 0 && word[noun - 1] == 's');
+    (void)snprintf(text + used, cap - used, "%s%s%.*s%s", used > 0 ? ", " : "",
+                   v->kind == CC_TEXT ? v->text : number, (int)letters, word, word + noun);
 }
 
 void cc_maker_describe(const struct cc_maker *m, size_t row, bool apart, char *text, size_t cap)

@@ -12,7 +12,7 @@ static const struct {
     const char *commands, *keys;
     enum cc_origin origin;
 } table[] = {
-    {NULL, "*_paper", CC_ORIGIN_PUBLISHED},
+    {NULL, "*_paper|*_paper_s", CC_ORIGIN_PUBLISHED},
     {"paper", "figure_trained|trained_low|trained_high", CC_ORIGIN_MEASURED},
     {"paper|run", "error", CC_ORIGIN_COMPARED},
     {"paper", "rms_error|worst_error", CC_ORIGIN_COMPARED},
@@ -51,7 +51,12 @@ static bool fits(const char *list, const char *word)
     return false;
 }
 
-/* Times of trainings: whose they are is in the column `clock`. */
+/* Times of trainings, and figures that follow from them. */
+#define CLOCKED                                                                                    \
+    "step_s|comm_s|time_s|pass_s|pass_comm_s|bound_wait_s|updates_per_s|speedup|speedup_ps|"       \
+    "speedup_sync|speedup_bulk|target_s*"
+
+/* The column `clock` says whose times they are. */
 static enum cc_origin by_clock(const struct cc_sheet *s)
 {
     const size_t c = cc_sheet_column(s, "clock");
@@ -60,8 +65,9 @@ static enum cc_origin by_clock(const struct cc_sheet *s)
         const struct cc_value *v = cc_sheet_value(s, row, c);
         if (v->kind != CC_TEXT)
             continue;
+        const bool simulated = strcmp(v->text, "sim") == 0 || strcmp(v->text, "clocks") == 0;
         const enum cc_origin this = strcmp(v->text, "model") == 0 ? CC_ORIGIN_FORMULA
-                                    : strcmp(v->text, "sim") == 0 ? CC_ORIGIN_SIMULATED
+                                    : simulated                   ? CC_ORIGIN_SIMULATED
                                                                   : CC_ORIGIN_MEASURED;
         if (origin != CC_ORIGIN_UNKNOWN && origin != this)
             return CC_ORIGIN_UNKNOWN;
@@ -75,7 +81,7 @@ enum cc_origin cc_report_origin(const char *command, const struct cc_sheet *s,
 {
     if (c->role == CC_SETTING)
         return CC_ORIGIN_GIVEN;
-    if (strcmp(command, "train") == 0 && fits("step_s|comm_s|time_s|speedup|target_s*", c->key))
+    if (strcmp(command, "train") == 0 && fits(CLOCKED, c->key))
         return by_clock(s);
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (fits(table[i].commands, command) && fits(table[i].keys, c->key))

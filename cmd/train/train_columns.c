@@ -162,7 +162,7 @@ const struct cc_column cc_train_columns[] = {
      "with scd over the coordinates: of its steps",
      CC_ANSWER},
     {"pass_paper_s", "paper's", "s", "%.4g", 0, "--paper sparcml-table2: the same as it prints it",
-     CC_MAIN},
+     CC_ANSWER},
     {"pass_comm_s", "communication", "s", "%.4g", 0,
      "logreg, svm: the part of it that is comm_s and codec_s", CC_PART},
     {"pass_comm_paper_s", "paper's", "s", "%.4g", 0,

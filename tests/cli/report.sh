@@ -53,6 +53,15 @@ same out a.json
 "$program" report - -o c.html <a.json 2>err || bad "exit $?"
 again c.html a.json
 
+# Times of trainings have the origin that their clock says.
+small='--data synthetic-sparse:train=200,test=50,features=100,nonzeros=5 --batch 4 --steps 4 --scheme pairs --bw 1gbps'
+q 0 train --net logreg $small -q -o formulas.json
+q 0 report formulas.json -o formulas.html
+has formulas.html '<span class="head">pass</span> <span class="unit">s</span> <span class="origin">formula</span>'
+q 0 train --net logreg $small --consistency async --compute 1ms -q -o clocks.json
+q 0 report clocks.json -o clocks.html
+has clocks.html '<span class="head">pass</span> <span class="unit">s</span> <span class="origin">simulated</span>'
+
 # plot and compare read a page that has one result.
 q 0 compare a.html a.json --quantities speedup --format csv
 [ "$(cut -d, -f9 out | tail -n +2 | sort -u)" = 1 ] || bad 'the ratios are not 1'
