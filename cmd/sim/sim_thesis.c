@@ -13,13 +13,11 @@
 
 #define TOP "sparse:density=0.01,select=exact,index=u32"
 
-/* The nets, and how many steps a second one machine makes (Table 1.1). */
+/* The nets, and how many steps a second one machine makes (Table 1.1); what the text of Figure 5.4
+ * has: the speedup of all optimizations on 4 machines, and of wait-free over traditional steps. */
 static const struct {
     const char *name;
-    double steps_per_s;
-    double
-        combined; /* speedup of all optimizations on 4 machines, as the text of Figure 5.4 has it */
-    double overlap; /* wait-free over traditional, as it has it */
+    double steps_per_s, combined, overlap;
 } nets[] = {{"resnet110", 13.5, 3.91, 1.54}, {"inception-v4", 1.47, 3.78, 1.29}};
 enum { NETS = sizeof nets / sizeof nets[0] };
 
@@ -131,7 +129,8 @@ static void set_bar(struct cc_args *args, const struct bar *b, const char *net, 
 
 /* --- simulating --- */
 
-static void take_codecs(struct cc_step_payloads *p)
+/* Codecs take no time. */
+static void clear_codec_times(struct cc_step_payloads *p)
 {
     for (size_t i = 0; i <= p->count; i++) {
         struct cc_payload_cost *c = i < p->count ? &p->each[i] : &p->total;
@@ -196,7 +195,7 @@ static int simulate(struct cc_args *args, const struct thesis *t, const struct b
     cc_record_title(&args->record, "The thesis, %s, simulated", t->title);
     CC_TRY_OUT(cc_sim_check(&s, &input, e));
     CC_TRY_OUT(cc_experiment_load(&input, e));
-    take_codecs(&input.forecast.payloads[0]);
+    clear_codec_times(&input.forecast.payloads[0]);
     CC_TRY_OUT(cc_sim_prepare(&s, &input, NULL, e));
     CC_TRY_OUT(cc_sim_all(&s, e));
     for (size_t i = 0; i < s.experiment.measured_rows && status == CC_OK; i++)

@@ -34,6 +34,12 @@ t 2 $s --consistency stale --communicate bound --data off
 err '--communicate decides by the gradients themselves: --data on'
 t 2 $s --consistency stale --mode overlap --pulls forward
 err '--pulls forward orders the pulls of a step'
+t 2 sim --paper thesis-5.4 --scheme fp32
+err '--paper and --scheme exclude each other'
+t 2 sim --paper thesis-5.5 --workers 3
+err '--paper and --workers exclude each other: the figure fixes all but'
+t 2 sim --paper thesis-5.1 --net resnet50
+err "--net resnet50: the thesis' Table 1.1 has resnet110 and inception-v4"
 t 2 $s --mode pipe --depth 3
 err 'a run has two steps under way: --depth 2'
 t 2 $s --burst 5K
@@ -279,6 +285,10 @@ else
     q 0 sim -q --values 1000 --workers 4 --servers 2 --placement lpt --mode overlap --scheme fp32,topk --bw 1gbps \
         --compute 10ms --stragglers gamma --spread 1 --consistency stale --staleness 1 --steps 40 --format json
     json 'all(r["staleness_mean"] < 3 and r["bound_wait_s"] > 0 and r["updates_per_s"] > 0 and r["step_s_model"] is None for r in d["rows"])'
+    # The thesis' machines, with links that take no time: a speedup of the number of machines.
+    q 0 sim -q --paper thesis-5.1 --net resnet110 --steps 1 --bw 1000gbps --latency 0 --format json
+    json '[r["optimization"] for r in d["rows"]] == ["uniform split", "round-robin", "heuristic"]'
+    json 'all(abs(r["speedup_machine"] - 4) < 0.01 and r["workers"] == r["servers"] == 4 and abs(r["compute_s"] * 13.5 - 1) < 1e-6 for r in d["rows"])'
     # Sums that do not keep everything: without data as many as are wanted, with data on average;
     # the formula's bytes of the busiest rank.
     for data in on off; do
