@@ -86,10 +86,10 @@ bool cc_sim_is_thesis(const char *figure)
 /* The links, the platform and stragglers may be others. */
 static int refuse_others(const struct cc_args *args, struct cc_error *e)
 {
-    static const char *const open[] = {"paper",        "bw",         "latency",  "overhead",
-                                       "staleness",    "stragglers", "spread",   "seed",
-                                       "topology",     "slow-hosts", "fidelity", "smpirun",
-                                       "message-cost", "steps",      "warmup",   "net"};
+    static const char *const open[] = {
+        "paper",        "bw",    "latency",  "overhead",   "staleness", "stragglers",
+        "spread",       "seed",  "topology", "slow-hosts", "fidelity",  "smpirun",
+        "message-cost", "steps", "warmup",   "net",        "profile"};
     if (args->schemes.count > 0)
         return cc_usage(e, "--paper and --scheme exclude each other: the thesis has fp32 and the "
                            "largest 1%%");

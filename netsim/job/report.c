@@ -63,7 +63,8 @@ static bool has_tensors(const struct cc_scope *s)
 
 static const struct cc_field row_fields[] = {
     {SIZE(struct cc_report_row, row), .help = "From 0."},
-    {ROW(compute_s), .help = "Spent in the forward and backward pass."},
+    {ROW(compute_s), .help = "Spent in the forward and backward pass; where steps are not bulk "
+                             "synchronous, the mean over the workers."},
     {ROW(update_s), .help = "Spent in the update."},
     {ROW(encode_s), .help = "A worker: encoding before the first byte leaves."},
     {ROW(hop_s), .help = "A worker: decoding, adding and encoding on the way; adding floats."},

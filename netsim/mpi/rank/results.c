@@ -16,7 +16,18 @@
 enum { COMPUTE, UPDATE, ENCODE, HOP, SERVER, DECODE, WAIT, BUSY, MESSAGES, GIVEN, KEPT, LARGEST };
 
 /* Values whose sum over all ranks is reported. */
-enum { PUSH, PUSH_HEAD, PULL, PULL_HEAD, GIVEN_COUNTED, GIVEN_BEFORE, SENT_S, SENDS, SUMS };
+enum {
+    PUSH,
+    PUSH_HEAD,
+    PULL,
+    PULL_HEAD,
+    GIVEN_COUNTED,
+    GIVEN_BEFORE,
+    SENT_S,
+    SENDS,
+    COMPUTE_ALL,
+    SUMS
+};
 
 /* The byte counts of one rank's interface. */
 enum { NETWORK, SENT, RECEIVED, INTERFACE_NUMBERS };
@@ -59,6 +70,7 @@ static void fill_sums(const struct cc_rank_loop *l, double *out)
     out[GIVEN_BEFORE] = (double)l->uncounted_bytes;
     out[SENT_S] = t->send_s;
     out[SENDS] = (double)t->messages;
+    out[COMPUTE_ALL] = l->s.server ? 0 : t->phase_s[CC_PHASE_COMPUTE];
 }
 
 /* The mean of a time that is a sum of differences, which rounding may leave below 0. */
@@ -71,8 +83,9 @@ static void put_means(const struct cc_rank *r, const double *largest, const doub
                       struct cc_report_row *out)
 {
     const double n = (double)out->steps, pushes = n * r->job.workers;
-    const double pulls = cc_job_bulk(&r->job) ? n : pushes;
-    out->compute_s = mean_s(largest[COMPUTE], n);
+    const bool bulk = cc_job_bulk(&r->job);
+    const double pulls = bulk ? n : pushes;
+    out->compute_s = bulk ? mean_s(largest[COMPUTE], n) : mean_s(sum[COMPUTE_ALL], pushes);
     out->update_s = mean_s(largest[UPDATE], n);
     out->encode_s = largest[ENCODE] / n;
     out->hop_s = largest[HOP] / n;
