@@ -62,8 +62,10 @@ int cc_train_svrg_defaults(struct cc_args *args, struct cc_train *t, struct cc_e
     CC_TRY(cc_arg_count(args, "workers", 1, 1024, &workers, e));
     CC_TRY(cc_arg_count(args, "batch", 1, 1 << 20, &batch, e));
     CC_TRY(cc_arg_real(args, "weight-decay", &l2, e));
+    /* With a single step the mean of the points from which steps are made would never move. */
     steps = (2 * t->data->train.count + workers * batch - 1) / (workers * batch);
-    CC_TRY(cc_arg_count(args, "svrg-steps", 1, 1 << 24, &steps, e));
+    steps = steps < 2 ? 2 : steps;
+    CC_TRY(cc_arg_count(args, "svrg-steps", 2, 1 << 24, &steps, e));
     o->training.svrg_steps = (size_t)steps;
     const struct cc_linear_objective f = objective_of(t, l2);
     const double smooth = cc_svrg_constants(&f).smooth;

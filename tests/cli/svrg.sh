@@ -12,6 +12,7 @@ done <<W
 train -q --optimizer svrg|--optimizer svrg is of --net logreg
 train -q --net svm --optimizer svrg|--optimizer svrg is of --net logreg
 $t --svrg-steps 10|--svrg-steps goes with --optimizer svrg
+$t --optimizer svrg --svrg-steps 1|--svrg-steps: 1 is not between 2 and
 $t --optimizer svrg --momentum 0.5|--momentum: svrg has none
 $t --optimizer svrg --schedule cosine|--schedule: the rate of svrg is constant
 $t --optimizer svrg --checkpoint kept|--checkpoint: svrg continues from
