@@ -235,6 +235,10 @@ struct cc_consistency_args {
  * if --communicate has no effect. */
 int cc_consistency_parse(const struct cc_args *args, struct cc_consistency_args *out,
                          struct cc_error *e);
+/* A worker that withholds gradients does so in steps that its scheme sends something in: CC_USAGE
+ * if the scheme chooses its steps itself. */
+int cc_consistency_check(const struct cc_consistency_args *c, const struct cc_spec *spec,
+                         struct cc_error *e);
 /* The column `communicate` of a row: --communicate as it was given. */
 int cc_consistency_put_communicate(const struct cc_consistency_args *c, struct cc_record *record,
                                    size_t row, struct cc_error *e);

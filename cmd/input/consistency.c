@@ -74,6 +74,14 @@ int cc_consistency_parse(const struct cc_args *args, struct cc_consistency_args 
     return CC_OK;
 }
 
+int cc_consistency_check(const struct cc_consistency_args *c, const struct cc_spec *spec,
+                         struct cc_error *e)
+{
+    return c->communicate != CC_EVERY_STEP && cc_period(spec->scheme, spec->params) > 1
+               ? cc_usage(e, "--communicate: %s chooses its steps itself", spec->name)
+               : CC_OK;
+}
+
 int cc_consistency_put_communicate(const struct cc_consistency_args *c, struct cc_record *record,
                                    size_t row, struct cc_error *e)
 {

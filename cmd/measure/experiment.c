@@ -142,6 +142,8 @@ int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, s
     CC_TRY(parse_options(args, out, e));
     CC_TRY(cc_forecast_parse(args, CC_SYSTEM_PS, &out->forecast, e));
     CC_TRY(check_cluster(&out->forecast.cluster, e));
+    for (size_t i = 0; i < args->schemes.count; i++)
+        CC_TRY(cc_consistency_check(&out->consistency, args->schemes.item[i], e));
     if (out->errors && out->forecast.cluster.setting.timing.consistency != CC_BULK)
         return cc_usage(e, "--errors are measured between steps that all workers end together: "
                            "with --consistency bulk only");

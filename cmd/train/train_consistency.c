@@ -42,15 +42,10 @@ int cc_train_parse_consistency(const struct cc_args *args, struct cc_train_optio
     return CC_OK;
 }
 
-/* A worker that withholds gradients does so in steps that its scheme sends something in. */
 int cc_train_check_consistency(const struct cc_train *t, struct cc_error *e)
 {
-    for (size_t i = 0; i < t->args->schemes.count; i++) {
-        const struct cc_spec *spec = t->args->schemes.item[i];
-        if (t->options.consistency.communicate != CC_EVERY_STEP &&
-            cc_period(spec->scheme, spec->params) > 1)
-            return cc_usage(e, "--communicate: %s chooses its steps itself", spec->name);
-    }
+    for (size_t i = 0; i < t->args->schemes.count; i++)
+        CC_TRY(cc_consistency_check(&t->options.consistency, t->args->schemes.item[i], e));
     return CC_OK;
 }
 

@@ -32,6 +32,8 @@ t 2 $s --consistency async --errors
 err '--errors are measured between steps that all workers end together'
 t 2 $s --consistency stale --communicate bound --data off
 err '--communicate decides by the gradients themselves: --data on'
+t 2 $s --consistency stale --communicate bound --scheme local
+err '--communicate: local chooses its steps itself'
 t 2 $s --consistency stale --mode overlap --pulls forward
 err '--pulls forward orders the pulls of a step'
 t 2 sim --paper thesis-5.4 --scheme fp32
