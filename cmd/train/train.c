@@ -338,13 +338,16 @@ void cc_train_close(struct cc_train *t)
     cc_data_free(t->data);
 }
 
+const char *cc_train_data(const struct cc_args *args)
+{
+    const char *data = cc_arg(args, "data");
+    return data != NULL ? data : cc_linear_is(net_of(args)) ? "synthetic-sparse" : "digits";
+}
+
 int cc_train_open(struct cc_train *t, struct cc_error *e)
 {
-    const char *data = cc_arg(t->args, "data");
     CC_TRY(cc_spec_parse(CC_RAW_SCHEME, &t->raw, e));
-    if (data == NULL)
-        data = cc_linear_is(net_of(t->args)) ? "synthetic-sparse" : "digits";
-    CC_TRY(cc_task_data(net_of(t->args), data, &t->data, e));
+    CC_TRY(cc_task_data(net_of(t->args), cc_train_data(t->args), &t->data, e));
     CC_TRY(cc_train_svrg_defaults(t->args, t, e));
     CC_TRY(parse_options(t, e));
     CC_TRY(describe_net(t, e));

@@ -250,6 +250,9 @@ const struct cc_train *cc_train_d_sync(const struct cc_train *t);
 double cc_train_framework_accuracy(const struct cc_train *t, size_t variant);
 int cc_train_framework_notes(const struct cc_train *t, struct cc_error *e);
 
+/* --data, or the default of the net. */
+const char *cc_train_data(const struct cc_args *args);
+
 /* Opens all that a training needs by the options, before it is done. Close it also after an error.
  */
 int cc_train_open(struct cc_train *t, struct cc_error *e);

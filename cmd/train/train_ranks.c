@@ -300,11 +300,10 @@ static int add_stragglers(const struct launch *l, struct cc_job *job, struct cc_
 static int make_job(const struct launch *l, struct cc_job *job, struct cc_error *e)
 {
     const struct cc_train *t = l->train;
-    const char *data = cc_arg(t->args, "data");
     CC_TRY(cc_training_job(l->config, t->net->tensors, t->net->count, job, e));
     CC_TRY(cc_job_schemes_take(job, e));
-    CC_TRY(cc_training_job_for_ranks(l->config, data != NULL ? data : "digits",
-                                     t->options.compute_s, t->net->share, job, e));
+    CC_TRY(cc_training_job_for_ranks(l->config, cc_train_data(t->args), t->options.compute_s,
+                                     t->net->share, job, e));
     CC_TRY(cc_train_costs(t, l->config, l->link, job, e));
     CC_TRY(add_stragglers(l, job, e));
     return add_files(job, l, e);

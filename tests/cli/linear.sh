@@ -79,6 +79,9 @@ if command -v mpirun >/dev/null && command -v smpirun >/dev/null; then
         q 0 $u --on sim --bw 1gbps --compute 2ms --format json
         json "$same"
     done
+    # Ranks have the same default data.
+    q 0 train -q --net logreg --workers 2 --steps 1 --scheme pairs --exchange ssar-split --on run --bw none --format json
+    json 'd["rows"][0]["values"] == 100000'
 else
     echo 'skipped: mpirun and smpirun are needed'
 fi
