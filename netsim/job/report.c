@@ -145,7 +145,7 @@ static const struct cc_field eval_fields[] = {
     {EVAL(worker_loss, MOST_AMOUNT), .help = "On the test samples, of the workers' copy."},
     {EVAL(worker_accuracy, 1), .help = "Of the same copy."},
     {EVAL(objective, MOST_AMOUNT), .optional = true,
-     .help = "Of a linear model, on all training samples, of the copy of `loss`."},
+     .help = "The objective of a linear model on all training samples, of the copy of `loss`."},
     {EVAL(push_bytes, MOST_AMOUNT),
      .help = "As in `row`, here and below: means since the evaluation before."},
     {EVAL(pull_bytes, MOST_AMOUNT), .help = "Payload of all servers' pulls per step."},
