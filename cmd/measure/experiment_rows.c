@@ -276,7 +276,7 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
         {"codec_s", m->codec_s},
         {"comm_s", m->comm_s},
         {"comm_busy_s", m->comm_busy_s},
-        {"added_s", m->step_s - m->compute_s},
+        {"added_s", fmax(0, m->step_s - m->compute_s)},
         {"step_s", m->step_s},
         {"step_s_sd", m->step_s_sd},
         {"step_s_q25", m->step_s_q25},
