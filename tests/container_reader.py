@@ -140,6 +140,50 @@ def int8(data, n, par, ctx):
     return array("f", [value[q] for q in data[4:]])
 
 
+def small_float(code, width, fraction, bias):
+    """The number of a code of so many bits, of which `fraction` are its fraction."""
+    sign = -1.0 if code >> (width - 1) else 1.0
+    e, f = divmod(code % 2**(width - 1), 2**fraction)
+    return sign * (2.0**(e - bias) * (1 + f / 2**fraction) if e else 2.0**(1 - bias) * f / 2**fraction)
+
+
+def scaled(codes, number, scales, block):
+    """The numbers of codes, times the scales of their blocks."""
+    return array("f", [number[code] * scales[i // block] for i, code in enumerate(codes)])
+
+
+def nibbles(data, n):
+    return [code for byte in data for code in (byte & 15, byte >> 4)][:n]
+
+
+def fp8(data, n, par, ctx):
+    block = par["block"] or max(n, 1)
+    fraction, bias, most = (3, 7, 0x7e) if par["format"] == "e4m3" else (2, 15, 0x7b)
+    count = -(-n // block)
+    length(data, 4 * count + n)
+    scales = [scale_at(data, 4 * b, "scale") for b in range(count)]
+    need(all(code % 128 <= most for code in data[4 * count:]), "a code that is not used")
+    number = [small_float(code, 8, fraction, bias) for code in range(256)]
+    return scaled(data[4 * count:], number, scales, block)
+
+
+def mxfp4(data, n, par, ctx):
+    count = -(-n // 32)
+    length(data, count + bytes_for(4 * n))
+    need(b"\xff" not in data[:count], "a scale with the exponent 255")
+    number = [small_float(code, 4, 1, 1) for code in range(16)]
+    return scaled(nibbles(data[count:], n), number, [2.0**(b - 127) for b in data[:count]], 32)
+
+
+def int4(data, n, par, ctx):
+    count = -(-n // 32)
+    length(data, 2 * count + bytes_for(4 * n))
+    scales = [scale_at(b"\0\0" + data[2 * b:2 * b + 2], 0, "scale") for b in range(count)]
+    codes = nibbles(data[2 * count:], n)
+    need(8 not in codes, "a code of -8")
+    return scaled(codes, [code if code < 8 else code - 16 for code in range(16)], scales, 32)
+
+
 DIGITS = [bytes(j // 3**(4 - plane) % 3 for j in range(256)) for plane in range(5)]
 RUNS = [bytes([j]) if j < 243 else b"\x79" * (j - 241) for j in range(256)]
 
@@ -434,6 +478,9 @@ SCHEMES = {
     "fp16": (fp16, {}),
     "bf16": (upper_half, {}),
     "trunc16": (upper_half, {}),
+    "fp8": (fp8, {"format": "e4m3", "block": 0, "rounding": "nearest", "ef": 0}),
+    "mxfp4": (mxfp4, {"rounding": "random", "ef": 0}),
+    "int4": (int4, {"rounding": "random", "ef": 0}),
     "int8": (int8, {"ef": 0}),
     "ternary": (trits, {"ef": 0, "clip": 0.0, "zre": 0}),
     "mqe1bit": (mqe1bit, {"ef": 1, "block": 0}),
@@ -475,8 +522,10 @@ def parse_scheme(name):
         if isinstance(par[key], tuple):
             par[key] = parse_scheme(value[1:-1] if value.startswith("(") else value)
         else:
-            # an integer may be written as 1e+09
-            par[key] = int(float(value)) if isinstance(par[key], int) else type(par[key])(value)
+            # an integer may be written as 1e+09; ef=bf16 is no number
+            if value != "bf16":
+                value = int(float(value)) if isinstance(par[key], int) else type(par[key])(value)
+            par[key] = value
     return decode, par
 
 

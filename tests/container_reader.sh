@@ -117,13 +117,14 @@ for scheme in $schemes; do
 done
 
 for scheme in \
+    "fp8:format=e5m2" "fp8:block=32,rounding=random" "mxfp4:rounding=nearest" "int4:rounding=nearest" \
     "int8:ef=1" "ternary:zre=1" "ternary:clip=2.5" "ternary:clip=1,zre=1,ef=1" \
     "mqe1bit:block=100" "mqe1bit:block=1,ef=0" \
     "sparse:index=u32" "sparse:select=exact,density=0.2" "sparse:density=1,index=u32" \
     "topk:k=4,bucket=64" "topk:k=1,bucket=1" "topk:k=100,bucket=65536,ef=0" \
     "randk:ef=0" "randk:density=0.3" "randk:density=1" \
     "threshold:tau=0.001" "threshold:tau=1e-05,ef=0" "dgc:density=0.05" "dgc:warmup=10" \
-    "3lc:s=1.75,zre=0" "3lc:s=1.9" "3lc:ef=0" \
+    "3lc:s=1.75,zre=0" "3lc:s=1.9" "3lc:ef=0" "3lc:ef=bf16" \
     "qsgd:bits=8,bucket=64,norm=l2,code=elias" "qsgd:levels=3,bucket=0" \
     "qsgd:bits=2,bucket=7,norm=l2" "qsgd:bits=16,bucket=1000" "qsgd:levels=5,bucket=1" \
     "qsgd:levels=32767,code=elias" "qsgd:bits=2,bucket=0,norm=l2,code=elias" \
