@@ -218,3 +218,25 @@ why_no_sim() {
         ! sanitized || echo 'smpirun cannot load a shared object that is built with a sanitizer'
     } | head -n 1
 }
+
+# kill_trainings OPTIONS PLACE...: trains 3lc with the options at each place in turn, kills it once it has
+# written the checkpoint in the folder `killed`, and continues from that at the next place. local.json, a
+# file of the script, is older than the checkpoint by then.
+kill_trainings() {
+    options=$1
+    resume=
+    shift
+    for place in "$@"; do
+        "$program" $options $place --checkpoint killed $resume >/dev/null 2>&1 </dev/null &
+        pid=$!
+        until [ -n "$(find killed -name '3lc-seed1.safetensors' -newer local.json 2>/dev/null)" ] || ! kill -0 $pid 2>/dev/null; do
+            sleep 0.02
+        done
+        kill -9 $pid
+        wait $pid 2>/dev/null
+        # The programs that it has started end, too, a moment later.
+        sleep 1
+        touch local.json
+        resume=--resume
+    done
+}

@@ -73,20 +73,8 @@ q 0 $k --depth 3 --steps 250 --format json
 cp out local.json
 end_case
 case='killed, then --resume' good=1
-resume=
-for place in '--on run --bw none' '--on sim --bw 1gbps --compute 2ms' '--on local'; do
-    "$program" $k --depth 3 --steps 250 $place --checkpoint killed --checkpoint-every 7 $resume >/dev/null 2>&1 </dev/null &
-    pid=$!
-    until [ -n "$(find killed -name '3lc-seed1.safetensors' -newer local.json 2>/dev/null)" ] || ! kill -0 $pid 2>/dev/null; do
-        sleep 0.02
-    done
-    kill -9 $pid
-    wait $pid 2>/dev/null
-    # The programs that it has started end, too, a moment later.
-    sleep 1
-    touch local.json
-    resume=--resume
-done
+kill_trainings "$k --depth 3 --steps 250 --checkpoint-every 7" \
+    '--on run --bw none' '--on sim --bw 1gbps --compute 2ms' '--on local'
 q 0 $k --depth 3 --steps 250 --on run --bw none --checkpoint killed --checkpoint-every 50 --resume --format json
 json "$same"
 t 1 $k --depth 2 --steps 250 --checkpoint killed --resume

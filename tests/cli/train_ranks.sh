@@ -88,20 +88,7 @@ q 0 $k --steps 250 --format json
 cp out local.json
 end_case
 case='killed ranks, then --resume' good=1
-resume=
-for place in "$run" "$sim" '--on local'; do
-    "$program" $k --steps 250 $place --checkpoint killed --checkpoint-every 20 $resume >/dev/null 2>&1 </dev/null &
-    pid=$!
-    until [ -n "$(find killed -name '3lc-seed1.safetensors' -newer local.json 2>/dev/null)" ] || ! kill -0 $pid 2>/dev/null; do
-        sleep 0.02
-    done
-    kill -9 $pid
-    wait $pid 2>/dev/null
-    # The programs that it has started end, too, a moment later.
-    sleep 1
-    touch local.json
-    resume=--resume
-done
+kill_trainings "$k --steps 250 --checkpoint-every 20" "$run" "$sim" '--on local'
 q 0 $k --steps 250 $run --checkpoint killed --checkpoint-every 20 --resume --format json
 json "$same"
 json 'any(n.startswith("resumed: from step ") for n in d["notes"])'
