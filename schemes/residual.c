@@ -3,6 +3,7 @@
 #include "core/bytes.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "schemes/kernels/half.h"
 #include "schemes/kernels/residual.h"
 
 #define NARROW 2 /* its index in cc_feedback_names */
@@ -91,9 +92,6 @@ void cc_residual_give_back(const struct cc_codec *c, uint32_t base,
     for (size_t i = 0; i < count; i++) {
         uint16_t *at = &residual[pair[i].index - base];
         const float sum = cc_bits_f32((uint32_t)*at << 16) + pair[i].value;
-        const uint32_t bits = cc_f32_bits(sum), mag = bits & 0x7fffffffu;
-        uint32_t upper = (mag + 0x7fffu + (mag >> 16 & 1u)) >> 16;
-        upper = upper < 0x7f7fu ? upper : 0x7f7fu;
-        *at = (uint16_t)(upper | (bits >> 16 & 0x8000u));
+        *at = cc_nearest_bf16(cc_f32_bits(sum));
     }
 }

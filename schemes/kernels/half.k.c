@@ -160,9 +160,7 @@ static uint32_t bf16_encode(const float *restrict x, uint8_t *restrict out, size
     uint32_t m = 0;
     for (size_t i = 0; i < n; i++) {
         uint32_t bits = cc_f32_bits(x[i]), mag = bits & 0x7fffffffu;
-        uint32_t rounded = (mag + 0x7fffu + (mag >> 16 & 1u)) >> 16;
-        rounded = rounded < 0x7f7fu ? rounded : 0x7f7fu;
-        cc_put_u16(out + 2 * i, (uint16_t)(rounded | (bits >> 16 & 0x8000u)));
+        cc_put_u16(out + 2 * i, cc_nearest_bf16(bits));
         m = mag > m ? mag : m;
     }
     return m;
