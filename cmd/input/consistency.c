@@ -54,8 +54,7 @@ int cc_consistency_parse(const struct cc_args *args, struct cc_consistency_args 
                          struct cc_error *e)
 {
     const char *list = cc_arg(args, "consistency");
-    const char *communicate =
-        cc_arg_known(args, "communicate") ? cc_arg(args, "communicate") : NULL;
+    const char *communicate = cc_arg_or_null(args, "communicate");
     uint64_t staleness = 3;
     bool stale = false, async = false;
     CC_TRY(cc_arg_count(args, "staleness", 0, 1000000, &staleness, e));
@@ -67,8 +66,15 @@ int cc_consistency_parse(const struct cc_args *args, struct cc_consistency_args 
     }
     if (communicate != NULL)
         CC_TRY(parse_communicate(communicate, out, e));
-    if (communicate != NULL && !stale && !async)
-        return cc_usage(e, "--communicate goes with --consistency stale or async");
+    /* Recipes set all three, and the command line may then change the consistency alone. */
+    if (cc_arg_or_null(args, "recipe") == NULL) {
+        if (communicate != NULL && !stale && !async)
+            return cc_usage(e, "--communicate goes with --consistency stale or async");
+        if (cc_arg(args, "staleness") != NULL && !stale)
+            return cc_usage(e, "--staleness goes with --consistency stale");
+    }
+    if (!stale && !async)
+        out->communicate = CC_EVERY_STEP;
     if (out->communicate == CC_AT_BOUND && async)
         return cc_usage(e, "--communicate bound: --consistency async has none, only stale has");
     return CC_OK;

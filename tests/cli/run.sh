@@ -94,6 +94,8 @@ t 2 $r --consistency stale --staleness -1
 err "--staleness: '-1' is not"
 t 2 $r --communicate bound
 err '--communicate goes with --consistency stale or async'
+t 2 $r --staleness 2
+err '--staleness goes with --consistency stale'
 t 2 $r --mode pipe --depth 3
 err 'a run has two steps under way: --depth 2'
 t 2 $r --mode pipe --unlimited

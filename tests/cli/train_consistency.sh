@@ -32,6 +32,8 @@ t 2 $t --consistency stale --mode pipe
 err '--mode pipe has gradients of one age: --consistency bulk, not stale'
 t 2 $t --communicate norm:2
 err '--communicate goes with --consistency stale or async'
+t 2 $t --staleness 2
+err '--staleness goes with --consistency stale'
 t 2 $t --consistency stale,async --communicate bound
 err '--communicate bound: --consistency async has none, only stale has'
 for wrong in norm norm: norm:x norm:-1 norm:nan never; do
