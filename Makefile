@@ -316,7 +316,7 @@ DEPS_BUILD := gcc libc6-dev make git libcsv-dev libcjson-dev libgsl-dev libzstd-
               libzfp-dev libzip-dev zlib1g-dev openmpi-bin libopenmpi-dev iproute2 libsimgrid-dev
 DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev g++ pkgconf clang libclang-rt-14-dev libomp-dev python3 \
               python3-jsonschema gnuplot-nox
-DEPS_PYTHON := $(DEPS_BUILD) python3-torch python3-numpy python3-pytest python3-pip \
+DEPS_PYTHON := $(DEPS_BUILD) g++ python3-torch python3-numpy python3-pytest python3-pip \
                python3-setuptools python3-wheel
 DEPS_REPORT := $(DEPS_BUILD) python3 gnuplot-nox chromium tidy
 DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
