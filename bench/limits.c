@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/l1.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 
@@ -25,6 +26,7 @@ struct patterns {
 struct cc_limits {
     const struct cc_bench_config *config;
     struct cc_roofline *roofline;
+    struct cc_l1 *l1;         /* NULL: not measured */
     struct patterns *pattern; /* one per scheme */
     enum cc_limit_place place;
     size_t largest; /* the largest tensor */
@@ -83,6 +85,10 @@ int cc_limits_open(const struct cc_bench_config *config, size_t most, struct cc_
         cc_limits_free(l);
         return CC_FAIL;
     }
+    if (cc_l1_open(config, largest, most, &l->l1, e) != CC_OK) {
+        cc_limits_free(l);
+        return CC_FAIL;
+    }
     *out = l;
     return CC_OK;
 }
@@ -92,6 +98,7 @@ void cc_limits_free(struct cc_limits *l)
     if (l == NULL)
         return;
     cc_roofline_free(l->roofline);
+    cc_l1_free(l->l1);
     free(l->pattern);
     free(l->line);
     free(l);
@@ -175,7 +182,11 @@ int cc_limits_sample(struct cc_limits *l, size_t scheme, double bytes, size_t sa
                      struct cc_error *e)
 {
     struct patterns *p = &l->pattern[scheme];
-    if (cc_bench_failed(l->config, scheme) || traffic_of(l, scheme).passes == 0)
+    if (cc_bench_failed(l->config, scheme))
+        return CC_OK;
+    if (l->l1 != NULL)
+        cc_l1_sample(l->l1, scheme, sample);
+    if (traffic_of(l, scheme).passes == 0)
         return CC_OK;
     CC_TRY(p->known ? renew_lists(l, p, e) : find_patterns(l, scheme, bytes, e));
     for (int call = 0; call < CC_CALLS; call++)
@@ -201,4 +212,14 @@ double cc_limits_bytes(const struct cc_limits *l, size_t scheme, enum cc_call ca
     const struct patterns *p = &l->pattern[scheme];
     bool has = p->known && p->index[call] != SIZE_MAX;
     return has ? cc_roofline_bytes(l->roofline, p->index[call]) : (double)NAN;
+}
+
+double cc_limits_l1_of(struct cc_limits *l, size_t scheme, enum cc_call call, size_t samples)
+{
+    return l->l1 != NULL ? cc_l1_speed(l->l1, scheme, call, samples) : 0;
+}
+
+double cc_limits_clock(struct cc_limits *l, size_t scheme, size_t samples)
+{
+    return l->l1 != NULL ? cc_l1_clock(l->l1, scheme, samples) : 0;
 }

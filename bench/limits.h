@@ -1,6 +1,6 @@
 /* The limits that memory, or the second-level cache, sets to the schemes of a bench: which patterns
  * of bench/roofline.h their calls have, and samples of these patterns taken between those of the
- * codecs. */
+ * codecs; and beside them the limit of their own instructions (bench/l1.h). */
 #ifndef CC_BENCH_LIMITS_H
 #define CC_BENCH_LIMITS_H
 
@@ -48,5 +48,10 @@ double cc_limits_of(struct cc_limits *l, size_t scheme, enum cc_call call, size_
 
 /* The bytes that the call must move per value; NAN: not known, or it depends on the payload. */
 double cc_limits_bytes(const struct cc_limits *l, size_t scheme, enum cc_call call);
+
+/* The limit of the codec's own instructions in GB/s of float32, and the processor's clock in GHz,
+ * from the first `samples` of the scheme (bench/l1.h); 0: not known. */
+double cc_limits_l1_of(struct cc_limits *l, size_t scheme, enum cc_call call, size_t samples);
+double cc_limits_clock(struct cc_limits *l, size_t scheme, size_t samples);
 
 #endif

@@ -155,14 +155,17 @@ static void finish(const struct run *r, struct cc_speed *out)
     for (size_t s = 0; by_tensor && s < schemes; s++)
         for (size_t t = 0; t < out->tensors; t++)
             out->tensor_bytes[s * out->tensors + t] /= (double)out->taken[s];
-    for (int c = 0; c < CC_CALLS; c++)
-        for (size_t s = 0; s < schemes; s++) {
+    for (size_t s = 0; s < schemes; s++) {
+        const size_t taken = out->taken[s]; /* the samples of limits end with the scheme's own */
+        out->clock[s] = r->memory != NULL ? cc_limits_clock(r->memory, s, taken) : 0;
+        for (int c = 0; c < CC_CALLS; c++) {
             const enum cc_call call = (enum cc_call)c;
-            out->limit[c][s] =
-                r->memory != NULL ? cc_limits_of(r->memory, s, call, out->samples) : 0;
+            out->limit[c][s] = r->memory != NULL ? cc_limits_of(r->memory, s, call, taken) : 0;
+            out->l1[c][s] = r->memory != NULL ? cc_limits_l1_of(r->memory, s, call, taken) : 0;
             out->moved[c][s] =
                 r->memory != NULL ? cc_limits_bytes(r->memory, s, call) : (double)NAN;
         }
+    }
 }
 
 static int allocate(const struct cc_bench_config *config, bool per_tensor, struct cc_speed *out,
@@ -173,8 +176,10 @@ static int allocate(const struct cc_bench_config *config, bool per_tensor, struc
     for (int c = 0; c < CC_CALLS && ok; c++) {
         out->seconds[c] = cc_alloc(cells * sizeof(double), e);
         out->limit[c] = cc_alloc0(schemes * sizeof(double), e);
+        out->l1[c] = cc_alloc0(schemes * sizeof(double), e);
         out->moved[c] = cc_alloc0(schemes * sizeof(double), e);
-        ok = out->seconds[c] != NULL && out->limit[c] != NULL && out->moved[c] != NULL;
+        ok = out->seconds[c] != NULL && out->limit[c] != NULL && out->l1[c] != NULL &&
+             out->moved[c] != NULL;
         if (ok && per_tensor) {
             out->tensor_seconds[c] = cc_alloc(cells * out->tensors * sizeof(double), e);
             ok = out->tensor_seconds[c] != NULL;
@@ -182,8 +187,9 @@ static int allocate(const struct cc_bench_config *config, bool per_tensor, struc
     }
     if (ok) {
         out->bytes = cc_alloc0(schemes * sizeof(double), e);
+        out->clock = cc_alloc0(schemes * sizeof(double), e);
         out->taken = cc_alloc0(schemes * sizeof *out->taken, e);
-        ok = out->bytes != NULL && out->taken != NULL;
+        ok = out->bytes != NULL && out->clock != NULL && out->taken != NULL;
     }
     if (ok && per_tensor) {
         out->tensor_bytes = cc_alloc0(schemes * out->tensors * sizeof(double), e);
@@ -226,9 +232,11 @@ void cc_speed_free(struct cc_speed *s)
         free(s->seconds[c]);
         free(s->tensor_seconds[c]);
         free(s->limit[c]);
+        free(s->l1[c]);
         free(s->moved[c]);
     }
     free(s->bytes);
+    free(s->clock);
     free(s->taken);
     free(s->tensor_bytes);
     *s = (struct cc_speed){0};

@@ -410,6 +410,28 @@ static void limits_in_l2(void **state)
     }
 }
 
+/* The limit of the codec's own instructions: of schemes that send in every step, with one thread.
+ * zstd takes so long for a value that no disturbance hides the difference of the sizes. */
+static void limits_in_l1(void **state)
+{
+    (void)state;
+    const struct cc_speed_limits config = {.least = 3, .most = 3, .roofline = true};
+    const struct cc_tensor_info tensor = {"one", cc_shape_flat(cc_l2_values())};
+    for (int threads = 1; threads <= 2; threads++) {
+        const bool known = threads == 1;
+        struct fixture f;
+        struct cc_speed s;
+        open_config(&f, make_trace(&tensor, 1, 4), "zstd,local");
+        f.config.threads = threads;
+        speed_of(&f, &config, &s);
+        for (int c = 0; c < CC_CALLS; c++)
+            assert_true((s.l1[c][0] > 0) == known && s.l1[c][1] == 0);
+        assert_true((s.clock[0] > 0.1 && s.clock[0] < 10) == known);
+        cc_speed_free(&s);
+        close_config(&f);
+    }
+}
+
 /* --- profiles --- */
 
 /* Points are grouped by the tensors' sizes: 100 and 105 values are one size, 1,000 another. */
@@ -514,6 +536,7 @@ int main(void)
         cmocka_unit_test(limits_of_lists),
         cmocka_unit_test(limits_of_schemes),
         cmocka_unit_test(limits_in_l2),
+        cmocka_unit_test(limits_in_l1),
         cmocka_unit_test(profile_of_tensors),
         cmocka_unit_test(profile),
         cmocka_unit_test(keep_faster),

@@ -55,11 +55,17 @@ const struct cc_column cc_bench_columns[] = {
      "that the codec must move, in memory or in the second-level cache (`place`), measured in the "
      "same run; empty in between",
      CC_PART},
+    {"encode_l1_share", "core", "", "%.2f", 0,
+     "achieved / limit of the codec's own instructions: encoding speed over that of the same codec "
+     "where all data stay in the first-level cache and the call itself costs nothing, measured in "
+     "the same run; where a limit is, and with one thread",
+     CC_PART},
     {"decode_gb_per_s", "decode", "GB/s", "%.2f", 0,
      "10^9 bytes of float32 decoded per second, median of the samples", CC_ANSWER},
     {"decode_spread", "+-", "%", "%.1f", 100,
      "half the distance of the quartiles of the decoding time / its median", CC_DETAIL},
     {"decode_roofline", "limit", "", "%.2f", 0, "achieved / limit, for decoding", CC_PART},
+    {"decode_l1_share", "core", "", "%.2f", 0, "the same share for decoding", CC_PART},
     {"decode_add_gb_per_s", "add", "GB/s", "%.2f", 0,
      "decoding and adding to existing values, as a summing server does; of payloads that list what "
      "they keep, as if all values had been added",
@@ -67,6 +73,8 @@ const struct cc_column cc_bench_columns[] = {
     {"decode_add_spread", "+-", "%", "%.1f", 100,
      "half the distance of the quartiles of its time / its median", CC_DETAIL},
     {"decode_add_roofline", "limit", "", "%.2f", 0, "achieved / limit, for decoding and adding",
+     CC_PART},
+    {"decode_add_l1_share", "core", "", "%.2f", 0, "the same share for decoding and adding",
      CC_PART},
     {"nmse", "nmse", "", "%.4g", 0,
      "error of decoded y against the raw gradient g: sum ||y-g||^2 / sum ||g||^2, over all steps",
@@ -105,6 +113,15 @@ const struct cc_column cc_bench_columns[] = {
      CC_DETAIL},
     {"decode_limit_gb_per_s", NULL, "GB/s", "%.2f", 0, "the same for decoding", CC_DETAIL},
     {"decode_add_limit_gb_per_s", NULL, "GB/s", "%.2f", 0, "the same for decoding and adding",
+     CC_DETAIL},
+    {"encode_l1_gb_per_s", NULL, "GB/s", "%.2f", 0,
+     "the limit of the codec's own instructions itself, for encoding", CC_DETAIL},
+    {"decode_l1_gb_per_s", NULL, "GB/s", "%.2f", 0, "the same for decoding", CC_DETAIL},
+    {"decode_add_l1_gb_per_s", NULL, "GB/s", "%.2f", 0, "the same for decoding and adding",
+     CC_DETAIL},
+    {"clock_ghz", NULL, "GHz", "%.2f", 0,
+     "the processor's clock while the codec was timed, from rotations of which each needs the one "
+     "before: a value takes 4 x clock_ghz / encode_gb_per_s cycles",
      CC_DETAIL},
     {"encode_moved_gb_per_s", NULL, "GB/s", "%.2f", 0,
      "memory bandwidth: 10^9 bytes that encoding must move at least (read and written, counted "

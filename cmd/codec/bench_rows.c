@@ -29,12 +29,13 @@ struct row {
     struct cc_update_error error; /* of the whole step */
     bool local;                   /* sends in some steps only */
     bool sparse;                  /* decode_add touches only the values that the payload lists */
+    double clock;                 /* GHz */
     size_t samples;               /* 0: no speeds */
     size_t outliers;
     struct row_speed {
         double gb_per_s, min, max, low, high; /* median, extremes and quartiles */
         double spread; /* half the distance of the times' quartiles, relative to the median */
-        double limit, roofline;
+        double limit, roofline, l1, l1_share;
         double speedup, moved;
     } call[CC_CALLS];
 };
@@ -42,6 +43,12 @@ struct row {
 static double finite_or_nan(double v)
 {
     return isfinite(v) ? v : (double)NAN;
+}
+
+/* Of what is 0 where it is not known. */
+static double positive_or_nan(double v)
+{
+    return v > 0 ? v : (double)NAN;
 }
 
 /* Exact decoding has no error, also of zeros; NAN where the sums overflow. */
@@ -76,17 +83,18 @@ static void set_speed(struct row *row, enum cc_call call, double *seconds, size_
     const double bytes = 4e-9 * (double)row->values;
     row->samples = samples;
     row->outliers += s.outliers;
-    row->call[call] =
-        (struct row_speed){.gb_per_s = finite_or_nan(bytes / s.median),
-                           .min = bytes / s.max,
-                           .max = bytes / s.min,
-                           .low = bytes / s.high,
-                           .high = bytes / s.low,
-                           .spread = cc_stats_spread(&s) / 2,
-                           .limit = limit > 0 ? limit : (double)NAN,
-                           .roofline = limit > 0 ? bytes / s.median / limit : (double)NAN,
-                           .speedup = (double)NAN,
-                           .moved = moved / 4 * bytes / s.median};
+    row->call[call] = (struct row_speed){.gb_per_s = finite_or_nan(bytes / s.median),
+                                         .min = bytes / s.max,
+                                         .max = bytes / s.min,
+                                         .low = bytes / s.high,
+                                         .high = bytes / s.low,
+                                         .spread = cc_stats_spread(&s) / 2,
+                                         .limit = positive_or_nan(limit),
+                                         .roofline = bytes / s.median / positive_or_nan(limit),
+                                         .l1 = (double)NAN,
+                                         .l1_share = (double)NAN,
+                                         .speedup = (double)NAN,
+                                         .moved = moved / 4 * bytes / s.median};
 }
 
 /* Adds the memory that a tensor's codec needs. */
@@ -107,7 +115,7 @@ static struct row tensor_row(const struct cc_bench_run *b, size_t scheme, size_t
     add_memory(&row, b, scheme, tensor);
     for (int c = 0; c < CC_CALLS && speed->samples > 0 && row.values > 0; c++)
         set_speed(&row, (enum cc_call)c, &speed->tensor_seconds[c][at * speed->most],
-                  speed->samples, 0, (double)NAN);
+                  speed->taken[scheme], 0, (double)NAN);
     return row;
 }
 
@@ -124,9 +132,16 @@ static struct row step_row(const struct cc_bench_run *b, size_t scheme, const st
         add_memory(&row, b, scheme, t);
     }
     set_quality(&row, &all);
-    for (int c = 0; c < CC_CALLS && speed->samples > 0 && row.values > 0; c++)
-        set_speed(&row, (enum cc_call)c, &speed->seconds[c][scheme * speed->most], speed->samples,
-                  speed->limit[c][scheme], speed->moved[c][scheme]);
+    if (speed->samples == 0 || row.values == 0)
+        return row;
+    for (int c = 0; c < CC_CALLS; c++) {
+        struct row_speed *s = &row.call[c];
+        set_speed(&row, (enum cc_call)c, &speed->seconds[c][scheme * speed->most],
+                  speed->taken[scheme], speed->limit[c][scheme], speed->moved[c][scheme]);
+        s->l1 = positive_or_nan(speed->l1[c][scheme]);
+        s->l1_share = s->gb_per_s / s->l1;
+    }
+    row.clock = positive_or_nan(speed->clock[scheme]);
     return row;
 }
 
@@ -201,6 +216,8 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
                               cc_limit_place_names[cc_limits_place(b->config.trace)], e));
     cc_record_number(r, at, "samples", (double)row->samples);
     cc_record_number(r, at, "outliers", (double)row->outliers);
+    if (row->tensor == NULL)
+        cc_record_number(r, at, "clock_ghz", row->clock);
     for (int c = 0; c < CC_CALLS; c++) {
         const struct row_speed *s = &row->call[c];
         set_call(r, at, cc_call_names[c], "gb_per_s", s->gb_per_s);
@@ -211,6 +228,8 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
         set_call(r, at, cc_call_names[c], "spread", s->spread);
         set_call(r, at, cc_call_names[c], "roofline", s->roofline);
         set_call(r, at, cc_call_names[c], "limit_gb_per_s", s->limit);
+        set_call(r, at, cc_call_names[c], "l1_share", s->l1_share);
+        set_call(r, at, cc_call_names[c], "l1_gb_per_s", s->l1);
         set_call(r, at, cc_call_names[c], "moved_gb_per_s", s->moved);
         set_call(r, at, cc_call_names[c], "speedup", s->speedup);
     }
