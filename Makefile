@@ -228,8 +228,8 @@ $(SIM_TESTS): $(BUILD)/tests/sim/%: $(BUILD)/smpi/tests/mpi/%.o $(MPI_TEST_LIB:%
 	@mkdir -p $(@D)
 	$(CC) -shared $(LDFLAGS) -o $@ $^ $(SMPI_LIBS) $(LDLIBS) -lcmocka
 
-# Not a test: what `make count-arm` counts.
-$(BUILD)/instructions: tests/arm/instructions.c $(TEST_LIB_OBJ) $(LIB)
+# Not a test: what `make count-arm` and `make count-x86` count.
+$(BUILD)/instructions: tests/count/instructions.c $(TEST_LIB_OBJ) $(LIB)
 	$(TEST_COMPILE) $< $(TEST_LINK)
 
 tests: $(BUILD)/headers.checked $(TESTS) $(MPI_TESTS) $(SIM_PROBES) $(SIM_TESTS)
@@ -320,6 +320,7 @@ DEPS_PYTHON := $(DEPS_BUILD) g++ python3-torch python3-numpy python3-pytest pyth
                python3-setuptools python3-wheel
 DEPS_REPORT := $(DEPS_BUILD) python3 gnuplot-nox chromium tidy
 DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
+DEPS_COUNT := $(DEPS_BUILD) libcmocka-dev python3 llvm-16
 DEPS_ARM   := $(DEPS_BUILD) gcc-aarch64-linux-gnu qemu-user
 # Libraries for arm64 that the build and its tests need.
 LIBS_ARM   := libcsv-dev libcjson-dev libgsl-dev libzstd-dev liblz4-dev libzfp-dev libzip-dev zlib1g-dev \
@@ -399,8 +400,16 @@ count-arm:
 	@tools/install-deps.sh $(DEPS_ARM)
 	@tools/arm64-root.sh $(ARM_ROOT) $(LIBS_ARM)
 	@$(MAKE) -s -j$(JOBS) $(ARM_BUILD) $(BUILD)/arm64/instructions
-	@$(CC) -std=c11 $(WARN) -O2 -shared -fPIC -o $(BUILD)/arm64/count.so tests/arm/count.c
-	@tests/arm/instructions.sh "$(ARM_RUN)" $(BUILD)/arm64/count.so $(BUILD)/arm64/instructions
+	@$(CC) -std=c11 $(WARN) -O2 -shared -fPIC -o $(BUILD)/arm64/count.so tests/count/qemu.c
+	@tests/count/arm.sh "$(ARM_RUN)" $(BUILD)/arm64/count.so $(BUILD)/arm64/instructions
+
+# The cycles a value on x86, by llvm-mca and as measured: the tables of docs/kernels.md. Needs a quiet
+# machine for some minutes; COUNT names the schemes.
+count-x86:
+	@tools/install-deps.sh $(DEPS_COUNT)
+	@$(MAKE) -s -j$(JOBS) $(BIN) $(BUILD)/instructions
+	@$(CC) -std=c11 $(WARN) -D_GNU_SOURCE -O2 -shared -fPIC -o $(BUILD)/steps.so tests/count/steps.c
+	@tests/count/x86.py $(abspath $(BUILD)/steps.so) $(BUILD)/instructions $(BIN) llvm-mca-16 $(COUNT)
 
 $(BUILD)/commcomp.1: $(BIN)
 	$(BIN) --man > $@
@@ -492,7 +501,7 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart test check check-arm count-arm check-python check-report asan install uninstall format lint clean FORCE replay \
+.PHONY: all tests help quickstart test check check-arm count-arm count-x86 check-python check-report asan install uninstall format lint clean FORCE replay \
         fuzz-build fuzz fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

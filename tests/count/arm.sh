@@ -2,12 +2,12 @@
 # Prints, as a table in Markdown, how many aarch64 instructions a value each scheme takes, in scalar code
 # and with NEON, as counted by qemu in tensors of 2^18 values: `make count-arm`.
 #
-#   instructions.sh RUN PLUGIN PROGRAM     RUN: qemu and its options
+#   arm.sh RUN PLUGIN PROGRAM     RUN: qemu and its options
 set -u
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT INT TERM
 # shellcheck disable=SC2086 # RUN is a command with arguments
-if ! $1 -plugin "$2" "$3" fp32 fp16 bf16 int8 int8:ef=1 natural qsgd qsgd:bits=8 qsgd:code=elias ternary \
+if ! $1 -plugin "$2" "$3" 262144 fp32 fp16 bf16 int8 int8:ef=1 natural qsgd qsgd:bits=8 qsgd:code=elias ternary \
     3lc 3lc:s=1.75 mqe1bit signsgd sparse topk randk threshold dgc powersgd fp8 mxfp4 int4 2>"$out"; then
     cat "$out" >&2
     exit 1

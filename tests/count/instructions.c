@@ -1,7 +1,8 @@
-/* instructions SPEC...: encodes, decodes and adds a tensor with each scheme on each instruction
- * set, for tests/arm/instructions.sh, which counts the instructions. Prints to standard error a
- * line SPEC ISA WHAT VALUES before each of them, and calls sched_yield before and after it, where
- * the plugin prints its count. */
+/* instructions VALUES SPEC...: encodes, decodes and adds a tensor of so many values with each
+ * scheme on each instruction set, or on that of COMMCOMP_ISA alone. arm.sh and x86.py tell what
+ * that takes: before each call there is a line SPEC ISA WHAT VALUES on standard error, and
+ * sched_yield is called before and after it, where a plugin of qemu prints its count, and steps.c
+ * begins and ends. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,19 +12,19 @@
 #include "schemes/codec_set.h"
 #include "tests/lib/data.h"
 
-enum { VALUES = 1 << 18, STEPS = 2 };
+enum { STEPS = 2, ROWS = 512 };
 
-static void begin(const char *spec, const char *what)
+static void begin(const char *spec, const char *what, size_t values)
 {
-    (void)fprintf(stderr, "%s %s %s %d\n", spec, cc_isa_name(cc_isa()), what, VALUES);
+    (void)fprintf(stderr, "%s %s %s %zu\n", spec, cc_isa_name(cc_isa()), what, values);
     (void)sched_yield();
 }
 
-static int measure(const char *text, float *x, float *y, struct cc_error *e)
+static int measure(const char *text, float *x, float *y, size_t values, struct cc_error *e)
 {
     static const struct cc_codec_memory memory = {
         .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
-    const struct cc_shape shape = {.n = VALUES, .dim = {512, VALUES / 512}, .ndim = 2};
+    const struct cc_shape shape = {.n = values, .dim = {ROWS, values / ROWS}, .ndim = 2};
     struct cc_codec_set set = {0};
     struct cc_spec *spec = NULL;
     size_t len = 0;
@@ -32,18 +33,18 @@ static int measure(const char *text, float *x, float *y, struct cc_error *e)
     CC_TRY_OUT(cc_codec_set_single(&set, spec, &shape, &memory, e));
     for (uint64_t step = 0; step <= STEPS; step++) {
         const struct cc_context ctx = {.seed = 1, .name = "t", .step = step};
-        data_fill(DATA_LAPLACE, step, x, VALUES);
+        data_fill(DATA_LAPLACE, step, x, values);
         if (step == STEPS)
-            begin(text, "encode");
+            begin(text, "encode", values);
         CC_TRY_OUT(
             cc_encode(&set.item->codec, &ctx, x, set.item->payload, set.item->bound, &len, e));
         if (step < STEPS)
             continue;
         (void)sched_yield();
-        begin(text, "decode");
+        begin(text, "decode", values);
         CC_TRY_OUT(cc_decode(&set.item->codec, &ctx, set.item->payload, len, y, e));
         (void)sched_yield();
-        begin(text, "add");
+        begin(text, "add", values);
         CC_TRY_OUT(cc_decode_add(&set.item->codec, &ctx, set.item->payload, len, 0.5f, y, e));
         (void)sched_yield();
     }
@@ -56,14 +57,17 @@ out:
 int main(int argc, char **argv)
 {
     struct cc_error e = {.text = ""};
-    float *x = cc_alloc0(VALUES * sizeof *x, &e), *y = cc_alloc0(VALUES * sizeof *y, &e);
-    int status = x != NULL && y != NULL ? CC_OK : CC_FAIL;
-    for (int i = 1; i < argc && status == CC_OK; i++)
+    const bool one = getenv("COMMCOMP_ISA") != NULL;
+    const size_t values = argc > 1 ? strtoul(argv[1], NULL, 10) / ROWS * ROWS : 0;
+    float *x = cc_alloc0(values * sizeof *x, &e), *y = cc_alloc0(values * sizeof *y, &e);
+    int status = x != NULL && y != NULL ? cc_isa_init(&e) : CC_FAIL;
+    const enum cc_isa chosen = cc_isa();
+    for (int i = 2; i < argc && status == CC_OK; i++)
         for (int isa = 0; isa < CC_ISAS && status == CC_OK; isa++) {
-            if (!cc_isa_has((enum cc_isa)isa))
+            if (!cc_isa_has((enum cc_isa)isa) || (one && isa != (int)chosen))
                 continue;
             cc_isa_force((enum cc_isa)isa);
-            status = measure(argv[i], x, y, &e);
+            status = measure(argv[i], x, y, values, &e);
         }
     if (status != CC_OK)
         (void)fprintf(stderr, "%s\n", e.text);
