@@ -59,3 +59,13 @@ bool cc_use_nontemporal(size_t bytes)
 {
     return bytes > cc_cache_bytes();
 }
+
+bool cc_pages_ahead = true;
+
+#if defined(__x86_64__)
+__attribute__((constructor)) static void find_pages_ahead(void)
+{
+    __builtin_cpu_init();
+    cc_pages_ahead = !__builtin_cpu_is("amdfam19h");
+}
+#endif

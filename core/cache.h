@@ -18,4 +18,8 @@ void cc_cache_force(size_t bytes);
  * evicted from the cache before it is read. The bytes written are the same. */
 bool cc_use_nontemporal(size_t bytes);
 
+/* Whether loops gain by prefetching the next page of what they read (core/tile.h). False on AMD's
+ * family 19h, Zen 3 and Zen 4; true on all others. Set before main. */
+extern bool cc_pages_ahead;
+
 #endif

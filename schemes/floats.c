@@ -59,7 +59,12 @@ static void load_part(void *arg, int part)
     const struct job *j = arg;
     struct cc_sink sink;
     size_t first = begin(j, part), end = begin(j, part + 1);
-    cc_sink_open(&sink, j->y + first, j->n * (sizeof(float) + j->width));
+    size_t traffic = j->n * (sizeof(float) + j->width);
+    if (j->format->load == NULL) {
+        cc_copy_out(j->y + first, j->in + first * j->width, (end - first) * j->width, traffic);
+        return;
+    }
+    cc_sink_open(&sink, j->y + first, traffic);
     for (size_t i = first, m; i < end; i += m) {
         m = cc_sink_tile(&sink, end - i);
         cc_sink_ahead(&sink, j->in + i * j->width, m * j->width);

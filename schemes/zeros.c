@@ -25,7 +25,7 @@ void cc_zeros_open(struct cc_zeros *z, float *at, size_t traffic, double density
 static void empty_tile(const struct cc_zeros *z, struct cc_zeros_tile *t)
 {
     if ((uintptr_t)t->to % CC_PAGE < t->n * sizeof(float))
-        cc_next_page(t->to);
+        cc_fetch_page(t->to);
     z->out->nontemporal(t->to, t->y, t->n * sizeof(float));
     if (!z->few)
         memset(t->y, 0, t->n * sizeof(float));

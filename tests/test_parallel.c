@@ -172,13 +172,40 @@ static void tiles_arrive_whole(void **state)
     cc_cache_force(0);
 }
 
+/* As before, without tiles; nothing beside the copy is touched. */
+static void bytes_are_copied_out(void **state)
+{
+    (void)state;
+    enum { MOST = 1500 };
+    static unsigned char from[MOST], to[MOST + 300];
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (unsigned char)(i * 11 + i / 256);
+    enum cc_isa before = cc_isa();
+    for (int run = 0; run < 2 * CC_ISAS; run++) {
+        cc_isa_force((enum cc_isa)(run / 2));
+        cc_cache_force(run % 2 == 0 ? 1 : SIZE_MAX);
+        for (size_t at = 0; at < 260; at += 13)
+            for (size_t n = 0; n <= MOST; n += 1 + n / 7) {
+                memset(to, 0xee, sizeof to);
+                cc_copy_out(to + 20 + at, from, n, MOST);
+                assert_memory_equal(to + 20 + at, from, n);
+                for (size_t i = 0; i < 20 + at; i++)
+                    assert_int_equal(to[i], 0xee);
+                for (size_t i = 20 + at + n; i < sizeof to; i++)
+                    assert_int_equal(to[i], 0xee);
+            }
+    }
+    cc_isa_force(before);
+    cc_cache_force(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_never_too_small), cmocka_unit_test(parts_cover_everything_once),
         cmocka_unit_test(zeros_reach_everything),    cmocka_unit_test(every_part_runs_once),
         cmocka_unit_test(copies_past_the_cache),     cmocka_unit_test(every_item_is_taken_once),
-        cmocka_unit_test(tiles_arrive_whole),
+        cmocka_unit_test(tiles_arrive_whole),        cmocka_unit_test(bytes_are_copied_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,7 +157,7 @@ static inline size_t expand_to(const uint8_t *bits, size_t n, const uint8_t *val
     size_t c = 0, i = 0;
     for (; i + 64 <= n && left - c >= 64 + EXPAND_READS; i += 64) {
         if (nontemporal && i % CC_PAGE_VALUES == 0)
-            cc_next_page(y + i);
+            cc_fetch_page(y + i);
         c += expand64(cc_get_u64(bits + i / 8), values + 4 * c, nontemporal, y + i);
     }
     for (; i < n; i += 64) {

@@ -11,7 +11,7 @@
 struct k_stream {
     /* out = x; returns the largest bits of |x[i]|, which show values that are not finite. */
     uint32_t (*copy)(const float *x, uint8_t *out, size_t n);
-    /* y = in */
+    /* y = in; NULL: the payload is the values as they are */
     void (*load)(const uint8_t *in, float *y, size_t n);
     /* y += scale * in */
     void (*add)(const uint8_t *in, float scale, float *y, size_t n);

@@ -15,11 +15,6 @@ static uint32_t copy(const float *restrict x, uint8_t *restrict out, size_t n)
     return m;
 }
 
-static void load(const uint8_t *in, float *y, size_t n)
-{
-    memcpy(y, in, n * sizeof(float));
-}
-
 static inline void add_page(const uint8_t *restrict in, float scale, float *restrict y, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -37,4 +32,4 @@ static void add(const uint8_t *restrict in, float scale, float *restrict y, size
     }
 }
 
-const struct k_stream CC_K(k_stream) = {.copy = copy, .load = load, .add = add};
+const struct k_stream CC_K(k_stream) = {.copy = copy, .add = add};
