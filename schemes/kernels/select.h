@@ -21,6 +21,7 @@ struct cc_rows {
     float *x;       /* the residual: x += g first; NULL: values of g itself are selected */
     float *u;       /* the momentum: u = factor u + g, then x += u; NULL: none */
     float factor;
+    size_t ahead; /* how far to prefetch, in bytes; 0: not */
 };
 
 struct k_select {
@@ -41,11 +42,10 @@ struct k_select {
     uint32_t (*least)(const float *x, size_t n, uint32_t t);
     /* Raises the threshold of a block that was marked and packed: its set bits stand for the next
      * of *candidates, which is advanced. Keeps those with bits > t, and of those equal to t the
-     * first *ties, which is counted down (SIZE_MAX: keeps all). Clears the bits of the others,
-     * writes them back into x unless x is NULL, and packs the kept ones as below. Returns the
-     * number kept. */
+     * first *ties, which is counted down (SIZE_MAX: keeps all). Clears the bits of the others, and
+     * packs the kept ones as below. Returns the number kept. */
     size_t (*prune)(uint8_t *bits, size_t n, const float **candidates, uint32_t t, size_t *ties,
-                    float *packed, float *x);
+                    float *packed);
     /* Copies the 4-byte elements of x whose bit is set; returns their number. out has room for
      * CC_SELECT_SLACK more. */
     size_t (*pack)(const void *x, const uint8_t *bits, size_t n, void *out);

@@ -93,17 +93,12 @@ static inline uint64_t mark64(const float *x, uint32_t t)
     return w;
 }
 
-static inline size_t put16(__m512i v, __mmask16 k, uint8_t *out)
-{
-    _mm512_storeu_si512(out, compress16(k, v));
-    return (size_t)__builtin_popcount(k);
-}
-
 static inline size_t pack64(const uint8_t *x, uint64_t w, uint8_t *out)
 {
     size_t c = 0;
     for (int j = 0; j < 4; j++)
-        c += put16(_mm512_loadu_si512(x + 64 * j), (__mmask16)(w >> (16 * j)), out + 4 * c);
+        c +=
+            store_packed16((__mmask16)(w >> (16 * j)), _mm512_loadu_si512(x + 64 * j), out + 4 * c);
     return c;
 }
 
@@ -113,7 +108,7 @@ static inline size_t indices64(uint64_t w, uint32_t base, uint32_t *out)
     size_t c = 0;
     for (int j = 0; j < 4; j++) {
         __m512i v = _mm512_add_epi32(iota, _mm512_set1_epi32((int)base + 16 * j));
-        c += put16(v, (__mmask16)(w >> (16 * j)), (uint8_t *)(out + c));
+        c += store_packed16((__mmask16)(w >> (16 * j)), v, out + c);
     }
     return c;
 }
@@ -300,30 +295,11 @@ static inline void pack_some(const float *x, size_t c, uint64_t w, float *out)
 #if defined(__AVX512F__)
     for (size_t j = 0; j < c; j += 16) {
         __m512i v = _mm512_maskz_loadu_epi32(first16(c - j), x + j);
-        out += put16(v, (__mmask16)(w >> j), (uint8_t *)out);
+        out += store_packed16((__mmask16)(w >> j), v, out);
     }
 #else
     (void)c;
     pack_few((const uint8_t *)x, w, (uint8_t *)out);
-#endif
-}
-
-/* Bit i of w, lowest first, stands for the next value: writes it to x[i] if bit i of `dropped` is
- * set as well. */
-static inline void write_back(uint64_t w, uint64_t dropped, const float *values, float *x)
-{
-#if defined(__AVX512F__)
-    for (int j = 0; j < 64; j += 16) {
-        __mmask16 k = (__mmask16)(w >> j);
-        size_t c = (size_t)__builtin_popcount(k);
-        __m512i v = expand16(k, _mm512_maskz_loadu_epi32(first16(c), values));
-        _mm512_mask_storeu_epi32(x + j, (__mmask16)(dropped >> j), v);
-        values += c;
-    }
-#else
-    for (; w != 0; w &= w - 1, values++)
-        if (dropped & w & -w)
-            x[__builtin_ctzll(w)] = *values;
 #endif
 }
 
@@ -337,7 +313,7 @@ static uint64_t drop_ties(const float *x, size_t c, uint32_t t, size_t *ties, ui
 }
 
 static size_t prune(uint8_t *bits, size_t n, const float **candidates, uint32_t t, size_t *ties,
-                    float *packed, float *x)
+                    float *packed)
 {
     const float *next = *candidates;
     size_t total = 0;
@@ -349,10 +325,7 @@ static size_t prune(uint8_t *bits, size_t n, const float **candidates, uint32_t 
         uint64_t kept = mark_some(next, c, t);
         if (*ties != SIZE_MAX)
             kept = drop_ties(next, c, t, ties, kept);
-        uint64_t dropped = w & ~deposit(kept, w);
-        cc_bits_put_word(bits, n, i, w ^ dropped);
-        if (x != NULL)
-            write_back(w, dropped, next, x + i);
+        cc_bits_put_word(bits, n, i, deposit(kept, w));
         pack_some(next, c, kept, packed + total);
         total += (size_t)__builtin_popcountll(kept);
         next += c;
@@ -365,13 +338,10 @@ static size_t prune(uint8_t *bits, size_t n, const float **candidates, uint32_t 
 
 #if defined(__AVX512F__)
 
-/* Distance of software prefetching in bytes, as the hardware's own ends with a page of 4 KiB.
- * Measured on Zen 5, out of cache: 4 KiB is 5% to 10% faster than none, 1 KiB slower. */
-#define AHEAD 4096
-
-static inline __m512 load16(const float *p, __mmask16 some)
+static inline __m512 load16(const float *p, size_t ahead, __mmask16 some)
 {
-    _mm_prefetch((const char *)p + AHEAD, _MM_HINT_T0);
+    if (ahead > 0)
+        _mm_prefetch((const char *)p + ahead, _MM_HINT_T0);
     return _mm512_maskz_loadu_ps(some, p);
 }
 
@@ -380,14 +350,15 @@ static inline __m512 update16(const struct cc_rows *r, size_t i, __mmask16 some,
 {
     const __m512i abs = _mm512_set1_epi32(0x7fffffff);
     if (r->g == NULL)
-        return load16(r->x + i, some);
-    __m512 v = load16(r->g + i, some);
+        return load16(r->x + i, r->ahead, some);
+    __m512 v = load16(r->g + i, r->ahead, some);
     if (r->u != NULL) {
-        v = _mm512_add_ps(_mm512_mul_ps(_mm512_set1_ps(r->factor), load16(r->u + i, some)), v);
+        v = _mm512_add_ps(
+            _mm512_mul_ps(_mm512_set1_ps(r->factor), load16(r->u + i, r->ahead, some)), v);
         _mm512_mask_storeu_ps(r->u + i, some, v);
         *most = _mm512_max_epu32(*most, _mm512_and_si512(_mm512_castps_si512(v), abs));
     }
-    return r->x != NULL ? _mm512_add_ps(load16(r->x + i, some), v) : v;
+    return r->x != NULL ? _mm512_add_ps(load16(r->x + i, r->ahead, some), v) : v;
 }
 
 static inline size_t take16(const struct cc_rows *r, size_t i, __mmask16 some, __m512i t,
@@ -400,7 +371,7 @@ static inline size_t take16(const struct cc_rows *r, size_t i, __mmask16 some, _
     *marked = k;
     if (r->x != NULL && (clear || r->g != NULL))
         _mm512_mask_storeu_ps(r->x + i, some, clear ? _mm512_maskz_mov_ps(_knot_mask16(k), v) : v);
-    return put16(_mm512_castps_si512(v), k, (uint8_t *)packed);
+    return store_packed16(k, _mm512_castps_si512(v), packed);
 }
 
 static inline size_t take_rows(const struct cc_rows *r, size_t n, uint32_t t, bool clear,
@@ -433,13 +404,18 @@ static inline size_t take_rows(const struct cc_rows *r, size_t n, uint32_t t, bo
 static size_t take(const struct cc_rows *rows, size_t n, uint32_t t, bool clear, uint8_t *bits,
                    float *packed, uint32_t *most)
 {
-    if (rows->g == NULL)
-        return take_rows(&(struct cc_rows){.x = rows->x}, n, t, clear, bits, packed, most);
-    if (rows->x == NULL)
-        return take_rows(&(struct cc_rows){.g = rows->g}, n, t, false, bits, packed, most);
-    if (rows->u != NULL)
-        return take_rows(rows, n, t, clear, bits, packed, most);
-    const struct cc_rows r = {.g = rows->g, .x = rows->x};
+    struct cc_rows r = *rows;
+    if (r.g == NULL) {
+        r = (struct cc_rows){.x = r.x, .ahead = r.ahead};
+        return take_rows(&r, n, t, clear, bits, packed, most);
+    }
+    if (r.x == NULL) {
+        r = (struct cc_rows){.g = r.g, .ahead = r.ahead};
+        return take_rows(&r, n, t, false, bits, packed, most);
+    }
+    if (r.u != NULL)
+        return take_rows(&r, n, t, clear, bits, packed, most);
+    r = (struct cc_rows){.g = r.g, .x = r.x, .ahead = r.ahead};
     return clear ? take_rows(&r, n, t, true, bits, packed, most)
                  : take_rows(&r, n, t, false, bits, packed, most);
 }
