@@ -79,7 +79,7 @@ static void put_codes(const struct encoding *w, size_t i, size_t n, float norm)
         uint64_t index = w->ctx->offset + i;
         if (m <= same_key(index) || norm == 0) {
             k_qsgd_put()->codes(f, w->x + i, norm, cc_context_key(w->ctx, index, 0),
-                                (uint32_t)index, stage, m);
+                                (uint32_t)index, w->nontemporal, stage, m);
         } else {
             int16_t levels[BATCH];
             (void)cc_qsgd_quantize(f, w->ctx, w->x + i, i, m, norm, levels);
@@ -115,7 +115,7 @@ static size_t put_buckets(const struct encoding *w, size_t i, size_t n)
         return put_bucket(w, i, values) ? values : 0;
     }
     const uint8_t *end = k_qsgd_put()->buckets(f, w->x + i, cc_context_key(w->ctx, index, 0),
-                                               (uint32_t)index, stage, values);
+                                               (uint32_t)index, w->nontemporal, stage, values);
     if (end == NULL)
         return 0;
     copy_out(w, place_of(f, i), stage, (size_t)(end - stage));

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
+#include "core/isa.h"
 #include "schemes/kernels/elias_code.h"
 #include "tests/lib/vector.h"
 
@@ -206,6 +207,31 @@ static void keys_change(void **state)
     vector_close(&v);
 }
 
+static void draws_wrap(void **state)
+{
+    (void)state;
+    /* The number of an index is a function of index + key.a. In the middle of these values its
+     * lower 16 bits pass 0, then all 32: the vectors' shared parts give what one value alone has.
+     */
+    enum { N = 1500 };
+    static const char *const specs[] = {"qsgd", "qsgd:bits=8", "qsgd:bits=3,bucket=0"};
+    float x[N];
+    for (size_t i = 0; i < N; i++)
+        x[i] = (float)((i * i * 7 + i) % 2003) / 2003 - 0.5f;
+    for (size_t run = 0; run < 2 * LENGTH(specs); run++) {
+        struct vector v;
+        uint8_t want[2 * N];
+        size_t len;
+        vector_open(&v, specs[run / 2], N);
+        v.ctx.offset = 0 - cc_context_key(&v.ctx, 0, 0).a - N / 2;
+        v.ctx.offset &= run % 2 == 0 ? 0xffff : 0xffffffff;
+        cc_isa_force(CC_SCALAR);
+        assert_int_equal(cc_encode(&v.codec, &v.ctx, x, want, sizeof want, &len, NULL), CC_OK);
+        vector_encodes(&v, 1, x, want, len);
+        vector_close(&v);
+    }
+}
+
 static void fixed_rejects(void **state)
 {
     (void)state;
@@ -379,25 +405,16 @@ static void bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(omega_codes),
-        cmocka_unit_test(omega_round_trip),
-        cmocka_unit_test(omega_refuses),
-        cmocka_unit_test(fixed_levels),
-        cmocka_unit_test(fixed_draws),
-        cmocka_unit_test(fixed_widths),
-        cmocka_unit_test(fixed_buckets),
-        cmocka_unit_test(two_norm),
-        cmocka_unit_test(keys_change),
-        cmocka_unit_test(fixed_rejects),
-        cmocka_unit_test(fixed_rejects_in_long_buckets),
-        cmocka_unit_test(encode_refuses),
-        cmocka_unit_test(elias_bucket),
-        cmocka_unit_test(elias_long_codes),
-        cmocka_unit_test(elias_buckets),
-        cmocka_unit_test(elias_without_levels),
-        cmocka_unit_test(elias_rejects),
-        cmocka_unit_test(spec_ranges),
-        cmocka_unit_test(bounds),
+        cmocka_unit_test(omega_codes),          cmocka_unit_test(omega_round_trip),
+        cmocka_unit_test(omega_refuses),        cmocka_unit_test(fixed_levels),
+        cmocka_unit_test(fixed_draws),          cmocka_unit_test(fixed_widths),
+        cmocka_unit_test(fixed_buckets),        cmocka_unit_test(two_norm),
+        cmocka_unit_test(keys_change),          cmocka_unit_test(draws_wrap),
+        cmocka_unit_test(fixed_rejects),        cmocka_unit_test(fixed_rejects_in_long_buckets),
+        cmocka_unit_test(encode_refuses),       cmocka_unit_test(elias_bucket),
+        cmocka_unit_test(elias_long_codes),     cmocka_unit_test(elias_buckets),
+        cmocka_unit_test(elias_without_levels), cmocka_unit_test(elias_rejects),
+        cmocka_unit_test(spec_ranges),          cmocka_unit_test(bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,13 +44,14 @@ struct k_qsgd_put {
                        int16_t *levels, size_t n);
     /* Writes levels as codes. */
     void (*pack)(const int16_t *levels, unsigned width, uint8_t *out, size_t n);
-    /* Writes the codes of values of one bucket: the same as quantize, then pack. norm >= 0. */
+    /* Writes the codes of values of one bucket: the same as quantize, then pack. norm >= 0. far: x
+     * is not in the cache, and the values behind it will be encoded next. */
     void (*codes)(const struct cc_qsgd_form *f, const float *x, float norm, struct cc_key key,
-                  uint32_t first, uint8_t *out, size_t n);
+                  uint32_t first, bool far, uint8_t *out, size_t n);
     /* Writes norms and codes of whole buckets, the last of which may be short. Returns the end of
      * the output, or NULL if a value is not finite. */
     uint8_t *(*buckets)(const struct cc_qsgd_form *f, const float *x, struct cc_key key,
-                        uint32_t first, uint8_t *out, size_t n);
+                        uint32_t first, bool far, uint8_t *out, size_t n);
 };
 CC_KERNELS(k_qsgd_put)
 

@@ -7,10 +7,10 @@
  *
  * `quantize` and `pack` follow this definition, with a division per value. Where levels fit a byte
  * (s up to 127) codes_fast does both at once with a multiplication: in fixed point with 24
- * fractional bits, a random rounding is the addition of a random fraction, and the level is the top
- * byte of the sum. The product may differ from the definition in the last places. If some sum of a
- * bucket lies so near to a multiple of 2^24 that this could change a level, the bucket is encoded
- * again by the definition: about one bucket of 512 in 300 with s = 7. Every instruction set gives
+ * fractional bits (AVX-512: 16), a random rounding is the addition of a random fraction, and the
+ * level is the top byte of the sum. The product may differ from the definition in the last places.
+ * Values whose sum lies so near to a whole level that this could change theirs are encoded again by
+ * the definition, with those around them: 512 in one of 300 with s = 7. Every instruction set gives
  * the same bytes.
  *
  * Norms of several short buckets are found before their codes, so that finding one is not waited
@@ -68,32 +68,34 @@ static inline bool norm_of(const struct cc_qsgd_form *f, const float *x, size_t 
 /* --- levels --- */
 
 #ifdef CC_LANES
+/* The levels of 16 values: the same as in the scalar loop of `quantize`. */
+static inline __m512i levels_exactly(__m512 v, __m512 norms, __m512 steps, __m512i index, __m512i b)
+{
+    /* min returns its second operand for NaN */
+    __m512 a = _mm512_min_ps(_mm512_mul_ps(_mm512_div_ps(_mm512_abs_ps(v), norms), steps), steps);
+    __m512i level = _mm512_cvttps_epi32(a);
+    __m512 fraction = _mm512_sub_ps(a, _mm512_cvtepi32_ps(level));
+    __m512 draw = _mm512_cvtepi32_ps(_mm512_srli_epi32(cc_lanes_random(index, b), 8));
+    /* both sides times 2^24 */
+    __mmask16 up =
+        _mm512_cmp_ps_mask(draw, _mm512_mul_ps(fraction, _mm512_set1_ps(0x1p24f)), _CMP_LT_OQ);
+    level = _mm512_mask_add_epi32(level, up, level, _mm512_set1_epi32(1));
+    __mmask16 minus = _mm512_movepi32_mask(_mm512_castps_si512(v)); /* -0 has level 0 */
+    return _mm512_mask_sub_epi32(level, minus, _mm512_setzero_si512(), level);
+}
+
 /* The same as the scalar loop of `quantize`, for a multiple of 16 values. */
 static size_t quantize_lanes(const float *x, float norm, int s, struct cc_key key, uint32_t first,
                              int16_t *levels, size_t n)
 {
     const __m512 norms = _mm512_set1_ps(norm), steps = _mm512_set1_ps((float)s);
-    const __m512i b = _mm512_set1_epi32((int)key.b), one = _mm512_set1_epi32(1);
-    __m512i index = cc_lanes_index(key, first);
+    const __m512i b = _mm512_set1_epi32((int)key.b);
     size_t count = 0;
     for (size_t i = 0; i < n; i += CC_LANES) {
-        __m512 v = _mm512_loadu_ps(x + i);
-        /* min returns its second operand for NaN */
-        __m512 a =
-            _mm512_min_ps(_mm512_mul_ps(_mm512_div_ps(_mm512_abs_ps(v), norms), steps), steps);
-        __m512i level = _mm512_cvttps_epi32(a);
-        __m512 fraction = _mm512_sub_ps(a, _mm512_cvtepi32_ps(level));
-        __m512i number = _mm512_xor_si512(cc_lanes_random_not(index, b), _mm512_set1_epi32(-1));
-        __m512 draw = _mm512_cvtepi32_ps(_mm512_srli_epi32(number, 8));
-        /* both sides times 2^24 */
-        __mmask16 up =
-            _mm512_cmp_ps_mask(draw, _mm512_mul_ps(fraction, _mm512_set1_ps(0x1p24f)), _CMP_LT_OQ);
-        level = _mm512_mask_add_epi32(level, up, level, one);
+        __m512i index = cc_lanes_index(key, first + (uint32_t)i);
+        __m512i level = levels_exactly(_mm512_loadu_ps(x + i), norms, steps, index, b);
         count += (size_t)__builtin_popcount(_mm512_test_epi32_mask(level, level));
-        __mmask16 minus = _mm512_movepi32_mask(_mm512_castps_si512(v)); /* -0 has level 0 */
-        level = _mm512_mask_sub_epi32(level, minus, _mm512_setzero_si512(), level);
         _mm256_storeu_si256((__m256i *)(levels + i), _mm512_cvtepi32_epi16(level));
-        index = _mm512_add_epi32(index, _mm512_set1_epi32(CC_LANES));
     }
     return count;
 }
@@ -150,149 +152,59 @@ static void pack(const int16_t *levels, unsigned width, uint8_t *out, size_t n)
     }
 }
 
-/* Encodes by the definition. */
-static void codes_exactly(const struct cc_qsgd_form *f, const float *x, float norm,
-                          struct cc_key key, uint32_t first, uint8_t *out, size_t n)
-{
-    int16_t levels[BLOCK];
-    for (size_t i = 0; i < n; i += BLOCK) {
-        size_t m = n - i < BLOCK ? n - i : BLOCK;
-        (void)quantize(x + i, norm, f->s, key, first + (uint32_t)i, levels, m);
-        pack(levels, f->width, out + i / 8 * f->width, m);
-    }
-}
-
-/* The fast way, for levels up to 127. In units of 2^-24 a level is, by the definition,
- * floor((ceil(a) + 2^24 - 1 - draw) / 2^24), with a = x / norm * s rounded twice and draw < 2^24.
- * Here a is x * (s / norm), also rounded twice. Both are within two units in the last place of the
- * real number, so within 4 s of each other; truncating instead of rounding up adds another 1. A sum
- * that is nearer than `margin` to a multiple of 2^24 is a doubt, and the bucket is encoded again by
- * the definition.
- *
- * A value that has changed since the norm was found may have any a: it is limited to `most`, which
- * lies above every a of a value within the norm, and so near to s that a level of s + 1 is a
- * doubt. The sums below round it by s at most. */
-#if defined(__AVX2__) || defined(__ARM_NEON)
-#define FAST
-
 /* Distance of software prefetching in values, into the second-level cache: the hardware looks no
  * further than a page of 4 KiB. On a Zen 5 with 25 M values: 18 GB/s with 1 or 2 KiB, 22 with 4
- * KiB, 23 to 24 with 8 to 32 KiB, and 26 with 16 KiB and the first-level cache left alone. */
+ * KiB, 23 to 24 with 8 to 32 KiB, and 26 with 16 KiB and the first-level cache left alone. Values
+ * that are in the cache are encoded a sixth faster without it (Zen 4). */
 #define AHEAD 4096
 
 /* In longer buckets the same place of the next bucket is prefetched, as finding its norm is faster
  * than memory; up to this length, so that it is still in that cache then. */
 #define AHEAD_MOST 32768
 
-static inline size_t ahead_of(const struct cc_qsgd_form *f)
+static inline size_t ahead_of(const struct cc_qsgd_form *f, bool far)
 {
+    if (!far)
+        return 0;
     return f->bucket > AHEAD && f->bucket <= AHEAD_MOST ? f->bucket : AHEAD;
 }
 
-static inline uint32_t margin(int s)
-{
-    return 4 * (uint32_t)s + 8;
-}
+#ifdef CC_LANES
+#define FAST
+#include "schemes/kernels/qsgd_put_avx512.h"
+#else
 
-/* The largest a, with `more` added to it. */
-static inline float most(int s, uint32_t more)
-{
-    return (float)s * 0x1p24f + (float)(margin(s) - (uint32_t)s + more);
-}
+/* How the codes of a call are made. */
+struct writer {
+    const struct cc_qsgd_form *form;
+    struct cc_key key;
+    size_t ahead; /* distance of prefetching in values; 0: none */
+};
 
-/* Whether the fast way is possible: levels fit a byte, and s / norm is neither subnormal nor near
- * the largest float. */
-static inline bool fast_applies(int s, float norm)
+static struct writer writer_of(const struct cc_qsgd_form *f, struct cc_key key, size_t ahead)
 {
-    return s <= 127 && norm >= 0x1p-90f;
+    return (struct writer){f, key, ahead};
 }
 #endif
 
-#ifdef CC_LANES
-
-/* Writes 64 levels, a byte each, as codes: 8 * width bytes and up to 8 more. */
-static inline void write_group(__m512i levels, unsigned width, uint8_t *out)
+/* Encodes by the definition. */
+static void codes_exactly(const struct writer *w, const float *x, float norm, uint32_t first,
+                          uint8_t *out, size_t n)
 {
-    if (width == 4) {
-        __m512i odd = _mm512_srli_epi16(levels, 4);
-        __m512i pairs = _mm512_ternarylogic_epi32(_mm512_set1_epi16(0x0f), levels, odd, 0xca);
-        _mm256_storeu_si256((__m256i_u *)(void *)out, _mm512_cvtepi16_epi8(pairs));
-        return;
+    const struct cc_qsgd_form *f = w->form;
+    int16_t levels[BLOCK];
+    for (size_t i = 0; i < n; i += BLOCK) {
+        size_t m = n - i < BLOCK ? n - i : BLOCK;
+        (void)quantize(x + i, norm, f->s, w->key, first + (uint32_t)i, levels, m);
+        pack(levels, f->width, out + i / 8 * f->width, m);
     }
-    if (width == 8) {
-        _mm512_storeu_si512(out, levels);
-        return;
-    }
-    const uint64_t mask = ((UINT64_C(1) << width) - 1) * UINT64_C(0x0101010101010101);
-    uint8_t bytes[64];
-    _mm512_storeu_si512(bytes, levels);
-    for (size_t k = 0; k < 8; k++)
-        cc_put_u64(out + k * width, _pext_u64(cc_get_u64(bytes + 8 * k), mask));
 }
-
-struct fast {
-    __m512i index, b, doubt;
-    __m512 factor, margin, most;
-};
-
-/* The levels of 64 values in four vectors, a byte each. */
-static inline __m512i fast_group(struct fast *q, const __m512 v[4])
-{
-    const __m512i twice = _mm512_cvttps_epi32(_mm512_add_ps(q->margin, q->margin));
-    __m512i t[4];
-    for (size_t k = 0; k < 4; k++) {
-        __m512 product = _mm512_fmadd_ps(_mm512_abs_ps(v[k]), q->factor, q->margin);
-        __m512i a = _mm512_cvttps_epi32(_mm512_min_ps(product, q->most));
-        __m512i draw = _mm512_srli_epi32(cc_lanes_random_not(q->index, q->b), 8);
-        __m512i sum = _mm512_add_epi32(a, draw);
-        q->index = _mm512_add_epi32(q->index, _mm512_set1_epi32(CC_LANES));
-        /* doubt |= sum ^ (sum - twice) */
-        q->doubt = _mm512_ternarylogic_epi32(q->doubt, sum, _mm512_sub_epi32(sum, twice), 0xf6);
-        /* the sign above the level */
-        t[k] = _mm512_ternarylogic_epi32(sum, _mm512_castps_si512(v[k]),
-                                         _mm512_set1_epi32(INT32_MIN), 0xf8);
-    }
-    /* 0x80 - (0x80 + level) = -level */
-    __m512i levels = cc_lanes_tops(t);
-    return _mm512_mask_sub_epi8(levels, _mm512_movepi8_mask(levels), _mm512_set1_epi8(INT8_MIN),
-                                levels);
-}
-
-/* Encodes a bucket or a part of it; false if there was a doubt. */
-static inline bool codes_fast(const struct cc_qsgd_form *f, const float *x, float norm,
-                              struct cc_key key, uint32_t first, uint8_t *out, size_t n)
-{
-    struct fast q = {.index = cc_lanes_index(key, first),
-                     .b = _mm512_set1_epi32((int)key.b),
-                     .doubt = _mm512_setzero_si512(),
-                     .factor = _mm512_set1_ps((float)f->s * 0x1p24f / norm),
-                     .margin = _mm512_set1_ps((float)margin(f->s)),
-                     .most = _mm512_set1_ps(most(f->s, margin(f->s)))};
-    const size_t ahead = ahead_of(f);
-    size_t i = 0;
-    for (; i + 64 <= n; i += 64, out += 8 * f->width) {
-        __m512 v[4];
-        for (size_t k = 0; k < 4; k++) {
-            v[k] = _mm512_loadu_ps(x + i + CC_LANES * k);
-            __builtin_prefetch(x + i + CC_LANES * k + ahead, 0, 2);
-        }
-        write_group(fast_group(&q, v), f->width, out);
-    }
-    if (i < n) {
-        __mmask64 some = ~UINT64_C(0) >> (64 - (n - i));
-        __m512 v[4];
-        for (size_t k = 0; k < 4; k++)
-            v[k] = _mm512_maskz_loadu_ps((__mmask16)(some >> CC_LANES * k), x + i + CC_LANES * k);
-        write_group(fast_group(&q, v), f->width, out);
-    }
-    return _mm512_test_epi32_mask(q.doubt, _mm512_set1_epi32((int)0xff000000)) == 0;
-}
-
-#elif defined(FAST)
 
 #if defined(__ARM_NEON)
+#define FAST
 #include "schemes/kernels/qsgd_put_neon.h"
-#else
+#elif defined(__AVX2__) && !defined(CC_LANES)
+#define FAST
 /* Writes 16 levels, a byte each, as codes: 2 * width bytes and up to 8 more. */
 static inline void put_codes(const uint8_t *levels, unsigned width, uint8_t *out)
 {
@@ -302,12 +214,34 @@ static inline void put_codes(const uint8_t *levels, unsigned width, uint8_t *out
 }
 #endif
 
+#if defined(FAST) && !defined(CC_LANES)
+/* Levels up to 127. In units of 2^-24 a level is, by the definition,
+ * floor((ceil(a) + 2^24 - 1 - draw) / 2^24), with a = x / norm * s rounded twice and draw < 2^24.
+ * Here a is x * (s / norm), also rounded twice. Both are within two units in the last place of the
+ * real number, so within 4 s of each other; truncating instead of rounding up adds another 1. A sum
+ * that is nearer than `margin` to a multiple of 2^24 is a doubt, and the values are encoded again
+ * by the definition.
+ *
+ * A value that has changed since the norm was found may have any a: it is limited to `most`, which
+ * lies above every a of a value within the norm, and so near to s that a level of s + 1 is a
+ * doubt. The sums below round it by s at most. */
+static inline uint32_t margin(int s)
+{
+    return 4 * (uint32_t)s + 8;
+}
+
+/* The largest a. */
+static inline float most(int s)
+{
+    return (float)s * 0x1p24f + (float)(margin(s) - (uint32_t)s);
+}
+
 /* Levels, a byte each; true if there was a doubt. */
 static inline bool levels_fast(const float *restrict x, int s, float norm, struct cc_key key,
                                uint32_t first, uint8_t *restrict levels, size_t n)
 {
     const float factor = (float)s * 0x1p24f / norm;
-    const float limit = most(s, 0);
+    const float limit = most(s);
     const uint32_t more = margin(s);
     uint32_t doubt = 0, index = first;
     for (size_t i = 0; i < n; i++, index++) {
@@ -322,38 +256,51 @@ static inline bool levels_fast(const float *restrict x, int s, float norm, struc
     return doubt >> 24 != 0;
 }
 
-static inline bool codes_fast(const struct cc_qsgd_form *f, const float *x, float norm,
-                              struct cc_key key, uint32_t first, uint8_t *out, size_t n)
+static inline void codes_fast(const struct writer *w, const float *x, float norm, uint32_t first,
+                              uint8_t *out, size_t n)
 {
     enum { SOME = 512 };
-    const size_t ahead = ahead_of(f);
+    const unsigned width = w->form->width;
     uint8_t levels[SOME + 16];
-    for (size_t i = 0; i < n; i += SOME) {
+    for (size_t i = 0; i < n; i += SOME, out += SOME / 8 * width) {
         size_t m = n - i < SOME ? n - i : SOME;
-        if (levels_fast(x + i, f->s, norm, key, first + (uint32_t)i, levels, m))
-            return false;
+        if (levels_fast(x + i, w->form->s, norm, w->key, first + (uint32_t)i, levels, m)) {
+            codes_exactly(w, x + i, norm, first + (uint32_t)i, out, m);
+            continue;
+        }
         memset(levels + m, 0, 16);
-        for (size_t k = 0; k < m; k += 16, out += 2 * f->width) {
-            put_codes(levels + k, f->width, out);
-            __builtin_prefetch(x + i + k + ahead, 0, 2);
+        for (size_t k = 0; k < m; k += 16) {
+            put_codes(levels + k, width, out + k / 8 * width);
+            if (w->ahead > 0)
+                __builtin_prefetch(x + i + k + w->ahead, 0, 2);
         }
     }
-    return true;
 }
 #endif
 
-static inline void codes(const struct cc_qsgd_form *f, const float *x, float norm,
-                         struct cc_key key, uint32_t first, uint8_t *out, size_t n)
+/* Encodes a bucket or a part of it. The fast way needs levels that fit a byte, and s / norm neither
+ * subnormal nor near the largest float. */
+static inline void put_codes_of(const struct writer *w, const float *x, float norm, uint32_t first,
+                                uint8_t *out, size_t n)
 {
     if (norm == 0) {
-        memset(out, 0, cc_qsgd_code_bytes(f, n));
+        memset(out, 0, cc_qsgd_code_bytes(w->form, n));
         return;
     }
 #ifdef FAST
-    if (fast_applies(f->s, norm) && codes_fast(f, x, norm, key, first, out, n))
+    if (w->form->s <= 127 && norm >= 0x1p-90f) {
+        codes_fast(w, x, norm, first, out, n);
         return;
+    }
 #endif
-    codes_exactly(f, x, norm, key, first, out, n);
+    codes_exactly(w, x, norm, first, out, n);
+}
+
+static void codes(const struct cc_qsgd_form *f, const float *x, float norm, struct cc_key key,
+                  uint32_t first, bool far, uint8_t *out, size_t n)
+{
+    const struct writer w = writer_of(f, key, ahead_of(f, far));
+    put_codes_of(&w, x, norm, first, out, n);
 }
 
 /* Norms of this many short buckets are found before their codes: the latency of one is hidden by
@@ -361,8 +308,9 @@ static inline void codes(const struct cc_qsgd_form *f, const float *x, float nor
 #define NORMS 32
 
 static uint8_t *buckets(const struct cc_qsgd_form *f, const float *x, struct cc_key key,
-                        uint32_t first, uint8_t *out, size_t n)
+                        uint32_t first, bool far, uint8_t *out, size_t n)
 {
+    const struct writer w = writer_of(f, key, ahead_of(f, far));
     const size_t some = BLOCK / f->bucket, most = some < 1 ? 1 : some < NORMS ? some : NORMS;
     for (size_t i = 0; i < n;) {
         float norms[NORMS];
@@ -374,7 +322,7 @@ static uint8_t *buckets(const struct cc_qsgd_form *f, const float *x, struct cc_
             size_t m = end - i < f->bucket ? end - i : f->bucket;
             cc_put_f32(out, norms[k]);
             out += sizeof norms[k];
-            codes(f, x + i, norms[k], key, first + (uint32_t)i, out, m);
+            put_codes_of(&w, x + i, norms[k], first + (uint32_t)i, out, m);
             out += cc_qsgd_code_bytes(f, m);
         }
     }
