@@ -20,6 +20,7 @@
 #include "core/copy.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/tile.h"
 #include "schemes/kernels/expand.h"
 #include "schemes/kernels/select.h"
 #include "schemes/pairs.h"
@@ -165,6 +166,26 @@ static void count_part(void *arg, int part)
     x->before[part + 1] = k_expand()->popcount(x->bits + begin / 8, end - begin);
 }
 
+/* k_expand's expand around the cache, to a y that begins anywhere. */
+static size_t expand_unaligned(const uint8_t *bits, size_t n, const uint8_t *values, size_t left,
+                               float *y)
+{
+    struct cc_sink sink;
+    size_t count = 0;
+    cc_sink_open(&sink, y, SIZE_MAX);
+    for (size_t i = 0, m; i < n; i += m) {
+        m = cc_sink_tile(&sink, n - i);
+        size_t here = k_expand()->expand(bits + i / 8, m, values + sizeof *y * count, left - count,
+                                         false, cc_sink_room(&sink));
+        if (here == SIZE_MAX)
+            return SIZE_MAX;
+        count += here;
+        cc_sink_put(&sink, m * sizeof *y);
+    }
+    cc_sink_close(&sink);
+    return count;
+}
+
 static void expand_part(void *arg, int part)
 {
     struct expansion *x = arg;
@@ -177,7 +198,11 @@ static void expand_part(void *arg, int part)
             k_expand()->expand_add(bits, n, values, x->count - before, *x->scale, y) != count;
         return;
     }
-    bool nontemporal = cc_use_nontemporal(x->n * sizeof(float)) && (uintptr_t)y % CC_ALIGN == 0;
+    bool nontemporal = cc_use_nontemporal(x->n * sizeof(float));
+    if (nontemporal && (uintptr_t)y % CC_ALIGN != 0) {
+        x->changed[part] = expand_unaligned(bits, n, values, x->count - before, y) != count;
+        return;
+    }
     x->changed[part] =
         k_expand()->expand(bits, n, values, x->count - before, nontemporal, y) != count;
     k_copy()->fence();
