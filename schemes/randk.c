@@ -7,10 +7,9 @@
  * permutation of [0, n). The permutation is a Feistel network of eight rounds over 2b bits, the
  * smallest even number of bits that holds n; images beyond n are mapped again until they fall below
  * (cycle walking). The key leaves out the rank. So threads can share the draws, and to_pairs only
- * has to sort.
+ * has to sort. Within a part, indices come in any order, each with its number.
  *
- * The draws of a batch are computed while the values of the batch before arrive from memory: the
- * places are random, so they are prefetched.
+ * The indices of a batch are computed while the values of the batch before arrive from memory.
  *
  * With ef=1 the rest stays in the residual; with ef=0 values are scaled up by n / k, so that their
  * expectation is the gradient.
@@ -42,8 +41,6 @@ static const struct cc_param table[] = {
     {.name = NULL},
 };
 
-#define BATCH 1024 /* a multiple of CC_DRAW_LANES */
-
 /* Bits of half an index, at least: with fewer there are so few permutations that some sets of
  * indices would be drawn more often than others. */
 #define LEAST_B 4
@@ -62,15 +59,11 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
 
 /* --- drawing --- */
 
-struct draw {
-    struct cc_key key[CC_DRAW_ROUNDS];
-    unsigned b;
-    uint64_t n;
-};
-
-static struct draw draw_begin(const struct cc_context *ctx, size_t n)
+/* Numbers first .. end - 1. */
+static struct cc_drawing draw_begin(const struct cc_context *ctx, size_t n, size_t first,
+                                    size_t end)
 {
-    struct draw d = {.b = LEAST_B, .n = n};
+    struct cc_drawing d = {.b = LEAST_B, .n = n, .next = first, .end = end};
     struct cc_context shared = *ctx;
     shared.rank = -1;
     for (unsigned t = 0; t < CC_DRAW_ROUNDS; t++)
@@ -80,45 +73,11 @@ static struct draw draw_begin(const struct cc_context *ctx, size_t n)
     return d;
 }
 
-/* out[i] = the index drawn as number first + i, for i < count <= BATCH, in arithmetic of `type`.
- * The numbers that are still n or more are packed together and permuted again. */
-#define DRAW_LOOP(type, permute)                                                                   \
-    do {                                                                                           \
-        type v[BATCH];                                                                             \
-        uint16_t slot[BATCH];                                                                      \
-        for (size_t i = 0; i < BATCH; i++) {                                                       \
-            v[i] = (type)(first + i);                                                              \
-            slot[i] = (uint16_t)i;                                                                 \
-        }                                                                                          \
-        for (size_t walking = count; walking > 0;) {                                               \
-            (permute)(d->key, d->b, v, walking);                                                   \
-            size_t still = 0;                                                                      \
-            for (size_t i = 0; i < walking; i++) {                                                 \
-                type at = v[i];                                                                    \
-                uint16_t s = slot[i];                                                              \
-                out[s] = at;                                                                       \
-                v[still] = at;                                                                     \
-                slot[still] = s;                                                                   \
-                still += at >= d->n;                                                               \
-            }                                                                                      \
-            walking = still;                                                                       \
-        }                                                                                          \
-    } while (0)
-
-static void draw(const struct draw *d, size_t first, size_t count, uint64_t *out)
-{
-    if (d->b <= 16)
-        DRAW_LOOP(uint32_t, k_draw()->permute_small);
-    else
-        DRAW_LOOP(uint64_t, k_draw()->permute);
-}
-
 /* --- parts --- */
 
 /* Passes over the tensor have `parts`, passes over the draws `draw_parts`. */
 struct job {
     const struct cc_context *ctx;
-    struct draw draw;
     size_t n, k;
     int parts, draw_parts;
     /* encode */
@@ -126,54 +85,58 @@ struct job {
     float *residual;
     uint8_t *out;
     float factor;
-    size_t bad[CC_PARTS_MAX]; /* the part's first block with a value that is not finite, or first
-                                 drawn index whose value overflows; n: none */
+    size_t bad[CC_PARTS_MAX]; /* the part's first block with a value that is not finite, or lowest
+                                 index whose value overflows; n: none */
     /* decode */
     const uint8_t *in;
     const float *scale; /* NULL: decode, not decode_add */
     float *y;
 };
 
-#define LEAST_DRAWS ((size_t)8 * BATCH) /* that a thread pays for */
+#define LEAST_DRAWS ((size_t)8192) /* that a thread pays for */
 
 static struct job make_job(const struct cc_codec *c, const struct cc_context *ctx)
 {
     size_t n = c->shape.n, k = bound(c->params, &c->shape) / sizeof(float);
     return (struct job){.ctx = ctx,
-                        .draw = draw_begin(ctx, n),
                         .n = n,
                         .k = k,
                         .parts = cc_parts(c->threads, n, CC_PART_VALUES),
                         .draw_parts = cc_parts(c->threads, k, LEAST_DRAWS)};
 }
 
-/* The first of all parts. */
+/* The lowest of all parts. */
 static size_t first_bad(const struct job *j, int parts)
 {
+    size_t first = j->n;
     for (int p = 0; p < parts; p++)
-        if (j->bad[p] < j->n)
-            return j->bad[p];
-    return j->n;
+        first = j->bad[p] < first ? j->bad[p] : first;
+    return first;
 }
 
-/* Draws the indices of a part in batches and calls use() for each, with the number of its first
- * draw. The places in `values` are prefetched one batch ahead. use() returns false to stop. */
+/* How many batches are drawn before the first one is used: so long its values may take to arrive.
+ */
+#define AHEAD 2
+
+/* Draws the indices of a part in batches and calls use() for each, with the numbers of its draws.
+ * The places in `values` are prefetched. */
 static void for_draws(struct job *j, int part, const float *values,
-                      bool (*use)(struct job *j, int part, size_t first, const uint64_t *index,
-                                  size_t count))
+                      void (*use)(struct job *j, int part, const uint64_t *index,
+                                  const uint64_t *number, size_t count))
 {
-    uint64_t index[2][BATCH];
-    size_t first = cc_part_begin(j->k, j->draw_parts, part, 1), ready = 0;
-    size_t end = cc_part_begin(j->k, j->draw_parts, part + 1, 1);
-    for (int now = 0; first < end || ready > 0; now ^= 1) {
-        size_t m = end - first < BATCH ? end - first : BATCH;
-        draw(&j->draw, first, m, index[now]);
-        for (size_t i = 0; i < m; i++)
-            __builtin_prefetch(values + index[now][i], 1);
-        if (ready > 0 && !use(j, part, first - ready, index[now ^ 1], ready))
-            return;
-        first += m;
-        ready = m;
+    struct {
+        uint64_t index[CC_DRAW_POOL], number[CC_DRAW_POOL];
+        size_t count;
+    } batch[AHEAD + 1];
+    const size_t first = cc_part_begin(j->k, j->draw_parts, part, 1);
+    const size_t end = cc_part_begin(j->k, j->draw_parts, part + 1, 1);
+    struct cc_drawing d = draw_begin(j->ctx, j->n, first, end);
+    d.values = values;
+    for (size_t i = 0; i <= AHEAD; i++)
+        batch[i].count = k_draw()->draw(&d, batch[i].index, batch[i].number);
+    for (size_t i = 0; batch[i].count > 0; i = (i + 1) % (AHEAD + 1)) {
+        use(j, part, batch[i].index, batch[i].number, batch[i].count);
+        batch[i].count = k_draw()->draw(&d, batch[i].index, batch[i].number);
     }
 }
 
@@ -197,22 +160,19 @@ static void add_part(void *arg, int part)
     }
 }
 
-static bool encode_batch(struct job *j, int part, size_t first, const uint64_t *index, size_t count)
+static void encode_batch(struct job *j, int part, const uint64_t *index, const uint64_t *number,
+                         size_t count)
 {
-    uint8_t *out = j->out + sizeof(float) * first;
     for (size_t i = 0; j->residual != NULL && i < count; i++) {
-        cc_put_f32(out + sizeof(float) * i, j->residual[index[i]]);
+        cc_put_f32(j->out + sizeof(float) * number[i], j->residual[index[i]]);
         j->residual[index[i]] = 0;
     }
     for (size_t i = 0; j->residual == NULL && i < count; i++) {
         float v = j->x[index[i]] * j->factor;
-        cc_put_f32(out + sizeof(float) * i, v);
-        if (!cc_finite(v)) {
+        cc_put_f32(j->out + sizeof(float) * number[i], v);
+        if (!cc_finite(v) && index[i] < j->bad[part])
             j->bad[part] = index[i];
-            return false;
-        }
     }
-    return true;
 }
 
 static void draw_values_part(void *arg, int part)
@@ -270,16 +230,15 @@ static void clear_part(void *arg, int part)
     cc_zeros_close(&z);
 }
 
-static bool decode_batch(struct job *j, int part, size_t first, const uint64_t *index, size_t count)
+static void decode_batch(struct job *j, int part, const uint64_t *index, const uint64_t *number,
+                         size_t count)
 {
     (void)part;
-    const uint8_t *in = j->in + sizeof(float) * first;
     for (size_t i = 0; j->scale == NULL && i < count; i++)
-        j->y[index[i]] = cc_get_f32(in + sizeof(float) * i);
+        j->y[index[i]] = cc_get_f32(j->in + sizeof(float) * number[i]);
     for (size_t i = 0; j->scale != NULL && i < count; i++)
         j->y[index[i]] =
-            cc_add_scaled(j->y[index[i]], *j->scale, cc_get_f32(in + sizeof(float) * i));
-    return true;
+            cc_add_scaled(j->y[index[i]], *j->scale, cc_get_f32(j->in + sizeof(float) * number[i]));
 }
 
 static void decode_part(void *arg, int part)
@@ -328,17 +287,15 @@ static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, cons
                     size_t *count, struct cc_error *e)
 {
     const struct job j = make_job(c, ctx);
-    uint64_t index[BATCH];
     if (len != sizeof(float) * j.k)
         return cc_bad_length(len, sizeof(float) * j.k, e);
     CC_TRY(cc_check_pairs_room(j.k, cap, e));
-    for (size_t first = 0; first < j.k; first += BATCH) {
-        const size_t m = j.k - first < BATCH ? j.k - first : BATCH;
-        draw(&j.draw, first, m, index);
+    struct cc_drawing d = draw_begin(ctx, j.n, 0, j.k);
+    uint64_t index[CC_DRAW_POOL], number[CC_DRAW_POOL];
+    for (size_t m, first = 0; (m = k_draw()->draw(&d, index, number)) > 0; first += m)
         for (size_t i = 0; i < m; i++)
             out[first + i] = (struct cc_index_value){(uint32_t)index[i],
-                                                     cc_get_f32(in + sizeof(float) * (first + i))};
-    }
+                                                     cc_get_f32(in + sizeof(float) * number[i])};
     cc_pairs_sort(out, j.k, j.n);
     for (size_t i = 0; i < j.k; i++)
         out[i].index += base;

@@ -9,16 +9,32 @@
 #include "core/random.h"
 
 #define CC_DRAW_ROUNDS 8
-#define CC_DRAW_LANES  64
+#define CC_DRAW_POOL   128
 
-/* v has room for n rounded up to a multiple of CC_DRAW_LANES, and elements beyond n are permuted as
- * well: doing the last ones one by one would take longer than all before. */
+/* Draws index number i, for all i from `next` to end - 1. The members above `walking` are set
+ * first, and the others are 0. */
+struct cc_drawing {
+    struct cc_key key[CC_DRAW_ROUNDS];
+    unsigned b; /* 4^b >= n, 1 <= b <= 31 */
+    uint64_t n, next, end;
+    const float *values; /* if not NULL, values[i] is prefetched for each index i that is listed, by
+                            the next call at the latest */
+    size_t walking;      /* numbers that are below 4^b but not yet below n */
+    size_t pending;      /* indices that are to be prefetched */
+    union {
+        struct {
+            uint32_t v[CC_DRAW_POOL], number[CC_DRAW_POOL], pending[CC_DRAW_POOL];
+        } small; /* b <= 16 */
+        struct {
+            uint64_t v[CC_DRAW_POOL], number[CC_DRAW_POOL];
+        } wide;
+    } pool;
+};
+
 struct k_draw {
-    /* Each v[i] < 4^b becomes its image under the permutation of [0, 4^b); 1 <= b <= 31. */
-    void (*permute)(const struct cc_key key[CC_DRAW_ROUNDS], unsigned b, uint64_t *v, size_t n);
-    /* The same for b <= 16, in 32 bits. */
-    void (*permute_small)(const struct cc_key key[CC_DRAW_ROUNDS], unsigned b, uint32_t *v,
-                          size_t n);
+    /* Lists up to CC_DRAW_POOL indices that are not listed yet, in any order, and beside each its
+     * number. Returns how many; 0: all are listed. */
+    size_t (*draw)(struct cc_drawing *d, uint64_t *index, uint64_t *number);
 };
 CC_KERNELS(k_draw)
 
