@@ -31,6 +31,10 @@ struct cc_moves {
     size_t first_bit;
 };
 
+/* Lines that are prefetched from so far ahead go into the second-level cache: more can be on their
+ * way there than to the first. Measured on Zen 4: 18 cycles a line, and 40. */
+#define CC_LINES_FAR 64
+
 /* The variant of the loop. */
 struct cc_copy_loop {
     size_t block; /* bytes of each stream in turn */

@@ -123,12 +123,16 @@ static inline unsigned any_bits(vector v)
 }
 
 /* Updates the lines of the list, then reads the payload. The list itself counts as the first bytes
- * of the payload. */
+ * of the payload. From CC_LINES_FAR on, prefetches go into the second-level cache. */
 static inline vector update_lines(const struct cc_moves *m, size_t ahead)
 {
     for (size_t i = 0; i < m->line_count; i++) {
-        if (ahead > 0 && i + ahead < m->line_count)
-            __builtin_prefetch(m->stream[0] + (size_t)m->line[i + ahead] * LINE, 1);
+        const size_t then = i + ahead < m->line_count ? i + ahead : m->line_count - 1;
+        const unsigned char *p = m->stream[0] + (size_t)m->line[then] * LINE;
+        if (ahead >= CC_LINES_FAR)
+            __builtin_prefetch(p, 0, 2);
+        else if (ahead > 0)
+            __builtin_prefetch(p, 1);
         update_bytes(m->stream[0] + (size_t)m->line[i] * LINE, LINE, 0);
     }
     return read_bytes(m->payload, m->payload_bytes, 0, ALL(0));

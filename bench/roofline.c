@@ -32,7 +32,12 @@ static const struct cc_copy_loop loops[] = {
 /* For lists, where the distance is in lines. Where a list has many of a stream's lines, it may be
  * faster to move all of them, so that the loops above are tried as well. */
 static const struct cc_copy_loop list_loops[] = {
-    {.ahead = 0}, {.ahead = 8}, {.ahead = 16}, {.ahead = 32}, {.ahead = 64},
+    {.ahead = 0},
+    {.ahead = 8},
+    {.ahead = 16},
+    {.ahead = 32},
+    {.ahead = CC_LINES_FAR},
+    {.ahead = 4 * CC_LINES_FAR},
 };
 
 enum {

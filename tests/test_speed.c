@@ -261,6 +261,7 @@ static void loops(void **state)
                 }
         for (size_t ahead = 0; ahead < 8; ahead++)
             moves_lines(kernels[i], ahead);
+        moves_lines(kernels[i], CC_LINES_FAR);
     }
 }
 
