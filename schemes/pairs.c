@@ -19,6 +19,8 @@
  * in place, by 8 bits at a time from the highest, small buckets by insertion. */
 #include "schemes/pairs.h"
 
+#include <string.h>
+
 #include "core/cache.h"
 #include "core/parallel.h"
 #include "core/tile.h"
@@ -127,6 +129,19 @@ static inline bool add(const struct items *s, bool pairs, size_t first, size_t l
     return true;
 }
 
+/* y[index] = value; false if an index is not below n. */
+static inline bool set(const struct items *s, bool pairs, size_t first, size_t last, float *y,
+                       size_t n)
+{
+    for (size_t i = first; i < last; i++) {
+        size_t index = item_index(s, pairs, i);
+        if (index >= n)
+            return false;
+        y[index] = item_value(s, pairs, i);
+    }
+    return true;
+}
+
 /* --- decoding in parts --- */
 
 /* Part p writes y[border(p), border(p + 1)) from the items whose indices lie there. */
@@ -183,6 +198,27 @@ static bool decode_items(const struct job *j, size_t first, size_t last, size_t 
     return i == last;
 }
 
+/* The same within the cache: clears y up to the last item of those that were checked, then sets
+ * them, which needs no comparison of each index with a border. */
+static bool decode_cached(const struct job *j, size_t first, size_t last, size_t begin, size_t end)
+{
+    const struct items *s = &j->items;
+    size_t cleared = begin;
+    for (size_t i = first, next; i < last; i = next) {
+        next = last - i < CHECK ? last : i + CHECK;
+        const size_t index = any_index(s, next - 1);
+        if (!ascend(s, i, next, first) || index < cleared || index >= end)
+            return false;
+        memset(j->y + cleared, 0, (index + 1 - cleared) * sizeof *j->y);
+        cleared = index + 1;
+        if (!(s->pairs ? set(s, true, i, next, j->y, cleared)
+                       : set(s, false, i, next, j->y, cleared)))
+            return false;
+    }
+    memset(j->y + cleared, 0, (end - cleared) * sizeof *j->y);
+    return true;
+}
+
 /* Where items name a quarter of the lines or more, but leave some out, adding fetches all of them
  * from memory, this many values ahead, each time it has added the items of about half as many. */
 #define AHEAD       512
@@ -223,9 +259,12 @@ static void decode_part(void *arg, int part)
     bool good = first <= last;
     if (first < last)
         good = any_index(&j->items, first) >= begin && any_index(&j->items, last - 1) < end;
-    if (good)
-        good = j->adds ? add_items(j, first, last, begin, end)
-                       : decode_items(j, first, last, begin, end);
+    if (good && j->adds)
+        good = add_items(j, first, last, begin, end);
+    else if (good && cc_use_nontemporal(j->n * sizeof *j->y))
+        good = decode_items(j, first, last, begin, end);
+    else if (good)
+        good = decode_cached(j, first, last, begin, end);
     j->bad[part] = !good;
 }
 
