@@ -7,11 +7,13 @@
  *   64-bit word over its 16-bit lanes; AVX-512 VBMI moves the right bytes and bits into the lanes
  *   of 16 codes by a byte permutation and a multishift, with tables made once per call.
  * - From levels to values: a division by s is exact rounding of (float)level / s. Instead of
- *   dividing, a product with 1 / s is corrected by a fused multiply-add, which gives the same bits.
- *   Codes of up to 4 bits index a table of the 16 possible values instead, one register.
+ *   dividing, a product with 1 / s in two parts is rounded once, by a fused multiply-add, which
+ *   gives the same bits. Codes of up to 4 bits index a table of the 16 possible values instead, one
+ *   register.
  *
  * A code outside [-s, s] is an error. It is not tested code by code: the largest |level| (or, with
- * the table, a flag for impossible codes) is collected and tested once per bucket.
+ * the table, the largest bits of a value, those of impossible codes being the largest of all) is
+ * collected and tested once per bucket.
  *
  * Values that are written around the cache go through a sink of whole lines where buckets do not
  * begin and end on them. */
@@ -70,23 +72,26 @@ static void unpack(const uint8_t *in, unsigned width, int16_t *levels, size_t n)
 
 /* --- from levels to values --- */
 
-/* (float)level / s. With a fused multiply-add: a quotient within 2 units in the last place, plus
- * its remainder times 1 / s. This is the rounded quotient for every s up to 32767 and every level
- * up to s (all were tried). */
+/* (float)level / s. With a fused multiply-add: level times 1 / s as the sum of two floats, of which
+ * the second, 2^-24 of the first, hardly matters but where the first alone is rounded to the wrong
+ * side. This is the rounded quotient for every s up to 32767 and every level up to s (all were
+ * tried), and for multiples of both by a power of two. */
 struct divisor {
-    float s, inverse;
+    float s, inverse, rest;
 };
 
 static inline struct divisor divisor_of(int s)
 {
-    return (struct divisor){.s = (float)s, .inverse = 1 / (float)s};
+    const float inverse = 1 / (float)s;
+    return (struct divisor){
+        .s = (float)s, .inverse = inverse, .rest = (float)(1 / (double)s - (double)inverse)};
 }
 
 static inline float quotient(int level, struct divisor d)
 {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-    float a = (float)level, q = a * d.inverse;
-    return __builtin_fmaf(__builtin_fmaf(-q, d.s, a), d.inverse, q);
+    float a = (float)level;
+    return __builtin_fmaf(a, d.inverse, a * d.rest);
 #else
     return (float)level / d.s;
 #endif
@@ -136,10 +141,12 @@ static void levels(const struct cc_qsgd_form *f, const int16_t *from, float norm
 /* The tables that turn 16 codes into lanes, and, for narrow codes, into values. */
 struct reader {
     __m512i bytes, shifts; /* a code is in the lowest bits of a lane, and in the highest */
-    __m512i impossible;    /* by narrow code: not 0 if it is outside [-s, s] */
     __m512 fraction;       /* by narrow code: level / s */
+    __mmask16 impossible;  /* narrow codes outside [-s, s] */
+    __mmask32 present;     /* bytes of 16 codes */
     unsigned width;
     int s;
+    struct divisor divisor;
 };
 
 static struct reader reader_of(const struct cc_qsgd_form *f, const uint8_t *end)
@@ -147,7 +154,7 @@ static struct reader reader_of(const struct cc_qsgd_form *f, const uint8_t *end)
     (void)end; /* nothing is read beyond the codes */
     uint8_t bytes[64], shifts[64];
     float fraction[16];
-    int32_t impossible[16];
+    unsigned impossible = 0;
     for (unsigned i = 0; i < 64; i++) {
         unsigned bit = i / 8 * 2 * f->width, lane = i / 4 % 2, byte = i % 4;
         bytes[i] = (uint8_t)(bit / 8 + i % 8);
@@ -157,59 +164,65 @@ static struct reader reader_of(const struct cc_qsgd_form *f, const uint8_t *end)
     for (int i = 0; i < 16; i++) {
         int half = 1 << (f->width - 1), code = i % (2 * half);
         int level = code < half ? code : code - 2 * half;
-        impossible[i] = level > f->s || level < -f->s;
+        impossible |= (unsigned)(level > f->s || level < -f->s) << i;
         fraction[i] = (float)level / (float)f->s;
     }
     return (struct reader){.bytes = _mm512_loadu_si512(bytes),
                            .shifts = _mm512_loadu_si512(shifts),
-                           .impossible = _mm512_loadu_si512(impossible),
                            .fraction = _mm512_loadu_ps(fraction),
+                           .impossible = (__mmask16)impossible,
+                           .present = _bzhi_u32(UINT32_MAX, 2 * f->width),
                            .width = f->width,
-                           .s = f->s};
+                           .s = f->s,
+                           .divisor = divisor_of(f->s)};
 }
 
-/* Reads the codes of the lanes in `some`, which are the first ones. */
-static inline __m512i read_codes(const struct reader *r, const uint8_t *in, __mmask16 some)
-{
-    unsigned count = (unsigned)__builtin_popcount(some);
-    __mmask32 present = _bzhi_u32(0xffffffff, (count * r->width + 7) / 8);
-    __m512i bytes = _mm512_castsi256_si512(_mm256_maskz_loadu_epi8(present, in));
-    return _mm512_multishift_epi64_epi8(r->shifts, _mm512_permutexvar_epi8(r->bytes, bytes));
-}
+/* The bits of an impossible value: larger than those of any other. */
+#define IMPOSSIBLE INT32_MAX
 
-static inline __m512 wide_values(const struct reader *r, __m512i codes, __m512 norm, __mmask16 some,
-                                 __m512i *most)
-{
-    const __m128i down = _mm_cvtsi32_si128(32 - (int)r->width);
-    const __m512 s = _mm512_set1_ps((float)r->s), inverse = _mm512_set1_ps(1 / (float)r->s);
-    __m512i level = _mm512_sra_epi32(codes, down);
-    *most = _mm512_max_epi32(*most, _mm512_maskz_abs_epi32(some, level));
-    __m512 a = _mm512_cvtepi32_ps(level), q = _mm512_mul_ps(a, inverse);
-    q = _mm512_fmadd_ps(_mm512_fnmadd_ps(q, s, a), inverse, q); /* as `quotient` */
-    return _mm512_mul_ps(norm, q);
-}
+/* Codes of up to 4 bits; of 8 bits, which are levels as they are; others. */
+enum kind { NARROW, BYTES, WIDE };
 
-/* The state of the loop over vectors of 16 values. */
+/* What the loop over vectors of 16 values needs, in registers. */
 struct lanes {
-    __m512 norm, scale, table;
-    __m512i impossible; /* narrow codes: not 0 if there was one; wide ones: the highest |level| */
-    bool narrow, add, nontemporal;
+    __m512i bytes, shifts;
+    __m512 norm, scale, inverse, rest;
+    __m512 table; /* narrow codes: by code, the value */
+    __m512i most; /* narrow codes: the largest bits; wide ones: the highest |level| */
+    __m128i down; /* from the highest bits of a lane to the lowest */
+    enum kind kind;
+    bool add, nontemporal;
 };
 
-/* Decodes the lanes in `some`. */
-static ALWAYS_INLINE void decode_lanes(const struct reader *r, struct lanes *l, const uint8_t *in,
+/* The values in the lanes in `some`, the first ones, from the bytes in `present`. */
+static ALWAYS_INLINE __m512 read_lanes(struct lanes *l, const uint8_t *in, __mmask32 present,
+                                       __mmask16 some)
+{
+    __m512i level;
+    if (l->kind == BYTES) {
+        level = _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(some, in));
+    } else {
+        __m512i code = _mm512_castsi256_si512(_mm256_maskz_loadu_epi8(present, in));
+        code = _mm512_multishift_epi64_epi8(l->shifts, _mm512_permutexvar_epi8(l->bytes, code));
+        if (l->kind == NARROW) {
+            __m512 v = _mm512_maskz_permutexvar_ps(some, code, l->table);
+            l->most = _mm512_max_epi32(l->most, _mm512_castps_si512(v));
+            return v;
+        }
+        level = _mm512_maskz_sra_epi32(some, code, l->down);
+    }
+    l->most = _mm512_max_epi32(l->most, _mm512_abs_epi32(level));
+    __m512 a = _mm512_cvtepi32_ps(level);
+    __m512 v = _mm512_fmadd_ps(a, l->inverse, _mm512_mul_ps(a, l->rest)); /* as `quotient` */
+    v = _mm512_mul_ps(l->norm, v);
+    return l->add ? _mm512_mul_ps(l->scale, v) : v;
+}
+
+/* Decodes the same lanes to y. */
+static ALWAYS_INLINE void decode_lanes(struct lanes *l, const uint8_t *in, __mmask32 present,
                                        __mmask16 some, float *y)
 {
-    __m512i code = read_codes(r, in, some);
-    __m512 v;
-    if (l->narrow) {
-        v = _mm512_permutexvar_ps(code, l->table);
-        l->impossible = _mm512_or_si512(l->impossible,
-                                        _mm512_maskz_permutexvar_epi32(some, code, r->impossible));
-    } else {
-        v = wide_values(r, code, l->norm, some, &l->impossible);
-        v = l->add ? _mm512_mul_ps(l->scale, v) : v;
-    }
+    __m512 v = read_lanes(l, in, present, some);
     if (l->add)
         v = _mm512_add_ps(_mm512_maskz_loadu_ps(some, y), v);
     if (some != 0xffff)
@@ -220,46 +233,64 @@ static ALWAYS_INLINE void decode_lanes(const struct reader *r, struct lanes *l, 
         _mm512_storeu_ps(y, v);
 }
 
-/* Decodes a bucket or a part of it. narrow (codes of up to 4 bits), add and nontemporal are
- * constants at each call, so that each combination is a loop of its own. */
+/* Decodes a bucket or a part of it. kind, add and nontemporal are constants at each call, so that
+ * each combination is a loop of its own. */
 static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in, float norm,
-                                      bool narrow, bool add, bool nontemporal, float scale,
+                                      enum kind kind, bool add, bool nontemporal, float scale,
                                       float *y, size_t n)
 {
-    struct lanes l = {.norm = _mm512_set1_ps(norm),
+    struct lanes l = {.bytes = r->bytes,
+                      .shifts = r->shifts,
+                      .norm = _mm512_set1_ps(norm),
                       .scale = _mm512_set1_ps(scale),
-                      .impossible = _mm512_setzero_si512(),
-                      .narrow = narrow,
+                      .inverse = _mm512_set1_ps(r->divisor.inverse),
+                      .rest = _mm512_set1_ps(r->divisor.rest),
+                      .most = _mm512_setzero_si512(),
+                      .down = _mm_cvtsi32_si128(32 - (int)r->width),
+                      .kind = kind,
                       .add = add,
                       .nontemporal = nontemporal};
+    const __m512 nothing = _mm512_castsi512_ps(_mm512_set1_epi32(IMPOSSIBLE));
+    const __mmask32 present = r->present;
+    const size_t bytes = 2 * r->width;
     l.table = _mm512_mul_ps(l.norm, r->fraction);
     l.table = add ? _mm512_mul_ps(l.scale, l.table) : l.table;
+    l.table = _mm512_mask_mov_ps(l.table, r->impossible, nothing);
     size_t i = 0;
-    for (; i + CC_LANES <= n; i += CC_LANES, in += 2 * r->width) {
+    for (; i + CC_LANES <= n; i += CC_LANES, in += bytes) {
         __builtin_prefetch(in + AHEAD, 0, 3);
         if (add)
             __builtin_prefetch(y + i + AHEAD_OF_Y, 1, 3);
-        decode_lanes(r, &l, in, 0xffff, y + i);
+        decode_lanes(&l, in, present, 0xffff, y + i);
     }
-    if (i < n)
-        decode_lanes(r, &l, in, (__mmask16)_bzhi_u32(0xffff, (unsigned)(n - i)), y + i);
-    __m512i allowed = _mm512_set1_epi32(narrow ? 0 : r->s);
-    return _mm512_cmpgt_epi32_mask(l.impossible, allowed) == 0;
+    if (i < n) {
+        unsigned left = (unsigned)(n - i);
+        decode_lanes(&l, in, _bzhi_u32(UINT32_MAX, (left * r->width + 7) / 8),
+                     (__mmask16)_bzhi_u32(0xffff, left), y + i);
+    }
+    __m512i allowed = _mm512_set1_epi32(kind == NARROW ? IMPOSSIBLE - 1 : r->s);
+    return _mm512_cmpgt_epi32_mask(l.most, allowed) == 0;
+}
+
+static ALWAYS_INLINE bool codes_of_kind(const struct reader *r, enum kind kind, const uint8_t *in,
+                                        float norm, const struct cc_qsgd_use *use, float *y,
+                                        size_t n)
+{
+    if (use->add)
+        return codes_lanes(r, in, norm, kind, true, false, use->scale, y, n);
+    if (use->nontemporal && (uintptr_t)y % 64 == 0)
+        return codes_lanes(r, in, norm, kind, false, true, 1, y, n);
+    return codes_lanes(r, in, norm, kind, false, false, 1, y, n);
 }
 
 static inline bool codes_read(const struct reader *r, const uint8_t *in, float norm,
                               const struct cc_qsgd_use *use, float *y, size_t n)
 {
-    bool narrow = r->width <= 4, nontemporal = use->nontemporal && (uintptr_t)y % 64 == 0;
-    if (narrow && use->add)
-        return codes_lanes(r, in, norm, true, true, false, use->scale, y, n);
-    if (narrow && nontemporal)
-        return codes_lanes(r, in, norm, true, false, true, 1, y, n);
-    if (narrow)
-        return codes_lanes(r, in, norm, true, false, false, 1, y, n);
-    if (use->add)
-        return codes_lanes(r, in, norm, false, true, false, use->scale, y, n);
-    return codes_lanes(r, in, norm, false, false, nontemporal, 1, y, n);
+    if (r->width <= 4)
+        return codes_of_kind(r, NARROW, in, norm, use, y, n);
+    if (r->width == 8)
+        return codes_of_kind(r, BYTES, in, norm, use, y, n);
+    return codes_of_kind(r, WIDE, in, norm, use, y, n);
 }
 
 #elif defined(__AVX2__) || defined(__ARM_NEON)
@@ -288,7 +319,7 @@ struct reader {
     const uint8_t *end; /* of what may be read */
     uint64_t mask;
     __m256i top; /* s times that power */
-    __m256 s, inverse;
+    __m256 inverse, rest;
 };
 
 static struct reader reader_of(const struct cc_qsgd_form *f, const uint8_t *end)
@@ -297,12 +328,13 @@ static struct reader reader_of(const struct cc_qsgd_form *f, const uint8_t *end)
     const uint64_t every =
         f->width > 8 ? UINT64_C(0x0001000100010001) : UINT64_C(0x0101010101010101);
     const int top = f->s << up;
+    const struct divisor d = divisor_of(top);
     return (struct reader){.form = f,
                            .end = end,
                            .mask = (((UINT64_C(1) << f->width) - 1) << up) * every,
                            .top = _mm256_set1_epi32(top),
-                           .s = _mm256_set1_ps((float)top),
-                           .inverse = _mm256_set1_ps(1 / (float)top)};
+                           .inverse = _mm256_set1_ps(d.inverse),
+                           .rest = _mm256_set1_ps(d.rest)};
 }
 
 /* Reads 16 codes, which take 2 * width bytes. */
@@ -342,6 +374,7 @@ static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in,
                                       float *y, size_t n)
 {
     const __m256 norms = _mm256_set1_ps(norm), scales = _mm256_set1_ps(use->scale);
+    const __m256 inverse = r->inverse, rest = r->rest;
     __m256i most = _mm256_setzero_si256();
     size_t i = 0;
     for (; i + 16 <= n; i += 16, in += 2 * r->form->width) {
@@ -351,9 +384,9 @@ static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in,
             __builtin_prefetch(y + i + AHEAD_OF_Y, 1, 3);
         for (size_t k = 0; k < 2; k++) {
             float *to = y + i + 8 * k;
-            __m256 a = _mm256_cvtepi32_ps(level[k]), q = _mm256_mul_ps(a, r->inverse);
+            __m256 a = _mm256_cvtepi32_ps(level[k]);
             most = _mm256_max_epi32(most, _mm256_abs_epi32(level[k]));
-            q = _mm256_fmadd_ps(_mm256_fnmadd_ps(q, r->s, a), r->inverse, q); /* as `quotient` */
+            __m256 q = _mm256_fmadd_ps(a, inverse, _mm256_mul_ps(a, rest)); /* as `quotient` */
             __m256 v = _mm256_mul_ps(norms, q);
             if (add)
                 v = _mm256_add_ps(_mm256_loadu_ps(to), _mm256_mul_ps(scales, v));

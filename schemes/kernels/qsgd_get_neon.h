@@ -13,18 +13,19 @@ struct reader {
     int32x4_t shifts[2];
     int32x4_t mask; /* of a lane's upper bits */
     int32x4_t top;  /* s times that power */
-    float32x4_t s, inverse;
+    float32x4_t inverse, rest;
 };
 
 static struct reader reader_of(const struct cc_qsgd_form *f, const uint8_t *end)
 {
     const int32_t top = f->s << (32 - f->width);
+    const struct divisor d = divisor_of(top);
     struct reader r = {.form = f,
                        .end = end,
                        .mask = vdupq_n_s32((int32_t)(UINT32_MAX << (32 - f->width))),
                        .top = vdupq_n_s32(top),
-                       .s = vdupq_n_f32((float)top),
-                       .inverse = vdupq_n_f32(1 / (float)top)};
+                       .inverse = vdupq_n_f32(d.inverse),
+                       .rest = vdupq_n_f32(d.rest)};
     for (unsigned k = 0; k < 2; k++) {
         uint8_t bytes[16];
         int32_t shifts[4];
@@ -67,8 +68,8 @@ static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in,
         for (unsigned k = 0; k < 4; k++) {
             int32x4_t level = read_levels(r, from, k);
             most = vmaxq_s32(most, vqabsq_s32(level));
-            float32x4_t a = vcvtq_f32_s32(level), q = vmulq_f32(a, r->inverse);
-            q = vfmaq_f32(q, vfmsq_f32(a, q, r->s), r->inverse); /* as `quotient` */
+            float32x4_t a = vcvtq_f32_s32(level);
+            float32x4_t q = vfmaq_f32(vmulq_f32(a, r->rest), a, r->inverse); /* as `quotient` */
             v[k] = vmulq_f32(norms, q);
             if (add)
                 v[k] = vaddq_f32(vld1q_f32(y + i + 4 * k), vmulq_f32(scales, v[k]));
