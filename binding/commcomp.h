@@ -43,9 +43,10 @@ enum commcomp_flag {
     COMMCOMP_LOSSY = 1,      /* decoded values can differ from encoded ones */
     COMMCOMP_STOCHASTIC = 2, /* draws random numbers: each step needs its own number */
     COMMCOMP_FEEDBACK = 4,   /* keeps the unsent part in a residual, unless ef=0 */
-    COMMCOMP_UNBIASED = 8,   /* the expectation of a decoded value is the encoded one (with ef=0) */
-    COMMCOMP_SPARSE = 16,    /* the payload names the values it keeps */
-    COMMCOMP_VERBATIM = 32   /* the payload is the gradient itself */
+    COMMCOMP_UNBIASED = 8, /* the expectation of a decoded value is the encoded one (with ef=0, and
+                              with rounding=random where that is a parameter) */
+    COMMCOMP_SPARSE = 16,  /* the payload names the values it keeps */
+    COMMCOMP_VERBATIM = 32 /* the payload is the gradient itself */
 };
 
 enum commcomp_kind {

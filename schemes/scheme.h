@@ -27,7 +27,7 @@ enum cc_scheme_flag {
     CC_STOCHASTIC = 2, /* draws random numbers */
     CC_FEEDBACK = 4,   /* keeps the unsent part in a residual, unless ef=0 */
     CC_UNBIASED = 8,   /* the expectation of the decoded value is the encoded one (with ef=0, and
-                          where   it is a parameter, random rounding) */
+                          with rounding=random where that is a parameter) */
     CC_SPARSE = 16,    /* the payload names the values it keeps: decode_add touches no others */
     CC_VERBATIM = 32,  /* CC_SUM_F32: the payload is the gradient itself, which an exchange that
                           sums floats can send without encoding it */

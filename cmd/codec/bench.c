@@ -90,7 +90,7 @@ static int parse_passes(const struct cc_args *args, struct cc_quality_plan *out,
 static int parse_threads(const struct cc_args *args, struct cc_bench_options *o, struct cc_error *e)
 {
     const char *text = cc_arg(args, "threads");
-    CC_TRY(cc_input_counts("threads", text != NULL ? text : "1", 1024, NULL, &o->threads,
+    CC_TRY(cc_input_counts("threads", text != NULL ? text : "1", 1024, false, &o->threads,
                            &o->thread_counts, e));
     for (size_t i = 0; i < o->thread_counts; i++)
         o->most_threads =
@@ -259,8 +259,7 @@ static int bench_sizes(struct cc_bench_run *b, struct cc_error *e)
     const char *text = b->options.values;
     size_t *sizes;
     int status = CC_OK;
-    CC_TRY(
-        cc_input_counts("values", text, SIZE_MAX / 64, cc_input_named_size, &sizes, &b->sizes, e));
+    CC_TRY(cc_input_counts("values", text, SIZE_MAX / 64, true, &sizes, &b->sizes, e));
     b->options.limits.seconds /= (double)(b->sizes * b->options.thread_counts);
     const char *label = b->sizes == 1 ? text : "flat"; /* the same in all rows */
     for (size_t i = 0; i < b->sizes && !cc_interrupted(); i++) {

@@ -21,7 +21,9 @@ static const struct cc_column columns[] = {
     {"feedback", NULL, "", NULL, 0, "whether it keeps what it did not send in a residual",
      CC_DETAIL},
     {"unbiased", NULL, "", NULL, 0,
-     "whether the expectation of what is decoded is what was encoded (with ef=0)", CC_DETAIL},
+     "whether the expectation of what is decoded is what was encoded (with ef=0, and with "
+     "rounding=random where that is a parameter)",
+     CC_DETAIL},
     {"layout", NULL, "", NULL, 0, "the payload; docs/payloads.md has it in full", CC_DETAIL},
     {"parameter", "parameter", "", NULL, 0,
      "a parameter, one row for each; null for a scheme without any", CC_SETTING},
@@ -52,7 +54,8 @@ static const struct flag {
     {CC_STOCHASTIC, "stochastic", "stochastic: draws random numbers, which --seed decides"},
     {CC_FEEDBACK, "feedback", "error feedback: what is not sent stays in a residual"},
     {CC_UNBIASED, "unbiased",
-     "unbiased: the expectation of what is decoded is what was encoded (with ef=0)"},
+     "unbiased: the expectation of what is decoded is what was encoded (with ef=0, and with "
+     "rounding=random where that is a parameter)"},
 };
 enum { FLAGS = sizeof flags / sizeof flags[0] };
 

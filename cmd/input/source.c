@@ -175,16 +175,21 @@ size_t cc_input_beyond_cache(void)
     return 3 * cc_cache_bytes() / sizeof(float);
 }
 
-size_t cc_input_named_size(const char *text)
+/* A count, or a word of --values. */
+static int parse_size(const char *text, uint64_t *out, struct cc_error *e)
 {
-    if (strcmp(text, "l2") == 0)
-        return cc_l2_values();
-    return strcmp(text, "cache") == 0 ? cc_input_beyond_cache() : 0;
+    *out = strcmp(text, "l2") == 0      ? cc_l2_values()
+           : strcmp(text, "cache") == 0 ? cc_input_beyond_cache()
+                                        : 0;
+    if (*out > 0)
+        return CC_OK;
+    if (text[0] >= 'a' && text[0] <= 'z')
+        return cc_usage(e, "'%s' is neither a count such as 25M nor l2 or cache", text);
+    return cc_parse_count(text, out, e);
 }
 
-int cc_input_counts(const char *option, const char *text, uint64_t most,
-                    size_t (*word)(const char *text), size_t **out, size_t *count,
-                    struct cc_error *e)
+int cc_input_counts(const char *option, const char *text, uint64_t most, bool named, size_t **out,
+                    size_t *count, struct cc_error *e)
 {
     size_t capacity = 0, used = 0;
     char *copy = cc_strdup(text, e), *next = copy;
@@ -192,9 +197,8 @@ int cc_input_counts(const char *option, const char *text, uint64_t most,
     int status = copy != NULL ? CC_OK : CC_FAIL;
     while (status == CC_OK && next != NULL) {
         const char *item = strsep(&next, ",");
-        uint64_t value = word != NULL ? word(item) : 0;
-        if (value == 0)
-            CC_TRY_OUT(cc_parse_count(item, &value, e));
+        uint64_t value;
+        CC_TRY_OUT(named ? parse_size(item, &value, e) : cc_parse_count(item, &value, e));
         if (value < 1 || value > most) {
             status = cc_usage(e, "%s is not between 1 and %llu", item, (unsigned long long)most);
             goto out;

@@ -62,14 +62,10 @@ int cc_input_flat_trace(const struct cc_args *args, const char *label, size_t va
  * of a codec's speed. */
 size_t cc_input_beyond_cache(void);
 
-/* Parses a list of counts from 1 to `most`, the argument of an option: "1,2". `word` (or NULL)
- * returns the count that a word stands for, or 0. The caller frees *out. */
-int cc_input_counts(const char *option, const char *text, uint64_t most,
-                    size_t (*word)(const char *text), size_t **out, size_t *count,
-                    struct cc_error *e);
-
-/* A word of --values: "cache" is cc_input_beyond_cache, "l2" cc_l2_values. */
-size_t cc_input_named_size(const char *text);
+/* Parses a list of counts from 1 to `most`, the argument of an option: "1,2". named: also the words
+ * "cache" for cc_input_beyond_cache and "l2" for cc_l2_values. The caller frees *out. */
+int cc_input_counts(const char *option, const char *text, uint64_t most, bool named, size_t **out,
+                    size_t *count, struct cc_error *e);
 
 /* Opens the net of --net or --values; without them the net of the tensors of `trace`, or resnet110
  * if that is NULL. The caller frees *out with cc_net_free. */

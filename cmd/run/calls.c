@@ -284,8 +284,8 @@ static int run_all(struct calls *c, struct cc_args *args, struct cc_error *e)
     size_t *values = NULL, sizes = 0, shares = 0;
     double *share = NULL;
     int status = CC_OK;
-    CC_TRY_OUT(cc_input_counts("values", cc_arg(args, "values"), SIZE_MAX / 64, cc_input_named_size,
-                               &values, &sizes, e));
+    CC_TRY_OUT(
+        cc_input_counts("values", cc_arg(args, "values"), SIZE_MAX / 64, true, &values, &sizes, e));
     CC_TRY_OUT(cc_experiment_parse_shares(cc_arg(args, "nonzeros"), &share, &shares, e));
     cc_arg_set(args, "bw", NULL); /* links do not matter */
     for (size_t i = 0; i < sizes && !cc_interrupted(); i++) {

@@ -30,7 +30,7 @@ class Scheme:
     lossy: bool  # decoded values can differ from encoded ones
     stochastic: bool  # draws random numbers
     feedback: bool  # keeps the unsent part in a residual, unless ef=0
-    unbiased: bool  # the expectation of a decoded value is the encoded one (with ef=0)
+    unbiased: bool  # the expectation of a decoded value is the encoded one (with ef=0, rounding=random)
     sparse: bool  # the payload names the values it keeps
     kind: str  # "opaque": bytes to be decoded; "sum": float32 that an allreduce may sum; "pairs"
 

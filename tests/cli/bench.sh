@@ -99,6 +99,8 @@ t 2 bench --values 1k,,2k
 err '--values'
 t 2 bench --values 1k,0
 err '--values: 0 is not between 1'
+t 2 bench --values l2,l1
+err "--values: 'l1' is neither a count such as 25M nor l2 or cache"
 t 2 bench --trace net --values 1k,2k
 err '--trace and --values exclude each other'
 t 2 bench --net resnet20 --values 1k
