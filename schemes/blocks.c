@@ -48,51 +48,70 @@ size_t cc_blocks_bound(const struct cc_block_form *f, size_t n)
 /* A power of two by its biased exponent, which may be 0. */
 static float of_exponent(uint32_t biased)
 {
-    return biased == 0 ? 0x1p-127f : cc_bits_f32(biased << 23);
+    return cc_bits_f32(biased == 0 ? 0x400000u : biased << 23);
 }
 
-/* The exponent of the scale of a block by its largest magnitude. To the nearest: that of the
+/* The exponents of the scales of blocks by their largest magnitudes. To the nearest: that of the
  * magnitude less that of the largest number (OCP Microscaling, section 6.3), so that values may
  * exceed the largest number, and are limited. At random: the least one without such values. */
-static uint32_t exponent_for(const struct cc_block_form *f, uint32_t most)
+static void put_exponents(const struct cc_block_form *f, const uint32_t *restrict most,
+                          size_t blocks, uint8_t *restrict out, float *restrict scale)
 {
     const uint32_t fraction = 0x7fffffu, largest = cc_f32_bits(f->largest);
-    int b = (int)(most >> 23) - (int)(largest >> 23) + 127;
+    const uint32_t exact = f->random ? largest & fraction : fraction;
+    const int shift = 127 - (int)(largest >> 23);
     const int highest = (int)(cc_f32_bits(f->most_scale) >> 23);
-    if (f->random && (most & fraction) > (largest & fraction))
-        b++;
-    b = b < highest ? b : highest;
-    return b > 0 ? (uint32_t)b : 0;
+    for (size_t i = 0; i < blocks; i++) {
+        int b = (int)(most[i] >> 23) + shift + ((most[i] & fraction) > exact);
+        b = b < highest ? b : highest;
+        b = b > 0 ? b : 0;
+        out[i] = (uint8_t)b;
+        scale[i] = of_exponent((uint32_t)b);
+    }
 }
 
-/* Writes the scale for values of up to `most`, the bits of a magnitude, and returns it. */
-static float put_scale(const struct cc_block_form *f, uint32_t most, uint8_t *out)
+/* Writes the scales of blocks with values of up to `most`, the bits of magnitudes. A pass for each
+ * step, so that compilers vectorize them. */
+static void put_scales(const struct cc_block_form *f, const uint32_t *restrict most, size_t blocks,
+                       uint8_t *restrict out, float *restrict scale)
 {
+    const float largest = f->largest, limit = f->most_scale;
     if (f->scale == CC_SCALE_E8M0) {
-        out[0] = (uint8_t)exponent_for(f, most);
-        return of_exponent(out[0]);
+        put_exponents(f, most, blocks, out, scale);
+        return;
     }
-    float scale = cc_bits_f32(most) / f->largest;
-    if (f->scale == CC_SCALE_BF16)
-        scale = cc_bits_f32((cc_f32_bits(scale) + 0xffffu) & 0xffff0000u);
-    scale = scale < f->most_scale ? scale : f->most_scale;
-    if (f->scale == CC_SCALE_BF16)
-        cc_put_u16(out, (uint16_t)(cc_f32_bits(scale) >> 16));
-    else
-        cc_put_f32(out, scale);
-    return scale;
+    for (size_t i = 0; i < blocks; i++)
+        scale[i] = cc_bits_f32(most[i]) / largest;
+    for (size_t i = 0; i < blocks && f->scale == CC_SCALE_BF16; i++)
+        scale[i] = cc_bits_f32((cc_f32_bits(scale[i]) + 0xffffu) & 0xffff0000u);
+    for (size_t i = 0; i < blocks; i++)
+        scale[i] = scale[i] < limit ? scale[i] : limit;
+    if (f->scale == CC_SCALE_F32)
+        memcpy(out, scale, blocks * sizeof *scale);
+    for (size_t i = 0; i < blocks && f->scale == CC_SCALE_BF16; i++)
+        cc_put_u16(out + 2 * i, (uint16_t)(cc_f32_bits(scale[i]) >> 16));
 }
 
-/* Reads a scale; false if it is none. */
-static bool get_scale(const struct cc_block_form *f, const uint8_t *in, float *out)
+/* Reads scales; false if one is none. */
+static bool get_scales(const struct cc_block_form *f, const uint8_t *in, size_t blocks, float *out)
 {
+    unsigned bad = 0;
     if (f->scale == CC_SCALE_E8M0) {
-        const uint8_t b = *(const volatile uint8_t *)in;
-        *out = of_exponent(b);
-        return b != 255;
+        for (size_t i = 0; i < blocks; i++) {
+            const uint8_t b = *(const volatile uint8_t *)(in + i);
+            out[i] = of_exponent(b);
+            bad |= b == 255;
+        }
+        return bad == 0;
     }
-    *out = f->scale == CC_SCALE_BF16 ? cc_bits_f32((uint32_t)cc_get_u16(in) << 16) : cc_get_f32(in);
-    return cc_finite(*out) && *out >= 0;
+    for (size_t i = 0; i < blocks; i++) {
+        const float scale = f->scale == CC_SCALE_BF16
+                                ? cc_bits_f32((uint32_t)cc_get_u16(in + 2 * i) << 16)
+                                : cc_get_f32(in + 4 * i);
+        bad |= !cc_finite(scale) | !(scale >= 0);
+        out[i] = scale;
+    }
+    return bad == 0;
 }
 
 /* With a scale of 0 all values are tiny, and dividing by 1 gives codes 0. */
@@ -111,7 +130,8 @@ struct encoding {
     uint8_t *scales, *codes;
     size_t n;
     int parts;
-    float scale; /* of all of the tensor, if form->block is 0 */
+    float scale;       /* of all of the tensor, if form->block is 0 */
+    struct cc_key key; /* of the random numbers from ctx->offset on */
     bool finite[CC_PARTS_MAX];
 };
 
@@ -120,19 +140,23 @@ static size_t part_begin(size_t n, int parts, int part)
     return cc_part_begin(n, parts, part, CC_TILE);
 }
 
-/* The codes of m values, the first with this index in the tensor. The key of the random numbers
- * changes where the index passes a multiple of 2^32. */
+/* The key of the random numbers, which changes where the index passes a multiple of 2^32. */
+static struct cc_key key_of(const struct encoding *w, uint64_t index)
+{
+    return index >> 32 == w->ctx->offset >> 32 ? w->key : cc_context_key(w->ctx, index, 0);
+}
+
+/* The codes of m values, the first with this index in the tensor. */
 static void put_random(const struct encoding *w, uint64_t index, const float *v, size_t m,
                        size_t block, const float *divisor, uint8_t *codes)
 {
     const struct k_block_codes *k = w->form->codes;
     const uint64_t same_key = (UINT64_C(1) << 32) - (uint32_t)index;
     uint8_t other[CC_TILE];
-    k->random(v, m, block, divisor, cc_context_key(w->ctx, index, 0), (uint32_t)index, codes);
+    k->random(v, m, block, divisor, key_of(w, index), (uint32_t)index, codes);
     if (m <= same_key)
         return;
-    k->random(v, m, block, divisor, cc_context_key(w->ctx, index + same_key, 0), (uint32_t)index,
-              other);
+    k->random(v, m, block, divisor, key_of(w, index + same_key), (uint32_t)index, other);
     memcpy(codes + same_key, other + same_key, m - same_key);
 }
 
@@ -141,7 +165,7 @@ static void put_random(const struct encoding *w, uint64_t index, const float *v,
 static bool encode_tile(const struct encoding *w, size_t i, size_t m, uint8_t *out)
 {
     const struct cc_block_form *f = w->form;
-    const size_t block = f->block == 0 ? CC_TILE : f->block;
+    const size_t block = f->block == 0 ? CC_TILE : f->block, blocks = (m + block - 1) / block;
     float sum[CC_TILE], scale[TILE_BLOCKS] = {w->scale}, divisor[TILE_BLOCKS];
     uint32_t most[TILE_BLOCKS];
     uint8_t byte[CC_TILE], *codes = f->bits == 8 ? out : byte;
@@ -153,11 +177,9 @@ static bool encode_tile(const struct encoding *w, size_t i, size_t m, uint8_t *o
     if (f->block != 0) {
         if (!cc_finite_bits(k_blocks()->absmax(v, m, block, most)))
             return false;
-        uint8_t *to = w->scales + i / block * scale_bytes[f->scale];
-        for (size_t b = 0; b * block < m; b++)
-            scale[b] = put_scale(f, most[b], to + b * scale_bytes[f->scale]);
+        put_scales(f, most, blocks, w->scales + i / block * scale_bytes[f->scale], scale);
     }
-    for (size_t b = 0; b * block < m; b++)
+    for (size_t b = 0; b < blocks; b++)
         divisor[b] = divisor_of(scale[b]);
     if (f->random)
         put_random(w, w->ctx->offset + i, v, m, block, divisor, codes);
@@ -201,12 +223,13 @@ int cc_blocks_encode(const struct cc_block_form *f, const struct cc_codec *c,
                          .scales = out,
                          .codes = out + head,
                          .n = n,
-                         .parts = cc_parts(c->threads, n, CC_PART_VALUES)};
+                         .parts = cc_parts(c->threads, n, CC_PART_VALUES),
+                         .key = cc_context_key(ctx, ctx->offset, 0)};
     if (f->block == 0) {
         const uint32_t most = cc_absmax(x, r, n, c->threads);
         if (!cc_finite_bits(most))
             return cc_refuse(ctx, x, r, n, e);
-        w.scale = put_scale(f, most, out);
+        put_scales(f, &most, 1, out, &w.scale);
     }
     cc_parallel(w.parts, encode_part, &w);
     for (int p = 0; p < w.parts; p++)
@@ -237,9 +260,7 @@ static bool decode_tile(const struct decoding *w, size_t i, size_t m, float *y)
     const uint8_t *scales = w->scales + (f->block == 0 ? 0 : i / block * bytes);
     uint8_t byte[CC_TILE];
     float scale[TILE_BLOCKS];
-    bool good = true;
-    for (size_t b = 0; b * block < m; b++)
-        good &= get_scale(f, scales + b * bytes, &scale[b]);
+    const bool good = get_scales(f, scales, (m + block - 1) / block, scale);
     if (f->bits == 4) {
         k_blocks()->split(codes, m, byte);
         codes = byte;
@@ -288,7 +309,7 @@ static int refuse(const struct cc_block_form *f, size_t n, const uint8_t *in, st
     const size_t bytes = scale_bytes[f->scale], head = head_bytes(f, n);
     float scale;
     for (size_t b = 0; b < block_count(f, n); b++)
-        if (!get_scale(f, in + b * bytes, &scale))
+        if (!get_scales(f, in + b * bytes, 1, &scale))
             return f->scale == CC_SCALE_E8M0
                        ? cc_bad_payload(b * bytes, e, "the scale's exponent 255 is not used")
                        : cc_bad_payload(b * bytes, e, "the scale is %g", (double)scale);

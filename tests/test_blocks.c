@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
+#include "schemes/kernels/blocks.h"
 #include "tests/lib/settings.h"
 #include "tests/lib/text.h"
 #include "tests/lib/vector.h"
@@ -312,6 +313,63 @@ static void narrow_give_back(void **state)
     vector_close(&v);
 }
 
+/* --- kernels --- */
+
+/* Numbers whose fraction, in units of `step`, is the random number that it is compared with, and
+ * their neighbours: where a code changes. Every instruction set rounds them as scalar code does. */
+static void draws_beside_fractions(const struct k_block_codes *one,
+                                   const struct k_block_codes *scalar, float divisor, float step,
+                                   int most)
+{
+    enum { N = 512 };
+    const struct cc_key key = {12345, 67890};
+    float x[N], divisors[N / 32];
+    uint8_t codes[N], want[N];
+    for (size_t b = 0; b < N / 32; b++)
+        divisors[b] = divisor;
+    for (int beside = -4; beside <= 4; beside++)
+        for (size_t n = N - 40; n <= N; n += 5) {
+            for (uint32_t i = 0; i < n; i++) {
+                const int whole = (int)(i % (uint32_t)(2 * most)) - most;
+                const float v = ((float)whole + cc_unit(cc_random(key, 7 + i))) * step;
+                x[i] = cc_bits_f32((uint32_t)((int)cc_f32_bits(v * divisor) + beside));
+            }
+            memset(codes, 0xee, sizeof codes);
+            memset(want, 0xee, sizeof want);
+            one->random(x, n, 32, divisors, key, 7, codes);
+            scalar->random(x, n, 32, divisors, key, 7, want);
+            assert_memory_equal(codes, want, N);
+        }
+}
+
+static void kernels_draw_alike(void **state)
+{
+    (void)state;
+    const float divisors[] = {1, 0.37f, 3.1e-5f, 0x1.24p125f, 0x1p-120f};
+    enum cc_isa before = cc_isa();
+    cc_isa_force(CC_SCALAR);
+    const struct k_blocks *scalar = k_blocks();
+    for (int isa = 0; isa < CC_ISAS; isa++) {
+        cc_isa_force((enum cc_isa)isa);
+        const struct k_blocks *k = k_blocks();
+        for (size_t d = 0; d < LENGTH(divisors); d++) {
+            draws_beside_fractions(&k->int4, &scalar->int4, divisors[d], 1, 7);
+            if (divisors[d] > 100)
+                continue; /* times 448 it is infinite */
+            draws_beside_fractions(&k->e4m3, &scalar->e4m3, divisors[d], 0x1p-9f, 8);
+            draws_beside_fractions(&k->e5m2, &scalar->e5m2, divisors[d], 0x1p-16f, 4);
+            draws_beside_fractions(&k->e4m3, &scalar->e4m3, divisors[d], 1, 448);
+            draws_beside_fractions(&k->e5m2, &scalar->e5m2, divisors[d], 100, 500);
+        }
+        const float powers[] = {0x1p-127f, 0x1p-20f, 1, 0x1p100f};
+        for (size_t d = 0; d < LENGTH(powers); d++) {
+            draws_beside_fractions(&k->e2m1, &scalar->e2m1, powers[d], 0.5f, 4);
+            draws_beside_fractions(&k->e2m1, &scalar->e2m1, powers[d], 1, 8);
+        }
+    }
+    cc_isa_force(before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +387,7 @@ int main(void)
         cmocka_unit_test(narrow_residuals_lose_nothing),
         cmocka_unit_test(narrow_state_sizes),
         cmocka_unit_test(narrow_give_back),
+        cmocka_unit_test(kernels_draw_alike),
     };
     return cmocka_run_group_tests_name("blocks", tests, NULL, NULL);
 }

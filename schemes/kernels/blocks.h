@@ -14,7 +14,8 @@
 struct k_block_codes {
     /* x / divisor, rounded to the nearest code, ties to even, limited to the largest. */
     void (*nearest)(const float *x, size_t n, size_t block, const float *divisor, uint8_t *codes);
-    /* x / divisor, rounded up or down at random; value i draws cc_random(key, first + i). */
+    /* x / divisor, rounded up or down at random; value i draws cc_random(key, first + i). Divisors
+     * of e2m1 are powers of two. */
     void (*random)(const float *x, size_t n, size_t block, const float *divisor, struct cc_key key,
                    uint32_t first, uint8_t *codes);
     /* y = code * scale; returns whether there is a code that is not used. */
