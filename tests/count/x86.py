@@ -182,7 +182,7 @@ def bounds(isa, schemes, steps, program, mca):
 
 def measured(isa, schemes, commcomp):
     """{(scheme, call): (cycles of a value in L1, in L2)}"""
-    run = subprocess.run([commcomp, "bench", "-q", "--values", "l2", "--steps", "8", "--samples", "20", "--scheme",
+    run = subprocess.run([commcomp, "bench", "-q", "--values", "l2", "--passes", "1", "--samples", "20", "--scheme",
                           ",".join(schemes), "--format", "json"], env=dict(os.environ, COMMCOMP_ISA=isa), check=True,
                          text=True, capture_output=True)
     result = {}
