@@ -56,6 +56,14 @@ static inline void cc_next_page(const void *p)
         cc_fetch_page(p);
 }
 
+/* How many bytes ahead a loop prefetches the streams that it reads or updates together, if each has
+ * so many bytes; 0: not at all. Measured out of cache where values are selected: one page is 5% to
+ * 10% faster than none on a Zen 5, a quarter of one slower; a Zen 4 loses a sixth by one page. */
+static inline size_t cc_read_ahead(size_t bytes)
+{
+    return cc_pages_ahead && cc_use_nontemporal(bytes) ? CC_PAGE : 0;
+}
+
 /* Reads a value of each line of y[from, to), for a loop that then updates values here and there,
  * and returns where to continue. Reads of line after line make the hardware fetch ahead. Measured
  * on Zen 4, out of cache: topk adds at 26 GB/s so, and at 12 to 16 with prefetches, whatever their

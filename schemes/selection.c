@@ -26,12 +26,12 @@
 
 #include <math.h>
 
-#include "core/cache.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
 #include "core/tile.h"
 #include "schemes/kernels/select.h"
+#include "schemes/sampling.h"
 
 /* The sample of a direct selection decides the payload and is defined in docs/payloads.md; that of
  * an exact one (SAMPLE_EXACT) only its speed. One value of SAMPLE_EVERY, within limits, for tensors
@@ -48,18 +48,11 @@
  * number of selected values. */
 #define SAMPLE_ENOUGH 3600
 
-#define SAMPLE_STREAM 1
-
 /* Up to one value of so many is few: reaching for them is faster than another sweep. */
 #define FEW 128
 
 /* With more than one of so many, most lines have one: they are cleared in order. */
 #define MANY 16
-
-/* The locality of prefetching lines here and there: to the second-level cache, which waits for more
- * of them at once than the first does. Measured on Zen 4: 131,072 values of two tensors are sampled
- * in 1.0 ms so, and in 2.1 by the first level or without. */
-#define FAR 2
 
 /* How far ahead the lines of few values are fetched, in values. */
 #define CLEAR_AHEAD ((size_t)16384)
@@ -241,81 +234,13 @@ static uint32_t first_guess(const float *x, size_t n)
     return most > octaves ? most - octaves : 0;
 }
 
-struct sampling {
-    const struct cc_selection_input *from;
-    struct cc_key key;
-    size_t count;
-    int parts;
-    float *out;
-};
-
-#define SAMPLE_BATCH 256
-
-/* The places of sample values first .. first + m - 1, prefetched: one from each of `count` equal
- * ranges of the tensor, range i being [i n / count, (i + 1) n / count), computed without overflow.
- */
-static void sample_places(const struct sampling *s, size_t first, size_t m, size_t *at)
-{
-    size_t whole = s->from->n / s->count, remainder = s->from->n % s->count;
-    size_t begin = first * whole + first * remainder / s->count,
-           over = first * remainder % s->count;
-    for (size_t i = 0; i < m; i++) {
-        over += remainder;
-        bool longer = over >= s->count;
-        over -= longer ? s->count : 0;
-        size_t length = whole + longer;
-        at[i] = begin + (length * (size_t)cc_random(s->key, (uint32_t)(first + i)) >> 32);
-        begin += length;
-    }
-    for (size_t i = 0; i < m; i++) {
-        __builtin_prefetch(s->from->gradient + at[i], 0, FAR);
-        if (s->from->sum != NULL)
-            __builtin_prefetch(s->from->sum + at[i], 0, FAR);
-        if (s->from->momentum != NULL)
-            __builtin_prefetch(s->from->momentum + at[i], 0, FAR);
-    }
-}
-
-/* The value that x will have at index i once it is updated. */
-static float updated_value(const struct cc_selection_input *from, size_t i)
-{
-    float v = from->gradient[i];
-    if (from->momentum != NULL) {
-        float product = from->factor * from->momentum[i];
-        v = product + v;
-    }
-    return from->sum != NULL ? from->sum[i] + v : v;
-}
-
-/* Places are computed and prefetched one batch ahead of reading. */
-static void sample_part(void *arg, int part)
-{
-    const struct sampling *s = arg;
-    size_t at[2][SAMPLE_BATCH], fetched = 0;
-    size_t i = cc_part_begin(s->count, s->parts, part, 1);
-    size_t end = cc_part_begin(s->count, s->parts, part + 1, 1);
-    for (int now = 0; i < end || fetched > 0; now ^= 1) {
-        size_t m = smaller(end - i, SAMPLE_BATCH), ready = fetched;
-        sample_places(s, i, m, at[now]);
-        for (size_t j = 0; j < ready; j++)
-            s->out[i - ready + j] = updated_value(s->from, at[now ^ 1][j]);
-        i += m;
-        fetched = m;
-    }
-}
-
 /* The rank-th largest magnitude of the sample, but at least the smallest number above zero: zeros
  * are never selected. */
 static uint32_t sampled_threshold(const struct cc_selection_input *from, const struct plan *p,
                                   int threads, const struct cc_context *ctx, float *sample)
 {
-    struct sampling s = {.from = from,
-                         .key = cc_context_key(ctx, 0, SAMPLE_STREAM),
-                         .count = p->sample,
-                         .parts = source_parts(from, threads),
-                         .out = sample};
     size_t ties;
-    cc_parallel(s.parts, sample_part, &s);
+    cc_sample(from, p->sample, threads, ctx, sample);
     uint32_t t = kth(sample, p->sample, p->rank, first_guess(sample, p->sample), &ties);
     t = k_select()->least(sample, p->sample, t);
     return t > 0 ? t : 1;
@@ -392,7 +317,7 @@ static int sweep_parts(struct sweep *s, const struct cc_context *ctx, size_t *co
                        struct cc_error *e)
 {
     size_t n = s->from->n;
-    s->ahead = cc_pages_ahead && cc_use_nontemporal(n * sizeof(float)) ? CC_PAGE : 0;
+    s->ahead = cc_read_ahead(n * sizeof(float));
     cc_parallel(s->parts, sweep_part, s);
     *count = 0;
     *whole = true;

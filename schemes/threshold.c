@@ -13,6 +13,7 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
+#include "core/tile.h"
 #include "schemes/kernels/pick.h"
 #include "schemes/pairs.h"
 #include "schemes/residual.h"
@@ -90,11 +91,12 @@ static void encode_part(void *arg, int part)
 {
     struct job *j = arg;
     size_t begin = border(j, part), end = border(j, part + 1), count = 0;
+    const size_t ahead = cc_read_ahead(j->n * sizeof(float));
     j->bad[part] = j->n;
     for (size_t i = begin; i < end; i += CC_PICK_BLOCK) {
         uint32_t most;
         count += k_pick()->codes(j->x + i, j->residual != NULL ? j->residual + i : NULL,
-                                 block_at(i, end), j->tau, (uint32_t)i,
+                                 block_at(i, end), ahead, j->tau, (uint32_t)i,
                                  j->codes + CC_CODE_BYTES * (begin + count), &most);
         if (!cc_finite_bits(most)) {
             j->bad[part] = i;

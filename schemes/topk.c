@@ -197,6 +197,7 @@ struct small {
     const float *x; /* the gradient */
     float *residual;
     size_t n, k;
+    size_t ahead; /* of prefetching, in bytes */
     uint8_t *out;
     uint32_t threshold, most; /* most: the largest magnitude */
     size_t count;             /* of candidates */
@@ -214,10 +215,10 @@ static bool is_quick(const struct small *b)
 static bool begin_small(struct small *b, const struct guess *g)
 {
     b->threshold = g->kth > g->margin ? g->kth - g->margin : 0;
-    b->count =
-        is_quick(b)
-            ? k_pick()->collect(b->x, b->residual, b->n, b->k, b->index, &b->threshold, &b->most)
-            : k_pick()->candidates(b->x, b->residual, b->n, b->threshold, b->index, &b->most);
+    b->count = is_quick(b) ? k_pick()->collect(b->x, b->residual, b->n, b->ahead, b->k, b->index,
+                                               &b->threshold, &b->most)
+                           : k_pick()->candidates(b->x, b->residual, b->n, b->ahead, b->threshold,
+                                                  b->index, &b->most);
     return cc_finite_bits(b->most);
 }
 
@@ -231,7 +232,7 @@ static void put_many(struct small *b, const float *from, struct guess *g)
     while (c < b->k) { /* lower it step by step: with 0 all values would be candidates */
         step = step < UINT32_C(1) << 28 ? 4 * step : step;
         t = t > step ? t - step : 0;
-        c = k_pick()->candidates(from, NULL, b->n, t, b->index, &again);
+        c = k_pick()->candidates(from, NULL, b->n, 0, t, b->index, &again);
     }
     for (size_t j = 0; j < c; j++)
         value[j] = from[b->index[j]];
@@ -296,7 +297,7 @@ static bool encode_large(const float *x, float *residual, size_t n, size_t k, ui
  * their indices have then left the store buffer. */
 static size_t encode_small_buckets(const struct job *j, size_t i, size_t end)
 {
-    const size_t bucket = (size_t)j->p->bucket;
+    const size_t bucket = (size_t)j->p->bucket, bytes = j->n * sizeof(float);
     struct guess guess = {.margin = UINT32_C(1) << 21};
     struct small turn[2];
     struct small *now = &turn[0], *before = NULL;
@@ -306,6 +307,7 @@ static size_t encode_small_buckets(const struct job *j, size_t i, size_t end)
         now->x = j->x + i;
         now->residual = j->residual != NULL ? j->residual + i : NULL;
         now->out = j->out + payload_at(j, i);
+        now->ahead = is_quick(now) ? cc_pick_ahead(bytes) : cc_read_ahead(bytes);
         if (!begin_small(now, &guess))
             return i;
         if (before != NULL)
