@@ -22,16 +22,16 @@ SOURCES = "byteps/common"
 FLAGS = ["-std=c++11", "-fPIC", "-fopenmp", "-w", "-DBYTEPS_BUILDING_SERVER"]
 ALIGNED = 32  # BytePS pads tensors to a multiple of this
 
-_error = c_char_p
 _FUNCTIONS = {
     "peers_byteps_new": (c_void_p, c_char_p, c_size_t, c_int),
     "peers_byteps_free": (None, c_void_p),
-    "peers_byteps_encode": (c_double, c_void_p, c_void_p, c_void_p),
-    "peers_byteps_decode": (c_double, c_void_p, c_void_p),
-    "peers_byteps_decode_add": (c_double, c_void_p, c_void_p),
-    "peers_own_encode": (c_double, c_void_p, c_void_p, c_uint64, c_void_p, c_void_p, c_size_t, c_void_p, _error),
-    "peers_own_decode": (c_double, c_void_p, c_void_p, c_uint64, c_void_p, c_size_t, c_void_p, _error),
-    "peers_own_decode_add": (c_double, c_void_p, c_void_p, c_uint64, c_void_p, c_size_t, c_void_p, _error),
+    "peers_byteps_encode": (c_double, c_void_p, c_int, c_void_p, c_void_p),
+    "peers_byteps_decode": (c_double, c_void_p, c_int, c_void_p),
+    "peers_byteps_decode_add": (c_double, c_void_p, c_int, c_void_p),
+    "peers_own_encode": (c_double, c_void_p, c_int, c_void_p, c_uint64, c_void_p, c_void_p, c_size_t, c_void_p,
+                         c_char_p),
+    "peers_own_decode": (c_double, c_void_p, c_int, c_void_p, c_uint64, c_void_p, c_size_t, c_void_p, c_char_p),
+    "peers_own_decode_add": (c_double, c_void_p, c_int, c_void_p, c_uint64, c_void_p, c_size_t, c_void_p, c_char_p),
 }
 
 # A method's name, BytePS' parameters, and schemes. Dithering goes without error feedback, which qsgd does
@@ -97,14 +97,28 @@ def load(path):
     return library
 
 
-class Byteps(Side):
-    """A compressor with its error feedback, whose calls the library times."""
+class Native(Side):
+    """A side whose calls in a row are made and timed in C++: Python between them would evict code and data."""
+
+    calls = 1
+
+    def __init__(self, library, values):
+        super().__init__(values)
+        self.library = library
+
+    def run(self, operation, calls, prepare):
+        prepare()
+        self.calls = calls
+        return getattr(self, operation)()
+
+
+class Byteps(Native):
+    """A compressor with its error feedback."""
 
     def __init__(self, library, parameters, values, threads):
         padded = -(-values // ALIGNED) * ALIGNED
-        super().__init__(padded)
-        self.room, self.x = self.x, self.x[:values]
-        self.library, self.sum = library, np.zeros(padded, np.float32)
+        super().__init__(library, padded)
+        self.room, self.x, self.sum = self.x, self.x[:values], np.zeros(padded, np.float32)
         here = os.getcwd()
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "lr.s").write_bytes(struct.pack("d", 0.1))
@@ -116,32 +130,32 @@ class Byteps(Side):
 
     def encode(self):
         used = c_size_t()
-        taken = self.library.peers_byteps_encode(self.handle, self.x.ctypes.data, ctypes.byref(used))
+        taken = self.library.peers_byteps_encode(self.handle, self.calls, self.room.ctypes.data, ctypes.byref(used))
         self.bits = 8 * used.value / self.x.size
         return taken
 
     def decode(self):
         self.at = c_void_p()
-        return self.library.peers_byteps_decode(self.handle, ctypes.byref(self.at))
+        return self.library.peers_byteps_decode(self.handle, self.calls, ctypes.byref(self.at))
 
     def decoded(self):
         """What the last decode has left, until the next call."""
         return np.ctypeslib.as_array(ctypes.cast(self.at, ctypes.POINTER(ctypes.c_float)), self.x.shape)
 
     def decode_add(self):
-        return self.library.peers_byteps_decode_add(self.handle, self.sum.ctypes.data)
+        return self.library.peers_byteps_decode_add(self.handle, self.calls, self.sum.ctypes.data)
 
     def close(self):
         self.library.peers_byteps_free(self.handle)
 
 
-class Own(Side):
-    """A codec, whose calls the same library times."""
+class Own(Native):
+    """A codec of libcommcomp."""
 
     def __init__(self, library, scheme, values, threads):
-        super().__init__(values)
+        super().__init__(library, values)
         self.codec = Codec(scheme, values, threads=threads)
-        self.library, self.handle, self.number = library, self.codec._handle, 0
+        self.handle, self.number = self.codec._handle, 0
         self.payload = np.zeros(self.codec.bound, np.uint8)
         self.y, self.sum = np.zeros(values, np.float32), np.zeros(values, np.float32)
         self.used, self.error = c_size_t(), ctypes.create_string_buffer(_library.ERROR_BYTES)
@@ -149,7 +163,7 @@ class Own(Side):
     def _call(self, name, *arguments):
         function = ctypes.cast(getattr(_library.codecs(), f"commcomp_{name}"), c_void_p)
         taken = getattr(self.library, f"peers_own_{name}")(
-            function, self.handle, self.number, *arguments, self.error)
+            function, self.calls, self.handle, self.number, *arguments, self.error)
         if taken < 0:
             raise Error(self.error.value.decode())
         return taken

@@ -9,6 +9,7 @@ import numpy as np
 
 # What is timed; a step is everything that a process does with a gradient but for the exchange.
 OPERATIONS = ("encode", "decode", "decode_add", "step")
+SETS_X = ("encode", "step")  # those that begin with a gradient
 SMALL = 2**20  # values of the largest tensor that is taken to stay in the cache
 CALLS = 4  # of one side in a row on such a tensor; the first is not counted
 
@@ -25,6 +26,15 @@ class Side:
 
     def __init__(self, values):
         self.x = np.zeros(values, np.float32)
+
+    def run(self, operation, calls, prepare):
+        """The median of the seconds of so many calls in a row, without the first if there are several.
+        prepare() sets x, before each of them."""
+        taken = []
+        for _ in range(calls):
+            prepare()
+            taken.append(getattr(self, operation)())
+        return statistics.median(taken[1:] or taken)
 
     def close(self):
         """Releases what is not Python's."""
@@ -74,6 +84,11 @@ def compare(pair, gradients, values, threads, rounds, seconds):
     calls = CALLS if values <= SMALL else 1
     samples = {operation: [] for operation in pair.operations}
     begin, turn = time.perf_counter(), 0
+
+    def prepare(operation, side):
+        if operation in SETS_X:
+            gradients.copy(side.x, turn)
+
     try:
         for r in range(-1, rounds):  # the first is not counted
             if r >= 3 and time.perf_counter() - begin > seconds:
@@ -81,13 +96,8 @@ def compare(pair, gradients, values, threads, rounds, seconds):
             for operation in pair.operations:
                 found = {}
                 for side in sides if r % 2 == 0 else sides[::-1]:
-                    taken = []
-                    for _ in range(calls):
-                        if operation in ("encode", "step"):
-                            gradients.copy(side.x, turn)
-                        taken.append(getattr(side, operation)())
-                    found[side] = statistics.median(taken[1:] or taken)
-                turn += 1
+                    found[side] = side.run(operation, calls, lambda: prepare(operation, side))
+                turn += operation in SETS_X
                 if r >= 0:
                     samples[operation].append([found[side] for side in sides])
         bits = [side.bits for side in sides]
