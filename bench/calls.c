@@ -42,13 +42,20 @@ struct batch {
     size_t rounds, steps, slots;
 };
 
+size_t cc_batch_values(size_t values)
+{
+    const size_t usual = (size_t)128 * 1024, most = cc_l2_values();
+    return values <= most && values >= most / 8 ? 8 * usual : usual;
+}
+
 static struct batch batch_of(const struct cc_calls *w, size_t scheme, const struct cc_group *g)
 {
     const struct cc_spec *s = w->config->schemes->item[scheme];
     size_t period = cc_period(s->scheme, s->params), values = g->values > 0 ? g->values : 1;
-    if (values > CC_BATCH_VALUES / period)
+    const size_t all = cc_batch_values(values);
+    if (values > all / period)
         return (struct batch){.rounds = period, .steps = 1, .slots = 1};
-    size_t periods = (CC_BATCH_VALUES + period * values - 1) / (period * values);
+    size_t periods = (all + period * values - 1) / (period * values);
     size_t most = (BATCH_STEPS + period - 1) / period;
     size_t steps = (periods < most ? periods : most) * period;
     size_t different = cc_bench_steps(w->config, scheme);

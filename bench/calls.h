@@ -12,16 +12,18 @@ enum cc_call { CC_ENCODE, CC_DECODE, CC_DECODE_ADD, CC_CALLS };
 /* "encode", "decode", "decode_add". */
 extern const char *const cc_call_names[CC_CALLS];
 
-/* Values between two readings of the clock, where steps are small. */
-#define CC_BATCH_VALUES ((size_t)128 * 1024)
+/* Values between two readings of the clock for steps of so many: 128 Ki. Where a step stays in the
+ * second-level cache, and that is its limit, 1 Mi: the first of them come from further away, since
+ * other codecs and the loops of the limits were timed before. */
+size_t cc_batch_values(size_t values);
 
 /* Tensors that are timed together, about 2 Mi values: enough that reading the clock costs nothing,
  * few enough that their memory stays small. A larger tensor is a group of its own.
  *
- * A group of less than 128 Ki values is timed over several steps at once, which together have that
- * many values, or which are 1,024. The gradients of these steps (different ones, if the trace has
- * enough steps, as far as they take a quarter of the second-level cache) lie side by side and stay
- * in the cache, as do their payloads; all are decoded into the same buffer.
+ * A group of fewer values than cc_batch_values is timed over several steps at once, which together
+ * have that many values, or which are 1,024. The gradients of these steps (different ones, if the
+ * trace has enough steps, as far as they take a quarter of the second-level cache) lie side by side
+ * and stay in the cache, as do their payloads; all are decoded into the same buffer.
  */
 struct cc_group {
     size_t first, count, values; /* tensors [first, first + count), and their values in a step */

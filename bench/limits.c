@@ -76,11 +76,12 @@ int cc_limits_open(const struct cc_bench_config *config, size_t most, struct cc_
     l->largest = largest;
     l->pattern = cc_alloc0(config->schemes->count * sizeof *l->pattern, e);
     l->line = cc_alloc((largest_values / LINE_VALUES + 1) * sizeof *l->line, e);
-    l->roofline = place == CC_IN_MEMORY
-                      ? cc_roofline_new(largest_values, config->threads, 0, most, e)
-                      : cc_roofline_new(largest_values,
-                                        cc_parts(config->threads, largest_values, CC_PART_VALUES),
-                                        CC_BATCH_VALUES / largest_values + 1, most, e);
+    l->roofline =
+        place == CC_IN_MEMORY
+            ? cc_roofline_new(largest_values, config->threads, 0, most, e)
+            : cc_roofline_new(largest_values,
+                              cc_parts(config->threads, largest_values, CC_PART_VALUES),
+                              cc_batch_values(largest_values) / largest_values + 1, most, e);
     if (l->pattern == NULL || l->line == NULL || l->roofline == NULL) {
         cc_limits_free(l);
         return CC_FAIL;

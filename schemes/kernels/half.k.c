@@ -155,10 +155,47 @@ static void fp16_add(const uint8_t *restrict in, float scale, float *restrict y,
     }
 }
 
+#if defined(__AVX512F__)
+/* Compilers narrow the lanes of one vector after the other, which takes nearly twice as long. */
+#define BF16_LANES 32
+
+/* A value's upper half, plus 1 where the lower one is above the middle, or at it and the upper one
+ * odd. */
+static inline __m512i bf16_rounded(__m512i bits)
+{
+    const __mmask16 odd = _mm512_test_epi32_mask(bits, _mm512_set1_epi32(0x10000));
+    const __m512i half = _mm512_set1_epi32(0x7fff);
+    return _mm512_add_epi32(bits, _mm512_mask_mov_epi32(half, odd, _mm512_set1_epi32(0x8000)));
+}
+
+/* Returns the largest bits of |x| of two values each. */
+static inline __m512i bf16_lanes_encode(const float *x, uint8_t *out)
+{
+    static const uint16_t upper[BF16_LANES] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
+                                               23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
+                                               45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+    const __m512i a = _mm512_loadu_si512(x), b = _mm512_loadu_si512(x + 16);
+    const __m512i all =
+        _mm512_permutex2var_epi16(bf16_rounded(a), _mm512_loadu_si512(upper), bf16_rounded(b));
+    const __m512i sign = _mm512_set1_epi16((short)0x8000);
+    const __m512i mag = _mm512_min_epu16(_mm512_andnot_si512(sign, all), _mm512_set1_epi16(0x7f7f));
+    _mm512_storeu_si512(out, _mm512_ternarylogic_epi32(mag, all, sign, 0xf8));
+    const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
+    return _mm512_max_epu32(_mm512_and_si512(a, magnitude), _mm512_and_si512(b, magnitude));
+}
+#endif
+
 static uint32_t bf16_encode(const float *restrict x, uint8_t *restrict out, size_t n)
 {
     uint32_t m = 0;
-    for (size_t i = 0; i < n; i++) {
+    size_t i = 0;
+#if defined(BF16_LANES)
+    __m512i most = _mm512_setzero_si512();
+    for (; i + BF16_LANES <= n; i += BF16_LANES)
+        most = _mm512_max_epu32(most, bf16_lanes_encode(x + i, out + 2 * i));
+    m = _mm512_reduce_max_epu32(most);
+#endif
+    for (; i < n; i++) {
         uint32_t bits = cc_f32_bits(x[i]), mag = bits & 0x7fffffffu;
         cc_put_u16(out + 2 * i, cc_nearest_bf16(bits));
         m = mag > m ? mag : m;

@@ -98,10 +98,33 @@ static void quantize_ef(const float *restrict x, float *restrict r, float diviso
     }
 }
 
+#ifdef FAST
+/* The numbers of 16 codes. */
+static inline __m512 decoded(const uint8_t *in, __m512 scale)
+{
+    const __m512i q = _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i_u *)(const void *)in));
+    return _mm512_mul_ps(_mm512_cvtepi32_ps(q), scale);
+}
+
+/* Whether one of 64 codes is -128. */
+static inline bool has_unused(const uint8_t *in)
+{
+    return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(in), _mm512_set1_epi8(-128)) != 0;
+}
+#endif
+
 static int load(const uint8_t *restrict in, float scale, float *restrict y, size_t n)
 {
     uint8_t bad = 0;
-    for (size_t i = 0; i < n; i++) {
+    size_t i = 0;
+#ifdef FAST
+    for (; i + FAST <= n; i += FAST) {
+        bad |= has_unused(in + i);
+        for (size_t k = i; k < i + FAST; k += 16)
+            _mm512_storeu_ps(y + k, decoded(in + k, _mm512_set1_ps(scale)));
+    }
+#endif
+    for (; i < n; i++) {
         bad |= in[i] == 0x80;
         y[i] = (float)(int8_t)in[i] * scale;
     }
@@ -112,10 +135,21 @@ static inline int add_page(const uint8_t *restrict in, float scale, float factor
                            size_t n)
 {
     uint8_t bad = 0;
-    for (size_t i = 0; i < n; i++) {
+    size_t i = 0;
+#ifdef FAST
+    for (; i + FAST <= n; i += FAST) {
+        bad |= has_unused(in + i);
+        for (size_t k = i; k < i + FAST; k += 16) {
+            const __m512 v = decoded(in + k, _mm512_set1_ps(scale));
+            const __m512 product = _mm512_mul_ps(_mm512_set1_ps(factor), v);
+            _mm512_storeu_ps(y + k, _mm512_add_ps(_mm512_loadu_ps(y + k), product));
+        }
+    }
+#endif
+    for (; i < n; i++) {
         bad |= in[i] == 0x80;
-        float decoded = (float)(int8_t)in[i] * scale;
-        float product = factor * decoded;
+        float value = (float)(int8_t)in[i] * scale;
+        float product = factor * value;
         y[i] += product;
     }
     return bad;
