@@ -27,6 +27,7 @@
 #define AHEAD 4096
 
 #if !defined(CC_LANES)
+#define STREAMS false
 /* Writes the bits x < 0 of n values. */
 static void encode_signs(const float *restrict x, uint8_t *restrict signs, size_t n)
 {
@@ -69,9 +70,10 @@ static uint32_t encode_exponents(const float *restrict x, struct cc_key key, uin
 }
 
 static uint32_t encode(const float *x, struct cc_key key, uint32_t first, uint8_t *signs,
-                       uint8_t *exponents, size_t n)
+                       uint8_t *exponents, size_t n, bool nontemporal)
 {
     uint32_t most = 0;
+    (void)nontemporal;
     for (size_t i = 0; i < n; i += BLOCK) {
         size_t m = n - i < BLOCK ? n - i : BLOCK;
         for (size_t k = 0; k < m; k += 16)
@@ -84,6 +86,8 @@ static uint32_t encode(const float *x, struct cc_key key, uint32_t first, uint8_
 }
 
 #else
+
+#define STREAMS true
 
 struct sixtyfour {
     __m512i index, b, most;
@@ -108,7 +112,7 @@ static inline __m512i encode_64(struct sixtyfour *s, const __m512 v[4], uint64_t
 }
 
 static uint32_t encode(const float *x, struct cc_key key, uint32_t first, uint8_t *signs,
-                       uint8_t *exponents, size_t n)
+                       uint8_t *exponents, size_t n, bool nontemporal)
 {
     struct sixtyfour s = {.index = cc_lanes_index(key, first),
                           .b = _mm512_set1_epi32((int)key.b),
@@ -121,7 +125,11 @@ static uint32_t encode(const float *x, struct cc_key key, uint32_t first, uint8_
             v[k] = _mm512_loadu_ps(x + i + CC_LANES * k);
             __builtin_prefetch(x + i + CC_LANES * k + AHEAD, 0, 2);
         }
-        _mm512_storeu_si512(exponents + i, encode_64(&s, v, &less));
+        const __m512i e = encode_64(&s, v, &less);
+        if (nontemporal)
+            _mm512_stream_si512((void *)(exponents + i), e);
+        else
+            _mm512_storeu_si512(exponents + i, e);
         cc_put_u64(signs + i / 8, less);
     }
     if (i < n) {
@@ -232,4 +240,5 @@ static int add(const uint8_t *restrict signs, const uint8_t *restrict exponents,
     return bad;
 }
 
-const struct k_natural CC_K(k_natural) = {.encode = encode, .load = load, .add = add};
+const struct k_natural CC_K(k_natural) = {
+    .encode = encode, .streams = STREAMS, .load = load, .add = add};
