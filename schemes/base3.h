@@ -12,15 +12,16 @@
 /* The largest payload of n values, in bytes. */
 size_t cc_base3_bound(size_t n);
 
-/* Quantizes values i .. i + count - 1 and appends their digits (trit + 1): bytes[k] = 3 * bytes[k]
- * + the digit of value i + k. `next`: the next call begins at i + next, a hint for prefetching. */
-typedef void cc_base3_quantize(void *arg, size_t i, size_t count, ptrdiff_t next, uint8_t *bytes);
+/* Quantizes values i .. i + count - 1 and adds their trits: bytes[k] += weight * trit of value
+ * i + k. */
+typedef void cc_base3_quantize(void *arg, size_t i, size_t count, uint8_t weight, uint8_t *bytes);
 
 /* Writes the payload of n >= 1 values to out, which has room for the bound, and returns its length.
  * `quantize` is called once for every value, in no particular order and from up to `threads`
- * threads at once. */
-size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, size_t n, int zre,
-                       int threads, uint8_t *out);
+ * threads at once; most calls begin and end with a line of the cache in `values`, the array that is
+ * updated or read. */
+size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, const float *values,
+                       size_t n, int zre, int threads, uint8_t *out);
 
 /* y = m * trit for n >= 1 values. CC_FAIL if the bytes are no payload, with the offset of the
  * fault. */

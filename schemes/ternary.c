@@ -113,7 +113,7 @@ struct drawing {
     float m;
 };
 
-static void quantize(void *arg, size_t i, size_t count, ptrdiff_t next, uint8_t *bytes)
+static void quantize(void *arg, size_t i, size_t count, uint8_t weight, uint8_t *bytes)
 {
     const struct drawing *q = arg;
     for (size_t done = 0, batch; done < count; done += batch) {
@@ -122,8 +122,8 @@ static void quantize(void *arg, size_t i, size_t count, ptrdiff_t next, uint8_t 
         uint64_t room = (UINT64_C(1) << 32) - (uint32_t)index;
         batch = count - done < room ? count - done : (size_t)room;
         k_base3()->draw(q->x + i + done, q->r != NULL ? q->r + i + done : NULL, q->m,
-                        cc_context_key(q->ctx, index, 0), (uint32_t)index, bytes + done, batch,
-                        next - (ptrdiff_t)done);
+                        cc_context_key(q->ctx, index, 0), (uint32_t)index, weight, bytes + done,
+                        batch);
     }
 }
 
@@ -144,7 +144,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     if (!cc_finite_bits(bits))
         return cc_refuse(ctx, x, r, n, e);
     struct drawing q = {.ctx = ctx, .x = x, .r = r, .m = cc_bits_f32(bits)};
-    *len = cc_base3_encode(q.m, quantize, &q, n, p->zre != 0, c->threads, out);
+    *len = cc_base3_encode(q.m, quantize, &q, r != NULL ? r : x, n, p->zre != 0, c->threads, out);
     return CC_OK;
 }
 

@@ -52,10 +52,10 @@ struct rounding {
     float m, half;
 };
 
-static void quantize(void *arg, size_t i, size_t count, ptrdiff_t next, uint8_t *bytes)
+static void quantize(void *arg, size_t i, size_t count, uint8_t weight, uint8_t *bytes)
 {
     const struct rounding *q = arg;
-    k_base3()->round(q->x + i, q->r != NULL ? q->r + i : NULL, q->m, q->half, bytes, count, next);
+    k_base3()->round(q->x + i, q->r != NULL ? q->r + i : NULL, q->m, q->half, weight, bytes, count);
 }
 
 static struct cc_traffic traffic(const void *params)
@@ -78,7 +78,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     /* Zeros must become trit 0, also if all values are zero or half of m rounds to zero. */
     float half = m > 0 ? fmaxf(m * 0.5f, FLT_TRUE_MIN) : INFINITY;
     struct rounding q = {.x = x, .r = r, .m = m, .half = half};
-    *len = cc_base3_encode(m, quantize, &q, n, p->zre != 0, c->threads, out);
+    *len = cc_base3_encode(m, quantize, &q, r != NULL ? r : x, n, p->zre != 0, c->threads, out);
     return CC_OK;
 }
 

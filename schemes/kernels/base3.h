@@ -19,31 +19,36 @@
 /* The largest byte of five digits. */
 #define CC_BYTE_MAX 242u
 
+/* The digits of bytes, in three arrays of bytes: digit 0 in bits 0 and 1 of the first, digits 1 and
+ * 2 in bits 0 to 3 of the second, 3 and 4 in those of the third. Other bits may be anything. */
+#define CC_DIGIT_ARRAYS   3u
+#define CC_DIGIT_ARRAY(p) (((p) + 1) / 2)
+#define CC_DIGIT_SHIFT(p) ((p) > 0 && (p) % 2 == 0 ? 2u : 0u)
+
 struct k_base3 {
-    /* round and draw quantize n values v and append their digits: bytes = 3 * bytes + digit. v is
-     * x + r, and the residual r becomes v - m * trit; or v is x if r is NULL. The next call will
-     * work on x + next (and r + next): a hint for prefetching. */
+    /* round and draw quantize n values v and add their trits: bytes += weight * trit, weight one of
+     * 81, 27, 9, 3, 1. v is x + r, and the residual r becomes v - m * trit; or v is x if r is NULL.
+     */
 
     /* The trit is 0 if |v| < half, else sign(v); half > 0. */
-    void (*round)(const float *x, float *r, float m, float half, uint8_t *bytes, size_t n,
-                  ptrdiff_t next);
+    void (*round)(const float *x, float *r, float m, float half, uint8_t weight, uint8_t *bytes,
+                  size_t n);
     /* The trit is sign(v) if u * m < |v| (the product is not rounded), else 0. u is drawn from key;
      * element i has the index `index` + i. */
     void (*draw)(const float *x, float *r, float m, struct cc_key key, uint32_t index,
-                 uint8_t *bytes, size_t n, ptrdiff_t next);
+                 uint8_t weight, uint8_t *bytes, size_t n);
 
-    /* set and add remove the first digit of each of n bytes (at most CC_BYTE_MAX) and leave the
-     * others, times 3, so that the next call finds the next digit in front. A digit stands for
-     * value[digit]. */
+    /* Finds the digits of n bytes. Up to CC_ALIGN more elements of each array may be written.
+     * Returns the largest byte; over CC_BYTE_MAX, digits are arbitrary. */
+    unsigned (*split)(const uint8_t *bytes, uint8_t *const digits[CC_DIGIT_ARRAYS], size_t n);
 
-    /* y = value; nontemporal: stores around the cache, which the caller ends with a fence. */
-    void (*set)(uint8_t *bytes, const float value[3], float *y, size_t n, ptrdiff_t next,
+    /* y = value[digit] for n digits, each in bits `shift` (0 or 2) and above of its byte;
+     * nontemporal: stores around the cache, which the caller ends with a fence. */
+    void (*set)(const uint8_t *digits, unsigned shift, const float value[3], float *y, size_t n,
                 bool nontemporal);
-    /* y += value */
-    void (*add)(uint8_t *bytes, const float value[3], float *y, size_t n, ptrdiff_t next);
+    /* y += value[digit] */
+    void (*add)(const uint8_t *digits, unsigned shift, const float value[3], float *y, size_t n);
 
-    /* Copies n bytes; returns the largest. */
-    unsigned (*copy)(const uint8_t *in, uint8_t *out, size_t n);
     /* The number of bytes before the first that is not CC_BYTE_ZERO; n if there is none. */
     size_t (*zeros)(const uint8_t *bytes, size_t n);
 };

@@ -6,11 +6,11 @@
  * five neighbouring values: a tensor (or a part of it) of 5 L values is cut into five planes of L
  * values, and byte j holds element j of each plane.
  *
- * So a block of bytes is built plane by plane: byte = 3 * byte + digit, first for plane 0, then for
- * plane 1, and so on. Each call streams over contiguous values, while the block of bytes stays in
- * the first-level cache; vectors need no shuffles. Decoding does the reverse: it splits off the
- * first digit (comparing with 81 and 162), writes the values of a plane, and multiplies what is
- * left by 3, which brings the next digit to the front.
+ * So bytes begin as 121, five zero trits, and each call adds the trits of values of one plane,
+ * times the plane's weight. Each call streams over contiguous values, while the bytes stay in the
+ * first-level cache; vectors need no shuffles between planes. Decoding first finds all digits of a
+ * byte: the first one by comparing with 81 and 162, and what is left, which is below 81, in a table
+ * of the other four. Then each call looks up the values of one plane's digits.
  *
  * The loops over whole vectors are in base3_avx512.h, base3_avx2.h and base3_neon.h; the scalar
  * loops here define the result and do what is left over. */
@@ -19,27 +19,21 @@
 #include "core/bytes.h"
 #include "core/memory.h"
 
+/* Digits 1 to 4 of a byte below 81, in two bits each. */
+#define DIGIT4(x) (x), (x) + 64, (x) + 128
+#define DIGIT3(x) DIGIT4(x), DIGIT4((x) + 16), DIGIT4((x) + 32)
+#define DIGIT2(x) DIGIT3(x), DIGIT3((x) + 4), DIGIT3((x) + 8)
+static const uint8_t last_four[128] = {DIGIT2(0), DIGIT2(1), DIGIT2(2)};
+
 #if defined(__AVX2__) || defined(__ARM_NEON)
-/* Distance of software prefetching in values, all streams together. The hardware's own prefetching
- * begins anew with each of the five planes, and with each page. Out of cache, 1,500 to 2,000 were
- * the best of 256 to 4,096, and a third faster than none; in cache it costs nothing. */
-#define AHEAD 2048
+/* The least m but 0 for the loops over vectors: m * 2^-32 must be exact for draw_vectors, and the
+ * bits of m exceed 2^16 for round_vectors. */
+#define VECTOR_LEAST 0x1p-90
 
-static inline void prefetch(const float *x, ptrdiff_t ahead)
+static inline bool vectors_do(float m)
 {
-    /* Integers, as x + ahead may lie outside the array. */
-    __builtin_prefetch((const void *)((uintptr_t)x + (uintptr_t)ahead * sizeof *x));
+    return m == 0 || m >= VECTOR_LEAST;
 }
-
-/* The number of values, out of n, whose prefetches stay within this plane. Those of the others go
- * to the beginning of the next plane. */
-static inline size_t near_part(size_t n, size_t ahead)
-{
-    return n > ahead ? (n - ahead) / 64 * 64 : 0;
-}
-
-/* The least m for draw_vectors, which needs m * 2^-24 to be exact. */
-#define DRAW_LEAST 0x1p-100f
 #endif
 
 #if defined(__AVX512F__)
@@ -53,47 +47,43 @@ static inline size_t near_part(size_t n, size_t ahead)
 #define VECTORS
 #endif
 
-static inline uint8_t append(uint8_t byte, int trit)
+static inline uint8_t with_trit(uint8_t byte, int trit, uint8_t weight)
 {
-    return (uint8_t)(3 * byte + (int)CC_DIGIT_ZERO + trit);
+    return (uint8_t)(byte + weight * trit);
 }
 
-static void round_plain(const float *restrict x, float half, uint8_t *restrict bytes, size_t n)
+static void round_plain(const float *restrict x, float half, uint8_t weight,
+                        uint8_t *restrict bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        bytes[i] = append(bytes[i], (x[i] >= half) - (x[i] <= -half));
+        bytes[i] = with_trit(bytes[i], (x[i] >= half) - (x[i] <= -half), weight);
 }
 
 static void round_residual(const float *restrict x, float *restrict r, float m, float half,
-                           uint8_t *restrict bytes, size_t n)
+                           uint8_t weight, uint8_t *restrict bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         float v = x[i] + r[i];
         int trit = (v >= half) - (v <= -half);
         r[i] = v - m * (float)trit;
-        bytes[i] = append(bytes[i], trit);
+        bytes[i] = with_trit(bytes[i], trit, weight);
     }
 }
 
 static void round_trits(const float *restrict x, float *restrict r, float m, float half,
-                        uint8_t *restrict bytes, size_t n, ptrdiff_t next)
+                        uint8_t weight, uint8_t *restrict bytes, size_t n)
 {
     size_t i = 0;
 #ifdef VECTORS
-    size_t ahead = r != NULL ? AHEAD / 2 : AHEAD, near = near_part(n, ahead);
-    if (r != NULL) {
-        i = round_vectors(x, r, m, half, bytes, near, (ptrdiff_t)ahead);
-        i += round_vectors(x + i, r + i, m, half, bytes + i, n - i, next - (ptrdiff_t)near);
-    } else {
-        i = round_vectors(x, NULL, m, half, bytes, near, (ptrdiff_t)ahead);
-        i += round_vectors(x + i, NULL, m, half, bytes + i, n - i, next - (ptrdiff_t)near);
-    }
+    if (vectors_do(m) && r != NULL)
+        i = round_vectors(x, r, m, half, weight, bytes, n);
+    else if (vectors_do(m))
+        i = round_vectors(x, NULL, m, half, weight, bytes, n);
 #endif
-    (void)next;
     if (r != NULL)
-        round_residual(x + i, r + i, m, half, bytes + i, n - i);
+        round_residual(x + i, r + i, m, half, weight, bytes + i, n - i);
     else
-        round_plain(x + i, half, bytes + i, n - i);
+        round_plain(x + i, half, weight, bytes + i, n - i);
 }
 
 /* The trit of one value. Values beyond m, which clipping leaves, are always sent; with m = 0 none
@@ -106,102 +96,117 @@ static inline int draw_one(float v, float m, struct cc_key key, uint32_t index)
 }
 
 static void draw_plain(const float *restrict x, float m, struct cc_key key, uint32_t index,
-                       uint8_t *restrict bytes, size_t n)
+                       uint8_t weight, uint8_t *restrict bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        bytes[i] = append(bytes[i], draw_one(x[i], m, key, index + (uint32_t)i));
+        bytes[i] = with_trit(bytes[i], draw_one(x[i], m, key, index + (uint32_t)i), weight);
 }
 
 static void draw_residual(const float *restrict x, float *restrict r, float m, struct cc_key key,
-                          uint32_t index, uint8_t *restrict bytes, size_t n)
+                          uint32_t index, uint8_t weight, uint8_t *restrict bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         float v = x[i] + r[i];
         int trit = draw_one(v, m, key, index + (uint32_t)i);
         r[i] = v - m * (float)trit;
-        bytes[i] = append(bytes[i], trit);
+        bytes[i] = with_trit(bytes[i], trit, weight);
     }
 }
 
 static void draw_trits(const float *restrict x, float *restrict r, float m, struct cc_key key,
-                       uint32_t index, uint8_t *restrict bytes, size_t n, ptrdiff_t next)
+                       uint32_t index, uint8_t weight, uint8_t *restrict bytes, size_t n)
 {
     size_t i = 0;
 #ifdef VECTORS
-    size_t ahead = r != NULL ? AHEAD / 2 : AHEAD, near = near_part(n, ahead);
-    uint32_t rest = index + (uint32_t)near;
-    if (m >= DRAW_LEAST && r != NULL) {
-        i = draw_vectors(x, r, m, key, index, bytes, near, (ptrdiff_t)ahead);
-        i += draw_vectors(x + i, r + i, m, key, rest, bytes + i, n - i, next - (ptrdiff_t)near);
-    } else if (m >= DRAW_LEAST) {
-        i = draw_vectors(x, NULL, m, key, index, bytes, near, (ptrdiff_t)ahead);
-        i += draw_vectors(x + i, NULL, m, key, rest, bytes + i, n - i, next - (ptrdiff_t)near);
-    }
+    if (vectors_do(m) && r != NULL)
+        i = draw_vectors(x, r, m, key, index, weight, bytes, n);
+    else if (vectors_do(m))
+        i = draw_vectors(x, NULL, m, key, index, weight, bytes, n);
 #endif
-    (void)next;
     if (r != NULL)
-        draw_residual(x + i, r + i, m, key, index + (uint32_t)i, bytes + i, n - i);
+        draw_residual(x + i, r + i, m, key, index + (uint32_t)i, weight, bytes + i, n - i);
     else
-        draw_plain(x + i, m, key, index + (uint32_t)i, bytes + i, n - i);
+        draw_plain(x + i, m, key, index + (uint32_t)i, weight, bytes + i, n - i);
 }
 
-/* Removes the first digit of a byte and returns it; the others are multiplied by 3. */
-static inline unsigned split_digit(uint8_t *byte)
+static unsigned split(const uint8_t *restrict bytes, uint8_t *const digits[CC_DIGIT_ARRAYS],
+                      size_t n)
 {
-    unsigned digit = (unsigned)(*byte >= 81) + (*byte >= 162);
-    *byte = (uint8_t)(3 * (*byte - 81 * digit));
-    return digit;
+    unsigned most = 0;
+    size_t i = 0;
+#ifdef VECTORS
+    i = split_vectors(bytes, digits, n, &most);
+#endif
+    for (; i < n; i++) {
+        unsigned first = (unsigned)(bytes[i] >= 81) + (bytes[i] >= 162);
+        uint8_t others = last_four[(bytes[i] - 81 * first) % sizeof last_four];
+        digits[0][i] = (uint8_t)first;
+        digits[1][i] = others;
+        digits[2][i] = others >> 4;
+        most = bytes[i] > most ? bytes[i] : most;
+    }
+    return most;
 }
+
+#ifdef VECTORS
+/* The number of values, at most n, before the next line of the cache. */
+static inline size_t before_line(const float *y, size_t n)
+{
+    size_t head = (size_t)(-(uintptr_t)y % CC_ALIGN) / sizeof *y;
+    return head < n ? head : n;
+}
+#endif
 
 /* Selections, not value[digit]: these become vector instructions. */
 static inline float value_of(unsigned digit, const float value[3])
 {
-    float v = digit == 2 ? value[2] : value[1];
-    return digit == 0 ? value[0] : v;
+    float v = (digit & 3) == 2 ? value[2] : value[1];
+    return (digit & 3) == 0 ? value[0] : v;
 }
 
-static void set(uint8_t *restrict bytes, const float value[3], float *restrict y, size_t n,
-                ptrdiff_t next, bool nontemporal)
+static inline void set_each(const uint8_t *restrict digits, unsigned shift, const float value[3],
+                            float *restrict y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = value_of((unsigned)digits[i] >> shift, value);
+}
+
+static void set(const uint8_t *restrict digits, unsigned shift, const float value[3],
+                float *restrict y, size_t n, bool nontemporal)
 {
     size_t i = 0;
 #ifdef VECTORS
-    if (nontemporal) {
-        /* Scalar stores up to a line of the cache, where the streaming stores can begin. */
-        size_t head = (size_t)(-(uintptr_t)y % CC_ALIGN) / sizeof(float);
-        for (prefetch(y, next); i < head && i < n; i++)
-            y[i] = value_of(split_digit(bytes + i), value);
-        i += set_vectors(bytes + i, value, y + i, n - i, true);
-    }
-    i += set_vectors(bytes + i, value, y + i, n - i, false);
+    i = before_line(y, n);
+    set_each(digits, shift, value, y, i);
+    if (shift == 0)
+        i += set_vectors(digits + i, 0, value, y + i, n - i, nontemporal);
+    else
+        i += set_vectors(digits + i, 2, value, y + i, n - i, nontemporal);
 #endif
-    (void)next;
     (void)nontemporal;
-    for (; i < n; i++)
-        y[i] = value_of(split_digit(bytes + i), value);
+    set_each(digits + i, shift, value, y + i, n - i);
 }
 
-static void add(uint8_t *restrict bytes, const float value[3], float *restrict y, size_t n,
-                ptrdiff_t next)
+static inline void add_each(const uint8_t *restrict digits, unsigned shift, const float value[3],
+                            float *restrict y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] += value_of((unsigned)digits[i] >> shift, value);
+}
+
+static void add(const uint8_t *restrict digits, unsigned shift, const float value[3],
+                float *restrict y, size_t n)
 {
     size_t i = 0;
 #ifdef VECTORS
-    size_t near = near_part(n, AHEAD);
-    i = add_vectors(bytes, value, y, near, AHEAD);
-    i += add_vectors(bytes + i, value, y + i, n - i, next - (ptrdiff_t)near);
+    i = before_line(y, n);
+    add_each(digits, shift, value, y, i);
+    if (shift == 0)
+        i += add_vectors(digits + i, 0, value, y + i, n - i);
+    else
+        i += add_vectors(digits + i, 2, value, y + i, n - i);
 #endif
-    (void)next;
-    for (; i < n; i++)
-        y[i] += value_of(split_digit(bytes + i), value);
-}
-
-static unsigned copy(const uint8_t *restrict in, uint8_t *restrict out, size_t n)
-{
-    uint8_t most = 0;
-    for (size_t i = 0; i < n; i++) {
-        out[i] = in[i];
-        most = in[i] > most ? in[i] : most;
-    }
-    return most;
+    add_each(digits + i, shift, value, y + i, n - i);
 }
 
 static size_t zeros(const uint8_t *bytes, size_t n)
@@ -218,8 +223,8 @@ static size_t zeros(const uint8_t *bytes, size_t n)
 const struct k_base3 CC_K(k_base3) = {
     .round = round_trits,
     .draw = draw_trits,
+    .split = split,
     .set = set,
     .add = add,
-    .copy = copy,
     .zeros = zeros,
 };

@@ -11,12 +11,11 @@ static inline float32x4_t left_over(float32x4_t v, float32x4_t m, uint32x4_t plu
     return vsubq_f32(v, vbslq_f32(plus, m, negative));
 }
 
-/* bytes = 3 * bytes + digit, for 16 bytes. t: 1, 0 or -1 in each lane. */
-static inline void trits_append(const uint32x4_t t[4], uint8_t *bytes)
+/* bytes += weight * trit, for 16 bytes. t: 1, 0 or -1 in each lane. */
+static inline void trits_add(const uint32x4_t t[4], uint8_t weight, uint8_t *bytes)
 {
-    uint8x16_t digit =
-        vaddq_u8(cc_neon_low_bytes(t[0], t[1], t[2], t[3]), vdupq_n_u8(CC_DIGIT_ZERO));
-    vst1q_u8(bytes, vmlaq_u8(digit, vld1q_u8(bytes), vdupq_n_u8(3)));
+    uint8x16_t trit = cc_neon_low_bytes(t[0], t[1], t[2], t[3]);
+    vst1q_u8(bytes, vmlaq_u8(vld1q_u8(bytes), trit, vdupq_n_u8(weight)));
 }
 
 /* x + r, or x where r is NULL. */
@@ -27,16 +26,13 @@ static inline float32x4_t load_sum(const float *x, const float *r)
 }
 
 static inline size_t round_vectors(const float *restrict x, float *restrict r, float m, float half,
-                                   uint8_t *restrict bytes, size_t n, ptrdiff_t ahead)
+                                   uint8_t weight, uint8_t *restrict bytes, size_t n)
 {
     const float32x4_t scale = vdupq_n_f32(m), least = vdupq_n_f32(half);
     const float32x4_t most = vdupq_n_f32(-half);
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
         uint32x4_t t[4];
-        prefetch(x + i, ahead);
-        if (r != NULL)
-            prefetch(r + i, ahead);
         for (size_t k = 0; k < 4; k++) {
             size_t at = i + 4 * k;
             float32x4_t v = load_sum(x + at, r != NULL ? r + at : NULL);
@@ -45,7 +41,7 @@ static inline size_t round_vectors(const float *restrict x, float *restrict r, f
             if (r != NULL)
                 vst1q_f32(r + at, left_over(v, scale, plus, minus));
         }
-        trits_append(t, bytes + i);
+        trits_add(t, weight, bytes + i);
     }
     return i;
 }
@@ -61,8 +57,8 @@ static inline uint32x4_t below(uint32x4_t k, float32x4_t unit, float32x4_t a)
 }
 
 static inline size_t draw_vectors(const float *restrict x, float *restrict r, float m,
-                                  struct cc_key key, uint32_t index, uint8_t *restrict bytes,
-                                  size_t n, ptrdiff_t ahead)
+                                  struct cc_key key, uint32_t index, uint8_t weight,
+                                  uint8_t *restrict bytes, size_t n)
 {
     const float32x4_t scale = vdupq_n_f32(m), unit = vdupq_n_f32(m * 0x1p-24f);
     const uint32x4_t second = vdupq_n_u32(key.b);
@@ -70,9 +66,6 @@ static inline size_t draw_vectors(const float *restrict x, float *restrict r, fl
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
         uint32x4_t t[4];
-        prefetch(x + i, ahead);
-        if (r != NULL)
-            prefetch(r + i, ahead);
         for (size_t k = 0; k < 4; k++) {
             size_t at = i + 4 * k;
             float32x4_t v = load_sum(x + at, r != NULL ? r + at : NULL);
@@ -85,18 +78,31 @@ static inline size_t draw_vectors(const float *restrict x, float *restrict r, fl
             if (r != NULL)
                 vst1q_f32(r + at, left_over(v, scale, plus, minus));
         }
-        trits_append(t, bytes + i);
+        trits_add(t, weight, bytes + i);
     }
     return i;
 }
 
-/* The first digits of 16 bytes, and the bytes without them, times 3. */
-static inline uint8x16_t digits_take(uint8_t *bytes)
+static inline size_t split_vectors(const uint8_t *restrict bytes,
+                                   uint8_t *const digits[CC_DIGIT_ARRAYS], size_t n, unsigned *most)
 {
-    uint8x16_t b = vld1q_u8(bytes);
-    uint8x16_t minus = vaddq_u8(vcgeq_u8(b, vdupq_n_u8(81)), vcgeq_u8(b, vdupq_n_u8(162)));
-    vst1q_u8(bytes, vmulq_u8(vmlaq_u8(b, minus, vdupq_n_u8(81)), vdupq_n_u8(3)));
-    return vsubq_u8(vdupq_n_u8(0), minus);
+    const uint8x16x4_t low = vld1q_u8_x4(last_four);
+    const uint8x16x2_t high = vld1q_u8_x2(last_four + 64);
+    uint8x16_t all = vdupq_n_u8(0);
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        uint8x16_t b = vld1q_u8(bytes + i);
+        all = vmaxq_u8(all, b);
+        uint8x16_t minus = vaddq_u8(vcgeq_u8(b, vdupq_n_u8(81)), vcgeq_u8(b, vdupq_n_u8(162)));
+        b = vmlaq_u8(b, minus, vdupq_n_u8(81));
+        uint8x16_t others = vqtbl4q_u8(low, b);
+        others = vqtbx2q_u8(others, high, vsubq_u8(b, vdupq_n_u8(64)));
+        vst1q_u8(digits[0] + i, vsubq_u8(vdupq_n_u8(0), minus));
+        vst1q_u8(digits[1] + i, others);
+        vst1q_u8(digits[2] + i, vshrq_n_u8(others, 4));
+    }
+    *most = vmaxvq_u8(all);
+    return i;
 }
 
 /* The values of four digits are looked up byte by byte: byte b of value d is byte 4 d + b. */
@@ -120,13 +126,21 @@ static inline float32x4_t values(uint8x16_t digits4, unsigned k, const struct va
     return vreinterpretq_f32_u8(vqtbl1q_u8(t->value, byte));
 }
 
-static inline size_t set_vectors(uint8_t *restrict bytes, const float value[3], float *restrict y,
-                                 size_t n, bool nontemporal)
+/* 4 * digit for 16 digits in bits `shift` and above. */
+static inline uint8x16_t digits_times4(const uint8_t *digits, unsigned shift)
+{
+    uint8x16_t d = vld1q_u8(digits);
+    return vandq_u8(shift == 0 ? vshlq_n_u8(d, 2) : d, vdupq_n_u8(12));
+}
+
+static inline size_t set_vectors(const uint8_t *restrict digits, unsigned shift,
+                                 const float value[3], float *restrict y, size_t n,
+                                 bool nontemporal)
 {
     const struct value_table t = value_table(value);
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
-        uint8x16_t digits4 = vshlq_n_u8(digits_take(bytes + i), 2);
+        uint8x16_t digits4 = digits_times4(digits + i, shift);
         for (unsigned k = 0; k < 4; k += 2) {
             float32x4_t a = values(digits4, k, &t), b = values(digits4, k + 1, &t);
             float *to = y + i + 4 * k;
@@ -141,14 +155,13 @@ static inline size_t set_vectors(uint8_t *restrict bytes, const float value[3], 
     return i;
 }
 
-static inline size_t add_vectors(uint8_t *restrict bytes, const float value[3], float *restrict y,
-                                 size_t n, ptrdiff_t ahead)
+static inline size_t add_vectors(const uint8_t *restrict digits, unsigned shift,
+                                 const float value[3], float *restrict y, size_t n)
 {
     const struct value_table t = value_table(value);
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
-        uint8x16_t digits4 = vshlq_n_u8(digits_take(bytes + i), 2);
-        prefetch(y + i, ahead);
+        uint8x16_t digits4 = digits_times4(digits + i, shift);
         for (unsigned k = 0; k < 4; k++) {
             float *at = y + i + 4 * k;
             vst1q_f32(at, vaddq_f32(vld1q_f32(at), values(digits4, k, &t)));

@@ -12,17 +12,18 @@
 /* A run of k = 2 .. 14 bytes is written as CC_RUN_CODE + k. */
 #define CC_RUN_CODE 241u
 
-/* Bytes that decoding may write beyond those that are wanted. */
+/* Bytes that may be written, or read, beyond those that are asked for. */
 #define CC_RUN_SLACK 128u
 
 struct k_zerorun {
     /* Encodes n bytes of at most 242. in[n] is read too: it tells whether a run continues. *run is
-     * the length of a run that is not written yet, from one call to the next; 0 at first. Writes
-     * within out[0, n) and returns the length of the output. */
+     * the length of a run that is not written yet, from one call to the next; 0 at first. Returns
+     * the length of the output. CC_RUN_SLACK bytes after in[n] may be read, and after out[n]
+     * written. */
     size_t (*encode)(const uint8_t *in, size_t n, unsigned *run, uint8_t *out);
-    /* Expands in[*at, len) until out has `want` bytes or more (the last run may exceed it), or the
-     * input ends. out has room for want + CC_RUN_SLACK bytes, all CC_BYTE_ZERO before. Advances
-     * *at, and returns the number of bytes that were expanded. */
+    /* Expands in[*at, len) until out has `want` bytes or some more, or the input ends. out has room
+     * for want + CC_RUN_SLACK bytes, all CC_BYTE_ZERO before. Advances *at, and returns the number
+     * of bytes that out has. */
     size_t (*decode)(const uint8_t *in, size_t len, size_t *at, uint8_t *out, size_t want);
     /* The same without writing: advances *at over input that expands to `want` bytes or more, or to
      * the end of the input. */

@@ -77,7 +77,6 @@ static size_t encode_vectors(const uint8_t *restrict in, size_t n, unsigned *run
         uint64_t ends = ~zero >> 1 | (uint64_t)(in[i + 64] != CC_BYTE_ZERO) << 63;
         uint64_t keep = ~zero | full | ends;
         __m512i bytes = _mm512_mask_mov_epi8(b, zero, cut);
-        /* A whole vector fits, as no more was written than was read. */
         _mm512_storeu_si512(out + w, _mm512_maskz_compress_epi8(keep, bytes));
         w += (size_t)__builtin_popcountll(keep);
         pending = ~zero == 0 ? pending + 64 : (unsigned)__builtin_clzll(~zero);
@@ -111,13 +110,12 @@ static inline uint64_t zero_mask(const uint8_t *in)
 #endif
 
 /* Encodes 64 bytes at a time, from run to run. Copies of 64 and of 8 bytes exceed what they are
- * for, so the last 64 bytes of input are left to the scalar loop. Returns the number of bytes read.
- */
+ * for. Returns the number of bytes read. */
 static size_t encode_vectors(const uint8_t *restrict in, size_t n, unsigned *run,
                              uint8_t *restrict out, size_t *written)
 {
     size_t w = 0, i = 0, pending = *run;
-    for (; i + 128 <= n; i += 64) {
+    for (; i + 64 <= n; i += 64) {
         uint64_t zero = zero_mask(in + i), goes_on = in[i + 64] == CC_BYTE_ZERO;
         /* A single zero byte counts as one of the others. */
         uint64_t left = zero & (zero << 1 | (pending > 0) | zero >> 1 | goes_on << 63);
@@ -196,15 +194,12 @@ static size_t decode(const uint8_t *restrict in, size_t len, size_t *at, uint8_t
                      size_t want)
 {
     uint8_t value[PREPARED], times[PREPARED];
-    size_t w = 0, i = *at, end = 0;
-    while (len - i >= PREPARED && end <= want) {
+    size_t w = 0, i = *at;
+    while (len - i >= PREPARED && w < want) {
         for (size_t k = 0; k < PREPARED; k++)
             value[k] = expand(in[i + k], times + k);
-        for (size_t k = 0; k < PREPARED; k += GROUP) {
-            end = w + expand_group(value + k, times + k, out + w);
-            if (end > want)
-                break;
-            w = end;
+        for (size_t k = 0; k < PREPARED && w < want; k += GROUP) {
+            w += expand_group(value + k, times + k, out + w);
             i += GROUP;
         }
     }
