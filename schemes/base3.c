@@ -44,11 +44,11 @@
 /* Bytes of a tile, at most. */
 #define TILE 1024u
 
-/* Bytes of a tile for tensors larger than the cache. The hardware fetches ahead in all five planes
- * only if it goes through them in short turns. Measured on Zen 4: with residuals, 128 encode at 6.6
- * GB/s, 512 at 5.5, 32 Ki at 5.4; 256 add at 25 GB/s, 128 at 22, 512 at 18. Decoding only writes
- * and is fastest with long tiles, as all is in the cache. */
-#define TILE_ENCODE 128u
+/* Bytes of a tile where residuals, or values that are added to, are larger than the cache. The
+ * hardware fetches ahead in all five planes only if they take short turns. Measured on Zen 4: with
+ * residuals, 128 encode at 6.6 GB/s, 512 at 5.5; 256 add at 25 GB/s, 128 at 22, 512 at 18. Loops
+ * that only read values, or only write them, are faster with long tiles. */
+#define TILE_UPDATE 128u
 #define TILE_ADD    256u
 
 /* Values, and so bytes, by which a plane's part of a tile begins before the tile, at most. */
@@ -69,6 +69,11 @@ static size_t packed_bytes(size_t n)
 size_t cc_base3_bound(size_t n)
 {
     return HEADER + packed_bytes(n);
+}
+
+static bool beyond_cache(size_t values)
+{
+    return cc_use_nontemporal(values * sizeof(float));
 }
 
 /* A range of bytes, or of the values of a plane. */
@@ -224,16 +229,16 @@ static size_t join_parts(const struct encoder *s)
     return (size_t)(end_run(w, &pending) - s->out);
 }
 
-size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, const float *values,
-                       size_t n, int zre, int threads, uint8_t *out)
+size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, const float *x,
+                       const float *r, size_t n, int zre, int threads, uint8_t *out)
 {
     struct encoder s = {.quantize = quantize,
                         .arg = arg,
-                        .values = values,
+                        .values = r != NULL ? r : x,
                         .out = out + HEADER,
                         .n = n,
                         .total = packed_bytes(n),
-                        .tile = cc_use_nontemporal(2 * n * sizeof(float)) ? TILE_ENCODE : TILE,
+                        .tile = r != NULL && beyond_cache(2 * n) ? TILE_UPDATE : TILE,
                         .zre = zre,
                         .parts = cc_parts(threads, n, CC_PART_VALUES)};
     cc_put_f32(out, m);
@@ -399,7 +404,7 @@ static int check_header(const struct decoder *s, struct cc_error *e)
 static int decode(struct decoder *s, int threads, struct cc_error *e)
 {
     s->total = packed_bytes(s->n);
-    s->tile = s->add && cc_use_nontemporal(s->n * sizeof(float)) ? TILE_ADD : TILE;
+    s->tile = s->add && beyond_cache(s->n) ? TILE_ADD : TILE;
     s->parts = cc_parts(threads, s->n, CC_PART_VALUES);
     CC_TRY(check_header(s, e));
     CC_TRY(find_starts(s, e));

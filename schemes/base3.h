@@ -18,10 +18,10 @@ typedef void cc_base3_quantize(void *arg, size_t i, size_t count, uint8_t weight
 
 /* Writes the payload of n >= 1 values to out, which has room for the bound, and returns its length.
  * `quantize` is called once for every value, in no particular order and from up to `threads`
- * threads at once; most calls begin and end with a line of the cache in `values`, the array that is
- * updated or read. */
-size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, const float *values,
-                       size_t n, int zre, int threads, uint8_t *out);
+ * threads at once; most calls begin and end with a line of the cache of x, which it reads, or of
+ * the residual r, which it updates, unless r is NULL. */
+size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, const float *x,
+                       const float *r, size_t n, int zre, int threads, uint8_t *out);
 
 /* y = m * trit for n >= 1 values. CC_FAIL if the bytes are no payload, with the offset of the
  * fault. */

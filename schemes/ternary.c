@@ -108,6 +108,7 @@ static uint32_t scale_bits(const struct cc_codec *c, const float *x, const float
 
 struct drawing {
     const struct cc_context *ctx;
+    struct cc_key key; /* of the first value, and of most others */
     const float *x;
     float *r;
     float m;
@@ -121,9 +122,10 @@ static void quantize(void *arg, size_t i, size_t count, uint8_t weight, uint8_t 
         uint64_t index = q->ctx->offset + i + done;
         uint64_t room = (UINT64_C(1) << 32) - (uint32_t)index;
         batch = count - done < room ? count - done : (size_t)room;
-        k_base3()->draw(q->x + i + done, q->r != NULL ? q->r + i + done : NULL, q->m,
-                        cc_context_key(q->ctx, index, 0), (uint32_t)index, weight, bytes + done,
-                        batch);
+        const bool same = index >> 32 == q->ctx->offset >> 32;
+        const struct cc_key key = same ? q->key : cc_context_key(q->ctx, index, 0);
+        k_base3()->draw(q->x + i + done, q->r != NULL ? q->r + i + done : NULL, q->m, key,
+                        (uint32_t)index, weight, bytes + done, batch);
     }
 }
 
@@ -143,8 +145,12 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     uint32_t bits = scale_bits(c, x, r);
     if (!cc_finite_bits(bits))
         return cc_refuse(ctx, x, r, n, e);
-    struct drawing q = {.ctx = ctx, .x = x, .r = r, .m = cc_bits_f32(bits)};
-    *len = cc_base3_encode(q.m, quantize, &q, r != NULL ? r : x, n, p->zre != 0, c->threads, out);
+    struct drawing q = {.ctx = ctx,
+                        .key = cc_context_key(ctx, ctx->offset, 0),
+                        .x = x,
+                        .r = r,
+                        .m = cc_bits_f32(bits)};
+    *len = cc_base3_encode(q.m, quantize, &q, x, r, n, p->zre != 0, c->threads, out);
     return CC_OK;
 }
 

@@ -78,7 +78,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     /* Zeros must become trit 0, also if all values are zero or half of m rounds to zero. */
     float half = m > 0 ? fmaxf(m * 0.5f, FLT_TRUE_MIN) : INFINITY;
     struct rounding q = {.x = x, .r = r, .m = m, .half = half};
-    *len = cc_base3_encode(m, quantize, &q, r != NULL ? r : x, n, p->zre != 0, c->threads, out);
+    *len = cc_base3_encode(m, quantize, &q, x, r, n, p->zre != 0, c->threads, out);
     return CC_OK;
 }
 

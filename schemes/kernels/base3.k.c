@@ -26,6 +26,19 @@
 static const uint8_t last_four[128] = {DIGIT2(0), DIGIT2(1), DIGIT2(2)};
 
 #if defined(__AVX2__) || defined(__ARM_NEON)
+/* Prefetches what a loop reaches so many values later to the second-level cache; further if it
+ * computes much between two lines. Where the hardware does not fetch ahead as usual, as while other
+ * cores use the memory, a Zen 4 encodes 3lc a quarter faster so, and ternary half as fast again. It
+ * costs little otherwise, but prefetches to the first-level cache take a third of the speed. */
+#define AHEAD      256
+#define AHEAD_DRAW 1024
+
+static inline void prefetch(const float *x, size_t ahead)
+{
+    /* An integer, as it may lie outside the array. */
+    __builtin_prefetch((const void *)((uintptr_t)x + ahead * sizeof *x), 0, 2);
+}
+
 /* The least m but 0 for the loops over vectors: m * 2^-32 must be exact for draw_vectors, and the
  * bits of m exceed 2^16 for round_vectors. */
 #define VECTOR_LEAST 0x1p-90

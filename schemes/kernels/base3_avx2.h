@@ -2,11 +2,15 @@
  * include guard: it is a part of base3.k.c, which includes it after its own definitions. */
 #include <immintrin.h>
 
-/* x + r, or x where r is NULL. */
-static inline __m256 load_sum(const float *x, const float *r)
+/* x + r, or x where r is NULL, with prefetching. */
+static inline __m256 load_sum(const float *x, const float *r, size_t ahead)
 {
+    prefetch(x, ahead);
     __m256 v = _mm256_loadu_ps(x);
-    return r != NULL ? _mm256_add_ps(v, _mm256_loadu_ps(r)) : v;
+    if (r == NULL)
+        return v;
+    prefetch(r, ahead);
+    return _mm256_add_ps(v, _mm256_loadu_ps(r));
 }
 
 /* m with the sign of v where `sent`, else 0. */
@@ -41,7 +45,7 @@ static inline size_t round_vectors(const float *restrict x, float *restrict r, f
         __m256 sent[4];
         for (size_t k = 0; k < 4; k++) {
             size_t at = i + 8 * k;
-            __m256 v = load_sum(x + at, r != NULL ? r + at : NULL);
+            __m256 v = load_sum(x + at, r != NULL ? r + at : NULL, AHEAD);
             __m256 large = _mm256_cmp_ps(_mm256_andnot_ps(sign, v), least, _CMP_GE_OQ);
             sent[k] = sent_value(large, v, scale);
             if (r != NULL)
@@ -87,7 +91,7 @@ static inline size_t draw_vectors(const float *restrict x, float *restrict r, fl
         __m256 sent[4];
         for (size_t k = 0; k < 4; k++) {
             size_t at = i + 8 * k;
-            __m256 v = load_sum(x + at, r != NULL ? r + at : NULL);
+            __m256 v = load_sum(x + at, r != NULL ? r + at : NULL, r == NULL ? AHEAD_DRAW : AHEAD);
             __m256i random = _mm256_srli_epi32(random_lanes(lane, second), 8);
             lane = _mm256_add_epi32(lane, _mm256_set1_epi32(8));
             sent[k] = sent_value(below(random, unit, _mm256_andnot_ps(sign, v)), v, scale);
@@ -179,6 +183,7 @@ static inline size_t add_vectors(const uint8_t *restrict digits, unsigned shift,
     size_t i = 0;
     for (; i + 8 <= n; i += 8) {
         __m256 v = values(digits + i, shift, each);
+        prefetch(y + i, AHEAD);
         _mm256_storeu_ps(y + i, _mm256_add_ps(_mm256_loadu_ps(y + i), v));
     }
     return i;

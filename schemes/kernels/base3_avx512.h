@@ -11,13 +11,15 @@ static inline __mmask16 lanes_of(size_t n, unsigned k)
     return (__mmask16)_bzhi_u32(0xffff, left < 16 ? (unsigned)left : 16);
 }
 
-/* x + r, or x where r is NULL; of the lanes in k, where not all are there. */
-static inline __m512 load_sum(const float *x, const float *r, bool all, __mmask16 k)
+/* x + r, or x where r is NULL, with prefetching; of the lanes in k, where not all are there. */
+static inline __m512 load_sum(const float *x, const float *r, bool all, __mmask16 k, size_t ahead)
 {
+    prefetch(x, ahead);
     __m512 v = all ? _mm512_loadu_ps(x) : _mm512_maskz_loadu_ps(k, x);
-    if (r != NULL)
-        v = _mm512_add_ps(v, all ? _mm512_loadu_ps(r) : _mm512_maskz_loadu_ps(k, r));
-    return v;
+    if (r == NULL)
+        return v;
+    prefetch(r, ahead);
+    return _mm512_add_ps(v, all ? _mm512_loadu_ps(r) : _mm512_maskz_loadu_ps(k, r));
 }
 
 /* m with the sign of v where k, else 0. */
@@ -56,7 +58,7 @@ static inline void round_step(const float *x, float *r, float m, float half, uin
     __m512i sent[4];
     for (unsigned k = 0; k < 4; k++) {
         float *left = r != NULL ? r + 16 * k : NULL;
-        __m512 v = load_sum(x + 16 * k, left, all, lanes_of(n, k));
+        __m512 v = load_sum(x + 16 * k, left, all, lanes_of(n, k), AHEAD);
         sent[k] = sent_value(_mm512_cmp_ps_mask(_mm512_abs_ps(v), least, _CMP_GE_OQ), v, scale);
         v = _mm512_sub_ps(v, _mm512_castsi512_ps(sent[k]));
         if (r != NULL && all)
@@ -86,7 +88,7 @@ static inline void draw_step(const float *x, float *r, float m, __m512i second, 
     __m512i sent[4];
     for (unsigned k = 0; k < 4; k++) {
         float *left = r != NULL ? r + 16 * k : NULL;
-        __m512 v = load_sum(x + 16 * k, left, all, lanes_of(n, k));
+        __m512 v = load_sum(x + 16 * k, left, all, lanes_of(n, k), r == NULL ? AHEAD_DRAW : AHEAD);
         /* The upper 24 bits of cc_random. */
         __m512i random = cc_lanes_mixed(*lane, second);
         random = _mm512_ternarylogic_epi32(random, _mm512_srli_epi32(random, 15), high, 0x28);
@@ -194,6 +196,7 @@ static inline size_t add_vectors(const uint8_t *restrict digits, unsigned shift,
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
         __m512 v = values(load_digits(digits + i), table);
+        prefetch(y + i, AHEAD);
         _mm512_storeu_ps(y + i, _mm512_add_ps(_mm512_loadu_ps(y + i), v));
     }
     const __mmask16 k = lanes_of(n - i, 0);

@@ -33,6 +33,9 @@ static inline size_t round_vectors(const float *restrict x, float *restrict r, f
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
         uint32x4_t t[4];
+        prefetch(x + i, AHEAD);
+        if (r != NULL)
+            prefetch(r + i, AHEAD);
         for (size_t k = 0; k < 4; k++) {
             size_t at = i + 4 * k;
             float32x4_t v = load_sum(x + at, r != NULL ? r + at : NULL);
@@ -66,6 +69,9 @@ static inline size_t draw_vectors(const float *restrict x, float *restrict r, fl
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
         uint32x4_t t[4];
+        prefetch(x + i, r == NULL ? AHEAD_DRAW : AHEAD);
+        if (r != NULL)
+            prefetch(r + i, AHEAD);
         for (size_t k = 0; k < 4; k++) {
             size_t at = i + 4 * k;
             float32x4_t v = load_sum(x + at, r != NULL ? r + at : NULL);
@@ -162,6 +168,7 @@ static inline size_t add_vectors(const uint8_t *restrict digits, unsigned shift,
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
         uint8x16_t digits4 = digits_times4(digits + i, shift);
+        prefetch(y + i, AHEAD);
         for (unsigned k = 0; k < 4; k++) {
             float *at = y + i + 4 * k;
             vst1q_f32(at, vaddq_f32(vld1q_f32(at), values(digits4, k, &t)));
