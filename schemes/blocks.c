@@ -114,7 +114,7 @@ static bool get_scales(const struct cc_block_form *f, const uint8_t *in, size_t 
     return bad == 0;
 }
 
-/* With a scale of 0 all values are tiny, and dividing by 1 gives codes 0. */
+/* With a scale of 0 all values are tiny: they are divided by 1, and decode to 0 in any case. */
 static float divisor_of(float scale)
 {
     return scale > 0 ? scale : 1.0f;
