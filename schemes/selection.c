@@ -48,9 +48,6 @@
  * number of selected values. */
 #define SAMPLE_ENOUGH 3600
 
-/* Up to one value of so many is few: reaching for them is faster than another sweep. */
-#define FEW 128
-
 /* With more than one of so many, most lines have one: they are cleared in order. */
 #define MANY 16
 
@@ -534,7 +531,7 @@ static int select_candidates(const struct job *j, uint32_t threshold, float *can
         return select_exact(j, threshold, e);
     if (count > j->plan.k)
         threshold = kth(candidates, count, j->plan.k, threshold, &ties);
-    if (j->plan.k > j->from->n / FEW)
+    if (j->plan.k > j->from->n / CC_SELECT_FEW)
         return keep(j, threshold, ties, e);
     prune(j, candidates, threshold, ties);
     return CC_OK;

@@ -112,7 +112,13 @@ static size_t residual_at(const void *params, const struct cc_shape *shape)
 static struct cc_traffic traffic(const void *params)
 {
     const struct params *p = params;
-    return mode_of(p) == CC_SELECT_EXACT ? cc_traffic_two(p->ef != 0) : cc_traffic_one(p->ef != 0);
+    struct cc_traffic t = cc_traffic_one(p->ef != 0);
+    if (mode_of(p) == CC_SELECT_EXACT && p->density > 1.0 / CC_SELECT_FEW) {
+        t.passes = 2;
+        t.pass[1].reads = p->ef == 0;
+        t.pass[1].updates = p->ef != 0;
+    }
+    return t;
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
