@@ -16,7 +16,9 @@
  *
  * Source: Stich et al., Sparsified SGD with Memory, NeurIPS 2018, section 2 (rand_k). */
 #include <math.h>
+#include <string.h>
 
+#include "core/cache.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
@@ -223,6 +225,10 @@ static void clear_part(void *arg, int part)
     const struct job *j = arg;
     size_t i = cc_part_begin(j->n, j->parts, part, CC_ZEROS_BLOCK);
     size_t end = cc_part_begin(j->n, j->parts, part + 1, CC_ZEROS_BLOCK);
+    if (!cc_use_nontemporal(j->n * sizeof(float))) {
+        memset(j->y + i, 0, (end - i) * sizeof(float));
+        return;
+    }
     struct cc_zeros z;
     cc_zeros_open(&z, j->y + i, j->n * sizeof(float), 0);
     for (; i < end; i += CC_ZEROS_BLOCK)
