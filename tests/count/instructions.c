@@ -14,10 +14,19 @@
 
 enum { STEPS = 2, ROWS = 512 };
 
-static void begin(const char *spec, const char *what, size_t values)
+/* Around a call: what is done once in a process is done before the last step. */
+static void begin(const char *spec, const char *what, size_t values, bool counts)
 {
+    if (!counts)
+        return;
     (void)fprintf(stderr, "%s %s %s %zu\n", spec, cc_isa_name(cc_isa()), what, values);
     (void)sched_yield();
+}
+
+static void end(bool counts)
+{
+    if (counts)
+        (void)sched_yield();
 }
 
 static int measure(const char *text, float *x, float *y, size_t values, struct cc_error *e)
@@ -33,20 +42,18 @@ static int measure(const char *text, float *x, float *y, size_t values, struct c
     CC_TRY_OUT(cc_codec_set_single(&set, spec, &shape, &memory, e));
     for (uint64_t step = 0; step <= STEPS; step++) {
         const struct cc_context ctx = {.seed = 1, .name = "t", .step = step};
+        const bool counts = step == STEPS;
         data_fill(DATA_LAPLACE, step, x, values);
-        if (step == STEPS)
-            begin(text, "encode", values);
+        begin(text, "encode", values, counts);
         CC_TRY_OUT(
             cc_encode(&set.item->codec, &ctx, x, set.item->payload, set.item->bound, &len, e));
-        if (step < STEPS)
-            continue;
-        (void)sched_yield();
-        begin(text, "decode", values);
+        end(counts);
+        begin(text, "decode", values, counts);
         CC_TRY_OUT(cc_decode(&set.item->codec, &ctx, set.item->payload, len, y, e));
-        (void)sched_yield();
-        begin(text, "add", values);
+        end(counts);
+        begin(text, "add", values, counts);
         CC_TRY_OUT(cc_decode_add(&set.item->codec, &ctx, set.item->payload, len, 0.5f, y, e));
-        (void)sched_yield();
+        end(counts);
     }
 out:
     cc_codec_set_free(&set);
