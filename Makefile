@@ -338,6 +338,8 @@ help:
 	@echo 'make install       into PREFIX (/usr/local), DESTDIR honoured: programs, libraries, headers, docs,'
 	@echo '                   man page, completion; make uninstall removes them'
 	@echo 'make asan          the tests under AddressSanitizer and UBSan'
+	@echo 'make count-x86     cycles a value of the kernels, by llvm-mca and as measured (COUNT: of some schemes);'
+	@echo '                   make count-arm: instructions a value on aarch64'
 	@echo 'make fuzz          fuzz every decoder and reader, FUZZ_SECONDS (60) in all'
 	@echo 'make lint          clang-format and clang-tidy; make format mends the format'
 

@@ -21,7 +21,7 @@ struct l1_scheme {
     uint64_t step;
     double *seconds[CC_CALLS]; /* by sample: seconds of a value */
     double *clock;             /* by sample: Hz */
-    bool fails;                /* or sends in some steps only: no speeds */
+    bool unknown;              /* a call failed, or few values tell nothing: no speeds */
 };
 
 struct cc_l1 {
@@ -37,9 +37,10 @@ static int open_scheme(struct cc_l1 *l, size_t scheme, size_t most, struct cc_er
     static const struct cc_codec_memory memory = {
         .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
     static const size_t values[2] = {SHORT, LONG};
-    const struct cc_spec *spec = l->config->schemes->item[scheme];
+    const struct cc_spec *spec = cc_bench_spec(l->config, scheme, l->largest);
     struct l1_scheme *s = &l->scheme[scheme];
-    s->fails = cc_period(spec->scheme, spec->params) > 1;
+    s->unknown = cc_period(spec->scheme, spec->params) > 1 ||
+                 cc_sum_rounds(spec->scheme, spec->params) > 1; /* of matrices (powersgd) */
     for (int i = 0; i < 2; i++) {
         const struct cc_shape shape = cc_shape_flat(values[i]);
         CC_TRY(cc_codec_set_single(&s->size[i].codec, spec, &shape, &memory, e));
@@ -144,11 +145,11 @@ static double clock_hz(void)
 void cc_l1_sample(struct cc_l1 *l, size_t scheme, size_t sample)
 {
     struct l1_scheme *s = &l->scheme[scheme];
-    for (int c = 0; c < CC_CALLS && !s->fails; c++) {
+    for (int c = 0; c < CC_CALLS && !s->unknown; c++) {
         double seconds[2] = {0};
-        for (int i = 0; i < 2 && !s->fails; i++) {
+        for (int i = 0; i < 2 && !s->unknown; i++) {
             seconds[i] = seconds_of(l, s, &s->size[i], (enum cc_call)c);
-            s->fails = seconds[i] < 0;
+            s->unknown = seconds[i] < 0;
         }
         s->seconds[c][sample] = (seconds[1] - seconds[0]) / (TURNS * (LONG - SHORT));
     }
@@ -165,7 +166,7 @@ static double median(struct cc_l1 *l, const double *of, size_t samples)
 double cc_l1_speed(struct cc_l1 *l, size_t scheme, enum cc_call call, size_t samples)
 {
     const struct l1_scheme *s = &l->scheme[scheme];
-    const double seconds = samples > 0 && !s->fails ? median(l, s->seconds[call], samples) : 0;
+    const double seconds = samples > 0 && !s->unknown ? median(l, s->seconds[call], samples) : 0;
     return seconds > 0 ? 4e-9 / seconds : 0;
 }
 

@@ -121,10 +121,16 @@ void cc_limits_on_decoded(void *limits, size_t tensor, const float *decoded)
     }
 }
 
+/* The scheme that the largest tensor travels under. */
+static const struct cc_spec *spec_of(const struct cc_limits *l, size_t scheme)
+{
+    return cc_bench_spec(l->config, scheme, l->largest);
+}
+
 /* The bytes that encode must move; no passes: the scheme does not tell. */
 static struct cc_traffic traffic_of(const struct cc_limits *l, size_t scheme)
 {
-    const struct cc_spec *s = l->config->schemes->item[scheme];
+    const struct cc_spec *s = spec_of(l, scheme);
     return s->scheme->traffic != NULL ? s->scheme->traffic(s->params)
                                       : (struct cc_traffic){.passes = 0};
 }
@@ -148,7 +154,7 @@ static int find_patterns(struct cc_limits *l, size_t scheme, double bytes, struc
     const struct cc_pattern encode = cc_pattern_encode(&t, payload);
     struct cc_pattern decode = cc_pattern_decode(payload), add = cc_pattern_decode_add(payload);
     list_zero_lines(l, &decode);
-    if ((l->config->schemes->item[scheme]->scheme->flags & CC_SPARSE) != 0) {
+    if ((spec_of(l, scheme)->scheme->flags & CC_SPARSE) != 0) {
         add.line = l->line;
         add.lines = l->lines;
     }

@@ -1,6 +1,6 @@
 /* The limits that memory, or the second-level cache, sets to the schemes of a bench: which patterns
  * of bench/roofline.h their calls have, and samples of these patterns taken between those of the
- * codecs; and beside them the limit of their own instructions (bench/l1.h). */
+ * codecs; beside them the limit of their own instructions (bench/l1.h). */
 #ifndef CC_BENCH_LIMITS_H
 #define CC_BENCH_LIMITS_H
 

@@ -29,9 +29,8 @@ struct cc_speed {
     double *tensor_bytes;             /* by scheme and tensor, likewise; NULL without per_tensor */
     double *limit[CC_CALLS]; /* by scheme: GB/s of float32 that memory, or the second-level cache,
                                 allows; 0: not measured, or not known */
-    double
-        *l1[CC_CALLS]; /* by scheme: GB/s that the codec's own instructions allow; 0: not known */
-    double *clock;     /* by scheme: GHz; 0: not known */
+    double *l1[CC_CALLS];    /* likewise, that the codec's own instructions allow */
+    double *clock;           /* by scheme: GHz; 0: not known */
     double *moved[CC_CALLS]; /* by scheme: the bytes that the call moves per value at least; NAN:
                                 not known */
 };

@@ -68,9 +68,14 @@ json 'all(r["encode_speedup"] == r["decode_speedup"] == 1 for r in d["rows"][:2]
 json 'abs(d["rows"][2]["decode_speedup"] * d["rows"][0]["decode_gb_per_s"] / d["rows"][2]["decode_gb_per_s"] - 1) < 1e-9'
 json '[r["encode_roofline"] is None for r in d["rows"]] == [False, True] * 3'
 json '[r["clock_ghz"] is None for r in d["rows"]] == [False, False, True, True, False, False]'
-json '[r["encode_l1_share"] is None for r in d["rows"]] == [False, False, True, True, False, False]'
-json 'all(abs(r["decode_l1_share"] * r["decode_l1_gb_per_s"] / r["decode_gb_per_s"] - 1) < 1e-9 for r in (d["rows"][0], d["rows"][1]))'
+json 'all(r["encode_l1_gb_per_s"] is r["encode_l1_share"] is None for r in d["rows"][2:4])'
+# A busy machine may hide some of these speeds.
+json 'any(r["encode_l1_share"] for r in d["rows"])'
+json 'all(abs(r["encode_l1_share"] * r["encode_l1_gb_per_s"] / r["encode_gb_per_s"] - 1) < 1e-9 for r in d["rows"] if r["encode_l1_share"])'
 json 'all(abs(r["encode_moved_gb_per_s"] / r["encode_gb_per_s"] - 9 / 4) < 1e-9 for r in d["rows"][::2])'
+# The limits are of what is sent.
+q 0 bench -q --values l2 --steps 1 --scheme int8,zstd --samples 1 --min-size 1M --format json
+json 'all(abs(r["encode_moved_gb_per_s"] / r["encode_gb_per_s"] - 8 / 4) < 1e-9 for r in d["rows"])'
 t 2 bench --values 1k --threads 1,0
 err '--threads: 0 is not between 1 and 1024'
 t 2 bench --values 1k --threads 1,2 --no-speed

@@ -14,6 +14,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#ifndef __x86_64__
+#error "this is for x86-64; make count-arm is for aarch64"
+#endif
+
 int sched_yield(void);
 
 enum { MOST = 1 << 26 };

@@ -73,7 +73,8 @@ class Mca:
 
     def host(self):
         run = subprocess.run([self.program, "--version"], text=True, capture_output=True)
-        return re.search(r"Host CPU: (\S+)", run.stdout)[1]
+        found = re.search(r"Host CPU: (\S+)", run.stdout)
+        return found and found[1]
 
     def ask(self, cpu, bodies):
         bodies = [b for b in dict.fromkeys(bodies) if (cpu, b) not in self.known]
@@ -171,12 +172,12 @@ def bounds(isa, schemes, steps, program, mca):
             cycles = [least_cycles(code, mca, addresses) for addresses in record]
         process.wait()
         said.seek(0)
-        lines = said.read().splitlines()
-    if process.returncode != 0 and "this machine has no" in lines[-1]:
+        text = said.read()
+    if process.returncode != 0 and "this machine has no" in text:
         return None
     if process.returncode != 0:
-        sys.exit("\n".join(lines))
-    calls = [tuple(line.split()[0:3:2]) for line in lines]
+        sys.exit(text or "%s: exit %d" % (program, process.returncode))
+    calls = [tuple(line.split()[0:3:2]) for line in text.splitlines()]
     return {call: {cpu: c / VALUES for cpu, c in of.items()} for call, of in zip(calls, cycles, strict=True)}
 
 

@@ -213,11 +213,17 @@ def test_refused(words, text, tmp_path, monkeypatch):
         compare.main(words)
 
 
-@pytest.mark.parametrize("words", [["--values", "0"], ["--values", "1e6"], ["--threads", "1,"], ["--rounds", "-1"]])
-def test_numbers(words, capsys):
+@pytest.mark.parametrize("words, text", [
+    (["--values", "0"], "'0' is not a whole number above 0"),
+    (["--values", "1e6"], "'1e6' is not a whole number above 0"),
+    (["--threads", "1,"], "'' is not a whole number above 0"),
+    (["--rounds", "-1"], "'-1' is not a whole number above 0"),
+    (["-o", "no/such/peers.csv"], "-o no/such/peers.csv: there is no such folder"),
+])
+def test_usage(words, text, capsys):
     with pytest.raises(SystemExit):
         compare.main(words)
-    assert "is not a whole number above 0" in capsys.readouterr().err
+    assert text in capsys.readouterr().err
 
 
 def test_without_pytorch(monkeypatch):

@@ -47,11 +47,14 @@ def parse(words):
     parser.add_argument("--seconds", type=float, default=0.5,
                         help="after which a pair ends, but for 3 rounds at least (default: 0.5)")
     parser.add_argument("--flags", default="-Ofast -march=native",
-                        help="for compiling BytePS (default: -Ofast -march=native)")
+                        help="for compiling BytePS, as in --flags='-O2 -g' (default: -Ofast -march=native)")
     parser.add_argument("--build", metavar="DIR", default=ROOT / "build/peers",
                         help="where the compiled BytePS is kept (default: build/peers)")
     parser.add_argument("-o", "--output", metavar="FILE", help="also write all figures as CSV")
-    return parser.parse_args(words)
+    options = parser.parse_args(words)
+    if options.output and not Path(options.output).resolve().parent.is_dir():
+        parser.error(f"-o {options.output}: there is no such folder")
+    return options
 
 
 def commit(folder):
@@ -70,7 +73,10 @@ def machine():
 
 def collect(options):
     """The pairs that can be measured, and lines about who takes part."""
-    found, about = [], [f"commcomp {commcomp.version()}", machine()]
+    try:
+        found, about = [], [f"commcomp {commcomp.version()}", machine()]
+    except ImportError as error:
+        raise SystemExit(f"peers: {error}") from None
     if options.byteps:
         import byteps
         found += byteps.pairs(byteps.load(byteps.compile_library(options.byteps, options.flags, options.build)))

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import os
 import statistics
 import time
 
@@ -137,12 +138,13 @@ def line(row):
 
 def summary(rows):
     """The ratios of all pairs as a table in Markdown: in a cell those of one tensor and number of
-    threads, in the order of OPERATIONS."""
+    threads, in the order of OPERATIONS. Bits are those of the last one."""
     columns = list(dict.fromkeys((row["threads"], row["values"]) for row in rows))
     cells = {}
     for row in rows:
         key = (f"{row['peer']}: {row['method']}", f"`{row['scheme']}`")
-        cell = cells.setdefault(key, {"bits": f"{row['peer_bits']:.3g} / {row['own_bits']:.3g}"})
+        cell = cells.setdefault(key, {})
+        cell["bits"] = f"{row['peer_bits']:.3g} / {row['own_bits']:.3g}"
         cell.setdefault((row["threads"], row["values"]), []).append(f"{row['ratio_median']:.3g}")
     heads = [f"{n:,} values" + (f", {t} threads" if t > 1 else "") for t, n in columns]
     lines = [["peer", "commcomp", "bits/value", *heads], ["---"] * (3 + len(heads))]
@@ -152,7 +154,10 @@ def summary(rows):
 
 
 def write_csv(path, rows):
-    with open(path, "w", newline="", encoding="utf-8") as f:
+    """Writes the whole file or nothing."""
+    part = f"{path}.part"
+    with open(part, "w", newline="", encoding="utf-8") as f:
         writer = csv.DictWriter(f, COLUMNS)
         writer.writeheader()
         writer.writerows(rows)
+    os.replace(part, path)
