@@ -19,7 +19,7 @@
  * Loops that update a stream in place, or read two, lose 5 to 10% by prefetching all of it: there
  * one line of the next page is enough, cc_next_page.
  *
- * A Zen 4 loses by every prefetch of what is read, and does without (cc_pages_ahead): float32 is
+ * A Zen 4 loses by prefetching what kernels read, and does without (cc_pages_ahead): float32 is
  * then encoded at 18 GB/s instead of 13, binary16 at 22 instead of 17, mqe1bit adds at 22 instead
  * of 20. With pages of 4 KiB it is the same. */
 #ifndef CC_CORE_TILE_H

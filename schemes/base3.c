@@ -86,7 +86,7 @@ struct range {
 static struct range plane_range(const float *values, size_t n, size_t total, size_t p,
                                 const struct range *part, const struct range *tile)
 {
-    size_t line = (uintptr_t)(values + p * total) / sizeof(float);
+    size_t line = (uintptr_t)values / sizeof(float) + p * total;
     size_t present = n > p * total ? n - p * total : 0;
     struct range r = *tile;
     if (r.begin > part->begin)
@@ -314,7 +314,7 @@ static void put_values(const struct decoder *s, const struct range *part, const 
         struct range r = plane_range(s->y, s->n, s->total, p, part, tile);
         if (r.begin >= r.end)
             continue;
-        const uint8_t *digits = t->digits[CC_DIGIT_ARRAY(p)] + CC_ALIGN + r.begin - tile->begin;
+        const uint8_t *digits = t->digits[CC_DIGIT_ARRAY(p)] + (CC_ALIGN + r.begin - tile->begin);
         float *y = s->y + p * s->total + r.begin;
         if (s->add)
             k_base3()->add(digits, CC_DIGIT_SHIFT(p), s->value, y, r.end - r.begin);
@@ -323,13 +323,12 @@ static void put_values(const struct decoder *s, const struct range *part, const 
     }
 }
 
-/* What follows the last of all bytes. */
+/* The fault of a payload with zero-run encoding that does not end with its last part, which has
+ * `count` bytes. */
 static int check_end(const struct decoder *s, struct start from, size_t count, struct cc_error *e)
 {
     /* Counted again, as decoding may have read beyond. */
     size_t got = from.left;
-    if (!s->zre)
-        return CC_OK;
     if (got < count)
         got += k_zerorun()->skip(s->in, s->len, &from.at, count - got);
     if (got > count)

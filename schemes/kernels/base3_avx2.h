@@ -113,7 +113,7 @@ static inline size_t split_vectors(const uint8_t *restrict bytes,
 {
     const __m256i one = _mm256_set1_epi8(81), two = _mm256_set1_epi8((char)162);
     const __m256i three = _mm256_set1_epi8(27), six = _mm256_set1_epi8(54);
-    /* What is below 27 is looked up in 16 + 11 elements. A set upper bit gives 0: adding 112 with
+    /* A rest below 27 is looked up in 16 + 11 elements. A set upper bit gives 0: adding 112 with
      * saturation sets it from 16 on, subtracting 16 below 16. */
     const __m256i low = both_halves(last_four), high = both_halves(last_four + 16);
     const __m256i high_mark = _mm256_set1_epi8(112), low_mark = _mm256_set1_epi8(16);

@@ -1,6 +1,7 @@
 /* The blocks of blocks.k.c with AVX-512: sixteen values at a time, the last ones by masks. The
  * arithmetic is that of the functions for one value there; numbers of 4 bits are looked up in a
  * table of 16. No include guard: a part of blocks.k.c, which alone includes it. */
+
 /* The lanes of the next values, of which `left` remain. */
 INLINE __mmask16 lanes_of(size_t left)
 {
@@ -224,7 +225,7 @@ INLINE void nearest_block(struct format f, const float *restrict x, size_t n, fl
         nearest_pair(f, x + i, n - i, by, codes + i);
 }
 
-/* What random_block's values have in common. */
+/* The constants of a call of random_block. */
 struct draws {
     float fast; /* fast_inverse() of an integer's divisor */
     __m512 divisor, inverse;

@@ -74,8 +74,7 @@ static inline void put_pair(struct cc_bit_writer *w, const struct cc_elias_table
 
 #if defined(__AVX512VBMI2__)
 
-/* The codes of numbers below 16 by lanes of 16 bits, the lengths in the
- * upper byte. */
+/* The codes of numbers below 16, a lane of 16 bits each, with their lengths in the upper byte. */
 static const uint16_t short_codes[32] = {
     0x000, 0x100, 0x304, 0x306, 0x628, 0x62a, 0x62c, 0x62e,
     0x770, 0x772, 0x774, 0x776, 0x778, 0x77a, 0x77c, 0x77e,

@@ -2,8 +2,9 @@
  * limiting the values to +-65504; the scalar functions compute the same bits with integers: normal
  * results by adding half a unit (ties to even) and rebasing the exponent, subnormal ones by adding
  * 0.5, whose last place is 2^-24. bf16 rounds to the upper half of the bits in the same way,
- * trunc16 takes the upper half as it is; the compiler vectorizes both. Each encoder returns the
- * largest bits of |x|, which tell whether all values are finite. */
+ * trunc16 takes the upper half as it is; the compiler vectorizes both, except for encoding bf16
+ * with AVX-512. Each encoder returns the largest bits of |x|, which tell whether all values are
+ * finite. */
 #include "schemes/kernels/half.h"
 
 #include "core/bytes.h"

@@ -183,7 +183,7 @@ static struct reader reader_of(const struct cc_qsgd_form *f, const uint8_t *end)
 /* Codes of up to 4 bits; of 8 bits, which are levels as they are; others. */
 enum kind { NARROW, BYTES, WIDE };
 
-/* What the loop over vectors of 16 values needs, in registers. */
+/* The variables of the loop over vectors of 16 values, in registers. */
 struct lanes {
     __m512i bytes, shifts;
     __m512 norm, scale, inverse, rest;
