@@ -7,8 +7,8 @@
  * exponent bytes.
  *
  * Exponents of large tensors are stored around the cache: by the kernel where lines of exponents
- * begin with whole bytes of signs (n a multiple of 64), otherwise from blocks in the first-level
- * cache. Measured on Zen 4: 24 and 22 GB/s.
+ * begin with whole bytes of signs (as in an aligned payload if n is a multiple of 64), otherwise
+ * from blocks in the first-level cache. Measured on Zen 4: 24 and 22 GB/s.
  *
  * Source: Horvath et al., Natural Compression for Distributed Deep Learning, 2019, section 2. */
 #include <string.h>

@@ -12,8 +12,9 @@
  * A payload may change while it is decoded. Each index that is used is therefore checked against
  * the tensor once more when it is used; the check before only decides which payloads are good.
  *
- * decode writes zeros and values in one pass (zeros.h); decode_add and to_pairs touch only what the
- * items name. Loops over items are compiled once for pairs and once for codes.
+ * decode writes zeros and values block by block (zeros.h), or within the cache clears the tensor as
+ * far as the items that were checked reach, and then sets them; decode_add and to_pairs touch only
+ * what the items name. Loops over items are compiled once for pairs and once for codes.
  *
  * cc_pairs_sort is an American flag sort (McIlroy, Bostic, McIlroy, Engineering Radix Sort, 1993):
  * in place, by 8 bits at a time from the highest, small buckets by insertion. */
@@ -198,8 +199,7 @@ static bool decode_items(const struct job *j, size_t first, size_t last, size_t 
     return i == last;
 }
 
-/* The same within the cache: clears y up to the last item of those that were checked, then sets
- * them, which needs no comparison of each index with a border. */
+/* The same within the cache, without blocks. */
 static bool decode_cached(const struct job *j, size_t first, size_t last, size_t begin, size_t end)
 {
     const struct items *s = &j->items;

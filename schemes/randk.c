@@ -95,7 +95,7 @@ struct job {
     float *y;
 };
 
-#define LEAST_DRAWS ((size_t)8192) /* that a thread pays for */
+#define LEAST_DRAWS ((size_t)8192) /* of a thread, which would not pay for fewer */
 
 static struct job make_job(const struct cc_codec *c, const struct cc_context *ctx)
 {
@@ -116,8 +116,7 @@ static size_t first_bad(const struct job *j, int parts)
     return first;
 }
 
-/* How many batches are drawn before the first one is used: so long its values may take to arrive.
- */
+/* Batches that are drawn before the first one is used, while its values arrive. */
 #define AHEAD 2
 
 /* Draws the indices of a part in batches and calls use() for each, with the numbers of its draws.

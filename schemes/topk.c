@@ -17,7 +17,7 @@
  * The guesses affect speed only, never the payload. Ties go to the lower index.
  *
  * Decoding copies each bucket's indices and checks the copy just before use. decode_add changes
- * only what was sent, and fetches one bucket ahead.
+ * only what was sent, and fetches values ahead.
  *
  * Source: Renggli et al., SparCML, SC 2019, section 6.1 (k = 16 of 512); Stich et al., Sparsified
  * SGD with Memory, NeurIPS 2018. */

@@ -149,13 +149,6 @@ static size_t split(uint32_t most, uint32_t *v, uint32_t *at, size_t n, uint32_t
 
 #elif defined(__AVX2__)
 
-/* The lanes of v that are in the mask k, packed to the front. */
-static inline void put8(uint64_t k, __m256i v, uint32_t *out)
-{
-    const __m256i order = widen8(_pext_u64(IOTA8, spread(k)));
-    _mm256_storeu_si256((void *)out, _mm256_permutevar8x32_epi32(v, order));
-}
-
 static size_t split(uint32_t most, uint32_t *v, uint32_t *at, size_t n, uint32_t *index,
                     uint32_t *number)
 {
@@ -166,12 +159,10 @@ static size_t split(uint32_t most, uint32_t *v, uint32_t *at, size_t n, uint32_t
         const __m256i b = _mm256_loadu_si256((const void *)(at + i));
         const __m256i le = _mm256_cmpeq_epi32(_mm256_min_epu32(a, limit), a);
         const uint64_t in = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(le)), out = in ^ 0xff;
-        put8(in, a, index + done);
-        put8(in, b, number + done);
-        put8(out, a, v + still);
-        put8(out, b, at + still);
-        done += (size_t)__builtin_popcountll(in);
-        still += (size_t)__builtin_popcountll(out);
+        (void)store_packed8(in, b, number + done);
+        done += store_packed8(in, a, index + done);
+        (void)store_packed8(out, b, at + still);
+        still += store_packed8(out, a, v + still);
     }
     SPLIT_REST(i)
     return still;

@@ -72,6 +72,15 @@ static inline __m256i widen8(uint64_t bytes)
     return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)bytes));
 }
 
+/* Stores the lanes of v that are in k one after the other, and rubbish after them, 32 bytes in all;
+ * returns how many they are. */
+static inline size_t store_packed8(uint64_t k, __m256i v, void *out)
+{
+    const __m256i order = widen8(_pext_u64(IOTA8, spread(k)));
+    _mm256_storeu_si256((__m256i_u *)out, _mm256_permutevar8x32_epi32(v, order));
+    return (size_t)__builtin_popcountll(k);
+}
+
 /* A lane of ones for each bit set in k. */
 static inline __m256 lanes(uint64_t k)
 {

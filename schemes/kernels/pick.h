@@ -24,7 +24,7 @@ static inline size_t cc_pick_ahead(size_t bytes)
     return cc_use_nontemporal(bytes) ? 1536 : 0;
 }
 
-/* ahead: how many bytes ahead g and x are prefetched; 0: not at all. */
+/* ahead: how many bytes ahead AVX-512 prefetches g and x; 0: not at all. */
 struct k_pick {
     /* x += g (x NULL: x is g). For each |x[i]| >= tau > 0, writes the u32 2 (base + i) + (1 if
      * x < 0) to out, which has room for n, and subtracts tau with the sign of x[i] from x[i]. Sets

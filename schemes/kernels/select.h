@@ -21,7 +21,7 @@ struct cc_rows {
     float *x;       /* the residual: x += g first; NULL: values of g itself are selected */
     float *u;       /* the momentum: u = factor u + g, then x += u; NULL: none */
     float factor;
-    size_t ahead; /* how far to prefetch, in bytes; 0: not */
+    size_t ahead; /* how many bytes ahead AVX-512 prefetches the arrays; 0: not at all */
 };
 
 struct k_select {

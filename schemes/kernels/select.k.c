@@ -133,19 +133,12 @@ static inline uint64_t mark64(const float *x, uint32_t t)
     return w;
 }
 
-static inline size_t put8(__m256i v, uint64_t k, uint8_t *out)
-{
-    __m256i order = widen8(_pext_u64(IOTA8, spread(k)));
-    _mm256_storeu_si256((__m256i *)(void *)out, _mm256_permutevar8x32_epi32(v, order));
-    return (size_t)__builtin_popcountll(k);
-}
-
 static inline size_t pack64(const uint8_t *x, uint64_t w, uint8_t *out)
 {
     size_t c = 0;
     for (int j = 0; j < 8; j++) {
         __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(x + 32 * j));
-        c += put8(v, w >> (8 * j) & 0xff, out + 4 * c);
+        c += store_packed8(w >> (8 * j) & 0xff, v, out + 4 * c);
     }
     return c;
 }
@@ -156,7 +149,7 @@ static inline size_t indices64(uint64_t w, uint32_t base, uint32_t *out)
     size_t c = 0;
     for (int j = 0; j < 8; j++) {
         __m256i v = _mm256_add_epi32(iota, _mm256_set1_epi32((int)base + 8 * j));
-        c += put8(v, w >> (8 * j) & 0xff, (uint8_t *)(out + c));
+        c += store_packed8(w >> (8 * j) & 0xff, v, out + c);
     }
     return c;
 }
