@@ -101,7 +101,7 @@ ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh plugin.sh profiled.sh 
                 completion.sh npz.sh compare.sh report.sh schemes.sh)
 # `make check-arm`: tests of every kernel, those that take long first.
 ARM_TESTS := $(addprefix $(BUILD)/arm64/tests/test_,property train_sequence selection pair_stream synth train_convnet \
-             train_mlp sparse draw natural qsgd threelc onebit blocks powersgd container)
+             train_mlp sparse zerorun draw natural qsgd threelc onebit blocks powersgd parallel int8 container)
 # The tests that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
