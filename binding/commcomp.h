@@ -10,7 +10,8 @@
  * A function that can fail returns COMMCOMP_OK, COMMCOMP_FAIL or COMMCOMP_USAGE (text that is
  * wrong, such as a scheme's parameter), and then writes a line that names the fault, its place and
  * the remedy to error[COMMCOMP_ERROR_BYTES]; `error` may be NULL. Results are set on success only.
- * Arrays belong to the caller, and the library keeps no pointer to them. A handle is used by one
+ * Arrays belong to the caller, and the library keeps no pointer to them; those of float begin at a
+ * multiple of 4 bytes, payloads anywhere. A handle is used by one
  * thread at a time; different handles may be used by several threads at once. Sizes are in bytes,
  * and lengths in float32 values.
  *

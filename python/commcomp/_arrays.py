@@ -66,6 +66,8 @@ def _check_array(x: Any, what: str, dtype: str, written: bool) -> None:
         raise Error(f"{what}: an array of {x.dtype}; call .astype(numpy.{dtype}) first")
     if not x.flags.c_contiguous:
         raise Error(f"{what}: the array is not contiguous; call numpy.ascontiguousarray(x) first")
+    if not x.flags.aligned:
+        raise Error(f"{what}: the array does not begin at a multiple of {x.itemsize} bytes; call .copy() first")
     if written and not x.flags.writeable:
         raise Error(f"{what}: the array cannot be written to; call .copy() first")
 

@@ -200,6 +200,10 @@ def test_errors_say_what_to_do():
         (lambda: codec.encode(x.astype(numpy.float64)), r"float64; call .astype\(numpy.float32\) first"),
         (lambda: codec.encode(x.astype(">f4")), r">f4; call .astype\(numpy.float32\) first|float32; call .astype"),
         (lambda: codec.encode(gradient((5, 4)).T), r"not contiguous; call numpy.ascontiguousarray\(x\) first"),
+        (
+            lambda: codec.encode(numpy.frombuffer(bytes(4 * 20 + 1), "u1", offset=1).view("f4")),
+            r"does not begin at a multiple of 4 bytes; call .copy\(\) first",
+        ),
         (lambda: codec.encode(gradient((5, 4))), "shape 5x4, but the codec's is 4x5"),
         (lambda: codec.encode([1.0] * 20), r"call numpy.asarray\(x, numpy.float32\) first"),
         (lambda: codec.encode(infinite), "tensor 'fc.weight': the value at index 7 is infinite"),
