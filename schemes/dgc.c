@@ -108,8 +108,13 @@ static size_t residual_at(const void *params, const struct cc_shape *shape)
 
 static struct cc_traffic traffic(const void *params)
 {
-    (void)params;
-    return cc_traffic_one(2);
+    const struct params *p = params;
+    struct cc_traffic t = cc_traffic_one(2);
+    if (p->density > 1.0 / CC_SELECT_FEW) {
+        t.passes = 2;
+        t.pass[1].updates = 1; /* the sum */
+    }
+    return t;
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
