@@ -53,7 +53,7 @@ void cc_bench_error_in(const struct cc_bench_config *config, size_t step, const 
                        struct cc_error *e);
 
 /* Calls work(arg, s) for every scheme s, for as many at a time as there are threads, at most
- * `most`, and reports the progress of this phase. What they measure must not depend on the order.
+ * `most`, and reports the progress of this phase. Their results must not depend on the order.
  * After an interrupt, the rest are left out. */
 void cc_bench_each_scheme(const struct cc_bench_config *config, int most, const char *phase,
                           void (*work)(void *arg, size_t scheme), void *arg);

@@ -1,7 +1,7 @@
 /* The limit that its own instructions set to a codec: the speed of the same calls where data stay
  * in the first-level cache, without the cost of the call itself.
  *
- * Of each call, tensors of SHORT and of LONG values are timed directly one after the other, and the
+ * Tensors of SHORT and of LONG values are timed in each call, directly one after the other, and the
  * difference is what LONG - SHORT values take. Both sizes leave the same remainder in the blocks
  * that kernels work on, and the longer tensor, its residual and its payload fit into 32 KiB (with
  * dgc's momentum they do not). Its values are the first ones of the trace's largest tensor; they

@@ -36,8 +36,8 @@ static double send(struct port *p, double burst, double there, double rounds, do
     return p->free_at;
 }
 
-/* The same beside other messages, whose transfers fill the pauses. Of a port that is idle nobody
- * else uses the pauses, and the bucket fills in them. */
+/* The same beside other messages, whose transfers fill the pauses. Nobody else uses the pauses of
+ * an idle port, and the bucket fills in them. */
 static double send_beside(struct port *p, double burst, double there, double rounds, double pauses,
                           double takes)
 {

@@ -45,7 +45,7 @@ static double finite_or_nan(double v)
     return isfinite(v) ? v : (double)NAN;
 }
 
-/* Of what is 0 where it is not known. */
+/* A figure that is 0 where it is not known, as NAN there. */
 static double positive_or_nan(double v)
 {
     return v > 0 ? v : (double)NAN;

@@ -90,7 +90,7 @@ static bool find_path(const struct cc_machine_info *h, char out[PATH_CAP])
     return cc_cache_path(name, out, PATH_CAP);
 }
 
-/* The codec's name in the file. What is measured of a plugin holds for its file alone, whose
+/* The codec's name in the file. Measurements of a plugin hold for its file alone, whose
  * checksum follows the name: cyclic:k=4@1b2c3d4f. */
 static int name_in_file(const char *name, char **out, struct cc_error *e)
 {
