@@ -46,6 +46,12 @@ static inline struct cc_key cc_key(const struct cc_random_id *id, uint64_t index
     return (struct cc_key){(uint32_t)h, (uint32_t)(h >> 32)};
 }
 
+/* The number of elements from `index` on that have the same key, itself included. */
+static inline uint64_t cc_same_key(uint64_t index)
+{
+    return (UINT64_C(1) << 32) - (uint32_t)index;
+}
+
 /* 32 random bits for the element whose index has these lower 32 bits. */
 static inline uint32_t cc_random(struct cc_key k, uint32_t index)
 {

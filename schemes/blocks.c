@@ -140,23 +140,19 @@ static size_t part_begin(size_t n, int parts, int part)
     return cc_part_begin(n, parts, part, CC_TILE);
 }
 
-/* The key of the random numbers, which changes where the index passes a multiple of 2^32. */
-static struct cc_key key_of(const struct encoding *w, uint64_t index)
-{
-    return index >> 32 == w->ctx->offset >> 32 ? w->key : cc_context_key(w->ctx, index, 0);
-}
-
 /* The codes of m values, the first with this index in the tensor. */
 static void put_random(const struct encoding *w, uint64_t index, const float *v, size_t m,
                        size_t block, const float *divisor, uint8_t *codes)
 {
     const struct k_block_codes *k = w->form->codes;
-    const uint64_t same_key = (UINT64_C(1) << 32) - (uint32_t)index;
+    const uint64_t same_key = cc_same_key(index);
     uint8_t other[CC_TILE];
-    k->random(v, m, block, divisor, key_of(w, index), (uint32_t)index, codes);
+    k->random(v, m, block, divisor, cc_context_key_near(w->ctx, w->key, index), (uint32_t)index,
+              codes);
     if (m <= same_key)
         return;
-    k->random(v, m, block, divisor, key_of(w, index + same_key), (uint32_t)index, other);
+    k->random(v, m, block, divisor, cc_context_key_near(w->ctx, w->key, index + same_key),
+              (uint32_t)index, other);
     memcpy(codes + same_key, other + same_key, m - same_key);
 }
 

@@ -63,7 +63,7 @@ struct encoding {
 static uint32_t encode_block(const struct encoding *w, size_t i, size_t n)
 {
     uint8_t stage[BLOCK], other[BLOCK], *out = w->exponents + i;
-    uint64_t index = w->ctx->offset + i, same_key = (UINT64_C(1) << 32) - (uint32_t)index;
+    uint64_t index = w->ctx->offset + i, same_key = cc_same_key(index);
     const struct cc_key key = cc_context_key(w->ctx, index, 0);
     const bool aligned = k_natural()->streams && (uintptr_t)out % CC_ALIGN == 0;
     if (n <= same_key && (aligned || !w->nontemporal))

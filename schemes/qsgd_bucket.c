@@ -14,7 +14,7 @@ size_t cc_qsgd_quantize(const struct cc_qsgd_form *f, const struct cc_context *c
     size_t count = 0;
     for (size_t i = 0; i < n;) {
         /* The key changes where the index passes a multiple of 2^32. */
-        uint64_t index = ctx->offset + first + i, left = (UINT64_C(1) << 32) - (uint32_t)index;
+        uint64_t index = ctx->offset + first + i, left = cc_same_key(index);
         size_t m = n - i < left ? n - i : (size_t)left;
         count += k_qsgd_put()->quantize(x + i, norm, f->s, cc_context_key(ctx, index, 0),
                                         (uint32_t)index, levels + i, m);

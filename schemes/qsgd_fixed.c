@@ -61,12 +61,6 @@ static void copy_out(const struct encoding *w, size_t place, const uint8_t *from
         memcpy(w->out + place, from, bytes);
 }
 
-/* The number of values from index on with the same key. */
-static uint64_t same_key(uint64_t index)
-{
-    return (UINT64_C(1) << 32) - (uint32_t)index;
-}
-
 /* Writes the codes of values i .. i + n - 1, all of one bucket, i a multiple of 8 values after its
  * beginning. */
 static void put_codes(const struct encoding *w, size_t i, size_t n, float norm)
@@ -77,7 +71,7 @@ static void put_codes(const struct encoding *w, size_t i, size_t n, float norm)
         size_t m = end - i < BATCH ? end - i : BATCH;
         size_t place = place_of(f, i) + (i % f->bucket == 0 ? CC_QSGD_HEADER : 0);
         uint64_t index = w->ctx->offset + i;
-        if (m <= same_key(index) || norm == 0) {
+        if (m <= cc_same_key(index) || norm == 0) {
             k_qsgd_put()->codes(f, w->x + i, norm, cc_context_key(w->ctx, index, 0),
                                 (uint32_t)index, w->nontemporal, stage, m);
         } else {
@@ -106,7 +100,7 @@ static size_t put_buckets(const struct encoding *w, size_t i, size_t n)
 {
     const struct cc_qsgd_form *f = w->form;
     uint8_t stage[STAGE + CC_QSGD_SLACK];
-    uint64_t index = w->ctx->offset + i, left = same_key(index);
+    uint64_t index = w->ctx->offset + i, left = cc_same_key(index);
     size_t values = STAGE / cc_qsgd_fixed_bytes(f, f->bucket) * f->bucket;
     values = values < n ? values : n;
     values = values <= left ? values : (size_t)left / f->bucket * f->bucket;

@@ -62,7 +62,7 @@ static void narrow_part(void *arg, int part)
     const size_t to = cc_part_begin(w->n, w->parts, part + 1, CC_ALIGN);
     for (size_t i = cc_part_begin(w->n, w->parts, part, CC_ALIGN), m; i < to; i += m) {
         const uint64_t index = w->ctx->offset + i;
-        const uint64_t same_key = (UINT64_C(1) << 32) - (uint32_t)index;
+        const uint64_t same_key = cc_same_key(index);
         m = to - i < same_key ? to - i : (size_t)same_key;
         k_residual()->narrow(w->wide + i, cc_context_key(w->ctx, index, CC_RESIDUAL_STREAM),
                              (uint32_t)index, w->narrow + i, m);

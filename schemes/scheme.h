@@ -291,6 +291,14 @@ int cc_absorb(const struct cc_codec *c, const struct cc_context *ctx, size_t rou
  * bits as `index`; `stream` separates independent draws. docs/payloads.md, Random numbers. */
 struct cc_key cc_context_key(const struct cc_context *ctx, uint64_t index, uint64_t stream);
 
+/* The same of stream 0, where `first` is the key of the index ctx->offset, which most others share.
+ */
+static inline struct cc_key cc_context_key_near(const struct cc_context *ctx, struct cc_key first,
+                                                uint64_t index)
+{
+    return index >> 32 == ctx->offset >> 32 ? first : cc_context_key(ctx, index, 0);
+}
+
 /* Returns CC_FAIL with a message that names the tensor and the first index at which x, or x + r if
  * r is not NULL, is not finite; if all are, that a sum overflowed or that x changes meanwhile. The
  * message counts indices from ctx->offset. */

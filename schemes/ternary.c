@@ -120,12 +120,11 @@ static void quantize(void *arg, size_t i, size_t count, uint8_t weight, uint8_t 
     for (size_t done = 0, batch; done < count; done += batch) {
         /* The key changes where the index passes a multiple of 2^32. */
         uint64_t index = q->ctx->offset + i + done;
-        uint64_t room = (UINT64_C(1) << 32) - (uint32_t)index;
+        uint64_t room = cc_same_key(index);
         batch = count - done < room ? count - done : (size_t)room;
-        const bool same = index >> 32 == q->ctx->offset >> 32;
-        const struct cc_key key = same ? q->key : cc_context_key(q->ctx, index, 0);
-        k_base3()->draw(q->x + i + done, q->r != NULL ? q->r + i + done : NULL, q->m, key,
-                        (uint32_t)index, weight, bytes + done, batch);
+        k_base3()->draw(q->x + i + done, q->r != NULL ? q->r + i + done : NULL, q->m,
+                        cc_context_key_near(q->ctx, q->key, index), (uint32_t)index, weight,
+                        bytes + done, batch);
     }
 }
 
