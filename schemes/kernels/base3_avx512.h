@@ -30,6 +30,19 @@ static inline __m512i sent_value(__mmask16 k, __m512 v, __m512 m)
                                            0xea);
 }
 
+/* The part of v that is sent, m with the sign of v where k, else 0. The residual keeps the rest,
+ * unless it is NULL. `some`: the lanes that exist, if not all do. */
+static inline __m512i send16(__mmask16 k, __m512 v, __m512 m, float *r, bool all, __mmask16 some)
+{
+    const __m512i sent = sent_value(k, v, m);
+    v = _mm512_sub_ps(v, _mm512_castsi512_ps(sent));
+    if (r != NULL && all)
+        _mm512_storeu_ps(r, v);
+    else if (r != NULL)
+        _mm512_mask_storeu_ps(r, some, v);
+    return sent;
+}
+
 /* bytes += weight * trit, for up to 64 bytes. sent: m * trit, of which saturating packs leave the
  * sign. */
 static inline void trits_add(const __m512i sent[4], uint8_t weight, uint8_t *bytes, bool all,
@@ -59,12 +72,8 @@ static inline void round_step(const float *x, float *r, float m, float half, uin
     for (unsigned k = 0; k < 4; k++) {
         float *left = r != NULL ? r + 16 * k : NULL;
         __m512 v = load_sum(x + 16 * k, left, all, lanes_of(n, k), AHEAD);
-        sent[k] = sent_value(_mm512_cmp_ps_mask(_mm512_abs_ps(v), least, _CMP_GE_OQ), v, scale);
-        v = _mm512_sub_ps(v, _mm512_castsi512_ps(sent[k]));
-        if (r != NULL && all)
-            _mm512_storeu_ps(left, v);
-        else if (r != NULL)
-            _mm512_mask_storeu_ps(left, lanes_of(n, k), v);
+        sent[k] = send16(_mm512_cmp_ps_mask(_mm512_abs_ps(v), least, _CMP_GE_OQ), v, scale, left,
+                         all, lanes_of(n, k));
     }
     trits_add(sent, weight, bytes, all, n);
 }
@@ -96,12 +105,8 @@ static inline void draw_step(const float *x, float *r, float m, __m512i second, 
         /* The product rounded towards zero is below |v| if and only if the exact one is. */
         __m512 least = _mm512_mul_round_ps(_mm512_cvtepu32_ps(random), unit,
                                            _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-        sent[k] = sent_value(_mm512_cmp_ps_mask(_mm512_abs_ps(v), least, _CMP_GT_OQ), v, scale);
-        v = _mm512_sub_ps(v, _mm512_castsi512_ps(sent[k]));
-        if (r != NULL && all)
-            _mm512_storeu_ps(left, v);
-        else if (r != NULL)
-            _mm512_mask_storeu_ps(left, lanes_of(n, k), v);
+        sent[k] = send16(_mm512_cmp_ps_mask(_mm512_abs_ps(v), least, _CMP_GT_OQ), v, scale, left,
+                         all, lanes_of(n, k));
     }
     trits_add(sent, weight, bytes, all, n);
 }
