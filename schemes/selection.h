@@ -27,8 +27,8 @@ enum cc_select_mode {
     CC_SELECT_SAMPLED, /* all above a threshold from a sample, between 0.9 k and 1.1 k */
 };
 
-/* Of up to one value in so many, an exact selection takes each at its place; of more, in a second
- * pass over x, which is then faster. */
+/* An exact selection of up to one value in so many takes each at its place. One of more takes them
+ * in a second pass over x, which is then faster. */
 #define CC_SELECT_FEW 128
 
 /* The result. The caller provides both arrays. */

@@ -138,6 +138,17 @@ static void copies_past_the_cache(void **state)
     cc_isa_force(before);
 }
 
+/* to[at, at + n) has the bytes of `from`, and the others of its `size` bytes are untouched. */
+static void assert_only(const unsigned char *to, size_t size, size_t at, const unsigned char *from,
+                        size_t n)
+{
+    assert_memory_equal(to + at, from, n);
+    for (size_t i = 0; i < at; i++)
+        assert_int_equal(to[i], 0xee);
+    for (size_t i = at + n; i < size; i++)
+        assert_int_equal(to[i], 0xee);
+}
+
 /* Tiles of every length at every alignment, written through the cache and past it. */
 static void tiles_arrive_whole(void **state)
 {
@@ -161,11 +172,7 @@ static void tiles_arrive_whole(void **state)
                     cc_sink_put(&sink, m);
                 }
                 cc_sink_close(&sink);
-                assert_memory_equal(to + 64 + at, from, BYTES);
-                for (size_t i = 0; i < 64 + at; i++)
-                    assert_int_equal(to[i], 0xee);
-                for (size_t i = 64 + at + BYTES; i < sizeof to; i++)
-                    assert_int_equal(to[i], 0xee);
+                assert_only(to, sizeof to, 64 + at, from, BYTES);
             }
     }
     cc_isa_force(before);
@@ -188,11 +195,7 @@ static void bytes_are_copied_out(void **state)
             for (size_t n = 0; n <= MOST; n += 1 + n / 7) {
                 memset(to, 0xee, sizeof to);
                 cc_copy_out(to + 20 + at, from, n, MOST);
-                assert_memory_equal(to + 20 + at, from, n);
-                for (size_t i = 0; i < 20 + at; i++)
-                    assert_int_equal(to[i], 0xee);
-                for (size_t i = 20 + at + n; i < sizeof to; i++)
-                    assert_int_equal(to[i], 0xee);
+                assert_only(to, sizeof to, 20 + at, from, n);
             }
     }
     cc_isa_force(before);

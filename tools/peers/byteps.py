@@ -104,7 +104,7 @@ class Native(Side):
 
     def __init__(self, library, values):
         super().__init__(values)
-        self.library = library
+        self.lib = library
 
     def run(self, operation, calls, prepare):
         prepare()
@@ -130,23 +130,23 @@ class Byteps(Native):
 
     def encode(self):
         used = c_size_t()
-        taken = self.library.peers_byteps_encode(self.handle, self.calls, self.room.ctypes.data, ctypes.byref(used))
+        taken = self.lib.peers_byteps_encode(self.handle, self.calls, self.room.ctypes.data, ctypes.byref(used))
         self.bits = 8 * used.value / self.x.size
         return taken
 
     def decode(self):
         self.at = c_void_p()
-        return self.library.peers_byteps_decode(self.handle, self.calls, ctypes.byref(self.at))
+        return self.lib.peers_byteps_decode(self.handle, self.calls, ctypes.byref(self.at))
 
     def decoded(self):
         """What the last decode has left, until the next call."""
         return np.ctypeslib.as_array(ctypes.cast(self.at, ctypes.POINTER(ctypes.c_float)), self.x.shape)
 
     def decode_add(self):
-        return self.library.peers_byteps_decode_add(self.handle, self.calls, self.sum.ctypes.data)
+        return self.lib.peers_byteps_decode_add(self.handle, self.calls, self.sum.ctypes.data)
 
     def close(self):
-        self.library.peers_byteps_free(self.handle)
+        self.lib.peers_byteps_free(self.handle)
 
 
 class Own(Native):
@@ -162,7 +162,7 @@ class Own(Native):
 
     def _call(self, name, *arguments):
         function = ctypes.cast(getattr(_library.codecs(), f"commcomp_{name}"), c_void_p)
-        taken = getattr(self.library, f"peers_own_{name}")(
+        taken = getattr(self.lib, f"peers_own_{name}")(
             function, self.calls, self.handle, self.number, *arguments, self.error)
         if taken < 0:
             raise Error(self.error.value.decode())
