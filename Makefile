@@ -44,9 +44,11 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %.k.c,$(1))) \
 CMD_SRC := $(filter-out cmd/rank.c cmd/platform.c,$(call sources,cmd))
 BIN     := $(BUILD)/bin/commcomp
 
-# Two archives: the codecs and traces, which are installed, and what else the programs are made of.
+# Two archives: the codecs and traces, which are installed, and what else the programs are made of. The
+# files that include mpi.h belong to the rank programs alone.
 PUBLIC_SRC   := $(call sources,core schemes binding)
-INTERNAL_SRC := $(filter-out netsim/mpi/%,$(call sources,models train bench netsim results))
+MPI_SRC      := $(wildcard netsim/exchange/*.c netsim/rank/*.c netsim/transport/*.c)
+INTERNAL_SRC := $(filter-out $(MPI_SRC),$(call sources,models train bench netsim results))
 LIB_ALL  := $(PUBLIC_SRC) $(INTERNAL_SRC)
 KERNELS  := $(filter %.k.c,$(LIB_ALL))
 LIB_SRC  := $(filter-out %.k.c,$(LIB_ALL))
@@ -64,8 +66,7 @@ LIBS_TRACES := -lcjson -lcsv -lzip -lm
 
 # The rank program, where an MPI is installed.
 MPICC    := $(shell command -v mpicc 2>/dev/null)
-MPI_SRC  := $(call sources,netsim/mpi)
-RANK_SRC := cmd/rank.c $(filter-out netsim/mpi/runtime/runtime_sim%,$(MPI_SRC))
+RANK_SRC := cmd/rank.c $(filter-out netsim/transport/runtime_sim%,$(MPI_SRC))
 RANK_OBJ := $(RANK_SRC:%.c=$(BUILD)/mpi/%.o)
 RANK     := $(if $(MPICC),$(BUILD)/bin/commcomp-rank)
 
@@ -75,7 +76,7 @@ SMPICC    := $(shell command -v smpicc 2>/dev/null)
 SMPI_SHOW := $(if $(SMPICC),$(shell smpicc -show))
 SMPI_INC  := $(patsubst -I%,-isystem %,$(filter-out -I/usr/include,$(filter -I%,$(SMPI_SHOW))))
 SMPI_LIBS := $(filter -L% -l%,$(SMPI_SHOW))
-SIM_SRC   := cmd/rank.c $(filter-out netsim/mpi/runtime/runtime_real%,$(MPI_SRC))
+SIM_SRC   := cmd/rank.c $(filter-out netsim/transport/runtime_real%,$(MPI_SRC))
 SIM_OBJ   := $(SIM_SRC:%.c=$(BUILD)/smpi/%.o)
 SIM       := $(if $(SMPICC),$(BUILD)/bin/commcomp-rank-sim)
 
@@ -495,7 +496,7 @@ lint:
 	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS)' tidy
 	@printf '%s\n' $(RANK_SRC) | xargs -P $(JOBS) -n 4 sh -c \
 	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) $$(mpicc --showme:compile)' tidy
-	@printf '%s\n' $(wildcard netsim/mpi/runtime/runtime_sim*.c) | xargs -P $(JOBS) -n 4 sh -c \
+	@printf '%s\n' $(wildcard netsim/transport/runtime_sim*.c) | xargs -P $(JOBS) -n 4 sh -c \
 	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) $$(smpicc -show | tr " " "\n" | grep ^-I)' tidy
 	@printf '%s\n' $(KERNELS) | xargs -P $(JOBS) -n 4 sh -c 'clang-tidy --quiet "$$@" -- \
 	    $(TIDY_FLAGS) -DCC_ISA=avx512 $(filter-out -mprefer-vector-width=512,$(ISA_avx512))' tidy

@@ -1,5 +1,5 @@
 /* Piece by piece, so that only one piece's codecs are in memory. The order of operations is that of
- * netsim/message/sizes.c, which finds the sizes of a job of ranks. */
+ * netsim/exchange/pack/sizes.c, which finds the sizes of a job of ranks. */
 #include "bench/sum_sizes.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
 #include "core/interrupt.h"
 #include "core/isa.h"
 #include "netsim/lab/shape.h"
-#include "netsim/mpi/rank/rank.h"
+#include "netsim/rank/rank.h"
 
 static int run(MPI_Comm comm, const char *path, size_t *step, struct cc_error *e)
 {

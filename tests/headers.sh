@@ -3,7 +3,7 @@
 # the same name. Headers without an include guard are templates and lists, which other files include
 # after defining what they need; each must say why with the words "No include guard:", and is left out.
 # make passes CC, CPPFLAGS and CFLAGS; MPI_FLAGS are those of mpicc. Without them the headers of
-# netsim/mpi, which include mpi.h, are left out too.
+# the rank programs, which include mpi.h, are left out too.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 dir=$(mktemp -d) || exit 1
@@ -20,7 +20,8 @@ find core schemes binding models train bench netsim results cmd -name '*.h' | so
 while read -r header; do
     if grep -q '^#ifndef CC_[A-Z0-9_]*_H$' "$header"; then
         case "${MPI_FLAGS-}:$header" in
-            :netsim/mpi/*) ;;
+            :netsim/exchange/schedule/* | :netsim/exchange/pack/*) echo "$header" ;;
+            :netsim/exchange/* | :netsim/rank/* | :netsim/transport/*) ;;
             *) echo "$header" ;;
         esac
     elif ! tr -d '\n*' <"$header" | tr -s ' ' | grep -q 'No include guard:'; then

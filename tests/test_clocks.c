@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "netsim/message/clocks.h"
+#include "netsim/exchange/pack/clocks.h"
 #include "tests/lib/tier.h"
 
 static uint64_t seed;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "netsim/message/pack.h"
+#include "netsim/exchange/pack/pack.h"
 #include "tests/lib/data.h"
 #include "tests/lib/guard.h"
 #include "tests/lib/jobs.h"

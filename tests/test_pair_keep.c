@@ -1,5 +1,5 @@
-/* Re-sparsified sums (netsim/message/pair_keep.h): what is left out and taken in, in every form of
- * a stream, against plain loops over all values; thresholds worked out by hand; and that a
+/* Re-sparsified sums (netsim/exchange/pack/pair_keep.h): what is left out and taken in, in every
+ * form of a stream, against plain loops over all values; thresholds worked out by hand; and that a
  * threshold that is far off recovers. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 #include "core/bytes.h"
 #include "core/memory.h"
-#include "netsim/message/pair_keep.h"
+#include "netsim/exchange/pack/pair_keep.h"
 #include "tests/lib/data.h"
 
 enum { VALUES = 150001, FROM = 700, ALL = FROM + VALUES };

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/random.h"
-#include "netsim/message/sum_check.h"
+#include "netsim/exchange/pack/sum_check.h"
 
 enum { N = 1000, MOST_WORKERS = 13 };
 

@@ -13,7 +13,7 @@
 #include "bench/sum_sizes.h"
 #include "core/memory.h"
 #include "core/trace/synth.h"
-#include "netsim/message/sizes.h"
+#include "netsim/exchange/pack/sizes.h"
 #include "tests/lib/bench_config.h"
 #include "tests/lib/jobs.h"
 

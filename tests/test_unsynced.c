@@ -12,7 +12,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "netsim/inprocess/unsynced.h"
-#include "netsim/message/clocks.h"
+#include "netsim/exchange/pack/clocks.h"
 #include "tests/lib/tier.h"
 
 enum { WORKERS = 8, PARTS = 3, SERVERS = 2 };

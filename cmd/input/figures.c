@@ -15,7 +15,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/parallel.h"
-#include "netsim/message/sizes.h"
+#include "netsim/exchange/pack/sizes.h"
 #include "results/machine_info.h"
 
 /* Two Mi values settle within a second or two; captured ones are measured whole where possible. */

@@ -8,7 +8,7 @@
 #include "cmd/measure/experiment.h"
 #include "core/memory.h"
 #include "core/stats.h"
-#include "netsim/message/clocks.h"
+#include "netsim/exchange/pack/clocks.h"
 
 /* --- the model's answer --- */
 

@@ -10,7 +10,7 @@
 
 #include "cmd/sim/sim.h"
 #include "core/memory.h"
-#include "netsim/message/sizes.h"
+#include "netsim/exchange/pack/sizes.h"
 
 /* --- codec times --- */
 

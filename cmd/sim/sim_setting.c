@@ -6,7 +6,7 @@
 #include "core/memory.h"
 #include "core/unions.h"
 #include "netsim/launch/platform_read.h"
-#include "netsim/message/sizes.h"
+#include "netsim/exchange/pack/sizes.h"
 
 /* --- settings --- */
 

@@ -10,7 +10,7 @@
 
 #include "core/interrupt.h"
 #include "core/units.h"
-#include "netsim/message/sizes.h"
+#include "netsim/exchange/pack/sizes.h"
 
 /* clang-format off */
 static const struct cc_column columns[] = {

@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "netsim/inprocess/reduction.h"
-#include "netsim/schedule/schedule.h"
+#include "netsim/exchange/schedule/schedule.h"
 
 struct cc_inprocess {
     struct cc_inprocess_config config;

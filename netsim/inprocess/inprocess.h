@@ -1,5 +1,5 @@
 /* Exchanges in one process, which plays all workers and the server in turn: for training without
- * MPI. A reduction is one file here, as in netsim/mpi/exchange, and takes the same packs, cuts and
+ * MPI. A reduction is one file here, as in netsim/exchange, and takes the same packs, cuts and
  * schedules, and adds in the same order, so that what the workers receive is the same, bit for bit.
  *
  *     ps.c      parameter servers
@@ -18,7 +18,7 @@
 
 #include "core/error.h"
 #include "netsim/job/job.h"
-#include "netsim/message/pack.h"
+#include "netsim/exchange/pack/pack.h"
 #include "schemes/spec.h"
 
 struct cc_inprocess_config {

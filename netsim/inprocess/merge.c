@@ -1,4 +1,4 @@
-/* Index-value pairs that are merged, as netsim/mpi/exchange/reduce_merge.c does, and ssar_auto.c
+/* Index-value pairs that are merged, as netsim/exchange/reduce_merge.c does, and ssar_auto.c
  * chooses. Here all values of a sum are in memory, -0 where nobody has sent any: adding -0 changes
  * nothing.
  *

@@ -1,4 +1,4 @@
-/* ps: parameter servers, as netsim/mpi/exchange/ps.c. Each server keeps some slices of the message.
+/* ps: parameter servers, as netsim/exchange/ps.c. Each server keeps some slices of the message.
  * Pushes are added in the order of the ranks; what a server makes of their mean is encoded once,
  * with a state that all workers share (3LC, section 3), and every worker decodes the same bytes. */
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Payloads that are decoded, added to and encoded again at every hop of a schedule, as
- * netsim/mpi/exchange/reduce_recode.c does, with the same states: a pack for each round of each
+ * netsim/exchange/reduce_recode.c does, with the same states: a pack for each round of each
  * rank. The rounds after those that reduce only pass payloads on, so nothing is done in them. */
 #include <stdlib.h>
 #include <string.h>

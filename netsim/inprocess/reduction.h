@@ -3,7 +3,7 @@
 #define CC_NETSIM_INPROCESS_REDUCTION_H
 
 #include "netsim/inprocess/inprocess.h"
-#include "netsim/message/pack.h"
+#include "netsim/exchange/pack/pack.h"
 
 /* Values of the flat step: [from, to). */
 struct cc_values {

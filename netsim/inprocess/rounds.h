@@ -4,7 +4,7 @@
 #define CC_NETSIM_INPROCESS_ROUNDS_H
 
 #include "core/exchange.h"
-#include "netsim/schedule/schedule.h"
+#include "netsim/exchange/schedule/schedule.h"
 
 struct cc_rounds {
     int workers;

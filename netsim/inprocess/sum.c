@@ -1,4 +1,4 @@
-/* Floats that are added after a schedule, as netsim/mpi/exchange/reduce_sum.c does: payloads that
+/* Floats that are added after a schedule, as netsim/exchange/reduce_sum.c does: payloads that
  * are floats, or the rounds of a scheme that has several sums in a step. The floats of a round are
  * cut into the schedule's chunks; a chunk that a round receives is added to the rank's own, or,
  * after the rounds that reduce, takes its place. */

@@ -4,7 +4,7 @@
 
 #include "netsim/inprocess/checkpoint.h"
 #include "netsim/job/job.h"
-#include "netsim/message/pack.h"
+#include "netsim/exchange/pack/pack.h"
 
 /* The arrays come in this order; those in brackets where the training has them:
  *

@@ -1,7 +1,7 @@
 /* Checkpoints of trainings. The arrays are the workers' parameters, the server's, the optimizer's
  * state, running statistics, the residual that is measured, and the states of all codecs. The order
  * of the samples and random numbers follow from seed and step, and need no state. Ranks write the
- * same arrays (netsim/mpi/rank/checkpoint.c), but for that residual. */
+ * same arrays (netsim/rank/checkpoint.c), but for that residual. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "core/interrupt.h"
 #include "core/memory.h"
-#include "netsim/message/clocks.h"
+#include "netsim/exchange/pack/clocks.h"
 
 enum kind {
     READY,    /* a part is computed: it leaves */

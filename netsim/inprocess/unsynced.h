@@ -4,9 +4,10 @@
  * A part is what one server keeps of one message. A worker computes a step and sends its parts as
  * they get ready; each occupies the worker's port out and the server's port in, in the order of
  * arrival. A server updates its parameters by a part when it arrives, and then sends the worker
- * what has changed: at once, or when the bound lets the worker read (netsim/message/clocks.h). A
- * worker's next step begins when it has computed, and received an answer to all parts that it has
- * sent. Events at the same time are in the order of the workers. */
+ * what has changed: at once, or when the bound lets the worker read
+ * (netsim/exchange/pack/clocks.h). A worker's next step begins when it has computed, and
+ * received an answer to all parts that it has sent. Events at the same time are in the order of the
+ * workers. */
 #ifndef CC_NETSIM_INPROCESS_UNSYNCED_H
 #define CC_NETSIM_INPROCESS_UNSYNCED_H
 

@@ -139,7 +139,7 @@ struct cc_job_training {
 
 /* Which updates workers compute with, and when they push. Other than CC_BULK, servers apply each
  * push as it arrives, and send each worker all that has changed since its last pull
- * (netsim/mpi/exchange/ps_stale.c). */
+ * (netsim/exchange/ps_stale.c). */
 struct cc_job_consistency {
     enum cc_consistency how;
     int staleness; /* CC_STALE */

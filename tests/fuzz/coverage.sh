@@ -19,14 +19,14 @@ files() { # files TARGET: what it tests
         job) echo netsim/job/job.c netsim/job/job_table.c netsim/job/fields.c ;;
         link) echo models/link.c ;;
         net) echo models/net.c models/net_open.c ;;
-        pack) echo netsim/message/pack.c netsim/message/pack_real.c ;;
+        pack) echo netsim/exchange/pack/pack.c netsim/exchange/pack/pack_real.c ;;
         paper) echo models/paper/paper.c models/paper/paper_solve.c ;;
         profile) echo models/profile.c ;;
         report) echo netsim/job/report.c ;;
         page) echo results/page_data.c ;;
         rounds) echo schemes/powersgd.c schemes/kernels/lowrank.k.c ;;
         sheet) echo results/sheet.c ;;
-        stream) echo netsim/message/pair_stream.c ;;
+        stream) echo netsim/exchange/pack/pair_stream.c ;;
         *) echo "coverage.sh does not name the files of $1" >&2; exit 1 ;;
     esac
 }

@@ -8,7 +8,7 @@
 
 #include "core/bytes.h"
 #include "core/memory.h"
-#include "netsim/message/pair_keep.h"
+#include "netsim/exchange/pack/pair_keep.h"
 #include "tests/lib/stream_reference.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,7 +2,7 @@
 #ifndef CC_TESTS_MPI_REST_H
 #define CC_TESTS_MPI_REST_H
 
-#include "netsim/mpi/exchange/exchange.h"
+#include "netsim/exchange/exchange.h"
 
 /* The others get their turn; where ranks are simulated, until something comes to this one, or until
  * `until` on its clock. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netsim/message/pack.h"
+#include "netsim/exchange/pack/pack.h"
 #include "tests/mpi/box.h"
 #include "tests/mpi/keep.h"
 #include "tests/mpi/merge.h"

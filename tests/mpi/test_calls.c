@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netsim/mpi/rank/loop.h"
-#include "netsim/mpi/rank/result_check.h"
-#include "netsim/mpi/rank/sources.h"
+#include "netsim/rank/loop.h"
+#include "netsim/rank/result_check.h"
+#include "netsim/rank/sources.h"
 #include "schemes/spec.h"
 #include "tests/lib/jobs.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "netsim/mpi/rank/loop.h"
-#include "netsim/mpi/rank/sources.h"
+#include "netsim/rank/loop.h"
+#include "netsim/rank/sources.h"
 #include "tests/lib/jobs.h"
 
 enum { RANKS = 4, TENSORS = 5, MOST_STEPS = 16 };

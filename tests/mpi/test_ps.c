@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netsim/mpi/exchange/exchange.h"
+#include "netsim/exchange/exchange.h"
 #include "tests/lib/settings.h"
 #include "tests/mpi/ps_expected.h"
 #include "tests/mpi/ps_trial.h"

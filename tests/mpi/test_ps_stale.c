@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netsim/message/clocks.h"
-#include "netsim/mpi/exchange/exchange.h"
+#include "netsim/exchange/pack/clocks.h"
+#include "netsim/exchange/exchange.h"
 #include "tests/mpi/ps_trial.h"
 #include "tests/mpi/rest.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netsim/mpi/exchange/exchange.h"
+#include "netsim/exchange/exchange.h"
 #include "tests/lib/data.h"
 #include "tests/lib/jobs.h"
 #include "tests/lib/paper_powersgd.h"

@@ -11,8 +11,8 @@
 #include "core/memory.h"
 #include "core/trace/synth.h"
 #include "core/trace/trace_write.h"
-#include "netsim/mpi/rank/loop.h"
-#include "netsim/mpi/rank/sources.h"
+#include "netsim/rank/loop.h"
+#include "netsim/rank/sources.h"
 #include "tests/lib/jobs.h"
 
 enum { WORKERS = 2, TENSORS = 4, DIFFERENT = 3 };

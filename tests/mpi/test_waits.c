@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "netsim/mpi/exchange/exchange.h"
+#include "netsim/exchange/exchange.h"
 
 struct place {
     int rank;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netsim/message/pack.h"
+#include "netsim/exchange/pack/pack.h"
 #include "tests/lib/data.h"
 #include "tests/lib/jobs.h"
 #include "tests/lib/settings.h"

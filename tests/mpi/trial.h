@@ -7,7 +7,7 @@
 
 #include <mpi.h>
 
-#include "netsim/mpi/exchange/exchange.h"
+#include "netsim/exchange/exchange.h"
 #include "tests/mpi/serial.h"
 
 enum { MOST_MESSAGES = 8, MOST_STEPS = 13, LARGE = 1000003 };

@@ -1,0 +1,237 @@
+/* allgather: every rank gets every worker's payload, and decodes them all (Bruck et al., Efficient
+ * Algorithms for All-to-All Communications in Multiport Message-Passing Systems, IEEE TPDS 1997,
+ * section 4; MPICH's and UCC's "bruck").
+ *
+ * Each rank keeps payloads in the order of ranks from itself on: its own, that of rank + 1, and so
+ * on around. In round k = 0, 1, ... it sends its first 2^k payloads (or as many as the other still
+ * lacks) to the rank 2^k below it, and receives as many from the rank 2^k above it, which continue
+ * what it has. After ceil(log2 P) rounds every rank has all P payloads. Payloads are never decoded
+ * on their way, so nothing is lost by encoding again; but P - 1 payloads arrive at every rank.
+ *
+ * Layout. A payload is stored as a record: two u64 and the payload. The second u64 is the payload's
+ * length. The first is used only in a record that a message begins with: the bytes that follow, as
+ * block streams need it. So the beginning of what a rank has, of any number of records, is a
+ * message without copying, once its first u64 is filled in. That u64 is the same place in every
+ * round, so a round begins only when the one before has sent it.
+ *
+ * When all are here, they are decoded onto the model in the order of the ranks, from 0 on: all
+ * ranks add in the same order and get the same bits. */
+#include <stdlib.h>
+
+#include "core/bytes.h"
+#include "core/memory.h"
+#include "netsim/exchange/allreduce.h"
+#include "netsim/exchange/block_stream.h"
+#include "netsim/exchange/message_pack.h"
+#include "netsim/exchange/reduction.h"
+#include "netsim/transport/data.h"
+
+enum { RECORD_HEAD = 2 * CC_SIZE_BYTES, MOST_ROUNDS = 8 * sizeof(int) };
+
+struct allgather {
+    const struct cc_reduction_ops *ops;
+    struct cc_rank_state *rank_state;
+    const struct cc_job_message *message;
+    struct cc_range range;
+    struct cc_pack *pack;
+    uint8_t *records;                /* NULL without data */
+    size_t *begin;                   /* of each record, this rank's first; and the end */
+    size_t have;                     /* records that are here */
+    size_t rounds;                   /* begun */
+    bool receiving;                  /* the round begun last is not over */
+    struct cc_transfer *send, *recv; /* of each round */
+    struct cc_block_streams streams;
+    bool over;
+};
+
+static size_t workers_of(const struct allgather *x)
+{
+    return (size_t)x->rank_state->job->workers;
+}
+
+static void put_number(struct allgather *x, size_t at, uint64_t number)
+{
+    if (x->records != NULL)
+        cc_put_u64(x->records + at, number);
+}
+
+/* The length of payload i, counted from this rank's, whose record begins at `at`. */
+static uint64_t length_at(const struct allgather *x, size_t i, size_t at)
+{
+    const size_t rank = ((size_t)x->rank_state->rank + i) % workers_of(x);
+    return x->records != NULL ? cc_get_u64(x->records + at + CC_SIZE_BYTES)
+                              : cc_pack_size(x->pack, (int64_t)rank, x->rank_state->step);
+}
+
+/* The most bytes that the next `count` records have; without data, their length. */
+static size_t records_capacity(const struct allgather *x, size_t count)
+{
+    size_t bytes = 0;
+    if (x->records != NULL)
+        return count * (RECORD_HEAD + cc_pack_bound(x->pack));
+    for (size_t i = x->have; i < x->have + count; i++)
+        bytes += RECORD_HEAD + length_at(x, i, 0);
+    return bytes;
+}
+
+/* The records that a round moves. */
+static size_t round_records(const struct allgather *x)
+{
+    const size_t lacks = workers_of(x) - x->have;
+    return x->have < lacks ? x->have : lacks;
+}
+
+/* Begins the next round, unless the message before has not sent its first number yet. */
+static void begin_round(struct allgather *x, bool *moved)
+{
+    const size_t n = workers_of(x), me = (size_t)x->rank_state->rank;
+    const size_t count = round_records(x), k = x->rounds;
+    if (k > 0 && x->send[k - 1].done < CC_SIZE_BYTES)
+        return;
+    put_number(x, 0, x->begin[count] - CC_SIZE_BYTES);
+    x->send[k] = (struct cc_transfer){.peer = (int)((me + n - x->have) % n),
+                                      .at = x->records,
+                                      .bytes = x->begin[count],
+                                      .ready = x->begin[count],
+                                      .sized = true,
+                                      .needs_clear = k > 0};
+    x->recv[k] = (struct cc_transfer){.peer = (int)((me + x->have) % n),
+                                      .at = CC_OFFSET_OR_NULL(x->records, x->begin[x->have]),
+                                      .bytes = records_capacity(x, count),
+                                      .sized = true,
+                                      .needs_clear = k > 0};
+    x->recv[k].ready = x->recv[k].bytes;
+    cc_block_stream_add(&x->streams.out, &x->send[k]);
+    cc_block_stream_add(&x->streams.in, &x->recv[k]);
+    x->rounds++;
+    x->receiving = true;
+    *moved = true;
+}
+
+/* Finds the records in what the round has received. */
+static int end_round(struct allgather *x, struct cc_error *e)
+{
+    const struct cc_transfer *t = &x->recv[x->rounds - 1];
+    const size_t count = round_records(x), end = x->begin[x->have] + t->bytes;
+    size_t at = x->begin[x->have];
+    for (size_t i = 0; i < count; i++) {
+        const size_t left = end - at;
+        const uint64_t len = left >= RECORD_HEAD ? length_at(x, x->have + i, at) : 0;
+        if (left < RECORD_HEAD || len > left - RECORD_HEAD)
+            return cc_fail(e, "what rank %d sends ends within payload %zu", t->peer, i);
+        at += RECORD_HEAD + len;
+        x->begin[x->have + i + 1] = at;
+    }
+    x->have += count;
+    x->receiving = false;
+    return at == end ? CC_OK : cc_fail(e, "rank %d sends %zu bytes too many", t->peer, end - at);
+}
+
+static int apply_all(struct allgather *x, struct cc_error *e)
+{
+    struct cc_rank_state *s = x->rank_state;
+    const size_t n = workers_of(x), me = (size_t)s->rank;
+    const struct cc_work_timer since = cc_work_begin();
+    float *model = CC_OFFSET_OR_NULL(s->model, x->range.from);
+    int status = CC_OK;
+    for (size_t rank = 0; rank < n && status == CC_OK; rank++) {
+        const size_t i = (rank + n - me) % n, at = x->begin[i] + RECORD_HEAD;
+        status = cc_pack_decode_add(x->pack, s->step, CC_OFFSET_OR_NULL(x->records, at),
+                                    x->begin[i + 1] - at, 1.0f / (float)n, model, e);
+        if (status != CC_OK)
+            cc_error_in(e, "from rank %zu", rank);
+    }
+    cc_charge(s, CC_PHASE_DECODE, since, (double)n * cc_pack_cost(x->pack, CC_PACK_ADD));
+    return status;
+}
+
+static int allgather_start(void *of, struct cc_error *e)
+{
+    struct allgather *x = of;
+    struct cc_rank_state *s = x->rank_state;
+    const bool is_empty = x->range.from == x->range.to;
+    size_t len;
+    CC_TRY(cc_message_encode(s, x->pack, CC_OFFSET_OR_NULL(s->gradient, x->range.from),
+                             CC_PHASE_ENCODE, !is_empty, CC_OFFSET_OR_NULL(x->records, RECORD_HEAD),
+                             &len, e));
+    put_number(x, CC_SIZE_BYTES, len);
+    x->begin[0] = 0;
+    x->begin[1] = RECORD_HEAD + len;
+    x->have = 1;
+    x->rounds = 0;
+    x->receiving = false;
+    x->over = cc_silent(s, x->message) || is_empty;
+    return CC_OK;
+}
+
+static int allgather_test(void *of, bool *done, struct cc_error *e)
+{
+    struct allgather *x = of;
+    bool moved = !x->over;
+    while (moved) {
+        moved = false;
+        if (x->receiving && cc_transfer_complete(&x->recv[x->rounds - 1])) {
+            CC_TRY(end_round(x, e));
+            moved = true;
+        } else if (!x->receiving && x->have < workers_of(x)) {
+            begin_round(x, &moved);
+        }
+        CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
+    }
+    *done = x->over;
+    if (x->over || x->have < workers_of(x) || !cc_block_stream_idle(&x->streams.out))
+        return CC_OK;
+    *done = x->over = true;
+    return apply_all(x, e);
+}
+
+static void allgather_close(void *of)
+{
+    struct allgather *x = of;
+    cc_block_streams_close(&x->streams);
+    cc_pack_free(x->pack);
+    free(x->records);
+    free(x->begin);
+    free(x->send);
+    free(x->recv);
+    free(x);
+}
+
+static int open_records(struct allgather *x, struct cc_error *e)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_pack_config config = {.seed = s->job->seed, .rank = s->rank};
+    const size_t n = workers_of(x);
+    size_t bytes;
+    CC_TRY(cc_message_pack_make(s, x->range, x->range.from, config, &x->pack, e));
+    if (!cc_mul(n, RECORD_HEAD + cc_pack_bound(x->pack), &bytes))
+        return cc_fail(e, "the payloads of %zu workers do not fit into memory", n);
+    x->begin = cc_alloc((n + 1) * sizeof *x->begin, e);
+    x->send = cc_alloc(MOST_ROUNDS * sizeof *x->send, e);
+    x->recv = cc_alloc(MOST_ROUNDS * sizeof *x->recv, e);
+    if (x->begin == NULL || x->send == NULL || x->recv == NULL)
+        return CC_FAIL;
+    return cc_data_alloc(s->job, bytes, &x->records, e);
+}
+
+int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+                            void **out, struct cc_error *e)
+{
+    static const struct cc_reduction_ops ops = {allgather_start, allgather_test, allgather_close};
+    int status = CC_OK;
+    struct allgather *x = cc_alloc0(sizeof *x, e);
+    if (x == NULL)
+        return CC_FAIL;
+    *x = (struct allgather){
+        .ops = &ops, .rank_state = s, .message = m, .range = cc_message_range(s, m), .over = true};
+    CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, 1, e));
+    CC_TRY_OUT(open_records(x, e));
+    *out = x;
+out:
+    if (status != CC_OK)
+        allgather_close(x);
+    return status;
+}
+
+const struct cc_exchange_ops cc_exchange_ops_allgather = {
+    cc_allgather_bruck_open, cc_allreduce_start, cc_allreduce_test, cc_allreduce_close};

@@ -1,0 +1,91 @@
+#include "netsim/exchange/chunks.h"
+
+#include <stdlib.h>
+
+#include "core/memory.h"
+
+/* Without data: those that ranks of this process have open. */
+static struct cc_chunks *shared;
+
+struct cc_range cc_chunks_range(struct cc_range message, size_t chunks, size_t first, size_t count)
+{
+    const size_t from = message.from, to = message.to;
+    return (struct cc_range){cc_part_at(from, to, first, chunks),
+                             cc_part_at(from, to, first + count, chunks)};
+}
+
+static int fill(const struct cc_rank_state *s, const struct cc_job_message *m,
+                const struct cc_schedule *schedule, struct cc_chunks *c, struct cc_error *e)
+{
+    const struct cc_range all = cc_message_range(s, m);
+    const struct cc_pack_config config = {.seed = s->job->seed + schedule->owner_salt,
+                                          .rank = schedule->owner_encodes_as,
+                                          .workers = s->job->workers,
+                                          .decodes_only = true};
+    *c = (struct cc_chunks){.count = schedule->chunks, .holders = 1};
+    c->chunk = cc_alloc0(schedule->chunks * sizeof *c->chunk, e);
+    if (c->chunk == NULL)
+        return CC_FAIL;
+    for (int i = 0; i < 2 && !s->job->data; i++) {
+        c->sent[i].bytes = cc_alloc(schedule->chunks * sizeof(size_t), e);
+        if (c->sent[i].bytes == NULL)
+            return CC_FAIL;
+    }
+    for (size_t i = 0; i < c->count; i++) {
+        const struct cc_range r = cc_chunks_range(all, c->count, i, 1);
+        struct cc_chunk *k = &c->chunk[i];
+        CC_TRY(cc_message_pack_make(s, r, all.from, config, &k->decoder, e));
+        k->bound = r.from < r.to ? cc_pack_bound(k->decoder) : 0;
+    }
+    return CC_OK;
+}
+
+int cc_chunks_open(const struct cc_rank_state *s, const struct cc_job_message *m,
+                   const struct cc_schedule *schedule, struct cc_chunks **out, struct cc_error *e)
+{
+    for (struct cc_chunks *c = shared; c != NULL; c = c->next)
+        if (c->of == m && c->count == schedule->chunks) {
+            c->holders++;
+            *out = c;
+            return CC_OK;
+        }
+    *out = cc_alloc0(sizeof **out, e);
+    if (*out == NULL)
+        return CC_FAIL;
+    CC_TRY(fill(s, m, schedule, *out, e));
+    if (!s->job->data) {
+        (*out)->of = m;
+        (*out)->next = shared;
+        shared = *out;
+    }
+    return CC_OK;
+}
+
+void cc_chunks_close(struct cc_chunks *c)
+{
+    if (c == NULL || --c->holders > 0)
+        return;
+    for (struct cc_chunks **at = &shared; *at != NULL; at = &(*at)->next)
+        if (*at == c) {
+            *at = c->next;
+            break;
+        }
+    for (size_t i = 0; i < c->count && c->chunk != NULL; i++)
+        cc_pack_free(c->chunk[i].decoder);
+    free(c->chunk);
+    free(c->sent[0].bytes);
+    free(c->sent[1].bytes);
+    free(c);
+}
+
+const size_t *cc_chunks_bytes(struct cc_chunks *c, uint64_t step)
+{
+    size_t *bytes = c->sent[step % 2].bytes;
+    if (c->sent[step % 2].known && c->sent[step % 2].step == step)
+        return bytes;
+    c->sent[step % 2].known = true;
+    c->sent[step % 2].step = step;
+    for (size_t i = 0; i < c->count; i++)
+        bytes[i] = c->chunk[i].bound > 0 ? cc_pack_size(c->chunk[i].decoder, 0, step) : 0;
+    return bytes;
+}

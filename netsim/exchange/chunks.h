@@ -1,0 +1,41 @@
+/* The chunks of a message as whole sums: the packs that decode them, and, without data, how long
+ * their payloads are. These are the same for all ranks, so simulated ranks without data share them:
+ * one pack per rank and chunk would be ten million packs for some thousand ranks. */
+#ifndef CC_NETSIM_EXCHANGE_CHUNKS_H
+#define CC_NETSIM_EXCHANGE_CHUNKS_H
+
+#include "netsim/exchange/message_pack.h"
+#include "netsim/exchange/schedule/schedule.h"
+
+struct cc_chunk {
+    struct cc_pack *decoder;
+    size_t bound; /* of the payload; 0: the chunk has no values, and nothing is sent for it */
+};
+
+struct cc_chunks {
+    struct cc_chunk *chunk;
+    size_t count;
+    /* Without data: */
+    const struct cc_job_message *of;
+    int holders; /* ranks that share them */
+    struct cc_chunks *next;
+    struct {
+        bool known;
+        uint64_t step;
+        size_t *bytes;
+    } sent[2]; /* payload bytes in an even and an odd step: some ranks are one step ahead */
+};
+
+/* Cuts the message into the schedule's chunks. Close them also after an error. */
+int cc_chunks_open(const struct cc_rank_state *s, const struct cc_job_message *m,
+                   const struct cc_schedule *schedule, struct cc_chunks **out, struct cc_error *e);
+/* NULL is nothing to close. */
+void cc_chunks_close(struct cc_chunks *c);
+
+/* Without data: the payload bytes of each chunk in this step, heads included. */
+const size_t *cc_chunks_bytes(struct cc_chunks *c, uint64_t step);
+
+/* The values of `count` chunks from `first` on, if the message is cut into that many chunks. */
+struct cc_range cc_chunks_range(struct cc_range message, size_t chunks, size_t first, size_t count);
+
+#endif

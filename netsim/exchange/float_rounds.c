@@ -1,0 +1,99 @@
+#include "netsim/exchange/float_rounds.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "netsim/transport/data.h"
+
+int cc_float_rounds_open(struct cc_float_rounds *f, struct cc_rank_state *s,
+                         const struct cc_job_message *m, struct cc_error *e)
+{
+    const struct cc_range range = cc_message_range(s, m);
+    const struct cc_pack_config config = {.seed = s->job->seed, .rank = s->rank};
+    *f = (struct cc_float_rounds){.rank_state = s, .range = range};
+    CC_TRY(cc_message_pack_make(s, range, range.from, config, &f->pack, e));
+    if (cc_pack_rounds(f->pack) == 0)
+        return cc_fail(e, "%s: its payloads cannot be summed, though the job says so",
+                       s->row->scheme);
+    CC_TRY(cc_data_alloc(s->job, cc_pack_bound(f->pack), &f->sum, e));
+    f->own = f->sum;
+    return CC_OK;
+}
+
+/* Encodes from f->round on, up to a round that has bytes. Rounds without bytes are encoded, too:
+ * codecs expect every round. */
+static int encode(struct cc_float_rounds *f, double cost_s, struct cc_error *e)
+{
+    struct cc_rank_state *s = f->rank_state;
+    const struct cc_work_timer since = cc_work_begin();
+    const size_t rounds = cc_pack_rounds(f->pack);
+    const float *x = CC_OFFSET_OR_NULL(s->gradient, f->range.from);
+    f->bytes = 0;
+    for (; f->round < rounds; f->round++) {
+        CC_TRY(cc_pack_encode_round(f->pack, s->step, f->round, x, f->sum, &f->bytes, e));
+        cc_message_count(s, f->pack, f->bytes, 0);
+        if (f->bytes > 0)
+            break;
+    }
+    cc_charge(s, CC_PHASE_ENCODE, since, cost_s);
+    return CC_OK;
+}
+
+int cc_float_rounds_start(struct cc_float_rounds *f, struct cc_error *e)
+{
+    struct cc_rank_state *s = f->rank_state;
+    f->round = 0;
+    if (!cc_pack_verbatim(f->pack))
+        return encode(f, cc_pack_cost(f->pack, CC_PACK_ENCODE), e);
+    f->own = (const uint8_t *)CC_OFFSET_OR_NULL(s->gradient, f->range.from);
+    f->bytes = (f->range.to - f->range.from) * sizeof(float);
+    cc_message_count(s, f->pack, f->bytes, 0);
+    return CC_OK;
+}
+
+/* The cost of rounds after the first to encode, and before the last to decode: the row's cost
+ * covers all rounds, so 0, or NAN if the row gives none. */
+static double further_cost_s(const struct cc_float_rounds *f)
+{
+    return 0 * cc_pack_cost(f->pack, CC_PACK_ENCODE);
+}
+
+/* Adds the mean of gradients to the model. */
+static int add_mean(struct cc_float_rounds *f, const uint8_t *sum, struct cc_error *e)
+{
+    struct cc_rank_state *s = f->rank_state;
+    const struct cc_work_timer since = cc_work_begin();
+    const bool costs = s->row->cost != NULL;
+    const int status =
+        sum != NULL ? cc_message_add_sum(s, f->range, (const float *)(const void *)sum, e) : CC_OK;
+    cc_charge_update(s, since, costs ? s->job->apply_byte_s * (double)f->bytes : (double)NAN);
+    f->bytes = 0;
+    return status;
+}
+
+bool cc_float_rounds_last(const struct cc_float_rounds *f)
+{
+    return cc_pack_verbatim(f->pack) || f->round + 1 == cc_pack_rounds(f->pack);
+}
+
+int cc_float_rounds_next(struct cc_float_rounds *f, const uint8_t *sum, struct cc_error *e)
+{
+    struct cc_rank_state *s = f->rank_state;
+    if (cc_pack_verbatim(f->pack))
+        return add_mean(f, sum, e);
+    const struct cc_work_timer since = cc_work_begin();
+    const float scale = 1.0f / (float)s->job->workers;
+    float *y = CC_OFFSET_OR_NULL(s->model, f->range.from);
+    int status = cc_pack_absorb(f->pack, s->step, f->round, sum, f->bytes, scale, y, e);
+    const bool last = ++f->round == cc_pack_rounds(f->pack);
+    cc_charge(s, CC_PHASE_DECODE, since,
+              last ? cc_pack_cost(f->pack, CC_PACK_DECODE) : further_cost_s(f));
+    CC_TRY(status);
+    return encode(f, further_cost_s(f), e);
+}
+
+void cc_float_rounds_close(struct cc_float_rounds *f)
+{
+    cc_pack_free(f->pack);
+    free(f->sum);
+}

@@ -1,0 +1,97 @@
+#include "netsim/exchange/pack/clocks.h"
+
+#include <stdlib.h>
+
+#include "core/memory.h"
+
+int cc_clocks_open(struct cc_clocks *c, const struct cc_job_consistency *config, size_t workers,
+                   struct cc_error *e)
+{
+    *c = (struct cc_clocks){.bounded = config->how != CC_ASYNC,
+                            .bound = config->how == CC_STALE ? (uint64_t)config->staleness : 0,
+                            .workers = workers,
+                            .at_slowest = workers};
+    c->clock = cc_alloc0(workers * sizeof *c->clock, e);
+    c->read = cc_alloc0(workers * sizeof *c->read, e);
+    c->age = cc_alloc0(CC_CLOCKS_AGES * sizeof *c->age, e);
+    return c->clock != NULL && c->read != NULL && c->age != NULL ? CC_OK : CC_FAIL;
+}
+
+void cc_clocks_close(struct cc_clocks *c)
+{
+    free(c->clock);
+    free(c->read);
+    free(c->age);
+    *c = (struct cc_clocks){0};
+}
+
+static void find_slowest(struct cc_clocks *c)
+{
+    c->slowest = UINT64_MAX;
+    for (size_t i = 0; i < c->workers; i++) {
+        if (c->clock[i] < c->slowest) {
+            c->slowest = c->clock[i];
+            c->at_slowest = 0;
+        }
+        c->at_slowest += c->clock[i] == c->slowest;
+    }
+}
+
+int cc_clocks_advance(struct cc_clocks *c, size_t worker, uint64_t step, struct cc_error *e)
+{
+    if (step != c->clock[worker])
+        return cc_fail(e, "worker %zu has sent step %llu, and its next one is %llu", worker,
+                       (unsigned long long)step, (unsigned long long)c->clock[worker]);
+    if (c->clock[worker]++ == c->slowest && --c->at_slowest == 0)
+        find_slowest(c);
+    return CC_OK;
+}
+
+void cc_ages_add(uint64_t *age, uint64_t staleness)
+{
+    age[staleness < CC_CLOCKS_AGES ? staleness : CC_CLOCKS_AGES - 1]++;
+}
+
+uint64_t cc_clocks_update(struct cc_clocks *c, size_t worker)
+{
+    const uint64_t staleness = c->updates++ - c->read[worker];
+    cc_ages_add(c->age, staleness);
+    return staleness;
+}
+
+bool cc_clocks_may_read(const struct cc_clocks *c, size_t worker)
+{
+    return !c->bounded || c->clock[worker] - c->slowest <= c->bound;
+}
+
+void cc_clocks_read(struct cc_clocks *c, size_t worker)
+{
+    c->read[worker] = c->updates;
+}
+
+static uint64_t count(const uint64_t *age)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < CC_CLOCKS_AGES; i++)
+        all += age[i];
+    return all;
+}
+
+double cc_ages_mean(const uint64_t *age)
+{
+    const uint64_t all = count(age);
+    double sum = 0;
+    for (size_t i = 0; i < CC_CLOCKS_AGES; i++)
+        sum += (double)i * (double)age[i];
+    return all > 0 ? sum / (double)all : 0;
+}
+
+double cc_ages_quantile(const uint64_t *age, double q)
+{
+    const double wanted = q * (double)count(age);
+    double have = (double)age[0];
+    size_t i = 0;
+    while (have < wanted && i + 1 < CC_CLOCKS_AGES)
+        have += (double)age[++i];
+    return (double)i;
+}

@@ -1,0 +1,140 @@
+#include "netsim/exchange/pack/gradients.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/trace/synth.h"
+#include "core/trace/trace.h"
+#include "core/trace/trace_check.h"
+
+/* Drawn gradients of consecutive steps are correlated as captured ones are: docs/traces.md. */
+#define DECAY 0.1
+
+struct cc_gradients {
+    const struct cc_job *job;
+    struct cc_trace *trace;
+    bool owned;     /* the trace; otherwise it is the caller's */
+    size_t streams; /* of workers' pushes */
+};
+
+static int open_synthetic(const struct cc_job *job, struct cc_trace **out, struct cc_error *e)
+{
+    const struct cc_synth config = {.distribution = (enum cc_distribution)job->distribution,
+                                    .seed = job->seed,
+                                    .steps = job->trace_steps,
+                                    .ranks = (size_t)job->workers,
+                                    .decay = DECAY,
+                                    .zeros = job->zeros,
+                                    .indices = (enum cc_indices)job->indices};
+    struct cc_tensor_info *info = cc_alloc(job->tensors * sizeof *info, e);
+    if (info == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < job->tensors; i++)
+        info[i] = (struct cc_tensor_info){job->tensor[i].name, job->tensor[i].shape};
+    const int status = cc_trace_synth(&config, info, job->tensors, "job", out, e);
+    free(info);
+    return status;
+}
+
+static int check_tensors(const struct cc_job *job, const struct cc_trace *t, struct cc_error *e)
+{
+    if (cc_trace_tensors(t) != job->tensors)
+        return cc_fail(e, "%s: %zu tensors, and the job has %zu", job->trace, cc_trace_tensors(t),
+                       job->tensors);
+    for (size_t i = 0; i < job->tensors; i++) {
+        const struct cc_tensor_info *found = cc_trace_tensor(t, i);
+        const struct cc_job_tensor *expected = &job->tensor[i];
+        if (strcmp(found->name, expected->name) != 0 || found->shape.n != expected->shape.n)
+            return cc_fail(e,
+                           "%s: tensor %zu is '%.100s' of %zu values, and in the job '%.100s' of "
+                           "%zu: was the job made from another trace?",
+                           job->trace, i, found->name, found->shape.n, expected->name,
+                           expected->shape.n);
+    }
+    return CC_OK;
+}
+
+/* Makes gradients of the trace. If it is to be owned, it is taken over even after an error. */
+static int open_from(const struct cc_job *job, struct cc_trace *trace, bool owned,
+                     struct cc_gradients **out, struct cc_error *e)
+{
+    struct cc_gradients *g = cc_alloc0(sizeof *g, e);
+    if (g == NULL) {
+        if (owned)
+            cc_trace_close(trace);
+        return CC_FAIL;
+    }
+    g->job = job;
+    g->trace = trace;
+    g->owned = owned;
+    /* A trace's streams are in order, pushes before pulls. */
+    while (g->streams < cc_trace_streams(trace) &&
+           cc_trace_stream(trace, g->streams).direction == CC_PUSH)
+        g->streams++;
+    if (g->streams == 0) {
+        cc_gradients_close(g);
+        return cc_fail(e, "%s: no worker's gradients, only what a server sent", job->trace);
+    }
+    *out = g;
+    return CC_OK;
+}
+
+int cc_gradients_open_trace(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e)
+{
+    struct cc_trace *trace;
+    CC_TRY(cc_trace_open(job->trace, &trace, e));
+    int status = check_tensors(job, trace, e);
+    if (status == CC_OK)
+        status = cc_trace_skip(trace, job->skip, job->skips, e);
+    if (status != CC_OK) {
+        cc_trace_close(trace);
+        return status;
+    }
+    return open_from(job, trace, true, out, e);
+}
+
+int cc_gradients_from_trace(const struct cc_job *job, struct cc_trace *trace,
+                            struct cc_gradients **out, struct cc_error *e)
+{
+    CC_TRY(check_tensors(job, trace, e));
+    return open_from(job, trace, false, out, e);
+}
+
+int cc_gradients_open_synthetic(const struct cc_job *job, struct cc_gradients **out,
+                                struct cc_error *e)
+{
+    struct cc_trace *trace;
+    CC_TRY(open_synthetic(job, &trace, e));
+    return open_from(job, trace, true, out, e);
+}
+
+int cc_gradients_open(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e)
+{
+    return job->trace != NULL ? cc_gradients_open_trace(job, out, e)
+                              : cc_gradients_open_synthetic(job, out, e);
+}
+
+size_t cc_gradients_steps(const struct cc_gradients *g, int worker)
+{
+    const size_t have = cc_trace_steps(g->trace, (size_t)worker % g->streams);
+    return g->job->trace_steps < have ? g->job->trace_steps : have;
+}
+
+int cc_gradients_load(struct cc_gradients *g, int worker, size_t step, float *out,
+                      struct cc_error *e)
+{
+    const size_t stream = (size_t)worker % g->streams;
+    for (size_t i = 0; i < g->job->tensors; i++)
+        CC_TRY(cc_trace_load_finite(g->trace, stream, step, i, out + g->job->offset[i], e));
+    return CC_OK;
+}
+
+void cc_gradients_close(struct cc_gradients *g)
+{
+    if (g == NULL)
+        return;
+    if (g->owned)
+        cc_trace_close(g->trace);
+    free(g);
+}

@@ -1,0 +1,35 @@
+/* A job's gradients, loaded step by step: from a trace, or drawn from a distribution. */
+#ifndef CC_NETSIM_EXCHANGE_PACK_GRADIENTS_H
+#define CC_NETSIM_EXCHANGE_PACK_GRADIENTS_H
+
+#include <stddef.h>
+
+#include "core/error.h"
+#include "core/trace/trace.h"
+#include "netsim/job/job.h"
+
+struct cc_gradients;
+
+/* Open the job's trace, or draw from its distribution; the job must outlive the gradients. A trace
+ * without pushes, or with other tensors than the job's, is an error. */
+int cc_gradients_open_trace(const struct cc_job *job, struct cc_gradients **out,
+                            struct cc_error *e);
+int cc_gradients_open_synthetic(const struct cc_job *job, struct cc_gradients **out,
+                                struct cc_error *e);
+/* The same from the job's trace, which the caller has open: it is borrowed, and outlives the
+ * gradients. */
+int cc_gradients_from_trace(const struct cc_job *job, struct cc_trace *trace,
+                            struct cc_gradients **out, struct cc_error *e);
+/* Opens the trace, if the job names one; otherwise draws. */
+int cc_gradients_open(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e);
+/* How many different steps a worker has: the job's trace_steps, or as many as its stream of the
+ * trace has if those are fewer. */
+size_t cc_gradients_steps(const struct cc_gradients *g, int worker);
+/* Loads a step into out[cc_job_values(job)]. A worker's stream is that of its rank modulo the
+ * number of workers' streams in the trace. Values that are not finite are an error. step <
+ * cc_gradients_steps. */
+int cc_gradients_load(struct cc_gradients *g, int worker, size_t step, float *out,
+                      struct cc_error *e);
+void cc_gradients_close(struct cc_gradients *g); /* NULL is allowed */
+
+#endif

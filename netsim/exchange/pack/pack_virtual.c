@@ -1,0 +1,232 @@
+/* Virtual packs, of jobs without data: they look up how long payloads are in the row's size index
+ * and touch no values. Simulations have millions of them, so that each holds only the ranges of
+ * values that its slices cover; adjacent slices are one range. */
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "netsim/exchange/pack/pack_impl.h"
+#include "netsim/exchange/pack/size_index.h"
+
+#define NO_ROUND UINT32_MAX
+
+struct virtual_pack {
+    struct cc_pack base;
+    uint32_t ranges;
+    uint32_t round; /* encoded last; NO_ROUND: the whole payload was */
+    const struct cc_size_index *sizes;
+    const size_t *offset; /* the job's */
+    struct cc_payload_id id;
+    uint64_t step; /* encoded last */
+    struct cc_value_range range[];
+};
+
+static struct virtual_pack *virtual_of(const struct cc_pack *p)
+{
+    return (struct virtual_pack *)p;
+}
+
+static void free_pack(struct cc_pack *p)
+{
+    free(p);
+}
+
+/* --- sizes --- */
+
+static void add(struct cc_payload_size *sum, struct cc_payload_size s)
+{
+    sum->payload += s.payload;
+    sum->table += s.table;
+    sum->shorter += s.shorter;
+}
+
+static size_t bound(const struct cc_pack *base)
+{
+    const struct virtual_pack *p = virtual_of(base);
+    struct cc_payload_size sum = {0};
+    for (size_t i = 0; i < p->ranges; i++)
+        add(&sum, cc_size_index_bound(p->sizes, &p->range[i]));
+    return sum.payload + 1 + sum.table;
+}
+
+static struct cc_payload_size look_up(const struct virtual_pack *p, const struct cc_payload_id *id,
+                                      uint64_t step)
+{
+    struct cc_payload_size sum = {0};
+    for (size_t i = 0; i < p->ranges; i++)
+        add(&sum, cc_size_index_lookup(p->sizes, id, step, &p->range[i]));
+    return sum;
+}
+
+/* There is a table only if some payloads are shorter than their bounds. */
+static size_t head_of(const struct cc_payload_size *s)
+{
+    return s->shorter > 0 ? 1 + s->table : 1;
+}
+
+static size_t size(const struct cc_pack *base, int64_t rank, uint64_t step)
+{
+    const struct virtual_pack *p = virtual_of(base);
+    struct cc_payload_id id = p->id;
+    id.rank = rank;
+    const struct cc_payload_size s = look_up(p, &id, step);
+    return head_of(&s) + s.payload;
+}
+
+/* --- encoding and decoding --- */
+
+static int encode(struct cc_pack *base, uint64_t step, const float *x, uint8_t *out, size_t *len,
+                  size_t *head, struct cc_error *e)
+{
+    (void)x, (void)out, (void)e;
+    struct virtual_pack *p = virtual_of(base);
+    const struct cc_payload_size s = look_up(p, &p->id, step);
+    p->step = step;
+    p->round = NO_ROUND;
+    *head = head_of(&s);
+    *len = *head + s.payload;
+    return CC_OK;
+}
+
+static int decode(const struct cc_pack *base, uint64_t step, const uint8_t *in, size_t len,
+                  const float *scale, float *y, struct cc_error *e)
+{
+    (void)base, (void)step, (void)in, (void)len, (void)scale, (void)y, (void)e;
+    return CC_OK;
+}
+
+/* The bytes of a part of a range when it was encoded last. */
+static size_t encoded_bytes(const struct virtual_pack *p, const struct cc_value_range *part)
+{
+    return p->round == NO_ROUND ? cc_size_index_lookup(p->sizes, &p->id, p->step, part).payload
+                                : cc_size_index_round_bytes(p->sizes, p->round, p->step, part);
+}
+
+static void count(const struct cc_pack *base, uint64_t *tensor_bytes)
+{
+    const struct virtual_pack *p = virtual_of(base);
+    for (size_t i = 0; i < p->ranges; i++) {
+        const struct cc_value_range *r = &p->range[i];
+        for (uint32_t t = r->first; t <= r->last; t++) {
+            const size_t begin = p->offset[t], end = p->offset[t + 1];
+            const struct cc_value_range part = {.from = r->from > begin ? r->from : begin,
+                                                .to = r->to < end ? r->to : end,
+                                                .first = t,
+                                                .last = t};
+            if (part.from < part.to)
+                tensor_bytes[t] += encoded_bytes(p, &part);
+        }
+    }
+}
+
+/* --- rounds --- */
+
+static size_t rounds(const struct cc_pack *base)
+{
+    const struct virtual_pack *p = virtual_of(base);
+    size_t most = 1;
+    for (size_t i = 0; i < p->ranges; i++) {
+        const size_t n = cc_size_index_rounds(p->sizes, &p->range[i]);
+        if (n == 0)
+            return 0;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static int encode_round(struct cc_pack *base, uint64_t step, size_t round, const float *x,
+                        uint8_t *out, size_t *len, struct cc_error *e)
+{
+    (void)x, (void)out, (void)e;
+    struct virtual_pack *p = virtual_of(base);
+    p->step = step;
+    p->round = (uint32_t)round;
+    *len = 0;
+    for (size_t i = 0; i < p->ranges; i++)
+        *len += cc_size_index_round_bytes(p->sizes, round, step, &p->range[i]);
+    return CC_OK;
+}
+
+static int absorb(struct cc_pack *base, uint64_t step, size_t round, const uint8_t *in, size_t len,
+                  float scale, float *y, struct cc_error *e)
+{
+    (void)base, (void)step, (void)round, (void)in, (void)len, (void)scale, (void)y, (void)e;
+    return CC_OK;
+}
+
+/* --- pairs: jobs without data have none --- */
+
+static int to_pairs(const struct cc_pack *base, uint64_t step, const uint8_t *in, size_t len,
+                    struct cc_index_value *out, size_t *count, struct cc_error *e)
+{
+    (void)base, (void)step, (void)in, (void)len, (void)out;
+    *count = 0;
+    return cc_fail(e, "a pack without data has no pairs");
+}
+
+static void give_back(struct cc_pack *base, const struct cc_index_value *pair, size_t count)
+{
+    (void)base, (void)pair, (void)count;
+}
+
+static size_t pairs_bound(const struct cc_pack *base)
+{
+    (void)base;
+    return 0;
+}
+
+/* --- making --- */
+
+static const struct cc_pack_vtable vtable = {.free = free_pack,
+                                             .bound = bound,
+                                             .size = size,
+                                             .encode = encode,
+                                             .count = count,
+                                             .decode = decode,
+                                             .to_pairs = to_pairs,
+                                             .give_back = give_back,
+                                             .pairs_bound = pairs_bound,
+                                             .rounds = rounds,
+                                             .encode_round = encode_round,
+                                             .absorb = absorb};
+
+/* Joins adjacent slices and returns how many ranges there are; range: where to, or NULL. */
+static size_t join(const struct cc_job *job, const struct cc_slice *slice, size_t slices,
+                   struct cc_value_range *range)
+{
+    size_t ranges = 0, end = SIZE_MAX;
+    for (size_t i = 0; i < slices; i++) {
+        const struct cc_slice *s = &slice[i];
+        const size_t from = job->offset[s->tensor] + s->begin, to = from + s->count;
+        if (s->count == 0)
+            continue;
+        if (from != end)
+            ranges++;
+        if (range != NULL && from != end)
+            range[ranges - 1] = (struct cc_value_range){.from = from, .first = (uint32_t)s->tensor};
+        if (range != NULL) {
+            range[ranges - 1].to = to;
+            range[ranges - 1].last = (uint32_t)s->tensor;
+        }
+        end = to;
+    }
+    return ranges;
+}
+
+int cc_virtual_pack_make(const struct cc_pack_config *config, const struct cc_slice *slice,
+                         size_t slices, struct cc_pack **out, struct cc_error *e)
+{
+    const size_t ranges = join(config->job, slice, slices, NULL);
+    struct virtual_pack *p = cc_alloc(sizeof *p + ranges * sizeof p->range[0], e);
+    if (p == NULL)
+        return CC_FAIL;
+    *p = (struct virtual_pack){
+        .base = {.vtable = &vtable},
+        .ranges = (uint32_t)ranges,
+        .round = NO_ROUND,
+        .sizes = config->sizes,
+        .offset = config->job->offset,
+        .id = {.direction = config->direction, .workers = config->workers, .rank = config->rank}};
+    (void)join(config->job, slice, slices, p->range);
+    *out = &p->base;
+    return CC_OK;
+}

@@ -1,0 +1,26 @@
+/* The common parts of encoding streams and adding them: scratch memory, and the search in lists of
+ * pairs. For pair_*.c only. */
+#ifndef CC_NETSIM_EXCHANGE_PACK_PAIR_IMPL_H
+#define CC_NETSIM_EXCHANGE_PACK_PAIR_IMPL_H
+
+#include "netsim/exchange/pack/pair_kernels.h"
+#include "netsim/exchange/pack/pair_stream.h"
+
+/* Pairs of a stretch of a sum that is merged, with those that end its lists. */
+#define CC_STRETCH 16384
+
+/* A block of a sum; it stays in the second-level cache, as do the lists of a stretch. Between calls
+ * `acc` is all -0 and `mark` all 0 once `ready`. */
+struct cc_scratch {
+    float acc[CC_STREAM_BLOCK];
+    uint8_t mark[CC_STREAM_BLOCK / CC_GROUP];
+    struct cc_index_value pair[CC_STREAM_BLOCK + CC_PAIR_SLACK];
+    struct cc_index_value list[3][CC_STRETCH + CC_PAIR_SLACK];
+    bool ready;
+};
+
+/* The first of pair[from, count) whose index is at least `index`, or count; found in a time that
+ * grows with the logarithm of its distance from `from`. */
+size_t cc_pair_search(const struct cc_index_value *pair, size_t from, size_t count, uint32_t index);
+
+#endif

@@ -1,0 +1,458 @@
+/* ps with workers that need not be in the same step: stale synchronous (Ho et al., More Effective
+ * Distributed ML via a Stale Synchronous Parallel Parameter Server, NeurIPS 2013) or asynchronous.
+ *
+ * A server takes pushes as they arrive. It has a clock for each worker and message
+ * (clocks.h), which the worker's pushes advance, and updates its model by each push: the
+ * P-th part of the gradient is added, or a training's source applies its optimizer. Then the worker
+ * waits until the bound lets it read, and pulls: all that has changed since its last pull, encoded
+ * with a residual of its own. So every worker's model is the server's as it was then, but for what
+ * its residual holds.
+ *
+ * A worker that does not push in every step (enum cc_communicate) sums its gradients, and sends a
+ * head without a pack meanwhile, which advances its clock, and which nothing answers.
+ *
+ * Each push begins with its step, each pull with the step that it answers and the slowest worker's
+ * clock, by which the worker checks the bound again. A server is started once for all steps up to
+ * s->until, since it must take the pushes of any message of any step at any time. It does one piece
+ * of work per test: a pull that may leave, or else the push that arrived first. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/bytes.h"
+#include "core/memory.h"
+#include "core/reduce.h"
+#include "netsim/exchange/pack/clocks.h"
+#include "netsim/exchange/exchange.h"
+#include "netsim/exchange/ps_lanes.h"
+#include "netsim/transport/data.h"
+
+enum { PUSH_HEAD = 8, PULL_HEAD = 16 };
+
+/* A worker, as a server knows it. */
+struct reader {
+    uint64_t step;     /* of its next push */
+    uint64_t answered; /* of its latest push */
+    bool waits, held;  /* for its pull; for the bound */
+    double since;      /* when the push was applied */
+    float *sent;       /* the model when it last pulled; NULL without data */
+};
+
+struct ps_stale {
+    struct cc_lanes of;
+
+    /* Workers only: */
+    float *sum;         /* of the gradients since the last push; NULL: a push in each step */
+    double norms;       /* of these gradients, together */
+    size_t gradients;   /* in the sum */
+    uint64_t slowest;   /* the slowest worker's clock at the last pull, of all servers */
+    bool pushes;        /* in this step */
+    struct cc_range at; /* the message's values */
+
+    /* Servers only: */
+    struct cc_clocks clocks;
+    struct reader *reader;
+    float *push;           /* a gradient, where the source applies it */
+    float *own, *model;    /* from value of.origin on; own: NULL where the source has it */
+    float *change;         /* since a worker's last pull */
+    size_t *arrived;       /* lanes whose push has arrived and is not applied, in that order: */
+    size_t first, waiting; /* a ring, which begins at `first` */
+};
+
+static bool in_every_step(const struct ps_stale *p)
+{
+    return p->of.s->job->consistency.communicate == CC_EVERY_STEP;
+}
+
+/* --- opening --- */
+
+static int open_worker(struct ps_stale *p, struct cc_rank_state *s, const struct cc_job_message *m,
+                       size_t index, struct cc_error *e)
+{
+    p->at = cc_message_range(s, m);
+    p->of.origin = p->at.from;
+    CC_TRY(cc_lanes_open_worker(&p->of, s, m, index, e));
+    if (in_every_step(p))
+        return CC_OK;
+    if (s->row->period > 1)
+        return cc_fail(e,
+                       "a scheme that sends in one step of %zu pushes in each of these: leave "
+                       "out --communicate",
+                       s->row->period);
+    return cc_alloc_floats(p->at.to - p->at.from, &p->sum, e);
+}
+
+/* The steps of a message that send anything. */
+static uint64_t next_sending(const struct cc_lanes *of, uint64_t step)
+{
+    while (cc_job_row_silent(of->s->job, of->s->row, of->m, step))
+        step++;
+    return step;
+}
+
+static int open_reader(struct ps_stale *p, size_t i, struct cc_error *e)
+{
+    struct cc_lanes *of = &p->of;
+    struct cc_lane *l = &of->lane[i];
+    struct reader *r = &p->reader[i];
+    r->step = next_sending(of, 0);
+    l->push = of->lane[0].push;
+    CC_TRY(cc_lanes_pack(of, CC_PULL, false, &l->pull, e));
+    CC_TRY(cc_lanes_buffer(of, l->push, PUSH_HEAD, &l->in, e));
+    CC_TRY(cc_lanes_buffer(of, l->pull, PULL_HEAD, &l->out, e));
+    return of->s->job->data ? cc_alloc_floats(of->values, &r->sent, e) : CC_OK;
+}
+
+/* A copy of the model for each worker, and messages each way. */
+static int check_memory(const struct ps_stale *p, struct cc_error *e)
+{
+    const struct cc_lanes *of = &p->of;
+    size_t bytes;
+    if (!cc_mul(of->lanes, of->values * sizeof(float) + 2 * cc_pack_bound(of->lane[0].push),
+                &bytes))
+        return cc_fail(e, "copies of the model for %zu workers", of->lanes);
+    return cc_lanes_check_memory(of, bytes + 3 * of->values * sizeof(float), e);
+}
+
+static int open_server(struct ps_stale *p, struct cc_rank_state *s, const struct cc_job_message *m,
+                       size_t index, struct cc_error *e)
+{
+    struct cc_lanes *of = &p->of;
+    CC_TRY(cc_lanes_open_server(of, s, m, index, e));
+    if (of->lanes == 0)
+        return CC_OK;
+    CC_TRY(cc_lanes_pack(of, CC_PUSH, true, &of->lane[0].push, e));
+    CC_TRY(check_memory(p, e));
+    CC_TRY(cc_clocks_open(&p->clocks, &s->job->consistency, of->lanes, e));
+    p->reader = cc_alloc0(of->lanes * sizeof *p->reader, e);
+    p->arrived = cc_alloc(of->lanes * sizeof *p->arrived, e);
+    if (p->reader == NULL || p->arrived == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < of->lanes; i++)
+        CC_TRY(open_reader(p, i, e));
+    if (!s->job->data)
+        return CC_OK;
+    CC_TRY(cc_alloc_floats(of->values, &p->change, e));
+    return cc_alloc_floats(of->values, s->serve != NULL ? &p->push : &p->own, e);
+}
+
+static void stale_close(void *x)
+{
+    struct ps_stale *p = x;
+    for (size_t i = 0; i < p->of.lanes && p->reader != NULL; i++)
+        free(p->reader[i].sent);
+    cc_lanes_close(&p->of);
+    cc_clocks_close(&p->clocks);
+    free(p->reader);
+    free(p->arrived);
+    free(p->push);
+    free(p->own);
+    free(p->change);
+    free(p->sum);
+    free(p);
+}
+
+static int stale_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+                      void **out, struct cc_error *e)
+{
+    struct ps_stale *p = cc_alloc0(sizeof *p, e);
+    if (p == NULL)
+        return CC_FAIL;
+    p->of.push_head = PUSH_HEAD;
+    p->of.pull_head = PULL_HEAD;
+    const int status = s->server ? open_server(p, s, m, index, e) : open_worker(p, s, m, index, e);
+    if (status == CC_OK)
+        *out = p;
+    else
+        stale_close(p);
+    return status;
+}
+
+/* --- workers --- */
+
+/* Adds the step's gradient to the sum. */
+static void add_gradient(struct ps_stale *p)
+{
+    const float *x = p->of.s->gradient + p->at.from;
+    const size_t n = p->at.to - p->at.from;
+    for (size_t i = 0; i < n; i++)
+        p->sum[i] += x[i];
+    p->norms += sqrt(k_reduce()->sum_sq(x, n));
+    p->gradients++;
+}
+
+/* Whether the worker's model would lack too much for its next step. */
+static bool at_bound(const struct ps_stale *p)
+{
+    const struct cc_job_consistency *c = &p->of.s->job->consistency;
+    return c->how == CC_STALE && p->of.s->step + 1 > p->slowest + (uint64_t)c->staleness;
+}
+
+static bool has_grown(const struct ps_stale *p)
+{
+    const double norm = sqrt(k_reduce()->sum_sq(p->sum, p->at.to - p->at.from));
+    return norm * (double)p->gradients >= p->of.s->job->consistency.growth * p->norms;
+}
+
+/* Whether the worker pushes in this step. */
+static bool decide(const struct ps_stale *p)
+{
+    const struct cc_rank_state *s = p->of.s;
+    const bool last = s->step + 1 == s->row->warmup + s->row->steps;
+    return in_every_step(p) || last || at_bound(p) ||
+           (s->job->consistency.communicate == CC_AT_NORM && has_grown(p));
+}
+
+static int send_push(struct ps_stale *p, size_t i, const float *x, struct cc_error *e)
+{
+    struct cc_lanes *of = &p->of;
+    struct cc_lane *l = &of->lane[i];
+    size_t len = PUSH_HEAD;
+    if (l->out != NULL)
+        cc_put_u64(l->out, of->s->step);
+    if (p->pushes) {
+        CC_TRY(cc_lanes_encode(of, l->push, x, CC_PHASE_ENCODE, PUSH_HEAD, l->out, &len, e));
+        if (!of->silent)
+            CC_TRY(cc_lanes_receive(of, i, l->pull, PULL_HEAD, e));
+    }
+    return of->silent ? CC_OK : cc_lanes_send(of, i, l->out, len, e);
+}
+
+static int start_worker(struct ps_stale *p, struct cc_error *e)
+{
+    struct cc_lanes *of = &p->of;
+    const float *x = CC_OFFSET_OR_NULL(of->s->gradient, p->at.from);
+    if (p->sum != NULL) {
+        add_gradient(p);
+        x = p->sum;
+    }
+    p->pushes = decide(p);
+    of->s->staleness.parts++;
+    of->s->staleness.pushes += p->pushes && !of->silent;
+    for (size_t i = 0; i < of->lanes; i++)
+        CC_TRY(send_push(p, i, x, e));
+    if (p->sum != NULL && p->pushes) {
+        memset(p->sum, 0, (p->at.to - p->at.from) * sizeof *p->sum);
+        p->norms = 0;
+        p->gradients = 0;
+        p->slowest = UINT64_MAX;
+    }
+    return CC_OK;
+}
+
+/* Checks a pull's head against this step and the bound. */
+static int check_pull(struct ps_stale *p, const struct cc_lane *l, struct cc_error *e)
+{
+    const struct cc_rank_state *s = p->of.s;
+    const struct cc_job_consistency *c = &s->job->consistency;
+    if (l->in_len < PULL_HEAD)
+        return cc_fail(e, "rank %d has sent a pull of %zu bytes, which has no whole head", l->peer,
+                       l->in_len);
+    const uint64_t step = cc_get_u64(l->in), slowest = cc_get_u64(l->in + 8);
+    const uint64_t clock = cc_job_row_updates(s->job, s->row, p->of.m, s->step) + 1;
+    if (step != s->step)
+        return cc_fail(e, "rank %d has answered step %llu in step %llu", l->peer,
+                       (unsigned long long)step, (unsigned long long)s->step);
+    if (c->how == CC_STALE && slowest + (uint64_t)c->staleness < clock)
+        return cc_fail(e,
+                       "rank %d has answered clock %llu when the slowest was %llu, beyond the "
+                       "bound of %d",
+                       l->peer, (unsigned long long)clock, (unsigned long long)slowest,
+                       c->staleness);
+    p->slowest = slowest < p->slowest ? slowest : p->slowest;
+    return CC_OK;
+}
+
+static int test_worker(struct ps_stale *p, bool *done, struct cc_error *e)
+{
+    struct cc_lanes *of = &p->of;
+    float *model = CC_OFFSET_OR_NULL(of->s->model, p->at.from);
+    int received;
+    CC_TRY(cc_lanes_take(of, &received, e));
+    for (int i = 0; i < received; i++) {
+        const struct cc_lane *l = &of->lane[of->finished[i]];
+        if (l->in != NULL)
+            CC_TRY(check_pull(p, l, e));
+        CC_TRY(cc_lanes_decode_add(of, l->pull, l, PULL_HEAD, 1, model, CC_PHASE_DECODE, e));
+    }
+    *done = of->pending == 0;
+    return CC_OK;
+}
+
+/* --- servers --- */
+
+static int receive(struct ps_stale *p, size_t i, struct cc_error *e)
+{
+    struct cc_lanes *of = &p->of;
+    return p->reader[i].step < of->s->until
+               ? cc_lanes_receive(of, i, of->lane[i].push, PUSH_HEAD, e)
+               : CC_OK;
+}
+
+/* Copies the values that the server keeps. */
+static void copy_kept(const struct cc_lanes *of, const float *from, float *to)
+{
+    for (size_t i = 0; i < of->slices; i++) {
+        const size_t at = cc_lanes_value(of, &of->slice[i]) - of->origin;
+        memcpy(to + at, from + at, of->slice[i].count * sizeof *to);
+    }
+}
+
+static int start_server(struct ps_stale *p, struct cc_error *e)
+{
+    struct cc_lanes *of = &p->of;
+    const bool first = p->model == NULL;
+    if (p->push != NULL)
+        p->model = of->s->model + of->origin;
+    else
+        p->model = p->own;
+    for (size_t i = 0; i < of->lanes; i++) {
+        if (first && p->model != NULL)
+            copy_kept(of, p->model, p->reader[i].sent);
+        CC_TRY(receive(p, i, e));
+    }
+    return CC_OK;
+}
+
+/* Updates the model by a push. */
+static int apply(struct ps_stale *p, const struct cc_lane *l, struct cc_error *e)
+{
+    struct cc_lanes *of = &p->of;
+    const float share = 1.0f / (float)of->s->job->workers;
+    if (p->push == NULL)
+        return cc_lanes_decode_add(of, l->push, l, PUSH_HEAD, share, p->model, CC_PHASE_SERVER, e);
+    memset(p->push, 0, of->values * sizeof *p->push);
+    CC_TRY(cc_lanes_decode_add(of, l->push, l, PUSH_HEAD, 1, p->push, CC_PHASE_SERVER, e));
+    return cc_lanes_serve(of, p->clocks.updates, p->push, e);
+}
+
+/* The step of the message that has arrived. */
+static int check_push(const struct ps_stale *p, size_t i, struct cc_error *e)
+{
+    const struct cc_lane *l = &p->of.lane[i];
+    if (l->in_len < PUSH_HEAD)
+        return cc_fail(e, "rank %d has sent a push of %zu bytes, which has no whole head", l->peer,
+                       l->in_len);
+    const uint64_t step = cc_get_u64(l->in);
+    return step == p->reader[i].step
+               ? CC_OK
+               : cc_fail(e, "rank %d has sent step %llu, and its next one is %llu", l->peer,
+                         (unsigned long long)step, (unsigned long long)p->reader[i].step);
+}
+
+static int take_push(struct ps_stale *p, size_t i, struct cc_error *e)
+{
+    struct cc_lanes *of = &p->of;
+    struct cc_rank_state *s = of->s;
+    const struct cc_lane *l = &of->lane[i];
+    struct reader *r = &p->reader[i];
+    if (l->in != NULL)
+        CC_TRY(check_push(p, i, e));
+    s->step = r->answered = r->step;
+    CC_TRY(cc_clocks_advance(&p->clocks, i, cc_job_row_updates(s->job, s->row, of->m, r->step), e));
+    if (l->in_len > PUSH_HEAD) {
+        CC_TRY(apply(p, l, e));
+        cc_ages_add(s->staleness.age, cc_clocks_update(&p->clocks, i));
+        r->waits = true;
+        r->held = !cc_clocks_may_read(&p->clocks, i);
+        r->since = cc_runtime_now();
+    }
+    r->step = next_sending(of, r->step + 1);
+    return receive(p, i, e);
+}
+
+/* The worker that has waited longest of those that may read; of.lanes: none. */
+static size_t next_reader(const struct ps_stale *p)
+{
+    size_t found = p->of.lanes;
+    for (size_t i = 0; i < p->of.lanes; i++) {
+        const struct reader *r = &p->reader[i];
+        if (r->waits && !p->of.lane[i].sends && cc_clocks_may_read(&p->clocks, i) &&
+            (found == p->of.lanes || r->since < p->reader[found].since))
+            found = i;
+    }
+    return found;
+}
+
+/* Finds what has changed since a worker's last pull. */
+static void find_change(struct ps_stale *p, float *sent)
+{
+    const struct cc_lanes *of = &p->of;
+    const struct cc_work_timer since = cc_work_begin();
+    for (size_t i = 0; i < of->slices && sent != NULL; i++) {
+        const size_t from = cc_lanes_value(of, &of->slice[i]) - of->origin;
+        for (size_t k = from; k < from + of->slice[i].count; k++) {
+            p->change[k] = p->model[k] - sent[k];
+            sent[k] = p->model[k];
+        }
+    }
+    cc_charge(of->s, CC_PHASE_SERVER, since, cc_row_cost(of->s, 0));
+}
+
+static int answer(struct ps_stale *p, size_t i, struct cc_error *e)
+{
+    struct cc_lanes *of = &p->of;
+    struct cc_rank_state *s = of->s;
+    struct cc_lane *l = &of->lane[i];
+    struct reader *r = &p->reader[i];
+    size_t len;
+    s->step = r->answered;
+    if (r->held)
+        s->staleness.held_s[of->tag] += cc_runtime_now() - r->since;
+    r->waits = false;
+    cc_clocks_read(&p->clocks, i);
+    find_change(p, r->sent);
+    CC_TRY(cc_lanes_encode(of, l->pull, p->change, CC_PHASE_SERVER, PULL_HEAD, l->out, &len, e));
+    if (l->out != NULL) {
+        cc_put_u64(l->out, r->answered);
+        cc_put_u64(l->out + 8, p->clocks.slowest);
+    }
+    return cc_lanes_send(of, i, l->out, len, e);
+}
+
+static bool is_over(const struct ps_stale *p)
+{
+    for (size_t i = 0; i < p->of.lanes; i++)
+        if (p->reader[i].step < p->of.s->until || p->reader[i].waits)
+            return false;
+    return p->of.pending == 0;
+}
+
+static int test_server(struct ps_stale *p, bool *done, struct cc_error *e)
+{
+    struct cc_lanes *of = &p->of;
+    int received;
+    CC_TRY(cc_lanes_take(of, &received, e));
+    for (int i = 0; i < received; i++)
+        p->arrived[(p->first + p->waiting++) % of->lanes] = (size_t)of->finished[i];
+    const size_t reader = next_reader(p);
+    of->s->waits.more |= reader < of->lanes || p->waiting > 0;
+    if (reader < of->lanes) {
+        CC_TRY(answer(p, reader, e));
+    } else if (p->waiting > 0) {
+        const size_t next = p->arrived[p->first];
+        p->first = (p->first + 1) % of->lanes;
+        p->waiting--;
+        CC_TRY(take_push(p, next, e));
+    }
+    *done = p->waiting == 0 && is_over(p);
+    return CC_OK;
+}
+
+/* --- operations --- */
+
+static int stale_start(void *x, struct cc_error *e)
+{
+    struct ps_stale *p = x;
+    p->of.silent = !p->of.s->server && cc_silent(p->of.s, p->of.m);
+    return p->of.s->server ? start_server(p, e) : start_worker(p, e);
+}
+
+static int stale_test(void *x, bool *done, struct cc_error *e)
+{
+    struct ps_stale *p = x;
+    return p->of.s->server ? test_server(p, done, e) : test_worker(p, done, e);
+}
+
+const struct cc_exchange_ops cc_exchange_ops_ps_stale = {
+    .open = stale_open, .start = stale_start, .test = stale_test, .close = stale_close};

@@ -1,0 +1,98 @@
+/* One rank's place in one row: what its exchanges read (job, gradient), write (model) and count.
+ * Shared by all messages of the row. */
+#ifndef CC_NETSIM_EXCHANGE_RANK_STATE_H
+#define CC_NETSIM_EXCHANGE_RANK_STATE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "netsim/job/job.h"
+#include "netsim/job/phase.h"
+#include "netsim/exchange/pack/pack.h"
+#include "netsim/exchange/event_log.h"
+#include "netsim/transport/runtime.h"
+
+/* Totals over the row's counted steps. */
+struct cc_counters {
+    double phase_s[CC_PHASES];
+    double work_s[CC_PHASES]; /* of codecs: processor time within phase_s (cc_work_took) */
+    double exchange_update_s; /* the part of CC_PHASE_UPDATE that exchanges have charged */
+    uint64_t payload_bytes;   /* encoded by this rank: a worker's push, a server's pull (once, not
+                                 once per worker); re-encoded partial sums are not counted */
+    uint64_t head_bytes;      /* of the packs around these payloads */
+    uint64_t sent_bytes;      /* handed to MPI for other hosts, heads and partial sums included */
+    uint64_t messages;        /* likewise */
+    double send_s;            /* for which this rank handed them to MPI */
+    uint64_t *tensor_bytes;   /* payload_bytes by tensor; NULL: not counted */
+    uint64_t kept;            /* values in the sums of pairs, where these are re-sparsified */
+    uint64_t chosen[CC_EXCHANGE_COUNT]; /* ssar-auto: messages by the exchange that it chose */
+};
+
+struct cc_send_queue;
+
+struct cc_rank_state {
+    MPI_Comm comm;
+    int rank; /* workers first, then servers */
+    bool server;
+    const struct cc_job *job;
+    const struct cc_job_row *row;
+    const struct cc_size_index *sizes; /* the row's, without data; else NULL */
+    const struct cc_spec *spec, *raw;  /* the row's scheme, and fp32 */
+    const struct cc_spec *pull;        /* of what servers send */
+    const struct cc_spec *dense;       /* of a dense second stage; NULL: fp32 */
+    uint64_t step;                     /* of the exchange; set before start */
+    struct cc_pack_list
+        *packs; /* that this rank encodes with, as they are made; NULL: not listed */
+    /* The flat step that this worker contributes, and the one that the mean over the workers is
+     * added to, as they encoded it. Set before start and valid until done; NULL without data. */
+    const float *gradient;
+    float *model;
+    bool hold_sums; /* an exchange that sums, and is done except for adding the mean to the model,
+                       reports that it is done; its next test without this adds it */
+    /* Servers: turns the mean of the pushes of values [from, to), which have had `updates` before,
+     * into what the workers pull, in place; mean[0] is value `from`. NULL: they pull the mean.
+     * Where steps are not bulk synchronous: applies a push to `model`. */
+    int (*serve)(void *arg, uint64_t step, uint64_t updates, size_t from, size_t to, float *mean,
+                 struct cc_error *e);
+    void *serve_arg;
+    struct cc_counters counters;
+    struct cc_event_log *events; /* or NULL */
+    struct cc_waits waits;       /* all requests under way */
+    struct {
+        size_t arrived, pulled; /* messages of this step: whose pushes are complete; whose pull has
+                                   been sent. Used by ps only */
+    } round_state;
+    uint64_t until; /* servers, where steps are not bulk synchronous: they take all pushes of steps
+                       below this one */
+    /* The same, since counting has begun; held_s, parts and pushes: in the latest counted steps. */
+    struct {
+        uint64_t *age;  /* a server's updates by their staleness: [CC_CLOCKS_AGES] (clocks.h) */
+        double *held_s; /* [messages]: for which the bound has held pulls back, of all workers */
+        uint64_t parts, pushes; /* a worker's, of all steps and messages: those that its steps have,
+                                   and those that it has pushed */
+    } staleness;
+    struct cc_send_queue *queue; /* of ps, for each server or worker that this rank sends to */
+    size_t queue_users;          /* messages that are open */
+};
+
+/* `seconds` of work in a row that has costs; NAN in one that measures them. */
+double cc_row_cost(const struct cc_rank_state *s, double seconds);
+
+/* Ends work (cc_work_end) and charges its time to a phase. */
+void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_timer since,
+               double cost_s);
+
+/* The same for updates of the model within an exchange: CC_PHASE_UPDATE. */
+void cc_charge_update(struct cc_rank_state *s, struct cc_work_timer since, double cost_s);
+
+/* Logs one end of a transfer of message `index`: it begins to leave, or it has arrived. */
+void cc_note_sent(struct cc_rank_state *s, size_t index, int peer, size_t bytes);
+void cc_note_received(struct cc_rank_state *s, size_t index, int peer, size_t bytes);
+
+/* Whether the row sends nothing of this message in s->step (cc_job_row_silent). */
+bool cc_silent(const struct cc_rank_state *s, const struct cc_job_message *m);
+
+#endif

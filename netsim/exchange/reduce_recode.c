@@ -1,0 +1,508 @@
+/* The reduction of payloads that cannot be added as they are: at every hop, a received payload is
+ * decoded onto this rank's values, and the sum is encoded again before it is sent on. The whole sum
+ * of a chunk is encoded by one rank, its owner; that payload travels to all others as it is, so
+ * that all ranks decode the same bytes and models stay equal.
+ *
+ * Messages. A u64, the number of bytes that follow, and a pack. In the rounds that only pass whole
+ * sums on, a message of several chunks is a u64 and then, for each chunk, a u64 and its pack.
+ *
+ * Rounds. A rank works on one round at a time (`current`).
+ *
+ * Begin: encode the partial sum that the round sends (in rounds that reduce), or put the payloads
+ * of the chunks that are passed on behind each other; send that; post the receive of the next
+ * round, so that it is there when an early sender begins.
+ *
+ * End, once the round's message is there: decode and add it, or note where its payloads are. Begin
+ * the next round first, then decode whole sums onto the model while that is under way.
+ *
+ * Before the first addition nothing is copied: the first encoding reads the gradient itself. Where
+ * two ranks exchange the same chunks (recursive doubling), both must end with the same sum: each
+ * decodes what it sent, too, and both add the two payloads in the same order.
+ *
+ * Packs have a state (residuals) of their own for each round. `first` marks the first encoding of
+ * values in a step: it is what counts as this rank's payload, and what is encoded in silent steps.
+ * Without data, lengths come from the size index. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/bytes.h"
+#include "core/memory.h"
+#include "netsim/exchange/block_stream.h"
+#include "netsim/exchange/chunks.h"
+#include "netsim/exchange/reduction.h"
+#include "netsim/transport/data.h"
+
+/* The whole sum of a chunk in this step. */
+struct chunk {
+    const uint8_t *at; /* its payload; NULL without data, or while it is not here */
+    size_t len;
+    bool here, applied;
+};
+
+struct round_state {
+    struct cc_range sent;    /* values */
+    struct cc_pack *encoder; /* of the partial sum that is sent; NULL */
+    struct cc_pack *decoder; /* of the partial sum that is received; NULL */
+    bool first;              /* no earlier round encodes any of these values */
+    uint8_t *out, *in;       /* `in` only in rounds that keep what they receive */
+    size_t out_capacity, in_capacity;
+    struct cc_transfer send, recv;
+};
+
+struct reduce_recode {
+    const struct cc_reduction_ops *ops;
+    struct cc_rank_state *rank_state;
+    const struct cc_job_message *message;
+    struct cc_schedule schedule;
+    struct cc_range range;
+    struct cc_chunks *all;
+    struct chunk *chunk;
+    struct round_state *round_state;
+    struct cc_pack *owner; /* encodes the chunk that this rank owns; NULL */
+    bool owner_first;      /* as in a round */
+    uint8_t *own;          /* the message of that chunk */
+    uint8_t *partial[2];   /* received partial sums, of even and odd rounds */
+    float *sum;            /* of the range: own values and received ones; NULL without data */
+    bool summing;          /* `sum` has the own values; before, the gradient has them */
+    size_t current;        /* round */
+    struct cc_block_streams streams;
+    bool over;
+};
+
+/* --- encoding, adding, decoding --- */
+
+static void put_size(uint8_t *out, size_t bytes)
+{
+    if (out != NULL)
+        cc_put_u64(out, bytes);
+}
+
+/* Encodes the pack's values, as they are by now, into a message. */
+static int encode(struct reduce_recode *x, struct cc_pack *c, bool first, uint8_t *out, size_t *len,
+                  struct cc_error *e)
+{
+    struct cc_rank_state *s = x->rank_state;
+    const enum cc_phase phase = x->summing ? CC_PHASE_HOP : CC_PHASE_ENCODE;
+    const float *values = x->summing ? x->sum : CC_OFFSET_OR_NULL(s->gradient, x->range.from);
+    uint8_t *payload = CC_OFFSET_OR_NULL(out, CC_SIZE_BYTES);
+    CC_TRY(cc_message_encode(s, c, values, phase, first, payload, len, e));
+    put_size(out, *len);
+    return CC_OK;
+}
+
+/* Adds the partial sum that round k has received. */
+static int add_received(struct reduce_recode *x, size_t k, struct cc_error *e)
+{
+    const struct round_state *t = &x->round_state[k];
+    const struct cc_round *r = &x->schedule.round[k];
+    const uint64_t step = x->rank_state->step;
+    const uint8_t *received = CC_OFFSET_OR_NULL(t->recv.at, CC_SIZE_BYTES);
+    const size_t n = t->recv.bytes - CC_SIZE_BYTES;
+    const struct cc_work_timer since = cc_work_begin();
+    double cost_s = cc_pack_cost(t->decoder, CC_PACK_ADD);
+    int status = CC_OK;
+    if (r->send_count > 0 && r->send_first == r->recv_first) {
+        const uint8_t *sent = CC_OFFSET_OR_NULL(t->out, CC_SIZE_BYTES);
+        const size_t m = t->send.bytes - CC_SIZE_BYTES;
+        const uint8_t *one = r->own_second ? received : sent;
+        const uint8_t *two = r->own_second ? sent : received;
+        x->summing = true;
+        cost_s += cc_pack_cost(t->decoder, CC_PACK_DECODE);
+        status = cc_pack_decode(t->decoder, step, one, r->own_second ? n : m, x->sum, e);
+        if (status == CC_OK)
+            status = cc_pack_decode_add(t->decoder, step, two, r->own_second ? m : n, 1, x->sum, e);
+    } else {
+        if (!x->summing && x->sum != NULL)
+            memcpy(x->sum, x->rank_state->gradient + x->range.from,
+                   (x->range.to - x->range.from) * sizeof *x->sum);
+        x->summing = true;
+        status = cc_pack_decode_add(t->decoder, step, received, n, 1, x->sum, e);
+    }
+    cc_charge(x->rank_state, CC_PHASE_HOP, since, cost_s);
+    return status;
+}
+
+/* Decodes those of `count` chunks from `first` on that are here onto the model. */
+static int apply_chunks(struct reduce_recode *x, size_t first, size_t count, struct cc_error *e)
+{
+    struct cc_rank_state *s = x->rank_state;
+    const struct cc_work_timer since = cc_work_begin();
+    const float scale = 1.0f / (float)s->job->workers;
+    float *model = CC_OFFSET_OR_NULL(s->model, x->range.from);
+    double cost_s = 0;
+    int status = CC_OK;
+    for (size_t i = first; i < first + count && status == CC_OK; i++) {
+        struct chunk *c = &x->chunk[i];
+        const struct cc_chunk *k = &x->all->chunk[i];
+        if (!c->here || c->applied || k->bound == 0)
+            continue;
+        c->applied = true;
+        cost_s += cc_pack_cost(k->decoder, CC_PACK_DECODE);
+        status = cc_pack_decode_add(k->decoder, s->step, c->at, c->len, scale, model, e);
+    }
+    cc_charge(s, CC_PHASE_DECODE, since, cost_s);
+    return status;
+}
+
+/* Adds a sum that all ranks have alike, and nobody has to encode, to the model. The rows' costs
+ * have nothing for it: no codec works. */
+static void apply_sum(struct reduce_recode *x)
+{
+    struct cc_rank_state *s = x->rank_state;
+    const struct cc_work_timer since = cc_work_begin();
+    const float scale = 1.0f / (float)s->job->workers;
+    float *y = CC_OFFSET_OR_NULL(s->model, x->range.from);
+    for (size_t i = 0; y != NULL && i < x->range.to - x->range.from; i++)
+        y[i] = cc_add_scaled(y[i], scale, x->sum[i]);
+    cc_charge(s, CC_PHASE_DECODE, since, cc_row_cost(s, 0));
+}
+
+/* --- messages of whole sums --- */
+
+/* Finds the payloads in the message that round k has received. */
+static int keep_received(struct reduce_recode *x, size_t k, struct cc_error *e)
+{
+    const struct round_state *t = &x->round_state[k];
+    const struct cc_round *r = &x->schedule.round[k];
+    const uint8_t *data = t->recv.at; /* NULL without data: the sizes are then computed */
+    const size_t *bytes = data == NULL ? cc_chunks_bytes(x->all, x->rank_state->step) : NULL;
+    size_t at = r->recv_count == 1 ? 0 : CC_SIZE_BYTES;
+    for (size_t i = r->recv_first; i < r->recv_first + r->recv_count; i++) {
+        const size_t left = t->recv.bytes - at;
+        uint64_t n = 0;
+        if (left >= CC_SIZE_BYTES)
+            n = data == NULL ? bytes[i] : cc_get_u64(data + at);
+        if (left < CC_SIZE_BYTES || n > left - CC_SIZE_BYTES)
+            return cc_fail(e, "the message ends within chunk %zu", i);
+        at += CC_SIZE_BYTES;
+        x->chunk[i].at = CC_OFFSET_OR_NULL(data, at);
+        x->chunk[i].len = n;
+        x->chunk[i].here = true;
+        at += n;
+    }
+    return CC_OK;
+}
+
+/* Makes the message of the chunks that a round passes on. A single payload is sent from
+ * where it is, behind its size. */
+static void pack_chunks(const struct reduce_recode *x, struct round_state *t,
+                        const struct cc_round *r)
+{
+    size_t at = CC_SIZE_BYTES;
+    if (r->send_count == 1) {
+        const struct chunk *c = &x->chunk[r->send_first];
+        if (c->at != NULL)
+            memcpy(&t->send.at, &(const uint8_t *){c->at - CC_SIZE_BYTES}, sizeof t->send.at);
+        t->send.bytes = CC_SIZE_BYTES + c->len;
+        return;
+    }
+    for (size_t i = r->send_first; i < r->send_first + r->send_count; i++) {
+        const struct chunk *c = &x->chunk[i];
+        put_size(CC_OFFSET_OR_NULL(t->out, at), c->len);
+        if (c->len > 0 && c->at != NULL)
+            memcpy(t->out + at + CC_SIZE_BYTES, c->at, c->len);
+        at += CC_SIZE_BYTES + c->len;
+    }
+    put_size(t->out, at - CC_SIZE_BYTES);
+    t->send.at = t->out;
+    t->send.bytes = at;
+}
+
+/* --- rounds --- */
+
+/* Without data: the bytes that round k receives. */
+static size_t known_length(const struct reduce_recode *x, size_t k)
+{
+    const struct cc_round *r = &x->schedule.round[k];
+    const uint64_t step = x->rank_state->step;
+    if (x->round_state[k].decoder != NULL)
+        return CC_SIZE_BYTES + cc_pack_size(x->round_state[k].decoder, r->from, step);
+    const size_t *bytes = cc_chunks_bytes(x->all, step);
+    size_t all = r->recv_count == 1 ? 0 : CC_SIZE_BYTES;
+    for (size_t i = r->recv_first; i < r->recv_first + r->recv_count; i++)
+        all += CC_SIZE_BYTES + bytes[i];
+    return all;
+}
+
+static void post_receive(struct reduce_recode *x, size_t k)
+{
+    if (k >= x->schedule.rounds)
+        return;
+    struct round_state *t = &x->round_state[k];
+    const struct cc_round *r = &x->schedule.round[k];
+    const bool known = !x->rank_state->job->data && t->in_capacity > 0;
+    const size_t bytes = known ? known_length(x, k) : t->in_capacity;
+    t->recv = (struct cc_transfer){.peer = r->from,
+                                   .at = t->in != NULL ? t->in : x->partial[k % 2],
+                                   .bytes = bytes,
+                                   .ready = bytes,
+                                   .sized = bytes > 0,
+                                   .needs_clear = r->needs_clear};
+    cc_block_stream_add(&x->streams.in, &t->recv);
+}
+
+/* Begins the current round, whose receive is posted already; the owner encodes its chunk when the
+ * rounds that reduce are over. */
+static int begin_round(struct reduce_recode *x, struct cc_error *e)
+{
+    if (x->owner != NULL && x->current == x->schedule.reduce_rounds) {
+        struct chunk *c = &x->chunk[x->schedule.own_chunk];
+        c->at = CC_OFFSET_OR_NULL(x->own, CC_SIZE_BYTES);
+        c->here = true;
+        CC_TRY(encode(x, x->owner, x->owner_first, x->own, &c->len, e));
+    }
+    if (x->current == x->schedule.rounds)
+        return CC_OK;
+    struct round_state *t = &x->round_state[x->current];
+    const struct cc_round *r = &x->schedule.round[x->current];
+    t->send = (struct cc_transfer){
+        .peer = r->to, .at = t->out, .sized = true, .needs_clear = r->needs_clear};
+    if (t->encoder != NULL) {
+        size_t n;
+        CC_TRY(encode(x, t->encoder, t->first, t->out, &n, e));
+        t->send.bytes = CC_SIZE_BYTES + n;
+    } else if (t->out_capacity > 0) {
+        pack_chunks(x, t, r);
+    }
+    t->send.ready = t->send.bytes;
+    cc_block_stream_add(&x->streams.out, &t->send);
+    post_receive(x, x->current + 1);
+    return CC_OK;
+}
+
+static int end_round(struct reduce_recode *x, struct cc_error *e)
+{
+    const size_t k = x->current;
+    const struct cc_round *r = &x->schedule.round[k];
+    const bool reduces = k < x->schedule.reduce_rounds;
+    bool moved;
+    int status = CC_OK;
+    if (x->round_state[k].in_capacity > 0)
+        status = reduces ? add_received(x, k, e) : keep_received(x, k, e);
+    if (status != CC_OK) {
+        cc_error_in(e, "from rank %d", r->from);
+        return status;
+    }
+    x->current++;
+    CC_TRY(begin_round(x, e));
+    CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
+    if (x->current == x->schedule.reduce_rounds && x->owner != NULL)
+        CC_TRY(apply_chunks(x, x->schedule.own_chunk, 1, e));
+    return reduces ? CC_OK : apply_chunks(x, r->recv_first, r->recv_count, e);
+}
+
+/* --- operations --- */
+
+/* Encodes each of the own values once. */
+static int encode_silently(struct reduce_recode *x, struct cc_error *e)
+{
+    size_t n;
+    x->over = true;
+    for (size_t k = 0; k < x->schedule.reduce_rounds; k++) {
+        struct round_state *t = &x->round_state[k];
+        if (t->encoder != NULL && t->first)
+            CC_TRY(encode(x, t->encoder, true, t->out, &n, e));
+    }
+    return x->owner != NULL && x->owner_first ? encode(x, x->owner, true, x->own, &n, e) : CC_OK;
+}
+
+static int reduce_recode_start(void *of, struct cc_error *e)
+{
+    struct reduce_recode *x = of;
+    bool moved;
+    x->current = 0;
+    x->summing = false;
+    if (cc_silent(x->rank_state, x->message))
+        return encode_silently(x, e);
+    x->over = false;
+    memset(x->chunk, 0, x->schedule.chunks * sizeof *x->chunk);
+    post_receive(x, 0);
+    CC_TRY(begin_round(x, e));
+    CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
+    if (x->schedule.reduce_rounds == 0 && x->owner != NULL)
+        CC_TRY(apply_chunks(x, x->schedule.own_chunk, 1, e));
+    return CC_OK;
+}
+
+static int reduce_recode_test(void *of, bool *done, struct cc_error *e)
+{
+    struct reduce_recode *x = of;
+    bool moved = !x->over;
+    while (moved) {
+        moved = false;
+        CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
+        if (x->current < x->schedule.rounds &&
+            cc_transfer_complete(&x->round_state[x->current].recv)) {
+            CC_TRY(end_round(x, e));
+            moved = true;
+        }
+    }
+    if (!x->over && x->current == x->schedule.rounds && cc_block_stream_idle(&x->streams.out)) {
+        x->over = true;
+        if (!x->schedule.owns_chunk && x->schedule.reduce_rounds == x->schedule.rounds)
+            apply_sum(x);
+    }
+    *done = x->over;
+    return CC_OK;
+}
+
+static void reduce_recode_close(void *of)
+{
+    struct reduce_recode *x = of;
+    cc_block_streams_close(&x->streams);
+    for (size_t k = 0; k < x->schedule.rounds && x->round_state != NULL; k++) {
+        cc_pack_free(x->round_state[k].encoder);
+        cc_pack_free(x->round_state[k].decoder);
+        free(x->round_state[k].out);
+        free(x->round_state[k].in);
+    }
+    cc_chunks_close(x->all);
+    cc_pack_free(x->owner);
+    free(x->own);
+    free(x->partial[0]);
+    free(x->partial[1]);
+    free(x->sum);
+    free(x->chunk);
+    free(x->round_state);
+    free(x->schedule.round);
+    free(x);
+}
+
+/* --- opening --- */
+
+static struct cc_range chunk_values(const struct reduce_recode *x, size_t first, size_t count)
+{
+    return cc_chunks_range(x->range, x->schedule.chunks, first, count);
+}
+
+static bool is_empty(struct cc_range r)
+{
+    return r.from == r.to;
+}
+
+/* Whether none of the first `rounds` rounds encodes any value of `r`. */
+static bool is_first(const struct reduce_recode *x, size_t rounds, struct cc_range r)
+{
+    for (size_t j = 0; j < rounds; j++)
+        if (x->round_state[j].sent.to > r.from && x->round_state[j].sent.from < r.to)
+            return false;
+    return true;
+}
+
+/* A round in which partial sums move; *largest: the most bytes that any round receives. */
+static int open_reducing_round(struct reduce_recode *x, size_t k, size_t *largest,
+                               struct cc_error *e)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_round *r = &x->schedule.round[k];
+    const struct cc_range out = chunk_values(x, r->send_first, r->send_count);
+    const struct cc_range in = chunk_values(x, r->recv_first, r->recv_count);
+    struct round_state *t = &x->round_state[k];
+    struct cc_pack_config config = {.seed = s->job->seed + r->salt, .rank = r->encodes_as};
+    t->first = is_first(x, k, out);
+    t->sent = out;
+    if (!is_empty(out)) {
+        config.workers = r->send_workers;
+        CC_TRY(cc_message_pack_make(s, out, x->range.from, config, &t->encoder, e));
+        t->out_capacity = CC_SIZE_BYTES + cc_pack_bound(t->encoder);
+        CC_TRY(cc_data_alloc(s->job, t->out_capacity, &t->out, e));
+    }
+    if (!is_empty(in)) {
+        config.workers = r->recv_workers;
+        config.decodes_only = true;
+        CC_TRY(cc_message_pack_make(s, in, x->range.from, config, &t->decoder, e));
+        t->in_capacity = CC_SIZE_BYTES + cc_pack_bound(t->decoder);
+        *largest = t->in_capacity > *largest ? t->in_capacity : *largest;
+    }
+    return CC_OK;
+}
+
+/* The capacity for a message of whole sums; 0 if there are no values. */
+static size_t chunks_capacity(const struct reduce_recode *x, size_t first, size_t count)
+{
+    size_t bytes = count == 1 ? 0 : CC_SIZE_BYTES;
+    if (is_empty(chunk_values(x, first, count)))
+        return 0;
+    for (size_t i = first; i < first + count; i++)
+        bytes += CC_SIZE_BYTES + x->all->chunk[i].bound;
+    return bytes;
+}
+
+/* A round in which whole sums are passed on. */
+static int open_passing_round(struct reduce_recode *x, size_t k, struct cc_error *e)
+{
+    const struct cc_job *job = x->rank_state->job;
+    const struct cc_round *r = &x->schedule.round[k];
+    struct round_state *t = &x->round_state[k];
+    t->out_capacity = chunks_capacity(x, r->send_first, r->send_count);
+    t->in_capacity = chunks_capacity(x, r->recv_first, r->recv_count);
+    if (t->in_capacity > 0)
+        CC_TRY(cc_data_alloc(job, t->in_capacity, &t->in, e));
+    if (t->out_capacity > 0 && r->send_count > 1)
+        CC_TRY(cc_data_alloc(job, t->out_capacity, &t->out, e));
+    return CC_OK;
+}
+
+static int open_owner(struct reduce_recode *x, struct cc_error *e)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_range r = chunk_values(x, x->schedule.own_chunk, 1);
+    const struct cc_pack_config config = {.seed = s->job->seed + x->schedule.owner_salt,
+                                          .rank = x->schedule.owner_encodes_as,
+                                          .workers = s->job->workers};
+    if (!x->schedule.owns_chunk || is_empty(r))
+        return CC_OK;
+    CC_TRY(cc_message_pack_make(s, r, x->range.from, config, &x->owner, e));
+    x->owner_first = is_first(x, x->schedule.reduce_rounds, r);
+    return cc_data_alloc(s->job, CC_SIZE_BYTES + cc_pack_bound(x->owner), &x->own, e);
+}
+
+static int open_rounds(struct reduce_recode *x, struct cc_error *e)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    size_t largest = 0;
+    x->round_state = cc_alloc0(x->schedule.rounds * sizeof *x->round_state, e);
+    x->chunk = cc_alloc0(x->schedule.chunks * sizeof *x->chunk, e);
+    if (x->round_state == NULL || x->chunk == NULL)
+        return CC_FAIL;
+    if (s->job->data) {
+        x->sum = cc_alloc((x->range.to - x->range.from) * sizeof *x->sum, e);
+        if (x->sum == NULL)
+            return CC_FAIL;
+    }
+    CC_TRY(cc_chunks_open(s, x->message, &x->schedule, &x->all, e));
+    for (size_t k = 0; k < x->schedule.reduce_rounds; k++)
+        CC_TRY(open_reducing_round(x, k, &largest, e));
+    for (size_t k = x->schedule.reduce_rounds; k < x->schedule.rounds; k++)
+        CC_TRY(open_passing_round(x, k, e));
+    CC_TRY(open_owner(x, e));
+    CC_TRY(cc_data_alloc(s->job, largest, &x->partial[0], e));
+    return cc_data_alloc(s->job, largest, &x->partial[1], e);
+}
+
+int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+                          struct cc_schedule *schedule, void **out, struct cc_error *e)
+{
+    static const struct cc_reduction_ops ops = {reduce_recode_start, reduce_recode_test,
+                                                reduce_recode_close};
+    int status = CC_OK;
+    struct reduce_recode *x = cc_alloc0(sizeof *x, e);
+    if (x == NULL) {
+        free(schedule->round);
+        return CC_FAIL;
+    }
+    *x = (struct reduce_recode){.ops = &ops,
+                                .rank_state = s,
+                                .message = m,
+                                .schedule = *schedule,
+                                .range = cc_message_range(s, m),
+                                .over = true};
+    CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, 1, e));
+    CC_TRY_OUT(open_rounds(x, e));
+    *out = x;
+out:
+    if (status != CC_OK)
+        reduce_recode_close(x);
+    return status;
+}

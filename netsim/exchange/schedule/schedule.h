@@ -1,0 +1,56 @@
+/* Schedules: which chunks of a message one rank sends to whom and receives from whom, round by
+ * round. The exchanges without servers differ in their schedules only; what is done with the chunks
+ * (adding floats, decoding and encoding again) is the reduction's business. */
+#ifndef CC_NETSIM_EXCHANGE_SCHEDULE_SCHEDULE_H
+#define CC_NETSIM_EXCHANGE_SCHEDULE_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "core/exchange.h"
+
+/* One round of one rank. The fields from `encodes_as` on are for reductions that encode again; the
+ * counts of workers only for rounds that reduce. */
+struct cc_round {
+    int to, from;                                          /* ranks; -1: none */
+    size_t send_first, send_count, recv_first, recv_count; /* chunks */
+    int64_t encodes_as;             /* the rank whose random numbers encode what is sent */
+    uint64_t salt;                  /* added to the seed of that */
+    int send_workers, recv_workers; /* workers whose gradients are in what is sent, and received */
+    bool needs_clear; /* as in struct cc_transfer: the peer is another one than in the last round */
+    bool own_second;  /* where the same chunks are sent and received: this rank's part is the second
+                         of the two in the order in which both ranks add them */
+};
+
+/* All rounds of one rank. The message's values are cut into chunks. In the first `reduce_rounds`
+ * rounds received chunks are added to the rank's own; in the others they replace them. */
+struct cc_schedule {
+    size_t chunks;
+    struct cc_round *round; /* to be freed */
+    size_t rounds, reduce_rounds, capacity;
+    size_t
+        at_once; /* rounds that do not wait for each other; 0: each waits for the one before it */
+    /* After the rounds that reduce, this rank has the whole sum of one chunk; every rank decodes
+     * the payload that this rank encodes it to. */
+    bool owns_chunk;
+    size_t own_chunk;
+    int64_t owner_encodes_as;
+    uint64_t owner_salt;
+};
+
+/* Appends a round without peers; NULL if there is no memory. It is valid until the next call. */
+struct cc_round *cc_schedule_add(struct cc_schedule *p, struct cc_error *e);
+
+/* Makes the schedule of `rank`, one of `workers` ranks. *p is all zeros before; its rounds are to
+ * be freed also on failure. */
+typedef int cc_schedule_builder(int workers, int rank, struct cc_schedule *p, struct cc_error *e);
+
+cc_schedule_builder cc_schedule_ring, cc_schedule_recdouble, cc_schedule_rabenseifner,
+    cc_schedule_split;
+
+/* The builder of an exchange; NULL if it has no schedule. */
+cc_schedule_builder *cc_schedule_of(enum cc_exchange x);
+
+#endif

@@ -1,0 +1,412 @@
+/* Checkpoints of trainings by ranks: the files of trainings in one process, with the same arrays in
+ * the same order (netsim/inprocess/training_arrays.h). Rank 0 writes and reads them, so only its
+ * host has the file, which is replaced as a whole; the other ranks send it the states of their
+ * codecs, and servers their parts of the parameters and of the optimizer's state. Rank 0 has room
+ * for all of it meanwhile. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "netsim/inprocess/training_arrays.h"
+#include "netsim/job/training.h"
+#include "netsim/rank/training.h"
+#include "netsim/transport/mpi_check.h"
+
+/* --- codec states --- */
+
+/* A codec's place and the size of its state, as rank 0 is told. */
+struct place {
+    uint64_t pack, tensor, begin, count;
+};
+enum { PLACE_NUMBERS = 4 };
+
+/* The states of one rank. */
+struct states {
+    struct place *place;
+    float **value;
+    size_t count, place_capacity, value_capacity;
+    float *room; /* on rank 0, of another rank's values; or NULL */
+};
+
+static void free_states(struct states *s)
+{
+    free(s->place);
+    free(s->value);
+    free(s->room);
+}
+
+static int list_own(const struct cc_rank_loop *l, struct states *out, struct cc_error *e)
+{
+    struct cc_pack_state state;
+    for (size_t k = 0; k < l->packs.count; k++)
+        for (size_t i = 0; cc_pack_state(l->packs.pack[k], i, &state); i++) {
+            const size_t n = out->count + 1;
+            CC_TRY(cc_grow((void **)&out->place, &out->place_capacity, n, sizeof *out->place, e));
+            CC_TRY(cc_grow((void **)&out->value, &out->value_capacity, n, sizeof *out->value, e));
+            out->place[out->count] =
+                (struct place){k, state.slice.tensor, state.slice.begin, state.count};
+            out->value[out->count++] = state.value;
+        }
+    return CC_OK;
+}
+
+/* Receives the list of another rank's states, and makes room for them. */
+static int receive_list(struct cc_rank *r, int from, struct states *out, struct cc_error *e)
+{
+    uint64_t count;
+    size_t values = 0;
+    int code = MPI_Recv(&count, 1, MPI_UINT64_T, from, 0, r->comm, MPI_STATUS_IGNORE);
+    CC_TRY(cc_mpi_check(code, "MPI_Recv", e));
+    out->count = (size_t)count;
+    out->place = cc_alloc(out->count * sizeof *out->place, e);
+    out->value = cc_alloc(out->count * sizeof *out->value, e);
+    if (out->place == NULL || out->value == NULL)
+        return CC_FAIL;
+    code = MPI_Recv(out->place, (int)(PLACE_NUMBERS * out->count), MPI_UINT64_T, from, 0, r->comm,
+                    MPI_STATUS_IGNORE);
+    CC_TRY(cc_mpi_check(code, "MPI_Recv", e));
+    for (size_t i = 0; i < out->count; i++)
+        values += (size_t)out->place[i].count;
+    out->room = cc_alloc(values * sizeof *out->room, e);
+    if (out->room == NULL)
+        return CC_FAIL;
+    values = 0;
+    for (size_t i = 0; i < out->count; i++) {
+        out->value[i] = out->room + values;
+        values += (size_t)out->place[i].count;
+    }
+    return CC_OK;
+}
+
+static int send_list(struct cc_rank *r, const struct states *own, struct cc_error *e)
+{
+    const uint64_t count = own->count;
+    int code = MPI_Send(&count, 1, MPI_UINT64_T, 0, 0, r->comm);
+    CC_TRY(cc_mpi_check(code, "MPI_Send", e));
+    code = MPI_Send(own->place, (int)(PLACE_NUMBERS * own->count), MPI_UINT64_T, 0, 0, r->comm);
+    return cc_mpi_check(code, "MPI_Send", e);
+}
+
+/* Lists the states of all ranks on rank 0, all[ranks]; the others have their own in *all. */
+static int list_states(struct cc_rank *r, const struct cc_rank_loop *l, struct states *all,
+                       struct cc_error *e)
+{
+    CC_TRY(list_own(l, all, e));
+    if (r->rank != 0)
+        return send_list(r, all, e);
+    for (int i = 1; i < r->ranks; i++)
+        CC_TRY(receive_list(r, i, &all[i], e));
+    return CC_OK;
+}
+
+/* Moves the values of one rank's states to another rank. */
+static int send_values(struct cc_rank *r, int to, const struct states *s, struct cc_error *e)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const int code = MPI_Send(s->value[i], (int)s->place[i].count, MPI_FLOAT, to, 0, r->comm);
+        CC_TRY(cc_mpi_check(code, "MPI_Send", e));
+    }
+    return CC_OK;
+}
+
+static int receive_values(struct cc_rank *r, int from, const struct states *s, struct cc_error *e)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const int code = MPI_Recv(s->value[i], (int)s->place[i].count, MPI_FLOAT, from, 0, r->comm,
+                                  MPI_STATUS_IGNORE);
+        CC_TRY(cc_mpi_check(code, "MPI_Recv", e));
+    }
+    return CC_OK;
+}
+
+static int add_states(const struct cc_rank *r, const struct states *all, struct cc_checkpoint *c,
+                      struct cc_error *e)
+{
+    for (int rank = 0; rank < r->ranks; rank++)
+        for (size_t i = 0; i < all[rank].count; i++) {
+            const struct place *p = &all[rank].place[i];
+            const struct cc_pack_state state = {
+                .slice = {.tensor = (size_t)p->tensor, .begin = (size_t)p->begin},
+                .value = all[rank].value[i],
+                .count = (size_t)p->count};
+            CC_TRY(cc_training_add_state(c, &r->job, rank, (size_t)p->pack, &state, e));
+        }
+    return CC_OK;
+}
+
+/* --- all arrays --- */
+
+struct arrays {
+    float *weights;           /* the workers' */
+    float *server;            /* the servers'; NULL: they have none */
+    float *optimizer, *stats; /* stats of all ranks; of a checkpoint only the workers' */
+    float *own;               /* with local steps, of all ranks likewise */
+    size_t optimizer_count, stat_count, own_count;
+    float *unsent;   /* of a checkpoint by one process, which ranks have no use for */
+    float **delayed; /* of a pipeline's workers: results that are not applied */
+    size_t delayed_count;
+    struct states *states; /* [ranks], or 1 on other ranks than 0 */
+};
+
+static void free_arrays(const struct cc_rank *r, struct arrays *a)
+{
+    const int lists = r->rank == 0 ? r->ranks : 1;
+    for (int i = 0; a->states != NULL && i < lists; i++)
+        free_states(&a->states[i]);
+    free(a->states);
+    free(a->weights);
+    free(a->server);
+    free(a->optimizer);
+    free(a->stats);
+    free(a->own);
+    free(a->unsent);
+    for (size_t i = 0; a->delayed != NULL && i < a->delayed_count; i++)
+        free(a->delayed[i]);
+    free(a->delayed);
+}
+
+/* The floats of a worker with local steps; all ranks take part in moving them. */
+static size_t own_floats(const struct cc_job *job, const struct cc_job_row *row, size_t values)
+{
+    if (job->training.local_steps == 0)
+        return 0;
+    const struct cc_optimizer inner = cc_job_local(job, row).inner.optimizer;
+    return values + cc_optimizer_state(&inner, values);
+}
+
+/* Allocates all but stats and own; to save, parameters and the optimizer's state on rank 0 alone.
+ */
+static int open_arrays(struct cc_rank *r, const struct cc_rank_loop *l, bool saves,
+                       struct arrays *a, struct cc_error *e)
+{
+    const size_t all = cc_job_values(&r->job), values = saves && r->rank != 0 ? 0 : all;
+    const struct cc_optimizer optimizer = cc_job_learner(&r->job, l->s.row).optimizer;
+    a->optimizer_count = cc_optimizer_state(&optimizer, all);
+    a->stat_count = cc_source_learned(r->source).stat_count;
+    a->own_count = own_floats(&r->job, l->s.row, all);
+    CC_TRY(cc_alloc_floats(values, &a->weights, e));
+    CC_TRY(cc_alloc_floats(values > 0 ? a->optimizer_count : 0, &a->optimizer, e));
+    if (r->job.training.deltas)
+        CC_TRY(cc_alloc_floats(values, &a->server, e));
+    a->delayed_count = cc_job_delayed(&r->job, l->s.row, saves ? l->to : r->job.training.resumed);
+    a->delayed = cc_alloc0(a->delayed_count * sizeof *a->delayed, e);
+    if (a->delayed == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < a->delayed_count; i++)
+        CC_TRY(cc_alloc_floats(values, &a->delayed[i], e));
+    a->states = cc_alloc0((r->rank == 0 ? (size_t)r->ranks : 1) * sizeof *a->states, e);
+    return a->states != NULL ? list_states(r, l, a->states, e) : CC_FAIL;
+}
+
+/* The arrays in the order of a file. */
+static int list_arrays(const struct cc_rank *r, const struct arrays *a, struct cc_checkpoint *c,
+                       struct cc_error *e)
+{
+    const size_t stats = (size_t)r->job.workers * a->stat_count;
+    CC_TRY(cc_training_add_copy(c, &r->job, "weights", a->weights, e));
+    if (a->server != NULL)
+        CC_TRY(cc_training_add_copy(c, &r->job, "server", a->server, e));
+    CC_TRY(cc_checkpoint_add(c, cc_shape_flat(a->optimizer_count), a->optimizer, e,
+                             CC_ARRAY_OPTIMIZER));
+    CC_TRY(cc_checkpoint_add(c, cc_shape_flat(stats), a->stats, e, CC_ARRAY_STATISTICS));
+    if (a->own_count > 0)
+        CC_TRY(cc_checkpoint_add(c, cc_shape_flat((size_t)r->job.workers * a->own_count), a->own, e,
+                                 CC_ARRAY_WORKERS));
+    if (a->unsent != NULL)
+        CC_TRY(cc_checkpoint_add(c, cc_shape_flat(cc_job_values(&r->job)), a->unsent, e,
+                                 CC_ARRAY_UNSENT));
+    for (size_t i = 0; i < a->delayed_count; i++)
+        CC_TRY(cc_training_add_delayed(c, &r->job, i, a->delayed[i], e));
+    return add_states(r, a->states, c, e);
+}
+
+/* --- saving --- */
+
+/* Puts what the workers have of their own on rank 0; out: NULL on the others. */
+static int gather_workers(struct cc_rank *r, const float *own, size_t n, float **out,
+                          struct cc_error *e)
+{
+    const size_t workers = (size_t)r->job.workers;
+    if (n == 0)
+        return CC_OK;
+    if (out != NULL) {
+        CC_TRY(cc_alloc_floats(workers * n, out, e));
+        memcpy(*out, own, n * sizeof *own);
+    } else if (r->rank < r->job.workers) {
+        return cc_mpi_check(MPI_Send(own, (int)n, MPI_FLOAT, 0, 0, r->comm), "MPI_Send", e);
+    }
+    for (size_t i = 1; i < workers && out != NULL; i++) {
+        const int code =
+            MPI_Recv(*out + i * n, (int)n, MPI_FLOAT, (int)i, 0, r->comm, MPI_STATUS_IGNORE);
+        CC_TRY(cc_mpi_check(code, "MPI_Recv", e));
+    }
+    return CC_OK;
+}
+
+/* Gives each worker its own of what rank 0 has read; *out is freed by the caller. */
+static int scatter_workers(struct cc_rank *r, const struct arrays *a, float **out,
+                           struct cc_error *e)
+{
+    const size_t n = r->rank < r->job.workers ? a->own_count : 0;
+    CC_TRY(cc_alloc_floats(n, out, e));
+    if (n > 0 && r->rank > 0)
+        return cc_mpi_check(MPI_Recv(*out, (int)n, MPI_FLOAT, 0, 0, r->comm, MPI_STATUS_IGNORE),
+                            "MPI_Recv", e);
+    if (n > 0)
+        memcpy(*out, a->own, n * sizeof **out);
+    for (int i = 1; n > 0 && i < r->job.workers; i++) {
+        const int code = MPI_Send(a->own + (size_t)i * n, (int)n, MPI_FLOAT, i, 0, r->comm);
+        CC_TRY(cc_mpi_check(code, "MPI_Send", e));
+    }
+    return CC_OK;
+}
+
+/* Puts everything on rank 0. */
+static int gather(struct cc_rank *r, struct arrays *a, struct cc_error *e)
+{
+    const struct cc_source_learned own = cc_source_learned(r->source);
+    const bool first = r->rank == 0;
+    if (first)
+        memcpy(a->weights, own.weights, own.values * sizeof *a->weights);
+    for (size_t i = 0; i < a->delayed_count && first; i++)
+        memcpy(a->delayed[i], own.delayed[i], own.values * sizeof *a->weights);
+    CC_TRY(cc_rank_gather_own(r, own.stats, own.stat_count, &a->stats, e));
+    CC_TRY(gather_workers(r, own.own, a->own_count, first ? &a->own : NULL, e));
+    if (a->server != NULL) {
+        CC_TRY(cc_rank_gather_servers(r, own.weights, own.values, a->server, e));
+        for (size_t i = 0; i < a->optimizer_count; i += own.values)
+            CC_TRY(cc_rank_gather_servers(r, own.optimizer != NULL ? own.optimizer + i : NULL,
+                                          own.values, first ? a->optimizer + i : NULL, e));
+    } else if (first && own.optimizer_count > 0) {
+        memcpy(a->optimizer, own.optimizer, own.optimizer_count * sizeof *a->optimizer);
+    }
+    if (!first)
+        return send_values(r, 0, a->states, e);
+    for (int i = 1; i < r->ranks; i++)
+        CC_TRY(receive_values(r, i, &a->states[i], e));
+    return CC_OK;
+}
+
+static int write_file(const struct cc_rank *r, const struct arrays *a, struct cc_training_log *log,
+                      struct cc_error *e)
+{
+    const struct cc_job_training *t = &r->job.training;
+    struct cc_checkpoint c = {0};
+    log->unsent_sq = log->gradient_sq = log->behind_sq = log->delta_sq = NAN;
+    int status = list_arrays(r, a, &c, e);
+    if (status == CC_OK)
+        status = cc_training_log_save(log, t->settings, &c, t->checkpoint, e);
+    cc_checkpoint_free(&c);
+    return status;
+}
+
+int cc_rank_save(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_training_log *log,
+                 struct cc_error *e)
+{
+    struct arrays a = {0};
+    int status = open_arrays(r, l, true, &a, e);
+    if (status == CC_OK)
+        status = gather(r, &a, e);
+    if (status == CC_OK && r->rank == 0)
+        status = write_file(r, &a, log, e);
+    free_arrays(r, &a);
+    return status;
+}
+
+/* --- restoring --- */
+
+static int load(const struct cc_rank *r, const struct cc_rank_loop *l,
+                const struct cc_checkpoint_file *f, struct arrays *a, struct cc_training_log *log,
+                struct cc_error *e)
+{
+    const struct cc_job_training *t = &r->job.training;
+    struct cc_checkpoint c = {0};
+    CC_TRY(cc_training_log_read(f, t->settings, l->s.row->steps, log, e));
+    if (log->step != t->resumed)
+        return cc_fail(
+            e,
+            "%s: it was written after step %llu, and the job continues from %zu: something "
+            "else writes it, too; try again when that has ended",
+            f->path, (unsigned long long)log->step, t->resumed);
+    if (!isnan(log->gradient_sq))
+        CC_TRY(cc_alloc_floats(cc_job_values(&r->job), &a->unsent, e));
+    int status = list_arrays(r, a, &c, e);
+    if (status == CC_OK)
+        status = cc_checkpoint_load(f, &c, e);
+    cc_checkpoint_free(&c);
+    return status;
+}
+
+static int read_file(const struct cc_rank *r, const struct cc_rank_loop *l, struct arrays *a,
+                     struct cc_training_log *log, struct cc_error *e)
+{
+    struct cc_checkpoint_file f;
+    CC_TRY(cc_checkpoint_open(r->job.training.checkpoint, &f, e));
+    const int status = load(r, l, &f, a, log, e);
+    cc_checkpoint_close(&f);
+    return status;
+}
+
+static int broadcast(struct cc_rank *r, float *x, size_t n, struct cc_error *e)
+{
+    return cc_mpi_check(MPI_Bcast(x, (int)n, MPI_FLOAT, 0, r->comm), "MPI_Bcast", e);
+}
+
+/* Gives every rank what rank 0 has read. */
+static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e)
+{
+    const size_t values = cc_job_values(&r->job);
+    const int stats = (int)a->stat_count;
+    const bool first = r->rank == 0;
+    float *own_stats, *own = NULL;
+    CC_TRY(broadcast(r, a->weights, values, e));
+    if (a->server != NULL)
+        CC_TRY(broadcast(r, a->server, values, e));
+    CC_TRY(broadcast(r, a->optimizer, a->optimizer_count, e));
+    for (size_t i = 0; i < a->delayed_count; i++)
+        CC_TRY(broadcast(r, a->delayed[i], values, e));
+    CC_TRY(cc_alloc_floats(a->stat_count, &own_stats, e));
+    int code = MPI_Scatter(a->stats, stats, MPI_FLOAT, own_stats, stats, MPI_FLOAT, 0, r->comm);
+    int status = cc_mpi_check(code, "MPI_Scatter", e);
+    for (int i = 1; i < r->ranks && first && status == CC_OK; i++)
+        status = send_values(r, i, &a->states[i], e);
+    if (status == CC_OK && !first)
+        status = receive_values(r, 0, a->states, e);
+    if (status == CC_OK)
+        status = scatter_workers(r, a, &own, e);
+    const bool serves = a->server != NULL && r->rank >= r->job.workers;
+    const struct cc_source_learned to = {.weights = serves ? a->server : a->weights,
+                                         .values = values,
+                                         .stats = own_stats,
+                                         .stat_count = a->stat_count,
+                                         .optimizer = a->optimizer,
+                                         .optimizer_count = a->optimizer_count,
+                                         .own = own,
+                                         .own_count = a->own_count,
+                                         .delayed = a->delayed,
+                                         .delayed_count =
+                                             r->rank < r->job.workers ? a->delayed_count : 0};
+    if (status == CC_OK)
+        status = cc_source_restore(r->source, r->job.training.resumed, &to, e);
+    free(own_stats);
+    free(own);
+    return status;
+}
+
+int cc_rank_restore(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_training_log *log,
+                    struct cc_error *e)
+{
+    struct arrays a = {0};
+    int status = open_arrays(r, l, false, &a, e);
+    if (status == CC_OK)
+        status = cc_alloc_floats((size_t)r->ranks * a.stat_count, &a.stats, e);
+    if (status == CC_OK && r->rank == 0)
+        status = cc_alloc_floats((size_t)r->job.workers * a.own_count, &a.own, e);
+    if (status == CC_OK && r->rank == 0)
+        status = read_file(r, l, &a, log, e);
+    if (status == CC_OK)
+        status = scatter(r, &a, e);
+    free_arrays(r, &a);
+    return status;
+}

@@ -1,0 +1,27 @@
+/* The context of a rank: its communicator, its job, and where it reports. */
+#ifndef CC_NETSIM_RANK_CONTEXT_H
+#define CC_NETSIM_RANK_CONTEXT_H
+
+#include <mpi.h>
+#include <stdio.h>
+
+#include "core/error.h"
+#include "netsim/job/job.h"
+#include "netsim/job/report.h"
+#include "netsim/exchange/pack/size_index.h"
+#include "netsim/rank/source.h"
+
+struct cc_rank {
+    MPI_Comm comm;
+    int rank, ranks;
+    FILE *out; /* where rank 0 reports */
+    struct cc_job job;
+    struct cc_size_index **sizes; /* of the job's rows, without data; else NULL */
+    struct cc_source *source;
+    size_t step; /* after an error in a row: the step under way */
+};
+
+/* Prints a report on rank 0; does nothing on the others. */
+int cc_rank_report(struct cc_rank *r, const struct cc_report *what, struct cc_error *e);
+
+#endif

@@ -1,0 +1,210 @@
+/* Evaluating a training: rank 0 scores its own copy of the parameters, which all workers have
+ * unless they need not be in the same step, with the mean of the workers' running statistics, and
+ * where servers send model deltas their copy, too. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/format/crc32.h"
+#include "core/memory.h"
+#include "netsim/exchange/pack/clocks.h"
+#include "netsim/rank/staleness.h"
+#include "netsim/rank/training.h"
+#include "netsim/transport/mpi_check.h"
+#include "train/task.h"
+
+/* --- gathering --- */
+
+int cc_rank_gather_own(struct cc_rank *r, const float *own, size_t n, float **out,
+                       struct cc_error *e)
+{
+    const size_t ranks = r->rank == 0 ? (size_t)r->ranks : 0;
+    float *all = cc_alloc(ranks * n * sizeof *all, e);
+    *out = NULL;
+    if (all == NULL)
+        return CC_FAIL;
+    const int code = MPI_Gather(own, (int)n, MPI_FLOAT, all, (int)n, MPI_FLOAT, 0, r->comm);
+    const int status = cc_mpi_check(code, "MPI_Gather", e);
+    if (status == CC_OK && r->rank == 0)
+        *out = all;
+    else
+        free(all);
+    return status;
+}
+
+int cc_rank_gather_servers(struct cc_rank *r, const float *own, size_t n, float *out,
+                           struct cc_error *e)
+{
+    const bool part = r->rank == 0 || r->rank >= r->job.workers;
+    MPI_Comm comm;
+    int code = MPI_Comm_split(r->comm, part ? 0 : MPI_UNDEFINED, r->rank, &comm);
+    CC_TRY(cc_mpi_check(code, "MPI_Comm_split", e));
+    if (!part)
+        return CC_OK;
+    if (r->rank == 0)
+        memset(out, 0, n * sizeof *out);
+    code =
+        MPI_Reduce(r->rank == 0 ? MPI_IN_PLACE : own, out, (int)n, MPI_UINT32_T, MPI_BOR, 0, comm);
+    const int status = cc_mpi_check(code, "MPI_Reduce", e);
+    (void)MPI_Comm_free(&comm);
+    return status;
+}
+
+/* Adds the loss and the accuracy of each of the latest steps, the means over the workers, to the
+ * log: in the order in which a training in one process does, which so has the same bits. */
+static int add_batches(struct cc_rank *r, const struct cc_rank_loop *l,
+                       const struct cc_source_learned *learned, struct cc_training_log *log,
+                       struct cc_error *e)
+{
+    const size_t steps = l->to - l->from, workers = (size_t)r->job.workers;
+    const int doubles = (int)(steps * sizeof(struct cc_source_batch) / sizeof(double));
+    struct cc_source_batch *all = cc_alloc((size_t)r->ranks * steps * sizeof *all, e);
+    if (all == NULL)
+        return CC_FAIL;
+    const int code = MPI_Gather(learned->batch + l->from, doubles, MPI_DOUBLE, all, doubles,
+                                MPI_DOUBLE, 0, r->comm);
+    const int status = cc_mpi_check(code, "MPI_Gather", e);
+    for (size_t i = 0; i < steps && r->rank == 0 && status == CC_OK; i++) {
+        struct cc_source_batch sum = {0, 0};
+        for (size_t k = 0; k < workers; k++) {
+            sum.loss += all[k * steps + i].loss;
+            sum.correct += all[k * steps + i].correct;
+        }
+        log->sum.train_loss += sum.loss / (double)workers;
+        log->sum.train_accuracy += sum.correct / (double)(workers * r->job.training.batch);
+    }
+    free(all);
+    return status;
+}
+
+/* *crc: the checksum of the parameters of worker 0. After bulk synchronous steps, the workers
+ * must have the same. */
+static int check_equal(struct cc_rank *r, const struct cc_source_learned *learned, uint32_t *crc,
+                       struct cc_error *e)
+{
+    int status = CC_OK;
+    uint32_t *all = cc_alloc((size_t)r->ranks * sizeof *all, e);
+    if (all == NULL)
+        return CC_FAIL;
+    *crc = cc_crc32(0, learned->weights, learned->values * sizeof(float));
+    const int code = MPI_Gather(crc, 1, MPI_UINT32_T, all, 1, MPI_UINT32_T, 0, r->comm);
+    status = cc_mpi_check(code, "MPI_Gather", e);
+    for (int i = 1; i < r->job.workers && r->rank == 0 && status == CC_OK; i++)
+        if (all[i] != all[0] && cc_job_bulk(&r->job))
+            status = cc_fail(e, "worker %d has other parameters than worker 0", i);
+    free(all);
+    return status;
+}
+
+/* --- figures --- */
+
+/* Means become sums, and those of bytes whole numbers again. */
+static void add_figures(const struct cc_rank *r, const struct cc_rank_loop *l,
+                        const struct cc_report_row *x, struct cc_training_log *log)
+{
+    const double n = (double)(l->to - l->from);
+    struct cc_evaluation *sum = &log->sum;
+    sum->push_bytes += nearbyint(x->push_bytes * n * r->job.workers);
+    sum->pull_bytes += nearbyint(x->pull_bytes * n);
+    sum->encode_s += x->encode_s * n;
+    sum->hop_s += x->hop_s * n;
+    sum->server_s += x->server_s * n;
+    sum->decode_s += x->decode_s * n;
+    sum->compute_s += x->compute_s * n;
+    sum->update_s += x->update_s * n;
+    sum->wait_s += x->held_s * n;
+    sum->updates += x->updates * n;
+    for (size_t i = 0; i < x->steps; i++)
+        log->wall_s += x->step_s[i];
+    log->since += l->to - l->from;
+    log->step = l->to;
+}
+
+/* The staleness of all updates until now. */
+static int take_staleness(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_evaluation *v,
+                          struct cc_error *e)
+{
+    uint64_t *age = cc_alloc0(CC_CLOCKS_AGES * sizeof *age, e);
+    if (age == NULL)
+        return CC_FAIL;
+    const int status = cc_rank_ages(r, l, age, e);
+    v->staleness = cc_ages_mean(age);
+    v->staleness_p95 = cc_ages_quantile(age, 0.95);
+    free(age);
+    return status;
+}
+
+/* --- scores --- */
+
+static int score(struct cc_rank *r, const float *workers, const float *servers, const float *stats,
+                 size_t values, struct cc_evaluation *out, struct cc_error *e)
+{
+    struct cc_source_score own, theirs;
+    CC_TRY(cc_source_score(r->source, workers, stats, &own, e));
+    theirs = own;
+    if (servers != NULL && memcmp(servers, workers, values * sizeof *workers) != 0)
+        CC_TRY(cc_source_score(r->source, servers, stats, &theirs, e));
+    out->worker_loss = own.loss;
+    out->worker_accuracy = own.accuracy;
+    out->loss = theirs.loss;
+    out->accuracy = theirs.accuracy;
+    out->objective = theirs.objective;
+    if (isfinite(own.loss) && isfinite(theirs.loss))
+        return CC_OK;
+    return cc_diverged(e, "a loss on the test samples that is not finite");
+}
+
+static int evaluate(struct cc_rank *r, const struct cc_rank_loop *l,
+                    const struct cc_source_learned *learned, struct cc_training_log *log,
+                    struct cc_error *e)
+{
+    struct cc_report report = {.kind = CC_REPORT_EVAL,
+                               .eval = {.row = (size_t)(l->s.row - r->job.row)}};
+    struct cc_evaluation *v = &report.eval.of;
+    const bool deltas = r->job.training.deltas;
+    int status = CC_OK;
+    float *all = NULL, *mean = cc_alloc0(learned->stat_count * sizeof *mean, e);
+    float *servers = cc_alloc(deltas ? learned->values * sizeof *servers : 0, e);
+    if (mean == NULL || servers == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    CC_TRY_OUT(check_equal(r, learned, &report.eval.weights, e));
+    CC_TRY_OUT(cc_rank_gather_own(r, learned->stats, learned->stat_count, &all, e));
+    struct cc_evaluation stale = {.staleness = 0};
+    if (!cc_job_bulk(&r->job))
+        CC_TRY_OUT(take_staleness(r, l, &stale, e));
+    if (deltas)
+        CC_TRY_OUT(cc_rank_gather_servers(r, learned->weights, learned->values, servers, e));
+    if (r->rank != 0)
+        goto out;
+    cc_mean_stats(all, (size_t)r->job.workers, learned->stat_count, mean);
+    *v = cc_training_log_end(log, (size_t)r->job.workers);
+    v->residual = v->pull_residual = v->distance = NAN;
+    v->staleness = stale.staleness;
+    v->staleness_p95 = stale.staleness_p95;
+    CC_TRY_OUT(score(r, learned->weights, deltas ? servers : NULL, mean, learned->values, v, e));
+    CC_TRY_OUT(cc_training_log_add(log, v, e));
+    CC_TRY_OUT(cc_rank_report(r, &report, e));
+out:
+    free(all);
+    free(mean);
+    free(servers);
+    return status;
+}
+
+int cc_rank_train_interval(struct cc_rank *r, const struct cc_rank_loop *l,
+                           const struct cc_report_row *figures, struct cc_training_log *log,
+                           struct cc_error *e)
+{
+    const struct cc_job_training *t = &r->job.training;
+    const struct cc_source_learned learned = cc_source_learned(r->source);
+    const bool last = l->to == cc_rank_loop_steps(l);
+    CC_TRY(add_batches(r, l, &learned, log, e));
+    add_figures(r, l, figures, log);
+    if (last || l->to % t->eval_every == 0)
+        CC_TRY(evaluate(r, l, &learned, log, e));
+    return t->checkpoint != NULL && (last || l->to % t->checkpoint_every == 0)
+               ? cc_rank_save(r, l, log, e)
+               : CC_OK;
+}

@@ -1,0 +1,231 @@
+#include "netsim/rank/loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "netsim/exchange/pack/clocks.h"
+#include "netsim/exchange/pack/pack.h"
+#include "netsim/rank/accounting.h"
+#include "netsim/rank/pipe.h"
+#include "netsim/rank/step_modes.h"
+#include "netsim/transport/mpi_check.h"
+#include "schemes/spec.h"
+
+/* --- opening --- */
+
+static int open_schemes(struct cc_rank_loop *l, struct cc_error *e)
+{
+    const struct cc_job_row *row = l->s.row;
+    CC_TRY(cc_spec_parse(row->scheme, &l->spec, e));
+    CC_TRY(cc_spec_parse(CC_RAW_SCHEME, &l->raw, e));
+    const size_t period = cc_period(l->spec->scheme, l->spec->params);
+    const enum cc_reduction reduction = cc_reduction(l->spec->scheme, l->spec->params);
+    if (row->reduction != CC_REDUCE_DECODED && row->reduction != reduction)
+        return cc_fail(e, "%s: the job says \"%s\", and its payloads allow \"%s\"", row->scheme,
+                       cc_reduction_names[row->reduction], cc_reduction_names[reduction]);
+    if (period != row->period)
+        return cc_fail(e, "%s sends in one step of %zu, and the job says %zu", row->scheme, period,
+                       row->period);
+    l->s.spec = l->spec;
+    l->s.raw = l->raw;
+    if (l->s.job->training.pull != NULL)
+        CC_TRY(cc_spec_parse(l->s.job->training.pull, &l->pull, e));
+    l->s.pull = l->pull != NULL ? l->pull : l->spec;
+    CC_TRY(cc_dense_spec(l->s.job, &l->dense, e));
+    l->s.dense = l->dense;
+    return CC_OK;
+}
+
+static int open_messages(struct cc_rank_loop *l, struct cc_error *e)
+{
+    const struct cc_job_row *row = l->s.row;
+    const size_t steps = cc_rank_loop_steps(l);
+    l->message = cc_alloc0(row->messages * sizeof *l->message, e);
+    l->under_way = cc_alloc0(row->messages * sizeof *l->under_way, e);
+    l->start = cc_alloc0(steps * sizeof *l->start, e);
+    l->end = cc_alloc0(steps * sizeof *l->end, e);
+    l->late = cc_alloc0(steps * sizeof *l->late, e);
+    l->ready = cc_alloc0(steps * sizeof *l->ready, e);
+    l->encoded = cc_alloc0(steps * sizeof *l->encoded, e);
+    l->s.counters.tensor_bytes = cc_alloc0(l->s.job->tensors * sizeof(uint64_t), e);
+    if (l->message == NULL || l->under_way == NULL || l->start == NULL || l->end == NULL ||
+        l->late == NULL || l->ready == NULL || l->encoded == NULL ||
+        l->s.counters.tensor_bytes == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < row->messages; i++, l->messages++)
+        CC_TRY(l->exchange->open(&l->s, &row->message[i], i, &l->message[i], e));
+    return CC_OK;
+}
+
+static int find_clocks(struct cc_rank_loop *l, struct cc_error *e)
+{
+    int ranks = 0, ranks_on_host = 0;
+    CC_TRY(cc_mpi_check(MPI_Comm_size(l->s.comm, &ranks), "MPI_Comm_size", e));
+    CC_TRY(cc_runtime_ranks_on_host(l->s.comm, &ranks_on_host, e));
+    l->one_clock = ranks_on_host == ranks;
+    return CC_OK;
+}
+
+static int serve(void *arg, uint64_t step, uint64_t updates, size_t from, size_t to, float *mean,
+                 struct cc_error *e)
+{
+    return cc_source_serve(arg, step, updates, from, to, mean, e);
+}
+
+static int open_staleness(struct cc_rank_loop *l, struct cc_error *e)
+{
+    l->s.staleness.age = cc_alloc0(CC_CLOCKS_AGES * sizeof(uint64_t), e);
+    l->s.staleness.held_s = cc_alloc0(l->s.row->messages * sizeof(double), e);
+    return l->s.staleness.age != NULL && l->s.staleness.held_s != NULL ? CC_OK : CC_FAIL;
+}
+
+int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job *job,
+                      const struct cc_job_row *row, const struct cc_size_index *sizes,
+                      struct cc_source *source, struct cc_error *e)
+{
+    int status = CC_OK;
+    *l = (struct cc_rank_loop){.exchange = cc_exchange_ops_of(job), .source = source};
+    l->s = (struct cc_rank_state){.comm = comm, .job = job, .row = row, .sizes = sizes};
+    CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &l->s.rank), "MPI_Comm_rank", e));
+    CC_TRY(find_clocks(l, e));
+    l->s.server = l->s.rank >= job->workers;
+    l->s.packs = &l->packs;
+    l->first = l->from = row->warmup + job->training.resumed;
+    l->to = cc_rank_loop_steps(l);
+    l->computed = l->exchanged = job->training.resumed;
+    l->applied = job->training.resumed - cc_job_delayed(job, row, job->training.resumed);
+    if (l->s.server && cc_source_serves(source)) {
+        l->s.serve = serve;
+        l->s.serve_arg = source;
+    }
+    CC_TRY_OUT(cc_source_begin_row(source, row, e));
+    CC_TRY_OUT(open_schemes(l, e));
+    /* Workers that compute while messages are under way wait for either. */
+    if (!l->s.server && !cc_rank_loop_lockstep(l))
+        CC_TRY_OUT(cc_waits_open(&l->s.waits, e));
+    if (!cc_job_bulk(job))
+        CC_TRY_OUT(open_staleness(l, e));
+    CC_TRY_OUT(open_messages(l, e));
+out:
+    if (status != CC_OK)
+        cc_error_in(e, "%s", row->scheme);
+    return status;
+}
+
+void cc_rank_loop_close(struct cc_rank_loop *l)
+{
+    for (size_t i = 0; i < l->messages; i++)
+        l->exchange->close(l->message[i]);
+    cc_waits_close(&l->s.waits);
+    cc_pack_list_free(&l->packs);
+    free(l->message);
+    free(l->under_way);
+    free(l->start);
+    free(l->end);
+    free(l->late);
+    free(l->ready);
+    free(l->encoded);
+    free(l->s.counters.tensor_bytes);
+    free(l->s.staleness.age);
+    free(l->s.staleness.held_s);
+    cc_spec_free(l->spec);
+    cc_spec_free(l->raw);
+    cc_spec_free(l->pull);
+    cc_spec_free(l->dense);
+    *l = (struct cc_rank_loop){0};
+}
+
+/* --- running --- */
+
+/* The end of the steps from `step` on whose pushes servers can take in any order: at the end of an
+ * interval all ranks meet, as they do when counting begins. */
+static size_t interval_end(const struct cc_rank_loop *l, size_t step)
+{
+    size_t end = step + 1;
+    while (end != l->first && end != cc_rank_loop_steps(l) &&
+           (l->on_interval == NULL || !cc_rank_loop_interval_ends(l, end)))
+        end++;
+    return end;
+}
+
+/* Begins a step: counting with the first step that counts, and, in lockstep, together with all
+ * ranks. */
+static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    const bool counts = step == l->first;
+    l->step = step;
+    if (counts)
+        cc_count_times(l);
+    if (counts && l->s.staleness.age != NULL)
+        memset(l->s.staleness.age, 0, CC_CLOCKS_AGES * sizeof(uint64_t));
+    if (step >= l->s.until)
+        l->s.until = interval_end(l, step);
+    if (l->s.events != NULL) {
+        l->s.events->on |= counts;
+        l->s.events->step = step;
+    }
+    if (counts && cc_rank_loop_counts_apart(l) && l->on_counting != NULL) {
+        CC_TRY(cc_runtime_barrier(l->s.comm, l->s.job->yield_when_idle, e));
+        CC_TRY(l->on_counting(l->callback_arg, e));
+    }
+    double at = cc_runtime_now();
+    if (cc_rank_loop_lockstep(l))
+        CC_TRY(cc_runtime_begin(l->s.comm, l->s.job->yield_when_idle, l->one_clock, &at, e));
+    /* Computing that sleeps begins at the time that the ranks have agreed on; without any, the step
+     * begins when this rank is awake. */
+    l->late[step] = cc_runtime_now() - at;
+    l->start[step] = at - l->began + (l->s.job->compute_s > 0 ? 0 : l->late[step]);
+    return CC_OK;
+}
+
+/* Ends an interval of a training, and begins the next one. The clock of the row goes on from the
+ * end of the last rank's step. */
+static int end_interval(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    const struct cc_job *job = l->s.job;
+    const bool pipe = job->mode == CC_PIPE;
+    /* A pipeline's exchange goes on in its servers when the workers' steps have ended. */
+    double last = pipe && l->s.server ? 0 : l->end[step];
+    if (l->on_interval == NULL || !cc_rank_loop_interval_ends(l, step + 1))
+        return CC_OK;
+    if (pipe && !l->s.server)
+        CC_TRY(cc_pipe_pause(l, step, e));
+    l->to = step + 1;
+    CC_TRY(l->on_interval(l->callback_arg, e));
+    CC_TRY(cc_runtime_barrier(l->s.comm, job->yield_when_idle, e));
+    int code = MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_DOUBLE, MPI_MAX, l->s.comm);
+    CC_TRY(cc_mpi_check(code, "MPI_Allreduce", e));
+    if (l->on_counting != NULL)
+        CC_TRY(l->on_counting(l->callback_arg, e));
+    l->clock = cc_runtime_now();
+    l->began = l->clock - last;
+    l->from = step + 1;
+    cc_count_times(l);
+    cc_count_bytes(l);
+    l->uncounted_bytes = 0;
+    return CC_OK;
+}
+
+int cc_rank_loop_run(struct cc_rank_loop *l, struct cc_error *e)
+{
+    int status = CC_OK;
+    CC_TRY_OUT(cc_runtime_barrier(l->s.comm, l->s.job->yield_when_idle, e));
+    l->began = l->clock = cc_runtime_now();
+    for (size_t i = l->s.job->training.resumed; i < cc_rank_loop_steps(l); i++) {
+        CC_TRY_OUT(begin_step(l, i, e));
+        CC_TRY_OUT(cc_step_run(l, i, e));
+        l->end[i] = cc_runtime_now() - l->began;
+        if (l->on_step != NULL)
+            CC_TRY_OUT(l->on_step(l->callback_arg, i, e));
+        CC_TRY_OUT(end_interval(l, i, e));
+    }
+    CC_TRY_OUT(cc_step_drain(l, e));
+out:
+    /* Only a training diverges, and its report has the step. */
+    if (status == CC_DIVERGED && l->s.job->training.net == NULL)
+        status = CC_FAIL;
+    if (status == CC_FAIL)
+        cc_error_in(e, "%s, step %llu", l->s.row->scheme, (unsigned long long)l->s.step);
+    return status;
+}

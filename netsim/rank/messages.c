@@ -1,0 +1,108 @@
+#include "netsim/rank/messages.h"
+
+#include <math.h>
+#include <stdint.h>
+
+#include "netsim/rank/accounting.h"
+
+void cc_messages_take_step(struct cc_rank_loop *l, size_t step)
+{
+    if (step == l->first)
+        cc_count_bytes(l);
+    l->s.step = step;
+    const struct cc_source_buffers b = cc_source_buffers(l->source, step);
+    l->s.gradient = b.gradient;
+    l->s.model = b.result;
+}
+
+int cc_message_start(struct cc_rank_loop *l, size_t i, struct cc_error *e)
+{
+    l->under_way[i] = true;
+    CC_TRY(l->exchange->start(l->message[i], e));
+    if (l->pending++ == 0)
+        l->busy_since = cc_runtime_now();
+    return CC_OK;
+}
+
+/* Continues a message. While it is the only one, the network stands still as long as this rank
+ * works on it. */
+static int test(struct cc_rank_loop *l, size_t i, bool *done, struct cc_error *e)
+{
+    const double worked = cc_exchange_work_s(l);
+    CC_TRY(l->exchange->test(l->message[i], done, e));
+    if (l->pending == 1)
+        l->busy_since += cc_exchange_work_s(l) - worked;
+    if (!*done)
+        return CC_OK;
+    l->under_way[i] = false;
+    if (--l->pending == 0)
+        l->busy_s += cc_runtime_now() - l->busy_since;
+    return CC_OK;
+}
+
+int cc_messages_start_next(struct cc_rank_loop *l, struct cc_error *e)
+{
+    if (l->pending > 0 || l->exchanged >= l->computed)
+        return CC_OK;
+    cc_messages_take_step(l, l->exchanged++);
+    for (size_t i = 0; i < l->messages; i++)
+        CC_TRY(cc_message_start(l, i, e));
+    return CC_OK;
+}
+
+int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e)
+{
+    for (size_t i = 0; i < l->messages && l->pending > 0; i++) {
+        bool done = false;
+        if (l->under_way[i])
+            CC_TRY(test(l, i, &done, e));
+    }
+    return cc_messages_start_next(l, e);
+}
+
+/* The end of a wait: message i is done, or all of them are (i == l->messages), or the exchanges of
+ * so many steps have begun. */
+struct awaited {
+    size_t message, steps;
+};
+
+static bool waits_for(const struct cc_rank_loop *l, struct awaited a)
+{
+    if (l->exchanged < a.steps)
+        return true;
+    return a.message < l->messages    ? l->under_way[a.message]
+           : a.message == l->messages ? l->pending > 0
+                                      : false;
+}
+
+/* After each piece of work a new wait begins: a rank sleeps for a part of its wait so far, and if
+ * that were counted from the beginning of the exchange, every round would be noticed late by a part
+ * of all rounds before it. */
+static int wait_for(struct cc_rank_loop *l, struct awaited a, struct cc_error *e)
+{
+    double since = cc_runtime_now(), worked = cc_exchange_work_s(l);
+    while (waits_for(l, a)) {
+        const size_t begun = l->exchanged;
+        CC_TRY(cc_messages_progress(l, e));
+        if (l->exchanged > begun)
+            continue;
+        if (cc_exchange_work_s(l) != worked) {
+            worked = cc_exchange_work_s(l);
+            since = cc_runtime_now();
+        }
+        if (waits_for(l, a))
+            CC_TRY(cc_runtime_wait(&l->s.waits, l->s.job->yield_when_idle, since, (double)INFINITY,
+                                   e));
+    }
+    return CC_OK;
+}
+
+int cc_messages_finish(struct cc_rank_loop *l, size_t i, struct cc_error *e)
+{
+    return wait_for(l, (struct awaited){.message = i}, e);
+}
+
+int cc_messages_reach(struct cc_rank_loop *l, size_t steps, struct cc_error *e)
+{
+    return wait_for(l, (struct awaited){.message = SIZE_MAX, .steps = steps}, e);
+}

@@ -1,0 +1,256 @@
+#include "netsim/rank/rank.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/infile.h"
+#include "core/memory.h"
+#include "netsim/rank/calls.h"
+#include "netsim/rank/event_gather.h"
+#include "netsim/rank/shaped.h"
+#include "netsim/rank/sources.h"
+#include "netsim/rank/training.h"
+#include "netsim/transport/host_id.h"
+#include "netsim/transport/mpi_check.h"
+
+/* --- the job --- */
+
+static int read_stdin(char **text, size_t *length, struct cc_error *e)
+{
+    int status = CC_OK;
+    char *all = NULL;
+    size_t capacity = 0, have = 0, got;
+    do {
+        CC_TRY_OUT(cc_grow((void **)&all, &capacity, have + 65536, 1, e));
+        got = fread(all + have, 1, capacity - have, stdin);
+        have += got;
+    } while (got > 0);
+    if (ferror(stdin)) {
+        status = cc_fail(e, "the job cannot be read from stdin");
+        goto out;
+    }
+    *text = all;
+    *length = have;
+out:
+    if (status != CC_OK)
+        free(all);
+    return status;
+}
+
+static int read_file(const char *path, char **text, size_t *length, struct cc_error *e)
+{
+    struct cc_bytes file;
+    CC_TRY(cc_file_read(path, &file, e));
+    *text = (char *)file.data;
+    *length = file.size;
+    return CC_OK;
+}
+
+static int read_job(const char *path, char **text, size_t *length, struct cc_error *e)
+{
+    CC_TRY(strcmp(path, "-") == 0 ? read_stdin(text, length, e) : read_file(path, text, length, e));
+    return *length <= INT_MAX
+               ? CC_OK
+               : cc_fail(e, "%s: a job of %zu bytes; %d are the most", path, *length, INT_MAX);
+}
+
+/* Whether colocated servers share a network with their workers. On a cluster the user's list of
+ * hosts decides. */
+static int check_colocated(struct cc_rank *r, struct cc_error *e)
+{
+    const uint64_t own = cc_host_id_here().network;
+    const int host = cc_job_host(&r->job, r->rank);
+    if (!r->job.colocated)
+        return CC_OK;
+    uint64_t *all = cc_alloc((size_t)r->ranks * sizeof *all, e);
+    if (all == NULL)
+        return CC_FAIL;
+    int code = MPI_Allgather(&own, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, r->comm);
+    int status = cc_mpi_check(code, "MPI_Allgather", e);
+    if (status == CC_OK && all[host] != own)
+        status = cc_fail(e,
+                         "the server of rank %d is not on the host of worker %d: --colocate needs "
+                         "as many hosts as workers, with room for two ranks each (\"slots=2\" in a "
+                         "hostfile)",
+                         r->rank, host);
+    free(all);
+    return status;
+}
+
+static int open_job(struct cc_rank *r, const char *path, struct cc_error *e)
+{
+    int status = CC_OK;
+    char *text = NULL;
+    size_t length = 0;
+    if (r->rank == 0)
+        CC_TRY_OUT(read_job(path, &text, &length, e));
+    status = cc_runtime_broadcast_job(r->comm, text, length, &r->job, &r->sizes, e);
+    if (status != CC_OK) {
+        cc_error_in(e, "%s", strcmp(path, "-") == 0 ? "the job on stdin" : path);
+        goto out;
+    }
+    if (!r->job.data && cc_runtime_scratch() == NULL)
+        status = cc_fail(e, "a job without data can only be simulated: give it to `commcomp sim`");
+    else if (r->ranks != r->job.workers + r->job.servers)
+        status = cc_fail(e, "%d ranks were started for %d workers and %d servers", r->ranks,
+                         r->job.workers, r->job.servers);
+    else
+        status = check_colocated(r, e);
+out:
+    free(text);
+    return status;
+}
+
+/* --- rows --- */
+
+struct row_run {
+    struct cc_rank *rank;
+    size_t row;
+    const struct cc_rank_loop *loop;
+    struct cc_interface_bytes before;
+    struct cc_applied_error error; /* in a job with `errors` */
+    struct cc_training_log log;    /* of a training, on rank 0 */
+};
+
+/* Ends a step. Its report may fail: if stdout is gone, that of the row fails, too. */
+static int end_step(void *arg, size_t step, struct cc_error *e)
+{
+    struct row_run *run = arg;
+    struct cc_error ignored;
+    if (run->rank->job.errors)
+        cc_applied_error_step(&run->error, run->loop, step);
+    const struct cc_report what = {.kind = CC_REPORT_STEP, .row = run->row, .step = step};
+    (void)cc_rank_report(run->rank, &what, &ignored);
+    return run->rank->job.training.capture != NULL ? cc_rank_capture(run->rank, run->loop, step, e)
+                                                   : CC_OK;
+}
+
+static int begin_counting(void *arg, struct cc_error *e)
+{
+    struct row_run *run = arg;
+    const char *device = run->rank->job.device;
+    return device != NULL ? cc_interface_bytes_read(device, &run->before, e) : CC_OK;
+}
+
+/* Reads the device's counters after a barrier: between two such barriers, only the row's own
+ * messages pass through it. */
+static int read_interface(struct cc_rank *r, struct cc_interface_bytes *out, struct cc_error *e)
+{
+    *out = (struct cc_interface_bytes){0};
+    CC_TRY(cc_runtime_barrier(r->comm, r->job.yield_when_idle, e));
+    return r->job.device != NULL ? cc_interface_bytes_read(r->job.device, out, e) : CC_OK;
+}
+
+/* A training reports each interval as a row, and evaluations. */
+static int end_interval(void *arg, struct cc_error *e)
+{
+    struct row_run *run = arg;
+    struct cc_interface_bytes after;
+    CC_TRY(read_interface(run->rank, &after, e));
+    const struct cc_row_measures measures = {.before = &run->before, .after = &after};
+    struct cc_report row;
+    int status = cc_rank_results(run->rank, run->row, run->loop, &measures, &row, e);
+    if (status == CC_OK)
+        status = cc_rank_train_interval(run->rank, run->loop, &row.result, &run->log, e);
+    cc_report_free(&row);
+    return status;
+}
+
+static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
+{
+    int status = CC_OK;
+    struct cc_rank_loop l;
+    struct cc_interface_bytes after;
+    struct cc_event_log events = {0};
+    struct row_run run = {.rank = r, .row = row, .loop = &l, .error = {.workers = MPI_COMM_NULL}};
+    struct cc_report report = {.kind = CC_REPORT_ROW};
+    const struct cc_report begin = {.kind = CC_REPORT_ROW_BEGIN, .row = row};
+    const struct cc_size_index *sizes = r->sizes != NULL ? r->sizes[row] : NULL;
+    CC_TRY_OUT(cc_rank_loop_open(&l, r->comm, &r->job, &r->job.row[row], sizes, r->source, e));
+    l.on_step = end_step;
+    l.on_counting = begin_counting;
+    l.on_interval = r->job.training.net != NULL ? end_interval : NULL;
+    l.callback_arg = &run;
+    l.s.events = cc_event_gather_open(r, row, &events);
+    CC_TRY_OUT(cc_rank_report(r, &begin, e));
+    if (r->job.calls.limit_s > 0) {
+        CC_TRY_OUT(cc_rank_calls(r, row, &l, e));
+        goto out;
+    }
+    if (r->job.errors)
+        CC_TRY_OUT(cc_applied_error_open(&run.error, &l, e));
+    CC_TRY_OUT(read_interface(r, &run.before, e));
+    if (r->job.training.resumed > 0)
+        CC_TRY_OUT(cc_rank_restore(r, &l, &run.log, e));
+    CC_TRY_OUT(cc_rank_loop_run(&l, e));
+    if (l.on_interval != NULL)
+        goto out;
+    CC_TRY_OUT(read_interface(r, &after, e));
+    if (r->job.errors)
+        CC_TRY_OUT(cc_applied_error_end(&run.error, &l, e));
+    const struct cc_row_measures measures = {
+        .before = &run.before, .after = &after, .error = r->job.errors ? &run.error : NULL};
+    CC_TRY_OUT(cc_rank_results(r, row, &l, &measures, &report, e));
+    CC_TRY_OUT(cc_event_gather(r, row, &l, e));
+out:
+    cc_event_log_free(&events);
+    cc_report_free(&report);
+    cc_training_log_free(&run.log);
+    /* After an error messages may be under way, which need their memory until the program ends. */
+    if (status == CC_OK) {
+        cc_applied_error_close(&run.error);
+        cc_rank_loop_close(&l);
+    } else {
+        r->step = l.step;
+    }
+    return status;
+}
+
+static int run_rows(struct cc_rank *r, struct cc_error *e)
+{
+    CC_TRY(cc_source_open(&r->job, r->comm, &r->source, e));
+    for (size_t i = 0; i < r->job.rows; i++)
+        CC_TRY(run_row(r, i, e));
+    return CC_OK;
+}
+
+/* --- all --- */
+
+int cc_rank_open(struct cc_rank *r, MPI_Comm comm, const char *path, FILE *out, struct cc_error *e)
+{
+    *r = (struct cc_rank){.comm = comm, .out = out};
+    CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &r->rank), "MPI_Comm_rank", e));
+    CC_TRY(cc_mpi_check(MPI_Comm_size(comm, &r->ranks), "MPI_Comm_size", e));
+    return open_job(r, path, e);
+}
+
+/* Reports the MPI library once all ranks have reached this point. */
+static int report_hello(struct cc_rank *r, struct cc_error *e)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length;
+    (void)MPI_Get_library_version(version, &length);
+    version[strcspn(version, "\n")] = '\0';
+    const struct cc_report hello = {.kind = CC_REPORT_HELLO,
+                                    .text = version[0] != '\0' ? version : (char *)"MPI"};
+    CC_TRY(cc_runtime_barrier(r->comm, r->job.yield_when_idle, e));
+    return cc_rank_report(r, &hello, e);
+}
+
+int cc_rank_run(struct cc_rank *r, struct cc_error *e)
+{
+    const struct cc_report done = {.kind = CC_REPORT_DONE};
+    struct cc_shaped shaped;
+    CC_TRY(report_hello(r, e));
+    CC_TRY(cc_shaped_begin(&r->job, r->comm, &shaped, e));
+    CC_TRY(r->job.kind == CC_JOB_REPLAY ? run_rows(r, e) : cc_rank_pingpong(r, e));
+    CC_TRY(cc_shaped_end(&shaped, e));
+    return cc_rank_report(r, &done, e);
+}
+
+void cc_rank_close(struct cc_rank *r)
+{
+    cc_source_close(r->source);
+    cc_runtime_free_job(&r->job, r->sizes);
+}

@@ -1,0 +1,112 @@
+#include "netsim/rank/result_check.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/bytes.h"
+#include "core/memory.h"
+#include "netsim/exchange/pack/sum_check.h"
+#include "netsim/exchange/message_pack.h"
+#include "netsim/transport/mpi_check.h"
+
+bool cc_result_check_possible(const struct cc_job *job, const struct cc_job_row *row,
+                              const struct cc_spec *spec)
+{
+    const bool again = job->servers > 0 || cc_job_row_hops(job, row);
+    const bool lossy = (spec->scheme->flags & CC_LOSSY) != 0;
+    const bool quantizes = row->reduction == CC_REDUCE_PAIRS &&
+                           cc_exchange_has(job->exchange, CC_X_DENSE_STAGE) && job->dense_bits < 32;
+    return row->period == 1 && cc_sum_rounds(spec->scheme, spec->params) <= 1 &&
+           !(again && lossy) && !quantizes;
+}
+
+/* Encodes the gradient and decodes it to c->own. */
+static int decode_own(struct cc_result_check *c, const struct cc_rank_state *s,
+                      const float *gradient, struct cc_error *e)
+{
+    const struct cc_pack_config config = {.seed = s->job->seed, .rank = s->rank};
+    const struct cc_range all = {0, c->values};
+    struct cc_pack *pack = NULL;
+    uint8_t *payload = NULL;
+    size_t len, head;
+    int status = CC_OK;
+    CC_TRY(cc_message_pack_make(s, all, 0, config, &pack, e));
+    payload = cc_alloc(cc_pack_bound(pack), e);
+    if (payload == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    CC_TRY_OUT(cc_pack_encode(pack, 0, gradient, payload, &len, &head, e));
+    CC_TRY_OUT(cc_pack_decode(pack, 0, payload, len, c->own, e));
+out:
+    free(payload);
+    cc_pack_free(pack);
+    return status;
+}
+
+static int sum_up(const float *own, float *sum, size_t n, MPI_Comm comm, struct cc_error *e)
+{
+    const int code = MPI_Allreduce(own, sum, (int)n, MPI_FLOAT, MPI_SUM, comm);
+    return cc_mpi_check(code, "MPI_Allreduce", e);
+}
+
+int cc_result_check_open(struct cc_result_check *c, const struct cc_rank_state *s,
+                         const float *gradient, struct cc_error *e)
+{
+    const size_t n = cc_job_values(s->job);
+    *c = (struct cc_result_check){.workers = MPI_COMM_NULL, .values = n};
+    if (n > INT_MAX)
+        return cc_fail(e, "a sum of %zu values is too long for MPI_Allreduce: leave out --check",
+                       n);
+    const int code = MPI_Comm_split(s->comm, s->server ? MPI_UNDEFINED : 0, s->rank, &c->workers);
+    CC_TRY(cc_mpi_check(code, "MPI_Comm_split", e));
+    if (s->server)
+        return CC_OK;
+    c->own = cc_alloc(n * sizeof *c->own, e);
+    c->sum = cc_alloc(n * sizeof *c->sum, e);
+    c->magnitude = cc_alloc(n * sizeof *c->magnitude, e);
+    if (c->own == NULL || c->sum == NULL || c->magnitude == NULL)
+        return CC_FAIL;
+    CC_TRY(decode_own(c, s, gradient, e));
+    CC_TRY(sum_up(c->own, c->sum, n, c->workers, e));
+    for (size_t i = 0; i < n; i++)
+        c->own[i] = fabsf(c->own[i]);
+    return sum_up(c->own, c->magnitude, n, c->workers, e);
+}
+
+void cc_result_check_sum(struct cc_result_check *c, const float *mean)
+{
+    struct cc_sum_check sums = {.sum = c->sum, .magnitude = c->magnitude, .n = c->values};
+    if (c->workers == MPI_COMM_NULL)
+        return;
+    MPI_Comm_size(c->workers, &sums.workers);
+    (void)cc_sum_check(&sums, mean, c->wrong, sizeof c->wrong);
+}
+
+int cc_result_check_equal(struct cc_result_check *c, const float *model, struct cc_error *e)
+{
+    if (c->workers == MPI_COMM_NULL)
+        return CC_OK;
+    memcpy(c->own, model, c->values * sizeof *model);
+    const int code = MPI_Bcast(c->own, (int)c->values, MPI_FLOAT, 0, c->workers);
+    CC_TRY(cc_mpi_check(code, "MPI_Bcast", e));
+    for (size_t i = 0; i < c->values && c->wrong[0] == '\0'; i++)
+        if (cc_f32_bits(c->own[i]) != cc_f32_bits(model[i]))
+            (void)snprintf(c->wrong, sizeof c->wrong,
+                           "after all calls value %zu is %.9g, and %.9g on rank 0", i,
+                           (double)model[i], (double)c->own[i]);
+    return CC_OK;
+}
+
+void cc_result_check_close(struct cc_result_check *c)
+{
+    if (c->workers != MPI_COMM_NULL)
+        MPI_Comm_free(&c->workers);
+    free(c->own);
+    free(c->sum);
+    free(c->magnitude);
+    *c = (struct cc_result_check){.workers = MPI_COMM_NULL};
+}

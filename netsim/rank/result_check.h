@@ -1,0 +1,35 @@
+/* Compares an exchange's results with the MPI library's own sum of the same values, and between
+ * ranks. */
+#ifndef CC_NETSIM_RANK_RESULT_CHECK_H
+#define CC_NETSIM_RANK_RESULT_CHECK_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "netsim/exchange/rank_state.h"
+
+struct cc_result_check {
+    MPI_Comm workers; /* MPI_COMM_NULL on servers, which check nothing */
+    size_t values;
+    float *own; /* what this worker's payload decodes to; later another rank's result */
+    float *sum, *magnitude;
+    char wrong[200]; /* on this rank; "": nothing */
+};
+
+/* Whether the row's results can be compared: payloads are summed, merged or decoded as they were
+ * encoded, or nothing is lost by encoding them again; and a payload follows from the gradient of
+ * one step. */
+bool cc_result_check_possible(const struct cc_job *job, const struct cc_job_row *row,
+                              const struct cc_spec *spec);
+
+/* Sums what the workers' payloads of step 0 decode to, encoded with codecs of its own. Collective.
+ * Close it also after an error. */
+int cc_result_check_open(struct cc_result_check *c, const struct cc_rank_state *s,
+                         const float *gradient, struct cc_error *e);
+/* Compares the mean that step 0 has given. */
+void cc_result_check_sum(struct cc_result_check *c, const float *mean);
+/* Compares the models of all workers, which must have the same bits. Collective. */
+int cc_result_check_equal(struct cc_result_check *c, const float *model, struct cc_error *e);
+void cc_result_check_close(struct cc_result_check *c);
+
+#endif

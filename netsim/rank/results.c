@@ -1,0 +1,339 @@
+/* Gathers what all ranks measured of a row on rank 0. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/stats.h"
+#include "netsim/rank/accounting.h"
+#include "netsim/rank/rank.h"
+#include "netsim/rank/staleness.h"
+#include "netsim/transport/host_id.h"
+#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/runtime.h"
+
+/* Values whose largest over all ranks is reported. */
+enum { COMPUTE, UPDATE, ENCODE, HOP, SERVER, DECODE, WAIT, BUSY, MESSAGES, GIVEN, KEPT, LARGEST };
+
+/* Values whose sum over all ranks is reported. */
+enum {
+    PUSH,
+    PUSH_HEAD,
+    PULL,
+    PULL_HEAD,
+    GIVEN_COUNTED,
+    GIVEN_BEFORE,
+    SENT_S,
+    SENDS,
+    COMPUTE_ALL,
+    SUMS
+};
+
+/* The byte counts of one rank's interface. */
+enum { NETWORK, SENT, RECEIVED, INTERFACE_NUMBERS };
+
+static int reduce(struct cc_rank *r, void *list, size_t count, MPI_Op op, struct cc_error *e)
+{
+    double *own = list;
+    int code =
+        MPI_Reduce(r->rank == 0 ? MPI_IN_PLACE : own, own, (int)count, MPI_DOUBLE, op, 0, r->comm);
+    return cc_mpi_check(code, "MPI_Reduce", e);
+}
+
+/* --- times and bytes --- */
+
+static void fill_largest(const struct cc_rank_loop *l, double *out)
+{
+    const struct cc_counters *t = &l->s.counters;
+    const double *times = t->phase_s, *work = t->work_s;
+    out[COMPUTE] = times[CC_PHASE_COMPUTE];
+    out[UPDATE] = times[CC_PHASE_UPDATE];
+    out[ENCODE] = work[CC_PHASE_ENCODE];
+    out[HOP] = work[CC_PHASE_HOP];
+    out[SERVER] = work[CC_PHASE_SERVER];
+    out[DECODE] = work[CC_PHASE_DECODE];
+    out[WAIT] = times[CC_PHASE_WAIT];
+    if (l->s.server)
+        out[WAIT] = 0;
+    out[BUSY] = l->s.server ? 0 : l->busy_s;
+    out[MESSAGES] = (double)t->messages;
+    out[GIVEN] = (double)t->sent_bytes;
+    out[KEPT] = (double)t->kept;
+}
+
+static void fill_sums(const struct cc_rank_loop *l, double *out)
+{
+    const struct cc_counters *t = &l->s.counters;
+    out[l->s.server ? PULL : PUSH] = (double)t->payload_bytes;
+    out[l->s.server ? PULL_HEAD : PUSH_HEAD] = (double)t->head_bytes;
+    out[GIVEN_COUNTED] = (double)t->sent_bytes;
+    out[GIVEN_BEFORE] = (double)l->uncounted_bytes;
+    out[SENT_S] = t->send_s;
+    out[SENDS] = (double)t->messages;
+    out[COMPUTE_ALL] = l->s.server ? 0 : t->phase_s[CC_PHASE_COMPUTE];
+}
+
+/* The mean of a time that is a sum of differences, which rounding may leave below 0. */
+static double mean_s(double sum, double steps)
+{
+    return sum > 0 ? sum / steps : 0;
+}
+
+static void put_means(const struct cc_rank *r, const double *largest, const double *sum,
+                      struct cc_report_row *out)
+{
+    const double n = (double)out->steps, pushes = n * r->job.workers;
+    const bool bulk = cc_job_bulk(&r->job);
+    const double pulls = bulk ? n : pushes;
+    out->compute_s = bulk ? mean_s(largest[COMPUTE], n) : mean_s(sum[COMPUTE_ALL], pushes);
+    out->update_s = mean_s(largest[UPDATE], n);
+    out->encode_s = largest[ENCODE] / n;
+    out->hop_s = largest[HOP] / n;
+    out->server_s = largest[SERVER] / n;
+    out->decode_s = largest[DECODE] / n;
+    out->wait_s = mean_s(largest[WAIT], n);
+    out->busy_s = mean_s(largest[BUSY], n);
+    out->message_s = sum[SENDS] > 0 ? sum[SENT_S] / sum[SENDS] : 0;
+    out->messages = largest[MESSAGES] / n;
+    out->given_bytes = largest[GIVEN] / n;
+    out->kept_values = largest[KEPT] / n;
+    out->push_bytes = sum[PUSH] / pushes;
+    out->push_head_bytes = sum[PUSH_HEAD] / pushes;
+    out->pull_bytes = sum[PULL] / pulls;
+    out->pull_head_bytes = sum[PULL_HEAD] / pulls;
+}
+
+/* With colocated servers, replaces the bytes and messages of the rank that sends most by those of
+ * the host that sends most. */
+static int put_hosts(struct cc_rank *r, const struct cc_rank_loop *l, double *largest,
+                     struct cc_error *e)
+{
+    const size_t hosts = (size_t)cc_job_hosts(&r->job);
+    const size_t own = (size_t)cc_job_host(&r->job, r->rank);
+    if (!r->job.colocated)
+        return CC_OK;
+    double *list = cc_alloc0(2 * hosts * sizeof *list, e);
+    if (list == NULL)
+        return CC_FAIL;
+    list[own] = (double)l->s.counters.sent_bytes;
+    list[hosts + own] = (double)l->s.counters.messages;
+    const int status = reduce(r, list, 2 * hosts, MPI_SUM, e);
+    for (size_t i = 0; i < hosts; i++) {
+        largest[GIVEN] = fmax(largest[GIVEN], list[i]);
+        largest[MESSAGES] = fmax(largest[MESSAGES], list[hosts + i]);
+    }
+    free(list);
+    return status;
+}
+
+/* The median time by which the first worker woke too late for a counted step: what waking takes
+ * where no other rank has the core. Ranks that poll do not sleep. */
+static int put_waking(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
+                      struct cc_error *e)
+{
+    const size_t steps = out->steps, before = l->from;
+    if (!l->s.job->yield_when_idle || !cc_rank_loop_lockstep(l))
+        return CC_OK;
+    double *late = cc_alloc(steps * sizeof *late, e);
+    if (late == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < steps; i++)
+        late[i] = l->s.server ? (double)HUGE_VAL : l->late[before + i];
+    const int status = reduce(r, late, steps, MPI_MIN, e);
+    out->waking_s = cc_stats_of(late, steps).median;
+    free(late);
+    return status;
+}
+
+/* In lockstep, a step takes as long as its slowest worker: from when the first worker begins it, if
+ * they have one clock. Otherwise it lasts from when the last worker ended the step before until the
+ * last worker ends it. */
+static int put_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
+                     struct cc_error *e)
+{
+    const size_t all = l->to, before = l->from;
+    const bool together = cc_rank_loop_lockstep(l);
+    double *end = cc_alloc0(2 * all * sizeof *end, e);
+    out->step_s = cc_alloc(out->steps * sizeof *out->step_s, e);
+    if (end == NULL || out->step_s == NULL) {
+        free(end);
+        return CC_FAIL;
+    }
+    double *start = end + all;
+    /* MPI_MAX of the negative beginnings finds the earliest one. */
+    const double zero = together && l->one_clock ? l->began : 0;
+    for (size_t i = 0; i < all; i++) {
+        end[i] = l->s.server ? -HUGE_VAL : zero + l->end[i];
+        start[i] = l->s.server ? -HUGE_VAL : -(zero + l->start[i]);
+        if (together && !l->one_clock)
+            end[i] += start[i];
+    }
+    int status = reduce(r, end, 2 * all, MPI_MAX, e);
+    for (size_t i = before; i < all; i++) {
+        double since = i > 0 ? end[i - 1] : 0;
+        if (together)
+            since = l->one_clock ? -start[i] : 0;
+        out->step_s[i - before] = end[i] - since;
+    }
+    free(end);
+    return status;
+}
+
+/* With more ranks than cores, workers that become ready together encode in turn. So the encoding of
+ * the first message is taken to last from the first worker's beginning to the last one's end,
+ * instead of the time that the slowest worker takes for its own. All ranks are on one machine then,
+ * and share a clock. */
+static int add_queue(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
+                     struct cc_error *e)
+{
+    const size_t all = l->to, before = l->from;
+    const bool works = !l->s.server;
+    if (!l->s.job->yield_when_idle || !cc_rank_loop_lockstep(l))
+        return CC_OK;
+    double *list = cc_alloc0((2 * all + 1) * sizeof *list, e), *first = list, *last = list + all;
+    if (list == NULL)
+        return CC_FAIL;
+    double *own = &list[2 * all], queue = 0;
+    /* MPI_MAX of the negative beginnings finds the earliest one. */
+    for (size_t i = before; i < all; i++) {
+        first[i] = works ? -l->ready[i] : -HUGE_VAL;
+        last[i] = works ? l->encoded[i] : -HUGE_VAL;
+        *own += works ? l->encoded[i] - l->ready[i] : 0;
+    }
+    int status = reduce(r, list, 2 * all + 1, MPI_MAX, e);
+    for (size_t i = before; i < all; i++)
+        queue += last[i] + first[i];
+    /* Nobody takes turns where nothing is encoded. */
+    if (out->encode_s > 0)
+        out->encode_s += (queue - *own) / (double)out->steps;
+    free(list);
+    return status;
+}
+
+/* Sums bytes by tensor, pushes and pulls in one list. */
+static int put_tensors(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
+                       struct cc_error *e)
+{
+    const size_t n = r->job.tensors;
+    const double pulls = (double)out->steps * (cc_job_bulk(&r->job) ? 1 : r->job.workers);
+    double *bytes = cc_alloc0(2 * n * sizeof *bytes, e);
+    out->tensor_bytes = cc_alloc(n * sizeof *bytes, e);
+    out->tensor_pull_bytes = cc_alloc(n * sizeof *bytes, e);
+    if (bytes == NULL || out->tensor_bytes == NULL || out->tensor_pull_bytes == NULL) {
+        free(bytes);
+        return CC_FAIL;
+    }
+    out->tensors = n;
+    for (size_t i = 0; i < n; i++)
+        bytes[l->s.server ? n + i : i] = (double)l->s.counters.tensor_bytes[i];
+    int status = reduce(r, bytes, 2 * n, MPI_SUM, e);
+    for (size_t i = 0; i < n; i++) {
+        out->tensor_bytes[i] = bytes[i] / (double)out->steps / r->job.workers;
+        out->tensor_pull_bytes[i] = bytes[n + i] / pulls;
+    }
+    free(bytes);
+    return status;
+}
+
+/* --- interfaces --- */
+
+/* Counts each interface once; `scale` converts the total to bytes per counted step. */
+static void put_interfaces(const uint64_t *all, int ranks, double scale, struct cc_report_row *out)
+{
+    uint64_t busiest = 0;
+    out->total_sent_bytes = 0;
+    for (int i = 0; i < ranks; i++) {
+        const uint64_t *host = all + (size_t)i * INTERFACE_NUMBERS;
+        bool again = false;
+        for (int j = 0; j < i && host[NETWORK] != 0 && !again; j++)
+            again = all[(size_t)j * INTERFACE_NUMBERS + NETWORK] == host[NETWORK];
+        if (!again)
+            out->total_sent_bytes += (double)host[SENT] * scale;
+        if (i == 0 || host[SENT] > busiest) {
+            busiest = host[SENT];
+            out->sent_bytes = (double)host[SENT] * scale;
+            out->received_bytes = (double)host[RECEIVED] * scale;
+        }
+    }
+}
+
+/* Where counting begins apart from the steps before it, the interfaces were read then. Otherwise
+ * some bytes of a step are still in buffers when the next one begins. There the interfaces are read
+ * around all steps, and the counted ones are taken to have the share that they have of the bytes
+ * handed to MPI. */
+static int gather_interfaces(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_t *own,
+                             const double *sum, struct cc_report_row *out, struct cc_error *e)
+{
+    out->sent_bytes = out->received_bytes = out->total_sent_bytes = -1;
+    if (r->job.device == NULL)
+        return CC_OK;
+    uint64_t *all = cc_alloc((size_t)r->ranks * INTERFACE_NUMBERS * sizeof *all, e);
+    if (all == NULL)
+        return CC_FAIL;
+    int code = MPI_Gather(own, INTERFACE_NUMBERS, MPI_UINT64_T, all, INTERFACE_NUMBERS,
+                          MPI_UINT64_T, 0, r->comm);
+    int status = cc_mpi_check(code, "MPI_Gather", e);
+    const double given = sum[GIVEN_COUNTED] + sum[GIVEN_BEFORE];
+    double part = 1;
+    if (!cc_rank_loop_counts_apart(l))
+        part = given > 0 ? sum[GIVEN_COUNTED] / given : (double)out->steps / (double)l->to;
+    if (status == CC_OK && r->rank == 0)
+        put_interfaces(all, r->ranks, part / (double)out->steps, out);
+    free(all);
+    return status;
+}
+
+/* --- all --- */
+
+static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_t *own,
+                  struct cc_report_row *out, struct cc_error *e)
+{
+    double largest[LARGEST] = {0}, sum[SUMS] = {0};
+    fill_largest(l, largest);
+    fill_sums(l, sum);
+    CC_TRY(reduce(r, largest, LARGEST, MPI_MAX, e));
+    CC_TRY(reduce(r, sum, SUMS, MPI_SUM, e));
+    CC_TRY(put_hosts(r, l, largest, e));
+    CC_TRY(gather_interfaces(r, l, own, sum, out, e));
+    put_means(r, largest, sum, out);
+    if (r->rank == 0)
+        out->peak_bytes = (double)cc_runtime_peak_bytes();
+    CC_TRY(cc_chosen_text(l, &out->chose, e));
+    if (!cc_job_bulk(&r->job)) {
+        CC_TRY(cc_rank_stale_steps(r, l, out, e));
+        CC_TRY(cc_rank_stale_ages(r, l, out, e));
+        return put_tensors(r, l, out, e);
+    }
+    CC_TRY(put_steps(r, l, out, e));
+    CC_TRY(put_waking(r, l, out, e));
+    CC_TRY(add_queue(r, l, out, e));
+    return put_tensors(r, l, out, e);
+}
+
+/* Copies the errors of what was applied, which all workers know. */
+static int put_errors(const struct cc_applied_error *x, struct cc_report_row *out,
+                      struct cc_error *e)
+{
+    if (x == NULL)
+        return CC_OK;
+    out->applied_error = cc_alloc(sizeof x->error, e);
+    if (out->applied_error == NULL)
+        return CC_FAIL;
+    memcpy(out->applied_error, x->error, sizeof x->error);
+    out->applied_errors = CC_APPLIED_WINDOWS;
+    return CC_OK;
+}
+
+int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
+                    const struct cc_row_measures *m, struct cc_report *out, struct cc_error *e)
+{
+    const uint64_t own[INTERFACE_NUMBERS] = {
+        [NETWORK] = r->job.device != NULL ? cc_host_id_here().network : 0,
+        [SENT] = m->after->sent - m->before->sent,
+        [RECEIVED] = m->after->received - m->before->received};
+    *out =
+        (struct cc_report){.kind = CC_REPORT_ROW, .result = {.row = row, .steps = l->to - l->from}};
+    CC_TRY(gather(r, l, own, &out->result, e));
+    CC_TRY(put_errors(m->error, &out->result, e));
+    return cc_rank_report(r, out, e);
+}

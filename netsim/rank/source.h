@@ -1,0 +1,179 @@
+/* A source of gradients: what a rank computes between its exchanges. The loop (step_modes.c) asks
+ * it for one part of the work after another, hands the gradient to the exchange as soon as a
+ * message's part of it is there, and returns the exchange's results. Sources know nothing of MPI,
+ * messages' payloads or the order in which a step mode does things.
+ *
+ * The life of step t, in this order:
+ *
+ * Compute: part by part. A step begins with its first part. Once a backward part, or the whole
+ * step, is done, the gradient of its tensors is final: the exchange may read it.
+ *
+ * Buffers: where the gradient of t is, and where the exchange of t adds the mean over the workers
+ * of their encoded gradients.
+ *
+ * Apply: the result of a message's tensors, or of all, is complete: the model is updated.
+ *
+ * End: the buffers of t may be used for another step.
+ *
+ * Steps begin in order and end in order, but several may be in flight: a pipeline of depth K
+ * computes step t while t-K+1 .. t-1 are exchanged. So gradients are K-1 steps old, and a source
+ * must keep as many buffers as its `in_flight` says.
+ *
+ * Time. Emulated computing (`emulated`) takes no time itself: each call gives the seconds that its
+ * work would take, and the loop lets them pass on the rank's clock. Real computing is polled: each
+ * call works for a short time (a layer) and returns, so that messages make progress between calls;
+ * it took the time that the clock says. Either way the part is complete once `done` is set.
+ *
+ * There are three. Replaying a trace (source_replay.c) and drawing synthetic values
+ * (source_synthetic.c) emulate computing on gradients that are in memory beforehand. Training
+ * (source_training.c) computes for real: forward and backward layer by layer, with the parameters
+ * that apply has left; apply runs the optimizer on the mean gradient, or, where servers send model
+ * deltas, the exchange has added them. It may be `emulated`, too: it computes in the call and gives
+ * the seconds of the device that is emulated. Simulated ranks share a process and switch only where
+ * they wait, never within a call: data sets and scratch memory are shared among them, models and
+ * residuals not. */
+#ifndef CC_NETSIM_RANK_SOURCE_H
+#define CC_NETSIM_RANK_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "netsim/job/job.h"
+
+enum cc_compute_part {
+    CC_COMPUTE_STEP,     /* forward and backward pass of all tensors; without a message. With local
+                            steps, all of them that are left */
+    CC_COMPUTE_AHEAD,    /* local steps that are made before the results of the step before are
+                            taken; without a message, and before CC_COMPUTE_STEP */
+    CC_COMPUTE_FORWARD,  /* of a message's tensors, in the order of the net */
+    CC_COMPUTE_BACKWARD, /* of a message's tensors, from the end of the net. Parts of the forward
+                            pass that were not asked for before come with the first one */
+};
+
+/* How far a call of compute or apply has come. */
+struct cc_source_progress {
+    bool done;      /* otherwise call again */
+    double seconds; /* emulated: what this call's work takes */
+};
+
+/* Flat steps; NULL without data. */
+struct cc_source_buffers {
+    const float *gradient;
+    float *result;
+};
+
+struct cc_source;
+
+/* How a worker's batch was classified before its update; sent as doubles. */
+struct cc_source_batch {
+    double loss, correct; /* the mean loss, and so many samples */
+};
+
+/* The state of a source that trains. */
+struct cc_source_learned {
+    const float *weights; /* flat; a server's copy is 0 where another one keeps the values */
+    size_t values;
+    const float *stats; /* a worker's running statistics; on servers nobody reads them */
+    size_t stat_count;
+    /* The optimizer's state, where this rank applies it; else none. On servers it is as `weights`.
+     */
+    const float *optimizer;
+    size_t optimizer_count;
+    /* A worker's batches, of each step of the row from the first on. */
+    const struct cc_source_batch *batch;
+    /* With local steps: a worker's own parameters and its optimizer's state; otherwise, and on
+     * servers, none. */
+    const float *own;
+    size_t own_count;
+    /* The deltas that servers are about to encode in the step under way, or encoded last, as
+     * weights; NULL unless the job captures them. */
+    const float *pulled;
+    /* A worker's results that have arrived and are not applied: of a pipeline's steps that have
+     * begun and not ended, the oldest first. The list is the source's. */
+    float *const *delayed;
+    size_t delayed_count;
+};
+
+/* The score of a copy of the model. */
+struct cc_source_score {
+    double loss, accuracy;
+    double objective; /* of a linear model, on all training samples; else 0 */
+};
+
+/* The operations that a source implements. Callers use the functions below, which check the order
+ * of calls. */
+struct cc_source_ops {
+    const char *name;
+    int (*begin_row)(struct cc_source *s, const struct cc_job_row *row, struct cc_error *e);
+    int (*compute)(struct cc_source *s, uint64_t step, enum cc_compute_part part,
+                   const struct cc_job_message *m, struct cc_source_progress *out,
+                   struct cc_error *e);
+    struct cc_source_buffers (*buffers)(struct cc_source *s, uint64_t step);
+    int (*apply)(struct cc_source *s, int64_t step, const struct cc_job_message *m,
+                 struct cc_source_progress *out, struct cc_error *e);
+    int (*end_step)(struct cc_source *s, uint64_t step, struct cc_error *e);
+    void (*close)(struct cc_source *s);
+    /* Sources that train only: */
+    int (*serve)(struct cc_source *s, uint64_t step, uint64_t updates, size_t from, size_t to,
+                 float *mean, struct cc_error *e);
+    struct cc_source_learned (*learned)(struct cc_source *s);
+    int (*restore)(struct cc_source *s, const struct cc_source_learned *to, struct cc_error *e);
+    int (*score)(struct cc_source *s, const float *weights, const float *stats,
+                 struct cc_source_score *out, struct cc_error *e);
+};
+
+/* The head of every source. */
+struct cc_source {
+    const struct cc_source_ops *ops;
+    bool emulated;
+    size_t in_flight;      /* how many steps may be */
+    uint64_t begun, ended; /* in this row: how many steps */
+};
+
+/* Starts a row: steps count from 0 again, and the results of earlier rows are forgotten. Call it
+ * when the ranks' speeds are known (cc_runtime_speed). `row` must outlive its steps. */
+int cc_source_begin_row(struct cc_source *s, const struct cc_job_row *row, struct cc_error *e);
+
+/* Works on a part of `step`, of which `m` selects the tensors; NULL for CC_COMPUTE_STEP. */
+int cc_source_compute(struct cc_source *s, uint64_t step, enum cc_compute_part part,
+                      const struct cc_job_message *m, struct cc_source_progress *out,
+                      struct cc_error *e);
+
+/* The buffers of a step that has begun and not ended. */
+struct cc_source_buffers cc_source_buffers(struct cc_source *s, uint64_t step);
+
+/* Updates the model by the result of `step` for the tensors of `m`, or all (NULL). A pipeline that
+ * is not full yet has negative steps: nothing is applied, but an emulated update takes its time. */
+int cc_source_apply(struct cc_source *s, int64_t step, const struct cc_job_message *m,
+                    struct cc_source_progress *out, struct cc_error *e);
+
+/* Ends the oldest step in flight, which must be `step`. */
+int cc_source_end_step(struct cc_source *s, uint64_t step, struct cc_error *e);
+
+/* A server: turns the mean of the workers' gradients of values [from, to) into what they pull, in
+ * place; mean[0] is value `from`, and `updates` of these values came before. Where steps are not
+ * bulk synchronous, `mean` is the gradient of one worker, whose step it is. Only if
+ * cc_source_serves. */
+int cc_source_serve(struct cc_source *s, uint64_t step, uint64_t updates, size_t from, size_t to,
+                    float *mean, struct cc_error *e);
+bool cc_source_serves(const struct cc_source *s);
+
+/* Starts the row behind its first `steps` steps, as if they had been done, with what had been
+ * learned by then: weights and optimizer state of the whole step, own statistics. Call it before
+ * its first step. Only sources that train. */
+int cc_source_restore(struct cc_source *s, uint64_t steps, const struct cc_source_learned *to,
+                      struct cc_error *e);
+
+/* Sources that train: their state after the steps that have ended; and the score on the test
+ * samples of any weights, with the mean of the workers' statistics. Scoring takes no time on a
+ * simulated clock. */
+struct cc_source_learned cc_source_learned(struct cc_source *s);
+int cc_source_score(struct cc_source *s, const float *weights, const float *stats,
+                    struct cc_source_score *out, struct cc_error *e);
+
+/* NULL is nothing to close. */
+void cc_source_close(struct cc_source *s);
+
+#endif

@@ -1,0 +1,89 @@
+#include "netsim/rank/staleness.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "netsim/exchange/pack/clocks.h"
+#include "netsim/transport/mpi_check.h"
+
+static int sum_up(struct cc_rank *r, double *list, size_t count, struct cc_error *e)
+{
+    const void *from = r->rank == 0 ? MPI_IN_PLACE : list;
+    const int code = MPI_Reduce(from, list, (int)count, MPI_DOUBLE, MPI_SUM, 0, r->comm);
+    return cc_mpi_check(code, "MPI_Reduce", e);
+}
+
+/* This worker's updates in its steps, by whole steps; 0 on servers. */
+static double updates_of(const struct cc_rank_loop *l)
+{
+    const double parts = (double)l->s.staleness.parts;
+    return parts > 0 ? (double)l->s.staleness.pushes / parts * (double)(l->to - l->from) : 0;
+}
+
+/* The longest of this server's messages: the time of a step for which the bound held pulls back,
+ * the mean over the workers. */
+static double held_of(const struct cc_rank_loop *l)
+{
+    double most = 0;
+    for (size_t i = 0; i < l->s.row->messages; i++)
+        most = fmax(most, l->s.staleness.held_s[i]);
+    return most / (double)(l->to - l->from) / l->s.job->workers;
+}
+
+int cc_rank_stale_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
+                        struct cc_error *e)
+{
+    const size_t n = l->to - l->from;
+    int status = CC_OK;
+    double held = held_of(l), most = 0;
+    double *list = cc_alloc0((n + 2) * sizeof *list, e);
+    out->step_s = cc_alloc(n * sizeof *out->step_s, e);
+    if (list == NULL || out->step_s == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    for (size_t i = 0; i < n && !l->s.server; i++)
+        list[i] = l->end[l->from + i] - l->start[l->from + i];
+    const double took = l->end[l->to - 1] - l->start[l->from];
+    list[n] = updates_of(l);
+    list[n + 1] = took > 0 ? list[n] / took : 0;
+    CC_TRY_OUT(sum_up(r, list, n + 2, e));
+    const int code = MPI_Reduce(&held, &most, 1, MPI_DOUBLE, MPI_MAX, 0, r->comm);
+    CC_TRY_OUT(cc_mpi_check(code, "MPI_Reduce", e));
+    for (size_t i = 0; i < n; i++)
+        out->step_s[i] = list[i] / r->job.workers;
+    out->updates = list[n] / (double)n;
+    out->updates_per_s = list[n + 1];
+    out->held_s = most;
+out:
+    free(list);
+    return status;
+}
+
+int cc_rank_ages(struct cc_rank *r, const struct cc_rank_loop *l, uint64_t *age, struct cc_error *e)
+{
+    const int code =
+        MPI_Reduce(l->s.staleness.age, age, CC_CLOCKS_AGES, MPI_UINT64_T, MPI_SUM, 0, r->comm);
+    return cc_mpi_check(code, "MPI_Reduce", e);
+}
+
+int cc_rank_stale_ages(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
+                       struct cc_error *e)
+{
+    int status = CC_OK;
+    uint64_t *age = cc_alloc0(CC_CLOCKS_AGES * sizeof *age, e);
+    if (age == NULL)
+        return CC_FAIL;
+    CC_TRY_OUT(cc_rank_ages(r, l, age, e));
+    for (size_t i = 0; i < CC_CLOCKS_AGES; i++)
+        out->ages = age[i] > 0 ? i + 1 : out->ages;
+    out->age = cc_alloc(out->ages * sizeof *out->age, e);
+    if (out->age == NULL)
+        status = CC_FAIL;
+    for (size_t i = 0; i < out->ages && status == CC_OK; i++)
+        out->age[i] = (double)age[i];
+out:
+    free(age);
+    return status;
+}

@@ -1,0 +1,132 @@
+/* The three modes of a worker's step, and a server's step.
+ *
+ * Sequential: compute, exchange the messages one by one, update. Only the job's hidden share of
+ * computing happens beside the exchange. All ranks begin each step together.
+ *
+ * Overlap: wait-free backpropagation. Each message leaves once its part of the backward pass is
+ * done; the forward pass of the next step waits for each tensor's update. A step lasts from the end
+ * of one forward pass to the end of the next.
+ *
+ * Pipe: Pipe-SGD (pipe.c).
+ *
+ * With local steps (step_local.c) messages take turns, and what overlaps is an exchange with the
+ * next local steps.
+ *
+ * A server takes part in the exchanges and computes nothing. Where steps are not bulk synchronous,
+ * it does so once for all steps until the ranks meet, in the last of them. */
+#include "netsim/rank/step_modes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "netsim/rank/accounting.h"
+#include "netsim/rank/computing.h"
+#include "netsim/rank/messages.h"
+#include "netsim/rank/pipe.h"
+#include "netsim/rank/step_local.h"
+
+static int step_sequential(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    double *phase_s = l->s.counters.phase_s, hidden;
+    l->clock = l->began + l->start[step];
+    CC_TRY(cc_compute_visible(l, step, &hidden, e));
+    cc_settle(l, CC_PHASE_COMPUTE);
+    l->ready[step] = l->encoded[step] = cc_runtime_now();
+    cc_messages_take_step(l, step);
+
+    const double waited = phase_s[CC_PHASE_WAIT];
+    struct cc_wait_timer w = cc_wait_begin(l);
+    for (size_t i = 0; i < l->messages; i++) {
+        if (cc_job_row_skips(l->s.job, i, step))
+            continue;
+        const double encoded = phase_s[CC_PHASE_ENCODE];
+        CC_TRY(cc_message_start(l, i, e));
+        /* Hidden computing begins when the first message is encoded, and pauses while the others
+         * are. */
+        if (i == 0) {
+            l->clock = l->encoded[step] = cc_runtime_now();
+            cc_event_log_before(l->s.events, CC_PHASE_COMPUTE, hidden);
+        } else {
+            l->clock += phase_s[CC_PHASE_ENCODE] - encoded;
+        }
+        CC_TRY(cc_messages_finish(l, i, e));
+        w = cc_wait_end(l, w);
+    }
+    CC_TRY(cc_compute_hidden(l, hidden, phase_s[CC_PHASE_WAIT] - waited, w.since, e));
+
+    l->clock = cc_runtime_now();
+    CC_TRY(cc_apply(l, (int64_t)step, NULL, e));
+    cc_settle(l, CC_PHASE_UPDATE);
+    return cc_source_end_step(l->source, step, e);
+}
+
+static int step_overlap(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    const struct cc_job_message *m = l->s.row->message;
+    for (size_t i = 0; i < l->messages; i++) {
+        CC_TRY(cc_compute(l, step, CC_COMPUTE_BACKWARD, &m[i], e));
+        if (i == 0)
+            cc_messages_take_step(l, step);
+        CC_TRY(cc_message_start(l, i, e));
+    }
+    for (size_t i = l->messages; i-- > 0;) {
+        if (l->under_way[i]) {
+            const struct cc_wait_timer w = cc_wait_begin(l);
+            CC_TRY(cc_messages_finish(l, i, e));
+            (void)cc_wait_end(l, w);
+            l->clock = fmax(l->clock, cc_runtime_now());
+        }
+        CC_TRY(cc_apply(l, (int64_t)step, &m[i], e));
+        CC_TRY(cc_compute(l, step + 1, CC_COMPUTE_FORWARD, &m[i], e));
+    }
+    return cc_source_end_step(l->source, step, e);
+}
+
+static int step_server(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    const struct cc_wait_timer w = cc_wait_begin(l);
+    cc_messages_take_step(l, step);
+    if (!cc_job_bulk(l->s.job) && step + 1 < l->s.until)
+        return CC_OK;
+    for (size_t i = 0; i < l->messages; i++)
+        if (!cc_job_row_skips(l->s.job, i, step))
+            CC_TRY(cc_message_start(l, i, e));
+    CC_TRY(cc_messages_finish(l, l->messages, e));
+    (void)cc_wait_end(l, w);
+    return CC_OK;
+}
+
+int cc_step_run(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    if (l->s.server)
+        return step_server(l, step, e);
+    switch (l->s.job->mode) {
+    case CC_OVERLAP:
+        return l->s.job->training.local_steps > 0 ? cc_step_local(l, step, e)
+                                                  : step_overlap(l, step, e);
+    case CC_PIPE:
+        return cc_pipe_step(l, step, e);
+    case CC_SEQUENTIAL:
+        break;
+    }
+    return step_sequential(l, step, e);
+}
+
+/* A pipe's last exchange ends outside all steps; the results of the last two steps are not applied,
+ * as nothing is computed with them. (A training has applied everything.) The codec work is
+ * charged only without warm-up steps: otherwise the exchange of the last warm-up step, which ended
+ * within the first counted step, has been charged in its place. */
+int cc_step_drain(struct cc_rank_loop *l, struct cc_error *e)
+{
+    double phase_s[CC_PHASES], work_s[CC_PHASES];
+    memcpy(phase_s, l->s.counters.phase_s, sizeof phase_s);
+    memcpy(work_s, l->s.counters.work_s, sizeof work_s);
+    if (l->s.events != NULL && l->s.row->warmup > 0)
+        l->s.events->on = false;
+    CC_TRY(cc_messages_finish(l, l->messages, e));
+    if (l->s.row->warmup > 0) {
+        memcpy(l->s.counters.phase_s, phase_s, sizeof phase_s);
+        memcpy(l->s.counters.work_s, work_s, sizeof work_s);
+    }
+    return CC_OK;
+}

@@ -1,0 +1,36 @@
+/* Between the steps of a training its ranks evaluate it, write and read checkpoints, and capture
+ * gradients. All of it is collective, and takes no time of the training. */
+#ifndef CC_NETSIM_RANK_TRAINING_H
+#define CC_NETSIM_RANK_TRAINING_H
+
+#include "netsim/inprocess/training_log.h"
+#include "netsim/rank/rank.h"
+
+/* Adds the figures of the row's latest steps to the log, which rank 0 has; the others' is zeros.
+ * Evaluates the training and reports it, and writes the checkpoint, after steps where that is due.
+ */
+int cc_rank_train_interval(struct cc_rank *r, const struct cc_rank_loop *l,
+                           const struct cc_report_row *figures, struct cc_training_log *log,
+                           struct cc_error *e);
+
+/* Writes the checkpoint after the row's latest steps. */
+int cc_rank_save(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_training_log *log,
+                 struct cc_error *e);
+/* Continues from the checkpoint of a job that is resumed. Call it before the row's steps. */
+int cc_rank_restore(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_training_log *log,
+                    struct cc_error *e);
+
+/* Writes the gradients of a step that has ended, where the job asks for them. */
+int cc_rank_capture(struct cc_rank *r, const struct cc_rank_loop *l, size_t step,
+                    struct cc_error *e);
+
+/* Puts n values that the servers have together on rank 0: each server has its own, and 0 where the
+ * others have theirs. out has room for n values on rank 0; the others' is not used. */
+int cc_rank_gather_servers(struct cc_rank *r, const float *own, size_t n, float *out,
+                           struct cc_error *e);
+/* n values of each rank, such as running statistics, one rank after the other: on rank 0, which
+ * frees *out; NULL on the others. */
+int cc_rank_gather_own(struct cc_rank *r, const float *own, size_t n, float **out,
+                       struct cc_error *e);
+
+#endif
