@@ -307,10 +307,8 @@ int cc_roofline_add(struct cc_roofline *r, const struct cc_pattern *p, size_t *i
             return CC_OK;
         }
     }
-    void *list = r->limit;
     CC_TRY(reserve(r, &l.pattern, e));
-    CC_TRY(cc_grow(&list, &r->capacity, r->limits + 1, sizeof l, e));
-    r->limit = list;
+    CC_TRY(CC_GROW(r->limit, &r->capacity, r->limits + 1, e));
     int status = copy_lines(r, &l, e);
     l.seconds = status == CC_OK ? cc_alloc(KEPT * r->most * sizeof(double), e) : NULL;
     if (l.seconds == NULL) {

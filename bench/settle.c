@@ -75,15 +75,15 @@ int cc_settle_sizes(const struct cc_bench_config *config, size_t scheme, struct 
     const size_t window = (CC_SETTLE_STEPS + steps - 1) / steps;
     const double began = cc_now();
     size_t capacity = 0, used = 1;
-    void *all = NULL; /* bytes of each pass and piece */
+    double *all = NULL; /* bytes of each pass and piece */
     int status = CC_OK;
     *out = (struct cc_settled){.passes = 0};
     CC_TRY_OUT(open_codecs(config, scheme, sample, set, e));
     const bool settles = cc_sample_has_state(config, scheme, sample);
     while (!out->settled && !cc_interrupted()) {
-        CC_TRY_OUT(cc_grow(&all, &capacity, (out->passes + 1) * pieces, sizeof(double), e));
+        CC_TRY_OUT(CC_GROW(all, &capacity, (out->passes + 1) * pieces, e));
         CC_TRY_OUT(run_pass(config, scheme, sample, set, out->passes * steps,
-                            (double *)all + out->passes * pieces, e));
+                            all + out->passes * pieces, e));
         out->passes++;
         out->settled = !settles || is_calm(all, pieces, out->passes, window);
         if (out->passes == limits->passes ||
@@ -96,7 +96,7 @@ int cc_settle_sizes(const struct cc_bench_config *config, size_t scheme, struct 
     for (size_t i = 0; i < pieces && out->passes > 0 && all != NULL; i++) {
         bytes[i] = 0;
         for (size_t p = out->passes - used; p < out->passes; p++)
-            bytes[i] += ((double *)all)[p * pieces + i] / (double)(used * steps);
+            bytes[i] += all[p * pieces + i] / (double)(used * steps);
     }
 out:
     free(all);

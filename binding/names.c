@@ -16,7 +16,7 @@ int cc_names_add(struct cc_names *n, const char *name, struct cc_error *e)
     for (size_t i = 0; i < n->count; i++)
         if (strcmp(n->name[i], name) == 0)
             return cc_fail(e, "tensor '%.200s' is there twice", name);
-    CC_TRY(cc_grow((void **)&n->name, &n->capacity, n->count + 1, sizeof *n->name, e));
+    CC_TRY(CC_GROW(n->name, &n->capacity, n->count + 1, e));
     n->name[n->count] = cc_strdup(name, e);
     if (n->name[n->count] == NULL)
         return CC_FAIL;

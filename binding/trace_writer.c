@@ -56,8 +56,8 @@ int commcomp_trace_writer_tensor(struct commcomp_trace_writer *w, const char *na
                         "tensor '%.200s': dtype %d is none of float32, float16, bfloat16, float64",
                         name, dtype);
     CC_TRY(cc_shape_make(dims, ndim, &shape, e));
-    CC_TRY(cc_grow((void **)&w->tensors, &w->capacity, w->count + 1, sizeof *w->tensors, e));
-    CC_TRY(cc_grow((void **)&w->dtypes, &w->dtype_capacity, w->count + 1, sizeof *w->dtypes, e));
+    CC_TRY(CC_GROW(w->tensors, &w->capacity, w->count + 1, e));
+    CC_TRY(CC_GROW(w->dtypes, &w->dtype_capacity, w->count + 1, e));
     CC_TRY(cc_names_add(&w->names, name, e));
     w->tensors[w->count] = (struct cc_tensor_info){.name = w->names.name[w->count], .shape = shape};
     w->dtypes[w->count] = dtypes[dtype];

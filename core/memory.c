@@ -51,19 +51,24 @@ int cc_alloc_floats(size_t n, float **out, struct cc_error *e)
     return *out != NULL ? CC_OK : CC_FAIL;
 }
 
-int cc_grow(void **list, size_t *capacity, size_t count, size_t element_bytes, struct cc_error *e)
+int cc_grow_bytes(void *list, size_t *capacity, size_t count, size_t element_bytes,
+                  struct cc_error *e)
 {
+    void *p;
+    size_t bytes;
     if (count <= *capacity)
         return CC_OK;
     size_t wanted = *capacity < 8 ? 8 : *capacity;
     while (wanted < count)
         wanted = wanted > SIZE_MAX / 2 ? count : 2 * wanted;
-    size_t bytes;
-    void *p = cc_mul(wanted, element_bytes, &bytes) ? realloc(*list, bytes) : NULL;
+    /* The caller's pointer has a type of its own: its bytes are copied, as all pointers to objects
+     * look alike. */
+    memcpy(&p, list, sizeof p);
+    p = cc_mul(wanted, element_bytes, &bytes) ? realloc(p, bytes) : NULL;
     if (p == NULL)
         return cc_fail(e, "out of memory: %zu elements of %zu bytes were asked for", wanted,
                        element_bytes);
-    *list = p;
+    memcpy(list, &p, sizeof p);
     *capacity = wanted;
     return CC_OK;
 }

@@ -20,9 +20,15 @@ void *cc_alloc0(size_t bytes, struct cc_error *e);
 /* Allocates n float32 values, all zero, as cc_alloc0 does. *out is NULL after an error. */
 int cc_alloc_floats(size_t n, float **out, struct cc_error *e);
 
-/* Makes *list, from malloc or NULL, hold at least `count` elements: reallocates it with at least
- * twice its capacity if it is too small. On failure *list and *capacity are as before. */
-int cc_grow(void **list, size_t *capacity, size_t count, size_t element_bytes, struct cc_error *e);
+/* CC_GROW makes a list, a pointer from malloc or NULL, hold at least `count` elements: it
+ * reallocates the list with at least twice its capacity if it is too small. CC_OK, or CC_FAIL with
+ * a message, and list and *capacity as before. The compound literal rejects anything but a pointer
+ * to the elements. cc_grow_bytes is for elements whose type only the caller's caller knows: `list`
+ * is the address of the pointer. */
+#define CC_GROW(list, capacity, count, e)                                                          \
+    cc_grow_bytes((__typeof__(*(list)) **){&(list)}, capacity, count, sizeof *(list), e)
+int cc_grow_bytes(void *list, size_t *capacity, size_t count, size_t element_bytes,
+                  struct cc_error *e);
 
 /* A copy of a string, to be released with free(); NULL with a message if there is no memory. */
 char *cc_strdup(const char *s, struct cc_error *e);

@@ -36,10 +36,10 @@ int cc_fluid_reserve(struct cc_fluid *f, size_t paths, size_t ports, size_t flow
                      struct cc_error *e)
 {
     size_t states = f->path_capacity;
-    CC_TRY(cc_grow((void **)&f->path, &f->path_capacity, paths, sizeof *f->path, e));
-    CC_TRY(cc_grow((void **)&f->state, &states, paths, sizeof *f->state, e));
-    CC_TRY(cc_grow((void **)&f->port, &f->port_capacity, ports, sizeof *f->port, e));
-    return cc_grow((void **)&f->flow, &f->flow_capacity, flows, sizeof *f->flow, e);
+    CC_TRY(CC_GROW(f->path, &f->path_capacity, paths, e));
+    CC_TRY(CC_GROW(f->state, &states, paths, e));
+    CC_TRY(CC_GROW(f->port, &f->port_capacity, ports, e));
+    return CC_GROW(f->flow, &f->flow_capacity, flows, e);
 }
 
 void cc_fluid_free(struct cc_fluid *f)

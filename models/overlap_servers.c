@@ -269,12 +269,10 @@ int cc_overlap_reserve(struct cc_overlap_memory *m, const struct cc_step_cluster
     count_kinds(c, &kinds, &servers);
     CC_TRY(cc_fluid_reserve(&m->net, 2 * kinds * servers, 2 * (kinds + servers), 2 * kinds * parts,
                             e));
-    CC_TRY(cc_grow((void **)&m->part, &m->part_capacity, at_least_one(parts), sizeof *m->part, e));
-    CC_TRY(cc_grow((void **)&m->pull, &m->pull_capacity, kinds * at_least_one(parts),
-                   sizeof *m->pull, e));
-    CC_TRY(
-        cc_grow((void **)&m->free_at, &m->free_capacity, kinds + servers, sizeof *m->free_at, e));
-    return cc_grow((void **)&m->to_come, &m->to_come_capacity, servers, sizeof *m->to_come, e);
+    CC_TRY(CC_GROW(m->part, &m->part_capacity, at_least_one(parts), e));
+    CC_TRY(CC_GROW(m->pull, &m->pull_capacity, kinds * at_least_one(parts), e));
+    CC_TRY(CC_GROW(m->free_at, &m->free_capacity, kinds + servers, e));
+    return CC_GROW(m->to_come, &m->to_come_capacity, servers, e);
 }
 
 void cc_overlap_free(struct cc_overlap_memory *m)

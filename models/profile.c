@@ -297,14 +297,12 @@ static int find_or_add(struct cc_profile *p, const char *scheme, struct cc_profi
         if (strcmp(p->codec[i].scheme, scheme) == 0)
             return CC_OK;
     }
-    void *list = p->codec;
     size_t capacity = p->codecs;
     char *name = cc_strdup(scheme, e);
-    if (name == NULL || cc_grow(&list, &capacity, p->codecs + 1, sizeof *p->codec, e) != CC_OK) {
+    if (name == NULL || CC_GROW(p->codec, &capacity, p->codecs + 1, e) != CC_OK) {
         free(name);
         return CC_FAIL;
     }
-    p->codec = list;
     *out = &p->codec[p->codecs++];
     **out = (struct cc_profile_codec){.scheme = name, .errors = no_errors()};
     return CC_OK;
@@ -316,12 +314,10 @@ int cc_profile_put(struct cc_profile *p, const char *scheme, const struct cc_pro
     struct cc_profile_codec *c;
     CC_TRY(find_or_add(p, scheme, &c, e));
     size_t at = 0, capacity = c->points;
-    void *list = c->point;
     while (at < c->points && c->point[at].values < point->values)
         at++;
     if (at == c->points || c->point[at].values != point->values) {
-        CC_TRY(cc_grow(&list, &capacity, c->points + 1, sizeof *point, e));
-        c->point = list;
+        CC_TRY(CC_GROW(c->point, &capacity, c->points + 1, e));
         memmove(&c->point[at + 1], &c->point[at], (c->points - at) * sizeof *point);
         c->points++;
     }

@@ -115,10 +115,8 @@ static int series_of(struct cc_maker *m, size_t row, const char *part, size_t *o
     for (*out = 0; *out < f->series_count; ++*out)
         if (strcmp(f->series[*out], name) == 0)
             return CC_OK;
-    void *list = f->series;
-    if (cc_grow(&list, &f->series_capacity, f->series_count + 1, sizeof *f->series, m->e) != CC_OK)
+    if (CC_GROW(f->series, &f->series_capacity, f->series_count + 1, m->e) != CC_OK)
         return CC_FAIL;
-    f->series = list;
     f->series[f->series_count] = cc_strdup(name, m->e);
     return f->series[f->series_count] == NULL ? CC_FAIL : (f->series_count++, CC_OK);
 }
@@ -138,10 +136,8 @@ static int panel_of(struct cc_maker *m, size_t row, const char *measure, size_t 
                        "%s: more than %d combinations of settings, each a plot of its own: choose "
                        "with --bw, --workers, --exchange or --kind, or plot a part of the file",
                        m->s->path, MOST_PANELS);
-    void *list = f->panel;
-    if (cc_grow(&list, &f->panel_capacity, f->panels + 1, sizeof *f->panel, m->e) != CC_OK)
+    if (CC_GROW(f->panel, &f->panel_capacity, f->panels + 1, m->e) != CC_OK)
         return CC_FAIL;
-    f->panel = list;
     char title[512] = "";
     if (measure != NULL)
         (void)snprintf(title, sizeof title, "%s", measure);
@@ -158,10 +154,8 @@ static int panel_of(struct cc_maker *m, size_t row, const char *measure, size_t 
 static int add_point(struct cc_points *to, double x, double y, double group, size_t row,
                      struct cc_error *e)
 {
-    void *list = to->point;
-    if (cc_grow(&list, &to->capacity, to->count + 1, sizeof *to->point, e) != CC_OK)
+    if (CC_GROW(to->point, &to->capacity, to->count + 1, e) != CC_OK)
         return CC_FAIL;
-    to->point = list;
     if (to->count == 0)
         to->total = to->band_lo = to->band_hi = NAN;
     to->point[to->count++] =

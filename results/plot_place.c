@@ -28,9 +28,7 @@ static char *plain(const char *text, struct cc_error *e)
 int cc_plan_text(struct cc_plan *p, const char *text, const struct cc_page_text *t,
                  struct cc_error *e)
 {
-    void *list = p->text;
-    CC_TRY(cc_grow(&list, &p->text_capacity, p->texts + 1, sizeof *p->text, e));
-    p->text = list;
+    CC_TRY(CC_GROW(p->text, &p->text_capacity, p->texts + 1, e));
     struct cc_page_text *to = &p->text[p->texts];
     *to = *t;
     to->text = plain(text, e);
@@ -43,27 +41,21 @@ int cc_plan_text(struct cc_plan *p, const char *text, const struct cc_page_text 
 
 int cc_plan_line(struct cc_plan *p, const struct cc_page_line *l, struct cc_error *e)
 {
-    void *list = p->line;
-    CC_TRY(cc_grow(&list, &p->line_capacity, p->lines + 1, sizeof *p->line, e));
-    p->line = list;
+    CC_TRY(CC_GROW(p->line, &p->line_capacity, p->lines + 1, e));
     p->line[p->lines++] = *l;
     return CC_OK;
 }
 
 int cc_plan_sample(struct cc_plan *p, const struct cc_page_mark *m, struct cc_error *e)
 {
-    void *list = p->sample;
-    CC_TRY(cc_grow(&list, &p->sample_capacity, p->samples + 1, sizeof *p->sample, e));
-    p->sample = list;
+    CC_TRY(CC_GROW(p->sample, &p->sample_capacity, p->samples + 1, e));
     p->sample[p->samples++] = *m;
     return CC_OK;
 }
 
 int cc_plan_fill(struct cc_plan *p, const struct cc_page_fill *r, struct cc_error *e)
 {
-    void *list = p->fill;
-    CC_TRY(cc_grow(&list, &p->fill_capacity, p->fills + 1, sizeof *p->fill, e));
-    p->fill = list;
+    CC_TRY(CC_GROW(p->fill, &p->fill_capacity, p->fills + 1, e));
     p->fill[p->fills++] = *r;
     return CC_OK;
 }

@@ -39,10 +39,8 @@ void cc_record_free(struct cc_record *r)
 
 size_t cc_record_add(struct cc_record *r, struct cc_error *e)
 {
-    void *rows = r->rows;
-    if (cc_grow(&rows, &r->row_capacity, r->row_count + 1, sizeof *r->rows, e) != CC_OK)
+    if (CC_GROW(r->rows, &r->row_capacity, r->row_count + 1, e) != CC_OK)
         return SIZE_MAX;
-    r->rows = rows;
     struct cc_value *value = cc_alloc0(r->column_count * sizeof *value, e);
     if (value == NULL)
         return SIZE_MAX;
@@ -134,10 +132,8 @@ void cc_record_title(struct cc_record *r, const char *fmt, ...)
 
 int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...)
 {
-    void *notes = r->notes;
-    if (cc_grow(&notes, &r->note_capacity, r->note_count + 1, sizeof *r->notes, e) != CC_OK)
+    if (CC_GROW(r->notes, &r->note_capacity, r->note_count + 1, e) != CC_OK)
         return CC_FAIL;
-    r->notes = notes;
     char *text;
     va_list args;
     va_start(args, fmt);

@@ -29,16 +29,14 @@ struct builder {
 
 static int add_key(struct builder *b, const char *key)
 {
-    void *list = b->s->key;
     if (*key == '\0')
         return cc_fail(b->e, "column %zu has no name", b->s->columns + 1);
     if (cc_sheet_column(b->s, key) != CC_NO_COLUMN)
         return cc_fail(b->e, "the column '%.100s' occurs twice", key);
     if (b->s->columns == MOST_COLUMNS)
         return cc_fail(b->e, "more than %d columns", MOST_COLUMNS);
-    if (cc_grow(&list, &b->key_capacity, b->s->columns + 1, sizeof *b->s->key, b->e) != CC_OK)
+    if (CC_GROW(b->s->key, &b->key_capacity, b->s->columns + 1, b->e) != CC_OK)
         return CC_FAIL;
-    b->s->key = list;
     char *copy = cc_strdup(key, b->e);
     if (copy == NULL)
         return CC_FAIL;
@@ -49,10 +47,8 @@ static int add_key(struct builder *b, const char *key)
 /* text may be NULL; it is copied. */
 static int add_value(struct builder *b, enum cc_value_kind kind, double number, const char *text)
 {
-    void *list = b->s->value;
-    if (cc_grow(&list, &b->value_capacity, b->values + 1, sizeof *b->s->value, b->e) != CC_OK)
+    if (CC_GROW(b->s->value, &b->value_capacity, b->values + 1, b->e) != CC_OK)
         return CC_FAIL;
-    b->s->value = list;
     char *copy = text != NULL ? cc_strdup(text, b->e) : NULL;
     if (text != NULL && copy == NULL)
         return CC_FAIL;
@@ -62,10 +58,8 @@ static int add_value(struct builder *b, enum cc_value_kind kind, double number, 
 
 static int end_row(struct builder *b, size_t place)
 {
-    void *list = b->s->place;
-    if (cc_grow(&list, &b->place_capacity, b->s->rows + 1, sizeof *b->s->place, b->e) != CC_OK)
+    if (CC_GROW(b->s->place, &b->place_capacity, b->s->rows + 1, b->e) != CC_OK)
         return CC_FAIL;
-    b->s->place = list;
     b->s->place[b->s->rows++] = place;
     return CC_OK;
 }

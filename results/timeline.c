@@ -95,7 +95,7 @@ static int add_names(struct cc_timeline *t, const char *what, unsigned order, co
 
 int cc_timeline_step(struct cc_timeline *t, size_t step, double from, double to, struct cc_error *e)
 {
-    if (cc_grow((void **)&t->step, &t->capacity, step + 1, sizeof *t->step, e) != CC_OK)
+    if (CC_GROW(t->step, &t->capacity, step + 1, e) != CC_OK)
         return CC_FAIL;
     for (; t->steps <= step; t->steps++)
         t->step[t->steps] = (struct step_span){.known = false};

@@ -234,8 +234,7 @@ static int append(struct cc_spec_list *list, struct cc_spec *s, struct cc_error 
             return CC_OK;
         }
     }
-    const int status =
-        cc_grow((void **)&list->item, &list->capacity, list->count + 1, sizeof *list->item, e);
+    const int status = CC_GROW(list->item, &list->capacity, list->count + 1, e);
     if (status == CC_OK)
         list->item[list->count++] = s;
     else

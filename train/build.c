@@ -13,8 +13,7 @@ void *cc_build_memory(struct cc_build *b, size_t count, size_t bytes)
     size_t total;
     if (b->status != CC_OK)
         return NULL;
-    b->status = cc_grow((void **)&m->memory, &m->capacity_memory, m->memory_count + 1,
-                        sizeof *m->memory, b->e);
+    b->status = CC_GROW(m->memory, &m->capacity_memory, m->memory_count + 1, b->e);
     if (b->status != CC_OK)
         return NULL;
     if (!cc_mul(count, bytes, &total))
@@ -29,19 +28,15 @@ void *cc_build_memory(struct cc_build *b, size_t count, size_t bytes)
     return p;
 }
 
-/* Lets a list have one more element. */
-static int grow(struct cc_build *b, void *list, size_t *capacity, size_t count, size_t bytes)
-{
-    if (b->status == CC_OK)
-        b->status = cc_grow(list, capacity, count + 1, bytes, b->e);
-    return b->status;
-}
+/* Lets a list have `count` elements; true if there is no memory, or was none before. */
+#define LACKS(b, list, capacity, count)                                                            \
+    ((b)->status != CC_OK || ((b)->status = CC_GROW(list, capacity, count, (b)->e)) != CC_OK)
 
 static struct cc_act *add_act(struct cc_build *b, const struct cc_act *like)
 {
     struct cc_model *m = b->model;
     struct cc_act *act = cc_build_memory(b, 1, sizeof *act);
-    if (act == NULL || grow(b, &m->acts, &m->capacity_acts, m->act_count, sizeof *m->acts) != CC_OK)
+    if (act == NULL || LACKS(b, m->acts, &m->capacity_acts, m->act_count + 1))
         return NULL;
     *act = *like;
     m->acts[m->act_count++] = act;
@@ -73,8 +68,7 @@ void *cc_build_layer(struct cc_build *b, size_t bytes, const struct cc_layer_ops
 {
     struct cc_model *m = b->model;
     struct cc_layer *l = cc_build_memory(b, 1, bytes);
-    if (l == NULL ||
-        grow(b, &m->layers, &m->capacity_layers, m->layer_count, sizeof(void *)) != CC_OK)
+    if (l == NULL || LACKS(b, m->layers, &m->capacity_layers, m->layer_count + 1))
         return NULL;
     m->layers[m->layer_count++] = l;
     l->ops = ops;
@@ -92,10 +86,10 @@ void cc_build_tensor(struct cc_build *b, const char *layer, const char *suffix, 
     struct cc_shape shape;
     size_t length = strlen(layer) + strlen(suffix) + 1, i = m->tensor_count;
     char *name = cc_build_memory(b, length, 1);
-    if (name == NULL || grow(b, &m->tensors, &m->capacity_tensors, i, sizeof *m->tensors) ||
-        grow(b, &m->offset, &m->capacity_offset, i + 1, sizeof *m->offset) ||
-        grow(b, &m->role, &m->capacity_role, i, sizeof *m->role) ||
-        grow(b, &m->initial, &m->capacity_initial, i, sizeof *m->initial))
+    if (name == NULL || LACKS(b, m->tensors, &m->capacity_tensors, i + 1) ||
+        LACKS(b, m->offset, &m->capacity_offset, i + 2) ||
+        LACKS(b, m->role, &m->capacity_role, i + 1) ||
+        LACKS(b, m->initial, &m->capacity_initial, i + 1))
         return;
     b->status = cc_shape_make(dim, ndim, &shape, b->e);
     if (b->status != CC_OK)

@@ -46,7 +46,7 @@ struct list {
 
 static void *new_item(struct list *l, size_t bytes, struct cc_error *e)
 {
-    if (cc_grow(&l->items, &l->capacity, l->count + 1, bytes, e) != CC_OK)
+    if (cc_grow_bytes(&l->items, &l->capacity, l->count + 1, bytes, e) != CC_OK)
         return NULL;
     return (char *)l->items + bytes * l->count++;
 }

@@ -193,7 +193,7 @@ int cc_input_counts(const char *option, const char *text, uint64_t most, bool na
 {
     size_t capacity = 0, used = 0;
     char *copy = cc_strdup(text, e), *next = copy;
-    void *list = NULL;
+    size_t *list = NULL;
     int status = copy != NULL ? CC_OK : CC_FAIL;
     while (status == CC_OK && next != NULL) {
         const char *item = strsep(&next, ",");
@@ -203,8 +203,8 @@ int cc_input_counts(const char *option, const char *text, uint64_t most, bool na
             status = cc_usage(e, "%s is not between 1 and %llu", item, (unsigned long long)most);
             goto out;
         }
-        CC_TRY_OUT(cc_grow(&list, &capacity, used + 1, sizeof(size_t), e));
-        ((size_t *)list)[used++] = (size_t)value;
+        CC_TRY_OUT(CC_GROW(list, &capacity, used + 1, e));
+        list[used++] = (size_t)value;
     }
 out:
     free(copy);

@@ -95,7 +95,7 @@ static int add_row(struct cc_trainings *t, const struct cc_sheet *s, size_t row,
                 t->of[i] = new;
             return CC_OK;
         }
-    CC_TRY(cc_grow((void **)&t->of, &t->capacity, t->count + 1, sizeof *t->of, e));
+    CC_TRY(CC_GROW(t->of, &t->capacity, t->count + 1, e));
     new.scheme = cc_strdup(scheme, e);
     if (new.scheme == NULL)
         return CC_FAIL;

@@ -31,7 +31,7 @@ int cc_experiment_parse_shares(const char *text, double **out, size_t *count, st
                 e, "--nonzeros: '%.24s...' is too long for a share: at most %zu characters", at,
                 sizeof item - 1);
         (void)snprintf(item, sizeof item, "%.*s", (int)length, at);
-        CC_TRY(cc_grow((void **)out, &capacity, *count + 1, sizeof **out, e));
+        CC_TRY(CC_GROW(*out, &capacity, *count + 1, e));
         const int status = cc_parse_share(item, &(*out)[*count], e);
         if (status != CC_OK) {
             cc_error_in(e, "--nonzeros");
@@ -304,8 +304,7 @@ static int add_setting(void *arg, const struct cc_setting *given, struct cc_erro
 {
     struct cc_experiment *x = arg;
     const size_t schemes = x->forecast->schemes->count;
-    CC_TRY(cc_grow((void **)&x->setting, &x->setting_capacity, x->settings + 1, sizeof *x->setting,
-                   e));
+    CC_TRY(CC_GROW(x->setting, &x->setting_capacity, x->settings + 1, e));
     struct cc_experiment_setting *s = &x->setting[x->settings++];
     *s = (struct cc_experiment_setting){.setting = *given, .ranks_per_core = 1};
     s->row = cc_alloc0(schemes * sizeof *s->row, e);

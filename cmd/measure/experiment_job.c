@@ -68,8 +68,7 @@ int cc_experiment_job_choices(const struct cc_setting *s, const struct cc_unions
         struct cc_exchange_choice choice[CC_EXCHANGE_CHOICES];
         const size_t count =
             cc_exchange_choices(&cluster, &s->link, row->reduction, (double)values, choice);
-        CC_TRY(cc_grow((void **)&row->choice, &capacity, row->choices + count, sizeof *row->choice,
-                       e));
+        CC_TRY(CC_GROW(row->choice, &capacity, row->choices + count, e));
         for (size_t k = 0; k < count; k++)
             row->choice[row->choices++] = (struct cc_job_choice){
                 .message = i, .pairs = choice[k].pairs, .exchange = choice[k].exchange};

@@ -219,8 +219,7 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
     if (cc_experiment_has_formula(s))
         CC_TRY(predict(x, &m, got, &m.model, e));
     m.model_error = (m.step_s - m.model.step_s) / m.step_s;
-    CC_TRY(cc_grow((void **)&x->measured, &x->measured_capacity, x->measured_rows + 1,
-                   sizeof *x->measured, e));
+    CC_TRY(CC_GROW(x->measured, &x->measured_capacity, x->measured_rows + 1, e));
     if (got->ages > 0)
         CC_TRY(take_staleness(got, &m, e));
     *out = &x->measured[x->measured_rows++];

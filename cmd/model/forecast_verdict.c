@@ -258,8 +258,7 @@ int cc_forecast_consider(struct cc_forecast *f, const struct cc_setting *s, size
             w->s.cluster.workers != s->cluster.workers))
         w++;
     if (w == end) {
-        CC_TRY(cc_grow((void **)&f->winner, &f->winner_capacity, f->winners + 1, sizeof *f->winner,
-                       e));
+        CC_TRY(CC_GROW(f->winner, &f->winner_capacity, f->winners + 1, e));
         f->winner[f->winners++] = now;
         return CC_OK;
     }

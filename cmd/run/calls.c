@@ -250,7 +250,7 @@ struct collection {
 static int collect(void *arg, const struct cc_setting *s, struct cc_error *e)
 {
     struct collection *l = arg;
-    CC_TRY(cc_grow((void **)&l->item, &l->capacity, l->count + 1, sizeof *l->item, e));
+    CC_TRY(CC_GROW(l->item, &l->capacity, l->count + 1, e));
     l->item[l->count++] = *s;
     return CC_OK;
 }

@@ -97,7 +97,7 @@ int calls_add_row(struct calls *c, const struct cc_report_calls *got, struct cc_
     if (at == SIZE_MAX)
         return CC_FAIL;
     c->reported++;
-    CC_TRY(cc_grow((void **)&c->row, &c->row_capacity, c->rows + 1, sizeof *c->row, e));
+    CC_TRY(CC_GROW(c->row, &c->row_capacity, c->rows + 1, e));
     c->row[c->rows++] = (struct calls_row){.at = at,
                                            .dense = strcmp(row->scheme, CC_RAW_SCHEME) == 0,
                                            .by_mpi = cc_exchange_has(job->exchange, CC_X_LIBRARY)};

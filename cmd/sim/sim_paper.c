@@ -214,7 +214,7 @@ static int add_points(struct figure *f, const struct sim *s, double density, dou
                                            [FORMULAS] = m->row->forecast.step_s,
                                            [PRINTED] = cc_paper_sparcml_s(
                                                c->exchange, c->cluster.workers, &plain, n, pairs)}};
-        CC_TRY(cc_grow((void **)&f->point, &f->capacity, f->points + 1, sizeof *f->point, e));
+        CC_TRY(CC_GROW(f->point, &f->capacity, f->points + 1, e));
         f->point[f->points++] = p;
         CC_TRY(add_row(f, &p, m, encode_s, e));
     }

@@ -38,7 +38,7 @@ const char *cc_contents_meta(const struct cc_contents *c, const char *key)
 int cc_contents_add(struct cc_contents *c, const char *name, const struct cc_shape *shape,
                     enum cc_dtype dtype, size_t offset, struct cc_error *e)
 {
-    if (cc_grow((void **)&c->tensors, &c->capacity, c->count + 1, sizeof *c->tensors, e) != CC_OK)
+    if (CC_GROW(c->tensors, &c->capacity, c->count + 1, e) != CC_OK)
         return CC_FAIL;
     char *copy = cc_strdup(name, e);
     if (copy == NULL)
@@ -51,8 +51,7 @@ int cc_contents_add(struct cc_contents *c, const char *name, const struct cc_sha
 int cc_contents_add_meta(struct cc_contents *c, const char *key, const char *value,
                          struct cc_error *e)
 {
-    if (cc_grow((void **)&c->metadata, &c->metadata_capacity, c->metadata_count + 1,
-                sizeof *c->metadata, e) != CC_OK)
+    if (CC_GROW(c->metadata, &c->metadata_capacity, c->metadata_count + 1, e) != CC_OK)
         return CC_FAIL;
     struct cc_pair pair = {.key = cc_strdup(key, e), .value = cc_strdup(value, e)};
     if (pair.key == NULL || pair.value == NULL) {

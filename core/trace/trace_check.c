@@ -68,11 +68,9 @@ static bool has_number(const struct numbers *s, uint64_t number)
 
 static int add_number(struct numbers *s, uint64_t number, struct cc_error *e)
 {
-    void *list = s->list;
     if (has_number(s, number))
         return CC_OK;
-    CC_TRY(cc_grow(&list, &s->capacity, s->count + 1, sizeof *s->list, e));
-    s->list = list;
+    CC_TRY(CC_GROW(s->list, &s->capacity, s->count + 1, e));
     const size_t at = place_of(s, number);
     memmove(s->list + at + 1, s->list + at, (s->count - at) * sizeof *s->list);
     s->list[at] = number;

@@ -295,7 +295,7 @@ static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
         goto out;
     }
     CC_TRY_OUT(take_contents(t, &f, &c, f.state.size, e));
-    CC_TRY_OUT(cc_grow((void **)&fs->list, &fs->capacity, fs->count + 1, sizeof *fs->list, e));
+    CC_TRY_OUT(CC_GROW(fs->list, &fs->capacity, fs->count + 1, e));
     fs->list[fs->count++] = f;
 out:
     cc_contents_free(&c);

@@ -38,7 +38,7 @@ static void add(struct cc_event_log *m, struct cc_span_list *l, const struct cc_
     }
     if (!has_room(m))
         return;
-    if (cc_grow((void **)&l->at, &l->capacity, l->count + 1, sizeof *l->at, NULL) != CC_OK) {
+    if (CC_GROW(l->at, &l->capacity, l->count + 1, NULL) != CC_OK) {
         m->left_out++;
         return;
     }
@@ -102,7 +102,7 @@ void cc_event_log_flow(struct cc_event_log *m, const struct cc_flow_event *p)
 {
     if (m == NULL || p->step < m->first || !has_room(m))
         return;
-    if (cc_grow((void **)&m->flow, &m->capacity, m->flows + 1, sizeof *m->flow, NULL) != CC_OK) {
+    if (CC_GROW(m->flow, &m->capacity, m->flows + 1, NULL) != CC_OK) {
         m->left_out++;
         return;
     }

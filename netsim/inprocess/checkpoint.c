@@ -24,8 +24,8 @@ int cc_checkpoint_add(struct cc_checkpoint *c, struct cc_shape shape, float *val
     va_list args;
     if (shape.n == 0)
         return CC_OK;
-    CC_TRY(cc_grow((void **)&c->info, &c->info_capacity, c->count + 1, sizeof *c->info, e));
-    CC_TRY(cc_grow((void **)&c->values, &c->values_capacity, c->count + 1, sizeof *c->values, e));
+    CC_TRY(CC_GROW(c->info, &c->info_capacity, c->count + 1, e));
+    CC_TRY(CC_GROW(c->values, &c->values_capacity, c->count + 1, e));
     va_start(args, format);
     const int length = vasprintf(&name, format, args);
     va_end(args);

@@ -36,7 +36,7 @@ struct cc_evaluation cc_training_log_end(struct cc_training_log *l, size_t worke
 int cc_training_log_add(struct cc_training_log *l, const struct cc_evaluation *v,
                         struct cc_error *e)
 {
-    CC_TRY(cc_grow((void **)&l->eval, &l->capacity, l->evals + 1, sizeof *l->eval, e));
+    CC_TRY(CC_GROW(l->eval, &l->capacity, l->evals + 1, e));
     l->eval[l->evals++] = *v;
     return CC_OK;
 }

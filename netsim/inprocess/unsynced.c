@@ -78,7 +78,7 @@ static int schedule(struct cc_unsynced *u, double time, size_t worker, enum kind
 {
     const struct event new = {
         .time = time, .order = u->order++, .worker = worker, .part = part, .kind = kind};
-    CC_TRY(cc_grow((void **)&u->heap, &u->capacity, u->events + 1, sizeof *u->heap, e));
+    CC_TRY(CC_GROW(u->heap, &u->capacity, u->events + 1, e));
     size_t i = u->events++;
     for (; i > 0 && earlier(&new, &u->heap[(i - 1) / 2]); i = (i - 1) / 2)
         u->heap[i] = u->heap[(i - 1) / 2];

@@ -7,7 +7,7 @@
 static int add(struct cc_job *job, size_t *capacity, const char *plugin, const char *profiled,
                struct cc_error *e)
 {
-    CC_TRY(cc_grow((void **)&job->scheme, capacity, job->schemes + 1, sizeof *job->scheme, e));
+    CC_TRY(CC_GROW(job->scheme, capacity, job->schemes + 1, e));
     struct cc_job_scheme *s = &job->scheme[job->schemes++];
     *s = (struct cc_job_scheme){.plugin = plugin != NULL ? cc_strdup(plugin, e) : NULL,
                                 .profiled = profiled != NULL ? cc_strdup(profiled, e) : NULL};

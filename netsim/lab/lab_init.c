@@ -216,7 +216,7 @@ _Noreturn static void exec_program(char *const argv[], const int fds[CC_LAB_ENDS
 static int start_program(struct init *in, char *const argv[], const int fds[CC_LAB_ENDS], int *id,
                          struct cc_error *e)
 {
-    CC_TRY(cc_grow((void **)&in->child, &in->capacity, in->children + 1, sizeof *in->child, e));
+    CC_TRY(CC_GROW(in->child, &in->capacity, in->children + 1, e));
     int failure[2];
     if (pipe2(failure, O_CLOEXEC) != 0)
         return cc_fail(e, "pipe: %s", strerror(errno));

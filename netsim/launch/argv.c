@@ -9,7 +9,7 @@
 void cc_argv_add(struct cc_argv *a, const char *fmt, ...)
 {
     if (a->status == CC_OK)
-        a->status = cc_grow((void **)&a->arg, &a->capacity, a->count + 2, sizeof *a->arg, a->e);
+        a->status = CC_GROW(a->arg, &a->capacity, a->count + 2, a->e);
     if (a->status != CC_OK)
         return;
     va_list args;

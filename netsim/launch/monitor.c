@@ -156,7 +156,7 @@ static void take_lines(struct cc_monitor *m, struct cc_line_buffer *b, bool is_s
 static void read_stream(struct cc_monitor *m, int *fd, struct cc_line_buffer *b, bool is_stdout)
 {
     while (*fd >= 0) {
-        if (cc_grow((void **)&b->bytes, &b->capacity, b->length + 65536, 1, m->e) != CC_OK) {
+        if (CC_GROW(b->bytes, &b->capacity, b->length + 65536, m->e) != CC_OK) {
             begin_stop(m, CC_FAIL);
             return;
         }

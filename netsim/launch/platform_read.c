@@ -37,7 +37,7 @@ struct output {
 static int read_stream(int *fd, struct output *o, struct cc_error *e)
 {
     while (*fd >= 0) {
-        CC_TRY(cc_grow((void **)&o->text, &o->capacity, o->length + 65536, 1, e));
+        CC_TRY(CC_GROW(o->text, &o->capacity, o->length + 65536, e));
         const ssize_t n = read(*fd, o->text + o->length, o->capacity - o->length);
         if (n < 0 && errno == EINTR)
             continue;

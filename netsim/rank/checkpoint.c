@@ -42,8 +42,8 @@ static int list_own(const struct cc_rank_loop *l, struct states *out, struct cc_
     for (size_t k = 0; k < l->packs.count; k++)
         for (size_t i = 0; cc_pack_state(l->packs.pack[k], i, &state); i++) {
             const size_t n = out->count + 1;
-            CC_TRY(cc_grow((void **)&out->place, &out->place_capacity, n, sizeof *out->place, e));
-            CC_TRY(cc_grow((void **)&out->value, &out->value_capacity, n, sizeof *out->value, e));
+            CC_TRY(CC_GROW(out->place, &out->place_capacity, n, e));
+            CC_TRY(CC_GROW(out->value, &out->value_capacity, n, e));
             out->place[out->count] =
                 (struct place){k, state.slice.tensor, state.slice.begin, state.count};
             out->value[out->count++] = state.value;

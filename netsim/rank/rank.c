@@ -22,7 +22,7 @@ static int read_stdin(char **text, size_t *length, struct cc_error *e)
     char *all = NULL;
     size_t capacity = 0, have = 0, got;
     do {
-        CC_TRY_OUT(cc_grow((void **)&all, &capacity, have + 65536, 1, e));
+        CC_TRY_OUT(CC_GROW(all, &capacity, have + 65536, e));
         got = fread(all + have, 1, capacity - have, stdin);
         have += got;
     } while (got > 0);

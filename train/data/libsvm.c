@@ -149,8 +149,7 @@ static int read_line(struct reader *r, struct table *t)
     double label, value;
     size_t index = 0;
     CC_TRY(get_number(r, '\0', &label));
-    CC_TRY(
-        cc_grow((void **)&t->label, &t->label_capacity, t->rows.count + 1, sizeof *t->label, r->e));
+    CC_TRY(CC_GROW(t->label, &t->label_capacity, t->rows.count + 1, r->e));
     t->label[t->rows.count] = label;
     CC_TRY(cc_rows_add_row(&t->rows, r->e));
     for (skip_blanks(r); !at_end_of_line(r); skip_blanks(r)) {
@@ -184,7 +183,7 @@ static int by_value(const void *a, const void *b)
 static int collect_labels(const struct table *t, struct cc_svm_labels *l, struct cc_error *e)
 {
     const size_t n = t->rows.count;
-    CC_TRY(cc_grow((void **)&l->value, &l->capacity, n, sizeof *l->value, e));
+    CC_TRY(CC_GROW(l->value, &l->capacity, n, e));
     memcpy(l->value, t->label, n * sizeof *l->value);
     qsort(l->value, n, sizeof *l->value, by_value);
     for (size_t i = 0; i < n; i++)

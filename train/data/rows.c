@@ -19,22 +19,22 @@ static int reserve(struct cc_sparse_rows *r, size_t count, struct cc_error *e)
     size_t capacity = r->capacity;
     if (count <= capacity)
         return CC_OK;
-    CC_TRY(cc_grow((void **)&r->index, &capacity, count, sizeof *r->index, e));
+    CC_TRY(CC_GROW(r->index, &capacity, count, e));
     capacity = r->capacity;
-    CC_TRY(cc_grow((void **)&r->value, &capacity, count, sizeof *r->value, e));
+    CC_TRY(CC_GROW(r->value, &capacity, count, e));
     r->capacity = capacity;
     return CC_OK;
 }
 
 int cc_rows_reserve(struct cc_sparse_rows *r, size_t rows, size_t values, struct cc_error *e)
 {
-    CC_TRY(cc_grow((void **)&r->begin, &r->row_capacity, rows + 1, sizeof *r->begin, e));
+    CC_TRY(CC_GROW(r->begin, &r->row_capacity, rows + 1, e));
     return reserve(r, values, e);
 }
 
 int cc_rows_add_row(struct cc_sparse_rows *r, struct cc_error *e)
 {
-    CC_TRY(cc_grow((void **)&r->begin, &r->row_capacity, r->count + 2, sizeof *r->begin, e));
+    CC_TRY(CC_GROW(r->begin, &r->row_capacity, r->count + 2, e));
     if (r->count == 0)
         r->begin[0] = 0;
     r->begin[r->count + 1] = r->begin[r->count];

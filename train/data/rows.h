@@ -15,7 +15,7 @@ struct cc_sparse_rows {
     size_t *begin; /* [count + 1], once there is a row; from 0 */
     uint32_t *index;
     float *value;
-    size_t row_capacity, capacity; /* of begin, and of index and value: from cc_grow */
+    size_t row_capacity, capacity; /* of begin, and of index and value: from CC_GROW */
 };
 
 static inline size_t cc_rows_nonzeros(const struct cc_sparse_rows *r)

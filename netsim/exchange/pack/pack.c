@@ -160,7 +160,7 @@ double cc_pack_cost(const struct cc_pack *p, enum cc_pack_op op)
 
 int cc_pack_list_add(struct cc_pack_list *l, struct cc_pack *p, struct cc_error *e)
 {
-    CC_TRY(cc_grow((void **)&l->pack, &l->capacity, l->count + 1, sizeof(void *), e));
+    CC_TRY(CC_GROW(l->pack, &l->capacity, l->count + 1, e));
     l->pack[l->count++] = p;
     return CC_OK;
 }

@@ -4,7 +4,7 @@
 
 struct cc_round *cc_schedule_add(struct cc_schedule *p, struct cc_error *e)
 {
-    if (cc_grow((void **)&p->round, &p->capacity, p->rounds + 1, sizeof *p->round, e) != CC_OK)
+    if (CC_GROW(p->round, &p->capacity, p->rounds + 1, e) != CC_OK)
         return NULL;
     struct cc_round *r = &p->round[p->rounds++];
     *r = (struct cc_round){.to = -1, .from = -1};
