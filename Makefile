@@ -83,8 +83,10 @@ SIM       := $(if $(SMPICC),$(BUILD)/bin/commcomp-rank-sim)
 # The reader of platform files, which asks SimGrid.
 PLATFORM := $(if $(SMPICC),$(BUILD)/bin/commcomp-platform)
 
-# Unit and property tests: each tests/test_*.c is a program of its own; tests/lib/*.c is shared.
-TEST_SRC := $(wildcard tests/test_*.c)
+# Unit and property tests: each tests/ROOM/test_*.c is a program of its own, for the folder ROOM;
+# tests/lib/*.c is shared.
+ROOMS    := core schemes bench models train netsim results cmd binding
+TEST_SRC := $(wildcard $(ROOMS:%=tests/%/test_*.c))
 TEST_LIB := $(wildcard tests/lib/*.c)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 # Test scripts; the long ones first, so that the last one to end is a short one.
@@ -94,15 +96,17 @@ SCRIPTS  += $(filter-out $(SCRIPTS) tests/headers.sh tests/smoke.sh tests/cli/li
             $(wildcard tests/*.sh tests/cli/*.sh tests/faults/*.sh))
 # `make test`: what gives an answer while one waits for it.
 QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.sh data.sh nets.sh trace.sh npz.sh compare.sh plot.sh report.sh) \
-            $(filter-out $(addprefix $(BUILD)/tests/test_,changing large launch lab lab_config lab_kill paper_check platform_sim smpirun \
+            $(filter-out $(addprefix %/test_,changing large launch lab lab_config lab_kill paper_check platform_sim smpirun \
               smpirun_real speed), \
             $(TESTS))
 # `make asan`: the command lines that stay short under a sanitizer, the long ones first.
 ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh plugin.sh profiled.sh encode.sh program.sh trace.sh plot.sh nets.sh damaged.sh data.sh \
                 completion.sh npz.sh compare.sh report.sh schemes.sh)
 # `make check-arm`: tests of every kernel, those that take long first.
-ARM_TESTS := $(addprefix $(BUILD)/arm64/tests/test_,property train_sequence selection pair_stream synth train_convnet \
-             train_mlp sparse zerorun draw natural qsgd threelc onebit blocks powersgd parallel int8 container)
+ARM_TESTS := $(addprefix $(BUILD)/arm64/tests/,schemes/test_property train/test_sequence schemes/test_selection \
+             netsim/test_pair_stream core/test_synth train/test_convnet train/test_mlp \
+             $(addprefix schemes/test_,sparse zerorun draw natural qsgd threelc onebit blocks powersgd) core/test_parallel \
+             schemes/test_int8 core/test_container)
 # The tests that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
@@ -211,9 +215,9 @@ $(BUILD)/train_speed: tools/train_speed.c $(LIB)
 TEST_COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@
 TEST_LINK    = $(TEST_LIB_OBJ) $(LIB) $(LDLIBS) -lcmocka
 
-$(BUILD)/tests/%: tests/%.c $(TEST_LIB_OBJ) $(LIB)
+$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_LIB_OBJ) $(LIB)
 	@mkdir -p $(@D)
-	$(TEST_COMPILE) $< $(TEST_LINK)
+	$(CC) $(LDFLAGS) -o $@ $< $(TEST_LINK)
 
 $(MPI_TESTS): $(BUILD)/tests/mpi/%: $(BUILD)/mpi/tests/mpi/%.o $(MPI_TEST_LIB:%.c=$(BUILD)/mpi/%.o) \
                       $(filter-out $(BUILD)/mpi/cmd/%,$(RANK_OBJ)) $(TEST_LIB_OBJ) $(LIB)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `commcomp train --mode pipe`: Pipe-SGD, in one process and with ranks. tests/test_training_pipe.c
+# `commcomp train --mode pipe`: Pipe-SGD, in one process and with ranks. tests/netsim/test_training_pipe.c
 # holds its updates against the paper's algorithm, and tests/python/test_train_pipe.py against NumPy.
 . "$(dirname "$0")/lib.sh"
 

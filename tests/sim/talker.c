@@ -1,5 +1,5 @@
 /* Simulated ranks that end as they should, or fail, as the environment variable TALKER requests
- * (tests/test_smpirun_real.c). Their reports are written by hand. */
+ * (tests/netsim/test_smpirun_real.c). Their reports are written by hand. */
 #include <mpi.h>
 #include <poll.h>
 #include <signal.h>

@@ -60,7 +60,7 @@ static const char *beside(const char *name)
 /* Skips the test, which ends it, where there is no SimGrid. */
 static void need_simgrid(void)
 {
-    if (system("command -v smpirun >/dev/null") != 0 || access(beside("sim/route"), R_OK) != 0) {
+    if (system("command -v smpirun >/dev/null") != 0 || access(beside("../sim/route"), R_OK) != 0) {
         print_message("skipped: there is no smpirun, or no smpicc\n");
         skip();
     }
@@ -100,7 +100,7 @@ static char *smpirun_line(void **state, const struct cc_platform *p)
 {
     struct cc_smpirun_command command = {.fidelity = CC_FIDELITY_ALPHA_BETA,
                                          .uneven_routes = p->uneven_routes,
-                                         .rank_program = beside("sim/route")};
+                                         .rank_program = beside("../sim/route")};
     (void)snprintf(command.platform, sizeof command.platform, "%s", scratch_path(state, "p.xml"));
     (void)snprintf(command.hosts, sizeof command.hosts, "%s", scratch_path(state, "hosts"));
     struct cc_job job = {.exchange = CC_PS, .workers = (int)p->hosts};
@@ -314,7 +314,7 @@ static void test_read_again(void **state)
     need_simgrid();
     /* SimGrid itself leaks memory. */
     assert_int_equal(setenv("ASAN_OPTIONS", "detect_leaks=0", 1), 0);
-    assert_int_equal(setenv("COMMCOMP_PLATFORM", beside("../bin/commcomp-platform"), 1), 0);
+    assert_int_equal(setenv("COMMCOMP_PLATFORM", beside("../../bin/commcomp-platform"), 1), 0);
     const struct flow flow[] = {{0, 1, N, 0},  {9, 10, N, 0},  {3, 16, N, 0},
                                 {16, 3, N, 0}, {12, 16, N, 0}, {15, 2, N, 0}};
     for (int topology = 0; topology < CC_TOPOLOGY_COUNT; topology++) {
@@ -360,7 +360,7 @@ static void test_own(void **state)
 {
     need_simgrid();
     assert_int_equal(setenv("ASAN_OPTIONS", "detect_leaks=0", 1), 0);
-    assert_int_equal(setenv("COMMCOMP_PLATFORM", beside("../bin/commcomp-platform"), 1), 0);
+    assert_int_equal(setenv("COMMCOMP_PLATFORM", beside("../../bin/commcomp-platform"), 1), 0);
     struct cc_platform p;
     struct cc_error e = {0};
     const char *path = scratch_write(state, "own.xml", own, strlen(own));
@@ -393,7 +393,7 @@ static void test_loopback(void **state)
 {
     need_simgrid();
     assert_int_equal(setenv("ASAN_OPTIONS", "detect_leaks=0", 1), 0);
-    assert_int_equal(setenv("COMMCOMP_PLATFORM", beside("../bin/commcomp-platform"), 1), 0);
+    assert_int_equal(setenv("COMMCOMP_PLATFORM", beside("../../bin/commcomp-platform"), 1), 0);
     struct cc_platform p;
     struct cc_error e = {0};
     char text[600];
@@ -420,7 +420,7 @@ static void test_slow_hosts(void **state)
     struct cc_platform p = make(&config);
     const char *path = scratch_write(state, "slow.xml", p.xml, strlen(p.xml));
     (void)snprintf(line, sizeof line, "ASAN_OPTIONS=detect_leaks=0 '%s' %s",
-                   beside("../bin/commcomp-platform"), path);
+                   beside("../../bin/commcomp-platform"), path);
     FILE *f = popen(line, "r");
     assert_non_null(f);
     output[fread(output, 1, sizeof output - 1, f)] = '\0';

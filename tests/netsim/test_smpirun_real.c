@@ -30,7 +30,7 @@ static const char *copy_talker(void **state)
     self[n] = '\0';
     *strrchr(self, '/') = '\0';
     const char *path = scratch_path(state, "talker");
-    (void)snprintf(command, sizeof command, "cp '%s/sim/talker' '%s' 2>&1", self, path);
+    (void)snprintf(command, sizeof command, "cp '%s/../sim/talker' '%s' 2>&1", self, path);
     if (system("command -v smpirun smpicc >/dev/null") != 0) {
         print_message("SKIPPED: there is no SimGrid here (Debian: libsimgrid-dev)\n");
         return NULL;
