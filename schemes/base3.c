@@ -387,51 +387,36 @@ static int find_starts(struct decoder *s, struct cc_error *e)
     return CC_OK;
 }
 
-/* Checks length and scale. */
-static int check_header(const struct decoder *s, struct cc_error *e)
+/* Checks the length, and reads the scale. */
+static int read_header(const struct decoder *s, float *m, struct cc_error *e)
 {
     if (s->zre && s->len < HEADER)
         return cc_bad_payload(s->len, e, "the payload ends within its scale");
     if (!s->zre && s->len != cc_base3_bound(s->n))
         return cc_bad_length(s->len, cc_base3_bound(s->n), e);
-    float m = cc_get_f32(s->in);
-    if (!cc_finite(m) || m < 0)
-        return cc_bad_payload(0, e, "the scale is %g", (double)m);
+    *m = cc_get_f32(s->in);
+    if (!cc_finite(*m) || *m < 0)
+        return cc_bad_payload(0, e, "the scale is %g", (double)*m);
     return CC_OK;
 }
 
-static int decode(struct decoder *s, int threads, struct cc_error *e)
+int cc_base3_decode(const uint8_t *in, size_t len, size_t n, int zre, int threads,
+                    const float *scale, float *y, struct cc_error *e)
 {
-    s->total = packed_bytes(s->n);
-    s->tile = s->add && beyond_cache(s->n) ? TILE_ADD : TILE;
-    s->parts = cc_parts(threads, s->n, CC_PART_VALUES);
-    CC_TRY(check_header(s, e));
-    CC_TRY(find_starts(s, e));
-    cc_parallel(s->parts, decode_part, s);
+    struct decoder s = {.in = in, .len = len, .n = n, .zre = zre, .y = y, .add = scale != NULL};
+    float m = 0;
+    CC_TRY(read_header(&s, &m, e));
+    for (int d = 0; d < 3; d++)
+        s.value[d] = scale != NULL ? *scale * (m * (float)(d - 1)) : m * (float)(d - 1);
+    s.nontemporal = !s.add && cc_use_nontemporal(n * sizeof(float));
+    s.total = packed_bytes(n);
+    s.tile = s.add && beyond_cache(n) ? TILE_ADD : TILE;
+    s.parts = cc_parts(threads, n, CC_PART_VALUES);
+    CC_TRY(find_starts(&s, e));
+    cc_parallel(s.parts, decode_part, &s);
     /* The first part that failed is decoded again for its message. */
-    for (int p = 0; p < s->parts; p++)
-        if (s->status[p] != CC_OK)
-            return decode_range(s, p, s->start[p], e);
+    for (int p = 0; p < s.parts; p++)
+        if (s.status[p] != CC_OK)
+            return decode_range(&s, p, s.start[p], e);
     return CC_OK;
-}
-
-int cc_base3_decode(const uint8_t *in, size_t len, size_t n, int zre, int threads, float *y,
-                    struct cc_error *e)
-{
-    struct decoder s = {.in = in, .len = len, .n = n, .zre = zre, .y = y};
-    s.nontemporal = cc_use_nontemporal(n * sizeof(float));
-    float m = len >= HEADER ? cc_get_f32(in) : 0;
-    for (int d = 0; d < 3; d++)
-        s.value[d] = m * (float)(d - 1);
-    return decode(&s, threads, e);
-}
-
-int cc_base3_decode_add(const uint8_t *in, size_t len, size_t n, int zre, int threads, float scale,
-                        float *y, struct cc_error *e)
-{
-    struct decoder s = {.in = in, .len = len, .n = n, .zre = zre, .y = y, .add = true};
-    float m = len >= HEADER ? cc_get_f32(in) : 0;
-    for (int d = 0; d < 3; d++)
-        s.value[d] = scale * (m * (float)(d - 1));
-    return decode(&s, threads, e);
 }

@@ -23,13 +23,9 @@ typedef void cc_base3_quantize(void *arg, size_t i, size_t count, uint8_t weight
 size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, const float *x,
                        const float *r, size_t n, int zre, int threads, uint8_t *out);
 
-/* y = m * trit for n >= 1 values. CC_FAIL if the bytes are no payload, with the offset of the
- * fault. */
-int cc_base3_decode(const uint8_t *in, size_t len, size_t n, int zre, int threads, float *y,
-                    struct cc_error *e);
-
-/* y += scale * (m * trit), likewise. */
-int cc_base3_decode_add(const uint8_t *in, size_t len, size_t n, int zre, int threads, float scale,
-                        float *y, struct cc_error *e);
+/* Sets y to m * trit for n >= 1 values, or if scale is not NULL, adds *scale * (m * trit). CC_FAIL
+ * with the offset of the fault if the bytes are not a payload. */
+int cc_base3_decode(const uint8_t *in, size_t len, size_t n, int zre, int threads,
+                    const float *scale, float *y, struct cc_error *e);
 
 #endif

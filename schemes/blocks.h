@@ -29,7 +29,6 @@ size_t cc_blocks_bound(const struct cc_block_form *f, size_t n);
 int cc_blocks_encode(const struct cc_block_form *f, const struct cc_codec *c,
                      const struct cc_context *ctx, const float *x, float *r, uint8_t *out,
                      size_t *len, struct cc_error *e);
-/* y = decoded, or if factor is not NULL, y += *factor * decoded. */
 int cc_blocks_decode(const struct cc_block_form *f, const struct cc_codec *c, const uint8_t *in,
                      size_t len, const float *factor, float *y, struct cc_error *e);
 
@@ -63,19 +62,11 @@ extern const char *const cc_roundings[];
         return cc_blocks_encode(&f, c, ctx, x, p->ef ? c->state : NULL, out, len, e);              \
     }                                                                                              \
     static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,   \
-                      size_t len, float *y, struct cc_error *e)                                    \
+                      size_t len, const float *scale, float *y, struct cc_error *e)                \
     {                                                                                              \
         (void)ctx;                                                                                 \
         const struct cc_block_form f = form(c->params);                                            \
-        return cc_blocks_decode(&f, c, in, len, NULL, y, e);                                       \
-    }                                                                                              \
-    static int decode_add(const struct cc_codec *c, const struct cc_context *ctx,                  \
-                          const uint8_t *in, size_t len, float scale, float *y,                    \
-                          struct cc_error *e)                                                      \
-    {                                                                                              \
-        (void)ctx;                                                                                 \
-        const struct cc_block_form f = form(c->params);                                            \
-        return cc_blocks_decode(&f, c, in, len, &scale, y, e);                                     \
+        return cc_blocks_decode(&f, c, in, len, scale, y, e);                                      \
     }
 
 #endif

@@ -115,14 +115,13 @@ static bool all_or_none(const bool *is_there, size_t count)
 
 static int check_functions(const struct cc_scheme *s, struct cc_error *e)
 {
-    const bool code[] = {s->encode != NULL, s->decode != NULL, s->decode_add != NULL};
     const bool pairs[] = {s->pair_cost != NULL, s->to_pairs != NULL};
     const bool rounds[] = {s->rounds != NULL, s->round_bytes != NULL, s->encode_round != NULL,
                            s->absorb != NULL};
     if (s->bound == NULL)
         return cc_fail(e, ".bound is missing");
-    if (!all_or_none(code, 3))
-        return cc_fail(e, ".encode, .decode or .decode_add is missing");
+    if ((s->encode != NULL) != (s->decode != NULL))
+        return cc_fail(e, ".encode or .decode is missing");
     if (!all_or_none(pairs, 2) || (s->kind == CC_PAIRS && !pairs[0]))
         return cc_fail(e, "index-value pairs need .pair_cost and .to_pairs");
     if (!all_or_none(rounds, 4))

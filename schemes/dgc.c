@@ -140,19 +140,11 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
     (void)ctx;
     struct cc_indexed pairs = {.payload = in, .end = len, .n = c->shape.n};
-    return cc_indexed_decode(&pairs, c->threads, y, e);
-}
-
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    struct cc_indexed pairs = {.payload = in, .end = len, .n = c->shape.n};
-    return cc_indexed_decode_add(&pairs, c->threads, scale, y, e);
+    return cc_indexed_decode(&pairs, c->threads, scale, y, e);
 }
 
 static struct cc_pair_cost pair_cost(const void *params)
@@ -186,7 +178,6 @@ const struct cc_scheme cc_scheme_dgc = {
     .scratch_bytes = scratch_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
     .pair_cost = pair_cost,
     .to_pairs = to_pairs,
     .residual_at = residual_at,

@@ -44,5 +44,4 @@ const struct cc_scheme cc_scheme_efsign = {
     .scratch_bytes = cc_signs_scratch_bytes,
     .encode = encode,
     .decode = cc_signs_decode,
-    .decode_add = cc_signs_decode_add,
 };

@@ -10,7 +10,7 @@
 int cc_floats_encode(const struct k_stream *format, size_t width, const struct cc_codec *c,
                      const struct cc_context *ctx, const float *x, uint8_t *out, size_t *len,
                      struct cc_error *e);
-/* y = decoded, or if scale is not NULL, y += *scale * decoded. */
+/* As decode of struct cc_scheme. */
 int cc_floats_decode(const struct k_stream *format, size_t width, const struct cc_codec *c,
                      const uint8_t *in, size_t len, const float *scale, float *y,
                      struct cc_error *e);
@@ -40,17 +40,10 @@ size_t cc_floats_bound(size_t width, const struct cc_shape *shape);
         return cc_floats_encode(format, width, c, ctx, x, out, len, e);                            \
     }                                                                                              \
     static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,   \
-                      size_t len, float *y, struct cc_error *e)                                    \
+                      size_t len, const float *scale, float *y, struct cc_error *e)                \
     {                                                                                              \
         (void)ctx;                                                                                 \
-        return cc_floats_decode(format, width, c, in, len, NULL, y, e);                            \
-    }                                                                                              \
-    static int decode_add(const struct cc_codec *c, const struct cc_context *ctx,                  \
-                          const uint8_t *in, size_t len, float scale, float *y,                    \
-                          struct cc_error *e)                                                      \
-    {                                                                                              \
-        (void)ctx;                                                                                 \
-        return cc_floats_decode(format, width, c, in, len, &scale, y, e);                          \
+        return cc_floats_decode(format, width, c, in, len, scale, y, e);                           \
     }
 
 #endif

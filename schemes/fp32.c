@@ -16,5 +16,4 @@ const struct cc_scheme cc_scheme_fp32 = {
     .traffic = traffic,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
 };

@@ -64,5 +64,4 @@ const struct cc_scheme cc_scheme_fp8 = {
     .state_bytes = state_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
 };

@@ -48,5 +48,4 @@ const struct cc_scheme cc_scheme_int4 = {
     .state_bytes = state_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
 };

@@ -142,41 +142,27 @@ static int bad_code(const uint8_t *in, size_t len, struct cc_error *e)
                       : cc_bad_payload((size_t)(at - in), e, "the code -128 is not used");
 }
 
-/* y = decoded, or if factor is not NULL, y += *factor * decoded. */
-static int decode_codes(const struct cc_codec *c, const uint8_t *in, size_t len,
-                        const float *factor, float *y, struct cc_error *e)
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
+    (void)ctx;
     size_t n = c->shape.n;
     if (len != n + HEADER)
         return cc_bad_length(len, n + HEADER, e);
-    float scale = cc_get_f32(in);
-    if (!cc_finite(scale) || scale < 0)
-        return cc_bad_payload(0, e, "the scale is %g", (double)scale);
+    float unit = cc_get_f32(in);
+    if (!cc_finite(unit) || unit < 0)
+        return cc_bad_payload(0, e, "the scale is %g", (double)unit);
     struct job j = {.n = n,
                     .parts = cc_parts(c->threads, n, CC_PART_VALUES),
-                    .scale = scale,
+                    .scale = unit,
                     .in = in + HEADER,
-                    .factor = factor,
+                    .factor = scale,
                     .y = y};
-    cc_parallel(j.parts, factor == NULL ? load_part : add_part, &j);
+    cc_parallel(j.parts, scale == NULL ? load_part : add_part, &j);
     for (int p = 0; p < j.parts; p++)
         if (j.bad[p])
             return bad_code(in, len, e);
     return CC_OK;
-}
-
-static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    return decode_codes(c, in, len, NULL, y, e);
-}
-
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    return decode_codes(c, in, len, &scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_int8 = {
@@ -193,5 +179,4 @@ const struct cc_scheme cc_scheme_int8 = {
     .state_bytes = state_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
 };

@@ -163,26 +163,18 @@ static int refuse_unexpected(const struct cc_context *ctx, size_t len, struct cc
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
     if (is_silent(c, ctx)) {
         if (len > 0)
             return refuse_unexpected(ctx, len, e);
-        clear(y, c->shape.n, c->threads);
+        if (scale == NULL)
+            clear(y, c->shape.n, c->threads);
         return CC_OK;
     }
     struct cc_codec inner = inner_codec(c);
-    return cc_decode(&inner, ctx, in, len, y, e);
-}
-
-/* Adding zeros leaves y as it is. */
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
-{
-    if (is_silent(c, ctx))
-        return len > 0 ? refuse_unexpected(ctx, len, e) : CC_OK;
-    struct cc_codec inner = inner_codec(c);
-    return cc_decode_add(&inner, ctx, in, len, scale, y, e);
+    return scale == NULL ? cc_decode(&inner, ctx, in, len, y, e)
+                         : cc_decode_add(&inner, ctx, in, len, *scale, y, e);
 }
 
 static struct cc_pair_cost pair_cost(const void *params)
@@ -276,7 +268,6 @@ const struct cc_scheme cc_scheme_local = {
     .init = init,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
     .pair_cost = pair_cost,
     .to_pairs = to_pairs,
     .residual_at = residual_at,

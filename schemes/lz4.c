@@ -3,9 +3,9 @@
  *
  * The library takes blocks of less than 2 GiB, so the tensor is cut into blocks of 4 MiB, each sent
  * as u32 compressed size and an LZ4 block. Scratch memory holds the encoder's table and a copy of
- * the block, as the library reads beyond its input when others write to it meanwhile; decode_add
- * decodes a block there and adds it. The bytes depend on the library's version, never on the
- * machine. */
+ * the block, as the library reads beyond its input when others write to it meanwhile; a block
+ * that is to be added is decoded there, too. The bytes depend on the library's version, never on
+ * the machine. */
 #include <lz4.h>
 
 #include "core/bytes.h"
@@ -121,25 +121,15 @@ static int check_end(size_t at, size_t len, struct cc_error *e)
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
     (void)ctx;
     size_t n = c->shape.n, at = 0;
     for (size_t i = 0; i < n; i += BLOCK) {
-        CC_TRY(decode_block(in, len, &at, n - i < BLOCK ? n - i : BLOCK, y + i, e));
-    }
-    return check_end(at, len, e);
-}
-
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    size_t n = c->shape.n, at = 0;
-    for (size_t i = 0; i < n; i += BLOCK) {
-        size_t m = n - i < BLOCK ? n - i : BLOCK;
-        CC_TRY(decode_block(in, len, &at, m, c->scratch, e));
-        k_stream()->add(c->scratch, scale, y + i, m);
+        const size_t m = n - i < BLOCK ? n - i : BLOCK;
+        CC_TRY(decode_block(in, len, &at, m, scale == NULL ? y + i : c->scratch, e));
+        if (scale != NULL)
+            k_stream()->add(c->scratch, *scale, y + i, m);
     }
     return check_end(at, len, e);
 }
@@ -157,5 +147,4 @@ const struct cc_scheme cc_scheme_lz4 = {
     .scratch_bytes = scratch_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
 };

@@ -262,10 +262,10 @@ static void decode_part(void *arg, int part)
         cc_sink_close(&sink);
 }
 
-/* y = decoded, or if scale is not NULL, y += *scale * decoded. */
-static int decode_blocks(const struct cc_codec *c, const uint8_t *in, size_t len,
-                         const float *scale, float *y, struct cc_error *e)
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
+    (void)ctx;
     size_t want = bound(c->params, &c->shape);
     if (len != want)
         return cc_bad_length(len, want, e);
@@ -278,20 +278,6 @@ static int decode_blocks(const struct cc_codec *c, const uint8_t *in, size_t len
         return CC_OK;
     CC_TRY(read_means(in, block_at(&j, bad), &minus, &plus, e));
     return cc_changed_payload(e);
-}
-
-static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    return decode_blocks(c, in, len, NULL, y, e);
-}
-
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    return decode_blocks(c, in, len, &scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_mqe1bit = {
@@ -309,5 +295,4 @@ const struct cc_scheme cc_scheme_mqe1bit = {
     .scratch_bytes = scratch_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
 };

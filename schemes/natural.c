@@ -168,9 +168,10 @@ static int bad_exponent(const uint8_t *exponents, size_t n, struct cc_error *e)
                                        "the exponent 255 is not used");
 }
 
-static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, const float *scale,
-                      float *y, struct cc_error *e)
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
+    (void)ctx;
     size_t n = c->shape.n, signs = sign_bytes(n);
     if (len != signs + n)
         return cc_bad_length(len, signs + n, e);
@@ -182,20 +183,6 @@ static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, c
         if (w.bad[p])
             return bad_exponent(w.exponents, n, e);
     return CC_OK;
-}
-
-static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    return decode_any(c, in, len, NULL, y, e);
-}
-
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    return decode_any(c, in, len, &scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_natural = {
@@ -211,5 +198,4 @@ const struct cc_scheme cc_scheme_natural = {
     .traffic = traffic,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
 };

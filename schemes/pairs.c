@@ -12,9 +12,9 @@
  * A payload may change while it is decoded. Each index that is used is therefore checked against
  * the tensor once more when it is used; the check before only decides which payloads are good.
  *
- * decode writes zeros and values block by block (zeros.h), or within the cache clears the tensor as
- * far as the items that were checked reach, and then sets them; decode_add and to_pairs touch only
- * what the items name. Loops over items are compiled once for pairs and once for codes.
+ * Decoding writes zeros and values block by block (zeros.h), or within the cache clears the tensor
+ * as far as the items that were checked reach, and then sets them; adding, and to_pairs, touch only
+ * the values that the items name. Loops over items are compiled once for pairs and once for codes.
  *
  * cc_pairs_sort is an American flag sort (McIlroy, Bostic, McIlroy, Engineering Radix Sort, 1993):
  * in place, by 8 bits at a time from the highest, small buckets by insertion. */
@@ -300,7 +300,7 @@ static int open_items(const struct cc_indexed *in, struct items *s, struct cc_er
     return CC_OK;
 }
 
-static int decode_any(const struct cc_indexed *in, int threads, const float *scale, float *y,
+int cc_indexed_decode(const struct cc_indexed *in, int threads, const float *scale, float *y,
                       struct cc_error *e)
 {
     struct items items;
@@ -316,17 +316,6 @@ static int decode_any(const struct cc_indexed *in, int threads, const float *sca
         if (j.bad[p])
             return refuse(in, &j.items, e);
     return CC_OK;
-}
-
-int cc_indexed_decode(const struct cc_indexed *in, int threads, float *y, struct cc_error *e)
-{
-    return decode_any(in, threads, NULL, y, e);
-}
-
-int cc_indexed_decode_add(const struct cc_indexed *in, int threads, float scale, float *y,
-                          struct cc_error *e)
-{
-    return decode_any(in, threads, &scale, y, e);
 }
 
 /* --- reading as pairs --- */

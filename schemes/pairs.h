@@ -28,10 +28,9 @@ struct cc_indexed {
     size_t n;          /* values of the tensor */
 };
 
-/* To y[0, n), as decode and decode_add of struct cc_scheme. */
-int cc_indexed_decode(const struct cc_indexed *in, int threads, float *y, struct cc_error *e);
-int cc_indexed_decode_add(const struct cc_indexed *in, int threads, float scale, float *y,
-                          struct cc_error *e);
+/* To y[0, n), as decode of struct cc_scheme. */
+int cc_indexed_decode(const struct cc_indexed *in, int threads, const float *scale, float *y,
+                      struct cc_error *e);
 
 /* As to_pairs of struct cc_scheme. */
 int cc_indexed_to_pairs(const struct cc_indexed *in, uint32_t base, struct cc_index_value *out,

@@ -374,9 +374,9 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     return subtract_product(c, ctx, &m, w.p, e);
 }
 
-/* Multiplies the factors of the payload; sets y or adds to it, by `mode`. */
+/* Multiplies the factors of the payload, and sets y or adds to it as decode does. */
 static void multiply(const struct cc_codec *c, const struct plan *m, const uint8_t *in,
-                     enum cc_lowrank_mode mode, float scale, float *y)
+                     const float *scale, float *y)
 {
     struct work w = work_of(c, m);
     float *q = (float *)(void *)w.q;
@@ -385,30 +385,19 @@ static void multiply(const struct cc_codec *c, const struct plan *m, const uint8
     for (size_t j = 0; j < m->cols; j++)
         for (size_t k = 0; k < m->r; k++)
             q[k * m->cols + j] = cc_get_f32(in + 4 * (j * m->r + k));
-    (void)product(c, m, w.p, q, mode, scale, y);
+    (void)product(c, m, w.p, q, scale == NULL ? CC_LOWRANK_SET : CC_LOWRANK_ADD,
+                  scale == NULL ? 1 : *scale, y);
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
     struct plan m = make_plan(c->params, &c->shape);
     if (m.r == 0)
-        return cc_scheme_fp32.decode(c, ctx, in, len, y, e);
+        return cc_scheme_fp32.decode(c, ctx, in, len, scale, y, e);
     if (len != payload_bytes(&m))
         return cc_bad_length(len, payload_bytes(&m), e);
-    multiply(c, &m, in, CC_LOWRANK_SET, 1.0f, y);
-    return CC_OK;
-}
-
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
-{
-    struct plan m = make_plan(c->params, &c->shape);
-    if (m.r == 0)
-        return cc_scheme_fp32.decode_add(c, ctx, in, len, scale, y, e);
-    if (len != payload_bytes(&m))
-        return cc_bad_length(len, payload_bytes(&m), e);
-    multiply(c, &m, in, CC_LOWRANK_ADD, scale, y);
+    multiply(c, &m, in, scale, y);
     return CC_OK;
 }
 
@@ -515,7 +504,7 @@ static int absorb(const struct cc_codec *c, const struct cc_context *ctx, size_t
     if (len != want)
         return cc_bad_length(len, want, e);
     if (m.r == 0)
-        return round == 0 ? cc_scheme_fp32.decode_add(c, ctx, in, len, scale, y, e) : CC_OK;
+        return round == 0 ? cc_scheme_fp32.decode(c, ctx, in, len, &scale, y, e) : CC_OK;
     return round == 0 ? absorb_p(c, &m, in, e) : absorb_q(c, ctx, &m, in, scale, y, e);
 }
 
@@ -540,7 +529,6 @@ const struct cc_scheme cc_scheme_powersgd = {
     .scratch_bytes = scratch_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
     .rounds = rounds,
     .round_bytes = round_bytes,
     .encode_round = encode_round,

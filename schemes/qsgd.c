@@ -91,28 +91,18 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
                                  : cc_qsgd_elias_encode(&f, c, ctx, x, out, len, e);
 }
 
-static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len,
-                      const struct cc_qsgd_use *use, float *y, struct cc_error *e)
-{
-    const struct params *p = c->params;
-    struct cc_qsgd_form f = form_of(p, &c->shape);
-    return p->code == CODE_FIXED ? cc_qsgd_fixed_decode(&f, c, in, len, use, y, e)
-                                 : cc_qsgd_elias_decode(&f, c, in, len, use, y, e);
-}
-
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
     (void)ctx;
-    struct cc_qsgd_use use = {.nontemporal = cc_use_nontemporal(c->shape.n * sizeof(float))};
-    return decode_any(c, in, len, &use, y, e);
-}
-
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    return decode_any(c, in, len, &(struct cc_qsgd_use){.add = true, .scale = scale}, y, e);
+    const struct params *p = c->params;
+    const struct cc_qsgd_form f = form_of(p, &c->shape);
+    const struct cc_qsgd_use use = {.add = scale != NULL,
+                                    .scale = scale != NULL ? *scale : 0,
+                                    .nontemporal = scale == NULL &&
+                                                   cc_use_nontemporal(c->shape.n * sizeof *y)};
+    return p->code == CODE_FIXED ? cc_qsgd_fixed_decode(&f, c, in, len, &use, y, e)
+                                 : cc_qsgd_elias_decode(&f, c, in, len, &use, y, e);
 }
 
 const struct cc_scheme cc_scheme_qsgd = {
@@ -130,5 +120,4 @@ const struct cc_scheme cc_scheme_qsgd = {
     .scratch_bytes = scratch_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
 };

@@ -25,7 +25,7 @@ size_t cc_qsgd_total_bytes(const struct cc_qsgd_form *f, size_t n,
 size_t cc_qsgd_elias_room(const struct cc_qsgd_form *f, size_t n);
 size_t cc_qsgd_elias_scratch(const struct cc_qsgd_form *f, size_t n);
 
-/* encode, decode and decode_add of struct cc_scheme for each code. */
+/* encode and decode of struct cc_scheme for each code. */
 int cc_qsgd_fixed_encode(const struct cc_qsgd_form *f, const struct cc_codec *c,
                          const struct cc_context *ctx, const float *x, uint8_t *out, size_t *len,
                          struct cc_error *e);

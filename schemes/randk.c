@@ -91,7 +91,7 @@ struct job {
                                  index whose value overflows; n: none */
     /* decode */
     const uint8_t *in;
-    const float *scale; /* NULL: decode, not decode_add */
+    const float *scale; /* NULL: values are set, not added */
     float *y;
 };
 
@@ -252,8 +252,8 @@ static void decode_part(void *arg, int part)
     for_draws(j, part, j->y, decode_batch);
 }
 
-static int decode_any(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, const float *scale, float *y, struct cc_error *e)
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
     struct job j = make_job(c, ctx);
     if (len != sizeof(float) * j.k)
@@ -265,18 +265,6 @@ static int decode_any(const struct cc_codec *c, const struct cc_context *ctx, co
         cc_parallel(j.parts, clear_part, &j);
     cc_parallel(j.draw_parts, decode_part, &j);
     return CC_OK;
-}
-
-static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
-{
-    return decode_any(c, ctx, in, len, NULL, y, e);
-}
-
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
-{
-    return decode_any(c, ctx, in, len, &scale, y, e);
 }
 
 /* --- reading as pairs: both sides know the indices, so that only the values take room --- */
@@ -322,7 +310,6 @@ const struct cc_scheme cc_scheme_randk = {
     .state_bytes = state_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
     .pair_cost = pair_cost,
     .to_pairs = to_pairs,
 };

@@ -143,7 +143,7 @@ int cc_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint
     if (c->shape.n == 0)
         return len == 0 ? CC_OK : cc_bad_length(len, 0, e);
     CC_TRY(check_runs(c, e));
-    return c->scheme->decode(c, ctx, in, len, y, e);
+    return c->scheme->decode(c, ctx, in, len, NULL, y, e);
 }
 
 int cc_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
@@ -152,7 +152,7 @@ int cc_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const 
     if (c->shape.n == 0)
         return len == 0 ? CC_OK : cc_bad_length(len, 0, e);
     CC_TRY(check_runs(c, e));
-    return c->scheme->decode_add(c, ctx, in, len, scale, y, e);
+    return c->scheme->decode(c, ctx, in, len, &scale, y, e);
 }
 
 int cc_to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,

@@ -28,7 +28,7 @@ enum cc_scheme_flag {
     CC_FEEDBACK = 4,   /* keeps the unsent part in a residual, unless ef=0 */
     CC_UNBIASED = 8,   /* the expectation of the decoded value is the encoded one (with ef=0, and
                           with rounding=random where that is a parameter) */
-    CC_SPARSE = 16,    /* the payload names the values it keeps: decode_add touches no others */
+    CC_SPARSE = 16,    /* the payload names the values it keeps: adding it touches no others */
     CC_VERBATIM = 32,  /* CC_SUM_F32: the payload is the gradient itself, which an exchange that
                           sums floats can send without encoding it */
 };
@@ -106,7 +106,7 @@ struct cc_codec {
 
 /* The number of this interface, which plugins are built with (schemes/plugin.h): another one for
  * every change of a struct that a plugin shares with the program. */
-#define CC_SCHEME_ABI 1
+#define CC_SCHEME_ABI 2
 
 struct cc_scheme {
     const char *id;        /* as on the command line */
@@ -135,7 +135,7 @@ struct cc_scheme {
 
     /* The largest payload, the state and the scratch memory of a tensor, in bytes; SIZE_MAX if that
      * overflows. The state has a multiple of 4 bytes. The scratch memory serves encode, decode,
-     * decode_add, to_pairs and rounds. state_bytes and scratch_bytes may be NULL: none. */
+     * to_pairs and rounds. state_bytes and scratch_bytes may be NULL: none. */
     size_t (*bound)(const void *params, const struct cc_shape *shape);
     size_t (*state_bytes)(const void *params, const struct cc_shape *shape);
     size_t (*scratch_bytes)(const void *params, const struct cc_shape *shape);
@@ -157,15 +157,14 @@ struct cc_scheme {
      * others write to x meanwhile, this holds all the same, and what is encoded is any mixture. */
     int (*encode)(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e);
-    /* Decodes a payload of len bytes to y[0, shape.n). The payload is untrusted: any bytes either
-     * decode or give an error that names the offset, and y is then unspecified, also if others
-     * write to it meanwhile. Touches no state. */
+    /* Decodes a payload of len bytes: sets y[0, shape.n) to the decoded values if scale is NULL,
+     * and otherwise adds *scale * decoded, with one float multiplication and one float addition a
+     * value (cc_add_scaled). Values that a sparse payload leaves out need not be added: y + 0 is y
+     * except for the sign of zero. The payload is untrusted: any bytes either decode or give an
+     * error that names the offset, and y is then unspecified, also if others write to the payload
+     * meanwhile. Touches no state. */
     int (*decode)(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e);
-    /* y += scale * decoded, with one float multiplication and one float addition a value. Values
-     * that a sparse payload leaves out may be skipped: y + 0 is y except for the sign of zero. */
-    int (*decode_add)(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e);
+                  size_t len, const float *scale, float *y, struct cc_error *e);
 
     /* Payloads as index-value pairs (the sparse streams of SparCML, section 3), for exchanges that
      * merge them without decoding: what they cost, and how to read them. Both NULL for schemes
@@ -217,8 +216,8 @@ const struct cc_scheme *cc_scheme_find(const char *id);
  * that is there already stays. Not while other threads use the catalogue. */
 int cc_scheme_add(const struct cc_scheme *s, struct cc_error *e);
 
-/* Whether the scheme has code. One of which only a profile is known has not: it has no encode,
- * decode and decode_add, and cc_encode and cc_decode refuse it. */
+/* Whether the scheme has code. A scheme that only a profile describes has no encode and no decode,
+ * and cc_encode and cc_decode refuse it. */
 static inline bool cc_scheme_runs(const struct cc_scheme *s)
 {
     return s->encode != NULL;
@@ -319,7 +318,7 @@ int cc_check_pairs_room(size_t count, size_t cap, struct cc_error *e);
 #define cc_bad_payload(offset, e, ...) (cc_payload_error(offset, e, __VA_ARGS__), (int)CC_FAIL)
 void cc_payload_error(size_t offset, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
 
-/* decode_add for one decoded value, so that every scheme rounds alike. */
+/* Adds one decoded value to y, so that every scheme rounds alike. */
 static inline float cc_add_scaled(float y, float scale, float v)
 {
     float product = scale * v;

@@ -106,10 +106,10 @@ static void add_part(void *arg, int part)
     k_onebit()->add(j->in + i / 8, j->minus, j->plus, j->y + i, m);
 }
 
-/* y = decoded, or if scale is not NULL, y += *scale * decoded. */
-static int decode_signs(const struct cc_codec *c, const uint8_t *in, size_t len, const float *scale,
-                        float *y, struct cc_error *e)
+int cc_signs_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                    size_t len, const float *scale, float *y, struct cc_error *e)
 {
+    (void)ctx;
     size_t n = c->shape.n, want = cc_signs_bound(c->params, &c->shape);
     if (len != want)
         return cc_bad_length(len, want, e);
@@ -125,18 +125,4 @@ static int decode_signs(const struct cc_codec *c, const uint8_t *in, size_t len,
                     .y = y};
     cc_parallel(j.parts, scale == NULL ? unpack_part : add_part, &j);
     return CC_OK;
-}
-
-int cc_signs_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                    size_t len, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    return decode_signs(c, in, len, NULL, y, e);
-}
-
-int cc_signs_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                        size_t len, float scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    return decode_signs(c, in, len, &scale, y, e);
 }

@@ -15,8 +15,6 @@ size_t cc_signs_scratch_bytes(const void *params, const struct cc_shape *shape);
 int cc_signs_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                     float *residual, uint8_t *out, size_t *len, struct cc_error *e);
 int cc_signs_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                    size_t len, float *y, struct cc_error *e);
-int cc_signs_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                        size_t len, float scale, float *y, struct cc_error *e);
+                    size_t len, const float *scale, float *y, struct cc_error *e);
 
 #endif

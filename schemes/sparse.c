@@ -234,15 +234,15 @@ static int check_bitmap(struct expansion *x, size_t len, struct cc_error *e)
     return CC_OK;
 }
 
-static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, const float *scale,
-                      float *y, struct cc_error *e)
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
+    (void)ctx;
     const struct params *p = c->params;
     size_t n = c->shape.n;
     if (p->index == U32) {
         struct cc_indexed pairs = {.payload = in, .end = len, .n = n};
-        return scale == NULL ? cc_indexed_decode(&pairs, c->threads, y, e)
-                             : cc_indexed_decode_add(&pairs, c->threads, *scale, y, e);
+        return cc_indexed_decode(&pairs, c->threads, scale, y, e);
     }
     struct expansion x = {.bits = in,
                           .n = n,
@@ -255,20 +255,6 @@ static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, c
         if (x.changed[part])
             return cc_changed_payload(e);
     return CC_OK;
-}
-
-static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    return decode_any(c, in, len, NULL, y, e);
-}
-
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    return decode_any(c, in, len, &scale, y, e);
 }
 
 /* --- reading as pairs --- */
@@ -327,7 +313,6 @@ const struct cc_scheme cc_scheme_sparse = {
     .scratch_bytes = scratch_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
     .pair_cost = pair_cost,
     .to_pairs = to_pairs,
     .residual_at = residual_at,

@@ -154,19 +154,11 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
     (void)ctx;
     const struct params *p = c->params;
-    return cc_base3_decode(in, len, c->shape.n, p->zre != 0, c->threads, y, e);
-}
-
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    const struct params *p = c->params;
-    return cc_base3_decode_add(in, len, c->shape.n, p->zre != 0, c->threads, scale, y, e);
+    return cc_base3_decode(in, len, c->shape.n, p->zre != 0, c->threads, scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_ternary = {
@@ -185,5 +177,4 @@ const struct cc_scheme cc_scheme_ternary = {
     .scratch_bytes = scratch_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
 };

@@ -174,23 +174,13 @@ static int open_payload(const struct cc_codec *c, const uint8_t *in, size_t len,
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
     (void)ctx;
     float tau;
     struct cc_indexed codes;
     CC_TRY(open_payload(c, in, len, &tau, &codes, e));
-    return cc_indexed_decode(&codes, c->threads, y, e);
-}
-
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    float tau;
-    struct cc_indexed codes;
-    CC_TRY(open_payload(c, in, len, &tau, &codes, e));
-    return cc_indexed_decode_add(&codes, c->threads, scale, y, e);
+    return cc_indexed_decode(&codes, c->threads, scale, y, e);
 }
 
 static struct cc_pair_cost pair_cost(const void *params)
@@ -226,7 +216,6 @@ const struct cc_scheme cc_scheme_threshold = {
     .state_bytes = state_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
     .pair_cost = pair_cost,
     .to_pairs = to_pairs,
     .residual_at = residual_at,

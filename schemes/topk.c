@@ -16,8 +16,8 @@
  * A large bucket is searched for its threshold directly, with the last bucket's as the first guess.
  * The guesses affect speed only, never the payload. Ties go to the lower index.
  *
- * Decoding copies each bucket's indices and checks the copy just before use. decode_add changes
- * only what was sent, and fetches values ahead.
+ * Decoding copies each bucket's indices and checks the copy just before use. Adding changes only
+ * the values that were sent, and fetches them ahead.
  *
  * Source: Renggli et al., SparCML, SC 2019, section 6.1 (k = 16 of 512); Stich et al., Sparsified
  * SGD with Memory, NeurIPS 2018. */
@@ -106,7 +106,7 @@ struct job {
     uint8_t *out;
     /* decode */
     const uint8_t *in;
-    const float *scale; /* NULL: decode, not decode_add */
+    const float *scale; /* NULL: values are set, not added */
     float *y;
     size_t bad[CC_PARTS_MAX]; /* where the part's first bad bucket begins; n: none */
 };
@@ -417,7 +417,7 @@ static bool decode_large(const uint8_t *in, size_t n, size_t k, struct cc_zeros 
     return true;
 }
 
-/* decode_add fetches values this far ahead: where most lines change, all of them, in order; where
+/* Adding fetches values this far ahead: where most lines change, all of them, in order; where
  * few do, those that items name, some buckets ahead. */
 #define AHEAD     512
 #define AHEAD_FEW 2048
@@ -516,9 +516,10 @@ static int refuse_bucket(const uint8_t *in, size_t offset, size_t n, size_t k, s
     return cc_changed_payload(e);
 }
 
-static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, const float *scale,
-                      float *y, struct cc_error *e)
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
+    (void)ctx;
     struct job j = make_job(c);
     size_t want = bound(c->params, &c->shape);
     if (len != want)
@@ -531,20 +532,6 @@ static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, c
     if (bad < j.n)
         return refuse_bucket(in, payload_at(&j, bad), n, smaller((size_t)j.p->k, n), e);
     return CC_OK;
-}
-
-static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    return decode_any(c, in, len, NULL, y, e);
-}
-
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    return decode_any(c, in, len, &scale, y, e);
 }
 
 /* --- reading as pairs --- */
@@ -595,7 +582,6 @@ const struct cc_scheme cc_scheme_topk = {
     .state_bytes = state_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
     .pair_cost = pair_cost,
     .to_pairs = to_pairs,
     .residual_at = residual_at,

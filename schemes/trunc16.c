@@ -18,5 +18,4 @@ const struct cc_scheme cc_scheme_trunc16 = {
     .traffic = traffic,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
 };

@@ -67,7 +67,7 @@ static size_t buffer_bytes(size_t n)
     return cc_align_up(stream_bytes(n) + PADDING);
 }
 
-/* For the aligned copy of the stream, then the scaled values, or those that decode_add adds. */
+/* For the aligned copy of the stream, then the scaled values, or those that are added. */
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {
     (void)params;
@@ -133,10 +133,10 @@ static void scale_back(float *y, float scale, size_t n)
     }
 }
 
-static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
+/* Sets y to the decoded values. */
+static int decode_to(const struct cc_codec *c, const uint8_t *in, size_t len, float *y,
+                     struct cc_error *e)
 {
-    (void)ctx;
     size_t n = c->shape.n, most = bound(c->params, &c->shape);
     if (len < sizeof(float) || len > most)
         return cc_bad_length(len, len > most ? most : sizeof(float), e);
@@ -158,12 +158,14 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     return CC_OK;
 }
 
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
-    float *values = scratch_values(c);
-    CC_TRY(decode(c, ctx, in, len, values, e));
-    k_stream()->add((const uint8_t *)values, scale, y, c->shape.n);
+    (void)ctx;
+    float *values = scale == NULL ? y : scratch_values(c);
+    CC_TRY(decode_to(c, in, len, values, e));
+    if (scale != NULL)
+        k_stream()->add((const uint8_t *)values, *scale, y, c->shape.n);
     return CC_OK;
 }
 
@@ -180,5 +182,4 @@ const struct cc_scheme cc_scheme_zfp = {
     .scratch_bytes = scratch_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
 };

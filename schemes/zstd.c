@@ -2,9 +2,9 @@
  * with entropy coding can do with gradients.
  *
  * The payload is one frame that states its content size, which is checked before decoding. The
- * library's contexts are static ones in scratch memory, so that nothing is allocated; decode_add
- * decodes to scratch memory, too, and then adds. The bytes depend on the library's version and
- * build, never on the machine. */
+ * library's contexts are static ones in scratch memory, so that nothing is allocated; values
+ * that are to be added are decoded to scratch memory, too. The bytes depend on the library's
+ * version and build, never on the machine. */
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
@@ -45,7 +45,7 @@ static size_t decoder_bytes(void)
     return cc_align_up(ZSTD_estimateDCtxSize());
 }
 
-/* For the encoder, or for the decoder and the values that decode_add adds. */
+/* For the encoder, or for the decoder and the values that are added. */
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {
     size_t encoder = encoder_bytes(params, shape->n);
@@ -72,7 +72,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
 
 /* The header and the frame's length are checked before anything is decoded. */
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, float *y, struct cc_error *e)
+                  size_t len, const float *scale, float *y, struct cc_error *e)
 {
     (void)ctx;
     size_t want = c->shape.n * sizeof(float);
@@ -92,20 +92,15 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     ZSTD_DCtx *zstd = ZSTD_initStaticDCtx(c->scratch, decoder_bytes());
     if (zstd == NULL)
         return cc_fail(e, "zstd: the library refuses its scratch memory");
-    size_t bytes = ZSTD_decompressDCtx(zstd, y, want, in, len);
+    uint8_t *copy = (uint8_t *)c->scratch + decoder_bytes();
+    void *to = scale == NULL ? (void *)y : copy;
+    size_t bytes = ZSTD_decompressDCtx(zstd, to, want, in, len);
     if (ZSTD_isError(bytes))
         return cc_bad_payload(0, e, "zstd frame: %s", ZSTD_getErrorName(bytes));
     if (bytes != want)
         return cc_bad_payload(0, e, "the zstd frame held %zu bytes, not %zu", bytes, want);
-    return CC_OK;
-}
-
-static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                      size_t len, float scale, float *y, struct cc_error *e)
-{
-    uint8_t *values = (uint8_t *)c->scratch + decoder_bytes();
-    CC_TRY(decode(c, ctx, in, len, (float *)(void *)values, e));
-    k_stream()->add(values, scale, y, c->shape.n);
+    if (scale != NULL)
+        k_stream()->add(copy, *scale, y, c->shape.n);
     return CC_OK;
 }
 
@@ -122,5 +117,4 @@ const struct cc_scheme cc_scheme_zstd = {
     .scratch_bytes = scratch_bytes,
     .encode = encode,
     .decode = decode,
-    .decode_add = decode_add,
 };
