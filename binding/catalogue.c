@@ -1,4 +1,5 @@
 #include "binding/commcomp.h"
+#include "core/version.h"
 #include "schemes/scheme.h"
 
 _Static_assert((int)COMMCOMP_LOSSY == (int)CC_LOSSY &&
@@ -11,6 +12,11 @@ _Static_assert((int)COMMCOMP_LOSSY == (int)CC_LOSSY &&
 _Static_assert((int)COMMCOMP_OPAQUE == (int)CC_OPAQUE && (int)COMMCOMP_SUM_F32 == (int)CC_SUM_F32 &&
                    (int)COMMCOMP_PAIRS == (int)CC_PAIRS,
                "the same kinds");
+
+const char *commcomp_version(void)
+{
+    return cc_version();
+}
 
 size_t commcomp_schemes(void)
 {

@@ -88,7 +88,7 @@ size_t commcomp_codec_values(const struct commcomp_codec *c)
 
 unsigned commcomp_codec_flags(const struct commcomp_codec *c)
 {
-    return c->spec->scheme->flags;
+    return cc_spec_flags(c->spec);
 }
 
 int commcomp_codec_kind(const struct commcomp_codec *c)

@@ -35,14 +35,15 @@ enum commcomp_direction { COMMCOMP_PUSH = 0, COMMCOMP_PULL = 1 };
 
 /* The version, with the commit behind it if the library was built in a git repository: "0.2.0
  * (0123abc)", as `commcomp --version` has it. */
-const char *cc_version(void);
+const char *commcomp_version(void);
 
 /* --- the catalogue --- */
 
 /* Properties of a scheme. */
 enum commcomp_flag {
     COMMCOMP_LOSSY = 1,      /* decoded values can differ from encoded ones */
-    COMMCOMP_STOCHASTIC = 2, /* draws random numbers: each step needs its own number */
+    COMMCOMP_STOCHASTIC = 2, /* draws random numbers: each step needs its own number, and a decoder
+                                must know who sends (commcomp_codec_sender) */
     COMMCOMP_FEEDBACK = 4,   /* keeps the unsent part in a residual, unless ef=0 */
     COMMCOMP_UNBIASED = 8, /* the expectation of a decoded value is the encoded one (with ef=0, and
                               with rounding=random where that is a parameter) */

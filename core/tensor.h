@@ -29,6 +29,11 @@ struct cc_tensor_info {
     struct cc_shape shape;
 };
 
+/* A message of a step: the tensors first .. last, by their place in the net, travel together. */
+struct cc_message {
+    size_t first, last;
+};
+
 /* The most values of a tensor: dimensions that are not 0 multiply to no more. */
 #define CC_MAX_VALUES ((size_t)1 << 58)
 
@@ -42,8 +47,7 @@ int cc_shape_parse(const char *text, struct cc_shape *out, struct cc_error *e);
 void cc_shape_print(const struct cc_shape *shape, char *out, size_t cap);
 
 /* Fails if a file format could not hold the name: it must not be empty, have control characters, or
- * be
- * __metadata__. */
+ * be __metadata__. */
 int cc_tensor_name_check(const char *name, struct cc_error *e);
 
 /* The direction of a transfer: a worker pushes gradients, the server sends what workers pull. */

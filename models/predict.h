@@ -24,7 +24,7 @@ struct cc_setting {
     double codec_speed;
 };
 
-/* The defaults of CONTRACT.md: ps, 10 workers, 1 server, 50 us, tc's overhead, the net's own
+/* The defaults where no system is chosen: ps, 10 workers, 1 server, 50 us, tc's overhead, the net's own
  * compute time or 0, sequential; the caller sets link.bw_bps (it is 0). */
 void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out);
 
@@ -90,11 +90,6 @@ void cc_predictor_free(struct cc_predictor *p);
 int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
                const struct cc_step_payloads *payloads, struct cc_prediction *out,
                struct cc_error *e);
-
-/* Tensors first .. last of a step, by their place in the net. */
-struct cc_message {
-    size_t first, last;
-};
 
 /* Cuts a sending step into messages, in the order in which they leave. message[] has room for one
  * message per tensor; returns their number. */

@@ -23,8 +23,11 @@ struct cc_spec {
 
 bool cc_spec_is_raw(const struct cc_spec *s);
 
-/* Whether what is not sent is kept in a residual and added to the next gradient: CC_FEEDBACK
- * without ef=0; of a wrapper, whether the scheme inside does so. */
+/* The scheme's flags; a wrapper is also CC_STOCHASTIC if the scheme inside is. */
+unsigned cc_spec_flags(const struct cc_spec *s);
+
+/* Whether a residual keeps what is not sent and adds it to the next gradient: CC_FEEDBACK without
+ * ef=0. For a wrapper the scheme inside decides. */
 bool cc_spec_has_feedback(const struct cc_spec *s);
 
 /* Owns its items. All zeros is an empty list; free with cc_spec_list_free. */

@@ -45,15 +45,11 @@ out:
 static int add_messages(const struct cc_experiment *x, const struct cc_setting *s, size_t scheme,
                         struct cc_job_row *row, struct cc_error *e)
 {
-    struct cc_message *message = cc_alloc(s->net->count * sizeof *message, e);
-    if (message == NULL)
+    row->message = cc_alloc(s->net->count * sizeof *row->message, e);
+    if (row->message == NULL)
         return CC_FAIL;
-    row->messages = cc_predict_messages(s, &x->forecast->payloads[scheme], message);
-    row->message = cc_alloc(row->messages * sizeof *row->message, e);
-    for (size_t i = 0; i < row->messages && row->message != NULL; i++)
-        row->message[i] = (struct cc_job_message){message[i].first, message[i].last};
-    free(message);
-    return row->message != NULL ? CC_OK : CC_FAIL;
+    row->messages = cc_predict_messages(s, &x->forecast->payloads[scheme], row->message);
+    return CC_OK;
 }
 
 int cc_experiment_job_choices(const struct cc_setting *s, const struct cc_unions *unions,
@@ -63,7 +59,7 @@ int cc_experiment_job_choices(const struct cc_setting *s, const struct cc_unions
     size_t capacity = 0;
     cluster.unions = unions;
     for (size_t i = 0; i < row->messages && cc_exchange_has(s->exchange, CC_X_CHOOSES); i++) {
-        const struct cc_job_message *m = &row->message[i];
+        const struct cc_message *m = &row->message[i];
         const size_t values = job->offset[m->last + 1] - job->offset[m->first];
         struct cc_exchange_choice choice[CC_EXCHANGE_CHOICES];
         const size_t count =

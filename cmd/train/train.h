@@ -104,7 +104,7 @@ struct cc_train {
     /* --codec-time profile: the schemes that it has times of, which others own; else none. */
     struct cc_spec_list timed;
     struct cc_codec_models codecs;
-    struct cc_job_message *message; /* --fuse; and --placement; or NULL */
+    struct cc_message *message; /* --fuse; and --placement; or NULL */
     int *server;
     struct cc_linear_optimum optimum; /* --optimum; else all zeros */
     size_t epoch;                     /* steps */

@@ -182,7 +182,7 @@ int cc_train_local_messages(struct cc_train *t, struct cc_error *e)
         do
             values += t->net->tensors[--left].shape.n;
         while (left > others && (others == 0 || values < t->net->values * (i + 1) / parts));
-        t->message[i] = (struct cc_job_message){left, last};
+        t->message[i] = (struct cc_message){left, last};
     }
     t->options.training.message = t->message;
     t->options.training.messages = parts;

@@ -29,18 +29,11 @@ int cc_train_parse_messages(const struct cc_args *args, struct cc_train_options 
 static int cut(struct cc_train *t, const struct cc_setting *s, struct cc_error *e)
 {
     const struct cc_step_payloads tensors = {.count = t->net->count};
-    struct cc_message *message = cc_alloc(t->net->count * sizeof *message, e);
     t->message = cc_alloc(t->net->count * sizeof *t->message, e);
-    if (message == NULL || t->message == NULL) {
-        free(message);
+    if (t->message == NULL)
         return CC_FAIL;
-    }
-    const size_t count = cc_predict_messages(s, &tensors, message);
-    for (size_t i = 0; i < count; i++)
-        t->message[i] = (struct cc_job_message){message[i].first, message[i].last};
-    free(message);
     t->options.training.message = t->message;
-    t->options.training.messages = count;
+    t->options.training.messages = cc_predict_messages(s, &tensors, t->message);
     return CC_OK;
 }
 

@@ -205,7 +205,7 @@ static void close_parts(struct part *part, size_t parts)
     free(part);
 }
 
-static int open_part(const struct cc_train *t, const struct cc_job_message *m, struct part *out,
+static int open_part(const struct cc_train *t, const struct cc_message *m, struct part *out,
                      struct cc_error *e)
 {
     CC_TRY(

@@ -31,7 +31,7 @@ enum { RECORD_HEAD = 2 * CC_SIZE_BYTES, MOST_ROUNDS = 8 * sizeof(int) };
 struct allgather {
     const struct cc_reduction_ops *ops;
     struct cc_rank_state *rank_state;
-    const struct cc_job_message *message;
+    const struct cc_message *message;
     struct cc_range range;
     struct cc_pack *pack;
     uint8_t *records;                /* NULL without data */
@@ -214,7 +214,7 @@ static int open_records(struct allgather *x, struct cc_error *e)
     return cc_data_alloc(s->job, bytes, &x->records, e);
 }
 
-int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                             void **out, struct cc_error *e)
 {
     static const struct cc_reduction_ops ops = {allgather_start, allgather_test, allgather_close};

@@ -25,8 +25,8 @@ void cc_allreduce_close(void *x)
         ops_of(x)->close(x);
 }
 
-int cc_allreduce_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
-                      void **out, struct cc_error *e)
+int cc_allreduce_open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
+                      struct cc_error *e)
 {
     const bool sums = s->row->reduction == CC_REDUCE_SUM;
     const bool merges = cc_exchange_has(s->job->exchange, CC_X_MERGES);

@@ -8,8 +8,8 @@
 /* Opens a message: floats are summed after the exchange's schedule; index-value pairs are merged,
  * if the exchange merges; other payloads are encoded again at every hop, or gathered where the job
  * says so. */
-int cc_allreduce_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
-                      void **out, struct cc_error *e);
+int cc_allreduce_open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
+                      struct cc_error *e);
 
 /* For struct cc_exchange_ops: call the reduction's operations. */
 int cc_allreduce_start(void *x, struct cc_error *e);

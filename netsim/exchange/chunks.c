@@ -14,7 +14,7 @@ struct cc_range cc_chunks_range(struct cc_range message, size_t chunks, size_t f
                              cc_part_at(from, to, first + count, chunks)};
 }
 
-static int fill(const struct cc_rank_state *s, const struct cc_job_message *m,
+static int fill(const struct cc_rank_state *s, const struct cc_message *m,
                 const struct cc_schedule *schedule, struct cc_chunks *c, struct cc_error *e)
 {
     const struct cc_range all = cc_message_range(s, m);
@@ -40,7 +40,7 @@ static int fill(const struct cc_rank_state *s, const struct cc_job_message *m,
     return CC_OK;
 }
 
-int cc_chunks_open(const struct cc_rank_state *s, const struct cc_job_message *m,
+int cc_chunks_open(const struct cc_rank_state *s, const struct cc_message *m,
                    const struct cc_schedule *schedule, struct cc_chunks **out, struct cc_error *e)
 {
     for (struct cc_chunks *c = shared; c != NULL; c = c->next)

@@ -16,7 +16,7 @@ struct cc_chunks {
     struct cc_chunk *chunk;
     size_t count;
     /* Without data: */
-    const struct cc_job_message *of;
+    const struct cc_message *of;
     int holders; /* ranks that share them */
     struct cc_chunks *next;
     struct {
@@ -27,7 +27,7 @@ struct cc_chunks {
 };
 
 /* Cuts the message into the schedule's chunks. Close them also after an error. */
-int cc_chunks_open(const struct cc_rank_state *s, const struct cc_job_message *m,
+int cc_chunks_open(const struct cc_rank_state *s, const struct cc_message *m,
                    const struct cc_schedule *schedule, struct cc_chunks **out, struct cc_error *e);
 /* NULL is nothing to close. */
 void cc_chunks_close(struct cc_chunks *c);

@@ -18,7 +18,7 @@ struct cc_exchange_ops {
     /* Opens one message of the row; collective, in the same order on all ranks. Codecs begin with
      * fresh states. `index` counts the row's messages and tells their MPI tags apart. *out is set
      * on success only. */
-    int (*open)(struct cc_rank_state *s, const struct cc_job_message *m, size_t index, void **out,
+    int (*open)(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
                 struct cc_error *e);
     /* Begins the exchange of s->step: a worker encodes its gradient, a server posts receives. */
     int (*start)(void *x, struct cc_error *e);

@@ -6,7 +6,7 @@
 #include "netsim/transport/data.h"
 
 int cc_float_rounds_open(struct cc_float_rounds *f, struct cc_rank_state *s,
-                         const struct cc_job_message *m, struct cc_error *e)
+                         const struct cc_message *m, struct cc_error *e)
 {
     const struct cc_range range = cc_message_range(s, m);
     const struct cc_pack_config config = {.seed = s->job->seed, .rank = s->rank};

@@ -5,7 +5,7 @@
 #include "core/reduce.h"
 #include "schemes/kernels/stream.h"
 
-struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_job_message *m)
+struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_message *m)
 {
     return (struct cc_range){s->job->offset[m->first], s->job->offset[m->last + 1]};
 }

@@ -12,7 +12,7 @@ struct cc_range {
 };
 
 /* The values of a message. */
-struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_job_message *m);
+struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_message *m);
 
 /* cc_pack_make, and lists the pack if it encodes. */
 int cc_rank_pack_make(const struct cc_rank_state *s, const struct cc_pack_config *config,

@@ -24,7 +24,7 @@ enum stage { IDLE, READY, SUMMING, SUMMED, LENGTHS, PAYLOADS };
 struct library {
     const struct cc_reduction_ops *ops;
     struct cc_rank_state *rank_state;
-    const struct cc_job_message *message;
+    const struct cc_message *message;
     struct cc_range range;
     struct cc_float_rounds floats; /* where payloads are summed */
     /* Where they are gathered: */
@@ -236,7 +236,7 @@ static int open_gather(struct library *x, struct cc_error *e)
     return ok ? CC_OK : CC_FAIL;
 }
 
-static int library_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+static int library_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                         void **out, struct cc_error *e)
 {
     static const struct cc_reduction_ops ops = {library_start, library_test, library_close};

@@ -50,7 +50,7 @@ static int alloc_server_buffers(struct ps *p, struct cc_error *e)
     return CC_OK;
 }
 
-static int open_server(struct ps *p, struct cc_rank_state *s, const struct cc_job_message *m,
+static int open_server(struct ps *p, struct cc_rank_state *s, const struct cc_message *m,
                        size_t index, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
@@ -76,8 +76,8 @@ static void ps_close(void *x)
     free(p);
 }
 
-static int ps_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
-                   void **out, struct cc_error *e)
+static int ps_open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
+                   struct cc_error *e)
 {
     struct ps *p = cc_alloc0(sizeof *p, e);
     if (p == NULL)

@@ -71,7 +71,7 @@ static int open_queues(struct cc_rank_state *s, struct cc_error *e)
     return s->queue != NULL ? CC_OK : CC_FAIL;
 }
 
-static int open_lanes(struct cc_lanes *p, struct cc_rank_state *s, const struct cc_job_message *m,
+static int open_lanes(struct cc_lanes *p, struct cc_rank_state *s, const struct cc_message *m,
                       size_t index, size_t most, struct cc_error *e)
 {
     p->s = s;
@@ -104,8 +104,8 @@ out:
     return status;
 }
 
-int cc_lanes_open_worker(struct cc_lanes *p, struct cc_rank_state *s,
-                         const struct cc_job_message *m, size_t index, struct cc_error *e)
+int cc_lanes_open_worker(struct cc_lanes *p, struct cc_rank_state *s, const struct cc_message *m,
+                         size_t index, struct cc_error *e)
 {
     CC_TRY(open_lanes(p, s, m, index, (size_t)s->job->servers, e));
     for (int i = 0; i < s->job->servers; i++)
@@ -113,8 +113,8 @@ int cc_lanes_open_worker(struct cc_lanes *p, struct cc_rank_state *s,
     return cc_requests_open(&s->waits, 2 * p->lanes, &p->requests, e);
 }
 
-int cc_lanes_open_server(struct cc_lanes *p, struct cc_rank_state *s,
-                         const struct cc_job_message *m, size_t index, struct cc_error *e)
+int cc_lanes_open_server(struct cc_lanes *p, struct cc_rank_state *s, const struct cc_message *m,
+                         size_t index, struct cc_error *e)
 {
     const size_t workers = (size_t)s->job->workers;
     CC_TRY(open_lanes(p, s, m, index, workers, e));

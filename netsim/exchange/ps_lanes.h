@@ -21,7 +21,7 @@ struct cc_lane {
 /* A message and its lanes. */
 struct cc_lanes {
     struct cc_rank_state *s;
-    const struct cc_job_message *m;
+    const struct cc_message *m;
     int tag;
     size_t push_head, pull_head; /* bytes before the packs */
     struct cc_lane *lane;
@@ -39,12 +39,12 @@ struct cc_lanes {
 
 /* Opens a worker's lanes, with packs and buffers of their own. Sets of *p only what is not zero;
  * the heads are set before. Close it also after an error. */
-int cc_lanes_open_worker(struct cc_lanes *p, struct cc_rank_state *s,
-                         const struct cc_job_message *m, size_t index, struct cc_error *e);
+int cc_lanes_open_worker(struct cc_lanes *p, struct cc_rank_state *s, const struct cc_message *m,
+                         size_t index, struct cc_error *e);
 /* Opens a server's lanes without packs and buffers, if it keeps any of the message: lanes is 0
  * otherwise. */
-int cc_lanes_open_server(struct cc_lanes *p, struct cc_rank_state *s,
-                         const struct cc_job_message *m, size_t index, struct cc_error *e);
+int cc_lanes_open_server(struct cc_lanes *p, struct cc_rank_state *s, const struct cc_message *m,
+                         size_t index, struct cc_error *e);
 /* Frees all that lanes have; a server's lanes may share packs, which the last lane frees. */
 void cc_lanes_close(struct cc_lanes *p);
 

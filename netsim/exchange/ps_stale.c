@@ -66,7 +66,7 @@ static bool in_every_step(const struct ps_stale *p)
 
 /* --- opening --- */
 
-static int open_worker(struct ps_stale *p, struct cc_rank_state *s, const struct cc_job_message *m,
+static int open_worker(struct ps_stale *p, struct cc_rank_state *s, const struct cc_message *m,
                        size_t index, struct cc_error *e)
 {
     p->at = cc_message_range(s, m);
@@ -114,7 +114,7 @@ static int check_memory(const struct ps_stale *p, struct cc_error *e)
     return cc_lanes_check_memory(of, bytes + 3 * of->values * sizeof(float), e);
 }
 
-static int open_server(struct ps_stale *p, struct cc_rank_state *s, const struct cc_job_message *m,
+static int open_server(struct ps_stale *p, struct cc_rank_state *s, const struct cc_message *m,
                        size_t index, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
@@ -152,8 +152,8 @@ static void stale_close(void *x)
     free(p);
 }
 
-static int stale_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
-                      void **out, struct cc_error *e)
+static int stale_open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
+                      struct cc_error *e)
 {
     struct ps_stale *p = cc_alloc0(sizeof *p, e);
     if (p == NULL)

@@ -47,7 +47,7 @@ void cc_note_received(struct cc_rank_state *s, size_t index, int peer, size_t by
     log_transfer(s, true, index, peer, bytes);
 }
 
-bool cc_silent(const struct cc_rank_state *s, const struct cc_job_message *m)
+bool cc_silent(const struct cc_rank_state *s, const struct cc_message *m)
 {
     return cc_job_row_silent(s->job, s->row, m, s->step);
 }

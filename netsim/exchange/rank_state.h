@@ -93,6 +93,6 @@ void cc_note_sent(struct cc_rank_state *s, size_t index, int peer, size_t bytes)
 void cc_note_received(struct cc_rank_state *s, size_t index, int peer, size_t bytes);
 
 /* Whether the row sends nothing of this message in s->step (cc_job_row_silent). */
-bool cc_silent(const struct cc_rank_state *s, const struct cc_job_message *m);
+bool cc_silent(const struct cc_rank_state *s, const struct cc_message *m);
 
 #endif

@@ -548,7 +548,7 @@ uint64_t cc_merge_pairs(const struct cc_merge *x)
     return 0;
 }
 
-int cc_reduce_merge_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+int cc_reduce_merge_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                          struct cc_schedule *schedule, void **out, struct cc_error *e)
 {
     static const struct cc_reduction_ops ops = {reduce_merge_start, cc_merge_test, cc_merge_close};

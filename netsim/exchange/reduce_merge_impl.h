@@ -51,7 +51,7 @@ struct cc_merge_gradient {
 
 struct cc_merge_config {
     struct cc_rank_state *rank_state;
-    const struct cc_job_message *message;
+    const struct cc_message *message;
     size_t index;                         /* of the message in the row */
     enum cc_exchange exchange;            /* whose schedule it is */
     const struct cc_job_choices *choices; /* NULL, or those by which the second stage of a split is
@@ -62,7 +62,7 @@ struct cc_merge_config {
 struct cc_merge {
     const struct cc_reduction_ops *ops;
     struct cc_rank_state *rank_state;
-    const struct cc_job_message *message;
+    const struct cc_message *message;
     struct cc_schedule schedule;
     struct cc_range range;
     uint32_t tag;
@@ -121,7 +121,7 @@ int cc_merge_quantized_bytes(const struct cc_merge *x, struct cc_stream_range r,
 /* --- gradients, and their exchange --- */
 
 /* Opens the gradient of message m; free it with cc_merge_gradient_close, which accepts NULL. */
-int cc_merge_gradient_open(struct cc_rank_state *s, const struct cc_job_message *m,
+int cc_merge_gradient_open(struct cc_rank_state *s, const struct cc_message *m,
                            struct cc_merge_gradient **out, struct cc_error *e);
 void cc_merge_gradient_close(struct cc_merge_gradient *g);
 /* Encodes the step's gradient. */

@@ -68,7 +68,7 @@ static int open_gradient(struct cc_merge_gradient *g, struct cc_error *e)
     return g->keep.value != NULL && g->keep.vain != NULL ? CC_OK : CC_FAIL;
 }
 
-int cc_merge_gradient_open(struct cc_rank_state *s, const struct cc_job_message *m,
+int cc_merge_gradient_open(struct cc_rank_state *s, const struct cc_message *m,
                            struct cc_merge_gradient **out, struct cc_error *e)
 {
     struct cc_merge_gradient *g = cc_alloc0(sizeof *g, e);

@@ -53,7 +53,7 @@ struct round_state {
 struct reduce_recode {
     const struct cc_reduction_ops *ops;
     struct cc_rank_state *rank_state;
-    const struct cc_job_message *message;
+    const struct cc_message *message;
     struct cc_schedule schedule;
     struct cc_range range;
     struct cc_chunks *all;
@@ -481,7 +481,7 @@ static int open_rounds(struct reduce_recode *x, struct cc_error *e)
     return cc_data_alloc(s->job, largest, &x->partial[1], e);
 }
 
-int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                           struct cc_schedule *schedule, void **out, struct cc_error *e)
 {
     static const struct cc_reduction_ops ops = {reduce_recode_start, reduce_recode_test,

@@ -243,7 +243,7 @@ static void reduce_sum_close(void *of)
     free(x);
 }
 
-int cc_reduce_sum_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+int cc_reduce_sum_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                        struct cc_schedule *schedule, void **out, struct cc_error *e)
 {
     static const struct cc_reduction_ops ops = {reduce_sum_start, reduce_sum_test,

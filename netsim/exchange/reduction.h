@@ -20,13 +20,13 @@ struct cc_reduction_ops {
 
 /* Each opens one message, as cc_exchange_ops.open does; those with a schedule take the schedule
  * over, also when they fail. */
-int cc_reduce_sum_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+int cc_reduce_sum_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                        struct cc_schedule *schedule, void **out, struct cc_error *e);
-int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                           struct cc_schedule *schedule, void **out, struct cc_error *e);
-int cc_reduce_merge_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+int cc_reduce_merge_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                          struct cc_schedule *schedule, void **out, struct cc_error *e);
-int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                             void **out, struct cc_error *e);
 
 #endif

@@ -24,7 +24,7 @@ static const enum cc_exchange ways[WAYS] = {CC_SSAR_RECDOUBLE, CC_SSAR_SPLIT, CC
 struct ssar_auto {
     const struct cc_reduction_ops *ops;
     struct cc_rank_state *rank_state;
-    const struct cc_job_message *message;
+    const struct cc_message *message;
     struct cc_job_choices choices;
     struct cc_merge_gradient *gradient;
     struct cc_merge *way[WAYS]; /* NULL: never chosen */
@@ -108,8 +108,8 @@ static int open_way(struct ssar_auto *x, size_t i, size_t index, struct cc_error
     return cc_merge_open(&config, &schedule, &x->way[i], e);
 }
 
-static int open_pairs(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
-                      void **out, struct cc_error *e)
+static int open_pairs(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
+                      struct cc_error *e)
 {
     static const struct cc_reduction_ops ops = {auto_start, auto_test, auto_close};
     struct ssar_auto *x = cc_alloc0(sizeof *x, e);
@@ -133,7 +133,7 @@ out:
     return status;
 }
 
-static int open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index, void **out,
+static int open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
                 struct cc_error *e)
 {
     const struct cc_job_choices c = cc_job_choices_of(s->row, index);

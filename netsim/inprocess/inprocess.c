@@ -106,7 +106,7 @@ int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inproc
     }
     CC_TRY_OUT(cc_dense_spec(config->job, &x->dense, e));
     for (size_t i = 0; i < row->messages; i++) {
-        const struct cc_job_message *m = &row->message[i];
+        const struct cc_message *m = &row->message[i];
         x->message[i] = (struct cc_inprocess_message){
             .config = &x->config,
             .packs = x->packs,

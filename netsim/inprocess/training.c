@@ -215,7 +215,7 @@ void cc_training_apply(struct cc_training *s, uint64_t step, const float *receiv
 {
     const struct cc_job_row *row = s->job.row;
     for (size_t i = 0; i < row->messages; i++) {
-        const struct cc_job_message *m = &row->message[i];
+        const struct cc_message *m = &row->message[i];
         const size_t from = s->job.offset[m->first], to = s->job.offset[m->last + 1];
         if (cc_job_row_silent(&s->job, row, m, step) || cc_job_row_skips(&s->job, i, step))
             continue;

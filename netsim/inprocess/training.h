@@ -47,7 +47,7 @@ struct cc_training_config {
     size_t depth, sync_steps;
     /* The row's messages, in the order in which they leave; none: CC_OVERLAP: one for each tensor,
      * otherwise one for the step. */
-    const struct cc_job_message *message;
+    const struct cc_message *message;
     size_t messages;
     const int *server; /* [tensors]: the one that keeps it; NULL: each is cut over all */
     size_t tensors;

@@ -93,7 +93,7 @@ static int encode(struct traffic *t, size_t step, const float *values, struct cc
 static bool withhold(const struct state *x, size_t w, size_t message)
 {
     const struct cc_training *s = x->s;
-    const struct cc_job_message *m = &s->job.row->message[message];
+    const struct cc_message *m = &s->job.row->message[message];
     const size_t from = s->job.offset[m->first], to = s->job.offset[m->last + 1];
     struct withheld *h = &x->withheld[w * s->job.row->messages + message];
     float *sum = of_worker(x, x->sum, w);
@@ -109,7 +109,7 @@ static bool withhold(const struct state *x, size_t w, size_t message)
 static void forget(const struct state *x, size_t w, size_t message)
 {
     const struct cc_training *s = x->s;
-    const struct cc_job_message *m = &s->job.row->message[message];
+    const struct cc_message *m = &s->job.row->message[message];
     const size_t from = s->job.offset[m->first], to = s->job.offset[m->last + 1];
     memset(of_worker(x, x->sum, w) + from, 0, (to - from) * sizeof *x->sum);
     x->withheld[w * s->job.row->messages + message] = (struct withheld){.gradients = 0};
@@ -258,7 +258,7 @@ static int open_packs(const struct state *x, struct part *p, struct cc_error *e)
 }
 
 /* When a message is computed, as a share of the step. */
-static double ready_at(const struct cc_training *s, const struct cc_job_message *m)
+static double ready_at(const struct cc_training *s, const struct cc_message *m)
 {
     const struct cc_training_clocks *k = &s->config->clocks;
     double backward = 0;

@@ -53,7 +53,7 @@ static int add_row(const struct cc_training_config *c, struct cc_job *out, struc
     }
     for (size_t i = 0; i < messages; i++) {
         const size_t tensor = out->tensors - 1 - i;
-        const struct cc_job_message usual = {messages > 1 ? tensor : 0, tensor};
+        const struct cc_message usual = {messages > 1 ? tensor : 0, tensor};
         out->row->message[i] = c->messages > 0 ? c->message[i] : usual;
     }
     return CC_OK;

@@ -54,7 +54,7 @@ bool cc_job_row_merges(const struct cc_job *job, const struct cc_job_row *row)
 }
 
 bool cc_job_row_silent(const struct cc_job *job, const struct cc_job_row *row,
-                       const struct cc_job_message *m, uint64_t step)
+                       const struct cc_message *m, uint64_t step)
 {
     if ((step + 1) % row->period == 0)
         return false;
@@ -70,17 +70,17 @@ bool cc_job_row_skips(const struct cc_job *job, size_t i, uint64_t step)
     return parts > 1 && i != step % parts;
 }
 
-const struct cc_job_message *cc_job_message_of(const struct cc_job *job,
-                                               const struct cc_job_row *row, size_t value)
+const struct cc_message *cc_job_message_of(const struct cc_job *job, const struct cc_job_row *row,
+                                           size_t value)
 {
-    const struct cc_job_message *m = row->message;
+    const struct cc_message *m = row->message;
     while (job->offset[m->first] > value) /* they go from the end of the net */
         m++;
     return m;
 }
 
 uint64_t cc_job_row_updates(const struct cc_job *job, const struct cc_job_row *row,
-                            const struct cc_job_message *m, uint64_t step)
+                            const struct cc_message *m, uint64_t step)
 {
     /* With raw tensors it is sent in every step. */
     return step == 0 || !cc_job_row_silent(job, row, m, 0) ? step : step / row->period;

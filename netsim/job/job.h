@@ -40,11 +40,6 @@ struct cc_job_tensor {
     bool raw;     /* travels as fp32 whatever the scheme */
 };
 
-/* Tensors first .. last travel together. */
-struct cc_job_message {
-    size_t first, last;
-};
-
 /* Seconds of codec work on a whole tensor; a part of it takes its part of them. */
 struct cc_job_cost {
     double encode_s, decode_s, add_s; /* a worker's payload; add: decoding onto a sum */
@@ -81,7 +76,7 @@ struct cc_job_row {
     /* Steps that are not counted, of which only the last period computes, and steps that are
      * counted; both are whole periods. */
     size_t warmup, steps;
-    struct cc_job_message *message;
+    struct cc_message *message;
     size_t messages;
     /* Exchanges with CC_X_CHOOSES: of each message at least one, by messages and then by pairs;
      * each message's last one holds for any more pairs, too. Otherwise NULL. */
@@ -147,13 +142,13 @@ struct cc_job_consistency {
     double growth; /* CC_AT_NORM */
 };
 
-/* Where a member has no comment, job_table.c describes it. */
 /* A scheme that ranks add to their catalogue (job_schemes.h): one of both is not NULL. */
 struct cc_job_scheme {
     char *plugin;   /* the path of a shared object */
     char *profiled; /* the id of a scheme without code */
 };
 
+/* A job. Members without a comment are described in job_table.c. */
 struct cc_job {
     enum cc_job_kind kind;
     enum cc_exchange exchange; /* one that runs; by name in the file */
@@ -234,19 +229,19 @@ bool cc_job_row_merges(const struct cc_job *job, const struct cc_job_row *row);
  * scheme with local steps, and no raw tensor in the message. Codecs encode in silent steps too, so
  * that their residuals add up. */
 bool cc_job_row_silent(const struct cc_job *job, const struct cc_job_row *row,
-                       const struct cc_job_message *m, uint64_t step);
+                       const struct cc_message *m, uint64_t step);
 
 /* Whether a training with local steps leaves the row's message `i` out of a step: the parts of the
  * net take turns. Nothing of it is then encoded. */
 bool cc_job_row_skips(const struct cc_job *job, size_t i, uint64_t step);
 
 /* The row's message with a value of the step; if several begin there, any of them. */
-const struct cc_job_message *cc_job_message_of(const struct cc_job *job,
-                                               const struct cc_job_row *row, size_t value);
+const struct cc_message *cc_job_message_of(const struct cc_job *job, const struct cc_job_row *row,
+                                           size_t value);
 
 /* How many times the message was sent before `step`, in which it is. */
 uint64_t cc_job_row_updates(const struct cc_job *job, const struct cc_job_row *row,
-                            const struct cc_job_message *m, uint64_t step);
+                            const struct cc_message *m, uint64_t step);
 
 /* How many steps of a training with mode CC_PIPE have ended whose gradients are not applied yet, of
  * the `ended` steps so far: the depth less 1, fewer at the beginning, and none after the last.

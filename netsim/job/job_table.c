@@ -263,13 +263,13 @@ static const struct cc_table cost_table = {.title = "A tensor's `cost`, a list o
                                            .form = CC_FORM_TUPLE};
 
 static const struct cc_field message_fields[] = {
-    {SIZE(struct cc_job_message, first), 0, MOST_COUNT, .help = "The message's first tensor."},
-    {SIZE(struct cc_job_message, last), 0, MOST_COUNT, .help = "The message's last tensor."},
+    {SIZE(struct cc_message, first), 0, MOST_COUNT, .help = "The message's first tensor."},
+    {SIZE(struct cc_message, last), 0, MOST_COUNT, .help = "The message's last tensor."},
 };
 
 static const struct cc_table message_table = {.title = "A message, a list of two numbers",
                                               CC_FIELDS(message_fields),
-                                              .bytes = sizeof(struct cc_job_message),
+                                              .bytes = sizeof(struct cc_message),
                                               .form = CC_FORM_TUPLE};
 
 static int check_messages(const struct cc_scope *s, struct cc_error *e)
@@ -277,7 +277,7 @@ static int check_messages(const struct cc_scope *s, struct cc_error *e)
     const struct cc_job_row *row = s->self;
     size_t left = job_of(s)->tensors;
     for (size_t i = 0; i < row->messages; i++) {
-        const struct cc_job_message *m = &row->message[i];
+        const struct cc_message *m = &row->message[i];
         if (left == 0 || m->last != left - 1 || m->first > m->last)
             return cc_fail(e,
                            "message %zu: tensors %zu to %zu, and %zu tensors are left: messages "
@@ -354,7 +354,7 @@ static const struct cc_field row_fields[] = {
              "computes."},
     {SIZE(struct cc_job_row, steps), 1, MOST_STEPS, .check = check_steps,
      .help = "Steps that are counted, a multiple of `period`; of a training, all."},
-    {"messages", CC_FIELD_LIST, CC_MEMBER(struct cc_job_message *, struct cc_job_row, message), 1,
+    {"messages", CC_FIELD_LIST, CC_MEMBER(struct cc_message *, struct cc_job_row, message), 1,
      .table = &message_table, .item = "message",
      .count = CC_MEMBER(size_t, struct cc_job_row, messages), .check = check_messages,
      .help = "Tensors that travel together. Each tensor is in one message, from the end of the net "

@@ -52,7 +52,7 @@ static size_t eager_bytes(const struct cc_job *job)
         return USUAL;
     for (size_t i = 0; i < job->rows; i++)
         for (size_t k = 0; k < job->row[i].messages; k++) {
-            const struct cc_job_message *m = &job->row[i].message[k];
+            const struct cc_message *m = &job->row[i].message[k];
             const size_t values = job->offset[m->last + 1] - job->offset[m->first];
             largest = values > largest ? values : largest;
         }

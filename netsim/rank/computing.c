@@ -71,7 +71,7 @@ static int end_call(struct cc_rank_loop *l, struct cc_work_timer since, enum cc_
 /* --- both --- */
 
 int cc_compute(struct cc_rank_loop *l, size_t step, enum cc_compute_part part,
-               const struct cc_job_message *m, struct cc_error *e)
+               const struct cc_message *m, struct cc_error *e)
 {
     struct cc_source_progress p = {.done = false};
     while (!p.done) {
@@ -83,8 +83,7 @@ int cc_compute(struct cc_rank_loop *l, size_t step, enum cc_compute_part part,
     return CC_OK;
 }
 
-int cc_apply(struct cc_rank_loop *l, int64_t step, const struct cc_job_message *m,
-             struct cc_error *e)
+int cc_apply(struct cc_rank_loop *l, int64_t step, const struct cc_message *m, struct cc_error *e)
 {
     struct cc_source_progress p = {.done = false};
     while (!p.done) {

@@ -11,7 +11,7 @@
 
 /* Computes a part of `step` (cc_source_compute), from l->clock on, beside messages under way. */
 int cc_compute(struct cc_rank_loop *l, size_t step, enum cc_compute_part part,
-               const struct cc_job_message *m, struct cc_error *e);
+               const struct cc_message *m, struct cc_error *e);
 
 /* Computes all of `step` except for the part of it that the job hides behind the exchange:
  * *hidden seconds, to be spent by cc_compute_hidden. */
@@ -22,8 +22,7 @@ int cc_compute_hidden(struct cc_rank_loop *l, double hidden, double waited, doub
                       struct cc_error *e);
 
 /* Updates the model by the result of `step` (cc_source_apply), from l->clock on. */
-int cc_apply(struct cc_rank_loop *l, int64_t step, const struct cc_job_message *m,
-             struct cc_error *e);
+int cc_apply(struct cc_rank_loop *l, int64_t step, const struct cc_message *m, struct cc_error *e);
 
 /* Applies the result of step `applied` and ends that step, unless it is negative; then computes all
  * of `computed`. Begins now, and shares the processor with codecs: emulated computing pauses while

@@ -24,7 +24,7 @@ static double step_s(const struct cc_emulated *x, uint64_t step)
                : whole * job->slow[x->worker * job->slow_steps + step % job->slow_steps];
 }
 
-static double share_of(const struct cc_emulated *x, const struct cc_job_message *m)
+static double share_of(const struct cc_emulated *x, const struct cc_message *m)
 {
     double share = 0;
     for (size_t i = m->first; i <= m->last; i++)
@@ -33,7 +33,7 @@ static double share_of(const struct cc_emulated *x, const struct cc_job_message 
 }
 
 double cc_emulated_compute_s(const struct cc_emulated *x, uint64_t step, enum cc_compute_part part,
-                             const struct cc_job_message *m)
+                             const struct cc_message *m)
 {
     const double forward = x->job->forward_share;
     switch (part) {
@@ -48,7 +48,7 @@ double cc_emulated_compute_s(const struct cc_emulated *x, uint64_t step, enum cc
     return step_s(x, step);
 }
 
-double cc_emulated_update_s(const struct cc_emulated *x, const struct cc_job_message *m)
+double cc_emulated_update_s(const struct cc_emulated *x, const struct cc_message *m)
 {
     const double whole = x->job->update_s / x->speed;
     return m == NULL ? whole : whole * share_of(x, m);

@@ -18,8 +18,8 @@ struct cc_emulated cc_emulated_make(const struct cc_job *job, const struct cc_jo
 
 /* Seconds of a part of `step`, as in cc_source_compute. */
 double cc_emulated_compute_s(const struct cc_emulated *x, uint64_t step, enum cc_compute_part part,
-                             const struct cc_job_message *m);
+                             const struct cc_message *m);
 /* Seconds of the update of a message's tensors, or of all (NULL). */
-double cc_emulated_update_s(const struct cc_emulated *x, const struct cc_job_message *m);
+double cc_emulated_update_s(const struct cc_emulated *x, const struct cc_message *m);
 
 #endif

@@ -34,8 +34,7 @@ static int begin_row(struct cc_source *s, const struct cc_job_row *row, struct c
 }
 
 static int compute(struct cc_source *s, uint64_t step, enum cc_compute_part part,
-                   const struct cc_job_message *m, struct cc_source_progress *out,
-                   struct cc_error *e)
+                   const struct cc_message *m, struct cc_source_progress *out, struct cc_error *e)
 {
     const struct preloaded *p = (const struct preloaded *)s;
     (void)e;
@@ -52,7 +51,7 @@ static struct cc_source_buffers buffers(struct cc_source *s, uint64_t step)
 }
 
 /* The exchange has already added the result to the model. */
-static int apply(struct cc_source *s, int64_t step, const struct cc_job_message *m,
+static int apply(struct cc_source *s, int64_t step, const struct cc_message *m,
                  struct cc_source_progress *out, struct cc_error *e)
 {
     const struct preloaded *p = (const struct preloaded *)s;

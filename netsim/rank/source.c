@@ -14,7 +14,7 @@ static int check_in_flight(const struct cc_source *s, uint64_t step, struct cc_e
 }
 
 int cc_source_compute(struct cc_source *s, uint64_t step, enum cc_compute_part part,
-                      const struct cc_job_message *m, struct cc_source_progress *out,
+                      const struct cc_message *m, struct cc_source_progress *out,
                       struct cc_error *e)
 {
     if (step == s->begun && s->begun - s->ended < s->in_flight)
@@ -32,7 +32,7 @@ struct cc_source_buffers cc_source_buffers(struct cc_source *s, uint64_t step)
     return s->ops->buffers(s, step);
 }
 
-int cc_source_apply(struct cc_source *s, int64_t step, const struct cc_job_message *m,
+int cc_source_apply(struct cc_source *s, int64_t step, const struct cc_message *m,
                     struct cc_source_progress *out, struct cc_error *e)
 {
     if (step >= 0)

@@ -108,10 +108,9 @@ struct cc_source_ops {
     const char *name;
     int (*begin_row)(struct cc_source *s, const struct cc_job_row *row, struct cc_error *e);
     int (*compute)(struct cc_source *s, uint64_t step, enum cc_compute_part part,
-                   const struct cc_job_message *m, struct cc_source_progress *out,
-                   struct cc_error *e);
+                   const struct cc_message *m, struct cc_source_progress *out, struct cc_error *e);
     struct cc_source_buffers (*buffers)(struct cc_source *s, uint64_t step);
-    int (*apply)(struct cc_source *s, int64_t step, const struct cc_job_message *m,
+    int (*apply)(struct cc_source *s, int64_t step, const struct cc_message *m,
                  struct cc_source_progress *out, struct cc_error *e);
     int (*end_step)(struct cc_source *s, uint64_t step, struct cc_error *e);
     void (*close)(struct cc_source *s);
@@ -138,7 +137,7 @@ int cc_source_begin_row(struct cc_source *s, const struct cc_job_row *row, struc
 
 /* Works on a part of `step`, of which `m` selects the tensors; NULL for CC_COMPUTE_STEP. */
 int cc_source_compute(struct cc_source *s, uint64_t step, enum cc_compute_part part,
-                      const struct cc_job_message *m, struct cc_source_progress *out,
+                      const struct cc_message *m, struct cc_source_progress *out,
                       struct cc_error *e);
 
 /* The buffers of a step that has begun and not ended. */
@@ -146,7 +145,7 @@ struct cc_source_buffers cc_source_buffers(struct cc_source *s, uint64_t step);
 
 /* Updates the model by the result of `step` for the tensors of `m`, or all (NULL). A pipeline that
  * is not full yet has negative steps: nothing is applied, but an emulated update takes its time. */
-int cc_source_apply(struct cc_source *s, int64_t step, const struct cc_job_message *m,
+int cc_source_apply(struct cc_source *s, int64_t step, const struct cc_message *m,
                     struct cc_source_progress *out, struct cc_error *e);
 
 /* Ends the oldest step in flight, which must be `step`. */

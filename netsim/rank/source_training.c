@@ -299,8 +299,7 @@ static int compute_local(struct training *t, uint64_t step, enum cc_compute_part
 }
 
 static int compute(struct cc_source *s, uint64_t step, enum cc_compute_part part,
-                   const struct cc_job_message *m, struct cc_source_progress *out,
-                   struct cc_error *e)
+                   const struct cc_message *m, struct cc_source_progress *out, struct cc_error *e)
 {
     struct training *t = (struct training *)s;
     begin_step(t, step);
@@ -324,7 +323,7 @@ static struct cc_source_buffers buffers(struct cc_source *s, uint64_t step)
 }
 
 /* Model deltas have been added by the exchange, but in a pipeline. */
-static int apply(struct cc_source *s, int64_t step, const struct cc_job_message *m,
+static int apply(struct cc_source *s, int64_t step, const struct cc_message *m,
                  struct cc_source_progress *out, struct cc_error *e)
 {
     struct training *t = (struct training *)s;
@@ -334,7 +333,7 @@ static int apply(struct cc_source *s, int64_t step, const struct cc_job_message 
         return CC_OK;
     float *mean = t->mean[(uint64_t)step % t->buffers];
     for (size_t i = 0; i < t->row->messages && mean != NULL; i++) {
-        const struct cc_job_message *each = &t->row->message[i];
+        const struct cc_message *each = &t->row->message[i];
         const size_t from = t->job->offset[each->first], to = t->job->offset[each->last + 1];
         if ((m != NULL && m != each) || cc_job_row_skips(t->job, i, (uint64_t)step) ||
             cc_job_row_silent(t->job, t->row, each, (uint64_t)step))

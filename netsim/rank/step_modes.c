@@ -62,7 +62,7 @@ static int step_sequential(struct cc_rank_loop *l, size_t step, struct cc_error 
 
 static int step_overlap(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 {
-    const struct cc_job_message *m = l->s.row->message;
+    const struct cc_message *m = l->s.row->message;
     for (size_t i = 0; i < l->messages; i++) {
         CC_TRY(cc_compute(l, step, CC_COMPUTE_BACKWARD, &m[i], e));
         if (i == 0)

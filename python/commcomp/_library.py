@@ -15,6 +15,7 @@ from typing import Any
 ERROR_BYTES = 512
 MAX_DIMS = 8
 DIRECTIONS = ("push", "pull")  # by their number in the library
+STOCHASTIC = 2  # a bit of commcomp_codec_flags
 
 
 class Error(ValueError):
@@ -27,7 +28,7 @@ _bytes = POINTER(c_size_t)
 
 # The result and the arguments; a trailing "!" in the name: a status, with `char *error` at the end.
 _CODECS: dict[str, tuple[Any, ...]] = {
-    "cc_version": (c_char_p,),
+    "commcomp_version": (c_char_p,),
     "commcomp_schemes": (c_size_t,),
     "commcomp_scheme_id": (c_char_p, c_size_t),
     "commcomp_scheme_title": (c_char_p, c_size_t),

@@ -75,4 +75,4 @@ def schemes() -> list[Scheme]:
 
 def version() -> str:
     """The library's version, as `commcomp --version` has it."""
-    return _library.codecs().cc_version().decode()
+    return _library.codecs().commcomp_version().decode()

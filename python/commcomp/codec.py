@@ -93,6 +93,11 @@ class Codec:
         return self._bound
 
     @property
+    def stochastic(self) -> bool:
+        """Whether the codec draws random numbers: a decoder must then be told who sent the payload."""
+        return bool(self._library.commcomp_codec_flags(self._handle) & _library.STOCHASTIC)
+
+    @property
     def has_feedback(self) -> bool:
         """Whether what is not sent is kept in a residual and added to the next gradient."""
         return bool(self._library.commcomp_codec_has_feedback(self._handle))

@@ -61,7 +61,11 @@ static void says_what_a_codec_is(void **state)
     assert_int_equal(commcomp_codec_has_feedback(c), 1);
     assert_int_equal(commcomp_rounds(c), 0);
     commcomp_codec_free(c);
+    c = codec_of("local:inner=(randk)", 2, 3);
+    assert_true(commcomp_codec_flags(c) & COMMCOMP_STOCHASTIC);
+    commcomp_codec_free(c);
     c = codec_of("3lc:ef=0", 2, 3);
+    assert_false(commcomp_codec_flags(c) & COMMCOMP_STOCHASTIC);
     assert_int_equal(commcomp_codec_has_feedback(c), 0);
     assert_true(commcomp_codec_flags(c) & COMMCOMP_LOSSY);
     commcomp_codec_free(c);

@@ -45,7 +45,7 @@ void jobs_free(struct cc_job *job)
     *job = (struct cc_job){0};
 }
 
-size_t jobs_choices(const struct cc_job *job, const struct cc_job_message *message, size_t messages,
+size_t jobs_choices(const struct cc_job *job, const struct cc_message *message, size_t messages,
                     struct cc_job_choice *out)
 {
     static const struct {

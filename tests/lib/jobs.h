@@ -13,7 +13,7 @@ void jobs_free(struct cc_job *job);
 enum { JOBS_CHOICES = 5 };
 /* Writes all that ssar-auto can choose for a row's messages, by the density of the workers'
  * gradients. `out` has room for JOBS_CHOICES of each message. Returns how many there are. */
-size_t jobs_choices(const struct cc_job *job, const struct cc_job_message *message, size_t messages,
+size_t jobs_choices(const struct cc_job *job, const struct cc_message *message, size_t messages,
                     struct cc_job_choice *out);
 
 #endif

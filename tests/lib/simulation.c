@@ -54,7 +54,7 @@ int simulate(struct simulation *s, const char *ranks, struct cc_error *e)
     char *host[] = {(char[]){"h0"}, (char[]){"h1"}, (char[]){"h2"}};
     const size_t values = s->values > 0 ? s->values : 1000;
     struct cc_job_tensor tensor = {.name = name, .shape = cc_shape_flat(values), .share = 1};
-    struct cc_job_message message = {0, 0};
+    struct cc_message message = {0, 0};
     struct cc_job_row row = {
         .scheme = scheme, .period = 1, .steps = 1, .message = &message, .messages = 1};
     size_t offset[] = {0, values};

@@ -131,7 +131,7 @@ static void verbatim(void **state)
     assert_memory_equal(&c, &encoded, sizeof c);
 }
 
-/* The formulas of NETWORK.md and Pipe-SGD's equation 5, as they are printed. */
+/* The formulas of docs/model.md and Pipe-SGD's equation 5, as they are printed. */
 static void as_printed(void **state)
 {
     (void)state;

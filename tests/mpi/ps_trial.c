@@ -34,7 +34,7 @@ void ps_fail_on(const struct ps_trial *t, int status, const struct cc_error *e)
 
 static void add_message(struct ps_trial *t, size_t first, size_t last)
 {
-    t->message[t->row.messages++] = (struct cc_job_message){first, last};
+    t->message[t->row.messages++] = (struct cc_message){first, last};
 }
 
 static void lay_out(struct ps_trial *t)

@@ -24,7 +24,7 @@ struct ps_trial {
     int rank;
     struct cc_job job;
     struct cc_job_row row;
-    struct cc_job_message message[MOST_MESSAGES];
+    struct cc_message message[MOST_MESSAGES];
     struct cc_spec *spec, *raw;
     size_t values;
     float *after; /* the model after each step */

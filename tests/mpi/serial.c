@@ -14,7 +14,7 @@ enum { MOST_ROUNDS = 6 };
 struct serial {
     const struct cc_job *job;
     const struct cc_job_row *row;
-    const struct cc_job_message *message;
+    const struct cc_message *message;
     const struct cc_spec *spec, *raw;
     struct cc_spec *second; /* the scheme of the second stage, if it is quantized */
     size_t from, to;
@@ -109,7 +109,7 @@ static size_t most_pairs(const struct serial *s, const struct bit *t)
 }
 
 struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *row,
-                           const struct cc_job_message *m, const struct cc_spec *spec,
+                           const struct cc_message *m, const struct cc_spec *spec,
                            const struct cc_spec *raw)
 {
     struct serial *s = box_room(sizeof *s);

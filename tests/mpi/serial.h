@@ -24,7 +24,7 @@ struct serial_counts {
 
 /* All that is pointed to must outlive it. Not for the exchange ps. */
 struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *row,
-                           const struct cc_job_message *m, const struct cc_spec *spec,
+                           const struct cc_message *m, const struct cc_spec *spec,
                            const struct cc_spec *raw);
 void serial_close(struct serial *s);
 

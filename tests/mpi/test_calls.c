@@ -20,7 +20,7 @@ enum breakage { NOTHING, GRADIENT, MEAN, ONE_RANK };
 struct trial {
     struct cc_job job;
     struct cc_job_row row;
-    struct cc_job_message message;
+    struct cc_message message;
     struct cc_source *source;
     struct cc_rank_loop loop;
     float *gradient; /* a copy, which can be changed */

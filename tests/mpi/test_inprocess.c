@@ -24,7 +24,7 @@ struct trial {
     struct cc_job_choice choice[2 * JOBS_CHOICES];
     struct cc_job job;
     struct cc_job_row row;
-    struct cc_job_message message[2];
+    struct cc_message message[2];
     struct cc_spec *spec, *raw;
     size_t values;
     float *gradient[MOST_WORKERS], *want, *got;
@@ -51,8 +51,8 @@ static void open_trial(struct trial *t, enum cc_exchange x, enum cc_via via, int
     jobs_add_flat(&t->job, 5777, false);
     t->spec = setting_open(t->setting);
     t->raw = setting_open("fp32");
-    t->message[0] = (struct cc_job_message){3, 4};
-    t->message[1] = (struct cc_job_message){0, 2};
+    t->message[0] = (struct cc_message){3, 4};
+    t->message[1] = (struct cc_message){0, 2};
     t->row = (struct cc_job_row){.reduction = cc_reduction(t->spec->scheme, t->spec->params),
                                  .period = cc_period(t->spec->scheme, t->spec->params),
                                  .message = t->message,

@@ -21,7 +21,7 @@ struct trial {
     const char *scheme;
     struct cc_job job;
     struct cc_job_row row;
-    struct cc_job_message message[TENSORS];
+    struct cc_message message[TENSORS];
     struct cc_source *source;
     struct cc_rank_loop loop;
     struct cc_event_log *events; /* or NULL */
@@ -68,7 +68,7 @@ static void make(struct trial *t, const char *exchange, const char *scheme, enum
     for (size_t i = 0; i < TENSORS; i++) {
         jobs_add_flat(&t->job, sizes[i], i == 3);
         t->job.tensor[i].share = 1.0 / TENSORS;
-        t->message[i] = (struct cc_job_message){TENSORS - 1 - i, TENSORS - 1 - i};
+        t->message[i] = (struct cc_message){TENSORS - 1 - i, TENSORS - 1 - i};
     }
     t->job.exchange = (enum cc_exchange)cc_exchange_find(exchange);
     t->job.servers = strcmp(exchange, "ps") == 0;

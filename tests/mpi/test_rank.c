@@ -67,7 +67,7 @@ static struct cc_job make_job(const char *const *schemes, size_t rows, enum cc_s
                                  .messages = 1};
         r->period = strncmp(schemes[i], "local", 5) == 0 ? 2 : 1;
         r->message = cc_alloc0(sizeof *r->message, NULL);
-        r->message[0] = (struct cc_job_message){0, TENSORS - 1};
+        r->message[0] = (struct cc_message){0, TENSORS - 1};
     }
     return job;
 }

@@ -25,7 +25,7 @@ struct trial {
     int me, ranks;
     struct cc_job job;
     struct cc_job_row row;
-    struct cc_job_message message[MESSAGES];
+    struct cc_message message[MESSAGES];
     struct cc_rank_state rank_state;
     struct paper paper[MOST_TENSORS]; /* rows 0: not a matrix for powersgd */
     float *gradient[MOST_RANKS];      /* of the last step */
@@ -73,10 +73,10 @@ static void lay_out(struct trial *t)
         add_matrix(t, 1500, 200, false);
     else
         add_matrix(t, 8, 11, false);
-    t->message[0] = (struct cc_job_message){6, 6};
-    t->message[1] = (struct cc_job_message){0, 3};
-    t->message[2] = (struct cc_job_message){4, 4};
-    t->message[3] = (struct cc_job_message){5, 5};
+    t->message[0] = (struct cc_message){6, 6};
+    t->message[1] = (struct cc_message){0, 3};
+    t->message[2] = (struct cc_message){4, 4};
+    t->message[3] = (struct cc_message){5, 5};
     t->row.message = t->message;
     t->row.messages = MESSAGES;
 }

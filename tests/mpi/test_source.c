@@ -50,7 +50,7 @@ static void fail_on(int status, const struct cc_error *e)
 struct setting {
     struct cc_job job;
     struct cc_job_row row;
-    struct cc_job_message message[TENSORS];
+    struct cc_message message[TENSORS];
     size_t values;
 };
 
@@ -62,7 +62,7 @@ static void make(struct setting *t, enum cc_step_mode mode)
     for (size_t i = 0; i < TENSORS; i++) {
         jobs_add_flat(&t->job, sizes[i], false);
         t->job.tensor[i].share = shares[i];
-        t->message[i] = (struct cc_job_message){TENSORS - 1 - i, TENSORS - 1 - i};
+        t->message[i] = (struct cc_message){TENSORS - 1 - i, TENSORS - 1 - i};
     }
     t->job.exchange = CC_RING;
     t->job.workers = WORKERS;
@@ -99,7 +99,7 @@ static struct cc_source *open_source(const struct setting *t, opener *open, int 
 }
 
 static double compute(struct cc_source *s, uint64_t step, enum cc_compute_part part,
-                      const struct cc_job_message *m)
+                      const struct cc_message *m)
 {
     struct cc_error e = {""};
     struct cc_source_progress p;
@@ -357,7 +357,7 @@ struct values {
     size_t from, to;
 };
 
-static struct values range_of(const struct training *x, const struct cc_job_message *m)
+static struct values range_of(const struct training *x, const struct cc_message *m)
 {
     const size_t *offset = x->t->job.offset;
     return m != NULL ? (struct values){offset[m->first], offset[m->last + 1]}
@@ -365,7 +365,7 @@ static struct values range_of(const struct training *x, const struct cc_job_mess
 }
 
 static int train(struct cc_source *s, uint64_t step, enum cc_compute_part part,
-                 const struct cc_job_message *m, struct cc_source_progress *out, struct cc_error *e)
+                 const struct cc_message *m, struct cc_source_progress *out, struct cc_error *e)
 {
     struct training *x = (struct training *)s;
     const struct values r = range_of(x, m);
@@ -395,7 +395,7 @@ static struct cc_source_buffers training_buffers(struct cc_source *s, uint64_t s
     return (struct cc_source_buffers){x->gradient[step % IN_FLIGHT], x->result[step % IN_FLIGHT]};
 }
 
-static int optimize(struct cc_source *s, int64_t step, const struct cc_job_message *m,
+static int optimize(struct cc_source *s, int64_t step, const struct cc_message *m,
                     struct cc_source_progress *out, struct cc_error *e)
 {
     struct training *x = (struct training *)s;

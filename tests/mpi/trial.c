@@ -53,7 +53,7 @@ static enum cc_reduction reduction(const struct cc_spec *s)
 
 static void add_message(struct trial *t, size_t first, size_t last)
 {
-    t->message[t->row.messages++] = (struct cc_job_message){first, last};
+    t->message[t->row.messages++] = (struct cc_message){first, last};
 }
 
 /* All small sizes at once: each a message of its own, and one of several tensors. */

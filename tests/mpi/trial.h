@@ -44,7 +44,7 @@ struct trial {
     enum trial_kind kind;
     struct cc_job job;
     struct cc_job_row row;
-    struct cc_job_message message[MOST_MESSAGES];
+    struct cc_message message[MOST_MESSAGES];
     struct cc_spec *spec, *raw, *dense;
     struct cc_rank_state rank_state;
     size_t values, steps;

@@ -101,7 +101,7 @@ static int launch(void **state, const char *commands, struct launched *h, struct
 {
     char name[] = "w", scheme[] = "3lc:s=1.75", device[] = "eth7";
     struct cc_job_tensor tensor = {.name = name, .shape = cc_shape_flat(1000), .share = 1};
-    struct cc_job_message message = {0, 0};
+    struct cc_message message = {0, 0};
     struct cc_job_row row = {
         .scheme = scheme, .period = 1, .steps = 1, .message = &message, .messages = 1};
     size_t offset[] = {0, 1000};

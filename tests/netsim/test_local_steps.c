@@ -147,9 +147,8 @@ static void as_the_papers(void **state)
                  {1, 5, 1, 0.25, 0.5, true}, {2, 4, 3, 0, 0, false}};
     static const struct parts whole = {{0}, {3}}, halves = {{2, 0}, {3, 1}},
                               each = {{3, 2, 1, 0}, {3, 2, 1, 0}};
-    static const struct cc_job_message all_messages[] = {{0, 3}},
-                                       half_messages[] = {{2, 3}, {0, 1}},
-                                       each_messages[] = {{3, 3}, {2, 2}, {1, 1}, {0, 0}};
+    static const struct cc_message all_messages[] = {{0, 3}}, half_messages[] = {{2, 3}, {0, 1}},
+                                   each_messages[] = {{3, 3}, {2, 2}, {1, 1}, {0, 0}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct cc_training_config c = usual(cases[i].steps);
@@ -204,7 +203,7 @@ static void stop(void *arg, const char *scheme, size_t steps, double loss, doubl
 /* A training that continues between the exchanges of two parts ends with the same weights. */
 static void resumes(void **state)
 {
-    static const struct cc_job_message parts[] = {{2, 3}, {0, 1}};
+    static const struct cc_message parts[] = {{2, 3}, {0, 1}};
     struct {
         void **state;
         const char *path;

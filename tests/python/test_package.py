@@ -51,7 +51,7 @@ def test_a_library_of_another_version_is_named(tmp_path):
     (tmp_path / "libcommcomp.so.0").symlink_to(numpy.core._multiarray_umath.__file__)
     done = run(sys.executable, PYTHONPATH=os.path.join(ROOT, "python"), COMMCOMP_LIBRARY=str(tmp_path))
     assert done.returncode != 0
-    assert "libcommcomp.so.0 has no cc_version: it is not the library of this package's version" in done.stderr
+    assert "libcommcomp.so.0 has no commcomp_version: it is not the library of this package's version" in done.stderr
 
 
 # The letters by which ctypes names types.

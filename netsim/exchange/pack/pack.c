@@ -61,7 +61,7 @@ int cc_slices(const struct cc_job *job, size_t from, size_t to, struct cc_slice 
     return CC_OK;
 }
 
-int cc_kept_slices(const struct cc_job *job, const struct cc_job_message *m, int server,
+int cc_kept_slices(const struct cc_job *job, const struct cc_message *m, int server,
                    struct cc_slice **out, size_t *count, struct cc_error *e)
 {
     const size_t parts = (size_t)job->servers, mine = (size_t)server;

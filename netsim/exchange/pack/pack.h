@@ -31,7 +31,7 @@ size_t cc_part_at(size_t from, size_t to, size_t part, size_t parts);
  * neighboring tensors that are cut over all servers. The first part goes to another server from
  * range to range, since cuts are at multiples of 512 values: of small tensors all but one part are
  * empty. The caller frees *out. */
-int cc_kept_slices(const struct cc_job *job, const struct cc_job_message *m, int server,
+int cc_kept_slices(const struct cc_job *job, const struct cc_message *m, int server,
                    struct cc_slice **out, size_t *count, struct cc_error *e);
 
 /* The scheme of the second stage of exchanges with CC_X_DENSE_STAGE (SparCML, section 5): QSGD with

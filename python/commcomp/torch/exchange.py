@@ -21,24 +21,21 @@ from commcomp import Codec
 GOOD, NOT_FINITE, FAILED = 0, 1, 2
 
 
-# Schemes whose decoder must know the rank that encoded. Telling it takes as long as a small tensor.
-RANK_DECIDES = ("randk", "local")
-
-
 class Tensor:
     """A parameter whose gradient is compressed, with its codec on this rank."""
 
     def __init__(self, name, index, shape, options, rank):
         self.name = name
-        self.rank_decides = options["scheme"].split(":")[0] in RANK_DECIDES
         self.codec = Codec(options["scheme"], tuple(shape), seed=options["seed"], rank=rank, tensor=index,
                            name=name, threads=options["threads"])
+        self.stochastic = self.codec.stochastic
         sizes = [self.codec.round_bytes(k) for k in range(self.codec.rounds)]
         self.last_round = max((k for k, size in enumerate(sizes) if size > 0), default=0)
         self.before = None  # the state before this step, with a scaler
 
     def decode_add(self, payload, y, scale, step, rank):
-        self.codec.decode_add(payload, y, scale, step=step, rank=rank if self.rank_decides else None)
+        """Tells the codec the rank only where that matters: it takes as long as a small tensor."""
+        self.codec.decode_add(payload, y, scale, step=step, rank=rank if self.stochastic else None)
 
 
 class Timer:
