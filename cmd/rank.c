@@ -10,6 +10,7 @@
 #include "core/isa.h"
 #include "netsim/lab/shape.h"
 #include "netsim/rank/rank.h"
+#include "netsim/transport/runtime.h"
 
 static int run(MPI_Comm comm, const char *path, size_t *step, struct cc_error *e)
 {
@@ -49,6 +50,7 @@ int main(int argc, char **argv)
                         "`commcomp run` starts it with mpirun; docs/job.md describes jobs\n");
         return CC_USAGE;
     }
+    cc_runtime_watch();
     /* Sleeps end on time; by default up to 50 us late. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     if (MPI_Init(&argc, &argv) != MPI_SUCCESS)

@@ -165,16 +165,25 @@ check "undone when the launcher is killed" $?
 soon sh -c '! pgrep commcomp-rank >/dev/null'
 check "no rank remains" $?
 
-# A rank is killed. mpirun names it, unless the reset of its connections aborts another rank before.
-steps=100 run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 &
-runner=$!
-soon all_shaped
-kill -9 "$(pgrep -x commcomp-rank | head -n 1)"
-wait $runner
-fails "a killed rank is named" "exited on signal 9
-ended first: was it killed"
+# killed PROGRAM: kills a process of that name, $process on $node, in the middle of a run.
+killed() {
+    steps=100 run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 &
+    runner=$!
+    soon all_shaped
+    process=$(pgrep -x "$1" | head -n 1)
+    node=$(ip netns identify "$process")
+    kill -9 "$process"
+    wait $runner
+}
+
+# A rank is killed: it is named, whatever becomes of the others when their connections are reset. The
+# same if the process is killed that waits for it, and takes it with it; then mpirun knows the end.
+killed commcomp-rank
+fails "a killed rank is named" "process $process on node $node, exited on signal 9 (Killed)"
 soon plain
 check "undone when a rank is killed" $?
+killed commcomp-watch
+fails "a killed watcher is named" "PID $process on node $node exited on signal 9"
 
 # All processes are killed at once, also the guards: the next run undoes their shaping.
 steps=100 run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 &

@@ -132,6 +132,7 @@ static int on_report(void *arg, const struct cc_report *report, struct cc_error 
     case CC_REPORT_SIZE:
     case CC_REPORT_DONE:
     case CC_REPORT_ERROR: /* cc_launch returns it */
+    case CC_REPORT_KILLED:
         break;
     }
     return CC_OK;

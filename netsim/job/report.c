@@ -11,8 +11,8 @@
 #define MOST_COUNT  (0x1p53 - 1)
 #define MOST_AMOUNT 1e30
 
-static const char *const kinds[] = {"hello",  "row_begin", "step", "row",   "eval", "calls",
-                                    "events", "size",      "done", "error", NULL};
+static const char *const kinds[] = {"hello",  "row_begin", "step", "row",   "eval",   "calls",
+                                    "events", "size",      "done", "error", "killed", NULL};
 
 /* Members of `of`, and whole structs in struct cc_report. */
 #define SIZE(of, member)   #member, CC_FIELD_SIZE, CC_MEMBER(size_t, of, member), 0, MOST_COUNT
@@ -281,6 +281,17 @@ static const struct cc_field events_fields[] = {
      .help = "Ends of transfers: `received`, `peer`, `message`, `number`, `step`, `bytes`, `at`."},
 };
 
+/* --- killed --- */
+
+static const struct cc_field killed_fields[] = {
+    {RANK(struct cc_report_killed), .help = "The rank whose process is gone."},
+    {"host", CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_report_killed, host),
+     .help = "The host that it ran on."},
+    {SIZE(struct cc_report_killed, process), .help = "The number of the process."},
+    {"signal", CC_FIELD_INT, CC_MEMBER(int, struct cc_report_killed, signal), 1, 128,
+     .help = "The signal that ended it."},
+};
+
 /* --- all kinds --- */
 
 #define KIND(name, list, type)                                                                     \
@@ -299,6 +310,7 @@ static const struct cc_table tables[] = {
     [CC_REPORT_SIZE] = KIND("size", size_fields, cc_report_size),
     [CC_REPORT_DONE] = {.title = "done", .bytes = sizeof(struct cc_report), .tag = "report"},
     [CC_REPORT_ERROR] = KIND("error", error_fields, cc_report),
+    [CC_REPORT_KILLED] = KIND("killed", killed_fields, cc_report_killed),
 };
 
 const struct cc_table *const cc_report_tables[] = {&tables[CC_REPORT_HELLO],
@@ -312,6 +324,7 @@ const struct cc_table *const cc_report_tables[] = {&tables[CC_REPORT_HELLO],
                                                    &flow_table,
                                                    &tables[CC_REPORT_SIZE],
                                                    &tables[CC_REPORT_ERROR],
+                                                   &tables[CC_REPORT_KILLED],
                                                    NULL};
 
 /* The struct that the kind's table describes. */
@@ -328,6 +341,8 @@ static void *contents_of(struct cc_report *r)
         return &r->events;
     case CC_REPORT_SIZE:
         return &r->size;
+    case CC_REPORT_KILLED:
+        return &r->killed;
     default:
         return r;
     }

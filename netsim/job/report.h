@@ -122,7 +122,15 @@ enum cc_report_kind {
     CC_REPORT_EVENTS, /* of a job with `events`: after the row, of one rank after the other */
     CC_REPORT_SIZE,   /* ping-pong: a size is complete */
     CC_REPORT_DONE,
-    CC_REPORT_ERROR /* a rank failed: text */
+    CC_REPORT_ERROR, /* a rank failed: text */
+    CC_REPORT_KILLED /* a rank was killed, as the process that waits for it says */
+};
+
+/* A rank's process that a signal has ended. */
+struct cc_report_killed {
+    char *host;
+    size_t process;
+    int rank, signal;
 };
 
 struct cc_report {
@@ -136,6 +144,7 @@ struct cc_report {
     struct cc_report_calls calls;   /* CALLS */
     struct cc_report_events events; /* EVENTS */
     struct cc_report_size size;     /* SIZE */
+    struct cc_report_killed killed; /* KILLED */
 };
 
 /* Writes one line and flushes `out`. */

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,22 @@ static void print_rank(const struct cc_job *job, int rank, char *out, size_t siz
         (void)snprintf(out, size, "rank %d (a worker)", rank);
     else
         (void)snprintf(out, size, "rank %d (a server)", rank);
+}
+
+/* The first rank that was killed is the cause: of the errors, too, that others have reported. */
+static void take_killed(struct cc_monitor *m, const struct cc_report_killed *k)
+{
+    char rank[40];
+    if (m->killed)
+        return;
+    m->killed = true;
+    print_rank(m->job, k->rank, rank, sizeof rank);
+    (void)snprintf(m->first_error, sizeof m->first_error,
+                   "%s, process %zu on node %.200s, exited on signal %d (%s)%s", rank, k->process,
+                   k->host, k->signal, strsignal(k->signal),
+                   k->signal == SIGKILL
+                       ? "; it ended first: was it killed, or did its host run out of memory?"
+                       : "");
 }
 
 static int take_report(struct cc_monitor *m, const struct cc_report *r)
@@ -81,6 +98,9 @@ static int take_report(struct cc_monitor *m, const struct cc_report *r)
         if (m->first_error[0] == '\0')
             (void)snprintf(m->first_error, sizeof m->first_error, "%s: %s", rank, r->text);
         break;
+    case CC_REPORT_KILLED:
+        take_killed(m, &r->killed);
+        break;
     }
     return m->on_report(m->arg, r, m->e);
 }
@@ -89,6 +109,15 @@ static bool begins_as_report(const char *line, size_t length)
 {
     static const char begin[] = "{\"report\": ";
     return length >= sizeof begin - 1 && memcmp(line, begin, sizeof begin - 1) == 0;
+}
+
+/* A rank that is killed may have written a part of a line: returns where in the line the report of
+ * its end begins, or the line's beginning. */
+static const char *skip_cut_line(const char *line, size_t length)
+{
+    static const char killed[] = "{\"report\": \"killed\"";
+    const char *found = memmem(line, length, killed, sizeof killed - 1);
+    return found != NULL ? found : line;
 }
 
 /* A report that cannot be taken, say for lack of memory, is an error: a result must not be lost. */
@@ -104,6 +133,10 @@ static void take_line(struct cc_monitor *m, const char *line, size_t length, boo
 {
     struct cc_report r;
     struct cc_error why;
+    const char *end = line + length;
+    if (is_stdout)
+        line = skip_cut_line(line, length);
+    length = (size_t)(end - line);
     if (!is_stdout || cc_report_parse(line, length, &r, &why) != CC_OK) {
         if (is_stdout && !cut && begins_as_report(line, length))
             refuse_report(m, why.text);

@@ -42,7 +42,8 @@ struct cc_monitor {
 
     /* --- state of the run, from its reports --- */
     bool hello, done;
-    char first_error[400]; /* the first error that a rank reported, or "" */
+    bool killed;           /* a signal has ended a rank */
+    char first_error[400]; /* that, or else the first error that a rank reported, or "" */
     size_t row, step;      /* under way, if in_row */
     bool in_row;
     struct cc_log_tail log_tail;

@@ -195,12 +195,6 @@ const char *cc_mpirun_remedy(const struct cc_launch_hosts *hosts, const char *me
     if (hosts->lab == NULL && strstr(message, "not enough slots") != NULL)
         return " (one slot for each worker and server: \"slots=N\" in the hostfile, or "
                "--mpirun-args --oversubscribe)";
-    /* When a rank is killed, the reset of its connections may abort its peers before mpirun learns
-     * of the kill. */
-    if (strstr(message, "Connection reset by peer") != NULL &&
-        strstr(message, "mpirun noticed") == NULL)
-        return " (the rank at the other end of that connection ended first: was it killed, or did "
-               "its host run out of memory?)";
     return "";
 }
 

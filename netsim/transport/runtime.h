@@ -17,6 +17,13 @@
 #include "netsim/job/job.h"
 #include "netsim/exchange/pack/size_index.h"
 
+/* --- the end of a rank --- */
+
+/* Has another process wait for this one, which says so if a signal ends this one (a report of kind
+ * `killed`). Called before MPI_Init. A simulation, and a program without mpirun, goes on as it is.
+ */
+void cc_runtime_watch(void);
+
 /* --- clock --- */
 
 /* Seconds on the rank's clock, which only differences of have a meaning. */

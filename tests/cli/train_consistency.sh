@@ -159,8 +159,12 @@ pid=$!
 rank=
 while [ -z "$rank" ] && kill -0 $pid 2>/dev/null; do
     sleep 0.05
-    # The program starts mpirun, and that the ranks: one that has computed for half a second.
-    for child in $(for p in $(cat /proc/$pid/task/*/children 2>/dev/null); do cat "/proc/$p"/task/*/children 2>/dev/null; done); do
+    # The program starts mpirun, that a process for each rank, and that the rank: one that has computed for half a second.
+    children=$pid
+    for generation in mpirun watchers ranks; do
+        children=$(for p in $children; do cat "/proc/$p"/task/*/children 2>/dev/null; done)
+    done
+    for child in $children; do
         if [ "$(cat "/proc/$child/comm" 2>/dev/null)" = commcomp-rank ] && [ "$(cut -d' ' -f14 "/proc/$child/stat")" -ge 50 ]; then
             rank=$child
             break
@@ -170,7 +174,7 @@ done
 kill -9 "$rank"
 wait $pid
 [ $? = 1 ] || bad 'the exit status is not 1'
-err 'on signal 9\|ended first: was it killed'
+err "process $rank on node .*, exited on signal 9 (Killed)"
 [ ! -s out ] || bad 'there is an output'
 
 finish

@@ -12,9 +12,10 @@
 #include "core/clock.h"
 
 static const char letters[] = {
-    [CC_REPORT_HELLO] = 'H', [CC_REPORT_ROW_BEGIN] = 'B', [CC_REPORT_STEP] = 'S',
-    [CC_REPORT_ROW] = 'R',   [CC_REPORT_SIZE] = 'Z',      [CC_REPORT_EVENTS] = 'M',
-    [CC_REPORT_DONE] = 'D',  [CC_REPORT_ERROR] = 'E',     [CC_REPORT_CALLS] = 'C',
+    [CC_REPORT_HELLO] = 'H',  [CC_REPORT_ROW_BEGIN] = 'B', [CC_REPORT_STEP] = 'S',
+    [CC_REPORT_ROW] = 'R',    [CC_REPORT_SIZE] = 'Z',      [CC_REPORT_EVENTS] = 'M',
+    [CC_REPORT_DONE] = 'D',   [CC_REPORT_ERROR] = 'E',     [CC_REPORT_CALLS] = 'C',
+    [CC_REPORT_KILLED] = 'K',
 };
 
 static int on_report(void *arg, const struct cc_report *r, struct cc_error *e)

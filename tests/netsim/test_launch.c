@@ -36,7 +36,7 @@ static int on_report(void *arg, const struct cc_report *r, struct cc_error *e)
     struct launched *h = arg;
     size_t n = strlen(h->kinds);
     assert_true(n + 1 < sizeof h->kinds);
-    h->kinds[n] = "HBSRVCMZDE"[r->kind];
+    h->kinds[n] = "HBSRVCMZDEK"[r->kind];
     if ((int)n + 1 == h->fail_at)
         return cc_fail(e, "the disk is full");
     return CC_OK;
@@ -54,7 +54,7 @@ static bool on_tick(void *arg)
 }
 
 /* Writes a report to a file, for scripts to print: hello, begin, step, row, elsewhere, done,
- * error. */
+ * error, killed. */
 static void write_report(void **state, const char *name, const struct cc_report *r)
 {
     struct cc_error e;
@@ -66,7 +66,7 @@ static void write_report(void **state, const char *name, const struct cc_report 
 
 static void write_reports(void **state)
 {
-    char library[] = "Open MPI of a shell", trouble[] = "no memory for 3 tensors";
+    char library[] = "Open MPI of a shell", trouble[] = "no memory for 3 tensors", host[] = "n7";
     double second = 1;
     struct cc_report_row row = {.steps = 1,
                                 .step_s = &second,
@@ -85,6 +85,8 @@ static void write_reports(void **state)
     write_report(state, "done", &(struct cc_report){.kind = CC_REPORT_DONE});
     write_report(state, "error",
                  &(struct cc_report){.kind = CC_REPORT_ERROR, .rank = 2, .text = trouble});
+    write_report(state, "killed",
+                 &(struct cc_report){.kind = CC_REPORT_KILLED, .killed = {host, 4711, 1, 9}});
 }
 
 static const char *write_script(void **state, const char *name, const char *commands)
@@ -210,8 +212,6 @@ static void ends_are_explained(void **state)
     assert_fails(state, "cat hello; exit 0", "ended with exit code 0 before the ranks were done");
     assert_fails(state, "cat hello; echo no route to b >&2; exit 9",
                  "ended with exit code 9 before the ranks were done: no route to b");
-    assert_fails(state, "cat hello; echo writev failed: Connection reset by peer >&2; exit 255",
-                 "(the rank at the other end of that connection ended first");
     assert_fails(state, "cat hello done; exit 9",
                  "ended with exit code 9 although the ranks were done");
     assert_fails(state, "cat hello; kill -9 $$", "killed by signal 9 (Killed)");
@@ -250,6 +250,21 @@ static void a_failed_rank_is_named(void **state)
     double began = cc_now();
     assert_fails(state, "cat hello error; sleep 60", "rank 2 (a server): no memory for 3 tensors");
     assert_true(cc_now() - began < 30);
+}
+
+/* By the process that waited for it, whatever else is said by then. */
+static void a_killed_rank_is_named(void **state)
+{
+    static const char says[] =
+        "rank 1 (a worker), process 4711 on node n7, exited on signal 9 (Killed); it ended first: ";
+    assert_fails(state, "cat hello killed; echo writev failed: Broken pipe >&2; exit 255", says);
+    assert_fails(state, "cat hello error killed error; exit 1", says);
+    assert_fails(state, "cat hello; head -c 20 row; cat killed; exit 1", says);
+    double began = cc_now();
+    assert_fails(state, "cat hello killed; sleep 60", says);
+    assert_true(cc_now() - began < 30);
+    assert_fails(state, "cat hello; sed s/9}/11}/ killed; cat killed; exit 1",
+                 "exited on signal 11 (Segmentation fault)");
 }
 
 static void bytes_on_another_interface_fail(void **state)
@@ -368,6 +383,7 @@ int main(void)
         IN_SCRATCH(ends_are_explained),
         IN_SCRATCH(a_broken_report_fails),
         IN_SCRATCH(a_failed_rank_is_named),
+        IN_SCRATCH(a_killed_rank_is_named),
         IN_SCRATCH(bytes_on_another_interface_fail),
         IN_SCRATCH(a_missing_program_is_named),
         IN_SCRATCH(callbacks_can_end_it),

@@ -56,6 +56,14 @@ static void short_ones(void **state)
     assert_int_equal(got.rank, 17);
     assert_string_equal(got.text, "no\nway");
     cc_report_free(&got);
+    r = (struct cc_report){.kind = CC_REPORT_KILLED, .killed = {(char *)"n3", 4711, 17, 9}};
+    got = again(&r);
+    assert_int_equal(got.kind, CC_REPORT_KILLED);
+    assert_string_equal(got.killed.host, "n3");
+    assert_int_equal(got.killed.process, 4711);
+    assert_int_equal(got.killed.rank, 17);
+    assert_int_equal(got.killed.signal, 9);
+    cc_report_free(&got);
 }
 
 static void a_row(void **state)

@@ -1,0 +1,107 @@
+/* The watcher of a rank. mpirun's daemon starts a program on its host; that one forks, the child
+ * becomes the rank, and the parent, the watcher, waits for it. So the end of a rank is known from
+ * the system, whatever its peers make of their lost connections, and before mpirun learns of any of
+ * it:
+ *
+ * - A signal has ended the rank, and it was not the watcher who passed it on: the watcher prints a
+ *   report of kind `killed`, and ends by the same signal.
+ * - The rank has given up, as Open MPI makes a process do that has lost a connection: the watcher
+ * ends with the same exit code, but HOLD_S later. mpirun ends the other ranks as soon as it learns
+ * of a failure, and by then the report of a rank that was killed has come.
+ * - mpirun ends the run: the watcher passes its signals on, and leaves when the rank does. A
+ * watcher that is killed takes the rank with it.
+ *
+ * The rank leads a process group, so that signals to the watcher's group come by way of the
+ * watcher. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/interrupt.h"
+#include "netsim/job/report.h"
+#include "netsim/transport/runtime.h"
+
+/* The time for a report to be written, and passed on by mpirun's daemon, on a busy machine. It is
+ * added to the end of runs that fail. */
+#define HOLD_S 2
+
+/* Waits until the rank has ended, and passes signals on to it. Returns whether one of them asked it
+ * to end; *status is as from wait(). */
+static bool wait_for(pid_t rank, const sigset_t *signals, int *status)
+{
+    bool told = false;
+    while (waitpid(rank, status, WNOHANG) != rank) {
+        const int s = sigwaitinfo(signals, NULL);
+        if (s <= 0 || s == SIGCHLD)
+            continue;
+        told = told || s == SIGTERM || s == SIGINT || s == SIGHUP || s == SIGQUIT;
+        (void)kill(rank, s);
+    }
+    return told;
+}
+
+static void report_killed(int rank, pid_t process, int number)
+{
+    char host[256] = "";
+    struct cc_error ignored;
+    (void)gethostname(host, sizeof host - 1);
+    const struct cc_report report = {
+        .kind = CC_REPORT_KILLED,
+        .killed = {.host = host, .process = (size_t)process, .rank = rank, .signal = number}};
+    (void)cc_report_print(&report, stdout, &ignored);
+}
+
+/* Ends this process as the rank has ended. */
+_Noreturn static void end_as(int status, const sigset_t *signals)
+{
+    if (WIFSIGNALED(status)) {
+        sigset_t one;
+        (void)sigemptyset(&one);
+        (void)sigaddset(&one, WTERMSIG(status));
+        (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* the rank has written one */
+        (void)signal(WTERMSIG(status), SIG_DFL);
+        (void)raise(WTERMSIG(status));
+        (void)sigprocmask(SIG_UNBLOCK, &one, NULL);
+    }
+    if (WEXITSTATUS(status) != 0)
+        (void)sigtimedwait(signals, NULL, &(struct timespec){.tv_sec = HOLD_S});
+    _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+_Noreturn static void watch(pid_t process, int rank, const sigset_t *signals)
+{
+    int status;
+    (void)prctl(PR_SET_NAME, "commcomp-watch");
+    (void)close(STDIN_FILENO);
+    const bool told = wait_for(process, signals, &status);
+    if (WIFSIGNALED(status) && !told)
+        report_killed(rank, process, WTERMSIG(status));
+    end_as(status, signals);
+}
+
+void cc_runtime_watch(void)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    const pid_t watcher = getpid();
+    sigset_t signals, before;
+    if (rank == NULL)
+        return;
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would not come */
+    (void)sigfillset(&signals);
+    (void)sigprocmask(SIG_SETMASK, &signals, &before);
+    const pid_t process = fork();
+    if (process > 0)
+        watch(process, atoi(rank), &signals);
+    if (process == 0) {
+        (void)setpgid(0, 0);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != watcher)
+            _exit(1);
+    }
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
