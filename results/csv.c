@@ -48,7 +48,7 @@ void cc_csv_write(const struct cc_record *r, FILE *out)
     for (size_t i = 0; i < count; i++) {
         if (i > 0)
             (void)fputc(',', out);
-        put_text(r->columns[column_at(r, i)].key, out);
+        put_text(r->columns[column_at(r, i)].key->name, out);
     }
     (void)fputc('\n', out);
     for (size_t row = 0; row < r->row_count; row++) {

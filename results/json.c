@@ -80,7 +80,7 @@ static cJSON *row_item(const struct cc_record *r, const struct cc_row *row)
 {
     cJSON *o = cJSON_CreateObject();
     for (size_t c = 0; c < r->column_count; c++) {
-        if (!add(o, r->columns[c].key, value_item(&row->value[c]))) {
+        if (!add(o, r->columns[c].key->name, value_item(&row->value[c]))) {
             cJSON_Delete(o);
             return NULL;
         }
@@ -100,12 +100,51 @@ static cJSON *rows_item(const struct cc_record *r)
     return array;
 }
 
+/* The origin of a column's values: a word, or where rows differ one for each, null without a value;
+ * NULL for a column without values. *failed: there was no memory. */
+static cJSON *origin_item(const struct cc_record *r, size_t column, bool *failed)
+{
+    enum cc_origin all = CC_ORIGIN_UNKNOWN;
+    bool same = true, filled = false;
+    cJSON *words = cJSON_CreateArray();
+    *failed = words == NULL;
+    for (size_t i = 0; i < r->row_count && !*failed; i++) {
+        const bool known = r->rows[i].value[column].kind != CC_NULL;
+        const enum cc_origin o = cc_value_origin(r, i, column);
+        same = same && (!known || !filled || o == all);
+        all = known ? o : all;
+        filled = filled || known;
+        *failed =
+            !append(words, known ? cJSON_CreateString(cc_origin_word(o)) : cJSON_CreateNull());
+    }
+    if (!*failed && filled && !same)
+        return words;
+    cJSON_Delete(words);
+    cJSON *word = !*failed && filled ? cJSON_CreateString(cc_origin_word(all)) : NULL;
+    *failed = *failed || (filled && word == NULL);
+    return word;
+}
+
+static cJSON *origins_item(const struct cc_record *r)
+{
+    cJSON *o = cJSON_CreateObject();
+    for (size_t c = 0; c < r->column_count; c++) {
+        bool failed;
+        cJSON *item = origin_item(r, c, &failed);
+        if (failed || (item != NULL && !add(o, r->columns[c].key->name, item))) {
+            cJSON_Delete(o);
+            return NULL;
+        }
+    }
+    return o;
+}
+
 static bool add_all(cJSON *o, const struct cc_record *r)
 {
     return add(o, "schema", cJSON_CreateString(CC_RECORD_SCHEMA)) &&
            add(o, "command", text_item(r->command)) &&
            add(o, "argv", texts_item(r->argv, (size_t)r->argc)) && add(o, "host", host_item(r)) &&
-           add(o, "rows", rows_item(r)) &&
+           add(o, "rows", rows_item(r)) && add(o, "origins", origins_item(r)) &&
            (r->note_count == 0 ||
             add(o, "notes", texts_item((const char *const *)r->notes, r->note_count))) &&
            (!r->partial || add(o, "partial", cJSON_CreateTrue())) &&

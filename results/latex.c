@@ -49,7 +49,7 @@ static void write_line(const struct cc_layout *l, enum line line, const struct c
         if (line == VALUES)
             put_value(&row->value[p->index], p->column, out);
         else if (line == UNITS)
-            put_unit(p->column->unit, out);
+            put_unit(p->column->key->unit, out);
         else
             put_head(p->head, out);
     }
@@ -95,7 +95,8 @@ static void write_settings(const struct cc_record *r, const struct cc_layout *l,
             continue;
         (void)fprintf(out, "%% %s: ", p->head);
         (void)cc_value_print(&r->rows[0].value[p->index], p->column, out);
-        (void)fprintf(out, "%s%s\n", p->column->unit[0] != '\0' ? " " : "", p->column->unit);
+        (void)fprintf(out, "%s%s\n", p->column->key->unit[0] != '\0' ? " " : "",
+                      p->column->key->unit);
     }
 }
 

@@ -24,7 +24,7 @@ static bool measure(const struct cc_record *r, bool list, struct cc_shown *p)
 {
     bool filled = false, same = true;
     const bool chosen = r->chosen != NULL && !r->usual;
-    p->width = max(cc_text_print(p->head, NULL), cc_text_print(p->column->unit, NULL));
+    p->width = max(cc_text_print(p->head, NULL), cc_text_print(p->column->key->unit, NULL));
     for (size_t i = 0; i < r->row_count; i++) {
         const struct cc_value *v = &r->rows[i].value[p->index];
         p->width = max(p->width, cc_value_print(v, p->column, NULL));
@@ -40,7 +40,7 @@ static bool measure(const struct cc_record *r, bool list, struct cc_shown *p)
 static void add(const struct cc_record *r, bool list, struct cc_layout *l, size_t index)
 {
     const struct cc_column *c = &r->columns[index];
-    struct cc_shown p = {.column = c, .head = c->head != NULL ? c->head : c->key, .index = index};
+    struct cc_shown p = {.column = c, .head = cc_column_head(c), .index = index};
     if (!measure(r, list, &p))
         return;
     l->shown[l->count++] = p;
@@ -149,7 +149,7 @@ static void count_places(struct cc_layout *l)
         l->above += p->place == CC_ABOVE;
         l->in_table += p->place == CC_IN_TABLE;
         l->left_out += p->place == CC_LEFT_OUT;
-        l->units = l->units || (p->place == CC_IN_TABLE && p->column->unit[0] != '\0');
+        l->units = l->units || (p->place == CC_IN_TABLE && p->column->key->unit[0] != '\0');
     }
 }
 
@@ -166,7 +166,7 @@ int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc
     for (size_t i = 0; r->chosen != NULL && i < r->chosen_count; i++)
         add(r, list, l, r->chosen[i]);
     for (size_t c = 0; r->chosen == NULL && c < r->column_count; c++)
-        if (r->columns[c].head != NULL)
+        if (cc_column_shown(&r->columns[c]))
             add(r, list, l, c);
     if (!list)
         keep_first(l);

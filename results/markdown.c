@@ -26,10 +26,10 @@ static void put_block(const char *s, FILE *out)
 static void put_head(const struct cc_shown *p, FILE *out)
 {
     cc_text_escape(p->head, replace, out);
-    if (p->column->unit[0] == '\0')
+    if (p->column->key->unit[0] == '\0')
         return;
     (void)fputs(" (", out);
-    cc_text_escape(p->column->unit, replace, out);
+    cc_text_escape(p->column->key->unit, replace, out);
     (void)fputc(')', out);
 }
 
@@ -49,7 +49,8 @@ static void write_above(const struct cc_record *r, const struct cc_layout *l, FI
         cc_text_escape(p->head, replace, out);
         (void)fputs(": ", out);
         put_value(&r->rows[0], p, out);
-        (void)fprintf(out, "%s%s\n", p->column->unit[0] != '\0' ? " " : "", p->column->unit);
+        (void)fprintf(out, "%s%s\n", p->column->key->unit[0] != '\0' ? " " : "",
+                      p->column->key->unit);
     }
     if (l->above > 0)
         (void)fputc('\n', out);

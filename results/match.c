@@ -12,7 +12,7 @@ const struct cc_value *cc_match_value(const struct cc_match *m, int which, size_
                                       size_t column)
 {
     const struct cc_sheet *s = m->sheet[which];
-    const size_t at = cc_sheet_column(s, m->columns[column].key);
+    const size_t at = cc_sheet_column(s, m->columns[column].key->name);
     return at != CC_NO_COLUMN ? cc_sheet_value(s, row, at) : NULL;
 }
 
@@ -39,7 +39,7 @@ static char *label_row(const struct cc_match *m, int which, size_t row, struct c
     if (cc_memory_text_begin(&t, "the settings of a row", e) != CC_OK)
         return NULL;
     for (size_t i = 0; i < m->key_count; i++) {
-        const char *key = m->columns[m->key[i]].key;
+        const char *key = m->columns[m->key[i]].key->name;
         (void)fprintf(t.f, "%s%s=", first ? "" : ", ", key);
         put_value(cc_match_value(m, which, row, m->key[i]), t.f);
         first = false;

@@ -130,12 +130,12 @@ static void put_notes(const struct cc_page_part *p, FILE *out)
 /* Explains the words for origins that the result's columns have, and lists the columns. */
 static void put_origins(const struct cc_page_part *p, FILE *out)
 {
-    bool used[CC_ORIGINS] = {false};
+    unsigned used = 0;
     for (size_t c = 0; c < p->record.column_count; c++)
-        used[cc_page_origin(p, c)] |= cc_page_is_filled(p, c);
+        used |= cc_page_origins(p, c);
     (void)fputs("<h3>How the figures were obtained</h3>\n<ul class=\"origins\">\n", out);
     for (int i = 0; i < CC_ORIGINS; i++)
-        if (used[i])
+        if ((used >> i & 1) != 0)
             (void)fprintf(out, "<li><strong>%s</strong>: %s</li>\n",
                           cc_origin_word((enum cc_origin)i), cc_origin_help((enum cc_origin)i));
     (void)fputs("</ul>\n<details>\n<summary>What each column means</summary>\n", out);

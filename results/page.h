@@ -9,27 +9,12 @@
 #include "results/record.h"
 #include "results/sheet.h"
 
-/* How a figure was obtained. */
-enum cc_origin {
-    CC_ORIGIN_UNKNOWN,
-    CC_ORIGIN_GIVEN,     /* by options and input */
-    CC_ORIGIN_MEASURED,  /* in this run, or in that of the codec profile */
-    CC_ORIGIN_FORMULA,   /* computed by the formulas of models/ */
-    CC_ORIGIN_SIMULATED, /* by SimGrid */
-    CC_ORIGIN_PUBLISHED, /* printed in a paper */
-    CC_ORIGIN_COMPARED,  /* a difference or ratio of figures of different origin */
-    CC_ORIGINS
-};
-
 /* The commands that this version knows. */
 struct cc_page_commands {
     /* The columns of a command's record, and a summary of what it does; NULL if there is no such
      * command. */
     const struct cc_column *(*columns)(const char *command);
     const char *(*summary)(const char *command);
-    /* How a command obtained the figures of one of its columns. */
-    enum cc_origin (*origin)(const char *command, const struct cc_sheet *s,
-                             const struct cc_column *c);
 };
 
 /* A result as a page shows it. */
@@ -37,9 +22,10 @@ struct cc_page_part {
     const struct cc_result *result;
     const struct cc_page_commands *known;
     struct cc_provenance from;
-    struct cc_sheet sheet;    /* without rows if the result has none */
-    struct cc_column *column; /* of the sheet: those of the command, then others */
-    struct cc_record record;  /* the rows with these columns */
+    struct cc_sheet sheet;       /* without rows if the result has none */
+    struct cc_column *column;    /* of the sheet: those of the command, then others, */
+    struct cc_result_key *other; /* which have these keys */
+    struct cc_record record;     /* the rows with these columns */
 };
 
 /* Parses a result; it and the commands must live as long as *out. Release *out, which is set on

@@ -5,18 +5,13 @@
 #include "results/html.h"
 #include "results/page.h"
 
-/* The word for an origin, and an explanation. */
-const char *cc_origin_word(enum cc_origin o);
-const char *cc_origin_help(enum cc_origin o);
-/* How the figures of a column of the record were obtained. */
-enum cc_origin cc_page_origin(const struct cc_page_part *p, size_t column);
+/* The origins of a column's values, a bit of 1 << origin each. */
+unsigned cc_page_origins(const struct cc_page_part *p, size_t column);
 
 /* The index of a column of the record; column_count if there is none. */
 size_t cc_page_column(const struct cc_page_part *p, const char *key);
 /* Whether any row has a value in a column of the record. */
 bool cc_page_is_filled(const struct cc_page_part *p, size_t column);
-/* The title of a column: of the command's tables, or its key. */
-const char *cc_page_head(const struct cc_column *c);
 
 /* Writes the settings that all rows share, the table of the rows, and the list of its columns.
  * `number` is that of the part in the page, from 1, for ids. */

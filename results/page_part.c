@@ -12,7 +12,7 @@
 static const struct cc_column *find_column(const struct cc_column *list, const char *key)
 {
     for (; list != NULL && list->key != NULL; list++)
-        if (strcmp(list->key, key) == 0)
+        if (strcmp(list->key->name, key) == 0)
             return list;
     return NULL;
 }
@@ -25,16 +25,16 @@ static bool is_text(const struct cc_sheet *s, size_t column)
     return false;
 }
 
-/* A column that the command does not have: of an unknown command they are all shown, and texts tell
- * rows apart. */
-static struct cc_column other_column(const struct cc_page_part *p, size_t column)
+/* A column that the command does not have, with its key: of an unknown command they are all shown,
+ * and texts tell rows apart. */
+static struct cc_column other_column(const struct cc_page_part *p, size_t column,
+                                     struct cc_result_key *key)
 {
-    const char *key = p->sheet.key[column];
     const bool known = p->known->columns(p->from.command) != NULL;
+    *key = (struct cc_result_key){.name = p->sheet.key[column], .unit = "", .scale = 1, .help = ""};
+    key->head = key->name;
     return (struct cc_column){.key = key,
-                              .head = known ? NULL : key,
-                              .unit = "",
-                              .help = "",
+                              .hidden = known,
                               .role = known                        ? CC_DETAIL
                                       : is_text(&p->sheet, column) ? CC_SETTING
                                                                    : CC_MAIN};
@@ -45,14 +45,31 @@ static int make_columns(struct cc_page_part *p, struct cc_error *e)
     const struct cc_column *columns = p->known->columns(p->from.command);
     size_t n = 0;
     p->column = cc_alloc0((p->sheet.columns + 1) * sizeof *p->column, e);
-    if (p->column == NULL)
+    p->other = cc_alloc0((p->sheet.columns + 1) * sizeof *p->other, e);
+    if (p->column == NULL || p->other == NULL)
         return CC_FAIL;
     for (const struct cc_column *c = columns; c != NULL && c->key != NULL; c++)
-        if (cc_sheet_column(&p->sheet, c->key) != CC_NO_COLUMN)
+        if (cc_sheet_column(&p->sheet, c->key->name) != CC_NO_COLUMN)
             p->column[n++] = *c;
     for (size_t i = 0; i < p->sheet.columns; i++)
-        if (find_column(columns, p->sheet.key[i]) == NULL)
-            p->column[n++] = other_column(p, i);
+        if (find_column(columns, p->sheet.key[i]) == NULL) {
+            p->column[n] = other_column(p, i, &p->other[i]);
+            n++;
+        }
+    return CC_OK;
+}
+
+/* Sets a value of the record to one of the sheet, with its origin. */
+static int set_value(struct cc_page_part *p, size_t row, const struct cc_result_key *key,
+                     const struct cc_value *v, struct cc_error *e)
+{
+    if (v->kind == CC_NUMBER)
+        cc_record_number(&p->record, row, key, v->number);
+    else if (v->kind == CC_BOOL)
+        cc_record_bool(&p->record, row, key, v->number != 0);
+    else if (v->kind == CC_TEXT)
+        CC_TRY(cc_record_text(&p->record, row, key, v->text, e));
+    cc_record_origin(&p->record, row, key, v->origin);
     return CC_OK;
 }
 
@@ -61,16 +78,9 @@ static int make_rows(struct cc_page_part *p, struct cc_error *e)
     for (size_t row = 0; row < p->sheet.rows; row++) {
         if (cc_record_add(&p->record, e) == SIZE_MAX)
             return CC_FAIL;
-        for (size_t i = 0; i < p->sheet.columns; i++) {
-            const struct cc_value *v = cc_sheet_value(&p->sheet, row, i);
-            const char *key = p->sheet.key[i];
-            if (v->kind == CC_NUMBER)
-                cc_record_number(&p->record, row, key, v->number);
-            else if (v->kind == CC_BOOL)
-                cc_record_bool(&p->record, row, key, v->number != 0);
-            else if (v->kind == CC_TEXT)
-                CC_TRY(cc_record_text(&p->record, row, key, v->text, e));
-        }
+        for (size_t i = 0; i < p->sheet.columns; i++)
+            CC_TRY(set_value(p, row, find_column(p->column, p->sheet.key[i])->key,
+                             cc_sheet_value(&p->sheet, row, i), e));
     }
     return CC_OK;
 }
@@ -106,6 +116,7 @@ void cc_page_part_free(struct cc_page_part *p)
 {
     cc_record_free(&p->record);
     free(p->column);
+    free(p->other);
     cc_sheet_free(&p->sheet);
     cc_provenance_free(&p->from);
     *p = (struct cc_page_part){.result = NULL};
@@ -114,48 +125,18 @@ void cc_page_part_free(struct cc_page_part *p)
 size_t cc_page_column(const struct cc_page_part *p, const char *key)
 {
     size_t c = 0;
-    while (c < p->record.column_count && strcmp(p->column[c].key, key) != 0)
+    while (c < p->record.column_count && strcmp(p->column[c].key->name, key) != 0)
         c++;
     return c;
 }
 
-const char *cc_page_head(const struct cc_column *c)
+unsigned cc_page_origins(const struct cc_page_part *p, size_t column)
 {
-    return c->head != NULL ? c->head : c->key;
-}
-
-/* --- origins --- */
-
-static const struct {
-    const char *word, *help;
-} origins[CC_ORIGINS] = {
-    [CC_ORIGIN_UNKNOWN] = {"not known", "the file does not say"},
-    [CC_ORIGIN_GIVEN] = {"given", "by options and input"},
-    [CC_ORIGIN_MEASURED] = {"measured", "by running the codecs, the exchange or the training"},
-    [CC_ORIGIN_FORMULA] = {"formula", "computed by formulas, with sizes and times of the codecs "
-                                      "that were measured"},
-    [CC_ORIGIN_SIMULATED] = {"simulated", "by SimGrid's clock, with the code that also runs"},
-    [CC_ORIGIN_PUBLISHED] = {"published", "printed in a paper"},
-    [CC_ORIGIN_COMPARED] = {"compared", "a difference or ratio of figures of different origin"},
-};
-
-const char *cc_origin_word(enum cc_origin o)
-{
-    return origins[o].word;
-}
-
-const char *cc_origin_help(enum cc_origin o)
-{
-    return origins[o].help;
-}
-
-enum cc_origin cc_page_origin(const struct cc_page_part *p, size_t column)
-{
-    const char *command = p->from.command;
-    const struct cc_column *c = &p->column[column];
-    return find_column(p->known->columns(command), c->key) != NULL
-               ? p->known->origin(command, &p->sheet, c)
-               : CC_ORIGIN_UNKNOWN;
+    unsigned origins = 0;
+    for (size_t row = 0; row < p->record.row_count; row++)
+        if (p->record.rows[row].value[column].kind != CC_NULL)
+            origins |= 1U << cc_value_origin(&p->record, row, column);
+    return origins;
 }
 
 /* --- a CSV's rows as a document --- */

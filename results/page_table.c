@@ -41,6 +41,25 @@ static void put_value(const struct cc_page_part *p, size_t row, size_t column, F
     cc_html_put(cc_value_text(&p->record.rows[row].value[column], &p->column[column], buffer), out);
 }
 
+/* What a column means: of its key, then of the command. */
+static void put_help(const struct cc_column *c, FILE *out)
+{
+    cc_html_put(c->key->help, out);
+    (void)fputs(c->note != NULL ? "; " : "", out);
+    cc_html_put(c->note != NULL ? c->note : "", out);
+}
+
+/* "measured", or of several origins "measured, computed". */
+static void put_origins(unsigned origins, FILE *out)
+{
+    const char *between = "";
+    for (int i = 0; i < CC_ORIGINS; i++)
+        if ((origins >> i & 1) != 0) {
+            (void)fprintf(out, "%s%s", between, cc_origin_word((enum cc_origin)i));
+            between = ", ";
+        }
+}
+
 int cc_page_put_settings(const struct cc_page_part *p, FILE *out, struct cc_error *e)
 {
     struct cc_layout l;
@@ -52,13 +71,13 @@ int cc_page_put_settings(const struct cc_page_part *p, FILE *out, struct cc_erro
         if (s->place != CC_ABOVE)
             continue;
         (void)fputs("<li><span title=\"", out);
-        cc_html_put(s->column->help, out);
+        put_help(s->column, out);
         (void)fputs("\">", out);
         cc_html_put(s->head, out);
         (void)fputs(":</span> ", out);
         put_value(p, 0, s->index, out);
-        (void)fputs(s->column->unit[0] != '\0' ? " " : "", out);
-        cc_html_put(s->column->unit, out);
+        (void)fputs(s->column->key->unit[0] != '\0' ? " " : "", out);
+        cc_html_put(s->column->key->unit, out);
         (void)fputs("</li>\n", out);
     }
     if (l.above > 0)
@@ -89,26 +108,30 @@ static void add_columns(const struct cc_page_part *p, const struct cc_layout *l,
 static void put_head(const struct cc_page_part *p, size_t column, bool extra, FILE *out)
 {
     const struct cc_column *c = &p->column[column];
-    const enum cc_origin origin = cc_page_origin(p, column);
+    const unsigned origins = cc_page_origins(p, column),
+                   plain = 1U << CC_ORIGIN_UNKNOWN | 1U << CC_ORIGIN_GIVEN;
     (void)fputs("<th scope=\"col\" class=\"", out);
     (void)fputs(extra ? "extra" : "", out);
     (void)fputs(has_text(p, column) ? " text" : "", out);
     (void)fputs("\" data-key=\"", out);
-    cc_html_put(c->key, out);
+    cc_html_put(c->key->name, out);
     (void)fputs("\" title=\"", out);
-    cc_html_put(c->key, out);
-    (void)fputs(c->help[0] != '\0' ? ": " : "", out);
-    cc_html_put(c->help, out);
+    cc_html_put(c->key->name, out);
+    (void)fputs(c->key->help[0] != '\0' ? ": " : "", out);
+    put_help(c, out);
     (void)fputs("\"><span class=\"head\">", out);
-    cc_html_put(cc_page_head(c), out);
+    cc_html_put(cc_column_head(c), out);
     (void)fputs("</span>", out);
-    if (c->unit[0] != '\0') {
+    if (c->key->unit[0] != '\0') {
         (void)fputs(" <span class=\"unit\">", out);
-        cc_html_put(c->unit, out);
+        cc_html_put(c->key->unit, out);
         (void)fputs("</span>", out);
     }
-    if (origin != CC_ORIGIN_UNKNOWN && origin != CC_ORIGIN_GIVEN)
-        (void)fprintf(out, " <span class=\"origin\">%s</span>", cc_origin_word(origin));
+    if ((origins & ~plain) != 0) {
+        (void)fputs(" <span class=\"origin\">", out);
+        put_origins(origins, out);
+        (void)fputs("</span>", out);
+    }
     (void)fputs("</th>\n", out);
 }
 
@@ -189,14 +212,15 @@ void cc_page_put_columns(const struct cc_page_part *p, FILE *out)
         if (!cc_page_is_filled(p, c))
             continue;
         (void)fputs("<tr><th scope=\"row\">", out);
-        cc_html_put(cc_page_head(column), out);
+        cc_html_put(cc_column_head(column), out);
         (void)fputs("</th><td><code>", out);
-        cc_html_put(column->key, out);
+        cc_html_put(column->key->name, out);
         (void)fputs("</code></td><td>", out);
-        cc_html_put(column->unit, out);
-        (void)fprintf(out, "</td><td>%s</td><td class=\"meaning\">",
-                      cc_origin_word(cc_page_origin(p, c)));
-        cc_html_put(column->help, out);
+        cc_html_put(column->key->unit, out);
+        (void)fputs("</td><td>", out);
+        put_origins(cc_page_origins(p, c), out);
+        (void)fputs("</td><td class=\"meaning\">", out);
+        put_help(column, out);
         (void)fputs("</td></tr>\n", out);
     }
     (void)fputs("</tbody>\n</table>\n</div>\n", out);

@@ -83,7 +83,7 @@ static void put_value(const struct cc_page_part *p, size_t row, const char *key,
     char buffer[CC_VALUE_CAP];
     if (c == p->record.column_count)
         return;
-    const char *unit = p->column[c].unit;
+    const char *unit = p->column[c].key->unit;
     (void)fputs(cc_value_text(&p->record.rows[row].value[c], &p->column[c], buffer), out);
     if (unit[0] != '\0')
         (void)fprintf(out, " %s", unit);
@@ -129,9 +129,9 @@ static bool is_setting(const struct cc_page_part *p, size_t column)
     static const char *const not_these[] = {"scheme", "pull_scheme", "link",   "rank", "kind",
                                             "seed",   "step",        "warmup", "steps"};
     for (size_t i = 0; i < sizeof not_these / sizeof not_these[0]; i++)
-        if (strcmp(p->column[column].key, not_these[i]) == 0)
+        if (strcmp(p->column[column].key->name, not_these[i]) == 0)
             return false;
-    if (strcmp(p->column[column].key, "exchange") == 0 && are_calls(p))
+    if (strcmp(p->column[column].key->name, "exchange") == 0 && are_calls(p))
         return false;
     return p->column[column].role == CC_SETTING;
 }
@@ -155,8 +155,8 @@ static void put_setting(const struct cc_page_part *p, size_t row, FILE *out)
             differs = !cc_value_same(&p->record.rows[0].value[c], &p->record.rows[i].value[c]);
         if (!differs || p->record.rows[row].value[c].kind == CC_NULL)
             continue;
-        (void)fprintf(out, "%s%s ", any ? ", " : "", cc_page_head(&p->column[c]));
-        put_value(p, row, p->column[c].key, out);
+        (void)fprintf(out, "%s%s ", any ? ", " : "", cc_column_head(&p->column[c]));
+        put_value(p, row, p->column[c].key->name, out);
         any = true;
     }
     (void)fputs(any ? ": " : "", out);
@@ -295,11 +295,11 @@ static int agreement(struct verdict *v)
     size_t rows = 0, close = 0, worst = 0;
     const bool paper = has(p, "figure_paper");
     for (size_t row = 0; row < p->record.row_count; row++) {
-        const double x = number(p, row, paper ? "error" : "agree");
+        const double x = number(p, row, paper ? "paper_error" : "agree");
         if (isnan(x))
             continue;
         close += paper ? fabs(x) <= 0.1 : x > 0;
-        if (rows++ == 0 || fabs(x) > fabs(number(p, worst, "error")))
+        if (rows++ == 0 || fabs(x) > fabs(number(p, worst, "paper_error")))
             worst = row;
     }
     struct cc_memory_text t;
@@ -310,7 +310,7 @@ static int agreement(struct verdict *v)
         (void)fprintf(t.f,
                       "%zu of %zu figures are within 10%% of the paper's; the farthest is off by "
                       "%.3g%%",
-                      close, rows, 100 * fabs(number(p, worst, "error")));
+                      close, rows, 100 * fabs(number(p, worst, "paper_error")));
     else
         (void)fprintf(t.f, "the answers agree in %zu of %zu rows", close, rows);
     return end(v, &t);
@@ -364,8 +364,8 @@ static int single(struct verdict *v)
     for (size_t c = 0; c < p->record.column_count; c++) {
         if (p->column[c].role != CC_ANSWER || p->record.rows[0].value[c].kind == CC_NULL)
             continue;
-        (void)fprintf(t.f, "%s%s ", any ? ", " : "", cc_page_head(&p->column[c]));
-        put_value(p, 0, p->column[c].key, t.f);
+        (void)fprintf(t.f, "%s%s ", any ? ", " : "", cc_column_head(&p->column[c]));
+        put_value(p, 0, p->column[c].key->name, t.f);
         any = true;
     }
     if (!any)

@@ -135,9 +135,9 @@ static const struct cc_kind kinds[CC_PLOT_KINDS] = {
     [CC_PLOT_COMPARE] = {.shape = CC_MARKS,
                          .title = "Ratio of two results",
                          .series = {"scheme", "setting"},
-                         .panel = "title",
+                         .panel = "heading",
                          .own_axes = true,
-                         .measure = {"ratio"},
+                         .measure = {"b_over_a"},
                          .part = (const char *const[]){"B / A", NULL},
                          .also = {NULL},
                          .x_axis = {.label = "second result / first result", .unit = ""},
@@ -173,8 +173,8 @@ static const struct cc_kind kinds[CC_PLOT_KINDS] = {
         {.shape = CC_LINES,
          .title = "Time of a message",
          .series = {NULL},
-         .x = "bytes",
-         .measure = {"time_s", "time_s_model"},
+         .x = "message_bytes",
+         .measure = {"half_trip_s", "half_trip_s_model"},
          .part = (const char *const[]){"measured", "by latency, bandwidth and burst", NULL},
          .lines_of_parts = true,
          .x_axis = {.label = "size of the message", .unit = "B", .log = true, .base = 10},
@@ -354,13 +354,13 @@ static bool guess_special(const struct cc_sheet *s, enum cc_plot_kind *out)
         *out = CC_PLOT_PAPERS;
     else if (cc_sheet_has_number(s, "step_s_model") && has(s, "step_s_sim") && has(s, "agree"))
         *out = CC_PLOT_VALIDATE;
-    else if (has(s, "a_text") && has(s, "b_text") && cc_sheet_has_number(s, "ratio"))
+    else if (has(s, "a_text") && has(s, "b_text") && cc_sheet_has_number(s, "b_over_a"))
         *out = CC_PLOT_COMPARE;
     else if (cc_sheet_has_number(s, "call_s") && varies(s, "nonzeros"))
         *out = CC_PLOT_DENSITY;
     else if (cc_sheet_has_number(s, "algbw_gb_per_s"))
         *out = CC_PLOT_BANDWIDTH;
-    else if (cc_sheet_has_number(s, "time_s_model") && cc_sheet_has_number(s, "bytes"))
+    else if (cc_sheet_has_number(s, "half_trip_s_model") && cc_sheet_has_number(s, "message_bytes"))
         *out = CC_PLOT_LINK;
     else if (has(s, "net") && has(s, "compute_source") && cc_sheet_has_number(s, "values"))
         *out = CC_PLOT_NETS;

@@ -15,7 +15,7 @@ static const struct setting {
 } settings[] = {
     {"table", NULL, ""},
     {"column", NULL, ""},
-    {"title", NULL, ""},
+    {"heading", NULL, ""},
     {"net", NULL, ""},
     {"data", NULL, ""},
     {"trace", NULL, ""},
@@ -65,7 +65,7 @@ static bool tells_apart(enum cc_plot_kind kind, const struct cc_kind *own, const
     static const char *const names[] = {"trace", "tensor", "net"}, *const links[] = {"bw_bps",
                                                                                      "latency_s"};
     static const char *const amounts[] = {"values", "nonzeros"}, *const cells[] = {"column",
-                                                                                   "title"};
+                                                                                   "heading"};
     const char *key = t->key;
     if (is_one_of(key, own->series, 2) || is_one_of(key, &own->x, 1))
         return false;

@@ -90,7 +90,8 @@ static int read_document(const cJSON *root, void *out, struct cc_error *e)
 {
     struct cc_provenance *p = out;
     const char *command, *error = NULL;
-    CC_TRY(cc_json_schema(root, CC_RECORD_SCHEMA, "the JSON that commands write has it", e));
+    if (cc_json_schema(root, CC_RECORD_SCHEMA_1, "", NULL) != CC_OK)
+        CC_TRY(cc_json_schema(root, CC_RECORD_SCHEMA, "the JSON that commands write has it", e));
     CC_TRY(cc_json_need_text(root, "command", &command, e));
     p->command = cc_strdup(command, e);
     if (p->command == NULL)

@@ -14,6 +14,16 @@
 
 const char *const cc_format_names[] = {"table", "csv", "json", "md", "latex", NULL};
 
+bool cc_column_shown(const struct cc_column *c)
+{
+    return c->key->head != NULL && !c->hidden;
+}
+
+const char *cc_column_head(const struct cc_column *c)
+{
+    return c->key->head != NULL ? c->key->head : c->key->name;
+}
+
 void cc_record_init(struct cc_record *r, const char *command, const struct cc_column *columns,
                     int argc, const char *const *argv)
 {
@@ -48,18 +58,11 @@ size_t cc_record_add(struct cc_record *r, struct cc_error *e)
     return r->row_count++;
 }
 
-/* The index of a column; column_count if there is none. */
-static size_t column_of(const struct cc_record *r, const char *key)
+static struct cc_value *find(const struct cc_record *r, size_t row, const struct cc_result_key *key)
 {
     size_t c = 0;
-    while (c < r->column_count && strcmp(r->columns[c].key, key) != 0)
+    while (c < r->column_count && r->columns[c].key != key)
         c++;
-    return c;
-}
-
-static struct cc_value *find(const struct cc_record *r, size_t row, const char *key)
-{
-    const size_t c = column_of(r, key);
     assert(row < r->row_count && c < r->column_count);
     return &r->rows[row].value[c];
 }
@@ -71,14 +74,14 @@ static void set(struct cc_value *v, enum cc_value_kind kind, double number, char
     *v = (struct cc_value){.kind = kind, .number = number, .text = text};
 }
 
-void cc_record_number(struct cc_record *r, size_t row, const char *key, double v)
+void cc_record_number(struct cc_record *r, size_t row, const struct cc_result_key *key, double v)
 {
     bool finite = isfinite(v);
     /* Zero has no sign: -0.0 + 0 is 0. */
     set(find(r, row, key), finite ? CC_NUMBER : CC_NULL, finite ? v + 0.0 : 0, NULL);
 }
 
-int cc_record_whole(struct cc_record *r, size_t row, const char *key, uint64_t v,
+int cc_record_whole(struct cc_record *r, size_t row, const struct cc_result_key *key, uint64_t v,
                     struct cc_error *e)
 {
     char digits[24], *text = NULL;
@@ -96,12 +99,12 @@ void cc_record_numbers(struct cc_record *r, size_t row, const struct cc_number_c
         cc_record_number(r, row, columns[i].key, columns[i].value);
 }
 
-void cc_record_bool(struct cc_record *r, size_t row, const char *key, bool v)
+void cc_record_bool(struct cc_record *r, size_t row, const struct cc_result_key *key, bool v)
 {
     set(find(r, row, key), CC_BOOL, v, NULL);
 }
 
-int cc_record_text(struct cc_record *r, size_t row, const char *key, const char *v,
+int cc_record_text(struct cc_record *r, size_t row, const struct cc_result_key *key, const char *v,
                    struct cc_error *e)
 {
     char *copy = cc_utf8_copy(v, e);
@@ -111,7 +114,40 @@ int cc_record_text(struct cc_record *r, size_t row, const char *key, const char 
     return CC_OK;
 }
 
-const struct cc_value *cc_record_value(const struct cc_record *r, size_t row, const char *key)
+int cc_record_texts(struct cc_record *r, size_t row, const struct cc_text_column *columns,
+                    size_t count, struct cc_error *e)
+{
+    for (size_t i = 0; i < count; i++)
+        if (columns[i].text != NULL && columns[i].text[0] != '\0')
+            CC_TRY(cc_record_text(r, row, columns[i].key, columns[i].text, e));
+    return CC_OK;
+}
+
+void cc_record_origin(struct cc_record *r, size_t row, const struct cc_result_key *key,
+                      enum cc_origin origin)
+{
+    find(r, row, key)->origin = origin;
+}
+
+void cc_record_row_origin(struct cc_record *r, size_t row, enum cc_origin origin)
+{
+    assert(row < r->row_count);
+    r->rows[row].origin = origin;
+}
+
+enum cc_origin cc_value_origin(const struct cc_record *r, size_t row, size_t column)
+{
+    const struct cc_column *c = &r->columns[column];
+    const struct cc_value *v = &r->rows[row].value[column];
+    if (v->origin != CC_ORIGIN_UNKNOWN)
+        return v->origin;
+    if (c->by_row)
+        return r->rows[row].origin;
+    return c->origin != CC_ORIGIN_UNKNOWN ? c->origin : c->key->origin;
+}
+
+const struct cc_value *cc_record_value(const struct cc_record *r, size_t row,
+                                       const struct cc_result_key *key)
 {
     return find(r, row, key);
 }
@@ -157,7 +193,7 @@ static int unknown_key(const struct cc_record *r, const char *key, struct cc_err
     if (keys == NULL)
         return CC_FAIL;
     for (size_t c = 0; c < r->column_count; c++)
-        keys[c] = r->columns[c].key;
+        keys[c] = r->columns[c].key->name;
     const char *near = cc_nearest(key, keys);
     free(keys);
     if (near != NULL)
@@ -167,7 +203,9 @@ static int unknown_key(const struct cc_record *r, const char *key, struct cc_err
 
 static int choose(struct cc_record *r, const char *key, struct cc_error *e)
 {
-    const size_t c = column_of(r, key);
+    size_t c = 0;
+    while (c < r->column_count && strcmp(r->columns[c].key->name, key) != 0)
+        c++;
     if (c == r->column_count)
         return unknown_key(r, key, e);
     for (size_t i = 0; i < r->chosen_count; i++)

@@ -8,15 +8,18 @@
 #include <stdio.h>
 
 #include "core/error.h"
+#include "results/key.h"
 
-/* "schema" of the JSON. */
-#define CC_RECORD_SCHEMA "commcomp/1"
+/* "schema" of the JSON, and that of earlier versions, which readers still read. */
+#define CC_RECORD_SCHEMA   "commcomp/2"
+#define CC_RECORD_SCHEMA_1 "commcomp/1"
 
 enum cc_value_kind { CC_NULL, CC_NUMBER, CC_TEXT, CC_BOOL };
 
 struct cc_value {
     enum cc_value_kind kind;
-    double number; /* also CC_BOOL: 0 or 1 */
+    enum cc_origin origin; /* where it differs from the column's; else CC_ORIGIN_UNKNOWN */
+    double number;         /* also CC_BOOL: 0 or 1 */
     char *text; /* owned by the record; CC_NUMBER: NULL, or the digits that a double cannot hold */
 };
 
@@ -27,26 +30,32 @@ struct cc_value {
  * tell the rows apart and the first answer stay. */
 enum cc_role { CC_SETTING, CC_ANSWER, CC_MAIN, CC_PART, CC_DETAIL };
 
-/* A column. `key` is its name in CSV and JSON; `head` its title in the table, NULL if the table
- * shows it only on demand, titled by its key. In the table, numbers are multiplied by `scale` (0
- * means 1) and printed by `format`, a printf format for one double, or "%.6g" if it is NULL; of
- * the decimals of "%.3f" a table shows those among the first four digits. CC_RATE prints bits per
- * second with their unit, such as 10 Gbit/s. Truth values are "yes" and "no", or with a format that
- * text and nothing. CSV and JSON have the value itself. `help` explains the column in one line, in
- * --help and the man page. An array ends with a column without a key. */
-#define CC_RATE "rate"
+/* A column: a key as a command shows it. A table shows a column without a head, or a hidden one, on
+ * demand only. `origin`, if it is set, is that of the command's values in place of the key's;
+ * `by_row`: each row says it (cc_record_row_origin). `note`, if it is set, says what holds for this
+ * command, after the key's help. An array ends with a column without a key. */
 struct cc_column {
-    const char *key;
-    const char *head;
-    const char *unit; /* "" if none */
-    const char *format;
-    double scale;
-    const char *help;
+    const struct cc_result_key *key;
     enum cc_role role;
+    bool hidden;
+    bool by_row;
+    enum cc_origin origin;
+    const char *note;
 };
+/* CC_COLUMN(step_s, CC_ANSWER) is the initializer of a column; other members follow, as in
+ * CC_COLUMN(step_s, CC_ANSWER, .origin = CC_ORIGIN_MEASURED). */
+#define CC_COLUMN(name, ...)                                                                       \
+    {                                                                                              \
+        .key = CC_KEY(name), .role = __VA_ARGS__                                                   \
+    }
 
+/* Whether tables show the column unasked. */
+bool cc_column_shown(const struct cc_column *c);
+/* Its title: the key's head, or its name. */
+const char *cc_column_head(const struct cc_column *c);
 struct cc_row {
     struct cc_value *value; /* one for each column */
+    enum cc_origin origin;  /* of its values in columns `by_row` */
     bool detail;            /* tables have it only if they are wide */
 };
 
@@ -80,24 +89,40 @@ void cc_record_free(struct cc_record *r);
 /* Adds a row of nulls and returns its index, or SIZE_MAX with a message. */
 size_t cc_record_add(struct cc_record *r, struct cc_error *e);
 
-/* Set the value of a row in the column `key`, which must exist. A number that is not finite becomes
- * null, and -0 becomes 0. Text is copied; invalid UTF-8 is replaced. */
-void cc_record_number(struct cc_record *r, size_t row, const char *key, double v);
+/* Set the value of a row in the column of `key`, which must exist. A number that is not finite
+ * becomes null, and -0 becomes 0. Text is copied; invalid UTF-8 is replaced. */
+void cc_record_number(struct cc_record *r, size_t row, const struct cc_result_key *key, double v);
 /* The same for a whole number, of which no digit is lost beyond 2^53. */
-int cc_record_whole(struct cc_record *r, size_t row, const char *key, uint64_t v,
+int cc_record_whole(struct cc_record *r, size_t row, const struct cc_result_key *key, uint64_t v,
                     struct cc_error *e);
 /* A number of a column, for setting several of them. */
 struct cc_number_column {
-    const char *key;
+    const struct cc_result_key *key;
     double value;
 };
 void cc_record_numbers(struct cc_record *r, size_t row, const struct cc_number_column *columns,
                        size_t count);
-void cc_record_bool(struct cc_record *r, size_t row, const char *key, bool v);
-int cc_record_text(struct cc_record *r, size_t row, const char *key, const char *v,
+/* A text of a column, for setting several of them. NULL and "" leave the column null. */
+struct cc_text_column {
+    const struct cc_result_key *key;
+    const char *text;
+};
+int cc_record_texts(struct cc_record *r, size_t row, const struct cc_text_column *columns,
+                    size_t count, struct cc_error *e);
+void cc_record_bool(struct cc_record *r, size_t row, const struct cc_result_key *key, bool v);
+int cc_record_text(struct cc_record *r, size_t row, const struct cc_result_key *key, const char *v,
                    struct cc_error *e);
-/* The value of a row in the column `key`, which must exist. */
-const struct cc_value *cc_record_value(const struct cc_record *r, size_t row, const char *key);
+/* Says how the value of a row in the column of `key` was obtained, once it is set: otherwise than
+ * those of other rows. */
+void cc_record_origin(struct cc_record *r, size_t row, const struct cc_result_key *key,
+                      enum cc_origin origin);
+/* Says how the values of a row in the columns `by_row` were obtained. */
+void cc_record_row_origin(struct cc_record *r, size_t row, enum cc_origin origin);
+/* The origin of the value of a row in a column. */
+enum cc_origin cc_value_origin(const struct cc_record *r, size_t row, size_t column);
+/* The value of a row in the column of `key`, which must exist. */
+const struct cc_value *cc_record_value(const struct cc_record *r, size_t row,
+                                       const struct cc_result_key *key);
 
 /* Marks a row as one of details, which tables leave out unless they are wide. CSV and JSON have it.
  */

@@ -177,7 +177,7 @@ static void feed(struct csv_parser *p, struct builder *b, const char *text, size
 int cc_sheet_parse_csv(const char *path, const char *text, size_t length, struct cc_sheet *out,
                        struct cc_error *e)
 {
-    struct cc_sheet sheet = {.place_word = "line"};
+    struct cc_sheet sheet = {.place_word = "line", .csv = true};
     struct builder b = {.s = &sheet, .e = e};
     struct csv_parser p;
     size_t where = 0;
@@ -232,11 +232,55 @@ static int json_row(struct builder *b, const cJSON *row)
     return end_row(b, b->s->rows + 1);
 }
 
+/* Gives keys of an earlier version their names of today. */
+static int rename_keys(struct builder *b, const cJSON *document)
+{
+    const char *command =
+        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document, "command"));
+    return command != NULL ? cc_sheet_rename(b->s, command, b->e) : CC_OK;
+}
+
+/* Sets the origins of a column: a word for all rows, or a list of one each, with null where a row
+ * has no value. */
+static int set_origins(struct builder *b, size_t column, const cJSON *item)
+{
+    const cJSON *each = cJSON_IsArray(item) ? item->child : item;
+    if (cJSON_IsArray(item) && (size_t)cJSON_GetArraySize(item) != b->s->rows)
+        return cc_fail(b->e, "it should be a word, or a list of %zu", b->s->rows);
+    for (size_t row = 0; row < b->s->rows; row++) {
+        if (!cJSON_IsString(each) && !cJSON_IsNull(each))
+            return cc_fail(b->e, "it should be a word, or a list of one for each row");
+        if (cJSON_IsString(each))
+            b->s->value[row * b->s->columns + column].origin = cc_origin_of_word(each->valuestring);
+        each = cJSON_IsArray(item) ? each->next : each;
+    }
+    return CC_OK;
+}
+
+static int json_origins(struct builder *b, const cJSON *document)
+{
+    const cJSON *origins = cJSON_GetObjectItemCaseSensitive(document, "origins"), *item;
+    cJSON_ArrayForEach(item, origins)
+    {
+        const size_t column =
+            item->string != NULL ? cc_sheet_column(b->s, item->string) : CC_NO_COLUMN;
+        if (column == CC_NO_COLUMN)
+            return cc_fail(b->e, "\"origins\": no row has the key '%.100s'",
+                           item->string != NULL ? item->string : "");
+        if (set_origins(b, column, item) != CC_OK) {
+            cc_error_in(b->e, "\"origins\": %.100s", item->string);
+            return CC_FAIL;
+        }
+    }
+    return CC_OK;
+}
+
 static int json_rows(struct builder *b, const cJSON *document)
 {
     const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document, "schema"));
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(document, "rows"), *row;
-    if (schema == NULL || strcmp(schema, CC_RECORD_SCHEMA) != 0 || !cJSON_IsArray(rows))
+    const bool first = schema != NULL && strcmp(schema, CC_RECORD_SCHEMA_1) == 0;
+    if (schema == NULL || (!first && strcmp(schema, CC_RECORD_SCHEMA) != 0) || !cJSON_IsArray(rows))
         return cc_fail(b->e, "not a result of commcomp: those have \"schema\": \"" CC_RECORD_SCHEMA
                              "\" and \"rows\"");
     cJSON_ArrayForEach(row, rows)
@@ -246,7 +290,7 @@ static int json_rows(struct builder *b, const cJSON *document)
             return CC_FAIL;
         }
     }
-    return CC_OK;
+    return first ? rename_keys(b, document) : json_origins(b, document);
 }
 
 int cc_sheet_parse_json(const char *path, const char *text, size_t length, struct cc_sheet *out,
@@ -264,6 +308,21 @@ out:
 }
 
 /* --- both --- */
+
+int cc_sheet_rename(struct cc_sheet *s, const char *command, struct cc_error *e)
+{
+    for (size_t i = 0; i < s->columns; i++) {
+        const char *name = cc_key_renamed(command, s->key[i]);
+        if (strcmp(name, s->key[i]) == 0 || cc_sheet_column(s, name) != CC_NO_COLUMN)
+            continue;
+        char *copy = cc_strdup(name, e);
+        if (copy == NULL)
+            return CC_FAIL;
+        free(s->key[i]);
+        s->key[i] = copy;
+    }
+    return CC_OK;
+}
 
 static int parse_page(const char *path, const char *text, size_t length, struct cc_sheet *out,
                       struct cc_error *e)

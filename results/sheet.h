@@ -12,9 +12,11 @@ struct cc_sheet {
     char *path; /* for messages */
     char **key;
     size_t columns, rows;
-    struct cc_value *value; /* rows x columns; a number from CSV also has its text */
+    struct cc_value *value; /* rows x columns; a number from CSV also has its text, a value from
+                               JSON the origin that the document says */
     size_t *place;          /* of each row, for messages: its line (CSV) or number from 1 (JSON) */
     const char *place_word; /* "line" or "row" */
+    bool csv;               /* from CSV, not JSON */
 };
 
 #define CC_NO_COLUMN SIZE_MAX
@@ -30,6 +32,10 @@ int cc_sheet_parse_csv(const char *path, const char *text, size_t length, struct
                        struct cc_error *e);
 int cc_sheet_parse_json(const char *path, const char *text, size_t length, struct cc_sheet *out,
                         struct cc_error *e);
+
+/* Gives the columns of a result of schema commcomp/1 that this command wrote their names of today.
+ * cc_sheet_parse_json has done so; of a CSV, the caller has to know that it is so old. */
+int cc_sheet_rename(struct cc_sheet *s, const char *command, struct cc_error *e);
 
 void cc_sheet_free(struct cc_sheet *s);
 

@@ -27,7 +27,7 @@ static void write_above(const struct cc_record *r, const struct cc_layout *l, FI
     for (size_t i = 0; i < l->count; i++) {
         const struct cc_shown *p = &l->shown[i];
         const struct cc_value *v = &r->rows[0].value[p->index];
-        const char *unit = p->column->unit;
+        const char *unit = p->column->key->unit;
         if (p->place != CC_ABOVE)
             continue;
         pad(width - cc_text_print(p->head, out), out);
@@ -52,7 +52,7 @@ static void write_line(const struct cc_record *r, const struct cc_layout *l,
         if (p->place != CC_IN_TABLE)
             continue;
         const struct cc_value *v = row != NULL ? &row->value[p->index] : NULL;
-        const char *head = units ? p->column->unit : p->head;
+        const char *head = units ? p->column->key->unit : p->head;
         size_t width = v != NULL ? cc_value_print(v, p->column, NULL) : cc_text_print(head, NULL);
         size_t spare = p->width - width;
         if (p == l->wrapped && v != NULL && v->kind == CC_TEXT) {
@@ -106,7 +106,7 @@ static int write_left_out(const struct cc_record *r, const struct cc_layout *l, 
     (void)fprintf(t.f, "left out for the width of %zu: ", r->width);
     for (size_t i = 0; i < l->count; i++)
         if (l->shown[i].place == CC_LEFT_OUT)
-            (void)fprintf(t.f, "%s%s", named++ > 0 ? ", " : "", l->shown[i].column->key);
+            (void)fprintf(t.f, "%s%s", named++ > 0 ? ", " : "", l->shown[i].column->key->name);
     (void)fprintf(t.f, " (--wide shows all, --columns KEY,... a choice)");
     CC_TRY(cc_memory_text_end(&t, what, e));
     cc_text_wrap(t.text, r->width, 0, CC_TABLE_GAP, out);

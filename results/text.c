@@ -159,16 +159,16 @@ const char *cc_value_text(const struct cc_value *v, const struct cc_column *c,
     case CC_NULL:
         break;
     case CC_BOOL:
-        if (c->format != NULL)
-            return v->number != 0 ? c->format : "";
+        if (c->key->format != NULL)
+            return v->number != 0 ? c->key->format : "";
         return v->number != 0 ? "yes" : "no";
     case CC_TEXT:
         return v->text;
     case CC_NUMBER:
         if (v->text != NULL)
             return v->text;
-        print_number(c->format != NULL ? c->format : "%.6g",
-                     v->number * (c->scale != 0 ? c->scale : 1), buffer);
+        print_number(c->key->format != NULL ? c->key->format : "%.6g", v->number * c->key->scale,
+                     buffer);
         return buffer;
     }
     return "-";

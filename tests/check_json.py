@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks commcomp's JSON against tests/schema/commcomp-1.schema.json.
+"""Checks commcomp's JSON against tests/schema/commcomp-2.schema.json.
 
 usage: check_json.py [FILE ...]       (no file, or -: standard input)
        check_json.py --self-test      the schema itself, on documents that must pass or fail
@@ -14,7 +14,7 @@ import os
 import sys
 
 SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "schema",
-                      "commcomp-1.schema.json")
+                      "commcomp-2.schema.json")
 
 
 def refuse_constant(word):
@@ -44,7 +44,22 @@ def problems(validator, document):
     for i, row in enumerate(rows[1:], 1):
         if list(row) != list(rows[0]):
             found.append(f".rows[{i}]: its keys, or their order, differ from those of row 0")
-    return found
+    return found or list(origin_problems(document))
+
+
+def origin_problems(document):
+    """Each key with a value has an origin, for all rows or for each that has a value."""
+    rows, origins = document["rows"], document["origins"]
+    for key in origins:
+        if not any(key in row for row in rows):
+            yield f".origins.{key}: no row has this key"
+    for key in rows[0] if rows else []:
+        known = [row.get(key) is not None for row in rows]
+        of = origins.get(key)
+        if any(known) and of is None:
+            yield f".origins: the origin of {key} is missing"
+        if isinstance(of, list) and [o is not None for o in of] != known:
+            yield f".origins.{key}: its words are not those of the rows with a value"
 
 
 def check(validator, name, data):
@@ -55,6 +70,12 @@ def check(validator, name, data):
     for line in found:
         print(f"{name}: {line}", file=sys.stderr)
     return not found
+
+
+def origins_of(row):
+    """Origins of two such rows: each key that has a value has a word, or one for each row."""
+    filled = [k for k in row if row[k] is not None]
+    return {k: ["computed", "measured"] if i % 2 else "given" for i, k in enumerate(filled)}
 
 
 def good_documents():
@@ -76,13 +97,13 @@ def good_documents():
             "run": measured, "train": dict(model, step=0, time_s=0.1, loss=-1.5, accuracy=0.9),
             "schemes": {"scheme": "local", "default": "fp32", "min": None},
             "trace info": {"tensor": "conv1", "values": 27},
-            "paper": {"speedup_paper": 3.1, "error": -0.02},
+            "paper": {"speedup_paper": 3.1, "paper_error": -0.02},
             "nets": {"net": "gpt2", "values": 124439808}}
     for command, row in rows.items():
-        yield {"schema": "commcomp/1", "command": command, "argv": ["commcomp", command],
-               "host": host, "rows": [row, dict(row)]}
-    yield {"schema": "commcomp/1", "command": "bench", "argv": ["commcomp"], "host": host,
-           "rows": [], "notes": ["n"], "partial": True, "error": "a.npy: cannot be read"}
+        yield {"schema": "commcomp/2", "command": command, "argv": ["commcomp", command],
+               "host": host, "rows": [row, dict(row)], "origins": origins_of(row)}
+    yield {"schema": "commcomp/2", "command": "bench", "argv": ["commcomp"], "host": host,
+           "rows": [], "origins": {}, "notes": ["n"], "partial": True, "error": "a.npy: cannot be read"}
 
 
 def bad_documents(good):
@@ -93,11 +114,11 @@ def bad_documents(good):
         return d
 
     for d in good:
-        for key in ("schema", "command", "argv", "host", "rows"):
+        for key in ("schema", "command", "argv", "host", "rows", "origins"):
             yield edited(d, lambda c: c.pop(key))
         for key in d["host"]:
             yield edited(d, lambda c: c["host"].pop(key))
-        yield edited(d, lambda c: c.update(schema="commcomp/2"))
+        yield edited(d, lambda c: c.update(schema="commcomp/1"))
         yield edited(d, lambda c: c.update(partial=False))
         yield edited(d, lambda c: c.update(error=""))
         yield edited(d, lambda c: c.update(eror="misspelt"))
@@ -105,6 +126,11 @@ def bad_documents(good):
         if not d["rows"]:
             continue
         yield edited(d, lambda c: c["rows"][1].popitem())
+        yield edited(d, lambda c: c["origins"].popitem())
+        yield edited(d, lambda c: c["origins"].update(other="given"))
+        key = next(iter(d["origins"]))
+        for wrong in ("guessed", ["given"], ["given", None]):
+            yield edited(d, lambda c: c["origins"].update({key: wrong}))
         yield edited(d, lambda c: c["rows"][0].update(nested=[1]))
         for key in ("scheme", "values", "nmse", "step_s", "workers", "oversubscribed"):
             yield edited(d, lambda c: [r.update({key: "1 s"}) for r in c["rows"]])

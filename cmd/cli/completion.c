@@ -28,7 +28,7 @@ static void put_words(const struct cc_command *c, const struct cc_option *o, FIL
     for (size_t i = 0; is_option(o, "scheme") && cc_schemes[i] != NULL; i++)
         fprintf(out, " %s", cc_schemes[i]->id);
     for (size_t i = 0; is_option(o, "columns") && c->columns[i].key != NULL; i++, between = " ")
-        fprintf(out, "%s%s", between, c->columns[i].key);
+        fprintf(out, "%s%s", between, c->columns[i].key->name);
 }
 
 /* The i-th option that is completed: --scheme, if the command has it, and then the others; NULL

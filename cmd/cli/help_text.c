@@ -67,21 +67,23 @@ void cc_option_text(const struct cc_option *o, char *out, size_t cap)
 /* Whether the table shows the value in another unit than CSV and JSON do. */
 static bool scaled(const struct cc_column *c)
 {
-    return c->head != NULL && c->scale != 0 && c->scale != 1;
+    return cc_column_shown(c) && c->key->scale != 1;
 }
 
 void cc_column_title(const struct cc_column *c, char *out, size_t cap)
 {
-    bool unit = c->unit != NULL && c->unit[0] != '\0' && !scaled(c);
-    (void)snprintf(out, cap, unit ? "%s [%s]" : "%s", c->key, c->unit);
+    const bool unit = c->key->unit[0] != '\0' && c->key->scale == 1;
+    (void)snprintf(out, cap, unit ? "%s [%s]" : "%s", c->key->name, c->key->unit);
 }
 
 void cc_column_text(const struct cc_column *c, char *out, size_t cap)
 {
-    if (scaled(c) && c->unit[0] != '\0')
-        (void)snprintf(out, cap, "%s (in the table: %s in %s)", c->help, c->head, c->unit);
-    else if (c->head != NULL && strcmp(c->head, c->key) != 0)
-        (void)snprintf(out, cap, "%s (in the table: %s)", c->help, c->head);
-    else
-        (void)snprintf(out, cap, "%s", c->help);
+    const char *head = cc_column_head(c), *unit = c->key->unit;
+    int used = snprintf(out, cap, "%s", c->key->help);
+    if (c->note != NULL)
+        used += snprintf(out + used, cap - (size_t)used, "; %s", c->note);
+    if (scaled(c) && unit[0] != '\0')
+        (void)snprintf(out + used, cap - (size_t)used, " (in the table: %s in %s)", head, unit);
+    else if (cc_column_shown(c) && strcmp(head, c->key->name) != 0)
+        (void)snprintf(out + used, cap - (size_t)used, " (in the table: %s)", head);
 }

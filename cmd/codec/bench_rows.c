@@ -157,21 +157,44 @@ static void set_speedup(const struct cc_bench_run *b, size_t scheme, struct row 
     }
 }
 
-static void set_call(struct cc_record *r, size_t at, const char *call, const char *suffix, double v)
+/* The speeds of a call in its columns. */
+/* clang-format off */
+#define CALL_COLUMNS(call, s)                                                                      \
+    {                                                                                              \
+        {CC_KEY(call##_gb_per_s), (s).gb_per_s},                                                   \
+        {CC_KEY(call##_gb_per_s_min), (s).min},                                                    \
+        {CC_KEY(call##_gb_per_s_max), (s).max},                                                    \
+        {CC_KEY(call##_gb_per_s_q25), (s).low},                                                    \
+        {CC_KEY(call##_gb_per_s_q75), (s).high},                                                   \
+        {CC_KEY(call##_spread), (s).spread},                                                       \
+        {CC_KEY(call##_roofline), (s).roofline},                                                   \
+        {CC_KEY(call##_limit_gb_per_s), (s).limit},                                                \
+        {CC_KEY(call##_l1_share), (s).l1_share},                                                   \
+        {CC_KEY(call##_l1_gb_per_s), (s).l1},                                                      \
+        {CC_KEY(call##_moved_gb_per_s), (s).moved},                                                \
+        {CC_KEY(call##_speedup), (s).speedup}                                                      \
+    }
+/* clang-format on */
+
+static void print_calls(struct cc_record *r, size_t at, const struct row_speed call[CC_CALLS])
 {
-    char key[64];
-    (void)snprintf(key, sizeof key, "%s_%s", call, suffix);
-    cc_record_number(r, at, key, v);
+    const struct cc_number_column all[CC_CALLS][12] = {
+        [CC_ENCODE] = CALL_COLUMNS(encode, call[CC_ENCODE]),
+        [CC_DECODE] = CALL_COLUMNS(decode, call[CC_DECODE]),
+        [CC_DECODE_ADD] = CALL_COLUMNS(decode_add, call[CC_DECODE_ADD])};
+    for (int c = 0; c < CC_CALLS; c++)
+        cc_record_numbers(r, at, all[c], sizeof all[c] / sizeof all[c][0]);
 }
 
 static void print_error(struct cc_record *r, size_t at, const struct cc_update_error *error)
 {
     const struct cc_number_column all[] = {
-        {"error", error->error}, {"error_low", error->low}, {"error_high", error->high},
-        {"delay", error->delay}, {"bias", error->bias},     {"variance", error->variance}};
+        {CC_KEY(error), error->error},     {CC_KEY(error_low), error->low},
+        {CC_KEY(error_high), error->high}, {CC_KEY(delay), error->delay},
+        {CC_KEY(bias), error->bias},       {CC_KEY(variance), error->variance}};
     cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
     if (!isnan(error->error))
-        cc_record_bool(r, at, "error_settled", error->settled);
+        cc_record_bool(r, at, CC_KEY(error_settled), error->settled);
 }
 
 static int print_row(const struct cc_bench_run *b, const struct row *row, struct cc_error *e)
@@ -182,57 +205,44 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
     if (at == SIZE_MAX)
         return CC_FAIL;
     cc_bench_stream_name(&b->config, stream, sizeof stream);
-    CC_TRY(cc_record_text(r, at, "scheme", row->scheme, e));
+    CC_TRY(cc_record_text(r, at, CC_KEY(scheme), row->scheme, e));
     if (row->tensor != NULL)
-        CC_TRY(cc_record_text(r, at, "tensor", row->tensor, e));
-    CC_TRY(cc_record_text(r, at, "stream", stream, e));
-    CC_TRY(cc_record_text(r, at, "trace", cc_trace_name(b->config.trace), e));
-    cc_record_number(r, at, "values", (double)row->values);
-    cc_record_number(r, at, "steps", (double)row->steps);
+        CC_TRY(cc_record_text(r, at, CC_KEY(tensor), row->tensor, e));
+    CC_TRY(cc_record_text(r, at, CC_KEY(stream), stream, e));
+    CC_TRY(cc_record_text(r, at, CC_KEY(trace), cc_trace_name(b->config.trace), e));
+    cc_record_number(r, at, CC_KEY(values), (double)row->values);
+    cc_record_number(r, at, CC_KEY(steps), (double)row->steps);
     if (cc_arg(b->args, "skip-nonfinite") != NULL)
-        cc_record_number(r, at, "skipped_steps", (double)cc_trace_skipped(b->config.trace, NULL));
-    cc_record_number(r, at, "passes", (double)row->settled.passes);
+        cc_record_number(r, at, CC_KEY(skipped_steps),
+                         (double)cc_trace_skipped(b->config.trace, NULL));
+    cc_record_number(r, at, CC_KEY(passes), (double)row->settled.passes);
     if (!row->settled.unknown)
-        cc_record_bool(r, at, "settled", row->settled.settled);
-    cc_record_number(r, at, "payload_bytes", row->payload_bytes);
-    cc_record_number(r, at, "bits_per_value", row->bits_per_value);
-    cc_record_number(r, at, "ratio", row->ratio);
-    cc_record_number(r, at, "state_bytes_per_value",
+        cc_record_bool(r, at, CC_KEY(settled), row->settled.settled);
+    cc_record_number(r, at, CC_KEY(payload_bytes), row->payload_bytes);
+    cc_record_number(r, at, CC_KEY(bits_per_value), row->bits_per_value);
+    cc_record_number(r, at, CC_KEY(ratio), row->ratio);
+    cc_record_number(r, at, CC_KEY(state_bytes_per_value),
                      finite_or_nan(row->state_bytes / (double)row->values));
-    cc_record_number(r, at, "scratch_bytes_per_value",
+    cc_record_number(r, at, CC_KEY(scratch_bytes_per_value),
                      finite_or_nan(row->scratch_bytes / (double)row->values));
-    cc_record_number(r, at, "nmse", row->nmse);
-    cc_record_number(r, at, "nmse_cumulative", row->nmse_cumulative);
+    cc_record_number(r, at, CC_KEY(nmse), row->nmse);
+    cc_record_number(r, at, CC_KEY(nmse_cumulative), row->nmse_cumulative);
     print_error(r, at, &row->error);
-    cc_record_number(r, at, "cosine", row->cosine);
-    cc_record_number(r, at, "max_abs_error", row->max_abs_error);
-    cc_record_number(r, at, "threads", b->config.threads);
-    cc_record_number(r, at, "min_size", (double)b->config.min_size);
-    cc_record_number(r, at, "seed", (double)b->config.seed);
+    cc_record_number(r, at, CC_KEY(cosine), row->cosine);
+    cc_record_number(r, at, CC_KEY(max_abs_error), row->max_abs_error);
+    cc_record_number(r, at, CC_KEY(threads), b->config.threads);
+    cc_record_number(r, at, CC_KEY(min_size), (double)b->config.min_size);
+    cc_record_number(r, at, CC_KEY(seed), (double)b->config.seed);
     if (row->samples == 0)
         return CC_OK;
     if (row->tensor == NULL)
-        CC_TRY(cc_record_text(r, at, "place",
+        CC_TRY(cc_record_text(r, at, CC_KEY(place),
                               cc_limit_place_names[cc_limits_place(b->config.trace)], e));
-    cc_record_number(r, at, "samples", (double)row->samples);
-    cc_record_number(r, at, "outliers", (double)row->outliers);
+    cc_record_number(r, at, CC_KEY(samples), (double)row->samples);
+    cc_record_number(r, at, CC_KEY(outliers), (double)row->outliers);
     if (row->tensor == NULL)
-        cc_record_number(r, at, "clock_ghz", row->clock);
-    for (int c = 0; c < CC_CALLS; c++) {
-        const struct row_speed *s = &row->call[c];
-        set_call(r, at, cc_call_names[c], "gb_per_s", s->gb_per_s);
-        set_call(r, at, cc_call_names[c], "gb_per_s_min", s->min);
-        set_call(r, at, cc_call_names[c], "gb_per_s_max", s->max);
-        set_call(r, at, cc_call_names[c], "gb_per_s_q25", s->low);
-        set_call(r, at, cc_call_names[c], "gb_per_s_q75", s->high);
-        set_call(r, at, cc_call_names[c], "spread", s->spread);
-        set_call(r, at, cc_call_names[c], "roofline", s->roofline);
-        set_call(r, at, cc_call_names[c], "limit_gb_per_s", s->limit);
-        set_call(r, at, cc_call_names[c], "l1_share", s->l1_share);
-        set_call(r, at, cc_call_names[c], "l1_gb_per_s", s->l1);
-        set_call(r, at, cc_call_names[c], "moved_gb_per_s", s->moved);
-        set_call(r, at, cc_call_names[c], "speedup", s->speedup);
-    }
+        cc_record_number(r, at, CC_KEY(clock_ghz), row->clock);
+    print_calls(r, at, row->call);
     return CC_OK;
 }
 

@@ -26,13 +26,12 @@ static const struct cc_option options[] = {
 };
 
 static const struct cc_column columns[] = {
-    {"scheme", "scheme", "", NULL, 0, "the scheme by its canonical name", CC_SETTING},
-    {"tensors", "tensors", "", "%.0f", 0, "number of tensors", CC_SETTING},
-    {"values", "values", "", "%.0f", 0, "number of float32 values", CC_ANSWER},
-    {"payload_bytes", "payload", "B", "%.0f", 0, "bytes of payload, scale factors included",
-     CC_MAIN},
-    {"bits_per_value", "bits/value", "bits", "%.4g", 0, "8 x payload bytes / values", CC_MAIN},
-    {"ratio", "ratio", "", "%.2f", 0, "32 / bits per value", CC_MAIN},
+    CC_COLUMN(scheme, CC_SETTING),
+    CC_COLUMN(tensors, CC_SETTING),
+    CC_COLUMN(values, CC_ANSWER),
+    CC_COLUMN(payload_bytes, CC_MAIN, .note = "here of the file"),
+    CC_COLUMN(bits_per_value, CC_MAIN),
+    CC_COLUMN(ratio, CC_MAIN),
     CC_SENDER_COLUMNS,
     {.key = NULL},
 };
@@ -67,12 +66,12 @@ static int add_row(const struct decoder *d, struct cc_error *e)
     size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    CC_TRY(cc_record_text(r, row, "scheme", d->spec->name, e));
-    cc_record_number(r, row, "tensors", (double)d->file.tensor_count);
-    cc_record_number(r, row, "values", values);
-    cc_record_number(r, row, "payload_bytes", bytes);
-    cc_record_number(r, row, "bits_per_value", 8 * bytes / values);
-    cc_record_number(r, row, "ratio", 4 * values / bytes);
+    CC_TRY(cc_record_text(r, row, CC_KEY(scheme), d->spec->name, e));
+    cc_record_number(r, row, CC_KEY(tensors), (double)d->file.tensor_count);
+    cc_record_number(r, row, CC_KEY(values), values);
+    cc_record_number(r, row, CC_KEY(payload_bytes), bytes);
+    cc_record_number(r, row, CC_KEY(bits_per_value), 8 * bytes / values);
+    cc_record_number(r, row, CC_KEY(ratio), 4 * values / bytes);
     return cc_sender_row(r, row, &ctx, e);
 }
 

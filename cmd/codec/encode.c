@@ -22,19 +22,16 @@ static const struct cc_option options[] = {
 };
 
 static const struct cc_column columns[] = {
-    {"scheme", "scheme", "", NULL, 0, "the scheme by its canonical name", CC_SETTING},
-    {"tensor", "tensor", "", NULL, 0, "with --per-tensor: its name", CC_SETTING},
-    {"shape", "shape", "", NULL, 0, "with --per-tensor: its dimensions", CC_DETAIL},
-    {"values", "values", "", "%.0f", 0, "number of float32 values", CC_MAIN},
-    {"payload_bytes", "payload", "B", "%.0f", 0, "bytes of payload, scale factors included",
-     CC_MAIN},
-    {"bits_per_value", "bits/value", "bits", "%.4g", 0, "8 x payload bytes / values", CC_ANSWER},
-    {"ratio", "payload ratio", "", "%.2f", 0,
-     "32 / bits per value: of the payloads, without what the file says about them", CC_ANSWER},
-    {"file_ratio", "file ratio", "", "%.2f", 0,
-     "4 bytes per value / size of the file that was written", CC_ANSWER},
-    {"input_bytes", "input", "B", "%.0f", 0, "size of the tensor file", CC_PART},
-    {"output_bytes", "output", "B", "%.0f", 0, "size of the file that was written", CC_PART},
+    CC_COLUMN(scheme, CC_SETTING),
+    CC_COLUMN(tensor, CC_SETTING),
+    CC_COLUMN(shape, CC_DETAIL),
+    CC_COLUMN(values, CC_MAIN),
+    CC_COLUMN(payload_bytes, CC_MAIN, .note = "here of the file"),
+    CC_COLUMN(bits_per_value, CC_ANSWER),
+    CC_COLUMN(ratio, CC_ANSWER, .note = "of the payloads, without what the file says about them"),
+    CC_COLUMN(file_ratio, CC_ANSWER),
+    CC_COLUMN(input_bytes, CC_PART),
+    CC_COLUMN(output_bytes, CC_PART),
     CC_SENDER_COLUMNS,
     {.key = NULL},
 };
@@ -59,18 +56,18 @@ static int add_row(struct encoder *c, const struct cc_tensor_info *t, size_t val
     size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    CC_TRY(cc_record_text(r, row, "scheme", c->spec->name, e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(scheme), c->spec->name, e));
     if (t != NULL) {
         char shape[192];
         cc_shape_print(&t->shape, shape, sizeof shape);
-        CC_TRY(cc_record_text(r, row, "tensor", t->name, e));
-        CC_TRY(cc_record_text(r, row, "shape", shape, e));
+        CC_TRY(cc_record_text(r, row, CC_KEY(tensor), t->name, e));
+        CC_TRY(cc_record_text(r, row, CC_KEY(shape), shape, e));
     }
     double bits = 8 * (double)payload_bytes;
-    cc_record_number(r, row, "values", (double)values);
-    cc_record_number(r, row, "payload_bytes", (double)payload_bytes);
-    cc_record_number(r, row, "bits_per_value", bits / (double)values);
-    cc_record_number(r, row, "ratio", 32 * (double)values / bits);
+    cc_record_number(r, row, CC_KEY(values), (double)values);
+    cc_record_number(r, row, CC_KEY(payload_bytes), (double)payload_bytes);
+    cc_record_number(r, row, CC_KEY(bits_per_value), bits / (double)values);
+    cc_record_number(r, row, CC_KEY(ratio), 32 * (double)values / bits);
     return cc_sender_row(r, row, &c->ctx, e);
 }
 
@@ -173,9 +170,9 @@ static void set_file_sizes(const struct encoder *c)
     const bool known = stat(c->in, &in) == 0; /* not of the standard input */
     const double raw = 4 * (double)cc_trace_values(c->trace);
     for (size_t row = 0; row < r->row_count; row++) {
-        cc_record_number(r, row, "file_ratio", raw / (double)c->output_bytes);
-        cc_record_number(r, row, "input_bytes", known ? (double)in.st_size : NAN);
-        cc_record_number(r, row, "output_bytes", (double)c->output_bytes);
+        cc_record_number(r, row, CC_KEY(file_ratio), raw / (double)c->output_bytes);
+        cc_record_number(r, row, CC_KEY(input_bytes), known ? (double)in.st_size : NAN);
+        cc_record_number(r, row, CC_KEY(output_bytes), (double)c->output_bytes);
     }
 }
 

@@ -7,37 +7,27 @@
 static const struct cc_option options[] = {CC_PLUGIN_OPTION, {.name = NULL}};
 
 static const struct cc_column columns[] = {
-    {"scheme", "scheme", "", NULL, 0, "the id, as --scheme takes it", CC_SETTING},
-    {"title", "title", "", NULL, 0, "what it is, in a few words", CC_MAIN},
-    {"reference", NULL, "", NULL, 0, "where it was published", CC_DETAIL},
-    {"kind", NULL, "", NULL, 0,
-     "the payload: opaque (must be decoded), sum_f32 (an allreduce can sum it), pairs (sorted "
-     "index-value pairs)",
-     CC_DETAIL},
-    {"flags", "flags", "", NULL, 0, "those of the next four that hold", CC_DETAIL},
-    {"lossy", NULL, "", NULL, 0, "whether what is decoded can differ from what was encoded",
-     CC_DETAIL},
-    {"stochastic", NULL, "", NULL, 0, "whether it draws random numbers", CC_DETAIL},
-    {"feedback", NULL, "", NULL, 0, "whether it keeps what it did not send in a residual",
-     CC_DETAIL},
-    {"unbiased", NULL, "", NULL, 0,
-     "whether the expectation of what is decoded is what was encoded (with ef=0, and with "
-     "rounding=random where that is a parameter)",
-     CC_DETAIL},
-    {"layout", NULL, "", NULL, 0, "the payload; docs/payloads.md has it in full", CC_DETAIL},
-    {"parameter", "parameter", "", NULL, 0,
-     "a parameter, one row for each; null for a scheme without any", CC_SETTING},
-    {"type", NULL, "", NULL, 0, "type of the parameter: real, int, flag, choice or scheme",
-     CC_DETAIL},
-    {"default", "default", "", "%.9g", 0, "what it is if not given", CC_ANSWER},
-    {"range", "allowed", "", NULL, 0, "what is allowed, in words", CC_ANSWER},
-    {"min", NULL, "", "%.9g", 0, "the lower bound", CC_DETAIL},
-    {"max", NULL, "", "%.9g", 0, "the upper bound", CC_DETAIL},
-    {"min_open", NULL, "", NULL, 0, "whether the lower bound itself is not allowed", CC_DETAIL},
-    {"max_open", NULL, "", NULL, 0, "whether the upper bound itself is not allowed", CC_DETAIL},
-    {"choices", NULL, "", NULL, 0, "the words that are allowed, separated by |", CC_DETAIL},
-    {"unit", NULL, "", NULL, 0, "unit of the parameter", CC_DETAIL},
-    {"help", NULL, "", NULL, 0, "what the parameter does", CC_DETAIL},
+    CC_COLUMN(scheme, CC_SETTING, .note = "here the id"),
+    CC_COLUMN(title, CC_MAIN),
+    CC_COLUMN(reference, CC_DETAIL),
+    CC_COLUMN(payload_kind, CC_DETAIL),
+    CC_COLUMN(flags, CC_DETAIL),
+    CC_COLUMN(lossy, CC_DETAIL),
+    CC_COLUMN(stochastic, CC_DETAIL),
+    CC_COLUMN(feedback, CC_DETAIL),
+    CC_COLUMN(unbiased, CC_DETAIL),
+    CC_COLUMN(layout, CC_DETAIL),
+    CC_COLUMN(parameter, CC_SETTING),
+    CC_COLUMN(type, CC_DETAIL),
+    CC_COLUMN(default, CC_ANSWER),
+    CC_COLUMN(range, CC_ANSWER),
+    CC_COLUMN(min, CC_DETAIL),
+    CC_COLUMN(max, CC_DETAIL),
+    CC_COLUMN(min_open, CC_DETAIL),
+    CC_COLUMN(max_open, CC_DETAIL),
+    CC_COLUMN(choices, CC_DETAIL),
+    CC_COLUMN(unit, CC_DETAIL, .hidden = true),
+    CC_COLUMN(help, CC_DETAIL),
     {.key = NULL},
 };
 
@@ -48,12 +38,13 @@ static const char *const type_names[] = {"real", "int", "flag", "choice", "schem
 
 static const struct flag {
     unsigned bit;
-    const char *name, *note;
+    const struct cc_result_key *key;
+    const char *note;
 } flags[] = {
-    {CC_LOSSY, "lossy", "lossy: what is decoded can differ from what was encoded"},
-    {CC_STOCHASTIC, "stochastic", "stochastic: draws random numbers, which --seed decides"},
-    {CC_FEEDBACK, "feedback", "error feedback: what is not sent stays in a residual"},
-    {CC_UNBIASED, "unbiased",
+    {CC_LOSSY, CC_KEY(lossy), "lossy: what is decoded can differ from what was encoded"},
+    {CC_STOCHASTIC, CC_KEY(stochastic), "stochastic: draws random numbers, which --seed decides"},
+    {CC_FEEDBACK, CC_KEY(feedback), "error feedback: what is not sent stays in a residual"},
+    {CC_UNBIASED, CC_KEY(unbiased),
      "unbiased: the expectation of what is decoded is what was encoded (with ef=0, and with "
      "rounding=random where that is a parameter)"},
 };
@@ -63,23 +54,23 @@ static int set_parameter(struct cc_record *r, size_t row, const struct cc_param 
                          struct cc_error *e)
 {
     char text[192];
-    CC_TRY(cc_record_text(r, row, "parameter", p->name, e));
-    CC_TRY(cc_record_text(r, row, "type", type_names[p->type], e));
-    CC_TRY(cc_record_text(r, row, "unit", p->unit == NULL ? "" : p->unit, e));
-    CC_TRY(cc_record_text(r, row, "help", p->help, e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(parameter), p->name, e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(type), type_names[p->type], e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(unit), p->unit == NULL ? "" : p->unit, e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(help), p->help, e));
     cc_param_print_range(p, text, sizeof text);
-    CC_TRY(cc_record_text(r, row, "range", text, e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(range), text, e));
     if (p->type == CC_CHOICE)
-        CC_TRY(cc_record_text(r, row, "choices", text, e));
+        CC_TRY(cc_record_text(r, row, CC_KEY(choices), text, e));
     if (p->type == CC_CHOICE || p->type == CC_NESTED) {
         cc_param_print_default(p, text, sizeof text);
-        return cc_record_text(r, row, "default", text, e);
+        return cc_record_text(r, row, CC_KEY(default), text, e);
     }
-    cc_record_number(r, row, "default", p->def);
-    cc_record_number(r, row, "min", p->min);
-    cc_record_number(r, row, "max", p->max);
-    cc_record_bool(r, row, "min_open", p->min_open);
-    cc_record_bool(r, row, "max_open", p->max_open);
+    cc_record_number(r, row, CC_KEY(default), p->def);
+    cc_record_number(r, row, CC_KEY(min), p->min);
+    cc_record_number(r, row, CC_KEY(max), p->max);
+    cc_record_bool(r, row, CC_KEY(min_open), p->min_open);
+    cc_record_bool(r, row, CC_KEY(max_open), p->max_open);
     return CC_OK;
 }
 
@@ -87,26 +78,25 @@ static int set_parameter(struct cc_record *r, size_t row, const struct cc_param 
 static int add_row(struct cc_record *r, const struct cc_scheme *s, const struct cc_param *p,
                    struct cc_error *e)
 {
-    const char *texts[][2] = {{"scheme", s->id},
-                              {"title", s->title},
-                              {"reference", s->reference},
-                              {"layout", s->layout},
-                              {"kind", kind_names[s->kind]}};
+    const struct cc_text_column texts[] = {{CC_KEY(scheme), s->id},
+                                           {CC_KEY(title), s->title},
+                                           {CC_KEY(reference), s->reference},
+                                           {CC_KEY(layout), s->layout},
+                                           {CC_KEY(payload_kind), kind_names[s->kind]}};
     char list[96] = "";
     size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        CC_TRY(cc_record_text(r, row, texts[i][0], texts[i][1], e));
+    CC_TRY(cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e));
     for (size_t i = 0; i < FLAGS; i++) {
         bool is_set = (s->flags & flags[i].bit) != 0;
         size_t used = strlen(list);
         if (is_set)
             (void)snprintf(list + used, sizeof list - used, used == 0 ? "%s" : " %s",
-                           flags[i].name);
-        cc_record_bool(r, row, flags[i].name, is_set);
+                           flags[i].key->name);
+        cc_record_bool(r, row, flags[i].key, is_set);
     }
-    CC_TRY(cc_record_text(r, row, "flags", list, e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(flags), list, e));
     return p != NULL ? set_parameter(r, row, p, e) : CC_OK;
 }
 
@@ -153,12 +143,12 @@ static bool is_in(const struct cc_spec_list *list, size_t n, const struct cc_sch
 /* Removes the columns from the table for people: with notes it would tell everything twice. */
 static void hide_table(struct cc_record *r)
 {
-    static struct cc_column headless[COLUMNS];
+    static struct cc_column hidden[COLUMNS];
     for (size_t i = 0; i < COLUMNS; i++) {
-        headless[i] = columns[i];
-        headless[i].head = NULL;
+        hidden[i] = columns[i];
+        hidden[i].hidden = true;
     }
-    r->columns = headless;
+    r->columns = hidden;
 }
 
 static int run(struct cc_args *args, struct cc_error *e)

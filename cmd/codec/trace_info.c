@@ -17,37 +17,34 @@ static const struct cc_option options[] = {
 };
 
 static const struct cc_column columns[] = {
-    {"trace", "trace", "", NULL, 0, "the file or directory", CC_SETTING},
-    {"stream", "stream", "", NULL, 0, "who sends: push and the worker's rank, or pull", CC_SETTING},
-    {"direction", NULL, "", NULL, 0, "push or pull", CC_SETTING},
-    {"worker", NULL, "", "%.0f", 0, "the worker's rank, -1 for the server", CC_SETTING},
-    {"steps", "steps", "", "%.0f", 0, "number of steps", CC_ANSWER},
-    {"first_step", "first step", "", "%.0f", 0, "the number of the first step", CC_DETAIL},
-    {"last_step", "last step", "", "%.0f", 0, "the number of the last step", CC_DETAIL},
-    {"tensors", "tensors", "", "%.0f", 0, "tensors in a step", CC_MAIN},
-    {"tensor", "tensor", "", NULL, 0, "with --per-tensor: its name", CC_SETTING},
-    {"shape", "shape", "", NULL, 0, "with --per-tensor: its dimensions", CC_SETTING},
-    {"values", "values", "", "%.0f", 0, "number of float32 values in a step", CC_MAIN},
-    {"largest", "largest tensor", "", "%.0f", 0, "values of the largest tensor", CC_DETAIL},
-    {"max_abs", "max|x|", "", "%.4g", 0, "the largest magnitude of all steps, of the finite values",
-     CC_ANSWER},
-    {"rms", "rms", "", "%.4g", 0,
-     "square root of the mean square over all steps, of the finite values", CC_MAIN},
-    {"max_over_rms", "max/rms", "", "%.4g", 0, "largest magnitude relative to the rms", CC_PART},
-    {"zero_fraction", "zeros", "%", "%.2f", 100, "share of values that are zero", CC_MAIN},
-    {"nonfinite", "not finite", "", "%.0f", 0,
-     "number of values that are NaN or infinite, which no scheme encodes; null if none", CC_ANSWER},
+    CC_COLUMN(trace, CC_SETTING),
+    CC_COLUMN(stream, CC_SETTING),
+    CC_COLUMN(direction, CC_SETTING, .hidden = true),
+    CC_COLUMN(worker, CC_SETTING, .hidden = true),
+    CC_COLUMN(steps, CC_ANSWER),
+    CC_COLUMN(first_step, CC_DETAIL),
+    CC_COLUMN(last_step, CC_DETAIL),
+    CC_COLUMN(tensors, CC_MAIN),
+    CC_COLUMN(tensor, CC_SETTING),
+    CC_COLUMN(shape, CC_SETTING),
+    CC_COLUMN(values, CC_MAIN),
+    CC_COLUMN(largest, CC_DETAIL),
+    CC_COLUMN(max_abs, CC_ANSWER),
+    CC_COLUMN(rms, CC_MAIN),
+    CC_COLUMN(max_over_rms, CC_PART),
+    CC_COLUMN(zero_fraction, CC_MAIN),
+    CC_COLUMN(nonfinite, CC_ANSWER),
     {.key = NULL},
 };
 
 static void set_statistics(struct cc_record *r, size_t row, const struct cc_tensor_stats *s)
 {
-    cc_record_number(r, row, "max_abs", (double)s->max_abs);
-    cc_record_number(r, row, "rms", s->rms);
-    cc_record_number(r, row, "max_over_rms", (double)s->max_abs / s->rms);
-    cc_record_number(r, row, "zero_fraction", (double)s->zeros / (double)s->values);
+    cc_record_number(r, row, CC_KEY(max_abs), (double)s->max_abs);
+    cc_record_number(r, row, CC_KEY(rms), s->rms);
+    cc_record_number(r, row, CC_KEY(max_over_rms), (double)s->max_abs / s->rms);
+    cc_record_number(r, row, CC_KEY(zero_fraction), (double)s->zeros / (double)s->values);
     if (s->not_finite > 0)
-        cc_record_number(r, row, "nonfinite", (double)s->not_finite);
+        cc_record_number(r, row, CC_KEY(nonfinite), (double)s->not_finite);
 }
 
 /* Adds a row for a stream, with what is known without reading its values. */
@@ -62,15 +59,15 @@ static int add_row(struct cc_record *r, struct cc_trace *t, size_t stream, size_
     *row = cc_record_add(r, e);
     if (*row == SIZE_MAX)
         return CC_FAIL;
-    CC_TRY(cc_record_text(r, *row, "trace", cc_trace_name(t), e));
-    CC_TRY(cc_record_text(r, *row, "stream", name, e));
-    CC_TRY(cc_record_text(r, *row, "direction", s.direction == CC_PUSH ? "push" : "pull", e));
-    cc_record_number(r, *row, "worker", (double)s.rank);
-    cc_record_number(r, *row, "steps", (double)steps);
+    CC_TRY(cc_record_text(r, *row, CC_KEY(trace), cc_trace_name(t), e));
+    CC_TRY(cc_record_text(r, *row, CC_KEY(stream), name, e));
+    CC_TRY(cc_record_text(r, *row, CC_KEY(direction), s.direction == CC_PUSH ? "push" : "pull", e));
+    cc_record_number(r, *row, CC_KEY(worker), (double)s.rank);
+    cc_record_number(r, *row, CC_KEY(steps), (double)steps);
     if (steps > 0) {
-        CC_TRY(cc_record_whole(r, *row, "first_step", cc_trace_step_number(t, stream, 0), e));
-        CC_TRY(
-            cc_record_whole(r, *row, "last_step", cc_trace_step_number(t, stream, steps - 1), e));
+        CC_TRY(cc_record_whole(r, *row, CC_KEY(first_step), cc_trace_step_number(t, stream, 0), e));
+        CC_TRY(cc_record_whole(r, *row, CC_KEY(last_step),
+                               cc_trace_step_number(t, stream, steps - 1), e));
     }
     return CC_OK;
 }
@@ -80,9 +77,9 @@ static int add_stream(struct cc_record *r, struct cc_trace *t, size_t stream, st
 {
     size_t row;
     CC_TRY(add_row(r, t, stream, &row, e));
-    cc_record_number(r, row, "tensors", (double)cc_trace_tensors(t));
-    cc_record_number(r, row, "values", (double)cc_trace_values(t));
-    cc_record_number(r, row, "largest", (double)cc_trace_largest(t));
+    cc_record_number(r, row, CC_KEY(tensors), (double)cc_trace_tensors(t));
+    cc_record_number(r, row, CC_KEY(values), (double)cc_trace_values(t));
+    cc_record_number(r, row, CC_KEY(largest), (double)cc_trace_largest(t));
     return CC_OK;
 }
 
@@ -110,9 +107,9 @@ static int add_tensors(struct cc_args *args, struct cc_trace *t, size_t stream, 
         char shape[192];
         cc_shape_print(&info->shape, shape, sizeof shape);
         CC_TRY_OUT(add_row(r, t, stream, &row, e));
-        CC_TRY_OUT(cc_record_text(r, row, "tensor", info->name, e));
-        CC_TRY_OUT(cc_record_text(r, row, "shape", shape, e));
-        cc_record_number(r, row, "values", (double)info->shape.n);
+        CC_TRY_OUT(cc_record_text(r, row, CC_KEY(tensor), info->name, e));
+        CC_TRY_OUT(cc_record_text(r, row, CC_KEY(shape), shape, e));
+        cc_record_number(r, row, CC_KEY(values), (double)info->shape.n);
         set_statistics(r, row, &s[k]);
     }
 out:

@@ -11,13 +11,12 @@
 #include "core/trace/trace_write.h"
 
 static const struct cc_column columns[] = {
-    {"trace", "trace", "", NULL, 0, "the file or directory that was written", CC_SETTING},
-    {"files", "files", "", "%.0f", 0, "number of files: one for each step and sender", CC_ANSWER},
-    {"tensors", "tensors", "", "%.0f", 0, "tensors in a file", CC_MAIN},
-    {"values", "values", "", "%.0f", 0, "number of float32 values in a file", CC_MAIN},
-    {"output_bytes", "size", "MB", "%.3f", 1e-6, "bytes of all files", CC_ANSWER},
-    {"source", "from", "", NULL, 0, "what was written: a path, or a distribution and a net",
-     CC_SETTING},
+    CC_COLUMN(trace, CC_SETTING),
+    CC_COLUMN(files, CC_ANSWER),
+    CC_COLUMN(tensors, CC_MAIN),
+    CC_COLUMN(values, CC_MAIN),
+    CC_COLUMN(output_bytes, CC_ANSWER),
+    CC_COLUMN(source, CC_SETTING),
     {.key = NULL},
 };
 
@@ -27,12 +26,12 @@ static int add_row(struct cc_record *r, const struct cc_trace *t, const char *pa
     size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    CC_TRY(cc_record_text(r, row, "trace", path, e));
-    CC_TRY(cc_record_text(r, row, "source", cc_trace_name(t), e));
-    cc_record_number(r, row, "files", (double)files);
-    cc_record_number(r, row, "tensors", (double)cc_trace_tensors(t));
-    cc_record_number(r, row, "values", (double)cc_trace_values(t));
-    cc_record_number(r, row, "output_bytes", bytes);
+    CC_TRY(cc_record_text(r, row, CC_KEY(trace), path, e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(source), cc_trace_name(t), e));
+    cc_record_number(r, row, CC_KEY(files), (double)files);
+    cc_record_number(r, row, CC_KEY(tensors), (double)cc_trace_tensors(t));
+    cc_record_number(r, row, CC_KEY(values), (double)cc_trace_values(t));
+    cc_record_number(r, row, CC_KEY(output_bytes), bytes);
     return CC_OK;
 }
 

@@ -10,10 +10,10 @@ const char *const cc_direction_names[] = {"push", "pull", NULL};
 
 int cc_sender_row(struct cc_record *r, size_t row, const struct cc_context *ctx, struct cc_error *e)
 {
-    cc_record_number(r, row, "seed", (double)ctx->seed);
-    cc_record_number(r, row, "worker", (double)ctx->rank);
-    CC_TRY(cc_record_text(r, row, "direction", cc_direction_names[ctx->direction], e));
-    return cc_record_whole(r, row, "step", ctx->step, e);
+    cc_record_number(r, row, CC_KEY(seed), (double)ctx->seed);
+    cc_record_number(r, row, CC_KEY(worker), (double)ctx->rank);
+    CC_TRY(cc_record_text(r, row, CC_KEY(direction), cc_direction_names[ctx->direction], e));
+    return cc_record_whole(r, row, CC_KEY(step), ctx->step, e);
 }
 
 int cc_one_scheme(const struct cc_args *args, const struct cc_spec **out, struct cc_error *e)

@@ -22,10 +22,8 @@ extern const char *const cc_direction_names[];
 /* The columns of the sender, which cc_sender_row fills in. */
 /* clang-format off */
 #define CC_SENDER_COLUMNS                                                                          \
-    {"seed", "seed", "", "%.0f", 0, "seed of the random numbers", CC_SETTING},                     \
-    {"step", "step", "", "%.0f", 0, "the step that was encoded", CC_SETTING},                      \
-    {"worker", "worker", "", "%.0f", 0, "the rank that sends, -1 for the server", CC_SETTING},     \
-    {"direction", "direction", "", NULL, 0, "push or pull", CC_SETTING}
+    CC_COLUMN(seed, CC_SETTING), CC_COLUMN(step, CC_SETTING, .note = "that was encoded"),          \
+    CC_COLUMN(worker, CC_SETTING), CC_COLUMN(direction, CC_SETTING)
 /* clang-format on */
 int cc_sender_row(struct cc_record *r, size_t row, const struct cc_context *ctx,
                   struct cc_error *e);

@@ -96,5 +96,5 @@ int cc_consistency_put_communicate(const struct cc_consistency_args *c, struct c
         (void)snprintf(text, sizeof text, "norm:%.9g", c->growth);
     else
         (void)snprintf(text, sizeof text, "%s", cc_communicate_names[c->communicate]);
-    return cc_record_text(record, row, "communicate", text, e);
+    return cc_record_text(record, row, CC_KEY(communicate), text, e);
 }

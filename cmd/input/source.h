@@ -32,10 +32,7 @@
     {.name = "skip-nonfinite", .group = CC_GROUP_SEND,                                             \
      .help = "leave out the steps of --trace in which a value is NaN or infinite, as training does " \
              "when its scaled loss overflows"}
-#define CC_SKIP_COLUMN                                                                             \
-    {"skipped_steps", "skipped", "", "%.0f", 0,                                                    \
-     "steps that --skip-nonfinite leaves out of the trace, of all its streams; empty without it",  \
-     CC_SETTING}
+#define CC_SKIP_COLUMN CC_COLUMN(skipped_steps, CC_SETTING)
 /* clang-format on */
 
 /* Opens the trace of --trace, and leaves out steps by --skip-nonfinite; a command may lack these

@@ -41,100 +41,53 @@
              "workers' mean gradients"}
 
 /* Columns of a measured row: of its step, */
-#define CC_STEP_COLUMNS                                                                            \
-    {"chose", "chose", "", NULL, 0,                                                                \
-     "with ssar-auto: for each exchange that it took, the number of messages of the steps that "   \
-     "count", CC_PART},                                                                            \
-    {"kept_values", "kept", "", "%.0f", 0,                                                         \
-     "with --keep: values of the step's sums that were kept, the mean", CC_PART},                   \
-    {"applied_error", "error", "", "%.3g", 0,                                                      \
-     "with --errors: squared error of what all counted steps together have applied, relative to "  \
-     "the square of the mean gradients' sum; without steps before them, since residuals were empty", \
-     CC_PART},                                                                                     \
-    {"applied_error_settled", "settled", "", "%.3g", 0,                                            \
-     "the same over the last half of these steps", CC_PART},                                       \
-    {"payload_bytes", NULL, "B", "%.0f", 0,                                                        \
-     "bytes of a worker's push per step, scale factors included (mean over the workers, and over " \
-     "whole periods of the scheme)", CC_DETAIL},                                                   \
+#define CC_STEP_COLUMNS(how)                                                                       \
+    CC_COLUMN(chose, CC_PART, .origin = how, .note = "of the steps that count"),                   \
+    CC_COLUMN(kept_values, CC_PART), CC_COLUMN(applied_error, CC_PART),                            \
+    CC_COLUMN(applied_error_settled, CC_PART),                                                     \
+    CC_COLUMN(payload_bytes, CC_DETAIL, .hidden = true, .note = "the mean over the workers"),      \
     CC_SIZE_COLUMNS,                                                                               \
-    {"compute_s", NULL, "s", "%.6g", 0,                                                            \
-     "forward and backward pass (of the slowest worker), and the update", CC_DETAIL},              \
-    {"codec_s", "codec", "ms", "%.3f", 1e3,                                                        \
-     "encoding and decoding, hidden or not: worker, every hop, server, worker; for each, "         \
-     "processor time of the slowest rank, or of all that share a core", CC_PART},                  \
-    {"comm_s", "comm", "ms", "%.1f", 1e3,                                                          \
-     "step_s less compute_s and codec_s: the part of the network's time that nothing hides",       \
-     CC_MAIN},                                                                                     \
-    {"comm_busy_s", "busy", "ms", "%.1f", 1e3,                                                     \
-     "hidden or not, the time for which a worker has messages under way; while there is only one, " \
-     "without its own work on it", CC_PART},                                                       \
-    {"added_s", NULL, "s", "%.6g", 0,                                                              \
-     "step_s less compute_s: what codecs and network add", CC_DETAIL},                             \
-    {"step_s", "step", "ms", "%.1f", 1e3,                                                          \
-     "a step, from the slowest rank's end of the previous one to its end of this one: the mean "   \
-     "over whole periods of the scheme; in a run without those that lie further from the "         \
-     "quartiles than these from each other, unless there are stragglers", CC_ANSWER},              \
-    {"step_s_sd", NULL, "s", "%.6g", 0,                                                            \
-     "standard deviation over the counted steps (over whole periods of the scheme); empty if one " \
-     "was counted", CC_DETAIL},                                                                    \
-    {"step_s_q25", "25%", "ms", "%.1f", 1e3, "a quarter of the counted steps (periods) took less", \
-     CC_DETAIL},                                                                                   \
-    {"step_s_q75", "75%", "ms", "%.1f", 1e3, "three quarters of them took less", CC_DETAIL},       \
-    {"speedup", "speedup", "", "%.2f", 0,                                                          \
-     "step time of fp32 / step time of the scheme, in the same setting; with --bw none, call of "  \
-     "fp32 over mpi / call of the row; empty without these",                                       \
-     CC_ANSWER},                                                                                   \
-    CC_SUM_ERROR_COLUMN(CC_PART),                                                                  \
-    {"scaling", NULL, "", "%.4g", 0,                                                               \
-     "workers x compute_s / step_s: the number of workers that, without communicating, would do "  \
-     "the same work; empty without compute time", CC_DETAIL}
+    CC_COLUMN(compute_s, CC_DETAIL, .hidden = true, .origin = how),                                \
+    CC_COLUMN(codec_s, CC_PART, .origin = how,                                                     \
+              .note = "for each, processor time of the slowest rank, or of all that share a core"),\
+    CC_COLUMN(comm_s, CC_MAIN, .origin = how, .note = "step_s less compute_s and codec_s"),        \
+    CC_COLUMN(comm_busy_s, CC_PART, .origin = how,                                                 \
+              .note = "while there is only one, without its own work on it"),                      \
+    CC_COLUMN(added_s, CC_DETAIL, .hidden = true, .origin = how),                                  \
+    CC_COLUMN(step_s, CC_ANSWER, .origin = how,                                                    \
+              .note = "from the slowest rank's end of the previous one to its end of this one; in "\
+                      "a run without those that lie further from the quartiles than these from "   \
+                      "each other, unless there are stragglers"),                                  \
+    CC_COLUMN(step_s_sd, CC_DETAIL, .hidden = true, .origin = how,                                 \
+              .note = "empty if one was counted"),                                                 \
+    CC_COLUMN(step_s_q25, CC_DETAIL, .origin = how),                                               \
+    CC_COLUMN(step_s_q75, CC_DETAIL, .origin = how),                                               \
+    CC_COLUMN(speedup, CC_ANSWER, .origin = how,                                                   \
+              .note = "with --bw none, call of fp32 over mpi / call of the row"),                  \
+    CC_COLUMN(sum_error, CC_PART), CC_COLUMN(scaling, CC_DETAIL, .origin = how)
 
 /* the model beside it, */
 #define CC_MODEL_COLUMNS                                                                           \
-    {"step_s_model", "model", "ms", "%.1f", 1e3,                                                   \
-     "the formulas' answer for the same step, from the sizes and codec times measured in "         \
-     "it: only the network and the composition are predicted. In a dry run, from the profile's",   \
-     CC_MAIN},                                                                                     \
-    {"model_error", "off", "%", "%+.1f", 100, "(step_s - step_s_model) / step_s", CC_MAIN},        \
-    {"step_s_forecast", NULL, "s", "%.6g", 0,                                                      \
-     "the prediction of `model`, from the codecs' profile", CC_DETAIL},                            \
-    {"bottleneck", NULL, "", NULL, 0,                                                              \
-     "the longest part by the model: compute, codec, latency, bandwidth (of a worker's link) or "  \
-     "server port", CC_DETAIL}
+    CC_COLUMN(step_s_model, CC_MAIN, .note = "in a dry run, from the profile's"),                  \
+    CC_COLUMN(model_error, CC_MAIN),                                                               \
+    CC_COLUMN(step_s_forecast, CC_DETAIL, .hidden = true),                                         \
+    CC_COLUMN(bottleneck, CC_DETAIL, .hidden = true)
 
 /* and parts of it. */
-#define CC_PART_COLUMNS                                                                            \
-    {"encode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker encodes", CC_DETAIL},          \
-    {"hop_codec_s", NULL, "s", "%.6g", 0,                                                          \
-     "part of codec_s: decode, add, encode between hops; adding floats", CC_DETAIL},               \
-    {"server_codec_s", NULL, "s", "%.6g", 0,                                                       \
-     "part of codec_s: the busiest server decodes every push and encodes once", CC_DETAIL},        \
-    {"decode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker decodes what comes back",      \
-     CC_DETAIL},                                                                                   \
-    {"waking_s", NULL, "s", "%.6g", 0,                                                             \
-     "how much later than it wants a rank that sleeps continues, where ranks share cores; the "    \
-     "model adds it to the latency of each round", CC_DETAIL},                                     \
-    {"message_s", NULL, "s", "%.6g", 0,                                                            \
-     "how long a rank takes to hand a message to MPI; the model takes it as --message-cost, if "   \
-     "there is none", CC_DETAIL},                                                                  \
-    {"wait_s", NULL, "s", "%.6g", 0,                                                               \
-     "time that the rank which waits longest waits for the network and other ranks", CC_DETAIL},   \
-    {"messages", NULL, "", "%.6g", 0, "sent per step by the rank that sends most", CC_DETAIL}
+#define CC_PART_COLUMNS(how)                                                                       \
+    CC_COLUMN(encode_s, CC_DETAIL, .origin = how), CC_COLUMN(hop_codec_s, CC_DETAIL, .origin = how),\
+    CC_COLUMN(server_codec_s, CC_DETAIL, .origin = how),                                           \
+    CC_COLUMN(decode_s, CC_DETAIL, .origin = how), CC_COLUMN(waking_s, CC_DETAIL, .origin = how),  \
+    CC_COLUMN(message_s, CC_DETAIL, .hidden = true, .origin = how),                                \
+    CC_COLUMN(wait_s, CC_DETAIL, .origin = how), CC_COLUMN(messages, CC_DETAIL, .origin = how)
 
 /* Columns of steps that are not bulk synchronous. */
-#define CC_STALENESS_COLUMNS                                                                       \
-    {"communicate", "communicate", "", NULL, 0,                                                    \
-     "stale or async: --communicate, if not in every step", CC_SETTING},                           \
-    {"staleness_mean", "staleness", "", "%.2f", 0,                                                 \
-     "stale or async: updates by other workers' pushes between a worker's pull and the update by " \
-     "its push, the mean over all pushes", CC_MAIN},                                               \
-    {"staleness_p95", NULL, "", "%.0f", 0, "95% of the pushes had no more", CC_DETAIL},            \
-    {"staleness_counts", NULL, "", NULL, 0,                                                        \
-     "how many pushes had a staleness of 0, 1, 2, ...", CC_DETAIL},                                \
-    {"bound_wait_s", "held", "ms", "%.1f", 1e3,                                                    \
-     "stale: time of a step that a worker's pull waits for slower workers, the mean", CC_PART},    \
-    {"updates_per_s", "updates/s", "1/s", "%.4g", 0,                                               \
-     "stale or async: updates of the servers' model by all workers a second", CC_MAIN}
+#define CC_STALENESS_COLUMNS(how)                                                                  \
+    CC_COLUMN(communicate, CC_SETTING), CC_COLUMN(staleness_mean, CC_MAIN, .origin = how),         \
+    CC_COLUMN(staleness_p95, CC_DETAIL, .origin = how),                                            \
+    CC_COLUMN(staleness_counts, CC_DETAIL, .origin = how),                                         \
+    CC_COLUMN(bound_wait_s, CC_PART, .origin = how),                                               \
+    CC_COLUMN(updates_per_s, CC_MAIN, .origin = how)
 /* clang-format on */
 
 /* The command line of run, sim or validate, parsed and opened once. */

@@ -237,11 +237,11 @@ static size_t new_row(const struct cc_experiment *x, struct cc_record *r,
     const size_t at = cc_forecast_row(x->forecast, r, row->scheme, &s->setting, NULL, 0, e);
     if (at == SIZE_MAX)
         return at;
-    cc_record_number(r, at, "warmup", (double)row->warmup);
-    cc_record_number(r, at, "steps", (double)row->steps);
+    cc_record_number(r, at, CC_KEY(warmup), (double)row->warmup);
+    cc_record_number(r, at, CC_KEY(steps), (double)row->steps);
     if (s->formula == CC_NO_FORMULA) {
-        cc_record_number(r, at, "bw_bps", NAN);
-        cc_record_number(r, at, "latency_s", NAN);
+        cc_record_number(r, at, CC_KEY(bw_bps), NAN);
+        cc_record_number(r, at, CC_KEY(latency_s), NAN);
     }
     if (x->input->consistency.communicate == CC_EVERY_STEP)
         return at;
@@ -263,55 +263,55 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
     const bool formula = cc_experiment_has_formula(m->setting);
     const double values = (double)s->net->values, bits = 8 * m->push_bytes / values;
     const struct cc_number_column all[] = {
-        {"kept_values", m->kept_values},
-        {"applied_error", m->applied_error},
-        {"applied_error_settled", m->applied_error_settled},
-        {"payload_bytes", m->push_bytes},
-        {"bits_per_value", bits},
-        {"ratio", 32 / bits},
-        {"bits_push", bits},
-        {"bits_pull", 8 * m->pull_bytes / values},
-        {"compute_s", m->compute_s},
-        {"codec_s", m->codec_s},
-        {"comm_s", m->comm_s},
-        {"comm_busy_s", m->comm_busy_s},
-        {"added_s", fmax(0, m->step_s - m->compute_s)},
-        {"step_s", m->step_s},
-        {"step_s_sd", m->step_s_sd},
-        {"step_s_q25", m->step_s_q25},
-        {"step_s_q75", m->step_s_q75},
-        {"speedup", m->speedup},
-        {"scaling", cc_forecast_scaling(s->cluster.workers, m->compute_s, m->step_s)},
-        {"step_s_model", m->model.step_s},
-        {"model_error", m->model_error},
-        {"step_s_forecast", formula ? m->row->forecast.step_s : NAN},
-        {"encode_s", m->codec.encode_s},
-        {"hop_codec_s", m->codec.hop_s},
-        {"server_codec_s", m->codec.server_s},
-        {"decode_s", m->codec.decode_s},
-        {"waking_s", m->waking_s},
-        {"message_s", m->message_s},
-        {"wait_s", m->wait_s},
-        {"messages", m->messages},
-        {"staleness_mean", m->staleness},
-        {"staleness_p95", m->staleness_p95},
-        {"bound_wait_s", m->bound_wait_s},
-        {"updates_per_s", m->updates_per_s}};
+        {CC_KEY(kept_values), m->kept_values},
+        {CC_KEY(applied_error), m->applied_error},
+        {CC_KEY(applied_error_settled), m->applied_error_settled},
+        {CC_KEY(payload_bytes), m->push_bytes},
+        {CC_KEY(bits_per_value), bits},
+        {CC_KEY(ratio), 32 / bits},
+        {CC_KEY(bits_push), bits},
+        {CC_KEY(bits_pull), 8 * m->pull_bytes / values},
+        {CC_KEY(compute_s), m->compute_s},
+        {CC_KEY(codec_s), m->codec_s},
+        {CC_KEY(comm_s), m->comm_s},
+        {CC_KEY(comm_busy_s), m->comm_busy_s},
+        {CC_KEY(added_s), fmax(0, m->step_s - m->compute_s)},
+        {CC_KEY(step_s), m->step_s},
+        {CC_KEY(step_s_sd), m->step_s_sd},
+        {CC_KEY(step_s_q25), m->step_s_q25},
+        {CC_KEY(step_s_q75), m->step_s_q75},
+        {CC_KEY(speedup), m->speedup},
+        {CC_KEY(scaling), cc_forecast_scaling(s->cluster.workers, m->compute_s, m->step_s)},
+        {CC_KEY(step_s_model), m->model.step_s},
+        {CC_KEY(model_error), m->model_error},
+        {CC_KEY(step_s_forecast), formula ? m->row->forecast.step_s : NAN},
+        {CC_KEY(encode_s), m->codec.encode_s},
+        {CC_KEY(hop_codec_s), m->codec.hop_s},
+        {CC_KEY(server_codec_s), m->codec.server_s},
+        {CC_KEY(decode_s), m->codec.decode_s},
+        {CC_KEY(waking_s), m->waking_s},
+        {CC_KEY(message_s), m->message_s},
+        {CC_KEY(wait_s), m->wait_s},
+        {CC_KEY(messages), m->messages},
+        {CC_KEY(staleness_mean), m->staleness},
+        {CC_KEY(staleness_p95), m->staleness_p95},
+        {CC_KEY(bound_wait_s), m->bound_wait_s},
+        {CC_KEY(updates_per_s), m->updates_per_s}};
     const size_t at = new_row(x, x->record, m->setting, m->row, e);
     if (at == SIZE_MAX)
         return at;
     cc_record_numbers(x->record, at, all, sizeof all / sizeof all[0]);
     if (x->forecast->errors) {
         const struct cc_accuracy a = cc_forecast_accuracy(x->forecast, s, m->row->scheme);
-        cc_record_number(x->record, at, "sum_error", cc_accuracy_sum_error(&a));
+        cc_record_number(x->record, at, CC_KEY(sum_error), cc_accuracy_sum_error(&a));
     }
     if (bottleneck(m) != NULL &&
-        cc_record_text(x->record, at, "bottleneck", bottleneck(m), e) != CC_OK)
+        cc_record_text(x->record, at, CC_KEY(bottleneck), bottleneck(m), e) != CC_OK)
         return SIZE_MAX;
     if (m->staleness_counts != NULL &&
-        cc_record_text(x->record, at, "staleness_counts", m->staleness_counts, e) != CC_OK)
+        cc_record_text(x->record, at, CC_KEY(staleness_counts), m->staleness_counts, e) != CC_OK)
         return SIZE_MAX;
-    if (m->chose[0] != '\0' && cc_record_text(x->record, at, "chose", m->chose, e) != CC_OK)
+    if (m->chose[0] != '\0' && cc_record_text(x->record, at, CC_KEY(chose), m->chose, e) != CC_OK)
         return SIZE_MAX;
     return at;
 }
@@ -323,16 +323,20 @@ size_t cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_reco
     const struct cc_prediction *f = &row->forecast;
     const double model = cc_experiment_has_formula(s) ? f->step_s : NAN;
     const struct cc_number_column all[] = {
-        {"payload_bytes", f->payload_bytes},
-        {"bits_per_value", f->bits_push},
-        {"ratio", 32 / f->bits_push},
-        {"bits_push", f->bits_push},
-        {"bits_pull", cc_exchange_has(s->setting.exchange, CC_X_SERVERS) ? f->bits_pull : NAN},
-        {"step_s_model", model},
-        {"step_s_forecast", model}};
+        {CC_KEY(payload_bytes), f->payload_bytes},
+        {CC_KEY(bits_per_value), f->bits_push},
+        {CC_KEY(ratio), 32 / f->bits_push},
+        {CC_KEY(bits_push), f->bits_push},
+        {CC_KEY(bits_pull),
+         cc_exchange_has(s->setting.exchange, CC_X_SERVERS) ? f->bits_pull : NAN},
+        {CC_KEY(step_s_model), model},
+        {CC_KEY(step_s_forecast), model}};
     const size_t at = new_row(x, r, s, row, e);
-    if (at != SIZE_MAX)
-        cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
+    if (at == SIZE_MAX)
+        return at;
+    cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) /* nothing was measured */
+        cc_record_origin(r, at, all[i].key, CC_ORIGIN_COMPUTED);
     return at;
 }
 

@@ -14,32 +14,22 @@
 #include "core/units.h"
 
 static const struct cc_column columns[] = {
-    {"rank", "rank", "", "%.0f", 0, "1 has the shortest step; empty for what is left out",
-     CC_SETTING},
-    {"recommended", "use", "", "yes", 0,
-     "true in one row of a setting: the scheme of the recommendation", CC_ANSWER},
+    CC_COLUMN(rank, CC_SETTING),
+    CC_COLUMN(recommended, CC_ANSWER),
     CC_SETTING_COLUMNS,
-    {"payload_bytes", NULL, "", "%.0f", 0, "bytes of a worker's push per step", CC_DETAIL},
+    CC_COLUMN(payload_bytes, CC_DETAIL, .hidden = true),
     CC_PREDICTION_COLUMNS,
-    {"pays", "pays", "", NULL, 0,
-     "bandwidths at which the scheme is at least " CC_VERDICT_WORTH_TEXT
-     " faster than fp32 (or --baseline) at its best",
-     CC_MAIN},
-    {"pays_from_bps", NULL, "", "%.6g", 0, "their lower end; empty: from 10 kbit/s on", CC_DETAIL},
-    {"pays_below_bps", NULL, "", "%.6g", 0, "their upper end; empty: up to 100 Tbit/s", CC_DETAIL},
-    {"workers_enough", "enough workers", "", "%.0f", 0,
-     "from here on, twice as many do less than a quarter more in the same time; empty: no such "
-     "number up to 65,536 (256 with stragglers), or no compute time is known",
-     CC_PART},
-    {"nmse", NULL, "", "%.4g", 0,
-     "squared error of a single settled step, relative to the gradient", CC_DETAIL},
+    CC_COLUMN(pays, CC_MAIN, .note = "by at least " CC_VERDICT_WORTH_TEXT),
+    CC_COLUMN(pays_from_bps, CC_DETAIL),
+    CC_COLUMN(pays_below_bps, CC_DETAIL),
+    CC_COLUMN(workers_enough, CC_PART),
+    CC_COLUMN(nmse, CC_DETAIL, .hidden = true, .note = "of a single settled step"),
     CC_ERROR_COLUMNS,
-    {"accuracy", "accuracy", "%", "%.2f", 100,
-     "--accuracy: of the test samples, after trainings with the scheme", CC_MAIN},
-    {"difference", "vs. fp32", "points", "%+.2f", 100, "--accuracy: less that of fp32", CC_MAIN},
-    {"difference_low", NULL, "", "%.4f", 0, "lower end of its 95% interval", CC_DETAIL},
-    {"difference_high", NULL, "", "%.4f", 0, "upper end", CC_DETAIL},
-    {"left_out", "left out", "", NULL, 0, "why the scheme is ruled out", CC_ANSWER},
+    CC_COLUMN(accuracy, CC_MAIN, .note = "--accuracy: after trainings with the scheme"),
+    CC_COLUMN(difference, CC_MAIN, .note = "--accuracy"),
+    CC_COLUMN(difference_low, CC_DETAIL, .note = "--accuracy"),
+    CC_COLUMN(difference_high, CC_DETAIL, .note = "--accuracy"),
+    CC_COLUMN(left_out, CC_ANSWER),
     {.key = NULL},
 };
 
@@ -162,27 +152,27 @@ static int own_columns(struct advise *a, size_t row, size_t rank, const struct c
     char pays[80];
     const bool out = rank == 0;
     const struct cc_number_column all[] = {
-        {"rank", out ? NAN : (double)rank},
-        {"nmse", a->forecast.figures.of[c->scheme].error.nmse},
-        {"pays_from_bps", !out && c->pays.from_bps > 0 ? c->pays.from_bps : NAN},
-        {"pays_below_bps", !out && c->pays.ever ? c->pays.below_bps : NAN},
-        {"workers_enough", !out && c->saturates > 0 ? (double)c->saturates : NAN}};
+        {CC_KEY(rank), out ? NAN : (double)rank},
+        {CC_KEY(nmse), a->forecast.figures.of[c->scheme].error.nmse},
+        {CC_KEY(pays_from_bps), !out && c->pays.from_bps > 0 ? c->pays.from_bps : NAN},
+        {CC_KEY(pays_below_bps), !out && c->pays.ever ? c->pays.below_bps : NAN},
+        {CC_KEY(workers_enough), !out && c->saturates > 0 ? (double)c->saturates : NAN}};
     const struct cc_trained *trained =
         cc_trainings_find(&a->trainings, cc_forecast_scheme(&a->forecast, c->scheme));
     cc_record_numbers(a->record, row, all, sizeof all / sizeof all[0]);
     if (trained != NULL) {
-        const struct cc_number_column found[] = {{"accuracy", trained->accuracy},
-                                                 {"difference", trained->difference},
-                                                 {"difference_low", trained->low},
-                                                 {"difference_high", trained->high}};
+        const struct cc_number_column found[] = {{CC_KEY(accuracy), trained->accuracy},
+                                                 {CC_KEY(difference), trained->difference},
+                                                 {CC_KEY(difference_low), trained->low},
+                                                 {CC_KEY(difference_high), trained->high}};
         cc_record_numbers(a->record, row, found, sizeof found / sizeof found[0]);
     }
     if (out)
-        return cc_record_text(a->record, row, "left_out", c->refused, e);
+        return cc_record_text(a->record, row, CC_KEY(left_out), c->refused, e);
     if (cc_advise_is_baseline(a, c))
         return CC_OK;
     cc_advise_pays(&c->pays, pays);
-    return cc_record_text(a->record, row, "pays", pays, e);
+    return cc_record_text(a->record, row, CC_KEY(pays), pays, e);
 }
 
 /* Adds the row of a candidate in a setting. */
@@ -197,9 +187,9 @@ static int add_row(struct advise *a, const struct ranking *r, const struct cc_se
     if (row == SIZE_MAX)
         return CC_FAIL;
     if (p != NULL)
-        cc_record_number(a->record, row, "speedup_best",
+        cc_record_number(a->record, row, CC_KEY(speedup_best),
                          cc_forecast_speedup(r->best.p.step_s, p->step_s));
-    cc_record_bool(a->record, row, "recommended", recommended);
+    cc_record_bool(a->record, row, CC_KEY(recommended), recommended);
     cc_forecast_error_columns(f, a->record, row, c->scheme, s);
     return own_columns(a, row, rank, c, e);
 }

@@ -282,12 +282,13 @@ double cc_forecast_scaling(int workers, double compute_s, double step_s)
 static void setting_numbers(struct cc_record *r, size_t row, const struct cc_setting *s)
 {
     const struct cc_number_column all[] = {
-        {"values", (double)s->net->values},
-        {"workers", s->cluster.workers},
-        {"servers", cc_exchange_has(s->exchange, CC_X_SERVERS) ? (double)s->cluster.servers : NAN},
-        {"keep", s->cluster.keep > 0 ? s->cluster.keep : NAN},
-        {"bw_bps", s->link.bw_bps},
-        {"latency_s", s->link.latency_s}};
+        {CC_KEY(values), (double)s->net->values},
+        {CC_KEY(workers), s->cluster.workers},
+        {CC_KEY(servers),
+         cc_exchange_has(s->exchange, CC_X_SERVERS) ? (double)s->cluster.servers : NAN},
+        {CC_KEY(keep), s->cluster.keep > 0 ? s->cluster.keep : NAN},
+        {CC_KEY(bw_bps), s->link.bw_bps},
+        {CC_KEY(latency_s), s->link.latency_s}};
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
@@ -303,20 +304,20 @@ static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_
                                const struct cc_prediction *p, double fp32_step_s)
 {
     const struct cc_number_column all[] = {
-        {"payload_bytes", p->payload_bytes},
-        {"bits_per_value", p->bits_push},
-        {"ratio", 32 / p->bits_push},
-        {"bits_push", p->bits_push},
-        {"bits_pull", cc_exchange_has(s->exchange, CC_X_SERVERS) ? p->bits_pull : NAN},
-        {"compute_s", p->compute_s},
-        {"codec_s", p->codec_s},
-        {"comm_s", comm_s(p)},
-        {"comm_busy_s", p->comm_s},
-        {"added_s", p->step_s - p->compute_s},
-        {"step_s", p->step_s},
-        {"step_s_sd", s->timing.straggler != CC_STEADY ? p->step_sd : NAN},
-        {"speedup", cc_forecast_speedup(fp32_step_s, p->step_s)},
-        {"scaling", cc_forecast_scaling(s->cluster.workers, p->compute_s, p->step_s)}};
+        {CC_KEY(payload_bytes), p->payload_bytes},
+        {CC_KEY(bits_per_value), p->bits_push},
+        {CC_KEY(ratio), 32 / p->bits_push},
+        {CC_KEY(bits_push), p->bits_push},
+        {CC_KEY(bits_pull), cc_exchange_has(s->exchange, CC_X_SERVERS) ? p->bits_pull : NAN},
+        {CC_KEY(compute_s), p->compute_s},
+        {CC_KEY(codec_s), p->codec_s},
+        {CC_KEY(comm_s), comm_s(p)},
+        {CC_KEY(comm_busy_s), p->comm_s},
+        {CC_KEY(added_s), p->step_s - p->compute_s},
+        {CC_KEY(step_s), p->step_s},
+        {CC_KEY(step_s_sd), s->timing.straggler != CC_STEADY ? p->step_sd : NAN},
+        {CC_KEY(speedup), cc_forecast_speedup(fp32_step_s, p->step_s)},
+        {CC_KEY(scaling), cc_forecast_scaling(s->cluster.workers, p->compute_s, p->step_s)}};
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
@@ -324,11 +325,11 @@ void cc_forecast_error_columns(const struct cc_forecast *f, struct cc_record *r,
                                size_t scheme, const struct cc_setting *s)
 {
     const struct cc_accuracy a = cc_forecast_accuracy(f, s, scheme);
-    const struct cc_number_column all[] = {{"error", a.error},
-                                           {"error_low", a.low},
-                                           {"error_high", a.high},
-                                           {"encodings", a.encodings},
-                                           {"sum_error", cc_accuracy_sum_error(&a)}};
+    const struct cc_number_column all[] = {{CC_KEY(error), a.error},
+                                           {CC_KEY(error_low), a.low},
+                                           {CC_KEY(error_high), a.high},
+                                           {CC_KEY(encodings), a.encodings},
+                                           {CC_KEY(sum_error), cc_accuracy_sum_error(&a)}};
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
@@ -337,32 +338,30 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
                        double fp32_step_s, struct cc_error *e)
 {
     const enum cc_consistency how = s->timing.consistency;
-    const struct {
-        const char *key, *text;
-    } texts[] = {{"scheme", cc_forecast_scheme(f, scheme)},
-                 {"system", s->system->name},
-                 {"net", s->net->name},
-                 {"exchange", cc_exchange_names[s->exchange]},
-                 {"mode", cc_step_names[s->timing.mode]},
-                 {"consistency", how == CC_BULK ? NULL : cc_consistency_names[how]},
-                 {"link", s->link.name},
-                 {"bottleneck", p != NULL ? cc_bottleneck_names[p->bottleneck] : NULL}};
+    const struct cc_text_column texts[] = {
+        {CC_KEY(scheme), cc_forecast_scheme(f, scheme)},
+        {CC_KEY(system), s->system->name},
+        {CC_KEY(net), s->net->name},
+        {CC_KEY(exchange), cc_exchange_names[s->exchange]},
+        {CC_KEY(mode), cc_step_names[s->timing.mode]},
+        {CC_KEY(consistency), how == CC_BULK ? NULL : cc_consistency_names[how]},
+        {CC_KEY(link), s->link.name},
+        {CC_KEY(bottleneck), p != NULL ? cc_bottleneck_names[p->bottleneck] : NULL}};
     const size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return row;
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (texts[i].text != NULL &&
-            cc_record_text(r, row, texts[i].key, texts[i].text, e) != CC_OK)
-            return SIZE_MAX;
+    if (cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e) != CC_OK)
+        return SIZE_MAX;
     setting_numbers(r, row, s);
     if (!cc_scheme_runs(f->schemes->item[scheme]->scheme))
-        cc_record_bool(r, row, "profiled", true);
+        cc_record_bool(r, row, CC_KEY(profiled), true);
     if (s->cluster.colocated)
-        cc_record_bool(r, row, "colocated", true);
+        cc_record_bool(r, row, CC_KEY(colocated), true);
     if (how == CC_STALE)
-        cc_record_number(r, row, "staleness", s->timing.staleness);
+        cc_record_number(r, row, CC_KEY(staleness), s->timing.staleness);
     if (f->cluster.skip)
-        cc_record_number(r, row, "skipped_steps", (double)cc_trace_skipped(f->cluster.trace, NULL));
+        cc_record_number(r, row, CC_KEY(skipped_steps),
+                         (double)cc_trace_skipped(f->cluster.trace, NULL));
     if (p != NULL)
         prediction_numbers(r, row, s, p, fp32_step_s);
     return row;

@@ -16,63 +16,39 @@
 /* clang-format off */
 /* Columns that cc_forecast_row fills. First the setting, */
 #define CC_SETTING_COLUMNS                                                                         \
-    {"scheme", "scheme", "", NULL, 0, "the scheme with its parameters that are not the default",   \
-     CC_SETTING},                                                                                  \
-    {"net", "net", "", NULL, 0, "the model that is trained", CC_SETTING},                          \
-    {"values", "values", "", "%.0f", 0, "number of float32 values in a step", CC_SETTING},         \
-    {"exchange", "exchange", "", NULL, 0, "how payloads move and are reduced", CC_SETTING},        \
-    {"mode", "mode", "", NULL, 0,                                                                  \
-     "how a step combines computing and communicating", CC_SETTING},                               \
-    {"consistency", "consistency", "", NULL, 0,                                                    \
-     "stale or async; empty: all workers wait for the slowest in every step", CC_SETTING},         \
-    {"staleness", "bound", "", "%.0f", 0,                                                          \
-     "stale: steps that the fastest worker may lead", CC_SETTING},                                 \
-    {"workers", "workers", "", "%.0f", 0, "hosts that compute gradients", CC_SETTING},             \
-    {"servers", "servers", "", "%.0f", 0, "hosts that sum them; empty without servers",            \
-     CC_SETTING},                                                                                  \
-    {"colocated", "colocated", "", NULL, 0,                                                        \
-     "true where the servers are on workers' hosts (--colocate)", CC_SETTING},         \
-    {"profiled", "profiled", "", NULL, 0,                                                          \
-     "true for a scheme that commcomp has no code of: its figures are those of --profile",         \
-     CC_SETTING},                                                                                  \
-    {"keep", "keep", "%", "%.4g", 100,                                                             \
-     "share of the values that sums of index-value pairs keep (--keep); empty: everything",        \
-     CC_SETTING},                                                                                  \
-    {"link", NULL, "", NULL, 0, "the link's name", CC_SETTING},                                    \
-    {"bw_bps", "bandwidth", "", CC_RATE, 0,                                                        \
-     "line rate of a host's link in each direction, bits per second", CC_SETTING},                 \
-    {"latency_s", "latency", "us", "%.6g", 1e6, "latency of a message, whatever its size",         \
-     CC_SETTING},                                                                                  \
-    {"system", NULL, "", NULL, 0, "the system whose defaults the setting begins with (--system)",  \
-     CC_SETTING},                                                                                  \
+    CC_COLUMN(scheme, CC_SETTING),                                                                 \
+    CC_COLUMN(net, CC_SETTING),                                                                    \
+    CC_COLUMN(values, CC_SETTING),                                                                 \
+    CC_COLUMN(exchange, CC_SETTING),                                                               \
+    CC_COLUMN(mode, CC_SETTING),                                                                   \
+    CC_COLUMN(consistency, CC_SETTING),                                                            \
+    CC_COLUMN(staleness, CC_SETTING),                                                              \
+    CC_COLUMN(workers, CC_SETTING),                                                                \
+    CC_COLUMN(servers, CC_SETTING),                                                                \
+    CC_COLUMN(colocated, CC_SETTING),                                                              \
+    CC_COLUMN(profiled, CC_SETTING),                                                               \
+    CC_COLUMN(keep, CC_SETTING),                                                                   \
+    CC_COLUMN(link, CC_SETTING),                                                                   \
+    CC_COLUMN(bw_bps, CC_SETTING),                                                                 \
+    CC_COLUMN(latency_s, CC_SETTING),                                                              \
+    CC_COLUMN(system, CC_SETTING),                                                                 \
     CC_SKIP_COLUMN
 
 /* then, after payload_bytes, the sizes, */
 #define CC_SIZE_COLUMNS                                                                            \
-    {"bits_per_value", "bits/value", "bits", "%.3f", 0,                                            \
-     "8 x payload bytes / values: of a worker's push alone; pulls are in bits_pull", CC_MAIN},     \
-    {"ratio", NULL, "", "%.1f", 0, "32 / bits per value", CC_DETAIL},                              \
-    {"bits_push", NULL, "bits", "%.3f", 0,                                                         \
-     "bits per value from worker to server, or to the others", CC_DETAIL},                         \
-    {"bits_pull", NULL, "bits", "%.3f", 0,                                                         \
-     "bits per value from server to worker; empty without servers", CC_DETAIL}
+    CC_COLUMN(bits_per_value, CC_MAIN),                                                            \
+    CC_COLUMN(ratio, CC_DETAIL, .hidden = true),                                                   \
+    CC_COLUMN(bits_push, CC_DETAIL, .hidden = true),                                               \
+    CC_COLUMN(bits_pull, CC_DETAIL, .hidden = true)
 
 /* the errors, */
-#define CC_SUM_ERROR_COLUMN(role)                                                                  \
-    {"sum_error", "sum_error", "", "%.3g", 0,                                                      \
-     "error of the sum over the workers: error x encodings (docs/errors.md). Sending nothing has " \
-     "1; a scheme with more is not named as the fastest, nor recommended", role}
 #define CC_ERROR_COLUMNS                                                                           \
-    {"error", "error", "", "%.2g", 0,                                                              \
-     "settled error of what one encoding delivers, of the sum of " CC_ERROR_WINDOW_TEXT            \
-     " steps relative to the gradients' (docs/errors.md); sending nothing has 1",                  \
-     CC_MAIN},                                                                                     \
-    {"error_low", NULL, "", "%.2g", 0, "lower end of its 95% interval; empty with one step",       \
-     CC_DETAIL},                                                                                   \
-    {"error_high", NULL, "", "%.2g", 0, "upper end", CC_DETAIL},                                   \
-    {"encodings", NULL, "", "%.4g", 0,                                                             \
-     "how often the gradients' sum is encoded: by a worker, a server, at hops", CC_DETAIL},        \
-    CC_SUM_ERROR_COLUMN(CC_ANSWER)
+    CC_COLUMN(error, CC_MAIN,                                                                      \
+              .note = "of what one encoding delivers; the sum is that of " CC_ERROR_WINDOW_TEXT    \
+                      " steps"),                                                                   \
+    CC_COLUMN(error_low, CC_DETAIL), CC_COLUMN(error_high, CC_DETAIL),                             \
+    CC_COLUMN(encodings, CC_DETAIL),                                                               \
+    CC_COLUMN(sum_error, CC_ANSWER)
 
 /* the option that says what sizes and errors are measured on, */
 #define CC_FIGURES_OPTIONS                                                                         \
@@ -94,32 +70,17 @@
 /* and the prediction. */
 #define CC_PREDICTION_COLUMNS                                                                      \
     CC_SIZE_COLUMNS,                                                                               \
-    {"compute_s", "compute", "ms", "%.3f", 1e3, "forward and backward pass, and the update",       \
-     CC_SETTING},                                                                                  \
-    {"codec_s", "codec", "ms", "%.3f", 1e3,                                                        \
-     "encoding and decoding, hidden or not: worker, every hop, server, worker", CC_PART},          \
-    {"comm_s", "comm", "ms", "%.3f", 1e3,                                                          \
-     "the network: latencies, transfers, adding between hops; of these, what computing and codecs " \
-     "do not hide", CC_MAIN},                                                                      \
-    {"comm_busy_s", "busy", "ms", "%.3f", 1e3, "the same, hidden or not", CC_PART},                \
-    {"added_s", NULL, "s", "%.6g", 0,                                                              \
-     "step_s less compute_s: what codecs and network add, where computing hides the rest",         \
-     CC_DETAIL},                                                                                   \
-    {"step_s", "step", "ms", "%.3f", 1e3,                                                          \
-     "a step; less than compute + codec + busy where they overlap", CC_ANSWER},                    \
-    {"step_s_sd", "+-", "ms", "%.3f", 1e3, "standard deviation over steps, with stragglers",       \
-     CC_DETAIL},                                                                                   \
-    {"speedup", "speedup", "", "%.2f", 0,                                                          \
-     "step time of fp32 / step time of the scheme, in the same setting", CC_ANSWER},               \
-    {"speedup_best", "vs. best", "", "%.3f", 0,                                                    \
-     "step time of fp32 (or --baseline) at its best among all exchanges and step modes / step "    \
-     "time of the scheme", CC_ANSWER},                                                             \
-    {"scaling", NULL, "", "%.4g", 0,                                                               \
-     "workers x compute_s / step_s: the number of workers that, without communicating, would do "  \
-     "the same work; empty without compute time", CC_DETAIL},                                      \
-    {"bottleneck", "bottleneck", "", NULL, 0,                                                      \
-     "the longest part: compute, codec, latency, bandwidth (of a worker's link) or server port",\
-     CC_MAIN}
+    CC_COLUMN(compute_s, CC_SETTING),                                                              \
+    CC_COLUMN(codec_s, CC_PART),                                                                   \
+    CC_COLUMN(comm_s, CC_MAIN),                                                                    \
+    CC_COLUMN(comm_busy_s, CC_PART),                                                               \
+    CC_COLUMN(added_s, CC_DETAIL, .hidden = true),                                                 \
+    CC_COLUMN(step_s, CC_ANSWER),                                                                  \
+    CC_COLUMN(step_s_sd, CC_DETAIL, .note = "with stragglers"),                                    \
+    CC_COLUMN(speedup, CC_ANSWER),                                                                 \
+    CC_COLUMN(speedup_best, CC_ANSWER),                                                            \
+    CC_COLUMN(scaling, CC_DETAIL),                                                                 \
+    CC_COLUMN(bottleneck, CC_MAIN)
 /* clang-format on */
 
 /* The fastest scheme and exchange at a link, for a number of workers, and the baseline there. */

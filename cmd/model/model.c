@@ -10,51 +10,32 @@
 
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
-    {"overhead", NULL, "", "%.4f", 0, "header bytes on the wire for each byte of payload",
-     CC_SETTING},
-    {"burst_bytes", NULL, "", "%.0f", 0, "size of the token bucket that shapes the link; 0: none",
-     CC_SETTING},
-    {"payload_bytes", "payload", "kB", "%.2f", 1e-3,
-     "bytes of a worker's push per step, scale factors included (mean over whole periods of the "
-     "scheme)",
-     CC_DETAIL},
+    CC_COLUMN(overhead, CC_SETTING),
+    CC_COLUMN(burst_bytes, CC_SETTING, .hidden = true),
+    CC_COLUMN(payload_bytes, CC_DETAIL),
     CC_PREDICTION_COLUMNS,
     CC_ERROR_COLUMNS,
-    {"encode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker encodes", CC_DETAIL},
-    {"hop_codec_s", NULL, "s", "%.6g", 0, "part of codec_s: decode, add, encode between hops",
-     CC_DETAIL},
-    {"server_codec_s", NULL, "s", "%.6g", 0,
-     "part of codec_s: the busiest server decodes every push and encodes once", CC_DETAIL},
-    {"decode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker decodes what comes back",
-     CC_DETAIL},
-    {"alpha_s", NULL, "s", "%.6g", 0, "part of comm_s: latencies", CC_DETAIL},
-    {"transfer_s", NULL, "s", "%.6g", 0, "part of comm_s: bytes over bandwidth", CC_DETAIL},
-    {"reduce_s", NULL, "s", "%.6g", 0, "part of comm_s: adding floats, merging pairs", CC_DETAIL},
-    {"push_s", NULL, "s", "%.6g", 0, "part of comm_s towards the server, or all of it", CC_DETAIL},
-    {"pull_s", NULL, "s", "%.6g", 0, "part of comm_s back from the server", CC_DETAIL},
-    {"wait_s", NULL, "s", "%.6g", 0, "time that a worker waits for slower ones, with stragglers",
-     CC_DETAIL},
-    {"messages", NULL, "", "%.6g", 0, "sent per step by the busiest host", CC_DETAIL},
-    {"rounds", NULL, "", "%.6g", 0, "messages one after another on the critical path of a step",
-     CC_DETAIL},
-    {"wire_bytes", NULL, "", "%.0f", 0, "sent per step by the busiest host, headers included",
-     CC_DETAIL},
-    {"imbalance", "imbalance", "", "%.3f", 0,
-     "bytes at the busiest server / mean over the servers; empty with one server", CC_PART},
-    {"fill_in", NULL, "", "%.4g", 0,
-     "sparse exchanges: index-value pairs of the sum over all workers / those of one worker, by "
-     "--union",
-     CC_DETAIL},
-    {"fill_in_uniform", NULL, "", "%.4g", 0, "the same of uniform indices", CC_DETAIL},
-    {"chose", "chose", "", NULL, 0,
-     "ssar-auto: for each exchange that it takes, the number of messages of a step", CC_PART},
-    {"efficiency", NULL, "", "%.4f", 0, "compute_s / step_s: Pipe-SGD's scaling efficiency",
-     CC_DETAIL},
-    {"min_size", NULL, "", "%.0f", 0,
-     "tensors with fewer values are sent as fp32, and count as such", CC_SETTING},
-    {"raw_share", NULL, "", "%.6g", 0,
-     "share of the values that travels as fp32, by --min-size and --raw-share", CC_SETTING},
-    {"profile", NULL, "", NULL, 0, "where sizes and times of the codecs come from", CC_SETTING},
+    CC_COLUMN(encode_s, CC_DETAIL),
+    CC_COLUMN(hop_codec_s, CC_DETAIL),
+    CC_COLUMN(server_codec_s, CC_DETAIL),
+    CC_COLUMN(decode_s, CC_DETAIL),
+    CC_COLUMN(alpha_s, CC_DETAIL),
+    CC_COLUMN(transfer_s, CC_DETAIL),
+    CC_COLUMN(reduce_s, CC_DETAIL),
+    CC_COLUMN(push_s, CC_DETAIL),
+    CC_COLUMN(pull_s, CC_DETAIL),
+    CC_COLUMN(straggler_wait_s, CC_DETAIL),
+    CC_COLUMN(messages, CC_DETAIL),
+    CC_COLUMN(rounds, CC_DETAIL),
+    CC_COLUMN(wire_bytes, CC_DETAIL),
+    CC_COLUMN(imbalance, CC_PART),
+    CC_COLUMN(fill_in, CC_DETAIL),
+    CC_COLUMN(fill_in_uniform, CC_DETAIL),
+    CC_COLUMN(chose, CC_PART, .note = "of a step"),
+    CC_COLUMN(efficiency, CC_DETAIL),
+    CC_COLUMN(min_size, CC_SETTING, .hidden = true),
+    CC_COLUMN(raw_share, CC_SETTING),
+    CC_COLUMN(profile, CC_SETTING),
     {.key = NULL},
 };
 
@@ -93,30 +74,30 @@ static int own_columns(struct model *m, size_t row, size_t scheme, const struct 
     char chose[256];
     bool several = cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.servers > 1;
     const struct cc_number_column all[] = {
-        {"overhead", s->link.overhead},
-        {"burst_bytes", s->link.burst_bytes},
-        {"encode_s", p->encode_s},
-        {"hop_codec_s", p->hop_codec_s},
-        {"server_codec_s", p->server_codec_s},
-        {"decode_s", p->decode_s},
-        {"alpha_s", p->latency_s},
-        {"transfer_s", p->transfer_s},
-        {"reduce_s", p->reduce_s},
-        {"push_s", p->push_s},
-        {"pull_s", p->pull_s},
-        {"wait_s", s->timing.straggler != CC_STEADY ? p->wait_s : NAN},
-        {"messages", p->messages},
-        {"rounds", p->rounds},
-        {"wire_bytes", round(p->wire_bytes)},
-        {"imbalance", several ? p->imbalance : NAN},
-        {"efficiency", p->efficiency},
-        {"fill_in", union_growth(m, scheme, s, s->cluster.overlap)},
-        {"fill_in_uniform", union_growth(m, scheme, s, CC_UNION_EXPECTED)},
-        {"min_size", (double)m->forecast.cluster.min_size},
-        {"raw_share", m->forecast.cluster.raw_share}};
+        {CC_KEY(overhead), s->link.overhead},
+        {CC_KEY(burst_bytes), s->link.burst_bytes},
+        {CC_KEY(encode_s), p->encode_s},
+        {CC_KEY(hop_codec_s), p->hop_codec_s},
+        {CC_KEY(server_codec_s), p->server_codec_s},
+        {CC_KEY(decode_s), p->decode_s},
+        {CC_KEY(alpha_s), p->latency_s},
+        {CC_KEY(transfer_s), p->transfer_s},
+        {CC_KEY(reduce_s), p->reduce_s},
+        {CC_KEY(push_s), p->push_s},
+        {CC_KEY(pull_s), p->pull_s},
+        {CC_KEY(straggler_wait_s), s->timing.straggler != CC_STEADY ? p->wait_s : NAN},
+        {CC_KEY(messages), p->messages},
+        {CC_KEY(rounds), p->rounds},
+        {CC_KEY(wire_bytes), round(p->wire_bytes)},
+        {CC_KEY(imbalance), several ? p->imbalance : NAN},
+        {CC_KEY(efficiency), p->efficiency},
+        {CC_KEY(fill_in), union_growth(m, scheme, s, s->cluster.overlap)},
+        {CC_KEY(fill_in_uniform), union_growth(m, scheme, s, CC_UNION_EXPECTED)},
+        {CC_KEY(min_size), (double)m->forecast.cluster.min_size},
+        {CC_KEY(raw_share), m->forecast.cluster.raw_share}};
     cc_record_numbers(m->record, row, all, sizeof all / sizeof all[0]);
     cc_exchange_counts_print(p->chosen, chose, sizeof chose);
-    return chose[0] != '\0' ? cc_record_text(m->record, row, "chose", chose, e) : CC_OK;
+    return chose[0] != '\0' ? cc_record_text(m->record, row, CC_KEY(chose), chose, e) : CC_OK;
 }
 
 /* Adds a row, and the step to m->step[*rows]. */
@@ -131,8 +112,9 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, d
         return CC_FAIL;
     CC_TRY(own_columns(m, row, scheme, s, &p, e));
     cc_forecast_error_columns(f, m->record, row, scheme, s);
-    cc_record_number(m->record, row, "speedup_best", cc_forecast_speedup(best->p.step_s, p.step_s));
-    CC_TRY(cc_record_text(m->record, row, "profile", f->codec_models.source, e));
+    cc_record_number(m->record, row, CC_KEY(speedup_best),
+                     cc_forecast_speedup(best->p.step_s, p.step_s));
+    CC_TRY(cc_record_text(m->record, row, CC_KEY(profile), f->codec_models.source, e));
     m->step[(*rows)++] =
         (struct cc_forecast_step){.scheme = scheme,
                                   .step_s = p.step_s,

@@ -9,25 +9,18 @@
 static const struct cc_option options[] = {{.name = NULL}};
 
 static const struct cc_column columns[] = {
-    {"net", "net", "", NULL, 0, "the name, as --net takes it", CC_SETTING},
-    {"tensor", "tensor", "", NULL, 0, "with operands: the tensor's name", CC_SETTING},
-    {"shape", "shape", "", NULL, 0, "with operands: its dimensions", CC_ANSWER},
-    {"tensors", "tensors", "", "%.0f", 0, "number of tensors", CC_MAIN},
-    {"values", "values", "", "%.0f", 0, "number of float32 values, of the net or of the tensor",
-     CC_ANSWER},
-    {"bytes", "size", "MB", "%.6f", 1e-6, "size as float32, 4 bytes per value", CC_MAIN},
-    {"largest", "largest tensor", "", "%.0f", 0, "values of the largest tensor", CC_PART},
-    {"compute_s", "compute", "s", "%.3g", 0,
-     "preset of --compute: seconds of computation in a step; null without one", CC_ANSWER},
-    {"compute_source", NULL, "", NULL, 0, "where the preset comes from", CC_DETAIL},
-    {"papers", "papers say", "", NULL, 0, "the size according to papers, rounded as in them",
-     CC_PART},
-    {"reference", NULL, "", NULL, 0, "the paper or program that the layers are taken from",
-     CC_DETAIL},
-    {"compute_share", "compute", "%", "%.4f", 100,
-     "with operands: its share of the computation of a step, equal in the forward and backward "
-     "pass",
-     CC_ANSWER},
+    CC_COLUMN(net, CC_SETTING),
+    CC_COLUMN(tensor, CC_SETTING),
+    CC_COLUMN(shape, CC_ANSWER),
+    CC_COLUMN(tensors, CC_MAIN),
+    CC_COLUMN(values, CC_ANSWER),
+    CC_COLUMN(float_bytes, CC_MAIN),
+    CC_COLUMN(largest, CC_PART),
+    CC_COLUMN(compute_s, CC_ANSWER, .note = "the preset of --compute; null without one"),
+    CC_COLUMN(compute_source, CC_DETAIL),
+    CC_COLUMN(papers, CC_PART),
+    CC_COLUMN(reference, CC_DETAIL),
+    CC_COLUMN(compute_share, CC_ANSWER),
     {.key = NULL},
 };
 
@@ -38,7 +31,7 @@ static int set_papers(struct cc_record *r, size_t row, const struct cc_net *net,
     for (size_t i = 0; i < net->paper_count && used < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s: %s", i == 0 ? "" : "; ",
                                  net->papers[i].paper, net->papers[i].says);
-    return used > 0 ? cc_record_text(r, row, "papers", text, e) : CC_OK;
+    return used > 0 ? cc_record_text(r, row, CC_KEY(papers), text, e) : CC_OK;
 }
 
 static int net_row(struct cc_record *r, const char *name, const struct cc_net *net,
@@ -47,17 +40,17 @@ static int net_row(struct cc_record *r, const char *name, const struct cc_net *n
     const size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    CC_TRY(cc_record_text(r, row, "net", name, e));
-    cc_record_number(r, row, "tensors", (double)net->count);
-    cc_record_number(r, row, "values", (double)net->values);
-    cc_record_number(r, row, "bytes", 4 * (double)net->values);
-    cc_record_number(r, row, "largest", (double)net->largest);
+    CC_TRY(cc_record_text(r, row, CC_KEY(net), name, e));
+    cc_record_number(r, row, CC_KEY(tensors), (double)net->count);
+    cc_record_number(r, row, CC_KEY(values), (double)net->values);
+    cc_record_number(r, row, CC_KEY(float_bytes), 4 * (double)net->values);
+    cc_record_number(r, row, CC_KEY(largest), (double)net->largest);
     if (net->compute_s > 0)
-        cc_record_number(r, row, "compute_s", net->compute_s);
+        cc_record_number(r, row, CC_KEY(compute_s), net->compute_s);
     if (net->compute_source[0] != '\0')
-        CC_TRY(cc_record_text(r, row, "compute_source", net->compute_source, e));
+        CC_TRY(cc_record_text(r, row, CC_KEY(compute_source), net->compute_source, e));
     if (net->reference[0] != '\0')
-        CC_TRY(cc_record_text(r, row, "reference", net->reference, e));
+        CC_TRY(cc_record_text(r, row, CC_KEY(reference), net->reference, e));
     return set_papers(r, row, net, e);
 }
 
@@ -70,12 +63,12 @@ static int tensor_row(struct cc_record *r, const char *name, const struct cc_net
     if (row == SIZE_MAX)
         return CC_FAIL;
     cc_shape_print(&t->shape, shape, sizeof shape);
-    CC_TRY(cc_record_text(r, row, "net", name, e));
-    CC_TRY(cc_record_text(r, row, "tensor", t->name, e));
-    CC_TRY(cc_record_text(r, row, "shape", shape, e));
-    cc_record_number(r, row, "values", (double)t->shape.n);
-    cc_record_number(r, row, "bytes", 4 * (double)t->shape.n);
-    cc_record_number(r, row, "compute_share", net->share[i]);
+    CC_TRY(cc_record_text(r, row, CC_KEY(net), name, e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(tensor), t->name, e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(shape), shape, e));
+    cc_record_number(r, row, CC_KEY(values), (double)t->shape.n);
+    cc_record_number(r, row, CC_KEY(float_bytes), 4 * (double)t->shape.n);
+    cc_record_number(r, row, CC_KEY(compute_share), net->share[i]);
     return CC_OK;
 }
 

@@ -18,69 +18,55 @@ static const struct cc_option options[] = {
 };
 
 static const struct cc_column columns[] = {
-    {"table", "table", "", NULL, 0, "the name, as the command takes it", CC_SETTING},
-    {"paper", "paper", "", NULL, 0, "the paper, in short", CC_SETTING},
-    {"place", "place", "", NULL, 0, "the table or figure, or where in the text", CC_MAIN},
-    {"caption", NULL, "", NULL, 0, "the caption, as printed", CC_SETTING},
-    {"reference", NULL, "", NULL, 0, "the paper in full", CC_SETTING},
-    {"row", "row", "", NULL, 0, "the row, as the table names it", CC_SETTING},
-    {"column", "column", "", NULL, 0, "the column", CC_SETTING},
-    {"scheme", "scheme", "", NULL, 0, "which of `commcomp schemes` the row is about, if it is one",
-     CC_SETTING},
-    {"net", "net", "", NULL, 0, "which of `commcomp nets` the row is about", CC_SETTING},
-    {"quantity", NULL, "", NULL, 0,
-     "what is compared: speedup, comm_speedup, ratio, bits, values, a time, accuracy, its "
-     "difference to fp32, or a statement, which is 1 where it holds and 0 where not",
-     CC_SETTING},
-    {"unit", "unit", "", NULL, 0, "unit of the figure", CC_SETTING},
-    {"figure_paper", "paper's", "", "%.4g", 0, "the figure as printed", CC_ANSWER},
-    {"figure_model", "model's", "", "%.4g", 0, "the model's", CC_ANSWER},
-    {"figure_trained", "trained", "", "%.4g", 0,
-     "--accuracy: that of the trainings, mean over seeds", CC_ANSWER},
-    {"trained_low", "low", "", "%.4g", 0,
-     "difference to fp32: lower end of its 95% interval; empty with one seed", CC_PART},
-    {"trained_high", "high", "", "%.4g", 0, "upper end", CC_PART},
-    {"speedup_paper", NULL, "", "%.4g", 0, "the paper's figure where it is a speedup of the step",
-     CC_DETAIL},
-    {"speedup", NULL, "", "%.4g", 0, "the model's, likewise", CC_DETAIL},
-    {"error", "error", "%", "%+.1f", 100, "the model's / the paper's - 1", CC_ANSWER},
-    {"figures", "figures", "", "%.0f", 0, "number of figures that are compared, of a table",
-     CC_PART},
-    {"fitted", "fitted", "", "%.0f", 0, "number of constants that are fitted to them, of a table",
-     CC_PART},
-    {"rms_error", "rms error", "%", "%.1f", 100, "root of the mean square of a table's errors",
-     CC_ANSWER},
-    {"worst_error", "worst", "%", "%+.1f", 100, "a table's error of greatest magnitude", CC_MAIN},
+    CC_COLUMN(table, CC_SETTING),
+    CC_COLUMN(paper, CC_SETTING),
+    CC_COLUMN(printed_in, CC_MAIN),
+    CC_COLUMN(caption, CC_SETTING),
+    CC_COLUMN(reference, CC_SETTING),
+    CC_COLUMN(row, CC_SETTING),
+    CC_COLUMN(column, CC_SETTING),
+    CC_COLUMN(scheme, CC_SETTING,
+              .note = "here the one of `commcomp schemes` that the row is about, if it is one"),
+    CC_COLUMN(net, CC_SETTING),
+    CC_COLUMN(quantity, CC_SETTING,
+              .note =
+                  "speedup, comm_speedup, ratio, bits, values, a time, accuracy, its difference to "
+                  "fp32, or a statement, which is 1 where it holds and 0 where not"),
+    CC_COLUMN(unit, CC_SETTING),
+    CC_COLUMN(figure_paper, CC_ANSWER),
+    CC_COLUMN(figure_model, CC_ANSWER),
+    CC_COLUMN(figure_trained, CC_ANSWER),
+    CC_COLUMN(trained_low, CC_PART),
+    CC_COLUMN(trained_high, CC_PART),
+    CC_COLUMN(speedup_paper, CC_DETAIL, .hidden = true,
+              .note = "where the figure is a speedup of the step"),
+    CC_COLUMN(speedup, CC_DETAIL, .hidden = true,
+              .note = "the model's, where the figure is a speedup of the step"),
+    CC_COLUMN(paper_error, CC_ANSWER),
+    CC_COLUMN(figures, CC_PART),
+    CC_COLUMN(fitted, CC_PART),
+    CC_COLUMN(rms_error, CC_ANSWER),
+    CC_COLUMN(worst_error, CC_MAIN),
     {.key = NULL},
 };
-
-/* Sets columns of texts, pairs of key and text; those that are NULL or empty stay null. */
-static int set_texts(struct cc_record *r, size_t row, const char *const (*pairs)[2], size_t count,
-                     struct cc_error *e)
-{
-    for (size_t i = 0; i < count; i++)
-        if (pairs[i][1] != NULL && pairs[i][1][0] != '\0')
-            CC_TRY(cc_record_text(r, row, pairs[i][0], pairs[i][1], e));
-    return CC_OK;
-}
 
 /* --- the list --- */
 
 static int list_row(struct cc_record *r, const struct cc_paper *p, struct cc_error *e)
 {
-    const char *const texts[][2] = {{"table", p->id},
-                                    {"paper", p->paper},
-                                    {"place", p->place},
-                                    {"caption", p->caption},
-                                    {"reference", p->reference}};
+    const struct cc_text_column texts[] = {{CC_KEY(table), p->id},
+                                           {CC_KEY(paper), p->paper},
+                                           {CC_KEY(printed_in), p->place},
+                                           {CC_KEY(caption), p->caption},
+                                           {CC_KEY(reference), p->reference}};
     size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    cc_record_number(r, row, "figures", (double)p->figures);
-    cc_record_number(r, row, "fitted", (double)p->fitted);
-    cc_record_number(r, row, "rms_error", p->rms_error);
-    cc_record_number(r, row, "worst_error", p->worst_error);
-    return set_texts(r, row, texts, sizeof texts / sizeof texts[0], e);
+    cc_record_number(r, row, CC_KEY(figures), (double)p->figures);
+    cc_record_number(r, row, CC_KEY(fitted), (double)p->fitted);
+    cc_record_number(r, row, CC_KEY(rms_error), p->rms_error);
+    cc_record_number(r, row, CC_KEY(worst_error), p->worst_error);
+    return cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e);
 }
 
 /* --- a table --- */
@@ -90,24 +76,25 @@ static int figure_row(struct cc_record *r, const struct cc_paper *p, size_t i, s
 {
     const struct cc_paper_row *from = &p->row[i];
     const struct cc_paper_column *column = &p->column[k];
-    const char *const texts[][2] = {{"table", p->id},
-                                    {"row", from->name},
-                                    {"column", column->name},
-                                    {"scheme", from->scheme},
-                                    {"net", from->net != NULL ? from->net->name : NULL},
-                                    {"quantity", column->quantity},
-                                    {"unit", column->unit}};
+    const struct cc_text_column texts[] = {
+        {CC_KEY(table), p->id},
+        {CC_KEY(row), from->name},
+        {CC_KEY(column), column->name},
+        {CC_KEY(scheme), from->scheme},
+        {CC_KEY(net), from->net != NULL ? from->net->name : NULL},
+        {CC_KEY(quantity), column->quantity},
+        {CC_KEY(unit), column->unit}};
     size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    cc_record_number(r, row, "figure_paper", from->figure[k]);
-    cc_record_number(r, row, "figure_model", from->model[k]);
+    cc_record_number(r, row, CC_KEY(figure_paper), from->figure[k]);
+    cc_record_number(r, row, CC_KEY(figure_model), from->model[k]);
     if (strcmp(column->quantity, "speedup") == 0) {
-        cc_record_number(r, row, "speedup_paper", from->figure[k]);
-        cc_record_number(r, row, "speedup", from->model[k]);
+        cc_record_number(r, row, CC_KEY(speedup_paper), from->figure[k]);
+        cc_record_number(r, row, CC_KEY(speedup), from->model[k]);
     }
-    cc_record_number(r, row, "error", from->model[k] / from->figure[k] - 1);
-    return set_texts(r, row, texts, sizeof texts / sizeof texts[0], e);
+    cc_record_number(r, row, CC_KEY(paper_error), from->model[k] / from->figure[k] - 1);
+    return cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e);
 }
 
 /* --- accuracies --- */
@@ -117,19 +104,22 @@ static int accuracy_row(struct cc_record *r, const struct cc_paper *p, const cha
                         const char *scheme, const char *quantity, double printed,
                         const double trained[3], struct cc_error *e)
 {
-    const char *const texts[][2] = {
-        {"table", p->id},       {"row", name},
-        {"column", quantity},   {"scheme", scheme},
-        {"quantity", quantity}, {"unit", strcmp(quantity, "accuracy") == 0 ? "%" : "points"}};
+    const struct cc_text_column texts[] = {
+        {CC_KEY(table), p->id},
+        {CC_KEY(row), name},
+        {CC_KEY(column), quantity},
+        {CC_KEY(scheme), scheme},
+        {CC_KEY(quantity), quantity},
+        {CC_KEY(unit), strcmp(quantity, "accuracy") == 0 ? "%" : "points"}};
     const size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    const struct cc_number_column all[] = {{"figure_paper", printed},
-                                           {"figure_trained", trained[0]},
-                                           {"trained_low", trained[1]},
-                                           {"trained_high", trained[2]}};
+    const struct cc_number_column all[] = {{CC_KEY(figure_paper), printed},
+                                           {CC_KEY(figure_trained), trained[0]},
+                                           {CC_KEY(trained_low), trained[1]},
+                                           {CC_KEY(trained_high), trained[2]}};
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
-    return set_texts(r, row, texts, sizeof texts / sizeof texts[0], e);
+    return cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e);
 }
 
 /* Accuracy, and difference to the baseline, of a table's row. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/command.h"
+#include "cmd/results/known.h"
 #include "core/infile.h"
 #include "core/memory.h"
 #include "core/nearest.h"
@@ -14,16 +14,15 @@
 #include "results/provenance.h"
 
 static const struct cc_column columns[] = {
-    {"quantity", NULL, "", NULL, 0, "the column that is compared, by its key", CC_DETAIL},
-    {"title", "quantity", "", NULL, 0, "its title and unit in the command's tables", CC_SETTING},
-    {"scheme", "scheme", "", NULL, 0, "the scheme of the row, if the rows have one", CC_SETTING},
-    {"setting", "setting", "", NULL, 0, "the other settings that tell the rows apart", CC_SETTING},
-    {"a", NULL, "", NULL, 0, "the first result's number; empty if it lacks the row", CC_DETAIL},
-    {"b", NULL, "", NULL, 0, "the second result's number", CC_DETAIL},
-    {"a_text", "A", "", NULL, 0, "the first result's number as the command's tables print it",
-     CC_ANSWER},
-    {"b_text", "B", "", NULL, 0, "the same of the second result", CC_ANSWER},
-    {"ratio", "B/A", "", "%.4g", 0, "b / a", CC_ANSWER},
+    CC_COLUMN(quantity, CC_DETAIL, .note = "the column, by its key"),
+    CC_COLUMN(heading, CC_SETTING),
+    CC_COLUMN(scheme, CC_SETTING),
+    CC_COLUMN(setting, CC_SETTING),
+    CC_COLUMN(a, CC_DETAIL),
+    CC_COLUMN(b, CC_DETAIL),
+    CC_COLUMN(a_text, CC_ANSWER),
+    CC_COLUMN(b_text, CC_ANSWER),
+    CC_COLUMN(b_over_a, CC_ANSWER),
     {.key = NULL},
 };
 
@@ -101,9 +100,7 @@ static int read_both(struct compare *c, struct cc_error *e)
                        "%s is a result of `%.40s`, and %s of `%.40s`: only results of the same "
                        "command can be compared",
                        c->side[0].path, a->command, c->side[1].path, b->command);
-    for (size_t i = 0; cc_commands[i] != NULL; i++)
-        if (strcmp(cc_commands[i]->name, a->command) == 0)
-            c->command = cc_commands[i];
+    c->command = cc_known_command(a->command);
     if (c->command == NULL || c->command->columns[0].key == NULL)
         return cc_fail(e, "%s: commcomp has no command '%.40s' whose results could be compared",
                        c->side[0].path, a->command);
@@ -155,8 +152,8 @@ static void count_ratio(struct compare *c, double ratio)
 /* "step (ms)", or the key if tables have no title for it. */
 static void put_title(const struct cc_column *c, char *out, size_t cap)
 {
-    (void)snprintf(out, cap, c->unit[0] != '\0' ? "%s (%s)" : "%s%s",
-                   c->head != NULL ? c->head : c->key, c->unit);
+    (void)snprintf(out, cap, c->key->unit[0] != '\0' ? "%s (%s)" : "%s%s", cc_column_head(c),
+                   c->key->unit);
 }
 
 /* "4", "10 Gbit/s" or "50 us"; "none" for a value that is not there. */
@@ -167,13 +164,13 @@ static void put_value(const struct cc_column *c, const struct cc_value *v, char 
         (void)snprintf(out, cap, "none");
     else
         (void)snprintf(out, cap, "%s%s%s", cc_value_text(v, c, buffer),
-                       c->unit[0] != '\0' ? " " : "", c->unit);
+                       c->key->unit[0] != '\0' ? " " : "", c->key->unit);
 }
 
 /* Whether the column is the link's name, which is its bandwidth where it has no other. */
 static bool repeats_bandwidth(const struct compare *c, size_t column)
 {
-    if (strcmp(c->command->columns[column].key, "link") != 0)
+    if (c->command->columns[column].key != CC_KEY(link))
         return false;
     for (int i = 0; i < 2; i++)
         for (size_t row = 0; row < c->side[i].sheet.rows; row++) {
@@ -198,28 +195,26 @@ static int set_setting(struct compare *c, size_t at, int which, size_t row, stru
     size_t used = 0;
     for (size_t i = 0; i < c->match.key_count && used < sizeof text; i++) {
         const struct cc_column *column = &c->command->columns[c->match.key[i]];
-        if (strcmp(column->key, "scheme") == 0)
+        if (column->key == CC_KEY(scheme))
             continue;
-        (void)snprintf(title, sizeof title, "%s",
-                       column->head != NULL ? column->head : column->key);
+        (void)snprintf(title, sizeof title, "%s", cc_column_head(column));
         put_value(column, cc_match_value(&c->match, which, row, c->match.key[i]), value,
                   sizeof value);
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used > 0 ? ", " : "",
                                  title, value);
     }
-    return text[0] != '\0' ? cc_record_text(&c->args->record, at, "setting", text, e) : CC_OK;
+    return text[0] != '\0' ? cc_record_text(&c->args->record, at, CC_KEY(setting), text, e) : CC_OK;
 }
 
 /* Sets a number, and its text by the column that it is from. */
-static int set_number(struct compare *c, size_t at, size_t column, const char *key, double v,
-                      struct cc_error *e)
+static int set_number(struct compare *c, size_t at, size_t column, const struct cc_result_key *key,
+                      const struct cc_result_key *text_key, double v, struct cc_error *e)
 {
     const struct cc_value value = {.kind = CC_NUMBER, .number = v};
-    char buffer[CC_VALUE_CAP], text_key[16];
+    char buffer[CC_VALUE_CAP];
     if (isnan(v))
         return CC_OK;
     cc_record_number(&c->args->record, at, key, v);
-    (void)snprintf(text_key, sizeof text_key, "%s_text", key);
     return cc_record_text(&c->args->record, at, text_key,
                           cc_value_text(&value, &c->command->columns[column], buffer), e);
 }
@@ -240,18 +235,18 @@ static int add_row(struct compare *c, size_t column, size_t a, size_t b, struct 
         return CC_FAIL;
     char title[128];
     put_title(&c->command->columns[column], title, sizeof title);
-    CC_TRY(cc_record_text(r, at, "quantity", c->command->columns[column].key, e));
-    CC_TRY(cc_record_text(r, at, "title", title, e));
+    CC_TRY(cc_record_text(r, at, CC_KEY(quantity), c->command->columns[column].key->name, e));
+    CC_TRY(cc_record_text(r, at, CC_KEY(heading), title, e));
     for (size_t k = 0; c->command->columns[k].key != NULL; k++) {
         const struct cc_value *v = cc_match_value(&c->match, which, row, k);
-        if (strcmp(c->command->columns[k].key, "scheme") == 0 && v != NULL && v->kind == CC_TEXT)
-            CC_TRY(cc_record_text(r, at, "scheme", v->text, e));
+        if (c->command->columns[k].key == CC_KEY(scheme) && v != NULL && v->kind == CC_TEXT)
+            CC_TRY(cc_record_text(r, at, CC_KEY(scheme), v->text, e));
     }
     const double ratio = ratio_of(of_a, of_b);
     CC_TRY(set_setting(c, at, which, row, e));
-    CC_TRY(set_number(c, at, column, "a", of_a, e));
-    CC_TRY(set_number(c, at, column, "b", of_b, e));
-    cc_record_number(r, at, "ratio", ratio);
+    CC_TRY(set_number(c, at, column, CC_KEY(a), CC_KEY(a_text), of_a, e));
+    CC_TRY(set_number(c, at, column, CC_KEY(b), CC_KEY(b_text), of_b, e));
+    cc_record_number(r, at, CC_KEY(b_over_a), ratio);
     count_ratio(c, ratio);
     return CC_OK;
 }
@@ -285,10 +280,10 @@ static int add_named(struct compare *c, const char *names, struct cc_error *e)
     char *copy = cc_strdup(names, e), *rest = copy, *name;
     int status = copy != NULL ? CC_OK : CC_FAIL;
     for (size_t k = 0; k < MOST && list[k].key != NULL; k++)
-        known[k] = list[k].key;
+        known[k] = list[k].key->name;
     while (status == CC_OK && (name = strsep(&rest, ",")) != NULL) {
         size_t k = 0;
-        while (list[k].key != NULL && strcmp(list[k].key, name) != 0)
+        while (list[k].key != NULL && strcmp(list[k].key->name, name) != 0)
             k++;
         const char *near = cc_nearest(name, known);
         if (list[k].key != NULL && has_numbers(c, k))
@@ -371,8 +366,7 @@ static int note_settings(struct compare *c, struct cc_error *e)
             continue;
         put_value(column, a, of_a, sizeof of_a);
         put_value(column, b, of_b, sizeof of_b);
-        CC_TRY(
-            note_difference(c, column->head != NULL ? column->head : column->key, of_a, of_b, e));
+        CC_TRY(note_difference(c, cc_column_head(column), of_a, of_b, e));
     }
     return CC_OK;
 }

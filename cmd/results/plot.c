@@ -5,8 +5,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cmd/cli/command.h"
 #include "cmd/cli/terminal.h"
+#include "cmd/results/known.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/units.h"
@@ -338,7 +338,11 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(read_filter(args, names, &filter, e));
     CC_TRY_OUT(read_page(args, font, &page, e));
     CC_TRY_OUT(cc_sheet_read(args->operand[0], &sheet, e));
-    status = plot(args, &sheet, &filter, &page, e);
+    const char *writer;
+    if (sheet.csv)
+        status = cc_known_writer(&sheet, &writer, e);
+    if (status == CC_OK)
+        status = plot(args, &sheet, &filter, &page, e);
     cc_sheet_free(&sheet);
 out:
     free(names);

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/command.h"
-#include "cmd/results/report_origin.h"
+#include "cmd/results/known.h"
 #include "core/file.h"
 #include "core/infile.h"
 #include "core/memory.h"
@@ -35,53 +34,19 @@ static const struct cc_option options[] = {
 
 /* --- commands --- */
 
-static const struct cc_command *find_command(const char *name)
-{
-    for (size_t i = 0; cc_commands[i] != NULL; i++)
-        if (strcmp(cc_commands[i]->name, name) == 0)
-            return cc_commands[i];
-    return NULL;
-}
-
 static const struct cc_column *columns_of(const char *command)
 {
-    const struct cc_command *c = find_command(command);
+    const struct cc_command *c = cc_known_command(command);
     return c != NULL && c->columns[0].key != NULL ? c->columns : NULL;
 }
 
 static const char *summary_of(const char *command)
 {
-    const struct cc_command *c = find_command(command);
+    const struct cc_command *c = cc_known_command(command);
     return c != NULL ? c->summary : NULL;
 }
 
-static const struct cc_page_commands known = {
-    .columns = columns_of, .summary = summary_of, .origin = cc_report_origin};
-
-/* The number of the command's columns if all of the sheet's are among them, else 0. */
-static size_t matches(const struct cc_command *c, const struct cc_sheet *s)
-{
-    size_t count = 0, found = 0;
-    for (; c->columns[count].key != NULL; count++)
-        found += cc_sheet_column(s, c->columns[count].key) != CC_NO_COLUMN;
-    return found == s->columns ? count : 0;
-}
-
-/* The command that wrote the sheet, by its columns: of several that have them all, the one with the
- * fewest others. "csv" if none has. */
-static const char *guess_command(const struct cc_sheet *s)
-{
-    const char *name = "csv";
-    size_t least = SIZE_MAX;
-    for (size_t i = 0; cc_commands[i] != NULL; i++) {
-        const size_t count = matches(cc_commands[i], s);
-        if (count == 0 || count >= least)
-            continue;
-        name = cc_commands[i]->name;
-        least = count;
-    }
-    return name;
-}
+static const struct cc_page_commands known = {.columns = columns_of, .summary = summary_of};
 
 /* --- reading --- */
 
@@ -90,7 +55,10 @@ static int add_csv(const char *path, const char *text, size_t length, struct cc_
 {
     struct cc_sheet sheet;
     CC_TRY(cc_sheet_parse_csv(path, text, length, &sheet, e));
-    const int status = cc_results_add_sheet(out, &sheet, guess_command(&sheet), e);
+    const char *command;
+    int status = cc_known_writer(&sheet, &command, e);
+    if (status == CC_OK)
+        status = cc_results_add_sheet(out, &sheet, command, e);
     cc_sheet_free(&sheet);
     return status;
 }
@@ -253,8 +221,9 @@ const struct cc_command cc_command_report = {
         "Writes one page of HTML that needs nothing else, and loads nothing from elsewhere: for "
         "each result the command line, the host and the settings, the verdict in words, the "
         "default picture of `commcomp plot` with values to point at, the figures in a table that "
-        "sorts and filters, the notes, and how each figure was obtained: measured, by a formula, "
-        "simulated, or published in a paper. It can be read without scripts, printed, and read on "
+        "sorts and filters, the notes, and how each figure was obtained: measured, computed, "
+        "simulated, trained, or published in a paper. It can be read without scripts, printed, and "
+        "read on "
         "a phone.\n\nA FILE is a .json or .csv file that another command wrote, or a page, whose "
         "results are taken out of it; - is the standard input. Of a CSV, neither the command line "
         "nor the host are known. The page holds its results whole: --format json gives them "

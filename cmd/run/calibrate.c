@@ -22,39 +22,26 @@
 
 /* clang-format off */
 static const struct cc_column columns[] = {
-    {"bytes", "message", "B", "%.0f", 0, "payload bytes of the message", CC_SETTING},
-    {"shaped_bps", "shaped to", "Mbit/s", "%.6g", 1e-6,
-     "the rate given to tc, which counts frames; empty on a cluster", CC_SETTING},
-    {"congestion", "congestion", "", NULL, 0, "the TCP congestion control of the lab's hosts",
-     CC_SETTING},
-    {"limit_bytes", "limit", "B", "%.0f", 0, "size of the queues in front of the lab's links",
-     CC_SETTING},
-    {"bw_bps", "bandwidth", "", CC_RATE, 0,
-     "found: bits of payload per second, from the times of large messages", CC_SETTING},
-    {"bw_bps_sd", "bandwidth +-", "Mbit/s", "%.2g", 1e-6, "its standard deviation", CC_SETTING},
-    {"latency_s", "latency", "us", "%.4g", 1e6, "found: latency of small messages", CC_SETTING},
-    {"latency_s_sd", "latency +-", "us", "%.2g", 1e6, "its standard deviation", CC_SETTING},
-    {"burst_bytes", "burst", "B", "%.0f", 0,
-     "payload that the link's token bucket lets pass at once: as given, or found; 0: none",
-     CC_SETTING},
-    {"burst_bytes_sd", "burst +-", "B", "%.2g", 0, "its standard deviation, if it was found",
-     CC_SETTING},
-    {"latency_large_s", "large-message latency", "us", "%.4g", 1e6,
-     "latency of large messages, which wait for the receiver's consent: their line at 0 bytes, plus "
-     "the time saved by the bucket; empty if the bucket was found from this", CC_SETTING},
-    {"message_s", "sending", "us", "%.4g", 1e6,
-     "found: how long a processor needs to hand a small message to MPI, for --message-cost",
-     CC_SETTING},
-    {"reduce_byte_s", "adding", "ns/B", "%.4g", 1e9,
-     "gamma: of adding a byte of floats to a sum, on this machine", CC_SETTING},
-    {"time_s", "time", "us", "%.1f", 1e6, "median of half a round trip", CC_ANSWER},
-    {"time_s_sd", "+-", "us", "%.3g", 1e6, "its standard deviation", CC_MAIN},
-    {"payload_bps", "payload", "Mbit/s", "%.4g", 1e-6, "8 x bytes / time", CC_MAIN},
-    {"time_s_model", "model", "us", "%.1f", 1e6,
-     "the time of a ping-pong by bandwidth, latency and burst", CC_ANSWER},
-    {"model_error", "error", "%", "%+.1f", 100, "(time - model) / time", CC_ANSWER},
-    {"counted", "counted", "", NULL, 0, "whether this size counted for the bandwidth", CC_PART},
-    {"samples", "samples", "", "%.0f", 0, "round trips", CC_SETTING},
+    CC_COLUMN(message_bytes, CC_SETTING),
+    CC_COLUMN(shaped_bps, CC_SETTING),
+    CC_COLUMN(congestion, CC_SETTING),
+    CC_COLUMN(limit_bytes, CC_SETTING),
+    CC_COLUMN(bw_bps, CC_SETTING, .origin = CC_ORIGIN_MEASURED, .note = "found: bits of payload per second, from the times of large messages"),
+    CC_COLUMN(bw_bps_sd, CC_SETTING),
+    CC_COLUMN(latency_s, CC_SETTING, .origin = CC_ORIGIN_MEASURED, .note = "found, of small messages"),
+    CC_COLUMN(latency_s_sd, CC_SETTING),
+    CC_COLUMN(burst_bytes, CC_SETTING, .origin = CC_ORIGIN_MEASURED, .note = "as given, or found"),
+    CC_COLUMN(burst_bytes_sd, CC_SETTING),
+    CC_COLUMN(latency_large_s, CC_SETTING),
+    CC_COLUMN(message_s, CC_SETTING, .note = "found"),
+    CC_COLUMN(reduce_byte_s, CC_SETTING),
+    CC_COLUMN(half_trip_s, CC_ANSWER),
+    CC_COLUMN(half_trip_s_sd, CC_MAIN),
+    CC_COLUMN(payload_bps, CC_MAIN),
+    CC_COLUMN(half_trip_s_model, CC_ANSWER),
+    CC_COLUMN(model_error, CC_ANSWER, .note = "here of half_trip_s and half_trip_s_model"),
+    CC_COLUMN(counted, CC_PART),
+    CC_COLUMN(samples, CC_SETTING, .note = "round trips"),
     {.key = NULL},
 };
 
@@ -338,31 +325,32 @@ static int add_row(struct calibrate *c, size_t i, struct cc_error *e)
     const struct cc_estimate time = cc_calibrate_median(s->seconds, s->samples, scratch);
     free(scratch);
     const struct cc_number_column all[] = {
-        {"bytes", bytes},
-        {"shaped_bps", lab != NULL ? c->shaped_bps : NAN},
-        {"limit_bytes", lab != NULL ? (double)lab->limit_bytes : NAN},
-        {"bw_bps", f->bw_bps.value},
-        {"bw_bps_sd", f->bw_bps.sd},
-        {"latency_s", f->latency_s.value},
-        {"latency_s_sd", f->latency_s.sd},
-        {"burst_bytes", f->burst_bytes.value},
-        {"burst_bytes_sd", c->burst_bytes < 0 ? f->burst_bytes.sd : NAN},
-        {"latency_large_s", burst_found ? NAN : f->intercept_s.value + saved},
-        {"message_s", c->message_s},
-        {"reduce_byte_s", c->reduce_byte_s},
-        {"time_s", time.value},
-        {"time_s_sd", time.sd},
-        {"payload_bps", 8 * bytes / time.value},
-        {"time_s_model", model},
-        {"model_error", (time.value - model) / time.value},
-        {"samples", (double)s->samples},
+        {CC_KEY(message_bytes), bytes},
+        {CC_KEY(shaped_bps), lab != NULL ? c->shaped_bps : NAN},
+        {CC_KEY(limit_bytes), lab != NULL ? (double)lab->limit_bytes : NAN},
+        {CC_KEY(bw_bps), f->bw_bps.value},
+        {CC_KEY(bw_bps_sd), f->bw_bps.sd},
+        {CC_KEY(latency_s), f->latency_s.value},
+        {CC_KEY(latency_s_sd), f->latency_s.sd},
+        {CC_KEY(burst_bytes), f->burst_bytes.value},
+        {CC_KEY(burst_bytes_sd), c->burst_bytes < 0 ? f->burst_bytes.sd : NAN},
+        {CC_KEY(latency_large_s), burst_found ? NAN : f->intercept_s.value + saved},
+        {CC_KEY(message_s), c->message_s},
+        {CC_KEY(reduce_byte_s), c->reduce_byte_s},
+        {CC_KEY(half_trip_s), time.value},
+        {CC_KEY(half_trip_s_sd), time.sd},
+        {CC_KEY(payload_bps), 8 * bytes / time.value},
+        {CC_KEY(half_trip_s_model), model},
+        {CC_KEY(model_error), (time.value - model) / time.value},
+        {CC_KEY(samples), (double)s->samples},
     };
     const size_t row = cc_record_add(c->record, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
     cc_record_numbers(c->record, row, all, sizeof all / sizeof all[0]);
-    cc_record_bool(c->record, row, "counted", bytes >= f->from_bytes);
-    return lab != NULL ? cc_record_text(c->record, row, "congestion", lab->congestion, e) : CC_OK;
+    cc_record_bool(c->record, row, CC_KEY(counted), bytes >= f->from_bytes);
+    return lab != NULL ? cc_record_text(c->record, row, CC_KEY(congestion), lab->congestion, e)
+                       : CC_OK;
 }
 
 static int write_link(const struct calibrate *c, struct cc_error *e)

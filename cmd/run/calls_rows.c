@@ -22,15 +22,17 @@ static size_t new_row(struct calls *c, const char *scheme, struct cc_error *e)
 {
     const struct cc_setting *s = &c->setting->setting;
     const bool servers = cc_exchange_has(s->exchange, CC_X_SERVERS);
-    const struct cc_number_column all[] = {{"values", (double)s->net->values},
-                                           {"workers", s->cluster.workers},
-                                           {"servers", servers ? (double)s->cluster.servers : NAN},
-                                           {"keep", s->cluster.keep > 0 ? s->cluster.keep : NAN},
-                                           {"nonzeros", c->setting->nonzeros}};
+    const struct cc_number_column all[] = {
+        {CC_KEY(values), (double)s->net->values},
+        {CC_KEY(workers), s->cluster.workers},
+        {CC_KEY(servers), servers ? (double)s->cluster.servers : NAN},
+        {CC_KEY(keep), s->cluster.keep > 0 ? s->cluster.keep : NAN},
+        {CC_KEY(nonzeros), c->setting->nonzeros}};
     const size_t at = cc_record_add(c->record, e);
-    if (at == SIZE_MAX || cc_record_text(c->record, at, "scheme", scheme, e) != CC_OK ||
-        cc_record_text(c->record, at, "exchange", cc_exchange_names[s->exchange], e) != CC_OK ||
-        cc_record_text(c->record, at, "indices", cc_indices_names[c->indices], e) != CC_OK)
+    if (at == SIZE_MAX || cc_record_text(c->record, at, CC_KEY(scheme), scheme, e) != CC_OK ||
+        cc_record_text(c->record, at, CC_KEY(exchange), cc_exchange_names[s->exchange], e) !=
+            CC_OK ||
+        cc_record_text(c->record, at, CC_KEY(indices), cc_indices_names[c->indices], e) != CC_OK)
         return SIZE_MAX;
     cc_record_numbers(c->record, at, all, sizeof all / sizeof all[0]);
     return at;
@@ -53,21 +55,21 @@ static int add_numbers(struct calls *c, size_t at, const struct cc_report_calls 
     free(sorted);
     const double algorithm = 4e-9 * values / median;
     const struct cc_number_column all[] = {
-        {"payload_bytes", got->push_bytes},
-        {"bits_per_value", bits},
-        {"ratio", 32 / bits},
-        {"bits_push", bits},
-        {"call_s", median},
-        {"call_s_low", low},
-        {"call_s_high", high},
-        {"calls", (double)got->calls},
-        {"algbw_gb_per_s", algorithm},
-        {"busbw_gb_per_s", algorithm * 2 * (workers - 1) / workers},
-        {"encode_s", got->encode_s},
-        {"apply_s", got->apply_s},
-        {"result_values", got->result_values},
-        {"sent_bytes", got->given_bytes},
-        {"messages", got->messages}};
+        {CC_KEY(payload_bytes), got->push_bytes},
+        {CC_KEY(bits_per_value), bits},
+        {CC_KEY(ratio), 32 / bits},
+        {CC_KEY(bits_push), bits},
+        {CC_KEY(call_s), median},
+        {CC_KEY(call_s_low), low},
+        {CC_KEY(call_s_high), high},
+        {CC_KEY(calls), (double)got->calls},
+        {CC_KEY(algbw_gb_per_s), algorithm},
+        {CC_KEY(busbw_gb_per_s), algorithm * 2 * (workers - 1) / workers},
+        {CC_KEY(encode_s), got->encode_s},
+        {CC_KEY(apply_s), got->apply_s},
+        {CC_KEY(result_values), got->result_values},
+        {CC_KEY(sent_bytes), got->given_bytes},
+        {CC_KEY(messages), got->messages}};
     cc_record_numbers(c->record, at, all, sizeof all / sizeof all[0]);
     c->row[c->rows - 1].call_s = median;
     c->unsteady += high - low > UNSTEADY * median;
@@ -80,7 +82,7 @@ static void take_check(struct calls *c, size_t at, const struct cc_report_calls 
     if (!got->checked)
         return;
     c->checked++;
-    cc_record_bool(c->record, at, "check", got->wrong == NULL);
+    cc_record_bool(c->record, at, CC_KEY(check), got->wrong == NULL);
     if (got->wrong != NULL && c->wrong++ == 0)
         (void)snprintf(c->first_wrong, sizeof c->first_wrong, "%.60s over %s, %d workers: %.250s",
                        scheme, cc_exchange_names[c->job->exchange], c->job->workers, got->wrong);
@@ -104,7 +106,7 @@ int calls_add_row(struct calls *c, const struct cc_report_calls *got, struct cc_
     c->encodes |= job->servers > 0 || cc_job_row_hops(job, row);
     CC_TRY(add_numbers(c, at, got, e));
     if (got->chose != NULL)
-        CC_TRY(cc_record_text(c->record, at, "chose", got->chose, e));
+        CC_TRY(cc_record_text(c->record, at, CC_KEY(chose), got->chose, e));
     take_check(c, at, got);
     return CC_OK;
 }
@@ -115,7 +117,7 @@ int calls_add_dry_rows(struct calls *c, struct cc_error *e)
         const size_t at = new_row(c, c->job->row[i].scheme, e);
         if (at == SIZE_MAX)
             return CC_FAIL;
-        cc_record_number(c->record, at, "row_s", c->limit_s);
+        cc_record_number(c->record, at, CC_KEY(row_s), c->limit_s);
     }
     return CC_OK;
 }
@@ -127,7 +129,7 @@ void calls_end_group(struct calls *c)
         if (c->row[i].dense && c->row[i].by_mpi)
             dense_s = c->row[i].call_s;
     for (size_t i = 0; i < c->rows; i++)
-        cc_record_number(c->record, c->row[i].at, "speedup", dense_s / c->row[i].call_s);
+        cc_record_number(c->record, c->row[i].at, CC_KEY(speedup), dense_s / c->row[i].call_s);
     c->rows = 0;
 }
 
@@ -144,7 +146,7 @@ static int note_place(const struct calls *c, struct cc_error *e)
                               c->record->mpi);
     cc_machine_info_read(&host);
     for (size_t i = 0; i < c->record->row_count; i++)
-        most = fmax(most, cc_record_value(c->record, i, "workers")->number);
+        most = fmax(most, cc_record_value(c->record, i, CC_KEY(workers))->number);
     CC_TRY(cc_record_note(c->record, e, "ran over %.*s on this machine, without a network", name,
                           c->record->mpi));
     if (most <= host.cores)

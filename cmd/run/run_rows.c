@@ -62,24 +62,24 @@ static int print_row(struct run *r, const struct cc_measured_row *m, struct cc_e
     struct cc_record *to = r->experiment.record;
     const struct cc_lab_config *config = &r->shaped;
     const struct cc_number_column all[] = {
-        {"burst_share", m->burst_share},
-        {"wire_bytes", round(m->wire_bytes)},
-        {"wire_bytes_model", round(m->wire_bytes_model)},
-        {"wire_bytes_received", round(m->wire_bytes_received)},
-        {"wire_bytes_all", round(m->wire_bytes_all)},
-        {"speedup_paper", m->paper_speedup},
-        {"error", m->paper_error},
-        {"burst_bytes", m->setting->setting.link.burst_bytes},
-        {"limit_bytes", config->limit_bytes > 0 ? (double)config->limit_bytes : NAN}};
+        {CC_KEY(burst_share), m->burst_share},
+        {CC_KEY(wire_bytes), round(m->wire_bytes)},
+        {CC_KEY(wire_bytes_model), round(m->wire_bytes_model)},
+        {CC_KEY(wire_bytes_received), round(m->wire_bytes_received)},
+        {CC_KEY(wire_bytes_all), round(m->wire_bytes_all)},
+        {CC_KEY(speedup_paper), m->paper_speedup},
+        {CC_KEY(paper_error), m->paper_error},
+        {CC_KEY(burst_bytes), m->setting->setting.link.burst_bytes},
+        {CC_KEY(limit_bytes), config->limit_bytes > 0 ? (double)config->limit_bytes : NAN}};
     const size_t at = cc_experiment_print_row(&r->experiment, m, e);
     if (at == SIZE_MAX)
         return CC_FAIL;
     cc_record_numbers(to, at, all, sizeof all / sizeof all[0]);
     if (r->options.hosts.lab)
-        cc_record_bool(to, at, "oversubscribed", m->setting->oversubscribed);
+        cc_record_bool(to, at, CC_KEY(oversubscribed), m->setting->oversubscribed);
     if (config->congestion == NULL)
         return CC_OK;
-    return cc_record_text(to, at, "congestion", config->congestion, e);
+    return cc_record_text(to, at, CC_KEY(congestion), config->congestion, e);
 }
 
 int cc_run_add_row(struct run *r, const struct cc_experiment_setting *s,

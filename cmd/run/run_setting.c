@@ -139,12 +139,12 @@ static int print_dry_row(const struct run *r, struct cc_record *record,
     if (at == SIZE_MAX)
         return CC_FAIL;
     const struct cc_number_column all[] = {
-        {"burst_bytes", s->setting.link.burst_bytes},
-        {"row_s", cc_run_row_s(s, row)},
-        {"row_bytes", row->bytes * (double)(row->warmup + row->steps)}};
+        {CC_KEY(burst_bytes), s->setting.link.burst_bytes},
+        {CC_KEY(row_s), cc_run_row_s(s, row)},
+        {CC_KEY(row_bytes), row->bytes * (double)(row->warmup + row->steps)}};
     cc_record_numbers(record, at, all, sizeof all / sizeof all[0]);
     if (r->options.hosts.lab)
-        cc_record_bool(record, at, "oversubscribed", s->oversubscribed);
+        cc_record_bool(record, at, CC_KEY(oversubscribed), s->oversubscribed);
     return CC_OK;
 }
 

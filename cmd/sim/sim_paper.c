@@ -175,25 +175,26 @@ static int add_row(struct figure *f, const struct point *p, const struct cc_meas
                    double encode_s, struct cc_error *e)
 {
     struct cc_record *r = &f->args->record;
-    const struct cc_number_column all[] = {{"workers", p->workers},
-                                           {"bw_bps", p->link.bw_bps},
-                                           {"latency_s", p->link.latency_s},
-                                           {"values", (double)m->setting->setting.net->values},
-                                           {"nonzeros", p->density},
-                                           {"call_s", p->call_s[SIMULATED]},
-                                           {"call_s_model", p->call_s[FORMULAS]},
-                                           {"call_s_paper", p->call_s[PRINTED]},
-                                           {"encode_s", encode_s},
-                                           {"messages", m->messages},
-                                           {"wire_bytes", round(m->wire_bytes)},
-                                           {"sim_wall_s", m->wall_s},
-                                           {"sim_memory_bytes", m->peak_bytes}};
+    const struct cc_number_column all[] = {
+        {CC_KEY(workers), p->workers},
+        {CC_KEY(bw_bps), p->link.bw_bps},
+        {CC_KEY(latency_s), p->link.latency_s},
+        {CC_KEY(values), (double)m->setting->setting.net->values},
+        {CC_KEY(nonzeros), p->density},
+        {CC_KEY(call_s), p->call_s[SIMULATED]},
+        {CC_KEY(call_s_model), p->call_s[FORMULAS]},
+        {CC_KEY(call_s_paper), p->call_s[PRINTED]},
+        {CC_KEY(encode_s), encode_s},
+        {CC_KEY(messages), m->messages},
+        {CC_KEY(wire_bytes), round(m->wire_bytes)},
+        {CC_KEY(sim_wall_s), m->wall_s},
+        {CC_KEY(sim_memory_bytes), m->peak_bytes}};
     const size_t at = cc_record_add(r, e);
     if (at == SIZE_MAX)
         return CC_FAIL;
     cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
-    CC_TRY(cc_record_text(r, at, "scheme", isnan(p->density) ? "fp32" : "pairs", e));
-    return cc_record_text(r, at, "exchange", cc_exchange_names[p->exchange], e);
+    CC_TRY(cc_record_text(r, at, CC_KEY(scheme), isnan(p->density) ? "fp32" : "pairs", e));
+    return cc_record_text(r, at, CC_KEY(exchange), cc_exchange_names[p->exchange], e);
 }
 
 static int add_points(struct figure *f, const struct sim *s, double density, double encode_s,

@@ -11,12 +11,12 @@ int cc_sim_print_setting(const struct sim *s, size_t at,
 {
     const struct sim_options *o = &s->options;
     struct cc_record *r = s->experiment.record;
-    CC_TRY(cc_record_text(r, at, "fidelity", cc_fidelity_names[o->fidelity], e));
+    CC_TRY(cc_record_text(r, at, CC_KEY(fidelity), cc_fidelity_names[o->fidelity], e));
     CC_TRY(o->platform != NULL
-               ? cc_record_text(r, at, "platform", o->platform, e)
-               : cc_record_text(r, at, "topology", cc_topology_names[o->config.topology], e));
-    CC_TRY(cc_record_text(r, at, "codec_time", cc_codec_time_names[o->codec_time], e));
-    cc_record_bool(r, at, "data", setting->data);
+               ? cc_record_text(r, at, CC_KEY(platform), o->platform, e)
+               : cc_record_text(r, at, CC_KEY(topology), cc_topology_names[o->config.topology], e));
+    CC_TRY(cc_record_text(r, at, CC_KEY(codec_time), cc_codec_time_names[o->codec_time], e));
+    cc_record_bool(r, at, CC_KEY(data_moved), setting->data);
     return CC_OK;
 }
 
@@ -34,9 +34,9 @@ int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
         m->peak_bytes = got->peak_bytes;
     if (s->experiment.record == NULL)
         return CC_OK;
-    const struct cc_number_column all[] = {{"wire_bytes", round(m->wire_bytes)},
-                                           {"sim_wall_s", m->wall_s},
-                                           {"sim_memory_bytes", m->peak_bytes}};
+    const struct cc_number_column all[] = {{CC_KEY(wire_bytes), round(m->wire_bytes)},
+                                           {CC_KEY(sim_wall_s), m->wall_s},
+                                           {CC_KEY(sim_memory_bytes), m->peak_bytes}};
     const size_t at = cc_experiment_print_row(&s->experiment, m, e);
     if (at == SIZE_MAX)
         return CC_FAIL;

@@ -214,7 +214,8 @@ int cc_sim_dry(const struct sim *s, struct cc_error *e)
                 return CC_FAIL;
             CC_TRY(cc_sim_print_setting(s, at, p, e));
             const double row_s = cc_sim_row_s(p, &p->row[k]) + cc_sim_sizes_s(p, &p->row[k]);
-            cc_record_number(record, at, "sim_wall_s", row_s);
+            cc_record_number(record, at, CC_KEY(sim_wall_s), row_s);
+            cc_record_origin(record, at, CC_KEY(sim_wall_s), CC_ORIGIN_COMPUTED);
             seconds += row_s;
         }
     }

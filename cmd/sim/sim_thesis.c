@@ -156,30 +156,30 @@ static int add_row(struct cc_args *args, const struct thesis *t, const struct ba
     if (strcmp(b->name, "traditional") == 0)
         *traditional_s = m->step_s;
     const struct cc_number_column all[] = {
-        {"workers", workers},
-        {"servers", s->cluster.servers},
-        {"bw_bps", s->link.bw_bps},
-        {"latency_s", s->link.latency_s},
-        {"compute_s", m->compute_s},
-        {"step_s", m->step_s},
-        {"speedup_machine", workers * s->timing.compute_s / m->step_s},
-        {"speedup_machine_paper", printed(t, b, net, workers)},
-        {"overlap_gain", *traditional_s / m->step_s},
-        {"overlap_gain_paper", wait_free ? nets[net].overlap : NAN},
-        {"messages", m->messages},
-        {"sim_wall_s", m->wall_s},
-        {"sim_memory_bytes", m->peak_bytes}};
+        {CC_KEY(workers), workers},
+        {CC_KEY(servers), s->cluster.servers},
+        {CC_KEY(bw_bps), s->link.bw_bps},
+        {CC_KEY(latency_s), s->link.latency_s},
+        {CC_KEY(compute_s), m->compute_s},
+        {CC_KEY(step_s), m->step_s},
+        {CC_KEY(speedup_machine), workers * s->timing.compute_s / m->step_s},
+        {CC_KEY(speedup_machine_paper), printed(t, b, net, workers)},
+        {CC_KEY(overlap_gain), *traditional_s / m->step_s},
+        {CC_KEY(overlap_gain_paper), wait_free ? nets[net].overlap : NAN},
+        {CC_KEY(messages), m->messages},
+        {CC_KEY(sim_wall_s), m->wall_s},
+        {CC_KEY(sim_memory_bytes), m->peak_bytes}};
     const size_t at = cc_record_add(r, e);
     if (at == SIZE_MAX)
         return CC_FAIL;
     cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
     if (!wait_free)
-        cc_record_number(r, at, "overlap_gain", NAN);
-    CC_TRY(cc_record_text(r, at, "optimization", b->name, e));
-    CC_TRY(cc_record_text(r, at, "net", s->net->name, e));
-    CC_TRY(cc_record_text(r, at, "exchange", cc_exchange_names[s->exchange], e));
-    CC_TRY(cc_record_text(r, at, "mode", b->mode, e));
-    return cc_record_text(r, at, "scheme", args->schemes.item[0]->name, e);
+        cc_record_number(r, at, CC_KEY(overlap_gain), NAN);
+    CC_TRY(cc_record_text(r, at, CC_KEY(optimization), b->name, e));
+    CC_TRY(cc_record_text(r, at, CC_KEY(net), s->net->name, e));
+    CC_TRY(cc_record_text(r, at, CC_KEY(exchange), cc_exchange_names[s->exchange], e));
+    CC_TRY(cc_record_text(r, at, CC_KEY(mode), b->mode, e));
+    return cc_record_text(r, at, CC_KEY(scheme), args->schemes.item[0]->name, e);
 }
 
 static int simulate(struct cc_args *args, const struct thesis *t, const struct bar *b, size_t net,

@@ -310,6 +310,8 @@ int cc_train_costs(const struct cc_train *t, const struct cc_training_config *c,
 
 /* The columns of the record. */
 extern const struct cc_column cc_train_columns[];
+/* Sets a row's column `clock`, and with it the origin of its times. */
+int cc_train_put_clock(struct cc_record *r, size_t row, const char *clock, struct cc_error *e);
 
 /* The steps of a training on a link. */
 struct cc_train_step {

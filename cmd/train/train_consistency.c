@@ -78,7 +78,7 @@ int cc_train_clocks(const struct cc_train *t, const struct cc_link *link,
 int cc_train_put_consistency(const struct cc_train *t, size_t row, enum cc_consistency how,
                              struct cc_error *e)
 {
-    CC_TRY(cc_record_text(t->record, row, "consistency", cc_consistency_names[how], e));
+    CC_TRY(cc_record_text(t->record, row, CC_KEY(consistency), cc_consistency_names[how], e));
     if (how == CC_BULK)
         return CC_OK;
     return cc_consistency_put_communicate(&t->options.consistency, t->record, row, e);

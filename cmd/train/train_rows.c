@@ -72,6 +72,16 @@ static const char *clock_of(const struct cc_train *t, size_t variant, const stru
     return link != NULL ? "model" : "process";
 }
 
+int cc_train_put_clock(struct cc_record *r, size_t row, const char *clock, struct cc_error *e)
+{
+    const bool simulated = strcmp(clock, "sim") == 0 || strcmp(clock, "clocks") == 0;
+    cc_record_row_origin(r, row,
+                         simulated                     ? CC_ORIGIN_SIMULATED
+                         : strcmp(clock, "model") == 0 ? CC_ORIGIN_COMPUTED
+                                                       : CC_ORIGIN_MEASURED);
+    return cc_record_text(r, row, CC_KEY(clock), clock, e);
+}
+
 static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_link *link,
                       const char *kind, struct cc_error *e)
 {
@@ -84,43 +94,43 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
     const bool local = l->steps > 0;
     const enum cc_consistency how = cc_train_consistency(t, variant);
     const struct cc_number_column all[] = {
-        {"values", (double)t->net->values},
-        {"workers", (double)c->task.workers},
-        {"servers", servers ? (double)c->servers : (double)NAN},
-        {"batch", (double)c->task.batch},
-        {"rate", cc_train_rate(t, variant)},
-        {"staleness", how == CC_STALE ? t->options.consistency.staleness : (double)NAN},
-        {"momentum", c->optimizer.kind != CC_SGD ? NAN
-                     : own && !local             ? 0
-                                                 : t->options.momentum},
-        {"local_steps", local ? (double)(l->steps * l->parts) : NAN},
-        {"stream_parts", local ? (double)l->parts : NAN},
-        {"bw_bps", link != NULL ? link->bw_bps : NAN},
-        {"latency_s", link != NULL ? link->latency_s : NAN}};
+        {CC_KEY(values), (double)t->net->values},
+        {CC_KEY(workers), (double)c->task.workers},
+        {CC_KEY(servers), servers ? (double)c->servers : (double)NAN},
+        {CC_KEY(batch), (double)c->task.batch},
+        {CC_KEY(rate), cc_train_rate(t, variant)},
+        {CC_KEY(staleness), how == CC_STALE ? t->options.consistency.staleness : (double)NAN},
+        {CC_KEY(momentum), c->optimizer.kind != CC_SGD ? NAN
+                           : own && !local             ? 0
+                                                       : t->options.momentum},
+        {CC_KEY(local_steps), local ? (double)(l->steps * l->parts) : NAN},
+        {CC_KEY(stream_parts), local ? (double)l->parts : NAN},
+        {CC_KEY(bw_bps), link != NULL ? link->bw_bps : NAN},
+        {CC_KEY(latency_s), link != NULL ? link->latency_s : NAN}};
     const size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return row;
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
-    if (cc_record_text(r, row, "scheme", spec->name, e) != CC_OK ||
-        cc_record_text(r, row, "net", c->task.net, e) != CC_OK ||
-        cc_record_text(r, row, "data", t->data->name, e) != CC_OK ||
-        cc_record_text(r, row, "exchange", cc_exchange_names[c->exchange], e) != CC_OK ||
-        cc_record_text(r, row, "mode", cc_step_names[c->mode], e) != CC_OK ||
-        cc_record_text(r, row, "kind", kind, e) != CC_OK ||
-        cc_record_text(r, row, "clock", clock_of(t, variant, link), e) != CC_OK)
+    if (cc_record_text(r, row, CC_KEY(scheme), spec->name, e) != CC_OK ||
+        cc_record_text(r, row, CC_KEY(net), c->task.net, e) != CC_OK ||
+        cc_record_text(r, row, CC_KEY(data), t->data->name, e) != CC_OK ||
+        cc_record_text(r, row, CC_KEY(exchange), cc_exchange_names[c->exchange], e) != CC_OK ||
+        cc_record_text(r, row, CC_KEY(mode), cc_step_names[c->mode], e) != CC_OK ||
+        cc_record_text(r, row, CC_KEY(kind), kind, e) != CC_OK ||
+        cc_train_put_clock(r, row, clock_of(t, variant, link), e) != CC_OK)
         return SIZE_MAX;
     if (servers && cc_train_put_consistency(t, row, how, e) != CC_OK)
         return SIZE_MAX;
-    if (local && cc_record_text(r, row, "outer", cc_train_outer(l), e) != CC_OK)
+    if (local && cc_record_text(r, row, CC_KEY(outer), cc_train_outer(l), e) != CC_OK)
         return SIZE_MAX;
     const char *framework = cc_train_framework_name(t);
-    if (framework != NULL && cc_record_text(r, row, "framework", framework, e) != CC_OK)
+    if (framework != NULL && cc_record_text(r, row, CC_KEY(framework), framework, e) != CC_OK)
         return SIZE_MAX;
     if (c->mode == CC_PIPE)
-        cc_record_number(r, row, "depth", (double)c->depth);
+        cc_record_number(r, row, CC_KEY(depth), (double)c->depth);
     if (servers &&
-        (cc_record_text(r, row, "pull", c->deltas ? "delta" : "mean", e) != CC_OK ||
-         cc_record_text(r, row, "pull_scheme", cc_train_pull(t, spec)->name, e) != CC_OK))
+        (cc_record_text(r, row, CC_KEY(pull), c->deltas ? "delta" : "mean", e) != CC_OK ||
+         cc_record_text(r, row, CC_KEY(pull_scheme), cc_train_pull(t, spec)->name, e) != CC_OK))
         return SIZE_MAX;
     return row;
 }
@@ -141,12 +151,12 @@ static void put_sizes(const struct cc_train *t, size_t row, double push, double 
     const bool servers = cc_exchange_has(t->options.training.exchange, CC_X_SERVERS);
     const double both = servers ? (push + pull) / 2 : push, raw = raw_values(t);
     const struct cc_number_column all[] = {
-        {"payload_bytes", push},
-        {"bits_per_value", bits},
-        {"ratio", 32 / bits},
-        {"bits_push", bits},
-        {"bits_pull", servers ? 8 * pull / values : NAN},
-        {"bits_compressed", (8 * both - 32 * raw) / (values - raw)}};
+        {CC_KEY(payload_bytes), push},
+        {CC_KEY(bits_per_value), bits},
+        {CC_KEY(ratio), 32 / bits},
+        {CC_KEY(bits_push), bits},
+        {CC_KEY(bits_pull), servers ? 8 * pull / values : NAN},
+        {CC_KEY(bits_compressed), (8 * both - 32 * raw) / (values - raw)}};
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
 }
 
@@ -157,11 +167,11 @@ static void put_linear(const struct cc_train *t, size_t row, double objective, d
     const bool known = t->optimum.w != NULL;
     const double epoch = (double)t->epoch;
     const struct cc_number_column all[] = {
-        {"objective", objective},
-        {"suboptimality", known ? objective - t->optimum.value : NAN},
-        {"distance", distance},
-        {"pass_s", epoch * step->step_s},
-        {"pass_comm_s", epoch * (step->codec_s + step->comm_s)}};
+        {CC_KEY(objective), objective},
+        {CC_KEY(suboptimality), known ? objective - t->optimum.value : NAN},
+        {CC_KEY(distance), distance},
+        {CC_KEY(pass_s), epoch * step->step_s},
+        {CC_KEY(pass_comm_s), epoch * (step->codec_s + step->comm_s)}};
     if (cc_linear_is(t->options.training.task.net))
         cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
 }
@@ -176,27 +186,27 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
     const size_t row = new_row(t, variant, link, "eval", e);
     if (row != SIZE_MAX && t->options.figure != NULL)
         cc_record_detail(t->record, row);
-    const struct cc_number_column all[] = {{"seed", (double)(t->options.seed + seed)},
-                                           {"step", (double)v->step},
-                                           {"epoch", (double)v->step / (double)of->epoch},
-                                           {"loss", v->loss},
-                                           {"accuracy", v->accuracy},
-                                           {"loss_workers", v->worker_loss},
-                                           {"accuracy_workers", v->worker_accuracy},
-                                           {"train_loss", v->train_loss},
-                                           {"train_accuracy", v->train_accuracy},
-                                           {"bytes", bytes_until(of, at)},
-                                           {"residual", v->residual},
-                                           {"residual_pull", v->pull_residual},
-                                           {"staleness_mean", u.mean},
-                                           {"staleness_p95", u.p95},
-                                           {"bound_wait_s", u.wait_s},
-                                           {"updates_per_s", u.updates_per_s},
-                                           {"compute_s", step->compute_s},
-                                           {"codec_s", step->codec_s},
-                                           {"comm_s", step->comm_s},
-                                           {"step_s", step->step_s},
-                                           {"time_s", step->time_s}};
+    const struct cc_number_column all[] = {{CC_KEY(seed), (double)(t->options.seed + seed)},
+                                           {CC_KEY(step), (double)v->step},
+                                           {CC_KEY(epoch), (double)v->step / (double)of->epoch},
+                                           {CC_KEY(loss), v->loss},
+                                           {CC_KEY(accuracy), v->accuracy},
+                                           {CC_KEY(loss_workers), v->worker_loss},
+                                           {CC_KEY(accuracy_workers), v->worker_accuracy},
+                                           {CC_KEY(train_loss), v->train_loss},
+                                           {CC_KEY(train_accuracy), v->train_accuracy},
+                                           {CC_KEY(bytes), bytes_until(of, at)},
+                                           {CC_KEY(residual), v->residual},
+                                           {CC_KEY(residual_pull), v->pull_residual},
+                                           {CC_KEY(staleness_mean), u.mean},
+                                           {CC_KEY(staleness_p95), u.p95},
+                                           {CC_KEY(bound_wait_s), u.wait_s},
+                                           {CC_KEY(updates_per_s), u.updates_per_s},
+                                           {CC_KEY(compute_s), step->compute_s},
+                                           {CC_KEY(codec_s), step->codec_s},
+                                           {CC_KEY(comm_s), step->comm_s},
+                                           {CC_KEY(step_s), step->step_s},
+                                           {CC_KEY(time_s), step->time_s}};
     if (row == SIZE_MAX)
         return CC_FAIL;
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
@@ -205,10 +215,10 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
     if (!of->complete || at + 1 < of->evals)
         return CC_OK;
     if (of->peak_bytes > 0)
-        cc_record_number(t->record, row, "sim_memory_bytes", of->peak_bytes);
+        cc_record_number(t->record, row, CC_KEY(sim_memory_bytes), of->peak_bytes);
     char crc[24]; /* never the text of a number, as 28e98629 would be in a CSV */
     (void)snprintf(crc, sizeof crc, "crc32:%08x", of->weights_crc);
-    return cc_record_text(t->record, row, "weights", crc, e);
+    return cc_record_text(t->record, row, CC_KEY(weights), crc, e);
 }
 
 /* A training that diverged: its step, and no figures. */
@@ -219,9 +229,9 @@ static int add_divergence(const struct cc_train *t, size_t variant, size_t seed,
     const size_t row = new_row(t, variant, link, "eval", e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    cc_record_number(t->record, row, "seed", (double)(t->options.seed + seed));
-    cc_record_number(t->record, row, "step", (double)of->diverged_step);
-    cc_record_number(t->record, row, "diverged", 1);
+    cc_record_number(t->record, row, CC_KEY(seed), (double)(t->options.seed + seed));
+    cc_record_number(t->record, row, CC_KEY(step), (double)of->diverged_step);
+    cc_record_number(t->record, row, CC_KEY(diverged), 1);
     return CC_OK;
 }
 
@@ -398,12 +408,12 @@ static int put_frameworks(const struct cc_train *t, size_t row, size_t variant,
     CC_TRY(compare(t, variant, link, s, cc_train_ps_sync(t), &ps, e));
     CC_TRY(compare(t, variant, link, s, cc_train_d_sync(t), &sync, e));
     const double mean = mean_of(&sync.difference), off = half_width(&sync.difference);
-    const struct cc_number_column all[] = {{"speedup_ps", ps.speedup},
-                                           {"speedup_sync", sync.speedup},
-                                           {"target_speedup_sync", sync.target_speedup},
-                                           {"difference_sync", mean},
-                                           {"difference_sync_low", mean - off},
-                                           {"difference_sync_high", mean + off}};
+    const struct cc_number_column all[] = {{CC_KEY(speedup_ps), ps.speedup},
+                                           {CC_KEY(speedup_sync), sync.speedup},
+                                           {CC_KEY(target_speedup_sync), sync.target_speedup},
+                                           {CC_KEY(difference_sync), mean},
+                                           {CC_KEY(difference_sync_low), mean - off},
+                                           {CC_KEY(difference_sync_high), mean + off}};
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
     return CC_OK;
 }
@@ -417,43 +427,44 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
     const struct cc_train_printed printed = cc_train_paper_printed(t, variant, link);
     const size_t row = new_row(t, variant, link, "summary", e);
     const struct cc_number_column all[] = {
-        {"seeds", (double)s->complete},
-        {"diverged", (double)s->diverged},
-        {"step", (double)cc_train_length(t, variant)->steps},
-        {"loss", mean_of(&s->loss)},
-        {"accuracy", mean_of(&s->accuracy)},
-        {"accuracy_low", mean_of(&s->accuracy) - half},
-        {"accuracy_high", mean_of(&s->accuracy) + half},
-        {"difference", mean_of(&s->difference)},
-        {"difference_low", mean_of(&s->difference) - off},
-        {"difference_high", mean_of(&s->difference) + off},
-        {"difference_best", best},
-        {"difference_best_low", best - off_best},
-        {"difference_best_high", best + off_best},
-        {"accuracy_best", mean_of(&s->best)},
-        {"accuracy_workers", mean_of(&s->workers)},
-        {"bytes", mean_of(&s->bytes)},
-        {"residual", mean_of(&s->residual)},
-        {"residual_pull", mean_of(&s->pull_residual)},
-        {"staleness_mean", mean_of(&s->stale)},
-        {"staleness_p95", mean_of(&s->stale_p95)},
-        {"bound_wait_s", mean_of(&s->wait_s)},
-        {"updates_per_s", mean_of(&s->updates_per_s)},
-        {"compute_s", mean_of(&s->compute_s)},
-        {"codec_s", mean_of(&s->codec_s)},
-        {"comm_s", mean_of(&s->comm_s)},
-        {"step_s", mean_of(&s->step_s)},
-        {"speedup", mean_of(&fp32->step_s) / mean_of(&s->step_s)},
-        {"time_s", mean_of(&s->time_s)},
-        {"accuracy_paper", printed.accuracy},
-        {"difference_paper", printed.difference},
-        {"bits_paper", printed.bits},
-        {"speedup_paper", printed.speedup},
-        {"target_s", target_of(s, &s->target_s)},
-        {"target_step", target_of(s, &s->target_step)},
-        {"target_speedup", target_of(fp32, &fp32->target_s) / target_of(s, &s->target_s)},
-        {"speedup_bulk", mean_of(&bulk->step_s) / mean_of(&s->step_s)},
-        {"target_speedup_bulk", target_of(bulk, &bulk->target_s) / target_of(s, &s->target_s)}};
+        {CC_KEY(seeds), (double)s->complete},
+        {CC_KEY(diverged), (double)s->diverged},
+        {CC_KEY(step), (double)cc_train_length(t, variant)->steps},
+        {CC_KEY(loss), mean_of(&s->loss)},
+        {CC_KEY(accuracy), mean_of(&s->accuracy)},
+        {CC_KEY(accuracy_low), mean_of(&s->accuracy) - half},
+        {CC_KEY(accuracy_high), mean_of(&s->accuracy) + half},
+        {CC_KEY(difference), mean_of(&s->difference)},
+        {CC_KEY(difference_low), mean_of(&s->difference) - off},
+        {CC_KEY(difference_high), mean_of(&s->difference) + off},
+        {CC_KEY(difference_best), best},
+        {CC_KEY(difference_best_low), best - off_best},
+        {CC_KEY(difference_best_high), best + off_best},
+        {CC_KEY(accuracy_best), mean_of(&s->best)},
+        {CC_KEY(accuracy_workers), mean_of(&s->workers)},
+        {CC_KEY(bytes), mean_of(&s->bytes)},
+        {CC_KEY(residual), mean_of(&s->residual)},
+        {CC_KEY(residual_pull), mean_of(&s->pull_residual)},
+        {CC_KEY(staleness_mean), mean_of(&s->stale)},
+        {CC_KEY(staleness_p95), mean_of(&s->stale_p95)},
+        {CC_KEY(bound_wait_s), mean_of(&s->wait_s)},
+        {CC_KEY(updates_per_s), mean_of(&s->updates_per_s)},
+        {CC_KEY(compute_s), mean_of(&s->compute_s)},
+        {CC_KEY(codec_s), mean_of(&s->codec_s)},
+        {CC_KEY(comm_s), mean_of(&s->comm_s)},
+        {CC_KEY(step_s), mean_of(&s->step_s)},
+        {CC_KEY(speedup), mean_of(&fp32->step_s) / mean_of(&s->step_s)},
+        {CC_KEY(time_s), mean_of(&s->time_s)},
+        {CC_KEY(accuracy_paper), printed.accuracy},
+        {CC_KEY(difference_paper), printed.difference},
+        {CC_KEY(bits_paper), printed.bits},
+        {CC_KEY(speedup_paper), printed.speedup},
+        {CC_KEY(target_s), target_of(s, &s->target_s)},
+        {CC_KEY(target_step), target_of(s, &s->target_step)},
+        {CC_KEY(target_speedup), target_of(fp32, &fp32->target_s) / target_of(s, &s->target_s)},
+        {CC_KEY(speedup_bulk), mean_of(&bulk->step_s) / mean_of(&s->step_s)},
+        {CC_KEY(target_speedup_bulk),
+         target_of(bulk, &bulk->target_s) / target_of(s, &s->target_s)}};
     if (row == SIZE_MAX)
         return CC_FAIL;
     if (shows_points(t))
@@ -466,7 +477,7 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
     put_linear(t, row, mean_of(&s->objective), mean_of(&s->distance), &mean);
     CC_TRY(put_frameworks(t, row, variant, link, s, e));
     if (t->options.rates > 1)
-        cc_record_bool(t->record, row, "best_rate", variant == find_best(t, variant));
+        cc_record_bool(t->record, row, CC_KEY(best_rate), variant == find_best(t, variant));
     return CC_OK;
 }
 
@@ -521,15 +532,15 @@ static int add_point(const struct cc_train *t, size_t variant, size_t at,
         add(&bytes, bytes_until(of, at));
     }
     const double half = half_width(&accuracy);
-    const struct cc_number_column all[] = {{"seeds", (double)accuracy.count},
-                                           {"step", (double)step},
-                                           {"loss", mean_of(&loss)},
-                                           {"accuracy", mean_of(&accuracy)},
-                                           {"accuracy_low", mean_of(&accuracy) - half},
-                                           {"accuracy_high", mean_of(&accuracy) + half},
-                                           {"train_loss", mean_of(&train_loss)},
-                                           {"train_accuracy", mean_of(&train_accuracy)},
-                                           {"bytes", mean_of(&bytes)}};
+    const struct cc_number_column all[] = {{CC_KEY(seeds), (double)accuracy.count},
+                                           {CC_KEY(step), (double)step},
+                                           {CC_KEY(loss), mean_of(&loss)},
+                                           {CC_KEY(accuracy), mean_of(&accuracy)},
+                                           {CC_KEY(accuracy_low), mean_of(&accuracy) - half},
+                                           {CC_KEY(accuracy_high), mean_of(&accuracy) + half},
+                                           {CC_KEY(train_loss), mean_of(&train_loss)},
+                                           {CC_KEY(train_accuracy), mean_of(&train_accuracy)},
+                                           {CC_KEY(bytes), mean_of(&bytes)}};
     const size_t row = new_row(t, variant, link, "mean", e);
     if (row == SIZE_MAX)
         return CC_FAIL;

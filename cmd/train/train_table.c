@@ -277,37 +277,37 @@ static int add_line(const struct table *t, const struct line *l, const struct pr
 {
     struct cc_record *r = &t->args->record;
     const struct cc_prediction *s = &p->step;
-    const struct cc_number_column all[] = {{"values", (double)l->shape->features},
-                                           {"workers", l->workers},
-                                           {"batch", batch},
-                                           {"bw_bps", p->link.bw_bps},
-                                           {"latency_s", p->link.latency_s},
-                                           {"payload_bytes", s->payload_bytes},
-                                           {"bits_per_value", s->bits_push},
-                                           {"ratio", 32 / s->bits_push},
-                                           {"bits_push", s->bits_push},
-                                           {"compute_s", s->compute_s},
-                                           {"codec_s", s->codec_s},
-                                           {"comm_s", s->comm_s},
-                                           {"step_s", s->step_s},
-                                           {"pass_s", p->pass_s},
-                                           {"pass_paper_s", l->printed_s},
-                                           {"pass_comm_s", p->comm_s},
-                                           {"pass_comm_paper_s", l->printed_comm_s},
-                                           {"speedup", dense->pass_s / p->pass_s},
-                                           {"speedup_paper", l->printed_speedup},
-                                           {"time_s", p->pass_s}};
+    const struct cc_number_column all[] = {{CC_KEY(values), (double)l->shape->features},
+                                           {CC_KEY(workers), l->workers},
+                                           {CC_KEY(batch), batch},
+                                           {CC_KEY(bw_bps), p->link.bw_bps},
+                                           {CC_KEY(latency_s), p->link.latency_s},
+                                           {CC_KEY(payload_bytes), s->payload_bytes},
+                                           {CC_KEY(bits_per_value), s->bits_push},
+                                           {CC_KEY(ratio), 32 / s->bits_push},
+                                           {CC_KEY(bits_push), s->bits_push},
+                                           {CC_KEY(compute_s), s->compute_s},
+                                           {CC_KEY(codec_s), s->codec_s},
+                                           {CC_KEY(comm_s), s->comm_s},
+                                           {CC_KEY(step_s), s->step_s},
+                                           {CC_KEY(pass_s), p->pass_s},
+                                           {CC_KEY(pass_paper_s), l->printed_s},
+                                           {CC_KEY(pass_comm_s), p->comm_s},
+                                           {CC_KEY(pass_comm_paper_s), l->printed_comm_s},
+                                           {CC_KEY(speedup), dense->pass_s / p->pass_s},
+                                           {CC_KEY(speedup_paper), l->printed_speedup},
+                                           {CC_KEY(time_s), p->pass_s}};
     const size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
-    CC_TRY(cc_record_text(r, row, "row_paper", l->name, e));
-    CC_TRY(cc_record_text(r, row, "scheme", l->spec->name, e));
-    CC_TRY(cc_record_text(r, row, "net", l->net, e));
-    CC_TRY(cc_record_text(r, row, "data", l->m->data->name, e));
-    CC_TRY(cc_record_text(r, row, "exchange", cc_exchange_names[l->exchange], e));
-    CC_TRY(cc_record_text(r, row, "kind", "pass", e));
-    return cc_record_text(r, row, "clock", "model", e);
+    CC_TRY(cc_record_text(r, row, CC_KEY(row_paper), l->name, e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(scheme), l->spec->name, e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(net), l->net, e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(data), l->m->data->name, e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(exchange), cc_exchange_names[l->exchange], e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(kind), "pass", e));
+    return cc_train_put_clock(r, row, "model", e);
 }
 
 /* The dense and the sparse line of a row. */

@@ -151,35 +151,36 @@ static void step_columns(const struct validate *v, size_t at, const struct cc_me
 {
     const double values = (double)m->setting->setting.net->values;
     const double bits = 8 * m->push_bytes / values;
-    const struct cc_number_column all[] = {{"payload_bytes", m->push_bytes},
-                                           {"bits_per_value", bits},
-                                           {"ratio", 32 / bits},
-                                           {"bits_push", bits},
-                                           {"bits_pull", 8 * m->pull_bytes / values},
-                                           {"compute_s", m->compute_s},
-                                           {"codec_s", m->codec_s},
-                                           {"comm_s", m->comm_s},
-                                           {"comm_busy_s", m->comm_busy_s},
-                                           {"step_s_model", m->model.step_s},
-                                           {"warmup", (double)m->row->warmup},
-                                           {"steps", (double)m->row->steps}};
+    const struct cc_number_column all[] = {{CC_KEY(payload_bytes), m->push_bytes},
+                                           {CC_KEY(bits_per_value), bits},
+                                           {CC_KEY(ratio), 32 / bits},
+                                           {CC_KEY(bits_push), bits},
+                                           {CC_KEY(bits_pull), 8 * m->pull_bytes / values},
+                                           {CC_KEY(compute_s), m->compute_s},
+                                           {CC_KEY(codec_s), m->codec_s},
+                                           {CC_KEY(comm_s), m->comm_s},
+                                           {CC_KEY(comm_busy_s), m->comm_busy_s},
+                                           {CC_KEY(step_s_model), m->model.step_s},
+                                           {CC_KEY(warmup), (double)m->row->warmup},
+                                           {CC_KEY(steps), (double)m->row->steps}};
     cc_record_numbers(v->record, at, all, sizeof all / sizeof all[0]);
 }
 
 static void run_columns(const struct validate *v, size_t at, const struct cc_measured_row *m)
 {
-    const struct cc_number_column all[] = {{"step_s", m->step_s},
-                                           {"step_s_sd", m->step_s_sd},
-                                           {"step_s_q25", m->step_s_q25},
-                                           {"step_s_q75", m->step_s_q75},
-                                           {"speedup", m->speedup},
-                                           {"burst_bytes", m->setting->setting.link.burst_bytes},
-                                           {"wire_bytes", round(m->wire_bytes)},
-                                           {"wire_bytes_model", round(m->wire_bytes_model)},
-                                           {"burst_share", m->burst_share}};
+    const struct cc_number_column all[] = {
+        {CC_KEY(step_s), m->step_s},
+        {CC_KEY(step_s_sd), m->step_s_sd},
+        {CC_KEY(step_s_q25), m->step_s_q25},
+        {CC_KEY(step_s_q75), m->step_s_q75},
+        {CC_KEY(speedup), m->speedup},
+        {CC_KEY(burst_bytes), m->setting->setting.link.burst_bytes},
+        {CC_KEY(wire_bytes), round(m->wire_bytes)},
+        {CC_KEY(wire_bytes_model), round(m->wire_bytes_model)},
+        {CC_KEY(burst_share), m->burst_share}};
     cc_record_numbers(v->record, at, all, sizeof all / sizeof all[0]);
     if (v->run.options.hosts.lab)
-        cc_record_bool(v->record, at, "oversubscribed", m->setting->oversubscribed);
+        cc_record_bool(v->record, at, CC_KEY(oversubscribed), m->setting->oversubscribed);
 }
 
 static void difference_columns(const struct validate *v, size_t at, const struct validated *row,
@@ -187,25 +188,25 @@ static void difference_columns(const struct validate *v, size_t at, const struct
 {
     const struct cc_diagnosis *diagnosis = &row->diagnosis;
     const struct cc_number_column all[] = {
-        {"step_s_forecast", c->forecast_s},
-        {"step_s_sim", c->sim_s},
-        {"burst_saved_s", row->run != NULL ? c->burst_s : NAN},
-        {"model_error", diagnosis->off.model_run},
-        {"sim_error", diagnosis->off.sim_run},
-        {"model_sim", diagnosis->off.model_sim},
-        {"added_s", (isfinite(c->run_s) ? c->run_s : c->sim_s) - c->compute_s},
-        {"added_model_error", diagnosis->added.model_run},
-        {"added_sim_error", diagnosis->added.sim_run},
-        {"added_model_sim", diagnosis->added.model_sim},
-        {"forecast_error", diagnosis->off.forecast},
-        {"codec_s_forecast", c->forecast_codec_s},
-        {"codec_s_sim", row->sim != NULL ? row->sim->codec_s : NAN},
-        {"payload_bytes_forecast", row->row->forecast.payload_bytes},
-        {"payload_bytes_sim", row->sim != NULL ? row->sim->push_bytes : NAN}};
+        {CC_KEY(step_s_forecast), c->forecast_s},
+        {CC_KEY(step_s_sim), c->sim_s},
+        {CC_KEY(burst_saved_s), row->run != NULL ? c->burst_s : NAN},
+        {CC_KEY(model_error), diagnosis->off.model_run},
+        {CC_KEY(sim_error), diagnosis->off.sim_run},
+        {CC_KEY(model_sim), diagnosis->off.model_sim},
+        {CC_KEY(added_s), (isfinite(c->run_s) ? c->run_s : c->sim_s) - c->compute_s},
+        {CC_KEY(added_model_error), diagnosis->added.model_run},
+        {CC_KEY(added_sim_error), diagnosis->added.sim_run},
+        {CC_KEY(added_model_sim), diagnosis->added.model_sim},
+        {CC_KEY(forecast_error), diagnosis->off.forecast},
+        {CC_KEY(codec_s_forecast), c->forecast_codec_s},
+        {CC_KEY(codec_s_sim), row->sim != NULL ? row->sim->codec_s : NAN},
+        {CC_KEY(payload_bytes_forecast), row->row->forecast.payload_bytes},
+        {CC_KEY(payload_bytes_sim), row->sim != NULL ? row->sim->push_bytes : NAN}};
     cc_record_numbers(v->record, at, all, sizeof all / sizeof all[0]);
     if (diagnosis->answers > 1)
-        cc_record_bool(v->record, at, "agree", diagnosis->agree);
-    cc_record_number(v->record, at, "tolerance", v->tolerance);
+        cc_record_bool(v->record, at, CC_KEY(agree), diagnosis->agree);
+    cc_record_number(v->record, at, CC_KEY(tolerance), v->tolerance);
 }
 
 static int text_columns(const struct validate *v, size_t at, const struct cc_diagnosis *diagnosis,
@@ -218,17 +219,13 @@ static int text_columns(const struct validate *v, size_t at, const struct cc_dia
     (void)snprintf(suspects, sizeof suspects, "%s%s%s", cc_cause_names[first->kind],
                    other ? ", " : "", other ? cc_cause_names[second->kind] : "");
     (void)snprintf(why, sizeof why, "%s%s%s", first->why, both ? "; " : "", second->why);
-    const struct {
-        const char *key, *text;
-    } all[] = {{"fidelity", cc_fidelity_names[v->sim.options.fidelity]},
-               {"suspect", suspects},
-               {"why", why},
-               {"forecast_suspect", cc_cause_names[diagnosis->forecast.kind]},
-               {"forecast_why", diagnosis->forecast.why}};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (all[i].text[0] != '\0')
-            CC_TRY(cc_record_text(v->record, at, all[i].key, all[i].text, e));
-    return CC_OK;
+    const struct cc_text_column all[] = {
+        {CC_KEY(fidelity), cc_fidelity_names[v->sim.options.fidelity]},
+        {CC_KEY(suspect), suspects},
+        {CC_KEY(why), why},
+        {CC_KEY(forecast_suspect), cc_cause_names[diagnosis->forecast.kind]},
+        {CC_KEY(forecast_why), diagnosis->forecast.why}};
+    return cc_record_texts(v->record, at, all, sizeof all / sizeof all[0], e);
 }
 
 static int add_row(struct validate *v, struct validated *row, struct cc_error *e)
@@ -241,10 +238,12 @@ static int add_row(struct validate *v, struct validated *row, struct cc_error *e
     if (at == SIZE_MAX)
         return CC_FAIL;
     if (row->setting->formula == CC_NO_FORMULA) {
-        cc_record_number(v->record, at, "bw_bps", NAN);
-        cc_record_number(v->record, at, "latency_s", NAN);
+        cc_record_number(v->record, at, CC_KEY(bw_bps), NAN);
+        cc_record_number(v->record, at, CC_KEY(latency_s), NAN);
     }
     step_columns(v, at, best_of(row));
+    cc_record_row_origin(v->record, at,
+                         row->run != NULL ? CC_ORIGIN_MEASURED : CC_ORIGIN_SIMULATED);
     if (row->run != NULL)
         run_columns(v, at, row->run);
     difference_columns(v, at, row, &c);

@@ -41,7 +41,7 @@ c="calibrate -q --hosts a,b --mpirun $dir/fake_mpirun"
 q 0 $c --link-out found.json --format json
 json 'all(abs(r["bw_bps"] - 80e6) < 1e3 and abs(r["latency_s"] - 20e-6) < 3e-6 for r in d["rows"])'
 json 'd["rows"][0]["burst_bytes"] == 0 and d["rows"][0]["shaped_bps"] is None'
-json 'd["rows"][0]["bytes"] == 1 and sum(r["counted"] for r in d["rows"]) >= 8 and not d["rows"][0]["counted"]'
+json 'd["rows"][0]["message_bytes"] == 1 and sum(r["counted"] for r in d["rows"]) >= 8 and not d["rows"][0]["counted"]'
 json 'all(abs(r["model_error"]) < 5e-3 and r["samples"] == 20 for r in d["rows"] if r["counted"])'
 json 'all(1e-12 < r["reduce_byte_s"] < 1e-7 for r in d["rows"]) and d["host"]["mpi"] == "a link by hand"'
 json 'any("none found" in n for n in d["notes"])'

@@ -7,6 +7,7 @@ result() {
     printf '{"schema": "commcomp/1", "command": "%s", "argv": ["commcomp", %s], "host": {%s}, "rows": [%s]}' \
         "$2" "$4" "$3" "$5" >"$1"
 }
+# They are of commcomp/1, which is read as commcomp/2 is.
 row() { # row SCHEME WORKERS BW STEP SPEEDUP
     printf '{"scheme": "%s", "workers": %s, "bw_bps": %s, "step_s": %s, "speedup": %s, "bottleneck": "codec"}' "$@"
 }
@@ -20,7 +21,7 @@ q 0 compare a.json b.json
 expected two
 q 0 compare a.json b.json --format json
 json 'len(d["rows"]) == 9 and d["rows"][0]["quantity"] == "step_s"'
-json '[r["ratio"] for r in d["rows"][:5]] == [0.5, 0.5, 2, None, None]'
+json '[r["b_over_a"] for r in d["rows"][:5]] == [0.5, 0.5, 2, None, None]'
 json '[(r["a"], r["b"]) for r in d["rows"][3:5]] == [(0, None), (None, 3)]'
 json 'any("geometric mean of 3 rows" in n and "0.7937" in n for n in d["notes"])' # (1/2 1/2 2)^(1/3)
 q 0 compare a.json a.json
@@ -38,8 +39,8 @@ q 0 compare a.json b.json
 # Rows that nothing tells apart belong together in their order.
 result twins.json model "$here" '"model"' "$(row fp32 4 1e9 2 1),$(row fp32 4 1e9 3 1)"
 result other.json model "$here" '"model"' "$(row fp32 4 1e9 4 1),$(row fp32 4 1e9 9 1),$(row fp32 4 1e9 5 1)"
-q 0 compare twins.json other.json --quantities step_s --columns a,b,ratio --format csv
-[ "$(cat out)" = "$(printf 'a,b,ratio\n2,4,2\n3,9,3\n,5,')" ] || bad "$(cat out)"
+q 0 compare twins.json other.json --quantities step_s --columns a,b,b_over_a --format csv
+[ "$(cat out)" = "$(printf 'a,b,b_over_a\n2,4,2\n3,9,3\n,5,')" ] || bad "$(cat out)"
 
 # --- what cannot be compared ---
 result bench.json bench "$here" '"bench"' "$(row fp32 4 1e9 2 1)"
@@ -48,7 +49,7 @@ err 'a.json is a result of `model`, and bench.json of `bench`'
 result new.json train2 "$here" '"x"' "$(row fp32 4 1e9 2 1)"
 t 1 compare new.json new.json
 err "no command 'train2'"
-sed 's|commcomp/1|commcomp/2|' a.json >two.json
+sed 's|commcomp/1|commcomp/3|' a.json >two.json
 t 1 compare a.json two.json
 err 'two.json: '
 result none.json model "$here" '"model"' ''

@@ -117,7 +117,7 @@ json 'd["rows"][0]["step_s"] == json.load(open("sequential.json"))["rows"][0]["s
 q 0 $m --scheme int8 --servers 4 --placement lpt --mode overlap --fuse 1M --format json
 json 'd["rows"][0]["imbalance"] >= 1'
 q 0 $m --scheme int8 --stragglers gamma --consistency stale --staleness 2 --workers 4 --format json
-json 'd["rows"][0]["step_s_sd"] > 0 and d["rows"][0]["wait_s"] > 0'
+json 'd["rows"][0]["step_s_sd"] > 0 and d["rows"][0]["straggler_wait_s"] > 0'
 cp out once
 q 0 $m --scheme int8 --stragglers gamma --consistency stale --staleness 2 --workers 4 --format json
 json 'd["rows"] == json.load(open("once"))["rows"]'

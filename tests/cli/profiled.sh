@@ -49,7 +49,7 @@ if [ -z "$why" ]; then
     for exchange in ps ring recdouble allgather; do
         t 0 sim --profile mine.json --values 100K --workers 4 --bw 10mbps --scheme fp32,mine --exchange $exchange --format json
         json 'all(abs(r["model_error"]) < 0.02 for r in d["rows"])'
-        json 'd["rows"][1]["profiled"] and d["rows"][1]["data"] == False and d["rows"][1]["bits_push"] == 8'
+        json 'd["rows"][1]["profiled"] and d["rows"][1]["data_moved"] == False and d["rows"][1]["bits_push"] == 8'
     done
     t 0 sim --profile mine.json --net resnet20 --workers 3 --servers 2 --mode overlap --bw 10mbps --scheme mine --format json
     json 'd["rows"][0]["bits_push"] == 8'

@@ -5,7 +5,7 @@
 
 # result FILE COMMAND ARGV MORE ROWS: a document of a command; MORE are other keys, each with a comma.
 result() {
-    printf '{"schema": "commcomp/1", "command": "%s", "argv": ["/opt/commcomp", %s], "host": {"cpu": "one", "cores": 2}, %s"rows": [%s]}' \
+    printf '{"schema": "commcomp/2", "command": "%s", "argv": ["/opt/commcomp", %s], "host": {"cpu": "one", "cores": 2}, %s"rows": [%s]}' \
         "$2" "$3" "$4" "$5" >"$1"
 }
 row() { # row SCHEME WORKERS STEP SPEEDUP ERROR
@@ -36,7 +36,7 @@ has a.html '<span>cpu:</span> one'
 has a.html '<span title="line rate[^"]*">bandwidth:</span> 1 Gbit/s'
 has a.html '<li>workers 4: 3lc is fastest, 500.0 ms, 4 times as fast as fp32</li>' # not dgc: its error
 has a.html '<li>workers 8: 3lc is fastest, 250.0 ms, 12 times as fast as fp32</li>'
-has a.html '<span class="head">step</span> <span class="unit">ms</span> <span class="origin">formula</span>'
+has a.html '<span class="head">step</span> <span class="unit">ms</span> <span class="origin">computed</span>'
 has a.html '<code>new_key</code>'
 lacks a.html 'http:\|https:\|//'"[a-z]*\.[a-z]"
 q 0 report a.json --format html
@@ -57,10 +57,50 @@ again c.html a.json
 small='--data synthetic-sparse:train=200,test=50,features=100,nonzeros=5 --batch 4 --steps 4 --scheme pairs --bw 1gbps'
 q 0 train --net logreg $small -q -o formulas.json
 q 0 report formulas.json -o formulas.html
-has formulas.html '<span class="head">pass</span> <span class="unit">s</span> <span class="origin">formula</span>'
+has formulas.html '<span class="head">pass</span> <span class="unit">s</span> <span class="origin">computed</span>'
 q 0 train --net logreg $small --consistency async --compute 1ms -q -o clocks.json
 q 0 report clocks.json -o clocks.html
 has clocks.html '<span class="head">pass</span> <span class="unit">s</span> <span class="origin">simulated</span>'
+
+# What a document says of origins counts, for all rows or row by row; a dry run measures nothing.
+result origins.json model '"model"' '"origins": {"step_s": ["measured", "simulated", null], "speedup": "published"}, ' \
+    "$(row fp32 4 2 1 0),$(row 3lc 4 0.5 4 0.8),$(row dgc 4 null null 5)"
+q 0 report origins.json -o origins.html
+has origins.html '<span class="head">step</span> <span class="unit">ms</span> <span class="origin">measured, simulated</span>'
+has origins.html '<span class="head">speedup</span> <span class="origin">published</span>'
+has origins.html '<span class="head">comm</span> <span class="unit">ms</span> <span class="origin">computed</span>'
+q 0 run --dry-run --net resnet20 --workers 2 --scheme fp32 -q -o dry.json
+cp dry.json out
+json 'set(d["origins"].values()) == {"given", "computed"} and d["origins"]["payload_bytes"] == "computed"'
+q 0 report dry.json -o dry.html
+lacks dry.html '>measured<'
+for wrong in '["measured"]' '7' '["measured", 7, null]'; do
+    sed "s/\"published\"/$wrong/" origins.json >wrong.json
+    t 1 report wrong.json -o wrong.html
+    err 'wrong.json: "origins": speedup: it should be a word, or a list of'
+done
+sed 's/"speedup": "published"/"other": "published"/' origins.json >wrong.json
+t 1 report wrong.json -o wrong.html
+err "wrong.json: \"origins\": no row has the key 'other'"
+
+# Results of commcomp/1, which said nothing of origins, and had other names for some keys.
+kept=$tests/cli/kept
+q 0 report "$kept/paper-1.json" -o kept.html
+again kept.html "$kept/paper-1.json"
+has kept.html '<span class="head">error</span> <span class="unit">%</span> <span class="origin">computed</span>'
+has kept.html 'of 8 figures are within 10% of the paper'
+has kept.html 'data-key="paper_error"'
+lacks kept.html 'data-key="error"'
+q 0 paper sparcml-table3 -q -o paper.json
+q 0 compare "$kept/paper-1.json" paper.json --quantities paper_error,figure_model --format json
+json 'len(d["rows"]) == 16 and all(r["b_over_a"] == 1 for r in d["rows"])'
+q 0 report "$kept/calibrate-1.csv" -o kept.html
+has kept.html '<h2>calibrate '
+has kept.html 'data-key="half_trip_s"'
+q 0 plot "$kept/calibrate-1.csv" --kind link --format script -q
+q 0 report "$kept/train-1.json" -o kept.html # its clocks differ from training to training
+has kept.html '<span class="head">pass</span> <span class="unit">s</span></th>'
+has kept.html '<td>not known</td>'
 
 # plot and compare read a page that has one result.
 q 0 compare a.html a.json --quantities speedup --format csv

@@ -13,7 +13,7 @@ expected 3lc-local
 t 2 schemes 3lcc
 err "unknown scheme '3lcc'; did you mean '3lc'?"
 q 0 schemes --format json
-json 'd["schema"] == "commcomp/1" and d["command"] == "schemes" and "error" not in d'
+json 'd["schema"] == "commcomp/2" and d["command"] == "schemes" and "error" not in d'
 json '{"fp32", "3lc"} <= {r["scheme"] for r in d["rows"]}'
 json 'all(r["parameter"] is None or r["default"] is not None for r in d["rows"])'
 

@@ -138,7 +138,7 @@ if grep -q measuring err; then bad 'measures first'; fi
 
 # --- the plan, which needs no SimGrid ---
 q 0 $s --dry-run --values 1M --bw 8mbps --overhead none --workers 4,5000 --scheme int8,fp32 --format json
-json '[(r["scheme"], r["workers"], r["data"]) for r in d["rows"]] == [("fp32", 4, True), ("int8", 4, True), ("fp32", 5000, False), ("int8", 5000, False)]'
+json '[(r["scheme"], r["workers"], r["data_moved"]) for r in d["rows"]] == [("fp32", 4, True), ("int8", 4, True), ("fp32", 5000, False), ("int8", 5000, False)]'
 json 'all(r["fidelity"] == "alpha-beta" and r["topology"] == "switch" and r["platform"] is None and r["codec_time"] == "profile" for r in d["rows"])'
 json 'abs(d["rows"][0]["step_s_forecast"] - 2 * (50e-6 + 16) - 4e-6 * 0.75e3 - 0.75e-3) < 1e-3'
 json 'all(r["step_s"] is None and r["sim_wall_s"] > 0 and r["steps"] == 1 and r["warmup"] == 0 for r in d["rows"])'
@@ -236,14 +236,14 @@ else
     json 'len(d["rows"]) == 24 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01 and min(r["codec_s"] for r in d["rows"]) > 1e-4'
     # Many workers, without data.
     q 0 sim -q --profile nothing.json --exchange ps,recdouble,rabenseifner,allgather --values 65536 --bw 1gbps --workers 100,128 --servers 4 --scheme fp32 --format json
-    json 'len(d["rows"]) == 8 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01 and not any(r["data"] for r in d["rows"])'
+    json 'len(d["rows"]) == 8 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01 and not any(r["data_moved"] for r in d["rows"])'
 
     # Data or none, the same times and bytes.
     for data in on off; do
         q 0 $s --net resnet20 --workers 3 --exchange ps,ring,allgather --scheme fp32,int8,dgc --bw 100mbps --data $data --warmup 2 --steps 2 --format json
         cp out data-$data.json
     done
-    json 'all(not r["data"] and r["warmup"] == 2 and r["steps"] == 2 for r in d["rows"])'
+    json 'all(not r["data_moved"] and r["warmup"] == 2 and r["steps"] == 2 for r in d["rows"])'
     json 'all(abs(r["step_s"] / o["step_s"] - 1) < 1e-9 and r["payload_bytes"] == o["payload_bytes"] and r["messages"] == o["messages"] for r, o in zip(d["rows"], json.load(open("data-on.json"))["rows"]) if r["exchange"] != "ring")'
     # Sums on their way are estimated.
     json 'all(abs(r["step_s"] / o["step_s"] - 1) < 0.02 for r, o in zip(d["rows"], json.load(open("data-on.json"))["rows"]))'
@@ -260,7 +260,7 @@ else
     done
     for workers in 5 20; do
         cp $workers-off.json out
-        json '[(r["warmup"], r["steps"]) for r in d["rows"]][:2] == [(0, 1), (6, 6)] and not any(r["data"] for r in d["rows"])'
+        json '[(r["warmup"], r["steps"]) for r in d["rows"]][:2] == [(0, 1), (6, 6)] and not any(r["data_moved"] for r in d["rows"])'
         json 'all(abs(r["step_s"] / o["step_s"] - 1) < 0.08 and abs(r["wire_bytes"] / o["wire_bytes"] - 1) < 0.08 and r["messages"] == o["messages"] and r["payload_bytes"] == o["payload_bytes"] for r, o in zip(d["rows"], json.load(open("'$workers'-on.json"))["rows"]))'
         cp bits-$workers-off.json out
         json 'all(abs(r["wire_bytes"] / o["wire_bytes"] - 1) < 0.005 for r, o in zip(d["rows"], json.load(open("bits-'$workers'-on.json"))["rows"]))'

@@ -9,21 +9,31 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct cc_column columns[] = {
-    {"scheme", "scheme", "", NULL, 0, "the scheme", CC_SETTING},
-    {"values", "values", "M", "%.2f", 1e-6, "how many values", CC_SETTING},
-    {"ratio", "ratio", "", NULL, 0, "how much smaller", CC_ANSWER},
-    {"payload_bytes", NULL, "", NULL, 0, "not in the table", CC_DETAIL},
-    {"workers", "workers", "", "%.0f", 0, "the same in every row", CC_SETTING},
-    {"bw_bps", "bandwidth", "Mbit/s", "%.0f", 1e-6, "the same in every row, with a unit",
-     CC_SETTING},
-    {"step_s", "step", "ms", "%.3f", 1e3, "never known", CC_ANSWER},
-    {"tensor", "tensor", "", NULL, 0, "a text that may be missing", CC_SETTING},
-    {"oversubscribed", "busy", "", NULL, 0, "a truth value", CC_SETTING},
+    RECORDS_COLUMN("scheme", "scheme", "", NULL, 1, "the scheme", CC_SETTING),
+    RECORDS_COLUMN("values", "values", "M", "%.2f", 1e-6, "how many values", CC_SETTING),
+    RECORDS_COLUMN("ratio", "ratio", "", NULL, 1, "how much smaller", CC_ANSWER),
+    RECORDS_COLUMN("payload_bytes", NULL, "", NULL, 1, "not in the table", CC_DETAIL),
+    RECORDS_COLUMN("workers", "workers", "", "%.0f", 1, "the same in every row", CC_SETTING),
+    RECORDS_COLUMN("bw_bps", "bandwidth", "Mbit/s", "%.0f", 1e-6,
+                   "the same in every row, with a unit", CC_SETTING),
+    RECORDS_COLUMN("step_s", "step", "ms", "%.3f", 1e3, "never known", CC_ANSWER),
+    RECORDS_COLUMN("tensor", "tensor", "", NULL, 1, "a text that may be missing", CC_SETTING),
+    RECORDS_COLUMN("oversubscribed", "busy", "", NULL, 1, "a truth value", CC_SETTING),
     {.key = NULL},
 };
 static const char *const argv[] = {"commcomp", "bench", "-o", "a \"b\".csv"};
+
+const struct cc_result_key *records_key(const struct cc_record *r, const char *name)
+{
+    for (size_t i = 0; i < r->column_count; i++)
+        if (strcmp(r->columns[i].key->name, name) == 0)
+            return r->columns[i].key;
+    fail_msg("no column %s", name);
+    return NULL;
+}
 
 void records_init(struct cc_record *r)
 {
@@ -35,16 +45,16 @@ void records_add(struct cc_record *r, const char *scheme, double values, double 
 {
     size_t row = cc_record_add(r, NULL);
     assert_int_not_equal(row, SIZE_MAX);
-    assert_int_equal(cc_record_text(r, row, "scheme", scheme, NULL), CC_OK);
-    cc_record_number(r, row, "values", values);
-    cc_record_number(r, row, "ratio", ratio);
-    cc_record_number(r, row, "payload_bytes", 4 * values);
-    cc_record_number(r, row, "workers", 10);
-    cc_record_number(r, row, "bw_bps", 1e8);
-    cc_record_number(r, row, "step_s", NAN);
+    assert_int_equal(cc_record_text(r, row, records_key(r, "scheme"), scheme, NULL), CC_OK);
+    cc_record_number(r, row, records_key(r, "values"), values);
+    cc_record_number(r, row, records_key(r, "ratio"), ratio);
+    cc_record_number(r, row, records_key(r, "payload_bytes"), 4 * values);
+    cc_record_number(r, row, records_key(r, "workers"), 10);
+    cc_record_number(r, row, records_key(r, "bw_bps"), 1e8);
+    cc_record_number(r, row, records_key(r, "step_s"), NAN);
     if (tensor != NULL)
-        assert_int_equal(cc_record_text(r, row, "tensor", tensor, NULL), CC_OK);
-    cc_record_bool(r, row, "oversubscribed", busy);
+        assert_int_equal(cc_record_text(r, row, records_key(r, "tensor"), tensor, NULL), CC_OK);
+    cc_record_bool(r, row, records_key(r, "oversubscribed"), busy);
 }
 
 void records_three(struct cc_record *r)

@@ -4,6 +4,16 @@
 
 #include "results/record.h"
 
+/* The initializer of a column with a key of its own, whose values are measured. */
+#define RECORDS_COLUMN(name, head, unit, format, scale, help, role)                                \
+    {                                                                                              \
+        &(const struct cc_result_key){name, CC_ORIGIN_MEASURED, head, unit, format, scale, help},  \
+            role, false, false, CC_ORIGIN_UNKNOWN, NULL                                            \
+    }
+
+/* The key with this name of a record's columns. */
+const struct cc_result_key *records_key(const struct cc_record *r, const char *name);
+
 /* A record of `bench` with nine columns and no row. */
 void records_init(struct cc_record *r);
 

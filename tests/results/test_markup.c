@@ -9,24 +9,25 @@
 #include "tests/lib/records.h"
 #include "tests/lib/text.h"
 
+static const struct cc_column list[] = {
+    RECORDS_COLUMN("name", "na_me", "", NULL, 1, "a text", CC_SETTING),
+    RECORDS_COLUMN("net", "net", "%", NULL, 1, "a text above the table", CC_SETTING),
+    RECORDS_COLUMN("off", "+-", "us", "%+.1f", 1, "a number", CC_ANSWER),
+    {.key = NULL},
+};
+
 /* A record with every character that Markdown or LaTeX has a meaning for. */
 static void special_characters(struct cc_record *r)
 {
-    static const struct cc_column list[] = {
-        {"name", "na_me", "", NULL, 0, "a text", CC_SETTING},
-        {"net", "net", "%", NULL, 0, "a text above the table", CC_SETTING},
-        {"off", "+-", "us", "%+.1f", 1, "a number", CC_ANSWER},
-        {.key = NULL},
-    };
     static const char *const line[] = {"commcomp", "model"};
     static const char *const names[] = {"a_b*c", "\\{x}$&#^~", "[1]<2>|`\"%\n", "\xc2\xb5"};
     cc_record_init(r, "model", list, 2, line);
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(cc_record_add(r, NULL), i);
-        assert_int_equal(cc_record_text(r, i, "name", names[i], NULL), CC_OK);
-        assert_int_equal(cc_record_text(r, i, "net", "x_y", NULL), CC_OK);
+        assert_int_equal(cc_record_text(r, i, records_key(r, "name"), names[i], NULL), CC_OK);
+        assert_int_equal(cc_record_text(r, i, records_key(r, "net"), "x_y", NULL), CC_OK);
         if (i < 3)
-            cc_record_number(r, i, "off", (double)i - 1);
+            cc_record_number(r, i, records_key(r, "off"), (double)i - 1);
     }
     cc_record_title(r, "3. a title_");
     assert_int_equal(cc_record_note(r, NULL, "  - a note\n\\end{document}"), CC_OK);

@@ -94,10 +94,10 @@ static void put_rows(enum cc_plot_kind kind, int n, int panels, FILE *out)
         [CC_PLOT_VALIDATE] = "step_s_model,step_s_sim,step_s,tolerance",
         [CC_PLOT_PAPER] = "figure_paper,figure_model",
         [CC_PLOT_PAPERS] = "rms_error,worst_error",
-        [CC_PLOT_COMPARE] = "ratio",
+        [CC_PLOT_COMPARE] = "b_over_a",
         [CC_PLOT_BANDWIDTH] = "values,algbw_gb_per_s,busbw_gb_per_s",
         [CC_PLOT_DENSITY] = "nonzeros,call_s,call_s_low,call_s_high",
-        [CC_PLOT_LINK] = "bytes,time_s,time_s_model",
+        [CC_PLOT_LINK] = "message_bytes,half_trip_s,half_trip_s_model",
         [CC_PLOT_RATIO] = "ratio",
         [CC_PLOT_NETS] = "values",
     };
@@ -109,7 +109,7 @@ static void put_rows(enum cc_plot_kind kind, int n, int panels, FILE *out)
                        : kind == CC_PLOT_NETS   ? "net"
                                                 : "scheme";
     const char *panel = kind == CC_PLOT_PAPER                                  ? "column"
-                        : kind == CC_PLOT_COMPARE                              ? "title"
+                        : kind == CC_PLOT_COMPARE                              ? "heading"
                         : kind == CC_PLOT_BANDWIDTH || kind == CC_PLOT_DENSITY ? "threads"
                                                                                : "exchange";
     (void)fprintf(out, "%s,%s,%s\n", name, panel, heads[kind]);

@@ -23,20 +23,21 @@
 static void whole_numbers(void **state)
 {
     (void)state;
-    static const struct cc_column one[] = {{"k", "k", "", "%.0f", 0, "", CC_ANSWER}, {.key = NULL}};
+    const struct cc_column one[] = {RECORDS_COLUMN("k", "k", "", "%.0f", 1, "", CC_ANSWER),
+                                    {.key = NULL}};
     struct cc_record r;
     cc_record_init(&r, "bench", one, 0, NULL);
     assert_int_equal(cc_record_add(&r, NULL), 0);
-    assert_int_equal(cc_record_whole(&r, 0, "k", INT64_MAX, NULL), CC_OK);
+    assert_int_equal(cc_record_whole(&r, 0, records_key(&r, "k"), INT64_MAX, NULL), CC_OK);
     assert_int_equal(cc_record_add(&r, NULL), 1);
-    assert_int_equal(cc_record_whole(&r, 1, "k", 7, NULL), CC_OK);
+    assert_int_equal(cc_record_whole(&r, 1, records_key(&r, "k"), 7, NULL), CC_OK);
     for (enum cc_format f = CC_FORMAT_TABLE; f <= CC_FORMAT_JSON; f++) {
         char *text = records_printed(&r, f);
         assert_contains(text, "9223372036854775807");
         assert_contains(text, "7\n");
         free(text);
     }
-    assert_int_equal(cc_record_whole(&r, 0, "k", 8, NULL), CC_OK);
+    assert_int_equal(cc_record_whole(&r, 0, records_key(&r, "k"), 8, NULL), CC_OK);
     assert_null(r.rows[0].value[0].text);
     cc_record_free(&r);
 }
@@ -99,11 +100,14 @@ static void json(void **state)
     cJSON_DeleteItemFromObject(o, "host");
     got = cJSON_PrintUnformatted(o);
     assert_string_equal(
-        got, "{\"schema\":\"commcomp/1\",\"command\":\"bench\","
+        got, "{\"schema\":\"commcomp/2\",\"command\":\"bench\","
              "\"argv\":[\"commcomp\",\"bench\",\"-o\",\"a \\\"b\\\".csv\"],"
              "\"rows\":[{\"scheme\":\"fp32\",\"values\":1727962,\"ratio\":1,"
              "\"payload_bytes\":6911848,\"workers\":10,\"bw_bps\":100000000,\"step_s\":null,"
-             "\"tensor\":null,\"oversubscribed\":false}]}");
+             "\"tensor\":null,\"oversubscribed\":false}],"
+             "\"origins\":{\"scheme\":\"measured\",\"values\":\"measured\",\"ratio\":\"measured\","
+             "\"payload_bytes\":\"measured\",\"workers\":\"measured\",\"bw_bps\":\"measured\","
+             "\"oversubscribed\":\"measured\"}}");
     cJSON_free(got);
     cJSON_Delete(o);
     r.row_count = 3;
@@ -138,8 +142,8 @@ static void json_of_failure(void **state)
 /* --- reading back --- */
 
 static const struct cc_column pair[] = {
-    {"name", "name", "", NULL, 0, "", CC_SETTING},
-    {"value", "value", "", NULL, 0, "", CC_ANSWER},
+    RECORDS_COLUMN("name", "name", "", NULL, 1, "", CC_SETTING),
+    RECORDS_COLUMN("value", "value", "", NULL, 1, "", CC_ANSWER),
     {.key = NULL},
 };
 
@@ -179,12 +183,13 @@ static void hard_record(struct cc_record *r)
 {
     cc_record_init(r, "bench", pair, 0, NULL);
     for (size_t i = 0; i < TEXTS; i++)
-        assert_int_equal(cc_record_text(r, cc_record_add(r, NULL), "name", hard_texts[i], NULL),
-                         CC_OK);
+        assert_int_equal(
+            cc_record_text(r, cc_record_add(r, NULL), records_key(r, "name"), hard_texts[i], NULL),
+            CC_OK);
     for (size_t i = 0; i < NUMBERS; i++)
-        cc_record_number(r, cc_record_add(r, NULL), "value", hard_numbers[i]);
-    cc_record_number(r, cc_record_add(r, NULL), "value", NAN);
-    cc_record_number(r, cc_record_add(r, NULL), "value", -INFINITY);
+        cc_record_number(r, cc_record_add(r, NULL), records_key(r, "value"), hard_numbers[i]);
+    cc_record_number(r, cc_record_add(r, NULL), records_key(r, "value"), NAN);
+    cc_record_number(r, cc_record_add(r, NULL), records_key(r, "value"), -INFINITY);
 }
 
 static bool same_number(double a, double b)
@@ -202,7 +207,7 @@ static void on_field(void *text, size_t length, void *data)
     struct reading *at = data;
     assert_true(at->field < 2 && at->line <= at->r->row_count);
     if (at->line == 0) {
-        assert_string_equal(text, pair[at->field].key);
+        assert_string_equal(text, pair[at->field].key->name);
     } else {
         const struct cc_value *want = &at->r->rows[at->line - 1].value[at->field];
         if (want->kind == CC_NULL) {
@@ -284,12 +289,13 @@ static void values_can_be_set_again(void **state)
     (void)state;
     struct cc_record r;
     hard_record(&r);
-    cc_record_number(&r, 1, "name", 2);
-    assert_int_equal(cc_record_value(&r, 1, "name")->kind, CC_NUMBER);
-    cc_record_bool(&r, 1, "name", true);
-    assert_int_equal(cc_record_value(&r, 1, "name")->kind, CC_BOOL);
-    assert_int_equal(cc_record_text(&r, 1, "name", "\xed\xa0\x80\xf4\x90", NULL), CC_OK);
-    const char *surrogate = cc_record_value(&r, 1, "name")->text;
+    cc_record_number(&r, 1, records_key(&r, "name"), 2);
+    assert_int_equal(cc_record_value(&r, 1, records_key(&r, "name"))->kind, CC_NUMBER);
+    cc_record_bool(&r, 1, records_key(&r, "name"), true);
+    assert_int_equal(cc_record_value(&r, 1, records_key(&r, "name"))->kind, CC_BOOL);
+    assert_int_equal(cc_record_text(&r, 1, records_key(&r, "name"), "\xed\xa0\x80\xf4\x90", NULL),
+                     CC_OK);
+    const char *surrogate = cc_record_value(&r, 1, records_key(&r, "name"))->text;
     assert_string_equal(surrogate, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
     cc_record_free(&r);
 }

@@ -101,7 +101,7 @@ static void digits(void **state)
         {"%.4g", 0.12345, "0.1235"},    {NULL, 1e-7, "1e-07"},        {"%.2f", 1e300, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const struct cc_column c = {"k", "k", "", cases[i].format, 0, "", CC_ANSWER};
+        const struct cc_column c = RECORDS_COLUMN("k", "k", "", cases[i].format, 1, "", CC_ANSWER);
         const struct cc_value v = {.kind = CC_NUMBER, .number = cases[i].v};
         char buffer[CC_VALUE_CAP];
         const char *text = cc_value_text(&v, &c, buffer);
@@ -114,15 +114,15 @@ static void digits(void **state)
 
 /* Columns of every role, each 8 characters wide in the table; "e" is shown on demand only. */
 static const struct cc_column roles[] = {
-    {"a", "a", "", "%08.0f", 0, "a setting that differs", CC_SETTING},
-    {"d", "d", "", "%08.0f", 0, "a detail", CC_DETAIL},
-    {"p", "p", "", "%08.0f", 0, "a part", CC_PART},
-    {"m", "m", "ms", "%08.0f", 0, "a main one", CC_MAIN},
-    {"n", "n", "", "%08.0f", 0, "another main one", CC_MAIN},
-    {"r", "r", "", "%08.0f", 0, "the answer", CC_ANSWER},
-    {"s", "s", "", "%08.0f", 0, "a setting that is the same", CC_SETTING},
-    {"same", "same", "", "%08.0f", 0, "a result that is the same", CC_ANSWER},
-    {"e", NULL, "", "%08.0f", 0, "not in the table", CC_ANSWER},
+    RECORDS_COLUMN("a", "a", "", "%08.0f", 1, "a setting that differs", CC_SETTING),
+    RECORDS_COLUMN("d", "d", "", "%08.0f", 1, "a detail", CC_DETAIL),
+    RECORDS_COLUMN("p", "p", "", "%08.0f", 1, "a part", CC_PART),
+    RECORDS_COLUMN("m", "m", "ms", "%08.0f", 1, "a main one", CC_MAIN),
+    RECORDS_COLUMN("n", "n", "", "%08.0f", 1, "another main one", CC_MAIN),
+    RECORDS_COLUMN("r", "r", "", "%08.0f", 1, "the answer", CC_ANSWER),
+    RECORDS_COLUMN("s", "s", "", "%08.0f", 1, "a setting that is the same", CC_SETTING),
+    RECORDS_COLUMN("same", "same", "", "%08.0f", 1, "a result that is the same", CC_ANSWER),
+    RECORDS_COLUMN("e", NULL, "", "%08.0f", 1, "not in the table", CC_ANSWER),
     {.key = NULL},
 };
 
@@ -133,7 +133,7 @@ static void record_of_roles(struct cc_record *r)
         assert_int_equal(cc_record_add(r, NULL), row);
         for (size_t c = 0; roles[c].key != NULL; c++)
             cc_record_number(r, row, roles[c].key,
-                             roles[c].key[0] == 's' ? 7 : (double)(10 * row + c));
+                             roles[c].key->name[0] == 's' ? 7 : (double)(10 * row + c));
     }
 }
 
@@ -194,10 +194,10 @@ static void narrow_table(void **state)
 /* A text in the last column that does not fit beside the answers is wrapped in its column. */
 static void wrapped_cells(void **state)
 {
-    static const struct cc_column list[] = {
-        {"a", "a", "", "%08.0f", 0, "a setting", CC_SETTING},
-        {"m", "m", "", "%08.0f", 0, "a result", CC_MAIN},
-        {"why", "why", "", NULL, 0, "a text", CC_ANSWER},
+    const struct cc_column list[] = {
+        RECORDS_COLUMN("a", "a", "", "%08.0f", 1, "a setting", CC_SETTING),
+        RECORDS_COLUMN("m", "m", "", "%08.0f", 1, "a result", CC_MAIN),
+        RECORDS_COLUMN("why", "why", "", NULL, 1, "a text", CC_ANSWER),
         {.key = NULL},
     };
     (void)state;
@@ -205,11 +205,13 @@ static void wrapped_cells(void **state)
     cc_record_init(&r, "advise", list, 0, NULL);
     for (size_t row = 0; row < 3; row++) {
         assert_int_equal(cc_record_add(&r, NULL), row);
-        cc_record_number(&r, row, "a", (double)row);
-        cc_record_number(&r, row, "m", 5);
+        cc_record_number(&r, row, records_key(&r, "a"), (double)row);
+        cc_record_number(&r, row, records_key(&r, "m"), 5);
     }
-    assert_int_equal(cc_record_text(&r, 0, "why", "it is much longer than others", NULL), CC_OK);
-    assert_int_equal(cc_record_text(&r, 2, "why", "short", NULL), CC_OK);
+    assert_int_equal(
+        cc_record_text(&r, 0, records_key(&r, "why"), "it is much longer than others", NULL),
+        CC_OK);
+    assert_int_equal(cc_record_text(&r, 2, records_key(&r, "why"), "short", NULL), CC_OK);
     r.width = 28;
     records_expect(&r, CC_FORMAT_TABLE,
                    "       a  why\n"
@@ -234,13 +236,14 @@ static void wrapped_cells(void **state)
 /* Settings that the others imply are left out before an answer is. */
 static void implied_settings(void **state)
 {
-    static const struct cc_column list[] = {
-        {"a", "a", "", "%08.0f", 0, "a setting", CC_SETTING},
-        {"b", "b", "", "%08.0f", 0, "one that does not tell all rows apart", CC_SETTING},
-        {"c", "c", "", "%08.0f", 0, "one that a and b imply", CC_SETTING},
-        {"r", "r", "", "%08.0f", 0, "an answer", CC_ANSWER},
-        {"t", "t", "", "%08.0f", 0, "another", CC_ANSWER},
-        {"s", "s", "", "%08.0f", 0, "a setting that is the same", CC_SETTING},
+    const struct cc_column list[] = {
+        RECORDS_COLUMN("a", "a", "", "%08.0f", 1, "a setting", CC_SETTING),
+        RECORDS_COLUMN("b", "b", "", "%08.0f", 1, "one that does not tell all rows apart",
+                       CC_SETTING),
+        RECORDS_COLUMN("c", "c", "", "%08.0f", 1, "one that a and b imply", CC_SETTING),
+        RECORDS_COLUMN("r", "r", "", "%08.0f", 1, "an answer", CC_ANSWER),
+        RECORDS_COLUMN("t", "t", "", "%08.0f", 1, "another", CC_ANSWER),
+        RECORDS_COLUMN("s", "s", "", "%08.0f", 1, "a setting that is the same", CC_SETTING),
         {.key = NULL},
     };
     static const double values[][6] = {{0, 1, 5, 7, 8, 9}, {0, 2, 6, 7, 8, 9}, {3, 2, 5, 7, 8, 9}};
@@ -291,17 +294,17 @@ static void chosen_columns(void **state)
 static void detail_rows(void **state)
 {
     (void)state;
-    static const struct cc_column three[] = {{"s", "s", "", "%.0f", 0, "", CC_SETTING},
-                                             {"k", "k", "", "%.0f", 0, "", CC_SETTING},
-                                             {"v", "v", "", "%.0f", 0, "", CC_ANSWER},
-                                             {.key = NULL}};
+    const struct cc_column three[] = {RECORDS_COLUMN("s", "s", "", "%.0f", 1, "", CC_SETTING),
+                                      RECORDS_COLUMN("k", "k", "", "%.0f", 1, "", CC_SETTING),
+                                      RECORDS_COLUMN("v", "v", "", "%.0f", 1, "", CC_ANSWER),
+                                      {.key = NULL}};
     struct cc_record r;
     cc_record_init(&r, "train", three, 0, NULL);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(cc_record_add(&r, NULL), i);
-        cc_record_number(&r, i, "s", (double)i);
-        cc_record_number(&r, i, "k", i == 1 ? 5 : 4);
-        cc_record_number(&r, i, "v", (double)i);
+        cc_record_number(&r, i, records_key(&r, "s"), (double)i);
+        cc_record_number(&r, i, records_key(&r, "k"), i == 1 ? 5 : 4);
+        cc_record_number(&r, i, records_key(&r, "v"), (double)i);
     }
     cc_record_detail(&r, 1);
     records_expect(&r, CC_FORMAT_TABLE, "k  4\n\ns  v\n0  0\n2  2\n");
@@ -320,19 +323,19 @@ static void detail_rows(void **state)
 static void usual_columns(void **state)
 {
     (void)state;
-    static const struct cc_column four[] = {{"k", "k", "", "%.0f", 0, "", CC_SETTING},
-                                            {"v", "v", "", "%.0f", 0, "", CC_ANSWER},
-                                            {"w", "w", "", "%.0f", 0, "", CC_ANSWER},
-                                            {"n", "n", "", "%.0f", 0, "", CC_ANSWER},
-                                            {.key = NULL}};
+    const struct cc_column four[] = {RECORDS_COLUMN("k", "k", "", "%.0f", 1, "", CC_SETTING),
+                                     RECORDS_COLUMN("v", "v", "", "%.0f", 1, "", CC_ANSWER),
+                                     RECORDS_COLUMN("w", "w", "", "%.0f", 1, "", CC_ANSWER),
+                                     RECORDS_COLUMN("n", "n", "", "%.0f", 1, "", CC_ANSWER),
+                                     {.key = NULL}};
     struct cc_record r;
     for (int choice = 0; choice < 3; choice++) {
         cc_record_init(&r, "train", four, 0, NULL);
         for (size_t i = 0; i < 2; i++) {
             assert_int_equal(cc_record_add(&r, NULL), i);
-            cc_record_number(&r, i, "k", 4);
-            cc_record_number(&r, i, "v", (double)i);
-            cc_record_number(&r, i, "w", 7);
+            cc_record_number(&r, i, records_key(&r, "k"), 4);
+            cc_record_number(&r, i, records_key(&r, "v"), (double)i);
+            cc_record_number(&r, i, records_key(&r, "w"), 7);
         }
         if (choice == 1)
             assert_int_equal(cc_record_choose(&r, "w,v", NULL), CC_OK);
