@@ -119,10 +119,11 @@ SIM_TESTS    := $(if $(SMPICC),$(patsubst tests/mpi/%.c,$(BUILD)/tests/sim/%, \
                 $(filter-out tests/mpi/test_rank.c,$(MPI_TEST_SRC))))
 TEST_LIB_OBJ := $(TEST_LIB:%.c=$(BUILD)/obj/%.o)
 
-# Fuzz targets: each tests/fuzz/fuzz_X.c, with seeds in tests/fuzz/corpus/X. fuzz_X is libFuzzer's,
-# replay_X runs the target over files.
+# Fuzz targets: each tests/fuzz/fuzz_X.c, with seeds in tests/fuzz/corpus/X.txt (tests/fuzz/corpus.py).
+# fuzz_X is libFuzzer's, replay_X runs the target over files.
 FUZZ_SRC     := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_NAMES   := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
+FUZZ_SEEDS   := $(BUILD)/fuzz/seeds
 FUZZ_SECONDS ?= 60
 ASAN_BUILD   := BUILD=$(BUILD)/asan OPT="-O1 -g" \
                 SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all"
@@ -269,6 +270,7 @@ fuzz-build:
 FUZZ_EACH = $(shell echo $$(($(FUZZ_SECONDS) / $(words $(FUZZ_NAMES)))))
 
 fuzz: fuzz-build
+	@tests/fuzz/corpus.py unpack $(FUZZ_SEEDS)
 	@if ! [ "$(FUZZ_EACH)" -ge 1 ]; then \
 	    echo "FUZZ_SECONDS=$(FUZZ_SECONDS): at least $(words $(FUZZ_NAMES)), one for each target" >&2; \
 	    exit 1; \
@@ -281,7 +283,7 @@ fuzz: fuzz-build
 	    $(BUILD)/fuzzing/fuzz/fuzz_$$name -verbosity=0 -timeout=20 \
 	        -max_total_time=$(FUZZ_EACH) -print_final_stats=1 \
 	        -artifact_prefix=$(BUILD)/fuzzing/$$name- \
-	        $(BUILD)/fuzzing/corpus/$$name tests/fuzz/corpus/$$name >$$log 2>&1; \
+	        $(BUILD)/fuzzing/corpus/$$name $(FUZZ_SEEDS)/$$name >$$log 2>&1; \
 	    status=$$?; \
 	    grep number_of_executed $$log; \
 	    if [ $$status -ne 0 ] || ls $(BUILD)/fuzzing/$$name-* >/dev/null 2>&1; then \
@@ -293,27 +295,33 @@ fuzz: fuzz-build
 
 # Every seed and every finding through its target.
 fuzz-replay: replay
+	@tests/fuzz/corpus.py unpack $(FUZZ_SEEDS)
 	@for name in $(FUZZ_NAMES); do \
-	    find tests/fuzz/corpus/$$name -type f | xargs $(BUILD)/fuzz/replay_$$name || exit 1; \
+	    find $(FUZZ_SEEDS)/$$name -type f | xargs $(BUILD)/fuzz/replay_$$name || exit 1; \
 	done
 
 # Adds to the seeds, of what `make fuzz` has collected, the few inputs that reach code which they do not.
 fuzz-merge: fuzz-build
+	@tests/fuzz/corpus.py unpack $(FUZZ_SEEDS)
 	@for name in $(FUZZ_NAMES); do \
 	    $(BUILD)/fuzzing/fuzz/fuzz_$$name -set_cover_merge=1 -use_counters=0 -timeout=20 \
-	        tests/fuzz/corpus/$$name $(BUILD)/fuzzing/corpus/$$name >$(BUILD)/fuzzing/$$name.log 2>&1 || exit 1; \
+	        $(FUZZ_SEEDS)/$$name $(BUILD)/fuzzing/corpus/$$name >$(BUILD)/fuzzing/$$name.log 2>&1 && \
+	        tests/fuzz/corpus.py add $$name $(FUZZ_SEEDS)/$$name || exit 1; \
 	done
 
 # How much of the readers the seeds reach: the table of docs/security.md.
 fuzz-coverage:
 	@tools/install-deps.sh $(DEPS_TEST) llvm
 	@$(MAKE) -s -j$(JOBS) $(COVERAGE_BUILD) $(FUZZ_NAMES:%=$(BUILD)/coverage/fuzz/fuzz_%)
-	@tests/fuzz/coverage.sh $(BUILD)/coverage/fuzz
+	@tests/fuzz/corpus.py unpack $(FUZZ_SEEDS)
+	@tests/fuzz/coverage.sh $(BUILD)/coverage/fuzz $(FUZZ_SEEDS)
 
 # Writes the seeds that are made of real payloads.
 fuzz-seeds: $(BUILD)/fuzz/seeds_decode
-	mkdir -p tests/fuzz/corpus/decode
-	$< tests/fuzz/corpus/decode
+	rm -rf $(FUZZ_SEEDS)/made
+	mkdir -p $(FUZZ_SEEDS)/made
+	$< $(FUZZ_SEEDS)/made
+	tests/fuzz/corpus.py add decode $(FUZZ_SEEDS)/made
 
 # --- for people ---
 

@@ -3,10 +3,10 @@
 # functions, lines and branches of the files below. Functions that no input enters (the other half of
 # a file, which writes) are not counted, but their number is printed.
 #
-#   tests/fuzz/coverage.sh FOLDER   of the programs that `make fuzz-coverage` builds
+#   tests/fuzz/coverage.sh PROGRAMS SEEDS   folders that `make fuzz-coverage` fills
 set -u
 programs=$1
-corpus=$(dirname "$0")/corpus
+corpus=$2
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
