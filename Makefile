@@ -47,7 +47,7 @@ BIN     := $(BUILD)/bin/commcomp
 # Two archives: the codecs and traces, which are installed, and what else the programs are made of. The
 # files that include mpi.h belong to the rank programs alone.
 PUBLIC_SRC   := $(call sources,core schemes binding)
-MPI_SRC      := $(wildcard netsim/exchange/*.c netsim/rank/*.c netsim/transport/*.c)
+MPI_SRC      := $(wildcard netsim/rank/*.c netsim/transport/mpi*.c netsim/transport/runtime*.c)
 INTERNAL_SRC := $(filter-out $(MPI_SRC),$(call sources,models train bench netsim results))
 LIB_ALL  := $(PUBLIC_SRC) $(INTERNAL_SRC)
 KERNELS  := $(filter %.k.c,$(LIB_ALL))

@@ -3,8 +3,8 @@
  * (step mode, order of pulls) is here too, as formulas and jobs share it.
  *
  * A new exchange is one line in CC_EXCHANGES; its formula, `cc_exchange_model_NAME` in a file of
- * models/; and its code, a schedule in netsim/exchange/schedule/ or `cc_exchange_ops_NAME` in a
- * file of netsim/exchange/. */
+ * models/; and its code, `cc_exchange_code_NAME` in a file of netsim/exchange/, of which most
+ * are a schedule. */
 #ifndef CC_CORE_EXCHANGE_H
 #define CC_CORE_EXCHANGE_H
 

@@ -20,8 +20,7 @@ find core schemes binding models train bench netsim results cmd -name '*.h' | so
 while read -r header; do
     if grep -q '^#ifndef CC_[A-Z0-9_]*_H$' "$header"; then
         case "${MPI_FLAGS-}:$header" in
-            :netsim/exchange/schedule/* | :netsim/exchange/pack/*) echo "$header" ;;
-            :netsim/exchange/* | :netsim/rank/* | :netsim/transport/*) ;;
+            :netsim/rank/* | :netsim/transport/mpi* | :netsim/transport/runtime*) ;;
             *) echo "$header" ;;
         esac
     elif ! tr -d '\n*' <"$header" | tr -s ' ' | grep -q 'No include guard:'; then

@@ -15,7 +15,10 @@
  * round, so a round begins only when the one before has sent it.
  *
  * When all are here, they are decoded onto the model in the order of the ranks, from 0 on: all
- * ranks add in the same order and get the same bits. */
+ * ranks add in the same order and get the same bits.
+ *
+ * Where the transport lends what is received, there are no rounds: rank 0, which applies the
+ * payloads, is lent all of them. */
 #include <stdlib.h>
 
 #include "core/bytes.h"
@@ -23,13 +26,12 @@
 #include "netsim/exchange/allreduce.h"
 #include "netsim/exchange/block_stream.h"
 #include "netsim/exchange/message_pack.h"
-#include "netsim/exchange/reduction.h"
-#include "netsim/transport/data.h"
+#include "netsim/exchange/data.h"
 
 enum { RECORD_HEAD = 2 * CC_SIZE_BYTES, MOST_ROUNDS = 8 * sizeof(int) };
 
 struct allgather {
-    const struct cc_reduction_ops *ops;
+    const struct cc_exchange_ops *ops;
     struct cc_rank_state *rank_state;
     const struct cc_message *message;
     struct cc_range range;
@@ -41,6 +43,7 @@ struct allgather {
     bool receiving;                  /* the round begun last is not over */
     struct cc_transfer *send, *recv; /* of each round */
     struct cc_block_streams streams;
+    struct cc_requests lent; /* where there are no rounds: of each rank's payload */
     bool over;
 };
 
@@ -127,22 +130,62 @@ static int end_round(struct allgather *x, struct cc_error *e)
     return at == end ? CC_OK : cc_fail(e, "rank %d sends %zu bytes too many", t->peer, end - at);
 }
 
+/* Payload i, counted from this rank's; NULL without data. */
+static const uint8_t *payload_of(const struct allgather *x, size_t i, size_t *len)
+{
+    const size_t at = x->begin[i] + RECORD_HEAD;
+    if (x->lent.count > 0 && i > 0) {
+        *len = cc_requests_bytes(&x->lent, i);
+        return cc_requests_lent(&x->lent, i);
+    }
+    *len = x->begin[i + 1] - at;
+    return CC_OFFSET_OR_NULL(x->records, at);
+}
+
 static int apply_all(struct allgather *x, struct cc_error *e)
 {
     struct cc_rank_state *s = x->rank_state;
     const size_t n = workers_of(x), me = (size_t)s->rank;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     float *model = CC_OFFSET_OR_NULL(s->model, x->range.from);
     int status = CC_OK;
     for (size_t rank = 0; rank < n && status == CC_OK; rank++) {
-        const size_t i = (rank + n - me) % n, at = x->begin[i] + RECORD_HEAD;
-        status = cc_pack_decode_add(x->pack, s->step, CC_OFFSET_OR_NULL(x->records, at),
-                                    x->begin[i + 1] - at, 1.0f / (float)n, model, e);
+        size_t len;
+        const uint8_t *payload = payload_of(x, (rank + n - me) % n, &len);
+        status = cc_pack_decode_add(x->pack, s->step, payload, len, 1.0f / (float)n, model, e);
         if (status != CC_OK)
             cc_error_in(e, "from rank %zu", rank);
     }
     cc_charge(s, CC_PHASE_DECODE, since, (double)n * cc_pack_cost(x->pack, CC_PACK_ADD));
     return status;
+}
+
+/* Lends rank 0 the payload, or has the others lend it theirs. */
+static int start_lending(struct allgather *x, size_t len, struct cc_error *e)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    struct cc_parcel parcel = {.bytes = len, .tag = x->streams.in.tag};
+    if (s->rank > 0)
+        parcel.at = x->records + RECORD_HEAD;
+    else
+        parcel.bytes = cc_pack_bound(x->pack);
+    for (size_t i = 1; i < x->lent.count && s->rank == 0; i++) {
+        parcel.peer = (int)i;
+        CC_TRY(cc_requests_receive(&x->lent, i, &parcel, e));
+    }
+    return s->rank > 0 ? cc_requests_send(&x->lent, 0, &parcel, e) : CC_OK;
+}
+
+static int test_lending(struct allgather *x, bool *done, struct cc_error *e)
+{
+    bool all = true, over = true;
+    for (size_t i = 0; i < x->lent.count && !x->over; i++, all = all && over)
+        CC_TRY(cc_requests_test(&x->lent, i, &over, e));
+    *done = all;
+    if (x->over || !all)
+        return CC_OK;
+    x->over = true;
+    return x->rank_state->contributes ? CC_OK : apply_all(x, e);
 }
 
 static int allgather_start(void *of, struct cc_error *e)
@@ -161,13 +204,15 @@ static int allgather_start(void *of, struct cc_error *e)
     x->rounds = 0;
     x->receiving = false;
     x->over = cc_silent(s, x->message) || is_empty;
-    return CC_OK;
+    return x->lent.count > 0 && !x->over ? start_lending(x, len, e) : CC_OK;
 }
 
 static int allgather_test(void *of, bool *done, struct cc_error *e)
 {
     struct allgather *x = of;
     bool moved = !x->over;
+    if (x->lent.count > 0)
+        return test_lending(x, done, e);
     while (moved) {
         moved = false;
         if (x->receiving && cc_transfer_complete(&x->recv[x->rounds - 1])) {
@@ -189,6 +234,7 @@ static void allgather_close(void *of)
 {
     struct allgather *x = of;
     cc_block_streams_close(&x->streams);
+    cc_requests_close(&x->lent);
     cc_pack_free(x->pack);
     free(x->records);
     free(x->begin);
@@ -201,8 +247,11 @@ static int open_records(struct allgather *x, struct cc_error *e)
 {
     const struct cc_rank_state *s = x->rank_state;
     const struct cc_pack_config config = {.seed = s->job->seed, .rank = s->rank};
-    const size_t n = workers_of(x);
+    const bool lends = s->transport->ops->lends;
+    const size_t n = lends ? 1 : workers_of(x);
     size_t bytes;
+    if (lends)
+        CC_TRY(cc_requests_open(s->transport, s->rank > 0 ? 1 : workers_of(x), &x->lent, e));
     CC_TRY(cc_message_pack_make(s, x->range, x->range.from, config, &x->pack, e));
     if (!cc_mul(n, RECORD_HEAD + cc_pack_bound(x->pack), &bytes))
         return cc_fail(e, "the payloads of %zu workers do not fit into memory", n);
@@ -217,7 +266,7 @@ static int open_records(struct allgather *x, struct cc_error *e)
 int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                             void **out, struct cc_error *e)
 {
-    static const struct cc_reduction_ops ops = {allgather_start, allgather_test, allgather_close};
+    static const struct cc_exchange_ops ops = {allgather_start, allgather_test, allgather_close};
     int status = CC_OK;
     struct allgather *x = cc_alloc0(sizeof *x, e);
     if (x == NULL)
@@ -233,5 +282,4 @@ out:
     return status;
 }
 
-const struct cc_exchange_ops cc_exchange_ops_allgather = {
-    cc_allgather_bruck_open, cc_allreduce_start, cc_allreduce_test, cc_allreduce_close};
+const struct cc_exchange_code cc_exchange_code_allgather = {.open = cc_allgather_bruck_open};

@@ -1,19 +1,26 @@
-/* An exchange without servers: a schedule, and the reduction that the row and the job ask for. */
+/* Exchanges without servers. The reductions say what happens to the chunks that a schedule moves:
+ *
+ *   reduce_sum       payloads are floats, which are added as they are
+ *   reduce_recode    payloads are decoded, added to, and encoded again at every hop
+ *   reduce_merge     payloads are index-value pairs, which are added value by value
+ *   allgather_bruck  no chunks: every rank gets every payload, and decodes them all */
 #ifndef CC_NETSIM_EXCHANGE_ALLREDUCE_H
 #define CC_NETSIM_EXCHANGE_ALLREDUCE_H
 
-#include "netsim/exchange/exchange.h"
-#include "netsim/exchange/schedule/schedule.h"
+#include "netsim/exchange/exchange_code.h"
 
-/* Opens a message: floats are summed after the exchange's schedule; index-value pairs are merged,
- * if the exchange merges; other payloads are encoded again at every hop, or gathered where the job
- * says so. */
-int cc_allreduce_open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
-                      struct cc_error *e);
+/* Opens a message with a schedule, and the reduction that the row and the job ask for. */
+int cc_allreduce_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
+                      cc_schedule_builder *build, void **out, struct cc_error *e);
 
-/* For struct cc_exchange_ops: call the reduction's operations. */
-int cc_allreduce_start(void *x, struct cc_error *e);
-int cc_allreduce_test(void *x, bool *done, struct cc_error *e);
-void cc_allreduce_close(void *x);
+/* Each opens one message, as cc_exchange_open does; those with a schedule take the schedule over,
+ * also when they fail. */
+int cc_reduce_sum_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
+                       struct cc_schedule *schedule, void **out, struct cc_error *e);
+int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
+                          struct cc_schedule *schedule, void **out, struct cc_error *e);
+int cc_reduce_merge_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
+                         struct cc_schedule *schedule, void **out, struct cc_error *e);
+cc_exchange_opener cc_allgather_bruck_open;
 
 #endif

@@ -4,8 +4,10 @@
 
 #include "core/bytes.h"
 #include "core/memory.h"
-#include "netsim/transport/data.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/exchange/data.h"
+
+/* Blocks so large that each transfer is one: what is lent lies in one piece. */
+#define CC_WHOLE_BYTES (SIZE_MAX / 8 & ~(size_t)3)
 
 /* The requests of a stream: those of the blocks, then this one. */
 static size_t clear_to_send(const struct cc_block_stream *s)
@@ -16,10 +18,11 @@ static size_t clear_to_send(const struct cc_block_stream *s)
 static int open_stream(struct cc_block_stream *s, struct cc_rank_state *rank_state, size_t index,
                        size_t most, bool sends, struct cc_error *e)
 {
-    const size_t bytes = rank_state->job->block_bytes;
-    *s = (struct cc_block_stream){.comm = rank_state->comm,
-                                  .tag = 2 * (int)index,
-                                  .block_bytes = bytes > 0 ? bytes : CC_BLOCK_BYTES,
+    const size_t wanted =
+        rank_state->job->block_bytes > 0 ? rank_state->job->block_bytes : (size_t)CC_BLOCK_BYTES;
+    *s = (struct cc_block_stream){.tag = 2 * (int)index,
+                                  .block_bytes =
+                                      rank_state->transport->ops->lends ? CC_WHOLE_BYTES : wanted,
                                   .rendezvous = rank_state->job->rendezvous,
                                   .sends = sends,
                                   .rank_state = rank_state,
@@ -28,7 +31,7 @@ static int open_stream(struct cc_block_stream *s, struct cc_rank_state *rank_sta
                                   .block = cc_alloc0(most * sizeof *s->block, e)};
     if (s->block == NULL)
         return CC_FAIL;
-    return cc_requests_open(&rank_state->waits, most + 1, &s->requests, e);
+    return cc_requests_open(rank_state->transport, most + 1, &s->requests, e);
 }
 
 void cc_block_stream_add(struct cc_block_stream *s, struct cc_transfer *t)
@@ -69,11 +72,10 @@ static size_t smaller(size_t a, size_t b)
 /* Starts receiving it (sender), or sends it (receiver). */
 static int start_clear(struct cc_block_stream *s, const struct cc_transfer *t, struct cc_error *e)
 {
-    MPI_Request *request = &s->requests.request[clear_to_send(s)];
-    int code = s->sends ? MPI_Irecv(NULL, 0, MPI_BYTE, t->peer, s->tag + 1, s->comm, request)
-                        : MPI_Isend(NULL, 0, MPI_BYTE, t->peer, s->tag + 1, s->comm, request);
+    const struct cc_parcel clear = {.peer = t->peer, .tag = s->tag + 1};
     s->awaiting_clear = true;
-    return cc_mpi_check(code, "clear to send", e);
+    return s->sends ? cc_requests_receive(&s->requests, clear_to_send(s), &clear, e)
+                    : cc_requests_send(&s->requests, clear_to_send(s), &clear, e);
 }
 
 static int test_clear(struct cc_block_stream *s, struct cc_error *e)
@@ -114,10 +116,10 @@ static int post_block(struct cc_block_stream *s, struct cc_transfer *t, size_t n
                       struct cc_error *e)
 {
     const size_t at = (s->first + s->blocks) % s->most;
-    MPI_Request *request = &s->requests.request[at];
-    void *bytes = cc_mpi_buffer(CC_OFFSET_OR_NULL(t->at, t->posted));
-    int code = s->sends ? MPI_Isend(bytes, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request)
-                        : MPI_Irecv(bytes, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request);
+    const struct cc_parcel parcel = {
+        .at = CC_OFFSET_OR_NULL(t->at, t->posted), .bytes = n, .peer = t->peer, .tag = s->tag};
+    const int status = s->sends ? cc_requests_send(&s->requests, at, &parcel, e)
+                                : cc_requests_receive(&s->requests, at, &parcel, e);
     if (s->sends && t->posted == 0)
         cc_note_sent(s->rank_state, s->index, t->peer, t->bytes);
     s->block[at].of = t;
@@ -128,7 +130,7 @@ static int post_block(struct cc_block_stream *s, struct cc_transfer *t, size_t n
         s->rank_state->counters.sent_bytes += n;
         s->rank_state->counters.messages++;
     }
-    return cc_mpi_check(code, s->sends ? "MPI_Isend" : "MPI_Irecv", e);
+    return status;
 }
 
 /* Whether as many blocks are under way, of all transfers or of this one, as may be. */
@@ -188,16 +190,17 @@ static int take_complete(struct cc_block_stream *s, bool *moved, struct cc_error
 {
     while (s->blocks > 0) {
         bool over = false;
-        int count = 0;
         struct cc_transfer *t = s->block[s->first].of;
         size_t n = s->block[s->first].bytes;
         CC_TRY(cc_requests_test(&s->requests, s->first, &over, e));
         if (!over)
             return CC_OK;
         if (!s->sends) {
-            MPI_Get_count(&s->requests.status[s->first], MPI_BYTE, &count);
-            CC_TRY(check_received(s, t, (size_t)count, n, e));
-            n = (size_t)count;
+            const size_t count = cc_requests_bytes(&s->requests, s->first);
+            if (t->at == NULL)
+                t->at = cc_requests_lent(&s->requests, s->first);
+            CC_TRY(check_received(s, t, count, n, e));
+            n = count;
         }
         t->done += n;
         if (!s->sends && cc_transfer_complete(t))

@@ -22,7 +22,6 @@
 #ifndef CC_NETSIM_EXCHANGE_BLOCK_STREAM_H
 #define CC_NETSIM_EXCHANGE_BLOCK_STREAM_H
 
-#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,7 +40,8 @@ enum {
 /* Bytes to one rank, or from one rank. */
 struct cc_transfer {
     int peer;
-    uint8_t *at;  /* NULL without data */
+    uint8_t *at;  /* NULL without data; of what is received also where the transport lends: it is
+                     set when the bytes are there */
     size_t bytes; /* of a sized transfer that is received: its capacity, until the first block is
                      there; without data, its length */
     bool sized;   /* the receiver reads its length from the first block */
@@ -54,7 +54,6 @@ struct cc_transfer {
 
 /* Between two ranks, transfers must be added in the same order on both sides. */
 struct cc_block_stream {
-    MPI_Comm comm;
     int tag; /* of blocks; tag + 1: clear to send */
     size_t block_bytes;
     bool rendezvous;     /* transfers that need a clear to send wait for it */

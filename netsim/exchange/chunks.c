@@ -4,9 +4,6 @@
 
 #include "core/memory.h"
 
-/* Without data: those that ranks of this process have open. */
-static struct cc_chunks *shared;
-
 struct cc_range cc_chunks_range(struct cc_range message, size_t chunks, size_t first, size_t count)
 {
     const size_t from = message.from, to = message.to;
@@ -43,7 +40,7 @@ static int fill(const struct cc_rank_state *s, const struct cc_message *m,
 int cc_chunks_open(const struct cc_rank_state *s, const struct cc_message *m,
                    const struct cc_schedule *schedule, struct cc_chunks **out, struct cc_error *e)
 {
-    for (struct cc_chunks *c = shared; c != NULL; c = c->next)
+    for (struct cc_chunks *c = s->chunks != NULL ? *s->chunks : NULL; c != NULL; c = c->next)
         if (c->of == m && c->count == schedule->chunks) {
             c->holders++;
             *out = c;
@@ -53,10 +50,11 @@ int cc_chunks_open(const struct cc_rank_state *s, const struct cc_message *m,
     if (*out == NULL)
         return CC_FAIL;
     CC_TRY(fill(s, m, schedule, *out, e));
-    if (!s->job->data) {
+    if (s->chunks != NULL) {
         (*out)->of = m;
-        (*out)->next = shared;
-        shared = *out;
+        (*out)->list = s->chunks;
+        (*out)->next = *s->chunks;
+        *s->chunks = *out;
     }
     return CC_OK;
 }
@@ -65,7 +63,7 @@ void cc_chunks_close(struct cc_chunks *c)
 {
     if (c == NULL || --c->holders > 0)
         return;
-    for (struct cc_chunks **at = &shared; *at != NULL; at = &(*at)->next)
+    for (struct cc_chunks **at = c->list; at != NULL && *at != NULL; at = &(*at)->next)
         if (*at == c) {
             *at = c->next;
             break;

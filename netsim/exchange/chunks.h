@@ -1,11 +1,11 @@
 /* The chunks of a message as whole sums: the packs that decode them, and, without data, how long
- * their payloads are. These are the same for all ranks, so simulated ranks without data share them:
- * one pack per rank and chunk would be ten million packs for some thousand ranks. */
+ * their payloads are. These are the same for all ranks, so ranks that share memory share them: one
+ * pack per rank and chunk would be ten million packs for some thousand ranks. */
 #ifndef CC_NETSIM_EXCHANGE_CHUNKS_H
 #define CC_NETSIM_EXCHANGE_CHUNKS_H
 
 #include "netsim/exchange/message_pack.h"
-#include "netsim/exchange/schedule/schedule.h"
+#include "netsim/exchange/schedule.h"
 
 struct cc_chunk {
     struct cc_pack *decoder;
@@ -15,10 +15,10 @@ struct cc_chunk {
 struct cc_chunks {
     struct cc_chunk *chunk;
     size_t count;
-    /* Without data: */
-    const struct cc_message *of;
     int holders; /* ranks that share them */
-    struct cc_chunks *next;
+    const struct cc_message *of;
+    struct cc_chunks **list, *next; /* where they are listed; NULL: they are not shared */
+    /* Without data: */
     struct {
         bool known;
         uint64_t step;

@@ -1,22 +1,47 @@
 #include "netsim/exchange/exchange.h"
 
-/* cc_exchange_ops_SYMBOL: those with a schedule are in allreduce.c, the others in files of their
- * own.
- */
-#define DECLARE(id, symbol, ...) extern const struct cc_exchange_ops cc_exchange_ops_##symbol;
-CC_EXCHANGES(DECLARE)
+#include "netsim/exchange/allreduce.h"
+#include "netsim/exchange/exchange_code.h"
 
-#define OPS(id, symbol, ...) &cc_exchange_ops_##symbol,
-static const struct cc_exchange_ops *const ops[] = {CC_EXCHANGES(OPS)};
+#define CODE(id, symbol, ...) &cc_exchange_code_##symbol,
+static const struct cc_exchange_code *const codes[] = {CC_EXCHANGES(CODE)};
 
-extern const struct cc_exchange_ops cc_exchange_ops_ps_stale;
-
-const struct cc_exchange_ops *cc_exchange_ops(enum cc_exchange x)
+int cc_exchange_open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
+                     struct cc_error *e)
 {
-    return ops[x];
+    const enum cc_exchange x = s->job->exchange;
+    const struct cc_exchange_code *code = codes[x];
+    const bool bulk = cc_job_bulk(s->job);
+    cc_exchange_opener *open = bulk ? code->open : code->open_unsynced;
+    if (open != NULL)
+        return open(s, m, index, out, e);
+    if (!bulk)
+        return cc_fail(e, "%s has only bulk synchronous steps", cc_exchange_names[x]);
+    if (code->schedule == NULL)
+        return cc_fail(e,
+                       "%s has neither a schedule nor code that opens it (struct "
+                       "cc_exchange_code)",
+                       cc_exchange_names[x]);
+    return cc_allreduce_open(s, m, index, code->schedule, out, e);
 }
 
-const struct cc_exchange_ops *cc_exchange_ops_of(const struct cc_job *job)
+static const struct cc_exchange_ops *ops_of(const void *x)
 {
-    return cc_job_bulk(job) ? ops[job->exchange] : &cc_exchange_ops_ps_stale;
+    return *(const struct cc_exchange_ops *const *)x;
+}
+
+int cc_exchange_start(void *x, struct cc_error *e)
+{
+    return ops_of(x)->start(x, e);
+}
+
+int cc_exchange_test(void *x, bool *done, struct cc_error *e)
+{
+    return ops_of(x)->test(x, done, e);
+}
+
+void cc_exchange_close(void *x)
+{
+    if (x != NULL)
+        ops_of(x)->close(x);
 }

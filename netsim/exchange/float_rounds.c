@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "netsim/transport/data.h"
+#include "netsim/exchange/data.h"
 
 int cc_float_rounds_open(struct cc_float_rounds *f, struct cc_rank_state *s,
                          const struct cc_message *m, struct cc_error *e)
@@ -25,7 +25,7 @@ int cc_float_rounds_open(struct cc_float_rounds *f, struct cc_rank_state *s,
 static int encode(struct cc_float_rounds *f, double cost_s, struct cc_error *e)
 {
     struct cc_rank_state *s = f->rank_state;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     const size_t rounds = cc_pack_rounds(f->pack);
     const float *x = CC_OFFSET_OR_NULL(s->gradient, f->range.from);
     f->bytes = 0;
@@ -62,10 +62,11 @@ static double further_cost_s(const struct cc_float_rounds *f)
 static int add_mean(struct cc_float_rounds *f, const uint8_t *sum, struct cc_error *e)
 {
     struct cc_rank_state *s = f->rank_state;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     const bool costs = s->row->cost != NULL;
-    const int status =
-        sum != NULL ? cc_message_add_sum(s, f->range, (const float *)(const void *)sum, e) : CC_OK;
+    const int status = sum != NULL && !s->contributes
+                           ? cc_message_add_sum(s, f->range, (const float *)(const void *)sum, e)
+                           : CC_OK;
     cc_charge_update(s, since, costs ? s->job->apply_byte_s * (double)f->bytes : (double)NAN);
     f->bytes = 0;
     return status;
@@ -81,7 +82,7 @@ int cc_float_rounds_next(struct cc_float_rounds *f, const uint8_t *sum, struct c
     struct cc_rank_state *s = f->rank_state;
     if (cc_pack_verbatim(f->pack))
         return add_mean(f, sum, e);
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     const float scale = 1.0f / (float)s->job->workers;
     float *y = CC_OFFSET_OR_NULL(s->model, f->range.from);
     int status = cc_pack_absorb(f->pack, s->step, f->round, sum, f->bytes, scale, y, e);

@@ -48,7 +48,7 @@ int cc_message_encode(struct cc_rank_state *s, struct cc_pack *c, const float *x
                       enum cc_phase phase, bool first, uint8_t *out, size_t *len,
                       struct cc_error *e)
 {
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     size_t head = 0;
     CC_TRY(cc_pack_encode(c, s->step, x, out, len, &head, e));
     if (first)
@@ -60,7 +60,7 @@ int cc_message_encode(struct cc_rank_state *s, struct cc_pack *c, const float *x
 int cc_message_apply(struct cc_rank_state *s, const struct cc_pack *c, enum cc_pack_op op,
                      const uint8_t *in, size_t len, float *model, struct cc_error *e)
 {
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     int status = cc_pack_decode_add(c, s->step, in, len, 1.0f / (float)s->job->workers, model, e);
     cc_charge(s, CC_PHASE_DECODE, since, cc_pack_cost(c, op));
     return status;

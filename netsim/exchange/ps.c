@@ -16,10 +16,10 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "netsim/exchange/exchange.h"
 #include "netsim/exchange/ps_lanes.h"
 
 struct ps {
+    const struct cc_exchange_ops *ops;
     struct cc_lanes of;
 
     /* Servers only: */
@@ -46,7 +46,7 @@ static int alloc_server_buffers(struct ps *p, struct cc_error *e)
         return CC_FAIL;
     CC_TRY(cc_lanes_buffer(of, lane[0].pull, 0, &lane[0].out, e));
     for (size_t k = 0; k < of->lanes; k++)
-        CC_TRY(cc_lanes_buffer(of, lane[0].push, 0, &lane[k].in, e));
+        CC_TRY(cc_lanes_inbox(of, k, lane[0].push, 0, e));
     return CC_OK;
 }
 
@@ -76,21 +76,6 @@ static void ps_close(void *x)
     free(p);
 }
 
-static int ps_open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
-                   struct cc_error *e)
-{
-    struct ps *p = cc_alloc0(sizeof *p, e);
-    if (p == NULL)
-        return CC_FAIL;
-    const int status =
-        s->server ? open_server(p, s, m, index, e) : cc_lanes_open_worker(&p->of, s, m, index, e);
-    if (status == CC_OK)
-        *out = p;
-    else
-        ps_close(p);
-    return status;
-}
-
 /* --- workers --- */
 
 static int start_worker(struct cc_lanes *p, struct cc_error *e)
@@ -111,7 +96,7 @@ static int test_worker(struct cc_lanes *p, bool *done, struct cc_error *e)
 {
     int received;
     CC_TRY(cc_lanes_take(p, &received, e));
-    for (int i = 0; i < received; i++) {
+    for (int i = 0; i < received && !p->s->contributes; i++) {
         const struct cc_lane *l = &p->lane[p->finished[i]];
         CC_TRY(cc_lanes_decode_add(p, l->pull, l, 0, 1, p->s->model, CC_PHASE_DECODE, e));
     }
@@ -143,7 +128,7 @@ static int add_next(struct ps *p, struct cc_error *e)
     if (p->added == of->lanes || !of->lane[p->added].here)
         return CC_OK;
     const float scale = (float)(1.0 / of->s->job->workers);
-    of->s->waits.more = true;
+    of->s->transport->more = true;
     return cc_lanes_decode_add(of, of->lane[0].push, &of->lane[p->added++], 0, scale, p->sum,
                                CC_PHASE_SERVER, e);
 }
@@ -154,7 +139,7 @@ static int end_pushes(struct ps *p, struct cc_error *e)
     struct cc_lanes *of = &p->of;
     struct cc_rank_state *s = of->s;
     const struct cc_lane *own = &of->lane[0];
-    p->arrived = s->waits.more = true;
+    p->arrived = s->transport->more = true;
     s->round_state.arrived++;
     if (of->lanes == 0 || of->silent)
         return CC_OK;
@@ -178,7 +163,7 @@ static int send_pull(struct ps *p, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
     struct cc_rank_state *s = of->s;
-    p->pulled = s->waits.more = true;
+    p->pulled = s->transport->more = true;
     if (++s->round_state.pulled == s->row->messages)
         s->round_state.arrived = s->round_state.pulled = 0;
     for (size_t i = 0; i < of->lanes && !of->silent; i++)
@@ -216,5 +201,22 @@ static int ps_test(void *x, bool *done, struct cc_error *e)
     return p->of.s->server ? test_server(p, done, e) : test_worker(&p->of, done, e);
 }
 
-const struct cc_exchange_ops cc_exchange_ops_ps = {
-    .open = ps_open, .start = ps_start, .test = ps_test, .close = ps_close};
+static int ps_open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
+                   struct cc_error *e)
+{
+    static const struct cc_exchange_ops ops = {ps_start, ps_test, ps_close};
+    struct ps *p = cc_alloc0(sizeof *p, e);
+    if (p == NULL)
+        return CC_FAIL;
+    p->ops = &ops;
+    const int status =
+        s->server ? open_server(p, s, m, index, e) : cc_lanes_open_worker(&p->of, s, m, index, e);
+    if (status == CC_OK)
+        *out = p;
+    else
+        ps_close(p);
+    return status;
+}
+
+const struct cc_exchange_code cc_exchange_code_ps = {.open = ps_open,
+                                                     .open_unsynced = cc_ps_stale_open};

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "netsim/transport/data.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/exchange/data.h"
 
 size_t cc_lanes_value(const struct cc_lanes *p, const struct cc_slice *slice)
 {
@@ -56,6 +55,17 @@ int cc_lanes_buffer(const struct cc_lanes *p, const struct cc_pack *c, size_t he
     return status;
 }
 
+int cc_lanes_inbox(struct cc_lanes *p, size_t lane, const struct cc_pack *c, size_t head,
+                   struct cc_error *e)
+{
+    struct cc_lane *l = &p->lane[lane];
+    if (p->s->transport->ops->lends)
+        return CC_OK;
+    CC_TRY(cc_lanes_buffer(p, c, head, &l->room, e));
+    l->in = l->room;
+    return CC_OK;
+}
+
 int cc_lanes_check_memory(const struct cc_lanes *p, size_t bytes, struct cc_error *e)
 {
     return p->s->job->data ? cc_memory_check(bytes, "a server's sums and buffers for pushes", e)
@@ -98,7 +108,7 @@ static int open_lane(struct cc_lanes *p, int server, struct cc_error *e)
     CC_TRY_OUT(make_pack(p, CC_PUSH, false, slice, slices, &l->push, e));
     CC_TRY_OUT(make_pack(p, CC_PULL, true, slice, slices, &l->pull, e));
     CC_TRY_OUT(cc_lanes_buffer(p, l->push, p->push_head, &l->out, e));
-    CC_TRY_OUT(cc_lanes_buffer(p, l->pull, p->pull_head, &l->in, e));
+    CC_TRY_OUT(cc_lanes_inbox(p, p->lanes - 1, l->pull, p->pull_head, e));
 out:
     free(slice);
     return status;
@@ -110,7 +120,7 @@ int cc_lanes_open_worker(struct cc_lanes *p, struct cc_rank_state *s, const stru
     CC_TRY(open_lanes(p, s, m, index, (size_t)s->job->servers, e));
     for (int i = 0; i < s->job->servers; i++)
         CC_TRY(open_lane(p, i, e));
-    return cc_requests_open(&s->waits, 2 * p->lanes, &p->requests, e);
+    return cc_requests_open(s->transport, 2 * p->lanes, &p->requests, e);
 }
 
 int cc_lanes_open_server(struct cc_lanes *p, struct cc_rank_state *s, const struct cc_message *m,
@@ -127,14 +137,14 @@ int cc_lanes_open_server(struct cc_lanes *p, struct cc_rank_state *s, const stru
     p->values = cc_lanes_value(p, last) + last->count - p->origin;
     for (size_t i = 0; i < p->lanes; i++)
         p->lane[i].peer = (int)i;
-    return cc_requests_open(&s->waits, 2 * p->lanes, &p->requests, e);
+    return cc_requests_open(s->transport, 2 * p->lanes, &p->requests, e);
 }
 
 static void free_lane(struct cc_lanes *p, size_t i)
 {
     const struct cc_lane *l = &p->lane[i];
     const bool last = i + 1 == p->lanes;
-    free(l->in);
+    free(l->room);
     free(l->out);
     if (last || p->lane[i + 1].push != l->push)
         cc_pack_free(l->push);
@@ -164,9 +174,9 @@ int cc_lanes_receive(struct cc_lanes *p, size_t lane, const struct cc_pack *c, s
     struct cc_lane *l = &p->lane[lane];
     l->here = false;
     p->pending++;
-    return cc_mpi_check(MPI_Irecv(cc_mpi_buffer(l->in), (int)(head + cc_pack_bound(c)), MPI_BYTE,
-                                  l->peer, p->tag, p->s->comm, &p->requests.request[lane]),
-                        "MPI_Irecv", e);
+    const struct cc_parcel parcel = {
+        .at = l->room, .bytes = head + cc_pack_bound(c), .peer = l->peer, .tag = p->tag};
+    return cc_requests_receive(&p->requests, lane, &parcel, e);
 }
 
 static struct cc_send_queue *queue_to(const struct cc_lanes *p, const struct cc_lane *l)
@@ -185,11 +195,12 @@ int cc_lanes_send(struct cc_lanes *p, size_t lane, const uint8_t *bytes, size_t 
         p->s->counters.sent_bytes += len;
         p->s->counters.messages++;
     }
-    l->send = (struct cc_send){.request = &p->requests.request[p->lanes + lane],
-                               .bytes = bytes,
-                               .len = len,
-                               .peer = l->peer,
-                               .tag = p->tag};
+    /* A message that is sent is only read. */
+    l->send = (struct cc_send){
+        .requests = &p->requests,
+        .request = p->lanes + lane,
+        .parcel = {
+            .at = (uint8_t *)(uintptr_t)bytes, .bytes = len, .peer = l->peer, .tag = p->tag}};
     return cc_send_queue_add(queue_to(p, l), p->s, &l->send, e);
 }
 
@@ -210,11 +221,12 @@ int cc_lanes_take(struct cc_lanes *p, int *received, struct cc_error *e)
             CC_TRY(cc_send_queue_done(queue_to(p, l), p->s, &l->send, e));
             continue;
         }
-        int bytes;
-        (void)MPI_Get_count(&p->requests.status[i], MPI_BYTE, &bytes);
-        p->lane[which].in_len = (size_t)bytes;
+        const size_t bytes = cc_requests_bytes(&p->requests, (size_t)i);
+        p->lane[which].in_len = bytes;
         p->lane[which].here = true;
-        cc_note_received(p->s, (size_t)p->tag, p->lane[which].peer, (size_t)bytes);
+        if (p->s->transport->ops->lends)
+            p->lane[which].in = cc_requests_lent(&p->requests, which);
+        cc_note_received(p->s, (size_t)p->tag, p->lane[which].peer, bytes);
         p->finished[(*received)++] = (int)which;
     }
     return CC_OK;
@@ -227,7 +239,7 @@ int cc_lanes_encode(struct cc_lanes *p, struct cc_pack *c, const float *x, enum 
 {
     struct cc_counters *t = &p->s->counters;
     size_t pack_head;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(p->s->transport);
     int status = cc_pack_encode(c, p->s->step, x, CC_OFFSET_OR_NULL(out, head), len, &pack_head, e);
     cc_charge(p->s, phase, since, cc_pack_cost(c, CC_PACK_ENCODE));
     if (status == CC_OK && !p->silent) {
@@ -244,7 +256,7 @@ int cc_lanes_decode_add(struct cc_lanes *p, const struct cc_pack *c, const struc
                         size_t head, float scale, float *y, enum cc_phase phase, struct cc_error *e)
 {
     const enum cc_pack_op op = p->s->server ? CC_PACK_ADD : CC_PACK_DECODE;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(p->s->transport);
     int status = cc_pack_decode_add(c, p->s->step, CC_OFFSET_OR_NULL(from->in, head),
                                     from->in_len - head, scale, y, e);
     cc_charge(p->s, phase, since, cc_pack_cost(c, op));
@@ -256,7 +268,7 @@ int cc_lanes_decode_add(struct cc_lanes *p, const struct cc_pack *c, const struc
 int cc_lanes_serve(struct cc_lanes *p, uint64_t updates, float *mean, struct cc_error *e)
 {
     const struct cc_rank_state *s = p->s;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     for (size_t i = 0, next; i < p->slices; i = next) {
         const size_t from = cc_lanes_value(p, &p->slice[i]);
         size_t to = from + p->slice[i].count;

@@ -1,16 +1,18 @@
 /* Lanes: what ps.c and ps_stale.c have in common. A lane is the path of one message to one peer: a
  * worker has one for each server that keeps a part of the message, a server has one for each
- * worker. One MPI message each way: a push or a pull is not cut into blocks. All that go to one
- * peer leave in order (send_queue.h). */
+ * worker. One message of the transport each way: a push or a pull is not cut into blocks. All that
+ * go to one peer leave in order (send_queue.h). */
 #ifndef CC_NETSIM_EXCHANGE_PS_LANES_H
 #define CC_NETSIM_EXCHANGE_PS_LANES_H
 
+#include "netsim/exchange/exchange_code.h"
 #include "netsim/exchange/message_pack.h"
 #include "netsim/exchange/send_queue.h"
 
 struct cc_lane {
     int peer;
     uint8_t *in, *out; /* a message's head and pack; NULL without data */
+    uint8_t *room;     /* for `in`; NULL where the transport lends it */
     size_t in_len;     /* of the message that has arrived */
     bool here;         /* it has, since the lane began to receive */
     struct cc_pack *push, *pull;
@@ -54,6 +56,9 @@ int cc_lanes_pack(const struct cc_lanes *p, enum cc_direction direction, bool de
 /* A zeroed buffer for a message with a head; NULL without data. */
 int cc_lanes_buffer(const struct cc_lanes *p, const struct cc_pack *c, size_t head, uint8_t **out,
                     struct cc_error *e);
+/* The same for what a lane receives, where it has to be received into a buffer. */
+int cc_lanes_inbox(struct cc_lanes *p, size_t lane, const struct cc_pack *c, size_t head,
+                   struct cc_error *e);
 /* Checks that a server has memory for so many bytes. */
 int cc_lanes_check_memory(const struct cc_lanes *p, size_t bytes, struct cc_error *e);
 /* The first value of a slice, in the flat step. */
@@ -81,5 +86,8 @@ int cc_lanes_decode_add(struct cc_lanes *p, const struct cc_pack *c, const struc
 /* Servers: has `mean`, whose first value is p->origin, turned into what the workers pull, one range
  * of values after the other. `updates`: that these values have had before. */
 int cc_lanes_serve(struct cc_lanes *p, uint64_t updates, float *mean, struct cc_error *e);
+
+/* Opens ps where steps are not bulk synchronous (ps_stale.c). */
+cc_exchange_opener cc_ps_stale_open;
 
 #endif

@@ -23,9 +23,8 @@
 #include "core/memory.h"
 #include "core/reduce.h"
 #include "netsim/exchange/pack/clocks.h"
-#include "netsim/exchange/exchange.h"
 #include "netsim/exchange/ps_lanes.h"
-#include "netsim/transport/data.h"
+#include "netsim/exchange/data.h"
 
 enum { PUSH_HEAD = 8, PULL_HEAD = 16 };
 
@@ -39,6 +38,7 @@ struct reader {
 };
 
 struct ps_stale {
+    const struct cc_exchange_ops *ops;
     struct cc_lanes of;
 
     /* Workers only: */
@@ -98,7 +98,7 @@ static int open_reader(struct ps_stale *p, size_t i, struct cc_error *e)
     r->step = next_sending(of, 0);
     l->push = of->lane[0].push;
     CC_TRY(cc_lanes_pack(of, CC_PULL, false, &l->pull, e));
-    CC_TRY(cc_lanes_buffer(of, l->push, PUSH_HEAD, &l->in, e));
+    CC_TRY(cc_lanes_inbox(of, i, l->push, PUSH_HEAD, e));
     CC_TRY(cc_lanes_buffer(of, l->pull, PULL_HEAD, &l->out, e));
     return of->s->job->data ? cc_alloc_floats(of->values, &r->sent, e) : CC_OK;
 }
@@ -150,22 +150,6 @@ static void stale_close(void *x)
     free(p->change);
     free(p->sum);
     free(p);
-}
-
-static int stale_open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
-                      struct cc_error *e)
-{
-    struct ps_stale *p = cc_alloc0(sizeof *p, e);
-    if (p == NULL)
-        return CC_FAIL;
-    p->of.push_head = PUSH_HEAD;
-    p->of.pull_head = PULL_HEAD;
-    const int status = s->server ? open_server(p, s, m, index, e) : open_worker(p, s, m, index, e);
-    if (status == CC_OK)
-        *out = p;
-    else
-        stale_close(p);
-    return status;
 }
 
 /* --- workers --- */
@@ -355,7 +339,7 @@ static int take_push(struct ps_stale *p, size_t i, struct cc_error *e)
         cc_ages_add(s->staleness.age, cc_clocks_update(&p->clocks, i));
         r->waits = true;
         r->held = !cc_clocks_may_read(&p->clocks, i);
-        r->since = cc_runtime_now();
+        r->since = cc_transport_now(s->transport);
     }
     r->step = next_sending(of, r->step + 1);
     return receive(p, i, e);
@@ -378,7 +362,7 @@ static size_t next_reader(const struct ps_stale *p)
 static void find_change(struct ps_stale *p, float *sent)
 {
     const struct cc_lanes *of = &p->of;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(of->s->transport);
     for (size_t i = 0; i < of->slices && sent != NULL; i++) {
         const size_t from = cc_lanes_value(of, &of->slice[i]) - of->origin;
         for (size_t k = from; k < from + of->slice[i].count; k++) {
@@ -398,7 +382,7 @@ static int answer(struct ps_stale *p, size_t i, struct cc_error *e)
     size_t len;
     s->step = r->answered;
     if (r->held)
-        s->staleness.held_s[of->tag] += cc_runtime_now() - r->since;
+        s->staleness.held_s[of->tag] += cc_transport_now(s->transport) - r->since;
     r->waits = false;
     cc_clocks_read(&p->clocks, i);
     find_change(p, r->sent);
@@ -426,7 +410,7 @@ static int test_server(struct ps_stale *p, bool *done, struct cc_error *e)
     for (int i = 0; i < received; i++)
         p->arrived[(p->first + p->waiting++) % of->lanes] = (size_t)of->finished[i];
     const size_t reader = next_reader(p);
-    of->s->waits.more |= reader < of->lanes || p->waiting > 0;
+    of->s->transport->more |= reader < of->lanes || p->waiting > 0;
     if (reader < of->lanes) {
         CC_TRY(answer(p, reader, e));
     } else if (p->waiting > 0) {
@@ -454,5 +438,20 @@ static int stale_test(void *x, bool *done, struct cc_error *e)
     return p->of.s->server ? test_server(p, done, e) : test_worker(p, done, e);
 }
 
-const struct cc_exchange_ops cc_exchange_ops_ps_stale = {
-    .open = stale_open, .start = stale_start, .test = stale_test, .close = stale_close};
+int cc_ps_stale_open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
+                     struct cc_error *e)
+{
+    static const struct cc_exchange_ops ops = {stale_start, stale_test, stale_close};
+    struct ps_stale *p = cc_alloc0(sizeof *p, e);
+    if (p == NULL)
+        return CC_FAIL;
+    p->ops = &ops;
+    p->of.push_head = PUSH_HEAD;
+    p->of.pull_head = PULL_HEAD;
+    const int status = s->server ? open_server(p, s, m, index, e) : open_worker(p, s, m, index, e);
+    if (status == CC_OK)
+        *out = p;
+    else
+        stale_close(p);
+    return status;
+}

@@ -10,9 +10,9 @@ double cc_row_cost(const struct cc_rank_state *s, double seconds)
 void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_timer since,
                double cost_s)
 {
-    const double now = cc_work_end(since, cost_s);
+    const double now = s->transport->ops->work_end(since, cost_s);
     s->counters.phase_s[phase] += now - since.began;
-    s->counters.work_s[phase] += cc_work_took(since, now);
+    s->counters.work_s[phase] += s->transport->ops->work_took(since, now);
     cc_event_log_codec(s->events, phase, s->step, since.began, now);
 }
 
@@ -28,7 +28,7 @@ static void log_transfer(struct cc_rank_state *s, bool received, size_t index, i
 {
     if (s->events == NULL)
         return;
-    const struct cc_flow_event p = {.at = cc_runtime_now(),
+    const struct cc_flow_event p = {.at = cc_transport_now(s->transport),
                                     .received = received,
                                     .peer = (uint32_t)peer,
                                     .message = (uint32_t)index,

@@ -3,7 +3,6 @@
 #ifndef CC_NETSIM_EXCHANGE_RANK_STATE_H
 #define CC_NETSIM_EXCHANGE_RANK_STATE_H
 
-#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,28 +12,33 @@
 #include "netsim/job/phase.h"
 #include "netsim/exchange/pack/pack.h"
 #include "netsim/exchange/event_log.h"
-#include "netsim/transport/runtime.h"
+#include "netsim/transport/transport.h"
 
 /* Totals over the row's counted steps. */
 struct cc_counters {
     double phase_s[CC_PHASES];
-    double work_s[CC_PHASES]; /* of codecs: processor time within phase_s (cc_work_took) */
+    double work_s[CC_PHASES]; /* of codecs: processor time within phase_s (work_took) */
     double exchange_update_s; /* the part of CC_PHASE_UPDATE that exchanges have charged */
     uint64_t payload_bytes;   /* encoded by this rank: a worker's push, a server's pull (once, not
                                  once per worker); re-encoded partial sums are not counted */
     uint64_t head_bytes;      /* of the packs around these payloads */
-    uint64_t sent_bytes;      /* handed to MPI for other hosts, heads and partial sums included */
-    uint64_t messages;        /* likewise */
-    double send_s;            /* for which this rank handed them to MPI */
-    uint64_t *tensor_bytes;   /* payload_bytes by tensor; NULL: not counted */
-    uint64_t kept;            /* values in the sums of pairs, where these are re-sparsified */
+    uint64_t
+        sent_bytes; /* handed to the transport for other hosts, heads and partial sums included */
+    uint64_t messages;      /* likewise */
+    double send_s;          /* for which this rank handed them to MPI */
+    uint64_t *tensor_bytes; /* payload_bytes by tensor; NULL: not counted */
+    uint64_t kept;          /* values in the sums of pairs, where these are re-sparsified */
     uint64_t chosen[CC_EXCHANGE_COUNT]; /* ssar-auto: messages by the exchange that it chose */
 };
 
 struct cc_send_queue;
+struct cc_chunks;
 
 struct cc_rank_state {
-    MPI_Comm comm;
+    struct cc_transport *transport;
+    /* Opens a message of the transport's own library (CC_X_LIBRARY); NULL: it has none. */
+    int (*library)(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
+                   struct cc_error *e);
     int rank; /* workers first, then servers */
     bool server;
     const struct cc_job *job;
@@ -50,8 +54,9 @@ struct cc_rank_state {
      * added to, as they encoded it. Set before start and valid until done; NULL without data. */
     const float *gradient;
     float *model;
-    bool hold_sums; /* an exchange that sums, and is done except for adding the mean to the model,
-                       reports that it is done; its next test without this adds it */
+    bool contributes; /* and does no more: rank 0 of this process applies what all ranks receive */
+    bool hold_sums;   /* an exchange that sums, and is done except for adding the mean to the model,
+                         reports that it is done; its next test without this adds it */
     /* Servers: turns the mean of the pushes of values [from, to), which have had `updates` before,
      * into what the workers pull, in place; mean[0] is value `from`. NULL: they pull the mean.
      * Where steps are not bulk synchronous: applies a push to `model`. */
@@ -60,7 +65,6 @@ struct cc_rank_state {
     void *serve_arg;
     struct cc_counters counters;
     struct cc_event_log *events; /* or NULL */
-    struct cc_waits waits;       /* all requests under way */
     struct {
         size_t arrived, pulled; /* messages of this step: whose pushes are complete; whose pull has
                                    been sent. Used by ps only */
@@ -74,6 +78,8 @@ struct cc_rank_state {
         uint64_t parts, pushes; /* a worker's, of all steps and messages: those that its steps have,
                                    and those that it has pushed */
     } staleness;
+    struct cc_chunks **chunks;   /* where ranks share memory: those that are open (chunks.h); NULL:
+                                    each rank has its own */
     struct cc_send_queue *queue; /* of ps, for each server or worker that this rank sends to */
     size_t queue_users;          /* messages that are open */
 };
@@ -81,7 +87,7 @@ struct cc_rank_state {
 /* `seconds` of work in a row that has costs; NAN in one that measures them. */
 double cc_row_cost(const struct cc_rank_state *s, double seconds);
 
-/* Ends work (cc_work_end) and charges its time to a phase. */
+/* Ends work and charges its time to a phase. */
 void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_timer since,
                double cost_s);
 

@@ -30,7 +30,7 @@
 #include "core/memory.h"
 #include "netsim/exchange/message_pack.h"
 #include "netsim/exchange/reduce_merge_impl.h"
-#include "netsim/transport/data.h"
+#include "netsim/exchange/data.h"
 #include "schemes/spec.h"
 
 static bool has_data(const struct cc_merge *x)
@@ -126,7 +126,7 @@ static int add_group(struct cc_merge *x, const struct cc_merge_group *g, struct 
     struct cc_stream *to = &x->sum[x->added++ % 2];
     if (cc_range_length(x->round_state[g->first].received) == 0)
         return CC_OK;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(x->rank_state->transport);
     if (has_data(x))
         sum_group(x, g, to);
     cc_charge(x->rank_state, CC_PHASE_HOP, since, merge_cost_s(x, g));
@@ -220,7 +220,7 @@ static void prune_own(struct cc_merge *x)
 {
     struct cc_rank_state *s = x->rank_state;
     struct cc_stream *sum = &x->sum[(x->added + 1) % 2];
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     if (has_data(x) && x->held == sum)
         cc_keep_prune(&x->gradient->keep, sum);
     cc_charge(s, CC_PHASE_HOP, since, cc_row_cost(s, 0));
@@ -231,7 +231,7 @@ static int encode_own(struct cc_merge *x, struct cc_error *e)
 {
     struct cc_rank_state *s = x->rank_state;
     struct cc_merge_chunk *c = &x->chunk[x->schedule.own_chunk];
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     struct cc_stream_head head = {.tag = x->tag, .sent = x->sent};
     const bool dense = cc_merge_dense(x, x->sent);
     c->quantized = dense && x->quantizer != NULL;
@@ -276,12 +276,14 @@ static void give_back(struct cc_merge *x, const struct cc_merge_chunk *c, bool h
 static int apply(struct cc_merge *x, struct cc_merge_chunk *c, bool held, struct cc_error *e)
 {
     struct cc_rank_state *s = x->rank_state;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     const float scale = 1.0f / (float)s->job->workers;
     float *y = CC_OFFSET_OR_NULL(s->model, x->range.from);
     int status = CC_OK;
     c->applied = true;
-    if (c->quantized)
+    if (s->contributes)
+        ;
+    else if (c->quantized)
         status =
             cc_pack_decode_add(c->decoder, s->step, c->view.pack, c->view.pack_bytes, scale, y, e);
     else if (held && has_data(x))
@@ -325,7 +327,7 @@ static bool is_ready(const struct cc_merge *x, size_t k)
 static void encode_part(struct cc_merge *x, struct cc_merge_round *t, const struct cc_round *r)
 {
     struct cc_rank_state *s = x->rank_state;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     struct cc_stream_head head = {.tag = x->tag, .sent = x->sent};
     if (has_data(x)) {
         const size_t n = cc_stream_encode(x->held, t->sent, s->job->wire, false, &head, x->scratch,
@@ -350,7 +352,9 @@ static void explain(const struct cc_merge *x, struct cc_error *e)
         x->round_state[k].recv.posted < CC_SIZE_BYTES + CC_STREAM_HEAD ||
         x->schedule.round[k].recv_count != 1)
         return;
-    const uint8_t *head = x->round_state[k].in + CC_SIZE_BYTES;
+    if (x->round_state[k].recv.at == NULL)
+        return;
+    const uint8_t *head = x->round_state[k].recv.at + CC_SIZE_BYTES;
     const int from = x->schedule.round[k].from;
     const size_t n = cc_range_length(cc_merge_values(x, x->schedule.round[k].recv_first, 1));
     const uint32_t values = cc_get_u32(head + 8);
@@ -551,7 +555,7 @@ uint64_t cc_merge_pairs(const struct cc_merge *x)
 int cc_reduce_merge_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                          struct cc_schedule *schedule, void **out, struct cc_error *e)
 {
-    static const struct cc_reduction_ops ops = {reduce_merge_start, cc_merge_test, cc_merge_close};
+    static const struct cc_exchange_ops ops = {reduce_merge_start, cc_merge_test, cc_merge_close};
     struct cc_merge_config config = {
         .rank_state = s, .message = m, .index = index, .exchange = s->job->exchange};
     struct cc_merge_gradient *g;

@@ -7,7 +7,7 @@
 #include "netsim/exchange/pack/pair_stream.h"
 #include "netsim/exchange/block_stream.h"
 #include "netsim/exchange/chunks.h"
-#include "netsim/exchange/reduction.h"
+#include "netsim/exchange/allreduce.h"
 
 /* The whole sum of a chunk in this step. */
 struct cc_merge_chunk {
@@ -60,7 +60,7 @@ struct cc_merge_config {
 };
 
 struct cc_merge {
-    const struct cc_reduction_ops *ops;
+    const struct cc_exchange_ops *ops;
     struct cc_rank_state *rank_state;
     const struct cc_message *message;
     struct cc_schedule schedule;

@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "netsim/exchange/message_pack.h"
 #include "netsim/exchange/reduce_merge_impl.h"
-#include "netsim/transport/data.h"
+#include "netsim/exchange/data.h"
 #include "schemes/spec.h"
 
 struct cc_stream_range cc_merge_values(const struct cc_merge *x, size_t first, size_t count)
@@ -103,7 +103,7 @@ int cc_merge_gradient_encode(struct cc_merge_gradient *g, struct cc_error *e)
                              CC_PHASE_ENCODE, true, g->payload, &len, e));
     if (!s->job->data)
         return CC_OK;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     CC_TRY(cc_pack_to_pairs(g->pack, s->step, g->payload, len, g->own.pair, &g->own.count, e));
     g->own.pair[g->own.count].index = CC_PAIR_END;
     cc_charge(s, CC_PHASE_ENCODE, since, cc_row_cost(s, 0));
@@ -131,7 +131,7 @@ static int open_reducing_round(struct cc_merge *x, size_t k, struct cc_error *e)
     t->out_capacity = message_bound(x, t->sent, r->send_workers);
     t->in_capacity = message_bound(x, t->received, r->recv_workers);
     CC_TRY(cc_data_alloc(x->rank_state->job, t->out_capacity, &t->out, e));
-    return cc_data_alloc(x->rank_state->job, t->in_capacity, &t->in, e);
+    return cc_inbox_alloc(x->rank_state, t->in_capacity, &t->in, e);
 }
 
 static int open_passing_round(struct cc_merge *x, size_t k, struct cc_error *e)
@@ -141,7 +141,7 @@ static int open_passing_round(struct cc_merge *x, size_t k, struct cc_error *e)
     t->out_capacity = cc_merge_chunks_bytes(x, r->send_first, r->send_count);
     t->in_capacity = cc_merge_chunks_bytes(x, r->recv_first, r->recv_count);
     CC_TRY(cc_data_alloc(x->rank_state->job, r->send_count > 1 ? t->out_capacity : 0, &t->out, e));
-    return cc_data_alloc(x->rank_state->job, t->in_capacity, &t->in, e);
+    return cc_inbox_alloc(x->rank_state, t->in_capacity, &t->in, e);
 }
 
 /* A pack of chunk i's values by the second scheme: one that encodes, of the owner, or decodes. */

@@ -30,8 +30,8 @@
 #include "core/memory.h"
 #include "netsim/exchange/block_stream.h"
 #include "netsim/exchange/chunks.h"
-#include "netsim/exchange/reduction.h"
-#include "netsim/transport/data.h"
+#include "netsim/exchange/allreduce.h"
+#include "netsim/exchange/data.h"
 
 /* The whole sum of a chunk in this step. */
 struct chunk {
@@ -51,7 +51,7 @@ struct round_state {
 };
 
 struct reduce_recode {
-    const struct cc_reduction_ops *ops;
+    const struct cc_exchange_ops *ops;
     struct cc_rank_state *rank_state;
     const struct cc_message *message;
     struct cc_schedule schedule;
@@ -99,7 +99,7 @@ static int add_received(struct reduce_recode *x, size_t k, struct cc_error *e)
     const uint64_t step = x->rank_state->step;
     const uint8_t *received = CC_OFFSET_OR_NULL(t->recv.at, CC_SIZE_BYTES);
     const size_t n = t->recv.bytes - CC_SIZE_BYTES;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(x->rank_state->transport);
     double cost_s = cc_pack_cost(t->decoder, CC_PACK_ADD);
     int status = CC_OK;
     if (r->send_count > 0 && r->send_first == r->recv_first) {
@@ -127,7 +127,7 @@ static int add_received(struct reduce_recode *x, size_t k, struct cc_error *e)
 static int apply_chunks(struct reduce_recode *x, size_t first, size_t count, struct cc_error *e)
 {
     struct cc_rank_state *s = x->rank_state;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     const float scale = 1.0f / (float)s->job->workers;
     float *model = CC_OFFSET_OR_NULL(s->model, x->range.from);
     double cost_s = 0;
@@ -135,7 +135,7 @@ static int apply_chunks(struct reduce_recode *x, size_t first, size_t count, str
     for (size_t i = first; i < first + count && status == CC_OK; i++) {
         struct chunk *c = &x->chunk[i];
         const struct cc_chunk *k = &x->all->chunk[i];
-        if (!c->here || c->applied || k->bound == 0)
+        if (!c->here || c->applied || k->bound == 0 || s->contributes)
             continue;
         c->applied = true;
         cost_s += cc_pack_cost(k->decoder, CC_PACK_DECODE);
@@ -150,10 +150,10 @@ static int apply_chunks(struct reduce_recode *x, size_t first, size_t count, str
 static void apply_sum(struct reduce_recode *x)
 {
     struct cc_rank_state *s = x->rank_state;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     const float scale = 1.0f / (float)s->job->workers;
     float *y = CC_OFFSET_OR_NULL(s->model, x->range.from);
-    for (size_t i = 0; y != NULL && i < x->range.to - x->range.from; i++)
+    for (size_t i = 0; y != NULL && !s->contributes && i < x->range.to - x->range.from; i++)
         y[i] = cc_add_scaled(y[i], scale, x->sum[i]);
     cc_charge(s, CC_PHASE_DECODE, since, cc_row_cost(s, 0));
 }
@@ -438,7 +438,7 @@ static int open_passing_round(struct reduce_recode *x, size_t k, struct cc_error
     t->out_capacity = chunks_capacity(x, r->send_first, r->send_count);
     t->in_capacity = chunks_capacity(x, r->recv_first, r->recv_count);
     if (t->in_capacity > 0)
-        CC_TRY(cc_data_alloc(job, t->in_capacity, &t->in, e));
+        CC_TRY(cc_inbox_alloc(x->rank_state, t->in_capacity, &t->in, e));
     if (t->out_capacity > 0 && r->send_count > 1)
         CC_TRY(cc_data_alloc(job, t->out_capacity, &t->out, e));
     return CC_OK;
@@ -477,15 +477,15 @@ static int open_rounds(struct reduce_recode *x, struct cc_error *e)
     for (size_t k = x->schedule.reduce_rounds; k < x->schedule.rounds; k++)
         CC_TRY(open_passing_round(x, k, e));
     CC_TRY(open_owner(x, e));
-    CC_TRY(cc_data_alloc(s->job, largest, &x->partial[0], e));
-    return cc_data_alloc(s->job, largest, &x->partial[1], e);
+    CC_TRY(cc_inbox_alloc(s, largest, &x->partial[0], e));
+    return cc_inbox_alloc(s, largest, &x->partial[1], e);
 }
 
 int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                           struct cc_schedule *schedule, void **out, struct cc_error *e)
 {
-    static const struct cc_reduction_ops ops = {reduce_recode_start, reduce_recode_test,
-                                                reduce_recode_close};
+    static const struct cc_exchange_ops ops = {reduce_recode_start, reduce_recode_test,
+                                               reduce_recode_close};
     int status = CC_OK;
     struct reduce_recode *x = cc_alloc0(sizeof *x, e);
     if (x == NULL) {

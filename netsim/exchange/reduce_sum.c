@@ -25,8 +25,8 @@
 #include "core/memory.h"
 #include "netsim/exchange/block_stream.h"
 #include "netsim/exchange/float_rounds.h"
-#include "netsim/exchange/reduction.h"
-#include "netsim/transport/data.h"
+#include "netsim/exchange/allreduce.h"
+#include "netsim/exchange/data.h"
 
 /* The state of one round of the schedule; ranges are in bytes. */
 struct round_state {
@@ -38,7 +38,7 @@ struct round_state {
 };
 
 struct reduce_sum {
-    const struct cc_reduction_ops *ops;
+    const struct cc_exchange_ops *ops;
     struct cc_rank_state *rank_state;
     struct cc_schedule schedule;
     struct cc_float_rounds floats;
@@ -117,7 +117,7 @@ static bool add_received(struct reduce_sum *x, size_t k)
     if (t->added == end)
         return false;
     if (t->adds) {
-        const struct cc_work_timer since = cc_work_begin();
+        const struct cc_work_timer since = cc_work_begin(s->transport);
         const size_t at = t->recv.from + t->added, bytes = end - t->added;
         if (x->received != NULL)
             add_bytes(x, k, at, bytes);
@@ -246,8 +246,7 @@ static void reduce_sum_close(void *of)
 int cc_reduce_sum_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                        struct cc_schedule *schedule, void **out, struct cc_error *e)
 {
-    static const struct cc_reduction_ops ops = {reduce_sum_start, reduce_sum_test,
-                                                reduce_sum_close};
+    static const struct cc_exchange_ops ops = {reduce_sum_start, reduce_sum_test, reduce_sum_close};
     int status = CC_OK;
     struct reduce_sum *x = cc_alloc0(sizeof *x, e);
     if (x == NULL) {

@@ -1,24 +1,20 @@
 #include "netsim/exchange/send_queue.h"
 
-#include "netsim/transport/data.h"
-#include "netsim/transport/mpi_check.h"
-
 static bool may_leave(const struct cc_send_queue *q, const struct cc_send *m)
 {
-    return q->count < CC_QUEUE_MESSAGES || q->bytes + m->len <= CC_QUEUE_BYTES;
+    return q->count < CC_QUEUE_MESSAGES || q->bytes + m->parcel.bytes <= CC_QUEUE_BYTES;
 }
 
 static int post(struct cc_send_queue *q, struct cc_rank_state *s, const struct cc_send *m,
                 struct cc_error *e)
 {
     q->count++;
-    q->bytes += m->len;
-    cc_note_sent(s, (size_t)m->tag, m->peer, m->len);
-    const double since = cc_runtime_now();
-    const int code = MPI_Isend(cc_mpi_buffer(m->bytes), (int)m->len, MPI_BYTE, m->peer, m->tag,
-                               s->comm, m->request);
-    s->counters.send_s += cc_runtime_now() - since;
-    return cc_mpi_check(code, "MPI_Isend", e);
+    q->bytes += m->parcel.bytes;
+    cc_note_sent(s, (size_t)m->parcel.tag, m->parcel.peer, m->parcel.bytes);
+    const double since = cc_transport_now(s->transport);
+    const int status = cc_requests_send(m->requests, m->request, &m->parcel, e);
+    s->counters.send_s += cc_transport_now(s->transport) - since;
+    return status;
 }
 
 int cc_send_queue_add(struct cc_send_queue *q, struct cc_rank_state *s, struct cc_send *m,
@@ -39,7 +35,7 @@ int cc_send_queue_done(struct cc_send_queue *q, struct cc_rank_state *s, const s
                        struct cc_error *e)
 {
     q->count--;
-    q->bytes -= m->len;
+    q->bytes -= m->parcel.bytes;
     while (q->first != NULL && may_leave(q, q->first)) {
         const struct cc_send *next = q->first;
         q->first = next->next;

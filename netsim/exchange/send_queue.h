@@ -8,7 +8,6 @@
 #ifndef CC_NETSIM_EXCHANGE_SEND_QUEUE_H
 #define CC_NETSIM_EXCHANGE_SEND_QUEUE_H
 
-#include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,10 +16,9 @@
 
 /* One message. It must stay in place until it is complete. */
 struct cc_send {
-    MPI_Request *request; /* becomes that of the send once this begins */
-    const uint8_t *bytes; /* NULL without data */
-    size_t len;
-    int peer, tag;
+    struct cc_requests *requests;
+    size_t request; /* becomes that of the send once this begins */
+    struct cc_parcel parcel;
     struct cc_send *next; /* that waits for the same peer */
 };
 

@@ -19,10 +19,15 @@
 
 enum { WAYS = 3 };
 
-static const enum cc_exchange ways[WAYS] = {CC_SSAR_RECDOUBLE, CC_SSAR_SPLIT, CC_SSAR_RABENSEIFNER};
+static const struct way {
+    enum cc_exchange exchange;
+    cc_schedule_builder *build;
+} ways[WAYS] = {{CC_SSAR_RECDOUBLE, cc_schedule_recdouble},
+                {CC_SSAR_SPLIT, cc_schedule_split},
+                {CC_SSAR_RABENSEIFNER, cc_schedule_rabenseifner}};
 
 struct ssar_auto {
-    const struct cc_reduction_ops *ops;
+    const struct cc_exchange_ops *ops;
     struct cc_rank_state *rank_state;
     const struct cc_message *message;
     struct cc_job_choices choices;
@@ -36,7 +41,7 @@ struct ssar_auto {
 static size_t way_of(enum cc_exchange x)
 {
     for (size_t i = 0; i < WAYS; i++)
-        if (ways[i] == x)
+        if (ways[i].exchange == x)
             return i;
     return way_of(CC_SSAR_SPLIT);
 }
@@ -89,7 +94,7 @@ static void auto_close(void *of)
 static int make_schedule(const struct cc_rank_state *s, enum cc_exchange x, struct cc_schedule *out,
                          struct cc_error *e)
 {
-    const int status = cc_schedule_of(x)(s->job->workers, s->rank, out, e);
+    const int status = ways[way_of(x)].build(s->job->workers, s->rank, out, e);
     if (status != CC_OK)
         free(out->round);
     return status;
@@ -97,21 +102,22 @@ static int make_schedule(const struct cc_rank_state *s, enum cc_exchange x, stru
 
 static int open_way(struct ssar_auto *x, size_t i, size_t index, struct cc_error *e)
 {
-    const struct cc_merge_config config = {.rank_state = x->rank_state,
-                                           .message = x->message,
-                                           .index = index,
-                                           .exchange = ways[i],
-                                           .choices = ways[i] == CC_SSAR_SPLIT ? &x->choices : NULL,
-                                           .gradient = x->gradient};
+    const struct cc_merge_config config = {
+        .rank_state = x->rank_state,
+        .message = x->message,
+        .index = index,
+        .exchange = ways[i].exchange,
+        .choices = ways[i].exchange == CC_SSAR_SPLIT ? &x->choices : NULL,
+        .gradient = x->gradient};
     struct cc_schedule schedule = {0};
-    CC_TRY(make_schedule(x->rank_state, ways[i], &schedule, e));
+    CC_TRY(make_schedule(x->rank_state, ways[i].exchange, &schedule, e));
     return cc_merge_open(&config, &schedule, &x->way[i], e);
 }
 
 static int open_pairs(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
                       struct cc_error *e)
 {
-    static const struct cc_reduction_ops ops = {auto_start, auto_test, auto_close};
+    static const struct cc_exchange_ops ops = {auto_start, auto_test, auto_close};
     struct ssar_auto *x = cc_alloc0(sizeof *x, e);
     int status = CC_OK;
     if (x == NULL)
@@ -144,5 +150,4 @@ static int open(struct cc_rank_state *s, const struct cc_message *m, size_t inde
     return cc_reduce_sum_open(s, m, index, &schedule, out, e);
 }
 
-const struct cc_exchange_ops cc_exchange_ops_ssar_auto = {open, cc_allreduce_start,
-                                                          cc_allreduce_test, cc_allreduce_close};
+const struct cc_exchange_code cc_exchange_code_ssar_auto = {.open = open};

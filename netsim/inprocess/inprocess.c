@@ -1,17 +1,29 @@
+/* All ranks in one process: their exchanges are started one after the other, and then tested in
+ * turn until all are done. Servers begin before the workers, and take each worker's push before the
+ * next worker encodes. */
 #include "netsim/inprocess/inprocess.h"
 
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "netsim/inprocess/reduction.h"
-#include "netsim/exchange/schedule/schedule.h"
+#include "netsim/exchange/exchange.h"
+#include "netsim/transport/process.h"
+
+struct rank {
+    struct cc_rank_state s;
+    struct cc_pack_list packs; /* s.packs */
+    void **message;            /* the row's messages, as the exchange has opened them */
+    bool done;
+};
 
 struct cc_inprocess {
     struct cc_inprocess_config config;
-    struct cc_inprocess_message *message;
-    struct cc_pack_list *packs; /* of each rank */
-    struct cc_spec *dense;      /* of a dense second stage; NULL: fp32 */
-    void **reduction;           /* of each message; NULL: not open */
+    struct cc_process process;
+    struct cc_chunks *chunks; /* of all ranks */
+    struct cc_spec *dense;    /* of a dense second stage; NULL: fp32 */
+    struct rank *rank;
+    size_t workers, ranks;
+    float *other; /* what workers after the first decode, where that is needed; or NULL */
 };
 
 bool cc_inprocess_has(enum cc_exchange x)
@@ -19,62 +31,12 @@ bool cc_inprocess_has(enum cc_exchange x)
     return !cc_exchange_has(x, CC_X_LIBRARY);
 }
 
-int cc_inprocess_pack_slices(const struct cc_inprocess_message *m, int keeper,
-                             const struct cc_slice *slice, size_t slices,
-                             struct cc_pack_config from, struct cc_pack **out, struct cc_error *e)
-{
-    const struct cc_inprocess_config *c = m->config;
-    from.job = c->job;
-    from.spec = from.spec != NULL ? from.spec : c->spec;
-    from.raw = c->raw;
-    from.origin = m->values.from;
-    CC_TRY(cc_pack_make(&from, slice, slices, out, e));
-    return from.decodes_only ? CC_OK : cc_pack_list_add(&m->packs[keeper], *out, e);
-}
-
-int cc_inprocess_pack(const struct cc_inprocess_message *m, int keeper, struct cc_values values,
-                      struct cc_pack_config from, struct cc_pack **out, struct cc_error *e)
-{
-    struct cc_slice *slice;
-    size_t slices;
-    CC_TRY(cc_slices(m->config->job, values.from, values.to, &slice, &slices, e));
-    const int status = cc_inprocess_pack_slices(m, keeper, slice, slices, from, out, e);
-    free(slice);
-    return status;
-}
-
-static size_t ranks_of(const struct cc_inprocess *x)
-{
-    return (size_t)(x->config.job->workers + x->config.job->servers);
-}
-
 const struct cc_pack_list *cc_inprocess_packs(const struct cc_inprocess *x, int rank)
 {
-    return &x->packs[rank];
+    return &x->rank[rank].packs;
 }
 
-int cc_inprocess_encode(struct cc_pack *p, const struct cc_inprocess_call *c, const float *x,
-                        uint8_t *out, size_t *len, uint64_t *payload, struct cc_error *e)
-{
-    size_t head = 0;
-    CC_TRY(cc_pack_encode(p, c->step, x, out, len, &head, e));
-    *payload = *len - head;
-    return CC_OK;
-}
-
-static int open_reduction(const struct cc_inprocess_message *m, void **out, struct cc_error *e)
-{
-    const struct cc_job *job = m->config->job;
-    if (job->exchange == CC_PS)
-        return cc_inprocess_ps_open(m, out, e);
-    if (cc_job_row_merges(job, m->config->row))
-        return cc_inprocess_merge_open(m, out, e);
-    if (cc_job_row_hops(job, m->config->row))
-        return cc_inprocess_recode_open(m, out, e);
-    if (m->config->row->reduction == CC_REDUCE_SUM && job->exchange != CC_ALLGATHER)
-        return cc_inprocess_sum_open(m, out, e);
-    return cc_inprocess_gather_open(m, out, e);
-}
+/* --- opening --- */
 
 static int check(const struct cc_inprocess_config *c, struct cc_error *e)
 {
@@ -87,34 +49,64 @@ static int check(const struct cc_inprocess_config *c, struct cc_error *e)
     return CC_OK;
 }
 
+static int serve(void *arg, uint64_t step, uint64_t updates, size_t from, size_t to, float *mean,
+                 struct cc_error *e)
+{
+    const struct cc_inprocess_config *c = arg;
+    (void)step;
+    (void)updates;
+    return c->serve(c->arg, from, to, mean, e);
+}
+
+static int open_rank(struct cc_inprocess *x, size_t i, struct cc_error *e)
+{
+    struct cc_inprocess_config *c = &x->config;
+    struct rank *r = &x->rank[i];
+    r->s = (struct cc_rank_state){.transport = cc_process_end(&x->process, i),
+                                  .rank = (int)i,
+                                  .server = i >= x->workers,
+                                  .job = c->job,
+                                  .row = c->row,
+                                  .spec = c->spec,
+                                  .raw = c->raw,
+                                  .pull = c->pull != NULL ? c->pull : c->spec,
+                                  .dense = x->dense,
+                                  .packs = &r->packs,
+                                  .contributes = i > 0,
+                                  .serve = c->serve != NULL ? serve : NULL,
+                                  .serve_arg = c,
+                                  .chunks = &x->chunks};
+    r->message = cc_alloc0(c->row->messages * sizeof *r->message, e);
+    if (r->message == NULL)
+        return CC_FAIL;
+    for (size_t k = 0; k < c->row->messages; k++)
+        CC_TRY(cc_exchange_open(&r->s, &c->row->message[k], k, &r->message[k], e));
+    return CC_OK;
+}
+
 int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inprocess **out,
                       struct cc_error *e)
 {
-    const struct cc_job_row *row = config->row;
     int status = CC_OK;
     CC_TRY(check(config, e));
     struct cc_inprocess *x = cc_alloc0(sizeof *x, e);
     if (x == NULL)
         return CC_FAIL;
     x->config = *config;
-    x->message = cc_alloc0(row->messages * sizeof *x->message, e);
-    x->reduction = cc_alloc0(row->messages * sizeof *x->reduction, e);
-    x->packs = cc_alloc0(ranks_of(x) * sizeof *x->packs, e);
-    if (x->message == NULL || x->reduction == NULL || x->packs == NULL) {
+    x->workers = (size_t)config->job->workers;
+    x->ranks = x->workers + (size_t)config->job->servers;
+    x->rank = cc_alloc0(x->ranks * sizeof *x->rank, e);
+    if (x->rank == NULL) {
         status = CC_FAIL;
         goto out;
     }
+    CC_TRY_OUT(cc_process_open(&x->process, x->ranks, e));
     CC_TRY_OUT(cc_dense_spec(config->job, &x->dense, e));
-    for (size_t i = 0; i < row->messages; i++) {
-        const struct cc_message *m = &row->message[i];
-        x->message[i] = (struct cc_inprocess_message){
-            .config = &x->config,
-            .packs = x->packs,
-            .dense = x->dense,
-            .index = i,
-            .values = {config->job->offset[m->first], config->job->offset[m->last + 1]}};
-        CC_TRY_OUT(open_reduction(&x->message[i], &x->reduction[i], e));
-    }
+    for (size_t i = 0; i < x->ranks; i++)
+        CC_TRY_OUT(open_rank(x, i, e));
+    /* Rounds change the states of all workers' codecs by the sums, which they decode meanwhile. */
+    if (config->row->reduction == CC_REDUCE_SUM && x->workers > 1)
+        status = cc_alloc_floats(cc_job_values(config->job), &x->other, e);
     *out = x;
 out:
     if (status != CC_OK)
@@ -122,40 +114,101 @@ out:
     return status;
 }
 
-static const struct cc_inprocess_ops *ops_of(const void *reduction)
-{
-    return *(const struct cc_inprocess_ops *const *)reduction;
-}
-
 void cc_inprocess_close(struct cc_inprocess *x)
 {
     if (x == NULL)
         return;
-    for (size_t i = 0; x->reduction != NULL && i < x->config.row->messages; i++)
-        if (x->reduction[i] != NULL)
-            ops_of(x->reduction[i])->close(x->reduction[i]);
+    for (size_t i = 0; i < x->ranks && x->rank != NULL; i++) {
+        struct rank *r = &x->rank[i];
+        for (size_t k = 0; k < x->config.row->messages && r->message != NULL; k++)
+            cc_exchange_close(r->message[k]);
+        cc_pack_list_free(&r->packs);
+        free(r->message);
+    }
+    cc_process_close(&x->process);
     cc_spec_free(x->dense);
-    free(x->message);
-    for (size_t i = 0; x->packs != NULL && i < ranks_of(x); i++)
-        cc_pack_list_free(&x->packs[i]);
-    free(x->packs);
-    free(x->reduction);
+    free(x->rank);
+    free(x->other);
     free(x);
+}
+
+/* --- steps --- */
+
+/* Continues rank i; sets *moved if it did anything that others, or itself, can go on with. */
+static int test(struct cc_inprocess *x, size_t i, size_t message, bool *moved, struct cc_error *e)
+{
+    struct rank *r = &x->rank[i];
+    const uint64_t arrived = x->process.arrived;
+    if (r->done)
+        return CC_OK;
+    r->s.transport->more = false;
+    CC_TRY(cc_exchange_test(r->message[message], &r->done, e));
+    *moved |= r->done || r->s.transport->more || x->process.arrived > arrived;
+    return CC_OK;
+}
+
+static int start(struct cc_inprocess *x, size_t i, size_t message, struct cc_error *e)
+{
+    x->rank[i].done = false;
+    return cc_exchange_start(x->rank[i].message[message], e);
+}
+
+static int exchange_message(struct cc_inprocess *x, size_t message, struct cc_error *e)
+{
+    bool moved = true, done = false;
+    for (size_t i = x->workers; i < x->ranks; i++)
+        CC_TRY(start(x, i, message, e));
+    for (size_t i = 0; i < x->workers; i++) {
+        CC_TRY(start(x, i, message, e));
+        for (size_t k = x->workers; k < x->ranks; k++)
+            CC_TRY(test(x, k, message, &moved, e));
+    }
+    while (moved && !done) {
+        moved = false;
+        done = true;
+        for (size_t i = 0; i < x->ranks; i++) {
+            CC_TRY(test(x, i, message, &moved, e));
+            done = done && x->rank[i].done;
+        }
+    }
+    return done ? CC_OK
+                : cc_fail(e, "%s: a rank waits for what nobody sends",
+                          cc_exchange_names[x->config.job->exchange]);
+}
+
+/* Sums up what the ranks have counted in the step. */
+static void count(const struct cc_inprocess *x, struct cc_inprocess_step *out)
+{
+    const double workers = (double)x->workers, servers = (double)(x->ranks - x->workers);
+    for (size_t i = 0; i < x->ranks; i++) {
+        const struct cc_counters *t = &x->rank[i].s.counters;
+        *(i < x->workers ? &out->push_bytes : &out->pull_bytes) += t->payload_bytes;
+        out->encode_s += t->work_s[CC_PHASE_ENCODE] / workers;
+        out->hop_s += t->work_s[CC_PHASE_HOP] / workers;
+        out->server_s += i < x->workers ? 0 : t->work_s[CC_PHASE_SERVER] / servers;
+    }
+    out->decode_s = x->rank[0].s.counters.work_s[CC_PHASE_DECODE];
 }
 
 int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *const *gradient,
                           float *result, struct cc_inprocess_step *out, struct cc_error *e)
 {
-    struct cc_inprocess_call call = {
-        .step = step, .gradient = gradient, .result = result, .out = out};
+    const struct cc_job *job = x->config.job;
+    const struct cc_job_row *row = x->config.row;
     *out = (struct cc_inprocess_step){0};
-    for (size_t i = 0; i < x->config.row->messages; i++) {
-        if (cc_job_row_skips(x->config.job, i, step))
-            continue;
-        call.silent =
-            cc_job_row_silent(x->config.job, x->config.row, &x->config.row->message[i], step);
-        out->sent = out->sent || !call.silent;
-        CC_TRY(ops_of(x->reduction[i])->exchange(x->reduction[i], &call, e));
+    for (size_t i = 0; i < x->ranks; i++) {
+        struct cc_rank_state *s = &x->rank[i].s;
+        s->step = step;
+        s->gradient = i < x->workers ? gradient[i] : NULL;
+        s->model = i == 0 ? result : x->other;
+        s->counters = (struct cc_counters){0};
     }
+    for (size_t i = 0; i < row->messages; i++) {
+        if (cc_job_row_skips(job, i, step))
+            continue;
+        out->sent = out->sent || !cc_job_row_silent(job, row, &row->message[i], step);
+        CC_TRY(exchange_message(x, i, e));
+    }
+    count(x, out);
     return CC_OK;
 }

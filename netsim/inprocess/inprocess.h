@@ -1,14 +1,7 @@
-/* Exchanges in one process, which plays all workers and the server in turn: for training without
- * MPI. A reduction is one file here, as in netsim/exchange, and takes the same packs, cuts and
- * schedules, and adds in the same order, so that what the workers receive is the same, bit for bit.
- *
- *     ps.c      parameter servers
- *     gather.c  every payload to every worker
- *     sum.c     floats, by a schedule
- *     recode.c  decode, add, encode at every hop of a schedule
- *     merge.c   index-value pairs, merged
- *
- * training.h trains with them. */
+/* Exchanges in one process, which plays all workers and servers in turn: for training without MPI.
+ * The exchanges are those of netsim/exchange, over the transport of netsim/transport/process.h; so
+ * what the workers receive is what they receive over MPI, bit for bit. training.h trains with them.
+ */
 #ifndef CC_NETSIM_INPROCESS_INPROCESS_H
 #define CC_NETSIM_INPROCESS_INPROCESS_H
 
@@ -49,8 +42,8 @@ struct cc_inprocess_step {
 
 struct cc_inprocess;
 
-/* Fails for exchanges that no file here has, with CC_USAGE, and for more than one server. Close it
- * with cc_inprocess_close, which NULL is allowed for. */
+/* Fails with CC_USAGE for exchanges that need a library, and for those that merge pairs where the
+ * scheme sends none. Close it with cc_inprocess_close, which NULL is allowed for. */
 int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inprocess **out,
                       struct cc_error *e);
 void cc_inprocess_close(struct cc_inprocess *x);

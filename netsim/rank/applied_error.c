@@ -19,7 +19,7 @@ int cc_applied_error_open(struct cc_applied_error *x, const struct cc_rank_loop 
     if (n > INT_MAX)
         return cc_fail(e, "the errors of %zu values are too many for MPI_Allreduce", n);
     const int code =
-        MPI_Comm_split(l->s.comm, l->s.server ? MPI_UNDEFINED : 0, l->s.rank, &x->workers);
+        MPI_Comm_split(l->mpi.comm, l->s.server ? MPI_UNDEFINED : 0, l->s.rank, &x->workers);
     CC_TRY(cc_mpi_check(code, "MPI_Comm_split", e));
     for (int i = 0; i < CC_APPLIED_WINDOWS && !l->s.server; i++) {
         x->gradient[i] = cc_alloc0(n * sizeof(double), e);

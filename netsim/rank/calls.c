@@ -75,7 +75,7 @@ static int release_sums(struct cc_rank_loop *l, struct cc_error *e)
     l->s.hold_sums = false;
     for (size_t i = 0; i < l->messages; i++) {
         bool done;
-        CC_TRY(l->exchange->test(l->message[i], &done, e));
+        CC_TRY(cc_exchange_test(l->message[i], &done, e));
     }
     return CC_OK;
 }
@@ -88,7 +88,7 @@ static int time_call(struct calls *c, double *seconds, struct cc_error *e)
     l->s.hold_sums = c->applies;
     if (c->apart)
         CC_TRY(start_messages(l, e));
-    CC_TRY(cc_runtime_barrier(l->s.comm, yield, e));
+    CC_TRY(cc_runtime_barrier(l->mpi.comm, yield, e));
     const double begin = cc_runtime_now();
     if (!c->apart)
         CC_TRY(start_messages(l, e));
@@ -96,7 +96,7 @@ static int time_call(struct calls *c, double *seconds, struct cc_error *e)
     *seconds = cc_runtime_now() - begin;
     if (!c->applies)
         return CC_OK;
-    CC_TRY(cc_runtime_barrier(l->s.comm, yield, e));
+    CC_TRY(cc_runtime_barrier(l->mpi.comm, yield, e));
     return release_sums(l, e);
 }
 
@@ -104,7 +104,7 @@ static int end_call(struct calls *c, size_t call, double seconds, struct cc_erro
 {
     struct cc_rank_loop *l = c->l;
     double slowest = 0;
-    const int code = MPI_Allreduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, l->s.comm);
+    const int code = MPI_Allreduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, l->mpi.comm);
     CC_TRY(cc_mpi_check(code, "MPI_Allreduce", e));
     if (call >= l->s.row->warmup) {
         c->call_s[c->calls++] = slowest;
@@ -242,11 +242,11 @@ int cc_rank_calls(struct cc_rank *r, size_t row, struct cc_rank_loop *l, struct 
         status = CC_FAIL;
         goto out;
     }
-    cc_work_read_processor(false);
+    cc_runtime_read_processor(false);
     CC_TRY_OUT(run_calls(&c, e));
     CC_TRY_OUT(report(&c, row, e));
 out:
-    cc_work_read_processor(true);
+    cc_runtime_read_processor(true);
     cc_result_check_close(&c.check);
     free(c.call_s);
     free(c.sorted);

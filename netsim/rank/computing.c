@@ -29,7 +29,7 @@ static int pass(struct cc_rank_loop *l, double seconds, bool in_turn, struct cc_
         if (l->exchanged > begun)
             continue;
         until = l->clock + (in_turn ? cc_exchange_work_s(l) - codec : 0);
-        CC_TRY(cc_runtime_wait(&l->s.waits, l->s.job->yield_when_idle, now, until, e));
+        CC_TRY(cc_runtime_wait(&l->mpi, l->s.job->yield_when_idle, now, until, e));
     }
 }
 
@@ -62,7 +62,7 @@ static int spend_in_turn(struct cc_rank_loop *l, double update, double compute, 
 static int end_call(struct cc_rank_loop *l, struct cc_work_timer since, enum cc_phase phase,
                     struct cc_error *e)
 {
-    l->clock = cc_work_end(since, (double)NAN);
+    l->clock = cc_runtime_work_end(since, (double)NAN);
     l->s.counters.phase_s[phase] += l->clock - since.began;
     cc_event_log_span(l->s.events, phase, since.began, l->clock);
     return cc_messages_progress(l, e);
@@ -75,7 +75,7 @@ int cc_compute(struct cc_rank_loop *l, size_t step, enum cc_compute_part part,
 {
     struct cc_source_progress p = {.done = false};
     while (!p.done) {
-        const struct cc_work_timer since = cc_work_begin();
+        const struct cc_work_timer since = cc_work_begin(l->s.transport);
         CC_TRY(cc_source_compute(l->source, step, part, m, &p, e));
         CC_TRY(l->source->emulated ? spend(l, p.seconds, CC_PHASE_COMPUTE, e)
                                    : end_call(l, since, CC_PHASE_COMPUTE, e));
@@ -87,7 +87,7 @@ int cc_apply(struct cc_rank_loop *l, int64_t step, const struct cc_message *m, s
 {
     struct cc_source_progress p = {.done = false};
     while (!p.done) {
-        const struct cc_work_timer since = cc_work_begin();
+        const struct cc_work_timer since = cc_work_begin(l->s.transport);
         CC_TRY(cc_source_apply(l->source, step, m, &p, e));
         CC_TRY(l->source->emulated ? spend(l, p.seconds, CC_PHASE_UPDATE, e)
                                    : end_call(l, since, CC_PHASE_UPDATE, e));
@@ -131,7 +131,7 @@ int cc_apply_and_compute(struct cc_rank_loop *l, int64_t applied, size_t compute
     double update_s = 0, compute_s = 0;
     struct cc_source_progress p = {.done = false};
     while (!p.done) {
-        const struct cc_work_timer since = cc_work_begin();
+        const struct cc_work_timer since = cc_work_begin(l->s.transport);
         CC_TRY(cc_source_apply(l->source, applied, NULL, &p, e));
         update_s += p.seconds;
         if (!emulated)
@@ -141,7 +141,7 @@ int cc_apply_and_compute(struct cc_rank_loop *l, int64_t applied, size_t compute
         CC_TRY(cc_source_end_step(l->source, (uint64_t)applied, e));
     p.done = false;
     while (!p.done) {
-        const struct cc_work_timer since = cc_work_begin();
+        const struct cc_work_timer since = cc_work_begin(l->s.transport);
         CC_TRY(cc_source_compute(l->source, computed, CC_COMPUTE_STEP, NULL, &p, e));
         compute_s += p.seconds;
         if (!emulated)

@@ -7,6 +7,7 @@
 #include "netsim/exchange/pack/clocks.h"
 #include "netsim/exchange/pack/pack.h"
 #include "netsim/rank/accounting.h"
+#include "netsim/rank/exchange_mpi.h"
 #include "netsim/rank/pipe.h"
 #include "netsim/rank/step_modes.h"
 #include "netsim/transport/mpi_check.h"
@@ -54,15 +55,15 @@ static int open_messages(struct cc_rank_loop *l, struct cc_error *e)
         l->s.counters.tensor_bytes == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < row->messages; i++, l->messages++)
-        CC_TRY(l->exchange->open(&l->s, &row->message[i], i, &l->message[i], e));
+        CC_TRY(cc_exchange_open(&l->s, &row->message[i], i, &l->message[i], e));
     return CC_OK;
 }
 
 static int find_clocks(struct cc_rank_loop *l, struct cc_error *e)
 {
     int ranks = 0, ranks_on_host = 0;
-    CC_TRY(cc_mpi_check(MPI_Comm_size(l->s.comm, &ranks), "MPI_Comm_size", e));
-    CC_TRY(cc_runtime_ranks_on_host(l->s.comm, &ranks_on_host, e));
+    CC_TRY(cc_mpi_check(MPI_Comm_size(l->mpi.comm, &ranks), "MPI_Comm_size", e));
+    CC_TRY(cc_runtime_ranks_on_host(l->mpi.comm, &ranks_on_host, e));
     l->one_clock = ranks_on_host == ranks;
     return CC_OK;
 }
@@ -80,17 +81,26 @@ static int open_staleness(struct cc_rank_loop *l, struct cc_error *e)
     return l->s.staleness.age != NULL && l->s.staleness.held_s != NULL ? CC_OK : CC_FAIL;
 }
 
+/* Without data: the chunks that the ranks of this process have open. */
+static struct cc_chunks *shared_chunks;
+
 int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job *job,
                       const struct cc_job_row *row, const struct cc_size_index *sizes,
                       struct cc_source *source, struct cc_error *e)
 {
     int status = CC_OK;
-    *l = (struct cc_rank_loop){.exchange = cc_exchange_ops_of(job), .source = source};
-    l->s = (struct cc_rank_state){.comm = comm, .job = job, .row = row, .sizes = sizes};
+    *l = (struct cc_rank_loop){.source = source};
+    l->mpi = cc_mpi_transport(comm);
+    l->s = (struct cc_rank_state){.transport = &l->mpi.end,
+                                  .library = cc_exchange_mpi_open,
+                                  .job = job,
+                                  .row = row,
+                                  .sizes = sizes};
     CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &l->s.rank), "MPI_Comm_rank", e));
     CC_TRY(find_clocks(l, e));
     l->s.server = l->s.rank >= job->workers;
     l->s.packs = &l->packs;
+    l->s.chunks = job->data ? NULL : &shared_chunks;
     l->first = l->from = row->warmup + job->training.resumed;
     l->to = cc_rank_loop_steps(l);
     l->computed = l->exchanged = job->training.resumed;
@@ -103,7 +113,7 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
     CC_TRY_OUT(open_schemes(l, e));
     /* Workers that compute while messages are under way wait for either. */
     if (!l->s.server && !cc_rank_loop_lockstep(l))
-        CC_TRY_OUT(cc_waits_open(&l->s.waits, e));
+        CC_TRY_OUT(cc_waits_open(&l->mpi, e));
     if (!cc_job_bulk(job))
         CC_TRY_OUT(open_staleness(l, e));
     CC_TRY_OUT(open_messages(l, e));
@@ -116,8 +126,8 @@ out:
 void cc_rank_loop_close(struct cc_rank_loop *l)
 {
     for (size_t i = 0; i < l->messages; i++)
-        l->exchange->close(l->message[i]);
-    cc_waits_close(&l->s.waits);
+        cc_exchange_close(l->message[i]);
+    cc_waits_close(&l->mpi);
     cc_pack_list_free(&l->packs);
     free(l->message);
     free(l->under_way);
@@ -166,12 +176,12 @@ static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
         l->s.events->step = step;
     }
     if (counts && cc_rank_loop_counts_apart(l) && l->on_counting != NULL) {
-        CC_TRY(cc_runtime_barrier(l->s.comm, l->s.job->yield_when_idle, e));
+        CC_TRY(cc_runtime_barrier(l->mpi.comm, l->s.job->yield_when_idle, e));
         CC_TRY(l->on_counting(l->callback_arg, e));
     }
     double at = cc_runtime_now();
     if (cc_rank_loop_lockstep(l))
-        CC_TRY(cc_runtime_begin(l->s.comm, l->s.job->yield_when_idle, l->one_clock, &at, e));
+        CC_TRY(cc_runtime_begin(l->mpi.comm, l->s.job->yield_when_idle, l->one_clock, &at, e));
     /* Computing that sleeps begins at the time that the ranks have agreed on; without any, the step
      * begins when this rank is awake. */
     l->late[step] = cc_runtime_now() - at;
@@ -193,8 +203,8 @@ static int end_interval(struct cc_rank_loop *l, size_t step, struct cc_error *e)
         CC_TRY(cc_pipe_pause(l, step, e));
     l->to = step + 1;
     CC_TRY(l->on_interval(l->callback_arg, e));
-    CC_TRY(cc_runtime_barrier(l->s.comm, job->yield_when_idle, e));
-    int code = MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_DOUBLE, MPI_MAX, l->s.comm);
+    CC_TRY(cc_runtime_barrier(l->mpi.comm, job->yield_when_idle, e));
+    int code = MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_DOUBLE, MPI_MAX, l->mpi.comm);
     CC_TRY(cc_mpi_check(code, "MPI_Allreduce", e));
     if (l->on_counting != NULL)
         CC_TRY(l->on_counting(l->callback_arg, e));
@@ -210,7 +220,7 @@ static int end_interval(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 int cc_rank_loop_run(struct cc_rank_loop *l, struct cc_error *e)
 {
     int status = CC_OK;
-    CC_TRY_OUT(cc_runtime_barrier(l->s.comm, l->s.job->yield_when_idle, e));
+    CC_TRY_OUT(cc_runtime_barrier(l->mpi.comm, l->s.job->yield_when_idle, e));
     l->began = l->clock = cc_runtime_now();
     for (size_t i = l->s.job->training.resumed; i < cc_rank_loop_steps(l); i++) {
         CC_TRY_OUT(begin_step(l, i, e));

@@ -5,11 +5,12 @@
 
 #include "netsim/exchange/exchange.h"
 #include "netsim/rank/source.h"
+#include "netsim/transport/runtime.h"
 
 struct cc_rank_loop {
     struct cc_rank_state s;
-    struct cc_pack_list packs; /* s.packs */
-    const struct cc_exchange_ops *exchange;
+    struct cc_mpi_transport mpi; /* s.transport */
+    struct cc_pack_list packs;   /* s.packs */
     struct cc_source *source;
     struct cc_spec *spec, *raw; /* the row's scheme, and fp32 */
     struct cc_spec *pull;       /* of what servers send; NULL: the row's */

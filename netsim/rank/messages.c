@@ -18,7 +18,7 @@ void cc_messages_take_step(struct cc_rank_loop *l, size_t step)
 int cc_message_start(struct cc_rank_loop *l, size_t i, struct cc_error *e)
 {
     l->under_way[i] = true;
-    CC_TRY(l->exchange->start(l->message[i], e));
+    CC_TRY(cc_exchange_start(l->message[i], e));
     if (l->pending++ == 0)
         l->busy_since = cc_runtime_now();
     return CC_OK;
@@ -29,7 +29,7 @@ int cc_message_start(struct cc_rank_loop *l, size_t i, struct cc_error *e)
 static int test(struct cc_rank_loop *l, size_t i, bool *done, struct cc_error *e)
 {
     const double worked = cc_exchange_work_s(l);
-    CC_TRY(l->exchange->test(l->message[i], done, e));
+    CC_TRY(cc_exchange_test(l->message[i], done, e));
     if (l->pending == 1)
         l->busy_since += cc_exchange_work_s(l) - worked;
     if (!*done)
@@ -91,8 +91,7 @@ static int wait_for(struct cc_rank_loop *l, struct awaited a, struct cc_error *e
             since = cc_runtime_now();
         }
         if (waits_for(l, a))
-            CC_TRY(cc_runtime_wait(&l->s.waits, l->s.job->yield_when_idle, since, (double)INFINITY,
-                                   e));
+            CC_TRY(cc_runtime_wait(&l->mpi, l->s.job->yield_when_idle, since, (double)INFINITY, e));
     }
     return CC_OK;
 }

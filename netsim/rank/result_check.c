@@ -10,6 +10,7 @@
 #include "core/memory.h"
 #include "netsim/exchange/pack/sum_check.h"
 #include "netsim/exchange/message_pack.h"
+#include "netsim/transport/mpi.h"
 #include "netsim/transport/mpi_check.h"
 
 bool cc_result_check_possible(const struct cc_job *job, const struct cc_job_row *row,
@@ -61,7 +62,8 @@ int cc_result_check_open(struct cc_result_check *c, const struct cc_rank_state *
     if (n > INT_MAX)
         return cc_fail(e, "a sum of %zu values is too long for MPI_Allreduce: leave out --check",
                        n);
-    const int code = MPI_Comm_split(s->comm, s->server ? MPI_UNDEFINED : 0, s->rank, &c->workers);
+    const int code = MPI_Comm_split(cc_mpi_of(s->transport)->comm, s->server ? MPI_UNDEFINED : 0,
+                                    s->rank, &c->workers);
     CC_TRY(cc_mpi_check(code, "MPI_Comm_split", e));
     if (s->server)
         return CC_OK;

@@ -15,6 +15,7 @@
 
 #include "core/error.h"
 #include "netsim/job/job.h"
+#include "netsim/transport/mpi.h"
 #include "netsim/exchange/pack/size_index.h"
 
 /* --- the end of a rank --- */
@@ -35,69 +36,30 @@ void cc_runtime_sleep(double seconds);
 
 /* --- work --- */
 
-/* Times codec work, or the adding of floats. */
-struct cc_work_timer {
-    double began; /* on the rank's clock */
-    double real;  /* on the processor's clock */
-};
-
-struct cc_work_timer cc_work_begin(void);
-/* Ends the work and returns the time on the rank's clock. On a real machine the clock has advanced
- * by itself. A simulation advances it now, by `cost_s` seconds of the fastest host, or, if that is
- * NAN (the cost is not known), by the processor time that the work really took; by nothing where
- * every row of the job gives its costs. */
-double cc_work_end(struct cc_work_timer since, double cost_s);
-/* The seconds of work that ended at `now`, as cc_work_end returned it. On a real machine they are
- * the processor time of this thread: ranks or programs that share the core do not lengthen them. */
-double cc_work_took(struct cc_work_timer since, double now);
+/* As in struct cc_transport_ops. */
+struct cc_work_timer cc_runtime_work_begin(void);
+double cc_runtime_work_end(struct cc_work_timer since, double cost_s);
+double cc_runtime_work_took(struct cc_work_timer since, double now);
 /* Whether the processor's clock is read, as it is at first. On a real machine each reading is a
- * system call of half a microsecond, too much where an exchange takes ten: without it cc_work_took
+ * system call of half a microsecond, too much where an exchange takes ten: without it work_took
  * returns the time on the rank's clock. A simulation always reads it. */
-void cc_work_read_processor(bool on);
+void cc_runtime_read_processor(bool on);
 
 /* --- waiting --- */
 
-/* An array of requests with one owner, for instance a message's blocks. It is linked into struct
- * cc_waits, so it must stay in place until it is closed. Use the functions below to test the
- * requests, never MPI's: a wait of any owner may already have completed some. */
-struct cc_requests {
-    MPI_Request *request;
-    MPI_Status *status; /* of the requests that are complete */
-    bool *over;         /* complete, but not yet reported; simulated runtime only */
-    size_t count;
-    struct cc_waits *waits;
-    struct cc_requests *next;
-};
-
-/* All requests that a rank has under way. All zeros: none. */
-struct cc_waits {
-    struct cc_requests *first;
-    bool more;           /* an owner can go on without waiting: the next wait returns at once */
-    struct timer *timer; /* limits how long a wait takes; simulated runtime only */
-};
-
 /* Prepares for waits with a finite `until`. Takes some (simulated) time itself. */
-int cc_waits_open(struct cc_waits *w, struct cc_error *e);
-/* Call it after all requests have been closed. All zeros are nothing to close. */
-void cc_waits_close(struct cc_waits *w);
+int cc_waits_open(struct cc_mpi_transport *t, struct cc_error *e);
+/* Call it after all requests have been closed. Without waits there is nothing to close. */
+void cc_waits_close(struct cc_mpi_transport *t);
 
-/* Allocates `count` requests, all MPI_REQUEST_NULL, and links them into *w. Close them with
- * cc_requests_close, which cancels those that are still under way. All zeros are nothing to close.
- */
-int cc_requests_open(struct cc_waits *w, size_t count, struct cc_requests *out, struct cc_error *e);
-void cc_requests_close(struct cc_requests *r);
-
-/* Whether request i is complete. On completion its status[] is filled in and the request becomes
- * MPI_REQUEST_NULL; a request that is MPI_REQUEST_NULL counts as complete. */
-int cc_requests_test(struct cc_requests *r, size_t i, bool *over, struct cc_error *e);
-/* Reports each completed request once: *count indices in which[], which has room for all; status[k]
- * belongs to which[k]. */
-int cc_requests_some(struct cc_requests *r, int *count, int *which, struct cc_error *e);
+/* As in struct cc_transport_ops. */
+int cc_runtime_test(struct cc_requests *r, size_t i, bool *over, struct cc_error *e);
+int cc_runtime_some(struct cc_requests *r, int *count, int *which, struct cc_error *e);
 
 /* Waits for any request, but no longer than until `until` on the rank's clock (INFINITY: no limit).
  * May return early. The real runtime polls, or, with `yield_when_idle`, sleeps in slices: of the
  * time that is left, or of a small part of the time waited since `since`. */
-int cc_runtime_wait(struct cc_waits *w, bool yield_when_idle, double since, double until,
+int cc_runtime_wait(struct cc_mpi_transport *t, bool yield_when_idle, double since, double until,
                     struct cc_error *e);
 
 /* Whether MPI's nonblocking collectives use the same algorithms as the blocking ones. SMPI's do

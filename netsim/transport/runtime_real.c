@@ -25,7 +25,7 @@ void cc_runtime_sleep(double seconds)
 
 static bool reads_processor = true;
 
-void cc_work_read_processor(bool on)
+void cc_runtime_read_processor(bool on)
 {
     reads_processor = on;
 }
@@ -37,19 +37,19 @@ static double processor_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-struct cc_work_timer cc_work_begin(void)
+struct cc_work_timer cc_runtime_work_begin(void)
 {
     return (struct cc_work_timer){.began = cc_now(), .real = reads_processor ? processor_s() : 0};
 }
 
-double cc_work_end(struct cc_work_timer since, double cost_s)
+double cc_runtime_work_end(struct cc_work_timer since, double cost_s)
 {
     (void)since;
     (void)cost_s;
     return cc_now();
 }
 
-double cc_work_took(struct cc_work_timer since, double now)
+double cc_runtime_work_took(struct cc_work_timer since, double now)
 {
     return reads_processor ? processor_s() - since.real : now - since.began;
 }
@@ -61,29 +61,31 @@ double cc_runtime_speed(void)
 
 /* --- waiting --- */
 
-int cc_waits_open(struct cc_waits *w, struct cc_error *e)
+int cc_waits_open(struct cc_mpi_transport *t, struct cc_error *e)
 {
-    (void)w;
+    (void)t;
     (void)e;
     return CC_OK;
 }
 
-void cc_waits_close(struct cc_waits *w)
+void cc_waits_close(struct cc_mpi_transport *t)
 {
-    (void)w;
+    (void)t;
 }
 
-int cc_requests_test(struct cc_requests *r, size_t i, bool *over, struct cc_error *e)
+int cc_runtime_test(struct cc_requests *r, size_t i, bool *over, struct cc_error *e)
 {
     int flag = 0;
-    int code = MPI_Test(&r->request[i], &flag, &r->status[i]);
+    const struct cc_mpi_requests *m = cc_mpi_requests(r);
+    int code = MPI_Test(&m->request[i], &flag, &m->status[i]);
     *over = flag != 0;
     return cc_mpi_check(code, "MPI_Test", e);
 }
 
-int cc_requests_some(struct cc_requests *r, int *count, int *which, struct cc_error *e)
+int cc_runtime_some(struct cc_requests *r, int *count, int *which, struct cc_error *e)
 {
-    int code = MPI_Testsome((int)r->count, r->request, count, which, r->status);
+    const struct cc_mpi_requests *m = cc_mpi_requests(r);
+    int code = MPI_Testsome((int)r->count, m->request, count, which, m->status);
     if (*count == MPI_UNDEFINED)
         *count = 0;
     return cc_mpi_check(code, "MPI_Testsome", e);
@@ -95,10 +97,10 @@ int cc_requests_some(struct cc_requests *r, int *count, int *which, struct cc_er
 #define LONGEST_SLEEP_S  200e-6
 #define SHORTEST_SLEEP_S 10e-6
 
-int cc_runtime_wait(struct cc_waits *w, bool yield_when_idle, double since, double until,
+int cc_runtime_wait(struct cc_mpi_transport *t, bool yield_when_idle, double since, double until,
                     struct cc_error *e)
 {
-    (void)w;
+    (void)t;
     (void)e;
     if (!yield_when_idle)
         return CC_OK;

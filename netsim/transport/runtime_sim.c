@@ -52,13 +52,13 @@ static void find_costs_known(const struct cc_job *job)
         costs_known = costs_known && job->row[i].cost != NULL;
 }
 
-struct cc_work_timer cc_work_begin(void)
+struct cc_work_timer cc_runtime_work_begin(void)
 {
     return (struct cc_work_timer){.began = cc_runtime_now(),
                                   .real = costs_known ? 0 : processor_s()};
 }
 
-double cc_work_end(struct cc_work_timer since, double cost_s)
+double cc_runtime_work_end(struct cc_work_timer since, double cost_s)
 {
     if (isnan(cost_s)) /* not timed where rows have their costs: `since` has no time then */
         cost_s = costs_known ? 0 : processor_s() - since.real;
@@ -66,12 +66,12 @@ double cc_work_end(struct cc_work_timer since, double cost_s)
     return cc_runtime_now();
 }
 
-void cc_work_read_processor(bool on)
+void cc_runtime_read_processor(bool on)
 {
     (void)on;
 }
 
-double cc_work_took(struct cc_work_timer since, double now)
+double cc_runtime_work_took(struct cc_work_timer since, double now)
 {
     return now - since.began;
 }

@@ -11,8 +11,8 @@
  * or where message times are not linear (a platform without a loopback link), the rank sleeps in
  * slices and tests its requests in between.
  *
- * A wait completes one request at a time and marks it in its owner's list (cc_requests.over). The
- * test functions only read these marks. */
+ * A wait completes one request at a time and marks it in its owner's list (cc_mpi_requests.over).
+ * The test functions only read these marks. */
 #include <limits.h>
 #include <math.h>
 #include <simgrid/barrier.h>
@@ -26,22 +26,24 @@
 
 /* Does not ask MPI: a request that completes while the rank works is found by its next wait, which
  * then returns at once. */
-int cc_requests_test(struct cc_requests *r, size_t i, bool *over, struct cc_error *e)
+int cc_runtime_test(struct cc_requests *r, size_t i, bool *over, struct cc_error *e)
 {
     (void)e;
-    *over = r->request[i] == MPI_REQUEST_NULL;
-    r->over[i] = false;
+    const struct cc_mpi_requests *m = cc_mpi_requests(r);
+    *over = m->request[i] == MPI_REQUEST_NULL;
+    m->over[i] = false;
     return CC_OK;
 }
 
-int cc_requests_some(struct cc_requests *r, int *count, int *which, struct cc_error *e)
+int cc_runtime_some(struct cc_requests *r, int *count, int *which, struct cc_error *e)
 {
     (void)e;
+    const struct cc_mpi_requests *m = cc_mpi_requests(r);
     *count = 0;
     for (size_t i = 0; i < r->count; i++)
-        if (r->over[i]) {
-            r->over[i] = false;
-            r->status[*count] = r->status[i];
+        if (m->over[i]) {
+            m->over[i] = false;
+            m->status[*count] = m->status[i];
             which[(*count)++] = (int)i;
         }
     return CC_OK;
@@ -99,24 +101,24 @@ static int measure_timer(struct timer *t, struct cc_error *e)
     return CC_OK;
 }
 
-int cc_waits_open(struct cc_waits *w, struct cc_error *e)
+int cc_waits_open(struct cc_mpi_transport *t, struct cc_error *e)
 {
     if (cc_runtime_scratch() == NULL)
         return cc_fail(e, "no memory that ranks share");
-    w->timer = cc_alloc0(sizeof *w->timer, e);
-    if (w->timer == NULL)
+    t->timer = cc_alloc0(sizeof *t->timer, e);
+    if (t->timer == NULL)
         return CC_FAIL;
-    w->timer->receive = w->timer->send = MPI_REQUEST_NULL;
-    return measure_timer(w->timer, e);
+    t->timer->receive = t->timer->send = MPI_REQUEST_NULL;
+    return measure_timer(t->timer, e);
 }
 
-void cc_waits_close(struct cc_waits *w)
+void cc_waits_close(struct cc_mpi_transport *t)
 {
     struct cc_error e;
-    if (w->timer != NULL)
-        (void)finish_timer_message(w->timer, &e);
-    free(w->timer);
-    w->timer = NULL;
+    if (t->timer != NULL)
+        (void)finish_timer_message(t->timer, &e);
+    free(t->timer);
+    t->timer = NULL;
 }
 
 /* *set: a timer message is under way that arrives by `until`; starts one if none is under way. */
@@ -151,21 +153,21 @@ struct request_list {
     size_t count;
 };
 
-static int list_requests(const struct cc_waits *w, struct request_list *l, struct cc_error *e)
+static int list_requests(const struct cc_transport *t, struct request_list *l, struct cc_error *e)
 {
     size_t capacity = 1; /* for the timer */
-    for (const struct cc_requests *r = w->first; r != NULL; r = r->next)
+    for (const struct cc_requests *r = t->first; r != NULL; r = r->next)
         for (size_t i = 0; i < r->count; i++)
-            capacity += r->request[i] != MPI_REQUEST_NULL;
+            capacity += cc_mpi_requests(r)->request[i] != MPI_REQUEST_NULL;
     *l = (struct request_list){.request = cc_alloc(capacity * sizeof(MPI_Request), e),
                                .origin = cc_alloc(capacity * sizeof *l->origin, e)};
     if (l->request == NULL || l->origin == NULL)
         return CC_FAIL;
-    for (struct cc_requests *r = w->first; r != NULL; r = r->next)
+    for (struct cc_requests *r = t->first; r != NULL; r = r->next)
         for (size_t i = 0; i < r->count; i++)
-            if (r->request[i] != MPI_REQUEST_NULL) {
+            if (cc_mpi_requests(r)->request[i] != MPI_REQUEST_NULL) {
                 l->origin[l->count] = (struct origin){r, i};
-                l->request[l->count++] = r->request[i];
+                l->request[l->count++] = cc_mpi_requests(r)->request[i];
             }
     return CC_OK;
 }
@@ -173,9 +175,10 @@ static int list_requests(const struct cc_waits *w, struct request_list *l, struc
 static void mark_complete(const struct request_list *l, int which, const MPI_Status *state)
 {
     const struct origin *p = &l->origin[which];
-    p->of->request[p->i] = MPI_REQUEST_NULL;
-    p->of->status[p->i] = *state;
-    p->of->over[p->i] = true;
+    const struct cc_mpi_requests *m = cc_mpi_requests(p->of);
+    m->request[p->i] = MPI_REQUEST_NULL;
+    m->status[p->i] = *state;
+    m->over[p->i] = true;
 }
 
 /* Completes one request. MPI_Waitsome would complete several, but tests each of them, and SimGrid
@@ -209,33 +212,34 @@ static int sleep_and_test(const struct request_list *l, double until, struct cc_
     return CC_OK;
 }
 
-static int wait_until(struct cc_waits *w, struct request_list *l, double until, struct cc_error *e)
+static int wait_until(struct cc_mpi_transport *t, struct request_list *l, double until,
+                      struct cc_error *e)
 {
     bool set = false;
     if (!isfinite(until))
         return l->count > 0 ? wait_any(l, NULL, e)
                             : cc_fail(e, "a rank waits, and nothing is under way to it");
-    CC_TRY(set_timer(w->timer, until, &set, e));
+    CC_TRY(set_timer(t->timer, until, &set, e));
     if (!set)
         return sleep_and_test(l, until, e);
     l->origin[l->count] = (struct origin){NULL, 0};
-    l->request[l->count++] = w->timer->receive;
-    return wait_any(l, w->timer, e);
+    l->request[l->count++] = t->timer->receive;
+    return wait_any(l, t->timer, e);
 }
 
-int cc_runtime_wait(struct cc_waits *w, bool yield_when_idle, double since, double until,
+int cc_runtime_wait(struct cc_mpi_transport *t, bool yield_when_idle, double since, double until,
                     struct cc_error *e)
 {
     struct request_list l = {0};
     int status = CC_OK;
     (void)yield_when_idle;
     (void)since;
-    if (w->more || until - cc_runtime_now() < CC_INSTANT_S) {
-        w->more = false;
+    if (t->end.more || until - cc_runtime_now() < CC_INSTANT_S) {
+        t->end.more = false;
         return CC_OK;
     }
-    CC_TRY_OUT(list_requests(w, &l, e));
-    CC_TRY_OUT(wait_until(w, &l, until, e));
+    CC_TRY_OUT(list_requests(&t->end, &l, e));
+    CC_TRY_OUT(wait_until(t, &l, until, e));
 out:
     free(l.request);
     free(l.origin);

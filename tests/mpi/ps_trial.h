@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include "netsim/job/job.h"
+#include "netsim/transport/mpi.h"
 #include "schemes/spec.h"
 
 enum { MOST_MESSAGES = 8, MOST_TENSORS = 16, MOST_RANKS = 32, STEPS = 4, MOST_WORKERS = 9 };
@@ -21,6 +22,7 @@ struct ps_trial {
     const char *setting;
     enum ps_layout layout;
     MPI_Comm comm;
+    struct cc_mpi_transport mpi;
     int rank;
     struct cc_job job;
     struct cc_job_row row;

@@ -78,13 +78,12 @@ static void large_ones(struct ranks_here *w)
 }
 
 /* Runs a message until it is done or fails. */
-static int run_message(struct trial *t, const struct cc_exchange_ops *x, void *open,
-                       struct cc_error *e)
+static int run_message(struct trial *t, void *open, struct cc_error *e)
 {
     bool done = false;
-    CC_TRY(x->start(open, e));
+    CC_TRY(cc_exchange_start(open, e));
     for (;;) {
-        CC_TRY(x->test(open, &done, e));
+        CC_TRY(cc_exchange_test(open, &done, e));
         if (done)
             return CC_OK;
         rest(&t->rank_state, (double)INFINITY);
@@ -111,17 +110,16 @@ static void refusals(struct ranks_here *w)
         t.job.dense_bits = ways[k % WAYS].dense_bits;
         trial_open(&t);
         t.job.mode = CC_SEQUENTIAL; /* one message alone */
-        const struct cc_exchange_ops *x = cc_exchange_ops(exchange);
-        trial_fail_on(&t, x->open(&t.rank_state, &t.message[1], 0, &open, &e), &e);
+        trial_fail_on(&t, cc_exchange_open(&t.rank_state, &t.message[1], 0, &open, &e), &e);
         for (size_t i = 0; i < t.values; i++)
             t.gradient[i] = sums && (w->rank > 0 || i != t.job.offset[t.message[1].last]) ? 1 : NAN;
-        const int status = sums ? run_message(&t, x, open, &e) : x->start(open, &e);
+        const int status = sums ? run_message(&t, open, &e) : cc_exchange_start(open, &e);
         if (status == CC_OK || strstr(e.text, "is NaN") == NULL ||
             (sums && strstr(e.text, "index 0 ") == NULL)) {
             fprintf(stderr, "FAILED: %s with NaN over %s: '%s'\n", t.setting, name, e.text);
             w->failures++;
         }
-        x->close(open);
+        cc_exchange_close(open);
         trial_close(&t);
     }
 }
@@ -136,25 +134,24 @@ static void disagree(struct ranks_here *w, const char *const scheme[2],
     t.job.exchange = exchange[w->rank];
     trial_open(&t);
     t.job.mode = CC_SEQUENTIAL;
-    MPI_Comm_dup(MPI_COMM_WORLD, &t.rank_state.comm);
-    MPI_Comm_set_errhandler(t.rank_state.comm, MPI_ERRORS_RETURN);
-    const struct cc_exchange_ops *x = cc_exchange_ops(t.job.exchange);
+    MPI_Comm_dup(MPI_COMM_WORLD, &t.mpi.comm);
+    MPI_Comm_set_errhandler(t.mpi.comm, MPI_ERRORS_RETURN);
     t.message[0].first -= w->rank == 1 ? more : 0;
-    trial_fail_on(&t, x->open(&t.rank_state, &t.message[0], 0, &open, &e), &e);
+    trial_fail_on(&t, cc_exchange_open(&t.rank_state, &t.message[0], 0, &open, &e), &e);
     trial_fill(&t, w->rank, 0, t.gradient);
     /* A rank that finds out stops, also sending: the other may wait in vain. */
     const double since = MPI_Wtime();
     bool done = false;
-    int status = x->start(open, &e), found = 0;
+    int status = cc_exchange_start(open, &e), found = 0;
     while (status == CC_OK && !done && MPI_Wtime() < since + 0.5)
-        status = x->test(open, &done, &e);
+        status = cc_exchange_test(open, &done, &e);
     const int finds = status != CC_OK;
     MPI_Allreduce(&finds, &found, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (found == 0 || (finds && strstr(e.text, want[w->rank]) == NULL)) {
         fprintf(stderr, "FAILED: rank %d says '%s', not '%s'\n", w->rank, e.text, want[w->rank]);
         w->failures++;
     }
-    x->close(open);
+    cc_exchange_close(open);
     trial_close(&t);
 }
 

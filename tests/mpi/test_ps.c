@@ -11,14 +11,16 @@
 #include <string.h>
 
 #include "netsim/exchange/exchange.h"
+#include "netsim/transport/runtime.h"
 #include "tests/lib/settings.h"
 #include "tests/mpi/ps_expected.h"
 #include "tests/mpi/ps_trial.h"
 #include "tests/mpi/rest.h"
 
-static struct cc_rank_state state_of(const struct ps_trial *t, const float *gradient, float *model)
+static struct cc_rank_state state_of(struct ps_trial *t, const float *gradient, float *model)
 {
-    return (struct cc_rank_state){.comm = t->comm,
+    t->mpi = cc_mpi_transport(t->comm);
+    return (struct cc_rank_state){.transport = &t->mpi.end,
                                   .rank = t->rank,
                                   .server = t->rank >= t->job.workers,
                                   .job = &t->job,
@@ -31,21 +33,20 @@ static struct cc_rank_state state_of(const struct ps_trial *t, const float *grad
 }
 
 /* All messages of one step, tested in another order by each rank. */
-static void run_step(const struct ps_trial *t, struct cc_rank_state *s,
-                     const struct cc_exchange_ops *x, void *const *open)
+static void run_step(const struct ps_trial *t, struct cc_rank_state *s, void *const *open)
 {
     struct cc_error e = {""};
     bool done[MOST_MESSAGES] = {false};
     const size_t n = t->row.messages;
     for (size_t i = 0; i < n; i++)
-        ps_fail_on(t, x->start(open[i], &e), &e);
+        ps_fail_on(t, cc_exchange_start(open[i], &e), &e);
     size_t over = 0;
     while (over < n) {
         for (size_t k = 0; k < n; k++) {
             size_t i = (k + (size_t)t->rank) % n;
             if (done[i])
                 continue;
-            ps_fail_on(t, x->test(open[i], &done[i], &e), &e);
+            ps_fail_on(t, cc_exchange_test(open[i], &done[i], &e), &e);
             over += done[i];
         }
         if (over < n)
@@ -72,21 +73,20 @@ static void run(struct ps_trial *t)
     float *gradient = ps_room(t, t->values * sizeof *gradient),
           *model = ps_room(t, t->values * sizeof *model);
     struct cc_rank_state s = state_of(t, gradient, model);
-    const struct cc_exchange_ops *x = cc_exchange_ops(CC_PS);
     s.counters.tensor_bytes = tensor_bytes;
     ps_model(t, model);
     for (size_t i = 0; i < t->row.messages; i++)
-        ps_fail_on(t, x->open(&s, &t->message[i], i, &open[i], &e), &e);
+        ps_fail_on(t, cc_exchange_open(&s, &t->message[i], i, &open[i], &e), &e);
     for (size_t step = 0; step < STEPS; step++) {
         if (!s.server)
             ps_gradient(t, t->rank, step, gradient);
         s.step = step;
-        run_step(t, &s, x, open);
+        run_step(t, &s, open);
         memcpy(t->after + step * t->values, model, t->values * sizeof *model);
         take_counts(t, step, &s.counters);
     }
     for (size_t i = 0; i < t->row.messages; i++)
-        x->close(open[i]);
+        cc_exchange_close(open[i]);
     free(gradient);
     free(model);
 }
@@ -173,13 +173,12 @@ static int attempt(MPI_Comm comm, int servers, const char *setting, enum ps_layo
  * pulls go forward, not before the other messages are there. */
 static bool early_pull(const struct ps_trial *t, struct cc_rank_state *s, void *first, bool *done)
 {
-    const struct cc_exchange_ops *x = cc_exchange_ops(CC_PS);
     struct cc_error e = {""};
     const bool ready = t->job.pulls == CC_PULL_READY;
     const double until = cc_runtime_now() + (ready ? 30 : 0.2);
-    ps_fail_on(t, x->start(first, &e), &e);
+    ps_fail_on(t, cc_exchange_start(first, &e), &e);
     while (s->counters.messages == 0 && cc_runtime_now() < until) {
-        ps_fail_on(t, x->test(first, done, &e), &e);
+        ps_fail_on(t, cc_exchange_test(first, done, &e), &e);
         if (s->counters.messages == 0)
             rest(s, until);
     }
@@ -191,20 +190,19 @@ static bool early_pull(const struct ps_trial *t, struct cc_rank_state *s, void *
 static bool ordered_pulls(const struct ps_trial *t, struct cc_rank_state *s, void *const *open,
                           bool done)
 {
-    const struct cc_exchange_ops *x = cc_exchange_ops(CC_PS);
     struct cc_error e = {""};
     bool each[MOST_MESSAGES] = {done}, good = true;
     const size_t n = t->row.messages;
     size_t next = n;
     for (size_t i = 1; i < n; i++)
-        ps_fail_on(t, x->start(open[i], &e), &e);
+        ps_fail_on(t, cc_exchange_start(open[i], &e), &e);
     size_t over = done;
     while (over < n) {
         for (size_t i = 0; i < n; i++) {
             const uint64_t sent = s->counters.messages;
             if (each[i])
                 continue;
-            ps_fail_on(t, x->test(open[i], &each[i], &e), &e);
+            ps_fail_on(t, cc_exchange_test(open[i], &each[i], &e), &e);
             over += each[i];
             if (s->counters.messages > sent && t->job.pulls == CC_PULL_FORWARD && i != --next)
                 good = wrong(t, 0, "message pulled", (double)i, (double)next);
@@ -230,19 +228,18 @@ static int order(MPI_Comm comm, enum cc_pulls pulls)
     float *gradient = ps_room(&t, t.values * sizeof *gradient),
           *model = ps_room(&t, t.values * sizeof *model);
     struct cc_rank_state s = state_of(&t, gradient, model);
-    const struct cc_exchange_ops *x = cc_exchange_ops(CC_PS);
     for (size_t i = 0; i < t.row.messages; i++)
-        ps_fail_on(&t, x->open(&s, &t.message[i], i, &open[i], &e), &e);
+        ps_fail_on(&t, cc_exchange_open(&s, &t.message[i], i, &open[i], &e), &e);
     MPI_Barrier(comm);
     if (s.server) {
         bool done = false;
         bad = !early_pull(&t, &s, open[0], &done);
         bad |= !ordered_pulls(&t, &s, open, done);
     } else {
-        run_step(&t, &s, x, open);
+        run_step(&t, &s, open);
     }
     for (size_t i = 0; i < t.row.messages; i++)
-        x->close(open[i]);
+        cc_exchange_close(open[i]);
     free(gradient);
     free(model);
     ps_close(&t);
@@ -272,15 +269,14 @@ static int refusal(MPI_Comm world, bool garbage)
           *model = ps_room(&t, t.values * sizeof *model);
     gradient[t.values - 1] = garbage ? 1 : NAN;
     struct cc_rank_state s = state_of(&t, gradient, model);
-    const struct cc_exchange_ops *x = cc_exchange_ops(CC_PS);
     concerned = t.rank == (garbage ? ranks - 1 : 0);
-    ps_fail_on(&t, x->open(&s, &t.message[0], 0, &open, &e), &e);
+    ps_fail_on(&t, cc_exchange_open(&s, &t.message[0], 0, &open, &e), &e);
     if (t.rank == 0 && garbage)
         MPI_Send("?", 1, MPI_BYTE, ranks - 1, 0, t.comm);
     if (concerned) {
-        int status = x->start(open, &e);
+        int status = cc_exchange_start(open, &e);
         while (status == CC_OK && !done) {
-            status = x->test(open, &done, &e);
+            status = cc_exchange_test(open, &done, &e);
             if (status == CC_OK && !done)
                 rest(&s, (double)INFINITY);
         }
@@ -289,7 +285,7 @@ static int refusal(MPI_Comm world, bool garbage)
             fprintf(stderr, "FAILED: \"%s\" does not say \"%s\"\n", e.text, says);
     }
     MPI_Bcast(&bad, 1, MPI_INT, garbage ? ranks - 1 : 0, t.comm);
-    x->close(open);
+    cc_exchange_close(open);
     free(gradient);
     free(model);
     ps_close(&t);

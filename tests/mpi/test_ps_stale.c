@@ -14,6 +14,7 @@
 
 #include "netsim/exchange/pack/clocks.h"
 #include "netsim/exchange/exchange.h"
+#include "netsim/transport/runtime.h"
 #include "tests/mpi/ps_trial.h"
 #include "tests/mpi/rest.h"
 
@@ -21,8 +22,8 @@ enum { MANY = 40 };
 
 struct stale_trial {
     struct ps_trial of;
+    struct cc_mpi_transport mpi;
     struct cc_rank_state s;
-    const struct cc_exchange_ops *x;
     void *open[MOST_MESSAGES];
     float *gradient, *model;
     uint64_t age[CC_CLOCKS_AGES];
@@ -58,7 +59,8 @@ static void open_trial(struct stale_trial *t)
     t->of.row.steps = MANY;
     t->gradient = ps_room(&t->of, t->of.values * sizeof *t->gradient);
     t->model = ps_room(&t->of, t->of.values * sizeof *t->model);
-    t->s = (struct cc_rank_state){.comm = t->of.comm,
+    t->mpi = cc_mpi_transport(t->of.comm);
+    t->s = (struct cc_rank_state){.transport = &t->mpi.end,
                                   .rank = t->of.rank,
                                   .server = t->of.rank >= t->of.job.workers,
                                   .job = &t->of.job,
@@ -70,16 +72,15 @@ static void open_trial(struct stale_trial *t)
                                   .model = t->model,
                                   .until = MANY,
                                   .staleness = {.age = t->age, .held_s = t->held}};
-    t->x = cc_exchange_ops_of(&t->of.job);
     t->draws = UINT64_C(88172645463325252) + (uint64_t)t->of.rank;
     for (size_t i = 0; i < t->of.row.messages; i++)
-        ps_fail_on(&t->of, t->x->open(&t->s, &t->of.message[i], i, &t->open[i], &e), &e);
+        ps_fail_on(&t->of, cc_exchange_open(&t->s, &t->of.message[i], i, &t->open[i], &e), &e);
 }
 
 static void close_trial(struct stale_trial *t)
 {
     for (size_t i = 0; i < t->of.row.messages; i++)
-        t->x->close(t->open[i]);
+        cc_exchange_close(t->open[i]);
     free(t->gradient);
     free(t->model);
     ps_close(&t->of);
@@ -92,17 +93,17 @@ static void exchange(struct stale_trial *t)
     const size_t n = t->of.row.messages;
     size_t over = 0;
     for (size_t i = 0; i < n; i++)
-        ps_fail_on(&t->of, t->x->start(t->open[i], &e), &e);
+        ps_fail_on(&t->of, cc_exchange_start(t->open[i], &e), &e);
     while (over < n) {
         for (size_t i = 0; i < n; i++) {
             if (done[i])
                 continue;
-            ps_fail_on(&t->of, t->x->test(t->open[i], &done[i], &e), &e);
+            ps_fail_on(&t->of, cc_exchange_test(t->open[i], &done[i], &e), &e);
             over += done[i];
         }
-        if (over < n && !t->s.waits.more)
+        if (over < n && !t->mpi.end.more)
             rest(&t->s, (double)INFINITY);
-        t->s.waits.more = false;
+        t->mpi.end.more = false;
     }
 }
 
@@ -208,9 +209,9 @@ static int refusal(MPI_Comm world)
         MPI_Send(step, 8, MPI_BYTE, ranks - 1, 0, t.of.comm);
     }
     if (t.s.server) {
-        int status = t.x->start(t.open[0], &e);
+        int status = cc_exchange_start(t.open[0], &e);
         while (status == CC_OK) {
-            status = t.x->test(t.open[0], &done, &e);
+            status = cc_exchange_test(t.open[0], &done, &e);
             if (status == CC_OK)
                 rest(&t.s, (double)INFINITY);
         }

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "netsim/exchange/exchange.h"
+#include "netsim/rank/exchange_mpi.h"
+#include "netsim/transport/runtime.h"
 #include "tests/lib/data.h"
 #include "tests/lib/jobs.h"
 #include "tests/lib/paper_powersgd.h"
@@ -26,6 +28,7 @@ struct trial {
     struct cc_job job;
     struct cc_job_row row;
     struct cc_message message[MESSAGES];
+    struct cc_mpi_transport mpi;
     struct cc_rank_state rank_state;
     struct paper paper[MOST_TENSORS]; /* rows 0: not a matrix for powersgd */
     float *gradient[MOST_RANKS];      /* of the last step */
@@ -97,7 +100,9 @@ static void open_trial(struct trial *t, const char *exchange, const struct cc_sp
     }
     t->model = room(t, n, sizeof(float));
     t->want = room(t, n, sizeof(double));
-    t->rank_state = (struct cc_rank_state){.comm = MPI_COMM_WORLD,
+    t->mpi = cc_mpi_transport(MPI_COMM_WORLD);
+    t->rank_state = (struct cc_rank_state){.transport = &t->mpi.end,
+                                           .library = cc_exchange_mpi_open,
                                            .rank = t->me,
                                            .job = &t->job,
                                            .row = &t->row,
@@ -167,12 +172,12 @@ static void expect(struct trial *t, size_t step)
         memset(t->sum[r], 0, n * sizeof(float));
 }
 
-static void run_step(struct trial *t, const struct cc_exchange_ops *x, void *const *open)
+static void run_step(struct trial *t, void *const *open)
 {
     struct cc_error e = {""};
     bool done[MESSAGES] = {false};
     for (size_t i = 0; i < MESSAGES; i++)
-        if (x->start(open[i], &e) != CC_OK)
+        if (cc_exchange_start(open[i], &e) != CC_OK)
             die(t, e.text);
     size_t over = 0;
     while (over < MESSAGES) {
@@ -180,7 +185,7 @@ static void run_step(struct trial *t, const struct cc_exchange_ops *x, void *con
             const size_t i = (k + (size_t)t->me) % MESSAGES;
             if (done[i])
                 continue;
-            if (x->test(open[i], &done[i], &e) != CC_OK)
+            if (cc_exchange_test(open[i], &done[i], &e) != CC_OK)
                 die(t, e.text);
             over += done[i];
         }
@@ -249,23 +254,22 @@ static bool run(struct trial *t)
     struct cc_error e = {""};
     void *open[MESSAGES];
     bool good = true;
-    const struct cc_exchange_ops *x = cc_exchange_ops(t->job.exchange);
     for (size_t i = 0; i < MESSAGES; i++)
-        if (x == NULL || x->open(&t->rank_state, &t->message[i], i, &open[i], &e) != CC_OK)
+        if (cc_exchange_open(&t->rank_state, &t->message[i], i, &open[i], &e) != CC_OK)
             die(t, e.text);
     for (size_t step = 0; step < (t->large ? 2 : 6); step++) {
         const uint64_t before = t->rank_state.counters.payload_bytes;
         memset(t->model, 0, cc_job_values(&t->job) * sizeof *t->model);
         t->rank_state.step = step;
         fill(t, step);
-        run_step(t, x, open);
+        run_step(t, open);
         expect(t, step);
         good = good && near_the_paper(t, step);
         good = same_everywhere(t, step) && good;
         good = good && bytes_agree(t, step, before);
     }
     for (size_t i = 0; i < MESSAGES; i++)
-        x->close(open[i]);
+        cc_exchange_close(open[i]);
     return good;
 }
 

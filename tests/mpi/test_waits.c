@@ -6,13 +6,13 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "netsim/exchange/exchange.h"
+#include "netsim/transport/runtime.h"
 
 struct place {
     int rank;
     bool exact;       /* the clock */
     double latency_s; /* of a message, if it is */
-    struct cc_waits waits;
+    struct cc_mpi_transport mpi;
     struct cc_requests requests; /* two */
     long failures;
 };
@@ -52,13 +52,14 @@ static bool over_by(struct place *p, size_t i, double until)
         fail_on(cc_requests_test(&p->requests, i, &over, &e), &e);
         if (over || until - cc_runtime_now() < CC_INSTANT_S)
             return over;
-        fail_on(cc_runtime_wait(&p->waits, true, since, until, &e), &e);
+        fail_on(cc_runtime_wait(&p->mpi, true, since, until, &e), &e);
     }
 }
 
 static void receive(struct place *p, size_t i)
 {
-    MPI_Irecv(NULL, 0, MPI_BYTE, 1, (int)i, MPI_COMM_WORLD, &p->requests.request[i]);
+    MPI_Irecv(NULL, 0, MPI_BYTE, 1, (int)i, MPI_COMM_WORLD,
+              &cc_mpi_requests(&p->requests)->request[i]);
 }
 
 /* All of it over before the other rank goes on. */
@@ -145,9 +146,9 @@ static void begin_together(struct place *p)
     MPI_Allreduce(&at, &earliest, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
     MPI_Allreduce(&at, &latest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     check(p, earliest == latest, "ranks begin at different times", latest - earliest);
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_work_timer since = cc_runtime_work_begin();
     pass(0.02);
-    const double took = cc_work_took(since, cc_work_end(since, 0));
+    const double took = cc_runtime_work_took(since, cc_runtime_work_end(since, 0));
     check(p, p->exact ? took > 0.019 : took < 0.015, "time of work", took);
 }
 
@@ -158,8 +159,9 @@ int main(int argc, char **argv)
     struct cc_error e = {""};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);
-    fail_on(cc_waits_open(&p.waits, &e), &e);
-    fail_on(cc_requests_open(&p.waits, 2, &p.requests, &e), &e);
+    p.mpi = cc_mpi_transport(MPI_COMM_WORLD);
+    fail_on(cc_waits_open(&p.mpi, &e), &e);
+    fail_on(cc_requests_open(&p.mpi.end, 2, &p.requests, &e), &e);
     round_of(&p, 0.01, measure);
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
         if (p.exact || spans[i] < 1) {
@@ -168,7 +170,7 @@ int main(int argc, char **argv)
         }
     begin_together(&p);
     cc_requests_close(&p.requests);
-    cc_waits_close(&p.waits);
+    cc_waits_close(&p.mpi);
     if (p.rank == 0)
         printf("waits: %ld failures\n", p.failures);
     MPI_Finalize();

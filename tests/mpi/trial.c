@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "netsim/exchange/pack/pack.h"
+#include "netsim/rank/exchange_mpi.h"
 #include "tests/lib/data.h"
 #include "tests/lib/jobs.h"
 #include "tests/lib/settings.h"
@@ -115,20 +116,20 @@ void trial_fail_on(const struct trial *t, int status, const struct cc_error *e)
 }
 
 /* All messages of one step, tested in another order by each rank. */
-static void run_step(struct trial *t, const struct cc_exchange_ops *x, void *const *open)
+static void run_step(struct trial *t, void *const *open)
 {
     struct cc_error e = {""};
     bool done[MOST_MESSAGES] = {false};
     const size_t n = t->row.messages;
     for (size_t i = 0; i < n; i++)
-        trial_fail_on(t, x->start(open[i], &e), &e);
+        trial_fail_on(t, cc_exchange_start(open[i], &e), &e);
     size_t over = 0;
     while (over < n) {
         for (size_t k = 0; k < n; k++) {
             size_t i = (k + (size_t)t->here->rank) % n;
             if (done[i])
                 continue;
-            trial_fail_on(t, x->test(open[i], &done[i], &e), &e);
+            trial_fail_on(t, cc_exchange_test(open[i], &done[i], &e), &e);
             over += done[i];
         }
         if (over < n)
@@ -140,20 +141,17 @@ static void run(struct trial *t)
 {
     struct cc_error e = {""};
     void *open[MOST_MESSAGES];
-    const struct cc_exchange_ops *x = cc_exchange_ops(t->job.exchange);
-    if (x == NULL)
-        die(t, "no such exchange");
     for (size_t i = 0; i < t->row.messages; i++)
-        trial_fail_on(t, x->open(&t->rank_state, &t->row.message[i], i, &open[i], &e), &e);
+        trial_fail_on(t, cc_exchange_open(&t->rank_state, &t->row.message[i], i, &open[i], &e), &e);
     for (size_t step = 0; step < t->steps; step++) {
         trial_fill(t, t->here->rank, step, t->gradient);
         t->rank_state.step = step;
-        run_step(t, x, open);
+        run_step(t, open);
         memcpy(t->after + step * t->values, t->model, t->values * sizeof *t->model);
         t->counters[step] = t->rank_state.counters;
     }
     for (size_t i = 0; i < t->row.messages; i++)
-        x->close(open[i]);
+        cc_exchange_close(open[i]);
 }
 
 /* --- what it should have been --- */
@@ -341,7 +339,9 @@ void trial_open(struct trial *t)
     t->after = floats(t, t->values * t->steps);
     for (size_t i = 0; i < t->values; i++)
         t->model[i] = (float)(i % 7);
-    t->rank_state = (struct cc_rank_state){.comm = MPI_COMM_WORLD,
+    t->mpi = cc_mpi_transport(MPI_COMM_WORLD);
+    t->rank_state = (struct cc_rank_state){.transport = &t->mpi.end,
+                                           .library = cc_exchange_mpi_open,
                                            .rank = t->here->rank,
                                            .job = &t->job,
                                            .row = &t->row,

@@ -8,6 +8,7 @@
 #include <mpi.h>
 
 #include "netsim/exchange/exchange.h"
+#include "netsim/transport/runtime.h"
 #include "tests/mpi/serial.h"
 
 enum { MOST_MESSAGES = 8, MOST_STEPS = 13, LARGE = 1000003 };
@@ -46,6 +47,7 @@ struct trial {
     struct cc_job_row row;
     struct cc_message message[MOST_MESSAGES];
     struct cc_spec *spec, *raw, *dense;
+    struct cc_mpi_transport mpi;
     struct cc_rank_state rank_state;
     size_t values, steps;
     float *gradient, *model;                 /* this rank's */

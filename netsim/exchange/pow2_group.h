@@ -6,10 +6,10 @@
  * (base ranks) are the members of the group, numbered from 0. The names are UCC's
  * (coll_patterns/recursive_knomial.h), the method is Rabenseifner's (Optimization of Collective
  * Reduction Operations, ICCS 2004, section 2.3) and MPICH's. */
-#ifndef CC_NETSIM_EXCHANGE_SCHEDULE_POW2_GROUP_H
-#define CC_NETSIM_EXCHANGE_SCHEDULE_POW2_GROUP_H
+#ifndef CC_NETSIM_EXCHANGE_POW2_GROUP_H
+#define CC_NETSIM_EXCHANGE_POW2_GROUP_H
 
-#include "netsim/exchange/schedule/schedule.h"
+#include "netsim/exchange/schedule.h"
 
 struct cc_pow2_group {
     int size;   /* 2^k: members */

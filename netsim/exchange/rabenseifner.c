@@ -9,8 +9,8 @@
  * allgather: with d = 1, 2, ..., 2^(k-1), peers exchange all chunks that they have. Each member
  * sends about twice the message in 2 log2 P rounds: the ring's bandwidth with the doubling's
  * latency. Extra ranks hand all their values to a proxy before, and get the sum after. */
-#include "netsim/exchange/schedule/schedule.h"
-#include "netsim/exchange/schedule/pow2_group.h"
+#include "netsim/exchange/exchange_code.h"
+#include "netsim/exchange/pow2_group.h"
 
 static int add_round(const struct cc_pow2_group *f, int rank, size_t d, bool halves,
                      struct cc_schedule *p, struct cc_error *e)
@@ -51,3 +51,8 @@ int cc_schedule_rabenseifner(int workers, int rank, struct cc_schedule *p, struc
         CC_TRY(add_round(&f, rank, d, false, p, e));
     return cc_pow2_group_add_last(&f, rank, p, e);
 }
+
+const struct cc_exchange_code cc_exchange_code_rabenseifner = {.schedule =
+                                                                   cc_schedule_rabenseifner};
+const struct cc_exchange_code cc_exchange_code_ssar_rabenseifner = {.schedule =
+                                                                        cc_schedule_rabenseifner};

@@ -10,19 +10,20 @@
  *
  * Ranks must begin the collectives of a communicator in the same order, but messages make progress
  * in different orders on different ranks. So each message has a communicator of its own. */
+#include "netsim/rank/exchange_mpi.h"
+
 #include <limits.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "netsim/exchange/allreduce.h"
 #include "netsim/exchange/float_rounds.h"
-#include "netsim/exchange/reduction.h"
 #include "netsim/transport/mpi_check.h"
+#include "netsim/transport/runtime.h"
 
 enum stage { IDLE, READY, SUMMING, SUMMED, LENGTHS, PAYLOADS };
 
 struct library {
-    const struct cc_reduction_ops *ops;
+    const struct cc_exchange_ops *ops;
     struct cc_rank_state *rank_state;
     const struct cc_message *message;
     struct cc_range range;
@@ -35,6 +36,7 @@ struct library {
     int *counts, *begin;
     MPI_Comm comm;
     struct cc_requests requests; /* one */
+    MPI_Request *request;        /* that one */
     enum stage stage;            /* the collective under way */
     bool blocking;
 };
@@ -59,9 +61,9 @@ static int begin_sum(struct library *x, struct cc_error *e)
                        n);
     count_sent(x, x->floats.bytes);
     x->stage = SUMMING;
-    int code = x->blocking ? MPI_Allreduce(own, sum, (int)n, MPI_FLOAT, MPI_SUM, x->comm)
-                           : MPI_Iallreduce(own, sum, (int)n, MPI_FLOAT, MPI_SUM, x->comm,
-                                            x->requests.request);
+    int code = x->blocking
+                   ? MPI_Allreduce(own, sum, (int)n, MPI_FLOAT, MPI_SUM, x->comm)
+                   : MPI_Iallreduce(own, sum, (int)n, MPI_FLOAT, MPI_SUM, x->comm, x->request);
     return cc_mpi_check(code, "MPI_Allreduce", e);
 }
 
@@ -72,7 +74,7 @@ static int begin_lengths(struct library *x, struct cc_error *e)
     x->stage = LENGTHS;
     int code = x->blocking ? MPI_Allgather(len, 1, MPI_UINT64_T, x->lens, 1, MPI_UINT64_T, x->comm)
                            : MPI_Iallgather(len, 1, MPI_UINT64_T, x->lens, 1, MPI_UINT64_T, x->comm,
-                                            x->requests.request);
+                                            x->request);
     return cc_mpi_check(code, "MPI_Allgather", e);
 }
 
@@ -98,7 +100,7 @@ static int begin_payloads(struct library *x, struct cc_error *e)
     int code = x->blocking ? MPI_Allgatherv(x->own, (int)x->len, MPI_BYTE, x->all, x->counts,
                                             x->begin, MPI_BYTE, x->comm)
                            : MPI_Iallgatherv(x->own, (int)x->len, MPI_BYTE, x->all, x->counts,
-                                             x->begin, MPI_BYTE, x->comm, x->requests.request);
+                                             x->begin, MPI_BYTE, x->comm, x->request);
     return cc_mpi_check(code, "MPI_Allgatherv", e);
 }
 
@@ -135,7 +137,7 @@ static void charge_sum(struct library *x)
 {
     struct cc_rank_state *s = x->rank_state;
     const double p = s->job->workers, bytes = (p - 1) / p * (double)x->floats.bytes;
-    cc_charge(s, CC_PHASE_HOP, cc_work_begin(),
+    cc_charge(s, CC_PHASE_HOP, cc_work_begin(s->transport),
               s->row->cost != NULL ? s->job->reduce_byte_s * bytes : 0);
 }
 
@@ -195,7 +197,7 @@ static int library_test(void *of, bool *done, struct cc_error *e)
     CC_TRY(cc_requests_test(&x->requests, 0, &over, e));
     if (!over)
         return CC_OK;
-    x->rank_state->waits.more = true;
+    x->rank_state->transport->more = true;
     CC_TRY(end_collective(x, e));
     *done = x->stage == IDLE || x->stage == SUMMED;
     return CC_OK;
@@ -236,10 +238,10 @@ static int open_gather(struct library *x, struct cc_error *e)
     return ok ? CC_OK : CC_FAIL;
 }
 
-static int library_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
-                        void **out, struct cc_error *e)
+int cc_exchange_mpi_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
+                         void **out, struct cc_error *e)
 {
-    static const struct cc_reduction_ops ops = {library_start, library_test, library_close};
+    static const struct cc_exchange_ops ops = {library_start, library_test, library_close};
     (void)index;
     int status = CC_OK;
     struct library *x = cc_alloc0(sizeof *x, e);
@@ -252,7 +254,8 @@ static int library_open(struct cc_rank_state *s, const struct cc_message *m, siz
                           .comm = MPI_COMM_NULL,
                           .blocking = s->job->mode == CC_SEQUENTIAL &&
                                       (s->row->messages == 1 || !cc_runtime_collectives())};
-    CC_TRY_OUT(cc_requests_open(&s->waits, 1, &x->requests, e));
+    CC_TRY_OUT(cc_requests_open(s->transport, 1, &x->requests, e));
+    x->request = cc_mpi_requests(&x->requests)->request;
     if (!x->blocking && !cc_runtime_collectives()) {
         status = cc_fail(e, "SimGrid's MPI has no allreduce of its own for steps that compute "
                             "meanwhile: simulate them over ring or rabenseifner");
@@ -260,13 +263,11 @@ static int library_open(struct cc_rank_state *s, const struct cc_message *m, siz
     }
     CC_TRY_OUT(s->row->reduction == CC_REDUCE_SUM ? cc_float_rounds_open(&x->floats, s, m, e)
                                                   : open_gather(x, e));
-    CC_TRY_OUT(cc_mpi_check(MPI_Comm_dup(s->comm, &x->comm), "MPI_Comm_dup", e));
+    CC_TRY_OUT(
+        cc_mpi_check(MPI_Comm_dup(cc_mpi_of(s->transport)->comm, &x->comm), "MPI_Comm_dup", e));
     *out = x;
 out:
     if (status != CC_OK)
         library_close(x);
     return status;
 }
-
-const struct cc_exchange_ops cc_exchange_ops_mpi = {library_open, cc_allreduce_start,
-                                                    cc_allreduce_test, cc_allreduce_close};

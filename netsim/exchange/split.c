@@ -5,7 +5,7 @@
  * all of them in the order of the ranks, and then sends the sum to all others. All messages of a
  * stage can be under way at once: only the second stage waits for the first. In each round the
  * ranks are paired by a shift, so that no two send to the same rank if all are equally fast. */
-#include "netsim/exchange/schedule/schedule.h"
+#include "netsim/exchange/exchange_code.h"
 
 int cc_schedule_split(int workers, int rank, struct cc_schedule *p, struct cc_error *e)
 {
@@ -35,3 +35,6 @@ int cc_schedule_split(int workers, int rank, struct cc_schedule *p, struct cc_er
         }
     return CC_OK;
 }
+
+const struct cc_exchange_code cc_exchange_code_ssar_split = {.schedule = cc_schedule_split};
+const struct cc_exchange_code cc_exchange_code_dsar_split = {.schedule = cc_schedule_split};

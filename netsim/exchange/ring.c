@@ -7,9 +7,9 @@
  * around: each rank adds its own values, and rank c - 1, the last one, has the whole sum after P -
  * 1 rounds. Then it travels around once more, so that every rank gets it. Each rank sends 2(P -
  * 1)/P of the message, which is the least possible, at the price of 2(P - 1) latencies. */
-#include "netsim/exchange/schedule/schedule.h"
+#include "netsim/exchange/exchange_code.h"
 
-int cc_schedule_ring(int workers, int rank, struct cc_schedule *p, struct cc_error *e)
+static int build(int workers, int rank, struct cc_schedule *p, struct cc_error *e)
 {
     const size_t n = (size_t)workers, me = (size_t)rank;
     *p = (struct cc_schedule){.chunks = n,
@@ -33,3 +33,5 @@ int cc_schedule_ring(int workers, int rank, struct cc_schedule *p, struct cc_err
     }
     return CC_OK;
 }
+
+const struct cc_exchange_code cc_exchange_code_ring = {.schedule = build};

@@ -1,8 +1,8 @@
 /* Schedules: which chunks of a message one rank sends to whom and receives from whom, round by
  * round. The exchanges without servers differ in their schedules only; what is done with the chunks
  * (adding floats, decoding and encoding again) is the reduction's business. */
-#ifndef CC_NETSIM_EXCHANGE_SCHEDULE_SCHEDULE_H
-#define CC_NETSIM_EXCHANGE_SCHEDULE_SCHEDULE_H
+#ifndef CC_NETSIM_EXCHANGE_SCHEDULE_H
+#define CC_NETSIM_EXCHANGE_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,10 +47,7 @@ struct cc_round *cc_schedule_add(struct cc_schedule *p, struct cc_error *e);
  * be freed also on failure. */
 typedef int cc_schedule_builder(int workers, int rank, struct cc_schedule *p, struct cc_error *e);
 
-cc_schedule_builder cc_schedule_ring, cc_schedule_recdouble, cc_schedule_rabenseifner,
-    cc_schedule_split;
-
-/* The builder of an exchange; NULL if it has no schedule. */
-cc_schedule_builder *cc_schedule_of(enum cc_exchange x);
+/* Those that several exchanges have. */
+cc_schedule_builder cc_schedule_recdouble, cc_schedule_rabenseifner, cc_schedule_split;
 
 #endif

@@ -14,8 +14,8 @@
  * every member has the same sum and need not encode it, unless there are extra ranks: then all
  * members encode it once more, to the same bytes, all decode that payload, and proxies send it on.
  */
-#include "netsim/exchange/schedule/schedule.h"
-#include "netsim/exchange/schedule/pow2_group.h"
+#include "netsim/exchange/exchange_code.h"
+#include "netsim/exchange/pow2_group.h"
 
 int cc_schedule_recdouble(int workers, int rank, struct cc_schedule *p, struct cc_error *e)
 {
@@ -45,3 +45,6 @@ int cc_schedule_recdouble(int workers, int rank, struct cc_schedule *p, struct c
     p->owner_salt = salt;
     return cc_pow2_group_add_last(&f, rank, p, e);
 }
+
+const struct cc_exchange_code cc_exchange_code_recdouble = {.schedule = cc_schedule_recdouble};
+const struct cc_exchange_code cc_exchange_code_ssar_recdouble = {.schedule = cc_schedule_recdouble};

@@ -1,4 +1,4 @@
-#include "netsim/exchange/schedule/pow2_group.h"
+#include "netsim/exchange/pow2_group.h"
 
 struct cc_pow2_group cc_pow2_group_make(int workers, int rank)
 {

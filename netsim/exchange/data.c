@@ -1,7 +1,6 @@
-#include "netsim/transport/data.h"
+#include "netsim/exchange/data.h"
 
 #include "core/memory.h"
-#include "netsim/transport/runtime.h"
 
 int cc_data_alloc(const struct cc_job *job, size_t bytes, uint8_t **out, struct cc_error *e)
 {
@@ -9,7 +8,8 @@ int cc_data_alloc(const struct cc_job *job, size_t bytes, uint8_t **out, struct 
     return *out == NULL && job->data ? CC_FAIL : CC_OK;
 }
 
-void *cc_mpi_buffer(const uint8_t *bytes)
+int cc_inbox_alloc(const struct cc_rank_state *s, size_t bytes, uint8_t **out, struct cc_error *e)
 {
-    return bytes != NULL ? (void *)bytes : cc_runtime_scratch();
+    *out = NULL;
+    return s->transport->ops->lends ? CC_OK : cc_data_alloc(s->job, bytes, out, e);
 }

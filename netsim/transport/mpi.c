@@ -1,0 +1,91 @@
+#include "netsim/transport/mpi.h"
+
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/runtime.h"
+
+static void free_requests(struct cc_mpi_requests *m)
+{
+    free(m->request);
+    free(m->status);
+    free(m->over);
+    free(m);
+}
+
+static int open_requests(struct cc_requests *r, struct cc_error *e)
+{
+    struct cc_mpi_requests *m = cc_alloc0(sizeof *m, e);
+    if (m == NULL)
+        return CC_FAIL;
+    m->request = cc_alloc(r->count * sizeof(MPI_Request), e);
+    m->status = cc_alloc(r->count * sizeof *m->status, e);
+    m->over = cc_alloc0(r->count * sizeof *m->over, e);
+    if (m->request == NULL || m->status == NULL || m->over == NULL) {
+        free_requests(m);
+        return CC_FAIL;
+    }
+    for (size_t i = 0; i < r->count; i++)
+        m->request[i] = MPI_REQUEST_NULL;
+    r->request = m;
+    return CC_OK;
+}
+
+/* Requests are still under way only after an error, and then the program ends. */
+static void close_requests(struct cc_requests *r)
+{
+    struct cc_mpi_requests *m = cc_mpi_requests(r);
+    for (size_t i = 0; i < r->count; i++)
+        if (m->request[i] != MPI_REQUEST_NULL) {
+            (void)MPI_Cancel(&m->request[i]);
+            (void)MPI_Request_free(&m->request[i]);
+        }
+    free_requests(m);
+}
+
+/* What to hand to MPI for the bytes of a message: without data, the runtime's scratch memory, whose
+ * content nobody reads. */
+static void *buffer_of(const struct cc_parcel *p)
+{
+    return p->at != NULL ? p->at : cc_runtime_scratch();
+}
+
+static int send_parcel(struct cc_requests *r, size_t i, const struct cc_parcel *p,
+                       struct cc_error *e)
+{
+    return cc_mpi_check(MPI_Isend(buffer_of(p), (int)p->bytes, MPI_BYTE, p->peer, p->tag,
+                                  cc_mpi_of(r->transport)->comm, &cc_mpi_requests(r)->request[i]),
+                        "MPI_Isend", e);
+}
+
+static int receive_parcel(struct cc_requests *r, size_t i, const struct cc_parcel *p,
+                          struct cc_error *e)
+{
+    return cc_mpi_check(MPI_Irecv(buffer_of(p), (int)p->bytes, MPI_BYTE, p->peer, p->tag,
+                                  cc_mpi_of(r->transport)->comm, &cc_mpi_requests(r)->request[i]),
+                        "MPI_Irecv", e);
+}
+
+static size_t received_bytes(const struct cc_requests *r, size_t i)
+{
+    int bytes = 0;
+    (void)MPI_Get_count(&cc_mpi_requests(r)->status[i], MPI_BYTE, &bytes);
+    return (size_t)bytes;
+}
+
+struct cc_mpi_transport cc_mpi_transport(MPI_Comm comm)
+{
+    static const struct cc_transport_ops ops = {.now = cc_runtime_now,
+                                                .work_begin = cc_runtime_work_begin,
+                                                .work_end = cc_runtime_work_end,
+                                                .work_took = cc_runtime_work_took,
+                                                .open = open_requests,
+                                                .close = close_requests,
+                                                .send = send_parcel,
+                                                .receive = receive_parcel,
+                                                .test = cc_runtime_test,
+                                                .some = cc_runtime_some,
+                                                .bytes = received_bytes};
+    return (struct cc_mpi_transport){.end = {.ops = &ops}, .comm = comm};
+}
