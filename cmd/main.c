@@ -112,7 +112,7 @@ static int unknown_command(int argc, char **argv)
  * nothing else is printed there. */
 static bool stdout_is_taken(const struct cc_args *args)
 {
-    const char *path = cc_arg(args, "output");
+    const char *path = args->output.output;
     const int written = args->command->output_operand;
     if (written > 0 && cc_file_is_stdout(args->operand[written - 1]))
         return true;
@@ -125,22 +125,22 @@ static bool stdout_is_taken(const struct cc_args *args)
 static int write_results(struct cc_args *args, int status, const struct cc_error *e)
 {
     struct cc_record *r = &args->record;
-    const char *path = cc_arg(args, "output");
+    const char *path = args->output.output;
     if (status != CC_OK)
         (void)snprintf(r->error, sizeof r->error, "%s", e->text);
-    bool anything = status == CC_OK || r->row_count > 0 || args->format == CC_FORMAT_JSON;
+    bool anything = status == CC_OK || r->row_count > 0 || args->output.format == CC_FORMAT_JSON;
     anything = anything && !args->command->own_output;
-    const char *notes = cc_arg_or_null(args, "notes");
+    const char *notes = args->output.notes;
     /* Interrupted before the first row, or failed without one: an earlier file stays. */
     const bool save = anything && (r->row_count > 0 || (status == CC_OK && !r->partial));
     struct cc_error why[3] = {{""}, {""}, {""}};
     bool written = true;
     if (save && path != NULL)
-        written &= cc_record_save(r, path, args->format, &why[0]) == CC_OK;
+        written &= cc_record_save(r, path, args->output.format, &why[0]) == CC_OK;
     if (save && notes != NULL && (status == CC_OK || r->note_count > 0))
         written &= cc_record_save_notes(r, notes, &why[1]) == CC_OK;
     if (anything && !stdout_is_taken(args))
-        written &= cc_record_print(r, args->format, stdout, &why[2]) == CC_OK;
+        written &= cc_record_print(r, args->output.format, stdout, &why[2]) == CC_OK;
     if (why[2].text[0] == '\0')
         written &= flush_stdout() == CC_OK;
     for (size_t i = 0; i < 3; i++)
@@ -160,9 +160,9 @@ static int write_results(struct cc_args *args, int status, const struct cc_error
 static int parse_layout(struct cc_args *args, struct cc_error *e)
 {
     struct cc_record *r = &args->record;
-    const char *columns = cc_arg_or_null(args, "columns");
+    const char *columns = args->output.columns;
     r->width = cc_terminal_width();
-    r->wide = cc_arg_or_null(args, "wide") != NULL;
+    r->wide = args->output.wide;
     const int status = columns != NULL ? cc_record_choose(r, columns, e) : CC_OK;
     if (status != CC_OK)
         cc_error_in(e, "--columns");

@@ -51,6 +51,23 @@ bool cc_exchange_has(enum cc_exchange x, enum cc_exchange_flag flag)
     return (infos[x].flags & (unsigned)flag) != 0;
 }
 
+void cc_exchange_list(enum cc_exchange_flag flag, char *out, size_t cap)
+{
+    int left = 0;
+    size_t used = 0;
+    for (int x = 0; x < CC_EXCHANGE_COUNT; x++)
+        left += cc_exchange_has((enum cc_exchange)x, flag);
+    out[0] = '\0';
+    for (int x = 0; x < CC_EXCHANGE_COUNT && used < cap; x++)
+        if (cc_exchange_has((enum cc_exchange)x, flag)) {
+            left--;
+            used += (size_t)snprintf(out + used, cap - used, "%s%s", infos[x].name,
+                                     left > 1    ? ", "
+                                     : left == 1 ? " and "
+                                                 : "");
+        }
+}
+
 int cc_exchange_find(const char *name)
 {
     for (int x = 0; x < CC_EXCHANGE_COUNT; x++)

@@ -38,7 +38,7 @@ int cc_rounds_logarithm(int workers); /* 2 + 2 ceil(log2 P) */
  *
  * ID and symbol: CC_ID is the constant; the formula and the code are named after the symbol.
  * name: as in --exchange, in columns and in jobs.
- * help: a few words for --help.
+ * help: a few words for --help, where {exchanges} stands for those with CC_X_RECODES.
  * The order is that of help texts; new exchanges may stand anywhere. */
 /* clang-format off */
 #define CC_EXCHANGES(X)                                                                            \
@@ -52,7 +52,7 @@ int cc_rounds_logarithm(int workers); /* 2 + 2 ceil(log2 P) */
     X(ALLGATHER, allgather, "allgather", CC_X_GATHERS, cc_rounds_linear,                           \
       "every payload to every worker")                                                             \
     X(MPI, mpi, "mpi", CC_X_SUMS | CC_X_LIBRARY, cc_rounds_logarithm,                              \
-      "the MPI library's own; the model takes the fastest of ring, recdouble and rabenseifner")    \
+      "the MPI library's own; the model takes the fastest of {exchanges}")                           \
     X(SSAR_RECDOUBLE, ssar_recdouble, "ssar-recdouble", CC_X_SUMS | CC_X_MERGES,                   \
       cc_rounds_logarithm, "SparCML's sparse recursive doubling")                                  \
     X(SSAR_SPLIT, ssar_split, "ssar-split", CC_X_SUMS | CC_X_MERGES, cc_rounds_twice,              \
@@ -88,6 +88,9 @@ bool cc_exchange_has(enum cc_exchange x, enum cc_exchange_flag flag);
 extern const char *const cc_exchange_names[];
 /* The id of a name, or -1. */
 int cc_exchange_find(const char *name);
+
+/* Writes the names of the exchanges that have the flag: "dsar-split and ssar-auto". */
+void cc_exchange_list(enum cc_exchange_flag flag, char *out, size_t cap);
 
 /* Writes how many messages took which exchange, the most frequent first: "ssar-split 20,
  * ssar-recdouble 4". Empty if all counts are 0. */

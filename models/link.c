@@ -22,31 +22,27 @@ static const struct {
     {"tc", TC}, {"ethernet", ETHERNET}, {"jumbo", JUMBO}, {"infiniband", INFINIBAND}, {"none", 0}};
 enum { OVERHEADS = sizeof overheads / sizeof overheads[0] };
 
-#define PRESET(label, rate, latency, headers, text)                                                \
-    {                                                                                              \
-        {.name = label, .bw_bps = rate, .latency_s = latency, .overhead = headers}, text           \
-    }
+/* X(name, bits per second, latency, overhead, source of the figures) */
+/* clang-format off */
+#define PRESETS(X) \
+    X("wan", 100e6, 25e-3, ETHERNET, "100 Mbit/s over half a continent: 50 ms there and back") \
+    X("ethernet", 10e9, 50e-6, ETHERNET, "10 Gbit/s Ethernet with TCP through the kernel") \
+    X("infiniband", 100e9, 1.5e-6, INFINIBAND, "EDR: 100 Gbit/s, MPI's small-message latency") \
+    X("3lc", 1e9, 50e-6, TC, "3LC: 1 Gbit/s, shaped by tc to 10 and 100 Mbit/s too; latency assumed") \
+    X("sparcml-daint", 50e9, 1.5e-6, 0, "SparCML: Piz Daint (Cray Aries), 50 Gbit/s of payload by ping-pong; latency assumed") \
+    X("sparcml-greina-ib", 40e9, 1.5e-6, 0, "SparCML: Greina, InfiniBand FDR, 40 Gbit/s by ping-pong; latency assumed") \
+    X("sparcml-greina-ge", 1e9, 50e-6, 0, "SparCML: Greina, Gigabit Ethernet, 1 Gbit/s by ping-pong; latency assumed") \
+    X("sparcml-ec2", 4e9, 50e-6, 0, "SparCML: Amazon EC2, saturates at 4 Gbit/s; latency assumed") \
+    X("pipesgd", 10e9, 50e-6, ETHERNET, "Pipe-SGD: four nodes, 10 Gbit/s Ethernet; latency assumed") \
+    X("thesis", 1e9, 50e-6, ETHERNET, "modularized parameter server: four machines, 1 Gbit/s Ethernet; latency assumed")
+/* clang-format on */
 
-const struct cc_link_preset cc_link_presets[] = {
-    PRESET("wan", 100e6, 25e-3, ETHERNET, "100 Mbit/s over half a continent: 50 ms there and back"),
-    PRESET("ethernet", 10e9, 50e-6, ETHERNET, "10 Gbit/s Ethernet with TCP through the kernel"),
-    PRESET("infiniband", 100e9, 1.5e-6, INFINIBAND, "EDR: 100 Gbit/s, MPI's small-message latency"),
-    PRESET("3lc", 1e9, 50e-6, TC,
-           "3LC: 1 Gbit/s, shaped by tc to 10 and 100 Mbit/s too; latency assumed"),
-    PRESET("sparcml-daint", 50e9, 1.5e-6, 0,
-           "SparCML: Piz Daint (Cray Aries), 50 Gbit/s of payload by ping-pong; latency assumed"),
-    PRESET("sparcml-greina-ib", 40e9, 1.5e-6, 0,
-           "SparCML: Greina, InfiniBand FDR, 40 Gbit/s by ping-pong; latency assumed"),
-    PRESET("sparcml-greina-ge", 1e9, 50e-6, 0,
-           "SparCML: Greina, Gigabit Ethernet, 1 Gbit/s by ping-pong; latency assumed"),
-    PRESET("sparcml-ec2", 4e9, 50e-6, 0,
-           "SparCML: Amazon EC2, saturates at 4 Gbit/s; latency assumed"),
-    PRESET("pipesgd", 10e9, 50e-6, ETHERNET,
-           "Pipe-SGD: four nodes, 10 Gbit/s Ethernet; latency assumed"),
-    PRESET("thesis", 1e9, 50e-6, ETHERNET,
-           "modularized parameter server: four machines, 1 Gbit/s Ethernet; latency assumed"),
-    {.source = NULL},
-};
+#define PRESET(label, rate, latency, headers, text)                                                \
+    {{.name = label, .bw_bps = rate, .latency_s = latency, .overhead = headers}, text},
+const struct cc_link_preset cc_link_presets[] = {PRESETS(PRESET){.source = NULL}};
+
+#define NAME(label, rate, latency, headers, text) label,
+const char *const cc_link_names[] = {PRESETS(NAME) NULL};
 
 /* Copies the name; false if it is too long. */
 static bool copy_name(struct cc_link *link, const char *name)
@@ -56,22 +52,19 @@ static bool copy_name(struct cc_link *link, const char *name)
 
 int cc_link_parse(const char *text, struct cc_link *out, struct cc_error *e)
 {
-    const char *names[sizeof cc_link_presets / sizeof cc_link_presets[0]] = {NULL};
     struct cc_error not_a_rate = {""};
     struct cc_link link = {.latency_s = CC_LINK_LATENCY, .overhead = CC_LINK_OVERHEAD};
-    for (size_t i = 0; cc_link_presets[i].source != NULL; i++) {
-        names[i] = cc_link_presets[i].link.name;
-        if (strcmp(text, names[i]) == 0) {
+    for (size_t i = 0; cc_link_names[i] != NULL; i++)
+        if (strcmp(text, cc_link_names[i]) == 0) {
             *out = cc_link_presets[i].link;
             return CC_OK;
         }
-    }
     if (cc_parse_rate(text, &link.bw_bps, &not_a_rate) == CC_OK) {
         cc_print_rate(link.bw_bps, link.name, sizeof link.name);
         *out = link;
         return CC_OK;
     }
-    const char *near = cc_nearest(text, names);
+    const char *near = cc_nearest(text, cc_link_names);
     if (near != NULL)
         return cc_usage(e, "'%.60s' is neither a rate nor a link known by name; did you mean '%s'?",
                         text, near);

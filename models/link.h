@@ -59,5 +59,6 @@ struct cc_link_preset {
     const char *source; /* of the figures */
 };
 extern const struct cc_link_preset cc_link_presets[];
+extern const char *const cc_link_names[]; /* theirs, ending with NULL */
 
 #endif

@@ -10,104 +10,12 @@
 #include "core/nearest.h"
 #include "core/units.h"
 
-const struct cc_option cc_record_options[] = {
-    {.name = "format",
-     .group = CC_GROUP_OUTPUT,
-     .value = "FORMAT",
-     .def = "table",
-     .choices = cc_format_names,
-     .help = "what to print on stdout: table, csv, json, md (Markdown) or latex (a tabular for "
-             "booktabs)"},
-    {.name = "output",
-     .group = CC_GROUP_OUTPUT,
-     .often = true,
-     .letter = 'o',
-     .value = "FILE",
-     .file = CC_WRITES_FILE,
-     .help =
-         "also write the result to FILE, whole or not at all; the suffix says how: .csv, .json, "
-         ".txt, .md or .tex; a pipe or device without one gets --format"},
-    {.name = "columns",
-     .group = CC_GROUP_OUTPUT,
-     .value = "KEY,...",
-     .help =
-         "these columns of the result in tables and CSV, in this order, by their keys (the list "
-         "below)"},
-    {.name = "wide",
-     .group = CC_GROUP_OUTPUT,
-     .help = "all columns of the table, also where the terminal is narrower"},
-    {.name = "notes",
-     .group = CC_GROUP_OUTPUT,
-     .value = "FILE",
-     .file = CC_WRITES_FILE,
-     .help = "also write the lines below the table to FILE, for CSV, which has none"},
-    {.name = NULL},
-};
-
-const struct cc_option cc_common_options[] = {
-    {.name = "quiet",
-     .letter = 'q',
-     .group = CC_GROUP_OUTPUT,
-     .help = "no progress bar and no remarks on stderr"},
-    {.name = "help",
-     .letter = 'h',
-     .may_follow = "all",
-     .group = CC_GROUP_OUTPUT,
-     .help = "explain this command; `--help all`: with all its options and columns"},
-    {.name = NULL},
-};
-
 static const struct cc_option scheme_option = {.name = "scheme", .value = "SCHEME"};
-
-static size_t count_options(const struct cc_option *table)
-{
-    size_t n = 0;
-    while (table[n].name != NULL)
-        n++;
-    return n;
-}
-
-const char *const cc_option_group_names[CC_OPTION_GROUPS] = {
-    [CC_NO_GROUP] = "Options",        [CC_GROUP_TRAIN] = "The training",
-    [CC_GROUP_SEND] = "What to send", [CC_GROUP_CLUSTER] = "The cluster",
-    [CC_GROUP_STEP] = "The step",     [CC_GROUP_RUN] = "The run",
-    [CC_GROUP_OUTPUT] = "Output",
-};
-
-const struct cc_option *cc_option_table(const struct cc_command *c, int i)
-{
-    static const struct cc_option none[] = {{.name = NULL}};
-    if (i == 0)
-        return c->options;
-    if (i == 1)
-        return c->own_output ? none : cc_record_options;
-    return cc_common_options;
-}
-
-const struct cc_option *cc_option_at(const struct cc_command *c, size_t i)
-{
-    for (int t = 0;; t++) {
-        const struct cc_option *table = cc_option_table(c, t);
-        const size_t count = count_options(table);
-        if (i < count)
-            return &table[i];
-        i -= count;
-    }
-}
-
-size_t cc_option_count(const struct cc_command *c)
-{
-    size_t count = 0;
-    for (int t = 0; t < CC_OPTION_TABLES; t++)
-        count += count_options(cc_option_table(c, t));
-    return count;
-}
 
 static size_t find_option(const struct cc_command *c, const char *name, size_t n)
 {
     for (size_t i = 0; i < cc_option_count(c); i++) {
-        const char *have = cc_option_at(c, i)->name;
-        assert(have != NULL);
+        const char *have = cc_option_at(c, i).name;
         if (strlen(have) == n && strncmp(have, name, n) == 0)
             return i;
     }
@@ -187,7 +95,7 @@ void cc_arg_choice(const struct cc_args *args, const char *name, int *out)
 {
     size_t i = find_option(args->command, name, strlen(name));
     assert(i != SIZE_MAX);
-    const char *const *choices = cc_option_at(args->command, i)->choices;
+    const char *const *choices = cc_option_at(args->command, i).choices;
     for (int k = 0; args->value[i] != NULL && choices[k] != NULL; k++)
         if (strcmp(choices[k], args->value[i]) == 0)
             *out = k;
@@ -248,7 +156,7 @@ static int unknown_option(const struct cc_args *args, const struct cursor *at, c
     size_t k = 0;
     (void)snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), name);
     for (size_t i = 0; i < cc_option_count(args->command); i++)
-        names[k++] = cc_option_at(args->command, i)->name;
+        names[k++] = cc_option_at(args->command, i).name;
     if (args->command->takes_schemes) {
         names[k++] = "scheme";
         for (size_t i = 0; i < at->group.count; i++)
@@ -275,7 +183,7 @@ static int set_scheme_parameter(const struct cc_command *c, const char *name, si
     const size_t option = find_option(c, name, n);
     char word[64];
     if (at->group.count == 0 || n >= sizeof word ||
-        (option != SIZE_MAX && option >= count_options(c->options)))
+        (option != SIZE_MAX && option >= cc_option_own(c)))
         return -1;
     memcpy(word, name, n);
     word[n] = '\0';
@@ -305,16 +213,17 @@ static int parse_long_option(struct cc_args *args, const char *word, struct curs
     size_t i = find_option(args->command, name, n);
     if (i == SIZE_MAX)
         return unknown_option(args, at, name, n, e);
-    return parse_value(cc_option_at(args->command, i), inline_value, at, &args->value[i], e);
+    const struct cc_option o = cc_option_at(args->command, i);
+    return parse_value(&o, inline_value, at, &args->value[i], e);
 }
 
 static int parse_short_option(struct cc_args *args, const char *word, struct cursor *at,
                               struct cc_error *e)
 {
     for (size_t i = 0; i < cc_option_count(args->command); i++) {
-        const struct cc_option *o = cc_option_at(args->command, i);
-        if (o->letter != 0 && o->letter == word[1])
-            return parse_value(o, word[2] != '\0' ? word + 2 : NULL, at, &args->value[i], e);
+        const struct cc_option o = cc_option_at(args->command, i);
+        if (o.letter != 0 && o.letter == word[1])
+            return parse_value(&o, word[2] != '\0' ? word + 2 : NULL, at, &args->value[i], e);
     }
     return cc_usage(e, "unknown option %s; `commcomp %s --help` lists them", word,
                     args->command->name);
@@ -360,15 +269,17 @@ int cc_args_parse(struct cc_args *args, const struct cc_command *command, int ar
                   int first, struct cc_error *e)
 {
     struct cursor at = {.argc = argc, .next = first, .argv = argv};
-    int status = CC_OK, format = CC_FORMAT_TABLE;
+    int status = CC_OK;
     bool only_operands = false; /* after "--" */
     args->command = command;
     args->argc = argc;
     args->argv = argv;
     assert(cc_option_count(command) <= CC_MAX_OPTIONS);
-    for (const struct cc_option *o = command->options; o->name != NULL; o++)
-        if (o->before != NULL)
-            CC_TRY_OUT(take_before(args, o, first, e));
+    for (size_t i = 0; i < cc_option_own(command); i++) {
+        const struct cc_option o = cc_option_at(command, i);
+        if (o.before != NULL)
+            CC_TRY_OUT(take_before(args, &o, first, e));
+    }
     while (at.next < argc) {
         const char *word = argv[at.next++];
         if (!only_operands && strcmp(word, "--") == 0)
@@ -387,9 +298,7 @@ int cc_args_parse(struct cc_args *args, const struct cc_command *command, int ar
     CC_TRY_OUT(cc_spec_list_move(&args->schemes, &at.group, e));
 out:
     cc_spec_list_free(&at.group);
-    cc_arg_choice(args, "format", &format);
-    if (!command->own_output)
-        args->format = (enum cc_format)format;
+    (void)cc_options_read(args, cc_record_options, &args->output, e); /* words, which are checked */
     args->quiet = cc_arg(args, "quiet") != NULL;
     if (cc_arg(args, "help") != NULL)
         args->help = cc_arg(args, "help")[0] != '\0' ? CC_HELP_ALL : CC_HELP;

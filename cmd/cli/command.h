@@ -8,55 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "cmd/cli/option.h"
 #include "results/record.h"
-#include "schemes/plugin_load.h"
 #include "schemes/spec.h"
-
-/* The subject of an option: its heading in --help of commands with many options. */
-enum cc_option_group {
-    CC_NO_GROUP,
-    CC_GROUP_TRAIN,
-    CC_GROUP_SEND,
-    CC_GROUP_CLUSTER,
-    CC_GROUP_STEP,
-    CC_GROUP_RUN,
-    CC_GROUP_OUTPUT,
-    CC_OPTION_GROUPS
-};
-extern const char *const cc_option_group_names[CC_OPTION_GROUPS];
-
-/* An option. Tables end with an option without a name. An option with an argument may be given once
- * (--scheme adds up), unless it repeats. A command's option replaces the common option of the same
- * name. */
-struct cc_option {
-    const char *name;           /* without the dashes */
-    const char *value;          /* the name of its argument ("PATH"); NULL: it takes none */
-    const char *def;            /* the default, for help; NULL: none */
-    const char *help;           /* sentences without the last full stop */
-    const char *const *choices; /* allowed arguments, ending with NULL; NULL: any */
-    const char *const *words;   /* some allowed arguments, for completion; or NULL */
-    char letter;                /* one-letter form, or 0 */
-    enum cc_option_group group; /* if the command's options have groups, */
-    bool often;                 /* --help explains those that are used often, --help all all */
-    bool repeats;               /* may be given more than once; cc_arg has the last argument */
-    /* Called with each argument before any other word is parsed: the option brings schemes, which
-     * --scheme may name wherever it stands. NULL: nothing. */
-    int (*before)(const char *value, struct cc_error *e);
-    const char *may_follow; /* the word that may follow an option without an argument; or NULL */
-    /* The argument is a path. cc_args_check_outputs tests the written ones against the others. */
-    enum { CC_NO_FILE, CC_READS_FILE, CC_WRITES_FILE } file;
-};
-
-/* The option that loads plugins, of the commands that take schemes. */
-/* clang-format off */
-#define CC_PLUGIN_OPTION                                                                           \
-    {.name = "plugin", .value = "FILE", .file = CC_READS_FILE, .group = CC_GROUP_SEND,             \
-     .repeats = true, .before = cc_plugin_load,                                                    \
-     .help = "a scheme of your own, compiled to a shared object (docs/plugins.md), which is then " \
-             "used as those of the catalogue; may be repeated. Its code is run: load only what "   \
-             "you trust"}
-/* clang-format on */
 
 struct cc_args;
 
@@ -65,11 +19,11 @@ struct cc_command {
     const char *summary;
     const char *operands; /* "IN OUT", "FILE..." for one or more, or "" */
     int min_operands, max_operands;
-    int output_operand;      /* the operand that is written, from 1; 0: none */
-    const char *description; /* paragraphs separated by an empty line */
-    const char *examples;    /* a line each: the command, then "  # what it does" */
-    const struct cc_option *options;
-    const struct cc_column *columns;                                /* of its record */
+    int output_operand;                  /* the operand that is written, from 1; 0: none */
+    const char *description;             /* paragraphs separated by an empty line */
+    const char *examples;                /* a line each: the command, then "  # what it does" */
+    const struct cc_option_use *options; /* a row hides the common option of its name */
+    const struct cc_column *columns;     /* of its record */
     enum { CC_NO_SCHEME, CC_ONE_SCHEME, CC_SCHEMES } takes_schemes; /* --scheme, parameters */
     bool own_output; /* prints and writes its result itself, without the record */
     /* Does the work: fills args->record, which main prints, also after an error. */
@@ -78,8 +32,17 @@ struct cc_command {
 
 /* All commands, in the order of --help, ending with NULL; cmd/main.c lists them. */
 extern const struct cc_command *const cc_commands[];
-/* The options that every command has which prints a record, and those of every command. */
-extern const struct cc_option cc_record_options[], cc_common_options[];
+/* The options that every command has which prints a record, and those of every command; and the one
+ * that loads plugins, of the commands that take schemes. */
+extern const struct cc_option cc_record_options[], cc_common_options[], cc_plugin_options[];
+
+/* cc_record_options: how the result is printed. */
+struct cc_output_options {
+    struct cc_given given;
+    enum cc_format format;
+    const char *output, *columns, *notes;
+    bool wide;
+};
 
 /* --- the parsed command line --- */
 
@@ -96,7 +59,8 @@ struct cc_args {
     struct cc_spec_list schemes; /* of --scheme */
     enum { CC_NO_HELP, CC_HELP, CC_HELP_ALL } help;
     bool quiet;
-    enum cc_format format;
+    struct cc_output_options
+        output; /* as without options, if the command prints its result itself */
     struct cc_record record;
 };
 
@@ -138,11 +102,15 @@ int cc_arg_real(const struct cc_args *args, const char *name, double *out, struc
 /* The index of the option's argument in its choices. */
 void cc_arg_choice(const struct cc_args *args, const char *name, int *out);
 
-/* The tables of a command's options: its own, those of records if it has one, the common ones. */
-enum { CC_OPTION_TABLES = 3 };
-const struct cc_option *cc_option_table(const struct cc_command *c, int i);
-/* The number of these options, and each of them. */
+/* The number of a command's options: its own, those of records if it has one, the common ones; and
+ * each of them, with what the command has of its own. A name may be there twice: the first hides
+ * the other. cc_option_own is the number of its own, which come first. */
 size_t cc_option_count(const struct cc_command *c);
-const struct cc_option *cc_option_at(const struct cc_command *c, size_t i);
+size_t cc_option_own(const struct cc_command *c);
+struct cc_option cc_option_at(const struct cc_command *c, size_t i);
+/* The index of a table's row among the command's options, and the option; SIZE_MAX, and *out as it
+ * was, if the command does not have it. */
+size_t cc_option_find_row(const struct cc_command *c, const struct cc_option *row,
+                          struct cc_option *out);
 
 #endif

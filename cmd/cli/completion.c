@@ -31,18 +31,19 @@ static void put_words(const struct cc_command *c, const struct cc_option *o, FIL
         fprintf(out, "%s%s", between, c->columns[i].key->name);
 }
 
-/* The i-th option that is completed: --scheme, if the command has it, and then the others; NULL
+/* The i-th option that is completed: --scheme, if the command has it, and then the others; false
  * after the last one. */
-static const struct cc_option *completed_option(const struct cc_command *c, size_t i)
+static bool completed_option(const struct cc_command *c, size_t i, struct cc_option *out)
 {
     const struct cc_option *schemes = cc_scheme_options(c);
     const size_t first = schemes->name != NULL ? 1 : 0;
-    if (i < first)
-        return schemes;
-    for (size_t k = 0, n = first; k < cc_option_count(c); k++)
-        if (!cc_option_hidden(c, k) && n++ == i)
-            return cc_option_at(c, k);
-    return NULL;
+    *out = *schemes;
+    for (size_t k = 0, n = first; i >= first && k < cc_option_count(c); k++)
+        if (!cc_option_hidden(c, k) && n++ == i) {
+            *out = cc_option_at(c, k);
+            return true;
+        }
+    return i < first;
 }
 
 /* Whether a command of two words has this first word, and none before it in the list. */
@@ -105,13 +106,13 @@ static void bash_option(const struct cc_command *c, const struct cc_option *o, F
 
 static void bash_command(const struct cc_command *c, FILE *out)
 {
-    const struct cc_option *o;
+    struct cc_option o;
     fprintf(out, "    '%s')\n        case $prev in\n", c->name);
-    for (size_t i = 0; (o = completed_option(c, i)) != NULL; i++)
-        bash_option(c, o, out);
+    for (size_t i = 0; completed_option(c, i, &o); i++)
+        bash_option(c, &o, out);
     fprintf(out, "        *)\n            if [[ $cur == -* ]]; then\n                words='");
-    for (size_t i = 0; (o = completed_option(c, i)) != NULL; i++)
-        fprintf(out, "%s--%s", i > 0 ? " " : "", o->name);
+    for (size_t i = 0; completed_option(c, i, &o); i++)
+        fprintf(out, "%s--%s", i > 0 ? " " : "", o.name);
     fprintf(out, "'\n            else\n                files=1\n            fi\n            ;;\n"
                  "        esac\n        ;;\n");
 }
@@ -172,8 +173,10 @@ static size_t clause(const char *help)
 
 static void zsh_option(const struct cc_command *c, const struct cc_option *o, FILE *out)
 {
+    char help[1024];
+    cc_option_help(o, help, sizeof help);
     fprintf(out, " \\\n            '--%s[", o->name);
-    put_zsh(o->help, clause(o->help), out);
+    put_zsh(help, clause(help), out);
     fprintf(out, "]");
     if (o->value != NULL) {
         fprintf(out, ":");
@@ -192,10 +195,10 @@ static void zsh_option(const struct cc_command *c, const struct cc_option *o, FI
 
 static void zsh_command(const struct cc_command *c, FILE *out)
 {
-    const struct cc_option *o;
+    struct cc_option o;
     fprintf(out, "    '%s')\n        _arguments", c->name);
-    for (size_t i = 0; (o = completed_option(c, i)) != NULL; i++)
-        zsh_option(c, o, out);
+    for (size_t i = 0; completed_option(c, i, &o); i++)
+        zsh_option(c, &o, out);
     fprintf(out, " \\\n            '*:file:_files'\n        ;;\n");
 }
 

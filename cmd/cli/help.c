@@ -77,8 +77,10 @@ static void each_option(const struct cc_command *c,
     for (const struct cc_option *o = cc_scheme_options(c); o->name != NULL; o++)
         print(arg, o);
     for (size_t i = 0; i < cc_option_count(c); i++)
-        if (!cc_option_hidden(c, i))
-            print(arg, cc_option_at(c, i));
+        if (!cc_option_hidden(c, i)) {
+            const struct cc_option o = cc_option_at(c, i);
+            print(arg, &o);
+        }
 }
 
 /* Which options to print, and what was printed of them. */
@@ -110,8 +112,8 @@ static void print_selected(void *arg, const struct cc_option *o)
 
 static bool has_groups(const struct cc_command *c)
 {
-    for (const struct cc_option *o = c->options; o->name != NULL; o++)
-        if (o->group != CC_NO_GROUP)
+    for (size_t i = 0; i < cc_option_own(c); i++)
+        if (cc_option_at(c, i).group != CC_NO_GROUP)
             return true;
     return false;
 }

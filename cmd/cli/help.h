@@ -27,8 +27,9 @@ const struct cc_option *cc_scheme_options(const struct cc_command *c);
 /* Whether the i-th option of a command is hidden by one of the same name before it. */
 bool cc_option_hidden(const struct cc_command *c, size_t i);
 
-/* "-o, --output FILE", and its help with the default. */
+/* "-o, --output FILE"; its help; and its help with the default. */
 void cc_option_title(const struct cc_option *o, char *out, size_t cap);
+void cc_option_help(const struct cc_option *o, char *out, size_t cap);
 void cc_option_text(const struct cc_option *o, char *out, size_t cap);
 /* "step_s [s]", and its help with the table's head and unit. */
 void cc_column_title(const struct cc_column *c, char *out, size_t cap);

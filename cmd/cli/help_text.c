@@ -1,6 +1,8 @@
+/* The texts about options and columns that --help and the man page share. */
 #include <string.h>
 
 #include "cmd/cli/help.h"
+#include "core/nearest.h"
 
 const char cc_program_summary[] =
     "which gradient-compression scheme to use on your network, and whether to trust the number";
@@ -43,7 +45,7 @@ const struct cc_option *cc_scheme_options(const struct cc_command *c)
 bool cc_option_hidden(const struct cc_command *c, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (strcmp(cc_option_at(c, k)->name, cc_option_at(c, i)->name) == 0)
+        if (strcmp(cc_option_at(c, k).name, cc_option_at(c, i).name) == 0)
             return true;
     return false;
 }
@@ -56,12 +58,36 @@ void cc_option_title(const struct cc_option *o, char *out, size_t cap)
         (void)snprintf(out + used, cap - (size_t)used, " %s", o->value);
 }
 
+/* Replaces the mark, if it is in the text, by a list. */
+static void replace(char *text, size_t cap, const char *mark, const char *list)
+{
+    char rest[1024];
+    char *at = strstr(text, mark);
+    if (at == NULL)
+        return;
+    (void)snprintf(rest, sizeof rest, "%s", at + strlen(mark));
+    (void)snprintf(at, cap - (size_t)(at - text), "%s%s", list, rest);
+}
+
+void cc_option_help(const struct cc_option *o, char *out, size_t cap)
+{
+    const char *const *words = o->choices != NULL ? o->choices : o->words;
+    char list[512] = "";
+    (void)snprintf(out, cap, "%s", o->help);
+    if (words != NULL)
+        cc_word_list(words, list, sizeof list);
+    replace(out, cap, "{words}", list);
+    cc_exchange_list(o->exchanges, list, sizeof list);
+    replace(out, cap, "{exchanges}", list);
+}
+
 void cc_option_text(const struct cc_option *o, char *out, size_t cap)
 {
-    if (o->def != NULL)
-        (void)snprintf(out, cap, "%s (default %s)", o->help, o->def);
-    else
-        (void)snprintf(out, cap, "%s", o->help);
+    const char *def = o->otherwise != NULL ? o->otherwise : o->def;
+    cc_option_help(o, out, cap);
+    const size_t used = strlen(out);
+    if (def != NULL)
+        (void)snprintf(out + used, cap - used, " (default %s)", def);
 }
 
 /* Whether the table shows the value in another unit than CSV and JSON do. */

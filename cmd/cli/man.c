@@ -45,14 +45,17 @@ static bool same_text(const char *a, const char *b)
     return (a == NULL) == (b == NULL) && (a == NULL || strcmp(a, b) == 0);
 }
 
-/* The command's own option in the words of `o`, or NULL. */
-static const struct cc_option *find_same(const struct cc_command *c, const struct cc_option *o)
+/* Whether the command has an option of its own in the words of `o`. */
+static bool has_same(const struct cc_command *c, const struct cc_option *o)
 {
-    for (const struct cc_option *p = c->options; p->name != NULL; p++)
-        if (strcmp(p->name, o->name) == 0 && same_text(p->value, o->value) &&
-            same_text(p->def, o->def) && strcmp(p->help, o->help) == 0)
-            return p;
-    return NULL;
+    for (size_t i = 0; i < cc_option_own(c); i++) {
+        const struct cc_option p = cc_option_at(c, i);
+        if (strcmp(p.name, o->name) == 0 && same_text(p.value, o->value) &&
+            same_text(p.def, o->def) && same_text(p.otherwise, o->otherwise) &&
+            strcmp(p.help, o->help) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* How many of the first `count` commands have the option. */
@@ -60,7 +63,7 @@ static int count_commands(const struct cc_option *o, size_t count)
 {
     int have = 0;
     for (size_t i = 0; i < count; i++)
-        have += find_same(cc_commands[i], o) != NULL;
+        have += has_same(cc_commands[i], o);
     return have;
 }
 
@@ -80,17 +83,20 @@ static bool is_shared(const struct cc_option *o)
 static void man_own_options(FILE *out, const struct cc_command *c)
 {
     size_t shared = 0;
-    for (const struct cc_option *o = c->options; o->name != NULL; o++) {
-        shared += is_shared(o);
-        if (!is_shared(o))
-            man_option(out, o);
+    for (size_t i = 0; i < cc_option_own(c); i++) {
+        const struct cc_option o = cc_option_at(c, i);
+        shared += is_shared(&o);
+        if (!is_shared(&o))
+            man_option(out, &o);
     }
     if (shared == 0)
         return;
     fprintf(out, ".PP\nIt shares with other commands (see SHARED OPTIONS):\n");
-    for (const struct cc_option *o = c->options; o->name != NULL; o++)
-        if (is_shared(o))
-            fprintf(out, "\\-\\-%s%s\n", o->name, --shared > 0 ? "," : ".");
+    for (size_t i = 0; i < cc_option_own(c); i++) {
+        const struct cc_option o = cc_option_at(c, i);
+        if (is_shared(&o))
+            fprintf(out, "\\-\\-%s%s\n", o.name, --shared > 0 ? "," : ".");
+    }
 }
 
 static void man_command(FILE *out, const struct cc_command *c)
@@ -121,13 +127,14 @@ static void man_shared_options(FILE *out)
     for (int group = 0; group < CC_OPTION_GROUPS; group++) {
         bool titled = false;
         for (size_t i = 0; cc_commands[i] != NULL; i++)
-            for (const struct cc_option *o = cc_commands[i]->options; o->name != NULL; o++) {
-                if ((int)o->group != group || !is_shared(o) || count_commands(o, i) > 0)
+            for (size_t k = 0; k < cc_option_own(cc_commands[i]); k++) {
+                const struct cc_option o = cc_option_at(cc_commands[i], k);
+                if ((int)o.group != group || !is_shared(&o) || count_commands(&o, i) > 0)
                     continue;
                 if (!titled)
                     fprintf(out, ".SS %s\n", cc_option_group_names[group]);
                 titled = true;
-                man_option(out, o);
+                man_option(out, &o);
             }
     }
     fprintf(out, ".SS Options of every command\n");

@@ -45,13 +45,13 @@ static void add_operands(struct uses *u, const struct cc_args *args)
 static void add_options(struct uses *u, const struct cc_args *args)
 {
     for (size_t i = 0; i < cc_option_count(args->command); i++) {
-        const struct cc_option *o = cc_option_at(args->command, i);
-        if (o->file == CC_NO_FILE || args->value[i] == NULL)
+        const struct cc_option o = cc_option_at(args->command, i);
+        if (o.file == CC_NO_FILE || args->value[i] == NULL)
             continue;
         struct use *one = &u->list[u->count++];
-        *one = (struct use){.path = args->value[i], .written = o->file == CC_WRITES_FILE};
-        one->directory = strstr(o->value, "PATH") != NULL; /* not FILE, or NAME|FILE */
-        (void)snprintf(one->name, sizeof one->name, "--%s", o->name);
+        *one = (struct use){.path = args->value[i], .written = o.file == CC_WRITES_FILE};
+        one->directory = strstr(o.value, "PATH") != NULL; /* not FILE, or NAME|FILE */
+        (void)snprintf(one->name, sizeof one->name, "--%s", o.name);
     }
 }
 
@@ -162,7 +162,7 @@ int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)
     struct uses u = {.count = 0};
     enum cc_format unused;
     if (output != NULL && !args->command->own_output)
-        CC_TRY(cc_format_of_path(output, args->format, &unused, e));
+        CC_TRY(cc_format_of_path(output, args->output.format, &unused, e));
     add_operands(&u, args);
     add_options(&u, args);
     for (size_t i = 0; i < u.count; i++) {

@@ -7,6 +7,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/units.h"
 #include "results/machine_info.h"
 
 /* How long sizes may take to settle unless --passes says how far to go. */
@@ -15,57 +16,98 @@
 
 static const char *const stream_choices[] = {"first", "push", "pull", "all", NULL};
 
-static const struct cc_option options[] = {
-    CC_PLUGIN_OPTION,
-    CC_SOURCE_OPTIONS,
-    CC_SKIP_OPTION,
+/* "auto" is 0. */
+static int parse_passes(const char *text, void *member, struct cc_error *e)
+{
+    enum { MOST = 1000000 };
+    uint64_t passes = 0;
+    if (strcmp(text, "auto") != 0) {
+        CC_TRY(cc_parse_count(text, &passes, e));
+        if (passes < 1 || passes > MOST)
+            return cc_usage(e, "%s is not between 1 and %d", text, MOST);
+    }
+    *(size_t *)member = (size_t)passes;
+    return CC_OK;
+}
+
+#define MEMBER(m) CC_OPTION_AT(struct cc_bench_options, m)
+static const struct cc_option own_options[] = {
     {.name = "stream",
+     MEMBER(streams),
      .value = "WHICH",
      .def = "first",
      .choices = stream_choices,
      .help = "which of a trace's streams: first (the pushes of the first worker), push (of all "
              "workers), pull (the server's model deltas) or all; a row each"},
     {.name = "min-size",
+     MEMBER(min_size),
+     .kind = CC_TAKES_COUNT,
+     .max = INT64_MAX,
      .value = "COUNT",
      .def = "0",
      .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},
     {.name = "passes",
+     MEMBER(passes),
+     .parse = parse_passes,
      .value = "N|auto",
-     .def = "auto, for up to " SETTLE_TEXT " a scheme",
+     .otherwise = "auto, for up to " SETTLE_TEXT " a scheme",
      .help =
          "auto: go through the trace again and again, with the residuals kept, until sizes have "
          "settled (the payload of " CC_SETTLE_STEPS_TEXT " steps or more lies within 1% of that of "
          "as many before), however long that takes; N: N times, and report the last pass: 1 for "
          "the first steps of a training, when residuals are empty"},
-    {.name = "per-tensor", .help = "a row for each tensor instead of one for the whole step"},
+    {.name = "per-tensor",
+     MEMBER(per_tensor),
+     .help = "a row for each tensor instead of one for the whole step"},
     {.name = "threads",
+     CC_OPTION_LIST(struct cc_bench_options, threads, thread_counts),
+     .kind = CC_TAKES_COUNT,
+     .min = 1,
+     .max = 1024,
      .value = "N",
      .def = "1",
      .help = "threads: large tensors one after the other with all of them, small ones shared out; "
              "with a list, as in 1,2,4, speeds of each number, and speed-ups over the first"},
     {.name = "samples",
+     MEMBER(samples),
+     .kind = CC_TAKES_COUNT,
+     .min = 1,
+     .max = 100000,
      .value = "N",
-     .def = "10 or more",
+     .otherwise = "10 or more",
      .help =
          "time each scheme N times; by default at least 10 times (5 with --profile-out, 20 where "
          "memory's limit is measured too), and up to 100 while --time lasts"},
     {.name = "discard",
+     MEMBER(discard),
+     .kind = CC_TAKES_COUNT,
+     .max = 1000,
      .value = "N",
-     .def = "1, or 3",
+     .otherwise = "1, or 3",
      .help = "rounds to warm up with before samples count: 1, or 3 with --profile-out, so that "
              "residuals are as after some steps"},
     {.name = "time",
+     MEMBER(time_s),
+     .kind = CC_TAKES_TIME,
      .value = "TIME",
      .def = "5s",
      .help = "go on sampling for this long, all schemes and all sizes together"},
     {.name = "profile-out",
+     MEMBER(profile_out),
      .value = "FILE",
      .file = CC_WRITES_FILE,
      .help = "write bits and nanoseconds per value of each scheme by the tensor's size, for "
              "`commcomp model`: of the sizes of --values, of the tensors of --trace or --net, else "
              "of " CC_PROFILE_SIZES_TEXT " values"},
-    {.name = "no-speed", .help = "sizes and errors only"},
+    {.name = "no-speed", MEMBER(no_speed), .help = "sizes and errors only"},
     {.name = NULL},
+};
+
+static const struct cc_option_use options[] = {
+    {.rows = cc_plugin_options},
+    {.rows = cc_source_options, .names = "trace synthetic net values seed steps skip-nonfinite"},
+    {.rows = own_options},
+    {.rows = NULL},
 };
 
 static void show_progress(void *arg, const char *phase, double done)
@@ -75,71 +117,45 @@ static void show_progress(void *arg, const char *phase, double done)
 
 /* --- options --- */
 
-static int parse_passes(const struct cc_args *args, struct cc_quality_plan *out, struct cc_error *e)
+/* Starts the most threads that --threads names once. */
+static int check_threads(const struct cc_args *args, struct cc_bench_options *o, struct cc_error *e)
 {
-    const char *text = cc_arg(args, "passes");
-    uint64_t passes = 0;
-    *out = (struct cc_quality_plan){.settle.seconds = text == NULL ? SETTLE_S : 0};
-    if (text != NULL && strcmp(text, "auto") != 0)
-        CC_TRY(cc_arg_count(args, "passes", 1, 1000000, &passes, e));
-    out->passes = (size_t)passes;
-    return CC_OK;
-}
-
-/* Parses --threads, and starts the most threads that it names once. */
-static int parse_threads(const struct cc_args *args, struct cc_bench_options *o, struct cc_error *e)
-{
-    const char *text = cc_arg(args, "threads");
-    CC_TRY(cc_input_counts("threads", text != NULL ? text : "1", 1024, false, &o->threads,
-                           &o->thread_counts, e));
     for (size_t i = 0; i < o->thread_counts; i++)
         o->most_threads =
             (int)o->threads[i] > o->most_threads ? (int)o->threads[i] : o->most_threads;
-    if (o->thread_counts > 1 && (!o->speed || o->profile_out != NULL))
-        return cc_usage(e, "--threads %s and --%s exclude each other", text,
-                        o->speed ? "profile-out" : "no-speed");
+    if (o->thread_counts > 1 && (o->no_speed || o->profile_out != NULL))
+        return cc_usage(e, "--threads %s and --%s exclude each other", cc_arg(args, "threads"),
+                        o->no_speed ? "no-speed" : "profile-out");
     return cc_parallel_check(o->most_threads, e);
 }
 
-/* out->threads is to be freed, also after a failure. */
+/* Reads the options; *out is to be freed with cc_options_free, also after a failure. */
 static int parse_options(const struct cc_args *args, struct cc_bench_options *out,
-                         struct cc_error *e)
+                         struct cc_source_options *source, struct cc_error *e)
 {
-    struct cc_bench_options o = {.per_tensor = cc_arg(args, "per-tensor") != NULL,
-                                 .speed = cc_arg(args, "no-speed") == NULL,
-                                 .values = cc_arg(args, "values"),
-                                 .profile_out = cc_arg(args, "profile-out"),
-                                 .seed = 1};
-    const bool profile = o.profile_out != NULL;
-    struct cc_speed_limits usual = {.discard = 1, .least = 10, .most = 100, .seconds = 5};
+    struct cc_bench_options *o = out;
+    struct cc_speed_limits usual = {.discard = 1, .least = 10, .most = 100};
+    CC_TRY(cc_source_read(args, source, e));
+    CC_TRY(cc_options_read(args, own_options, o, e));
+    const bool profile = o->profile_out != NULL;
     if (profile)
-        usual = cc_profile_limits(usual.seconds);
-    uint64_t samples = 0, discard = usual.discard, min_size = 0, steps = 0;
-    double seconds = usual.seconds;
-    int streams = CC_STREAM_FIRST;
-    CC_TRY(parse_passes(args, &o.plan, e));
-    CC_TRY(cc_arg_count(args, "samples", 1, 100000, &samples, e));
-    CC_TRY(cc_arg_count(args, "discard", 0, 1000, &discard, e));
-    CC_TRY(cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e));
-    CC_TRY(cc_arg_count(args, "steps", 1, INT64_MAX, &steps, e));
-    CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED, &o.seed, e));
-    CC_TRY(cc_arg_time(args, "time", &seconds, e));
-    if (profile && !o.speed)
+        usual = cc_profile_limits(o->time_s);
+    if (profile && o->no_speed)
         return cc_usage(e, "--profile-out and --no-speed exclude each other");
-    if (profile && o.values == NULL && cc_arg(args, "trace") == NULL && cc_arg(args, "net") == NULL)
-        o.values = CC_PROFILE_SIZES_TEXT;
-    cc_arg_choice(args, "stream", &streams);
-    o.streams = (enum cc_bench_streams)streams;
-    o.min_size = (size_t)min_size;
-    o.steps = (size_t)steps;
-    o.limits = (struct cc_speed_limits){.discard = (size_t)discard,
-                                        .least = samples > 0 ? (size_t)samples : usual.least,
-                                        .most = samples > 0 ? (size_t)samples : usual.most,
-                                        .seconds = seconds,
-                                        .per_tensor = o.per_tensor || profile,
-                                        .roofline = !o.per_tensor};
-    *out = o;
-    return parse_threads(args, out, e);
+    if (profile && source->values == NULL && source->trace == NULL && source->net == NULL)
+        o->values = CC_PROFILE_SIZES_TEXT;
+    else
+        o->values = source->values;
+    o->plan = (struct cc_quality_plan){
+        .passes = o->passes, .settle.seconds = cc_given(o, &o->passes) != NULL ? 0 : SETTLE_S};
+    o->limits = (struct cc_speed_limits){
+        .discard = cc_given(o, &o->discard) != NULL ? o->discard : usual.discard,
+        .least = o->samples > 0 ? o->samples : usual.least,
+        .most = o->samples > 0 ? o->samples : usual.most,
+        .seconds = o->time_s,
+        .per_tensor = o->per_tensor || profile,
+        .roofline = !o->per_tensor};
+    return check_threads(args, o, e);
 }
 
 /* --- measuring --- */
@@ -185,14 +201,14 @@ static int bench_stream(struct cc_bench_run *b, struct cc_error *e)
         status = CC_FAIL;
         goto out;
     }
-    if (b->options.speed)
+    if (!b->options.no_speed)
         CC_TRY_OUT(cc_calls_check(config, e));
     CC_TRY_OUT(cc_quality_measure(config, &b->options.plan, m.q, m.settled, &m.done, e));
     CC_TRY_OUT(cc_update_errors(config, m.error, e));
     for (size_t i = 0; i < b->options.thread_counts && (i == 0 || !cc_interrupted()); i++) {
         config->threads = (int)b->options.threads[i];
         cc_speed_free(&m.speed);
-        if (b->options.speed && !cc_interrupted())
+        if (!b->options.no_speed && !cc_interrupted())
             CC_TRY_OUT(cc_speed_measure(config, &b->options.limits, &m.speed, e));
         CC_TRY_OUT(cc_bench_rows(b, &m, e));
         CC_TRY_OUT(add_to_profile(b, &m, e));
@@ -229,7 +245,7 @@ static int bench_trace(struct cc_bench_run *b, struct cc_error *e)
 {
     struct cc_trace *trace = b->config.trace;
     const enum cc_bench_streams which = b->options.streams;
-    const size_t limit = b->options.steps;
+    const size_t limit = (size_t)b->source.steps;
     b->streams = 0;
     for (size_t i = 0; i < cc_trace_streams(trace); i++)
         b->streams += is_benched(which, i, cc_trace_stream(trace, i));
@@ -259,11 +275,11 @@ static int bench_sizes(struct cc_bench_run *b, struct cc_error *e)
     const char *text = b->options.values;
     size_t *sizes;
     int status = CC_OK;
-    CC_TRY(cc_input_counts("values", text, SIZE_MAX / 64, true, &sizes, &b->sizes, e));
+    CC_TRY(cc_input_counts("values", text, CC_MOST_VALUES, true, &sizes, &b->sizes, e));
     b->options.limits.seconds /= (double)(b->sizes * b->options.thread_counts);
     const char *label = b->sizes == 1 ? text : "flat"; /* the same in all rows */
     for (size_t i = 0; i < b->sizes && !cc_interrupted(); i++) {
-        CC_TRY_OUT(cc_input_flat_trace(b->args, label, sizes[i], &b->config.trace, e));
+        CC_TRY_OUT(cc_input_flat_trace(&b->source, label, sizes[i], &b->config.trace, e));
         status = bench_trace(b, e);
         cc_trace_close(b->config.trace);
         if (status != CC_OK)
@@ -276,10 +292,10 @@ out:
 
 static int run(struct cc_args *args, struct cc_error *e)
 {
-    struct cc_bench_run b = {.args = args, .record = &args->record};
+    struct cc_bench_run b = {.record = &args->record};
     struct cc_spec *raw = NULL;
     int status = CC_OK;
-    CC_TRY_OUT(parse_options(args, &b.options, e));
+    CC_TRY_OUT(parse_options(args, &b.options, &b.source, e));
     if (args->schemes.count == 0)
         CC_TRY_OUT(cc_spec_list_parse("paper", &args->schemes, e));
     CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &raw, e));
@@ -291,14 +307,14 @@ static int run(struct cc_args *args, struct cc_error *e)
     b.config = (struct cc_bench_config){.schemes = &args->schemes,
                                         .raw = raw,
                                         .min_size = b.options.min_size,
-                                        .seed = b.options.seed,
+                                        .seed = b.source.seed,
                                         .progress = show_progress,
                                         .progress_arg = &b.progress};
     cc_progress_begin(&b.progress, args->quiet);
     if (b.options.values != NULL) {
         CC_TRY_OUT(bench_sizes(&b, e));
     } else {
-        CC_TRY_OUT(cc_input_trace(args, &b.config.trace, e));
+        CC_TRY_OUT(cc_input_trace(&b.source, &b.config.trace, e));
         status = bench_trace(&b, e);
         if (status == CC_OK)
             status = cc_input_note_trace(b.record, b.config.trace, e);
@@ -313,7 +329,8 @@ out:
     cc_progress_end(&b.progress);
     args->record.partial = cc_interrupted();
     cc_profile_free(&b.profile);
-    free(b.options.threads);
+    cc_options_free(&b.options);
+    cc_options_free(&b.source);
     free(b.first);
     cc_spec_free(raw);
     return status;

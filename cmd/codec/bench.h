@@ -9,28 +9,32 @@
 #include "bench/update_error.h"
 #include "cmd/cli/command.h"
 #include "cmd/cli/progress.h"
+#include "cmd/input/source.h"
 
 /* Which streams of a trace are benched; the choices of --stream in their order. */
 enum cc_bench_streams { CC_STREAM_FIRST, CC_STREAM_PUSH, CC_STREAM_PULL, CC_STREAM_ALL };
 
 /* The parsed options, apart from those of the source and the schemes. */
 struct cc_bench_options {
+    struct cc_given given;
     enum cc_bench_streams streams;
-    struct cc_quality_plan plan;
-    size_t steps;    /* the most steps of a trace; 0: all */
-    size_t min_size; /* smaller tensors travel as fp32 */
-    uint64_t seed;
+    size_t passes;                  /* 0: as many as settle */
+    size_t min_size;                /* smaller tensors travel as fp32 */
     size_t *threads, thread_counts; /* numbers of threads whose speeds are measured */
+    bool per_tensor, no_speed;
+    size_t samples, discard; /* samples 0: not given */
+    double time_s;
+    /* and what follows from them: */
     int most_threads;
-    bool per_tensor, speed;
+    struct cc_quality_plan plan;
     struct cc_speed_limits limits;
     const char *values; /* sizes of single tensors, benched one after the other; NULL: a trace */
     const char *profile_out; /* or NULL */
 };
 
 struct cc_bench_run {
-    const struct cc_args *args;
     struct cc_bench_options options;
+    struct cc_source_options source;
     struct cc_bench_config config; /* of the stream that is benched now */
     struct cc_record *record;
     struct cc_progress progress;

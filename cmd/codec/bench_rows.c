@@ -212,7 +212,7 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
     CC_TRY(cc_record_text(r, at, CC_KEY(trace), cc_trace_name(b->config.trace), e));
     cc_record_number(r, at, CC_KEY(values), (double)row->values);
     cc_record_number(r, at, CC_KEY(steps), (double)row->steps);
-    if (cc_arg(b->args, "skip-nonfinite") != NULL)
+    if (b->source.skip)
         cc_record_number(r, at, CC_KEY(skipped_steps),
                          (double)cc_trace_skipped(b->config.trace, NULL));
     cc_record_number(r, at, CC_KEY(passes), (double)row->settled.passes);

@@ -10,20 +10,38 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 
-static const struct cc_option options[] = {
+struct decode_options {
+    struct cc_given given;
+    bool payload;
+    const char *shape;
+    uint64_t max_values; /* 0: by the file's size */
+};
+
+#define MEMBER(m) CC_OPTION_AT(struct decode_options, m)
+static const struct cc_option decode_options[] = {
     {.name = "payload",
+     MEMBER(payload),
      .help = "IN is a bare payload; needs --scheme and --shape, and the options below where they "
              "matter"},
     {.name = "shape",
+     MEMBER(shape),
      .value = "DIMS",
      .help = "with --payload: the tensor's shape, as in 64x3x3x3"},
     {.name = "max-values",
+     MEMBER(max_values),
+     .kind = CC_TAKES_COUNT,
+     .min = 1,
+     .max = SIZE_MAX / sizeof(float),
      .value = "N",
      .help = "decode a file of up to N values; by default 2^26, or 4,096 for each byte of IN if "
              "that is more, so that a small file from elsewhere cannot fill memory and disk"},
-    CC_SENDER_OPTIONS,
     {.name = NULL},
 };
+
+static const struct cc_option_use options[] = {{.rows = decode_options},
+                                               {.rows = cc_plugin_options},
+                                               {.rows = cc_sender_options},
+                                               {.rows = NULL}};
 
 static const struct cc_column columns[] = {
     CC_COLUMN(scheme, CC_SETTING),
@@ -40,11 +58,12 @@ static const struct cc_codec_memory memory = {.scratch = CC_SHARED};
 
 struct decoder {
     struct cc_args *args;
+    struct decode_options options;
+    struct cc_sender_options sender;
     const char *in, *out;
     struct cc_bytes input;
     struct cc_container file; /* for a bare payload: made from the options */
     const struct cc_spec *spec;
-    bool bare;
 };
 
 /* The context of the file's first tensor. */
@@ -87,7 +106,7 @@ static int decode_tensor(const struct decoder *d, struct cc_tensor_codec *c, siz
     CC_TRY_OUT(cc_decode(&c->set.item->codec, &ctx, t->payload, t->payload_bytes, c->values, e));
     return cc_tensor_file_put(out, c->values, e);
 out:
-    if (d->bare)
+    if (d->options.payload)
         cc_error_in(e, "%s", d->in);
     else
         cc_error_in(e, "%s: tensor '%.200s' (payload at byte %zu)", d->in, t->name, t->offset);
@@ -140,8 +159,8 @@ out:
 /* Fails if a file claims more values than its size, or --max-values, allows. */
 static int check_values(const struct decoder *d, struct cc_error *e)
 {
-    uint64_t limit = cc_container_limit(d->input.size);
-    CC_TRY(cc_arg_count(d->args, "max-values", 1, SIZE_MAX / sizeof(float), &limit, e));
+    const uint64_t wanted = d->options.max_values;
+    const uint64_t limit = wanted > 0 ? wanted : cc_container_limit(d->input.size);
     return cc_container_check(&d->file, d->input.size, limit, "decode with --max-values", e);
 }
 
@@ -161,13 +180,13 @@ static int parse_scheme(const char *name, struct cc_spec **out, struct cc_error 
 /* A container holds all that decoding needs, so the options that give it are refused. */
 static int decode_container(struct decoder *d, struct cc_error *e)
 {
-    static const char *const refused[] = {"shape", "seed", "step", "worker", "direction"};
+    const struct cc_sender_options *s = &d->sender;
+    const void *const of_sender[] = {&s->seed, &s->step, &s->worker, &s->direction, NULL};
+    const char *refused = d->options.shape != NULL ? "shape" : cc_given_of(s, of_sender);
     struct cc_spec *spec = NULL;
     int status = CC_OK;
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
-        if (cc_arg(d->args, refused[i]) != NULL)
-            return cc_usage(e, "--%s is only for --payload: a compressed file contains it",
-                            refused[i]);
+    if (refused != NULL)
+        return cc_usage(e, "--%s is only for --payload: a compressed file contains it", refused);
     if (d->args->schemes.count > 0)
         return cc_usage(e, "--scheme is only for --payload: a compressed file contains it");
     CC_TRY(cc_file_read(d->in, &d->input, e));
@@ -199,13 +218,13 @@ static int decode_payload(struct decoder *d, struct cc_error *e)
     struct cc_context ctx = {.seed = 1};
     int status = CC_OK;
     CC_TRY(cc_one_scheme(d->args, &d->spec, e));
-    if (cc_arg(d->args, "max-values") != NULL)
+    if (d->options.max_values > 0)
         return cc_usage(e,
                         "--max-values is for a compressed file; --shape says how many there are");
-    if (cc_arg(d->args, "shape") == NULL)
+    if (d->options.shape == NULL)
         return cc_usage(e, "--payload needs --shape, as in --shape 64x3x3x3");
-    CC_TRY(cc_shape_parse(cc_arg(d->args, "shape"), &tensor.shape, e));
-    CC_TRY(cc_sender(d->args, &ctx, e));
+    CC_TRY(cc_shape_parse(d->options.shape, &tensor.shape, e));
+    cc_sender(&d->sender, &ctx);
     CC_TRY(cc_file_read(d->in, &d->input, e));
     tensor.payload = d->input.data;
     tensor.payload_bytes = d->input.size;
@@ -224,11 +243,10 @@ out:
 
 static int run(struct cc_args *args, struct cc_error *e)
 {
-    struct decoder d = {.args = args,
-                        .in = args->operand[0],
-                        .out = args->operand[1],
-                        .bare = cc_arg(args, "payload") != NULL};
-    return d.bare ? decode_payload(&d, e) : decode_container(&d, e);
+    struct decoder d = {.args = args, .in = args->operand[0], .out = args->operand[1]};
+    CC_TRY(cc_options_read(args, decode_options, &d.options, e));
+    CC_TRY(cc_options_read(args, cc_sender_options, &d.sender, e));
+    return d.options.payload ? decode_payload(&d, e) : decode_container(&d, e);
 }
 
 const struct cc_command cc_command_decode = {

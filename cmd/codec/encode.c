@@ -12,14 +12,27 @@
 #include "core/interrupt.h"
 #include "core/trace/trace.h"
 
-static const struct cc_option options[] = {
-    CC_SENDER_OPTIONS,
+struct encode_options {
+    struct cc_given given;
+    bool payload, per_tensor, force;
+};
+
+#define MEMBER(m) CC_OPTION_AT(struct encode_options, m)
+static const struct cc_option encode_options[] = {
     {.name = "payload",
+     MEMBER(payload),
      .help = "write the bare payload of the file's only tensor, without the container"},
-    {.name = "per-tensor", .help = "a row for each tensor instead of one for the file"},
-    {.name = "force", .help = "write OUT even if it exists"},
+    {.name = "per-tensor",
+     MEMBER(per_tensor),
+     .help = "a row for each tensor instead of one for the file"},
+    {.name = "force", MEMBER(force), .help = "write OUT even if it exists"},
     {.name = NULL},
 };
+
+static const struct cc_option_use options[] = {{.rows = cc_plugin_options},
+                                               {.rows = cc_sender_options},
+                                               {.rows = encode_options},
+                                               {.rows = NULL}};
 
 static const struct cc_column columns[] = {
     CC_COLUMN(scheme, CC_SETTING),
@@ -38,6 +51,8 @@ static const struct cc_column columns[] = {
 
 struct encoder {
     struct cc_args *args;
+    struct encode_options options;
+    struct cc_sender_options sender;
     const char *in, *out;
     const struct cc_spec *spec;
     struct cc_trace *trace;
@@ -87,7 +102,7 @@ static int encode_tensor(struct encoder *c, size_t t, const uint8_t **payload, s
         cc_error_in(e, "%s", c->in);
         return status;
     }
-    if (cc_arg(c->args, "per-tensor") != NULL)
+    if (c->options.per_tensor)
         CC_TRY(add_row(c, info, info->shape.n, *bytes, e));
     c->payload_bytes += *bytes;
     *payload = item->payload;
@@ -160,7 +175,8 @@ static int open_input(struct encoder *c, struct cc_error *e)
                                  .rank = stream.rank,
                                  .direction = stream.direction,
                                  .step = cc_trace_step_number(c->trace, 0, 0)};
-    return cc_sender(c->args, &c->ctx, e);
+    cc_sender(&c->sender, &c->ctx);
+    return CC_OK;
 }
 
 static void set_file_sizes(const struct encoder *c)
@@ -180,16 +196,18 @@ static int run(struct cc_args *args, struct cc_error *e)
 {
     struct encoder c = {.args = args, .in = args->operand[0], .out = args->operand[1]};
     int status = CC_OK;
+    CC_TRY_OUT(cc_options_read(args, encode_options, &c.options, e));
+    CC_TRY_OUT(cc_options_read(args, cc_sender_options, &c.sender, e));
     CC_TRY_OUT(cc_one_scheme(args, &c.spec, e));
-    if (cc_arg(args, "force") == NULL && access(c.out, F_OK) == 0 && !cc_file_is_stream(c.out))
+    if (!c.options.force && access(c.out, F_OK) == 0 && !cc_file_is_stream(c.out))
         CC_TRY_OUT(cc_fail(e, "%s: is there already; --force replaces it", c.out));
     CC_TRY_OUT(open_input(&c, e));
     cc_progress_begin(&c.progress, args->quiet);
-    status = cc_arg(args, "payload") != NULL ? write_payload(&c, e) : write_container(&c, e);
+    status = c.options.payload ? write_payload(&c, e) : write_container(&c, e);
     cc_progress_end(&c.progress);
     if (status != CC_OK)
         goto out;
-    if (cc_arg(args, "per-tensor") == NULL)
+    if (!c.options.per_tensor)
         CC_TRY_OUT(add_row(&c, NULL, cc_trace_values(c.trace), c.payload_bytes, e));
     set_file_sizes(&c);
 out:

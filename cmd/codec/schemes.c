@@ -4,7 +4,7 @@
 
 #include "cmd/cli/command.h"
 
-static const struct cc_option options[] = {CC_PLUGIN_OPTION, {.name = NULL}};
+static const struct cc_option_use options[] = {{.rows = cc_plugin_options}, {.rows = NULL}};
 
 static const struct cc_column columns[] = {
     CC_COLUMN(scheme, CC_SETTING, .note = "here the id"),

@@ -9,12 +9,20 @@
 #include "core/trace/trace.h"
 #include "core/trace/trace_stats.h"
 
-static const struct cc_option options[] = {
+struct info_options {
+    struct cc_given given;
+    bool per_tensor;
+};
+
+static const struct cc_option info_options[] = {
     {.name = "per-tensor",
+     CC_OPTION_AT(struct info_options, per_tensor),
      .help = "a row for each tensor of each stream, with statistics of its values over all steps: "
              "reads them all"},
     {.name = NULL},
 };
+
+static const struct cc_option_use options[] = {{.rows = info_options}, {.rows = NULL}};
 
 static const struct cc_column columns[] = {
     CC_COLUMN(trace, CC_SETTING),
@@ -120,11 +128,12 @@ out:
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_trace *t = NULL;
-    bool per_tensor = cc_arg(args, "per-tensor") != NULL;
+    struct info_options o = {.per_tensor = false};
     int status = CC_OK;
+    CC_TRY(cc_options_read(args, info_options, &o, e));
     CC_TRY(cc_trace_open(args->operand[0], &t, e));
     for (size_t i = 0; i < cc_trace_streams(t) && status == CC_OK; i++)
-        status = per_tensor ? add_tensors(args, t, i, e) : add_stream(&args->record, t, i, e);
+        status = o.per_tensor ? add_tensors(args, t, i, e) : add_stream(&args->record, t, i, e);
     if (status == CC_OK)
         status = cc_input_note_trace(&args->record, t, e);
     cc_trace_close(t);

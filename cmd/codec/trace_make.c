@@ -54,23 +54,42 @@ static int write_directory(struct cc_args *args, struct cc_trace *t, const char 
 
 /* --- synth --- */
 
+struct synth_options {
+    struct cc_given given;
+    size_t ranks;
+    bool pulls;
+};
+
 static const struct cc_option synth_options[] = {
-    CC_SYNTHETIC_OPTIONS,
-    {.name = "steps", .value = "N", .def = "8", .help = "steps to make"},
-    {.name = "ranks", .value = "N", .def = "1", .help = "workers that push"},
-    {.name = "pulls", .help = "also the server's pulls"},
+    {.name = "ranks",
+     CC_OPTION_AT(struct synth_options, ranks),
+     .kind = CC_TAKES_COUNT,
+     .min = 1,
+     .max = 100000,
+     .value = "N",
+     .def = "1",
+     .help = "workers that push"},
+    {.name = "pulls", CC_OPTION_AT(struct synth_options, pulls), .help = "also the server's pulls"},
     {.name = NULL},
+};
+
+static const struct cc_option_use synth_uses[] = {
+    {.rows = cc_source_options, .names = "synthetic net values seed"},
+    {.rows = cc_source_options, .names = "steps", .own = {.def = "8", .help = "steps to make"}},
+    {.rows = synth_options},
+    {.rows = NULL},
 };
 
 static int run_synth(struct cc_args *args, struct cc_error *e)
 {
-    uint64_t steps = 8, ranks = 1;
+    struct cc_source_options source;
+    struct synth_options o = {.ranks = 0};
     struct cc_trace *t = NULL;
-    CC_TRY(cc_arg_count(args, "steps", 1, 1000000, &steps, e));
-    CC_TRY(cc_arg_count(args, "ranks", 1, 100000, &ranks, e));
-    struct cc_synth config = {
-        .steps = (size_t)steps, .ranks = (size_t)ranks, .pulls = cc_arg(args, "pulls") != NULL};
-    CC_TRY(cc_input_synth(args, &config, &t, e));
+    CC_TRY(cc_source_read(args, &source, e));
+    CC_TRY(cc_options_read(args, synth_options, &o, e));
+    const struct cc_synth config = {
+        .steps = (size_t)source.steps, .ranks = o.ranks, .pulls = o.pulls};
+    CC_TRY(cc_input_synth(&source, &config, &t, e));
     int status = write_directory(args, t, args->operand[0], e);
     cc_trace_close(t);
     return status;
@@ -89,14 +108,14 @@ const struct cc_command cc_command_trace_synth = {
         "appears when it is complete.",
     .examples = "  commcomp trace synth traces/ --net resnet110 --steps 4 --ranks 2 --pulls\n"
                 "  commcomp trace synth traces/ --values 25M --steps 1 --synthetic laplace\n",
-    .options = synth_options,
+    .options = synth_uses,
     .columns = columns,
     .run = run_synth,
 };
 
 /* --- convert --- */
 
-static const struct cc_option convert_options[] = {{.name = NULL}};
+static const struct cc_option_use convert_options[] = {{.rows = NULL}};
 
 /* Writes a trace of one step to a file. */
 static int convert_file(struct cc_args *args, struct cc_trace *t, const char *out,

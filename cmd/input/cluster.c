@@ -1,3 +1,6 @@
+/* The net, the cluster and the step of commands that predict or measure steps: the table of their
+ * options, and what is made of them. Options that were given win over the choices of the system,
+ * and these over the defaults of settings. */
 #include "cmd/input/cluster.h"
 
 #include <limits.h>
@@ -6,93 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/input/source.h"
 #include "core/memory.h"
 #include "core/nearest.h"
 #include "core/units.h"
 
-/* --- lists --- */
+/* --- options --- */
 
-enum { WORD_CAP = 128 };
-
-/* Splits text at its commas and hands each word to take(). */
-static int each_word(const char *option, const char *text,
-                     int (*take)(void *arg, const char *word, struct cc_error *e), void *arg,
-                     struct cc_error *e)
-{
-    char word[WORD_CAP];
-    for (const char *p = text;; p++) {
-        const size_t n = strcspn(p, ",");
-        if (n == 0 || n >= sizeof word)
-            return cc_usage(e, "--%s %s: a list of words with commas between them", option, text);
-        memcpy(word, p, n);
-        word[n] = '\0';
-        const int status = take(arg, word, e);
-        if (status != CC_OK) {
-            cc_error_in(e, "--%s", option);
-            return status;
-        }
-        p += n;
-        if (*p == '\0')
-            return CC_OK;
-    }
-}
-
-/* A list that grows. */
-struct list {
-    void *items;
-    size_t count, capacity;
-};
-
-static void *new_item(struct list *l, size_t bytes, struct cc_error *e)
-{
-    if (cc_grow_bytes(&l->items, &l->capacity, l->count + 1, bytes, e) != CC_OK)
-        return NULL;
-    return (char *)l->items + bytes * l->count++;
-}
-
-static int take_link(void *arg, const char *word, struct cc_error *e)
-{
-    struct cc_link link, *to;
-    CC_TRY(cc_link_parse(word, &link, e));
-    if ((to = new_item(arg, sizeof *to, e)) == NULL)
-        return CC_FAIL;
-    *to = link;
-    return CC_OK;
-}
-
-static int take_time(void *arg, const char *word, struct cc_error *e)
-{
-    double seconds, *to;
-    CC_TRY(cc_parse_time(word, &seconds, e));
-    if ((to = new_item(arg, sizeof *to, e)) == NULL)
-        return CC_FAIL;
-    *to = seconds;
-    return CC_OK;
-}
-
-static int take_count(void *arg, const char *word, struct cc_error *e)
-{
-    uint64_t v;
-    int *to;
-    CC_TRY(cc_parse_count(word, &v, e));
-    if (v < 1 || v > INT_MAX)
-        return cc_usage(e, "%s is not between 1 and %d", word, INT_MAX);
-    if ((to = new_item(arg, sizeof *to, e)) == NULL)
-        return CC_FAIL;
-    *to = (int)v;
-    return CC_OK;
-}
-
-static int take_exchange(void *arg, const char *word, struct cc_error *e)
+static int parse_exchange(const char *word, void *member, struct cc_error *e)
 {
     const int found = cc_exchange_find(word);
-    enum cc_exchange *to;
     char all[256];
     if (found >= 0) {
-        if ((to = new_item(arg, sizeof *to, e)) == NULL)
-            return CC_FAIL;
-        *to = (enum cc_exchange)found;
+        *(enum cc_exchange *)member = (enum cc_exchange)found;
         return CC_OK;
     }
     const char *near = cc_nearest(word, cc_exchange_names);
@@ -102,149 +30,124 @@ static int take_exchange(void *arg, const char *word, struct cc_error *e)
     return cc_usage(e, "'%s' is not an exchange: it is one of %s", word, all);
 }
 
-/* Parses the list that the option was given, or the default list. */
-static int take_list(const struct cc_args *args, const char *option, const char *def,
-                     int (*take)(void *arg, const char *word, struct cc_error *e), struct list *l,
-                     struct cc_error *e)
-{
-    const char *text = cc_arg(args, option);
-    return each_word(option, text != NULL ? text : def, take, l, e);
-}
-
-/* --- links --- */
-
-static int read_calibration(const struct cc_args *args, struct list *links, struct cc_error *e)
-{
-    struct cc_link *to;
-    if (cc_arg(args, "bw") != NULL)
-        return cc_usage(e, "--bw and --calibration exclude each other");
-    if ((to = new_item(links, sizeof *to, e)) == NULL)
-        return CC_FAIL;
-    const int status = cc_link_read(cc_arg(args, "calibration"), to, e);
-    if (status != CC_OK)
-        cc_error_in(e, "--calibration");
-    return status;
-}
-
-/* Combines every link with every latency of --latency; without them, links keep their own. */
-static int combine(const struct list *links, const struct list *latencies,
-                   struct cc_cluster_args *out, struct cc_error *e)
-{
-    const struct cc_link *link = links->items;
-    const double *latency = latencies->items;
-    const size_t each = latencies->count > 0 ? latencies->count : 1;
-    out->link = cc_alloc(links->count * each * sizeof *out->link, e);
-    if (out->link == NULL)
-        return CC_FAIL;
-    for (size_t i = 0; i < links->count; i++)
-        for (size_t k = 0; k < each; k++) {
-            out->link[out->links] = link[i];
-            if (latencies->count > 0)
-                out->link[out->links].latency_s = latency[k];
-            out->links++;
-        }
-    return CC_OK;
-}
-
-/* Parses the options of links that the command has. */
-static int parse_links(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
-{
-    struct list links = {.items = NULL}, latencies = {.items = NULL};
-    const char *overhead = cc_arg(args, "overhead");
-    double headers = 0, message_s = -1;
-    uint64_t burst = UINT64_MAX;
-    int status = CC_OK;
-    out->calibrated = cc_arg_or_null(args, "calibration") != NULL;
-    out->bw_given = cc_arg(args, "bw") != NULL;
-    out->latency_given = cc_arg(args, "latency") != NULL;
-    if (out->calibrated)
-        CC_TRY_OUT(read_calibration(args, &links, e));
-    else
-        CC_TRY_OUT(take_list(args, "bw", "1gbps", take_link, &links, e));
-    if (out->latency_given)
-        CC_TRY_OUT(take_list(args, "latency", "0", take_time, &latencies, e));
-    if (overhead != NULL && (status = cc_overhead_parse(overhead, &headers, e)) != CC_OK) {
-        cc_error_in(e, "--overhead");
-        goto out;
-    }
-    CC_TRY_OUT(cc_arg_time(args, "message-cost", &message_s, e));
-    CC_TRY_OUT(combine(&links, &latencies, out, e));
-    if (cc_arg_known(args, "burst"))
-        CC_TRY_OUT(cc_arg_count(args, "burst", 0, INT64_MAX, &burst, e));
-    for (size_t i = 0; i < out->links; i++) {
-        if (overhead != NULL)
-            out->link[i].overhead = headers;
-        if (message_s >= 0)
-            out->link[i].message_s = message_s;
-        if (burst != UINT64_MAX)
-            out->link[i].burst_bytes = (double)burst;
-    }
-out:
-    free(links.items);
-    free(latencies.items);
-    return status;
-}
-
-int cc_cluster_links(const struct cc_args *args, struct cc_link **out, size_t *count,
-                     struct cc_error *e)
-{
-    struct cc_cluster_args c = {0};
-    const int status = parse_links(args, &c, e);
-    *out = c.link;
-    *count = c.links;
-    return status;
-}
-
-/* --- the step --- */
-
-/* Parses the options over the system's choices. */
-static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct cc_error *e)
-{
-    struct cc_consistency_args consistency;
-    uint64_t depth = 2, fuse = UINT64_MAX;
-    int mode = (int)t->mode, pulls = (int)t->pulls, straggler = 0;
-    cc_arg_choice(args, "mode", &mode);
-    cc_arg_choice(args, "pulls", &pulls);
-    cc_arg_choice(args, "stragglers", &straggler);
-    t->mode = (enum cc_step_mode)mode;
-    t->pulls = (enum cc_pulls)pulls;
-    t->straggler = (enum cc_straggler)straggler;
-    t->unlimited = cc_arg(args, "unlimited") != NULL;
-    CC_TRY(cc_arg_time(args, "compute", &t->compute_s, e));
-    CC_TRY(cc_arg_time(args, "update", &t->update_s, e));
-    CC_TRY(cc_arg_time(args, "sync", &t->sync_s, e));
-    CC_TRY(cc_arg_real(args, "forward", &t->forward_share, e));
-    CC_TRY(cc_arg_real(args, "hidden", &t->hidden_share, e));
-    CC_TRY(cc_arg_real(args, "spread", &t->spread, e));
-    CC_TRY(cc_arg_count(args, "depth", 1, 1000000, &depth, e));
-    CC_TRY(cc_consistency_parse(args, &consistency, e));
-    CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED, &t->seed, e));
-    CC_TRY(cc_arg_count(args, "fuse", 0, INT64_MAX, &fuse, e));
-    t->depth = (int)depth;
-    t->consistency = consistency.item[0];
-    t->staleness = consistency.staleness;
-    if (fuse != UINT64_MAX) {
-        t->fuse_bytes = (double)fuse;
-        t->first_fuse_bytes = -1;
-    }
-    return CC_OK;
-}
+/* clang-format off */
+#define MEMBER(m)        CC_OPTION_AT(struct cc_cluster_args, m)
+#define LIST(m, counter) CC_OPTION_LIST(struct cc_cluster_args, m, counter)
+const struct cc_option cc_cluster_options[] = {
+    {.name = "system", MEMBER(system), .value = "NAME", .def = "ps", .choices = cc_system_names,
+     .group = CC_GROUP_CLUSTER, .often = true,
+     .help = "the defaults of a training system for --exchange, --mode, --fuse, --servers and "
+             "--pulls, which win where they are given: ddp (PyTorch: a ring, overlapped, buckets "
+             "of 25 MiB of gradients, the first of 1 MiB), horovod (the same, fused to 64 MiB), "
+             "byteps (a server on every worker's host, overlapped, 4 MB), ps (a server, sequential) "
+             "or 3lc (a server, overlapped tensor by tensor, pulls in forward order)"},
+    {.name = "exchange", LIST(exchange, exchanges), .parse = parse_exchange, .value = "NAME",
+     .otherwise = "ps, or the system's", .group = CC_GROUP_CLUSTER, .often = true,
+     .words = cc_exchange_names, .exchanges = CC_X_RECODES,
+     .help = CC_EXCHANGE_HELP "or several: a list gives a row for each"},
+    {.name = "workers", LIST(workers, worker_counts), .kind = CC_TAKES_COUNT, .min = 1,
+     .value = "COUNT", .def = "10", .group = CC_GROUP_CLUSTER, .often = true,
+     .help = "number of workers; a list gives a row for each"},
+    {.name = "servers", LIST(servers, server_counts), .kind = CC_TAKES_COUNT, .min = 1,
+     .value = "COUNT", .def = "1", .otherwise = "1, or the system's", .group = CC_GROUP_CLUSTER,
+     .help = "hosts that share the parameter server's work; a list gives a row for each"},
+    {.name = "placement", MEMBER(setting.placement), .value = "HOW", .def = "split",
+     .choices = cc_placement_names, .group = CC_GROUP_CLUSTER,
+     .help = "where tensors lie on several servers: split (each cut evenly), round-robin, or lpt "
+             "(the largest first, each to the least loaded)"},
+    {.name = "colocate", MEMBER(setting.cluster.colocated), .group = CC_GROUP_CLUSTER,
+     .help = "servers are on the workers' hosts, whose links they share: server i on the host of "
+             "worker i; no more servers than workers"},
+    {.name = "via", MEMBER(setting.cluster.via), .value = "HOW", .def = "hops",
+     .choices = cc_via_names, .group = CC_GROUP_CLUSTER, .exchanges = CC_X_RECODES,
+     .help = "how {exchanges} carry payloads that cannot be summed: "
+             "decoded, added and encoded at every hop, or by allgather instead"},
+    {.name = "union", MEMBER(setting.cluster.overlap), .value = "HOW", .def = "measured",
+     .choices = cc_union_names, .group = CC_GROUP_CLUSTER,
+     .help = "sparse exchanges: how the workers' index sets overlap: as measured on the trace or "
+             "on synthetic gradients of up to 16 workers, as expected of uniform sets, or the "
+             "extremes: all equal (same), or disjoint"},
+    {.name = "dense-bits", MEMBER(setting.cluster.dense_bits), .kind = CC_TAKES_REAL,
+     .value = "BITS", .def = "32", .group = CC_GROUP_CLUSTER, .exchanges = CC_X_DENSE_STAGE,
+     .help = "bits of a value in the dense stage of {exchanges}; SparCML also uses 4"},
+    {.name = "keep", MEMBER(keep_text), .value = "COUNT|SHARE", .otherwise = "everything",
+     .group = CC_GROUP_CLUSTER,
+     .help = "sparse exchanges: how many values of a step, or which share of them (1%), the sums "
+             "keep; workers get back into their residuals what they sent in vain (docs/run.md)"},
+    {.name = "wire", MEMBER(setting.cluster.wire), .value = "FORM", .def = "auto",
+     .choices = cc_wire_names, .group = CC_GROUP_CLUSTER,
+     .help = "sparse exchanges: how index-value pairs are sent: auto (the shortest of pairs, "
+             "16-bit indices, a bitmap and all values) or pairs (as SparCML, or all values)"},
+    {.name = "compute", MEMBER(setting.timing.compute_s), .kind = CC_TAKES_TIME, .value = "TIME",
+     .otherwise = "the net's preset, or 0", .group = CC_GROUP_STEP, .often = true,
+     .help = "time of the forward and backward pass of a step"},
+    {.name = "device", MEMBER(device_name), .value = "NAME", .choices = cc_device_names,
+     .group = CC_GROUP_STEP, .often = true,
+     .help = "instead of --compute, that of an accelerator by its published throughput: {words} "
+             "(docs/traces.md has nets, batches and sources)"},
+    {.name = "batch", MEMBER(wanted_batch), .kind = CC_TAKES_COUNT, .min = 1, .max = INT64_MAX,
+     .value = "COUNT", .otherwise = "the published one", .group = CC_GROUP_STEP,
+     .help = "--device: a worker's samples (or tokens) in a step, at the same throughput"},
+    {.name = "update", MEMBER(setting.timing.update_s), .kind = CC_TAKES_TIME, .value = "TIME",
+     .def = "0", .group = CC_GROUP_STEP, .help = "time of applying the update"},
+    {.name = "forward", MEMBER(setting.timing.forward_share), .kind = CC_TAKES_REAL,
+     .value = "SHARE", .otherwise = "0.333", .group = CC_GROUP_STEP,
+     .help = "share of the compute time that is the forward pass"},
+    {.name = "hidden", MEMBER(setting.timing.hidden_share), .kind = CC_TAKES_REAL,
+     .value = "SHARE", .def = "0", .group = CC_GROUP_STEP,
+     .help = "sequential: share of the compute time that overlaps the exchange"},
+    {.name = "mode", MEMBER(setting.timing.mode), .value = "HOW",
+     .otherwise = "sequential, or the system's", .choices = cc_step_names, .group = CC_GROUP_STEP,
+     .help = "sequential (compute, then communicate), overlap (wait-free backpropagation) or pipe "
+             "(Pipe-SGD)"},
+    {.name = "depth", MEMBER(setting.timing.depth), .kind = CC_TAKES_COUNT, .min = 1,
+     .max = 1000000, .value = "K", .def = "2", .group = CC_GROUP_STEP,
+     .help = "pipe: steps under way at a time, Pipe-SGD's K"},
+    {.name = "unlimited", MEMBER(setting.timing.unlimited), .group = CC_GROUP_STEP,
+     .help = "pipe: with processors and links for all K steps (its equation 3)"},
+    {.name = "fuse", MEMBER(setting.timing.fuse_bytes), .kind = CC_TAKES_COUNT, .max = INT64_MAX,
+     .value = "BYTES", .otherwise = "the whole step; overlapped, a tensor; or the system's",
+     .group = CC_GROUP_STEP,
+     .help = "gather tensors into messages of up to this many payload bytes (with --system ddp or "
+             "byteps: bytes of gradients)"},
+    {.name = "pulls", MEMBER(setting.timing.pulls), .value = "ORDER",
+     .otherwise = "ready, or the system's", .choices = cc_pull_names, .group = CC_GROUP_STEP,
+     .help = "overlap with ps: servers send tensors back as they get ready, or from the first "
+             "layer on, as the forward pass needs them"},
+    {.name = "sync", MEMBER(setting.timing.sync_s), .kind = CC_TAKES_TIME, .value = "TIME",
+     .def = "0", .group = CC_GROUP_STEP,
+     .help = "time of a global synchronization for each message: Pipe-SGD's S"},
+    {.name = "stragglers", MEMBER(setting.timing.straggler), .value = "HOW", .def = "none",
+     .choices = cc_straggler_names, .group = CC_GROUP_STEP,
+     .help = "each worker's compute time varies from step to step: lognormal, gamma or uniform"},
+    {.name = "spread", MEMBER(setting.timing.spread), .kind = CC_TAKES_REAL, .value = "X",
+     .def = "0.2", .group = CC_GROUP_STEP,
+     .help = "standard deviation / mean of the compute times (--stragglers)"},
+    {.name = "min-size", MEMBER(min_size), .kind = CC_TAKES_COUNT, .max = INT64_MAX,
+     .value = "COUNT", .def = "0", .group = CC_GROUP_SEND,
+     .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},
+    {.name = "raw-share", MEMBER(raw_share_wanted), .kind = CC_TAKES_REAL, .value = "SHARE",
+     .def = "0", .group = CC_GROUP_SEND,
+     .help = "share of the values that is sent as fp32: tensors below --min-size, and then from "
+             "the largest to the smallest each tensor that still fits"},
+    {.name = NULL},
+};
+/* clang-format on */
 
 /* --- the accelerator --- */
 
 /* Takes the compute time from --device and --batch. */
-static int parse_device(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
+static int choose_device(struct cc_cluster_args *out, struct cc_error *e)
 {
-    const char *name = cc_arg(args, "device");
+    const char *name = out->device_name;
+    const uint64_t batch = out->wanted_batch;
     const struct cc_throughput *t;
     struct cc_device *d;
-    uint64_t batch = 0;
     char compute[32];
     int status = CC_OK;
-    CC_TRY(cc_arg_count(args, "batch", 1, INT64_MAX, &batch, e));
     if (name == NULL)
         return batch == 0 ? CC_OK : cc_usage(e, "--batch goes with --device");
-    if (cc_arg(args, "compute") != NULL)
+    if (out->compute_given)
         return cc_usage(e, "--device and --compute exclude each other");
     CC_TRY(cc_device_open(name, &d, e));
     CC_TRY_OUT(cc_device_throughput(d, out->net->name, &t, e));
@@ -252,7 +155,6 @@ static int parse_device(const struct cc_args *args, struct cc_cluster_args *out,
     out->setting.timing.compute_s = count / t->per_s;
     out->batch = count;
     out->batch_per_s = t->per_s;
-    out->batch_given = batch > 0;
     (void)snprintf(out->batch_unit, sizeof out->batch_unit, "%s", t->unit);
     cc_print_si(count / t->per_s, "s", compute, sizeof compute);
     (void)snprintf(out->device, sizeof out->device, "%s: %.0f %s at %.6g a second on %s, %s (%s)",
@@ -267,46 +169,45 @@ out:
 /* --- the system --- */
 
 /* Whether the options only make sense with parameter servers. */
-static bool asks_for_servers(const struct cc_args *args)
+static bool asks_for_servers(const struct cc_cluster_args *c)
 {
-    static const char *const of_servers[] = {"servers", "placement", "colocate", "pulls",
-                                             "consistency"};
-    const char *exchange = cc_arg(args, "exchange");
-    if (exchange != NULL)
-        return strcmp(exchange, cc_exchange_names[CC_PS]) == 0;
-    for (size_t i = 0; i < sizeof of_servers / sizeof of_servers[0]; i++)
-        if (cc_arg(args, of_servers[i]) != NULL)
-            return true;
-    return false;
+    const struct cc_setting *s = &c->setting;
+    const void *const of_servers[] = {&c->servers, &s->placement, &s->cluster.colocated,
+                                      &s->timing.pulls, NULL};
+    if (cc_given(c, &c->exchange) != NULL)
+        return c->exchanges == 1 && c->exchange[0] == CC_PS;
+    return cc_given_of(c, of_servers) != NULL ||
+           cc_given(&c->consistency, &c->consistency.how) != NULL;
 }
 
-static const struct cc_system *choose_system(const struct cc_args *args, enum cc_system_id usual)
+/* Applies the choices of the system that no option has made. */
+static int choose_system(struct cc_cluster_args *out, struct cc_error *e)
 {
-    int id = (int)(asks_for_servers(args) ? CC_SYSTEM_PS : usual);
-    cc_arg_choice(args, "system", &id);
-    return &cc_systems[id];
-}
-
-/* --- exchanges, workers, servers --- */
-
-static int parse_lists(const struct cc_args *args, const struct cc_system *system,
-                       struct cc_cluster_args *out, struct cc_error *e)
-{
-    struct list exchanges = {.items = NULL}, workers = {.items = NULL}, servers = {.items = NULL};
-    const char *exchange = cc_exchange_names[system->exchange];
-    int status = CC_OK;
-    out->server_per_worker = system->server_per_worker && cc_arg(args, "servers") == NULL;
-    CC_TRY_OUT(take_list(args, "exchange", exchange, take_exchange, &exchanges, e));
-    CC_TRY_OUT(take_list(args, "workers", "10", take_count, &workers, e));
-    CC_TRY_OUT(take_list(args, "servers", "1", take_count, &servers, e));
-out:
-    out->exchange = exchanges.items;
-    out->workers = workers.items;
-    out->servers = servers.items;
-    out->exchanges = exchanges.count;
-    out->worker_counts = workers.count;
-    out->server_counts = servers.count;
-    return status;
+    struct cc_setting *s = &out->setting;
+    const struct cc_setting given = *s;
+    if (cc_given(out, &out->system) == NULL && asks_for_servers(out))
+        out->system = CC_SYSTEM_PS;
+    const struct cc_system *system = &cc_systems[out->system];
+    cc_system_apply(system, s);
+    s->placement = given.placement;
+    s->cluster.colocated |= given.cluster.colocated;
+    if (cc_given(out, &s->timing.mode) != NULL)
+        s->timing.mode = given.timing.mode;
+    if (cc_given(out, &s->timing.pulls) != NULL)
+        s->timing.pulls = given.timing.pulls;
+    if (cc_given(out, &s->timing.fuse_bytes) != NULL) {
+        s->timing.fuse_bytes = given.timing.fuse_bytes;
+        s->timing.first_fuse_bytes = -1;
+    }
+    out->server_per_worker = system->server_per_worker && cc_given(out, &out->servers) == NULL;
+    if (out->exchanges > 0)
+        return CC_OK;
+    out->exchange = cc_alloc(sizeof *out->exchange, e);
+    if (out->exchange == NULL)
+        return CC_FAIL;
+    out->exchange[0] = system->exchange;
+    out->exchanges = 1;
+    return CC_OK;
 }
 
 static bool has_servers(const struct cc_cluster_args *c)
@@ -333,15 +234,11 @@ int cc_cluster_raw_tensors(const struct cc_cluster_args *c, const double *size, 
     return status;
 }
 
-static int parse_raw(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
+static int choose_raw(struct cc_cluster_args *out, struct cc_error *e)
 {
     const struct cc_net *net = out->net;
-    uint64_t min_size = 0;
-    CC_TRY(cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e));
-    CC_TRY(cc_arg_real(args, "raw-share", &out->raw_share_wanted, e));
     if (!(out->raw_share_wanted >= 0 && out->raw_share_wanted <= 1))
         return cc_usage(e, "--raw-share: a share of the values, from 0 to 1");
-    out->min_size = (size_t)min_size;
     double *size = cc_alloc(net->count * sizeof *size, e);
     if (size == NULL)
         return CC_FAIL;
@@ -363,9 +260,9 @@ static bool merges(const struct cc_cluster_args *c)
 }
 
 /* "1%", "0.01", or a number of values of a step, such as "10K". */
-static int parse_keep(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
+static int parse_keep(struct cc_cluster_args *out, struct cc_error *e)
 {
-    const char *text = cc_arg(args, "keep");
+    const char *text = out->keep_text;
     double *keep = &out->setting.cluster.keep;
     uint64_t count = 0;
     int status = CC_OK;
@@ -397,36 +294,29 @@ static int check_setting(void *arg, const struct cc_setting *s, struct cc_error 
     return cc_setting_check(s, e);
 }
 
-int cc_cluster_args_parse(const struct cc_args *args, enum cc_system_id usual,
-                          struct cc_cluster_args *out, struct cc_error *e)
+int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *out,
+                          struct cc_error *e)
 {
-    const struct cc_system *system = choose_system(args, usual);
-    int placement = 0, via = 0, overlap = CC_UNION_MEASURED, wire = 0;
-    CC_TRY(cc_input_captured(args, &out->trace, e));
-    out->skip = cc_arg_or_null(args, "skip-nonfinite") != NULL;
-    CC_TRY(cc_input_net(args, out->trace, &out->net, e));
     struct cc_setting *s = &out->setting;
+    CC_TRY(cc_source_read(args, &out->source, e));
+    CC_TRY(cc_input_captured(&out->source, &out->trace, e));
+    CC_TRY(cc_input_net(&out->source, out->trace, &out->net, e));
     cc_setting_defaults(out->net, s);
-    cc_system_apply(system, s);
-    out->compute_given = cc_arg(args, "compute") != NULL;
-    cc_arg_choice(args, "placement", &placement);
-    cc_arg_choice(args, "via", &via);
-    cc_arg_choice(args, "union", &overlap);
-    cc_arg_choice(args, "wire", &wire);
-    s->placement = (enum cc_placement)placement;
-    s->cluster.colocated |= cc_arg(args, "colocate") != NULL;
-    s->cluster.via = (enum cc_via)via;
-    s->cluster.overlap = (enum cc_union)overlap;
-    s->cluster.wire = (enum cc_wire)wire;
-    CC_TRY(cc_arg_real(args, "dense-bits", &s->cluster.dense_bits, e));
-    CC_TRY(parse_raw(args, out, e));
-    CC_TRY(parse_timing(args, &s->timing, e));
-    CC_TRY(parse_device(args, out, e));
-    CC_TRY(parse_lists(args, system, out, e));
-    if (cc_arg(args, "colocate") != NULL && !has_servers(out))
+    CC_TRY(cc_options_read(args, cc_cluster_options, out, e));
+    CC_TRY(cc_options_read(args, cc_link_options, &out->network, e));
+    CC_TRY(cc_consistency_parse(args, false, &out->consistency, e));
+    out->compute_given = cc_given(out, &s->timing.compute_s) != NULL;
+    const bool colocate = s->cluster.colocated;
+    CC_TRY(choose_system(out, e));
+    CC_TRY(choose_raw(out, e));
+    CC_TRY(choose_device(out, e));
+    if (colocate && !has_servers(out))
         return cc_usage(e, "--colocate places parameter servers: give --exchange ps");
-    CC_TRY(parse_keep(args, out, e));
-    CC_TRY(parse_links(args, out, e));
+    CC_TRY(parse_keep(out, e));
+    CC_TRY(cc_links_make(&out->network, &out->link, &out->links, e));
+    s->timing.seed = out->source.seed;
+    s->timing.consistency = out->consistency.how.item[0];
+    s->timing.staleness = out->consistency.staleness;
     s->link = out->link[0];
     s->exchange = out->exchange[0];
     s->cluster.workers = out->workers[0];
@@ -439,10 +329,10 @@ void cc_cluster_args_free(struct cc_cluster_args *c)
     cc_net_free(c->net);
     if (c->trace != NULL)
         cc_trace_close(c->trace);
+    cc_options_free(&c->source);
+    cc_options_free(&c->network);
+    cc_options_free(c);
     free(c->link);
-    free(c->exchange);
-    free(c->workers);
-    free(c->servers);
     free(c->raw);
     *c = (struct cc_cluster_args){0};
 }

@@ -1,3 +1,4 @@
+/* Who sends what, and codecs for one tensor after another. */
 #include "cmd/input/codec_file.h"
 
 #include <stdlib.h>
@@ -7,6 +8,51 @@
 #include "core/units.h"
 
 const char *const cc_direction_names[] = {"push", "pull", NULL};
+
+static int parse_rank(const char *text, void *member, struct cc_error *e)
+{
+    int64_t *rank = member;
+    uint64_t v = 0;
+    if (strcmp(text, "-1") == 0) {
+        *rank = -1;
+        return CC_OK;
+    }
+    CC_TRY(cc_parse_count(text, &v, e));
+    if (v > INT32_MAX)
+        return cc_usage(e, "%s is not between -1 and %d", text, INT32_MAX);
+    *rank = (int64_t)v;
+    return CC_OK;
+}
+
+#define MEMBER(m) CC_OPTION_AT(struct cc_sender_options, m)
+/* clang-format off */
+const struct cc_option cc_sender_options[] = {
+    {.name = "seed", MEMBER(seed), .kind = CC_TAKES_COUNT, .max = CC_MAX_SEED, .value = "N",
+     .def = "1", .help = "seed of the random numbers"},
+    {.name = "step", MEMBER(step), .kind = CC_TAKES_COUNT, .max = INT64_MAX, .value = "N",
+     .help = "the step, from 0 (default: the tensor file's, else 0)"},
+    {.name = "worker", MEMBER(worker), .parse = parse_rank, .value = "RANK",
+     .help = "who sends: the rank of a worker, or -1 for the server (default: the tensor file's, "
+             "else 0 for a push and -1 for a pull)"},
+    {.name = "direction", MEMBER(direction), .value = "DIRECTION", .choices = cc_direction_names,
+     .help = "push (a worker's gradients) or pull (the server's model deltas) (default: the "
+             "tensor file's, else push)"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+void cc_sender(const struct cc_sender_options *o, struct cc_context *ctx)
+{
+    ctx->seed = o->seed;
+    if (cc_given(o, &o->step) != NULL)
+        ctx->step = o->step;
+    if (cc_given(o, &o->direction) != NULL && o->direction != ctx->direction) {
+        ctx->rank = o->direction == CC_PULL ? -1 : 0;
+        ctx->direction = o->direction;
+    }
+    if (cc_given(o, &o->worker) != NULL)
+        ctx->rank = o->worker;
+}
 
 int cc_sender_row(struct cc_record *r, size_t row, const struct cc_context *ctx, struct cc_error *e)
 {
@@ -26,38 +72,6 @@ int cc_one_scheme(const struct cc_args *args, const struct cc_spec **out, struct
                         args->schemes.count > 2 ? ", ..." : "");
     *out = args->schemes.item[0];
     return CC_OK;
-}
-
-static int parse_rank(const char *text, int64_t *rank, struct cc_error *e)
-{
-    uint64_t v = 0;
-    int status = CC_OK;
-    if (strcmp(text, "-1") == 0) {
-        *rank = -1;
-        return CC_OK;
-    }
-    CC_TRY_OUT(cc_parse_count(text, &v, e));
-    if (v > INT32_MAX)
-        status = cc_usage(e, "%s is not between -1 and %d", text, INT32_MAX);
-    else
-        *rank = (int64_t)v;
-out:
-    if (status != CC_OK)
-        cc_error_in(e, "--worker");
-    return status;
-}
-
-int cc_sender(const struct cc_args *args, struct cc_context *ctx, struct cc_error *e)
-{
-    int direction = (int)ctx->direction;
-    CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED, &ctx->seed, e));
-    CC_TRY(cc_arg_count(args, "step", 0, INT64_MAX, &ctx->step, e));
-    cc_arg_choice(args, "direction", &direction);
-    if (direction != (int)ctx->direction)
-        ctx->rank = direction == CC_PULL ? -1 : 0;
-    ctx->direction = (enum cc_direction)direction;
-    const char *worker = cc_arg(args, "worker");
-    return worker == NULL ? CC_OK : parse_rank(worker, &ctx->rank, e);
 }
 
 int cc_tensor_codec_set(struct cc_tensor_codec *c, const struct cc_spec *spec,

@@ -5,18 +5,14 @@
 #include "cmd/cli/command.h"
 #include "schemes/codec_set.h"
 
-/* clang-format off */
-#define CC_SENDER_OPTIONS                                                                          \
-    CC_PLUGIN_OPTION,                                                                              \
-    {.name = "seed", .value = "N", .def = "1", .help = "seed of the random numbers"},              \
-    {.name = "step", .value = "N", .help = "the step, from 0 (default: the tensor file's, else 0)"}, \
-    {.name = "worker", .value = "RANK",                                                            \
-     .help = "who sends: the rank of a worker, or -1 for the server (default: the tensor file's, " \
-             "else 0 for a push and -1 for a pull)"},                                              \
-    {.name = "direction", .value = "DIRECTION", .choices = cc_direction_names,                     \
-     .help = "push (a worker's gradients) or pull (the server's model deltas) (default: the "      \
-             "tensor file's, else push)"}
-/* clang-format on */
+/* Who sends what: for --payload, and for what a file does not say. */
+struct cc_sender_options {
+    struct cc_given given;
+    uint64_t seed, step;
+    int64_t worker;
+    enum cc_direction direction;
+};
+extern const struct cc_option cc_sender_options[];
 extern const char *const cc_direction_names[];
 
 /* The columns of the sender, which cc_sender_row fills in. */
@@ -31,8 +27,8 @@ int cc_sender_row(struct cc_record *r, size_t row, const struct cc_context *ctx,
 /* The scheme that --scheme names; a usage error unless it names exactly one. */
 int cc_one_scheme(const struct cc_args *args, const struct cc_spec **out, struct cc_error *e);
 
-/* Sets the fields of *ctx for which there are sender options; leaves the others. */
-int cc_sender(const struct cc_args *args, struct cc_context *ctx, struct cc_error *e);
+/* Sets the fields of *ctx for which sender options were given; leaves the others. */
+void cc_sender(const struct cc_sender_options *o, struct cc_context *ctx);
 
 /* The codec of one tensor after another, with room for its values. Zero-initialized: empty. Memory
  * that is large enough for the next tensor is kept. */

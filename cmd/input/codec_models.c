@@ -101,13 +101,31 @@ void cc_codec_models_free(struct cc_codec_models *c)
     *c = (struct cc_codec_models){0};
 }
 
+/* clang-format off */
+#define MEMBER(m) CC_OPTION_AT(struct cc_profile_args, m)
+const struct cc_option cc_profile_options[] = {
+    {.name = "profile", MEMBER(path), .value = "FILE", .file = CC_READS_FILE,
+     .group = CC_GROUP_SEND, .before = cc_profile_schemes_add,
+     .help = "sizes and times of the codecs (docs/profile.md); by default those of this machine, "
+             "measured on first use and kept in ~/.cache/commcomp. Schemes that it names and that "
+             "commcomp does not have are known by it: `model`, `advise` and `sim` take them, beside "
+             "this machine's profile if it has no others"},
+    {.name = "pull-profile", MEMBER(pull_path), .value = "FILE", .file = CC_READS_FILE,
+     .group = CC_GROUP_SEND,
+     .help = "another profile for what servers send, as `bench --stream pull --profile-out` "
+             "makes of captured model deltas; by default their sizes are measured on sums of "
+             "several workers, and their times are those of pushes"},
+    {.name = "remeasure", MEMBER(remeasure), .group = CC_GROUP_SEND,
+     .help = "measure this machine's codecs again"},
+    {.name = NULL},
+};
+/* clang-format on */
+
 int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *out,
                           struct cc_error *e)
 {
-    *out = (struct cc_profile_args){.path = cc_arg(args, "profile"),
-                                    .pull_path = cc_arg(args, "pull-profile"),
-                                    .remeasure = cc_arg(args, "remeasure") != NULL,
-                                    .quiet = args->quiet};
+    *out = (struct cc_profile_args){.quiet = args->quiet};
+    CC_TRY(cc_options_read(args, cc_profile_options, out, e));
     if (out->path != NULL) {
         bool beside;
         CC_TRY(has_no_code(out->path, &beside, e));

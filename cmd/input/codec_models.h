@@ -11,9 +11,9 @@
  * (schemes/profiled.h): what --profile does before --scheme is parsed. */
 int cc_profile_schemes_add(const char *path, struct cc_error *e);
 
-/* Where profiles come from: the options --profile, --pull-profile and --remeasure of
- * CC_CLUSTER_OPTIONS. */
+/* Where profiles come from. */
 struct cc_profile_args {
+    struct cc_given given;
     const char *path;      /* NULL: the profile of this machine, */
     const char *added;     /* beside it, one that has only schemes without code; NULL: none */
     bool remeasure;        /* measured again even if it is in the cache */
@@ -24,6 +24,7 @@ struct cc_profile_args {
     struct cc_progress *progress;
     double share;
 };
+extern const struct cc_option cc_profile_options[];
 int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *out,
                           struct cc_error *e);
 

@@ -7,19 +7,20 @@
 #include "core/exchange.h"
 
 /* "step", "bound" or "norm:X". */
-static int parse_communicate(const char *text, struct cc_consistency_args *out, struct cc_error *e)
+static int parse_communicate(const char *text, void *member, struct cc_error *e)
 {
+    struct cc_communicating *out = member;
     static const char norm[] = "norm:";
     char *end;
     for (int i = 0; i < CC_AT_NORM; i++)
         if (strcmp(text, cc_communicate_names[i]) == 0) {
-            out->communicate = (enum cc_communicate)i;
+            out->when = (enum cc_communicate)i;
             return CC_OK;
         }
     if (strncmp(text, norm, sizeof norm - 1) != 0)
         return cc_usage(e, "--communicate %s: step, bound, or norm:X as in norm:2", text);
     const char *number = text + sizeof norm - 1;
-    out->communicate = CC_AT_NORM;
+    out->when = CC_AT_NORM;
     out->growth = strtod(number, &end);
     if (end == number || *end != '\0' || !(out->growth >= 0 && out->growth <= 1e6))
         return cc_usage(e, "--communicate %s: norm:X has a number from 0 to 10^6, as in norm:2",
@@ -28,8 +29,10 @@ static int parse_communicate(const char *text, struct cc_consistency_args *out, 
 }
 
 /* "bulk,stale" */
-static int parse_list(const char *text, struct cc_consistency_args *out, struct cc_error *e)
+static int parse_list(const char *text, void *member, struct cc_error *e)
 {
+    struct cc_consistencies *out = member;
+    out->count = 0;
     for (const char *at = text;; at++) {
         const size_t length = strcspn(at, ",");
         int found = CC_BULK;
@@ -50,32 +53,42 @@ static int parse_list(const char *text, struct cc_consistency_args *out, struct 
     }
 }
 
-int cc_consistency_parse(const struct cc_args *args, struct cc_consistency_args *out,
+/* clang-format off */
+#define MEMBER(m) CC_OPTION_AT(struct cc_consistency_args, m)
+const struct cc_option cc_consistency_options[] = {
+    {.name = "consistency", MEMBER(how), .parse = parse_list, .value = "HOW", .def = "bulk",
+     .choices = cc_consistency_names, .group = CC_GROUP_STEP,
+     .help = CC_CONSISTENCY_HELP},
+    {.name = "staleness", MEMBER(staleness), .kind = CC_TAKES_COUNT, .max = 1000000,
+     .value = "STEPS", .def = "3", .group = CC_GROUP_STEP,
+     .help = "steps that the fastest worker may lead (--consistency stale)"},
+    {.name = "communicate", MEMBER(communicate), .parse = parse_communicate, .value = "WHEN",
+     .def = "step", .group = CC_GROUP_STEP,
+     .help = "--consistency stale or async: a worker pushes the sum of its gradients since its "
+             "last push, and pulls, after each step; stale: only when its parameters would be too "
+             "old for its next step (bound); or when the norm of the sum has grown to X times the "
+             "mean norm of the gradients in it, and at the bound (norm:X)"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+int cc_consistency_parse(const struct cc_args *args, bool recipe, struct cc_consistency_args *out,
                          struct cc_error *e)
 {
-    const char *list = cc_arg(args, "consistency");
-    const char *communicate = cc_arg_or_null(args, "communicate");
-    uint64_t staleness = 3;
     bool stale = false, async = false;
-    CC_TRY(cc_arg_count(args, "staleness", 0, 1000000, &staleness, e));
-    *out = (struct cc_consistency_args){.staleness = (int)staleness};
-    CC_TRY(parse_list(list != NULL ? list : cc_consistency_names[CC_BULK], out, e));
-    for (size_t i = 0; i < out->count; i++) {
-        stale = stale || out->item[i] == CC_STALE;
-        async = async || out->item[i] == CC_ASYNC;
+    CC_TRY(cc_options_read(args, cc_consistency_options, out, e));
+    for (size_t i = 0; i < out->how.count; i++) {
+        stale = stale || out->how.item[i] == CC_STALE;
+        async = async || out->how.item[i] == CC_ASYNC;
     }
-    if (communicate != NULL)
-        CC_TRY(parse_communicate(communicate, out, e));
     /* Recipes set all three, and the command line may then change the consistency alone. */
-    if (cc_arg_or_null(args, "recipe") == NULL) {
-        if (communicate != NULL && !stale && !async)
-            return cc_usage(e, "--communicate goes with --consistency stale or async");
-        if (cc_arg(args, "staleness") != NULL && !stale)
-            return cc_usage(e, "--staleness goes with --consistency stale");
-    }
+    if (!recipe && cc_given(out, &out->communicate) != NULL && !stale && !async)
+        return cc_usage(e, "--communicate goes with --consistency stale or async");
+    if (!recipe && cc_given(out, &out->staleness) != NULL && !stale)
+        return cc_usage(e, "--staleness goes with --consistency stale");
     if (!stale && !async)
-        out->communicate = CC_EVERY_STEP;
-    if (out->communicate == CC_AT_BOUND && async)
+        out->communicate.when = CC_EVERY_STEP;
+    if (out->communicate.when == CC_AT_BOUND && async)
         return cc_usage(e, "--communicate bound: --consistency async has none, only stale has");
     return CC_OK;
 }
@@ -83,7 +96,7 @@ int cc_consistency_parse(const struct cc_args *args, struct cc_consistency_args 
 int cc_consistency_check(const struct cc_consistency_args *c, const struct cc_spec *spec,
                          struct cc_error *e)
 {
-    return c->communicate != CC_EVERY_STEP && cc_period(spec->scheme, spec->params) > 1
+    return c->communicate.when != CC_EVERY_STEP && cc_period(spec->scheme, spec->params) > 1
                ? cc_usage(e, "--communicate: %s chooses its steps itself", spec->name)
                : CC_OK;
 }
@@ -92,9 +105,9 @@ int cc_consistency_put_communicate(const struct cc_consistency_args *c, struct c
                                    size_t row, struct cc_error *e)
 {
     char text[64];
-    if (c->communicate == CC_AT_NORM)
-        (void)snprintf(text, sizeof text, "norm:%.9g", c->growth);
+    if (c->communicate.when == CC_AT_NORM)
+        (void)snprintf(text, sizeof text, "norm:%.9g", c->communicate.growth);
     else
-        (void)snprintf(text, sizeof text, "%s", cc_communicate_names[c->communicate]);
+        (void)snprintf(text, sizeof text, "%s", cc_communicate_names[c->communicate.when]);
     return cc_record_text(record, row, CC_KEY(communicate), text, e);
 }

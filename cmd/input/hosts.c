@@ -9,12 +9,12 @@
 
 /* Splits text at its blanks into a list that ends with NULL. After an error, too, *out is to be
  * freed word by word. */
-static int split_at_blanks(const char *text, char ***out, struct cc_error *e)
+static int split_at_blanks(const char *text, void *member, struct cc_error *e)
 {
     static const char blanks[] = " \t\n";
     const size_t most = strlen(text) / 2 + 2;
     size_t count = 0;
-    char **words = cc_alloc0(most * sizeof *words, e);
+    char **words = cc_alloc0(most * sizeof *words, e), ***out = member;
     if (words == NULL)
         return CC_FAIL;
     *out = words;
@@ -29,53 +29,34 @@ static int split_at_blanks(const char *text, char ***out, struct cc_error *e)
     return CC_OK;
 }
 
-/* The first of these options that was given, or NULL. A command need not have all of them. */
-static const char *find_given(const struct cc_args *args, const char *const *names)
-{
-    for (; names != NULL && *names != NULL; names++)
-        if (cc_arg_or_null(args, *names) != NULL)
-            return *names;
-    return NULL;
-}
+/* clang-format off */
+#define MEMBER(m) CC_OPTION_AT(struct cc_hosts, m)
+const struct cc_option cc_hosts_options[] = {
+    {.name = "limit", MEMBER(limit), .kind = CC_TAKES_COUNT, .min = 1, .max = INT64_MAX,
+     .value = "BYTES", .otherwise = "by the rate", .group = CC_GROUP_CLUSTER,
+     .help = "size of the queues in front of the lab's links"},
+    {.name = "congestion", MEMBER(congestion), .value = "NAME", .def = "reno",
+     .group = CC_GROUP_CLUSTER, .help = "TCP congestion control of the lab's hosts"},
+    {.name = "lab", MEMBER(lab), .group = CC_GROUP_CLUSTER,
+     .help = "use a lab on this machine even if a resource manager has given hosts"},
+    {.name = "hostfile", MEMBER(cluster.hostfile), .value = "FILE", .file = CC_READS_FILE,
+     .group = CC_GROUP_CLUSTER, .help = "run on a cluster: mpirun's list of hosts"},
+    {.name = "hosts", MEMBER(cluster.hosts), .value = "LIST", .group = CC_GROUP_CLUSTER,
+     .help = "run on a cluster: hosts with commas between them"},
+    {.name = "mpirun", MEMBER(cluster.mpirun), .value = "PROGRAM", .def = "mpirun",
+     .group = CC_GROUP_RUN, .help = "the mpirun program to use"},
+    {.name = "mpirun-args", MEMBER(mpirun_args), .parse = split_at_blanks, .value = "WORDS",
+     .group = CC_GROUP_RUN,
+     .help = "arguments for mpirun, as in \"--mca btl_tcp_if_include eth0\""},
+    {.name = NULL},
+};
+/* clang-format on */
 
-static const char *const cluster_options[] = {"hostfile", "hosts", "mpirun", "mpirun-args", NULL};
-static const char *const lab_options[] = {"lab", "limit", "congestion", NULL};
-
-/* A lab is the default, unless an option belongs to clusters or a resource manager allocated hosts.
- */
-static bool chooses_lab(const struct cc_args *args, const char *const *clusters_own)
+static int read_options(const struct cc_args *args, struct cc_hosts *out, struct cc_error *e)
 {
-    if (find_given(args, cluster_options) != NULL || find_given(args, clusters_own) != NULL)
-        return false;
-    return cc_arg(args, "lab") != NULL || cc_launch_manager() == NULL;
-}
-
-static int check_cluster(const struct cc_args *args, const char *const *labs_own,
-                         struct cc_error *e)
-{
-    const char *of_lab = find_given(args, lab_options);
-    if (cc_arg(args, "hostfile") == NULL && cc_arg(args, "hosts") == NULL &&
-        cc_launch_manager() == NULL)
-        return cc_usage(e, "on which hosts? Give --hostfile FILE or --hosts LIST, or run it in an "
-                           "allocation (Slurm, ...); without options of a cluster, a lab is built "
-                           "on this machine");
-    if (of_lab == NULL)
-        of_lab = find_given(args, labs_own);
-    if (of_lab != NULL)
-        return cc_usage(e, "--%s is of a lab on this machine: leave it out on a cluster", of_lab);
-    return CC_OK;
-}
-
-/* The cluster's options. */
-static int parse_cluster(const struct cc_args *args, struct cc_hosts *out, struct cc_error *e)
-{
-    const char *mpirun_args = cc_arg(args, "mpirun-args");
-    if (mpirun_args != NULL)
-        CC_TRY(split_at_blanks(mpirun_args, &out->mpirun_args, e));
-    out->cluster = (struct cc_launch_cluster){.hostfile = cc_arg(args, "hostfile"),
-                                              .hosts = cc_arg(args, "hosts"),
-                                              .mpirun = cc_arg(args, "mpirun"),
-                                              .mpirun_args = out->mpirun_args};
+    *out = (struct cc_hosts){.lab = false};
+    CC_TRY(cc_options_read(args, cc_hosts_options, out, e));
+    out->cluster.mpirun_args = out->mpirun_args;
     if (out->cluster.hostfile != NULL && out->cluster.hosts != NULL)
         return cc_usage(e, "--hostfile and --hosts exclude each other");
     return CC_OK;
@@ -83,21 +64,37 @@ static int parse_cluster(const struct cc_args *args, struct cc_hosts *out, struc
 
 int cc_hosts_parse_plain(const struct cc_args *args, struct cc_hosts *out, struct cc_error *e)
 {
-    *out = (struct cc_hosts){.lab = false};
-    CC_TRY(parse_cluster(args, out, e));
+    CC_TRY(read_options(args, out, e));
     out->cluster.here = out->cluster.hostfile == NULL && out->cluster.hosts == NULL;
     return CC_OK;
 }
 
-int cc_hosts_parse(const struct cc_args *args, const char *const *clusters_own,
-                   const char *const *labs_own, struct cc_hosts *out, struct cc_error *e)
+int cc_hosts_parse(const struct cc_args *args, const char *of_cluster, const char *of_lab,
+                   struct cc_hosts *out, struct cc_error *e)
 {
-    *out = (struct cc_hosts){.lab = chooses_lab(args, clusters_own),
-                             .congestion = cc_arg(args, "congestion")};
-    if (!out->lab)
-        CC_TRY(check_cluster(args, labs_own, e));
-    CC_TRY(cc_arg_count(args, "limit", 1, INT64_MAX, &out->limit, e));
-    return parse_cluster(args, out, e);
+    CC_TRY(read_options(args, out, e));
+    const struct cc_launch_cluster *c = &out->cluster;
+    const void *const clusters_own[] = {&c->hostfile, &c->hosts, &c->mpirun, &out->mpirun_args,
+                                        NULL};
+    const void *const labs_own[] = {&out->lab, &out->limit, &out->congestion, NULL};
+    const char *lab = cc_given_of(out, labs_own);
+    /* A lab is the default, unless an option belongs to clusters or a resource manager allocated
+     * hosts. */
+    if (of_cluster == NULL && cc_given_of(out, clusters_own) == NULL &&
+        (out->lab || cc_launch_manager() == NULL)) {
+        out->lab = true;
+        return CC_OK;
+    }
+    out->lab = false;
+    if (c->hostfile == NULL && c->hosts == NULL && cc_launch_manager() == NULL)
+        return cc_usage(e, "on which hosts? Give --hostfile FILE or --hosts LIST, or run it in an "
+                           "allocation (Slurm, ...); without options of a cluster, a lab is built "
+                           "on this machine");
+    if (lab == NULL)
+        lab = of_lab;
+    return lab == NULL
+               ? CC_OK
+               : cc_usage(e, "--%s is of a lab on this machine: leave it out on a cluster", lab);
 }
 
 void cc_hosts_free(struct cc_hosts *h)

@@ -11,9 +11,53 @@
 #include "core/units.h"
 #include "models/net.h"
 
-static int refuse_both(const struct cc_args *args, const char *a, const char *b, struct cc_error *e)
+#define DEFAULT_NET "resnet110"
+
+/* clang-format off */
+#define MEMBER(m) CC_OPTION_AT(struct cc_source_options, m)
+const struct cc_option cc_source_options[] = {
+    {.name = "trace", MEMBER(trace), .value = "PATH", .file = CC_READS_FILE,
+     .help = "captured tensors: a .safetensors, .npy, .npz or .csv file, or a directory of them"},
+    {.name = "skip-nonfinite", MEMBER(skip), .group = CC_GROUP_SEND,
+     .help = "leave out the steps of --trace in which a value is NaN or infinite, as training does "
+             "when its scaled loss overflows"},
+    {.name = "synthetic", MEMBER(distribution), .value = "DISTRIBUTION", .def = "mixture",
+     .choices = cc_distribution_names,
+     .help = "draw values at random: laplace, gaussian, student, or mixture, which resembles "
+             "captured gradients most"},
+    {.name = "nonzeros", CC_OPTION_LIST(struct cc_source_options, nonzeros, shares),
+     .kind = CC_TAKES_SHARE, .value = "SHARE", .otherwise = "all; with --bw none 1%",
+     .group = CC_GROUP_SEND,
+     .help = "share of the drawn values that are not zero, as in 1% or 0.01; with --bw none, a "
+             "list gives a row for each"},
+    {.name = "indices", MEMBER(indices), .value = "HOW", .def = "uniform",
+     .choices = cc_indices_names, .group = CC_GROUP_SEND,
+     .help = "where these lie: uniform (each by itself) or clustered (in runs of 64)"},
+    {.name = "net", MEMBER(net), .value = "NAME|FILE", .file = CC_READS_FILE,
+     .otherwise = DEFAULT_NET,
+     .help = "make the tensors of this net: a name, or a .json file (docs/traces.md)"},
+    {.name = "values", MEMBER(values), .value = "COUNT",
+     .help = "instead of a net's tensors, make a single one of this many values, as in 25M (bench "
+             "takes several, as in 1K,100K,10M, one after the other; l2: an eighth of the "
+             "second-level cache; cache: three times the last-level cache)"},
+    {.name = "seed", MEMBER(seed), .kind = CC_TAKES_COUNT, .max = CC_MAX_SEED, .value = "N",
+     .def = "1", .help = "seed of synthetic values and stochastic schemes"},
+    {.name = "steps", MEMBER(steps), .kind = CC_TAKES_COUNT, .min = 1, .max = 1000000, .value = "N",
+     .help = "steps to make (default 8), or how many of a captured trace to use (default all)"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+int cc_source_read(const struct cc_args *args, struct cc_source_options *out, struct cc_error *e)
 {
-    if (cc_arg(args, a) != NULL && cc_arg(args, b) != NULL)
+    *out = (struct cc_source_options){.trace = NULL};
+    return cc_options_read(args, cc_source_options, out, e);
+}
+
+/* Refuses an option if another one was given, too: names, or NULL. */
+static int refuse_both(const char *a, const char *b, struct cc_error *e)
+{
+    if (a != NULL && b != NULL)
         return cc_usage(e, "--%s and --%s exclude each other", a, b);
     return CC_OK;
 }
@@ -34,67 +78,68 @@ static int net_of_trace(const struct cc_trace *t, struct cc_net **out, struct cc
     return status;
 }
 
-int cc_input_net(const struct cc_args *args, const struct cc_trace *trace, struct cc_net **out,
-                 struct cc_error *e)
+/* The name of an option that was given, or NULL. */
+#define GIVEN(o, member) cc_given(o, &(o)->member)
+
+int cc_input_net(const struct cc_source_options *o, const struct cc_trace *trace,
+                 struct cc_net **out, struct cc_error *e)
 {
-    const char *name = cc_arg(args, "net");
-    uint64_t values = 0;
-    CC_TRY(refuse_both(args, "net", "values", e));
-    CC_TRY(cc_arg_count(args, "values", 1, SIZE_MAX / 64, &values, e));
-    if (values > 0)
-        return cc_net_flat(cc_arg(args, "values"), (size_t)values, out, e);
-    if (name == NULL && trace != NULL)
+    CC_TRY(refuse_both(GIVEN(o, net), GIVEN(o, values), e));
+    if (o->values != NULL) {
+        uint64_t values = 0;
+        int status = cc_parse_count(o->values, &values, e);
+        if (status == CC_OK && (values < 1 || values > CC_MOST_VALUES))
+            status = cc_usage(e, "%s is not between 1 and %zu", o->values, CC_MOST_VALUES);
+        if (status == CC_OK)
+            return cc_net_flat(o->values, (size_t)values, out, e);
+        cc_error_in(e, "--values");
+        return status;
+    }
+    if (o->net == NULL && trace != NULL)
         return net_of_trace(trace, out, e);
-    const int status = cc_net_open(name != NULL ? name : "resnet110", out, e);
-    if (status != CC_OK && name != NULL)
+    const int status = cc_net_open(o->net != NULL ? o->net : DEFAULT_NET, out, e);
+    if (status != CC_OK && o->net != NULL)
         cc_error_in(e, "--net");
     return status;
 }
 
 /* Draws a trace of the net's tensors, by --seed and --synthetic. */
-static int synthesize(const struct cc_args *args, const struct cc_synth *config,
+static int synthesize(const struct cc_source_options *o, const struct cc_synth *config,
                       const struct cc_net *net, struct cc_trace **out, struct cc_error *e)
 {
     struct cc_synth all = *config;
-    int distribution = CC_MIXTURE;
-    all.seed = 1;
+    all.seed = o->seed;
     all.decay = 0.1; /* as in captured gradients: docs/traces.md */
-    CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED, &all.seed, e));
-    cc_arg_choice(args, "synthetic", &distribution);
-    all.distribution = (enum cc_distribution)distribution;
+    all.distribution = o->distribution;
     return cc_trace_synth(&all, net->tensors, net->count, net->name, out, e);
 }
 
-int cc_input_synth(const struct cc_args *args, const struct cc_synth *config, struct cc_trace **out,
-                   struct cc_error *e)
+int cc_input_synth(const struct cc_source_options *o, const struct cc_synth *config,
+                   struct cc_trace **out, struct cc_error *e)
 {
     struct cc_net *net;
-    CC_TRY(cc_input_net(args, NULL, &net, e));
-    const int status = synthesize(args, config, net, out, e);
+    CC_TRY(cc_input_net(o, NULL, &net, e));
+    const int status = synthesize(o, config, net, out, e);
     cc_net_free(net);
     return status;
 }
 
 /* Synthetic traces for measuring codecs: a worker's pushes and the server's pulls, --steps of them.
  */
-static int parse_steps(const struct cc_args *args, struct cc_synth *config, struct cc_error *e)
+static struct cc_synth for_codecs(const struct cc_source_options *o)
 {
-    uint64_t steps = 8;
-    const int status = cc_arg_count(args, "steps", 1, 1000000, &steps, e);
-    *config = (struct cc_synth){.steps = (size_t)steps, .ranks = 1, .pulls = true};
-    return status;
+    return (struct cc_synth){
+        .steps = o->steps > 0 ? (size_t)o->steps : 8, .ranks = 1, .pulls = true};
 }
 
-int cc_input_captured(const struct cc_args *args, struct cc_trace **out, struct cc_error *e)
+int cc_input_captured(const struct cc_source_options *o, struct cc_trace **out, struct cc_error *e)
 {
     struct cc_trace *t;
-    const char *path = cc_arg_or_null(args, "trace");
-    const bool skip = cc_arg_or_null(args, "skip-nonfinite") != NULL;
     *out = NULL;
-    if (path == NULL)
-        return skip ? cc_usage(e, "--skip-nonfinite is for the steps of --trace") : CC_OK;
-    CC_TRY(cc_trace_open(path, &t, e));
-    if (skip && cc_trace_skip_nonfinite(t, e) != CC_OK) {
+    if (o->trace == NULL)
+        return o->skip ? cc_usage(e, "--skip-nonfinite is for the steps of --trace") : CC_OK;
+    CC_TRY(cc_trace_open(o->trace, &t, e));
+    if (o->skip && cc_trace_skip_nonfinite(t, e) != CC_OK) {
         cc_trace_close(t);
         return CC_FAIL;
     }
@@ -143,29 +188,26 @@ int cc_input_note_trace(struct cc_record *r, struct cc_trace *t, struct cc_error
                           same, same > 1 ? "s" : "", (long long)cc_trace_stream(t, 0).rank);
 }
 
-int cc_input_trace(const struct cc_args *args, struct cc_trace **out, struct cc_error *e)
+int cc_input_trace(const struct cc_source_options *o, struct cc_trace **out, struct cc_error *e)
 {
-    static const char *const others[] = {"synthetic", "net", "values"};
-    struct cc_synth config;
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        CC_TRY(refuse_both(args, "trace", others[i], e));
-    CC_TRY(cc_input_captured(args, out, e));
-    if (*out != NULL)
-        return CC_OK;
-    CC_TRY(parse_steps(args, &config, e));
-    return cc_input_synth(args, &config, out, e);
+    const char *const trace = GIVEN(o, trace);
+    const struct cc_synth config = for_codecs(o);
+    CC_TRY(refuse_both(trace, GIVEN(o, distribution), e));
+    CC_TRY(refuse_both(trace, GIVEN(o, net), e));
+    CC_TRY(refuse_both(trace, GIVEN(o, values), e));
+    CC_TRY(cc_input_captured(o, out, e));
+    return *out != NULL ? CC_OK : cc_input_synth(o, &config, out, e);
 }
 
-int cc_input_flat_trace(const struct cc_args *args, const char *label, size_t values,
+int cc_input_flat_trace(const struct cc_source_options *o, const char *label, size_t values,
                         struct cc_trace **out, struct cc_error *e)
 {
-    struct cc_synth config;
+    const struct cc_synth config = for_codecs(o);
     struct cc_net *net;
-    CC_TRY(refuse_both(args, "trace", "values", e));
-    CC_TRY(refuse_both(args, "net", "values", e));
-    CC_TRY(parse_steps(args, &config, e));
+    CC_TRY(refuse_both(GIVEN(o, trace), GIVEN(o, values), e));
+    CC_TRY(refuse_both(GIVEN(o, net), GIVEN(o, values), e));
     CC_TRY(cc_net_flat(label, values, &net, e));
-    const int status = synthesize(args, &config, net, out, e);
+    const int status = synthesize(o, &config, net, out, e);
     cc_net_free(net);
     return status;
 }

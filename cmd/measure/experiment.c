@@ -18,68 +18,37 @@
 
 /* --- options --- */
 
-int cc_experiment_parse_shares(const char *text, double **out, size_t *count, struct cc_error *e)
-{
-    size_t capacity = 0;
-    *out = NULL;
-    *count = 0;
-    for (const char *at = text; at != NULL;) {
-        char item[32];
-        const size_t length = strcspn(at, ",");
-        if (length >= sizeof item)
-            return cc_usage(
-                e, "--nonzeros: '%.24s...' is too long for a share: at most %zu characters", at,
-                sizeof item - 1);
-        (void)snprintf(item, sizeof item, "%.*s", (int)length, at);
-        CC_TRY(CC_GROW(*out, &capacity, *count + 1, e));
-        const int status = cc_parse_share(item, &(*out)[*count], e);
-        if (status != CC_OK) {
-            cc_error_in(e, "--nonzeros");
-            return status;
-        }
-        ++*count;
-        at = at[length] == ',' ? at + length + 1 : NULL;
-    }
-    return CC_OK;
-}
+/* clang-format off */
+#define MEMBER(m) CC_OPTION_AT(struct cc_experiment_input, m)
+const struct cc_option cc_experiment_options[] = {
+    {.name = "steps", MEMBER(steps), .kind = CC_TAKES_COUNT, .min = 1, .max = 1000000,
+     .value = "N", .otherwise = "3 s of them, or one period", .group = CC_GROUP_RUN,
+     .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
+    {.name = "warmup", MEMBER(warmup), .kind = CC_TAKES_COUNT, .max = 1000000, .value = "N",
+     .group = CC_GROUP_RUN,
+     .help = "steps before them, of which only the last period computes"},
+    {.name = "errors", MEMBER(errors), .group = CC_GROUP_RUN,
+     .help = "measure after each sequential step, too, how far what was applied is from the "
+             "workers' mean gradients"},
+    {.name = "dry-run", MEMBER(dry_run), .group = CC_GROUP_RUN,
+     .help = "list what would be done, and how long it takes"},
+    {.name = NULL},
+};
+/* clang-format on */
 
-static int parse_nonzeros(const struct cc_args *args, bool trace, double *out, struct cc_error *e)
+/* Refuses options about gradients that exclude each other. */
+static int check_gradients(const struct cc_source_options *o, struct cc_error *e)
 {
-    const char *text = cc_arg(args, "nonzeros");
-    if (trace && text != NULL)
+    if (o->trace != NULL && o->shares > 0)
         return cc_usage(e, "--nonzeros is of drawn gradients: leave out --trace");
-    if (cc_arg(args, "indices") != NULL && text == NULL)
+    if (cc_given(o, &o->indices) != NULL && o->shares == 0)
         return cc_usage(e, "--indices tells where --nonzeros lie: give their share");
-    if (text == NULL)
-        return CC_OK;
-    const int status = cc_parse_share(text, out, e);
-    if (status != CC_OK)
-        cc_error_in(e, "--nonzeros");
-    return status;
-}
-
-static int parse_options(const struct cc_args *args, struct cc_experiment_input *out,
-                         struct cc_error *e)
-{
-    const bool trace = cc_arg(args, "trace") != NULL;
-    int distribution = CC_MIXTURE, indices = CC_INDICES_UNIFORM;
-    *out = (struct cc_experiment_input){.nonzeros = 1,
-                                        .steps = UINT64_MAX,
-                                        .warmup = UINT64_MAX,
-                                        .errors = cc_arg_or_null(args, "errors") != NULL,
-                                        .dry_run = cc_arg_or_null(args, "dry-run") != NULL,
-                                        .quiet = args->quiet};
-    CC_TRY(cc_arg_count(args, "steps", 1, 1000000, &out->steps, e));
-    CC_TRY(cc_arg_count(args, "warmup", 0, 1000000, &out->warmup, e));
-    cc_arg_choice(args, "synthetic", &distribution);
-    cc_arg_choice(args, "indices", &indices);
-    out->distribution = (enum cc_distribution)distribution;
-    out->indices = (enum cc_indices)indices;
-    CC_TRY(parse_nonzeros(args, trace, &out->nonzeros, e));
-    CC_TRY(cc_consistency_parse(args, &out->consistency, e));
-    if (trace && cc_arg(args, "synthetic") != NULL)
+    if (o->shares > 1)
+        return cc_usage(e, "--nonzeros: one share; calls of an exchange (run --bw none) take a "
+                           "list");
+    if (o->trace != NULL && cc_given(o, &o->distribution) != NULL)
         return cc_usage(e, "--trace and --synthetic exclude each other");
-    if (trace && cc_arg(args, "values") != NULL)
+    if (o->trace != NULL && o->values != NULL)
         return cc_usage(e, "--trace and --values exclude each other");
     return CC_OK;
 }
@@ -139,11 +108,13 @@ static int check_cluster(const struct cc_cluster_args *c, struct cc_error *e)
 
 int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, struct cc_error *e)
 {
-    CC_TRY(parse_options(args, out, e));
-    CC_TRY(cc_forecast_parse(args, CC_SYSTEM_PS, &out->forecast, e));
+    out->quiet = args->quiet;
+    CC_TRY(cc_options_read(args, cc_experiment_options, out, e));
+    CC_TRY(cc_forecast_parse(args, &out->forecast, e));
+    CC_TRY(check_gradients(&out->forecast.cluster.source, e));
     CC_TRY(check_cluster(&out->forecast.cluster, e));
     for (size_t i = 0; i < args->schemes.count; i++)
-        CC_TRY(cc_consistency_check(&out->consistency, args->schemes.item[i], e));
+        CC_TRY(cc_consistency_check(&out->forecast.cluster.consistency, args->schemes.item[i], e));
     if (out->errors && out->forecast.cluster.setting.timing.consistency != CC_BULK)
         return cc_usage(e, "--errors are measured between steps that all workers end together: "
                            "with --consistency bulk only");
@@ -292,9 +263,9 @@ static int add_row(struct cc_experiment *x, struct cc_experiment_setting *s, siz
     row->fills = fills(f, scheme, &row->forecast, row->period);
     find_settling(x, row);
     CC_TRY(x->ops->choose(x->arg, s, row, e));
-    if (x->input->warmup != UINT64_MAX)
+    if (cc_given(x->input, &x->input->warmup) != NULL)
         row->warmup = whole_periods(x->input->warmup, row->period);
-    if (x->input->steps != UINT64_MAX)
+    if (cc_given(x->input, &x->input->steps) != NULL)
         row->steps = whole_periods(x->input->steps, row->period);
     s->rows++;
     return CC_OK;
@@ -311,8 +282,9 @@ static int add_setting(void *arg, const struct cc_setting *given, struct cc_erro
     if (s->row == NULL)
         return CC_FAIL;
     x->ops->complete(x->arg, s);
-    if (s->formula != CC_NO_FORMULA && (x->input->consistency.communicate != CC_EVERY_STEP ||
-                                        cc_setting_check_formula(&s->setting, NULL) != CC_OK))
+    if (s->formula != CC_NO_FORMULA &&
+        (x->forecast->cluster.consistency.communicate.when != CC_EVERY_STEP ||
+         cc_setting_check_formula(&s->setting, NULL) != CC_OK))
         s->formula = CC_FORMULA_LACKS;
     for (int raw = 1; raw >= 0; raw--) /* fp32 first: the others' speedups need it */
         for (size_t i = 0; i < schemes; i++)

@@ -14,31 +14,19 @@
 #include "netsim/job/job.h"
 #include "netsim/job/report.h"
 
+/* Where a command's gradients come from, for its list of options. */
 /* clang-format off */
-#define CC_EXPERIMENT_OPTIONS                                                                      \
-    {.name = "trace", .value = "PATH", .file = CC_READS_FILE,                                      \
-     .group = CC_GROUP_SEND, .often = true,                                                        \
-     .help = "replay captured gradients: a .safetensors, .npy, .npz or .csv file, or a directory of "    \
-             "them; without --net, the net is its tensors"},                                       \
-    CC_SKIP_OPTION,                                                                                \
-    {.name = "synthetic", .value = "DISTRIBUTION", .def = "mixture",                               \
-     .choices = cc_distribution_names,                                                             \
-     .group = CC_GROUP_SEND,                                                                       \
-     .help = "draw gradients at random: laplace, gaussian, student, or mixture, which resembles "  \
-             "captured ones most"},                                                                \
-    {.name = "nonzeros", .value = "SHARE", .def = "all; with --bw none 1%",                        \
-     .group = CC_GROUP_SEND,                                                                       \
-     .help = "share of the drawn values that are not zero, as in 1% or 0.01; with --bw none, a "   \
-             "list gives a row for each"},                                                         \
-    {.name = "indices", .value = "HOW", .def = "uniform", .choices = cc_indices_names,             \
-     .group = CC_GROUP_SEND,                                                                       \
-     .help = "where these lie: uniform (each by itself) or clustered (in runs of 64)"}
-
-/* An option of run and sim. */
-#define CC_ERRORS_OPTION                                                                           \
-    {.name = "errors", .group = CC_GROUP_RUN,                                                      \
-     .help = "measure after each sequential step, too, how far what was applied is from the "      \
-             "workers' mean gradients"}
+#define CC_GRADIENT_OPTIONS                                                                        \
+    {.rows = cc_source_options, .names = "trace",                                                  \
+     .own = {.group = CC_GROUP_SEND, .often = true,                                                \
+             .help = "replay captured gradients: a .safetensors, .npy, .npz or .csv file, or a "   \
+                     "directory of them; without --net, the net is its tensors"}},                 \
+    {.rows = cc_source_options, .names = "skip-nonfinite"},                                        \
+    {.rows = cc_source_options, .names = "synthetic",                                              \
+     .own = {.group = CC_GROUP_SEND,                                                               \
+             .help = "draw gradients at random: laplace, gaussian, student, or mixture, which "    \
+                     "resembles captured ones most"}},                                             \
+    {.rows = cc_source_options, .names = "nonzeros indices"}
 
 /* Columns of a measured row: of its step, */
 #define CC_STEP_COLUMNS(how)                                                                       \
@@ -90,18 +78,23 @@
     CC_COLUMN(updates_per_s, CC_MAIN, .origin = how)
 /* clang-format on */
 
-/* The command line of run, sim or validate, parsed and opened once. */
+/* The command line of run, sim or validate, read and opened once. */
 struct cc_experiment_input {
-    struct cc_forecast forecast;       /* net, trace, cluster, schemes, and the codecs' profile */
-    enum cc_distribution distribution; /* of the gradients, without a trace */
-    double nonzeros;                   /* their share of the values; */
-    enum cc_indices indices;           /* where they lie */
-    size_t trace_steps;                /* of a trace: those that all workers have */
-    uint64_t steps, warmup;            /* UINT64_MAX: not given */
-    struct cc_consistency_args consistency;
+    struct cc_given given;
+    struct cc_forecast forecast; /* net, trace, cluster, schemes, and the codecs' profile */
+    size_t trace_steps;          /* of a trace: those that all workers have */
+    uint64_t steps, warmup;
     bool errors; /* of what was applied are measured */
     bool dry_run, quiet;
 };
+extern const struct cc_option cc_experiment_options[];
+
+/* The share of the drawn values that are not zero. */
+static inline double cc_experiment_nonzeros(const struct cc_experiment_input *in)
+{
+    const struct cc_source_options *o = &in->forecast.cluster.source;
+    return o->shares > 0 ? o->nonzeros[0] : 1;
+}
 
 /* A scheme in a setting. */
 struct cc_experiment_row {
@@ -204,11 +197,7 @@ struct cc_experiment_ops {
 
 /* --- preparing --- */
 
-/* Parses a list of --nonzeros, "0.01%,1%", into shares that the caller frees, also after an error.
- */
-int cc_experiment_parse_shares(const char *text, double **out, size_t *count, struct cc_error *e);
-
-/* Parses the options, opens net and trace, and refuses what `model` predicts but no rank does.
+/* Reads the options, opens net and trace, and refuses what `model` predicts but no rank does.
  * Nothing is measured yet: cc_experiment_load, or cc_forecast_load(&out->forecast), does that,
  * after the command has refused what it cannot do. Free with cc_experiment_input_free, also after
  * an error. */

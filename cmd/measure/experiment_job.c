@@ -150,9 +150,9 @@ static int add_gradients(const struct cc_experiment_input *in, struct cc_job *jo
 {
     const struct cc_trace *t = in->forecast.cluster.trace;
     if (t == NULL) {
-        job->distribution = (int)in->distribution;
-        job->zeros = 1 - in->nonzeros;
-        job->indices = (int)in->indices;
+        job->distribution = (int)in->forecast.cluster.source.distribution;
+        job->zeros = 1 - cc_experiment_nonzeros(in);
+        job->indices = (int)in->forecast.cluster.source.indices;
         const size_t most = most_steps(job);
         /* Synthetic steps are used in turn. */
         job->trace_steps = most < CC_FIGURES_STEPS ? most : CC_FIGURES_STEPS;
@@ -200,8 +200,8 @@ int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_
     out->yield_when_idle = s->yield_when_idle;
     out->events = x->timeline != NULL;
     out->errors = x->input->errors;
-    out->consistency.communicate = x->input->consistency.communicate;
-    out->consistency.growth = x->input->consistency.growth;
+    out->consistency.communicate = x->forecast->cluster.consistency.communicate.when;
+    out->consistency.growth = x->forecast->cluster.consistency.communicate.growth;
     CC_TRY(add_tensors(x, from, out, e));
     CC_TRY(add_rows(x, s, out, e));
     CC_TRY(cc_experiment_job_stragglers(from, out, e));

@@ -243,10 +243,11 @@ static size_t new_row(const struct cc_experiment *x, struct cc_record *r,
         cc_record_number(r, at, CC_KEY(bw_bps), NAN);
         cc_record_number(r, at, CC_KEY(latency_s), NAN);
     }
-    if (x->input->consistency.communicate == CC_EVERY_STEP)
+    if (x->forecast->cluster.consistency.communicate.when == CC_EVERY_STEP)
         return at;
-    return cc_consistency_put_communicate(&x->input->consistency, r, at, e) == CC_OK ? at
-                                                                                     : SIZE_MAX;
+    return cc_consistency_put_communicate(&x->forecast->cluster.consistency, r, at, e) == CC_OK
+               ? at
+               : SIZE_MAX;
 }
 
 /* The formula knows the bottleneck of its own network only. */
@@ -430,10 +431,12 @@ int cc_experiment_note_gradients(const struct cc_experiment *x, struct cc_record
     const struct cc_trace *t = in->forecast.cluster.trace;
     if (t != NULL)
         return note_trace(x, t, r, e);
-    if (in->nonzeros < 1)
+    const struct cc_source_options *drawn = &in->forecast.cluster.source;
+    const double nonzeros = cc_experiment_nonzeros(in);
+    if (nonzeros < 1)
         return cc_record_note(r, e, "gradients: synthetic, %s, of which %.6g%% are not zero (%s)",
-                              cc_distribution_names[in->distribution], 100 * in->nonzeros,
-                              cc_indices_names[in->indices]);
+                              cc_distribution_names[drawn->distribution], 100 * nonzeros,
+                              cc_indices_names[drawn->indices]);
     return cc_record_note(r, e, "gradients: synthetic, %s (--trace: your own)",
-                          cc_distribution_names[in->distribution]);
+                          cc_distribution_names[drawn->distribution]);
 }

@@ -29,15 +29,27 @@ enum { NAME_CAP = 40, ROW_CAP = 512 };
 
 /* --- opening and closing --- */
 
-int cc_timeline_output_open(struct cc_timeline_output *t, const struct cc_args *args,
+const struct cc_option cc_timeline_options[] = {
+    {.name = "timeline",
+     CC_OPTION_AT(struct cc_timeline_output, path),
+     .value = "FILE",
+     .file = CC_WRITES_FILE,
+     .group = CC_GROUP_OUTPUT,
+     .help = "write the times of everything that each rank did, for ui.perfetto.dev or "
+             "chrome://tracing (docs/timeline.md)"},
+    {.name = NULL},
+};
+
+int cc_timeline_output_open(struct cc_timeline_output *t, const struct cc_args *args, bool dry_run,
                             const char *config, struct cc_error *e)
 {
     static const char *about[] = {"program", "commcomp", "version", NULL, NULL};
-    *t = (struct cc_timeline_output){.path = cc_arg(args, "timeline")};
+    *t = (struct cc_timeline_output){.path = NULL};
+    CC_TRY(cc_options_read(args, cc_timeline_options, t, e));
     (void)snprintf(t->config, sizeof t->config, "%s", config);
     if (t->path == NULL)
         return CC_OK;
-    if (cc_arg_or_null(args, "dry-run") != NULL)
+    if (dry_run)
         return cc_usage(e, "--timeline: in a dry run nothing happens that it could show");
     about[3] = cc_version();
     return cc_timeline_open(t->path, about, 0, &t->file, e);

@@ -5,23 +5,18 @@
 #include "cmd/measure/experiment.h"
 #include "results/timeline.h"
 
-#define CC_TIMELINE_OPTION                                                                         \
-    {                                                                                              \
-        .name = "timeline", .value = "FILE", .file = CC_WRITES_FILE, .group = CC_GROUP_OUTPUT,     \
-        .help = "write the times of everything that each rank did, for ui.perfetto.dev or "        \
-                "chrome://tracing (docs/timeline.md)"                                              \
-    }
-
 struct cc_timeline_output {
+    struct cc_given given;
     const char *path; /* NULL: not asked for, and nothing happens */
     struct cc_timeline *file;
     char config[100]; /* "sim, alpha-beta": part of the rows' names */
     size_t rows;      /* in the file */
 };
+extern const struct cc_option cc_timeline_options[];
 
 /* Creates the file if the options ask for it, before anything is measured. `config` may be replaced
  * until the first row. */
-int cc_timeline_output_open(struct cc_timeline_output *t, const struct cc_args *args,
+int cc_timeline_output_open(struct cc_timeline_output *t, const struct cc_args *args, bool dry_run,
                             const char *config, struct cc_error *e);
 /* Lets the jobs of an experiment ask for events, if there is a file for them. */
 void cc_timeline_output_attach(struct cc_timeline_output *t, struct cc_experiment *x);

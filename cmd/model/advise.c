@@ -33,16 +33,36 @@ static const struct cc_column columns[] = {
     {.key = NULL},
 };
 
-static const struct cc_option options[] = {
-    CC_CLUSTER_OPTIONS,
-    CC_VERDICT_OPTIONS,
+/* Which schemes may be recommended. */
+struct limit_options {
+    struct cc_given given;
+    double max_nmse, max_loss;
+    const char *accuracy;
+    bool lossless;
+};
+
+static int parse_nmse(const char *text, void *member, struct cc_error *e)
+{
+    char *end;
+    const double v = strtod(text, &end);
+    if (end == text || *end != '\0' || !(v >= 0) || isinf(v))
+        return cc_usage(e, "'%s' is not a number from 0 on, as 0.1", text);
+    *(double *)member = v;
+    return CC_OK;
+}
+
+#define MEMBER(m) CC_OPTION_AT(struct limit_options, m)
+static const struct cc_option limit_options[] = {
     {.name = "max-nmse",
+     MEMBER(max_nmse),
+     .parse = parse_nmse,
      .value = "X",
      .def = "1",
      .group = CC_GROUP_SEND,
      .help = "leave out schemes whose sum_error, the error of the sum over the workers "
              "(docs/errors.md), is larger; 1 is that of sending nothing"},
     {.name = "accuracy",
+     MEMBER(accuracy),
      .value = "FILE",
      .file = CC_READS_FILE,
      .group = CC_GROUP_SEND,
@@ -51,16 +71,25 @@ static const struct cc_option options[] = {
          "leave out lossy schemes that lost more accuracy to fp32 than --max-loss, diverged, or "
          "were not trained"},
     {.name = "max-loss",
+     MEMBER(max_loss),
+     .kind = CC_TAKES_SHARE,
      .value = "SHARE",
      .def = "1%",
      .group = CC_GROUP_SEND,
      .help = "--accuracy: the loss of accuracy that is allowed, in points: 0.5%"},
     {.name = "lossless",
+     MEMBER(lossless),
      .group = CC_GROUP_SEND,
      .help = "leave out schemes that change the values"},
-    CC_FIGURES_OPTIONS,
-    CC_SKIP_OPTION,
     {.name = NULL},
+};
+
+static const struct cc_option_use options[] = {
+    CC_CLUSTER_OPTIONS("ddp"),
+    {.rows = cc_verdict_options},
+    {.rows = limit_options},
+    CC_FIGURES_OPTIONS,
+    {.rows = NULL},
 };
 
 /* --- candidates --- */
@@ -260,47 +289,33 @@ static int add_compared(struct advise *a, struct cc_error *e)
     return add_scheme(cc_forecast_baseline(&a->forecast), list, e);
 }
 
-static int parse_limits(const struct cc_args *args, struct cc_verdict_limits *out,
-                        struct cc_error *e)
+/* Reads the limits, and the trainings that decide in place of errors. */
+static int parse_limits(const struct cc_args *args, struct advise *a, struct cc_error *e)
 {
-    const char *text = cc_arg(args, "max-nmse");
-    char *end = NULL;
-    out->lossless = cc_arg(args, "lossless") != NULL;
-    if (text == NULL)
-        return CC_OK;
-    out->sum_error = strtod(text, &end);
-    if (end == text || *end != '\0' || !(out->sum_error >= 0) || isinf(out->sum_error))
-        return cc_usage(e, "--max-nmse: '%s' is not a number from 0 on, as 0.1", text);
-    return CC_OK;
-}
-
-/* Reads the trainings that decide in place of errors. */
-static int parse_accuracy(const struct cc_args *args, struct advise *a, struct cc_error *e)
-{
-    const char *path = cc_arg(args, "accuracy"), *text = cc_arg(args, "max-loss");
     struct cc_verdict_limits *l = &a->forecast.limits;
-    if (path == NULL)
-        return text == NULL ? CC_OK : cc_usage(e, "--max-loss goes with --accuracy FILE");
-    if (cc_arg(args, "max-nmse") != NULL)
+    struct limit_options o;
+    CC_TRY(cc_options_read(args, limit_options, &o, e));
+    l->lossless = o.lossless;
+    l->sum_error = o.max_nmse;
+    if (o.accuracy == NULL)
+        return cc_given(&o, &o.max_loss) == NULL
+                   ? CC_OK
+                   : cc_usage(e, "--max-loss goes with --accuracy FILE");
+    if (cc_given(&o, &o.max_nmse) != NULL)
         return cc_usage(e, "--max-nmse and --accuracy: either errors decide, or trainings");
     l->trained = true;
-    l->lost = 0.01;
-    if (text != NULL && cc_parse_share(text, &l->lost, e) != CC_OK) {
-        cc_error_in(e, "--max-loss");
-        return CC_USAGE;
-    }
+    l->lost = o.max_loss;
     a->forecast.trainings = &a->trainings;
-    return cc_trainings_read(path, &a->trainings, e);
+    return cc_trainings_read(o.accuracy, &a->trainings, e);
 }
 
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct advise a = {.record = &args->record};
     int status = CC_OK;
-    CC_TRY_OUT(cc_forecast_parse(args, CC_SYSTEM_DDP, &a.forecast, e));
+    CC_TRY_OUT(cc_forecast_parse(args, &a.forecast, e));
     a.forecast.other_exchanges = true;
-    CC_TRY_OUT(parse_limits(args, &a.forecast.limits, e));
-    CC_TRY_OUT(parse_accuracy(args, &a, e));
+    CC_TRY_OUT(parse_limits(args, &a, e));
     CC_TRY_OUT(add_compared(&a, e));
     CC_TRY_OUT(cc_forecast_load(&a.forecast, true, e));
     if (!cc_interrupted())

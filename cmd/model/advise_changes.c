@@ -126,7 +126,7 @@ static int note_batch(struct advise *a, const struct ranking *r, struct cc_error
             (void)snprintf(text + now, sizeof text - now, "no scheme would pay");
     }
     return cc_record_note(a->record, e, "batch: %.0f %s a worker%s%s", c->batch, c->batch_unit,
-                          c->batch_given ? "" : ", assumed (--batch: yours)",
+                          c->wanted_batch > 0 ? "" : ", assumed (--batch: yours)",
                           text[0] != '\0' ? text : "; no other would change the verdict");
 }
 

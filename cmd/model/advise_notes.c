@@ -333,6 +333,8 @@ int cc_advise_note_basis(struct advise *a, struct cc_error *e)
                           "assumed: that links have no congestion%s, that servers and workers are "
                           "as fast as this machine, and that errors of repeated encodings add up "
                           "(docs/advise.md)",
-                          c->latency_given || c->calibrated ? "" : " and the usual latency"));
+                          c->network.latencies > 0 || c->network.calibration != NULL
+                              ? ""
+                              : " and the usual latency"));
     return cc_forecast_note_sources(&a->forecast, a->record, e);
 }

@@ -37,20 +37,32 @@ static void set_title(struct cc_args *args, const struct cc_system *system)
         cc_record_title(&args->record, "system: %s (%s)%s", system->name, system->title, changes);
 }
 
+/* clang-format off */
+#define MEMBER(m) CC_OPTION_AT(struct cc_verdict_options, m)
+const struct cc_option cc_verdict_options[] = {
+    {.name = "baseline", MEMBER(baseline), .value = "SCHEME", .def = CC_RAW_SCHEME,
+     .group = CC_GROUP_SEND,
+     .help = "the scheme that verdicts compare with, each at its best among the exchanges and "
+             "step modes: bf16 where that is what you send today"},
+    {.name = "codec-speed", MEMBER(codec_speed), .kind = CC_TAKES_REAL, .value = "X", .def = "1",
+     .group = CC_GROUP_SEND,
+     .help = "codecs are taken to be X times as fast as in the profile, which is of one core"},
+    {.name = NULL},
+};
+/* clang-format on */
+
 static int parse_verdict(const struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
 {
-    const char *scheme = cc_arg_or_null(args, "baseline");
-    const int status =
-        cc_spec_list_parse(scheme != NULL ? scheme : CC_RAW_SCHEME, &out->baseline_scheme, e);
+    struct cc_verdict_options o;
+    CC_TRY(cc_options_read(args, cc_verdict_options, &o, e));
+    const int status = cc_spec_list_parse(o.baseline, &out->baseline_scheme, e);
     if (status != CC_OK) {
         cc_error_in(e, "--baseline");
         return status;
     }
     if (out->baseline_scheme.count != 1)
-        return cc_usage(e, "--baseline %s: one scheme to compare with", scheme);
-    if (!cc_arg_known(args, "codec-speed"))
-        return CC_OK;
-    CC_TRY(cc_arg_real(args, "codec-speed", &out->cluster.setting.codec_speed, e));
+        return cc_usage(e, "--baseline %s: one scheme to compare with", o.baseline);
+    out->cluster.setting.codec_speed = o.codec_speed;
     return cc_setting_check(&out->cluster.setting, e);
 }
 
@@ -60,26 +72,15 @@ static int parse_verdict(const struct cc_args *args, struct cc_forecast *out, st
  * on the number of values. */
 enum { UNION_VALUES = 1 << 18 };
 
-static int parse_gradients(const struct cc_args *args, struct cc_synth *out, struct cc_error *e)
+static struct cc_synth drawn_gradients(const struct cc_source_options *o)
 {
-    int distribution = CC_MIXTURE, indices = CC_INDICES_UNIFORM;
-    double nonzeros = 1;
-    *out = (struct cc_synth){
-        .seed = 1, .steps = CC_UNION_STEPS, .ranks = CC_UNION_WORKERS, .decay = 0.1};
-    CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED, &out->seed, e));
-    if (cc_arg_or_null(args, "synthetic") != NULL)
-        cc_arg_choice(args, "synthetic", &distribution);
-    if (cc_arg_or_null(args, "indices") != NULL)
-        cc_arg_choice(args, "indices", &indices);
-    if (cc_arg_or_null(args, "nonzeros") != NULL &&
-        cc_parse_share(cc_arg(args, "nonzeros"), &nonzeros, e) != CC_OK) {
-        cc_error_in(e, "--nonzeros");
-        return CC_USAGE;
-    }
-    out->distribution = (enum cc_distribution)distribution;
-    out->indices = (enum cc_indices)indices;
-    out->zeros = 1 - nonzeros;
-    return CC_OK;
+    return (struct cc_synth){.seed = o->seed,
+                             .steps = CC_UNION_STEPS,
+                             .ranks = CC_UNION_WORKERS,
+                             .decay = 0.1,
+                             .distribution = o->distribution,
+                             .indices = o->indices,
+                             .zeros = o->shares > 0 ? 1 - o->nonzeros[0] : 0};
 }
 
 /* Whether any setting merges index-value pairs whose unions are to be measured. */
@@ -124,14 +125,13 @@ static int measure_unions(struct cc_forecast *f, struct cc_error *e)
 
 /* --- all of it --- */
 
-int cc_forecast_parse(struct cc_args *args, enum cc_system_id usual, struct cc_forecast *out,
-                      struct cc_error *e)
+int cc_forecast_parse(struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
 {
     *out = (struct cc_forecast){.schemes = &args->schemes,
                                 .limits = {.sum_error = CC_VERDICT_MAX_ERROR}};
-    CC_TRY(cc_cluster_args_parse(args, usual, &out->cluster, e));
+    CC_TRY(cc_cluster_args_parse(args, &out->cluster, e));
     set_title(args, out->cluster.setting.system);
-    CC_TRY(parse_gradients(args, &out->gradients, e));
+    out->gradients = drawn_gradients(&out->cluster.source);
     if (args->schemes.count == 0)
         CC_TRY(cc_spec_list_parse("all", &args->schemes, e));
     CC_TRY(parse_verdict(args, out, e));
@@ -359,7 +359,7 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
         cc_record_bool(r, row, CC_KEY(colocated), true);
     if (how == CC_STALE)
         cc_record_number(r, row, CC_KEY(staleness), s->timing.staleness);
-    if (f->cluster.skip)
+    if (f->cluster.source.skip)
         cc_record_number(r, row, CC_KEY(skipped_steps),
                          (double)cc_trace_skipped(f->cluster.trace, NULL));
     if (p != NULL)

@@ -50,22 +50,13 @@
     CC_COLUMN(encodings, CC_DETAIL),                                                               \
     CC_COLUMN(sum_error, CC_ANSWER)
 
-/* the option that says what sizes and errors are measured on, */
+/* the options that say what sizes and errors are measured on, */
 #define CC_FIGURES_OPTIONS                                                                         \
-    {.name = "trace", .value = "PATH", .file = CC_READS_FILE, .group = CC_GROUP_SEND,              \
-     .often = true,                                                                                \
-     .help = "captured gradients to measure sizes and errors on, of the net's tensors; without "  \
-             "--net, they are the net. By default 8 synthetic steps of the net"}
-
-/* the options of verdicts, */
-#define CC_VERDICT_OPTIONS                                                                         \
-    {.name = "baseline", .value = "SCHEME", .def = "fp32",                                         \
-     .group = CC_GROUP_SEND,                                                                       \
-     .help = "the scheme that verdicts compare with, each at its best among the exchanges and "    \
-             "step modes: bf16 where that is what you send today"},                                \
-    {.name = "codec-speed", .value = "X", .def = "1",                                              \
-     .group = CC_GROUP_SEND,                                                                       \
-     .help = "codecs are taken to be X times as fast as in the profile, which is of one core"}
+    {.rows = cc_source_options, .names = "trace",                                                  \
+     .own = {.group = CC_GROUP_SEND, .often = true,                                                \
+             .help = "captured gradients to measure sizes and errors on, of the net's tensors; "   \
+                     "without --net, they are the net. By default 8 synthetic steps of the net"}}, \
+    {.rows = cc_source_options, .names = "skip-nonfinite"}
 
 /* and the prediction. */
 #define CC_PREDICTION_COLUMNS                                                                      \
@@ -90,6 +81,14 @@ struct cc_forecast_winner {
     double step_s;
     struct cc_best best;
 };
+
+/* What verdicts compare with, and for which codecs. */
+struct cc_verdict_options {
+    struct cc_given given;
+    const char *baseline;
+    double codec_speed;
+};
+extern const struct cc_option cc_verdict_options[];
 
 struct cc_forecast {
     struct cc_spec_list *schemes; /* those of the command line; owned by its cc_args */
@@ -117,11 +116,10 @@ struct cc_forecast {
     size_t winners, winner_capacity;
 };
 
-/* Parses the options of CC_CLUSTER_OPTIONS, and --scheme, by default all; the record's title
- * becomes the system, by default `usual`. Nothing is measured yet, so that a command can refuse
+/* Reads CC_CLUSTER_OPTIONS, and --scheme, by default all; the record's title becomes the system.
+ * Nothing is measured yet, so that a command can refuse
  * what it cannot do. Free *out also after an error; `args` must live as long. */
-int cc_forecast_parse(struct cc_args *args, enum cc_system_id usual, struct cc_forecast *out,
-                      struct cc_error *e);
+int cc_forecast_parse(struct cc_args *args, struct cc_forecast *out, struct cc_error *e);
 /* Opens the codecs' profile and the sizes of their payloads on the net, and with `errors` also the
  * schemes' errors; what is not kept is measured, which takes a while. Predictions need it. */
 int cc_forecast_load(struct cc_forecast *f, bool errors, struct cc_error *e);

@@ -39,8 +39,11 @@ static const struct cc_column columns[] = {
     {.key = NULL},
 };
 
-static const struct cc_option options[] = {
-    CC_CLUSTER_OPTIONS, CC_VERDICT_OPTIONS, CC_FIGURES_OPTIONS, CC_SKIP_OPTION, {.name = NULL},
+static const struct cc_option_use options[] = {
+    CC_CLUSTER_OPTIONS("ps"),
+    {.rows = cc_verdict_options},
+    CC_FIGURES_OPTIONS,
+    {.rows = NULL},
 };
 
 struct model {
@@ -164,7 +167,7 @@ static int run(struct cc_args *args, struct cc_error *e)
 {
     struct model m = {.record = &args->record};
     int status = CC_OK;
-    CC_TRY_OUT(cc_forecast_parse(args, CC_SYSTEM_PS, &m.forecast, e));
+    CC_TRY_OUT(cc_forecast_parse(args, &m.forecast, e));
     CC_TRY_OUT(cc_forecast_load(&m.forecast, true, e));
     m.step = cc_alloc(args->schemes.count * sizeof *m.step, e);
     if (m.step == NULL) {

@@ -6,7 +6,7 @@
 #include "models/device.h"
 #include "models/net.h"
 
-static const struct cc_option options[] = {{.name = NULL}};
+static const struct cc_option_use options[] = {{.rows = NULL}};
 
 static const struct cc_column columns[] = {
     CC_COLUMN(net, CC_SETTING),

@@ -270,7 +270,7 @@ const struct cc_command cc_command_paper = {
                 "  commcomp paper 3lc-table1            # one of them\n"
                 "  commcomp paper 3lc-table1 -o t.csv   # for programs\n"
                 "  commcomp paper 3lc-table1 --accuracy train.csv\n",
-    .options = options,
+    .options = (const struct cc_option_use[]){{.rows = options}, {.rows = NULL}},
     .columns = columns,
     .run = run,
 };

@@ -425,7 +425,7 @@ const struct cc_command cc_command_compare = {
     .examples = "  commcomp compare before.json after.json\n"
                 "  commcomp compare a.json b.json --quantities encode_gb_per_s,nmse -o ab.md\n"
                 "  commcomp compare a.json b.json --quantities all --format csv\n",
-    .options = options,
+    .options = (const struct cc_option_use[]){{.rows = options}, {.rows = NULL}},
     .columns = columns,
     .run = run,
 };

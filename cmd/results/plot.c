@@ -371,7 +371,7 @@ const struct cc_command cc_command_plot = {
                 "  commcomp plot results.csv --size 3.3in,2.2in --no-title -o column.tex\n"
                 "  commcomp plot results.json --scheme fp32,3lc,int8 --script results.gp\n"
                 "  commcomp plot train.csv --kind loss --over time -o loss.svg\n",
-    .options = options,
+    .options = (const struct cc_option_use[]){{.rows = options}, {.rows = NULL}},
     .columns = columns,
     .takes_schemes = CC_SCHEMES,
     .own_output = true,

@@ -233,7 +233,7 @@ const struct cc_command cc_command_report = {
                 "  commcomp report model.json sim.json run.json --title 'Lab 3' -o lab.html\n"
                 "  commcomp report report.html --format json    # the result again\n"
                 "  commcomp report lab.html --only 2 -o sim.json\n",
-    .options = options,
+    .options = (const struct cc_option_use[]){{.rows = options}, {.rows = NULL}},
     .columns = columns,
     .own_output = true,
     .run = run,

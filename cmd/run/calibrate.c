@@ -45,18 +45,36 @@ static const struct cc_column columns[] = {
     {.key = NULL},
 };
 
-static const struct cc_option options[] = {
-    {.name = "bw", .value = "RATE", .def = "1gbps",
+/* The options, but those of hosts. */
+struct calibrate_options {
+    struct cc_given given;
+    double bw_bps;
+    uint64_t burst, repeats;
+    const char *name, *link_out;
+};
+
+#define MEMBER(m) CC_OPTION_AT(struct calibrate_options, m)
+static const struct cc_option own_options[] = {
+    {.name = "bw", MEMBER(bw_bps), .kind = CC_TAKES_RATE, .value = "RATE", .def = "1gbps",
      .help = "shape the lab's link to this rate; on a cluster, the link is as it is"},
-    {.name = "burst", .value = "BYTES", .def = "lab: what suits the rate; cluster: looked for",
+    {.name = "burst", MEMBER(burst), .kind = CC_TAKES_COUNT, .max = INT64_MAX, .value = "BYTES",
+     .otherwise = "lab: what suits the rate; cluster: looked for",
      .help = "size of the token bucket that shapes the link: the lab's, or one that the cluster's links "
              "are known to have; 0: none"},
-    CC_HOSTS_OPTIONS,
-    {.name = "repeats", .value = "N", .def = "20", .help = "round trips of each size"},
-    {.name = "name", .value = "NAME", .def = "lab or cluster", .help = "name of the link in the file"},
-    {.name = "link-out", .value = "FILE", .file = CC_WRITES_FILE,
+    {.name = "repeats", MEMBER(repeats), .kind = CC_TAKES_COUNT, .min = 3, .max = 100000,
+     .value = "N", .def = "20", .help = "round trips of each size"},
+    {.name = "name", MEMBER(name), .value = "NAME", .otherwise = "lab or cluster",
+     .help = "name of the link in the file"},
+    {.name = "link-out", MEMBER(link_out), .value = "FILE", .file = CC_WRITES_FILE,
      .help = "file to write the link to, for --calibration of model, sim and the others"},
     {.name = NULL},
+};
+
+static const struct cc_option_use options[] = {
+    {.rows = own_options, .names = "bw burst"},
+    {.rows = cc_hosts_options},
+    {.rows = own_options, .names = "repeats name link-out"},
+    {.rows = NULL},
 };
 /* clang-format on */
 
@@ -73,13 +91,12 @@ struct series {
 struct calibrate {
     struct cc_record *record;
     struct cc_hosts hosts;
-    const char *link_out, *name; /* --link-out, --name; or NULL */
-    struct cc_lab *lab;          /* NULL: a cluster */
-    double shaped_bps;           /* by tc; 0: not shaped here */
-    double expected_bps;         /* estimated rate of payload, for choosing sizes; */
-    double expected_latency_s;   /* and latency; 0: short */
-    double burst_bytes;          /* as tc counts; < 0: to be found */
-    uint64_t repeats;
+    struct calibrate_options options;
+    struct cc_lab *lab;        /* NULL: a cluster */
+    double shaped_bps;         /* by tc; 0: not shaped here */
+    double expected_bps;       /* estimated rate of payload, for choosing sizes; */
+    double expected_latency_s; /* and latency; 0: short */
+    double burst_bytes;        /* as tc counts; < 0: to be found */
     size_t size[CC_CALIBRATE_MOST];
     struct series series[CC_CALIBRATE_MOST];
     size_t sizes, reported;                    /* reported: in all passes */
@@ -95,27 +112,16 @@ struct calibrate {
 
 static int parse(const struct cc_args *args, struct calibrate *c, struct cc_error *e)
 {
-    static const char *const labs_own[] = {"bw", NULL};
-    const char *rate = cc_arg(args, "bw");
+    struct calibrate_options *o = &c->options;
     const size_t name_cap = sizeof((struct cc_link *)NULL)->name;
-    uint64_t burst = UINT64_MAX;
-    c->repeats = 20;
-    c->link_out = cc_arg(args, "link-out");
-    c->name = cc_arg(args, "name");
-    CC_TRY(cc_hosts_parse(args, NULL, labs_own, &c->hosts, e));
-    if (c->hosts.lab) {
-        const int status = cc_parse_rate(rate != NULL ? rate : "1gbps", &c->shaped_bps, e);
-        if (status != CC_OK) {
-            cc_error_in(e, "--bw");
-            return status;
-        }
-    }
-    CC_TRY(cc_arg_count(args, "burst", 0, INT64_MAX, &burst, e));
-    CC_TRY(cc_arg_count(args, "repeats", 3, 100000, &c->repeats, e));
-    if (c->hosts.lab && burst == 0)
+    CC_TRY(cc_options_read(args, own_options, o, e));
+    CC_TRY(cc_hosts_parse(args, NULL, cc_given(o, &o->bw_bps), &c->hosts, e));
+    const bool burst = cc_given(o, &o->burst) != NULL;
+    if (c->hosts.lab && burst && o->burst == 0)
         return cc_usage(e, "--burst 0: a lab's links are shaped by buckets");
-    c->burst_bytes = burst != UINT64_MAX ? (double)burst : -1;
-    if (c->name != NULL && (c->name[0] == '\0' || strlen(c->name) >= name_cap))
+    c->shaped_bps = c->hosts.lab ? o->bw_bps : 0;
+    c->burst_bytes = burst ? (double)o->burst : -1;
+    if (o->name != NULL && (o->name[0] == '\0' || strlen(o->name) >= name_cap))
         return cc_usage(e, "--name: a text of 1 to %zu bytes", name_cap - 1);
     return CC_OK;
 }
@@ -182,7 +188,7 @@ static int on_report(void *arg, const struct cc_report *report, struct cc_error 
 /* Expected time of a size's round trips in one pass. */
 static double pass_s(const struct calibrate *c, size_t i)
 {
-    return 2 * (double)c->repeats *
+    return 2 * (double)c->options.repeats *
            (100e-6 + c->expected_latency_s + 8 * (double)c->size[i % c->sizes] / c->expected_bps);
 }
 
@@ -231,7 +237,7 @@ static int ping(struct calibrate *c, const char *program, struct cc_error *e)
                                .yield_when_idle = c->lab != NULL && host.cores < 2,
                                .size = passes,
                                .sizes = PASSES * c->sizes,
-                               .repeats = (size_t)c->repeats};
+                               .repeats = (size_t)c->options.repeats};
     for (size_t i = 0; i < job.sizes; i++)
         passes[i] = c->size[i % c->sizes];
     const int status = cc_launch(&config, &job, e);
@@ -252,10 +258,10 @@ static double median(const struct calibrate *c, size_t i)
 static int probe(struct calibrate *c, const char *program, struct cc_error *e)
 {
     static const size_t sizes[] = {64, 1 << 16, 1 << 20};
-    const uint64_t repeats = c->repeats;
+    const uint64_t repeats = c->options.repeats;
     c->sizes = sizeof sizes / sizeof sizes[0];
     memcpy(c->size, sizes, sizeof sizes);
-    c->repeats = 1;
+    c->options.repeats = 1;
     c->expected_bps = 1e6;
     const int status = ping(c, program, e);
     if (status == CC_OK && !cc_interrupted()) {
@@ -263,7 +269,7 @@ static int probe(struct calibrate *c, const char *program, struct cc_error *e)
         c->expected_bps = 8 * (double)(sizes[2] - sizes[1]) / fmax(1e-6, seconds);
         c->expected_latency_s = median(c, 0);
     }
-    c->repeats = repeats;
+    c->options.repeats = repeats;
     free_series(c);
     return status;
 }
@@ -281,7 +287,7 @@ static int measure(struct calibrate *c, const char *program, struct cc_error *e)
         CC_TRY(probe(c, program, e));
     if (cc_interrupted())
         return CC_OK;
-    c->repeats = (c->repeats + PASSES - 1) / PASSES;
+    c->options.repeats = (c->options.repeats + PASSES - 1) / PASSES;
     c->sizes = cc_calibrate_sizes(c->expected_bps, c->expected_latency_s, fmax(0, payload_burst(c)),
                                   c->size);
     return ping(c, program, e);
@@ -356,7 +362,9 @@ static int add_row(struct calibrate *c, size_t i, struct cc_error *e)
 static int write_link(const struct calibrate *c, struct cc_error *e)
 {
     const struct cc_calibration *f = &c->found;
-    const char *name = c->name != NULL ? c->name : c->lab != NULL ? "lab" : "cluster";
+    const char *name = c->options.name != NULL ? c->options.name
+                       : c->lab != NULL        ? "lab"
+                                               : "cluster";
     struct cc_link link = {.bw_bps = f->bw_bps.value,
                            .latency_s = f->latency_s.value,
                            .message_s = c->message_s,
@@ -364,14 +372,14 @@ static int write_link(const struct calibrate *c, struct cc_error *e)
                            .reduce_byte_s = c->reduce_byte_s};
     struct cc_machine_info host;
     char source[400];
-    if (c->link_out == NULL)
+    if (c->options.link_out == NULL)
         return CC_OK;
     cc_machine_info_read(&host);
     (void)snprintf(link.name, sizeof link.name, "%s", name);
     (void)snprintf(source, sizeof source,
                    "ping-pong of %zu sizes from %.0f bytes on, %s, at %s; commcomp %s", f->sizes,
                    f->from_bytes, c->record->mpi, host.time, host.version);
-    return cc_link_write(&link, source, c->link_out, e);
+    return cc_link_write(&link, source, c->options.link_out, e);
 }
 
 /* --- notes --- */
@@ -435,10 +443,10 @@ static int add_notes(struct calibrate *c, struct cc_error *e)
     CC_TRY(note_burst(c, e));
     CC_TRY(note_bucket(c, e));
     CC_TRY(note_load(c, e));
-    if (c->link_out == NULL)
+    if (c->options.link_out == NULL)
         return CC_OK;
     return cc_record_note(c->record, e, "written to %s: commcomp model --calibration %s",
-                          c->link_out, c->link_out);
+                          c->options.link_out, c->options.link_out);
 }
 
 /* --- the command --- */

@@ -17,7 +17,6 @@
 #include "netsim/job/job_schemes.h"
 
 enum { MOST_CALLS = 1000, WARMUP = 2 };
-#define LIMIT_S 2.0
 
 /* --- options --- */
 
@@ -34,7 +33,7 @@ static const char *const foreign[] = {
 static int refuse_foreign(const struct cc_args *args, struct cc_error *e)
 {
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
-        if (cc_arg_or_null(args, foreign[i]) != NULL)
+        if (cc_arg(args, foreign[i]) != NULL)
             return cc_usage(e,
                             "--%s is of training steps over a network: with --bw none, calls of "
                             "the exchange are timed alone; leave it out",
@@ -61,7 +60,6 @@ static void set_default(struct cc_args *args, const char *option, const char *va
 static int parse(struct cc_args *args, struct calls *c, struct cc_error *e)
 {
     static char exchanges[256];
-    int distribution = CC_GAUSSIAN, indices = CC_INDICES_UNIFORM;
     CC_TRY(refuse_foreign(args, e));
     CC_TRY(cc_hosts_parse_plain(args, &c->hosts, e));
     list_exchanges(exchanges, sizeof exchanges);
@@ -69,19 +67,12 @@ static int parse(struct cc_args *args, struct calls *c, struct cc_error *e)
     set_default(args, "workers", "4");
     set_default(args, "values", "1M");
     set_default(args, "nonzeros", "1%");
-    cc_arg_choice(args, "synthetic", &distribution);
-    cc_arg_choice(args, "indices", &indices);
-    c->distribution = (enum cc_distribution)distribution;
-    c->indices = (enum cc_indices)indices;
-    c->check = cc_arg(args, "check") != NULL;
-    c->dry_run = cc_arg(args, "dry-run") != NULL;
-    c->most = MOST_CALLS;
-    c->warmup = WARMUP;
-    c->limit_s = LIMIT_S;
-    CC_TRY(cc_arg_count(args, "steps", 1, 1000000, &c->most, e));
-    CC_TRY(cc_arg_count(args, "warmup", 0, 1000000, &c->warmup, e));
-    CC_TRY(cc_arg_time(args, "time", &c->limit_s, e));
-    if (c->limit_s < 1e-6 || c->limit_s > 1e6)
+    set_default(args, "synthetic", cc_distribution_names[CC_GAUSSIAN]);
+    c->steps = (struct cc_experiment_input){.steps = MOST_CALLS, .warmup = WARMUP};
+    CC_TRY(cc_options_read(args, cc_run_options, &c->options, e));
+    CC_TRY(cc_options_read(args, cc_experiment_options, &c->steps, e));
+    CC_TRY(cc_source_read(args, &c->source, e));
+    if (c->options.time_s < 1e-6 || c->options.time_s > 1e6)
         return cc_usage(e, "--time: from 1us to 10^6 s");
     if (c->schemes->count == 0)
         CC_TRY(cc_spec_list_parse("fp32,pairs", c->schemes, e));
@@ -110,7 +101,7 @@ static bool can_carry(struct calls *c, const struct cc_setting *s, const struct 
 static bool can_run(struct calls *c, const struct cc_setting *s)
 {
     /* The sums that the check compares come on top of the buffers that every rank has. */
-    const size_t bytes = cc_experiment_bytes(s), check = c->check ? bytes / 2 : 0;
+    const size_t bytes = cc_experiment_bytes(s), check = c->options.check ? bytes / 2 : 0;
     struct cc_error why;
     char ranks[64];
     (void)snprintf(ranks, sizeof ranks, "%d ranks of %zu values", cc_experiment_ranks(s),
@@ -154,8 +145,8 @@ static int add_rows(struct calls *c, const struct cc_setting *s, struct cc_job *
         *row = (struct cc_job_row){.scheme = cc_strdup(spec->name, e),
                                    .reduction = cc_reduction(spec->scheme, spec->params),
                                    .period = 1,
-                                   .warmup = (size_t)c->warmup,
-                                   .steps = (size_t)c->most,
+                                   .warmup = (size_t)c->steps.warmup,
+                                   .steps = (size_t)c->steps.steps,
                                    .message = cc_alloc0(sizeof *row->message, e),
                                    .messages = 1};
         if (row->scheme == NULL || row->message == NULL)
@@ -169,9 +160,9 @@ static int make_job(struct calls *c, const struct calls_setting *s, struct cc_jo
                     struct cc_error *e)
 {
     cc_experiment_job_setting(&s->setting, job);
-    job->distribution = (int)c->distribution;
+    job->distribution = (int)c->source.distribution;
     job->zeros = 1 - s->nonzeros;
-    job->indices = (int)c->indices;
+    job->indices = (int)c->source.indices;
     job->trace_steps = 1;
     /* Within a machine every message is copied once, in whole; more and smaller ones only ask for
      * more switches between ranks. */
@@ -179,7 +170,7 @@ static int make_job(struct calls *c, const struct calls_setting *s, struct cc_jo
         job->block_bytes = CC_JOB_WHOLE;
         job->rendezvous = false;
     }
-    job->calls = (struct cc_job_calls){.limit_s = c->limit_s, .check = c->check};
+    job->calls = (struct cc_job_calls){.limit_s = c->options.time_s, .check = c->options.check};
     CC_TRY(add_tensor(&s->setting, job, e));
     CC_TRY(cc_job_schemes_take(job, e));
     return add_rows(c, &s->setting, job, e);
@@ -202,7 +193,8 @@ static double remaining_s(void *arg)
 {
     const struct calls *c = arg;
     const double values = (double)cc_job_values(c->job) * c->job->workers;
-    return 5 + 100e-9 * values + (double)(c->warmup + 3) * 30e-9 * values + 3 * c->limit_s;
+    return 5 + 100e-9 * values + (double)(c->steps.warmup + 3) * 30e-9 * values +
+           3 * c->options.time_s;
 }
 
 static bool on_tick(void *arg)
@@ -230,7 +222,7 @@ static int run_setting(struct calls *c, const struct calls_setting *s, struct cc
     c->job = &job;
     CC_TRY_OUT(make_job(c, s, &job, e));
     c->reported = 0;
-    if (c->dry_run)
+    if (c->steps.dry_run)
         status = calls_add_dry_rows(c, e);
     else if (job.rows > 0)
         status = cc_launch(&config, &job, e);
@@ -281,29 +273,26 @@ out:
 
 static int run_all(struct calls *c, struct cc_args *args, struct cc_error *e)
 {
-    size_t *values = NULL, sizes = 0, shares = 0;
-    double *share = NULL;
+    const struct cc_source_options *drawn = &c->source;
+    size_t *values = NULL, sizes = 0;
     int status = CC_OK;
-    CC_TRY_OUT(
-        cc_input_counts("values", cc_arg(args, "values"), SIZE_MAX / 64, true, &values, &sizes, e));
-    CC_TRY_OUT(cc_experiment_parse_shares(cc_arg(args, "nonzeros"), &share, &shares, e));
+    CC_TRY_OUT(cc_input_counts("values", drawn->values, CC_MOST_VALUES, true, &values, &sizes, e));
     cc_arg_set(args, "bw", NULL); /* links do not matter */
     for (size_t i = 0; i < sizes && !cc_interrupted(); i++) {
         struct cc_cluster_args cluster = {.net = NULL};
         char text[24];
         (void)snprintf(text, sizeof text, "%zu", values[i]);
         cc_arg_set(args, "values", text);
-        status = cc_cluster_args_parse(args, CC_SYSTEM_PS, &cluster, e);
-        c->settings = sizes * shares * cluster.exchanges * cluster.worker_counts;
+        status = cc_cluster_args_parse(args, &cluster, e);
+        c->settings = sizes * drawn->shares * cluster.exchanges * cluster.worker_counts;
         if (status == CC_OK)
-            status = run_values(c, &cluster, share, shares, e);
+            status = run_values(c, &cluster, drawn->nonzeros, drawn->shares, e);
         cc_cluster_args_free(&cluster);
         if (status != CC_OK)
             goto out;
     }
 out:
     free(values);
-    free(share);
     return status;
 }
 
@@ -325,6 +314,7 @@ int cc_run_calls(struct cc_args *args, struct cc_error *e)
     args->record.partial = cc_interrupted();
 out:
     cc_hosts_free(&c.hosts);
+    cc_options_free(&c.source);
     free(c.program);
     free(c.row);
     return status;

@@ -6,6 +6,7 @@
 #include "cmd/cli/progress.h"
 #include "cmd/input/cluster.h"
 #include "cmd/input/hosts.h"
+#include "cmd/run/run.h"
 #include "core/trace/synth.h"
 #include "netsim/job/report.h"
 
@@ -27,17 +28,14 @@ struct calls {
     struct cc_record *record;
     struct cc_spec_list *schemes;
     struct cc_hosts hosts;
-    enum cc_distribution distribution;
-    enum cc_indices indices;
-    uint64_t most, warmup; /* calls of a row that count, at most; and before them */
-    double limit_s;        /* of those that count */
-    bool check;
-    char *program; /* of the ranks */
+    struct run_options options;
+    struct cc_source_options source;
+    struct cc_experiment_input steps; /* calls of a row that count, at most; and before them */
+    char *program;                    /* of the ranks */
     struct cc_progress progress;
     size_t settings, done; /* jobs, for the progress bar */
     size_t reported;       /* rows of the job under way */
     size_t unsteady;       /* rows whose calls vary much */
-    bool dry_run;
     /* The job under way, and the rows of its values, non-zeros and workers. */
     const struct calls_setting *setting;
     const struct cc_job *job;

@@ -32,7 +32,7 @@ static size_t new_row(struct calls *c, const char *scheme, struct cc_error *e)
     if (at == SIZE_MAX || cc_record_text(c->record, at, CC_KEY(scheme), scheme, e) != CC_OK ||
         cc_record_text(c->record, at, CC_KEY(exchange), cc_exchange_names[s->exchange], e) !=
             CC_OK ||
-        cc_record_text(c->record, at, CC_KEY(indices), cc_indices_names[c->indices], e) != CC_OK)
+        cc_record_text(c->record, at, CC_KEY(indices), cc_indices_names[c->source.indices], e) != CC_OK)
         return SIZE_MAX;
     cc_record_numbers(c->record, at, all, sizeof all / sizeof all[0]);
     return at;
@@ -117,7 +117,7 @@ int calls_add_dry_rows(struct calls *c, struct cc_error *e)
         const size_t at = new_row(c, c->job->row[i].scheme, e);
         if (at == SIZE_MAX)
             return CC_FAIL;
-        cc_record_number(c->record, at, CC_KEY(row_s), c->limit_s);
+        cc_record_number(c->record, at, CC_KEY(row_s), c->options.time_s);
     }
     return CC_OK;
 }
@@ -174,12 +174,12 @@ int calls_notes(struct calls *c, struct cc_error *e)
 {
     if (c->record->row_count == 0)
         return c->left_out > 0 ? cc_usage(e, "%s", c->reason.text) : CC_OK;
-    if (c->dry_run)
+    if (c->steps.dry_run)
         return cc_record_note(c->record, e,
                               "dry run: %zu rows take at most %.3g s, and some seconds to start "
                               "the ranks of %zu settings",
-                              c->record->row_count, c->limit_s * (double)c->record->row_count,
-                              c->done);
+                              c->record->row_count,
+                              c->options.time_s * (double)c->record->row_count, c->done);
     CC_TRY(note_place(c, e));
     CC_TRY(note_noise(c, e));
     if (c->chooses)
@@ -190,7 +190,7 @@ int calls_notes(struct calls *c, struct cc_error *e)
                            "counts the calls that took each exchange",
                            1e-9 * calls_link.bw_bps, 1e6 * calls_link.latency_s));
     CC_TRY(cc_record_note(c->record, e, "gradients: synthetic, %s",
-                          cc_distribution_names[c->distribution]));
+                          cc_distribution_names[c->source.distribution]));
     if (c->encodes)
         CC_TRY(cc_record_note(c->record, e,
                               "with servers, and where sums are encoded on their way, a call "
@@ -198,7 +198,7 @@ int calls_notes(struct calls *c, struct cc_error *e)
     if (c->left_out > 0)
         CC_TRY(cc_record_note(c->record, e, "left out: %s%s", c->reason.text,
                               c->left_out > 1 ? "; likewise other combinations" : ""));
-    if (c->check && c->checked < c->record->row_count)
+    if (c->options.check && c->checked < c->record->row_count)
         CC_TRY(cc_record_note(c->record, e,
                               "not checked: results that lose something where they are encoded "
                               "again, and sums of several rounds"));

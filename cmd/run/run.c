@@ -43,43 +43,21 @@ static const struct cc_column columns[] = {
     {.key = NULL},
 };
 
-static const char *const papers[] = {"3lc-table1", NULL};
-
-static const struct cc_option options[] = {
-    CC_CLUSTER_OPTIONS,
-    CC_COMMUNICATE_OPTION,
-    CC_EXPERIMENT_OPTIONS,
-    {.name = "steps", .value = "N", .def = "3 s of them, or one period",
-     .group = CC_GROUP_RUN,
-     .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
-    {.name = "warmup", .value = "N", .def = "0 to 3 periods; where residuals fill, until sizes settle, for 6 s at most",
-     .group = CC_GROUP_RUN,
-     .help = "steps before them, of which only the last period computes"},
-    CC_ERRORS_OPTION,
-    CC_TIMELINE_OPTION,
-    {.name = "dry-run",
-     .group = CC_GROUP_RUN,
-     .help = "list the rows with the time and the bytes of each, and run none"},
-    {.name = "paper", .value = "TABLE", .choices = papers,
-     .group = CC_GROUP_RUN,
-     .help = "the set-up of a published table in a lab, its figures beside the measured ones: "
-             "3lc-table1"},
-    {.name = "check",
-     .group = CC_GROUP_RUN,
-     .help = "with --bw none: compare each row's first result with MPI_Allreduce of the same "
-             "values, and all ranks' results with each other"},
-    {.name = "time", .value = "TIME", .def = "2s",
-     .group = CC_GROUP_RUN,
-     .help = "with --bw none: what the calls of a row may take together"},
-    {.name = "keep-lab",
-     .group = CC_GROUP_RUN,
-     .help = "keep the lab after the rows until Enter or Ctrl-C, and print how to enter it"},
-    CC_HOSTS_OPTIONS,
-    {.name = "tc-dev", .value = "DEV",
-     .group = CC_GROUP_CLUSTER,
-     .help = "shape this interface of the cluster's hosts to --bw (as root; undone at the end), and "
-             "count its bytes"},
-    {.name = NULL},
+static const struct cc_option_use options[] = {
+    CC_CLUSTER_OPTIONS("ps"),
+    {.rows = cc_consistency_options, .names = "communicate"},
+    CC_GRADIENT_OPTIONS,
+    {.rows = cc_experiment_options, .names = "steps"},
+    {.rows = cc_experiment_options, .names = "warmup",
+     .own = {.otherwise = "0 to 3 periods; where residuals fill, until sizes settle, for 6 s at most"}},
+    {.rows = cc_experiment_options, .names = "errors"},
+    {.rows = cc_timeline_options},
+    {.rows = cc_experiment_options, .names = "dry-run",
+     .own = {.help = "list the rows with the time and the bytes of each, and run none"}},
+    {.rows = cc_run_options, .names = "paper check time keep-lab"},
+    {.rows = cc_hosts_options},
+    {.rows = cc_run_options, .names = "tc-dev"},
+    {.rows = NULL},
 };
 /* clang-format on */
 
@@ -106,13 +84,13 @@ static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_experiment_input input = {.steps = 0};
     struct run r = {.paper = NULL};
-    struct cc_timeline_output timeline;
+    struct cc_timeline_output timeline = {.path = NULL};
     int status = CC_OK;
     if (cc_arg(args, "bw") != NULL && strcmp(cc_arg(args, "bw"), "none") == 0)
         return cc_run_calls(args, e);
-    CC_TRY_OUT(cc_timeline_output_open(&timeline, args, "run", e));
     CC_TRY_OUT(cc_run_parse(args, &r, e));
     CC_TRY_OUT(cc_experiment_parse(args, &input, e));
+    CC_TRY_OUT(cc_timeline_output_open(&timeline, args, input.dry_run, "run", e));
     CC_TRY_OUT(cc_experiment_need_code(&input, "`run`", e));
     CC_TRY_OUT(cc_run_check(&r, &input.forecast.cluster, e));
     CC_TRY_OUT(cc_experiment_load(&input, e));

@@ -9,12 +9,18 @@
 #include "netsim/lab/lab.h"
 #include "netsim/launch/launch.h"
 
-/* The options that only run has, about labs and clusters. */
+/* The options that only run has, and where its ranks are. */
 struct run_options {
+    struct cc_given given;
     struct cc_hosts hosts;
     const char *device; /* interface of the cluster's hosts to shape and to count; or NULL */
     bool keep_lab;
+    const char *paper; /* or NULL */
+    /* of calls that are timed alone: */
+    bool check;
+    double time_s;
 };
+extern const struct cc_option cc_run_options[];
 
 struct run_paper;
 

@@ -4,28 +4,57 @@
 
 #include "cmd/run/run.h"
 
+static const char *const papers[] = {"3lc-table1", NULL};
+
+/* clang-format off */
+#define MEMBER(m) CC_OPTION_AT(struct run_options, m)
+const struct cc_option cc_run_options[] = {
+    {.name = "paper", MEMBER(paper), .value = "TABLE", .choices = papers, .group = CC_GROUP_RUN,
+     .help = "the set-up of a published table in a lab, its figures beside the measured ones: "
+             "{words}"},
+    {.name = "check", MEMBER(check), .group = CC_GROUP_RUN,
+     .help = "with --bw none: compare each row's first result with MPI_Allreduce of the same "
+             "values, and all ranks' results with each other"},
+    {.name = "time", MEMBER(time_s), .kind = CC_TAKES_TIME, .value = "TIME", .def = "2s",
+     .group = CC_GROUP_RUN,
+     .help = "with --bw none: what the calls of a row may take together"},
+    {.name = "keep-lab", MEMBER(keep_lab), .group = CC_GROUP_RUN,
+     .help = "keep the lab after the rows until Enter or Ctrl-C, and print how to enter it"},
+    {.name = "tc-dev", MEMBER(device), .value = "DEV", .group = CC_GROUP_CLUSTER,
+     .help = "shape this interface of the cluster's hosts to --bw (as root; undone at the end), and "
+             "count its bytes"},
+    {.name = NULL},
+};
+/* clang-format on */
+
 int cc_run_parse(struct cc_args *args, struct run *out, struct cc_error *e)
 {
-    static const char *const clusters_own[] = {"tc-dev", NULL}, *const labs_own[] = {"keep-lab",
-                                                                                     NULL};
-    uint64_t burst = 1; /* checked here; the links have its value */
     struct run_options *o = &out->options;
-    *out = (struct run){.options = {.device = cc_arg_or_null(args, "tc-dev"),
-                                    .keep_lab = cc_arg_or_null(args, "keep-lab") != NULL}};
-    static const char *const of_calls[] = {"check", "time"};
-    for (size_t i = 0; i < sizeof of_calls / sizeof of_calls[0]; i++)
-        if (cc_arg_or_null(args, of_calls[i]) != NULL)
-            return cc_usage(e, "--%s is of calls that are timed alone: give --bw none as well",
-                            of_calls[i]);
-    if (cc_arg_or_null(args, "paper") != NULL)
+    *out = (struct run){.paper = NULL};
+    CC_TRY(cc_options_read(args, cc_run_options, o, e));
+    const void *const of_calls[] = {&o->check, &o->time_s, NULL};
+    const char *of_call = cc_given_of(o, of_calls);
+    if (of_call != NULL)
+        return cc_usage(e, "--%s is of calls that are timed alone: give --bw none as well",
+                        of_call);
+    if (o->paper != NULL)
         CC_TRY(cc_run_paper_open(args, &out->paper, e));
-    CC_TRY(cc_hosts_parse(args, clusters_own, labs_own, &o->hosts, e));
-    if (!o->hosts.lab && cc_arg(args, "burst") != NULL && o->device == NULL)
-        return cc_usage(e, "--burst is of links that are shaped here: give --tc-dev as well");
+    CC_TRY(cc_hosts_parse(args, cc_given(o, &o->device), cc_given(o, &o->keep_lab), &o->hosts, e));
     if (o->device != NULL && strlen(o->device) >= IFNAMSIZ)
         return cc_usage(e, "--tc-dev: '%.40s' is no interface: names have at most %d bytes",
                         o->device, IFNAMSIZ - 1);
-    return cc_arg_count(args, "burst", 1, INT64_MAX, &burst, e);
+    return CC_OK;
+}
+
+/* The token buckets that shape the links. */
+static int check_burst(const struct run_options *o, const struct cc_link_options *links,
+                       struct cc_error *e)
+{
+    if (cc_given(links, &links->burst_bytes) == NULL)
+        return CC_OK;
+    if (!o->hosts.lab && o->device == NULL)
+        return cc_usage(e, "--burst is of links that are shaped here: give --tc-dev as well");
+    return links->burst_bytes >= 1 ? CC_OK : cc_usage(e, "--burst: at least 1 byte");
 }
 
 /* Hosts of a lab are namespaces of one machine; their ranks share its memory and its cores. */
@@ -35,6 +64,7 @@ int cc_run_check(const struct run *r, const struct cc_cluster_args *c, struct cc
 {
     bool has_servers = false;
     int workers = 0, servers = 0;
+    CC_TRY(check_burst(&r->options, &c->network, e));
     for (size_t i = 0; i < c->exchanges; i++)
         has_servers = has_servers || cc_exchange_has(c->exchange[i], CC_X_SERVERS);
     for (size_t i = 0; i < c->worker_counts; i++)

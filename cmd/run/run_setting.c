@@ -103,12 +103,12 @@ static void shape(const struct run *r, struct cc_experiment_setting *s)
     if (!r->options.hosts.lab && r->options.device == NULL)
         return;
     s->shaped_bps = l->bw_bps;
-    if (c->calibrated)
+    if (c->network.calibration != NULL)
         s->shaped_bps *= (1 + CC_LINK_OVERHEAD) / (1 + l->overhead);
     if (l->burst_bytes == 0)
         l->burst_bytes = (double)cc_lab_burst(s->shaped_bps);
     if (r->options.hosts.lab && l->latency_s > CC_LINK_LATENCY &&
-        (!c->calibrated || c->latency_given))
+        (c->network.calibration == NULL || c->network.latencies > 0))
         s->added_latency_s = l->latency_s;
 }
 

@@ -37,46 +37,22 @@ static const struct cc_column columns[] = {
     {.key = NULL},
 };
 
-static const struct cc_option options[] = {
-    CC_CLUSTER_OPTIONS,
-    CC_COMMUNICATE_OPTION,
-    CC_EXPERIMENT_OPTIONS,
-    {.name = "steps", .value = "N",
-     .def = "one period; 10 with stragglers; 16 steps where payloads differ",
-     .group = CC_GROUP_RUN,
-     .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
-    {.name = "warmup", .value = "N", .def = "0; overlapped, one period; where residuals fill, until sizes settle",
-     .group = CC_GROUP_RUN,
-     .help = "steps before them, of which only the last period computes"},
-    CC_FIDELITY_OPTION("alpha-beta"),
-    CC_PLATFORM_OPTIONS,
-    {.name = "data", .value = "HOW", .def = "auto", .choices = cc_sim_data_names,
-     .group = CC_GROUP_RUN,
-     .help = "on: every worker's gradients are encoded and decoded; off: only sizes move, of payloads "
-             "that a few workers encode beforehand; auto: on for up to 16 workers, if there is "
-             "enough memory"},
-    {.name = "codec-time", .value = "HOW", .def = "profile", .choices = cc_codec_time_names,
-     .group = CC_GROUP_RUN,
-     .help = "time of each codec call: from the profile, the same in every simulation; or as "
-             "measured while it runs"},
-    {.name = "write-platform", .value = "FILE.xml", .file = CC_WRITES_FILE,
-     .group = CC_GROUP_OUTPUT,
-     .help = "write the platform of the simulation, which must have a single setting"},
-    {.name = "paje", .value = "FILE", .file = CC_WRITES_FILE,
-     .group = CC_GROUP_OUTPUT,
-     .help = "write SimGrid's own trace of the simulation, which must have a single setting, in "
-             "Paje's format"},
-    CC_ERRORS_OPTION,
-    CC_TIMELINE_OPTION,
-    {.name = "paper", .value = "FIGURE", .choices = cc_sim_papers,
-     .group = CC_GROUP_RUN,
-     .help = "the axes of a published figure, simulated beside the formulas: sparcml-figure4, with "
-             "--values, and with --nonzeros, --workers, --bw and --latency as lists; thesis-5.1, "
-             "thesis-5.4 and thesis-5.5: speedups of the modularized parameter server (docs/thesis.md)"},
-    {.name = "dry-run",
-     .group = CC_GROUP_RUN,
-     .help = "list what would be simulated, and how long it takes; needs no SimGrid"},
-    {.name = NULL},
+static const struct cc_option_use options[] = {
+    CC_CLUSTER_OPTIONS("ps"),
+    {.rows = cc_consistency_options, .names = "communicate"},
+    CC_GRADIENT_OPTIONS,
+    {.rows = cc_experiment_options, .names = "steps",
+     .own = {.otherwise = "one period; 10 with stragglers; 16 steps where payloads differ"}},
+    {.rows = cc_experiment_options, .names = "warmup",
+     .own = {.otherwise = "0; overlapped, one period; where residuals fill, until sizes settle"}},
+    {.rows = cc_sim_options,
+     .names = "fidelity " CC_PLATFORM_OPTION_NAMES " data codec-time write-platform paje"},
+    {.rows = cc_experiment_options, .names = "errors"},
+    {.rows = cc_timeline_options},
+    {.rows = cc_sim_options, .names = "paper"},
+    {.rows = cc_experiment_options, .names = "dry-run",
+     .own = {.help = "list what would be simulated, and how long it takes; needs no SimGrid"}},
+    {.rows = NULL},
 };
 /* clang-format on */
 
@@ -130,6 +106,14 @@ static void describe(const struct sim_options *o, char *out, size_t cap)
                    plain ? "" : where);
 }
 
+static int check_burst(const struct cc_link_options *links, struct cc_error *e)
+{
+    return cc_given(links, &links->burst_bytes) == NULL
+               ? CC_OK
+               : cc_usage(e, "--burst is of links that are shaped with token buckets; simulated "
+                             "ones have none");
+}
+
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_experiment_input input = {.steps = 0};
@@ -139,13 +123,11 @@ static int run(struct cc_args *args, struct cc_error *e)
     if (cc_arg(args, "paper") != NULL)
         return cc_sim_is_thesis(cc_arg(args, "paper")) ? cc_sim_thesis(args, e)
                                                        : cc_sim_paper(args, e);
-    if (cc_arg(args, "burst") != NULL)
-        return cc_usage(e, "--burst is of links that are shaped with token buckets; simulated ones "
-                           "have none");
-    CC_TRY_OUT(cc_timeline_output_open(&timeline, args, "sim", e));
-    CC_TRY_OUT(cc_sim_parse(args, CC_FIDELITY_ALPHA_BETA, &s, e));
+    CC_TRY_OUT(cc_sim_parse(args, &s, e));
     CC_TRY_OUT(cc_experiment_parse(args, &input, e));
     CC_TRY_OUT(cc_sim_check(&s, &input, e));
+    CC_TRY_OUT(check_burst(&input.forecast.cluster.network, e));
+    CC_TRY_OUT(cc_timeline_output_open(&timeline, args, input.dry_run, "sim", e));
     CC_TRY_OUT(cc_experiment_load(&input, e));
     CC_TRY_OUT(cc_sim_prepare(&s, &input, &args->record, e));
     describe(&s.options, timeline.config, sizeof timeline.config);

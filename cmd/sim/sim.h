@@ -8,50 +8,37 @@
 #include "netsim/launch/smpirun.h"
 #include "netsim/platform/platform.h"
 
+/* How the network is simulated, and the shape of the cluster; each topology adds its own options
+ * (topology.h). Defaults are those of `sim`. */
 /* clang-format off */
-/* Options beside CC_CLUSTER_OPTIONS and CC_EXPERIMENT_OPTIONS. How the network is simulated: */
-#define CC_FIDELITY_OPTION(preset)                                                                 \
-    {.name = "fidelity", .value = "HOW", .def = preset, .choices = cc_fidelity_names,              \
-     .group = CC_GROUP_RUN,                                                                        \
-     .help = "how the network is simulated: alpha-beta (latency and bytes / bandwidth, as the "    \
-             "formulas assume), tc (as in the lab of `commcomp run`), tcp (SMPI's corrections for "\
-             "TCP)"}
-
-/* The shape of the cluster; each topology adds its own options (topology.h): */
-#define CC_TOPOLOGY_OPTION(id, kind, field, name_, value_, default_, help_)                        \
-    {.name = name_, .value = value_, .def = default_, .group = CC_GROUP_CLUSTER, .help = help_},
-#define CC_PLATFORM_OPTIONS                                                                        \
-    {.name = "topology", .value = "SHAPE", .def = "switch", .choices = cc_topology_names,          \
-     .group = CC_GROUP_CLUSTER,                                                                    \
-     .help = CC_TOPOLOGY_HELP "or that of a file: --platform"},                                    \
-    CC_TOPOLOGY_OPTIONS(CC_TOPOLOGY_OPTION)                                                        \
-    {.name = "slow-links", .value = "N:RATE",                                                      \
-     .group = CC_GROUP_CLUSTER,                                                                    \
-     .help = "the last N workers have links of this bandwidth"},                                   \
-    {.name = "slow-hosts", .value = "N:FACTOR",                                                    \
-     .group = CC_GROUP_CLUSTER,                                                                    \
-     .help = "the last N workers take FACTOR times as long to compute, encode and decode"},        \
-    {.name = "platform", .value = "FILE.xml", .file = CC_READS_FILE,                               \
-     .group = CC_GROUP_CLUSTER,                                                                    \
-     .help = "a platform of SimGrid's own instead; --bw and --latency then describe its links to " \
-             "the formulas (without --bw, the model's columns are empty)"},                        \
-    {.name = "smpirun", .value = "PROGRAM", .def = "smpirun", .group = CC_GROUP_RUN,           \
-     .help = "SimGrid's smpirun program"}
+#define CC_TOPOLOGY_OPTION_NAME(id, kind, field, name, value, default_, help) name " "
+#define CC_PLATFORM_OPTION_NAMES                                                                   \
+    "topology " CC_TOPOLOGY_OPTIONS(CC_TOPOLOGY_OPTION_NAME) "slow-links slow-hosts platform smpirun"
 /* clang-format on */
 
 enum cc_sim_data { CC_DATA_AUTO, CC_DATA_ON, CC_DATA_OFF };
 enum cc_codec_time { CC_CODEC_PROFILE, CC_CODEC_MEASURED };
 extern const char *const cc_sim_data_names[], *const cc_codec_time_names[]; /* end with NULL */
 
+/* "3:10mbps": a number of workers, and what is different about them. */
+struct sim_slow {
+    int workers;
+    double by;
+};
+
 /* The options that only sim has. */
 struct sim_options {
+    struct cc_given given;
     enum cc_fidelity fidelity;
+    struct sim_slow slow_links, slow_hosts; /* by: bits per second; factor on the time */
     struct cc_platform_config config; /* workers, servers, bw_bps and latency_s are the setting's */
     const char *platform;             /* --platform: a file in its place; or NULL */
     const char *write_platform, *paje, *smpirun;
     enum cc_sim_data data;
     enum cc_codec_time codec_time;
+    const char *paper; /* or NULL */
 };
+extern const struct cc_option cc_sim_options[];
 
 struct sim {
     struct cc_experiment experiment;
@@ -61,14 +48,12 @@ struct sim {
 
 /* --- parsing and preparing --- */
 
-/* Parses sim's own options. The command of `args` has CC_FIDELITY_OPTION, whose default is
- * `fidelity`, and CC_PLATFORM_OPTIONS, and may have sim's other options. Free *out with
- * cc_sim_free, also after an error. */
-int cc_sim_parse(const struct cc_args *args, enum cc_fidelity fidelity, struct sim *out,
-                 struct cc_error *e);
-/* The same of CC_FIDELITY_OPTION and CC_PLATFORM_OPTIONS alone. */
-int cc_sim_parse_network(const struct cc_args *args, enum cc_fidelity fidelity, struct sim *out,
-                         struct cc_error *e);
+/* Reads sim's own options, of which a command may lack some. Free *out with cc_sim_free, also after
+ * an error. */
+int cc_sim_parse(const struct cc_args *args, struct sim *out, struct cc_error *e);
+/* Refuses what a platform file fixes among the options, --bw and --latency included. */
+int cc_sim_check_platform(const struct sim_options *o, const struct cc_link_options *links,
+                          struct cc_error *e);
 /* Refuses what cannot be simulated. */
 int cc_sim_check(struct sim *s, const struct cc_experiment_input *input, struct cc_error *e);
 /* Makes the settings and rows of the input, whose forecast is loaded; checks that every setting has

@@ -1,5 +1,4 @@
 /* The options of sim, and the settings that it refuses. */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,179 +8,173 @@
 const char *const cc_sim_data_names[] = {"auto", "on", "off", NULL};
 const char *const cc_codec_time_names[] = {"profile", "measured", NULL};
 
-/* --- which options go together --- */
+/* --- values --- */
 
-static int check_topology(const struct cc_args *args, enum cc_topology topology, struct cc_error *e)
+/* Parses the number before the colon of "3:10mbps", and returns the text behind the colon, or NULL.
+ */
+static const char *parse_number_of(const char *text, int *count)
 {
-    for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++)
-        if (cc_arg(args, o->name) != NULL && o->topology != topology)
-            return cc_usage(e, "--%s is of --topology %s", o->name, cc_topology_names[o->topology]);
-    return CC_OK;
-}
-
-static int exclude_platform(const struct cc_args *args, const char *option, struct cc_error *e)
-{
-    return cc_arg_or_null(args, option) == NULL
-               ? CC_OK
-               : cc_usage(e, "--platform and --%s exclude each other: the file fixes it", option);
-}
-
-/* A platform file fixes what the other options would choose. */
-static int check_platform(const struct cc_args *args, struct cc_error *e)
-{
-    CC_TRY(exclude_platform(args, "topology", e));
-    for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++)
-        CC_TRY(exclude_platform(args, o->name, e));
-    CC_TRY(exclude_platform(args, "slow-links", e));
-    CC_TRY(exclude_platform(args, "slow-hosts", e));
-    CC_TRY(exclude_platform(args, "write-platform", e));
-    if (cc_arg(args, "latency") != NULL && cc_arg(args, "bw") == NULL)
-        return cc_usage(e, "--latency: with --platform it only describes the links to the "
-                           "formulas, and needs --bw beside it");
-    return CC_OK;
-}
-
-/* --- parsing --- */
-
-/* Parses the number before the colon of "3:10mbps". Sets *rest to the text behind the colon, or to
- * NULL without the option. */
-static int parse_number_of(const struct cc_args *args, const char *name, int *count,
-                           const char **rest, struct cc_error *e)
-{
-    const char *text = cc_arg(args, name);
-    *rest = NULL;
-    if (text == NULL)
-        return CC_OK;
     const size_t digits = strspn(text, "0123456789");
     if (digits < 1 || digits > 6 || text[digits] != ':')
-        return cc_usage(e, "--%s %.40s: a number of workers, a colon, and %s", name, text,
-                        strcmp(name, "slow-links") == 0 ? "a rate, as in 2:10mbps"
-                                                        : "a factor, as in 2:1.5");
+        return NULL;
     *count = atoi(text);
-    *rest = text + digits + 1;
-    return CC_OK;
+    return text + digits + 1;
 }
 
-static int parse_rate_of(const char *option, const char *text, double *out, struct cc_error *e)
+static int parse_slow_links(const char *text, void *member, struct cc_error *e)
 {
-    const int status = cc_parse_rate(text, out, e);
-    if (status != CC_OK)
-        cc_error_in(e, "--%s", option);
-    return status;
+    struct sim_slow *out = member;
+    const char *rate = parse_number_of(text, &out->workers);
+    return rate != NULL ? cc_parse_rate(rate, &out->by, e)
+                        : cc_usage(e,
+                                   "--slow-links %.40s: a number of workers, a colon, and a rate, "
+                                   "as in 2:10mbps",
+                                   text);
 }
 
-static int parse_slow(const struct cc_args *args, struct cc_platform_config *c, struct cc_error *e)
+static int parse_slow_hosts(const char *text, void *member, struct cc_error *e)
 {
-    const char *rate, *factor;
-    CC_TRY(parse_number_of(args, "slow-links", &c->slow_links, &rate, e));
-    if (rate != NULL)
-        CC_TRY(parse_rate_of("slow-links", rate, &c->slow_bps, e));
-    CC_TRY(parse_number_of(args, "slow-hosts", &c->slow_hosts, &factor, e));
-    if (factor == NULL)
-        return CC_OK;
+    struct sim_slow *out = member;
+    const char *factor = parse_number_of(text, &out->workers);
     char *end;
-    c->slow_factor = strtod(factor, &end);
-    if (!cc_is_decimal(factor, strlen(factor)) || *end != '\0' || !(c->slow_factor > 0))
-        return cc_usage(e, "--slow-hosts: '%.40s' is not a factor above 0", factor);
-    return CC_OK;
+    if (factor == NULL)
+        return cc_usage(e,
+                        "--slow-hosts %.40s: a number of workers, a colon, and a factor, as in "
+                        "2:1.5",
+                        text);
+    out->by = strtod(factor, &end);
+    return cc_is_decimal(factor, strlen(factor)) && *end == '\0' && out->by > 0
+               ? CC_OK
+               : cc_usage(e, "'%.40s' is not a factor above 0", factor);
 }
 
 /* Parses "4x4x2" or "4x4"; without a third side, sides[2] stays as it is. */
-static int parse_sides(const char *option, const char *text, int sides[3], struct cc_error *e)
+static int parse_sides(const char *text, void *member, struct cc_error *e)
 {
     static const char wrong[] =
-        "--%s %.40s: hosts in each of two or three dimensions, at least 1, as in 4x4x2";
+        "--torus %.40s: hosts in each of two or three dimensions, at least 1, as in 4x4x2";
     const char *p = text;
-    int n = 0;
+    int *sides = member, n = 0;
     while (n < 3) {
         size_t digits = strspn(p, "0123456789");
         if (digits < 1 || digits > 6)
-            return cc_usage(e, wrong, option, text);
+            return cc_usage(e, wrong, text);
         sides[n] = atoi(p);
         if (sides[n++] < 1)
-            return cc_usage(e, wrong, option, text);
+            return cc_usage(e, wrong, text);
         p += digits;
         if (*p != 'x')
             break;
         p++;
     }
-    return *p == '\0' && n >= 2 && p[-1] != 'x' ? CC_OK : cc_usage(e, wrong, option, text);
+    return *p == '\0' && n >= 2 && p[-1] != 'x' ? CC_OK : cc_usage(e, wrong, text);
 }
 
-/* Parses an option of a topology, or its default, into its field. */
-static int parse_topology_option(const struct cc_args *args, const struct cc_topology_option *o,
-                                 struct cc_platform_config *config, struct cc_error *e)
+/* --- the table --- */
+
+/* Topologies' options; the sides of a torus have a default that the topology chooses. */
+#define ROW_COUNT(def_) .def = (def_), .kind = CC_TAKES_COUNT, .min = 1
+#define ROW_RATIO(def_) .def = (def_), .kind = CC_TAKES_REAL
+#define ROW_RATE(def_)  .def = (def_), .kind = CC_TAKES_RATE
+#define ROW_TIME(def_)  .def = (def_), .kind = CC_TAKES_TIME
+#define ROW_SIDES(def_) .otherwise = (def_), .parse = parse_sides
+#define MEMBER(m)       CC_OPTION_AT(struct sim_options, m)
+/* clang-format off */
+#define TOPOLOGY_ROW(id, kind, field, name_, value_, default_, help_)                              \
+    {.name = name_, MEMBER(config.field), ROW_##kind(default_), .value = value_,                   \
+     .group = CC_GROUP_CLUSTER, .help = help_},
+const struct cc_option cc_sim_options[] = {
+    {.name = "fidelity", MEMBER(fidelity), .value = "HOW", .def = "alpha-beta",
+     .choices = cc_fidelity_names, .group = CC_GROUP_RUN,
+     .help = "how the network is simulated: alpha-beta (latency and bytes / bandwidth, as the "
+             "formulas assume), tc (as in the lab of `commcomp run`), tcp (SMPI's corrections for "
+             "TCP)"},
+    {.name = "topology", MEMBER(config.topology), .value = "SHAPE", .def = "switch",
+     .choices = cc_topology_names, .group = CC_GROUP_CLUSTER,
+     .help = CC_TOPOLOGY_HELP "or that of a file: --platform"},
+    CC_TOPOLOGY_OPTIONS(TOPOLOGY_ROW)
+    {.name = "slow-links", MEMBER(slow_links), .parse = parse_slow_links, .value = "N:RATE",
+     .group = CC_GROUP_CLUSTER, .help = "the last N workers have links of this bandwidth"},
+    {.name = "slow-hosts", MEMBER(slow_hosts), .parse = parse_slow_hosts, .value = "N:FACTOR",
+     .group = CC_GROUP_CLUSTER,
+     .help = "the last N workers take FACTOR times as long to compute, encode and decode"},
+    {.name = "platform", MEMBER(platform), .value = "FILE.xml", .file = CC_READS_FILE,
+     .group = CC_GROUP_CLUSTER,
+     .help = "a platform of SimGrid's own instead; --bw and --latency then describe its links to "
+             "the formulas (without --bw, the model's columns are empty)"},
+    {.name = "smpirun", MEMBER(smpirun), .value = "PROGRAM", .def = "smpirun",
+     .group = CC_GROUP_RUN, .help = "SimGrid's smpirun program"},
+    {.name = "data", MEMBER(data), .value = "HOW", .def = "auto", .choices = cc_sim_data_names,
+     .group = CC_GROUP_RUN,
+     .help = "on: every worker's gradients are encoded and decoded; off: only sizes move, of payloads "
+             "that a few workers encode beforehand; auto: on for up to 16 workers, if there is "
+             "enough memory"},
+    {.name = "codec-time", MEMBER(codec_time), .value = "HOW", .def = "profile",
+     .choices = cc_codec_time_names, .group = CC_GROUP_RUN,
+     .help = "time of each codec call: from the profile, the same in every simulation; or as "
+             "measured while it runs"},
+    {.name = "write-platform", MEMBER(write_platform), .value = "FILE.xml",
+     .file = CC_WRITES_FILE, .group = CC_GROUP_OUTPUT,
+     .help = "write the platform of the simulation, which must have a single setting"},
+    {.name = "paje", MEMBER(paje), .value = "FILE", .file = CC_WRITES_FILE,
+     .group = CC_GROUP_OUTPUT,
+     .help = "write SimGrid's own trace of the simulation, which must have a single setting, in "
+             "Paje's format"},
+    {.name = "paper", MEMBER(paper), .value = "FIGURE", .choices = cc_sim_papers,
+     .group = CC_GROUP_RUN,
+     .help = "the axes of a published figure, simulated beside the formulas: sparcml-figure4, with "
+             "--values, and with --nonzeros, --workers, --bw and --latency as lists; thesis-5.1, "
+             "thesis-5.4 and thesis-5.5: speedups of the modularized parameter server (docs/thesis.md)"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+/* --- which options go together --- */
+
+/* Whether a topology's own option was given: its name, or NULL. */
+static const char *given_of_topology(const struct sim_options *o,
+                                     const struct cc_topology_option *own)
 {
-    void *field = (char *)config + o->offset;
-    const char *given = cc_arg(args, o->name);
-    const char *text = given != NULL ? given : o->default_text;
-    uint64_t count;
-    switch (o->kind) {
-    case CC_TOPOLOGY_KIND_COUNT:
-        count = strtoul(o->default_text, NULL, 10);
-        CC_TRY(cc_arg_count(args, o->name, 1, INT_MAX, &count, e));
-        *(int *)field = (int)count;
-        return CC_OK;
-    case CC_TOPOLOGY_KIND_RATIO:
-        *(double *)field = strtod(o->default_text, NULL);
-        return cc_arg_real(args, o->name, field, e);
-    case CC_TOPOLOGY_KIND_RATE:
-        return parse_rate_of(o->name, text, field, e);
-    case CC_TOPOLOGY_KIND_TIME:
-        CC_TRY(cc_parse_time(o->default_text, field, e));
-        return cc_arg_time(args, o->name, field, e);
-    case CC_TOPOLOGY_KIND_SIDES:
-        return given != NULL ? parse_sides(o->name, given, field, e) : CC_OK;
-    }
+    return cc_given(o, (const char *)&o->config + own->offset);
+}
+
+static int check_topology(const struct sim_options *o, struct cc_error *e)
+{
+    for (const struct cc_topology_option *own = cc_topology_options; own->name != NULL; own++)
+        if (given_of_topology(o, own) != NULL && own->topology != o->config.topology)
+            return cc_usage(e, "--%s is of --topology %s", own->name,
+                            cc_topology_names[own->topology]);
     return CC_OK;
 }
 
-static int parse_config(const struct cc_args *args, struct cc_platform_config *c,
-                        struct cc_error *e)
+int cc_sim_check_platform(const struct sim_options *o, const struct cc_link_options *links,
+                          struct cc_error *e)
 {
-    int topology = CC_TOPOLOGY_SWITCH;
-    cc_arg_choice(args, "topology", &topology);
-    *c = (struct cc_platform_config){.topology = (enum cc_topology)topology};
-    for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++)
-        CC_TRY(parse_topology_option(args, o, c, e));
-    return parse_slow(args, c, e);
-}
-
-int cc_sim_parse_network(const struct cc_args *args, enum cc_fidelity fidelity, struct sim *out,
-                         struct cc_error *e)
-{
-    int how = (int)fidelity;
-    struct sim_options *o = &out->options;
-    *out = (struct sim){
-        .options = {.platform = cc_arg(args, "platform"), .smpirun = cc_arg(args, "smpirun")}};
-    CC_TRY(parse_config(args, &o->config, e));
-    CC_TRY(o->platform != NULL ? check_platform(args, e)
-                               : check_topology(args, o->config.topology, e));
-    cc_arg_choice(args, "fidelity", &how);
-    o->fidelity = (enum cc_fidelity)how;
+    const void *const others[] = {&o->config.topology, &o->slow_links, &o->slow_hosts,
+                                  &o->write_platform, NULL};
+    const char *other = cc_given_of(o, others);
+    if (o->platform == NULL)
+        return check_topology(o, e);
+    for (const struct cc_topology_option *own = cc_topology_options;
+         own->name != NULL && other == NULL; own++)
+        other = given_of_topology(o, own);
+    if (other != NULL)
+        return cc_usage(e, "--platform and --%s exclude each other: the file fixes it", other);
+    if (links->latencies > 0 && cc_given(links, &links->bw) == NULL)
+        return cc_usage(e, "--latency: with --platform it only describes the links to the "
+                           "formulas, and needs --bw beside it");
     return CC_OK;
 }
 
-int cc_sim_parse(const struct cc_args *args, enum cc_fidelity fidelity, struct sim *out,
-                 struct cc_error *e)
+int cc_sim_parse(const struct cc_args *args, struct sim *out, struct cc_error *e)
 {
-    int data = CC_DATA_AUTO, codec_time = CC_CODEC_PROFILE;
     struct sim_options *o = &out->options;
-    CC_TRY(cc_sim_parse_network(args, fidelity, out, e));
-    o->write_platform = cc_arg_or_null(args, "write-platform");
-    o->paje = cc_arg_or_null(args, "paje");
-    if (cc_arg_known(args, "data"))
-        cc_arg_choice(args, "data", &data);
-    if (cc_arg_known(args, "codec-time"))
-        cc_arg_choice(args, "codec-time", &codec_time);
-    o->data = (enum cc_sim_data)data;
-    o->codec_time = (enum cc_codec_time)codec_time;
-    if (o->data == CC_DATA_OFF && cc_arg_or_null(args, "errors") != NULL)
-        return cc_usage(e, "--errors needs the gradients themselves: --data on");
-    if (o->data == CC_DATA_OFF && cc_arg_or_null(args, "communicate") != NULL)
-        return cc_usage(e, "--communicate decides by the gradients themselves: --data on");
-    if (o->data == CC_DATA_OFF && o->codec_time == CC_CODEC_MEASURED)
-        return cc_usage(e, "--codec-time measured needs codecs that run: --data on");
+    *out = (struct sim){.program = NULL};
+    CC_TRY(cc_options_read(args, cc_sim_options, o, e));
+    o->config.slow_links = o->slow_links.workers;
+    o->config.slow_bps = o->slow_links.by;
+    o->config.slow_hosts = o->slow_hosts.workers;
+    o->config.slow_factor = o->slow_hosts.by;
     return CC_OK;
 }
 
@@ -198,6 +191,22 @@ static int check_mpi(const struct sim *s, const struct cc_timing *t, struct cc_e
                         "compute meanwhile, as those of --mode %s: simulate them over ring or "
                         "rabenseifner",
                         cc_step_names[t->mode]);
+    return CC_OK;
+}
+
+/* Without data, nothing can be measured or decided by it. */
+static int check_data(const struct sim_options *o, const struct cc_experiment_input *input,
+                      struct cc_error *e)
+{
+    const struct cc_consistency_args *c = &input->forecast.cluster.consistency;
+    if (o->data != CC_DATA_OFF)
+        return CC_OK;
+    if (input->errors)
+        return cc_usage(e, "--errors needs the gradients themselves: --data on");
+    if (cc_given(c, &c->communicate) != NULL)
+        return cc_usage(e, "--communicate decides by the gradients themselves: --data on");
+    if (o->codec_time == CC_CODEC_MEASURED)
+        return cc_usage(e, "--codec-time measured needs codecs that run: --data on");
     return CC_OK;
 }
 
@@ -227,6 +236,8 @@ static int check_setting(void *arg, const struct cc_setting *setting, struct cc_
 int cc_sim_check(struct sim *s, const struct cc_experiment_input *input, struct cc_error *e)
 {
     const struct cc_cluster_args *c = &input->forecast.cluster;
+    CC_TRY(cc_sim_check_platform(&s->options, &c->network, e));
+    CC_TRY(check_data(&s->options, input, e));
     CC_TRY(check_code(s, input, e));
     if (input->dry_run && s->options.paje != NULL)
         return cc_usage(e, "--paje: in a dry run nothing happens that it could show");

@@ -87,7 +87,8 @@ static int refuse_others(const struct cc_args *args, struct cc_error *e)
     if (args->schemes.count > 0)
         return cc_usage(e, "--paper and --scheme exclude each other: SparCML sends index-value "
                            "pairs, and its baseline 32-bit floats");
-    for (const struct cc_option *o = args->command->options; o->name != NULL; o++) {
+    for (size_t i = 0; i < cc_option_own(args->command); i++) {
+        const struct cc_option option = cc_option_at(args->command, i), *o = &option;
         if (cc_arg(args, o->name) == NULL || is_open(o->name))
             continue;
         if (o->group == CC_GROUP_OUTPUT || strcmp(o->name, "dry-run") == 0)
@@ -131,11 +132,14 @@ static int by_size(const void *a, const void *b)
 static int parse_densities(struct figure *f, struct cc_error *e)
 {
     const char *given = cc_arg(f->args, "nonzeros");
+    struct cc_source_options source;
     uint64_t values = 0;
     size_t kept = 0;
     CC_TRY(cc_arg_count(f->args, "values", 1, SIZE_MAX / 64, &values, e));
-    CC_TRY(cc_experiment_parse_shares(given != NULL ? given : DENSITIES, &f->density, &f->densities,
-                                      e));
+    set_default(f->args, "nonzeros", DENSITIES);
+    CC_TRY(cc_source_read(f->args, &source, e));
+    f->density = source.nonzeros;
+    f->densities = source.shares;
     qsort(f->density, f->densities, sizeof *f->density, by_size);
     for (size_t i = 0; i < f->densities; i++) {
         const double d = f->density[i];
@@ -236,7 +240,7 @@ static int simulate(struct figure *f, double density, struct cc_error *e)
                dense ? "rabenseifner" : "ssar-recdouble,ssar-split,dsar-split");
     cc_spec_list_free(&f->args->schemes);
     CC_TRY(cc_spec_list_parse(dense ? "fp32" : "pairs", &f->args->schemes, e));
-    CC_TRY_OUT(cc_sim_parse(f->args, CC_FIDELITY_ALPHA_BETA, &s, e));
+    CC_TRY_OUT(cc_sim_parse(f->args, &s, e));
     CC_TRY_OUT(cc_experiment_parse(f->args, &input, e));
     /* Instead of the training system, whose steps these are not. */
     cc_record_title(&f->args->record,

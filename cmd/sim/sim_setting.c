@@ -19,7 +19,7 @@ static bool needs_data(const struct sim *s, const struct cc_setting *setting)
         return s->options.data == CC_DATA_ON;
     if (cc_exchange_has(setting->exchange, CC_X_LIBRARY) ||
         s->options.codec_time == CC_CODEC_MEASURED || s->experiment.input->errors ||
-        s->experiment.input->consistency.communicate != CC_EVERY_STEP)
+        s->experiment.forecast->cluster.consistency.communicate.when != CC_EVERY_STEP)
         return true;
     return cc_experiment_need_code(s->experiment.input, "data", NULL) == CC_OK &&
            setting->cluster.workers <= CC_SIM_FEW_WORKERS &&
@@ -31,7 +31,9 @@ static enum cc_formula formula(const struct sim *s)
     const struct cc_platform_config *config = &s->options.config;
     const struct cc_cluster_args *c = &s->experiment.forecast->cluster;
     if (s->options.platform != NULL)
-        return c->bw_given || c->calibrated ? CC_FORMULA_ELSEWHERE : CC_NO_FORMULA;
+        return cc_given(&c->network, &c->network.bw) != NULL || c->network.calibration != NULL
+                   ? CC_FORMULA_ELSEWHERE
+                   : CC_NO_FORMULA;
     return cc_topology_info(config->topology)->difference == NULL && config->slow_links == 0 &&
                    config->slow_hosts == 0
                ? CC_FORMULA_HOLDS

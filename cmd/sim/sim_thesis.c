@@ -93,15 +93,16 @@ static int refuse_others(const struct cc_args *args, struct cc_error *e)
     if (args->schemes.count > 0)
         return cc_usage(e, "--paper and --scheme exclude each other: the thesis has fp32 and the "
                            "largest 1%%");
-    for (const struct cc_option *o = args->command->options; o->name != NULL; o++) {
-        bool known = cc_arg(args, o->name) == NULL;
+    for (size_t k = 0; k < cc_option_own(args->command); k++) {
+        const struct cc_option o = cc_option_at(args->command, k);
+        bool known = cc_arg(args, o.name) == NULL;
         for (size_t i = 0; i < sizeof open / sizeof open[0]; i++)
-            known = known || strcmp(o->name, open[i]) == 0;
+            known = known || strcmp(o.name, open[i]) == 0;
         if (!known)
             return cc_usage(e,
                             "--paper and --%s exclude each other: the figure fixes all but net, "
                             "links, stragglers, steps and --staleness",
-                            o->name);
+                            o.name);
     }
     return CC_OK;
 }
@@ -190,7 +191,7 @@ static int simulate(struct cc_args *args, const struct thesis *t, const struct b
     int status = CC_OK;
     cc_spec_list_free(&args->schemes);
     CC_TRY(cc_spec_list_parse(b->scheme, &args->schemes, e));
-    CC_TRY_OUT(cc_sim_parse(args, CC_FIDELITY_ALPHA_BETA, &s, e));
+    CC_TRY_OUT(cc_sim_parse(args, &s, e));
     CC_TRY_OUT(cc_experiment_parse(args, &input, e));
     cc_record_title(&args->record, "The thesis, %s, simulated", t->title);
     CC_TRY_OUT(cc_sim_check(&s, &input, e));

@@ -274,7 +274,7 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     if (o->on != CC_TRAIN_LOCAL)
         return CC_OK;
     if (cc_arg(args, "bw") != NULL)
-        return cc_cluster_links(args, &o->link, &o->links, e);
+        return cc_train_parse_links(args, o, e);
     /* Simulated clocks have the last two, too. */
     static const char *const of_links[] = {"latency", "overhead", "message-cost", "compute",
                                            "stragglers"};
@@ -328,6 +328,7 @@ void cc_train_close(struct cc_train *t)
     free(t->is_raw);
     free(t->optimum.w);
     free(t->options.link);
+    cc_options_free(&t->options.network);
     free(t->options.rate);
     free(t->options.length);
     cc_train_paper_free(t);
@@ -407,7 +408,7 @@ const struct cc_command cc_command_train = {
         "  commcomp train --net mlp:128 --exchange ring --scheme fp32,int8 --steps 1500\n"
         "  commcomp train --on sim --bw 10mbps --compute 5ms --mode overlap --scheme fp32,3lc\n"
         "  commcomp train --data fashion-mnist/ --input 16x16 --scheme 3lc -o curve.csv\n",
-    .options = cc_train_option_table,
+    .options = cc_train_uses,
     .columns = cc_train_columns,
     .takes_schemes = CC_SCHEMES,
     .run = run,

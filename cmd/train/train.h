@@ -75,9 +75,10 @@ struct cc_train_options {
     struct {
         char rate[CC_NUMBER_CAP], steps[24], epoch[24];
     } svrg_default;
-    double momentum;      /* as given; the optimizer has it as a float */
-    bool scd;             /* --optimizer scd */
-    double target;        /* accuracy; NaN: none */
+    double momentum; /* as given; the optimizer has it as a float */
+    bool scd;        /* --optimizer scd */
+    double target;   /* accuracy; NaN: none */
+    struct cc_link_options network;
     struct cc_link *link; /* --bw x --latency; none: no network */
     size_t links;
     double compute_s;            /* --compute; NaN: as measured */
@@ -119,13 +120,13 @@ struct cc_train {
 static inline size_t cc_train_variants(const struct cc_train *t)
 {
     const struct cc_train_options *o = &t->options;
-    return o->consistency.count * o->lengths * o->rates * t->args->schemes.count;
+    return o->consistency.how.count * o->lengths * o->rates * t->args->schemes.count;
 }
 
 /* Whether all steps are bulk synchronous. */
 static inline bool cc_train_is_bulk(const struct cc_train_options *o)
 {
-    return o->consistency.count == 1 && o->consistency.item[0] == CC_BULK;
+    return o->consistency.how.count == 1 && o->consistency.how.item[0] == CC_BULK;
 }
 
 /* Ranks train over each link by themselves, one process for all of them: bulk synchronous steps
@@ -156,7 +157,7 @@ static inline const struct cc_train_length *cc_train_length(const struct cc_trai
 static inline enum cc_consistency cc_train_consistency(const struct cc_train *t, size_t variant)
 {
     const struct cc_train_options *o = &t->options;
-    return o->consistency.item[variant / (t->args->schemes.count * o->rates * o->lengths)];
+    return o->consistency.how.item[variant / (t->args->schemes.count * o->rates * o->lengths)];
 }
 
 /* The scheme of what the server sends for a scheme of the pushes: that of --pull-scheme; otherwise
@@ -262,6 +263,9 @@ void cc_train_close(struct cc_train *t);
 #define CC_TRAIN_TABLE "sparcml-table2"
 int cc_train_table(struct cc_args *args, struct cc_error *e);
 
+/* Reads the options of links. */
+int cc_train_parse_links(const struct cc_args *args, struct cc_train_options *o,
+                         struct cc_error *e);
 /* Parses --on and the options of that place. */
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
                          struct cc_error *e);
@@ -356,6 +360,7 @@ int cc_train_notes(const struct cc_train *t, struct cc_error *e);
 
 extern const char *const cc_train_optimizers[], *const cc_train_pulls[], *const cc_train_modes[];
 extern const struct cc_option cc_train_option_table[];
+extern const struct cc_option_use cc_train_uses[];
 
 /* Sets the options of a recipe that are not given, and returns its schemes. */
 const char *cc_train_apply_recipe(struct cc_args *args, const char *recipe);

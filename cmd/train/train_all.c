@@ -56,8 +56,8 @@ static struct cc_training_config config_of(struct pool *p, size_t variant, size_
     c.capture = t->capture != NULL ? t->capture[variant * t->options.seeds + seed] : NULL;
     c.consistency = cc_train_consistency(t, variant);
     c.staleness = t->options.consistency.staleness;
-    c.communicate = t->options.consistency.communicate;
-    c.growth = t->options.consistency.growth;
+    c.communicate = t->options.consistency.communicate.when;
+    c.growth = t->options.consistency.communicate.growth;
     c.task.seed = t->options.seed + seed;
     c.task.threads = threads;
     c.steps = length->steps;

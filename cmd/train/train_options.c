@@ -201,7 +201,6 @@ const struct cc_option cc_train_option_table[] = {
              "to folders in DIR that are named as checkpoints are, without .safetensors"},
     {.name = "capture-steps", .value = "FROM:TO", .def = "the last 8", .group = CC_GROUP_TRAIN,
      .help = "--capture: the steps from FROM to before TO, counted from 0, as in 100:112"},
-    CC_PLUGIN_OPTION,
     {.name = "min-size", .value = "COUNT", .def = "0", .group = CC_GROUP_SEND,
      .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},
     {.name = "pull", .value = "WHAT", .def = "delta", .choices = cc_train_pulls, .group = CC_GROUP_SEND,
@@ -239,8 +238,6 @@ const struct cc_option cc_train_option_table[] = {
     {.name = "fuse", .value = "BYTES", .def = "the whole step; overlapped, a tensor",
      .group = CC_GROUP_STEP,
      .help = "gather tensors into messages of up to this many bytes of gradients"},
-    CC_CONSISTENCY_OPTIONS(.words, "; a list gives rows for each"),
-    CC_COMMUNICATE_OPTION,
     {.name = "stragglers", .value = "HOW", .def = "none", .choices = cc_straggler_names,
      .group = CC_GROUP_STEP,
      .help = "--bw, --on run or sim with --compute: each worker's compute time varies from step to "
@@ -251,19 +248,6 @@ const struct cc_option cc_train_option_table[] = {
      .group = CC_GROUP_CLUSTER,
      .help = "how ring, recdouble and rabenseifner carry payloads that cannot be summed: "
              "decoded, added and encoded at every hop, or by allgather instead"},
-    {.name = "bw", .value = "RATE", .group = CC_GROUP_CLUSTER, .often = true,
-     .help = "rate of a host's link, or a link's name as in `model`: times are then those of "
-             "training over such links, by the formulas of `model`; a list gives rows for each, "
-             "from the same training, or, with --on run or sim, from one over each"},
-    {.name = "latency", .value = "TIME", .def = "50us, or the link's own",
-     .group = CC_GROUP_CLUSTER, .help = "--bw: latency of a message; a list gives rows for each"},
-    {.name = "overhead", .value = "HEADERS", .def = "tc, or the link's own",
-     .group = CC_GROUP_CLUSTER,
-     .help = "--bw, not with --on run: bytes on the wire beyond the payload, as in `model`"},
-    {.name = "message-cost", .value = "TIME", .def = "0, or the link's own",
-     .group = CC_GROUP_CLUSTER,
-     .help = "--bw, not with --on run: processor time with which the sender hands a message over, "
-             "as in `model`"},
     {.name = "compute", .value = "TIME", .def = "as measured", .group = CC_GROUP_STEP,
      .help = "--bw, --on run or sim: time of a worker's forward and backward pass of a step, and the "
              "update"},
@@ -274,10 +258,31 @@ const struct cc_option cc_train_option_table[] = {
     {.name = "profile", .value = "FILE", .file = CC_READS_FILE, .group = CC_GROUP_RUN,
      .help = "--codec-time profile: times of the codecs (docs/profile.md); by default those of this "
              "machine, measured on first use and kept in ~/.cache/commcomp"},
-    CC_HOSTS_OPTIONS,
-    CC_FIDELITY_OPTION("alpha-beta"),
-    CC_PLATFORM_OPTIONS,
     {.name = NULL},
+};
+
+const struct cc_option_use cc_train_uses[] = {
+    {.rows = cc_train_option_table},
+    {.rows = cc_plugin_options},
+    {.rows = cc_link_options, .names = "bw",
+     .own = {.def = "",
+             .help = "rate of a host's link, or a link's name as in `model`: times are then those of "
+                     "training over such links, by the formulas of `model`; a list gives rows for "
+                     "each, from the same training, or, with --on run or sim, from one over each"}},
+    {.rows = cc_link_options, .names = "latency",
+     .own = {.help = "--bw: latency of a message; a list gives rows for each"}},
+    {.rows = cc_link_options, .names = "overhead",
+     .own = {.help = "--bw, not with --on run: bytes on the wire beyond the payload, as in `model`"}},
+    {.rows = cc_link_options, .names = "message-cost",
+     .own = {.help = "--bw, not with --on run: processor time with which the sender hands a message "
+                     "over, as in `model`"}},
+    {.rows = cc_consistency_options, .names = "consistency",
+     .own = {.words = cc_consistency_names,
+             .help = CC_CONSISTENCY_HELP "; a list gives rows for each"}},
+    {.rows = cc_consistency_options, .names = "staleness communicate"},
+    {.rows = cc_hosts_options},
+    {.rows = cc_sim_options, .names = "fidelity " CC_PLATFORM_OPTION_NAMES},
+    {.rows = NULL},
 };
 /* clang-format on */
 

@@ -21,20 +21,13 @@ const char *const cc_train_places[] = {"local", "run", "sim", NULL};
 
 /* --- options --- */
 
-static const struct cc_option of_run[] = {CC_HOSTS_OPTIONS, {.name = NULL}};
-static const struct cc_option of_sim[] = {CC_FIDELITY_OPTION(NULL),
-                                          CC_PLATFORM_OPTIONS,
-                                          {.name = "codec-time"},
-                                          {.name = "profile"},
-                                          {.name = NULL}};
-
-static int refuse_options(const struct cc_args *args, const struct cc_option *list,
+/* Refuses the options of a table, read into `options`. */
+static int refuse_options(const struct cc_args *args, const struct cc_option *rows, void *options,
                           const char *place, struct cc_error *e)
 {
-    for (; list->name != NULL; list++)
-        if (cc_arg(args, list->name) != NULL)
-            return cc_usage(e, "--%s goes with --on %s", list->name, place);
-    return CC_OK;
+    CC_TRY(cc_options_read(args, rows, options, e));
+    const char *name = cc_given_any(options);
+    return name == NULL ? CC_OK : cc_usage(e, "--%s goes with --on %s", name, place);
 }
 
 static int refuse_given(const struct cc_args *args, const char *const *names, const char *why,
@@ -54,10 +47,18 @@ static int refuse_needless(const struct cc_args *args, const struct cc_train_opt
     static const char *const of_networks[] = {
         "latency", "overhead", "message-cost", "limit", "congestion", "lab", NULL};
     static const char *const of_formulas[] = {"overhead", "message-cost", NULL};
-    if (o->on != CC_TRAIN_RUN)
-        CC_TRY(refuse_options(args, of_run, "run", e));
+    static const char *const of_sim[] = {"codec-time", "profile", NULL};
+    struct cc_hosts hosts = {.lab = false};
+    struct sim_options sim = {.platform = NULL};
+    if (o->on != CC_TRAIN_RUN) {
+        const int status = refuse_options(args, cc_hosts_options, &hosts, "run", e);
+        cc_hosts_free(&hosts);
+        CC_TRY(status);
+    }
     if (o->on != CC_TRAIN_SIM)
-        CC_TRY(refuse_options(args, of_sim, "sim", e));
+        CC_TRY(refuse_options(args, cc_sim_options, &sim, "sim", e));
+    if (o->on != CC_TRAIN_SIM)
+        CC_TRY(refuse_given(args, of_sim, "goes with --on sim", e));
     if (o->on != CC_TRAIN_LOCAL)
         CC_TRY(refuse_given(args, of_local, "goes with --on local", e));
     if (o->plain)
@@ -75,7 +76,7 @@ static int refuse_needless(const struct cc_args *args, const struct cc_train_opt
 static int parse_sim(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
 {
     int codec_time = CC_CODEC_MEASURED;
-    CC_TRY(cc_sim_parse_network(args, CC_FIDELITY_ALPHA_BETA, &o->sim, e));
+    CC_TRY(cc_sim_parse(args, &o->sim, e));
     cc_arg_choice(args, "codec-time", &codec_time);
     o->sim.options.codec_time = (enum cc_codec_time)codec_time;
     if (codec_time == CC_CODEC_PROFILE && isnan(o->compute_s))
@@ -84,6 +85,14 @@ static int parse_sim(const struct cc_args *args, struct cc_train_options *o, str
     if (codec_time != CC_CODEC_PROFILE && cc_arg(args, "profile") != NULL)
         return cc_usage(e, "--profile goes with --codec-time profile");
     return CC_OK;
+}
+
+int cc_train_parse_links(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+{
+    CC_TRY(cc_options_read(args, cc_link_options, &o->network, e));
+    if (o->on == CC_TRAIN_SIM)
+        CC_TRY(cc_sim_check_platform(&o->sim.options, &o->network, e));
+    return cc_links_make(&o->network, &o->link, &o->links, e);
 }
 
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
@@ -107,7 +116,7 @@ int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
     if (o->on == CC_TRAIN_SIM)
         CC_TRY(parse_sim(args, o, e));
     if (o->on != CC_TRAIN_LOCAL && !o->plain)
-        CC_TRY(cc_cluster_links(args, &o->link, &o->links, e));
+        CC_TRY(cc_train_parse_links(args, o, e));
     for (const char *const *file = of_one; o->links > 1 && o->on != CC_TRAIN_LOCAL && *file; file++)
         if (cc_arg(args, *file) != NULL)
             return cc_usage(e,

@@ -567,7 +567,7 @@ static int add_points(const struct cc_train *t, const struct cc_link *link, stru
 static int add_link(const struct cc_train *t, const struct cc_link *link, struct cc_error *e)
 {
     const size_t schemes = t->args->schemes.count, fp32 = find_fp32(t);
-    const size_t of_one = cc_train_variants(t) / t->options.consistency.count;
+    const size_t of_one = cc_train_variants(t) / t->options.consistency.how.count;
     struct summary s, base = {.complete = 0}, bulk = base;
     CC_TRY(add_evaluations(t, link, e));
     if (shows_points(t))
@@ -578,7 +578,7 @@ static int add_link(const struct cc_train *t, const struct cc_link *link, struct
         if (i % schemes == 0 && same != SIZE_MAX)
             CC_TRY(summarize(t, same, same, best, link, &base, e));
         const bool compares = same != SIZE_MAX && of_one < cc_train_variants(t) &&
-                              t->options.consistency.item[0] == CC_BULK;
+                              t->options.consistency.how.item[0] == CC_BULK;
         if (i % schemes == 0 && compares)
             CC_TRY(summarize(t, same % of_one, same, best, link, &bulk, e));
         CC_TRY(summarize(t, i, same, best, link, &s, e));

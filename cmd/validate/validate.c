@@ -64,29 +64,27 @@ static const struct cc_column columns[] = {
     {.key = NULL},
 };
 
-static const struct cc_option options[] = {
-    {.name = "tolerance", .value = "SHARE", .def = "0.03",
-     .group = CC_GROUP_RUN,
+static const struct cc_option own_options[] = {
+    {.name = "tolerance", CC_OPTION_AT(struct validate_options, tolerance), .kind = CC_TAKES_REAL,
+     .value = "SHARE", .def = "0.03", .group = CC_GROUP_RUN,
      .help = "by how much any two of model, sim and run may differ, of the step and of what network and "
              "codecs add to its computing"},
-    CC_CLUSTER_OPTIONS,
-    CC_EXPERIMENT_OPTIONS,
-    {.name = "steps", .value = "N", .def = "3 s of them, or one period",
-     .group = CC_GROUP_RUN,
-     .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
-    {.name = "warmup", .value = "N", .def = "0 to 3 periods; up to 32 where residuals fill",
-     .group = CC_GROUP_RUN,
-     .help = "steps before them, of which only the last period computes"},
-    {.name = "dry-run", .group = CC_GROUP_RUN,
-     .help = "list what would be done, and how long it takes"},
-    CC_FIDELITY_OPTION("tc"),
-    CC_PLATFORM_OPTIONS,
-    CC_HOSTS_OPTIONS,
-    {.name = "tc-dev", .value = "DEV",
-     .group = CC_GROUP_CLUSTER,
-     .help = "shape this interface of the cluster's hosts to --bw (as root; undone at the end), and "
-             "count its bytes"},
     {.name = NULL},
+};
+
+static const struct cc_option_use options[] = {
+    {.rows = own_options},
+    CC_CLUSTER_OPTIONS("ps"),
+    CC_GRADIENT_OPTIONS,
+    {.rows = cc_experiment_options, .names = "steps"},
+    {.rows = cc_experiment_options, .names = "warmup",
+     .own = {.otherwise = "0 to 3 periods; up to 32 where residuals fill"}},
+    {.rows = cc_experiment_options, .names = "dry-run"},
+    {.rows = cc_sim_options, .names = "fidelity", .own = {.def = "tc"}},
+    {.rows = cc_sim_options, .names = CC_PLATFORM_OPTION_NAMES},
+    {.rows = cc_hosts_options},
+    {.rows = cc_run_options, .names = "tc-dev"},
+    {.rows = NULL},
 };
 /* clang-format on */
 
@@ -94,24 +92,26 @@ static const struct cc_option options[] = {
 
 static int parse_tolerance(const struct cc_args *args, double *out, struct cc_error *e)
 {
-    *out = 0.03;
-    CC_TRY(cc_arg_real(args, "tolerance", out, e));
+    struct validate_options o;
+    CC_TRY(cc_options_read(args, own_options, &o, e));
+    *out = o.tolerance;
     if (!(*out > 0 && *out < 1))
         return cc_usage(e, "--tolerance: %.9g is not between 0 and 1: 0.03 is 3%%", *out);
     return CC_OK;
 }
 
 /* A lab has one switch, and equal hosts. */
-static int check_platform(const struct cc_args *args, const struct run *run, struct cc_error *e)
+static int check_platform(const struct sim_options *o, const struct run *run, struct cc_error *e)
 {
-    static const char *const names[] = {"topology", "slow-links", "slow-hosts", "platform"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && run->options.hosts.lab; i++)
-        if (cc_arg(args, names[i]) != NULL)
-            return cc_usage(e,
-                            "--%s is of a simulated cluster: a lab has one switch and hosts that "
-                            "are alike; --hostfile or --hosts say where such a cluster is",
-                            names[i]);
-    return CC_OK;
+    const void *const simulated[] = {&o->config.topology, &o->slow_links, &o->slow_hosts,
+                                     &o->platform, NULL};
+    const char *name = cc_given_of(o, simulated);
+    return name == NULL || !run->options.hosts.lab
+               ? CC_OK
+               : cc_usage(e,
+                          "--%s is of a simulated cluster: a lab has one switch and hosts that "
+                          "are alike; --hostfile or --hosts say where such a cluster is",
+                          name);
 }
 
 /* Where no option describes the links of a platform, the formulas have no answer, neither for the
@@ -133,8 +133,8 @@ static int prepare(struct validate *v, struct cc_args *args, struct cc_error *e)
     struct cc_experiment_input *in = &v->input;
     CC_TRY(parse_tolerance(args, &v->tolerance, e));
     CC_TRY(cc_run_parse(args, &v->run, e));
-    CC_TRY(check_platform(args, &v->run, e));
-    CC_TRY(cc_sim_parse(args, CC_FIDELITY_TC, &v->sim, e));
+    CC_TRY(cc_sim_parse(args, &v->sim, e));
+    CC_TRY(check_platform(&v->sim.options, &v->run, e));
     CC_TRY(cc_experiment_parse(args, in, e));
     CC_TRY(cc_experiment_need_code(in, "`validate`", e));
     CC_TRY(cc_run_check(&v->run, &in->forecast.cluster, e));

@@ -16,6 +16,11 @@ struct validated {
     struct cc_diagnosis diagnosis;
 };
 
+struct validate_options {
+    struct cc_given given;
+    double tolerance;
+};
+
 struct validate {
     struct cc_record *record;
     struct cc_experiment_input input; /* of both: */

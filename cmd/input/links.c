@@ -1,0 +1,85 @@
+/* The options of links, and the links that they make. */
+#include <stdlib.h>
+
+#include "cmd/input/cluster.h"
+#include "core/memory.h"
+
+static int parse_link(const char *text, void *member, struct cc_error *e)
+{
+    return cc_link_parse(text, member, e);
+}
+
+static int parse_overhead(const char *text, void *member, struct cc_error *e)
+{
+    return cc_overhead_parse(text, member, e);
+}
+
+/* clang-format off */
+#define MEMBER(m) CC_OPTION_AT(struct cc_link_options, m)
+const struct cc_option cc_link_options[] = {
+    {.name = "bw", CC_OPTION_LIST(struct cc_link_options, bw, bws), .parse = parse_link,
+     .value = "RATE", .def = "1gbps", .group = CC_GROUP_CLUSTER, .often = true,
+     .words = cc_link_names,
+     .help = "bandwidth of every host's link, each way: bits per second as 10mbps, 10Mbit/s or "
+             "2.5gbit, bytes with a capital B as 125MB/s or 125MBps; or a link known by name: "
+             "{words}; a list gives a row for each"},
+    {.name = "burst", MEMBER(burst_bytes), .kind = CC_TAKES_COUNT, .max = INT64_MAX,
+     .value = "BYTES", .otherwise = "0, or the link's own; run: chosen from the rate",
+     .group = CC_GROUP_CLUSTER,
+     .help = "bytes that the token bucket which shapes a link lets pass at once when full"},
+    {.name = "calibration", MEMBER(calibration), .value = "FILE", .file = CC_READS_FILE,
+     .group = CC_GROUP_CLUSTER,
+     .help = "instead of --bw, a link as measured by `commcomp calibrate` (docs/model.md)"},
+    {.name = "latency", CC_OPTION_LIST(struct cc_link_options, latency, latencies),
+     .kind = CC_TAKES_TIME, .value = "TIME", .otherwise = "50us, or the link's own",
+     .group = CC_GROUP_CLUSTER,
+     .help = "latency of a message, whatever its size; a list gives a row for each"},
+    {.name = "message-cost", MEMBER(message_s), .kind = CC_TAKES_TIME, .value = "TIME",
+     .otherwise = "0, or the link's own", .group = CC_GROUP_CLUSTER,
+     .help = "processor time of a host for each message that it sends: what a server needs for "
+             "one worker after the other. `calibrate` measures it"},
+    {.name = "overhead", MEMBER(overhead), .parse = parse_overhead, .value = "HEADERS",
+     .otherwise = "tc, or the link's own", .group = CC_GROUP_CLUSTER,
+     .help = "bytes on the wire beyond the payload: tc (66 for each 1,448), ethernet (90/1448), "
+             "jumbo (90/8948), infiniband (26/4096), none, or HEADER/PAYLOAD"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+/* Replaces what the options name. */
+static void replace(const struct cc_link_options *o, size_t latency, struct cc_link *link)
+{
+    if (o->latencies > 0)
+        link->latency_s = o->latency[latency];
+    if (cc_given(o, &o->overhead) != NULL)
+        link->overhead = o->overhead;
+    if (cc_given(o, &o->message_s) != NULL)
+        link->message_s = o->message_s;
+    if (cc_given(o, &o->burst_bytes) != NULL)
+        link->burst_bytes = o->burst_bytes;
+}
+
+int cc_links_make(const struct cc_link_options *o, struct cc_link **out, size_t *count,
+                  struct cc_error *e)
+{
+    const size_t each = o->latencies > 0 ? o->latencies : 1;
+    struct cc_link calibrated, *link;
+    if (o->calibration != NULL) {
+        if (cc_given(o, &o->bw) != NULL)
+            return cc_usage(e, "--bw and --calibration exclude each other");
+        const int status = cc_link_read(o->calibration, &calibrated, e);
+        if (status != CC_OK) {
+            cc_error_in(e, "--calibration");
+            return status;
+        }
+    }
+    *count = o->bws * each;
+    *out = link = cc_alloc(*count * sizeof *link, e);
+    if (link == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < *count; i++) {
+        link[i] = o->calibration != NULL ? calibrated : o->bw[i / each];
+        replace(o, i % each, &link[i]);
+    }
+    return CC_OK;
+}
