@@ -76,6 +76,14 @@ static int read_value(const struct cc_option *o, const char *text, void *member,
     return CC_OK;
 }
 
+/* Puts the option's name in front of an error's message, if none is there. */
+static int name_option(const struct cc_option *o, int status, struct cc_error *e)
+{
+    if (status != CC_OK && e != NULL && strncmp(e->text, "--", 2) != 0)
+        cc_error_in(e, "--%s", o->name);
+    return status;
+}
+
 /* --- a list --- */
 
 static int read_list(const struct cc_option *o, const char *text, void *options, struct cc_error *e)
@@ -94,10 +102,8 @@ static int read_list(const struct cc_option *o, const char *text, void *options,
         word[n] = '\0';
         CC_TRY(cc_grow_bytes(items, &capacity, *count + 1, o->size, e));
         const int status = read_value(o, word, (char *)*items + o->size * *count, e);
-        if (status != CC_OK) {
-            cc_error_in(e, "--%s", o->name);
-            return status;
-        }
+        if (status != CC_OK)
+            return name_option(o, status, e);
         ++*count;
         p += n;
         if (*p == '\0')
@@ -112,10 +118,7 @@ static int read_option(const struct cc_option *o, const char *text, void *option
 {
     if (o->count_at > 0)
         return read_list(o, text, options, e);
-    const int status = read_value(o, text, (char *)options + o->at, e);
-    if (status != CC_OK)
-        cc_error_in(e, "--%s", o->name);
-    return status;
+    return name_option(o, read_value(o, text, (char *)options + o->at, e), e);
 }
 
 int cc_options_read(const struct cc_args *args, const struct cc_option *rows, void *options,

@@ -69,7 +69,7 @@ struct cc_option {
         CC_MEMBER_TEXT
     } type;
     /* In place of the kind: sets the member, or the element of a list, from a text. An error's
-     * message gets the option's name in front. */
+     * message gets the option's name in front, unless it begins with one. */
     int (*parse)(const char *text, void *member, struct cc_error *e);
     /* Called with each argument before any other word is parsed: the option brings schemes, which
      * --scheme may name wherever it stands. NULL: nothing. */

@@ -26,13 +26,22 @@ static const struct cc_column columns[] = {
     {.key = NULL},
 };
 
-static const struct cc_option options[] = {
+struct compare_options {
+    struct cc_given given;
+    const char *quantities;
+};
+
+#define MEMBER(m) CC_OPTION_AT(struct compare_options, m)
+static const struct cc_option own_options[] = {
     {.name = "quantities",
+     MEMBER(quantities),
      .value = "KEY,...",
-     .def = "the main ones of the command",
+     .otherwise = "the main ones of the command",
      .help = "which columns to compare, by their keys; `all`: all that hold numbers"},
     {.name = NULL},
 };
+
+static const struct cc_option_use options[] = {{.rows = own_options}, {.rows = NULL}};
 
 /* A file: its rows, and what else it says. */
 struct side {
@@ -303,7 +312,9 @@ static int add_named(struct compare *c, const char *names, struct cc_error *e)
 
 static int add_rows(struct compare *c, struct cc_error *e)
 {
-    const char *names = cc_arg(c->args, "quantities");
+    struct compare_options o = {.quantities = NULL};
+    CC_TRY(cc_options_read(c->args, own_options, &o, e));
+    const char *names = o.quantities;
     const bool all = names != NULL && strcmp(names, "all") == 0;
     if (names != NULL && !all)
         return add_named(c, names, e);
@@ -425,7 +436,7 @@ const struct cc_command cc_command_compare = {
     .examples = "  commcomp compare before.json after.json\n"
                 "  commcomp compare a.json b.json --quantities encode_gb_per_s,nmse -o ab.md\n"
                 "  commcomp compare a.json b.json --quantities all --format csv\n",
-    .options = (const struct cc_option_use[]){{.rows = options}, {.rows = NULL}},
+    .options = options,
     .columns = columns,
     .run = run,
 };

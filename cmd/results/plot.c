@@ -19,8 +19,26 @@ enum { TEXT, SVG, PNG, PDF, EPS, SCRIPT, TEX };
 static const char *const terminals[] = {
     [SVG] = "svg", [PNG] = "png", [PDF] = "pdf", [EPS] = "eps", [SCRIPT] = "svg", [TEX] = "tex"};
 
-static const struct cc_option options[] = {
+struct plot_options {
+    struct cc_given given;
+    enum cc_plot_kind kind;
+    struct cc_plot_filter filter;
+    struct cc_page page;
+    struct plot_font {
+        char name[64];
+        double size;
+    } font; /* of the page */
+    const char *script, *output;
+    int format;
+};
+
+static int read_font(const char *text, void *member, struct cc_error *e);
+static int read_size(const char *text, void *member, struct cc_error *e);
+
+#define MEMBER(m) CC_OPTION_AT(struct plot_options, m)
+static const struct cc_option own_options[] = {
     {.name = "kind",
+     MEMBER(kind),
      .value = "KIND",
      .choices = cc_plot_kind_names,
      .help =
@@ -35,35 +53,68 @@ static const struct cc_option options[] = {
          "the share of non-zeros; link: time against message size; ratio: of the bytes; nets: "
          "their sizes. By default what suits the columns of the file"},
     {.name = "over",
+     MEMBER(filter.over),
      .value = "WHAT",
      .def = "steps",
      .choices = cc_plot_over_names,
      .help = "trainings: the x axis, steps, the payload bytes of a worker, or time"},
-    {.name = "bw", .value = "RATE", .help = "only the rows of this bandwidth, as in 100mbps"},
-    {.name = "workers", .value = "N", .help = "only the rows with this number of workers"},
-    {.name = "exchange", .value = "NAME", .help = "only the rows of this exchange"},
+    {.name = "bw",
+     MEMBER(filter.bw_bps),
+     .kind = CC_TAKES_RATE,
+     .value = "RATE",
+     .help = "only the rows of this bandwidth, as in 100mbps"},
+    {.name = "workers",
+     MEMBER(filter.workers),
+     .kind = CC_TAKES_COUNT,
+     .min = 1,
+     .max = 1000000000,
+     .value = "N",
+     .help = "only the rows with this number of workers"},
+    {.name = "exchange",
+     MEMBER(filter.exchange),
+     .value = "NAME",
+     .help = "only the rows of this exchange"},
     {.name = "size",
+     MEMBER(page),
+     .parse = read_size,
      .value = "W[,H]",
      .def = "7in",
      .help = "width and height of the picture, in in, cm, mm or pt: 3.3in,2.2in. Without a height, "
              "the one that the content needs. Letters become smaller, down to 4.5 points, until "
              "everything has its place"},
     {.name = "font",
+     MEMBER(font),
+     .parse = read_font,
      .value = "NAME[,SIZE]",
      .help = "font and its size in points, as in Helvetica,8 or ,8 (default: the system's sans "
              "serif, 9 points, 7 where the picture is narrower than 4in); .tex has the document's "
              "font"},
-    {.name = "dpi", .value = "N", .def = "150", .help = "dots per inch of .png"},
-    {.name = "no-title", .help = "leave out the title, which stands in a paper's caption"},
+    {.name = "dpi",
+     MEMBER(page.dpi),
+     .kind = CC_TAKES_COUNT,
+     .min = 30,
+     .max = 2400,
+     .value = "N",
+     .def = "150",
+     .help = "dots per inch of .png"},
+    {.name = "no-title",
+     MEMBER(page.no_title),
+     .help = "leave out the title, which stands in a paper's caption"},
     {.name = "columns",
+     MEMBER(page.columns),
+     .kind = CC_TAKES_COUNT,
+     .min = 1,
+     .max = 12,
      .value = "N",
      .help = "panels beside each other (default: as many as have room, at most 3)"},
     {.name = "script",
+     MEMBER(script),
      .value = "FILE",
      .file = CC_WRITES_FILE,
      .help = "write gnuplot's script with the data to FILE, to be edited and drawn with "
              "`gnuplot FILE`; needs no gnuplot. Without -o it draws plot.svg"},
     {.name = "output",
+     MEMBER(output),
      .letter = 'o',
      .value = "FILE",
      .file = CC_WRITES_FILE,
@@ -72,6 +123,7 @@ static const struct cc_option options[] = {
          ".tex for LaTeX, which \\input takes and which includes a .pdf of the same name, written "
          "beside it; .txt for the terminal's text"},
     {.name = "format",
+     MEMBER(format),
      .value = "FORMAT",
      .def = "text",
      .choices = formats,
@@ -79,6 +131,8 @@ static const struct cc_option options[] = {
              "eps, or gnuplot's script"},
     {.name = NULL},
 };
+
+static const struct cc_option_use options[] = {{.rows = own_options}, {.rows = NULL}};
 
 /* Sets *out to the format of a path's suffix; leaves it for a pipe or device without one. */
 static int parse_suffix(const char *path, int *out, struct cc_error *e)
@@ -179,12 +233,12 @@ static int check_pdf(const struct cc_args *args, const char *tex, struct cc_erro
     return status;
 }
 
-static int write_output(const struct cc_args *args, const struct cc_figure *f,
-                        const struct cc_page *page, struct cc_error *e)
+static int write_output(const struct cc_args *args, const struct plot_options *o,
+                        const struct cc_figure *f, struct cc_error *e)
 {
-    const char *image = cc_arg(args, "output"), *script = cc_arg(args, "script");
-    int format = TEXT;
-    cc_arg_choice(args, "format", &format);
+    const char *image = o->output, *script = o->script;
+    const struct cc_page *page = &o->page;
+    int format = o->format;
     if (image == NULL)
         return script != NULL ? write_script(f, page, script, NULL, SVG, e)
                               : draw(f, page, format, stdout, e);
@@ -223,11 +277,10 @@ static int read_length(const char **text, double least, double most, double *out
     return cc_usage(e, "--size: '%s' is no length: 3.3in, 84mm, 8.4cm or 240pt", *text);
 }
 
-static int read_size(const char *text, struct cc_page *out, struct cc_error *e)
+static int read_size(const char *text, void *member, struct cc_error *e)
 {
+    struct cc_page *out = member;
     const char *rest = text;
-    if (text == NULL)
-        return CC_OK;
     CC_TRY(read_length(&rest, 1, 60, &out->width, e));
     if (*rest == ',') {
         rest++;
@@ -239,85 +292,59 @@ static int read_size(const char *text, struct cc_page *out, struct cc_error *e)
     return CC_OK;
 }
 
-/* Reads NAME, NAME,SIZE or ,SIZE; the name goes to a buffer. */
-static int read_font(const char *text, char name[64], struct cc_page *out, struct cc_error *e)
+/* Reads NAME, NAME,SIZE or ,SIZE. */
+static int read_font(const char *text, void *member, struct cc_error *e)
 {
-    if (text == NULL)
-        return CC_OK;
+    struct plot_font *out = member;
     const size_t length = strcspn(text, ",");
     const char *size = text + length + (text[length] == ',');
-    if (length >= 64 || strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                     "0123456789 -_") < length)
+    if (length >= sizeof out->name ||
+        strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                     "0123456789 -_") < length)
         return cc_usage(e, "--font: '%.80s' is no name of a font: Helvetica, or Helvetica,8", text);
-    (void)snprintf(name, 64, "%.*s", (int)length, text);
-    out->font = length > 0 ? name : NULL;
+    (void)snprintf(out->name, sizeof out->name, "%.*s", (int)length, text);
     if (text[length] == '\0')
         return CC_OK;
-    out->font_size = cc_is_decimal(size, strlen(size)) ? strtod(size, NULL) : 0;
-    if (out->font_size < 3 || out->font_size > 72)
+    out->size = cc_is_decimal(size, strlen(size)) ? strtod(size, NULL) : 0;
+    if (out->size < 3 || out->size > 72)
         return cc_usage(e, "--font: '%.80s' should be a size from 3 to 72 points", size);
     return CC_OK;
 }
 
-static int read_page(const struct cc_args *args, char font[64], struct cc_page *out,
-                     struct cc_error *e)
+/* Reads the options; `names` has room for the schemes. */
+static int read_options(const struct cc_args *args, const char **names, struct plot_options *o,
+                        struct cc_error *e)
 {
-    uint64_t panels = 0, dpi = 150;
-    *out = (struct cc_page){.width = CC_PAGE_WIDTH, .no_title = cc_arg(args, "no-title") != NULL};
-    CC_TRY(read_size(cc_arg(args, "size"), out, e));
-    CC_TRY(read_font(cc_arg(args, "font"), font, out, e));
-    CC_TRY(cc_arg_count(args, "dpi", 30, 2400, &dpi, e));
-    CC_TRY(cc_arg_count(args, "columns", 1, 12, &panels, e));
-    out->dpi = (double)dpi;
-    out->columns = (size_t)panels;
+    CC_TRY(cc_options_read(args, own_options, o, e));
+    o->page.font = o->font.name[0] != '\0' ? o->font.name : NULL;
+    o->page.font_size = o->font.size;
+    o->filter.schemes = names;
+    o->filter.scheme_count = args->schemes.count;
+    for (size_t i = 0; i < args->schemes.count; i++)
+        names[i] = args->schemes.item[i]->name;
     return CC_OK;
 }
 
-static int read_filter(const struct cc_args *args, const char **names, struct cc_plot_filter *out,
-                       struct cc_error *e)
-{
-    uint64_t workers = 0;
-    *out = (struct cc_plot_filter){.schemes = names,
-                                   .scheme_count = args->schemes.count,
-                                   .exchange = cc_arg(args, "exchange")};
-    int over = CC_OVER_STEPS;
-    cc_arg_choice(args, "over", &over);
-    out->over = (enum cc_plot_over)over;
-    for (size_t i = 0; i < args->schemes.count; i++)
-        names[i] = args->schemes.item[i]->name;
-    CC_TRY(cc_arg_count(args, "workers", 1, 1000000000, &workers, e));
-    out->workers = (double)workers;
-    if (cc_arg(args, "bw") == NULL)
-        return CC_OK;
-    int status = cc_parse_rate(cc_arg(args, "bw"), &out->bw_bps, e);
-    if (status != CC_OK)
-        cc_error_in(e, "--bw");
-    return status;
-}
-
 static int plot(const struct cc_args *args, const struct cc_sheet *sheet,
-                const struct cc_plot_filter *filter, const struct cc_page *page, struct cc_error *e)
+                const struct plot_options *o, struct cc_error *e)
 {
-    int kind = CC_PLOT_KINDS;
-    cc_arg_choice(args, "kind", &kind);
-    if (kind == CC_PLOT_KINDS) {
-        enum cc_plot_kind guess = CC_PLOT_SPEEDUP;
-        CC_TRY(cc_plot_guess(sheet, &guess, e));
-        kind = (int)guess;
+    enum cc_plot_kind kind = o->kind;
+    if (cc_given(o, &o->kind) == NULL) {
+        CC_TRY(cc_plot_guess(sheet, &kind, e));
         if (!args->quiet)
             cc_say("plotting --kind %s, for which the file has the columns",
                    cc_plot_kind_names[kind]);
     }
-    if (cc_arg(args, "over") != NULL && !cc_plot_is_training((enum cc_plot_kind)kind))
+    if (cc_given(o, &o->filter.over) != NULL && !cc_plot_is_training(kind))
         return cc_usage(e,
                         "--over goes with --kind accuracy, loss, train-loss and bits, not with "
                         "--kind %s",
                         cc_plot_kind_names[kind]);
     struct cc_figure figure;
-    CC_TRY(cc_figure_make(sheet, (enum cc_plot_kind)kind, filter, &figure, e));
+    CC_TRY(cc_figure_make(sheet, kind, &o->filter, &figure, e));
     if (figure.left_out > 0 && !args->quiet)
         cc_say("%zu rows of %s lack these numbers and are left out", figure.left_out, sheet->path);
-    int status = write_output(args, &figure, page, e);
+    int status = write_output(args, o, &figure, e);
     cc_figure_free(&figure);
     return status;
 }
@@ -325,24 +352,20 @@ static int plot(const struct cc_args *args, const struct cc_sheet *sheet,
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_sheet sheet;
-    struct cc_plot_filter filter;
-    struct cc_page page;
-    char font[64];
+    struct plot_options o = {.kind = CC_PLOT_SPEEDUP};
     int unused, status = CC_OK;
-    const char *image = cc_arg(args, "output");
     const char **names = cc_alloc0((args->schemes.count + 1) * sizeof *names, e);
     if (names == NULL)
         return CC_FAIL;
-    if (image != NULL)
-        CC_TRY_OUT(parse_suffix(image, &unused, e));
-    CC_TRY_OUT(read_filter(args, names, &filter, e));
-    CC_TRY_OUT(read_page(args, font, &page, e));
+    CC_TRY_OUT(read_options(args, names, &o, e));
+    if (o.output != NULL)
+        CC_TRY_OUT(parse_suffix(o.output, &unused, e));
     CC_TRY_OUT(cc_sheet_read(args->operand[0], &sheet, e));
     const char *writer;
     if (sheet.csv)
         status = cc_known_writer(&sheet, &writer, e);
     if (status == CC_OK)
-        status = plot(args, &sheet, &filter, &page, e);
+        status = plot(args, &sheet, &o, e);
     cc_sheet_free(&sheet);
 out:
     free(names);
@@ -371,7 +394,7 @@ const struct cc_command cc_command_plot = {
                 "  commcomp plot results.csv --size 3.3in,2.2in --no-title -o column.tex\n"
                 "  commcomp plot results.json --scheme fp32,3lc,int8 --script results.gp\n"
                 "  commcomp plot train.csv --kind loss --over time -o loss.svg\n",
-    .options = (const struct cc_option_use[]){{.rows = options}, {.rows = NULL}},
+    .options = options,
     .columns = columns,
     .takes_schemes = CC_SCHEMES,
     .own_output = true,

@@ -14,23 +14,43 @@ static const struct cc_column columns[] = {{.key = NULL}};
 static const char *const formats[] = {"html", "json", NULL};
 enum { HTML, JSON, NO_FORMAT };
 
-static const struct cc_option options[] = {
+struct report_options {
+    struct cc_given given;
+    const char *output, *title;
+    int format;
+    uint64_t only; /* 0: all */
+};
+
+#define MEMBER(m) CC_OPTION_AT(struct report_options, m)
+static const struct cc_option own_options[] = {
     {.name = "output",
+     MEMBER(output),
      .letter = 'o',
      .value = "FILE",
      .file = CC_WRITES_FILE,
      .help = "write FILE, whole or not at all: a page (.html), or the results again (.json)"},
     {.name = "format",
+     MEMBER(format),
      .value = "FORMAT",
      .choices = formats,
      .help = "without -o, what to print on stdout: html, or json, the results as they were, to the "
              "byte; several are the elements of an array"},
-    {.name = "title", .value = "TEXT", .def = "the commands", .help = "the page's title"},
+    {.name = "title",
+     MEMBER(title),
+     .value = "TEXT",
+     .otherwise = "the commands",
+     .help = "the page's title"},
     {.name = "only",
+     MEMBER(only),
+     .kind = CC_TAKES_COUNT,
+     .min = 1,
+     .max = 1000000,
      .value = "N",
      .help = "only the Nth of all results of the files, counted from 1"},
     {.name = NULL},
 };
+
+static const struct cc_option_use options[] = {{.rows = own_options}, {.rows = NULL}};
 
 /* --- commands --- */
 
@@ -92,10 +112,8 @@ static int add_file(const char *path, struct cc_results *out, struct cc_error *e
 }
 
 /* Leaves only the result of --only. */
-static int choose(const struct cc_args *args, struct cc_results *r, struct cc_error *e)
+static int choose(uint64_t only, struct cc_results *r, struct cc_error *e)
 {
-    uint64_t only = 0;
-    CC_TRY(cc_arg_count(args, "only", 1, 1000000, &only, e));
     if (only == 0)
         return CC_OK;
     if (only > r->count)
@@ -139,10 +157,9 @@ static void make_title(const struct cc_page_part *part, size_t count, char *out,
     }
 }
 
-static int write_results(const struct cc_args *args, int format, const struct cc_results *r,
+static int write_results(const char *title, int format, const struct cc_results *r,
                          const struct cc_page_part *part, FILE *out, struct cc_error *e)
 {
-    const char *title = cc_arg(args, "title");
     char made[256];
     if (format == JSON) {
         write_json(r, out);
@@ -153,11 +170,10 @@ static int write_results(const struct cc_args *args, int format, const struct cc
 }
 
 /* The format of -o by its suffix, or --format; an error if neither is given. */
-static int find_format(const struct cc_args *args, int *out, struct cc_error *e)
+static int find_format(const struct report_options *o, int *out, struct cc_error *e)
 {
-    const char *path = cc_arg(args, "output");
-    *out = NO_FORMAT;
-    cc_arg_choice(args, "format", out);
+    const char *path = o->output;
+    *out = cc_given(o, &o->format) != NULL ? o->format : NO_FORMAT;
     if (path == NULL)
         return *out != NO_FORMAT ? CC_OK
                                  : cc_usage(e, "name the page, as in -o report.html, or print it "
@@ -174,12 +190,12 @@ static int find_format(const struct cc_args *args, int *out, struct cc_error *e)
     return CC_OK;
 }
 
-static int write_file(const struct cc_args *args, int format, const struct cc_results *r,
+static int write_file(const struct report_options *o, int format, const struct cc_results *r,
                       const struct cc_page_part *part, struct cc_error *e)
 {
     struct cc_outfile file;
-    CC_TRY(cc_file_create(&file, cc_arg(args, "output"), e));
-    const int status = write_results(args, format, r, part, file.f, e);
+    CC_TRY(cc_file_create(&file, o->output, e));
+    const int status = write_results(o->title, format, r, part, file.f, e);
     if (status == CC_OK)
         return cc_file_commit(&file, e);
     cc_file_abort(&file);
@@ -188,21 +204,22 @@ static int write_file(const struct cc_args *args, int format, const struct cc_re
 
 static int run(struct cc_args *args, struct cc_error *e)
 {
+    struct report_options o = {.output = NULL};
     struct cc_results results = {.of = NULL};
     struct cc_page_part *part = NULL;
     int format, status = CC_OK;
-    CC_TRY(find_format(args, &format, e));
+    CC_TRY(cc_options_read(args, own_options, &o, e));
+    CC_TRY(find_format(&o, &format, e));
     for (int i = 0; i < args->operands; i++)
         CC_TRY_OUT(add_file(args->operand[i], &results, e));
-    CC_TRY_OUT(choose(args, &results, e));
+    CC_TRY_OUT(choose(o.only, &results, e));
     part = cc_alloc0(results.count * sizeof *part, e);
     status = part != NULL ? CC_OK : CC_FAIL;
     for (size_t i = 0; i < results.count && status == CC_OK; i++)
         status = cc_page_part_make(&results.of[i], &known, &part[i], e);
     if (status == CC_OK)
-        status = cc_arg(args, "output") != NULL
-                     ? write_file(args, format, &results, part, e)
-                     : write_results(args, format, &results, part, stdout, e);
+        status = o.output != NULL ? write_file(&o, format, &results, part, e)
+                                  : write_results(o.title, format, &results, part, stdout, e);
 out:
     for (size_t i = 0; part != NULL && i < results.count; i++)
         cc_page_part_free(&part[i]);
@@ -233,7 +250,7 @@ const struct cc_command cc_command_report = {
                 "  commcomp report model.json sim.json run.json --title 'Lab 3' -o lab.html\n"
                 "  commcomp report report.html --format json    # the result again\n"
                 "  commcomp report lab.html --only 2 -o sim.json\n",
-    .options = (const struct cc_option_use[]){{.rows = options}, {.rows = NULL}},
+    .options = options,
     .columns = columns,
     .own_output = true,
     .run = run,
