@@ -12,9 +12,9 @@ enum cc_call { CC_ENCODE, CC_DECODE, CC_DECODE_ADD, CC_CALLS };
 /* "encode", "decode", "decode_add". */
 extern const char *const cc_call_names[CC_CALLS];
 
-/* Values between two readings of the clock for steps of so many: 128 Ki. Where a step stays in the
- * second-level cache, and that is its limit, 1 Mi: the first of them come from further away, since
- * other codecs and the loops of the limits were timed before. */
+/* Values between two readings of the clock, for steps of `values` values: 128 Ki. Where a step
+ * stays in the second-level cache, and that is its limit, 1 Mi: the first of them come from further
+ * away, since other codecs and the loops of the limits were timed before. */
 size_t cc_batch_values(size_t values);
 
 /* Tensors that are timed together, about 2 Mi values: enough that reading the clock costs nothing,

@@ -59,7 +59,7 @@ struct queue {
     const char *phase;
     void (*work)(void *arg, size_t scheme);
     void *arg;
-    pthread_mutex_t lock; /* of `begun`, and of the progress */
+    pthread_mutex_t lock; /* for `begun` and the progress */
     size_t begun;
 };
 

@@ -12,12 +12,12 @@
 
 struct cc_bench_config {
     struct cc_trace *trace;
-    size_t stream; /* of the trace */
+    size_t stream; /* its index in the trace */
     const struct cc_spec_list *schemes;
     const struct cc_spec *raw; /* fp32, for tensors under min_size */
     size_t min_size;           /* in values; smaller tensors travel as fp32 */
     const bool *raw_tensor;    /* by tensor: true if it travels as fp32 as well; may be NULL */
-    size_t steps;              /* of the trace that are used, from its first on */
+    size_t steps; /* the number of the trace's steps that are used, from its first on */
     uint64_t seed;
     int threads; /* one: speeds are of the time that it runs on a processor, so that it does not
                     count when others have it */

@@ -40,7 +40,7 @@ static int open_scheme(struct cc_l1 *l, size_t scheme, size_t most, struct cc_er
     const struct cc_spec *spec = cc_bench_spec(l->config, scheme, l->largest);
     struct l1_scheme *s = &l->scheme[scheme];
     s->unknown = cc_period(spec->scheme, spec->params) > 1 ||
-                 cc_sum_rounds(spec->scheme, spec->params) > 1; /* of matrices (powersgd) */
+                 cc_sum_rounds(spec->scheme, spec->params) > 1; /* matrices (powersgd) */
     for (int i = 0; i < 2; i++) {
         const struct cc_shape shape = cc_shape_flat(values[i]);
         CC_TRY(cc_codec_set_single(&s->size[i].codec, spec, &shape, &memory, e));

@@ -4,7 +4,7 @@
 
 /* The share of the last ten seconds in which a process that could run waited for a processor
  * (/proc/pressure/cpu). Where the kernel does not tell, the share of the processes that are running
- * or waiting now for which there is no processor (/proc/loadavg). 0 if neither can be read. */
+ * or waiting now and have no processor (/proc/loadavg). 0 if neither can be read. */
 double cc_load_waiting(void);
 
 /* GB/s of a fixed loop that copies 2 MiB, in time on the processor: the median of some runs, in

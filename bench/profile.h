@@ -25,7 +25,7 @@ int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *config,
                    struct cc_speed *speed, struct cc_error *e);
 
 struct cc_profile_config {
-    enum cc_distribution distribution; /* of the synthetic values */
+    enum cc_distribution distribution; /* the synthetic values' */
     uint64_t seed;
     int threads; /* inside a tensor; one: times are those on the processor, whatever else runs */
     const char *cpu;  /* written to the profile: the machine's name */
@@ -33,7 +33,7 @@ struct cc_profile_config {
     bool keep_faster; /* points that the profile has stay if they are faster: a second measurement,
                          some time after the first, makes up for one that was disturbed */
     void (*progress)(void *arg, const char *phase,
-                     double done); /* of cc_profile_measure; or NULL */
+                     double done); /* the share that is done; or NULL */
     void *progress_arg;
 };
 

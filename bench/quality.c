@@ -149,7 +149,7 @@ struct measuring {
     const struct cc_bench_config *config;
     const struct cc_quality_plan *plan;
     struct raw_sums raw;
-    struct cc_sample all; /* of all tensors, where sizes settle; opened when first needed */
+    struct cc_sample all; /* all tensors, for sizes that settle; opened when first needed */
     double *bytes;        /* by piece of `all`: the settled payload */
 };
 
@@ -163,7 +163,7 @@ static void show_progress(const struct measuring *m, size_t scheme, size_t tenso
                              (double)config->schemes->count);
 }
 
-/* One tensor under one scheme. With `settled` codecs, which are no longer new, sizes are known. */
+/* One tensor under one scheme. With `settled` codecs, which have run before, sizes are known. */
 static int one_tensor(struct measuring *m, size_t scheme, size_t tensor,
                       const struct cc_codec_item *settled, uint64_t step, struct cc_quality *out,
                       struct cc_error *e)

@@ -13,21 +13,21 @@
  * payload. */
 struct cc_quality {
     size_t values, steps;
-    uint64_t payload_bytes;     /* of all steps; settled: as many steps times the settled mean */
+    uint64_t payload_bytes;     /* for all steps; settled: as many steps times the settled mean */
     double error_sq, raw_sq;    /* sums over steps and values of (y - g)^2 and g^2 */
-    double output_sq, dot;      /* of y^2 and y g */
+    double output_sq, dot;      /* sums of y^2 and y g */
     double max_error;           /* max |y - g| */
-    double cumulative_error_sq; /* of (sum over steps of (y - g))^2 */
-    double cumulative_raw_sq;   /* of (sum over steps of g)^2 */
+    double cumulative_error_sq; /* sum of (sum over steps of (y - g))^2 */
+    double cumulative_raw_sq;   /* sum of (sum over steps of g)^2 */
 };
 
 /* Adds b, another tensor of the same scheme, to a. */
 void cc_quality_add(struct cc_quality *a, const struct cc_quality *b);
 
 struct cc_quality_plan {
-    size_t passes; /* through the trace, of which the last counts; 0: until sizes have settled. Then
-                      one more pass follows, which errors are those of */
-    struct cc_settle_limits settle; /* without passes: of each scheme */
+    size_t passes; /* through the trace, of which the last counts; 0: until sizes have settled; one
+                      more pass then gives the errors */
+    struct cc_settle_limits settle; /* for each scheme, without passes */
 };
 
 /* Fills in out[s * tensors + t] and settled[s], whose passes are all of them. A scheme that fails

@@ -3,7 +3,7 @@
  * A pattern (bench/roofline.h) is turned into the passes of bench/memory.h over streams of floats,
  * which all patterns share. When a pattern is added, each of some twenty loops runs it a few times,
  * and the KEPT fastest stay. Each later sample times all kept loops, and the limit is the best of
- * their medians: which of several close loops wins is not settled by a few trials. */
+ * their medians: a few trials do not tell which of several close loops wins. */
 #include "bench/roofline.h"
 
 #include <math.h>

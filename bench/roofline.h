@@ -49,8 +49,8 @@ struct cc_roofline;
 
 /* For tensors of `values` values (of which at most 2^25 are moved), shared out among `threads`
  * threads, with at most `most` samples. repeats 0: each sample begins with cold caches; otherwise
- * it is the mean of so many turns, one directly after the other. NULL with a message when there is
- * no memory. */
+ * it is the mean of `repeats` turns, one directly after the other. NULL with a message if memory
+ * runs out. */
 struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t repeats, size_t most,
                                     struct cc_error *e);
 void cc_roofline_free(struct cc_roofline *r);

@@ -7,7 +7,7 @@
 
 /* A tensor, or its first rows. As a matrix it has the first dimension as rows. */
 struct cc_sample_piece {
-    size_t tensor;         /* of the trace */
+    size_t tensor;         /* its index in the trace */
     struct cc_shape shape; /* with fewer rows than the tensor's, if that is too large */
     size_t rows, columns;
     double weight; /* how many tensors it stands for */
@@ -26,7 +26,7 @@ struct cc_sample {
  * rows. */
 struct cc_sample_limits {
     size_t values, largest;
-    size_t steps; /* of the trace, at most */
+    size_t steps; /* at most the trace's */
     size_t kept;  /* bytes of gradients: beyond that, they are loaded whenever they are asked for */
 };
 

@@ -22,7 +22,7 @@ struct summing {
     const struct cc_sum_sizes_config *config;
     size_t scheme, at; /* piece */
     size_t n;          /* its values */
-    size_t stream;     /* of the gradient that is encoded */
+    size_t stream;     /* the encoded gradient's */
     struct cc_codec_set set;
     float *sum, *mean, *partial;
     struct cc_piece_sums *out;

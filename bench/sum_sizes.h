@@ -12,10 +12,10 @@
 
 struct cc_sum_sizes_config {
     const struct cc_bench_config *bench;
-    struct cc_sample *sample; /* of each worker's stream, with the same pieces */
+    struct cc_sample *sample; /* [streams], all with the same pieces */
     size_t streams;           /* at least 1; workers share them if they are fewer */
     size_t steps;             /* to encode, from empty residuals on, */
-    size_t counted;           /* of which the last so many count */
+    size_t counted;           /* the number of last steps that count */
 };
 
 /* The sizes of one piece. */
@@ -33,7 +33,7 @@ struct cc_piece_sums {
  *
  * Every worker has residuals and random numbers of its own, apart for either use, and the servers
  * for each number of workers. *settled: whether the totals of the counted steps are within
- * CC_SUM_SIZES_CALM of those of as many steps before, where there are so many. After an interrupt,
+ * CC_SUM_SIZES_CALM of those of as many steps before, if that many were taken. After an interrupt,
  * the results mean nothing. */
 int cc_sum_sizes_measure(const struct cc_sum_sizes_config *config, size_t scheme,
                          struct cc_piece_sums *out, bool *settled, struct cc_error *e);

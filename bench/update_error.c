@@ -48,8 +48,9 @@ static const struct cc_sample_limits shape_limits = {
 
 /* The sums that one tensor adds to a window. */
 struct window {
-    double error_sq, raw_sq; /* of the window's sums: (sum (u - g))^2, (sum g)^2 */
-    double residual_sq;      /* of the sum of u - g since the beginning, at the window's end */
+    double error_sq, raw_sq; /* the squares of the window's sums: (sum (u - g))^2, (sum g)^2 */
+    double
+        residual_sq; /* the square of the sum of u - g since the beginning, at the window's end */
     double step_error_sq[MOST_STEPS], step_raw_sq[MOST_STEPS]; /* by step of the pass */
 };
 
@@ -72,7 +73,7 @@ struct measuring {
     const struct cc_sample *sample;
     struct track *track; /* one per piece */
     double momentum;
-    size_t steps; /* of a window */
+    size_t steps; /* in a window */
     uint64_t step;
     int parts;
 };

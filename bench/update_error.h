@@ -24,10 +24,10 @@
 
 /* The error of one scheme. NaN: not known. */
 struct cc_update_error {
-    double error;     /* of a window's sum, as above; sending nothing has 1 */
+    double error;     /* the error of a window's sum, as above; sending nothing has 1 */
     double low, high; /* 95% interval of `error`, for the variation over the steps of the trace and
                          over windows; NaN with one step, whose variation cannot be known */
-    double nmse;      /* of a single settled step: E ||u - g||^2 / E ||g||^2 */
+    double nmse;      /* a single settled step's: E ||u - g||^2 / E ||g||^2 */
     double delay;     /* with error feedback: norm of the residual / norm of the gradient, settled;
                          otherwise NaN */
     /* Without a state: the error of a single step, apart in what repeating the encoding of the same

@@ -6,9 +6,9 @@
 
 struct commcomp_codec {
     struct cc_spec *spec;
-    struct cc_codec_set set; /* of one codec, with its state and scratch memory */
+    struct cc_codec_set set; /* one codec, with its state and scratch memory */
     struct cc_context ctx;   /* but for the step, which each call names */
-    char *name;              /* of the tensor, or NULL */
+    char *name;              /* the tensor's, or NULL */
 };
 
 /* Fails unless these are a rank and a direction. */

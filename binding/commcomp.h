@@ -108,7 +108,8 @@ int commcomp_codec_sender(struct commcomp_codec *c, uint64_t seed, int64_t rank,
 /* The tensor's index in its step, which random numbers also depend on, and its name for messages,
  * which is copied; NULL: none. */
 int commcomp_codec_tensor(struct commcomp_codec *c, uint64_t index, const char *name, char *error);
-/* How many threads one call may use, at least 1. A new codec has 1. Results do not depend on it. */
+/* The number of threads that one call may use, at least 1. A new codec has 1. Results do not depend
+ * on it. */
 int commcomp_codec_threads(struct commcomp_codec *c, int threads, char *error);
 
 /* Encodes the tensor's values x, all of which must be finite, as those of this step (from 0) to
@@ -125,10 +126,10 @@ int commcomp_decode(struct commcomp_codec *c, uint64_t step, const void *payload
 int commcomp_decode_add(struct commcomp_codec *c, uint64_t step, const void *payload, size_t bytes,
                         float scale, float *y, char *error);
 
-/* How many allreduces of floats a step takes instead of exchanging payloads: 1 for schemes of the
- * kind COMMCOMP_SUM_F32, 2 for powersgd, 0 if payloads must be decoded. In each round every worker
- * encodes floats, an allreduce sums them element by element, and every worker absorbs the sum
- * before the next round. */
+/* The number of allreduces of floats that a step takes instead of exchanging payloads: 1 for
+ * schemes of the kind COMMCOMP_SUM_F32, 2 for powersgd, 0 if payloads must be decoded. In each
+ * round every worker encodes floats, an allreduce sums them element by element, and every worker
+ * absorbs the sum before the next round. */
 size_t commcomp_rounds(const struct commcomp_codec *c);
 /* The size of a round: a multiple of 4, possibly 0, which needs no allreduce. */
 size_t commcomp_round_bytes(const struct commcomp_codec *c, size_t round);
@@ -145,7 +146,7 @@ int commcomp_absorb(struct commcomp_codec *c, uint64_t step, size_t round, const
  * tensor. A saved state says to which scheme and shape it belongs and has a checksum; restore
  * refuses one that is damaged or of another codec, and then leaves the state as it was. */
 void commcomp_reset(struct commcomp_codec *c);
-size_t commcomp_state_bytes(const struct commcomp_codec *c); /* of a saved state */
+size_t commcomp_state_bytes(const struct commcomp_codec *c); /* the size of a saved state */
 int commcomp_state_save(const struct commcomp_codec *c, void *out, size_t room, char *error);
 int commcomp_state_restore(struct commcomp_codec *c, const void *state, size_t bytes, char *error);
 

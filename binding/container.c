@@ -10,10 +10,10 @@
 
 struct commcomp_container_writer {
     struct cc_container_writer *file;
-    struct cc_names names; /* of the tensors that were added */
+    struct cc_names names; /* the tensors that were added */
     struct cc_spec *spec;
-    struct cc_codec_set set; /* of one codec, replaced for each tensor */
-    struct cc_context ctx;   /* of the next tensor */
+    struct cc_codec_set set; /* one codec, replaced for each tensor */
+    struct cc_context ctx;   /* for the next tensor */
 };
 
 int commcomp_container_begin(const char *path, const char *scheme, uint64_t seed, int64_t rank,
@@ -81,7 +81,7 @@ struct commcomp_container {
     struct cc_bytes bytes;
     struct cc_container file;
     struct cc_spec *spec;
-    struct cc_codec_set set; /* of one codec, replaced for each tensor */
+    struct cc_codec_set set; /* one codec, replaced for each tensor */
 };
 
 /* Parses and checks the bytes of *c; messages are without the path. */

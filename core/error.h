@@ -10,8 +10,8 @@ enum cc_status {
     CC_OK = 0,
     CC_FAIL = 1,     /* bad input, no memory, a failed system call or check */
     CC_USAGE = 2,    /* a mistake on the command line */
-    CC_DIVERGED = 3, /* of a training: values are not finite, or their sum is not. No exit code:
-                        where nothing trains, it becomes CC_FAIL */
+    CC_DIVERGED = 3, /* a training's values, or their sum, are not finite. Not an exit code: where
+                        nothing trains, it becomes CC_FAIL */
 };
 
 struct cc_error {

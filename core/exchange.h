@@ -76,7 +76,7 @@ enum cc_exchange { CC_EXCHANGES(CC_EXCHANGE_ID) CC_EXCHANGE_COUNT };
 
 struct cc_exchange_info {
     const char *name, *help;
-    unsigned flags; /* of enum cc_exchange_flag */
+    unsigned flags; /* bits of enum cc_exchange_flag */
     int (*rounds)(int workers);
 };
 
@@ -153,8 +153,8 @@ enum cc_communicate {
 };
 extern const char *const cc_communicate_names[]; /* ends with NULL */
 
-/* With servers: so many messages from one rank to another are under way at a time, or more while
- * they have no more bytes than that together; later ones wait, in order. */
+/* With servers: at most CC_QUEUE_MESSAGES messages from one rank to another are under way at a
+ * time, or more while they have at most CC_QUEUE_BYTES together; later ones wait, in order. */
 enum { CC_QUEUE_MESSAGES = 2, CC_QUEUE_BYTES = 16 * 1024 };
 
 #endif

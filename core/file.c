@@ -184,7 +184,7 @@ static int copy_to_stream(FILE *from, const char *path)
     size_t n;
     const int named = descriptor_of(path);
     if (named >= 0)
-        (void)fflush(NULL); /* what was printed before comes before */
+        (void)fflush(NULL); /* earlier output comes first */
     const int fd = named >= 0 ? fcntl(named, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return errno;

@@ -12,8 +12,8 @@
 #define CC_ALIGN 64
 
 /* Allocate memory aligned to CC_ALIGN, its contents undefined (cc_alloc) or zero (cc_alloc0). Zero
- * bytes give a valid pointer. NULL with a message if there is no memory, also where the system
- * would promise more than it has. Release with free(). */
+ * bytes give a valid pointer. NULL with a message if memory runs out, also where the system would
+ * promise more than it has. Release with free(). */
 void *cc_alloc(size_t bytes, struct cc_error *e);
 void *cc_alloc0(size_t bytes, struct cc_error *e);
 
@@ -30,7 +30,7 @@ int cc_alloc_floats(size_t n, float **out, struct cc_error *e);
 int cc_grow_bytes(void *list, size_t *capacity, size_t count, size_t element_bytes,
                   struct cc_error *e);
 
-/* A copy of a string, to be released with free(); NULL with a message if there is no memory. */
+/* A copy of a string, to be released with free(); NULL with a message if memory runs out. */
 char *cc_strdup(const char *s, struct cc_error *e);
 
 /* Bytes of memory that the system has available; close to SIZE_MAX if it does not report them. */

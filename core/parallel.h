@@ -26,7 +26,7 @@ int cc_parts(int threads, size_t n, size_t least);
  * multiples of `multiple`. Part `parts` begins at n, so a part ends where the next begins. */
 size_t cc_part_begin(size_t n, int parts, int part, size_t multiple);
 
-/* Fails if the system does not let this process start so many threads: the loops below end the
+/* Fails if the system does not let this process start `threads` threads: the loops below end the
  * program then. Called once, before them. */
 int cc_parallel_check(int threads, struct cc_error *e);
 
@@ -41,8 +41,8 @@ void cc_zero(void *memory, size_t streams, size_t bytes, int threads);
 /* Allocates memory as cc_alloc0 does, but sets it to zero as cc_zero does. */
 void *cc_alloc_parts(size_t bytes, int threads, struct cc_error *e);
 
-/* Calls item(arg, i) for each i below n, in this order, on so many threads, each of which takes the
- * next item when it has done one. After an item that returned false, no other begins. */
+/* Calls item(arg, i) for each i below n, in this order, on `threads` threads, each of which takes
+ * the next item when it has done one. After an item that returned false, no other begins. */
 void cc_parallel_items(int threads, size_t n, bool (*item)(void *arg, size_t i), void *arg);
 
 #endif

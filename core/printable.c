@@ -3,8 +3,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The number of bytes that a character with this first byte has, and the least one that needs so
- * many; 0: none begins so. */
+/* The number of bytes of a character that begins with `lead`, and the least character of that
+ * length; 0: none begins so. */
 static size_t length_of(unsigned char lead, uint32_t *least)
 {
     static const uint32_t from[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -11,8 +11,8 @@
 
 enum { CC_UNION_POINTS = 5, CC_UNION_WORKERS = 1 << (CC_UNION_POINTS - 1) };
 
-/* Unions are counted over the last half of so many steps: residuals, which make sets of different
- * workers more different, begin to fill in the first half. */
+/* Unions are counted over the last half of CC_UNION_STEPS steps: residuals, which make sets of
+ * different workers more different, begin to fill in the first half. */
 enum { CC_UNION_STEPS = 12 };
 
 /* Mean numbers of indices, measured: size[i] of 2^i workers' sets together. */

@@ -20,7 +20,7 @@ struct question {
     const struct cc_step_payloads *payloads;
     const struct cc_baseline *baseline;
     bool server_per_worker; /* servers come with workers; */
-    int servers; /* otherwise there are so many, or fewer where they are on their hosts */
+    int servers; /* otherwise their number, or fewer where they are on the workers' hosts */
     struct cc_error *e;
 };
 

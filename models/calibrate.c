@@ -65,7 +65,7 @@ size_t cc_calibrate_sizes(double bw_bps, double latency_s, double burst_bytes,
 struct points {
     double *bytes, *seconds, *weight;
     size_t count;
-    struct cc_estimate latency; /* of small messages */
+    struct cc_estimate latency; /* small messages' */
 };
 
 /* Represents a size by its lower quartile: other work on the machine delays large messages and

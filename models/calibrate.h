@@ -21,12 +21,11 @@ struct cc_estimate {
 };
 
 struct cc_calibration {
-    struct cc_estimate latency_s; /* median of the messages of up to CC_CALIBRATE_SMALL bytes */
-    struct cc_estimate bw_bps;    /* of payload, from the slope */
+    struct cc_estimate latency_s;   /* median of the messages of up to CC_CALIBRATE_SMALL bytes */
+    struct cc_estimate bw_bps;      /* bits of payload, from the slope */
+    struct cc_estimate intercept_s; /* the line's: below latency_s where a bucket lets bytes pass */
     struct cc_estimate
-        intercept_s; /* of the line: below latency_s where a bucket lets bytes pass */
-    struct cc_estimate
-        burst_bytes;   /* of payload; as given (sd 0), or from the intercept; 0: none */
+        burst_bytes;   /* bytes of payload; as given (sd 0), or from the intercept; 0: none */
     double from_bytes; /* the smallest size that the line was fitted to */
     size_t sizes;      /* the number of those sizes */
     double rms;        /* their relative distance from the line, root mean square */

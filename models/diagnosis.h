@@ -26,8 +26,8 @@ enum cc_cause_kind {
     CC_CAUSE_COMPOSITION, /* parts that the formula puts in sequence overlap */
     CC_CAUSE_TOPOLOGY,    /* the formula assumes equal hosts on one switch */
     CC_CAUSE_FIDELITY,    /* the simulation's own assumptions about the network */
-    CC_CAUSE_SIZES,       /* of a forecast: payload sizes differ from the profile's */
-    CC_CAUSE_CODECS,      /* of a forecast: codec times differ from the profile's */
+    CC_CAUSE_SIZES,       /* a forecast's payload sizes differ from the profile's */
+    CC_CAUSE_CODECS,      /* a forecast's codec times differ from the profile's */
     CC_CAUSE_UNCLEAR
 };
 extern const char *const cc_cause_names[]; /* "" is the first; ends with NULL */
@@ -36,9 +36,9 @@ extern const char *const cc_cause_names[]; /* "" is the first; ends with NULL */
  * not obtained, and without a formula the parts of its answer. Codec times and bytes are those of
  * the run or the simulation, and known if there is either. */
 struct cc_comparison {
-    double tolerance; /* of differences, relative: of the whole step, and of what network and codecs
+    double tolerance; /* for relative differences of the whole step, and of what network and codecs
                          add to compute_s */
-    double compute_s, sim_compute_s; /* of run and model; of the simulation */
+    double compute_s, sim_compute_s; /* for run and model; for the simulation */
     double model_s; /* by formula, given the sizes and codec times of the run (or, without one,
                        of the simulation) */
     double sim_s, run_s;
@@ -66,7 +66,7 @@ struct cc_comparison {
     double wire_should;           /* the same as expected without losses */
     double all_bytes;             /* sent by all hosts together */
     bool lab;                     /* all hosts are on one machine */
-    double cores, ranks_per_core; /* of the lab; busy ranks / cores, at least 1 */
+    double cores, ranks_per_core; /* the lab's; busy ranks / cores, at least 1 */
 };
 
 /* Relative differences of two answers, (second - first) / second; NAN if one is unknown. */
@@ -86,7 +86,7 @@ struct cc_diagnosis {
      * than the tolerance of the step in every answer: then the step says nothing about them. */
     struct cc_differences added;
     bool adds;
-    int answers; /* of model, sim and run */
+    int answers; /* how many of model, sim and run answered */
     bool agree;  /* no two of them differ by more than the tolerance, also in what is added */
     /* If they do not agree: the cause; if all three differ, two, the one of the larger gap first.
      */

@@ -12,7 +12,7 @@
 
 /* How the index sets of different workers overlap. */
 enum cc_union {
-    CC_UNION_EXPECTED, /* of uniform indices: m sets of k in N have N (1 - (1 - k/N)^m) */
+    CC_UNION_EXPECTED, /* for uniform indices: m sets of k in N have N (1 - (1 - k/N)^m) */
     CC_UNION_SAME,     /* all the same: SparCML's lower bounds */
     CC_UNION_DISJOINT, /* no index twice: its upper bounds */
     CC_UNION_MEASURED  /* as measured of the scheme; as expected where nothing was */
@@ -118,13 +118,13 @@ bool cc_exchange_by_allgather(enum cc_exchange x, enum cc_reduction r, enum cc_v
 /* The squared error of the sum that the workers end with, in units of the error of encoding every
  * gradient once. Errors and gradients of different workers count as independent, so that their
  * squares add up. 1 where payloads are summed, merged or gathered as they are, 2 with a server that
- * encodes anew, more where every hop does. docs/advise.md. */
+ * encodes the mean, more where every hop encodes. docs/advise.md. */
 double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, enum cc_via via, int workers);
 
 /* The size of the union of m of the workers' index sets, of k in n each. */
 double cc_union_size(const struct cc_cluster *c, double n, double k, int m);
 
-/* The exchange that is fastest for messages with at most so many pairs in the gradients of all
+/* The exchange that is fastest for messages with at most `pairs` pairs in the gradients of all
  * workers together. */
 struct cc_exchange_choice {
     double pairs;

@@ -23,7 +23,7 @@
 
 #include "models/exchange_formula.h"
 
-/* Bytes of a partial sum over so many workers; of floats those of every sum. */
+/* Bytes of a partial sum over `workers` workers; sums of floats are all of one size. */
 static double partial(const struct cc_exchange_case *k, int workers)
 {
     return k->reduction == CC_REDUCE_SUM ? k->message->push_bytes

@@ -16,7 +16,8 @@
  *   dsar-split      as ssar-split, with N x dense_bits / 8 in the place of S(P); below 32 bits
  *                   QSGD's scales, 4 bytes for each 512 values, come on top
  *
- * With --keep, the owners of sums leave all but so many values out, and S(P) is the size of these.
+ * With --keep, the owners of sums leave out all but the share that is kept, and S(P) is the size of
+ * these.
  *
  * The P - 1 messages of each stage of a split are under way together, so that they take one alpha.
  * Merging reads all streams that it adds from memory, as 8 bytes a pair or all values: own ones and
@@ -44,8 +45,8 @@ static double memory_bytes(const struct cc_exchange_case *k, int m)
     return fmin(PAIR_BYTES * union_pairs(k, m), VALUE_BYTES * k->message->values);
 }
 
-/* Bytes of a stream of so many pairs as it is sent. A part of the values has the same part of them.
- */
+/* Bytes of a stream of `pairs` pairs as it is sent. A part of the values has the same part of
+ * them. */
 static double pairs_bytes(const struct cc_exchange_case *k, double pairs)
 {
     const double values = k->message->values;

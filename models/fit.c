@@ -120,7 +120,7 @@ int cc_fit(cc_fit_residuals f, void *arg, size_t n, struct cc_fit_constant *cons
         found[i] = constant[i];
     struct problem q = {f, arg, constant, n, p, malloc(n * sizeof *q.residual)};
     gsl_error_handler_t *handler = gsl_set_error_handler(on_gsl_error);
-    if (setjmp(no_memory) != 0) { /* what GSL had allocated is lost */
+    if (setjmp(no_memory) != 0) { /* memory that GSL had allocated is lost */
         (void)gsl_set_error_handler(handler);
         free(q.residual);
         return out_of_memory(p, n, e);

@@ -19,7 +19,7 @@ struct cc_fluid_state {
     double sent;         /* seconds sent for each flow */
     double rate;         /* seconds sent in a second */
     size_t first, flows; /* under way */
-    double lengths;      /* of these together */
+    double lengths;      /* these together */
     size_t waiting, last_waiting;
 };
 

@@ -32,7 +32,7 @@ struct cc_fluid_flow;
 struct cc_fluid {
     struct cc_fluid_path *path;
     size_t paths, ports, path_capacity, port_capacity, flow_capacity;
-    struct cc_fluid_state *state; /* of each path */
+    struct cc_fluid_state *state; /* [paths] */
     struct cc_fluid_port *port;
     struct cc_fluid_flow *flow; /* those under way, by number */
     double now, burst_s, window_s;

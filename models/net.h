@@ -19,8 +19,9 @@ struct cc_net {
     char *name, *reference, *compute_source; /* never NULL, perhaps empty */
     double compute_s;               /* preset of the time of one step's computation; 0: unknown */
     struct cc_tensor_info *tensors; /* from the input to the output: gradients come in reverse */
-    double *share;                  /* of each tensor in the compute time; their sum is 1 */
-    double compute; /* of all tensors, in the net's own unit; built in: multiply-additions; or 0 */
+    double *share;                  /* [count]: each tensor's in the compute time; their sum is 1 */
+    double compute;                 /* the sum over all tensors, in the net's own unit (built in:
+                                       multiply-additions), or 0 */
     struct cc_net_paper *papers;
     size_t paper_count;
     size_t count, values, largest; /* values: of all tensors; largest: of the largest one */

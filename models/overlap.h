@@ -23,7 +23,7 @@ struct cc_step_cluster {
                           same part of each message */
     bool colocated;    /* server i is on the host of worker i */
     double window_s;   /* CC_QUEUE_BYTES on a link */
-    double message_s;  /* of a processor for each message that it sends (o) */
+    double message_s;  /* a processor's work for each message that it sends (o) */
 };
 
 /* A message's part for one server, or for all of them alike. */

@@ -74,7 +74,7 @@ struct cc_payload_cost {
     double pull_encode_s, pull_decode_s;
 };
 
-/* Bytes of a pull if so many workers push, and of a partial sum over so many workers. */
+/* Bytes of a pull if `workers` workers push, and of a partial sum over `workers` workers. */
 double cc_pull_bytes(const struct cc_payload_cost *p, int workers);
 double cc_hop_bytes(const struct cc_payload_cost *p, int workers);
 
@@ -87,13 +87,13 @@ struct cc_step_payloads {
     size_t count, period, sum_rounds;
     enum cc_reduction reduction;
     const char *scheme;      /* the codec model's */
-    struct cc_unions unions; /* of the workers' index-value pairs, if they were measured */
+    struct cc_unions unions; /* unions of the workers' index-value pairs, if they were measured */
     bool measured;           /* codec times are those below, not the payload costs' */
     struct cc_codec_times {
-        double encode_s; /* of a worker, before the first byte leaves */
+        double encode_s; /* a worker's, before the first byte leaves */
         double hop_s;    /* on the way: decoding, adding, encoding, adding floats */
-        double server_s; /* of the busiest server */
-        double decode_s; /* of a worker, after the last byte */
+        double server_s; /* the busiest server's */
+        double decode_s; /* a worker's, after the last byte */
     } codec;             /* per step on the critical path, means over whole periods */
 };
 

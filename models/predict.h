@@ -24,15 +24,15 @@ struct cc_setting {
     double codec_speed;
 };
 
-/* The defaults where no system is chosen: ps, 10 workers, 1 server, 50 us, tc's overhead, the net's own
- * compute time or 0, sequential; the caller sets link.bw_bps (it is 0). */
+/* The defaults where no system is chosen: ps, 10 workers, 1 server, 50 us, tc's overhead, the net's
+ * own compute time or 0, sequential; the caller sets link.bw_bps (it is 0). */
 void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out);
 
 /* Checks workers, servers, bandwidth, times and their combinations (staleness needs an exchange
  * with servers, ...). CC_USAGE, naming the option, if one is out of range or does not fit the
  * others. */
 int cc_setting_check(const struct cc_setting *s, struct cc_error *e);
-/* The same where there is no formula for a setting that is in order. */
+/* The same where no formula covers a setting that is in order. */
 int cc_setting_check_formula(const struct cc_setting *s, struct cc_error *e);
 
 enum cc_bottleneck {
@@ -47,7 +47,7 @@ extern const char *const cc_bottleneck_names[]; /* ends with NULL */
 /* Means over a whole period of the scheme. In overlapped and pipelined steps compute_s, codec_s and
  * comm_s hide behind each other: step_s is less than their sum. */
 struct cc_prediction {
-    double values, payload_bytes; /* of one worker's push, per step */
+    double values, payload_bytes; /* one worker's push, per step */
     double bits_push, bits_pull;  /* per value */
     double compute_s;             /* with the update */
     double codec_s, comm_s;
@@ -59,7 +59,7 @@ struct cc_prediction {
     double push_s, pull_s; /* network time each way (latency and transfer) */
     double wait_s;         /* for stragglers */
     double messages, rounds, wire_bytes;
-    double imbalance;  /* of the servers' loads: busiest / mean */
+    double imbalance;  /* the servers' loads: busiest / mean */
     double efficiency; /* compute_s / step_s: Pipe-SGD's equation 7 */
     enum cc_bottleneck bottleneck;
     uint64_t chosen[CC_EXCHANGE_COUNT]; /* CC_X_CHOOSES: a sending step's messages by the exchange

@@ -18,13 +18,13 @@ struct cc_profile_point {
     double encode_ns, decode_ns, decode_add_ns;
     double spread; /* the distance of the quartiles over the median, of the call where it is
                       largest; 0: not known */
-    double load;   /* of the machine at that time, from 0 (quiet) to 1 (bench/load.h) */
+    double load;   /* the machine's at that time, from 0 (quiet) to 1 (bench/load.h) */
 };
 
 /* The errors of a codec on the profile's data, for schemes that commcomp cannot run; NaN: not
  * known. docs/errors.md defines the first, docs/results.md the others. */
 struct cc_profile_errors {
-    double error, low, high; /* of settled updates, with its 95% interval */
+    double error, low, high; /* the settled updates', with its 95% interval */
     double nmse, nmse_cumulative, cosine, max_abs_error;
 };
 
@@ -40,7 +40,7 @@ struct cc_profile_codec {
 struct cc_profile {
     /* The origin of the numbers. Not NULL once read, but empty where the file gives none. */
     char *trace;          /* the data that was encoded: "synthetic:laplace", or a trace's name */
-    char *cpu;            /* of the machine */
+    char *cpu;            /* the machine's */
     char *isa;            /* instruction set */
     char *time;           /* when, UTC; ISO 8601 */
     int threads;          /* inside one tensor */

@@ -18,7 +18,7 @@ struct cc_timing {
     enum cc_step_mode mode;
     double compute_s;     /* forward and backward pass of one step */
     double update_s;      /* applying the update; Pipe-SGD's l_up */
-    double forward_share; /* of compute_s; the rest is the backward pass. 1.0/3 usually */
+    double forward_share; /* its share of compute_s, usually 1.0/3; the rest is the backward pass */
     double hidden_share;  /* CC_SEQUENTIAL: of compute_s, that goes on beside the exchange */
     double fuse_bytes;    /* messages gather tensors up to this many pushed bytes; < 0: the default:
                              the whole step (per server), or, overlapped, each tensor by itself */
@@ -26,7 +26,7 @@ struct cc_timing {
     bool fuse_gradients;     /* the two count the gradients' bytes, not those of the payloads */
     bool in_turn;   /* CC_OVERLAP without servers: one message after the other is exchanged, as
                        NCCL does; else all that are ready, as the ranks of run and sim do */
-    double sync_s;  /* of each message; Pipe-SGD's S */
+    double sync_s;  /* for each message; Pipe-SGD's S */
     double pause_s; /* CC_SEQUENTIAL: for which ports rest between steps, beside them */
     enum cc_pulls pulls;
     int depth;      /* CC_PIPE: K, at least 1 */

@@ -28,9 +28,9 @@ enum {
     BULK_LEAST = 10,
     BULK_BUDGET = 10000000, /* draws of all workers together */
     MOST_TERMS = 64,        /* steps drawn of a period */
-    WARM_STEPS = 50,        /* of each worker, not counted */
+    WARM_STEPS = 50,        /* for each worker, not counted */
     MOST_STEPS = 400,
-    STEP_BUDGET = 400000 /* of all workers together */
+    STEP_BUDGET = 400000 /* for all workers together */
 };
 
 static gsl_rng *new_generator(const struct cc_timing *t, struct cc_error *e)
@@ -195,12 +195,12 @@ struct worker {
  * own ports let through. They are equally long, and so end in the order in which they have begun.
  */
 struct port {
-    double worker_s, server_s; /* of a message that is alone at the worker's port, at this one */
-    double at, passed;         /* until then, a message there since the beginning has passed so
-                                  many times its length */
-    int first, count;          /* the messages in it: a ring */
-    int *worker;               /* [workers] */
-    double *end;               /* [workers]: when that many lengths have passed */
+    double worker_s, server_s; /* for a message that is alone at the worker's port; at this one */
+    double at, passed; /* until `at`, a message there since the beginning has passed `passed` times
+                          its length */
+    int first, count;  /* the messages in it: a ring */
+    int *worker;       /* [workers] */
+    double *end;       /* [workers]: when that many lengths have passed */
 };
 
 struct simulation {
@@ -212,7 +212,7 @@ struct simulation {
     struct worker *worker;
     struct event *heap; /* one a worker */
     int events;
-    struct port in, out; /* of the busiest server */
+    struct port in, out; /* the busiest server's */
     double codec;        /* when its codec is free */
     struct running time, sending, silent, wait;
 };

@@ -31,8 +31,8 @@ struct cc_verdict_limits {
 
 /* Everything about a scheme in a setting that decides whether a verdict may name it. */
 struct cc_accuracy {
-    double error, low, high; /* of one encoding, with its 95% interval (docs/errors.md); NaN: not
-                                known */
+    double error, low,
+        high; /* one encoding's, with its 95% interval (docs/errors.md); NaN: not known */
     /* The encodings of the workers' sum: cc_exchange_encodings. NaN: the sum is not kept whole, and
      * its error follows from no encoding's. */
     double encodings;
@@ -72,7 +72,7 @@ enum cc_cut {
     CC_CUT_OWN,        /* as the setting has it */
     CC_CUT_STEP,       /* one message */
     CC_CUT_TENSORS,    /* one for each tensor */
-    CC_CUT_PARTITIONS, /* of gradients, as BytePS has them (system.h) */
+    CC_CUT_PARTITIONS, /* partitions of gradients, as BytePS has them (system.h) */
     CC_CUT_BUCKETS     /* as DDP has them */
 };
 

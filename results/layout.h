@@ -13,8 +13,8 @@ enum cc_place {
 struct cc_shown {
     const struct cc_column *column;
     const char *head;
-    size_t index; /* of the column in the record */
-    size_t width; /* of the widest cell, in characters */
+    size_t index; /* the column's in the record */
+    size_t width; /* the widest cell's, in characters */
     bool left;    /* texts are aligned to the left, numbers, also those in texts, to the right */
     enum cc_place place;
 };

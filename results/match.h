@@ -14,7 +14,7 @@ struct cc_match {
     const struct cc_column *columns;
     size_t *key; /* the settings that tell rows apart, by index in `columns` */
     size_t key_count;
-    size_t *partner; /* of each row of the first sheet, the row of the second, or SIZE_MAX */
+    size_t *partner; /* by row of the first sheet: the row of the second, or SIZE_MAX */
     size_t *alone;   /* rows of the second without a partner */
     size_t alone_count;
 };

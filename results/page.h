@@ -11,8 +11,8 @@
 
 /* The commands that this version knows. */
 struct cc_page_commands {
-    /* The columns of a command's record, and a summary of what it does; NULL if there is no such
-     * command. */
+    /* The columns of a command's record, and a summary of what it does; NULL if no command has that
+     * name. */
     const struct cc_column *(*columns)(const char *command);
     const char *(*summary)(const char *command);
 };
@@ -23,7 +23,7 @@ struct cc_page_part {
     const struct cc_page_commands *known;
     struct cc_provenance from;
     struct cc_sheet sheet;       /* without rows if the result has none */
-    struct cc_column *column;    /* of the sheet: those of the command, then others, */
+    struct cc_column *column;    /* the sheet's: those of the command, then others, */
     struct cc_result_key *other; /* which have these keys */
     struct cc_record record;     /* the rows with these columns */
 };

@@ -19,7 +19,7 @@
 
 /* A document that a command wrote. */
 struct cc_result {
-    char *name; /* of its file, without the folder */
+    char *name; /* its file's, without the folder */
     char *text; /* the JSON, to the byte, and a zero byte */
     size_t length;
 };

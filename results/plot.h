@@ -17,10 +17,10 @@ enum cc_plot_kind {
     CC_PLOT_WORKERS,  /* throughput relative to one worker, a line for each scheme */
     CC_PLOT_ROOFLINE, /* share of the memory's limit, a group of bars for each scheme */
     CC_PLOT_SIZE,     /* codec speed against tensor size, a line for each scheme */
-    CC_PLOT_ACCURACY, /* of trainings, over their steps, bytes or time: a line for each scheme, */
+    CC_PLOT_ACCURACY, /* trainings over their steps, bytes or time: a line for each scheme, */
     CC_PLOT_LOSS,     /* the mean over the seeds, in a band from the lowest to the highest */
     CC_PLOT_TRAIN_LOSS,
-    CC_PLOT_BITS,      /* of pushes and pulls */
+    CC_PLOT_BITS,      /* pushes and pulls */
     CC_PLOT_VALIDATE,  /* the answers of model, sim and run beside each other, with the tolerance */
     CC_PLOT_PAPER,     /* published figures against ours, a row for each, a panel for each column */
     CC_PLOT_PAPERS,    /* the errors of published tables, a group of bars for each */
@@ -66,7 +66,7 @@ struct cc_point {
     double x, y;
     double lo, hi; /* the lowest and highest y of the rows whose mean the point is, or quartiles */
     double group;  /* rows of a line with the same group are one point: x, of trainings the step */
-    size_t row;    /* of the sheet */
+    size_t row;    /* its number in the sheet */
 };
 
 struct cc_points {
@@ -80,7 +80,7 @@ struct cc_axis {
     const char *label;
     const char *unit; /* takes SI prefixes: "bit/s", "s"; "" for plain numbers, "#" for counts */
     bool log;
-    int base;      /* of the log tics: 10 or 2 */
+    int base;      /* that of the log tics: 10 or 2 */
     double lo, hi; /* the range shown */
     double only;   /* the value of all points, which is the only tic; 0: they differ */
 };
@@ -88,7 +88,7 @@ struct cc_axis {
 /* Rows that differ in more than the scheme and x have panels of their own. */
 struct cc_panel {
     char *title;          /* the settings of its rows; empty if there is only one panel */
-    struct cc_points *of; /* of each series; perhaps without points */
+    struct cc_points *of; /* [series], perhaps without points */
     size_t first_row;     /* one of its rows */
     const char *measure;  /* the panel's y if panels differ in it; else NULL */
     struct cc_axis x;     /* if panels have axes of their own */
@@ -118,8 +118,8 @@ struct cc_figure {
  */
 int cc_plot_guess(const struct cc_sheet *s, enum cc_plot_kind *out, struct cc_error *e);
 
-/* Fails if a column is missing, a field is no number, no row is left to plot, or there are too many
- * series or panels to read. *out is set on success only; release it with cc_figure_free. */
+/* Fails if a column is missing, a field is not a number, no row is left to plot, or there are too
+ * many series or panels to read. *out is set on success only; release it with cc_figure_free. */
 int cc_figure_make(const struct cc_sheet *s, enum cc_plot_kind kind,
                    const struct cc_plot_filter *filter, struct cc_figure *out, struct cc_error *e);
 void cc_figure_free(struct cc_figure *f);
@@ -132,9 +132,9 @@ struct cc_page {
     double width, height; /* in points, 1/72 inch; height 0: as its content needs */
     const char *font;     /* a family; NULL: the default one */
     double font_size;     /* in points; 0: by the page's size */
-    double dpi;           /* of "png" */
+    double dpi;           /* for "png" */
     bool no_title;
-    size_t columns; /* of panels; 0: by the page's width */
+    size_t columns; /* panels in a row; 0: by the page's width */
 };
 
 /* The output of gnuplot. */

@@ -12,8 +12,8 @@
 
 enum { BEFORE_AXIS = 10, LEAST_LINES = 8, GAP = 3 };
 
-/* The characters of a panel. Letters that meet stand beside each other, or where there is no room,
- * a SEVERAL for them. */
+/* The characters of a panel. Letters that meet stand beside each other; without room for that,
+ * SEVERAL stands for them. */
 #define SEVERAL '*'
 struct chart {
     int columns, lines;

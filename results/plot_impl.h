@@ -15,15 +15,15 @@ struct cc_kind {
     const char *panel;     /* a column by which rows go to panels besides the settings; or NULL */
     const char *measure[CC_MOST_PARTS + 1];               /* columns, ending with NULL */
     const char *low[CC_MOST_PARTS], *high[CC_MOST_PARTS]; /* columns of their quartiles; or NULL */
-    const char *const *part;                              /* what they are called */
-    size_t needed;       /* the first ones, without which there is no plot; 0: all */
+    const char *const *part;                              /* their names */
+    size_t needed;       /* the number of the first ones that a plot needs; 0: all */
     const char *also[2]; /* columns that are needed besides */
     struct cc_axis x_axis, y_axis;
     double reference;
     bool lines_of_parts; /* each measure is a line, not a panel */
     bool own_axes;
-    double x_scale, scale; /* of x and y; 0: 1 */
-    const char *hint;      /* what to do where there is nothing to plot */
+    double x_scale, scale; /* factors on x and y; 0: 1 */
+    const char *hint;      /* the remedy where there is nothing to plot */
 };
 
 /* The time for which the network is busy: what exceeds comm_s is hidden, and a part of its own. */
@@ -76,7 +76,7 @@ int cc_plot_chart(const struct cc_figure *f, int columns, int lines, FILE *out, 
 struct cc_label {
     const char *text;
     double x, y;          /* the point; set by the caller */
-    double width, height; /* of the text; set by the caller */
+    double width, height; /* the text's; set by the caller */
     double left, bottom;  /* the text's place; set by cc_labels_place */
     bool line;            /* the text is so far from its point that a line should join them */
     char number[24];      /* for a text of the caller's */

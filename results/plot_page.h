@@ -15,10 +15,10 @@ enum { CC_MOST_TEXT_LINES = 12 };
 struct cc_text_lines {
     char *line[CC_MOST_TEXT_LINES];
     size_t count;
-    double width; /* of the widest line */
+    double width; /* the widest line's */
 };
-/* Breaks at blanks, and within words that do not fit. What would be in a further line is left out.
- * Release *out with cc_text_lines_free, also after an error. */
+/* Breaks at blanks, and within words that do not fit. Text that would need a further line is left
+ * out. Release *out with cc_text_lines_free, also after an error. */
 int cc_text_break(const char *text, const char *font, double size, double width,
                   struct cc_text_lines *out, struct cc_error *e);
 void cc_text_lines_free(struct cc_text_lines *l);
@@ -42,10 +42,10 @@ struct cc_page_text {
 };
 
 enum cc_stroke {
-    CC_STROKE_LINE,      /* of a series */
+    CC_STROKE_LINE,      /* a series */
     CC_STROKE_LEADER,    /* from a point to its label */
     CC_STROKE_REFERENCE, /* the line to compare with */
-    CC_STROKE_TOTAL,     /* what a step takes */
+    CC_STROKE_TOTAL,     /* a whole step */
     CC_STROKE_FRONT      /* the Pareto front */
 };
 struct cc_page_line {
@@ -81,15 +81,15 @@ struct cc_area {
 struct cc_plan {
     double width, height, font_size;
     const char *font;               /* NULL: the default */
-    double area_width, area_height; /* of each panel, within its axes */
-    struct cc_area *area;           /* of each panel */
+    double area_width, area_height; /* each panel's, within its axes */
+    struct cc_area *area;           /* [panels] */
     size_t panels, columns, rows;
     struct cc_tics y_tics;
     bool values; /* bars have their values beside them */
     double mark; /* the radius of points' marks */
 
-    size_t *leader; /* of each series, the first one with the same line */
-    size_t *style;  /* of each series, the number of its line's style */
+    size_t *leader; /* by series: the first one with the same line */
+    size_t *style;  /* by series: the number of its line's style */
 
     struct cc_page_text *text;
     struct cc_page_line *line;
@@ -147,7 +147,7 @@ struct cc_legend {
     size_t entries;
     enum cc_legend_place place;
     size_t columns, rows; /* CC_LEGEND_BELOW: */
-    double width, height; /* of all of it */
+    double width, height; /* the whole page's */
     double column_width;
 };
 /* Arranges the legend for a page of this width. Release *out with cc_legend_free. */
@@ -172,9 +172,9 @@ int cc_plan_names(const struct cc_figure *f, struct cc_plan *p, size_t panel, en
 
 /* The text of a tic or of a value beside a bar: all on an axis with the same unit and decimals. */
 struct cc_number_format {
-    double scale;     /* of the numbers */
+    double scale;     /* factor on the numbers */
     int decimals;     /* -1: each its own, with its own prefix */
-    const char *unit; /* what the axis' label says of the unit, or "" */
+    const char *unit; /* the unit in the axis' label, or "" */
 };
 struct cc_number_format cc_axis_format(const struct cc_axis *a, double least);
 void cc_axis_number(const struct cc_axis *a, const struct cc_number_format *n, double v,
@@ -186,7 +186,7 @@ void cc_axis_choose(const struct cc_axis *a, double exact, double length, bool u
  * texts reach at most `beyond` past the axis' ends. */
 double cc_tic_middle(const struct cc_axis *a, double tic, double size, double length,
                      double beyond);
-#define CC_TICS_BEYOND 0.6 /* of texts side by side, relative to the font's size */
+#define CC_TICS_BEYOND 0.6 /* the gap of texts side by side, relative to the font's size */
 /* The text of a tic. */
 void cc_tic_text(const struct cc_axis *a, double exact, double v, char text[64]);
 

@@ -20,13 +20,13 @@
 #define BESIDE_NAMES      0.6
 #define BESIDE_LEGEND     1.5
 #define LEAST_PANEL       18 /* width of a panel beside another */
-#define LEAST_OF_THREE    13 /* of three in one row, which else would be two and one */
-#define LEAST_WIDTH       10 /* of any */
+#define LEAST_OF_THREE    13 /* for three in one row, which otherwise would be two and one */
+#define LEAST_WIDTH       10 /* for any number */
 #define LEAST_HEIGHT      5
 
 /* The default fonts, in points: of a page as wide as a column, and of wider ones. */
 enum { COLUMN_FONT = 7, PAGE_FONT = 9, COLUMN_WIDTH = 4 * 72 };
-#define SMALL_FONT 5.5 /* of a page with little height for its content */
+#define SMALL_FONT 5.5 /* for a page with little height for its content */
 
 struct sizer {
     const struct cc_figure *f;
@@ -35,9 +35,9 @@ struct sizer {
     struct cc_legend legend;
     enum cc_naming naming;
     struct cc_text_lines title, x_label, y_label;
-    struct cc_text_lines *name, *panel_title; /* of each bar, of each panel */
+    struct cc_text_lines *name, *panel_title; /* by bar; by panel */
     double names, tics;                       /* widths left of the panels */
-    double name_lines, title_lines;           /* of the name and panel title with the most */
+    double name_lines, title_lines;           /* lines of the longest name and panel title */
     struct cc_error *e;
 };
 
@@ -97,7 +97,7 @@ static double left_of(const struct sizer *s)
     return (MARGIN + 0.8 + CC_LINE_HEIGHT * (double)s->y_label.count) * em + s->tics;
 }
 
-/* How many panels of at least this width have room beside each other. */
+/* The number of panels of at least this width that have room beside each other. */
 static double panels_beside(double room, double least, double em)
 {
     return floor((room + BETWEEN_COLUMNS * em) / ((least + BETWEEN_COLUMNS) * em));

@@ -19,7 +19,7 @@ enum { MOST_MARKS = 1200, FIRST_LABEL = 10001 };
 /* A place in a figure, to go through all values in the same order. */
 struct place {
     size_t panel, series, point;
-    size_t number; /* of the values before it */
+    size_t number; /* values before it */
 };
 
 static bool is_place(const struct cc_figure *f, const struct place *at)

@@ -12,7 +12,7 @@ struct cc_provenance {
     char *argv;    /* the program's name and the arguments, with spaces between them, as a shell
                       takes them; empty for rows from a CSV */
     struct {
-        char *key, *value; /* of "host": "cpu", "AMD EPYC" */
+        char *key, *value; /* a pair of "host": "cpu", "AMD EPYC" */
     } * host;
     size_t host_count;
     char **note; /* "notes" */

@@ -74,7 +74,7 @@ struct cc_record {
     char **notes;    /* lines below the table, and JSON's "notes" */
     size_t note_count, note_capacity;
     /* how tables are laid out: */
-    size_t width;   /* of the terminal in characters; 0: no limit */
+    size_t width;   /* the terminal's, in characters; 0: no limit */
     bool wide;      /* nothing is left out, however wide and long the table */
     size_t *chosen; /* the columns to show instead, by index, in this order; NULL: by their roles */
     size_t chosen_count;

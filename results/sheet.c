@@ -22,7 +22,7 @@
 struct builder {
     struct cc_sheet *s;
     size_t key_capacity, value_capacity, place_capacity, values;
-    size_t line, field; /* of the CSV text: line from 1, field from 0 */
+    size_t line, field; /* the place in the CSV text: line from 1, field from 0 */
     bool named, failed; /* named: the row of names has ended */
     struct cc_error *e;
 };

@@ -14,7 +14,7 @@ struct cc_sheet {
     size_t columns, rows;
     struct cc_value *value; /* rows x columns; a number from CSV also has its text, a value from
                                JSON the origin that the document says */
-    size_t *place;          /* of each row, for messages: its line (CSV) or number from 1 (JSON) */
+    size_t *place;          /* by row, for messages: its line (CSV) or number from 1 (JSON) */
     const char *place_word; /* "line" or "row" */
     bool csv;               /* from CSV, not JSON */
 };

@@ -24,7 +24,7 @@ struct cc_timeline {
     struct step_span {
         double begin, end;
         bool known;
-    } * step; /* of the row */
+    } * step; /* the row's */
     size_t steps, capacity;
 };
 

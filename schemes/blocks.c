@@ -130,8 +130,8 @@ struct encoding {
     uint8_t *scales, *codes;
     size_t n;
     int parts;
-    float scale;       /* of all of the tensor, if form->block is 0 */
-    struct cc_key key; /* of the random numbers from ctx->offset on */
+    float scale;       /* the tensor's, if form->block is 0 */
+    struct cc_key key; /* for the random numbers from ctx->offset on */
     bool finite[CC_PARTS_MAX];
 };
 

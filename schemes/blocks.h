@@ -17,7 +17,7 @@ enum cc_block_scale {
 struct cc_block_form {
     const struct k_block_codes *codes;
     enum cc_block_scale scale;
-    unsigned bits;    /* of a code: 4 or 8 */
+    unsigned bits;    /* bits of a code: 4 or 8 */
     float largest;    /* its number */
     float most_scale; /* the largest scale whose product with `largest` is finite */
     size_t block;     /* values with a common scale, at most CC_TILE; 0: all of the tensor */

@@ -49,8 +49,8 @@ struct cc_codec_item {
 struct cc_codec_set {
     struct cc_codec_item *item;
     size_t count;
-    size_t state_bytes;   /* of all states together, each rounded up to CC_ALIGN */
-    size_t scratch_bytes; /* of the largest scratch memory */
+    size_t state_bytes;   /* all states together, each rounded up to CC_ALIGN */
+    size_t scratch_bytes; /* the largest codec's */
     size_t payload_bytes; /* the largest bound */
     void *memory;
     size_t memory_bytes;
@@ -69,9 +69,9 @@ size_t cc_codec_bytes(const struct cc_codec_item *item, size_t count,
 int cc_codec_set_init(struct cc_codec_set *set, size_t count, struct cc_error *e);
 
 /* Gives the codecs their memory and resets their states. May be called again after items were
- * replaced: memory that is large enough is kept, but no contents. Fails if there is no memory, or,
- * with payloads, if a payload has no bound that a size can hold. After a failure the set can only
- * be freed or allocated again. */
+ * replaced: memory that is large enough is kept, but not its contents. Fails if memory runs out,
+ * or, with payloads, if a payload's bound does not fit into a size. After a failure the set can
+ * only be freed or allocated again. */
 int cc_codec_set_allocate(struct cc_codec_set *set, const struct cc_codec_memory *memory,
                           struct cc_error *e);
 

@@ -81,8 +81,8 @@ struct job {
     const float *x; /* encode; r may be NULL */
     float *r;
     uint8_t *out;
-    float minus, plus;       /* of the only block */
-    struct cc_classes *sums; /* of the only block, by CC_SUM_BLOCK */
+    float minus, plus;       /* the only block's */
+    struct cc_classes *sums; /* the only block's, by CC_SUM_BLOCK */
     const uint8_t *in;       /* decode */
     const float *scale;      /* NULL: y = decoded */
     float *y;

@@ -3,8 +3,8 @@
  * Each value is rounded at random to one of its two neighbouring powers of two, so that the
  * expectation is the value: with the binary32 exponent b and fraction f, to 2^(b+1) with
  * probability f / 2^23. That is one integer comparison of f with a random number, and the result is
- * the exponent alone; there is no scale, no state and only one pass. Payload: n sign bits, then n
- * exponent bytes.
+ * the exponent alone; it needs neither a scale nor a state, and one pass only. Payload: n sign
+ * bits, then n exponent bytes.
  *
  * Exponents of large tensors are stored around the cache: by the kernel where lines of exponents
  * begin with whole bytes of signs (as in an aligned payload if n is a multiple of 64), otherwise

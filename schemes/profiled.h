@@ -1,6 +1,6 @@
 /* Schemes that are known from a codec profile alone (docs/profile.md): sizes and times were
- * measured elsewhere, and there is no code. Models predict them and simulations without data send
- * their sizes; nothing can encode them (cc_scheme_runs). */
+ * measured elsewhere, and the code is not here. Models predict them and simulations without data
+ * send their sizes; nothing can encode them (cc_scheme_runs). */
 #ifndef CC_SCHEMES_PROFILED_H
 #define CC_SCHEMES_PROFILED_H
 

@@ -44,12 +44,12 @@ struct encoding {
     const float *x;
     uint8_t *out;
     size_t begin, n; /* the values to encode: all, or those of one bucket */
-    float norm;      /* of that bucket */
+    float norm;      /* that bucket's */
     int parts;
     bool nontemporal;
     bool failed[CC_PARTS_MAX];
     uint32_t most[CC_PARTS_MAX];
-    size_t first_block, blocks; /* of the bucket's sum tree: those summed at a time */
+    size_t first_block, blocks; /* the blocks of the bucket's sum tree that are summed at a time */
     double *squares;            /* their sums */
 };
 

@@ -95,7 +95,7 @@ struct job {
     float *y;
 };
 
-#define LEAST_DRAWS ((size_t)8192) /* of a thread, which would not pay for fewer */
+#define LEAST_DRAWS ((size_t)8192) /* a thread's least share: it would not pay for fewer */
 
 static struct job make_job(const struct cc_codec *c, const struct cc_context *ctx)
 {

@@ -47,7 +47,7 @@ struct cc_index_value {
 
 /* The size of a payload that is a set of index-value pairs: value_bits for each value of the tensor
  * (1 where a bitmap tells which are sent) and pair_bits for each pair, apart from a header of a few
- * bytes. pair_bits is 0 for payloads that are no set of pairs. */
+ * bytes. pair_bits is 0 for payloads that are not sets of pairs. */
 struct cc_pair_cost {
     unsigned value_bits, pair_bits;
 };
@@ -62,7 +62,7 @@ struct cc_context {
     uint64_t tensor;  /* index in the step */
     uint64_t offset;  /* index of x[0] in the whole tensor: an exchange may encode one chunk, which
                          begins on a multiple of the scheme's bucket */
-    const char *name; /* of the tensor, or NULL */
+    const char *name; /* the tensor's, or NULL */
 };
 
 /* The least memory traffic of encode for a tensor that is not in the cache, in passes over streams
@@ -113,7 +113,7 @@ struct cc_scheme {
     const char *title;     /* a few words */
     const char *reference; /* publication and section */
     const char *layout;    /* the payload in a line or two, for `commcomp schemes` */
-    unsigned flags;        /* of enum cc_scheme_flag */
+    unsigned flags;        /* bits of enum cc_scheme_flag */
     enum cc_payload_kind kind;
     const struct cc_param *params; /* ends with a row without a name */
     size_t params_bytes;           /* size of the struct that the table describes */
@@ -234,16 +234,16 @@ size_t cc_period(const struct cc_scheme *s, const void *params);
 /* In [0, 1). */
 double cc_own_momentum(const struct cc_scheme *s, const void *params);
 
-/* pair_bits is 0 if payloads are no sets of pairs. */
+/* pair_bits is 0 if payloads are not sets of pairs. */
 struct cc_pair_cost cc_pair_cost(const struct cc_scheme *s, const void *params);
-/* The largest number of pairs in a payload of this codec, at most n; 0 if payloads are no sets of
+/* The largest number of pairs in a payload of this codec, at most n; 0 if payloads are not sets of
  * pairs. */
 size_t cc_pairs_bound(const struct cc_codec *c);
 bool cc_sized_by_shape(const struct cc_scheme *s, const void *params);
 /* Whether values that were sent in vain can be given back to the codec: it keeps a residual. */
 bool cc_takes_back(const struct cc_scheme *s, const void *params);
 
-/* How many sums of floats a step takes over an allreduce; 0: payloads must be decoded. */
+/* The number of sums of floats that a step takes over an allreduce; 0: payloads must be decoded. */
 size_t cc_sum_rounds(const struct cc_scheme *s, const void *params);
 /* How payloads can be reduced: as floats if they can be summed, even if they can be read as pairs.
  */
@@ -266,7 +266,7 @@ int cc_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint
 int cc_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, float scale, float *y, struct cc_error *e);
 
-/* Also fails for schemes whose payloads are no sets of pairs, and if base + n exceeds 2^32. */
+/* Also fails for schemes whose payloads are not sets of pairs, and if base + n exceeds 2^32. */
 int cc_to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                 size_t len, uint32_t base, struct cc_index_value *out, size_t cap, size_t *count,
                 struct cc_error *e);

@@ -48,7 +48,7 @@
  * number of selected values. */
 #define SAMPLE_ENOUGH 3600
 
-/* If more than one of so many values is cleared, most lines have one: none is fetched ahead. */
+/* If more than one value in MANY is cleared, most lines have one: none is fetched ahead. */
 #define MANY 16
 
 /* Where few values are cleared, their lines are fetched this many values ahead. */
@@ -256,7 +256,7 @@ struct sweep {
     int parts;
     size_t ahead; /* how far to prefetch (cc_read_ahead) */
     struct sweep_part {
-        size_t count;  /* of kept values */
+        size_t count;  /* kept values */
         size_t packed; /* kept values below this index are packed and cleared */
         size_t bad;    /* the first block with a value that is not finite; n: none */
     } part[CC_PARTS_MAX];

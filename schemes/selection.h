@@ -27,15 +27,15 @@ enum cc_select_mode {
     CC_SELECT_SAMPLED, /* all above a threshold from a sample, between 0.9 k and 1.1 k */
 };
 
-/* An exact selection of up to one value in so many takes each at its place. One of more takes them
- * in a second pass over x, which is then faster. */
+/* An exact selection of up to one value in CC_SELECT_FEW takes each at its place. A larger one
+ * takes them in a second pass over x, which is then faster. */
 #define CC_SELECT_FEW 128
 
 /* The result. The caller provides both arrays. */
 struct cc_selection {
     uint8_t *bits;   /* ceil(n/8) bytes: a set bit for each selected value */
     uint8_t *values; /* room for cc_select_most f32, of any alignment: the selected x in order */
-    size_t count;    /* of selected values, set by cc_select */
+    size_t count;    /* selected values, set by cc_select */
 };
 
 /* The largest number of values that cc_select selects. */

@@ -108,7 +108,7 @@ static uint32_t scale_bits(const struct cc_codec *c, const float *x, const float
 
 struct drawing {
     const struct cc_context *ctx;
-    struct cc_key key; /* of the first value, and of most others */
+    struct cc_key key; /* the first value's, and most others' */
     const float *x;
     float *r;
     float m;

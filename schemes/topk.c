@@ -197,10 +197,10 @@ struct small {
     const float *x; /* the gradient */
     float *residual;
     size_t n, k;
-    size_t ahead; /* of prefetching, in bytes */
+    size_t ahead; /* the distance of prefetching, in bytes */
     uint8_t *out;
     uint32_t threshold, most; /* most: the largest magnitude */
-    size_t count;             /* of candidates */
+    size_t count;             /* candidates */
     uint16_t index[CC_PICK_BLOCK + CC_PICK_SLACK];
 };
 

@@ -61,7 +61,7 @@ void cc_zeros_open(struct cc_zeros *z, float *at, size_t traffic, double density
 /* Returns the next n <= CC_ZEROS_BLOCK values. */
 struct cc_zeros_block cc_zeros_next(struct cc_zeros *z, size_t n);
 
-/* How many more values may be set in a block. */
+/* The number of values that may still be set in a block. */
 static inline size_t cc_zeros_room(const struct cc_zeros_block *b)
 {
     return CC_ZEROS_BLOCK - b->filled;

@@ -56,7 +56,7 @@ static double now_of(const struct training *t)
     return t->threads == 1 ? cc_thread_now() : cc_now();
 }
 
-/* Images per second over at least so many seconds. */
+/* Images per second over at least `seconds` seconds. */
 static double round_of(struct training *t, double seconds)
 {
     size_t steps = 0;

@@ -28,7 +28,7 @@ void *cc_build_memory(struct cc_build *b, size_t count, size_t bytes)
     return p;
 }
 
-/* Lets a list have `count` elements; true if there is no memory, or was none before. */
+/* Lets a list have `count` elements; true if memory runs out, or a call failed before. */
 #define LACKS(b, list, capacity, count)                                                            \
     ((b)->status != CC_OK || ((b)->status = CC_GROW(list, capacity, count, (b)->e)) != CC_OK)
 

@@ -35,7 +35,7 @@ struct cc_model {
 struct cc_build {
     struct cc_model *model;
     struct cc_error *e;
-    int status; /* of the first call that failed */
+    int status; /* the first call's that failed */
 };
 
 /* Memory of the model, all zeros. */
@@ -55,10 +55,10 @@ void *cc_build_layer(struct cc_build *b, size_t bytes, const struct cc_layer_ops
 void cc_build_tensor(struct cc_build *b, const char *layer, const char *suffix, const size_t *dim,
                      int ndim, enum cc_tensor_role role, double bound, double start);
 
-/* Adds running means and variances of so many channels to the last layer. */
+/* Adds running means and variances of `channels` channels to the last layer. */
 void cc_build_stats(struct cc_build *b, size_t channels);
 
-/* Asks for so many floats of cc_pass.scratch. */
+/* Asks for `floats` floats of cc_pass.scratch. */
 void cc_build_scratch(struct cc_build *b, size_t floats);
 
 /* Reads "" or ":width=N" with N from 1 to 9999; the first leaves *width. False for anything else.
@@ -105,7 +105,7 @@ struct cc_act *cc_layer_mean(struct cc_build *b, struct cc_act *in);
 /* Images as sequences: the places are their rows. */
 struct cc_act *cc_layer_input_rows(struct cc_build *b);
 
-/* A recurrent layer of so many units; its outputs at all places. */
+/* A recurrent layer of `units` units; its outputs at all places. */
 struct cc_act *cc_layer_lstm(struct cc_build *b, const char *name, struct cc_act *in, size_t units);
 
 /* Adds a vector for each place, in place. */

@@ -103,7 +103,7 @@ struct cc_layer {
     struct cc_act *in, *out; /* the same for layers that work in place; in is NULL for the first */
     struct cc_act *side;     /* a shortcut's origin, or NULL */
     size_t tensor, tensors;  /* the layer's tensors: the first one, their number */
-    const size_t *offset;    /* of these tensors, and one more */
+    const size_t *offset;    /* these tensors', and one more */
     size_t stats;            /* the layer's running statistics begin here */
     /* In the backward pass: whether the gradient of `in`, or of `side`, is added to what is there;
      * whether that of `side` is the same array as that of `out`, so that nothing is to be done; and

@@ -253,7 +253,7 @@ struct cc_act *cc_layer_conv(struct cc_build *b, const char *name, struct cc_act
     c->stride = stride;
     c->in_groups = cc_train_groups(in->channels);
     c->out_groups = cc_train_groups(out);
-    double bound = sqrt(6 / (double)(TAPS * in->channels)); /* of the variance 2 / fan-in */
+    double bound = sqrt(6 / (double)(TAPS * in->channels)); /* for the variance 2 / fan-in */
     cc_build_tensor(b, name, ".weight", (const size_t[]){out, in->channels, 3, 3}, 4,
                     CC_TENSOR_WEIGHT, bound, 0);
     cc_build_scratch(b, c->in_groups * c->out_groups * TAPS * CC_CONV_TILE);

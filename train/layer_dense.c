@@ -76,7 +76,7 @@ struct cc_act *cc_layer_dense(struct cc_build *b, const char *name, struct cc_ac
     if (in == NULL)
         return NULL;
     struct cc_act *act = cc_build_columns(b, out, in->places);
-    double bound = sqrt(3 * gain / (double)in->channels); /* of the variance gain / in */
+    double bound = sqrt(3 * gain / (double)in->channels); /* for the variance gain / in */
     if (cc_build_layer(b, sizeof(struct cc_layer), &dense_ops, in, act) == NULL)
         return NULL;
     cc_build_tensor(b, name, ".weight", (const size_t[]){out, in->channels}, 2, CC_TENSOR_WEIGHT,
@@ -113,7 +113,7 @@ struct cc_act *cc_layer_relu(struct cc_build *b, struct cc_act *in)
 
 struct loss {
     struct cc_layer layer;
-    double *top, *sum; /* of each image: the largest output; the sum of exp(output - top) */
+    double *top, *sum; /* by image: the largest output; the sum of exp(output - top) */
 };
 
 static void loss_forward(struct cc_layer *l, const struct cc_pass *p)

@@ -77,7 +77,7 @@ struct cc_act *cc_layer_position(struct cc_build *b, const char *name, struct cc
 
 struct norm {
     struct cc_layer layer;
-    float *mean, *inverse; /* of each column */
+    float *mean, *inverse; /* by column */
 };
 
 static void norm_columns(struct cc_layer *l, const struct cc_pass *p, size_t from, size_t to)

@@ -17,8 +17,8 @@
 struct cc_local_config {
     size_t steps; /* 0: there are none; gradients are exchanged */
     size_t parts;
-    /* A worker takes the results of an exchange after so many steps of the next `steps`: the
-     * exchange goes on beside them. 0: it waits. */
+    /* A worker takes the results of an exchange after `delay` of the next `steps` steps, beside
+     * which the exchange goes on. 0: it waits. */
     size_t delay;
     double mix;                /* with a delay: the share of its own parameters that it keeps */
     struct cc_optimizer outer; /* CC_SGD: with momentum, Nesterov's, or the mean as it is */

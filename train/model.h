@@ -27,7 +27,7 @@
 
 struct cc_model_config {
     const char *net;                /* one of cc_model_names */
-    size_t channels, height, width; /* of an image */
+    size_t channels, height, width; /* an image's */
     size_t classes;                 /* 2 or more */
     size_t batch;                   /* the most images of a call, 1 or more */
     int threads;                    /* cc_parallel_check is the caller's */
@@ -37,17 +37,17 @@ struct cc_model_config {
 enum cc_tensor_role {
     CC_TENSOR_WEIGHT,
     CC_TENSOR_BIAS,
-    CC_TENSOR_SCALE, /* of a normalization; its shift is a bias */
+    CC_TENSOR_SCALE, /* a normalization's; its shift is a bias */
 };
 
 /* A net's tensors and the statistics that it keeps. */
 struct cc_model_layout {
     const struct cc_tensor_info *tensors; /* from the input to the output */
-    const size_t *offset;                 /* of each in a flat step; count + 1 of them */
+    const size_t *offset;                 /* each tensor's in a flat step; count + 1 of them */
     const enum cc_tensor_role *role;
     size_t count, values; /* tensors, and the values of all of them */
-    /* Running means and variances of batch normalizations, in the net's order: what is no parameter
-     * and has no gradient. Workers average them as they are. */
+    /* Running means and variances of batch normalizations, in the net's order. They are not
+     * parameters and have no gradient. Workers average them as they are. */
     size_t stats;
 };
 

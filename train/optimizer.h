@@ -22,11 +22,11 @@ struct cc_optimizer {
     enum cc_optimizer_kind kind;
     float momentum; /* SGD */
     bool nesterov;
-    float decay;          /* of the tensors of role CC_TENSOR_WEIGHT, no others */
+    float decay;          /* for tensors of role CC_TENSOR_WEIGHT only */
     float beta[2], small; /* Adam: 0.9, 0.999 and 1e-8 are usual; small is the paper's epsilon */
 };
 
-/* Floats of state for a net of so many values: 0, 1 or 2 for each. The state begins as zeros. */
+/* Floats of state for a net of `values` values: 0, 1 or 2 for each. The state begins as zeros. */
 size_t cc_optimizer_state(const struct cc_optimizer *o, size_t values);
 
 /* Applies a gradient to the values [from, to) of the flat step, by up to `threads` threads. Weights
@@ -50,7 +50,7 @@ extern const char *const cc_rate_names[]; /* by kind; ends with NULL */
 struct cc_rate_schedule {
     enum cc_rate_kind kind;
     double rate, last, factor;
-    uint64_t steps;  /* of the training */
+    uint64_t steps;  /* the training's */
     uint64_t warmup; /* steps at the beginning in which the rate grows linearly */
     uint64_t drops[CC_RATE_DROPS];
     size_t drop_count;

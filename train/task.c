@@ -14,9 +14,9 @@ struct cc_task {
     struct cc_model *model; /* NULL: a linear model, which has none of the buffers below */
     struct cc_linear *linear;
     struct cc_order *order;
-    float *images, *room; /* of a batch; of a sample */
+    float *images, *room; /* a batch; a sample */
     int32_t *labels;
-    uint32_t *index; /* of a batch of test samples */
+    uint32_t *index; /* a batch of test samples */
 };
 
 int cc_task_data(const char *net, const char *text, struct cc_data **out, struct cc_error *e)

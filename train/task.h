@@ -12,12 +12,12 @@
 struct cc_task_config {
     const char *net;            /* as in struct cc_model_config, or of cc_linear_names */
     const struct cc_data *data; /* must outlive the task */
-    size_t height, width;       /* of the net's input; the samples are interpolated to it */
+    size_t height, width;       /* the net's input; the samples are interpolated to it */
     size_t workers, batch;      /* samples of a worker in a step */
     size_t by_class;            /* shards of a worker, as in train/data/order.h; 0: i.i.d. */
     bool flip;                  /* augmentation, as in train/data/batch.h */
     size_t shift;
-    uint64_t seed; /* of the samples' order, shards and augmentation, and of initial parameters */
+    uint64_t seed; /* for the samples' order, shards and augmentation, and for initial parameters */
     int threads;
     /* Linear models: the objective's l2 (train/linear/objective.h), and the coordinates of a worker
      * in a step of coordinate descent, or 0: gradients. */

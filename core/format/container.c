@@ -308,7 +308,7 @@ struct cc_container_writer {
     struct cc_outfile file;
     uint64_t bytes;
     size_t tensor_count, added;
-    uint32_t crc; /* of the bytes since the last checksum */
+    uint32_t crc; /* the bytes' since the last checksum */
 };
 
 static void put_bytes(struct cc_container_writer *w, const void *data, size_t bytes)

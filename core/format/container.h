@@ -28,7 +28,7 @@ struct cc_container_tensor {
     struct cc_shape shape;
     const uint8_t *payload; /* points into the bytes that were read */
     size_t payload_bytes;
-    size_t offset; /* of the payload in the file */
+    size_t offset; /* where the payload begins in the file */
 };
 
 struct cc_container {
@@ -44,10 +44,10 @@ struct cc_container {
 int cc_container_read(const void *data, size_t bytes, struct cc_container *out, struct cc_error *e);
 void cc_container_free(struct cc_container *c);
 
-/* The most values that a file of so many bytes may claim to hold, lest a small file from elsewhere
+/* The most values that a file of `bytes` bytes may claim to hold, lest a small file from elsewhere
  * fill memory and disk: 2^26 (256 MiB of float32), or 4,096 for each byte if that is more. */
 uint64_t cc_container_limit(uint64_t bytes);
-/* Fails if a file of so many bytes claims more values than the limit. `remedy` ends the message,
+/* Fails if a file of `bytes` bytes claims more values than the limit. `remedy` ends the message,
  * before the number of values: "decode with --max-values". */
 int cc_container_check(const struct cc_container *c, uint64_t bytes, uint64_t limit,
                        const char *remedy, struct cc_error *e);

@@ -40,7 +40,7 @@ struct cc_stored {
     char *name;
     struct cc_shape shape;
     enum cc_dtype dtype;
-    size_t offset; /* of its first byte in the file; .npz: its member */
+    size_t offset; /* where its first byte lies in the file; .npz: its member's */
 };
 
 /* A pair of a file's metadata. */
@@ -62,8 +62,8 @@ int cc_file_format_of(const char *path, enum cc_file_format *out, struct cc_erro
  * where CSV is what looks like none of the others. */
 int cc_file_format_find(const char *path, enum cc_file_format *out, struct cc_error *e);
 
-/* How many bytes from the beginning of a file its header takes (of a CSV or .npz file, all).
- * `first` has the first CC_HEAD_FIRST bytes, or the whole of a smaller file. */
+/* The size of a file's header, from its beginning on (for CSV and .npz, of the whole file). `first`
+ * has the first CC_HEAD_FIRST bytes, or the whole of a smaller file. */
 enum { CC_HEAD_FIRST = 12 };
 size_t cc_contents_head(enum cc_file_format format, const uint8_t *first, size_t file_size);
 

@@ -25,10 +25,10 @@ static void make_c_locale(void)
 
 struct reader {
     float *out;            /* NULL: only count */
-    size_t cap;            /* of out */
+    size_t cap;            /* the room in out */
     size_t count, columns; /* values so far; fields of a row, 0 until the first row ends */
     size_t line, field;    /* the current line from 1, and field of the row from 0 */
-    size_t names;          /* fields of the first row that are no numbers */
+    size_t names;          /* fields of the first row that are not numbers */
     bool named, failed;
     struct cc_error *e;
 };

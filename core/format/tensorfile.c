@@ -13,7 +13,7 @@ struct cc_tensor_file {
     const struct cc_tensor_info *tensors;
     size_t count, next;
     struct cc_safetensors_writer safetensors;
-    struct cc_outfile out; /* of the other formats */
+    struct cc_outfile out; /* for the other formats */
 };
 
 static int format_to_write(const char *path, enum cc_file_format *out, struct cc_error *e)

@@ -27,12 +27,12 @@ extern const char *const cc_indices_names[]; /* ends with NULL */
 struct cc_synth {
     enum cc_distribution distribution;
     uint64_t seed;
-    size_t steps; /* of every stream, at least 1 */
+    size_t steps; /* in every stream, at least 1 */
     size_t ranks; /* workers that push; each draws its own values around a common part */
     bool pulls;   /* also a stream of the server's pulls; without ranks there must be one */
     double decay; /* correlation between successive steps, 0 <= decay < 1 */
     double zeros; /* the probability of a value to be zero, from 0 to 1 */
-    enum cc_indices indices; /* of the others */
+    enum cc_indices indices; /* the others' */
 };
 
 /* Makes a trace of `count` tensors, whose names and shapes are copied. Its name is

@@ -46,13 +46,13 @@ struct file {
     struct zip *archive; /* and of an .npz file, once it has been read from */
 };
 
-/* How many files of a trace are open at most: less where the process may open few. */
+/* The most files of a trace that are open at a time; fewer where the process may open few. */
 enum { MOST_OPEN = 256, SHARE_OPEN = 4 };
 
 struct files {
     struct file *list; /* by stream, then step */
     size_t count, capacity;
-    size_t *first;                    /* of each stream, in list */
+    size_t *first;                    /* where each stream begins in list */
     struct layout *layouts;           /* the newest first */
     pthread_mutex_t lock;             /* protects open files */
     size_t opened[MOST_OPEN], in_use; /* the open files, as indices in list */

@@ -18,9 +18,9 @@ struct cc_trace {
     struct cc_tensor_info *tensors; /* names are owned */
     size_t count, values, largest;
     struct cc_trace_sender *streams;
-    size_t *steps; /* of each stream */
+    size_t *steps; /* [streams] */
     size_t stream_count;
-    size_t **kept;  /* of each stream, which of its first steps are left; NULL: all of them */
+    size_t **kept;  /* [streams]: which of the stream's first steps are left; NULL: all of them */
     uint64_t *skip; /* numbers of the steps that are left out, increasing */
     size_t skipped;
     const struct cc_trace_ops *ops;

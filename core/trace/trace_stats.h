@@ -11,8 +11,8 @@
 /* Statistics of one tensor over all steps. */
 struct cc_tensor_stats {
     uint64_t values, zeros, not_finite; /* counts; values includes those not finite */
-    float max_abs;                      /* of the finite values; 0 if there are none */
-    double rms;                         /* of the finite values; NaN if there are none */
+    float max_abs;                      /* the largest of the finite values; 0 without any */
+    double rms;                         /* that of the finite values; NaN without any */
 };
 
 /* Computes the statistics of a stream; out has one entry for each tensor. Reads each step once, in

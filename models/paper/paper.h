@@ -49,7 +49,7 @@ extern const char *const cc_paper_origins[];
 struct cc_paper_constant {
     const char *name, *unit, *source; /* source: where it comes from, or what it stands for */
     enum cc_paper_origin origin;
-    double value;     /* of a fitted one: after cc_paper_solve */
+    double value;     /* set by cc_paper_solve if it is fitted */
     double min, max;  /* fitted: it is looked for between these */
     double deviation; /* fitted: its standard deviation */
 };
@@ -58,7 +58,7 @@ struct cc_paper {
     void *json; /* owns all texts */
     char *file; /* where it was read from; NULL: not from a file */
     const char *id, *paper, *reference, *place, *caption;
-    double baseline_accuracy;         /* of the row that is the others' unit; NaN: none */
+    double baseline_accuracy;         /* that of the row that is the others' unit; NaN: none */
     const char *formula;              /* which of the program's */
     const char *model;                /* a description of the formula */
     const char **assumption, **limit; /* limits: figures that are not reproduced, and why */

@@ -45,7 +45,7 @@ static const struct cc_field fields[] = {
              "the bound."},
     {"growth", CC_FIELD_NUMBER, CC_MEMBER(double, struct cc_job_consistency, growth), 0,
      MOST_GROWTH, .when = at_norm, .condition = "if `communicate` is `norm`",
-     .help = "A worker pushes when the norm of the sum is at least so many times the mean norm of "
+     .help = "A worker pushes when the norm of the sum is at least `growth` times the mean norm of "
              "its gradients."},
 };
 

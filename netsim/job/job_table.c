@@ -292,7 +292,7 @@ static int check_messages(const struct cc_scope *s, struct cc_error *e)
 static const struct cc_field choice_fields[] = {
     {SIZE(struct cc_job_choice, message), 0, MOST_COUNT, .help = "The message, counted from 0."},
     {NUMBER(struct cc_job_choice, pairs), 0, MOST_COUNT,
-     .help = "Up to so many index-value pairs in the gradients of all workers together."},
+     .help = "The most index-value pairs in the gradients of all workers together."},
     {WORD(struct cc_job_choice, exchange), .words = cc_exchange_names,
      .help = "`ssar-recdouble`, `ssar-split`, `ssar-rabenseifner` or `dsar-split`."},
 };

@@ -104,7 +104,7 @@ static const struct cc_field row_fields[] = {
              "within the bound; of the message for which that is longest, the mean over the "
              "workers."},
     {NUMBERS(struct cc_report_row, age, ages), .optional = true,
-     .help = "The same: how many pushes had a staleness of 0, 1, 2, ...: so many pushes of other "
+     .help = "The same: how many pushes had a staleness of 0, 1, 2, ...: that many pushes of other "
              "workers were applied to the same values since the worker's last pull; the 4,096th "
              "number counts those beyond, too."},
     {ROW(peak_bytes), .help = "The most memory that a simulation has had during the row; 0: not "
@@ -268,9 +268,8 @@ static const struct cc_field events_fields[] = {
     {SIZE(struct cc_report_events, row), .help = "From 0."},
     {RANK(struct cc_report_events), .help = "From 0."},
     {SIZE(struct cc_report_events, left_out),
-     .help =
-         "Spans and flows for which there was no room, the last ones: a rank keeps 100,000, and "
-         "all ranks together two million."},
+     .help = "Spans and flows that were left out for lack of room, the last ones: a rank keeps "
+             "100,000, and all ranks together two million."},
     {"first_step", CC_FIELD_SIZE, CC_MEMBER(size_t, struct cc_report_events, first_step), 0,
      UINT32_MAX, .help = "The row's first counted step."},
     {EVENTS("steps", cc_step_span, step, steps, step_span_table, "step"), .check = check_steps,

@@ -87,7 +87,7 @@ static const struct cc_field training_fields[] = {
     {SIZE(local_steps), 0, MOST_STEPS, .optional = true,
      .help =
          "Steps that every worker makes on parameters of its own from one exchange to the next: "
-         "a step of the row is so many, `eval_every` and `checkpoint_every` count those of the "
+         "a step of the row is that many, `eval_every` and `checkpoint_every` count those of the "
          "row, and `warmup` and `drop` local steps. 0: gradients are exchanged."},
     {SIZE(local_parts), 1, MOST_SIZE, WITH_LOCAL_STEPS,
      .help =

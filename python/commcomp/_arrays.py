@@ -117,5 +117,5 @@ def payload(data: Any) -> tuple[Any, int]:
     try:
         array = np.frombuffer(data, np.uint8) if len(memoryview(data)) > 0 else np.empty(0, np.uint8)
     except (TypeError, ValueError, BufferError) as e:
-        raise Error(f"the payload is no contiguous buffer of bytes ({e}); call bytes(payload) first") from None
+        raise Error(f"the payload is not a contiguous buffer of bytes ({e}); call bytes(payload) first") from None
     return array.ctypes.data, array.size

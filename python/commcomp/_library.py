@@ -128,7 +128,7 @@ def _load(file: str, functions: dict[str, tuple[Any, ...]]) -> ctypes.CDLL:
         except AttributeError:
             raise ImportError(
                 f"{path} has no {name.rstrip('!')}: it is not the library of this package's version. Install "
-                "both anew, or let COMMCOMP_LIBRARY name the folder of the right one"
+                "both again, or let COMMCOMP_LIBRARY name the folder of the right one"
             ) from None
         if name.endswith("!"):
             function.restype, function.argtypes = c_int, [*types, c_char_p]

@@ -59,7 +59,7 @@ class Codec:
         )
         weakref.finalize(self, library.commcomp_codec_free, self._handle)
         self.seed, self.rank, self.direction, self.tensor, self.name = seed, rank, direction, tensor, name
-        self._sender: tuple[Any, ...] = (1, 0, "push")  # what the library was told, and has from the start
+        self._sender: tuple[Any, ...] = (1, 0, "push")  # as the library has it from the start
         self._place: tuple[Any, ...] = (0, None)
         self._threads = 1
         self._error = create_string_buffer(_library.ERROR_BYTES)

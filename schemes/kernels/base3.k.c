@@ -26,11 +26,11 @@
 static const uint8_t last_four[128] = {DIGIT2(0), DIGIT2(1), DIGIT2(2)};
 
 #if defined(__AVX2__) || defined(__ARM_NEON)
-/* Prefetches what a loop reaches so many values later to the second-level cache; further if it
- * computes much between two lines. Measured on a virtual Zen 4, whose memory is at times slower for
- * reasons not known: then 3lc encodes a quarter faster so, and ternary half as fast again; else the
- * differences are within 5%, where prefetches to the first-level cache take a third of the speed of
- * a loop that only moves the same bytes. */
+/* A loop prefetches the values that it reaches AHEAD values later to the second-level cache, or
+ * AHEAD_DRAW later if it computes much between two lines. Measured on a virtual Zen 4, whose memory
+ * is at times slower for reasons not known: then 3lc encodes a quarter faster so, and ternary half
+ * as fast again; else the differences are within 5%, where prefetches to the first-level cache take
+ * a third of the speed of a loop that only moves the same bytes. */
 #define AHEAD      256
 #define AHEAD_DRAW 1024
 

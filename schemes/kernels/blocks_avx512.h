@@ -229,7 +229,7 @@ INLINE void nearest_block(struct format f, const float *restrict x, size_t n, fl
 struct draws {
     float fast; /* fast_inverse() of an integer's divisor */
     __m512 divisor, inverse;
-    __m512i b; /* of the key */
+    __m512i b; /* the key's half b */
 };
 
 /* Writes the codes of the next values, of which `left` remain. */

@@ -97,7 +97,7 @@ static inline bool put_32(struct cc_bit_writer *w, const int16_t *levels, size_t
         return true;
     __m512i level = _mm512_maskz_compress_epi16(some, _mm512_loadu_si512(levels + at));
     __m512i place = _mm512_maskz_compress_epi16(some, iota);
-    /* of the pair before; -1 is the place before the first */
+    /* the place of the pair before; -1: before the first */
     __m512i last = _mm512_permutexvar_epi16(_mm512_sub_epi16(iota, one), place);
     last = _mm512_mask_mov_epi16(last, 1, _mm512_set1_epi16((int16_t)(-1 - (int)(before & 0xff))));
     __m512i distance = _mm512_sub_epi16(place, last), magnitude = _mm512_abs_epi16(level);

@@ -117,8 +117,8 @@ struct cc_elias_tables {
     /* The pair that the next bits begin with. Bits 0-5: its length, 0 if it is longer than
      * CC_PAIR_BITS; bits 8-15: the distance; bits 16-31: the level. */
     uint32_t pair[1 << CC_PAIR_BITS];
-    /* The run that the next bits hold as a whole. Bits 0-5: its length in bits, 0 if there is no
-     * such pair; bits 6-10: the number of its levels; bits 11-13: that of its pairs. */
+    /* The run that the next bits hold as a whole. Bits 0-5: its length in bits, 0 if they hold
+     * none; bits 6-10: the number of its levels; bits 11-13: that of its pairs. */
     uint16_t run[1 << CC_RUN_BITS];
     int8_t run_levels[1 << CC_RUN_BITS][CC_RUN]; /* the last ones of the run, or zeros behind it */
     /* The code with these first bits. Bits 0-5: its length; bits 8-13: the offset of the value in

@@ -13,7 +13,8 @@ static inline float32x4_t next4(uint64_t w, const struct cc_neon_places *places,
     return vreinterpretq_f32_u32(cc_neon_expand(w >> i & 15, vreinterpretq_u32_u8(next)));
 }
 
-/* With at most so many bits of 64 set, it takes fewer instructions to go from bit to bit. */
+/* With at most this many bits of 64 set, going from bit to bit takes fewer instructions: FEW_SET
+ * where values are set, FEW_ADD where they are added. */
 #define FEW_SET 4
 #define FEW_ADD 16
 

@@ -9,8 +9,8 @@
  * - product (P transpose(Q)): tiles of 64 values of a row are summed over k in registers, then
  *   written, added or subtracted.
  *
- * Loops have fixed lengths and constants as modes, so that the compiler vectorizes them; there are
- * no intrinsics. */
+ * Loops have fixed lengths and constants as modes, so that the compiler vectorizes them without
+ * intrinsics. */
 #include "schemes/kernels/lowrank.h"
 
 #include "core/bytes.h"

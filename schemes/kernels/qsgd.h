@@ -15,7 +15,7 @@
 struct cc_qsgd_form {
     size_t bucket;  /* values that share a norm */
     int s;          /* the highest level, up to 32767 */
-    unsigned width; /* of a code: 2 to 16 bits, two's complement */
+    unsigned width; /* bits of a code: 2 to 16, two's complement */
     bool l2;        /* the norm is the 2-norm, not the largest magnitude */
 };
 

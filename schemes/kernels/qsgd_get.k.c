@@ -316,7 +316,7 @@ static bool codes_tail(const struct cc_qsgd_form *f, const uint8_t *in, float no
  * of two; s is multiplied by the same power, so the fractions are the same. */
 struct reader {
     const struct cc_qsgd_form *form;
-    const uint8_t *end; /* of what may be read */
+    const uint8_t *end; /* the end of the bytes that may be read */
     uint64_t mask;
     __m256i top; /* s times that power */
     __m256 inverse, rest;

@@ -7,11 +7,11 @@
 
 struct reader {
     const struct cc_qsgd_form *form;
-    const uint8_t *end; /* of what may be read */
+    const uint8_t *end; /* the end of the bytes that may be read */
     /* For four codes from bit 0 of a byte on, and from bit 4. */
     uint8x16_t bytes[2];
     int32x4_t shifts[2];
-    int32x4_t mask; /* of a lane's upper bits */
+    int32x4_t mask; /* selects a lane's upper bits */
     int32x4_t top;  /* s times that power */
     float32x4_t inverse, rest;
 };

@@ -12,8 +12,8 @@
  *
  * `take` does the update of the residual, marking, packing and clearing in one pass over memory
  * with AVX-512; elsewhere one kernel after the other, in the cache. `prune` narrows down a
- * selection that was made with a lower threshold without reading the tensor again; ties are settled
- * by the order of indices. */
+ * selection that was made with a lower threshold without reading the tensor again; the lower index
+ * decides between ties. */
 #include "schemes/kernels/select.h"
 
 #include "core/reduce.h"

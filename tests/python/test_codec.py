@@ -214,7 +214,7 @@ def test_errors_say_what_to_do():
         (lambda: codec.encode(x, direction="up"), "neither 'push' nor 'pull'"),
         (lambda: codec.decode(b"123"), "payload, byte 3: the payload ends within its scale"),
         (lambda: codec.decode(codec.encode(x), out=frozen), r"cannot be written to; call .copy\(\) first"),
-        (lambda: codec.decode("text"), "no contiguous buffer of bytes"),
+        (lambda: codec.decode("text"), "not a contiguous buffer of bytes"),
         (lambda: codec.restore(b"nothing"), "no state of a codec"),
     ]:
         with pytest.raises(Error, match=text):

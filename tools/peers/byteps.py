@@ -139,7 +139,7 @@ class Byteps(Native):
         return self.lib.peers_byteps_decode(self.handle, self.calls, ctypes.byref(self.at))
 
     def decoded(self):
-        """What the last decode has left, until the next call."""
+        """The values that the last decode left, until the next call."""
         return np.ctypeslib.as_array(ctypes.cast(self.at, ctypes.POINTER(ctypes.c_float)), self.x.shape)
 
     def decode_add(self):

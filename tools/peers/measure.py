@@ -8,11 +8,11 @@ import time
 
 import numpy as np
 
-# What is timed; a step is everything that a process does with a gradient but for the exchange.
+# The calls that are timed; a step is everything that a process does with a gradient but for the exchange.
 OPERATIONS = ("encode", "decode", "decode_add", "step")
 SETS_X = ("encode", "step")  # those that begin with a gradient
 SMALL = 2**20  # values of the largest tensor that is taken to stay in the cache
-CALLS = 4  # of one side in a row on such a tensor; the first is not counted
+CALLS = 4  # by one side in a row on such a tensor; the first is not counted
 
 COLUMNS = ["peer", "method", "scheme", "values", "threads", "operation", "rounds", "peer_bits", "own_bits"] + [
     f"{what}_{part}" for what in ("peer_s", "own_s", "ratio") for part in ("median", "q1", "q3")]

@@ -14,7 +14,7 @@ RANK = 4
 
 
 class Done:
-    """What dist.all_reduce returns, with async_op, when it is done."""
+    """The result of dist.all_reduce with async_op, once it is done."""
 
     def __init__(self, tensor):
         self.tensor = tensor

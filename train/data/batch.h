@@ -9,9 +9,8 @@
 /* Random changes of training images. A sample's change in an epoch depends on seed, epoch and
  * sample only. */
 struct cc_augment {
-    bool flip; /* left and right, of every second image */
-    size_t
-        shift; /* by up to so many pixels in each direction; what comes in is the channel's mean */
+    bool flip;    /* left and right, of every second image */
+    size_t shift; /* the most pixels in each direction; the channel's mean fills the edge */
     uint64_t seed, epoch;
 };
 

@@ -1,6 +1,6 @@
 /* Data sets: labelled samples to train and to test with. Samples are images, in planes of channels,
- * rows and columns; a sample that is no image is one of 1 x 1 pixel and as many channels as it has
- * features, or has the shape that the data set's text gives it. */
+ * rows and columns; a sample that is not an image has 1 x 1 pixel and as many channels as features,
+ * or has the shape that the data set's text gives it. */
 #ifndef CC_TRAIN_DATA_DATA_H
 #define CC_TRAIN_DATA_DATA_H
 

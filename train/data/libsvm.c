@@ -19,7 +19,7 @@ struct reader {
     const char *text, *end, *at;
     size_t line; /* from 1 */
     size_t most; /* the largest index that is allowed, */
-    bool given;  /* as the data set has so many features */
+    bool given;  /* the data set gives the number of features */
     struct cc_error *e;
 };
 
@@ -134,7 +134,7 @@ static int get_pair(struct reader *r, size_t *index, double *value)
 
 struct table {
     struct cc_sparse_rows rows;
-    double *label; /* of each */
+    double *label; /* by sample */
     size_t label_capacity, features;
 };
 

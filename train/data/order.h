@@ -1,5 +1,5 @@
-/* Which samples each worker trains on, in which step. The order is drawn anew in every epoch, and
- * depends on seed and epoch only. */
+/* The order of samples: which of them each worker trains on in which step. It is drawn afresh in
+ * every epoch, and depends on seed and epoch only. */
 #ifndef CC_TRAIN_DATA_ORDER_H
 #define CC_TRAIN_DATA_ORDER_H
 
@@ -10,7 +10,7 @@ struct cc_order_config {
     /* 0: in each epoch all samples are shuffled, and step after step takes the next `batch` for
      * each worker in turn (so that P workers see in a step what one worker with P times the batch
      * does). Otherwise the samples are sorted by class and cut into workers x by_class equal
-     * shards, of which each worker gets so many at random and for good (McMahan et al.,
+     * shards, and each worker gets by_class of them at random and for good (McMahan et al.,
      * Communication-efficient learning of deep networks from decentralized data, AISTATS 2017,
      * section 3). */
     size_t by_class;

@@ -9,13 +9,13 @@
 #include "core/error.h"
 
 /* Row i has the non-zeros [begin[i], begin[i + 1]), whose columns ascend strictly and are below
- * 2^32. A row may have none. All zeros are no rows. */
+ * 2^32. A row may have none. A struct of zeros has no rows. */
 struct cc_sparse_rows {
     size_t count;
     size_t *begin; /* [count + 1], once there is a row; from 0 */
     uint32_t *index;
     float *value;
-    size_t row_capacity, capacity; /* of begin, and of index and value: from CC_GROW */
+    size_t row_capacity, capacity; /* begin's; index' and value's: from CC_GROW */
 };
 
 static inline size_t cc_rows_nonzeros(const struct cc_sparse_rows *r)
@@ -25,7 +25,8 @@ static inline size_t cc_rows_nonzeros(const struct cc_sparse_rows *r)
 
 void cc_rows_free(struct cc_sparse_rows *r);
 
-/* Makes room for so many rows and values in all, so that adding them allocates nothing more. */
+/* Makes room for `rows` rows and `values` values in all, so that adding them allocates nothing
+ * more. */
 int cc_rows_reserve(struct cc_sparse_rows *r, size_t rows, size_t values, struct cc_error *e);
 
 /* Appends an empty row; then values to the last row, whose columns the caller has ascend. */

@@ -18,11 +18,11 @@
 /* out = the sum over input channels and taps of weight x in, for rows of 16 output channels. A tap
  * is an offset in floats from an output's place to the input's that it is multiplied with. */
 struct cc_conv {
-    size_t channels; /* of the input */
+    size_t channels; /* the input's */
     size_t plane;    /* floats from a group of input channels to the next */
     size_t taps;
     ptrdiff_t tap[CC_CONV_TAPS];
-    const float *weights[CC_CONV_TAPS]; /* of each tap, for the first group of inputs */
+    const float *weights[CC_CONV_TAPS]; /* by tap, for the first group of inputs */
     size_t weights_step;                /* floats to those of the next group */
     size_t in_step, out_step;           /* floats from a column to the next; in: 16 or 32 */
     size_t cols;
@@ -32,7 +32,7 @@ struct cc_conv {
 /* The product of gradients and inputs, summed over places: a weight's gradient. */
 struct cc_conv_weights {
     const float *in, *out; /* first place of the input at the tap, and of the output's gradient */
-    size_t channels;       /* of the input's group: 1 to 16 */
+    size_t channels;       /* those of the input's group: 1 to 16 */
     size_t images, rows, cols;
     size_t in_image, in_row, in_col, out_image, out_row; /* floats from one to the next */
 };

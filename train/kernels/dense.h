@@ -16,7 +16,7 @@ struct cc_product {
     size_t a_row, a_col, b_row, c_row;
     float *c;
     bool add;          /* to what c has; otherwise to `bias` */
-    const float *bias; /* of each row; NULL: 0 */
+    const float *bias; /* by row; NULL: 0 */
 };
 
 struct k_dense {

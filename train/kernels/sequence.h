@@ -20,10 +20,10 @@ struct cc_lstm_unit {
 
 /* Its gradients. */
 struct cc_lstm_back {
-    float *gate[4];   /* of the sums: written */
+    float *gate[4];   /* of the sums; written */
     float *cell;      /* in: of this place's cell, from the place after; out: of the one
                          before */
-    const float *out; /* of the output */
+    const float *out; /* the output's */
 };
 
 /* One head's queries, keys and values: `features` rows each, T places; and what comes out. */

@@ -10,9 +10,9 @@
 struct cc_coordinates {
     const struct cc_linear_objective *f;
     size_t workers, count;
-    struct cc_order *order;        /* of the features; a slice is a worker's for good */
-    struct cc_sparse_rows columns; /* of the samples */
-    double *product;               /* of each sample, with `seen` */
+    struct cc_order *order;        /* the features'; a slice is a worker's for good */
+    struct cc_sparse_rows columns; /* the samples' */
+    double *product;               /* by sample, with `seen` */
     float *seen;                   /* the parameters */
     float *bound;                  /* L_j of each feature */
     size_t next; /* the step whose beginning the products are of; SIZE_MAX: none */

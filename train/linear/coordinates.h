@@ -2,7 +2,7 @@
  * S. Wright, Asynchronous stochastic coordinate descent: parallelism and convergence properties,
  * 2015, which SparCML's section 6 follows; synchronous here). The features are cut into as many
  * equal slices as there are workers. In each step, every worker takes the next `count` coordinates
- * of its slice, which is shuffled anew for each pass, and finds for each of them by itself the
+ * of its slice, which is shuffled again for each pass, and finds for each of them by itself the
  * change
  *
  *   -F'_j / L_j,   L_j = 1/(4 n) sum over rows i of x_ij^2 + l2,
@@ -32,7 +32,7 @@ size_t cc_coordinates_steps(const struct cc_coordinates *c);
  * that follow each other; otherwise all rows are multiplied. */
 void cc_coordinates_update(struct cc_coordinates *c, size_t step, const float *w);
 
-/* The mean loss of so many rows, without l2, and their hits, by the products. */
+/* The mean loss of `count` rows, without l2, and their hits, by the products. */
 struct cc_model_score cc_coordinates_score(const struct cc_coordinates *c, const uint32_t *row,
                                            size_t count);
 

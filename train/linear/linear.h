@@ -14,7 +14,7 @@ struct cc_linear_config {
     const char *net;            /* one of cc_linear_names */
     const struct cc_data *data; /* sparse rows; must outlive the model */
     size_t workers, batch;      /* rows of a worker in a step */
-    size_t coordinates;         /* of a worker in a step of coordinate descent; 0: gradients */
+    size_t coordinates;         /* a worker's in a step of coordinate descent; 0: gradients */
     double l2;
     uint64_t seed;
     int threads;

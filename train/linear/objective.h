@@ -7,8 +7,8 @@
  *   logreg  loss(m) = log(1 + exp(-m))
  *   svm     loss(m) = max(0, 1 - m), whose slope at m = 1 is taken as 0
  *
- * There is no intercept. All results are the same on every instruction set and with any number of
- * threads. */
+ * The model has no intercept. All results are the same on every instruction set and with any number
+ * of threads. */
 #ifndef CC_TRAIN_LINEAR_OBJECTIVE_H
 #define CC_TRAIN_LINEAR_OBJECTIVE_H
 
@@ -30,7 +30,7 @@ struct cc_linear_point {
 };
 struct cc_linear_point cc_linear_point(enum cc_linear_loss loss, double z, unsigned class);
 
-/* Writes the slopes of so many rows at w; row[i] is the sample of the i-th, or with NULL sample i.
+/* Writes the slopes of `count` rows at w; row[i] is the sample of the i-th, or with NULL sample i.
  * Returns their mean loss, without l2, and their hits: a row is taken for class 1 where its product
  * is above 0. */
 struct cc_model_score cc_linear_slopes(const struct cc_linear_objective *f, const uint32_t *row,

@@ -5,7 +5,7 @@
 
 #include "train/linear/objective.h"
 
-/* The Hessian has the square of so many features. */
+/* The most features: the Hessian has the square of their number. */
 enum { CC_OPTIMUM_FEATURES = 2048 };
 
 struct cc_linear_optimum {

@@ -26,7 +26,7 @@ struct cc_svrg_constants cc_svrg_constants(const struct cc_linear_objective *f);
 void cc_svrg_part(const struct cc_linear_objective *f, size_t worker, size_t workers,
                   const float *w, double *room, float *out);
 
-/* Draws so many of n rows, uniformly with replacement, for a worker in a step. */
+/* Draws `count` of n rows, uniformly with replacement, for a worker in a step. */
 void cc_svrg_draw(uint64_t seed, uint64_t step, size_t worker, size_t n, size_t count,
                   uint32_t *row);
 

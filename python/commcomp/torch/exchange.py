@@ -58,7 +58,7 @@ class Timer:
 
 
 class Bucket:
-    """The tensors of a bucket, which DDP may put together anew after the first step.
+    """The tensors of a bucket, which DDP may rebuild after the first step.
 
     coded    (tensor, its first value, number of values) of those that are compressed
     staging  where its values are on the CPU
@@ -70,7 +70,7 @@ class Bucket:
         """tensors: for each parameter a Tensor, or None if it is sent raw, and the parameter."""
         self.group, self.world = group, dist.get_world_size(group)
         self.staging, self.used, self.agreed, self.error = None, -1, False, None
-        self.place = None  # of the values that views show
+        self.place = None  # the address of the values that views show
         self.parameters = [p for _, p in tensors]  # kept, so that their ids remain theirs
         self.coded, self.raw, at = [], [], 0
         for tensor, p in tensors:
@@ -96,7 +96,7 @@ class Bucket:
             self.head = torch.zeros(2 + len(codecs), dtype=torch.int64)
             self.head_bytes = self.head.numel() * 8
             self.message = torch.empty(self.head_bytes + sum(c.bound for c in codecs), dtype=torch.uint8)
-            self.room = None  # of a message, in bytes, from the second step on
+            self.room = None  # for a message, in bytes, from the second step on
             self.raw_sum = torch.empty(self.raw_values)
 
     def exchange(self, x, step, finite, timer):
@@ -143,7 +143,7 @@ class Bucket:
                 floats.zero_()
                 flags[flag - 1] = 1
             self.timer.codec()
-            floats[at:-2].zero_()  # of a step in which the scheme sends nothing, here as on all ranks
+            floats[at:-2].zero_()  # a step in which the scheme sends nothing, here as on all ranks
             dist.all_reduce(floats, group=self.group)
             sent += 4 * floats.numel()
             self.timer.comm()

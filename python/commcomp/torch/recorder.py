@@ -26,7 +26,7 @@ def unwrap(model):
     while True:
         if isinstance(model, (DistributedDataParallel, DataParallel)):
             model = model.module
-        elif hasattr(model, "_orig_mod"):  # of torch.compile
+        elif hasattr(model, "_orig_mod"):  # a model from torch.compile
             model = model._orig_mod
         else:
             return model

@@ -14,7 +14,7 @@ class Staging:
         self._cuda = buffer.is_cuda
         self._direct = not self._cuda and buffer.dtype == torch.float32
         self._like = (buffer.device, buffer.dtype, buffer.numel())
-        self.devices = [buffer.device] if self._cuda else None  # of the future that hands it back
+        self.devices = [buffer.device] if self._cuda else None  # those of the future that hands it back
         if not self._direct:
             self._host = torch.empty(buffer.numel(), dtype=torch.float32, pin_memory=self._cuda)
         if self._cuda:

@@ -113,7 +113,7 @@ class State:
         """Continues from the state_dict() of the same rank; before the first step, or between steps."""
         rank = dist.get_rank(self._group)
         if state.get("format") != FORMAT:
-            raise ValueError(f"this is no state of commcomp.torch.State of format {FORMAT}")
+            raise ValueError(f"this is not a state of commcomp.torch.State of format {FORMAT}")
         for key, mine in (("scheme", self.scheme), ("rank", rank)):
             if state[key] != mine:
                 raise ValueError(f"the state is of {key} {state[key]}, and this is {key} {mine}: every "
@@ -199,7 +199,7 @@ class State:
         return self._tensors[p]
 
     def _forget_buckets(self):
-        """Forgets the buckets from before DDP put them together anew."""
+        """Forgets the buckets from before DDP rebuilt them."""
         for key in [k for k, b in self._buckets.items() if b.coded and b.used < self.step - 1]:
             del self._buckets[key]
 
