@@ -73,12 +73,6 @@ static double past_bucket(double takes, double burst, double bursts, double idle
     return fmax(0, takes - burst - fmax(0, bursts - 1) * fmin(burst, idle));
 }
 
-void cc_cost_bound_transfers(struct cc_cost *c)
-{
-    c->push_transfer_s = fmax(c->push_send_s, fmax(c->push_worker_s, c->push_server_s));
-    c->pull_transfer_s = fmax(c->pull_send_s, fmax(c->pull_worker_s, c->pull_server_s));
-}
-
 void cc_cost_shaped(enum cc_exchange x, const struct cc_cost *sum, const struct cc_link *l,
                     struct cc_cost *out)
 {

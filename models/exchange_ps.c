@@ -74,3 +74,9 @@ static double encodings(int workers)
 }
 
 const struct cc_exchange_model cc_exchange_model_ps = {.cost = cost, .encodings = encodings};
+
+void cc_cost_bound_transfers(struct cc_cost *c)
+{
+    c->push_transfer_s = fmax(c->push_send_s, fmax(c->push_worker_s, c->push_server_s));
+    c->pull_transfer_s = fmax(c->pull_send_s, fmax(c->pull_worker_s, c->pull_server_s));
+}

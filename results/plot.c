@@ -366,11 +366,6 @@ static int check_amount(const struct cc_maker *m)
     return CC_OK;
 }
 
-bool cc_figure_has_bars(const struct cc_figure *f)
-{
-    return f->shape == CC_STACKED || f->shape == CC_GROUPED || f->shape == CC_MARKS;
-}
-
 bool cc_figure_has_totals(const struct cc_figure *f)
 {
     for (size_t i = 0; i < f->panels && f->shape == CC_STACKED; i++)

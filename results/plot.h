@@ -142,7 +142,9 @@ struct cc_canvas {
     const char *terminal; /* "svg", "png", "pdf", "eps" or "tex" */
     struct cc_page page;
     const char *output; /* NULL: gnuplot's standard output; "tex" needs a file */
-    bool marks;         /* "svg": with invisible marks on the values (cc_plot_put_marks) */
+    /* Writes what comes before a panel's lines or bars, such as the invisible marks of cc_plot_svg;
+     * or NULL. */
+    void (*before)(const struct cc_figure *f, size_t panel, FILE *out);
 };
 
 /* Writes a script that contains its data. Names are quoted, so no name can be a command of gnuplot.

@@ -5,6 +5,11 @@
 
 #include "results/plot_impl.h"
 
+bool cc_figure_has_bars(const struct cc_figure *f)
+{
+    return f->shape == CC_STACKED || f->shape == CC_GROUPED || f->shape == CC_MARKS;
+}
+
 /* The highest point of a series; of trainings, the highest end of a line. */
 static double highest(const struct cc_figure *f, size_t series)
 {

@@ -65,10 +65,6 @@ size_t cc_axis_tics(const struct cc_axis *a, int want, double at[CC_MOST_TICS]);
 /* The position of a value on the axis, from 0 to 1. */
 double cc_axis_share(const struct cc_axis *a, double v);
 
-/* Writes labels for gnuplot that put an invisible mark on each value of a panel, for cc_plot_svg.
- */
-void cc_plot_put_marks(const struct cc_figure *f, size_t panel, FILE *out);
-
 /* Draws lines and points as text, for cc_plot_text. */
 int cc_plot_chart(const struct cc_figure *f, int columns, int lines, FILE *out, struct cc_error *e);
 

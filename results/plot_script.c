@@ -11,8 +11,8 @@
 struct script {
     const struct cc_figure *f;
     const struct cc_plan *p;
-    bool tex;   /* texts are LaTeX */
-    bool marks; /* on the values, for cc_plot_svg */
+    const struct cc_canvas *canvas;
+    bool tex; /* texts are LaTeX */
     FILE *out;
 };
 
@@ -451,8 +451,8 @@ static int put_panel(const struct script *s, size_t panel, struct cc_error *e)
     put_frame(s, panel);
     put_texts(s, panel);
     put_strokes(s, panel);
-    if (s->marks)
-        cc_plot_put_marks(s->f, panel, s->out);
+    if (s->canvas->before != NULL)
+        s->canvas->before(s->f, panel, s->out);
     if (s->f->shape == CC_LINES)
         put_lines(s, panel);
     else if (s->f->shape == CC_LABELLED)
@@ -469,11 +469,8 @@ int cc_plot_script(const struct cc_figure *f, const struct cc_canvas *canvas, FI
 {
     struct cc_plan p;
     CC_TRY(cc_plan_make(f, &canvas->page, &p, e));
-    const struct script s = {.f = f,
-                             .p = &p,
-                             .tex = strcmp(canvas->terminal, "tex") == 0,
-                             .marks = canvas->marks,
-                             .out = out};
+    const struct script s = {
+        .f = f, .p = &p, .canvas = canvas, .tex = strcmp(canvas->terminal, "tex") == 0, .out = out};
     int status = put_terminal(&s, canvas, e);
     if (status == CC_OK && f->panels > 1)
         (void)fputs("set multiplot\n", out);

@@ -28,7 +28,7 @@ static bool is_place(const struct cc_figure *f, const struct place *at)
 }
 
 /* Moves on until the place is a value. */
-static void settle(const struct cc_figure *f, struct place *at)
+static void find_value(const struct cc_figure *f, struct place *at)
 {
     while (at->panel < f->panels && (at->series >= f->series_count ||
                                      at->point >= f->panel[at->panel].of[at->series].count)) {
@@ -43,7 +43,7 @@ static void settle(const struct cc_figure *f, struct place *at)
 static struct place first_place(const struct cc_figure *f)
 {
     struct place at = {.panel = 0};
-    settle(f, &at);
+    find_value(f, &at);
     return at;
 }
 
@@ -51,7 +51,7 @@ static void next_place(const struct cc_figure *f, struct place *at)
 {
     at->point++;
     at->number++;
-    settle(f, at);
+    find_value(f, at);
 }
 
 /* --- marks --- */
@@ -87,7 +87,8 @@ static void mark_bar(const struct cc_figure *f, const struct place *at, FILE *ou
                  grouped ? 1.2 : 2, out);
 }
 
-void cc_plot_put_marks(const struct cc_figure *f, size_t panel, FILE *out)
+/* Puts an invisible mark on each value of a panel, by labels of gnuplot. */
+static void put_marks(const struct cc_figure *f, size_t panel, FILE *out)
 {
     size_t count = 0;
     for (struct place at = first_place(f); is_place(f, &at); next_place(f, &at))
@@ -242,7 +243,7 @@ static void convert(const struct cc_figure *f, const char *svg, const char *pref
 static int draw(const struct cc_figure *f, struct cc_memory_text *svg, struct cc_error *e)
 {
     const struct cc_canvas canvas = {
-        .terminal = "svg", .page = {.width = CC_PAGE_WIDTH}, .marks = true};
+        .terminal = "svg", .page = {.width = CC_PAGE_WIDTH}, .before = put_marks};
     FILE *script = cc_file_temporary("gnuplot's script", e);
     if (script == NULL)
         return CC_FAIL;

@@ -1,10 +1,7 @@
 #include "schemes/scheme.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "core/bytes.h"
 #include "core/parallel.h"
 #include "schemes/residual.h"
 
@@ -217,66 +214,4 @@ void cc_give_back(const struct cc_codec *c, uint32_t base, const struct cc_index
     float *residual = (void *)((char *)c->state + residual_at(c->scheme, c->params, &c->shape));
     for (size_t i = 0; i < count; i++)
         residual[pair[i].index - base] += pair[i].value;
-}
-
-struct cc_key cc_context_key(const struct cc_context *ctx, uint64_t index, uint64_t stream)
-{
-    struct cc_random_id id = {.seed = ctx->seed,
-                              .rank = ctx->rank,
-                              .direction = (uint64_t)ctx->direction,
-                              .step = ctx->step,
-                              .tensor = ctx->tensor,
-                              .stream = stream};
-    return cc_key(&id, index);
-}
-
-int cc_refuse(const struct cc_context *ctx, const float *x, const float *r, size_t n,
-              struct cc_error *e)
-{
-    const char *name = ctx->name != NULL ? ctx->name : "?";
-    for (size_t i = 0; i < n; i++) {
-        size_t index = (size_t)ctx->offset + i;
-        if (!cc_finite(x[i]))
-            return cc_fail(e,
-                           "tensor '%s': the value at index %zu is %s; only finite values can be "
-                           "encoded",
-                           name, index, x[i] != x[i] ? "NaN" : "infinite");
-        if (r != NULL && !cc_finite(x[i] + r[i]))
-            return cc_fail(e,
-                           "tensor '%s': gradient plus residual at index %zu overflows (%g + %g); "
-                           "scale the values down or start from a fresh residual",
-                           name, index, (double)x[i], (double)r[i]);
-    }
-    return cc_fail(e,
-                   "tensor '%s': a value overflows, or is changed by others, while it is encoded; "
-                   "scale the values down, or encode a copy",
-                   name);
-}
-
-int cc_changed_payload(struct cc_error *e)
-{
-    return cc_bad_payload(0, e, "it is changed by others while it is decoded; decode a copy");
-}
-
-int cc_bad_length(size_t len, size_t want, struct cc_error *e)
-{
-    return cc_bad_payload(len < want ? len : want, e, "the payload has %zu bytes, not %zu", len,
-                          want);
-}
-
-int cc_check_pairs_room(size_t count, size_t cap, struct cc_error *e)
-{
-    return count <= cap ? CC_OK
-                        : cc_bad_payload(0, e, "the payload has %zu pairs; there is room for %zu",
-                                         count, cap);
-}
-
-void cc_payload_error(size_t offset, struct cc_error *e, const char *fmt, ...)
-{
-    char text[256];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    cc_error_set(e, "payload, byte %zu: %s", offset, text);
 }

@@ -1,5 +1,4 @@
-/* Reading tensor files: the reader is chosen by the suffix of the name, and stored values become
- * float32. */
+/* Reading tensor files: the suffix of the name chooses the reader. */
 #include <string.h>
 #include <strings.h>
 
@@ -70,46 +69,6 @@ int cc_contents_parse(enum cc_file_format format, const uint8_t *bytes, size_t f
     else
         *out = c;
     return status;
-}
-
-/* Moving the exponent's field and scaling by the difference of the biases is exact, subnormals
- * included. */
-static float from_f16(uint16_t h)
-{
-    float magnitude = cc_bits_f32((uint32_t)(h & 0x7fff) << 13) * 0x1p112f;
-    uint32_t bits = cc_f32_bits(magnitude) | (uint32_t)(h & 0x8000) << 16;
-    return cc_bits_f32((h & 0x7c00) == 0x7c00 ? bits | 0x7f800000u : bits);
-}
-
-static double get_f64(const uint8_t *p)
-{
-    double v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-int cc_stored_values(const uint8_t *bytes, size_t size, enum cc_dtype dtype, size_t n, float *x,
-                     struct cc_error *e)
-{
-    switch (dtype) {
-    case CC_F32:
-        memcpy(x, bytes, n * sizeof(float));
-        return CC_OK;
-    case CC_F16:
-        for (size_t i = 0; i < n; i++)
-            x[i] = from_f16(cc_get_u16(bytes + 2 * i));
-        return CC_OK;
-    case CC_BF16:
-        for (size_t i = 0; i < n; i++)
-            x[i] = cc_bits_f32((uint32_t)cc_get_u16(bytes + 2 * i) << 16);
-        return CC_OK;
-    case CC_F64:
-        for (size_t i = 0; i < n; i++)
-            x[i] = (float)get_f64(bytes + 8 * i);
-        return CC_OK;
-    default:
-        return cc_csv_values(bytes, size, x, n, e);
-    }
 }
 
 /* --- files --- */

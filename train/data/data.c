@@ -1,3 +1,5 @@
+/* Data sets: found by the text that names them, read, and normalized to mean 0 and variance 1 a
+ * channel. */
 #include "train/data/data.h"
 
 #include <math.h>
@@ -7,8 +9,6 @@
 
 #include "core/memory.h"
 #include "core/nearest.h"
-#include "core/random.h"
-#include "core/tensor.h"
 #include "train/data/sources.h"
 
 const char *const cc_data_names[] = {"digits", "synthetic", "synthetic-sparse", NULL};
@@ -34,42 +34,6 @@ void cc_data_free(struct cc_data *d)
 }
 
 /* --- texts --- */
-
-int cc_data_keys(const char *keys,
-                 int (*set)(void *arg, const char *key, const char *value, struct cc_error *e),
-                 void *arg, struct cc_error *e)
-{
-    char *copy = cc_strdup(keys != NULL ? keys : "", e), *rest = copy, *save;
-    int status = CC_OK;
-    if (copy == NULL)
-        return CC_FAIL;
-    for (char *word; status == CC_OK && (word = strtok_r(rest, ",", &save)) != NULL; rest = NULL) {
-        char *value = strchr(word, '=');
-        if (value == NULL) {
-            status = cc_usage(e, "'%s' should be a key and a value, as in key=value", word);
-            break;
-        }
-        *value++ = '\0';
-        status = set(arg, word, value, e);
-        if (status != CC_OK)
-            cc_error_in(e, "%s=%s", word, value);
-    }
-    free(copy);
-    return status;
-}
-
-int cc_data_dims(const char *text, struct cc_data *d, struct cc_error *e)
-{
-    struct cc_shape shape;
-    CC_TRY(cc_shape_parse(text, &shape, e));
-    if (shape.n == 0 || (shape.ndim != 1 && shape.ndim != 3))
-        return cc_usage(e, "a sample has channels, height and width, as in 3x32x32, or one number "
-                           "of features");
-    d->channels = shape.dim[0];
-    d->height = shape.ndim == 3 ? shape.dim[1] : 1;
-    d->width = shape.ndim == 3 ? shape.dim[2] : 1;
-    return CC_OK;
-}
 
 static int open_folder(const char *path, struct cc_data *d, struct cc_error *e)
 {
@@ -153,68 +117,6 @@ static int open_text(const char *text, bool sparse, struct cc_data *d, struct cc
     const int status = sparse ? open_rows(path, keys, d, e) : open_dense(path, keys, d, e);
     free(path);
     return status;
-}
-
-/* --- testing --- */
-
-enum { EVERY = 5 };
-
-static bool tests(size_t i, size_t count)
-{
-    const struct cc_random_id id = {.rank = -1};
-    const size_t run = i / EVERY;
-    return run < count / EVERY &&
-           i % EVERY ==
-               (size_t)((uint64_t)cc_random(cc_key(&id, run), (uint32_t)run) * EVERY >> 32);
-}
-
-static int split_values(struct cc_data *d, struct cc_error *e)
-{
-    struct cc_samples *t = &d->test;
-    const size_t each = cc_data_values(d) * (d->train.byte != NULL ? 1 : sizeof(float));
-    uint8_t *from = d->train.byte != NULL ? d->train.byte : (void *)d->train.value;
-    uint8_t *to = cc_alloc(d->train.count / EVERY * each, e);
-    size_t tested = 0, kept = 0;
-    *(d->train.byte != NULL ? (void **)&t->byte : (void **)&t->value) = to;
-    if (to == NULL)
-        return CC_FAIL;
-    for (size_t i = 0; i < d->train.count; i++) {
-        const bool moves = tests(i, d->train.count);
-        memmove(moves ? to + tested * each : from + kept * each, from + i * each, each);
-        *(moves ? &tested : &kept) += 1;
-    }
-    return CC_OK;
-}
-
-static int split_rows(struct cc_data *d, struct cc_error *e)
-{
-    const size_t count = d->train.count;
-    bool *moves = cc_alloc(count * sizeof *moves, e);
-    if (moves == NULL)
-        return CC_FAIL;
-    for (size_t i = 0; i < count; i++)
-        moves[i] = tests(i, count);
-    const int status = cc_rows_move(&d->train.rows, moves, &d->test.rows, e);
-    free(moves);
-    return status;
-}
-
-int cc_data_split(struct cc_data *d, struct cc_error *e)
-{
-    const size_t all = d->train.count;
-    size_t kept = 0;
-    d->test.label = cc_alloc(all / EVERY * sizeof *d->test.label, e);
-    if (d->test.label == NULL)
-        return CC_FAIL;
-    CC_TRY(d->train.rows.count > 0 ? split_rows(d, e) : split_values(d, e));
-    for (size_t i = 0; i < all; i++) {
-        if (tests(i, all))
-            d->test.label[d->test.count++] = d->train.label[i];
-        else
-            d->train.label[kept++] = d->train.label[i];
-    }
-    d->train.count = kept;
-    return CC_OK;
 }
 
 /* --- normalization --- */
