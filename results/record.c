@@ -1,18 +1,16 @@
+/* The record: typed values of rows under the keys of a command's columns, and what is shown of
+ * them. */
 #include "results/record.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/file.h"
 #include "core/memory.h"
 #include "core/nearest.h"
 #include "results/text.h"
-
-const char *const cc_format_names[] = {"table", "csv", "json", "md", "latex", NULL};
 
 bool cc_column_shown(const struct cc_column *c)
 {
@@ -235,106 +233,4 @@ int cc_record_choose_usual(struct cc_record *r, const char *keys, struct cc_erro
         return CC_OK;
     r->usual = true;
     return cc_record_choose(r, keys, e);
-}
-
-/* --- writing --- */
-
-static int write_record(const struct cc_record *r, enum cc_format format, FILE *out,
-                        struct cc_error *e)
-{
-    int status = CC_OK;
-    errno = 0;
-    switch (format) {
-    case CC_FORMAT_TABLE:
-        status = cc_table_write(r, out, e);
-        break;
-    case CC_FORMAT_CSV:
-        cc_csv_write(r, out);
-        break;
-    case CC_FORMAT_JSON:
-        status = cc_json_write(r, out, e);
-        break;
-    case CC_FORMAT_MARKDOWN:
-        status = cc_markdown_write(r, out, e);
-        break;
-    case CC_FORMAT_LATEX:
-        status = cc_latex_write(r, out, e);
-        break;
-    }
-    if (status != CC_OK)
-        return status;
-    if (ferror(out) || fflush(out) != 0)
-        return cc_fail(e, "the results could not be written: %s",
-                       errno != 0 ? strerror(errno) : "an earlier write failed");
-    return CC_OK;
-}
-
-int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out, struct cc_error *e)
-{
-    struct cc_record shown = *r;
-    if (r->usual && format == CC_FORMAT_CSV)
-        shown.chosen = NULL;
-    if (r->wide || format == CC_FORMAT_CSV || format == CC_FORMAT_JSON || r->row_count == 0)
-        return write_record(&shown, format, out, e);
-    shown.rows = cc_alloc(r->row_count * sizeof *shown.rows, e);
-    if (shown.rows == NULL)
-        return CC_FAIL;
-    shown.row_count = 0;
-    for (size_t i = 0; i < r->row_count; i++)
-        if (!r->rows[i].detail)
-            shown.rows[shown.row_count++] = r->rows[i];
-    const int status = write_record(&shown, format, out, e);
-    free(shown.rows);
-    return status;
-}
-
-int cc_format_of_path(const char *path, enum cc_format otherwise, enum cc_format *out,
-                      struct cc_error *e)
-{
-    static const struct {
-        const char *suffix;
-        enum cc_format format;
-    } known[] = {{".csv", CC_FORMAT_CSV},
-                 {".json", CC_FORMAT_JSON},
-                 {".txt", CC_FORMAT_TABLE},
-                 {".md", CC_FORMAT_MARKDOWN},
-                 {".tex", CC_FORMAT_LATEX}};
-    const char *slash = strrchr(path, '/');
-    const char *suffix = strrchr(slash != NULL ? slash : path, '.');
-    for (size_t i = 0; suffix != NULL && i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(suffix, known[i].suffix) == 0) {
-            *out = known[i].format;
-            return CC_OK;
-        }
-    }
-    *out = otherwise;
-    if (cc_file_is_stream(path))
-        return CC_OK;
-    return cc_usage(e, "'%s': unknown suffix; use .csv, .json, .txt, .md or .tex", path);
-}
-
-int cc_record_save(const struct cc_record *r, const char *path, enum cc_format otherwise,
-                   struct cc_error *e)
-{
-    enum cc_format format;
-    struct cc_outfile file;
-    CC_TRY(cc_format_of_path(path, otherwise, &format, e));
-    CC_TRY(cc_file_create(&file, path, e));
-    struct cc_record unlimited = *r;
-    unlimited.width = 0;
-    int status = cc_record_print(&unlimited, format, file.f, e);
-    if (status == CC_OK)
-        return cc_file_commit(&file, e);
-    cc_file_abort(&file);
-    cc_error_in(e, "%s", path);
-    return status;
-}
-
-int cc_record_save_notes(const struct cc_record *r, const char *path, struct cc_error *e)
-{
-    struct cc_outfile file;
-    CC_TRY(cc_file_create(&file, path, e));
-    for (size_t i = 0; i < r->note_count; i++)
-        cc_text_wrap(r->notes[i], 0, 0, 0, file.f);
-    return cc_file_commit(&file, e);
 }
