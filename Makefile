@@ -216,9 +216,16 @@ $(BUILD)/train_speed: tools/train_speed.c $(LIB)
 TEST_COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@
 TEST_LINK    = $(TEST_LIB_OBJ) $(LIB) $(LDLIBS) -lcmocka
 
-$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_LIB_OBJ) $(LIB)
+# What tests share is a library, for to link all of it into a hundred programs takes long.
+TEST_SHARED := $(BUILD)/tests/libtests.so
+$(TEST_SHARED): $(TEST_LIB_OBJ) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $< $(TEST_LINK)
+	$(CC) -shared -Wl,-Bsymbolic $(LDFLAGS) -o $@ $(TEST_LIB_OBJ) -Wl,--whole-archive $(LIB) \
+	    -Wl,--no-whole-archive $(LDLIBS) -lcmocka
+
+$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SHARED)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o %.so,$^) -Wl,-rpath,'$$ORIGIN/..' $(LDLIBS) -lcmocka
 
 $(MPI_TESTS): $(BUILD)/tests/mpi/%: $(BUILD)/mpi/tests/mpi/%.o $(MPI_TEST_LIB:%.c=$(BUILD)/mpi/%.o) \
                       $(filter-out $(BUILD)/mpi/cmd/%,$(RANK_OBJ)) $(TEST_LIB_OBJ) $(LIB)
@@ -253,9 +260,9 @@ $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(TEST_LIB_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	$(TEST_COMPILE) -fsanitize=fuzzer $< $(TEST_LINK)
 
-$(BUILD)/fuzz/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/standalone.c $(TEST_LIB_OBJ) $(LIB)
+$(BUILD)/fuzz/replay_%: $(BUILD)/obj/tests/fuzz/fuzz_%.o $(BUILD)/obj/tests/fuzz/standalone.o $(TEST_SHARED)
 	@mkdir -p $(@D)
-	$(TEST_COMPILE) $< tests/fuzz/standalone.c $(TEST_LINK)
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o %.so,$^) -Wl,-rpath,'$$ORIGIN/../tests' $(LDLIBS)
 
 $(BUILD)/fuzz/seeds_%: tests/fuzz/seeds_%.c $(TEST_LIB_OBJ) $(LIB)
 	@mkdir -p $(@D)
@@ -269,7 +276,12 @@ fuzz-build:
 # FUZZ_SECONDS in all; findings, logs and new seeds stay in $(BUILD)/fuzzing.
 FUZZ_EACH = $(shell echo $$(($(FUZZ_SECONDS) / $(words $(FUZZ_NAMES)))))
 
-fuzz: fuzz-build
+fuzz:
+	@tools/install-deps.sh $(DEPS_FUZZ)
+	@tests/run.sh --part build "fuzz targets" $(MAKE) -s fuzz-build
+	@tests/run.sh --part fuzz "$(FUZZ_SECONDS) s of libFuzzer" $(MAKE) -s fuzz-run
+
+fuzz-run:
 	@tests/fuzz/corpus.py unpack $(FUZZ_SEEDS)
 	@if ! [ "$(FUZZ_EACH)" -ge 1 ]; then \
 	    echo "FUZZ_SECONDS=$(FUZZ_SECONDS): at least $(words $(FUZZ_NAMES)), one for each target" >&2; \
@@ -311,7 +323,7 @@ fuzz-merge: fuzz-build
 
 # How much of the readers the seeds reach: the table of docs/security.md.
 fuzz-coverage:
-	@tools/install-deps.sh $(DEPS_TEST) llvm
+	@tools/install-deps.sh $(DEPS_FUZZ) llvm
 	@$(MAKE) -s -j$(JOBS) $(COVERAGE_BUILD) $(FUZZ_NAMES:%=$(BUILD)/coverage/fuzz/fuzz_%)
 	@tests/fuzz/corpus.py unpack $(FUZZ_SEEDS)
 	@tests/fuzz/coverage.sh $(BUILD)/coverage/fuzz $(FUZZ_SEEDS)
@@ -327,8 +339,8 @@ fuzz-seeds: $(BUILD)/fuzz/seeds_decode
 
 DEPS_BUILD := gcc libc6-dev make git libcsv-dev libcjson-dev libgsl-dev libzstd-dev liblz4-dev \
               libzfp-dev libzip-dev zlib1g-dev openmpi-bin libopenmpi-dev iproute2 libsimgrid-dev
-DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev g++ pkgconf clang libclang-rt-14-dev libomp-dev python3 \
-              python3-jsonschema gnuplot-nox
+DEPS_CHECK := $(DEPS_BUILD) libcmocka-dev g++ pkgconf python3 python3-jsonschema gnuplot-nox
+DEPS_FUZZ  := $(DEPS_CHECK) clang libclang-rt-14-dev libomp-dev
 DEPS_PYTHON := $(DEPS_BUILD) g++ python3-torch python3-numpy python3-pytest python3-pip \
                python3-setuptools python3-wheel
 DEPS_REPORT := $(DEPS_BUILD) python3 gnuplot-nox chromium tidy
@@ -344,7 +356,8 @@ help:
 	@echo 'make               build $(BIN)'
 	@echo 'make quickstart    install what the build needs, build, and run the main job'
 	@echo 'make test          install what the tests need and run the quick ones, in a minute'
-	@echo 'make check         run them all, also under AddressSanitizer and UBSan, and fuzz'
+	@echo 'make check         run all that can fail on this machine, in ten minutes'
+	@echo 'make check-all     run what CI runs, in 45 minutes: that, and all that is below but install and count'
 	@echo 'make check-python  install PyTorch and run the tests of the Python package'
 	@echo 'make check-report  install a browser and look at pages of `report` in it'
 	@echo 'make check-arm     cross-compile for aarch64 and run the tests of kernels under qemu'
@@ -362,53 +375,68 @@ quickstart:
 	$(BIN) bench
 
 test:
-	@tools/install-deps.sh $(DEPS_BUILD) libcmocka-dev python3 python3-jsonschema gnuplot-nox
+	@tools/install-deps.sh $(DEPS_CHECK)
 	@$(MAKE) -s -j$(JOBS) all $(BUILD)/headers.checked $(TESTS)
 	@tests/run.sh --reset
-	@COMMCOMP_TEST=quick COMMCOMP=$(BIN) tests/run.sh "quick" $(QUICK)
+	@COMMCOMP_TEST=quick COMMCOMP=$(BIN) tests/run.sh "" $(QUICK) || true
+	@tests/run.sh --summary
 
 check:
-	@tools/install-deps.sh $(DEPS_TEST)
-	@$(MAKE) -s -j$(JOBS) all tests
-	@$(MAKE) -s -j$(JOBS) BUILD=$(BUILD)/clang CC=clang all
+	@tools/install-deps.sh $(DEPS_CHECK)
 	@tests/run.sh --reset
-	@COMMCOMP=$(BIN) COMMCOMP_OTHERS=$(BUILD)/clang/bin/commcomp tests/run.sh "native" $(SCRIPTS) $(TESTS)
-	@$(MAKE) -s asan
-	@$(MAKE) -s fuzz
+	@$(MAKE) -s native || true
 	@tests/run.sh --summary
+
+# Every part also runs by itself. One that fails does not keep the next from running.
+check-all:
+	@tools/install-deps.sh $(sort $(DEPS_CHECK) $(DEPS_FUZZ) $(DEPS_ARM) $(DEPS_PYTHON) $(DEPS_REPORT) $(DEPS_LINT))
+	@tests/run.sh --reset
+	@for part in clang "native OTHERS=$(BUILD)/clang/bin/commcomp" asan fuzz check-arm check-python check-report lint; do \
+	    $(MAKE) -s $$part || true; \
+	done
+	@tests/run.sh --summary
+
+# Every test, as the program is installed. OTHERS are programs of other compilers, whose results must be equal.
+native:
+	@tests/run.sh --part build gcc $(MAKE) -s -j$(JOBS) all tests
+	@COMMCOMP=$(BIN) COMMCOMP_OTHERS="$(OTHERS)" tests/run.sh "" $(SCRIPTS) $(TESTS)
+
+clang:
+	@tests/run.sh --part build clang $(MAKE) -s -j$(JOBS) BUILD=$(BUILD)/clang CC=clang SANITIZE=-Werror all tests
 
 # The tests of the Python package, with Debian's Python, for which Debian's PyTorch is built.
 check-python:
 	@tools/install-deps.sh $(DEPS_PYTHON)
 	@$(MAKE) -s -j$(JOBS)
-	@PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 COMMCOMP=$(BIN) \
+	@PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 COMMCOMP=$(BIN) tests/run.sh --part python pytest \
 	    /usr/bin/python3 -m pytest -q -ra -p no:cacheprovider $(PYTEST_FLAGS) tests/python
 
 # With the exchanges, which tests/mpi.sh starts by itself, among the sanitized programs.
 asan:
-	@$(MAKE) -s -j$(JOBS) $(ASAN_BUILD) all tests replay
+	@tools/install-deps.sh $(DEPS_CHECK)
+	@tests/run.sh --part build sanitizers $(MAKE) -s -j$(JOBS) $(ASAN_BUILD) all tests replay
 	@COMMCOMP_TEST=sanitized COMMCOMP=$(BUILD)/asan/bin/commcomp COMMCOMP_TEST_RANKS="3 4" \
-	    tests/run.sh "under AddressSanitizer and UBSan" tests/mpi.sh $(ASAN_SCRIPTS) \
+	    tests/run.sh sanitizers tests/mpi.sh $(ASAN_SCRIPTS) \
 	    $(TESTS:$(BUILD)/%=$(BUILD)/asan/%)
-	@$(MAKE) -s $(ASAN_BUILD) fuzz-replay
+	@tests/run.sh --part sanitizers "seeds of the fuzz targets" $(MAKE) -s $(ASAN_BUILD) fuzz-replay
 
 # Pages in a browser. Not a part of `make check`: a browser is large.
 check-report:
 	@tools/install-deps.sh $(DEPS_REPORT)
 	@$(MAKE) -s -j$(JOBS) $(BIN)
-	@COMMCOMP=$(BIN) tests/browser/check.sh
+	@COMMCOMP=$(BIN) tests/run.sh --part browser pages tests/browser/check.sh
 
 # aarch64: the tests of kernels under qemu, and the same containers as those of this machine.
 check-arm:
 	@tools/install-deps.sh $(DEPS_ARM)
 	@tools/arm64-root.sh $(ARM_ROOT) $(LIBS_ARM)
 	@$(MAKE) -s -j$(JOBS) $(BIN)
-	@tests/arm/big_endian.sh aarch64-linux-gnu-gcc
-	@$(MAKE) -s -j$(JOBS) $(ARM_BUILD) $(BUILD)/arm64/bin/commcomp $(ARM_TESTS)
+	@tests/run.sh --part aarch64 big-endian tests/arm/big_endian.sh aarch64-linux-gnu-gcc
+	@tests/run.sh --part build aarch64 $(MAKE) -s -j$(JOBS) $(ARM_BUILD) $(BUILD)/arm64/bin/commcomp $(ARM_TESTS)
 	@printf '#!/bin/sh\nexec $(ARM_RUN) $(abspath $(BUILD)/arm64/bin/commcomp) "$$@"\n' >$(BUILD)/arm64/commcomp
 	@chmod +x $(BUILD)/arm64/commcomp
 	@COMMCOMP_TEST=quick COMMCOMP_TEST_RUNNER="$(ARM_RUN)" COMMCOMP=$(BIN) COMMCOMP_OTHERS=$(BUILD)/arm64/commcomp \
-	    tests/run.sh "aarch64" tests/compilers.sh $(ARM_TESTS)
+	    tests/run.sh aarch64 tests/compilers.sh $(ARM_TESTS)
 
 # The instructions a value: the table of docs/aarch64.md.
 count-arm:
@@ -502,8 +530,11 @@ format:
 
 lint:
 	@tools/install-deps.sh $(DEPS_LINT)
-	@clang-format --dry-run --Werror $(C_FILES)
-	@$(MAKE) -s -j$(JOBS) BUILD=$(BUILD)/clang CC=clang SANITIZE=-Werror all tests
+	@tests/run.sh --part lint clang-format clang-format --dry-run --Werror $(C_FILES)
+	@$(MAKE) -s clang
+	@tests/run.sh --part lint clang-tidy $(MAKE) -s tidy
+
+tidy:
 	@printf '%s\n' $(LIB_SRC) $(CMD_SRC) cmd/platform.c | xargs -P $(JOBS) -n 4 sh -c \
 	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS)' tidy
 	@printf '%s\n' $(RANK_SRC) | xargs -P $(JOBS) -n 4 sh -c \
@@ -516,7 +547,7 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart test check check-arm count-arm count-x86 check-python check-report asan install uninstall format lint clean FORCE replay \
-        fuzz-build fuzz fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
+.PHONY: all tests help quickstart test check check-all native clang tidy check-arm count-arm count-x86 check-python check-report asan install uninstall format lint clean FORCE replay \
+        fuzz-build fuzz fuzz-run fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

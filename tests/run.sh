@@ -1,60 +1,117 @@
 #!/bin/sh
-# Runs programs and scripts, JOBS (all cores) at a time, and reports which passed. The output of
-# those that fail is shown whole; of the others, only the lines that mention a skipped test.
+# Runs tests, and sums up. The times and results of all calls since --reset are kept in a file.
 #
-#   tests/run.sh LABEL PROGRAM...   runs them; they start in the order given, so list long ones first
-#   tests/run.sh --summary          the ten slowest of all runs since --reset, and the totals
-#   tests/run.sh --reset            discards the times of earlier runs
+#   tests/run.sh AREA PROGRAM...         runs programs and scripts, JOBS (all cores) at a time, in the order
+#                                        given, so list long ones first; without an area ("") each counts for
+#                                        the folder of tests/ that it lies in
+#   tests/run.sh --part AREA NAME COMMAND...   runs one command and shows its output as it comes
+#   tests/run.sh --reset                 discards what earlier calls have kept
+#   tests/run.sh --summary               the areas, the ten slowest, and the totals; fails if a test has failed
 #
-# COMMCOMP_TEST_TIMES is the file that collects the times (build/test-times), COMMCOMP_TEST_RUNNER the
-# command that runs the programs among them, such as an emulator.
+# The output of those that fail is shown whole; of the others, only the lines that mention a skipped test.
+# A test is skipped if it says so and no case of it has passed.
+#
+# COMMCOMP_TEST_TIMES is the file (build/test-times), COMMCOMP_TEST_RUNNER the command that runs the programs
+# among the tests, such as an emulator.
 set -u
 times=${COMMCOMP_TEST_TIMES:-build/test-times}
+tab=$(printf '\t')
+mkdir -p "$(dirname "$times")"
+
+now() { # milliseconds
+    echo $(($(date +%s%N) / 1000000))
+}
+
+# judge LOG CODE BEGAN AREA NAME: keeps a line of the file; sets $result, $cases and $seconds.
+judge() {
+    cases=$(awk '/^\[       OK \]/ { n++ }
+        match($0, /[0-9]+ passed, [0-9]+ failed$/) || match($0, /[0-9]+ passed[^:]* in [0-9.]+s/) {
+            n += substr($0, RSTART) }
+        END { print n + 0 }' "$1")
+    result=passed
+    [ "$cases" -gt 0 ] || ! grep -qi '^ *skipped' "$1" || result=skipped
+    [ "$2" -eq 0 ] || result=failed
+    took=$(($(now) - $3))
+    seconds=$(((took + 500) / 1000))
+    echo "$took$tab$result$tab$cases$tab$4$tab$5" >>"$times"
+}
+
+summary() {
+    awk -F '\t' '
+        $1 == "began" { next }
+        !($4 in tests) { order[++areas] = $4 }
+        { tests[$4]++; cases[$4] += $3; s[$4] += $1 / 1000; n[$4 " " $2]++; all[$2]++ }
+        END {
+            printf "\n%-14s %6s %7s %7s %7s %9s\n", "area", "tests", "failed", "skipped", "cases", "seconds"
+            for (i = 1; i <= areas; i++) {
+                a = order[i]
+                printf "%-14s %6d %7d %7d %7d %9.0f\n", a, tests[a], n[a " failed"], n[a " skipped"], cases[a], s[a]
+            }
+        }' "$times"
+    printf '\nThe ten slowest:\n'
+    grep -v "^began" "$times" | sort -k1,1nr | head -n 10 | awk -F '\t' '{ printf "%6.0f s  %s (%s)\n", $1 / 1000, $5, $4 }'
+    awk -F '\t' -v now="$(now)" '
+        $1 == "began" { began = $2; next }
+        $2 == "failed" { failed = failed "  " $5 " (" $4 ")\n" }
+        { n[$2]++ }
+        END {
+            s = (now - began) / 1000
+            printf "\nAfter %d min %d s", s / 60, s % 60
+            printf failed == "" ? ".\n" : ", failed:\n%s", failed
+            printf "%d passed, %d failed, %d skipped\n", n["passed"], n["failed"], n["skipped"]
+            exit failed != "" || n["passed"] == 0
+        }' "$times"
+}
+
 case $1 in
     --reset)
-        rm -f "$times"
+        echo "began$tab$(now)" >"$times"
         exit
         ;;
     --summary)
-        echo "The ten slowest:"
-        sort -k1,1nr "$times" | head -n 10 | awk '{ s = $1; $1 = $2 = ""; printf "%6d s %s\n", s, $0 }'
-        passed=$(grep -c ' passed ' "$times")
-        failed=$(grep -c ' failed ' "$times")
-        echo "$passed passed, $failed failed"
-        [ "$failed" -eq 0 ]
+        summary
         exit
         ;;
+    # For one of many, in a shell of its own.
+    --one)
+        program=$2
+        name=$(echo "$program" | sed 's,.*/tests/,,; s,^tests/,,')
+        area=${AREA:-$(dirname "$name")}
+        [ "$area" != . ] || area=whole
+        log=$LOGS/$(echo "$program" | tr / _)
+        case $program in
+            *.sh) runner= ;;
+            *) runner=${COMMCOMP_TEST_RUNNER:-} ;;
+        esac
+        began=$(now)
+        # shellcheck disable=SC2086 # the runner may be several words
+        $runner "$program" >"$log" 2>&1 </dev/null
+        code=$?
+        exec 9>>"$LOGS/count"
+        flock 9
+        judge "$log" $code "$began" "$area" "$name"
+        echo $result >&9
+        printf '[%*d/%d] %-7s %-30s %4d s\n' ${#TOTAL} "$(wc -l <"$LOGS/count")" "$TOTAL" $result "$name" $seconds
+        if [ $result = failed ]; then cat "$log"; else grep -i "skip" "$log"; fi
+        exit 0
+        ;;
 esac
-label=$1
-shift
-mkdir -p "$(dirname "$times")"
-logs=$(mktemp -d) || exit 1
-trap 'rm -rf "$logs"' EXIT
-trap 'exit 130' INT TERM
 
-export logs times label
-printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -I{} sh -c '
-    log=$logs/$(echo "{}" | tr / _)
-    start=$(date +%s)
-    case "{}" in
-        *.sh) runner= ;;
-        *) runner=${COMMCOMP_TEST_RUNNER:-} ;;
-    esac
-    if $runner "{}" >"$log" 2>&1 </dev/null; then result=passed; else result=failed; fi
-    seconds=$(($(date +%s) - start))
-    name=$(echo "{}" | sed "s,.*/tests/,,; s,^tests/,,")
-    echo "$seconds $result $name ($label)" >>"$times"
-    {
-        printf "%-7s %-28s %4d s\n" "$result" "$name" "$seconds"
-        if [ "$result" = failed ]; then cat "$log"; else grep -i "skip" "$log"; fi
-    } >"$log.report"
-    cat "$log.report"
-    awk "/^\[       OK \]/ { n++ }
-         match(\$0, /[0-9]+ passed, [0-9]+ failed\$/) { n += substr(\$0, RSTART) }
-         END { print n + 0 }" "$log" >"$log.cases"
-    echo "$result" >"$log.result"'
-passed=$(cat "$logs"/*.result | grep -c passed)
-failed=$(($# - passed))
-cases=$(cat "$logs"/*.cases | awk '{ n += $1 } END { print n }')
-echo "$label: $passed passed, $failed failed; $cases cases"
-[ "$failed" -eq 0 ]
+LOGS=$(mktemp -d) || exit 1
+trap 'rm -rf "$LOGS"' EXIT
+trap 'exit 130' INT TERM
+if [ "$1" = --part ]; then
+    area=$2 name=$3
+    shift 3
+    echo "$area: $name"
+    began=$(now)
+    { "$@" 2>&1; echo $? >"$LOGS/code"; } | tee "$LOGS/log"
+    judge "$LOGS/log" "$(cat "$LOGS/code")" "$began" "$area" "$name"
+    printf '%-7s %s: %s %4d s\n' $result "$area" "$name" $seconds
+    [ $result != failed ]
+    exit
+fi
+export AREA="$1" LOGS TOTAL=$(($# - 1))
+shift
+printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -I{} "$0" --one {}
+! grep -q failed "$LOGS/count" && [ "$(wc -l <"$LOGS/count")" -eq $TOTAL ]
