@@ -34,6 +34,7 @@ struct allgather {
     const struct cc_exchange_ops *ops;
     struct cc_rank_state *rank_state;
     const struct cc_message *message;
+    size_t index; /* in the row */
     struct cc_range range;
     struct cc_pack *pack;
     uint8_t *records;                /* NULL without data */
@@ -43,7 +44,9 @@ struct allgather {
     bool receiving;                  /* the round begun last is not over */
     struct cc_transfer *send, *recv; /* of each round */
     struct cc_block_streams streams;
-    struct cc_requests lent; /* where there are no rounds: of each rank's payload */
+    /* Where there are no rounds: of each rank's payload, or of this rank's; and those applied. */
+    struct cc_requests lent;
+    size_t applied;
     bool over;
 };
 
@@ -130,16 +133,17 @@ static int end_round(struct allgather *x, struct cc_error *e)
     return at == end ? CC_OK : cc_fail(e, "rank %d sends %zu bytes too many", t->peer, end - at);
 }
 
-/* Payload i, counted from this rank's; NULL without data. */
-static const uint8_t *payload_of(const struct allgather *x, size_t i, size_t *len)
+/* Decodes a rank's payload onto the model. */
+static int apply(struct allgather *x, size_t rank, const uint8_t *payload, size_t len,
+                 struct cc_error *e)
 {
-    const size_t at = x->begin[i] + RECORD_HEAD;
-    if (x->lent.count > 0 && i > 0) {
-        *len = cc_requests_bytes(&x->lent, i);
-        return cc_requests_lent(&x->lent, i);
-    }
-    *len = x->begin[i + 1] - at;
-    return CC_OFFSET_OR_NULL(x->records, at);
+    const struct cc_rank_state *s = x->rank_state;
+    const int status =
+        cc_pack_decode_add(x->pack, s->step, payload, len, 1.0f / (float)s->job->workers,
+                           CC_OFFSET_OR_NULL(s->model, x->range.from), e);
+    if (status != CC_OK)
+        cc_error_in(e, "from rank %zu", rank);
+    return status;
 }
 
 static int apply_all(struct allgather *x, struct cc_error *e)
@@ -147,46 +151,66 @@ static int apply_all(struct allgather *x, struct cc_error *e)
     struct cc_rank_state *s = x->rank_state;
     const size_t n = workers_of(x), me = (size_t)s->rank;
     const struct cc_work_timer since = cc_work_begin(s->transport);
-    float *model = CC_OFFSET_OR_NULL(s->model, x->range.from);
     int status = CC_OK;
     for (size_t rank = 0; rank < n && status == CC_OK; rank++) {
-        size_t len;
-        const uint8_t *payload = payload_of(x, (rank + n - me) % n, &len);
-        status = cc_pack_decode_add(x->pack, s->step, payload, len, 1.0f / (float)n, model, e);
-        if (status != CC_OK)
-            cc_error_in(e, "from rank %zu", rank);
+        const size_t i = (rank + n - me) % n, at = x->begin[i] + RECORD_HEAD;
+        status = apply(x, rank, CC_OFFSET_OR_NULL(x->records, at), x->begin[i + 1] - at, e);
     }
     cc_charge(s, CC_PHASE_DECODE, since, (double)n * cc_pack_cost(x->pack, CC_PACK_ADD));
     return status;
 }
 
+/* --- ranks of one process --- */
+
 /* Lends rank 0 the payload, or has the others lend it theirs. */
 static int start_lending(struct allgather *x, size_t len, struct cc_error *e)
 {
     const struct cc_rank_state *s = x->rank_state;
-    struct cc_parcel parcel = {.bytes = len, .tag = x->streams.in.tag};
-    if (s->rank > 0)
-        parcel.at = x->records + RECORD_HEAD;
-    else
-        parcel.bytes = cc_pack_bound(x->pack);
-    for (size_t i = 1; i < x->lent.count && s->rank == 0; i++) {
+    struct cc_parcel parcel = {.bytes = cc_pack_bound(x->pack), .tag = x->streams.in.tag};
+    x->applied = 0;
+    for (size_t i = 1; i < x->lent.count; i++) {
         parcel.peer = (int)i;
         CC_TRY(cc_requests_receive(&x->lent, i, &parcel, e));
     }
-    return s->rank > 0 ? cc_requests_send(&x->lent, 0, &parcel, e) : CC_OK;
+    if (s->rank == 0)
+        return CC_OK;
+    parcel =
+        (struct cc_parcel){.at = x->records + RECORD_HEAD, .bytes = len, .tag = x->streams.in.tag};
+    return cc_requests_send(&x->lent, 0, &parcel, e);
+}
+
+/* Applies the payloads that are lent, in the order of the ranks, as they come. */
+static int apply_lent(struct allgather *x, struct cc_error *e)
+{
+    struct cc_rank_state *s = x->rank_state;
+    for (bool over = true; x->applied < x->lent.count; x->applied++) {
+        const size_t rank = x->applied;
+        if (rank > 0)
+            CC_TRY(cc_requests_test(&x->lent, rank, &over, e));
+        if (!over)
+            return CC_OK;
+        const struct cc_work_timer since = cc_work_begin(s->transport);
+        const bool own = rank == 0;
+        CC_TRY(apply(x, rank, own ? x->records + RECORD_HEAD : cc_requests_lent(&x->lent, rank),
+                     own ? x->begin[1] - RECORD_HEAD : cc_requests_bytes(&x->lent, rank), e));
+        cc_charge(s, CC_PHASE_DECODE, since, cc_pack_cost(x->pack, CC_PACK_ADD));
+    }
+    return CC_OK;
 }
 
 static int test_lending(struct allgather *x, bool *done, struct cc_error *e)
 {
-    bool all = true, over = true;
-    for (size_t i = 0; i < x->lent.count && !x->over; i++, all = all && over)
-        CC_TRY(cc_requests_test(&x->lent, i, &over, e));
-    *done = all;
-    if (x->over || !all)
+    *done = x->over;
+    if (x->over)
         return CC_OK;
-    x->over = true;
-    return x->rank_state->contributes ? CC_OK : apply_all(x, e);
+    if (x->rank_state->rank > 0)
+        return cc_requests_test(&x->lent, 0, done, e);
+    CC_TRY(apply_lent(x, e));
+    *done = x->applied == x->lent.count;
+    return CC_OK;
 }
+
+/* --- operations --- */
 
 static int allgather_start(void *of, struct cc_error *e)
 {
@@ -236,7 +260,7 @@ static void allgather_close(void *of)
     cc_block_streams_close(&x->streams);
     cc_requests_close(&x->lent);
     cc_pack_free(x->pack);
-    free(x->records);
+    cc_room_free(x->rank_state, x->records);
     free(x->begin);
     free(x->send);
     free(x->recv);
@@ -260,7 +284,8 @@ static int open_records(struct allgather *x, struct cc_error *e)
     x->recv = cc_alloc(MOST_ROUNDS * sizeof *x->recv, e);
     if (x->begin == NULL || x->send == NULL || x->recv == NULL)
         return CC_FAIL;
-    return cc_data_alloc(s->job, bytes, &x->records, e);
+    return lends ? cc_room_alloc(s, x->index, 0, bytes, &x->records, e)
+                 : cc_data_alloc(s->job, bytes, &x->records, e);
 }
 
 int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
@@ -271,8 +296,12 @@ int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_message *m,
     struct allgather *x = cc_alloc0(sizeof *x, e);
     if (x == NULL)
         return CC_FAIL;
-    *x = (struct allgather){
-        .ops = &ops, .rank_state = s, .message = m, .range = cc_message_range(s, m), .over = true};
+    *x = (struct allgather){.ops = &ops,
+                            .rank_state = s,
+                            .message = m,
+                            .index = index,
+                            .range = cc_message_range(s, m),
+                            .over = true};
     CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, 1, e));
     CC_TRY_OUT(open_records(x, e));
     *out = x;

@@ -40,7 +40,7 @@ static int fill(const struct cc_rank_state *s, const struct cc_message *m,
 int cc_chunks_open(const struct cc_rank_state *s, const struct cc_message *m,
                    const struct cc_schedule *schedule, struct cc_chunks **out, struct cc_error *e)
 {
-    for (struct cc_chunks *c = s->chunks != NULL ? *s->chunks : NULL; c != NULL; c = c->next)
+    for (struct cc_chunks *c = s->shared != NULL ? s->shared->chunks : NULL; c != NULL; c = c->next)
         if (c->of == m && c->count == schedule->chunks) {
             c->holders++;
             *out = c;
@@ -50,11 +50,11 @@ int cc_chunks_open(const struct cc_rank_state *s, const struct cc_message *m,
     if (*out == NULL)
         return CC_FAIL;
     CC_TRY(fill(s, m, schedule, *out, e));
-    if (s->chunks != NULL) {
+    if (s->shared != NULL) {
         (*out)->of = m;
-        (*out)->list = s->chunks;
-        (*out)->next = *s->chunks;
-        *s->chunks = *out;
+        (*out)->list = &s->shared->chunks;
+        (*out)->next = s->shared->chunks;
+        s->shared->chunks = *out;
     }
     return CC_OK;
 }

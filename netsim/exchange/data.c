@@ -1,5 +1,7 @@
 #include "netsim/exchange/data.h"
 
+#include <stdlib.h>
+
 #include "core/memory.h"
 
 int cc_data_alloc(const struct cc_job *job, size_t bytes, uint8_t **out, struct cc_error *e)
@@ -12,4 +14,56 @@ int cc_inbox_alloc(const struct cc_rank_state *s, size_t bytes, uint8_t **out, s
 {
     *out = NULL;
     return s->transport->ops->lends ? CC_OK : cc_data_alloc(s->job, bytes, out, e);
+}
+
+struct cc_room {
+    size_t index, bytes;
+    int what;
+    uint8_t *at;
+    struct cc_room *next;
+};
+
+static int add_room(const struct cc_rank_state *s, size_t index, int what, size_t bytes,
+                    uint8_t **out, struct cc_error *e)
+{
+    struct cc_room *room = cc_alloc0(sizeof *room, e);
+    if (room == NULL)
+        return CC_FAIL;
+    *room = (struct cc_room){.index = index,
+                             .bytes = bytes,
+                             .what = what,
+                             .at = cc_alloc(bytes, e),
+                             .next = s->shared->rooms};
+    s->shared->rooms = room;
+    *out = room->at;
+    return room->at != NULL ? CC_OK : CC_FAIL;
+}
+
+int cc_room_alloc(const struct cc_rank_state *s, size_t index, int what, size_t bytes,
+                  uint8_t **out, struct cc_error *e)
+{
+    if (s->shared == NULL || !s->job->data)
+        return cc_data_alloc(s->job, bytes, out, e);
+    for (const struct cc_room *room = s->shared->rooms; room != NULL; room = room->next)
+        if (room->index == index && room->what == what && room->bytes >= bytes) {
+            *out = room->at;
+            return CC_OK;
+        }
+    return add_room(s, index, what, bytes, out, e);
+}
+
+void cc_room_free(const struct cc_rank_state *s, uint8_t *room)
+{
+    if (s->shared == NULL)
+        free(room);
+}
+
+void cc_rooms_free(struct cc_shared *shared)
+{
+    for (struct cc_room *room = shared->rooms, *next; room != NULL; room = next) {
+        next = room->next;
+        free(room->at);
+        free(room);
+    }
+    shared->rooms = NULL;
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "netsim/exchange/data.h"
 
@@ -17,6 +18,11 @@ int cc_float_rounds_open(struct cc_float_rounds *f, struct cc_rank_state *s,
                        s->row->scheme);
     CC_TRY(cc_data_alloc(s->job, cc_pack_bound(f->pack), &f->sum, e));
     f->own = f->sum;
+    if (s->contributes && !cc_pack_verbatim(f->pack)) {
+        const size_t bytes = (range.to - range.from) * sizeof(float);
+        CC_TRY(cc_room_alloc(s, SIZE_MAX, 1, bytes, &f->unused, e));
+        memset(f->unused, 0, bytes);
+    }
     return CC_OK;
 }
 
@@ -84,7 +90,8 @@ int cc_float_rounds_next(struct cc_float_rounds *f, const uint8_t *sum, struct c
         return add_mean(f, sum, e);
     const struct cc_work_timer since = cc_work_begin(s->transport);
     const float scale = 1.0f / (float)s->job->workers;
-    float *y = CC_OFFSET_OR_NULL(s->model, f->range.from);
+    float *y =
+        s->contributes ? (float *)(void *)f->unused : CC_OFFSET_OR_NULL(s->model, f->range.from);
     int status = cc_pack_absorb(f->pack, s->step, f->round, sum, f->bytes, scale, y, e);
     const bool last = ++f->round == cc_pack_rounds(f->pack);
     cc_charge(s, CC_PHASE_DECODE, since,
@@ -97,4 +104,6 @@ void cc_float_rounds_close(struct cc_float_rounds *f)
 {
     cc_pack_free(f->pack);
     free(f->sum);
+    if (f->unused != NULL)
+        cc_room_free(f->rank_state, f->unused);
 }

@@ -18,6 +18,8 @@ struct cc_float_rounds {
     const uint8_t *own;    /* this rank's floats; NULL without data */
     uint8_t *sum;          /* room for the sum: `own`, or, where that is the gradient, a buffer */
     size_t bytes;          /* 0: nothing is left to sum in this step */
+    uint8_t *unused;       /* what a rank that only contributes decodes sums to, as its codecs'
+                              states depend on them; otherwise NULL */
 };
 
 /* Close it also after an error; all zeros are nothing to close. */

@@ -55,6 +55,13 @@ int cc_lanes_buffer(const struct cc_lanes *p, const struct cc_pack *c, size_t he
     return status;
 }
 
+int cc_lanes_outbox(const struct cc_lanes *p, const struct cc_pack *c, size_t head, int server,
+                    uint8_t **out, struct cc_error *e)
+{
+    return p->shares ? cc_room_alloc(p->s, (size_t)p->tag, server, cc_pack_bound(c), out, e)
+                     : cc_lanes_buffer(p, c, head, out, e);
+}
+
 int cc_lanes_inbox(struct cc_lanes *p, size_t lane, const struct cc_pack *c, size_t head,
                    struct cc_error *e)
 {
@@ -87,6 +94,7 @@ static int open_lanes(struct cc_lanes *p, struct cc_rank_state *s, const struct 
     p->s = s;
     p->m = m;
     p->tag = (int)index;
+    p->shares = s->shared != NULL && s->job->data && cc_job_bulk(s->job);
     s->queue_users++;
     CC_TRY(open_queues(s, e));
     p->lane = cc_alloc0(most * sizeof *p->lane, e);
@@ -107,7 +115,7 @@ static int open_lane(struct cc_lanes *p, int server, struct cc_error *e)
     l->peer = p->s->job->workers + server;
     CC_TRY_OUT(make_pack(p, CC_PUSH, false, slice, slices, &l->push, e));
     CC_TRY_OUT(make_pack(p, CC_PULL, true, slice, slices, &l->pull, e));
-    CC_TRY_OUT(cc_lanes_buffer(p, l->push, p->push_head, &l->out, e));
+    CC_TRY_OUT(cc_lanes_outbox(p, l->push, p->push_head, l->peer, &l->out, e));
     CC_TRY_OUT(cc_lanes_inbox(p, p->lanes - 1, l->pull, p->pull_head, e));
 out:
     free(slice);
@@ -145,7 +153,8 @@ static void free_lane(struct cc_lanes *p, size_t i)
     const struct cc_lane *l = &p->lane[i];
     const bool last = i + 1 == p->lanes;
     free(l->room);
-    free(l->out);
+    if (!p->shares)
+        free(l->out);
     if (last || p->lane[i + 1].push != l->push)
         cc_pack_free(l->push);
     if (last || p->lane[i + 1].pull != l->pull)

@@ -32,6 +32,7 @@ struct cc_lanes {
     int *finished;               /* indices of complete requests: room for 2 * lanes */
     size_t pending;              /* requests that are not complete */
     bool silent;                 /* the step under way sends nothing */
+    bool shares;                 /* what is sent lies in buffers that ranks share (data.h) */
 
     /* Servers only: */
     struct cc_slice *slice;
@@ -59,6 +60,10 @@ int cc_lanes_buffer(const struct cc_lanes *p, const struct cc_pack *c, size_t he
 /* The same for what a lane receives, where it has to be received into a buffer. */
 int cc_lanes_inbox(struct cc_lanes *p, size_t lane, const struct cc_pack *c, size_t head,
                    struct cc_error *e);
+/* A buffer for what a lane sends, to or from this server; in one process all workers, and then the
+ * server, have the same one. */
+int cc_lanes_outbox(const struct cc_lanes *p, const struct cc_pack *c, size_t head, int server,
+                    uint8_t **out, struct cc_error *e);
 /* Checks that a server has memory for so many bytes. */
 int cc_lanes_check_memory(const struct cc_lanes *p, size_t bytes, struct cc_error *e);
 /* The first value of a slice, in the flat step. */

@@ -33,6 +33,13 @@ struct cc_counters {
 
 struct cc_send_queue;
 struct cc_chunks;
+struct cc_room;
+
+/* The ranks that share one memory have these together. All zeros: nothing yet. */
+struct cc_shared {
+    struct cc_chunks *chunks; /* that are open (chunks.h) */
+    struct cc_room *rooms;    /* (data.h) */
+};
 
 struct cc_rank_state {
     struct cc_transport *transport;
@@ -78,8 +85,7 @@ struct cc_rank_state {
         uint64_t parts, pushes; /* a worker's, of all steps and messages: those that its steps have,
                                    and those that it has pushed */
     } staleness;
-    struct cc_chunks **chunks;   /* where ranks share memory: those that are open (chunks.h); NULL:
-                                    each rank has its own */
+    struct cc_shared *shared;    /* NULL: no other rank is in this process */
     struct cc_send_queue *queue; /* of ps, for each server or worker that this rank sends to */
     size_t queue_users;          /* messages that are open */
 };

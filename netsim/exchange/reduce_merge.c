@@ -560,7 +560,7 @@ int cc_reduce_merge_open(struct cc_rank_state *s, const struct cc_message *m, si
         .rank_state = s, .message = m, .index = index, .exchange = s->job->exchange};
     struct cc_merge_gradient *g;
     struct cc_merge *x;
-    if (cc_merge_gradient_open(s, m, &g, e) != CC_OK) {
+    if (cc_merge_gradient_open(s, m, index, &g, e) != CC_OK) {
         free(schedule->round);
         return CC_FAIL;
     }

@@ -40,10 +40,11 @@ struct cc_merge_group {
 /* A rank's gradient of one message: its codecs, its payload, and that as pairs. */
 struct cc_merge_gradient {
     struct cc_rank_state *rank_state;
+    size_t index; /* of the message in the row */
     struct cc_range range;
     struct cc_pack *pack;
-    uint8_t *payload;
-    size_t most; /* pairs */
+    uint8_t *payload; /* until it is pairs */
+    size_t most;      /* pairs */
     struct cc_stream own;
     bool prunes; /* sums are re-sparsified: */
     struct cc_keep keep;
@@ -78,7 +79,7 @@ struct cc_merge {
     struct cc_merge_group *group;
     size_t groups;
     struct cc_stream_part *part;
-    void *scratch;
+    uint8_t *scratch; /* of streams; NULL without data */
     bool encodes_own; /* the chunk that this rank owns: others need its sum, or decode it */
     uint8_t *whole;   /* the message with that sum; NULL without data, as all buffers */
     struct cc_pack *quantizer;
@@ -121,7 +122,7 @@ int cc_merge_quantized_bytes(const struct cc_merge *x, struct cc_stream_range r,
 /* --- gradients, and their exchange --- */
 
 /* Opens the gradient of message m; free it with cc_merge_gradient_close, which accepts NULL. */
-int cc_merge_gradient_open(struct cc_rank_state *s, const struct cc_message *m,
+int cc_merge_gradient_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                            struct cc_merge_gradient **out, struct cc_error *e);
 void cc_merge_gradient_close(struct cc_merge_gradient *g);
 /* Encodes the step's gradient. */

@@ -1,6 +1,7 @@
 /* Opening and closing reduce_merge: buffers for the most that can come, packs, and the groups of
  * rounds that are added at once. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "netsim/exchange/message_pack.h"
@@ -58,23 +59,24 @@ static int open_gradient(struct cc_merge_gradient *g, struct cc_error *e)
     if (!s->job->data)
         return CC_OK;
     g->most = cc_pack_pairs_bound(g->pack);
-    g->payload = cc_alloc(cc_pack_bound(g->pack), e);
+    CC_TRY(cc_room_alloc(s, g->index, 0, cc_pack_bound(g->pack), &g->payload, e));
     g->own.range = (struct cc_stream_range){0, (uint32_t)n};
     g->own.pair = cc_alloc((g->most + 1) * sizeof *g->own.pair, e);
-    if (g->payload == NULL || g->own.pair == NULL || !g->prunes)
-        return g->payload != NULL && g->own.pair != NULL ? CC_OK : CC_FAIL;
+    if (g->own.pair == NULL || !g->prunes)
+        return g->own.pair != NULL ? CC_OK : CC_FAIL;
     g->keep.value = cc_alloc(n * sizeof *g->keep.value, e);
     g->keep.vain = cc_alloc((g->most + 1) * sizeof *g->keep.vain, e);
     return g->keep.value != NULL && g->keep.vain != NULL ? CC_OK : CC_FAIL;
 }
 
-int cc_merge_gradient_open(struct cc_rank_state *s, const struct cc_message *m,
+int cc_merge_gradient_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                            struct cc_merge_gradient **out, struct cc_error *e)
 {
     struct cc_merge_gradient *g = cc_alloc0(sizeof *g, e);
     if (g == NULL)
         return CC_FAIL;
-    *g = (struct cc_merge_gradient){.rank_state = s, .range = cc_message_range(s, m)};
+    *g = (struct cc_merge_gradient){
+        .rank_state = s, .index = index, .range = cc_message_range(s, m)};
     const int status = open_gradient(g, e);
     if (status == CC_OK)
         *out = g;
@@ -88,7 +90,7 @@ void cc_merge_gradient_close(struct cc_merge_gradient *g)
     if (g == NULL)
         return;
     cc_pack_free(g->pack);
-    free(g->payload);
+    cc_room_free(g->rank_state, g->payload);
     free(g->own.pair);
     free(g->keep.value);
     free(g->keep.vain);
@@ -272,9 +274,11 @@ static int open_rounds(struct cc_merge *x, struct cc_error *e)
 
 static int open_all(struct cc_merge *x, size_t index, struct cc_error *e)
 {
-    x->scratch = cc_alloc0(cc_stream_scratch(), e);
+    CC_TRY(cc_room_alloc(x->rank_state, SIZE_MAX, 0, cc_stream_scratch(), &x->scratch, e));
+    if (x->scratch != NULL)
+        memset(x->scratch, 0, cc_stream_scratch());
     x->part = cc_alloc((size_t)x->rank_state->job->workers * sizeof *x->part, e);
-    if (x->scratch == NULL || x->part == NULL)
+    if (x->part == NULL)
         return CC_FAIL;
     CC_TRY(cc_block_streams_open(&x->streams, x->rank_state, index, x->schedule.at_once, e));
     return open_rounds(x, e);
@@ -322,7 +326,7 @@ void cc_merge_close(void *of)
     free(x->sum_memory[1]);
     free(x->values);
     free(x->whole);
-    free(x->scratch);
+    cc_room_free(x->rank_state, x->scratch);
     free(x->part);
     free(x->group);
     free(x->chunk);

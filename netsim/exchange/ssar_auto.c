@@ -124,7 +124,7 @@ static int open_pairs(struct cc_rank_state *s, const struct cc_message *m, size_
         return CC_FAIL;
     *x = (struct ssar_auto){
         .ops = &ops, .rank_state = s, .message = m, .choices = cc_job_choices_of(s->row, index)};
-    CC_TRY_OUT(cc_merge_gradient_open(s, m, &x->gradient, e));
+    CC_TRY_OUT(cc_merge_gradient_open(s, m, index, &x->gradient, e));
     x->pairs = s->job->data ? (uint64_t)s->job->workers * x->gradient->most
                             : cc_merge_known_pairs(x->gradient);
     for (size_t i = 0; i < x->choices.count; i++) {

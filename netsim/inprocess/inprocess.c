@@ -1,11 +1,13 @@
 /* All ranks in one process: their exchanges are started one after the other, and then tested in
- * turn until all are done. Servers begin before the workers, and take each worker's push before the
- * next worker encodes. */
+ * turn until all are done. Who takes whole payloads, the servers or in an allgather rank 0, is
+ * tested after each worker's start, so that one buffer does for the payloads of all workers
+ * (cc_room_alloc). */
 #include "netsim/inprocess/inprocess.h"
 
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "netsim/exchange/data.h"
 #include "netsim/exchange/exchange.h"
 #include "netsim/transport/process.h"
 
@@ -19,11 +21,10 @@ struct rank {
 struct cc_inprocess {
     struct cc_inprocess_config config;
     struct cc_process process;
-    struct cc_chunks *chunks; /* of all ranks */
-    struct cc_spec *dense;    /* of a dense second stage; NULL: fp32 */
+    struct cc_shared shared;
+    struct cc_spec *dense; /* of a dense second stage; NULL: fp32 */
     struct rank *rank;
     size_t workers, ranks;
-    float *other; /* what workers after the first decode, where that is needed; or NULL */
 };
 
 bool cc_inprocess_has(enum cc_exchange x)
@@ -75,7 +76,7 @@ static int open_rank(struct cc_inprocess *x, size_t i, struct cc_error *e)
                                   .contributes = i > 0,
                                   .serve = c->serve != NULL ? serve : NULL,
                                   .serve_arg = c,
-                                  .chunks = &x->chunks};
+                                  .shared = &x->shared};
     r->message = cc_alloc0(c->row->messages * sizeof *r->message, e);
     if (r->message == NULL)
         return CC_FAIL;
@@ -104,9 +105,6 @@ int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inproc
     CC_TRY_OUT(cc_dense_spec(config->job, &x->dense, e));
     for (size_t i = 0; i < x->ranks; i++)
         CC_TRY_OUT(open_rank(x, i, e));
-    /* Rounds change the states of all workers' codecs by the sums, which they decode meanwhile. */
-    if (config->row->reduction == CC_REDUCE_SUM && x->workers > 1)
-        status = cc_alloc_floats(cc_job_values(config->job), &x->other, e);
     *out = x;
 out:
     if (status != CC_OK)
@@ -126,9 +124,9 @@ void cc_inprocess_close(struct cc_inprocess *x)
         free(r->message);
     }
     cc_process_close(&x->process);
+    cc_rooms_free(&x->shared);
     cc_spec_free(x->dense);
     free(x->rank);
-    free(x->other);
     free(x);
 }
 
@@ -160,6 +158,7 @@ static int exchange_message(struct cc_inprocess *x, size_t message, struct cc_er
         CC_TRY(start(x, i, message, e));
     for (size_t i = 0; i < x->workers; i++) {
         CC_TRY(start(x, i, message, e));
+        CC_TRY(test(x, 0, message, &moved, e));
         for (size_t k = x->workers; k < x->ranks; k++)
             CC_TRY(test(x, k, message, &moved, e));
     }
@@ -200,7 +199,7 @@ int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *co
         struct cc_rank_state *s = &x->rank[i].s;
         s->step = step;
         s->gradient = i < x->workers ? gradient[i] : NULL;
-        s->model = i == 0 ? result : x->other;
+        s->model = i == 0 ? result : NULL;
         s->counters = (struct cc_counters){0};
     }
     for (size_t i = 0; i < row->messages; i++) {

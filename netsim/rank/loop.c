@@ -81,8 +81,8 @@ static int open_staleness(struct cc_rank_loop *l, struct cc_error *e)
     return l->s.staleness.age != NULL && l->s.staleness.held_s != NULL ? CC_OK : CC_FAIL;
 }
 
-/* Without data: the chunks that the ranks of this process have open. */
-static struct cc_chunks *shared_chunks;
+/* Without data: what all simulated ranks, which are in this process, share. */
+static struct cc_shared shared;
 
 int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job *job,
                       const struct cc_job_row *row, const struct cc_size_index *sizes,
@@ -100,7 +100,7 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
     CC_TRY(find_clocks(l, e));
     l->s.server = l->s.rank >= job->workers;
     l->s.packs = &l->packs;
-    l->s.chunks = job->data ? NULL : &shared_chunks;
+    l->s.shared = job->data ? NULL : &shared;
     l->first = l->from = row->warmup + job->training.resumed;
     l->to = cc_rank_loop_steps(l);
     l->computed = l->exchanged = job->training.resumed;
