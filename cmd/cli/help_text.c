@@ -86,7 +86,7 @@ void cc_option_text(const struct cc_option *o, char *out, size_t cap)
     const char *def = o->otherwise != NULL ? o->otherwise : o->def;
     cc_option_help(o, out, cap);
     const size_t used = strlen(out);
-    if (def != NULL)
+    if (def != NULL && def[0] != '\0')
         (void)snprintf(out + used, cap - used, " (default %s)", def);
 }
 

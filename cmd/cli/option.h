@@ -44,7 +44,8 @@ struct cc_option {
     const char *value; /* the name of its argument ("PATH"); NULL: it takes none */
     /* The default, read as if it had been given. NULL: the member keeps the value that it has. */
     const char *def;
-    const char *otherwise; /* the default in words, where other options decide it, for help alone */
+    /* The default in words, where other options decide it, for help alone; "": none. */
+    const char *otherwise;
     /* Sentences without the last full stop. {words} stands for the choices or words, {exchanges}
      * for the exchanges that have the flag. */
     const char *help;

@@ -32,7 +32,8 @@ static size_t new_row(struct calls *c, const char *scheme, struct cc_error *e)
     if (at == SIZE_MAX || cc_record_text(c->record, at, CC_KEY(scheme), scheme, e) != CC_OK ||
         cc_record_text(c->record, at, CC_KEY(exchange), cc_exchange_names[s->exchange], e) !=
             CC_OK ||
-        cc_record_text(c->record, at, CC_KEY(indices), cc_indices_names[c->source.indices], e) != CC_OK)
+        cc_record_text(c->record, at, CC_KEY(indices), cc_indices_names[c->source.indices], e) !=
+            CC_OK)
         return SIZE_MAX;
     cc_record_numbers(c->record, at, all, sizeof all / sizeof all[0]);
     return at;

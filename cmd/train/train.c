@@ -17,168 +17,95 @@
 
 /* --- options --- */
 
-static int parse_optimizer(const struct cc_args *args, struct cc_train_options *o,
-                           struct cc_error *e)
+static int check_optimizer(struct cc_train_options *o, struct cc_error *e)
 {
     static const enum cc_optimizer_kind kinds[] = {CC_SGD,   CC_SGD, CC_ADAM,
                                                    CC_ADAMW, CC_SGD, CC_SGD};
-    double decay = 0;
-    int which = 0;
-    o->momentum = 0.9;
-    cc_arg_choice(args, "optimizer", &which);
-    CC_TRY(cc_arg_real(args, "momentum", &o->momentum, e));
-    CC_TRY(cc_arg_real(args, "weight-decay", &decay, e));
+    const char *name = cc_train_optimizers[o->optimizer];
+    const enum cc_optimizer_kind kind = kinds[o->optimizer];
     if (!(o->momentum >= 0 && o->momentum < 1))
         return cc_usage(e, "--momentum: from 0 to less than 1");
-    if (!(decay >= 0 && decay < 1))
+    if (!(o->weight_decay >= 0 && o->weight_decay < 1))
         return cc_usage(e, "--weight-decay: from 0 to less than 1");
-    o->scd = strcmp(cc_train_optimizers[which], "scd") == 0;
-    if ((kinds[which] != CC_SGD || o->scd) && cc_arg(args, "momentum") != NULL)
-        return cc_usage(e, "--momentum is of sgd and nesterov, not of %s",
-                        cc_train_optimizers[which]);
+    o->scd = strcmp(name, "scd") == 0;
+    if ((kind != CC_SGD || o->scd) && CC_TRAIN_GIVEN(o, momentum) != NULL)
+        return cc_usage(e, "--momentum is of sgd and nesterov, not of %s", name);
     if (o->scd || o->training.svrg_steps > 0)
         o->momentum = 0;
-    o->training.optimizer = (struct cc_optimizer){.kind = kinds[which],
+    o->training.optimizer = (struct cc_optimizer){.kind = kind,
                                                   .momentum = (float)o->momentum,
-                                                  .nesterov = which == 1,
-                                                  .decay = (float)decay,
+                                                  .nesterov = strcmp(name, "nesterov") == 0,
+                                                  .decay = (float)o->weight_decay,
                                                   .beta = {0.9f, 0.999f},
                                                   .small = 1e-8f};
     return CC_OK;
 }
 
-/* "0.01,0.02" */
-static int parse_rates(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+static struct cc_task_config task_of(const struct cc_train *t)
 {
-    enum { MOST = 32 };
-    const char *text = cc_arg(args, "rate") != NULL ? cc_arg(args, "rate") : "0.1";
-    o->rate = cc_alloc(MOST * sizeof *o->rate, e);
-    if (o->rate == NULL)
-        return CC_FAIL;
-    for (const char *at = text;; at++) {
-        char *end;
-        const double rate = strtod(at, &end);
-        if (end == at || (*end != ',' && *end != '\0') || !(rate > 0 && rate <= 1000))
-            return cc_usage(e, "--rate %s: numbers above 0, up to 1000, as in 0.01,0.1", text);
-        for (size_t i = 0; i < o->rates; i++)
-            if (o->rate[i] == rate)
-                return cc_usage(e, "--rate %s: %g is there twice", text, rate);
-        if (o->rates == MOST)
-            return cc_usage(e, "--rate %s: at most %d of them", text, MOST);
-        o->rate[o->rates++] = rate;
-        at = end;
-        if (*at == '\0')
-            return CC_OK;
-    }
+    const struct cc_train_options *o = &t->options;
+    const bool given = o->input.n > 0;
+    return (struct cc_task_config){.net = o->net,
+                                   .data = t->data,
+                                   .height = given ? o->input.dim[0] : t->data->height,
+                                   .width = given ? o->input.dim[1] : t->data->width,
+                                   .workers = (size_t)o->cluster.workers[0],
+                                   .batch = o->batch,
+                                   .by_class = o->by_class,
+                                   .flip = o->flip,
+                                   .shift = o->shift};
 }
 
-static int parse_shards(const struct cc_args *args, size_t *out, struct cc_error *e)
+/* The lists of `model` are single values here. */
+static int check_single(const struct cc_cluster_args *c, struct cc_error *e)
 {
-    const char *text = cc_arg(args, "shards");
-    uint64_t n = 0;
-    *out = 0;
-    if (text == NULL || strcmp(text, "iid") == 0)
-        return CC_OK;
-    if (strncmp(text, "by-class:", 9) != 0)
-        return cc_usage(e, "--shards %s: it is iid, or by-class:N", text);
-    if (cc_parse_count(text + 9, &n, e) != CC_OK || n < 1 || n > 1000)
-        return cc_usage(e, "--shards %s: from 1 to 1000 pieces for each worker", text);
-    *out = (size_t)n;
-    return CC_OK;
+    if (c->worker_counts > 1)
+        return cc_usage(e, "--workers: one number, not %zu", c->worker_counts);
+    if (c->server_counts > 1)
+        return cc_usage(e, "--servers: one number, not %zu", c->server_counts);
+    return c->exchanges > 1 ? cc_usage(e, "--exchange: one exchange, not %zu", c->exchanges)
+                            : CC_OK;
 }
 
-static int parse_target(const struct cc_args *args, double *out, struct cc_error *e)
-{
-    const char *text = cc_arg(args, "target");
-    *out = NAN;
-    const int status = text != NULL ? cc_parse_share(text, out, e) : CC_OK;
-    if (status != CC_OK)
-        cc_error_in(e, "--target");
-    return status;
-}
-
-/* "16x16" */
-static int parse_input(const struct cc_args *args, struct cc_task_config *out, struct cc_error *e)
-{
-    const char *text = cc_arg(args, "input");
-    struct cc_shape shape;
-    out->height = out->data->height;
-    out->width = out->data->width;
-    if (text == NULL)
-        return CC_OK;
-    const int status = cc_shape_parse(text, &shape, e);
-    if (status != CC_OK || shape.ndim != 2 || shape.n == 0 || shape.n > 1024 * 1024)
-        return cc_usage(e, "--input %s: height and width, as in 16x16, of up to 2^20 pixels", text);
-    out->height = shape.dim[0];
-    out->width = shape.dim[1];
-    return CC_OK;
-}
-
-static const char *net_of(const struct cc_args *args)
-{
-    const char *net = cc_arg(args, "net");
-    return net != NULL ? net : "resnet20";
-}
-
-static int parse_task(struct cc_train *t, struct cc_error *e)
-{
-    const struct cc_args *args = t->args;
-    struct cc_task_config *c = &t->options.training.task;
-    uint64_t workers = 4, batch = 32, shift = 0;
-    *c = (struct cc_task_config){
-        .net = net_of(args), .data = t->data, .flip = cc_arg(args, "flip") != NULL};
-    CC_TRY(cc_arg_count(args, "workers", 1, 1024, &workers, e));
-    CC_TRY(cc_arg_count(args, "batch", 1, 1 << 20, &batch, e));
-    CC_TRY(cc_arg_count(args, "shift", 0, 1024, &shift, e));
-    CC_TRY(parse_shards(args, &c->by_class, e));
-    c->workers = (size_t)workers;
-    c->batch = (size_t)batch;
-    c->shift = (size_t)shift;
-    return parse_input(args, c, e);
-}
-
-static int parse_exchange(const struct cc_args *args, struct cc_train_options *o,
-                          struct cc_error *e)
+static int parse_exchange(struct cc_train_options *o, struct cc_error *e)
 {
     struct cc_training_config *c = &o->training;
-    const char *name = cc_arg(args, "exchange"), *pull = cc_arg(args, "pull-scheme");
-    int via = CC_VIA_HOPS, delta = 0, mode = CC_SEQUENTIAL;
-    uint64_t servers_wanted = 1, dense_bits = 32;
-    const int found = name != NULL ? cc_exchange_find(name) : CC_PS;
-    cc_arg_choice(args, "via", &via);
-    cc_arg_choice(args, "mode", &mode);
-    cc_arg_choice(args, "pull", &delta);
-    CC_TRY(cc_arg_count(args, "servers", 1, 1024, &servers_wanted, e));
-    CC_TRY(cc_arg_count(args, "dense-bits", 2, 32, &dense_bits, e));
-    if (found < 0 || !cc_inprocess_has((enum cc_exchange)found))
+    const struct cc_setting *s = &o->cluster.setting;
+    const char *name = cc_exchange_names[o->cluster.exchange[0]], *pull = o->pull_scheme;
+    char with[128];
+    c->exchange = o->cluster.exchange[0];
+    c->via = s->cluster.via;
+    c->mode = s->timing.mode;
+    c->servers = o->cluster.servers[0];
+    c->dense_bits = (int)s->cluster.dense_bits;
+    const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);
+    if (!cc_inprocess_has(c->exchange))
         return cc_usage(
             e,
             "--exchange %s: train has all exchanges of `run` but mpi, whose sums are the "
             "library's own",
             name);
-    c->exchange = (enum cc_exchange)found;
-    if (cc_arg(args, "via") != NULL && !cc_exchange_has(c->exchange, CC_X_RECODES))
-        return cc_usage(e, "--via is for ring, recdouble and rabenseifner, not for %s",
-                        cc_exchange_names[c->exchange]);
-    c->via = (enum cc_via)via;
-    c->mode = (enum cc_step_mode)mode;
-    c->servers = (int)servers_wanted;
-    c->dense_bits = (int)dense_bits;
-    if (!cc_job_takes_dense_bits((double)dense_bits))
+    if (CC_TRAIN_CLUSTER_GIVEN(o, setting.cluster.via) != NULL &&
+        !cc_exchange_has(c->exchange, CC_X_RECODES)) {
+        cc_exchange_list(CC_X_RECODES, with, sizeof with);
+        return cc_usage(e, "--via is for %s, not for %s", with, name);
+    }
+    if (!cc_job_takes_dense_bits(s->cluster.dense_bits))
         return cc_usage(e, "--dense-bits: 32, 8, 4 or 2");
-    if (cc_arg(args, "dense-bits") != NULL && !cc_exchange_has(c->exchange, CC_X_DENSE_STAGE))
-        return cc_usage(e, "--dense-bits is for dsar-split and ssar-auto, not for %s",
-                        cc_exchange_names[c->exchange]);
-    if (cc_arg(args, "servers") != NULL && !cc_exchange_has(c->exchange, CC_X_SERVERS))
-        return cc_usage(e, "--servers: %s has none", cc_exchange_names[c->exchange]);
-    if (cc_exchange_has(c->exchange, CC_X_CHOOSES) && cc_arg(args, "checkpoint") != NULL)
+    if (CC_TRAIN_CLUSTER_GIVEN(o, setting.cluster.dense_bits) != NULL &&
+        !cc_exchange_has(c->exchange, CC_X_DENSE_STAGE)) {
+        cc_exchange_list(CC_X_DENSE_STAGE, with, sizeof with);
+        return cc_usage(e, "--dense-bits is for %s, not for %s", with, name);
+    }
+    if (CC_TRAIN_CLUSTER_GIVEN(o, servers) != NULL && !servers)
+        return cc_usage(e, "--servers: %s has none", name);
+    if (cc_exchange_has(c->exchange, CC_X_CHOOSES) && o->checkpoint != NULL)
         return cc_usage(e, "--checkpoint: ssar-auto chooses by the step before, which a checkpoint "
                            "does not have; take the exchange that it chooses");
-    const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);
-    if (!servers && (cc_arg(args, "pull") != NULL || pull != NULL))
+    if (!servers && (CC_TRAIN_GIVEN(o, pull_what) != NULL || pull != NULL))
         return cc_usage(e, "--%s: only servers are pulled from, as with --exchange ps",
                         pull != NULL ? "pull-scheme" : "pull");
-    c->deltas = servers && delta == 0;
+    c->deltas = servers && o->pull_what == 0;
     if (pull == NULL)
         return CC_OK;
     const int status = cc_spec_list_parse(pull, &o->pull, e);
@@ -189,29 +116,24 @@ static int parse_exchange(const struct cc_args *args, struct cc_train_options *o
     return status;
 }
 
-static int parse_checkpoint(const struct cc_args *args, struct cc_train_options *o,
-                            struct cc_error *e)
+static int check_checkpoint(struct cc_train_options *o, struct cc_error *e)
 {
-    static const char *const of_checkpoints[] = {"checkpoint-every", "resume"};
-    uint64_t every = 0;
-    o->checkpoint = cc_arg(args, "checkpoint");
-    for (size_t i = 0; i < sizeof of_checkpoints / sizeof *of_checkpoints; i++)
-        if (o->checkpoint == NULL && cc_arg(args, of_checkpoints[i]) != NULL)
-            return cc_usage(e, "--%s goes with --checkpoint DIR", of_checkpoints[i]);
-    CC_TRY(cc_arg_count(args, "checkpoint-every", 1, UINT32_MAX, &every, e));
-    o->training.checkpoint_every = (size_t)every; /* 0: as evaluations */
-    o->training.resume = cc_arg(args, "resume") != NULL;
+    const void *const of_checkpoints[] = {&o->checkpoint_every, &o->resume, NULL};
+    const char *name = cc_given_of(o, of_checkpoints);
+    if (o->checkpoint == NULL && name != NULL)
+        return cc_usage(e, "--%s goes with --checkpoint DIR", name);
+    o->training.checkpoint_every = o->checkpoint_every; /* 0: as evaluations */
+    o->training.resume = o->resume;
     return CC_OK;
 }
 
 /* "100:112" */
-static int parse_capture(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+static int parse_capture(struct cc_train_options *o, struct cc_error *e)
 {
     struct cc_training_config *c = &o->training;
-    const char *text = cc_arg(args, "capture-steps");
+    const char *text = o->capture_steps;
     const size_t steps = o->length[0].steps / cc_train_counted_as_one(o);
     uint64_t from = steps > 8 ? steps - 8 : 0, to = steps;
-    o->capture = cc_arg(args, "capture");
     if (o->capture != NULL && o->lengths > 1)
         return cc_usage(e, "--capture is of one length: give one number of --steps");
     if (o->capture != NULL && c->resume)
@@ -236,53 +158,71 @@ static int parse_capture(const struct cc_args *args, struct cc_train_options *o,
     return CC_OK;
 }
 
+/* Reads all options, once recipes and figures have set theirs. */
+static int read_options(struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const char *bw = cc_arg(args, "bw");
+    o->plain = bw != NULL && strcmp(bw, "none") == 0;
+    if (o->plain)
+        cc_arg_set(args, "bw", NULL); /* it is not a link */
+    o->target = NAN;
+    o->warmup = UINT64_MAX;
+    o->threads = cores > 0 ? (int)cores : 1;
+    o->cluster.setting.timing.compute_s = NAN;
+    o->cluster.setting.timing.fuse_bytes = -1;
+    CC_TRY(cc_options_read(args, cc_train_own_options, o, e));
+    CC_TRY(cc_options_read(args, cc_cluster_options, &o->cluster, e));
+    CC_TRY(cc_source_read(args, &o->cluster.source, e));
+    CC_TRY(cc_options_read(args, cc_hosts_options, &o->hosts, e));
+    CC_TRY(cc_sim_parse(args, &o->sim, e));
+    if (o->plain && o->on != CC_TRAIN_RUN)
+        return cc_usage(e, "--bw none goes with --on run: ranks on this machine, without a lab");
+    CC_TRY(cc_options_read(args, cc_link_options, &o->cluster.network, e));
+    return check_single(&o->cluster, e);
+}
+
+int cc_train_make_links(struct cc_train_options *o, struct cc_error *e)
+{
+    return cc_links_make(&o->cluster.network, &o->link, &o->links, e);
+}
+
 static int parse_options(struct cc_train *t, struct cc_error *e)
 {
     const struct cc_args *args = t->args;
     struct cc_train_options *o = &t->options;
     struct cc_training_config *c = &o->training;
-    uint64_t seeds = 1, min_size = 0;
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t threads = cores > 0 ? (uint64_t)cores : 1;
-    CC_TRY(parse_task(t, e));
-    CC_TRY(cc_train_parse_lengths(args, o, e));
-    CC_TRY(cc_train_parse_local(args, o, e));
-    CC_TRY(cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e));
-    o->seed = 1;
-    CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED - 1000, &o->seed, e));
-    CC_TRY(cc_arg_count(args, "seeds", 1, 1000, &seeds, e));
-    CC_TRY(cc_arg_count(args, "threads", 1, CC_PARTS_MAX, &threads, e));
-    CC_TRY(cc_parallel_check((int)threads, e));
-    o->seeds = (size_t)seeds;
-    o->threads = (int)threads;
-    c->min_size = (size_t)min_size;
+    c->task = task_of(t);
+    CC_TRY(cc_train_parse_lengths(o, e));
+    CC_TRY(cc_train_parse_local(o, e));
+    CC_TRY(cc_parallel_check(o->threads, e));
+    o->seed = o->cluster.source.seed;
+    c->min_size = o->cluster.min_size;
     c->raw = t->raw;
-    CC_TRY(parse_checkpoint(args, o, e));
-    CC_TRY(parse_capture(args, o, e));
-    CC_TRY(parse_optimizer(args, o, e));
-    CC_TRY(parse_rates(args, o, e));
-    CC_TRY(parse_target(args, &o->target, e));
-    CC_TRY(parse_exchange(args, o, e));
-    o->compute_s = NAN;
-    CC_TRY(cc_arg_time(args, "compute", &o->compute_s, e));
-    CC_TRY(cc_train_parse_messages(args, o, e));
+    CC_TRY(check_checkpoint(o, e));
+    CC_TRY(parse_capture(o, e));
+    CC_TRY(check_optimizer(o, e));
+    CC_TRY(parse_exchange(o, e));
+    o->compute_s = o->cluster.setting.timing.compute_s;
+    CC_TRY(cc_train_parse_messages(o, e));
     CC_TRY(cc_train_parse_place(args, o, e));
     CC_TRY(cc_train_parse_consistency(args, o, e));
-    CC_TRY(cc_train_parse_linear(args, o, e));
-    CC_TRY(cc_train_parse_svrg(args, o, e));
-    CC_TRY(cc_train_parse_pipe(args, o, e));
+    CC_TRY(cc_train_parse_linear(o, e));
+    CC_TRY(cc_train_parse_svrg(o, e));
+    CC_TRY(cc_train_parse_pipe(o, e));
     if (o->on != CC_TRAIN_LOCAL)
         return CC_OK;
-    if (cc_arg(args, "bw") != NULL)
-        return cc_train_parse_links(args, o, e);
+    const struct cc_link_options *l = &o->cluster.network;
+    if (cc_given(l, &l->bw) != NULL)
+        return cc_train_make_links(o, e);
     /* Simulated clocks have the last two, too. */
-    static const char *const of_links[] = {"latency", "overhead", "message-cost", "compute",
-                                           "stragglers"};
-    const size_t count = sizeof of_links / sizeof *of_links - (cc_train_is_bulk(o) ? 0 : 2);
-    for (size_t i = 0; i < count; i++)
-        if (cc_arg(args, of_links[i]) != NULL)
-            return cc_usage(e, "--%s goes with --bw", of_links[i]);
-    return CC_OK;
+    const struct cc_timing *timing = &o->cluster.setting.timing;
+    const void *const of_links[] = {&l->latency, &l->overhead, &l->message_s, NULL};
+    const void *const of_clocks[] = {&timing->compute_s, &timing->straggler, NULL};
+    const char *name = cc_given_of(l, of_links);
+    if (name == NULL && cc_train_is_bulk(o))
+        name = cc_given_of(&o->cluster, of_clocks);
+    return name == NULL ? CC_OK : cc_usage(e, "--%s goes with --bw", name);
 }
 
 /* --- what predictions need --- */
@@ -328,8 +268,9 @@ void cc_train_close(struct cc_train *t)
     free(t->is_raw);
     free(t->optimum.w);
     free(t->options.link);
-    cc_options_free(&t->options.network);
-    free(t->options.rate);
+    cc_options_free(&t->options.cluster.network);
+    cc_options_free(&t->options.cluster.source);
+    cc_options_free(&t->options.cluster);
     free(t->options.length);
     cc_train_paper_free(t);
     cc_hosts_free(&t->options.hosts);
@@ -339,17 +280,18 @@ void cc_train_close(struct cc_train *t)
     cc_data_free(t->data);
 }
 
-const char *cc_train_data(const struct cc_args *args)
+const char *cc_train_data(const struct cc_train_options *o)
 {
-    const char *data = cc_arg(args, "data");
-    return data != NULL ? data : cc_linear_is(net_of(args)) ? "synthetic-sparse" : "digits";
+    return o->data != NULL ? o->data : cc_linear_is(o->net) ? "synthetic-sparse" : "digits";
 }
 
 int cc_train_open(struct cc_train *t, struct cc_error *e)
 {
+    struct cc_train_options *o = &t->options;
     CC_TRY(cc_spec_parse(CC_RAW_SCHEME, &t->raw, e));
-    CC_TRY(cc_task_data(net_of(t->args), cc_train_data(t->args), &t->data, e));
-    CC_TRY(cc_train_svrg_defaults(t->args, t, e));
+    CC_TRY(read_options(t->args, o, e));
+    CC_TRY(cc_task_data(o->net, cc_train_data(o), &t->data, e));
+    CC_TRY(cc_train_svrg_defaults(t, e));
     CC_TRY(parse_options(t, e));
     CC_TRY(describe_net(t, e));
     CC_TRY(check_schemes(t, e));

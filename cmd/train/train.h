@@ -53,32 +53,55 @@ struct cc_train_figure {
     double accuracy[CC_TRAIN_FRAMEWORKS][3];
 };
 
-/* The parsed options. */
+enum { CC_TRAIN_MOST_ITEMS = 32, CC_TRAIN_MOST_HOSTS = 1024, CC_TRAIN_MOST_SEEDS = 1000 };
+
+/* The options, and what follows from them. */
 struct cc_train_options {
-    enum cc_train_place on;
-    struct cc_hosts hosts;                /* --on run */
-    bool plain;                           /* on a network that is not shaped: --bw none */
-    struct sim sim;                       /* --on sim: its network's options */
-    struct cc_training_config training;   /* of all; scheme, rate, length and seed are set later */
-    const char *recipe;                   /* --recipe, or NULL */
-    const struct cc_train_figure *figure; /* --paper, or NULL */
-    struct cc_train_length *length;       /* --steps, ascending */
-    size_t lengths;
-    double *rate; /* --rate */
-    size_t rates;
-    struct cc_spec_list pull; /* --pull-scheme: one, or none */
-    uint64_t seed;
-    size_t seeds;
-    int threads;
+    struct cc_given given;
+    /* Those that `model` and `sim` have, too; of `cluster`, train has the options alone. */
+    struct cc_cluster_args cluster;
+    struct sim sim; /* --on sim: its network's options */
+    struct cc_hosts hosts;
     struct cc_consistency_args consistency;
-    /* The defaults of svrg, which depend on the data. */
-    struct {
-        char rate[CC_NUMBER_CAP], steps[24], epoch[24];
-    } svrg_default;
+    const char *recipe, *paper, *net;
+    const char *data;      /* NULL: the net's default */
+    struct cc_shape input; /* n 0: that of the samples */
+    size_t batch, shift, by_class, coordinates, svrg_steps;
+    struct cc_train_steps {
+        size_t item[CC_TRAIN_MOST_ITEMS], count;
+    } steps; /* ascending */
+    struct cc_train_rates {
+        double item[CC_TRAIN_MOST_ITEMS];
+        size_t count;
+    } rates;
+    int optimizer;   /* of cc_train_optimizers */
     double momentum; /* as given; the optimizer has it as a float */
-    bool scd;        /* --optimizer scd */
-    double target;   /* accuracy; NaN: none */
-    struct cc_link_options network;
+    double weight_decay;
+    enum cc_rate_kind schedule;
+    uint64_t warmup;   /* UINT64_MAX: a tenth of the steps */
+    size_t eval_every; /* 0: by the length */
+    bool flip, optimum, resume;
+    size_t seeds;
+    size_t local_steps, stream_parts, stream_delay; /* local_steps 0: none */
+    int outer;                                      /* of cc_train_outers */
+    double outer_rate, outer_momentum, stream_mix;
+    double target; /* accuracy; NaN: none */
+    int threads;
+    const char *checkpoint, *capture, *capture_steps; /* folders, or NULL */
+    size_t checkpoint_every, sync_steps;
+    int pull_what;           /* of cc_train_pulls */
+    const char *pull_scheme; /* or NULL */
+    const char *profile;     /* --codec-time profile */
+    enum cc_train_place on;
+    /* What follows: */
+    bool plain;                           /* on a network that is not shaped: --bw none */
+    struct cc_training_config training;   /* of all; scheme, rate, length and seed are set later */
+    const struct cc_train_figure *figure; /* --paper, or NULL */
+    struct cc_train_length *length;       /* of --steps */
+    size_t lengths;
+    struct cc_spec_list pull; /* of --pull-scheme: one, or none */
+    uint64_t seed;
+    bool scd;             /* --optimizer scd */
     struct cc_link *link; /* --bw x --latency; none: no network */
     size_t links;
     double compute_s;            /* --compute; NaN: as measured */
@@ -86,9 +109,12 @@ struct cc_train_options {
     double fuse_bytes;           /* --fuse, of gradients; < 0: not given */
     enum cc_placement placement; /* of tensors on several servers */
     enum cc_straggler straggler;
-    double spread;                    /* of the stragglers' compute times */
-    const char *checkpoint, *capture; /* folders, or NULL */
+    double spread; /* of the stragglers' compute times */
 };
+
+/* The name of an option of train's own, or of those that `model` has, if it was given; or NULL. */
+#define CC_TRAIN_GIVEN(o, member)         cc_given(o, &(o)->member)
+#define CC_TRAIN_CLUSTER_GIVEN(o, member) cc_given(&(o)->cluster, &(o)->cluster.member)
 
 struct cc_train {
     struct cc_args *args;
@@ -120,7 +146,7 @@ struct cc_train {
 static inline size_t cc_train_variants(const struct cc_train *t)
 {
     const struct cc_train_options *o = &t->options;
-    return o->consistency.how.count * o->lengths * o->rates * t->args->schemes.count;
+    return o->consistency.how.count * o->lengths * o->rates.count * t->args->schemes.count;
 }
 
 /* Whether all steps are bulk synchronous. */
@@ -144,20 +170,21 @@ static inline const struct cc_spec *cc_train_spec(const struct cc_train *t, size
 
 static inline double cc_train_rate(const struct cc_train *t, size_t variant)
 {
-    return t->options.rate[variant / t->args->schemes.count % t->options.rates];
+    return t->options.rates.item[variant / t->args->schemes.count % t->options.rates.count];
 }
 
 static inline const struct cc_train_length *cc_train_length(const struct cc_train *t,
                                                             size_t variant)
 {
-    const size_t at = variant / (t->args->schemes.count * t->options.rates);
+    const size_t at = variant / (t->args->schemes.count * t->options.rates.count);
     return &t->options.length[at % t->options.lengths];
 }
 
 static inline enum cc_consistency cc_train_consistency(const struct cc_train *t, size_t variant)
 {
     const struct cc_train_options *o = &t->options;
-    return o->consistency.how.item[variant / (t->args->schemes.count * o->rates * o->lengths)];
+    return o->consistency.how
+        .item[variant / (t->args->schemes.count * o->rates.count * o->lengths)];
 }
 
 /* The scheme of what the server sends for a scheme of the pushes: that of --pull-scheme; otherwise
@@ -170,17 +197,18 @@ static inline const struct cc_spec *cc_train_pull(const struct cc_train *t,
     return cc_own_momentum(push->scheme, push->params) > 0 ? t->raw : push;
 }
 
-/* Parses --steps and the options of evaluations and of the rate over the steps, which follow from
+/* Parses "100,200" into a struct cc_train_steps: an option's parse. */
+int cc_train_parse_steps(const char *text, void *member, struct cc_error *e);
+/* Makes the lengths of --steps, the evaluations and of the rate over the steps, which follow from
  * it. */
-int cc_train_parse_lengths(const struct cc_args *args, struct cc_train_options *o,
-                           struct cc_error *e);
+int cc_train_parse_lengths(struct cc_train_options *o, struct cc_error *e);
 
 /* --- convex problems --- */
 
-/* --optimizer svrg: sets the options that are not given, before they are parsed, once the data are
- * there; refuses what it cannot go with; and, without it, --svrg-steps. */
-int cc_train_svrg_defaults(struct cc_args *args, struct cc_train *t, struct cc_error *e);
-int cc_train_parse_svrg(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e);
+/* --optimizer svrg: sets the options that are not given once the data are there; refuses what it
+ * cannot go with; and, without it, --svrg-steps. */
+int cc_train_svrg_defaults(struct cc_train *t, struct cc_error *e);
+int cc_train_parse_svrg(struct cc_train_options *o, struct cc_error *e);
 /* --optimum: finds it. */
 int cc_train_find_optimum(struct cc_train *t, struct cc_error *e);
 int cc_train_note_convex(const struct cc_train *t, struct cc_error *e);
@@ -192,8 +220,7 @@ const char *cc_train_outer(const struct cc_local_config *c);
 
 /* Parses --local-steps and the options that go with it, after the lengths, which must be whole
  * exchanges; and checks them once net, exchange and schemes are known. */
-int cc_train_parse_local(const struct cc_args *args, struct cc_train_options *o,
-                         struct cc_error *e);
+int cc_train_parse_local(struct cc_train_options *o, struct cc_error *e);
 int cc_train_check_local(const struct cc_train *t, struct cc_error *e);
 /* Makes each part of the net a message, the parts about equal. */
 int cc_train_local_messages(struct cc_train *t, struct cc_error *e);
@@ -230,8 +257,7 @@ struct cc_train_printed cc_train_paper_printed(const struct cc_train *t, size_t 
 int cc_train_paper_notes(const struct cc_train *t, struct cc_error *e);
 
 /* Parses the options of linear models, after the optimizer, the exchange and the consistency. */
-int cc_train_parse_linear(const struct cc_args *args, struct cc_train_options *o,
-                          struct cc_error *e);
+int cc_train_parse_linear(struct cc_train_options *o, struct cc_error *e);
 
 /* --- the frameworks of Pipe-SGD's figures --- */
 
@@ -252,7 +278,7 @@ double cc_train_framework_accuracy(const struct cc_train *t, size_t variant);
 int cc_train_framework_notes(const struct cc_train *t, struct cc_error *e);
 
 /* --data, or the default of the net. */
-const char *cc_train_data(const struct cc_args *args);
+const char *cc_train_data(const struct cc_train_options *o);
 
 /* Opens all that a training needs by the options, before it is done. Close it also after an error.
  */
@@ -263,9 +289,8 @@ void cc_train_close(struct cc_train *t);
 #define CC_TRAIN_TABLE "sparcml-table2"
 int cc_train_table(struct cc_args *args, struct cc_error *e);
 
-/* Reads the options of links. */
-int cc_train_parse_links(const struct cc_args *args, struct cc_train_options *o,
-                         struct cc_error *e);
+/* Makes the links of --bw and --latency; without --bw, one of the usual rate. */
+int cc_train_make_links(struct cc_train_options *o, struct cc_error *e);
 /* Parses --on and the options of that place. */
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
                          struct cc_error *e);
@@ -277,13 +302,12 @@ int cc_train_by_ranks(const struct cc_train *t, const struct cc_training_config 
                       struct cc_error *e);
 
 /* Parses --fuse, --placement and --stragglers, after the exchange. */
-int cc_train_parse_messages(const struct cc_args *args, struct cc_train_options *o,
-                            struct cc_error *e);
+int cc_train_parse_messages(struct cc_train_options *o, struct cc_error *e);
 /* Parses --consistency and its options, after the exchange, the place and --compute. */
 int cc_train_parse_consistency(const struct cc_args *args, struct cc_train_options *o,
                                struct cc_error *e);
 /* Parses --depth and --sync-steps, after the steps, the exchange and the place. */
-int cc_train_parse_pipe(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e);
+int cc_train_parse_pipe(struct cc_train_options *o, struct cc_error *e);
 /* The share of the steps from `from` to before `to` that are synchronous ones before a pipeline. */
 double cc_train_sync_share(const struct cc_train *t, size_t from, size_t to);
 /* Refuses schemes that its options do not go with. */
@@ -358,8 +382,8 @@ void cc_train_all_free(struct cc_train *t);
 int cc_train_rows(const struct cc_train *t, struct cc_error *e);
 int cc_train_notes(const struct cc_train *t, struct cc_error *e);
 
-extern const char *const cc_train_optimizers[], *const cc_train_pulls[], *const cc_train_modes[];
-extern const struct cc_option cc_train_option_table[];
+extern const char *const cc_train_optimizers[], *const cc_train_pulls[];
+extern const struct cc_option cc_train_own_options[];
 extern const struct cc_option_use cc_train_uses[];
 
 /* Sets the options of a recipe that are not given, and returns its schemes. */

@@ -129,7 +129,7 @@ static int name_output(const struct cc_train *t, const char *folder, size_t trai
     const size_t variant = training / o->seeds;
     char number[CC_NUMBER_CAP], rate[8 + sizeof number] = "", steps[32] = "";
     cc_number_print(cc_train_rate(t, variant), number);
-    if (o->rates > 1)
+    if (o->rates.count > 1)
         (void)snprintf(rate, sizeof rate, "-rate%s", number);
     if (o->lengths > 1)
         (void)snprintf(steps, sizeof steps, "-steps%zu", cc_train_length(t, variant)->steps);

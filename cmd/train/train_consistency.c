@@ -24,14 +24,14 @@ int cc_train_parse_consistency(const struct cc_args *args, struct cc_train_optio
                         "--consistency %s goes with --pull delta: there is no mean of a step's "
                         "gradients, since the server updates its parameters by each as it arrives",
                         name);
-    if (cc_arg(args, "checkpoint") != NULL || cc_arg(args, "capture") != NULL)
+    if (o->checkpoint != NULL || o->capture != NULL)
         return cc_usage(e,
                         "--%s is of steps that all workers end together: --consistency bulk, not "
                         "%s",
-                        cc_arg(args, "checkpoint") != NULL ? "checkpoint" : "capture", name);
+                        o->checkpoint != NULL ? "checkpoint" : "capture", name);
     if (o->on != CC_TRAIN_LOCAL)
         return CC_OK;
-    if (cc_arg(args, "bw") != NULL && isnan(o->compute_s))
+    if (cc_given(&o->cluster.network, &o->cluster.network.bw) != NULL && isnan(o->compute_s))
         return cc_usage(e,
                         "--consistency %s with --bw needs --compute: the order of updates follows "
                         "from the times of computing and of messages",

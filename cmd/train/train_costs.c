@@ -9,7 +9,7 @@ int cc_train_costs_open(struct cc_train *t, struct cc_error *e)
 {
     const struct cc_train_options *o = &t->options;
     struct cc_progress progress;
-    const struct cc_profile_args profile = {.path = cc_arg(t->args, "profile"),
+    const struct cc_profile_args profile = {.path = o->profile,
                                             .quiet = t->args->quiet,
                                             .largest = t->net->largest,
                                             .progress = &progress,

@@ -15,72 +15,71 @@ const char *cc_train_outer(const struct cc_local_config *c)
 
 /* --- options --- */
 
-static int refuse_without(const struct cc_args *args, struct cc_error *e)
+static int refuse_without(const struct cc_train_options *o, struct cc_error *e)
 {
-    static const char *const names[] = {"outer",        "outer-rate",   "outer-momentum",
-                                        "stream-parts", "stream-delay", "stream-mix"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (cc_arg(args, names[i]) != NULL)
-            return cc_usage(e, "--%s goes with --local-steps", names[i]);
-    return CC_OK;
+    const void *const others[] = {&o->outer,
+                                  &o->outer_rate,
+                                  &o->outer_momentum,
+                                  &o->stream_parts,
+                                  &o->stream_delay,
+                                  &o->stream_mix,
+                                  NULL};
+    const char *name = cc_given_of(o, others);
+    return name == NULL ? CC_OK : cc_usage(e, "--%s goes with --local-steps", name);
 }
 
-static int parse_outer(const struct cc_args *args, struct cc_local_config *c, struct cc_error *e)
+static int choose_outer(const struct cc_train_options *o, struct cc_local_config *c,
+                        struct cc_error *e)
 {
-    int which = NESTEROV;
-    double momentum = 0.9;
-    cc_arg_choice(args, "outer", &which);
-    c->outer_rate = which == MEAN ? 1 : 0.7;
-    CC_TRY(cc_arg_real(args, "outer-rate", &c->outer_rate, e));
-    CC_TRY(cc_arg_real(args, "outer-momentum", &momentum, e));
+    const double momentum = o->outer_momentum;
+    const bool mean = o->outer == MEAN;
+    c->outer_rate = CC_TRAIN_GIVEN(o, outer_rate) != NULL ? o->outer_rate : mean ? 1 : 0.7;
     if (!(c->outer_rate > 0 && c->outer_rate <= 1000))
         return cc_usage(e, "--outer-rate: a number above 0, up to 1000");
     if (!(momentum >= 0 && momentum < 1))
         return cc_usage(e, "--outer-momentum: from 0 to less than 1");
-    if (which == MEAN && cc_arg(args, "outer-momentum") != NULL)
+    if (mean && CC_TRAIN_GIVEN(o, outer_momentum) != NULL)
         return cc_usage(e, "--outer-momentum is of --outer momentum and nesterov, not of mean");
-    c->outer = (struct cc_optimizer){.kind = CC_SGD,
-                                     .momentum = which == MEAN ? 0 : (float)momentum,
-                                     .nesterov = which == NESTEROV};
+    c->outer = (struct cc_optimizer){
+        .kind = CC_SGD, .momentum = mean ? 0 : (float)momentum, .nesterov = o->outer == NESTEROV};
     return CC_OK;
 }
 
 /* An exchange beside computing. */
-static int parse_delay(const struct cc_args *args, struct cc_local_config *c, struct cc_error *e)
+static int choose_delay(const struct cc_train_options *o, struct cc_local_config *c,
+                        struct cc_error *e)
 {
-    int mode = CC_SEQUENTIAL, on = CC_TRAIN_LOCAL;
-    uint64_t delay = c->steps;
-    c->mix = 0.5;
-    cc_arg_choice(args, "mode", &mode);
-    cc_arg_choice(args, "on", &on);
+    const enum cc_step_mode mode = o->cluster.setting.timing.mode;
+    const size_t delay = o->stream_delay > 0 ? o->stream_delay : c->steps;
+    const void *const of_overlap[] = {&o->stream_delay, &o->stream_mix, NULL};
+    const char *name = cc_given_of(o, of_overlap);
+    c->mix = o->stream_mix;
     if (mode == CC_PIPE)
         return cc_usage(e, "--mode pipe: with --local-steps exchanges go on beside the next steps "
                            "with --mode overlap");
-    CC_TRY(cc_arg_count(args, "stream-delay", 1, c->steps, &delay, e));
-    CC_TRY(cc_arg_real(args, "stream-mix", &c->mix, e));
+    if (delay > c->steps)
+        return cc_usage(e, "--stream-delay: %zu is not between 1 and %zu", delay, c->steps);
     if (!(c->mix >= 0 && c->mix < 1))
         return cc_usage(e, "--stream-mix: from 0 to less than 1");
-    for (int i = 0; i < 2 && mode != CC_OVERLAP; i++) {
-        static const char *const names[] = {"stream-delay", "stream-mix"};
-        if (cc_arg(args, names[i]) != NULL)
-            return cc_usage(e, "--%s goes with --mode overlap: otherwise workers wait for results",
-                            names[i]);
-    }
-    c->delay = mode == CC_OVERLAP ? (size_t)delay : 0;
+    if (mode != CC_OVERLAP && name != NULL)
+        return cc_usage(e, "--%s goes with --mode overlap: otherwise workers wait for results",
+                        name);
+    c->delay = mode == CC_OVERLAP ? delay : 0;
     if (c->delay == c->steps && c->parts == 1 && !(c->mix > 0))
         return cc_usage(
             e,
             "--stream-mix 0: with --stream-delay %zu workers would drop every step that "
             "they make; keep a share of them, or give a smaller delay",
             c->delay);
-    if (c->delay > 0 && cc_arg(args, "stragglers") != NULL && on == CC_TRAIN_LOCAL)
+    if (c->delay > 0 && CC_TRAIN_CLUSTER_GIVEN(o, setting.timing.straggler) != NULL &&
+        o->on == CC_TRAIN_LOCAL)
         return cc_usage(e, "--stragglers: no formula has the time of local steps that overlap with "
                            "exchanges; use --on sim, or --mode sequential");
     return CC_OK;
 }
 
 /* Every length must be whole exchanges; evaluations that are not asked for are made after them. */
-static int fit_lengths(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+static int fit_lengths(struct cc_train_options *o, struct cc_error *e)
 {
     const size_t every = o->training.local.steps * o->training.local.parts;
     for (size_t i = 0; i < o->lengths; i++) {
@@ -93,7 +92,7 @@ static int fit_lengths(const struct cc_args *args, struct cc_train_options *o, s
                             l->steps, every, less > 0 ? less : every);
         if (l->eval_every % every == 0)
             continue;
-        if (cc_arg(args, "eval-every") != NULL)
+        if (CC_TRAIN_GIVEN(o, eval_every) != NULL)
             return cc_usage(e,
                             "--eval-every %zu: with --local-steps %zu it is a multiple of that, as "
                             "the shared parameters change with exchanges",
@@ -103,34 +102,29 @@ static int fit_lengths(const struct cc_args *args, struct cc_train_options *o, s
     return CC_OK;
 }
 
-int cc_train_parse_local(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+int cc_train_parse_local(struct cc_train_options *o, struct cc_error *e)
 {
     struct cc_local_config *c = &o->training.local;
-    uint64_t steps = 0, parts = 1;
-    CC_TRY(cc_arg_count(args, "local-steps", 1, 1 << 20, &steps, e));
+    const size_t steps = o->local_steps, parts = o->stream_parts;
     if (steps == 0)
-        return refuse_without(args, e);
-    CC_TRY(cc_arg_count(args, "stream-parts", 1, 1 << 20, &parts, e));
+        return refuse_without(o, e);
     if (steps % parts != 0)
-        return cc_usage(
-            e,
-            "--stream-parts %llu: the parts take turns within --local-steps %llu, which "
-            "must be a multiple",
-            (unsigned long long)parts, (unsigned long long)steps);
-    c->steps = (size_t)(steps / parts);
-    c->parts = (size_t)parts;
-    CC_TRY(parse_outer(args, c, e));
-    CC_TRY(parse_delay(args, c, e));
-    if (c->parts > 1 || c->delay > 0) {
-        static const char *const names[] = {"fuse", "capture"};
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            if (cc_arg(args, names[i]) != NULL)
-                return cc_usage(e,
-                                "--%s: not with --stream-parts or with --mode overlap of local "
-                                "steps, where a part of the net is a message",
-                                names[i]);
-    }
-    return fit_lengths(args, o, e);
+        return cc_usage(e,
+                        "--stream-parts %zu: the parts take turns within --local-steps %zu, which "
+                        "must be a multiple",
+                        parts, steps);
+    c->steps = steps / parts;
+    c->parts = parts;
+    CC_TRY(choose_outer(o, c, e));
+    CC_TRY(choose_delay(o, c, e));
+    const char *fuse = CC_TRAIN_CLUSTER_GIVEN(o, setting.timing.fuse_bytes);
+    const char *cuts = fuse != NULL ? fuse : CC_TRAIN_GIVEN(o, capture);
+    if (cuts != NULL && (c->parts > 1 || c->delay > 0))
+        return cc_usage(e,
+                        "--%s: not with --stream-parts or with --mode overlap of local steps, "
+                        "where a part of the net is a message",
+                        cuts);
+    return fit_lengths(o, e);
 }
 
 int cc_train_check_local(const struct cc_train *t, struct cc_error *e)

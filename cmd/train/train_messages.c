@@ -6,22 +6,16 @@
 #include "cmd/train/train.h"
 #include "core/memory.h"
 
-int cc_train_parse_messages(const struct cc_args *args, struct cc_train_options *o,
-                            struct cc_error *e)
+int cc_train_parse_messages(struct cc_train_options *o, struct cc_error *e)
 {
-    uint64_t fuse = 0;
-    int placement = CC_SPLIT, straggler = CC_STEADY;
-    cc_arg_choice(args, "placement", &placement);
-    cc_arg_choice(args, "stragglers", &straggler);
-    CC_TRY(cc_arg_count(args, "fuse", 0, INT64_MAX, &fuse, e));
-    o->spread = 0.2;
-    CC_TRY(cc_arg_real(args, "spread", &o->spread, e));
-    o->fuse_bytes = cc_arg(args, "fuse") != NULL ? (double)fuse : -1;
-    o->placement = (enum cc_placement)placement;
-    o->straggler = (enum cc_straggler)straggler;
-    if (placement != CC_SPLIT && o->training.servers < 2)
+    const struct cc_setting *s = &o->cluster.setting;
+    o->spread = s->timing.spread;
+    o->fuse_bytes = s->timing.fuse_bytes;
+    o->placement = s->placement;
+    o->straggler = s->timing.straggler;
+    if (o->placement != CC_SPLIT && o->training.servers < 2)
         return cc_usage(e, "--placement goes with --servers 2 or more");
-    if (cc_arg(args, "spread") != NULL && straggler == CC_STEADY)
+    if (CC_TRAIN_CLUSTER_GIVEN(o, setting.timing.spread) != NULL && o->straggler == CC_STEADY)
         return cc_usage(e, "--spread goes with --stragglers");
     return CC_OK;
 }

@@ -172,6 +172,7 @@ static int note_choices(const struct cc_train *t, struct cc_error *e)
     char rate[32], latency[32];
     if (!cc_exchange_has(t->options.training.exchange, CC_X_CHOOSES))
         return CC_OK;
+    const struct cc_link_options *links = &t->options.cluster.network;
     CC_TRY(cc_train_link_of_choices(t, &link, e));
     cc_print_rate(link.bw_bps, rate, sizeof rate);
     cc_print_si(link.latency_s, "s", latency, sizeof latency);
@@ -179,10 +180,11 @@ static int note_choices(const struct cc_train *t, struct cc_error *e)
                           "ssar-auto: chose by the formulas of a link of %s and %s, %s; other "
                           "choices give other weights",
                           rate, latency,
-                          t->options.plain                ? "which is assumed"
-                          : cc_arg(t->args, "bw") == NULL ? "which is assumed (--bw, --latency)"
-                          : t->options.links > 1          ? "the first of those given"
-                                                          : "as given");
+                          t->options.plain ? "which is assumed"
+                          : cc_given(links, &links->bw) == NULL
+                              ? "which is assumed (--bw, --latency)"
+                          : t->options.links > 1 ? "the first of those given"
+                                                 : "as given");
 }
 
 /* A variant's complete trainings, how many of them reach the target, and the best of all their
@@ -217,7 +219,7 @@ static int note_target(const struct cc_train *t, struct cc_error *e)
         char rate[32] = "", seeds[64] = "", steps[STEPS_CAP], framework[STEPS_CAP];
         if (r.complete == r.reached)
             continue;
-        if (t->options.rates > 1)
+        if (t->options.rates.count > 1)
             (void)snprintf(rate, sizeof rate, " at rate %g", cc_train_rate(t, v));
         if (r.complete > 1)
             (void)snprintf(seeds, sizeof seeds, " with %zu of %zu seeds", r.complete - r.reached,
@@ -285,7 +287,7 @@ static void print_resumed(const struct cc_train *t, FILE *f)
         for (size_t k = i; k < all; k++)
             if (went_on(t, k, step)) {
                 (void)fprintf(f, "%s%s", k > i ? ", " : "", cc_train_spec(t, k / seeds)->name);
-                if (t->options.rates > 1)
+                if (t->options.rates.count > 1)
                     (void)fprintf(f, " rate %g", cc_train_rate(t, k / seeds));
                 if (t->options.lengths > 1)
                     (void)fprintf(f, " steps %zu", cc_train_length(t, k / seeds)->steps);

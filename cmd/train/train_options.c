@@ -1,13 +1,15 @@
 /* The options of `commcomp train`, and its recipes, which set several of them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/input/carries.h"
 #include "cmd/input/cluster.h"
 #include "cmd/train/train.h"
+#include "core/parallel.h"
+#include "core/units.h"
 
 const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam", "adamw", "scd", "svrg", NULL};
 const char *const cc_train_pulls[] = {"delta", "mean", NULL};
-const char *const cc_train_modes[] = {"sequential", "overlap", "pipe", NULL};
 static const char *const recipes[] = {"3lc",
                                       "perceptron",
                                       "qsgd",
@@ -18,6 +20,57 @@ static const char *const recipes[] = {"3lc",
                                       "pipe-sgd-convex",
                                       "thesis",
                                       NULL};
+
+/* --- values --- */
+
+/* "0.01,0.02" */
+static int parse_rates(const char *text, void *member, struct cc_error *e)
+{
+    struct cc_train_rates *out = member;
+    out->count = 0;
+    for (const char *at = text;; at++) {
+        char *end;
+        const double rate = strtod(at, &end);
+        if (end == at || (*end != ',' && *end != '\0') || !(rate > 0 && rate <= 1000))
+            return cc_usage(e, "--rate %s: numbers above 0, up to 1000, as in 0.01,0.1", text);
+        for (size_t i = 0; i < out->count; i++)
+            if (out->item[i] == rate)
+                return cc_usage(e, "--rate %s: %g is there twice", text, rate);
+        if (out->count == CC_TRAIN_MOST_ITEMS)
+            return cc_usage(e, "--rate %s: at most %d of them", text, CC_TRAIN_MOST_ITEMS);
+        out->item[out->count++] = rate;
+        at = end;
+        if (*at == '\0')
+            return CC_OK;
+    }
+}
+
+/* "iid" is 0. */
+static int parse_shards(const char *text, void *member, struct cc_error *e)
+{
+    uint64_t n = 0;
+    if (strcmp(text, "iid") != 0) {
+        if (strncmp(text, "by-class:", 9) != 0)
+            return cc_usage(e, "--shards %s: it is iid, or by-class:N", text);
+        if (cc_parse_count(text + 9, &n, e) != CC_OK || n < 1 || n > 1000)
+            return cc_usage(e, "--shards %s: from 1 to 1000 pieces for each worker", text);
+    }
+    *(size_t *)member = (size_t)n;
+    return CC_OK;
+}
+
+/* "16x16" */
+static int parse_input(const char *text, void *member, struct cc_error *e)
+{
+    struct cc_shape *shape = member;
+    const int status = cc_shape_parse(text, shape, e);
+    return status == CC_OK && shape->ndim == 2 && shape->n > 0 && shape->n <= 1024 * 1024
+               ? CC_OK
+               : cc_usage(e, "--input %s: height and width, as in 16x16, of up to 2^20 pixels",
+                          text);
+}
+
+/* --- recipes and the table --- */
 
 /* 3lc: its evaluation (sections 4.2 and 4.3) with a small net, at the rate that is best for fp32,
  * by which schemes differ beyond chance; perceptron: the same in a tenth of the time, with more
@@ -87,185 +140,185 @@ const struct cc_train_preset cc_train_presets[] = {
     {NULL, NULL, NULL},
 };
 
-const struct cc_option cc_train_option_table[] = {
-    {.name = "recipe", .value = "NAME", .choices = recipes, .group = CC_GROUP_TRAIN, .often = true,
+#define MEMBER(m) CC_OPTION_AT(struct cc_train_options, m)
+const struct cc_option cc_train_own_options[] = {
+    {.name = "recipe", MEMBER(recipe), .value = "NAME", .choices = recipes, .group = CC_GROUP_TRAIN, .often = true,
      .help = "defaults of a fair comparison: 3lc (ResNet-8, at the rate that is best for fp32, 5 "
              "seeds), perceptron (128 hidden units, 8 seeds), qsgd or sparcml (what these papers "
              "state about accuracy), pipe-sgd-mlp and the other nets of that paper, thesis (of the "
              "modularized parameter server: bulk and stale steps, fp32 and top 1%); other options "
              "change them (docs/train.md)"},
-    {.name = "paper", .value = "FIGURE", .choices = cc_train_figures, .group = CC_GROUP_TRAIN,
+    {.name = "paper", MEMBER(paper), .value = "FIGURE", .choices = cc_train_figures, .group = CC_GROUP_TRAIN,
      .often = true,
      .help = "a paper's table or figure, with the paper's numbers beside: those of 3LC's accuracy, "
              "with --recipe 3lc and the figure's schemes, steps and links (docs/train.md); Pipe-SGD's "
              "comparison of three frameworks for one of its nets (docs/pipe-sgd.md); Figures 5.7 and "
              "5.8 of the thesis (docs/thesis.md); or SparCML's Table 2, the time of a pass of linear "
              "models (docs/linear.md). Other options change them"},
-    {.name = "net", .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "net", MEMBER(net), .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
      .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "
              "perceptron with hidden layers of so many units), convnet, lstm or transformer, whose "
              "width :width=N sets (docs/train.md); or logreg or svm, linear models on sparse rows "
              "(docs/linear.md)"},
-    {.name = "data", .value = "SET", .def = "digits; of linear models synthetic-sparse",
+    {.name = "data", MEMBER(data), .value = "SET", .otherwise = "digits; of linear models synthetic-sparse",
      .group = CC_GROUP_TRAIN, .often = true,
      .words = cc_data_names,
      .help = "the data set: digits (which the program carries), synthetic (drawn at random, as in "
              "synthetic:classes=3,noise=2), synthetic-sparse (sparse rows, for linear models), a folder of MNIST's or CIFAR's files, or a .csv, .libsvm, "
              ".npz or .npy file "
              "(docs/train.md)"},
-    {.name = "input", .value = "HxW", .def = "that of the samples", .group = CC_GROUP_TRAIN,
+    {.name = "input", MEMBER(input), .parse = parse_input, .value = "HxW", .otherwise = "that of the samples", .group = CC_GROUP_TRAIN,
      .help = "height and width of the net's input, to which images are interpolated"},
-    {.name = "workers", .value = "COUNT", .def = "4", .group = CC_GROUP_TRAIN, .often = true,
-     .help = "number of workers"},
-    {.name = "batch", .value = "COUNT", .def = "32", .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "batch", MEMBER(batch), .kind = CC_TAKES_COUNT, .min = 1, .max = 1 << 20, .value = "COUNT", .def = "32", .group = CC_GROUP_TRAIN, .often = true,
      .help = "samples of a worker in a step"},
-    {.name = "steps", .value = "N", .def = "400", .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "steps", MEMBER(steps), .parse = cc_train_parse_steps, .value = "N", .def = "400", .group = CC_GROUP_TRAIN, .often = true,
      .help = "steps to train; a list trains for each, with a whole schedule, and evaluates at the "
              "ends"},
-    {.name = "optimizer", .value = "NAME", .def = "sgd", .choices = cc_train_optimizers,
+    {.name = "optimizer", MEMBER(optimizer), .value = "NAME", .def = "sgd", .choices = cc_train_optimizers,
      .group = CC_GROUP_TRAIN,
      .help = "sgd (with --momentum), nesterov (the same with Nesterov's momentum), adam or adamw; for "
              "logreg also scd (stochastic coordinate descent, whose steps --rate multiplies) and svrg "
              "(variance-reduced SGD, with qsgd QSVRG)"},
-    {.name = "svrg-steps", .value = "T", .def = "2 x rows / (workers x batch)",
+    {.name = "svrg-steps", MEMBER(svrg_steps), .kind = CC_TAKES_COUNT, .min = 2, .max = 1 << 24, .value = "T", .otherwise = "2 x rows / (workers x batch)",
      .group = CC_GROUP_TRAIN,
      .help = "--optimizer svrg: steps of an epoch, which begins with a full gradient"},
-    {.name = "optimum", .group = CC_GROUP_TRAIN,
+    {.name = "optimum", MEMBER(optimum), .group = CC_GROUP_TRAIN,
      .help = "logreg with up to 2,048 features: find the objective's minimum by Newton's method, and "
              "report how far from it trainings are"},
-    {.name = "coordinates", .value = "N", .def = "100", .group = CC_GROUP_TRAIN,
+    {.name = "coordinates", MEMBER(coordinates), .kind = CC_TAKES_COUNT, .min = 1, .max = UINT32_MAX, .value = "N", .def = "100", .group = CC_GROUP_TRAIN,
      .help = "--optimizer scd: coordinates of a worker in a step"},
-    {.name = "rate", .value = "X", .def = "0.1", .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "rate", MEMBER(rates), .parse = parse_rates, .value = "X", .def = "0.1", .group = CC_GROUP_TRAIN, .often = true,
      .help = "learning rate, at its highest; a list trains with each, and says which is best for "
              "each scheme"},
-    {.name = "momentum", .value = "X", .def = "0.9", .group = CC_GROUP_TRAIN,
+    {.name = "momentum", MEMBER(momentum), .kind = CC_TAKES_REAL, .value = "X", .def = "0.9", .group = CC_GROUP_TRAIN,
      .help = "of sgd and nesterov; 0 for a scheme that applies momentum itself (dgc)"},
-    {.name = "weight-decay", .value = "X", .def = "0", .group = CC_GROUP_TRAIN,
+    {.name = "weight-decay", MEMBER(weight_decay), .kind = CC_TAKES_REAL, .value = "X", .def = "0", .group = CC_GROUP_TRAIN,
      .help = "decay of weights, not of biases and normalizations; of linear models, L2 "
              "regularization by so much / 2 times the norm's square, which the objective has"},
-    {.name = "schedule", .value = "HOW", .def = "cosine", .choices = cc_rate_names,
+    {.name = "schedule", MEMBER(schedule), .value = "HOW", .def = "cosine", .choices = cc_rate_names,
      .group = CC_GROUP_TRAIN,
      .help = "the rate over the steps: constant, step (a tenth from half of them on, a hundredth "
              "from three quarters on) or cosine (down to 0)"},
-    {.name = "warmup", .value = "N", .def = "a tenth of the steps", .group = CC_GROUP_TRAIN,
+    {.name = "warmup", MEMBER(warmup), .kind = CC_TAKES_COUNT, .value = "N", .otherwise = "a tenth of the steps", .group = CC_GROUP_TRAIN,
      .help = "steps in which the rate grows linearly to its highest"},
-    {.name = "flip", .group = CC_GROUP_TRAIN, .help = "mirror every second training image"},
-    {.name = "shift", .value = "PIXELS", .def = "0", .group = CC_GROUP_TRAIN,
+    {.name = "flip", MEMBER(flip), .group = CC_GROUP_TRAIN, .help = "mirror every second training image"},
+    {.name = "shift", MEMBER(shift), .kind = CC_TAKES_COUNT, .max = 1024, .value = "PIXELS", .def = "0", .group = CC_GROUP_TRAIN,
      .help = "shift training images at random by up to so many pixels"},
-    {.name = "shards", .value = "HOW", .def = "iid", .group = CC_GROUP_TRAIN,
+    {.name = "shards", MEMBER(by_class), .parse = parse_shards, .value = "HOW", .def = "iid", .group = CC_GROUP_TRAIN,
      .help = "how samples are shared out: iid (all are shuffled in every epoch), or by-class:N "
              "(sorted by class, and N pieces for each worker)"},
-    {.name = "seed", .value = "N", .def = "1", .group = CC_GROUP_TRAIN, .often = true,
-     .help = "seed of initial weights, order and shards, and of stochastic schemes"},
-    {.name = "seeds", .value = "COUNT", .def = "1", .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "seeds", MEMBER(seeds), .kind = CC_TAKES_COUNT, .min = 1, .max = 1000, .value = "COUNT", .def = "1", .group = CC_GROUP_TRAIN, .often = true,
      .help = "train with so many seeds, from --seed on; summaries are their means with 95% "
              "intervals"},
-    {.name = "eval-every", .value = "N", .def = "a quarter of the steps", .group = CC_GROUP_TRAIN,
+    {.name = "eval-every", MEMBER(eval_every), .kind = CC_TAKES_COUNT, .min = 1, .max = UINT32_MAX, .value = "N", .otherwise = "a quarter of the steps", .group = CC_GROUP_TRAIN,
      .help = "evaluate on the test samples after every N steps"},
-    {.name = "local-steps", .value = "H", .group = CC_GROUP_TRAIN,
+    {.name = "local-steps", MEMBER(local_steps), .kind = CC_TAKES_COUNT, .min = 1, .max = 1 << 20, .value = "H", .group = CC_GROUP_TRAIN,
      .help = "every worker trains H steps on parameters of its own, and the difference is exchanged "
              "in place of a gradient; an outer optimizer applies the mean of the differences, as in "
              "DiLoCo (the scheme local sends sums of gradients instead)"},
-    {.name = "outer", .value = "NAME", .def = "nesterov", .choices = cc_train_outers,
+    {.name = "outer", MEMBER(outer), .value = "NAME", .def = "nesterov", .choices = cc_train_outers,
      .group = CC_GROUP_TRAIN, .help = "--local-steps: the outer optimizer"},
-    {.name = "outer-rate", .value = "X", .def = "0.7; mean: 1", .group = CC_GROUP_TRAIN,
+    {.name = "outer-rate", MEMBER(outer_rate), .kind = CC_TAKES_REAL, .value = "X", .otherwise = "0.7; mean: 1", .group = CC_GROUP_TRAIN,
      .help = "--local-steps: its learning rate"},
-    {.name = "outer-momentum", .value = "X", .def = "0.9", .group = CC_GROUP_TRAIN,
+    {.name = "outer-momentum", MEMBER(outer_momentum), .kind = CC_TAKES_REAL, .value = "X", .def = "0.9", .group = CC_GROUP_TRAIN,
      .help = "--local-steps: its momentum"},
-    {.name = "stream-parts", .value = "COUNT", .def = "1", .group = CC_GROUP_TRAIN,
+    {.name = "stream-parts", MEMBER(stream_parts), .kind = CC_TAKES_COUNT, .min = 1, .max = 1 << 20, .value = "COUNT", .def = "1", .group = CC_GROUP_TRAIN,
      .help = "--local-steps: cut the net into so many parts, which are exchanged in turn, each after "
              "every H steps, as in Streaming DiLoCo"},
-    {.name = "stream-delay", .value = "N", .def = "H / parts", .group = CC_GROUP_TRAIN,
+    {.name = "stream-delay", MEMBER(stream_delay), .kind = CC_TAKES_COUNT, .min = 1, .value = "N", .otherwise = "H / parts", .group = CC_GROUP_TRAIN,
      .help = "--local-steps with --mode overlap: steps that workers make beside an exchange before "
              "they take its results"},
-    {.name = "stream-mix", .value = "X", .def = "0.5", .group = CC_GROUP_TRAIN,
+    {.name = "stream-mix", MEMBER(stream_mix), .kind = CC_TAKES_REAL, .value = "X", .def = "0.5", .group = CC_GROUP_TRAIN,
      .help = "the same: the share of its own parameters that a worker then keeps; 0 for schemes that "
              "withhold much, such as 3lc"},
-    {.name = "target", .value = "ACCURACY", .group = CC_GROUP_TRAIN,
+    {.name = "target", MEMBER(target), .kind = CC_TAKES_SHARE, .value = "ACCURACY", .group = CC_GROUP_TRAIN,
      .help = "report the time and steps to this accuracy, as in 97%"},
-    {.name = "threads", .value = "N", .def = "the processors", .group = CC_GROUP_TRAIN,
+    {.name = "threads", MEMBER(threads), .kind = CC_TAKES_COUNT, .min = 1, .max = CC_PARTS_MAX, .value = "N", .otherwise = "the processors", .group = CC_GROUP_TRAIN,
      .help = "--on local: schemes and seeds are trained side by side, a thread each; weights and "
              "accuracies do not depend on it"},
-    {.name = "checkpoint", .value = "DIR", .group = CC_GROUP_TRAIN,
+    {.name = "checkpoint", MEMBER(checkpoint), .value = "DIR", .group = CC_GROUP_TRAIN,
      .help = "keep a checkpoint of each training in DIR, as SCHEME-seedN.safetensors, or with several "
              "--rate as SCHEME-rateX-seedN.safetensors: all that --resume needs, with the parameters "
              "as tensors that other programs read"},
-    {.name = "checkpoint-every", .value = "N", .def = "as --eval-every", .group = CC_GROUP_TRAIN,
+    {.name = "checkpoint-every", MEMBER(checkpoint_every), .kind = CC_TAKES_COUNT, .min = 1, .max = UINT32_MAX, .value = "N", .otherwise = "as --eval-every", .group = CC_GROUP_TRAIN,
      .help = "--checkpoint: after every N steps, besides the end and Ctrl-C"},
-    {.name = "resume", .group = CC_GROUP_TRAIN,
+    {.name = "resume", MEMBER(resume), .group = CC_GROUP_TRAIN,
      .help = "--checkpoint: continue from the checkpoints in DIR, with the same settings; "
              "ends with the same weights, bit for bit"},
-    {.name = "capture", .value = "DIR", .group = CC_GROUP_TRAIN,
+    {.name = "capture", MEMBER(capture), .value = "DIR", .group = CC_GROUP_TRAIN,
      .help = "write gradients as a trace that --trace reads: each worker's push and what the server "
              "sends, before they are encoded, to DIR, or if there are several schemes, rates or seeds, "
              "to folders in DIR that are named as checkpoints are, without .safetensors"},
-    {.name = "capture-steps", .value = "FROM:TO", .def = "the last 8", .group = CC_GROUP_TRAIN,
+    {.name = "capture-steps", MEMBER(capture_steps), .value = "FROM:TO", .otherwise = "the last 8", .group = CC_GROUP_TRAIN,
      .help = "--capture: the steps from FROM to before TO, counted from 0, as in 100:112"},
-    {.name = "min-size", .value = "COUNT", .def = "0", .group = CC_GROUP_SEND,
-     .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},
-    {.name = "pull", .value = "WHAT", .def = "delta", .choices = cc_train_pulls, .group = CC_GROUP_SEND,
+    {.name = "pull", MEMBER(pull_what), .value = "WHAT", .def = "delta", .choices = cc_train_pulls, .group = CC_GROUP_SEND,
      .help = "ps: what the server sends: delta (the change of its parameters, after the optimizer, "
              "as in 3LC) or mean (the mean gradient; every worker applies the optimizer)"},
-    {.name = "pull-scheme", .value = "SCHEME", .def = "that of the pushes; fp32 for dgc",
+    {.name = "pull-scheme", MEMBER(pull_scheme), .value = "SCHEME", .otherwise = "that of the pushes; fp32 for dgc",
      .group = CC_GROUP_SEND, .help = "ps: the scheme of what the server sends"},
-    {.name = "on", .value = "WHERE", .def = "local", .choices = cc_train_places,
+    {.name = "on", MEMBER(on), .value = "WHERE", .def = "local", .choices = cc_train_places,
      .group = CC_GROUP_CLUSTER,
      .help = "where the workers are: local, all of them in this process; run, ranks under MPI in a "
              "lab or on a cluster, as in `run` (--bw none: on this machine, without a lab); sim, "
              "ranks on a simulated cluster, as in `sim`"},
-    {.name = "exchange", .value = "NAME", .def = "ps", .group = CC_GROUP_CLUSTER, .often = true,
-     .words = cc_exchange_names,
-     .help = "how payloads are moved and reduced: any of `run` but mpi; ssar-* and dsar-split "
-             "carry schemes whose payloads are index-value pairs, and sums"},
-    {.name = "servers", .value = "COUNT", .def = "1", .group = CC_GROUP_CLUSTER,
-     .help = "ps: servers, of which each keeps its part of every tensor"},
-    {.name = "placement", .value = "HOW", .def = "split", .choices = cc_placement_names,
-     .group = CC_GROUP_CLUSTER,
-     .help = "where tensors lie on several servers: split (each cut evenly), round-robin, or lpt (the "
-             "largest first, each to the least loaded)"},
-    {.name = "dense-bits", .value = "BITS", .def = "32", .group = CC_GROUP_CLUSTER,
-     .help = "bits of a value in the dense stage of dsar-split and ssar-auto"},
-    {.name = "mode", .value = "HOW", .def = "sequential", .choices = cc_train_modes,
-     .group = CC_GROUP_STEP,
-     .help = "sequential (compute, then exchange the step), overlap (every tensor's exchange begins "
-             "once its gradient is there) or pipe (Pipe-SGD: the next step is computed during the "
-             "exchange, with gradients --depth less 1 steps old); with --local-steps it is sequential or "
-             "overlap (an exchange goes on while the next steps are made)"},
-    {.name = "depth", .value = "K", .def = "2", .group = CC_GROUP_STEP,
-     .help = "--mode pipe: steps under way at a time, Pipe-SGD's K"},
-    {.name = "sync-steps", .value = "N", .def = "0", .group = CC_GROUP_STEP,
+    {.name = "sync-steps", MEMBER(sync_steps), .kind = CC_TAKES_COUNT, .max = UINT32_MAX, .value = "N", .def = "0", .group = CC_GROUP_STEP,
      .help = "--mode pipe: steps at the beginning without the pipeline, as in Pipe-SGD's section 4"},
-    {.name = "fuse", .value = "BYTES", .def = "the whole step; overlapped, a tensor",
-     .group = CC_GROUP_STEP,
-     .help = "gather tensors into messages of up to this many bytes of gradients"},
-    {.name = "stragglers", .value = "HOW", .def = "none", .choices = cc_straggler_names,
-     .group = CC_GROUP_STEP,
-     .help = "--bw, --on run or sim with --compute: each worker's compute time varies from step to "
-             "step: lognormal, gamma or uniform"},
-    {.name = "spread", .value = "X", .def = "0.2", .group = CC_GROUP_STEP,
-     .help = "standard deviation / mean of the compute times (--stragglers)"},
-    {.name = "via", .value = "HOW", .def = "hops", .choices = cc_via_names,
-     .group = CC_GROUP_CLUSTER,
-     .help = "how ring, recdouble and rabenseifner carry payloads that cannot be summed: "
-             "decoded, added and encoded at every hop, or by allgather instead"},
-    {.name = "compute", .value = "TIME", .def = "as measured", .group = CC_GROUP_STEP,
-     .help = "--bw, --on run or sim: time of a worker's forward and backward pass of a step, and the "
-             "update"},
-    {.name = "codec-time", .value = "HOW", .def = "measured", .choices = cc_codec_time_names,
-     .group = CC_GROUP_RUN,
-     .help = "--on sim: time of each codec call: as measured while it runs; or from the profile, "
-             "the same in every simulation, with --compute"},
-    {.name = "profile", .value = "FILE", .file = CC_READS_FILE, .group = CC_GROUP_RUN,
+    {.name = "profile", MEMBER(profile), .value = "FILE", .file = CC_READS_FILE, .group = CC_GROUP_RUN,
      .help = "--codec-time profile: times of the codecs (docs/profile.md); by default those of this "
              "machine, measured on first use and kept in ~/.cache/commcomp"},
     {.name = NULL},
 };
 
 const struct cc_option_use cc_train_uses[] = {
-    {.rows = cc_train_option_table},
+    {.rows = cc_train_own_options, .names = "recipe paper net data input"},
+    {.rows = cc_cluster_options, .names = "workers",
+     .own = {.def = "4", .max = CC_TRAIN_MOST_HOSTS, .group = CC_GROUP_TRAIN,
+             .help = "number of workers"}},
+    {.rows = cc_train_own_options,
+     .names = "batch steps optimizer svrg-steps optimum coordinates rate momentum weight-decay "
+              "schedule warmup flip shift shards"},
+    {.rows = cc_source_options, .names = "seed",
+     .own = {.max = CC_MAX_SEED - CC_TRAIN_MOST_SEEDS, .group = CC_GROUP_TRAIN, .often = true,
+             .help = "seed of initial weights, order and shards, and of stochastic schemes"}},
+    {.rows = cc_train_own_options,
+     .names = "seeds eval-every local-steps outer outer-rate outer-momentum stream-parts "
+              "stream-delay stream-mix target threads checkpoint checkpoint-every resume capture "
+              "capture-steps"},
     {.rows = cc_plugin_options},
+    {.rows = cc_cluster_options, .names = "min-size"},
+    {.rows = cc_train_own_options, .names = "pull pull-scheme on"},
+    {.rows = cc_cluster_options, .names = "exchange",
+     .own = {.def = "ps",
+             .help = "how payloads are moved and reduced: any of `run` but mpi; ssar-* and dsar-split "
+                     "carry schemes whose payloads are index-value pairs, and sums"}},
+    {.rows = cc_cluster_options, .names = "servers",
+     .own = {.def = "1", .max = CC_TRAIN_MOST_HOSTS,
+             .help = "ps: servers, of which each keeps its part of every tensor"}},
+    {.rows = cc_cluster_options, .names = "placement"},
+    {.rows = cc_cluster_options, .names = "dense-bits",
+     .own = {.help = "bits of a value in the dense stage of {exchanges}"}},
+    {.rows = cc_cluster_options, .names = "mode",
+     .own = {.def = "sequential",
+             .help = "sequential (compute, then exchange the step), overlap (every tensor's exchange begins "
+                     "once its gradient is there) or pipe (Pipe-SGD: the next step is computed during the "
+                     "exchange, with gradients --depth less 1 steps old); with --local-steps it is sequential or "
+                     "overlap (an exchange goes on while the next steps are made)"}},
+    {.rows = cc_cluster_options, .names = "depth",
+     .own = {.max = CC_JOB_DEPTH, .help = "--mode pipe: steps under way at a time, Pipe-SGD's K"}},
+    {.rows = cc_train_own_options, .names = "sync-steps"},
+    {.rows = cc_cluster_options, .names = "fuse",
+     .own = {.otherwise = "the whole step; overlapped, a tensor",
+             .help = "gather tensors into messages of up to this many bytes of gradients"}},
+    {.rows = cc_consistency_options, .names = "consistency",
+     .own = {.words = cc_consistency_names,
+             .help = CC_CONSISTENCY_HELP "; a list gives rows for each"}},
+    {.rows = cc_consistency_options, .names = "staleness communicate"},
+    {.rows = cc_cluster_options, .names = "stragglers",
+     .own = {.help = "--bw, --on run or sim with --compute: each worker's compute time varies from step to "
+                     "step: lognormal, gamma or uniform"}},
+    {.rows = cc_cluster_options, .names = "spread via"},
     {.rows = cc_link_options, .names = "bw",
-     .own = {.def = "",
+     .own = {.def = "1gbps", .otherwise = "",
              .help = "rate of a host's link, or a link's name as in `model`: times are then those of "
                      "training over such links, by the formulas of `model`; a list gives rows for "
                      "each, from the same training, or, with --on run or sim, from one over each"}},
@@ -276,10 +329,15 @@ const struct cc_option_use cc_train_uses[] = {
     {.rows = cc_link_options, .names = "message-cost",
      .own = {.help = "--bw, not with --on run: processor time with which the sender hands a message "
                      "over, as in `model`"}},
-    {.rows = cc_consistency_options, .names = "consistency",
-     .own = {.words = cc_consistency_names,
-             .help = CC_CONSISTENCY_HELP "; a list gives rows for each"}},
-    {.rows = cc_consistency_options, .names = "staleness communicate"},
+    {.rows = cc_cluster_options, .names = "compute",
+     .own = {.otherwise = "as measured",
+             .help = "--bw, --on run or sim: time of a worker's forward and backward pass of a step, and the "
+                     "update"}},
+    {.rows = cc_sim_options, .names = "codec-time",
+     .own = {.def = "measured",
+             .help = "--on sim: time of each codec call: as measured while it runs; or from the profile, "
+                     "the same in every simulation, with --compute"}},
+    {.rows = cc_train_own_options, .names = "profile"},
     {.rows = cc_hosts_options},
     {.rows = cc_sim_options, .names = "fidelity " CC_PLATFORM_OPTION_NAMES},
     {.rows = NULL},

@@ -11,24 +11,20 @@ static int check_length(const struct cc_training_config *c, size_t steps, struct
     return CC_OK;
 }
 
-int cc_train_parse_pipe(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+int cc_train_parse_pipe(struct cc_train_options *o, struct cc_error *e)
 {
-    static const char *const of_pipe[] = {"depth", "sync-steps"};
     struct cc_training_config *c = &o->training;
-    uint64_t depth = 2, sync = 0;
-    for (size_t i = 0; c->mode != CC_PIPE && i < sizeof of_pipe / sizeof *of_pipe; i++)
-        if (cc_arg(args, of_pipe[i]) != NULL)
-            return cc_usage(e, "--%s goes with --mode pipe", of_pipe[i]);
+    const char *depth = CC_TRAIN_CLUSTER_GIVEN(o, setting.timing.depth);
+    const char *of_pipe = depth != NULL ? depth : CC_TRAIN_GIVEN(o, sync_steps);
     if (c->mode != CC_PIPE)
-        return CC_OK;
+        return of_pipe == NULL ? CC_OK : cc_usage(e, "--%s goes with --mode pipe", of_pipe);
     if (!cc_train_is_bulk(o))
-        return cc_usage(e, "--mode pipe has gradients of one age: --consistency bulk, not %s",
-                        cc_arg(args, "consistency"));
-    CC_TRY(cc_arg_count(args, "depth", 1, CC_JOB_DEPTH, &depth, e));
-    CC_TRY(cc_arg_count(args, "sync-steps", 0, UINT32_MAX, &sync, e));
-    c->depth = (size_t)depth;
-    c->sync_steps = (size_t)sync;
-    if (depth == 1)
+        return cc_usage(
+            e, "--mode pipe has gradients of one age: --consistency bulk, not %s",
+            cc_consistency_names[o->consistency.how.item[o->consistency.how.count - 1]]);
+    c->depth = (size_t)o->cluster.setting.timing.depth;
+    c->sync_steps = o->sync_steps;
+    if (c->depth == 1)
         return cc_usage(e, "--depth 1 is synchronous: take --mode sequential");
     for (size_t i = 0; i < o->lengths; i++)
         CC_TRY(check_length(c, o->length[i].steps, e));

@@ -21,108 +21,74 @@ const char *const cc_train_places[] = {"local", "run", "sim", NULL};
 
 /* --- options --- */
 
-/* Refuses the options of a table, read into `options`. */
-static int refuse_options(const struct cc_args *args, const struct cc_option *rows, void *options,
-                          const char *place, struct cc_error *e)
+static int refuse(const char *name, const char *why, struct cc_error *e)
 {
-    CC_TRY(cc_options_read(args, rows, options, e));
-    const char *name = cc_given_any(options);
-    return name == NULL ? CC_OK : cc_usage(e, "--%s goes with --on %s", name, place);
-}
-
-static int refuse_given(const struct cc_args *args, const char *const *names, const char *why,
-                        struct cc_error *e)
-{
-    for (; *names != NULL; names++)
-        if (cc_arg(args, *names) != NULL)
-            return cc_usage(e, "--%s %s", *names, why);
-    return CC_OK;
+    return name == NULL ? CC_OK : cc_usage(e, "--%s %s", name, why);
 }
 
 /* Refuses options that would change nothing in the place. */
-static int refuse_needless(const struct cc_args *args, const struct cc_train_options *o,
-                           struct cc_error *e)
+static int refuse_needless(const struct cc_train_options *o, struct cc_error *e)
 {
-    static const char *const of_local[] = {"threads", NULL};
-    static const char *const of_networks[] = {
-        "latency", "overhead", "message-cost", "limit", "congestion", "lab", NULL};
-    static const char *const of_formulas[] = {"overhead", "message-cost", NULL};
-    static const char *const of_sim[] = {"codec-time", "profile", NULL};
-    struct cc_hosts hosts = {.lab = false};
-    struct sim_options sim = {.platform = NULL};
-    if (o->on != CC_TRAIN_RUN) {
-        const int status = refuse_options(args, cc_hosts_options, &hosts, "run", e);
-        cc_hosts_free(&hosts);
-        CC_TRY(status);
+    const struct cc_link_options *l = &o->cluster.network;
+    const void *const of_links[] = {&l->latency, &l->overhead, &l->message_s, NULL};
+    const void *const of_labs[] = {&o->hosts.limit, &o->hosts.congestion, &o->hosts.lab, NULL};
+    const void *const of_formulas[] = {&l->overhead, &l->message_s, NULL};
+    if (o->on != CC_TRAIN_RUN)
+        CC_TRY(refuse(cc_given_any(&o->hosts), "goes with --on run", e));
+    if (o->on != CC_TRAIN_SIM) {
+        CC_TRY(refuse(cc_given_any(&o->sim.options), "goes with --on sim", e));
+        CC_TRY(refuse(CC_TRAIN_GIVEN(o, profile), "goes with --on sim", e));
     }
-    if (o->on != CC_TRAIN_SIM)
-        CC_TRY(refuse_options(args, cc_sim_options, &sim, "sim", e));
-    if (o->on != CC_TRAIN_SIM)
-        CC_TRY(refuse_given(args, of_sim, "goes with --on sim", e));
     if (o->on != CC_TRAIN_LOCAL)
-        CC_TRY(refuse_given(args, of_local, "goes with --on local", e));
-    if (o->plain)
-        CC_TRY(refuse_given(args, of_networks,
-                            "is of a network's links, which --bw none does without", e));
+        CC_TRY(refuse(CC_TRAIN_GIVEN(o, threads), "goes with --on local", e));
+    if (o->plain) {
+        const char *link = cc_given_of(l, of_links);
+        CC_TRY(refuse(link != NULL ? link : cc_given_of(&o->hosts, of_labs),
+                      "is of a network's links, which --bw none does without", e));
+    }
     /* They are of the link by which ssar-auto chooses. */
     if (o->on == CC_TRAIN_RUN && !cc_exchange_has(o->training.exchange, CC_X_CHOOSES))
-        CC_TRY(refuse_given(args, of_formulas,
-                            "is of formulas and simulations: with --on run, messages take what "
-                            "they really take; leave it out, or use --on local or --on sim",
-                            e));
+        CC_TRY(refuse(cc_given_of(l, of_formulas),
+                      "is of formulas and simulations: with --on run, messages take what "
+                      "they really take; leave it out, or use --on local or --on sim",
+                      e));
     return CC_OK;
 }
 
-static int parse_sim(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+static int check_sim(const struct cc_train_options *o, struct cc_error *e)
 {
-    int codec_time = CC_CODEC_MEASURED;
-    CC_TRY(cc_sim_parse(args, &o->sim, e));
-    cc_arg_choice(args, "codec-time", &codec_time);
-    o->sim.options.codec_time = (enum cc_codec_time)codec_time;
-    if (codec_time == CC_CODEC_PROFILE && isnan(o->compute_s))
+    const bool profile = o->sim.options.codec_time == CC_CODEC_PROFILE;
+    CC_TRY(cc_sim_check_platform(&o->sim.options, &o->cluster.network, e));
+    if (profile && isnan(o->compute_s))
         return cc_usage(e,
                         "--codec-time profile goes with --compute TIME: all times are then given");
-    if (codec_time != CC_CODEC_PROFILE && cc_arg(args, "profile") != NULL)
+    if (!profile && o->profile != NULL)
         return cc_usage(e, "--profile goes with --codec-time profile");
     return CC_OK;
 }
 
-int cc_train_parse_links(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
-{
-    CC_TRY(cc_options_read(args, cc_link_options, &o->network, e));
-    if (o->on == CC_TRAIN_SIM)
-        CC_TRY(cc_sim_check_platform(&o->sim.options, &o->network, e));
-    return cc_links_make(&o->network, &o->link, &o->links, e);
-}
-
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
 {
-    const char *bw = cc_arg(args, "bw");
-    static const char *const of_one[] = {"checkpoint", "capture", NULL};
-    int on = CC_TRAIN_LOCAL;
-    cc_arg_choice(args, "on", &on);
-    o->on = (enum cc_train_place)on;
-    o->plain = o->on == CC_TRAIN_RUN && bw != NULL && strcmp(bw, "none") == 0;
-    if (bw != NULL && strcmp(bw, "none") == 0 && o->on != CC_TRAIN_RUN)
-        return cc_usage(e, "--bw none goes with --on run: ranks on this machine, without a lab");
-    CC_TRY(refuse_needless(args, o, e));
+    const char *where = cc_train_places[o->on];
+    CC_TRY(refuse_needless(o, e));
     if (o->on != CC_TRAIN_LOCAL && o->straggler != CC_STEADY && isnan(o->compute_s))
-        return cc_usage(e, "--stragglers with --on %s vary the time of --compute: give it",
-                        cc_train_places[on]);
+        return cc_usage(e, "--stragglers with --on %s vary the time of --compute: give it", where);
+    cc_hosts_free(&o->hosts);
     if (o->plain)
         CC_TRY(cc_hosts_parse_plain(args, &o->hosts, e));
     else if (o->on == CC_TRAIN_RUN)
         CC_TRY(cc_hosts_parse(args, NULL, NULL, &o->hosts, e));
     if (o->on == CC_TRAIN_SIM)
-        CC_TRY(parse_sim(args, o, e));
+        CC_TRY(check_sim(o, e));
     if (o->on != CC_TRAIN_LOCAL && !o->plain)
-        CC_TRY(cc_train_parse_links(args, o, e));
-    for (const char *const *file = of_one; o->links > 1 && o->on != CC_TRAIN_LOCAL && *file; file++)
-        if (cc_arg(args, *file) != NULL)
-            return cc_usage(e,
-                            "--%s with --on %s is of one training, and each link has one: give one "
-                            "--bw and one --latency",
-                            *file, cc_train_places[on]);
+        CC_TRY(cc_train_make_links(o, e));
+    const void *const of_one[] = {&o->checkpoint, &o->capture, NULL};
+    const char *one = cc_given_of(o, of_one);
+    if (o->links > 1 && o->on != CC_TRAIN_LOCAL && one != NULL)
+        return cc_usage(e,
+                        "--%s with --on %s is of one training, and each link has one: give one "
+                        "--bw and one --latency",
+                        one, where);
     return CC_OK;
 }
 
@@ -311,7 +277,7 @@ static int make_job(const struct launch *l, struct cc_job *job, struct cc_error 
     const struct cc_train *t = l->train;
     CC_TRY(cc_training_job(l->config, t->net->tensors, t->net->count, job, e));
     CC_TRY(cc_job_schemes_take(job, e));
-    CC_TRY(cc_training_job_for_ranks(l->config, cc_train_data(t->args), t->options.compute_s,
+    CC_TRY(cc_training_job_for_ranks(l->config, cc_train_data(&t->options), t->options.compute_s,
                                      t->net->share, job, e));
     CC_TRY(cc_train_costs(t, l->config, l->link, job, e));
     CC_TRY(add_stragglers(l, job, e));

@@ -286,11 +286,11 @@ static double final_accuracy(const struct cc_training_result *of)
  * training diverged; SIZE_MAX if there is none, or only one rate. */
 static size_t find_best(const struct cc_train *t, size_t variant)
 {
-    const size_t schemes = t->args->schemes.count, all = schemes * t->options.rates;
+    const size_t schemes = t->args->schemes.count, all = schemes * t->options.rates.count;
     const size_t first = variant - variant % all;
     size_t best = SIZE_MAX;
     double most = -1;
-    for (size_t v = first + variant % schemes; v < first + all && t->options.rates > 1;
+    for (size_t v = first + variant % schemes; v < first + all && t->options.rates.count > 1;
          v += schemes) {
         struct mean accuracy = {.count = 0};
         for (size_t k = 0; k < t->options.seeds; k++)
@@ -476,7 +476,7 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
                                        .step_s = mean_of(&s->step_s)};
     put_linear(t, row, mean_of(&s->objective), mean_of(&s->distance), &mean);
     CC_TRY(put_frameworks(t, row, variant, link, s, e));
-    if (t->options.rates > 1)
+    if (t->options.rates.count > 1)
         cc_record_bool(t->record, row, CC_KEY(best_rate), variant == find_best(t, variant));
     return CC_OK;
 }

@@ -17,87 +17,66 @@ static struct cc_linear_objective objective_of(const struct cc_train *t, double 
 
 /* --- SVRG --- */
 
-static bool is_svrg(const struct cc_args *args)
+static int refuse_given(const struct cc_train_options *o, struct cc_error *e)
 {
-    const char *optimizer = cc_arg(args, "optimizer");
-    return optimizer != NULL && strcmp(optimizer, "svrg") == 0;
-}
-
-static void set_default(struct cc_args *args, const char *option, const char *value)
-{
-    if (cc_arg(args, option) == NULL)
-        cc_arg_set(args, option, value);
-}
-
-static int refuse_given(const struct cc_args *args, struct cc_error *e)
-{
-    static const struct {
+    const struct {
         const char *option, *why;
-    } refused[] = {{"momentum", "svrg has none"},
-                   {"schedule", "the rate of svrg is constant"},
-                   {"warmup", "the rate of svrg is constant"},
-                   {"local-steps", "svrg sends vectors of its own"},
-                   {"shards", "svrg draws rows from all of them"},
-                   {"checkpoint",
+    } refused[] = {{CC_TRAIN_GIVEN(o, momentum), "svrg has none"},
+                   {CC_TRAIN_GIVEN(o, schedule), "the rate of svrg is constant"},
+                   {CC_TRAIN_GIVEN(o, warmup), "the rate of svrg is constant"},
+                   {CC_TRAIN_GIVEN(o, local_steps), "svrg sends vectors of its own"},
+                   {CC_TRAIN_GIVEN(o, by_class), "svrg draws rows from all of them"},
+                   {CC_TRAIN_GIVEN(o, checkpoint),
                     "svrg continues from an epoch's gradient, which a checkpoint does not have"}};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (cc_arg(args, refused[i].option) != NULL)
+        if (refused[i].option != NULL)
             return cc_usage(e, "--%s: %s", refused[i].option, refused[i].why);
     return CC_OK;
 }
 
-int cc_train_svrg_defaults(struct cc_args *args, struct cc_train *t, struct cc_error *e)
+int cc_train_svrg_defaults(struct cc_train *t, struct cc_error *e)
 {
     struct cc_train_options *o = &t->options;
-    uint64_t workers = 4, batch = 1, steps;
-    double l2 = 0;
-    if (!is_svrg(args))
-        return cc_arg(args, "svrg-steps") == NULL
-                   ? CC_OK
-                   : cc_usage(e, "--svrg-steps goes with --optimizer svrg");
-    const char *net = cc_arg(args, "net");
-    if (net == NULL || strcmp(net, "logreg") != 0)
+    char rate[CC_NUMBER_CAP];
+    if (strcmp(cc_train_optimizers[o->optimizer], "svrg") != 0)
+        return o->svrg_steps == 0 ? CC_OK : cc_usage(e, "--svrg-steps goes with --optimizer svrg");
+    if (strcmp(o->net, "logreg") != 0)
         return cc_usage(e, "--optimizer svrg is of --net logreg, whose loss is smooth and convex");
-    CC_TRY(refuse_given(args, e));
-    CC_TRY(cc_arg_count(args, "workers", 1, 1024, &workers, e));
-    CC_TRY(cc_arg_count(args, "batch", 1, 1 << 20, &batch, e));
-    CC_TRY(cc_arg_real(args, "weight-decay", &l2, e));
+    CC_TRY(refuse_given(o, e));
+    if (CC_TRAIN_GIVEN(o, batch) == NULL)
+        o->batch = 1;
     /* With a single step the mean of the points from which steps are made would never move. */
-    steps = (2 * t->data->train.count + workers * batch - 1) / (workers * batch);
-    steps = steps < 2 ? 2 : steps;
-    CC_TRY(cc_arg_count(args, "svrg-steps", 2, 1 << 24, &steps, e));
-    o->training.svrg_steps = (size_t)steps;
-    const struct cc_linear_objective f = objective_of(t, l2);
+    const size_t each = (size_t)o->cluster.workers[0] * o->batch;
+    size_t steps = (2 * t->data->train.count + each - 1) / each;
+    steps = o->svrg_steps > 0 ? o->svrg_steps : steps < 2 ? 2 : steps;
+    o->training.svrg_steps = steps;
+    const struct cc_linear_objective f = objective_of(t, o->weight_decay);
     const double smooth = cc_svrg_constants(&f).smooth;
     if (!(smooth > 0))
         return cc_usage(e,
                         "--data %s: all training rows are zeros, and without --weight-decay there "
                         "is nothing to minimize",
                         t->data->name);
-    cc_number_print(0.1 / smooth, o->svrg_default.rate);
-    (void)snprintf(o->svrg_default.steps, sizeof o->svrg_default.steps, "%llu",
-                   (unsigned long long)steps * 10);
-    (void)snprintf(o->svrg_default.epoch, sizeof o->svrg_default.epoch, "%llu",
-                   (unsigned long long)steps);
-    set_default(args, "batch", "1");
-    set_default(args, "rate", o->svrg_default.rate);
-    set_default(args, "steps", o->svrg_default.steps);
-    if (strchr(cc_arg(args, "steps"), ',') == NULL)
-        set_default(args, "eval-every", o->svrg_default.epoch);
-    set_default(args, "exchange", "allgather");
-    cc_arg_set(args, "schedule", "constant");
-    cc_arg_set(args, "warmup", "0");
+    cc_number_print(0.1 / smooth, rate);
+    if (CC_TRAIN_GIVEN(o, rates) == NULL)
+        o->rates = (struct cc_train_rates){.item = {strtod(rate, NULL)}, .count = 1};
+    if (CC_TRAIN_GIVEN(o, steps) == NULL)
+        o->steps = (struct cc_train_steps){.item = {10 * steps}, .count = 1};
+    if (o->steps.count == 1 && o->eval_every == 0)
+        o->eval_every = steps;
+    if (CC_TRAIN_CLUSTER_GIVEN(o, exchange) == NULL)
+        o->cluster.exchange[0] = CC_ALLGATHER;
+    o->schedule = CC_RATE_CONSTANT;
+    o->warmup = 0;
     return CC_OK;
 }
 
-int cc_train_parse_svrg(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+int cc_train_parse_svrg(struct cc_train_options *o, struct cc_error *e)
 {
     struct cc_training_config *c = &o->training;
-    int on = CC_TRAIN_LOCAL;
-    cc_arg_choice(args, "on", &on);
     if (c->svrg_steps == 0)
         return CC_OK;
-    if (on != CC_TRAIN_LOCAL)
+    if (o->on != CC_TRAIN_LOCAL)
         return cc_usage(e, "--optimizer svrg goes with --on local: ranks send one kind of message, "
                            "and an epoch begins with another");
     if (c->deltas)
@@ -123,7 +102,7 @@ int cc_train_parse_svrg(const struct cc_args *args, struct cc_train_options *o, 
 int cc_train_find_optimum(struct cc_train *t, struct cc_error *e)
 {
     const struct cc_training_config *c = &t->options.training;
-    if (cc_arg(t->args, "optimum") == NULL)
+    if (!t->options.optimum)
         return CC_OK;
     if (strcmp(c->task.net, "logreg") != 0)
         return cc_usage(e, "--optimum is of --net logreg, whose objective is smooth and convex");
