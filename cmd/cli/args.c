@@ -2,13 +2,11 @@
 #include "cmd/cli/command.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/nearest.h"
-#include "core/units.h"
 
 static const struct cc_option scheme_option = {.name = "scheme", .value = "SCHEME"};
 
@@ -26,19 +24,8 @@ static size_t find_option(const struct cc_command *c, const char *name, size_t n
 
 const char *cc_arg(const struct cc_args *args, const char *name)
 {
-    size_t i = find_option(args->command, name, strlen(name));
-    assert(i != SIZE_MAX);
-    return args->value[i];
-}
-
-bool cc_arg_known(const struct cc_args *args, const char *name)
-{
-    return find_option(args->command, name, strlen(name)) != SIZE_MAX;
-}
-
-const char *cc_arg_or_null(const struct cc_args *args, const char *name)
-{
-    return cc_arg_known(args, name) ? cc_arg(args, name) : NULL;
+    const size_t i = find_option(args->command, name, strlen(name));
+    return i != SIZE_MAX ? args->value[i] : NULL;
 }
 
 void cc_arg_set(struct cc_args *args, const char *name, const char *value)
@@ -46,59 +33,6 @@ void cc_arg_set(struct cc_args *args, const char *name, const char *value)
     size_t i = find_option(args->command, name, strlen(name));
     assert(i != SIZE_MAX);
     args->value[i] = value;
-}
-
-int cc_arg_count(const struct cc_args *args, const char *name, uint64_t min, uint64_t max,
-                 uint64_t *value, struct cc_error *e)
-{
-    const char *text = cc_arg(args, name);
-    if (text == NULL)
-        return CC_OK;
-    uint64_t v;
-    int status = CC_OK;
-    CC_TRY_OUT(cc_parse_count(text, &v, e));
-    if (v < min || v > max) {
-        status = cc_usage(e, "%s is not between %llu and %llu", text, (unsigned long long)min,
-                          (unsigned long long)max);
-        goto out;
-    }
-    *value = v;
-out:
-    if (status != CC_OK)
-        cc_error_in(e, "--%s", name);
-    return status;
-}
-
-int cc_arg_time(const struct cc_args *args, const char *name, double *out, struct cc_error *e)
-{
-    const char *text = cc_arg(args, name);
-    int status = text != NULL ? cc_parse_time(text, out, e) : CC_OK;
-    if (status != CC_OK)
-        cc_error_in(e, "--%s", name);
-    return status;
-}
-
-int cc_arg_real(const struct cc_args *args, const char *name, double *out, struct cc_error *e)
-{
-    const char *text = cc_arg(args, name);
-    if (text == NULL)
-        return CC_OK;
-    char *end;
-    double v = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(v))
-        return cc_usage(e, "--%s: '%s' is not a number", name, text);
-    *out = v;
-    return CC_OK;
-}
-
-void cc_arg_choice(const struct cc_args *args, const char *name, int *out)
-{
-    size_t i = find_option(args->command, name, strlen(name));
-    assert(i != SIZE_MAX);
-    const char *const *choices = cc_option_at(args->command, i).choices;
-    for (int k = 0; args->value[i] != NULL && choices[k] != NULL; k++)
-        if (strcmp(choices[k], args->value[i]) == 0)
-            *out = k;
 }
 
 /* --- parsing --- */

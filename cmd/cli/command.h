@@ -82,25 +82,13 @@ int cc_args_check_beside(const struct cc_args *args, const char *name, const cha
 /* The largest seed: JSON numbers are exact up to here. */
 #define CC_MAX_SEED (((uint64_t)1 << 53) - 1)
 
-/* The option's argument ("" if it takes none), or NULL if it was not given. The command must have
- * the option. */
+/* The text level, for recipes, and where a command's words decide which of its parts it becomes.
+ * The option's argument ("" if it takes none); NULL if it was not given, or the command does not
+ * have it. */
 const char *cc_arg(const struct cc_args *args, const char *name);
-/* Whether the command has the option. */
-bool cc_arg_known(const struct cc_args *args, const char *name);
-/* cc_arg, or NULL if the command does not have the option. */
-const char *cc_arg_or_null(const struct cc_args *args, const char *name);
-/* Sets the option as if it had been given; the text must outlive *args. */
+/* Sets the option as if it had been given, or not with NULL, before the structs are read. The
+ * command must have it; the text must outlive *args. */
 void cc_arg_set(struct cc_args *args, const char *name, const char *value);
-
-/* Parse the option's argument. If it was not given, the result keeps the caller's default. A value
- * that cannot be parsed is a usage error that begins with the option's name. cc_arg_count: a count
- * between min and max; _time: seconds; _real: a finite number. */
-int cc_arg_count(const struct cc_args *args, const char *name, uint64_t min, uint64_t max,
-                 uint64_t *value, struct cc_error *e);
-int cc_arg_time(const struct cc_args *args, const char *name, double *out, struct cc_error *e);
-int cc_arg_real(const struct cc_args *args, const char *name, double *out, struct cc_error *e);
-/* The index of the option's argument in its choices. */
-void cc_arg_choice(const struct cc_args *args, const char *name, int *out);
 
 /* The number of a command's options: its own, those of records if it has one, the common ones; and
  * each of them, with what the command has of its own. A name may be there twice: the first hides

@@ -1,3 +1,6 @@
+/* A forecast: the part of model, advise, run, sim and validate that predicts. Reads the options,
+ * opens the codecs' profile with the sizes and errors on the net's own tensors, and adds rows and
+ * notes about settings; forecast_verdict.c compares them. */
 #include "cmd/model/forecast.h"
 
 #include <math.h>

@@ -135,11 +135,11 @@ static int parse_densities(struct figure *f, struct cc_error *e)
     struct cc_source_options source;
     uint64_t values = 0;
     size_t kept = 0;
-    CC_TRY(cc_arg_count(f->args, "values", 1, SIZE_MAX / 64, &values, e));
     set_default(f->args, "nonzeros", DENSITIES);
     CC_TRY(cc_source_read(f->args, &source, e));
     f->density = source.nonzeros;
     f->densities = source.shares;
+    CC_TRY(cc_parse_count(source.values, &values, e));
     qsort(f->density, f->densities, sizeof *f->density, by_size);
     for (size_t i = 0; i < f->densities; i++) {
         const double d = f->density[i];

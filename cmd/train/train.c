@@ -165,7 +165,7 @@ static int read_options(struct cc_args *args, struct cc_train_options *o, struct
     const char *bw = cc_arg(args, "bw");
     o->plain = bw != NULL && strcmp(bw, "none") == 0;
     if (o->plain)
-        cc_arg_set(args, "bw", NULL); /* it is not a link */
+        cc_arg_set(args, "bw", NULL); /* it is not a link, but the notes have it */
     o->target = NAN;
     o->warmup = UINT64_MAX;
     o->threads = cores > 0 ? (int)cores : 1;
@@ -179,6 +179,8 @@ static int read_options(struct cc_args *args, struct cc_train_options *o, struct
     if (o->plain && o->on != CC_TRAIN_RUN)
         return cc_usage(e, "--bw none goes with --on run: ranks on this machine, without a lab");
     CC_TRY(cc_options_read(args, cc_link_options, &o->cluster.network, e));
+    if (o->plain)
+        cc_arg_set(args, "bw", bw);
     return check_single(&o->cluster, e);
 }
 

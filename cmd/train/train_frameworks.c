@@ -76,9 +76,10 @@ static int set_framework(struct cc_args *args, const struct cc_train_figure *fig
     cc_arg_set(args, "mode", frameworks[which].mode);
     for (size_t i = 0; which != PIPE && i < sizeof of_pipe / sizeof *of_pipe; i++)
         cc_arg_set(args, of_pipe[i], NULL);
-    uint64_t steps = 0;
-    CC_TRY(cc_arg_count(args, "steps", 1, UINT32_MAX, &steps, e));
-    (void)snprintf(sync_steps, capacity, "%.0f", figure->sync_share * (double)steps);
+    struct cc_train_steps given = {.count = 0};
+    if (cc_arg(args, "steps") != NULL)
+        CC_TRY(cc_train_parse_steps(cc_arg(args, "steps"), &given, e));
+    (void)snprintf(sync_steps, capacity, "%.0f", figure->sync_share * (double)given.item[0]);
     if (which == PIPE && cc_arg(args, "sync-steps") == NULL)
         cc_arg_set(args, "sync-steps", sync_steps);
     return cc_spec_list_parse(which == PS_SYNC ? CC_RAW_SCHEME : figure->schemes, &args->schemes,

@@ -330,7 +330,7 @@ static int note_recipe(const struct cc_train *t, struct cc_error *e)
     const struct cc_train_preset *p = cc_train_presets;
     for (; t->options.recipe != NULL && p->recipe != NULL; p++)
         if (strcmp(p->recipe, t->options.recipe) == 0 && used < sizeof text &&
-            cc_arg_or_null(t->args, p->option) != NULL)
+            strcmp(p->option, "scheme") != 0 && cc_arg(t->args, p->option) != NULL)
             used += (size_t)snprintf(text + used, sizeof text - used, " --%s %s", p->option,
                                      cc_arg(t->args, p->option));
     return t->options.recipe != NULL

@@ -411,7 +411,8 @@ static int parse(struct table *t, struct cc_error *e)
 {
     static const char *const open[] = {"paper", "batch", "seed"};
     struct cc_args *args = t->args;
-    uint64_t batch = 1000;
+    struct cc_train_options own = {.batch = 0};
+    enum { MOST_BATCH = 1 << 16 };
     if (args->schemes.count > 0)
         return cc_usage(e, "--paper sparcml-table2 and --scheme exclude each other: the table has "
                            "fp32 and pairs");
@@ -426,10 +427,13 @@ static int parse(struct table *t, struct cc_error *e)
                             "settings of its own, but --batch and --seed",
                             o->name);
     }
-    CC_TRY(cc_arg_count(args, "batch", 1, 1 << 16, &batch, e));
-    t->batch = (size_t)batch;
-    t->seed = 1;
-    return cc_arg_count(args, "seed", 0, CC_MAX_SEED, &t->seed, e);
+    CC_TRY(cc_options_read(args, cc_train_own_options, &own, e));
+    CC_TRY(cc_source_read(args, &own.cluster.source, e));
+    t->batch = CC_TRAIN_GIVEN(&own, batch) != NULL ? own.batch : 1000;
+    t->seed = own.cluster.source.seed;
+    return t->batch <= MOST_BATCH
+               ? CC_OK
+               : cc_usage(e, "--batch: %zu is not between 1 and %d", t->batch, MOST_BATCH);
 }
 
 int cc_train_table(struct cc_args *args, struct cc_error *e)
