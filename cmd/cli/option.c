@@ -53,10 +53,21 @@ static int read_real(const char *text, double *out, struct cc_error *e)
     return CC_OK;
 }
 
+/* Whether the member can hold the values of the row. */
+static bool fits(const struct cc_option *o)
+{
+    const bool word = o->type == CC_MEMBER_TEXT || (o->type == CC_MEMBER_INT && o->choices != NULL);
+    if (o->at == 0 || o->parse != NULL)
+        return true;
+    if (o->kind == CC_TAKES_WORD)
+        return o->value == NULL ? o->type == CC_MEMBER_BOOL : word;
+    if (o->kind == CC_TAKES_COUNT)
+        return o->type == CC_MEMBER_INT || o->type == CC_MEMBER_SIZE || o->type == CC_MEMBER_DOUBLE;
+    return o->type == CC_MEMBER_DOUBLE;
+}
+
 static int read_value(const struct cc_option *o, const char *text, void *member, struct cc_error *e)
 {
-    assert(o->kind != CC_TAKES_WORD || o->parse != NULL || o->type == CC_MEMBER_BOOL ||
-           o->type == CC_MEMBER_TEXT || (o->type == CC_MEMBER_INT && o->choices != NULL));
     if (o->parse != NULL)
         return o->parse(text, member, e);
     switch (o->kind) {
@@ -130,7 +141,7 @@ int cc_options_read(const struct cc_args *args, const struct cc_option *rows, vo
         struct cc_option o = rows[i];
         const size_t at = cc_option_find_row(args->command, &rows[i], &o);
         const char *text = at != SIZE_MAX ? args->value[at] : NULL;
-        assert(i < 8 * sizeof given->bits);
+        assert(i < 8 * sizeof given->bits && fits(&o));
         if (text != NULL)
             given->bits[i / 64] |= UINT64_C(1) << i % 64;
         else
