@@ -228,10 +228,7 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SHARED)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o %.so,$^) -Wl,-rpath,'$$ORIGIN/..' $(LDLIBS) -lcmocka
 
 # Tests of the command line link what reads it.
-CLI_OBJ := $(addprefix $(BUILD)/obj/cmd/cli/,args.o option.o options.o)
-$(BUILD)/tests/cmd/%: $(BUILD)/obj/tests/cmd/%.o $(CLI_OBJ) $(TEST_LIB_OBJ) $(LIB)
-	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $< $(CLI_OBJ) $(TEST_LINK)
+$(filter $(BUILD)/tests/cmd/%,$(TESTS)): $(addprefix $(BUILD)/obj/cmd/cli/,args.o option.o options.o)
 
 $(MPI_TESTS): $(BUILD)/tests/mpi/%: $(BUILD)/mpi/tests/mpi/%.o $(MPI_TEST_LIB:%.c=$(BUILD)/mpi/%.o) \
                       $(filter-out $(BUILD)/mpi/cmd/%,$(RANK_OBJ)) $(TEST_LIB_OBJ) $(LIB)
