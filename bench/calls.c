@@ -1,3 +1,6 @@
+/* Timing calls. Tensors are taken in groups of about GROUP_VALUES values, and a group's encode,
+ * decode and decode_add are timed as wholes. A small group repeats its steps, over several
+ * gradients and payloads in turn, until a reading of the clock costs nothing beside them. */
 #include "bench/calls.h"
 
 #include <omp.h>

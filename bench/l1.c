@@ -1,3 +1,5 @@
+/* Tensors of SHORT and of LONG values are timed in turn with the codecs' samples, and the
+ * difference counts. */
 #include "bench/l1.h"
 
 #include <stdlib.h>

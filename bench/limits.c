@@ -1,3 +1,7 @@
+/* Limits of memory. A scheme's calls become patterns from its traffic and the size of its payload:
+ * encoding reads and updates streams and writes the payload, decoding reads the payload and writes
+ * or updates values, for sparse payloads only the lines that they touch. Each sample times the
+ * pattern beside the codec, and the best median is the limit. */
 #include "bench/limits.h"
 
 #include <math.h>

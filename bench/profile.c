@@ -1,3 +1,5 @@
+/* Measuring a profile: a scheme's speed and sizes at each size of tensor, on synthetic values or on
+ * a trace, in the points that models interpolate. */
 #include "bench/profile.h"
 
 #include <math.h>

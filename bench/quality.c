@@ -1,3 +1,6 @@
+/* Measuring sizes and errors. A tensor goes through its steps with one codec, and bench/compare.h
+ * adds up the squares; sums over all steps give the cumulative error. Where sizes have to settle,
+ * bench/settle.h runs the codecs first, and one more pass measures with their states. */
 #include "bench/quality.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* Choosing and keeping a sample. Tensors of one kind (matrices by their sides, others) stand for
+ * each other: a few are kept with the weight of all, large ones cut to their first rows. Passes
+ * after the first change signs of rows and columns at random. */
 #include "bench/sample.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Taking samples. Rounds go on until each scheme's medians are as precise as the limits ask, or
+ * time or samples run out; a scheme that is precise takes no further part. */
 #include "bench/speed.h"
 
 #include <math.h>

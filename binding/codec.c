@@ -1,3 +1,5 @@
+/* Codecs for programs: a handle holds a spec, one codec with its memory, and the context that its
+ * next call gets. */
 #include "binding/codec_impl.h"
 
 #include <pthread.h>

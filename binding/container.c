@@ -1,3 +1,5 @@
+/* Containers for programs: a writer encodes tensor by tensor into a file that is complete or absent
+ * at the end; a reader keeps the whole file in memory and decodes any tensor of it. */
 #include <stdio.h>
 #include <stdlib.h>
 

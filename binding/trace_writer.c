@@ -1,3 +1,5 @@
+/* Writing traces from programs: tensors are declared once, then each step gets its values in that
+ * order. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,6 @@
+/* Reading input files. Standard input is copied to a temporary file, so that it can be read in any
+ * order like others. A file's size and times are taken when it is opened and compared after
+ * reading; while its times are too recent for a change to show, opening waits. */
 #include "core/infile.h"
 
 #include <errno.h>

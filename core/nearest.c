@@ -1,3 +1,5 @@
+/* The nearest word has the least edit distance, if that is small for its length; otherwise it is
+ * the only one that begins with the given word. */
 #include "core/nearest.h"
 
 #include <ctype.h>

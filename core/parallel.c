@@ -1,3 +1,4 @@
+/* Loops over OpenMP's threads. */
 #include "core/parallel.h"
 
 #include <pthread.h>

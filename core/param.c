@@ -1,3 +1,5 @@
+/* Parsing, printing and checking parameters by their table. A number is rounded as it is printed,
+ * so that its text reads back as the same number. */
 #include "core/param.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Parsing and printing numbers with units. Counts are taken as decimal digits and a power of ten or
+ * two, so that large ones stay exact. */
 #include "core/units.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* The built-in devices, and reading a device file: published throughputs of nets, from which a
+ * step's compute time follows. */
 #include "models/device.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* Each constant is searched between the logarithms of its bounds, along a logistic curve, so that
+ * none leaves its range. The first start is the middle, the others are random with a fixed seed;
+ * the best minimum counts. */
 #include "models/fit.h"
 
 #include <gsl/gsl_blas.h>

@@ -1,3 +1,6 @@
+/* Rates are max-min fair by filling: the port whose flows get the least is full first, its flows
+ * keep that rate, and the others share what is left. Time moves from the end of one flow to the end
+ * of the next; a token bucket lets the first bytes of a flow pass at once. */
 #include "models/fluid.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Links: the presets, words for bandwidth and overhead, and the files of `commcomp calibrate`. */
 #include "models/link.h"
 
 #include <stdbool.h>

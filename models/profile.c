@@ -1,3 +1,6 @@
+/* Profiles: reading, writing and merging the files, and interpolating between their points. Between
+ * two sizes, bits per value and the time of a whole call are linear in the logarithm of the size;
+ * below the smallest size a call takes as long as there, above the largest a value does. */
 #include "models/profile.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* Choosing columns. Settings that are the same in all rows stand above the table. If the rest is
+ * too wide, columns of the less important roles are left out first, then settings that the others
+ * imply, then the last answers; a last column of text may wrap instead. */
 #include "results/layout.h"
 
 #include <stdlib.h>

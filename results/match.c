@@ -1,3 +1,5 @@
+/* Matching rows: each row is labelled by the text of its settings, both lists are sorted by label,
+ * and equal labels are joined. */
 #include "results/match.h"
 
 #include <stdbool.h>

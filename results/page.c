@@ -1,3 +1,5 @@
+/* Writing a page: the style and the script are embedded, each result is a section, and a list of
+ * contents precedes several of them. */
 #include "results/page.h"
 
 #include <stdlib.h>

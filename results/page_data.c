@@ -1,3 +1,5 @@
+/* Results within a page: each lies in a script element of type application/json with its length and
+ * checksum, every '<' escaped, so that commands read it back from the page. */
 #include "results/page_data.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Reading the host, the command line and the notes of a JSON document. */
 #include "results/provenance.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Reading results: a builder takes keys and values one after the other, from libcsv's callbacks or
+ * from a document of `--format json`. Keys that were renamed since get their new names. */
 #include "results/sheet.h"
 
 #include <cjson/cJSON.h>

@@ -1,3 +1,5 @@
+/* Printing values and texts: numbers by the format of their key, texts with control characters and
+ * broken UTF-8 replaced, words wrapped to a width. */
 #include "results/text.h"
 
 #include <math.h>

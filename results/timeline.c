@@ -1,3 +1,5 @@
+/* Writing timelines. Events go to the file as they come, with times in whole nanoseconds; those
+ * that would make the file larger than most_bytes are left out and counted. */
 #include "results/timeline.h"
 
 #include <inttypes.h>

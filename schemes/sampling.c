@@ -1,3 +1,4 @@
+/* A sample takes one value from each of equal ranges of the tensor, at a place drawn at random. */
 #include "schemes/sampling.h"
 
 #include "core/parallel.h"

@@ -1,3 +1,5 @@
+/* Using codecs: defaults where a scheme leaves a function out, the checks that are common to all of
+ * them, and residuals of 16 bits around a scheme's own encode. */
 #include "schemes/scheme.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/* Parsing schemes. A spec is a scheme with a struct of its parameters and its canonical name. A
+ * list is read word by word at commas: a word with '=' changes the specs that the last word without
+ * one began, and a value with slashes makes a copy of each for every value. Wrappers hold a spec of
+ * their own for the scheme inside. */
 #include "schemes/spec.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* Building a model. Memory belongs to the model. Buffers of gradients are planned last, along the
+ * backward pass: once no layer reads a gradient any more, the next one of the same layout takes its
+ * buffer. */
 #include "train/build.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Running a net: layers forward, the cross entropy, layers backward. Families of nets are found by
+ * the first word of their name. */
 #include "train/model.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* A task computes by a net (model.h) or by a linear model (linear/linear.h), whichever its config
+ * names; the order of samples and the score on test samples are common to both. */
 #include "train/task.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* The text is scanned by the grammar first, then parsed by cJSON, whose tree is checked for keys
+ * that occur twice. Below are readers of members, which name the key in their messages. */
 #include "core/format/json.h"
 
 #include <math.h>

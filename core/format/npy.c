@@ -1,3 +1,5 @@
+/* The header of .npy is a Python dictionary, which is scanned strictly: three keys, each once, in
+ * any order, and blanks. */
 #include "core/format/npy.h"
 
 #include <stdbool.h>

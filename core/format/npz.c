@@ -1,3 +1,5 @@
+/* Reading .npz by libzip: each member must be an .npy file, and its values are read block by
+ * block. */
 #include "core/format/npz.h"
 
 #include <errno.h>

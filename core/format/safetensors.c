@@ -1,3 +1,5 @@
+/* Reading the header: tensors are sorted by offset and must cover the data without gap or
+ * overlap. */
 #include "core/format/safetensors.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* A writer of tensors by the suffix of its file. */
 #include "core/format/tensorfile.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Checking a trace by reading all of it: steps with values that are not finite are named or left
+ * out of all streams, and pushes of different ranks that are equal are counted. */
 #include "core/trace/trace_check.h"
 
 #include <stdbool.h>

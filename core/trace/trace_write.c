@@ -1,3 +1,5 @@
+/* Traces are written step by step: a file is complete or absent, and a directory is made under a
+ * temporary name and takes its place when all files are there. */
 #include "core/trace/trace_write.h"
 
 #include <dirent.h>

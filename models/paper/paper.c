@@ -1,3 +1,5 @@
+/* Reading published tables from JSON: constants, columns, rows with their figures, each checked
+ * against the others, so that a formula finds what it looks up. */
 #include "models/paper/paper.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* The tables of Elias codes, filled once when they are first asked for, and the reader of one
+ * code. */
 #include "schemes/kernels/elias_code.h"
 
 #include <pthread.h>

@@ -1,3 +1,5 @@
+/* Kernels of int8: quantizing, with and without a residual, decoding, and adding. AVX-512 replaces
+ * the division by a product where both surely round alike. */
 #include "schemes/kernels/int8.h"
 
 #include "core/bytes.h"

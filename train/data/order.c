@@ -1,3 +1,5 @@
+/* Orders of samples: shuffled by epoch, or dealt to workers in shards sorted by class, which each
+ * worker shuffles by itself. */
 #include "train/data/order.h"
 
 #include <stdlib.h>

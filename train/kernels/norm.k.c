@@ -1,3 +1,5 @@
+/* Kernels of batch normalization: moments of a channel, applying them, and the sums and products of
+ * the backward pass. */
 #include "train/kernels/norm.h"
 
 #include "train/kernels/simd.h"

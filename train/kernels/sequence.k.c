@@ -1,3 +1,5 @@
+/* Kernels of layers on sequences, each with its backward pass: LSTM cells, attention with its
+ * softmax, layer normalization. */
 #include "train/kernels/sequence.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Coordinate descent keeps the product of every row with the parameters; a step brings up to date
+ * those of rows that have a changed coordinate. */
 #include "train/linear/coordinates.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Linear models in steps: begin takes a batch of rows, forward computes the slopes of the loss,
+ * backward adds rows by their slopes, or takes the changes of coordinate descent. */
 #include "train/linear/linear.h"
 
 #include <stdlib.h>

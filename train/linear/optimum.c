@@ -1,3 +1,5 @@
+/* Newton's method: the Hessian by Cholesky's factors, and a step that is halved until the objective
+ * no longer rises. */
 #include "train/linear/optimum.h"
 
 #include <gsl/gsl_errno.h>
