@@ -1,11 +1,10 @@
 /* Codecs for programs: a handle holds a spec, one codec with its memory, and the context that its
  * next call gets. */
-#include "binding/codec_impl.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "binding/error.h"
+#include "binding/impl.h"
 #include "core/isa.h"
 #include "core/memory.h"
 #include "core/parallel.h"

@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "binding/codec_impl.h"
-#include "binding/error.h"
-#include "binding/names.h"
+#include "binding/impl.h"
 #include "core/format/container.h"
 #include "core/infile.h"
 #include "core/memory.h"

@@ -1,4 +1,4 @@
-#include "binding/names.h"
+#include "binding/impl.h"
 
 #include <stdlib.h>
 #include <string.h>

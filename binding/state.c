@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "binding/codec_impl.h"
-#include "binding/error.h"
+#include "binding/impl.h"
 #include "core/bytes.h"
 #include "core/format/crc32.h"
 

@@ -1,6 +1,6 @@
 /* Reading traces: libcommcomp-traces, since the files' formats need libraries that codecs do
  * without. A handle is a struct cc_trace. */
-#include "binding/error.h"
+#include "binding/impl.h"
 #include "core/trace/trace.h"
 
 static struct cc_trace *inside(struct commcomp_trace *t)

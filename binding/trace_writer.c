@@ -6,9 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "binding/codec_impl.h"
-#include "binding/error.h"
-#include "binding/names.h"
+#include "binding/impl.h"
 #include "core/memory.h"
 #include "core/trace/trace_step.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/printable.h"
+#include "core/utf8.h"
 
 static void write_text(struct cc_error *e, const char *fmt, va_list args)
 {

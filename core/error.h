@@ -21,7 +21,7 @@ struct cc_error {
 #define CC_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /* Writes the message, cut to the size of e->text, with what a terminal must not get
- * (core/printable.h) replaced by '?'. e may be NULL if the caller needs no message. */
+ * (core/utf8.h) replaced by '?'. e may be NULL if the caller needs no message. */
 void cc_error_set(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
 
 /* Write the message and have the value CC_FAIL, CC_USAGE or CC_DIVERGED: `return cc_fail(e, "%s:

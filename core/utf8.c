@@ -1,5 +1,7 @@
 #include "core/utf8.h"
 
+#include <string.h>
+
 size_t cc_utf8_length(const uint8_t *p, size_t left)
 {
     uint8_t a = p[0];
@@ -31,4 +33,26 @@ bool cc_utf8_valid(const uint8_t *text, size_t length, size_t *where)
         i += step;
     }
     return true;
+}
+
+size_t cc_printable(const char *s)
+{
+    const uint8_t *p = (const uint8_t *)s;
+    const size_t n = cc_utf8_length(p, strnlen(s, 4));
+    uint32_t v = n <= 1 ? p[0] : p[0] & (0x7fU >> n);
+    for (size_t i = 1; i < n; i++)
+        v = v << 6 | (p[i] & 0x3f);
+    const bool control = v < 0x20 || (v >= 0x7f && v < 0xa0);
+    const bool direction = (v >= 0x202a && v <= 0x202e) || (v >= 0x2066 && v <= 0x2069);
+    return control || direction ? 0 : n;
+}
+
+void cc_make_printable(char *s)
+{
+    while (*s != '\0') {
+        const size_t n = cc_printable(s);
+        if (n == 0)
+            *s = '?';
+        s += n > 0 ? n : 1;
+    }
 }

@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "core/memory.h"
-#include "results/html.h"
+#include "results/text.h"
 
 static const char element[] = "<script", element_class[] = "commcomp-result",
                   element_end[] = "</script>", count_name[] = "commcomp-results";

@@ -2,7 +2,7 @@
 #ifndef CC_RESULTS_PAGE_IMPL_H
 #define CC_RESULTS_PAGE_IMPL_H
 
-#include "results/html.h"
+#include "results/text.h"
 #include "results/page.h"
 
 /* The origins of a column's values, a bit of 1 << origin each. */

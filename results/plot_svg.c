@@ -8,9 +8,9 @@
 
 #include "core/file.h"
 #include "core/memory_text.h"
-#include "core/printable.h"
+#include "core/utf8.h"
 #include "core/units.h"
-#include "results/html.h"
+#include "results/text.h"
 #include "results/plot_impl.h"
 
 /* Only some values have marks where there are more than MOST_MARKS. */

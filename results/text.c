@@ -7,18 +7,8 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "core/printable.h"
 #include "core/units.h"
 #include "core/utf8.h"
-
-/* The bytes of the UTF-8 character at s, 0 if there is none. */
-static size_t utf8_length(const char *s)
-{
-    unsigned char lead = (unsigned char)*s;
-    size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4, where;
-    bool whole = strnlen(s, length) == length;
-    return whole && cc_utf8_valid((const uint8_t *)s, length, &where) ? length : 0;
-}
 
 char *cc_utf8_copy(const char *s, struct cc_error *e)
 {
@@ -31,7 +21,8 @@ char *cc_utf8_copy(const char *s, struct cc_error *e)
     }
     char *to = copy;
     while (*s != '\0') {
-        size_t length = utf8_length(s), taken = length > 0 ? length : 1;
+        size_t length = cc_utf8_length((const uint8_t *)s, strnlen(s, 4)),
+               taken = length > 0 ? length : 1;
         const char *from = length > 0 ? s : replacement;
         size_t put = length > 0 ? length : sizeof replacement - 1;
         memcpy(to, from, put);
@@ -207,4 +198,12 @@ void cc_remarks_put(const struct cc_record *r, cc_print_remark *print, FILE *out
               out);
     if (r->error[0] != '\0')
         print(r, "error: ", r->error, out);
+}
+
+static cc_replacement for_html = {
+    ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
+
+void cc_html_put(const char *text, FILE *out)
+{
+    cc_text_escape(text, for_html, out);
 }

@@ -43,4 +43,8 @@ int cc_json_write(const struct cc_record *r, FILE *out, struct cc_error *e);
 int cc_markdown_write(const struct cc_record *r, FILE *out, struct cc_error *e);
 int cc_latex_write(const struct cc_record *r, FILE *out, struct cc_error *e);
 
+/* Prints a text so that it is text wherever it stands in a page, between quotes of an attribute,
+ * too. Control characters are escaped as on a terminal. */
+void cc_html_put(const char *text, FILE *out);
+
 #endif

@@ -1,5 +1,5 @@
 /* A sample takes one value from each of equal ranges of the tensor, at a place drawn at random. */
-#include "schemes/sampling.h"
+#include "schemes/selection.h"
 
 #include "core/parallel.h"
 

@@ -31,7 +31,6 @@
 #include "core/reduce.h"
 #include "core/tile.h"
 #include "schemes/kernels/select.h"
-#include "schemes/sampling.h"
 
 /* The sample of a direct selection decides the payload and is defined in docs/payloads.md; that of
  * an exact one (SAMPLE_EXACT) only its speed. One value of SAMPLE_EVERY, within limits, for tensors

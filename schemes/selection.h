@@ -69,4 +69,9 @@ uint32_t cc_kth_cached(const float *x, size_t n, size_t k, uint32_t most, uint32
  * them down, and clears the bits of the others. Returns the number of cleared bits. */
 size_t cc_drop_ties(const float *x, size_t n, uint32_t t, size_t *ties, uint8_t *bits);
 
+/* Writes `count` values, 0 < count <= n, to out: one from each of as many equal ranges of x, as it
+ * will be once sum and momentum are updated. docs/payloads.md (sparse) defines the places. */
+void cc_sample(const struct cc_selection_input *from, size_t count, int threads,
+               const struct cc_context *ctx, float *out);
+
 #endif

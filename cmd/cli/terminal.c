@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "core/printable.h"
+#include "core/utf8.h"
 #include "core/units.h"
 
 size_t cc_terminal_width(void)

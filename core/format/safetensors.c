@@ -8,7 +8,6 @@
 
 #include "core/bytes.h"
 #include "core/format/json.h"
-#include "core/format/safetensors_impl.h"
 #include "core/memory.h"
 
 /* `shapes`: only shapes are needed, so types that cannot be loaded are accepted. */

@@ -47,4 +47,18 @@ int cc_safetensors_bytes(struct cc_safetensors_writer *w, const void *values, si
 int cc_safetensors_commit(struct cc_safetensors_writer *w, struct cc_error *e);
 void cc_safetensors_abort(struct cc_safetensors_writer *w);
 
+/* --- for the reader and the writer --- */
+
+#define CC_SAFETENSORS_HEADER                                                                      \
+    100000000                     /* bytes of the largest, as the format's own reader has it */
+#define CC_SAFETENSORS_LENGTH   8 /* bytes of the number before the header */
+#define CC_SAFETENSORS_METADATA "__metadata__"
+
+/* The dtypes that are known; ends with a row without a name. */
+struct cc_safetensors_dtype {
+    const char *name;
+    enum cc_dtype dtype;
+};
+extern const struct cc_safetensors_dtype cc_safetensors_dtypes[];
+
 #endif

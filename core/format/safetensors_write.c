@@ -3,7 +3,6 @@
 
 #include "core/bytes.h"
 #include "core/format/safetensors.h"
-#include "core/format/safetensors_impl.h"
 #include "core/memory_text.h"
 
 const struct cc_safetensors_dtype cc_safetensors_dtypes[] = {

@@ -1,7 +1,7 @@
 /* Traces in files, one for each step and sender.
  *
  * Opening reads the header of every file once: the first one defines the tensors, the others must
- * have the same. Only the path, identity (core/trace/trace_id.h), state (size, times)
+ * have the same. Only the path, identity (struct cc_file_id), state (size, times)
  * and layout of each file are kept; files with the same layout, which is usual, share one. The
  * files are then sorted by direction, rank and step, and each run of the same direction and rank is
  * a stream. Loading reads the values to the caller's memory and then checks that the file has not
@@ -22,7 +22,6 @@
 #include "core/format/npz.h"
 #include "core/infile.h"
 #include "core/memory.h"
-#include "core/trace/trace_id.h"
 #include "core/trace/trace_impl.h"
 
 /* The offset and type of each tensor in a file, in the trace's order. */

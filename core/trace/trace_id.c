@@ -1,4 +1,4 @@
-#include "core/trace/trace_id.h"
+#include "core/trace/trace_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>

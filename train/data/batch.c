@@ -1,7 +1,7 @@
 #include "train/data/batch.h"
 
 #include "core/random.h"
-#include "train/data/draws.h"
+#include "train/data/data.h"
 #include "train/data/resize.h"
 
 /* How an image is changed: pixel (y, x) is that of (y + down, x + right) in it, mirrored or not. */

@@ -63,4 +63,8 @@ static inline size_t cc_data_values(const struct cc_data *d)
     return d->channels * d->height * d->width;
 }
 
+/* The random numbers that data take: streams of core/random.h apart from those of codecs, which
+ * begin at 0. */
+enum { CC_DRAW_ORDER = 0x64617461, CC_DRAW_SHARDS, CC_DRAW_AUGMENT };
+
 #endif

@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "core/random.h"
-#include "train/data/draws.h"
+#include "train/data/data.h"
 
 struct cc_order {
     struct cc_order_config config;
