@@ -4,7 +4,7 @@
 
 #include "cmd/cli/command.h"
 
-/* --help, wrapped to the terminal's width, or to 80 characters where there is no terminal. */
+/* --help, wrapped to the terminal's width, or to 80 characters without a terminal. */
 void cc_help_program(FILE *out);
 /* The commands of a group: "trace". */
 void cc_help_group(const char *group, FILE *out);

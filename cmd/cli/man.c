@@ -58,7 +58,7 @@ static bool has_same(const struct cc_command *c, const struct cc_option *o)
     return false;
 }
 
-/* How many of the first `count` commands have the option. */
+/* The number of the first `count` commands that have the option. */
 static int count_commands(const struct cc_option *o, size_t count)
 {
     int have = 0;

@@ -25,7 +25,7 @@ struct uses {
     size_t count;
 };
 
-/* Operands have their names in the command's description. Those of a list in brackets are no
+/* Operands have their names in the command's description. Those of a list in brackets are not
  * paths; "-" is standard input or output. */
 static void add_operands(struct uses *u, const struct cc_args *args)
 {

@@ -35,14 +35,14 @@ struct cc_bench_options {
 struct cc_bench_run {
     struct cc_bench_options options;
     struct cc_source_options source;
-    struct cc_bench_config config; /* of the stream that is benched now */
+    struct cc_bench_config config; /* for the stream that is benched now */
     struct cc_record *record;
     struct cc_progress progress;
     struct cc_profile profile;
-    size_t streams;  /* of the trace that are benched */
+    size_t streams;  /* the number of the trace's streams that are benched */
     size_t sizes;    /* in options.values; 0: a trace */
     double *first;   /* GB/s with the first number of threads, [scheme * CC_CALLS + call] */
-    size_t outliers; /* of all timings */
+    size_t outliers; /* among all timings */
     bool timed;      /* speeds of whole steps were measured, */
     bool limited;    /* and of some of them memory is the limit */
 };

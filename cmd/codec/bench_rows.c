@@ -26,7 +26,7 @@ struct row {
     double payload_bytes; /* per step */
     double state_bytes, scratch_bytes;
     double bits_per_value, ratio, nmse, nmse_cumulative, cosine, max_abs_error;
-    struct cc_update_error error; /* of the whole step */
+    struct cc_update_error error; /* the whole step's */
     bool local;                   /* sends in some steps only */
     bool sparse;                  /* decode_add touches only the values that the payload lists */
     double clock;                 /* GHz */
@@ -476,7 +476,7 @@ int cc_bench_rows(struct cc_bench_run *b, const struct cc_bench_measured *m, str
     const struct cc_bench_config *config = &b->config;
     const size_t tensors = cc_trace_tensors(config->trace);
     const bool per_tensor = b->options.per_tensor;
-    struct row *row = cc_alloc(m->done * sizeof *row, e); /* of the step, by scheme */
+    struct row *row = cc_alloc(m->done * sizeof *row, e); /* the step's, by scheme */
     size_t rows = 0;
     int status = CC_OK;
     if (row == NULL)
@@ -517,7 +517,7 @@ out:
     return status;
 }
 
-/* Says why there are no limits, and where there are. */
+/* Says where limits are missing, and why. */
 static int note_no_limits(const struct cc_bench_run *b, struct cc_error *e)
 {
     char cache[24];

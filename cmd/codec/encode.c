@@ -58,7 +58,7 @@ struct encoder {
     struct cc_trace *trace;
     struct cc_context ctx;
     struct cc_tensor_codec codec;
-    size_t payload_bytes; /* of all tensors so far */
+    size_t payload_bytes; /* all tensors' so far */
     uint64_t output_bytes;
     struct cc_progress progress;
 };

@@ -130,8 +130,8 @@ static int rename_codecs(struct cc_profile *p, bool in_file, struct cc_error *e)
     return CC_OK;
 }
 
-/* Reads the file into *out, which becomes empty if there is no file. Fails if there is something
- * that is no profile of this machine. */
+/* Reads the file into *out, which becomes empty if there is no file. Fails if the file is not a
+ * profile of this machine. */
 static int read_file(const struct cache *c, struct cc_profile *out, struct cc_error *e)
 {
     struct stat info;
@@ -224,7 +224,7 @@ struct plan {
     struct cc_spec_list at[CC_PROFILE_SIZES];
     size_t schemes; /* that lack a cell at least */
     bool again;     /* all of them are there, from a busy machine */
-    double work;    /* of all cells, in values */
+    double work;    /* all cells', in values */
 };
 
 /* Whether a size is measured within some tenths of a second, which a single disturbance may fill:

@@ -15,7 +15,7 @@ struct cc_cache_request {
     bool anew;      /* measure them even if the file has them */
     bool quiet;     /* no messages on stderr */
     struct cc_progress *progress;
-    double share; /* of the progress, if there is something to measure */
+    double share; /* its share of the progress, if there is something to measure */
 };
 
 /* Reads the profile from $XDG_CACHE_HOME/commcomp or ~/.cache/commcomp; there is a file for each

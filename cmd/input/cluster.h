@@ -32,7 +32,7 @@ struct cc_consistency_args {
     int staleness;
     struct cc_communicating {
         enum cc_communicate when;
-        double growth; /* of norm:X */
+        double growth; /* the X of norm:X */
     } communicate;
 };
 #define CC_CONSISTENCY_HELP                                                                        \
@@ -83,9 +83,9 @@ struct cc_cluster_args {
     size_t min_size;
     double raw_share_wanted; /* --raw-share */
     bool *raw;               /* per tensor: travels as fp32 in any scheme */
-    double raw_share;        /* of the values, in raw tensors */
+    double raw_share;        /* the share of the values in raw tensors */
     bool compute_given;      /* the compute time is the user's */
-    char device[512];        /* what --device takes the compute time from, or empty */
+    char device[512];        /* the device that gives the compute time, or empty */
     /* and of --device: the samples of a worker's step, and those that it trains on a second */
     double batch, batch_per_s;
     char batch_unit[32]; /* "images" */

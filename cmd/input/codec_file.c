@@ -1,4 +1,4 @@
-/* Who sends what, and codecs for one tensor after another. */
+/* The sender of a tensor, and codecs for one tensor after another. */
 #include "cmd/input/codec_file.h"
 
 #include <stdlib.h>

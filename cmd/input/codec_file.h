@@ -5,7 +5,7 @@
 #include "cmd/cli/command.h"
 #include "schemes/codec_set.h"
 
-/* Who sends what: for --payload, and for what a file does not say. */
+/* The sender of a tensor: for --payload, and where a file does not name it. */
 struct cc_sender_options {
     struct cc_given given;
     uint64_t seed, step;
@@ -33,7 +33,7 @@ void cc_sender(const struct cc_sender_options *o, struct cc_context *ctx);
 /* The codec of one tensor after another, with room for its values. Zero-initialized: empty. Memory
  * that is large enough for the next tensor is kept. */
 struct cc_tensor_codec {
-    struct cc_codec_set set; /* of one codec */
+    struct cc_codec_set set; /* one codec */
     float *values;           /* at least shape.n */
     size_t values_bytes;
 };

@@ -31,7 +31,7 @@ int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *ou
 /* The codec models of a list of schemes, and of fp32, with the profile that they point into. */
 struct cc_codec_models {
     struct cc_profile profile, pull;    /* pull: of --pull-profile, or nothing */
-    struct cc_profile added;            /* of schemes without code, or nothing */
+    struct cc_profile added;            /* schemes without code, or nothing */
     char *source;                       /* where the profile comes from, for notes */
     struct cc_codec_model *codec_model; /* one per scheme */
     struct cc_codec_model raw;          /* fp32 */

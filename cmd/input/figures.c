@@ -250,8 +250,8 @@ static void find_scheme_sums(void *arg, size_t scheme)
     of->has_sums = true;
 }
 
-/* How many schemes may be measured at a time: one where gradients are not kept, as they are loaded
- * into one buffer; else as many as have room for their states and payloads. */
+/* The number of schemes that may be measured at a time: one where gradients are not kept, as they
+ * are loaded into one buffer; otherwise as many as have room for their states and payloads. */
 static int schemes_at_once(const struct cc_sample *sample)
 {
     const size_t each = 4 * sizeof(float) * sample->values + 1;

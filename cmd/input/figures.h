@@ -16,10 +16,10 @@ enum { CC_FIGURES_STEPS = 8 };
 
 struct cc_figures_config {
     const struct cc_net *net;
-    struct cc_trace *trace; /* of the net's tensors; NULL: drawn */
+    struct cc_trace *trace; /* has the net's tensors; NULL: they are drawn */
     const bool *raw;        /* by tensor: travels as fp32 whatever the scheme */
     const struct cc_spec_list *schemes;
-    struct cc_synth drawn; /* what is drawn, but for steps and ranks */
+    struct cc_synth drawn; /* how values are drawn, but for steps and ranks */
     bool sums;             /* also measure the sizes of sums */
     bool errors;           /* also measure errors, which takes longer than sizes */
     bool anew, quiet;
@@ -30,7 +30,7 @@ struct cc_figures_config {
 struct cc_figure_set {
     double *bits; /* per value, by tensor of the net: the settled mean of a step */
     bool settled; /* the sizes */
-    size_t steps; /* that settling took */
+    size_t steps; /* steps that settling took */
     /* Bits per value of sums, by tensor. NULL: not asked for, or all payloads of the scheme have
      * the same size. */
     struct cc_sum_sizes *sums;

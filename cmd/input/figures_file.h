@@ -5,8 +5,8 @@
 
 #include "cmd/input/figures.h"
 
-/* Takes what is kept of scheme number `scheme`. Where there is no file, or none of this net, seed
- * and version, *out stays as it is. */
+/* Takes the figures that are kept of scheme number `scheme`. Without a file of this net, seed and
+ * version, *out stays as it is. */
 void cc_figures_load(const struct cc_figures_config *config, size_t scheme,
                      struct cc_figure_set *out);
 

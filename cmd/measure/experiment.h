@@ -82,9 +82,9 @@
 struct cc_experiment_input {
     struct cc_given given;
     struct cc_forecast forecast; /* net, trace, cluster, schemes, and the codecs' profile */
-    size_t trace_steps;          /* of a trace: those that all workers have */
+    size_t trace_steps;          /* the steps of a trace that all workers have */
     uint64_t steps, warmup;
-    bool errors; /* of what was applied are measured */
+    bool errors; /* whether the errors of applied updates are measured */
     bool dry_run, quiet;
 };
 extern const struct cc_option cc_experiment_options[];
@@ -104,12 +104,12 @@ struct cc_experiment_row {
     bool fills;                    /* its payloads change while residuals fill: */
     size_t filling, settled; /* steps until they have settled, and of which sizes are then a mean */
     double step_s;           /* expected, with the codecs on this machine's cores; */
-    double bare_step_s;      /* of a step without computing, as most that warm up are */
-    double bytes;            /* of a step, on the links of all hosts */
+    double bare_step_s;      /* a step's without computing, as most that warm up are */
+    double bytes;            /* a step's, on the links of all hosts */
     /* sim: codecs take the times measured by a run of the same row, and not the profile's */
     bool codec_measured;
     struct cc_codec_times codec;
-    double update_s; /* of that run */
+    double update_s; /* that run's */
 };
 
 /* Whether the formulas describe the network of a setting. */
@@ -129,7 +129,7 @@ struct cc_experiment_setting {
     /* sim's own: */
     bool data; /* payloads are made, not only their sizes */
     /* run's own: */
-    int cores;              /* of a lab, which all ranks share; 0: every rank has its own */
+    int cores;              /* a lab's, which all ranks share; 0: every rank has its own */
     double shaped_bps;      /* rate for tc; 0: nothing is shaped */
     double added_latency_s; /* by netem; 0: none */
     bool yield_when_idle;   /* more ranks than cores */
@@ -143,7 +143,7 @@ struct cc_measured_row {
     const struct cc_experiment_setting *setting;
     const struct cc_experiment_row *row;
     double push_bytes; /* payload of a worker's push */
-    double pull_bytes; /* of all pulls; NaN without servers */
+    double pull_bytes; /* all pulls'; NaN without servers */
     double compute_s;  /* with the update */
     double update_s;
     double codec_s, comm_s, comm_busy_s;
@@ -158,7 +158,7 @@ struct cc_measured_row {
     double staleness, staleness_p95, bound_wait_s, updates_per_s;
     char *staleness_counts;
     double applied_error, applied_error_settled; /* NaN: not measured */
-    double waking_s, message_s;                  /* of the report */
+    double waking_s, message_s;                  /* from the report */
     struct cc_prediction model; /* from the measured sizes and times; step_s NaN: no formula */
     double model_error;
     double wire_bytes; /* sent by the busiest host: counted (run), or computed (sim) */

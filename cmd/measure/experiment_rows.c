@@ -102,7 +102,7 @@ static int average_steps(const struct cc_experiment *x, const struct cc_report_r
     return CC_OK;
 }
 
-/* How many of `ranks` that work at the same time share a core. */
+/* The number of the `ranks` that work at the same time and share a core. */
 static double turns(const struct cc_experiment_setting *s, int ranks)
 {
     const struct cc_timing *t = &s->setting.timing;
@@ -371,7 +371,7 @@ int cc_experiment_note_fastest(const struct cc_experiment *x, size_t first, stru
     return status;
 }
 
-/* Adds a scheme to the text, which ends with "..." where there is no more room. */
+/* Adds a scheme to the text, which ends with "..." once it is full. */
 static void add_off(struct cc_experiment_off *l, size_t *used, const char *scheme, double percent)
 {
     char item[96];

@@ -45,7 +45,7 @@ struct ranking {
 #define CC_ADVISE_CLOSE_TEXT "3%" /* the same */
 
 /* Fills *c but for pays and saturates. A scheme that the exchange cannot carry, or that the limits
- * of verdicts rule out, gets a text in `refused`, which is no error. */
+ * of verdicts rule out, gets a text in `refused`; that is not an error. */
 int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t scheme,
                         struct candidate *c, struct cc_error *e);
 

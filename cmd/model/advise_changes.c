@@ -263,7 +263,7 @@ static int note_beyond(struct advise *a, const struct ranking *r, double than_s,
 }
 
 /* Names the exchange whose fastest scheme has the shortest step, if that is worth a change. Where
- * it encodes sums anew on their way, also the fastest one that adds index-value pairs instead,
+ * it encodes sums again on their way, also the fastest one that adds index-value pairs instead,
  * which keeps the error of a single encoding; and a sparse exchange that takes less than all of
  * these, with too large an error. */
 static int note_exchange(struct advise *a, const struct ranking *r, double step_s,

@@ -82,7 +82,7 @@ struct cc_forecast_winner {
     struct cc_best best;
 };
 
-/* What verdicts compare with, and for which codecs. */
+/* The baseline that verdicts compare with, and the codecs that it is for. */
 struct cc_verdict_options {
     struct cc_given given;
     const char *baseline;
@@ -94,7 +94,7 @@ struct cc_forecast {
     struct cc_spec_list *schemes; /* those of the command line; owned by its cc_args */
     struct cc_cluster_args cluster;
     struct cc_profile_args profile_args;
-    struct cc_progress progress; /* of all that is measured */
+    struct cc_progress progress; /* for all that is measured */
     struct cc_codec_models codec_models;
     bool sizes;                /* are those of `figures`, and not the profile's */
     bool errors;               /* are known */
@@ -106,13 +106,13 @@ struct cc_forecast {
     struct cc_step_payloads raw;       /* fp32 */
     struct cc_synth gradients; /* drawn without a trace, to measure sizes, errors and the unions of
                                   index sets */
-    struct cc_verdict_limits limits; /* of the schemes that verdicts may name: the usual ones */
+    struct cc_verdict_limits limits; /* for the schemes that verdicts may name: the usual ones */
     const struct cc_trainings *trainings; /* that decide in place of errors, or NULL */
-    /* what verdicts compare with */
+    /* the baseline of verdicts */
     struct cc_spec_list baseline_scheme;
     struct cc_codec_models baseline_model;
     struct cc_step_payloads baseline;
-    struct cc_forecast_winner *winner; /* of several exchanges */
+    struct cc_forecast_winner *winner; /* by exchange, if there are several */
     size_t winners, winner_capacity;
 };
 
@@ -154,8 +154,8 @@ const char *cc_forecast_baseline(const struct cc_forecast *f);
 void cc_forecast_best_text(const struct cc_forecast *f, const struct cc_best *best, char *out,
                            size_t cap);
 
-/* Appends "NAME (WHY)", or "NAME" without a reason, to a list, which ends with "..." where there is
- * no more room. */
+/* Appends "NAME (WHY)", or "NAME" without a reason, to a list, which ends with "..." once it is
+ * full. */
 void cc_forecast_add_item(char *list, size_t cap, const char *name, const char *why);
 
 /* The columns `speedup` and `scaling` of a step; scaling is NaN without compute time. */

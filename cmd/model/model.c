@@ -49,14 +49,14 @@ static const struct cc_option_use options[] = {
 struct model {
     struct cc_forecast forecast;
     struct cc_record *record;
-    struct cc_forecast_step *step; /* of the schemes in a setting; room for all of them */
+    struct cc_forecast_step *step; /* the schemes' in a setting; room for all of them */
     struct cc_error refused; /* why the first scheme that an exchange cannot carry is left out */
     size_t left_out;
 };
 
 /* --- rows --- */
 
-/* How many times as many index-value pairs as one worker sends the sum has; NaN where none are
+/* The sum's index-value pairs relative to those that one worker sends; NaN where none are
  * merged. */
 static double union_growth(const struct model *m, size_t scheme, const struct cc_setting *s,
                            enum cc_union overlap)

@@ -27,7 +27,7 @@ struct plot_options {
     struct plot_font {
         char name[64];
         double size;
-    } font; /* of the page */
+    } font; /* the page's */
     const char *script, *output;
     int format;
 };

@@ -100,10 +100,10 @@ struct calibrate {
     size_t size[CC_CALIBRATE_MOST];
     struct series series[CC_CALIBRATE_MOST];
     size_t sizes, reported;                    /* reported: in all passes */
-    double send_s[PASSES * CC_CALIBRATE_MOST]; /* of the small sizes, in all passes */
+    double send_s[PASSES * CC_CALIBRATE_MOST]; /* the small sizes', in all passes */
     size_t sends;
     double message_s, reduce_byte_s;
-    double load; /* of this machine before the measurement (bench/load.h) */
+    double load; /* this machine's before the measurement (bench/load.h) */
     struct cc_calibration found;
     struct cc_progress progress;
 };

@@ -10,7 +10,7 @@
 #include "core/trace/synth.h"
 #include "netsim/job/report.h"
 
-/* A setting: an exchange with as many workers, for gradients of so many values. */
+/* A setting: an exchange, a number of workers, and the gradient's number of values. */
 struct calls_setting {
     struct cc_setting setting;
     double nonzeros; /* share of the values */
@@ -31,7 +31,7 @@ struct calls {
     struct run_options options;
     struct cc_source_options source;
     struct cc_experiment_input steps; /* calls of a row that count, at most; and before them */
-    char *program;                    /* of the ranks */
+    char *program;                    /* the ranks' */
     struct cc_progress progress;
     size_t settings, done; /* jobs, for the progress bar */
     size_t reported;       /* rows of the job under way */

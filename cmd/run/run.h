@@ -16,7 +16,7 @@ struct run_options {
     const char *device; /* interface of the cluster's hosts to shape and to count; or NULL */
     bool keep_lab;
     const char *paper; /* or NULL */
-    /* of calls that are timed alone: */
+    /* for calls that are timed alone: */
     bool check;
     double time_s;
 };
@@ -76,8 +76,8 @@ int cc_run_add_row(struct run *r, const struct cc_experiment_setting *s,
 int cc_run_note_setting(struct run *r, const struct cc_experiment_setting *s, size_t first,
                         struct cc_error *e);
 int cc_run_notes(struct run *r, struct cc_error *e);
-/* Writes the --burst with which too little passes at once in this row to matter, or that there is
- * none. NULL: there was no run, and only the formula has buckets. */
+/* Writes the --burst with which too little passes at once in this row to matter, or that none does.
+ * NULL: nothing ran, and only the formula has buckets. */
 void cc_run_burst_remedy(const struct cc_measured_row *m, char *out, size_t cap);
 
 /* --- --paper --- */

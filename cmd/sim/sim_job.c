@@ -47,7 +47,7 @@ static void scale_costs(const struct cc_experiment_setting *s, const struct cc_e
                                                                                    : decode;
     for (size_t i = 0; i < p->count; i++) {
         const double part = p->each[i].values / p->total.values;
-        const double sending = part * (double)p->period; /* of the period's one step that sends */
+        const double sending = part * (double)p->period; /* in the period's one step that sends */
         const double decoding = sending * measured->decode_s;
         cost[i].encode_s = scaled(cost[i].encode_s, encode, part * measured->encode_s);
         cost[i].decode_s = scaled(cost[i].decode_s, push, ps ? 0 : decoding);

@@ -78,8 +78,8 @@ int cc_train_choices(const struct cc_train *t, const struct cc_training_config *
 struct part {
     const struct cc_net *net;
     struct cc_net *own; /* the same, to be freed; or NULL */
-    const bool *raw;    /* of its tensors; NULL: none is sent in other steps */
-    double share;       /* of a step's bytes in those steps */
+    const bool *raw;    /* by tensor; NULL: none is sent in other steps */
+    double share;       /* the share of a step's bytes in those steps */
     struct cc_pair_cost pair;
     struct cc_step_payloads sizes;
     struct cc_predictor predictor;

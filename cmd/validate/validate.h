@@ -23,7 +23,7 @@ struct validate_options {
 
 struct validate {
     struct cc_record *record;
-    struct cc_experiment_input input; /* of both: */
+    struct cc_experiment_input input; /* for both: */
     struct run run;
     struct sim sim;
     double tolerance;

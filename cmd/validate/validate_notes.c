@@ -125,7 +125,7 @@ static int note_cause(struct validate *v, enum cc_cause_kind kind, struct cc_err
 /* Agreement of the answers; the largest differences are fractions. */
 struct agreement {
     size_t rows, agree, small; /* small: network and codecs add too little to say much */
-    double worst, worst_added; /* of two answers: of the step; of what is added, or NAN */
+    double worst, worst_added; /* between two answers: the step's; that of what is added, or NAN */
     size_t forecasts;          /* within the tolerance */
     double worst_forecast;     /* NAN: there is none */
 };

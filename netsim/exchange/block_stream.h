@@ -32,9 +32,9 @@
 enum {
     CC_BLOCK_BYTES = 48 * 1024, /* unless the job says otherwise. A multiple of 4, so that blocks of
                                    floats are whole floats */
-    CC_BLOCKS = 4,              /* of a transfer, under way at a time */
+    CC_BLOCKS = 4,              /* a transfer's blocks under way at a time */
     CC_SMALL_AT_ONCE = 32,      /* blocks of transfers that do not wait for each other */
-    CC_SIZE_BYTES = 8           /* of the number that a sized transfer begins with */
+    CC_SIZE_BYTES = 8           /* the number that a sized transfer begins with */
 };
 
 /* Bytes to one rank, or from one rank. */
@@ -42,7 +42,7 @@ struct cc_transfer {
     int peer;
     uint8_t *at;  /* NULL without data; of what is received also where the transport lends: it is
                      set when the bytes are there */
-    size_t bytes; /* of a sized transfer that is received: its capacity, until the first block is
+    size_t bytes; /* for a sized transfer that is received: its capacity, until the first block is
                      there; without data, its length */
     bool sized;   /* the receiver reads its length from the first block */
     bool needs_clear; /* it begins after the receiver's clear to send. The same on both sides */
@@ -54,13 +54,13 @@ struct cc_transfer {
 
 /* Between two ranks, transfers must be added in the same order on both sides. */
 struct cc_block_stream {
-    int tag; /* of blocks; tag + 1: clear to send */
+    int tag; /* the blocks'; tag + 1: clear to send */
     size_t block_bytes;
     bool rendezvous;     /* transfers that need a clear to send wait for it */
     bool awaiting_clear; /* a clear to send is under way */
     bool sends;
     struct cc_rank_state *rank_state;
-    size_t index;                       /* of the message */
+    size_t index;                       /* the message's */
     struct cc_transfer *posting, *last; /* the first that is not wholly posted; the last added */
     struct {
         struct cc_transfer *of;
@@ -68,7 +68,7 @@ struct cc_block_stream {
     } * block;                   /* a ring buffer of `most` */
     size_t most, first, blocks;  /* under way: at most, the first, how many */
     bool together;               /* transfers do not wait for each other */
-    struct cc_requests requests; /* of the blocks, and of the clear to send */
+    struct cc_requests requests; /* for the blocks and the clear to send */
 };
 
 /* Appends a transfer; it must stay in place until it is complete. */

@@ -9,7 +9,7 @@
 
 struct cc_chunk {
     struct cc_pack *decoder;
-    size_t bound; /* of the payload; 0: the chunk has no values, and nothing is sent for it */
+    size_t bound; /* the payload's; 0: the chunk has no values, and nothing is sent for it */
 };
 
 struct cc_chunks {

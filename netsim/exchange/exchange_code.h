@@ -21,7 +21,7 @@ struct cc_exchange_code {
     cc_exchange_opener *open_unsynced;
 };
 
-/* What cc_exchange_open opens begins with a pointer to its operations. */
+/* An open exchange begins with a pointer to its operations. */
 struct cc_exchange_ops {
     int (*start)(void *x, struct cc_error *e);
     int (*test)(void *x, bool *done, struct cc_error *e);

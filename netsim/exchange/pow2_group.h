@@ -22,12 +22,12 @@ int cc_pow2_group_rank(const struct cc_pow2_group *f, int member);
 /* The lowest rank whose gradient is in the values of members `member` and above: a proxy's extra
  * rank is below it. */
 int cc_pow2_group_lowest(const struct cc_pow2_group *f, int member);
-/* How many workers' gradients are in the values of `count` members: `member`, member + stride, ...
- */
+/* The number of workers' gradients in the values of `count` members: `member`, member + stride,
+ * ... */
 int cc_pow2_group_workers(const struct cc_pow2_group *f, int member, int stride, int count);
 
 /* Add the round before the first (extra ranks send all chunks to their proxies), and the round
- * after the last (proxies send them the sum). No round if there are no extra ranks. */
+ * after the last (proxies send them the sum). Without extra ranks no round is added. */
 int cc_pow2_group_add_first(const struct cc_pow2_group *f, int rank, struct cc_schedule *p,
                             struct cc_error *e);
 int cc_pow2_group_add_last(const struct cc_pow2_group *f, int rank, struct cc_schedule *p,

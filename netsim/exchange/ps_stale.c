@@ -30,8 +30,8 @@ enum { PUSH_HEAD = 8, PULL_HEAD = 16 };
 
 /* A worker, as a server knows it. */
 struct reader {
-    uint64_t step;     /* of its next push */
-    uint64_t answered; /* of its latest push */
+    uint64_t step;     /* its next push's */
+    uint64_t answered; /* its latest push's */
     bool waits, held;  /* for its pull; for the bound */
     double since;      /* when the push was applied */
     float *sent;       /* the model when it last pulled; NULL without data */
@@ -42,11 +42,11 @@ struct ps_stale {
     struct cc_lanes of;
 
     /* Workers only: */
-    float *sum;         /* of the gradients since the last push; NULL: a push in each step */
-    double norms;       /* of these gradients, together */
-    size_t gradients;   /* in the sum */
-    uint64_t slowest;   /* the slowest worker's clock at the last pull, of all servers */
-    bool pushes;        /* in this step */
+    float *sum;       /* the sum of the gradients since the last push; NULL: a push in each step */
+    double norms;     /* their norms, added up */
+    size_t gradients; /* in the sum */
+    uint64_t slowest; /* the slowest worker's clock at the last pull, of all servers */
+    bool pushes;      /* in this step */
     struct cc_range at; /* the message's values */
 
     /* Servers only: */

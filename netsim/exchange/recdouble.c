@@ -4,7 +4,7 @@
  *
  * The values are one chunk. In round t = 0, 1, ... two groups of 2^t members exchange their sums,
  * member by member: log2 P rounds and latencies, but every rank sends the whole message in each. If
- * P is no power of two, extra ranks hand their values to proxies before and get the sum after
+ * P is not a power of two, extra ranks hand their values to proxies before and get the sum after
  * (pow2_group.h).
  *
  * Payloads that are encoded again: all members of a group have the same sum, and must encode it to
@@ -12,8 +12,8 @@
  * lowest rank, with another salt in each round (0 is for what extra ranks send). Both sides of an
  * exchange add the two decoded payloads in the same order, lower group first. After the last round
  * every member has the same sum and need not encode it, unless there are extra ranks: then all
- * members encode it once more, to the same bytes, all decode that payload, and proxies send it on.
- */
+ * members encode it once more, to the same bytes, all decode that payload, and proxies send it
+ * on. */
 #include "netsim/exchange/exchange_code.h"
 #include "netsim/exchange/pow2_group.h"
 

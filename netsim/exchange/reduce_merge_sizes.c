@@ -24,7 +24,7 @@ size_t cc_merge_sum_pairs(const struct cc_merge *x, struct cc_stream_range r, in
                                x->range.from + r.to);
 }
 
-/* The stream of a sum of so many workers' gradients. */
+/* The stream of a sum of `workers` workers' gradients. */
 static size_t stream_bytes(const struct cc_merge *x, struct cc_stream_range r, int workers)
 {
     return cc_stream_bound(cc_range_length(r), cc_merge_sum_pairs(x, r, workers),

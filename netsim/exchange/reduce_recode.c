@@ -42,8 +42,8 @@ struct chunk {
 
 struct round_state {
     struct cc_range sent;    /* values */
-    struct cc_pack *encoder; /* of the partial sum that is sent; NULL */
-    struct cc_pack *decoder; /* of the partial sum that is received; NULL */
+    struct cc_pack *encoder; /* for the partial sum that is sent; NULL */
+    struct cc_pack *decoder; /* for the partial sum that is received; NULL */
     bool first;              /* no earlier round encodes any of these values */
     uint8_t *out, *in;       /* `in` only in rounds that keep what they receive */
     size_t out_capacity, in_capacity;
@@ -63,7 +63,7 @@ struct reduce_recode {
     bool owner_first;      /* as in a round */
     uint8_t *own;          /* the message of that chunk */
     uint8_t *partial[2];   /* received partial sums, of even and odd rounds */
-    float *sum;            /* of the range: own values and received ones; NULL without data */
+    float *sum;            /* the range's: own values and received ones; NULL without data */
     bool summing;          /* `sum` has the own values; before, the gradient has them */
     size_t current;        /* round */
     struct cc_block_streams streams;
@@ -418,7 +418,7 @@ static int open_reducing_round(struct reduce_recode *x, size_t k, size_t *larges
     return CC_OK;
 }
 
-/* The capacity for a message of whole sums; 0 if there are no values. */
+/* The capacity for a message of whole sums; 0 without values. */
 static size_t chunks_capacity(const struct reduce_recode *x, size_t first, size_t count)
 {
     size_t bytes = count == 1 ? 0 : CC_SIZE_BYTES;

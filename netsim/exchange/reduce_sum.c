@@ -32,7 +32,7 @@
 struct round_state {
     struct cc_range send, recv;
     bool adds;             /* received floats are added; else they are kept */
-    const uint8_t *addend; /* what they are added to: own floats, or the sum so far */
+    const uint8_t *addend; /* the floats that they are added to: own ones, or the sum so far */
     struct cc_transfer out, in;
     size_t added; /* bytes of what was received that are added, or in their place */
 };
@@ -67,8 +67,9 @@ static size_t settled_end(struct cc_range want, struct cc_range range, size_t do
     return apart ? want.to : larger(open, want.from);
 }
 
-/* How many bytes of `want`, from its beginning, are as round k finds them: earlier rounds have
- * added to them. With `sent`, earlier rounds and round k have also sent them where they had to. */
+/* The number of bytes of `want`, from its beginning, that are as round k finds them: earlier rounds
+ * have added to them. With `sent`, earlier rounds and round k have also sent them where they had
+ * to. */
 static size_t settled(const struct reduce_sum *x, size_t k, struct cc_range want, bool sent)
 {
     const struct round_state *t = x->round_state;

@@ -40,7 +40,7 @@ struct cc_schedule {
     uint64_t owner_salt;
 };
 
-/* Appends a round without peers; NULL if there is no memory. It is valid until the next call. */
+/* Appends a round without peers; NULL if memory runs out. It is valid until the next call. */
 struct cc_round *cc_schedule_add(struct cc_schedule *p, struct cc_error *e);
 
 /* Makes the schedule of `rank`, one of `workers` ranks. *p is all zeros before; its rounds are to

@@ -2,9 +2,9 @@
  * there is one copy for them and, where servers send model deltas, one for the server. Gradients
  * are computed worker by worker; the exchange is netsim/inprocess.
  *
- * The running statistics of batch normalizations are no parameters, and no gradient depends on
- * them: each worker updates its own by its batch, and evaluations take their mean over the workers.
- */
+ * The running statistics of batch normalizations are not parameters, and no gradient depends on
+ * them: each worker updates its own by its batch, and evaluations take their mean over the
+ * workers. */
 #include "netsim/inprocess/training.h"
 
 #include <math.h>
@@ -351,8 +351,8 @@ int cc_training_evaluate(struct cc_training *s, struct cc_error *e)
     return cc_training_log_add(&s->log, &v, e);
 }
 
-/* Writes a checkpoint if one is due: after every so many steps, at the end, and when interrupted.
- */
+/* Writes a checkpoint if one is due: after every checkpoint_every steps, at the end, and when
+ * interrupted. */
 static int save(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;

@@ -14,8 +14,8 @@
 /* The simulated clocks of workers and servers that are not bulk synchronous: how long computing and
  * messages take. In an order that follows from them alone, pushes arrive. */
 struct cc_training_clocks {
-    double compute_s;     /* of a step */
-    double forward_share; /* of it; the rest is the backward pass */
+    double compute_s;     /* a step's */
+    double forward_share; /* its share; the rest is the backward pass */
     const double *share;  /* [tensors]: of the backward pass */
     const double *slow;   /* [workers][steps]: factors on computing; NULL: 1 */
     /* A message of n bytes occupies a port for (n + message_bytes) byte_s, and arrives latency_s
@@ -27,8 +27,8 @@ struct cc_training_config {
     struct cc_task_config task;
     enum cc_exchange exchange;
     enum cc_via via;
-    int servers;    /* of an exchange that has any */
-    int dense_bits; /* of a value in the second stage of an exchange that has one */
+    int servers;    /* for an exchange that has any */
+    int dense_bits; /* bits of a value in the second stage of an exchange that has one */
     /* Exchanges with CC_X_CHOOSES: as in struct cc_job_row; otherwise none. */
     const struct cc_job_choice *choice;
     size_t choices;
@@ -61,15 +61,15 @@ struct cc_training_config {
      * the next. The optimizer above is then the workers', and its schedule counts local steps. The
      * row's messages are the parts. */
     struct cc_local_config local;
-    /* Variance-reduced SGD (train/linear/svrg.h): the steps of an epoch; 0: gradients are sent. Of
-     * logistic regression, without deltas; the optimizer is SGD without momentum and decay. */
+    /* Variance-reduced SGD (train/linear/svrg.h): the steps of an epoch; 0: gradients are sent. For
+     * logistic regression without deltas; the optimizer is SGD without momentum and decay. */
     size_t svrg_steps;
     const double *optimum; /* parameters to measure the distance from; or NULL */
     size_t steps, eval_every;
     size_t min_size; /* tensors with fewer values travel as fp32 */
-    /* The file of the checkpoint, written after every so many steps, at the end and when the
-     * training is interrupted; NULL: none. resume: continues from it if it is there, and ends with
-     * the same weights and evaluations, bit for bit, but times. */
+    /* The file of the checkpoint, written after every checkpoint_every steps, at the end and when
+     * the training is interrupted; NULL: none. resume: continues from it if it is there, and ends
+     * with the same weights and evaluations, bit for bit, but times. */
     const char *checkpoint;
     size_t checkpoint_every;
     bool resume;
@@ -91,8 +91,8 @@ struct cc_training_result {
     bool complete, diverged;
     size_t diverged_step; /* from 1 */
     char reason[512];     /* why it has diverged */
-    uint32_t weights_crc; /* of the workers' copy at the end; not CC_BULK: of the server's */
-    double peak_bytes;    /* of a simulation's memory; 0: not known */
+    uint32_t weights_crc; /* the workers' copy's at the end; not CC_BULK: the server's */
+    double peak_bytes;    /* a simulation's memory; 0: not known */
     /* The workers' gradients in the step before the last evaluation, of a linear model in this
      * process; otherwise none. */
     struct cc_unions unions;

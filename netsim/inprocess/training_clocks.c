@@ -24,7 +24,7 @@ struct traffic {
     struct cc_pack *pack;
     uint8_t *bytes; /* [cc_pack_bound] */
     size_t length, payload;
-    size_t step; /* of the worker */
+    size_t step; /* the worker's */
 };
 
 /* One server's part of one message. */
@@ -56,7 +56,7 @@ struct state {
     struct cc_learner learner;
     struct cc_unsynced *clocks;
     size_t step; /* that was computed last */
-    double loss; /* of the steps since the last progress */
+    double loss; /* the steps' since the last progress */
     uint64_t computed;
 };
 

@@ -22,10 +22,10 @@ struct cc_training {
     size_t values;
     float *weights;            /* the workers' */
     float *server;             /* NULL: the same */
-    struct cc_learner learner; /* of the server's copy, or of the workers' */
+    struct cc_learner learner; /* for the server's copy, or the workers' */
     float *gradients;          /* [workers][values]; not CC_BULK: of one worker */
     const float **gradient;
-    float *mean;      /* what the workers receive: the mean gradient, or in a pipeline the deltas */
+    float *mean;      /* the workers receive it: the mean gradient, or in a pipeline the deltas */
     float **delayed;  /* [depth - 1] of a pipeline: what they have received and not applied, that of
                          step t at t modulo them */
     uint64_t applied; /* a pipeline: the step that is applied next */
@@ -38,7 +38,7 @@ struct cc_training {
     float *pulled; /* captured steps: what the server is about to encode; NULL: no servers, or no
                       capture */
     bool measures_push, measures_pull; /* residuals */
-    struct cc_unsent unsent;           /* of the pushes */
+    struct cc_unsent unsent;           /* the unsent part of the pushes */
     struct cc_training_log log;        /* its sums of squares of the pushes: when it is saved */
     uint64_t saved;                    /* the step of the last checkpoint; 0: none */
 };
@@ -55,7 +55,7 @@ void cc_training_pipe_step(struct cc_training *s);
 void cc_training_diverge(struct cc_training *s, const char *reason);
 /* Scores the parameters, and appends the evaluation of the steps since the one before. */
 int cc_training_evaluate(struct cc_training *s, struct cc_error *e);
-/* Shows that so many more steps have ended, the last one with this loss. */
+/* Shows that `steps` more steps have ended, the last one with this loss. */
 void cc_training_show(const struct cc_training *s, size_t steps, double loss);
 /* The steps of a training that is not CC_BULK, in training_clocks.c. */
 int cc_training_by_clocks(struct cc_training *s, struct cc_error *e);

@@ -12,15 +12,15 @@ struct cc_training_log {
     size_t evals, capacity;
     /* Since the last evaluation: */
     size_t since;             /* steps */
-    struct cc_evaluation sum; /* of their figures; push_bytes: of all workers */
+    struct cc_evaluation sum; /* the sum of their figures; push_bytes: for all workers */
     /* Sums of squares over them, of residuals and of what they are relative to: of the pushes
      * (struct cc_unsent), and of the pulls. NaN: not measured in all of these steps. */
     double unsent_sq, gradient_sq, behind_sq, delta_sq;
-    double wall_s; /* of all steps */
+    double wall_s; /* all steps' */
 };
 
 /* The evaluation that ends the steps since the last one: their means, without scores and residuals.
- * Begins to sum anew. */
+ * The sums start again from zero. */
 struct cc_evaluation cc_training_log_end(struct cc_training_log *l, size_t workers);
 /* Appends an evaluation. */
 int cc_training_log_add(struct cc_training_log *l, const struct cc_evaluation *v,

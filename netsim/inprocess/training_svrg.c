@@ -11,10 +11,10 @@
 
 struct cc_training_svrg {
     struct cc_linear_objective f;
-    struct cc_job job; /* of fp32 */
+    struct cc_job job; /* with fp32 */
     struct cc_inprocess *exchange;
     float *anchor, *full; /* y, and the gradient there */
-    double *sum;          /* of the points from which this epoch's steps were made */
+    double *sum;          /* the sum of the points from which this epoch's steps were made */
     double *room;
     uint32_t *row; /* [batch] */
 };

@@ -12,7 +12,7 @@
 
 struct cc_unsent {
     size_t values, workers;
-    float *total;                 /* of the gradients until now, less what has arrived */
+    float *total;                 /* the gradients' until now, less what has arrived */
     float *mean;                  /* the gradients of this step */
     double total_sq, gradient_sq; /* sums over the steps since cc_unsent_ratio */
 };

@@ -17,7 +17,7 @@ enum kind {
 
 struct event {
     double time;
-    uint64_t order; /* of scheduling */
+    uint64_t order; /* the order of scheduling */
     size_t worker, part;
     enum kind kind;
 };
@@ -27,7 +27,7 @@ struct worker {
     size_t pending;  /* events before its next one */
     size_t to_apply; /* parts before the step has ended */
     bool sends;      /* some of them */
-    double wait_s;   /* of this step */
+    double wait_s;   /* this step's */
     double in, out;  /* when its ports are free */
 };
 
@@ -37,7 +37,8 @@ struct server {
 
 /* A worker's part. */
 struct copy {
-    uint64_t clock;   /* of the step that the worker makes: those before it, without silent ones */
+    uint64_t clock;   /* the clock of the step that the worker makes: the number of those before it,
+                         without silent ones */
     uint64_t slowest; /* the slowest worker's clock when it last pulled */
     bool waits;
     double since; /* it waits */

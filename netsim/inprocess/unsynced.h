@@ -23,7 +23,7 @@ struct cc_unsynced_part {
     /* To the caller: what the worker has would be too old for its next step, or this is its last
      * one. */
     bool due;
-    /* From the caller: whether it sends the part, of so many bytes, or withholds it, which the
+    /* From the caller: whether it sends the part, of `bytes` bytes, or withholds it, which the
      * server is told; silent: neither, since the scheme sends nothing in this step, which the
      * clocks do not count. */
     bool sends, silent;
@@ -37,7 +37,7 @@ struct cc_unsynced_ops {
                    struct cc_error *e);
     /* The server updates its parameters by the worker's part. */
     int (*update)(void *arg, size_t worker, size_t part, struct cc_error *e);
-    /* It sends the worker what has changed: so many bytes. */
+    /* It sends the worker what has changed, and sets *bytes to its size. */
     int (*pull)(void *arg, size_t worker, size_t part, size_t *bytes, struct cc_error *e);
     int (*receive)(void *arg, size_t worker, size_t part, struct cc_error *e);
 };
@@ -47,7 +47,7 @@ struct cc_unsynced_config {
     const size_t *server; /* [parts] */
     const double *ready;  /* [parts]: when a part is computed, as a share of the step's time */
     struct cc_job_consistency consistency; /* not CC_BULK */
-    size_t steps;                          /* of each worker */
+    size_t steps;                          /* each worker's */
     double compute_s;
     const double *slow;                      /* [workers][steps]: factors on it; NULL: 1 */
     double byte_s, message_bytes, latency_s; /* as in struct cc_training_clocks */
@@ -63,7 +63,7 @@ int cc_unsynced_open(const struct cc_unsynced_config *config, struct cc_unsynced
                      struct cc_error *e);
 void cc_unsynced_close(struct cc_unsynced *u);
 
-/* Continues until all workers together have ended so many steps: a step ends when the servers have
+/* Continues until all workers together have ended `ended` steps: a step ends when the servers have
  * updated all parameters by it, or, if it sends nothing, when it is computed. After the last step,
  * or when interrupted, returns sooner. */
 int cc_unsynced_run(struct cc_unsynced *u, uint64_t ended, struct cc_error *e);
@@ -72,8 +72,8 @@ int cc_unsynced_run(struct cc_unsynced *u, uint64_t ended, struct cc_error *e);
 struct cc_unsynced_figures {
     double time_s;
     uint64_t ended;                  /* steps of all workers */
-    double updates;                  /* of parts / parts */
-    double staleness, staleness_p95; /* of the updates of parts */
+    double updates;                  /* updates of parts / parts */
+    double staleness, staleness_p95; /* that of the updates of parts */
     double wait_s;                   /* for the bound, of all workers together */
 };
 void cc_unsynced_figures(const struct cc_unsynced *u, struct cc_unsynced_figures *out);

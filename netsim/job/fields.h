@@ -50,7 +50,7 @@ struct cc_table {
     const char *title; /* in the documentation: "A tensor" */
     const struct cc_field *field;
     size_t fields;
-    size_t bytes; /* of the struct */
+    size_t bytes; /* the struct's size */
     enum cc_table_form form;
     const char *tag;      /* a key that the caller reads and writes itself; or NULL */
     const void *defaults; /* the root's: the struct before it is parsed; NULL: zeros */
@@ -63,8 +63,8 @@ struct cc_field {
     double low, high;         /* numbers: the range; lists: how many items (high 0: any number) */
     const char *const *words; /* end with NULL */
 
-    const struct cc_table *table; /* of an object, or of an item */
-    const char *item;             /* what messages call an item: "tensor" */
+    const struct cc_table *table; /* an object's, or an item's */
+    const char *item;             /* the word for an item in messages: "tensor" */
     size_t count;                 /* offset of the array's size_t; unused where length() is set */
     size_t (*length)(const struct cc_scope *s); /* how many items there must be; or NULL */
 

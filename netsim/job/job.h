@@ -35,7 +35,7 @@ enum cc_job_kind {
 struct cc_job_tensor {
     char *name;
     struct cc_shape shape;
-    double share; /* of the compute time; the shares sum to 1 */
+    double share; /* its share of the compute time; the shares sum to 1 */
     int server;   /* the one that keeps it; -1: divided evenly among all. 0 without servers */
     bool raw;     /* travels as fp32 whatever the scheme */
 };
@@ -60,10 +60,10 @@ struct cc_job_sizes {
     double took_s;   /* time to find them; not in the file */
 };
 
-/* The exchange of a message with at most so many index-value pairs in the gradients of all workers
+/* The exchange of a message with at most `pairs` index-value pairs in the gradients of all workers
  * together. */
 struct cc_job_choice {
-    size_t message; /* of the row */
+    size_t message; /* its index in the row */
     double pairs;
     enum cc_exchange exchange;
 };
@@ -102,7 +102,7 @@ struct cc_job_calls {
 /* A training that gradients come from (netsim/job/training.h). */
 struct cc_job_training {
     char *net, *data;     /* net NULL: none */
-    size_t height, width; /* of the net's input */
+    size_t height, width; /* the net's input */
     size_t batch, by_class, shift;
     bool flip;
     int optimizer; /* enum cc_optimizer_kind */
@@ -157,16 +157,16 @@ struct cc_job {
     enum cc_via via;
     /* Exchanges with CC_X_MERGES only; otherwise 0: */
     enum cc_wire wire;
-    int dense_bits; /* of a value in dsar-split's second stage */
+    int dense_bits; /* bits of a value in dsar-split's second stage */
     double keep;    /* the share of the values that sums of pairs keep; 0: everything */
     enum cc_step_mode mode;
     enum cc_pulls pulls;
     double compute_s, update_s;
-    double forward_share; /* of compute_s */
-    double hidden_share;  /* of compute_s */
+    double forward_share; /* as a share of compute_s */
+    double hidden_share;  /* as a share of compute_s */
     uint64_t seed;
     char *device;                  /* or NULL */
-    struct cc_job_shaping shaping; /* of device */
+    struct cc_job_shaping shaping; /* how tc shapes `device` */
     bool yield_when_idle;
 
     /* Simulations; on a machine: 0, true, true, 0, 0, 0, but for calls within one, whose transfers
@@ -185,7 +185,7 @@ struct cc_job {
     struct cc_job_training training;
     char *trace;
     int distribution;   /* enum cc_distribution */
-    double zeros;       /* of a distribution */
+    double zeros;       /* a distribution's share of zeros */
     int indices;        /* enum cc_indices; of a distribution */
     size_t trace_steps; /* different steps, used in turn */
     uint64_t *skip;     /* numbers of the trace's steps that are left out; NULL: none */
@@ -213,7 +213,7 @@ int cc_job_parse(const char *text, size_t length, struct cc_job *out, struct cc_
 /* Makes offset[] from the tensors, for jobs that were not parsed. A step of more than 2^40 values
  * is an error. */
 int cc_job_lay_out(struct cc_job *job, struct cc_error *e);
-/* The job as JSON, which the caller frees; NULL if there is no memory. */
+/* The job as JSON, which the caller frees; NULL if memory runs out. */
 char *cc_job_text(const struct cc_job *job, struct cc_error *e);
 /* Writes the JSON to a file, whole or not at all. */
 int cc_job_write(const struct cc_job *job, const char *path, struct cc_error *e);
@@ -239,16 +239,16 @@ bool cc_job_row_skips(const struct cc_job *job, size_t i, uint64_t step);
 const struct cc_message *cc_job_message_of(const struct cc_job *job, const struct cc_job_row *row,
                                            size_t value);
 
-/* How many times the message was sent before `step`, in which it is. */
+/* The number of times that the message was sent before `step`, in which it is sent. */
 uint64_t cc_job_row_updates(const struct cc_job *job, const struct cc_job_row *row,
                             const struct cc_message *m, uint64_t step);
 
-/* How many steps of a training with mode CC_PIPE have ended whose gradients are not applied yet, of
- * the `ended` steps so far: the depth less 1, fewer at the beginning, and none after the last.
- * Other modes have none. */
+/* The number of steps of a training with mode CC_PIPE that have ended and whose gradients are not
+ * applied yet, of the `ended` steps so far: the depth less 1, fewer at the beginning, and none
+ * after the last. Other modes have none. */
 size_t cc_job_delayed(const struct cc_job *job, const struct cc_job_row *row, uint64_t ended);
 
-/* Whether a rank has the code for a second stage of so many bits a value. */
+/* Whether a rank has the code for a second stage of `bits` bits a value. */
 static inline bool cc_job_takes_dense_bits(double bits)
 {
     return bits == 32 || bits == 8 || bits == 4 || bits == 2;

@@ -5,8 +5,8 @@
 
 #include "netsim/job/fields.h"
 
-extern const struct cc_table cc_job_table;   /* of struct cc_job */
-extern const struct cc_table cc_sizes_table; /* of struct cc_job_sizes */
+extern const struct cc_table cc_job_table;   /* struct cc_job */
+extern const struct cc_table cc_sizes_table; /* struct cc_job_sizes */
 
 /* All of them, in the order of docs/job.md; ends with NULL. */
 extern const struct cc_table *const cc_job_tables[];

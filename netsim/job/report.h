@@ -27,16 +27,16 @@ struct cc_report_row {
     double message_s; /* to hand a push or a pull to MPI, the mean */
     double push_bytes, pull_bytes; /* payload per step, without heads */
     double push_head_bytes, pull_head_bytes;
-    double messages, given_bytes; /* per step to other hosts: of the rank that sends most or, with
+    double messages, given_bytes; /* per step to other hosts: the most that a rank sends or, with
                                      colocated servers, of the host */
     double sent_bytes, received_bytes; /* per step, of the busiest interface; -1: no device */
-    double total_sent_bytes;           /* of all interfaces together; -1: no device */
+    double total_sent_bytes;           /* all interfaces' together; -1: no device */
     double kept_values;                /* per step, where sums do not keep everything; or 0 */
     size_t applied_errors;             /* 2, or 0: not measured: */
     double *applied_error;             /* over all counted steps, and over their last half */
     /* Where steps are not bulk synchronous; otherwise 0, and none: */
-    double updates, updates_per_s; /* of all workers, per step and per second */
-    double held_s;                 /* of a worker's step: its pull waits for slower workers */
+    double updates, updates_per_s; /* all workers', per step and per second */
+    double held_s; /* the part of a worker's step in which its pull waits for slower workers */
     size_t ages;
     double *age;       /* [ages]: updates by their staleness */
     double peak_bytes; /* simulations: the most memory; 0: not known */
@@ -66,8 +66,8 @@ struct cc_report_calls {
     double *call_s;               /* [calls] of each counted call */
     double encode_s, apply_s;     /* means */
     double push_bytes;            /* a worker's payload, without heads; the mean over the workers */
-    double given_bytes, messages; /* of the rank that sends most */
-    double result_values;         /* of the first result: how many are not zero */
+    double given_bytes, messages; /* those of the rank that sends most */
+    double result_values;         /* the number of values of the first result that are not zero */
     char *chose;                  /* ssar-auto: "ssar-split 20, ssar-recdouble 4": which exchange
                                      was taken how often; or NULL */
     bool checked;                 /* the results were compared */
@@ -77,7 +77,7 @@ struct cc_report_calls {
 /* Something that a rank did from one time to another. */
 struct cc_span {
     double begin, end;
-    uint32_t step; /* of the row, counted or not; during an exchange that is still under way, the
+    uint32_t step; /* the row's, counted or not; during an exchange that is still under way, the
                       exchange's */
     enum cc_phase phase;
 };
@@ -101,7 +101,7 @@ struct cc_step_span {
 struct cc_report_events {
     size_t row;
     int rank;
-    size_t left_out;      /* spans and flows for which there was no room: the last ones */
+    size_t left_out;      /* spans and flows left out for lack of room: the last ones */
     struct cc_span *span; /* codecs and the rest, each in order and without overlaps */
     size_t spans;
     struct cc_flow_event *flow; /* in order */
@@ -117,9 +117,9 @@ enum cc_report_kind {
     CC_REPORT_STEP,   /* a step ended, counted or not */
     CC_REPORT_ROW,    /* a row is complete, or steps of a training up to an evaluation or a
                          checkpoint */
-    CC_REPORT_EVAL,   /* of a training: after the row of its last steps */
+    CC_REPORT_EVAL,   /* in a training, after the row of its last steps */
     CC_REPORT_CALLS,  /* a row of a job with `calls` is complete */
-    CC_REPORT_EVENTS, /* of a job with `events`: after the row, of one rank after the other */
+    CC_REPORT_EVENTS, /* in a job with `events`, after the row, for one rank after the other */
     CC_REPORT_SIZE,   /* ping-pong: a size is complete */
     CC_REPORT_DONE,
     CC_REPORT_ERROR, /* a rank failed: text */
@@ -149,8 +149,8 @@ struct cc_report {
 
 /* Writes one line and flushes `out`. */
 int cc_report_print(const struct cc_report *r, FILE *out, struct cc_error *e);
-/* Parses one line; a line that is no report is an error. *out is set on success only; free it with
- * cc_report_free. */
+/* Parses one line; a line that is not a report is an error. *out is set on success only; free it
+ * with cc_report_free. */
 int cc_report_parse(const char *line, size_t length, struct cc_report *out, struct cc_error *e);
 void cc_report_free(struct cc_report *r);
 

@@ -15,11 +15,11 @@
 enum { CC_LAB_FRAME = 1514 }; /* bytes of a full frame, as tc counts them */
 
 struct cc_lab_config {
-    int hosts;          /* 1 to 1000 */
-    double bw_bps;      /* of each host's link, each direction, as tc counts frames; 0: unshaped */
-    double latency_s;   /* added to each message with netem; 0: none */
-    size_t burst_bytes; /* of the token buckets, at least a frame; 0: cc_lab_burst */
-    size_t limit_bytes; /* of the queues, at least a frame; 0: cc_lab_limit */
+    int hosts;              /* 1 to 1000 */
+    double bw_bps;          /* each host's link, each direction, as tc counts frames; 0: unshaped */
+    double latency_s;       /* added to each message with netem; 0: none */
+    size_t burst_bytes;     /* the token buckets' size, at least a frame; 0: cc_lab_burst */
+    size_t limit_bytes;     /* the queues' size, at least a frame; 0: cc_lab_limit */
     const char *congestion; /* TCP's congestion control; NULL: "reno" */
 };
 

@@ -273,7 +273,7 @@ static int serve_spawn(struct init *in, const struct cc_lab_request *r, const in
     char *bytes = cc_alloc(r->bytes, e);
     char **argv = cc_alloc(((size_t)r->args + 1) * sizeof *argv, e);
     if (bytes == NULL || argv == NULL || !cc_lab_receive(in->socket, bytes, r->bytes))
-        _exit(1); /* where the next request begins is no longer known */
+        _exit(1); /* the place of the next request is lost */
     char *arg = bytes;
     for (uint32_t i = 0; i < r->args; i++) {
         argv[i] = arg;

@@ -49,7 +49,7 @@ int cc_lab_write(const char *path, const char *text, struct cc_error *e)
     return n == (ssize_t)strlen(text) ? CC_OK : cc_fail(e, "%s: %s", path, strerror(error));
 }
 
-/* Reads the number in a file of /proc/sys; -1 if there is no such file. */
+/* Reads the number in a file of /proc/sys; -1 if the file is missing. */
 static long read_setting(const char *path)
 {
     char text[32] = "";

@@ -31,7 +31,7 @@
 
 #include "core/interrupt.h"
 
-#define HANDLE "cc0c:" /* of our disciplines */
+#define HANDLE "cc0c:" /* our disciplines' */
 #define OUTPUT 8192    /* bytes kept of what a program prints */
 
 /* --- running tc and ip --- */

@@ -93,8 +93,8 @@ static bool is_backtrace(const char *line, size_t length)
 void cc_log_tail_add(struct cc_log_tail *t, const char *line, size_t length)
 {
     if (is_dashes(line, length)) {
-        /* Two adjacent blocks have a line of dashes each, so one after an empty block begins anew.
-         */
+        /* Two adjacent blocks have a line of dashes each, so one after an empty block begins
+         * another. */
         bool began = t->in_block && t->block_lines > 0;
         if (began) {
             end_block(t);

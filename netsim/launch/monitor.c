@@ -3,7 +3,7 @@
  * - running: the program's output is read as it comes. Each complete line of stdout that is a
  *   report updates the state and is passed to on_report; all other lines are kept for messages.
  *   Every TICK_S the loop looks whether the program has ended, and calls on_tick and watch.
- * - stopping: a callback failed or asked to stop, or there was no memory. The first reason is the
+ * - stopping: a callback failed or asked to stop, or memory ran out. The first reason is the
  *   result. The program gets SIGTERM and, after exit_timeout_s, SIGKILL; later reports are dropped.
  * - ended: the program has ended. Output left in the pipes is read for at most DRAIN_S, since
  *   processes that it leaves behind may hold the pipes open for longer. The result is, in this
@@ -28,7 +28,7 @@
 
 #define TICK_S      0.1
 #define DRAIN_S     0.5
-#define LINE_LENGTH ((size_t)64 << 20) /* of the longest line that is kept */
+#define LINE_LENGTH ((size_t)64 << 20) /* the longest line that is kept */
 
 static void begin_stop(struct cc_monitor *m, int status)
 {

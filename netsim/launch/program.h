@@ -52,7 +52,7 @@ int cc_program_file(const char *what, const char *text, size_t length, int *out,
 char *cc_program_beside(const char *name, const char *variable, const char *remedy,
                         struct cc_error *e);
 
-/* Fails if there is no such program, with the remedy, or if this user may not execute it. */
+/* Fails if the program is missing, with the remedy, or if this user may not execute it. */
 int cc_program_check(const char *path, const char *remedy, struct cc_error *e);
 
 /* Puts a status of wait() into words: "was killed by signal 9 (Killed)". */

@@ -7,7 +7,7 @@
  * blanks, and SimGrid does not notice a full disk.
  *
  * smpirun is a shell script that starts the simulation, one process with all ranks. They form a
- * process group, so that ending smpirun ends the simulation as well. There is no deadline: a
+ * process group, so that ending smpirun ends the simulation as well. It has no deadline: a
  * simulation may compute for long without a report. Only when a rank has failed does the rest get
  * no more than EXIT_TIMEOUT_S, and a simulation that somebody stopped ends after STOPPED_S.
  *

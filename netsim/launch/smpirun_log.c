@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LINE_BYTES 400 /* of a line; the rest is ignored */
+#define LINE_BYTES 400 /* the bytes of a line that count; the rest is ignored */
 
 static bool has(const char *line, const char *part)
 {
@@ -89,7 +89,7 @@ static bool take_waiting_rank(struct cc_smpirun_log *log, const char *line)
  * "the platform". */
 static void copy_naming_platform(const char *line, char *out, size_t size)
 {
-    int from = 0, to = 0; /* of the path */
+    int from = 0, to = 0; /* where the path begins and ends */
     if (sscanf(line, "Parse error at %n/proc/%*d/fd/%*d%n", &from, &to) == 0 && to > from)
         (void)snprintf(out, size, "%.*sthe platform, line %s", from, line,
                        line[to] == ':' ? line + to + 1 : line + to);

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "netsim/platform/topology.h"
 
-#define CC_HOSTS_SCHEMA "commcomp-hosts/1" /* of the output of commcomp-platform */
+#define CC_HOSTS_SCHEMA "commcomp-hosts/1" /* the output of commcomp-platform */
 
 struct cc_platform {
     char *xml;

@@ -17,7 +17,7 @@
 
 #define SCHEMA           "commcomp-platform/1"
 #define LOOPBACK_BYTES_S "1e9" /* known to the ranks, which use the loopback as a timer */
-#define SPEED_FLOPS      1e9   /* of a host that is not slow */
+#define SPEED_FLOPS      1e9   /* a host that is not slow */
 
 /* Writes key="<v><unit>" with the shortest digits that read back as the same number. */
 static void write_number(const struct cc_platform_xml *x, const char *key, double v,

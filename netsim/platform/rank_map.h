@@ -10,7 +10,7 @@
 #define CC_HOST_FORMAT CC_HOST_PREFIX "%d" /* takes the rank */
 
 struct cc_rank_map {
-    int *rank;  /* of each host in the row; from workers + servers on: hosts without a rank */
+    int *rank;  /* by host in the row; from workers + servers on: hosts without a rank */
     int hosts;  /* number of entries; at least workers + servers */
     int *first; /* index of each group's first host, and the end: groups + 1 entries */
     int groups;

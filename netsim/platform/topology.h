@@ -93,8 +93,8 @@ struct cc_platform_config {
 struct cc_topology_option {
     enum cc_topology topology;
     enum cc_topology_kind kind;
-    size_t offset;            /* of its field in struct cc_platform_config */
-    const char *property;     /* of the XML */
+    size_t offset;            /* where its field lies in struct cc_platform_config */
+    const char *property;     /* its name in the XML */
     const char *name;         /* without "--" */
     const char *default_text; /* as in CC_TOPOLOGY_OPTIONS */
 };
@@ -108,7 +108,7 @@ struct cc_topology_info {
      * share their uplinks". NULL: it does not differ, and the formulas hold. */
     const char *difference;
     bool uneven_routes; /* routes differ in latency: see struct cc_platform */
-    bool equal_hosts;   /* all hosts and links are alike: there are no slow ones */
+    bool equal_hosts;   /* all hosts and links are alike, none of them slow */
 
     /* Checks its own options; the usage error names the option. NULL: nothing to check. The numbers
      * of workers and servers have been checked. */

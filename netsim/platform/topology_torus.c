@@ -2,14 +2,12 @@
  * neighbours in every dimension; the last host of a line is the first one's neighbour.
  *
  * Routes: one dimension after the other, x first, the shorter way round, through the hosts between.
- * In a dimension of two hosts both neighbours are the same host, with one link; in one of one host
- * there is no link.
- * Latency: L for each link, so h L + n/B over h links: hosts in between pass a message on at once.
- * Sharing: a message shares every link on its route with all others there.
- * Sides: by default the smallest grid that holds all ranks and is near to a cube.
- * Ranks: along x, then y, then z, servers evenly among the workers (cc_rank_map_row). Hosts without
- * a rank only pass messages on. All hosts and links are alike.
- * XML: SimGrid's own torus cluster. */
+ * In a dimension of two hosts both neighbours are the same host, with one link; a dimension of one
+ * host has no link. Latency: L for each link, so h L + n/B over h links: hosts in between pass a
+ * message on at once. Sharing: a message shares every link on its route with all others there.
+ * Sides: by default the smallest grid that holds all ranks and is near to a cube. Ranks: along x,
+ * then y, then z, servers evenly among the workers (cc_rank_map_row). Hosts without a rank only
+ * pass messages on. All hosts and links are alike. XML: SimGrid's own torus cluster. */
 #include <math.h>
 #include <stdio.h>
 

@@ -17,7 +17,7 @@ struct cc_applied_error {
     MPI_Comm workers;                     /* MPI_COMM_NULL on servers, which apply nothing */
     size_t values, half;                  /* half: counted steps before the second window */
     double *gradient[CC_APPLIED_WINDOWS]; /* this worker's sums before `half` and from there on */
-    double momentum, *velocity;           /* of the scheme; NULL: it has none */
+    double momentum, *velocity;           /* the scheme's; NULL: it has none */
     float *model[CC_APPLIED_WINDOWS];     /* at the beginning of each window */
     double error[CC_APPLIED_WINDOWS];
 };

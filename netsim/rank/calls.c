@@ -35,7 +35,7 @@ struct calls {
     bool checks;
     bool apart;     /* encoding is not part of a call */
     bool applies;   /* nor is decoding: there is one sum to decode */
-    double *call_s; /* of the slowest rank */
+    double *call_s; /* the slowest rank's */
     double *sorted; /* a copy */
     size_t calls;   /* counted */
     double spent_s; /* in them */

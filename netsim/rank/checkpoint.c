@@ -143,8 +143,8 @@ struct arrays {
     float *optimizer, *stats; /* stats of all ranks; of a checkpoint only the workers' */
     float *own;               /* with local steps, of all ranks likewise */
     size_t optimizer_count, stat_count, own_count;
-    float *unsent;   /* of a checkpoint by one process, which ranks have no use for */
-    float **delayed; /* of a pipeline's workers: results that are not applied */
+    float *unsent;   /* from a checkpoint by one process, which ranks have no use for */
+    float **delayed; /* the results that a pipeline's workers have not applied */
     size_t delayed_count;
     struct states *states; /* [ranks], or 1 on other ranks than 0 */
 };

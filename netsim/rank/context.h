@@ -16,7 +16,7 @@ struct cc_rank {
     int rank, ranks;
     FILE *out; /* where rank 0 reports */
     struct cc_job job;
-    struct cc_size_index **sizes; /* of the job's rows, without data; else NULL */
+    struct cc_size_index **sizes; /* by row of the job, without data; else NULL */
     struct cc_source *source;
     size_t step; /* after an error in a row: the step under way */
 };

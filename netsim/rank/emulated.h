@@ -9,7 +9,7 @@ struct cc_emulated {
     const struct cc_job *job;
     const struct cc_job_row *row;
     size_t worker;
-    double speed; /* of the rank's host; the fastest one's is 1 */
+    double speed; /* the rank's host's; the fastest one's is 1 */
 };
 
 /* For the steps of a row. */

@@ -31,8 +31,8 @@ struct library {
     /* Where they are gathered: */
     struct cc_pack *pack;
     uint8_t *own, *all;
-    size_t len;     /* of `own` */
-    uint64_t *lens; /* of all; then this rank's */
+    size_t len;     /* the length of `own` */
+    uint64_t *lens; /* all ranks'; then this one's */
     int *counts, *begin;
     MPI_Comm comm;
     struct cc_requests requests; /* one */

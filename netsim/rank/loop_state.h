@@ -13,17 +13,17 @@ struct cc_rank_loop {
     struct cc_pack_list packs;   /* s.packs */
     struct cc_source *source;
     struct cc_spec *spec, *raw; /* the row's scheme, and fp32 */
-    struct cc_spec *pull;       /* of what servers send; NULL: the row's */
-    struct cc_spec *dense;      /* of dsar-split's second stage; NULL: fp32 */
+    struct cc_spec *pull;       /* for what servers send; NULL: the row's */
+    struct cc_spec *dense;      /* for dsar-split's second stage; NULL: fp32 */
     void **message;             /* the row's messages, as the exchange has opened them */
     size_t messages;            /* opened */
-    bool *under_way;            /* of each message: started and not done */
+    bool *under_way;            /* by message: started and not done */
     size_t pending;             /* messages under way */
     double busy_since, busy_s;  /* since when any is; how long any was, in the counted steps */
     double clock;               /* when this worker has computed what it was asked for */
     double began;               /* when it left the row's barrier */
     bool one_clock;             /* all ranks are on one machine, whose clock they share */
-    double *start, *end;        /* of each step, counted or not, since then */
+    double *start, *end;        /* by step, counted or not, since then */
     double *late;               /* how much later than the ranks had agreed it began each step */
     /* Sequential steps: when this worker's exchange began, and when its first message was encoded,
      * on the rank's clock. */
@@ -35,7 +35,7 @@ struct cc_rank_loop {
     /* Trainings: after step `to`, where an evaluation or a checkpoint is due; or NULL. The row's
      * clock stands still meanwhile. */
     int (*on_interval)(void *arg, struct cc_error *e);
-    void *callback_arg; /* of all */
+    void *callback_arg; /* for all of them */
     size_t first;       /* with which counting begins */
     size_t from, to;    /* the counted steps, which counters are of; of a training, those up to
                            on_interval */
@@ -52,7 +52,7 @@ static inline size_t cc_rank_loop_steps(const struct cc_rank_loop *l)
     return l->s.row->warmup + l->s.row->steps;
 }
 
-/* Whether a training is evaluated or saved after so many steps. */
+/* Whether a training is evaluated or saved after `steps` steps. */
 static inline bool cc_rank_loop_interval_ends(const struct cc_rank_loop *l, size_t steps)
 {
     const struct cc_job_training *t = &l->s.job->training;

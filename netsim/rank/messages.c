@@ -61,7 +61,7 @@ int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e)
 }
 
 /* The end of a wait: message i is done, or all of them are (i == l->messages), or the exchanges of
- * so many steps have begun. */
+ * `steps` steps have begun. */
 struct awaited {
     size_t message, steps;
 };

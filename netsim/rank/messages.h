@@ -21,7 +21,7 @@ int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e);
 /* Waits until message i is done, or, with i == l->messages, until all are. */
 int cc_messages_finish(struct cc_rank_loop *l, size_t i, struct cc_error *e);
 
-/* A pipe: waits until the exchanges of so many steps have begun. */
+/* For a pipe: waits until the exchanges of `steps` steps have begun. */
 int cc_messages_reach(struct cc_rank_loop *l, size_t steps, struct cc_error *e);
 
 #endif

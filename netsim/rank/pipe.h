@@ -4,7 +4,7 @@
 
 #include "netsim/rank/loop_state.h"
 
-/* How many steps are under way: Pipe-SGD's K. */
+/* The number of steps under way: Pipe-SGD's K. */
 size_t cc_pipe_depth(const struct cc_job *job);
 
 /* One step of a worker. The last one of a training ends when everything is applied. */

@@ -11,7 +11,7 @@ struct preloaded {
     struct cc_source_ops ops; /* with a name of its own */
     const struct cc_job *job;
     int worker;
-    struct cc_emulated emulated; /* of the row */
+    struct cc_emulated emulated; /* the row's */
     size_t values, steps;
     float *gradient; /* one step after the other; NULL without data */
     float *model;    /* NULL without data */

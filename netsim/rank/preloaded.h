@@ -15,12 +15,12 @@ struct cc_source_config {
 };
 
 /* Loads min(config->steps, those that *g has for the worker) steps, and the source is called
- * `name`. *g may be NULL: then there is no data, only the time that computing takes. */
+ * `name`. *g may be NULL: then only the time that computing takes is emulated, without data. */
 int cc_preloaded_open(const struct cc_source_config *config, const char *name,
                       struct cc_gradients *g, struct cc_source **out, struct cc_error *e);
 
-/* How many different steps fit into that many bytes: at least one, at most the job's trace_steps.
- */
+/* The number of different steps that fit into `bytes` bytes: at least one, at most the job's
+ * trace_steps. */
 size_t cc_preloaded_fit(const struct cc_job *job, size_t bytes);
 
 #endif

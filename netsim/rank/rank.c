@@ -110,7 +110,7 @@ struct row_run {
     const struct cc_rank_loop *loop;
     struct cc_interface_bytes before;
     struct cc_applied_error error; /* in a job with `errors` */
-    struct cc_training_log log;    /* of a training, on rank 0 */
+    struct cc_training_log log;    /* a training's, on rank 0 */
 };
 
 /* Ends a step. Its report may fail: if stdout is gone, that of the row fails, too. */

@@ -11,7 +11,7 @@
 struct cc_result_check {
     MPI_Comm workers; /* MPI_COMM_NULL on servers, which check nothing */
     size_t values;
-    float *own; /* what this worker's payload decodes to; later another rank's result */
+    float *own; /* this worker's payload, decoded; later another rank's result */
     float *sum, *magnitude;
     char wrong[200]; /* on this rank; "": nothing */
 };

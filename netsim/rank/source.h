@@ -47,9 +47,9 @@ enum cc_compute_part {
                             steps, all of them that are left */
     CC_COMPUTE_AHEAD,    /* local steps that are made before the results of the step before are
                             taken; without a message, and before CC_COMPUTE_STEP */
-    CC_COMPUTE_FORWARD,  /* of a message's tensors, in the order of the net */
-    CC_COMPUTE_BACKWARD, /* of a message's tensors, from the end of the net. Parts of the forward
-                            pass that were not asked for before come with the first one */
+    CC_COMPUTE_FORWARD,  /* a message's tensors, in the order of the net */
+    CC_COMPUTE_BACKWARD, /* a message's tensors, from the end of the net. Parts of the forward pass
+                            that were not asked for before come with the first one */
 };
 
 /* How far a call of compute or apply has come. */
@@ -68,7 +68,7 @@ struct cc_source;
 
 /* How a worker's batch was classified before its update; sent as doubles. */
 struct cc_source_batch {
-    double loss, correct; /* the mean loss, and so many samples */
+    double loss, correct; /* the mean loss, and the number of correct samples */
 };
 
 /* The state of a source that trains. */
@@ -99,7 +99,7 @@ struct cc_source_learned {
 /* The score of a copy of the model. */
 struct cc_source_score {
     double loss, accuracy;
-    double objective; /* of a linear model, on all training samples; else 0 */
+    double objective; /* a linear model's, on all training samples; else 0 */
 };
 
 /* The operations that a source implements. Callers use the functions below, which check the order

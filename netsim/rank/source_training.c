@@ -28,7 +28,7 @@ struct training {
     const struct cc_job *job;
     const struct cc_job_row *row;
     int worker;                /* -1 - i: server i */
-    struct cc_task *task;      /* of its own, or shared.task */
+    struct cc_task *task;      /* its own, or shared.task */
     struct cc_task *evaluator; /* where steps overlap, made when it is needed */
     const struct cc_model_layout *layout;
     struct cc_learner learner;
@@ -41,14 +41,15 @@ struct training {
     size_t buffers;
     float *delayed[CC_JOB_DEPTH];  /* the list of struct cc_source_learned */
     bool in_parts;                 /* a step is computed in many calls: */
-    size_t forward, backward;      /* so many tensors' forward pass is done, and backward is not */
-    struct cc_source_batch *batch; /* of each step */
+    size_t forward, backward;      /* the number of tensors whose forward pass is done, and whose
+                                      backward pass is not */
+    struct cc_source_batch *batch; /* by step */
     /* Local steps: */
     struct cc_local_steps local;
     float *own, *slope; /* workers: cc_local_floats; a gradient. Or NULL */
     size_t made;        /* in the latest step */
     bool taken;         /* the results of the step before it */
-    float *pulled;      /* of a server: what it encoded last; NULL: nobody asks */
+    float *pulled;      /* the values that a server encoded last; NULL: nobody asks */
     uint64_t next;      /* the step that begins next */
     bool scored;        /* the latest step's loss is known */
 };

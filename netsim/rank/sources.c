@@ -5,8 +5,8 @@
 #include "netsim/transport/mpi_check.h"
 #include "netsim/transport/runtime.h"
 
-/* How many steps the job's mode has in flight: when steps overlap, the forward pass of the next one
- * begins before the last message of this one is back. */
+/* The number of steps that the job's mode has in flight: when steps overlap, the forward pass of
+ * the next one begins before the last message of this one is back. */
 static size_t steps_in_flight(const struct cc_job *job)
 {
     if (job->mode == CC_PIPE)

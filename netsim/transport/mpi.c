@@ -44,8 +44,8 @@ static void close_requests(struct cc_requests *r)
     free_requests(m);
 }
 
-/* What to hand to MPI for the bytes of a message: without data, the runtime's scratch memory, whose
- * content nobody reads. */
+/* The memory to hand to MPI for the bytes of a message: without data, the runtime's scratch memory,
+ * whose content nobody reads. */
 static void *buffer_of(const struct cc_parcel *p)
 {
     return p->at != NULL ? p->at : cc_runtime_scratch();

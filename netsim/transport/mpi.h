@@ -26,7 +26,7 @@ static inline struct cc_mpi_transport *cc_mpi_of(struct cc_transport *end)
  * owner may already have completed some. */
 struct cc_mpi_requests {
     MPI_Request *request; /* MPI_REQUEST_NULL: complete, or not under way */
-    MPI_Status *status;   /* of those that are complete */
+    MPI_Status *status;   /* by request that is complete */
     bool *over;           /* complete, but not yet reported; simulated runtime only */
 };
 

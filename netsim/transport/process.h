@@ -1,5 +1,5 @@
-/* The transport of ranks that are all in one process, which drives one after the other by polling:
- * there is no thread. Messages are not copied unless the receiver has a buffer for them: it is lent
+/* The transport of ranks that are all in one process, which drives one after the other by polling,
+ * without threads. Messages are not copied unless the receiver has a buffer for them: it is lent
  * the sender's bytes. The clock is the processor time of the thread. */
 #ifndef CC_NETSIM_TRANSPORT_PROCESS_H
 #define CC_NETSIM_TRANSPORT_PROCESS_H

@@ -15,7 +15,7 @@ struct cc_gradients {
     const struct cc_job *job;
     struct cc_trace *trace;
     bool owned;     /* the trace; otherwise it is the caller's */
-    size_t streams; /* of workers' pushes */
+    size_t streams; /* streams of workers' pushes */
 };
 
 static int open_synthetic(const struct cc_job *job, struct cc_trace **out, struct cc_error *e)

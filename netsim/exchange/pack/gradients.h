@@ -22,8 +22,8 @@ int cc_gradients_from_trace(const struct cc_job *job, struct cc_trace *trace,
                             struct cc_gradients **out, struct cc_error *e);
 /* Opens the trace, if the job names one; otherwise draws. */
 int cc_gradients_open(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e);
-/* How many different steps a worker has: the job's trace_steps, or as many as its stream of the
- * trace has if those are fewer. */
+/* The number of different steps that a worker has: the job's trace_steps, or as many as its stream
+ * of the trace has if those are fewer. */
 size_t cc_gradients_steps(const struct cc_gradients *g, int worker);
 /* Loads a step into out[cc_job_values(job)]. A worker's stream is that of its rank modulo the
  * number of workers' streams in the trace. Values that are not finite are an error. step <

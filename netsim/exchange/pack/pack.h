@@ -15,7 +15,7 @@
 
 /* A range of one tensor. A slice of the whole tensor keeps its shape; others are flat. */
 struct cc_slice {
-    size_t tensor;       /* of the job */
+    size_t tensor;       /* its index in the job */
     size_t begin, count; /* values, from the tensor's beginning */
 };
 
@@ -128,7 +128,7 @@ bool cc_pack_state(const struct cc_pack *p, size_t i, struct cc_pack_state *out)
 
 /* Over an allreduce of floats (schemes/scheme.h): in each round every worker encodes; the bytes,
  * which are floats, are summed over all workers; and every worker absorbs the sum before the next
- * round. There are no heads: all workers have the same number of bytes. */
+ * round. Nothing has a head: all workers have the same number of bytes. */
 
 /* The number of rounds; 0: some slices cannot be summed. */
 size_t cc_pack_rounds(const struct cc_pack *p);

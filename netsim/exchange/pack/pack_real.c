@@ -24,7 +24,7 @@ enum { MOST_LEB_BYTES = 10 };
 struct part {
     struct cc_context ctx; /* without the step */
     size_t at;             /* in x and y */
-    size_t len;            /* of the payload encoded last; before, its bound */
+    size_t len;            /* the length of the payload encoded last; before, its bound */
     bool raw;
 };
 
@@ -32,7 +32,7 @@ struct real_pack {
     struct cc_pack base;
     struct part *part;
     struct cc_codec_set codecs; /* as many */
-    size_t payload_bound;       /* of all payloads together */
+    size_t payload_bound;       /* that of all payloads together */
     size_t table_bound;
     bool decodes_only;
 };

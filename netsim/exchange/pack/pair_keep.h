@@ -18,7 +18,7 @@ struct cc_keep {
     float *value;       /* the values kept in this step; room for all of the message */
     size_t kept;
     struct cc_index_value *vain; /* room for all pairs of this worker */
-    size_t vains;                /* of the part that was taken in last */
+    size_t vains;                /* those of the part that was taken in last */
 };
 
 /* Steps in which a surplus is made up for. */

@@ -36,7 +36,7 @@ struct k_pairs {
     size_t (*take)(float *acc, uint8_t *mark, size_t n, uint32_t base, struct cc_index_value *out);
     /* The same without marks, for an array that stays as it is. */
     size_t (*list)(const float *acc, size_t n, uint32_t base, struct cc_index_value *out);
-    /* How many values are not -0. */
+    /* The number of values that are not -0. */
     size_t (*count)(const float *acc, size_t n);
     /* Writes the set of these values as a bit array, and the values one after the other to
      * value[0, 4 * room), room being at least their number; returns the number. */

@@ -1,7 +1,7 @@
 /* Merging lists of index-value pairs.
  *
  * A step of a merge compares the heads of both lists, and stores and passes the smaller one. Which
- * one that is cannot be predicted, so there is no branch: the comparison becomes a mask that
+ * one that is cannot be predicted, so the loop does not branch: the comparison becomes a mask that
  * selects the pair, and a number that is added to the place in the list. The next step waits for
  * that number. So the output is cut into LANES equal parts, whose beginnings in both lists are
  * found by binary search (Green, McColl, Bader, GPU Merge Path, ICS 2012), and one step of each is

@@ -40,9 +40,9 @@ size_t cc_stream_bound(size_t n, size_t pairs, enum cc_wire wire);
 
 /* The head of a sent stream, before its body. */
 struct cc_stream_head {
-    uint32_t values; /* of the range */
+    uint32_t values; /* values of the range */
     uint32_t pairs;  /* in the body; all values where it has all of them */
-    uint32_t tag;    /* of the sender's exchange and scheme */
+    uint32_t tag;    /* names the sender's exchange and scheme */
     uint64_t sent;   /* pairs of the gradients whose sum this is part of, all of them together */
 };
 

@@ -8,7 +8,7 @@
  * given order, which is then listed (pair_kernels.h). If there are so many that a list might be
  * larger than all values, the array is the output itself.
  *
- * So a value's additions have the order of the parts in all ways, however many there are. */
+ * So a value's additions have the order of the parts in all ways, whatever their number. */
 #include <string.h>
 
 #include "core/bytes.h"

@@ -60,12 +60,12 @@ struct cc_payload_size cc_size_index_lookup(const struct cc_size_index *index,
 struct cc_payload_size cc_size_index_bound(const struct cc_size_index *index,
                                            const struct cc_value_range *range);
 
-/* Where pairs are merged: how many the sum of so many workers' gradients has among the values
- * [from, to) of the flat step, rounded to a whole number. Those of 1, 2, 4, ... workers, up to 16,
- * were counted; a part of a tensor has its part of them. Other numbers follow as in
+/* Where pairs are merged: the number that the sum of `workers` workers' gradients has among the
+ * values [from, to) of the flat step, rounded to a whole number. Those of 1, 2, 4, ... workers, up
+ * to 16, were counted; a part of a tensor has its part of them. Other numbers follow as in
  * cc_unions_growth: the sets of more workers meet among as many indices as in the last doubling
- * that was counted. Where only one worker's gradients were at hand, indices are taken as uniform.
- */
+ * that was counted. Where only one worker's gradients were at hand, indices are taken as
+ * uniform. */
 size_t cc_size_index_pairs(const struct cc_size_index *index, int workers, uint64_t step,
                            size_t from, size_t to);
 

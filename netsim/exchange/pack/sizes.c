@@ -12,7 +12,7 @@
  *      sums:   as in a ring, worker w decodes the sum of workers 0 to w - 1 onto its own gradient
  *              and encodes that; the lengths for 1, 2, 4, ... workers are kept;
  *      pairs:  where index-value pairs are merged, the indices of 1, 2, 4, ... workers together
- *              are counted: means over all groups of so many consecutive workers.
+ *              are counted: means over all groups of that many consecutive workers.
  *    The payload length of every tensor goes into the tables of struct cc_job_sizes. Tables hold a
  *    limited number of steps, used in turn, and later steps replace earlier ones: their sizes have
  *    settled.
@@ -38,7 +38,7 @@ enum { MOST_STREAMS = CC_UNION_WORKERS, MOST_STEPS = 128, MOST_NUMBERS = 3 << 20
 /* The gradients, for all rows. */
 struct gradient_cache {
     struct cc_gradients *gradients;
-    size_t values;  /* of a step */
+    size_t values;  /* values of a step */
     size_t streams; /* workers with gradients of their own */
     size_t steps;   /* that differ */
     float *kept;    /* [streams][steps][values], loaded when first needed; NULL: no memory for it */
@@ -55,7 +55,7 @@ struct encoding {
     struct cc_job_sizes *out;
     size_t before; /* steps before the job's first */
     struct cc_spec *spec, *raw;
-    struct cc_slice *slice; /* of the whole step */
+    struct cc_slice *slice; /* the whole step */
     size_t slices;
     struct cc_pack **push, *pull, **hop; /* push and hop: for each worker */
     float *sum;
