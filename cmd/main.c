@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cli/help.h"
 #include "cmd/cli/terminal.h"
 #include "cmd/lab_enter.h"
+#include "cmd/recipe/recipe.h"
 #include "core/file.h"
 #include "core/interrupt.h"
 #include "core/isa.h"
@@ -27,6 +29,7 @@
     COMMAND(schemes)                                                                               \
     COMMAND(nets)                                                                                  \
     COMMAND(paper)                                                                                 \
+    COMMAND(recipes)                                                                               \
     COMMAND(trace_info)                                                                            \
     COMMAND(trace_synth)                                                                           \
     COMMAND(trace_convert)                                                                         \
@@ -88,7 +91,7 @@ static bool is_group(const char *word)
 /* Prints that no command has this name, with the nearest one. */
 static int unknown_command(int argc, char **argv)
 {
-    static const char *const options[] = {"--help", "--version", "--completion", NULL};
+    static const char *const options[] = {"--help", "--version", "--completion", "--recipe", NULL};
     const char *names[sizeof cc_commands / sizeof cc_commands[0]] = {NULL};
     char word[64];
     bool group = is_group(argv[1]);
@@ -169,13 +172,87 @@ static int parse_layout(struct cc_args *args, struct cc_error *e)
     return status;
 }
 
-static int run_command(const struct cc_command *c, int argc, char **argv, int first)
+/* A command of a recipe, by what it was chosen. */
+struct chosen {
+    const struct cc_recipe *recipe;
+    size_t at;
+    const char *label;
+};
+
+/* "study.csv" of the command "sim": "study-sim.csv". To be freed; NULL without memory. */
+static char *file_of_command(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    const bool has_suffix = dot != NULL && (slash == NULL || dot > slash + 1);
+    const size_t n = has_suffix ? (size_t)(dot - path) : strlen(path);
+    char *out;
+    return asprintf(&out, "%.*s-%s%s", (int)n, path, name, path + n) >= 0 ? out : NULL;
+}
+
+/* Names the files of a command's result, if the recipe has several commands: *made has their names.
+ * The journal is that of all of them. */
+static int name_files(struct cc_args *args, const struct chosen *of, char *made[2],
+                      struct cc_error *e)
+{
+    static const char *const options[] = {"output", "notes"};
+    const char **const paths[] = {&args->output.output, &args->output.notes};
+    if (of->recipe->count > 1)
+        args->journal = args->output.output;
+    for (size_t i = 0; i < 2 && of->recipe->count > 1; i++) {
+        const char *path = *paths[i];
+        if (path == NULL || cc_file_is_stream(path))
+            continue;
+        made[i] = file_of_command(path, of->recipe->item[of->at].name);
+        if (made[i] == NULL)
+            return cc_fail(e, "out of memory: the name of a result");
+        cc_arg_set(args, options[i], made[i]);
+        *paths[i] = made[i];
+    }
+    return CC_OK;
+}
+
+/* Writes the results of one of several commands: after an empty line, or as an element of a list of
+ * JSON documents. */
+static int write_part(struct cc_args *args, const struct chosen *of, int status,
+                      const struct cc_error *e)
+{
+    const bool json = args->output.format == CC_FORMAT_JSON && !stdout_is_taken(args);
+    if (json)
+        putchar(of->at == 0 ? '[' : ',');
+    if (!json && of->at > 0)
+        putchar('\n');
+    status = write_results(args, status, e);
+    if (json && (status != CC_OK || of->at + 1 == of->recipe->count))
+        puts("]");
+    return status;
+}
+
+/* Checks the command of a recipe, or with `print` runs it. */
+static int do_command(struct cc_args *args, const struct chosen *of, bool print, struct cc_error *e)
+{
+    int status = CC_OK;
+    if (of == NULL)
+        return args->command->run(args, e);
+    const struct cc_recipe_command *c = &of->recipe->item[of->at];
+    status = print ? cc_recipe_run(args, c, of->label, e) : cc_recipe_check(args, c, of->label, e);
+    if (status != CC_OK && (!print || of->recipe->count > 1))
+        cc_error_in(e, "%s, \"%s\"", of->recipe->name, c->name);
+    return status;
+}
+
+/* Runs a command with the words from `first` on. `echo` is the whole command line, for the record;
+ * of: the recipe's command in place of its own, or NULL. Without `print`, it is only checked. */
+static int run_words(const struct cc_command *c, int argc, char **argv, int first,
+                     const char *const *echo, const struct chosen *of, bool print)
 {
     struct cc_error e = {""};
     struct cc_args args = {0};
+    char *made[2] = {NULL, NULL};
     const int parsed = cc_args_parse(&args, c, argc, argv, first, &e);
-    int status;
-    cc_record_init(&args.record, c->name, c->columns, argc, (const char *const *)argv);
+    int status, echoed = 0;
+    while (echo[echoed] != NULL)
+        echoed++;
+    cc_record_init(&args.record, c->name, c->columns, echoed, echo);
     if (args.help != CC_NO_HELP) {
         cc_help_command(c, args.help == CC_HELP_ALL, stdout);
         status = flush_stdout();
@@ -183,15 +260,29 @@ static int run_command(const struct cc_command *c, int argc, char **argv, int fi
         return status;
     }
     CC_TRY_OUT(parsed);
+    if (of != NULL)
+        CC_TRY_OUT(name_files(&args, of, made, &e));
     CC_TRY_OUT(parse_layout(&args, &e));
     CC_TRY_OUT(cc_isa_init(&e));
     cc_interrupt_catch();
     CC_TRY_OUT(cc_args_check_outputs(&args, &e));
-    CC_TRY_OUT(c->run(&args, &e));
+    CC_TRY_OUT(do_command(&args, of, print, &e));
 out:
-    status = write_results(&args, status, &e);
+    if (print || status != CC_OK)
+        status = print && of != NULL && of->recipe->count > 1 ? write_part(&args, of, status, &e)
+                                                              : write_results(&args, status, &e);
+    if (print && status == CC_OK && args.journal != NULL &&
+        (of == NULL || of->at + 1 == of->recipe->count))
+        cc_recipe_journal_remove(args.journal);
     cc_args_free(&args);
+    free(made[0]);
+    free(made[1]);
     return status;
+}
+
+static int run_command(const struct cc_command *c, int argc, char **argv, int first)
+{
+    return run_words(c, argc, argv, first, (const char *const *)argv, NULL, true);
 }
 
 static int print_completion(const char *shell)
@@ -205,6 +296,95 @@ static int print_completion(const char *shell)
         return CC_USAGE;
     }
     return flush_stdout();
+}
+
+/* --- recipes --- */
+
+static const struct cc_command *find_command(const char *name)
+{
+    for (size_t i = 0; cc_commands[i] != NULL; i++)
+        if (strcmp(cc_commands[i]->name, name) == 0)
+            return cc_commands[i];
+    return NULL;
+}
+
+static int check_commands(const struct cc_recipe *r, struct cc_error *e)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const struct cc_command *c = find_command(r->item[i].command);
+        const char *names[sizeof cc_commands / sizeof cc_commands[0]] = {NULL};
+        for (size_t k = 0; cc_commands[k] != NULL; k++)
+            names[k] = cc_commands[k]->name;
+        const char *near = cc_nearest(r->item[i].command, names);
+        if (c == NULL)
+            return cc_fail(e, "%s: command %zu: '%.40s' is not a command%s%s%s", r->name, i,
+                           r->item[i].command, near != NULL ? "; did you mean '" : "",
+                           near != NULL ? near : "", near != NULL ? "'?" : "");
+        if (c->own_output)
+            return cc_fail(e, "%s: command %zu: '%s' prints no rows, and cannot be in a recipe",
+                           r->name, i, c->name);
+    }
+    return CC_OK;
+}
+
+/* The words that are for a command: without the options that it does not have, but another command
+ * of the recipe has. */
+static int words_of(const struct cc_recipe *r, const struct cc_command *c, int argc, char **argv,
+                    char **out)
+{
+    int n = 0, span;
+    for (int i = 0; i < argc; i += span) {
+        bool elsewhere = false;
+        if (!cc_recipe_word(c, argv[i], &span, NULL))
+            for (size_t k = 0; k < r->count && !elsewhere; k++)
+                elsewhere = cc_recipe_word(find_command(r->item[k].command), argv[i], &span, NULL);
+        for (int k = i; k < i + span && k < argc && !elsewhere; k++)
+            out[n++] = argv[k];
+    }
+    return n;
+}
+
+/* Runs all commands of a recipe, after a check of all. */
+static int run_recipe(const struct cc_recipe *r, int argc, char **argv, char **echo)
+{
+    char label[160], **words = calloc((size_t)argc + 1, sizeof *words);
+    int status = words != NULL ? CC_OK : CC_FAIL;
+    (void)snprintf(label, sizeof label, "--recipe %s", r->name);
+    for (size_t i = 0; i < 2 * r->count && status == CC_OK; i++) {
+        const bool print = i >= r->count;
+        const struct chosen of = {.recipe = r, .at = i % r->count, .label = label};
+        const struct cc_command *c = find_command(r->item[of.at].command);
+        const int n = words_of(r, c, argc, argv, words);
+        status = run_words(c, n, words, 0, (const char *const *)echo, &of, print);
+        for (int k = 0; k < n && i == 0; k++) /* --help is answered once */
+            if (strcmp(words[k], "--help") == 0 || strcmp(words[k], "-h") == 0) {
+                free(words);
+                return status;
+            }
+    }
+    free(words);
+    return status;
+}
+
+/* `commcomp --recipe NAME|FILE [options]` */
+static int recipe_main(int argc, char **argv)
+{
+    struct cc_error e = {""};
+    struct cc_recipe *r = NULL;
+    int status = CC_OK;
+    if (argc < 3) {
+        cc_say("--recipe needs a name or a .json file; `commcomp recipes` lists the names");
+        return CC_USAGE;
+    }
+    CC_TRY_OUT(cc_recipe_open(argv[2], &r, &e));
+    CC_TRY_OUT(check_commands(r, &e));
+    status = run_recipe(r, argc - 3, argv + 3, argv);
+    cc_recipe_free(r);
+    return status;
+out:
+    cc_recipe_free(r);
+    cc_say("%s", e.text);
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -231,6 +411,8 @@ int main(int argc, char **argv)
         cc_help_man(stdout);
         return flush_stdout();
     }
+    if (strcmp(word, "--recipe") == 0)
+        return recipe_main(argc, argv);
     if (strcmp(word, "--completion") == 0)
         return print_completion(argc > 2 ? argv[2] : "");
     if (is_group(word) && argc == 3 &&

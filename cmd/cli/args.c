@@ -208,6 +208,7 @@ int cc_args_parse(struct cc_args *args, const struct cc_command *command, int ar
     args->command = command;
     args->argc = argc;
     args->argv = argv;
+    args->first = first;
     assert(cc_option_count(command) <= CC_MAX_OPTIONS);
     for (size_t i = 0; i < cc_option_own(command); i++) {
         const struct cc_option o = cc_option_at(command, i);

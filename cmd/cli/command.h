@@ -13,6 +13,7 @@
 #include "schemes/spec.h"
 
 struct cc_args;
+struct cc_recipe_command;
 
 struct cc_command {
     const char *name; /* "bench", "trace info" */
@@ -50,8 +51,12 @@ enum { CC_MAX_OPTIONS = 96, CC_MAX_OPERANDS = 64 };
 
 struct cc_args {
     const struct cc_command *command;
-    int argc;
+    int argc, first; /* the words of the options begin at `first` */
     char **argv;
+    /* The recipe's command that these options are of, or NULL; and the result beside which its journal
+     * is kept, NULL: that of --output. */
+    const struct cc_recipe_command *recipe;
+    const char *journal;
     /* By index (cc_option_at): the command's options, the record's, the common ones. */
     const char *value[CC_MAX_OPTIONS];
     const char *operand[CC_MAX_OPERANDS];

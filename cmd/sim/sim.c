@@ -3,8 +3,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/measure/timeline_output.h"
+#include "cmd/recipe/recipe.h"
 #include "core/file.h"
 #include "core/interrupt.h"
 
@@ -114,21 +116,36 @@ static int check_burst(const struct cc_link_options *links, struct cc_error *e)
                              "ones have none");
 }
 
+/* Takes the codecs' times out of the payloads. */
+static void take_codec_times(struct cc_forecast *f)
+{
+    for (size_t i = 0; i < f->schemes->count; i++)
+        for (size_t k = 0; k <= f->payloads[i].count; k++) {
+            struct cc_step_payloads *p = &f->payloads[i];
+            struct cc_payload_cost *c = k < p->count ? &p->each[k] : &p->total;
+            c->push_encode_s = c->push_decode_s = c->push_add_s = 0;
+            c->pull_encode_s = c->pull_decode_s = 0;
+        }
+}
+
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_experiment_input input = {.steps = 0};
     struct sim s = {.program = NULL};
     struct cc_timeline_output timeline = {.path = NULL};
     int status = CC_OK;
-    if (cc_arg(args, "paper") != NULL)
-        return cc_sim_is_thesis(cc_arg(args, "paper")) ? cc_sim_thesis(args, e)
-                                                       : cc_sim_paper(args, e);
+    if (cc_arg(args, "paper") != NULL && args->recipe == NULL)
+        return strcmp(cc_arg(args, "paper"), "sparcml-figure4") == 0
+                   ? cc_sim_paper(args, e)
+                   : cc_recipe_run_named(args, "sim", "paper", e);
     CC_TRY_OUT(cc_sim_parse(args, &s, e));
     CC_TRY_OUT(cc_experiment_parse(args, &input, e));
     CC_TRY_OUT(cc_sim_check(&s, &input, e));
     CC_TRY_OUT(check_burst(&input.forecast.cluster.network, e));
     CC_TRY_OUT(cc_timeline_output_open(&timeline, args, input.dry_run, "sim", e));
     CC_TRY_OUT(cc_experiment_load(&input, e));
+    if (s.options.codec_time == CC_CODEC_NONE)
+        take_codec_times(&input.forecast);
     CC_TRY_OUT(cc_sim_prepare(&s, &input, &args->record, e));
     describe(&s.options, timeline.config, sizeof timeline.config);
     cc_timeline_output_attach(&timeline, &s.experiment);

@@ -17,8 +17,9 @@
 /* clang-format on */
 
 enum cc_sim_data { CC_DATA_AUTO, CC_DATA_ON, CC_DATA_OFF };
-enum cc_codec_time { CC_CODEC_PROFILE, CC_CODEC_MEASURED };
-extern const char *const cc_sim_data_names[], *const cc_codec_time_names[]; /* end with NULL */
+enum cc_codec_time { CC_CODEC_PROFILE, CC_CODEC_MEASURED, CC_CODEC_NONE };
+extern const char *const cc_sim_data_names[],
+    *const cc_codec_time_names[], *const cc_sim_codec_time_names[]; /* end with NULL */
 
 /* "3:10mbps": a number of workers, and what is different about them. */
 struct sim_slow {
@@ -109,9 +110,6 @@ int cc_sim_print_setting(const struct sim *s, size_t at,
 /* --paper: simulates the points of a figure, instead of everything else. */
 int cc_sim_paper(struct cc_args *args, struct cc_error *e);
 extern const char *const cc_sim_papers[]; /* ends with NULL */
-/* Figures of the thesis on the modularized parameter server. */
-bool cc_sim_is_thesis(const char *figure);
-int cc_sim_thesis(struct cc_args *args, struct cc_error *e);
 
 /* --- notes, in the record --- */
 

@@ -7,6 +7,7 @@
 
 const char *const cc_sim_data_names[] = {"auto", "on", "off", NULL};
 const char *const cc_codec_time_names[] = {"profile", "measured", NULL};
+const char *const cc_sim_codec_time_names[] = {"profile", "measured", "none", NULL};
 
 /* --- values --- */
 
@@ -110,9 +111,9 @@ const struct cc_option cc_sim_options[] = {
              "that a few workers encode beforehand; auto: on for up to 16 workers, if there is "
              "enough memory"},
     {.name = "codec-time", MEMBER(codec_time), .value = "HOW", .def = "profile",
-     .choices = cc_codec_time_names, .group = CC_GROUP_RUN,
+     .choices = cc_sim_codec_time_names, .group = CC_GROUP_RUN,
      .help = "time of each codec call: from the profile, the same in every simulation; or as "
-             "measured while it runs"},
+             "measured while it runs; or none: codecs take no time"},
     {.name = "write-platform", MEMBER(write_platform), .value = "FILE.xml",
      .file = CC_WRITES_FILE, .group = CC_GROUP_OUTPUT,
      .help = "write the platform of the simulation, which must have a single setting"},

@@ -15,7 +15,7 @@ int cc_sim_print_setting(const struct sim *s, size_t at,
     CC_TRY(o->platform != NULL
                ? cc_record_text(r, at, CC_KEY(platform), o->platform, e)
                : cc_record_text(r, at, CC_KEY(topology), cc_topology_names[o->config.topology], e));
-    CC_TRY(cc_record_text(r, at, CC_KEY(codec_time), cc_codec_time_names[o->codec_time], e));
+    CC_TRY(cc_record_text(r, at, CC_KEY(codec_time), cc_sim_codec_time_names[o->codec_time], e));
     cc_record_bool(r, at, CC_KEY(data_moved), setting->data);
     return CC_OK;
 }

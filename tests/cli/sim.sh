@@ -37,11 +37,11 @@ err '--communicate: local chooses its steps itself'
 t 2 $s --consistency stale --mode overlap --pulls forward
 err '--pulls forward orders the pulls of a step'
 t 2 sim --paper thesis-5.4 --scheme fp32
-err '--paper and --scheme exclude each other'
+err '--paper thesis-5.4 and --scheme exclude each other'
 t 2 sim --paper thesis-5.5 --workers 3
-err '--paper and --workers exclude each other: the figure fixes all but'
+err '--paper thesis-5.5 and --workers exclude each other: the figure fixes all but'
 t 2 sim --paper thesis-5.1 --net resnet50
-err "--net resnet50: the thesis' Table 1.1 has resnet110 and inception-v4"
+err '--net resnet50: --paper thesis-5.1 has resnet110, inception-v4'
 t 2 $s --mode pipe --depth 3
 err 'a run has two steps under way: --depth 2'
 t 2 $s --burst 5K

@@ -22,6 +22,7 @@ files() { # files TARGET: what it tests
         pack) echo netsim/exchange/pack/pack.c netsim/exchange/pack/pack_real.c ;;
         paper) echo models/paper/paper.c models/paper/paper_solve.c ;;
         profile) echo models/profile.c ;;
+        recipe) echo models/recipe.c ;;
         report) echo netsim/job/report.c ;;
         page) echo results/page_data.c ;;
         rounds) echo schemes/powersgd.c schemes/kernels/lowrank.k.c ;;

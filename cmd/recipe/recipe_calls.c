@@ -1,0 +1,370 @@
+/* The calls of a recipe's command: its options and those of the user, for each combination of its
+ * lists and cases. A call is parsed as a command line is, so that every mistake is found where
+ * options are. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/recipe/recipe.h"
+#include "core/format/json.h"
+#include "core/memory.h"
+#include "models/paper/paper.h"
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static const cJSON *first_of(const cJSON *list)
+{
+    return list != NULL ? list->child : NULL;
+}
+
+static bool has_word(const cJSON *list, const char *word)
+{
+    for (const cJSON *c = first_of(list); c != NULL; c = c->next)
+        if (strcmp(c->valuestring, word) == 0)
+            return true;
+    return false;
+}
+
+/* --- options of the user --- */
+
+/* The user's argument, or NULL. That of --scheme is not kept as a text: "" stands for it. */
+static const char *given(const struct cc_args *args, const char *name)
+{
+    if (strcmp(name, "scheme") == 0)
+        return args->schemes.count > 0 ? "" : NULL;
+    return cc_arg(args, name);
+}
+
+/* Whether the option chooses the recipe. */
+static bool chooses(const char *option)
+{
+    return strcmp(option, "paper") == 0 || strcmp(option, "recipe") == 0;
+}
+
+static int refuse(const struct cc_recipe_calls *calls, const char *option, const char *because,
+                  struct cc_error *e)
+{
+    return cc_usage(e, "%s and --%s exclude each other: %s", calls->label, option, because);
+}
+
+static bool has_option(const struct cc_command *c, const char *name)
+{
+    for (size_t i = 0; i < cc_option_count(c); i++)
+        if (strcmp(cc_option_at(c, i).name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Refuses names in "open" and "refuse" that are not options of the command. */
+static int check_names(const struct cc_args *args, const cJSON *list, struct cc_error *e)
+{
+    for (const cJSON *o = first_of(list); o != NULL; o = o->next)
+        if (strcmp(o->valuestring, "scheme") != 0 && !has_option(args->command, o->valuestring))
+            return cc_fail(e, "\"open\", \"refuse\": %s has no option --%.60s", args->command->name,
+                           o->valuestring);
+    return CC_OK;
+}
+
+/* Refuses the user's options that the recipe does not go with: some by name, or, with a list of
+ * those that are open, all others of the command. */
+static int refuse_others(const struct cc_recipe_calls *calls, struct cc_error *e)
+{
+    const struct cc_recipe_command *c = calls->command;
+    const char *because = c->because != NULL ? c->because : "the recipe fixes it";
+    CC_TRY(check_names(calls->args, c->open, e));
+    for (const cJSON *r = first_of(c->refuse); r != NULL; r = r->next)
+        CC_TRY(check_names(calls->args, get(r, "options"), e));
+    for (const cJSON *r = first_of(c->refuse); r != NULL; r = r->next)
+        for (const cJSON *o = get(r, "options")->child; o != NULL; o = o->next)
+            if (given(calls->args, o->valuestring) != NULL)
+                return refuse(calls, o->valuestring, get(r, "because")->valuestring, e);
+    if (c->open == NULL)
+        return CC_OK;
+    if (calls->args->schemes.count > 0 && !has_word(c->open, "scheme"))
+        return refuse(calls, "scheme", because, e);
+    for (size_t i = 0; i < cc_option_own(calls->args->command); i++) {
+        const char *name = cc_option_at(calls->args->command, i).name;
+        if (given(calls->args, name) != NULL && !has_word(c->open, name) && !chooses(name))
+            return refuse(calls, name, because, e);
+    }
+    return CC_OK;
+}
+
+/* --- words --- */
+
+/* Adds a copy of the words, or with a value "word=value". */
+static int add_word(struct cc_recipe_call *call, const char *word, const char *value,
+                    struct cc_error *e)
+{
+    CC_TRY(CC_GROW(call->word, &call->capacity, call->words + 1, e));
+    if (asprintf(&call->word[call->words], "%s%s%s", word, value != NULL ? "=" : "",
+                 value != NULL ? value : "") < 0)
+        return cc_fail(e, "out of memory: the options of a recipe");
+    call->words++;
+    return CC_OK;
+}
+
+/* The value of a constant of a published table, after its fit. */
+static int print_constant(const cJSON *value, char text[CC_NUMBER_CAP], struct cc_error *e)
+{
+    const char *table = get(value, "table")->valuestring;
+    const char *name = get(value, "constant")->valuestring;
+    struct cc_paper *p;
+    CC_TRY(cc_paper_open(table, &p, e));
+    int status = cc_paper_solve(p, e);
+    const double number = cc_paper_constant_value(p, name);
+    if (status == CC_OK && isnan(number))
+        status = cc_fail(e, "the table %s has no constant \"%s\"", table, name);
+    (void)snprintf(text, CC_NUMBER_CAP, "%.9g", number);
+    cc_paper_free(p);
+    return status;
+}
+
+/* Whether the user's options meet the condition of a value; one that is not given does. */
+static bool holds(const struct cc_args *args, const cJSON *condition)
+{
+    for (const cJSON *c = first_of(condition); c != NULL; c = c->next) {
+        const char *have = given(args, c->string);
+        if (have != NULL && !has_word(c, have))
+            return false;
+    }
+    return true;
+}
+
+/* Adds an option of the recipe, unless the user gave it or its condition does not hold. */
+static int add_option(const struct cc_recipe_calls *calls, struct cc_recipe_call *call,
+                      const cJSON *option, const cJSON *value, struct cc_error *e)
+{
+    char word[72], text[CC_NUMBER_CAP];
+    const cJSON *condition = get(value, "if");
+    if (given(calls->args, option->string) != NULL || cJSON_IsNull(value) ||
+        !holds(calls->args, condition))
+        return CC_OK;
+    if (condition != NULL)
+        value = get(value, "value");
+    (void)snprintf(word, sizeof word, "--%.68s", option->string);
+    if (cJSON_IsTrue(value) || cJSON_IsString(value))
+        return add_word(call, word, cJSON_IsTrue(value) ? NULL : value->valuestring, e);
+    if (cJSON_IsNumber(value))
+        cc_number_print(value->valuedouble, text);
+    else if (print_constant(value, text, e) != CC_OK) {
+        cc_error_in(e, "%s", word);
+        return CC_FAIL;
+    }
+    return add_word(call, word, text, e);
+}
+
+/* Whether a case of the call says something about the option. */
+static bool in_case(const struct cc_recipe_call *call, const char *option)
+{
+    for (size_t i = 0; i < CC_RECIPE_AXES; i++)
+        if (call->of[i] != NULL && get(get(call->of[i], "options"), option) != NULL)
+            return true;
+    return false;
+}
+
+/* Whether a case takes the option away. */
+static bool taken_away(const struct cc_recipe_call *call, const char *option)
+{
+    for (size_t i = 0; i < CC_RECIPE_AXES; i++)
+        if (call->of[i] != NULL && cJSON_IsNull(get(get(call->of[i], "options"), option)))
+            return true;
+    return false;
+}
+
+bool cc_recipe_word(const struct cc_command *c, const char *word, int *span, size_t *index)
+{
+    const bool is_long = strncmp(word, "--", 2) == 0;
+    const char *name = word + (is_long ? 2 : 1);
+    const size_t n = strcspn(name, "=");
+    *span = 1;
+    for (size_t i = 0; word[0] == '-' && i < cc_option_count(c); i++) {
+        const struct cc_option o = cc_option_at(c, i);
+        if (is_long ? strlen(o.name) != n || strncmp(o.name, name, n) != 0
+                    : o.letter == 0 || o.letter != name[0])
+            continue;
+        *span = o.value == NULL || (is_long ? name[n] == '=' : name[1] != '\0') ? 1 : 2;
+        if (index != NULL)
+            *index = i;
+        return true;
+    }
+    return false;
+}
+
+/* Adds the user's words without those of the output, which are of the whole result, and without the
+ * one that chooses the recipe. */
+static int add_users_words(const struct cc_args *args, struct cc_recipe_call *call,
+                           struct cc_error *e)
+{
+    int span;
+    for (int i = args->first; i < args->argc; i += span) {
+        size_t index;
+        if (cc_recipe_word(args->command, args->argv[i], &span, &index)) {
+            const char *name = cc_option_at(args->command, index).name;
+            if (index >= cc_option_own(args->command) || chooses(name) || taken_away(call, name))
+                continue;
+        }
+        for (int k = i; k < i + span && k < args->argc; k++)
+            CC_TRY(add_word(call, args->argv[k], NULL, e));
+    }
+    return CC_OK;
+}
+
+static int add_options(const struct cc_recipe_calls *calls, struct cc_recipe_call *call,
+                       const cJSON *options, const cJSON *before, struct cc_error *e)
+{
+    for (const cJSON *o = first_of(options); o != NULL; o = o->next)
+        if (!cJSON_IsArray(o) && !in_case(call, o->string) && get(before, o->string) == NULL)
+            CC_TRY(add_option(calls, call, o, o, e));
+    return CC_OK;
+}
+
+/* --- combinations --- */
+
+/* The lists that make calls, the slowest first: of cases, then of options' values. */
+static int find_axes(const struct cc_recipe_calls *calls, const cJSON *axis[CC_RECIPE_AXES],
+                     size_t *axes, size_t *count, struct cc_error *e)
+{
+    const cJSON *lists[] = {first_of(calls->command->each), first_of(calls->command->options)};
+    *axes = 0;
+    *count = 1;
+    for (size_t i = 0; i < 2; i++)
+        for (const cJSON *c = lists[i]; c != NULL; c = c->next) {
+            if (!cJSON_IsArray(c) || (i == 1 && given(calls->args, c->string) != NULL))
+                continue;
+            *count *= (size_t)cJSON_GetArraySize(c);
+            if (*axes == CC_RECIPE_AXES || *count > CC_RECIPE_CALLS)
+                return cc_fail(e, "its lists make too many calls: at most %d, of %d lists",
+                               CC_RECIPE_CALLS, CC_RECIPE_AXES);
+            axis[(*axes)++] = c;
+        }
+    return CC_OK;
+}
+
+/* The option by which the user chose another case than this one, or NULL. */
+static const cJSON *chosen_otherwise(const struct cc_args *args, const cJSON *one)
+{
+    for (const cJSON *o = first_of(get(one, "options")); o != NULL; o = o->next) {
+        const char *have = cJSON_IsString(o) ? given(args, o->string) : NULL;
+        if (have != NULL && strcmp(have, o->valuestring) != 0)
+            return o;
+    }
+    return NULL;
+}
+
+/* Says what an option of the user may be, by which no case is left. */
+static int refuse_choice(const struct cc_recipe_calls *calls, struct cc_error *e)
+{
+    char list[256] = "";
+    size_t used = 0;
+    const char *name = NULL;
+    for (const cJSON *axis = first_of(calls->command->each); axis != NULL; axis = axis->next)
+        for (const cJSON *one = axis->child; one != NULL; one = one->next) {
+            const cJSON *o = chosen_otherwise(calls->args, one);
+            if (o == NULL || used >= sizeof list || (name != NULL && strcmp(name, o->string) != 0))
+                continue;
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+                                     name != NULL ? ", " : "", o->valuestring);
+            name = o->string;
+        }
+    return cc_usage(e, "--%s %s: %s has %s", name, given(calls->args, name), calls->label, list);
+}
+
+/* Adds call `n` of all combinations, unless the user chose others. */
+static int add_call(struct cc_recipe_calls *calls, const cJSON *const *axis, size_t axes, size_t n,
+                    struct cc_error *e)
+{
+    const struct cc_recipe_command *c = calls->command;
+    const cJSON *element[CC_RECIPE_AXES] = {NULL};
+    struct cc_recipe_call *call = &calls->call[calls->count];
+    *call = (struct cc_recipe_call){.word = NULL};
+    for (size_t i = axes; i-- > 0;) {
+        const size_t size = (size_t)cJSON_GetArraySize(axis[i]);
+        element[i] = cJSON_GetArrayItem(axis[i], (int)(n % size));
+        n /= size;
+        if (axis[i]->string == NULL)
+            call->of[i] = element[i];
+        if (chosen_otherwise(calls->args, call->of[i]) != NULL)
+            return CC_OK;
+    }
+    calls->count++;
+    CC_TRY(add_users_words(calls->args, call, e));
+    for (size_t i = 0; i < axes; i++) {
+        if (axis[i]->string != NULL)
+            CC_TRY(add_option(calls, call, axis[i], element[i], e));
+        else
+            for (const cJSON *o = first_of(get(element[i], "options")); o != NULL; o = o->next)
+                CC_TRY(add_option(calls, call, o, o, e));
+    }
+    CC_TRY(add_options(calls, call, c->options, NULL, e));
+    if (calls->base != NULL)
+        CC_TRY(add_options(calls, call, calls->base->item[0].options, c->options, e));
+    for (const cJSON *o = first_of(c->operands); o != NULL; o = o->next)
+        CC_TRY(add_word(call, o->valuestring, NULL, e));
+    return CC_OK;
+}
+
+int cc_recipe_call_parse(const struct cc_recipe_calls *calls, const struct cc_recipe_call *call,
+                         struct cc_args *out, struct cc_error *e)
+{
+    const struct cc_args *args = calls->args;
+    *out = (struct cc_args){.recipe = calls->command};
+    const int status = cc_args_parse(out, args->command, (int)call->words, call->word, 0, e);
+    cc_record_init(&out->record, args->command->name, args->command->columns, args->argc,
+                   (const char *const *)args->argv);
+    for (const struct cc_option *o = cc_record_options; o->name != NULL; o++)
+        cc_arg_set(out, o->name, cc_arg(args, o->name));
+    out->output = args->output;
+    out->quiet = args->quiet;
+    return status;
+}
+
+static int check_calls(const struct cc_recipe_calls *calls, struct cc_error *e)
+{
+    int status = CC_OK;
+    for (size_t i = 0; i < calls->count && status == CC_OK; i++) {
+        struct cc_args one;
+        status = cc_recipe_call_parse(calls, &calls->call[i], &one, e);
+        if (status == CC_OK)
+            status = cc_args_check_outputs(&one, e);
+        cc_args_free(&one);
+    }
+    return status;
+}
+
+int cc_recipe_calls_make(const struct cc_args *args, const struct cc_recipe_command *c,
+                         const char *label, struct cc_recipe_calls *out, struct cc_error *e)
+{
+    const cJSON *axis[CC_RECIPE_AXES];
+    size_t axes, count;
+    *out = (struct cc_recipe_calls){.args = args, .command = c, .label = label};
+    CC_TRY(refuse_others(out, e));
+    if (c->base != NULL)
+        CC_TRY(cc_recipe_open(c->base, &out->base, e));
+    if (c->base != NULL && strcmp(out->base->item[0].command, c->command) != 0)
+        return cc_fail(e, "its base %s is of %s", c->base, out->base->item[0].command);
+    CC_TRY(find_axes(out, axis, &axes, &count, e));
+    out->call = cc_alloc0(count * sizeof *out->call, e);
+    if (out->call == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < count; i++)
+        CC_TRY(add_call(out, axis, axes, i, e));
+    if (out->count == 0)
+        return refuse_choice(out, e);
+    return check_calls(out, e);
+}
+
+void cc_recipe_calls_free(struct cc_recipe_calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        for (size_t k = 0; k < calls->call[i].words; k++)
+            free(calls->call[i].word[k]);
+        free(calls->call[i].word);
+    }
+    free(calls->call);
+    cc_recipe_free(calls->base);
+}

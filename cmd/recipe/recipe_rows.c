@@ -1,0 +1,301 @@
+/* The columns that a recipe sets: those of its cases, what it computes from others, and published
+ * figures, with their comparison. */
+#include <math.h>
+#include <string.h>
+
+#include "cmd/recipe/recipe.h"
+#include "models/paper/paper.h"
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static const cJSON *first_of(const cJSON *list)
+{
+    return list != NULL ? list->child : NULL;
+}
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+    const cJSON *item = get(object, key);
+    return item != NULL ? item->valuestring : NULL;
+}
+
+/* The key of this name, which the record has. */
+static const struct cc_result_key *key_of(const char *name)
+{
+    const struct cc_result_key *key = cc_result_keys;
+    while (strcmp(key->name, name) != 0)
+        key++;
+    return key;
+}
+
+static double number_of(const struct cc_record *r, size_t row, const char *key)
+{
+    const struct cc_value *v = cc_record_value(r, row, key_of(key));
+    return v->kind == CC_NUMBER ? v->number : (double)NAN;
+}
+
+static int set_value(struct cc_record *r, size_t row, const cJSON *value, struct cc_error *e)
+{
+    if (cJSON_IsString(value))
+        return cc_record_text(r, row, key_of(value->string), value->valuestring, e);
+    if (cJSON_IsBool(value))
+        cc_record_bool(r, row, key_of(value->string), cJSON_IsTrue(value) != 0);
+    else
+        cc_record_number(r, row, key_of(value->string), value->valuedouble);
+    return CC_OK;
+}
+
+static int set_values(struct cc_record *r, size_t row, const cJSON *values, struct cc_error *e)
+{
+    for (const cJSON *v = first_of(values); v != NULL; v = v->next)
+        CC_TRY(set_value(r, row, v, e));
+    return CC_OK;
+}
+
+int cc_recipe_rows_of_call(const struct cc_recipe_call *call, struct cc_record *r, size_t first,
+                           struct cc_error *e)
+{
+    for (size_t i = 0; i < CC_RECIPE_AXES; i++)
+        for (size_t row = first; row < r->row_count && call->of[i] != NULL; row++)
+            CC_TRY(set_values(r, row, get(call->of[i], "row"), e));
+    return CC_OK;
+}
+
+/* --- conditions --- */
+
+static double largest(const struct cc_record *r, const char *key)
+{
+    double most = NAN;
+    for (size_t row = 0; row < r->row_count; row++)
+        most = fmax(most, number_of(r, row, key));
+    return most;
+}
+
+static bool matches_value(const struct cc_record *r, size_t row, const cJSON *want)
+{
+    const struct cc_value *v = cc_record_value(r, row, key_of(want->string));
+    if (v->kind == CC_TEXT)
+        return cJSON_IsString(want) && strcmp(v->text, want->valuestring) == 0;
+    if (v->kind == CC_BOOL)
+        return cJSON_IsBool(want) && (v->number != 0) == (cJSON_IsTrue(want) != 0);
+    if (v->kind != CC_NUMBER)
+        return false;
+    if (cJSON_IsString(want))
+        return strcmp(want->valuestring, "largest") == 0 && v->number == largest(r, want->string);
+    return cJSON_IsNumber(want) && v->number == want->valuedouble;
+}
+
+static bool matches(const struct cc_record *r, size_t row, const cJSON *where)
+{
+    for (const cJSON *want = first_of(where); want != NULL; want = want->next)
+        if (!matches_value(r, row, want))
+            return false;
+    return true;
+}
+
+/* --- computing --- */
+
+static double factor(const struct cc_record *r, size_t row, const cJSON *f)
+{
+    if (cJSON_IsNumber(f))
+        return f->valuedouble;
+    if (cJSON_IsString(f))
+        return number_of(r, row, f->valuestring);
+    for (size_t other = 0; other < r->row_count; other++) {
+        bool same = matches(r, other, get(f, "where"));
+        for (const cJSON *k = first_of(get(f, "same")); k != NULL && same; k = k->next)
+            same = cc_value_same(cc_record_value(r, other, key_of(k->valuestring)),
+                                 cc_record_value(r, row, key_of(k->valuestring)));
+        if (same)
+            return number_of(r, other, text_of(f, "key"));
+    }
+    return NAN;
+}
+
+static void compute(struct cc_record *r, const cJSON *computation)
+{
+    for (size_t row = 0; row < r->row_count; row++) {
+        if (!matches(r, row, get(computation, "where")))
+            continue;
+        double value = 1;
+        for (const cJSON *f = first_of(get(computation, "product")); f != NULL; f = f->next)
+            value *= factor(r, row, f);
+        for (const cJSON *f = first_of(get(computation, "over")); f != NULL; f = f->next)
+            value /= factor(r, row, f);
+        cc_record_number(r, row, key_of(text_of(computation, "key")), value);
+    }
+}
+
+/* --- published figures --- */
+
+/* A figure of a table about a scheme, over a link of that rate where the table has several. */
+static double figure(const struct cc_paper *p, const char *quantity, const char *scheme,
+                     double bw_bps)
+{
+    const struct cc_paper_row *row = cc_paper_row_of(p, scheme);
+    const bool accuracy = strcmp(quantity, "accuracy") == 0;
+    if (accuracy && strcmp(scheme, CC_RAW_SCHEME) == 0)
+        return p->baseline_accuracy / 100;
+    if (accuracy || strcmp(quantity, "difference") == 0)
+        return row != NULL ? (row->accuracy - (accuracy ? 0 : p->baseline_accuracy)) / 100
+                           : (double)NAN;
+    const double of_link = cc_paper_figure(p, scheme, quantity, bw_bps / 1e6);
+    return isnan(of_link) ? cc_paper_figure(p, scheme, quantity, NAN) : of_link;
+}
+
+static int publish_table(struct cc_record *r, const cJSON *of, struct cc_error *e)
+{
+    struct cc_paper *p;
+    CC_TRY(cc_paper_open(text_of(of, "table"), &p, e));
+    for (size_t row = 0; row < r->row_count; row++) {
+        const struct cc_value *scheme = cc_record_value(r, row, CC_KEY(scheme));
+        if (scheme->kind == CC_TEXT && matches(r, row, get(of, "where")))
+            cc_record_number(
+                r, row, key_of(text_of(of, "key")),
+                figure(p, text_of(of, "quantity"), scheme->text, number_of(r, row, "bw_bps")));
+    }
+    cc_paper_free(p);
+    return CC_OK;
+}
+
+static int publish(struct cc_record *r, const cJSON *of, struct cc_error *e)
+{
+    if (get(of, "table") != NULL)
+        return publish_table(r, of, e);
+    for (size_t row = 0; row < r->row_count; row++)
+        if (matches(r, row, get(of, "where"))) {
+            CC_TRY(set_values(r, row, get(of, "set"), e));
+            for (const cJSON *v = first_of(get(of, "set")); v != NULL; v = v->next)
+                cc_record_origin(r, row, key_of(v->string), CC_ORIGIN_PUBLISHED);
+        }
+    return CC_OK;
+}
+
+/* Sets the errors against the published figures, and notes them. */
+static int compare(struct cc_record *r, const cJSON *how, struct cc_error *e)
+{
+    double squares = 0, worst = 0;
+    size_t figures = 0;
+    for (size_t row = 0; row < r->row_count; row++) {
+        const double printed = number_of(r, row, text_of(how, "paper"));
+        const double error = number_of(r, row, text_of(how, "key")) / printed - 1;
+        cc_record_number(r, row, key_of(text_of(how, "error")), error);
+        if (!isfinite(error))
+            continue;
+        squares += error * error;
+        worst = fabs(error) > fabs(worst) ? error : worst;
+        figures++;
+    }
+    if (figures == 0)
+        return CC_OK;
+    return cc_record_note(r, e, "%s: rms error %.1f%%, worst %+.1f%%, of %zu", text_of(how, "note"),
+                          100 * sqrt(squares / (double)figures), 100 * worst, figures);
+}
+
+/* --- all of it --- */
+
+/* Empties the columns that the recipe does not keep. */
+static void keep(struct cc_record *r, const cJSON *keys)
+{
+    for (size_t c = 0; c < r->column_count; c++) {
+        bool kept = false;
+        for (const cJSON *k = first_of(keys); k != NULL && !kept; k = k->next)
+            kept = strcmp(k->valuestring, r->columns[c].key->name) == 0;
+        for (size_t row = 0; row < r->row_count && !kept; row++)
+            cc_record_number(r, row, r->columns[c].key, NAN);
+    }
+}
+
+int cc_recipe_rows_complete(const struct cc_recipe_command *c, struct cc_record *r,
+                            struct cc_error *e)
+{
+    if (c->keys != NULL)
+        keep(r, c->keys);
+    for (const cJSON *one = first_of(c->computed); one != NULL; one = one->next)
+        compute(r, one);
+    for (const cJSON *one = first_of(c->published); one != NULL; one = one->next)
+        CC_TRY(publish(r, one, e));
+    return c->compare != NULL ? compare(r, c->compare, e) : CC_OK;
+}
+
+/* --- checking --- */
+
+static int check_key(struct cc_record *r, const char *key, struct cc_error *e)
+{
+    return cc_record_choose(r, key, e);
+}
+
+static int check_keys(struct cc_record *r, const cJSON *list, struct cc_error *e)
+{
+    for (const cJSON *k = first_of(list); k != NULL; k = k->next)
+        CC_TRY(check_key(r, k->valuestring, e));
+    return CC_OK;
+}
+
+static int check_members(struct cc_record *r, const cJSON *row, struct cc_error *e)
+{
+    for (const cJSON *v = first_of(row); v != NULL; v = v->next)
+        CC_TRY(check_key(r, v->string, e));
+    return CC_OK;
+}
+
+static int check_factors(struct cc_record *r, const cJSON *list, struct cc_error *e)
+{
+    for (const cJSON *f = first_of(list); f != NULL; f = f->next) {
+        if (cJSON_IsString(f))
+            CC_TRY(check_key(r, f->valuestring, e));
+        if (!cJSON_IsObject(f))
+            continue;
+        CC_TRY(check_key(r, text_of(f, "key"), e));
+        CC_TRY(check_members(r, get(f, "where"), e));
+        CC_TRY(check_keys(r, get(f, "same"), e));
+    }
+    return CC_OK;
+}
+
+/* An object of "computed", "published" or "compare": its columns, and its table. */
+static int check_object(struct cc_record *r, const cJSON *object, struct cc_error *e)
+{
+    static const char *const keys[] = {"key", "paper", "error"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (text_of(object, keys[i]) != NULL)
+            CC_TRY(check_key(r, text_of(object, keys[i]), e));
+    CC_TRY(check_members(r, get(object, "where"), e));
+    CC_TRY(check_members(r, get(object, "set"), e));
+    CC_TRY(check_factors(r, get(object, "product"), e));
+    CC_TRY(check_factors(r, get(object, "over"), e));
+    if (text_of(object, "table") == NULL)
+        return CC_OK;
+    struct cc_paper *p;
+    CC_TRY(cc_paper_open(text_of(object, "table"), &p, e));
+    cc_paper_free(p);
+    CC_TRY(check_key(r, "scheme", e));
+    return check_key(r, "bw_bps", e);
+}
+
+static int check_all(const struct cc_recipe_command *c, struct cc_record *r, struct cc_error *e)
+{
+    CC_TRY(check_keys(r, c->columns, e));
+    CC_TRY(check_keys(r, c->keys, e));
+    for (const cJSON *axis = first_of(c->each); axis != NULL; axis = axis->next)
+        for (const cJSON *one = axis->child; one != NULL; one = one->next)
+            CC_TRY(check_members(r, get(one, "row"), e));
+    for (const cJSON *one = first_of(c->computed); one != NULL; one = one->next)
+        CC_TRY(check_object(r, one, e));
+    for (const cJSON *one = first_of(c->published); one != NULL; one = one->next)
+        CC_TRY(check_object(r, one, e));
+    return c->compare != NULL ? check_object(r, c->compare, e) : CC_OK;
+}
+
+int cc_recipe_rows_check(const struct cc_recipe_command *c, const struct cc_command *command,
+                         struct cc_error *e)
+{
+    struct cc_record r;
+    cc_record_init(&r, command->name, command->columns, 0, NULL);
+    const int status = check_all(c, &r, e);
+    cc_record_free(&r);
+    return status;
+}

@@ -1,0 +1,70 @@
+/* `commcomp recipes`: the recipes that the program carries, and those of files. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/recipe/recipe.h"
+
+static const struct cc_option_use options[] = {{.rows = NULL}};
+
+static const struct cc_column columns[] = {
+    CC_COLUMN(recipe, CC_SETTING), CC_COLUMN(runs, CC_MAIN),        CC_COLUMN(about, CC_ANSWER),
+    CC_COLUMN(takes, CC_MAIN),     CC_COLUMN(reference, CC_DETAIL), {.key = NULL},
+};
+
+static int add_recipe(struct cc_record *r, const struct cc_recipe *recipe, struct cc_error *e)
+{
+    char runs[256] = "";
+    const size_t at = cc_record_add(r, e);
+    if (at == SIZE_MAX)
+        return CC_FAIL;
+    for (size_t i = 0, used = 0; i < recipe->count && used < sizeof runs; i++)
+        used += (size_t)snprintf(runs + used, sizeof runs - used, "%s%s", i > 0 ? ", " : "",
+                                 recipe->item[i].command);
+    const struct cc_text_column texts[] = {{CC_KEY(recipe), recipe->name},
+                                           {CC_KEY(runs), runs},
+                                           {CC_KEY(about), recipe->about},
+                                           {CC_KEY(takes), recipe->time},
+                                           {CC_KEY(reference), recipe->source}};
+    return cc_record_texts(r, at, texts, sizeof texts / sizeof texts[0], e);
+}
+
+static int add_named(struct cc_record *r, const char *name, struct cc_error *e)
+{
+    struct cc_recipe *recipe;
+    CC_TRY(cc_recipe_open(name, &recipe, e));
+    const int status = add_recipe(r, recipe, e);
+    cc_recipe_free(recipe);
+    return status;
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    for (int i = 0; i < args->operands; i++)
+        CC_TRY(add_named(&args->record, args->operand[i], e));
+    for (size_t i = 0; args->operands == 0 && cc_recipe_names[i] != NULL; i++)
+        CC_TRY(add_named(&args->record, cc_recipe_names[i], e));
+    return CC_OK;
+}
+
+const struct cc_command cc_command_recipes = {
+    .name = "recipes",
+    .summary = "set-ups as files: papers' figures, and studies of your own",
+    .operands = "[RECIPE ...]",
+    .max_operands = CC_MAX_OPERANDS,
+    .description =
+        "Lists the recipes that the program carries, or those that are named. A recipe has one or "
+        "more commands with their options, the columns to show, published figures to set beside, "
+        "and "
+        "notes; `commcomp --recipe NAME` runs it, and `commcomp --recipe FILE.json` runs one of "
+        "your "
+        "own (docs/recipes.md). Options after it change those of the recipe.\n\n"
+        "With -o FILE, a recipe of several calls keeps what is done in FILE.journal: after an "
+        "interruption the same command goes on where it stopped.",
+    .examples =
+        "  commcomp recipes                                  # those that are carried\n"
+        "  commcomp --recipe sim/thesis-5.4 --bw 10gbps      # one of them, on another link\n"
+        "  commcomp --recipe study.json -o study.csv         # your own\n",
+    .options = options,
+    .columns = columns,
+    .run = run,
+};

@@ -1,0 +1,43 @@
+/* Recipes: set-ups as files. A recipe has commands with their options, the columns to show,
+ * published figures to set beside, and words; docs/recipes.md describes the JSON. The reader checks
+ * its form, and knows neither commands nor schemes: cmd/recipe checks those, before any work. */
+#ifndef CC_MODELS_RECIPE_H
+#define CC_MODELS_RECIPE_H
+
+#include <cjson/cJSON.h>
+#include <stddef.h>
+
+#include "core/error.h"
+
+#define CC_RECIPE_SCHEMA "commcomp-recipe/1"
+
+/* A command of a recipe. The lists and objects are in the form that docs/recipes.md gives them;
+ * NULL: there is none. */
+struct cc_recipe_command {
+    const char *command; /* "trace info" */
+    const char *name;    /* of its result's file: by default the command */
+    const char *title, *base, *because;
+    const cJSON *options, *operands, *each, *open, *refuse, *columns, *keys, *computed, *published,
+        *compare, *computing, *notes;
+};
+
+struct cc_recipe {
+    cJSON *json;                       /* owns all texts */
+    char *name;                        /* "sim/thesis-5.1", or the path; NULL: parsed from a text */
+    const char *about, *source, *time; /* source, time: NULL if not known */
+    struct cc_recipe_command *item;
+    size_t count;
+};
+
+/* A built-in recipe by its name, of which the folder may be left out where no two have the rest; or
+ * a .json file. An unknown name is CC_USAGE, with the nearest. */
+int cc_recipe_open(const char *name, struct cc_recipe **out, struct cc_error *e);
+
+/* From JSON text, strictly. Any bytes either parse or give an error. Free with cc_recipe_free. */
+int cc_recipe_parse(const char *text, size_t length, struct cc_recipe **out, struct cc_error *e);
+void cc_recipe_free(struct cc_recipe *r);
+
+/* The names of the built-in recipes, with their folders, ending with NULL. */
+extern const char *const cc_recipe_names[];
+
+#endif
