@@ -84,9 +84,11 @@ SIM       := $(if $(SMPICC),$(BUILD)/bin/commcomp-rank-sim)
 PLATFORM := $(if $(SMPICC),$(BUILD)/bin/commcomp-platform)
 
 # Unit and property tests: each tests/ROOM/test_*.c is a program of its own, for the folder ROOM;
-# tests/lib/*.c is shared.
+# tests/lib/*.c is shared. The long ones come first.
 ROOMS    := core schemes bench models train netsim results cmd binding
 TEST_SRC := $(wildcard $(ROOMS:%=tests/%/test_*.c))
+TEST_LONG := $(addprefix tests/schemes/test_,reference.c selection.c changing.c property.c parts.c zerorun.c stochastic.c)
+TEST_SRC := $(TEST_LONG) $(filter-out $(TEST_LONG),$(TEST_SRC))
 TEST_LIB := $(wildcard tests/lib/*.c)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 # Test scripts; the long ones first, so that the last one to end is a short one.
