@@ -42,15 +42,11 @@ enum { WAYS = sizeof ways / sizeof ways[0], DENSE_WAYS = 5 };
 static void small_ones(struct ranks_here *w)
 {
     /* Beyond four ranks, which share few cores, every third setting over each exchange, another
-     * third with another number of ranks. In a simulation, of fewer numbers, every second one over
-     * each of the sparse exchanges, and all over the others. */
-    const bool few = w->ranks <= 4 || w->all;
+     * third with another number of ranks. */
     for (size_t i = 0; settings[i] != NULL; i++)
-        for (size_t k = 0; k < WAYS; k++) {
-            const size_t turn = i + k + (size_t)w->ranks;
-            if (few || (cc_runtime_collectives() ? turn % 3 == 0 : k < DENSE_WAYS || turn % 2 == 0))
+        for (size_t k = 0; k < WAYS; k++)
+            if (w->ranks <= 4 || w->all || (i + k + (size_t)w->ranks) % 3 == 0)
                 trial_attempt(w, settings[i], &ways[k], TRIAL_SMALL);
-        }
     for (size_t k = 0; k < DENSE_WAYS; k++) {
         struct way way = ways[k];
         way.via = CC_VIA_ALLGATHER;
