@@ -158,10 +158,10 @@ static int compare(const struct use *out, const struct use *other, struct cc_err
 
 int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)
 {
-    const char *output = cc_arg(args, "output");
+    const char *output = args->output.output;
     struct uses u = {.count = 0};
     enum cc_format unused;
-    if (output != NULL && !args->command->own_output)
+    if (output != NULL)
         CC_TRY(cc_format_of_path(output, args->output.format, &unused, e));
     add_operands(&u, args);
     add_options(&u, args);

@@ -14,7 +14,6 @@ static const struct {
 } remedies[] = {
     {CC_CAUSE_BYTES, "the order in which floats are added decides the last bits of sums, and with "
                      "them, for some schemes, the payload: try another --exchange"},
-    {CC_CAUSE_PROTOCOL, "--exchange ring, recdouble and rabenseifner are the same in all three"},
     {CC_CAUSE_REPEATS, "a longer --limit of the queues, or another --congestion"},
     {CC_CAUSE_LATENCY, "`commcomp calibrate` measures it: pass the result with --calibration"},
     {CC_CAUSE_OVERSUBSCRIBED, "fewer --workers, a machine with more cores, or hosts of their own "
@@ -83,6 +82,14 @@ static double largest(const struct cc_differences *d)
     return fmax(fabs(d->model_run), fmax(fabs(d->sim_run), fabs(d->model_sim)));
 }
 
+/* Exchanges whose protocol is the same in all three. */
+static void protocol_remedy(char *out, size_t cap)
+{
+    char exchanges[96];
+    cc_exchange_list(CC_X_RECODES, exchanges, sizeof exchanges);
+    (void)snprintf(out, cap, "--exchange %s are the same in all three", exchanges);
+}
+
 static int note_worst(struct validate *v, enum cc_cause_kind kind, const struct worst *w,
                       const char *what, struct cc_error *e)
 {
@@ -93,6 +100,8 @@ static int note_worst(struct validate *v, enum cc_cause_kind kind, const struct 
         cc_run_burst_remedy(w->row->run, remedy, sizeof remedy);
     else if (kind == CC_CAUSE_SCATTER)
         scatter_remedy(v, w->row, remedy, sizeof remedy);
+    else if (kind == CC_CAUSE_PROTOCOL)
+        protocol_remedy(remedy, sizeof remedy);
     else
         (void)snprintf(remedy, sizeof remedy, "%s", remedy_of(kind));
     cc_forecast_place(&w->row->setting->setting, place, sizeof place);
