@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/train/train.h"
+#include "cmd/train/papers/papers.h"
+#include "cmd/train/rows/rows.h"
 #include "core/clock.h"
 #include "core/memory.h"
 #include "models/paper/paper.h"

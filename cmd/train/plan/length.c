@@ -2,43 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/train/train.h"
+#include "cmd/train/plan/plan.h"
 #include "core/memory.h"
 #include "core/units.h"
 
-enum { LONGEST = 1 << 30, QUARTERS = 4 };
-
-static int by_steps(const void *a, const void *b)
-{
-    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return (x > y) - (x < y);
-}
-
-int cc_train_parse_steps(const char *text, void *member, struct cc_error *e)
-{
-    struct cc_train_steps *out = member;
-    char *words = cc_strdup(text, e), *rest = words, *word;
-    int status = words != NULL ? CC_OK : CC_FAIL;
-    out->count = 0;
-    while (status == CC_OK && (word = strsep(&rest, ",")) != NULL) {
-        uint64_t steps;
-        if (cc_parse_count(word, &steps, e) != CC_OK || steps < 1 || steps > LONGEST)
-            status = cc_usage(e, "--steps %s: numbers from 1 to %d, as in 100,200", text, LONGEST);
-        else if (out->count == CC_TRAIN_MOST_ITEMS)
-            status = cc_usage(e, "--steps %s: at most %d of them", text, CC_TRAIN_MOST_ITEMS);
-        else
-            out->item[out->count++] = (size_t)steps;
-    }
-    free(words);
-    qsort(out->item, out->count, sizeof *out->item, by_steps);
-    for (size_t i = 1; i < out->count && status == CC_OK; i++)
-        if (out->item[i] == out->item[i - 1])
-            status = cc_usage(e, "--steps %s: %zu is there twice", text, out->item[i]);
-    return status;
-}
+enum { QUARTERS = 4 };
 
 /* Replaces the steps by the quarters of them that a figure has. */
-static int take_quarters(const struct cc_train_figure *figure, struct cc_train_steps *s,
+static int take_quarters(const struct cc_train_figure *figure, struct cc_train_step_counts *s,
                          struct cc_error *e)
 {
     if (figure == NULL || !figure->quarters || s->count > 1)

@@ -1,10 +1,9 @@
 /* --local-steps: its options, the parts of the net that are exchanged in turn, and trainings whose
  * steps are as many local steps as are made from one exchange to the next, turned into steps. */
-#include "cmd/train/train.h"
+#include "cmd/train/plan/plan.h"
 #include "core/memory.h"
 
-const char *const cc_train_outers[] = {"mean", "momentum", "nesterov", NULL};
-enum { MEAN, MOMENTUM, NESTEROV };
+enum { MEAN, MOMENTUM, NESTEROV }; /* cc_train_outers */
 
 const char *cc_train_outer(const struct cc_local_config *c)
 {

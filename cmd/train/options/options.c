@@ -1,14 +1,18 @@
 /* The options of `commcomp train`, and its recipes, which set several of them. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "cmd/input/carries.h"
-#include "cmd/input/cluster.h"
-#include "cmd/train/train.h"
+#include "cmd/train/options/options.h"
+#include "core/memory.h"
 #include "core/parallel.h"
 #include "core/units.h"
+#include "train/linear/linear.h"
 
 const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam", "adamw", "scd", "svrg", NULL};
+const char *const cc_train_places[] = {"local", "run", "sim", NULL};
+const char *const cc_train_outers[] = {"mean", "momentum", "nesterov", NULL};
 const char *const cc_train_pulls[] = {"delta", "mean", NULL};
 static const char *const recipes[] = {"3lc",
                                       "perceptron",
@@ -22,6 +26,37 @@ static const char *const recipes[] = {"3lc",
                                       NULL};
 
 /* --- values --- */
+
+enum { LONGEST = 1 << 30 }; /* steps */
+
+static int by_steps(const void *a, const void *b)
+{
+    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+int cc_train_parse_steps(const char *text, void *member, struct cc_error *e)
+{
+    struct cc_train_step_counts *out = member;
+    char *words = cc_strdup(text, e), *rest = words, *word;
+    int status = words != NULL ? CC_OK : CC_FAIL;
+    out->count = 0;
+    while (status == CC_OK && (word = strsep(&rest, ",")) != NULL) {
+        uint64_t steps;
+        if (cc_parse_count(word, &steps, e) != CC_OK || steps < 1 || steps > LONGEST)
+            status = cc_usage(e, "--steps %s: numbers from 1 to %d, as in 100,200", text, LONGEST);
+        else if (out->count == CC_TRAIN_MOST_ITEMS)
+            status = cc_usage(e, "--steps %s: at most %d of them", text, CC_TRAIN_MOST_ITEMS);
+        else
+            out->item[out->count++] = (size_t)steps;
+    }
+    free(words);
+    qsort(out->item, out->count, sizeof *out->item, by_steps);
+    for (size_t i = 1; i < out->count && status == CC_OK; i++)
+        if (out->item[i] == out->item[i - 1])
+            status = cc_usage(e, "--steps %s: %zu is there twice", text, out->item[i]);
+    return status;
+}
 
 /* "0.01,0.02" */
 static int parse_rates(const char *text, void *member, struct cc_error *e)
@@ -372,4 +407,52 @@ const char *cc_train_apply_recipe(struct cc_args *args, const char *recipe)
             cc_arg_set(args, p->option, p->value);
     }
     return schemes;
+}
+
+/* --- reading --- */
+
+/* The lists of `model` are single values here. */
+static int check_single(const struct cc_cluster_args *c, struct cc_error *e)
+{
+    if (c->worker_counts > 1)
+        return cc_usage(e, "--workers: one number, not %zu", c->worker_counts);
+    if (c->server_counts > 1)
+        return cc_usage(e, "--servers: one number, not %zu", c->server_counts);
+    return c->exchanges > 1 ? cc_usage(e, "--exchange: one exchange, not %zu", c->exchanges)
+                            : CC_OK;
+}
+
+int cc_train_read_options(struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const char *bw = cc_arg(args, "bw");
+    o->plain = bw != NULL && strcmp(bw, "none") == 0;
+    if (o->plain)
+        cc_arg_set(args, "bw", NULL); /* it is not a link, but the notes have it */
+    o->target = NAN;
+    o->warmup = UINT64_MAX;
+    o->threads = cores > 0 ? (int)cores : 1;
+    o->cluster.setting.timing.compute_s = NAN;
+    o->cluster.setting.timing.fuse_bytes = -1;
+    CC_TRY(cc_options_read(args, cc_train_own_options, o, e));
+    CC_TRY(cc_options_read(args, cc_cluster_options, &o->cluster, e));
+    CC_TRY(cc_source_read(args, &o->cluster.source, e));
+    CC_TRY(cc_options_read(args, cc_hosts_options, &o->hosts, e));
+    CC_TRY(cc_sim_parse(args, &o->sim, e));
+    if (o->plain && o->on != CC_TRAIN_RUN)
+        return cc_usage(e, "--bw none goes with --on run: ranks on this machine, without a lab");
+    CC_TRY(cc_options_read(args, cc_link_options, &o->cluster.network, e));
+    if (o->plain)
+        cc_arg_set(args, "bw", bw);
+    return check_single(&o->cluster, e);
+}
+
+int cc_train_make_links(struct cc_train_options *o, struct cc_error *e)
+{
+    return cc_links_make(&o->cluster.network, &o->link, &o->links, e);
+}
+
+const char *cc_train_data(const struct cc_train_options *o)
+{
+    return o->data != NULL ? o->data : cc_linear_is(o->net) ? "synthetic-sparse" : "digits";
 }

@@ -1,5 +1,5 @@
 /* The columns of `commcomp train`. */
-#include "cmd/train/train.h"
+#include "cmd/train/rows/rows.h"
 
 const struct cc_column cc_train_columns[] = {
     CC_COLUMN(row_paper, CC_SETTING),

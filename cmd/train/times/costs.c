@@ -2,7 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cmd/train/train.h"
+#include "cmd/train/plan/plan.h"
+#include "cmd/train/times/times.h"
 #include "core/memory.h"
 
 int cc_train_costs_open(struct cc_train *t, struct cc_error *e)

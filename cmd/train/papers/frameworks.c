@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/train/train.h"
+#include "cmd/train/papers/papers.h"
+#include "cmd/train/places/places.h"
+#include "cmd/train/rows/rows.h"
+#include "cmd/train/times/times.h"
 #include "core/units.h"
 #include "models/paper/paper.h"
 
@@ -76,7 +79,7 @@ static int set_framework(struct cc_args *args, const struct cc_train_figure *fig
     cc_arg_set(args, "mode", frameworks[which].mode);
     for (size_t i = 0; which != PIPE && i < sizeof of_pipe / sizeof *of_pipe; i++)
         cc_arg_set(args, of_pipe[i], NULL);
-    struct cc_train_steps given = {.count = 0};
+    struct cc_train_step_counts given = {.count = 0};
     if (cc_arg(args, "steps") != NULL)
         CC_TRY(cc_train_parse_steps(cc_arg(args, "steps"), &given, e));
     (void)snprintf(sync_steps, capacity, "%.0f", figure->sync_share * (double)given.item[0]);

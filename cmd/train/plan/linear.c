@@ -1,6 +1,5 @@
 /* Linear models in `train`: their regularization, coordinate descent, and what is of nets alone. */
-#include "cmd/input/cluster.h"
-#include "cmd/train/train.h"
+#include "cmd/train/plan/plan.h"
 #include "train/linear/linear.h"
 
 static int check_scd(struct cc_train_options *o, struct cc_error *e)

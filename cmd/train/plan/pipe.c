@@ -1,5 +1,5 @@
 /* --mode pipe: Pipe-SGD's K and its synchronous steps at the beginning. */
-#include "cmd/train/train.h"
+#include "cmd/train/plan/plan.h"
 
 static int check_length(const struct cc_training_config *c, size_t steps, struct cc_error *e)
 {

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/train/train.h"
+#include "cmd/train/papers/papers.h"
+#include "cmd/train/plan/plan.h"
+#include "cmd/train/rows/rows.h"
+#include "cmd/train/times/times.h"
 #include "core/memory.h"
 #include "train/linear/linear.h"
 

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/train/train.h"
+#include "cmd/train/plan/plan.h"
+#include "cmd/train/times/times.h"
 #include "core/memory.h"
 #include "netsim/inprocess/training_job.h"
 
@@ -18,28 +19,6 @@ static struct cc_codec_model codec_model(const struct cc_spec *spec, size_t ever
     m.sum_rounds = cc_sum_rounds(spec->scheme, spec->params);
     m.verbatim = (spec->scheme->flags & CC_VERBATIM) != 0;
     return m;
-}
-
-void cc_train_setting(const struct cc_train *t, const struct cc_link *link, struct cc_setting *out)
-{
-    const struct cc_training_config *c = &t->options.training;
-    cc_setting_defaults(t->net, out);
-    out->link = *link;
-    out->exchange = c->exchange;
-    out->cluster.workers = (int)c->task.workers;
-    out->cluster.servers = c->servers;
-    out->cluster.dense_bits = c->dense_bits;
-    out->timing.mode = c->local.steps > 0 ? CC_SEQUENTIAL : c->mode;
-    if (c->mode == CC_PIPE)
-        out->timing.depth = (int)c->depth;
-    out->timing.hidden_share = t->options.hidden_share;
-    out->cluster.via = c->via;
-    out->placement = t->options.placement;
-    out->timing.fuse_bytes = t->options.fuse_bytes;
-    out->timing.fuse_gradients = t->options.fuse_bytes >= 0;
-    out->timing.straggler = t->options.straggler;
-    out->timing.spread = t->options.spread;
-    out->timing.seed = t->options.seed;
 }
 
 int cc_train_link_of_choices(const struct cc_train *t, struct cc_link *out, struct cc_error *e)

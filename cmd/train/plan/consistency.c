@@ -3,8 +3,7 @@
  * since the order of updates would then be this machine's. Without --compute, computing takes 1. */
 #include <math.h>
 
-#include "cmd/input/cluster.h"
-#include "cmd/train/train.h"
+#include "cmd/train/plan/plan.h"
 
 int cc_train_parse_consistency(const struct cc_args *args, struct cc_train_options *o,
                                struct cc_error *e)

@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/train/train.h"
+#include "cmd/train/papers/papers.h"
+#include "cmd/train/places/places.h"
+#include "cmd/train/plan/plan.h"
+#include "cmd/train/rows/rows.h"
+#include "cmd/train/times/times.h"
 #include "core/interrupt.h"
 #include "core/memory_text.h"
 #include "core/units.h"

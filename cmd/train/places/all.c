@@ -8,7 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cmd/train/train.h"
+#include "cmd/train/places/places.h"
+#include "cmd/train/plan/plan.h"
+#include "cmd/train/times/times.h"
 #include "core/file.h"
 #include "core/format/json.h"
 #include "core/interrupt.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/train/train.h"
+#include "cmd/train/plan/plan.h"
 #include "core/format/json.h"
 #include "train/linear/linear.h"
 #include "train/linear/svrg.h"
@@ -61,7 +61,7 @@ int cc_train_svrg_defaults(struct cc_train *t, struct cc_error *e)
     if (CC_TRAIN_GIVEN(o, rates) == NULL)
         o->rates = (struct cc_train_rates){.item = {strtod(rate, NULL)}, .count = 1};
     if (CC_TRAIN_GIVEN(o, steps) == NULL)
-        o->steps = (struct cc_train_steps){.item = {10 * steps}, .count = 1};
+        o->steps = (struct cc_train_step_counts){.item = {10 * steps}, .count = 1};
     if (o->steps.count == 1 && o->eval_every == 0)
         o->eval_every = steps;
     if (CC_TRAIN_CLUSTER_GIVEN(o, exchange) == NULL)

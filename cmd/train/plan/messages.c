@@ -3,7 +3,7 @@
  * bytes, so that they, and with them the weights, do not depend on a profile. */
 #include <stdlib.h>
 
-#include "cmd/train/train.h"
+#include "cmd/train/plan/plan.h"
 #include "core/memory.h"
 
 int cc_train_parse_messages(struct cc_train_options *o, struct cc_error *e)
@@ -18,6 +18,28 @@ int cc_train_parse_messages(struct cc_train_options *o, struct cc_error *e)
     if (CC_TRAIN_CLUSTER_GIVEN(o, setting.timing.spread) != NULL && o->straggler == CC_STEADY)
         return cc_usage(e, "--spread goes with --stragglers");
     return CC_OK;
+}
+
+void cc_train_setting(const struct cc_train *t, const struct cc_link *link, struct cc_setting *out)
+{
+    const struct cc_training_config *c = &t->options.training;
+    cc_setting_defaults(t->net, out);
+    out->link = *link;
+    out->exchange = c->exchange;
+    out->cluster.workers = (int)c->task.workers;
+    out->cluster.servers = c->servers;
+    out->cluster.dense_bits = c->dense_bits;
+    out->timing.mode = c->local.steps > 0 ? CC_SEQUENTIAL : c->mode;
+    if (c->mode == CC_PIPE)
+        out->timing.depth = (int)c->depth;
+    out->timing.hidden_share = t->options.hidden_share;
+    out->cluster.via = c->via;
+    out->placement = t->options.placement;
+    out->timing.fuse_bytes = t->options.fuse_bytes;
+    out->timing.fuse_gradients = t->options.fuse_bytes >= 0;
+    out->timing.straggler = t->options.straggler;
+    out->timing.spread = t->options.spread;
+    out->timing.seed = t->options.seed;
 }
 
 static int cut(struct cc_train *t, const struct cc_setting *s, struct cc_error *e)

@@ -1,10 +1,11 @@
 /* --paper: the trainings of 3LC's tables and figures and of the thesis', with the paper's numbers
- * beside, and the choice between these and Pipe-SGD's (train_frameworks.c). 3LC's Figures 3 to 6
+ * beside, and the choice between these and Pipe-SGD's (frameworks.c). 3LC's Figures 3 to 6
  * are drawn: numbers are those of its tables, which are the figures' ends and means. */
 #include <math.h>
 #include <string.h>
 
-#include "cmd/train/train.h"
+#include "cmd/train/papers/papers.h"
+#include "cmd/train/times/times.h"
 #include "core/units.h"
 #include "models/paper/paper.h"
 

@@ -1,0 +1,80 @@
+/* Opens all that a training needs, by its options. */
+#include <stdlib.h>
+
+#include "cmd/input/carries.h"
+#include "cmd/train/papers/papers.h"
+#include "cmd/train/places/places.h"
+#include "cmd/train/plan/plan.h"
+#include "cmd/train/times/times.h"
+#include "core/memory.h"
+
+/* Opens the net once, which also refuses what no training can be done with. */
+static int describe_net(struct cc_train *t, struct cc_error *e)
+{
+    struct cc_task *task;
+    struct cc_task_config config = t->options.training.task;
+    int status = CC_OK;
+    config.threads = 1;
+    CC_TRY(cc_task_open(&config, &task, e));
+    const struct cc_model_layout *layout = cc_task_layout(task);
+    t->epoch = cc_task_epoch(task);
+    CC_TRY_OUT(cc_net_of(config.net, layout->tensors, layout->count, &t->net, e));
+    t->is_raw = cc_alloc(layout->count * sizeof *t->is_raw, e);
+    if (t->is_raw == NULL)
+        status = CC_FAIL;
+    for (size_t i = 0; i < layout->count && status == CC_OK; i++)
+        t->is_raw[i] = layout->tensors[i].shape.n < t->options.training.min_size;
+out:
+    cc_task_close(task);
+    return status;
+}
+
+/* Refuses schemes that the exchange cannot carry. */
+static int check_schemes(const struct cc_train *t, struct cc_error *e)
+{
+    struct cc_setting setting;
+    cc_setting_defaults(t->net, &setting);
+    setting.exchange = t->options.training.exchange;
+    for (size_t i = 0; i < t->args->schemes.count; i++)
+        CC_TRY(cc_input_carries(&setting, t->args->schemes.item[i], e));
+    return CC_OK;
+}
+
+void cc_train_close(struct cc_train *t)
+{
+    cc_train_all_free(t);
+    cc_train_costs_free(t);
+    free(t->message);
+    free(t->server);
+    free(t->is_raw);
+    free(t->optimum.w);
+    free(t->options.link);
+    cc_options_free(&t->options.cluster.network);
+    cc_options_free(&t->options.cluster.source);
+    cc_options_free(&t->options.cluster);
+    free(t->options.length);
+    cc_train_paper_free(t);
+    cc_hosts_free(&t->options.hosts);
+    cc_net_free(t->net);
+    cc_spec_free(t->raw);
+    cc_spec_list_free(&t->options.pull);
+    cc_data_free(t->data);
+}
+
+int cc_train_open(struct cc_train *t, struct cc_error *e)
+{
+    struct cc_train_options *o = &t->options;
+    CC_TRY(cc_spec_parse(CC_RAW_SCHEME, &t->raw, e));
+    CC_TRY(cc_train_read_options(t->args, o, e));
+    CC_TRY(cc_task_data(o->net, cc_train_data(o), &t->data, e));
+    CC_TRY(cc_train_svrg_defaults(t, e));
+    CC_TRY(cc_train_plan(t, e));
+    CC_TRY(describe_net(t, e));
+    CC_TRY(check_schemes(t, e));
+    CC_TRY(cc_train_check_local(t, e));
+    CC_TRY(cc_train_check_consistency(t, e));
+    CC_TRY(cc_train_find_optimum(t, e));
+    CC_TRY(cc_train_messages(t, e));
+    CC_TRY(cc_train_costs_open(t, e));
+    return cc_train_paper_open(t, e);
+}

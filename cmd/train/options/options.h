@@ -1,0 +1,143 @@
+/* The options of `commcomp train`: their table, and the struct that they fill. */
+#ifndef CC_CMD_TRAIN_OPTIONS_OPTIONS_H
+#define CC_CMD_TRAIN_OPTIONS_OPTIONS_H
+
+#include "cmd/cli/command.h"
+#include "cmd/input/cluster.h"
+#include "cmd/input/hosts.h"
+#include "cmd/sim/sim.h"
+#include "netsim/inprocess/training.h"
+
+/* Where the workers are. */
+enum cc_train_place { CC_TRAIN_LOCAL, CC_TRAIN_RUN, CC_TRAIN_SIM };
+extern const char *const cc_train_places[]; /* ends with NULL */
+
+/* How long a training is, and what follows from that. */
+struct cc_train_length {
+    size_t steps, eval_every;
+    struct cc_rate_schedule schedule; /* its rate is set later */
+};
+
+/* PS-Sync, D-Sync and Pipe-SGD. */
+enum { CC_TRAIN_FRAMEWORKS = 3 };
+
+/* A table or figure of a paper. */
+struct cc_train_figure {
+    const char *name, *title;
+    const char *schemes, *bw; /* as options; bw: NULL without times */
+    const char *columns;      /* of its table */
+    bool quarters;            /* trainings of 25, 50, 75 and 100% of the steps */
+    size_t points;            /* the evaluations of a training that it shows; 0: its end alone */
+    bool summary;             /* with `points`, it shows the end alone */
+    const char *says;         /* the paper's text about it; NULL: nothing but the numbers */
+    /* For Pipe-SGD: the recipe, how often a training is evaluated, the share of a pipeline's steps
+     * that are synchronous, the constant of the paper's table that has D-Sync's traffic over its
+     * computing, and its accuracies in percent, by framework and scheme. */
+    const char *recipe;
+    size_t evaluations;
+    double sync_share;
+    const char *constant;
+    double accuracy[CC_TRAIN_FRAMEWORKS][3];
+};
+
+enum { CC_TRAIN_MOST_ITEMS = 32, CC_TRAIN_MOST_HOSTS = 1024, CC_TRAIN_MOST_SEEDS = 1000 };
+
+/* The options, and what follows from them. */
+struct cc_train_options {
+    struct cc_given given;
+    /* Those that `model` and `sim` have, too; of `cluster`, train has the options alone. */
+    struct cc_cluster_args cluster;
+    struct sim sim; /* --on sim: its network's options */
+    struct cc_hosts hosts;
+    struct cc_consistency_args consistency;
+    const char *recipe, *paper, *net;
+    const char *data;      /* NULL: the net's default */
+    struct cc_shape input; /* n 0: that of the samples */
+    size_t batch, shift, by_class, coordinates, svrg_steps;
+    struct cc_train_step_counts {
+        size_t item[CC_TRAIN_MOST_ITEMS], count;
+    } steps; /* ascending */
+    struct cc_train_rates {
+        double item[CC_TRAIN_MOST_ITEMS];
+        size_t count;
+    } rates;
+    int optimizer;   /* of cc_train_optimizers */
+    double momentum; /* as given; the optimizer has it as a float */
+    double weight_decay;
+    enum cc_rate_kind schedule;
+    uint64_t warmup;   /* UINT64_MAX: a tenth of the steps */
+    size_t eval_every; /* 0: by the length */
+    bool flip, optimum, resume;
+    size_t seeds;
+    size_t local_steps, stream_parts, stream_delay; /* local_steps 0: none */
+    int outer;                                      /* of cc_train_outers */
+    double outer_rate, outer_momentum, stream_mix;
+    double target; /* accuracy; NaN: none */
+    int threads;
+    const char *checkpoint, *capture, *capture_steps; /* folders, or NULL */
+    size_t checkpoint_every, sync_steps;
+    int pull_what;           /* of cc_train_pulls */
+    const char *pull_scheme; /* or NULL */
+    const char *profile;     /* --codec-time profile */
+    enum cc_train_place on;
+    /* What follows: */
+    bool plain;                           /* on a network that is not shaped: --bw none */
+    struct cc_training_config training;   /* of all; scheme, rate, length and seed are set later */
+    const struct cc_train_figure *figure; /* --paper, or NULL */
+    struct cc_train_length *length;       /* of --steps */
+    size_t lengths;
+    struct cc_spec_list pull; /* of --pull-scheme: one, or none */
+    uint64_t seed;
+    bool scd;             /* --optimizer scd */
+    struct cc_link *link; /* --bw x --latency; none: no network */
+    size_t links;
+    double compute_s;            /* --compute; NaN: as measured */
+    double hidden_share;         /* of it, beside the exchange: a figure's, otherwise 0 */
+    double fuse_bytes;           /* --fuse, of gradients; < 0: not given */
+    enum cc_placement placement; /* of tensors on several servers */
+    enum cc_straggler straggler;
+    double spread; /* of the stragglers' compute times */
+};
+
+/* The name of an option of train's own, or of those that `model` has, if it was given; or NULL. */
+#define CC_TRAIN_GIVEN(o, member)         cc_given(o, &(o)->member)
+#define CC_TRAIN_CLUSTER_GIVEN(o, member) cc_given(&(o)->cluster, &(o)->cluster.member)
+
+/* Whether all steps are bulk synchronous. */
+static inline bool cc_train_is_bulk(const struct cc_train_options *o)
+{
+    return o->consistency.how.count == 1 && o->consistency.how.item[0] == CC_BULK;
+}
+
+/* The steps that a training counts as one. */
+static inline size_t cc_train_counted_as_one(const struct cc_train_options *o)
+{
+    return o->training.local.steps > 0 ? o->training.local.steps : 1;
+}
+
+/* Reads all options, once recipes and figures have set theirs. */
+int cc_train_read_options(struct cc_args *args, struct cc_train_options *o, struct cc_error *e);
+
+/* Parses "100,200" into a struct cc_train_step_counts: an option's parse. */
+int cc_train_parse_steps(const char *text, void *member, struct cc_error *e);
+/* --data, or the default of the net. */
+const char *cc_train_data(const struct cc_train_options *o);
+
+/* Makes the links of --bw and --latency; without --bw, one of the usual rate. */
+int cc_train_make_links(struct cc_train_options *o, struct cc_error *e);
+/* Words of options; each list ends with NULL. */
+extern const char *const cc_train_outers[], *const cc_train_figures[];
+extern const char *const cc_train_optimizers[], *const cc_train_pulls[];
+extern const struct cc_option cc_train_own_options[];
+extern const struct cc_option_use cc_train_uses[];
+
+/* Sets the options of a recipe that are not given, and returns its schemes. */
+const char *cc_train_apply_recipe(struct cc_args *args, const char *recipe);
+
+/* The options that recipes set where they are not given; ends with one without a recipe. */
+struct cc_train_preset {
+    const char *recipe, *option, *value;
+};
+extern const struct cc_train_preset cc_train_presets[];
+
+#endif

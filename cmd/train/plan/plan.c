@@ -1,0 +1,178 @@
+/* The plan as a whole: the task, the optimizer, the exchange, checkpoints and captures; the other
+ * files have the rest. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/train/plan/plan.h"
+#include "core/parallel.h"
+#include "core/units.h"
+#include "netsim/inprocess/inprocess.h"
+
+static int check_optimizer(struct cc_train_options *o, struct cc_error *e)
+{
+    static const enum cc_optimizer_kind kinds[] = {CC_SGD,   CC_SGD, CC_ADAM,
+                                                   CC_ADAMW, CC_SGD, CC_SGD};
+    const char *name = cc_train_optimizers[o->optimizer];
+    const enum cc_optimizer_kind kind = kinds[o->optimizer];
+    if (!(o->momentum >= 0 && o->momentum < 1))
+        return cc_usage(e, "--momentum: from 0 to less than 1");
+    if (!(o->weight_decay >= 0 && o->weight_decay < 1))
+        return cc_usage(e, "--weight-decay: from 0 to less than 1");
+    o->scd = strcmp(name, "scd") == 0;
+    if ((kind != CC_SGD || o->scd) && CC_TRAIN_GIVEN(o, momentum) != NULL)
+        return cc_usage(e, "--momentum is of sgd and nesterov, not of %s", name);
+    if (o->scd || o->training.svrg_steps > 0)
+        o->momentum = 0;
+    o->training.optimizer = (struct cc_optimizer){.kind = kind,
+                                                  .momentum = (float)o->momentum,
+                                                  .nesterov = strcmp(name, "nesterov") == 0,
+                                                  .decay = (float)o->weight_decay,
+                                                  .beta = {0.9f, 0.999f},
+                                                  .small = 1e-8f};
+    return CC_OK;
+}
+
+static struct cc_task_config task_of(const struct cc_train *t)
+{
+    const struct cc_train_options *o = &t->options;
+    const bool given = o->input.n > 0;
+    return (struct cc_task_config){.net = o->net,
+                                   .data = t->data,
+                                   .height = given ? o->input.dim[0] : t->data->height,
+                                   .width = given ? o->input.dim[1] : t->data->width,
+                                   .workers = (size_t)o->cluster.workers[0],
+                                   .batch = o->batch,
+                                   .by_class = o->by_class,
+                                   .flip = o->flip,
+                                   .shift = o->shift};
+}
+
+static int parse_exchange(struct cc_train_options *o, struct cc_error *e)
+{
+    struct cc_training_config *c = &o->training;
+    const struct cc_setting *s = &o->cluster.setting;
+    const char *name = cc_exchange_names[o->cluster.exchange[0]], *pull = o->pull_scheme;
+    char with[128];
+    c->exchange = o->cluster.exchange[0];
+    c->via = s->cluster.via;
+    c->mode = s->timing.mode;
+    c->servers = o->cluster.servers[0];
+    c->dense_bits = (int)s->cluster.dense_bits;
+    const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);
+    if (!cc_inprocess_has(c->exchange))
+        return cc_usage(
+            e,
+            "--exchange %s: train has all exchanges of `run` but mpi, whose sums are the "
+            "library's own",
+            name);
+    if (CC_TRAIN_CLUSTER_GIVEN(o, setting.cluster.via) != NULL &&
+        !cc_exchange_has(c->exchange, CC_X_RECODES)) {
+        cc_exchange_list(CC_X_RECODES, with, sizeof with);
+        return cc_usage(e, "--via is for %s, not for %s", with, name);
+    }
+    if (!cc_job_takes_dense_bits(s->cluster.dense_bits))
+        return cc_usage(e, "--dense-bits: 32, 8, 4 or 2");
+    if (CC_TRAIN_CLUSTER_GIVEN(o, setting.cluster.dense_bits) != NULL &&
+        !cc_exchange_has(c->exchange, CC_X_DENSE_STAGE)) {
+        cc_exchange_list(CC_X_DENSE_STAGE, with, sizeof with);
+        return cc_usage(e, "--dense-bits is for %s, not for %s", with, name);
+    }
+    if (CC_TRAIN_CLUSTER_GIVEN(o, servers) != NULL && !servers)
+        return cc_usage(e, "--servers: %s has none", name);
+    if (cc_exchange_has(c->exchange, CC_X_CHOOSES) && o->checkpoint != NULL)
+        return cc_usage(e, "--checkpoint: ssar-auto chooses by the step before, which a checkpoint "
+                           "does not have; take the exchange that it chooses");
+    if (!servers && (CC_TRAIN_GIVEN(o, pull_what) != NULL || pull != NULL))
+        return cc_usage(e, "--%s: only servers are pulled from, as with --exchange ps",
+                        pull != NULL ? "pull-scheme" : "pull");
+    c->deltas = servers && o->pull_what == 0;
+    if (pull == NULL)
+        return CC_OK;
+    const int status = cc_spec_list_parse(pull, &o->pull, e);
+    if (status != CC_OK)
+        cc_error_in(e, "--pull-scheme");
+    else if (o->pull.count != 1)
+        return cc_usage(e, "--pull-scheme %s: one scheme", pull);
+    return status;
+}
+
+static int check_checkpoint(struct cc_train_options *o, struct cc_error *e)
+{
+    const void *const of_checkpoints[] = {&o->checkpoint_every, &o->resume, NULL};
+    const char *name = cc_given_of(o, of_checkpoints);
+    if (o->checkpoint == NULL && name != NULL)
+        return cc_usage(e, "--%s goes with --checkpoint DIR", name);
+    o->training.checkpoint_every = o->checkpoint_every; /* 0: as evaluations */
+    o->training.resume = o->resume;
+    return CC_OK;
+}
+
+/* "100:112" */
+static int parse_capture(struct cc_train_options *o, struct cc_error *e)
+{
+    struct cc_training_config *c = &o->training;
+    const char *text = o->capture_steps;
+    const size_t steps = o->length[0].steps / cc_train_counted_as_one(o);
+    uint64_t from = steps > 8 ? steps - 8 : 0, to = steps;
+    if (o->capture != NULL && o->lengths > 1)
+        return cc_usage(e, "--capture is of one length: give one number of --steps");
+    if (o->capture != NULL && c->resume)
+        return cc_usage(e, "--capture: not with --resume, which does not repeat the steps before a "
+                           "checkpoint; train without --resume, or without --capture");
+    if (text != NULL) {
+        const char *colon = strchr(text, ':');
+        char first[32] = "";
+        if (o->capture == NULL)
+            return cc_usage(e, "--capture-steps goes with --capture DIR");
+        if (colon != NULL)
+            (void)snprintf(first, sizeof first, "%.*s", (int)(colon - text), text);
+        if (colon == NULL || cc_parse_count(first, &from, e) != CC_OK ||
+            cc_parse_count(colon + 1, &to, e) != CC_OK || from >= to || to > steps)
+            return cc_usage(e,
+                            "--capture-steps %s: steps from the first to before the last, as in "
+                            "0:12, of %zu",
+                            text, steps);
+    }
+    c->capture_from = (size_t)from;
+    c->capture_to = (size_t)to;
+    return CC_OK;
+}
+
+int cc_train_plan(struct cc_train *t, struct cc_error *e)
+{
+    const struct cc_args *args = t->args;
+    struct cc_train_options *o = &t->options;
+    struct cc_training_config *c = &o->training;
+    c->task = task_of(t);
+    CC_TRY(cc_train_parse_lengths(o, e));
+    CC_TRY(cc_train_parse_local(o, e));
+    CC_TRY(cc_parallel_check(o->threads, e));
+    o->seed = o->cluster.source.seed;
+    c->min_size = o->cluster.min_size;
+    c->raw = t->raw;
+    CC_TRY(check_checkpoint(o, e));
+    CC_TRY(parse_capture(o, e));
+    CC_TRY(check_optimizer(o, e));
+    CC_TRY(parse_exchange(o, e));
+    o->compute_s = o->cluster.setting.timing.compute_s;
+    CC_TRY(cc_train_parse_messages(o, e));
+    CC_TRY(cc_train_parse_place(args, o, e));
+    CC_TRY(cc_train_parse_consistency(args, o, e));
+    CC_TRY(cc_train_parse_linear(o, e));
+    CC_TRY(cc_train_parse_svrg(o, e));
+    CC_TRY(cc_train_parse_pipe(o, e));
+    if (o->on != CC_TRAIN_LOCAL)
+        return CC_OK;
+    const struct cc_link_options *l = &o->cluster.network;
+    if (cc_given(l, &l->bw) != NULL)
+        return cc_train_make_links(o, e);
+    /* Simulated clocks have the last two, too. */
+    const struct cc_timing *timing = &o->cluster.setting.timing;
+    const void *const of_links[] = {&l->latency, &l->overhead, &l->message_s, NULL};
+    const void *const of_clocks[] = {&timing->compute_s, &timing->straggler, NULL};
+    const char *name = cc_given_of(l, of_links);
+    if (name == NULL && cc_train_is_bulk(o))
+        name = cc_given_of(&o->cluster, of_clocks);
+    return name == NULL ? CC_OK : cc_usage(e, "--%s goes with --bw", name);
+}
