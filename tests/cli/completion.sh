@@ -43,8 +43,10 @@ c commcomp model --bw-
 only
 c commcomp model --bw
 only --bw
-c commcomp model --bw ''
+c commcomp model --batch ''
 only
+c commcomp model --bw ''
+only 3lc ethernet infiniband pipesgd sparcml-daint sparcml-ec2 sparcml-greina-ge sparcml-greina-ib thesis wan
 c commcomp model --columns step_s_
 only step_s_sd
 c commcomp help va
