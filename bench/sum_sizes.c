@@ -1,5 +1,5 @@
-/* Piece by piece, so that only one piece's codecs are in memory. The order of operations is that of
- * netsim/exchange/pack/sizes.c, which finds the sizes of a job of ranks. */
+/* Piece by piece, so that only one piece's codecs are in memory, in the order of
+ * schemes/sum_order.h. */
 #include "bench/sum_sizes.h"
 
 #include <math.h>
@@ -9,6 +9,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/trace/trace_check.h"
+#include "schemes/sum_order.h"
 
 /* The codecs of a piece. */
 enum { PUSH = 0, HOP = CC_SUM_WORKERS, PULL = 2 * CC_SUM_WORKERS, CODECS = PULL + CC_SUM_POINTS };
@@ -21,6 +22,7 @@ struct totals {
 struct summing {
     const struct cc_sum_sizes_config *config;
     size_t scheme, at; /* piece */
+    size_t step;       /* that is encoded */
     size_t n;          /* its values */
     size_t stream;     /* the encoded gradient's */
     struct cc_codec_set set;
@@ -54,12 +56,12 @@ static int open_piece(struct summing *s, struct cc_error *e)
 
 /* Encodes x by codec number `codec` and adds what is decoded to `to`, unless that is NULL. *bytes:
  * of the payload. */
-static int through(struct summing *s, size_t codec, size_t step, const float *x, float *to,
-                   double *bytes, struct cc_error *e)
+static int through(struct summing *s, size_t codec, const float *x, float *to, double *bytes,
+                   struct cc_error *e)
 {
     struct cc_codec_item *item = &s->set.item[codec];
     struct cc_context ctx =
-        cc_bench_context(s->config->bench, s->config->sample->piece[s->at].tensor, step);
+        cc_bench_context(s->config->bench, s->config->sample->piece[s->at].tensor, s->step);
     size_t len;
     ctx.rank = codec < PULL ? (int64_t)(codec % CC_SUM_WORKERS) : -1;
     ctx.direction = codec < PULL ? CC_PUSH : CC_PULL;
@@ -69,10 +71,10 @@ static int through(struct summing *s, size_t codec, size_t step, const float *x,
 }
 
 /* Adds a payload to the mean, if the step counts, and to the totals. */
-static void count(const struct summing *s, size_t step, double bytes, double *mean, double *early,
-                  double *late)
+static void count(const struct summing *s, double bytes, double *mean, double *early, double *late)
 {
     const struct cc_sum_sizes_config *c = s->config;
+    const size_t step = s->step;
     if (step + c->counted >= c->steps) {
         *mean += bytes / (double)c->counted;
         *late += bytes;
@@ -81,51 +83,80 @@ static void count(const struct summing *s, size_t step, double bytes, double *me
     }
 }
 
-/* The pull of `workers` workers' mean. */
-static int pull(struct summing *s, size_t point, size_t step, struct cc_error *e)
+static int gradient_of(void *arg, size_t w, const float **x, struct cc_error *e)
 {
-    const float scale = 1.0F / (float)(1U << point);
+    struct summing *s = arg;
+    const struct cc_sum_sizes_config *c = s->config;
+    struct cc_bench_config bench = *c->bench;
+    struct cc_sample *sample = &c->sample[w % c->streams];
+    bench.stream = w % c->streams;
+    CC_TRY(cc_sample_step(&bench, sample, &sample->piece[s->at], s->step, x, e));
+    s->stream = bench.stream;
+    return CC_OK;
+}
+
+static int push(void *arg, size_t w, const float *x, struct cc_error *e)
+{
+    struct summing *s = arg;
+    double bytes, unused[2] = {0, 0};
+    CC_TRY(through(s, PUSH + w, x, s->sum, &bytes, e));
+    count(s, bytes / CC_SUM_WORKERS, &s->out->push, &unused[0], &unused[1]);
+    if (w == 0)
+        count(s, bytes, &s->out->first, &unused[0], &unused[1]);
+    return CC_OK;
+}
+
+/* The point of as many workers as a power of two; CC_SUM_POINTS: of no other number. */
+static size_t point_of(size_t workers)
+{
+    size_t point = 0;
+    while (point < CC_SUM_POINTS && workers != (size_t)1 << point)
+        point++;
+    return point;
+}
+
+static int hop(void *arg, size_t w, float *sum, struct cc_error *e)
+{
+    struct summing *s = arg;
+    const size_t point = point_of(w + 1);
     double bytes;
+    memcpy(s->mean, sum, s->n * sizeof *s->mean);
+    memset(sum, 0, s->n * sizeof *sum);
+    CC_TRY(through(s, HOP + w, s->mean, sum, &bytes, e));
+    if (point < CC_SUM_POINTS)
+        count(s, bytes, &s->out->sums.hop[point], &s->totals->early.hop[point],
+              &s->totals->late.hop[point]);
+    return CC_OK;
+}
+
+/* The pull of the mean of 1, 2, 4, ... workers. */
+static int pull(void *arg, size_t pushes, struct cc_error *e)
+{
+    struct summing *s = arg;
+    const size_t point = point_of(pushes);
+    double bytes;
+    if (point == CC_SUM_POINTS)
+        return CC_OK;
+    const float scale = 1.0F / (float)(1U << point);
     for (size_t i = 0; i < s->n; i++)
         s->mean[i] = scale * s->sum[i];
-    CC_TRY(through(s, PULL + point, step, s->mean, NULL, &bytes, e));
-    count(s, step, bytes, &s->out->sums.pull[point], &s->totals->early.pull[point],
+    CC_TRY(through(s, PULL + point, s->mean, NULL, &bytes, e));
+    count(s, bytes, &s->out->sums.pull[point], &s->totals->early.pull[point],
           &s->totals->late.pull[point]);
     return CC_OK;
 }
 
-/* One step: worker by worker a push, and a partial sum, which the next worker decodes onto its own
- * gradient. */
 static int run_step(struct summing *s, size_t step, struct cc_error *e)
 {
-    const struct cc_sum_sizes_config *c = s->config;
-    double bytes, unused[2] = {0, 0};
-    size_t point = 0;
+    const struct cc_sum_order order = {.workers = CC_SUM_WORKERS,
+                                       .gradient = gradient_of,
+                                       .push = push,
+                                       .hop = hop,
+                                       .pull = pull,
+                                       .arg = s};
+    s->step = step;
     memset(s->sum, 0, s->n * sizeof *s->sum);
-    memset(s->partial, 0, s->n * sizeof *s->partial);
-    for (size_t w = 0; w < CC_SUM_WORKERS; w++) {
-        struct cc_bench_config bench = *c->bench;
-        struct cc_sample *sample = &c->sample[w % c->streams];
-        const float *x;
-        bench.stream = w % c->streams;
-        CC_TRY(cc_sample_step(&bench, sample, &sample->piece[s->at], step, &x, e));
-        s->stream = bench.stream;
-        CC_TRY(through(s, PUSH + w, step, x, s->sum, &bytes, e));
-        count(s, step, bytes / CC_SUM_WORKERS, &s->out->push, &unused[0], &unused[1]);
-        if (w == 0)
-            count(s, step, bytes, &s->out->first, &unused[0], &unused[1]);
-        for (size_t i = 0; i < s->n; i++)
-            s->mean[i] = s->partial[i] + x[i];
-        memset(s->partial, 0, s->n * sizeof *s->partial);
-        CC_TRY(through(s, HOP + w, step, s->mean, s->partial, &bytes, e));
-        if (w + 1 != (size_t)1 << point)
-            continue;
-        count(s, step, bytes, &s->out->sums.hop[point], &s->totals->early.hop[point],
-              &s->totals->late.hop[point]);
-        CC_TRY(pull(s, point, step, e));
-        point++;
-    }
-    return CC_OK;
+    return cc_sum_order_step(&order, s->partial, s->n, e);
 }
 
 /* Fails, as other readers of traces do, if a value of the gradient is not finite. */

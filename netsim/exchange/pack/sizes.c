@@ -7,10 +7,8 @@
  * 3. Otherwise steps are replayed as the ranks would run them, with one pack of the whole step for
  *    each worker, one for the servers, and one for each worker's partial sums, so that residuals
  *    and random numbers are the ranks' own:
- *      pushes: every worker encodes its gradient; what is decoded adds up to the mean;
- *      pulls:  the servers' pack encodes the mean;
- *      sums:   as in a ring, worker w decodes the sum of workers 0 to w - 1 onto its own gradient
- *              and encodes that; the lengths for 1, 2, 4, ... workers are kept;
+ *      pushes, pulls and partial sums are made in the order of schemes/sum_order.h; of partial
+ *              sums, the lengths for 1, 2, 4, ... workers are kept;
  *      pairs:  where index-value pairs are merged, the indices of 1, 2, 4, ... workers together
  *              are counted: means over all groups of that many consecutive workers.
  *    The payload length of every tensor goes into the tables of struct cc_job_sizes. Tables hold a
@@ -30,6 +28,7 @@
 #include "core/unions.h"
 #include "netsim/exchange/pack/gradients.h"
 #include "netsim/exchange/pack/pack.h"
+#include "schemes/sum_order.h"
 
 /* Workers and steps beyond these have the sizes of those before. All rows together have at most
  * MOST_NUMBERS sizes, as the job is read as JSON. */
@@ -54,6 +53,7 @@ struct encoding {
     struct gradient_cache *cache;
     struct cc_job_sizes *out;
     size_t before; /* steps before the job's first */
+    size_t step;   /* that is encoded */
     struct cc_spec *spec, *raw;
     struct cc_slice *slice; /* the whole step */
     size_t slices;
@@ -358,48 +358,65 @@ static void keep_pairs(const struct encoding *n, size_t step)
     }
 }
 
-/* One step's pushes, and the pull of their mean. */
-static int encode_pushes(struct encoding *n, size_t step, struct cc_error *e)
+static int gradient_of(void *arg, size_t w, const float **x, struct cc_error *e)
 {
-    const struct cc_job_sizes *s = n->out;
-    const size_t tensors = n->job->tensors;
-    const float scale = (float)(1.0 / (double)s->workers);
-    const float *x;
-    size_t len;
-    memset(n->sum, 0, n->cache->values * sizeof *n->sum);
-    for (size_t k = 0; s->pairs != NULL && k < s->sums; k++)
-        memset(n->counted[k], 0, tensors * sizeof *n->counted[k]);
-    for (size_t w = 0; w < s->workers; w++) {
-        CC_TRY(report_progress(n, done_share(n, step, w), e));
-        CC_TRY(load(n->cache, w, step, &x, e));
-        CC_TRY(encode(n, n->push[w], step, x, &len, s->push + w * s->steps * tensors, e));
-        if (s->pairs != NULL)
-            CC_TRY(count_pairs(n, w, step, len, e));
-        else
-            CC_TRY(cc_pack_decode_add(n->push[w], step, n->payload, len, scale, n->sum, e));
-    }
-    if (s->pairs != NULL)
-        keep_pairs(n, step);
-    return s->pull != NULL ? encode(n, n->pull, step, n->sum, &len, s->pull, e) : CC_OK;
+    struct encoding *n = arg;
+    CC_TRY(report_progress(n, done_share(n, n->step, w), e));
+    return load(n->cache, w, n->step, x, e);
 }
 
-/* One step's partial sums, from worker to worker. */
-static int encode_sums(struct encoding *n, size_t step, struct cc_error *e)
+static int push(void *arg, size_t w, const float *x, struct cc_error *e)
+{
+    struct encoding *n = arg;
+    const struct cc_job_sizes *s = n->out;
+    size_t len;
+    CC_TRY(encode(n, n->push[w], n->step, x, &len, s->push + w * s->steps * n->job->tensors, e));
+    if (s->pairs != NULL)
+        return count_pairs(n, w, n->step, len, e);
+    return s->pull != NULL ? cc_pack_decode_add(n->push[w], n->step, n->payload, len,
+                                                (float)(1.0 / (double)s->workers), n->sum, e)
+                           : CC_OK;
+}
+
+/* The pull of the mean of all pushes. */
+static int pull(void *arg, size_t pushes, struct cc_error *e)
+{
+    struct encoding *n = arg;
+    size_t len;
+    return pushes == n->out->workers ? encode(n, n->pull, n->step, n->sum, &len, n->out->pull, e)
+                                     : CC_OK;
+}
+
+static int hop(void *arg, size_t w, float *sum, struct cc_error *e)
+{
+    struct encoding *n = arg;
+    const struct cc_job_sizes *s = n->out;
+    const size_t k = log2_floor(w + 1);
+    const bool kept = k < s->sums && w + 1 == (size_t)1 << k;
+    uint32_t *table = s->hop + (kept ? k : s->sums) * s->steps * n->job->tensors;
+    size_t len;
+    CC_TRY(encode(n, n->hop[w], n->step, sum, &len, table, e));
+    memset(sum, 0, n->cache->values * sizeof *sum);
+    return cc_pack_decode_add(n->hop[w], n->step, n->payload, len, 1, sum, e);
+}
+
+/* Servers and hops exclude each other: `sum` is the servers', or the workers' partial one. */
+static int encode_step(struct encoding *n, size_t step, struct cc_error *e)
 {
     const struct cc_job_sizes *s = n->out;
-    size_t len = 0;
-    for (size_t w = 0; w < s->workers && s->hop != NULL; w++) {
-        const size_t k = log2_floor(w + 1);
-        const bool kept = k < s->sums && w + 1 == (size_t)1 << k;
-        uint32_t *table = s->hop + (kept ? k : s->sums) * s->steps * n->job->tensors;
-        const float *x;
-        CC_TRY(report_progress(n, done_share(n, step, w), e));
-        CC_TRY(load(n->cache, w, step, &x, e));
-        memcpy(n->sum, x, n->cache->values * sizeof *n->sum);
-        if (w > 0)
-            CC_TRY(cc_pack_decode_add(n->hop[w - 1], step, n->payload, len, 1, n->sum, e));
-        CC_TRY(encode(n, n->hop[w], step, n->sum, &len, table, e));
-    }
+    const struct cc_sum_order order = {.workers = s->workers,
+                                       .gradient = gradient_of,
+                                       .push = push,
+                                       .hop = s->hop != NULL ? hop : NULL,
+                                       .pull = s->pull != NULL ? pull : NULL,
+                                       .arg = n};
+    n->step = step;
+    memset(n->sum, 0, n->cache->values * sizeof *n->sum);
+    for (size_t k = 0; s->pairs != NULL && k < s->sums; k++)
+        memset(n->counted[k], 0, n->job->tensors * sizeof *n->counted[k]);
+    CC_TRY(cc_sum_order_step(&order, n->sum, n->cache->values, e));
+    if (s->pairs != NULL)
+        keep_pairs(n, step);
     return CC_OK;
 }
 
@@ -422,10 +439,8 @@ static int fill_row(const struct cc_job *job, size_t at, const struct cc_sizes_c
     if (row->sizes.fixed)
         goto out;
     CC_TRY_OUT(open_tables(&n, e));
-    for (size_t i = 0; i < steps_to_encode(&n); i++) {
-        CC_TRY_OUT(encode_pushes(&n, i, e));
-        CC_TRY_OUT(encode_sums(&n, i, e));
-    }
+    for (size_t i = 0; i < steps_to_encode(&n); i++)
+        CC_TRY_OUT(encode_step(&n, i, e));
 out:
     close_encoding(&n);
     return status;
