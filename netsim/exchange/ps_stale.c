@@ -42,12 +42,10 @@ struct ps_stale {
     struct cc_lanes of;
 
     /* Workers only: */
-    float *sum;       /* the sum of the gradients since the last push; NULL: a push in each step */
-    double norms;     /* their norms, added up */
-    size_t gradients; /* in the sum */
-    uint64_t slowest; /* the slowest worker's clock at the last pull, of all servers */
-    bool pushes;      /* in this step */
-    struct cc_range at; /* the message's values */
+    struct cc_withheld withheld; /* its sum is NULL where each step pushes */
+    uint64_t slowest;            /* the slowest worker's clock at the last pull, of all servers */
+    bool pushes;                 /* in this step */
+    struct cc_range at;          /* the message's values */
 
     /* Servers only: */
     struct cc_clocks clocks;
@@ -79,7 +77,7 @@ static int open_worker(struct ps_stale *p, struct cc_rank_state *s, const struct
                        "a scheme that sends in one step of %zu pushes in each of these: leave "
                        "out --communicate",
                        s->row->period);
-    return cc_alloc_floats(p->at.to - p->at.from, &p->sum, e);
+    return cc_alloc_floats(p->at.to - p->at.from, &p->withheld.sum, e);
 }
 
 /* The steps of a message that send anything. */
@@ -148,43 +146,20 @@ static void stale_close(void *x)
     free(p->push);
     free(p->own);
     free(p->change);
-    free(p->sum);
+    free(p->withheld.sum);
     free(p);
 }
 
 /* --- workers --- */
 
-/* Adds the step's gradient to the sum. */
-static void add_gradient(struct ps_stale *p)
-{
-    const float *x = p->of.s->gradient + p->at.from;
-    const size_t n = p->at.to - p->at.from;
-    for (size_t i = 0; i < n; i++)
-        p->sum[i] += x[i];
-    p->norms += sqrt(k_reduce()->sum_sq(x, n));
-    p->gradients++;
-}
-
-/* Whether the worker's model would lack too much for its next step. */
-static bool at_bound(const struct ps_stale *p)
-{
-    const struct cc_job_consistency *c = &p->of.s->job->consistency;
-    return c->how == CC_STALE && p->of.s->step + 1 > p->slowest + (uint64_t)c->staleness;
-}
-
-static bool has_grown(const struct ps_stale *p)
-{
-    const double norm = sqrt(k_reduce()->sum_sq(p->sum, p->at.to - p->at.from));
-    return norm * (double)p->gradients >= p->of.s->job->consistency.growth * p->norms;
-}
-
 /* Whether the worker pushes in this step. */
 static bool decide(const struct ps_stale *p)
 {
     const struct cc_rank_state *s = p->of.s;
+    const struct cc_job_consistency *c = &s->job->consistency;
     const bool last = s->step + 1 == s->row->warmup + s->row->steps;
-    return in_every_step(p) || last || at_bound(p) ||
-           (s->job->consistency.communicate == CC_AT_NORM && has_grown(p));
+    return in_every_step(p) || last || cc_withheld_at_bound(c, s->step, p->slowest) ||
+           cc_withheld_has_grown(&p->withheld, c, p->at.to - p->at.from);
 }
 
 static int send_push(struct ps_stale *p, size_t i, const float *x, struct cc_error *e)
@@ -206,19 +181,17 @@ static int start_worker(struct ps_stale *p, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
     const float *x = CC_OFFSET_OR_NULL(of->s->gradient, p->at.from);
-    if (p->sum != NULL) {
-        add_gradient(p);
-        x = p->sum;
+    if (p->withheld.sum != NULL) {
+        cc_withheld_add(&p->withheld, x, p->at.to - p->at.from);
+        x = p->withheld.sum;
     }
     p->pushes = decide(p);
     of->s->staleness.parts++;
     of->s->staleness.pushes += p->pushes && !of->silent;
     for (size_t i = 0; i < of->lanes; i++)
         CC_TRY(send_push(p, i, x, e));
-    if (p->sum != NULL && p->pushes) {
-        memset(p->sum, 0, (p->at.to - p->at.from) * sizeof *p->sum);
-        p->norms = 0;
-        p->gradients = 0;
+    if (p->withheld.sum != NULL && p->pushes) {
+        cc_withheld_forget(&p->withheld, p->at.to - p->at.from);
         p->slowest = UINT64_MAX;
     }
     return CC_OK;

@@ -15,7 +15,7 @@
 #include "core/format/crc32.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
-#include "core/reduce.h"
+#include "netsim/exchange/pack/clocks.h"
 #include "netsim/inprocess/training_impl.h"
 #include "netsim/inprocess/unsynced.h"
 
@@ -35,12 +35,6 @@ struct part {
     struct traffic *push, *pull; /* [workers] */
 };
 
-/* The gradients in a message's sum. */
-struct withheld {
-    double norms; /* together */
-    size_t gradients;
-};
-
 struct state {
     struct cc_training *s;
     struct part *part;
@@ -51,10 +45,11 @@ struct state {
     float *base;   /* and the server's at the last pull of each */
     float *change; /* that is under way */
     /* Not CC_EVERY_STEP: what is withheld; otherwise NULL. */
-    float *sum;                /* [workers][values]: of the gradients */
-    struct withheld *withheld; /* [workers][messages] */
+    float *sum;                   /* [workers][values]: of the gradients */
+    struct cc_withheld *withheld; /* [workers][messages]: of it */
     struct cc_learner learner;
     struct cc_unsynced *clocks;
+    struct cc_job_consistency consistency;
     size_t step; /* that was computed last */
     double loss; /* the steps' since the last progress */
     uint64_t computed;
@@ -88,33 +83,6 @@ static int encode(struct traffic *t, size_t step, const float *values, struct cc
     return CC_OK;
 }
 
-/* Adds the gradient to what is withheld of a message. Returns whether that has grown enough to be
- * sent. */
-static bool withhold(const struct state *x, size_t w, size_t message)
-{
-    const struct cc_training *s = x->s;
-    const struct cc_message *m = &s->job.row->message[message];
-    const size_t from = s->job.offset[m->first], to = s->job.offset[m->last + 1];
-    struct withheld *h = &x->withheld[w * s->job.row->messages + message];
-    float *sum = of_worker(x, x->sum, w);
-    for (size_t i = from; i < to; i++)
-        sum[i] += s->gradients[i];
-    h->norms += sqrt(k_reduce()->sum_sq(s->gradients + from, to - from));
-    h->gradients++;
-    const double norm = sqrt(k_reduce()->sum_sq(sum + from, to - from));
-    return s->config->communicate == CC_AT_NORM &&
-           norm * (double)h->gradients >= s->config->growth * h->norms;
-}
-
-static void forget(const struct state *x, size_t w, size_t message)
-{
-    const struct cc_training *s = x->s;
-    const struct cc_message *m = &s->job.row->message[message];
-    const size_t from = s->job.offset[m->first], to = s->job.offset[m->last + 1];
-    memset(of_worker(x, x->sum, w) + from, 0, (to - from) * sizeof *x->sum);
-    x->withheld[w * s->job.row->messages + message] = (struct withheld){.gradients = 0};
-}
-
 /* Encodes the parts [first, last) of a message if the worker sends it. In silent steps codecs take
  * the values in, and nothing leaves. */
 static int push(const struct state *x, size_t w, size_t step, size_t first, size_t last,
@@ -123,8 +91,13 @@ static int push(const struct state *x, size_t w, size_t step, size_t first, size
     const struct cc_training *s = x->s;
     const size_t message = x->part[first].message;
     const struct cc_job_row *row = s->job.row;
-    const bool silent = cc_job_row_silent(&s->job, row, &row->message[message], step);
-    bool sends = x->sum == NULL || withhold(x, w, message);
+    const struct cc_message *m = &row->message[message];
+    const bool silent = cc_job_row_silent(&s->job, row, m, step);
+    const size_t from = s->job.offset[m->first], n = s->job.offset[m->last + 1] - from;
+    struct cc_withheld *h = x->sum != NULL ? &x->withheld[w * row->messages + message] : NULL;
+    if (h != NULL)
+        cc_withheld_add(h, s->gradients + from, n);
+    bool sends = h == NULL || cc_withheld_has_grown(h, &x->consistency, n);
     for (size_t i = first; i < last; i++)
         sends = sends || out[i].due;
     for (size_t i = first; i < last; i++) {
@@ -135,8 +108,8 @@ static int push(const struct state *x, size_t w, size_t step, size_t first, size
         out[i].sends = sends && !silent;
         out[i].bytes = out[i].sends ? t->length : 0;
     }
-    if (x->sum != NULL && sends)
-        forget(x, w, message);
+    if (h != NULL && sends)
+        cc_withheld_forget(h, n);
     return CC_OK;
 }
 
@@ -316,7 +289,11 @@ static int open_values(struct state *x, struct cc_error *e)
     if (c->communicate == CC_EVERY_STEP)
         return CC_OK;
     CC_TRY(cc_alloc_floats(workers * s->values, &x->sum, e));
-    x->withheld = cc_alloc0(workers * s->job.row->messages * sizeof *x->withheld, e);
+    const struct cc_job_row *row = s->job.row;
+    x->withheld = cc_alloc0(workers * row->messages * sizeof *x->withheld, e);
+    for (size_t i = 0; x->withheld != NULL && i < workers * row->messages; i++)
+        x->withheld[i].sum = of_worker(x, x->sum, i / row->messages) +
+                             s->job.offset[row->message[i % row->messages].first];
     return x->withheld != NULL ? CC_OK : CC_FAIL;
 }
 
@@ -329,10 +306,7 @@ static int open_clocks(struct state *x, struct cc_error *e)
                                               .parts = x->parts,
                                               .server = x->server,
                                               .ready = x->ready,
-                                              .consistency = {.how = c->consistency,
-                                                              .staleness = c->staleness,
-                                                              .communicate = c->communicate,
-                                                              .growth = c->growth},
+                                              .consistency = x->consistency,
                                               .steps = c->steps,
                                               .compute_s = c->clocks.compute_s,
                                               .slow = c->clocks.slow,
@@ -424,7 +398,11 @@ static int run_to_evaluation(struct state *x, struct cc_error *e)
 int cc_training_by_clocks(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
-    struct state x = {.s = s};
+    struct state x = {.s = s,
+                      .consistency = {.how = c->consistency,
+                                      .staleness = c->staleness,
+                                      .communicate = c->communicate,
+                                      .growth = c->growth}};
     int status = CC_OK;
     CC_TRY_OUT(open_parts(&x, e));
     CC_TRY_OUT(open_values(&x, e));

@@ -121,8 +121,7 @@ static bool is_due(const struct cc_unsynced *u, size_t w, size_t part)
     const struct cc_unsynced_config *k = &u->config;
     const struct copy *p = copy_of(u, w, part);
     return u->worker[w].step + 1 == k->steps ||
-           (k->consistency.how == CC_STALE &&
-            p->clock + 1 > p->slowest + (uint64_t)k->consistency.staleness);
+           cc_withheld_at_bound(&k->consistency, p->clock, p->slowest);
 }
 
 static int begin_step(struct cc_unsynced *u, size_t w, struct cc_error *e)

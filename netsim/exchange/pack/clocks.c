@@ -1,8 +1,11 @@
 #include "netsim/exchange/pack/clocks.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
+#include "core/reduce.h"
 
 int cc_clocks_open(struct cc_clocks *c, const struct cc_job_consistency *config, size_t workers,
                    struct cc_error *e)
@@ -46,6 +49,37 @@ int cc_clocks_advance(struct cc_clocks *c, size_t worker, uint64_t step, struct 
         find_slowest(c);
     return CC_OK;
 }
+
+/* --- workers that do not push in every step --- */
+
+void cc_withheld_add(struct cc_withheld *h, const float *gradient, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        h->sum[i] += gradient[i];
+    h->norms += sqrt(k_reduce()->sum_sq(gradient, n));
+    h->gradients++;
+}
+
+void cc_withheld_forget(struct cc_withheld *h, size_t n)
+{
+    memset(h->sum, 0, n * sizeof *h->sum);
+    h->norms = 0;
+    h->gradients = 0;
+}
+
+bool cc_withheld_has_grown(const struct cc_withheld *h, const struct cc_job_consistency *config,
+                           size_t n)
+{
+    return config->communicate == CC_AT_NORM &&
+           sqrt(k_reduce()->sum_sq(h->sum, n)) * (double)h->gradients >= config->growth * h->norms;
+}
+
+bool cc_withheld_at_bound(const struct cc_job_consistency *config, uint64_t clock, uint64_t slowest)
+{
+    return config->how == CC_STALE && clock + 1 > slowest + (uint64_t)config->staleness;
+}
+
+/* --- ages --- */
 
 void cc_ages_add(uint64_t *age, uint64_t staleness)
 {

@@ -44,6 +44,27 @@ uint64_t cc_clocks_update(struct cc_clocks *c, size_t worker);
 bool cc_clocks_may_read(const struct cc_clocks *c, size_t worker);
 void cc_clocks_read(struct cc_clocks *c, size_t worker);
 
+/* --- workers that do not push in every step (enum cc_communicate) --- */
+
+/* The gradients of a message since the worker's last push. */
+struct cc_withheld {
+    float *sum;   /* [n] */
+    double norms; /* of these gradients, together */
+    size_t gradients;
+};
+void cc_withheld_add(struct cc_withheld *h, const float *gradient, size_t n);
+/* After a push. */
+void cc_withheld_forget(struct cc_withheld *h, size_t n);
+/* Whether a worker pushes the sum, which makes its step at `clock`: as the sum has grown, or as it
+ * may not make its next step with the parameters that it pulled when the slowest worker's clock was
+ * `slowest`. */
+bool cc_withheld_has_grown(const struct cc_withheld *h, const struct cc_job_consistency *config,
+                           size_t n);
+bool cc_withheld_at_bound(const struct cc_job_consistency *config, uint64_t clock,
+                          uint64_t slowest);
+
+/* --- ages --- */
+
 /* Counts an update in a list age[CC_CLOCKS_AGES]. */
 void cc_ages_add(uint64_t *age, uint64_t staleness);
 /* The mean of such a list, and the least staleness that a share q of its updates do not exceed. 0
