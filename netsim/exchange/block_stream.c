@@ -1,3 +1,5 @@
+/* A stream posts the blocks of its transfers in order into a ring of requests, and takes them in
+ * order as they complete. */
 #include "netsim/exchange/block_stream.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Ranks that share memory look for the chunks of their message before they make any. */
 #include "netsim/exchange/chunks.h"
 
 #include <stdlib.h>

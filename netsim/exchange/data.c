@@ -1,3 +1,4 @@
+/* Buffers of a rank's own, and those that the ranks of one process share. */
 #include "netsim/exchange/data.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Spans are joined where clocks cannot tell them apart, so that a log stays short. */
 #include "netsim/exchange/event_log.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The table of exchanges, made from the lines of core/exchange.h. */
 #include "netsim/exchange/exchange.h"
 
 #include "netsim/exchange/allreduce.h"

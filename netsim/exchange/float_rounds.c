@@ -1,3 +1,5 @@
+/* The rounds of a message, one sum after the other. A payload that is the gradient itself is
+ * neither encoded nor decoded: the sum is added to the model as it is. */
 #include "netsim/exchange/float_rounds.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Packs with the rank's accounting: each call times its work and charges it to a phase. */
 #include "netsim/exchange/message_pack.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Opening lanes, their messages each way, and the packs in them. Completed requests are taken once
+ * a test; a send that completes lets the queue to that peer go on (send_queue.h). */
 #include "netsim/exchange/ps_lanes.h"
 
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* Times and transfers of a rank, charged to its counters and its event log. */
 #include "netsim/exchange/rank_state.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Messages that may not leave yet wait in a list, in order. */
 #include "netsim/exchange/send_queue.h"
 
 static bool may_leave(const struct cc_send_queue *q, const struct cc_send *m)

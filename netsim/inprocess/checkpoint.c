@@ -1,3 +1,5 @@
+/* Checkpoints as safetensors files: the checksums of texts and values are computed as they are
+ * written, and compared before anything that is read is used. */
 #include "netsim/inprocess/checkpoint.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* The job of a training: tensors and one row first, which a training in one process needs, then
+ * what only ranks need. */
 #include "netsim/inprocess/training_job.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The sums of squares are over whole steps, the gradients' and what is left of their total. */
 #include "netsim/inprocess/unsent.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/* A simulation of its own by events: computed parts, messages that pass the ports of workers and
+ * servers, and pulls that the bound holds back. Events come in the order of their times, then of
+ * the workers, then in which they were scheduled, so that the order never depends on the machine.
+ */
 #include "netsim/inprocess/unsynced.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Requests over MPI; tests and waits differ between a machine and a simulation (runtime.h). */
 #include "netsim/transport/mpi.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* A message is handed over when both sides have begun it: whichever comes second finds the other in
+ * the receiver's list, which is in the order in which messages were begun. */
 #include "netsim/transport/process.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* The slowest worker's clock is kept up to date as clocks advance, with the number of workers that
+ * are as slow; ages are counted in a list, from which means and quantiles follow. */
 #include "netsim/exchange/pack/clocks.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The gradients of a job's workers: read from its trace, or drawn. */
 #include "netsim/exchange/pack/gradients.h"
 
 #include <stdlib.h>
