@@ -4,6 +4,7 @@
 #define CC_SCHEMES_BLOCKS_H
 
 #include "schemes/kernels/blocks.h"
+#include "schemes/residual.h"
 #include "schemes/scheme.h"
 
 /* How scales are stored. */
@@ -43,11 +44,7 @@ extern const char *const cc_roundings[];
         const struct cc_block_form f = form(params);                                               \
         return cc_blocks_bound(&f, shape->n);                                                      \
     }                                                                                              \
-    static size_t state_bytes(const void *params, const struct cc_shape *shape)                    \
-    {                                                                                              \
-        const struct params *p = params;                                                           \
-        return p->ef ? cc_float_bytes(shape->n) : 0;                                               \
-    }                                                                                              \
+    CC_EF_STATE                                                                                    \
     static struct cc_traffic traffic(const void *params)                                           \
     {                                                                                              \
         const struct params *p = params;                                                           \

@@ -6,7 +6,6 @@
  * comparison has none, so that is the default.
  *
  * Source: 3LC, section 4.2 ("8-bit int", 255 values); Pipe-SGD, section 3.2. */
-#include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
 #include "core/tile.h"
@@ -35,11 +34,7 @@ static size_t bound(const void *params, const struct cc_shape *shape)
     return __builtin_add_overflow(shape->n, HEADER, &bytes) ? SIZE_MAX : bytes;
 }
 
-static size_t state_bytes(const void *params, const struct cc_shape *shape)
-{
-    const struct params *p = params;
-    return p->ef ? cc_float_bytes(shape->n) : 0;
-}
+CC_EF_STATE
 
 static struct cc_traffic traffic(const void *params)
 {

@@ -12,7 +12,6 @@
  * Source: Seide et al., 1-Bit Stochastic Gradient Descent, Interspeech 2014; 3LC, section 4.2 ("MQE
  * 1-bit int"). The original has a mean for each column of a matrix. */
 #include "core/bytes.h"
-#include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
 #include "core/tile.h"
@@ -54,11 +53,7 @@ static size_t bound(const void *params, const struct cc_shape *shape)
     return bytes;
 }
 
-static size_t state_bytes(const void *params, const struct cc_shape *shape)
-{
-    const struct params *p = params;
-    return p->ef ? cc_float_bytes(shape->n) : 0;
-}
+CC_EF_STATE
 
 /* For the sum tree of the only block. */
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)

@@ -53,11 +53,7 @@ static size_t bound(const void *params, const struct cc_shape *shape)
     return cc_float_bytes(cc_density_count(p->density, shape->n));
 }
 
-static size_t state_bytes(const void *params, const struct cc_shape *shape)
-{
-    const struct params *p = params;
-    return p->ef ? cc_float_bytes(shape->n) : 0;
-}
+CC_EF_STATE
 
 /* --- drawing --- */
 

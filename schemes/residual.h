@@ -7,6 +7,7 @@
 #ifndef CC_SCHEMES_RESIDUAL_H
 #define CC_SCHEMES_RESIDUAL_H
 
+#include "core/memory.h"
 #include "schemes/scheme.h"
 
 #define CC_RESIDUAL_STREAM 0xb16
@@ -16,6 +17,21 @@ extern const char *const cc_feedback_names[];
 
 /* The parameter ef of a scheme whose state, where it is not 0, is a residual of n floats. */
 #define CC_PARAM_EF(st, d, text) CC_PARAM_CHOICE(st, ef, d, cc_feedback_names, text)
+
+/* Define state_bytes and residual_at of such a scheme, whose struct params has the member ef. */
+#define CC_EF_STATE                                                                                \
+    static size_t state_bytes(const void *params, const struct cc_shape *shape)                    \
+    {                                                                                              \
+        const struct params *p = params;                                                           \
+        return p->ef ? cc_float_bytes(shape->n) : 0;                                               \
+    }
+#define CC_EF_RESIDUAL_AT                                                                          \
+    static size_t residual_at(const void *params, const struct cc_shape *shape)                    \
+    {                                                                                              \
+        const struct params *p = params;                                                           \
+        (void)shape;                                                                               \
+        return p->ef ? 0 : SIZE_MAX;                                                               \
+    }
 
 /* Whether the codec's residual is bf16. */
 bool cc_residual_is_narrow(const struct cc_scheme *s, const void *params);

@@ -12,7 +12,6 @@
  */
 #include <math.h>
 
-#include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
 #include "schemes/base3.h"
@@ -41,11 +40,7 @@ static size_t bound(const void *params, const struct cc_shape *shape)
     return cc_base3_bound(shape->n);
 }
 
-static size_t state_bytes(const void *params, const struct cc_shape *shape)
-{
-    const struct params *p = params;
-    return p->ef ? cc_float_bytes(shape->n) : 0;
-}
+CC_EF_STATE
 
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {

@@ -13,7 +13,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "core/memory.h"
 #include "core/reduce.h"
 #include "schemes/base3.h"
 #include "schemes/kernels/base3.h"
@@ -40,11 +39,7 @@ static size_t bound(const void *params, const struct cc_shape *shape)
     return cc_base3_bound(shape->n);
 }
 
-static size_t state_bytes(const void *params, const struct cc_shape *shape)
-{
-    const struct params *p = params;
-    return p->ef ? cc_float_bytes(shape->n) : 0;
-}
+CC_EF_STATE
 
 struct rounding {
     const float *x;

@@ -74,19 +74,8 @@ static size_t bound(const void *params, const struct cc_shape *shape)
     return bytes;
 }
 
-static size_t state_bytes(const void *params, const struct cc_shape *shape)
-{
-    const struct params *p = params;
-    return p->ef ? cc_float_bytes(shape->n) : 0;
-}
-
-/* The residual is the whole state. */
-static size_t residual_at(const void *params, const struct cc_shape *shape)
-{
-    const struct params *p = params;
-    (void)shape;
-    return p->ef ? 0 : SIZE_MAX;
-}
+CC_EF_STATE
+CC_EF_RESIDUAL_AT
 
 static struct cc_traffic traffic(const void *params)
 {

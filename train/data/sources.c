@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/tensor.h"
+#include "core/units.h"
 
 int cc_data_keys(const char *keys,
                  int (*set)(void *arg, const char *key, const char *value, struct cc_error *e),
@@ -30,6 +31,25 @@ int cc_data_keys(const char *keys,
     }
     free(copy);
     return status;
+}
+
+int cc_data_count(const char *value, uint64_t least, uint64_t most, uint64_t *out,
+                  struct cc_error *e)
+{
+    CC_TRY(cc_parse_count(value, out, e));
+    if (*out < least || *out > most)
+        return cc_usage(e, "%s is not between %llu and %llu", value, (unsigned long long)least,
+                        (unsigned long long)most);
+    return CC_OK;
+}
+
+int cc_data_number(const char *value, int most, double *out, struct cc_error *e)
+{
+    char *end;
+    *out = strtod(value, &end);
+    if (!cc_is_decimal(value, strlen(value)) || *end != '\0' || !(*out >= 0 && *out <= most))
+        return cc_usage(e, "'%s' is not a number from 0 to %d", value, most);
+    return CC_OK;
 }
 
 int cc_data_dims(const char *text, struct cc_data *d, struct cc_error *e)

@@ -110,6 +110,10 @@ int cc_data_split(struct cc_data *d, struct cc_error *e);
 int cc_data_keys(const char *keys,
                  int (*set)(void *arg, const char *key, const char *value, struct cc_error *e),
                  void *arg, struct cc_error *e);
+/* Parse a value: a count from `least` to `most`, or a decimal number from 0 to `most`. */
+int cc_data_count(const char *value, uint64_t least, uint64_t most, uint64_t *out,
+                  struct cc_error *e);
+int cc_data_number(const char *value, int most, double *out, struct cc_error *e);
 /* Parses "3x32x32", or "784" as 784x1x1, into a data set's shape. */
 int cc_data_dims(const char *text, struct cc_data *d, struct cc_error *e);
 

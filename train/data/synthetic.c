@@ -6,7 +6,6 @@
 
 #include "core/memory.h"
 #include "core/random.h"
-#include "core/units.h"
 #include "train/data/sources.h"
 #include "train/data/resize.h"
 
@@ -18,39 +17,20 @@ struct config {
     double noise;
 };
 
-static int set_count(const char *value, uint64_t least, uint64_t most, uint64_t *out,
-                     struct cc_error *e)
-{
-    CC_TRY(cc_parse_count(value, out, e));
-    if (*out < least || *out > most)
-        return cc_usage(e, "%s is not between %llu and %llu", value, (unsigned long long)least,
-                        (unsigned long long)most);
-    return CC_OK;
-}
-
-static int set_noise(const char *value, double *out, struct cc_error *e)
-{
-    char *end;
-    *out = strtod(value, &end);
-    if (!cc_is_decimal(value, strlen(value)) || *end != '\0' || !(*out >= 0 && *out <= 1000))
-        return cc_usage(e, "'%s' is not a number from 0 to 1000", value);
-    return CC_OK;
-}
-
 static int set(void *arg, const char *key, const char *value, struct cc_error *e)
 {
     struct config *c = arg;
     const uint64_t most = UINT64_C(1) << 32;
     if (strcmp(key, "classes") == 0)
-        return set_count(value, 2, CC_MOST_CLASSES, &c->classes, e);
+        return cc_data_count(value, 2, CC_MOST_CLASSES, &c->classes, e);
     if (strcmp(key, "train") == 0)
-        return set_count(value, 1, most, &c->train, e);
+        return cc_data_count(value, 1, most, &c->train, e);
     if (strcmp(key, "test") == 0)
-        return set_count(value, 1, most, &c->test, e);
+        return cc_data_count(value, 1, most, &c->test, e);
     if (strcmp(key, "seed") == 0)
-        return set_count(value, 0, UINT64_C(1) << 53, &c->seed, e);
+        return cc_data_count(value, 0, UINT64_C(1) << 53, &c->seed, e);
     if (strcmp(key, "noise") == 0)
-        return set_noise(value, &c->noise, e);
+        return cc_data_number(value, 1000, &c->noise, e);
     if (strcmp(key, "dims") == 0)
         return cc_data_dims(value, c->d, e);
     return cc_usage(e, "there is no key '%s'; there are classes, dims, train, test, noise, seed",

@@ -28,41 +28,22 @@ struct config {
     double power, noise;
 };
 
-static int set_count(const char *value, uint64_t least, uint64_t most, uint64_t *out,
-                     struct cc_error *e)
-{
-    CC_TRY(cc_parse_count(value, out, e));
-    if (*out < least || *out > most)
-        return cc_usage(e, "%s is not between %llu and %llu", value, (unsigned long long)least,
-                        (unsigned long long)most);
-    return CC_OK;
-}
-
-static int set_power(const char *value, double *out, struct cc_error *e)
-{
-    char *end;
-    *out = strtod(value, &end);
-    if (!cc_is_decimal(value, strlen(value)) || *end != '\0' || !(*out >= 0 && *out <= 4))
-        return cc_usage(e, "'%s' is not a number from 0 to 4", value);
-    return CC_OK;
-}
-
 static int set(void *arg, const char *key, const char *value, struct cc_error *e)
 {
     struct config *c = arg;
     const uint64_t most = UINT64_C(1) << 32;
     if (strcmp(key, "train") == 0)
-        return set_count(value, 1, most, &c->train, e);
+        return cc_data_count(value, 1, most, &c->train, e);
     if (strcmp(key, "test") == 0)
-        return set_count(value, 1, most, &c->test, e);
+        return cc_data_count(value, 1, most, &c->test, e);
     if (strcmp(key, "features") == 0)
-        return set_count(value, 1, MOST_SPARSE_FEATURES, &c->features, e);
+        return cc_data_count(value, 1, MOST_SPARSE_FEATURES, &c->features, e);
     if (strcmp(key, "nonzeros") == 0)
-        return set_count(value, 1, MOST_SPARSE_FEATURES, &c->nonzeros, e);
+        return cc_data_count(value, 1, MOST_SPARSE_FEATURES, &c->nonzeros, e);
     if (strcmp(key, "seed") == 0)
-        return set_count(value, 0, UINT64_C(1) << 53, &c->seed, e);
+        return cc_data_count(value, 0, UINT64_C(1) << 53, &c->seed, e);
     if (strcmp(key, "power") == 0)
-        return set_power(value, &c->power, e);
+        return cc_data_number(value, 4, &c->power, e);
     if (strcmp(key, "noise") == 0)
         return cc_parse_share(value, &c->noise, e);
     return cc_usage(e,
