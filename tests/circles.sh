@@ -17,6 +17,8 @@ for room in rooms:
         source = os.path.relpath(folder, root)
         objects = [os.path.join(folder, name) for name in names if name.endswith(".o")
                    and glob.glob(os.path.join(source, name.split(".")[0] + ".*c"))]  # not those of files that are gone
+        if not objects:
+            continue
         for line in subprocess.run(["nm", "-A", *objects], check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines():
             path, *_, kind, symbol = line.replace(":", " ", 1).split()
             file = os.path.relpath(path, root).split(".")[0]  # kernels have an object for each instruction set
