@@ -13,14 +13,29 @@
 
 /* --- the recipes that the program carries --- */
 
-#define EMBED_SIM(symbol, name) CC_EMBED(cc_recipe_sim_##symbol, "recipes/sim/" name ".json");
+#define EMBED_SIM(symbol, name)   CC_EMBED(cc_recipe_sim_##symbol, "recipes/sim/" name ".json");
+#define EMBED_RUN(symbol, name)   CC_EMBED(cc_recipe_run_##symbol, "recipes/run/" name ".json");
+#define EMBED_TRAIN(symbol, name) CC_EMBED(cc_recipe_train_##symbol, "recipes/train/" name ".json");
+#define EMBED_TRAINING(symbol, name)                                                               \
+    CC_EMBED(cc_recipe_training_##symbol, "recipes/training/" name ".json");
 CC_RECIPES_SIM(EMBED_SIM)
+CC_RECIPES_RUN(EMBED_RUN)
+CC_RECIPES_TRAIN(EMBED_TRAIN)
+CC_RECIPES_TRAINING(EMBED_TRAINING)
 
-#define NAME_SIM(symbol, name) "sim/" name,
-const char *const cc_recipe_names[] = {CC_RECIPES_SIM(NAME_SIM) NULL};
+#define NAME_SIM(symbol, name)      "sim/" name,
+#define NAME_RUN(symbol, name)      "run/" name,
+#define NAME_TRAIN(symbol, name)    "train/" name,
+#define NAME_TRAINING(symbol, name) "training/" name,
+const char *const cc_recipe_names[] = {CC_RECIPES_SIM(NAME_SIM) CC_RECIPES_RUN(
+    NAME_RUN) CC_RECIPES_TRAIN(NAME_TRAIN) CC_RECIPES_TRAINING(NAME_TRAINING) NULL};
 
-#define BYTES_SIM(symbol, name) CC_EMBEDDED(cc_recipe_sim_##symbol),
-static const struct cc_embedded builtin[] = {CC_RECIPES_SIM(BYTES_SIM)};
+#define BYTES_SIM(symbol, name)      CC_EMBEDDED(cc_recipe_sim_##symbol),
+#define BYTES_RUN(symbol, name)      CC_EMBEDDED(cc_recipe_run_##symbol),
+#define BYTES_TRAIN(symbol, name)    CC_EMBEDDED(cc_recipe_train_##symbol),
+#define BYTES_TRAINING(symbol, name) CC_EMBEDDED(cc_recipe_training_##symbol),
+static const struct cc_embedded builtin[] = {CC_RECIPES_SIM(BYTES_SIM) CC_RECIPES_RUN(
+    BYTES_RUN) CC_RECIPES_TRAIN(BYTES_TRAIN) CC_RECIPES_TRAINING(BYTES_TRAINING)};
 
 /* --- forms of members --- */
 
@@ -258,12 +273,28 @@ static int a_comparison(const cJSON *item, struct cc_error *e)
     return check_object(item, members, e);
 }
 
+/* A framework of Pipe-SGD's figures: its exchange, steps and schemes. */
+static int a_framework(const cJSON *item, struct cc_error *e)
+{
+    static const struct member members[] = {
+        {"name", a_text, true},   {"exchange", a_text, true},           {"mode", a_text, true},
+        {"scheme", a_text, true}, {"sync_share", a_plain_value, false}, {NULL, NULL, false}};
+    return check_object(item, members, e);
+}
+
+static int frameworks(const cJSON *item, struct cc_error *e)
+{
+    if (cJSON_GetArraySize(item) != CC_RECIPE_FRAMEWORKS)
+        return cc_fail(e, "not a list of %d", CC_RECIPE_FRAMEWORKS);
+    return check_list(item, a_framework, e);
+}
+
 /* The time of computing, as a share of that of fp32's traffic. */
 static int a_computing(const cJSON *item, struct cc_error *e)
 {
     static const struct member members[] = {{"table", a_text, true},
                                             {"constant", a_text, true},
-                                            {"bw", a_text, true},
+                                            {"bw", a_text, false},
                                             {"hidden", a_text, false},
                                             {NULL, NULL, false}};
     return check_object(item, members, e);
@@ -287,6 +318,7 @@ static int a_command(const cJSON *item, struct cc_error *e)
                                             {"published", figures, false},
                                             {"compare", a_comparison, false},
                                             {"computing", a_computing, false},
+                                            {"frameworks", frameworks, false},
                                             {"notes", texts, false},
                                             {NULL, NULL, false}};
     return check_object(item, members, e);
@@ -329,6 +361,7 @@ static struct cc_recipe_command command_of(const cJSON *c)
                                       .published = get(c, "published"),
                                       .compare = get(c, "compare"),
                                       .computing = get(c, "computing"),
+                                      .frameworks = get(c, "frameworks"),
                                       .notes = get(c, "notes")};
 }
 
@@ -336,6 +369,8 @@ void cc_recipe_free(struct cc_recipe *r)
 {
     if (r == NULL)
         return;
+    for (size_t i = 0; i < r->count; i++)
+        cc_recipe_free(r->item[i].from);
     cJSON_Delete(r->json);
     free(r->item);
     free(r->name);
@@ -422,7 +457,8 @@ static int find(const char *name, size_t *out, struct cc_error *e)
                     near != NULL ? "'?" : "");
 }
 
-int cc_recipe_open(const char *name, struct cc_recipe **out, struct cc_error *e)
+/* Opens a recipe without the bases of its commands. */
+static int open_alone(const char *name, struct cc_recipe **out, struct cc_error *e)
 {
     const size_t n = strlen(name);
     size_t i = 0;
@@ -438,6 +474,34 @@ int cc_recipe_open(const char *name, struct cc_recipe **out, struct cc_error *e)
     if (r->name == NULL) {
         cc_recipe_free(r);
         return CC_FAIL;
+    }
+    *out = r;
+    return CC_OK;
+}
+
+/* Opens the base of a command, which has the same command, and no base itself. */
+static int open_base(const struct cc_recipe *r, struct cc_recipe_command *c, struct cc_error *e)
+{
+    c->recipe = r;
+    if (c->base == NULL)
+        return CC_OK;
+    CC_TRY(open_alone(c->base, &c->from, e));
+    if (strcmp(c->from->item[0].command, c->command) != 0 || c->from->item[0].base != NULL)
+        return cc_fail(e, "%s: the base %s is of '%s', or has a base itself", r->name, c->base,
+                       c->from->item[0].command);
+    return CC_OK;
+}
+
+int cc_recipe_open(const char *name, struct cc_recipe **out, struct cc_error *e)
+{
+    struct cc_recipe *r;
+    CC_TRY(open_alone(name, &r, e));
+    for (size_t i = 0; i < r->count; i++) {
+        const int status = open_base(r, &r->item[i], e);
+        if (status != CC_OK) {
+            cc_recipe_free(r);
+            return status;
+        }
     }
     *out = r;
     return CC_OK;

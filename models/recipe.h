@@ -11,6 +11,11 @@
 
 #define CC_RECIPE_SCHEMA "commcomp-recipe/1"
 
+/* PS-Sync, D-Sync and Pipe-SGD. */
+enum { CC_RECIPE_FRAMEWORKS = 3 };
+
+struct cc_recipe;
+
 /* A command of a recipe. The lists and objects are in the form that docs/recipes.md gives them;
  * NULL: there is none. */
 struct cc_recipe_command {
@@ -18,7 +23,10 @@ struct cc_recipe_command {
     const char *name;    /* of its result's file: by default the command */
     const char *title, *base, *because;
     const cJSON *options, *operands, *each, *open, *refuse, *columns, *keys, *computed, *published,
-        *compare, *computing, *notes;
+        *compare, *computing, *frameworks, *notes;
+    /* Of an opened recipe: the one that it is of, and its base, or NULL. */
+    const struct cc_recipe *recipe;
+    struct cc_recipe *from;
 };
 
 struct cc_recipe {

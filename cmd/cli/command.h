@@ -53,8 +53,8 @@ struct cc_args {
     const struct cc_command *command;
     int argc, first; /* the words of the options begin at `first` */
     char **argv;
-    /* The recipe's command that these options are of, or NULL; and the result beside which its journal
-     * is kept, NULL: that of --output. */
+    /* The recipe's command that these options are of, or NULL; and the result beside which its
+     * journal is kept, NULL: that of --output. */
     const struct cc_recipe_command *recipe;
     const char *journal;
     /* By index (cc_option_at): the command's options, the record's, the common ones. */

@@ -165,7 +165,6 @@ struct cc_measured_row {
     char chose[160];   /* ssar-auto: which exchange how often; or "" */
     /* run's own: */
     double wire_bytes_model, wire_bytes_received, wire_bytes_all, burst_share;
-    double paper_speedup, paper_error; /* --paper */
     /* sim's own: */
     double wall_s, peak_bytes; /* that the simulation took */
 };

@@ -204,8 +204,6 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
         .wire_bytes_received = NAN,
         .wire_bytes_all = NAN,
         .burst_share = NAN,
-        .paper_speedup = NAN,
-        .paper_error = NAN,
         .wall_s = NAN,
         .peak_bytes = NAN};
     (void)snprintf(m.chose, sizeof m.chose, "%s", got->chose != NULL ? got->chose : "");

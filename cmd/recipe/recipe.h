@@ -26,7 +26,6 @@ struct cc_recipe_calls {
     const struct cc_args *args; /* those of the user */
     const struct cc_recipe_command *command;
     const char *label; /* "--paper thesis-5.4", for messages */
-    struct cc_recipe *base;
     struct cc_recipe_call *call;
     size_t count;
 };

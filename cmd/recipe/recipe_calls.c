@@ -301,8 +301,8 @@ static int add_call(struct cc_recipe_calls *calls, const cJSON *const *axis, siz
                 CC_TRY(add_option(calls, call, o, o, e));
     }
     CC_TRY(add_options(calls, call, c->options, NULL, e));
-    if (calls->base != NULL)
-        CC_TRY(add_options(calls, call, calls->base->item[0].options, c->options, e));
+    if (c->from != NULL)
+        CC_TRY(add_options(calls, call, c->from->item[0].options, c->options, e));
     for (const cJSON *o = first_of(c->operands); o != NULL; o = o->next)
         CC_TRY(add_word(call, o->valuestring, NULL, e));
     return CC_OK;
@@ -343,10 +343,6 @@ int cc_recipe_calls_make(const struct cc_args *args, const struct cc_recipe_comm
     size_t axes, count;
     *out = (struct cc_recipe_calls){.args = args, .command = c, .label = label};
     CC_TRY(refuse_others(out, e));
-    if (c->base != NULL)
-        CC_TRY(cc_recipe_open(c->base, &out->base, e));
-    if (c->base != NULL && strcmp(out->base->item[0].command, c->command) != 0)
-        return cc_fail(e, "its base %s is of %s", c->base, out->base->item[0].command);
     CC_TRY(find_axes(out, axis, &axes, &count, e));
     out->call = cc_alloc0(count * sizeof *out->call, e);
     if (out->call == NULL)
@@ -366,5 +362,4 @@ void cc_recipe_calls_free(struct cc_recipe_calls *calls)
         free(calls->call[i].word);
     }
     free(calls->call);
-    cc_recipe_free(calls->base);
 }

@@ -77,6 +77,8 @@ static double largest(const struct cc_record *r, const char *key)
 static bool matches_value(const struct cc_record *r, size_t row, const cJSON *want)
 {
     const struct cc_value *v = cc_record_value(r, row, key_of(want->string));
+    if (cJSON_IsString(want) && strcmp(want->valuestring, "known") == 0)
+        return v->kind != CC_NULL;
     if (v->kind == CC_TEXT)
         return cJSON_IsString(want) && strcmp(v->text, want->valuestring) == 0;
     if (v->kind == CC_BOOL)

@@ -100,7 +100,8 @@ static int run_calls(struct cc_args *args, const struct cc_recipe_calls *calls, 
 static int add_notes(const struct cc_recipe_command *c, struct cc_record *r, struct cc_error *e)
 {
     for (const cJSON *n = c->notes != NULL ? c->notes->child : NULL; n != NULL; n = n->next)
-        CC_TRY(cc_record_note(r, e, "%s", n->valuestring));
+        if (!has_note(r, n->valuestring)) /* a command may have put it among its own */
+            CC_TRY(cc_record_note(r, e, "%s", n->valuestring));
     return CC_OK;
 }
 

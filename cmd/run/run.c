@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/measure/timeline_output.h"
+#include "cmd/recipe/recipe.h"
 #include "cmd/run/run.h"
 #include "core/interrupt.h"
 
@@ -68,8 +69,6 @@ int cc_run_prepare(struct run *r, struct cc_experiment_input *input, struct cc_r
 {
     static const struct cc_experiment_ops ops = {.complete = cc_run_complete,
                                                  .choose = cc_run_choose};
-    if (r->paper != NULL)
-        CC_TRY(cc_run_paper_scale(r->paper, input, e));
     return cc_experiment_prepare(&r->experiment, input, record, &ops, r, e);
 }
 
@@ -77,7 +76,7 @@ void cc_run_free(struct run *r)
 {
     cc_experiment_free(&r->experiment);
     cc_hosts_free(&r->options.hosts);
-    cc_run_paper_free(r->paper);
+    cc_run_paper_free(r);
 }
 
 static int run(struct cc_args *args, struct cc_error *e)
@@ -88,12 +87,15 @@ static int run(struct cc_args *args, struct cc_error *e)
     int status = CC_OK;
     if (cc_arg(args, "bw") != NULL && strcmp(cc_arg(args, "bw"), "none") == 0)
         return cc_run_calls(args, e);
+    if (cc_arg(args, "paper") != NULL && args->recipe == NULL)
+        return cc_recipe_run_named(args, "run", "paper", e);
     CC_TRY_OUT(cc_run_parse(args, &r, e));
     CC_TRY_OUT(cc_experiment_parse(args, &input, e));
     CC_TRY_OUT(cc_timeline_output_open(&timeline, args, input.dry_run, "run", e));
     CC_TRY_OUT(cc_experiment_need_code(&input, "`run`", e));
     CC_TRY_OUT(cc_run_check(&r, &input.forecast.cluster, e));
     CC_TRY_OUT(cc_experiment_load(&input, e));
+    CC_TRY_OUT(cc_run_paper_scale(&r, args->recipe, &input, e));
     CC_TRY_OUT(cc_run_prepare(&r, &input, &args->record, e));
     if (r.options.hosts.lab)
         (void)snprintf(timeline.config, sizeof timeline.config, "run, lab");

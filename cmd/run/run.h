@@ -6,6 +6,7 @@
 
 #include "cmd/input/hosts.h"
 #include "cmd/measure/experiment.h"
+#include "models/recipe.h"
 #include "netsim/lab/lab.h"
 #include "netsim/launch/launch.h"
 
@@ -22,21 +23,21 @@ struct run_options {
 };
 extern const struct cc_option cc_run_options[];
 
-struct run_paper;
+struct cc_paper;
 
 struct run {
     struct cc_experiment experiment;
     struct run_options options;
-    struct run_paper *paper;     /* --paper, or NULL */
+    struct cc_paper *paper;      /* that has the time of computing of a recipe; or NULL */
+    double compute;              /* of fp32's traffic */
     struct cc_lab_config shaped; /* settings of the lab that is open */
     char congestion[32];         /* TCP congestion control of the labs; "" on a cluster */
 };
 
 /* --- parsing and preparing --- */
 
-/* Parses run's own options; --paper also sets options for cc_experiment_parse, which comes next.
- * The command of `args` may lack --paper, --keep-lab, --tc-dev and --dry-run. Free *out with
- * cc_run_free, also after an error. */
+/* Parses run's own options; the command of `args` may lack --paper, --keep-lab, --tc-dev and
+ * --dry-run. Free *out with cc_run_free, also after an error. */
 int cc_run_parse(struct cc_args *args, struct run *out, struct cc_error *e);
 /* Refuses clusters that are too large for a lab. */
 int cc_run_check(const struct run *r, const struct cc_cluster_args *c, struct cc_error *e);
@@ -80,16 +81,13 @@ int cc_run_notes(struct run *r, struct cc_error *e);
  * NULL: nothing ran, and only the formula has buckets. */
 void cc_run_burst_remedy(const struct cc_measured_row *m, char *out, size_t cap);
 
-/* --- --paper --- */
+/* --- recipes --- */
 
-/* Opens the table and sets the options of its set-up. NULL in *out without --paper. */
-int cc_run_paper_open(struct cc_args *args, struct run_paper **out, struct cc_error *e);
-/* Sets the compute time, which the table has in units of the fp32 traffic's time. */
-int cc_run_paper_scale(struct run_paper *p, struct cc_experiment_input *input, struct cc_error *e);
-/* Sets paper_speedup and paper_error of a measured row, if the table has its figure. */
-void cc_run_paper_compare(const struct run *r, struct cc_measured_row *m);
-int cc_run_paper_notes(struct run *r, struct cc_error *e);
-void cc_run_paper_free(struct run_paper *p);
+/* Sets the compute time that a recipe has as a share of that of fp32's traffic. */
+int cc_run_paper_scale(struct run *r, const struct cc_recipe_command *c,
+                       struct cc_experiment_input *input, struct cc_error *e);
+int cc_run_paper_notes(const struct run *r, struct cc_error *e);
+void cc_run_paper_free(struct run *r);
 
 /* --- --bw none --- */
 

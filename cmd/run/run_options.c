@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "cmd/run/run.h"
+#include "models/recipe_list.h"
 
-static const char *const papers[] = {"3lc-table1", NULL};
+static const char *const papers[] = {CC_RECIPES_RUN(CC_RECIPE_NAME) NULL};
 
 /* clang-format off */
 #define MEMBER(m) CC_OPTION_AT(struct run_options, m)
@@ -37,8 +38,6 @@ int cc_run_parse(struct cc_args *args, struct run *out, struct cc_error *e)
     if (of_call != NULL)
         return cc_usage(e, "--%s is of calls that are timed alone: give --bw none as well",
                         of_call);
-    if (o->paper != NULL)
-        CC_TRY(cc_run_paper_open(args, &out->paper, e));
     CC_TRY(cc_hosts_parse(args, cc_given(o, &o->device), cc_given(o, &o->keep_lab), &o->hosts, e));
     if (o->device != NULL && strlen(o->device) >= IFNAMSIZ)
         return cc_usage(e, "--tc-dev: '%.40s' is no interface: names have at most %d bytes",

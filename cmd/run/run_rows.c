@@ -67,8 +67,6 @@ static int print_row(struct run *r, const struct cc_measured_row *m, struct cc_e
         {CC_KEY(wire_bytes_model), round(m->wire_bytes_model)},
         {CC_KEY(wire_bytes_received), round(m->wire_bytes_received)},
         {CC_KEY(wire_bytes_all), round(m->wire_bytes_all)},
-        {CC_KEY(speedup_paper), m->paper_speedup},
-        {CC_KEY(paper_error), m->paper_error},
         {CC_KEY(burst_bytes), m->setting->setting.link.burst_bytes},
         {CC_KEY(limit_bytes), config->limit_bytes > 0 ? (double)config->limit_bytes : NAN}};
     const size_t at = cc_experiment_print_row(&r->experiment, m, e);
@@ -88,6 +86,5 @@ int cc_run_add_row(struct run *r, const struct cc_experiment_setting *s,
     struct cc_measured_row *m;
     CC_TRY(cc_experiment_add_measured(&r->experiment, s, got, &m, e));
     add_bytes(m, got);
-    cc_run_paper_compare(r, m);
     return r->experiment.record != NULL ? print_row(r, m, e) : CC_OK;
 }

@@ -1,6 +1,7 @@
 /* `commcomp train`: trains a net with the codec in the loop. */
 #include <string.h>
 
+#include "cmd/recipe/recipe.h"
 #include "cmd/train/papers/papers.h"
 #include "cmd/train/places/places.h"
 #include "cmd/train/rows/rows.h"
@@ -12,16 +13,17 @@ static int run(struct cc_args *args, struct cc_error *e)
     int status = CC_OK;
     if (cc_arg(args, "paper") != NULL && strcmp(cc_arg(args, "paper"), CC_TRAIN_TABLE) == 0)
         return cc_train_table(args, e);
-    CC_TRY(cc_train_paper_set(args, &t.options.figure, e));
-    if (t.options.figure != NULL && t.options.figure->evaluations > 0) {
-        status = cc_train_frameworks(args, t.options.figure, e);
+    if (args->recipe == NULL && cc_arg(args, "paper") != NULL)
+        return cc_recipe_run_named(args, "train", "paper", e);
+    if (args->recipe == NULL && cc_arg(args, "recipe") != NULL)
+        return cc_recipe_run_named(args, "training", "recipe", e);
+    if (args->recipe != NULL && args->recipe->frameworks != NULL) {
+        status = cc_train_frameworks(args, e);
         args->record.partial = cc_interrupted();
         return status;
     }
-    t.options.recipe = cc_arg(args, "recipe");
-    const char *schemes = cc_train_apply_recipe(args, t.options.recipe);
     if (args->schemes.count == 0)
-        CC_TRY(cc_spec_list_parse(schemes, &args->schemes, e));
+        CC_TRY(cc_spec_list_parse("paper", &args->schemes, e));
     CC_TRY_OUT(cc_train_open(&t, e));
     CC_TRY_OUT(cc_train_all(&t, e));
     CC_TRY_OUT(cc_train_rows(&t, e));

@@ -28,10 +28,9 @@ struct cc_train {
     struct cc_codec_models codecs;
     struct cc_message *message; /* --fuse; and --placement; or NULL */
     int *server;
-    struct cc_linear_optimum optimum; /* --optimum; else all zeros */
-    size_t epoch;                     /* steps */
-    struct cc_paper *paper[2]; /* of a figure of 3LC: Table 1, for accuracies, and Table 2; of
-                                  Pipe-SGD: its table alone */
+    struct cc_linear_optimum optimum;  /* --optimum; else all zeros */
+    size_t epoch;                      /* steps */
+    struct cc_paper *paper;            /* that has the time of computing of a recipe; or NULL */
     const struct cc_train *frameworks; /* [CC_TRAIN_FRAMEWORKS], of which this is one; or NULL */
     size_t framework;
 };

@@ -40,11 +40,11 @@ p="train -q --net mlp:8 --min-size 50 --threads 1 --seeds 2"
 t 2 train --paper 3lc-figure2
 err "did you mean '3lc-figure"
 t 2 train --paper 3lc-table1 --recipe 3lc
-err '--paper and --recipe exclude each other'
+err '--paper 3lc-table1 and --recipe exclude each other: it has the recipe 3lc'
 t 2 train --paper 3lc-table1 --on sim
-err '--paper 3lc-table1 trains once for all links: leave out --on sim'
+err '--on sim: --paper 3lc-table1 has local'
 t 2 train --paper 3lc-figure3 --steps 3
-err '--steps 3: --paper 3lc-figure3 trains with quarters of them'
+err '--steps 3: --quarters trains with quarters of them'
 
 q 0 $p --paper 3lc-figure3 --steps 9 --format json
 cp out figure3.json

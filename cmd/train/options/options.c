@@ -1,4 +1,4 @@
-/* The options of `commcomp train`, and its recipes, which set several of them. */
+/* The options of `commcomp train`. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,22 +8,16 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/units.h"
+#include "models/recipe_list.h"
 #include "train/linear/linear.h"
 
 const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam", "adamw", "scd", "svrg", NULL};
 const char *const cc_train_places[] = {"local", "run", "sim", NULL};
 const char *const cc_train_outers[] = {"mean", "momentum", "nesterov", NULL};
 const char *const cc_train_pulls[] = {"delta", "mean", NULL};
-static const char *const recipes[] = {"3lc",
-                                      "perceptron",
-                                      "qsgd",
-                                      "sparcml",
-                                      "pipe-sgd-mlp",
-                                      "pipe-sgd-convnet",
-                                      "pipe-sgd-resnet",
-                                      "pipe-sgd-convex",
-                                      "thesis",
-                                      NULL};
+const char *const cc_train_figures[] = {CC_RECIPES_TRAIN(CC_RECIPE_NAME) "sparcml-table2", NULL};
+static const char *const recipes[] = {CC_RECIPES_TRAINING(CC_RECIPE_NAME) NULL};
+static const char *const shows[] = {"all", "ends", "means", NULL};
 
 /* --- values --- */
 
@@ -107,74 +101,7 @@ static int parse_input(const char *text, void *member, struct cc_error *e)
 
 /* --- recipes and the table --- */
 
-/* 3lc: its evaluation (sections 4.2 and 4.3) with a small net, at the rate that is best for fp32,
- * by which schemes differ beyond chance; perceptron: the same in a tenth of the time, with more
- * seeds; qsgd: the bits and buckets that its section 5 compares; sparcml: the largest k of 512 with
- * a second stage of 4 bits, its section 6.1; pipe-sgd-*: its section 4. docs/train.md. */
 /* clang-format off */
-const struct cc_train_preset cc_train_presets[] = {
-    {"3lc", "net", "resnet8"},         {"3lc", "data", "digits"},
-    {"3lc", "workers", "4"},           {"3lc", "batch", "32"},
-    {"3lc", "steps", "400"},           {"3lc", "rate", "0.1"},
-    {"3lc", "momentum", "0.9"},        {"3lc", "schedule", "cosine"},
-    {"3lc", "min-size", "100"},        {"3lc", "seeds", "5"},
-    {"perceptron", "net", "mlp:128"},  {"perceptron", "data", "digits"},
-    {"perceptron", "workers", "4"},    {"perceptron", "batch", "32"},
-    {"perceptron", "steps", "375"},    {"perceptron", "rate", "0.1"},
-    {"perceptron", "momentum", "0.9"}, {"perceptron", "schedule", "cosine"},
-    {"perceptron", "min-size", "200"}, {"perceptron", "seeds", "8"},
-    {"qsgd", "net", "resnet20"},       {"qsgd", "data", "digits"},
-    {"qsgd", "workers", "8"},          {"qsgd", "batch", "16"},
-    {"qsgd", "steps", "400"},          {"qsgd", "rate", "0.1"},
-    {"qsgd", "momentum", "0.9"},       {"qsgd", "schedule", "cosine"},
-    {"qsgd", "min-size", "100"},       {"qsgd", "exchange", "allgather"},
-    {"qsgd", "seeds", "5"},
-    {"qsgd", "scheme",
-     "fp32,qsgd:bits=8,qsgd,qsgd:bits=4,bucket=8192,qsgd:bits=2,bucket=128,qsgd:bits=2,bucket=64"},
-    {"sparcml", "net", "mlp:256-256"}, {"sparcml", "data", "digits"},
-    {"sparcml", "workers", "8"},       {"sparcml", "batch", "16"},
-    {"sparcml", "steps", "400"},       {"sparcml", "rate", "0.1"},
-    {"sparcml", "momentum", "0.9"},    {"sparcml", "schedule", "cosine"},
-    {"sparcml", "min-size", "100"},    {"sparcml", "seeds", "5"},
-    {"sparcml", "dense-bits", "4"},    {"sparcml", "exchange", "dsar-split"},
-    {"sparcml", "scheme", "fp32,pairs,topk:k=32/16/8/4/2"},
-    {"pipe-sgd-mlp", "net", "mlp:500-500"}, {"pipe-sgd-mlp", "data", "digits"},
-    {"pipe-sgd-mlp", "workers", "4"}, {"pipe-sgd-mlp", "batch", "25"},
-    {"pipe-sgd-mlp", "steps", "400"}, {"pipe-sgd-mlp", "rate", "0.2"},
-    {"pipe-sgd-mlp", "momentum", "0"}, {"pipe-sgd-mlp", "schedule", "cosine"},
-    {"pipe-sgd-mlp", "seeds", "3"}, {"pipe-sgd-mlp", "exchange", "ring"},
-    {"pipe-sgd-mlp", "scheme", "fp32,trunc16,int8"}, {"pipe-sgd-mlp", "target", "95%"},
-    {"pipe-sgd-convnet", "net", "convnet:width=16"}, {"pipe-sgd-convnet", "data", "digits"},
-    {"pipe-sgd-convnet", "workers", "4"}, {"pipe-sgd-convnet", "batch", "32"},
-    {"pipe-sgd-convnet", "steps", "400"}, {"pipe-sgd-convnet", "rate", "0.05"},
-    {"pipe-sgd-convnet", "momentum", "0"}, {"pipe-sgd-convnet", "schedule", "cosine"},
-    {"pipe-sgd-convnet", "seeds", "3"}, {"pipe-sgd-convnet", "exchange", "ring"},
-    {"pipe-sgd-convnet", "scheme", "fp32,trunc16,int8"}, {"pipe-sgd-convnet", "target", "94%"},
-    {"pipe-sgd-resnet", "net", "resnet8"}, {"pipe-sgd-resnet", "data", "digits"},
-    {"pipe-sgd-resnet", "workers", "4"}, {"pipe-sgd-resnet", "batch", "32"},
-    {"pipe-sgd-resnet", "steps", "400"}, {"pipe-sgd-resnet", "rate", "0.05"},
-    {"pipe-sgd-resnet", "momentum", "0.9"}, {"pipe-sgd-resnet", "schedule", "cosine"},
-    {"pipe-sgd-resnet", "seeds", "3"}, {"pipe-sgd-resnet", "exchange", "ring"},
-    {"pipe-sgd-resnet", "scheme", "fp32,trunc16,int8"}, {"pipe-sgd-resnet", "target", "95%"},
-    {"pipe-sgd-convex", "net", "mlp"}, {"pipe-sgd-convex", "data", "digits"},
-    {"pipe-sgd-convex", "workers", "4"}, {"pipe-sgd-convex", "batch", "25"},
-    {"pipe-sgd-convex", "steps", "400"}, {"pipe-sgd-convex", "rate", "0.2"},
-    {"pipe-sgd-convex", "momentum", "0"}, {"pipe-sgd-convex", "schedule", "cosine"},
-    {"pipe-sgd-convex", "seeds", "3"}, {"pipe-sgd-convex", "exchange", "ring"},
-    {"pipe-sgd-convex", "scheme", "fp32,trunc16,int8"}, {"pipe-sgd-convex", "target", "92%"},
-    {"thesis", "net", "resnet20"}, {"thesis", "data", "digits"},
-    {"thesis", "workers", "4"}, {"thesis", "batch", "32"},
-    {"thesis", "steps", "400"}, {"thesis", "rate", "0.1"},
-    {"thesis", "momentum", "0"}, {"thesis", "schedule", "constant"},
-    {"thesis", "warmup", "0"}, {"thesis", "seeds", "3"},
-    {"thesis", "consistency", "bulk,stale"}, {"thesis", "staleness", "5"},
-    {"thesis", "communicate", "step"}, {"thesis", "mode", "overlap"},
-    {"thesis", "servers", "4"}, {"thesis", "placement", "lpt"},
-    {"thesis", "bw", "1gbps"}, {"thesis", "compute", "11.6ms"}, {"thesis", "target", "93%"},
-    {"thesis", "scheme", "fp32,sparse:density=0.01,select=exact,index=u32"},
-    {NULL, NULL, NULL},
-};
-
 #define MEMBER(m) CC_OPTION_AT(struct cc_train_options, m)
 const struct cc_option cc_train_own_options[] = {
     {.name = "recipe", MEMBER(recipe), .value = "NAME", .choices = recipes, .group = CC_GROUP_TRAIN, .often = true,
@@ -247,6 +174,13 @@ const struct cc_option cc_train_own_options[] = {
              "intervals"},
     {.name = "eval-every", MEMBER(eval_every), .kind = CC_TAKES_COUNT, .min = 1, .max = UINT32_MAX, .value = "N", .otherwise = "a quarter of the steps", .group = CC_GROUP_TRAIN,
      .help = "evaluate on the test samples after every N steps"},
+    {.name = "evaluations", MEMBER(evaluations), .kind = CC_TAKES_COUNT, .min = 1, .max = UINT32_MAX, .value = "N", .otherwise = "4; with several --steps the end alone", .group = CC_GROUP_TRAIN,
+     .help = "evaluate so many times, in place of --eval-every"},
+    {.name = "quarters", MEMBER(quarters), .group = CC_GROUP_TRAIN,
+     .help = "train for a quarter, half and three quarters of --steps, too, each with a whole schedule"},
+    {.name = "show", MEMBER(show), .value = "WHICH", .def = "all", .choices = shows, .group = CC_GROUP_TRAIN,
+     .help = "the rows of the table: all, ends (the summary of each training), or means (each evaluation, "
+             "as the mean over the seeds); files have all"},
     {.name = "local-steps", MEMBER(local_steps), .kind = CC_TAKES_COUNT, .min = 1, .max = 1 << 20, .value = "H", .group = CC_GROUP_TRAIN,
      .help = "every worker trains H steps on parameters of its own, and the difference is exchanged "
              "in place of a gradient; an outer optimizer applies the mean of the differences, as in "
@@ -316,7 +250,7 @@ const struct cc_option_use cc_train_uses[] = {
      .own = {.max = CC_MAX_SEED - CC_TRAIN_MOST_SEEDS, .group = CC_GROUP_TRAIN, .often = true,
              .help = "seed of initial weights, order and shards, and of stochastic schemes"}},
     {.rows = cc_train_own_options,
-     .names = "seeds eval-every local-steps outer outer-rate outer-momentum stream-parts "
+     .names = "seeds eval-every evaluations quarters show local-steps outer outer-rate outer-momentum stream-parts "
               "stream-delay stream-mix target threads checkpoint checkpoint-every resume capture "
               "capture-steps"},
     {.rows = cc_plugin_options},
@@ -378,36 +312,6 @@ const struct cc_option_use cc_train_uses[] = {
     {.rows = NULL},
 };
 /* clang-format on */
-
-/* Whether an option of a recipe has an effect beside those that are given: momentum is of sgd
- * alone, and dense-bits, which stands before the recipe's exchange, of exchanges with a dense
- * stage. */
-static bool preset_applies(const struct cc_args *args, const char *option)
-{
-    const char *optimizer = cc_arg(args, "optimizer"), *exchange = cc_arg(args, "exchange");
-    if (strcmp(option, "momentum") == 0 && optimizer != NULL)
-        return strcmp(optimizer, "sgd") == 0 || strcmp(optimizer, "nesterov") == 0;
-    if (strcmp(option, "dense-bits") == 0 && exchange != NULL) {
-        const int found = cc_exchange_find(exchange);
-        return found >= 0 && cc_exchange_has((enum cc_exchange)found, CC_X_DENSE_STAGE);
-    }
-    return true;
-}
-
-/* Sets the options of a recipe that are not given, and returns its schemes. */
-const char *cc_train_apply_recipe(struct cc_args *args, const char *recipe)
-{
-    const char *schemes = "paper";
-    for (const struct cc_train_preset *p = cc_train_presets; p->recipe != NULL; p++) {
-        if (recipe == NULL || strcmp(p->recipe, recipe) != 0)
-            continue;
-        if (strcmp(p->option, "scheme") == 0)
-            schemes = p->value;
-        else if (cc_arg(args, p->option) == NULL && preset_applies(args, p->option))
-            cc_arg_set(args, p->option, p->value);
-    }
-    return schemes;
-}
 
 /* --- reading --- */
 

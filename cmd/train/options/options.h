@@ -6,6 +6,7 @@
 #include "cmd/input/cluster.h"
 #include "cmd/input/hosts.h"
 #include "cmd/sim/sim.h"
+#include "models/recipe.h"
 #include "netsim/inprocess/training.h"
 
 /* Where the workers are. */
@@ -18,27 +19,10 @@ struct cc_train_length {
     struct cc_rate_schedule schedule; /* its rate is set later */
 };
 
-/* PS-Sync, D-Sync and Pipe-SGD. */
-enum { CC_TRAIN_FRAMEWORKS = 3 };
+enum { CC_TRAIN_FRAMEWORKS = CC_RECIPE_FRAMEWORKS };
 
-/* A table or figure of a paper. */
-struct cc_train_figure {
-    const char *name, *title;
-    const char *schemes, *bw; /* as options; bw: NULL without times */
-    const char *columns;      /* of its table */
-    bool quarters;            /* trainings of 25, 50, 75 and 100% of the steps */
-    size_t points;            /* the evaluations of a training that it shows; 0: its end alone */
-    bool summary;             /* with `points`, it shows the end alone */
-    const char *says;         /* the paper's text about it; NULL: nothing but the numbers */
-    /* For Pipe-SGD: the recipe, how often a training is evaluated, the share of a pipeline's steps
-     * that are synchronous, the constant of the paper's table that has D-Sync's traffic over its
-     * computing, and its accuracies in percent, by framework and scheme. */
-    const char *recipe;
-    size_t evaluations;
-    double sync_share;
-    const char *constant;
-    double accuracy[CC_TRAIN_FRAMEWORKS][3];
-};
+/* --show: the rows of the table. */
+enum cc_train_show { CC_SHOW_ALL, CC_SHOW_ENDS, CC_SHOW_MEANS };
 
 enum { CC_TRAIN_MOST_ITEMS = 32, CC_TRAIN_MOST_HOSTS = 1024, CC_TRAIN_MOST_SEEDS = 1000 };
 
@@ -65,8 +49,10 @@ struct cc_train_options {
     double momentum; /* as given; the optimizer has it as a float */
     double weight_decay;
     enum cc_rate_kind schedule;
-    uint64_t warmup;   /* UINT64_MAX: a tenth of the steps */
-    size_t eval_every; /* 0: by the length */
+    uint64_t warmup;                /* UINT64_MAX: a tenth of the steps */
+    size_t eval_every, evaluations; /* 0: by the length */
+    bool quarters;                  /* trainings of 25, 50 and 75% of the steps, too */
+    enum cc_train_show show;
     bool flip, optimum, resume;
     size_t seeds;
     size_t local_steps, stream_parts, stream_delay; /* local_steps 0: none */
@@ -81,10 +67,9 @@ struct cc_train_options {
     const char *profile;     /* --codec-time profile */
     enum cc_train_place on;
     /* What follows: */
-    bool plain;                           /* on a network that is not shaped: --bw none */
-    struct cc_training_config training;   /* of all; scheme, rate, length and seed are set later */
-    const struct cc_train_figure *figure; /* --paper, or NULL */
-    struct cc_train_length *length;       /* of --steps */
+    bool plain;                         /* on a network that is not shaped: --bw none */
+    struct cc_training_config training; /* of all; scheme, rate, length and seed are set later */
+    struct cc_train_length *length;     /* of --steps */
     size_t lengths;
     struct cc_spec_list pull; /* of --pull-scheme: one, or none */
     uint64_t seed;
@@ -115,7 +100,7 @@ static inline size_t cc_train_counted_as_one(const struct cc_train_options *o)
     return o->training.local.steps > 0 ? o->training.local.steps : 1;
 }
 
-/* Reads all options, once recipes and figures have set theirs. */
+/* Reads all options. */
 int cc_train_read_options(struct cc_args *args, struct cc_train_options *o, struct cc_error *e);
 
 /* Parses "100,200" into a struct cc_train_step_counts: an option's parse. */
@@ -130,14 +115,5 @@ extern const char *const cc_train_outers[], *const cc_train_figures[];
 extern const char *const cc_train_optimizers[], *const cc_train_pulls[];
 extern const struct cc_option cc_train_own_options[];
 extern const struct cc_option_use cc_train_uses[];
-
-/* Sets the options of a recipe that are not given, and returns its schemes. */
-const char *cc_train_apply_recipe(struct cc_args *args, const char *recipe);
-
-/* The options that recipes set where they are not given; ends with one without a recipe. */
-struct cc_train_preset {
-    const char *recipe, *option, *value;
-};
-extern const struct cc_train_preset cc_train_presets[];
 
 #endif

@@ -9,7 +9,7 @@ int cc_train_parse_consistency(const struct cc_args *args, struct cc_train_optio
                                struct cc_error *e)
 {
     const struct cc_training_config *c = &o->training;
-    CC_TRY(cc_consistency_parse(args, o->recipe != NULL, &o->consistency, e));
+    CC_TRY(cc_consistency_parse(args, args->recipe != NULL, &o->consistency, e));
     if (cc_train_is_bulk(o))
         return CC_OK;
     const enum cc_consistency *item = o->consistency.how.item;

@@ -8,16 +8,14 @@
 
 enum { QUARTERS = 4 };
 
-/* Replaces the steps by the quarters of them that a figure has. */
-static int take_quarters(const struct cc_train_figure *figure, struct cc_train_step_counts *s,
-                         struct cc_error *e)
+/* Replaces the steps by their quarters. */
+static int take_quarters(struct cc_train_step_counts *s, struct cc_error *e)
 {
-    if (figure == NULL || !figure->quarters || s->count > 1)
-        return CC_OK;
     const size_t all = s->item[0];
+    if (s->count > 1)
+        return CC_OK;
     if (all < QUARTERS)
-        return cc_usage(e, "--steps %zu: --paper %s trains with quarters of them; give more", all,
-                        figure->name);
+        return cc_usage(e, "--steps %zu: --quarters trains with quarters of them; give more", all);
     for (size_t i = 0; i < QUARTERS; i++)
         s->item[i] = all * (i + 1) / QUARTERS;
     s->count = QUARTERS;
@@ -44,9 +42,9 @@ static int make_length(const struct cc_train_options *o, size_t steps, size_t ev
 
 int cc_train_parse_lengths(struct cc_train_options *o, struct cc_error *e)
 {
-    const struct cc_train_figure *figure = o->figure;
     const size_t *steps = o->steps.item;
-    CC_TRY(take_quarters(figure, &o->steps, e));
+    if (o->quarters)
+        CC_TRY(take_quarters(&o->steps, e));
     o->lengths = o->steps.count;
     o->length = cc_alloc0(o->lengths * sizeof *o->length, e);
     if (o->length == NULL)
@@ -54,12 +52,9 @@ int cc_train_parse_lengths(struct cc_train_options *o, struct cc_error *e)
     if (o->lengths > 1 && CC_TRAIN_GIVEN(o, eval_every) != NULL)
         return cc_usage(e,
                         "--eval-every: trainings of several --steps are evaluated at their ends");
-    /* Without an option: so often, or of several lengths and of figures at the end alone. */
     size_t evaluations = o->lengths > 1 ? 1 : 4;
-    if (figure != NULL)
-        evaluations = figure->points > 0        ? figure->points
-                      : figure->evaluations > 0 ? figure->evaluations
-                                                : 1;
+    if (o->evaluations > 0)
+        evaluations = o->evaluations;
     for (size_t i = 0; i < o->lengths; i++)
         CC_TRY(
             make_length(o, steps[i], (steps[i] + evaluations - 1) / evaluations, &o->length[i], e));

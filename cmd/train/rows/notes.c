@@ -326,20 +326,23 @@ static int note_resumed(const struct cc_train *t, struct cc_error *e)
     return status;
 }
 
-/* The settings of a recipe, as options. */
+/* The settings of the recipe, or of its base, as options. */
 static int note_recipe(const struct cc_train *t, struct cc_error *e)
 {
     char text[512] = "";
     size_t used = 0;
-    const struct cc_train_preset *p = cc_train_presets;
-    for (; t->options.recipe != NULL && p->recipe != NULL; p++)
-        if (strcmp(p->recipe, t->options.recipe) == 0 && used < sizeof text &&
-            strcmp(p->option, "scheme") != 0 && cc_arg(t->args, p->option) != NULL)
-            used += (size_t)snprintf(text + used, sizeof text - used, " --%s %s", p->option,
-                                     cc_arg(t->args, p->option));
-    return t->options.recipe != NULL
-               ? cc_record_note(t->record, e, "recipe %s:%s", t->options.recipe, text)
-               : CC_OK;
+    const struct cc_recipe_command *c = t->args->recipe;
+    if (c == NULL)
+        return CC_OK;
+    const char *name = c->from != NULL ? c->base : c->recipe->name;
+    c = c->from != NULL ? &c->from->item[0] : c;
+    const cJSON *o = c->options != NULL ? c->options->child : NULL;
+    for (; o != NULL && used < sizeof text; o = o->next)
+        if (cc_arg(t->args, o->string) != NULL)
+            used += (size_t)snprintf(text + used, sizeof text - used, " --%s %s", o->string,
+                                     cc_arg(t->args, o->string));
+    return cc_record_note(t->record, e, "recipe %s:%s",
+                          strncmp(name, "training/", 9) == 0 ? name + 9 : name, text);
 }
 
 int cc_train_notes(const struct cc_train *t, struct cc_error *e)

@@ -187,7 +187,7 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
     const struct cc_evaluation *v = &of->eval[at];
     const struct cc_train_unsynced u = cc_train_unsynced(t, variant, of, at);
     const size_t row = new_row(t, variant, link, "eval", e);
-    if (row != SIZE_MAX && t->options.figure != NULL)
+    if (row != SIZE_MAX && t->options.show != CC_SHOW_ALL)
         cc_record_detail(t->record, row);
     const struct cc_number_column all[] = {{CC_KEY(seed), (double)(t->options.seed + seed)},
                                            {CC_KEY(step), (double)v->step},
@@ -239,13 +239,6 @@ static int add_divergence(const struct cc_train *t, size_t variant, size_t seed,
 }
 
 /* --- summaries --- */
-
-/* Whether the figure is of evaluations. */
-static bool shows_points(const struct cc_train *t)
-{
-    const struct cc_train_figure *f = t->options.figure;
-    return f != NULL && f->points > 0 && !f->summary;
-}
 
 /* The means of a variant's complete trainings. */
 struct summary {
@@ -427,7 +420,6 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
 {
     const double half = half_width(&s->accuracy), off = half_width(&s->difference);
     const double best = mean_of(&s->difference_best), off_best = half_width(&s->difference_best);
-    const struct cc_train_printed printed = cc_train_paper_printed(t, variant, link);
     const size_t row = new_row(t, variant, link, "summary", e);
     const struct cc_number_column all[] = {
         {CC_KEY(seeds), (double)s->complete},
@@ -458,10 +450,6 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
         {CC_KEY(step_s), mean_of(&s->step_s)},
         {CC_KEY(speedup), mean_of(&fp32->step_s) / mean_of(&s->step_s)},
         {CC_KEY(time_s), mean_of(&s->time_s)},
-        {CC_KEY(accuracy_paper), printed.accuracy},
-        {CC_KEY(difference_paper), printed.difference},
-        {CC_KEY(bits_paper), printed.bits},
-        {CC_KEY(speedup_paper), printed.speedup},
         {CC_KEY(target_s), target_of(s, &s->target_s)},
         {CC_KEY(target_step), target_of(s, &s->target_step)},
         {CC_KEY(target_speedup), target_of(fp32, &fp32->target_s) / target_of(s, &s->target_s)},
@@ -470,7 +458,7 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
          target_of(bulk, &bulk->target_s) / target_of(s, &s->target_s)}};
     if (row == SIZE_MAX)
         return CC_FAIL;
-    if (shows_points(t))
+    if (t->options.show == CC_SHOW_MEANS)
         cc_record_detail(t->record, row);
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
     put_sizes(t, row, mean_of(&s->push), mean_of(&s->pull));
@@ -552,7 +540,7 @@ static int add_point(const struct cc_train *t, size_t variant, size_t at,
     return CC_OK;
 }
 
-/* The evaluations that a figure shows. Complete trainings have the same steps. */
+/* The evaluations as means over the seeds. Complete trainings have the same steps. */
 static int add_points(const struct cc_train *t, const struct cc_link *link, struct cc_error *e)
 {
     for (size_t v = 0; v < cc_train_variants(t); v++) {
@@ -573,7 +561,7 @@ static int add_link(const struct cc_train *t, const struct cc_link *link, struct
     const size_t of_one = cc_train_variants(t) / t->options.consistency.how.count;
     struct summary s, base = {.complete = 0}, bulk = base;
     CC_TRY(add_evaluations(t, link, e));
-    if (shows_points(t))
+    if (t->options.show == CC_SHOW_MEANS)
         CC_TRY(add_points(t, link, e));
     for (size_t i = 0; i < cc_train_variants(t); i++) {
         const size_t same = fp32 != SIZE_MAX ? i - i % schemes + fp32 : SIZE_MAX;
