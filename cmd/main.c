@@ -30,6 +30,7 @@
     COMMAND(nets)                                                                                  \
     COMMAND(paper)                                                                                 \
     COMMAND(recipes)                                                                               \
+    COMMAND(keys)                                                                                  \
     COMMAND(trace_info)                                                                            \
     COMMAND(trace_synth)                                                                           \
     COMMAND(trace_convert)                                                                         \

@@ -90,12 +90,6 @@ void cc_option_text(const struct cc_option *o, char *out, size_t cap)
         (void)snprintf(out + used, cap - used, " (default %s)", def);
 }
 
-/* Whether the table shows the value in another unit than CSV and JSON do. */
-static bool scaled(const struct cc_column *c)
-{
-    return cc_column_shown(c) && c->key->scale != 1;
-}
-
 void cc_column_title(const struct cc_column *c, char *out, size_t cap)
 {
     const bool unit = c->key->unit[0] != '\0' && c->key->scale == 1;
@@ -106,10 +100,15 @@ void cc_column_text(const struct cc_column *c, char *out, size_t cap)
 {
     const char *head = cc_column_head(c), *unit = c->key->unit;
     int used = snprintf(out, cap, "%s", c->key->help);
-    if (c->note != NULL)
+    if (c->note != NULL && used < (int)cap)
         used += snprintf(out + used, cap - (size_t)used, "; %s", c->note);
-    if (scaled(c) && unit[0] != '\0')
-        (void)snprintf(out + used, cap - (size_t)used, " (in the table: %s in %s)", head, unit);
+    char table[128] = "";
+    if (c->key->scale != 1)
+        (void)snprintf(table, sizeof table, "; in the table: %s in %s", head, unit);
     else if (cc_column_shown(c) && strcmp(head, c->key->name) != 0)
-        (void)snprintf(out + used, cap - (size_t)used, " (in the table: %s)", head);
+        (void)snprintf(table, sizeof table, "; in the table: %s", head);
+    const enum cc_origin own = c->origin != CC_ORIGIN_UNKNOWN ? c->origin : c->key->origin;
+    const char *origin = c->by_row ? "as the row says" : cc_origin_word(own);
+    if (used < (int)cap)
+        (void)snprintf(out + used, cap - (size_t)used, " (%s%s)", origin, table);
 }

@@ -158,13 +158,6 @@ static void count_ratio(struct compare *c, double ratio)
 
 /* --- the names of columns and values, as tables have them --- */
 
-/* "step (ms)", or the key if tables have no title for it. */
-static void put_title(const struct cc_column *c, char *out, size_t cap)
-{
-    (void)snprintf(out, cap, c->key->unit[0] != '\0' ? "%s (%s)" : "%s%s", cc_column_head(c),
-                   c->key->unit);
-}
-
 /* "4", "10 Gbit/s" or "50 us"; "none" for a value that is not there. */
 static void put_value(const struct cc_column *c, const struct cc_value *v, char *out, size_t cap)
 {
@@ -243,7 +236,7 @@ static int add_row(struct compare *c, size_t column, size_t a, size_t b, struct 
     if (at == SIZE_MAX)
         return CC_FAIL;
     char title[128];
-    put_title(&c->command->columns[column], title, sizeof title);
+    cc_known_heading(c->command->columns[column].key, title, sizeof title);
     CC_TRY(cc_record_text(r, at, CC_KEY(quantity), c->command->columns[column].key->name, e));
     CC_TRY(cc_record_text(r, at, CC_KEY(heading), title, e));
     for (size_t k = 0; c->command->columns[k].key != NULL; k++) {
@@ -263,7 +256,7 @@ static int add_row(struct compare *c, size_t column, size_t a, size_t b, struct 
 static int add_quantity(struct compare *c, size_t column, struct cc_error *e)
 {
     char title[128];
-    put_title(&c->command->columns[column], title, sizeof title);
+    cc_known_heading(c->command->columns[column].key, title, sizeof title);
     c->ratios.sum = 0;
     c->ratios.count = 0;
     for (size_t row = 0; row < c->side[0].sheet.rows; row++)

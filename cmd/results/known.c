@@ -1,5 +1,6 @@
 /* The command that wrote a result, by its name or its columns. */
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd/results/known.h"
@@ -55,4 +56,10 @@ int cc_known_writer(struct cc_sheet *s, const char **name, struct cc_error *e)
         found = find_writer(s, true);
     *name = found != NULL ? found->name : "csv";
     return old && found != NULL ? cc_sheet_rename(s, found->name, e) : CC_OK;
+}
+
+void cc_known_heading(const struct cc_result_key *key, char *out, size_t cap)
+{
+    (void)snprintf(out, cap, key->unit[0] != '\0' ? "%s (%s)" : "%s%s",
+                   key->head != NULL ? key->head : key->name, key->unit);
 }

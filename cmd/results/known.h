@@ -13,4 +13,7 @@ const struct cc_command *cc_known_command(const char *name);
  * fit, the sheet gets those of today. */
 int cc_known_writer(struct cc_sheet *s, const char **name, struct cc_error *e);
 
+/* The heading of a key in tables, with its unit: "step (ms)". */
+void cc_known_heading(const struct cc_result_key *key, char *out, size_t cap);
+
 #endif
