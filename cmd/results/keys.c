@@ -10,7 +10,7 @@ static const struct cc_column columns[] = {
     CC_COLUMN(commands, CC_MAIN), CC_COLUMN(meaning, CC_ANSWER), {.key = NULL},
 };
 
-static const struct cc_option options[] = {{.name = NULL}};
+static const struct cc_option_use options[] = {{.rows = NULL}};
 
 /* "model, run": the commands whose results have the key. */
 static void list_commands(const struct cc_result_key *key, char *out, size_t cap)
