@@ -29,8 +29,8 @@ origin() { # origin KEY WORD: of the result on stdout
     json "d[\"origins\"][\"$1\"] == \"$2\""
 }
 small='--net resnet20 --compute 5ms --workers 2 --scheme fp32,int8 --bw 1gbps'
-make_profile
-q 0 model $small --profile profile.json --format json
+make_profile # measuring what is not kept yet says so on stderr
+t 0 model $small --profile profile.json --format json
 origin step_s computed
 origin compute_s given
 origin payload_bytes measured
@@ -45,7 +45,7 @@ origin figure_paper published
 origin figure_model computed
 origin paper_error computed
 if command -v smpirun >/dev/null; then
-    q 0 sim $small --profile profile.json --steps 2 --format json
+    t 0 sim $small --profile profile.json --steps 2 --format json
     origin step_s simulated
     origin step_s_model computed
     origin bits_push measured
