@@ -41,7 +41,7 @@ static void put_value(const struct cc_page_part *p, size_t row, size_t column, F
     cc_html_put(cc_value_text(&p->record.rows[row].value[column], &p->column[column], buffer), out);
 }
 
-/* What a column means: of its key, then of the command. */
+/* Writes the meaning of a column: that of its key, then what holds for the command. */
 static void put_help(const struct cc_column *c, FILE *out)
 {
     cc_html_put(c->key->help, out);

@@ -62,7 +62,7 @@ q 0 train --net logreg $small --consistency async --compute 1ms -q -o clocks.jso
 q 0 report clocks.json -o clocks.html
 has clocks.html '<span class="head">pass</span> <span class="unit">s</span> <span class="origin">simulated</span>'
 
-# What a document says of origins counts, for all rows or row by row; a dry run measures nothing.
+# A document says the origins, for all rows or row by row; a dry run measures nothing.
 result origins.json model '"model"' '"origins": {"step_s": ["measured", "simulated", null], "speedup": "published"}, ' \
     "$(row fp32 4 2 1 0),$(row 3lc 4 0.5 4 0.8),$(row dgc 4 null null 5)"
 q 0 report origins.json -o origins.html
