@@ -9,7 +9,7 @@
 unsigned cc_page_origins(const struct cc_page_part *p, size_t column);
 
 /* The index of a column of the record; column_count if there is none. */
-size_t cc_page_column(const struct cc_page_part *p, const char *key);
+size_t cc_page_column(const struct cc_page_part *p, const struct cc_result_key *key);
 /* Whether any row has a value in a column of the record. */
 bool cc_page_is_filled(const struct cc_page_part *p, size_t column);
 

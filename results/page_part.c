@@ -122,10 +122,10 @@ void cc_page_part_free(struct cc_page_part *p)
     *p = (struct cc_page_part){.result = NULL};
 }
 
-size_t cc_page_column(const struct cc_page_part *p, const char *key)
+size_t cc_page_column(const struct cc_page_part *p, const struct cc_result_key *key)
 {
     size_t c = 0;
-    while (c < p->record.column_count && strcmp(p->column[c].key->name, key) != 0)
+    while (c < p->record.column_count && strcmp(p->column[c].key->name, key->name) != 0)
         c++;
     return c;
 }

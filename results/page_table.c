@@ -137,7 +137,7 @@ static void put_head(const struct cc_page_part *p, size_t column, bool extra, FI
 
 static bool is_recommended(const struct cc_page_part *p, size_t row)
 {
-    const size_t c = cc_page_column(p, "recommended");
+    const size_t c = cc_page_column(p, CC_KEY(recommended));
     return c < p->record.column_count && p->record.rows[row].value[c].number != 0;
 }
 

@@ -53,31 +53,33 @@ struct verdict {
 };
 
 /* The value in a row and column, or NULL. */
-static const struct cc_value *value(const struct cc_page_part *p, size_t row, const char *key)
+static const struct cc_value *value(const struct cc_page_part *p, size_t row,
+                                    const struct cc_result_key *key)
 {
     const size_t c = cc_page_column(p, key);
     return c < p->record.column_count ? &p->record.rows[row].value[c] : NULL;
 }
 
-static double number(const struct cc_page_part *p, size_t row, const char *key)
+static double number(const struct cc_page_part *p, size_t row, const struct cc_result_key *key)
 {
     const struct cc_value *v = value(p, row, key);
     return v != NULL && v->kind != CC_NULL && v->kind != CC_TEXT ? v->number : (double)NAN;
 }
 
-static bool has(const struct cc_page_part *p, const char *key)
+static bool has(const struct cc_page_part *p, const struct cc_result_key *key)
 {
     return cc_page_column(p, key) < p->record.column_count;
 }
 
-static const char *text(const struct cc_page_part *p, size_t row, const char *key)
+static const char *text(const struct cc_page_part *p, size_t row, const struct cc_result_key *key)
 {
     const struct cc_value *v = value(p, row, key);
     return v != NULL && v->kind == CC_TEXT ? v->text : "";
 }
 
 /* Prints a value with its unit as the command's tables have it. */
-static void put_value(const struct cc_page_part *p, size_t row, const char *key, FILE *out)
+static void put_value(const struct cc_page_part *p, size_t row, const struct cc_result_key *key,
+                      FILE *out)
 {
     const size_t c = cc_page_column(p, key);
     char buffer[CC_VALUE_CAP];
@@ -112,7 +114,7 @@ static const char *ratio_text(double x, char out[32])
 
 static bool is_fp32(const struct cc_page_part *p, size_t row)
 {
-    return strcmp(text(p, row, "scheme"), "fp32") == 0;
+    return strcmp(text(p, row, CC_KEY(scheme)), "fp32") == 0;
 }
 
 /* --- settings --- */
@@ -120,18 +122,19 @@ static bool is_fp32(const struct cc_page_part *p, size_t row)
 /* Whether rows are calls of an exchange alone, which compare exchanges and schemes. */
 static bool are_calls(const struct cc_page_part *p)
 {
-    return has(p, "scheme") && has(p, "call_s") && !isnan(number(p, 0, "call_s"));
+    return has(p, CC_KEY(scheme)) && has(p, CC_KEY(call_s)) && !isnan(number(p, 0, CC_KEY(call_s)));
 }
 
 /* Whether rows are in different settings if they differ in the column. */
 static bool is_setting(const struct cc_page_part *p, size_t column)
 {
-    static const char *const not_these[] = {"scheme", "pull_scheme", "link",   "rank", "kind",
-                                            "seed",   "step",        "warmup", "steps"};
+    const struct cc_result_key *const not_these[] = {
+        CC_KEY(scheme), CC_KEY(pull_scheme), CC_KEY(link),   CC_KEY(rank), CC_KEY(kind),
+        CC_KEY(seed),   CC_KEY(step),        CC_KEY(warmup), CC_KEY(steps)};
     for (size_t i = 0; i < sizeof not_these / sizeof not_these[0]; i++)
-        if (strcmp(p->column[column].key->name, not_these[i]) == 0)
+        if (strcmp(p->column[column].key->name, not_these[i]->name) == 0)
             return false;
-    if (strcmp(p->column[column].key->name, "exchange") == 0 && are_calls(p))
+    if (strcmp(p->column[column].key->name, CC_KEY(exchange)->name) == 0 && are_calls(p))
         return false;
     return p->column[column].role == CC_SETTING;
 }
@@ -156,7 +159,7 @@ static void put_setting(const struct cc_page_part *p, size_t row, FILE *out)
         if (!differs || p->record.rows[row].value[c].kind == CC_NULL)
             continue;
         (void)fprintf(out, "%s%s ", any ? ", " : "", cc_column_head(&p->column[c]));
-        put_value(p, row, p->column[c].key->name, out);
+        put_value(p, row, p->column[c].key, out);
         any = true;
     }
     (void)fputs(any ? ": " : "", out);
@@ -170,16 +173,16 @@ static int recommended(struct verdict *v)
     const struct cc_page_part *p = v->p;
     for (size_t row = 0; row < p->record.row_count; row++) {
         struct cc_memory_text t;
-        if (!(number(p, row, "recommended") > 0))
+        if (!(number(p, row, CC_KEY(recommended)) > 0))
             continue;
         CC_TRY(begin(v, &t));
         put_setting(p, row, t.f);
-        (void)fprintf(t.f, "recommended: %s", text(p, row, "scheme"));
-        if (text(p, row, "exchange")[0] != '\0')
-            (void)fprintf(t.f, " over %s", text(p, row, "exchange"));
-        if (has(p, "step_s")) {
+        (void)fprintf(t.f, "recommended: %s", text(p, row, CC_KEY(scheme)));
+        if (text(p, row, CC_KEY(exchange))[0] != '\0')
+            (void)fprintf(t.f, " over %s", text(p, row, CC_KEY(exchange)));
+        if (has(p, CC_KEY(step_s))) {
             (void)fputs(", ", t.f);
-            put_value(p, row, "step_s", t.f);
+            put_value(p, row, CC_KEY(step_s), t.f);
             (void)fputs(" a step", t.f);
         }
         CC_TRY(end(v, &t));
@@ -189,7 +192,7 @@ static int recommended(struct verdict *v)
 
 /* model, run, sim: the fastest row of each setting whose error is not above that of sending
  * nothing. */
-static int fastest(struct verdict *v, const char *time)
+static int fastest(struct verdict *v, const struct cc_result_key *time)
 {
     const struct cc_page_part *p = v->p;
     const size_t rows = p->record.row_count;
@@ -203,7 +206,7 @@ static int fastest(struct verdict *v, const char *time)
         if (before < row)
             continue; /* this setting had its turn */
         for (size_t i = row; i < rows; i++)
-            if (same_setting(p, row, i) && !(number(p, i, "sum_error") > 1) &&
+            if (same_setting(p, row, i) && !(number(p, i, CC_KEY(sum_error)) > 1) &&
                 !isnan(number(p, i, time)) &&
                 (best == rows || number(p, i, time) < number(p, best, time)))
                 best = i;
@@ -211,14 +214,14 @@ static int fastest(struct verdict *v, const char *time)
             continue;
         CC_TRY(begin(v, &t));
         put_setting(p, best, t.f);
-        (void)fputs(text(p, best, "scheme"), t.f);
-        if (are_calls(p) && text(p, best, "exchange")[0] != '\0')
-            (void)fprintf(t.f, " over %s", text(p, best, "exchange"));
+        (void)fputs(text(p, best, CC_KEY(scheme)), t.f);
+        if (are_calls(p) && text(p, best, CC_KEY(exchange))[0] != '\0')
+            (void)fprintf(t.f, " over %s", text(p, best, CC_KEY(exchange)));
         (void)fputs(" is fastest, ", t.f);
         put_value(p, best, time, t.f);
-        if (!isnan(number(p, best, "speedup")) && !is_fp32(p, best))
+        if (!isnan(number(p, best, CC_KEY(speedup))) && !is_fp32(p, best))
             (void)fprintf(t.f, ", %s times as fast as fp32",
-                          ratio_text(number(p, best, "speedup"), times));
+                          ratio_text(number(p, best, CC_KEY(speedup)), times));
         CC_TRY(end(v, &t));
     }
     if (said > MOST_SENTENCES) {
@@ -238,34 +241,34 @@ static int trained(struct verdict *v)
     char times[32];
     for (size_t row = 0; row < p->record.row_count; row++) {
         struct cc_memory_text t;
-        if (strcmp(text(p, row, "kind"), "summary") != 0)
+        if (strcmp(text(p, row, CC_KEY(kind)), "summary") != 0)
             continue;
         CC_TRY(begin(v, &t));
         put_setting(p, row, t.f);
-        (void)fprintf(t.f, "%s ends with ", text(p, row, "scheme"));
-        if (isnan(number(p, row, "accuracy")))
+        (void)fprintf(t.f, "%s ends with ", text(p, row, CC_KEY(scheme)));
+        if (isnan(number(p, row, CC_KEY(accuracy))))
             (void)fputs("no accuracy: it diverged", t.f);
         else
             (void)fprintf(t.f, "%.2f%% of the test samples correct",
-                          100 * number(p, row, "accuracy"));
-        const double difference = 100 * number(p, row, "difference"),
-                     low = 100 * number(p, row, "difference_low"),
-                     high = 100 * number(p, row, "difference_high");
+                          100 * number(p, row, CC_KEY(accuracy)));
+        const double difference = 100 * number(p, row, CC_KEY(difference)),
+                     low = 100 * number(p, row, CC_KEY(difference_low)),
+                     high = 100 * number(p, row, CC_KEY(difference_high));
         if (!isnan(difference) && !is_fp32(p, row)) {
             (void)fprintf(t.f, ", %+.2f points against fp32", difference);
             if (!isnan(low) && !isnan(high))
                 (void)fprintf(t.f, " (95%% interval %+.2f to %+.2f)", low, high);
         }
-        if (number(p, row, "ratio") > 1)
+        if (number(p, row, CC_KEY(ratio)) > 1)
             (void)fprintf(t.f, ", sending %s times fewer bits",
-                          ratio_text(number(p, row, "ratio"), times));
+                          ratio_text(number(p, row, CC_KEY(ratio)), times));
         CC_TRY(end(v, &t));
     }
     return CC_OK;
 }
 
 /* bench: the row that is first in a column. */
-static int leader(struct verdict *v, const char *key, const char *what, bool most)
+static int leader(struct verdict *v, const struct cc_result_key *key, const char *what, bool most)
 {
     const struct cc_page_part *p = v->p;
     size_t best = SIZE_MAX, rivals = 0;
@@ -279,12 +282,12 @@ static int leader(struct verdict *v, const char *key, const char *what, bool mos
     if (rivals < 2)
         return CC_OK;
     CC_TRY(begin(v, &t));
-    (void)fprintf(t.f, "%s: %s, ", what, text(p, best, "scheme"));
-    if (strcmp(key, "ratio") == 0 || strcmp(key, "error") == 0)
-        (void)fprintf(t.f, "%s ", key);
+    (void)fprintf(t.f, "%s: %s, ", what, text(p, best, CC_KEY(scheme)));
+    if (key == CC_KEY(ratio) || key == CC_KEY(error))
+        (void)fprintf(t.f, "%s ", key->name);
     put_value(p, best, key, t.f);
-    if (has(p, "tensor") && text(p, best, "tensor")[0] != '\0')
-        (void)fprintf(t.f, " (%s)", text(p, best, "tensor"));
+    if (has(p, CC_KEY(tensor)) && text(p, best, CC_KEY(tensor))[0] != '\0')
+        (void)fprintf(t.f, " (%s)", text(p, best, CC_KEY(tensor)));
     return end(v, &t);
 }
 
@@ -293,13 +296,13 @@ static int agreement(struct verdict *v)
 {
     const struct cc_page_part *p = v->p;
     size_t rows = 0, close = 0, worst = 0;
-    const bool paper = has(p, "figure_paper");
+    const bool paper = has(p, CC_KEY(figure_paper));
     for (size_t row = 0; row < p->record.row_count; row++) {
-        const double x = number(p, row, paper ? "paper_error" : "agree");
+        const double x = number(p, row, paper ? CC_KEY(paper_error) : CC_KEY(agree));
         if (isnan(x))
             continue;
         close += paper ? fabs(x) <= 0.1 : x > 0;
-        if (rows++ == 0 || fabs(x) > fabs(number(p, worst, "paper_error")))
+        if (rows++ == 0 || fabs(x) > fabs(number(p, worst, CC_KEY(paper_error))))
             worst = row;
     }
     struct cc_memory_text t;
@@ -310,7 +313,7 @@ static int agreement(struct verdict *v)
         (void)fprintf(t.f,
                       "%zu of %zu figures are within 10%% of the paper's; the farthest is off by "
                       "%.3g%%",
-                      close, rows, 100 * fabs(number(p, worst, "paper_error")));
+                      close, rows, 100 * fabs(number(p, worst, CC_KEY(paper_error))));
     else
         (void)fprintf(t.f, "the answers agree in %zu of %zu rows", close, rows);
     return end(v, &t);
@@ -323,19 +326,19 @@ static int tables(struct verdict *v)
     size_t close = 0, worst = 0;
     struct cc_memory_text t;
     for (size_t row = 0; row < p->record.row_count; row++) {
-        const double x = number(p, row, "rms_error");
+        const double x = number(p, row, CC_KEY(rms_error));
         close += x <= 0.1;
-        if (isnan(number(p, worst, "rms_error")) || x > number(p, worst, "rms_error"))
+        if (isnan(number(p, worst, CC_KEY(rms_error))) || x > number(p, worst, CC_KEY(rms_error)))
             worst = row;
     }
-    if (isnan(number(p, worst, "rms_error")))
+    if (isnan(number(p, worst, CC_KEY(rms_error))))
         return CC_OK;
     CC_TRY(begin(v, &t));
     (void)fprintf(t.f,
                   "the model is within 10%% of %zu of %zu tables, in the root of the mean square; "
                   "the farthest is %s, by %.3g%%",
-                  close, p->record.row_count, text(p, worst, "table"),
-                  100 * number(p, worst, "rms_error"));
+                  close, p->record.row_count, text(p, worst, CC_KEY(table)),
+                  100 * number(p, worst, CC_KEY(rms_error)));
     return end(v, &t);
 }
 
@@ -345,12 +348,13 @@ static int encoded(struct verdict *v)
     const struct cc_page_part *p = v->p;
     struct cc_memory_text t;
     char times[32];
-    const double before = number(p, 0, "input_bytes"), after = number(p, 0, "output_bytes");
+    const double before = number(p, 0, CC_KEY(input_bytes)),
+                 after = number(p, 0, CC_KEY(output_bytes));
     if (isnan(before) || isnan(after))
         return CC_OK;
     CC_TRY(begin(v, &t));
-    (void)fprintf(t.f, "%s: %.0f bytes became %.0f, %s times fewer", text(p, 0, "scheme"), before,
-                  after, ratio_text(before / after, times));
+    (void)fprintf(t.f, "%s: %.0f bytes became %.0f, %s times fewer", text(p, 0, CC_KEY(scheme)),
+                  before, after, ratio_text(before / after, times));
     return end(v, &t);
 }
 
@@ -365,7 +369,7 @@ static int single(struct verdict *v)
         if (p->column[c].role != CC_ANSWER || p->record.rows[0].value[c].kind == CC_NULL)
             continue;
         (void)fprintf(t.f, "%s%s ", any ? ", " : "", cc_column_head(&p->column[c]));
-        put_value(p, 0, p->column[c].key->name, t.f);
+        put_value(p, 0, p->column[c].key, t.f);
         any = true;
     }
     if (!any)
@@ -376,24 +380,24 @@ static int single(struct verdict *v)
 static int from_rows(struct verdict *v)
 {
     const struct cc_page_part *p = v->p;
-    if (has(p, "recommended"))
+    if (has(p, CC_KEY(recommended)))
         return recommended(v);
-    if (has(p, "table") && !isnan(number(p, 0, "rms_error")))
+    if (has(p, CC_KEY(table)) && !isnan(number(p, 0, CC_KEY(rms_error))))
         return tables(v);
-    if (has(p, "agree") || has(p, "figure_paper"))
+    if (has(p, CC_KEY(agree)) || has(p, CC_KEY(figure_paper)))
         return agreement(v);
-    if (has(p, "input_bytes") && has(p, "output_bytes"))
+    if (has(p, CC_KEY(input_bytes)) && has(p, CC_KEY(output_bytes)))
         return encoded(v);
-    if (has(p, "kind") && has(p, "accuracy"))
+    if (has(p, CC_KEY(kind)) && has(p, CC_KEY(accuracy)))
         return trained(v);
     if (are_calls(p))
-        return fastest(v, "call_s");
-    if (has(p, "scheme") && has(p, "step_s"))
-        return fastest(v, "step_s");
-    if (has(p, "scheme") && has(p, "encode_gb_per_s")) {
-        CC_TRY(leader(v, "ratio", "smallest", true));
-        CC_TRY(leader(v, "error", "most exact", false));
-        return leader(v, "encode_gb_per_s", "encodes fastest", true);
+        return fastest(v, CC_KEY(call_s));
+    if (has(p, CC_KEY(scheme)) && has(p, CC_KEY(step_s)))
+        return fastest(v, CC_KEY(step_s));
+    if (has(p, CC_KEY(scheme)) && has(p, CC_KEY(encode_gb_per_s))) {
+        CC_TRY(leader(v, CC_KEY(ratio), "smallest", true));
+        CC_TRY(leader(v, CC_KEY(error), "most exact", false));
+        return leader(v, CC_KEY(encode_gb_per_s), "encodes fastest", true);
     }
     return p->record.row_count == 1 ? single(v) : CC_OK;
 }

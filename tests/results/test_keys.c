@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "results/key.h"
+#include "results/plot_impl.h"
 
 /* Whether the name has the word between its underscores: "s" is a word of "step_s_model". */
 static bool has_word(const char *name, const char *word)
@@ -133,13 +134,44 @@ static void renamed(void **state)
     assert_string_equal(cc_key_renamed("nobody", "error"), "error");
 }
 
+static bool is_key(const char *name)
+{
+    for (size_t i = 0; i < CC_KEYS; i++)
+        if (strcmp(cc_result_keys[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void expect_keys(const char *kind, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (names[i] != NULL && !is_key(names[i]))
+            fail_msg("the plot %s needs '%s', which is not a key", kind, names[i]);
+}
+
+/* Plots find columns by their names, which a renamed key would no longer have. */
+static void keys_of_plots(void **state)
+{
+    (void)state;
+    const struct cc_sheet empty = {.columns = 0};
+    for (int i = 0; i < CC_PLOT_KINDS; i++)
+        for (int over = CC_OVER_STEPS; over <= CC_OVER_TIME; over++) {
+            const struct cc_kind k =
+                cc_plot_describe((enum cc_plot_kind)i, (enum cc_plot_over)over, &empty);
+            const char *const name = cc_plot_kind_names[i];
+            expect_keys(name, &k.x, 1);
+            expect_keys(name, &k.panel, 1);
+            expect_keys(name, k.series, sizeof k.series / sizeof k.series[0]);
+            expect_keys(name, k.measure, sizeof k.measure / sizeof k.measure[0]);
+            expect_keys(name, k.also, sizeof k.also / sizeof k.also[0]);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units),
-        cmocka_unit_test(names),
-        cmocka_unit_test(origins),
-        cmocka_unit_test(renamed),
+        cmocka_unit_test(units),   cmocka_unit_test(names),         cmocka_unit_test(origins),
+        cmocka_unit_test(renamed), cmocka_unit_test(keys_of_plots),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
