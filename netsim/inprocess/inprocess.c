@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "core/clock.h"
 #include "core/memory.h"
 #include "netsim/exchange/data.h"
 #include "netsim/exchange/exchange.h"
@@ -175,8 +176,9 @@ static int exchange_message(struct cc_inprocess *x, size_t message, struct cc_er
                           cc_exchange_names[x->config.job->exchange]);
 }
 
-/* Sums up what the ranks have counted in the step. */
-static void count(const struct cc_inprocess *x, struct cc_inprocess_step *out)
+/* Sums up what the ranks have counted in the step. `share`: of the wall clock's time, which they
+ * have measured, this thread had a processor for as much. */
+static void count(const struct cc_inprocess *x, double share, struct cc_inprocess_step *out)
 {
     const double workers = (double)x->workers, servers = (double)(x->ranks - x->workers);
     for (size_t i = 0; i < x->ranks; i++) {
@@ -186,7 +188,10 @@ static void count(const struct cc_inprocess *x, struct cc_inprocess_step *out)
         out->hop_s += t->work_s[CC_PHASE_HOP] / workers;
         out->server_s += i < x->workers ? 0 : t->work_s[CC_PHASE_SERVER] / servers;
     }
-    out->decode_s = x->rank[0].s.counters.work_s[CC_PHASE_DECODE];
+    out->encode_s *= share;
+    out->hop_s *= share;
+    out->server_s *= share;
+    out->decode_s = share * x->rank[0].s.counters.work_s[CC_PHASE_DECODE];
 }
 
 int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *const *gradient,
@@ -194,6 +199,7 @@ int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *co
 {
     const struct cc_job *job = x->config.job;
     const struct cc_job_row *row = x->config.row;
+    const double since = cc_now(), had = cc_thread_now();
     *out = (struct cc_inprocess_step){0};
     for (size_t i = 0; i < x->ranks; i++) {
         struct cc_rank_state *s = &x->rank[i].s;
@@ -208,6 +214,7 @@ int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *co
         out->sent = out->sent || !cc_job_row_silent(job, row, &row->message[i], step);
         CC_TRY(exchange_message(x, i, e));
     }
-    count(x, out);
+    const double took = cc_now() - since;
+    count(x, took > 0 ? (cc_thread_now() - had) / took : 1, out);
     return CC_OK;
 }

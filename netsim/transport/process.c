@@ -46,7 +46,7 @@ static struct process_requests *requests_of(const struct cc_requests *r)
 
 static struct cc_work_timer begin_work(void)
 {
-    const double now = cc_thread_now();
+    const double now = cc_now();
     return (struct cc_work_timer){.began = now, .real = now};
 }
 
@@ -54,7 +54,7 @@ static double end_work(struct cc_work_timer since, double cost_s)
 {
     (void)since;
     (void)cost_s;
-    return cc_thread_now();
+    return cc_now();
 }
 
 static double work_took(struct cc_work_timer since, double now)
@@ -194,7 +194,7 @@ static uint8_t *lent_bytes(const struct cc_requests *r, size_t i)
 int cc_process_open(struct cc_process *p, size_t ranks, struct cc_error *e)
 {
     static const struct cc_transport_ops ops = {.lends = true,
-                                                .now = cc_thread_now,
+                                                .now = cc_now,
                                                 .work_begin = begin_work,
                                                 .work_end = end_work,
                                                 .work_took = work_took,

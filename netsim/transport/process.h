@@ -1,6 +1,7 @@
 /* The transport of ranks that are all in one process, which drives one after the other by polling,
  * without threads. Messages are not copied unless the receiver has a buffer for them: it is lent
- * the sender's bytes. The clock is the processor time of the thread. */
+ * the sender's bytes. Work is timed by the wall clock: to read the processor's would take longer
+ * than small messages do. */
 #ifndef CC_NETSIM_TRANSPORT_PROCESS_H
 #define CC_NETSIM_TRANSPORT_PROCESS_H
 
