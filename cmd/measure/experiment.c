@@ -37,15 +37,18 @@ const struct cc_option cc_experiment_options[] = {
 /* clang-format on */
 
 /* Refuses options about gradients that exclude each other. */
-static int check_gradients(const struct cc_source_options *o, struct cc_error *e)
+static int check_gradients(const struct cc_args *args, const struct cc_source_options *o,
+                           struct cc_error *e)
 {
     if (o->trace != NULL && o->shares > 0)
         return cc_usage(e, "--nonzeros is of drawn gradients: leave out --trace");
     if (cc_given(o, &o->indices) != NULL && o->shares == 0)
         return cc_usage(e, "--indices tells where --nonzeros lie: give their share");
     if (o->shares > 1)
-        return cc_usage(e, "--nonzeros: one share; calls of an exchange (run --bw none) take a "
-                           "list");
+        return cc_usage(e,
+                        "--nonzeros: '%s' is not a share; only calls of an exchange, with run "
+                        "--bw none, take a list",
+                        cc_arg(args, "nonzeros"));
     if (o->trace != NULL && cc_given(o, &o->distribution) != NULL)
         return cc_usage(e, "--trace and --synthetic exclude each other");
     if (o->trace != NULL && o->values != NULL)
@@ -108,10 +111,14 @@ static int check_cluster(const struct cc_cluster_args *c, struct cc_error *e)
 
 int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, struct cc_error *e)
 {
+    struct cc_source_options source;
     out->quiet = args->quiet;
     CC_TRY(cc_options_read(args, cc_experiment_options, out, e));
+    CC_TRY(cc_source_read(args, &source, e));
+    const int status = check_gradients(args, &source, e); /* before a trace is opened */
+    cc_options_free(&source);
+    CC_TRY(status);
     CC_TRY(cc_forecast_parse(args, &out->forecast, e));
-    CC_TRY(check_gradients(&out->forecast.cluster.source, e));
     CC_TRY(check_cluster(&out->forecast.cluster, e));
     for (size_t i = 0; i < args->schemes.count; i++)
         CC_TRY(cc_consistency_check(&out->forecast.cluster.consistency, args->schemes.item[i], e));

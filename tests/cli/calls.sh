@@ -19,7 +19,7 @@ done
 t 2 $r --nonzeros 1%,200%
 err "--nonzeros: '200%' is not a share from 0 to 1"
 t 2 $r --nonzeros 1%,,2%
-err "--nonzeros: '' is not a share"
+err '--nonzeros 1%,,2%: a list of words with commas between them'
 t 2 $r --values 1K,0
 err '--values: 0 is not between 1'
 t 2 $r --time 0s
