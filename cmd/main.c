@@ -228,6 +228,17 @@ static int write_part(struct cc_args *args, const struct chosen *of, int status,
     return status;
 }
 
+/* Refuses an option that chooses another recipe. */
+static int refuse_second(const struct cc_args *args, const char *label, struct cc_error *e)
+{
+    static const char *const options[] = {"paper", "recipe"};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        if (cc_arg(args, options[i]) != NULL)
+            return cc_usage(e, "%s and --%s exclude each other: both choose a recipe", label,
+                            options[i]);
+    return CC_OK;
+}
+
 /* Checks the command of a recipe, or with `print` runs it. */
 static int do_command(struct cc_args *args, const struct chosen *of, bool print, struct cc_error *e)
 {
@@ -235,6 +246,7 @@ static int do_command(struct cc_args *args, const struct chosen *of, bool print,
     if (of == NULL)
         return args->command->run(args, e);
     const struct cc_recipe_command *c = &of->recipe->item[of->at];
+    CC_TRY(refuse_second(args, of->label, e));
     status = print ? cc_recipe_run(args, c, of->label, e) : cc_recipe_check(args, c, of->label, e);
     if (status != CC_OK && (!print || of->recipe->count > 1))
         cc_error_in(e, "%s, \"%s\"", of->recipe->name, c->name);

@@ -135,18 +135,31 @@ static bool holds(const struct cc_args *args, const cJSON *condition)
     return true;
 }
 
+/* Refuses options of a recipe that choose one, or say how the whole result is printed and saved. */
+static int refuse_option(const struct cc_command *c, const char *word, struct cc_error *e)
+{
+    int span;
+    size_t index;
+    if (chooses(word + 2))
+        return cc_fail(e, "%s chooses a recipe, and is not an option of one", word);
+    if (cc_recipe_word(c, word, &span, &index) && index >= cc_option_own(c))
+        return cc_fail(e, "%s is of the whole result: give it on the command line", word);
+    return CC_OK;
+}
+
 /* Adds an option of the recipe, unless the user gave it or its condition does not hold. */
 static int add_option(const struct cc_recipe_calls *calls, struct cc_recipe_call *call,
                       const cJSON *option, const cJSON *value, struct cc_error *e)
 {
     char word[72], text[CC_NUMBER_CAP];
     const cJSON *condition = get(value, "if");
+    (void)snprintf(word, sizeof word, "--%.68s", option->string);
+    CC_TRY(refuse_option(calls->args->command, word, e));
     if (given(calls->args, option->string) != NULL || cJSON_IsNull(value) ||
         !holds(calls->args, condition))
         return CC_OK;
     if (condition != NULL)
         value = get(value, "value");
-    (void)snprintf(word, sizeof word, "--%.68s", option->string);
     if (cJSON_IsTrue(value) || cJSON_IsString(value))
         return add_word(call, word, cJSON_IsTrue(value) ? NULL : value->valuestring, e);
     if (cJSON_IsNumber(value))
@@ -245,12 +258,22 @@ static int find_axes(const struct cc_recipe_calls *calls, const cJSON *axis[CC_R
     return CC_OK;
 }
 
+/* A text, or a number printed into `number`; NULL: another argument of an option. */
+static const char *plain_value(const cJSON *value, char number[CC_NUMBER_CAP])
+{
+    if (cJSON_IsNumber(value))
+        cc_number_print(value->valuedouble, number);
+    return cJSON_IsNumber(value) ? number : cJSON_GetStringValue(value);
+}
+
 /* The option by which the user chose another case than this one, or NULL. */
 static const cJSON *chosen_otherwise(const struct cc_args *args, const cJSON *one)
 {
     for (const cJSON *o = first_of(get(one, "options")); o != NULL; o = o->next) {
-        const char *have = cJSON_IsString(o) ? given(args, o->string) : NULL;
-        if (have != NULL && strcmp(have, o->valuestring) != 0)
+        char number[CC_NUMBER_CAP];
+        const char *value = plain_value(o, number);
+        const char *have = value != NULL ? given(args, o->string) : NULL;
+        if (have != NULL && strcmp(have, value) != 0)
             return o;
     }
     return NULL;
@@ -267,10 +290,13 @@ static int refuse_choice(const struct cc_recipe_calls *calls, struct cc_error *e
             const cJSON *o = chosen_otherwise(calls->args, one);
             if (o == NULL || used >= sizeof list || (name != NULL && strcmp(name, o->string) != 0))
                 continue;
+            char number[CC_NUMBER_CAP];
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
-                                     name != NULL ? ", " : "", o->valuestring);
+                                     name != NULL ? ", " : "", plain_value(o, number));
             name = o->string;
         }
+    if (strcmp(name, "scheme") == 0)
+        return refuse(calls, name, "its cases set the schemes", e);
     return cc_usage(e, "--%s %s: %s has %s", name, given(calls->args, name), calls->label, list);
 }
 

@@ -225,9 +225,11 @@ int cc_recipe_rows_complete(const struct cc_recipe_command *c, struct cc_record 
 
 /* --- checking --- */
 
+/* The key is that of one column, and not a list of keys, which cc_record_choose takes. */
 static int check_key(struct cc_record *r, const char *key, struct cc_error *e)
 {
-    return cc_record_choose(r, key, e);
+    CC_TRY(cc_record_choose(r, key, e));
+    return strchr(key, ',') == NULL ? CC_OK : cc_fail(e, "'%.60s' is not one column", key);
 }
 
 static int check_keys(struct cc_record *r, const cJSON *list, struct cc_error *e)

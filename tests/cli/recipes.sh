@@ -78,11 +78,26 @@ wrong '"command": "model", "options": {"compute": {"table": "3lc-table1", "const
 wrong '"command": "model", "published": [{"table": "3lc-table9", "quantity": "speedup", "key": "speedup"}]' 2 "wrong.json, \"model\": table '3lc-table9' is not known"
 wrong '"command": "model", "open": ["worker"]' 1 'wrong.json, "model": "open", "refuse": model has no option --worker'
 wrong '"command": "model", "options": {"workers": [1, 2, 3], "bw": []}' 1 '"bw": not a list of at least one'
+wrong '"command": "model", "options": {"output": "x.csv"}' 1 'wrong.json, "model": --output is of the whole result: give it on the command line'
+wrong '"command": "sim", "options": {"paper": "thesis-5.4"}' 1 'wrong.json, "sim": --paper chooses a recipe'
+wrong '"command": "model", "each": [[{"options": {}, "row": {"scheme,workers": 1}}]]' 1 "wrong.json, \"model\": 'scheme,workers' is not one column"
 wrong '"command": "nets"' 1 'commands 0 and 1 are both called "nets"'
 echo '{"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "model", "open": ["bw"], "because": "links alone"}]}' >open.json
 t 2 --recipe open.json --workers 3
 err '--recipe open.json and --workers exclude each other: links alone'
 t 2 --recipe open.json --scheme fp32
 err '--recipe open.json and --scheme exclude each other'
+t 2 --recipe sim/thesis-5.4 --paper thesis-5.1
+err '--recipe sim/thesis-5.4 and --paper exclude each other'
+
+# An option that cases set chooses among them, a number as a text.
+cat >cases.json <<'END'
+{"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "model", "options": {"scheme": "fp32"},
+  "each": [[{"options": {"workers": 4}}, {"options": {"workers": 8}}]]}]}
+END
+q 0 --recipe cases.json -q --workers 8 --format json
+json '[r["workers"] for r in d["rows"]] == [8]'
+t 2 --recipe cases.json --workers 2
+err '--workers 2: --recipe cases.json has 4, 8'
 
 finish
