@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cli/help.h"
+#include "models/recipe.h"
 
 static bool is_option(const struct cc_option *o, const char *name)
 {
@@ -86,6 +87,13 @@ static void put_group(const char *group, FILE *out)
         }
 }
 
+/* The names of the recipes that the program carries. */
+static void put_recipes(FILE *out)
+{
+    for (size_t i = 0; cc_recipe_names[i] != NULL; i++)
+        fprintf(out, "%s%s", i > 0 ? " " : "", cc_recipe_names[i]);
+}
+
 /* --- bash --- */
 
 static void bash_option(const struct cc_command *c, const struct cc_option *o, FILE *out)
@@ -127,7 +135,7 @@ void cc_completion_bash(FILE *out)
                  "    COMPREPLY=()\n"
                  "    if ((COMP_CWORD == 1)); then\n        words='");
     put_commands(out);
-    fprintf(out, " --help --version'\n        command=\n    fi\n    case $command in\n");
+    fprintf(out, " --recipe --help --version'\n        command=\n    fi\n    case $command in\n");
     for (size_t i = 0; cc_commands[i] != NULL; i++) {
         if (!is_first_of_group(i, group, sizeof group))
             continue;
@@ -138,7 +146,10 @@ void cc_completion_bash(FILE *out)
     }
     fprintf(out, "    help) words='");
     put_commands(out);
-    fprintf(out, "' command= ;;\n    esac\n    case $command in\n    '') ;;\n");
+    fprintf(out, "' command= ;;\n    esac\n    case $command in\n    '') ;;\n"
+                 "    --recipe) files=1 words='");
+    put_recipes(out);
+    fprintf(out, "' ;;\n");
     for (size_t i = 0; cc_commands[i] != NULL; i++)
         bash_command(cc_commands[i], out);
     fprintf(out, "    esac\n"
@@ -226,7 +237,8 @@ void cc_completion_zsh(FILE *out)
         else if (is_first_of_group(i, group, sizeof group))
             fprintf(out, " \\\n            '%s:its commands have a second word'", group);
     }
-    fprintf(out, ")\n        _describe command names\n        return\n    fi\n"
+    fprintf(out, " \\\n            '--recipe:run a recipe, a set-up as a file')\n"
+                 "        _describe command names\n        return\n    fi\n"
                  "    case $command in\n");
     for (size_t i = 0; cc_commands[i] != NULL; i++) {
         if (!is_first_of_group(i, group, sizeof group))
@@ -240,7 +252,10 @@ void cc_completion_zsh(FILE *out)
                      "        command+=\" $words[3]\"\n        shift words\n"
                      "        ((CURRENT--))\n        ;;\n");
     }
-    fprintf(out, "    esac\n    shift words\n    ((CURRENT--))\n    case $command in\n");
+    fprintf(out, "    esac\n    shift words\n    ((CURRENT--))\n    case $command in\n"
+                 "    --recipe)\n        _arguments '1:recipe:(");
+    put_recipes(out);
+    fprintf(out, ")' '*:file:_files'\n        ;;\n");
     for (size_t i = 0; cc_commands[i] != NULL; i++)
         zsh_command(cc_commands[i], out);
     fprintf(out, "    esac\n}\n_commcomp \"$@\"\n");

@@ -241,7 +241,8 @@ void cc_help_program(FILE *out)
 {
     fprintf(out, "commcomp:");
     print_wrapped(out, cc_program_summary, line_width(), 0, 9);
-    fprintf(out, "\nusage: commcomp COMMAND [options]\n\nCommands:\n");
+    fprintf(out, "\nusage: commcomp COMMAND [options]\n       commcomp --recipe NAME|FILE "
+                 "[options]\n\nCommands:\n");
     print_commands(out, "");
     fprintf(out, "\n");
     print_wrapped(
