@@ -38,7 +38,7 @@ on, off = (json.load(open(f"{sys.argv[2]}/{d}.json"))["rows"] for d in ("on", "o
 good = len(on) == len(off) > 0
 for a, b in zip(on, off):
     where = " ".join(str(a[k]) for k in ("scheme", "exchange", "workers", "servers", "mode"))
-    if not (a["data"] is True and b["data"] is False and a["scheme"] == b["scheme"]):
+    if not (a["data_moved"] is True and b["data_moved"] is False and a["scheme"] == b["scheme"]):
         print(f"{where}: not the same rows")
         good = False
     bad = []

@@ -120,8 +120,6 @@ int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, s
     CC_TRY(status);
     CC_TRY(cc_forecast_parse(args, &out->forecast, e));
     CC_TRY(check_cluster(&out->forecast.cluster, e));
-    for (size_t i = 0; i < args->schemes.count; i++)
-        CC_TRY(cc_consistency_check(&out->forecast.cluster.consistency, args->schemes.item[i], e));
     if (out->errors && out->forecast.cluster.setting.timing.consistency != CC_BULK)
         return cc_usage(e, "--errors are measured between steps that all workers end together: "
                            "with --consistency bulk only");
@@ -145,9 +143,12 @@ int cc_experiment_need_code(const struct cc_experiment_input *in, const char *wh
     return CC_OK;
 }
 
-int cc_experiment_load(struct cc_experiment_input *in, struct cc_error *e)
+int cc_experiment_load(struct cc_experiment_input *in, bool errors, struct cc_error *e)
 {
-    return cc_forecast_load(&in->forecast, in->forecast.schemes->count > 1 && !in->dry_run, e);
+    const struct cc_spec_list *schemes = in->forecast.schemes;
+    for (size_t i = 0; i < schemes->count; i++)
+        CC_TRY(cc_consistency_check(&in->forecast.cluster.consistency, schemes->item[i], e));
+    return cc_forecast_load(&in->forecast, errors && schemes->count > 1 && !in->dry_run, e);
 }
 
 void cc_experiment_input_free(struct cc_experiment_input *in)

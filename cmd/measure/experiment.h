@@ -197,16 +197,17 @@ struct cc_experiment_ops {
 /* --- preparing --- */
 
 /* Reads the options, opens net and trace, and refuses what `model` predicts but no rank does.
- * Nothing is measured yet: cc_experiment_load, or cc_forecast_load(&out->forecast), does that,
- * after the command has refused what it cannot do. Free with cc_experiment_input_free, also after
+ * Nothing is measured yet: cc_experiment_load does that, after the command has refused what it
+ * cannot do. Free with cc_experiment_input_free, also after
  * an error. */
 int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, struct cc_error *e);
 /* Refuses schemes without code (--profile), where codecs are to run: a usage error that names
  * `what` asks for it. */
 int cc_experiment_need_code(const struct cc_experiment_input *in, const char *what,
                             struct cc_error *e);
-/* Loads the forecast; with errors if several schemes are compared, whose fastest is to be named. */
-int cc_experiment_load(struct cc_experiment_input *in, struct cc_error *e);
+/* Refuses schemes that --communicate does not go with, and loads the forecast; with `errors` if
+ * several schemes are compared, whose fastest is to be named. */
+int cc_experiment_load(struct cc_experiment_input *in, bool errors, struct cc_error *e);
 void cc_experiment_input_free(struct cc_experiment_input *in);
 
 /* Makes the settings and their rows from the input, whose forecast is loaded. *x was zeroed before;

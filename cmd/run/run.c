@@ -94,7 +94,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(cc_timeline_output_open(&timeline, args, input.dry_run, "run", e));
     CC_TRY_OUT(cc_experiment_need_code(&input, "`run`", e));
     CC_TRY_OUT(cc_run_check(&r, &input.forecast.cluster, e));
-    CC_TRY_OUT(cc_experiment_load(&input, e));
+    CC_TRY_OUT(cc_experiment_load(&input, true, e));
     CC_TRY_OUT(cc_run_paper_scale(&r, args->recipe, &input, e));
     CC_TRY_OUT(cc_run_prepare(&r, &input, &args->record, e));
     if (r.options.hosts.lab)

@@ -143,7 +143,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(cc_sim_check(&s, &input, e));
     CC_TRY_OUT(check_burst(&input.forecast.cluster.network, e));
     CC_TRY_OUT(cc_timeline_output_open(&timeline, args, input.dry_run, "sim", e));
-    CC_TRY_OUT(cc_experiment_load(&input, e));
+    CC_TRY_OUT(cc_experiment_load(&input, true, e));
     if (s.options.codec_time == CC_CODEC_NONE)
         take_codec_times(&input.forecast);
     CC_TRY_OUT(cc_sim_prepare(&s, &input, &args->record, e));

@@ -247,7 +247,7 @@ static int simulate(struct figure *f, double density, struct cc_error *e)
                     "SparCML, Figure 4: the time of an exchange at each density of "
                     "non-zeros, simulated and by formulas");
     CC_TRY_OUT(cc_sim_check(&s, &input, e));
-    CC_TRY_OUT(cc_experiment_load(&input, e));
+    CC_TRY_OUT(cc_experiment_load(&input, true, e));
     const double encode_s = take_codecs(&input.forecast.payloads[0]);
     CC_TRY_OUT(cc_sim_prepare(&s, &input, NULL, e));
     status = cc_sim_all(&s, e);

@@ -139,7 +139,7 @@ static int prepare(struct validate *v, struct cc_args *args, struct cc_error *e)
     CC_TRY(cc_experiment_need_code(in, "`validate`", e));
     CC_TRY(cc_run_check(&v->run, &in->forecast.cluster, e));
     CC_TRY(cc_sim_check(&v->sim, in, e));
-    CC_TRY(cc_forecast_load(&in->forecast, false, e));
+    CC_TRY(cc_experiment_load(in, false, e));
     CC_TRY(cc_run_prepare(&v->run, in, NULL, e));
     CC_TRY(cc_sim_prepare(&v->sim, in, NULL, e));
     copy_formulas(v);

@@ -70,7 +70,7 @@ t 2 $p --values 4
 err '--values 4: so few that'
 # A share whose first 31 characters are one.
 t 2 $p --nonzeros 1%,0.0000000000000000000000000000001
-err "--nonzeros: '0.0000000000000000000000...' is too long for a share: at most 31 characters"
+err '--nonzeros: 1e-29% of 16777216 values is less than one value'
 t 2 $s --fidelity alpha_beta
 err "did you mean 'alpha-beta'?"
 t 2 $s --topology fat-treee
