@@ -122,7 +122,7 @@ json 'd["rows"][0]["oversubscribed"] is None and d["rows"][0]["burst_bytes"] == 
 t 2 $r --hosts a,b --tc-dev a234567890123456
 err 'is no interface: names have at most 15 bytes'
 t 2 $r --burst 0
-err '--burst: 0 is not between 1'
+err '--burst: at least 1 byte'
 t 2 $r --steps 0
 err '--steps: 0 is not between 1'
 COMMCOMP_RANK=$dir/no_rank
