@@ -219,7 +219,7 @@ $(BUILD)/train_speed: tools/train_speed.c $(LIB)
 TEST_COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@
 TEST_LINK    = $(TEST_LIB_OBJ) $(LIB) $(LDLIBS) -lcmocka
 
-# What tests share is a library, for to link all of it into a hundred programs takes long.
+# The files that tests share are a library, as linking them into a hundred programs takes long.
 TEST_SHARED := $(BUILD)/tests/libtests.so
 $(TEST_SHARED): $(TEST_LIB_OBJ) $(LIB)
 	@mkdir -p $(@D)
@@ -384,23 +384,24 @@ test:
 	@tools/install-deps.sh $(DEPS_CHECK)
 	@$(MAKE) -s -j$(JOBS) all $(BUILD)/headers.checked $(TESTS)
 	@tests/run.sh --reset
-	@COMMCOMP_TEST=quick COMMCOMP=$(BIN) tests/run.sh "" $(QUICK) || true
-	@tests/run.sh --summary
+	@status=0; COMMCOMP_TEST=quick COMMCOMP=$(BIN) tests/run.sh "" $(QUICK) || status=1; \
+	    tests/run.sh --summary && exit $$status
 
 check:
 	@tools/install-deps.sh $(DEPS_CHECK)
 	@tests/run.sh --reset
-	@$(MAKE) -s native || true
-	@tests/run.sh --summary
+	@status=0; $(MAKE) -s native || status=1; tests/run.sh --summary && exit $$status
 
-# Every part also runs by itself. One that fails does not keep the next from running.
+# Every part also runs by itself. One that fails does not keep the next from running; it may fail before its
+# first test, so the summary alone does not tell.
 check-all:
 	@tools/install-deps.sh $(sort $(DEPS_CHECK) $(DEPS_FUZZ) $(DEPS_ARM) $(DEPS_PYTHON) $(DEPS_REPORT) $(DEPS_LINT))
 	@tests/run.sh --reset
-	@for part in clang "native OTHERS=$(BUILD)/clang/bin/commcomp" asan fuzz check-arm check-python check-report lint; do \
-	    $(MAKE) -s $$part || true; \
-	done
-	@tests/run.sh --summary
+	@failed=; for part in clang "native OTHERS=$(BUILD)/clang/bin/commcomp" asan fuzz check-arm check-python check-report lint; do \
+	    $(MAKE) -s $$part || failed="$$failed $${part%% *}"; \
+	done; \
+	tests/run.sh --summary || exit 1; \
+	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
 # Every test, as the program is installed. OTHERS are programs of other compilers, whose results must be equal.
 native:

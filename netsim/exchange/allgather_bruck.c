@@ -44,7 +44,8 @@ struct allgather {
     bool receiving;                  /* the round begun last is not over */
     struct cc_transfer *send, *recv; /* of each round */
     struct cc_block_streams streams;
-    /* Where there are no rounds: of each rank's payload, or of this rank's; and those applied. */
+    /* Without rounds: on rank 0, the requests of all payloads, on others that of their own; and the
+     * number of payloads applied. */
     struct cc_requests lent;
     size_t applied;
     bool over;

@@ -64,7 +64,7 @@ int cc_lanes_inbox(struct cc_lanes *p, size_t lane, const struct cc_pack *c, siz
  * server, have the same one. */
 int cc_lanes_outbox(const struct cc_lanes *p, const struct cc_pack *c, size_t head, int server,
                     uint8_t **out, struct cc_error *e);
-/* Checks that a server has memory for so many bytes. */
+/* Checks that a server has memory for that many bytes. */
 int cc_lanes_check_memory(const struct cc_lanes *p, size_t bytes, struct cc_error *e);
 /* The first value of a slice, in the flat step. */
 size_t cc_lanes_value(const struct cc_lanes *p, const struct cc_slice *slice);

@@ -105,9 +105,9 @@ size_t cc_merge_chunks_bytes(const struct cc_merge *x, size_t first, size_t coun
 
 /* --- without data (reduce_merge_sizes.c) --- */
 
-/* The pairs in the sum of so many workers' values. */
+/* The pairs in the sum of that many workers' values. */
 size_t cc_merge_sum_pairs(const struct cc_merge *x, struct cc_stream_range r, int workers);
-/* The message with the sum of so many workers' values; 0 if there are no values. */
+/* The message with the sum of that many workers' values; 0 without values. */
 size_t cc_merge_message_bytes(const struct cc_merge *x, struct cc_stream_range r, int workers);
 /* The pairs of all workers' gradients in this step. */
 uint64_t cc_merge_known_pairs(const struct cc_merge_gradient *g);
@@ -138,8 +138,8 @@ int cc_merge_test(void *of, bool *done, struct cc_error *e);
 void cc_merge_close(void *of);
 /* After an exchange: the pairs of all workers' gradients together, the same number on all ranks. */
 uint64_t cc_merge_pairs(const struct cc_merge *x);
-/* Whether an exchange that has received its sums, of so many pairs of all gradients, sends them as
- * dsar-split does. */
+/* Whether an exchange that has received its sums, of that many pairs of all gradients, sends them
+ * as dsar-split does. */
 bool cc_merge_dense(const struct cc_merge *x, uint64_t pairs);
 
 #endif

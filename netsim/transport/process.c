@@ -106,6 +106,7 @@ static void close_requests(struct cc_requests *r)
 static int deliver(struct cc_process *all, struct slot *from, struct slot *to, struct cc_error *e)
 {
     const size_t n = from->parcel.bytes;
+    from->state = to->state = OVER; /* also after an error: neither is in a list */
     if (n > to->parcel.bytes)
         return cc_fail(e, "rank %d sends a message of %zu bytes where %zu are the most", from->from,
                        n, to->parcel.bytes);
@@ -115,7 +116,6 @@ static int deliver(struct cc_process *all, struct slot *from, struct slot *to, s
     else if (n > 0)
         memcpy(to->parcel.at, from->parcel.at, n);
     to->bytes = n;
-    from->state = to->state = OVER;
     all->arrived++;
     return CC_OK;
 }

@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "netsim/exchange/pack/size_index.h"
 #include "netsim/job/job.h"
 #include "netsim/transport/mpi.h"
-#include "netsim/exchange/pack/size_index.h"
 
 /* --- the end of a rank --- */
 
@@ -27,7 +27,7 @@ void cc_runtime_watch(void);
 
 /* --- clock --- */
 
-/* Seconds on the rank's clock, which only differences of have a meaning. */
+/* Seconds on the rank's clock, of which only differences have a meaning. */
 double cc_runtime_now(void);
 /* Sleeps for at most that many seconds. */
 void cc_runtime_sleep(double seconds);

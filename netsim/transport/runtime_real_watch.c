@@ -6,8 +6,8 @@
  * - A signal has ended the rank, and it was not the watcher who passed it on: the watcher prints a
  *   report of kind `killed`, and ends by the same signal.
  * - The rank has given up, as Open MPI makes a process do that has lost a connection: the watcher
- * ends with the same exit code, but HOLD_S later. mpirun ends the other ranks as soon as it learns
- * of a failure, and by then the report of a rank that was killed has come.
+ *   ends with the same exit code, but HOLD_S later. mpirun ends the other ranks as soon as it
+ * learns of a failure, and by then the report of a rank that was killed has come.
  * - mpirun ends the run: the watcher passes its signals on, and leaves when the rank does. A
  * watcher that is killed takes the rank with it.
  *
@@ -22,7 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/interrupt.h"
 #include "netsim/job/report.h"
 #include "netsim/transport/runtime.h"
 
@@ -56,9 +55,12 @@ static void report_killed(int rank, pid_t process, int number)
     (void)cc_report_print(&report, stdout, &ignored);
 }
 
-/* Ends this process as the rank has ended. */
-_Noreturn static void end_as(int status, const sigset_t *signals)
+/* Ends this process as the rank has ended; after a failure, once HOLD_S have passed or a signal
+ * asks for it. */
+_Noreturn static void end_as(int status, bool told, const sigset_t *signals)
 {
+    sigset_t others = *signals;
+    (void)sigdelset(&others, SIGCHLD); /* may be left from the rank's end */
     if (WIFSIGNALED(status)) {
         sigset_t one;
         (void)sigemptyset(&one);
@@ -68,8 +70,8 @@ _Noreturn static void end_as(int status, const sigset_t *signals)
         (void)raise(WTERMSIG(status));
         (void)sigprocmask(SIG_UNBLOCK, &one, NULL);
     }
-    if (WEXITSTATUS(status) != 0)
-        (void)sigtimedwait(signals, NULL, &(struct timespec){.tv_sec = HOLD_S});
+    if (WEXITSTATUS(status) != 0 && !told)
+        (void)sigtimedwait(&others, NULL, &(struct timespec){.tv_sec = HOLD_S});
     _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
@@ -81,7 +83,7 @@ _Noreturn static void watch(pid_t process, int rank, const sigset_t *signals)
     const bool told = wait_for(process, signals, &status);
     if (WIFSIGNALED(status) && !told)
         report_killed(rank, process, WTERMSIG(status));
-    end_as(status, signals);
+    end_as(status, told, signals);
 }
 
 void cc_runtime_watch(void)

@@ -37,7 +37,7 @@ err 'mine.json'
 cat >mine.json <<'END'
 {"schema": "commcomp-net/1", "name": "mine", "tensors": [{"name": "w", "shape": [1000]}]}
 END
-# What is done is not done again: a mark in the journal stays.
+# A call that is done is not done again: a mark in the journal stays.
 sed -i 's/"net":"resnet56"/"net":"resnet56 as it was"/g' resume.csv.journal
 q 0 --recipe resume.json -q -o resume.csv
 [ "$(grep -c 'resnet56 as it was' resume.csv)" = 2 ] || bad "a call was done again"

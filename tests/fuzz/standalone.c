@@ -1,4 +1,4 @@
-/* Runs a fuzz target over the files given, for compilers without libFuzzer and for `make check`. */
+/* Runs a fuzz target over the files given, for compilers without libFuzzer and for `make asan`. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
