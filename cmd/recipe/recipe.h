@@ -51,7 +51,7 @@ int cc_recipe_rows_of_call(const struct cc_recipe_call *call, struct cc_record *
 /* Sets what the recipe computes and what is published, once all rows are there; and compares. */
 int cc_recipe_rows_complete(const struct cc_recipe_command *c, struct cc_record *r,
                             struct cc_error *e);
-/* Refuses columns that the record does not have. */
+/* Refuses columns that the record does not have, and members that are for other commands. */
 int cc_recipe_rows_check(const struct cc_recipe_command *c, const struct cc_command *command,
                          struct cc_error *e);
 

@@ -141,7 +141,8 @@ static int refuse_option(const struct cc_command *c, const char *word, struct cc
     int span;
     size_t index;
     if (chooses(word + 2))
-        return cc_fail(e, "%s chooses a recipe, and is not an option of one", word);
+        return cc_fail(e, "%s chooses a recipe, and is not an option of one; \"base\" names one",
+                       word);
     if (cc_recipe_word(c, word, &span, &index) && index >= cc_option_own(c))
         return cc_fail(e, "%s is of the whole result: give it on the command line", word);
     return CC_OK;

@@ -294,10 +294,36 @@ static int check_all(const struct cc_recipe_command *c, struct cc_record *r, str
     return c->compare != NULL ? check_object(r, c->compare, e) : CC_OK;
 }
 
+/* "computing": its table has the constants, and `run` the rate that it needs. */
+static int check_computing(const struct cc_recipe_command *c, struct cc_error *e)
+{
+    static const char *const keys[] = {"constant", "hidden"};
+    const bool run = strcmp(c->command, "run") == 0;
+    struct cc_paper *p;
+    if (!run && strcmp(c->command, "train") != 0)
+        return cc_fail(e, "\"computing\" is for run and train");
+    if (run && get(c->computing, "bw") == NULL)
+        return cc_fail(e, "\"computing\": \"bw\" is missing, which run needs");
+    CC_TRY(cc_paper_open(text_of(c->computing, "table"), &p, e));
+    int status = cc_paper_solve(p, e);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && status == CC_OK; i++) {
+        const char *name = text_of(c->computing, keys[i]);
+        if (name != NULL && isnan(cc_paper_constant_value(p, name)))
+            status =
+                cc_fail(e, "\"computing\": the table %s has no constant \"%.60s\"", p->id, name);
+    }
+    cc_paper_free(p);
+    return status;
+}
+
 int cc_recipe_rows_check(const struct cc_recipe_command *c, const struct cc_command *command,
                          struct cc_error *e)
 {
     struct cc_record r;
+    if (c->frameworks != NULL && strcmp(c->command, "train") != 0)
+        return cc_fail(e, "\"frameworks\" is for train");
+    if (c->computing != NULL)
+        CC_TRY(check_computing(c, e));
     cc_record_init(&r, command->name, command->columns, 0, NULL);
     const int status = check_all(c, &r, e);
     cc_record_free(&r);

@@ -81,6 +81,9 @@ wrong '"command": "model", "options": {"workers": [1, 2, 3], "bw": []}' 1 '"bw":
 wrong '"command": "model", "options": {"output": "x.csv"}' 1 'wrong.json, "model": --output is of the whole result: give it on the command line'
 wrong '"command": "sim", "options": {"paper": "thesis-5.4"}' 1 'wrong.json, "sim": --paper chooses a recipe'
 wrong '"command": "model", "each": [[{"options": {}, "row": {"scheme,workers": 1}}]]' 1 "wrong.json, \"model\": 'scheme,workers' is not one column"
+wrong '"command": "model", "computing": {"table": "3lc-table1", "constant": "compute"}' 1 '"computing" is for run and train'
+wrong '"command": "run", "computing": {"table": "3lc-table1", "constant": "compute"}' 1 '"computing": "bw" is missing, which run needs'
+wrong '"command": "train", "computing": {"table": "3lc-table1", "constant": "computing"}' 1 '"computing": the table 3lc-table1 has no constant "computing"'
 wrong '"command": "nets"' 1 'commands 0 and 1 are both called "nets"'
 echo '{"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "model", "open": ["bw"], "because": "links alone"}]}' >open.json
 t 2 --recipe open.json --workers 3
