@@ -14,7 +14,7 @@ struct cc_exchange_case {
     enum cc_reduction reduction;
     const struct cc_cluster *cluster;
     const struct cc_link *link;
-    double share, messages; /* of the servers; see cc_exchange_cost */
+    double share, messages; /* those of the servers; see cc_exchange_cost */
 };
 
 /* One exchange's formulas: `cc_exchange_model_SYMBOL` for each line of CC_EXCHANGES. */

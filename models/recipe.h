@@ -20,11 +20,11 @@ struct cc_recipe;
  * NULL: there is none. */
 struct cc_recipe_command {
     const char *command; /* "trace info" */
-    const char *name;    /* of its result's file: by default the command */
+    const char *name;    /* the name of its result's file: by default the command */
     const char *title, *base, *because;
     const cJSON *options, *operands, *each, *open, *refuse, *columns, *keys, *computed, *published,
         *compare, *computing, *frameworks, *notes;
-    /* Of an opened recipe: the one that it is of, and its base, or NULL. */
+    /* In an opened recipe: the recipe that the call belongs to, and its base, or NULL. */
     const struct cc_recipe *recipe;
     struct cc_recipe *from;
 };

@@ -32,7 +32,7 @@ enum cc_origin cc_origin_of_word(const char *word);
 #define CC_RATE "rate"
 struct cc_result_key {
     const char *name;
-    enum cc_origin origin; /* of its values, unless a command or a row says otherwise */
+    enum cc_origin origin; /* the origin of its values, unless a command or a row says otherwise */
     const char *head, *unit, *format;
     double scale;
     const char *help; /* the meaning, in one line */

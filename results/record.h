@@ -55,7 +55,7 @@ bool cc_column_shown(const struct cc_column *c);
 const char *cc_column_head(const struct cc_column *c);
 struct cc_row {
     struct cc_value *value; /* one for each column */
-    enum cc_origin origin;  /* of its values in columns `by_row` */
+    enum cc_origin origin;  /* the origin of its values in columns `by_row` */
     bool detail;            /* tables have it only if they are wide */
 };
 

@@ -24,7 +24,7 @@ struct cc_command {
     const char *description;             /* paragraphs separated by an empty line */
     const char *examples;                /* a line each: the command, then "  # what it does" */
     const struct cc_option_use *options; /* a row hides the common option of its name */
-    const struct cc_column *columns;     /* of its record */
+    const struct cc_column *columns;     /* the columns of its record */
     enum { CC_NO_SCHEME, CC_ONE_SCHEME, CC_SCHEMES } takes_schemes; /* --scheme, parameters */
     bool own_output; /* prints and writes its result itself, without the record */
     /* Does the work: fills args->record, which main prints, also after an error. */
@@ -61,7 +61,7 @@ struct cc_args {
     const char *value[CC_MAX_OPTIONS];
     const char *operand[CC_MAX_OPERANDS];
     int operands;
-    struct cc_spec_list schemes; /* of --scheme */
+    struct cc_spec_list schemes; /* those of --scheme */
     enum { CC_NO_HELP, CC_HELP, CC_HELP_ALL } help;
     bool quiet;
     struct cc_output_options

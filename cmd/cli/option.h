@@ -57,7 +57,7 @@ struct cc_option {
     bool often;                 /* --help explains those that are used often, --help all all */
     bool repeats;               /* may be given more than once; the last argument counts */
     enum cc_option_kind kind;
-    uint64_t min, max; /* of counts; max 0: no limit but the type's */
+    uint64_t min, max; /* limits of counts; max 0: no limit but the type's */
     /* CC_OPTION_AT: the member. CC_OPTION_LIST: an array of its type, from a list with commas,
      * which belongs to the struct, and the member that counts it. at is 0 without a member. */
     size_t at, count_at, size;

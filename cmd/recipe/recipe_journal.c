@@ -98,7 +98,7 @@ static int take_row(const cJSON *row, struct cc_record *r, struct cc_error *e)
     for (size_t c = 0; c < r->column_count; c++) {
         const struct cc_result_key *key = r->columns[c].key;
         const cJSON *v = cJSON_GetObjectItemCaseSensitive(row, key->name);
-        origin = cJSON_GetArrayItem(v, 1); /* of a value with one of its own */
+        origin = cJSON_GetArrayItem(v, 1); /* where the value has its own */
         if (cJSON_IsArray(v))
             v = v->child;
         if (cJSON_IsString(v))

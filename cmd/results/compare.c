@@ -56,9 +56,9 @@ struct compare {
     const struct cc_command *command; /* that wrote them */
     struct cc_match match;
     struct {
-        double sum, low, high; /* of the logarithms of the ratios */
+        double sum, low, high; /* sums over the logarithms of the ratios */
         size_t count;
-    } ratios; /* of the quantity that is compared now */
+    } ratios; /* those of the quantity that is compared now */
 };
 
 /* --- reading --- */

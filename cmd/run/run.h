@@ -29,7 +29,7 @@ struct run {
     struct cc_experiment experiment;
     struct run_options options;
     struct cc_paper *paper;      /* that has the time of computing of a recipe; or NULL */
-    double compute;              /* of fp32's traffic */
+    double compute;              /* as a share of fp32's traffic */
     struct cc_lab_config shaped; /* settings of the lab that is open */
     char congestion[32];         /* TCP congestion control of the labs; "" on a cluster */
 };

@@ -19,10 +19,10 @@ struct cc_train {
     struct cc_spec *raw; /* fp32 */
     /* [cc_train_links][variant][seed]. Weights and accuracies are the same over each link. */
     struct cc_training_result *training;
-    struct cc_error *failed;      /* of each training; an empty text: none */
+    struct cc_error *failed;      /* the error of each training; an empty text: none */
     char **checkpoint, **capture; /* [variant][seed]: the file, or folder, of each; or NULL */
-    struct cc_net *net;           /* of the model's tensors, for predictions */
-    bool *is_raw;                 /* of each tensor: travels as fp32 */
+    struct cc_net *net;           /* the model's tensors, for predictions */
+    bool *is_raw;                 /* whether each tensor travels as fp32 */
     /* --codec-time profile: the schemes that it has times of, which others own; else none. */
     struct cc_spec_list timed;
     struct cc_codec_models codecs;

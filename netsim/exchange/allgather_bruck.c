@@ -38,11 +38,11 @@ struct allgather {
     struct cc_range range;
     struct cc_pack *pack;
     uint8_t *records;                /* NULL without data */
-    size_t *begin;                   /* of each record, this rank's first; and the end */
+    size_t *begin;                   /* where each record begins, this rank's first; and the end */
     size_t have;                     /* records that are here */
     size_t rounds;                   /* begun */
     bool receiving;                  /* the round begun last is not over */
-    struct cc_transfer *send, *recv; /* of each round */
+    struct cc_transfer *send, *recv; /* one for each round */
     struct cc_block_streams streams;
     /* Without rounds: on rank 0, the requests of all payloads, on others that of their own; and the
      * number of payloads applied. */

@@ -14,7 +14,7 @@ struct cc_float_rounds {
     struct cc_rank_state *rank_state;
     struct cc_pack *pack;
     struct cc_range range; /* the message's values */
-    size_t round;          /* of the scheme */
+    size_t round;          /* the scheme's round */
     const uint8_t *own;    /* this rank's floats; NULL without data */
     uint8_t *sum;          /* room for the sum: `own`, or, where that is the gradient, a buffer */
     size_t bytes;          /* 0: nothing is left to sum in this step */

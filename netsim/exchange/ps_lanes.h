@@ -13,7 +13,7 @@ struct cc_lane {
     int peer;
     uint8_t *in, *out; /* a message's head and pack; NULL without data */
     uint8_t *room;     /* for `in`; NULL where the transport lends it */
-    size_t in_len;     /* of the message that has arrived */
+    size_t in_len;     /* bytes of the message that has arrived */
     bool here;         /* it has, since the lane began to receive */
     struct cc_pack *push, *pull;
     struct cc_send send; /* under way, if `sends` */

@@ -17,11 +17,11 @@
 /* Totals over the row's counted steps. */
 struct cc_counters {
     double phase_s[CC_PHASES];
-    double work_s[CC_PHASES]; /* of codecs: processor time within phase_s (work_took) */
+    double work_s[CC_PHASES]; /* codecs' processor time within phase_s (work_took) */
     double exchange_update_s; /* the part of CC_PHASE_UPDATE that exchanges have charged */
     uint64_t payload_bytes;   /* encoded by this rank: a worker's push, a server's pull (once, not
                                  once per worker); re-encoded partial sums are not counted */
-    uint64_t head_bytes;      /* of the packs around these payloads */
+    uint64_t head_bytes;      /* heads of the packs around these payloads */
     uint64_t
         sent_bytes; /* handed to the transport for other hosts, heads and partial sums included */
     uint64_t messages;      /* likewise */
@@ -52,9 +52,9 @@ struct cc_rank_state {
     const struct cc_job_row *row;
     const struct cc_size_index *sizes; /* the row's, without data; else NULL */
     const struct cc_spec *spec, *raw;  /* the row's scheme, and fp32 */
-    const struct cc_spec *pull;        /* of what servers send */
-    const struct cc_spec *dense;       /* of a dense second stage; NULL: fp32 */
-    uint64_t step;                     /* of the exchange; set before start */
+    const struct cc_spec *pull;        /* the scheme of what servers send */
+    const struct cc_spec *dense;       /* the scheme of a dense second stage; NULL: fp32 */
+    uint64_t step;                     /* the step of the exchange; set before start */
     struct cc_pack_list
         *packs; /* that this rank encodes with, as they are made; NULL: not listed */
     /* The flat step that this worker contributes, and the one that the mean over the workers is
@@ -86,7 +86,7 @@ struct cc_rank_state {
                                    and those that it has pushed */
     } staleness;
     struct cc_shared *shared;    /* NULL: no other rank is in this process */
-    struct cc_send_queue *queue; /* of ps, for each server or worker that this rank sends to */
+    struct cc_send_queue *queue; /* ps: one for each server or worker that this rank sends to */
     size_t queue_users;          /* messages that are open */
 };
 

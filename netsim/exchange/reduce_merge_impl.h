@@ -13,12 +13,12 @@
 struct cc_merge_chunk {
     struct cc_stream_range range;
     size_t bound;       /* bytes of its stream; 0: it has no values, and nothing is sent for it */
-    size_t dense_bytes; /* of a stream of all values; 0: it is never sent as such */
+    size_t dense_bytes; /* length of a stream of all values; 0: it is never sent as such */
     const uint8_t *at;  /* its stream, behind its length */
     size_t len;
     bool here, applied;
     struct cc_stream_view view;
-    struct cc_pack *decoder; /* of all its values; NULL: they are never quantized */
+    struct cc_pack *decoder; /* decodes all its values; NULL: they are never quantized */
     bool quantized;          /* in this step */
 };
 
@@ -40,7 +40,7 @@ struct cc_merge_group {
 /* A rank's gradient of one message: its codecs, its payload, and that as pairs. */
 struct cc_merge_gradient {
     struct cc_rank_state *rank_state;
-    size_t index; /* of the message in the row */
+    size_t index; /* the message's place in the row */
     struct cc_range range;
     struct cc_pack *pack;
     uint8_t *payload; /* until it is pairs */
@@ -53,7 +53,7 @@ struct cc_merge_gradient {
 struct cc_merge_config {
     struct cc_rank_state *rank_state;
     const struct cc_message *message;
-    size_t index;                         /* of the message in the row */
+    size_t index;                         /* the message's place in the row */
     enum cc_exchange exchange;            /* whose schedule it is */
     const struct cc_job_choices *choices; /* NULL, or those by which the second stage of a split is
                                             ssar-split's or dsar-split's */
@@ -71,7 +71,7 @@ struct cc_merge {
     const struct cc_job_choices *choices;
     struct cc_merge_gradient *gradient;
     struct cc_merge_gradient *own_gradient; /* if nobody shares it */
-    struct cc_stream sum[2];                /* of even and odd groups */
+    struct cc_stream sum[2];                /* sums of even and odd groups */
     void *sum_memory[2];
     const struct cc_stream *held;
     struct cc_merge_round *round_state;
@@ -79,11 +79,11 @@ struct cc_merge {
     struct cc_merge_group *group;
     size_t groups;
     struct cc_stream_part *part;
-    uint8_t *scratch; /* of streams; NULL without data */
+    uint8_t *scratch; /* scratch memory of streams; NULL without data */
     bool encodes_own; /* the chunk that this rank owns: others need its sum, or decode it */
     uint8_t *whole;   /* the message with that sum; NULL without data, as all buffers */
     struct cc_pack *quantizer;
-    float *values; /* of that chunk, for the quantizer */
+    float *values; /* the values of that chunk, for the quantizer */
     uint64_t sent; /* pairs of all gradients in `held` */
     size_t added;  /* groups */
     size_t begun;  /* rounds whose message has left */

@@ -23,7 +23,7 @@ struct cc_inprocess {
     struct cc_inprocess_config config;
     struct cc_process process;
     struct cc_shared shared;
-    struct cc_spec *dense; /* of a dense second stage; NULL: fp32 */
+    struct cc_spec *dense; /* the scheme of a dense second stage; NULL: fp32 */
     struct rank *rank;
     size_t workers, ranks;
 };

@@ -119,7 +119,7 @@ const struct cc_option cc_train_own_options[] = {
              "models (docs/linear.md). Other options change them"},
     {.name = "net", MEMBER(net), .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
      .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "
-             "perceptron with hidden layers of so many units), convnet, lstm or transformer, whose "
+             "perceptron with hidden layers of these widths), convnet, lstm or transformer, whose "
              "width :width=N sets (docs/train.md); or logreg or svm, linear models on sparse rows "
              "(docs/linear.md)"},
     {.name = "data", MEMBER(data), .value = "SET", .otherwise = "digits; of linear models synthetic-sparse",
@@ -165,17 +165,17 @@ const struct cc_option cc_train_own_options[] = {
      .help = "steps in which the rate grows linearly to its highest"},
     {.name = "flip", MEMBER(flip), .group = CC_GROUP_TRAIN, .help = "mirror every second training image"},
     {.name = "shift", MEMBER(shift), .kind = CC_TAKES_COUNT, .max = 1024, .value = "PIXELS", .def = "0", .group = CC_GROUP_TRAIN,
-     .help = "shift training images at random by up to so many pixels"},
+     .help = "shift training images at random by up to this many pixels"},
     {.name = "shards", MEMBER(by_class), .parse = parse_shards, .value = "HOW", .def = "iid", .group = CC_GROUP_TRAIN,
      .help = "how samples are shared out: iid (all are shuffled in every epoch), or by-class:N "
              "(sorted by class, and N pieces for each worker)"},
     {.name = "seeds", MEMBER(seeds), .kind = CC_TAKES_COUNT, .min = 1, .max = 1000, .value = "COUNT", .def = "1", .group = CC_GROUP_TRAIN, .often = true,
-     .help = "train with so many seeds, from --seed on; summaries are their means with 95% "
+     .help = "train with this many seeds, from --seed on; summaries are their means with 95% "
              "intervals"},
     {.name = "eval-every", MEMBER(eval_every), .kind = CC_TAKES_COUNT, .min = 1, .max = UINT32_MAX, .value = "N", .otherwise = "a quarter of the steps", .group = CC_GROUP_TRAIN,
      .help = "evaluate on the test samples after every N steps"},
     {.name = "evaluations", MEMBER(evaluations), .kind = CC_TAKES_COUNT, .min = 1, .max = UINT32_MAX, .value = "N", .otherwise = "4; with several --steps the end alone", .group = CC_GROUP_TRAIN,
-     .help = "evaluate so many times, in place of --eval-every"},
+     .help = "evaluate this many times, in place of --eval-every"},
     {.name = "quarters", MEMBER(quarters), .group = CC_GROUP_TRAIN,
      .help = "train for a quarter, half and three quarters of --steps, too, each with a whole schedule"},
     {.name = "show", MEMBER(show), .value = "WHICH", .def = "all", .choices = shows, .group = CC_GROUP_TRAIN,
@@ -192,7 +192,7 @@ const struct cc_option cc_train_own_options[] = {
     {.name = "outer-momentum", MEMBER(outer_momentum), .kind = CC_TAKES_REAL, .value = "X", .def = "0.9", .group = CC_GROUP_TRAIN,
      .help = "--local-steps: its momentum"},
     {.name = "stream-parts", MEMBER(stream_parts), .kind = CC_TAKES_COUNT, .min = 1, .max = 1 << 20, .value = "COUNT", .def = "1", .group = CC_GROUP_TRAIN,
-     .help = "--local-steps: cut the net into so many parts, which are exchanged in turn, each after "
+     .help = "--local-steps: cut the net into this many parts, which are exchanged in turn, each after "
              "every H steps, as in Streaming DiLoCo"},
     {.name = "stream-delay", MEMBER(stream_delay), .kind = CC_TAKES_COUNT, .min = 1, .value = "N", .otherwise = "H / parts", .group = CC_GROUP_TRAIN,
      .help = "--local-steps with --mode overlap: steps that workers make beside an exchange before "

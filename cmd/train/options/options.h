@@ -45,7 +45,7 @@ struct cc_train_options {
         double item[CC_TRAIN_MOST_ITEMS];
         size_t count;
     } rates;
-    int optimizer;   /* of cc_train_optimizers */
+    int optimizer;   /* index in cc_train_optimizers */
     double momentum; /* as given; the optimizer has it as a float */
     double weight_decay;
     enum cc_rate_kind schedule;
@@ -56,32 +56,33 @@ struct cc_train_options {
     bool flip, optimum, resume;
     size_t seeds;
     size_t local_steps, stream_parts, stream_delay; /* local_steps 0: none */
-    int outer;                                      /* of cc_train_outers */
+    int outer;                                      /* index in cc_train_outers */
     double outer_rate, outer_momentum, stream_mix;
     double target; /* accuracy; NaN: none */
     int threads;
     const char *checkpoint, *capture, *capture_steps; /* folders, or NULL */
     size_t checkpoint_every, sync_steps;
-    int pull_what;           /* of cc_train_pulls */
+    int pull_what;           /* index in cc_train_pulls */
     const char *pull_scheme; /* or NULL */
     const char *profile;     /* --codec-time profile */
     enum cc_train_place on;
-    /* What follows: */
-    bool plain;                         /* on a network that is not shaped: --bw none */
-    struct cc_training_config training; /* of all; scheme, rate, length and seed are set later */
-    struct cc_train_length *length;     /* of --steps */
+    /* These follow from the options: */
+    bool plain; /* on a network that is not shaped: --bw none */
+    struct cc_training_config
+        training; /* shared by all trainings; scheme, rate, length and seed are set later */
+    struct cc_train_length *length; /* those of --steps */
     size_t lengths;
-    struct cc_spec_list pull; /* of --pull-scheme: one, or none */
+    struct cc_spec_list pull; /* --pull-scheme: one, or none */
     uint64_t seed;
     bool scd;             /* --optimizer scd */
     struct cc_link *link; /* --bw x --latency; none: no network */
     size_t links;
     double compute_s;            /* --compute; NaN: as measured */
-    double hidden_share;         /* of it, beside the exchange: a figure's, otherwise 0 */
+    double hidden_share;         /* the part of it beside the exchange: a figure's, otherwise 0 */
     double fuse_bytes;           /* --fuse, of gradients; < 0: not given */
-    enum cc_placement placement; /* of tensors on several servers */
+    enum cc_placement placement; /* where tensors lie on several servers */
     enum cc_straggler straggler;
-    double spread; /* of the stragglers' compute times */
+    double spread; /* deviation of the stragglers' compute times */
 };
 
 /* The name of an option of train's own, or of those that `model` has, if it was given; or NULL. */

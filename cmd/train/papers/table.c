@@ -24,7 +24,7 @@ enum { DRAWN = CC_UNION_WORKERS, SCD_WORKERS = 8, COORDINATES = 100, TIMES = 3 }
 /* The shape of a data set, as the paper's Table 1 and LIBSVM's page have it. */
 struct shape {
     const char *name;
-    size_t features, nonzeros; /* of a row, the mean */
+    size_t features, nonzeros; /* the mean of a row */
     double samples;
 };
 static const struct shape shapes[] = {{"Webspam", 16609143, 3728, 350000},
@@ -40,10 +40,10 @@ static const double scd_printed[2][2] = {{49, 24}, {26, 4.5}};
 /* A data set as drawn, and this machine's times with it. */
 struct measured {
     struct cc_data *data;
-    double compute_s[2]; /* of a gradient, by net: logreg, svm */
-    double scd_s;        /* of a worker's coordinates, with all samples; 0: not measured */
+    double compute_s[2]; /* time of a gradient, by net: logreg, svm */
+    double scd_s;        /* time of a worker's coordinates, with all samples; 0: not measured */
     double update_s;
-    double encode_s, decode_s, add_s; /* of a gradient's pairs; add: onto a sum */
+    double encode_s, decode_s, add_s; /* times of a gradient's pairs; add: onto a sum */
     double reduce_byte_s;             /* adding floats */
     double pairs;
     struct cc_unions unions;

@@ -22,7 +22,7 @@
 struct pool {
     struct cc_train *train;
     struct cc_progress progress;
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* guards all below */
     size_t steps, all_steps;
 };
 

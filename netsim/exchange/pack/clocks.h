@@ -49,7 +49,7 @@ void cc_clocks_read(struct cc_clocks *c, size_t worker);
 /* The gradients of a message since the worker's last push. */
 struct cc_withheld {
     float *sum;   /* [n] */
-    double norms; /* of these gradients, together */
+    double norms; /* the sum of these gradients' norms */
     size_t gradients;
 };
 void cc_withheld_add(struct cc_withheld *h, const float *gradient, size_t n);

@@ -5,7 +5,7 @@
  * these are added from the left. The work grows with the pairs alone.
  *
  * More pairs are added block by block to an array that stays in the cache, part by part in the
- * given order, which is then listed (pair_kernels.h). If there are so many that a list might be
+ * given order, which is then listed (pair_kernels.h). If a list of them might be
  * larger than all values, the array is the output itself.
  *
  * So a value's additions have the order of the parts in all ways, whatever their number. */
