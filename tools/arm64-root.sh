@@ -10,7 +10,7 @@ set -eu
 mkdir -p "$1"
 root=$(cd "$1" && pwd)
 shift
-if [ "$(cat "$root/packages" 2>/dev/null)" = "$*" ]; then
+if [ "$(cat "$root/packages" 2>/dev/null)" = "links $*" ]; then
     exit 0
 fi
 rm -rf "${root:?}"
@@ -34,4 +34,10 @@ for package in "$root"/apt/archives/*.deb; do
     dpkg-deb -x "$package" "$root"
 done
 rm -rf "$root/apt"
-echo "$*" >"$root/packages"
+# Links to absolute paths lead into the folder: the linker would look for libm.so's on this system, and take
+# libm.a instead.
+find "$root" -type l | while read -r link; do
+    target=$(readlink "$link")
+    case $target in /*) ln -sfn "$root$target" "$link" ;; esac
+done
+echo "links $*" >"$root/packages"
