@@ -296,6 +296,8 @@ static int refuse_choice(const struct cc_recipe_calls *calls, struct cc_error *e
                                      name != NULL ? ", " : "", plain_value(o, number));
             name = o->string;
         }
+    if (name == NULL)
+        return cc_usage(e, "%s: none of its cases is left", calls->label);
     if (strcmp(name, "scheme") == 0)
         return refuse(calls, name, "its cases set the schemes", e);
     return cc_usage(e, "--%s %s: %s has %s", name, given(calls->args, name), calls->label, list);
