@@ -72,7 +72,8 @@ out '1 Gbit/s'
 q 0 $p --paper 3lc-figure5 --steps 8 -o figure5.csv
 q 0 $p --paper 3lc-figure5 --steps 8
 out '^3LC, Figure 5: time and accuracy'
-out '^scheme  *seeds  diverged  step  '
+out '^scheme  *seeds  diverged  at step  '
+end_case
 case='lines of the table' good=1
 [ "$(grep -c '^3lc' out)" = 16 ] || bad "$(cat out)"
 [ "$(wc -l <figure5.csv)" = 49 ] || bad "$(wc -l <figure5.csv) lines of CSV"
@@ -97,6 +98,7 @@ cp out figure4.json
 q 0 plot -q figure4.json --kind train-loss --format script
 out 'loss on the training batches'
 q 0 $p --paper 3lc-figure6 --steps 40
+end_case
 case='lines of the table' good=1
 [ "$(grep -c '^3lc' out)" = 80 ] || bad "$(cat out)"
 end_case
