@@ -331,38 +331,27 @@ static int commands(const cJSON *item, struct cc_error *e)
 
 /* --- a recipe --- */
 
-static const cJSON *get(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const cJSON *item = get(object, key);
-    return item != NULL ? item->valuestring : NULL;
-}
-
 static struct cc_recipe_command command_of(const cJSON *c)
 {
-    const char *name = text_of(c, "name");
-    return (struct cc_recipe_command){.command = text_of(c, "command"),
-                                      .name = name != NULL ? name : text_of(c, "command"),
-                                      .title = text_of(c, "title"),
-                                      .base = text_of(c, "base"),
-                                      .because = text_of(c, "because"),
-                                      .options = get(c, "options"),
-                                      .operands = get(c, "operands"),
-                                      .each = get(c, "each"),
-                                      .open = get(c, "open"),
-                                      .refuse = get(c, "refuse"),
-                                      .columns = get(c, "columns"),
-                                      .keys = get(c, "keys"),
-                                      .computed = get(c, "computed"),
-                                      .published = get(c, "published"),
-                                      .compare = get(c, "compare"),
-                                      .computing = get(c, "computing"),
-                                      .frameworks = get(c, "frameworks"),
-                                      .notes = get(c, "notes")};
+    const char *name = cc_recipe_text(c, "name");
+    return (struct cc_recipe_command){.command = cc_recipe_text(c, "command"),
+                                      .name = name != NULL ? name : cc_recipe_text(c, "command"),
+                                      .title = cc_recipe_text(c, "title"),
+                                      .base = cc_recipe_text(c, "base"),
+                                      .because = cc_recipe_text(c, "because"),
+                                      .options = cc_recipe_get(c, "options"),
+                                      .operands = cc_recipe_get(c, "operands"),
+                                      .each = cc_recipe_get(c, "each"),
+                                      .open = cc_recipe_get(c, "open"),
+                                      .refuse = cc_recipe_get(c, "refuse"),
+                                      .columns = cc_recipe_get(c, "columns"),
+                                      .keys = cc_recipe_get(c, "keys"),
+                                      .computed = cc_recipe_get(c, "computed"),
+                                      .published = cc_recipe_get(c, "published"),
+                                      .compare = cc_recipe_get(c, "compare"),
+                                      .computing = cc_recipe_get(c, "computing"),
+                                      .frameworks = cc_recipe_get(c, "frameworks"),
+                                      .notes = cc_recipe_get(c, "notes")};
 }
 
 void cc_recipe_free(struct cc_recipe *r)
@@ -399,7 +388,7 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
                                             {"commands", commands, true}, {NULL, NULL, false}};
     CC_TRY(cc_json_schema(root, CC_RECIPE_SCHEMA, "see docs/recipes.md", e));
     CC_TRY(check_object(root, members, e));
-    const cJSON *list = get(root, "commands");
+    const cJSON *list = cc_recipe_get(root, "commands");
     struct cc_recipe *r = cc_alloc0(sizeof *r, e);
     if (r == NULL)
         return CC_FAIL;
@@ -410,10 +399,10 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
         status = cc_fail(e, "out of memory");
         goto out;
     }
-    r->about = text_of(r->json, "about");
-    r->source = text_of(r->json, "source");
-    r->time = text_of(r->json, "time");
-    for (const cJSON *c = get(r->json, "commands")->child; c != NULL; c = c->next)
+    r->about = cc_recipe_text(r->json, "about");
+    r->source = cc_recipe_text(r->json, "source");
+    r->time = cc_recipe_text(r->json, "time");
+    for (const cJSON *c = cc_recipe_get(r->json, "commands")->child; c != NULL; c = c->next)
         r->item[r->count++] = command_of(c);
     CC_TRY_OUT(check_names(r, e));
     *(struct cc_recipe **)out = r;

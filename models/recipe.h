@@ -45,6 +45,24 @@ int cc_recipe_open(const char *name, struct cc_recipe **out, struct cc_error *e)
 int cc_recipe_parse(const char *text, size_t length, struct cc_recipe **out, struct cc_error *e);
 void cc_recipe_free(struct cc_recipe *r);
 
+/* The member of an object, and its text; NULL if it is not there. The first element of a list or
+ * object; NULL if it is empty, or NULL itself. */
+static inline const cJSON *cc_recipe_get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static inline const char *cc_recipe_text(const cJSON *object, const char *key)
+{
+    const cJSON *item = cc_recipe_get(object, key);
+    return item != NULL ? item->valuestring : NULL;
+}
+
+static inline const cJSON *cc_recipe_first(const cJSON *list)
+{
+    return list != NULL ? list->child : NULL;
+}
+
 /* The names of the built-in recipes, with their folders, ending with NULL. */
 extern const char *const cc_recipe_names[];
 

@@ -11,19 +11,9 @@
 #include "core/memory.h"
 #include "models/paper/paper.h"
 
-static const cJSON *get(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static const cJSON *first_of(const cJSON *list)
-{
-    return list != NULL ? list->child : NULL;
-}
-
 static bool has_word(const cJSON *list, const char *word)
 {
-    for (const cJSON *c = first_of(list); c != NULL; c = c->next)
+    for (const cJSON *c = cc_recipe_first(list); c != NULL; c = c->next)
         if (strcmp(c->valuestring, word) == 0)
             return true;
     return false;
@@ -62,7 +52,7 @@ static bool has_option(const struct cc_command *c, const char *name)
 /* Refuses names in "open" and "refuse" that are not options of the command. */
 static int check_names(const struct cc_args *args, const cJSON *list, struct cc_error *e)
 {
-    for (const cJSON *o = first_of(list); o != NULL; o = o->next)
+    for (const cJSON *o = cc_recipe_first(list); o != NULL; o = o->next)
         if (strcmp(o->valuestring, "scheme") != 0 && !has_option(args->command, o->valuestring))
             return cc_fail(e, "\"open\", \"refuse\": %s has no option --%.60s", args->command->name,
                            o->valuestring);
@@ -76,12 +66,12 @@ static int refuse_others(const struct cc_recipe_calls *calls, struct cc_error *e
     const struct cc_recipe_command *c = calls->command;
     const char *because = c->because != NULL ? c->because : "the recipe fixes it";
     CC_TRY(check_names(calls->args, c->open, e));
-    for (const cJSON *r = first_of(c->refuse); r != NULL; r = r->next)
-        CC_TRY(check_names(calls->args, get(r, "options"), e));
-    for (const cJSON *r = first_of(c->refuse); r != NULL; r = r->next)
-        for (const cJSON *o = get(r, "options")->child; o != NULL; o = o->next)
+    for (const cJSON *r = cc_recipe_first(c->refuse); r != NULL; r = r->next)
+        CC_TRY(check_names(calls->args, cc_recipe_get(r, "options"), e));
+    for (const cJSON *r = cc_recipe_first(c->refuse); r != NULL; r = r->next)
+        for (const cJSON *o = cc_recipe_get(r, "options")->child; o != NULL; o = o->next)
             if (given(calls->args, o->valuestring) != NULL)
-                return refuse(calls, o->valuestring, get(r, "because")->valuestring, e);
+                return refuse(calls, o->valuestring, cc_recipe_get(r, "because")->valuestring, e);
     if (c->open == NULL)
         return CC_OK;
     if (calls->args->schemes.count > 0 && !has_word(c->open, "scheme"))
@@ -111,8 +101,8 @@ static int add_word(struct cc_recipe_call *call, const char *word, const char *v
 /* The value of a constant of a published table, after its fit. */
 static int print_constant(const cJSON *value, char text[CC_NUMBER_CAP], struct cc_error *e)
 {
-    const char *table = get(value, "table")->valuestring;
-    const char *name = get(value, "constant")->valuestring;
+    const char *table = cc_recipe_get(value, "table")->valuestring;
+    const char *name = cc_recipe_get(value, "constant")->valuestring;
     struct cc_paper *p;
     CC_TRY(cc_paper_open(table, &p, e));
     int status = cc_paper_solve(p, e);
@@ -127,7 +117,7 @@ static int print_constant(const cJSON *value, char text[CC_NUMBER_CAP], struct c
 /* Whether the user's options meet the condition of a value; one that is not given does. */
 static bool holds(const struct cc_args *args, const cJSON *condition)
 {
-    for (const cJSON *c = first_of(condition); c != NULL; c = c->next) {
+    for (const cJSON *c = cc_recipe_first(condition); c != NULL; c = c->next) {
         const char *have = given(args, c->string);
         if (have != NULL && !has_word(c, have))
             return false;
@@ -153,14 +143,14 @@ static int add_option(const struct cc_recipe_calls *calls, struct cc_recipe_call
                       const cJSON *option, const cJSON *value, struct cc_error *e)
 {
     char word[72], text[CC_NUMBER_CAP];
-    const cJSON *condition = get(value, "if");
+    const cJSON *condition = cc_recipe_get(value, "if");
     (void)snprintf(word, sizeof word, "--%.68s", option->string);
     CC_TRY(refuse_option(calls->args->command, word, e));
     if (given(calls->args, option->string) != NULL || cJSON_IsNull(value) ||
         !holds(calls->args, condition))
         return CC_OK;
     if (condition != NULL)
-        value = get(value, "value");
+        value = cc_recipe_get(value, "value");
     if (cJSON_IsTrue(value) || cJSON_IsString(value))
         return add_word(call, word, cJSON_IsTrue(value) ? NULL : value->valuestring, e);
     if (cJSON_IsNumber(value))
@@ -176,7 +166,8 @@ static int add_option(const struct cc_recipe_calls *calls, struct cc_recipe_call
 static bool in_case(const struct cc_recipe_call *call, const char *option)
 {
     for (size_t i = 0; i < CC_RECIPE_AXES; i++)
-        if (call->of[i] != NULL && get(get(call->of[i], "options"), option) != NULL)
+        if (call->of[i] != NULL &&
+            cc_recipe_get(cc_recipe_get(call->of[i], "options"), option) != NULL)
             return true;
     return false;
 }
@@ -185,7 +176,8 @@ static bool in_case(const struct cc_recipe_call *call, const char *option)
 static bool taken_away(const struct cc_recipe_call *call, const char *option)
 {
     for (size_t i = 0; i < CC_RECIPE_AXES; i++)
-        if (call->of[i] != NULL && cJSON_IsNull(get(get(call->of[i], "options"), option)))
+        if (call->of[i] != NULL &&
+            cJSON_IsNull(cc_recipe_get(cc_recipe_get(call->of[i], "options"), option)))
             return true;
     return false;
 }
@@ -231,8 +223,9 @@ static int add_users_words(const struct cc_args *args, struct cc_recipe_call *ca
 static int add_options(const struct cc_recipe_calls *calls, struct cc_recipe_call *call,
                        const cJSON *options, const cJSON *before, struct cc_error *e)
 {
-    for (const cJSON *o = first_of(options); o != NULL; o = o->next)
-        if (!cJSON_IsArray(o) && !in_case(call, o->string) && get(before, o->string) == NULL)
+    for (const cJSON *o = cc_recipe_first(options); o != NULL; o = o->next)
+        if (!cJSON_IsArray(o) && !in_case(call, o->string) &&
+            cc_recipe_get(before, o->string) == NULL)
             CC_TRY(add_option(calls, call, o, o, e));
     return CC_OK;
 }
@@ -243,7 +236,8 @@ static int add_options(const struct cc_recipe_calls *calls, struct cc_recipe_cal
 static int find_axes(const struct cc_recipe_calls *calls, const cJSON *axis[CC_RECIPE_AXES],
                      size_t *axes, size_t *count, struct cc_error *e)
 {
-    const cJSON *lists[] = {first_of(calls->command->each), first_of(calls->command->options)};
+    const cJSON *lists[] = {cc_recipe_first(calls->command->each),
+                            cc_recipe_first(calls->command->options)};
     *axes = 0;
     *count = 1;
     for (size_t i = 0; i < 2; i++)
@@ -270,7 +264,7 @@ static const char *plain_value(const cJSON *value, char number[CC_NUMBER_CAP])
 /* The option by which the user chose another case than this one, or NULL. */
 static const cJSON *chosen_otherwise(const struct cc_args *args, const cJSON *one)
 {
-    for (const cJSON *o = first_of(get(one, "options")); o != NULL; o = o->next) {
+    for (const cJSON *o = cc_recipe_first(cc_recipe_get(one, "options")); o != NULL; o = o->next) {
         char number[CC_NUMBER_CAP];
         const char *value = plain_value(o, number);
         const char *have = value != NULL ? given(args, o->string) : NULL;
@@ -286,7 +280,7 @@ static int refuse_choice(const struct cc_recipe_calls *calls, struct cc_error *e
     char list[256] = "";
     size_t used = 0;
     const char *name = NULL;
-    for (const cJSON *axis = first_of(calls->command->each); axis != NULL; axis = axis->next)
+    for (const cJSON *axis = cc_recipe_first(calls->command->each); axis != NULL; axis = axis->next)
         for (const cJSON *one = axis->child; one != NULL; one = one->next) {
             const cJSON *o = chosen_otherwise(calls->args, one);
             if (o == NULL || used >= sizeof list || (name != NULL && strcmp(name, o->string) != 0))
@@ -326,13 +320,14 @@ static int add_call(struct cc_recipe_calls *calls, const cJSON *const *axis, siz
         if (axis[i]->string != NULL)
             CC_TRY(add_option(calls, call, axis[i], element[i], e));
         else
-            for (const cJSON *o = first_of(get(element[i], "options")); o != NULL; o = o->next)
+            for (const cJSON *o = cc_recipe_first(cc_recipe_get(element[i], "options")); o != NULL;
+                 o = o->next)
                 CC_TRY(add_option(calls, call, o, o, e));
     }
     CC_TRY(add_options(calls, call, c->options, NULL, e));
     if (c->from != NULL)
         CC_TRY(add_options(calls, call, c->from->item[0].options, c->options, e));
-    for (const cJSON *o = first_of(c->operands); o != NULL; o = o->next)
+    for (const cJSON *o = cc_recipe_first(c->operands); o != NULL; o = o->next)
         CC_TRY(add_word(call, o->valuestring, NULL, e));
     return CC_OK;
 }

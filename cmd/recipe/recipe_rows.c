@@ -6,22 +6,6 @@
 #include "cmd/recipe/recipe.h"
 #include "models/paper/paper.h"
 
-static const cJSON *get(const cJSON *object, const char *key)
-{
-    return cJSON_GetObjectItemCaseSensitive(object, key);
-}
-
-static const cJSON *first_of(const cJSON *list)
-{
-    return list != NULL ? list->child : NULL;
-}
-
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const cJSON *item = get(object, key);
-    return item != NULL ? item->valuestring : NULL;
-}
-
 /* The key of this name, which the record has. */
 static const struct cc_result_key *key_of(const char *name)
 {
@@ -50,7 +34,7 @@ static int set_value(struct cc_record *r, size_t row, const cJSON *value, struct
 
 static int set_values(struct cc_record *r, size_t row, const cJSON *values, struct cc_error *e)
 {
-    for (const cJSON *v = first_of(values); v != NULL; v = v->next)
+    for (const cJSON *v = cc_recipe_first(values); v != NULL; v = v->next)
         CC_TRY(set_value(r, row, v, e));
     return CC_OK;
 }
@@ -60,7 +44,7 @@ int cc_recipe_rows_of_call(const struct cc_recipe_call *call, struct cc_record *
 {
     for (size_t i = 0; i < CC_RECIPE_AXES; i++)
         for (size_t row = first; row < r->row_count && call->of[i] != NULL; row++)
-            CC_TRY(set_values(r, row, get(call->of[i], "row"), e));
+            CC_TRY(set_values(r, row, cc_recipe_get(call->of[i], "row"), e));
     return CC_OK;
 }
 
@@ -92,7 +76,7 @@ static bool matches_value(const struct cc_record *r, size_t row, const cJSON *wa
 
 static bool matches(const struct cc_record *r, size_t row, const cJSON *where)
 {
-    for (const cJSON *want = first_of(where); want != NULL; want = want->next)
+    for (const cJSON *want = cc_recipe_first(where); want != NULL; want = want->next)
         if (!matches_value(r, row, want))
             return false;
     return true;
@@ -107,12 +91,13 @@ static double factor(const struct cc_record *r, size_t row, const cJSON *f)
     if (cJSON_IsString(f))
         return number_of(r, row, f->valuestring);
     for (size_t other = 0; other < r->row_count; other++) {
-        bool same = matches(r, other, get(f, "where"));
-        for (const cJSON *k = first_of(get(f, "same")); k != NULL && same; k = k->next)
+        bool same = matches(r, other, cc_recipe_get(f, "where"));
+        for (const cJSON *k = cc_recipe_first(cc_recipe_get(f, "same")); k != NULL && same;
+             k = k->next)
             same = cc_value_same(cc_record_value(r, other, key_of(k->valuestring)),
                                  cc_record_value(r, row, key_of(k->valuestring)));
         if (same)
-            return number_of(r, other, text_of(f, "key"));
+            return number_of(r, other, cc_recipe_text(f, "key"));
     }
     return NAN;
 }
@@ -120,14 +105,16 @@ static double factor(const struct cc_record *r, size_t row, const cJSON *f)
 static void compute(struct cc_record *r, const cJSON *computation)
 {
     for (size_t row = 0; row < r->row_count; row++) {
-        if (!matches(r, row, get(computation, "where")))
+        if (!matches(r, row, cc_recipe_get(computation, "where")))
             continue;
         double value = 1;
-        for (const cJSON *f = first_of(get(computation, "product")); f != NULL; f = f->next)
+        for (const cJSON *f = cc_recipe_first(cc_recipe_get(computation, "product")); f != NULL;
+             f = f->next)
             value *= factor(r, row, f);
-        for (const cJSON *f = first_of(get(computation, "over")); f != NULL; f = f->next)
+        for (const cJSON *f = cc_recipe_first(cc_recipe_get(computation, "over")); f != NULL;
+             f = f->next)
             value /= factor(r, row, f);
-        cc_record_number(r, row, key_of(text_of(computation, "key")), value);
+        cc_record_number(r, row, key_of(cc_recipe_text(computation, "key")), value);
     }
 }
 
@@ -151,13 +138,13 @@ static double figure(const struct cc_paper *p, const char *quantity, const char 
 static int publish_table(struct cc_record *r, const cJSON *of, struct cc_error *e)
 {
     struct cc_paper *p;
-    CC_TRY(cc_paper_open(text_of(of, "table"), &p, e));
+    CC_TRY(cc_paper_open(cc_recipe_text(of, "table"), &p, e));
     for (size_t row = 0; row < r->row_count; row++) {
         const struct cc_value *scheme = cc_record_value(r, row, CC_KEY(scheme));
-        if (scheme->kind == CC_TEXT && matches(r, row, get(of, "where")))
-            cc_record_number(
-                r, row, key_of(text_of(of, "key")),
-                figure(p, text_of(of, "quantity"), scheme->text, number_of(r, row, "bw_bps")));
+        if (scheme->kind == CC_TEXT && matches(r, row, cc_recipe_get(of, "where")))
+            cc_record_number(r, row, key_of(cc_recipe_text(of, "key")),
+                             figure(p, cc_recipe_text(of, "quantity"), scheme->text,
+                                    number_of(r, row, "bw_bps")));
     }
     cc_paper_free(p);
     return CC_OK;
@@ -165,12 +152,12 @@ static int publish_table(struct cc_record *r, const cJSON *of, struct cc_error *
 
 static int publish(struct cc_record *r, const cJSON *of, struct cc_error *e)
 {
-    if (get(of, "table") != NULL)
+    if (cc_recipe_get(of, "table") != NULL)
         return publish_table(r, of, e);
     for (size_t row = 0; row < r->row_count; row++)
-        if (matches(r, row, get(of, "where"))) {
-            CC_TRY(set_values(r, row, get(of, "set"), e));
-            for (const cJSON *v = first_of(get(of, "set")); v != NULL; v = v->next)
+        if (matches(r, row, cc_recipe_get(of, "where"))) {
+            CC_TRY(set_values(r, row, cc_recipe_get(of, "set"), e));
+            for (const cJSON *v = cc_recipe_first(cc_recipe_get(of, "set")); v != NULL; v = v->next)
                 cc_record_origin(r, row, key_of(v->string), CC_ORIGIN_PUBLISHED);
         }
     return CC_OK;
@@ -182,9 +169,9 @@ static int compare(struct cc_record *r, const cJSON *how, struct cc_error *e)
     double squares = 0, worst = 0;
     size_t figures = 0;
     for (size_t row = 0; row < r->row_count; row++) {
-        const double printed = number_of(r, row, text_of(how, "paper"));
-        const double error = number_of(r, row, text_of(how, "key")) / printed - 1;
-        cc_record_number(r, row, key_of(text_of(how, "error")), error);
+        const double printed = number_of(r, row, cc_recipe_text(how, "paper"));
+        const double error = number_of(r, row, cc_recipe_text(how, "key")) / printed - 1;
+        cc_record_number(r, row, key_of(cc_recipe_text(how, "error")), error);
         if (!isfinite(error))
             continue;
         squares += error * error;
@@ -193,8 +180,9 @@ static int compare(struct cc_record *r, const cJSON *how, struct cc_error *e)
     }
     if (figures == 0)
         return CC_OK;
-    return cc_record_note(r, e, "%s: rms error %.1f%%, worst %+.1f%%, of %zu", text_of(how, "note"),
-                          100 * sqrt(squares / (double)figures), 100 * worst, figures);
+    return cc_record_note(r, e, "%s: rms error %.1f%%, worst %+.1f%%, of %zu",
+                          cc_recipe_text(how, "note"), 100 * sqrt(squares / (double)figures),
+                          100 * worst, figures);
 }
 
 /* --- all of it --- */
@@ -204,7 +192,7 @@ static void keep(struct cc_record *r, const cJSON *keys)
 {
     for (size_t c = 0; c < r->column_count; c++) {
         bool kept = false;
-        for (const cJSON *k = first_of(keys); k != NULL && !kept; k = k->next)
+        for (const cJSON *k = cc_recipe_first(keys); k != NULL && !kept; k = k->next)
             kept = strcmp(k->valuestring, r->columns[c].key->name) == 0;
         for (size_t row = 0; row < r->row_count && !kept; row++)
             cc_record_number(r, row, r->columns[c].key, NAN);
@@ -216,9 +204,9 @@ int cc_recipe_rows_complete(const struct cc_recipe_command *c, struct cc_record 
 {
     if (c->keys != NULL)
         keep(r, c->keys);
-    for (const cJSON *one = first_of(c->computed); one != NULL; one = one->next)
+    for (const cJSON *one = cc_recipe_first(c->computed); one != NULL; one = one->next)
         compute(r, one);
-    for (const cJSON *one = first_of(c->published); one != NULL; one = one->next)
+    for (const cJSON *one = cc_recipe_first(c->published); one != NULL; one = one->next)
         CC_TRY(publish(r, one, e));
     return c->compare != NULL ? compare(r, c->compare, e) : CC_OK;
 }
@@ -234,28 +222,28 @@ static int check_key(struct cc_record *r, const char *key, struct cc_error *e)
 
 static int check_keys(struct cc_record *r, const cJSON *list, struct cc_error *e)
 {
-    for (const cJSON *k = first_of(list); k != NULL; k = k->next)
+    for (const cJSON *k = cc_recipe_first(list); k != NULL; k = k->next)
         CC_TRY(check_key(r, k->valuestring, e));
     return CC_OK;
 }
 
 static int check_members(struct cc_record *r, const cJSON *row, struct cc_error *e)
 {
-    for (const cJSON *v = first_of(row); v != NULL; v = v->next)
+    for (const cJSON *v = cc_recipe_first(row); v != NULL; v = v->next)
         CC_TRY(check_key(r, v->string, e));
     return CC_OK;
 }
 
 static int check_factors(struct cc_record *r, const cJSON *list, struct cc_error *e)
 {
-    for (const cJSON *f = first_of(list); f != NULL; f = f->next) {
+    for (const cJSON *f = cc_recipe_first(list); f != NULL; f = f->next) {
         if (cJSON_IsString(f))
             CC_TRY(check_key(r, f->valuestring, e));
         if (!cJSON_IsObject(f))
             continue;
-        CC_TRY(check_key(r, text_of(f, "key"), e));
-        CC_TRY(check_members(r, get(f, "where"), e));
-        CC_TRY(check_keys(r, get(f, "same"), e));
+        CC_TRY(check_key(r, cc_recipe_text(f, "key"), e));
+        CC_TRY(check_members(r, cc_recipe_get(f, "where"), e));
+        CC_TRY(check_keys(r, cc_recipe_get(f, "same"), e));
     }
     return CC_OK;
 }
@@ -265,16 +253,16 @@ static int check_object(struct cc_record *r, const cJSON *object, struct cc_erro
 {
     static const char *const keys[] = {"key", "paper", "error"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (text_of(object, keys[i]) != NULL)
-            CC_TRY(check_key(r, text_of(object, keys[i]), e));
-    CC_TRY(check_members(r, get(object, "where"), e));
-    CC_TRY(check_members(r, get(object, "set"), e));
-    CC_TRY(check_factors(r, get(object, "product"), e));
-    CC_TRY(check_factors(r, get(object, "over"), e));
-    if (text_of(object, "table") == NULL)
+        if (cc_recipe_text(object, keys[i]) != NULL)
+            CC_TRY(check_key(r, cc_recipe_text(object, keys[i]), e));
+    CC_TRY(check_members(r, cc_recipe_get(object, "where"), e));
+    CC_TRY(check_members(r, cc_recipe_get(object, "set"), e));
+    CC_TRY(check_factors(r, cc_recipe_get(object, "product"), e));
+    CC_TRY(check_factors(r, cc_recipe_get(object, "over"), e));
+    if (cc_recipe_text(object, "table") == NULL)
         return CC_OK;
     struct cc_paper *p;
-    CC_TRY(cc_paper_open(text_of(object, "table"), &p, e));
+    CC_TRY(cc_paper_open(cc_recipe_text(object, "table"), &p, e));
     cc_paper_free(p);
     CC_TRY(check_key(r, "scheme", e));
     return check_key(r, "bw_bps", e);
@@ -284,12 +272,12 @@ static int check_all(const struct cc_recipe_command *c, struct cc_record *r, str
 {
     CC_TRY(check_keys(r, c->columns, e));
     CC_TRY(check_keys(r, c->keys, e));
-    for (const cJSON *axis = first_of(c->each); axis != NULL; axis = axis->next)
+    for (const cJSON *axis = cc_recipe_first(c->each); axis != NULL; axis = axis->next)
         for (const cJSON *one = axis->child; one != NULL; one = one->next)
-            CC_TRY(check_members(r, get(one, "row"), e));
-    for (const cJSON *one = first_of(c->computed); one != NULL; one = one->next)
+            CC_TRY(check_members(r, cc_recipe_get(one, "row"), e));
+    for (const cJSON *one = cc_recipe_first(c->computed); one != NULL; one = one->next)
         CC_TRY(check_object(r, one, e));
-    for (const cJSON *one = first_of(c->published); one != NULL; one = one->next)
+    for (const cJSON *one = cc_recipe_first(c->published); one != NULL; one = one->next)
         CC_TRY(check_object(r, one, e));
     return c->compare != NULL ? check_object(r, c->compare, e) : CC_OK;
 }
@@ -302,12 +290,12 @@ static int check_computing(const struct cc_recipe_command *c, struct cc_error *e
     struct cc_paper *p;
     if (!run && strcmp(c->command, "train") != 0)
         return cc_fail(e, "\"computing\" is for run and train");
-    if (run && get(c->computing, "bw") == NULL)
+    if (run && cc_recipe_get(c->computing, "bw") == NULL)
         return cc_fail(e, "\"computing\": \"bw\" is missing, which run needs");
-    CC_TRY(cc_paper_open(text_of(c->computing, "table"), &p, e));
+    CC_TRY(cc_paper_open(cc_recipe_text(c->computing, "table"), &p, e));
     int status = cc_paper_solve(p, e);
     for (size_t i = 0; i < sizeof keys / sizeof *keys && status == CC_OK; i++) {
-        const char *name = text_of(c->computing, keys[i]);
+        const char *name = cc_recipe_text(c->computing, keys[i]);
         if (name != NULL && isnan(cc_paper_constant_value(p, name)))
             status =
                 cc_fail(e, "\"computing\": the table %s has no constant \"%.60s\"", p->id, name);

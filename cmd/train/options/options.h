@@ -29,7 +29,7 @@ enum { CC_TRAIN_MOST_ITEMS = 32, CC_TRAIN_MOST_HOSTS = 1024, CC_TRAIN_MOST_SEEDS
 /* The options, and what follows from them. */
 struct cc_train_options {
     struct cc_given given;
-    /* Those that `model` and `sim` have, too; of `cluster`, train has the options alone. */
+    /* Options that `model` and `sim` have, too; of `cluster`, train has the options alone. */
     struct cc_cluster_args cluster;
     struct sim sim; /* --on sim: its network's options */
     struct cc_hosts hosts;
