@@ -292,8 +292,7 @@ static void conclude(const struct measuring *m, bool settles, const struct windo
  * variance. */
 static int split(struct measuring *m, struct cc_update_error *out, struct cc_error *e)
 {
-    const struct cc_scheme *scheme = m->config->schemes->item[m->scheme]->scheme;
-    const bool random = (scheme->flags & CC_STOCHASTIC) != 0;
+    const bool random = (cc_spec_flags(m->config->schemes->item[m->scheme]) & CC_STOCHASTIC) != 0;
     double bias = 0, variance = 0, raw = 0;
     for (size_t i = 0; i < m->sample->count && !cc_interrupted(); i++) {
         struct track *t = &m->track[i];

@@ -116,6 +116,7 @@ left() { # left PATTERN FILES: only these files match the pattern
     [ "$(ls -d $1 2>/dev/null | tr '\n' ' ')" = "$2" ] || bad "left: $(ls -d $1 2>/dev/null)"
 }
 json() { # stdout is JSON for which the Python expression holds
+    command -v python3 >/dev/null || { bad "no python3, which reads JSON: install it"; return; }
     if ! [ -p "$dir/json.ask" ]; then
         mkfifo "$dir/json.ask" "$dir/json.answer" || exit 1
         (cd "$dir" && exec python3 -IS "$tests/cli/json_server.py" $$ >/dev/null &) # not a child that `wait` waits for
