@@ -397,16 +397,17 @@ check:
 check-all:
 	@tools/install-deps.sh $(sort $(DEPS_CHECK) $(DEPS_FUZZ) $(DEPS_ARM) $(DEPS_PYTHON) $(DEPS_REPORT) $(DEPS_LINT))
 	@tests/run.sh --reset
-	@failed=; for part in clang "native OTHERS=$(BUILD)/clang/bin/commcomp" asan fuzz check-arm check-python check-report lint; do \
+	@failed=; for part in clang "native OTHERS=$(BUILD)/clang/bin/commcomp EVERY=1" asan fuzz check-arm check-python check-report lint; do \
 	    $(MAKE) -s $$part || failed="$$failed $${part%% *}"; \
 	done; \
 	tests/run.sh --summary || exit 1; \
 	[ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
 # Every test, as the program is installed. OTHERS are programs of other compilers, whose results must be equal.
+# EVERY=1: every scheme over every exchange with any number of ranks, not a sample.
 native:
 	@tests/run.sh --part build gcc $(MAKE) -s -j$(JOBS) all tests
-	@COMMCOMP=$(BIN) COMMCOMP_OTHERS="$(OTHERS)" tests/run.sh "" $(SCRIPTS) $(TESTS)
+	@COMMCOMP=$(BIN) COMMCOMP_OTHERS="$(OTHERS)" COMMCOMP_TEST_EVERY=$(or $(EVERY),0) tests/run.sh "" $(SCRIPTS) $(TESTS)
 
 clang:
 	@tests/run.sh --part build clang $(MAKE) -s -j$(JOBS) BUILD=$(BUILD)/clang CC=clang SANITIZE=-Werror all tests

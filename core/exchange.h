@@ -136,7 +136,8 @@ extern const char *const cc_pull_names[]; /* ends with NULL */
 enum cc_consistency {
     CC_BULK,  /* all workers wait for the slowest in every step */
     CC_STALE, /* the fastest is at most `staleness` steps ahead of the slowest */
-    CC_ASYNC  /* nobody waits */
+    CC_ASYNC, /* nobody waits */
+    CC_CONSISTENCIES
 };
 extern const char *const cc_consistency_names[]; /* ends with NULL */
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # The exchanges over MPI, with 1 to 13 ranks on this machine, and the rank program. With
 # arguments, only the test of that name, with the other arguments (a scheme, an exchange):
-# tests/mpi.sh test_exchange 3lc ring. COMMCOMP_TEST_ALL=1 tries every scheme with a million values;
+# tests/mpi.sh test_exchange 3lc ring. COMMCOMP_TEST_EVERY=1 tries every scheme over every
+# exchange with any number of ranks, COMMCOMP_TEST_ALL=1 also with a million values;
 # COMMCOMP_TEST_RANKS="2 3" chooses the numbers of ranks.
 set -u
 programs=$(dirname "${COMMCOMP:-build/bin/commcomp}")/../tests/mpi
@@ -14,6 +15,7 @@ if ! command -v mpicc >/dev/null 2>&1; then
     exit 0
 fi
 limit=240
+[ "${COMMCOMP_TEST_EVERY:-0}" = 0 ] || limit=600
 [ "${COMMCOMP_TEST_ALL:-0}" = 0 ] || limit=3600
 # mpirun refuses root unless these variables allow it.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

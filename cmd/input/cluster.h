@@ -26,7 +26,7 @@ extern const struct cc_option cc_link_options[];
 struct cc_consistency_args {
     struct cc_given given;
     struct cc_consistencies {
-        enum cc_consistency item[CC_ASYNC + 1];
+        enum cc_consistency item[CC_CONSISTENCIES];
         size_t count;
     } how;
     int staleness;

@@ -5,6 +5,7 @@
 
 #include "cmd/input/cluster.h"
 #include "core/exchange.h"
+#include "core/nearest.h"
 
 /* "step", "bound" or "norm:X". */
 static int parse_communicate(const char *text, void *member, struct cc_error *e)
@@ -40,8 +41,11 @@ static int parse_list(const char *text, void *member, struct cc_error *e)
                (strlen(cc_consistency_names[found]) != length ||
                 strncmp(at, cc_consistency_names[found], length) != 0))
             found++;
-        if (cc_consistency_names[found] == NULL)
-            return cc_usage(e, "--consistency %s: bulk, stale, async, or several of them", text);
+        if (cc_consistency_names[found] == NULL) {
+            char names[80];
+            cc_word_list(cc_consistency_names, names, sizeof names);
+            return cc_usage(e, "--consistency %s: %s, or several of them", text, names);
+        }
         for (size_t i = 0; i < out->count; i++)
             if ((int)out->item[i] == found)
                 return cc_usage(e, "--consistency %s: %s is there twice", text,

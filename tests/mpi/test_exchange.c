@@ -6,7 +6,8 @@
  * bit, but for those of the MPI library, whose order of additions is its own.
  *
  * Usage: test_exchange [SCHEME [EXCHANGE]]: only that; or test_exchange disagree.
- * COMMCOMP_TEST_ALL=1: a million values for every scheme. */
+ * COMMCOMP_TEST_EVERY=1: beyond four ranks, too, every setting over each exchange.
+ * COMMCOMP_TEST_ALL=1: that, and a million values for every scheme. */
 #include <mpi.h>
 
 #include <math.h>
@@ -39,13 +40,20 @@ static const struct way ways[] = {
 
 enum { WAYS = sizeof ways / sizeof ways[0], DENSE_WAYS = 5 };
 
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value != NULL && strcmp(value, "1") == 0;
+}
+
 static void small_ones(struct ranks_here *w)
 {
     /* Beyond four ranks, which share few cores, every third setting over each exchange, another
      * third with another number of ranks. */
+    const bool every = w->ranks <= 4 || w->all || is_set("COMMCOMP_TEST_EVERY");
     for (size_t i = 0; settings[i] != NULL; i++)
         for (size_t k = 0; k < WAYS; k++)
-            if (w->ranks <= 4 || w->all || (i + k + (size_t)w->ranks) % 3 == 0)
+            if (every || (i + k + (size_t)w->ranks) % 3 == 0)
                 trial_attempt(w, settings[i], &ways[k], TRIAL_SMALL);
     for (size_t k = 0; k < DENSE_WAYS; k++) {
         struct way way = ways[k];
@@ -175,11 +183,10 @@ int main(int argc, char **argv)
 {
     struct ranks_here w = {.scheme = argc > 1 ? argv[1] : NULL,
                            .exchange = argc > 2 ? argv[2] : NULL};
-    const char *all = getenv("COMMCOMP_TEST_ALL");
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
-    w.all = all != NULL && strcmp(all, "1") == 0;
+    w.all = is_set("COMMCOMP_TEST_ALL");
     const double since = MPI_Wtime();
     small_ones(&w);
     large_ones(&w);
