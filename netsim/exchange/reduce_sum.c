@@ -69,15 +69,21 @@ static size_t settled_end(struct cc_range want, struct cc_range range, size_t do
 
 /* The number of bytes of `want`, from its beginning, that are as round k finds them: earlier rounds
  * have added to them. With `sent`, earlier rounds and round k have also sent them where they had
- * to. */
+ * to. A round that has received all of `want` had waited for the rounds before it. */
 static size_t settled(const struct reduce_sum *x, size_t k, struct cc_range want, bool sent)
 {
     const struct round_state *t = x->round_state;
     size_t end = want.to;
-    for (size_t j = x->current; j < k; j++)
-        end = smaller(end, settled_end(want, t[j].recv, t[j].added));
-    for (size_t j = x->current; j <= k && sent; j++)
-        end = smaller(end, settled_end(want, t[j].send, t[j].out.done));
+    if (sent)
+        end = settled_end(want, t[k].send, t[k].out.done);
+    for (size_t j = k; j > x->current && end > want.from;) {
+        const struct round_state *r = &t[--j];
+        end = smaller(end, settled_end(want, r->recv, r->added));
+        if (r->recv.from <= want.from && r->recv.to >= want.to)
+            break;
+        if (sent)
+            end = smaller(end, settled_end(want, r->send, r->out.done));
+    }
     return end - want.from;
 }
 
@@ -135,8 +141,10 @@ static void look_ahead(struct reduce_sum *x, bool *moved)
 {
     for (size_t k = x->current; k < x->schedule.rounds; k++) {
         struct round_state *t = &x->round_state[k];
-        t->out.ready = settled(x, k, t->send, false);
-        t->in.ready = settled(x, k, t->recv, !t->adds);
+        if (t->out.ready < t->out.bytes)
+            t->out.ready = settled(x, k, t->send, false);
+        if (t->in.ready < t->in.bytes)
+            t->in.ready = settled(x, k, t->recv, !t->adds);
         *moved |= add_received(x, k);
         if (k == x->current && cc_transfer_complete(&t->out) && t->added == t->in.bytes) {
             x->current++;
