@@ -1,3 +1,4 @@
+/* The catalogue of schemes and their parameters, in the public interface. */
 #include "binding/commcomp.h"
 #include "core/version.h"
 #include "schemes/scheme.h"

@@ -1,3 +1,4 @@
+/* The list of names that a handle of the public interface keeps for its user. */
 #include "binding/impl.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Copies what models/ needs of schemes and of a codec profile, and checks that they belong
+ * together. */
 #include "cmd/input/codec_models.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Opens the tensors that options name, and refuses options that contradict each other. */
 #include "cmd/input/source.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Reads the summaries of trainings from a result, and keeps the best of each scheme. */
 #include "cmd/input/trainings.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Which rank, step and direction a file of a trace holds: by its members, or by its name. */
 #include "core/trace/trace_impl.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Open MPI's parameters are ours unless --mpirun-args sets them. */
 #include "netsim/launch/mpirun_argv.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Each rank turns its log into a report, on a clock that begins with the first event of any worker,
+ * and sends it to rank 0; transfers are numbered so that both ends of one have the same number. */
 #include "netsim/rank/event_gather.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* A rank of one row: opens its schemes, messages and clocks, and runs its steps in intervals. */
 #include "netsim/rank/loop.h"
 
 #include <stdlib.h>
