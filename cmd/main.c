@@ -44,7 +44,7 @@
 #define ADDRESS(name) &cc_command_##name,
 COMMANDS(DECLARE)
 
-const struct cc_command *const cc_commands[] = {COMMANDS(ADDRESS) NULL};
+static const struct cc_command *const commands[] = {COMMANDS(ADDRESS) NULL};
 
 /* Whether all output to stdout succeeded; prints why not. */
 static int flush_stdout(void)
@@ -83,8 +83,8 @@ static int words_matched(const struct cc_command *c, int argc, char **argv)
 static bool is_group(const char *word)
 {
     size_t n = strlen(word);
-    for (size_t i = 0; cc_commands[i] != NULL; i++)
-        if (strncmp(cc_commands[i]->name, word, n) == 0 && cc_commands[i]->name[n] == ' ')
+    for (size_t i = 0; commands[i] != NULL; i++)
+        if (strncmp(commands[i]->name, word, n) == 0 && commands[i]->name[n] == ' ')
             return true;
     return false;
 }
@@ -93,17 +93,17 @@ static bool is_group(const char *word)
 static int unknown_command(int argc, char **argv)
 {
     static const char *const options[] = {"--help", "--version", "--completion", "--recipe", NULL};
-    const char *names[sizeof cc_commands / sizeof cc_commands[0]] = {NULL};
+    const char *names[sizeof commands / sizeof commands[0]] = {NULL};
     char word[64];
     bool group = is_group(argv[1]);
     if (group && argc == 2) {
         cc_say("%s needs one more word", argv[1]);
-        cc_help_group(argv[1], stderr);
+        cc_help_group(commands, argv[1], stderr);
         return CC_USAGE;
     }
     (void)snprintf(word, sizeof word, group ? "%s %s" : "%s", argv[1], group ? argv[2] : "");
-    for (size_t i = 0; cc_commands[i] != NULL; i++)
-        names[i] = cc_commands[i]->name;
+    for (size_t i = 0; commands[i] != NULL; i++)
+        names[i] = commands[i]->name;
     const char *near = cc_nearest(word, word[0] == '-' ? options : names);
     if (near != NULL)
         cc_say("unknown command '%s'; did you mean '%s'?", word, near);
@@ -259,7 +259,7 @@ static int run_words(const struct cc_command *c, int argc, char **argv, int firs
                      const char *const *echo, const struct chosen *of, bool print)
 {
     struct cc_error e = {""};
-    struct cc_args args = {0};
+    struct cc_args args = {.commands = commands};
     char *made[2] = {NULL, NULL};
     const int parsed = cc_args_parse(&args, c, argc, argv, first, &e);
     int status, echoed = 0;
@@ -301,9 +301,9 @@ static int run_command(const struct cc_command *c, int argc, char **argv, int fi
 static int print_completion(const char *shell)
 {
     if (strcmp(shell, "bash") == 0) {
-        cc_completion_bash(stdout);
+        cc_completion_bash(commands, stdout);
     } else if (strcmp(shell, "zsh") == 0) {
-        cc_completion_zsh(stdout);
+        cc_completion_zsh(commands, stdout);
     } else {
         cc_say("--completion %s: it is one of bash, zsh", shell);
         return CC_USAGE;
@@ -313,21 +313,13 @@ static int print_completion(const char *shell)
 
 /* --- recipes --- */
 
-static const struct cc_command *find_command(const char *name)
-{
-    for (size_t i = 0; cc_commands[i] != NULL; i++)
-        if (strcmp(cc_commands[i]->name, name) == 0)
-            return cc_commands[i];
-    return NULL;
-}
-
 static int check_commands(const struct cc_recipe *r, struct cc_error *e)
 {
     for (size_t i = 0; i < r->count; i++) {
-        const struct cc_command *c = find_command(r->item[i].command);
-        const char *names[sizeof cc_commands / sizeof cc_commands[0]] = {NULL};
-        for (size_t k = 0; cc_commands[k] != NULL; k++)
-            names[k] = cc_commands[k]->name;
+        const struct cc_command *c = cc_command_find(commands, r->item[i].command);
+        const char *names[sizeof commands / sizeof commands[0]] = {NULL};
+        for (size_t k = 0; commands[k] != NULL; k++)
+            names[k] = commands[k]->name;
         const char *near = cc_nearest(r->item[i].command, names);
         if (c == NULL)
             return cc_fail(e, "%s: command %zu: '%.40s' is not a command%s%s%s", r->name, i,
@@ -350,7 +342,8 @@ static int words_of(const struct cc_recipe *r, const struct cc_command *c, int a
         bool elsewhere = false;
         if (!cc_recipe_word(c, argv[i], &span, NULL))
             for (size_t k = 0; k < r->count && !elsewhere; k++)
-                elsewhere = cc_recipe_word(find_command(r->item[k].command), argv[i], &span, NULL);
+                elsewhere = cc_recipe_word(cc_command_find(commands, r->item[k].command), argv[i],
+                                           &span, NULL);
         for (int k = i; k < i + span && k < argc && !elsewhere; k++)
             out[n++] = argv[k];
     }
@@ -366,7 +359,7 @@ static int run_recipe(const struct cc_recipe *r, int argc, char **argv, char **e
     for (size_t i = 0; i < 2 * r->count && status == CC_OK; i++) {
         const bool print = i >= r->count;
         const struct chosen of = {.recipe = r, .at = i % r->count, .label = label};
-        const struct cc_command *c = find_command(r->item[of.at].command);
+        const struct cc_command *c = cc_command_find(commands, r->item[of.at].command);
         const int n = words_of(r, c, argc, argv, words);
         status = run_words(c, n, words, 0, (const char *const *)echo, &of, print);
         for (int k = 0; k < n && i == 0; k++) /* --help is answered once */
@@ -404,7 +397,7 @@ int main(int argc, char **argv)
 {
     reserve_descriptors();
     if (argc < 2) {
-        cc_help_program(stderr);
+        cc_help_program(commands, stderr);
         return CC_USAGE;
     }
     const char *word = argv[1];
@@ -413,7 +406,7 @@ int main(int argc, char **argv)
     cc_signals_of_writes(SIG_IGN); /* `lab-enter` becomes another program */
     bool help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
     if (help && argc == 2) {
-        cc_help_program(stdout);
+        cc_help_program(commands, stdout);
         return flush_stdout();
     }
     if (strcmp(word, "--version") == 0) {
@@ -421,7 +414,7 @@ int main(int argc, char **argv)
         return flush_stdout();
     }
     if (strcmp(word, "--man") == 0) {
-        cc_help_man(stdout);
+        cc_help_man(commands, stdout);
         return flush_stdout();
     }
     if (strcmp(word, "--recipe") == 0)
@@ -430,7 +423,7 @@ int main(int argc, char **argv)
         return print_completion(argc > 2 ? argv[2] : "");
     if (is_group(word) && argc == 3 &&
         (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
-        cc_help_group(word, stdout);
+        cc_help_group(commands, word, stdout);
         return flush_stdout();
     }
     if (help) { /* `commcomp help bench` is `commcomp bench --help` */
@@ -442,10 +435,10 @@ int main(int argc, char **argv)
             argv[argc - 2] = dash_help;
         }
     }
-    for (size_t i = 0; cc_commands[i] != NULL; i++) {
-        int words = words_matched(cc_commands[i], argc, argv);
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        int words = words_matched(commands[i], argc, argv);
         if (words > 0)
-            return run_command(cc_commands[i], argc, argv, 1 + words);
+            return run_command(commands[i], argc, argv, 1 + words);
     }
     return unknown_command(argc, argv);
 }

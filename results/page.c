@@ -64,7 +64,7 @@ static void put_host(const struct cc_page_part *p, FILE *out)
 
 static int put_question(const struct cc_page_part *p, FILE *out, struct cc_error *e)
 {
-    const char *summary = p->known->summary(p->from.command);
+    const char *summary = p->known->summary(p->known->of, p->from.command);
     (void)fputs("<h3>Question</h3>\n", out);
     if (p->from.argv[0] != '\0')
         put_element("<pre class=\"command\"><code>", p->from.argv, "</code></pre>\n", out);

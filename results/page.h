@@ -13,8 +13,9 @@
 struct cc_page_commands {
     /* The columns of a command's record, and a summary of what it does; NULL if no command has that
      * name. */
-    const struct cc_column *(*columns)(const char *command);
-    const char *(*summary)(const char *command);
+    const struct cc_column *(*columns)(const void *of, const char *command);
+    const char *(*summary)(const void *of, const char *command);
+    const void *of;
 };
 
 /* A result as a page shows it. */

@@ -30,7 +30,7 @@ static bool is_text(const struct cc_sheet *s, size_t column)
 static struct cc_column other_column(const struct cc_page_part *p, size_t column,
                                      struct cc_result_key *key)
 {
-    const bool known = p->known->columns(p->from.command) != NULL;
+    const bool known = p->known->columns(p->known->of, p->from.command) != NULL;
     *key = (struct cc_result_key){.name = p->sheet.key[column], .unit = "", .scale = 1, .help = ""};
     key->head = key->name;
     return (struct cc_column){.key = key,
@@ -42,7 +42,7 @@ static struct cc_column other_column(const struct cc_page_part *p, size_t column
 
 static int make_columns(struct cc_page_part *p, struct cc_error *e)
 {
-    const struct cc_column *columns = p->known->columns(p->from.command);
+    const struct cc_column *columns = p->known->columns(p->known->of, p->from.command);
     size_t n = 0;
     p->column = cc_alloc0((p->sheet.columns + 1) * sizeof *p->column, e);
     p->other = cc_alloc0((p->sheet.columns + 1) * sizeof *p->other, e);

@@ -199,6 +199,14 @@ static int take_before(const struct cc_args *args, const struct cc_option *o, in
     return CC_OK;
 }
 
+const struct cc_command *cc_command_find(const struct cc_command *const *commands, const char *name)
+{
+    for (size_t i = 0; commands[i] != NULL; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
 int cc_args_parse(struct cc_args *args, const struct cc_command *command, int argc, char **argv,
                   int first, struct cc_error *e)
 {

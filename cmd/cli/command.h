@@ -31,8 +31,6 @@ struct cc_command {
     int (*run)(struct cc_args *args, struct cc_error *e);
 };
 
-/* All commands, in the order of --help, ending with NULL; cmd/main.c lists them. */
-extern const struct cc_command *const cc_commands[];
 /* The options that every command has which prints a record, and those of every command; and the one
  * that loads plugins, of the commands that take schemes. */
 extern const struct cc_option cc_record_options[], cc_common_options[], cc_plugin_options[];
@@ -50,7 +48,7 @@ struct cc_output_options {
 enum { CC_MAX_OPTIONS = 96, CC_MAX_OPERANDS = 64 };
 
 struct cc_args {
-    const struct cc_command *command;
+    const struct cc_command *command, *const *commands; /* the latter all, ending with NULL */
     int argc, first; /* the words of the options begin at `first` */
     char **argv;
     /* The recipe's command that these options are of, or NULL; and the result beside which its
@@ -69,9 +67,13 @@ struct cc_args {
     struct cc_record record;
 };
 
-/* Parses argv[first..argc) into *args, which the caller zeroed and later releases with
- * cc_args_free, also after an error. CC_USAGE with a message that suggests the nearest valid name.
- * With --help nothing else is checked. The texts of argv must outlive *args. */
+/* The command of this name, or NULL; `commands` ends with NULL. */
+const struct cc_command *cc_command_find(const struct cc_command *const *commands,
+                                         const char *name);
+
+/* Parses argv[first..argc) into *args, which the caller zeroed but for `commands`, and later
+ * releases with cc_args_free, also after an error. CC_USAGE with a message that suggests the
+ * nearest valid name. With --help nothing else is checked. The texts of argv must outlive *args. */
 int cc_args_parse(struct cc_args *args, const struct cc_command *command, int argc, char **argv,
                   int first, struct cc_error *e);
 void cc_args_free(struct cc_args *args);

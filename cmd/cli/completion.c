@@ -48,41 +48,41 @@ static bool completed_option(const struct cc_command *c, size_t i, struct cc_opt
 }
 
 /* Whether a command of two words has this first word, and none before it in the list. */
-static bool is_first_of_group(size_t index, char *group, size_t cap)
+static bool is_first_of_group(const struct cc_command *const *commands, size_t index, char *group,
+                              size_t cap)
 {
-    const char *space = strchr(cc_commands[index]->name, ' ');
+    const char *space = strchr(commands[index]->name, ' ');
     if (space == NULL)
         return false;
-    (void)snprintf(group, cap, "%.*s", (int)(space - cc_commands[index]->name),
-                   cc_commands[index]->name);
+    (void)snprintf(group, cap, "%.*s", (int)(space - commands[index]->name), commands[index]->name);
     for (size_t i = 0; i < index; i++)
-        if (strncmp(cc_commands[i]->name, group, strlen(group)) == 0 &&
-            cc_commands[i]->name[strlen(group)] == ' ')
+        if (strncmp(commands[i]->name, group, strlen(group)) == 0 &&
+            commands[i]->name[strlen(group)] == ' ')
             return false;
     return true;
 }
 
 /* The first words of all commands. */
-static void put_commands(FILE *out)
+static void put_commands(const struct cc_command *const *commands, FILE *out)
 {
     char group[32];
     fprintf(out, "help");
-    for (size_t i = 0; cc_commands[i] != NULL; i++) {
-        if (strchr(cc_commands[i]->name, ' ') == NULL)
-            fprintf(out, " %s", cc_commands[i]->name);
-        else if (is_first_of_group(i, group, sizeof group))
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (strchr(commands[i]->name, ' ') == NULL)
+            fprintf(out, " %s", commands[i]->name);
+        else if (is_first_of_group(commands, i, group, sizeof group))
             fprintf(out, " %s", group);
     }
 }
 
 /* The second words of a group's commands. */
-static void put_group(const char *group, FILE *out)
+static void put_group(const struct cc_command *const *commands, const char *group, FILE *out)
 {
     const size_t n = strlen(group);
     const char *between = "";
-    for (size_t i = 0; cc_commands[i] != NULL; i++)
-        if (strncmp(cc_commands[i]->name, group, n) == 0 && cc_commands[i]->name[n] == ' ') {
-            fprintf(out, "%s%s", between, cc_commands[i]->name + n + 1);
+    for (size_t i = 0; commands[i] != NULL; i++)
+        if (strncmp(commands[i]->name, group, n) == 0 && commands[i]->name[n] == ' ') {
+            fprintf(out, "%s%s", between, commands[i]->name + n + 1);
             between = " ";
         }
 }
@@ -125,7 +125,7 @@ static void bash_command(const struct cc_command *c, FILE *out)
                  "        esac\n        ;;\n");
 }
 
-void cc_completion_bash(FILE *out)
+void cc_completion_bash(const struct cc_command *const *commands, FILE *out)
 {
     char group[32];
     fprintf(out, "# Completes the words of commcomp in bash: `commcomp --completion bash`.\n"
@@ -134,24 +134,24 @@ void cc_completion_bash(FILE *out)
                  "    local command=${COMP_WORDS[1]} words= files=\n"
                  "    COMPREPLY=()\n"
                  "    if ((COMP_CWORD == 1)); then\n        words='");
-    put_commands(out);
+    put_commands(commands, out);
     fprintf(out, " --recipe --help --version'\n        command=\n    fi\n    case $command in\n");
-    for (size_t i = 0; cc_commands[i] != NULL; i++) {
-        if (!is_first_of_group(i, group, sizeof group))
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (!is_first_of_group(commands, i, group, sizeof group))
             continue;
         fprintf(out, "    %s)\n        if ((COMP_CWORD == 2)); then\n            words='", group);
-        put_group(group, out);
+        put_group(commands, group, out);
         fprintf(out, "'\n            command=\n        else\n"
                      "            command+=\" ${COMP_WORDS[2]}\"\n        fi\n        ;;\n");
     }
     fprintf(out, "    help) words='");
-    put_commands(out);
+    put_commands(commands, out);
     fprintf(out, "' command= ;;\n    esac\n    case $command in\n    '') ;;\n"
                  "    --recipe) files=1 words='");
     put_recipes(out);
     fprintf(out, "' ;;\n");
-    for (size_t i = 0; cc_commands[i] != NULL; i++)
-        bash_command(cc_commands[i], out);
+    for (size_t i = 0; commands[i] != NULL; i++)
+        bash_command(commands[i], out);
     fprintf(out, "    esac\n"
                  "    [[ -z $words ]] || COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
                  "    [[ -z $files ]] || mapfile -t -O ${#COMPREPLY[@]} COMPREPLY "
@@ -222,7 +222,7 @@ static void zsh_describe(const struct cc_command *c, const char *name, FILE *out
     fprintf(out, "'");
 }
 
-void cc_completion_zsh(FILE *out)
+void cc_completion_zsh(const struct cc_command *const *commands, FILE *out)
 {
     char group[32];
     fprintf(out, "#compdef commcomp\n"
@@ -231,23 +231,23 @@ void cc_completion_zsh(FILE *out)
                  "    local -a names\n"
                  "    local command=$words[2]\n"
                  "    if ((CURRENT == 2)); then\n        names=(");
-    for (size_t i = 0; cc_commands[i] != NULL; i++) {
-        if (strchr(cc_commands[i]->name, ' ') == NULL)
-            zsh_describe(cc_commands[i], cc_commands[i]->name, out);
-        else if (is_first_of_group(i, group, sizeof group))
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (strchr(commands[i]->name, ' ') == NULL)
+            zsh_describe(commands[i], commands[i]->name, out);
+        else if (is_first_of_group(commands, i, group, sizeof group))
             fprintf(out, " \\\n            '%s:its commands have a second word'", group);
     }
     fprintf(out, " \\\n            '--recipe:run a recipe, a set-up as a file')\n"
                  "        _describe command names\n        return\n    fi\n"
                  "    case $command in\n");
-    for (size_t i = 0; cc_commands[i] != NULL; i++) {
-        if (!is_first_of_group(i, group, sizeof group))
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (!is_first_of_group(commands, i, group, sizeof group))
             continue;
         fprintf(out, "    %s)\n        if ((CURRENT == 3)); then\n            names=(", group);
-        for (size_t k = i; cc_commands[k] != NULL; k++)
-            if (strncmp(cc_commands[k]->name, group, strlen(group)) == 0 &&
-                cc_commands[k]->name[strlen(group)] == ' ')
-                zsh_describe(cc_commands[k], cc_commands[k]->name + strlen(group) + 1, out);
+        for (size_t k = i; commands[k] != NULL; k++)
+            if (strncmp(commands[k]->name, group, strlen(group)) == 0 &&
+                commands[k]->name[strlen(group)] == ' ')
+                zsh_describe(commands[k], commands[k]->name + strlen(group) + 1, out);
         fprintf(out, ")\n            _describe command names\n            return\n        fi\n"
                      "        command+=\" $words[3]\"\n        shift words\n"
                      "        ((CURRENT--))\n        ;;\n");
@@ -256,7 +256,7 @@ void cc_completion_zsh(FILE *out)
                  "    --recipe)\n        _arguments '1:recipe:(");
     put_recipes(out);
     fprintf(out, ")' '*:file:_files'\n        ;;\n");
-    for (size_t i = 0; cc_commands[i] != NULL; i++)
-        zsh_command(cc_commands[i], out);
+    for (size_t i = 0; commands[i] != NULL; i++)
+        zsh_command(commands[i], out);
     fprintf(out, "    esac\n}\n_commcomp \"$@\"\n");
 }

@@ -221,29 +221,29 @@ void cc_help_command(const struct cc_command *c, bool all, FILE *out)
 
 /* --- the program --- */
 
-static void print_commands(FILE *out, const char *prefix)
+static void print_commands(FILE *out, const struct cc_command *const *commands, const char *prefix)
 {
-    for (size_t i = 0; cc_commands[i] != NULL; i++)
-        if (strncmp(cc_commands[i]->name, prefix, strlen(prefix)) == 0)
-            print_item(out, cc_commands[i]->name, COMMAND_INDENT, cc_commands[i]->summary);
+    for (size_t i = 0; commands[i] != NULL; i++)
+        if (strncmp(commands[i]->name, prefix, strlen(prefix)) == 0)
+            print_item(out, commands[i]->name, COMMAND_INDENT, commands[i]->summary);
 }
 
-void cc_help_group(const char *group, FILE *out)
+void cc_help_group(const struct cc_command *const *commands, const char *group, FILE *out)
 {
     char prefix[64];
     (void)snprintf(prefix, sizeof prefix, "%s ", group);
     fprintf(out, "usage: commcomp %s COMMAND [options]\n\nCommands:\n", group);
-    print_commands(out, prefix);
+    print_commands(out, commands, prefix);
     fprintf(out, "\n`commcomp %s COMMAND --help` explains one.\n", group);
 }
 
-void cc_help_program(FILE *out)
+void cc_help_program(const struct cc_command *const *commands, FILE *out)
 {
     fprintf(out, "commcomp:");
     print_wrapped(out, cc_program_summary, line_width(), 0, 9);
     fprintf(out, "\nusage: commcomp COMMAND [options]\n       commcomp --recipe NAME|FILE "
                  "[options]\n\nCommands:\n");
-    print_commands(out, "");
+    print_commands(out, commands, "");
     fprintf(out, "\n");
     print_wrapped(
         out,

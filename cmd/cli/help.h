@@ -1,22 +1,23 @@
-/* The program's description of itself, printed to `out` from the tables of the commands. */
+/* The program's description of itself, printed to `out` from the tables of all commands, which are
+ * in the order of --help and end with NULL. */
 #ifndef CC_CMD_CLI_HELP_H
 #define CC_CMD_CLI_HELP_H
 
 #include "cmd/cli/command.h"
 
 /* --help, wrapped to the terminal's width, or to 80 characters without a terminal. */
-void cc_help_program(FILE *out);
+void cc_help_program(const struct cc_command *const *commands, FILE *out);
 /* The commands of a group: "trace". */
-void cc_help_group(const char *group, FILE *out);
+void cc_help_group(const struct cc_command *const *commands, const char *group, FILE *out);
 /* A command whose options have groups: those that are used often, and the names of the others; with
  * `all`, and for other commands, every option and column. */
 void cc_help_command(const struct cc_command *c, bool all, FILE *out);
 /* The man page, in man(7)'s macros. */
-void cc_help_man(FILE *out);
+void cc_help_man(const struct cc_command *const *commands, FILE *out);
 
 /* Scripts that complete commands, options and their arguments in a shell. */
-void cc_completion_bash(FILE *out);
-void cc_completion_zsh(FILE *out);
+void cc_completion_bash(const struct cc_command *const *commands, FILE *out);
+void cc_completion_zsh(const struct cc_command *const *commands, FILE *out);
 
 /* --- texts that they share --- */
 

@@ -59,34 +59,31 @@ static bool has_same(const struct cc_command *c, const struct cc_option *o)
 }
 
 /* The number of the first `count` commands that have the option. */
-static int count_commands(const struct cc_option *o, size_t count)
+static int count_commands(const struct cc_command *const *commands, size_t count,
+                          const struct cc_option *o)
 {
     int have = 0;
     for (size_t i = 0; i < count; i++)
-        have += has_same(cc_commands[i], o);
+        have += has_same(commands[i], o);
     return have;
 }
 
-static size_t command_count(void)
+static bool is_shared(const struct cc_command *const *commands, const struct cc_option *o)
 {
-    size_t n = 0;
-    while (cc_commands[n] != NULL)
-        n++;
-    return n;
+    size_t count = 0;
+    while (commands[count] != NULL)
+        count++;
+    return count_commands(commands, count, o) > 1;
 }
 
-static bool is_shared(const struct cc_option *o)
-{
-    return count_commands(o, command_count()) > 1;
-}
-
-static void man_own_options(FILE *out, const struct cc_command *c)
+static void man_own_options(FILE *out, const struct cc_command *const *commands,
+                            const struct cc_command *c)
 {
     size_t shared = 0;
     for (size_t i = 0; i < cc_option_own(c); i++) {
         const struct cc_option o = cc_option_at(c, i);
-        shared += is_shared(&o);
-        if (!is_shared(&o))
+        shared += is_shared(commands, &o);
+        if (!is_shared(commands, &o))
             man_option(out, &o);
     }
     if (shared == 0)
@@ -94,12 +91,13 @@ static void man_own_options(FILE *out, const struct cc_command *c)
     fprintf(out, ".PP\nIt shares with other commands (see SHARED OPTIONS):\n");
     for (size_t i = 0; i < cc_option_own(c); i++) {
         const struct cc_option o = cc_option_at(c, i);
-        if (is_shared(&o))
+        if (is_shared(commands, &o))
             fprintf(out, "\\-\\-%s%s\n", o.name, --shared > 0 ? "," : ".");
     }
 }
 
-static void man_command(FILE *out, const struct cc_command *c)
+static void man_command(FILE *out, const struct cc_command *const *commands,
+                        const struct cc_command *c)
 {
     fprintf(out, ".SS commcomp %s [options] %s\n", c->name, c->operands);
     print_roff(out, c->summary);
@@ -107,7 +105,7 @@ static void man_command(FILE *out, const struct cc_command *c)
     print_roff(out, c->description);
     for (const struct cc_option *o = cc_scheme_options(c); o->name != NULL; o++)
         man_option(out, o);
-    man_own_options(out, c);
+    man_own_options(out, commands, c);
     if (c->columns[0].key != NULL)
         fprintf(out, ".PP\nColumns of the result:\n");
     for (const struct cc_column *k = c->columns; k->key != NULL; k++) {
@@ -121,15 +119,16 @@ static void man_command(FILE *out, const struct cc_command *c)
     fprintf(out, ".fi\n");
 }
 
-static void man_shared_options(FILE *out)
+static void man_shared_options(FILE *out, const struct cc_command *const *commands)
 {
     fprintf(out, ".SH SHARED OPTIONS\n");
     for (int group = 0; group < CC_OPTION_GROUPS; group++) {
         bool titled = false;
-        for (size_t i = 0; cc_commands[i] != NULL; i++)
-            for (size_t k = 0; k < cc_option_own(cc_commands[i]); k++) {
-                const struct cc_option o = cc_option_at(cc_commands[i], k);
-                if ((int)o.group != group || !is_shared(&o) || count_commands(&o, i) > 0)
+        for (size_t i = 0; commands[i] != NULL; i++)
+            for (size_t k = 0; k < cc_option_own(commands[i]); k++) {
+                const struct cc_option o = cc_option_at(commands[i], k);
+                if ((int)o.group != group || !is_shared(commands, &o) ||
+                    count_commands(commands, i, &o) > 0)
                     continue;
                 if (!titled)
                     fprintf(out, ".SS %s\n", cc_option_group_names[group]);
@@ -163,15 +162,15 @@ static void man_schemes(FILE *out)
     }
 }
 
-void cc_help_man(FILE *out)
+void cc_help_man(const struct cc_command *const *commands, FILE *out)
 {
     fprintf(out, ".TH COMMCOMP 1 \"\" \"commcomp %s\" \"User Commands\"\n.SH NAME\ncommcomp \\- ",
             cc_version());
     print_roff(out, cc_program_summary);
     fprintf(out, ".SH SYNOPSIS\n.B commcomp\n.I command\n[options]\n.SH COMMANDS\n");
-    for (size_t i = 0; cc_commands[i] != NULL; i++)
-        man_command(out, cc_commands[i]);
-    man_shared_options(out);
+    for (size_t i = 0; commands[i] != NULL; i++)
+        man_command(out, commands, commands[i]);
+    man_shared_options(out, commands);
     man_schemes(out);
     fprintf(out, ".SH EXIT STATUS\n0 success; 1 failure or interrupt; 2 a mistake on the command "
                  "line.\n.SH ENVIRONMENT\n");

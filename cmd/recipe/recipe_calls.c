@@ -336,7 +336,7 @@ int cc_recipe_call_parse(const struct cc_recipe_calls *calls, const struct cc_re
                          struct cc_args *out, struct cc_error *e)
 {
     const struct cc_args *args = calls->args;
-    *out = (struct cc_args){.recipe = calls->command};
+    *out = (struct cc_args){.commands = args->commands, .recipe = calls->command};
     const int status = cc_args_parse(out, args->command, (int)call->words, call->word, 0, e);
     cc_record_init(&out->record, args->command->name, args->command->columns, args->argc,
                    (const char *const *)args->argv);

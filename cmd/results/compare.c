@@ -109,7 +109,7 @@ static int read_both(struct compare *c, struct cc_error *e)
                        "%s is a result of `%.40s`, and %s of `%.40s`: only results of the same "
                        "command can be compared",
                        c->side[0].path, a->command, c->side[1].path, b->command);
-    c->command = cc_known_command(a->command);
+    c->command = cc_command_find(c->args->commands, a->command);
     if (c->command == NULL || c->command->columns[0].key == NULL)
         return cc_fail(e, "%s: commcomp has no command '%.40s' whose results could be compared",
                        c->side[0].path, a->command);

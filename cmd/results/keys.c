@@ -13,60 +13,61 @@ static const struct cc_column columns[] = {
 static const struct cc_option_use options[] = {{.rows = NULL}};
 
 /* "model, run": the commands whose results have the key. */
-static void list_commands(const struct cc_result_key *key, char *out, size_t cap)
+static void list_commands(const struct cc_command *const *commands, const struct cc_result_key *key,
+                          char *out, size_t cap)
 {
     size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; cc_commands[i] != NULL && used < cap; i++)
-        for (const struct cc_column *c = cc_commands[i]->columns; c->key != NULL && used < cap; c++)
+    for (size_t i = 0; commands[i] != NULL && used < cap; i++)
+        for (const struct cc_column *c = commands[i]->columns; c->key != NULL && used < cap; c++)
             if (c->key == key)
                 used += (size_t)snprintf(out + used, cap - used, "%s%s", used > 0 ? ", " : "",
-                                         cc_commands[i]->name);
+                                         commands[i]->name);
 }
 
-static int add_key(struct cc_record *r, const struct cc_result_key *key, struct cc_error *e)
+static int add_key(struct cc_args *args, const struct cc_result_key *key, struct cc_error *e)
 {
-    char commands[256], heading[128] = "";
-    list_commands(key, commands, sizeof commands);
+    char used_by[256], heading[128] = "";
+    list_commands(args->commands, key, used_by, sizeof used_by);
     if (key->head != NULL || key->unit[0] != '\0')
         cc_known_heading(key, heading, sizeof heading);
     const struct cc_text_column texts[] = {{CC_KEY(key), key->name},
                                            {CC_KEY(heading), heading},
                                            {CC_KEY(origin), cc_origin_word(key->origin)},
-                                           {CC_KEY(commands), commands},
+                                           {CC_KEY(commands), used_by},
                                            {CC_KEY(meaning), key->help}};
-    const size_t row = cc_record_add(r, e);
+    const size_t row = cc_record_add(&args->record, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    return cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e);
+    return cc_record_texts(&args->record, row, texts, sizeof texts / sizeof texts[0], e);
 }
 
 /* Adds the key with this name, or the keys of the command with this name. */
-static int add_named(struct cc_record *r, const char *name, struct cc_error *e)
+static int add_named(struct cc_args *args, const char *name, struct cc_error *e)
 {
     const char *known[CC_KEYS + 1] = {NULL};
     for (size_t i = 0; i < CC_KEYS; i++) {
         known[i] = cc_result_keys[i].name;
         if (strcmp(known[i], name) == 0)
-            return add_key(r, &cc_result_keys[i], e);
+            return add_key(args, &cc_result_keys[i], e);
     }
-    const struct cc_command *command = cc_known_command(name);
+    const struct cc_command *command = cc_command_find(args->commands, name);
     if (command == NULL || command->columns[0].key == NULL) {
         const char *near = cc_nearest(name, known);
         return near != NULL ? cc_usage(e, "unknown key '%s'; did you mean '%s'?", name, near)
                             : cc_usage(e, "unknown key '%s'; `commcomp keys` lists them", name);
     }
     for (const struct cc_column *c = command->columns; c->key != NULL; c++)
-        CC_TRY(add_key(r, c->key, e));
+        CC_TRY(add_key(args, c->key, e));
     return CC_OK;
 }
 
 static int run(struct cc_args *args, struct cc_error *e)
 {
     for (size_t i = 0; args->operands == 0 && i < CC_KEYS; i++)
-        CC_TRY(add_key(&args->record, &cc_result_keys[i], e));
+        CC_TRY(add_key(args, &cc_result_keys[i], e));
     for (int i = 0; i < args->operands; i++)
-        CC_TRY(add_named(&args->record, args->operand[i], e));
+        CC_TRY(add_named(args, args->operand[i], e));
     return CC_OK;
 }
 

@@ -1,17 +1,9 @@
-/* The command that wrote a result, by its name or its columns. */
+/* The command that wrote a result, by its columns. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/results/known.h"
-
-const struct cc_command *cc_known_command(const char *name)
-{
-    for (size_t i = 0; cc_commands[i] != NULL; i++)
-        if (strcmp(cc_commands[i]->name, name) == 0)
-            return cc_commands[i];
-    return NULL;
-}
 
 static bool has_column(const struct cc_command *c, const char *key)
 {
@@ -34,26 +26,28 @@ static size_t matches(const struct cc_command *c, const struct cc_sheet *s, bool
     return count;
 }
 
-static const struct cc_command *find_writer(const struct cc_sheet *s, bool old)
+static const struct cc_command *find_writer(const struct cc_command *const *commands,
+                                            const struct cc_sheet *s, bool old)
 {
     const struct cc_command *found = NULL;
     size_t least = SIZE_MAX;
-    for (size_t i = 0; cc_commands[i] != NULL; i++) {
-        const size_t count = matches(cc_commands[i], s, old);
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        const size_t count = matches(commands[i], s, old);
         if (count == 0 || count >= least)
             continue;
-        found = cc_commands[i];
+        found = commands[i];
         least = count;
     }
     return found;
 }
 
-int cc_known_writer(struct cc_sheet *s, const char **name, struct cc_error *e)
+int cc_known_writer(const struct cc_command *const *commands, struct cc_sheet *s, const char **name,
+                    struct cc_error *e)
 {
-    const struct cc_command *found = find_writer(s, false);
+    const struct cc_command *found = find_writer(commands, s, false);
     const bool old = found == NULL;
     if (old)
-        found = find_writer(s, true);
+        found = find_writer(commands, s, true);
     *name = found != NULL ? found->name : "csv";
     return old && found != NULL ? cc_sheet_rename(s, found->name, e) : CC_OK;
 }

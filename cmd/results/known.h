@@ -5,13 +5,11 @@
 #include "cmd/cli/command.h"
 #include "results/sheet.h"
 
-/* The command of this name, or NULL. */
-const struct cc_command *cc_known_command(const char *name);
-
 /* Sets *name to the command that wrote a sheet from CSV, by its columns: of several commands that
  * have them all, the one with the fewest others; "csv" if none has. Where only names of commcomp/1
  * fit, the sheet gets those of today. */
-int cc_known_writer(struct cc_sheet *s, const char **name, struct cc_error *e);
+int cc_known_writer(const struct cc_command *const *commands, struct cc_sheet *s, const char **name,
+                    struct cc_error *e);
 
 /* The heading of a key in tables, with its unit: "step (ms)". */
 void cc_known_heading(const struct cc_result_key *key, char *out, size_t cap);

@@ -363,7 +363,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(cc_sheet_read(args->operand[0], &sheet, e));
     const char *writer;
     if (sheet.csv)
-        status = cc_known_writer(&sheet, &writer, e);
+        status = cc_known_writer(args->commands, &sheet, &writer, e);
     if (status == CC_OK)
         status = plot(args, &sheet, &o, e);
     cc_sheet_free(&sheet);

@@ -54,29 +54,27 @@ static const struct cc_option_use options[] = {{.rows = own_options}, {.rows = N
 
 /* --- commands --- */
 
-static const struct cc_column *columns_of(const char *command)
+static const struct cc_column *columns_of(const void *commands, const char *command)
 {
-    const struct cc_command *c = cc_known_command(command);
+    const struct cc_command *c = cc_command_find(commands, command);
     return c != NULL && c->columns[0].key != NULL ? c->columns : NULL;
 }
 
-static const char *summary_of(const char *command)
+static const char *summary_of(const void *commands, const char *command)
 {
-    const struct cc_command *c = cc_known_command(command);
+    const struct cc_command *c = cc_command_find(commands, command);
     return c != NULL ? c->summary : NULL;
 }
 
-static const struct cc_page_commands known = {.columns = columns_of, .summary = summary_of};
-
 /* --- reading --- */
 
-static int add_csv(const char *path, const char *text, size_t length, struct cc_results *out,
-                   struct cc_error *e)
+static int add_csv(const struct cc_command *const *commands, const char *path, const char *text,
+                   size_t length, struct cc_results *out, struct cc_error *e)
 {
     struct cc_sheet sheet;
     CC_TRY(cc_sheet_parse_csv(path, text, length, &sheet, e));
     const char *command;
-    int status = cc_known_writer(&sheet, &command, e);
+    int status = cc_known_writer(commands, &sheet, &command, e);
     if (status == CC_OK)
         status = cc_results_add_sheet(out, &sheet, command, e);
     cc_sheet_free(&sheet);
@@ -84,7 +82,8 @@ static int add_csv(const char *path, const char *text, size_t length, struct cc_
 }
 
 /* Adds the results of a file: of a page all, of JSON and CSV the one. */
-static int add_file(const char *path, struct cc_results *out, struct cc_error *e)
+static int add_file(const struct cc_command *const *commands, const char *path,
+                    struct cc_results *out, struct cc_error *e)
 {
     struct cc_bytes file = {0};
     enum cc_format format = CC_FORMAT_TABLE;
@@ -106,7 +105,7 @@ static int add_file(const char *path, struct cc_results *out, struct cc_error *e
     else if (format == CC_FORMAT_JSON || (standard && first == '{'))
         status = cc_results_add(out, name, text, file.size, e);
     else
-        status = add_csv(name, text, file.size, out, e);
+        status = add_csv(commands, name, text, file.size, out, e);
     cc_bytes_free(&file);
     return status;
 }
@@ -207,11 +206,12 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct report_options o = {.output = NULL};
     struct cc_results results = {.of = NULL};
     struct cc_page_part *part = NULL;
+    const struct cc_page_commands known = {columns_of, summary_of, args->commands};
     int format, status = CC_OK;
     CC_TRY(cc_options_read(args, own_options, &o, e));
     CC_TRY(find_format(&o, &format, e));
     for (int i = 0; i < args->operands; i++)
-        CC_TRY_OUT(add_file(args->operand[i], &results, e));
+        CC_TRY_OUT(add_file(args->commands, args->operand[i], &results, e));
     CC_TRY_OUT(choose(o.only, &results, e));
     part = cc_alloc0(results.count * sizeof *part, e);
     status = part != NULL ? CC_OK : CC_FAIL;
