@@ -3,7 +3,7 @@
 # or by way of others. Each circle that is found is listed with the functions that close it.
 #   BUILD is the build folder (build).
 set -u
-exec python3 - "${BUILD:-build}/obj" core schemes binding bench models train results <<'END'
+exec python3 - "${BUILD:-build}/obj" core schemes binding bench models train results cmd <<'END'
 import collections
 import glob
 import os

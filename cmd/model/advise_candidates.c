@@ -7,6 +7,23 @@
 #include "cmd/model/advise.h"
 #include "core/units.h"
 
+const char *cc_advise_time(double seconds, char text[32])
+{
+    cc_print_si(seconds, "s", text, 32);
+    return text;
+}
+
+const char *cc_advise_error_text(const struct advise *a, const struct candidate *c, char text[96])
+{
+    const bool alone = a->forecast.payloads[c->scheme].period > 1;
+    char error[16] = "not predicted";
+    if (!isnan(c->error))
+        (void)snprintf(error, sizeof error, "%.2g", c->error);
+    (void)snprintf(text, 96, "sum_error %s%s", error,
+                   alone ? " (without the effect of local steps)" : "");
+    return text;
+}
+
 int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t scheme,
                         struct candidate *c, struct cc_error *e)
 {

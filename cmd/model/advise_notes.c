@@ -12,23 +12,6 @@ static const char *name_of(const struct advise *a, const struct candidate *c)
     return cc_forecast_scheme(&a->forecast, c->scheme);
 }
 
-const char *cc_advise_time(double seconds, char text[32])
-{
-    cc_print_si(seconds, "s", text, 32);
-    return text;
-}
-
-const char *cc_advise_error_text(const struct advise *a, const struct candidate *c, char text[96])
-{
-    const bool alone = a->forecast.payloads[c->scheme].period > 1;
-    char error[16] = "not predicted";
-    if (!isnan(c->error))
-        (void)snprintf(error, sizeof error, "%.2g", c->error);
-    (void)snprintf(text, 96, "sum_error %s%s", error,
-                   alone ? " (without the effect of local steps)" : "");
-    return text;
-}
-
 /* "pays below 2 Gbit/s" */
 static const char *pays_text(const struct candidate *c, char text[96])
 {

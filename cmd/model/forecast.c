@@ -243,6 +243,20 @@ const char *cc_forecast_scheme(const struct cc_forecast *f, size_t scheme)
     return f->schemes->item[scheme]->name;
 }
 
+void cc_forecast_add_item(char *list, size_t cap, const char *name, const char *why)
+{
+    const size_t used = strlen(list);
+    char item[224];
+    const int n = snprintf(item, sizeof item, "%s%.60s%s%.128s%s", used > 0 ? ", " : "", name,
+                           why[0] != '\0' ? " (" : "", why, why[0] != '\0' ? ")" : "");
+    if (strstr(list, ", ...") != NULL)
+        return;
+    if (used + (size_t)n + sizeof ", ..." <= cap)
+        memcpy(list + used, item, (size_t)n + 1);
+    else
+        memcpy(list + used, ", ...", sizeof ", ...");
+}
+
 /* --- settings --- */
 
 struct each {
@@ -322,6 +336,29 @@ static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_
         {CC_KEY(speedup), cc_forecast_speedup(fp32_step_s, p->step_s)},
         {CC_KEY(scaling), cc_forecast_scaling(s->cluster.workers, p->compute_s, p->step_s)}};
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
+}
+
+struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struct cc_setting *s,
+                                        size_t scheme)
+{
+    const struct cc_update_error *error = &f->figures.of[scheme].error;
+    const struct cc_scheme *kind = f->schemes->item[scheme]->scheme;
+    const enum cc_reduction reduction = f->payloads[scheme].reduction;
+    /* The error of sums of which not everything is kept follows from no encoding. */
+    const bool prunes = s->cluster.keep > 0 && reduction == CC_REDUCE_PAIRS;
+    const struct cc_trained *trained =
+        f->trainings != NULL ? cc_trainings_find(f->trainings, cc_forecast_scheme(f, scheme))
+                             : NULL;
+    return (struct cc_accuracy){.error = error->error,
+                                .lost = cc_trained_lost(trained),
+                                .low = error->low,
+                                .high = error->high,
+                                .encodings = prunes ? NAN
+                                                    : cc_exchange_encodings(s->exchange, reduction,
+                                                                            s->cluster.via,
+                                                                            s->cluster.workers),
+                                .lossy = (kind->flags & CC_LOSSY) != 0,
+                                .absolute = f->cluster.trace == NULL ? kind->absolute_param : NULL};
 }
 
 void cc_forecast_error_columns(const struct cc_forecast *f, struct cc_record *r, size_t row,

@@ -111,10 +111,6 @@ static bool can_run(struct calls *c, const struct cc_setting *s)
 
 /* --- the job --- */
 
-/* The host's memory as a link, by which ssar-auto chooses: 5 GB/s each way, as bytes are copied in
- * and out, and 20 us a message, as ranks may share cores. A guess, not fitted to this machine. */
-const struct cc_link calls_link = {.bw_bps = 40e9, .latency_s = 20e-6};
-
 static int add_tensor(const struct cc_setting *s, struct cc_job *job, struct cc_error *e)
 {
     job->tensor = cc_alloc0(sizeof *job->tensor, e);
@@ -132,7 +128,7 @@ static int add_rows(struct calls *c, const struct cc_setting *s, struct cc_job *
                     struct cc_error *e)
 {
     struct cc_setting setting = *s;
-    setting.link = calls_link;
+    setting.link = (struct cc_link){.bw_bps = CALLS_BW_BPS, .latency_s = CALLS_LATENCY_S};
     c->chooses |= cc_exchange_has(s->exchange, CC_X_CHOOSES);
     job->row = cc_alloc0(c->schemes->count * sizeof *job->row, e);
     if (job->row == NULL)

@@ -189,7 +189,7 @@ int calls_notes(struct calls *c, struct cc_error *e)
                            "ssar-auto: chose by the formulas of a link of %g Gbit/s and %g us, "
                            "which stands for this machine's memory; neither is measured. `chose` "
                            "counts the calls that took each exchange",
-                           1e-9 * calls_link.bw_bps, 1e6 * calls_link.latency_s));
+                           1e-9 * CALLS_BW_BPS, 1e6 * CALLS_LATENCY_S));
     CC_TRY(cc_record_note(c->record, e, "gradients: synthetic, %s",
                           cc_distribution_names[c->source.distribution]));
     if (c->encodes)

@@ -2,12 +2,10 @@
 #include "cmd/sim/sim.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/measure/timeline_output.h"
 #include "cmd/recipe/recipe.h"
-#include "core/file.h"
 #include "core/interrupt.h"
 
 /* clang-format off */
@@ -59,45 +57,6 @@ static const struct cc_option_use options[] = {
 /* clang-format on */
 
 /* --- the command --- */
-
-static int write_platform(const struct cc_platform *p, const char *path, struct cc_error *e)
-{
-    struct cc_outfile file;
-    CC_TRY(cc_file_create(&file, path, e));
-    if (fputs(p->xml, file.f) != EOF)
-        return cc_file_commit(&file, e);
-    cc_file_abort(&file);
-    return cc_fail(e, "%s: cannot be written", path);
-}
-
-int cc_sim_prepare(struct sim *s, struct cc_experiment_input *input, struct cc_record *record,
-                   struct cc_error *e)
-{
-    static const struct cc_experiment_ops ops = {
-        .complete = cc_sim_complete, .choose = cc_sim_choose, .exact = true};
-    const struct sim_options *o = &s->options;
-    struct cc_experiment *x = &s->experiment;
-    CC_TRY(cc_experiment_prepare(x, input, record, &ops, s, e));
-    if (x->settings > 1 && (o->write_platform != NULL || o->paje != NULL))
-        return cc_usage(e, "--%s is of one setting, and the lists of the options make %zu",
-                        o->write_platform != NULL ? "write-platform" : "paje", x->settings);
-    for (size_t i = 0; i < x->settings; i++) {
-        struct cc_platform p;
-        int status = CC_OK;
-        CC_TRY(cc_sim_platform(s, &x->setting[i], &p, e));
-        if (o->write_platform != NULL)
-            status = write_platform(&p, o->write_platform, e);
-        cc_platform_free(&p);
-        CC_TRY(status);
-    }
-    return CC_OK;
-}
-
-void cc_sim_free(struct sim *s)
-{
-    cc_experiment_free(&s->experiment);
-    free(s->program);
-}
 
 /* "sim, alpha-beta, fat-tree": part of the names of a timeline's rows. */
 static void describe(const struct sim_options *o, char *out, size_t cap)

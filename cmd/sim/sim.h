@@ -18,8 +18,7 @@
 
 enum cc_sim_data { CC_DATA_AUTO, CC_DATA_ON, CC_DATA_OFF };
 enum cc_codec_time { CC_CODEC_PROFILE, CC_CODEC_MEASURED, CC_CODEC_NONE };
-extern const char *const cc_sim_data_names[],
-    *const cc_codec_time_names[], *const cc_sim_codec_time_names[]; /* end with NULL */
+extern const char *const cc_codec_time_names[]; /* ends with NULL */
 
 /* "3:10mbps": a number of workers, and what is different about them. */
 struct sim_slow {
@@ -64,11 +63,6 @@ int cc_sim_prepare(struct sim *s, struct cc_experiment_input *input, struct cc_r
                    struct cc_error *e);
 void cc_sim_free(struct sim *s);
 
-/* Completes a setting, and chooses the steps of a row: cc_experiment_ops. */
-void cc_sim_complete(void *arg, struct cc_experiment_setting *s);
-int cc_sim_choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
-                  struct cc_error *e);
-
 /* Few workers: with these, payloads are made by default; without data, the payloads of these stand
  * for all. */
 enum { CC_SIM_FEW_WORKERS = 16 };
@@ -103,13 +97,9 @@ int cc_sim_all(struct sim *s, struct cc_error *e);
 /* Adds a reported row that took wall_s seconds, and prints it if there is a record. */
 int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
                    const struct cc_report_row *got, double wall_s, struct cc_error *e);
-/* The columns that tell a setting's platform and data. */
-int cc_sim_print_setting(const struct sim *s, size_t at,
-                         const struct cc_experiment_setting *setting, struct cc_error *e);
 
 /* --paper: simulates the points of a figure, instead of everything else. */
 int cc_sim_paper(struct cc_args *args, struct cc_error *e);
-extern const char *const cc_sim_papers[]; /* ends with NULL */
 
 /* --- notes, in the record --- */
 

@@ -5,9 +5,9 @@
 #include "cmd/sim/sim.h"
 #include "core/units.h"
 
-const char *const cc_sim_data_names[] = {"auto", "on", "off", NULL};
-const char *const cc_codec_time_names[] = {"profile", "measured", NULL};
-const char *const cc_sim_codec_time_names[] = {"profile", "measured", "none", NULL};
+static const char *const data_names[] = {"auto", "on", "off", NULL};
+static const char *const papers[] = {"sparcml-figure4", "thesis-5.1", "thesis-5.4", "thesis-5.5",
+                                     NULL};
 
 /* --- values --- */
 
@@ -105,13 +105,13 @@ const struct cc_option cc_sim_options[] = {
              "the formulas (without --bw, the model's columns are empty)"},
     {.name = "smpirun", MEMBER(smpirun), .value = "PROGRAM", .def = "smpirun",
      .group = CC_GROUP_RUN, .help = "SimGrid's smpirun program"},
-    {.name = "data", MEMBER(data), .value = "HOW", .def = "auto", .choices = cc_sim_data_names,
+    {.name = "data", MEMBER(data), .value = "HOW", .def = "auto", .choices = data_names,
      .group = CC_GROUP_RUN,
      .help = "on: every worker's gradients are encoded and decoded; off: only sizes move, of payloads "
              "that a few workers encode beforehand; auto: on for up to 16 workers, if there is "
              "enough memory"},
     {.name = "codec-time", MEMBER(codec_time), .value = "HOW", .def = "profile",
-     .choices = cc_sim_codec_time_names, .group = CC_GROUP_RUN,
+     .choices = cc_codec_time_names, .group = CC_GROUP_RUN,
      .help = "time of each codec call: from the profile, the same in every simulation; or as "
              "measured while it runs; or none: codecs take no time"},
     {.name = "write-platform", MEMBER(write_platform), .value = "FILE.xml",
@@ -121,7 +121,7 @@ const struct cc_option cc_sim_options[] = {
      .group = CC_GROUP_OUTPUT,
      .help = "write SimGrid's own trace of the simulation, which must have a single setting, in "
              "Paje's format"},
-    {.name = "paper", MEMBER(paper), .value = "FIGURE", .choices = cc_sim_papers,
+    {.name = "paper", MEMBER(paper), .value = "FIGURE", .choices = papers,
      .group = CC_GROUP_RUN,
      .help = "the axes of a published figure, simulated beside the formulas: sparcml-figure4, with "
              "--values, and with --nonzeros, --workers, --bw and --latency as lists; thesis-5.1, "

@@ -16,9 +16,6 @@
 #include "core/units.h"
 #include "models/paper/paper.h"
 
-const char *const cc_sim_papers[] = {"sparcml-figure4", "thesis-5.1", "thesis-5.4", "thesis-5.5",
-                                     NULL};
-
 #define DENSITIES "0.0001%,0.001%,0.01%,0.1%,1%,5%,10%,20%"
 
 enum source { SIMULATED, FORMULAS, PRINTED, SOURCES };

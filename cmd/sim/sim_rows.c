@@ -6,7 +6,8 @@
 
 /* --- rows --- */
 
-int cc_sim_print_setting(const struct sim *s, size_t at,
+/* The columns that tell a setting's platform and data. */
+static int print_setting(const struct sim *s, size_t at,
                          const struct cc_experiment_setting *setting, struct cc_error *e)
 {
     const struct sim_options *o = &s->options;
@@ -15,9 +16,34 @@ int cc_sim_print_setting(const struct sim *s, size_t at,
     CC_TRY(o->platform != NULL
                ? cc_record_text(r, at, CC_KEY(platform), o->platform, e)
                : cc_record_text(r, at, CC_KEY(topology), cc_topology_names[o->config.topology], e));
-    CC_TRY(cc_record_text(r, at, CC_KEY(codec_time), cc_sim_codec_time_names[o->codec_time], e));
+    CC_TRY(cc_record_text(r, at, CC_KEY(codec_time), cc_codec_time_names[o->codec_time], e));
     cc_record_bool(r, at, CC_KEY(data_moved), setting->data);
     return CC_OK;
+}
+
+int cc_sim_dry(const struct sim *s, struct cc_error *e)
+{
+    const struct cc_experiment *x = &s->experiment;
+    struct cc_record *record = x->record;
+    double seconds = 0;
+    int ranks = 0;
+    for (size_t i = 0; i < x->settings; i++) {
+        const struct cc_experiment_setting *p = &x->setting[i];
+        ranks = (int)fmax(ranks, cc_experiment_ranks(&p->setting));
+        for (size_t k = 0; k < p->rows; k++) {
+            const size_t at = cc_experiment_print_dry_row(x, record, p, &p->row[k], e);
+            if (at == SIZE_MAX)
+                return CC_FAIL;
+            CC_TRY(print_setting(s, at, p, e));
+            const double row_s = cc_sim_row_s(p, &p->row[k]) + cc_sim_sizes_s(p, &p->row[k]);
+            cc_record_number(record, at, CC_KEY(sim_wall_s), row_s);
+            cc_record_origin(record, at, CC_KEY(sim_wall_s), CC_ORIGIN_COMPUTED);
+            seconds += row_s;
+        }
+    }
+    return cc_record_note(
+        record, e, "dry run: simulating %zu row%s of up to %d ranks would take about %.0f s",
+        record->row_count, record->row_count == 1 ? "" : "s", ranks, ceil(seconds));
 }
 
 int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
@@ -41,7 +67,7 @@ int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
     if (at == SIZE_MAX)
         return CC_FAIL;
     cc_record_numbers(s->experiment.record, at, all, sizeof all / sizeof all[0]);
-    return cc_sim_print_setting(s, at, setting, e);
+    return print_setting(s, at, setting, e);
 }
 
 /* --- notes --- */

@@ -1,12 +1,16 @@
 /* The settings, platforms and steps of sim, and how long their simulation takes. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cmd/sim/sim.h"
+#include "core/file.h"
 #include "core/memory.h"
 #include "core/unions.h"
 #include "netsim/launch/platform_read.h"
 #include "netsim/exchange/pack/sizes.h"
+
+const char *const cc_codec_time_names[] = {"profile", "measured", "none", NULL};
 
 /* --- settings --- */
 
@@ -40,7 +44,7 @@ static enum cc_formula formula(const struct sim *s)
                : CC_FORMULA_ELSEWHERE;
 }
 
-void cc_sim_complete(void *arg, struct cc_experiment_setting *s)
+static void complete(void *arg, struct cc_experiment_setting *s)
 {
     const struct sim *sim = arg;
     struct cc_link *l = &s->setting.link;
@@ -108,7 +112,7 @@ static size_t affordable(const struct cc_experiment_setting *s, size_t steps, si
  * residuals fill first; where only the sums of index-value pairs do, there are as many steps as the
  * formulas' unions are counted over. The choice is the same with and without data, and on every
  * machine. */
-int cc_sim_choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
+static int choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
                   struct cc_error *e)
 {
     enum { DRAWS = 10, MEASURED = 3, STALE = 200 };
@@ -199,29 +203,43 @@ double cc_sim_sizes_s(const struct cc_experiment_setting *s, const struct cc_exp
     return s->data ? 0 : all_codecs_s(s, row);
 }
 
-/* --- a dry run --- */
+/* --- all settings --- */
 
-int cc_sim_dry(const struct sim *s, struct cc_error *e)
+static int write_platform(const struct cc_platform *p, const char *path, struct cc_error *e)
 {
-    const struct cc_experiment *x = &s->experiment;
-    struct cc_record *record = x->record;
-    double seconds = 0;
-    int ranks = 0;
+    struct cc_outfile file;
+    CC_TRY(cc_file_create(&file, path, e));
+    if (fputs(p->xml, file.f) != EOF)
+        return cc_file_commit(&file, e);
+    cc_file_abort(&file);
+    return cc_fail(e, "%s: cannot be written", path);
+}
+
+int cc_sim_prepare(struct sim *s, struct cc_experiment_input *input, struct cc_record *record,
+                   struct cc_error *e)
+{
+    static const struct cc_experiment_ops ops = {
+        .complete = complete, .choose = choose, .exact = true};
+    const struct sim_options *o = &s->options;
+    struct cc_experiment *x = &s->experiment;
+    CC_TRY(cc_experiment_prepare(x, input, record, &ops, s, e));
+    if (x->settings > 1 && (o->write_platform != NULL || o->paje != NULL))
+        return cc_usage(e, "--%s is of one setting, and the lists of the options make %zu",
+                        o->write_platform != NULL ? "write-platform" : "paje", x->settings);
     for (size_t i = 0; i < x->settings; i++) {
-        const struct cc_experiment_setting *p = &x->setting[i];
-        ranks = (int)fmax(ranks, cc_experiment_ranks(&p->setting));
-        for (size_t k = 0; k < p->rows; k++) {
-            const size_t at = cc_experiment_print_dry_row(x, record, p, &p->row[k], e);
-            if (at == SIZE_MAX)
-                return CC_FAIL;
-            CC_TRY(cc_sim_print_setting(s, at, p, e));
-            const double row_s = cc_sim_row_s(p, &p->row[k]) + cc_sim_sizes_s(p, &p->row[k]);
-            cc_record_number(record, at, CC_KEY(sim_wall_s), row_s);
-            cc_record_origin(record, at, CC_KEY(sim_wall_s), CC_ORIGIN_COMPUTED);
-            seconds += row_s;
-        }
+        struct cc_platform p;
+        int status = CC_OK;
+        CC_TRY(cc_sim_platform(s, &x->setting[i], &p, e));
+        if (o->write_platform != NULL)
+            status = write_platform(&p, o->write_platform, e);
+        cc_platform_free(&p);
+        CC_TRY(status);
     }
-    return cc_record_note(
-        record, e, "dry run: simulating %zu row%s of up to %d ranks would take about %.0f s",
-        record->row_count, record->row_count == 1 ? "" : "s", ranks, ceil(seconds));
+    return CC_OK;
+}
+
+void cc_sim_free(struct sim *s)
+{
+    cc_experiment_free(&s->experiment);
+    free(s->program);
 }

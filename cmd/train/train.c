@@ -27,6 +27,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(cc_train_open(&t, e));
     CC_TRY_OUT(cc_train_all(&t, e));
     CC_TRY_OUT(cc_train_rows(&t, e));
+    CC_TRY_OUT(cc_train_notes(&t, e));
     CC_TRY_OUT(cc_train_failure(&t, e));
 out:
     args->record.partial = cc_interrupted();

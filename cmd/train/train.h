@@ -33,6 +33,7 @@ struct cc_train {
     struct cc_paper *paper;            /* that has the time of computing of a recipe; or NULL */
     const struct cc_train *frameworks; /* [CC_TRAIN_FRAMEWORKS], of which this is one; or NULL */
     size_t framework;
+    const char *framework_name; /* NULL: none */
 };
 
 /* A variant is a scheme with a learning rate, a length and a consistency: the schemes of one rate,

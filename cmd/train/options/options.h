@@ -19,7 +19,8 @@ struct cc_train_length {
     struct cc_rate_schedule schedule; /* its rate is set later */
 };
 
-enum { CC_TRAIN_FRAMEWORKS = CC_RECIPE_FRAMEWORKS };
+/* The frameworks of Pipe-SGD's comparison, in the order of a recipe that has them. */
+enum { CC_PS_SYNC, CC_D_SYNC, CC_PIPE_SGD, CC_TRAIN_FRAMEWORKS = CC_RECIPE_FRAMEWORKS };
 
 /* --show: the rows of the table. */
 enum cc_train_show { CC_SHOW_ALL, CC_SHOW_ENDS, CC_SHOW_MEANS };

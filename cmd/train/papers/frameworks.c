@@ -12,7 +12,7 @@
 #include "core/units.h"
 #include "models/paper/paper.h"
 
-enum { PS_SYNC, D_SYNC, PIPE, FRAMEWORKS = CC_TRAIN_FRAMEWORKS };
+enum { FRAMEWORKS = CC_TRAIN_FRAMEWORKS };
 
 /* A text of a framework of the recipe. */
 static const char *text_of(const struct cc_args *args, size_t which, const char *key)
@@ -29,37 +29,20 @@ static int set_framework(struct cc_args *args, size_t which, char *sync_steps, s
                          struct cc_error *e)
 {
     static const char *const of_pipe[] = {"depth", "sync-steps"};
-    const cJSON *pipe = cJSON_GetArrayItem(args->recipe->frameworks, PIPE);
+    const cJSON *pipe = cJSON_GetArrayItem(args->recipe->frameworks, CC_PIPE_SGD);
     const cJSON *share = cJSON_GetObjectItemCaseSensitive(pipe, "sync_share");
     cc_arg_set(args, "exchange", text_of(args, which, "exchange"));
     cc_arg_set(args, "mode", text_of(args, which, "mode"));
-    for (size_t i = 0; which != PIPE && i < sizeof of_pipe / sizeof *of_pipe; i++)
+    for (size_t i = 0; which != CC_PIPE_SGD && i < sizeof of_pipe / sizeof *of_pipe; i++)
         cc_arg_set(args, of_pipe[i], NULL);
     struct cc_train_step_counts given = {.count = 0};
     if (cc_arg(args, "steps") != NULL)
         CC_TRY(cc_train_parse_steps(cc_arg(args, "steps"), &given, e));
     (void)snprintf(sync_steps, capacity, "%.0f",
                    cJSON_IsNumber(share) ? share->valuedouble * (double)given.item[0] : 0);
-    if (which == PIPE && cc_arg(args, "sync-steps") == NULL)
+    if (which == CC_PIPE_SGD && cc_arg(args, "sync-steps") == NULL)
         cc_arg_set(args, "sync-steps", sync_steps);
     return cc_spec_list_parse(text_of(args, which, "scheme"), &args->schemes, e);
-}
-
-/* --- results --- */
-
-const char *cc_train_framework_name(const struct cc_train *t)
-{
-    return t->frameworks != NULL ? text_of(t->args, t->framework, "name") : NULL;
-}
-
-const struct cc_train *cc_train_ps_sync(const struct cc_train *t)
-{
-    return t->frameworks != NULL ? &t->frameworks[PS_SYNC] : NULL;
-}
-
-const struct cc_train *cc_train_d_sync(const struct cc_train *t)
-{
-    return t->frameworks != NULL ? &t->frameworks[D_SYNC] : NULL;
 }
 
 /* --- all of them --- */
@@ -78,8 +61,11 @@ int cc_train_frameworks(struct cc_args *args, struct cc_error *e)
     for (size_t i = 0; i < FRAMEWORKS; i++) {
         own[i] = *args;
         own[i].schemes = (struct cc_spec_list){.count = 0};
-        t[i] = (struct cc_train){
-            .args = &own[i], .record = &args->record, .frameworks = t, .framework = i};
+        t[i] = (struct cc_train){.args = &own[i],
+                                 .record = &args->record,
+                                 .frameworks = t,
+                                 .framework = i,
+                                 .framework_name = text_of(args, i, "name")};
     }
     for (size_t i = 0; i < FRAMEWORKS; i++) {
         CC_TRY_OUT(set_framework(&own[i], i, sync_steps[i], sizeof sync_steps[i], e));
@@ -87,8 +73,10 @@ int cc_train_frameworks(struct cc_args *args, struct cc_error *e)
     }
     for (size_t i = 0; i < FRAMEWORKS; i++)
         CC_TRY_OUT(cc_train_all(&t[i], e));
-    for (size_t i = 0; i < FRAMEWORKS; i++)
+    for (size_t i = 0; i < FRAMEWORKS; i++) {
         CC_TRY_OUT(cc_train_rows(&t[i], e));
+        CC_TRY_OUT(cc_train_notes(&t[i], e));
+    }
     for (size_t i = 0; i < FRAMEWORKS; i++)
         CC_TRY_OUT(cc_train_failure(&t[i], e));
 out:

@@ -15,11 +15,6 @@ int cc_train_paper_notes(const struct cc_train *t, struct cc_error *e);
 
 /* Trains all of them, and adds their rows. */
 int cc_train_frameworks(struct cc_args *args, struct cc_error *e);
-/* NULL without frameworks, as the two with which others are compared, whose first scheme is fp32.
- */
-const char *cc_train_framework_name(const struct cc_train *t);
-const struct cc_train *cc_train_ps_sync(const struct cc_train *t);
-const struct cc_train *cc_train_d_sync(const struct cc_train *t);
 
 /* --paper with this table: measures, and adds its rows (table.c). */
 #define CC_TRAIN_TABLE "sparcml-table2"

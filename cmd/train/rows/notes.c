@@ -118,7 +118,7 @@ enum { STEPS_CAP = 32 };
 /* "Pipe-SGD, " where there are several frameworks, otherwise nothing. */
 static const char *framework_of(const struct cc_train *t, char text[STEPS_CAP])
 {
-    const char *name = cc_train_framework_name(t);
+    const char *name = t->framework_name;
     text[0] = '\0';
     if (name != NULL)
         (void)snprintf(text, STEPS_CAP, "%s, ", name);

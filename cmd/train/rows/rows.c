@@ -126,7 +126,7 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
         return SIZE_MAX;
     if (local && cc_record_text(r, row, CC_KEY(outer), cc_train_outer(l), e) != CC_OK)
         return SIZE_MAX;
-    const char *framework = cc_train_framework_name(t);
+    const char *framework = t->framework_name;
     if (framework != NULL && cc_record_text(r, row, CC_KEY(framework), framework, e) != CC_OK)
         return SIZE_MAX;
     if (c->mode == CC_PIPE)
@@ -401,8 +401,8 @@ static int put_frameworks(const struct cc_train *t, size_t row, size_t variant,
     struct beside ps, sync;
     if (t->frameworks == NULL)
         return CC_OK;
-    CC_TRY(compare(t, variant, link, s, cc_train_ps_sync(t), &ps, e));
-    CC_TRY(compare(t, variant, link, s, cc_train_d_sync(t), &sync, e));
+    CC_TRY(compare(t, variant, link, s, &t->frameworks[CC_PS_SYNC], &ps, e));
+    CC_TRY(compare(t, variant, link, s, &t->frameworks[CC_D_SYNC], &sync, e));
     const double mean = mean_of(&sync.difference), off = half_width(&sync.difference);
     const struct cc_number_column all[] = {{CC_KEY(speedup_ps), ps.speedup},
                                            {CC_KEY(speedup_sync), sync.speedup},
@@ -584,7 +584,5 @@ int cc_train_rows(const struct cc_train *t, struct cc_error *e)
 {
     for (size_t i = 0; i < t->options.links; i++)
         CC_TRY(add_link(t, &t->options.link[i], e));
-    if (t->options.links == 0)
-        CC_TRY(add_link(t, NULL, e));
-    return cc_train_notes(t, e);
+    return t->options.links == 0 ? add_link(t, NULL, e) : CC_OK;
 }
