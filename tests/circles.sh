@@ -3,37 +3,38 @@
 # or by way of others. Each circle that is found is listed with the functions that close it.
 #   BUILD is the build folder (build).
 set -u
-exec python3 - "${BUILD:-build}/obj" core schemes binding bench models train results cmd <<'END'
+exec python3 - "${BUILD:-build}" core schemes binding bench models train results cmd netsim <<'END'
 import collections
 import glob
 import os
 import subprocess
 import sys
 
-root, rooms = sys.argv[1], sys.argv[2:]
-defined, needed = {}, collections.defaultdict(set)  # the file of a function; the functions of a file
-for room in rooms:
-    for folder, _, names in os.walk(os.path.join(root, room)):
-        source = os.path.relpath(folder, root)
-        objects = [os.path.join(folder, name) for name in names if name.endswith(".o")
-                   and glob.glob(os.path.join(source, name.split(".")[0] + ".*c"))]  # not those of files that are gone
-        if not objects:
-            continue
-        for line in subprocess.run(["nm", "-A", *objects], check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines():
-            path, *_, kind, symbol = line.replace(":", " ", 1).split()
-            file = os.path.relpath(path, root).split(".")[0]  # kernels have an object for each instruction set
-            if kind == "U":
-                needed[file].add(symbol)
-            elif kind.isupper():
-                defined[symbol] = file
+build, rooms = sys.argv[1], sys.argv[2:]
+defined, needed = collections.defaultdict(set), collections.defaultdict(set)  # files of a function; functions of a file
+for root in [os.path.join(build, kind) for kind in ("obj", "mpi", "smpi")]:
+    for room in rooms:
+        for folder, _, names in os.walk(os.path.join(root, room)):
+            source = os.path.relpath(folder, root)
+            objects = [os.path.join(folder, name) for name in names if name.endswith(".o")
+                       and glob.glob(os.path.join(source, name.split(".")[0] + ".*c"))]  # not those of files that are gone
+            if not objects:
+                continue
+            for line in subprocess.run(["nm", "-A", *objects], check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines():
+                path, *_, kind, symbol = line.replace(":", " ", 1).split()
+                file = os.path.relpath(path, root).split(".")[0]  # kernels have an object for each instruction set
+                if kind == "U":
+                    needed[file].add(symbol)
+                elif kind.isupper():
+                    defined[symbol].add(file)  # runtimes are alternatives
 if len(defined) < 500:
-    sys.exit(f"{root}: few symbols")
+    sys.exit(f"{build}: few symbols")
 
 calls = collections.defaultdict(dict)
 for file, symbols in needed.items():
     for symbol in sorted(symbols & defined.keys()):
-        if defined[symbol] != file:
-            calls[file].setdefault(defined[symbol], symbol)
+        for other in defined[symbol] - {file}:
+            calls[file].setdefault(other, symbol)
 
 
 def reached(start):

@@ -533,13 +533,6 @@ int cc_merge_test(void *of, bool *done, struct cc_error *e)
     return CC_OK;
 }
 
-bool cc_merge_dense(const struct cc_merge *x, uint64_t pairs)
-{
-    if (x->choices == NULL)
-        return x->exchange == CC_DSAR_SPLIT;
-    return cc_job_choose(x->choices, pairs) == CC_DSAR_SPLIT;
-}
-
 uint64_t cc_merge_pairs(const struct cc_merge *x)
 {
     if (!has_data(x))

@@ -103,6 +103,10 @@ static inline size_t cc_range_length(struct cc_stream_range r)
 /* The message of whole sums that a round passes on, from their lengths in this step. */
 size_t cc_merge_chunks_bytes(const struct cc_merge *x, size_t first, size_t count);
 
+/* Whether an exchange that has received its sums, of that many pairs of all gradients, sends them
+ * as dsar-split does. */
+bool cc_merge_dense(const struct cc_merge *x, uint64_t pairs);
+
 /* --- without data (reduce_merge_sizes.c) --- */
 
 /* The pairs in the sum of that many workers' values. */
@@ -138,8 +142,5 @@ int cc_merge_test(void *of, bool *done, struct cc_error *e);
 void cc_merge_close(void *of);
 /* After an exchange: the pairs of all workers' gradients together, the same number on all ranks. */
 uint64_t cc_merge_pairs(const struct cc_merge *x);
-/* Whether an exchange that has received its sums, of that many pairs of all gradients, sends them
- * as dsar-split does. */
-bool cc_merge_dense(const struct cc_merge *x, uint64_t pairs);
 
 #endif

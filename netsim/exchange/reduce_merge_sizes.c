@@ -69,6 +69,13 @@ static size_t whole_bytes(const struct cc_merge *x, struct cc_stream_range r)
                            s->job->wire);
 }
 
+bool cc_merge_dense(const struct cc_merge *x, uint64_t pairs)
+{
+    if (x->choices == NULL)
+        return x->exchange == CC_DSAR_SPLIT;
+    return cc_job_choose(x->choices, pairs) == CC_DSAR_SPLIT;
+}
+
 void cc_merge_set_lengths(struct cc_merge *x)
 {
     const bool dense = cc_merge_dense(x, cc_merge_known_pairs(x->gradient));

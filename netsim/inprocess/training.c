@@ -72,6 +72,26 @@ static int open_exchange(struct cc_training *s, struct cc_error *e)
     return c->consistency == CC_BULK ? cc_inprocess_open(&config, &s->exchange, e) : CC_OK;
 }
 
+static int open_pipe(struct cc_training *s, struct cc_error *e)
+{
+    const size_t waiting = s->config->depth - 1;
+    if (s->config->mode != CC_PIPE)
+        return CC_OK;
+    s->delayed = cc_alloc0(waiting * sizeof *s->delayed, e);
+    if (s->delayed == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < waiting; i++)
+        CC_TRY(cc_alloc_floats(s->values, &s->delayed[i], e));
+    return CC_OK;
+}
+
+static void close_pipe(struct cc_training *s)
+{
+    for (size_t i = 0; s->delayed != NULL && i + 1 < s->config->depth; i++)
+        free(s->delayed[i]);
+    free(s->delayed);
+}
+
 static int open_state(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
@@ -91,7 +111,7 @@ static int open_state(struct cc_training *s, struct cc_error *e)
     CC_TRY(cc_alloc_floats(s->values, &s->weights, e));
     CC_TRY(cc_alloc_floats((bulk ? workers : 1) * s->values, &s->gradients, e));
     CC_TRY(cc_alloc_floats(s->values, &s->mean, e));
-    CC_TRY(cc_training_pipe_open(s, e));
+    CC_TRY(open_pipe(s, e));
     CC_TRY(cc_alloc_floats(s->layout->stats, &s->stats, e));
     CC_TRY(cc_alloc_floats(workers * s->layout->stats, &s->worker_stats, e));
     s->gradient = cc_alloc(workers * sizeof(float *), e);
@@ -135,20 +155,13 @@ static void close_state(struct cc_training *s)
     free(s->own);
     free(s->slope);
     free(s->mean);
-    cc_training_pipe_close(s);
+    close_pipe(s);
     cc_training_svrg_close(s);
     free(s->stats);
     free(s->worker_stats);
 }
 
 /* --- a step --- */
-
-void cc_training_diverge(struct cc_training *s, const char *reason)
-{
-    s->out->diverged = true;
-    s->out->diverged_step = (size_t)s->log.step + 1;
-    (void)snprintf(s->out->reason, sizeof s->out->reason, "%s", reason);
-}
 
 static struct cc_training_batch compute_gradient(struct cc_training *s, size_t worker)
 {
@@ -211,7 +224,9 @@ static void measure_residuals(struct cc_training *s)
     }
 }
 
-void cc_training_apply(struct cc_training *s, uint64_t step, const float *received)
+/* Applies what the workers have received in a step: the mean gradient, or deltas, of the messages
+ * that were sent. */
+static void apply_received(struct cc_training *s, uint64_t step, const float *received)
 {
     const struct cc_job_row *row = s->job.row;
     for (size_t i = 0; i < row->messages; i++) {
@@ -225,6 +240,28 @@ void cc_training_apply(struct cc_training *s, uint64_t step, const float *receiv
         for (size_t k = from; k < to && s->config->deltas; k++)
             s->weights[k] += received[k];
     }
+}
+
+/* Pipe-SGD (Li et al., NeurIPS 2018, Algorithm 1) in one process: with K steps under way, step t is
+ * computed with parameters to which the results of the steps up to t - K have been applied, where
+ * synchronous steps have those up to t - 1. Here the exchange of a step ends within it, and its
+ * result waits for K - 1 steps.
+ *
+ * The first steps may be synchronous, as in the paper's section 4, where deep nets begin without
+ * the pipeline. After the last step everything is applied, so that trainings of any K have as many
+ * updates: the paper's algorithm ends with the last K results unused. The result of step t is
+ * applied with the learning rate of step t. */
+static void apply_piped(struct cc_training *s)
+{
+    const uint64_t step = s->log.step, ended = step + 1;
+    const uint64_t until = ended - cc_job_delayed(&s->job, s->job.row, ended);
+    const size_t waiting = s->config->depth - 1;
+    for (; s->applied < until && s->applied < step; s->applied++)
+        apply_received(s, s->applied, s->delayed[s->applied % waiting]);
+    if (s->applied < until)
+        apply_received(s, s->applied++, s->mean);
+    else
+        memcpy(s->delayed[step % waiting], s->mean, s->values * sizeof *s->mean);
 }
 
 /* Exchanges the gradients and updates the parameters. Values that are refused, as they or their sum
@@ -251,9 +288,9 @@ static int exchange(struct cc_training *s, struct cc_error *e)
     if (pipe || (sent.sent && !c->deltas)) {
         const double since = clock_of(s);
         if (pipe)
-            cc_training_pipe_step(s);
+            apply_piped(s);
         else
-            cc_training_apply(s, s->log.step, s->mean);
+            apply_received(s, s->log.step, s->mean);
         s->log.sum.update_s += clock_of(s) - since;
     }
     measure_residuals(s);
@@ -265,13 +302,6 @@ static int exchange(struct cc_training *s, struct cc_error *e)
     s->log.sum.server_s += sent.server_s;
     s->log.sum.decode_s += sent.decode_s;
     return CC_OK;
-}
-
-void cc_training_show(const struct cc_training *s, size_t steps, double loss)
-{
-    const struct cc_training_log *l = &s->log;
-    s->config->progress(s->config->arg, s->config->spec->name, steps, loss,
-                        l->evals > 0 ? l->eval[l->evals - 1].accuracy : NAN);
 }
 
 static int step(struct cc_training *s, struct cc_error *e)
@@ -290,66 +320,7 @@ static int step(struct cc_training *s, struct cc_error *e)
     return status;
 }
 
-/* --- evaluations --- */
-
-static void score(struct cc_training *s, const float *weights, double *loss, double *accuracy,
-                  double *objective)
-{
-    const struct cc_model_score got = cc_task_test(s->task, weights, s->stats);
-    *loss = got.loss;
-    *objective = cc_task_objective(s->task, weights);
-    *accuracy = (double)got.correct / (double)s->config->task.data->test.count;
-}
-
-/* From the optimum, relative to its norm. */
-static double distance(const struct cc_training *s)
-{
-    const double *to = s->config->optimum;
-    double apart = 0, norm = 0;
-    if (to == NULL)
-        return NAN;
-    for (size_t j = 0; j < s->values; j++) {
-        const double d = (double)s->weights[j] - to[j];
-        apart += d * d;
-        norm += to[j] * to[j];
-    }
-    return sqrt(apart / norm);
-}
-
-/* How much the workers' gradients of a linear model have in common. */
-static int measure_unions(struct cc_training *s, struct cc_error *e)
-{
-    uint64_t *set = cc_alloc0((s->values + 63) / 64 * sizeof *set, e);
-    if (set == NULL)
-        return CC_FAIL;
-    s->out->unions = (struct cc_unions){.points = 0};
-    for (size_t i = 0; i < s->config->task.workers; i++)
-        cc_unions_take(set, s->gradient[i], s->values, i + 1, &s->out->unions);
-    free(set);
-    return CC_OK;
-}
-
-int cc_training_evaluate(struct cc_training *s, struct cc_error *e)
-{
-    if (cc_linear_is(s->config->task.net) && s->config->consistency == CC_BULK)
-        CC_TRY(measure_unions(s, e));
-    cc_mean_stats(s->worker_stats, s->config->task.workers, s->layout->stats, s->stats);
-    const double behind_sq = s->log.behind_sq, delta_sq = s->log.delta_sq;
-    struct cc_evaluation v = cc_training_log_end(&s->log, s->config->task.workers);
-    v.residual = s->measures_push ? cc_unsent_ratio(&s->unsent) : NAN;
-    v.pull_residual = delta_sq > 0 ? sqrt(behind_sq / delta_sq) : NAN;
-    v.distance = distance(s);
-    score(s, s->weights, &v.worker_loss, &v.worker_accuracy, &v.objective);
-    v.loss = v.worker_loss;
-    v.accuracy = v.worker_accuracy;
-    if (s->server != NULL && memcmp(s->server, s->weights, s->values * sizeof(float)) != 0)
-        score(s, s->server, &v.loss, &v.accuracy, &v.objective);
-    if (!isfinite(v.loss) || !isfinite(v.worker_loss)) {
-        cc_training_diverge(s, "a loss on the test samples that is not finite");
-        return CC_OK;
-    }
-    return cc_training_log_add(&s->log, &v, e);
-}
+/* --- all steps --- */
 
 /* Writes a checkpoint if one is due: after every checkpoint_every steps, at the end, and when
  * interrupted. */

@@ -1,5 +1,5 @@
 /* The parts of a training in one process, for the files training*.c alone: training.c has its
- * steps, training_pipe.c those of a pipeline, training_clocks.c those that are not bulk
+ * steps, training_evaluate.c its evaluations, training_clocks.c those that are not bulk
  * synchronous, training_save.c its checkpoints. */
 #ifndef CC_NETSIM_INPROCESS_TRAINING_IMPL_H
 #define CC_NETSIM_INPROCESS_TRAINING_IMPL_H
@@ -43,14 +43,6 @@ struct cc_training {
     uint64_t saved;                    /* the step of the last checkpoint; 0: none */
 };
 
-/* Applies what the workers have received in a step: the mean gradient, or deltas, of the messages
- * that were sent. */
-void cc_training_apply(struct cc_training *s, uint64_t step, const float *received);
-
-int cc_training_pipe_open(struct cc_training *s, struct cc_error *e);
-void cc_training_pipe_close(struct cc_training *s);
-/* After the exchange of a step: applies what is due. After the last one that is everything. */
-void cc_training_pipe_step(struct cc_training *s);
 /* Ends the training by divergence in the step under way. */
 void cc_training_diverge(struct cc_training *s, const char *reason);
 /* Scores the parameters, and appends the evaluation of the steps since the one before. */

@@ -1,27 +1,11 @@
+/* Questions that a job's members answer, the same on every rank. */
 #include "netsim/job/job.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "core/file.h"
 #include "core/memory.h"
-#include "core/memory_text.h"
-#include "netsim/job/job_table.h"
 
 #define MOST_VALUES ((size_t)1 << 40)
-
-void cc_job_sizes_free(struct cc_job_sizes *s)
-{
-    cc_fields_free(&cc_sizes_table, s);
-    *s = (struct cc_job_sizes){0};
-}
-
-void cc_job_free(struct cc_job *job)
-{
-    cc_fields_free(&cc_job_table, job);
-    free(job->offset);
-    *job = (struct cc_job){0};
-}
 
 struct cc_job_choices cc_job_choices_of(const struct cc_job_row *row, size_t message)
 {
@@ -113,48 +97,4 @@ size_t cc_job_delayed(const struct cc_job *job, const struct cc_job_row *row, ui
         return 0;
     const uint64_t piped = ended - t->sync_steps;
     return piped < t->depth ? (size_t)piped : t->depth - 1;
-}
-
-static int parse_root(const cJSON *root, void *out, struct cc_error *e)
-{
-    struct cc_job job = *(const struct cc_job *)cc_job_table.defaults;
-    CC_TRY(cc_json_schema(root, CC_JOB_SCHEMA, "see docs/job.md", e));
-    const int status = cc_fields_parse(&cc_job_table, root, &job, e);
-    if (status == CC_OK)
-        *(struct cc_job *)out = job;
-    else
-        cc_job_free(&job);
-    return status;
-}
-
-int cc_job_parse(const char *text, size_t length, struct cc_job *out, struct cc_error *e)
-{
-    return cc_json_parse_as(text, length, parse_root, out, e);
-}
-
-char *cc_job_text(const struct cc_job *job, struct cc_error *e)
-{
-    struct cc_memory_text t;
-    if (cc_memory_text_begin(&t, "a job", e) != CC_OK)
-        return NULL;
-    const int status = cc_fields_write(&cc_job_table, job, CC_JOB_SCHEMA, true, t.f, e);
-    if (cc_memory_text_end(&t, "a job", status == CC_OK ? e : NULL) == CC_OK && status == CC_OK)
-        return t.text;
-    free(t.text);
-    return NULL;
-}
-
-int cc_job_write(const struct cc_job *job, const char *path, struct cc_error *e)
-{
-    struct cc_outfile o;
-    int status;
-    char *text = cc_job_text(job, e);
-    if (text == NULL)
-        return CC_FAIL;
-    CC_TRY_OUT(cc_file_create(&o, path, e));
-    (void)fputs(text, o.f);
-    status = cc_file_commit(&o, e);
-out:
-    free(text);
-    return status;
 }

@@ -1,14 +1,18 @@
 /* A platform is made in three steps: its configuration is checked, ranks are assigned to hosts, and
- * the hosts with their links are written as XML (platform_xml.c). In each step the topology adds
- * its part (topology.h). */
+ * the hosts with their links are written as XML, whose elements platform_xml.c has. In each step
+ * the topology adds its part (topology.h). */
 #include "netsim/platform/platform.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/format/json.h"
 #include "core/memory.h"
+#include "core/memory_text.h"
 #include "netsim/platform/platform_xml.h"
+
+#define SCHEMA "commcomp-platform/1"
 
 static int check_slow(const struct cc_platform_config *c, struct cc_error *e)
 {
@@ -49,6 +53,90 @@ int cc_platform_check(const struct cc_platform_config *c, struct cc_error *e)
     return topology->check != NULL ? topology->check(c, e) : CC_OK;
 }
 
+/* --- the file --- */
+
+static void write_text_property(const struct cc_platform_xml *x, const char *id, const char *value)
+{
+    (void)fprintf(x->f, "    <prop id=\"%s\" value=\"%s\"/>\n", id, value);
+}
+
+static void write_number_property(const struct cc_platform_xml *x, const char *id, double v)
+{
+    char text[CC_NUMBER_CAP];
+    cc_number_print(v, text);
+    write_text_property(x, id, text);
+}
+
+static void write_option_property(const struct cc_platform_xml *x,
+                                  const struct cc_topology_option *o)
+{
+    const void *field = (const char *)x->config + o->offset;
+    char sides[CC_SIDES_CAP];
+    switch (o->kind) {
+    case CC_TOPOLOGY_KIND_COUNT:
+        write_number_property(x, o->property, *(const int *)field);
+        break;
+    case CC_TOPOLOGY_KIND_RATIO:
+    case CC_TOPOLOGY_KIND_RATE:
+    case CC_TOPOLOGY_KIND_TIME:
+        write_number_property(x, o->property, *(const double *)field);
+        break;
+    case CC_TOPOLOGY_KIND_SIDES:
+        cc_sides_print(field, sides);
+        write_text_property(x, o->property, sides);
+        break;
+    }
+}
+
+/* Records the configuration as properties, named as the columns of results. */
+static void write_properties(const struct cc_platform_xml *x)
+{
+    const struct cc_platform_config *c = x->config;
+    write_text_property(x, "schema", SCHEMA);
+    write_text_property(x, "topology", cc_topology_names[c->topology]);
+    write_number_property(x, "workers", c->workers);
+    write_number_property(x, "servers", c->servers);
+    write_number_property(x, "bw_bps", c->bw_bps);
+    write_number_property(x, "latency_s", c->latency_s);
+    for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++)
+        if (o->topology == c->topology)
+            write_option_property(x, o);
+    if (c->slow_links > 0) {
+        write_number_property(x, "slow_links", c->slow_links);
+        write_number_property(x, "slow_bps", c->slow_bps);
+    }
+    if (c->slow_hosts > 0) {
+        write_number_property(x, "slow_hosts", c->slow_hosts);
+        write_number_property(x, "slow_factor", c->slow_factor);
+    }
+}
+
+static int make_xml(const struct cc_platform_config *config, const struct cc_rank_map *map,
+                    char **out, struct cc_error *e)
+{
+    const struct cc_topology_info *topology = cc_topology_info(config->topology);
+    struct cc_memory_text t;
+    char what[60];
+    (void)snprintf(what, sizeof what, "a platform of %d hosts", map->hosts);
+    CC_TRY(cc_memory_text_begin(&t, what, e));
+    struct cc_platform_xml x = {.f = t.f, .config = config, .map = map};
+    (void)fprintf(x.f,
+                  "<?xml version='1.0'?>\n"
+                  "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+                  "<!-- " SCHEMA " -->\n"
+                  "<platform version=\"4.1\">\n"
+                  "  <zone id=\"network\" routing=\"%s\">\n",
+                  topology->routing);
+    write_properties(&x);
+    topology->write(&x);
+    (void)fputs("  </zone>\n</platform>\n", x.f);
+    CC_TRY(cc_memory_text_end(&t, what, e));
+    *out = t.text;
+    return CC_OK;
+}
+
+/* --- all of it --- */
+
 static int name_hosts(size_t hosts, struct cc_platform *out, struct cc_error *e)
 {
     out->host = cc_alloc0(hosts * sizeof *out->host, e);
@@ -76,7 +164,7 @@ int cc_platform_make(const struct cc_platform_config *config, struct cc_platform
     if (topology->choose != NULL)
         topology->choose(&complete);
     CC_TRY_OUT(topology->map(&complete, &map, e));
-    CC_TRY_OUT(cc_platform_xml_make(&complete, &map, &made.xml, e));
+    CC_TRY_OUT(make_xml(&complete, &map, &made.xml, e));
     CC_TRY_OUT(name_hosts((size_t)(config->workers + config->servers), &made, e));
     made.uneven_routes = topology->uneven_routes;
     *out = made;

@@ -13,9 +13,7 @@
 #include <stdlib.h>
 
 #include "core/format/json.h"
-#include "core/memory_text.h"
 
-#define SCHEMA           "commcomp-platform/1"
 #define LOOPBACK_BYTES_S "1e9" /* known to the ranks, which use the loopback as a timer */
 #define SPEED_FLOPS      1e9   /* a host that is not slow */
 
@@ -26,64 +24,6 @@ static void write_number(const struct cc_platform_xml *x, const char *key, doubl
     char text[CC_NUMBER_CAP];
     cc_number_print(v, text);
     (void)fprintf(x->f, " %s=\"%s%s\"", key, text, unit);
-}
-
-/* --- properties --- */
-
-static void write_text_property(const struct cc_platform_xml *x, const char *id, const char *value)
-{
-    (void)fprintf(x->f, "    <prop id=\"%s\" value=\"%s\"/>\n", id, value);
-}
-
-static void write_number_property(const struct cc_platform_xml *x, const char *id, double v)
-{
-    char text[CC_NUMBER_CAP];
-    cc_number_print(v, text);
-    write_text_property(x, id, text);
-}
-
-static void write_option_property(const struct cc_platform_xml *x,
-                                  const struct cc_topology_option *o)
-{
-    const void *field = (const char *)x->config + o->offset;
-    char sides[CC_SIDES_CAP];
-    switch (o->kind) {
-    case CC_TOPOLOGY_KIND_COUNT:
-        write_number_property(x, o->property, *(const int *)field);
-        break;
-    case CC_TOPOLOGY_KIND_RATIO:
-    case CC_TOPOLOGY_KIND_RATE:
-    case CC_TOPOLOGY_KIND_TIME:
-        write_number_property(x, o->property, *(const double *)field);
-        break;
-    case CC_TOPOLOGY_KIND_SIDES:
-        cc_sides_print(field, sides);
-        write_text_property(x, o->property, sides);
-        break;
-    }
-}
-
-/* Records the configuration as properties, named as the columns of results. */
-static void write_properties(const struct cc_platform_xml *x)
-{
-    const struct cc_platform_config *c = x->config;
-    write_text_property(x, "schema", SCHEMA);
-    write_text_property(x, "topology", cc_topology_names[c->topology]);
-    write_number_property(x, "workers", c->workers);
-    write_number_property(x, "servers", c->servers);
-    write_number_property(x, "bw_bps", c->bw_bps);
-    write_number_property(x, "latency_s", c->latency_s);
-    for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++)
-        if (o->topology == c->topology)
-            write_option_property(x, o);
-    if (c->slow_links > 0) {
-        write_number_property(x, "slow_links", c->slow_links);
-        write_number_property(x, "slow_bps", c->slow_bps);
-    }
-    if (c->slow_hosts > 0) {
-        write_number_property(x, "slow_hosts", c->slow_hosts);
-        write_number_property(x, "slow_factor", c->slow_factor);
-    }
 }
 
 /* --- hosts and links --- */
@@ -171,30 +111,4 @@ void cc_platform_xml_cluster(const struct cc_platform_xml *x, const char *id, co
     write_number(x, "bw", x->config->bw_bps, "bps");
     write_number(x, "lat", x->config->latency_s, "s");
     (void)fputs(" loopback_bw=\"" LOOPBACK_BYTES_S "Bps\" loopback_lat=\"0s\"/>\n", x->f);
-}
-
-/* --- the whole platform --- */
-
-int cc_platform_xml_make(const struct cc_platform_config *config, const struct cc_rank_map *map,
-                         char **out, struct cc_error *e)
-{
-    const struct cc_topology_info *topology = cc_topology_info(config->topology);
-    struct cc_memory_text t;
-    char what[60];
-    (void)snprintf(what, sizeof what, "a platform of %d hosts", map->hosts);
-    CC_TRY(cc_memory_text_begin(&t, what, e));
-    struct cc_platform_xml x = {.f = t.f, .config = config, .map = map};
-    (void)fprintf(x.f,
-                  "<?xml version='1.0'?>\n"
-                  "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-                  "<!-- " SCHEMA " -->\n"
-                  "<platform version=\"4.1\">\n"
-                  "  <zone id=\"network\" routing=\"%s\">\n",
-                  topology->routing);
-    write_properties(&x);
-    topology->write(&x);
-    (void)fputs("  </zone>\n</platform>\n", x.f);
-    CC_TRY(cc_memory_text_end(&t, what, e));
-    *out = t.text;
-    return CC_OK;
 }

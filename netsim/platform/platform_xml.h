@@ -7,7 +7,7 @@
 #include "netsim/platform/rank_map.h"
 
 /* The platform that is being written. Functions that write to f report no errors: f remembers them,
- * and cc_platform_xml_make checks it. */
+ * and cc_platform_make checks it. */
 struct cc_platform_xml {
     FILE *f;
     const struct cc_platform_config *config;
@@ -30,10 +30,5 @@ void cc_platform_xml_zone_route(const struct cc_platform_xml *x, const char *fro
  * as SimGrid's manual describes them. It has no slow hosts or links. */
 void cc_platform_xml_cluster(const struct cc_platform_xml *x, const char *id, const char *topology,
                              const char *parameters);
-
-/* Writes a checked configuration, completed by its topology, and its rank map as XML, which the
- * caller frees. */
-int cc_platform_xml_make(const struct cc_platform_config *config, const struct cc_rank_map *map,
-                         char **out, struct cc_error *e);
 
 #endif

@@ -1,5 +1,6 @@
 #include "netsim/platform/rank_map.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
@@ -37,4 +38,15 @@ void cc_rank_map_free(struct cc_rank_map *map)
     free(map->rank);
     free(map->first);
     *map = (struct cc_rank_map){0};
+}
+
+void cc_platform_print_need(int workers, int servers, char out[CC_PLATFORM_NEED_CAP])
+{
+    char and_servers[40] = "";
+    if (servers > 0)
+        (void)snprintf(and_servers, sizeof and_servers, " and %d server%s", servers,
+                       servers > 1 ? "s" : "");
+    (void)snprintf(out, CC_PLATFORM_NEED_CAP, "%d worker%s%s need%s %d", workers,
+                   workers > 1 ? "s" : "", and_servers, workers + servers > 1 ? "" : "s",
+                   workers + servers);
 }

@@ -27,4 +27,8 @@ int cc_rank_map_row(const struct cc_platform_config *config, int hosts, int grou
                     struct cc_rank_map *out, struct cc_error *e);
 void cc_rank_map_free(struct cc_rank_map *map);
 
+/* Writes, for messages, how many hosts there must be: "10 workers and 1 server need 11". */
+#define CC_PLATFORM_NEED_CAP 80
+void cc_platform_print_need(int workers, int servers, char out[CC_PLATFORM_NEED_CAP]);
+
 #endif

@@ -1,6 +1,5 @@
+/* The tables that list all topologies and their options. */
 #include "netsim/platform/topology.h"
-
-#include <stdio.h>
 
 #define NAME(id, symbol, word, help) word,
 const char *const cc_topology_names[] = {CC_TOPOLOGIES(NAME) NULL};
@@ -20,22 +19,4 @@ const struct cc_topology_option cc_topology_options[] = {CC_TOPOLOGY_OPTIONS(OPT
 const struct cc_topology_info *cc_topology_info(enum cc_topology topology)
 {
     return infos[topology];
-}
-
-void cc_sides_print(const int sides[3], char out[CC_SIDES_CAP])
-{
-    const int n = snprintf(out, CC_SIDES_CAP, "%dx%d", sides[0], sides[1]);
-    if (sides[2] > 0)
-        (void)snprintf(out + n, CC_SIDES_CAP - (size_t)n, "x%d", sides[2]);
-}
-
-void cc_platform_print_need(int workers, int servers, char out[CC_PLATFORM_NEED_CAP])
-{
-    char and_servers[40] = "";
-    if (servers > 0)
-        (void)snprintf(and_servers, sizeof and_servers, " and %d server%s", servers,
-                       servers > 1 ? "s" : "");
-    (void)snprintf(out, CC_PLATFORM_NEED_CAP, "%d worker%s%s need%s %d", workers,
-                   workers > 1 ? "s" : "", and_servers, workers + servers > 1 ? "" : "s",
-                   workers + servers);
 }

@@ -138,10 +138,6 @@ CC_TOPOLOGIES(CC_TOPOLOGY_DECLARE)
 #define CC_SIDES_CAP 48
 void cc_sides_print(const int sides[3], char out[CC_SIDES_CAP]);
 
-/* Writes, for messages, how many hosts there must be: "10 workers and 1 server need 11". */
-#define CC_PLATFORM_NEED_CAP 80
-void cc_platform_print_need(int workers, int servers, char out[CC_PLATFORM_NEED_CAP]);
-
 #define CC_PLATFORM_HOSTS (1 << 16) /* limit of hosts in a platform */
 
 #endif

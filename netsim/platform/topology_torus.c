@@ -13,6 +13,13 @@
 
 #include "netsim/platform/platform_xml.h"
 
+void cc_sides_print(const int sides[3], char out[CC_SIDES_CAP])
+{
+    const int n = snprintf(out, CC_SIDES_CAP, "%dx%d", sides[0], sides[1]);
+    if (sides[2] > 0)
+        (void)snprintf(out + n, CC_SIDES_CAP - (size_t)n, "x%d", sides[2]);
+}
+
 /* Number of hosts; a double, since sides that have not been checked may overflow an int. */
 static double count_hosts(const int sides[3])
 {

@@ -304,7 +304,11 @@ static int write_file(const struct cc_rank *r, const struct arrays *a, struct cc
 int cc_rank_save(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_training_log *log,
                  struct cc_error *e)
 {
+    const struct cc_job_training *t = &r->job.training;
+    const bool last = l->to == cc_rank_loop_steps(l);
     struct arrays a = {0};
+    if (t->checkpoint == NULL || !(last || l->to % t->checkpoint_every == 0))
+        return CC_OK;
     int status = open_arrays(r, l, true, &a, e);
     if (status == CC_OK)
         status = gather(r, &a, e);

@@ -202,9 +202,5 @@ int cc_rank_train_interval(struct cc_rank *r, const struct cc_rank_loop *l,
     const bool last = l->to == cc_rank_loop_steps(l);
     CC_TRY(add_batches(r, l, &learned, log, e));
     add_figures(r, l, figures, log);
-    if (last || l->to % t->eval_every == 0)
-        CC_TRY(evaluate(r, l, &learned, log, e));
-    return t->checkpoint != NULL && (last || l->to % t->checkpoint_every == 0)
-               ? cc_rank_save(r, l, log, e)
-               : CC_OK;
+    return last || l->to % t->eval_every == 0 ? evaluate(r, l, &learned, log, e) : CC_OK;
 }

@@ -153,6 +153,8 @@ static int end_interval(void *arg, struct cc_error *e)
     int status = cc_rank_results(run->rank, run->row, run->loop, &measures, &row, e);
     if (status == CC_OK)
         status = cc_rank_train_interval(run->rank, run->loop, &row.result, &run->log, e);
+    if (status == CC_OK)
+        status = cc_rank_save(run->rank, run->loop, &run->log, e);
     cc_report_free(&row);
     return status;
 }

@@ -7,13 +7,12 @@
 #include "netsim/rank/rank.h"
 
 /* Adds the figures of the row's latest steps to the log, which rank 0 has; the others' is zeros.
- * Evaluates the training and reports it, and writes the checkpoint, after steps where that is due.
- */
+ * Evaluates the training and reports it, after steps where that is due. */
 int cc_rank_train_interval(struct cc_rank *r, const struct cc_rank_loop *l,
                            const struct cc_report_row *figures, struct cc_training_log *log,
                            struct cc_error *e);
 
-/* Writes the checkpoint after the row's latest steps. */
+/* Writes the checkpoint after the row's latest steps, if it is due. */
 int cc_rank_save(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_training_log *log,
                  struct cc_error *e);
 /* Continues from the checkpoint of a job that is resumed. Call it before the row's steps. */
