@@ -540,22 +540,29 @@ lint:
 	@tools/install-deps.sh $(DEPS_LINT)
 	@tests/run.sh --part lint clang-format clang-format --dry-run --Werror $(C_FILES)
 	@$(MAKE) -s clang
-	@tests/run.sh --part lint clang-tidy $(MAKE) -s tidy
+	@tests/run.sh --part lint clang-tidy $(MAKE) -s -k -j$(JOBS) tidy
 
-tidy:
-	@printf '%s\n' $(LIB_SRC) $(CMD_SRC) cmd/platform.c | xargs -P $(JOBS) -n 4 sh -c \
-	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS)' tidy
-	@printf '%s\n' $(RANK_SRC) | xargs -P $(JOBS) -n 4 sh -c \
-	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) $$(mpicc --showme:compile)' tidy
-	@printf '%s\n' $(wildcard netsim/transport/runtime_sim*.c) | xargs -P $(JOBS) -n 4 sh -c \
-	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) $$(smpicc -show | tr " " "\n" | grep ^-I)' tidy
-	@printf '%s\n' $(KERNELS) | xargs -P $(JOBS) -n 4 sh -c 'clang-tidy --quiet "$$@" -- \
-	    $(TIDY_FLAGS) -DCC_ISA=avx512 $(filter-out -mprefer-vector-width=512,$(ISA_avx512))' tidy
+# Each file by itself, each time. A failure names its file; a run of clang-tidy that ends without an error of its
+# own (as when it is killed for memory) is repeated once.
+TIDY_COMMON  := $(LIB_SRC) $(CMD_SRC) cmd/platform.c
+TIDY_SIM     := $(wildcard netsim/transport/runtime_sim*.c)
+TIDY_TARGETS := $(addprefix tidy/,$(TIDY_COMMON) $(RANK_SRC) $(TIDY_SIM) $(KERNELS))
+
+tidy: $(TIDY_TARGETS)
+$(RANK_SRC:%=tidy/%): TIDY_MORE = $$(mpicc --showme:compile)
+$(TIDY_SIM:%=tidy/%): TIDY_MORE = $$(smpicc -show | tr " " "\n" | grep ^-I)
+$(KERNELS:%=tidy/%): TIDY_MORE = -DCC_ISA=avx512 $(filter-out -mprefer-vector-width=512,$(ISA_avx512))
+$(TIDY_TARGETS): tidy/%:
+	@for try in 1 2; do \
+	    said=$$(clang-tidy --quiet $* -- $(TIDY_FLAGS) $(TIDY_MORE) 2>&1) && exit; code=$$?; \
+	    echo "clang-tidy $*: exit status $$code"; echo "$$said"; \
+	    case $$said in *error:*) exit 1 ;; esac; \
+	done; exit 1
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart test check check-all native clang tidy check-arm count-arm count-x86 check-python check-report asan install uninstall format lint clean FORCE replay \
+.PHONY: all tests help quickstart test check check-all native clang tidy check-arm count-arm count-x86 check-python check-report asan install uninstall format lint clean $(TIDY_TARGETS) FORCE replay \
         fuzz-build fuzz fuzz-run fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
