@@ -19,6 +19,9 @@ struct cc_embedded {
         symbol##_begin, symbol##_end                                                               \
     }
 
+/* For lists of such files, whose rows are X(symbol, name): the names, for cc_nearest and others. */
+#define CC_EMBED_NAME(symbol, name) name,
+
 static inline size_t cc_embedded_size(const struct cc_embedded *f)
 {
     return (size_t)(f->end - f->begin);

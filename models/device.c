@@ -9,24 +9,15 @@
 #include "core/embed.h"
 #include "core/format/json.h"
 #include "core/memory.h"
+#include "models/device_list.h"
 
 /* --- the built-in devices --- */
 
-#define DEVICE(symbol, name) CC_EMBED(cc_device_##symbol, "models/devices/" name ".json");
-#include "models/device_list.h"
-#undef DEVICE
-
-#define DEVICE(symbol, name) name,
-const char *const cc_device_names[] = {
-#include "models/device_list.h"
-    NULL};
-#undef DEVICE
-
-#define DEVICE(symbol, name) CC_EMBEDDED(cc_device_##symbol),
-static const struct cc_embedded builtin[] = {
-#include "models/device_list.h"
-};
-#undef DEVICE
+#define EMBED(symbol, name) CC_EMBED(cc_device_##symbol, "models/devices/" name ".json");
+#define BYTES(symbol, name) CC_EMBEDDED(cc_device_##symbol),
+CC_DEVICES(EMBED)
+const char *const cc_device_names[] = {CC_DEVICES(CC_EMBED_NAME) NULL};
+static const struct cc_embedded builtin[] = {CC_DEVICES(BYTES)};
 
 void cc_device_free(struct cc_device *d)
 {

@@ -1,6 +1,11 @@
-/* The accelerators of --device: DEVICE(symbol, name), each with its file models/devices/NAME.json,
- * which is embedded in the program. No include guard: a list that is included with several
- * definitions of DEVICE. */
-DEVICE(v100, "v100")
-DEVICE(a100, "a100")
-DEVICE(h100, "h100")
+/* The accelerators of --device: X(symbol, name), each with its file models/devices/NAME.json, which
+ * is embedded in the program. */
+#ifndef CC_MODELS_DEVICE_LIST_H
+#define CC_MODELS_DEVICE_LIST_H
+
+#define CC_DEVICES(X)                                                                              \
+    X(v100, "v100")                                                                                \
+    X(a100, "a100")                                                                                \
+    X(h100, "h100")
+
+#endif

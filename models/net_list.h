@@ -1,23 +1,29 @@
-/* The built-in nets: NET(symbol, name), each with its file models/nets/NAME.json, which is embedded
- * in the program. No include guard: a list that is included with several definitions of NET. */
-NET(resnet20, "resnet20")
-NET(resnet56, "resnet56")
-NET(resnet110, "resnet110")
-NET(resnet18, "resnet18")
-NET(resnet50, "resnet50")
-NET(resnet101, "resnet101")
-NET(resnet152, "resnet152")
-NET(alexnet, "alexnet")
-NET(vgg16, "vgg16")
-NET(vgg19, "vgg19")
-NET(googlenet, "googlenet")
-NET(bn_inception, "bn-inception")
-NET(inception_v4, "inception-v4")
-NET(densenet40, "densenet40")
-NET(an4_lstm, "an4-lstm")
-NET(mnist_mlp_500, "mnist-mlp-500")
-NET(mnist_mlp_4096, "mnist-mlp-4096")
-NET(bert_base, "bert-base")
-NET(gpt2, "gpt2")
-NET(gpt2_xl, "gpt2-xl")
-NET(llama2_7b, "llama2-7b")
+/* The built-in nets: X(symbol, name), each with its file models/nets/NAME.json, which is embedded
+ * in the program. */
+#ifndef CC_MODELS_NET_LIST_H
+#define CC_MODELS_NET_LIST_H
+
+#define CC_NETS(X)                                                                                 \
+    X(resnet20, "resnet20")                                                                        \
+    X(resnet56, "resnet56")                                                                        \
+    X(resnet110, "resnet110")                                                                      \
+    X(resnet18, "resnet18")                                                                        \
+    X(resnet50, "resnet50")                                                                        \
+    X(resnet101, "resnet101")                                                                      \
+    X(resnet152, "resnet152")                                                                      \
+    X(alexnet, "alexnet")                                                                          \
+    X(vgg16, "vgg16")                                                                              \
+    X(vgg19, "vgg19")                                                                              \
+    X(googlenet, "googlenet")                                                                      \
+    X(bn_inception, "bn-inception")                                                                \
+    X(inception_v4, "inception-v4")                                                                \
+    X(densenet40, "densenet40")                                                                    \
+    X(an4_lstm, "an4-lstm")                                                                        \
+    X(mnist_mlp_500, "mnist-mlp-500")                                                              \
+    X(mnist_mlp_4096, "mnist-mlp-4096")                                                            \
+    X(bert_base, "bert-base")                                                                      \
+    X(gpt2, "gpt2")                                                                                \
+    X(gpt2_xl, "gpt2-xl")                                                                          \
+    X(llama2_7b, "llama2-7b")
+
+#endif

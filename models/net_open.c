@@ -10,24 +10,15 @@
 #include "core/memory.h"
 #include "core/nearest.h"
 #include "models/net_impl.h"
+#include "models/net_list.h"
 
 /* --- the built-in nets --- */
 
-#define NET(symbol, name) CC_EMBED(cc_net_##symbol, "models/nets/" name ".json");
-#include "models/net_list.h"
-#undef NET
-
-#define NET(symbol, name) name,
-const char *const cc_net_names[] = {
-#include "models/net_list.h"
-    NULL};
-#undef NET
-
-#define NET(symbol, name) CC_EMBEDDED(cc_net_##symbol),
-static const struct cc_embedded builtin[] = {
-#include "models/net_list.h"
-};
-#undef NET
+#define EMBED(symbol, name) CC_EMBED(cc_net_##symbol, "models/nets/" name ".json");
+#define BYTES(symbol, name) CC_EMBEDDED(cc_net_##symbol),
+CC_NETS(EMBED)
+const char *const cc_net_names[] = {CC_NETS(CC_EMBED_NAME) NULL};
+static const struct cc_embedded builtin[] = {CC_NETS(BYTES)};
 
 /* --- JSON --- */
 

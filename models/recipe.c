@@ -13,29 +13,13 @@
 
 /* --- the recipes that the program carries --- */
 
-#define EMBED_SIM(symbol, name)   CC_EMBED(cc_recipe_sim_##symbol, "recipes/sim/" name ".json");
-#define EMBED_RUN(symbol, name)   CC_EMBED(cc_recipe_run_##symbol, "recipes/run/" name ".json");
-#define EMBED_TRAIN(symbol, name) CC_EMBED(cc_recipe_train_##symbol, "recipes/train/" name ".json");
-#define EMBED_TRAINING(symbol, name)                                                               \
-    CC_EMBED(cc_recipe_training_##symbol, "recipes/training/" name ".json");
-CC_RECIPES_SIM(EMBED_SIM)
-CC_RECIPES_RUN(EMBED_RUN)
-CC_RECIPES_TRAIN(EMBED_TRAIN)
-CC_RECIPES_TRAINING(EMBED_TRAINING)
-
-#define NAME_SIM(symbol, name)      "sim/" name,
-#define NAME_RUN(symbol, name)      "run/" name,
-#define NAME_TRAIN(symbol, name)    "train/" name,
-#define NAME_TRAINING(symbol, name) "training/" name,
-const char *const cc_recipe_names[] = {CC_RECIPES_SIM(NAME_SIM) CC_RECIPES_RUN(
-    NAME_RUN) CC_RECIPES_TRAIN(NAME_TRAIN) CC_RECIPES_TRAINING(NAME_TRAINING) NULL};
-
-#define BYTES_SIM(symbol, name)      CC_EMBEDDED(cc_recipe_sim_##symbol),
-#define BYTES_RUN(symbol, name)      CC_EMBEDDED(cc_recipe_run_##symbol),
-#define BYTES_TRAIN(symbol, name)    CC_EMBEDDED(cc_recipe_train_##symbol),
-#define BYTES_TRAINING(symbol, name) CC_EMBEDDED(cc_recipe_training_##symbol),
-static const struct cc_embedded builtin[] = {CC_RECIPES_SIM(BYTES_SIM) CC_RECIPES_RUN(
-    BYTES_RUN) CC_RECIPES_TRAIN(BYTES_TRAIN) CC_RECIPES_TRAINING(BYTES_TRAINING)};
+#define EMBED(folder, symbol, name)                                                                \
+    CC_EMBED(cc_recipe_##folder##_##symbol, "recipes/" #folder "/" name ".json");
+#define NAME(folder, symbol, name)  #folder "/" name,
+#define BYTES(folder, symbol, name) CC_EMBEDDED(cc_recipe_##folder##_##symbol),
+CC_RECIPES(EMBED)
+const char *const cc_recipe_names[] = {CC_RECIPES(NAME) NULL};
+static const struct cc_embedded builtin[] = {CC_RECIPES(BYTES)};
 
 /* --- forms of members --- */
 

@@ -11,24 +11,15 @@
 #include "core/format/json.h"
 #include "core/memory.h"
 #include "core/nearest.h"
+#include "models/paper/paper_list.h"
 
 /* --- built-in tables --- */
 
-#define PAPER(symbol, name) CC_EMBED(cc_paper_##symbol, "models/papers/" name ".json");
-#include "models/paper/paper_list.h"
-#undef PAPER
-
-#define PAPER(symbol, name) name,
-const char *const cc_paper_names[] = {
-#include "models/paper/paper_list.h"
-    NULL};
-#undef PAPER
-
-#define PAPER(symbol, name) CC_EMBEDDED(cc_paper_##symbol),
-static const struct cc_embedded builtin[] = {
-#include "models/paper/paper_list.h"
-};
-#undef PAPER
+#define EMBED(symbol, name) CC_EMBED(cc_paper_##symbol, "models/papers/" name ".json");
+#define BYTES(symbol, name) CC_EMBEDDED(cc_paper_##symbol),
+CC_PAPERS(EMBED)
+const char *const cc_paper_names[] = {CC_PAPERS(CC_EMBED_NAME) NULL};
+static const struct cc_embedded builtin[] = {CC_PAPERS(BYTES)};
 
 const char *const cc_paper_origins[] = {"given", "assumed", "measured", "fitted", NULL};
 
