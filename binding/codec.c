@@ -47,9 +47,8 @@ int commcomp_codec_new(const char *scheme, const size_t *dims, int ndim,
     int status = CC_OK;
     CC_TRY(cc_library_begin(e));
     CC_TRY(cc_shape_make(dims, ndim, &shape, e));
-    struct commcomp_codec *c = cc_alloc0(sizeof *c, e);
-    if (c == NULL)
-        return CC_FAIL;
+    struct commcomp_codec *c;
+    CC_TRY(CC_NEW(c, 1, e));
     c->ctx.seed = 1;
     CC_TRY_OUT(cc_spec_parse(scheme, &c->spec, e));
     CC_TRY_OUT(cc_codec_set_single(&c->set, c->spec, &shape, &memory, e));

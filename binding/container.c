@@ -24,9 +24,8 @@ int commcomp_container_begin(const char *path, const char *scheme, uint64_t seed
     int status = CC_OK;
     CC_TRY(cc_library_begin(e));
     CC_TRY(cc_sender_check(rank, direction, e));
-    struct commcomp_container_writer *w = cc_alloc0(sizeof *w, e);
-    if (w == NULL)
-        return CC_FAIL;
+    struct commcomp_container_writer *w;
+    CC_TRY(CC_NEW(w, 1, e));
     struct cc_container_head head = {
         .seed = seed, .rank = rank, .direction = (enum cc_direction)direction, .step = step};
     w->ctx =
@@ -102,9 +101,8 @@ int commcomp_container_open(const char *path, uint64_t max_values, struct commco
     struct cc_error *e = cc_error_of(error);
     int status = CC_OK;
     CC_TRY(cc_library_begin(e));
-    struct commcomp_container *c = cc_alloc0(sizeof *c, e);
-    if (c == NULL)
-        return CC_FAIL;
+    struct commcomp_container *c;
+    CC_TRY(CC_NEW(c, 1, e));
     CC_TRY_OUT(cc_file_read(path, &c->bytes, e));
     status = parse(c, max_values, e);
     if (status == CC_OK)

@@ -27,9 +27,8 @@ int commcomp_trace_writer_new(const char *directory, struct commcomp_trace_write
     struct cc_error *e = cc_error_of(error);
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
         return cc_fail(e, "%s: cannot be made: %s", directory, strerror(errno));
-    struct commcomp_trace_writer *w = cc_alloc0(sizeof *w, e);
-    if (w == NULL)
-        return CC_FAIL;
+    struct commcomp_trace_writer *w;
+    CC_TRY(CC_NEW(w, 1, e));
     w->directory = cc_strdup(directory, e);
     if (w->directory == NULL) {
         free(w);

@@ -9,53 +9,23 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline void cc_put_u16(void *p, uint16_t v)
-{
-    memcpy(p, &v, sizeof v);
-}
-
-static inline void cc_put_u32(void *p, uint32_t v)
-{
-    memcpy(p, &v, sizeof v);
-}
-
-static inline void cc_put_u64(void *p, uint64_t v)
-{
-    memcpy(p, &v, sizeof v);
-}
-
-static inline void cc_put_f32(void *p, float v)
-{
-    memcpy(p, &v, sizeof v);
-}
-
-static inline uint16_t cc_get_u16(const void *p)
-{
-    uint16_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-static inline uint32_t cc_get_u32(const void *p)
-{
-    uint32_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-static inline uint64_t cc_get_u64(const void *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-static inline float cc_get_f32(const void *p)
-{
-    float v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
+/* Defines cc_put_NAME(p, v), which stores a number at p, and cc_get_NAME(p), which loads it. */
+#define CC_NUMBER_AT(name, type)                                                                   \
+    static inline void cc_put_##name(void *p, type v)                                              \
+    {                                                                                              \
+        memcpy(p, &v, sizeof v);                                                                   \
+    }                                                                                              \
+    static inline type cc_get_##name(const void *p)                                                \
+    {                                                                                              \
+        type v;                                                                                    \
+        memcpy(&v, p, sizeof v);                                                                   \
+        return v;                                                                                  \
+    }
+CC_NUMBER_AT(u16, uint16_t)
+CC_NUMBER_AT(u32, uint32_t)
+CC_NUMBER_AT(u64, uint64_t)
+CC_NUMBER_AT(f32, float)
+CC_NUMBER_AT(f64, double)
 
 /* The same number, which compilers then do not read from memory again: for one that is checked
  * before it is used as an index, in memory that others may write. */

@@ -51,4 +51,14 @@ void cc_error_set(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
 /* Puts "PLACE: " before the message that e has. e may be NULL. */
 void cc_error_in(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
 
+/* CC_TRY that puts a place before the message: CC_TRY_IN(read(path, e), e, "%s", path). */
+#define CC_TRY_IN(call, e, ...)                                                                    \
+    do {                                                                                           \
+        const int cc_try_status = (call);                                                          \
+        if (cc_try_status != CC_OK) {                                                              \
+            cc_error_in(e, __VA_ARGS__);                                                           \
+            return cc_try_status;                                                                  \
+        }                                                                                          \
+    } while (0)
+
 #endif

@@ -1,7 +1,8 @@
 #include "core/exchange.h"
 
 #include <stdio.h>
-#include <string.h>
+
+#include "core/nearest.h"
 
 #define NAME(id, symbol, word, flags, rounds, help) word,
 const char *const cc_exchange_names[] = {CC_EXCHANGES(NAME) NULL};
@@ -70,10 +71,7 @@ void cc_exchange_list(enum cc_exchange_flag flag, char *out, size_t cap)
 
 int cc_exchange_find(const char *name)
 {
-    for (int x = 0; x < CC_EXCHANGE_COUNT; x++)
-        if (strcmp(infos[x].name, name) == 0)
-            return x;
-    return -1;
+    return cc_word_find(cc_exchange_names, name);
 }
 
 void cc_exchange_counts_print(const uint64_t count[CC_EXCHANGE_COUNT], char *out, size_t cap)

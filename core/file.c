@@ -35,11 +35,10 @@ static int open_temporary(struct cc_outfile *o, struct cc_error *e)
     int fd;
     do {
         free(o->temporary);
-        if (asprintf(&o->temporary, "%s.tmp%ld-%u", o->path, (long)getpid(),
-                     atomic_fetch_add(&serial, 1)) < 0) {
-            o->temporary = NULL;
-            return cc_fail(e, "%s: out of memory", o->path);
-        }
+        o->temporary =
+            cc_text(e, "%s.tmp%ld-%u", o->path, (long)getpid(), atomic_fetch_add(&serial, 1));
+        if (o->temporary == NULL)
+            return CC_FAIL;
         fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (fd < 0 && errno == EEXIST);
     if (fd < 0)
@@ -103,13 +102,11 @@ static int check_stream(const char *path, struct cc_error *e)
 FILE *cc_file_temporary(const char *what, struct cc_error *e)
 {
     const char *folder = getenv("TMPDIR");
-    char *name;
     if (folder == NULL || folder[0] == '\0')
         folder = "/tmp";
-    if (asprintf(&name, "%s/commcomp-XXXXXX", folder) < 0) {
-        cc_error_set(e, "%s: out of memory", what);
+    char *name = cc_text(e, "%s/commcomp-XXXXXX", folder);
+    if (name == NULL)
         return NULL;
-    }
     const int fd = mkostemp(name, O_CLOEXEC);
     FILE *f = fd >= 0 ? fdopen(fd, "w+") : NULL;
     if (f == NULL)
@@ -223,6 +220,14 @@ int cc_file_commit(struct cc_outfile *o, struct cc_error *e)
         (void)unlink(o->temporary);
     const int status = reason == 0 ? CC_OK : write_error(o->path, reason, e);
     free_names(o);
+    return status;
+}
+
+int cc_file_end(struct cc_outfile *o, int status, struct cc_error *e)
+{
+    if (status == CC_OK)
+        return cc_file_commit(o, e);
+    cc_file_abort(o);
     return status;
 }
 

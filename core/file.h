@@ -38,6 +38,9 @@ int cc_file_check(const struct cc_outfile *o, struct cc_error *e);
 /* Flushes, syncs, closes and renames, or copies to the stream, which blocks until a pipe has a
  * reader. If it fails, a regular file is as it was before. Releases *o in any case. */
 int cc_file_commit(struct cc_outfile *o, struct cc_error *e);
+/* The end of writing whose status is given: commits after CC_OK, else aborts. Returns the status of
+ * both. */
+int cc_file_end(struct cc_outfile *o, int status, struct cc_error *e);
 /* Drops what was written and releases *o; the target is as it was before. */
 void cc_file_abort(struct cc_outfile *o);
 

@@ -193,11 +193,8 @@ int cc_file_read(const char *path, struct cc_bytes *out, struct cc_error *e)
     b.size = f.state.size;
     CC_TRY_OUT(cc_memory_check(b.size, path, e));
     b.data = cc_alloc(b.size + 1, e);
-    if (b.data == NULL) {
-        status = CC_FAIL;
-        cc_error_in(e, "%s", path);
-        goto out;
-    }
+    if (b.data == NULL)
+        CC_TRY_OUT(cc_fail(e, "%s: out of memory: %zu bytes were asked for", path, b.size + 1));
     CC_TRY_OUT(cc_infile_read(&f, path, 0, b.data, b.size, e));
     CC_TRY_OUT(cc_infile_check(&f, path, &f.state, e));
     b.data[b.size] = 0;

@@ -1,5 +1,6 @@
 #include "core/memory.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,14 @@ void *cc_alloc0(size_t bytes, struct cc_error *e)
     if (p != NULL)
         memset(p, 0, bytes);
     return p;
+}
+
+int cc_new_bytes(void *list, size_t count, size_t element_bytes, struct cc_error *e)
+{
+    size_t bytes;
+    void *p = cc_alloc0(cc_mul(count, element_bytes, &bytes) ? bytes : SIZE_MAX, e);
+    memcpy(list, &p, sizeof p); /* as in cc_grow_bytes */
+    return p != NULL ? CC_OK : CC_FAIL;
 }
 
 int cc_alloc_floats(size_t n, float **out, struct cc_error *e)
@@ -83,6 +92,19 @@ char *cc_strdup(const char *s, struct cc_error *e)
     }
     memcpy(copy, s, bytes);
     return copy;
+}
+
+char *cc_text(struct cc_error *e, const char *fmt, ...)
+{
+    char *text;
+    va_list args;
+    va_start(args, fmt);
+    const int length = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (length >= 0)
+        return text;
+    cc_error_set(e, "out of memory: a text");
+    return NULL;
 }
 
 size_t cc_memory_available(void)

@@ -17,6 +17,12 @@
 void *cc_alloc(size_t bytes, struct cc_error *e);
 void *cc_alloc0(size_t bytes, struct cc_error *e);
 
+/* CC_NEW sets a pointer to `count` elements, all zero, as cc_alloc0 allocates them; NULL after an
+ * error. The compound literal rejects anything but a pointer to the elements. */
+#define CC_NEW(list, count, e)                                                                     \
+    cc_new_bytes((__typeof__(*(list)) **){&(list)}, count, sizeof *(list), e)
+int cc_new_bytes(void *list, size_t count, size_t element_bytes, struct cc_error *e);
+
 /* Allocates n float32 values, all zero, as cc_alloc0 does. *out is NULL after an error. */
 int cc_alloc_floats(size_t n, float **out, struct cc_error *e);
 
@@ -32,6 +38,8 @@ int cc_grow_bytes(void *list, size_t *capacity, size_t count, size_t element_byt
 
 /* A copy of a string, to be released with free(); NULL with a message if memory runs out. */
 char *cc_strdup(const char *s, struct cc_error *e);
+/* The same of a text that is printed. */
+char *cc_text(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
 
 /* Bytes of memory that the system has available; close to SIZE_MAX if it does not report them. */
 size_t cc_memory_available(void);

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -84,6 +85,28 @@ const char *cc_nearest(const char *word, const char *const *list)
         prefix = same;
     }
     return nearest != NULL ? nearest : completed(word, list);
+}
+
+int cc_word_find(const char *const *list, const char *word)
+{
+    for (int i = 0; list[i] != NULL; i++)
+        if (strcmp(list[i], word) == 0)
+            return i;
+    return -1;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char *cc_word_twice(const char **text, size_t count)
+{
+    qsort(text, count, sizeof *text, by_text);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(text[i - 1], text[i]) == 0)
+            return text[i];
+    return NULL;
 }
 
 void cc_word_list(const char *const *list, char *out, size_t cap)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/nearest.h"
 #include "core/units.h"
 
 static double *real_at(const struct cc_param *p, const void *in)
@@ -53,13 +54,11 @@ static int bad_value(const struct cc_param *p, const char *text, struct cc_error
 
 static int set_choice(const struct cc_param *p, const char *text, void *out, struct cc_error *e)
 {
-    for (int64_t i = 0; p->choices[i] != NULL; i++) {
-        if (strcmp(p->choices[i], text) == 0) {
-            *int_at(p, out) = i;
-            return CC_OK;
-        }
-    }
-    return bad_value(p, text, e);
+    const int found = cc_word_find(p->choices, text);
+    if (found < 0)
+        return bad_value(p, text, e);
+    *int_at(p, out) = found;
+    return CC_OK;
 }
 
 int cc_param_set(const struct cc_param *p, const char *text, void *out, struct cc_error *e)

@@ -56,10 +56,8 @@ int cc_shape_parse(const char *text, struct cc_shape *out, struct cc_error *e)
         dim[ndim++] = (size_t)v;
         p = *end == 'x' ? end + 1 : end;
     }
-    int status = cc_shape_make(dim, ndim, out, e);
-    if (status != CC_OK)
-        cc_error_in(e, "shape '%s'", text);
-    return status;
+    CC_TRY_IN(cc_shape_make(dim, ndim, out, e), e, "shape '%s'", text);
+    return CC_OK;
 }
 
 void cc_shape_print(const struct cc_shape *shape, char *out, size_t cap)

@@ -17,8 +17,7 @@ enum { ESCAPE = sizeof escape - 1 };
 int cc_results_add(struct cc_results *r, const char *path, const char *text, size_t length,
                    struct cc_error *e)
 {
-    if (CC_GROW(r->of, &r->capacity, r->count + 1, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(CC_GROW(r->of, &r->capacity, r->count + 1, e));
     const char *slash = strrchr(path, '/');
     struct cc_result one = {.name = cc_strdup(slash != NULL ? slash + 1 : path, e),
                             .text = cc_alloc(length + 1, e),

@@ -88,11 +88,7 @@ static int make_rows(struct cc_page_part *p, struct cc_error *e)
 static int make(struct cc_page_part *p, struct cc_error *e)
 {
     const struct cc_result *r = p->result;
-    const int status = cc_provenance_parse(r->text, r->length, &p->from, e);
-    if (status != CC_OK) {
-        cc_error_in(e, "%s", r->name);
-        return status;
-    }
+    CC_TRY_IN(cc_provenance_parse(r->text, r->length, &p->from, e), e, "%s", r->name);
     if (p->from.rows > 0)
         CC_TRY(cc_sheet_parse_json(r->name, r->text, r->length, &p->sheet, e));
     CC_TRY(make_columns(p, e));

@@ -115,8 +115,7 @@ static int series_of(struct cc_maker *m, size_t row, const char *part, size_t *o
     for (*out = 0; *out < f->series_count; ++*out)
         if (strcmp(f->series[*out], name) == 0)
             return CC_OK;
-    if (CC_GROW(f->series, &f->series_capacity, f->series_count + 1, m->e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(CC_GROW(f->series, &f->series_capacity, f->series_count + 1, m->e));
     f->series[f->series_count] = cc_strdup(name, m->e);
     return f->series[f->series_count] == NULL ? CC_FAIL : (f->series_count++, CC_OK);
 }
@@ -136,8 +135,7 @@ static int panel_of(struct cc_maker *m, size_t row, const char *measure, size_t 
                        "%s: more than %d combinations of settings, each a plot of its own: choose "
                        "with --bw, --workers, --exchange or --kind, or plot a part of the file",
                        m->s->path, MOST_PANELS);
-    if (CC_GROW(f->panel, &f->panel_capacity, f->panels + 1, m->e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(CC_GROW(f->panel, &f->panel_capacity, f->panels + 1, m->e));
     char title[512] = "";
     if (measure != NULL)
         (void)snprintf(title, sizeof title, "%s", measure);
@@ -154,8 +152,7 @@ static int panel_of(struct cc_maker *m, size_t row, const char *measure, size_t 
 static int add_point(struct cc_points *to, double x, double y, double group, size_t row,
                      struct cc_error *e)
 {
-    if (CC_GROW(to->point, &to->capacity, to->count + 1, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(CC_GROW(to->point, &to->capacity, to->count + 1, e));
     if (to->count == 0)
         to->total = to->band_lo = to->band_hi = NAN;
     to->point[to->count++] =

@@ -121,9 +121,7 @@ int cc_legend_make(const struct cc_figure *f, const struct cc_plan *p, enum cc_l
     const double room = place == CC_LEGEND_RIGHT ? 0.34 * width : width - sample;
     struct cc_legend l = {.place = place};
     int status = CC_OK;
-    l.entry = cc_alloc0((f->series_count + f->parts + 4) * sizeof *l.entry, e);
-    if (l.entry == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(l.entry, f->series_count + f->parts + 4, e));
     *out = l;
     if (f->shape == CC_LINES)
         status = add_lines(f, p, room, out, e);

@@ -203,9 +203,8 @@ int cc_maker_keep_largest(struct cc_maker *m)
     size_t rows = 0;
     if (m->f->kind != CC_PLOT_NETS && m->f->kind != CC_PLOT_RATIO)
         return CC_OK;
-    struct size_of_row *size = cc_alloc0((m->s->rows + 1) * sizeof *size, m->e);
-    if (size == NULL)
-        return CC_FAIL;
+    struct size_of_row *size;
+    CC_TRY(CC_NEW(size, m->s->rows + 1, m->e));
     for (size_t i = 0; i < m->s->rows; i++) {
         const double values = cc_sheet_number_or_nan(m->s, i, "values");
         if (cc_maker_keeps(m, i) && !isnan(values))

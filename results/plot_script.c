@@ -312,9 +312,8 @@ static void put_lines(const struct script *s, size_t panel)
 static int put_front(const struct script *s, size_t panel, struct cc_error *e)
 {
     char text[2][CC_NUMBER_CAP];
-    struct cc_point *front = cc_alloc0(cc_panel_points(s->f, panel) * sizeof *front, e);
-    if (front == NULL)
-        return CC_FAIL;
+    struct cc_point *front;
+    CC_TRY(CC_NEW(front, cc_panel_points(s->f, panel), e));
     const size_t count = cc_pareto_front(s->f, panel, front);
     (void)fprintf(s->out, "$p%zufront << EOD\n", panel);
     for (size_t i = 0; i < count; i++)

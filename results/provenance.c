@@ -13,9 +13,7 @@ static int read_host(const cJSON *host, struct cc_provenance *p, struct cc_error
 {
     const cJSON *item;
     const int count = cJSON_GetArraySize(host);
-    p->host = cc_alloc0(((size_t)count + 1) * sizeof *p->host, e);
-    if (p->host == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(p->host, (size_t)count + 1, e));
     cJSON_ArrayForEach(item, host)
     {
         char number[CC_NUMBER_CAP] = "";
@@ -73,9 +71,7 @@ static int read_argv(const cJSON *argv, struct cc_provenance *p, struct cc_error
 static int read_notes(const cJSON *notes, struct cc_provenance *p, struct cc_error *e)
 {
     const cJSON *item;
-    p->note = cc_alloc0(((size_t)cJSON_GetArraySize(notes) + 1) * sizeof *p->note, e);
-    if (p->note == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(p->note, (size_t)cJSON_GetArraySize(notes) + 1, e));
     cJSON_ArrayForEach(item, notes)
     {
         if (!cJSON_IsString(item))

@@ -166,8 +166,7 @@ void cc_record_title(struct cc_record *r, const char *fmt, ...)
 
 int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...)
 {
-    if (CC_GROW(r->notes, &r->note_capacity, r->note_count + 1, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(CC_GROW(r->notes, &r->note_capacity, r->note_count + 1, e));
     char *text;
     va_list args;
     va_start(args, fmt);
@@ -187,9 +186,8 @@ int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...
 
 static int unknown_key(const struct cc_record *r, const char *key, struct cc_error *e)
 {
-    const char **keys = cc_alloc0((r->column_count + 1) * sizeof *keys, e);
-    if (keys == NULL)
-        return CC_FAIL;
+    const char **keys;
+    CC_TRY(CC_NEW(keys, r->column_count + 1, e));
     for (size_t c = 0; c < r->column_count; c++)
         keys[c] = r->columns[c].key->name;
     const char *near = cc_nearest(key, keys);

@@ -48,9 +48,7 @@ int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out,
         shown.chosen = NULL;
     if (r->wide || format == CC_FORMAT_CSV || format == CC_FORMAT_JSON || r->row_count == 0)
         return write_record(&shown, format, out, e);
-    shown.rows = cc_alloc(r->row_count * sizeof *shown.rows, e);
-    if (shown.rows == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(shown.rows, r->row_count, e));
     shown.row_count = 0;
     for (size_t i = 0; i < r->row_count; i++)
         if (!r->rows[i].detail)

@@ -37,8 +37,7 @@ static int add_key(struct builder *b, const char *key)
         return cc_fail(b->e, "the column '%.100s' occurs twice", key);
     if (b->s->columns == MOST_COLUMNS)
         return cc_fail(b->e, "more than %d columns", MOST_COLUMNS);
-    if (CC_GROW(b->s->key, &b->key_capacity, b->s->columns + 1, b->e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(CC_GROW(b->s->key, &b->key_capacity, b->s->columns + 1, b->e));
     char *copy = cc_strdup(key, b->e);
     if (copy == NULL)
         return CC_FAIL;
@@ -49,8 +48,7 @@ static int add_key(struct builder *b, const char *key)
 /* text may be NULL; it is copied. */
 static int add_value(struct builder *b, enum cc_value_kind kind, double number, const char *text)
 {
-    if (CC_GROW(b->s->value, &b->value_capacity, b->values + 1, b->e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(CC_GROW(b->s->value, &b->value_capacity, b->values + 1, b->e));
     char *copy = text != NULL ? cc_strdup(text, b->e) : NULL;
     if (text != NULL && copy == NULL)
         return CC_FAIL;
@@ -60,8 +58,7 @@ static int add_value(struct builder *b, enum cc_value_kind kind, double number, 
 
 static int end_row(struct builder *b, size_t place)
 {
-    if (CC_GROW(b->s->place, &b->place_capacity, b->s->rows + 1, b->e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(CC_GROW(b->s->place, &b->place_capacity, b->s->rows + 1, b->e));
     b->s->place[b->s->rows++] = place;
     return CC_OK;
 }
@@ -269,10 +266,7 @@ static int json_origins(struct builder *b, const cJSON *document)
         if (column == CC_NO_COLUMN)
             return cc_fail(b->e, "\"origins\": no row has the key '%.100s'",
                            item->string != NULL ? item->string : "");
-        if (set_origins(b, column, item) != CC_OK) {
-            cc_error_in(b->e, "\"origins\": %.100s", item->string);
-            return CC_FAIL;
-        }
+        CC_TRY_IN(set_origins(b, column, item), b->e, "\"origins\": %.100s", item->string);
     }
     return CC_OK;
 }
@@ -287,10 +281,7 @@ static int json_rows(struct builder *b, const cJSON *document)
                              "\" and \"rows\"");
     cJSON_ArrayForEach(row, rows)
     {
-        if (json_row(b, row) != CC_OK) {
-            cc_error_in(b->e, "row %zu", b->s->rows + 1);
-            return CC_FAIL;
-        }
+        CC_TRY_IN(json_row(b, row), b->e, "row %zu", b->s->rows + 1);
     }
     return first ? rename_keys(b, document) : json_origins(b, document);
 }
@@ -349,8 +340,7 @@ int cc_sheet_read(const char *path, struct cc_sheet *out, struct cc_error *e)
                         "`commcomp report`",
                         path);
     struct cc_bytes file = {0};
-    if (cc_file_read(path, &file, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_file_read(path, &file, e));
     const char *text = (const char *)file.data;
     const char first = text[strspn(text, " \t\r\n")];
     if (standard)

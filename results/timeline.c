@@ -82,8 +82,7 @@ static int add_names(struct cc_timeline *t, const char *what, unsigned order, co
     (void)begin(t, true);
     add(t, "\"ph\": \"M\", \"name\": \"%s_name\", \"pid\": %u, \"tid\": %u, \"args\": {\"name\": ",
         what, t->row, t->track);
-    if (add_text(t, name, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(add_text(t, name, e));
     add(t, "}}");
     (void)begin(t, true);
     add(t,
@@ -97,8 +96,7 @@ static int add_names(struct cc_timeline *t, const char *what, unsigned order, co
 
 int cc_timeline_step(struct cc_timeline *t, size_t step, double from, double to, struct cc_error *e)
 {
-    if (CC_GROW(t->step, &t->capacity, step + 1, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(CC_GROW(t->step, &t->capacity, step + 1, e));
     for (; t->steps <= step; t->steps++)
         t->step[t->steps] = (struct step_span){.known = false};
     struct step_span *s = &t->step[step];
@@ -134,8 +132,7 @@ int cc_timeline_row(struct cc_timeline *t, const char *name, struct cc_error *e)
     put_steps(t);
     t->row = ++t->track;
     t->order = 0;
-    if (add_names(t, "process", t->row, name, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(add_names(t, "process", t->row, name, e));
     return add_names(t, "thread", t->order, "steps", e);
 }
 
@@ -170,14 +167,12 @@ int cc_timeline_put_end(struct cc_timeline *t, const struct cc_timeline_end *end
     if (!begin(t, false))
         return CC_OK;
     add(t, "\"ph\": \"%s\", \"cat\": \"transfer\", \"name\": ", end->received ? "e" : "b");
-    if (add_text(t, end->name, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(add_text(t, end->name, e));
     add(t, ", \"id\": \"%u.%s\", \"pid\": %u, \"tid\": %u", t->row, end->id, t->row, t->track);
     add_time(t, "ts", nanoseconds(end->at));
     if (!end->received) {
         add(t, ", \"args\": {\"from\": ");
-        if (add_text(t, end->from, e) != CC_OK)
-            return CC_FAIL;
+        CC_TRY(add_text(t, end->from, e));
         add(t, ", \"bytes\": %" PRIu64 ", \"step\": %zu, \"message\": %zu}", end->bytes, end->step,
             end->message);
     }
@@ -195,9 +190,8 @@ void cc_timeline_miss(struct cc_timeline *t, uint64_t events)
 int cc_timeline_open(const char *path, const char *const *about, uint64_t most_bytes,
                      struct cc_timeline **out, struct cc_error *e)
 {
-    struct cc_timeline *t = cc_alloc0(sizeof *t, e);
-    if (t == NULL)
-        return CC_FAIL;
+    struct cc_timeline *t;
+    CC_TRY(CC_NEW(t, 1, e));
     t->about = about;
     t->most_bytes = most_bytes > 0 ? most_bytes : MOST_BYTES;
     if (cc_file_create(&t->file, path, e) != CC_OK) {

@@ -198,10 +198,7 @@ static int draw_file(const struct cc_figure *f, const struct cc_page *page, int 
         return cc_plot_tex(f, page, path, e);
     CC_TRY(cc_file_create(&file, path, e));
     int status = draw(f, page, format, file.f, e);
-    if (status == CC_OK)
-        return cc_file_commit(&file, e);
-    cc_file_abort(&file);
-    return status;
+    return cc_file_end(&file, status, e);
 }
 
 /* Writes a script that draws the file of -o when it is run. */
@@ -215,10 +212,7 @@ static int write_script(const struct cc_figure *f, const struct cc_page *page, c
                                      .output = drawn ? image : "plot.svg"};
     CC_TRY(cc_file_create(&file, path, e));
     int status = cc_plot_script(f, &canvas, file.f, e);
-    if (status == CC_OK)
-        return cc_file_commit(&file, e);
-    cc_file_abort(&file);
-    return status;
+    return cc_file_end(&file, status, e);
 }
 
 /* Whether the .pdf that goes with a .tex is a file of its own. */
@@ -354,9 +348,8 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct cc_sheet sheet;
     struct plot_options o = {.kind = CC_PLOT_SPEEDUP};
     int unused, status = CC_OK;
-    const char **names = cc_alloc0((args->schemes.count + 1) * sizeof *names, e);
-    if (names == NULL)
-        return CC_FAIL;
+    const char **names;
+    CC_TRY(CC_NEW(names, args->schemes.count + 1, e));
     CC_TRY_OUT(read_options(args, names, &o, e));
     if (o.output != NULL)
         CC_TRY_OUT(parse_suffix(o.output, &unused, e));

@@ -195,10 +195,7 @@ static int write_file(const struct report_options *o, int format, const struct c
     struct cc_outfile file;
     CC_TRY(cc_file_create(&file, o->output, e));
     const int status = write_results(o->title, format, r, part, file.f, e);
-    if (status == CC_OK)
-        return cc_file_commit(&file, e);
-    cc_file_abort(&file);
-    return status;
+    return cc_file_end(&file, status, e);
 }
 
 static int run(struct cc_args *args, struct cc_error *e)

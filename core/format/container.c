@@ -16,6 +16,7 @@
 #include "core/file.h"
 #include "core/format/crc32.h"
 #include "core/memory.h"
+#include "core/nearest.h"
 #include "core/units.h"
 #include "core/utf8.h"
 
@@ -95,19 +96,11 @@ static int take_checksum(struct cursor *c, size_t start)
     return CC_OK;
 }
 
-static int compare_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Sorts the texts and fails if two are the same. */
 static int check_distinct(const char **text, size_t n, const char *what, struct cc_error *e)
 {
-    qsort(text, n, sizeof *text, compare_text);
-    for (size_t i = 1; i < n; i++)
-        if (strcmp(text[i - 1], text[i]) == 0)
-            return cc_fail(e, "%s '%.200s' is there twice", what, text[i]);
-    return CC_OK;
+    const char *twice = cc_word_twice(text, n);
+    return twice == NULL ? CC_OK : cc_fail(e, "%s '%.200s' is there twice", what, twice);
 }
 
 static int take_pairs(struct cursor *c, struct cc_container_head *h)
@@ -118,13 +111,11 @@ static int take_pairs(struct cursor *c, struct cc_container_head *h)
     if (count == 0)
         return CC_OK;
     int status = CC_OK;
-    struct cc_pair *pairs = cc_alloc0(count * sizeof *pairs, c->e);
-    const char **keys = cc_alloc(count * sizeof *keys, c->e);
+    struct cc_pair *pairs;
+    const char **keys = NULL;
+    CC_TRY(CC_NEW(pairs, count, c->e));
     h->pairs = pairs;
-    if (pairs == NULL || keys == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(keys, count, c->e));
     for (uint32_t i = 0; i < count; i++) {
         char *key = NULL, *value = NULL;
         CC_TRY_OUT(take_text(c, "a metadata key", &key));
@@ -191,10 +182,8 @@ static int take_shape(struct cursor *c, struct cc_shape *shape)
         CC_TRY(take_u64(c, "a dimension", &v));
         dim[i] = (size_t)v;
     }
-    int status = cc_shape_make(dim, (int)ndim, shape, c->e);
-    if (status != CC_OK)
-        cc_error_in(c->e, "byte %zu", at);
-    return status;
+    CC_TRY_IN(cc_shape_make(dim, (int)ndim, shape, c->e), c->e, "byte %zu", at);
+    return CC_OK;
 }
 
 static int take_tensor(struct cursor *c, struct cc_container_tensor *t)
@@ -205,11 +194,7 @@ static int take_tensor(struct cursor *c, struct cc_container_tensor *t)
     int status = take_text(c, "the name", &name);
     t->name = name; /* owned by the container also after a failure */
     CC_TRY(status);
-    status = cc_tensor_name_check(name, c->e);
-    if (status != CC_OK) {
-        cc_error_in(c->e, "byte %zu", start);
-        return status;
-    }
+    CC_TRY_IN(cc_tensor_name_check(name, c->e), c->e, "byte %zu", start);
     CC_TRY(take_shape(c, &t->shape));
     CC_TRY(take_u64(c, "the payload's length", &bytes));
     CC_TRY(need(c, bytes, "the payload"));
@@ -224,13 +209,11 @@ static int take_tensors(struct cursor *c, struct cc_container *out, uint32_t cou
 {
     CC_TRY(need(c, (uint64_t)count * LEAST_TENSOR, "the tensors"));
     int status = CC_OK;
-    struct cc_container_tensor *t = cc_alloc0(count * sizeof *t, c->e);
-    const char **names = cc_alloc(count * sizeof *names, c->e);
+    struct cc_container_tensor *t;
+    const char **names = NULL;
+    CC_TRY(CC_NEW(t, count, c->e));
     out->tensors = t;
-    if (t == NULL || names == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(names, count, c->e));
     for (size_t i = 0; i < count; i++) {
         out->tensor_count = i + 1;
         status = take_tensor(c, &t[i]);
@@ -370,16 +353,12 @@ int cc_container_begin(const char *path, const struct cc_container_head *head, s
 {
     if (tensor_count > UINT32_MAX || head->pair_count > UINT32_MAX)
         return cc_fail(e, "%s: a container holds less than 2^32 tensors", path);
-    struct cc_container_writer *w = cc_alloc0(sizeof *w, e);
-    if (w == NULL)
-        return CC_FAIL;
+    struct cc_container_writer *w;
+    CC_TRY(CC_NEW(w, 1, e));
     w->tensor_count = tensor_count;
     int status = cc_file_create(&w->file, path, e);
-    if (status != CC_OK) {
-        free(w);
-        return status;
-    }
-    status = put_head(w, head, e);
+    if (status == CC_OK)
+        status = put_head(w, head, e);
     if (status == CC_OK)
         *out = w;
     else
@@ -404,13 +383,11 @@ int cc_container_add(struct cc_container_writer *w, const char *name, const stru
 
 int cc_container_finish(struct cc_container_writer *w, uint64_t *bytes, struct cc_error *e)
 {
-    if (w->added != w->tensor_count) {
-        int status = cc_fail(e, "%zu of %zu tensors were written", w->added, w->tensor_count);
-        cc_container_abandon(w);
-        return status;
-    }
+    const int complete = w->added == w->tensor_count ? CC_OK
+                                                     : cc_fail(e, "%zu of %zu tensors were written",
+                                                               w->added, w->tensor_count);
     *bytes = w->bytes;
-    int status = cc_file_commit(&w->file, e);
+    const int status = cc_file_end(&w->file, complete, e);
     free(w);
     return status;
 }

@@ -38,8 +38,7 @@ const char *cc_contents_meta(const struct cc_contents *c, const char *key)
 int cc_contents_add(struct cc_contents *c, const char *name, const struct cc_shape *shape,
                     enum cc_dtype dtype, size_t offset, struct cc_error *e)
 {
-    if (CC_GROW(c->tensors, &c->capacity, c->count + 1, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(CC_GROW(c->tensors, &c->capacity, c->count + 1, e));
     char *copy = cc_strdup(name, e);
     if (copy == NULL)
         return CC_FAIL;
@@ -51,8 +50,7 @@ int cc_contents_add(struct cc_contents *c, const char *name, const struct cc_sha
 int cc_contents_add_meta(struct cc_contents *c, const char *key, const char *value,
                          struct cc_error *e)
 {
-    if (CC_GROW(c->metadata, &c->metadata_capacity, c->metadata_count + 1, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(CC_GROW(c->metadata, &c->metadata_capacity, c->metadata_count + 1, e));
     struct cc_pair pair = {.key = cc_strdup(key, e), .value = cc_strdup(value, e)};
     if (pair.key == NULL || pair.value == NULL) {
         free_pair(&pair);
@@ -70,4 +68,71 @@ size_t cc_dtype_bytes(enum cc_dtype dtype)
         [CC_I8] = 1,     [CC_U8] = 1,     [CC_I16] = 2,     [CC_U16] = 2,     [CC_I32] = 4,
         [CC_U32] = 4,    [CC_I64] = 8,    [CC_U64] = 8};
     return bytes[dtype];
+}
+
+/* --- the order of tensors by the metadata key `order` --- */
+
+struct named {
+    const char *name;
+    size_t index;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct named *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+/* Fills order[] from the lines of `text`, whose newlines become NULs. The table is sorted by name;
+ * an index in it becomes SIZE_MAX when it is used. */
+static int match_lines(char *text, struct named *table, size_t count, size_t *order,
+                       struct cc_error *e)
+{
+    size_t n = 0;
+    for (char *line = text; line != NULL; n++) {
+        char *newline = strchr(line, '\n');
+        if (newline != NULL)
+            *newline++ = '\0';
+        const struct named key = {.name = line};
+        struct named *found = bsearch(&key, table, count, sizeof *table, by_name);
+        if (found == NULL)
+            return cc_fail(e, "metadata order names \"%.200s\", which the file does not have",
+                           line);
+        if (found->index == SIZE_MAX)
+            return cc_fail(e, "metadata order names \"%.200s\" twice", line);
+        order[n] = found->index;
+        found->index = SIZE_MAX;
+        line = newline;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (table[i].index != SIZE_MAX)
+            return cc_fail(e, "metadata order does not name tensor \"%.200s\"", table[i].name);
+    return CC_OK;
+}
+
+int cc_contents_order(const struct cc_contents *c, size_t **out, struct cc_error *e)
+{
+    const char *text = cc_contents_meta(c, "order");
+    size_t *order = NULL;
+    struct named *table = NULL;
+    char *copy = text != NULL ? cc_strdup(text, e) : NULL;
+    int status = text == NULL || copy != NULL ? CC_OK : CC_FAIL;
+    CC_TRY_OUT(status);
+    CC_TRY_OUT(CC_NEW(order, c->count + 1, e));
+    CC_TRY_OUT(CC_NEW(table, c->count + 1, e));
+    for (size_t i = 0; i < c->count; i++) {
+        order[i] = i;
+        table[i] = (struct named){.name = c->tensors[i].name, .index = i};
+    }
+    if (text != NULL) {
+        qsort(table, c->count, sizeof *table, by_name);
+        CC_TRY_OUT(match_lines(copy, table, c->count, order, e));
+    }
+    *out = order;
+out:
+    free(copy);
+    free(table);
+    if (status != CC_OK)
+        free(order);
+    return status;
 }

@@ -46,43 +46,36 @@ int cc_file_format_find(const char *path, enum cc_file_format *out, struct cc_er
     return status;
 }
 
+/* Hands out what was read, or after a failure frees it. */
+static int take(int status, struct cc_contents *c, struct cc_contents *out)
+{
+    if (status == CC_OK)
+        *out = *c;
+    else
+        cc_contents_free(c);
+    return status;
+}
+
 int cc_contents_parse(enum cc_file_format format, const uint8_t *bytes, size_t file_size,
                       struct cc_contents *out, struct cc_error *e)
 {
+    typedef int parser(const uint8_t *bytes, size_t size, struct cc_contents *out,
+                       struct cc_error *e);
+    static parser *const parse[] = {[CC_SAFETENSORS] = cc_safetensors_parse,
+                                    [CC_NPY] = cc_npy_parse,
+                                    [CC_NPZ] = cc_npz_parse,
+                                    [CC_CSV] = cc_csv_parse};
     struct cc_contents c = {0};
-    int status;
-    switch (format) {
-    case CC_SAFETENSORS:
-        status = cc_safetensors_parse(bytes, file_size, &c, e);
-        break;
-    case CC_NPY:
-        status = cc_npy_parse(bytes, file_size, &c, e);
-        break;
-    case CC_NPZ:
-        status = cc_npz_parse(bytes, file_size, &c, e);
-        break;
-    default:
-        status = cc_csv_parse(bytes, file_size, &c, e);
-    }
-    if (status != CC_OK)
-        cc_contents_free(&c);
-    else
-        *out = c;
-    return status;
+    return take(parse[format](bytes, file_size, &c, e), &c, out);
 }
 
 /* --- files --- */
 
 size_t cc_contents_head(enum cc_file_format format, const uint8_t *first, size_t file_size)
 {
-    switch (format) {
-    case CC_SAFETENSORS:
-        return cc_safetensors_head(first, file_size);
-    case CC_NPY:
-        return cc_npy_head(first, file_size);
-    default:
-        return file_size;
-    }
+    return format == CC_SAFETENSORS ? cc_safetensors_head(first, file_size)
+           : format == CC_NPY       ? cc_npy_head(first, file_size)
+                                    : file_size;
 }
 
 int cc_contents_read_head(const struct cc_infile *f, const char *path, enum cc_file_format format,
@@ -92,15 +85,14 @@ int cc_contents_read_head(const struct cc_infile *f, const char *path, enum cc_f
     uint8_t first[CC_HEAD_FIRST];
     CC_TRY(cc_infile_read(f, path, 0, first, some, e));
     struct cc_bytes head = {.size = cc_contents_head(format, first, size)};
-    int status = cc_memory_check(head.size, path, e);
-    CC_TRY(status);
+    CC_TRY(cc_memory_check(head.size, path, e));
     head.data = cc_alloc(head.size, e);
     if (head.data == NULL)
         return CC_FAIL;
     /* The bytes that gave the size are not read again, for they may have changed. */
     const size_t known = some < head.size ? some : head.size;
     memcpy(head.data, first, known);
-    status = cc_infile_read(f, path, known, head.data + known, head.size - known, e);
+    int status = cc_infile_read(f, path, known, head.data + known, head.size - known, e);
     if (status == CC_OK)
         status = cc_infile_check(f, path, &f->state, e);
     if (status == CC_OK)
@@ -115,25 +107,19 @@ int cc_contents_read(const struct cc_infile *f, const char *path, enum cc_file_f
 {
     struct cc_bytes head = {.data = NULL};
     struct cc_contents c = {0};
-    int status;
     if (format == CC_NPZ) {
-        status = cc_npz_read(f, &c, e);
+        int status = cc_npz_read(f, &c, e);
         if (status != CC_OK)
             cc_error_in(e, "%s", path);
         else
             status = cc_infile_check(f, path, &f->state, e);
-        if (status == CC_OK)
-            *out = c;
-        else
-            cc_contents_free(&c);
-        return status;
+        return take(status, &c, out);
     }
     CC_TRY(cc_contents_read_head(f, path, format, &head, e));
-    status = cc_contents_parse(format, head.data, f->state.size, out, e);
+    const int status = cc_contents_parse(format, head.data, f->state.size, out, e);
     cc_bytes_free(&head);
-    if (status != CC_OK)
-        cc_error_in(e, "%s", path);
-    return status;
+    CC_TRY_IN(status, e, "%s", path);
+    return CC_OK;
 }
 
 /* Reads values that are not float32 block by block. */
@@ -161,7 +147,6 @@ int cc_stored_read(const struct cc_infile *f, const char *path, enum cc_dtype dt
     CC_TRY(cc_contents_read_head(f, path, CC_CSV, &text, e));
     const int status = cc_stored_values(text.data, text.size, dtype, n, x, e);
     cc_bytes_free(&text);
-    if (status != CC_OK)
-        cc_error_in(e, "%s", path);
-    return status;
+    CC_TRY_IN(status, e, "%s", path);
+    return CC_OK;
 }

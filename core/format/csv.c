@@ -137,15 +137,13 @@ static int read_all(struct reader *r, const uint8_t *bytes, size_t size)
 int cc_csv_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, struct cc_error *e)
 {
     struct reader r = {.e = e};
-    if (read_all(&r, bytes, size) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(read_all(&r, bytes, size));
     if (r.count == 0)
         return cc_fail(e, "it has no numbers");
     struct cc_shape shape = cc_shape_flat(r.count);
     if (r.columns > 1) {
         const size_t dim[] = {r.count / r.columns, r.columns};
-        if (cc_shape_make(dim, 2, &shape, e) != CC_OK)
-            return CC_FAIL;
+        CC_TRY(cc_shape_make(dim, 2, &shape, e));
     }
     return cc_contents_add(out, CC_ONLY_TENSOR, &shape, CC_DECIMAL, 0, e);
 }
@@ -153,8 +151,7 @@ int cc_csv_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, str
 int cc_csv_values(const uint8_t *bytes, size_t size, float *out, size_t n, struct cc_error *e)
 {
     struct reader r = {.out = out, .cap = n, .e = e};
-    if (read_all(&r, bytes, size) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(read_all(&r, bytes, size));
     return r.count == n ? CC_OK : cc_fail(e, "fewer values than before: the file has changed");
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/infile.h"
+#include "core/memory.h"
 #include "core/nearest.h"
 #include "core/utf8.h"
 
@@ -103,8 +104,7 @@ static int scan_string(struct scan *s)
         if (c < 0x20)
             return bad(s, "a control character in a string");
         if (c == '\\') {
-            if (scan_escape(s) != CC_OK)
-                return CC_FAIL;
+            CC_TRY(scan_escape(s));
             continue;
         }
         size_t length = cc_utf8_length(s->p, (size_t)(s->end - s->p));
@@ -141,15 +141,13 @@ static int scan_list(struct scan *s, char close, int depth)
     for (;;) {
         if (close == '}') {
             skip_space(s);
-            if (scan_string(s) != CC_OK)
-                return CC_FAIL;
+            CC_TRY(scan_string(s));
             skip_space(s);
             if (peek(s) != ':')
                 return bad(s, "a colon must follow the key");
             s->p++;
         }
-        if (scan_value(s, depth + 1) != CC_OK)
-            return CC_FAIL;
+        CC_TRY(scan_value(s, depth + 1));
         if (peek(s) == close)
             break;
         if (peek(s) != ',')
@@ -165,58 +163,29 @@ static int scan_value(struct scan *s, int depth)
     if (++s->values > CC_JSON_VALUES)
         return bad(s, "too many values");
     skip_space(s);
-    int status;
-    switch (peek(s)) {
-    case '{':
-        status = scan_list(s, '}', depth);
-        break;
-    case '[':
-        status = scan_list(s, ']', depth);
-        break;
-    case '"':
-        status = scan_string(s);
-        break;
-    case 't':
-        status = scan_word(s, "true");
-        break;
-    case 'f':
-        status = scan_word(s, "false");
-        break;
-    case 'n':
-        status = scan_word(s, "null");
-        break;
-    default:
-        status = scan_number(s);
-    }
+    const int c = peek(s);
+    const int status = c == '{'   ? scan_list(s, '}', depth)
+                       : c == '[' ? scan_list(s, ']', depth)
+                       : c == '"' ? scan_string(s)
+                       : c == 't' ? scan_word(s, "true")
+                       : c == 'f' ? scan_word(s, "false")
+                       : c == 'n' ? scan_word(s, "null")
+                                  : scan_number(s);
     skip_space(s);
     return status;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int check_object_keys(const cJSON *object, struct cc_error *e)
 {
+    const char **keys;
     size_t count = 0;
+    CC_TRY(CC_NEW(keys, (size_t)cJSON_GetArraySize(object), e));
     for (const cJSON *c = object->child; c != NULL; c = c->next)
-        count++;
-    if (count < 2)
-        return CC_OK;
-    const char **keys = malloc(count * sizeof *keys);
-    if (keys == NULL)
-        return cc_fail(e, "out of memory: %zu keys", count);
-    size_t i = 0;
-    for (const cJSON *c = object->child; c != NULL; c = c->next)
-        keys[i++] = c->string;
-    qsort(keys, count, sizeof *keys, by_text);
-    int status = CC_OK;
-    for (i = 1; i < count && status == CC_OK; i++)
-        if (strcmp(keys[i - 1], keys[i]) == 0)
-            status = cc_fail(e, "the key \"%.200s\" occurs twice in one object", keys[i]);
+        keys[count++] = c->string;
+    const char *twice = cc_word_twice(keys, count);
     free(keys);
-    return status;
+    return twice == NULL ? CC_OK
+                         : cc_fail(e, "the key \"%.200s\" occurs twice in one object", twice);
 }
 
 static int check_keys(const cJSON *item, struct cc_error *e)
@@ -231,8 +200,7 @@ int cc_json_parse(const char *text, size_t length, cJSON **out, struct cc_error 
 {
     const uint8_t *bytes = (const uint8_t *)text;
     struct scan s = {.start = bytes, .p = bytes, .end = bytes + length, .e = e};
-    if (scan_value(&s, 0) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(scan_value(&s, 0));
     if (s.p != s.end)
         return bad(&s, "something follows the JSON value");
     cJSON *root = cJSON_ParseWithLength(text, length);
@@ -241,12 +209,12 @@ int cc_json_parse(const char *text, size_t length, cJSON **out, struct cc_error 
         size_t at = where >= text && where <= text + length ? (size_t)(where - text) : 0;
         return cc_fail(e, "byte %zu: not valid JSON, or out of memory", at);
     }
-    if (check_keys(root, e) != CC_OK) {
+    const int status = check_keys(root, e);
+    if (status == CC_OK)
+        *out = root;
+    else
         cJSON_Delete(root);
-        return CC_FAIL;
-    }
-    *out = root;
-    return CC_OK;
+    return status;
 }
 
 bool cc_json_size(const cJSON *item, size_t *out)
@@ -263,10 +231,7 @@ bool cc_json_size(const cJSON *item, size_t *out)
 int cc_json_keys(const cJSON *object, const char *const *allowed, struct cc_error *e)
 {
     for (const cJSON *c = object->child; c != NULL; c = c->next) {
-        size_t i = 0;
-        while (allowed[i] != NULL && strcmp(allowed[i], c->string) != 0)
-            i++;
-        if (allowed[i] != NULL)
+        if (cc_word_find(allowed, c->string) >= 0)
             continue;
         const char *near = cc_nearest(c->string, allowed);
         return near != NULL
@@ -291,8 +256,7 @@ int cc_json_text(const cJSON *object, const char *key, const char **out, struct 
 int cc_json_need_text(const cJSON *object, const char *key, const char **out, struct cc_error *e)
 {
     const char *text;
-    if (cc_json_text(object, key, &text, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_json_text(object, key, &text, e));
     if (text == NULL || text[0] == '\0')
         return cc_fail(e, "\"%s\" is missing or empty", key);
     *out = text;
@@ -323,13 +287,12 @@ int cc_json_need_word(const cJSON *object, const char *key, const char *const *w
                       struct cc_error *e)
 {
     const char *text;
-    if (cc_json_need_text(object, key, &text, e) != CC_OK)
-        return CC_FAIL;
-    for (int i = 0; words[i] != NULL; i++)
-        if (strcmp(words[i], text) == 0) {
-            *out = i;
-            return CC_OK;
-        }
+    CC_TRY(cc_json_need_text(object, key, &text, e));
+    const int found = cc_word_find(words, text);
+    if (found >= 0) {
+        *out = found;
+        return CC_OK;
+    }
     const char *near = cc_nearest(text, words);
     if (near != NULL)
         return cc_fail(e, "\"%s\": unknown word \"%.60s\"; did you mean \"%s\"?", key, text, near);
@@ -354,8 +317,7 @@ int cc_json_schema(const cJSON *root, const char *schema, const char *help, stru
     const char *text;
     if (!cJSON_IsObject(root))
         return cc_fail(e, "not a JSON object");
-    if (cc_json_text(root, "schema", &text, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_json_text(root, "schema", &text, e));
     if (text == NULL || strcmp(text, schema) != 0)
         return cc_fail(e, "\"schema\" must be \"%s\": %s", schema, help);
     return CC_OK;
@@ -367,8 +329,7 @@ int cc_json_parse_as(const char *text, size_t length, cc_json_reader *reader, vo
                      struct cc_error *e)
 {
     cJSON *root;
-    if (cc_json_parse(text, length, &root, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_json_parse(text, length, &root, e));
     int status = reader(root, out, e);
     cJSON_Delete(root);
     return status;
@@ -377,11 +338,9 @@ int cc_json_parse_as(const char *text, size_t length, cc_json_reader *reader, vo
 int cc_json_read_as(const char *path, cc_json_reader *reader, void *out, struct cc_error *e)
 {
     struct cc_bytes file;
-    if (cc_file_read(path, &file, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_file_read(path, &file, e));
     int status = cc_json_parse_as((const char *)file.data, file.size, reader, out, e);
     cc_bytes_free(&file);
-    if (status != CC_OK)
-        cc_error_in(e, "%s", path);
-    return status;
+    CC_TRY_IN(status, e, "%s", path);
+    return CC_OK;
 }

@@ -90,8 +90,7 @@ static int take_shape(struct scan *s, struct cc_shape *out)
     while (!take(s, ')')) {
         if (ndim == CC_MAX_DIMS)
             return bad(s, "the shape has more than 8 dimensions");
-        if (take_size(s, &dim[ndim++]) != CC_OK)
-            return CC_FAIL;
+        CC_TRY(take_size(s, &dim[ndim++]));
         if (take(s, ','))
             continue;
         if (!take(s, ')') || ndim == 1)
@@ -107,8 +106,7 @@ static int take_dtype(struct scan *s, enum cc_dtype *out)
     if (s->p < s->end && *s->p == '[')
         return bad(s, "a structured array; save one field of it, as x['field']");
     char descr[16];
-    if (take_string(s, descr, sizeof descr) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(take_string(s, descr, sizeof descr));
     static const struct {
         const char *descr;
         enum cc_dtype dtype;
@@ -148,8 +146,7 @@ static int parse_dictionary(struct scan *s, enum cc_dtype *dtype, struct cc_shap
         return bad(s, "not a dictionary");
     while (!take(s, '}')) {
         char key[32];
-        if (take_string(s, key, sizeof key) != CC_OK)
-            return CC_FAIL;
+        CC_TRY(take_string(s, key, sizeof key));
         unsigned k = 0;
         while (k < 3 && strcmp(key, keys[k]) != 0)
             k++;
@@ -210,8 +207,7 @@ static int parse(const uint8_t *bytes, size_t size, bool whole, struct cc_conten
         .start = bytes, .p = bytes + start, .end = bytes + start + length, .whole = whole, .e = e};
     enum cc_dtype dtype = CC_F32;
     struct cc_shape shape = {0};
-    if (parse_dictionary(&s, &dtype, &shape) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(parse_dictionary(&s, &dtype, &shape));
     size_t have = size - start - length, want;
     if (!cc_mul(shape.n, cc_dtype_bytes(dtype), &want) || want != have)
         return cc_fail(e,

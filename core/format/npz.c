@@ -11,6 +11,7 @@
 
 #include "core/format/npy.h"
 #include "core/memory.h"
+#include "core/nearest.h"
 #include "core/utf8.h"
 
 /* Deflate makes at most 258 bytes of two bits. */
@@ -133,11 +134,7 @@ static int open_member(zip_t *z, size_t index, struct member *m, struct cc_conte
     const size_t some = m->size < sizeof first ? m->size : sizeof first;
     CC_TRY_OUT(read_bytes(m, first, some, e));
     const size_t length = cc_npy_head(first, m->size);
-    head = cc_alloc(length, e);
-    if (head == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(head, length, e));
     memcpy(head, first, some < length ? some : length);
     if (length > some)
         CC_TRY_OUT(read_bytes(m, head + some, length - some, e));
@@ -151,26 +148,15 @@ out:
 
 /* --- the headers --- */
 
-static int by_name(const void *a, const void *b)
-{
-    const struct cc_stored *const *x = a, *const *y = b;
-    return strcmp((*x)->name, (*y)->name);
-}
-
 static int refuse_duplicates(const struct cc_contents *c, struct cc_error *e)
 {
-    int status = CC_OK;
-    const struct cc_stored **sorted = cc_alloc(c->count * sizeof(struct cc_stored *), e);
-    if (sorted == NULL)
-        return CC_FAIL;
+    const char **names;
+    CC_TRY(CC_NEW(names, c->count, e));
     for (size_t i = 0; i < c->count; i++)
-        sorted[i] = &c->tensors[i];
-    qsort(sorted, c->count, sizeof(struct cc_stored *), by_name);
-    for (size_t i = 1; i < c->count && status == CC_OK; i++)
-        if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
-            status = cc_fail(e, "two members have the name '%.200s'", sorted[i]->name);
-    free(sorted);
-    return status;
+        names[i] = c->tensors[i].name;
+    const char *twice = cc_word_twice(names, c->count);
+    free(names);
+    return twice == NULL ? CC_OK : cc_fail(e, "two members have the name '%.200s'", twice);
 }
 
 static int add_member(zip_t *z, size_t index, struct cc_contents *out, struct cc_error *e)
@@ -184,13 +170,8 @@ static int add_member(zip_t *z, size_t index, struct cc_contents *out, struct cc
     }
     (void)zip_fclose(m.file);
     const struct cc_stored *t = &one.tensors[0];
-    char *name = cc_strdup(m.name, e);
-    if (name != NULL) {
-        name[strlen(name) - (sizeof suffix - 1)] = '\0';
-        status = cc_contents_add(out, name, &t->shape, t->dtype, index, e);
-    } else {
-        status = CC_FAIL;
-    }
+    char *name = cc_text(e, "%.*s", (int)(strlen(m.name) - (sizeof suffix - 1)), m.name);
+    status = name != NULL ? cc_contents_add(out, name, &t->shape, t->dtype, index, e) : CC_FAIL;
     free(name);
     cc_contents_free(&one);
     return status;
@@ -216,31 +197,29 @@ static int count_members(zip_t *z, size_t file_size, size_t *out, struct cc_erro
                : CC_OK;
 }
 
+/* Reads the headers and closes the archive. */
 static int read_archive(zip_t *z, size_t file_size, struct cc_contents *out, struct cc_error *e)
 {
-    size_t entries;
-    CC_TRY(count_members(z, file_size, &entries, e));
-    for (size_t i = 0; i < entries; i++)
-        CC_TRY(add_member(z, i, out, e));
-    return refuse_duplicates(out, e);
+    size_t entries = 0;
+    int status = count_members(z, file_size, &entries, e);
+    for (size_t i = 0; i < entries && status == CC_OK; i++)
+        status = add_member(z, i, out, e);
+    cc_npz_close(z);
+    return status == CC_OK ? refuse_duplicates(out, e) : status;
 }
 
 int cc_npz_read(const struct cc_infile *f, struct cc_contents *out, struct cc_error *e)
 {
     zip_t *z;
     CC_TRY(cc_npz_open(f, &z, e));
-    const int status = read_archive(z, f->state.size, out, e);
-    cc_npz_close(z);
-    return status;
+    return read_archive(z, f->state.size, out, e);
 }
 
 int cc_npz_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, struct cc_error *e)
 {
     zip_t *z;
     CC_TRY(cc_npz_open_bytes(bytes, size, &z, e));
-    const int status = read_archive(z, size, out, e);
-    cc_npz_close(z);
-    return status;
+    return read_archive(z, size, out, e);
 }
 
 /* --- values --- */

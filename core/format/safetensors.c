@@ -75,9 +75,8 @@ static int parse_tensor(const cJSON *object, size_t data_size, bool shapes, stru
                                        : "data_offsets");
     if (!cJSON_IsString(dtype))
         return cc_fail(e, "its dtype is not a string");
-    if (parse_dtype(dtype->valuestring, shapes, &t->dtype, e) != CC_OK ||
-        parse_shape(shape, &t->shape, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(parse_dtype(dtype->valuestring, shapes, &t->dtype, e));
+    CC_TRY(parse_shape(shape, &t->shape, e));
     size_t begin;
     if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 ||
         !cc_json_size(offsets->child, &begin) || !cc_json_size(offsets->child->next, end))
@@ -138,8 +137,7 @@ static int parse_metadata(const cJSON *object, struct cc_contents *out, struct c
         if (!cJSON_IsString(c))
             return cc_fail(e, CC_SAFETENSORS_METADATA ": the value of \"%.100s\" is not a string",
                            c->string);
-        if (cc_contents_add_meta(out, c->string, c->valuestring, e) != CC_OK)
-            return CC_FAIL;
+        CC_TRY(cc_contents_add_meta(out, c->string, c->valuestring, e));
     }
     return CC_OK;
 }
@@ -149,20 +147,15 @@ static int parse_header(const cJSON *root, size_t data_start, size_t data_size, 
 {
     for (const cJSON *c = root->child; c != NULL; c = c->next) {
         if (strcmp(c->string, CC_SAFETENSORS_METADATA) == 0) {
-            if (parse_metadata(c, out, e) != CC_OK)
-                return CC_FAIL;
+            CC_TRY(parse_metadata(c, out, e));
             continue;
         }
         struct cc_stored t = {0};
         size_t end;
-        if (cc_tensor_name_check(c->string, e) != CC_OK)
-            return CC_FAIL;
-        if (parse_tensor(c, data_size, shapes, &t, &end, e) != CC_OK) {
-            cc_error_in(e, "tensor \"%.200s\"", c->string);
-            return CC_FAIL;
-        }
-        if (cc_contents_add(out, c->string, &t.shape, t.dtype, t.offset, e) != CC_OK)
-            return CC_FAIL;
+        CC_TRY(cc_tensor_name_check(c->string, e));
+        CC_TRY_IN(parse_tensor(c, data_size, shapes, &t, &end, e), e, "tensor \"%.200s\"",
+                  c->string);
+        CC_TRY(cc_contents_add(out, c->string, &t.shape, t.dtype, t.offset, e));
     }
     return check_cover(out, data_start, data_size, e);
 }

@@ -27,21 +27,15 @@ struct cc_safetensors_writer {
     size_t left; /* bytes of values still to come */
 };
 
-/* Begins a file of `count` float32 tensors, stored in this order, with distinct names in UTF-8, and
- * `pairs` metadata pairs. cc_safetensors_values then takes all values, tensor after tensor, any
- * number at a time. After a successful begin, call exactly one of commit and abort; the file
- * appears with commit, which fails if values are missing. */
+/* Begins a file of `count` tensors, stored in this order, with distinct names in UTF-8, of the
+ * types CC_F32, CC_F16, CC_BF16 or CC_F64 each (NULL: all CC_F32), and `pairs` metadata pairs.
+ * cc_safetensors_bytes then takes all values, tensor after tensor, any number at a time. After a
+ * successful begin, call exactly one of commit and abort; the file appears with commit, which fails
+ * if values are missing. */
 int cc_safetensors_begin(struct cc_safetensors_writer *w, const char *path,
-                         const struct cc_tensor_info *tensors, size_t count,
-                         const struct cc_pair *metadata, size_t pairs, struct cc_error *e);
-int cc_safetensors_values(struct cc_safetensors_writer *w, const float *x, size_t n,
-                          struct cc_error *e);
-/* The same for tensors of other types, CC_F32, CC_F16, CC_BF16 or CC_F64 each (NULL: all CC_F32),
- * and for their values as bytes. */
-int cc_safetensors_begin_as(struct cc_safetensors_writer *w, const char *path,
-                            const struct cc_tensor_info *tensors, const enum cc_dtype *dtypes,
-                            size_t count, const struct cc_pair *metadata, size_t pairs,
-                            struct cc_error *e);
+                         const struct cc_tensor_info *tensors, const enum cc_dtype *dtypes,
+                         size_t count, const struct cc_pair *metadata, size_t pairs,
+                         struct cc_error *e);
 int cc_safetensors_bytes(struct cc_safetensors_writer *w, const void *values, size_t bytes,
                          struct cc_error *e);
 int cc_safetensors_commit(struct cc_safetensors_writer *w, struct cc_error *e);

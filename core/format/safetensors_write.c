@@ -49,11 +49,6 @@ static const char *dtype_name(enum cc_dtype dtype)
     return d->name;
 }
 
-static enum cc_dtype dtype_of(const enum cc_dtype *dtypes, size_t i)
-{
-    return dtypes == NULL ? CC_F32 : dtypes[i];
-}
-
 static void put_tensor(FILE *f, const struct cc_tensor_info *t, enum cc_dtype dtype, size_t begin,
                        size_t end)
 {
@@ -90,7 +85,7 @@ static int make_header(const struct cc_tensor_info *tensors, const enum cc_dtype
     for (size_t i = 0; i < count; i++) {
         if (i > 0 || pairs > 0)
             (void)fputc(',', f);
-        const enum cc_dtype dtype = dtype_of(dtypes, i);
+        const enum cc_dtype dtype = dtypes == NULL ? CC_F32 : dtypes[i];
         const size_t end = at + tensors[i].shape.n * cc_dtype_bytes(dtype);
         put_tensor(f, &tensors[i], dtype, at, end);
         at = end;
@@ -106,10 +101,10 @@ static int make_header(const struct cc_tensor_info *tensors, const enum cc_dtype
     return CC_OK;
 }
 
-int cc_safetensors_begin_as(struct cc_safetensors_writer *w, const char *path,
-                            const struct cc_tensor_info *tensors, const enum cc_dtype *dtypes,
-                            size_t count, const struct cc_pair *metadata, size_t pairs,
-                            struct cc_error *e)
+int cc_safetensors_begin(struct cc_safetensors_writer *w, const char *path,
+                         const struct cc_tensor_info *tensors, const enum cc_dtype *dtypes,
+                         size_t count, const struct cc_pair *metadata, size_t pairs,
+                         struct cc_error *e)
 {
     char *header;
     size_t length;
@@ -132,13 +127,6 @@ int cc_safetensors_begin_as(struct cc_safetensors_writer *w, const char *path,
     return status;
 }
 
-int cc_safetensors_begin(struct cc_safetensors_writer *w, const char *path,
-                         const struct cc_tensor_info *tensors, size_t count,
-                         const struct cc_pair *metadata, size_t pairs, struct cc_error *e)
-{
-    return cc_safetensors_begin_as(w, path, tensors, NULL, count, metadata, pairs, e);
-}
-
 int cc_safetensors_bytes(struct cc_safetensors_writer *w, const void *values, size_t bytes,
                          struct cc_error *e)
 {
@@ -150,20 +138,12 @@ int cc_safetensors_bytes(struct cc_safetensors_writer *w, const void *values, si
     return cc_file_check(&w->out, e);
 }
 
-int cc_safetensors_values(struct cc_safetensors_writer *w, const float *x, size_t n,
-                          struct cc_error *e)
-{
-    return cc_safetensors_bytes(w, x, n * sizeof *x, e);
-}
-
 int cc_safetensors_commit(struct cc_safetensors_writer *w, struct cc_error *e)
 {
-    if (w->left > 0) {
-        int status = cc_fail(e, "%s: %zu bytes of values are missing", w->out.path, w->left);
-        cc_file_abort(&w->out);
-        return status;
-    }
-    return cc_file_commit(&w->out, e);
+    const int status =
+        w->left == 0 ? CC_OK
+                     : cc_fail(e, "%s: %zu bytes of values are missing", w->out.path, w->left);
+    return cc_file_end(&w->out, status, e);
 }
 
 void cc_safetensors_abort(struct cc_safetensors_writer *w)

@@ -14,13 +14,6 @@ static float from_f16(uint16_t h)
     return cc_bits_f32((h & 0x7c00) == 0x7c00 ? bits | 0x7f800000u : bits);
 }
 
-static double get_f64(const uint8_t *p)
-{
-    double v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
 int cc_stored_values(const uint8_t *bytes, size_t size, enum cc_dtype dtype, size_t n, float *x,
                      struct cc_error *e)
 {
@@ -38,7 +31,7 @@ int cc_stored_values(const uint8_t *bytes, size_t size, enum cc_dtype dtype, siz
         return CC_OK;
     case CC_F64:
         for (size_t i = 0; i < n; i++)
-            x[i] = (float)get_f64(bytes + 8 * i);
+            x[i] = (float)cc_get_f64(bytes + 8 * i);
         return CC_OK;
     default:
         return cc_csv_values(bytes, size, x, n, e);

@@ -47,9 +47,8 @@ int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
 {
     int status = CC_OK;
     CC_TRY(cc_tensor_file_check(path, count, e));
-    struct cc_tensor_file *w = cc_alloc0(sizeof *w, e);
-    if (w == NULL)
-        return CC_FAIL;
+    struct cc_tensor_file *w;
+    CC_TRY(CC_NEW(w, 1, e));
     w->tensors = tensors;
     w->count = count;
     CC_TRY_OUT(format_to_write(path, &w->format, e));
@@ -61,7 +60,8 @@ int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
         goto out;
     }
     if (w->format == CC_SAFETENSORS)
-        CC_TRY_OUT(cc_safetensors_begin(&w->safetensors, path, tensors, count, metadata, pairs, e));
+        CC_TRY_OUT(
+            cc_safetensors_begin(&w->safetensors, path, tensors, NULL, count, metadata, pairs, e));
     else
         CC_TRY_OUT(cc_file_create(&w->out, path, e));
     if (w->format == CC_NPY)
@@ -91,7 +91,7 @@ int cc_tensor_file_put(struct cc_tensor_file *w, const float *x, struct cc_error
     const struct cc_tensor_info *tensor = &w->tensors[w->next++];
     const struct cc_shape *shape = &tensor->shape;
     if (w->format == CC_SAFETENSORS)
-        return cc_safetensors_values(&w->safetensors, x, shape->n, e);
+        return cc_safetensors_bytes(&w->safetensors, x, shape->n * sizeof *x, e);
     if (w->format == CC_CSV && check_csv(w, tensor, x, e) != CC_OK)
         return CC_FAIL;
     if (w->format == CC_CSV)

@@ -257,11 +257,8 @@ static int take_contents(struct cc_trace *t, struct file *f, const struct cc_con
 {
     size_t *order = NULL;
     int status = CC_OK;
-    if (cc_file_identify(f->path, c, &f->id, e) != CC_OK ||
-        cc_contents_order(c, &order, e) != CC_OK) {
-        cc_error_in(e, "%s", f->path);
-        return CC_FAIL;
-    }
+    CC_TRY_IN(cc_file_identify(f->path, c, &f->id, e), e, "%s", f->path);
+    CC_TRY_IN(cc_contents_order(c, &order, e), e, "%s", f->path);
     if (own(t)->count == 0)
         CC_TRY_OUT(take_tensors(t, f->path, c, order, e));
     else
@@ -289,10 +286,8 @@ static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
     CC_TRY(status);
     f.state = in.state;
     f.path = cc_strdup(path, e);
-    if (f.path == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    status = f.path != NULL ? CC_OK : CC_FAIL;
+    CC_TRY_OUT(status);
     CC_TRY_OUT(take_contents(t, &f, &c, f.state.size, e));
     CC_TRY_OUT(CC_GROW(fs->list, &fs->capacity, fs->count + 1, e));
     fs->list[fs->count++] = f;
@@ -324,17 +319,11 @@ static int add_directory(struct cc_trace *t, const char *path, struct cc_error *
                          ".npy, .npz or .csv",
                          path);
     for (int i = 0; i < count; i++) {
-        char *full = NULL;
-        if (asprintf(&full, "%s/%s", path, names[i]->d_name) < 0) {
-            status = cc_fail(e, "out of memory");
-            goto out;
-        }
-        status = add_file(t, full, e);
+        char *full = status == CC_OK ? cc_text(e, "%s/%s", path, names[i]->d_name) : NULL;
+        if (status == CC_OK)
+            status = full != NULL ? add_file(t, full, e) : CC_FAIL;
         free(full);
-        if (status != CC_OK)
-            goto out;
     }
-out:
     for (int i = 0; i < count; i++)
         free(names[i]);
     free(names);

@@ -80,10 +80,9 @@ int cc_file_identify(const char *path, const struct cc_contents *c, struct cc_fi
 {
     struct cc_file_id id = {.direction = CC_PUSH};
     identify_by_name(path, &id);
-    if (check_schema(c, e) != CC_OK ||
-        take_direction(cc_contents_meta(c, "direction"), &id, e) != CC_OK ||
-        take_rank(cc_contents_meta(c, "rank"), &id, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(check_schema(c, e));
+    CC_TRY(take_direction(cc_contents_meta(c, "direction"), &id, e));
+    CC_TRY(take_rank(cc_contents_meta(c, "rank"), &id, e));
     const char *step = cc_contents_meta(c, "step");
     char *end;
     if (step != NULL) {

@@ -35,10 +35,9 @@ int cc_step_path(const char *directory, struct cc_trace_sender s, uint64_t step,
     char rank[32] = "";
     if (s.direction == CC_PUSH)
         (void)snprintf(rank, sizeof rank, "-rank%" PRId64, s.rank);
-    if (asprintf(out, "%s/%s-step%06" PRIu64 "%s.safetensors", directory,
-                 s.direction == CC_PUSH ? "push" : "pull", step, rank) < 0)
-        return cc_fail(e, "out of memory");
-    return CC_OK;
+    *out = cc_text(e, "%s/%s-step%06" PRIu64 "%s.safetensors", directory,
+                   s.direction == CC_PUSH ? "push" : "pull", step, rank);
+    return *out != NULL ? CC_OK : CC_FAIL;
 }
 
 int cc_step_begin(const char *directory, struct cc_trace_sender s, uint64_t step,
@@ -50,8 +49,8 @@ int cc_step_begin(const char *directory, struct cc_trace_sender s, uint64_t step
     int status = CC_OK;
     CC_TRY_OUT(cc_step_pairs_make(s, step, tensors, count, &pairs, e));
     CC_TRY_OUT(cc_step_path(directory, s, step, &path, e));
-    CC_TRY_OUT(cc_safetensors_begin_as(w, path, tensors, dtypes, count, pairs.pair,
-                                       sizeof pairs.pair / sizeof pairs.pair[0], e));
+    CC_TRY_OUT(cc_safetensors_begin(w, path, tensors, dtypes, count, pairs.pair,
+                                    sizeof pairs.pair / sizeof pairs.pair[0], e));
 out:
     free(pairs.order);
     free(path);
@@ -66,7 +65,7 @@ int cc_trace_write_flat(const char *directory, struct cc_trace_sender s, uint64_
     int status = CC_OK;
     CC_TRY(cc_step_begin(directory, s, step, tensors, NULL, count, &w, e));
     for (size_t i = 0; i < count && status == CC_OK; x += tensors[i++].shape.n)
-        status = cc_safetensors_values(&w, x, tensors[i].shape.n, e);
+        status = cc_safetensors_bytes(&w, x, tensors[i].shape.n * sizeof *x, e);
     if (status == CC_OK)
         return cc_safetensors_commit(&w, e);
     cc_safetensors_abort(&w);

@@ -26,7 +26,7 @@ int cc_step_pairs_make(struct cc_trace_sender s, uint64_t step,
 int cc_step_path(const char *directory, struct cc_trace_sender s, uint64_t step, char **out,
                  struct cc_error *e);
 
-/* Begins the file, as cc_safetensors_begin_as does. */
+/* Begins the file, as cc_safetensors_begin does. */
 int cc_step_begin(const char *directory, struct cc_trace_sender s, uint64_t step,
                   const struct cc_tensor_info *tensors, const enum cc_dtype *dtypes, size_t count,
                   struct cc_safetensors_writer *w, struct cc_error *e);

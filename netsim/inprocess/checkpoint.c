@@ -82,9 +82,9 @@ static int write_values(const struct cc_checkpoint *c, const char *path,
 {
     struct cc_safetensors_writer w;
     int status = CC_OK;
-    CC_TRY(cc_safetensors_begin(&w, path, c->info, c->count, pairs, count, e));
+    CC_TRY(cc_safetensors_begin(&w, path, c->info, NULL, c->count, pairs, count, e));
     for (size_t i = 0; i < c->count && status == CC_OK; i++)
-        status = cc_safetensors_values(&w, c->values[i], c->info[i].shape.n, e);
+        status = cc_safetensors_bytes(&w, c->values[i], cc_float_bytes(c->info[i].shape.n), e);
     if (status == CC_OK)
         return cc_safetensors_commit(&w, e);
     cc_safetensors_abort(&w);

@@ -186,9 +186,9 @@ static void safetensors_writes(void **state)
     struct cc_safetensors_writer w;
     struct cc_error e;
     const float x[] = {1, 2, 3};
-    assert_int_equal(cc_safetensors_begin(&w, path, tensors, 2, metadata, 1, &e), CC_OK);
-    assert_int_equal(cc_safetensors_values(&w, x, 1, &e), CC_OK);
-    assert_int_equal(cc_safetensors_values(&w, x + 1, 2, &e), CC_OK);
+    assert_int_equal(cc_safetensors_begin(&w, path, tensors, NULL, 2, metadata, 1, &e), CC_OK);
+    assert_int_equal(cc_safetensors_bytes(&w, x, 1 * sizeof *x, &e), CC_OK);
+    assert_int_equal(cc_safetensors_bytes(&w, x + 1, 2 * sizeof *x, &e), CC_OK);
     assert_int_equal(cc_safetensors_commit(&w, &e), CC_OK);
     size_t size, length = (sizeof want - 1 + 7) / 8 * 8;
     uint8_t *bytes = scratch_read(path, &size);
@@ -198,9 +198,9 @@ static void safetensors_writes(void **state)
     assert_memory_equal(bytes + 8 + length, x, sizeof x);
     free(bytes);
 
-    assert_int_equal(cc_safetensors_begin(&w, path, tensors, 2, NULL, 0, &e), CC_OK);
-    assert_int_equal(cc_safetensors_values(&w, x, 2, &e), CC_OK);
-    assert_int_equal(cc_safetensors_values(&w, x, 2, &e), CC_FAIL);
+    assert_int_equal(cc_safetensors_begin(&w, path, tensors, NULL, 2, NULL, 0, &e), CC_OK);
+    assert_int_equal(cc_safetensors_bytes(&w, x, 2 * sizeof *x, &e), CC_OK);
+    assert_int_equal(cc_safetensors_bytes(&w, x, 2 * sizeof *x, &e), CC_FAIL);
     assert_contains(e.text, "4 bytes more");
     assert_int_equal(cc_safetensors_commit(&w, &e), CC_FAIL);
     assert_contains(e.text, "4 bytes of values are missing");
