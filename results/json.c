@@ -5,22 +5,15 @@
 #include "results/machine_info.h"
 #include "results/text.h"
 
-/* Adds an item, which it owns in any case; false if the item is NULL (no memory) or cannot be
- * added. */
-static bool add(cJSON *object, const char *key, cJSON *item)
+/* Adds an item to an object, or without a key to an array. *failed becomes true if one of them is
+ * NULL, as there was no memory; then the item is released. */
+static void add(cJSON *to, const char *key, cJSON *item, bool *failed)
 {
-    if (item != NULL && cJSON_AddItemToObject(object, key, item))
-        return true;
+    if (item != NULL &&
+        (key != NULL ? cJSON_AddItemToObject(to, key, item) : cJSON_AddItemToArray(to, item)))
+        return;
     cJSON_Delete(item);
-    return false;
-}
-
-static bool append(cJSON *array, cJSON *item)
-{
-    if (item != NULL && cJSON_AddItemToArray(array, item))
-        return true;
-    cJSON_Delete(item);
-    return false;
+    *failed = true;
 }
 
 static cJSON *text_item(const char *s)
@@ -31,15 +24,11 @@ static cJSON *text_item(const char *s)
     return item;
 }
 
-static cJSON *texts_item(const char *const *list, size_t count)
+static cJSON *texts_item(const char *const *list, size_t count, bool *failed)
 {
     cJSON *array = cJSON_CreateArray();
-    for (size_t i = 0; i < count; i++) {
-        if (!append(array, text_item(list[i]))) {
-            cJSON_Delete(array);
-            return NULL;
-        }
-    }
+    for (size_t i = 0; i < count; i++)
+        add(array, NULL, text_item(list[i]), failed);
     return array;
 }
 
@@ -49,10 +38,8 @@ static cJSON *value_item(const struct cc_value *v)
     switch (v->kind) {
     case CC_NULL:
         break;
-    case CC_NUMBER:
-        /* cJSON prints only 15 digits if they are nearly the number. */
-        cc_number_print(v->number, number);
-        return cJSON_CreateRaw(v->text != NULL ? v->text : number);
+    case CC_NUMBER: /* cJSON prints only 15 digits if they are nearly the number. */
+        return cJSON_CreateRaw(cc_number_digits(v, number));
     case CC_TEXT:
         return text_item(v->text);
     case CC_BOOL:
@@ -61,100 +48,84 @@ static cJSON *value_item(const struct cc_value *v)
     return cJSON_CreateNull();
 }
 
-static cJSON *host_item(const struct cc_record *r)
+static cJSON *host_item(const struct cc_record *r, bool *failed)
 {
     struct cc_machine_info h;
     cc_machine_info_read(&h);
     cJSON *o = cJSON_CreateObject();
-    if (add(o, "cpu", text_item(h.cpu)) && add(o, "cores", cJSON_CreateNumber(h.cores)) &&
-        add(o, "isa", text_item(h.isa)) && add(o, "kernel", text_item(h.kernel)) &&
-        add(o, "compiler", text_item(h.compiler)) && add(o, "version", text_item(h.version)) &&
-        add(o, "time", text_item(h.time)) &&
-        (r->mpi[0] == '\0' || add(o, "mpi", text_item(r->mpi))))
-        return o;
-    cJSON_Delete(o);
-    return NULL;
-}
-
-static cJSON *row_item(const struct cc_record *r, const struct cc_row *row)
-{
-    cJSON *o = cJSON_CreateObject();
-    for (size_t c = 0; c < r->column_count; c++) {
-        if (!add(o, r->columns[c].key->name, value_item(&row->value[c]))) {
-            cJSON_Delete(o);
-            return NULL;
-        }
-    }
+    add(o, "cpu", text_item(h.cpu), failed);
+    add(o, "cores", cJSON_CreateNumber(h.cores), failed);
+    add(o, "isa", text_item(h.isa), failed);
+    add(o, "kernel", text_item(h.kernel), failed);
+    add(o, "compiler", text_item(h.compiler), failed);
+    add(o, "version", text_item(h.version), failed);
+    add(o, "time", text_item(h.time), failed);
+    if (r->mpi[0] != '\0')
+        add(o, "mpi", text_item(r->mpi), failed);
     return o;
 }
 
-static cJSON *rows_item(const struct cc_record *r)
+static cJSON *rows_item(const struct cc_record *r, bool *failed)
 {
     cJSON *array = cJSON_CreateArray();
     for (size_t i = 0; i < r->row_count; i++) {
-        if (!append(array, row_item(r, &r->rows[i]))) {
-            cJSON_Delete(array);
-            return NULL;
-        }
+        cJSON *o = cJSON_CreateObject();
+        for (size_t c = 0; c < r->column_count; c++)
+            add(o, r->columns[c].key->name, value_item(&r->rows[i].value[c]), failed);
+        add(array, NULL, o, failed);
     }
     return array;
 }
 
-/* The origin of a column's values: a word, or where rows differ one for each, null without a value;
- * NULL for a column without values. *failed: there was no memory. */
-static cJSON *origin_item(const struct cc_record *r, size_t column, bool *failed)
+/* Adds the origin of a column's values: a word, or where rows differ one for each, null without a
+ * value; nothing for a column without values. */
+static void add_origin(cJSON *to, const struct cc_record *r, size_t column, bool *failed)
 {
     enum cc_origin all = CC_ORIGIN_UNKNOWN;
     bool same = true, filled = false;
     cJSON *words = cJSON_CreateArray();
-    *failed = words == NULL;
-    for (size_t i = 0; i < r->row_count && !*failed; i++) {
+    for (size_t i = 0; i < r->row_count; i++) {
         const bool known = r->rows[i].value[column].kind != CC_NULL;
         const enum cc_origin o = cc_value_origin(r, i, column);
         same = same && (!known || !filled || o == all);
         all = known ? o : all;
         filled = filled || known;
-        *failed =
-            !append(words, known ? cJSON_CreateString(cc_origin_word(o)) : cJSON_CreateNull());
+        add(words, NULL, known ? text_item(cc_origin_word(o)) : cJSON_CreateNull(), failed);
     }
-    if (!*failed && filled && !same)
-        return words;
+    if (filled && !same) {
+        add(to, r->columns[column].key->name, words, failed);
+        return;
+    }
     cJSON_Delete(words);
-    cJSON *word = !*failed && filled ? cJSON_CreateString(cc_origin_word(all)) : NULL;
-    *failed = *failed || (filled && word == NULL);
-    return word;
+    if (filled)
+        add(to, r->columns[column].key->name, text_item(cc_origin_word(all)), failed);
 }
 
-static cJSON *origins_item(const struct cc_record *r)
+static cJSON *origins_item(const struct cc_record *r, bool *failed)
 {
     cJSON *o = cJSON_CreateObject();
-    for (size_t c = 0; c < r->column_count; c++) {
-        bool failed;
-        cJSON *item = origin_item(r, c, &failed);
-        if (failed || (item != NULL && !add(o, r->columns[c].key->name, item))) {
-            cJSON_Delete(o);
-            return NULL;
-        }
-    }
+    for (size_t c = 0; c < r->column_count; c++)
+        add_origin(o, r, c, failed);
     return o;
-}
-
-static bool add_all(cJSON *o, const struct cc_record *r)
-{
-    return add(o, "schema", cJSON_CreateString(CC_RECORD_SCHEMA)) &&
-           add(o, "command", text_item(r->command)) &&
-           add(o, "argv", texts_item(r->argv, (size_t)r->argc)) && add(o, "host", host_item(r)) &&
-           add(o, "rows", rows_item(r)) && add(o, "origins", origins_item(r)) &&
-           (r->note_count == 0 ||
-            add(o, "notes", texts_item((const char *const *)r->notes, r->note_count))) &&
-           (!r->partial || add(o, "partial", cJSON_CreateTrue())) &&
-           (r->error[0] == '\0' || add(o, "error", text_item(r->error)));
 }
 
 int cc_json_write(const struct cc_record *r, FILE *out, struct cc_error *e)
 {
+    bool failed = false;
     cJSON *o = cJSON_CreateObject();
-    char *text = add_all(o, r) ? cJSON_Print(o) : NULL;
+    add(o, "schema", text_item(CC_RECORD_SCHEMA), &failed);
+    add(o, "command", text_item(r->command), &failed);
+    add(o, "argv", texts_item(r->argv, (size_t)r->argc, &failed), &failed);
+    add(o, "host", host_item(r, &failed), &failed);
+    add(o, "rows", rows_item(r, &failed), &failed);
+    add(o, "origins", origins_item(r, &failed), &failed);
+    if (r->note_count > 0)
+        add(o, "notes", texts_item((const char *const *)r->notes, r->note_count, &failed), &failed);
+    if (r->partial)
+        add(o, "partial", cJSON_CreateTrue(), &failed);
+    if (r->error[0] != '\0')
+        add(o, "error", text_item(r->error), &failed);
+    char *text = !failed ? cJSON_Print(o) : NULL;
     cJSON_Delete(o);
     if (text == NULL)
         return cc_fail(e, "out of memory: the JSON of %zu rows", r->row_count);

@@ -8,6 +8,15 @@
 #include "core/memory.h"
 #include "results/text.h"
 
+const struct cc_shown *cc_layout_next(const struct cc_layout *l, enum cc_place place,
+                                      const struct cc_shown *p)
+{
+    for (p = p == NULL ? l->shown : p + 1; p < l->shown + l->count; p++)
+        if (p->place == place)
+            return p;
+    return NULL;
+}
+
 static size_t max(size_t a, size_t b)
 {
     return a > b ? a : b;
@@ -49,22 +58,25 @@ static void add(const struct cc_record *r, bool list, struct cc_layout *l, size_
     l->shown[l->count++] = p;
 }
 
-/* Keeps the first column in a table that has no other setting. */
-static void keep_first(struct cc_layout *l)
+static bool is_in_table(const struct cc_shown *p, enum cc_role role)
 {
-    bool any = l->count == 0;
+    return p->place == CC_IN_TABLE && p->column->role == role;
+}
+
+/* How many columns of a role are in the table. */
+static size_t count_role(const struct cc_layout *l, enum cc_role role)
+{
+    size_t count = 0;
     for (size_t i = 0; i < l->count; i++)
-        any = any || (l->shown[i].place == CC_IN_TABLE && l->shown[i].column->role == CC_SETTING);
-    if (!any)
-        l->shown[0].place = CC_IN_TABLE;
+        count += is_in_table(&l->shown[i], role);
+    return count;
 }
 
 static size_t table_width(const struct cc_layout *l)
 {
     size_t width = 0;
-    for (size_t i = 0; i < l->count; i++)
-        if (l->shown[i].place == CC_IN_TABLE)
-            width += l->shown[i].width + (width > 0 ? CC_TABLE_GAP : 0);
+    for (const struct cc_shown *p = NULL; (p = cc_layout_next(l, CC_IN_TABLE, p)) != NULL;)
+        width += p->width + (width > 0 ? CC_TABLE_GAP : 0);
     return width;
 }
 
@@ -94,9 +106,8 @@ static void wrap_last(struct cc_layout *l, size_t width)
 {
     enum { LEAST = 16 };
     const struct cc_shown *last = NULL;
-    for (size_t i = 0; i < l->count; i++)
-        if (l->shown[i].place == CC_IN_TABLE)
-            last = &l->shown[i];
+    for (const struct cc_shown *p = NULL; (p = cc_layout_next(l, CC_IN_TABLE, p)) != NULL;)
+        last = p;
     const size_t all = table_width(l);
     if (last == NULL || !last->left || all <= width || all - last->width + LEAST > width)
         return;
@@ -112,7 +123,7 @@ static bool is_redundant(const struct cc_record *r, const struct cc_layout *l, s
             bool differ = false;
             for (size_t i = 0; i < l->count && !differ; i++) {
                 const struct cc_shown *p = &l->shown[i];
-                differ = i != but && p->place == CC_IN_TABLE && p->column->role == CC_SETTING &&
+                differ = i != but && is_in_table(p, CC_SETTING) &&
                          !cc_value_same(&r->rows[a].value[p->index], &r->rows[b].value[p->index]);
             }
             if (!differ)
@@ -121,39 +132,15 @@ static bool is_redundant(const struct cc_record *r, const struct cc_layout *l, s
     return true;
 }
 
-/* Leaves out settings that the others imply, the last ones first, until the table fits. */
-static void leave_out_settings(const struct cc_record *r, struct cc_layout *l, size_t width)
+/* Leaves out columns of a role, the last ones first, until the table fits: settings that the others
+ * imply, and answers until a single one is left. */
+static void leave_out(const struct cc_record *r, struct cc_layout *l, enum cc_role role,
+                      size_t width)
 {
-    for (size_t i = l->count; i-- > 1 && table_width(l) > width;)
-        if (l->shown[i].place == CC_IN_TABLE && l->shown[i].column->role == CC_SETTING &&
-            is_redundant(r, l, i))
+    for (size_t i = l->count; i-- > 0 && table_width(l) > width;)
+        if (is_in_table(&l->shown[i], role) &&
+            (role == CC_SETTING ? i > 0 && is_redundant(r, l, i) : count_role(l, role) > 1))
             l->shown[i].place = CC_LEFT_OUT;
-}
-
-/* Leaves out answers, the last ones first, until the table fits or a single one is left. */
-static void leave_out_answers(struct cc_layout *l, size_t width)
-{
-    size_t answers = 0;
-    for (size_t i = 0; i < l->count; i++)
-        answers += l->shown[i].place == CC_IN_TABLE && l->shown[i].column->role == CC_ANSWER;
-    for (size_t i = l->count; i-- > 0 && answers > 1 && table_width(l) > width;) {
-        struct cc_shown *p = &l->shown[i];
-        if (p->place != CC_IN_TABLE || p->column->role != CC_ANSWER)
-            continue;
-        p->place = CC_LEFT_OUT;
-        answers--;
-    }
-}
-
-static void count_places(struct cc_layout *l)
-{
-    for (size_t i = 0; i < l->count; i++) {
-        const struct cc_shown *p = &l->shown[i];
-        l->above += p->place == CC_ABOVE;
-        l->in_table += p->place == CC_IN_TABLE;
-        l->left_out += p->place == CC_LEFT_OUT;
-        l->units = l->units || (p->place == CC_IN_TABLE && p->column->key->unit[0] != '\0');
-    }
 }
 
 int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc_layout *l,
@@ -171,17 +158,20 @@ int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc
     for (size_t c = 0; r->chosen == NULL && c < r->column_count; c++)
         if (cc_column_shown(&r->columns[c]))
             add(r, list, l, c);
-    if (!list)
-        keep_first(l);
+    if (!list && l->count > 0 && count_role(l, CC_SETTING) == 0)
+        l->shown[0].place = CC_IN_TABLE;
     if (fits)
         fit(l, width);
     if (width > 0)
         wrap_last(l, width);
     if (fits && l->wrapped == NULL) {
-        leave_out_settings(r, l, width);
-        leave_out_answers(l, width);
+        leave_out(r, l, CC_SETTING, width);
+        leave_out(r, l, CC_ANSWER, width);
     }
-    count_places(l);
+    for (const struct cc_shown *p = l->shown; p < l->shown + l->count; p++) {
+        l->in[p->place]++;
+        l->units = l->units || (p->place == CC_IN_TABLE && p->column->key->unit[0] != '\0');
+    }
     return CC_OK;
 }
 

@@ -6,8 +6,9 @@
 
 enum cc_place {
     CC_IN_TABLE,
-    CC_ABOVE,   /* the same in all rows: a line above the table */
-    CC_LEFT_OUT /* the table would be too wide */
+    CC_ABOVE,    /* the same in all rows: a line above the table */
+    CC_LEFT_OUT, /* the table would be too wide */
+    CC_PLACES
 };
 
 struct cc_shown {
@@ -22,8 +23,8 @@ struct cc_shown {
 struct cc_layout {
     struct cc_shown *shown;
     size_t count;
-    size_t in_table, above, left_out; /* how many of them */
-    bool units;                       /* a column in the table has a unit */
+    size_t in[CC_PLACES];           /* how many of them have a place */
+    bool units;                     /* a column in the table has a unit */
     const struct cc_shown *wrapped; /* the column whose texts are wrapped, the last one; or NULL */
     size_t wrap_at;                 /* where in a line it begins */
 };
@@ -37,5 +38,9 @@ enum { CC_TABLE_GAP = 2 }; /* spaces between columns */
 int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc_layout *l,
                    struct cc_error *e);
 void cc_layout_free(struct cc_layout *l);
+
+/* The next column after p (NULL: the first) that has this place; NULL after the last. */
+const struct cc_shown *cc_layout_next(const struct cc_layout *l, enum cc_place place,
+                                      const struct cc_shown *p);
 
 #endif

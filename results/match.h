@@ -12,7 +12,8 @@
 struct cc_match {
     const struct cc_sheet *sheet[2];
     const struct cc_column *columns;
-    size_t *key; /* the settings that tell rows apart, by index in `columns` */
+    size_t *at[2]; /* by column of the command: that of the sheet, or CC_NO_COLUMN */
+    size_t *key;   /* the settings that tell rows apart, by index in `columns` */
     size_t key_count;
     size_t *partner; /* by row of the first sheet: the row of the second, or SIZE_MAX */
     size_t *alone;   /* rows of the second without a partner */

@@ -1,14 +1,20 @@
 /* Writing a page: the style and the script are embedded, each result is a section, and a list of
- * contents precedes several of them. */
+ * contents precedes several of them. Numbers in tables are printed as the command's tables print
+ * them; the page's script sorts by the values of the embedded JSON, whose rows have the same order.
+ */
 #include "results/page.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/embed.h"
+#include "core/memory.h"
 #include "core/memory_text.h"
 #include "core/version.h"
+#include "results/layout.h"
 #include "results/page_impl.h"
 #include "results/plot.h"
+#include "results/text.h"
 
 CC_EMBED(cc_page_style, "results/page.css");
 CC_EMBED(cc_page_script, "results/page.js");
@@ -21,17 +27,185 @@ static void put_embedded(const struct cc_embedded *f, FILE *out)
     (void)fwrite(f->begin, 1, cc_embedded_size(f), out);
 }
 
-/* Writes an element that holds a text. */
-static void put_element(const char *begin, const char *text, const char *end, FILE *out)
+/* --- tables --- */
+
+/* As wide as a table may be, in characters, before its less important columns are hidden. */
+enum { TABLE_WIDTH = 100 };
+
+/* Where a column stands: one that is not in the layout has no title in the command's tables. */
+static enum cc_place place_of(const struct cc_layout *l, size_t column)
 {
-    (void)fputs(begin, out);
-    cc_html_put(text, out);
-    (void)fputs(end, out);
+    for (size_t i = 0; i < l->count; i++)
+        if (l->shown[i].index == column)
+            return l->shown[i].place;
+    return CC_LEFT_OUT;
 }
 
-static void put_item(const char *text, FILE *out)
+static bool has_text(const struct cc_page_part *p, size_t column)
 {
-    put_element("<li>", text, "</li>\n", out);
+    for (size_t row = 0; row < p->record.row_count; row++)
+        if (p->record.rows[row].value[column].kind == CC_TEXT)
+            return true;
+    return false;
+}
+
+/* Writes the meaning of a column: that of its key, then what holds for the command. */
+static void put_help(const struct cc_column *c, FILE *out)
+{
+    cc_html_print(out, "%s%s%s", c->key->help, c->note != NULL ? "; " : "",
+                  c->note != NULL ? c->note : "");
+}
+
+/* "measured", or of several origins "measured, computed". */
+static void put_words(unsigned origins, FILE *out)
+{
+    const char *between = "";
+    for (int i = 0; i < CC_ORIGINS; i++)
+        if ((origins >> i & 1) != 0) {
+            (void)fprintf(out, "%s%s", between, cc_origin_word((enum cc_origin)i));
+            between = ", ";
+        }
+}
+
+static int put_settings(const struct cc_page_part *p, FILE *out, struct cc_error *e)
+{
+    struct cc_layout l;
+    CC_TRY(cc_layout_make(&p->record, false, TABLE_WIDTH, &l, e));
+    if (l.in[CC_ABOVE] > 0)
+        (void)fputs("<ul class=\"pairs\">\n", out);
+    for (const struct cc_shown *s = NULL; (s = cc_layout_next(&l, CC_ABOVE, s)) != NULL;) {
+        (void)fputs("<li><span title=\"", out);
+        put_help(s->column, out);
+        cc_html_print(out, "\">%s:</span> ", s->head);
+        cc_value_put(&p->record.rows[0].value[s->index], s->column, true, cc_text_html, out);
+        (void)fputs("</li>\n", out);
+    }
+    if (l.in[CC_ABOVE] > 0)
+        (void)fputs("</ul>\n", out);
+    cc_layout_free(&l);
+    return CC_OK;
+}
+
+/* The columns in their order: first those that are shown at once. */
+struct order {
+    size_t *column;
+    size_t count, shown; /* all, and the first ones, which are shown at once */
+};
+
+/* Adds the columns that stand in the table, or those that are left out. */
+static void add_columns(const struct cc_page_part *p, const struct cc_layout *l, bool shown,
+                        struct order *o)
+{
+    for (size_t c = 0; c < p->record.column_count; c++) {
+        const enum cc_place place = place_of(l, c);
+        if (place != CC_ABOVE && (place == CC_IN_TABLE) == shown && cc_page_origins(p, c) != 0)
+            o->column[o->count++] = c;
+    }
+}
+
+static void put_head(const struct cc_page_part *p, size_t column, bool extra, FILE *out)
+{
+    const struct cc_column *c = &p->column[column];
+    const unsigned origins = cc_page_origins(p, column),
+                   plain = 1U << CC_ORIGIN_UNKNOWN | 1U << CC_ORIGIN_GIVEN;
+    cc_html_print(out, "<th scope=\"col\" class=\"%s%s\" data-key=\"%s\" title=\"%s%s",
+                  extra ? "extra" : "", has_text(p, column) ? " text" : "", c->key->name,
+                  c->key->name, c->key->help[0] != '\0' ? ": " : "");
+    put_help(c, out);
+    cc_html_print(out, "\"><span class=\"head\">%s</span>", cc_column_head(c));
+    if (c->key->unit[0] != '\0')
+        cc_html_print(out, " <span class=\"unit\">%s</span>", c->key->unit);
+    if ((origins & ~plain) != 0) {
+        (void)fputs(" <span class=\"origin\">", out);
+        put_words(origins, out);
+        (void)fputs("</span>", out);
+    }
+    (void)fputs("</th>\n", out);
+}
+
+static bool is_recommended(const struct cc_page_part *p, size_t row)
+{
+    const size_t c = cc_page_column(p, CC_KEY(recommended));
+    return c < p->record.column_count && p->record.rows[row].value[c].number != 0;
+}
+
+/* Writes a row; its first cell, which often is its name, stays in sight while one scrolls. */
+static void put_row(const struct cc_page_part *p, const struct order *o, size_t row, FILE *out)
+{
+    (void)fputs(is_recommended(p, row) ? "<tr class=\"recommended\">" : "<tr>", out);
+    for (size_t i = 0; i < o->count; i++) {
+        const bool extra = i >= o->shown,
+                   text = p->record.rows[row].value[o->column[i]].kind == CC_TEXT;
+        const char *kind = extra && text ? " class=\"extra text\""
+                           : extra       ? " class=\"extra\""
+                           : text        ? " class=\"text\""
+                                         : "";
+        (void)fprintf(out, i == 0 ? "<th scope=\"row\"%s>" : "<td%s>", kind);
+        cc_value_put(&p->record.rows[row].value[o->column[i]], &p->column[o->column[i]], false,
+                     cc_text_html, out);
+        (void)fputs(i == 0 ? "</th>" : "</td>", out);
+    }
+    (void)fputs("</tr>\n", out);
+}
+
+static void put_rows(const struct cc_page_part *p, const struct order *o, size_t number, FILE *out)
+{
+    const size_t extra = o->count - o->shown;
+    if (extra > 0)
+        cc_html_print(out,
+                      "<input type=\"checkbox\" class=\"all\" id=\"all-%zu\"><label "
+                      "for=\"all-%zu\">%zu more column%s</label>\n",
+                      number, number, extra, extra == 1 ? "" : "s");
+    cc_html_print(out,
+                  "<div class=\"scroll\" role=\"region\" aria-label=\"table of result %zu\" "
+                  "tabindex=\"0\">\n<table class=\"rows\" id=\"rows-%zu\">\n<thead><tr>\n",
+                  number, number);
+    for (size_t i = 0; i < o->count; i++)
+        put_head(p, o->column[i], i >= o->shown, out);
+    (void)fputs("</tr></thead>\n<tbody>\n", out);
+    for (size_t row = 0; row < p->record.row_count; row++)
+        put_row(p, o, row, out);
+    (void)fputs("</tbody>\n</table>\n</div>\n", out);
+}
+
+static int put_table(const struct cc_page_part *p, size_t number, FILE *out, struct cc_error *e)
+{
+    struct cc_layout l;
+    struct order o = {.count = 0};
+    CC_TRY(cc_layout_make(&p->record, false, TABLE_WIDTH, &l, e));
+    const int status = CC_NEW(o.column, p->record.column_count, e);
+    if (status == CC_OK) {
+        add_columns(p, &l, true, &o);
+        o.shown = o.count;
+        add_columns(p, &l, false, &o);
+        put_rows(p, &o, number, out);
+    }
+    cc_layout_free(&l);
+    free(o.column);
+    return status;
+}
+
+/* Lists the columns. */
+static void put_columns(const struct cc_page_part *p, FILE *out)
+{
+    (void)fputs("<div class=\"scroll\" role=\"region\" aria-label=\"columns\" tabindex=\"0\">\n"
+                "<table class=\"columns\">\n<thead><tr><th scope=\"col\">column</th>"
+                "<th scope=\"col\">key</th><th scope=\"col\">unit</th>"
+                "<th scope=\"col\">obtained</th><th scope=\"col\">meaning</th></tr></thead>\n"
+                "<tbody>\n",
+                out);
+    for (size_t c = 0; c < p->record.column_count; c++) {
+        const struct cc_column *column = &p->column[c];
+        if (cc_page_origins(p, c) == 0)
+            continue;
+        cc_html_print(out, "<tr><th scope=\"row\">%s</th><td><code>%s</code></td><td>%s</td><td>",
+                      cc_column_head(column), column->key->name, column->key->unit);
+        put_words(cc_page_origins(p, c), out);
+        (void)fputs("</td><td class=\"meaning\">", out);
+        put_help(column, out);
+        (void)fputs("</td></tr>\n", out);
+    }
+    (void)fputs("</tbody>\n</table>\n</div>\n", out);
 }
 
 /* --- the sections of a result --- */
@@ -40,14 +214,12 @@ static void put_item(const char *text, FILE *out)
 static void put_state(const struct cc_page_part *p, FILE *out)
 {
     if (p->from.error != NULL)
-        put_element("<p class=\"state\"><strong>The command failed:</strong> ", p->from.error,
-                    "</p>\n", out);
+        cc_html_print(out, "<p class=\"state\"><strong>The command failed:</strong> %s</p>\n",
+                      p->from.error);
     if (p->from.partial)
-        put_element("<p class=\"state\"><strong>Partial:</strong> ",
-                    p->from.rows > 0
-                        ? "the command was interrupted; these are its results until then"
-                        : "the command was interrupted before its first row",
-                    "</p>\n", out);
+        cc_html_print(out, "<p class=\"state\"><strong>Partial:</strong> the command was %s</p>\n",
+                      p->from.rows > 0 ? "interrupted; these are its results until then"
+                                       : "interrupted before its first row");
 }
 
 static void put_host(const struct cc_page_part *p, FILE *out)
@@ -55,10 +227,9 @@ static void put_host(const struct cc_page_part *p, FILE *out)
     if (p->from.host_count == 0)
         return;
     (void)fputs("<ul class=\"pairs\">\n", out);
-    for (size_t i = 0; i < p->from.host_count; i++) {
-        put_element("<li><span>", p->from.host[i].key, ":</span> ", out);
-        put_element("", p->from.host[i].value, "</li>\n", out);
-    }
+    for (size_t i = 0; i < p->from.host_count; i++)
+        cc_html_print(out, "<li><span>%s:</span> %s</li>\n", p->from.host[i].key,
+                      p->from.host[i].value);
     (void)fputs("</ul>\n", out);
 }
 
@@ -67,30 +238,30 @@ static int put_question(const struct cc_page_part *p, FILE *out, struct cc_error
     const char *summary = p->known->summary(p->known->of, p->from.command);
     (void)fputs("<h3>Question</h3>\n", out);
     if (p->from.argv[0] != '\0')
-        put_element("<pre class=\"command\"><code>", p->from.argv, "</code></pre>\n", out);
+        cc_html_print(out, "<pre class=\"command\"><code>%s</code></pre>\n", p->from.argv);
     else
         (void)fputs("<p>These rows come from a CSV, which says neither the command line nor the "
                     "host nor notes.</p>\n",
                     out);
     if (summary != NULL)
-        put_element("<p class=\"summary\">", summary, "</p>\n", out);
-    CC_TRY(cc_page_put_settings(p, out, e));
+        cc_html_print(out, "<p class=\"summary\">%s</p>\n", summary);
+    CC_TRY(put_settings(p, out, e));
     put_host(p, out);
     return CC_OK;
 }
 
 static int put_verdict(const struct cc_page_part *p, FILE *out, struct cc_error *e)
 {
+    static const char what[] = "a verdict";
     struct cc_memory_text t;
-    CC_TRY(cc_memory_text_begin(&t, "a verdict", e));
-    const int said = cc_page_verdict(p, put_item, t.f, e);
-    int status = cc_memory_text_end(&t, "a verdict", said == CC_OK ? e : NULL);
-    status = said != CC_OK ? said : status;
-    if (status != CC_OK || t.bytes == 0) {
-        free(t.text);
-        return status;
-    }
-    (void)fprintf(out, "<h3>Verdict</h3>\n<ul class=\"verdict\">\n%s</ul>\n", t.text);
+    CC_TRY(cc_memory_text_begin(&t, what, e));
+    cc_page_verdict(p, t.f);
+    CC_TRY(cc_memory_text_end(&t, what, e));
+    if (t.bytes > 0)
+        (void)fputs("<h3>Verdict</h3>\n<ul class=\"verdict\">\n", out);
+    for (const char *s = t.text; s < t.text + t.bytes; s += strlen(s) + 1)
+        cc_html_print(out, "<li>%s</li>\n", s);
+    (void)fputs(t.bytes > 0 ? "</ul>\n" : "", out);
     free(t.text);
     return CC_OK;
 }
@@ -111,7 +282,7 @@ static int put_picture(const struct cc_page_part *p, size_t number, FILE *out, s
                       "shows it.</figcaption>\n</figure>\n",
                       number, t.text);
     else
-        put_element("<p class=\"no-picture\">No picture: ", why.text, "</p>\n", out);
+        cc_html_print(out, "<p class=\"no-picture\">No picture: %s</p>\n", why.text);
     free(t.text);
     return CC_OK;
 }
@@ -123,7 +294,7 @@ static void put_notes(const struct cc_page_part *p, FILE *out)
         if (cc_note_is_verdict(p->from.note[i]))
             continue;
         (void)fputs(any ? "" : "<h3>Notes</h3>\n<ul class=\"notes\">\n", out);
-        put_item(p->from.note[i], out);
+        cc_html_print(out, "<li>%s</li>\n", p->from.note[i]);
         any = true;
     }
     (void)fputs(any ? "</ul>\n" : "", out);
@@ -141,22 +312,24 @@ static void put_origins(const struct cc_page_part *p, FILE *out)
             (void)fprintf(out, "<li><strong>%s</strong>: %s</li>\n",
                           cc_origin_word((enum cc_origin)i), cc_origin_help((enum cc_origin)i));
     (void)fputs("</ul>\n<details>\n<summary>What each column means</summary>\n", out);
-    cc_page_put_columns(p, out);
+    put_columns(p, out);
     (void)fputs("</details>\n", out);
 }
 
 static int put_part(const struct cc_page_part *p, size_t number, FILE *out, struct cc_error *e)
 {
-    (void)fprintf(out, "<section class=\"result\" id=\"result-%zu\">\n", number);
-    put_element("<h2>", p->from.command, " ", out);
-    put_element("<span class=\"file\">", p->result->name, "</span></h2>\n", out);
+    cc_html_print(
+        out,
+        "<section class=\"result\" id=\"result-%zu\">\n<h2>%s <span class=\"file\">%s</span>"
+        "</h2>\n",
+        number, p->from.command, p->result->name);
     put_state(p, out);
     CC_TRY(put_question(p, out, e));
     CC_TRY(put_verdict(p, out, e));
     if (p->record.row_count > 0) {
         CC_TRY(put_picture(p, number, out, e));
         (void)fputs("<h3>Figures</h3>\n", out);
-        CC_TRY(cc_page_put_table(p, number, out, e));
+        CC_TRY(put_table(p, number, out, e));
     } else {
         (void)fputs("<p>The result has no rows.</p>\n", out);
     }
@@ -174,9 +347,8 @@ static void put_contents(const struct cc_page_part *part, size_t count, FILE *ou
 {
     (void)fputs("<nav aria-label=\"results\">\n<ol>\n", out);
     for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "<li><a href=\"#result-%zu\">", i + 1);
-        put_element("", part[i].from.command, ": ", out);
-        put_element("", part[i].result->name, "</a></li>\n", out);
+        cc_html_print(out, "<li><a href=\"#result-%zu\">%s: %s</a></li>\n", i + 1,
+                      part[i].from.command, part[i].result->name);
     }
     (void)fputs("</ol>\n</nav>\n", out);
 }
@@ -184,30 +356,31 @@ static void put_contents(const struct cc_page_part *part, size_t count, FILE *ou
 int cc_page_write(const char *title, const struct cc_page_part *part, size_t count, FILE *out,
                   struct cc_error *e)
 {
-    (void)fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n", out);
-    put_element("<title>", title, "</title>\n", out);
-    (void)fputs("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                "<meta name=\"color-scheme\" content=\"light dark\">\n"
-                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                "style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; "
-                "form-action 'none'\">\n",
-                out);
-    put_element("<meta name=\"generator\" content=\"commcomp ", cc_version(), "\">\n", out);
+    cc_html_print(out,
+                  "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                  "<title>%s</title>\n"
+                  "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                  "<meta name=\"color-scheme\" content=\"light dark\">\n"
+                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                  "style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; "
+                  "form-action 'none'\">\n"
+                  "<meta name=\"generator\" content=\"commcomp %s\">\n",
+                  title, cc_version());
     cc_page_put_count(count, out);
     (void)fputs("<style>\n", out);
     put_embedded(&style, out);
-    (void)fputs("</style>\n</head>\n<body>\n<header>\n", out);
-    put_element("<h1>", title, "</h1>\n", out);
+    cc_html_print(out, "</style>\n</head>\n<body>\n<header>\n<h1>%s</h1>\n", title);
     if (count > 1)
         put_contents(part, count, out);
     (void)fputs("</header>\n<main>\n", out);
     for (size_t i = 0; i < count; i++)
         CC_TRY(put_part(&part[i], i + 1, out, e));
-    (void)fputs("</main>\n<footer>\n<p>Written by commcomp ", out);
-    cc_html_put(cc_version(), out);
-    (void)fputs(". The page holds its results whole: <code>commcomp report PAGE --format "
-                "json</code> gives them again.</p>\n</footer>\n<script>\n",
-                out);
+    cc_html_print(
+        out,
+        "</main>\n<footer>\n<p>Written by commcomp %s. The page holds its results whole: "
+        "<code>commcomp report PAGE --format json</code> gives them again.</p>\n</footer>\n"
+        "<script>\n",
+        cc_version());
     put_embedded(&script, out);
     (void)fputs("</script>\n</body>\n</html>\n", out);
     return CC_OK;

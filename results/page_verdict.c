@@ -45,13 +45,6 @@ bool cc_note_is_verdict(const char *note)
 
 /* --- values of the record --- */
 
-struct verdict {
-    const struct cc_page_part *p;
-    void (*put)(const char *sentence, FILE *out);
-    FILE *out;
-    struct cc_error *e;
-};
-
 /* The value in a row and column, or NULL. */
 static const struct cc_value *value(const struct cc_page_part *p, size_t row,
                                     const struct cc_result_key *key)
@@ -86,23 +79,14 @@ static void put_value(const struct cc_page_part *p, size_t row, const struct cc_
     if (c == p->record.column_count)
         return;
     const char *unit = p->column[c].key->unit;
-    (void)fputs(cc_value_text(&p->record.rows[row].value[c], &p->column[c], buffer), out);
-    if (unit[0] != '\0')
-        (void)fprintf(out, " %s", unit);
+    (void)fprintf(out, "%s%s%s",
+                  cc_value_text(&p->record.rows[row].value[c], &p->column[c], buffer),
+                  unit[0] != '\0' ? " " : "", unit);
 }
 
-/* Ends a sentence and hands it on. */
-static int end(struct verdict *v, struct cc_memory_text *t)
+static void end_sentence(FILE *out)
 {
-    CC_TRY(cc_memory_text_end(t, "a sentence", v->e));
-    v->put(t->text, v->out);
-    free(t->text);
-    return CC_OK;
-}
-
-static int begin(struct verdict *v, struct cc_memory_text *t)
-{
-    return cc_memory_text_begin(t, "a sentence", v->e);
+    (void)fputc('\0', out);
 }
 
 /* Prints a ratio with three digits, or all before the point. */
@@ -168,39 +152,33 @@ static void put_setting(const struct cc_page_part *p, size_t row, FILE *out)
 /* --- kinds of verdicts; each does nothing without its columns --- */
 
 /* advise */
-static int recommended(struct verdict *v)
+static void recommended(const struct cc_page_part *p, FILE *out)
 {
-    const struct cc_page_part *p = v->p;
     for (size_t row = 0; row < p->record.row_count; row++) {
-        struct cc_memory_text t;
         if (!(number(p, row, CC_KEY(recommended)) > 0))
             continue;
-        CC_TRY(begin(v, &t));
-        put_setting(p, row, t.f);
-        (void)fprintf(t.f, "recommended: %s", text(p, row, CC_KEY(scheme)));
+        put_setting(p, row, out);
+        (void)fprintf(out, "recommended: %s", text(p, row, CC_KEY(scheme)));
         if (text(p, row, CC_KEY(exchange))[0] != '\0')
-            (void)fprintf(t.f, " over %s", text(p, row, CC_KEY(exchange)));
+            (void)fprintf(out, " over %s", text(p, row, CC_KEY(exchange)));
         if (has(p, CC_KEY(step_s))) {
-            (void)fputs(", ", t.f);
-            put_value(p, row, CC_KEY(step_s), t.f);
-            (void)fputs(" a step", t.f);
+            (void)fputs(", ", out);
+            put_value(p, row, CC_KEY(step_s), out);
+            (void)fputs(" a step", out);
         }
-        CC_TRY(end(v, &t));
+        end_sentence(out);
     }
-    return CC_OK;
 }
 
 /* model, run, sim: the fastest row of each setting whose error is not above that of sending
  * nothing. */
-static int fastest(struct verdict *v, const struct cc_result_key *time)
+static void fastest(const struct cc_page_part *p, const struct cc_result_key *time, FILE *out)
 {
-    const struct cc_page_part *p = v->p;
     const size_t rows = p->record.row_count;
     size_t said = 0;
     char times[32];
     for (size_t row = 0; row < rows; row++) {
         size_t best = rows, before = 0;
-        struct cc_memory_text t;
         while (before < row && !same_setting(p, before, row))
             before++;
         if (before < row)
@@ -212,67 +190,58 @@ static int fastest(struct verdict *v, const struct cc_result_key *time)
                 best = i;
         if (best == rows || said++ >= MOST_SENTENCES)
             continue;
-        CC_TRY(begin(v, &t));
-        put_setting(p, best, t.f);
-        (void)fputs(text(p, best, CC_KEY(scheme)), t.f);
+        put_setting(p, best, out);
+        (void)fputs(text(p, best, CC_KEY(scheme)), out);
         if (are_calls(p) && text(p, best, CC_KEY(exchange))[0] != '\0')
-            (void)fprintf(t.f, " over %s", text(p, best, CC_KEY(exchange)));
-        (void)fputs(" is fastest, ", t.f);
-        put_value(p, best, time, t.f);
+            (void)fprintf(out, " over %s", text(p, best, CC_KEY(exchange)));
+        (void)fputs(" is fastest, ", out);
+        put_value(p, best, time, out);
         if (!isnan(number(p, best, CC_KEY(speedup))) && !is_fp32(p, best))
-            (void)fprintf(t.f, ", %s times as fast as fp32",
+            (void)fprintf(out, ", %s times as fast as fp32",
                           ratio_text(number(p, best, CC_KEY(speedup)), times));
-        CC_TRY(end(v, &t));
+        end_sentence(out);
     }
     if (said > MOST_SENTENCES) {
-        struct cc_memory_text t;
-        CC_TRY(begin(v, &t));
-        (void)fprintf(t.f, "... and of %zu more settings, which the table has",
+        (void)fprintf(out, "... and of %zu more settings, which the table has",
                       said - MOST_SENTENCES);
-        return end(v, &t);
+        end_sentence(out);
     }
-    return CC_OK;
 }
 
 /* train: the end of each scheme's trainings. */
-static int trained(struct verdict *v)
+static void trained(const struct cc_page_part *p, FILE *out)
 {
-    const struct cc_page_part *p = v->p;
     char times[32];
     for (size_t row = 0; row < p->record.row_count; row++) {
-        struct cc_memory_text t;
         if (strcmp(text(p, row, CC_KEY(kind)), "summary") != 0)
             continue;
-        CC_TRY(begin(v, &t));
-        put_setting(p, row, t.f);
-        (void)fprintf(t.f, "%s ends with ", text(p, row, CC_KEY(scheme)));
+        put_setting(p, row, out);
+        (void)fprintf(out, "%s ends with ", text(p, row, CC_KEY(scheme)));
         if (isnan(number(p, row, CC_KEY(accuracy))))
-            (void)fputs("no accuracy: it diverged", t.f);
+            (void)fputs("no accuracy: it diverged", out);
         else
-            (void)fprintf(t.f, "%.2f%% of the test samples correct",
+            (void)fprintf(out, "%.2f%% of the test samples correct",
                           100 * number(p, row, CC_KEY(accuracy)));
         const double difference = 100 * number(p, row, CC_KEY(difference)),
                      low = 100 * number(p, row, CC_KEY(difference_low)),
                      high = 100 * number(p, row, CC_KEY(difference_high));
         if (!isnan(difference) && !is_fp32(p, row)) {
-            (void)fprintf(t.f, ", %+.2f points against fp32", difference);
+            (void)fprintf(out, ", %+.2f points against fp32", difference);
             if (!isnan(low) && !isnan(high))
-                (void)fprintf(t.f, " (95%% interval %+.2f to %+.2f)", low, high);
+                (void)fprintf(out, " (95%% interval %+.2f to %+.2f)", low, high);
         }
         if (number(p, row, CC_KEY(ratio)) > 1)
-            (void)fprintf(t.f, ", sending %s times fewer bits",
+            (void)fprintf(out, ", sending %s times fewer bits",
                           ratio_text(number(p, row, CC_KEY(ratio)), times));
-        CC_TRY(end(v, &t));
+        end_sentence(out);
     }
-    return CC_OK;
 }
 
 /* bench: the row that is first in a column. */
-static int leader(struct verdict *v, const struct cc_result_key *key, const char *what, bool most)
+static void leader(const struct cc_page_part *p, const struct cc_result_key *key, const char *what,
+                   bool most, FILE *out)
 {
-    const struct cc_page_part *p = v->p;
     size_t best = SIZE_MAX, rivals = 0;
-    struct cc_memory_text t;
     for (size_t row = 0; row < p->record.row_count; row++) {
         const double x = number(p, row, key), sign = most ? 1 : -1;
         rivals += isnan(x) ? 0 : 1;
@@ -280,21 +249,19 @@ static int leader(struct verdict *v, const struct cc_result_key *key, const char
             best = row;
     }
     if (rivals < 2)
-        return CC_OK;
-    CC_TRY(begin(v, &t));
-    (void)fprintf(t.f, "%s: %s, ", what, text(p, best, CC_KEY(scheme)));
+        return;
+    (void)fprintf(out, "%s: %s, ", what, text(p, best, CC_KEY(scheme)));
     if (key == CC_KEY(ratio) || key == CC_KEY(error))
-        (void)fprintf(t.f, "%s ", key->name);
-    put_value(p, best, key, t.f);
+        (void)fprintf(out, "%s ", key->name);
+    put_value(p, best, key, out);
     if (has(p, CC_KEY(tensor)) && text(p, best, CC_KEY(tensor))[0] != '\0')
-        (void)fprintf(t.f, " (%s)", text(p, best, CC_KEY(tensor)));
-    return end(v, &t);
+        (void)fprintf(out, " (%s)", text(p, best, CC_KEY(tensor)));
+    end_sentence(out);
 }
 
 /* paper, validate: how many rows hold. */
-static int agreement(struct verdict *v)
+static void agreement(const struct cc_page_part *p, FILE *out)
 {
-    const struct cc_page_part *p = v->p;
     size_t rows = 0, close = 0, worst = 0;
     const bool paper = has(p, CC_KEY(figure_paper));
     for (size_t row = 0; row < p->record.row_count; row++) {
@@ -305,26 +272,22 @@ static int agreement(struct verdict *v)
         if (rows++ == 0 || fabs(x) > fabs(number(p, worst, CC_KEY(paper_error))))
             worst = row;
     }
-    struct cc_memory_text t;
     if (rows == 0)
-        return CC_OK;
-    CC_TRY(begin(v, &t));
+        return;
     if (paper)
-        (void)fprintf(t.f,
+        (void)fprintf(out,
                       "%zu of %zu figures are within 10%% of the paper's; the farthest is off by "
                       "%.3g%%",
                       close, rows, 100 * fabs(number(p, worst, CC_KEY(paper_error))));
     else
-        (void)fprintf(t.f, "the answers agree in %zu of %zu rows", close, rows);
-    return end(v, &t);
+        (void)fprintf(out, "the answers agree in %zu of %zu rows", close, rows);
+    end_sentence(out);
 }
 
 /* paper without a table: how far the models are from the tables. */
-static int tables(struct verdict *v)
+static void tables(const struct cc_page_part *p, FILE *out)
 {
-    const struct cc_page_part *p = v->p;
     size_t close = 0, worst = 0;
-    struct cc_memory_text t;
     for (size_t row = 0; row < p->record.row_count; row++) {
         const double x = number(p, row, CC_KEY(rms_error));
         close += x <= 0.1;
@@ -332,85 +295,78 @@ static int tables(struct verdict *v)
             worst = row;
     }
     if (isnan(number(p, worst, CC_KEY(rms_error))))
-        return CC_OK;
-    CC_TRY(begin(v, &t));
-    (void)fprintf(t.f,
+        return;
+    (void)fprintf(out,
                   "the model is within 10%% of %zu of %zu tables, in the root of the mean square; "
                   "the farthest is %s, by %.3g%%",
                   close, p->record.row_count, text(p, worst, CC_KEY(table)),
                   100 * number(p, worst, CC_KEY(rms_error)));
-    return end(v, &t);
+    end_sentence(out);
 }
 
 /* encode: the file's size, which all rows have. */
-static int encoded(struct verdict *v)
+static void encoded(const struct cc_page_part *p, FILE *out)
 {
-    const struct cc_page_part *p = v->p;
-    struct cc_memory_text t;
     char times[32];
     const double before = number(p, 0, CC_KEY(input_bytes)),
                  after = number(p, 0, CC_KEY(output_bytes));
     if (isnan(before) || isnan(after))
-        return CC_OK;
-    CC_TRY(begin(v, &t));
-    (void)fprintf(t.f, "%s: %.0f bytes became %.0f, %s times fewer", text(p, 0, CC_KEY(scheme)),
+        return;
+    (void)fprintf(out, "%s: %.0f bytes became %.0f, %s times fewer", text(p, 0, CC_KEY(scheme)),
                   before, after, ratio_text(before / after, times));
-    return end(v, &t);
+    end_sentence(out);
 }
 
 /* A single row: its answers. */
-static int single(struct verdict *v)
+static void single(const struct cc_page_part *p, FILE *out)
 {
-    const struct cc_page_part *p = v->p;
-    struct cc_memory_text t;
     bool any = false;
-    CC_TRY(begin(v, &t));
     for (size_t c = 0; c < p->record.column_count; c++) {
         if (p->column[c].role != CC_ANSWER || p->record.rows[0].value[c].kind == CC_NULL)
             continue;
-        (void)fprintf(t.f, "%s%s ", any ? ", " : "", cc_column_head(&p->column[c]));
-        put_value(p, 0, p->column[c].key, t.f);
+        (void)fprintf(out, "%s%s ", any ? ", " : "", cc_column_head(&p->column[c]));
+        put_value(p, 0, p->column[c].key, out);
         any = true;
     }
     if (!any)
-        (void)fputs("one row, which the table has", t.f);
-    return end(v, &t);
+        (void)fputs("one row, which the table has", out);
+    end_sentence(out);
 }
 
-static int from_rows(struct verdict *v)
+static void from_rows(const struct cc_page_part *p, FILE *out)
 {
-    const struct cc_page_part *p = v->p;
-    if (has(p, CC_KEY(recommended)))
-        return recommended(v);
-    if (has(p, CC_KEY(table)) && !isnan(number(p, 0, CC_KEY(rms_error))))
-        return tables(v);
-    if (has(p, CC_KEY(agree)) || has(p, CC_KEY(figure_paper)))
-        return agreement(v);
-    if (has(p, CC_KEY(input_bytes)) && has(p, CC_KEY(output_bytes)))
-        return encoded(v);
-    if (has(p, CC_KEY(kind)) && has(p, CC_KEY(accuracy)))
-        return trained(v);
-    if (are_calls(p))
-        return fastest(v, CC_KEY(call_s));
-    if (has(p, CC_KEY(scheme)) && has(p, CC_KEY(step_s)))
-        return fastest(v, CC_KEY(step_s));
-    if (has(p, CC_KEY(scheme)) && has(p, CC_KEY(encode_gb_per_s))) {
-        CC_TRY(leader(v, CC_KEY(ratio), "smallest", true));
-        CC_TRY(leader(v, CC_KEY(error), "most exact", false));
-        return leader(v, CC_KEY(encode_gb_per_s), "encodes fastest", true);
+    if (has(p, CC_KEY(recommended))) {
+        recommended(p, out);
+    } else if (has(p, CC_KEY(table)) && !isnan(number(p, 0, CC_KEY(rms_error)))) {
+        tables(p, out);
+    } else if (has(p, CC_KEY(agree)) || has(p, CC_KEY(figure_paper))) {
+        agreement(p, out);
+    } else if (has(p, CC_KEY(input_bytes)) && has(p, CC_KEY(output_bytes))) {
+        encoded(p, out);
+    } else if (has(p, CC_KEY(kind)) && has(p, CC_KEY(accuracy))) {
+        trained(p, out);
+    } else if (are_calls(p)) {
+        fastest(p, CC_KEY(call_s), out);
+    } else if (has(p, CC_KEY(scheme)) && has(p, CC_KEY(step_s))) {
+        fastest(p, CC_KEY(step_s), out);
+    } else if (has(p, CC_KEY(scheme)) && has(p, CC_KEY(encode_gb_per_s))) {
+        leader(p, CC_KEY(ratio), "smallest", true, out);
+        leader(p, CC_KEY(error), "most exact", false, out);
+        leader(p, CC_KEY(encode_gb_per_s), "encodes fastest", true, out);
+    } else if (p->record.row_count == 1) {
+        single(p, out);
     }
-    return p->record.row_count == 1 ? single(v) : CC_OK;
 }
 
-int cc_page_verdict(const struct cc_page_part *p, void put(const char *sentence, FILE *out),
-                    FILE *out, struct cc_error *e)
+void cc_page_verdict(const struct cc_page_part *p, FILE *out)
 {
-    struct verdict v = {.p = p, .put = put, .out = out, .e = e};
     size_t notes = 0;
     for (size_t i = 0; i < p->from.notes; i++)
         if (cc_note_is_verdict(p->from.note[i])) {
-            put(p->from.note[i], out);
+            (void)fputs(p->from.note[i], out);
+            end_sentence(out);
             notes++;
         }
-    return notes > 0 || p->record.row_count == 0 ? CC_OK : from_rows(&v);
+    if (notes == 0 && p->record.row_count > 0)
+        from_rows(p, out);
 }

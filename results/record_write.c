@@ -1,5 +1,6 @@
-/* Writing a record in one of the formats, to a stream or to a file, whose suffix names the format.
- */
+/* Writing a record in one of the formats, to a stream or to a file, whose suffix names the format;
+ * and CSV: the keys, then a line for each row, by RFC 4180 except for line ends of '\n'. */
+#include <csv.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,52 @@
 
 const char *const cc_format_names[] = {"table", "csv", "json", "md", "latex", NULL};
 
+/* --- CSV --- */
+
+/* Quotes only fields that need it, so that cut and awk can read most files. An empty text is quoted
+ * to tell it from null, which is an empty field. */
+static void put_text(const char *s, FILE *out)
+{
+    size_t length = strlen(s);
+    bool quote = length == 0 || strpbrk(s, ",\"\r\n") != NULL || s[0] == ' ' || s[0] == '\t' ||
+                 s[length - 1] == ' ' || s[length - 1] == '\t';
+    if (quote)
+        (void)csv_fwrite(out, s, length);
+    else
+        (void)fwrite(s, 1, length, out);
+}
+
+static void put_value(const struct cc_value *v, FILE *out)
+{
+    char number[CC_NUMBER_CAP];
+    if (v->kind == CC_TEXT)
+        put_text(v->text, out);
+    else if (v->kind == CC_NUMBER)
+        (void)fputs(cc_number_digits(v, number), out);
+    else if (v->kind == CC_BOOL)
+        (void)fputs(v->number != 0 ? "true" : "false", out);
+}
+
+/* Writes all columns, or those that were chosen. */
+static void write_csv(const struct cc_record *r, FILE *out)
+{
+    const size_t count = r->chosen != NULL ? r->chosen_count : r->column_count;
+    for (size_t line = 0; line <= r->row_count; line++) {
+        for (size_t i = 0; i < count; i++) {
+            const size_t column = r->chosen != NULL ? r->chosen[i] : i;
+            if (i > 0)
+                (void)fputc(',', out);
+            if (line == 0)
+                put_text(r->columns[column].key->name, out);
+            else
+                put_value(&r->rows[line - 1].value[column], out);
+        }
+        (void)fputc('\n', out);
+    }
+}
+
+/* --- all formats --- */
+
 static int write_record(const struct cc_record *r, enum cc_format format, FILE *out,
                         struct cc_error *e)
 {
@@ -21,7 +68,7 @@ static int write_record(const struct cc_record *r, enum cc_format format, FILE *
         status = cc_table_write(r, out, e);
         break;
     case CC_FORMAT_CSV:
-        cc_csv_write(r, out);
+        write_csv(r, out);
         break;
     case CC_FORMAT_JSON:
         status = cc_json_write(r, out, e);
@@ -92,12 +139,10 @@ int cc_record_save(const struct cc_record *r, const char *path, enum cc_format o
     CC_TRY(cc_file_create(&file, path, e));
     struct cc_record unlimited = *r;
     unlimited.width = 0;
-    int status = cc_record_print(&unlimited, format, file.f, e);
-    if (status == CC_OK)
-        return cc_file_commit(&file, e);
-    cc_file_abort(&file);
-    cc_error_in(e, "%s", path);
-    return status;
+    const int status = cc_record_print(&unlimited, format, file.f, e);
+    if (status != CC_OK)
+        cc_error_in(e, "%s", path);
+    return cc_file_end(&file, status, e);
 }
 
 int cc_record_save_notes(const struct cc_record *r, const char *path, struct cc_error *e)

@@ -66,20 +66,14 @@ static int end_row(struct builder *b, size_t place)
 /* Checks the finished sheet and hands it out; after a failure, frees it. */
 static int finish(struct builder *b, int status, const char *path, struct cc_sheet *out)
 {
-    if (status != CC_OK)
-        goto out;
-    if (b->s->rows == 0) {
+    if (status == CC_OK && b->s->rows == 0)
         status = cc_fail(b->e, "it has no rows");
-        goto out;
-    }
-    b->s->path = cc_strdup(path, b->e);
-    if (b->s->path == NULL) {
+    if (status == CC_OK && (b->s->path = cc_strdup(path, b->e)) == NULL)
         status = CC_FAIL;
-        goto out;
+    if (status == CC_OK) {
+        *out = *b->s;
+        return CC_OK;
     }
-    *out = *b->s;
-    return CC_OK;
-out:
     /* The rows may be incomplete: the values that are there count. */
     for (size_t i = 0; i < b->values; i++)
         free(b->s->value[i].text);
@@ -91,11 +85,13 @@ out:
 
 /* --- CSV --- */
 
-static void csv_fail(struct builder *b)
+/* Ends the reading, unless the status is CC_OK, at this line. */
+static void check(struct builder *b, int status)
 {
-    if (!b->failed)
+    if (status != CC_OK && !b->failed) {
         cc_error_in(b->e, "line %zu", b->line);
-    b->failed = true;
+        b->failed = true;
+    }
 }
 
 static int csv_cell(struct builder *b, const char *text, size_t length)
@@ -119,15 +115,11 @@ static void on_field(void *data, size_t length, void *context)
     const char *text = data;
     if (b->failed)
         return;
-    int status;
-    if (!b->named)
-        status = add_key(b, text != NULL ? text : "");
-    else if (b->field >= b->s->columns)
-        status = cc_fail(b->e, "more fields than the %zu columns of the first row", b->s->columns);
-    else
-        status = csv_cell(b, text, length);
-    if (status != CC_OK)
-        csv_fail(b);
+    check(b,
+          !b->named ? add_key(b, text != NULL ? text : "")
+          : b->field < b->s->columns
+              ? csv_cell(b, text, length)
+              : cc_fail(b->e, "more fields than the %zu columns of the first row", b->s->columns));
     b->field++;
 }
 
@@ -137,14 +129,11 @@ static void on_row(int end, void *context)
     struct builder *b = context;
     if (b->failed)
         return;
-    int status = CC_OK;
-    if (b->named && b->field < b->s->columns)
-        status = cc_fail(b->e, "the row ends before column '%.100s'", b->s->key[b->field]);
-    else if (b->named)
-        status = end_row(b, b->line);
+    if (b->named)
+        check(b, b->field == b->s->columns
+                     ? end_row(b, b->line)
+                     : cc_fail(b->e, "the row ends before column '%.100s'", b->s->key[b->field]));
     b->named = true;
-    if (status != CC_OK)
-        csv_fail(b);
     b->field = 0;
 }
 
@@ -155,22 +144,16 @@ static void feed(struct csv_parser *p, struct builder *b, const char *text, size
     for (size_t at = 0; at < length && !b->failed; b->line++) {
         const char *newline = memchr(text + at, '\n', length - at);
         size_t n = newline != NULL ? (size_t)(newline - (text + at)) + 1 : length - at;
-        if (csv_parse(p, text + at, n, on_field, on_row, b) != n) {
-            cc_error_set(b->e, "%s", cc_csv_fault(csv_error(p)));
-            csv_fail(b);
-        } else if (b->line == 1 && b->s->columns == 0 && !b->failed) {
-            cc_error_set(b->e, "the names of the columns should be here");
-            csv_fail(b);
-        } else if (csv_get_buffer_size(p) > MAX_FIELD + 65536) {
-            cc_error_set(b->e, "a field is far too long");
-            csv_fail(b);
-        }
+        if (csv_parse(p, text + at, n, on_field, on_row, b) != n)
+            check(b, cc_fail(b->e, "%s", cc_csv_fault(csv_error(p))));
+        else if (b->line == 1 && b->s->columns == 0 && !b->failed)
+            check(b, cc_fail(b->e, "the names of the columns should be here"));
+        else if (csv_get_buffer_size(p) > MAX_FIELD + 65536)
+            check(b, cc_fail(b->e, "a field is far too long"));
         at += n;
     }
-    if (!b->failed && csv_fini(p, on_field, on_row, b) != 0) {
-        cc_error_set(b->e, "%s", cc_csv_fault(csv_error(p)));
-        csv_fail(b);
-    }
+    if (!b->failed && csv_fini(p, on_field, on_row, b) != 0)
+        check(b, cc_fail(b->e, "%s", cc_csv_fault(csv_error(p))));
 }
 
 int cc_sheet_parse_csv(const char *path, const char *text, size_t length, struct cc_sheet *out,
@@ -231,14 +214,6 @@ static int json_row(struct builder *b, const cJSON *row)
     return end_row(b, b->s->rows + 1);
 }
 
-/* Gives keys of an earlier version their names of today. */
-static int rename_keys(struct builder *b, const cJSON *document)
-{
-    const char *command =
-        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document, "command"));
-    return command != NULL ? cc_sheet_rename(b->s, command, b->e) : CC_OK;
-}
-
 /* Sets the origins of a column: a word for all rows, or a list of one each, with null where a row
  * has no value. */
 static int set_origins(struct builder *b, size_t column, const cJSON *item)
@@ -274,6 +249,8 @@ static int json_origins(struct builder *b, const cJSON *document)
 static int json_rows(struct builder *b, const cJSON *document)
 {
     const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document, "schema"));
+    const char *command =
+        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document, "command"));
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(document, "rows"), *row;
     const bool first = schema != NULL && strcmp(schema, CC_RECORD_SCHEMA_1) == 0;
     if (schema == NULL || (!first && strcmp(schema, CC_RECORD_SCHEMA) != 0) || !cJSON_IsArray(rows))
@@ -283,7 +260,9 @@ static int json_rows(struct builder *b, const cJSON *document)
     {
         CC_TRY_IN(json_row(b, row), b->e, "row %zu", b->s->rows + 1);
     }
-    return first ? rename_keys(b, document) : json_origins(b, document);
+    if (!first)
+        return json_origins(b, document);
+    return command != NULL ? cc_sheet_rename(b->s, command, b->e) : CC_OK;
 }
 
 int cc_sheet_parse_json(const char *path, const char *text, size_t length, struct cc_sheet *out,

@@ -19,26 +19,23 @@ static void pad(size_t count, FILE *out)
 /* Prints a line like "workers    10" for each column above the table. */
 static void write_above(const struct cc_record *r, const struct cc_layout *l, FILE *out)
 {
+    const struct cc_shown *p = NULL;
     size_t width = 0;
-    for (size_t i = 0; i < l->count; i++)
-        if (l->shown[i].place == CC_ABOVE && cc_text_print(l->shown[i].head, NULL) > width)
-            width = cc_text_print(l->shown[i].head, NULL);
+    while ((p = cc_layout_next(l, CC_ABOVE, p)) != NULL)
+        if (cc_text_print(p->head, NULL) > width)
+            width = cc_text_print(p->head, NULL);
     width += CC_TABLE_GAP;
-    for (size_t i = 0; i < l->count; i++) {
-        const struct cc_shown *p = &l->shown[i];
+    while ((p = cc_layout_next(l, CC_ABOVE, p)) != NULL) {
         const struct cc_value *v = &r->rows[0].value[p->index];
-        const char *unit = p->column->key->unit;
-        if (p->place != CC_ABOVE)
-            continue;
         pad(width - cc_text_print(p->head, out), out);
         if (v->kind == CC_TEXT) {
             cc_text_wrap(v->text, r->width, width, width, out);
             continue;
         }
-        (void)cc_value_print(v, p->column, out);
-        (void)fprintf(out, "%s%s\n", unit[0] != '\0' ? " " : "", unit);
+        cc_value_put(v, p->column, true, NULL, out);
+        (void)fputc('\n', out);
     }
-    if (l->above > 0 && l->in_table > 0)
+    if (l->in[CC_ABOVE] > 0 && l->in[CC_IN_TABLE] > 0)
         (void)fputc('\n', out);
 }
 
@@ -47,10 +44,7 @@ static void write_line(const struct cc_record *r, const struct cc_layout *l,
                        const struct cc_row *row, bool units, FILE *out)
 {
     size_t gap = 0; /* spaces to print before the next text */
-    for (size_t i = 0; i < l->count; i++) {
-        const struct cc_shown *p = &l->shown[i];
-        if (p->place != CC_IN_TABLE)
-            continue;
+    for (const struct cc_shown *p = NULL; (p = cc_layout_next(l, CC_IN_TABLE, p)) != NULL;) {
         const struct cc_value *v = row != NULL ? &row->value[p->index] : NULL;
         const char *head = units ? p->column->key->unit : p->head;
         size_t width = v != NULL ? cc_value_print(v, p->column, NULL) : cc_text_print(head, NULL);
@@ -100,13 +94,12 @@ static int write_left_out(const struct cc_record *r, const struct cc_layout *l, 
     static const char what[] = "a line of a table";
     struct cc_memory_text t;
     size_t named = 0;
-    if (l->left_out == 0)
+    if (l->in[CC_LEFT_OUT] == 0)
         return CC_OK;
     CC_TRY(cc_memory_text_begin(&t, what, e));
     (void)fprintf(t.f, "left out for the width of %zu: ", r->width);
-    for (size_t i = 0; i < l->count; i++)
-        if (l->shown[i].place == CC_LEFT_OUT)
-            (void)fprintf(t.f, "%s%s", named++ > 0 ? ", " : "", l->shown[i].column->key->name);
+    for (const struct cc_shown *p = NULL; (p = cc_layout_next(l, CC_LEFT_OUT, p)) != NULL;)
+        (void)fprintf(t.f, "%s%s", named++ > 0 ? ", " : "", p->column->key->name);
     (void)fprintf(t.f, " (--wide shows all, --columns KEY,... a choice)");
     CC_TRY(cc_memory_text_end(&t, what, e));
     cc_text_wrap(t.text, r->width, 0, CC_TABLE_GAP, out);
@@ -127,9 +120,9 @@ int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     if (r->title[0] != '\0')
         write_remark(r, "", r->title, out);
     write_above(r, &l, out);
-    if (l.in_table > 0)
+    if (l.in[CC_IN_TABLE] > 0)
         write_rows(r, &l, out);
-    if (l.count > 0 && (l.left_out > 0 || cc_remarks_any(r)))
+    if (l.count > 0 && (l.in[CC_LEFT_OUT] > 0 || cc_remarks_any(r)))
         (void)fputc('\n', out);
     int status = write_left_out(r, &l, out, e);
     cc_layout_free(&l);

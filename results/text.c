@@ -3,6 +3,7 @@
 #include "results/text.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,7 +89,7 @@ cc_replacement cc_text_latex = {
     ['*'] = "{*}",
 };
 
-void cc_text_escape(const char *s, cc_replacement replace, FILE *out)
+void cc_text_escape(const char *s, const char *const *replace, FILE *out)
 {
     (void)print_until(s, s + strlen(s), replace, out);
 }
@@ -173,6 +174,25 @@ size_t cc_value_print(const struct cc_value *v, const struct cc_column *c, FILE 
     return cc_text_print(cc_value_text(v, c, buffer), out);
 }
 
+void cc_value_put(const struct cc_value *v, const struct cc_column *c, bool unit,
+                  const char *const *replace, FILE *out)
+{
+    char buffer[CC_VALUE_CAP];
+    cc_text_escape(cc_value_text(v, c, buffer), replace, out);
+    if (!unit || c->key->unit[0] == '\0')
+        return;
+    (void)fputc(' ', out);
+    cc_text_escape(c->key->unit, replace, out);
+}
+
+const char *cc_number_digits(const struct cc_value *v, char buffer[CC_NUMBER_CAP])
+{
+    if (v->text != NULL)
+        return v->text;
+    cc_number_print(v->number, buffer);
+    return buffer;
+}
+
 bool cc_value_same(const struct cc_value *a, const struct cc_value *b)
 {
     if (a->kind != b->kind)
@@ -200,10 +220,27 @@ void cc_remarks_put(const struct cc_record *r, cc_print_remark *print, FILE *out
         print(r, "error: ", r->error, out);
 }
 
-static cc_replacement for_html = {
+cc_replacement cc_text_html = {
     ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
 
 void cc_html_put(const char *text, FILE *out)
 {
-    cc_text_escape(text, for_html, out);
+    cc_text_escape(text, cc_text_html, out);
+}
+
+void cc_html_print(FILE *out, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    for (const char *next; (next = strchr(fmt, '%')) != NULL;) {
+        const bool text = next[1] == 's';
+        (void)fwrite(fmt, 1, (size_t)(next - fmt), out);
+        if (text)
+            cc_html_put(va_arg(args, const char *), out);
+        else
+            (void)fprintf(out, "%zu", va_arg(args, size_t));
+        fmt = next + (text ? strlen("%s") : strlen("%zu"));
+    }
+    (void)fputs(fmt, out);
+    va_end(args);
 }

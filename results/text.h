@@ -16,14 +16,20 @@ size_t cc_text_print(const char *s, FILE *out);
 
 /* cc_text_print with ASCII characters replaced by texts of another language; NULL: as they are. */
 typedef const char *const cc_replacement[128];
-void cc_text_escape(const char *s, cc_replacement replace, FILE *out);
+void cc_text_escape(const char *s, const char *const *replace, FILE *out);
+/* The same for a value, with `unit` followed by its unit where it has one. */
+void cc_value_put(const struct cc_value *v, const struct cc_column *c, bool unit,
+                  const char *const *replace, FILE *out);
 
-/* The characters that LaTeX takes for its own. */
-extern cc_replacement cc_text_latex;
+/* The characters that LaTeX and HTML take for their own. */
+extern cc_replacement cc_text_latex, cc_text_html;
 
 /* Prints a text and ends the line. Lines that would be longer than `width` (0: no limit) are broken
  * at spaces and go on after `indent` spaces. The first line has `at` characters already. */
 void cc_text_wrap(const char *s, size_t width, size_t at, size_t indent, FILE *out);
+
+/* A number as CSV and JSON have it: with all its digits. */
+const char *cc_number_digits(const struct cc_value *v, char buffer[CC_NUMBER_CAP]);
 
 /* A copy in valid UTF-8, to be freed: each invalid byte becomes U+FFFD. */
 char *cc_utf8_copy(const char *s, struct cc_error *e);
@@ -38,7 +44,6 @@ bool cc_remarks_any(const struct cc_record *r);
 /* The writers of cc_record_print, which checks `out` for failed writes. They fail only without
  * memory. */
 int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e);
-void cc_csv_write(const struct cc_record *r, FILE *out);
 int cc_json_write(const struct cc_record *r, FILE *out, struct cc_error *e);
 int cc_markdown_write(const struct cc_record *r, FILE *out, struct cc_error *e);
 int cc_latex_write(const struct cc_record *r, FILE *out, struct cc_error *e);
@@ -46,5 +51,7 @@ int cc_latex_write(const struct cc_record *r, FILE *out, struct cc_error *e);
 /* Prints a text so that it is text wherever it stands in a page, between quotes of an attribute,
  * too. Control characters are escaped as on a terminal. */
 void cc_html_put(const char *text, FILE *out);
+/* Prints HTML: %s stands for a text, which is printed so, and %zu for a number. */
+void cc_html_print(FILE *out, const char *fmt, ...) CC_PRINTF(2, 3);
 
 #endif
