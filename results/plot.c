@@ -66,8 +66,8 @@ static int find_columns(struct cc_maker *m)
     CC_TRY(find_series(m));
     if (m->kind->x != NULL)
         CC_TRY(need(m, m->kind->x, &m->x));
-    if (m->kind->also[0] != NULL)
-        CC_TRY(need(m, m->kind->also[0], &m->also));
+    if (m->kind->also != NULL)
+        CC_TRY(need(m, m->kind->also, &m->also));
     for (size_t i = 0; m->kind->measure[i] != NULL; i++) {
         const char *key = m->kind->measure[i], *low = m->kind->low[i], *high = m->kind->high[i];
         const bool says =
@@ -77,7 +77,7 @@ static int find_columns(struct cc_maker *m)
         CC_TRY(need(m, key, &m->measure[m->measures]));
         m->low[m->measures] = low != NULL ? cc_sheet_column(m->s, low) : CC_NO_COLUMN;
         m->high[m->measures] = high != NULL ? cc_sheet_column(m->s, high) : CC_NO_COLUMN;
-        m->f->part[m->measures++] = m->kind->part != NULL ? m->kind->part[i] : "";
+        m->f->part[m->measures++] = m->kind->part[i] != NULL ? m->kind->part[i] : "";
     }
     cc_maker_find_settings(m);
     m->training_row = cc_sheet_column(m->s, "kind");

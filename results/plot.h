@@ -160,6 +160,9 @@ int cc_plot_text(const struct cc_figure *f, int columns, int lines, FILE *out, s
 /* Runs gnuplot on a script, without a shell and without the user's settings; its output is written
  * to the stream `out`. As for the functions above, the caller looks whether writes failed. */
 int cc_gnuplot_run(FILE *script, FILE *out, struct cc_error *e);
+/* Both: draws a figure by gnuplot. */
+int cc_plot_draw(const struct cc_figure *f, const struct cc_canvas *canvas, FILE *out,
+                 struct cc_error *e);
 
 /* Draws a figure for LaTeX: `path`, which ends in .tex and is put into a document by \\input, and
  * beside it a .pdf that it includes; both whole, the .pdf first. The document needs the packages

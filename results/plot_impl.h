@@ -15,9 +15,9 @@ struct cc_kind {
     const char *panel;     /* a column by which rows go to panels besides the settings; or NULL */
     const char *measure[CC_MOST_PARTS + 1];               /* columns, ending with NULL */
     const char *low[CC_MOST_PARTS], *high[CC_MOST_PARTS]; /* columns of their quartiles; or NULL */
-    const char *const *part;                              /* their names */
-    size_t needed;       /* the number of the first ones that a plot needs; 0: all */
-    const char *also[2]; /* columns that are needed besides */
+    const char *part[CC_MOST_PARTS];                      /* their names */
+    size_t needed;    /* the number of the first ones that a plot needs; 0: all */
+    const char *also; /* a column that is needed besides; or NULL */
     struct cc_axis x_axis, y_axis;
     double reference;
     bool lines_of_parts; /* each measure is a line, not a panel */

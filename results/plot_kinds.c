@@ -10,188 +10,175 @@ const char *const cc_plot_kind_names[] = {
     "bandwidth", "density",    "link",  "ratio",    "nets",     NULL};
 const char *const cc_plot_over_names[] = {"steps", "bytes", "time", NULL};
 
-#define TRAINING_HINT "`commcomp train --seeds 3 -o FILE` makes them"
+#define LINEAR(text, of)                                                                           \
+    {                                                                                              \
+        .label = text, .unit = of                                                                  \
+    }
+#define LOG(text, of, of_tics)                                                                     \
+    {                                                                                              \
+        .label = text, .unit = of, .log = true, .base = of_tics                                    \
+    }
+#define MAKES(command) "`commcomp " command "` makes them"
 
 static const struct cc_kind kinds[CC_PLOT_KINDS] = {
-    [CC_PLOT_SPEEDUP] =
-        {.shape = CC_LINES,
-         .title = "Speedup over 32-bit floats",
-         .x = "bw_bps",
-         .measure = {"speedup"},
-         .x_axis = {.label = "bandwidth", .unit = "bit/s", .log = true, .base = 10},
-         .y_axis = {.label = "speedup over fp32", .unit = "", .log = true, .base = 10},
-         .reference = 1,
-         .hint = "`commcomp model --bw 10mbps,100mbps,1gbps -o FILE` makes them"},
+    [CC_PLOT_SPEEDUP] = {.shape = CC_LINES,
+                         .title = "Speedup over 32-bit floats",
+                         .x = "bw_bps",
+                         .measure = {"speedup"},
+                         .x_axis = LOG("bandwidth", "bit/s", 10),
+                         .y_axis = LOG("speedup over fp32", "", 10),
+                         .reference = 1,
+                         .hint = MAKES("model --bw 10mbps,100mbps,1gbps -o FILE")},
     [CC_PLOT_STEP] = {.shape = CC_STACKED,
                       .title = "Time of a step",
                       .measure = {"compute_s", "codec_s", "comm_s", CC_BUSY_COLUMN},
-                      .part = (const char *const[]){"compute", "codec", "communication",
-                                                    "hidden communication", NULL},
+                      .part = {"compute", "codec", "communication", "hidden communication"},
                       .needed = 3,
-                      .also = {"step_s"},
-                      .x_axis = {.label = "time of a step", .unit = "s"},
-                      .hint = "`commcomp model -o FILE` makes them"},
-    [CC_PLOT_ERROR] =
-        {.shape = CC_LABELLED,
-         .title = "Size against error",
-         .x = "error",
-         .measure = {"ratio"},
-         .x_axis = {.label = "error of the updates (settled)", .unit = "", .log = true, .base = 10},
-         .y_axis = {.label = "compression ratio (32 / bits per value)",
-                    .unit = "",
-                    .log = true,
-                    .base = 10},
-         .hint = "`commcomp bench -o FILE` makes them"},
+                      .also = "step_s",
+                      .x_axis = LINEAR("time of a step", "s"),
+                      .hint = MAKES("model -o FILE")},
+    [CC_PLOT_ERROR] = {.shape = CC_LABELLED,
+                       .title = "Size against error",
+                       .x = "error",
+                       .measure = {"ratio"},
+                       .x_axis = LOG("error of the updates (settled)", "", 10),
+                       .y_axis = LOG("compression ratio (32 / bits per value)", "", 10),
+                       .hint = MAKES("bench -o FILE")},
     [CC_PLOT_WORKERS] = {.shape = CC_LINES,
                          .title = "Scaling with workers",
                          .x = "workers",
                          .measure = {"step_s"},
-                         .also = {"compute_s"},
-                         .x_axis = {.label = "workers", .unit = "", .log = true, .base = 2},
-                         .y_axis = {.label = "throughput (1: one worker that never communicates)",
-                                    .unit = "",
-                                    .log = true,
-                                    .base = 2},
+                         .also = "compute_s",
+                         .x_axis = LOG("workers", "", 2),
+                         .y_axis = LOG("throughput (1: one worker that never communicates)", "", 2),
                          .reference = 1,
-                         .hint =
-                             "`commcomp model --workers 2,4,8,16 --compute 100ms -o FILE` makes "
-                             "them"},
+                         .hint = MAKES("model --workers 2,4,8,16 --compute 100ms -o FILE")},
     [CC_PLOT_ROOFLINE] = {.shape = CC_GROUPED,
                           .title = "Codec speed against the memory's limit",
                           .measure = {"encode_roofline", "decode_roofline", "decode_add_roofline"},
-                          .part = (const char *const[]){"encode", "decode", "decode and add", NULL},
+                          .part = {"encode", "decode", "decode and add"},
                           .needed = 2,
-                          .x_axis = {.label = "speed / limit of this machine's memory", .unit = ""},
+                          .x_axis = LINEAR("speed / limit of this machine's memory", ""),
                           .reference = 1,
                           .hint = "bench leaves them empty for tensors that fit in cache: "
                                   "`commcomp bench --values 100M -o FILE`"},
-    [CC_PLOT_SIZE] =
-        {.shape = CC_LINES,
-         .title = "Codec speed against tensor size",
-         .x = "values",
-         .measure = {"encode_gb_per_s", "decode_gb_per_s", "decode_add_gb_per_s"},
-         .low = {"encode_gb_per_s_q25", "decode_gb_per_s_q25", "decode_add_gb_per_s_q25"},
-         .high = {"encode_gb_per_s_q75", "decode_gb_per_s_q75", "decode_add_gb_per_s_q75"},
-         .part = (const char *const[]){"encode", "decode", "decode and add", NULL},
-         .needed = 2,
-         .x_axis = {.label = "values in the tensor", .unit = "#", .log = true, .base = 10},
-         .y_axis = {.label = "speed (GB/s of float32)", .unit = "", .log = true, .base = 10},
-         .hint = "`commcomp bench --values 1K,100K,10M -o FILE` makes them"},
+    [CC_PLOT_SIZE] = {.shape = CC_LINES,
+                      .title = "Codec speed against tensor size",
+                      .x = "values",
+                      .measure = {"encode_gb_per_s", "decode_gb_per_s", "decode_add_gb_per_s"},
+                      .low = {"encode_gb_per_s_q25", "decode_gb_per_s_q25",
+                              "decode_add_gb_per_s_q25"},
+                      .high = {"encode_gb_per_s_q75", "decode_gb_per_s_q75",
+                               "decode_add_gb_per_s_q75"},
+                      .part = {"encode", "decode", "decode and add"},
+                      .needed = 2,
+                      .x_axis = LOG("values in the tensor", "#", 10),
+                      .y_axis = LOG("speed (GB/s of float32)", "", 10),
+                      .hint = MAKES("bench --values 1K,100K,10M -o FILE")},
     [CC_PLOT_ACCURACY] = {.shape = CC_LINES,
                           .title = "Accuracy of trainings",
                           .measure = {"accuracy"},
-                          .also = {"step"},
-                          .y_axis = {.label = "accuracy on the test samples (%)", .unit = ""},
+                          .also = "step",
+                          .y_axis = LINEAR("accuracy on the test samples (%)", ""),
                           .scale = 100,
-                          .hint = TRAINING_HINT},
-    [CC_PLOT_LOSS] =
-        {.shape = CC_LINES,
-         .title = "Loss of trainings",
-         .measure = {"loss"},
-         .also = {"step"},
-         .y_axis = {.label = "loss on the test samples", .unit = "", .log = true, .base = 10},
-         .hint = TRAINING_HINT},
-    [CC_PLOT_TRAIN_LOSS] =
-        {.shape = CC_LINES,
-         .title = "Training loss",
-         .measure = {"train_loss"},
-         .also = {"step"},
-         .y_axis = {.label = "loss on the training batches", .unit = "", .log = true, .base = 10},
-         .hint = TRAINING_HINT},
+                          .hint = MAKES("train --seeds 3 -o FILE")},
+    [CC_PLOT_LOSS] = {.shape = CC_LINES,
+                      .title = "Loss of trainings",
+                      .measure = {"loss"},
+                      .also = "step",
+                      .y_axis = LOG("loss on the test samples", "", 10),
+                      .hint = MAKES("train --seeds 3 -o FILE")},
+    [CC_PLOT_TRAIN_LOSS] = {.shape = CC_LINES,
+                            .title = "Training loss",
+                            .measure = {"train_loss"},
+                            .also = "step",
+                            .y_axis = LOG("loss on the training batches", "", 10),
+                            .hint = MAKES("train --seeds 3 -o FILE")},
     [CC_PLOT_BITS] = {.shape = CC_LINES,
                       .title = "Sizes in trainings",
                       .measure = {"bits_push", "bits_pull"},
-                      .part = (const char *const[]){"push", "pull", NULL},
+                      .part = {"push", "pull"},
                       .needed = 1,
-                      .also = {"step"},
-                      .y_axis = {.label = "bits per value", .unit = ""},
-                      .hint = TRAINING_HINT},
+                      .also = "step",
+                      .y_axis = LINEAR("bits per value", ""),
+                      .hint = MAKES("train --seeds 3 -o FILE")},
     [CC_PLOT_VALIDATE] = {.shape = CC_MARKS,
                           .title = "Model, simulation and run",
                           .measure = {"step_s_model", "step_s_sim", "step_s"},
-                          .part = (const char *const[]){"model", "sim", "run", NULL},
+                          .part = {"model", "sim", "run"},
                           .needed = 1,
-                          .x_axis = {.label = "time of a step / the run's (without one: the sim's)",
-                                     .unit = ""},
-                          .hint = "`commcomp validate -o FILE` makes them"},
+                          .x_axis =
+                              LINEAR("time of a step / the run's (without one: the sim's)", ""),
+                          .hint = MAKES("validate -o FILE")},
     [CC_PLOT_PAPER] = {.shape = CC_MARKS,
                        .title = "Published figures and the model's",
-                       .series = {"row", NULL},
+                       .series = {"row"},
                        .panel = "column",
                        .own_axes = true,
                        .measure = {"figure_paper", "figure_model", "figure_trained"},
-                       .part = (const char *const[]){"published", "model", "trained", NULL},
+                       .part = {"published", "model", "trained"},
                        .needed = 2,
-                       .x_axis = {.label = "figure, in the table's unit", .unit = ""},
-                       .hint = "`commcomp paper TABLE -o FILE` makes them"},
+                       .x_axis = LINEAR("figure, in the table's unit", ""),
+                       .hint = MAKES("paper TABLE -o FILE")},
     [CC_PLOT_PAPERS] = {.shape = CC_MARKS,
                         .title = "Errors of published tables",
-                        .series = {"table", NULL},
+                        .series = {"table"},
                         .measure = {"rms_error", "worst_error"},
-                        .part = (const char *const[]){"root of the mean square", "worst", NULL},
+                        .part = {"root of the mean square", "worst"},
                         .scale = 100,
-                        .x_axis = {.label = "the model's figure / the paper's - 1 (%)", .unit = ""},
-                        .hint = "`commcomp paper -o FILE` makes them"},
+                        .x_axis = LINEAR("the model's figure / the paper's - 1 (%)", ""),
+                        .hint = MAKES("paper -o FILE")},
     [CC_PLOT_COMPARE] = {.shape = CC_MARKS,
                          .title = "Ratio of two results",
                          .series = {"scheme", "setting"},
                          .panel = "heading",
                          .own_axes = true,
                          .measure = {"b_over_a"},
-                         .part = (const char *const[]){"B / A", NULL},
-                         .also = {NULL},
-                         .x_axis = {.label = "second result / first result", .unit = ""},
+                         .part = {"B / A"},
+                         .x_axis = LINEAR("second result / first result", ""),
                          .reference = 1,
-                         .hint = "`commcomp compare A.json B.json -o FILE` makes them"},
-    [CC_PLOT_BANDWIDTH] =
-        {.shape = CC_LINES,
-         .title = "Bandwidth of an exchange",
-         .series = {"exchange", "scheme"},
-         .x = "values",
-         .x_scale = 4,
-         .measure = {"algbw_gb_per_s", "busbw_gb_per_s"},
-         .part = (const char *const[]){"algorithmic", "bus", NULL},
-         .x_axis =
-             {.label = "size of the gradient as float32", .unit = "B", .log = true, .base = 10},
-         .y_axis = {.label = "bandwidth (GB/s)", .unit = "", .log = true, .base = 10},
-         .hint = "`commcomp run --bw none --values 1K,100K,10M -o FILE` makes them"},
-    [CC_PLOT_DENSITY] =
-        {.shape = CC_LINES,
-         .title = "Time of a reduction against density",
-         .series = {"exchange", "scheme"},
-         .x = "nonzeros",
-         .measure = {"call_s"},
-         .low = {"call_s_low"},
-         .high = {"call_s_high"},
-         .x_axis = {.label = "share of the values that are not zero",
-                    .unit = "",
-                    .log = true,
-                    .base = 10},
-         .y_axis = {.label = "time of a call", .unit = "s", .log = true, .base = 10},
-         .hint = "`commcomp run --bw none --values 1M --nonzeros 0.1%,1%,10% -o FILE` makes them"},
-    [CC_PLOT_LINK] =
-        {.shape = CC_LINES,
-         .title = "Time of a message",
-         .series = {NULL},
-         .x = "message_bytes",
-         .measure = {"half_trip_s", "half_trip_s_model"},
-         .part = (const char *const[]){"measured", "by latency, bandwidth and burst", NULL},
-         .lines_of_parts = true,
-         .x_axis = {.label = "size of the message", .unit = "B", .log = true, .base = 10},
-         .y_axis = {.label = "time of a message", .unit = "s", .log = true, .base = 10},
-         .hint = "`commcomp calibrate -o FILE` makes them"},
+                         .hint = MAKES("compare A.json B.json -o FILE")},
+    [CC_PLOT_BANDWIDTH] = {.shape = CC_LINES,
+                           .title = "Bandwidth of an exchange",
+                           .series = {"exchange", "scheme"},
+                           .x = "values",
+                           .x_scale = 4,
+                           .measure = {"algbw_gb_per_s", "busbw_gb_per_s"},
+                           .part = {"algorithmic", "bus"},
+                           .x_axis = LOG("size of the gradient as float32", "B", 10),
+                           .y_axis = LOG("bandwidth (GB/s)", "", 10),
+                           .hint = MAKES("run --bw none --values 1K,100K,10M -o FILE")},
+    [CC_PLOT_DENSITY] = {.shape = CC_LINES,
+                         .title = "Time of a reduction against density",
+                         .series = {"exchange", "scheme"},
+                         .x = "nonzeros",
+                         .measure = {"call_s"},
+                         .low = {"call_s_low"},
+                         .high = {"call_s_high"},
+                         .x_axis = LOG("share of the values that are not zero", "", 10),
+                         .y_axis = LOG("time of a call", "s", 10),
+                         .hint = MAKES("run --bw none --values 1M --nonzeros 0.1%,1%,10% -o FILE")},
+    [CC_PLOT_LINK] = {.shape = CC_LINES,
+                      .title = "Time of a message",
+                      .x = "message_bytes",
+                      .measure = {"half_trip_s", "half_trip_s_model"},
+                      .part = {"measured", "by latency, bandwidth and burst"},
+                      .lines_of_parts = true,
+                      .x_axis = LOG("size of the message", "B", 10),
+                      .y_axis = LOG("time of a message", "s", 10),
+                      .hint = MAKES("calibrate -o FILE")},
     [CC_PLOT_RATIO] = {.shape = CC_GROUPED,
                        .title = "Compression ratio",
                        .series = {"scheme", "tensor"},
                        .measure = {"ratio"},
-                       .x_axis = {.label = "32 / bits per value", .unit = ""},
-                       .hint = "`commcomp bench -o FILE` makes them"},
+                       .x_axis = LINEAR("32 / bits per value", ""),
+                       .hint = MAKES("bench -o FILE")},
     [CC_PLOT_NETS] = {.shape = CC_MARKS,
                       .title = "Sizes of nets",
                       .series = {"net", "tensor"},
                       .measure = {"values"},
-                      .x_axis = {.label = "float32 values", .unit = "#", .log = true, .base = 10},
-                      .hint = "`commcomp nets -o FILE` makes them"},
+                      .x_axis = LOG("float32 values", "#", 10),
+                      .hint = MAKES("nets -o FILE")},
 };
 
 /* The x axes of trainings. */
@@ -199,14 +186,9 @@ static const struct {
     const char *column;
     struct cc_axis axis;
 } overs[] = {
-    [CC_OVER_STEPS] = {"step", {.label = "steps", .unit = "#"}},
-    [CC_OVER_BYTES] = {"bytes",
-                       {.label = "payload that a worker has sent and received",
-                        .unit = "B",
-                        .log = true,
-                        .base = 10}},
-    [CC_OVER_TIME] = {CC_TIME_COLUMN,
-                      {.label = "time of the training", .unit = "s", .log = true, .base = 10}},
+    [CC_OVER_STEPS] = {"step", LINEAR("steps", "#")},
+    [CC_OVER_BYTES] = {"bytes", LOG("payload that a worker has sent and received", "B", 10)},
+    [CC_OVER_TIME] = {CC_TIME_COLUMN, LOG("time of the training", "s", 10)},
 };
 
 bool cc_plot_is_training(enum cc_plot_kind kind)
@@ -282,15 +264,6 @@ struct cc_kind cc_plot_describe(enum cc_plot_kind kind, enum cc_plot_over over,
 
 /* --- guessing --- */
 
-bool cc_sheet_has_number(const struct cc_sheet *s, const char *key)
-{
-    size_t c = cc_sheet_column(s, key);
-    for (size_t i = 0; c != CC_NO_COLUMN && i < s->rows; i++)
-        if (cc_sheet_value(s, i, c)->kind == CC_NUMBER)
-            return true;
-    return false;
-}
-
 double cc_sheet_number_or_nan(const struct cc_sheet *s, size_t row, const char *key)
 {
     const size_t c = cc_sheet_column(s, key);
@@ -298,29 +271,37 @@ double cc_sheet_number_or_nan(const struct cc_sheet *s, size_t row, const char *
     return v != NULL && v->kind == CC_NUMBER ? v->number : (double)NAN;
 }
 
-static bool varies(const struct cc_sheet *s, const char *key)
+bool cc_sheet_has_number(const struct cc_sheet *s, const char *key)
 {
-    size_t c = cc_sheet_column(s, key);
-    const struct cc_value *first = NULL;
-    for (size_t i = 0; c != CC_NO_COLUMN && i < s->rows; i++) {
-        const struct cc_value *v = cc_sheet_value(s, i, c);
-        if (v->kind != CC_NUMBER)
-            continue;
-        if (first != NULL && first->number != v->number)
+    for (size_t i = 0; i < s->rows; i++)
+        if (!isnan(cc_sheet_number_or_nan(s, i, key)))
             return true;
-        first = v;
-    }
     return false;
 }
 
-/* Whether all numbers of a column are above zero, as logarithms and throughputs need them. */
+/* The range of a column's numbers; NaN without any. */
+static void range_of(const struct cc_sheet *s, const char *key, double *low, double *high)
+{
+    *low = *high = NAN;
+    for (size_t i = 0; i < s->rows; i++) {
+        *low = fmin(*low, cc_sheet_number_or_nan(s, i, key));
+        *high = fmax(*high, cc_sheet_number_or_nan(s, i, key));
+    }
+}
+
+static bool varies(const struct cc_sheet *s, const char *key)
+{
+    double low, high;
+    range_of(s, key, &low, &high);
+    return low < high;
+}
+
+/* Whether all numbers of a column are above zero, as throughputs need them. */
 static bool is_positive(const struct cc_sheet *s, const char *key)
 {
-    size_t c = cc_sheet_column(s, key);
-    for (size_t i = 0; c != CC_NO_COLUMN && i < s->rows; i++)
-        if (cc_sheet_value(s, i, c)->kind == CC_NUMBER && cc_sheet_value(s, i, c)->number <= 0)
-            return false;
-    return c != CC_NO_COLUMN;
+    double low, high;
+    range_of(s, key, &low, &high);
+    return cc_sheet_column(s, key) != CC_NO_COLUMN && !(low <= 0);
 }
 
 /* The error that no kind is possible: its columns are missing, or empty. */
@@ -338,57 +319,44 @@ static int fail_without_kind(const struct cc_sheet *s, struct cc_error *e)
                    s->path);
 }
 
-static bool has(const struct cc_sheet *s, const char *key)
-{
-    return cc_sheet_column(s, key) != CC_NO_COLUMN;
-}
-
-/* The kinds of commands with columns of their own. */
-static bool guess_special(const struct cc_sheet *s, enum cc_plot_kind *out)
-{
-    if (cc_sheet_has_number(s, "accuracy") && cc_sheet_has_number(s, "step"))
-        *out = CC_PLOT_ACCURACY;
-    else if (cc_sheet_has_number(s, "figure_paper") && has(s, "row") && has(s, "column"))
-        *out = CC_PLOT_PAPER;
-    else if (cc_sheet_has_number(s, "rms_error") && has(s, "table"))
-        *out = CC_PLOT_PAPERS;
-    else if (cc_sheet_has_number(s, "step_s_model") && has(s, "step_s_sim") && has(s, "agree"))
-        *out = CC_PLOT_VALIDATE;
-    else if (has(s, "a_text") && has(s, "b_text") && cc_sheet_has_number(s, "b_over_a"))
-        *out = CC_PLOT_COMPARE;
-    else if (cc_sheet_has_number(s, "call_s") && varies(s, "nonzeros"))
-        *out = CC_PLOT_DENSITY;
-    else if (cc_sheet_has_number(s, "algbw_gb_per_s"))
-        *out = CC_PLOT_BANDWIDTH;
-    else if (cc_sheet_has_number(s, "half_trip_s_model") && cc_sheet_has_number(s, "message_bytes"))
-        *out = CC_PLOT_LINK;
-    else if (has(s, "net") && has(s, "compute_source") && cc_sheet_has_number(s, "values"))
-        *out = CC_PLOT_NETS;
-    else
-        return false;
-    return true;
-}
+/* What tells a kind, in this order: columns with numbers, columns that are there, one whose numbers
+ * differ, one whose numbers are all above zero. */
+static const struct {
+    enum cc_plot_kind kind;
+    const char *numbers[2], *there[2], *varies, *positive;
+} guesses[] = {
+    {CC_PLOT_ACCURACY, .numbers = {"accuracy", "step"}},
+    {CC_PLOT_PAPER, .numbers = {"figure_paper"}, .there = {"row", "column"}},
+    {CC_PLOT_PAPERS, .numbers = {"rms_error"}, .there = {"table"}},
+    {CC_PLOT_VALIDATE, .numbers = {"step_s_model"}, .there = {"step_s_sim", "agree"}},
+    {CC_PLOT_COMPARE, .numbers = {"b_over_a"}, .there = {"a_text", "b_text"}},
+    {CC_PLOT_DENSITY, .numbers = {"call_s"}, .varies = "nonzeros"},
+    {CC_PLOT_BANDWIDTH, .numbers = {"algbw_gb_per_s"}},
+    {CC_PLOT_LINK, .numbers = {"half_trip_s_model", "message_bytes"}},
+    {CC_PLOT_NETS, .numbers = {"values"}, .there = {"net", "compute_source"}},
+    {CC_PLOT_SPEEDUP, .numbers = {"speedup"}, .varies = "bw_bps"},
+    {CC_PLOT_WORKERS, .numbers = {"step_s"}, .varies = "workers", .positive = "compute_s"},
+    {CC_PLOT_STEP, .numbers = {"step_s", "comm_s"}},
+    {CC_PLOT_SIZE, .numbers = {"encode_gb_per_s"}, .varies = "values"},
+    {CC_PLOT_ERROR, .numbers = {"error", "ratio"}},
+    {CC_PLOT_ROOFLINE, .numbers = {"encode_roofline"}},
+    {CC_PLOT_RATIO, .numbers = {"ratio"}, .there = {"scheme"}},
+};
 
 int cc_plot_guess(const struct cc_sheet *s, enum cc_plot_kind *out, struct cc_error *e)
 {
-    if (guess_special(s, out))
-        return CC_OK;
-    if (cc_sheet_has_number(s, "speedup") && varies(s, "bw_bps"))
-        *out = CC_PLOT_SPEEDUP;
-    else if (cc_sheet_has_number(s, "step_s") && varies(s, "workers") &&
-             is_positive(s, "compute_s"))
-        *out = CC_PLOT_WORKERS;
-    else if (cc_sheet_has_number(s, "step_s") && cc_sheet_has_number(s, "comm_s"))
-        *out = CC_PLOT_STEP;
-    else if (cc_sheet_has_number(s, "encode_gb_per_s") && varies(s, "values"))
-        *out = CC_PLOT_SIZE;
-    else if (cc_sheet_has_number(s, "error") && cc_sheet_has_number(s, "ratio"))
-        *out = CC_PLOT_ERROR;
-    else if (cc_sheet_has_number(s, "encode_roofline"))
-        *out = CC_PLOT_ROOFLINE;
-    else if (cc_sheet_has_number(s, "ratio") && has(s, "scheme"))
-        *out = CC_PLOT_RATIO;
-    else
-        return fail_without_kind(s, e);
-    return CC_OK;
+    for (size_t i = 0; i < sizeof guesses / sizeof guesses[0]; i++) {
+        bool suits = (guesses[i].varies == NULL || varies(s, guesses[i].varies)) &&
+                     (guesses[i].positive == NULL || is_positive(s, guesses[i].positive));
+        for (size_t k = 0; k < 2 && suits; k++) {
+            const char *number = guesses[i].numbers[k], *there = guesses[i].there[k];
+            suits = (number == NULL || cc_sheet_has_number(s, number)) &&
+                    (there == NULL || cc_sheet_column(s, there) != CC_NO_COLUMN);
+        }
+        if (suits) {
+            *out = guesses[i].kind;
+            return CC_OK;
+        }
+    }
+    return fail_without_kind(s, e);
 }

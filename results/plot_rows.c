@@ -12,71 +12,73 @@
 static const struct setting {
     const char *key, *unit; /* NULL: text */
     const char *word;       /* after the number */
+    enum {
+        ANY,
+        NAME,  /* of tensors, which their size replaces */
+        CELL,  /* of tables, only where the kind says so */
+        LINK,  /* changes nothing of a training but its time */
+        AMOUNT /* of values, which matters to the kinds for calls */
+    } of;
 } settings[] = {
-    {"table", NULL, ""},
-    {"column", NULL, ""},
-    {"heading", NULL, ""},
-    {"net", NULL, ""},
-    {"data", NULL, ""},
-    {"trace", NULL, ""},
-    {"stream", NULL, ""},
-    {"tensor", NULL, ""},
-    {"exchange", NULL, ""},
-    {"mode", NULL, ""},
-    {"consistency", NULL, ""},
-    {"workers", "", " workers"},
-    {"servers", "", " servers"},
-    {"placement", NULL, ""},
-    {"topology", NULL, ""},
-    {"platform", NULL, ""},
-    {"fidelity", NULL, ""},
-    {"bw_bps", "bit/s", ""},
-    {"latency_s", "s", " latency"},
-    {"staleness", "", " steps stale"},
-    {"depth", "", " deep"},
-    {"threads", "", " threads"},
-    {"batch", "", " samples a worker"},
-    {"rate", "", " learning rate"},
-    {"keep", "", " of the values kept"},
-    {"values", "#", " values"},
-    {"nonzeros", "", " of the values not zero"},
+    {"table", NULL, "", ANY},
+    {"column", NULL, "", CELL},
+    {"heading", NULL, "", CELL},
+    {"net", NULL, "", NAME},
+    {"data", NULL, "", ANY},
+    {"trace", NULL, "", NAME},
+    {"stream", NULL, "", ANY},
+    {"tensor", NULL, "", NAME},
+    {"exchange", NULL, "", ANY},
+    {"mode", NULL, "", ANY},
+    {"consistency", NULL, "", ANY},
+    {"workers", "", " workers", ANY},
+    {"servers", "", " servers", ANY},
+    {"placement", NULL, "", ANY},
+    {"topology", NULL, "", ANY},
+    {"platform", NULL, "", ANY},
+    {"fidelity", NULL, "", ANY},
+    {"bw_bps", "bit/s", "", LINK},
+    {"latency_s", "s", " latency", LINK},
+    {"staleness", "", " steps stale", ANY},
+    {"depth", "", " deep", ANY},
+    {"threads", "", " threads", ANY},
+    {"batch", "", " samples a worker", ANY},
+    {"rate", "", " learning rate", ANY},
+    {"keep", "", " of the values kept", ANY},
+    {"values", "#", " values", AMOUNT},
+    {"nonzeros", "", " of the values not zero", AMOUNT},
 };
 #define SETTINGS (sizeof settings / sizeof settings[0])
 _Static_assert(SETTINGS <= CC_MOST_SETTINGS, "a column for each setting");
 
-static bool is_one_of(const char *key, const char *const *keys, size_t count)
+static bool is(const char *key, const char *other)
 {
-    for (size_t i = 0; i < count; i++)
-        if (keys[i] != NULL && strcmp(key, keys[i]) == 0)
-            return true;
-    return false;
+    return other != NULL && strcmp(key, other) == 0;
 }
 
-/* Whether a title says a setting that all rows share: sizes only where they matter. */
-static bool is_told(enum cc_plot_kind kind, const char *key)
+static bool is_of_calls(enum cc_plot_kind kind)
 {
-    return kind == CC_PLOT_BANDWIDTH || kind == CC_PLOT_DENSITY || strcmp(key, "values") != 0;
+    return kind == CC_PLOT_BANDWIDTH || kind == CC_PLOT_DENSITY;
 }
 
-/* Whether rows are told apart by the column: not if it is x or names the series; a tensor's size
- * replaces its name; and a network changes nothing of a training but its time. */
+/* Whether rows are told apart by the column: not if it is x or names the series. */
 static bool tells_apart(enum cc_plot_kind kind, const struct cc_kind *own, const struct setting *t)
 {
-    static const char *const names[] = {"trace", "tensor", "net"}, *const links[] = {"bw_bps",
-                                                                                     "latency_s"};
-    static const char *const amounts[] = {"values", "nonzeros"}, *const cells[] = {"column",
-                                                                                   "heading"};
-    const char *key = t->key;
-    if (is_one_of(key, own->series, 2) || is_one_of(key, &own->x, 1))
+    if (is(t->key, own->series[0]) || is(t->key, own->series[1]) || is(t->key, own->x))
         return false;
-    if (is_one_of(key, cells, 2))
-        return is_one_of(key, &own->panel, 1);
-    if (is_one_of(key, amounts, 2))
-        return kind == CC_PLOT_BANDWIDTH || kind == CC_PLOT_DENSITY;
-    if (cc_plot_is_training(kind) && own->x != NULL && strcmp(own->x, CC_TIME_COLUMN) != 0 &&
-        is_one_of(key, links, 2))
-        return false;
-    return !(kind == CC_PLOT_SIZE && is_one_of(key, names, 3));
+    switch (t->of) {
+    case NAME:
+        return kind != CC_PLOT_SIZE;
+    case CELL:
+        return is(t->key, own->panel);
+    case LINK:
+        return !cc_plot_is_training(kind) || is(CC_TIME_COLUMN, own->x);
+    case AMOUNT:
+        return is_of_calls(kind);
+    case ANY:
+        break;
+    }
+    return true;
 }
 
 void cc_maker_find_settings(struct cc_maker *m)
@@ -105,11 +107,11 @@ static const struct cc_value *setting_of(const struct cc_maker *m, size_t row, s
     return v->kind != CC_BOOL ? v : &none;
 }
 
+/* Numbers from CSV are the same also where their texts differ. */
 static bool same(const struct cc_value *a, const struct cc_value *b)
 {
-    if (a->kind != b->kind)
-        return false;
-    return a->kind == CC_TEXT ? strcmp(a->text, b->text) == 0 : a->number == b->number;
+    return a->kind == b->kind &&
+           (a->kind == CC_TEXT ? strcmp(a->text, b->text) == 0 : a->number == b->number);
 }
 
 bool cc_maker_same_panel(const struct cc_maker *m, size_t a, size_t b)
@@ -139,15 +141,14 @@ bool cc_maker_keeps(const struct cc_maker *m, size_t row)
     if (!is_kind(m, row) || !is_large(m, row))
         return false;
     for (size_t i = 0; i < f->scheme_count && !found; i++)
-        found =
-            scheme != NULL && scheme->kind == CC_TEXT && strcmp(scheme->text, f->schemes[i]) == 0;
+        found = scheme != NULL && scheme->kind == CC_TEXT && is(scheme->text, f->schemes[i]);
     for (size_t i = 0; i < SETTINGS && found; i++) {
         const struct cc_value *v = setting_of(m, row, i);
-        if (f->exchange != NULL && strcmp(settings[i].key, "exchange") == 0)
-            found = v->kind == CC_TEXT && strcmp(v->text, f->exchange) == 0;
-        if (f->bw_bps > 0 && strcmp(settings[i].key, "bw_bps") == 0)
+        if (f->exchange != NULL && is("exchange", settings[i].key))
+            found = v->kind == CC_TEXT && is(v->text, f->exchange);
+        if (f->bw_bps > 0 && is("bw_bps", settings[i].key))
             found = v->kind == CC_NUMBER && fabs(v->number / f->bw_bps - 1) < 1e-9;
-        if (f->workers > 0 && strcmp(settings[i].key, "workers") == 0)
+        if (f->workers > 0 && is("workers", settings[i].key))
             found = v->kind == CC_NUMBER && v->number == f->workers;
     }
     return found;
@@ -176,8 +177,9 @@ void cc_maker_describe(const struct cc_maker *m, size_t row, bool apart, char *t
         bool differs = false;
         for (size_t r = 0; r < m->s->rows && !differs; r++)
             differs = cc_maker_keeps(m, r) && !same(setting_of(m, r, i), setting_of(m, row, i));
-        const bool wanted = apart ? differs && tells_apart(m->f->kind, m->kind, &settings[i])
-                                  : !differs && is_told(m->f->kind, settings[i].key);
+        const bool wanted =
+            apart ? differs && tells_apart(m->f->kind, m->kind, &settings[i])
+                  : !differs && (is_of_calls(m->f->kind) || !is("values", settings[i].key));
         if (wanted)
             put_setting(&settings[i], setting_of(m, row, i), text, cap);
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/file.h"
 #include "core/memory.h"
 #include "results/plot_page.h"
 #include "results/text.h"
@@ -478,5 +479,18 @@ int cc_plot_script(const struct cc_figure *f, const struct cc_canvas *canvas, FI
     if (status == CC_OK && f->panels > 1)
         (void)fputs("unset multiplot\n", out);
     cc_plan_free(&p);
+    return status;
+}
+
+int cc_plot_draw(const struct cc_figure *f, const struct cc_canvas *canvas, FILE *out,
+                 struct cc_error *e)
+{
+    FILE *script = cc_file_temporary("gnuplot's script", e);
+    if (script == NULL)
+        return CC_FAIL;
+    int status = cc_plot_script(f, canvas, script, e);
+    if (status == CC_OK)
+        status = cc_gnuplot_run(script, out, e);
+    (void)fclose(script);
     return status;
 }

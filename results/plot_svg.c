@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/file.h"
 #include "core/memory_text.h"
 #include "core/utf8.h"
 #include "core/units.h"
@@ -240,32 +239,21 @@ static void convert(const struct cc_figure *f, const char *svg, const char *pref
     }
 }
 
-static int draw(const struct cc_figure *f, struct cc_memory_text *svg, struct cc_error *e)
-{
-    const struct cc_canvas canvas = {
-        .terminal = "svg", .page = {.width = CC_PAGE_WIDTH}, .before = put_marks};
-    FILE *script = cc_file_temporary("gnuplot's script", e);
-    if (script == NULL)
-        return CC_FAIL;
-    int status = CC_OK, drawn = CC_OK;
-    CC_TRY_OUT(cc_plot_script(f, &canvas, script, e));
-    CC_TRY_OUT(cc_memory_text_begin(svg, "a picture", e));
-    drawn = cc_gnuplot_run(script, svg->f, e);
-    status = cc_memory_text_end(svg, "a picture", drawn == CC_OK ? e : NULL);
-    status = drawn != CC_OK ? drawn : status;
-out:
-    (void)fclose(script);
-    return status;
-}
-
 int cc_plot_svg(const struct cc_sheet *s, const char *prefix, FILE *out, struct cc_error *e)
 {
+    static const struct cc_canvas canvas = {
+        .terminal = "svg", .page = {.width = CC_PAGE_WIDTH}, .before = put_marks};
     enum cc_plot_kind kind = CC_PLOT_SPEEDUP;
     struct cc_figure f;
-    struct cc_memory_text svg = {.text = NULL};
+    struct cc_memory_text svg;
     CC_TRY(cc_plot_guess(s, &kind, e));
     CC_TRY(cc_figure_make(s, kind, &(struct cc_plot_filter){0}, &f, e));
-    const int status = draw(&f, &svg, e);
+    int status = cc_memory_text_begin(&svg, "a picture", e);
+    if (status == CC_OK) {
+        const int drawn = cc_plot_draw(&f, &canvas, svg.f, e);
+        status = cc_memory_text_end(&svg, "a picture", drawn == CC_OK ? e : NULL);
+        status = drawn != CC_OK ? drawn : status;
+    }
     if (status == CC_OK)
         convert(&f, svg.text, prefix, out);
     free(svg.text);

@@ -16,23 +16,12 @@ struct folder {
     char *path, *tex, *pdf;
 };
 
-static char *join(const char *a, const char *between, const char *b, size_t length, const char *end,
-                  struct cc_error *e)
-{
-    const size_t cap = strlen(a) + strlen(between) + length + strlen(end) + 1;
-    char *text = cc_alloc0(cap, e);
-    if (text != NULL)
-        (void)snprintf(text, cap, "%s%s%.*s%s", a, between, (int)length, b, end);
-    return text;
-}
-
-static int open_folder(struct folder *d, const char *stem, size_t length, struct cc_error *e)
+static int open_folder(struct folder *d, const char *stem, int length, struct cc_error *e)
 {
     const char *where = getenv("TMPDIR");
-    static const char name[] = "commcomp-plot-XXXXXX";
     if (where == NULL || where[0] == '\0')
         where = "/tmp";
-    char *path = join(where, "/", name, strlen(name), "", e);
+    char *path = cc_text(e, "%s/commcomp-plot-XXXXXX", where);
     if (path == NULL)
         return CC_FAIL;
     if (mkdtemp(path) == NULL) {
@@ -42,8 +31,8 @@ static int open_folder(struct folder *d, const char *stem, size_t length, struct
         return status;
     }
     d->path = path;
-    d->tex = join(path, "/", stem, length, ".tex", e);
-    d->pdf = join(path, "/", stem, length, ".pdf", e);
+    d->tex = cc_text(e, "%s/%.*s.tex", path, length, stem);
+    d->pdf = cc_text(e, "%s/%.*s.pdf", path, length, stem);
     return d->tex != NULL && d->pdf != NULL ? CC_OK : CC_FAIL;
 }
 
@@ -64,21 +53,11 @@ static int draw(const struct cc_figure *f, const struct cc_page *page, const str
                 struct cc_error *e)
 {
     const struct cc_canvas canvas = {.terminal = "tex", .page = *page, .output = d->tex};
-    FILE *script = cc_file_temporary("gnuplot's script", e), *nothing = NULL;
-    int status = CC_OK;
-    if (script == NULL)
+    FILE *nothing = cc_file_temporary("gnuplot's output", e);
+    if (nothing == NULL)
         return CC_FAIL;
-    nothing = cc_file_temporary("gnuplot's output", e);
-    if (nothing == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
-    CC_TRY_OUT(cc_plot_script(f, &canvas, script, e));
-    CC_TRY_OUT(cc_gnuplot_run(script, nothing, e));
-out:
-    (void)fclose(script);
-    if (nothing != NULL)
-        (void)fclose(nothing);
+    const int status = cc_plot_draw(f, &canvas, nothing, e);
+    (void)fclose(nothing);
     return status;
 }
 
@@ -119,12 +98,12 @@ int cc_plot_tex(const struct cc_figure *f, const struct cc_page *page, const cha
                         "'%s': a picture for LaTeX is two files, and its name, before .tex, only "
                         "letters, digits, - and +, which \\includegraphics takes",
                         path);
-    char *pdf = join("", "", path, strlen(path) - strlen(".tex"), ".pdf", e);
+    char *pdf = cc_text(e, "%.*s.pdf", (int)(strlen(path) - strlen(".tex")), path);
     if (pdf == NULL)
         return CC_FAIL;
     CC_TRY_OUT(cc_file_can_create(path, e));
     CC_TRY_OUT(cc_file_can_create(pdf, e));
-    CC_TRY_OUT(open_folder(&d, stem, length, e));
+    CC_TRY_OUT(open_folder(&d, stem, (int)length, e));
     CC_TRY_OUT(draw(f, page, &d, e));
     CC_TRY_OUT(copy(d.pdf, d.path, pdf, e));
     CC_TRY_OUT(copy(d.tex, d.path, path, e));

@@ -177,17 +177,7 @@ static int draw(const struct cc_figure *f, const struct cc_page *page, int forma
     if (format == TEXT)
         return draw_text(f, out, e);
     const struct cc_canvas canvas = {.terminal = terminals[format], .page = *page};
-    if (format == SCRIPT)
-        return cc_plot_script(f, &canvas, out, e);
-    FILE *script = cc_file_temporary("gnuplot's script", e);
-    if (script == NULL)
-        return CC_FAIL;
-    int status = CC_OK;
-    CC_TRY_OUT(cc_plot_script(f, &canvas, script, e));
-    CC_TRY_OUT(cc_gnuplot_run(script, out, e));
-out:
-    (void)fclose(script);
-    return status;
+    return format == SCRIPT ? cc_plot_script(f, &canvas, out, e) : cc_plot_draw(f, &canvas, out, e);
 }
 
 static int draw_file(const struct cc_figure *f, const struct cc_page *page, int format,
