@@ -11,7 +11,6 @@
 #include "core/memory.h"
 #include "core/units.h"
 #include "results/plot_impl.h"
-#include "results/plot_maker.h"
 
 enum { MOST_PANELS = 12 };
 

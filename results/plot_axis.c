@@ -1,13 +1,27 @@
-/* The axes of a figure: order, ranges, tics. */
+/* The axes of a figure: order, ranges, tics and their texts; the points of its lines. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory.h"
+#include "core/units.h"
 #include "results/plot_impl.h"
 
 bool cc_figure_has_bars(const struct cc_figure *f)
 {
     return f->shape == CC_STACKED || f->shape == CC_GROUPED || f->shape == CC_MARKS;
+}
+
+struct cc_bar cc_figure_bar(const struct cc_figure *f, const struct cc_points *of, size_t point)
+{
+    const bool grouped = f->shape == CC_GROUPED;
+    struct cc_bar b = {.from = 0, .top = 0.42, .width = 0.84 / (grouped ? (double)f->parts : 1)};
+    for (size_t i = 0; i < point && !grouped; i++)
+        b.from += of->point[i].y;
+    b.to = b.from + of->point[point].y;
+    b.top -= grouped ? b.width * of->point[point].x : 0;
+    return b;
 }
 
 /* The highest point of a series; of trainings, the highest end of a line. */
@@ -77,21 +91,18 @@ static void gather_exact(struct cc_figure *f)
 {
     double least = INFINITY;
     bool any = false;
-    for (size_t i = 0; i < f->panels; i++)
-        for (size_t k = 0; k < f->series_count; k++)
-            for (size_t p = 0; p < f->panel[i].of[k].count; p++) {
-                double x = f->panel[i].of[k].point[p].x;
-                any = any || x < ROUNDING;
-                least = x >= ROUNDING ? fmin(least, x) : least;
-            }
-    if (any)
-        f->exact = isinf(least) ? ROUNDING : pow(10, floor(log10(least))) / 10;
-    for (size_t i = 0; i < f->panels && any; i++)
-        for (size_t k = 0; k < f->series_count; k++)
-            for (size_t p = 0; p < f->panel[i].of[k].count; p++) {
-                struct cc_point *point = &f->panel[i].of[k].point[p];
-                point->x = point->x < ROUNDING ? f->exact : point->x;
-            }
+    for (int pass = 0; pass < 2; pass++) { /* finds them, then moves them */
+        for (size_t i = 0; i < f->panels; i++)
+            for (size_t k = 0; k < f->series_count; k++)
+                for (size_t p = 0; p < f->panel[i].of[k].count; p++) {
+                    double *x = &f->panel[i].of[k].point[p].x;
+                    any = any || *x < ROUNDING;
+                    least = *x >= ROUNDING ? fmin(least, *x) : least;
+                    *x = pass == 1 && *x < ROUNDING ? f->exact : *x;
+                }
+        if (any && pass == 0)
+            f->exact = isinf(least) ? ROUNDING : pow(10, floor(log10(least))) / 10;
+    }
 }
 
 /* Rows of marks have margins on both sides. */
@@ -256,4 +267,213 @@ size_t cc_axis_tics(const struct cc_axis *a, int want, double at[CC_MOST_TICS])
 double cc_axis_share(const struct cc_axis *a, double v)
 {
     return a->log ? log(v / a->lo) / log(a->hi / a->lo) : (v - a->lo) / (a->hi - a->lo);
+}
+
+/* --- the texts of tics: as many as have room, all in one unit --- */
+
+/* Times of a linear axis have the prefix of its end. */
+static const struct {
+    double from;
+    double scale;
+    const char *unit;
+} times[] = {{1, 1, "s"}, {1e-3, 1e3, "ms"}, {1e-6, 1e6, "us"}, {0, 1e9, "ns"}};
+
+struct cc_number_format cc_axis_format(const struct cc_axis *a, double least)
+{
+    struct cc_number_format n = {.scale = 1, .decimals = -1, .unit = ""};
+    if (a->log || strcmp(a->unit, "#") == 0 || strcmp(a->unit, "bit/s") == 0)
+        return n;
+    size_t i = 0;
+    while (strcmp(a->unit, "s") == 0 && a->hi < times[i].from)
+        i++;
+    if (strcmp(a->unit, "s") == 0) {
+        n.scale = times[i].scale;
+        n.unit = times[i].unit;
+    }
+    least = fabs(least) * n.scale;
+    const double most = fmax(fabs(a->hi), fabs(a->lo)) * n.scale;
+    const int digits = least > 0 ? (int)(2 - floor(log10(least) + 1e-9)) : 0;
+    const int before = most >= 1 ? 1 + (int)floor(log10(most)) : 1;
+    n.decimals = digits < 0 ? 0 : digits > 4 - before ? 4 - before : digits;
+    n.decimals = n.decimals < 0 ? 0 : n.decimals > 3 ? 3 : n.decimals;
+    return n;
+}
+
+void cc_axis_number(const struct cc_axis *a, const struct cc_number_format *n, double v,
+                    char text[64])
+{
+    if (n->decimals < 0)
+        cc_print_si(v, a->unit, text, 64);
+    else
+        (void)snprintf(text, 64, "%.*f", n->decimals, v * n->scale);
+}
+
+void cc_tic_text(const struct cc_axis *a, double exact, double v, char text[64])
+{
+    const struct cc_number_format n = cc_axis_format(a, 0);
+    if (exact > 0 && v == exact)
+        (void)snprintf(text, 64, "exact");
+    else if (n.decimals < 0 && a->unit[0] == '\0' && v >= 1e4 && v < 1e7)
+        (void)snprintf(text, 64, "%.0f", v);
+    else if (n.decimals < 0)
+        cc_print_si(v, a->unit, text, 64);
+    else
+        (void)snprintf(text, 64, "%g", fabs(v) < 1e-12 ? 0 : v * n.scale);
+}
+
+/* The tics at about `want` places; with an exact end, that one, and none close to it. */
+static void tics_of(const struct cc_axis *a, double exact, int want, struct cc_tics *out)
+{
+    double at[CC_MOST_TICS];
+    const size_t n = cc_axis_tics(a, want, at);
+    out->count = 0;
+    if (exact > 0)
+        out->at[out->count++] = exact;
+    for (size_t i = 0; i < n && out->count < CC_MOST_TICS; i++)
+        if (exact <= 0 || at[i] >= 5 * exact)
+            out->at[out->count++] = at[i];
+}
+
+double cc_tic_middle(const struct cc_axis *a, double tic, double size, double length, double beyond)
+{
+    const double at = cc_axis_share(a, tic) * length;
+    return fmax(fmin(at, length + beyond - size / 2), size / 2 - beyond);
+}
+
+/* Whether the texts stand apart. */
+static bool apart(const struct cc_axis *a, double exact, double length, bool upwards,
+                  const struct cc_plan *p, const struct cc_tics *tics)
+{
+    const double beyond = upwards ? INFINITY : CC_TICS_BEYOND * p->font_size;
+    double end = -INFINITY;
+    char text[64];
+    for (size_t i = 0; i < tics->count; i++) {
+        cc_tic_text(a, exact, tics->at[i], text);
+        const double size =
+            upwards ? CC_TEXT_HEIGHT * p->font_size : cc_text_width(text, p->font, p->font_size);
+        const double at = cc_tic_middle(a, tics->at[i], size, length, beyond);
+        if (at - size / 2 < end + (upwards ? 0.3 : 0.7) * p->font_size)
+            return false;
+        end = at + size / 2;
+    }
+    return true;
+}
+
+void cc_axis_choose(const struct cc_axis *a, double exact, double length, bool upwards,
+                    const struct cc_plan *p, struct cc_tics *out)
+{
+    const int most = (int)fmax(2, length / ((upwards ? 2.5 : 3) * p->font_size));
+    for (int want = most < 10 ? most : 10; want > 1; want--) {
+        tics_of(a, exact, want, out);
+        if (apart(a, exact, length, upwards, p, out))
+            return;
+    }
+    tics_of(a, exact, 1, out);
+    while (out->count > 1 && !apart(a, exact, length, upwards, p, out))
+        out->count--;
+}
+
+/* --- the points of a line: sorted, and one for each group; which lines coincide; and the Pareto
+ * front of points --- */
+
+/* By x; points of a group, whose x may differ, stay together. */
+static int by_group(const void *a, const void *b)
+{
+    const double x = ((const struct cc_point *)a)->group, y = ((const struct cc_point *)b)->group;
+    return (x > y) - (x < y);
+}
+
+bool cc_points_order(struct cc_points *p, bool averages, size_t *first, size_t *second)
+{
+    size_t n = 0, averaged = 1;
+    if (p->count > 1)
+        qsort(p->point, p->count, sizeof *p->point, by_group);
+    for (size_t i = 0; i < p->count; i++) {
+        const struct cc_point *of = &p->point[i];
+        if (n == 0 || of->group != p->point[n - 1].group) {
+            p->point[n++] = *of;
+            averaged = 1;
+            continue;
+        }
+        struct cc_point *mean = &p->point[n - 1];
+        *first = mean->row;
+        *second = of->row;
+        if (!averages)
+            return false;
+        averaged++;
+        mean->x += (of->x - mean->x) / (double)averaged;
+        mean->y += (of->y - mean->y) / (double)averaged;
+        mean->lo = fmin(mean->lo, of->lo);
+        mean->hi = fmax(mean->hi, of->hi);
+    }
+    p->count = n;
+    return true;
+}
+
+/* Whether two lines of a panel are within a hundredth of the axis at each point. */
+static bool coincide(const struct cc_figure *f, const struct cc_points *a,
+                     const struct cc_points *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const double x = cc_axis_share(&f->x, a->point[i].x) - cc_axis_share(&f->x, b->point[i].x);
+        const double y = cc_axis_share(&f->y, a->point[i].y) - cc_axis_share(&f->y, b->point[i].y);
+        if (fabs(x) > 0.003 || fabs(y) > 0.01)
+            return false;
+    }
+    return true;
+}
+
+static bool same_line(const struct cc_figure *f, size_t a, size_t b)
+{
+    for (size_t i = 0; i < f->panels; i++)
+        if (!coincide(f, &f->panel[i].of[a], &f->panel[i].of[b]))
+            return false;
+    return true;
+}
+
+int cc_lines_group(const struct cc_figure *f, size_t **leader, size_t **style, struct cc_error *e)
+{
+    size_t styles = 0;
+    CC_TRY(CC_NEW(*leader, f->series_count, e));
+    CC_TRY(CC_NEW(*style, f->series_count, e));
+    for (size_t k = 0; k < f->series_count; k++) {
+        size_t first = 0;
+        while (first < k && (f->shape != CC_LINES || f->bands || (*leader)[first] != first ||
+                             !same_line(f, first, k)))
+            first++;
+        (*leader)[k] = first;
+        (*style)[k] = first < k ? (*style)[first] : styles++;
+    }
+    return CC_OK;
+}
+
+size_t cc_panel_points(const struct cc_figure *f, size_t panel)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < f->series_count; k++)
+        n += f->panel[panel].of[k].count;
+    return n;
+}
+
+size_t cc_pareto_front(const struct cc_figure *f, size_t panel, struct cc_point *out)
+{
+    const struct cc_panel *p = &f->panel[panel];
+    double x = -INFINITY, y = -INFINITY;
+    for (size_t n = 0;; n++) { /* the next one to the right that is higher */
+        const struct cc_point *next = NULL;
+        for (size_t k = 0; k < f->series_count; k++)
+            for (size_t i = 0; i < p->of[k].count; i++) {
+                const struct cc_point *at = &p->of[k].point[i];
+                if (at->y > y && at->x >= x &&
+                    (next == NULL || at->x < next->x || (at->x == next->x && at->y > next->y)))
+                    next = at;
+            }
+        if (next == NULL)
+            return n;
+        x = next->x;
+        y = next->y;
+        out[n] = *next;
+    }
 }

@@ -6,18 +6,19 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "results/plot_page.h"
+#include "results/plot_impl.h"
 
 /* Widths relative to the font's size: of the sample, between sample and name, between columns. */
 #define SAMPLE      2.2
 #define BEFORE_NAME 0.5
 #define BETWEEN     1.2
 
-static int add(struct cc_legend *l, const struct cc_plan *p, const struct cc_legend_entry *entry,
-               const char *name, double room, struct cc_error *e)
+/* Adds an entry, whose name has this room. */
+static int add(struct cc_legend *l, const struct cc_plan *p, enum cc_shape_kind sample,
+               size_t number, const char *name, double room, struct cc_error *e)
 {
     struct cc_legend_entry *to = &l->entry[l->entries++];
-    *to = *entry;
+    *to = (struct cc_legend_entry){.sample = sample, .number = number};
     CC_TRY(cc_text_break(name, p->font, p->font_size, room, &to->name, e));
     l->column_width = fmax(l->column_width, to->name.width);
     return CC_OK;
@@ -42,53 +43,38 @@ static int add_lines(const struct cc_figure *f, const struct cc_plan *p, double 
                      struct cc_legend *l, struct cc_error *e)
 {
     for (size_t k = 0; k < f->series_count; k++) {
-        const struct cc_legend_entry entry = {.sample = CC_OF_LINE, .number = k};
         if (p->leader[k] != k)
             continue;
         char *name = joined(f, p, k, e);
-        const int status = name != NULL ? add(l, p, &entry, name, room, e) : CC_FAIL;
+        const int status = name != NULL ? add(l, p, CC_SHAPE_LINE, k, name, room, e) : CC_FAIL;
         free(name);
         CC_TRY(status);
     }
-    if (f->kind == CC_PLOT_WORKERS)
-        CC_TRY(add(l, p, &(struct cc_legend_entry){.sample = CC_OF_REFERENCE}, "ideal", room, e));
-    return CC_OK;
+    return f->kind == CC_PLOT_WORKERS ? add(l, p, CC_SHAPE_REFERENCE, 0, "ideal", room, e) : CC_OK;
 }
 
 static int add_points(const struct cc_figure *f, const struct cc_plan *p, enum cc_naming naming,
                       double room, struct cc_legend *l, struct cc_error *e)
 {
     for (size_t k = 0; k < f->series_count && naming != CC_NAMED; k++) {
-        const struct cc_legend_entry entry = {.sample = CC_OF_POINT, .number = k};
-        char number[24] = "";
-        if (naming == CC_NUMBERED)
-            (void)snprintf(number, sizeof number, "%zu ", k + 1);
-        const size_t length = strlen(number) + strlen(f->series[k]) + 1;
-        char *name = cc_alloc0(length, e);
-        if (name == NULL)
-            return CC_FAIL;
-        (void)snprintf(name, length, "%s%s", number, f->series[k]);
-        const int status = add(l, p, &entry, name, room, e);
+        char *name = naming == CC_NUMBERED ? cc_text(e, "%zu %s", k + 1, f->series[k])
+                                           : cc_strdup(f->series[k], e);
+        const int status = name != NULL ? add(l, p, CC_SHAPE_POINT, k, name, room, e) : CC_FAIL;
         free(name);
         CC_TRY(status);
     }
-    return add(l, p, &(struct cc_legend_entry){.sample = CC_OF_FRONT}, "Pareto front", room, e);
+    return add(l, p, CC_SHAPE_FRONT, 0, "Pareto front", room, e);
 }
 
 static int add_parts(const struct cc_figure *f, const struct cc_plan *p, double room,
                      struct cc_legend *l, struct cc_error *e)
 {
+    const enum cc_shape_kind sample = f->shape == CC_MARKS ? CC_SHAPE_MARK : CC_SHAPE_PART;
     for (size_t i = 0; i < f->parts && f->parts > 1; i++)
-        CC_TRY(add(l, p,
-                   &(struct cc_legend_entry){
-                       .sample = f->shape == CC_MARKS ? CC_OF_MARK : CC_OF_PART, .number = i},
-                   f->part[i], room, e));
+        CC_TRY(add(l, p, sample, i, f->part[i], room, e));
     if (f->shape == CC_STACKED && cc_figure_has_totals(f))
-        CC_TRY(add(l, p, &(struct cc_legend_entry){.sample = CC_OF_TOTAL}, "the step itself", room,
-                   e));
-    if (f->band[0] != '\0')
-        CC_TRY(add(l, p, &(struct cc_legend_entry){.sample = CC_OF_BAND}, f->band, room, e));
-    return CC_OK;
+        CC_TRY(add(l, p, CC_SHAPE_TOTAL, 0, "the step itself", room, e));
+    return f->band[0] != '\0' ? add(l, p, CC_SHAPE_BAND, 0, f->band, room, e) : CC_OK;
 }
 
 static double lines_of(const struct cc_legend *l, size_t first, size_t count)
@@ -119,16 +105,11 @@ int cc_legend_make(const struct cc_figure *f, const struct cc_plan *p, enum cc_l
 {
     const double em = p->font_size, sample = (SAMPLE + BEFORE_NAME) * em;
     const double room = place == CC_LEGEND_RIGHT ? 0.34 * width : width - sample;
-    struct cc_legend l = {.place = place};
-    int status = CC_OK;
-    CC_TRY(CC_NEW(l.entry, f->series_count + f->parts + 4, e));
-    *out = l;
-    if (f->shape == CC_LINES)
-        status = add_lines(f, p, room, out, e);
-    else if (f->shape == CC_LABELLED)
-        status = add_points(f, p, naming, room, out, e);
-    else
-        status = add_parts(f, p, room, out, e);
+    *out = (struct cc_legend){.place = place};
+    CC_TRY(CC_NEW(out->entry, f->series_count + f->parts + 4, e));
+    const int status = f->shape == CC_LINES      ? add_lines(f, p, room, out, e)
+                       : f->shape == CC_LABELLED ? add_points(f, p, naming, room, out, e)
+                                                 : add_parts(f, p, room, out, e);
     if (status != CC_OK) {
         cc_legend_free(out);
         return status;
@@ -149,33 +130,18 @@ static int put_sample(const struct cc_legend_entry *entry, struct cc_plan *p, do
                       struct cc_error *e)
 {
     const double em = p->font_size, end = x + SAMPLE * em, middle = (x + end) / 2;
-    struct cc_page_line line = {.x0 = x, .y0 = y, .x1 = end, .y1 = y, .series = entry->number};
-    struct cc_page_fill box = {x, y - 0.35 * em, end, y + 0.35 * em, entry->number};
-    switch (entry->sample) {
-    case CC_OF_LINE:
-        CC_TRY(cc_plan_line(p, &line, e));
-        return cc_plan_sample(p, &(struct cc_page_mark){middle, y, entry->number, false}, e);
-    case CC_OF_POINT:
-    case CC_OF_MARK:
-        return cc_plan_sample(
-            p, &(struct cc_page_mark){middle, y, entry->number, entry->sample == CC_OF_MARK}, e);
-    case CC_OF_BAND:
-        box.part = CC_FILL_BAND;
-        return cc_plan_fill(p, &box, e);
-    case CC_OF_PART:
-        return cc_plan_fill(p, &box, e);
-    case CC_OF_TOTAL:
-        line = (struct cc_page_line){middle, y - 0.5 * em, middle, y + 0.5 * em, CC_STROKE_TOTAL, 0,
-                                     0};
-        return cc_plan_line(p, &line, e);
-    case CC_OF_FRONT:
-        line.stroke = CC_STROKE_FRONT;
-        return cc_plan_line(p, &line, e);
-    case CC_OF_REFERENCE:
-        line.stroke = CC_STROKE_REFERENCE;
-        return cc_plan_line(p, &line, e);
+    struct cc_page_shape h = {entry->sample, entry->number, x, y, end, y, 0};
+    if (h.kind == CC_SHAPE_POINT || h.kind == CC_SHAPE_MARK || h.kind == CC_SHAPE_TOTAL)
+        h.x0 = h.x1 = middle;
+    if (h.kind == CC_SHAPE_PART || h.kind == CC_SHAPE_BAND || h.kind == CC_SHAPE_TOTAL) {
+        const double half = (h.kind == CC_SHAPE_TOTAL ? 0.5 : 0.35) * em;
+        h.y0 -= half;
+        h.y1 += half;
     }
-    return CC_OK;
+    if (h.kind == CC_SHAPE_LINE) /* with a mark */
+        CC_TRY(cc_plan_shape(
+            p, (struct cc_page_shape){CC_SHAPE_POINT, h.number, middle, y, middle, y, 0}, e));
+    return cc_plan_shape(p, h, e);
 }
 
 int cc_legend_put(const struct cc_legend *l, struct cc_plan *p, double left, double top,
@@ -189,9 +155,8 @@ int cc_legend_put(const struct cc_legend *l, struct cc_plan *p, double left, dou
             const struct cc_legend_entry *entry = &l->entry[i];
             CC_TRY(put_sample(entry, p, x, y, e));
             for (size_t k = 0; k < entry->name.count; k++, y -= line)
-                CC_TRY(cc_plan_text(
-                    p, entry->name.line[k],
-                    &(struct cc_page_text){.x = x + (SAMPLE + BEFORE_NAME) * em, .y = y}, e));
+                CC_TRY(cc_plan_text(p, entry->name.line[k], x + (SAMPLE + BEFORE_NAME) * em, y,
+                                    CC_AT_LEFT, 0, e));
         }
     }
     return CC_OK;

@@ -1,11 +1,106 @@
-/* The parts of a page's plan: texts, lines, samples; bars' axes and values; the names of points. */
+/* The parts of a page's plan: the width of texts; texts and shapes; bars' axes and values; the
+ * names of points. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
-#include "results/plot_page.h"
+#include "results/plot_impl.h"
+
+/* --- the width of texts, so that a page can be laid out before anything is drawn ---
+ *
+ * Widths are those of DejaVu Sans, Debian's default font; Helvetica, Times and Computer Modern are
+ * narrower, so what fits with these widths fits with theirs. */
+
+/* The advance widths of the characters from the blank on, in thousandths of the font size. */
+static const unsigned short advance[95] = {
+    318, 401, 460, 838, 637, 951, 780, 275, 391, 391, 500, 838, 318, 361,  318, 337, 637, 637, 637,
+    637, 637, 637, 637, 637, 637, 637, 337, 337, 838, 838, 838, 531, 1000, 685, 687, 699, 771, 632,
+    576, 775, 752, 295, 295, 656, 558, 863, 749, 788, 604, 788, 695, 635,  611, 732, 685, 989, 686,
+    611, 686, 391, 337, 391, 838, 500, 500, 613, 635, 550, 635, 616, 353,  635, 634, 278, 278, 580,
+    278, 975, 634, 612, 635, 635, 412, 521, 393, 634, 592, 818, 592, 592,  525, 637, 337, 637, 838};
+
+/* Characters beyond ASCII, and those of fonts whose characters all have the same width. */
+enum { OTHER = 1000, FIXED = 603 };
+
+static bool is_fixed(const char *font)
+{
+    return font != NULL && (strstr(font, "Mono") != NULL || strstr(font, "Courier") != NULL ||
+                            strstr(font, "Typewriter") != NULL);
+}
+
+/* The bytes of the character at `text`, and its width in thousandths. */
+static size_t next(const char *text, bool fixed, double *width)
+{
+    const unsigned char c = (unsigned char)*text;
+    size_t bytes = 1;
+    while (c >= 0xc0 && ((unsigned char)text[bytes] & 0xc0) == 0x80)
+        bytes++;
+    *width = c < ' ' || c > '~' ? OTHER : advance[c - ' '];
+    if (fixed)
+        *width = c > '~' ? 2 * FIXED : FIXED;
+    return bytes;
+}
+
+static double width_of(const char *text, size_t length, const char *font, double size)
+{
+    const bool fixed = is_fixed(font);
+    double sum = 0, width;
+    for (size_t at = 0; at < length && text[at] != '\0'; sum += width)
+        at += next(text + at, fixed, &width);
+    return sum * size / 1000;
+}
+
+double cc_text_width(const char *text, const char *font, double size)
+{
+    return width_of(text, strlen(text), font, size);
+}
+
+/* The length of the first line: up to the last blank that fits, or as many characters as fit. */
+static size_t line_length(const char *text, const char *font, double size, double width)
+{
+    const bool fixed = is_fixed(font);
+    size_t at = 0, blank = 0;
+    double sum = 0, here;
+    while (text[at] != '\0') {
+        const size_t bytes = next(text + at, fixed, &here);
+        if (text[at] == ' ')
+            blank = at;
+        sum += here * size / 1000;
+        if (sum > width && at > 0)
+            return blank > 0 ? blank : at;
+        at += bytes;
+    }
+    return at;
+}
+
+int cc_text_break(const char *text, const char *font, double size, double width,
+                  struct cc_text_lines *out, struct cc_error *e)
+{
+    *out = (struct cc_text_lines){0};
+    while (*text != '\0') {
+        if (out->count == CC_MOST_TEXT_LINES)
+            return CC_OK;
+        const size_t length = line_length(text, font, size, width);
+        char *line = cc_alloc0(length + 1, e);
+        if (line == NULL)
+            return CC_FAIL;
+        (void)memcpy(line, text, length);
+        out->line[out->count++] = line;
+        out->width = fmax(out->width, cc_text_width(line, font, size));
+        text += length;
+        text += strspn(text, " ");
+    }
+    return CC_OK;
+}
+
+void cc_text_lines_free(struct cc_text_lines *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        free(l->line[i]);
+    *l = (struct cc_text_lines){0};
+}
 
 /* --- lists --- */
 
@@ -25,38 +120,22 @@ static char *plain(const char *text, struct cc_error *e)
     return copy;
 }
 
-int cc_plan_text(struct cc_plan *p, const char *text, const struct cc_page_text *t,
-                 struct cc_error *e)
+int cc_plan_text(struct cc_plan *p, const char *text, double x, double y, enum cc_text_at at,
+                 size_t panel, struct cc_error *e)
 {
     CC_TRY(CC_GROW(p->text, &p->text_capacity, p->texts + 1, e));
-    struct cc_page_text *to = &p->text[p->texts];
-    *to = *t;
-    to->text = plain(text, e);
-    if (to->text == NULL)
+    struct cc_page_text t = {.text = plain(text, e), .x = x, .y = y, .at = at, .panel = panel};
+    if (t.text == NULL)
         return CC_FAIL;
-    to->width = cc_text_width(to->text, p->font, p->font_size);
-    p->texts++;
+    t.width = cc_text_width(t.text, p->font, p->font_size);
+    p->text[p->texts++] = t;
     return CC_OK;
 }
 
-int cc_plan_line(struct cc_plan *p, const struct cc_page_line *l, struct cc_error *e)
+int cc_plan_shape(struct cc_plan *p, struct cc_page_shape shape, struct cc_error *e)
 {
-    CC_TRY(CC_GROW(p->line, &p->line_capacity, p->lines + 1, e));
-    p->line[p->lines++] = *l;
-    return CC_OK;
-}
-
-int cc_plan_sample(struct cc_plan *p, const struct cc_page_mark *m, struct cc_error *e)
-{
-    CC_TRY(CC_GROW(p->sample, &p->sample_capacity, p->samples + 1, e));
-    p->sample[p->samples++] = *m;
-    return CC_OK;
-}
-
-int cc_plan_fill(struct cc_plan *p, const struct cc_page_fill *r, struct cc_error *e)
-{
-    CC_TRY(CC_GROW(p->fill, &p->fill_capacity, p->fills + 1, e));
-    p->fill[p->fills++] = *r;
+    CC_TRY(CC_GROW(p->shape, &p->shape_capacity, p->shapes + 1, e));
+    p->shape[p->shapes++] = shape;
     return CC_OK;
 }
 
@@ -65,9 +144,7 @@ void cc_plan_free(struct cc_plan *p)
     for (size_t i = 0; i < p->texts; i++)
         free(p->text[i].text);
     free(p->text);
-    free(p->line);
-    free(p->sample);
-    free(p->fill);
+    free(p->shape);
     free(p->area);
     free(p->leader);
     free(p->style);
@@ -76,9 +153,9 @@ void cc_plan_free(struct cc_plan *p)
 
 struct cc_box cc_plan_text_box(const struct cc_plan *p, const struct cc_page_text *t)
 {
-    const double before = t->at == CC_AT_LEFT ? 0 : t->at == CC_AT_CENTRE ? 0.5 : 1;
+    const double before = t->at == CC_AT_LEFT ? 0 : t->at == CC_AT_RIGHT ? 1 : 0.5;
     const double half = CC_TEXT_HEIGHT * p->font_size / 2;
-    if (t->upright)
+    if (t->at == CC_UPRIGHT)
         return (struct cc_box){t->x - half, t->y - before * t->width, t->x + half,
                                t->y + (1 - before) * t->width};
     return (struct cc_box){t->x - before * t->width, t->y - half, t->x + (1 - before) * t->width,
@@ -101,18 +178,15 @@ struct bar_end {
 static size_t bar_ends(const struct cc_figure *f, const struct cc_points *of,
                        struct bar_end out[CC_MOST_PARTS])
 {
-    double sum = 0;
     if (of->count == 0)
         return 0;
-    if (f->shape == CC_GROUPED) {
-        for (size_t i = 0; i < of->count; i++)
-            out[i] = (struct bar_end){of->point[i].y, of->point[i].y,
-                                      0.84 / (double)f->parts * (of->point[i].x + 0.5) - 0.42};
-        return of->count;
+    for (size_t i = 0; i < of->count; i++) {
+        const struct cc_bar bar = cc_figure_bar(f, of, i);
+        out[i] = (struct bar_end){bar.to, bar.to, bar.width / 2 - bar.top};
     }
-    for (size_t i = 0; i < of->count; i++)
-        sum += of->point[i].y;
-    const double value = isnan(of->total) ? sum : of->total;
+    if (f->shape == CC_GROUPED)
+        return of->count;
+    const double sum = out[of->count - 1].end, value = isnan(of->total) ? sum : of->total;
     out[0] = (struct bar_end){fmax(sum, value), value, 0};
     return 1;
 }
@@ -182,13 +256,9 @@ int cc_plan_bar_values(const struct cc_figure *f, struct cc_plan *p, size_t pane
             cc_axis_number(&f->x, &n, end[b].value, text);
             const double width = cc_text_width(text, p->font, p->font_size) + 0.8 * p->font_size;
             const double at = value_begin(f, &a->x, width, p->area_width, end[b].end);
-            CC_TRY(
-                cc_plan_text(p, text,
-                             &(struct cc_page_text){
-                                 .x = a->left + at / a->x.hi * p->area_width + 0.5 * p->font_size,
-                                 .y = cc_plan_bar_y(f, p, panel, (double)k + end[b].offset),
-                                 .panel = panel},
-                             e));
+            CC_TRY(cc_plan_text(
+                p, text, a->left + at / a->x.hi * p->area_width + 0.5 * p->font_size,
+                cc_plan_bar_y(f, p, panel, (double)k + end[b].offset), CC_AT_LEFT, panel, e));
         }
     }
     return CC_OK;
@@ -200,14 +270,11 @@ static int collect(const struct cc_figure *f, const struct cc_plan *p, size_t pa
                    enum cc_naming naming, struct cc_label **out, size_t *count, struct cc_error *e)
 {
     const struct cc_panel *from = &f->panel[panel];
-    struct cc_label *label = cc_alloc0(cc_panel_points(f, panel) * sizeof *label, e);
-    *out = label;
     *count = 0;
-    if (label == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(*out, cc_panel_points(f, panel), e));
     for (size_t k = 0; k < f->series_count; k++)
         for (size_t i = 0; i < from->of[k].count; i++) {
-            struct cc_label *l = &label[(*count)++];
+            struct cc_label *l = &(*out)[(*count)++];
             if (naming == CC_NUMBERED)
                 (void)snprintf(l->number, sizeof l->number, "%zu", k + 1);
             l->text = naming == CC_NUMBERED ? l->number : f->series[k];
@@ -224,26 +291,19 @@ static int front_path(const struct cc_figure *f, const struct cc_plan *p, size_t
                       struct cc_label_area *area, struct cc_error *e)
 {
     const size_t points = cc_panel_points(f, panel);
-    struct cc_point *front = cc_alloc0(points * sizeof *front, e);
-    area->path = cc_alloc0((2 * points + 1) * sizeof *area->path, e);
-    if (front != NULL && area->path != NULL) {
-        const size_t count = cc_pareto_front(f, panel, front);
-        double y = 0;
-        for (size_t i = 0; i <= count; i++) {
-            const double x = i < count ? cc_axis_share(&p->area[panel].x, front[i].x) : 1;
-            if (i > 0) {
-                area->path[area->path_count][0] = x * p->area_width;
-                area->path[area->path_count++][1] = y;
-            }
-            if (i == count)
-                break;
-            y = cc_axis_share(&f->y, front[i].y) * p->area_height;
-            area->path[area->path_count][0] = x * p->area_width;
-            area->path[area->path_count++][1] = y;
-        }
+    struct cc_point *front;
+    CC_TRY(CC_NEW(front, points, e));
+    const int status = CC_NEW(area->path, 2 * points + 1, e);
+    const size_t count = status == CC_OK ? cc_pareto_front(f, panel, front) : 0;
+    /* Each point, and where the step from it ends: at the next one, or at the area's end. */
+    for (size_t i = 0; i < 2 * count; i++) {
+        const size_t next = (i + 1) / 2;
+        const double x = next < count ? cc_axis_share(&p->area[panel].x, front[next].x) : 1;
+        area->path[area->path_count][0] = x * p->area_width;
+        area->path[area->path_count++][1] = cc_axis_share(&f->y, front[i / 2].y) * p->area_height;
     }
     free(front);
-    return front != NULL && area->path != NULL ? CC_OK : CC_FAIL;
+    return status;
 }
 
 int cc_plan_names(const struct cc_figure *f, struct cc_plan *p, size_t panel, enum cc_naming naming,
@@ -263,21 +323,20 @@ int cc_plan_names(const struct cc_figure *f, struct cc_plan *p, size_t panel, en
     *clear = cc_labels_clear(label, count, &area);
     for (size_t i = 0; i < count; i++) {
         const struct cc_label *l = &label[i];
-        CC_TRY_OUT(cc_plan_text(p, l->text,
-                                &(struct cc_page_text){.x = a->left + l->left,
-                                                       .y = a->bottom + l->bottom + l->height / 2,
-                                                       .panel = panel},
-                                e));
+        CC_TRY_OUT(cc_plan_text(p, l->text, a->left + l->left,
+                                a->bottom + l->bottom + l->height / 2, CC_AT_LEFT, panel, e));
         if (!l->line)
             continue;
-        const struct cc_page_line leader = {
-            .x0 = a->left + l->x,
-            .y0 = a->bottom + l->y,
-            .x1 = a->left + fmax(l->left, fmin(l->x, l->left + l->width)),
-            .y1 = a->bottom + fmax(l->bottom, fmin(l->y, l->bottom + l->height)),
-            .stroke = CC_STROKE_LEADER,
-            .panel = panel};
-        CC_TRY_OUT(cc_plan_line(p, &leader, e));
+        CC_TRY_OUT(
+            cc_plan_shape(p,
+                          (struct cc_page_shape){
+                              .kind = CC_SHAPE_LEADER,
+                              .x0 = a->left + l->x,
+                              .y0 = a->bottom + l->y,
+                              .x1 = a->left + fmax(l->left, fmin(l->x, l->left + l->width)),
+                              .y1 = a->bottom + fmax(l->bottom, fmin(l->y, l->bottom + l->height)),
+                              .panel = panel},
+                          e));
     }
 out:
     free(label);

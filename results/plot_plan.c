@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "results/plot_page.h"
+#include "results/plot_impl.h"
 
 /* Lengths relative to the font's size. */
 #define MARGIN            0.6
@@ -229,10 +229,7 @@ static int put_lines_of(struct sizer *s, const struct cc_text_lines *lines, doub
     const double line = CC_LINE_HEIGHT * s->p->font_size;
     for (size_t i = 0; i < lines->count; i++)
         CC_TRY(
-            cc_plan_text(s->p, lines->line[i],
-                         &(struct cc_page_text){
-                             .x = x, .y = top - ((double)i + 0.5) * line, .at = at, .panel = panel},
-                         s->e));
+            cc_plan_text(s->p, lines->line[i], x, top - ((double)i + 0.5) * line, at, panel, s->e));
     return CC_OK;
 }
 
@@ -265,13 +262,10 @@ static int put_page(struct sizer *s)
     const double middle = (p->height - h.above + h.below + TICS * em) / 2;
     for (size_t i = 0; i < s->y_label.count; i++) {
         const char *text = s->y_label.line[i];
-        struct cc_page_text t = {.x = MARGIN * em + ((double)i + 0.5) * line,
-                                 .y = middle,
-                                 .at = CC_AT_CENTRE,
-                                 .upright = true};
         const double half = cc_text_width(text, p->font, em) / 2;
-        t.y = fmax(half + MARGIN * em, fmin(t.y, p->height - MARGIN * em - half));
-        CC_TRY(cc_plan_text(p, text, &t, s->e));
+        const double y = fmax(half + MARGIN * em, fmin(middle, p->height - MARGIN * em - half));
+        CC_TRY(
+            cc_plan_text(p, text, MARGIN * em + ((double)i + 0.5) * line, y, CC_UPRIGHT, 0, s->e));
     }
     if (s->legend.place == CC_LEGEND_BELOW)
         return cc_legend_put(&s->legend, p, MARGIN * em, MARGIN * em + s->legend.height, s->e);
@@ -297,11 +291,7 @@ static int put_x_tics(struct sizer *s, size_t panel)
         if (x - half < end)
             continue;
         end = x + half + 0.3 * em;
-        CC_TRY(
-            cc_plan_text(p, text,
-                         &(struct cc_page_text){
-                             .x = x, .y = a->bottom - 1.3 * em, .at = CC_AT_CENTRE, .panel = panel},
-                         s->e));
+        CC_TRY(cc_plan_text(p, text, x, a->bottom - 1.3 * em, CC_AT_CENTRE, panel, s->e));
     }
     return CC_OK;
 }
@@ -313,14 +303,9 @@ static int put_y_tics(struct sizer *s, size_t panel)
     char text[64];
     for (size_t i = 0; i < p->y_tics.count && panel % p->columns == 0; i++) {
         cc_tic_text(&s->f->y, 0, p->y_tics.at[i], text);
-        CC_TRY(cc_plan_text(
-            s->p, text,
-            &(struct cc_page_text){.x = a->left - 0.6 * p->font_size,
-                                   .y = a->bottom +
-                                        cc_axis_share(&s->f->y, p->y_tics.at[i]) * p->area_height,
-                                   .at = CC_AT_RIGHT,
-                                   .panel = panel},
-            s->e));
+        const double y = cc_axis_share(&s->f->y, p->y_tics.at[i]) * p->area_height;
+        CC_TRY(cc_plan_text(s->p, text, a->left - 0.6 * p->font_size, a->bottom + y, CC_AT_RIGHT,
+                            panel, s->e));
     }
     return CC_OK;
 }
@@ -417,6 +402,16 @@ static int first_naming(const struct cc_figure *f)
     return CC_NAMED;
 }
 
+/* Makes the lists that have one entry for each panel or series, and sizes everything. */
+static int prepare(struct sizer *s, bool *fits)
+{
+    CC_TRY(CC_NEW(s->p->area, s->f->panels, s->e));
+    CC_TRY(CC_NEW(s->name, s->f->series_count, s->e));
+    CC_TRY(CC_NEW(s->panel_title, s->f->panels, s->e));
+    CC_TRY(cc_lines_group(s->f, &s->p->leader, &s->p->style, s->e));
+    return size_best(s, fits);
+}
+
 /* Lays everything out in a font's size; *fits: it has its place. */
 static int make(const struct cc_figure *f, const struct cc_page *page, double font,
                 struct cc_plan *out, bool *fits, struct cc_error *e)
@@ -429,14 +424,7 @@ static int make(const struct cc_figure *f, const struct cc_page *page, double fo
         cc_plan_free(out);
         *out = (struct cc_plan){
             .font = page->font, .font_size = font, .mark = 0.38 * font, .panels = f->panels};
-        out->area = cc_alloc0(f->panels * sizeof *out->area, e);
-        s.name = cc_alloc0(f->series_count * sizeof *s.name, e);
-        s.panel_title = cc_alloc0(f->panels * sizeof *s.panel_title, e);
-        status = out->area != NULL && s.name != NULL && s.panel_title != NULL ? CC_OK : CC_FAIL;
-        if (status == CC_OK)
-            status = cc_lines_group(f, &out->leader, &out->style, e);
-        if (status == CC_OK)
-            status = size_best(&s, fits);
+        status = prepare(&s, fits);
         *fits = *fits && !cramped(page, out);
         if (status == CC_OK && *fits)
             status = put_all(&s, &clear);

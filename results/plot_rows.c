@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "core/units.h"
-#include "results/plot_maker.h"
+#include "results/plot_impl.h"
 
 /* Columns by which rows go to different panels. Those with one value are in the figure's title. */
 static const struct setting {

@@ -68,22 +68,16 @@ static void mark_bar(const struct cc_figure *f, const struct place *at, FILE *ou
 {
     enum { MOST = 4 };
     const struct cc_points *of = &f->panel[at->panel].of[at->series];
-    const double y = of->point[at->point].y;
-    const double slot = 0.84 / (f->shape == CC_GROUPED ? (double)f->parts : 1);
-    const bool grouped = f->shape == CC_GROUPED;
-    double from = 0, middle = -(double)at->series;
-    if (grouped)
-        middle += 0.42 - slot * (of->point[at->point].x + 0.5);
-    for (size_t i = 0; !grouped && i < at->point; i++)
-        from += of->point[i].y;
+    const double y = of->point[at->point].y, middle = -(double)at->series;
     if (f->shape == CC_MARKS) {
         put_mark(at->number, at->number, y, middle, 1.6, out);
         return;
     }
+    const struct cc_bar bar = cc_figure_bar(f, of, at->point);
     const int marks = y > 0.15 * f->x.hi ? MOST : 1;
     for (int i = 0; i < marks; i++)
-        put_mark(at->number, at->number * MOST + (size_t)i, from + y * (i + 0.5) / marks, middle,
-                 grouped ? 1.2 : 2, out);
+        put_mark(at->number, at->number * MOST + (size_t)i, bar.from + y * (i + 0.5) / marks,
+                 middle + bar.top - bar.width / 2, f->shape == CC_GROUPED ? 1.2 : 2, out);
 }
 
 /* Puts an invisible mark on each value of a panel, by labels of gnuplot. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "results/plot.h"
-#include "results/plot_page.h"
+#include "results/plot_impl.h"
 #include "tests/lib/font.h"
 #include "tests/lib/sheets.h"
 #include "tests/lib/text.h"
@@ -205,7 +205,7 @@ static bool inside(struct cc_box a, double width, double height)
 }
 
 /* Whether a line passes through a box: by many points of it. */
-static bool passes(const struct cc_page_line *l, struct cc_box b)
+static bool passes(const struct cc_page_shape *l, struct cc_box b)
 {
     for (int i = 1; i < 400; i++) {
         const double x = l->x0 + (l->x1 - l->x0) * i / 400, y = l->y0 + (l->y1 - l->y0) * i / 400;
@@ -224,14 +224,13 @@ static void check_plan(const struct cc_plan *p, const char *what)
         for (size_t k = 0; k < i; k++)
             if (covers(a, cc_plan_text_box(p, &p->text[k]), 1e-6))
                 fail_msg("%s: '%s' and '%s' overlap", what, p->text[i].text, p->text[k].text);
-        for (size_t k = 0; k < p->lines; k++)
-            if (p->line[k].stroke == CC_STROKE_LEADER && passes(&p->line[k], a))
+        for (size_t k = 0; k < p->shapes; k++) {
+            const struct cc_page_shape *m = &p->shape[k];
+            const struct cc_box mark = {m->x0 - p->mark, m->y0 - p->mark, m->x0 + p->mark,
+                                        m->y0 + p->mark};
+            if (m->kind == CC_SHAPE_LEADER && passes(m, a))
                 fail_msg("%s: a line crosses '%s'", what, p->text[i].text);
-        for (size_t k = 0; k < p->samples; k++) {
-            const struct cc_page_mark *m = &p->sample[k];
-            const struct cc_box mark = {m->x - p->mark, m->y - p->mark, m->x + p->mark,
-                                        m->y + p->mark};
-            if (covers(a, mark, 1e-6))
+            if ((m->kind == CC_SHAPE_POINT || m->kind == CC_SHAPE_MARK) && covers(a, mark, 1e-6))
                 fail_msg("%s: '%s' covers a sample of the legend", what, p->text[i].text);
         }
     }
@@ -397,7 +396,10 @@ static void coinciding(void **state)
         found += strcmp(p.text[i].text, "c, a") == 0 || strcmp(p.text[i].text, "b") == 0 ||
                  strcmp(p.text[i].text, "d") == 0;
     assert_int_equal(found, 3);
-    assert_int_equal(p.samples, 3);
+    found = 0;
+    for (size_t i = 0; i < p.shapes; i++)
+        found += p.shape[i].kind == CC_SHAPE_POINT;
+    assert_int_equal(found, 3);
     cc_plan_free(&p);
     cc_figure_free(&f);
     cc_sheet_free(&s);
