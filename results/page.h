@@ -5,7 +5,6 @@
 #define CC_RESULTS_PAGE_H
 
 #include "results/page_data.h"
-#include "results/provenance.h"
 #include "results/record.h"
 #include "results/sheet.h"
 

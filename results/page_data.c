@@ -161,20 +161,18 @@ static bool has_value(const char *tag, const char *end, const char *name, const 
 /* A copy of an attribute's value without the escapes of cc_html_put. */
 static char *copy_value(const char *at, size_t length, struct cc_error *e)
 {
-    static const struct {
-        const char *escaped;
-        char is;
-    } known[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&#39;", '\''}};
     char *copy = cc_alloc(length + 1, e);
     size_t used = 0;
     for (size_t i = 0; copy != NULL && i < length; used++) {
         size_t taken = 1;
         copy[used] = at[i];
-        for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
-            if (strncmp(at + i, known[k].escaped, strlen(known[k].escaped)) == 0) {
-                copy[used] = known[k].is;
-                taken = strlen(known[k].escaped);
+        for (const char *c = "&<>\"'"; *c != '\0'; c++) {
+            const char *escaped = cc_text_html[(unsigned char)*c];
+            if (strncmp(at + i, escaped, strlen(escaped)) == 0) {
+                copy[used] = *c;
+                taken = strlen(escaped);
             }
+        }
         i += taken;
     }
     if (copy != NULL)

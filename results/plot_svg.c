@@ -15,44 +15,6 @@
 /* Only some values have marks where there are more than MOST_MARKS. */
 enum { MOST_MARKS = 1200, FIRST_LABEL = 10001 };
 
-/* A place in a figure, to go through all values in the same order. */
-struct place {
-    size_t panel, series, point;
-    size_t number; /* values before it */
-};
-
-static bool is_place(const struct cc_figure *f, const struct place *at)
-{
-    return at->panel < f->panels;
-}
-
-/* Moves on until the place is a value. */
-static void find_value(const struct cc_figure *f, struct place *at)
-{
-    while (at->panel < f->panels && (at->series >= f->series_count ||
-                                     at->point >= f->panel[at->panel].of[at->series].count)) {
-        at->point = 0;
-        if (++at->series >= f->series_count) {
-            at->series = 0;
-            at->panel++;
-        }
-    }
-}
-
-static struct place first_place(const struct cc_figure *f)
-{
-    struct place at = {.panel = 0};
-    find_value(f, &at);
-    return at;
-}
-
-static void next_place(const struct cc_figure *f, struct place *at)
-{
-    at->point++;
-    at->number++;
-    find_value(f, at);
-}
-
 /* --- marks --- */
 
 static void put_mark(size_t number, size_t label, double x, double y, double size, FILE *out)
@@ -64,87 +26,82 @@ static void put_mark(size_t number, size_t label, double x, double y, double siz
 }
 
 /* Marks a part of a bar: a short one in its middle, a long one along its length. */
-static void mark_bar(const struct cc_figure *f, const struct place *at, FILE *out)
+static void mark_bar(const struct cc_figure *f, const struct cc_points *of, size_t series,
+                     size_t point, size_t number, FILE *out)
 {
     enum { MOST = 4 };
-    const struct cc_points *of = &f->panel[at->panel].of[at->series];
-    const double y = of->point[at->point].y, middle = -(double)at->series;
+    const double y = of->point[point].y, middle = -(double)series;
     if (f->shape == CC_MARKS) {
-        put_mark(at->number, at->number, y, middle, 1.6, out);
+        put_mark(number, number, y, middle, 1.6, out);
         return;
     }
-    const struct cc_bar bar = cc_figure_bar(f, of, at->point);
+    const struct cc_bar bar = cc_figure_bar(f, of, point);
     const int marks = y > 0.15 * f->x.hi ? MOST : 1;
     for (int i = 0; i < marks; i++)
-        put_mark(at->number, at->number * MOST + (size_t)i, bar.from + y * (i + 0.5) / marks,
+        put_mark(number, number * MOST + (size_t)i, bar.from + y * (i + 0.5) / marks,
                  middle + bar.top - bar.width / 2, f->shape == CC_GROUPED ? 1.2 : 2, out);
 }
 
-/* Puts an invisible mark on each value of a panel, by labels of gnuplot. */
+/* Puts an invisible mark on each value of a panel, by labels of gnuplot. A value's number is how
+ * many there are before it, panel by panel and series by series. */
 static void put_marks(const struct cc_figure *f, size_t panel, FILE *out)
 {
-    size_t count = 0;
-    for (struct place at = first_place(f); is_place(f, &at); next_place(f, &at))
-        count++;
+    size_t count = 0, number = 0;
+    for (size_t i = 0; i < f->panels; i++) {
+        number += i < panel ? cc_panel_points(f, i) : 0;
+        count += cc_panel_points(f, i);
+    }
     const size_t every = count / MOST_MARKS + 1;
-    for (struct place at = first_place(f); is_place(f, &at); next_place(f, &at)) {
-        const struct cc_point *p = &f->panel[at.panel].of[at.series].point[at.point];
-        if (at.panel != panel || at.number % every != 0 || isnan(p->x) || isnan(p->y))
-            continue;
-        if (cc_figure_has_bars(f))
-            mark_bar(f, &at, out);
-        else
-            put_mark(at.number, at.number, p->x, p->y, 1.6, out);
+    for (size_t k = 0; k < f->series_count; k++) {
+        const struct cc_points *of = &f->panel[panel].of[k];
+        for (size_t i = 0; i < of->count; i++, number++) {
+            const struct cc_point *p = &of->point[i];
+            if (number % every != 0 || isnan(p->x) || isnan(p->y))
+                continue;
+            if (cc_figure_has_bars(f))
+                mark_bar(f, of, k, i, number, out);
+            else
+                put_mark(number, number, p->x, p->y, 1.6, out);
+        }
     }
 }
 
 /* --- texts --- */
 
-static void put_number(const struct cc_axis *a, double v, FILE *out)
+/* ", bandwidth: 10 Mbit/s" */
+static void put_number(const char *label, const struct cc_axis *a, double v, FILE *out)
 {
     char text[64];
     cc_print_si(v, a->unit, text, sizeof text);
-    cc_html_put(text, out);
-}
-
-static void put_axis(const struct cc_axis *a, double v, FILE *out)
-{
-    (void)fputs(", ", out);
-    cc_html_put(a->label, out);
-    (void)fputs(": ", out);
-    put_number(a, v, out);
+    cc_html_print(out, ", %s: %s", label, text);
 }
 
 /* "fp32, 4 workers, bandwidth: 10 Mbit/s, speedup: 1.2" */
 static void put_title(const struct cc_figure *f, size_t number, FILE *out)
 {
-    struct place at = first_place(f);
-    while (is_place(f, &at) && at.number < number)
-        next_place(f, &at);
-    if (!is_place(f, &at))
-        return;
-    const struct cc_panel *panel = &f->panel[at.panel];
-    const struct cc_point *p = &panel->of[at.series].point[at.point];
-    cc_html_put(f->series[at.series], out);
-    if (f->panels > 1) {
-        (void)fputs(", ", out);
-        cc_html_put(panel->title, out);
+    size_t i = 0, k = 0;
+    while (i < f->panels && number >= f->panel[i].of[k].count) {
+        number -= f->panel[i].of[k].count;
+        k = (k + 1) % f->series_count;
+        i += k == 0;
     }
+    if (i == f->panels)
+        return;
+    const struct cc_point *p = &f->panel[i].of[k].point[number];
+    cc_html_put(f->series[k], out);
+    if (f->panels > 1)
+        cc_html_print(out, ", %s", f->panel[i].title);
     if (cc_figure_has_bars(f)) {
-        (void)fputs(", ", out);
-        cc_html_put(f->part[(size_t)p->x], out);
-        (void)fputs(": ", out);
-        put_number(&f->x, p->y, out);
+        put_number(f->part[(size_t)p->x], &f->x, p->y, out);
         return;
     }
-    put_axis(&f->x, p->x, out);
-    put_axis(&f->y, p->y, out);
+    put_number(f->x.label, &f->x, p->x, out);
+    put_number(f->y.label, &f->y, p->y, out);
     if (p->lo < p->hi) {
-        (void)fputs(" (", out);
-        put_number(&f->y, p->lo, out);
-        (void)fputs(" to ", out);
-        put_number(&f->y, p->hi, out);
-        (void)fputc(')', out);
+        char low[64], high[64];
+        cc_print_si(p->lo, f->y.unit, low, sizeof low);
+        cc_print_si(p->hi, f->y.unit, high, sizeof high);
+        cc_html_print(out, " (%s to %s)", low, high);
     }
 }
 
@@ -215,17 +172,12 @@ static void convert(const struct cc_figure *f, const char *svg, const char *pref
             put_title(f, number, out);
             (void)fputs("</title>", out);
             s = skip_element(s, "</title>");
-        } else if (begins(s, "<title>")) {
-            s = skip_element(s, "</title>");
-        } else if (begins(s, "<desc>")) {
-            s = skip_element(s, "</desc>");
+        } else if (begins(s, "<title>") || begins(s, "<desc>")) {
+            s = skip_element(s, s[1] == 't' ? "</title>" : "</desc>");
         } else if (*s == '<') {
             s = copy_tag(s, prefix, out);
-            if (first) {
-                (void)fputs("<title>", out);
-                cc_html_put(f->title, out);
-                (void)fputs("</title>", out);
-            }
+            if (first)
+                cc_html_print(out, "<title>%s</title>", f->title);
             first = false;
         } else {
             s = copy_character(s, out);

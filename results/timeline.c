@@ -194,9 +194,10 @@ int cc_timeline_open(const char *path, const char *const *about, uint64_t most_b
     CC_TRY(CC_NEW(t, 1, e));
     t->about = about;
     t->most_bytes = most_bytes > 0 ? most_bytes : MOST_BYTES;
-    if (cc_file_create(&t->file, path, e) != CC_OK) {
+    const int status = cc_file_create(&t->file, path, e);
+    if (status != CC_OK) {
         free(t);
-        return CC_FAIL;
+        return status;
     }
     add(t, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
     *out = t;
@@ -221,11 +222,7 @@ int cc_timeline_close(struct cc_timeline *t, bool partial, struct cc_timeline_si
                       struct cc_error *e)
 {
     put_steps(t);
-    int status = put_about(t, partial, e);
-    if (status == CC_OK)
-        status = cc_file_commit(&t->file, e);
-    else
-        cc_file_abort(&t->file);
+    const int status = cc_file_end(&t->file, put_about(t, partial, e), e);
     *size = t->size;
     free(t->step);
     free(t);

@@ -7,7 +7,7 @@
 #include "cmd/input/source.h"
 #include "core/memory.h"
 #include "core/trace/trace.h"
-#include "core/trace/trace_stats.h"
+#include "core/trace/trace_check.h"
 
 struct info_options {
     struct cc_given given;

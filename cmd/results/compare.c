@@ -9,9 +9,7 @@
 #include "core/memory.h"
 #include "core/nearest.h"
 #include "core/units.h"
-#include "results/match.h"
 #include "results/page_data.h"
-#include "results/provenance.h"
 
 static const struct cc_column columns[] = {
     CC_COLUMN(quantity, CC_DETAIL, .note = "the column, by its key"),
@@ -50,26 +48,165 @@ struct side {
     struct cc_provenance from;
 };
 
+/* The rows of both files that belong together. */
+struct match {
+    size_t *at[2]; /* by column of the command: that of the file, or CC_NO_COLUMN */
+    size_t *key;   /* the settings that tell rows apart, by column of the command */
+    size_t key_count;
+    size_t *partner; /* by row of the first file: the row of the second, or SIZE_MAX */
+    size_t *alone;   /* rows of the second without a partner */
+    size_t alone_count;
+};
+
 struct compare {
     struct cc_args *args;
     struct side side[2];
     const struct cc_command *command; /* that wrote them */
-    struct cc_match match;
+    struct match match;
     struct {
         double sum, low, high; /* sums over the logarithms of the ratios */
         size_t count;
     } ratios; /* those of the quantity that is compared now */
 };
 
+/* --- matching rows: those of each file are sorted by their settings, and equal ones are joined ---
+ */
+
+/* The value of a row of sheet 0 or 1 in a column of the command; NULL if the sheet lacks it. */
+static const struct cc_value *match_value(const struct compare *c, int which, size_t row,
+                                          size_t column)
+{
+    const size_t at = c->match.at[which][column];
+    return at != CC_NO_COLUMN ? cc_sheet_value(&c->side[which].sheet, row, at) : NULL;
+}
+
+/* A row of sheet 0 or 1. */
+struct place {
+    int which;
+    size_t row;
+};
+
+/* Orders two rows by the settings of the key. */
+static int order_of(const struct compare *c, struct place a, struct place b)
+{
+    for (size_t i = 0; i < c->match.key_count; i++) {
+        const struct cc_value *x = match_value(c, a.which, a.row, c->match.key[i]),
+                              *y = match_value(c, b.which, b.row, c->match.key[i]);
+        const int order = x->kind != y->kind   ? (x->kind > y->kind) - (x->kind < y->kind)
+                          : x->kind == CC_TEXT ? strcmp(x->text, y->text)
+                                               : (x->number > y->number) - (x->number < y->number);
+        if (order != 0)
+            return order;
+    }
+    return 0;
+}
+
+/* Equal rows stay in their order. */
+static int by_key(const void *x, const void *y, void *match)
+{
+    const struct place *a = x, *b = y;
+    const int order = order_of(match, *a, *b);
+    return order != 0 ? order : (a->row > b->row) - (a->row < b->row);
+}
+
+/* The rows of a sheet, sorted by the settings of the key. */
+static int sort_rows(struct compare *c, int which, struct place **out, struct cc_error *e)
+{
+    const size_t rows = c->side[which].sheet.rows;
+    CC_TRY(CC_NEW(*out, rows, e));
+    for (size_t i = 0; i < rows; i++)
+        (*out)[i] = (struct place){which, i};
+    qsort_r(*out, rows, sizeof **out, by_key, c);
+    return CC_OK;
+}
+
+/* Sets *out to how many different rows the key tells apart in the two sheets. */
+static int count_distinct(struct compare *c, size_t *out, struct cc_error *e)
+{
+    *out = 0;
+    for (int which = 0; which < 2; which++) {
+        struct place *list;
+        CC_TRY(sort_rows(c, which, &list, e));
+        for (size_t i = 0; i < c->side[which].sheet.rows; i++)
+            *out += i == 0 || order_of(c, list[i - 1], list[i]) != 0;
+        free(list);
+    }
+    return CC_OK;
+}
+
+static int choose_key(struct compare *c, struct cc_error *e)
+{
+    size_t best = 2; /* a row of each sheet: nothing tells others apart from it */
+    for (size_t k = 0; c->command->columns[k].key != NULL; k++) {
+        size_t distinct;
+        if (c->command->columns[k].role != CC_SETTING || c->match.at[0][k] == CC_NO_COLUMN ||
+            c->match.at[1][k] == CC_NO_COLUMN)
+            continue;
+        c->match.key[c->match.key_count++] = k;
+        CC_TRY(count_distinct(c, &distinct, e));
+        if (distinct > best)
+            best = distinct;
+        else
+            c->match.key_count--;
+    }
+    return CC_OK;
+}
+
+/* Walks through both sorted lists. */
+static int join(struct compare *c, struct cc_error *e)
+{
+    const size_t rows[2] = {c->side[0].sheet.rows, c->side[1].sheet.rows};
+    struct place *a = NULL, *b = NULL;
+    bool *taken = NULL;
+    int status = CC_OK;
+    CC_TRY_OUT(sort_rows(c, 0, &a, e));
+    CC_TRY_OUT(sort_rows(c, 1, &b, e));
+    CC_TRY_OUT(CC_NEW(taken, rows[1], e));
+    for (size_t i = 0, k = 0; i < rows[0]; i++) {
+        while (k < rows[1] && order_of(c, b[k], a[i]) < 0)
+            k++;
+        const bool found = k < rows[1] && order_of(c, b[k], a[i]) == 0;
+        c->match.partner[a[i].row] = found ? b[k].row : SIZE_MAX;
+        if (found)
+            taken[b[k++].row] = true;
+    }
+    for (size_t i = 0; i < rows[1]; i++)
+        if (!taken[i])
+            c->match.alone[c->match.alone_count++] = i;
+out:
+    free(a);
+    free(b);
+    free(taken);
+    return status;
+}
+
+/* Finds the settings (CC_SETTING) that tell the rows of either file apart: in the order of the
+ * columns, each that tells more of them apart than those before it. Rows with the same values of
+ * these belong together; of several alike, the first ones, the second ones and so on. */
+static int match_rows(struct compare *c, struct cc_error *e)
+{
+    const struct cc_column *columns_of = c->command->columns;
+    size_t count = 0;
+    while (columns_of[count].key != NULL)
+        count++;
+    CC_TRY(CC_NEW(c->match.key, count, e));
+    CC_TRY(CC_NEW(c->match.partner, c->side[0].sheet.rows, e));
+    CC_TRY(CC_NEW(c->match.alone, c->side[1].sheet.rows, e));
+    for (int which = 0; which < 2; which++) {
+        CC_TRY(CC_NEW(c->match.at[which], count, e));
+        for (size_t k = 0; k < count; k++)
+            c->match.at[which][k] = cc_sheet_column(&c->side[which].sheet, columns_of[k].key->name);
+    }
+    CC_TRY(choose_key(c, e));
+    return join(c, e);
+}
+
 /* --- reading --- */
 
 static int parse_side(const char *text, size_t length, struct side *out, struct cc_error *e)
 {
-    const int status = cc_provenance_parse(text, length, &out->from, e);
-    if (status == CC_OK)
-        return cc_sheet_parse_json(out->path, text, length, &out->sheet, e);
-    cc_error_in(e, "%s", out->path);
-    return status;
+    CC_TRY_IN(cc_provenance_parse(text, length, &out->from, e), e, "%s", out->path);
+    return cc_sheet_parse_json(out->path, text, length, &out->sheet, e);
 }
 
 static int read_side(const char *path, struct side *out, struct cc_error *e)
@@ -88,12 +225,9 @@ static int read_side(const char *path, struct side *out, struct cc_error *e)
     int status = CC_OK;
     if (!cc_page_is_path(path)) {
         status = parse_side(text, file.size, out, e);
-    } else {
-        status = cc_page_read_one(path, text, file.size, &page, e);
-        if (status == CC_OK) {
-            status = parse_side(page.of[0].text, page.of[0].length, out, e);
-            cc_results_free(&page);
-        }
+    } else if ((status = cc_page_read_one(path, text, file.size, &page, e)) == CC_OK) {
+        status = parse_side(page.of[0].text, page.of[0].length, out, e);
+        cc_results_free(&page);
     }
     cc_bytes_free(&file);
     return status;
@@ -113,7 +247,7 @@ static int read_both(struct compare *c, struct cc_error *e)
     if (c->command == NULL || c->command->columns[0].key == NULL)
         return cc_fail(e, "%s: commcomp has no command '%.40s' whose results could be compared",
                        c->side[0].path, a->command);
-    return cc_match_rows(&c->side[0].sheet, &c->side[1].sheet, c->command->columns, &c->match, e);
+    return match_rows(c, e);
 }
 
 /* --- rows --- */
@@ -123,7 +257,7 @@ static bool has_numbers(const struct compare *c, size_t column)
 {
     for (int i = 0; i < 2; i++)
         for (size_t row = 0; row < c->side[i].sheet.rows; row++) {
-            const struct cc_value *v = cc_match_value(&c->match, i, row, column);
+            const struct cc_value *v = match_value(c, i, row, column);
             if (v != NULL && v->kind == CC_NUMBER)
                 return true;
         }
@@ -132,8 +266,7 @@ static bool has_numbers(const struct compare *c, size_t column)
 
 static double number(const struct compare *c, int which, size_t row, size_t column)
 {
-    const struct cc_value *v =
-        row != SIZE_MAX ? cc_match_value(&c->match, which, row, column) : NULL;
+    const struct cc_value *v = row != SIZE_MAX ? match_value(c, which, row, column) : NULL;
     return v != NULL && v->kind == CC_NUMBER ? v->number : NAN;
 }
 
@@ -176,7 +309,7 @@ static bool repeats_bandwidth(const struct compare *c, size_t column)
         return false;
     for (int i = 0; i < 2; i++)
         for (size_t row = 0; row < c->side[i].sheet.rows; row++) {
-            const struct cc_value *name = cc_match_value(&c->match, i, row, column);
+            const struct cc_value *name = match_value(c, i, row, column);
             const size_t at = cc_sheet_column(&c->side[i].sheet, "bw_bps");
             const struct cc_value *bw =
                 at != CC_NO_COLUMN ? cc_sheet_value(&c->side[i].sheet, row, at) : NULL;
@@ -193,17 +326,15 @@ static bool repeats_bandwidth(const struct compare *c, size_t column)
 /* The settings but the scheme that tell a row apart: "workers 4, bandwidth 1 Gbit/s". */
 static int set_setting(struct compare *c, size_t at, int which, size_t row, struct cc_error *e)
 {
-    char text[1024] = "", title[128], value[CC_VALUE_CAP + 32];
+    char text[1024] = "", value[CC_VALUE_CAP + 32];
     size_t used = 0;
     for (size_t i = 0; i < c->match.key_count && used < sizeof text; i++) {
         const struct cc_column *column = &c->command->columns[c->match.key[i]];
         if (column->key == CC_KEY(scheme))
             continue;
-        (void)snprintf(title, sizeof title, "%s", cc_column_head(column));
-        put_value(column, cc_match_value(&c->match, which, row, c->match.key[i]), value,
-                  sizeof value);
+        put_value(column, match_value(c, which, row, c->match.key[i]), value, sizeof value);
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used > 0 ? ", " : "",
-                                 title, value);
+                                 cc_column_head(column), value);
     }
     return text[0] != '\0' ? cc_record_text(&c->args->record, at, CC_KEY(setting), text, e) : CC_OK;
 }
@@ -240,7 +371,7 @@ static int add_row(struct compare *c, size_t column, size_t a, size_t b, struct 
     CC_TRY(cc_record_text(r, at, CC_KEY(quantity), c->command->columns[column].key->name, e));
     CC_TRY(cc_record_text(r, at, CC_KEY(heading), title, e));
     for (size_t k = 0; c->command->columns[k].key != NULL; k++) {
-        const struct cc_value *v = cc_match_value(&c->match, which, row, k);
+        const struct cc_value *v = match_value(c, which, row, k);
         if (c->command->columns[k].key == CC_KEY(scheme) && v != NULL && v->kind == CC_TEXT)
             CC_TRY(cc_record_text(r, at, CC_KEY(scheme), v->text, e));
     }
@@ -284,13 +415,11 @@ static int add_named(struct compare *c, const char *names, struct cc_error *e)
     for (size_t k = 0; k < MOST && list[k].key != NULL; k++)
         known[k] = list[k].key->name;
     while (status == CC_OK && (name = strsep(&rest, ",")) != NULL) {
-        size_t k = 0;
-        while (list[k].key != NULL && strcmp(list[k].key->name, name) != 0)
-            k++;
+        const int k = cc_word_find(known, name);
         const char *near = cc_nearest(name, known);
-        if (list[k].key != NULL && has_numbers(c, k))
-            status = add_quantity(c, k, e);
-        else if (list[k].key != NULL)
+        if (k >= 0 && has_numbers(c, (size_t)k))
+            status = add_quantity(c, (size_t)k, e);
+        else if (k >= 0)
             status = cc_usage(e, "--quantities: the column '%s' has no numbers here", name);
         else
             status =
@@ -350,9 +479,9 @@ static int note_host(struct compare *c, struct cc_error *e)
 /* Whether the column is the same in all rows of a file, that of its first. */
 static bool is_constant(const struct compare *c, int which, size_t column)
 {
-    const struct cc_value *first = cc_match_value(&c->match, which, 0, column);
+    const struct cc_value *first = match_value(c, which, 0, column);
     for (size_t row = 1; row < c->side[which].sheet.rows; row++)
-        if (!cc_value_same(first, cc_match_value(&c->match, which, row, column)))
+        if (!cc_value_same(first, match_value(c, which, row, column)))
             return false;
     return true;
 }
@@ -363,8 +492,7 @@ static int note_settings(struct compare *c, struct cc_error *e)
     char of_a[CC_VALUE_CAP + 32], of_b[CC_VALUE_CAP + 32];
     for (size_t k = 0; c->command->columns[k].key != NULL; k++) {
         const struct cc_column *column = &c->command->columns[k];
-        const struct cc_value *a = cc_match_value(&c->match, 0, 0, k),
-                              *b = cc_match_value(&c->match, 1, 0, k);
+        const struct cc_value *a = match_value(c, 0, 0, k), *b = match_value(c, 1, 0, k);
         if (column->role != CC_SETTING || a == NULL || b == NULL || cc_value_same(a, b) ||
             !is_constant(c, 0, k) || !is_constant(c, 1, k) || repeats_bandwidth(c, k))
             continue;
@@ -406,7 +534,11 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(note_settings(&c, e));
     CC_TRY_OUT(note_host(&c, e));
 out:
-    cc_match_free(&c.match);
+    free(c.match.at[0]);
+    free(c.match.at[1]);
+    free(c.match.key);
+    free(c.match.partner);
+    free(c.match.alone);
     for (int i = 0; i < 2; i++) {
         cc_sheet_free(&c.side[i].sheet);
         cc_provenance_free(&c.side[i].from);

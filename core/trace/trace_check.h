@@ -1,8 +1,10 @@
-/* Properties of a captured trace that tell whether its figures can be believed. */
+/* Properties of a trace that tell whether its figures can be believed, and statistics of its
+ * values. */
 #ifndef CC_CORE_TRACE_TRACE_CHECK_H
 #define CC_CORE_TRACE_TRACE_CHECK_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/error.h"
 #include "core/trace/trace.h"
@@ -26,5 +28,18 @@ int cc_trace_load_finite(struct cc_trace *t, size_t stream, size_t step, size_t 
  * to 4,096 values of each tensor, of the first step that two streams both have; zeros tell nothing.
  */
 int cc_trace_same_pushes(struct cc_trace *t, size_t *same, struct cc_error *e);
+
+/* Statistics of one tensor over all steps. */
+struct cc_tensor_stats {
+    uint64_t values, zeros, not_finite; /* counts; values includes those not finite */
+    float max_abs;                      /* the largest of the finite values; 0 without any */
+    double rms;                         /* that of the finite values; NaN without any */
+};
+
+/* Computes the statistics of a stream; out has one entry for each tensor. Reads each step once, in
+ * order. Calls `progress`, if not NULL, before each step with the part that is done, in [0, 1). An
+ * interrupt is an error. */
+int cc_trace_stats(struct cc_trace *t, size_t stream, void (*progress)(void *context, double done),
+                   void *context, struct cc_tensor_stats *out, struct cc_error *e);
 
 #endif

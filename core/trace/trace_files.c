@@ -1,7 +1,7 @@
 /* Traces in files, one for each step and sender.
  *
  * Opening reads the header of every file once: the first one defines the tensors, the others must
- * have the same. Only the path, identity (struct cc_file_id), state (size, times)
+ * have the same. Only the path, identity (struct file_id), state (size, times)
  * and layout of each file are kept; files with the same layout, which is usual, share one. The
  * files are then sorted by direction, rank and step, and each run of the same direction and rank is
  * a stream. Loading reads the values to the caller's memory and then checks that the file has not
@@ -22,7 +22,117 @@
 #include "core/format/npz.h"
 #include "core/infile.h"
 #include "core/memory.h"
+#include "core/trace/trace.h"
 #include "core/trace/trace_impl.h"
+
+/* --- the identity of a file: by its metadata, or by its name --- */
+
+struct file_id {
+    enum cc_direction direction;
+    int64_t rank;
+    uint64_t step; /* 0 unless has_step */
+    bool has_step;
+};
+
+/* Parses digits at the start of the text; false if there are none or the number exceeds 64 bits. */
+static bool parse_u64(const char *text, char **end, uint64_t *out)
+{
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    *out = strtoull(text, end, 10);
+    return errno == 0;
+}
+
+static void identify_by_name(const char *path, struct file_id *id)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    bool push = strncmp(name, "push-step", 9) == 0;
+    char *end;
+    uint64_t step, rank;
+    if ((!push && strncmp(name, "pull-step", 9) != 0) || !parse_u64(name + 9, &end, &step))
+        return;
+    if (push) {
+        if (strncmp(end, "-rank", 5) != 0 || !parse_u64(end + 5, &end, &rank) || rank > INT64_MAX)
+            return;
+        id->rank = (int64_t)rank;
+    }
+    if (*end != '.')
+        return;
+    id->direction = push ? CC_PUSH : CC_PULL;
+    id->step = step;
+    id->has_step = true;
+}
+
+static int check_schema(const struct cc_contents *c, struct cc_error *e)
+{
+    const char *schema = cc_contents_meta(c, "schema");
+    if (schema != NULL && strcmp(schema, CC_TRACE_SCHEMA) != 0)
+        return cc_fail(e, "its schema is \"%.60s\"; this program reads " CC_TRACE_SCHEMA, schema);
+    return CC_OK;
+}
+
+static int take_direction(const char *text, struct file_id *id, struct cc_error *e)
+{
+    if (text == NULL)
+        return CC_OK;
+    if (strcmp(text, "push") != 0 && strcmp(text, "pull") != 0)
+        return cc_fail(e, "metadata direction=\"%.60s\": neither push nor pull", text);
+    id->direction = strcmp(text, "push") == 0 ? CC_PUSH : CC_PULL;
+    return CC_OK;
+}
+
+static int take_rank(const char *text, struct file_id *id, struct cc_error *e)
+{
+    if (id->direction == CC_PULL) {
+        id->rank = -1;
+        if (text != NULL && strcmp(text, "-1") != 0)
+            return cc_fail(e, "metadata rank=\"%.60s\": a pull is the server's, whose rank is -1",
+                           text);
+        return CC_OK;
+    }
+    uint64_t rank;
+    char *end;
+    if (text == NULL)
+        return CC_OK;
+    if (!parse_u64(text, &end, &rank) || *end != '\0' || rank > INT64_MAX)
+        return cc_fail(e, "metadata rank=\"%.60s\": a push has a rank from 0", text);
+    id->rank = (int64_t)rank;
+    return CC_OK;
+}
+
+/* Takes the identity from the metadata keys direction, rank and step; for keys that are missing,
+ * from a name like push-step000012-rank3 or pull-step000012; else it is a push of rank 0 without a
+ * step. */
+static int identify(const char *path, const struct cc_contents *c, struct file_id *out,
+                    struct cc_error *e)
+{
+    struct file_id id = {.direction = CC_PUSH};
+    identify_by_name(path, &id);
+    CC_TRY(check_schema(c, e));
+    CC_TRY(take_direction(cc_contents_meta(c, "direction"), &id, e));
+    CC_TRY(take_rank(cc_contents_meta(c, "rank"), &id, e));
+    const char *step = cc_contents_meta(c, "step");
+    char *end;
+    if (step != NULL) {
+        if (!parse_u64(step, &end, &id.step) || *end != '\0')
+            return cc_fail(e, "metadata step=\"%.60s\": not a whole number from 0", step);
+        id.has_step = true;
+    }
+    *out = id;
+    return CC_OK;
+}
+
+/* Orders by direction and rank. */
+static int by_stream(const struct file_id *a, const struct file_id *b)
+{
+    if (a->direction != b->direction)
+        return a->direction < b->direction ? -1 : 1;
+    return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* --- the files --- */
 
 /* The offset and type of each tensor in a file, in the trace's order. */
 struct layout {
@@ -37,7 +147,7 @@ struct layout {
 struct file {
     char *path;
     enum cc_file_format format;
-    struct cc_file_id id;
+    struct file_id id;
     const struct layout *layout;
     struct cc_file_state state; /* when its header was read; a change later is an error */
     bool open;
@@ -257,7 +367,7 @@ static int take_contents(struct cc_trace *t, struct file *f, const struct cc_con
 {
     size_t *order = NULL;
     int status = CC_OK;
-    CC_TRY_IN(cc_file_identify(f->path, c, &f->id, e), e, "%s", f->path);
+    CC_TRY_IN(identify(f->path, c, &f->id, e), e, "%s", f->path);
     CC_TRY_IN(cc_contents_order(c, &order, e), e, "%s", f->path);
     if (own(t)->count == 0)
         CC_TRY_OUT(take_tensors(t, f->path, c, order, e));
@@ -333,7 +443,9 @@ static int add_directory(struct cc_trace *t, const char *path, struct cc_error *
 static int by_id(const void *a, const void *b)
 {
     const struct file *x = a, *y = b;
-    int order = cc_file_id_compare(&x->id, &y->id);
+    int order = by_stream(&x->id, &y->id);
+    if (order == 0)
+        order = (x->id.step > y->id.step) - (x->id.step < y->id.step);
     return order != 0 ? order : strverscmp(x->path, y->path);
 }
 
@@ -347,7 +459,7 @@ static int sort_into_streams(struct cc_trace *t, struct cc_error *e)
         return cc_fail(e, "out of memory: %zu files", fs->count);
     for (size_t i = 0, end; i < fs->count; i = end) {
         struct file *f = &fs->list[i];
-        for (end = i; end < fs->count && cc_file_id_same_stream(&f->id, &fs->list[end].id); end++) {
+        for (end = i; end < fs->count && by_stream(&f->id, &fs->list[end].id) == 0; end++) {
             struct file *g = &fs->list[end];
             if (g->id.has_step != f->id.has_step)
                 return cc_fail(e,

@@ -17,7 +17,7 @@
 
 #include "core/memory.h"
 #include "core/trace/trace.h"
-#include "core/trace/trace_stats.h"
+#include "core/trace/trace_check.h"
 #include "core/trace/trace_write.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
