@@ -68,19 +68,18 @@ static int find_columns(struct cc_maker *m)
     if (m->kind->also != NULL)
         CC_TRY(need(m, m->kind->also, &m->also));
     for (size_t i = 0; m->kind->measure[i] != NULL; i++) {
-        const char *key = m->kind->measure[i], *low = m->kind->low[i], *high = m->kind->high[i];
+        const char *key = m->kind->measure[i];
         const bool says =
             strcmp(key, CC_BUSY_COLUMN) == 0 ? hides(m->s) : cc_sheet_has_number(m->s, key);
         if (m->kind->needed > 0 && i >= m->kind->needed && !says)
             continue;
         CC_TRY(need(m, key, &m->measure[m->measures]));
-        m->low[m->measures] = low != NULL ? cc_sheet_column(m->s, low) : CC_NO_COLUMN;
-        m->high[m->measures] = high != NULL ? cc_sheet_column(m->s, high) : CC_NO_COLUMN;
+        m->low[m->measures] = m->kind->low[i];
+        m->high[m->measures] = m->kind->high[i];
         m->f->part[m->measures++] = m->kind->part[i] != NULL ? m->kind->part[i] : "";
     }
     cc_maker_find_settings(m);
     m->training_row = cc_sheet_column(m->s, "kind");
-    m->tolerance = cc_sheet_column(m->s, "tolerance");
     return CC_OK;
 }
 
@@ -224,19 +223,14 @@ static int add_bar(struct cc_maker *m, size_t row, double *y, double total)
     return CC_OK;
 }
 
-/* The ends of a measure's range, or v itself where the row has none. */
+/* Sets the ends of a measure's range about v, where the row has one. */
 static void range_of(const struct cc_maker *m, size_t row, size_t i, double v, struct cc_point *out)
 {
-    const struct cc_value *low =
-        m->low[i] != CC_NO_COLUMN ? cc_sheet_value(m->s, row, m->low[i]) : NULL;
-    const struct cc_value *high =
-        m->high[i] != CC_NO_COLUMN ? cc_sheet_value(m->s, row, m->high[i]) : NULL;
-    out->lo = out->hi = v;
-    if (low == NULL || high == NULL || low->kind != CC_NUMBER || high->kind != CC_NUMBER)
-        return;
-    if (low->number > 0 && high->number < 1e100) {
-        out->lo = fmin(v, low->number);
-        out->hi = fmax(v, high->number);
+    const double low = cc_sheet_number_or_nan(m->s, row, m->low[i]),
+                 high = cc_sheet_number_or_nan(m->s, row, m->high[i]);
+    if (low > 0 && high < 1e100) {
+        out->lo = fmin(v, low);
+        out->hi = fmax(v, high);
         m->f->whiskers = true;
     }
 }
@@ -246,14 +240,11 @@ static int add_xy(struct cc_maker *m, size_t row, double x, const double *y, dou
 {
     const bool own_panels = m->measures > 1 && !m->kind->lines_of_parts;
     for (size_t i = 0; i < m->measures; i++) {
-        double v = y[i];
         size_t series = 0, panel = 0;
-        if (isnan(v) || isnan(x) || isnan(also))
+        if (isnan(y[i]) || isnan(x) || isnan(also))
             continue;
-        if (m->f->kind == CC_PLOT_WORKERS)
-            v = x * also / v;
-        if (m->kind->scale > 0)
-            v *= m->kind->scale;
+        double v = m->f->kind == CC_PLOT_WORKERS ? x * also / y[i] : y[i];
+        v *= m->kind->scale > 0 ? m->kind->scale : 1;
         CC_TRY(series_of(m, row, m->kind->lines_of_parts ? m->f->part[i] : NULL, &series));
         CC_TRY(panel_of(m, row, own_panels ? m->f->part[i] : NULL, &panel));
         const double group = cc_plot_is_training(m->f->kind) ? also : x;
@@ -316,24 +307,41 @@ static int add_row(struct cc_maker *m, size_t row)
 
 /* --- finishing --- */
 
-/* Sorts the points of lines, one for each x: tensors of the same size, and the seeds of a training,
- * are averaged; other points with the same x are an error, as they would be two lines drawn as one.
- */
+/* By x; points of a group, whose x may differ, stay together. */
+static int by_group(const void *a, const void *b)
+{
+    const double x = ((const struct cc_point *)a)->group, y = ((const struct cc_point *)b)->group;
+    return (x > y) - (x < y);
+}
+
+/* Sorts the points of a line, one for each x: tensors of the same size, and the seeds of a
+ * training, are averaged, with the lowest and highest y; other points with the same x are an error,
+ * as they would be two lines drawn as one. */
 static int order_line(const struct cc_maker *m, const char *name, struct cc_points *p)
 {
     const bool averages = m->f->kind == CC_PLOT_SIZE || cc_plot_is_training(m->f->kind);
-    size_t first, second;
-    if (cc_points_order(p, averages, &first, &second))
-        return CC_OK;
-    return cc_fail(m->e, "%s: %s %zu and %zu are both %.100s with the same %s", m->s->path,
-                   m->s->place_word, m->s->place[first], m->s->place[second], name, m->kind->x);
-}
-
-static int order_lines(struct cc_maker *m)
-{
-    for (size_t i = 0; i < m->f->panels; i++)
-        for (size_t k = 0; k < m->f->series_count; k++)
-            CC_TRY(order_line(m, m->f->series[k], &m->f->panel[i].of[k]));
+    size_t n = 0, averaged = 1;
+    if (p->count > 1)
+        qsort(p->point, p->count, sizeof *p->point, by_group);
+    for (size_t i = 0; i < p->count; i++) {
+        const struct cc_point *of = &p->point[i];
+        if (n == 0 || of->group != p->point[n - 1].group) {
+            p->point[n++] = *of;
+            averaged = 1;
+            continue;
+        }
+        struct cc_point *mean = &p->point[n - 1];
+        if (!averages)
+            return cc_fail(m->e, "%s: %s %zu and %zu are both %.100s with the same %s", m->s->path,
+                           m->s->place_word, m->s->place[mean->row], m->s->place[of->row], name,
+                           m->kind->x);
+        averaged++;
+        mean->x += (of->x - mean->x) / (double)averaged;
+        mean->y += (of->y - mean->y) / (double)averaged;
+        mean->lo = fmin(mean->lo, of->lo);
+        mean->hi = fmax(mean->hi, of->hi);
+    }
+    p->count = n;
     return CC_OK;
 }
 
@@ -376,8 +384,9 @@ static int finish(struct cc_maker *m)
     struct cc_figure *f = m->f;
     CC_TRY(check_amount(m));
     f->parts = m->measures;
-    if (f->shape == CC_LINES)
-        CC_TRY(order_lines(m));
+    for (size_t i = 0; i < f->panels && f->shape == CC_LINES; i++)
+        for (size_t k = 0; k < f->series_count; k++)
+            CC_TRY(order_line(m, f->series[k], &f->panel[i].of[k]));
     if (cc_figure_has_totals(f))
         f->x.label = "time of the parts; beside a bar is what the step takes";
     cc_figure_scale(f);

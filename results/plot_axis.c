@@ -56,10 +56,11 @@ static void order_series(struct cc_figure *f)
             swap_series(f, k, k - 1);
 }
 
+/* Extends an axis, whose range is NaN at first, by a value, unless that is NaN. */
 static void extend(struct cc_axis *a, double v)
 {
-    a->lo = isnan(a->lo) ? v : fmin(a->lo, v);
-    a->hi = isnan(a->hi) ? v : fmax(a->hi, v);
+    a->lo = fmin(a->lo, v);
+    a->hi = fmax(a->hi, v);
 }
 
 /* Adds a margin beyond the outermost points; axes that are not logarithmic begin at 0, or, if
@@ -124,10 +125,8 @@ static void extend_by_marks(const struct cc_figure *f, size_t panel, struct cc_a
         const struct cc_points *of = &f->panel[panel].of[k];
         for (size_t p = 0; p < of->count; p++)
             extend(a, of->point[p].y);
-        if (of->count > 0 && !isnan(of->band_lo)) {
-            extend(a, of->band_lo);
-            extend(a, of->band_hi);
-        }
+        extend(a, of->count > 0 ? of->band_lo : NAN);
+        extend(a, of->count > 0 ? of->band_hi : NAN);
     }
     if (f->reference > 0)
         extend(a, f->reference);
@@ -167,8 +166,7 @@ static void extend_by_bars(struct cc_figure *f, const struct cc_points *of)
         sum = f->shape == CC_STACKED ? sum + of->point[p].y : of->point[p].y;
         extend(&f->x, sum);
     }
-    if (of->count > 0 && !isnan(of->total))
-        extend(&f->x, of->total);
+    extend(&f->x, of->count > 0 ? of->total : NAN);
 }
 
 static void set_ranges(struct cc_figure *f)
@@ -375,40 +373,6 @@ void cc_axis_choose(const struct cc_axis *a, double exact, double length, bool u
 
 /* --- the points of a line: sorted, and one for each group; which lines coincide; and the Pareto
  * front of points --- */
-
-/* By x; points of a group, whose x may differ, stay together. */
-static int by_group(const void *a, const void *b)
-{
-    const double x = ((const struct cc_point *)a)->group, y = ((const struct cc_point *)b)->group;
-    return (x > y) - (x < y);
-}
-
-bool cc_points_order(struct cc_points *p, bool averages, size_t *first, size_t *second)
-{
-    size_t n = 0, averaged = 1;
-    if (p->count > 1)
-        qsort(p->point, p->count, sizeof *p->point, by_group);
-    for (size_t i = 0; i < p->count; i++) {
-        const struct cc_point *of = &p->point[i];
-        if (n == 0 || of->group != p->point[n - 1].group) {
-            p->point[n++] = *of;
-            averaged = 1;
-            continue;
-        }
-        struct cc_point *mean = &p->point[n - 1];
-        *first = mean->row;
-        *second = of->row;
-        if (!averages)
-            return false;
-        averaged++;
-        mean->x += (of->x - mean->x) / (double)averaged;
-        mean->y += (of->y - mean->y) / (double)averaged;
-        mean->lo = fmin(mean->lo, of->lo);
-        mean->hi = fmax(mean->hi, of->hi);
-    }
-    p->count = n;
-    return true;
-}
 
 /* Whether two lines of a panel are within a hundredth of the axis at each point. */
 static bool coincide(const struct cc_figure *f, const struct cc_points *a,

@@ -35,12 +35,8 @@ struct cc_kind cc_plot_describe(enum cc_plot_kind kind, enum cc_plot_over over,
                                 const struct cc_sheet *s);
 /* Whether a column is there and has a number in any row. */
 bool cc_sheet_has_number(const struct cc_sheet *s, const char *key);
-/* A row's number in a column; NaN without. */
+/* A row's number in a column; NaN without, also without a key. */
 double cc_sheet_number_or_nan(const struct cc_sheet *s, size_t row, const char *key);
-
-/* Sorts the points of a line by group. Points of the same group become one, with their mean, lowest
- * and highest y, or, unless it averages, are reported as the rows *first and *second: false. */
-bool cc_points_order(struct cc_points *p, bool averages, size_t *first, size_t *second);
 
 /* Whether series are rows: CC_STACKED, CC_GROUPED, CC_MARKS. */
 bool cc_figure_has_bars(const struct cc_figure *f);
@@ -112,9 +108,9 @@ struct cc_maker {
     const struct cc_plot_filter *filter;
     struct cc_figure *f;
     /* Columns, or CC_NO_COLUMN: */
-    size_t series[2], x, measure[CC_MOST_PARTS], low[CC_MOST_PARTS], high[CC_MOST_PARTS], also;
-    size_t training_row, tolerance;
+    size_t series[2], x, measure[CC_MOST_PARTS], also, training_row;
     size_t measures;
+    const char *low[CC_MOST_PARTS], *high[CC_MOST_PARTS]; /* keys, or NULL */
     /* The largest rows alone are drawn, where there are more than can be told apart: */
     struct {
         size_t of;    /* rows; 0: all are drawn */

@@ -266,7 +266,7 @@ struct cc_kind cc_plot_describe(enum cc_plot_kind kind, enum cc_plot_over over,
 
 double cc_sheet_number_or_nan(const struct cc_sheet *s, size_t row, const char *key)
 {
-    const size_t c = cc_sheet_column(s, key);
+    const size_t c = key != NULL ? cc_sheet_column(s, key) : CC_NO_COLUMN;
     const struct cc_value *v = c != CC_NO_COLUMN ? cc_sheet_value(s, row, c) : NULL;
     return v != NULL && v->kind == CC_NUMBER ? v->number : (double)NAN;
 }

@@ -171,38 +171,22 @@ static int draw_text(const struct cc_figure *f, FILE *out, struct cc_error *e)
 }
 
 /* Draws the figure, as text or with gnuplot, in a format to a stream. */
-static int draw(const struct cc_figure *f, const struct cc_page *page, int format, FILE *out,
+static int draw(const struct cc_figure *f, const struct cc_canvas *canvas, int format, FILE *out,
                 struct cc_error *e)
 {
-    if (format == TEXT)
-        return draw_text(f, out, e);
-    const struct cc_canvas canvas = {.terminal = terminals[format], .page = *page};
-    return format == SCRIPT ? cc_plot_script(f, &canvas, out, e) : cc_plot_draw(f, &canvas, out, e);
+    return format == TEXT     ? draw_text(f, out, e)
+           : format == SCRIPT ? cc_plot_script(f, canvas, out, e)
+                              : cc_plot_draw(f, canvas, out, e);
 }
 
-static int draw_file(const struct cc_figure *f, const struct cc_page *page, int format,
+static int draw_file(const struct cc_figure *f, const struct cc_canvas *canvas, int format,
                      const char *path, struct cc_error *e)
 {
     struct cc_outfile file;
     if (format == TEX)
-        return cc_plot_tex(f, page, path, e);
+        return cc_plot_tex(f, &canvas->page, path, e);
     CC_TRY(cc_file_create(&file, path, e));
-    int status = draw(f, page, format, file.f, e);
-    return cc_file_end(&file, status, e);
-}
-
-/* Writes a script that draws the file of -o when it is run. */
-static int write_script(const struct cc_figure *f, const struct cc_page *page, const char *path,
-                        const char *image, int format, struct cc_error *e)
-{
-    struct cc_outfile file;
-    const bool drawn = format != TEXT && image != NULL; /* by gnuplot */
-    const struct cc_canvas canvas = {.terminal = drawn ? terminals[format] : "svg",
-                                     .page = *page,
-                                     .output = drawn ? image : "plot.svg"};
-    CC_TRY(cc_file_create(&file, path, e));
-    int status = cc_plot_script(f, &canvas, file.f, e);
-    return cc_file_end(&file, status, e);
+    return cc_file_end(&file, draw(f, canvas, format, file.f, e), e);
 }
 
 /* Whether the .pdf that goes with a .tex is a file of its own. */
@@ -220,18 +204,22 @@ static int check_pdf(const struct cc_args *args, const char *tex, struct cc_erro
 static int write_output(const struct cc_args *args, const struct plot_options *o,
                         const struct cc_figure *f, struct cc_error *e)
 {
-    const char *image = o->output, *script = o->script;
-    const struct cc_page *page = &o->page;
+    const char *image = o->output;
     int format = o->format;
-    if (image == NULL)
-        return script != NULL ? write_script(f, page, script, NULL, SVG, e)
-                              : draw(f, page, format, stdout, e);
-    CC_TRY(parse_suffix(image, &format, e));
+    struct cc_canvas canvas = {.terminal = terminals[format], .page = o->page};
+    if (image == NULL && o->script == NULL)
+        return draw(f, &canvas, format, stdout, e);
+    if (image != NULL)
+        CC_TRY(parse_suffix(image, &format, e));
     if (format == TEX && !cc_file_is_stream(image))
         CC_TRY(check_pdf(args, image, e));
-    if (script != NULL)
-        CC_TRY(write_script(f, page, script, image, format, e));
-    return draw_file(f, page, format, image, e);
+    const bool drawn = image != NULL && format != TEXT; /* by gnuplot */
+    canvas.terminal = drawn ? terminals[format] : "svg";
+    canvas.output = drawn ? image : "plot.svg";
+    if (o->script != NULL) /* draws the file of -o when it is run */
+        CC_TRY(draw_file(f, &canvas, SCRIPT, o->script, e));
+    canvas.output = NULL;
+    return image != NULL ? draw_file(f, &canvas, format, image, e) : CC_OK;
 }
 
 /* --- the page --- */
