@@ -31,16 +31,12 @@ static void put(struct head *h, const void *data, size_t bytes)
 
 static void put_u32(struct head *h, uint32_t v)
 {
-    uint8_t bytes[4];
-    cc_put_u32(bytes, v);
-    put(h, bytes, sizeof bytes);
+    put(h, &v, sizeof v);
 }
 
 static void put_u64(struct head *h, uint64_t v)
 {
-    uint8_t bytes[8];
-    cc_put_u64(bytes, v);
-    put(h, bytes, sizeof bytes);
+    put(h, &v, sizeof v);
 }
 
 /* Everything before the state, with a checksum of 0; returns its size. */

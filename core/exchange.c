@@ -1,7 +1,6 @@
 #include "core/exchange.h"
 
-#include <stdio.h>
-
+#include "core/memory.h"
 #include "core/nearest.h"
 
 #define NAME(id, symbol, word, flags, rounds, help) word,
@@ -55,17 +54,13 @@ bool cc_exchange_has(enum cc_exchange x, enum cc_exchange_flag flag)
 void cc_exchange_list(enum cc_exchange_flag flag, char *out, size_t cap)
 {
     int left = 0;
-    size_t used = 0;
     for (int x = 0; x < CC_EXCHANGE_COUNT; x++)
         left += cc_exchange_has((enum cc_exchange)x, flag);
     out[0] = '\0';
-    for (int x = 0; x < CC_EXCHANGE_COUNT && used < cap; x++)
+    for (int x = 0; x < CC_EXCHANGE_COUNT; x++)
         if (cc_exchange_has((enum cc_exchange)x, flag)) {
             left--;
-            used += (size_t)snprintf(out + used, cap - used, "%s%s", infos[x].name,
-                                     left > 1    ? ", "
-                                     : left == 1 ? " and "
-                                                 : "");
+            cc_append(out, cap, "%s%s", infos[x].name, left > 1 ? ", " : left == 1 ? " and " : "");
         }
 }
 
@@ -78,7 +73,7 @@ void cc_exchange_counts_print(const uint64_t count[CC_EXCHANGE_COUNT], char *out
 {
     bool taken[CC_EXCHANGE_COUNT] = {false};
     out[0] = '\0';
-    for (size_t used = 0; used < cap;) {
+    for (;;) {
         size_t most = CC_EXCHANGE_COUNT;
         for (size_t i = 0; i < CC_EXCHANGE_COUNT; i++)
             if (!taken[i] && count[i] > 0 && (most == CC_EXCHANGE_COUNT || count[i] > count[most]))
@@ -86,7 +81,7 @@ void cc_exchange_counts_print(const uint64_t count[CC_EXCHANGE_COUNT], char *out
         if (most == CC_EXCHANGE_COUNT)
             return;
         taken[most] = true;
-        used += (size_t)snprintf(out + used, cap - used, "%s%s %llu", used > 0 ? ", " : "",
-                                 cc_exchange_names[most], (unsigned long long)count[most]);
+        cc_append(out, cap, "%s%s %llu", out[0] != '\0' ? ", " : "", cc_exchange_names[most],
+                  (unsigned long long)count[most]);
     }
 }

@@ -107,6 +107,15 @@ char *cc_text(struct cc_error *e, const char *fmt, ...)
     return NULL;
 }
 
+void cc_append(char *out, size_t cap, const char *fmt, ...)
+{
+    const size_t used = strlen(out);
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(out + used, cap - used, fmt, args);
+    va_end(args);
+}
+
 size_t cc_memory_available(void)
 {
     char line[128];

@@ -40,6 +40,8 @@ int cc_grow_bytes(void *list, size_t *capacity, size_t count, size_t element_byt
 char *cc_strdup(const char *s, struct cc_error *e);
 /* The same of a text that is printed. */
 char *cc_text(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
+/* Prints a text behind the one that is in out[0, cap), cut off where it does not fit. */
+void cc_append(char *out, size_t cap, const char *fmt, ...) CC_PRINTF(3, 4);
 
 /* Bytes of memory that the system has available; close to SIZE_MAX if it does not report them. */
 size_t cc_memory_available(void);

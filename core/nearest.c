@@ -4,10 +4,11 @@
 
 #include <ctype.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "core/memory.h"
 
 enum { LONGEST = 63, LEAST_PREFIX = 3 };
 
@@ -111,8 +112,7 @@ const char *cc_word_twice(const char **text, size_t count)
 
 void cc_word_list(const char *const *list, char *out, size_t cap)
 {
-    size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; list[i] != NULL && used < cap; i++)
-        used += (size_t)snprintf(out + used, cap - used, "%s%s", i > 0 ? ", " : "", list[i]);
+    for (size_t i = 0; list[i] != NULL; i++)
+        cc_append(out, cap, "%s%s", i > 0 ? ", " : "", list[i]);
 }

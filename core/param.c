@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory.h"
 #include "core/nearest.h"
 #include "core/units.h"
 
@@ -144,10 +145,9 @@ void cc_param_print_range(const struct cc_param *p, char *out, size_t cap)
     } else if (p->type == CC_NESTED) {
         (void)snprintf(out, cap, "a scheme, in parentheses if it has parameters of its own");
     } else if (p->type == CC_CHOICE) {
-        size_t used = 0;
         out[0] = '\0';
-        for (size_t i = 0; p->choices[i] != NULL && used < cap; i++)
-            used += (size_t)snprintf(out + used, cap - used, i == 0 ? "%s" : "|%s", p->choices[i]);
+        for (size_t i = 0; p->choices[i] != NULL; i++)
+            cc_append(out, cap, i == 0 ? "%s" : "|%s", p->choices[i]);
     } else {
         (void)snprintf(out, cap, "%s %s %s %s %s%s%s", print_bound(p->min, low),
                        p->min_open ? "<" : "<=", p->name,

@@ -62,8 +62,7 @@ int cc_shape_parse(const char *text, struct cc_shape *out, struct cc_error *e)
 
 void cc_shape_print(const struct cc_shape *shape, char *out, size_t cap)
 {
-    size_t used = 0;
     out[0] = '\0';
-    for (int i = 0; i < shape->ndim && used < cap; i++)
-        used += (size_t)snprintf(out + used, cap - used, i == 0 ? "%zu" : "x%zu", shape->dim[i]);
+    for (int i = 0; i < shape->ndim; i++)
+        cc_append(out, cap, i == 0 ? "%zu" : "x%zu", shape->dim[i]);
 }

@@ -87,16 +87,14 @@ static int find_columns(struct cc_maker *m)
 static int put_name(const struct cc_maker *m, size_t row, size_t column, char *name, size_t cap)
 {
     char number[64];
-    const size_t used = strlen(name);
     const struct cc_value *v = cc_sheet_value(m->s, row, column);
-    if (v->kind == CC_NULL && used > 0)
+    if (v->kind == CC_NULL && name[0] != '\0')
         return CC_OK;
     if (v->kind == CC_NULL || v->kind == CC_BOOL)
         return cc_fail(m->e, "%s: %s %zu: the column '%s' should have a name", m->s->path,
                        m->s->place_word, m->s->place[row], m->s->key[column]);
     cc_print_si(v->number, "", number, sizeof number);
-    (void)snprintf(name + used, cap - used, "%s%s", used > 0 ? " " : "",
-                   v->text != NULL ? v->text : number);
+    cc_append(name, cap, "%s%s", name[0] != '\0' ? " " : "", v->text != NULL ? v->text : number);
     return CC_OK;
 }
 
@@ -390,15 +388,13 @@ static int finish(struct cc_maker *m)
     if (cc_figure_has_totals(f))
         f->x.label = "time of the parts; beside a bar is what the step takes";
     cc_figure_scale(f);
-    char title[640] = "";
+    char title[640] = "", largest[64] = "";
     cc_maker_describe(m, f->panel[0].first_row, false, title, sizeof title);
-    char whole[768];
-    int used = snprintf(whole, sizeof whole, "%s%s%s", m->kind->title, title[0] != '\0' ? ": " : "",
-                        title);
     if (m->largest.of > 0)
-        (void)snprintf(whole + used, sizeof whole - (size_t)used, "%s the %zu largest of %zu",
+        (void)snprintf(largest, sizeof largest, "%s the %zu largest of %zu",
                        title[0] != '\0' ? "," : ":", f->series_count, m->largest.of);
-    f->title = cc_strdup(whole, m->e);
+    f->title =
+        cc_text(m->e, "%s%s%s%s", m->kind->title, title[0] != '\0' ? ": " : "", title, largest);
     return f->title != NULL ? CC_OK : CC_FAIL;
 }
 

@@ -158,7 +158,6 @@ bool cc_maker_keeps(const struct cc_maker *m, size_t row)
 static void put_setting(const struct setting *t, const struct cc_value *v, char *text, size_t cap)
 {
     char number[64] = "";
-    size_t used = strlen(text);
     if (v->kind == CC_NULL)
         return;
     if (v->kind == CC_NUMBER)
@@ -167,8 +166,8 @@ static void put_setting(const struct setting *t, const struct cc_value *v, char 
     const size_t noun = word[0] == ' ' ? 1 + strcspn(word + 1, " ") : 0;
     const bool one = v->kind == CC_NUMBER && v->number == 1; /* 1 worker, 1 sample a worker */
     const size_t letters = noun - (one && noun > 0 && word[noun - 1] == 's');
-    (void)snprintf(text + used, cap - used, "%s%s%.*s%s", used > 0 ? ", " : "",
-                   v->kind == CC_TEXT ? v->text : number, (int)letters, word, word + noun);
+    cc_append(text, cap, "%s%s%.*s%s", text[0] != '\0' ? ", " : "",
+              v->kind == CC_TEXT ? v->text : number, (int)letters, word, word + noun);
 }
 
 void cc_maker_describe(const struct cc_maker *m, size_t row, bool apart, char *text, size_t cap)

@@ -338,14 +338,12 @@ int cc_plot_text(const struct cc_figure *f, int columns, int lines, FILE *out, s
         put_panel(f, &f->panel[i], columns, out);
     (void)fputc('\n', out);
     char key[512] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < f->parts && used < sizeof key; i++)
-        used += (size_t)snprintf(key + used, sizeof key - used, "%s%c %s", i > 0 ? "   " : "",
-                                 f->shape == CC_MARKS ? mark_of((double)i) : mark[i], f->part[i]);
-    if (used < sizeof key && f->band[0] != '\0')
-        used += (size_t)snprintf(key + used, sizeof key - used, "   : %s", f->band);
-    if (used < sizeof key)
-        (void)snprintf(key + used, sizeof key - used, "%s(%s)", used > 0 ? "   " : "", f->x.label);
+    for (size_t i = 0; i < f->parts; i++)
+        cc_append(key, sizeof key, "%s%c %s", i > 0 ? "   " : "",
+                  f->shape == CC_MARKS ? mark_of((double)i) : mark[i], f->part[i]);
+    if (f->band[0] != '\0')
+        cc_append(key, sizeof key, "   : %s", f->band);
+    cc_append(key, sizeof key, "%s(%s)", key[0] != '\0' ? "   " : "", f->x.label);
     cc_text_wrap(key, (size_t)columns, 0, 0, out);
     return CC_OK;
 }

@@ -327,14 +327,13 @@ static bool repeats_bandwidth(const struct compare *c, size_t column)
 static int set_setting(struct compare *c, size_t at, int which, size_t row, struct cc_error *e)
 {
     char text[1024] = "", value[CC_VALUE_CAP + 32];
-    size_t used = 0;
-    for (size_t i = 0; i < c->match.key_count && used < sizeof text; i++) {
+    for (size_t i = 0; i < c->match.key_count; i++) {
         const struct cc_column *column = &c->command->columns[c->match.key[i]];
         if (column->key == CC_KEY(scheme))
             continue;
         put_value(column, match_value(c, which, row, c->match.key[i]), value, sizeof value);
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used > 0 ? ", " : "",
-                                 cc_column_head(column), value);
+        cc_append(text, sizeof text, "%s%s %s", text[0] != '\0' ? ", " : "", cc_column_head(column),
+                  value);
     }
     return text[0] != '\0' ? cc_record_text(&c->args->record, at, CC_KEY(setting), text, e) : CC_OK;
 }

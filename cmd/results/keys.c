@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/results/known.h"
+#include "core/memory.h"
 #include "core/nearest.h"
 
 static const struct cc_column columns[] = {
@@ -16,13 +17,11 @@ static const struct cc_option_use options[] = {{.rows = NULL}};
 static void list_commands(const struct cc_command *const *commands, const struct cc_result_key *key,
                           char *out, size_t cap)
 {
-    size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; commands[i] != NULL && used < cap; i++)
-        for (const struct cc_column *c = commands[i]->columns; c->key != NULL && used < cap; c++)
+    for (size_t i = 0; commands[i] != NULL; i++)
+        for (const struct cc_column *c = commands[i]->columns; c->key != NULL; c++)
             if (c->key == key)
-                used += (size_t)snprintf(out + used, cap - used, "%s%s", used > 0 ? ", " : "",
-                                         commands[i]->name);
+                cc_append(out, cap, "%s%s", out[0] != '\0' ? ", " : "", commands[i]->name);
 }
 
 static int add_key(struct cc_args *args, const struct cc_result_key *key, struct cc_error *e)

@@ -145,14 +145,13 @@ static void write_json(const struct cc_results *r, FILE *out)
 /* "commcomp: bench, model", each command once. */
 static void make_title(const struct cc_page_part *part, size_t count, char *out, size_t cap)
 {
-    size_t used = (size_t)snprintf(out, cap, "commcomp");
-    for (size_t i = 0; i < count && used < cap; i++) {
+    (void)snprintf(out, cap, "commcomp");
+    for (size_t i = 0; i < count; i++) {
         size_t before = 0;
         while (strcmp(part[before].from.command, part[i].from.command) != 0)
             before++;
         if (before == i)
-            used += (size_t)snprintf(out + used, cap - used, "%s%.60s", i == 0 ? ": " : ", ",
-                                     part[i].from.command);
+            cc_append(out, cap, "%s%.60s", i == 0 ? ": " : ", ", part[i].from.command);
     }
 }
 

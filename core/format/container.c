@@ -45,19 +45,12 @@ static int need(const struct cursor *c, uint64_t bytes, const char *what)
                    what, (unsigned long long)bytes, c->bytes);
 }
 
-static int take_u32(struct cursor *c, const char *what, uint32_t *out)
+/* Takes a number. */
+static int take(struct cursor *c, const char *what, void *out, size_t bytes)
 {
-    CC_TRY(need(c, 4, what));
-    *out = cc_get_u32(c->data + c->at);
-    c->at += 4;
-    return CC_OK;
-}
-
-static int take_u64(struct cursor *c, const char *what, uint64_t *out)
-{
-    CC_TRY(need(c, 8, what));
-    *out = cc_get_u64(c->data + c->at);
-    c->at += 8;
+    CC_TRY(need(c, bytes, what));
+    memcpy(out, c->data + c->at, bytes);
+    c->at += bytes;
     return CC_OK;
 }
 
@@ -65,7 +58,7 @@ static int take_u64(struct cursor *c, const char *what, uint64_t *out)
 static int take_text(struct cursor *c, const char *what, char **out)
 {
     uint32_t bytes;
-    CC_TRY(take_u32(c, what, &bytes));
+    CC_TRY(take(c, what, &bytes, sizeof bytes));
     CC_TRY(need(c, bytes, what));
     const uint8_t *p = c->data + c->at;
     const uint8_t *zero = bytes > 0 ? memchr(p, 0, bytes) : NULL;
@@ -87,7 +80,7 @@ static int take_checksum(struct cursor *c, size_t start)
 {
     uint32_t computed = cc_crc32(0, c->data + start, c->at - start), stored;
     size_t at = c->at;
-    CC_TRY(take_u32(c, "the checksum", &stored));
+    CC_TRY(take(c, "the checksum", &stored, sizeof stored));
     if (computed != stored)
         return cc_fail(c->e,
                        "byte %zu: the checksum says %08x, but bytes %zu to %zu give %08x: the "
@@ -106,7 +99,7 @@ static int check_distinct(const char **text, size_t n, const char *what, struct 
 static int take_pairs(struct cursor *c, struct cc_container_head *h)
 {
     uint32_t count;
-    CC_TRY(take_u32(c, "the number of metadata", &count));
+    CC_TRY(take(c, "the number of metadata", &count, sizeof count));
     CC_TRY(need(c, (uint64_t)count * LEAST_PAIR, "the metadata"));
     if (count == 0)
         return CC_OK;
@@ -173,13 +166,13 @@ static int take_shape(struct cursor *c, struct cc_shape *shape)
 {
     uint32_t ndim;
     size_t dim[CC_MAX_DIMS], at = c->at;
-    CC_TRY(take_u32(c, "the number of dimensions", &ndim));
+    CC_TRY(take(c, "the number of dimensions", &ndim, sizeof ndim));
     if (ndim > CC_MAX_DIMS)
         return cc_fail(c->e, "byte %zu: %u dimensions; at most %d are supported", at, ndim,
                        CC_MAX_DIMS);
     for (uint32_t i = 0; i < ndim; i++) {
         uint64_t v = 0;
-        CC_TRY(take_u64(c, "a dimension", &v));
+        CC_TRY(take(c, "a dimension", &v, sizeof v));
         dim[i] = (size_t)v;
     }
     CC_TRY_IN(cc_shape_make(dim, (int)ndim, shape, c->e), c->e, "byte %zu", at);
@@ -196,7 +189,7 @@ static int take_tensor(struct cursor *c, struct cc_container_tensor *t)
     CC_TRY(status);
     CC_TRY_IN(cc_tensor_name_check(name, c->e), c->e, "byte %zu", start);
     CC_TRY(take_shape(c, &t->shape));
-    CC_TRY(take_u64(c, "the payload's length", &bytes));
+    CC_TRY(take(c, "the payload's length", &bytes, sizeof bytes));
     CC_TRY(need(c, bytes, "the payload"));
     t->offset = c->at;
     t->payload = c->data + c->at;

@@ -230,12 +230,11 @@ int cc_npy_parse_numbers(const uint8_t *bytes, size_t size, struct cc_contents *
 
 void cc_npy_put_header(FILE *f, const struct cc_shape *shape)
 {
-    char text[CC_MAX_DIMS * 22 + 128];
-    size_t n =
-        (size_t)snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
+    char text[CC_MAX_DIMS * 22 + 128] = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
     for (int d = 0; d < shape->ndim; d++)
-        n += (size_t)snprintf(text + n, sizeof text - n, d == 0 ? "%zu" : ", %zu", shape->dim[d]);
-    n += (size_t)snprintf(text + n, sizeof text - n, shape->ndim == 1 ? ",), }" : "), }");
+        cc_append(text, sizeof text, d == 0 ? "%zu" : ", %zu", shape->dim[d]);
+    cc_append(text, sizeof text, shape->ndim == 1 ? ",), }" : "), }");
+    const size_t n = strlen(text);
     /* Padded so that the data begins at a multiple of 64, as the format asks. */
     size_t length = (10 + n + 1 + 63) / 64 * 64 - 10;
     uint8_t head[10] = "\x93NUMPY\x01";

@@ -267,10 +267,8 @@ static int draw_factors(struct layer *l, const struct cc_shape *shape, struct cc
         l->columns = shape->dim[1];
         l->inner = shape->n / rows / l->columns;
     }
-    l->row = cc_alloc(rows * sizeof(float), e);
-    l->column = cc_alloc(l->columns * sizeof(float), e);
-    if (l->row == NULL || l->column == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(l->row, rows, e));
+    CC_TRY(CC_NEW(l->column, l->columns, e));
     id.stream = SHAPES;
     double heavy = exp_of(SPREAD_SHAPE * normal(&id));
     id.stream = ROWS;
@@ -315,29 +313,17 @@ int cc_trace_synth(const struct cc_synth *config, const struct cc_tensor_info *t
     if (!(config->zeros >= 0 && config->zeros <= 1))
         return cc_fail(e, "a synthetic trace's share of zeros of %.9g: it must be from 0 to 1",
                        config->zeros);
-    struct cc_trace *t = calloc(1, sizeof *t);
-    struct synth *s = calloc(1, sizeof *s);
-    if (t == NULL || s == NULL) {
-        free(t);
-        free(s);
-        return cc_fail(e, "out of memory");
-    }
+    struct cc_trace *t;
+    CC_TRY(cc_trace_new(&t, &synth_ops, sizeof(struct synth), e));
+    struct synth *s = t->own;
     s->config = *config;
-    t->own = s;
-    t->ops = &synth_ops;
     (void)snprintf(name, sizeof name, "synthetic:%s:%s",
                    cc_distribution_names[config->distribution], label);
     int status = CC_OK;
     CC_TRY_OUT(cc_trace_set_tensors(t, name, tensors, count, e));
     /* Its factors alone would take long to draw. */
-    CC_TRY_OUT(cc_memory_check(t->largest < SIZE_MAX / sizeof(float) ? t->largest * sizeof(float)
-                                                                     : SIZE_MAX,
-                               "the largest tensor of the trace", e));
-    s->layers = calloc(count, sizeof *s->layers);
-    if (s->layers == NULL) {
-        status = cc_fail(e, "out of memory: %zu tensors", count);
-        goto out;
-    }
+    CC_TRY_OUT(cc_memory_check(cc_float_bytes(t->largest), "the largest tensor of the trace", e));
+    CC_TRY_OUT(CC_NEW(s->layers, count, e));
     for (size_t i = 0; i < count; i++)
         CC_TRY_OUT(draw_layer(s, &s->layers[i], i, &tensors[i].shape, e));
     CC_TRY_OUT(add_streams(t, config, e));

@@ -79,8 +79,7 @@ void cc_trace_close(struct cc_trace *t)
 {
     if (t == NULL)
         return;
-    if (t->ops != NULL)
-        t->ops->close(t);
+    t->ops->close(t);
     for (size_t i = 0; i < t->count; i++)
         free((char *)(uintptr_t)t->tensors[i].name);
     for (size_t s = 0; t->kept != NULL && s < t->stream_count; s++)
@@ -94,15 +93,28 @@ void cc_trace_close(struct cc_trace *t)
     free(t);
 }
 
+int cc_trace_new(struct cc_trace **out, const struct cc_trace_ops *ops, size_t own_bytes,
+                 struct cc_error *e)
+{
+    CC_TRY(CC_NEW(*out, 1, e));
+    (*out)->own = cc_alloc0(own_bytes, e);
+    if ((*out)->own == NULL) {
+        free(*out);
+        return CC_FAIL;
+    }
+    (*out)->ops = ops;
+    return CC_OK;
+}
+
 int cc_trace_set_tensors(struct cc_trace *t, const char *name, const struct cc_tensor_info *tensors,
                          size_t count, struct cc_error *e)
 {
     if (count == 0)
         return cc_fail(e, "%s: no tensors in it", name);
     t->name = cc_strdup(name, e);
-    t->tensors = calloc(count, sizeof *t->tensors);
-    if (t->name == NULL || t->tensors == NULL)
-        return cc_fail(e, "out of memory: %zu tensors", count);
+    if (t->name == NULL)
+        return CC_FAIL;
+    CC_TRY(CC_NEW(t->tensors, count, e));
     for (; t->count < count; t->count++) {
         const struct cc_tensor_info *from = &tensors[t->count];
         if (__builtin_add_overflow(t->values, from->shape.n, &t->values))
@@ -119,17 +131,9 @@ int cc_trace_set_tensors(struct cc_trace *t, const char *name, const struct cc_t
 int cc_trace_add_stream(struct cc_trace *t, struct cc_trace_sender stream, size_t steps,
                         struct cc_error *e)
 {
-    size_t count = t->stream_count + 1;
-    struct cc_trace_sender *streams = realloc(t->streams, count * sizeof *streams);
-    if (streams != NULL)
-        t->streams = streams;
-    size_t *lengths = realloc(t->steps, count * sizeof *lengths);
-    if (lengths != NULL)
-        t->steps = lengths;
-    if (streams == NULL || lengths == NULL)
-        return cc_fail(e, "out of memory: %zu streams", count);
-    streams[count - 1] = stream;
-    lengths[count - 1] = steps;
-    t->stream_count = count;
+    CC_TRY(CC_GROW(t->streams, &t->stream_capacity, t->stream_count + 1, e));
+    CC_TRY(CC_GROW(t->steps, &t->step_capacity, t->stream_count + 1, e));
+    t->streams[t->stream_count] = stream;
+    t->steps[t->stream_count++] = steps;
     return CC_OK;
 }

@@ -114,25 +114,17 @@ static int find_nonfinite(struct cc_trace *t, struct numbers *out, struct cc_err
 static int keep_others(struct cc_trace *t, struct numbers *skipped, struct cc_error *e)
 {
     int status = CC_OK;
-    size_t *left = cc_alloc0(t->stream_count * sizeof *left, e);
-    size_t **kept = cc_alloc0(t->stream_count * sizeof *kept, e);
-    if (left == NULL || kept == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    size_t *left = NULL, **kept = NULL;
+    CC_TRY_OUT(CC_NEW(left, t->stream_count, e));
+    CC_TRY_OUT(CC_NEW(kept, t->stream_count, e));
     for (size_t s = 0; s < t->stream_count; s++) {
-        kept[s] = cc_alloc(t->steps[s] * sizeof *kept[s], e);
-        if (kept[s] == NULL) {
-            status = CC_FAIL;
-            goto out;
-        }
+        CC_TRY_OUT(CC_NEW(kept[s], t->steps[s], e));
         for (size_t k = 0; k < t->steps[s]; k++)
             if (!has_number(skipped, cc_trace_step_number(t, s, k)))
                 kept[s][left[s]++] = k;
-        if (left[s] == 0) {
-            status = cc_fail(e, "%s: no step is left without values that are not finite", t->name);
-            goto out;
-        }
+        if (left[s] == 0)
+            CC_TRY_OUT(
+                cc_fail(e, "%s: no step is left without values that are not finite", t->name));
     }
     memcpy(t->steps, left, t->stream_count * sizeof *left);
     t->kept = kept;
@@ -148,14 +140,19 @@ out:
     return status;
 }
 
+/* Leaves out the steps that were collected with this status, and frees the list. */
+static int skip(struct cc_trace *t, struct numbers *skipped, int status, struct cc_error *e)
+{
+    if (status == CC_OK && skipped->count > 0)
+        status = keep_others(t, skipped, e);
+    free(skipped->list);
+    return status;
+}
+
 int cc_trace_skip_nonfinite(struct cc_trace *t, struct cc_error *e)
 {
     struct numbers skipped = {.list = NULL};
-    int status = find_nonfinite(t, &skipped, e);
-    if (status == CC_OK && skipped.count > 0)
-        status = keep_others(t, &skipped, e);
-    free(skipped.list);
-    return status;
+    return skip(t, &skipped, find_nonfinite(t, &skipped, e), e);
 }
 
 int cc_trace_skip(struct cc_trace *t, const uint64_t *numbers, size_t count, struct cc_error *e)
@@ -164,10 +161,7 @@ int cc_trace_skip(struct cc_trace *t, const uint64_t *numbers, size_t count, str
     int status = CC_OK;
     for (size_t i = 0; i < count && status == CC_OK; i++)
         status = add_number(&skipped, numbers[i], e);
-    if (status == CC_OK && count > 0)
-        status = keep_others(t, &skipped, e);
-    free(skipped.list);
-    return status;
+    return skip(t, &skipped, status, e);
 }
 
 /* --- streams that are the same --- */
@@ -274,10 +268,8 @@ int cc_trace_stats(struct cc_trace *t, size_t stream, void (*progress)(void *con
         if (progress != NULL)
             progress(context, (double)k / (double)steps);
         for (size_t i = 0; i < count; i++) {
-            if (cc_interrupted()) {
-                status = cc_fail(e, "interrupted");
-                goto out;
-            }
+            if (cc_interrupted())
+                CC_TRY_OUT(cc_fail(e, "interrupted"));
             CC_TRY_OUT(cc_trace_load(t, stream, k, i, x, e));
             add_step(&out[i], x, cc_trace_tensor(t, i)->shape.n);
         }

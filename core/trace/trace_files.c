@@ -273,10 +273,9 @@ static void close_files(struct cc_trace *t)
         close_file(&fs->list[i]);
         free(fs->list[i].path);
     }
-    while (fs->layouts != NULL) {
-        struct layout *next = fs->layouts->next;
-        free(fs->layouts);
-        fs->layouts = next;
+    for (struct layout *l = fs->layouts, *next; l != NULL; l = next) {
+        next = l->next;
+        free(l);
     }
     (void)pthread_mutex_destroy(&fs->lock);
     free(fs->list);
@@ -293,9 +292,8 @@ static const struct cc_trace_ops file_ops = {
 static int take_tensors(struct cc_trace *t, const char *name, const struct cc_contents *c,
                         const size_t *order, struct cc_error *e)
 {
-    struct cc_tensor_info *tensors = calloc(c->count + 1, sizeof *tensors);
-    if (tensors == NULL)
-        return cc_fail(e, "out of memory: %zu tensors", c->count);
+    struct cc_tensor_info *tensors;
+    CC_TRY(CC_NEW(tensors, c->count, e));
     for (size_t i = 0; i < c->count; i++) {
         const struct cc_stored *s = &c->tensors[order[i]];
         tensors[i] = (struct cc_tensor_info){.name = s->name, .shape = s->shape};
@@ -338,9 +336,9 @@ static int compare_tensors(const struct cc_trace *t, const struct cc_contents *c
 static int take_layout(struct files *fs, struct file *f, const struct cc_contents *c,
                        const size_t *order, size_t file_size, struct cc_error *e)
 {
-    struct layout *l = calloc(1, sizeof *l + c->count * sizeof l->locations[0]);
+    struct layout *l = cc_alloc0(sizeof *l + c->count * sizeof l->locations[0], e);
     if (l == NULL)
-        return cc_fail(e, "out of memory: %zu tensors", c->count);
+        return CC_FAIL;
     l->file_size = file_size;
     for (size_t i = 0; i < c->count; i++) {
         l->locations[i].offset = c->tensors[order[i]].offset;
@@ -353,12 +351,11 @@ static int take_layout(struct files *fs, struct file *f, const struct cc_content
                last->locations[i].dtype == l->locations[i].dtype;
     if (same) {
         free(l);
-        f->layout = last;
-        return CC_OK;
+    } else {
+        l->next = last;
+        fs->layouts = l;
     }
-    l->next = last;
-    fs->layouts = l;
-    f->layout = l;
+    f->layout = fs->layouts;
     return CC_OK;
 }
 
@@ -454,9 +451,7 @@ static int sort_into_streams(struct cc_trace *t, struct cc_error *e)
 {
     struct files *fs = own(t);
     qsort(fs->list, fs->count, sizeof *fs->list, by_id);
-    fs->first = calloc(fs->count, sizeof *fs->first);
-    if (fs->first == NULL)
-        return cc_fail(e, "out of memory: %zu files", fs->count);
+    CC_TRY(CC_NEW(fs->first, fs->count, e));
     for (size_t i = 0, end; i < fs->count; i = end) {
         struct file *f = &fs->list[i];
         for (end = i; end < fs->count && by_stream(&f->id, &fs->list[end].id) == 0; end++) {
@@ -495,17 +490,12 @@ int cc_trace_open(const char *path, struct cc_trace **out, struct cc_error *e)
     if (!cc_infile_is_stdin(path) && stat(path, &st) != 0)
         return cc_fail(e, "%s: cannot be read: %s", path, strerror(errno));
     char *name;
-    struct cc_trace *t = calloc(1, sizeof *t);
-    struct files *fs = calloc(1, sizeof *fs);
-    if (t == NULL || fs == NULL) {
-        free(t);
-        free(fs);
-        return cc_fail(e, "out of memory");
-    }
+    struct cc_trace *t;
+    struct files *fs;
+    CC_TRY(cc_trace_new(&t, &file_ops, sizeof *fs, e));
+    fs = own(t);
     (void)pthread_mutex_init(&fs->lock, NULL);
     fs->most_open = most_open();
-    t->own = fs;
-    t->ops = &file_ops;
     int status = S_ISDIR(st.st_mode) ? add_directory(t, path, e) : add_file(t, path, e);
     if (status != CC_OK)
         goto out;

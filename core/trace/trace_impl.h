@@ -20,7 +20,7 @@ struct cc_trace {
     size_t count, values, largest;
     struct cc_trace_sender *streams;
     size_t *steps; /* [streams] */
-    size_t stream_count;
+    size_t stream_count, stream_capacity, step_capacity;
     size_t **kept;  /* [streams]: which of the stream's first steps are left; NULL: all of them */
     uint64_t *skip; /* numbers of the steps that are left out, increasing */
     size_t skipped;
@@ -28,6 +28,9 @@ struct cc_trace {
     void *own;
 };
 
+/* Makes a trace without tensors and streams whose `own` has this size, all zero. */
+int cc_trace_new(struct cc_trace **out, const struct cc_trace_ops *ops, size_t own_bytes,
+                 struct cc_error *e);
 /* Sets name, tensors (copied), count, values and largest. Fails without tensors, and if the number
  * of values overflows; the caller then closes t. */
 int cc_trace_set_tensors(struct cc_trace *t, const char *name, const struct cc_tensor_info *tensors,

@@ -23,10 +23,8 @@ static int write_values(struct cc_trace *t, size_t stream, size_t step, struct c
     if (x == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < cc_trace_tensors(t); i++) {
-        if (cc_interrupted()) {
-            status = cc_fail(e, "interrupted; nothing was written");
-            goto out;
-        }
+        if (cc_interrupted())
+            CC_TRY_OUT(cc_fail(e, "interrupted; nothing was written"));
         CC_TRY_OUT(cc_trace_load(t, stream, step, i, x, e));
         CC_TRY_OUT(cc_tensor_file_put(w, x, e));
     }
@@ -39,12 +37,11 @@ int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const ch
                         const struct cc_pair *pairs, size_t count, struct cc_error *e)
 {
     size_t tensors = cc_trace_tensors(t);
-    struct cc_tensor_info *info = cc_alloc(tensors * sizeof *info, e);
+    struct cc_tensor_info *info;
     struct cc_tensor_file *w = NULL;
     struct cc_step_pairs own = {.order = NULL};
     int status = CC_OK;
-    if (info == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(info, tensors, e));
     for (size_t i = 0; i < tensors; i++)
         info[i] = *cc_trace_tensor(t, i);
     if (pairs == NULL) {
@@ -134,21 +131,18 @@ int cc_trace_write(struct cc_trace *t, const char *directory,
     int status = path == NULL ? CC_FAIL : cc_trace_check_directory(path, e);
     while (n > 1 && path[n - 1] == '/')
         path[--n] = '\0';
-    if (status == CC_OK && asprintf(&temporary, "%s.tmp%ld", path, (long)getpid()) < 0)
-        status = cc_fail(e, "out of memory");
+    if (status == CC_OK && (temporary = cc_text(e, "%s.tmp%ld", path, (long)getpid())) == NULL)
+        status = CC_FAIL;
     if (status == CC_OK && mkdir(temporary, 0777) != 0)
         status = cc_fail(e, "%s: cannot be made: %s", directory, strerror(errno));
-    if (status != CC_OK) {
-        free(path);
-        free(temporary);
-        return status;
-    }
+    CC_TRY_OUT(status);
     *files = *bytes = 0;
     status = write_files(t, temporary, progress, context, files, bytes, e);
     if (status == CC_OK && rename(temporary, path) != 0)
         status = cc_fail(e, "%s: cannot be made: %s", directory, strerror(errno));
     if (status != CC_OK)
         remove_directory(temporary);
+out:
     free(path);
     free(temporary);
     return status;
