@@ -45,7 +45,6 @@ static bool in_range(const struct cc_param *p, double v)
     return (p->min_open ? v > p->min : v >= p->min) && (p->max_open ? v < p->max : v <= p->max);
 }
 
-/* The usage error of a value out of range. */
 static int bad_value(const struct cc_param *p, const char *text, struct cc_error *e)
 {
     char range[160];

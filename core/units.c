@@ -31,7 +31,6 @@ static int leading_number(const char *text, double *v, const char **rest)
     return end == text + used && isfinite(*v);
 }
 
-/* Skips the blank that may stand between number and unit, as in printed figures ("10 Mbit/s"). */
 static const char *unit_at(const char *rest)
 {
     return rest + (rest[0] == ' ' && rest[1] != '\0');
@@ -141,7 +140,6 @@ static const char *take_prefix(const char *unit, const char **letter, double *fa
     return unit;
 }
 
-/* Whether the word is in the list, which ends with NULL. */
 static bool is_one_of(const char *word, const char *const *list, bool ignore_case)
 {
     for (size_t i = 0; list[i] != NULL; i++)

@@ -18,7 +18,7 @@ static int add_contents(struct cc_net *net, const struct cc_contents *c, struct 
     int status = CC_OK;
     for (size_t i = 0; i < c->count && status == CC_OK; i++) {
         const struct cc_stored *s = &c->tensors[order[i]];
-        if (s->dtype >= CC_WHOLE8)
+        if (s->dtype >= CC_I8)
             continue;
         status = s->shape.n > 0 ? cc_net_add(net, s->name, &s->shape, 0, e)
                                 : cc_fail(e, "tensor \"%.200s\" has no values", s->name);

@@ -63,7 +63,6 @@ static bool is_in_table(const struct cc_shown *p, enum cc_role role)
     return p->place == CC_IN_TABLE && p->column->role == role;
 }
 
-/* How many columns of a role are in the table. */
 static size_t count_role(const struct cc_layout *l, enum cc_role role)
 {
     size_t count = 0;
@@ -173,10 +172,4 @@ int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc
         l->units = l->units || (p->place == CC_IN_TABLE && p->column->key->unit[0] != '\0');
     }
     return CC_OK;
-}
-
-void cc_layout_free(struct cc_layout *l)
-{
-    free(l->shown);
-    *l = (struct cc_layout){.count = 0};
 }

@@ -34,10 +34,9 @@ enum { CC_TABLE_GAP = 2 }; /* spaces between columns */
 /* Lays out the record as cc_record_print says, a single row as a list of lines above the table if
  * `list` is set. If `width` is not 0, columns are left out by their roles until the table is not
  * wider; where even the answers are too many, the texts of the last column are wrapped, if it has
- * texts, or answers are left out. Free with cc_layout_free. */
+ * texts, or answers are left out. The caller frees l->shown. */
 int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc_layout *l,
                    struct cc_error *e);
-void cc_layout_free(struct cc_layout *l);
 
 /* The next column after p (NULL: the first) that has this place; NULL after the last. */
 const struct cc_shown *cc_layout_next(const struct cc_layout *l, enum cc_place place,

@@ -3,6 +3,7 @@
  * environment with
  * \\input; the command line, the settings and the notes are comments, for the caption to be written
  * from. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "results/layout.h"
@@ -23,7 +24,6 @@ static void put_line(const struct cc_layout *l, const char *begin, const char *b
     (void)fputs(end, out);
 }
 
-/* Prints the settings that all rows share, a line each. */
 static void put_settings(const struct cc_record *r, const struct cc_layout *l, const char *begin,
                          const char *const *replace, FILE *out)
 {
@@ -106,7 +106,7 @@ int cc_markdown_write(const struct cc_record *r, FILE *out, struct cc_error *e)
         if (cc_remarks_any(r))
             (void)fputc('\n', out);
     }
-    cc_layout_free(&l);
+    free(l.shown);
     cc_remarks_put(r, markdown_remark, out);
     return CC_OK;
 }
@@ -181,7 +181,7 @@ int cc_latex_write(const struct cc_record *r, FILE *out, struct cc_error *e)
             put_line(&l, "", " & ", " \\\\\n", latex_value, &r->rows[i], out);
         (void)fputs("\\bottomrule\n\\end{tabular}\n", out);
     }
-    cc_layout_free(&l);
+    free(l.shown);
     cc_remarks_put(r, latex_remark, out);
     return CC_OK;
 }

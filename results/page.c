@@ -82,7 +82,7 @@ static int put_settings(const struct cc_page_part *p, FILE *out, struct cc_error
     }
     if (l.in[CC_ABOVE] > 0)
         (void)fputs("</ul>\n", out);
-    cc_layout_free(&l);
+    free(l.shown);
     return CC_OK;
 }
 
@@ -180,12 +180,11 @@ static int put_table(const struct cc_page_part *p, size_t number, FILE *out, str
         add_columns(p, &l, false, &o);
         put_rows(p, &o, number, out);
     }
-    cc_layout_free(&l);
+    free(l.shown);
     free(o.column);
     return status;
 }
 
-/* Lists the columns. */
 static void put_columns(const struct cc_page_part *p, FILE *out)
 {
     (void)fputs("<div class=\"scroll\" role=\"region\" aria-label=\"columns\" tabindex=\"0\">\n"
@@ -210,7 +209,6 @@ static void put_columns(const struct cc_page_part *p, FILE *out)
 
 /* --- the sections of a result --- */
 
-/* Says why a result is not complete: its error, or that it was interrupted. */
 static void put_state(const struct cc_page_part *p, FILE *out)
 {
     if (p->from.error != NULL)

@@ -8,7 +8,6 @@
 #include "results/page_impl.h"
 #include "results/text.h"
 
-/* The command's column with this key, or NULL. */
 static const struct cc_column *find_column(const struct cc_column *list, const char *key)
 {
     for (; list != NULL && list->key != NULL; list++)

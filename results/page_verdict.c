@@ -45,7 +45,6 @@ bool cc_note_is_verdict(const char *note)
 
 /* --- values of the record --- */
 
-/* The value in a row and column, or NULL. */
 static const struct cc_value *value(const struct cc_page_part *p, size_t row,
                                     const struct cc_result_key *key)
 {

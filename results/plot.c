@@ -31,7 +31,6 @@ static double hidden_s(double busy_s, double comm_s, double step_s)
     return busy_s - comm_s > 0.01 * step_s ? busy_s - comm_s : 0;
 }
 
-/* Whether in any row something is hidden. */
 static bool hides(const struct cc_sheet *s)
 {
     for (size_t i = 0; i < s->rows; i++)
@@ -98,7 +97,6 @@ static int put_name(const struct cc_maker *m, size_t row, size_t column, char *n
     return CC_OK;
 }
 
-/* Finds or adds the series of a row; of a part of it, if parts are lines. */
 static int series_of(struct cc_maker *m, size_t row, const char *part, size_t *out)
 {
     struct cc_figure *f = m->f;
@@ -194,7 +192,6 @@ static void relate(const struct cc_maker *m, size_t row, double *y, struct cc_po
                        100 * tolerance);
 }
 
-/* Adds the parts of a bar that are there. */
 static int add_bar(struct cc_maker *m, size_t row, double *y, double total)
 {
     size_t series = 0, panel = 0;

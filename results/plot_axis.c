@@ -118,7 +118,6 @@ static void add_mark_margins(struct cc_axis *a)
     a->hi += margin > 0 ? margin : 1;
 }
 
-/* Extends the axis by all marks of a panel. */
 static void extend_by_marks(const struct cc_figure *f, size_t panel, struct cc_axis *a)
 {
     for (size_t k = 0; k < f->series_count; k++) {
@@ -338,7 +337,6 @@ double cc_tic_middle(const struct cc_axis *a, double tic, double size, double le
     return fmax(fmin(at, length + beyond - size / 2), size / 2 - beyond);
 }
 
-/* Whether the texts stand apart. */
 static bool apart(const struct cc_axis *a, double exact, double length, bool upwards,
                   const struct cc_plan *p, const struct cc_tics *tics)
 {
@@ -411,6 +409,18 @@ int cc_lines_group(const struct cc_figure *f, size_t **leader, size_t **style, s
         (*style)[k] = first < k ? (*style)[first] : styles++;
     }
     return CC_OK;
+}
+
+char *cc_lines_name(const struct cc_figure *f, const size_t *leader, size_t k, struct cc_error *e)
+{
+    size_t length = 1;
+    for (size_t i = k; i < f->series_count; i++)
+        length += leader[i] == k ? strlen(f->series[i]) + 2 : 0;
+    char *text = cc_alloc0(length, e);
+    for (size_t i = k; text != NULL && i < f->series_count; i++)
+        if (leader[i] == k)
+            cc_append(text, length, "%s%s", i > k ? ", " : "", f->series[i]);
+    return text;
 }
 
 size_t cc_panel_points(const struct cc_figure *f, size_t panel)

@@ -57,6 +57,9 @@ size_t cc_panel_points(const struct cc_figure *f, size_t panel);
  */
 int cc_lines_group(const struct cc_figure *f, size_t **leader, size_t **style, struct cc_error *e);
 
+/* The names of all series that have the line of series k, with commas between them; to be freed. */
+char *cc_lines_name(const struct cc_figure *f, const size_t *leader, size_t k, struct cc_error *e);
+
 /* Orders the series, and sets the ranges of the axes. */
 void cc_figure_scale(struct cc_figure *f);
 

@@ -181,7 +181,6 @@ static const struct cc_kind kinds[CC_PLOT_KINDS] = {
                       .hint = MAKES("nets -o FILE")},
 };
 
-/* The x axes of trainings. */
 static const struct {
     const char *column;
     struct cc_axis axis;

@@ -13,7 +13,6 @@
 #define BEFORE_NAME 0.5
 #define BETWEEN     1.2
 
-/* Adds an entry, whose name has this room. */
 static int add(struct cc_legend *l, const struct cc_plan *p, enum cc_shape_kind sample,
                size_t number, const char *name, double room, struct cc_error *e)
 {
@@ -24,28 +23,13 @@ static int add(struct cc_legend *l, const struct cc_plan *p, enum cc_shape_kind 
     return CC_OK;
 }
 
-/* The names of all series that have the line of series k, with commas between them. */
-static char *joined(const struct cc_figure *f, const struct cc_plan *p, size_t k,
-                    struct cc_error *e)
-{
-    size_t length = 1;
-    for (size_t i = k; i < f->series_count; i++)
-        length += p->leader[i] == k ? strlen(f->series[i]) + 2 : 0;
-    char *text = cc_alloc0(length, e);
-    for (size_t i = k, at = 0; text != NULL && i < f->series_count; i++)
-        if (p->leader[i] == k)
-            at +=
-                (size_t)snprintf(text + at, length - at, "%s%s", at > 0 ? ", " : "", f->series[i]);
-    return text;
-}
-
 static int add_lines(const struct cc_figure *f, const struct cc_plan *p, double room,
                      struct cc_legend *l, struct cc_error *e)
 {
     for (size_t k = 0; k < f->series_count; k++) {
         if (p->leader[k] != k)
             continue;
-        char *name = joined(f, p, k, e);
+        char *name = cc_lines_name(f, p->leader, k, e);
         const int status = name != NULL ? add(l, p, CC_SHAPE_LINE, k, name, room, e) : CC_FAIL;
         free(name);
         CC_TRY(status);

@@ -118,7 +118,6 @@ static void choose_columns(struct sizer *s, double room)
     p->rows = (p->panels + p->columns - 1) / p->columns;
 }
 
-/* The width of each panel if all have this room. */
 static double width_beside(const struct cc_plan *p, double room)
 {
     return (room - (double)(p->columns - 1) * BETWEEN_COLUMNS * p->font_size) / (double)p->columns;
@@ -248,7 +247,6 @@ static void place_areas(struct sizer *s)
     }
 }
 
-/* The title, the labels of the axes and the legend. */
 static int put_page(struct sizer *s)
 {
     struct cc_plan *p = s->p;

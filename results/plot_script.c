@@ -57,7 +57,6 @@ static const char *number(double v, char text[CC_NUMBER_CAP])
     return text;
 }
 
-/* Writes a line of data. */
 static void put_row(const struct script *s, const double *v, size_t count)
 {
     char text[CC_NUMBER_CAP];
@@ -249,7 +248,6 @@ static void put_points(const struct script *s, size_t panel, size_t series)
     say(s, "EOD\n");
 }
 
-/* Begins another part of the plot command. */
 static void another(const struct script *s, size_t *parts)
 {
     say(s, (*parts)++ == 0 ? "plot " : ", \\\n     ");

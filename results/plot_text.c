@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "core/memory_text.h"
 #include "core/units.h"
 #include "results/plot_impl.h"
 #include "results/text.h"
@@ -51,7 +50,6 @@ static void repeat(char c, long times, FILE *out)
         (void)fputc(c, out);
 }
 
-/* The title of a panel, if it has one. */
 static void put_title(const struct cc_panel *p, FILE *out)
 {
     if (p->title[0] == '\0')
@@ -231,14 +229,11 @@ static void put_x_tics(const struct cc_figure *f, int columns, FILE *out)
     double tic[CC_MOST_TICS];
     char text[64];
     const size_t n = cc_axis_tics(&f->x, columns / 12 > 1 ? columns / 12 : 2, tic);
-    int used = -BEFORE_AXIS;
+    int used = -1;
     (void)fprintf(out, "%*s", BEFORE_AXIS - 1, "");
-    used = -1;
     for (size_t i = 0; i <= n; i++) {
-        if (i == 0 && f->exact <= 0)
-            continue;
         const double v = i == 0 ? f->exact : tic[i - 1];
-        if (i > 0 && v < 5 * f->exact)
+        if (i == 0 ? f->exact <= 0 : v < 5 * f->exact)
             continue;
         tic_text(f, &f->x, true, v, text);
         const int length = (int)strlen(text);
@@ -246,7 +241,7 @@ static void put_x_tics(const struct cc_figure *f, int columns, FILE *out)
         begin = begin + length > columns ? columns - length : begin < 0 ? 0 : begin;
         if (used >= 0 && begin < used + 2)
             continue;
-        (void)fprintf(out, "%*s%s", begin - (used < 0 ? -1 : used), "", text);
+        (void)fprintf(out, "%*s%s", begin - used, "", text);
         used = begin + length;
     }
     (void)fputc('\n', out);
@@ -272,25 +267,19 @@ static void put_chart_panel(const struct cc_figure *f, const struct cc_panel *p,
     put_x_tics(f, c->columns, out);
 }
 
-/* Writes the legend in as many columns as fit; lines that coincide stand together. */
+/* Writes the legend; lines that coincide stand together. */
 static int put_legend(const struct cc_figure *f, const size_t *leader, int columns, FILE *out,
                       struct cc_error *e)
 {
     for (size_t k = 0; k < f->series_count; k++) {
-        struct cc_memory_text line;
         if (leader[k] != k)
             continue;
-        CC_TRY(cc_memory_text_begin(&line, "a legend", e));
-        (void)fprintf(line.f, "%c  ", letter(k));
-        for (size_t i = k; i < f->series_count; i++) {
-            if (leader[i] != k)
-                continue;
-            (void)fputs(i > k ? ", " : "", line.f);
-            (void)cc_text_print(f->series[i], line.f);
-        }
-        CC_TRY(cc_memory_text_end(&line, "a legend", e));
-        cc_text_wrap(line.text, (size_t)columns, 0, GAP, out);
-        free(line.text);
+        char *name = cc_lines_name(f, leader, k, e);
+        if (name == NULL)
+            return CC_FAIL;
+        (void)fprintf(out, "%c  ", letter(k));
+        cc_text_wrap(name, (size_t)columns, GAP, GAP, out);
+        free(name);
     }
     return CC_OK;
 }
@@ -303,9 +292,7 @@ static int put_chart(const struct cc_figure *f, int columns, int lines, FILE *ou
     struct chart c = {.columns = columns - BEFORE_AXIS - 1,
                       .lines = lines > LEAST_LINES ? lines : LEAST_LINES};
     bool several = false;
-    c.cell = cc_alloc0((size_t)c.columns * (size_t)c.lines, e);
-    if (c.cell == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(c.cell, (size_t)c.columns * (size_t)c.lines, e));
     CC_TRY_OUT(cc_lines_group(f, &leader, &style, e));
     cc_text_wrap(f->title, (size_t)columns, 0, 0, out);
     (void)cc_text_print(f->y.label, out);

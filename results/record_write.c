@@ -38,7 +38,6 @@ static void put_value(const struct cc_value *v, FILE *out)
         (void)fputs(v->number != 0 ? "true" : "false", out);
 }
 
-/* Writes all columns, or those that were chosen. */
 static void write_csv(const struct cc_record *r, FILE *out)
 {
     const size_t count = r->chosen != NULL ? r->chosen_count : r->column_count;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "core/infile.h"
 #include "results/record.h"
 
 struct cc_sheet {
@@ -21,7 +22,13 @@ struct cc_sheet {
 
 #define CC_NO_COLUMN SIZE_MAX
 
-/* Reads a file, .csv, .json or .html (a page that holds one result) by its suffix. Errors: missing
+/* Reads a file of results as it is, .csv, .json or .html (a page) by its suffix; the standard input
+ * tells by its first character. A usage error for other suffixes. */
+enum cc_result_form { CC_RESULT_CSV, CC_RESULT_JSON, CC_RESULT_PAGE };
+int cc_result_read(const char *path, struct cc_bytes *out, enum cc_result_form *form,
+                   struct cc_error *e);
+
+/* Reads such a file, of pages one that holds one result. Errors: missing
  * or repeated keys, rows of different length, invalid UTF-8, JSON that is not a result of commcomp,
  * no rows. Messages name the file and the place. *out is set on success only; release it with
  * cc_sheet_free. */

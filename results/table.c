@@ -87,7 +87,6 @@ static void write_rows(const struct cc_record *r, const struct cc_layout *l, FIL
         write_line(r, l, &r->rows[i], false, out);
 }
 
-/* Prints which columns are left out. */
 static int write_left_out(const struct cc_record *r, const struct cc_layout *l, FILE *out,
                           struct cc_error *e)
 {
@@ -125,7 +124,7 @@ int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     if (l.count > 0 && (l.in[CC_LEFT_OUT] > 0 || cc_remarks_any(r)))
         (void)fputc('\n', out);
     int status = write_left_out(r, &l, out, e);
-    cc_layout_free(&l);
+    free(l.shown);
     cc_remarks_put(r, write_remark, out);
     return status;
 }

@@ -55,7 +55,6 @@ static void add(struct cc_timeline *t, const char *fmt, ...)
     t->size.bytes += length > 0 ? (uint64_t)length : 0;
 }
 
-/* Writes a text in quotes. */
 static int add_text(struct cc_timeline *t, const char *text, struct cc_error *e)
 {
     t->size.bytes += strlen(text) + 2;

@@ -86,7 +86,6 @@ struct place {
     size_t row;
 };
 
-/* Orders two rows by the settings of the key. */
 static int order_of(const struct compare *c, struct place a, struct place b)
 {
     for (size_t i = 0; i < c->match.key_count; i++) {
@@ -101,7 +100,6 @@ static int order_of(const struct compare *c, struct place a, struct place b)
     return 0;
 }
 
-/* Equal rows stay in their order. */
 static int by_key(const void *x, const void *y, void *match)
 {
     const struct place *a = x, *b = y;
@@ -109,7 +107,6 @@ static int by_key(const void *x, const void *y, void *match)
     return order != 0 ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-/* The rows of a sheet, sorted by the settings of the key. */
 static int sort_rows(struct compare *c, int which, struct place **out, struct cc_error *e)
 {
     const size_t rows = c->side[which].sheet.rows;
@@ -152,7 +149,6 @@ static int choose_key(struct compare *c, struct cc_error *e)
     return CC_OK;
 }
 
-/* Walks through both sorted lists. */
 static int join(struct compare *c, struct cc_error *e)
 {
     const size_t rows[2] = {c->side[0].sheet.rows, c->side[1].sheet.rows};
@@ -252,7 +248,6 @@ static int read_both(struct compare *c, struct cc_error *e)
 
 /* --- rows --- */
 
-/* Whether the column holds a number in a row of either file. */
 static bool has_numbers(const struct compare *c, size_t column)
 {
     for (int i = 0; i < 2; i++)
@@ -403,7 +398,6 @@ static int add_quantity(struct compare *c, size_t column, struct cc_error *e)
                           exp(c->ratios.low), exp(c->ratios.high));
 }
 
-/* Adds the columns of --quantities, in this order. */
 static int add_named(struct compare *c, const char *names, struct cc_error *e)
 {
     const struct cc_column *list = c->command->columns;

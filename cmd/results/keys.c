@@ -41,7 +41,6 @@ static int add_key(struct cc_args *args, const struct cc_result_key *key, struct
     return cc_record_texts(&args->record, row, texts, sizeof texts / sizeof texts[0], e);
 }
 
-/* Adds the key with this name, or the keys of the command with this name. */
 static int add_named(struct cc_args *args, const char *name, struct cc_error *e)
 {
     const char *known[CC_KEYS + 1] = {NULL};

@@ -283,7 +283,6 @@ static int read_font(const char *text, void *member, struct cc_error *e)
     return CC_OK;
 }
 
-/* Reads the options; `names` has room for the schemes. */
 static int read_options(const struct cc_args *args, const char **names, struct plot_options *o,
                         struct cc_error *e)
 {

@@ -85,32 +85,18 @@ static int add_csv(const struct cc_command *const *commands, const char *path, c
 static int add_file(const struct cc_command *const *commands, const char *path,
                     struct cc_results *out, struct cc_error *e)
 {
-    struct cc_bytes file = {0};
-    enum cc_format format = CC_FORMAT_TABLE;
-    const bool standard = cc_infile_is_stdin(path);
-    const char *name = standard ? "standard-input" : path;
-    if (!standard && !cc_page_is_path(path) &&
-        (cc_format_of_path(path, CC_FORMAT_TABLE, &format, NULL) != CC_OK ||
-         (format != CC_FORMAT_CSV && format != CC_FORMAT_JSON)))
-        return cc_usage(e,
-                        "'%s': expected a .json or .csv file of results, or an .html page of "
-                        "`commcomp report`",
-                        path);
-    CC_TRY(cc_file_read(path, &file, e));
+    struct cc_bytes file;
+    enum cc_result_form form;
+    CC_TRY(cc_result_read(path, &file, &form, e));
     const char *text = (const char *)file.data;
-    const char first = text[strspn(text, " \t\r\n")];
-    int status;
-    if (cc_page_is_path(path) || (standard && first == '<'))
-        status = cc_page_read(path, text, file.size, out, e);
-    else if (format == CC_FORMAT_JSON || (standard && first == '{'))
-        status = cc_results_add(out, name, text, file.size, e);
-    else
-        status = add_csv(commands, name, text, file.size, out, e);
+    const char *name = cc_infile_is_stdin(path) ? "standard-input" : path;
+    const int status = form == CC_RESULT_PAGE   ? cc_page_read(path, text, file.size, out, e)
+                       : form == CC_RESULT_JSON ? cc_results_add(out, name, text, file.size, e)
+                                                : add_csv(commands, name, text, file.size, out, e);
     cc_bytes_free(&file);
     return status;
 }
 
-/* Leaves only the result of --only. */
 static int choose(uint64_t only, struct cc_results *r, struct cc_error *e)
 {
     if (only == 0)
@@ -118,15 +104,11 @@ static int choose(uint64_t only, struct cc_results *r, struct cc_error *e)
     if (only > r->count)
         return cc_usage(e, "--only %llu: the files have %zu result%s", (unsigned long long)only,
                         r->count, r->count == 1 ? "" : "s");
-    const struct cc_result first = r->of[0];
-    r->of[0] = r->of[only - 1];
-    r->of[only - 1] = first;
-    struct cc_results rest = {.of = r->of + 1, .count = r->count - 1};
-    for (size_t i = 0; i < rest.count; i++) {
-        free(rest.of[i].name);
-        free(rest.of[i].text);
-    }
-    r->count = 1;
+    struct cc_results one = {.of = NULL};
+    const struct cc_result *chosen = &r->of[only - 1];
+    CC_TRY(cc_results_add(&one, chosen->name, chosen->text, chosen->length, e));
+    cc_results_free(r);
+    *r = one;
     return CC_OK;
 }
 

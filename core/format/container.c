@@ -45,7 +45,6 @@ static int need(const struct cursor *c, uint64_t bytes, const char *what)
                    what, (unsigned long long)bytes, c->bytes);
 }
 
-/* Takes a number. */
 static int take(struct cursor *c, const char *what, void *out, size_t bytes)
 {
     CC_TRY(need(c, bytes, what));
@@ -89,7 +88,6 @@ static int take_checksum(struct cursor *c, size_t start)
     return CC_OK;
 }
 
-/* Sorts the texts and fails if two are the same. */
 static int check_distinct(const char **text, size_t n, const char *what, struct cc_error *e)
 {
     const char *twice = cc_word_twice(text, n);
@@ -233,10 +231,8 @@ int cc_container_read(const void *data, size_t bytes, struct cc_container *out, 
     int status = CC_OK;
     CC_TRY_OUT(take_head(&c, &read.head, &tensors));
     CC_TRY_OUT(take_tensors(&c, &read, tensors));
-    if (c.at != bytes) {
-        status = cc_fail(e, "byte %zu: %zu bytes follow the last tensor", c.at, bytes - c.at);
-        goto out;
-    }
+    if (c.at != bytes)
+        CC_TRY_OUT(cc_fail(e, "byte %zu: %zu bytes follow the last tensor", c.at, bytes - c.at));
     *out = read;
 out:
     if (status != CC_OK)

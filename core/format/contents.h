@@ -21,11 +21,7 @@ enum cc_dtype {
     CC_F64,
     CC_DECIMAL,
     CC_FLOAT8, /* floats of 8 bits, of any kind */
-    CC_WHOLE8, /* whole numbers and truth values, by their bits */
-    CC_WHOLE16,
-    CC_WHOLE32,
-    CC_WHOLE64,
-    /* whole numbers with and without sign, which cc_npy_parse_numbers tells apart: */
+    /* whole numbers with and without sign, also truth values: */
     CC_I8,
     CC_U8,
     CC_I16,

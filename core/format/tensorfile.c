@@ -52,13 +52,11 @@ int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
     w->tensors = tensors;
     w->count = count;
     CC_TRY_OUT(format_to_write(path, &w->format, e));
-    if (w->format == CC_CSV && tensors[0].shape.n == 0) {
-        status = cc_fail(e,
-                         "%s: tensor \"%.200s\" is empty, which CSV cannot hold; write a "
-                         ".safetensors or .npy file",
-                         path, tensors[0].name);
-        goto out;
-    }
+    if (w->format == CC_CSV && tensors[0].shape.n == 0)
+        CC_TRY_OUT(cc_fail(e,
+                           "%s: tensor \"%.200s\" is empty, which CSV cannot hold; write a "
+                           ".safetensors or .npy file",
+                           path, tensors[0].name));
     if (w->format == CC_SAFETENSORS)
         CC_TRY_OUT(
             cc_safetensors_begin(&w->safetensors, path, tensors, NULL, count, metadata, pairs, e));

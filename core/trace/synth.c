@@ -278,7 +278,6 @@ static int draw_factors(struct layer *l, const struct cc_shape *shape, struct cc
     return CC_OK;
 }
 
-/* Draws the scales of one tensor. */
 static int draw_layer(const struct synth *s, struct layer *l, size_t tensor,
                       const struct cc_shape *shape, struct cc_error *e)
 {

@@ -224,7 +224,6 @@ static int read_text(const struct file *f, size_t all, size_t n, float *x, struc
     return status;
 }
 
-/* The first n values of a member. */
 static int read_member(struct file *f, const struct location *p, size_t all, size_t n, float *x,
                        struct cc_error *e)
 {
@@ -238,7 +237,6 @@ out:
     return status;
 }
 
-/* The first n of a tensor's `all` values. */
 static int read_values(struct file *f, const struct location *p, size_t all, size_t n, float *x,
                        struct cc_error *e)
 {
@@ -288,7 +286,6 @@ static const struct cc_trace_ops file_ops = {
 
 /* --- opening --- */
 
-/* Sets the tensors of the trace from its first file. */
 static int take_tensors(struct cc_trace *t, const char *name, const struct cc_contents *c,
                         const size_t *order, struct cc_error *e)
 {
@@ -376,7 +373,6 @@ out:
     return status;
 }
 
-/* Reads the header of a file and adds it to the list. */
 static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
 {
     struct files *fs = own(t);
@@ -405,7 +401,6 @@ out:
     return status;
 }
 
-/* Selects directory entries by their suffix. */
 static int is_tensor_file(const struct dirent *d)
 {
     enum cc_file_format format;
@@ -489,27 +484,21 @@ int cc_trace_open(const char *path, struct cc_trace **out, struct cc_error *e)
     struct stat st = {.st_mode = S_IFREG};
     if (!cc_infile_is_stdin(path) && stat(path, &st) != 0)
         return cc_fail(e, "%s: cannot be read: %s", path, strerror(errno));
-    char *name;
     struct cc_trace *t;
-    struct files *fs;
-    CC_TRY(cc_trace_new(&t, &file_ops, sizeof *fs, e));
-    fs = own(t);
+    CC_TRY(cc_trace_new(&t, &file_ops, sizeof(struct files), e));
+    struct files *fs = own(t);
     (void)pthread_mutex_init(&fs->lock, NULL);
     fs->most_open = most_open();
     int status = S_ISDIR(st.st_mode) ? add_directory(t, path, e) : add_file(t, path, e);
-    if (status != CC_OK)
-        goto out;
-    CC_TRY_OUT(sort_into_streams(t, e));
-    name = cc_strdup(path, e);
+    if (status == CC_OK)
+        status = sort_into_streams(t, e);
+    char *name = status == CC_OK ? cc_strdup(path, e) : NULL;
     if (name == NULL) {
-        status = CC_FAIL;
-        goto out;
+        cc_trace_close(t);
+        return CC_FAIL;
     }
     free(t->name);
     t->name = name;
     *out = t;
-out:
-    if (status != CC_OK)
-        cc_trace_close(t);
-    return status;
+    return CC_OK;
 }
