@@ -6,7 +6,33 @@
 #define NAME(id, symbol, word, flags, rounds, help) word,
 const char *const cc_exchange_names[] = {CC_EXCHANGES(NAME) NULL};
 
-#define INFO(id, symbol, name, flags, rounds, help) {name, help, flags, rounds},
+/* Message times on the critical path, as an upper bound for planning memory: push and pull; P - 1;
+ * 2 (P - 1); 2 + 2 ceil(log2 P). */
+static int rounds_two(int workers)
+{
+    (void)workers;
+    return 2;
+}
+
+static int rounds_linear(int workers)
+{
+    return workers - 1;
+}
+
+static int rounds_twice(int workers)
+{
+    return 2 * (workers - 1);
+}
+
+static int rounds_logarithm(int workers)
+{
+    int rounds = 2; /* before and after, for ranks beyond a power of two */
+    for (int power = 1; power < workers; power *= 2)
+        rounds += 2;
+    return rounds;
+}
+
+#define INFO(id, symbol, name, flags, rounds, help) {name, help, flags, rounds_##rounds},
 static const struct cc_exchange_info infos[] = {CC_EXCHANGES(INFO)};
 
 const char *const cc_reduction_names[] = {"decode", "sum", "merge", NULL};
@@ -16,30 +42,6 @@ const char *const cc_step_names[] = {"sequential", "overlap", "pipe", NULL};
 const char *const cc_pull_names[] = {"ready", "forward", NULL};
 const char *const cc_consistency_names[] = {"bulk", "stale", "async", NULL};
 const char *const cc_communicate_names[] = {"step", "bound", "norm", NULL};
-
-int cc_rounds_two(int workers)
-{
-    (void)workers;
-    return 2;
-}
-
-int cc_rounds_linear(int workers)
-{
-    return workers - 1;
-}
-
-int cc_rounds_twice(int workers)
-{
-    return 2 * (workers - 1);
-}
-
-int cc_rounds_logarithm(int workers)
-{
-    int rounds = 2; /* before and after, for ranks beyond a power of two */
-    for (int power = 1; power < workers; power *= 2)
-        rounds += 2;
-    return rounds;
-}
 
 const struct cc_exchange_info *cc_exchange_info(enum cc_exchange x)
 {

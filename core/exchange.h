@@ -28,41 +28,36 @@ enum cc_exchange_flag {
     CC_X_CHOOSES = 512      /* takes one of the others for each message, step by step */
 };
 
-/* Message times on the critical path, as an upper bound for planning memory. */
-int cc_rounds_two(int workers);       /* push and pull */
-int cc_rounds_linear(int workers);    /* P - 1 */
-int cc_rounds_twice(int workers);     /* 2 (P - 1) */
-int cc_rounds_logarithm(int workers); /* 2 + 2 ceil(log2 P) */
-
 /* X(ID, symbol, name, flags, rounds, help)
  *
  * ID and symbol: CC_ID is the constant; the formula and the code are named after the symbol.
  * name: as in --exchange, in columns and in jobs.
+ * rounds: two, linear, twice or logarithm (core/exchange.c): how message times grow with workers.
  * help: a few words for --help, where {exchanges} stands for those with CC_X_RECODES.
  * The order is that of help texts; new exchanges may stand anywhere. */
 /* clang-format off */
 #define CC_EXCHANGES(X)                                                                            \
-    X(PS, ps, "ps", CC_X_SERVERS, cc_rounds_two, "parameter servers")                              \
-    X(RING, ring, "ring", CC_X_SUMS | CC_X_RECODES | CC_X_NEIGHBOUR, cc_rounds_twice,              \
+    X(PS, ps, "ps", CC_X_SERVERS, two, "parameter servers")                                        \
+    X(RING, ring, "ring", CC_X_SUMS | CC_X_RECODES | CC_X_NEIGHBOUR, twice,                        \
       "reduce-scatter and allgather round a ring")                                                 \
     X(RECDOUBLE, recdouble, "recdouble", CC_X_SUMS | CC_X_RECODES | CC_X_WHOLE,                    \
-      cc_rounds_logarithm, "recursive doubling")                                                   \
+      logarithm, "recursive doubling")                                                             \
     X(RABENSEIFNER, rabenseifner, "rabenseifner", CC_X_SUMS | CC_X_RECODES,                        \
-      cc_rounds_logarithm, "recursive halving, then doubling")                                     \
-    X(ALLGATHER, allgather, "allgather", CC_X_GATHERS, cc_rounds_linear,                           \
+      logarithm, "recursive halving, then doubling")                                               \
+    X(ALLGATHER, allgather, "allgather", CC_X_GATHERS, linear,                                     \
       "every payload to every worker")                                                             \
-    X(MPI, mpi, "mpi", CC_X_SUMS | CC_X_LIBRARY, cc_rounds_logarithm,                              \
-      "the MPI library's own; the model takes the fastest of {exchanges}")                           \
+    X(MPI, mpi, "mpi", CC_X_SUMS | CC_X_LIBRARY, logarithm,                                        \
+      "the MPI library's own; the model takes the fastest of {exchanges}")                         \
     X(SSAR_RECDOUBLE, ssar_recdouble, "ssar-recdouble", CC_X_SUMS | CC_X_MERGES,                   \
-      cc_rounds_logarithm, "SparCML's sparse recursive doubling")                                  \
-    X(SSAR_SPLIT, ssar_split, "ssar-split", CC_X_SUMS | CC_X_MERGES, cc_rounds_twice,              \
+      logarithm, "SparCML's sparse recursive doubling")                                            \
+    X(SSAR_SPLIT, ssar_split, "ssar-split", CC_X_SUMS | CC_X_MERGES, twice,                        \
       "SparCML's sparse split and allgather")                                                      \
     X(DSAR_SPLIT, dsar_split, "dsar-split", CC_X_SUMS | CC_X_MERGES | CC_X_DENSE_STAGE,            \
-      cc_rounds_twice, "the same with a dense second stage")                                      \
+      twice, "the same with a dense second stage")                                                 \
     X(SSAR_RABENSEIFNER, ssar_rabenseifner, "ssar-rabenseifner", CC_X_SUMS | CC_X_MERGES,          \
-      cc_rounds_logarithm, "sparse recursive halving, then doubling")                              \
+      logarithm, "sparse recursive halving, then doubling")                                        \
     X(SSAR_AUTO, ssar_auto, "ssar-auto",                                                           \
-      CC_X_SUMS | CC_X_MERGES | CC_X_DENSE_STAGE | CC_X_CHOOSES, cc_rounds_twice,                  \
+      CC_X_SUMS | CC_X_MERGES | CC_X_DENSE_STAGE | CC_X_CHOOSES, twice,                            \
       "the fastest of these four by the model's formulas, message by message")
 /* clang-format on */
 
@@ -76,8 +71,8 @@ enum cc_exchange { CC_EXCHANGES(CC_EXCHANGE_ID) CC_EXCHANGE_COUNT };
 
 struct cc_exchange_info {
     const char *name, *help;
-    unsigned flags; /* bits of enum cc_exchange_flag */
-    int (*rounds)(int workers);
+    unsigned flags;             /* bits of enum cc_exchange_flag */
+    int (*rounds)(int workers); /* message times on the critical path, at most */
 };
 
 /* By id; the pointer stays valid. x must be below CC_EXCHANGE_COUNT. */

@@ -43,4 +43,15 @@ int cc_results_add_sheet(struct cc_results *r, const struct cc_sheet *s, const c
 int cc_page_write(const char *title, const struct cc_page_part *part, size_t count, FILE *out,
                   struct cc_error *e);
 
+/* --- between the files of pages --- */
+
+/* The index of a column of the record; column_count if there is none. */
+size_t cc_page_column(const struct cc_page_part *p, const struct cc_result_key *key);
+
+/* Whether a note gives a verdict; then it stands among them. */
+bool cc_note_is_verdict(const char *note);
+/* Prints the sentences of the verdict, each with a zero byte at its end: the notes that are one, or
+ * sentences from the rows. */
+void cc_page_verdict(const struct cc_page_part *p, FILE *out);
+
 #endif

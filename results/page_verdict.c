@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "core/memory_text.h"
-#include "results/page_impl.h"
+#include "results/page.h"
 #include "results/text.h"
 
 /* Settings with more verdicts than this are counted instead. */
@@ -44,6 +44,14 @@ bool cc_note_is_verdict(const char *note)
 }
 
 /* --- values of the record --- */
+
+size_t cc_page_column(const struct cc_page_part *p, const struct cc_result_key *key)
+{
+    size_t c = 0;
+    while (c < p->record.column_count && strcmp(p->column[c].key->name, key->name) != 0)
+        c++;
+    return c;
+}
 
 static const struct cc_value *value(const struct cc_page_part *p, size_t row,
                                     const struct cc_result_key *key)

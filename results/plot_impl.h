@@ -231,12 +231,6 @@ int cc_plan_make(const struct cc_figure *f, const struct cc_page *page, struct c
                  struct cc_error *e);
 void cc_plan_free(struct cc_plan *p);
 
-/* A rectangle that holds the text. */
-struct cc_box {
-    double left, bottom, right, top;
-};
-struct cc_box cc_plan_text_box(const struct cc_plan *p, const struct cc_page_text *t);
-
 /* Add to the plan. The text is copied, with blanks instead of control characters. */
 int cc_plan_text(struct cc_plan *p, const char *text, double x, double y, enum cc_text_at at,
                  size_t panel, struct cc_error *e);

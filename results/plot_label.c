@@ -10,6 +10,10 @@
 
 #include "results/plot_impl.h"
 
+struct box {
+    double left, bottom, right, top;
+};
+
 struct dot {
     double x, y;
 };
@@ -21,22 +25,22 @@ struct labels {
     const struct cc_label_area *area;
 };
 
-static struct cc_box text_box(const struct cc_label *l, double left, double bottom)
+static struct box text_box(const struct cc_label *l, double left, double bottom)
 {
-    return (struct cc_box){left, bottom, left + l->width, bottom + l->height};
+    return (struct box){left, bottom, left + l->width, bottom + l->height};
 }
 
-static struct cc_box box_of(const struct cc_label *l)
+static struct box box_of(const struct cc_label *l)
 {
     return text_box(l, l->left, l->bottom);
 }
 
-static struct cc_box mark_box(const struct cc_label *l, double radius)
+static struct box mark_box(const struct cc_label *l, double radius)
 {
-    return (struct cc_box){l->x - radius, l->y - radius, l->x + radius, l->y + radius};
+    return (struct box){l->x - radius, l->y - radius, l->x + radius, l->y + radius};
 }
 
-static double overlap(struct cc_box a, struct cc_box b)
+static double overlap(struct box a, struct box b)
 {
     double w = fmin(a.right, b.right) - fmax(a.left, b.left);
     double h = fmin(a.top, b.top) - fmax(a.bottom, b.bottom);
@@ -44,12 +48,12 @@ static double overlap(struct cc_box a, struct cc_box b)
 }
 
 /* The point of the box that is nearest to the label's own point: where a line to it ends. */
-static struct dot nearest(struct cc_box b, const struct cc_label *l)
+static struct dot nearest(struct box b, const struct cc_label *l)
 {
     return (struct dot){fmax(b.left, fmin(l->x, b.right)), fmax(b.bottom, fmin(l->y, b.top))};
 }
 
-static double distance(struct cc_box b, const struct cc_label *l)
+static double distance(struct box b, const struct cc_label *l)
 {
     const struct dot n = nearest(b, l);
     return hypot(n.x - l->x, n.y - l->y);
@@ -67,7 +71,7 @@ static bool lines_cross(struct dot a, struct dot b, struct dot c, struct dot d)
 }
 
 /* Whether the line from a to b enters the box. */
-static bool enters(struct dot a, struct dot b, struct cc_box box)
+static bool enters(struct dot a, struct dot b, struct box box)
 {
     const struct dot corner[4] = {
         {box.left, box.bottom}, {box.right, box.bottom}, {box.right, box.top}, {box.left, box.top}};
@@ -78,25 +82,25 @@ static bool enters(struct dot a, struct dot b, struct cc_box box)
 }
 
 /* Whether a text with a line to its point looks as if it named another one. */
-static bool beside(struct cc_box at, const struct cc_label *own, const struct cc_label *other)
+static bool beside(struct box at, const struct cc_label *own, const struct cc_label *other)
 {
     return distance(at, other) < 0.8 * own->height;
 }
 
 /* The box with the space that keeps lines off a text. */
-static struct cc_box wider(struct cc_box b, const struct cc_label *l)
+static struct box wider(struct box b, const struct cc_label *l)
 {
     const double by = 0.1 * l->height;
-    return (struct cc_box){b.left - by, b.bottom - by, b.right + by, b.top + by};
+    return (struct box){b.left - by, b.bottom - by, b.right + by, b.top + by};
 }
 
 /* The cost of label i at `at` beside label k, which has a place if `placed`. */
-static double pair_cost(const struct labels *l, size_t i, struct cc_box at, bool line, size_t k,
+static double pair_cost(const struct labels *l, size_t i, struct box at, bool line, size_t k,
                         bool placed)
 {
     const struct cc_label *own = &l->label[i], *other = &l->label[k];
     const double misleading = 0.15 * own->width * own->height;
-    const struct cc_box dot = mark_box(other, l->area->radius);
+    const struct box dot = mark_box(other, l->area->radius);
     const struct dot from = {own->x, own->y}, to = nearest(at, own);
     double sum = 2 * overlap(at, dot);
     if (k == i)
@@ -110,7 +114,7 @@ static double pair_cost(const struct labels *l, size_t i, struct cc_box at, bool
         sum += 10 * misleading;
     if (!placed)
         return sum;
-    const struct cc_box text = box_of(other);
+    const struct box text = box_of(other);
     const struct dot other_from = {other->x, other->y}, other_to = nearest(text, other);
     const double covered = overlap(at, text);
     if (covered > 0) /* unreadable, however little */
@@ -125,21 +129,21 @@ static double pair_cost(const struct labels *l, size_t i, struct cc_box at, bool
 }
 
 /* Whether the text covers the path's part to point i. */
-static bool crosses_path(const struct cc_label_area *a, struct cc_box at, size_t i)
+static bool crosses_path(const struct cc_label_area *a, struct box at, size_t i)
 {
     const double *from = a->path[i - 1], *to = a->path[i];
-    const struct cc_box part = {fmin(from[0], to[0]) - 1, fmin(from[1], to[1]) - 1,
-                                fmax(from[0], to[0]) + 1, fmax(from[1], to[1]) + 1};
+    const struct box part = {fmin(from[0], to[0]) - 1, fmin(from[1], to[1]) - 1,
+                             fmax(from[0], to[0]) + 1, fmax(from[1], to[1]) + 1};
     return overlap(at, part) > 0;
 }
 
 /* The cost of a place in one of 7 rings around the point, of which only the first needs no line; or
  * some number that is `enough`. */
-static double cost(const struct labels *l, size_t i, struct cc_box at, int ring, double enough)
+static double cost(const struct labels *l, size_t i, struct box at, int ring, double enough)
 {
     const struct cc_label *own = &l->label[i];
     const double size = own->width * own->height;
-    const double inside = overlap(at, (struct cc_box){0, 0, l->area->width, l->area->height});
+    const double inside = overlap(at, (struct box){0, 0, l->area->width, l->area->height});
     double sum = 100 * (size - inside) + ring * 0.01 * size;
     for (size_t k = 1; k < l->area->path_count; k++)
         sum += crosses_path(l->area, at, k) ? 0.2 * size : 0;
@@ -217,7 +221,7 @@ void cc_labels_place(struct cc_label *label, size_t count, const struct cc_label
 /* Whether a label is clear of another one, or of its own point. */
 static bool clear_of(const struct cc_label *own, const struct cc_label *other, double radius)
 {
-    const struct cc_box at = box_of(own), text = box_of(other);
+    const struct box at = box_of(own), text = box_of(other);
     const struct dot from = {own->x, own->y}, to = nearest(at, own);
     const struct dot other_from = {other->x, other->y}, other_to = nearest(text, other);
     if (overlap(at, mark_box(other, radius)) > 0)
@@ -237,7 +241,7 @@ static bool clear_of(const struct cc_label *own, const struct cc_label *other, d
 bool cc_labels_clear(const struct cc_label *label, size_t count, const struct cc_label_area *area)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct cc_box at = box_of(&label[i]);
+        const struct box at = box_of(&label[i]);
         if (at.left < 0 || at.bottom < 0 || at.right > area->width || at.top > area->height)
             return false;
         for (size_t k = 0; k < count; k++)

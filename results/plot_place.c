@@ -151,17 +151,6 @@ void cc_plan_free(struct cc_plan *p)
     *p = (struct cc_plan){0};
 }
 
-struct cc_box cc_plan_text_box(const struct cc_plan *p, const struct cc_page_text *t)
-{
-    const double before = t->at == CC_AT_LEFT ? 0 : t->at == CC_AT_RIGHT ? 1 : 0.5;
-    const double half = CC_TEXT_HEIGHT * p->font_size / 2;
-    if (t->at == CC_UPRIGHT)
-        return (struct cc_box){t->x - half, t->y - before * t->width, t->x + half,
-                               t->y + (1 - before) * t->width};
-    return (struct cc_box){t->x - before * t->width, t->y - half, t->x + (1 - before) * t->width,
-                           t->y + half};
-}
-
 /* --- bars --- */
 
 double cc_plan_bar_y(const struct cc_figure *f, const struct cc_plan *p, size_t panel, double bar)

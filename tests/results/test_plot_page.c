@@ -18,6 +18,21 @@
 static struct cc_error e;
 static bool have_font;
 
+/* A rectangle that holds a text. */
+struct box {
+    double left, bottom, right, top;
+};
+static struct box text_box(const struct cc_plan *p, const struct cc_page_text *t)
+{
+    const double before = t->at == CC_AT_LEFT ? 0 : t->at == CC_AT_RIGHT ? 1 : 0.5;
+    const double half = CC_TEXT_HEIGHT * p->font_size / 2;
+    if (t->at == CC_UPRIGHT)
+        return (struct box){t->x - half, t->y - before * t->width, t->x + half,
+                            t->y + (1 - before) * t->width};
+    return (struct box){t->x - before * t->width, t->y - half, t->x + (1 - before) * t->width,
+                        t->y + half};
+}
+
 /* --- metrics --- */
 
 /* The program's widths are those of the font, at most a hundredth wider. */
@@ -193,19 +208,19 @@ static struct cc_figure figure_of(enum cc_plot_kind kind, int n, int panels)
 
 /* --- overlaps --- */
 
-static bool covers(struct cc_box a, struct cc_box b, double slack)
+static bool covers(struct box a, struct box b, double slack)
 {
     return fmin(a.right, b.right) - fmax(a.left, b.left) > slack &&
            fmin(a.top, b.top) - fmax(a.bottom, b.bottom) > slack;
 }
 
-static bool inside(struct cc_box a, double width, double height)
+static bool inside(struct box a, double width, double height)
 {
     return a.left >= 0 && a.bottom >= 0 && a.right <= width && a.top <= height;
 }
 
 /* Whether a line passes through a box: by many points of it. */
-static bool passes(const struct cc_page_shape *l, struct cc_box b)
+static bool passes(const struct cc_page_shape *l, struct box b)
 {
     for (int i = 1; i < 400; i++) {
         const double x = l->x0 + (l->x1 - l->x0) * i / 400, y = l->y0 + (l->y1 - l->y0) * i / 400;
@@ -218,16 +233,16 @@ static bool passes(const struct cc_page_shape *l, struct cc_box b)
 static void check_plan(const struct cc_plan *p, const char *what)
 {
     for (size_t i = 0; i < p->texts; i++) {
-        const struct cc_box a = cc_plan_text_box(p, &p->text[i]);
+        const struct box a = text_box(p, &p->text[i]);
         if (!inside(a, p->width, p->height))
             fail_msg("%s: '%s' leaves the page", what, p->text[i].text);
         for (size_t k = 0; k < i; k++)
-            if (covers(a, cc_plan_text_box(p, &p->text[k]), 1e-6))
+            if (covers(a, text_box(p, &p->text[k]), 1e-6))
                 fail_msg("%s: '%s' and '%s' overlap", what, p->text[i].text, p->text[k].text);
         for (size_t k = 0; k < p->shapes; k++) {
             const struct cc_page_shape *m = &p->shape[k];
-            const struct cc_box mark = {m->x0 - p->mark, m->y0 - p->mark, m->x0 + p->mark,
-                                        m->y0 + p->mark};
+            const struct box mark = {m->x0 - p->mark, m->y0 - p->mark, m->x0 + p->mark,
+                                     m->y0 + p->mark};
             if (m->kind == CC_SHAPE_LEADER && passes(m, a))
                 fail_msg("%s: a line crosses '%s'", what, p->text[i].text);
             if ((m->kind == CC_SHAPE_POINT || m->kind == CC_SHAPE_MARK) && covers(a, mark, 1e-6))
@@ -239,7 +254,7 @@ static void check_plan(const struct cc_plan *p, const char *what)
 /* The texts of gnuplot's SVG. */
 struct drawn_text {
     char text[256];
-    struct cc_box box;
+    struct box box;
 };
 
 static void decode_entities(char *text)
@@ -276,11 +291,10 @@ static size_t parse_svg(const char *svg, struct drawn_text *out, size_t cap)
                               : strncmp(anchor + 13, "end", 3) == 0  ? width
                                                                      : 0;
         /* the height of capitals, and of what goes below the line; y goes downwards */
-        out[n].box =
-            (struct cc_box){x - before, y - 0.73 * size, x - before + width, y + 0.24 * size};
+        out[n].box = (struct box){x - before, y - 0.73 * size, x - before + width, y + 0.24 * size};
         if (upright)
             out[n].box =
-                (struct cc_box){x - 0.73 * size, y - width + before, x + 0.24 * size, y + before};
+                (struct box){x - 0.73 * size, y - width + before, x + 0.24 * size, y + before};
         n += out[n].text[0] != '\0';
     }
     return n;
@@ -459,8 +473,8 @@ static void tics_of_panels(void **state)
         assert_true(has_text(&p, "10000", 0) && has_text(&p, "1", 0));
         for (size_t i = 0; i < p.texts; i++)
             for (size_t k = 0; k < i; k++) {
-                const struct cc_box a = cc_plan_text_box(&p, &p.text[k]);
-                const struct cc_box b = cc_plan_text_box(&p, &p.text[i]);
+                const struct box a = text_box(&p, &p.text[k]);
+                const struct box b = text_box(&p, &p.text[i]);
                 if (p.text[i].panel != p.text[k].panel && p.text[i].y == p.text[k].y)
                     assert_true(fmax(b.left - a.right, a.left - b.right) > 0.7 * em);
             }
