@@ -127,11 +127,8 @@ int commcomp_codec_sender(struct commcomp_codec *c, uint64_t seed, int64_t rank,
 int commcomp_codec_tensor(struct commcomp_codec *c, uint64_t index, const char *name, char *error)
 {
     char *copy = NULL;
-    if (name != NULL) {
-        copy = cc_strdup(name, cc_error_of(error));
-        if (copy == NULL)
-            return CC_FAIL;
-    }
+    if (name != NULL)
+        CC_TRY(cc_text(&copy, cc_error_of(error), "%s", name));
     free(c->name);
     c->name = copy;
     c->ctx.name = copy;
@@ -215,9 +212,7 @@ int cc_names_add(struct cc_names *n, const char *name, struct cc_error *e)
         if (strcmp(n->name[i], name) == 0)
             return cc_fail(e, "tensor '%.200s' is there twice", name);
     CC_TRY(CC_GROW(n->name, &n->capacity, n->count + 1, e));
-    n->name[n->count] = cc_strdup(name, e);
-    if (n->name[n->count] == NULL)
-        return CC_FAIL;
+    CC_TRY(cc_text(&n->name[n->count], e, "%s", name));
     n->count++;
     return CC_OK;
 }

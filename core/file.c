@@ -35,10 +35,8 @@ static int open_temporary(struct cc_outfile *o, struct cc_error *e)
     int fd;
     do {
         free(o->temporary);
-        o->temporary =
-            cc_text(e, "%s.tmp%ld-%u", o->path, (long)getpid(), atomic_fetch_add(&serial, 1));
-        if (o->temporary == NULL)
-            return CC_FAIL;
+        CC_TRY(cc_text(&o->temporary, e, "%s.tmp%ld-%u", o->path, (long)getpid(),
+                       atomic_fetch_add(&serial, 1)));
         fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (fd < 0 && errno == EEXIST);
     if (fd < 0)
@@ -104,8 +102,8 @@ FILE *cc_file_temporary(const char *what, struct cc_error *e)
     const char *folder = getenv("TMPDIR");
     if (folder == NULL || folder[0] == '\0')
         folder = "/tmp";
-    char *name = cc_text(e, "%s/commcomp-XXXXXX", folder);
-    if (name == NULL)
+    char *name;
+    if (cc_text(&name, e, "%s/commcomp-XXXXXX", folder) != CC_OK)
         return NULL;
     const int fd = mkostemp(name, O_CLOEXEC);
     FILE *f = fd >= 0 ? fdopen(fd, "w+") : NULL;
@@ -133,9 +131,7 @@ int cc_file_create(struct cc_outfile *o, const char *path, struct cc_error *e)
     *o = (struct cc_outfile){0};
     if (cc_file_is_stream(path)) {
         CC_TRY(check_stream(path, e));
-        o->path = cc_strdup(path, e);
-        if (o->path == NULL)
-            return CC_FAIL;
+        CC_TRY(cc_text(&o->path, e, "%s", path));
         o->f = cc_file_temporary(path, e);
         status = o->f != NULL ? CC_OK : CC_FAIL;
         goto out;

@@ -94,17 +94,16 @@ char *cc_strdup(const char *s, struct cc_error *e)
     return copy;
 }
 
-char *cc_text(struct cc_error *e, const char *fmt, ...)
+int cc_text(char **out, struct cc_error *e, const char *fmt, ...)
 {
-    char *text;
     va_list args;
     va_start(args, fmt);
-    const int length = vasprintf(&text, fmt, args);
+    const int length = vasprintf(out, fmt, args);
     va_end(args);
     if (length >= 0)
-        return text;
-    cc_error_set(e, "out of memory: a text");
-    return NULL;
+        return CC_OK;
+    *out = NULL;
+    return cc_fail(e, "out of memory: a text");
 }
 
 void cc_append(char *out, size_t cap, const char *fmt, ...)

@@ -38,8 +38,8 @@ int cc_grow_bytes(void *list, size_t *capacity, size_t count, size_t element_byt
 
 /* A copy of a string, to be released with free(); NULL with a message if memory runs out. */
 char *cc_strdup(const char *s, struct cc_error *e);
-/* The same of a text that is printed. */
-char *cc_text(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
+/* Sets *out to a text that is printed, to be released with free(); to NULL if memory runs out. */
+int cc_text(char **out, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
 /* Prints a text behind the one that is in out[0, cap), cut off where it does not fit. */
 void cc_append(char *out, size_t cap, const char *fmt, ...) CC_PRINTF(3, 4);
 

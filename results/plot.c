@@ -110,8 +110,9 @@ static int series_of(struct cc_maker *m, size_t row, const char *part, size_t *o
         if (strcmp(f->series[*out], name) == 0)
             return CC_OK;
     CC_TRY(CC_GROW(f->series, &f->series_capacity, f->series_count + 1, m->e));
-    f->series[f->series_count] = cc_strdup(name, m->e);
-    return f->series[f->series_count] == NULL ? CC_FAIL : (f->series_count++, CC_OK);
+    CC_TRY(cc_text(&f->series[f->series_count], m->e, "%s", name));
+    f->series_count++;
+    return CC_OK;
 }
 
 /* Finds or adds the panel of the rows with this row's settings, and of this measure if each measure
@@ -134,13 +135,10 @@ static int panel_of(struct cc_maker *m, size_t row, const char *measure, size_t 
     if (measure != NULL)
         (void)snprintf(title, sizeof title, "%s", measure);
     cc_maker_describe(m, row, true, title, sizeof title);
-    struct cc_panel p = {.title = cc_strdup(title, m->e),
-                         .first_row = row,
-                         .measure = measure,
-                         /* Every row may bring series. */
-                         .of = cc_alloc0(m->s->rows * CC_MOST_PARTS * sizeof *p.of, m->e)};
-    f->panel[f->panels++] = p;
-    return p.title != NULL && p.of != NULL ? CC_OK : CC_FAIL;
+    struct cc_panel *p = &f->panel[f->panels++];
+    *p = (struct cc_panel){.first_row = row, .measure = measure};
+    CC_TRY(cc_text(&p->title, m->e, "%s", title));
+    return CC_NEW(p->of, m->s->rows * CC_MOST_PARTS, m->e); /* every row may bring series */
 }
 
 static int add_point(struct cc_points *to, double x, double y, double group, size_t row,
@@ -390,9 +388,8 @@ static int finish(struct cc_maker *m)
     if (m->largest.of > 0)
         (void)snprintf(largest, sizeof largest, "%s the %zu largest of %zu",
                        title[0] != '\0' ? "," : ":", f->series_count, m->largest.of);
-    f->title =
-        cc_text(m->e, "%s%s%s%s", m->kind->title, title[0] != '\0' ? ": " : "", title, largest);
-    return f->title != NULL ? CC_OK : CC_FAIL;
+    return cc_text(&f->title, m->e, "%s%s%s%s", m->kind->title, title[0] != '\0' ? ": " : "", title,
+                   largest);
 }
 
 int cc_figure_make(const struct cc_sheet *s, enum cc_plot_kind kind,

@@ -41,9 +41,11 @@ static int add_points(const struct cc_figure *f, const struct cc_plan *p, enum c
                       double room, struct cc_legend *l, struct cc_error *e)
 {
     for (size_t k = 0; k < f->series_count && naming != CC_NAMED; k++) {
-        char *name = naming == CC_NUMBERED ? cc_text(e, "%zu %s", k + 1, f->series[k])
-                                           : cc_strdup(f->series[k], e);
-        const int status = name != NULL ? add(l, p, CC_SHAPE_POINT, k, name, room, e) : CC_FAIL;
+        char number[24] = "", *name;
+        if (naming == CC_NUMBERED)
+            (void)snprintf(number, sizeof number, "%zu ", k + 1);
+        CC_TRY(cc_text(&name, e, "%s%s", number, f->series[k]));
+        const int status = add(l, p, CC_SHAPE_POINT, k, name, room, e);
         free(name);
         CC_TRY(status);
     }

@@ -203,31 +203,45 @@ static double least_value(const struct cc_figure *f)
     return isinf(least) ? 0 : least;
 }
 
-void cc_plan_bar_axes(const struct cc_figure *f, struct cc_plan *p)
+/* Goes through the values of a panel's bars, on an axis: lengthens it until they have their room,
+ * or with `put` adds their texts. */
+static int place_values(const struct cc_figure *f, struct cc_plan *p, size_t panel,
+                        struct cc_axis *x, bool put, struct cc_error *e)
 {
     struct bar_end end[CC_MOST_PARTS];
     const double em = p->font_size;
-    const double pitch = p->area_height / ((double)f->series_count + 0.2);
+    const struct cc_number_format n = cc_axis_format(&f->x, least_value(f));
     char text[64];
+    for (size_t k = 0; k < f->series_count && p->values; k++) {
+        const size_t count = bar_ends(f, &f->panel[panel].of[k], end);
+        for (size_t b = 0; b < count; b++) {
+            cc_axis_number(&f->x, &n, end[b].value, text);
+            const double width = cc_text_width(text, p->font, em) + 0.8 * em;
+            const double at = value_begin(f, x, width, p->area_width, end[b].end);
+            if (!put)
+                x->hi = fmax(x->hi, at * p->area_width / (p->area_width - width));
+            else
+                CC_TRY(cc_plan_text(
+                    p, text, p->area[panel].left + at / x->hi * p->area_width + 0.5 * em,
+                    cc_plan_bar_y(f, p, panel, (double)k + end[b].offset), CC_AT_LEFT, panel, e));
+        }
+    }
+    return CC_OK;
+}
+
+void cc_plan_bar_axes(const struct cc_figure *f, struct cc_plan *p)
+{
+    const double pitch = p->area_height / ((double)f->series_count + 0.2);
     if (f->shape != CC_STACKED && f->shape != CC_GROUPED)
         return;
     const double bars = f->shape == CC_GROUPED ? (double)f->parts : 1;
-    p->values = 0.84 * pitch / bars >= (f->shape == CC_GROUPED ? CC_TEXT_HEIGHT : 1) * em;
-    const struct cc_number_format n = cc_axis_format(&f->x, least_value(f));
+    p->values = 0.84 * pitch / bars >= (f->shape == CC_GROUPED ? CC_TEXT_HEIGHT : 1) * p->font_size;
     struct cc_axis x = f->x;
     x.hi = fmax(x.hi, f->reference);
     /* Numbers that go behind the line of reference move as the axis grows: twice is enough. */
-    for (int round = 0; round < 3 && p->values; round++)
+    for (int round = 0; round < 3; round++)
         for (size_t i = 0; i < f->panels; i++)
-            for (size_t k = 0; k < f->series_count; k++) {
-                const size_t count = bar_ends(f, &f->panel[i].of[k], end);
-                for (size_t b = 0; b < count; b++) {
-                    cc_axis_number(&f->x, &n, end[b].value, text);
-                    const double width = cc_text_width(text, p->font, em) + 0.8 * em;
-                    const double at = value_begin(f, &x, width, p->area_width, end[b].end);
-                    x.hi = fmax(x.hi, at * p->area_width / (p->area_width - width));
-                }
-            }
+            (void)place_values(f, p, i, &x, false, NULL);
     for (size_t i = 0; i < p->panels; i++)
         p->area[i].x = x;
 }
@@ -235,22 +249,7 @@ void cc_plan_bar_axes(const struct cc_figure *f, struct cc_plan *p)
 int cc_plan_bar_values(const struct cc_figure *f, struct cc_plan *p, size_t panel,
                        struct cc_error *e)
 {
-    struct bar_end end[CC_MOST_PARTS];
-    const struct cc_area *a = &p->area[panel];
-    const struct cc_number_format n = cc_axis_format(&f->x, least_value(f));
-    char text[64];
-    for (size_t k = 0; k < f->series_count && p->values; k++) {
-        const size_t count = bar_ends(f, &f->panel[panel].of[k], end);
-        for (size_t b = 0; b < count; b++) {
-            cc_axis_number(&f->x, &n, end[b].value, text);
-            const double width = cc_text_width(text, p->font, p->font_size) + 0.8 * p->font_size;
-            const double at = value_begin(f, &a->x, width, p->area_width, end[b].end);
-            CC_TRY(cc_plan_text(
-                p, text, a->left + at / a->x.hi * p->area_width + 0.5 * p->font_size,
-                cc_plan_bar_y(f, p, panel, (double)k + end[b].offset), CC_AT_LEFT, panel, e));
-        }
-    }
-    return CC_OK;
+    return place_values(f, p, panel, &p->area[panel].x, true, e);
 }
 
 /* --- names of points --- */

@@ -100,44 +100,44 @@ static const char *const stroke[] = {
 
 static int put_terminal(const struct script *s, const struct cc_canvas *canvas, struct cc_error *e)
 {
-    const char *t = canvas->terminal, *font = s->p->font;
+    const char *t = canvas->terminal, *family = s->p->font != NULL ? s->p->font : "Sans";
     const double width = s->p->width, height = s->p->height, size = s->p->font_size;
-    char text[128];
+    const double dots = canvas->page.dpi / 72;
+    double points = size * 0.75; /* the font's size as the terminal takes it */
+    const struct script plain = {.out = s->out};
     say(s, "set encoding utf8\n");
     if (strcmp(t, "svg") == 0) {
-        say(s, "set terminal svg noenhanced size %.2f,%.2f background '#ffffff' font ",
-            width * 96 / 72, height * 96 / 72);
-        (void)snprintf(text, sizeof text, "%.90s,%.2f", font != NULL ? font : "sans-serif",
-                       size * 96 / 72);
+        say(s, "set terminal svg noenhanced size %.2f,%.2f background '#ffffff'", width * 96 / 72,
+            height * 96 / 72);
+        family = s->p->font != NULL ? family : "sans-serif";
+        points = size * 96 / 72;
     } else if (strcmp(t, "png") == 0) {
-        const double dots = canvas->page.dpi / 72;
         say(s,
             "set terminal pngcairo noenhanced size %.0f,%.0f background '#ffffff' "
-            "linewidth %.3f pointscale %.3f dashlength %.3f font ",
+            "linewidth %.3f pointscale %.3f dashlength %.3f",
             width * dots, height * dots, 0.75 * dots, 0.75 * dots, 1.4);
-        (void)snprintf(text, sizeof text, "%.90s,%.2f", font != NULL ? font : "Sans",
-                       size * canvas->page.dpi / 96);
+        points = size * canvas->page.dpi / 96;
     } else if (strcmp(t, "pdf") == 0 || strcmp(t, "eps") == 0) {
         say(s,
             "set terminal %s noenhanced color size %.4fin,%.4fin linewidth 1.6 "
-            "pointscale 0.85 fontscale 1 font ",
+            "pointscale 0.85 fontscale 1",
             strcmp(t, "pdf") == 0 ? "pdfcairo" : "epscairo", width / 72, height / 72);
-        (void)snprintf(text, sizeof text, "%.90s,%.2f", font != NULL ? font : "Sans", size * 0.75);
-    } else if (strcmp(t, "tex") == 0) {
+    } else if (s->tex) {
         say(s,
             "set terminal cairolatex pdf input color size %.4fin,%.4fin linewidth 1.6 "
             "pointscale 0.85 header "
-            "'\\fontsize{%.2f}{%.2f}\\selectfont'",
+            "'\\fontsize{%.2f}{%.2f}\\selectfont'\n",
             width / 72, height / 72, size, CC_LINE_HEIGHT * size);
-        text[0] = '\0';
     } else {
         return cc_usage(e, "no terminal '%s': there are svg, png, pdf, eps and tex", t);
     }
-    struct script plain = *s;
-    plain.tex = false;
-    if (text[0] != '\0')
-        put_quoted(&plain, text);
-    say(s, "\n");
+    if (!s->tex) {
+        char font[128];
+        (void)snprintf(font, sizeof font, "%.90s,%.2f", family, points);
+        say(s, " font ");
+        put_quoted(&plain, font);
+        say(s, "\n");
+    }
     if (canvas->output != NULL) {
         say(s, "set output ");
         put_quoted(&plain, canvas->output);

@@ -21,9 +21,8 @@ static int open_folder(struct folder *d, const char *stem, int length, struct cc
     const char *where = getenv("TMPDIR");
     if (where == NULL || where[0] == '\0')
         where = "/tmp";
-    char *path = cc_text(e, "%s/commcomp-plot-XXXXXX", where);
-    if (path == NULL)
-        return CC_FAIL;
+    char *path;
+    CC_TRY(cc_text(&path, e, "%s/commcomp-plot-XXXXXX", where));
     if (mkdtemp(path) == NULL) {
         const int status =
             cc_fail(e, "%s: no folder can be made there: %s", where, strerror(errno));
@@ -31,9 +30,8 @@ static int open_folder(struct folder *d, const char *stem, int length, struct cc
         return status;
     }
     d->path = path;
-    d->tex = cc_text(e, "%s/%.*s.tex", path, length, stem);
-    d->pdf = cc_text(e, "%s/%.*s.pdf", path, length, stem);
-    return d->tex != NULL && d->pdf != NULL ? CC_OK : CC_FAIL;
+    CC_TRY(cc_text(&d->tex, e, "%s/%.*s.tex", path, length, stem));
+    return cc_text(&d->pdf, e, "%s/%.*s.pdf", path, length, stem);
 }
 
 static void remove_folder(struct folder *d)
@@ -98,9 +96,8 @@ int cc_plot_tex(const struct cc_figure *f, const struct cc_page *page, const cha
                         "'%s': a picture for LaTeX is two files, and its name, before .tex, only "
                         "letters, digits, - and +, which \\includegraphics takes",
                         path);
-    char *pdf = cc_text(e, "%.*s.pdf", (int)(strlen(path) - strlen(".tex")), path);
-    if (pdf == NULL)
-        return CC_FAIL;
+    char *pdf;
+    CC_TRY(cc_text(&pdf, e, "%.*s.pdf", (int)(strlen(path) - strlen(".tex")), path));
     CC_TRY_OUT(cc_file_can_create(path, e));
     CC_TRY_OUT(cc_file_can_create(pdf, e));
     CC_TRY_OUT(open_folder(&d, stem, (int)length, e));

@@ -39,10 +39,8 @@ static int add_key(struct builder *b, const char *key)
     if (b->s->columns == MOST_COLUMNS)
         return cc_fail(b->e, "more than %d columns", MOST_COLUMNS);
     CC_TRY(CC_GROW(b->s->key, &b->key_capacity, b->s->columns + 1, b->e));
-    char *copy = cc_strdup(key, b->e);
-    if (copy == NULL)
-        return CC_FAIL;
-    b->s->key[b->s->columns++] = copy;
+    CC_TRY(cc_text(&b->s->key[b->s->columns], b->e, "%s", key));
+    b->s->columns++;
     return CC_OK;
 }
 
@@ -50,9 +48,9 @@ static int add_key(struct builder *b, const char *key)
 static int add_value(struct builder *b, enum cc_value_kind kind, double number, const char *text)
 {
     CC_TRY(CC_GROW(b->s->value, &b->value_capacity, b->values + 1, b->e));
-    char *copy = text != NULL ? cc_strdup(text, b->e) : NULL;
-    if (text != NULL && copy == NULL)
-        return CC_FAIL;
+    char *copy = NULL;
+    if (text != NULL)
+        CC_TRY(cc_text(&copy, b->e, "%s", text));
     b->s->value[b->values++] = (struct cc_value){.kind = kind, .number = number, .text = copy};
     return CC_OK;
 }
@@ -69,8 +67,8 @@ static int finish(struct builder *b, int status, const char *path, struct cc_she
 {
     if (status == CC_OK && b->s->rows == 0)
         status = cc_fail(b->e, "it has no rows");
-    if (status == CC_OK && (b->s->path = cc_strdup(path, b->e)) == NULL)
-        status = CC_FAIL;
+    if (status == CC_OK)
+        status = cc_text(&b->s->path, b->e, "%s", path);
     if (status == CC_OK) {
         *out = *b->s;
         return CC_OK;
@@ -288,9 +286,8 @@ int cc_sheet_rename(struct cc_sheet *s, const char *command, struct cc_error *e)
         const char *name = cc_key_renamed(command, s->key[i]);
         if (strcmp(name, s->key[i]) == 0 || cc_sheet_column(s, name) != CC_NO_COLUMN)
             continue;
-        char *copy = cc_strdup(name, e);
-        if (copy == NULL)
-            return CC_FAIL;
+        char *copy;
+        CC_TRY(cc_text(&copy, e, "%s", name));
         free(s->key[i]);
         s->key[i] = copy;
     }
@@ -395,12 +392,11 @@ static int read_host(const cJSON *host, struct cc_provenance *p, struct cc_error
             cc_number_print(item->valuedouble, number);
         else if (!cJSON_IsString(item))
             return cc_fail(e, "host: '%.100s' should be a text or a number", item->string);
-        p->host[p->host_count].key = cc_strdup(item->string, e);
-        p->host[p->host_count].value =
-            cc_strdup(cJSON_IsString(item) ? item->valuestring : number, e);
-        p->host_count++;
-        if (p->host[p->host_count - 1].key == NULL || p->host[p->host_count - 1].value == NULL)
-            return CC_FAIL;
+        char *key = NULL, *value = NULL;
+        CC_TRY(cc_text(&key, e, "%s", item->string));
+        p->host[p->host_count++].key = key;
+        CC_TRY(cc_text(&value, e, "%s", cJSON_IsString(item) ? item->valuestring : number));
+        p->host[p->host_count - 1].value = value;
     }
     return CC_OK;
 }
@@ -450,9 +446,7 @@ static int read_notes(const cJSON *notes, struct cc_provenance *p, struct cc_err
     {
         if (!cJSON_IsString(item))
             return cc_fail(e, "notes: %zu: it should be a text", p->notes + 1);
-        p->note[p->notes] = cc_strdup(item->valuestring, e);
-        if (p->note[p->notes++] == NULL)
-            return CC_FAIL;
+        CC_TRY(cc_text(&p->note[p->notes++], e, "%s", item->valuestring));
     }
     return CC_OK;
 }
@@ -464,14 +458,12 @@ static int read_document(const cJSON *root, void *out, struct cc_error *e)
     if (cc_json_schema(root, CC_RECORD_SCHEMA_1, "", NULL) != CC_OK)
         CC_TRY(cc_json_schema(root, CC_RECORD_SCHEMA, "the JSON that commands write has it", e));
     CC_TRY(cc_json_need_text(root, "command", &command, e));
-    p->command = cc_strdup(command, e);
-    if (p->command == NULL)
-        return CC_FAIL;
+    CC_TRY(cc_text(&p->command, e, "%s", command));
     p->partial = cJSON_GetObjectItemCaseSensitive(root, "partial") != NULL;
     p->rows = (size_t)cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(root, "rows"));
     CC_TRY(cc_json_text(root, "error", &error, e));
-    if (error != NULL && (p->error = cc_strdup(error, e)) == NULL)
-        return CC_FAIL;
+    if (error != NULL)
+        CC_TRY(cc_text(&p->error, e, "%s", error));
     CC_TRY(read_notes(cJSON_GetObjectItemCaseSensitive(root, "notes"), p, e));
     CC_TRY(read_argv(cJSON_GetObjectItemCaseSensitive(root, "argv"), p, e));
     return read_host(cJSON_GetObjectItemCaseSensitive(root, "host"), p, e);
@@ -491,13 +483,9 @@ int cc_provenance_parse(const char *text, size_t length, struct cc_provenance *o
 
 void cc_provenance_free(struct cc_provenance *p)
 {
-    for (size_t i = 0; i < p->host_count; i++) {
-        free(p->host[i].key);
-        free(p->host[i].value);
-    }
     for (size_t i = 0; i < p->notes; i++)
         free(p->note[i]);
-    free(p->host);
+    cc_pairs_free(p->host, p->host_count);
     free(p->note);
     free(p->error);
     free(p->argv);

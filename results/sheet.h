@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "core/format/contents.h"
 #include "core/infile.h"
 #include "results/record.h"
 
@@ -61,9 +62,7 @@ struct cc_provenance {
     char *command; /* "bench" */
     char *argv;    /* the program's name and the arguments, with spaces between them, as a shell
                       takes them; empty for rows from a CSV */
-    struct {
-        char *key, *value; /* a pair of "host": "cpu", "AMD EPYC" */
-    } * host;
+    struct cc_pair *host; /* "host": "cpu", "AMD EPYC" */
     size_t host_count;
     char **note; /* "notes" */
     size_t notes;

@@ -39,9 +39,8 @@ int cc_contents_add(struct cc_contents *c, const char *name, const struct cc_sha
                     enum cc_dtype dtype, size_t offset, struct cc_error *e)
 {
     CC_TRY(CC_GROW(c->tensors, &c->capacity, c->count + 1, e));
-    char *copy = cc_strdup(name, e);
-    if (copy == NULL)
-        return CC_FAIL;
+    char *copy;
+    CC_TRY(cc_text(&copy, e, "%s", name));
     c->tensors[c->count++] =
         (struct cc_stored){.name = copy, .shape = *shape, .dtype = dtype, .offset = offset};
     return CC_OK;
@@ -114,9 +113,10 @@ int cc_contents_order(const struct cc_contents *c, size_t **out, struct cc_error
     const char *text = cc_contents_meta(c, "order");
     size_t *order = NULL;
     struct named *table = NULL;
-    char *copy = text != NULL ? cc_strdup(text, e) : NULL;
-    int status = text == NULL || copy != NULL ? CC_OK : CC_FAIL;
-    CC_TRY_OUT(status);
+    char *copy = NULL;
+    int status = CC_OK;
+    if (text != NULL)
+        CC_TRY(cc_text(&copy, e, "%s", text));
     CC_TRY_OUT(CC_NEW(order, c->count + 1, e));
     CC_TRY_OUT(CC_NEW(table, c->count + 1, e));
     for (size_t i = 0; i < c->count; i++) {

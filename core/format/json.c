@@ -394,9 +394,8 @@ void cc_json_put_number(FILE *f, double v)
 
 int cc_json_put_text(FILE *f, const char *text, struct cc_error *e)
 {
-    char *copy = cc_strdup(text != NULL ? text : "", e);
-    if (copy == NULL)
-        return CC_FAIL;
+    char *copy;
+    CC_TRY(cc_text(&copy, e, "%s", text != NULL ? text : ""));
     size_t where;
     while (!cc_utf8_valid((const uint8_t *)copy, strlen(copy), &where))
         copy[where] = '?';

@@ -170,8 +170,10 @@ static int add_member(zip_t *z, size_t index, struct cc_contents *out, struct cc
     }
     (void)zip_fclose(m.file);
     const struct cc_stored *t = &one.tensors[0];
-    char *name = cc_text(e, "%.*s", (int)(strlen(m.name) - (sizeof suffix - 1)), m.name);
-    status = name != NULL ? cc_contents_add(out, name, &t->shape, t->dtype, index, e) : CC_FAIL;
+    char *name;
+    status = cc_text(&name, e, "%.*s", (int)(strlen(m.name) - (sizeof suffix - 1)), m.name);
+    if (status == CC_OK)
+        status = cc_contents_add(out, name, &t->shape, t->dtype, index, e);
     free(name);
     cc_contents_free(&one);
     return status;

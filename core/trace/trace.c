@@ -111,17 +111,14 @@ int cc_trace_set_tensors(struct cc_trace *t, const char *name, const struct cc_t
 {
     if (count == 0)
         return cc_fail(e, "%s: no tensors in it", name);
-    t->name = cc_strdup(name, e);
-    if (t->name == NULL)
-        return CC_FAIL;
+    CC_TRY(cc_text(&t->name, e, "%s", name));
     CC_TRY(CC_NEW(t->tensors, count, e));
     for (; t->count < count; t->count++) {
         const struct cc_tensor_info *from = &tensors[t->count];
         if (__builtin_add_overflow(t->values, from->shape.n, &t->values))
             return cc_fail(e, "%s: the number of values overflows", name);
-        char *copy = cc_strdup(from->name, e);
-        if (copy == NULL)
-            return CC_FAIL;
+        char *copy;
+        CC_TRY(cc_text(&copy, e, "%s", from->name));
         t->tensors[t->count] = (struct cc_tensor_info){.name = copy, .shape = from->shape};
         t->largest = from->shape.n > t->largest ? from->shape.n : t->largest;
     }

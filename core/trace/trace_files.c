@@ -388,9 +388,7 @@ static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
     cc_infile_close(&in);
     CC_TRY(status);
     f.state = in.state;
-    f.path = cc_strdup(path, e);
-    status = f.path != NULL ? CC_OK : CC_FAIL;
-    CC_TRY_OUT(status);
+    CC_TRY_OUT(cc_text(&f.path, e, "%s", path));
     CC_TRY_OUT(take_contents(t, &f, &c, f.state.size, e));
     CC_TRY_OUT(CC_GROW(fs->list, &fs->capacity, fs->count + 1, e));
     fs->list[fs->count++] = f;
@@ -421,9 +419,11 @@ static int add_directory(struct cc_trace *t, const char *path, struct cc_error *
                          ".npy, .npz or .csv",
                          path);
     for (int i = 0; i < count; i++) {
-        char *full = status == CC_OK ? cc_text(e, "%s/%s", path, names[i]->d_name) : NULL;
+        char *full = NULL;
         if (status == CC_OK)
-            status = full != NULL ? add_file(t, full, e) : CC_FAIL;
+            status = cc_text(&full, e, "%s/%s", path, names[i]->d_name);
+        if (status == CC_OK)
+            status = add_file(t, full, e);
         free(full);
     }
     for (int i = 0; i < count; i++)

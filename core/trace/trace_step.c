@@ -35,9 +35,8 @@ int cc_step_path(const char *directory, struct cc_trace_sender s, uint64_t step,
     char rank[32] = "";
     if (s.direction == CC_PUSH)
         (void)snprintf(rank, sizeof rank, "-rank%" PRId64, s.rank);
-    *out = cc_text(e, "%s/%s-step%06" PRIu64 "%s.safetensors", directory,
+    return cc_text(out, e, "%s/%s-step%06" PRIu64 "%s.safetensors", directory,
                    s.direction == CC_PUSH ? "push" : "pull", step, rank);
-    return *out != NULL ? CC_OK : CC_FAIL;
 }
 
 int cc_step_begin(const char *directory, struct cc_trace_sender s, uint64_t step,

@@ -131,8 +131,8 @@ int cc_trace_write(struct cc_trace *t, const char *directory,
     int status = path == NULL ? CC_FAIL : cc_trace_check_directory(path, e);
     while (n > 1 && path[n - 1] == '/')
         path[--n] = '\0';
-    if (status == CC_OK && (temporary = cc_text(e, "%s.tmp%ld", path, (long)getpid())) == NULL)
-        status = CC_FAIL;
+    if (status == CC_OK)
+        status = cc_text(&temporary, e, "%s.tmp%ld", path, (long)getpid());
     if (status == CC_OK && mkdir(temporary, 0777) != 0)
         status = cc_fail(e, "%s: cannot be made: %s", directory, strerror(errno));
     CC_TRY_OUT(status);
