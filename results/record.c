@@ -56,7 +56,8 @@ size_t cc_record_add(struct cc_record *r, struct cc_error *e)
     return r->row_count++;
 }
 
-static struct cc_value *find(const struct cc_record *r, size_t row, const struct cc_result_key *key)
+struct cc_value *cc_record_value(const struct cc_record *r, size_t row,
+                                 const struct cc_result_key *key)
 {
     size_t c = 0;
     while (c < r->column_count && r->columns[c].key != key)
@@ -76,7 +77,7 @@ void cc_record_number(struct cc_record *r, size_t row, const struct cc_result_ke
 {
     bool finite = isfinite(v);
     /* Zero has no sign: -0.0 + 0 is 0. */
-    set(find(r, row, key), finite ? CC_NUMBER : CC_NULL, finite ? v + 0.0 : 0, NULL);
+    set(cc_record_value(r, row, key), finite ? CC_NUMBER : CC_NULL, finite ? v + 0.0 : 0, NULL);
 }
 
 int cc_record_whole(struct cc_record *r, size_t row, const struct cc_result_key *key, uint64_t v,
@@ -86,7 +87,7 @@ int cc_record_whole(struct cc_record *r, size_t row, const struct cc_result_key 
     (void)snprintf(digits, sizeof digits, "%llu", (unsigned long long)v);
     if (v > UINT64_C(1) << 53 && (text = cc_strdup(digits, e)) == NULL)
         return CC_FAIL;
-    set(find(r, row, key), CC_NUMBER, (double)v, text);
+    set(cc_record_value(r, row, key), CC_NUMBER, (double)v, text);
     return CC_OK;
 }
 
@@ -99,7 +100,7 @@ void cc_record_numbers(struct cc_record *r, size_t row, const struct cc_number_c
 
 void cc_record_bool(struct cc_record *r, size_t row, const struct cc_result_key *key, bool v)
 {
-    set(find(r, row, key), CC_BOOL, v, NULL);
+    set(cc_record_value(r, row, key), CC_BOOL, v, NULL);
 }
 
 int cc_record_text(struct cc_record *r, size_t row, const struct cc_result_key *key, const char *v,
@@ -108,7 +109,7 @@ int cc_record_text(struct cc_record *r, size_t row, const struct cc_result_key *
     char *copy = cc_utf8_copy(v, e);
     if (copy == NULL)
         return CC_FAIL;
-    set(find(r, row, key), CC_TEXT, 0, copy);
+    set(cc_record_value(r, row, key), CC_TEXT, 0, copy);
     return CC_OK;
 }
 
@@ -124,7 +125,7 @@ int cc_record_texts(struct cc_record *r, size_t row, const struct cc_text_column
 void cc_record_origin(struct cc_record *r, size_t row, const struct cc_result_key *key,
                       enum cc_origin origin)
 {
-    find(r, row, key)->origin = origin;
+    cc_record_value(r, row, key)->origin = origin;
 }
 
 void cc_record_row_origin(struct cc_record *r, size_t row, enum cc_origin origin)
@@ -142,12 +143,6 @@ enum cc_origin cc_value_origin(const struct cc_record *r, size_t row, size_t col
     if (c->by_row)
         return r->rows[row].origin;
     return c->origin != CC_ORIGIN_UNKNOWN ? c->origin : c->key->origin;
-}
-
-const struct cc_value *cc_record_value(const struct cc_record *r, size_t row,
-                                       const struct cc_result_key *key)
-{
-    return find(r, row, key);
 }
 
 void cc_record_detail(struct cc_record *r, size_t row)

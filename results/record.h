@@ -121,8 +121,8 @@ void cc_record_row_origin(struct cc_record *r, size_t row, enum cc_origin origin
 /* The origin of the value of a row in a column. */
 enum cc_origin cc_value_origin(const struct cc_record *r, size_t row, size_t column);
 /* The value of a row in the column of `key`, which must exist. */
-const struct cc_value *cc_record_value(const struct cc_record *r, size_t row,
-                                       const struct cc_result_key *key);
+struct cc_value *cc_record_value(const struct cc_record *r, size_t row,
+                                 const struct cc_result_key *key);
 
 /* Marks a row as one of details, which tables leave out unless they are wide. CSV and JSON have it.
  */
