@@ -36,11 +36,10 @@ static void *wait_at(void *gate)
 
 int cc_parallel_check(int threads, struct cc_error *e)
 {
-    pthread_t *thread = cc_alloc((size_t)threads * sizeof *thread, e);
+    pthread_t *thread;
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     int started = 0, error = 0;
-    if (thread == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(thread, (size_t)threads, e));
     (void)pthread_mutex_lock(&gate); /* all are there at the same time */
     while (started < threads - 1 && error == 0) {
         error = pthread_create(&thread[started], NULL, wait_at, &gate);

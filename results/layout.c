@@ -145,9 +145,8 @@ static void leave_out(const struct cc_record *r, struct cc_layout *l, enum cc_ro
 int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc_layout *l,
                    struct cc_error *e)
 {
-    *l = (struct cc_layout){.shown = cc_alloc(r->column_count * sizeof *l->shown, e)};
-    if (l->shown == NULL)
-        return CC_FAIL;
+    *l = (struct cc_layout){.count = 0};
+    CC_TRY(CC_NEW(l->shown, r->column_count, e));
     const bool fits = width > 0 && (r->chosen == NULL || r->usual);
     if (r->row_count == 0)
         return CC_OK;

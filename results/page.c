@@ -64,18 +64,14 @@ static int make_columns(struct cc_page_part *p, struct cc_error *e)
 {
     const struct cc_column *columns = p->known->columns(p->known->of, p->from.command);
     size_t n = 0;
-    p->column = cc_alloc0((p->sheet.columns + 1) * sizeof *p->column, e);
-    p->other = cc_alloc0((p->sheet.columns + 1) * sizeof *p->other, e);
-    if (p->column == NULL || p->other == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(p->column, p->sheet.columns + 1, e));
+    CC_TRY(CC_NEW(p->other, p->sheet.columns + 1, e));
     for (const struct cc_column *c = columns; c != NULL && c->key != NULL; c++)
         if (cc_sheet_column(&p->sheet, c->key->name) != CC_NO_COLUMN)
             p->column[n++] = *c;
     for (size_t i = 0; i < p->sheet.columns; i++)
-        if (find_column(columns, p->sheet.key[i]) == NULL) {
-            p->column[n] = other_column(p, i, &p->other[i]);
-            n++;
-        }
+        if (find_column(columns, p->sheet.key[i]) == NULL)
+            p->column[n++] = other_column(p, i, &p->other[i]);
     return CC_OK;
 }
 

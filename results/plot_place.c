@@ -83,12 +83,8 @@ int cc_text_break(const char *text, const char *font, double size, double width,
         if (out->count == CC_MOST_TEXT_LINES)
             return CC_OK;
         const size_t length = line_length(text, font, size, width);
-        char *line = cc_alloc0(length + 1, e);
-        if (line == NULL)
-            return CC_FAIL;
-        (void)memcpy(line, text, length);
-        out->line[out->count++] = line;
-        out->width = fmax(out->width, cc_text_width(line, font, size));
+        CC_TRY(cc_text(&out->line[out->count], e, "%.*s", (int)length, text));
+        out->width = fmax(out->width, cc_text_width(out->line[out->count++], font, size));
         text += length;
         text += strspn(text, " ");
     }

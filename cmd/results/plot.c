@@ -192,10 +192,8 @@ static int draw_file(const struct cc_figure *f, const struct cc_canvas *canvas, 
 /* Whether the .pdf that goes with a .tex is a file of its own. */
 static int check_pdf(const struct cc_args *args, const char *tex, struct cc_error *e)
 {
-    char *pdf = cc_strdup(tex, e);
-    if (pdf == NULL)
-        return CC_FAIL;
-    memcpy(pdf + strlen(pdf) - strlen("pdf"), "pdf", strlen("pdf"));
+    char *pdf;
+    CC_TRY(cc_text(&pdf, e, "%.*spdf", (int)(strlen(tex) - strlen("tex")), tex));
     const int status = cc_args_check_beside(args, "the .pdf of --output", pdf, e);
     free(pdf);
     return status;

@@ -258,10 +258,9 @@ int cc_trace_stats(struct cc_trace *t, size_t stream, void (*progress)(void *con
                    void *context, struct cc_tensor_stats *out, struct cc_error *e)
 {
     size_t count = cc_trace_tensors(t), steps = cc_trace_steps(t, stream);
-    float *x = cc_alloc(cc_trace_largest(t) * sizeof *x, e);
+    float *x;
     int status = CC_OK;
-    if (x == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(x, cc_trace_largest(t), e));
     for (size_t i = 0; i < count; i++)
         out[i] = (struct cc_tensor_stats){0};
     for (size_t k = 0; k < steps; k++) {

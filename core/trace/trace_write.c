@@ -18,10 +18,9 @@
 static int write_values(struct cc_trace *t, size_t stream, size_t step, struct cc_tensor_file *w,
                         struct cc_error *e)
 {
-    float *x = cc_alloc(cc_trace_largest(t) * sizeof *x, e);
+    float *x;
     int status = CC_OK;
-    if (x == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(x, cc_trace_largest(t), e));
     for (size_t i = 0; i < cc_trace_tensors(t); i++) {
         if (cc_interrupted())
             CC_TRY_OUT(cc_fail(e, "interrupted; nothing was written"));
