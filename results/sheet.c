@@ -304,8 +304,8 @@ static int parse_page(const char *path, const char *text, size_t length, struct 
     return status;
 }
 
-int cc_result_read(const char *path, struct cc_bytes *out, enum cc_result_form *form,
-                   struct cc_error *e)
+int cc_result_read(const char *path, const char *expected, struct cc_bytes *out,
+                   enum cc_result_form *form, struct cc_error *e)
 {
     enum cc_format format = CC_FORMAT_TABLE;
     const bool standard = cc_infile_is_stdin(path);
@@ -313,9 +313,9 @@ int cc_result_read(const char *path, struct cc_bytes *out, enum cc_result_form *
         (cc_format_of_path(path, CC_FORMAT_TABLE, &format, NULL) != CC_OK ||
          (format != CC_FORMAT_CSV && format != CC_FORMAT_JSON)))
         return cc_usage(e,
-                        "'%s': expected a .csv or .json file of results, or an .html page of "
-                        "`commcomp report`",
-                        path);
+                        "'%s': expected a %s file of results, or an .html page of `commcomp "
+                        "report`",
+                        path, expected);
     CC_TRY(cc_file_read(path, out, e));
     const char *text = (const char *)out->data;
     const char first = standard ? text[strspn(text, " \t\r\n")] : '\0';
@@ -329,7 +329,7 @@ int cc_sheet_read(const char *path, struct cc_sheet *out, struct cc_error *e)
 {
     struct cc_bytes file;
     enum cc_result_form form;
-    CC_TRY(cc_result_read(path, &file, &form, e));
+    CC_TRY(cc_result_read(path, ".csv or .json", &file, &form, e));
     const char *text = (const char *)file.data;
     const int status = form == CC_RESULT_PAGE  ? parse_page(path, text, file.size, out, e)
                        : form == CC_RESULT_CSV ? cc_sheet_parse_csv(path, text, file.size, out, e)

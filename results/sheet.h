@@ -24,10 +24,11 @@ struct cc_sheet {
 #define CC_NO_COLUMN SIZE_MAX
 
 /* Reads a file of results as it is, .csv, .json or .html (a page) by its suffix; the standard input
- * tells by its first character. A usage error for other suffixes. */
+ * tells by its first character. A usage error for other suffixes, of which `expected` names the
+ * right ones: ".csv or .json". */
 enum cc_result_form { CC_RESULT_CSV, CC_RESULT_JSON, CC_RESULT_PAGE };
-int cc_result_read(const char *path, struct cc_bytes *out, enum cc_result_form *form,
-                   struct cc_error *e);
+int cc_result_read(const char *path, const char *expected, struct cc_bytes *out,
+                   enum cc_result_form *form, struct cc_error *e);
 
 /* Reads such a file, of pages one that holds one result. Errors: missing
  * or repeated keys, rows of different length, invalid UTF-8, JSON that is not a result of commcomp,

@@ -87,7 +87,7 @@ static int add_file(const struct cc_command *const *commands, const char *path,
 {
     struct cc_bytes file;
     enum cc_result_form form;
-    CC_TRY(cc_result_read(path, &file, &form, e));
+    CC_TRY(cc_result_read(path, ".json or .csv", &file, &form, e));
     const char *text = (const char *)file.data;
     const char *name = cc_infile_is_stdin(path) ? "standard-input" : path;
     const int status = form == CC_RESULT_PAGE   ? cc_page_read(path, text, file.size, out, e)
