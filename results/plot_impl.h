@@ -237,7 +237,7 @@ int cc_plan_text(struct cc_plan *p, const char *text, double x, double y, enum c
 int cc_plan_shape(struct cc_plan *p, struct cc_page_shape shape, struct cc_error *e);
 
 /* The legend: beside the panels, below them, or none, as names stand at the points. */
-enum cc_legend_place { CC_LEGEND_RIGHT, CC_LEGEND_BELOW, CC_LEGEND_PLACES };
+enum cc_legend_place { CC_LEGEND_RIGHT, CC_LEGEND_BELOW };
 /* How points of CC_LABELLED are named. */
 enum cc_naming { CC_NAMED, CC_NUMBERED, CC_BY_MARKS, CC_NAMINGS };
 

@@ -137,7 +137,6 @@ static int by_stream(const struct file_id *a, const struct file_id *b)
 /* The offset and type of each tensor in a file, in the trace's order. */
 struct layout {
     struct layout *next;
-    size_t file_size;
     struct location {
         size_t offset;
         enum cc_dtype dtype;
@@ -331,18 +330,17 @@ static int compare_tensors(const struct cc_trace *t, const struct cc_contents *c
 
 /* Sets the layout of the file: the newest one if it is the same, else a new one. */
 static int take_layout(struct files *fs, struct file *f, const struct cc_contents *c,
-                       const size_t *order, size_t file_size, struct cc_error *e)
+                       const size_t *order, struct cc_error *e)
 {
     struct layout *l = cc_alloc0(sizeof *l + c->count * sizeof l->locations[0], e);
     if (l == NULL)
         return CC_FAIL;
-    l->file_size = file_size;
     for (size_t i = 0; i < c->count; i++) {
         l->locations[i].offset = c->tensors[order[i]].offset;
         l->locations[i].dtype = c->tensors[order[i]].dtype;
     }
     struct layout *last = fs->layouts;
-    bool same = last != NULL && last->file_size == file_size;
+    bool same = last != NULL;
     for (size_t i = 0; same && i < c->count; i++)
         same = last->locations[i].offset == l->locations[i].offset &&
                last->locations[i].dtype == l->locations[i].dtype;
@@ -357,7 +355,7 @@ static int take_layout(struct files *fs, struct file *f, const struct cc_content
 }
 
 static int take_contents(struct cc_trace *t, struct file *f, const struct cc_contents *c,
-                         size_t file_size, struct cc_error *e)
+                         struct cc_error *e)
 {
     size_t *order = NULL;
     int status = CC_OK;
@@ -367,7 +365,7 @@ static int take_contents(struct cc_trace *t, struct file *f, const struct cc_con
         CC_TRY_OUT(take_tensors(t, f->path, c, order, e));
     else
         CC_TRY_OUT(compare_tensors(t, c, order, f->path, e));
-    CC_TRY_OUT(take_layout(own(t), f, c, order, file_size, e));
+    CC_TRY_OUT(take_layout(own(t), f, c, order, e));
 out:
     free(order);
     return status;
@@ -389,7 +387,7 @@ static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
     CC_TRY(status);
     f.state = in.state;
     CC_TRY_OUT(cc_text(&f.path, e, "%s", path));
-    CC_TRY_OUT(take_contents(t, &f, &c, f.state.size, e));
+    CC_TRY_OUT(take_contents(t, &f, &c, e));
     CC_TRY_OUT(CC_GROW(fs->list, &fs->capacity, fs->count + 1, e));
     fs->list[fs->count++] = f;
 out:
