@@ -23,81 +23,65 @@ void cc_device_free(struct cc_device *d)
 {
     if (d == NULL)
         return;
-    for (size_t i = 0; i < d->count; i++) {
-        free(d->throughput[i].net);
-        free(d->throughput[i].unit);
-        free(d->throughput[i].precision);
-        free(d->throughput[i].source);
-    }
+    cJSON_Delete(d->json);
     free(d->throughput);
-    free(d->name);
-    free(d->text);
     free(d);
 }
 
 /* --- JSON --- */
 
-static int copy_text(const cJSON *object, const char *key, char **out, struct cc_error *e)
-{
-    const char *text;
-    CC_TRY(cc_json_need_text(object, key, &text, e));
-    *out = cc_strdup(text, e);
-    return *out != NULL ? CC_OK : CC_FAIL;
-}
+#define AT(member, kind) CC_JSON_AT(struct cc_throughput, member, kind)
 
-static int parse_amount(const cJSON *object, const char *key, double *out, struct cc_error *e)
+static int parse_throughput(const cJSON *item, void *device, struct cc_error *e)
 {
-    *out = 0;
-    CC_TRY(cc_json_amount(object, key, out, e));
-    return *out > 0 ? CC_OK : cc_fail(e, "\"%s\" must be there and above 0", key);
-}
-
-static int parse_throughput(const cJSON *item, struct cc_throughput *t, struct cc_error *e)
-{
-    static const char *const keys[] = {"net",       "batch",  "unit", "per_s",
-                                       "precision", "source", NULL};
+    static const struct cc_json_member members[] = {AT(net, CC_JSON_NEED_TEXT),
+                                                    AT(unit, CC_JSON_NEED_TEXT),
+                                                    AT(precision, CC_JSON_NEED_TEXT),
+                                                    AT(source, CC_JSON_NEED_TEXT),
+                                                    AT(batch, CC_JSON_AMOUNT),
+                                                    AT(per_s, CC_JSON_AMOUNT),
+                                                    {.key = NULL}};
+    struct cc_device *d = device;
+    struct cc_throughput *t = &d->throughput[d->count++];
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object with net, batch, unit, per_s, precision and source");
-    CC_TRY(cc_json_keys(item, keys, e));
-    CC_TRY(copy_text(item, "net", &t->net, e));
-    CC_TRY(copy_text(item, "unit", &t->unit, e));
-    CC_TRY(copy_text(item, "precision", &t->precision, e));
-    CC_TRY(copy_text(item, "source", &t->source, e));
-    CC_TRY(parse_amount(item, "batch", &t->batch, e));
-    return parse_amount(item, "per_s", &t->per_s, e);
+    CC_TRY(cc_json_members(item, members, t, e));
+    if (t->batch > 0 && t->per_s > 0)
+        return CC_OK;
+    return cc_fail(e, "\"%s\" must be there and above 0", t->batch > 0 ? "per_s" : "batch");
 }
 
 static int parse_device(const cJSON *root, struct cc_device *d, struct cc_error *e)
 {
-    static const char *const keys[] = {"schema", "name", "device", "trainings", NULL};
+    static const struct cc_json_member members[] = {
+        CC_JSON_KEY("schema"),
+        CC_JSON_AT(struct cc_device, name, CC_JSON_NEED_TEXT),
+        {"device", CC_JSON_NEED_TEXT, offsetof(struct cc_device, text)},
+        CC_JSON_KEY("trainings"),
+        {.key = NULL}};
     const cJSON *list;
     size_t count;
     CC_TRY(cc_json_schema(root, CC_DEVICE_SCHEMA, "see docs/traces.md", e));
-    CC_TRY(cc_json_keys(root, keys, e));
-    CC_TRY(copy_text(root, "name", &d->name, e));
-    CC_TRY(copy_text(root, "device", &d->text, e));
+    CC_TRY(cc_json_members(root, members, d, e));
     CC_TRY(cc_json_need_list(root, "trainings", "trainings", &list, &count, e));
-    d->throughput = cc_alloc0(count * sizeof *d->throughput, e);
-    if (d->throughput == NULL)
-        return CC_FAIL;
-    for (const cJSON *c = list->child; c != NULL; c = c->next)
-        if (parse_throughput(c, &d->throughput[d->count++], e) != CC_OK) {
-            cc_error_in(e, "training %zu", d->count - 1);
-            return CC_FAIL;
-        }
-    return CC_OK;
+    CC_TRY(CC_NEW(d->throughput, count, e));
+    return cc_json_each(list, "training", parse_throughput, d, e);
 }
 
+/* The device keeps a copy of the document, which owns its texts. */
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
-    struct cc_device *d = cc_alloc0(sizeof *d, e);
-    if (d == NULL)
-        return CC_FAIL;
-    const int status = parse_device(root, d, e);
-    if (status == CC_OK)
-        *(struct cc_device **)out = d;
-    else
-        cc_device_free(d);
+    struct cc_device *d;
+    int status = CC_OK;
+    CC_TRY(CC_NEW(d, 1, e));
+    d->json = cJSON_Duplicate(root, true);
+    if (d->json == NULL)
+        CC_TRY_OUT(cc_fail(e, "out of memory: a copy of the device"));
+    CC_TRY_OUT(parse_device(d->json, d, e));
+    *(struct cc_device **)out = d;
+    d = NULL;
+out:
+    cc_device_free(d);
     return status;
 }
 

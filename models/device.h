@@ -11,14 +11,15 @@
 
 /* A published throughput of one accelerator: `per_s` units a second, in steps of `batch`. */
 struct cc_throughput {
-    char *net;              /* as --net takes it */
-    char *unit, *precision; /* "images", "mixed fp16" */
-    char *source;           /* where it was published */
-    double batch, per_s;    /* above 0 */
+    const char *net;              /* as --net takes it */
+    const char *unit, *precision; /* "images", "mixed fp16" */
+    const char *source;           /* where it was published */
+    double batch, per_s;          /* above 0 */
 };
 
 struct cc_device {
-    char *name, *text; /* "a100", "NVIDIA A100 (80 GB, SXM4)" */
+    void *json;              /* owns all texts */
+    const char *name, *text; /* "a100", "NVIDIA A100 (80 GB, SXM4)" */
     struct cc_throughput *throughput;
     size_t count;
 };

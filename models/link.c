@@ -1,7 +1,6 @@
 /* Links: the presets, words for bandwidth and overhead, and the files of `commcomp calibrate`. */
 #include "models/link.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,12 +43,6 @@ const struct cc_link_preset cc_link_presets[] = {PRESETS(PRESET){.source = NULL}
 
 #define NAME(label, rate, latency, headers, text) label,
 const char *const cc_link_names[] = {PRESETS(NAME) NULL};
-
-/* Copies the name; false if it is too long. */
-static bool copy_name(struct cc_link *link, const char *name)
-{
-    return snprintf(link->name, sizeof link->name, "%s", name) < (int)sizeof link->name;
-}
 
 int cc_link_parse(const char *text, struct cc_link *out, struct cc_error *e)
 {
@@ -116,25 +109,22 @@ int cc_overhead_parse(const char *text, double *out, struct cc_error *e)
 
 /* --- calibration files --- */
 
+#define NUMBER(member) CC_JSON_AT(struct cc_link, member, CC_JSON_AMOUNT)
+static const struct cc_json_member members[] = {
+    CC_JSON_KEY("schema"), CC_JSON_KEY("name"),   NUMBER(bw_bps),        NUMBER(latency_s),
+    NUMBER(message_s),     NUMBER(overhead),      NUMBER(message_bytes), NUMBER(burst_bytes),
+    NUMBER(reduce_byte_s), CC_JSON_KEY("source"), {.key = NULL}};
+
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
-    static const char *const keys[] = {
-        "schema",        "name",        "bw_bps",        "latency_s", "message_s", "overhead",
-        "message_bytes", "burst_bytes", "reduce_byte_s", "source",    NULL};
     struct cc_link link = {.latency_s = -1};
     const char *name, *source;
-    if (cc_json_schema(root, CC_LINK_SCHEMA, "see docs/model.md", e) != CC_OK ||
-        cc_json_keys(root, keys, e) != CC_OK || cc_json_text(root, "name", &name, e) != CC_OK ||
-        cc_json_text(root, "source", &source, e) != CC_OK ||
-        cc_json_amount(root, "bw_bps", &link.bw_bps, e) != CC_OK ||
-        cc_json_amount(root, "latency_s", &link.latency_s, e) != CC_OK ||
-        cc_json_amount(root, "message_s", &link.message_s, e) != CC_OK ||
-        cc_json_amount(root, "overhead", &link.overhead, e) != CC_OK ||
-        cc_json_amount(root, "message_bytes", &link.message_bytes, e) != CC_OK ||
-        cc_json_amount(root, "burst_bytes", &link.burst_bytes, e) != CC_OK ||
-        cc_json_amount(root, "reduce_byte_s", &link.reduce_byte_s, e) != CC_OK)
-        return CC_FAIL;
-    if (name == NULL || name[0] == '\0' || !copy_name(&link, name))
+    CC_TRY(cc_json_schema(root, CC_LINK_SCHEMA, "see docs/model.md", e));
+    CC_TRY(cc_json_members(root, members, &link, e));
+    CC_TRY(cc_json_text(root, "name", &name, e));
+    CC_TRY(cc_json_text(root, "source", &source, e));
+    if (name == NULL || name[0] == '\0' ||
+        snprintf(link.name, sizeof link.name, "%s", name) >= (int)sizeof link.name)
         return cc_fail(e, "\"name\" must be a text of 1 to %zu bytes", sizeof link.name - 1);
     if (link.bw_bps == 0)
         return cc_fail(e, "\"bw_bps\" must be there and above 0: bits per second");
@@ -156,22 +146,13 @@ int cc_link_read(const char *path, struct cc_link *out, struct cc_error *e)
 
 static int put_link(FILE *f, const struct cc_link *l, const char *source, struct cc_error *e)
 {
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {{"bw_bps", l->bw_bps},
-                   {"latency_s", l->latency_s},
-                   {"message_s", l->message_s},
-                   {"overhead", l->overhead},
-                   {"message_bytes", l->message_bytes},
-                   {"burst_bytes", l->burst_bytes},
-                   {"reduce_byte_s", l->reduce_byte_s}};
     (void)fputs("{\"schema\": \"" CC_LINK_SCHEMA "\", \"name\": ", f);
     CC_TRY(cc_json_put_text(f, l->name, e));
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        (void)fprintf(f, ",\n \"%s\": ", numbers[i].key);
-        cc_json_put_number(f, numbers[i].value);
-    }
+    for (const struct cc_json_member *m = members; m->key != NULL; m++)
+        if (m->kind == CC_JSON_AMOUNT) {
+            (void)fprintf(f, ",\n \"%s\": ", m->key);
+            cc_json_put_number(f, *(const double *)((const char *)l + m->at));
+        }
     (void)fputs(",\n \"source\": ", f);
     CC_TRY(cc_json_put_text(f, source, e));
     (void)fputs("}\n", f);
@@ -182,9 +163,5 @@ int cc_link_write(const struct cc_link *l, const char *source, const char *path,
 {
     struct cc_outfile o;
     CC_TRY(cc_file_create(&o, path, e));
-    int status = put_link(o.f, l, source, e);
-    if (status == CC_OK)
-        return cc_file_commit(&o, e);
-    cc_file_abort(&o);
-    return status;
+    return cc_file_end(&o, put_link(o.f, l, source, e), e);
 }

@@ -28,54 +28,31 @@ void cc_profile_free(struct cc_profile *p)
 
 /* --- reading --- */
 
-/* Reads a number that may not be missing. */
-static int get_number(const cJSON *object, const char *key, double *out, struct cc_error *e)
-{
-    if (cJSON_GetObjectItemCaseSensitive(object, key) == NULL)
-        return cc_fail(e, "\"%s\" is missing", key);
-    return cc_json_amount(object, key, out, e);
-}
+#define AT(member, kind) CC_JSON_AT(struct cc_profile_point, member, kind)
 
-static int parse_point(const cJSON *item, struct cc_profile_point *out, struct cc_error *e)
+static int parse_point(const cJSON *item, void *codec, struct cc_error *e)
 {
-    enum { REQUIRED = 5 };
-    static const char *const keys[] = {"values",        "bits_per_value", "encode_ns", "decode_ns",
-                                       "decode_add_ns", "spread",         "load",      NULL};
-    double *const to[] = {&out->values,    &out->bits_per_value, &out->encode_ns,
-                          &out->decode_ns, &out->decode_add_ns,  &out->spread,
-                          &out->load};
+    static const struct cc_json_member members[] = {AT(values, CC_JSON_NEED_AMOUNT),
+                                                    AT(bits_per_value, CC_JSON_NEED_AMOUNT),
+                                                    AT(encode_ns, CC_JSON_NEED_AMOUNT),
+                                                    AT(decode_ns, CC_JSON_NEED_AMOUNT),
+                                                    AT(decode_add_ns, CC_JSON_NEED_AMOUNT),
+                                                    AT(spread, CC_JSON_AMOUNT),
+                                                    AT(load, CC_JSON_AMOUNT),
+                                                    {.key = NULL}};
+    struct cc_profile_codec *c = codec;
+    struct cc_profile_point *p = &c->point[c->points];
     size_t values;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
-    CC_TRY(cc_json_keys(item, keys, e));
-    for (size_t i = 0; keys[i] != NULL; i++)
-        CC_TRY(i < REQUIRED ? get_number(item, keys[i], to[i], e)
-                            : cc_json_amount(item, keys[i], to[i], e));
+    CC_TRY(cc_json_members(item, members, p, e));
     if (!cc_json_size(cJSON_GetObjectItemCaseSensitive(item, "values"), &values) || values == 0)
         return cc_fail(e, "\"values\" is not a whole number from 1 to 2^53");
+    if (c->points > 0 && p->values <= p[-1].values)
+        return cc_fail(e, "%.0f values after %.0f: points must be in ascending order", p->values,
+                       p[-1].values);
+    c->points++;
     return CC_OK;
-}
-
-static int parse_points(const cJSON *list, struct cc_profile_codec *c, struct cc_error *e)
-{
-    int status = CC_OK;
-    c->point = cc_alloc0((size_t)cJSON_GetArraySize(list) * sizeof *c->point, e);
-    if (c->point == NULL)
-        return CC_FAIL;
-    for (const cJSON *item = list->child; item != NULL; item = item->next) {
-        struct cc_profile_point *p = &c->point[c->points];
-        CC_TRY_OUT(parse_point(item, p, e));
-        if (c->points > 0 && p->values <= p[-1].values) {
-            status = cc_fail(e, "%.0f values after %.0f: points must be in ascending order",
-                             p->values, p[-1].values);
-            goto out;
-        }
-        c->points++;
-    }
-out:
-    if (status != CC_OK)
-        cc_error_in(e, "point %zu", c->points);
-    return status;
 }
 
 static struct cc_profile_errors no_errors(void)
@@ -84,84 +61,66 @@ static struct cc_profile_errors no_errors(void)
     return (struct cc_profile_errors){n, n, n, n, n, n, n};
 }
 
-/* The keys of a codec's errors, in the order of the struct. */
-enum { ERRORS = 7, COSINE = 5 };
-static const char *const error_keys[ERRORS + 1] = {
-    "error", "error_low", "error_high", "nmse", "nmse_cumulative", "cosine", "max_abs_error", NULL};
+#define ERROR(member, kind) CC_JSON_AT(struct cc_profile_errors, member, kind)
+static const struct cc_json_member error_members[] = {
+    ERROR(error, CC_JSON_AMOUNT),           ERROR(error_low, CC_JSON_AMOUNT),
+    ERROR(error_high, CC_JSON_AMOUNT),      ERROR(nmse, CC_JSON_AMOUNT),
+    ERROR(nmse_cumulative, CC_JSON_AMOUNT), ERROR(cosine, CC_JSON_OTHER), /* may be negative */
+    ERROR(max_abs_error, CC_JSON_AMOUNT),   {.key = NULL}};
 
 static int parse_errors(const cJSON *object, struct cc_profile_errors *out, struct cc_error *e)
 {
-    double *const to[ERRORS] = {&out->error,           &out->low,    &out->high,         &out->nmse,
-                                &out->nmse_cumulative, &out->cosine, &out->max_abs_error};
     if (object == NULL)
         return CC_OK;
     if (!cJSON_IsObject(object))
         return cc_fail(e, "\"errors\" must be an object");
-    CC_TRY(cc_json_keys(object, error_keys, e));
-    for (size_t i = 0; i < ERRORS; i++) {
-        const cJSON *cosine = cJSON_GetObjectItemCaseSensitive(object, error_keys[i]);
-        if (i != COSINE)
-            CC_TRY(cc_json_amount(object, error_keys[i], to[i], e));
-        else if (cosine != NULL && !(cJSON_IsNumber(cosine) && fabs(cosine->valuedouble) <= 1.001))
-            return cc_fail(e, "\"cosine\" is not a number from -1 to 1");
-        else if (cosine != NULL)
-            *to[i] = cosine->valuedouble;
-    }
-    const bool interval = isfinite(out->low) || isfinite(out->high);
-    if (interval && !(out->low <= out->error && out->error <= out->high))
+    CC_TRY(cc_json_members(object, error_members, out, e));
+    const cJSON *cosine = cJSON_GetObjectItemCaseSensitive(object, "cosine");
+    if (cosine != NULL && !(cJSON_IsNumber(cosine) && fabs(cosine->valuedouble) <= 1.001))
+        return cc_fail(e, "\"cosine\" is not a number from -1 to 1");
+    if (cosine != NULL)
+        out->cosine = cosine->valuedouble;
+    const bool interval = isfinite(out->error_low) || isfinite(out->error_high);
+    if (interval && !(out->error_low <= out->error && out->error <= out->error_high))
         return cc_fail(e, "\"error\" is not between \"error_low\" and \"error_high\"");
     return CC_OK;
 }
 
-/* Appends a codec to *p, which owns what was allocated even after an error. */
-static int parse_codec(const cJSON *item, struct cc_profile *p, struct cc_error *e)
+static int parse_members(const cJSON *item, struct cc_profile_codec *c, struct cc_error *e)
 {
-    static const char *const keys[] = {"scheme", "lossy", "errors", "points", NULL};
-    const char *scheme;
     bool lossy = true;
     const cJSON *points;
+    size_t count;
+    if (cJSON_GetObjectItemCaseSensitive(item, "lossy") != NULL)
+        CC_TRY(cc_json_need_bool(item, "lossy", &lossy, e));
+    c->lossless = !lossy;
+    c->errors.error = lossy ? (double)NAN : 0;
+    CC_TRY(parse_errors(cJSON_GetObjectItemCaseSensitive(item, "errors"), &c->errors, e));
+    CC_TRY(cc_json_need_list(item, "points", "{\"values\", \"bits_per_value\", ...}", &points,
+                             &count, e));
+    CC_TRY(CC_NEW(c->point, count, e));
+    return cc_json_each(points, "point", parse_point, c, e);
+}
+
+/* Appends a codec to the profile, which owns what was allocated even after an error. */
+static int parse_codec(const cJSON *item, void *profile, struct cc_error *e)
+{
+    static const char *const keys[] = {"scheme", "lossy", "errors", "points", NULL};
+    struct cc_profile *p = profile;
+    struct cc_profile_codec *c = &p->codec[p->codecs];
+    const char *scheme;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object with scheme and points");
     CC_TRY(cc_json_keys(item, keys, e));
-    CC_TRY(cc_json_text(item, "scheme", &scheme, e));
-    if (scheme == NULL || scheme[0] == '\0')
-        return cc_fail(e, "\"scheme\" is missing or empty");
+    CC_TRY(cc_json_need_text(item, "scheme", &scheme, e));
     if (cc_profile_find(p, scheme) != NULL)
         return cc_fail(e, "\"%.100s\" for the second time", scheme);
-    struct cc_profile_codec *c = &p->codec[p->codecs];
     c->scheme = cc_strdup(scheme, e);
     if (c->scheme == NULL)
         return CC_FAIL;
     c->errors = no_errors();
     p->codecs++;
-    size_t count;
-    int status = CC_OK;
-    if (cJSON_GetObjectItemCaseSensitive(item, "lossy") != NULL)
-        CC_TRY_OUT(cc_json_need_bool(item, "lossy", &lossy, e));
-    c->lossless = !lossy;
-    c->errors.error = lossy ? (double)NAN : 0;
-    CC_TRY_OUT(parse_errors(cJSON_GetObjectItemCaseSensitive(item, "errors"), &c->errors, e));
-    CC_TRY_OUT(cc_json_need_list(item, "points", "{\"values\", \"bits_per_value\", ...}", &points,
-                                 &count, e));
-    CC_TRY_OUT(parse_points(points, c, e));
-out:
-    if (status != CC_OK)
-        cc_error_in(e, "\"%.100s\"", scheme);
-    return status;
-}
-
-static int parse_codecs(const cJSON *list, struct cc_profile *p, struct cc_error *e)
-{
-    p->codec = cc_alloc0((size_t)cJSON_GetArraySize(list) * sizeof *p->codec, e);
-    if (p->codec == NULL)
-        return CC_FAIL;
-    size_t i = 0;
-    for (const cJSON *item = list->child; item != NULL; item = item->next, i++) {
-        if (parse_codec(item, p, e) != CC_OK) {
-            cc_error_in(e, "codec %zu", i);
-            return CC_FAIL;
-        }
-    }
+    CC_TRY_IN(parse_members(item, c, e), e, "\"%.100s\"", scheme);
     return CC_OK;
 }
 
@@ -198,7 +157,8 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
     CC_TRY_OUT(cc_json_keys(root, keys, e));
     CC_TRY_OUT(parse_origin(root, &p, e));
     CC_TRY_OUT(cc_json_need_list(root, "codecs", "{\"scheme\", \"points\"}", &codecs, &count, e));
-    CC_TRY_OUT(parse_codecs(codecs, &p, e));
+    CC_TRY_OUT(CC_NEW(p.codec, count, e));
+    CC_TRY_OUT(cc_json_each(codecs, "codec", parse_codec, &p, e));
     *(struct cc_profile *)out = p;
 out:
     if (status != CC_OK)
@@ -220,13 +180,13 @@ int cc_profile_read(const char *path, struct cc_profile *out, struct cc_error *e
 
 static void put_errors(FILE *f, const struct cc_profile_errors *x)
 {
-    const double all[ERRORS] = {x->error,           x->low,    x->high,         x->nmse,
-                                x->nmse_cumulative, x->cosine, x->max_abs_error};
     size_t count = 0;
-    for (size_t i = 0; i < ERRORS; i++)
-        if (isfinite(all[i]))
-            (void)fprintf(f, "%s\"%s\": %.9g", count++ == 0 ? ", \"errors\": {" : ", ",
-                          error_keys[i], all[i]);
+    for (const struct cc_json_member *m = error_members; m->key != NULL; m++) {
+        const double value = *(const double *)((const char *)x + m->at);
+        if (isfinite(value))
+            (void)fprintf(f, "%s\"%s\": %.9g", count++ == 0 ? ", \"errors\": {" : ", ", m->key,
+                          value);
+    }
     if (count > 0)
         (void)fputs("}", f);
 }
@@ -234,8 +194,7 @@ static void put_errors(FILE *f, const struct cc_profile_errors *x)
 static int put_codec(FILE *f, const struct cc_profile_codec *c, struct cc_error *e)
 {
     (void)fputs("    {\"scheme\": ", f);
-    if (cc_json_put_text(f, c->scheme, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_json_put_text(f, c->scheme, e));
     if (c->lossless)
         (void)fputs(", \"lossy\": false", f);
     put_errors(f, &c->errors);
@@ -282,11 +241,7 @@ int cc_profile_write(const struct cc_profile *p, const char *path, struct cc_err
 {
     struct cc_outfile o;
     CC_TRY(cc_file_create(&o, path, e));
-    int status = put_profile(o.f, p, e);
-    if (status == CC_OK)
-        return cc_file_commit(&o, e);
-    cc_file_abort(&o);
-    return status;
+    return cc_file_end(&o, put_profile(o.f, p, e), e);
 }
 
 /* --- adding --- */

@@ -24,7 +24,7 @@ struct cc_profile_point {
 /* The errors of a codec on the profile's data, for schemes that commcomp cannot run; NaN: not
  * known. docs/errors.md defines the first, docs/results.md the others. */
 struct cc_profile_errors {
-    double error, low, high; /* the settled updates', with its 95% interval */
+    double error, error_low, error_high; /* the settled updates', with its 95% interval */
     double nmse, nmse_cumulative, cosine, max_abs_error;
 };
 

@@ -2,6 +2,7 @@
 #include "models/recipe.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,24 +22,31 @@ CC_RECIPES(EMBED)
 const char *const cc_recipe_names[] = {CC_RECIPES(NAME) NULL};
 static const struct cc_embedded builtin[] = {CC_RECIPES(BYTES)};
 
-/* --- forms of members --- */
+/* --- forms of values --- */
 
-/* A form of values: CC_FAIL, with a message that does not name the member. */
-typedef int form(const cJSON *item, struct cc_error *e);
+struct form;
 
 struct member {
     const char *key;
-    form *check;
+    const struct form *form;
     bool needed;
+    size_t at; /* of a command's members: their place in struct cc_recipe_command */
 };
 
-/* Checks an object: each member has its form, none is unknown, and those that are needed are there.
- */
-static int check_object(const cJSON *object, const struct member *members, struct cc_error *e)
+/* What a value must be: one of these is set. */
+struct form {
+    int (*check)(const cJSON *item, struct cc_error *e); /* CC_FAIL; does not name the member */
+    const struct form *elements;                         /* a list of at least one */
+    const struct form *values;    /* an object whose keys the recipe chooses */
+    const struct member *members; /* an object of these, the last of which has no key */
+};
+
+static int check(const struct form *f, const cJSON *item, struct cc_error *e);
+
+/* Each member has its form, none is unknown, and those that are needed are there. */
+static int check_members(const cJSON *object, const struct member *members, struct cc_error *e)
 {
     const char *keys[24] = {NULL};
-    if (!cJSON_IsObject(object))
-        return cc_fail(e, "not an object");
     for (size_t i = 0; members[i].key != NULL; i++)
         keys[i] = members[i].key;
     CC_TRY(cc_json_keys(object, keys, e));
@@ -46,42 +54,45 @@ static int check_object(const cJSON *object, const struct member *members, struc
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, m->key);
         if (item == NULL && m->needed)
             return cc_fail(e, "\"%s\" is missing", m->key);
-        if (item != NULL && m->check(item, e) != CC_OK) {
-            cc_error_in(e, "\"%s\"", m->key);
-            return CC_FAIL;
-        }
+        if (item != NULL)
+            CC_TRY_IN(check(m->form, item, e), e, "\"%s\"", m->key);
     }
     return CC_OK;
 }
 
-/* Checks a list of at least one element. */
-static int check_list(const cJSON *list, form *check, struct cc_error *e)
+static int check_values(const cJSON *object, const struct form *f, struct cc_error *e)
+{
+    for (const cJSON *c = object->child; c != NULL; c = c->next) {
+        if (c->string[0] == '\0')
+            return cc_fail(e, "a member has no name");
+        CC_TRY_IN(check(f, c, e), e, "\"%.60s\"", c->string);
+    }
+    return CC_OK;
+}
+
+static int check_elements(const cJSON *list, const struct form *f, struct cc_error *e)
 {
     size_t i = 0;
     if (!cJSON_IsArray(list) || list->child == NULL)
         return cc_fail(e, "not a list of at least one element");
     for (const cJSON *c = list->child; c != NULL; c = c->next, i++)
-        if (check(c, e) != CC_OK) {
-            cc_error_in(e, "element %zu", i);
-            return CC_FAIL;
-        }
+        CC_TRY_IN(check(f, c, e), e, "element %zu", i);
     return CC_OK;
 }
 
-/* Checks an object whose keys the recipe chooses. */
-static int check_map(const cJSON *object, form *check, struct cc_error *e)
+static int check(const struct form *f, const cJSON *item, struct cc_error *e)
 {
-    if (!cJSON_IsObject(object))
+    if (f->check != NULL)
+        return f->check(item, e);
+    if (f->elements != NULL)
+        return check_elements(item, f->elements, e);
+    if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
-    for (const cJSON *c = object->child; c != NULL; c = c->next)
-        if (c->string[0] == '\0' || check(c, e) != CC_OK) {
-            cc_error_in(e, "\"%.60s\"", c->string);
-            return c->string[0] == '\0' ? cc_fail(e, "a member has no name") : CC_FAIL;
-        }
-    return CC_OK;
+    return f->values != NULL ? check_values(item, f->values, e)
+                             : check_members(item, f->members, e);
 }
 
-static int a_text(const cJSON *item, struct cc_error *e)
+static int check_text(const cJSON *item, struct cc_error *e)
 {
     if (!cJSON_IsString(item) || item->valuestring[0] == '\0')
         return cc_fail(e, "not a text");
@@ -91,252 +102,158 @@ static int a_text(const cJSON *item, struct cc_error *e)
     return CC_OK;
 }
 
-static int texts(const cJSON *item, struct cc_error *e)
-{
-    return check_list(item, a_text, e);
-}
-
-/* A value of a row, and of a condition on one. */
-static int a_value(const cJSON *item, struct cc_error *e)
+static int check_row_value(const cJSON *item, struct cc_error *e)
 {
     return cJSON_IsString(item) || cJSON_IsNumber(item) || cJSON_IsBool(item)
                ? CC_OK
                : cc_fail(e, "neither a text, a number nor a truth value");
 }
 
-static int a_row(const cJSON *item, struct cc_error *e)
+static int check_plain(const cJSON *item, struct cc_error *e)
 {
-    return check_map(item, a_value, e);
+    return cJSON_IsNumber(item) ? CC_OK : check_text(item, e);
 }
 
-/* {"optimizer": ["sgd", "nesterov"]} */
-static int words_of_options(const cJSON *item, struct cc_error *e)
-{
-    return check_map(item, texts, e);
-}
+/* clang-format off */
+#define NEEDS(name, of) {.key = name, .form = &(of), .needed = true}
+#define MAY(name, of)   {.key = name, .form = &(of)}
+#define INTO(name, of)  {.key = #name, .form = &(of), .at = offsetof(struct cc_recipe_command, name)}
+/* clang-format on */
+#define MEMBERS(...) ((const struct member[]){__VA_ARGS__, {.key = NULL}})
 
-static int a_plain_value(const cJSON *item, struct cc_error *e)
-{
-    return cJSON_IsNumber(item) ? CC_OK : a_text(item, e);
-}
+static const struct form a_text = {.check = check_text}, texts = {.elements = &a_text};
+/* A row of a result, or a condition on one. */
+static const struct form a_value = {.check = check_row_value}, a_row = {.values = &a_value};
+static const struct form a_plain_value = {.check = check_plain};
+static const struct form plain_values = {.elements = &a_plain_value};
+
+/* --- options --- */
 
 /* {"table": "3lc-table1", "constant": "overlap"} */
-static int a_constant(const cJSON *item, struct cc_error *e)
-{
-    static const struct member members[] = {
-        {"table", a_text, true}, {"constant", a_text, true}, {NULL, NULL, false}};
-    return check_object(item, members, e);
-}
-
-static int a_conditional(const cJSON *item, struct cc_error *e)
-{
-    static const struct member members[] = {
-        {"value", a_plain_value, true}, {"if", words_of_options, true}, {NULL, NULL, false}};
-    return check_object(item, members, e);
-}
+static const struct form a_constant = {
+    .members = MEMBERS(NEEDS("table", a_text), NEEDS("constant", a_text))};
+/* {"optimizer": ["sgd", "nesterov"]} */
+static const struct form words_of_options = {.values = &texts};
+static const struct form a_conditional = {
+    .members = MEMBERS(NEEDS("value", a_plain_value), NEEDS("if", words_of_options))};
 
 /* The argument of an option: a text or number, true for an option without one, a constant of a
  * published table, or a value under a condition. */
-static int an_argument(const cJSON *item, struct cc_error *e)
+static int check_argument(const cJSON *item, struct cc_error *e)
 {
     if (cJSON_IsObject(item))
-        return cJSON_GetObjectItemCaseSensitive(item, "table") != NULL ? a_constant(item, e)
-                                                                       : a_conditional(item, e);
-    return cJSON_IsTrue(item) || cJSON_IsNumber(item) || a_text(item, e) == CC_OK
+        return check(cc_recipe_get(item, "table") != NULL ? &a_constant : &a_conditional, item, e);
+    return cJSON_IsTrue(item) || cJSON_IsNumber(item) || check_text(item, e) == CC_OK
                ? CC_OK
                : cc_fail(e, "neither a text, a number, true, a constant of a table nor a value "
                             "with a condition");
 }
 
-static int an_option(const cJSON *item, struct cc_error *e)
+static int check_option(const cJSON *item, struct cc_error *e)
 {
-    return cJSON_IsArray(item) ? check_list(item, a_plain_value, e) : an_argument(item, e);
-}
-
-static int options(const cJSON *item, struct cc_error *e)
-{
-    return check_map(item, an_option, e);
+    return cJSON_IsArray(item) ? check(&plain_values, item, e) : check_argument(item, e);
 }
 
 /* In a case, null takes the option away. */
-static int an_option_of_case(const cJSON *item, struct cc_error *e)
+static int check_option_of_case(const cJSON *item, struct cc_error *e)
 {
-    return cJSON_IsNull(item) ? CC_OK : an_argument(item, e);
+    return cJSON_IsNull(item) ? CC_OK : check_argument(item, e);
 }
 
-static int options_of_case(const cJSON *item, struct cc_error *e)
-{
-    return check_map(item, an_option_of_case, e);
-}
+static const struct form an_option = {.check = check_option}, options = {.values = &an_option};
+static const struct form an_option_of_case = {.check = check_option_of_case};
+static const struct form options_of_case = {.values = &an_option_of_case};
+static const struct form a_case = {
+    .members = MEMBERS(NEEDS("options", options_of_case), MAY("row", a_row))};
+static const struct form an_axis = {.elements = &a_case}, axes = {.elements = &an_axis};
+static const struct form a_refusal = {
+    .members = MEMBERS(NEEDS("options", texts), NEEDS("because", a_text))};
+static const struct form refusals = {.elements = &a_refusal};
 
-static int a_case(const cJSON *item, struct cc_error *e)
-{
-    static const struct member members[] = {
-        {"options", options_of_case, true}, {"row", a_row, false}, {NULL, NULL, false}};
-    return check_object(item, members, e);
-}
+/* --- columns and figures --- */
 
-static int an_axis(const cJSON *item, struct cc_error *e)
-{
-    return check_list(item, a_case, e);
-}
-
-static int axes(const cJSON *item, struct cc_error *e)
-{
-    return check_list(item, an_axis, e);
-}
-
-static int a_refusal(const cJSON *item, struct cc_error *e)
-{
-    static const struct member members[] = {
-        {"options", texts, true}, {"because", a_text, true}, {NULL, NULL, false}};
-    return check_object(item, members, e);
-}
-
-static int refusals(const cJSON *item, struct cc_error *e)
-{
-    return check_list(item, a_refusal, e);
-}
+static const struct form a_column_of = {
+    .members = MEMBERS(NEEDS("key", a_text), NEEDS("where", a_row), MAY("same", texts))};
 
 /* A factor: a column, a number, or the column of another row. */
-static int a_factor(const cJSON *item, struct cc_error *e)
+static int check_factor(const cJSON *item, struct cc_error *e)
 {
-    static const struct member members[] = {
-        {"key", a_text, true}, {"where", a_row, true}, {"same", texts, false}, {NULL, NULL, false}};
-    return cJSON_IsObject(item) ? check_object(item, members, e) : a_plain_value(item, e);
+    return cJSON_IsObject(item) ? check(&a_column_of, item, e) : check_plain(item, e);
 }
 
-static int factors(const cJSON *item, struct cc_error *e)
-{
-    return check_list(item, a_factor, e);
-}
-
-static int a_computation(const cJSON *item, struct cc_error *e)
-{
-    static const struct member members[] = {{"key", a_text, true},
-                                            {"product", factors, true},
-                                            {"over", factors, false},
-                                            {"where", a_row, false},
-                                            {NULL, NULL, false}};
-    return check_object(item, members, e);
-}
-
-static int computations(const cJSON *item, struct cc_error *e)
-{
-    return check_list(item, a_computation, e);
-}
+static const struct form a_factor = {.check = check_factor}, factors = {.elements = &a_factor};
+static const struct form a_computation = {
+    .members = MEMBERS(NEEDS("key", a_text), NEEDS("product", factors), MAY("over", factors),
+                       MAY("where", a_row))};
+static const struct form computations = {.elements = &a_computation};
 
 /* Figures that stand here, with their source, or those of a published table. */
-static int a_figure(const cJSON *item, struct cc_error *e)
+static const struct form figures_here = {
+    .members = MEMBERS(NEEDS("where", a_row), NEEDS("set", a_row), NEEDS("source", a_text))};
+static const struct form figures_of_table = {
+    .members = MEMBERS(NEEDS("table", a_text), NEEDS("quantity", a_text), NEEDS("key", a_text),
+                       MAY("where", a_row))};
+
+static int check_figure(const cJSON *item, struct cc_error *e)
 {
-    static const struct member here[] = {{"where", a_row, true},
-                                         {"set", a_row, true},
-                                         {"source", a_text, true},
-                                         {NULL, NULL, false}};
-    static const struct member of_table[] = {{"table", a_text, true},
-                                             {"quantity", a_text, true},
-                                             {"key", a_text, true},
-                                             {"where", a_row, false},
-                                             {NULL, NULL, false}};
-    const bool table = cJSON_GetObjectItemCaseSensitive(item, "table") != NULL;
-    return check_object(item, table ? of_table : here, e);
+    return check(cc_recipe_get(item, "table") != NULL ? &figures_of_table : &figures_here, item, e);
 }
 
-static int figures(const cJSON *item, struct cc_error *e)
-{
-    return check_list(item, a_figure, e);
-}
-
-static int a_comparison(const cJSON *item, struct cc_error *e)
-{
-    static const struct member members[] = {{"key", a_text, true},
-                                            {"paper", a_text, true},
-                                            {"error", a_text, true},
-                                            {"note", a_text, true},
-                                            {NULL, NULL, false}};
-    return check_object(item, members, e);
-}
+static const struct form a_figure = {.check = check_figure}, figures = {.elements = &a_figure};
+static const struct form a_comparison = {
+    .members = MEMBERS(NEEDS("key", a_text), NEEDS("paper", a_text), NEEDS("error", a_text),
+                       NEEDS("note", a_text))};
 
 /* A framework of Pipe-SGD's figures: its exchange, steps and schemes. */
-static int a_framework(const cJSON *item, struct cc_error *e)
-{
-    static const struct member members[] = {
-        {"name", a_text, true},   {"exchange", a_text, true},           {"mode", a_text, true},
-        {"scheme", a_text, true}, {"sync_share", a_plain_value, false}, {NULL, NULL, false}};
-    return check_object(item, members, e);
-}
+static const struct form a_framework = {
+    .members = MEMBERS(NEEDS("name", a_text), NEEDS("exchange", a_text), NEEDS("mode", a_text),
+                       NEEDS("scheme", a_text), MAY("sync_share", a_plain_value))};
+static const struct form list_of_frameworks = {.elements = &a_framework};
 
-static int frameworks(const cJSON *item, struct cc_error *e)
+static int check_frameworks(const cJSON *item, struct cc_error *e)
 {
     if (cJSON_GetArraySize(item) != CC_RECIPE_FRAMEWORKS)
         return cc_fail(e, "not a list of %d", CC_RECIPE_FRAMEWORKS);
-    return check_list(item, a_framework, e);
+    return check(&list_of_frameworks, item, e);
 }
 
+static const struct form frameworks = {.check = check_frameworks};
 /* The time of computing, as a share of that of fp32's traffic. */
-static int a_computing(const cJSON *item, struct cc_error *e)
-{
-    static const struct member members[] = {{"table", a_text, true},
-                                            {"constant", a_text, true},
-                                            {"bw", a_text, false},
-                                            {"hidden", a_text, false},
-                                            {NULL, NULL, false}};
-    return check_object(item, members, e);
-}
+static const struct form a_computing = {
+    .members = MEMBERS(NEEDS("table", a_text), NEEDS("constant", a_text), MAY("bw", a_text),
+                       MAY("hidden", a_text))};
 
-static int a_command(const cJSON *item, struct cc_error *e)
-{
-    static const struct member members[] = {{"command", a_text, true},
-                                            {"name", a_text, false},
-                                            {"title", a_text, false},
-                                            {"base", a_text, false},
-                                            {"because", a_text, false},
-                                            {"options", options, false},
-                                            {"operands", texts, false},
-                                            {"each", axes, false},
-                                            {"open", texts, false},
-                                            {"refuse", refusals, false},
-                                            {"columns", texts, false},
-                                            {"keys", texts, false},
-                                            {"computed", computations, false},
-                                            {"published", figures, false},
-                                            {"compare", a_comparison, false},
-                                            {"computing", a_computing, false},
-                                            {"frameworks", frameworks, false},
-                                            {"notes", texts, false},
-                                            {NULL, NULL, false}};
-    return check_object(item, members, e);
-}
+/* --- commands --- */
 
-static int commands(const cJSON *item, struct cc_error *e)
+static const struct form a_command = {
+    .members =
+        MEMBERS({"command", &a_text, true, offsetof(struct cc_recipe_command, command)},
+                INTO(name, a_text), INTO(title, a_text), INTO(base, a_text), INTO(because, a_text),
+                INTO(options, options), INTO(operands, texts), INTO(each, axes), INTO(open, texts),
+                INTO(refuse, refusals), INTO(columns, texts), INTO(keys, texts),
+                INTO(computed, computations), INTO(published, figures), INTO(compare, a_comparison),
+                INTO(computing, a_computing), INTO(frameworks, frameworks), INTO(notes, texts))};
+static const struct form commands = {.elements = &a_command};
+static const struct form a_recipe = {
+    .members = MEMBERS(NEEDS("schema", a_text), NEEDS("about", a_text), MAY("source", a_text),
+                       MAY("time", a_text), NEEDS("commands", commands))};
+
+/* A command whose form was checked. */
+static struct cc_recipe_command command_of(const cJSON *c)
 {
-    return check_list(item, a_command, e);
+    struct cc_recipe_command out = {.command = NULL};
+    for (const struct member *m = a_command.members; m->key != NULL; m++) {
+        void *to = (char *)&out + m->at;
+        if (m->form == &a_text)
+            *(const char **)to = cc_recipe_text(c, m->key);
+        else
+            *(const cJSON **)to = cc_recipe_get(c, m->key);
+    }
+    out.name = out.name != NULL ? out.name : out.command;
+    return out;
 }
 
 /* --- a recipe --- */
-
-static struct cc_recipe_command command_of(const cJSON *c)
-{
-    const char *name = cc_recipe_text(c, "name");
-    return (struct cc_recipe_command){.command = cc_recipe_text(c, "command"),
-                                      .name = name != NULL ? name : cc_recipe_text(c, "command"),
-                                      .title = cc_recipe_text(c, "title"),
-                                      .base = cc_recipe_text(c, "base"),
-                                      .because = cc_recipe_text(c, "because"),
-                                      .options = cc_recipe_get(c, "options"),
-                                      .operands = cc_recipe_get(c, "operands"),
-                                      .each = cc_recipe_get(c, "each"),
-                                      .open = cc_recipe_get(c, "open"),
-                                      .refuse = cc_recipe_get(c, "refuse"),
-                                      .columns = cc_recipe_get(c, "columns"),
-                                      .keys = cc_recipe_get(c, "keys"),
-                                      .computed = cc_recipe_get(c, "computed"),
-                                      .published = cc_recipe_get(c, "published"),
-                                      .compare = cc_recipe_get(c, "compare"),
-                                      .computing = cc_recipe_get(c, "computing"),
-                                      .frameworks = cc_recipe_get(c, "frameworks"),
-                                      .notes = cc_recipe_get(c, "notes")};
-}
 
 void cc_recipe_free(struct cc_recipe *r)
 {
@@ -367,22 +284,16 @@ static int check_names(const struct cc_recipe *r, struct cc_error *e)
 
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
-    static const struct member members[] = {{"schema", a_text, true},     {"about", a_text, true},
-                                            {"source", a_text, false},    {"time", a_text, false},
-                                            {"commands", commands, true}, {NULL, NULL, false}};
     CC_TRY(cc_json_schema(root, CC_RECIPE_SCHEMA, "see docs/recipes.md", e));
-    CC_TRY(check_object(root, members, e));
+    CC_TRY(check(&a_recipe, root, e));
     const cJSON *list = cc_recipe_get(root, "commands");
-    struct cc_recipe *r = cc_alloc0(sizeof *r, e);
-    if (r == NULL)
-        return CC_FAIL;
+    struct cc_recipe *r;
+    CC_TRY(CC_NEW(r, 1, e));
     int status = CC_OK;
     r->json = cJSON_Duplicate(root, 1);
-    r->item = cc_alloc0((size_t)cJSON_GetArraySize(list) * sizeof *r->item, e);
-    if (r->json == NULL || r->item == NULL) {
-        status = cc_fail(e, "out of memory");
-        goto out;
-    }
+    if (r->json == NULL)
+        CC_TRY_OUT(cc_fail(e, "out of memory"));
+    CC_TRY_OUT(CC_NEW(r->item, (size_t)cJSON_GetArraySize(list), e));
     r->about = cc_recipe_text(r->json, "about");
     r->source = cc_recipe_text(r->json, "source");
     r->time = cc_recipe_text(r->json, "time");
@@ -469,13 +380,12 @@ int cc_recipe_open(const char *name, struct cc_recipe **out, struct cc_error *e)
 {
     struct cc_recipe *r;
     CC_TRY(open_alone(name, &r, e));
-    for (size_t i = 0; i < r->count; i++) {
-        const int status = open_base(r, &r->item[i], e);
-        if (status != CC_OK) {
-            cc_recipe_free(r);
-            return status;
-        }
-    }
-    *out = r;
-    return CC_OK;
+    int status = CC_OK;
+    for (size_t i = 0; i < r->count && status == CC_OK; i++)
+        status = open_base(r, &r->item[i], e);
+    if (status == CC_OK)
+        *out = r;
+    else
+        cc_recipe_free(r);
+    return status;
 }

@@ -165,8 +165,8 @@ static void take_errors(struct cc_forecast *f, size_t scheme)
     if (known == NULL)
         return;
     error->error = known->error;
-    error->low = known->low;
-    error->high = known->high;
+    error->low = known->error_low;
+    error->high = known->error_high;
     error->nmse = known->nmse;
 }
 

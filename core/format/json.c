@@ -274,6 +274,47 @@ int cc_json_amount(const cJSON *object, const char *key, double *out, struct cc_
     return CC_OK;
 }
 
+static int read_member(const cJSON *object, const struct cc_json_member *m, void *to,
+                       struct cc_error *e)
+{
+    switch (m->kind) {
+    case CC_JSON_TEXT:
+        return cc_json_text(object, m->key, to, e);
+    case CC_JSON_NEED_TEXT:
+        return cc_json_need_text(object, m->key, to, e);
+    case CC_JSON_NEED_AMOUNT:
+        if (cJSON_GetObjectItemCaseSensitive(object, m->key) == NULL)
+            return cc_fail(e, "\"%s\" is missing", m->key);
+        return cc_json_amount(object, m->key, to, e);
+    case CC_JSON_AMOUNT:
+        return cc_json_amount(object, m->key, to, e);
+    case CC_JSON_OTHER:
+        break;
+    }
+    return CC_OK;
+}
+
+int cc_json_members(const cJSON *object, const struct cc_json_member *members, void *out,
+                    struct cc_error *e)
+{
+    const char *keys[32] = {NULL};
+    for (size_t i = 0; members[i].key != NULL; i++)
+        keys[i] = members[i].key;
+    CC_TRY(cc_json_keys(object, keys, e));
+    for (const struct cc_json_member *m = members; m->key != NULL; m++)
+        CC_TRY(read_member(object, m, (char *)out + m->at, e));
+    return CC_OK;
+}
+
+int cc_json_each(const cJSON *list, const char *what, cc_json_reader *read, void *out,
+                 struct cc_error *e)
+{
+    size_t i = 0;
+    for (const cJSON *c = list->child; c != NULL; c = c->next, i++)
+        CC_TRY_IN(read(c, out, e), e, "%s %zu", what, i);
+    return CC_OK;
+}
+
 int cc_json_need_bool(const cJSON *object, const char *key, bool *out, struct cc_error *e)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);

@@ -46,6 +46,37 @@ int cc_json_need_text(const cJSON *object, const char *key, const char **out, st
 /* An optional number from 0 to 1e30; *out keeps its value if it is missing. */
 int cc_json_amount(const cJSON *object, const char *key, double *out, struct cc_error *e);
 
+/* A member of an object, and where in a struct its value goes. */
+enum cc_json_kind {
+    CC_JSON_TEXT,        /* const char *; by cc_json_text */
+    CC_JSON_NEED_TEXT,   /* const char *; by cc_json_need_text */
+    CC_JSON_AMOUNT,      /* double; by cc_json_amount */
+    CC_JSON_NEED_AMOUNT, /* the same, and it may not be missing */
+    CC_JSON_OTHER        /* read by the caller */
+};
+struct cc_json_member {
+    const char *key;
+    enum cc_json_kind kind;
+    size_t at; /* offset in the struct */
+};
+/* CC_JSON_AT(struct point, x, CC_JSON_AMOUNT): the member "x", for point.x. CC_JSON_KEY("x"): one
+ * that the caller reads. */
+#define CC_JSON_AT(type, member, how)                                                              \
+    {                                                                                              \
+        .key = #member, .kind = how, .at = offsetof(type, member)                                  \
+    }
+#define CC_JSON_KEY(name)                                                                          \
+    {                                                                                              \
+        .key = name, .kind = CC_JSON_OTHER                                                         \
+    }
+/* Reads an object that may have these members, whose list ends with one without a key, and no
+ * others. */
+int cc_json_members(const cJSON *object, const struct cc_json_member *members, void *out,
+                    struct cc_error *e);
+/* Calls read(element, out, e) for each element of a list; messages then begin with "WHAT i". */
+int cc_json_each(const cJSON *list, const char *what, cc_json_reader *read, void *out,
+                 struct cc_error *e);
+
 /* A required boolean. */
 int cc_json_need_bool(const cJSON *object, const char *key, bool *out, struct cc_error *e);
 /* A required string out of a list that ends with NULL; *out is its index there. */
