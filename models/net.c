@@ -1,11 +1,24 @@
-/* Making nets, tensor by tensor. net_file.c and net_open.c read them from files. */
+/* Nets: the built-in ones, which are JSON files carried inside the program, .json files
+ * (docs/traces.md), and .safetensors files, whose names and shapes come from the headers; their
+ * tensors of whole numbers (counters, positions, masks) are left out, as they are not trained. */
+#include "models/net.h"
+
+#include <ctype.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "core/embed.h"
 #include "core/format/contents.h"
+#include "core/format/json.h"
+#include "core/format/safetensors.h"
 #include "core/memory.h"
-#include "models/net_impl.h"
+#include "core/nearest.h"
+#include "models/net_list.h"
+
+/* --- making nets, tensor by tensor --- */
 
 void cc_net_free(struct cc_net *net)
 {
@@ -26,24 +39,36 @@ void cc_net_free(struct cc_net *net)
     free(net);
 }
 
-struct cc_net *cc_net_new(size_t capacity, struct cc_error *e)
+/* Begins a net without tensors and with room for `capacity` of them. The texts are copied; NULL
+ * becomes empty. */
+static int begin(size_t capacity, const char *name, const char *reference,
+                 const char *compute_source, struct cc_net **out, struct cc_error *e)
 {
-    struct cc_net *net = cc_alloc(sizeof *net, e);
-    if (net == NULL)
-        return NULL;
-    *net = (struct cc_net){.tensors = cc_alloc0(capacity * sizeof *net->tensors, e),
-                           .share = cc_alloc0(capacity * sizeof *net->share, e)};
-    if (net->tensors == NULL || net->share == NULL) {
-        cc_net_free(net);
-        return NULL;
+    struct cc_net *net;
+    CC_TRY(CC_NEW(net, 1, e));
+    int status = CC_NEW(net->tensors, capacity, e);
+    if (status == CC_OK)
+        status = CC_NEW(net->share, capacity, e);
+    net->name = cc_strdup(name, e);
+    net->reference = cc_strdup(reference != NULL ? reference : "", e);
+    net->compute_source = cc_strdup(compute_source != NULL ? compute_source : "", e);
+    if (status == CC_OK && net->name != NULL && net->reference != NULL &&
+        net->compute_source != NULL) {
+        *out = net;
+        return CC_OK;
     }
-    return net;
+    cc_net_free(net);
+    return CC_FAIL;
 }
 
-int cc_net_add(struct cc_net *net, const char *name, const struct cc_shape *shape, double compute,
-               struct cc_error *e)
+/* Appends a tensor, whose name is copied. `compute`: its part of the computation, in any unit that
+ * all tensors of the net share. */
+static int add_tensor(struct cc_net *net, const char *name, const struct cc_shape *shape,
+                      double compute, struct cc_error *e)
 {
     size_t values;
+    if (shape->n == 0)
+        return cc_fail(e, "tensor \"%.200s\" has no values", name);
     if (__builtin_add_overflow(net->values, shape->n, &values) || values > SIZE_MAX / 64)
         return cc_fail(e, "the number of values of all tensors is too large");
     char *copy = cc_strdup(name, e);
@@ -56,16 +81,6 @@ int cc_net_add(struct cc_net *net, const char *name, const struct cc_shape *shap
     return CC_OK;
 }
 
-int cc_net_set_texts(struct cc_net *net, const char *name, const char *reference,
-                     const char *compute_source, struct cc_error *e)
-{
-    net->name = cc_strdup(name, e);
-    net->reference = cc_strdup(reference != NULL ? reference : "", e);
-    net->compute_source = cc_strdup(compute_source != NULL ? compute_source : "", e);
-    return net->name != NULL && net->reference != NULL && net->compute_source != NULL ? CC_OK
-                                                                                      : CC_FAIL;
-}
-
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -73,13 +88,12 @@ static int by_text(const void *a, const void *b)
 
 static int check_names(const struct cc_net *net, struct cc_error *e)
 {
-    const char **names = cc_alloc0((net->count + 1) * sizeof *names, e);
-    if (names == NULL)
-        return CC_FAIL;
+    const char **names;
+    int status = CC_OK;
+    CC_TRY(CC_NEW(names, net->count + 1, e));
     for (size_t i = 0; i < net->count; i++)
         names[i] = net->tensors[i].name;
     qsort(names, net->count, sizeof *names, by_text);
-    int status = CC_OK;
     for (size_t i = 1; i < net->count && status == CC_OK; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
             status = cc_fail(e, "two tensors are named \"%.200s\"; names must differ", names[i]);
@@ -87,7 +101,9 @@ static int check_names(const struct cc_net *net, struct cc_error *e)
     return status;
 }
 
-int cc_net_finish(struct cc_net *net, struct cc_error *e)
+/* Checks that there are tensors and that their names differ, and scales the shares of the
+ * computation to the sum 1; if all are 0, they follow the number of values. */
+static int finish(struct cc_net *net, struct cc_error *e)
 {
     double sum = 0;
     if (net->count == 0)
@@ -101,6 +117,18 @@ int cc_net_finish(struct cc_net *net, struct cc_error *e)
     return check_names(net, e);
 }
 
+/* Ends a net that is complete if `status` is CC_OK: sets *out, or frees it. */
+static int end(struct cc_net *net, int status, struct cc_net **out, struct cc_error *e)
+{
+    if (status == CC_OK)
+        status = finish(net, e);
+    if (status == CC_OK)
+        *out = net;
+    else
+        cc_net_free(net);
+    return status;
+}
+
 int cc_net_flat(const char *label, size_t n, struct cc_net **out, struct cc_error *e)
 {
     const struct cc_tensor_info tensor = {.name = CC_ONLY_TENSOR, .shape = cc_shape_flat(n)};
@@ -110,23 +138,341 @@ int cc_net_flat(const char *label, size_t n, struct cc_net **out, struct cc_erro
 int cc_net_of(const char *label, const struct cc_tensor_info *tensors, size_t count,
               struct cc_net **out, struct cc_error *e)
 {
-    struct cc_net *net = cc_net_new(count, e);
+    struct cc_net *net;
     int status = CC_OK;
-    if (net == NULL)
-        return CC_FAIL;
-    for (size_t i = 0; i < count; i++) {
-        const struct cc_tensor_info *t = &tensors[i];
-        if (t->shape.n == 0) {
-            status = cc_fail(e, "tensor \"%.200s\" has no values", t->name);
-            goto out;
-        }
-        CC_TRY_OUT(cc_net_add(net, t->name, &t->shape, (double)t->shape.n, e));
+    CC_TRY(begin(count, label, NULL, NULL, &net, e));
+    for (size_t i = 0; i < count && status == CC_OK; i++)
+        status = add_tensor(net, tensors[i].name, &tensors[i].shape, (double)tensors[i].shape.n, e);
+    return end(net, status, out, e);
+}
+
+/* --- a .safetensors file --- */
+
+/* Appends the tensors of a file's header, in its order. */
+static int add_contents(struct cc_net *net, const struct cc_contents *c, struct cc_error *e)
+{
+    size_t *order;
+    int status = CC_OK;
+    CC_TRY(cc_contents_order(c, &order, e));
+    for (size_t i = 0; i < c->count && status == CC_OK; i++) {
+        const struct cc_stored *s = &c->tensors[order[i]];
+        if (s->dtype < CC_I8)
+            status = add_tensor(net, s->name, &s->shape, 0, e);
     }
-    CC_TRY_OUT(cc_net_set_texts(net, label, NULL, NULL, e));
-    CC_TRY_OUT(cc_net_finish(net, e));
-    *out = net;
-    net = NULL;
-out:
-    cc_net_free(net);
+    free(order);
     return status;
+}
+
+/* *out is to be freed also after an error. */
+static int parse_header(const char *path, struct cc_contents *out, struct cc_error *e)
+{
+    struct cc_infile f;
+    struct cc_bytes head;
+    *out = (struct cc_contents){0};
+    CC_TRY(cc_infile_open(path, &f, e));
+    int status = cc_contents_read_head(&f, path, CC_SAFETENSORS, &head, e);
+    cc_infile_close(&f);
+    CC_TRY(status);
+    status = cc_safetensors_shapes(head.data, f.state.size, out, e);
+    cc_bytes_free(&head);
+    CC_TRY_IN(status, e, "%s", path);
+    return CC_OK;
+}
+
+static int read_safetensors(const char *path, struct cc_net **out, struct cc_error *e)
+{
+    struct cc_contents c;
+    struct cc_net *net;
+    int status = parse_header(path, &c, e);
+    if (status == CC_OK)
+        status = begin(c.count + 1, path, NULL, NULL, &net, e);
+    if (status == CC_OK) {
+        status = end(net, add_contents(net, &c, e), out, e);
+        if (status != CC_OK)
+            cc_error_in(e, "%s", path);
+    }
+    cc_contents_free(&c);
+    return status;
+}
+
+/* --- several files --- */
+
+/* One mapping of the index, from a tensor to the file that holds it, in the index's own folder.
+ * Lists of them are sorted by file, then by tensor. */
+struct entry {
+    const char *file, *tensor;
+};
+
+static int by_file(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int order = strcmp(x->file, y->file);
+    return order != 0 ? order : strcmp(x->tensor, y->tensor);
+}
+
+static int parse_index(const cJSON *root, struct entry **out, size_t *count, struct cc_error *e)
+{
+    const cJSON *map = cJSON_GetObjectItemCaseSensitive(root, "weight_map");
+    if (!cJSON_IsObject(map) || map->child == NULL)
+        return cc_fail(e, "\"weight_map\" must be an object with a file for each tensor");
+    size_t n = 0;
+    struct entry *list;
+    CC_TRY(CC_NEW(list, (size_t)cJSON_GetArraySize(map), e));
+    for (const cJSON *c = map->child; c != NULL; c = c->next) {
+        if (!cJSON_IsString(c) || c->valuestring[0] == '\0' || strchr(c->valuestring, '/')) {
+            free(list);
+            return cc_fail(e, "\"weight_map\": \"%.100s\" is not mapped to a file beside the index",
+                           c->string);
+        }
+        list[n++] = (struct entry){c->valuestring, c->string};
+    }
+    qsort(list, n, sizeof *list, by_file);
+    *out = list;
+    *count = n;
+    return CC_OK;
+}
+
+/* Checks that a file has the tensors that the index maps to it. */
+static int check_file(const struct cc_contents *c, const char *path, const struct entry *list,
+                      size_t count, struct cc_error *e)
+{
+    if (c->count != count)
+        return cc_fail(e, "%s: it has %zu tensors, the index says %zu", path, c->count, count);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct entry key = {list[0].file, c->tensors[i].name};
+        if (bsearch(&key, list, count, sizeof *list, by_file) == NULL)
+            return cc_fail(e, "%s: the index does not say that \"%.200s\" is in it", path,
+                           c->tensors[i].name);
+    }
+    return CC_OK;
+}
+
+/* Adds the tensors of one file. */
+static int add_file(struct cc_net *net, const char *path, const struct entry *list, size_t count,
+                    struct cc_error *e)
+{
+    struct cc_contents c;
+    int status = parse_header(path, &c, e);
+    if (status == CC_OK)
+        status = check_file(&c, path, list, count, e);
+    if (status == CC_OK)
+        status = add_contents(net, &c, e);
+    cc_contents_free(&c);
+    return status;
+}
+
+static int add_files(struct cc_net *net, const char *index, const struct entry *list, size_t count,
+                     struct cc_error *e)
+{
+    const char *slash = strrchr(index, '/');
+    size_t folder = slash != NULL ? (size_t)(slash - index) + 1 : 0;
+    int status = CC_OK;
+    for (size_t i = 0, next; status == CC_OK && i < count; i = next) {
+        for (next = i + 1; next < count && strcmp(list[next].file, list[i].file) == 0;)
+            next++;
+        size_t length = strlen(list[i].file);
+        char *path = cc_alloc(folder + length + 1, e);
+        if (path == NULL)
+            return CC_FAIL;
+        memcpy(path, index, folder);
+        memcpy(path + folder, list[i].file, length + 1);
+        status = add_file(net, path, list + i, next - i, e);
+        free(path);
+    }
+    return status;
+}
+
+struct index {
+    const char *path;
+    struct cc_net *net;
+};
+
+static int net_of_index(const cJSON *root, void *out, struct cc_error *e)
+{
+    struct index *index = out;
+    struct entry *list;
+    size_t count;
+    struct cc_net *net;
+    CC_TRY(parse_index(root, &list, &count, e));
+    int status = begin(count, index->path, NULL, NULL, &net, e);
+    if (status == CC_OK)
+        status = end(net, add_files(net, index->path, list, count, e), &index->net, e);
+    free(list);
+    return status;
+}
+
+static int read_index(const char *path, struct cc_net **out, struct cc_error *e)
+{
+    struct index index = {.path = path};
+    CC_TRY(cc_json_read_as(path, net_of_index, &index, e));
+    *out = index.net;
+    return CC_OK;
+}
+
+/* --- the built-in nets --- */
+
+#define EMBED(symbol, name) CC_EMBED(cc_net_##symbol, "models/nets/" name ".json");
+#define BYTES(symbol, name) CC_EMBEDDED(cc_net_##symbol),
+CC_NETS(EMBED)
+const char *const cc_net_names[] = {CC_NETS(CC_EMBED_NAME) NULL};
+static const struct cc_embedded builtin[] = {CC_NETS(BYTES)};
+
+/* --- JSON --- */
+
+static int get_shape(const cJSON *tensor, struct cc_shape *out, struct cc_error *e)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(tensor, "shape"), *item;
+    size_t dim[CC_MAX_DIMS];
+    int ndim = 0;
+    if (!cJSON_IsArray(list))
+        return cc_fail(e, "\"shape\" must be a list of dimensions, as [64, 3, 3, 3]");
+    cJSON_ArrayForEach(item, list)
+    {
+        if (ndim == CC_MAX_DIMS)
+            return cc_fail(e, "\"shape\" has more than %d dimensions", CC_MAX_DIMS);
+        if (!cc_json_size(item, &dim[ndim]) || dim[ndim] == 0)
+            return cc_fail(e, "\"shape\": dimensions are whole numbers from 1 to 2^53");
+        ndim++;
+    }
+    return cc_shape_make(dim, ndim, out, e);
+}
+
+struct parsing {
+    struct cc_net *net;
+    int computes; /* -1 before the first tensor, then whether tensors have "compute": all must, or
+                     none */
+};
+
+static int parse_tensor(const cJSON *item, void *arg, struct cc_error *e)
+{
+    static const char *const keys[] = {"name", "shape", "compute", NULL};
+    struct parsing *p = arg;
+    const char *name;
+    struct cc_shape shape;
+    double compute = 0;
+    if (!cJSON_IsObject(item))
+        return cc_fail(e, "not an object with name and shape");
+    CC_TRY(cc_json_keys(item, keys, e));
+    CC_TRY(cc_json_need_text(item, "name", &name, e));
+    for (const char *c = name; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            return cc_fail(e, "its name has control characters");
+    CC_TRY_IN(get_shape(item, &shape, e), e, "\"%.100s\"", name);
+    CC_TRY_IN(cc_json_amount(item, "compute", &compute, e), e, "\"%.100s\"", name);
+    int has = cJSON_GetObjectItemCaseSensitive(item, "compute") != NULL;
+    if (p->computes >= 0 && has != p->computes)
+        return cc_fail(e,
+                       "\"%.100s\" %s \"compute\" and tensors before it %s: give it to all, or "
+                       "to none",
+                       name, has ? "has" : "has no", has ? "have not" : "have");
+    p->computes = has;
+    return add_tensor(p->net, name, &shape, compute, e);
+}
+
+static int parse_paper(const cJSON *item, struct cc_net *net, struct cc_error *e)
+{
+    static const char *const keys[] = {"paper", "says", NULL};
+    const char *paper, *says;
+    CC_TRY(cc_json_keys(item, keys, e));
+    CC_TRY(cc_json_need_text(item, "paper", &paper, e));
+    CC_TRY(cc_json_need_text(item, "says", &says, e));
+    struct cc_net_paper *p = &net->papers[net->paper_count++];
+    p->paper = cc_strdup(paper, e);
+    p->says = cc_strdup(says, e);
+    return p->paper != NULL && p->says != NULL ? CC_OK : CC_FAIL;
+}
+
+/* "papers": a list of {"paper", "says"}, or missing. */
+static int parse_papers(const cJSON *list, struct cc_net *net, struct cc_error *e)
+{
+    if (list == NULL)
+        return CC_OK;
+    if (!cJSON_IsArray(list))
+        return cc_fail(e, "\"papers\" is not a list");
+    CC_TRY(CC_NEW(net->papers, (size_t)cJSON_GetArraySize(list), e));
+    for (const cJSON *c = list->child; c != NULL; c = c->next) {
+        if (!cJSON_IsObject(c))
+            return cc_fail(e, "\"papers\": not an object with paper and says");
+        CC_TRY_IN(parse_paper(c, net, e), e, "\"papers\"");
+    }
+    return CC_OK;
+}
+
+static int parse_root(const cJSON *root, void *out, struct cc_error *e)
+{
+    static const char *const keys[] = {"schema",    "name",           "reference", "papers",
+                                       "compute_s", "compute_source", "tensors",   NULL};
+    const char *name, *reference, *source;
+    double compute_s = 0;
+    CC_TRY(cc_json_schema(root, CC_NET_SCHEMA, "see docs/traces.md", e));
+    CC_TRY(cc_json_keys(root, keys, e));
+    CC_TRY(cc_json_need_text(root, "name", &name, e));
+    CC_TRY(cc_json_text(root, "reference", &reference, e));
+    CC_TRY(cc_json_text(root, "compute_source", &source, e));
+    CC_TRY(cc_json_amount(root, "compute_s", &compute_s, e));
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "tensors");
+    if (!cJSON_IsArray(list) || list->child == NULL)
+        return cc_fail(e, "\"tensors\" must be a list of at least one {\"name\", \"shape\"}");
+    struct parsing p = {.computes = -1};
+    CC_TRY(begin((size_t)cJSON_GetArraySize(list), name, reference, source, &p.net, e));
+    p.net->compute_s = compute_s;
+    int status = parse_papers(cJSON_GetObjectItemCaseSensitive(root, "papers"), p.net, e);
+    if (status == CC_OK)
+        status = cc_json_each(list, "tensor", parse_tensor, &p, e);
+    return end(p.net, status, out, e);
+}
+
+int cc_net_parse(const char *text, size_t length, struct cc_net **out, struct cc_error *e)
+{
+    return cc_json_parse_as(text, length, parse_root, out, e);
+}
+
+/* --- opening --- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n > m && strcasecmp(text + n - m, end) == 0;
+}
+
+/* Whether two names are equal but for case, '-' and '_': "ResNet-50" is resnet50. */
+static bool same_net(const char *a, const char *b)
+{
+    static const char ignored[] = "-_";
+    for (;; a++, b++) {
+        a += strspn(a, ignored);
+        b += strspn(b, ignored);
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        if (*a == '\0')
+            return true;
+    }
+}
+
+static int refuse_name(const char *name, struct cc_error *e)
+{
+    char list[400];
+    cc_word_list(cc_net_names, list, sizeof list);
+    const char *near = cc_nearest(name, cc_net_names);
+    if (near != NULL)
+        return cc_usage(e,
+                        "net '%.80s' is not known: did you mean '%s'? (there are %s; or a "
+                        ".json or .safetensors file)",
+                        name, near, list);
+    return cc_usage(e, "net '%.80s' is not known: there are %s; or a .json or .safetensors file",
+                    name, list);
+}
+
+int cc_net_open(const char *name, struct cc_net **out, struct cc_error *e)
+{
+    if (ends_with(name, ".safetensors.index.json"))
+        return read_index(name, out, e);
+    if (ends_with(name, ".safetensors"))
+        return read_safetensors(name, out, e);
+    if (ends_with(name, ".json"))
+        return cc_json_read_as(name, parse_root, out, e);
+    for (size_t i = 0; cc_net_names[i] != NULL; i++)
+        if (same_net(name, cc_net_names[i]))
+            return cc_net_parse(builtin[i].begin, cc_embedded_size(&builtin[i]), out, e);
+    return refuse_name(name, e);
 }

@@ -48,31 +48,31 @@ void cc_paper_free(struct cc_paper *p)
 
 /* --- parts of objects --- */
 
-/* Gets the list of a key and allocates an array for its elements. It may be empty or missing only
- * if `optional` is set. */
-static int get_list(const cJSON *object, const char *key, bool optional, size_t element,
-                    const cJSON **list, void **array, struct cc_error *e)
+/* Gets the list of a key, which may be missing or empty if it is optional, and sets *count to its
+ * length. */
+static int get_list(const cJSON *object, const char *key, bool optional, const cJSON **list,
+                    size_t *count, struct cc_error *e)
 {
-    *list = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (*list == NULL && optional)
-        return CC_OK;
-    if (*list == NULL || !cJSON_IsArray(*list) || ((*list)->child == NULL && !optional))
+    static const cJSON none = {.type = cJSON_Array};
+    const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
+    *list = found == NULL && optional ? &none : found;
+    if (!cJSON_IsArray(*list) || ((*list)->child == NULL && !optional))
         return cc_fail(e, "\"%s\" must be a list%s", key, optional ? "" : " of at least one");
-    *array = cc_alloc0(((size_t)cJSON_GetArraySize(*list) + 1) * element, e);
-    return *array != NULL ? CC_OK : CC_FAIL;
+    *count = (size_t)cJSON_GetArraySize(*list);
+    return CC_OK;
 }
 
 static int get_texts(const cJSON *object, const char *key, const char ***out, size_t *count,
                      struct cc_error *e)
 {
     const cJSON *list;
-    void *array = NULL;
-    CC_TRY(get_list(object, key, true, sizeof **out, &list, &array, e));
-    *out = array;
-    for (const cJSON *c = list != NULL ? list->child : NULL; c != NULL; c = c->next) {
+    size_t i = 0;
+    CC_TRY(get_list(object, key, true, &list, count, e));
+    CC_TRY(CC_NEW(*out, *count, e));
+    for (const cJSON *c = list->child; c != NULL; c = c->next, i++) {
         if (!cJSON_IsString(c) || c->valuestring[0] == '\0')
-            return cc_fail(e, "\"%s\": %zu is not a text", key, *count);
-        (*out)[(*count)++] = c->valuestring;
+            return cc_fail(e, "\"%s\": %zu is not a text", key, i);
+        (*out)[i] = c->valuestring;
     }
     return CC_OK;
 }
@@ -85,9 +85,7 @@ static int get_inputs(const cJSON *object, struct cc_paper_inputs *out, struct c
         return CC_OK;
     if (!cJSON_IsObject(inputs))
         return cc_fail(e, "\"inputs\" is not an object");
-    out->item = cc_alloc0(((size_t)cJSON_GetArraySize(inputs) + 1) * sizeof *out->item, e);
-    if (out->item == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->item, (size_t)cJSON_GetArraySize(inputs), e));
     for (const cJSON *c = inputs->child; c != NULL; c = c->next) {
         if (!cJSON_IsNumber(c) || !(c->valuedouble >= 0 && c->valuedouble <= 1e30))
             return cc_fail(e, "\"inputs\": \"%.60s\" is not a number from 0 to 1e30", c->string);
@@ -98,24 +96,31 @@ static int get_inputs(const cJSON *object, struct cc_paper_inputs *out, struct c
 
 /* --- rows, columns, constants --- */
 
-static int parse_constant(const cJSON *item, struct cc_paper_constant *out, struct cc_error *e)
+#define NEED(type, member)   CC_JSON_AT(struct type, member, CC_JSON_NEED_TEXT)
+#define TEXT(type, member)   CC_JSON_AT(struct type, member, CC_JSON_TEXT)
+#define AMOUNT(type, member) CC_JSON_AT(struct type, member, CC_JSON_AMOUNT)
+
+static int parse_constant(const cJSON *item, void *paper, struct cc_error *e)
 {
-    static const char *const keys[] = {"name", "unit",  "from", "source",
-                                       "min",  "value", "max",  NULL};
+    static const struct cc_json_member members[] = {NEED(cc_paper_constant, name),
+                                                    TEXT(cc_paper_constant, unit),
+                                                    CC_JSON_KEY("from"),
+                                                    NEED(cc_paper_constant, source),
+                                                    AMOUNT(cc_paper_constant, value),
+                                                    AMOUNT(cc_paper_constant, min),
+                                                    AMOUNT(cc_paper_constant, max),
+                                                    {.key = NULL}};
+    struct cc_paper *p = paper;
+    struct cc_paper_constant *out = &p->constant[p->constants++];
     int origin;
     *out = (struct cc_paper_constant){.value = NAN, .min = NAN, .max = NAN};
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
-    CC_TRY(cc_json_keys(item, keys, e));
-    CC_TRY(cc_json_need_text(item, "name", &out->name, e));
-    CC_TRY(cc_json_text(item, "unit", &out->unit, e));
+    CC_TRY(cc_json_members(item, members, out, e));
     CC_TRY(cc_json_need_word(item, "from", cc_paper_origins, &origin, e));
-    CC_TRY(cc_json_need_text(item, "source", &out->source, e));
-    CC_TRY(cc_json_amount(item, "value", &out->value, e));
-    CC_TRY(cc_json_amount(item, "min", &out->min, e));
-    CC_TRY(cc_json_amount(item, "max", &out->max, e));
     out->unit = out->unit != NULL ? out->unit : "";
     out->origin = (enum cc_paper_origin)origin;
+    p->fitted += out->origin == CC_FITTED;
     if (out->origin == CC_FITTED && !(out->min > 0 && out->min < out->max && isnan(out->value)))
         return cc_fail(e, "a fitted one has \"min\" and \"max\", 0 < min < max, and no \"value\"");
     if (out->origin != CC_FITTED && !(isnan(out->min) && isnan(out->max) && !isnan(out->value)))
@@ -123,15 +128,17 @@ static int parse_constant(const cJSON *item, struct cc_paper_constant *out, stru
     return CC_OK;
 }
 
-static int parse_column(const cJSON *item, struct cc_paper_column *out, struct cc_error *e)
+static int parse_column(const cJSON *item, void *paper, struct cc_error *e)
 {
-    static const char *const keys[] = {"name", "quantity", "unit", "fit", "inputs", NULL};
+    static const struct cc_json_member members[] = {
+        NEED(cc_paper_column, name), NEED(cc_paper_column, quantity),
+        TEXT(cc_paper_column, unit), CC_JSON_KEY("inputs"),
+        CC_JSON_KEY("fit"),          {.key = NULL}};
+    struct cc_paper *p = paper;
+    struct cc_paper_column *out = &p->column[p->columns++];
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
-    CC_TRY(cc_json_keys(item, keys, e));
-    CC_TRY(cc_json_need_text(item, "name", &out->name, e));
-    CC_TRY(cc_json_need_text(item, "quantity", &out->quantity, e));
-    CC_TRY(cc_json_text(item, "unit", &out->unit, e));
+    CC_TRY(cc_json_members(item, members, out, e));
     CC_TRY(get_inputs(item, &out->inputs, e));
     const cJSON *fit = cJSON_GetObjectItemCaseSensitive(item, "fit");
     if (fit != NULL && !cJSON_IsBool(fit))
@@ -147,11 +154,9 @@ static int parse_figures(const cJSON *item, const struct cc_paper *p, struct cc_
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(item, "figures");
     if (!cJSON_IsArray(list) || (size_t)cJSON_GetArraySize(list) != p->columns)
         return cc_fail(e, "\"figures\" must be a list of %zu, one for each column", p->columns);
-    out->figure = cc_alloc0(p->columns * sizeof *out->figure, e);
-    out->ours = cc_alloc0(p->columns * sizeof *out->ours, e);
-    out->model = cc_alloc0(p->columns * sizeof *out->model, e);
-    if (out->figure == NULL || out->ours == NULL || out->model == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->figure, p->columns, e));
+    CC_TRY(CC_NEW(out->ours, p->columns, e));
+    CC_TRY(CC_NEW(out->model, p->columns, e));
     size_t i = 0;
     for (const cJSON *c = list->child; c != NULL; c = c->next, i++) {
         out->ours[i] = cJSON_IsString(c) && strcmp(c->valuestring, "ours") == 0;
@@ -172,17 +177,21 @@ static int get_accuracy(const cJSON *item, const char *key, double *out, struct 
     return *out > 100 ? cc_fail(e, "\"%s\": %g is above 100%%", key, *out) : CC_OK;
 }
 
-static int parse_row(const cJSON *item, const struct cc_paper *p, struct cc_paper_row *out,
-                     struct cc_error *e)
+static int parse_row(const cJSON *item, void *paper, struct cc_error *e)
 {
-    static const char *const keys[] = {"name",     "scheme",  "net", "inputs",
-                                       "accuracy", "figures", NULL};
+    static const struct cc_json_member members[] = {NEED(cc_paper_row, name),
+                                                    TEXT(cc_paper_row, scheme),
+                                                    CC_JSON_KEY("net"),
+                                                    CC_JSON_KEY("inputs"),
+                                                    CC_JSON_KEY("accuracy"),
+                                                    CC_JSON_KEY("figures"),
+                                                    {.key = NULL}};
+    struct cc_paper *p = paper;
+    struct cc_paper_row *out = &p->row[p->rows++];
     const char *net;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
-    CC_TRY(cc_json_keys(item, keys, e));
-    CC_TRY(cc_json_need_text(item, "name", &out->name, e));
-    CC_TRY(cc_json_text(item, "scheme", &out->scheme, e));
+    CC_TRY(cc_json_members(item, members, out, e));
     CC_TRY(cc_json_text(item, "net", &net, e));
     CC_TRY(get_inputs(item, &out->inputs, e));
     CC_TRY(get_accuracy(item, "accuracy", &out->accuracy, e));
@@ -190,83 +199,50 @@ static int parse_row(const cJSON *item, const struct cc_paper *p, struct cc_pape
     return net == NULL || cc_net_open(net, &out->net, e) == CC_OK ? CC_OK : CC_FAIL;
 }
 
-static int parse_constants(const cJSON *root, struct cc_paper *p, struct cc_error *e)
-{
-    const cJSON *list;
-    void *array = NULL;
-    CC_TRY(get_list(root, "constants", true, sizeof *p->constant, &list, &array, e));
-    p->constant = array;
-    for (const cJSON *c = list != NULL ? list->child : NULL; c != NULL; c = c->next) {
-        if (parse_constant(c, &p->constant[p->constants], e) != CC_OK) {
-            cc_error_in(e, "constant %zu", p->constants);
-            return CC_FAIL;
-        }
-        p->fitted += p->constant[p->constants++].origin == CC_FITTED;
-    }
-    return CC_OK;
-}
-
-static int parse_columns(const cJSON *root, struct cc_paper *p, struct cc_error *e)
-{
-    const cJSON *list;
-    void *array = NULL;
-    CC_TRY(get_list(root, "columns", false, sizeof *p->column, &list, &array, e));
-    p->column = array;
-    for (const cJSON *c = list->child; c != NULL; c = c->next)
-        if (parse_column(c, &p->column[p->columns++], e) != CC_OK) {
-            cc_error_in(e, "column %zu", p->columns - 1);
-            return CC_FAIL;
-        }
-    return CC_OK;
-}
-
-static int parse_rows(const cJSON *root, struct cc_paper *p, struct cc_error *e)
-{
-    const cJSON *list;
-    void *array = NULL;
-    CC_TRY(get_list(root, "rows", false, sizeof *p->row, &list, &array, e));
-    p->row = array;
-    for (const cJSON *c = list->child; c != NULL; c = c->next)
-        if (parse_row(c, p, &p->row[p->rows++], e) != CC_OK) {
-            cc_error_in(e, "row %zu", p->rows - 1);
-            return CC_FAIL;
-        }
-    return CC_OK;
-}
-
 /* --- whole tables --- */
 
 static int parse_table(const cJSON *root, struct cc_paper *p, struct cc_error *e)
 {
-    static const char *const keys[] = {
-        "schema",  "id",      "paper",     "reference",         "place",
-        "caption", "formula", "model",     "assumptions",       "limits",
-        "columns", "rows",    "constants", "baseline_accuracy", NULL};
-    const struct {
-        const char *key, **out;
-    } texts[] = {{"id", &p->id},       {"paper", &p->paper},     {"reference", &p->reference},
-                 {"place", &p->place}, {"caption", &p->caption}, {"formula", &p->formula},
-                 {"model", &p->model}};
+    static const struct cc_json_member members[] = {CC_JSON_KEY("schema"),
+                                                    NEED(cc_paper, id),
+                                                    NEED(cc_paper, paper),
+                                                    NEED(cc_paper, reference),
+                                                    NEED(cc_paper, place),
+                                                    NEED(cc_paper, caption),
+                                                    NEED(cc_paper, formula),
+                                                    NEED(cc_paper, model),
+                                                    CC_JSON_KEY("assumptions"),
+                                                    CC_JSON_KEY("limits"),
+                                                    CC_JSON_KEY("columns"),
+                                                    CC_JSON_KEY("rows"),
+                                                    CC_JSON_KEY("constants"),
+                                                    CC_JSON_KEY("baseline_accuracy"),
+                                                    {.key = NULL}};
+    const cJSON *constants, *columns, *rows;
+    size_t count;
     CC_TRY(cc_json_schema(root, CC_PAPER_SCHEMA, "see docs/papers.md", e));
-    CC_TRY(cc_json_keys(root, keys, e));
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        CC_TRY(cc_json_need_text(root, texts[i].key, texts[i].out, e));
+    CC_TRY(cc_json_members(root, members, p, e));
     CC_TRY(get_texts(root, "assumptions", &p->assumption, &p->assumptions, e));
     CC_TRY(get_texts(root, "limits", &p->limit, &p->limits, e));
-    CC_TRY(parse_constants(root, p, e));
-    CC_TRY(parse_columns(root, p, e));
+    CC_TRY(get_list(root, "constants", true, &constants, &count, e));
+    CC_TRY(CC_NEW(p->constant, count, e));
+    CC_TRY(cc_json_each(constants, "constant", parse_constant, p, e));
+    CC_TRY(get_list(root, "columns", false, &columns, &count, e));
+    CC_TRY(CC_NEW(p->column, count, e));
+    CC_TRY(cc_json_each(columns, "column", parse_column, p, e));
     CC_TRY(get_accuracy(root, "baseline_accuracy", &p->baseline_accuracy, e));
-    return parse_rows(root, p, e);
+    CC_TRY(get_list(root, "rows", false, &rows, &count, e));
+    CC_TRY(CC_NEW(p->row, count, e));
+    return cc_json_each(rows, "row", parse_row, p, e);
 }
 
 /* The table keeps a copy of the document, which owns its texts. */
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
-    struct cc_paper *p = cc_alloc(sizeof *p, e);
+    struct cc_paper *p;
     int status = CC_OK;
-    if (p == NULL)
-        return CC_FAIL;
-    *p = (struct cc_paper){.json = cJSON_Duplicate(root, true)};
+    CC_TRY(CC_NEW(p, 1, e));
+    p->json = cJSON_Duplicate(root, true);
     if (p->json == NULL)
         CC_TRY_OUT(cc_fail(e, "out of memory: a copy of the table"));
     CC_TRY_OUT(parse_table(p->json, p, e));
@@ -285,9 +261,7 @@ int cc_paper_parse(const char *text, size_t length, struct cc_paper **out, struc
 static int read_file(const char *path, struct cc_paper **out, struct cc_error *e)
 {
     struct cc_paper *p;
-    int status = cc_json_read_as(path, parse_root, &p, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_json_read_as(path, parse_root, &p, e));
     p->file = cc_strdup(path, e);
     if (p->file == NULL) {
         cc_paper_free(p);

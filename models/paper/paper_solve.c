@@ -1,12 +1,92 @@
-/* Fits a table's constants, by least squares of log(model / figure) over the columns that are to be
- * fitted, and computes all figures and their errors. */
+/* Checks that a table has what its formula looks up, fits its constants, by least squares of
+ * log(model / figure) over the columns that are to be fitted, and computes all figures and their
+ * errors. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/nearest.h"
 #include "models/fit.h"
 #include "models/paper/paper_formula.h"
+
+/* --- the check --- */
+
+/* Refuses a word that is not in the list, naming the nearest one or all. */
+static int refuse_unknown(const char *what, const char *word, const char *const *words,
+                          struct cc_error *e)
+{
+    char all[256];
+    const char *near = cc_nearest(word, words);
+    if (near != NULL)
+        return cc_fail(e, "%s \"%.60s\" is unknown: did you mean \"%s\"?", what, word, near);
+    cc_word_list(words, all, sizeof all);
+    return cc_fail(e, "%s \"%.60s\" is unknown; there are %s", what, word, all);
+}
+
+/* Checks that the formula's table has an input of that name, which may have this value. */
+static int check_input(const struct cc_param *table, const char *name, double value,
+                       struct cc_error *e)
+{
+    const struct cc_param *p = cc_param_find(table, name);
+    const char *names[32] = {NULL};
+    for (size_t i = 0; table[i].name != NULL && i + 1 < sizeof names / sizeof names[0]; i++)
+        names[i] = table[i].name;
+    if (p == NULL)
+        return refuse_unknown("input", name, names, e);
+    if (value >= p->min && value <= p->max && (p->type != CC_INT || value == floor(value)))
+        return CC_OK;
+    return cc_fail(e, "\"%s\" is %s from %.9g to %.9g, not %.9g", p->name,
+                   p->type == CC_INT ? "a whole number" : "a number", p->min, p->max, value);
+}
+
+static int check_inputs(const struct cc_paper_inputs *in, const struct cc_param *table,
+                        struct cc_error *e)
+{
+    for (size_t i = 0; i < in->count; i++)
+        CC_TRY(check_input(table, in->item[i].name, in->item[i].value, e));
+    return CC_OK;
+}
+
+/* Checks a constant; a fitted one by its bounds, as it takes every value between them. */
+static int check_constant(const struct cc_paper_constant *c, const struct cc_param *table,
+                          struct cc_error *e)
+{
+    const struct cc_param *p = cc_param_find(table, c->name);
+    if (c->origin != CC_FITTED)
+        return check_input(table, c->name, c->value, e);
+    if (p != NULL && p->type == CC_INT)
+        return cc_fail(e, "\"%s\" is a whole number, which cannot be fitted", c->name);
+    CC_TRY(check_input(table, c->name, c->min, e));
+    return check_input(table, c->name, c->max, e);
+}
+
+static int check_column(const struct cc_paper_column *c, const struct cc_paper_formula *f,
+                        struct cc_error *e)
+{
+    for (size_t i = 0; f->quantities[i] != NULL; i++)
+        if (strcmp(f->quantities[i], c->quantity) == 0)
+            return check_inputs(&c->inputs, f->inputs, e);
+    return refuse_unknown("quantity", c->quantity, f->quantities, e);
+}
+
+/* Checks that the formula takes the table's quantities, inputs and constants. */
+static int check(const struct cc_paper *p, const struct cc_paper_formula *f, struct cc_error *e)
+{
+    static const char place[] = "%s \"%.60s\": formula '%s'";
+    for (size_t i = 0; i < p->constants; i++)
+        CC_TRY_IN(check_constant(&p->constant[i], f->inputs, e), e, place, "constant",
+                  p->constant[i].name, f->name);
+    for (size_t i = 0; i < p->columns; i++)
+        CC_TRY_IN(check_column(&p->column[i], f, e), e, place, "column", p->column[i].name,
+                  f->name);
+    for (size_t i = 0; i < p->rows; i++)
+        CC_TRY_IN(check_inputs(&p->row[i].inputs, f->inputs, e), e, place, "row", p->row[i].name,
+                  f->name);
+    return CC_OK;
+}
+
+/* --- constants and figures --- */
 
 /* A table being solved. */
 struct solver {
@@ -20,20 +100,24 @@ struct solver {
 static int compute_figure(struct solver *w, size_t row, size_t column, double *out,
                           struct cc_error *e)
 {
+    const struct cc_paper_formula *f = w->formula;
     struct cc_paper_case c = {.paper = w->p,
                               .row = &w->p->row[row],
                               .column = &w->p->column[column],
-                              .predictor = &w->predictor[row]};
-    int status = w->formula->figure(&c, out, e);
+                              .predictor = &w->predictor[row],
+                              .e = e};
+    if (f->of_net && c.row->net == NULL)
+        c.status = cc_fail(e, "it needs a net");
+    else
+        *out = f->figure(&c);
     if (c.missing != NULL) /* the cause of any other failure */
-        status = cc_fail(e, "the formula '%s' needs \"%s\": no input and no constant has this name",
-                         w->formula->name, c.missing);
-    else if (status == CC_OK && !isfinite(*out))
-        status = cc_fail(e, "the formula '%s' gives no number", w->formula->name);
-    if (status != CC_OK)
-        cc_error_in(e, "row \"%.60s\", column \"%.60s\"", w->p->row[row].name,
-                    w->p->column[column].name);
-    return status;
+        c.status =
+            cc_fail(e, "the formula '%s' needs \"%s\": no input and no constant has this name",
+                    f->name, c.missing);
+    else if (c.status == CC_OK && !isfinite(*out))
+        c.status = cc_fail(e, "the formula '%s' gives no number", f->name);
+    CC_TRY_IN(c.status, e, "row \"%.60s\", column \"%.60s\"", c.row->name, c.column->name);
+    return CC_OK;
 }
 
 static int is_fitted(const struct cc_paper *p, size_t row, size_t column)
@@ -106,8 +190,7 @@ static int evaluate(struct solver *w, struct cc_error *e)
         for (size_t c = 0; c < p->columns; c++) {
             if (isnan(p->row[r].figure[c]) && !p->row[r].ours[c])
                 continue;
-            if (compute_figure(w, r, c, &p->row[r].model[c], e) != CC_OK)
-                return CC_FAIL;
+            CC_TRY(compute_figure(w, r, c, &p->row[r].model[c], e));
             if (p->row[r].ours[c])
                 continue;
             double error = p->row[r].model[c] / p->row[r].figure[c] - 1;
@@ -128,10 +211,8 @@ static int solve(struct cc_paper *p, struct cc_error *e)
         w.formula++;
     if (w.formula->name == NULL)
         return cc_fail(e, "there is no formula '%.60s'; docs/papers.md lists them", p->formula);
-    CC_TRY(cc_paper_check(p, w.formula, e));
-    w.predictor = cc_alloc0(p->rows * sizeof *w.predictor, e);
-    if (w.predictor == NULL)
-        return CC_FAIL;
+    CC_TRY(check(p, w.formula, e));
+    CC_TRY(CC_NEW(w.predictor, p->rows, e));
     if (p->fitted > 0)
         CC_TRY_OUT(fit(&w, e));
     CC_TRY_OUT(evaluate(&w, e));

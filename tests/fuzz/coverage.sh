@@ -18,7 +18,7 @@ files() { # files TARGET: what it tests
         decode) echo schemes/*.c schemes/kernels/*.c schemes/kernels/*.h ;;
         job) echo netsim/job/job.c netsim/job/job_table.c netsim/job/fields.c ;;
         link) echo models/link.c ;;
-        net) echo models/net.c models/net_open.c ;;
+        net) echo models/net.c ;;
         pack) echo netsim/exchange/pack/pack.c netsim/exchange/pack/pack_real.c ;;
         paper) echo models/paper/paper.c models/paper/paper_solve.c ;;
         profile) echo models/profile.c ;;

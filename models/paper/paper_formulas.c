@@ -1,0 +1,508 @@
+/* The formulas behind published tables, with the inputs that each looks up; docs/papers.md lists
+ * their assumptions. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "models/paper/paper_formula.h"
+#include "models/system.h"
+
+/* --- the numbers that a formula looks up --- */
+
+static const double *find_input(const struct cc_paper_inputs *inputs, const char *name)
+{
+    for (size_t i = 0; i < inputs->count; i++)
+        if (strcmp(inputs->item[i].name, name) == 0)
+            return &inputs->item[i].value;
+    return NULL;
+}
+
+/* The input of the row, the column, or the constant; NULL if there is none. */
+static const double *find(const struct cc_paper_case *c, const char *name)
+{
+    const double *v = find_input(&c->row->inputs, name);
+    if (v == NULL)
+        v = find_input(&c->column->inputs, name);
+    for (size_t i = 0; v == NULL && i < c->paper->constants; i++)
+        if (strcmp(c->paper->constant[i].name, name) == 0)
+            v = &c->paper->constant[i].value;
+    return v;
+}
+
+/* The same, which must be there; NaN if it is not. */
+static double number(struct cc_paper_case *c, const char *name)
+{
+    const double *v = find(c, name);
+    if (v != NULL)
+        return *v;
+    c->missing = c->missing != NULL ? c->missing : name;
+    return NAN;
+}
+
+/* The same of an input of type CC_INT; 1 if it is not there. */
+static int whole(struct cc_paper_case *c, const char *name)
+{
+    double v = number(c, name);
+    return isnan(v) ? 1 : (int)v;
+}
+
+static bool has(const struct cc_paper_case *c, const char *name)
+{
+    return find(c, name) != NULL;
+}
+
+static bool flag(const struct cc_paper_case *c, const char *name)
+{
+    const double *v = find(c, name);
+    return v != NULL && *v != 0;
+}
+
+/* Whether the column shows this quantity. */
+static bool is(const struct cc_paper_case *c, const char *quantity)
+{
+    return strcmp(c->column->quantity, quantity) == 0;
+}
+
+/* A failure of the formula, whose message was written; NaN. */
+static double failed(struct cc_paper_case *c, int status)
+{
+    c->status = status;
+    return NAN;
+}
+
+/* --- 3LC: lightweight and effective traffic compression for distributed machine learning --- */
+
+/* Table 1 (speedups): time = compute and traffic, of which a share of the computation overlaps with
+ * the traffic, in units of the baseline's traffic at 10 Mbit/s; a residue of the traffic is not
+ * compressed. `averages`: the scheme also averages values, which takes time. */
+static double step_time(struct cc_paper_case *c, double bits, bool averages)
+{
+    double compute = number(c, "compute"), overlap = number(c, "overlap");
+    double residue = number(c, "residue");
+    double traffic = residue + (1 - residue) * bits / number(c, "baseline_bits");
+    double time = cc_step_beside(compute, overlap, traffic * 10 / number(c, "mbps"));
+    return averages ? time + number(c, "averaging") : time;
+}
+
+static double shared_port(struct cc_paper_case *c)
+{
+    return step_time(c, number(c, "baseline_bits"), false) /
+           step_time(c, number(c, "bits"), flag(c, "averages"));
+}
+
+/* Table 2 (bits per value): bits = 8/5 (1 - q) (1 + q / (1 - q^14)), q = (1 - p)^5,
+ * p = A (1 - s/2)^k. Five trits make a byte; the byte is 0 with probability q if a trit is nonzero
+ * with probability p, independently; a run of L zero bytes becomes ceil(L/14) bytes. A trit is
+ * nonzero where |x| >= s max/2. Without s, of base-3 alone. */
+static double zero_runs(struct cc_paper_case *c)
+{
+    double bits = 8 / 5.;
+    if (has(c, "s")) {
+        double p = number(c, "tail") * pow(1 - number(c, "s") / 2, number(c, "steepness"));
+        double q = pow(1 - p, 5);
+        bits = bits * (1 - q) * (1 + q / (1 - pow(q, 14)));
+    }
+    return is(c, "ratio") ? 32 / bits : bits;
+}
+
+/* --- QSGD and Pipe-SGD: computation on GPUs and the exchange between them --- */
+
+/* QSGD, Table 1: speedup = (1 + m) / (1 + m (bits/32 + 1/bucket + codec)), m = communication over
+ * computation, which add up (Figure 2 stacks them). Computation is proportional to the net's
+ * multiply-additions, communication to its values. */
+static double gpu_sum(struct cc_paper_case *c)
+{
+    const struct cc_net *net = c->row->net;
+    if (net == NULL || !(net->compute > 0))
+        return failed(c, cc_fail(c->e, "it needs a net with its computation"));
+    if (is(c, "values"))
+        return (double)net->values;
+    double comm = number(c, "value_cost") * (double)net->values / net->compute;
+    double traffic = number(c, "bits") / 32 + 1 / number(c, "bucket");
+    return (1 + comm) / (1 + comm * (traffic + number(c, "codec")));
+}
+
+/* QSGD, section 5: the overall speedup for a given gain in communication, 1 / (1 - share + share /
+ * gain), and the gain that the payload's size alone would give. */
+static double amdahl(struct cc_paper_case *c)
+{
+    if (is(c, "comm_speedup"))
+        return 32 / (number(c, "bits") + 32 / number(c, "bucket"));
+    double share = number(c, "comm_share");
+    return 1 / (1 - share + share / number(c, "comm_gain"));
+}
+
+/* Pipe-SGD, in units of the computation, m = communication: D-Sync 1 + m (equation 2), PS-Sync
+ * 1 + f m, Pipe-SGD max(1, m) (equation 4 with K = 2); with compression m becomes m / gain. */
+static double pipeline(struct cc_paper_case *c)
+{
+    double servers = number(c, "ps_factor"), workers = number(c, "workers");
+    if (is(c, "comm_ratio")) /* push and pull of n bytes each, against equation 5 */
+        return 2 * workers / (2 * (workers - 1) / workers);
+    double comm = number(c, flag(c, "convex")         ? "convex_comm"
+                            : flag(c, "slow_to_gain") ? "low_comm"
+                                                      : "high_comm");
+    double small = comm / number(c, "gain");
+    double ps = 1 + servers * comm, sync = cc_pipe_sync(0, 1, comm);
+    double pipe = cc_pipe_limited(0, 1, comm, 2), pipe_small = cc_pipe_limited(0, 1, small, 2);
+    return is(c, "ps_sync")           ? 1 - sync / ps
+           : is(c, "sync_pipe")       ? 1 - pipe / sync
+           : is(c, "sync_pipe_small") ? 1 - pipe_small / cc_pipe_sync(0, 1, small)
+                                      : (is(c, "over_ps") ? ps : sync) / pipe_small;
+}
+
+/* --- SparCML: high-performance sparse communication for machine learning --- */
+
+/* All tables follow from the formulas of its exchanges (models/exchange_sparse.c), with
+ * Rabenseifner's allreduce as the dense baseline. */
+enum { VALUE_BITS = 32, PAIR_BITS = 64 };
+
+static struct cc_cluster cluster_of(int workers, enum cc_union overlap, double dense_bits)
+{
+    return (struct cc_cluster){.workers = workers,
+                               .overlap = overlap,
+                               .wire = CC_WIRE_PAIRS,
+                               .as_printed = true,
+                               .dense_bits = dense_bits};
+}
+
+/* Time of an exchange of n values: as pairs if there are any, else dense with `bits` each. */
+static double comm(enum cc_exchange x, const struct cc_cluster *cluster, const struct cc_link *link,
+                   double n, double bits, double pairs)
+{
+    struct cc_payload_cost m = {.values = n, .pairs = pairs};
+    struct cc_cost cost;
+    m.push_bytes = (pairs > 0 ? pairs * PAIR_BITS : n * bits) / 8;
+    cc_exchange_cost(x, &m, pairs > 0 ? CC_REDUCE_PAIRS : CC_REDUCE_SUM, cluster, link, 1, 1,
+                     &cost);
+    return cc_cost_comm(&cost);
+}
+
+static double pick(struct cc_paper_case *c, const char *which, const char *const *names)
+{
+    return has(c, which) ? number(c, names[whole(c, which)]) : number(c, which);
+}
+
+/* Table 2: a pass over the data is samples / (1000 P) exchanges. The computation, the same in both,
+ * is the part of the baseline's pass that is not communication. */
+static double sparse_pass(struct cc_paper_case *c)
+{
+    static const char *const networks[] = {"daint8_gbps", "daint32_gbps", "ib_gbps", "gige_gbps"};
+    static const char *const latencies[] = {"daint_s", "daint_s", "ib_s", "gige_s"};
+    static const char *const datasets[] = {"webspam_pairs", "url_pairs"};
+    const struct cc_cluster cluster = cluster_of(whole(c, "workers"), CC_UNION_SAME, VALUE_BITS);
+    const struct cc_link link = {.bw_bps = 1e9 * pick(c, "network", networks),
+                                 .latency_s = pick(c, "network", latencies)};
+    double n = number(c, "values"), pairs = pick(c, "dataset", datasets);
+    double steps = number(c, "samples") / (number(c, "batch") * cluster.workers);
+    double dense = steps * comm(CC_RABENSEIFNER, &cluster, &link, n, VALUE_BITS, 0);
+    double sparse = steps * comm(number(c, "split") > 0 ? CC_SSAR_SPLIT : CC_SSAR_RECDOUBLE,
+                                 &cluster, &link, n, VALUE_BITS, pairs);
+    sparse += steps * 1e-9 * number(c, "pass_ns") * n;
+    if (is(c, "speedup"))
+        return (number(c, "compute_s") + dense) / (number(c, "compute_s") + sparse);
+    return is(c, "dense_s") ? dense : is(c, "sparse_s") ? sparse : dense / sparse;
+}
+
+/* Table 3: the baseline's communication is given; low precision scales it by the ratio of the
+ * formulas. */
+static double low_precision(struct cc_paper_case *c)
+{
+    double n = (double)c->row->net->values, bits = number(c, "bits") + 32 / number(c, "bucket");
+    const struct cc_cluster cluster = cluster_of(whole(c, "workers"), CC_UNION_EXPECTED, bits);
+    const struct cc_link link = {.bw_bps = 1e9 * number(c, "gbps"),
+                                 .latency_s = number(c, "latency_s")};
+    double dense = comm(CC_RABENSEIFNER, &cluster, &link, n, VALUE_BITS, 0);
+    double small = has(c, "top") ? comm(CC_DSAR_SPLIT, &cluster, &link, n, 0, n * number(c, "top"))
+                                 : comm(CC_RABENSEIFNER, &cluster, &link, n, bits, 0);
+    double total = number(c, "dense_min"), share = number(c, "dense_comm_min");
+    return is(c, "comm_speedup") ? dense / small : total / (total - share + share * small / dense);
+}
+
+double cc_paper_sparcml_s(enum cc_exchange x, int workers, const struct cc_link *link, double n,
+                          double pairs)
+{
+    const struct cc_cluster cluster = cluster_of(workers, CC_UNION_EXPECTED, VALUE_BITS);
+    return comm(x, &cluster, link, n, VALUE_BITS, pairs);
+}
+
+/* Figure 4: the algorithms' times, and 1 if their order is the one that the text states, else 0. */
+static double sparse_order(struct cc_paper_case *c)
+{
+    const struct cc_link link = {.bw_bps = 1e9 * number(c, "gbps"),
+                                 .latency_s = number(c, "latency_s")};
+    const int workers = whole(c, "workers");
+    const double n = number(c, "values"), pairs = n * number(c, "density");
+    const double doubling = cc_paper_sparcml_s(CC_SSAR_RECDOUBLE, workers, &link, n, pairs);
+    const double split = cc_paper_sparcml_s(CC_SSAR_SPLIT, workers, &link, n, pairs);
+    const double dense_split = cc_paper_sparcml_s(CC_DSAR_SPLIT, workers, &link, n, pairs);
+    const double dense = cc_paper_sparcml_s(CC_RABENSEIFNER, workers, &link, n, 0);
+    return is(c, "doubling_ms")        ? 1e3 * doubling
+           : is(c, "split_ms")         ? 1e3 * split
+           : is(c, "dsar_ms")          ? 1e3 * dense_split
+           : is(c, "dense_ms")         ? 1e3 * dense
+           : is(c, "doubling_fastest") ? doubling < fmin(split, dense_split)
+           : is(c, "split_over_dsar")  ? split < dense_split
+                                       : fmin(fmin(doubling, split), dense_split) < dense;
+}
+
+/* --- predictions by models/predict.h --- */
+
+static struct cc_setting setting_of(struct cc_paper_case *c, const char *workers)
+{
+    struct cc_setting s;
+    cc_setting_defaults(c->row->net, &s);
+    s.cluster.workers = whole(c, workers);
+    s.link.bw_bps = 1e9 * number(c, "gbps");
+    s.link.latency_s = number(c, "latency_s");
+    s.link.overhead = number(c, "overhead");
+    return s;
+}
+
+/* A step's time; NaN where it cannot be predicted. */
+static double step_s(struct cc_paper_case *c, const struct cc_setting *s,
+                     const struct cc_codec_model *codec_model)
+{
+    struct cc_step_payloads payloads;
+    struct cc_prediction p;
+    int status = cc_step_payloads_make(s->net, codec_model, codec_model, NULL, &payloads, c->e);
+    if (status != CC_OK)
+        return failed(c, status);
+    status = cc_predict(c->predictor, s, &payloads, &p, c->e);
+    cc_step_payloads_free(&payloads);
+    return status == CC_OK ? p.step_s : failed(c, status);
+}
+
+/* --- the thesis on the modularized parameter server --- */
+
+/* Table 1.1: the values or bits that a worker generates. */
+static double traffic(struct cc_paper_case *c)
+{
+    const double values = (double)c->row->net->values;
+    return is(c, "bps") ? values * 32 * number(c, "steps_per_s") : values;
+}
+
+/* Bytes that the busiest server gets from one machine, headers included. */
+static double busiest(const struct cc_net *net, enum cc_placement placement, int servers,
+                      double header, double *imbalance, struct cc_error *e)
+{
+    double *size = NULL, most = NAN;
+    size_t *order = NULL;
+    int *server = NULL;
+    if (CC_NEW(size, net->count + 2 * (size_t)servers, e) == CC_OK &&
+        CC_NEW(order, 2 * net->count, e) == CC_OK && CC_NEW(server, net->count, e) == CC_OK) {
+        double *load = size + net->count, *bytes = load + servers;
+        for (size_t i = 0; i < net->count; i++)
+            size[i] = (double)net->tensors[i].shape.n;
+        cc_place(placement, size, net->count, servers, server, load, order);
+        *imbalance = cc_imbalance(load, servers);
+        for (int s = 0; s < servers; s++)
+            bytes[s] = 4 * load[s] + (placement == CC_SPLIT ? (double)net->count * header : 0);
+        for (size_t i = 0; i < net->count && placement != CC_SPLIT; i++)
+            bytes[server[i]] += header;
+        most = bytes[0];
+        for (int s = 1; s < servers; s++)
+            most = fmax(most, bytes[s]);
+    }
+    free(size);
+    free(order);
+    free(server);
+    return most;
+}
+
+/* Placement strategies, figures 5.1 to 5.3: 1 if a statement of the text about them holds, else 0.
+ */
+static double placement(struct cc_paper_case *c)
+{
+    double bytes[3], imbalance[3] = {1, 1, 1}; /* by placement */
+    for (int i = 0; i < 3; i++) {
+        bytes[i] = busiest(c->row->net, (enum cc_placement)i, whole(c, "machines"),
+                           number(c, "message_bytes"), &imbalance[i], c->e);
+        if (isnan(bytes[i]))
+            return failed(c, CC_FAIL);
+    }
+    return is(c, "split_slowest")   ? bytes[CC_SPLIT] > fmax(bytes[CC_ROUND_ROBIN], bytes[CC_LPT])
+           : is(c, "split_fastest") ? bytes[CC_SPLIT] < fmin(bytes[CC_ROUND_ROBIN], bytes[CC_LPT])
+           : is(c, "lpt_faster")    ? bytes[CC_LPT] < bytes[CC_ROUND_ROBIN]
+                                    : imbalance[CC_LPT] < imbalance[CC_ROUND_ROBIN];
+}
+
+/* Figure 5.4 as the text quotes it: wait-free against traditional backpropagation, and all
+ * techniques together against one machine. */
+static double combined(struct cc_paper_case *c)
+{
+    struct cc_setting s = setting_of(c, "machines");
+    const bool all = is(c, "speedup");
+    const struct cc_codec_model m =
+        cc_codec_model_given("fp32", CC_REDUCE_DECODED, all ? number(c, "top_bits") : 32, 0, 0, 0);
+    s.cluster.servers = s.cluster.workers;
+    s.cluster.colocated = true;
+    s.placement = CC_LPT;
+    s.timing.compute_s = 1 / number(c, "steps_per_s");
+    const double one_by_one = all ? s.cluster.workers * s.timing.compute_s : step_s(c, &s, &m);
+    s.timing.mode = CC_OVERLAP;
+    return one_by_one / step_s(c, &s, &m);
+}
+
+/* --- Agarwal et al., On the utility of gradient compression (MLSys 2022) --- */
+
+/* Each setting's step with a scheme against the same with DistributedDataParallel.
+ *
+ * The baseline is DDP as system.h has it. A scheme works after the backward pass, on the whole
+ * gradient: its step is computation, encoding, exchange and decoding one after the other. Low-rank
+ * factors are summed in a ring, twice; what cannot be summed is gathered by all workers. */
+
+/* Bytes of the factors of a tensor as a matrix of its first dimension and the others; a vector is
+ * sent as it is. */
+static double factor_bytes(const void *arg, const struct cc_shape *shape)
+{
+    const double rank = *(const double *)arg, n = (double)shape->n;
+    const double rows = shape->ndim > 1 ? (double)shape->dim[0] : n;
+    return 4 * fmin(n, rank * (rows + n / rows));
+}
+
+/* DDP's step / that of the scheme of the row. codec_scale: 0 for a codec that takes no time. */
+static double speedup(struct cc_paper_case *c, double codec_scale)
+{
+    struct cc_codec_model raw = cc_codec_model_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    raw.verbatim = true;
+    if (c->row->net == NULL)
+        return failed(c, cc_fail(c->e, "it needs a net"));
+    struct cc_setting s = setting_of(c, "workers");
+    s.timing.compute_s = number(c, "batch") / number(c, "samples_per_s");
+    const double ns = codec_scale * 1e6 * number(c, "codec_ms") / number(c, "codec_values");
+    const double index = number(c, "index_bits");
+    cc_system_apply(&cc_systems[CC_SYSTEM_DDP], &s);
+    const double ddp = step_s(c, &s, &raw);
+    s.timing.mode = CC_SEQUENTIAL;
+    s.timing.fuse_bytes = s.timing.first_fuse_bytes = -1;
+    struct cc_codec_model m = cc_codec_model_given("x", CC_REDUCE_DECODED, 32, ns, 0, 0);
+    double rank;
+    s.exchange = CC_ALLGATHER;
+    if (has(c, "rank")) {
+        rank = number(c, "rank");
+        m.shape_bytes = factor_bytes;
+        m.shape_arg = &rank;
+        m.reduction = CC_REDUCE_SUM;
+        m.sum_rounds = 2;
+        s.exchange = CC_RING;
+    } else {
+        const double bits = has(c, "top") ? number(c, "top") * (32 + index) : number(c, "bits");
+        m.push_point.bits_per_value = m.pull_point.bits_per_value = bits;
+    }
+    return ddp / step_s(c, &s, &m);
+}
+
+/* Counts the table's settings, of a batch if the row has one; those that gain, with codecs that
+ * take codec_scale times as long if the row has that; or those that would with codecs that take no
+ * time.
+ */
+static double count(struct cc_paper_case *c)
+{
+    const struct cc_paper *p = c->paper;
+    const double given = has(c, "codec_scale") ? number(c, "codec_scale") : 1;
+    const double scale = is(c, "gains_free") ? 0 : given;
+    double found = 0;
+    for (size_t r = 0; r < p->rows; r++)
+        for (size_t k = 0; k < p->columns; k++) {
+            struct cc_paper_case one = *c;
+            one.row = &p->row[r];
+            one.column = &p->column[k];
+            if (one.row->net == NULL || !is(&one, "speedup") ||
+                (has(c, "batch") && number(c, "batch") != number(&one, "batch")))
+                continue;
+            const double gain = speedup(&one, scale);
+            if (one.status != CC_OK)
+                return failed(c, one.status);
+            found += is(c, "settings") || gain > 1;
+        }
+    return found;
+}
+
+static double utility(struct cc_paper_case *c)
+{
+    return is(c, "speedup") ? speedup(c, 1) : count(c);
+}
+
+/* --- all of them --- */
+
+/* Workers of an exchange; a net's are bounded in the same way (setting.c). */
+enum { MOST_WORKERS = 1000000 };
+#define MOST 1e30
+
+/* Counts; amounts from 0; amounts above it, by which something is divided; shares of a whole. */
+#define WHOLE(n, lo, hi)                                                                           \
+    {                                                                                              \
+        .name = n, .type = CC_INT, .min = lo, .max = hi                                            \
+    }
+#define REAL(n)                                                                                    \
+    {                                                                                              \
+        .name = n, .type = CC_REAL, .min = 0, .max = MOST                                          \
+    }
+#define ABOVE(n)                                                                                   \
+    {                                                                                              \
+        .name = n, .type = CC_REAL, .min = 1 / MOST, .max = MOST                                   \
+    }
+/* Inputs that become part of a link or a time: wider than the bounds of setting.c. */
+#define SPAN(n, lo, hi)                                                                            \
+    {                                                                                              \
+        .name = n, .type = CC_REAL, .min = lo, .max = hi                                           \
+    }
+#define SHARE(n)                                                                                   \
+    {                                                                                              \
+        .name = n, .type = CC_REAL, .min = 0, .max = 1                                             \
+    }
+#define FLAG(n)                                                                                    \
+    {                                                                                              \
+        .name = n, .type = CC_INT, .min = 0, .max = 1                                              \
+    }
+#define INPUTS(...)     ((const struct cc_param[]){__VA_ARGS__, {.name = NULL}})
+#define QUANTITIES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+const struct cc_paper_formula cc_paper_formulas[] = {
+    {"shared-port", shared_port, false, QUANTITIES("speedup"),
+     INPUTS(ABOVE("baseline_bits"), REAL("bits"), ABOVE("mbps"), REAL("compute"), SHARE("overlap"),
+            SHARE("residue"), REAL("averaging"), FLAG("averages"))},
+    {"zero-runs", zero_runs, false, QUANTITIES("ratio", "bits"),
+     INPUTS({.name = "s", .type = CC_REAL, .min = 0, .max = 2}, SHARE("tail"), REAL("steepness"))},
+    {"traffic", traffic, true, QUANTITIES("values", "bps"), INPUTS(REAL("steps_per_s"))},
+    {"gpu-sum", gpu_sum, false, QUANTITIES("values", "speedup"),
+     INPUTS(REAL("bits"), ABOVE("bucket"), REAL("value_cost"), REAL("codec"))},
+    {"amdahl", amdahl, false, QUANTITIES("comm_speedup", "speedup"),
+     INPUTS(REAL("bits"), ABOVE("bucket"), SHARE("comm_share"), ABOVE("comm_gain"))},
+    {"pipeline", pipeline, false,
+     QUANTITIES("ps_sync", "sync_pipe", "sync_pipe_small", "speedup", "over_ps", "comm_ratio"),
+     INPUTS(WHOLE("workers", 1, MOST_WORKERS), REAL("ps_factor"), ABOVE("gain"), FLAG("convex"),
+            FLAG("slow_to_gain"), REAL("convex_comm"), REAL("low_comm"), REAL("high_comm"))},
+    {"sparse-pass", sparse_pass, false,
+     QUANTITIES("dense_s", "sparse_s", "comm_speedup", "speedup"),
+     INPUTS(WHOLE("workers", 1, MOST_WORKERS), WHOLE("network", 0, 3), FLAG("dataset"),
+            FLAG("split"), REAL("values"), REAL("samples"), REAL("compute_s"), ABOVE("batch"),
+            REAL("daint_s"), REAL("ib_s"), REAL("gige_s"), ABOVE("daint8_gbps"),
+            ABOVE("daint32_gbps"), ABOVE("ib_gbps"), ABOVE("gige_gbps"), REAL("webspam_pairs"),
+            REAL("url_pairs"), REAL("pass_ns"))},
+    {"low-precision", low_precision, true, QUANTITIES("comm_speedup", "speedup"),
+     INPUTS(WHOLE("workers", 1, MOST_WORKERS), REAL("bits"), ABOVE("bucket"), ABOVE("gbps"),
+            REAL("latency_s"), SHARE("top"), ABOVE("dense_min"), REAL("dense_comm_min"))},
+    {"sparse-order", sparse_order, false,
+     QUANTITIES("doubling_fastest", "split_over_dsar", "sparse_faster", "doubling_ms", "split_ms",
+                "dsar_ms", "dense_ms"),
+     INPUTS(WHOLE("workers", 1, MOST_WORKERS), ABOVE("gbps"), REAL("latency_s"), ABOVE("values"),
+            SHARE("density"))},
+    {"utility", utility, false, QUANTITIES("speedup", "settings", "gains", "gains_free"),
+     INPUTS(WHOLE("workers", 1, MOST_WORKERS), SPAN("gbps", 1e-9, 1e8), SPAN("latency_s", 0, 1e6),
+            SPAN("overhead", 0, 1e6), SPAN("samples_per_s", 1e-3, 1e9), SPAN("batch", 1e-6, 1e6),
+            WHOLE("rank", 1, 1 << 20), SPAN("top", 1e-9, 1), SPAN("bits", 1e-9, 64),
+            SPAN("index_bits", 0, 64), SPAN("codec_ms", 0, 1e6), SPAN("codec_scale", 0, 1e6),
+            SPAN("codec_values", 1, 1e12))},
+    {"placement", placement, true,
+     QUANTITIES("split_slowest", "split_fastest", "lpt_faster", "lpt_more_even"),
+     INPUTS(WHOLE("machines", 1, CC_MOST_SERVERS), REAL("message_bytes"))},
+    {"combined", combined, true, QUANTITIES("overlap_gain", "speedup"),
+     INPUTS(WHOLE("machines", 2, CC_MOST_SERVERS), SPAN("gbps", 1e-9, 1e8),
+            SPAN("latency_s", 0, 1e6), SPAN("overhead", 0, 1e6), SPAN("steps_per_s", 1e-6, 1e6),
+            REAL("top_bits"))},
+    {.name = NULL},
+};
