@@ -3,12 +3,12 @@
 #include "core/nearest.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#include "core/memory.h"
 
 enum { LONGEST = 63, LEAST_PREFIX = 3 };
 
@@ -110,9 +110,21 @@ const char *cc_word_twice(const char **text, size_t count)
     return NULL;
 }
 
+void cc_list_add(char *list, size_t cap, const char *separator, const char *fmt, ...)
+{
+    size_t used = strlen(list);
+    va_list args;
+    if (used > 0)
+        used += (size_t)snprintf(list + used, cap - used, "%s", separator);
+    va_start(args, fmt);
+    if (used < cap)
+        (void)vsnprintf(list + used, cap - used, fmt, args);
+    va_end(args);
+}
+
 void cc_word_list(const char *const *list, char *out, size_t cap)
 {
     out[0] = '\0';
     for (size_t i = 0; list[i] != NULL; i++)
-        cc_append(out, cap, "%s%s", i > 0 ? ", " : "", list[i]);
+        cc_list_add(out, cap, ", ", "%s", list[i]);
 }

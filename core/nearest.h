@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "core/error.h"
+
 /* The entry of a list, which ends with NULL, that `word` was most likely meant to be; NULL if none
  * is near. The distance counts inserted, deleted and changed characters and transposed neighbours,
  * ignoring case; at most a third of the word's characters may differ (but one in any case, and one
@@ -17,6 +19,11 @@ const char *cc_nearest(const char *word, const char *const *list);
 int cc_word_find(const char *const *list, const char *word);
 /* Sorts the texts; returns one that is there twice, or NULL. */
 const char *cc_word_twice(const char **text, size_t count);
+
+/* Appends a text to a list in list[0, cap), after the separator unless the list is empty; what does
+ * not fit is cut off. */
+void cc_list_add(char *list, size_t cap, const char *separator, const char *fmt, ...)
+    CC_PRINTF(4, 5);
 
 /* Writes "a, b, c" into out[0, cap), cut off if it does not fit. cap > 0. */
 void cc_word_list(const char *const *list, char *out, size_t cap);

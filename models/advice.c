@@ -41,21 +41,27 @@ static int pays(struct question *a, bool *out)
     return CC_OK;
 }
 
-/* --- bandwidths --- */
-
 static int pays_at(struct question *a, double bps, bool *out)
 {
     a->s.link.bw_bps = bps;
     return pays(a, out);
 }
 
-/* Finds the bandwidth between two others at which paying begins or ends. */
-static int bisect(struct question *a, double low, double high, bool low_pays, double *out)
+static int pays_with(struct question *a, double factor, bool *out)
 {
-    while (high / low > 1 + 1e-6) {
-        double middle = sqrt(low * high);
+    a->s.codec_speed = a->baseline->setting.codec_speed * factor;
+    return pays(a, out);
+}
+
+/* Finds the bandwidth or speed between two others at which paying begins or ends, to within a
+ * factor. */
+static int bisect(struct question *a, int (*ask)(struct question *a, double value, bool *out),
+                  double low, double high, bool low_pays, double within, double *out)
+{
+    while (high / low > within) {
+        const double middle = sqrt(low * high);
         bool there = false;
-        CC_TRY(pays_at(a, middle, &there));
+        CC_TRY(ask(a, middle, &there));
         if (there == low_pays)
             low = middle;
         else
@@ -64,6 +70,8 @@ static int bisect(struct question *a, double low, double high, bool low_pays, do
     *out = sqrt(low * high);
     return CC_OK;
 }
+
+/* --- bandwidths --- */
 
 int cc_advice_paying(const struct cc_baseline *baseline, const struct cc_step_payloads *payloads,
                      struct cc_paying *out, struct cc_error *e)
@@ -79,7 +87,7 @@ int cc_advice_paying(const struct cc_baseline *baseline, const struct cc_step_pa
         bool there = false;
         CC_TRY(pays_at(&a, bps, &there));
         if (i > 0 && there != paid)
-            CC_TRY(bisect(&a, before, bps, paid, &edge));
+            CC_TRY(bisect(&a, pays_at, before, bps, paid, 1 + 1e-6, &edge));
         if (there && !paid) {
             r.from_bps = r.ever ? r.from_bps : edge;
             r.below_bps = INFINITY;
@@ -97,38 +105,18 @@ int cc_advice_paying(const struct cc_baseline *baseline, const struct cc_step_pa
 
 /* --- the speed of codecs --- */
 
-static int pays_with(struct question *a, double factor, bool *out)
-{
-    a->s.codec_speed = a->baseline->setting.codec_speed * factor;
-    return pays(a, out);
-}
-
 int cc_advice_codec_speed(const struct cc_baseline *baseline,
                           const struct cc_step_payloads *payloads, double *out, struct cc_error *e)
 {
     struct question a = against(baseline, payloads, e);
-    double low = 1 / CC_ADVICE_MOST_SPEED, high = CC_ADVICE_MOST_SPEED;
-    bool there = false;
-    CC_TRY(pays_with(&a, high, &there));
-    if (!there) {
-        *out = INFINITY;
-        return CC_OK;
-    }
-    CC_TRY(pays_with(&a, low, &there));
-    if (there) {
-        *out = 0;
-        return CC_OK;
-    }
-    while (high / low > 1.001) {
-        const double middle = sqrt(low * high);
-        CC_TRY(pays_with(&a, middle, &there));
-        if (there)
-            high = middle;
-        else
-            low = middle;
-    }
-    *out = sqrt(low * high);
-    return CC_OK;
+    bool fastest = false, slowest = false;
+    CC_TRY(pays_with(&a, CC_ADVICE_MOST_SPEED, &fastest));
+    if (fastest)
+        CC_TRY(pays_with(&a, 1 / CC_ADVICE_MOST_SPEED, &slowest));
+    *out = fastest ? 0 : INFINITY;
+    return fastest && !slowest ? bisect(&a, pays_with, 1 / CC_ADVICE_MOST_SPEED,
+                                        CC_ADVICE_MOST_SPEED, false, 1.001, out)
+                               : CC_OK;
 }
 
 /* --- workers --- */

@@ -110,26 +110,24 @@ static int check(const struct cc_ping *ping, size_t sizes, size_t *samples, stru
     return CC_OK;
 }
 
+/* p->bytes is to be freed also after a failure. */
 static int make_points(const struct cc_ping *ping, size_t sizes, struct points *p,
                        struct cc_error *e)
 {
     size_t samples;
-    if (check(ping, sizes, &samples, e) != CC_OK)
-        return CC_FAIL;
-    double *scratch = cc_alloc(2 * (samples + 1) * sizeof *scratch, e);
-    p->bytes = scratch != NULL ? cc_alloc(3 * (sizes + 1) * sizeof *p->bytes, e) : NULL;
-    int status = CC_FAIL;
-    if (p->bytes != NULL) {
-        p->seconds = p->bytes + sizes;
-        p->weight = p->seconds + sizes;
-        p->count = sizes;
-        for (size_t i = 0; i < sizes; i++) {
-            p->bytes[i] = ping[i].bytes;
-            p->seconds[i] = lower_quartile(&ping[i], scratch);
-            p->weight[i] = 1 / (p->seconds[i] * p->seconds[i]);
-        }
-        status = estimate_latency(ping, sizes, scratch, scratch + samples, &p->latency, e);
+    double *scratch;
+    CC_TRY(check(ping, sizes, &samples, e));
+    CC_TRY(CC_NEW(p->bytes, 3 * sizes, e));
+    CC_TRY(CC_NEW(scratch, 2 * samples, e));
+    p->seconds = p->bytes + sizes;
+    p->weight = p->seconds + sizes;
+    p->count = sizes;
+    for (size_t i = 0; i < sizes; i++) {
+        p->bytes[i] = ping[i].bytes;
+        p->seconds[i] = lower_quartile(&ping[i], scratch);
+        p->weight[i] = 1 / (p->seconds[i] * p->seconds[i]);
     }
+    const int status = estimate_latency(ping, sizes, scratch, scratch + samples, &p->latency, e);
     free(scratch);
     return status;
 }

@@ -2,13 +2,13 @@
  * step's compute time follows. */
 #include "models/device.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/embed.h"
 #include "core/format/json.h"
 #include "core/memory.h"
+#include "core/nearest.h"
 #include "models/device_list.h"
 
 /* --- the built-in devices --- */
@@ -104,15 +104,12 @@ int cc_device_throughput(const struct cc_device *d, const char *net,
                          const struct cc_throughput **out, struct cc_error *e)
 {
     char all[256] = "";
-    size_t used = 0;
     for (size_t i = 0; i < d->count; i++) {
         if (strcmp(d->throughput[i].net, net) == 0) {
             *out = &d->throughput[i];
             return CC_OK;
         }
-        if (used < sizeof all)
-            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i == 0 ? "" : ", ",
-                                     d->throughput[i].net);
+        cc_list_add(all, sizeof all, ", ", "%s", d->throughput[i].net);
     }
     return cc_usage(e,
                     "no published throughput of training %.80s on %s is known, only of %s: give "

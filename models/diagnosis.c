@@ -48,7 +48,6 @@ const char *const cc_cause_names[] = {"",
 /* Two answers that differ; gap = second - first. */
 struct pair {
     const struct cc_comparison *t;
-    bool simulated; /* one of them is the simulation's */
     double gap;
 };
 
@@ -71,7 +70,7 @@ static bool bytes(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_C
 {
     const struct cc_comparison *t = p->t;
     *kind = CC_CAUSE_BYTES;
-    if (!p->simulated || !(fabs(t->sim_bytes / t->bytes - 1) > SAME_BYTES))
+    if (!(fabs(t->sim_bytes / t->bytes - 1) > SAME_BYTES))
         return false;
     (void)snprintf(why, WHY_CAP, "the simulation's payloads have %.0f bytes, the run's %.0f",
                    t->sim_bytes, t->bytes);
@@ -224,7 +223,7 @@ static bool order(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_C
     (void)snprintf(why, WHY_CAP,
                    "the simulation has all messages that are under way share the links, where MPI "
                    "sends those of a connection one after another");
-    return p->gap < 0 && p->simulated && p->t->mode != CC_SEQUENTIAL &&
+    return p->gap < 0 && p->t->mode != CC_SEQUENTIAL &&
            !cc_exchange_has(p->t->exchange, CC_X_SERVERS);
 }
 
@@ -282,90 +281,56 @@ static void added_text(const struct cc_comparison *t, double gap, double whole_s
         (void)snprintf(out, cap, ", %.1f%% of what network and codecs add", 100 * gap / added_s);
 }
 
+/* One of the answers, or the mean of two. */
+struct answer {
+    const char *name;
+    double s;
+};
+
 /* Finds the cause and writes "sim 11.5 ms, 12.9% below run (13.2 ms): " and its sentence. The
  * percentage is of `second`, as in the columns of differences. */
-static void find_cause(const struct pair *p, cause *const *causes, const char *second,
-                       double second_s, const char *first, double first_s, struct cc_cause *out)
+static void find_cause(const struct cc_comparison *t, cause *const *causes, struct answer first,
+                       struct answer second, struct cc_cause *out)
 {
+    const struct pair p = {.t = t, .gap = second.s - first.s};
+    const double off = fabs(p.gap);
     char why[WHY_CAP], added[64];
-    while (!(*causes)(p, &out->kind, why))
+    while (!(*causes)(&p, &out->kind, why))
         causes++;
-    added_text(p->t, fabs(second_s - first_s), second_s, added, sizeof added);
-    (void)snprintf(out->why, sizeof out->why, "%s %.4g ms, %.1f%% %s %s (%.4g ms)%s: %s", first,
-                   1e3 * first_s, 100 * fabs(second_s - first_s) / second_s,
-                   first_s > second_s ? "above" : "below", second, 1e3 * second_s, added, why);
+    added_text(t, off, second.s, added, sizeof added);
+    (void)snprintf(out->why, sizeof out->why, "%s %.4g ms, %.1f%% %s %s (%.4g ms)%s: %s",
+                   first.name, 1e3 * first.s, 100 * off / second.s,
+                   first.s > second.s ? "above" : "below", second.name, 1e3 * second.s, added, why);
 }
 
-static void run_against_sim(const struct cc_comparison *t, struct cc_cause *out)
+/* If no two of three agree: one cause between model and sim, one between sim and run. */
+static void find_causes(const struct cc_comparison *t, struct cc_diagnosis *v)
 {
-    struct pair p = {.t = t, .simulated = true, .gap = t->run_s - t->sim_s};
-    find_cause(&p, of_run, "run", t->run_s, "sim", t->sim_s, out);
-}
-
-static void sim_against_model(const struct cc_comparison *t, struct cc_cause *out)
-{
-    struct pair p = {.t = t, .gap = t->sim_s - t->model_s};
-    find_cause(&p, of_formula, "sim", t->sim_s, "model", t->model_s, out);
-}
-
-static void run_against_model(const struct cc_comparison *t, struct cc_cause *out)
-{
-    struct pair p = {.t = t, .gap = t->run_s - t->model_s};
-    find_cause(&p, of_run_alone, "run", t->run_s, "model", t->model_s, out);
-}
-
-static void run_against_both(const struct cc_comparison *t, struct cc_cause *out)
-{
-    double both = (t->model_s + t->sim_s) / 2;
-    struct pair p = {.t = t, .simulated = true, .gap = t->run_s - both};
-    find_cause(&p, of_run, "run", t->run_s, "model and sim", both, out);
-}
-
-static void model_against_both(const struct cc_comparison *t, struct cc_cause *out)
-{
-    double both = (t->sim_s + t->run_s) / 2;
-    struct pair p = {.t = t, .simulated = true, .gap = both - t->model_s};
-    find_cause(&p, of_both, "sim and run", both, "model", t->model_s, out);
-}
-
-static void sim_against_both(const struct cc_comparison *t, struct cc_cause *out)
-{
-    double both = (t->model_s + t->run_s) / 2;
-    struct pair p = {.t = t, .simulated = true, .gap = t->sim_s - both};
-    find_cause(&p, of_simulation, "sim", t->sim_s, "model and run", both, out);
-}
-
-/* No two of three agree: one cause between model and sim, one between sim and run. */
-static void all_differ(const struct cc_comparison *t, struct cc_cause out[2])
-{
-    bool formula_first = fabs(t->sim_s - t->model_s) > fabs(t->run_s - t->sim_s);
-    sim_against_model(t, &out[formula_first ? 0 : 1]);
-    run_against_sim(t, &out[formula_first ? 1 : 0]);
-}
-
-static void three_answers(const struct cc_comparison *t, struct cc_diagnosis *v)
-{
+    const struct answer model = {"model", t->model_s}, sim = {"sim", t->sim_s},
+                        run = {"run", t->run_s};
     const struct cc_differences *off = v->adds ? &v->added : &v->off;
-    double mr = fabs(off->model_run), sr = fabs(off->sim_run), ms = fabs(off->model_sim);
-    double nearest = fmin(mr, fmin(sr, ms));
-    if (nearest > t->tolerance)
-        all_differ(t, v->cause);
-    else if (nearest == ms)
-        run_against_both(t, &v->cause[0]);
-    else if (nearest == sr)
-        model_against_both(t, &v->cause[0]);
-    else
-        sim_against_both(t, &v->cause[0]);
-}
-
-static void two_answers(const struct cc_comparison *t, struct cc_diagnosis *v)
-{
-    if (isfinite(t->model_s) && isfinite(t->run_s))
-        run_against_model(t, &v->cause[0]);
-    else if (isfinite(t->model_s))
-        sim_against_model(t, &v->cause[0]);
-    else
-        run_against_sim(t, &v->cause[0]);
+    const double mr = fabs(off->model_run), sr = fabs(off->sim_run), ms = fabs(off->model_sim);
+    const double nearest = fmin(mr, fmin(sr, ms));
+    const bool formula_first = fabs(sim.s - model.s) > fabs(run.s - sim.s);
+    if (v->answers < 3 && isfinite(model.s) && isfinite(run.s)) {
+        find_cause(t, of_run_alone, model, run, &v->cause[0]);
+    } else if (v->answers < 3 && isfinite(model.s)) {
+        find_cause(t, of_formula, model, sim, &v->cause[0]);
+    } else if (v->answers < 3) {
+        find_cause(t, of_run, sim, run, &v->cause[0]);
+    } else if (nearest > t->tolerance) {
+        find_cause(t, of_formula, model, sim, &v->cause[formula_first ? 0 : 1]);
+        find_cause(t, of_run, sim, run, &v->cause[formula_first ? 1 : 0]);
+    } else if (nearest == ms) {
+        const struct answer both = {"model and sim", (model.s + sim.s) / 2};
+        find_cause(t, of_run, both, run, &v->cause[0]);
+    } else if (nearest == sr) {
+        const struct answer both = {"sim and run", (sim.s + run.s) / 2};
+        find_cause(t, of_both, model, both, &v->cause[0]);
+    } else {
+        const struct answer both = {"model and run", (model.s + run.s) / 2};
+        find_cause(t, of_simulation, both, sim, &v->cause[0]);
+    }
 }
 
 /* --- the forecast --- */
@@ -455,11 +420,6 @@ static void diagnose_forecast(const struct cc_comparison *t, double answer_s,
     }
 }
 
-static int known(double answer)
-{
-    return isfinite(answer) ? 1 : 0;
-}
-
 static double difference(double first, double second)
 {
     return (second - first) / second; /* NAN if one of them is */
@@ -482,7 +442,8 @@ void cc_diagnose(const struct cc_comparison *t, struct cc_diagnosis *out)
                                      .sim_run = difference(t->sim_s, t->run_s),
                                      .model_sim = difference(t->model_s, t->sim_s),
                                      .forecast = difference(t->forecast_s, answer_s)},
-                             .answers = known(t->model_s) + known(t->sim_s) + known(t->run_s)};
+                             .answers = (isfinite(t->model_s) != 0) + (isfinite(t->sim_s) != 0) +
+                                        (isfinite(t->run_s) != 0)};
     v.added = (struct cc_differences){
         .model_run = difference(model_adds, run_adds),
         .sim_run = difference(sim_adds, run_adds),
@@ -490,10 +451,8 @@ void cc_diagnose(const struct cc_comparison *t, struct cc_diagnosis *out)
         .forecast = difference(t->forecast_s - t->compute_s, answer_s - t->compute_s)};
     v.adds = added_share(t) >= t->tolerance;
     v.agree = within(&v.off, t->tolerance) && (!v.adds || within(&v.added, t->tolerance));
-    if (!v.agree && v.answers == 3)
-        three_answers(t, &v);
-    else if (!v.agree)
-        two_answers(t, &v);
+    if (!v.agree)
+        find_causes(t, &v);
     if (fabs(v.off.forecast) > t->tolerance)
         diagnose_forecast(t, answer_s, &v);
     *out = v;

@@ -101,25 +101,21 @@ double cc_cost_port(enum cc_exchange x, const struct cc_cost *sum)
                                             : sum->push_transfer_s;
 }
 
+/* The parts of a cost, all of which are doubles. */
+enum { PARTS = offsetof(struct cc_cost, chosen) / sizeof(double) };
+
 void cc_cost_add(struct cc_cost *sum, const struct cc_cost *c, double times)
 {
-    sum->encode_s += times * c->encode_s;
-    sum->push_latency_s += times * c->push_latency_s;
-    sum->push_transfer_s += times * c->push_transfer_s;
-    sum->reduce_s += times * c->reduce_s;
-    sum->hop_codec_s += times * c->hop_codec_s;
-    sum->server_codec_s += times * c->server_codec_s;
-    sum->server_encode_s += times * c->server_encode_s;
-    sum->pull_latency_s += times * c->pull_latency_s;
-    sum->pull_transfer_s += times * c->pull_transfer_s;
-    sum->decode_s += times * c->decode_s;
-    sum->rounds += times * c->rounds;
-    sum->messages += times * c->messages;
-    sum->wire_bytes += times * c->wire_bytes;
-    sum->push_worker_s += times * c->push_worker_s;
-    sum->push_server_s += times * c->push_server_s;
-    sum->pull_worker_s += times * c->pull_worker_s;
-    sum->pull_server_s += times * c->pull_server_s;
-    sum->push_send_s += times * c->push_send_s;
-    sum->pull_send_s += times * c->pull_send_s;
+    double *to = (double *)sum;
+    const double *part = (const double *)c;
+    for (size_t i = 0; i < PARTS; i++)
+        to[i] += times * part[i];
+}
+
+void cc_cost_most(struct cc_cost *most, const struct cc_cost *c)
+{
+    double *to = (double *)most;
+    const double *part = (const double *)c;
+    for (size_t i = 0; i < PARTS; i++)
+        to[i] = fmax(to[i], part[i]);
 }

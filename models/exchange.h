@@ -59,7 +59,8 @@ struct cc_cost {
     /* CC_PS: for which a worker and the busiest server send messages, but for the first, whose time
      * is in the latency; no transfer is shorter. */
     double push_send_s, pull_send_s;
-    enum cc_exchange chosen; /* CC_X_CHOOSES: the exchange that one message takes; not in sums */
+    /* After the parts, which are all doubles: CC_X_CHOOSES: the exchange that one message takes. */
+    enum cc_exchange chosen;
 };
 
 /* Time of the network stages: latency, transfer, adding. */
@@ -137,7 +138,9 @@ enum { CC_EXCHANGE_CHOICES = 8 };
 size_t cc_exchange_choices(const struct cc_cluster *c, const struct cc_link *l, enum cc_reduction r,
                            double values, struct cc_exchange_choice *out);
 
-/* Adds `times` times a cost, which need not be a whole number. */
+/* Add `times` times a cost, which need not be a whole number, and raise each part to that of
+ * another cost where this is more. Neither changes `chosen`. */
 void cc_cost_add(struct cc_cost *sum, const struct cc_cost *c, double times);
+void cc_cost_most(struct cc_cost *most, const struct cc_cost *c);
 
 #endif

@@ -30,7 +30,8 @@ static double partial(const struct cc_exchange_case *k, int workers)
                                          : cc_hop_bytes(k->message, workers);
 }
 
-/* The mean of hop(1) to hop(workers). */
+/* The mean of hop(1) to hop(workers); in a ring, a worker encodes one chunk as the sum of each
+ * number of gradients. */
 static double mean_hop_bytes(const struct cc_payload_cost *m, int workers)
 {
     const int different = workers < CC_SUM_WORKERS ? workers : CC_SUM_WORKERS;
@@ -59,23 +60,10 @@ static void ring(const struct cc_exchange_case *k, struct cc_cost *c)
     }
 }
 
-/* A worker encodes one chunk as the sum of each number of gradients. */
-static double ring_encoded_bytes(const struct cc_payload_cost *m, int workers)
-{
-    return mean_hop_bytes(m, workers);
-}
-
 /* Encoding a sum of m gradients adds m parts of P to the squared error: (1 + 2 + ... + P) / P. */
 static double ring_encodings(int workers)
 {
     return (workers + 1.0) / 2;
-}
-
-/* The most gradients that a sum has when ranks of a power of two have added up `held` each, and
- * `extra` of them those of a rank beyond the power. */
-static int most_summed(int held, int extra)
-{
-    return held + (held < extra ? held : extra);
 }
 
 /* Whole vectors travel between ranks 1, 2, 4, ... apart. Each of the r ranks beyond the power of
@@ -87,7 +75,7 @@ static void recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
     double log = cc_log2(power), more = extra > 0;
     cc_add_rounds(k, more, partial(k, 1), false, c);
     for (int held = 1; held < power; held *= 2)
-        cc_add_rounds(k, 1, partial(k, most_summed(held, extra)), true, c);
+        cc_add_rounds(k, 1, partial(k, cc_most_summed(held, extra)), true, c);
     cc_add_rounds(k, more, partial(k, workers), true, c);
     if (k->reduction == CC_REDUCE_SUM) {
         cc_encode_once(k, c);
@@ -116,7 +104,7 @@ static void rabenseifner(const struct cc_exchange_case *k, struct cc_cost *c)
     double power = ranks, part = (power - 1) / power, log = cc_log2(ranks), more = extra > 0;
     cc_add_rounds(k, more, partial(k, 1), false, c);
     for (int held = 1; held < ranks; held *= 2)
-        cc_add_rounds(k, 1, partial(k, most_summed(held, extra)) / (2 * held), true, c);
+        cc_add_rounds(k, 1, partial(k, cc_most_summed(held, extra)) / (2 * held), true, c);
     cc_add_rounds(k, log, part / fmax(log, 1) * partial(k, workers), true, c);
     cc_add_rounds(k, more, partial(k, workers), true, c);
     if (k->reduction == CC_REDUCE_SUM) {
@@ -152,23 +140,16 @@ static double rabenseifner_encodings(int workers)
 /* The library sums floats by the fastest algorithm and gathers other payloads. */
 static void library(const struct cc_exchange_case *k, struct cc_cost *c)
 {
-    static void (*const candidates[])(const struct cc_exchange_case *,
-                                      struct cc_cost *) = {ring, recdouble, rabenseifner};
-    if (k->reduction != CC_REDUCE_SUM) {
+    static const struct cc_exchange_candidate candidates[] = {
+        {CC_RING, ring}, {CC_RECDOUBLE, recdouble}, {CC_RABENSEIFNER, rabenseifner}};
+    if (k->reduction == CC_REDUCE_SUM)
+        (void)cc_cost_fastest(k, candidates, sizeof candidates / sizeof candidates[0], c);
+    else
         cc_cost_allgather(k, c);
-        return;
-    }
-    candidates[0](k, c);
-    for (size_t i = 1; i < sizeof candidates / sizeof candidates[0]; i++) {
-        struct cc_cost other = {0};
-        candidates[i](k, &other);
-        if (cc_cost_comm(&other) < cc_cost_comm(c))
-            *c = other;
-    }
 }
 
 const struct cc_exchange_model cc_exchange_model_ring = {
-    .cost = ring, .encoded_bytes = ring_encoded_bytes, .encodings = ring_encodings};
+    .cost = ring, .encoded_bytes = mean_hop_bytes, .encodings = ring_encodings};
 const struct cc_exchange_model cc_exchange_model_recdouble = {.cost = recdouble,
                                                               .encodings = recdouble_encodings};
 const struct cc_exchange_model cc_exchange_model_rabenseifner = {

@@ -13,16 +13,19 @@ int cc_power_below(int p)
 int cc_log2(int power)
 {
     int log = 0;
-    while (power > 1) {
-        power /= 2;
+    for (; power > 1; power /= 2)
         log++;
-    }
     return log;
 }
 
 int cc_log2_up(int p)
 {
     return cc_log2(cc_power_below(p)) + (cc_power_below(p) < p);
+}
+
+int cc_most_summed(int held, int extra)
+{
+    return held + (held < extra ? held : extra);
 }
 
 double cc_framed(const struct cc_link *l, double bytes)
@@ -67,6 +70,22 @@ void cc_cost_allgather(const struct cc_exchange_case *k, struct cc_cost *c)
     cc_add_rounds(k, rounds, (p - 1) / rounds * m->push_bytes, true, c);
     c->encode_s = m->push_encode_s;
     c->decode_s = p * m->push_add_s;
+}
+
+enum cc_exchange cc_cost_fastest(const struct cc_exchange_case *k,
+                                 const struct cc_exchange_candidate *candidate, size_t count,
+                                 struct cc_cost *c)
+{
+    size_t best = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct cc_cost cost = {0};
+        candidate[i].cost(k, &cost);
+        if (i > 0 && cc_cost_comm(&cost) >= cc_cost_comm(c))
+            continue;
+        *c = cost;
+        best = i;
+    }
+    return candidate[best].exchange;
 }
 
 double cc_union_size(const struct cc_cluster *c, double n, double k, int m)

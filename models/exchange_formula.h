@@ -39,6 +39,10 @@ int cc_power_below(int p);
 int cc_log2(int power);
 int cc_log2_up(int p);
 
+/* The most gradients that a sum has when ranks of a power of two have added up `held` each, and
+ * `extra` of them those of a rank beyond the power. */
+int cc_most_summed(int held, int extra);
+
 /* Payload and framing of a message on the wire, without headers. */
 double cc_framed(const struct cc_link *l, double bytes);
 
@@ -54,6 +58,15 @@ void cc_add_stage(const struct cc_exchange_case *k, double count, double bytes, 
 /* Sets the codec work of exchanges that change nothing in payloads: the worker encodes before and
  * decodes after. Floats that are the gradient itself are neither encoded nor decoded. */
 void cc_encode_once(const struct cc_exchange_case *k, struct cc_cost *c);
+
+/* Of some formulas, the one of the least network time, whose cost *c (all 0) becomes. */
+struct cc_exchange_candidate {
+    enum cc_exchange exchange;
+    void (*cost)(const struct cc_exchange_case *k, struct cc_cost *c);
+};
+enum cc_exchange cc_cost_fastest(const struct cc_exchange_case *k,
+                                 const struct cc_exchange_candidate *candidate, size_t count,
+                                 struct cc_cost *c);
 
 /* Bruck's allgather of every worker's payload, each of which every worker adds up. */
 void cc_cost_allgather(const struct cc_exchange_case *k, struct cc_cost *c);

@@ -109,7 +109,7 @@ static void ssar_recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
     cc_encode_once(k, c);
     hand_over(k, more, c);
     for (int held = 1; held < power; held *= 2) {
-        const int sets = held + (held < more ? held : more);
+        const int sets = cc_most_summed(held, more);
         cc_add_rounds(k, 1, message_bytes(k, 1, stream_bytes(k, sets)), true, c);
         merge(k, 2, sets, 1, c);
     }
@@ -126,7 +126,7 @@ static void ssar_rabenseifner(const struct cc_exchange_case *k, struct cc_cost *
     cc_encode_once(k, c);
     hand_over(k, more, c);
     for (int held = 1; held < power; held *= 2) {
-        const int sets = held + (held < more ? held : more);
+        const int sets = cc_most_summed(held, more);
         cc_add_rounds(k, 1, message_bytes(k, 1, stream_bytes(k, sets) / (2 * held)), true, c);
         merge(k, 2, sets, 0.5 / held, c);
     }
@@ -169,30 +169,16 @@ static void dsar_split(const struct cc_exchange_case *k, struct cc_cost *c)
 
 /* --- the fastest of them --- */
 
-static const struct {
-    enum cc_exchange exchange;
-    void (*cost)(const struct cc_exchange_case *k, struct cc_cost *c);
-} candidates[] = {{CC_SSAR_RECDOUBLE, ssar_recdouble},
-                  {CC_SSAR_SPLIT, ssar_split},
-                  {CC_SSAR_RABENSEIFNER, ssar_rabenseifner},
-                  {CC_DSAR_SPLIT, dsar_split}};
+static const struct cc_exchange_candidate candidates[] = {{CC_SSAR_RECDOUBLE, ssar_recdouble},
+                                                          {CC_SSAR_SPLIT, ssar_split},
+                                                          {CC_SSAR_RABENSEIFNER, ssar_rabenseifner},
+                                                          {CC_DSAR_SPLIT, dsar_split}};
 
 /* The fastest and its cost. Without quantization dsar-split sends what ssar-split may send, too. */
 static enum cc_exchange fastest(const struct cc_exchange_case *k, struct cc_cost *c)
 {
-    enum cc_exchange found = candidates[0].exchange;
-    candidates[0].cost(k, c);
-    for (size_t i = 1; i < sizeof candidates / sizeof candidates[0]; i++) {
-        struct cc_cost other = {0};
-        if (candidates[i].exchange == CC_DSAR_SPLIT && k->cluster->dense_bits >= 32)
-            continue;
-        candidates[i].cost(k, &other);
-        if (cc_cost_comm(&other) >= cc_cost_comm(c))
-            continue;
-        *c = other;
-        found = candidates[i].exchange;
-    }
-    return found;
+    const size_t all = sizeof candidates / sizeof candidates[0];
+    return cc_cost_fastest(k, candidates, k->cluster->dense_bits < 32 ? all : all - 1, c);
 }
 
 static void ssar_auto(const struct cc_exchange_case *k, struct cc_cost *c)

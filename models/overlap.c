@@ -24,31 +24,19 @@ struct port {
 };
 
 /* Sends for `takes` seconds in `rounds` bursts, each after an equal part of `pauses`; returns when
- * the last is out. The bucket fills while the port is idle and in the pauses. */
-static double send(struct port *p, double burst, double there, double rounds, double pauses,
-                   double takes)
-{
-    double begins = fmax(p->free_at, there), each = pauses / rounds;
-    double holds = fmin(burst, p->holds + begins - p->free_at + each);
-    holds += (rounds - 1) * fmin(burst, each);
-    p->free_at = begins + pauses + fmax(0, takes - holds);
-    p->holds = fmin(burst, fmax(0, holds - takes));
-    return p->free_at;
-}
-
-/* The same beside other messages, whose transfers fill the pauses. Nobody else uses the pauses of
- * an idle port, and the bucket fills in them. */
-static double send_beside(struct port *p, double burst, double there, double rounds, double pauses,
-                          double takes)
+ * the last is out. The bucket fills while the port is idle and in the pauses. `beside`: transfers
+ * of other messages fill the pauses, but for those of an idle port, which nobody else uses. */
+static double send(struct port *p, bool beside, double burst, double there, double rounds,
+                   double pauses, double takes)
 {
     const double begins = fmax(p->free_at, there);
-    const double each = p->free_at <= there ? pauses / rounds : 0;
+    const double each = !beside || p->free_at <= there ? pauses / rounds : 0;
     const double holds =
         fmin(burst, p->holds + begins - p->free_at + each) + (rounds - 1) * fmin(burst, each);
     const double sends = fmax(0, takes - holds);
-    p->free_at = begins + sends;
+    p->free_at = begins + (beside ? 0 : pauses) + sends;
     p->holds = fmin(burst, fmax(0, holds - takes));
-    return fmax(p->free_at, there + pauses + sends);
+    return beside ? fmax(p->free_at, there + pauses + sends) : p->free_at;
 }
 
 double cc_step_overlap(const struct cc_timing *t, const struct cc_step_message *message,
@@ -66,8 +54,8 @@ double cc_step_overlap(const struct cc_timing *t, const struct cc_step_message *
         const double encoded = cc_serve(&encoder, now, c->encode_s);
         const double pauses = cc_cost_comm(c) - c->push_transfer_s + c->hop_codec_s;
         const double worked = cc_serve(&processor, encoded, c->reduce_s + c->hop_codec_s);
-        const double sent = (t->in_turn ? send : send_beside)(
-            &network, burst_s, encoded, fmax(1, c->rounds), pauses, c->push_transfer_s);
+        const double sent = send(&network, !t->in_turn, burst_s, encoded, fmax(1, c->rounds),
+                                 pauses, c->push_transfer_s);
         const double back = t->in_turn ? sent : fmax(sent, worked);
         const double decoded = cc_serve(&decoder, back, c->decode_s);
         for (size_t k = message[i].first; k <= message[i].last; k++)

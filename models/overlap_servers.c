@@ -36,11 +36,6 @@ struct overlap {
 
 /* --- hosts and paths --- */
 
-static size_t at_least_one(size_t n)
-{
-    return n > 0 ? n : 1;
-}
-
 /* Workers of a kind. Colocated servers are on the hosts of the first kinds. */
 static double workers_of(const struct overlap *x, size_t kind)
 {
@@ -269,8 +264,8 @@ int cc_overlap_reserve(struct cc_overlap_memory *m, const struct cc_step_cluster
     count_kinds(c, &kinds, &servers);
     CC_TRY(cc_fluid_reserve(&m->net, 2 * kinds * servers, 2 * (kinds + servers), 2 * kinds * parts,
                             e));
-    CC_TRY(CC_GROW(m->part, &m->part_capacity, at_least_one(parts), e));
-    CC_TRY(CC_GROW(m->pull, &m->pull_capacity, kinds * at_least_one(parts), e));
+    CC_TRY(CC_GROW(m->part, &m->part_capacity, parts, e));
+    CC_TRY(CC_GROW(m->pull, &m->pull_capacity, kinds * parts, e));
     CC_TRY(CC_GROW(m->free_at, &m->free_capacity, kinds + servers, e));
     return CC_GROW(m->to_come, &m->to_come_capacity, servers, e);
 }

@@ -131,31 +131,21 @@ static struct cc_payload_cost silent_step(const struct cc_payload_cost *p)
     return (struct cc_payload_cost){.values = p->values, .push_encode_s = p->push_encode_s};
 }
 
+/* All of a cost are doubles. */
 void cc_payload_cost_add(struct cc_payload_cost *sum, const struct cc_payload_cost *p)
 {
-    sum->values += p->values;
-    sum->push_bytes += p->push_bytes;
-    sum->pull_bytes += p->pull_bytes;
-    for (int i = 0; i < CC_SUM_POINTS; i++) {
-        sum->more.pull[i] += p->more.pull[i];
-        sum->more.hop[i] += p->more.hop[i];
-    }
-    sum->pairs += p->pairs;
-    sum->verbatim += p->verbatim;
-    sum->push_encode_s += p->push_encode_s;
-    sum->push_decode_s += p->push_decode_s;
-    sum->push_add_s += p->push_add_s;
-    sum->pull_encode_s += p->pull_encode_s;
-    sum->pull_decode_s += p->pull_decode_s;
+    double *to = (double *)sum;
+    const double *part = (const double *)p;
+    for (size_t i = 0; i < sizeof *p / sizeof *part; i++)
+        to[i] += part[i];
 }
 
 int cc_raw_tensors(const double *size, size_t count, size_t min_size, double share, bool *raw,
                    double *is, struct cc_error *e)
 {
     double all = 0, taken = 0;
-    size_t *order = cc_alloc(2 * count * sizeof *order, e);
-    if (order == NULL)
-        return CC_FAIL;
+    size_t *order;
+    CC_TRY(CC_NEW(order, count, e));
     for (size_t i = 0; i < count; i++) {
         raw[i] = size[i] < (double)min_size;
         taken += raw[i] ? size[i] : 0;
@@ -178,14 +168,12 @@ int cc_raw_tensors(const double *size, size_t count, size_t min_size, double sha
 static int alloc_payloads(size_t count, struct cc_step_payloads *p, struct cc_error *e)
 {
     p->count = count;
-    p->each = cc_alloc0(2 * count * sizeof *p->each, e);
-    p->cut_bytes = p->each != NULL ? cc_alloc0(count * sizeof *p->cut_bytes, e) : NULL;
-    if (p->cut_bytes == NULL) {
-        free(p->each);
-        return CC_FAIL;
-    }
+    CC_TRY(CC_NEW(p->each, 2 * count, e));
     p->silent = p->each + count;
-    return CC_OK;
+    if (CC_NEW(p->cut_bytes, count, e) == CC_OK)
+        return CC_OK;
+    free(p->each);
+    return CC_FAIL;
 }
 
 static void add_up(struct cc_step_payloads *p)

@@ -1,29 +1,19 @@
 #include "models/place.h"
 
+#include <gsl/gsl_heapsort.h>
+
 const char *const cc_placement_names[] = {"split", "round-robin", "lpt", NULL};
 
-/* A bottom-up merge sort between the two halves of order[]: stable, and fast enough for nets of
- * many tensors. */
+/* Sorts the larger one first; of equal ones, the one that stands first. */
+static int larger_first(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return *x != *y ? (*x < *y) - (*x > *y) : (x > y) - (x < y);
+}
+
 void cc_by_size(const double *size, size_t count, size_t *order)
 {
-    size_t *from = order, *to = order + count;
-    for (size_t i = 0; i < count; i++)
-        from[i] = i;
-    for (size_t width = 1; width < count; width *= 2) {
-        for (size_t low = 0; low < count; low += 2 * width) {
-            size_t middle = low + width < count ? low + width : count;
-            size_t high = middle + width < count ? middle + width : count;
-            size_t a = low, b = middle;
-            for (size_t k = low; k < high; k++)
-                to[k] = a < middle && (b == high || size[from[a]] >= size[from[b]]) ? from[a++]
-                                                                                    : from[b++];
-        }
-        size_t *swap = from;
-        from = to;
-        to = swap;
-    }
-    for (size_t i = 0; i < count && from != order; i++)
-        order[i] = from[i];
+    (void)gsl_heapsort_index(order, size, count, sizeof *size, larger_first);
 }
 
 static int least_loaded(const double *load, int servers)

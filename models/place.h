@@ -12,14 +12,13 @@ enum cc_placement {
 };
 extern const char *const cc_placement_names[]; /* ends with NULL */
 
-/* Sets order[0..count) to the indices sorted by size, largest first, equal ones in their order.
- * order has 2 * count elements; its second half is scratch. */
+/* Sets order[0..count) to the indices sorted by size, largest first, equal ones in their order. */
 void cc_by_size(const double *size, size_t count, size_t *order);
 
 enum { CC_EVERY_SERVER = -1, CC_MOST_SERVERS = 4096 };
 
 /* Places tensors: sets server[i] to 0 .. servers-1, or to CC_EVERY_SERVER under CC_SPLIT, and
- * load[s] to the sum of sizes on server s. `order` is scratch of 2 * count elements. 1 <= servers
+ * load[s] to the sum of sizes on server s. `order` is scratch of `count` elements. 1 <= servers
  * <= CC_MOST_SERVERS. Ties go to the first tensor and the first server. */
 void cc_place(enum cc_placement placement, const double *size, size_t count, int servers,
               int *server, double *load, size_t *order);

@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 
@@ -46,17 +47,14 @@ static int reserve(struct cc_predictor *p, const struct cc_net *net, int servers
         return CC_OK;
     size_t n = net->count, m = (size_t)servers;
     cc_predictor_free(p);
-    p->server = cc_alloc(n * sizeof *p->server, e);
-    p->load = cc_alloc(m * sizeof *p->load, e);
-    p->part_of = cc_alloc(m * sizeof *p->part_of, e);
-    p->part = cc_alloc(2 * n * sizeof *p->part, e);
-    p->server_cost = cc_alloc(m * sizeof *p->server_cost, e);
-    p->scratch = cc_alloc((n + m) * sizeof *p->scratch, e);
-    p->order = cc_alloc(2 * n * sizeof *p->order, e);
-    p->message = cc_alloc(2 * n * sizeof *p->message, e);
-    if (p->server == NULL || p->load == NULL || p->part_of == NULL || p->part == NULL ||
-        p->server_cost == NULL || p->scratch == NULL || p->order == NULL || p->message == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(p->server, n, e));
+    CC_TRY(CC_NEW(p->load, m, e));
+    CC_TRY(CC_NEW(p->part_of, m, e));
+    CC_TRY(CC_NEW(p->part, 2 * n, e));
+    CC_TRY(CC_NEW(p->server_cost, m, e));
+    CC_TRY(CC_NEW(p->scratch, n + m, e));
+    CC_TRY(CC_NEW(p->order, n, e));
+    CC_TRY(CC_NEW(p->message, 2 * n, e));
     p->net = net;
     p->capacity = servers;
     return CC_OK;
@@ -227,24 +225,17 @@ static void count_busiest(struct cc_predictor *p, const struct cc_step_message *
                           size_t count, const struct cc_setting *s, struct cc_cost *sum)
 {
     struct cc_cost *each = p->server_cost, most = {0};
-    int servers = s->cluster.servers;
+    const int servers = s->cluster.servers;
     double sent = 0; /* messages, by a worker */
-    for (int i = 0; i < servers; i++)
-        each[i] = (struct cc_cost){0};
+    memset(each, 0, (size_t)servers * sizeof *each);
     for (size_t i = 0; i < count; i++) {
         const struct cc_step_message *message = &messages[i];
         sent += message->parts;
         for (int k = 0; k < message->parts; k++)
             cc_cost_add(&each[message->part[k].server], &message->part[k].cost, 1);
     }
-    for (int i = 0; i < servers; i++) {
-        most.push_server_s = fmax(most.push_server_s, each[i].push_server_s);
-        most.pull_server_s = fmax(most.pull_server_s, each[i].pull_server_s);
-        most.pull_send_s = fmax(most.pull_send_s, each[i].pull_send_s);
-        most.server_encode_s = fmax(most.server_encode_s, each[i].server_encode_s);
-        most.server_codec_s = fmax(most.server_codec_s, each[i].server_codec_s);
-        most.messages = fmax(most.messages, each[i].messages);
-    }
+    for (int i = 0; i < servers; i++)
+        cc_cost_most(&most, &each[i]);
     sum->push_server_s = most.push_server_s;
     sum->pull_server_s = most.pull_server_s;
     sum->pull_send_s = most.pull_send_s;

@@ -33,14 +33,13 @@ enum {
     STEP_BUDGET = 400000 /* for all workers together */
 };
 
-static gsl_rng *new_generator(const struct cc_timing *t, struct cc_error *e)
+static int new_generator(const struct cc_timing *t, gsl_rng **out, struct cc_error *e)
 {
-    gsl_rng *g = gsl_rng_alloc(gsl_rng_mt19937);
-    if (g == NULL)
-        cc_error_set(e, "out of memory");
-    else
-        gsl_rng_set(g, (unsigned long)t->seed);
-    return g;
+    *out = gsl_rng_alloc(gsl_rng_mt19937);
+    if (*out == NULL)
+        return cc_fail(e, "out of memory");
+    gsl_rng_set(*out, (unsigned long)t->seed);
+    return CC_OK;
 }
 
 double cc_straggler_draw(const struct cc_timing *t, void *generator)
@@ -71,14 +70,10 @@ static void add_sample(struct running *r, double x)
     r->squares += delta * (x - r->mean);
 }
 
-static double deviation(const struct running *r)
-{
-    return r->count > 1 ? sqrt(r->squares / (r->count - 1)) : 0;
-}
-
 static struct cc_spread as_spread(const struct running *r)
 {
-    return (struct cc_spread){.step_s = r->mean, .step_sd = deviation(r)};
+    return (struct cc_spread){.step_s = r->mean,
+                              .step_sd = r->count > 1 ? sqrt(r->squares / (r->count - 1)) : 0};
 }
 
 struct cc_spread cc_spread_mix(const struct cc_spread *sending, const struct cc_spread *silent,
@@ -91,6 +86,17 @@ struct cc_spread cc_spread_mix(const struct cc_spread *sending, const struct cc_
     return (struct cc_spread){.step_s = mean,
                               .step_sd = sqrt(squares / steps),
                               .wait_s = (sending->wait_s + rest * silent->wait_s) / steps};
+}
+
+/* The spread over periods, whose steps' mean is that of `time`. */
+static struct cc_spread spread_of(const struct running *time, const struct running *sending,
+                                  const struct running *silent, double rest, double wait_s)
+{
+    const struct cc_spread sends = as_spread(sending), rests = as_spread(silent);
+    struct cc_spread out = cc_spread_mix(&sends, &rests, rest);
+    out.step_s = time->mean;
+    out.wait_s = wait_s;
+    return out;
 }
 
 /* A worker's factors in a period: of its first silent step, of all silent steps together, and of
@@ -143,9 +149,8 @@ int cc_step_bulk(const struct cc_timing *t, int workers, double period,
     struct running time = {0}, sending = {0}, silent = {0}, wait = {0};
     double rest = period - 1, c = t->compute_s;
     double many = BULK_BUDGET / (workers * fmin(period, MOST_TERMS));
-    gsl_rng *g = new_generator(t, e);
-    if (g == NULL)
-        return CC_FAIL;
+    gsl_rng *g;
+    CC_TRY(new_generator(t, &g, e));
     for (int i = 0; i < fmax(BULK_LEAST, fmin(BULK_STEPS, many)) && !cc_interrupted(); i++) {
         struct group_draw r = draw_group(t, g, workers, period);
         double end = step(arg, true, r.slowest.last * c), own = 0;
@@ -159,10 +164,7 @@ int cc_step_bulk(const struct cc_timing *t, int workers, double period,
         add_sample(&wait, fmax(0, r.slowest.silent + r.slowest.last - r.mean) * c / period);
     }
     gsl_rng_free(g);
-    struct cc_spread sends = as_spread(&sending), rests = as_spread(&silent);
-    *out = cc_spread_mix(&sends, &rests, rest);
-    out->step_s = time.mean;
-    out->wait_s = wait.mean;
+    *out = spread_of(&time, &sending, &silent, rest, wait.mean);
     return CC_OK;
 }
 
@@ -299,13 +301,12 @@ static int leave(struct port *p, double now, int workers)
     return worker;
 }
 
-static bool open_port(struct port *p, double worker_s, double server_s, int workers,
-                      struct cc_error *e)
+static int open_port(struct port *p, double worker_s, double server_s, int workers,
+                     struct cc_error *e)
 {
     *p = (struct port){.worker_s = worker_s, .server_s = server_s / workers};
-    p->worker = cc_alloc((size_t)workers * sizeof *p->worker, e);
-    p->end = p->worker != NULL ? cc_alloc((size_t)workers * sizeof *p->end, e) : NULL;
-    return p->end != NULL;
+    CC_TRY(CC_NEW(p->worker, (size_t)workers, e));
+    return CC_NEW(p->end, (size_t)workers, e);
 }
 
 static void close_port(struct port *p)
@@ -432,22 +433,19 @@ int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int work
     struct simulation s = {
         .timing = t, .cost = sum, .workers = workers, .period = period, .silent_s = silent_s};
     int steps = STEP_BUDGET / workers < MOST_STEPS ? STEP_BUDGET / workers : MOST_STEPS;
-    s.worker = cc_alloc0((size_t)workers * sizeof *s.worker, e);
-    s.heap = s.worker != NULL ? cc_alloc0((size_t)workers * sizeof *s.heap, e) : NULL;
-    if (s.heap != NULL && open_port(&s.in, sum->push_worker_s, sum->push_server_s, workers, e) &&
-        open_port(&s.out, sum->pull_worker_s, sum->pull_server_s, workers, e))
-        s.generator = new_generator(t, e);
-    if (s.generator != NULL) {
-        simulate(&s, 2 * WARM_STEPS + steps);
-        struct cc_spread sending = as_spread(&s.sending), silent = as_spread(&s.silent);
-        *out = cc_spread_mix(&sending, &silent, period - 1);
-        out->step_s = s.time.mean;
-        out->wait_s = s.wait.mean / period;
-        gsl_rng_free(s.generator);
-    }
+    int status = CC_OK;
+    CC_TRY_OUT(CC_NEW(s.worker, (size_t)workers, e));
+    CC_TRY_OUT(CC_NEW(s.heap, (size_t)workers, e));
+    CC_TRY_OUT(open_port(&s.in, sum->push_worker_s, sum->push_server_s, workers, e));
+    CC_TRY_OUT(open_port(&s.out, sum->pull_worker_s, sum->pull_server_s, workers, e));
+    CC_TRY_OUT(new_generator(t, &s.generator, e));
+    simulate(&s, 2 * WARM_STEPS + steps);
+    *out = spread_of(&s.time, &s.sending, &s.silent, period - 1, s.wait.mean / period);
+out:
+    gsl_rng_free(s.generator);
     close_port(&s.in);
     close_port(&s.out);
     free(s.heap);
     free(s.worker);
-    return s.generator != NULL ? CC_OK : CC_FAIL;
+    return status;
 }

@@ -36,37 +36,22 @@ enum cc_ruling cc_verdict_rule(const struct cc_verdict_limits *l, const struct c
 void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
                      const struct cc_accuracy *a, char *out, size_t cap)
 {
-    switch (ruling) {
-    case CC_ADMITTED:
-        (void)snprintf(out, cap, "%s", "");
-        break;
-    case CC_OUT_LOSSY:
-        (void)snprintf(out, cap, "lossy");
-        break;
-    case CC_OUT_UNKNOWN:
-        (void)snprintf(out, cap, "its error could not be measured");
-        break;
-    case CC_OUT_UNPREDICTED:
-        (void)snprintf(out, cap,
-                       "the error of what --keep leaves out is not predicted: sim --errors "
-                       "measures it");
-        break;
-    case CC_OUT_ABSOLUTE:
+    static const char *const texts[] = {
+        [CC_ADMITTED] = "",
+        [CC_OUT_LOSSY] = "lossy",
+        [CC_OUT_UNKNOWN] = "its error could not be measured",
+        [CC_OUT_UNPREDICTED] = "the error of what --keep leaves out is not predicted: sim --errors "
+                               "measures it",
+        [CC_OUT_UNTRAINED] = "not trained",
+        [CC_OUT_DIVERGED] = "diverged in training"};
+    if (ruling == CC_OUT_ABSOLUTE)
         (void)snprintf(out, cap, "%s depends on the gradients: needs --trace", a->absolute);
-        break;
-    case CC_OUT_ERROR:
+    else if (ruling == CC_OUT_ERROR)
         (void)snprintf(out, cap, "sum_error above %g", l->sum_error);
-        break;
-    case CC_OUT_UNTRAINED:
-        (void)snprintf(out, cap, "not trained");
-        break;
-    case CC_OUT_DIVERGED:
-        (void)snprintf(out, cap, "diverged in training");
-        break;
-    case CC_OUT_LOST:
+    else if (ruling == CC_OUT_LOST)
         (void)snprintf(out, cap, "lost %.2f points of accuracy", 100 * a->lost);
-        break;
-    }
+    else
+        (void)snprintf(out, cap, "%s", texts[ruling]);
 }
 
 bool cc_verdict_uncertain(const struct cc_verdict_limits *l, const struct cc_accuracy *a)

@@ -292,7 +292,7 @@ static double busiest(const struct cc_net *net, enum cc_placement placement, int
     size_t *order = NULL;
     int *server = NULL;
     if (CC_NEW(size, net->count + 2 * (size_t)servers, e) == CC_OK &&
-        CC_NEW(order, 2 * net->count, e) == CC_OK && CC_NEW(server, net->count, e) == CC_OK) {
+        CC_NEW(order, net->count, e) == CC_OK && CC_NEW(server, net->count, e) == CC_OK) {
         double *load = size + net->count, *bytes = load + servers;
         for (size_t i = 0; i < net->count; i++)
             size[i] = (double)net->tensors[i].shape.n;
