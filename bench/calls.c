@@ -31,9 +31,7 @@ static int find_groups(struct cc_calls *w, bool per_tensor, struct cc_error *e)
             continue;
         }
         struct cc_group g = {.first = t, .count = 1, .values = n};
-        g.step = cc_alloc0(w->config->schemes->count * sizeof *g.step, e);
-        if (g.step == NULL)
-            return CC_FAIL;
+        CC_TRY(CC_NEW(g.step, w->config->schemes->count, e));
         w->group[w->groups++] = g;
     }
     return CC_OK;
@@ -87,10 +85,9 @@ int cc_calls_check(const struct cc_bench_config *config, struct cc_error *e)
             if (__builtin_add_overflow(need, cc_codec_bytes(&item, 1, &states_only), &need))
                 need = SIZE_MAX;
         }
-    int status = cc_memory_check(need, "the states of all schemes together", e);
-    if (status != CC_OK)
-        cc_error_in(e, "bench fewer schemes at a time, or sizes and errors alone (--no-speed)");
-    return status;
+    CC_TRY_IN(cc_memory_check(need, "the states of all schemes together", e), e,
+              "bench fewer schemes at a time, or sizes and errors alone (--no-speed)");
+    return CC_OK;
 }
 
 /* Values rounded up to whole lines of the cache. */
@@ -144,30 +141,23 @@ static int allocate_buffers(struct cc_calls *w, struct cc_error *e)
     w->decoded = cc_alloc_parts(most.decoded * sizeof(float), w->config->threads, e);
     w->payload = cc_alloc_parts(most.payload, w->config->threads, e);
     w->scratch = cc_alloc(larger(most.scratch, threads * w->thread_scratch), e);
-    w->x = cc_alloc(most.cells * sizeof *w->x, e);
-    w->payload_at = cc_alloc(most.cells * sizeof *w->payload_at, e);
-    w->len = cc_alloc(most.cells * sizeof *w->len, e);
-    w->value_at = cc_alloc(w->tensors * sizeof *w->value_at, e);
-    w->slot_step = cc_alloc(most.slots * sizeof *w->slot_step, e);
-    w->thread_error = cc_alloc0(threads * sizeof *w->thread_error, e);
-    bool ok = w->load != NULL && w->decoded != NULL && w->payload != NULL && w->scratch != NULL &&
-              w->x != NULL && w->payload_at != NULL && w->len != NULL && w->value_at != NULL &&
-              w->slot_step != NULL && w->thread_error != NULL;
-    return ok ? CC_OK : CC_FAIL;
+    if (w->load == NULL || w->decoded == NULL || w->payload == NULL || w->scratch == NULL)
+        return CC_FAIL;
+    CC_TRY(CC_NEW(w->x, most.cells, e));
+    CC_TRY(CC_NEW(w->payload_at, most.cells, e));
+    CC_TRY(CC_NEW(w->len, most.cells, e));
+    CC_TRY(CC_NEW(w->value_at, w->tensors, e));
+    CC_TRY(CC_NEW(w->slot_step, most.slots, e));
+    return CC_NEW(w->thread_error, threads, e);
 }
 
-int cc_calls_open(const struct cc_bench_config *config, bool per_tensor, struct cc_calls *out,
+int cc_calls_open(const struct cc_bench_config *config, bool per_tensor, struct cc_calls *w,
                   struct cc_error *e)
 {
-    struct cc_calls *w = out;
     int status = CC_OK;
     *w = (struct cc_calls){.config = config, .tensors = cc_trace_tensors(config->trace)};
-    w->group = cc_alloc0(w->tensors * sizeof *w->group, e);
-    w->codecs = cc_alloc0(config->schemes->count * sizeof *w->codecs, e);
-    if (w->group == NULL || w->codecs == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(w->group, w->tensors, e));
+    CC_TRY_OUT(CC_NEW(w->codecs, config->schemes->count, e));
     CC_TRY_OUT(find_groups(w, per_tensor, e));
     CC_TRY_OUT(cc_calls_check(config, e));
     for (size_t s = 0; s < config->schemes->count; s++)

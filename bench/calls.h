@@ -53,8 +53,8 @@ struct cc_calls {
  * cc_calls_open checks this too; a caller that measures errors first wants to know before that. */
 int cc_calls_check(const struct cc_bench_config *config, struct cc_error *e);
 
-/* per_tensor: every tensor is a group of its own. On failure *out is empty. */
-int cc_calls_open(const struct cc_bench_config *config, bool per_tensor, struct cc_calls *out,
+/* per_tensor: every tensor is a group of its own. On failure *w is empty. */
+int cc_calls_open(const struct cc_bench_config *config, bool per_tensor, struct cc_calls *w,
                   struct cc_error *e);
 void cc_calls_close(struct cc_calls *w);
 

@@ -1,13 +1,12 @@
 /* The limits that memory, or the second-level cache, sets to the schemes of a bench: which patterns
  * of bench/roofline.h their calls have, and samples of these patterns taken between those of the
- * codecs; beside them the limit of their own instructions (bench/l1.h). */
+ * codecs; beside them the limit of their own instructions. */
 #ifndef CC_BENCH_LIMITS_H
 #define CC_BENCH_LIMITS_H
 
 #include <stdbool.h>
 
 #include "bench/calls.h"
-#include "bench/roofline.h"
 
 struct cc_limits;
 
@@ -43,15 +42,20 @@ int cc_limits_sample(struct cc_limits *l, size_t scheme, double bytes, size_t sa
 /* Begins a round of samples: schemes with the same pattern share one sample per round. */
 void cc_limits_round(struct cc_limits *l);
 
-/* GB/s of float32, the median of the first `samples`; 0: memory is not the limit. */
-double cc_limits_of(struct cc_limits *l, size_t scheme, enum cc_call call, size_t samples);
-
-/* The bytes that the call must move per value; NAN: not known, or it depends on the payload. */
-double cc_limits_bytes(const struct cc_limits *l, size_t scheme, enum cc_call call);
-
-/* The limit of the codec's own instructions in GB/s of float32, and the processor's clock in GHz,
- * from the first `samples` of the scheme (bench/l1.h); 0: not known. */
-double cc_limits_l1_of(struct cc_limits *l, size_t scheme, enum cc_call call, size_t samples);
-double cc_limits_clock(struct cc_limits *l, size_t scheme, size_t samples);
+/* The limits of a scheme's calls. */
+struct cc_scheme_limits {
+    double clock; /* the processor's in GHz: cycles of a value are 4 x GHz / (GB/s); 0: not known */
+    struct {
+        double memory; /* GB/s of float32 that memory, or the second-level cache, allows; 0: it is
+                          not the limit, or none is known */
+        double l1;     /* the same that the codec's own instructions allow; 0: not known, as of a
+                          scheme that sends in some steps only or treats matrices in another way than
+                          vectors, or of a call that takes less than can be measured */
+        double moved;  /* bytes that the call must move per value; NAN: not known, or it depends on
+                          the payload */
+    } call[CC_CALLS];
+};
+/* From the medians of the first `samples`; nothing is known if l is NULL. */
+struct cc_scheme_limits cc_limits_of(struct cc_limits *l, size_t scheme, size_t samples);
 
 #endif

@@ -70,11 +70,10 @@ static double total_ns(const struct cc_profile_point *p)
 static int add(struct cc_profile *p, const struct cc_bench_config *config, struct cc_speed *speed,
                bool keep_faster, struct cc_error *e)
 {
-    struct sized_tensor *list = cc_alloc(speed->tensors * sizeof *list, e);
+    struct sized_tensor *list;
     size_t count = 0;
     int status = CC_OK;
-    if (list == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(list, speed->tensors, e));
     for (size_t t = 0; t < speed->tensors; t++) {
         size_t n = cc_trace_tensor(config->trace, t)->shape.n;
         list[count] = (struct sized_tensor){.values = n, .tensor = t};
@@ -165,16 +164,10 @@ int cc_profile_measure(struct cc_profile *p, const struct cc_spec_list *schemes,
     struct cc_speed speed = {0};
     int status = CC_OK;
     CC_TRY_OUT(cc_trace_synth(&synth, &tensor, 1, "profile", &bench.trace, e));
-    bench.failed = cc_alloc0(schemes->count * sizeof *bench.failed, e);
-    if (bench.failed == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(bench.failed, schemes->count, e));
     CC_TRY_OUT(cc_speed_measure(&bench, &limits, &speed, e));
-    if (cc_interrupted()) {
-        status = cc_fail(e, "interrupted");
-        goto out;
-    }
+    if (cc_interrupted())
+        CC_TRY_OUT(cc_fail(e, "interrupted"));
     CC_TRY_OUT(add(p, &bench, &speed, config->keep_faster, e));
     for (size_t s = 0; s < schemes->count && status == CC_OK; s++)
         if (cc_bench_failed(&bench, s))

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/compare.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/reduce.h"
@@ -33,10 +32,9 @@ static int allocate_buffers(struct buffers *b, size_t n, struct cc_error *e)
     *b = (struct buffers){.load = NULL};
     CC_TRY(cc_memory_check(n < most ? BUFFERS * n * sizeof(float) : SIZE_MAX,
                            "a tensor, its decoded values and their sum", e));
-    *b = (struct buffers){.load = cc_alloc(n * sizeof(float), e),
-                          .decoded = cc_alloc(n * sizeof(float), e),
-                          .cumulative = cc_alloc0(n * sizeof(float), e)};
-    return b->load == NULL || b->decoded == NULL || b->cumulative == NULL ? CC_FAIL : CC_OK;
+    CC_TRY(CC_NEW(b->load, n, e));
+    CC_TRY(CC_NEW(b->decoded, n, e));
+    return CC_NEW(b->cumulative, n, e);
 }
 
 /* One step of one tensor: encode and, unless `sums` is NULL, decode and compare. Sets *sums, and
@@ -62,16 +60,21 @@ out:
 
 /* --- sizes and errors --- */
 
-void cc_quality_add(struct cc_quality *a, const struct cc_quality *b)
+static void add_sums(struct cc_compared *a, const struct cc_compared *b)
 {
-    a->values += b->values;
-    a->steps = b->steps;
-    a->payload_bytes += b->payload_bytes;
     a->error_sq += b->error_sq;
     a->raw_sq += b->raw_sq;
     a->output_sq += b->output_sq;
     a->dot += b->dot;
     a->max_error = fmax(a->max_error, b->max_error);
+}
+
+void cc_quality_add(struct cc_quality *a, const struct cc_quality *b)
+{
+    a->values += b->values;
+    a->steps = b->steps;
+    a->payload_bytes += b->payload_bytes;
+    add_sums(&a->sums, &b->sums);
     a->cumulative_error_sq += b->cumulative_error_sq;
     a->cumulative_raw_sq += b->cumulative_raw_sq;
 }
@@ -91,16 +94,6 @@ static int raw_cumulative(const struct cc_bench_config *config, struct buffers *
     return CC_OK;
 }
 
-static void add_step(struct cc_quality *q, size_t len, const struct cc_compared *sums)
-{
-    q->payload_bytes += len;
-    q->error_sq += sums->error_sq;
-    q->raw_sq += sums->raw_sq;
-    q->output_sq += sums->output_sq;
-    q->dot += sums->dot;
-    q->max_error = fmax(q->max_error, sums->max_error);
-}
-
 /* Runs `passes` passes of one tensor, the first from running step `step` on; the last one counts.
  */
 static int measure_tensor(const struct cc_bench_config *config, size_t scheme, size_t tensor,
@@ -117,8 +110,10 @@ static int measure_tensor(const struct cc_bench_config *config, size_t scheme, s
             struct cc_context ctx = cc_bench_context(config, tensor, step++);
             CC_TRY(measure_step(config, item, i % config->steps, ctx, b, &len, last ? &sums : NULL,
                                 e));
-            if (last)
-                add_step(q, len, &sums);
+            if (!last)
+                continue;
+            q->payload_bytes += len;
+            add_sums(&q->sums, &sums);
         }
     }
     q->cumulative_error_sq = k_reduce()->sum_sq(b->cumulative, n);
@@ -250,13 +245,10 @@ int cc_quality_measure(const struct cc_bench_config *config, const struct cc_qua
     struct measuring m = {.config = config, .plan = plan};
     int status = CC_OK;
     *done = 0;
-    m.raw.cumulative_sq = cc_alloc0(tensors * sizeof(double), e);
-    m.bytes = cc_alloc0(tensors * sizeof(double), e);
-    if (m.raw.cumulative_sq == NULL || m.bytes == NULL)
-        status = CC_FAIL;
-    else
-        status = check_memory(config, e);
-    for (; *done < config->schemes->count && status == CC_OK; (*done)++) {
+    CC_TRY_OUT(CC_NEW(m.raw.cumulative_sq, tensors, e));
+    CC_TRY_OUT(CC_NEW(m.bytes, tensors, e));
+    CC_TRY_OUT(check_memory(config, e));
+    for (; *done < config->schemes->count; (*done)++) {
         const size_t s = *done;
         struct cc_error *failed = &config->failed[s];
         settled[s] = (struct cc_settled){.passes = plan->passes, .settled = true};
@@ -275,6 +267,7 @@ int cc_quality_measure(const struct cc_bench_config *config, const struct cc_qua
             break; /* this scheme is not complete */
         m.raw.steps = cc_bench_failed(config, s) ? 0 : cc_bench_steps(config, s);
     }
+out:
     cc_sample_free(&m.all);
     free(m.raw.cumulative_sq);
     free(m.bytes);

@@ -7,6 +7,7 @@
 #ifndef CC_BENCH_QUALITY_H
 #define CC_BENCH_QUALITY_H
 
+#include "bench/compare.h"
 #include "bench/settle.h"
 
 /* One tensor (or, added up, several) under one scheme in a pass. g is the gradient, y the decoded
@@ -14,9 +15,7 @@
 struct cc_quality {
     size_t values, steps;
     uint64_t payload_bytes;     /* for all steps; settled: as many steps times the settled mean */
-    double error_sq, raw_sq;    /* sums over steps and values of (y - g)^2 and g^2 */
-    double output_sq, dot;      /* sums of y^2 and y g */
-    double max_error;           /* max |y - g| */
+    struct cc_compared sums;    /* over steps and values */
     double cumulative_error_sq; /* sum of (sum over steps of (y - g))^2 */
     double cumulative_raw_sq;   /* sum of (sum over steps of g)^2 */
 };

@@ -178,8 +178,8 @@ static double seconds_of(struct cc_roofline *r, const struct limit *l,
 struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t repeats, size_t most,
                                     struct cc_error *e)
 {
-    struct cc_roofline *r = cc_alloc0(sizeof *r, e);
-    if (r == NULL)
+    struct cc_roofline *r;
+    if (CC_NEW(r, 1, e) != CC_OK)
         return NULL;
     values = values < MOST_VALUES ? values : MOST_VALUES;
     r->values = values / (LINE / sizeof(float)) * (LINE / sizeof(float));

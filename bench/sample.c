@@ -129,16 +129,13 @@ int cc_sample_open(const struct cc_bench_config *config, const struct cc_sample_
     size_t most = 0, bytes;
     *out =
         (struct cc_sample){.steps = config->steps < limits->steps ? config->steps : limits->steps};
-    out->piece = cc_alloc0(cc_trace_tensors(config->trace) * sizeof *out->piece, e);
-    if (out->piece == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->piece, cc_trace_tensors(config->trace), e));
     choose(out, config->trace, limits);
     if (cc_mul(out->values, out->steps * sizeof(float), &bytes) && bytes <= limits->kept)
         return keep(config, out, e);
     for (size_t i = 0; i < out->count; i++)
         most = out->piece[i].shape.n > most ? out->piece[i].shape.n : most;
-    out->buffer = cc_alloc(most * sizeof *out->buffer, e);
-    return out->buffer != NULL ? CC_OK : CC_FAIL;
+    return CC_NEW(out->buffer, most, e);
 }
 
 int cc_sample_step(const struct cc_bench_config *config, struct cc_sample *s,

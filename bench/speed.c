@@ -157,47 +157,23 @@ static void finish(const struct run *r, struct cc_speed *out)
     for (size_t s = 0; by_tensor && s < schemes; s++)
         for (size_t t = 0; t < out->tensors; t++)
             out->tensor_bytes[s * out->tensors + t] /= (double)out->taken[s];
-    for (size_t s = 0; s < schemes; s++) {
-        const size_t taken = out->taken[s]; /* the samples of limits end with the scheme's own */
-        out->clock[s] = r->memory != NULL ? cc_limits_clock(r->memory, s, taken) : 0;
-        for (int c = 0; c < CC_CALLS; c++) {
-            const enum cc_call call = (enum cc_call)c;
-            out->limit[c][s] = r->memory != NULL ? cc_limits_of(r->memory, s, call, taken) : 0;
-            out->l1[c][s] = r->memory != NULL ? cc_limits_l1_of(r->memory, s, call, taken) : 0;
-            out->moved[c][s] =
-                r->memory != NULL ? cc_limits_bytes(r->memory, s, call) : (double)NAN;
-        }
-    }
+    for (size_t s = 0; s < schemes; s++) /* the samples of limits end with the scheme's own */
+        out->limit[s] = cc_limits_of(r->memory, s, out->taken[s]);
 }
 
 static int allocate(const struct cc_bench_config *config, bool per_tensor, struct cc_speed *out,
                     struct cc_error *e)
 {
-    size_t schemes = config->schemes->count, cells = schemes * out->most;
-    bool ok = true;
-    for (int c = 0; c < CC_CALLS && ok; c++) {
-        out->seconds[c] = cc_alloc(cells * sizeof(double), e);
-        out->limit[c] = cc_alloc0(schemes * sizeof(double), e);
-        out->l1[c] = cc_alloc0(schemes * sizeof(double), e);
-        out->moved[c] = cc_alloc0(schemes * sizeof(double), e);
-        ok = out->seconds[c] != NULL && out->limit[c] != NULL && out->l1[c] != NULL &&
-             out->moved[c] != NULL;
-        if (ok && per_tensor) {
-            out->tensor_seconds[c] = cc_alloc(cells * out->tensors * sizeof(double), e);
-            ok = out->tensor_seconds[c] != NULL;
-        }
+    const size_t schemes = config->schemes->count, cells = schemes * out->most;
+    for (int c = 0; c < CC_CALLS; c++) {
+        CC_TRY(CC_NEW(out->seconds[c], cells, e));
+        if (per_tensor)
+            CC_TRY(CC_NEW(out->tensor_seconds[c], cells * out->tensors, e));
     }
-    if (ok) {
-        out->bytes = cc_alloc0(schemes * sizeof(double), e);
-        out->clock = cc_alloc0(schemes * sizeof(double), e);
-        out->taken = cc_alloc0(schemes * sizeof *out->taken, e);
-        ok = out->bytes != NULL && out->clock != NULL && out->taken != NULL;
-    }
-    if (ok && per_tensor) {
-        out->tensor_bytes = cc_alloc0(schemes * out->tensors * sizeof(double), e);
-        ok = out->tensor_bytes != NULL;
-    }
-    return ok ? CC_OK : CC_FAIL;
+    CC_TRY(CC_NEW(out->limit, schemes, e));
+    CC_TRY(CC_NEW(out->bytes, schemes, e));
+    CC_TRY(CC_NEW(out->taken, schemes, e));
+    return per_tensor ? CC_NEW(out->tensor_bytes, schemes * out->tensors, e) : CC_OK;
 }
 
 int cc_speed_measure(const struct cc_bench_config *config, const struct cc_speed_limits *limits,
@@ -207,12 +183,8 @@ int cc_speed_measure(const struct cc_bench_config *config, const struct cc_speed
     int status = CC_OK;
     *out = (struct cc_speed){.most = limits->most, .tensors = cc_trace_tensors(config->trace)};
     CC_TRY_OUT(allocate(config, limits->per_tensor, out, e));
-    r.precise = cc_alloc0(config->schemes->count * sizeof *r.precise, e);
-    r.scratch = cc_alloc(limits->most * sizeof *r.scratch, e);
-    if (r.precise == NULL || r.scratch == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(r.precise, config->schemes->count, e));
+    CC_TRY_OUT(CC_NEW(r.scratch, limits->most, e));
     CC_TRY_OUT(cc_calls_open(config, limits->per_tensor, &r.calls, e));
     if (limits->roofline)
         CC_TRY_OUT(cc_limits_open(config, limits->most, &r.memory, e));
@@ -233,12 +205,9 @@ void cc_speed_free(struct cc_speed *s)
     for (int c = 0; c < CC_CALLS; c++) {
         free(s->seconds[c]);
         free(s->tensor_seconds[c]);
-        free(s->limit[c]);
-        free(s->l1[c]);
-        free(s->moved[c]);
     }
+    free(s->limit);
     free(s->bytes);
-    free(s->clock);
     free(s->taken);
     free(s->tensor_bytes);
     *s = (struct cc_speed){0};

@@ -6,7 +6,7 @@
 #ifndef CC_BENCH_SPEED_H
 #define CC_BENCH_SPEED_H
 
-#include "bench/calls.h"
+#include "bench/limits.h"
 
 struct cc_speed_limits {
     size_t discard;     /* rounds thrown away first */
@@ -27,12 +27,7 @@ struct cc_speed {
     double *tensor_seconds[CC_CALLS]; /* NULL without per_tensor */
     double *bytes;                    /* by scheme: payload bytes per step, mean of the samples */
     double *tensor_bytes;             /* by scheme and tensor, likewise; NULL without per_tensor */
-    double *limit[CC_CALLS]; /* by scheme: GB/s of float32 that memory, or the second-level cache,
-                                allows; 0: not measured, or not known */
-    double *l1[CC_CALLS];    /* likewise, that the codec's own instructions allow */
-    double *clock;           /* by scheme: GHz; 0: not known */
-    double *moved[CC_CALLS]; /* by scheme: the bytes that the call moves per value at least; NAN:
-                                not known */
+    struct cc_scheme_limits *limit;   /* by scheme */
 };
 
 /* After an interrupt, *out holds the rounds that were complete. On failure *out is empty; else free

@@ -48,10 +48,9 @@ static int open_piece(struct summing *s, struct cc_error *e)
             cc_codec_item(cc_bench_spec(s->config->bench, s->scheme, p->tensor), &p->shape);
     CC_TRY(cc_codec_set_allocate(&s->set, &cc_memory_in_turn, e));
     s->n = p->shape.n;
-    s->sum = cc_alloc(s->n * sizeof *s->sum, e);
-    s->mean = cc_alloc(s->n * sizeof *s->mean, e);
-    s->partial = cc_alloc(s->n * sizeof *s->partial, e);
-    return s->sum != NULL && s->mean != NULL && s->partial != NULL ? CC_OK : CC_FAIL;
+    CC_TRY(CC_NEW(s->sum, s->n, e));
+    CC_TRY(CC_NEW(s->mean, s->n, e));
+    return CC_NEW(s->partial, s->n, e);
 }
 
 /* Encodes x by codec number `codec` and adds what is decoded to `to`, unless that is NULL. *bytes:
@@ -163,9 +162,8 @@ static int run_step(struct summing *s, size_t step, struct cc_error *e)
 static int check_finite(const struct cc_bench_config *bench, size_t step, size_t tensor,
                         struct cc_error *e)
 {
-    float *x = cc_alloc(cc_trace_tensor(bench->trace, tensor)->shape.n * sizeof *x, e);
-    if (x == NULL)
-        return CC_FAIL;
+    float *x;
+    CC_TRY(CC_NEW(x, cc_trace_tensor(bench->trace, tensor)->shape.n, e));
     step %= cc_trace_steps(bench->trace, bench->stream);
     const int status = cc_trace_load_finite(bench->trace, bench->stream, step, tensor, x, e);
     free(x);

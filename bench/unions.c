@@ -35,10 +35,9 @@ static int open_counting(struct counting *c, const struct cc_spec *spec, struct 
         c->set.item[w] = cc_codec_item(spec, shape);
     CC_TRY(cc_codec_set_allocate(&c->set, &cc_memory_in_turn, e));
     c->room = cc_pairs_bound(&c->set.item[0].codec);
-    c->x = cc_alloc(shape->n * sizeof *c->x, e);
-    c->pair = cc_alloc(c->room * sizeof *c->pair, e);
-    c->seen = cc_alloc((shape->n + 63) / 64 * sizeof *c->seen, e);
-    return c->x != NULL && c->pair != NULL && c->seen != NULL ? CC_OK : CC_FAIL;
+    CC_TRY(CC_NEW(c->x, shape->n, e));
+    CC_TRY(CC_NEW(c->pair, c->room, e));
+    return CC_NEW(c->seen, (shape->n + 63) / 64, e);
 }
 
 /* Encodes a worker's gradient; *count: its pairs. */

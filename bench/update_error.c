@@ -100,9 +100,7 @@ static int open_track(const struct measuring *m, const struct cc_sample_piece *p
     *t = (struct track){.piece = piece};
     CC_TRY(cc_codec_set_single(&t->set, cc_bench_spec(m->config, m->scheme, piece->tensor),
                                &piece->shape, &cc_memory_in_turn, e));
-    t->gradient = cc_alloc0((6 * each + piece->rows + piece->columns) * sizeof(float), e);
-    if (t->gradient == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(t->gradient, 6 * each + piece->rows + piece->columns, e));
     t->decoded = t->gradient + each;
     t->lacks = t->decoded + each;
     t->due = t->lacks + each;
@@ -321,11 +319,10 @@ static int run_windows(struct measuring *m, struct cc_update_error *out, struct 
 {
     const struct cc_spec *spec = m->config->schemes->item[m->scheme];
     const size_t period = cc_period(spec->scheme, spec->params);
-    struct window *w = cc_alloc(MOST_WINDOWS * sizeof *w, e);
+    struct window *w;
     size_t windows = 0, most = MOST_WINDOWS;
     int status = CC_OK;
-    if (w == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(w, MOST_WINDOWS, e));
     m->steps = (CC_ERROR_WINDOW + period - 1) / period * period;
     const double affordable = MOST_VALUES / ((double)m->sample->values * (double)m->steps);
     if (affordable < MOST_WINDOWS)
@@ -358,9 +355,7 @@ static int measure(const struct cc_bench_config *config, size_t scheme,
                           .momentum = cc_own_momentum(spec->scheme, spec->params),
                           .parts = cc_parts(config->threads, sample->count, 1)};
     int status = CC_OK;
-    m.track = cc_alloc0(sample->count * sizeof *m.track, e);
-    if (m.track == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(m.track, sample->count, e));
     for (size_t i = 0; i < sample->count; i++)
         CC_TRY_OUT(open_track(&m, &sample->piece[i], &m.track[i], e));
     status = run_windows(&m, out, e);
@@ -372,14 +367,6 @@ out:
 }
 
 /* --- all schemes --- */
-
-/* A scheme that changes nothing. */
-static struct cc_update_error no_error(void)
-{
-    struct cc_update_error none = {.settled = true};
-    none.delay = (double)NAN;
-    return none;
-}
 
 struct all {
     const struct cc_bench_config *config;
@@ -419,7 +406,8 @@ int cc_update_errors(const struct cc_bench_config *config, struct cc_update_erro
     for (size_t s = 0; s < schemes; s++) {
         struct cc_sample *sample = &all.sample[by_shape(config, s)];
         const bool lossy = (config->schemes->item[s]->scheme->flags & CC_LOSSY) != 0;
-        out[s] = lossy ? cc_update_error_unknown() : no_error();
+        out[s] = lossy ? cc_update_error_unknown()
+                       : (struct cc_update_error){.delay = (double)NAN, .settled = true};
         if (has_error(config, s) && sample->piece == NULL)
             CC_TRY_OUT(cc_sample_open(config, by_shape(config, s) ? &shape_limits : &flat_limits,
                                       sample, e));

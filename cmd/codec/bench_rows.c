@@ -61,17 +61,17 @@ static void set_quality(struct row *row, const struct cc_quality *q)
 {
     const double all_values = (double)q->values * (double)q->steps,
                  bytes = (double)q->payload_bytes;
-    const double cosine = q->dot / sqrt(q->output_sq) / sqrt(q->raw_sq);
+    const double cosine = q->sums.dot / sqrt(q->sums.output_sq) / sqrt(q->sums.raw_sq);
     row->values = q->values;
     row->steps = q->steps;
     row->payload_bytes = bytes / (double)q->steps;
     row->bits_per_value = finite_or_nan(8 * bytes / all_values);
     row->ratio = finite_or_nan(4 * all_values / bytes);
-    row->nmse = finite_or_nan(error_ratio(q->error_sq, q->raw_sq));
+    row->nmse = finite_or_nan(error_ratio(q->sums.error_sq, q->sums.raw_sq));
     row->nmse_cumulative = finite_or_nan(error_ratio(q->cumulative_error_sq, q->cumulative_raw_sq));
     /* Rounding may leave it a last digit over 1. */
     row->cosine = isnan(cosine) ? (double)NAN : fmax(-1, fmin(1, cosine));
-    row->max_abs_error = q->max_error;
+    row->max_abs_error = q->sums.max_error;
 }
 
 /* From the seconds of the samples, which are sorted, the limit in GB/s (0: none) and the bytes that
@@ -134,14 +134,15 @@ static struct row step_row(const struct cc_bench_run *b, size_t scheme, const st
     set_quality(&row, &all);
     if (speed->samples == 0 || row.values == 0)
         return row;
+    const struct cc_scheme_limits *limits = &speed->limit[scheme];
     for (int c = 0; c < CC_CALLS; c++) {
         struct row_speed *s = &row.call[c];
         set_speed(&row, (enum cc_call)c, &speed->seconds[c][scheme * speed->most],
-                  speed->taken[scheme], speed->limit[c][scheme], speed->moved[c][scheme]);
-        s->l1 = positive_or_nan(speed->l1[c][scheme]);
+                  speed->taken[scheme], limits->call[c].memory, limits->call[c].moved);
+        s->l1 = positive_or_nan(limits->call[c].l1);
         s->l1_share = s->gb_per_s / s->l1;
     }
-    row.clock = positive_or_nan(speed->clock[scheme]);
+    row.clock = positive_or_nan(limits->clock);
     return row;
 }
 

@@ -62,8 +62,8 @@ static void fp32_by_hand(void **state)
     assert_int_equal(all.values, VALUES);
     assert_int_equal(all.steps, STEPS);
     assert_int_equal(all.payload_bytes, STEPS * VALUES * 4);
-    assert_true(all.error_sq == 0 && all.cumulative_error_sq == 0 && all.max_error == 0);
-    assert_true(all.raw_sq == raw && all.output_sq == raw && all.dot == raw);
+    assert_true(all.sums.error_sq == 0 && all.cumulative_error_sq == 0 && all.sums.max_error == 0);
+    assert_true(all.sums.raw_sq == raw && all.sums.output_sq == raw && all.sums.dot == raw);
     assert_true(all.cumulative_raw_sq == sums);
     free(q);
     close_config(&f);
@@ -78,13 +78,15 @@ static void int8_by_hand(void **state)
     assert_int_equal(q[1].payload_bytes, STEPS * (4 + BIAS));
     /* 1.25 decodes to 1, -2.5 to -2, 3.5 to 4 and 0.25 to 0. */
     const double weights = 0.0625 + 0.25 + 0.25;
-    assert_true(q[0].error_sq == weights && q[1].error_sq == 0.0625);
+    assert_true(q[0].sums.error_sq == weights && q[1].sums.error_sq == 0.0625);
     assert_true(q[0].cumulative_error_sq == weights && q[1].cumulative_error_sq == 0.0625);
-    assert_true(q[0].max_error == 0.5 && q[1].max_error == 0.25);
-    assert_true(q[0].dot == q[0].raw_sq + 1.25 * (1 - 1.25) - 2.5 * (-2 + 2.5) + 3.5 * (4 - 3.5));
-    assert_true(q[1].output_sq == q[1].raw_sq - 0.0625 && q[1].dot == q[1].output_sq);
+    assert_true(q[0].sums.max_error == 0.5 && q[1].sums.max_error == 0.25);
+    assert_true(q[0].sums.dot ==
+                q[0].sums.raw_sq + 1.25 * (1 - 1.25) - 2.5 * (-2 + 2.5) + 3.5 * (4 - 3.5));
+    assert_true(q[1].sums.output_sq == q[1].sums.raw_sq - 0.0625 &&
+                q[1].sums.dot == q[1].sums.output_sq);
     cc_quality_add(&q[0], &q[1]);
-    assert_true(q[0].max_error == 0.5 && q[0].error_sq == weights + 0.0625);
+    assert_true(q[0].sums.max_error == 0.5 && q[0].sums.error_sq == weights + 0.0625);
     /* Without a residual a second pass equals the first. */
     struct cc_quality *again = measure(&f.config, 2);
     assert_memory_equal(&again[1], &q[1], sizeof q[1]);
@@ -110,8 +112,8 @@ static void local_by_hand(void **state)
     }
     assert_int_equal(q[0].steps, 2);
     assert_int_equal(q[0].payload_bytes, 4 * WEIGHTS);
-    assert_true(q[0].error_sq == 2 * first); /* -a, then (a + b) - b */
-    assert_true(q[0].max_error == most && q[0].dot == dot && q[0].output_sq == sums);
+    assert_true(q[0].sums.error_sq == 2 * first); /* -a, then (a + b) - b */
+    assert_true(q[0].sums.max_error == most && q[0].sums.dot == dot && q[0].sums.output_sq == sums);
     assert_true(q[0].cumulative_error_sq == 0 && q[0].cumulative_raw_sq == sums);
     free(q);
     /* With a period longer than the trace, the trace begins again. */
@@ -119,8 +121,8 @@ static void local_by_hand(void **state)
     assert_int_equal(cc_bench_steps(&f.config, 0), 2);
     q = measure(&f.config, 1);
     assert_int_equal(q[0].payload_bytes, 4 * WEIGHTS);
-    assert_true(q[0].error_sq == 2 * first && q[0].raw_sq == 2 * first);
-    assert_true(q[0].dot == 2 * first && q[0].output_sq == 4 * first);
+    assert_true(q[0].sums.error_sq == 2 * first && q[0].sums.raw_sq == 2 * first);
+    assert_true(q[0].sums.dot == 2 * first && q[0].sums.output_sq == 4 * first);
     assert_true(q[0].cumulative_raw_sq == 4 * first && q[0].cumulative_error_sq == 0);
     free(q);
     close_config(&f);
@@ -180,11 +182,11 @@ static void loop_add(struct loop *w, const float *g, size_t len, struct cc_quali
     q->payload_bytes += len;
     for (size_t i = 0; i < w->codec.shape.n; i++) {
         const double y = (double)w->y[i], x = (double)g[i];
-        q->error_sq += (y - x) * (y - x);
-        q->raw_sq += x * x;
-        q->output_sq += y * y;
-        q->dot += y * x;
-        q->max_error = fmax(q->max_error, (double)fabsf(w->y[i] - g[i]));
+        q->sums.error_sq += (y - x) * (y - x);
+        q->sums.raw_sq += x * x;
+        q->sums.output_sq += y * y;
+        q->sums.dot += y * x;
+        q->sums.max_error = fmax(q->sums.max_error, (double)fabsf(w->y[i] - g[i]));
         w->cumulative[i] += w->y[i] - g[i];
         w->sum[i] += g[i];
     }
@@ -233,9 +235,10 @@ static bool close_to(double a, double b)
 static bool alike(const struct cc_quality *a, const struct cc_quality *b)
 {
     return a->values == b->values && a->steps == b->steps && a->payload_bytes == b->payload_bytes &&
-           close_to(a->error_sq, b->error_sq) && close_to(a->raw_sq, b->raw_sq) &&
-           close_to(a->output_sq, b->output_sq) && close_to(a->dot, b->dot) &&
-           a->max_error == b->max_error &&
+           close_to(a->sums.error_sq, b->sums.error_sq) &&
+           close_to(a->sums.raw_sq, b->sums.raw_sq) &&
+           close_to(a->sums.output_sq, b->sums.output_sq) && close_to(a->sums.dot, b->sums.dot) &&
+           a->sums.max_error == b->sums.max_error &&
            close_to(a->cumulative_error_sq, b->cumulative_error_sq) &&
            close_to(a->cumulative_raw_sq, b->cumulative_raw_sq);
 }
@@ -300,7 +303,7 @@ static void passes(void **state)
     open_gradients(&f, state, "3lc,int8");
     struct cc_quality *one = measure(&f.config, 1), *two = measure(&f.config, 2);
     assert_false(alike(&one[0], &two[0]));
-    assert_true(one[0].raw_sq == two[0].raw_sq);
+    assert_true(one[0].sums.raw_sq == two[0].sums.raw_sq);
     assert_true(one[0].cumulative_raw_sq == two[0].cumulative_raw_sq);
     assert_memory_equal(&one[2], &two[2], 2 * sizeof *one);
     free(one);
@@ -320,7 +323,7 @@ static void min_size(void **state)
     struct cc_quality *q = measure(&f.config, 1);
     assert_int_equal(q[0].payload_bytes, STEPS * (4 + WEIGHTS));
     assert_int_equal(q[1].payload_bytes, STEPS * 4 * BIAS);
-    assert_true(q[0].error_sq > 0 && q[1].error_sq == 0);
+    assert_true(q[0].sums.error_sq > 0 && q[1].sums.error_sq == 0);
     free(q);
     f.config.min_size = BIAS; /* the size of the bias */
     assert_ptr_equal(cc_bench_spec(&f.config, 0, 1), f.schemes.item[0]);
@@ -348,7 +351,7 @@ static void contexts_and_names(void **state)
     double raw = 0;
     for (int i = 0; i < WEIGHTS; i++)
         raw += (double)gradients[1][i] * (double)gradients[1][i];
-    assert_true(q[0].raw_sq == raw);
+    assert_true(q[0].sums.raw_sq == raw);
     free(q);
     close_config(&f);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bench/limits.h"
+#include "bench/roofline.h"
 #include "bench/profile.h"
 #include "bench/speed.h"
 #include "core/cache.h"
@@ -82,7 +83,7 @@ static void speeds(void **state)
             assert_false(cc_bench_failed(&f.config, k));
             assert_int_equal(s.taken[k], s.samples);
             for (int c = 0; c < CC_CALLS; c++)
-                assert_true(s.limit[c][k] == 0); /* all in cache */
+                assert_true(s.limit[k].call[c].memory == 0); /* all in cache */
         }
         cc_speed_free(&s);
         assert_null(s.bytes);
@@ -383,7 +384,8 @@ static void limits_of_schemes(void **state)
     open_config(&f, make_trace(&tensor, 1, 1), "fp32,dgc,lz4");
     speed_of(&f, &config, &s);
     for (int c = 0; c < CC_CALLS; c++)
-        assert_true(s.limit[c][0] > 0 && s.limit[c][1] > 0 && s.limit[c][2] == 0);
+        assert_true(s.limit[0].call[c].memory > 0 && s.limit[1].call[c].memory > 0 &&
+                    s.limit[2].call[c].memory == 0);
     cc_speed_free(&s);
     close_config(&f);
 }
@@ -402,10 +404,13 @@ static void limits_in_l2(void **state)
         assert_int_equal(cc_limits_place(f.config.trace), known ? CC_IN_L2 : CC_IN_CACHE);
         speed_of(&f, &config, &s);
         for (int c = 0; c < CC_CALLS; c++)
-            assert_true((s.limit[c][0] > 0) == known && s.limit[c][2] == 0 && isnan(s.moved[c][2]));
+            assert_true((s.limit[0].call[c].memory > 0) == known &&
+                        s.limit[2].call[c].memory == 0 && isnan(s.limit[2].call[c].moved));
         if (known) /* by hand: gradient and payload; int8 reads the gradient twice */
-            assert_true(s.moved[CC_ENCODE][0] == 4 + 4 && s.moved[CC_ENCODE][1] == 4 + 4 + 1 &&
-                        s.moved[CC_DECODE][1] == 1 + 4 && s.moved[CC_DECODE_ADD][1] == 1 + 8);
+            assert_true(s.limit[0].call[CC_ENCODE].moved == 4 + 4 &&
+                        s.limit[1].call[CC_ENCODE].moved == 4 + 4 + 1 &&
+                        s.limit[1].call[CC_DECODE].moved == 1 + 4 &&
+                        s.limit[1].call[CC_DECODE_ADD].moved == 1 + 8);
         cc_speed_free(&s);
         close_config(&f);
     }
@@ -426,8 +431,8 @@ static void limits_in_l1(void **state)
         f.config.threads = threads;
         speed_of(&f, &config, &s);
         for (int c = 0; c < CC_CALLS; c++)
-            assert_true((s.l1[c][0] > 0) == known && s.l1[c][1] == 0);
-        assert_true((s.clock[0] > 0.1 && s.clock[0] < 10) == known);
+            assert_true((s.limit[0].call[c].l1 > 0) == known && s.limit[1].call[c].l1 == 0);
+        assert_true((s.limit[0].clock > 0.1 && s.limit[0].clock < 10) == known);
         cc_speed_free(&s);
         close_config(&f);
     }
