@@ -159,22 +159,42 @@ void cc_record_title(struct cc_record *r, const char *fmt, ...)
     va_end(args);
 }
 
-int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...)
+static int add_note(struct cc_record *r, bool once, struct cc_error *e, const char *fmt,
+                    va_list args)
 {
     CC_TRY(CC_GROW(r->notes, &r->note_capacity, r->note_count + 1, e));
     char *text;
-    va_list args;
-    va_start(args, fmt);
-    int length = vasprintf(&text, fmt, args);
-    va_end(args);
-    if (length < 0)
+    if (vasprintf(&text, fmt, args) < 0)
         return cc_fail(e, "out of memory: a note");
     char *note = cc_utf8_copy(text, e);
     free(text);
     if (note == NULL)
         return CC_FAIL;
+    for (size_t i = 0; once && i < r->note_count; i++)
+        if (strcmp(r->notes[i], note) == 0) {
+            free(note);
+            return CC_OK;
+        }
     r->notes[r->note_count++] = note;
     return CC_OK;
+}
+
+int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const int status = add_note(r, false, e, fmt, args);
+    va_end(args);
+    return status;
+}
+
+int cc_record_note_once(struct cc_record *r, struct cc_error *e, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const int status = add_note(r, true, e, fmt, args);
+    va_end(args);
+    return status;
 }
 
 /* --- chosen columns --- */

@@ -139,8 +139,10 @@ const char *cc_value_text(const struct cc_value *v, const struct cc_column *c,
 /* Whether two values are equal; nulls are. */
 bool cc_value_same(const struct cc_value *a, const struct cc_value *b);
 
-/* Adds a note. */
+/* Adds a note; cc_record_note_once unless the record has the same one already. */
 int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
+int cc_record_note_once(struct cc_record *r, struct cc_error *e, const char *fmt, ...)
+    CC_PRINTF(3, 4);
 
 /* Chooses the columns of tables and CSV, by their keys with commas between them. A usage error for
  * an unknown key names the nearest one. */

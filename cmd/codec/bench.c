@@ -129,11 +129,10 @@ static int check_threads(const struct cc_args *args, struct cc_bench_options *o,
     return cc_parallel_check(o->most_threads, e);
 }
 
-/* Reads the options; *out is to be freed with cc_options_free, also after a failure. */
-static int parse_options(const struct cc_args *args, struct cc_bench_options *out,
+/* Reads the options; *o is to be freed with cc_options_free, also after a failure. */
+static int parse_options(const struct cc_args *args, struct cc_bench_options *o,
                          struct cc_source_options *source, struct cc_error *e)
 {
-    struct cc_bench_options *o = out;
     struct cc_speed_limits usual = {.discard = 1, .least = 10, .most = 100};
     CC_TRY(cc_source_read(args, source, e));
     CC_TRY(cc_options_read(args, own_options, o, e));
@@ -191,16 +190,13 @@ static int bench_stream(struct cc_bench_run *b, struct cc_error *e)
 {
     struct cc_bench_config *config = &b->config;
     const size_t tensors = cc_trace_tensors(config->trace), schemes = config->schemes->count;
-    struct cc_bench_measured m = {.q = cc_alloc0(schemes * tensors * sizeof *m.q, e),
-                                  .settled = cc_alloc0(schemes * sizeof *m.settled, e),
-                                  .error = cc_alloc0(schemes * sizeof *m.error, e)};
+    struct cc_bench_measured m = {.q = NULL};
     int status = CC_OK;
     config->threads = b->options.most_threads; /* until speeds are measured */
-    config->failed = cc_alloc0(schemes * sizeof *config->failed, e);
-    if (m.q == NULL || m.settled == NULL || m.error == NULL || config->failed == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(m.q, schemes * tensors, e));
+    CC_TRY_OUT(CC_NEW(m.settled, schemes, e));
+    CC_TRY_OUT(CC_NEW(m.error, schemes, e));
+    CC_TRY_OUT(CC_NEW(config->failed, schemes, e));
     if (!b->options.no_speed)
         CC_TRY_OUT(cc_calls_check(config, e));
     CC_TRY_OUT(cc_quality_measure(config, &b->options.plan, m.q, m.settled, &m.done, e));
@@ -282,8 +278,7 @@ static int bench_sizes(struct cc_bench_run *b, struct cc_error *e)
         CC_TRY_OUT(cc_input_flat_trace(&b->source, label, sizes[i], &b->config.trace, e));
         status = bench_trace(b, e);
         cc_trace_close(b->config.trace);
-        if (status != CC_OK)
-            goto out;
+        CC_TRY_OUT(status);
     }
 out:
     free(sizes);
@@ -299,11 +294,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     if (args->schemes.count == 0)
         CC_TRY_OUT(cc_spec_list_parse("paper", &args->schemes, e));
     CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &raw, e));
-    b.first = cc_alloc(args->schemes.count * CC_CALLS * sizeof *b.first, e);
-    if (b.first == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(b.first, args->schemes.count * CC_CALLS, e));
     b.config = (struct cc_bench_config){.schemes = &args->schemes,
                                         .raw = raw,
                                         .min_size = b.options.min_size,
@@ -319,8 +310,7 @@ static int run(struct cc_args *args, struct cc_error *e)
         if (status == CC_OK)
             status = cc_input_note_trace(b.record, b.config.trace, e);
         cc_trace_close(b.config.trace);
-        if (status != CC_OK)
-            goto out;
+        CC_TRY_OUT(status);
     }
     CC_TRY_OUT(cc_bench_note_speeds(&b, e));
     if (b.options.profile_out != NULL && !cc_interrupted())

@@ -1,6 +1,5 @@
 /* The rows of `commcomp bench`, and the notes under them that name the best schemes. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "cmd/input/source.h"
 #include "core/cache.h"
 #include "core/memory.h"
+#include "core/nearest.h"
 #include "core/stats.h"
 #include "core/units.h"
 #include "models/verdict.h"
@@ -22,10 +22,9 @@ struct row {
     const char *scheme;
     const char *tensor; /* NULL: the whole step */
     struct cc_settled settled;
-    size_t values, steps;
-    double payload_bytes; /* per step */
+    struct cc_quality q;
     double state_bytes, scratch_bytes;
-    double bits_per_value, ratio, nmse, nmse_cumulative, cosine, max_abs_error;
+    double bits_per_value, ratio, cosine;
     struct cc_update_error error; /* the whole step's */
     bool local;                   /* sends in some steps only */
     bool sparse;                  /* decode_add touches only the values that the payload lists */
@@ -62,16 +61,11 @@ static void set_quality(struct row *row, const struct cc_quality *q)
     const double all_values = (double)q->values * (double)q->steps,
                  bytes = (double)q->payload_bytes;
     const double cosine = q->sums.dot / sqrt(q->sums.output_sq) / sqrt(q->sums.raw_sq);
-    row->values = q->values;
-    row->steps = q->steps;
-    row->payload_bytes = bytes / (double)q->steps;
+    row->q = *q;
     row->bits_per_value = finite_or_nan(8 * bytes / all_values);
     row->ratio = finite_or_nan(4 * all_values / bytes);
-    row->nmse = finite_or_nan(error_ratio(q->sums.error_sq, q->sums.raw_sq));
-    row->nmse_cumulative = finite_or_nan(error_ratio(q->cumulative_error_sq, q->cumulative_raw_sq));
     /* Rounding may leave it a last digit over 1. */
     row->cosine = isnan(cosine) ? (double)NAN : fmax(-1, fmin(1, cosine));
-    row->max_abs_error = q->sums.max_error;
 }
 
 /* From the seconds of the samples, which are sorted, the limit in GB/s (0: none) and the bytes that
@@ -80,7 +74,7 @@ static void set_speed(struct row *row, enum cc_call call, double *seconds, size_
                       double limit, double moved)
 {
     const struct cc_stats s = cc_stats_of(seconds, samples);
-    const double bytes = 4e-9 * (double)row->values;
+    const double bytes = 4e-9 * (double)row->q.values;
     row->samples = samples;
     row->outliers += s.outliers;
     row->call[call] = (struct row_speed){.gb_per_s = finite_or_nan(bytes / s.median),
@@ -113,7 +107,7 @@ static struct row tensor_row(const struct cc_bench_run *b, size_t scheme, size_t
     const size_t at = scheme * speed->tensors + tensor;
     set_quality(&row, q);
     add_memory(&row, b, scheme, tensor);
-    for (int c = 0; c < CC_CALLS && speed->samples > 0 && row.values > 0; c++)
+    for (int c = 0; c < CC_CALLS && speed->samples > 0 && row.q.values > 0; c++)
         set_speed(&row, (enum cc_call)c, &speed->tensor_seconds[c][at * speed->most],
                   speed->taken[scheme], 0, (double)NAN);
     return row;
@@ -132,7 +126,7 @@ static struct row step_row(const struct cc_bench_run *b, size_t scheme, const st
         add_memory(&row, b, scheme, t);
     }
     set_quality(&row, &all);
-    if (speed->samples == 0 || row.values == 0)
+    if (speed->samples == 0 || row.q.values == 0)
         return row;
     const struct cc_scheme_limits *limits = &speed->limit[scheme];
     for (int c = 0; c < CC_CALLS; c++) {
@@ -201,39 +195,41 @@ static void print_error(struct cc_record *r, size_t at, const struct cc_update_e
 static int print_row(const struct cc_bench_run *b, const struct row *row, struct cc_error *e)
 {
     struct cc_record *r = b->record;
+    const struct cc_quality *q = &row->q;
+    const double values = (double)q->values;
     char stream[48];
     const size_t at = cc_record_add(r, e);
     if (at == SIZE_MAX)
         return CC_FAIL;
     cc_bench_stream_name(&b->config, stream, sizeof stream);
-    CC_TRY(cc_record_text(r, at, CC_KEY(scheme), row->scheme, e));
-    if (row->tensor != NULL)
-        CC_TRY(cc_record_text(r, at, CC_KEY(tensor), row->tensor, e));
-    CC_TRY(cc_record_text(r, at, CC_KEY(stream), stream, e));
-    CC_TRY(cc_record_text(r, at, CC_KEY(trace), cc_trace_name(b->config.trace), e));
-    cc_record_number(r, at, CC_KEY(values), (double)row->values);
-    cc_record_number(r, at, CC_KEY(steps), (double)row->steps);
+    const struct cc_text_column texts[] = {{CC_KEY(scheme), row->scheme},
+                                           {CC_KEY(tensor), row->tensor},
+                                           {CC_KEY(stream), stream},
+                                           {CC_KEY(trace), cc_trace_name(b->config.trace)}};
+    const struct cc_number_column all[] = {
+        {CC_KEY(values), values},
+        {CC_KEY(steps), (double)q->steps},
+        {CC_KEY(passes), (double)row->settled.passes},
+        {CC_KEY(payload_bytes), (double)q->payload_bytes / (double)q->steps},
+        {CC_KEY(bits_per_value), row->bits_per_value},
+        {CC_KEY(ratio), row->ratio},
+        {CC_KEY(state_bytes_per_value), row->state_bytes / values},
+        {CC_KEY(scratch_bytes_per_value), row->scratch_bytes / values},
+        {CC_KEY(nmse), error_ratio(q->sums.error_sq, q->sums.raw_sq)},
+        {CC_KEY(nmse_cumulative), error_ratio(q->cumulative_error_sq, q->cumulative_raw_sq)},
+        {CC_KEY(cosine), row->cosine},
+        {CC_KEY(max_abs_error), q->sums.max_error},
+        {CC_KEY(threads), b->config.threads},
+        {CC_KEY(min_size), (double)b->config.min_size},
+        {CC_KEY(seed), (double)b->config.seed}};
+    CC_TRY(cc_record_texts(r, at, texts, sizeof texts / sizeof texts[0], e));
+    cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
+    print_error(r, at, &row->error);
     if (b->source.skip)
         cc_record_number(r, at, CC_KEY(skipped_steps),
                          (double)cc_trace_skipped(b->config.trace, NULL));
-    cc_record_number(r, at, CC_KEY(passes), (double)row->settled.passes);
     if (!row->settled.unknown)
         cc_record_bool(r, at, CC_KEY(settled), row->settled.settled);
-    cc_record_number(r, at, CC_KEY(payload_bytes), row->payload_bytes);
-    cc_record_number(r, at, CC_KEY(bits_per_value), row->bits_per_value);
-    cc_record_number(r, at, CC_KEY(ratio), row->ratio);
-    cc_record_number(r, at, CC_KEY(state_bytes_per_value),
-                     finite_or_nan(row->state_bytes / (double)row->values));
-    cc_record_number(r, at, CC_KEY(scratch_bytes_per_value),
-                     finite_or_nan(row->scratch_bytes / (double)row->values));
-    cc_record_number(r, at, CC_KEY(nmse), row->nmse);
-    cc_record_number(r, at, CC_KEY(nmse_cumulative), row->nmse_cumulative);
-    print_error(r, at, &row->error);
-    cc_record_number(r, at, CC_KEY(cosine), row->cosine);
-    cc_record_number(r, at, CC_KEY(max_abs_error), row->max_abs_error);
-    cc_record_number(r, at, CC_KEY(threads), b->config.threads);
-    cc_record_number(r, at, CC_KEY(min_size), (double)b->config.min_size);
-    cc_record_number(r, at, CC_KEY(seed), (double)b->config.seed);
     if (row->samples == 0)
         return CC_OK;
     if (row->tensor == NULL)
@@ -306,13 +302,12 @@ static bool is_faster(const struct row *a, const struct row *b)
 static void as_exact_text(const struct row *row, size_t rows, const struct row *exact, char *out,
                           size_t cap)
 {
-    size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; i < rows && used < cap; i++)
+    for (size_t i = 0; i < rows; i++)
         if (&row[i] != exact && row[i].ratio > LEAST_RATIO && has_error(&row[i]) &&
             row[i].error.error == exact->error.error)
-            used += (size_t)snprintf(out + used, cap - used, "%s%s",
-                                     used == 0 ? "; as exact: " : ", ", row[i].scheme);
+            cc_list_add(out, cap, ", ", "%s%s", out[0] == '\0' ? "; as exact: " : "",
+                        row[i].scheme);
 }
 
 /* Names the schemes that are smaller than `smallest`, and as far off as sending nothing. */
@@ -320,13 +315,10 @@ static int note_useless(const struct cc_bench_run *b, const struct row *row, siz
                         const struct row *smallest, struct cc_error *e)
 {
     char list[300] = "";
-    for (size_t i = 0; i < rows; i++) {
-        const size_t used = strlen(list);
+    for (size_t i = 0; i < rows; i++)
         if (row[i].error.error >= USELESS_ERROR && row[i].ratio > smallest->ratio)
-            (void)snprintf(list + used, sizeof list - used, "%s%s (%.3g bits, error %.3g)",
-                           used > 0 ? ", " : "", row[i].scheme, row[i].bits_per_value,
-                           row[i].error.error);
-    }
+            cc_list_add(list, sizeof list, ", ", "%s (%.3g bits, error %.3g)", row[i].scheme,
+                        row[i].bits_per_value, row[i].error.error);
     if (list[0] == '\0')
         return CC_OK;
     return cc_record_note(b->record, e,
@@ -366,23 +358,6 @@ static int note_best(const struct cc_bench_run *b, const struct row *row, size_t
     return note_row(b, "most exact", exact, same, e);
 }
 
-/* Adds a note unless it is there already: --stream all measures the same schemes several times. */
-static int note_once(const struct cc_bench_run *b, struct cc_error *e, const char *fmt, ...)
-    CC_PRINTF(3, 4);
-
-static int note_once(const struct cc_bench_run *b, struct cc_error *e, const char *fmt, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    for (size_t i = 0; i < b->record->note_count; i++)
-        if (strcmp(b->record->notes[i], text) == 0)
-            return CC_OK;
-    return cc_record_note(b->record, e, "%s", text);
-}
-
 /* Says which sizes --passes N leaves open. */
 static int note_unknown(const struct cc_bench_run *b, const struct row *row, size_t rows,
                         struct cc_error *e)
@@ -390,19 +365,17 @@ static int note_unknown(const struct cc_bench_run *b, const struct row *row, siz
     char list[300] = "";
     size_t passes = 0;
     for (size_t i = 0; i < rows; i++) {
-        const size_t used = strlen(list);
         if (!row[i].settled.unknown)
             continue;
         passes = row[i].settled.passes;
-        (void)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "",
-                       row[i].scheme);
+        cc_list_add(list, sizeof list, ", ", "%s", row[i].scheme);
     }
     if (passes == 0)
         return CC_OK;
-    return note_once(b, e,
-                     "not known to be settled: the sizes of %s, of pass %zu by --passes; "
-                     "without it, they are the settled ones",
-                     list, passes);
+    return cc_record_note_once(b->record, e,
+                               "not known to be settled: the sizes of %s, of pass %zu by --passes; "
+                               "without it, they are the settled ones",
+                               list, passes);
 }
 
 /* Names the calls that were faster than their limit by more than samples vary: then the loop that
@@ -414,10 +387,9 @@ static int note_beyond_limit(const struct cc_bench_run *b, const struct row *row
     for (size_t i = 0; i < rows; i++)
         for (int c = 0; c < CC_CALLS; c++) {
             const struct row_speed *s = &row[i].call[c];
-            const size_t used = strlen(list);
             if (row[i].samples > 0 && s->roofline > 1 + fmax(0.02, s->spread))
-                (void)snprintf(list + used, sizeof list - used, "%s%s %s %.2f",
-                               used > 0 ? ", " : "", row[i].scheme, cc_call_names[c], s->roofline);
+                cc_list_add(list, sizeof list, ", ", "%s %s %.2f", row[i].scheme, cc_call_names[c],
+                            s->roofline);
         }
     if (list[0] == '\0')
         return CC_OK;
@@ -432,18 +404,16 @@ static int note_sparse(const struct cc_bench_run *b, const struct row *row, size
                        struct cc_error *e)
 {
     char list[200] = "";
-    for (size_t i = 0; i < rows; i++) {
-        const size_t used = strlen(list);
+    for (size_t i = 0; i < rows; i++)
         if (row[i].sparse && row[i].samples > 0)
-            (void)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "",
-                           row[i].scheme);
-    }
+            cc_list_add(list, sizeof list, ", ", "%s", row[i].scheme);
     if (list[0] == '\0')
         return CC_OK;
-    return note_once(b, e,
-                     "add of %s: GB/s of the whole tensor, of which only the values that the "
-                     "payload lists are touched",
-                     list);
+    return cc_record_note_once(
+        b->record, e,
+        "add of %s: GB/s of the whole tensor, of which only the values that the "
+        "payload lists are touched",
+        list);
 }
 
 /* Says what the errors do not cover. */
@@ -456,19 +426,21 @@ static int note_errors(const struct cc_bench_run *b, const struct row *row, size
         lossy |= error->error > 0;
         alone &= isnan(error->low) || error->error == 0;
         if (row[i].local)
-            CC_TRY(note_once(b, e,
-                             "%s: the error is that of sending; local steps also change what "
-                             "is computed, which only training shows",
-                             row[i].scheme));
+            CC_TRY(cc_record_note_once(
+                b->record, e,
+                "%s: the error is that of sending; local steps also change what "
+                "is computed, which only training shows",
+                row[i].scheme));
         if (!isnan(error->error) && !error->settled)
-            CC_TRY(note_once(b, e,
-                             "%s: the error still changed after as many steps as are measured",
-                             row[i].scheme));
+            CC_TRY(cc_record_note_once(
+                b->record, e, "%s: the error still changed after as many steps as are measured",
+                row[i].scheme));
     }
     if (lossy && alone)
-        return note_once(b, e,
-                         "errors are of a single step, so nothing is known about how much "
-                         "they vary: give a trace of two steps or more");
+        return cc_record_note_once(
+            b->record, e,
+            "errors are of a single step, so nothing is known about how much "
+            "they vary: give a trace of two steps or more");
     return CC_OK;
 }
 
@@ -477,16 +449,15 @@ int cc_bench_rows(struct cc_bench_run *b, const struct cc_bench_measured *m, str
     const struct cc_bench_config *config = &b->config;
     const size_t tensors = cc_trace_tensors(config->trace);
     const bool per_tensor = b->options.per_tensor;
-    struct row *row = cc_alloc(m->done * sizeof *row, e); /* the step's, by scheme */
+    struct row *row; /* the step's, by scheme */
     size_t rows = 0;
     int status = CC_OK;
-    if (row == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(row, m->done, e));
     for (size_t s = 0; s < m->done; s++) {
         const char *scheme = config->schemes->item[s]->name;
         const struct cc_quality *q = &m->q[s * tensors];
         if (cc_bench_failed(config, s))
-            CC_TRY_OUT(note_once(b, e, "failed: %s", config->failed[s].text));
+            CC_TRY_OUT(cc_record_note_once(b->record, e, "failed: %s", config->failed[s].text));
         for (size_t t = 0; !cc_bench_failed(config, s) && t < (per_tensor ? tensors : 1); t++) {
             struct row r = per_tensor ? tensor_row(b, s, t, &q[t], &m->speed)
                                       : step_row(b, s, q, &m->error[s], &m->speed);
@@ -500,10 +471,11 @@ int cc_bench_rows(struct cc_bench_run *b, const struct cc_bench_measured *m, str
                 row[rows++] = r;
         }
         if (!cc_bench_failed(config, s) && !m->settled[s].settled && !m->settled[s].unknown)
-            CC_TRY_OUT(note_once(b, e,
-                                 "%s: not settled: its payload still changed after %zu passes; "
-                                 "--passes auto goes on",
-                                 scheme, m->settled[s].passes));
+            CC_TRY_OUT(
+                cc_record_note_once(b->record, e,
+                                    "%s: not settled: its payload still changed after %zu passes; "
+                                    "--passes auto goes on",
+                                    scheme, m->settled[s].passes));
     }
     if (b->sizes <= 1 && b->options.thread_counts == 1)
         CC_TRY_OUT(note_best(b, row, rows, e));

@@ -62,43 +62,31 @@ struct decoder {
     struct cc_sender_options sender;
     const char *in, *out;
     struct cc_bytes input;
-    struct cc_container file; /* for a bare payload: made from the options */
+    struct cc_container file; /* for a bare payload: its tensor, by the options */
+    struct cc_context ctx;    /* the sender's */
     const struct cc_spec *spec;
 };
 
-/* The context of the file's first tensor. */
-static struct cc_context context_of(const struct cc_container_head *h)
-{
-    return (struct cc_context){
-        .seed = h->seed, .rank = h->rank, .direction = h->direction, .step = h->step};
-}
-
 static int add_row(const struct decoder *d, struct cc_error *e)
 {
-    const struct cc_context ctx = context_of(&d->file.head);
     struct cc_record *r = &d->args->record;
     double values = 0, bytes = 0;
     for (size_t i = 0; i < d->file.tensor_count; i++) {
         values += (double)d->file.tensors[i].shape.n;
         bytes += (double)d->file.tensors[i].payload_bytes;
     }
-    size_t row = cc_record_add(r, e);
+    const size_t row = cc_codec_row(r, d->spec, values, bytes, &d->ctx, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    CC_TRY(cc_record_text(r, row, CC_KEY(scheme), d->spec->name, e));
     cc_record_number(r, row, CC_KEY(tensors), (double)d->file.tensor_count);
-    cc_record_number(r, row, CC_KEY(values), values);
-    cc_record_number(r, row, CC_KEY(payload_bytes), bytes);
-    cc_record_number(r, row, CC_KEY(bits_per_value), 8 * bytes / values);
-    cc_record_number(r, row, CC_KEY(ratio), 4 * values / bytes);
-    return cc_sender_row(r, row, &ctx, e);
+    return CC_OK;
 }
 
 static int decode_tensor(const struct decoder *d, struct cc_tensor_codec *c, size_t i,
                          struct cc_tensor_file *out, struct cc_error *e)
 {
     const struct cc_container_tensor *t = &d->file.tensors[i];
-    struct cc_context ctx = context_of(&d->file.head);
+    struct cc_context ctx = d->ctx;
     int status = CC_OK;
     ctx.tensor = i;
     ctx.name = t->name;
@@ -120,10 +108,8 @@ static int decode_all(const struct decoder *d, struct cc_tensor_file *out, struc
     int status = CC_OK;
     cc_progress_begin(&progress, d->args->quiet);
     for (size_t i = 0; i < d->file.tensor_count; i++) {
-        if (cc_interrupted()) {
-            status = cc_fail(e, "interrupted; %s is as it was", d->out);
-            goto out;
-        }
+        if (cc_interrupted())
+            CC_TRY_OUT(cc_fail(e, "interrupted; %s is as it was", d->out));
         cc_progress_show(&progress, "decoding", (double)i / (double)d->file.tensor_count);
         CC_TRY_OUT(decode_tensor(d, &codec, i, out, e));
     }
@@ -133,15 +119,15 @@ out:
     return status;
 }
 
+/* Writes the tensors, and adds their row. */
 static int write_output(const struct decoder *d, struct cc_error *e)
 {
     const struct cc_container *f = &d->file;
     struct cc_tensor_file *out = NULL;
     int status = CC_OK;
     CC_TRY(cc_tensor_file_check(d->out, f->tensor_count, e));
-    struct cc_tensor_info *info = cc_alloc(f->tensor_count * sizeof *info, e);
-    if (info == NULL)
-        return CC_FAIL;
+    struct cc_tensor_info *info;
+    CC_TRY(CC_NEW(info, f->tensor_count, e));
     for (size_t i = 0; i < f->tensor_count; i++)
         info[i] = (struct cc_tensor_info){.name = f->tensors[i].name, .shape = f->tensors[i].shape};
     CC_TRY_OUT(cc_tensor_file_begin(d->out, info, f->tensor_count, f->head.pairs,
@@ -153,15 +139,7 @@ static int write_output(const struct decoder *d, struct cc_error *e)
         cc_tensor_file_abort(out);
 out:
     free(info);
-    return status;
-}
-
-/* Fails if a file claims more values than its size, or --max-values, allows. */
-static int check_values(const struct decoder *d, struct cc_error *e)
-{
-    const uint64_t wanted = d->options.max_values;
-    const uint64_t limit = wanted > 0 ? wanted : cc_container_limit(d->input.size);
-    return cc_container_check(&d->file, d->input.size, limit, "decode with --max-values", e);
+    return status == CC_OK ? add_row(d, e) : status;
 }
 
 /* Parses the scheme of a container, which may be a plugin's. */
@@ -177,6 +155,16 @@ static int parse_scheme(const char *name, struct cc_spec **out, struct cc_error 
     return cc_spec_parse(name, out, e) == CC_OK ? CC_OK : CC_FAIL;
 }
 
+/* Fails also if a file claims more values than its size, or --max-values, allows. */
+static int read_container(struct decoder *d, struct cc_spec **spec, struct cc_error *e)
+{
+    const uint64_t wanted = d->options.max_values;
+    const uint64_t limit = wanted > 0 ? wanted : cc_container_limit(d->input.size);
+    CC_TRY(cc_container_read(d->input.data, d->input.size, &d->file, e));
+    CC_TRY_IN(parse_scheme(d->file.head.scheme, spec, e), e, "byte 44");
+    return cc_container_check(&d->file, d->input.size, limit, "decode with --max-values", e);
+}
+
 /* A container holds all that decoding needs, so the options that give it are refused. */
 static int decode_container(struct decoder *d, struct cc_error *e)
 {
@@ -184,28 +172,20 @@ static int decode_container(struct decoder *d, struct cc_error *e)
     const void *const of_sender[] = {&s->seed, &s->step, &s->worker, &s->direction, NULL};
     const char *refused = d->options.shape != NULL ? "shape" : cc_given_of(s, of_sender);
     struct cc_spec *spec = NULL;
-    int status = CC_OK;
     if (refused != NULL)
         return cc_usage(e, "--%s is only for --payload: a compressed file contains it", refused);
     if (d->args->schemes.count > 0)
         return cc_usage(e, "--scheme is only for --payload: a compressed file contains it");
     CC_TRY(cc_file_read(d->in, &d->input, e));
-    status = cc_container_read(d->input.data, d->input.size, &d->file, e);
-    if (status == CC_OK) {
-        status = parse_scheme(d->file.head.scheme, &spec, e);
-        if (status != CC_OK)
-            cc_error_in(e, "byte 44");
-    }
-    if (status == CC_OK)
-        status = check_values(d, e);
-    if (status != CC_OK) {
-        cc_error_in(e, "%s", d->in);
-        goto out;
-    }
+    const struct cc_container_head *h = &d->file.head;
+    int status = read_container(d, &spec, e);
     d->spec = spec;
-    CC_TRY_OUT(write_output(d, e));
-    CC_TRY_OUT(add_row(d, e));
-out:
+    d->ctx = (struct cc_context){
+        .seed = h->seed, .rank = h->rank, .direction = h->direction, .step = h->step};
+    if (status != CC_OK)
+        cc_error_in(e, "%s", d->in);
+    else
+        status = write_output(d, e);
     cc_container_free(&d->file);
     cc_spec_free(spec);
     cc_bytes_free(&d->input);
@@ -215,8 +195,6 @@ out:
 static int decode_payload(struct decoder *d, struct cc_error *e)
 {
     struct cc_container_tensor tensor = {.name = "values"};
-    struct cc_context ctx = {.seed = 1};
-    int status = CC_OK;
     CC_TRY(cc_one_scheme(d->args, &d->spec, e));
     if (d->options.max_values > 0)
         return cc_usage(e,
@@ -224,19 +202,13 @@ static int decode_payload(struct decoder *d, struct cc_error *e)
     if (d->options.shape == NULL)
         return cc_usage(e, "--payload needs --shape, as in --shape 64x3x3x3");
     CC_TRY(cc_shape_parse(d->options.shape, &tensor.shape, e));
-    cc_sender(&d->sender, &ctx);
+    cc_sender(&d->sender, &d->ctx);
     CC_TRY(cc_file_read(d->in, &d->input, e));
     tensor.payload = d->input.data;
     tensor.payload_bytes = d->input.size;
-    d->file.head.seed = ctx.seed;
-    d->file.head.step = ctx.step;
-    d->file.head.rank = ctx.rank;
-    d->file.head.direction = ctx.direction;
     d->file.tensors = &tensor;
     d->file.tensor_count = 1;
-    CC_TRY_OUT(write_output(d, e));
-    CC_TRY_OUT(add_row(d, e));
-out:
+    const int status = write_output(d, e);
     cc_bytes_free(&d->input);
     return status;
 }

@@ -68,22 +68,15 @@ static int add_row(struct encoder *c, const struct cc_tensor_info *t, size_t val
                    size_t payload_bytes, struct cc_error *e)
 {
     struct cc_record *r = &c->args->record;
-    size_t row = cc_record_add(r, e);
+    char shape[192];
+    const size_t row = cc_codec_row(r, c->spec, (double)values, (double)payload_bytes, &c->ctx, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    CC_TRY(cc_record_text(r, row, CC_KEY(scheme), c->spec->name, e));
-    if (t != NULL) {
-        char shape[192];
-        cc_shape_print(&t->shape, shape, sizeof shape);
-        CC_TRY(cc_record_text(r, row, CC_KEY(tensor), t->name, e));
-        CC_TRY(cc_record_text(r, row, CC_KEY(shape), shape, e));
-    }
-    double bits = 8 * (double)payload_bytes;
-    cc_record_number(r, row, CC_KEY(values), (double)values);
-    cc_record_number(r, row, CC_KEY(payload_bytes), (double)payload_bytes);
-    cc_record_number(r, row, CC_KEY(bits_per_value), bits / (double)values);
-    cc_record_number(r, row, CC_KEY(ratio), 32 * (double)values / bits);
-    return cc_sender_row(r, row, &c->ctx, e);
+    if (t == NULL)
+        return CC_OK;
+    cc_shape_print(&t->shape, shape, sizeof shape);
+    CC_TRY(cc_record_text(r, row, CC_KEY(tensor), t->name, e));
+    return cc_record_text(r, row, CC_KEY(shape), shape, e);
 }
 
 /* Encodes tensor t of the file; *payload is valid until the next call. */
@@ -96,12 +89,9 @@ static int encode_tensor(struct encoder *c, size_t t, const uint8_t **payload, s
     CC_TRY(cc_tensor_codec_set(&c->codec, c->spec, &info->shape, &cc_memory_in_turn, e));
     CC_TRY(cc_trace_load(c->trace, 0, 0, t, c->codec.values, e));
     const struct cc_codec_item *item = c->codec.set.item;
-    int status =
-        cc_encode(&item->codec, &c->ctx, c->codec.values, item->payload, item->bound, bytes, e);
-    if (status != CC_OK) {
-        cc_error_in(e, "%s", c->in);
-        return status;
-    }
+    CC_TRY_IN(
+        cc_encode(&item->codec, &c->ctx, c->codec.values, item->payload, item->bound, bytes, e), e,
+        "%s", c->in);
     if (c->options.per_tensor)
         CC_TRY(add_row(c, info, info->shape.n, *bytes, e));
     c->payload_bytes += *bytes;
@@ -205,8 +195,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     cc_progress_begin(&c.progress, args->quiet);
     status = c.options.payload ? write_payload(&c, e) : write_container(&c, e);
     cc_progress_end(&c.progress);
-    if (status != CC_OK)
-        goto out;
+    CC_TRY_OUT(status);
     if (!c.options.per_tensor)
         CC_TRY_OUT(add_row(&c, NULL, cc_trace_values(c.trace), c.payload_bytes, e));
     set_file_sizes(&c);

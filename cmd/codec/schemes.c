@@ -1,8 +1,8 @@
 /* `commcomp schemes`: the catalogue of schemes, from their descriptors. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cmd/cli/command.h"
+#include "core/nearest.h"
 
 static const struct cc_option_use options[] = {{.rows = cc_plugin_options}, {.rows = NULL}};
 
@@ -89,11 +89,9 @@ static int add_row(struct cc_record *r, const struct cc_scheme *s, const struct 
         return CC_FAIL;
     CC_TRY(cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e));
     for (size_t i = 0; i < FLAGS; i++) {
-        bool is_set = (s->flags & flags[i].bit) != 0;
-        size_t used = strlen(list);
+        const bool is_set = (s->flags & flags[i].bit) != 0;
         if (is_set)
-            (void)snprintf(list + used, sizeof list - used, used == 0 ? "%s" : " %s",
-                           flags[i].key->name);
+            cc_list_add(list, sizeof list, " ", "%s", flags[i].key->name);
         cc_record_bool(r, row, flags[i].key, is_set);
     }
     CC_TRY(cc_record_text(r, row, CC_KEY(flags), list, e));

@@ -102,14 +102,12 @@ static int add_tensors(struct cc_args *args, struct cc_trace *t, size_t stream, 
     struct cc_record *r = &args->record;
     struct cc_progress progress;
     size_t tensors = cc_trace_tensors(t), row;
-    struct cc_tensor_stats *s = cc_alloc0(tensors * sizeof *s, e);
-    if (s == NULL)
-        return CC_FAIL;
+    struct cc_tensor_stats *s;
+    CC_TRY(CC_NEW(s, tensors, e));
     cc_progress_begin(&progress, args->quiet);
     int status = cc_trace_stats(t, stream, show_progress, &progress, s, e);
     cc_progress_end(&progress);
-    if (status != CC_OK)
-        goto out;
+    CC_TRY_OUT(status);
     for (size_t k = 0; k < tensors; k++) {
         const struct cc_tensor_info *info = cc_trace_tensor(t, k);
         char shape[192];

@@ -54,12 +54,24 @@ void cc_sender(const struct cc_sender_options *o, struct cc_context *ctx)
         ctx->rank = o->worker;
 }
 
-int cc_sender_row(struct cc_record *r, size_t row, const struct cc_context *ctx, struct cc_error *e)
+size_t cc_codec_row(struct cc_record *r, const struct cc_spec *spec, double values,
+                    double payload_bytes, const struct cc_context *ctx, struct cc_error *e)
 {
-    cc_record_number(r, row, CC_KEY(seed), (double)ctx->seed);
-    cc_record_number(r, row, CC_KEY(worker), (double)ctx->rank);
-    CC_TRY(cc_record_text(r, row, CC_KEY(direction), cc_direction_names[ctx->direction], e));
-    return cc_record_whole(r, row, CC_KEY(step), ctx->step, e);
+    const struct cc_number_column all[] = {{CC_KEY(values), values},
+                                           {CC_KEY(payload_bytes), payload_bytes},
+                                           {CC_KEY(bits_per_value), 8 * payload_bytes / values},
+                                           {CC_KEY(ratio), 4 * values / payload_bytes},
+                                           {CC_KEY(seed), (double)ctx->seed},
+                                           {CC_KEY(worker), (double)ctx->rank}};
+    const struct cc_text_column texts[] = {{CC_KEY(scheme), spec->name},
+                                           {CC_KEY(direction), cc_direction_names[ctx->direction]}};
+    const size_t row = cc_record_add(r, e);
+    if (row == SIZE_MAX ||
+        cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e) != CC_OK ||
+        cc_record_whole(r, row, CC_KEY(step), ctx->step, e) != CC_OK)
+        return SIZE_MAX;
+    cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
+    return row;
 }
 
 int cc_one_scheme(const struct cc_args *args, const struct cc_spec **out, struct cc_error *e)

@@ -15,14 +15,16 @@ struct cc_sender_options {
 extern const struct cc_option cc_sender_options[];
 extern const char *const cc_direction_names[];
 
-/* The columns of the sender, which cc_sender_row fills in. */
+/* The columns of the sender. */
 /* clang-format off */
 #define CC_SENDER_COLUMNS                                                                          \
     CC_COLUMN(seed, CC_SETTING), CC_COLUMN(step, CC_SETTING, .note = "that was encoded"),          \
     CC_COLUMN(worker, CC_SETTING), CC_COLUMN(direction, CC_SETTING)
 /* clang-format on */
-int cc_sender_row(struct cc_record *r, size_t row, const struct cc_context *ctx,
-                  struct cc_error *e);
+/* Adds a row with these columns, scheme, values, payload_bytes, bits_per_value and ratio. SIZE_MAX
+ * after an error. */
+size_t cc_codec_row(struct cc_record *r, const struct cc_spec *spec, double values,
+                    double payload_bytes, const struct cc_context *ctx, struct cc_error *e);
 
 /* The scheme that --scheme names; a usage error unless it names exactly one. */
 int cc_one_scheme(const struct cc_args *args, const struct cc_spec **out, struct cc_error *e);

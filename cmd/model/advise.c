@@ -254,9 +254,7 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
     int status = CC_OK;
     if (cc_interrupted())
         return CC_OK;
-    r.c = cc_alloc0(a->forecast.schemes->count * sizeof *r.c, e);
-    if (r.c == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(r.c, a->forecast.schemes->count, e));
     CC_TRY_OUT(find_baseline(a, &r, e));
     CC_TRY_OUT(rank_candidates(a, &r, e));
     recommend(a, &r);

@@ -12,6 +12,7 @@
 #include "bench/unions.h"
 #include "cmd/input/source.h"
 #include "core/memory.h"
+#include "core/nearest.h"
 #include "core/units.h"
 
 /* --- opening --- */
@@ -27,17 +28,16 @@ static void set_title(struct cc_args *args, const struct cc_system *system)
                    {"servers", system->server_per_worker ? NULL : "1"},
                    {"pulls", cc_pull_names[system->pulls]}};
     char changes[128] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < sizeof choices / sizeof choices[0] && used < sizeof changes; i++) {
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
         const char *given = cc_arg(args, choices[i].option);
         if (given != NULL && (choices[i].own == NULL || strcmp(given, choices[i].own) != 0))
-            used += (size_t)snprintf(changes + used, sizeof changes - used, "%s --%s %s",
-                                     used == 0 ? ", changed by" : ",", choices[i].option, given);
+            cc_list_add(changes, sizeof changes, ", ", "--%s %s", choices[i].option, given);
     }
-    if (used == 0)
+    if (changes[0] == '\0')
         cc_record_title(&args->record, "system: %s, %s", system->name, system->title);
     else
-        cc_record_title(&args->record, "system: %s (%s)%s", system->name, system->title, changes);
+        cc_record_title(&args->record, "system: %s (%s), changed by %s", system->name,
+                        system->title, changes);
 }
 
 /* clang-format off */
@@ -58,11 +58,7 @@ static int parse_verdict(const struct cc_args *args, struct cc_forecast *out, st
 {
     struct cc_verdict_options o;
     CC_TRY(cc_options_read(args, cc_verdict_options, &o, e));
-    const int status = cc_spec_list_parse(o.baseline, &out->baseline_scheme, e);
-    if (status != CC_OK) {
-        cc_error_in(e, "--baseline");
-        return status;
-    }
+    CC_TRY_IN(cc_spec_list_parse(o.baseline, &out->baseline_scheme, e), e, "--baseline");
     if (out->baseline_scheme.count != 1)
         return cc_usage(e, "--baseline %s: one scheme to compare with", o.baseline);
     out->cluster.setting.codec_speed = o.codec_speed;
@@ -210,9 +206,7 @@ int cc_forecast_load(struct cc_forecast *f, bool errors, struct cc_error *e)
     const struct cc_codec_model *raw = &f->codec_models.raw;
     cc_progress_begin(&f->progress, f->profile_args.quiet);
     CC_TRY(measure(f, errors, e));
-    f->payloads = cc_alloc0(f->schemes->count * sizeof *f->payloads, e);
-    if (f->payloads == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(f->payloads, f->schemes->count, e));
     CC_TRY(cc_step_payloads_make(net, raw, raw, NULL, &f->raw, e));
     for (size_t i = 0; i < f->schemes->count; i++)
         CC_TRY(cc_step_payloads_make(net, &f->codec_models.codec_model[i], raw, f->cluster.raw,

@@ -69,13 +69,8 @@ static bool is_admitted(const struct cc_forecast *f, const struct cc_setting *s,
 static int note_once(struct cc_record *r, const struct cc_setting *s, const char *what,
                      struct cc_error *e)
 {
-    char text[1024];
-    (void)snprintf(text, sizeof text, "%s, %d workers: %s", cc_exchange_names[s->exchange],
-                   s->cluster.workers, what);
-    for (size_t i = 0; i < r->note_count; i++)
-        if (strcmp(r->notes[i], text) == 0)
-            return CC_OK;
-    return cc_record_note(r, e, "%s", text);
+    return cc_record_note_once(r, e, "%s, %d workers: %s", cc_exchange_names[s->exchange],
+                               s->cluster.workers, what);
 }
 
 /* Notes the schemes whose error in the setting is not predicted. */

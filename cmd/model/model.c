@@ -169,11 +169,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     int status = CC_OK;
     CC_TRY_OUT(cc_forecast_parse(args, &m.forecast, e));
     CC_TRY_OUT(cc_forecast_load(&m.forecast, true, e));
-    m.step = cc_alloc(args->schemes.count * sizeof *m.step, e);
-    if (m.step == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(m.step, args->schemes.count, e));
     CC_TRY_OUT(cc_forecast_each(&m.forecast, one_setting, &m, e));
     status = add_notes(&m, e);
 out:

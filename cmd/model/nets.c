@@ -1,8 +1,8 @@
 /* `commcomp nets`: the built-in nets, or the tensors of some. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cmd/cli/command.h"
+#include "core/nearest.h"
 #include "models/device.h"
 #include "models/net.h"
 
@@ -27,11 +27,9 @@ static const struct cc_column columns[] = {
 static int set_papers(struct cc_record *r, size_t row, const struct cc_net *net, struct cc_error *e)
 {
     char text[400] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < net->paper_count && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s: %s", i == 0 ? "" : "; ",
-                                 net->papers[i].paper, net->papers[i].says);
-    return used > 0 ? cc_record_text(r, row, CC_KEY(papers), text, e) : CC_OK;
+    for (size_t i = 0; i < net->paper_count; i++)
+        cc_list_add(text, sizeof text, "; ", "%s: %s", net->papers[i].paper, net->papers[i].says);
+    return text[0] != '\0' ? cc_record_text(r, row, CC_KEY(papers), text, e) : CC_OK;
 }
 
 static int net_row(struct cc_record *r, const char *name, const struct cc_net *net,
