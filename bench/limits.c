@@ -293,7 +293,8 @@ static int find_patterns(struct cc_limits *l, size_t scheme, double bytes, struc
     struct cc_traffic t = traffic_of(l, scheme);
     double payload = bytes / (double)cc_trace_values(l->config->trace);
     const struct cc_pattern encode = cc_pattern_encode(&t, payload);
-    struct cc_pattern decode = cc_pattern_decode(payload), add = cc_pattern_decode_add(payload);
+    struct cc_pattern decode = cc_pattern_decode(false, payload),
+                      add = cc_pattern_decode(true, payload);
     list_zero_lines(l, &decode);
     if ((spec_of(l, scheme)->scheme->flags & CC_SPARSE) != 0) {
         add.line = l->line;

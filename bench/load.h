@@ -7,11 +7,6 @@
  * or waiting now and have no processor (/proc/loadavg). 0 if neither can be read. */
 double cc_load_waiting(void);
 
-/* GB/s of a fixed loop that copies 2 MiB, in time on the processor: the median of some runs, in
- * about a millisecond. It falls when something else uses the caches, the memory or the other half
- * of the core. 0 without memory. */
-double cc_load_copy(void);
-
 /* The load now, from 0 (quiet) to 1: the share of waiting, or the part of its best that the copy
  * loop lacks, whichever is larger. *best_copy is the best so far (0: not known), and is updated. */
 double cc_load_now(double *best_copy);

@@ -65,10 +65,8 @@ static double total_ns(const struct cc_profile_point *p)
     return p->encode_ns + p->decode_ns + p->decode_add_ns;
 }
 
-/* cc_profile_add; with `keep_faster`, a point that the profile has at that size stays if its calls
- * took less time. */
-static int add(struct cc_profile *p, const struct cc_bench_config *config, struct cc_speed *speed,
-               bool keep_faster, struct cc_error *e)
+int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *config,
+                   struct cc_speed *speed, bool keep_faster, struct cc_error *e)
 {
     struct sized_tensor *list;
     size_t count = 0;
@@ -99,12 +97,6 @@ static int add(struct cc_profile *p, const struct cc_bench_config *config, struc
 out:
     free(list);
     return status;
-}
-
-int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *config,
-                   struct cc_speed *speed, struct cc_error *e)
-{
-    return add(p, config, speed, false, e);
 }
 
 /* --- on synthetic values --- */
@@ -168,7 +160,7 @@ int cc_profile_measure(struct cc_profile *p, const struct cc_spec_list *schemes,
     CC_TRY_OUT(cc_speed_measure(&bench, &limits, &speed, e));
     if (cc_interrupted())
         CC_TRY_OUT(cc_fail(e, "interrupted"));
-    CC_TRY_OUT(add(p, &bench, &speed, config->keep_faster, e));
+    CC_TRY_OUT(cc_profile_add(p, &bench, &speed, config->keep_faster, e));
     for (size_t s = 0; s < schemes->count && status == CC_OK; s++)
         if (cc_bench_failed(&bench, s))
             status = cc_fail(e, "%s", bench.failed[s].text);

@@ -18,11 +18,12 @@ struct cc_speed_limits cc_profile_limits(double seconds);
 
 /* Adds speeds that were measured with per_tensor to a profile: one point for each scheme and size.
  * Tensors whose sizes differ by less than a tenth count as one size, their mean; a point that the
- * profile has at that size is replaced; schemes that failed are left out. The points get the load
- * of the machine as it is now. *p is zero-initialized or the result of earlier calls, and is to be
- * freed also after a failure. */
+ * profile has at that size is replaced; schemes that failed are left out. With `keep_faster`, a
+ * point that the profile has at that size stays if its calls took less time. The points get the
+ * load of the machine as it is now. *p is zero-initialized or the result of earlier calls, and is
+ * to be freed also after a failure. */
 int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *config,
-                   struct cc_speed *speed, struct cc_error *e);
+                   struct cc_speed *speed, bool keep_faster, struct cc_error *e);
 
 struct cc_profile_config {
     enum cc_distribution distribution; /* the synthetic values' */

@@ -84,16 +84,12 @@ struct cc_pattern cc_pattern_encode(const struct cc_traffic *t, double payload)
     return p;
 }
 
-struct cc_pattern cc_pattern_decode(double payload)
+struct cc_pattern cc_pattern_decode(bool add, double payload)
 {
-    return (struct cc_pattern){
-        .passes = 1, .pass = {{.writes = 1}}, .payload = payload, .payload_in = true};
-}
-
-struct cc_pattern cc_pattern_decode_add(double payload)
-{
-    return (struct cc_pattern){
-        .passes = 1, .pass = {{.updates = 1}}, .payload = payload, .payload_in = true};
+    return (struct cc_pattern){.passes = 1,
+                               .pass = {{.updates = add, .writes = !add}},
+                               .payload = payload,
+                               .payload_in = true};
 }
 
 static bool same_pattern(const struct cc_pattern *a, const struct cc_pattern *b)

@@ -41,8 +41,7 @@ struct cc_pattern {
 
 /* The patterns of a scheme's calls, without a list. `payload`: bytes per value. */
 struct cc_pattern cc_pattern_encode(const struct cc_traffic *t, double payload);
-struct cc_pattern cc_pattern_decode(double payload);
-struct cc_pattern cc_pattern_decode_add(double payload);
+struct cc_pattern cc_pattern_decode(bool add, double payload);
 
 /* The patterns of one run and their samples. */
 struct cc_roofline;

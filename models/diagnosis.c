@@ -12,6 +12,7 @@
 #include "models/diagnosis.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 const char *const cc_cause_names[] = {"",
@@ -63,189 +64,184 @@ static bool halves(double gap, double low, double high)
 
 /* --- causes: each returns whether it would explain the gap, and writes its sentence --- */
 
-enum { WHY_CAP = 200 };
-typedef bool cause(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP]);
+typedef bool cause(const struct pair *p, struct cc_cause *out);
 
-static bool bytes(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+/* Sets the cause; `explains` is the value. */
+static bool set_cause(bool explains, enum cc_cause_kind kind, struct cc_cause *out, const char *fmt,
+                      ...) CC_PRINTF(4, 5);
+
+static bool set_cause(bool explains, enum cc_cause_kind kind, struct cc_cause *out, const char *fmt,
+                      ...)
+{
+    va_list args;
+    out->kind = kind;
+    va_start(args, fmt);
+    (void)vsnprintf(out->why, sizeof out->why, fmt, args);
+    va_end(args);
+    return explains;
+}
+
+/* Whether messages may be on their way at once: in steps that are not sequential, and wherever no
+ * server puts them in order. */
+static bool overlaps(const struct cc_comparison *t)
+{
+    return t->mode != CC_SEQUENTIAL || !cc_exchange_has(t->exchange, CC_X_SERVERS);
+}
+
+static bool bytes(const struct pair *p, struct cc_cause *out)
 {
     const struct cc_comparison *t = p->t;
-    *kind = CC_CAUSE_BYTES;
-    if (!(fabs(t->sim_bytes / t->bytes - 1) > SAME_BYTES))
-        return false;
-    (void)snprintf(why, WHY_CAP, "the simulation's payloads have %.0f bytes, the run's %.0f",
-                   t->sim_bytes, t->bytes);
-    return true;
+    return set_cause(fabs(t->sim_bytes / t->bytes - 1) > SAME_BYTES, CC_CAUSE_BYTES, out,
+                     "the simulation's payloads have %.0f bytes, the run's %.0f", t->sim_bytes,
+                     t->bytes);
 }
 
-static bool scatter(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool scatter(const struct pair *p, struct cc_cause *out)
 {
-    *kind = CC_CAUSE_SCATTER;
-    if (!(fabs(p->gap) <= 2 * p->t->error_s))
-        return false;
-    (void)snprintf(why, WHY_CAP, "the mean of the measured steps has a standard error of %.3g ms",
-                   1e3 * p->t->error_s);
-    return true;
+    return set_cause(fabs(p->gap) <= 2 * p->t->error_s, CC_CAUSE_SCATTER, out,
+                     "the mean of the measured steps has a standard error of %.3g ms",
+                     1e3 * p->t->error_s);
 }
 
-static bool protocol(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool protocol(const struct pair *p, struct cc_cause *out)
 {
-    *kind = CC_CAUSE_PROTOCOL;
-    (void)snprintf(why, WHY_CAP,
-                   "the MPI library chooses how it sums; the formula takes the fastest way that it "
-                   "might");
-    return cc_exchange_has(p->t->exchange, CC_X_LIBRARY);
+    return set_cause(
+        cc_exchange_has(p->t->exchange, CC_X_LIBRARY), CC_CAUSE_PROTOCOL, out,
+        "the MPI library chooses how it sums; the formula takes the fastest way that it "
+        "might");
 }
 
 /* The formula counts a whole bucket in each phase, and so does the simulation, whose answer has the
  * formula's saving; a run may save less, or more. */
-static bool burst(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool burst(const struct pair *p, struct cc_cause *out)
 {
-    double b = p->t->burst_s;
-    *kind = CC_CAUSE_BURST;
-    (void)snprintf(why, WHY_CAP,
-                   "by the formula, token buckets let pass at once what would take %.3g ms; in the "
-                   "run they save %s",
-                   1e3 * b, p->gap > 0 ? "less" : "more");
-    return halves(p->gap, -b, b);
+    const double b = p->t->burst_s;
+    return set_cause(
+        halves(p->gap, -b, b), CC_CAUSE_BURST, out,
+        "by the formula, token buckets let pass at once what would take %.3g ms; in the "
+        "run they save %s",
+        1e3 * b, p->gap > 0 ? "less" : "more");
 }
 
-static bool repeats(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool repeats(const struct pair *p, struct cc_cause *out)
 {
-    double excess = p->t->wire_bytes / p->t->wire_should - 1;
-    *kind = CC_CAUSE_REPEATS;
-    (void)snprintf(why, WHY_CAP,
-                   "the busiest host's interface counted %.1f%% more bytes than it "
-                   "should have sent",
-                   100 * excess);
-    return p->gap > 0 && excess > WIRE_EXCESS;
+    const double excess = p->t->wire_bytes / p->t->wire_should - 1;
+    return set_cause(
+        p->gap > 0 && excess > WIRE_EXCESS, CC_CAUSE_REPEATS, out,
+        "the busiest host's interface counted %.1f%% more bytes than it should have sent",
+        100 * excess);
 }
 
-static bool latency(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool latency(const struct pair *p, struct cc_cause *out)
 {
-    *kind = CC_CAUSE_LATENCY;
-    (void)snprintf(why, WHY_CAP,
-                   "%.3g ms of the formula's answer are latencies, of %.0f rounds; real ones may "
-                   "be shorter",
-                   1e3 * p->t->latency_s, p->t->rounds);
-    return p->gap < 0 && halves(p->gap, -p->t->latency_s, 0);
+    const struct cc_comparison *t = p->t;
+    return set_cause(
+        p->gap < 0 && halves(p->gap, -t->latency_s, 0), CC_CAUSE_LATENCY, out,
+        "%.3g ms of the formula's answer are latencies, of %.0f rounds; real ones may be "
+        "shorter",
+        1e3 * t->latency_s, t->rounds);
 }
 
 /* More busy ranks than cores add codec time, or save time if the first ranks send while the last
  * ones still encode, which model and sim do not have. */
-static bool ranks_per_core(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool ranks_per_core(const struct pair *p, struct cc_cause *out)
 {
     const struct cc_comparison *t = p->t;
-    *kind = CC_CAUSE_OVERSUBSCRIBED;
-    (void)snprintf(why, WHY_CAP,
-                   "%.0f busy ranks take turns on %.0f cores, for %.3g ms of codec work, %s",
-                   t->ranks_per_core * t->cores, t->cores, 1e3 * t->codec_s,
-                   p->gap > 0 ? "and the network waits for them"
-                              : "and the first ones send while the last ones still encode");
-    return t->lab && t->ranks_per_core > 1 &&
-           halves(p->gap, -(1 - 1 / t->ranks_per_core) * t->codec_s,
-                  (t->ranks_per_core - 1) * t->codec_s);
+    const double ranks = t->ranks_per_core;
+    return set_cause(t->lab && ranks > 1 &&
+                         halves(p->gap, -(1 - 1 / ranks) * t->codec_s, (ranks - 1) * t->codec_s),
+                     CC_CAUSE_OVERSUBSCRIBED, out,
+                     "%.0f busy ranks take turns on %.0f cores, for %.3g ms of codec work, %s",
+                     ranks * t->cores, t->cores, 1e3 * t->codec_s,
+                     p->gap > 0 ? "and the network waits for them"
+                                : "and the first ones send while the last ones still encode");
 }
 
-static bool waking(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool waking(const struct pair *p, struct cc_cause *out)
+{
+    const double rounds = p->t->rounds;
+    return set_cause(
+        p->gap > 0 && halves(p->gap, 0, rounds * WAKING_S), CC_CAUSE_WAKING, out,
+        "a step of %.0f rounds is so short that it counts how long ranks take to notice "
+        "that they can go on, about %.2g ms a round",
+        rounds, 1e3 * p->gap / rounds);
+}
+
+static bool cores(const struct pair *p, struct cc_cause *out)
 {
     const struct cc_comparison *t = p->t;
-    *kind = CC_CAUSE_WAKING;
-    (void)snprintf(why, WHY_CAP,
-                   "a step of %.0f rounds is so short that it counts how long ranks take to notice "
-                   "that they can go on, about %.2g ms a round",
-                   t->rounds, 1e3 * p->gap / t->rounds);
-    return p->gap > 0 && halves(p->gap, 0, t->rounds * WAKING_S);
+    const double bps = 8 * t->all_bytes / (t->transfer_s + p->gap);
+    return set_cause(
+        p->gap > 0 && t->lab && bps > CORE_BPS * t->cores, CC_CAUSE_CORES, out,
+        "%.0f cores carry %.3g Gbit/s through all links together, and every byte several "
+        "times",
+        t->cores, 1e-9 * bps);
 }
 
-static bool cores(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool links(const struct pair *p, struct cc_cause *out)
 {
-    const struct cc_comparison *t = p->t;
-    double bps = 8 * t->all_bytes / (t->transfer_s + p->gap);
-    *kind = CC_CAUSE_CORES;
-    (void)snprintf(why, WHY_CAP,
-                   "%.0f cores carry %.3g Gbit/s through all links together, and every byte "
-                   "several times",
-                   t->cores, 1e-9 * bps);
-    return p->gap > 0 && t->lab && bps > CORE_BPS * t->cores;
+    return set_cause(p->gap > 0 && !p->t->lab, CC_CAUSE_LINKS, out,
+                     "other traffic, or links that are not what the options say");
 }
 
-static bool links(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool stragglers(const struct pair *p, struct cc_cause *out)
 {
-    *kind = CC_CAUSE_LINKS;
-    (void)snprintf(why, WHY_CAP, "other traffic, or links that are not what the options say");
-    return p->gap > 0 && !p->t->lab;
+    return set_cause(p->t->stragglers, CC_CAUSE_STRAGGLERS, out,
+                     "the formula has the mean over all stragglers, the others some draws");
 }
 
-static bool stragglers(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool topology(const struct pair *p, struct cc_cause *out)
 {
-    *kind = CC_CAUSE_STRAGGLERS;
-    (void)snprintf(why, WHY_CAP,
-                   "the formula has the mean over all stragglers, the others some draws");
-    return p->t->stragglers;
+    return set_cause(p->t->elsewhere, CC_CAUSE_TOPOLOGY, out,
+                     "the formula assumes equal hosts on one switch");
 }
 
-static bool topology(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool contention(const struct pair *p, struct cc_cause *out)
 {
-    *kind = CC_CAUSE_TOPOLOGY;
-    (void)snprintf(why, WHY_CAP, "the formula assumes equal hosts on one switch");
-    return p->t->elsewhere;
+    return set_cause(
+        p->gap > 0 && overlaps(p->t), CC_CAUSE_CONTENTION, out,
+        "the formula leaves out that flows share links unevenly and that messages wait for "
+        "each other");
 }
 
-static bool contention(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool composition(const struct pair *p, struct cc_cause *out)
 {
-    *kind = CC_CAUSE_CONTENTION;
-    (void)snprintf(why, WHY_CAP,
-                   "the formula leaves out that flows share links unevenly and that messages wait "
-                   "for each other");
-    return p->gap > 0 &&
-           (p->t->mode != CC_SEQUENTIAL || !cc_exchange_has(p->t->exchange, CC_X_SERVERS));
-}
-
-static bool composition(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
-{
-    *kind = CC_CAUSE_COMPOSITION;
-    (void)snprintf(why, WHY_CAP,
-                   "the formula lets parts of a step follow one another that go on at once");
-    return p->gap < 0 &&
-           (p->t->mode != CC_SEQUENTIAL || !cc_exchange_has(p->t->exchange, CC_X_SERVERS));
+    return set_cause(p->gap < 0 && overlaps(p->t), CC_CAUSE_COMPOSITION, out,
+                     "the formula lets parts of a step follow one another that go on at once");
 }
 
 /* Contention in steps with several messages in flight. */
-static bool overlapped(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool overlapped(const struct pair *p, struct cc_cause *out)
 {
-    return p->t->mode != CC_SEQUENTIAL && contention(p, kind, why);
+    return p->t->mode != CC_SEQUENTIAL && contention(p, out);
 }
 
 /* Through servers, messages leave in order in the simulation, too. */
-static bool order(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool order(const struct pair *p, struct cc_cause *out)
 {
-    *kind = CC_CAUSE_FIDELITY;
-    (void)snprintf(why, WHY_CAP,
-                   "the simulation has all messages that are under way share the links, where MPI "
-                   "sends those of a connection one after another");
-    return p->gap < 0 && p->t->mode != CC_SEQUENTIAL &&
-           !cc_exchange_has(p->t->exchange, CC_X_SERVERS);
+    return set_cause(
+        p->gap < 0 && p->t->mode != CC_SEQUENTIAL && !cc_exchange_has(p->t->exchange, CC_X_SERVERS),
+        CC_CAUSE_FIDELITY, out,
+        "the simulation has all messages that are under way share the links, where MPI "
+        "sends those of a connection one after another");
 }
 
-static bool fidelity(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool fidelity(const struct pair *p, struct cc_cause *out)
 {
     (void)p;
-    *kind = CC_CAUSE_FIDELITY;
-    (void)snprintf(why, WHY_CAP, "the network that --fidelity assumes");
-    return true;
+    return set_cause(true, CC_CAUSE_FIDELITY, out, "the network that --fidelity assumes");
 }
 
-static bool fidelity_of_tcp(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool fidelity_of_tcp(const struct pair *p, struct cc_cause *out)
 {
-    return fidelity(p, kind, why) && p->t->tcp;
+    return fidelity(p, out) && p->t->tcp;
 }
 
-static bool unclear(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
+static bool unclear(const struct pair *p, struct cc_cause *out)
 {
     (void)p;
-    *kind = CC_CAUSE_UNCLEAR;
-    (void)snprintf(why, WHY_CAP, "none of the causes that are known explains half of it");
-    return true;
+    return set_cause(true, CC_CAUSE_UNCLEAR, out,
+                     "none of the causes that are known explains half of it");
 }
 
 /* --- which causes are tried for which pair --- */
@@ -294,13 +290,14 @@ static void find_cause(const struct cc_comparison *t, cause *const *causes, stru
 {
     const struct pair p = {.t = t, .gap = second.s - first.s};
     const double off = fabs(p.gap);
-    char why[WHY_CAP], added[64];
-    while (!(*causes)(&p, &out->kind, why))
+    struct cc_cause found;
+    char added[64];
+    while (!(*causes)(&p, &found))
         causes++;
     added_text(t, off, second.s, added, sizeof added);
-    (void)snprintf(out->why, sizeof out->why, "%s %.4g ms, %.1f%% %s %s (%.4g ms)%s: %s",
-                   first.name, 1e3 * first.s, 100 * off / second.s,
-                   first.s > second.s ? "above" : "below", second.name, 1e3 * second.s, added, why);
+    (void)set_cause(true, found.kind, out, "%s %.4g ms, %.1f%% %s %s (%.4g ms)%s: %s", first.name,
+                    1e3 * first.s, 100 * off / second.s, first.s > second.s ? "above" : "below",
+                    second.name, 1e3 * second.s, added, found.why);
 }
 
 /* If no two of three agree: one cause between model and sim, one between sim and run. */
@@ -350,11 +347,10 @@ static void forecast_sizes(const struct cc_comparison *t, double part, double ga
 {
     char share[96];
     share_text(part, gap, share, sizeof share);
-    out->kind = CC_CAUSE_SIZES;
-    (void)snprintf(out->why, sizeof out->why,
-                   "forecast %.4g ms: a worker's payloads have %.4g kB a step instead of the "
-                   "profile's %.4g, which is %s",
-                   1e3 * t->forecast_s, 1e-3 * t->bytes, 1e-3 * t->forecast_bytes, share);
+    (void)set_cause(true, CC_CAUSE_SIZES, out,
+                    "forecast %.4g ms: a worker's payloads have %.4g kB a step instead of the "
+                    "profile's %.4g, which is %s",
+                    1e3 * t->forecast_s, 1e-3 * t->bytes, 1e-3 * t->forecast_bytes, share);
 }
 
 static void forecast_codecs(const struct cc_comparison *t, double part, double gap,
@@ -363,14 +359,13 @@ static void forecast_codecs(const struct cc_comparison *t, double part, double g
     bool oversubscribed = t->lab && t->ranks_per_core > 1 && part > 0;
     char with[64] = "", share[96];
     share_text(part, gap, share, sizeof share);
-    out->kind = oversubscribed ? CC_CAUSE_OVERSUBSCRIBED : CC_CAUSE_CODECS;
     if (oversubscribed)
         (void)snprintf(with, sizeof with, " (%.0f busy ranks on %.0f cores)",
                        t->ranks_per_core * t->cores, t->cores);
-    (void)snprintf(out->why, sizeof out->why,
-                   "forecast %.4g ms: codecs take %.4g ms instead of the profile's %.4g%s, which "
-                   "is %s",
-                   1e3 * t->forecast_s, 1e3 * t->codec_s, 1e3 * t->forecast_codec_s, with, share);
+    (void)set_cause(true, oversubscribed ? CC_CAUSE_OVERSUBSCRIBED : CC_CAUSE_CODECS, out,
+                    "forecast %.4g ms: codecs take %.4g ms instead of the profile's %.4g%s, which "
+                    "is %s",
+                    1e3 * t->forecast_s, 1e3 * t->codec_s, 1e3 * t->forecast_codec_s, with, share);
 }
 
 /* The formula's own error, with its cause. */
@@ -380,12 +375,13 @@ static void forecast_formula(const struct cc_comparison *t, double part, double 
     const bool ran = isfinite(t->run_s);
     const struct pair p = {.t = t, .gap = (ran ? t->run_s : t->sim_s) - t->model_s};
     cause *const *causes = ran ? of_run_alone : of_formula;
-    char why[WHY_CAP], share[96];
-    while (!(*causes)(&p, &out->kind, why))
+    struct cc_cause found;
+    char share[96];
+    while (!(*causes)(&p, &found))
         causes++;
     share_text(part, gap, share, sizeof share);
-    (void)snprintf(out->why, sizeof out->why, "forecast %.4g ms: the formula's own error is %s: %s",
-                   1e3 * t->forecast_s, share, why);
+    (void)set_cause(true, found.kind, out, "forecast %.4g ms: the formula's own error is %s: %s",
+                    1e3 * t->forecast_s, share, found.why);
 }
 
 /* The gap between forecast and answer has three parts: other payload sizes, other codec times, and
@@ -398,21 +394,19 @@ static void diagnose_forecast(const struct cc_comparison *t, double answer_s,
            formula_gap = answer_s - t->model_s;
     bool formula = sign * formula_gap > fmax(sign * sizes, sign * codecs);
     if (!isfinite(sizes + codecs + formula_gap)) {
-        v->forecast.kind = CC_CAUSE_UNCLEAR;
-        (void)snprintf(
-            v->forecast.why, sizeof v->forecast.why,
+        (void)set_cause(
+            true, CC_CAUSE_UNCLEAR, &v->forecast,
             "forecast %.4g ms: what it would have been with the measured sizes and codec "
             "times is not known",
             1e3 * t->forecast_s);
     } else if (formula && fabs(formula_gap) > t->tolerance * answer_s) {
         forecast_formula(t, formula_gap, gap, &v->forecast);
     } else if (formula) {
-        v->forecast.kind = CC_CAUSE_UNCLEAR;
-        (void)snprintf(v->forecast.why, sizeof v->forecast.why,
-                       "forecast %.4g ms: of %+.4g ms, payload sizes are %+.4g, codec times %+.4g, "
-                       "and %+.4g is the formula's own error",
-                       1e3 * t->forecast_s, 1e3 * gap, 1e3 * sizes, 1e3 * codecs,
-                       1e3 * formula_gap);
+        (void)set_cause(
+            true, CC_CAUSE_UNCLEAR, &v->forecast,
+            "forecast %.4g ms: of %+.4g ms, payload sizes are %+.4g, codec times %+.4g, "
+            "and %+.4g is the formula's own error",
+            1e3 * t->forecast_s, 1e3 * gap, 1e3 * sizes, 1e3 * codecs, 1e3 * formula_gap);
     } else if (sign * sizes > sign * codecs) {
         forecast_sizes(t, sizes, gap, &v->forecast);
     } else {

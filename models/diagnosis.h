@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "core/error.h"
 #include "models/exchange.h"
 #include "models/step.h"
 

@@ -22,6 +22,13 @@ int cc_exchange_check(enum cc_exchange x, enum cc_reduction r, const char *schem
                     cc_exchange_names[x], scheme);
 }
 
+/* Whether payloads travel by allgather because the exchange cannot sum them and the setting has it
+ * so. */
+static bool by_allgather(enum cc_exchange x, enum cc_reduction r, enum cc_via via)
+{
+    return r != CC_REDUCE_SUM && via == CC_VIA_ALLGATHER && cc_exchange_has(x, CC_X_RECODES);
+}
+
 void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum cc_reduction r,
                       const struct cc_cluster *cluster, const struct cc_link *l, double share,
                       double messages, struct cc_cost *out)
@@ -35,22 +42,16 @@ void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum 
     *out = (struct cc_cost){0};
     if (!cc_exchange_has(x, CC_X_SERVERS) && cluster->workers == 1)
         return;
-    if (cc_exchange_by_allgather(x, r, cluster->via))
+    if (by_allgather(x, r, cluster->via))
         cc_cost_allgather(&k, out);
     else
         models[x]->cost(&k, out);
 }
 
-bool cc_exchange_by_allgather(enum cc_exchange x, enum cc_reduction r, enum cc_via via)
-{
-    return r != CC_REDUCE_SUM && via == CC_VIA_ALLGATHER && cc_exchange_has(x, CC_X_RECODES);
-}
-
 double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, enum cc_via via, int workers)
 {
     bool alone = !cc_exchange_has(x, CC_X_SERVERS) && workers == 1;
-    if (r == CC_REDUCE_SUM || alone || cc_exchange_by_allgather(x, r, via) ||
-        models[x]->encodings == NULL)
+    if (r == CC_REDUCE_SUM || alone || by_allgather(x, r, via) || models[x]->encodings == NULL)
         return 1;
     return models[x]->encodings(workers);
 }
@@ -58,8 +59,7 @@ double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, enum cc_vi
 double cc_exchange_encoded_bytes(enum cc_exchange x, const struct cc_payload_cost *m,
                                  enum cc_reduction r, const struct cc_cluster *c)
 {
-    if (r == CC_REDUCE_SUM || cc_exchange_by_allgather(x, r, c->via) ||
-        models[x]->encoded_bytes == NULL)
+    if (r == CC_REDUCE_SUM || by_allgather(x, r, c->via) || models[x]->encoded_bytes == NULL)
         return m->push_bytes;
     return models[x]->encoded_bytes(m, c->workers);
 }

@@ -112,10 +112,6 @@ double cc_cost_port(enum cc_exchange x, const struct cc_cost *sum);
  * it. */
 double cc_cost_sent_s(const struct cc_cluster *cluster, const struct cc_cost *c);
 
-/* Whether payloads travel by allgather because the exchange cannot sum them and the setting has it
- * so. */
-bool cc_exchange_by_allgather(enum cc_exchange x, enum cc_reduction r, enum cc_via via);
-
 /* The squared error of the sum that the workers end with, in units of the error of encoding every
  * gradient once. Errors and gradients of different workers count as independent, so that their
  * squares add up. 1 where payloads are summed, merged or gathered as they are, 2 with a server that

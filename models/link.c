@@ -38,8 +38,8 @@ enum { OVERHEADS = sizeof overheads / sizeof overheads[0] };
 /* clang-format on */
 
 #define PRESET(label, rate, latency, headers, text)                                                \
-    {{.name = label, .bw_bps = rate, .latency_s = latency, .overhead = headers}, text},
-const struct cc_link_preset cc_link_presets[] = {PRESETS(PRESET){.source = NULL}};
+    {.name = label, .bw_bps = rate, .latency_s = latency, .overhead = headers},
+static const struct cc_link presets[] = {PRESETS(PRESET)};
 
 #define NAME(label, rate, latency, headers, text) label,
 const char *const cc_link_names[] = {PRESETS(NAME) NULL};
@@ -50,7 +50,7 @@ int cc_link_parse(const char *text, struct cc_link *out, struct cc_error *e)
     struct cc_link link = {.latency_s = CC_LINK_LATENCY, .overhead = CC_LINK_OVERHEAD};
     for (size_t i = 0; cc_link_names[i] != NULL; i++)
         if (strcmp(text, cc_link_names[i]) == 0) {
-            *out = cc_link_presets[i].link;
+            *out = presets[i];
             return CC_OK;
         }
     if (cc_parse_rate(text, &link.bw_bps, &not_a_rate) == CC_OK) {

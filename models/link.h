@@ -53,12 +53,7 @@ int cc_link_write(const struct cc_link *l, const char *source, const char *path,
 #define CC_LINK_LATENCY  50e-6
 #define CC_LINK_OVERHEAD (66.0 / 1448)
 
-/* The links that cc_link_parse knows by name; the last row has no source. */
-struct cc_link_preset {
-    struct cc_link link;
-    const char *source; /* where the figures are from */
-};
-extern const struct cc_link_preset cc_link_presets[];
-extern const char *const cc_link_names[]; /* theirs, ending with NULL */
+/* The links that cc_link_parse knows by name, ending with NULL. */
+extern const char *const cc_link_names[];
 
 #endif

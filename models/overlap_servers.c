@@ -1,7 +1,7 @@
 /* Wait-free backpropagation with parameter servers (step.h): a simulation of the messages' flows.
  *
  * A message leaves as soon as its tensors are computed and encoded. All messages under way share
- * the ports that they cross (fluid.h): a worker's part for one server is a flow, which begins a
+ * the ports that they cross: a worker's part for one server is a flow, which begins a
  * latency after it was sent. A server adds what has arrived from all workers and encodes it, one
  * message after the other; the pulls are flows again. Workers and servers are busy with each
  * message that they send; for the first of several, that time is a part of the latency. A worker
@@ -14,30 +14,308 @@
  * with and without a server, or, if servers keep different tensors, of one kind for each server. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/exchange.h"
 #include "core/memory.h"
-#include "models/overlap.h"
+#include "models/step.h"
+
+/* --- flows that share ports --- */
+
+/* A fluid model of a network: every port carries at most one second of
+ * sending in a second, and flows share the ports that they cross max-min fairly, as long TCP
+ * connections, and the flows of SimGrid, do (Bertsekas and Gallager, Data Networks, 1992, section
+ * 6.5.2). A switch has no limit of its own.
+ *
+ * Hosts that do the same at the same time are followed as one. So a path stands for several flows
+ * that are alike, and says how many of them cross each of its ports. Lengths are in seconds that a
+ * flow takes when it is alone.
+ *
+ * The flows of a path begin in the order in which they were added: only the first CC_QUEUE_MESSAGES
+ * are under way, or more while they take window_s together at most; the others wait, as in the
+ * ranks' program (netsim/exchange/send_queue.h).
+ *
+ * Each port has a token bucket: up to burst_s seconds of sending pass at once when a flow begins,
+ * and it fills while the port is not fully used.
+ *
+ * Rates are max-min fair by filling: the port whose flows get the least is full first, its flows
+ * keep that rate, and the others share what is left. Time moves from the end of one flow to the end
+ * of the next; a token bucket lets the first bytes of a flow pass at once. */
+
+struct fluid_path {
+    int port[2];       /* that its flows leave by and arrive at */
+    double crosses[2]; /* how many of the flows that are alike cross that port */
+};
+
+/* The flows on a path share it evenly: since one began, every other was sent for as long. So a path
+ * counts the seconds that it has sent for a flow, and a flow ends at a certain count: flows of a
+ * path form a list in the order in which they end. */
+struct fluid_flow {
+    double length_s;
+    double ends; /* at this count of its path */
+    size_t next; /* in its path's list of those under way, or of those that wait */
+};
+
+struct fluid_state {
+    double sent;         /* seconds sent for each flow */
+    double rate;         /* seconds sent in a second */
+    size_t first, flows; /* under way */
+    double lengths;      /* these together */
+    size_t waiting, last_waiting;
+};
+
+struct fluid_port {
+    double holds;       /* content of the token bucket, in seconds */
+    double left, wants; /* while rates are assigned: capacity, and flows without a rate */
+    double used;        /* in a second */
+};
+
+struct fluid {
+    struct fluid_path *path;
+    size_t paths, ports, path_capacity, port_capacity, flow_capacity;
+    struct fluid_state *state; /* [paths] */
+    struct fluid_port *port;
+    struct fluid_flow *flow; /* those under way, by number */
+    double now, burst_s, window_s;
+    bool changed; /* flows have begun or ended since rates were assigned */
+};
+
+#define NO_FLOW SIZE_MAX
+
+/* Rounding of times and counts. */
+#define RELATIVE 1e-12
+
+/* Makes room for paths, ports and flows; keeps what there is. */
+static int fluid_reserve(struct fluid *f, size_t paths, size_t ports, size_t flows,
+                         struct cc_error *e)
+{
+    size_t states = f->path_capacity;
+    CC_TRY(CC_GROW(f->path, &f->path_capacity, paths, e));
+    CC_TRY(CC_GROW(f->state, &states, paths, e));
+    CC_TRY(CC_GROW(f->port, &f->port_capacity, ports, e));
+    return CC_GROW(f->flow, &f->flow_capacity, flows, e);
+}
+
+static void fluid_free(struct fluid *f)
+{
+    free(f->path);
+    free(f->state);
+    free(f->port);
+    free(f->flow);
+    *f = (struct fluid){0};
+}
+
+/* Begins at time 0, without flows, with full buckets. The caller has set path[0, paths). */
+static void fluid_begin(struct fluid *f, size_t paths, size_t ports, double burst_s,
+                        double window_s)
+{
+    f->paths = paths;
+    f->ports = ports;
+    f->now = 0;
+    f->burst_s = burst_s;
+    f->window_s = window_s;
+    f->changed = false;
+    for (size_t i = 0; i < paths; i++)
+        f->state[i] = (struct fluid_state){.first = NO_FLOW, .waiting = NO_FLOW};
+    for (size_t i = 0; i < ports; i++)
+        f->port[i] = (struct fluid_port){.holds = burst_s};
+}
+
+/* --- rates --- */
+
+/* The flows of path i that cross its end k. */
+static double crossing(const struct fluid *f, size_t i, int k)
+{
+    return (double)f->state[i].flows * f->path[i].crosses[k];
+}
+
+/* The port with the least capacity for each flow that has no rate yet; NULL if all have one. */
+static struct fluid_port *tightest(const struct fluid *f)
+{
+    struct fluid_port *least = NULL;
+    for (size_t i = 0; i < f->ports; i++) {
+        struct fluid_port *p = &f->port[i];
+        if (p->wants > 0 && (least == NULL || p->left * least->wants < least->left * p->wants))
+            least = p;
+    }
+    return least;
+}
+
+/* Assigns max-min fair rates: the tightest port fixes the rates of the flows that cross it, and so
+ * on with what is left of the others. */
+static void assign_rates(struct fluid *f)
+{
+    struct fluid_port *least;
+    for (size_t i = 0; i < f->ports; i++)
+        f->port[i] = (struct fluid_port){.holds = f->port[i].holds, .left = 1};
+    for (size_t i = 0; i < f->paths; i++) {
+        f->state[i].rate = -1;
+        for (int k = 0; k < 2 && f->state[i].flows > 0; k++)
+            f->port[f->path[i].port[k]].wants += crossing(f, i, k);
+    }
+    while ((least = tightest(f)) != NULL) {
+        const double rate = fmax(0, least->left) / least->wants;
+        const int at = (int)(least - f->port);
+        for (size_t i = 0; i < f->paths; i++) {
+            struct fluid_state *s = &f->state[i];
+            if (s->flows == 0 || s->rate >= 0 ||
+                (f->path[i].port[0] != at && f->path[i].port[1] != at))
+                continue;
+            s->rate = rate;
+            for (int k = 0; k < 2; k++) {
+                struct fluid_port *p = &f->port[f->path[i].port[k]];
+                p->left -= crossing(f, i, k) * rate;
+                p->used += crossing(f, i, k) * rate;
+                p->wants -= crossing(f, i, k);
+            }
+        }
+        least->wants = 0;
+    }
+}
+
+/* --- flows --- */
+
+/* Seconds of a flow that the buckets of its ports let pass at once. */
+static double pass_at_once(struct fluid *f, const struct fluid_path *p, double length_s)
+{
+    double passes = length_s;
+    for (int k = 0; k < 2; k++)
+        passes = fmin(passes, f->port[p->port[k]].holds / p->crosses[k]);
+    for (int k = 0; k < 2; k++)
+        f->port[p->port[k]].holds -= passes * p->crosses[k];
+    return passes;
+}
+
+static bool may_begin(const struct fluid *f, const struct fluid_state *s, size_t number)
+{
+    return s->flows < CC_QUEUE_MESSAGES ||
+           s->lengths + f->flow[number].length_s <= f->window_s * (1 + RELATIVE);
+}
+
+static void begin(struct fluid *f, size_t number, size_t path)
+{
+    struct fluid_state *s = &f->state[path];
+    struct fluid_flow *flow = &f->flow[number];
+    size_t *at = &s->first;
+    flow->ends = s->sent + flow->length_s - pass_at_once(f, &f->path[path], flow->length_s);
+    while (*at != NO_FLOW && f->flow[*at].ends <= flow->ends)
+        at = &f->flow[*at].next;
+    flow->next = *at;
+    *at = number;
+    s->flows++;
+    s->lengths += flow->length_s;
+    f->changed = true;
+}
+
+/* A flow, by a number below the reserved ones that no other flow has, begins now, or waits. */
+static void fluid_add(struct fluid *f, size_t number, size_t path, double length_s)
+{
+    struct fluid_state *s = &f->state[path];
+    f->flow[number] = (struct fluid_flow){.length_s = length_s, .next = NO_FLOW};
+    if (s->waiting == NO_FLOW && may_begin(f, s, number)) {
+        begin(f, number, path);
+        return;
+    }
+    if (s->waiting == NO_FLOW)
+        s->waiting = number;
+    else
+        f->flow[s->last_waiting].next = number;
+    s->last_waiting = number;
+}
+
+/* When the next flow ends if none begins before; INFINITY if there is none. */
+static double fluid_next(struct fluid *f)
+{
+    double next = (double)INFINITY;
+    if (f->changed)
+        assign_rates(f);
+    f->changed = false;
+    for (size_t i = 0; i < f->paths; i++) {
+        const struct fluid_state *s = &f->state[i];
+        if (s->flows > 0)
+            next = fmin(next, f->now + fmax(0, f->flow[s->first].ends - s->sent) / s->rate);
+    }
+    return next;
+}
+
+/* Lets time pass until `to`, which is at most that time. */
+static void fluid_advance(struct fluid *f, double to)
+{
+    const double seconds = to - f->now;
+    for (size_t i = 0; i < f->paths; i++)
+        if (f->state[i].flows > 0)
+            f->state[i].sent += seconds * f->state[i].rate;
+    for (size_t i = 0; i < f->ports; i++) {
+        struct fluid_port *p = &f->port[i];
+        p->holds = fmin(f->burst_s, p->holds + seconds * fmax(0, 1 - p->used));
+    }
+    f->now = to;
+}
+
+/* Takes a flow that has ended by now, and returns its number; NO_FLOW if there is none. */
+static size_t fluid_take(struct fluid *f)
+{
+    for (size_t i = 0; i < f->paths; i++) {
+        struct fluid_state *s = &f->state[i];
+        if (s->flows == 0)
+            continue;
+        const size_t number = s->first;
+        const double left = f->flow[number].ends - s->sent;
+        if (left > RELATIVE * fmax(f->flow[number].ends, f->now))
+            continue;
+        s->first = f->flow[number].next;
+        s->lengths -= f->flow[number].length_s;
+        if (--s->flows == 0)
+            s->sent = s->lengths = 0; /* small counts are exact */
+        f->changed = true;
+        while (s->waiting != NO_FLOW && may_begin(f, s, s->waiting)) {
+            const size_t next = s->waiting;
+            s->waiting = f->flow[next].next;
+            begin(f, next, i);
+        }
+        return number;
+    }
+    return NO_FLOW;
+}
+
+/* --- messages and their parts --- */
 
 enum direction { PUSH, PULL };
 
+/* A message's part for one server, or for all of them alike. */
+struct part {
+    const struct cc_cost *cost;
+    size_t message, server; /* server: its kind */
+    double begins;          /* when the push, or then the pull, begins; INFINITY while it waits */
+    size_t missing;         /* pushes, by kind of worker */
+    bool pulls;
+};
+
+/* A message on its way back to one kind of workers. */
+struct pull {
+    size_t missing;   /* parts */
+    double available; /* when it is decoded */
+};
+
 /* When each part reaches its server, and each message its workers. */
-struct overlap {
+struct cc_overlap {
     const struct cc_timing *t;
     const struct cc_step_message *message;
     size_t count, parts; /* messages; their parts for servers */
     const struct cc_step_cluster *cluster;
     size_t kinds, servers; /* kinds of workers, and of servers */
-    struct cc_fluid *net;
-    struct cc_overlap_part *part;
-    struct cc_overlap_pull *pull; /* by kind, then message */
-    double *codec, *decoder;      /* free at, by kind of server and of worker */
-    size_t *to_come;              /* by kind of server: parts that it has not encoded */
+    struct fluid net;
+    struct part *part;
+    struct pull *pull;       /* by kind, then message */
+    double *codec, *decoder; /* free at, by kind of server and, in the same list, of worker */
+    size_t *to_come;         /* by kind of server: parts that it has not encoded */
+    size_t part_capacity, pull_capacity, codec_capacity, to_come_capacity;
 };
 
 /* --- hosts and paths --- */
 
 /* Workers of a kind. Colocated servers are on the hosts of the first kinds. */
-static double workers_of(const struct overlap *x, size_t kind)
+static double workers_of(const struct cc_overlap *x, size_t kind)
 {
     const struct cc_step_cluster *c = x->cluster;
     const double hosting = c->placed_whole ? 1 : c->servers;
@@ -46,85 +324,73 @@ static double workers_of(const struct overlap *x, size_t kind)
     return kind < x->servers ? hosting : c->workers - c->servers;
 }
 
-static double servers_of(const struct overlap *x)
+static double servers_of(const struct cc_overlap *x)
 {
     return x->cluster->placed_whole ? 1 : x->cluster->servers;
 }
 
-static bool on_same_host(const struct overlap *x, size_t kind, size_t server)
+static bool on_same_host(const struct cc_overlap *x, size_t kind, size_t server)
 {
     return x->cluster->colocated && kind == server;
 }
 
 /* A host's port to the network is an even number, and that from it the next. */
-static int port_of(const struct overlap *x, bool is_server, size_t i, bool in)
+static int port_of(const struct cc_overlap *x, bool is_server, size_t i, bool in)
 {
     const size_t host = is_server && !x->cluster->colocated ? x->kinds + i : i;
     return (int)(2 * host + (in ? 1 : 0));
 }
 
-static size_t path_of(const struct overlap *x, enum direction d, size_t kind, size_t server)
+static size_t path_of(const struct cc_overlap *x, enum direction d, size_t kind, size_t server)
 {
     return ((size_t)d * x->kinds + kind) * x->servers + server;
 }
 
 /* Flows between a worker of this kind and other hosts' servers of that kind. */
-static double remote_servers(const struct overlap *x, size_t kind, size_t server)
+static double remote_servers(const struct cc_overlap *x, size_t kind, size_t server)
 {
     return servers_of(x) - on_same_host(x, kind, server);
 }
 
-static void set_paths(struct overlap *x)
+static void set_paths(struct cc_overlap *x)
 {
     for (size_t k = 0; k < x->kinds; k++)
         for (size_t s = 0; s < x->servers; s++) {
             const double of_worker = remote_servers(x, k, s);
             const double of_server = workers_of(x, k) - on_same_host(x, k, s);
-            x->net->path[path_of(x, PUSH, k, s)] = (struct cc_fluid_path){
+            x->net.path[path_of(x, PUSH, k, s)] = (struct fluid_path){
                 {port_of(x, false, k, false), port_of(x, true, s, true)}, {of_worker, of_server}};
-            x->net->path[path_of(x, PULL, k, s)] = (struct cc_fluid_path){
+            x->net.path[path_of(x, PULL, k, s)] = (struct fluid_path){
                 {port_of(x, true, s, false), port_of(x, false, k, true)}, {of_server, of_worker}};
         }
 }
 
 /* --- messages --- */
 
-static size_t flow_of(const struct overlap *x, enum direction d, size_t part, size_t kind)
+static size_t flow_of(const struct cc_overlap *x, enum direction d, size_t part, size_t kind)
 {
     return ((size_t)d * x->parts + part) * x->kinds + kind;
 }
 
 /* A worker has all of a message: decodes it. */
-static void receive(struct overlap *x, size_t part, size_t kind, double now)
+static void receive(struct cc_overlap *x, size_t part, size_t kind, double now)
 {
     const size_t message = x->part[part].message;
-    struct cc_overlap_pull *p = &x->pull[kind * x->count + message];
+    struct pull *p = &x->pull[kind * x->count + message];
     if (--p->missing == 0)
         p->available = cc_serve(&x->decoder[kind], now, x->message[message].cost.decode_s);
 }
 
-static void send_pulls(struct overlap *x, size_t part, double now)
-{
-    const struct cc_overlap_part *p = &x->part[part];
-    for (size_t k = 0; k < x->kinds; k++) {
-        if (remote_servers(x, k, p->server) > 0)
-            cc_fluid_add(x->net, flow_of(x, PULL, part, k), path_of(x, PULL, k, p->server),
-                         p->cost->pull_flow_s);
-        else
-            receive(x, part, k, now);
-    }
-}
-
 /* When the last of a host's messages begins to flow, which it has sent by `sent`. */
-static double leaves(const struct overlap *x, double sent, double latency_s)
+static double leaves(const struct cc_overlap *x, double sent, double latency_s)
 {
     return sent + fmax(0, latency_s - x->cluster->message_s);
 }
 
 /* A server has a part from all workers: encodes the sum. */
-static void add_push(struct overlap *x, size_t part, double now)
+static void add_push(struct cc_overlap *x, size_t part, double now)
 {
-    struct cc_overlap_part *p = &x->part[part];
+    struct part *p = &x->part[part];
     if (--p->missing > 0)
         return;
     const double work = p->cost->server_codec_s + p->cost->pull_send_s + x->cluster->message_s;
@@ -140,23 +406,32 @@ static void add_push(struct overlap *x, size_t part, double now)
             x->part[i].begins = leaves(x, encoded, x->part[i].cost->pull_latency_s);
 }
 
-static void send_push(struct overlap *x, size_t part, double now)
+/* A push reaches its server, or a pull its worker. */
+static void arrive(struct cc_overlap *x, enum direction d, size_t part, size_t kind, double now)
 {
-    const struct cc_overlap_part *p = &x->part[part];
+    if (d == PUSH)
+        add_push(x, part, now);
+    else
+        receive(x, part, kind, now);
+}
+
+static void send(struct cc_overlap *x, enum direction d, size_t part, double now)
+{
+    const struct part *p = &x->part[part];
+    const double flow_s = d == PUSH ? p->cost->push_flow_s : p->cost->pull_flow_s;
     x->part[part].begins = (double)INFINITY;
     for (size_t k = 0; k < x->kinds; k++) {
         if (remote_servers(x, k, p->server) > 0)
-            cc_fluid_add(x->net, flow_of(x, PUSH, part, k), path_of(x, PUSH, k, p->server),
-                         p->cost->push_flow_s);
+            fluid_add(&x->net, flow_of(x, d, part, k), path_of(x, d, k, p->server), flow_s);
         else
-            add_push(x, part, now);
+            arrive(x, d, part, k, now);
     }
 }
 
 /* --- the simulation --- */
 
 /* The part that is sent next, to its server or back. */
-static size_t next_part(const struct overlap *x)
+static size_t next_part(const struct cc_overlap *x)
 {
     size_t next = 0;
     /* Where forward pulls begin together, the first layers' go first; they are last in the list. */
@@ -168,41 +443,37 @@ static size_t next_part(const struct overlap *x)
     return next;
 }
 
-static void end_flows(struct overlap *x, double now)
+static void end_flows(struct cc_overlap *x, double now)
 {
-    for (size_t flow; (flow = cc_fluid_take(x->net)) != CC_NO_FLOW;) {
+    for (size_t flow; (flow = fluid_take(&x->net)) != NO_FLOW;) {
         const size_t part = flow / x->kinds % x->parts, kind = flow % x->kinds;
-        if (flow < x->parts * x->kinds)
-            add_push(x, part, now);
-        else
-            receive(x, part, kind, now);
+        arrive(x, flow < x->parts * x->kinds ? PUSH : PULL, part, kind, now);
     }
 }
 
-static void simulate(struct overlap *x)
+static void simulate(struct cc_overlap *x)
 {
     for (;;) {
         const size_t part = next_part(x);
-        const double begins = x->part[part].begins, ends = cc_fluid_next(x->net);
+        const double begins = x->part[part].begins, ends = fluid_next(&x->net);
         const double now = fmin(begins, ends);
         if (now == (double)INFINITY)
             return;
-        cc_fluid_advance(x->net, fmax(now, x->net->now));
+        fluid_advance(&x->net, fmax(now, x->net.now));
         if (ends <= begins) {
             end_flows(x, now);
-        } else if (x->part[part].pulls) {
-            x->part[part].begins = (double)INFINITY;
-            send_pulls(x, part, now);
         } else {
+            const enum direction d = x->part[part].pulls ? PULL : PUSH;
             x->part[part].pulls = true;
-            send_push(x, part, now);
+            send(x, d, part, now);
         }
     }
 }
 
 /* Cuts the messages into their servers' parts, with the times when their pushes begin. Returns the
  * end of the backward pass. */
-static double begin_pushes(struct overlap *x, double backward, const double *share, size_t tensors)
+static double begin_pushes(struct cc_overlap *x, double backward, const double *share,
+                           size_t tensors)
 {
     double now = 0, encoder = 0;
     size_t tensor = tensors;
@@ -217,16 +488,15 @@ static double begin_pushes(struct overlap *x, double backward, const double *sha
             leaves(x, cc_serve(&encoder, now, m->cost.encode_s + sending), m->cost.push_latency_s);
         for (size_t k = 0; k < x->kinds; k++)
             x->pull[k * x->count + i] =
-                (struct cc_overlap_pull){.missing = parts, .available = parts > 0 ? 0 : encoder};
+                (struct pull){.missing = parts, .available = parts > 0 ? 0 : encoder};
         for (size_t p = 0; p < parts; p++) {
             const bool whole = x->cluster->placed_whole;
             const size_t server = whole ? (size_t)m->part[p].server : 0;
-            x->part[x->parts++] =
-                (struct cc_overlap_part){.cost = whole ? &m->part[p].cost : &m->cost,
-                                         .message = i,
-                                         .server = server,
-                                         .begins = begins,
-                                         .missing = x->kinds};
+            x->part[x->parts++] = (struct part){.cost = whole ? &m->part[p].cost : &m->cost,
+                                                .message = i,
+                                                .server = server,
+                                                .begins = begins,
+                                                .missing = x->kinds};
             x->to_come[server]++;
         }
     }
@@ -234,7 +504,7 @@ static double begin_pushes(struct overlap *x, double backward, const double *sha
 }
 
 /* The end of the next forward pass on the worker that is last. */
-static double forward_pass(const struct overlap *x, double backward_ends, const double *share)
+static double forward_pass(const struct cc_overlap *x, double backward_ends, const double *share)
 {
     const struct cc_timing *t = x->t;
     const double all = t->forward_share * t->compute_s + t->update_s;
@@ -257,55 +527,53 @@ static void count_kinds(const struct cc_step_cluster *c, size_t *kinds, size_t *
     *kinds = c->colocated ? *servers + (c->workers > c->servers) : 1;
 }
 
-int cc_overlap_reserve(struct cc_overlap_memory *m, const struct cc_step_cluster *c, size_t parts,
+int cc_overlap_reserve(struct cc_overlap **out, const struct cc_step_cluster *c, size_t parts,
                        struct cc_error *e)
 {
     size_t kinds, servers;
     count_kinds(c, &kinds, &servers);
-    CC_TRY(cc_fluid_reserve(&m->net, 2 * kinds * servers, 2 * (kinds + servers), 2 * kinds * parts,
-                            e));
-    CC_TRY(CC_GROW(m->part, &m->part_capacity, parts, e));
-    CC_TRY(CC_GROW(m->pull, &m->pull_capacity, kinds * parts, e));
-    CC_TRY(CC_GROW(m->free_at, &m->free_capacity, kinds + servers, e));
-    return CC_GROW(m->to_come, &m->to_come_capacity, servers, e);
+    if (*out == NULL)
+        CC_TRY(CC_NEW(*out, 1, e));
+    struct cc_overlap *x = *out;
+    CC_TRY(
+        fluid_reserve(&x->net, 2 * kinds * servers, 2 * (kinds + servers), 2 * kinds * parts, e));
+    CC_TRY(CC_GROW(x->part, &x->part_capacity, parts, e));
+    CC_TRY(CC_GROW(x->pull, &x->pull_capacity, kinds * parts, e));
+    CC_TRY(CC_GROW(x->codec, &x->codec_capacity, kinds + servers, e));
+    return CC_GROW(x->to_come, &x->to_come_capacity, servers, e);
 }
 
-void cc_overlap_free(struct cc_overlap_memory *m)
+void cc_overlap_free(struct cc_overlap *x)
 {
-    cc_fluid_free(&m->net);
-    free(m->part);
-    free(m->pull);
-    free(m->free_at);
-    free(m->to_come);
-    *m = (struct cc_overlap_memory){.part = NULL};
+    if (x == NULL)
+        return;
+    fluid_free(&x->net);
+    free(x->part);
+    free(x->pull);
+    free(x->codec);
+    free(x->to_come);
+    free(x);
 }
 
 double cc_step_overlap_servers(const struct cc_timing *t, const struct cc_step_message *message,
                                size_t count, const double *share, size_t tensors,
                                const struct cc_step_cluster *cluster, double burst_s,
-                               struct cc_overlap_memory *memory)
+                               struct cc_overlap *x)
 {
-    struct overlap x = {.t = t,
-                        .message = message,
-                        .count = count,
-                        .cluster = cluster,
-                        .net = &memory->net,
-                        .part = memory->part,
-                        .pull = memory->pull,
-                        .to_come = memory->to_come};
-    count_kinds(cluster, &x.kinds, &x.servers);
-    x.codec = memory->free_at;
-    x.decoder = memory->free_at + x.servers;
-    for (size_t i = 0; i < x.servers + x.kinds; i++)
-        memory->free_at[i] = 0;
-    for (size_t i = 0; i < x.servers; i++)
-        x.to_come[i] = 0;
-    set_paths(&x);
-    cc_fluid_begin(x.net, 2 * x.kinds * x.servers, 2 * (x.kinds + x.servers), burst_s,
-                   cluster->window_s);
+    x->t = t;
+    x->message = message;
+    x->count = count;
+    x->cluster = cluster;
+    count_kinds(cluster, &x->kinds, &x->servers);
+    x->decoder = x->codec + x->servers;
+    memset(x->codec, 0, (x->servers + x->kinds) * sizeof *x->codec);
+    memset(x->to_come, 0, x->servers * sizeof *x->to_come);
+    set_paths(x);
+    fluid_begin(&x->net, 2 * x->kinds * x->servers, 2 * (x->kinds + x->servers), burst_s,
+                cluster->window_s);
     const double backward = (1 - t->forward_share) * t->compute_s;
-    const double backward_ends = begin_pushes(&x, backward, share, tensors);
-    if (x.parts > 0)
-        simulate(&x);
-    return forward_pass(&x, backward_ends, share);
+    const double backward_ends = begin_pushes(x, backward, share, tensors);
+    if (x->parts > 0)
+        simulate(x);
+    return forward_pass(x, backward_ends, share);
 }

@@ -60,7 +60,9 @@ int cc_codec_model_profiled(const struct cc_profile *p, const char *scheme,
     return CC_OK;
 }
 
-double cc_sum_size(const double size[CC_SUM_POINTS], int workers)
+/* The size for a number of workers, at least 1: between two points it is linear in the logarithm of
+ * the number, and more workers than CC_SUM_WORKERS have the size of these. */
+static double sum_size(const double size[CC_SUM_POINTS], int workers)
 {
     int point = 0, power = 1;
     if (workers >= CC_SUM_WORKERS)
@@ -74,12 +76,12 @@ double cc_sum_size(const double size[CC_SUM_POINTS], int workers)
 
 double cc_pull_bytes(const struct cc_payload_cost *p, int workers)
 {
-    return p->pull_bytes + cc_sum_size(p->more.pull, workers);
+    return p->pull_bytes + sum_size(p->more.pull, workers);
 }
 
 double cc_hop_bytes(const struct cc_payload_cost *p, int workers)
 {
-    return p->push_bytes + cc_sum_size(p->more.hop, workers);
+    return p->push_bytes + sum_size(p->more.hop, workers);
 }
 
 static struct cc_profile_point at(const struct cc_profile_codec *codec,

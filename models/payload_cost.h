@@ -19,10 +19,6 @@ struct cc_sum_sizes {
     double pull[CC_SUM_POINTS], hop[CC_SUM_POINTS];
 };
 
-/* The size for a number of workers, at least 1: between two points it is linear in the logarithm of
- * the number, and more workers than CC_SUM_WORKERS have the size of these. */
-double cc_sum_size(const double size[CC_SUM_POINTS], int workers);
-
 /* A scheme, as the models see it. */
 struct cc_codec_model {
     const char *scheme; /* canonical name, for messages; owned by the caller */

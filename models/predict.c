@@ -7,7 +7,7 @@
  *    were measured, its part of those. If servers keep whole tensors, each server's part is
  *    costed, and the busiest server counts.
  * 3. Token buckets shorten the sum (cc_cost_shaped).
- * 4. The step mode composes computation and messages into the time of a step (step.h, overlap.c,
+ * 4. The step mode composes computation and messages into the time of a step (step.h,
  *    straggle.c); means are taken over the period. No step is shorter than the time for which the
  *    busiest port is taken.
  *
@@ -36,7 +36,7 @@ void cc_predictor_free(struct cc_predictor *p)
     free(p->scratch);
     free(p->order);
     free(p->message);
-    cc_overlap_free(&p->overlap);
+    cc_overlap_free(p->overlap);
     *p = (struct cc_predictor){0};
 }
 
@@ -340,7 +340,7 @@ static double step_time(void *arg, bool sends, double compute_s)
                                cc_link_burst_s(&s->link), k->predictor->scratch);
     const struct cc_step_cluster cluster = step_cluster(s);
     return cc_step_overlap_servers(&t, kind->message, kind->count, s->net->share, s->net->count,
-                                   &cluster, cc_link_burst_s(&s->link), &k->predictor->overlap);
+                                   &cluster, cc_link_burst_s(&s->link), k->predictor->overlap);
 }
 
 static void count_choices(const struct cc_setting *s, const struct step_kind *sending,

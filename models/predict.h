@@ -6,7 +6,7 @@
 #include "models/exchange.h"
 #include "models/link.h"
 #include "models/net.h"
-#include "models/overlap.h"
+
 #include "models/payload_cost.h"
 #include "models/place.h"
 #include "models/step.h"
@@ -80,7 +80,7 @@ struct cc_predictor {
     struct cc_cost *server_cost;
     size_t *order;
     struct cc_step_message *message;
-    struct cc_overlap_memory overlap;
+    struct cc_overlap *overlap;
 };
 void cc_predictor_free(struct cc_predictor *p);
 

@@ -55,14 +55,13 @@ struct cc_step_message {
     int parts;                  /* 0: every server has the same part, whose cost is `cost` */
 };
 
-/* Pipe-SGD (NeurIPS 2018), equations 2 to 7, per step. `compute` is all of the processor's work.
+/* Pipe-SGD (NeurIPS 2018), equations 2 to 4 and 7, per step. `compute` is all of the processor's
+ * work.
  */
 double cc_pipe_sync(double update, double compute, double comm);           /* 2, with T = 1 */
 double cc_pipe_ideal(double update, double compute, double comm, int k);   /* 3 */
 double cc_pipe_limited(double update, double compute, double comm, int k); /* 4; K = 1 is 2 */
-double cc_pipe_ring(double alpha, double beta, double gamma, double bytes, int workers,
-                    int segments, double sync); /* communication of 5 (one segment) and 6 */
-double cc_pipe_efficiency(double update, double compute, double step); /* 7 */
+double cc_pipe_efficiency(double update, double compute, double step);     /* 7 */
 
 /* The time of a computation of which a share overlaps with something that takes `beside`. */
 double cc_step_beside(double compute, double share, double beside);
@@ -78,6 +77,44 @@ static inline double cc_serve(double *free_at, double there, double takes)
     *free_at = fmax(*free_at, there) + takes;
     return *free_at;
 }
+
+/* --- steps whose communication overlaps their computation --- */
+
+/* The time of a step in wait-free backpropagation, in the steady state: from one backward pass to
+ * the next.
+ *
+ * message[0, count) are the step's messages, in the order in which they leave; share[0, tensors) is
+ * each tensor's part of the compute time, from the input to the output. Every port has a token
+ * bucket, full when the backward pass begins, that saves up to burst_s seconds of sending. */
+
+/* Exchanges without servers. available: scratch of `tensors` doubles. */
+double cc_step_overlap(const struct cc_timing *t, const struct cc_step_message *message,
+                       size_t count, const double *share, size_t tensors, double burst_s,
+                       double *available);
+
+/* Parameter servers (overlap_servers.c). */
+struct cc_step_cluster {
+    int workers, servers;
+    bool placed_whole; /* every server keeps whole tensors: messages have parts; else all have the
+                          same part of each message */
+    bool colocated;    /* server i is on the host of worker i */
+    double window_s;   /* CC_QUEUE_BYTES on a link */
+    double message_s;  /* a processor's work for each message that it sends (o) */
+};
+
+/* Memory, reused between calls; NULL: none. */
+struct cc_overlap;
+/* Makes room for steps of up to `parts` messages, or, where servers keep whole tensors, parts of
+ * messages. A step has no more than tensors. */
+int cc_overlap_reserve(struct cc_overlap **x, const struct cc_step_cluster *c, size_t parts,
+                       struct cc_error *e);
+void cc_overlap_free(struct cc_overlap *x);
+
+/* Uses memory that was reserved for this cluster. */
+double cc_step_overlap_servers(const struct cc_timing *t, const struct cc_step_message *message,
+                               size_t count, const double *share, size_t tensors,
+                               const struct cc_step_cluster *cluster, double burst_s,
+                               struct cc_overlap *x);
 
 /* --- stragglers --- */
 

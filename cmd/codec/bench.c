@@ -181,7 +181,7 @@ static int add_to_profile(struct cc_bench_run *b, struct cc_bench_measured *m, s
     for (size_t i = 0; i < m->done * speed->tensors; i++)
         if (m->q[i].steps > 0)
             speed->tensor_bytes[i] = (double)m->q[i].payload_bytes / (double)m->q[i].steps;
-    return cc_profile_add(p, &b->config, speed, e);
+    return cc_profile_add(p, &b->config, speed, false, e);
 }
 
 /* Benches one stream of the trace. A scheme that fails leaves the others their rows; then the

@@ -341,7 +341,7 @@ static void shared_limits(void **state)
     p.payload = 0.2;
     (void)limit_of(r, &p, &second);
     assert_int_not_equal(first, second);
-    p = cc_pattern_decode_add(1);
+    p = cc_pattern_decode(true, 1);
     p.line = line;
     p.lines = 3;
     assert_true(limit_of(r, &p, &first) > 0);
@@ -355,7 +355,7 @@ static void limits_of_lists(void **state)
 {
     (void)state;
     uint32_t line[1000];
-    struct cc_pattern dense = cc_pattern_decode_add(0.01), sparse = dense;
+    struct cc_pattern dense = cc_pattern_decode(true, 0.01), sparse = dense;
     bool faster = false;
     for (uint32_t i = 0; i < 1000; i++)
         line[i] = 200 * i;
@@ -455,7 +455,7 @@ static void profile_of_tensors(void **state)
     open_config(&f, make_trace(tensors, 4, 3), "fp32,int8");
     f.config.min_size = 10;
     speed_of(&f, &config, &s);
-    assert_int_equal(cc_profile_add(&p, &f.config, &s, NULL), CC_OK);
+    assert_int_equal(cc_profile_add(&p, &f.config, &s, false, NULL), CC_OK);
     assert_int_equal(p.codecs, 2);
     const struct cc_profile_codec *c = cc_profile_find(&p, "int8");
     assert_int_equal(c->points, 2);
@@ -467,7 +467,7 @@ static void profile_of_tensors(void **state)
                     c->point[i].decode_add_ns > 0);
     const double before = c->point[1].encode_ns;
     c->point[1].encode_ns = 0;
-    assert_int_equal(cc_profile_add(&p, &f.config, &s, NULL), CC_OK); /* the same once more */
+    assert_int_equal(cc_profile_add(&p, &f.config, &s, false, NULL), CC_OK); /* the same once more */
     assert_true(c->points == 2 && c->point[1].encode_ns == before);
     cc_profile_free(&p);
     cc_speed_free(&s);

@@ -12,19 +12,19 @@
 #include <string.h>
 
 #include "core/random.h"
-#include "models/overlap.h"
+#include "models/step.h"
 #include "tests/lib/number.h"
 
 static double step_of(const struct cc_timing *t, const struct cc_step_message *message, size_t n,
                       const double *share, const struct cc_step_cluster *c, double burst_s)
 {
-    struct cc_overlap_memory memory = {.part = NULL};
+    struct cc_overlap *memory = NULL;
     struct cc_error e;
     assert_int_equal(cc_overlap_reserve(&memory, c, 2 * n, &e), CC_OK);
-    const double first = cc_step_overlap_servers(t, message, n, share, n, c, burst_s, &memory);
+    const double first = cc_step_overlap_servers(t, message, n, share, n, c, burst_s, memory);
     /* Nothing is left of the last call. */
-    assert_true(first == cc_step_overlap_servers(t, message, n, share, n, c, burst_s, &memory));
-    cc_overlap_free(&memory);
+    assert_true(first == cc_step_overlap_servers(t, message, n, share, n, c, burst_s, memory));
+    cc_overlap_free(memory);
     return first;
 }
 
