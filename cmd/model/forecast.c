@@ -408,14 +408,11 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
 static void origin_text(const struct cc_profile *p, const char *note, char *out, size_t cap)
 {
     const char *const known[] = {p->trace, p->cpu, p->isa, p->time};
-    size_t used = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < sizeof known / sizeof known[0] && used < cap; i++)
+    char list[480] = "";
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (known[i][0] != '\0' && strstr(note, known[i]) == NULL)
-            used +=
-                (size_t)snprintf(out + used, cap - used, "%s%s", used == 0 ? " (" : ", ", known[i]);
-    if (used > 0 && used < cap)
-        (void)snprintf(out + used, cap - used, ")");
+            cc_list_add(list, sizeof list, ", ", "%s", known[i]);
+    (void)snprintf(out, cap, list[0] != '\0' ? " (%s)" : "%s", list);
 }
 
 /* Notes the schemes whose sizes had not settled: of a worker's payload, or of sums. */
@@ -423,14 +420,12 @@ static int note_unsettled(const struct cc_forecast *f, bool sums, struct cc_reco
                           struct cc_error *e)
 {
     char list[256] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < f->figures.count && used < sizeof list; i++) {
+    for (size_t i = 0; i < f->figures.count; i++) {
         const struct cc_figure_set *of = &f->figures.of[i];
         if (sums ? of->sums != NULL && !of->sums_settled : of->bits != NULL && !of->settled)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used == 0 ? "" : ", ",
-                                     cc_forecast_scheme(f, i));
+            cc_list_add(list, sizeof list, ", ", "%s", cc_forecast_scheme(f, i));
     }
-    if (used == 0)
+    if (list[0] == '\0')
         return CC_OK;
     return cc_record_note(r, e, "not settled%s: the sizes of %s%s",
                           sums ? " within " CC_SUM_SIZES_CALM_TEXT : "", list,
