@@ -344,11 +344,6 @@ int cc_limits_sample(struct cc_limits *l, size_t scheme, double bytes, size_t sa
     return CC_OK;
 }
 
-void cc_limits_round(struct cc_limits *l)
-{
-    cc_roofline_round(l->roofline);
-}
-
 struct cc_scheme_limits cc_limits_of(struct cc_limits *l, size_t scheme, size_t samples)
 {
     struct cc_scheme_limits out = {.clock = 0};

@@ -34,13 +34,10 @@ void cc_limits_on_decoded(void *limits, size_t tensor, const float *decoded);
  * its limits depend on the lines. */
 bool cc_limits_wants_decoded(const struct cc_limits *l, size_t scheme);
 
-/* Takes sample number `sample` of the scheme's limits; the first call finds the patterns. `bytes`:
- * the payload of a step. */
+/* Takes sample number `sample` of the scheme's limits; the first call finds the patterns. Schemes
+ * with the same pattern share its samples. `bytes`: the payload of a step. */
 int cc_limits_sample(struct cc_limits *l, size_t scheme, double bytes, size_t sample,
                      struct cc_error *e);
-
-/* Begins a round of samples: schemes with the same pattern share one sample per round. */
-void cc_limits_round(struct cc_limits *l);
 
 /* The limits of a scheme's calls. */
 struct cc_scheme_limits {

@@ -56,11 +56,11 @@ struct limit {
     uint8_t *filled;           /* one bit per line: not all zeros; NULL unless it writes zeros */
     struct candidate kept[KEPT];
     double *seconds; /* sample i of kept[k]: seconds[k * most + i] */
-    size_t round;    /* in which it was sampled last */
+    size_t taken;    /* samples */
 };
 
 struct cc_roofline {
-    size_t values, most, round;
+    size_t values, most;
     size_t repeats; /* 0: cold caches */
     int threads;
     unsigned char *stream[CC_STREAMS], *payload;
@@ -182,7 +182,6 @@ struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t repeats, 
     r->threads = threads < CC_PARTS_MAX ? threads : CC_PARTS_MAX;
     r->repeats = repeats;
     r->most = most;
-    r->round = 1;
     r->kernel = cc_memory_best();
     if (repeats > 0 || cc_cache_flush_open(&r->flush, e) == CC_OK)
         return r;
@@ -329,17 +328,12 @@ int cc_roofline_renew(struct cc_roofline *r, size_t index, const uint32_t *line,
     return copy_lines(r, l, e);
 }
 
-void cc_roofline_round(struct cc_roofline *r)
-{
-    r->round++;
-}
-
 void cc_roofline_sample(struct cc_roofline *r, size_t index, size_t sample)
 {
     struct limit *l = &r->limit[index];
-    if (l->round == r->round)
+    if (sample < l->taken)
         return;
-    l->round = r->round;
+    l->taken = sample + 1;
     for (size_t k = 0; k < KEPT; k++)
         l->seconds[k * r->most + sample] = seconds_of(r, l, &l->kept[k]);
 }

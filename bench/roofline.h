@@ -63,12 +63,9 @@ int cc_roofline_add(struct cc_roofline *r, const struct cc_pattern *p, size_t *i
 int cc_roofline_renew(struct cc_roofline *r, size_t index, const uint32_t *line, size_t lines,
                       struct cc_error *e);
 
-/* Takes sample number `sample` of a pattern, unless the pattern was sampled in this round already.
- */
+/* Takes sample number `sample` of a pattern, unless it is taken: schemes with the same pattern
+ * share their samples. */
 void cc_roofline_sample(struct cc_roofline *r, size_t index, size_t sample);
-
-/* Begins the next round. */
-void cc_roofline_round(struct cc_roofline *r);
 
 /* The bytes per value that a pattern without a list moves; NAN of one with a list. */
 double cc_roofline_bytes(const struct cc_roofline *r, size_t index);

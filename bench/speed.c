@@ -68,14 +68,10 @@ static int take_sample(struct run *r, size_t scheme, size_t sample, bool counts,
 static int run_round(struct run *r, size_t sample, bool counts, struct cc_speed *out,
                      struct cc_error *e)
 {
-    int status = CC_OK;
-    if (r->memory != NULL)
-        cc_limits_round(r->memory);
     for (size_t s = 0; s < r->config->schemes->count && !cc_interrupted(); s++)
         if (!r->precise[s])
-            CC_TRY_OUT(take_sample(r, s, sample, counts, out, e));
-out:
-    return status;
+            CC_TRY(take_sample(r, s, sample, counts, out, e));
+    return CC_OK;
 }
 
 /* Whether the medians of the scheme's calls are as precise as they should be. */

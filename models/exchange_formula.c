@@ -2,25 +2,19 @@
 
 #include <math.h>
 
-int cc_power_below(int p)
+int cc_log2(int p)
 {
-    int power = 1;
-    while (power <= p / 2)
-        power *= 2;
-    return power;
+    return 31 - __builtin_clz((unsigned)p);
 }
 
-int cc_log2(int power)
+int cc_power_below(int p)
 {
-    int log = 0;
-    for (; power > 1; power /= 2)
-        log++;
-    return log;
+    return 1 << cc_log2(p);
 }
 
 int cc_log2_up(int p)
 {
-    return cc_log2(cc_power_below(p)) + (cc_power_below(p) < p);
+    return cc_log2(p) + (cc_power_below(p) < p);
 }
 
 int cc_most_summed(int held, int extra)

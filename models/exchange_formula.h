@@ -34,9 +34,10 @@ struct cc_exchange_model {
 CC_EXCHANGES(CC_EXCHANGE_MODEL)
 #undef CC_EXCHANGE_MODEL
 
-/* The largest power of two up to p, its logarithm, and the smallest logarithm that reaches p. */
+/* The largest power of two up to p >= 1, its logarithm, and the smallest logarithm that reaches p.
+ */
 int cc_power_below(int p);
-int cc_log2(int power);
+int cc_log2(int p);
 int cc_log2_up(int p);
 
 /* The most gradients that a sum has when ranks of a power of two have added up `held` each, and

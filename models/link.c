@@ -15,12 +15,8 @@
 #define JUMBO      (90.0 / 8948)
 #define INFINIBAND (26.0 / 4096) /* LRH 8, BTH 12, ICRC 4, VCRC 2 */
 
-static const struct {
-    const char *name;
-    double overhead;
-} overheads[] = {
-    {"tc", TC}, {"ethernet", ETHERNET}, {"jumbo", JUMBO}, {"infiniband", INFINIBAND}, {"none", 0}};
-enum { OVERHEADS = sizeof overheads / sizeof overheads[0] };
+static const char *const overhead_names[] = {"tc", "ethernet", "jumbo", "infiniband", "none", NULL};
+static const double overheads[] = {TC, ETHERNET, JUMBO, INFINIBAND, 0};
 
 /* X(name, bits per second, latency, overhead, source of the figures) */
 /* clang-format off */
@@ -82,24 +78,19 @@ static const char *segment_bytes(const char *text, double *out)
 
 int cc_overhead_parse(const char *text, double *out, struct cc_error *e)
 {
-    const char *names[OVERHEADS + 1] = {NULL};
-    for (size_t i = 0; i < OVERHEADS; i++) {
-        names[i] = overheads[i].name;
-        if (strcmp(text, names[i]) == 0) {
-            *out = overheads[i].overhead;
-            return CC_OK;
-        }
-    }
     double header, payload;
-    const char *slash = segment_bytes(text, &header);
-    if (slash != NULL && *slash == '/') {
-        const char *end = segment_bytes(slash + 1, &payload);
-        if (end != NULL && *end == '\0' && payload > 0) {
-            *out = header / payload;
+    for (size_t i = 0; overhead_names[i] != NULL; i++)
+        if (strcmp(text, overhead_names[i]) == 0) {
+            *out = overheads[i];
             return CC_OK;
         }
+    const char *slash = segment_bytes(text, &header);
+    const char *end = slash != NULL && *slash == '/' ? segment_bytes(slash + 1, &payload) : NULL;
+    if (end != NULL && *end == '\0' && payload > 0) {
+        *out = header / payload;
+        return CC_OK;
     }
-    const char *near = cc_nearest(text, names);
+    const char *near = cc_nearest(text, overhead_names);
     return cc_usage(e,
                     "'%.60s' is not tc, ethernet, jumbo, infiniband, none, or the bytes "
                     "HEADER/PAYLOAD of a segment as in 66/1448, each up to 1000000%s%s%s",

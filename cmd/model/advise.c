@@ -227,7 +227,7 @@ static int add_row(struct advise *a, const struct ranking *r, const struct cc_se
  * has a row of its own. */
 static bool is_elsewhere(const struct ranking *r)
 {
-    return r->use == NULL && r->s->cluster.workers > 1 && !cc_choice_is_own(&r->best.choice);
+    return r->use == NULL && r->s->cluster.workers > 1 && r->best.choice.cut != CC_CUT_OWN;
 }
 
 static int add_rows(struct advise *a, const struct ranking *r, struct cc_error *e)

@@ -5,7 +5,6 @@
 #define CC_CMD_MODEL_ADVISE_H
 
 #include "cmd/model/forecast.h"
-#include "models/advice.h"
 
 struct advise {
     struct cc_forecast forecast;

@@ -432,41 +432,27 @@ static double utility(struct cc_paper_case *c)
 enum { MOST_WORKERS = 1000000 };
 #define MOST 1e30
 
-/* Counts; amounts from 0; amounts above it, by which something is divided; shares of a whole. */
-#define WHOLE(n, lo, hi)                                                                           \
+/* Counts; numbers; amounts from 0; amounts above it, by which something is divided; shares of a
+ * whole. Numbers that become part of a link or a time are wider than the bounds of setting.c. */
+#define INPUT(n, kind, lo, hi)                                                                     \
     {                                                                                              \
-        .name = n, .type = CC_INT, .min = lo, .max = hi                                            \
+        .name = n, .type = kind, .min = lo, .max = hi                                              \
     }
-#define REAL(n)                                                                                    \
-    {                                                                                              \
-        .name = n, .type = CC_REAL, .min = 0, .max = MOST                                          \
-    }
-#define ABOVE(n)                                                                                   \
-    {                                                                                              \
-        .name = n, .type = CC_REAL, .min = 1 / MOST, .max = MOST                                   \
-    }
-/* Inputs that become part of a link or a time: wider than the bounds of setting.c. */
-#define SPAN(n, lo, hi)                                                                            \
-    {                                                                                              \
-        .name = n, .type = CC_REAL, .min = lo, .max = hi                                           \
-    }
-#define SHARE(n)                                                                                   \
-    {                                                                                              \
-        .name = n, .type = CC_REAL, .min = 0, .max = 1                                             \
-    }
-#define FLAG(n)                                                                                    \
-    {                                                                                              \
-        .name = n, .type = CC_INT, .min = 0, .max = 1                                              \
-    }
-#define INPUTS(...)     ((const struct cc_param[]){__VA_ARGS__, {.name = NULL}})
-#define QUANTITIES(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define WHOLE(n, lo, hi) INPUT(n, CC_INT, lo, hi)
+#define SPAN(n, lo, hi)  INPUT(n, CC_REAL, lo, hi)
+#define REAL(n)          INPUT(n, CC_REAL, 0, MOST)
+#define ABOVE(n)         INPUT(n, CC_REAL, 1 / MOST, MOST)
+#define SHARE(n)         INPUT(n, CC_REAL, 0, 1)
+#define FLAG(n)          INPUT(n, CC_INT, 0, 1)
+#define INPUTS(...)      ((const struct cc_param[]){__VA_ARGS__, {.name = NULL}})
+#define QUANTITIES(...)  ((const char *const[]){__VA_ARGS__, NULL})
 
 const struct cc_paper_formula cc_paper_formulas[] = {
     {"shared-port", shared_port, false, QUANTITIES("speedup"),
      INPUTS(ABOVE("baseline_bits"), REAL("bits"), ABOVE("mbps"), REAL("compute"), SHARE("overlap"),
             SHARE("residue"), REAL("averaging"), FLAG("averages"))},
     {"zero-runs", zero_runs, false, QUANTITIES("ratio", "bits"),
-     INPUTS({.name = "s", .type = CC_REAL, .min = 0, .max = 2}, SHARE("tail"), REAL("steepness"))},
+     INPUTS(SPAN("s", 0, 2), SHARE("tail"), REAL("steepness"))},
     {"traffic", traffic, true, QUANTITIES("values", "bps"), INPUTS(REAL("steps_per_s"))},
     {"gpu-sum", gpu_sum, false, QUANTITIES("values", "speedup"),
      INPUTS(REAL("bits"), ABOVE("bucket"), REAL("value_cost"), REAL("codec"))},

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "models/advice.h"
+#include "models/verdict.h"
 #include "models/system.h"
 
 static struct cc_error e;
@@ -185,7 +185,7 @@ static void best_choice(void **state)
     struct cc_best best;
     struct cc_prediction own;
     assert_int_equal(cc_verdict_best(&r.p, &r.s, &r.raw, &best, &e), CC_OK);
-    assert_true(best.choice.exchange == CC_RING && !cc_choice_is_own(&best.choice));
+    assert_true(best.choice.exchange == CC_RING && best.choice.cut != CC_CUT_OWN);
     assert_near(best.p.step_s, 0.1576);
     char text[96];
     cc_choice_print(&best.choice, text, sizeof text);
@@ -193,13 +193,13 @@ static void best_choice(void **state)
     /* No choice is better than the setting's own: the own one. */
     r.s.exchange = CC_RING;
     assert_int_equal(cc_verdict_best(&r.p, &r.s, &r.raw, &best, &e), CC_OK);
-    assert_true(cc_choice_is_own(&best.choice));
+    assert_true(best.choice.cut == CC_CUT_OWN);
     /* The choice is the least of all predictions. */
     struct cc_choice all[CC_MOST_CHOICES];
     r.s.exchange = CC_PS;
     r.s.link.latency_s = 1e-3;
     const size_t count = cc_choices(&r.s, all);
-    assert_true(count > 10 && cc_choice_is_own(&all[0]));
+    assert_true(count > 10 && all[0].cut == CC_CUT_OWN);
     assert_int_equal(cc_verdict_best(&r.p, &r.s, &r.raw, &best, &e), CC_OK);
     for (size_t i = 0; i < count; i++) {
         struct cc_setting s = r.s;
@@ -234,7 +234,7 @@ static void pays_against_the_best(void **state)
     struct cc_baseline best;
     struct cc_paying pays;
     assert_int_equal(cc_baseline_open(&r.p, &r.s, &r.raw, &best, &e), CC_OK);
-    assert_true(best.choices >= 2 && cc_choice_is_own(&best.choice[0]));
+    assert_true(best.choices >= 2 && best.choice[0].cut == CC_CUT_OWN);
     assert_int_equal(cc_advice_paying(&best, &r.coded, &pays, &e), CC_OK);
     assert_false(pays.ever);
     double step;
