@@ -14,58 +14,36 @@
 
 enum { LINE = 64, PAGE = 4096 };
 
-/* The widest vector of the instruction set. */
+/* The widest vector of the instruction set, and a store around the cache. */
 #if defined(__AVX512F__)
-typedef __m512i vector;
-#define LOAD(p)      _mm512_load_si512(p)
-#define STORE(p, v)  _mm512_store_si512(p, v)
-#define STREAM(p, v) _mm512_stream_si512((void *)(p), v)
-#define OR(a, b)     _mm512_or_si512(a, b)
-#define ADD(a, b)    _mm512_add_epi32(a, b)
-#define ALL(n)       _mm512_set1_epi32(n)
+enum { VECTOR = 64 };
+#define STREAM(p, v) _mm512_stream_si512((void *)(p), (__m512i)(v))
 #elif defined(__AVX2__)
-typedef __m256i vector;
-#define LOAD(p)      _mm256_load_si256((const void *)(p))
-#define STORE(p, v)  _mm256_store_si256((void *)(p), v)
-#define STREAM(p, v) _mm256_stream_si256((void *)(p), v)
-#define OR(a, b)     _mm256_or_si256(a, b)
-#define ADD(a, b)    _mm256_add_epi32(a, b)
-#define ALL(n)       _mm256_set1_epi32(n)
+enum { VECTOR = 32 };
+#define STREAM(p, v) _mm256_stream_si256((void *)(p), (__m256i)(v))
 #elif defined(__x86_64__)
-typedef __m128i vector;
-#define LOAD(p)      _mm_load_si128((const void *)(p))
-#define STORE(p, v)  _mm_store_si128((void *)(p), v)
-#define STREAM(p, v) _mm_stream_si128((void *)(p), v)
-#define OR(a, b)     _mm_or_si128(a, b)
-#define ADD(a, b)    _mm_add_epi32(a, b)
-#define ALL(n)       _mm_set1_epi32(n)
+enum { VECTOR = 16 };
+#define STREAM(p, v) _mm_stream_si128((void *)(p), (__m128i)(v))
 #elif defined(__ARM_NEON)
-typedef uint32x4x2_t vector; /* two, since non-temporal stores write pairs */
-static inline vector pair(uint32x4_t a, uint32x4_t b)
-{
-    return (vector){{a, b}};
-}
+enum { VECTOR = 32 }; /* two, since non-temporal stores write pairs */
+#define STREAM(p, v) stream(p, v)
+#else
+enum { VECTOR = 8 };
+#define STREAM(p, v) STORE(p, v)
+#endif
+typedef uint32_t vector __attribute__((vector_size(VECTOR), may_alias));
+#define LOAD(p)     (*(const vector *)(const void *)(p))
+#define STORE(p, v) (*(vector *)(void *)(p) = (v))
+#define ALL(n)      ((vector){0} + (n))
+
+#if defined(__ARM_NEON)
 static inline void stream(void *p, vector v)
 {
-    cc_neon_stream(p, vreinterpretq_u8_u32(v.val[0]), vreinterpretq_u8_u32(v.val[1]));
+    uint8x16_t half[2];
+    memcpy(half, &v, sizeof half);
+    cc_neon_stream(p, half[0], half[1]);
 }
-#define LOAD(p)      vld1q_u32_x2((const void *)(p))
-#define STORE(p, v)  vst1q_u32_x2((void *)(p), v)
-#define STREAM(p, v) stream(p, v)
-#define OR(a, b)     pair(vorrq_u32((a).val[0], (b).val[0]), vorrq_u32((a).val[1], (b).val[1]))
-#define ADD(a, b)    pair(vaddq_u32((a).val[0], (b).val[0]), vaddq_u32((a).val[1], (b).val[1]))
-#define ALL(n)       pair(vdupq_n_u32(n), vdupq_n_u32(n))
-#else
-typedef uint64_t vector;
-#define LOAD(p)      (*(const uint64_t *)(const void *)(p))
-#define STORE(p, v)  (*(uint64_t *)(void *)(p) = (v))
-#define STREAM(p, v) STORE(p, v)
-#define OR(a, b)     ((a) | (b))
-#define ADD(a, b)    ((a) + (b))
-#define ALL(n)       ((uint64_t)(n) << 32 | (uint64_t)(n))
 #endif
-
-enum { VECTOR = sizeof(vector) };
 
 /* Prefetches the line `ahead` bytes further, which may lie beyond the end. */
 static inline void fetch(const void *p, size_t ahead)
@@ -83,13 +61,13 @@ static inline vector read_bytes(const unsigned char *p, size_t bytes, size_t ahe
         fetch(p + i, ahead);
         fetch(p + i + LINE, ahead);
         for (size_t k = 0; k < LINE; k += VECTOR) {
-            all = OR(all, LOAD(p + i + k));
-            other = OR(other, LOAD(p + i + LINE + k));
+            all |= LOAD(p + i + k);
+            other |= LOAD(p + i + LINE + k);
         }
     }
     for (; i < bytes; i += VECTOR)
-        all = OR(all, LOAD(p + i));
-    return OR(all, other);
+        all |= LOAD(p + i);
+    return all | other;
 }
 
 static inline void update_bytes(unsigned char *p, size_t bytes, size_t ahead)
@@ -97,7 +75,7 @@ static inline void update_bytes(unsigned char *p, size_t bytes, size_t ahead)
     for (size_t i = 0; i < bytes; i += LINE) {
         fetch(p + i, ahead);
         for (size_t k = 0; k < LINE; k += VECTOR)
-            STORE(p + i + k, ADD(LOAD(p + i + k), ALL(1)));
+            STORE(p + i + k, LOAD(p + i + k) + 1);
     }
 }
 

@@ -15,26 +15,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-const char *const cc_cause_names[] = {"",
-                                      "different bytes",
-                                      "scatter",
-                                      "the library's exchange",
-                                      "burst",
-                                      "repeated segments",
-                                      "latency",
-                                      "oversubscribed",
-                                      "waking up",
-                                      "cores",
-                                      "links",
-                                      "stragglers",
-                                      "contention",
-                                      "composition",
-                                      "topology",
-                                      "fidelity",
-                                      "payload sizes",
-                                      "codec times",
-                                      "unclear",
-                                      NULL};
+#define NAME(name, text) text,
+const char *const cc_cause_names[] = {CC_CAUSES(NAME) NULL};
 
 /* The longest time per round that a sleeping rank is taken to need to notice that it can continue:
  * it sleeps for up to 0.2 ms at a time, and then waits for a core. */

@@ -10,27 +10,30 @@
 #include "models/exchange.h"
 #include "models/step.h"
 
-enum cc_cause_kind {
-    CC_CAUSE_NOTHING,
-    CC_CAUSE_BYTES,          /* sim and run did not send the same payloads */
-    CC_CAUSE_SCATTER,        /* too few steps for their variance */
-    CC_CAUSE_PROTOCOL,       /* the MPI library's own exchange */
-    CC_CAUSE_BURST,          /* token buckets let bytes pass at once */
-    CC_CAUSE_REPEATS,        /* more bytes on the wire than expected: repeated segments */
-    CC_CAUSE_LATENCY,        /* shorter than assumed */
-    CC_CAUSE_OVERSUBSCRIBED, /* more busy ranks than cores */
-    CC_CAUSE_WAKING,         /* time for a waiting rank to notice that it can continue */
-    CC_CAUSE_CORES,          /* the lab's cores carry the bytes of all links */
-    CC_CAUSE_LINKS,          /* a real cluster's links: other traffic, or another rate than --bw */
-    CC_CAUSE_STRAGGLERS,  /* the formula has the mean over all draws, the others have some draws */
-    CC_CAUSE_CONTENTION,  /* flows or messages wait for each other */
-    CC_CAUSE_COMPOSITION, /* parts that the formula puts in sequence overlap */
-    CC_CAUSE_TOPOLOGY,    /* the formula assumes equal hosts on one switch */
-    CC_CAUSE_FIDELITY,    /* the simulation's own assumptions about the network */
-    CC_CAUSE_SIZES,       /* a forecast's payload sizes differ from the profile's */
-    CC_CAUSE_CODECS,      /* a forecast's codec times differ from the profile's */
-    CC_CAUSE_UNCLEAR
-};
+/* X(NAME, name): the causes. */
+#define CC_CAUSES(X)                                                                               \
+    X(NOTHING, "")                                                                                 \
+    X(BYTES, "different bytes")           /* sim and run did not send the same payloads */         \
+    X(SCATTER, "scatter")                 /* too few steps for their variance */                   \
+    X(PROTOCOL, "the library's exchange") /* the MPI library's own exchange */                     \
+    X(BURST, "burst")                     /* token buckets let bytes pass at once */               \
+    X(REPEATS, "repeated segments")       /* more bytes on the wire than expected */               \
+    X(LATENCY, "latency")                 /* shorter than assumed */                               \
+    X(OVERSUBSCRIBED, "oversubscribed")   /* more busy ranks than cores */                         \
+    X(WAKING, "waking up") /* time for a waiting rank to notice that it can continue */            \
+    X(CORES, "cores")      /* the lab's cores carry the bytes of all links */                      \
+    X(LINKS, "links")      /* a real cluster's links: other traffic, or another rate than --bw */  \
+    X(STRAGGLERS, "stragglers")   /* the formula has the mean over all draws, the others some */   \
+    X(CONTENTION, "contention")   /* flows or messages wait for each other */                      \
+    X(COMPOSITION, "composition") /* parts that the formula puts in sequence overlap */            \
+    X(TOPOLOGY, "topology")       /* the formula assumes equal hosts on one switch */              \
+    X(FIDELITY, "fidelity")       /* the simulation's own assumptions about the network */         \
+    X(SIZES, "payload sizes")     /* a forecast's payload sizes differ from the profile's */       \
+    X(CODECS, "codec times")      /* a forecast's codec times differ from the profile's */         \
+    X(UNCLEAR, "unclear")
+#define CC_CAUSE(name, text) CC_CAUSE_##name,
+enum cc_cause_kind { CC_CAUSES(CC_CAUSE) };
+#undef CC_CAUSE
 extern const char *const cc_cause_names[]; /* "" is the first; ends with NULL */
 
 /* The figures of one row; times are seconds per step. Unknown figures are NAN: answers that were

@@ -346,6 +346,7 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
     for (size_t i = 0; i < all; i++) {
         size_t at = i; /* digits of a number: the link's index is the last */
         s.link = c->link[at % c->links];
+        s.cluster.reduce_byte_s = s.link.reduce_byte_s;
         at /= c->links;
         s.cluster.workers = c->workers[at % c->worker_counts];
         at /= c->worker_counts;

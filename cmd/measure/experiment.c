@@ -307,7 +307,7 @@ int cc_experiment_prepare(struct cc_experiment *x, struct cc_experiment_input *i
 {
     *x = (struct cc_experiment){
         .input = input, .forecast = &input->forecast, .record = record, .ops = ops, .arg = arg};
-    return cc_forecast_each(x->forecast, add_setting, x, e);
+    return cc_cluster_args_each(&x->forecast->cluster, add_setting, x, e);
 }
 
 void cc_experiment_free(struct cc_experiment *x)

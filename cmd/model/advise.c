@@ -317,7 +317,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(add_compared(&a, e));
     CC_TRY_OUT(cc_forecast_load(&a.forecast, true, e));
     if (!cc_interrupted())
-        CC_TRY_OUT(cc_forecast_each(&a.forecast, one_setting, &a, e));
+        CC_TRY_OUT(cc_cluster_args_each(&a.forecast.cluster, one_setting, &a, e));
     if (!cc_interrupted())
         CC_TRY_OUT(cc_advise_note_basis(&a, e));
 out:

@@ -206,6 +206,11 @@ int cc_forecast_load(struct cc_forecast *f, bool errors, struct cc_error *e)
     const struct cc_codec_model *raw = &f->codec_models.raw;
     cc_progress_begin(&f->progress, f->profile_args.quiet);
     CC_TRY(measure(f, errors, e));
+    for (size_t i = 0; i < f->cluster.links; i++) {
+        double *adding = &f->cluster.link[i].reduce_byte_s;
+        if (*adding == 0)
+            *adding = cc_codec_models_reduce_byte_s(&f->codec_models, (double)net->values);
+    }
     CC_TRY(CC_NEW(f->payloads, f->schemes->count, e));
     CC_TRY(cc_step_payloads_make(net, raw, raw, NULL, &f->raw, e));
     for (size_t i = 0; i < f->schemes->count; i++)
@@ -249,33 +254,6 @@ void cc_forecast_add_item(char *list, size_t cap, const char *name, const char *
         memcpy(list + used, item, (size_t)n + 1);
     else
         memcpy(list + used, ", ...", sizeof ", ...");
-}
-
-/* --- settings --- */
-
-struct each {
-    const struct cc_forecast *f;
-    int (*call)(void *arg, const struct cc_setting *s, struct cc_error *e);
-    void *arg;
-};
-
-static int add_reduce_time(void *arg, const struct cc_setting *given, struct cc_error *e)
-{
-    const struct each *each = arg;
-    struct cc_setting s = *given;
-    s.cluster.reduce_byte_s =
-        s.link.reduce_byte_s > 0
-            ? s.link.reduce_byte_s
-            : cc_codec_models_reduce_byte_s(&each->f->codec_models, (double)s.net->values);
-    return each->call(each->arg, &s, e);
-}
-
-int cc_forecast_each(struct cc_forecast *f,
-                     int (*call)(void *arg, const struct cc_setting *s, struct cc_error *e),
-                     void *arg, struct cc_error *e)
-{
-    struct each each = {.f = f, .call = call, .arg = arg};
-    return cc_cluster_args_each(&f->cluster, add_reduce_time, &each, e);
 }
 
 /* --- rows --- */

@@ -121,17 +121,13 @@ struct cc_forecast {
  * what it cannot do. Free *out also after an error; `args` must live as long. */
 int cc_forecast_parse(struct cc_args *args, struct cc_forecast *out, struct cc_error *e);
 /* Opens the codecs' profile and the sizes of their payloads on the net, and with `errors` also the
- * schemes' errors; what is not kept is measured, which takes a while. Predictions need it. */
+ * schemes' errors; what is not kept is measured, which takes a while. Predictions need it. Links
+ * whose time of adding floats was not measured get this machine's. */
 int cc_forecast_load(struct cc_forecast *f, bool errors, struct cc_error *e);
 void cc_forecast_free(struct cc_forecast *f);
 
 /* The scheme's canonical name. */
 const char *cc_forecast_scheme(const struct cc_forecast *f, size_t scheme);
-
-/* Like cc_cluster_args_each; the settings also have the time of adding floats on this machine. */
-int cc_forecast_each(struct cc_forecast *f,
-                     int (*call)(void *arg, const struct cc_setting *s, struct cc_error *e),
-                     void *arg, struct cc_error *e);
 
 /* Adds a row with the columns above, payload_bytes among them, to a record, but for those of
  * errors. `p` is NULL if nothing could be predicted. SIZE_MAX after an error. */

@@ -73,29 +73,13 @@ static int note_once(struct cc_record *r, const struct cc_setting *s, const char
                                s->cluster.workers, what);
 }
 
-/* Notes the schemes whose error in the setting is not predicted. */
-static int note_unpredicted(const struct cc_forecast *f, struct cc_record *r,
-                            const struct cc_setting *s, const struct cc_forecast_step *step,
-                            size_t count, struct cc_error *e)
-{
-    char list[640] = "", why[128], text[900];
-    for (size_t i = 0; i < count; i++) {
-        const struct cc_accuracy a = cc_forecast_accuracy(f, s, step[i].scheme);
-        if (cc_verdict_rule(&f->limits, &a) == CC_OUT_UNPREDICTED)
-            cc_forecast_add_item(list, sizeof list, cc_forecast_scheme(f, step[i].scheme), "");
-    }
-    if (list[0] == '\0')
-        return CC_OK;
-    cc_ruling_print(CC_OUT_UNPREDICTED, &f->limits, NULL, why, sizeof why);
-    (void)snprintf(text, sizeof text, "ruled out: %s; %s", list, why);
-    return note_once(r, s, text, e);
-}
-
+/* Notes which of the steps' schemes are ruled out: those with too large an error, and those whose
+ * error in the setting is not predicted. */
 static int note_ruled_out(const struct cc_forecast *f, struct cc_record *r,
                           const struct cc_setting *s, const struct cc_forecast_step *step,
                           size_t count, struct cc_error *e)
 {
-    char list[640] = "", why[128], text[900], limit[96] = "";
+    char list[640] = "", unpredicted[640] = "", why[128], text[900], limit[96] = "";
     for (size_t i = 0; i < count; i++) {
         const struct cc_accuracy a = cc_forecast_accuracy(f, s, step[i].scheme);
         const enum cc_ruling ruling = cc_verdict_rule(&f->limits, &a);
@@ -106,13 +90,18 @@ static int note_ruled_out(const struct cc_forecast *f, struct cc_record *r,
                            "; the limit of sum_error is %g, the error of sending nothing",
                            f->limits.sum_error);
         }
-        if (ruling != CC_ADMITTED && ruling != CC_OUT_UNPREDICTED)
+        if (ruling == CC_OUT_UNPREDICTED)
+            cc_forecast_add_item(unpredicted, sizeof unpredicted,
+                                 cc_forecast_scheme(f, step[i].scheme), "");
+        else if (ruling != CC_ADMITTED)
             cc_forecast_add_item(list, sizeof list, cc_forecast_scheme(f, step[i].scheme), why);
     }
-    if (list[0] == '\0')
-        return CC_OK;
     (void)snprintf(text, sizeof text, "ruled out by their errors: %s%s", list, limit);
-    return note_once(r, s, text, e);
+    if (list[0] != '\0')
+        CC_TRY(note_once(r, s, text, e));
+    cc_ruling_print(CC_OUT_UNPREDICTED, &f->limits, NULL, why, sizeof why);
+    (void)snprintf(text, sizeof text, "ruled out: %s; %s", unpredicted, why);
+    return unpredicted[0] != '\0' ? note_once(r, s, text, e) : CC_OK;
 }
 
 int cc_forecast_note_uncertain(const struct cc_forecast *f, struct cc_record *r,
@@ -197,7 +186,6 @@ int cc_forecast_note_fastest(const struct cc_forecast *f, struct cc_record *r,
     if (!f->errors)
         return CC_OK;
     CC_TRY(note_ruled_out(f, r, s, step, count, e));
-    CC_TRY(note_unpredicted(f, r, s, step, count, e));
     return cc_forecast_note_uncertain(f, r, s, e);
 }
 

@@ -170,7 +170,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(cc_forecast_parse(args, &m.forecast, e));
     CC_TRY_OUT(cc_forecast_load(&m.forecast, true, e));
     CC_TRY_OUT(CC_NEW(m.step, args->schemes.count, e));
-    CC_TRY_OUT(cc_forecast_each(&m.forecast, one_setting, &m, e));
+    CC_TRY_OUT(cc_cluster_args_each(&m.forecast.cluster, one_setting, &m, e));
     status = add_notes(&m, e);
 out:
     m.record->partial = cc_interrupted();
