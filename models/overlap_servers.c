@@ -42,11 +42,6 @@
  * keep that rate, and the others share what is left. Time moves from the end of one flow to the end
  * of the next; a token bucket lets the first bytes of a flow pass at once. */
 
-struct fluid_path {
-    int port[2];       /* that its flows leave by and arrive at */
-    double crosses[2]; /* how many of the flows that are alike cross that port */
-};
-
 /* The flows on a path share it evenly: since one began, every other was sent for as long. So a path
  * counts the seconds that it has sent for a flow, and a flow ends at a certain count: flows of a
  * path form a list in the order in which they end. */
@@ -56,7 +51,9 @@ struct fluid_flow {
     size_t next; /* in its path's list of those under way, or of those that wait */
 };
 
-struct fluid_state {
+struct fluid_path {
+    int port[2];         /* that its flows leave by and arrive at */
+    double crosses[2];   /* how many of the flows that are alike cross that port */
     double sent;         /* seconds sent for each flow */
     double rate;         /* seconds sent in a second */
     size_t first, flows; /* under way */
@@ -73,7 +70,6 @@ struct fluid_port {
 struct fluid {
     struct fluid_path *path;
     size_t paths, ports, path_capacity, port_capacity, flow_capacity;
-    struct fluid_state *state; /* [paths] */
     struct fluid_port *port;
     struct fluid_flow *flow; /* those under way, by number */
     double now, burst_s, window_s;
@@ -89,9 +85,7 @@ struct fluid {
 static int fluid_reserve(struct fluid *f, size_t paths, size_t ports, size_t flows,
                          struct cc_error *e)
 {
-    size_t states = f->path_capacity;
     CC_TRY(CC_GROW(f->path, &f->path_capacity, paths, e));
-    CC_TRY(CC_GROW(f->state, &states, paths, e));
     CC_TRY(CC_GROW(f->port, &f->port_capacity, ports, e));
     return CC_GROW(f->flow, &f->flow_capacity, flows, e);
 }
@@ -99,13 +93,13 @@ static int fluid_reserve(struct fluid *f, size_t paths, size_t ports, size_t flo
 static void fluid_free(struct fluid *f)
 {
     free(f->path);
-    free(f->state);
     free(f->port);
     free(f->flow);
     *f = (struct fluid){0};
 }
 
-/* Begins at time 0, without flows, with full buckets. The caller has set path[0, paths). */
+/* Begins at time 0, without flows, with full buckets. The caller has set the ports of path[0,
+ * paths) and how often they are crossed; the rest of them is 0. */
 static void fluid_begin(struct fluid *f, size_t paths, size_t ports, double burst_s,
                         double window_s)
 {
@@ -116,7 +110,7 @@ static void fluid_begin(struct fluid *f, size_t paths, size_t ports, double burs
     f->window_s = window_s;
     f->changed = false;
     for (size_t i = 0; i < paths; i++)
-        f->state[i] = (struct fluid_state){.first = NO_FLOW, .waiting = NO_FLOW};
+        f->path[i].first = f->path[i].waiting = NO_FLOW;
     for (size_t i = 0; i < ports; i++)
         f->port[i] = (struct fluid_port){.holds = burst_s};
 }
@@ -126,7 +120,7 @@ static void fluid_begin(struct fluid *f, size_t paths, size_t ports, double burs
 /* The flows of path i that cross its end k. */
 static double crossing(const struct fluid *f, size_t i, int k)
 {
-    return (double)f->state[i].flows * f->path[i].crosses[k];
+    return (double)f->path[i].flows * f->path[i].crosses[k];
 }
 
 /* The port with the least capacity for each flow that has no rate yet; NULL if all have one. */
@@ -149,15 +143,15 @@ static void assign_rates(struct fluid *f)
     for (size_t i = 0; i < f->ports; i++)
         f->port[i] = (struct fluid_port){.holds = f->port[i].holds, .left = 1};
     for (size_t i = 0; i < f->paths; i++) {
-        f->state[i].rate = -1;
-        for (int k = 0; k < 2 && f->state[i].flows > 0; k++)
+        f->path[i].rate = -1;
+        for (int k = 0; k < 2 && f->path[i].flows > 0; k++)
             f->port[f->path[i].port[k]].wants += crossing(f, i, k);
     }
     while ((least = tightest(f)) != NULL) {
         const double rate = fmax(0, least->left) / least->wants;
         const int at = (int)(least - f->port);
         for (size_t i = 0; i < f->paths; i++) {
-            struct fluid_state *s = &f->state[i];
+            struct fluid_path *s = &f->path[i];
             if (s->flows == 0 || s->rate >= 0 ||
                 (f->path[i].port[0] != at && f->path[i].port[1] != at))
                 continue;
@@ -186,7 +180,7 @@ static double pass_at_once(struct fluid *f, const struct fluid_path *p, double l
     return passes;
 }
 
-static bool may_begin(const struct fluid *f, const struct fluid_state *s, size_t number)
+static bool may_begin(const struct fluid *f, const struct fluid_path *s, size_t number)
 {
     return s->flows < CC_QUEUE_MESSAGES ||
            s->lengths + f->flow[number].length_s <= f->window_s * (1 + RELATIVE);
@@ -194,10 +188,10 @@ static bool may_begin(const struct fluid *f, const struct fluid_state *s, size_t
 
 static void begin(struct fluid *f, size_t number, size_t path)
 {
-    struct fluid_state *s = &f->state[path];
+    struct fluid_path *s = &f->path[path];
     struct fluid_flow *flow = &f->flow[number];
     size_t *at = &s->first;
-    flow->ends = s->sent + flow->length_s - pass_at_once(f, &f->path[path], flow->length_s);
+    flow->ends = s->sent + flow->length_s - pass_at_once(f, s, flow->length_s);
     while (*at != NO_FLOW && f->flow[*at].ends <= flow->ends)
         at = &f->flow[*at].next;
     flow->next = *at;
@@ -210,7 +204,7 @@ static void begin(struct fluid *f, size_t number, size_t path)
 /* A flow, by a number below the reserved ones that no other flow has, begins now, or waits. */
 static void fluid_add(struct fluid *f, size_t number, size_t path, double length_s)
 {
-    struct fluid_state *s = &f->state[path];
+    struct fluid_path *s = &f->path[path];
     f->flow[number] = (struct fluid_flow){.length_s = length_s, .next = NO_FLOW};
     if (s->waiting == NO_FLOW && may_begin(f, s, number)) {
         begin(f, number, path);
@@ -231,7 +225,7 @@ static double fluid_next(struct fluid *f)
         assign_rates(f);
     f->changed = false;
     for (size_t i = 0; i < f->paths; i++) {
-        const struct fluid_state *s = &f->state[i];
+        const struct fluid_path *s = &f->path[i];
         if (s->flows > 0)
             next = fmin(next, f->now + fmax(0, f->flow[s->first].ends - s->sent) / s->rate);
     }
@@ -243,8 +237,8 @@ static void fluid_advance(struct fluid *f, double to)
 {
     const double seconds = to - f->now;
     for (size_t i = 0; i < f->paths; i++)
-        if (f->state[i].flows > 0)
-            f->state[i].sent += seconds * f->state[i].rate;
+        if (f->path[i].flows > 0)
+            f->path[i].sent += seconds * f->path[i].rate;
     for (size_t i = 0; i < f->ports; i++) {
         struct fluid_port *p = &f->port[i];
         p->holds = fmin(f->burst_s, p->holds + seconds * fmax(0, 1 - p->used));
@@ -256,7 +250,7 @@ static void fluid_advance(struct fluid *f, double to)
 static size_t fluid_take(struct fluid *f)
 {
     for (size_t i = 0; i < f->paths; i++) {
-        struct fluid_state *s = &f->state[i];
+        struct fluid_path *s = &f->path[i];
         if (s->flows == 0)
             continue;
         const size_t number = s->first;
@@ -359,9 +353,11 @@ static void set_paths(struct cc_overlap *x)
             const double of_worker = remote_servers(x, k, s);
             const double of_server = workers_of(x, k) - on_same_host(x, k, s);
             x->net.path[path_of(x, PUSH, k, s)] = (struct fluid_path){
-                {port_of(x, false, k, false), port_of(x, true, s, true)}, {of_worker, of_server}};
+                .port = {port_of(x, false, k, false), port_of(x, true, s, true)},
+                .crosses = {of_worker, of_server}};
             x->net.path[path_of(x, PULL, k, s)] = (struct fluid_path){
-                {port_of(x, true, s, false), port_of(x, false, k, true)}, {of_server, of_worker}};
+                .port = {port_of(x, true, s, false), port_of(x, false, k, true)},
+                .crosses = {of_server, of_worker}};
         }
 }
 

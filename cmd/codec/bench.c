@@ -224,16 +224,9 @@ out:
 
 static bool is_benched(enum cc_bench_streams which, size_t index, struct cc_trace_sender s)
 {
-    switch (which) {
-    case CC_STREAM_FIRST:
-        return index == 0;
-    case CC_STREAM_PUSH:
-        return s.direction == CC_PUSH;
-    case CC_STREAM_PULL:
-        return s.direction == CC_PULL;
-    default:
-        return true;
-    }
+    const enum cc_direction direction = which == CC_STREAM_PULL ? CC_PULL : CC_PUSH;
+    return which == CC_STREAM_FIRST ? index == 0
+                                    : which == CC_STREAM_ALL || s.direction == direction;
 }
 
 /* Benches the streams of the open trace that --stream names. */

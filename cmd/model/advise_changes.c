@@ -2,9 +2,9 @@
  * step mode. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cmd/model/advise.h"
+#include "core/nearest.h"
 
 /* --- the speed of codecs --- */
 
@@ -111,35 +111,45 @@ static int note_batch(struct advise *a, const struct ranking *r, struct cc_error
         return CC_OK;
     for (int up = 0; up < 2; up++) {
         const struct candidate *beyond = r->use;
-        const size_t used = strlen(text);
         double turn;
         CC_TRY(find_turn(a, r, up ? 2 : 0.5, &turn, &beyond, e));
         if (turn == 0)
             continue;
-        (void)snprintf(text + used, sizeof text - used, "; with %s than %.0f, ",
-                       up ? "more" : "fewer", turn);
-        const size_t now = strlen(text);
-        if (beyond != NULL)
-            (void)snprintf(text + now, sizeof text - now, "%s would pay",
-                           cc_forecast_scheme(&a->forecast, beyond->scheme));
-        else
-            (void)snprintf(text + now, sizeof text - now, "no scheme would pay");
+        cc_list_add(
+            text, sizeof text, "; ", "with %s than %.0f, %s would pay", up ? "more" : "fewer", turn,
+            beyond != NULL ? cc_forecast_scheme(&a->forecast, beyond->scheme) : "no scheme");
     }
-    return cc_record_note(a->record, e, "batch: %.0f %s a worker%s%s", c->batch, c->batch_unit,
+    return cc_record_note(a->record, e, "batch: %.0f %s a worker%s; %s", c->batch, c->batch_unit,
                           c->wanted_batch > 0 ? "" : ", assumed (--batch: yours)",
-                          text[0] != '\0' ? text : "; no other would change the verdict");
+                          text[0] != '\0' ? text : "no other would change the verdict");
 }
 
 /* --- exchange and step mode --- */
 
-/* Finds the fastest scheme in another setting. False if all are ruled out there. */
-static bool best_with(struct advise *a, const struct cc_setting *changed, struct candidate *best)
+/* Which schemes count in another setting: those that may be named, or those with index-value pairs
+ * that nothing but the limit on sum_error leaves out. */
+enum wanted { ADMITTED, BEYOND };
+
+static bool is_beyond(const struct advise *a, const struct cc_setting *s, size_t scheme)
+{
+    const struct cc_forecast *f = &a->forecast;
+    const struct cc_accuracy accuracy = cc_forecast_accuracy(f, s, scheme);
+    return f->payloads[scheme].reduction == CC_REDUCE_PAIRS &&
+           cc_verdict_rule(&f->limits, &accuracy) == CC_OUT_ERROR;
+}
+
+/* Finds the fastest scheme in another setting, of those whose step is below best->p.step_s. False
+ * if there is none. */
+static bool best_with(struct advise *a, const struct cc_setting *changed, enum wanted wanted,
+                      struct candidate *best)
 {
     bool found = false;
     for (size_t i = 0; i < a->forecast.schemes->count; i++) {
         struct candidate c;
-        if (cc_advise_candidate(a, changed, i, &c, NULL) != CC_OK || c.refused[0] != '\0' ||
-            (found && c.p.step_s >= best->p.step_s))
+        if ((wanted == BEYOND && !is_beyond(a, changed, i)) ||
+            cc_advise_candidate(a, changed, i, &c, NULL) != CC_OK ||
+            (wanted == BEYOND ? c.p.step_s == 0 : c.refused[0] != '\0') ||
+            c.p.step_s >= best->p.step_s)
             continue;
         *best = c;
         found = true;
@@ -181,52 +191,21 @@ static int note_change(struct advise *a, const char *label, const struct cc_sett
 /* Finds the exchange, of all or of those that merge pairs, whose fastest scheme has the shortest
  * step, below best->p.step_s; *there is the setting with it. False if there is none. */
 static bool best_exchange(struct advise *a, const struct ranking *r, bool merging,
-                          struct candidate *best, struct cc_setting *there)
+                          enum wanted wanted, struct candidate *best, struct cc_setting *there)
 {
     struct cc_setting changed = *r->s;
-    struct candidate c;
     bool found = false;
     for (int x = 0; cc_exchange_names[x] != NULL; x++) {
+        const bool merges = cc_exchange_has((enum cc_exchange)x, CC_X_MERGES);
+        struct candidate c = *best;
         changed.exchange = (enum cc_exchange)x;
-        changed.cluster.keep =
-            cc_exchange_has(changed.exchange, CC_X_MERGES) ? r->s->cluster.keep : 0;
-        if (x == (int)r->s->exchange ||
-            (merging && !cc_exchange_has(changed.exchange, CC_X_MERGES)) ||
-            !best_with(a, &changed, &c) || c.p.step_s >= best->p.step_s ||
-            is_misplaced(a, changed.exchange, &c))
+        changed.cluster.keep = merges ? r->s->cluster.keep : 0;
+        if ((wanted == ADMITTED && x == (int)r->s->exchange) || (merging && !merges) ||
+            !best_with(a, &changed, wanted, &c) || is_misplaced(a, changed.exchange, &c))
             continue;
         *best = c;
         *there = changed;
         found = true;
-    }
-    return found;
-}
-
-/* Finds the sparse exchange and the scheme with pairs that are left out by nothing but the limit on
- * sum_error and have the shortest step, below best->p.step_s; *there is the setting. False if there
- * are none. */
-static bool best_beyond(struct advise *a, const struct ranking *r, struct candidate *best,
-                        struct cc_setting *there)
-{
-    const struct cc_forecast *f = &a->forecast;
-    struct cc_setting changed = *r->s;
-    struct candidate c;
-    bool found = false;
-    for (int x = 0; cc_exchange_names[x] != NULL; x++) {
-        changed.exchange = (enum cc_exchange)x;
-        if (!cc_exchange_has(changed.exchange, CC_X_MERGES))
-            continue;
-        for (size_t i = 0; i < f->schemes->count; i++) {
-            const struct cc_accuracy accuracy = cc_forecast_accuracy(f, &changed, i);
-            if (f->payloads[i].reduction != CC_REDUCE_PAIRS ||
-                cc_verdict_rule(&f->limits, &accuracy) != CC_OUT_ERROR ||
-                cc_advise_candidate(a, &changed, i, &c, NULL) != CC_OK || c.p.step_s == 0 ||
-                c.p.step_s >= best->p.step_s)
-                continue;
-            *best = c;
-            *there = changed;
-            found = true;
-        }
     }
     return found;
 }
@@ -250,7 +229,7 @@ static int note_beyond(struct advise *a, const struct ranking *r, double than_s,
     struct candidate best = {.p.step_s = than_s / CC_VERDICT_WORTH};
     struct cc_setting there;
     char time[32], error[96];
-    if (!best_beyond(a, r, &best, &there))
+    if (!best_exchange(a, r, true, BEYOND, &best, &there))
         return CC_OK;
     const struct cc_accuracy accuracy = cc_forecast_accuracy(f, &there, best.scheme);
     return cc_record_note(a->record, e,
@@ -272,13 +251,13 @@ static int note_exchange(struct advise *a, const struct ranking *r, double step_
     struct candidate best = {.p.step_s = step_s / CC_VERDICT_WORTH}, merged = best;
     struct cc_setting there, sparse;
     char label[96];
-    if (!best_exchange(a, r, false, &best, &there))
+    if (!best_exchange(a, r, false, ADMITTED, &best, &there))
         return note_beyond(a, r, step_s, step_s, e);
     (void)snprintf(label, sizeof label, "another exchange: --exchange %s",
                    cc_exchange_names[there.exchange]);
     CC_TRY(note_change(a, label, &there, &best, step_s, e));
     if (!cc_exchange_has(there.exchange, CC_X_MERGES) &&
-        best_exchange(a, r, true, &merged, &sparse) && merged.error < best.error) {
+        best_exchange(a, r, true, ADMITTED, &merged, &sparse) && merged.error < best.error) {
         (void)snprintf(label, sizeof label, "sums without encoding them anew: --exchange %s",
                        cc_exchange_names[sparse.exchange]);
         CC_TRY(note_change(a, label, &sparse, &merged, step_s, e));
@@ -290,10 +269,10 @@ static int note_overlap(struct advise *a, const struct ranking *r, double step_s
                         struct cc_error *e)
 {
     struct cc_setting changed = *r->s;
-    struct candidate best;
+    struct candidate best = {.p.step_s = INFINITY};
     changed.timing.mode = CC_OVERLAP;
     if (r->s->timing.mode != CC_SEQUENTIAL || r->s->timing.consistency != CC_BULK ||
-        !best_with(a, &changed, &best) || best.p.step_s * CC_VERDICT_WORTH >= step_s)
+        !best_with(a, &changed, ADMITTED, &best) || best.p.step_s * CC_VERDICT_WORTH >= step_s)
         return CC_OK;
     return note_change(a, "overlapping: --mode overlap", &changed, &best, step_s, e);
 }
