@@ -312,7 +312,6 @@ static int find_patterns(struct cc_limits *l, size_t scheme, double bytes, struc
     return CC_OK;
 }
 
-/* Gives the patterns the list of the step that was just timed. */
 static int renew_lists(struct cc_limits *l, const struct patterns *p, struct cc_error *e)
 {
     for (int call = 0; call < CC_CALLS; call++)

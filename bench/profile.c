@@ -35,7 +35,6 @@ static int compare_sizes(const void *a, const void *b)
     return x->values < y->values ? -1 : x->values > y->values;
 }
 
-/* Averages tensors of about one size into a point. */
 static struct cc_profile_point average(struct cc_speed *speed, size_t scheme,
                                        const struct sized_tensor *list, size_t count, double load)
 {

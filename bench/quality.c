@@ -188,7 +188,6 @@ out:
     return status;
 }
 
-/* A scheme over all tensors, its state new at the beginning. */
 static int measure_passes(struct measuring *m, size_t scheme, struct cc_quality *out,
                           struct cc_error *e)
 {
@@ -199,7 +198,6 @@ static int measure_passes(struct measuring *m, size_t scheme, struct cc_quality 
     return CC_OK;
 }
 
-/* The same after sizes have settled. */
 static int measure_settled(struct measuring *m, size_t scheme, struct cc_quality *out,
                            struct cc_settled *settled, struct cc_error *e)
 {

@@ -109,7 +109,6 @@ struct task {
     unsigned pass, sink[CC_PARTS_MAX];
 };
 
-/* Moves a thread's share of the streams, the payload and the list. */
 static void move_part(void *arg, int part)
 {
     struct task *j = arg;
@@ -233,7 +232,6 @@ static int reserve(struct cc_roofline *r, const struct cc_pattern *p, struct cc_
     return r->payload != NULL ? CC_OK : CC_FAIL;
 }
 
-/* Lists the loops to try. */
 static size_t list_candidates(const struct cc_roofline *r, const struct limit *l,
                               struct candidate out[LIST_LOOPS + LOOPS])
 {

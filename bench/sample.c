@@ -105,7 +105,6 @@ static void choose(struct cc_sample *s, const struct cc_trace *t,
 
 /* --- gradients --- */
 
-/* Loads all steps of all pieces. */
 static int keep(const struct cc_bench_config *config, struct cc_sample *s, struct cc_error *e)
 {
     for (size_t i = 0; i < s->count; i++) {

@@ -143,7 +143,6 @@ static int run_rounds(struct run *r, struct cc_speed *out, struct cc_error *e)
     return CC_OK;
 }
 
-/* Turns sums of bytes into means, and reads the limits. */
 static void finish(const struct run *r, struct cc_speed *out)
 {
     size_t schemes = r->config->schemes->count;

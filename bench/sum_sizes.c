@@ -14,9 +14,10 @@
 /* The codecs of a piece. */
 enum { PUSH = 0, HOP = CC_SUM_WORKERS, PULL = 2 * CC_SUM_WORKERS, CODECS = PULL + CC_SUM_POINTS };
 
-/* Bytes of all pieces together, in the counted steps and in those before. */
+/* Bytes of all pieces together, in the steps before those that count, and in these. */
+enum { EARLY, LATE, TIMES };
 struct totals {
-    struct cc_sum_sizes late, early;
+    double pull[CC_SUM_POINTS][TIMES], hop[CC_SUM_POINTS][TIMES];
 };
 
 struct summing {
@@ -69,17 +70,15 @@ static int through(struct summing *s, size_t codec, const float *x, float *to, d
     return to != NULL ? cc_decode_add(&item->codec, &ctx, item->payload, len, 1, to, e) : CC_OK;
 }
 
-/* Adds a payload to the mean, if the step counts, and to the totals. */
-static void count(const struct summing *s, double bytes, double *mean, double *early, double *late)
+/* Adds a payload to the mean, if the step counts, and to the total, unless that is NULL. */
+static void count(const struct summing *s, double bytes, double *mean, double total[TIMES])
 {
     const struct cc_sum_sizes_config *c = s->config;
-    const size_t step = s->step;
-    if (step + c->counted >= c->steps) {
+    const bool late = s->step + c->counted >= c->steps;
+    if (late)
         *mean += bytes / (double)c->counted;
-        *late += bytes;
-    } else if (step + 2 * c->counted >= c->steps) {
-        *early += bytes;
-    }
+    if (total != NULL && s->step + 2 * c->counted >= c->steps)
+        total[late ? LATE : EARLY] += bytes;
 }
 
 static int gradient_of(void *arg, size_t w, const float **x, struct cc_error *e)
@@ -97,11 +96,11 @@ static int gradient_of(void *arg, size_t w, const float **x, struct cc_error *e)
 static int push(void *arg, size_t w, const float *x, struct cc_error *e)
 {
     struct summing *s = arg;
-    double bytes, unused[2] = {0, 0};
+    double bytes;
     CC_TRY(through(s, PUSH + w, x, s->sum, &bytes, e));
-    count(s, bytes / CC_SUM_WORKERS, &s->out->push, &unused[0], &unused[1]);
+    count(s, bytes / CC_SUM_WORKERS, &s->out->push, NULL);
     if (w == 0)
-        count(s, bytes, &s->out->first, &unused[0], &unused[1]);
+        count(s, bytes, &s->out->first, NULL);
     return CC_OK;
 }
 
@@ -123,8 +122,7 @@ static int hop(void *arg, size_t w, float *sum, struct cc_error *e)
     memset(sum, 0, s->n * sizeof *sum);
     CC_TRY(through(s, HOP + w, s->mean, sum, &bytes, e));
     if (point < CC_SUM_POINTS)
-        count(s, bytes, &s->out->sums.hop[point], &s->totals->early.hop[point],
-              &s->totals->late.hop[point]);
+        count(s, bytes, &s->out->sums.hop[point], s->totals->hop[point]);
     return CC_OK;
 }
 
@@ -140,8 +138,7 @@ static int pull(void *arg, size_t pushes, struct cc_error *e)
     for (size_t i = 0; i < s->n; i++)
         s->mean[i] = scale * s->sum[i];
     CC_TRY(through(s, PULL + point, s->mean, NULL, &bytes, e));
-    count(s, bytes, &s->out->sums.pull[point], &s->totals->early.pull[point],
-          &s->totals->late.pull[point]);
+    count(s, bytes, &s->out->sums.pull[point], s->totals->pull[point]);
     return CC_OK;
 }
 
@@ -190,26 +187,23 @@ out:
     return status;
 }
 
-static bool is_calm(const struct totals *t)
+static bool is_calm(const double total[TIMES])
 {
-    bool calm = true;
-    for (size_t i = 0; i < CC_SUM_POINTS; i++)
-        calm = calm &&
-               fabs(t->late.pull[i] - t->early.pull[i]) <= CC_SUM_SIZES_CALM * t->late.pull[i] &&
-               fabs(t->late.hop[i] - t->early.hop[i]) <= CC_SUM_SIZES_CALM * t->late.hop[i];
-    return calm;
+    return fabs(total[LATE] - total[EARLY]) <= CC_SUM_SIZES_CALM * total[LATE];
 }
 
 int cc_sum_sizes_measure(const struct cc_sum_sizes_config *config, size_t scheme,
                          struct cc_piece_sums *out, bool *settled, struct cc_error *e)
 {
-    struct totals totals = {.late.pull = {0}};
+    struct totals totals = {.pull = {{0}}};
     for (size_t i = 0; i < config->sample->count; i++) {
         struct summing s = {
             .config = config, .scheme = scheme, .at = i, .out = &out[i], .totals = &totals};
         out[i] = (struct cc_piece_sums){.first = 0};
         CC_TRY(run_piece(&s, e));
     }
-    *settled = config->steps < 2 * config->counted || is_calm(&totals);
+    *settled = true;
+    for (size_t i = 0; i < CC_SUM_POINTS && config->steps >= 2 * config->counted; i++)
+        *settled = *settled && is_calm(totals.pull[i]) && is_calm(totals.hop[i]);
     return CC_OK;
 }

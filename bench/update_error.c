@@ -183,7 +183,6 @@ static void add_window(struct window *sum, const struct window *w, double weight
     }
 }
 
-/* Runs the next window of all tensors and adds them up. */
 static int next_window(struct measuring *m, struct window *out, struct cc_error *e)
 {
     *out = (struct window){.error_sq = 0};
@@ -202,7 +201,6 @@ static double ratio(double error, double of)
     return error == 0 ? 0 : error / of;
 }
 
-/* The error of USED windows together. */
 static double mean_error(const struct window *w)
 {
     double error_sq = 0, raw_sq = 0;

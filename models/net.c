@@ -232,7 +232,6 @@ static int parse_index(const cJSON *root, struct entry **out, size_t *count, str
     return CC_OK;
 }
 
-/* Checks that a file has the tensors that the index maps to it. */
 static int check_file(const struct cc_contents *c, const char *path, const struct entry *list,
                       size_t count, struct cc_error *e)
 {
@@ -247,7 +246,6 @@ static int check_file(const struct cc_contents *c, const char *path, const struc
     return CC_OK;
 }
 
-/* Adds the tensors of one file. */
 static int add_file(struct cc_net *net, const char *path, const struct entry *list, size_t count,
                     struct cc_error *e)
 {

@@ -166,7 +166,6 @@ int cc_raw_tensors(const double *size, size_t count, size_t min_size, double sha
     return CC_OK;
 }
 
-/* Allocates the lists of *p for `count` tensors. */
 static int alloc_payloads(size_t count, struct cc_step_payloads *p, struct cc_error *e)
 {
     p->count = count;

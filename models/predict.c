@@ -194,7 +194,6 @@ static void set_measured_part(const struct cc_predictor *p, const struct cc_sett
         load->silent ? 0 : period * load->payloads->codec.server_s * part->payload.values / most;
 }
 
-/* Costs each server's part of a message, into part[]. */
 static void cost_parts(struct cc_predictor *p, const struct cc_setting *s,
                        const struct step_load *load, struct cc_part *part,
                        struct cc_step_message *message)
@@ -352,7 +351,6 @@ static void count_choices(const struct cc_setting *s, const struct step_kind *se
         out->chosen[sending->message[i].cost.chosen]++;
 }
 
-/* The time of a period in which only one step sends. */
 static int period_time(struct step_case *k, double period, struct cc_spread *out,
                        struct cc_error *e)
 {
@@ -403,21 +401,25 @@ static void set_parts(const struct cc_setting *s, const struct cc_cost *c,
     out->compute_s = s->timing.compute_s + s->timing.update_s;
 }
 
-static void set_bottleneck(const struct cc_cost *c, struct cc_prediction *out)
+double cc_prediction_part(const struct cc_prediction *p, enum cc_bottleneck of)
 {
-    bool server = c->push_server_s + c->pull_server_s > c->push_worker_s + c->pull_worker_s;
-    double most = out->compute_s;
-    out->bottleneck = CC_BY_COMPUTE;
-    if (out->codec_s > most) {
-        most = out->codec_s;
-        out->bottleneck = CC_BY_CODEC;
-    }
-    if (out->latency_s > most) {
-        most = out->latency_s;
-        out->bottleneck = CC_BY_LATENCY;
-    }
-    if (out->transfer_s + out->reduce_s > most)
-        out->bottleneck = server ? CC_BY_SERVER_PORT : CC_BY_BANDWIDTH;
+    const double part[] = {[CC_BY_COMPUTE] = p->compute_s,
+                           [CC_BY_CODEC] = p->codec_s,
+                           [CC_BY_LATENCY] = p->latency_s,
+                           [CC_BY_BANDWIDTH] = p->transfer_s + p->reduce_s,
+                           [CC_BY_SERVER_PORT] = p->transfer_s + p->reduce_s};
+    return part[of];
+}
+
+static enum cc_bottleneck bottleneck(const struct cc_cost *c, const struct cc_prediction *p)
+{
+    const bool server = c->push_server_s + c->pull_server_s > c->push_worker_s + c->pull_worker_s;
+    int most = CC_BY_COMPUTE;
+    for (int i = most + 1; i <= CC_BY_BANDWIDTH; i++)
+        if (cc_prediction_part(p, (enum cc_bottleneck)i) >
+            cc_prediction_part(p, (enum cc_bottleneck)most))
+            most = i;
+    return most == CC_BY_BANDWIDTH && server ? CC_BY_SERVER_PORT : (enum cc_bottleneck)most;
 }
 
 /* The busiest server's bytes over the mean. */
@@ -470,7 +472,7 @@ static int predict_period(struct cc_predictor *p, const struct cc_setting *s,
     out->step_s = fmax(spread.step_s, port_time(s, &k, period));
     out->step_sd = spread.step_sd;
     out->wait_s = spread.wait_s;
-    set_bottleneck(&mean, out);
+    out->bottleneck = bottleneck(&mean, out);
     return CC_OK;
 }
 

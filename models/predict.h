@@ -66,6 +66,9 @@ struct cc_prediction {
                                            that each takes; otherwise 0 */
 };
 
+/* The time of the part of a step that a bottleneck is. */
+double cc_prediction_part(const struct cc_prediction *p, enum cc_bottleneck of);
+
 /* Memory for predictions over one net, reused between calls: zero it, pass it to every call, free
  * it before the net. One thread at a time. */
 struct cc_predictor {

@@ -263,7 +263,6 @@ static void begin_step(struct simulation *s, double now, int w)
 
 /* --- ports --- */
 
-/* The time in which a message passes once. */
 static double pass_s(const struct port *p)
 {
     return fmax(p->worker_s, p->count * p->server_s);

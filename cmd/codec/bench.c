@@ -229,7 +229,6 @@ static bool is_benched(enum cc_bench_streams which, size_t index, struct cc_trac
                                     : which == CC_STREAM_ALL || s.direction == direction;
 }
 
-/* Benches the streams of the open trace that --stream names. */
 static int bench_trace(struct cc_bench_run *b, struct cc_error *e)
 {
     struct cc_trace *trace = b->config.trace;

@@ -91,7 +91,6 @@ static void set_speed(struct row *row, enum cc_call call, double *seconds, size_
                                          .moved = moved / 4 * bytes / s.median};
 }
 
-/* Adds the memory that a tensor's codec needs. */
 static void add_memory(struct row *row, const struct cc_bench_run *b, size_t scheme, size_t tensor)
 {
     const struct cc_codec_item item = cc_bench_codec(&b->config, scheme, tensor);
@@ -358,7 +357,6 @@ static int note_best(const struct cc_bench_run *b, const struct row *row, size_t
     return note_row(b, "most exact", exact, same, e);
 }
 
-/* Says which sizes --passes N leaves open. */
 static int note_unknown(const struct cc_bench_run *b, const struct row *row, size_t rows,
                         struct cc_error *e)
 {
@@ -416,7 +414,6 @@ static int note_sparse(const struct cc_bench_run *b, const struct row *row, size
         list);
 }
 
-/* Says what the errors do not cover. */
 static int note_errors(const struct cc_bench_run *b, const struct row *row, size_t rows,
                        struct cc_error *e)
 {
@@ -490,7 +487,6 @@ out:
     return status;
 }
 
-/* Says where limits are missing, and why. */
 static int note_no_limits(const struct cc_bench_run *b, struct cc_error *e)
 {
     char cache[24];

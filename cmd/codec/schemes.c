@@ -107,7 +107,6 @@ static int add_scheme(struct cc_record *r, const struct cc_scheme *s, struct cc_
     return CC_OK;
 }
 
-/* Describes the scheme in notes. */
 static int add_notes(struct cc_record *r, const struct cc_scheme *s, struct cc_error *e)
 {
     static const char *const kinds[] = {

@@ -50,7 +50,6 @@ static void show_writing(void *context, double done)
     cc_progress_show(context, "writing", done);
 }
 
-/* Writes the whole trace to a directory. */
 static int write_directory(struct cc_args *args, struct cc_trace *t, const char *path,
                            struct cc_error *e)
 {
@@ -127,7 +126,6 @@ const struct cc_command cc_command_trace_synth = {
 
 static const struct cc_option_use convert_options[] = {{.rows = NULL}};
 
-/* Writes a trace of one step to a file. */
 static int convert_file(struct cc_args *args, struct cc_trace *t, const char *out,
                         struct cc_error *e)
 {
@@ -248,7 +246,6 @@ static int add_stream_row(struct cc_record *r, struct cc_trace *t, size_t stream
     return CC_OK;
 }
 
-/* Adds the row of a stream. */
 static int add_stream(struct cc_record *r, struct cc_trace *t, size_t stream, struct cc_error *e)
 {
     size_t row;

@@ -106,7 +106,6 @@ static int by_step(const void *x, const void *y)
     return (a->scheme > b->scheme) - (a->scheme < b->scheme);
 }
 
-/* Fills r->c and ranks it. */
 static int rank_candidates(struct advise *a, struct ranking *r, struct cc_error *e)
 {
     struct cc_forecast *f = &a->forecast;
@@ -174,7 +173,7 @@ static void recommend(const struct advise *a, struct ranking *r)
 
 /* --- rows --- */
 
-/* The columns that only this command has. `rank` is 0 for candidates that are ruled out. */
+/* `rank` is 0 for candidates that are ruled out. */
 static int own_columns(struct advise *a, size_t row, size_t rank, const struct candidate *c,
                        struct cc_error *e)
 {
@@ -204,7 +203,6 @@ static int own_columns(struct advise *a, size_t row, size_t rank, const struct c
     return cc_record_text(a->record, row, CC_KEY(pays), pays, e);
 }
 
-/* Adds the row of a candidate in a setting. */
 static int add_row(struct advise *a, const struct ranking *r, const struct cc_setting *s,
                    const struct candidate *c, size_t rank, bool recommended, struct cc_error *e)
 {

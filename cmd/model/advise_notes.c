@@ -204,19 +204,14 @@ static int note_bottleneck(struct advise *a, const struct cc_setting *s, const s
         [CC_BY_SERVER_PORT] = "the server's port",
     };
     const struct cc_prediction *p = &c->p;
-    const double part[] = {[CC_BY_COMPUTE] = p->compute_s,
-                           [CC_BY_CODEC] = p->codec_s,
-                           [CC_BY_LATENCY] = p->latency_s,
-                           [CC_BY_BANDWIDTH] = p->transfer_s + p->reduce_s,
-                           [CC_BY_SERVER_PORT] = p->transfer_s + p->reduce_s};
     const bool overlaps = p->compute_s + p->codec_s + p->comm_s > (1 + 1e-6) * p->step_s;
     const bool hides = overlaps && p->bottleneck != CC_BY_COMPUTE;
     char time[32], whole[32], help[128] = "";
     remedy_text(a, s, c, help, sizeof help);
-    return cc_record_note(a->record, e, "bottleneck with %s: %s, %s %s %s%s", name_of(a, c),
-                          what[p->bottleneck], cc_advise_time(part[p->bottleneck], time),
-                          hides ? "(partly hidden) in a step of" : "of",
-                          cc_advise_time(p->step_s, whole), help);
+    return cc_record_note(
+        a->record, e, "bottleneck with %s: %s, %s %s %s%s", name_of(a, c), what[p->bottleneck],
+        cc_advise_time(cc_prediction_part(p, p->bottleneck), time),
+        hides ? "(partly hidden) in a step of" : "of", cc_advise_time(p->step_s, whole), help);
 }
 
 /* --- workers --- */

@@ -70,7 +70,6 @@ static double union_growth(const struct model *m, size_t scheme, const struct cc
     return cc_union_size(&c, p->total.values, p->total.pairs, c.workers) / p->total.pairs;
 }
 
-/* The columns that only this command has. */
 static int own_columns(struct model *m, size_t row, size_t scheme, const struct cc_setting *s,
                        const struct cc_prediction *p, struct cc_error *e)
 {

@@ -100,7 +100,6 @@ static int note_devices(struct cc_record *r, const char *net, struct cc_error *e
     return CC_OK;
 }
 
-/* The tensors of a net, and notes on the net. */
 static int list_tensors(struct cc_record *r, const char *name, const struct cc_net *net,
                         struct cc_error *e)
 {

@@ -144,7 +144,6 @@ static int accuracy_rows(struct cc_record *r, const struct cc_paper *p, const ch
                               difference, e);
 }
 
-/* A table that prints accuracies, as --accuracy needs it. */
 static int check_accuracies(const struct cc_paper *p, struct cc_error *e)
 {
     if (isnan(p->baseline_accuracy))
@@ -152,7 +151,6 @@ static int check_accuracies(const struct cc_paper *p, struct cc_error *e)
     return CC_OK;
 }
 
-/* The accuracies that the table prints, beside those of trainings. */
 static int print_accuracies(struct cc_record *r, const struct cc_paper *p,
                             const struct cc_trainings *t, struct cc_error *e)
 {

@@ -70,7 +70,6 @@ static int check_column(const struct cc_paper_column *c, const struct cc_paper_f
     return refuse_unknown("quantity", c->quantity, f->quantities, e);
 }
 
-/* Checks that the formula takes the table's quantities, inputs and constants. */
 static int check(const struct cc_paper *p, const struct cc_paper_formula *f, struct cc_error *e)
 {
     static const char place[] = "%s \"%.60s\": formula '%s'";
