@@ -42,7 +42,7 @@ int cc_limits_sample(struct cc_limits *l, size_t scheme, double bytes, size_t sa
 /* The limits of a scheme's calls. */
 struct cc_scheme_limits {
     double clock; /* the processor's in GHz: cycles of a value are 4 x GHz / (GB/s); 0: not known */
-    struct {
+    struct cc_call_limits {
         double memory; /* GB/s of float32 that memory, or the second-level cache, allows; 0: it is
                           not the limit, or none is known */
         double l1;     /* the same that the codec's own instructions allow; 0: not known, as of a

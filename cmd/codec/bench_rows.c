@@ -68,27 +68,26 @@ static void set_quality(struct row *row, const struct cc_quality *q)
     row->cosine = isnan(cosine) ? (double)NAN : fmax(-1, fmin(1, cosine));
 }
 
-/* From the seconds of the samples, which are sorted, the limit in GB/s (0: none) and the bytes that
- * are moved for a value. */
+/* From the seconds of the samples, which are sorted. */
 static void set_speed(struct row *row, enum cc_call call, double *seconds, size_t samples,
-                      double limit, double moved)
+                      const struct cc_call_limits *limits)
 {
     const struct cc_stats s = cc_stats_of(seconds, samples);
-    const double bytes = 4e-9 * (double)row->q.values;
+    const double bytes = 4e-9 * (double)row->q.values, gb_per_s = bytes / s.median;
     row->samples = samples;
     row->outliers += s.outliers;
-    row->call[call] = (struct row_speed){.gb_per_s = finite_or_nan(bytes / s.median),
+    row->call[call] = (struct row_speed){.gb_per_s = finite_or_nan(gb_per_s),
                                          .min = bytes / s.max,
                                          .max = bytes / s.min,
                                          .low = bytes / s.high,
                                          .high = bytes / s.low,
                                          .spread = cc_stats_spread(&s) / 2,
-                                         .limit = positive_or_nan(limit),
-                                         .roofline = bytes / s.median / positive_or_nan(limit),
-                                         .l1 = (double)NAN,
-                                         .l1_share = (double)NAN,
+                                         .limit = positive_or_nan(limits->memory),
+                                         .roofline = gb_per_s / positive_or_nan(limits->memory),
+                                         .l1 = positive_or_nan(limits->l1),
+                                         .l1_share = gb_per_s / positive_or_nan(limits->l1),
                                          .speedup = (double)NAN,
-                                         .moved = moved / 4 * bytes / s.median};
+                                         .moved = limits->moved / 4 * bytes / s.median};
 }
 
 static void add_memory(struct row *row, const struct cc_bench_run *b, size_t scheme, size_t tensor)
@@ -103,12 +102,13 @@ static struct row tensor_row(const struct cc_bench_run *b, size_t scheme, size_t
 {
     struct row row = {.tensor = cc_trace_tensor(b->config.trace, tensor)->name,
                       .error = cc_update_error_unknown()};
+    static const struct cc_call_limits unknown = {.moved = (double)NAN};
     const size_t at = scheme * speed->tensors + tensor;
     set_quality(&row, q);
     add_memory(&row, b, scheme, tensor);
     for (int c = 0; c < CC_CALLS && speed->samples > 0 && row.q.values > 0; c++)
         set_speed(&row, (enum cc_call)c, &speed->tensor_seconds[c][at * speed->most],
-                  speed->taken[scheme], 0, (double)NAN);
+                  speed->taken[scheme], &unknown);
     return row;
 }
 
@@ -128,13 +128,9 @@ static struct row step_row(const struct cc_bench_run *b, size_t scheme, const st
     if (speed->samples == 0 || row.q.values == 0)
         return row;
     const struct cc_scheme_limits *limits = &speed->limit[scheme];
-    for (int c = 0; c < CC_CALLS; c++) {
-        struct row_speed *s = &row.call[c];
+    for (int c = 0; c < CC_CALLS; c++)
         set_speed(&row, (enum cc_call)c, &speed->seconds[c][scheme * speed->most],
-                  speed->taken[scheme], limits->call[c].memory, limits->call[c].moved);
-        s->l1 = positive_or_nan(limits->call[c].l1);
-        s->l1_share = s->gb_per_s / s->l1;
-    }
+                  speed->taken[scheme], &limits->call[c]);
     row.clock = positive_or_nan(limits->clock);
     return row;
 }
