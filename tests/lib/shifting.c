@@ -60,8 +60,8 @@ static void on_access(int sig, siginfo_t *info, void *context)
     const uintptr_t at = (uintptr_t)info->si_addr, begin = (uintptr_t)now.view;
     (void)sig;
     if (now.s == NULL || at < begin || at >= begin + now.bytes) {
-        /* Outside: the instruction runs again and ends the program. */
-        (void)signal(SIGSEGV, SIG_DFL);
+        /* Outside: the instruction runs again, for the handler of before. */
+        (void)sigaction(SIGSEGV, &now.old_segv, NULL);
         return;
     }
     change(at - begin);

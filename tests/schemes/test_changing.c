@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <execinfo.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "core/isa.h"
@@ -37,6 +39,60 @@ static const char *only;
 static size_t raced_ms;
 static bool counts;
 
+/* --- a child that dies says where --- */
+
+/* What it does, for the report. */
+static struct {
+    const char *setting, *work;
+    size_t n;
+    int threads;
+} doing;
+
+/* The instruction that a signal interrupted. */
+static void *instruction_of(const void *context)
+{
+    const ucontext_t *c = context;
+#if defined(__x86_64__)
+    return (void *)(uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (void *)(uintptr_t)c->uc_mcontext.pc;
+#else
+    (void)c;
+    return NULL;
+#endif
+}
+
+/* Prints the fault's address and instruction, the work, and the calls, as far as the stack still
+ * tells them, then dies by the signal. */
+static void report_death(int sig, siginfo_t *info, void *context)
+{
+    char text[256];
+    void *calls[64] = {instruction_of(context)};
+    const int length = snprintf(text, sizeof text, "%s, n %zu, threads %d, %s: %s at address %p\n",
+                                doing.setting, doing.n, doing.threads, doing.work,
+                                sig == SIGSEGV ? "SIGSEGV" : "SIGBUS", info->si_addr);
+    (void)!write(STDERR_FILENO, text, (size_t)length < sizeof text ? (size_t)length : sizeof text);
+    backtrace_symbols_fd(calls, 1, STDERR_FILENO);
+    backtrace_symbols_fd(calls, backtrace(calls, 64), STDERR_FILENO);
+    (void)signal(sig, SIG_DFL);
+    (void)raise(sig);
+}
+
+/* In place of the test framework's handlers; on a stack of their own, as a codec may have
+ * overwritten the other one. */
+static void report_deaths(void)
+{
+    static uint8_t room[1 << 16];
+    const stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
+    const struct sigaction action = {.sa_sigaction = report_death,
+                                     .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    void *call;
+    (void)backtrace(&call, 1); /* loads what it needs, which a handler must not */
+    (void)sigaltstack(&stack, NULL);
+    (void)sigaction(SIGSEGV, &action, NULL);
+    (void)sigaction(SIGBUS, &action, NULL);
+}
+
 /* The values of one tensor in versions that have nothing in common. */
 static void fill_versions(float *x[SHIFTING_VERSIONS], size_t n, uint64_t seed)
 {
@@ -49,12 +105,15 @@ static void fill_versions(float *x[SHIFTING_VERSIONS], size_t n, uint64_t seed)
         x[SHIFTING_VERSIONS - 1][i] = i % 2 == 0 ? NAN : INFINITY;
 }
 
-static float *new_values(size_t n)
+/* Memory of `bytes` bytes and more, all zeros. */
+static void *zeros(size_t bytes)
 {
-    float *x = calloc(n + 1, sizeof *x);
-    if (x == NULL)
+    void *memory = calloc(bytes + sizeof(float), 1);
+    if (memory == NULL) {
+        perror("memory of the test");
         exit(1);
-    return x;
+    }
+    return memory;
 }
 
 /* The work of a rig, with an input at an address that the rig does not choose. */
@@ -75,6 +134,9 @@ static void open_bench(struct bench *b, const char *setting, size_t n, int threa
                                       ? (struct cc_shape){.n = n, .dim = {16, n / 16}, .ndim = 2}
                                       : cc_shape_flat(n);
     *b = (struct bench){.ctx = {.seed = 3, .rank = 1, .name = "w"}};
+    doing.setting = setting;
+    doing.n = n;
+    doing.threads = threads;
     if (!rig_open(&b->rig, setting))
         exit(1);
     rig_shape(&b->rig, &shape);
@@ -104,6 +166,7 @@ static void give_up(const struct bench *b, const char *what)
 static void encode(struct bench *b, const float *x, size_t *len)
 {
     *len = 0;
+    doing.work = "encoding";
     if (cc_encode(&b->rig.codec, &b->ctx, x, b->out, b->bound, len, &b->e) != CC_OK) {
         *len = 0;
         cc_codec_reset(&b->rig.codec);
@@ -118,6 +181,7 @@ static void run_round(struct bench *b, size_t round, const float *x, const uint8
 {
     size_t len = 0;
     const size_t bytes = cc_round_bytes(&b->rig.codec, round);
+    doing.work = x != NULL ? "encoding a round" : "absorbing a round";
     if (x != NULL)
         (void)cc_encode_round(&b->rig.codec, &b->ctx, round, x, b->out, b->bound, &len, &b->e);
     else
@@ -126,6 +190,7 @@ static void run_round(struct bench *b, size_t round, const float *x, const uint8
 
 static void check_own_payload(struct bench *b, size_t len, bool encoded)
 {
+    doing.work = "decoding its own payload";
     if (encoded && cc_decode(&b->rig.codec, &b->ctx, b->out, len, b->y, &b->e) != CC_OK)
         give_up(b, "it refuses its own payload");
 }
@@ -135,6 +200,7 @@ static void decode(struct bench *b, const uint8_t *in, size_t len, unsigned how)
     size_t count;
     struct cc_codec c = b->rig.codec;
     c.state = NULL;
+    doing.work = how == 0 ? "decoding" : how == 1 ? "decoding and adding" : "reading pairs";
     if (how == 0)
         (void)cc_decode(&c, &b->ctx, in, len, b->y, &b->e);
     else if (how == 1)
@@ -156,7 +222,7 @@ static void shift_encode(const char *setting, size_t n, size_t seeds)
     open_bench(&b, setting, n, 1);
     shifting_open(&s, n * sizeof(float));
     for (size_t v = 0; v < SHIFTING_VERSIONS; v++)
-        s.version[v] = (const uint8_t *)(x[v] = new_values(n));
+        s.version[v] = (const uint8_t *)(x[v] = zeros(n * sizeof(float)));
     for (size_t seed = 0; seed < seeds; seed++) {
         static const unsigned every[] = {2, 16, 256, 4};
         size_t len;
@@ -195,7 +261,7 @@ static void fill_payloads(struct bench *b, uint8_t *payload[SHIFTING_VERSIONS], 
                           uint64_t seed)
 {
     const size_t n = b->rig.codec.shape.n;
-    float *x = new_values(n);
+    float *x = zeros(n * sizeof(float));
     uint64_t random = seed;
     for (size_t v = 0; v < SHIFTING_VERSIONS; v++) {
         size_t len;
@@ -220,7 +286,7 @@ static void shift_decode(const char *setting, size_t n, size_t seeds)
     size_t size;
     open_bench(&b, setting, n, 1);
     for (size_t v = 0; v < SHIFTING_VERSIONS; v++)
-        payload[v] = calloc(b.bound + 1, 1);
+        payload[v] = zeros(b.bound);
     for (size_t seed = 0; seed < seeds; seed++) {
         static const unsigned every[] = {4, 64, 1024, 16};
         struct shifting s;
@@ -299,8 +365,8 @@ static void race(const char *setting, size_t n, size_t milliseconds, int threads
     size_t size = 0;
     open_bench(&b, setting, n, threads);
     for (size_t v = 0; v < SHIFTING_VERSIONS; v++) {
-        x[v] = new_values(n);
-        payload[v] = calloc(b.bound + 1, 1);
+        x[v] = zeros(n * sizeof(float));
+        payload[v] = zeros(b.bound);
     }
     fill_versions(x, n, 1);
     fill_payloads(&b, payload, &size, 1);
@@ -314,8 +380,10 @@ static void race(const char *setting, size_t n, size_t milliseconds, int threads
         w.version[SHIFTING_VERSIONS - 1] = w.version[0]; /* all can be encoded */
         memcpy(w.to, w.version[0], w.bytes);
         atomic_store(&w.stop, false);
-        if (pthread_create(&thread, NULL, write_on, &w) != 0)
+        if (pthread_create(&thread, NULL, write_on, &w) != 0) {
+            (void)fprintf(stderr, "the thread that writes cannot be started\n");
             exit(1);
+        }
         size_t calls = 0;
         (void)clock_gettime(CLOCK_MONOTONIC, &begin);
         for (; goes_on(&begin, milliseconds); calls += decodes ? 3 : 1) {
@@ -358,8 +426,7 @@ static size_t failures_of(void (*run)(const char *setting), enum cc_isa first)
             const pid_t child = fork();
             assert_true(child >= 0);
             if (child == 0) {
-                (void)signal(SIGSEGV, SIG_DFL); /* not the test framework's */
-                (void)signal(SIGBUS, SIG_DFL);
+                report_deaths();
                 (void)alarm(DEADLINE_S);
                 cc_isa_force((enum cc_isa)isa);
                 run(settings[i]);
