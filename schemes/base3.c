@@ -295,7 +295,7 @@ static int next_digits(const struct decoder *s, size_t *at, size_t count, struct
         return CC_OK;
     }
     if (t->ahead < count) {
-        memset(t->bytes + t->ahead, CC_BYTE_ZERO, count - t->ahead + CC_RUN_SLACK);
+        memset(t->bytes + t->ahead, CC_BYTE_ZERO, count - t->ahead + CC_RUN_GROUP * CC_RUN_MAX);
         t->ahead += k_zerorun()->decode(s->in, s->len, at, t->bytes + t->ahead, count - t->ahead);
     }
     if (t->ahead < count)

@@ -13,7 +13,10 @@
 #define CC_RUN_CODE 241u
 
 /* Bytes that may be written, or read, beyond those that are asked for. */
-#define CC_RUN_SLACK 128u
+#define CC_RUN_SLACK 256u
+
+/* The input is expanded in groups of this many bytes. */
+#define CC_RUN_GROUP 8u
 
 struct k_zerorun {
     /* Encodes n bytes of at most 242. in[n] is read too: it tells whether a run continues. *run is
@@ -22,11 +25,13 @@ struct k_zerorun {
      * written. */
     size_t (*encode)(const uint8_t *in, size_t n, unsigned *run, uint8_t *out);
     /* Expands in[*at, len) until out has `want` bytes or some more, or the input ends. out has room
-     * for want + CC_RUN_SLACK bytes, all CC_BYTE_ZERO before. Advances *at, and returns the number
-     * of bytes that out has. */
+     * for want + CC_RUN_SLACK bytes, of which the first want + CC_RUN_GROUP * CC_RUN_MAX are
+     * CC_BYTE_ZERO before. Advances *at, and returns the number of bytes that out has, which is
+     * below want + CC_RUN_SLACK, also if others write to the input.
+     */
     size_t (*decode)(const uint8_t *in, size_t len, size_t *at, uint8_t *out, size_t want);
     /* The same without writing: advances *at over input that expands to `want` bytes or more, or to
-     * the end of the input. */
+     * the end of the input. Returns less than want + CC_RUN_SLACK. */
     size_t (*skip)(const uint8_t *in, size_t len, size_t *at, size_t want);
 };
 CC_KERNELS(k_zerorun)

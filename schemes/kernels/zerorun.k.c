@@ -26,8 +26,7 @@
 #include <immintrin.h>
 #endif
 
-/* Decoding takes bytes in groups of GROUP, after finding values and lengths of PREPARED bytes. */
-#define GROUP    8
+/* Decoding finds values and lengths of this many bytes, before it takes their groups. */
 #define PREPARED 64
 
 #ifdef __AVX512VBMI2__
@@ -166,7 +165,9 @@ static size_t encode(const uint8_t *restrict in, size_t n, unsigned *run, uint8_
     return w;
 }
 
-/* The byte that an encoded byte expands to, and how often. Without branches. */
+/* The byte that an encoded byte expands to, and how often. Without branches. Compilers may read a
+ * byte from memory twice, so for input that others write, *times is any number; what follows holds
+ * for all of them. */
 static inline uint8_t expand(uint8_t byte, uint8_t *times)
 {
     uint8_t is_run = (uint8_t) - (byte > CC_BYTE_MAX);
@@ -174,18 +175,18 @@ static inline uint8_t expand(uint8_t byte, uint8_t *times)
     return (uint8_t)(byte ^ ((byte ^ CC_BYTE_ZERO) & is_run));
 }
 
-/* Writes GROUP bytes to their places. Only the first zero of a run is written, as the output is
- * full of them. Returns the number of bytes that the group expands to. */
+/* Writes the bytes of a group to their places, which are below 256. Only the first zero of a run is
+ * written, as the output is full of them. Returns the number of bytes that the group expands to. */
 static inline size_t expand_group(const uint8_t *value, const uint8_t *times, uint8_t *out)
 {
     /* Byte k of `ends`: the sum of times[0 .. k], at most 8 * 14. */
     uint64_t ends = cc_get_u64(times) * UINT64_C(0x0101010101010101), starts = ends << 8;
     size_t all = ends >> 56;
-    if (all == GROUP) {
-        memcpy(out, value, GROUP);
+    if (all == CC_RUN_GROUP) {
+        memcpy(out, value, CC_RUN_GROUP);
         return all;
     }
-    for (int k = 0; k < GROUP; k++)
+    for (unsigned k = 0; k < CC_RUN_GROUP; k++)
         out[starts >> 8 * k & 255] = value[k];
     return all;
 }
@@ -198,13 +199,13 @@ static size_t decode(const uint8_t *restrict in, size_t len, size_t *at, uint8_t
     while (len - i >= PREPARED && w < want) {
         for (size_t k = 0; k < PREPARED; k++)
             value[k] = expand(in[i + k], times + k);
-        for (size_t k = 0; k < PREPARED && w < want; k += GROUP) {
+        for (size_t k = 0; k < PREPARED && w < want; k += CC_RUN_GROUP) {
             w += expand_group(value + k, times + k, out + w);
-            i += GROUP;
+            i += CC_RUN_GROUP;
         }
     }
     for (; i < len && w < want; i++) {
-        out[w] = expand(in[i], times);
+        out[w] = expand((uint8_t)cc_once(in[i]), times);
         w += times[0];
     }
     *at = i;
@@ -214,20 +215,20 @@ static size_t decode(const uint8_t *restrict in, size_t len, size_t *at, uint8_t
 static size_t skip(const uint8_t *in, size_t len, size_t *at, size_t want)
 {
     size_t w = 0, i = *at;
-    /* A byte expands to CC_RUN_MAX bytes at most. */
-    while (len - i >= PREPARED && want - w > (size_t)PREPARED * CC_RUN_MAX) {
+    for (; len - i >= PREPARED; i += PREPARED) {
         unsigned group = 0;
         for (size_t k = 0; k < PREPARED; k++) {
             uint8_t times;
             (void)expand(in[i + k], &times);
             group += times;
         }
+        if (group > want - w)
+            break;
         w += group;
-        i += PREPARED;
     }
     for (; i < len && w < want; i++) {
         uint8_t times;
-        (void)expand(in[i], &times);
+        (void)expand((uint8_t)cc_once(in[i]), &times);
         w += times;
     }
     *at = i;

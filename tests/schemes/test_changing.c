@@ -25,13 +25,18 @@
 
 #include "core/isa.h"
 #include "core/memory.h"
+#include "core/parallel.h"
+#include "schemes/kernels/zerorun.h"
 #include "tests/lib/data.h"
 #include "tests/lib/rig.h"
 #include "tests/lib/settings.h"
 #include "tests/lib/shifting.h"
 #include "tests/lib/tier.h"
 
-enum { DEADLINE_S = 120, FEW = 3000, MANY = 300000 };
+enum { DEADLINE_S = 120, FEW = 3000, MANY = 300000, PARTS = 3 };
+
+/* The largest payload, in bytes, of tensors of several parts in shifting memory, which is slow. */
+#define MOST_SHIFTED 32768
 
 /* Arguments: the setting to test (all if it is empty, or there is none), and for how long a second
  * thread writes, in ms; the numbers of encodes and decodes are printed then. */
@@ -42,7 +47,7 @@ static bool counts;
 /* --- a child that dies says where --- */
 
 /* What it does, for the report. */
-static struct {
+static struct doing {
     const char *setting, *work;
     size_t n;
     int threads;
@@ -279,19 +284,19 @@ static void fill_payloads(struct bench *b, uint8_t *payload[SHIFTING_VERSIONS], 
     free(x);
 }
 
-static void shift_decode(const char *setting, size_t n, size_t seeds)
+static void shift_decode(const char *setting, size_t n, int threads, size_t seeds)
 {
     struct bench b;
     uint8_t *payload[SHIFTING_VERSIONS];
     size_t size;
-    open_bench(&b, setting, n, 1);
+    open_bench(&b, setting, n, threads);
     for (size_t v = 0; v < SHIFTING_VERSIONS; v++)
         payload[v] = zeros(b.bound);
     for (size_t seed = 0; seed < seeds; seed++) {
         static const unsigned every[] = {4, 64, 1024, 16};
         struct shifting s;
         fill_payloads(&b, payload, &size, seed);
-        if (size == 0)
+        if (size == 0 || size > MOST_SHIFTED)
             continue;
         shifting_open(&s, size);
         for (size_t v = 0; v < SHIFTING_VERSIONS; v++)
@@ -317,8 +322,52 @@ static void shift(const char *setting)
     const size_t seeds = tier_pick(1, 1, 3);
     shift_encode(setting, 300, seeds);
     shift_encode(setting, 64, 2 * seeds);
-    shift_decode(setting, 300, seeds);
-    shift_decode(setting, 64, 2 * seeds);
+    shift_decode(setting, 300, 1, seeds);
+    shift_decode(setting, 64, 1, 2 * seeds);
+}
+
+/* Of several parts, in one thread: inside a parallel loop they run one after the other. */
+static void shift_parts_in_one(void *setting, int thread)
+{
+    const char *const *s = setting;
+    if (thread == 0)
+        shift_decode(*s, PARTS * CC_PART_VALUES, PARTS, 1);
+}
+
+static void shift_parts(const char *setting)
+{
+    cc_parallel(2, shift_parts_in_one, &setting);
+}
+
+/* Zero-run bytes: no more than the slack is beyond what is asked for, whatever is read. */
+static void shift_runs(const char *setting)
+{
+    enum { BYTES = 4096, WANT = 3000, SEEDS = 30 };
+    static uint8_t bytes[SHIFTING_VERSIONS][BYTES], out[WANT + CC_RUN_SLACK];
+    struct shifting s;
+    uint64_t random = 1;
+    shifting_open(&s, BYTES);
+    s.versions = SHIFTING_VERSIONS;
+    s.every = 2;
+    for (size_t v = 0; v < SHIFTING_VERSIONS; v++) {
+        for (size_t i = 0; i < BYTES; i++)
+            bytes[v][i] = (uint8_t)data_random(&random);
+        s.version[v] = bytes[v];
+    }
+    doing = (struct doing){setting, "expanding and skipping runs", BYTES, 1};
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        size_t at = 0, from = 0;
+        shifting_begin(&s, seed);
+        const size_t skipped = (k_zerorun()->skip)(s.bytes, BYTES, &at, WANT);
+        const size_t expanded = k_zerorun()->decode(s.bytes, BYTES, &from, out, WANT);
+        shifting_end(&s);
+        if (skipped >= WANT + CC_RUN_SLACK || expanded >= WANT + CC_RUN_SLACK) {
+            (void)fprintf(stderr, "runs: of %d bytes %zu are skipped and %zu expanded\n", WANT,
+                          skipped, expanded);
+            _exit(1);
+        }
+    }
+    shifting_close(&s);
 }
 
 /* --- a second thread --- */
@@ -415,30 +464,31 @@ static void race_all(const char *setting)
 
 /* --- every setting in a process of its own --- */
 
+static bool fails(void (*run)(const char *setting), const char *setting, enum cc_isa isa)
+{
+    int status;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        report_deaths();
+        (void)alarm(DEADLINE_S);
+        cc_isa_force(isa);
+        run(setting);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status))
+        print_error("%s, %s: %s\n", setting, cc_isa_name(isa), strsignal(WTERMSIG(status)));
+    return status != 0;
+}
+
 static size_t failures_of(void (*run)(const char *setting), enum cc_isa first)
 {
     size_t failures = 0;
-    for (int isa = (int)first; isa < CC_ISAS; isa++) {
-        for (size_t i = 0; cc_isa_has((enum cc_isa)isa) && settings[i] != NULL; i++) {
-            if (only != NULL && strcmp(only, settings[i]) != 0)
-                continue;
-            int status;
-            const pid_t child = fork();
-            assert_true(child >= 0);
-            if (child == 0) {
-                report_deaths();
-                (void)alarm(DEADLINE_S);
-                cc_isa_force((enum cc_isa)isa);
-                run(settings[i]);
-                _exit(0);
-            }
-            assert_int_equal(waitpid(child, &status, 0), child);
-            if (WIFSIGNALED(status))
-                print_error("%s, %s: %s\n", settings[i], cc_isa_name((enum cc_isa)isa),
-                            strsignal(WTERMSIG(status)));
-            failures += status != 0;
-        }
-    }
+    for (int isa = (int)first; isa < CC_ISAS; isa++)
+        for (size_t i = 0; cc_isa_has((enum cc_isa)isa) && settings[i] != NULL; i++)
+            if (only == NULL || strcmp(only, settings[i]) == 0)
+                failures += fails(run, settings[i], (enum cc_isa)isa);
     return failures;
 }
 
@@ -450,6 +500,17 @@ static void every_read_sees_something_else(void **state)
         skip();
     }
     assert_int_equal(failures_of(shift, (enum cc_isa)0), 0);
+    assert_int_equal(failures_of(shift_parts, (enum cc_isa)0), 0);
+}
+
+static void runs_stay_runs(void **state)
+{
+    (void)state;
+    if (!shifting_works())
+        skip();
+    for (int isa = 0; isa < CC_ISAS; isa++)
+        if (cc_isa_has((enum cc_isa)isa))
+            assert_false(fails(shift_runs, "3lc", (enum cc_isa)isa));
 }
 
 static void another_thread_writes(void **state)
@@ -465,6 +526,7 @@ int main(int argc, char **argv)
     raced_ms = argc > 2 ? strtoul(argv[2], NULL, 10) : tier_pick(2, 5, 30);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_read_sees_something_else),
+        cmocka_unit_test(runs_stay_runs),
         cmocka_unit_test(another_thread_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
