@@ -67,11 +67,23 @@ static inline bool cc_mul(size_t a, size_t b, size_t *out)
     return true;
 }
 
-/* Bytes of n float32 values; SIZE_MAX: more than a size can hold. */
-static inline size_t cc_float_bytes(size_t n)
+/* Sums and products of sizes in bytes; SIZE_MAX: more than a size can hold, also in an operand. */
+static inline size_t cc_bytes_sum(size_t a, size_t b)
 {
     size_t bytes;
-    return cc_mul(n, sizeof(float), &bytes) ? bytes : SIZE_MAX;
+    return __builtin_add_overflow(a, b, &bytes) ? SIZE_MAX : bytes;
+}
+
+static inline size_t cc_bytes_product(size_t a, size_t b)
+{
+    size_t bytes;
+    return cc_mul(a, b, &bytes) ? bytes : SIZE_MAX;
+}
+
+/* Bytes of n float32 values, as above. */
+static inline size_t cc_float_bytes(size_t n)
+{
+    return cc_bytes_product(n, sizeof(float));
 }
 
 #endif

@@ -65,27 +65,62 @@ void cc_parallel(int parts, void (*work)(void *arg, int part), void *arg)
         work(arg, part);
 }
 
+struct ranges {
+    size_t (*work)(void *arg, size_t begin, size_t end);
+    void *arg;
+    size_t n, multiple;
+    int parts;
+    size_t result[CC_PARTS_MAX];
+};
+
+static void range_part(void *arg, int part)
+{
+    struct ranges *r = arg;
+    r->result[part] = r->work(r->arg, cc_part_begin(r->n, r->parts, part, r->multiple),
+                              cc_part_begin(r->n, r->parts, part + 1, r->multiple));
+}
+
+size_t cc_parallel_ranges(int parts, size_t n, size_t multiple,
+                          size_t (*work)(void *arg, size_t begin, size_t end), void *arg)
+{
+    struct ranges r;
+    size_t most = 0;
+    r.work = work;
+    r.arg = arg;
+    r.n = n;
+    r.multiple = multiple;
+    r.parts = parts;
+    cc_parallel(parts, range_part, &r);
+    for (int p = 0; p < parts; p++)
+        most = r.result[p] > most ? r.result[p] : most;
+    return most;
+}
+
+size_t cc_parallel_values(int threads, size_t n, size_t multiple,
+                          size_t (*work)(void *arg, size_t begin, size_t end), void *arg)
+{
+    return cc_parallel_ranges(cc_parts(threads, n, CC_PART_VALUES), n, multiple, work, arg);
+}
+
 struct zeros {
     char *memory;
     size_t streams, bytes;
-    int parts;
 };
 
-static void zero_part(void *arg, int part)
+static size_t zero_range(void *arg, size_t begin, size_t end)
 {
     const struct zeros *z = arg;
-    const size_t begin = cc_part_begin(z->bytes, z->parts, part, CC_PAGE);
-    const size_t end = cc_part_begin(z->bytes, z->parts, part + 1, CC_PAGE);
     for (size_t s = 0; s < z->streams; s++)
         memset(z->memory + s * z->bytes + begin, 0, end - begin);
+    return 0;
 }
 
 void cc_zero(void *memory, size_t streams, size_t bytes, int threads)
 {
     struct zeros z = {.memory = memory, .streams = streams, .bytes = bytes};
-    z.parts = cc_parts(threads, bytes / sizeof(float), CC_PART_VALUES);
     if (bytes > 0)
-        cc_parallel(z.parts, zero_part, &z);
+        (void)cc_parallel_ranges(cc_parts(threads, bytes / sizeof(float), CC_PART_VALUES), bytes,
+                                 CC_PAGE, zero_range, &z);
 }
 
 void *cc_alloc_parts(size_t bytes, int threads, struct cc_error *e)

@@ -33,6 +33,16 @@ int cc_parallel_check(int threads, struct cc_error *e);
 /* Calls work(arg, part) for each part, on several threads, and returns when all are done. */
 void cc_parallel(int parts, void (*work)(void *arg, int part), void *arg);
 
+/* Calls work(arg, begin, end) for each of `parts` parts of n units with such borders, some of which
+ * may be empty. Returns the largest number that a call returned: bits of a magnitude, whether
+ * something is wrong, or how many units are left from the first one on at which something is. */
+size_t cc_parallel_ranges(int parts, size_t n, size_t multiple,
+                          size_t (*work)(void *arg, size_t begin, size_t end), void *arg);
+
+/* The same for n values, for each of which little is done, by up to `threads` threads. */
+size_t cc_parallel_values(int threads, size_t n, size_t multiple,
+                          size_t (*work)(void *arg, size_t begin, size_t end), void *arg);
+
 /* Sets `streams` ranges of memory, of `bytes` each and one directly after the other, to zero: of
  * each, a part for each thread. A page of memory lies at the processor that first writes to it, so
  * on machines with several, this places new memory where loops over parts use it. */

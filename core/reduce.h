@@ -47,7 +47,7 @@ CC_KERNELS(k_reduce)
 uint32_t cc_absmax(const float *x, const float *r, size_t n, int threads);
 
 /* Whether all values were finite, by their largest magnitude. */
-static inline int cc_finite_bits(uint32_t absmax)
+static inline int cc_finite_bits(size_t absmax)
 {
     return absmax < CC_F32_INF_BITS;
 }

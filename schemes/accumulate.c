@@ -30,26 +30,20 @@ struct work {
     const float *x;
     float *sum;
     size_t n;
-    int parts;
-    size_t good[CC_PARTS_MAX]; /* index at which each part stopped */
 };
 
-static void accumulate_part(void *arg, int part)
+/* Returns the number of values from the block on that stopped it. */
+static size_t accumulate_range(void *arg, size_t begin, size_t end)
 {
-    struct work *w = arg;
-    size_t begin = cc_part_begin(w->n, w->parts, part, BLOCK);
-    size_t end = cc_part_begin(w->n, w->parts, part + 1, BLOCK);
-    w->good[part] = begin + cc_accumulate(w->x + begin, w->sum + begin, end - begin);
+    const struct work *w = arg;
+    const size_t good = begin + cc_accumulate(w->x + begin, w->sum + begin, end - begin);
+    return good < end ? w->n - good : 0;
 }
 
 int cc_accumulate_all(const struct cc_context *ctx, const float *x, float *sum, size_t n,
                       int threads, struct cc_error *e)
 {
-    struct work w = {.x = x, .sum = sum, .n = n};
-    w.parts = cc_parts(threads, n, CC_PART_VALUES);
-    cc_parallel(w.parts, accumulate_part, &w);
-    for (int p = 0; p < w.parts; p++)
-        if (w.good[p] < cc_part_begin(n, w.parts, p + 1, BLOCK))
-            return cc_accumulate_refuse(ctx, x, sum, w.good[p], n, e);
-    return CC_OK;
+    struct work w = {x, sum, n};
+    const size_t left = cc_parallel_values(threads, n, BLOCK, accumulate_range, &w);
+    return left == 0 ? CC_OK : cc_accumulate_refuse(ctx, x, sum, n - left, n, e);
 }

@@ -66,9 +66,16 @@ static size_t packed_bytes(size_t n)
     return n / PLANES + (n % PLANES != 0);
 }
 
-size_t cc_base3_bound(size_t n)
+size_t cc_base3_bound(const void *params, const struct cc_shape *shape)
 {
-    return HEADER + packed_bytes(n);
+    (void)params;
+    return HEADER + packed_bytes(shape->n);
+}
+
+static int zero_runs(const struct cc_codec *c)
+{
+    const struct cc_base3_params *p = c->params;
+    return p->zre != 0;
 }
 
 static bool beyond_cache(size_t values)
@@ -229,9 +236,10 @@ static size_t join_parts(const struct encoder *s)
     return (size_t)(end_run(w, &pending) - s->out);
 }
 
-size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, const float *x,
-                       const float *r, size_t n, int zre, int threads, uint8_t *out)
+size_t cc_base3_encode(const struct cc_codec *c, float m, cc_base3_quantize *quantize, void *arg,
+                       const float *x, const float *r, uint8_t *out)
 {
+    const size_t n = c->shape.n;
     struct encoder s = {.quantize = quantize,
                         .arg = arg,
                         .values = r != NULL ? r : x,
@@ -239,11 +247,11 @@ size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, const fl
                         .n = n,
                         .total = packed_bytes(n),
                         .tile = r != NULL && beyond_cache(2 * n) ? TILE_UPDATE : TILE,
-                        .zre = zre,
-                        .parts = cc_parts(threads, n, CC_PART_VALUES)};
+                        .zre = zero_runs(c),
+                        .parts = cc_parts(c->threads, n, CC_PART_VALUES)};
     cc_put_f32(out, m);
     cc_parallel(s.parts, encode_part, &s);
-    return HEADER + (zre ? join_parts(&s) : s.total);
+    return HEADER + (s.zre ? join_parts(&s) : s.total);
 }
 
 /* --- decoding --- */
@@ -392,26 +400,29 @@ static int read_header(const struct decoder *s, float *m, struct cc_error *e)
 {
     if (s->zre && s->len < HEADER)
         return cc_bad_payload(s->len, e, "the payload ends within its scale");
-    if (!s->zre && s->len != cc_base3_bound(s->n))
-        return cc_bad_length(s->len, cc_base3_bound(s->n), e);
+    if (!s->zre && s->len != HEADER + s->total)
+        return cc_bad_length(s->len, HEADER + s->total, e);
     *m = cc_get_f32(s->in);
     if (!cc_finite(*m) || *m < 0)
         return cc_bad_payload(0, e, "the scale is %g", (double)*m);
     return CC_OK;
 }
 
-int cc_base3_decode(const uint8_t *in, size_t len, size_t n, int zre, int threads,
-                    const float *scale, float *y, struct cc_error *e)
+int cc_base3_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                    size_t len, const float *scale, float *y, struct cc_error *e)
 {
-    struct decoder s = {.in = in, .len = len, .n = n, .zre = zre, .y = y, .add = scale != NULL};
+    (void)ctx;
+    const size_t n = c->shape.n;
+    struct decoder s = {
+        .in = in, .len = len, .n = n, .zre = zero_runs(c), .y = y, .add = scale != NULL};
     float m = 0;
+    s.total = packed_bytes(n);
     CC_TRY(read_header(&s, &m, e));
     for (int d = 0; d < 3; d++)
         s.value[d] = scale != NULL ? *scale * (m * (float)(d - 1)) : m * (float)(d - 1);
     s.nontemporal = !s.add && cc_use_nontemporal(n * sizeof(float));
-    s.total = packed_bytes(n);
     s.tile = s.add && beyond_cache(n) ? TILE_ADD : TILE;
-    s.parts = cc_parts(threads, n, CC_PART_VALUES);
+    s.parts = cc_parts(c->threads, n, CC_PART_VALUES);
     CC_TRY(find_starts(&s, e));
     cc_parallel(s.parts, decode_part, &s);
     /* The first part that failed is decoded again for its message. */

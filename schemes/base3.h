@@ -4,28 +4,27 @@
 #ifndef CC_SCHEMES_BASE3_H
 #define CC_SCHEMES_BASE3_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "schemes/residual.h"
 
-#include "core/error.h"
+/* The parameters that both have, in the order of residual.h. */
+struct cc_base3_params {
+    int64_t ef, zre;
+};
 
-/* The largest payload of n values, in bytes. */
-size_t cc_base3_bound(size_t n);
+/* A descriptor's functions; its struct params begins with these parameters. */
+size_t cc_base3_bound(const void *params, const struct cc_shape *shape);
+int cc_base3_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                    size_t len, const float *scale, float *y, struct cc_error *e);
 
 /* Quantizes values i .. i + count - 1 and adds their trits: bytes[k] += weight * trit of value
  * i + k. */
 typedef void cc_base3_quantize(void *arg, size_t i, size_t count, uint8_t weight, uint8_t *bytes);
 
-/* Writes the payload of n >= 1 values to out, which has room for the bound, and returns its length.
- * `quantize` is called once for every value, in no particular order and from up to `threads`
- * threads at once; most calls begin and end with a line of the cache of x, which it reads, or of
- * the residual r, which it updates, unless r is NULL. */
-size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, const float *x,
-                       const float *r, size_t n, int zre, int threads, uint8_t *out);
-
-/* Sets y to m * trit for n >= 1 values, or if scale is not NULL, adds *scale * (m * trit). CC_FAIL
- * with the offset of the fault if the bytes are not a payload. */
-int cc_base3_decode(const uint8_t *in, size_t len, size_t n, int zre, int threads,
-                    const float *scale, float *y, struct cc_error *e);
+/* Writes the payload of the codec's values to out, which has room for the bound, and returns its
+ * length. `quantize` is called once for every value, in no particular order and from up to
+ * c->threads threads at once; most calls begin and end with a line of the cache of x, which it
+ * reads, or of the residual r, which it updates, unless r is NULL. */
+size_t cc_base3_encode(const struct cc_codec *c, float m, cc_base3_quantize *quantize, void *arg,
+                       const float *x, const float *r, uint8_t *out);
 
 #endif

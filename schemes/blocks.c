@@ -32,15 +32,12 @@ static size_t code_bytes(const struct cc_block_form *f, size_t n)
 /* Bytes before the codes. */
 static size_t head_bytes(const struct cc_block_form *f, size_t n)
 {
-    size_t bytes = SIZE_MAX;
-    (void)cc_mul(block_count(f, n), scale_bytes[f->scale], &bytes);
-    return bytes;
+    return cc_bytes_product(block_count(f, n), scale_bytes[f->scale]);
 }
 
 size_t cc_blocks_bound(const struct cc_block_form *f, size_t n)
 {
-    size_t bytes;
-    return __builtin_add_overflow(head_bytes(f, n), code_bytes(f, n), &bytes) ? SIZE_MAX : bytes;
+    return cc_bytes_sum(head_bytes(f, n), code_bytes(f, n));
 }
 
 /* --- scales --- */
@@ -129,16 +126,9 @@ struct encoding {
     float *r;
     uint8_t *scales, *codes;
     size_t n;
-    int parts;
     float scale;       /* the tensor's, if form->block is 0 */
     struct cc_key key; /* for the random numbers from ctx->offset on */
-    bool finite[CC_PARTS_MAX];
 };
-
-static size_t part_begin(size_t n, int parts, int part)
-{
-    return cc_part_begin(n, parts, part, CC_TILE);
-}
 
 /* The codes of m values, the first with this index in the tensor. */
 static void put_random(const struct encoding *w, uint64_t index, const float *v, size_t m,
@@ -188,12 +178,11 @@ static bool encode_tile(const struct encoding *w, size_t i, size_t m, uint8_t *o
     return true;
 }
 
-static void encode_part(void *arg, int part)
+/* Returns whether a value is not finite. */
+static size_t encode_range(void *arg, size_t first, size_t end)
 {
-    struct encoding *w = arg;
+    const struct encoding *w = arg;
     const struct cc_block_form *f = w->form;
-    const size_t first = part_begin(w->n, w->parts, part);
-    const size_t end = part_begin(w->n, w->parts, part + 1);
     bool finite = true;
     struct cc_sink sink;
     cc_sink_open(&sink, w->codes + code_bytes(f, first), w->n * sizeof(float));
@@ -204,7 +193,7 @@ static void encode_part(void *arg, int part)
         cc_sink_put(&sink, code_bytes(f, m));
     }
     cc_sink_close(&sink);
-    w->finite[part] = finite;
+    return !finite;
 }
 
 int cc_blocks_encode(const struct cc_block_form *f, const struct cc_codec *c,
@@ -219,7 +208,6 @@ int cc_blocks_encode(const struct cc_block_form *f, const struct cc_codec *c,
                          .scales = out,
                          .codes = out + head,
                          .n = n,
-                         .parts = cc_parts(c->threads, n, CC_PART_VALUES),
                          .key = cc_context_key(ctx, ctx->offset, 0)};
     if (f->block == 0) {
         const uint32_t most = cc_absmax(x, r, n, c->threads);
@@ -227,10 +215,8 @@ int cc_blocks_encode(const struct cc_block_form *f, const struct cc_codec *c,
             return cc_refuse(ctx, x, r, n, e);
         put_scales(f, &most, 1, out, &w.scale);
     }
-    cc_parallel(w.parts, encode_part, &w);
-    for (int p = 0; p < w.parts; p++)
-        if (!w.finite[p])
-            return cc_refuse(ctx, x, r, n, e);
+    if (cc_parallel_values(c->threads, n, CC_TILE, encode_range, &w) != 0)
+        return cc_refuse(ctx, x, r, n, e);
     *len = head + code_bytes(f, n);
     return CC_OK;
 }
@@ -243,11 +229,10 @@ struct decoding {
     const float *factor;
     float *y;
     size_t n;
-    int parts;
-    bool bad[CC_PARTS_MAX];
 };
 
-/* Decodes the m values from index i on, m at most CC_TILE, to y or onto it. */
+/* Decodes the m values from index i on, m at most CC_TILE, to y or onto it. False if a scale or
+ * code is not used. */
 static bool decode_tile(const struct decoding *w, size_t i, size_t m, float *y)
 {
     const struct cc_block_form *f = w->form;
@@ -266,11 +251,9 @@ static bool decode_tile(const struct decoding *w, size_t i, size_t m, float *y)
     return good && bad == 0;
 }
 
-static void load_part(void *arg, int part)
+static size_t load_range(void *arg, size_t first, size_t end)
 {
-    struct decoding *w = arg;
-    const size_t first = part_begin(w->n, w->parts, part);
-    const size_t end = part_begin(w->n, w->parts, part + 1);
+    const struct decoding *w = arg;
     bool good = true;
     struct cc_sink sink;
     cc_sink_open(&sink, w->y + first, w->n * sizeof(float));
@@ -281,14 +264,12 @@ static void load_part(void *arg, int part)
         cc_sink_put(&sink, m * sizeof(float));
     }
     cc_sink_close(&sink);
-    w->bad[part] = !good;
+    return !good;
 }
 
-static void add_part(void *arg, int part)
+static size_t add_range(void *arg, size_t first, size_t end)
 {
-    struct decoding *w = arg;
-    const size_t first = part_begin(w->n, w->parts, part);
-    const size_t end = part_begin(w->n, w->parts, part + 1);
+    const struct decoding *w = arg;
     bool good = true;
     for (size_t i = first, m; i < end; i += m) {
         m = end - i < CC_TILE ? end - i : CC_TILE;
@@ -296,7 +277,7 @@ static void add_part(void *arg, int part)
         cc_next_page(w->y + i);
         good &= decode_tile(w, i, m, w->y + i);
     }
-    w->bad[part] = !good;
+    return !good;
 }
 
 /* Names the first scale or code that is not used. */
@@ -326,16 +307,9 @@ int cc_blocks_decode(const struct cc_block_form *f, const struct cc_codec *c, co
     const size_t n = c->shape.n, want = cc_blocks_bound(f, n);
     if (len != want)
         return cc_bad_length(len, want, e);
-    struct decoding w = {.form = f,
-                         .scales = in,
-                         .codes = in + head_bytes(f, n),
-                         .factor = factor,
-                         .y = y,
-                         .n = n,
-                         .parts = cc_parts(c->threads, n, CC_PART_VALUES)};
-    cc_parallel(w.parts, factor == NULL ? load_part : add_part, &w);
-    for (int p = 0; p < w.parts; p++)
-        if (w.bad[p])
-            return refuse(f, n, in, e);
-    return CC_OK;
+    struct decoding w = {
+        .form = f, .scales = in, .codes = in + head_bytes(f, n), .factor = factor, .y = y, .n = n};
+    const bool bad = cc_parallel_values(c->threads, n, CC_TILE,
+                                        factor == NULL ? load_range : add_range, &w) != 0;
+    return bad ? refuse(f, n, in, e) : CC_OK;
 }

@@ -37,26 +37,23 @@ int cc_blocks_decode(const struct cc_block_form *f, const struct cc_codec *c, co
 extern const char *const cc_roundings[];
 
 /* Defines the descriptor's functions, by `form`, a function that returns the struct cc_block_form
- * of a const struct params *, which has a member `ef`. */
+ * of a const struct params *. */
 #define CC_BLOCKS(form)                                                                            \
     static size_t bound(const void *params, const struct cc_shape *shape)                          \
     {                                                                                              \
         const struct cc_block_form f = form(params);                                               \
         return cc_blocks_bound(&f, shape->n);                                                      \
     }                                                                                              \
-    CC_EF_STATE                                                                                    \
     static struct cc_traffic traffic(const void *params)                                           \
     {                                                                                              \
-        const struct params *p = params;                                                           \
-        return form(params).block == 0 ? cc_traffic_two(p->ef != 0) : cc_traffic_one(p->ef != 0);  \
+        return form(params).block == 0 ? cc_ef_twice(params) : cc_ef_once(params);                 \
     }                                                                                              \
     static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,      \
                       uint8_t *out, size_t cap, size_t *len, struct cc_error *e)                   \
     {                                                                                              \
         (void)cap;                                                                                 \
-        const struct params *p = c->params;                                                        \
-        const struct cc_block_form f = form(p);                                                    \
-        return cc_blocks_encode(&f, c, ctx, x, p->ef ? c->state : NULL, out, len, e);              \
+        const struct cc_block_form f = form(c->params);                                            \
+        return cc_blocks_encode(&f, c, ctx, x, cc_ef_residual(c), out, len, e);                    \
     }                                                                                              \
     static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,   \
                       size_t len, const float *scale, float *y, struct cc_error *e)                \

@@ -1,10 +1,25 @@
 /* Functions for schemes themselves: the key of a tensor's random numbers, and the messages of
- * gradients and payloads that are refused. Plugins have copies of their own (schemes/plugin.h). */
+ * gradients and payloads that are refused, and members of descriptors that many share. Plugins have
+ * copies of their own (schemes/plugin.h). */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "core/bytes.h"
-#include "schemes/scheme.h"
+#include "schemes/plain.h"
+
+const struct cc_param cc_no_params[] = {{.name = NULL}};
+
+struct cc_traffic cc_reads_once(const void *params)
+{
+    (void)params;
+    return cc_traffic_one(0);
+}
+
+struct cc_traffic cc_reads_twice(const void *params)
+{
+    (void)params;
+    return cc_traffic_two(0);
+}
 
 struct cc_key cc_context_key(const struct cc_context *ctx, uint64_t index, uint64_t stream)
 {

@@ -52,29 +52,26 @@ static double momentum(const void *params)
     return p->momentum;
 }
 
-static double most_dense(const struct params *p)
+/* The most values that are sent. */
+static size_t most_sent(const struct params *p, size_t n)
 {
-    return density_at(p, 0);
+    return cc_select_most(density_at(p, 0), n, CC_SELECT_EXACT);
 }
 
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
-    size_t bytes;
-    size_t most = cc_select_most(most_dense(params), shape->n, CC_SELECT_EXACT);
-    return cc_mul(most, CC_PAIR_BYTES, &bytes) ? bytes : SIZE_MAX;
+    return cc_bytes_product(most_sent(params, shape->n), CC_PAIR_BYTES);
 }
 
 /* u, then v. */
 static size_t state_bytes(const void *params, const struct cc_shape *shape)
 {
     (void)params;
-    size_t bytes;
-    return cc_mul(shape->n, 2 * sizeof(float), &bytes) ? bytes : SIZE_MAX;
+    return cc_bytes_product(shape->n, 2 * sizeof(float));
 }
 
-/* Scratch memory holds that of the selection in its most demanding stage, the values, then the
- * bitmap. The offset of the values. */
-static size_t values_at(const struct params *p, size_t n)
+/* Scratch memory of the selection in its most demanding stage. */
+static size_t select_bytes(const struct params *p, size_t n)
 {
     size_t most = cc_select_scratch(p->density, n, CC_SELECT_EXACT);
     double d = FIRST_STAGE;
@@ -82,20 +79,13 @@ static size_t values_at(const struct params *p, size_t n)
         size_t bytes = cc_select_scratch(d, n, CC_SELECT_EXACT);
         most = bytes > most ? bytes : most;
     }
-    if (most > SIZE_MAX - CC_ALIGN)
-        return SIZE_MAX;
-    return cc_align_up(most);
+    return most;
 }
 
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {
-    const struct params *p = params;
-    size_t bytes = values_at(p, shape->n), values;
-    size_t most = cc_select_most(most_dense(p), shape->n, CC_SELECT_EXACT);
-    if (!cc_mul(most, sizeof(float), &values) || __builtin_add_overflow(bytes, values, &bytes) ||
-        __builtin_add_overflow(bytes, shape->n / 8 + 1, &bytes))
-        return SIZE_MAX;
-    return bytes;
+    return cc_select_pairs_scratch(select_bytes(params, shape->n), most_sent(params, shape->n),
+                                   shape->n);
 }
 
 /* Values that are given back belong to v, as values that have not been sent yet. Their u stays 0:
@@ -123,43 +113,12 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     (void)cap;
     const struct params *p = c->params;
     size_t n = c->shape.n;
-    if (n > CC_PAIRS_MOST)
-        return cc_fail(e, "tensor '%s': dgc has indices for 2^32 values only; cut the tensor",
-                       ctx->name != NULL ? ctx->name : "?");
     float *u = c->state;
-    struct cc_selection_input from = {
+    const struct cc_selection_input from = {
         .gradient = x, .sum = u + n, .momentum = u, .factor = (float)p->momentum, .n = n};
-    uint8_t *values = (uint8_t *)c->scratch + values_at(p, n);
-    size_t most = cc_select_most(most_dense(p), n, CC_SELECT_EXACT);
-    struct cc_selection to = {.bits = values + sizeof(float) * most, .values = values};
-    double density = density_at(p, ctx->step);
-    CC_TRY(cc_select(&from, density, CC_SELECT_EXACT, c->threads, ctx, c->scratch, &to, e));
-    cc_pairs_put(to.bits, n, to.values, out);
-    *len = CC_PAIR_BYTES * to.count;
-    return CC_OK;
-}
-
-static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, const float *scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    struct cc_indexed pairs = {.payload = in, .end = len, .n = c->shape.n};
-    return cc_indexed_decode(&pairs, c->threads, scale, y, e);
-}
-
-static struct cc_pair_cost pair_cost(const void *params)
-{
-    (void)params;
-    return (struct cc_pair_cost){.pair_bits = 8 * CC_PAIR_BYTES};
-}
-
-static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                    size_t len, uint32_t base, struct cc_index_value *out, size_t cap,
-                    size_t *count, struct cc_error *e)
-{
-    (void)ctx;
-    struct cc_indexed pairs = {.payload = in, .end = len, .n = c->shape.n};
-    return cc_indexed_to_pairs(&pairs, base, out, cap, count, e);
+    CC_TRY(cc_pairs_check(n, ctx, "dgc", "cut the tensor", e));
+    return cc_select_pairs(&from, density_at(p, ctx->step), CC_SELECT_EXACT, c->threads, ctx,
+                           c->scratch, select_bytes(p, n), most_sent(p, n), out, len, e);
 }
 
 const struct cc_scheme cc_scheme_dgc = {
@@ -177,8 +136,8 @@ const struct cc_scheme cc_scheme_dgc = {
     .state_bytes = state_bytes,
     .scratch_bytes = scratch_bytes,
     .encode = encode,
-    .decode = decode,
-    .pair_cost = pair_cost,
-    .to_pairs = to_pairs,
+    .decode = cc_pairs_decode,
+    .pair_cost = cc_pairs_cost,
+    .to_pairs = cc_pairs_read,
     .residual_at = residual_at,
 };

@@ -2,13 +2,8 @@
  * mean magnitude do not express. Karimireddy et al. show that this makes signsgd converge where it
  * otherwise need not. Payload and steps: signs.c. */
 #include "core/memory.h"
+#include "schemes/plain.h"
 #include "schemes/signs.h"
-
-struct params {
-    char none;
-};
-
-static const struct cc_param table[] = {{.name = NULL}};
 
 static size_t state_bytes(const void *params, const struct cc_shape *shape)
 {
@@ -36,8 +31,7 @@ const struct cc_scheme cc_scheme_efsign = {
     .layout = CC_SIGNS_LAYOUT,
     .flags = CC_LOSSY | CC_FEEDBACK,
     .kind = CC_OPAQUE,
-    .params = table,
-    .params_bytes = sizeof(struct params),
+    CC_NO_PARAMS,
     .bound = cc_signs_bound,
     .traffic = traffic,
     .state_bytes = state_bytes,

@@ -3,8 +3,9 @@
 #ifndef CC_SCHEMES_FLOATS_H
 #define CC_SCHEMES_FLOATS_H
 
+#include "core/memory.h"
 #include "schemes/kernels/half.h"
-#include "schemes/scheme.h"
+#include "schemes/plain.h"
 
 /* `width`: bytes of a value in the payload. Refuses values that are not finite. */
 int cc_floats_encode(const struct k_stream *format, size_t width, const struct cc_codec *c,
@@ -14,24 +15,14 @@ int cc_floats_encode(const struct k_stream *format, size_t width, const struct c
 int cc_floats_decode(const struct k_stream *format, size_t width, const struct cc_codec *c,
                      const uint8_t *in, size_t len, const float *scale, float *y,
                      struct cc_error *e);
-size_t cc_floats_bound(size_t width, const struct cc_shape *shape);
 
-/* Defines the descriptor's functions and empty parameter table for a format, an expression of type
- * const struct k_stream *. */
+/* Defines the descriptor's functions for a format, an expression of type const struct k_stream *.
+ */
 #define CC_FLOATS(format, width)                                                                   \
-    struct params {                                                                                \
-        char none;                                                                                 \
-    };                                                                                             \
-    static const struct cc_param table[] = {{.name = NULL}};                                       \
     static size_t bound(const void *params, const struct cc_shape *shape)                          \
     {                                                                                              \
         (void)params;                                                                              \
-        return cc_floats_bound(width, shape);                                                      \
-    }                                                                                              \
-    static struct cc_traffic traffic(const void *params)                                           \
-    {                                                                                              \
-        (void)params;                                                                              \
-        return cc_traffic_one(0);                                                                  \
+        return cc_bytes_product(shape->n, width);                                                  \
     }                                                                                              \
     static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,      \
                       uint8_t *out, size_t cap, size_t *len, struct cc_error *e)                   \

@@ -10,10 +10,9 @@ const struct cc_scheme cc_scheme_fp32 = {
     .layout = "n x f32",
     .flags = CC_VERBATIM,
     .kind = CC_SUM_F32,
-    .params = table,
-    .params_bytes = sizeof(struct params),
+    CC_NO_PARAMS,
     .bound = bound,
-    .traffic = traffic,
+    .traffic = cc_reads_once,
     .encode = encode,
     .decode = decode,
 };

@@ -14,7 +14,7 @@
 static const char *const formats[] = {"e4m3", "e5m2", NULL};
 
 struct params {
-    int64_t format, block, rounding, ef;
+    int64_t ef, format, block, rounding;
 };
 
 static const struct cc_param table[] = {
@@ -23,7 +23,7 @@ static const struct cc_param table[] = {
                  "values with a scale, a power of two from 16 on; 0: one for the tensor"),
     CC_PARAM_CHOICE(struct params, rounding, 0, cc_roundings,
                     "to the nearest code, or at random to one of the two around"),
-    CC_PARAM_EF(struct params, 0, "keep the rounding error for the next step"),
+    CC_PARAM_EF(0, "keep the rounding error for the next step"),
     {.name = NULL},
 };
 
@@ -61,7 +61,7 @@ const struct cc_scheme cc_scheme_fp8 = {
     .check = check,
     .bound = bound,
     .traffic = traffic,
-    .state_bytes = state_bytes,
+    .state_bytes = cc_ef_state_bytes,
     .encode = encode,
     .decode = decode,
 };

@@ -11,13 +11,13 @@
 #include "schemes/residual.h"
 
 struct params {
-    int64_t rounding, ef;
+    int64_t ef, rounding;
 };
 
 static const struct cc_param table[] = {
     CC_PARAM_CHOICE(struct params, rounding, 1, cc_roundings,
                     "to the nearest code, or at random to one of the two around"),
-    CC_PARAM_EF(struct params, 0, "keep the rounding error for the next step"),
+    CC_PARAM_EF(0, "keep the rounding error for the next step"),
     {.name = NULL},
 };
 
@@ -45,7 +45,7 @@ const struct cc_scheme cc_scheme_int4 = {
     .params_bytes = sizeof(struct params),
     .bound = bound,
     .traffic = traffic,
-    .state_bytes = state_bytes,
+    .state_bytes = cc_ef_state_bytes,
     .encode = encode,
     .decode = decode,
 };

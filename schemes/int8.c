@@ -23,28 +23,18 @@ struct params {
 };
 
 static const struct cc_param table[] = {
-    CC_PARAM_EF(struct params, 0, "keep the rounding error for the next step"),
+    CC_PARAM_EF(0, "keep the rounding error for the next step"),
     {.name = NULL},
 };
 
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     (void)params;
-    size_t bytes;
-    return __builtin_add_overflow(shape->n, HEADER, &bytes) ? SIZE_MAX : bytes;
-}
-
-CC_EF_STATE
-
-static struct cc_traffic traffic(const void *params)
-{
-    const struct params *p = params;
-    return cc_traffic_two(p->ef != 0);
+    return cc_bytes_sum(shape->n, HEADER);
 }
 
 struct job {
     size_t n;
-    int parts;
     float scale;
     const float *x; /* encode */
     float *r, divisor;
@@ -52,22 +42,15 @@ struct job {
     const uint8_t *in; /* decode; the codes */
     const float *factor;
     float *y;
-    int bad[CC_PARTS_MAX]; /* by part: whether there is a code -128 */
 };
 
-static size_t begin(const struct job *j, int part)
-{
-    return cc_part_begin(j->n, j->parts, part, CC_TILE);
-}
-
-static void quantize_part(void *arg, int part)
+static size_t quantize_range(void *arg, size_t first, size_t end)
 {
     const struct job *j = arg;
-    size_t first = begin(j, part), end = begin(j, part + 1);
     if (j->r != NULL) {
         k_int8()->quantize_ef(j->x + first, j->r + first, j->divisor, j->scale, j->out + first,
                               end - first);
-        return;
+        return 0;
     }
     struct cc_sink sink;
     cc_sink_open(&sink, j->out + first, j->n * (sizeof(float) + 1));
@@ -78,15 +61,15 @@ static void quantize_part(void *arg, int part)
         cc_sink_put(&sink, m);
     }
     cc_sink_close(&sink);
+    return 0;
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     (void)cap;
-    const struct params *p = c->params;
     size_t n = c->shape.n;
-    float *r = p->ef ? c->state : NULL;
+    float *r = cc_ef_residual(c);
     uint32_t bits = cc_absmax(x, r, n, c->threads);
     if (!cc_finite_bits(bits))
         return cc_refuse(ctx, x, r, n, e);
@@ -95,23 +78,22 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     cc_put_f32(out, scale);
     /* With a scale of 0 all values are tiny, and dividing by 1 gives codes 0. */
     struct job j = {.n = n,
-                    .parts = cc_parts(c->threads, n, CC_PART_VALUES),
                     .scale = scale,
                     .x = x,
                     .r = r,
                     .divisor = scale > 0 ? scale : 1.0f,
                     .out = out + HEADER};
-    cc_parallel(j.parts, quantize_part, &j);
+    (void)cc_parallel_values(c->threads, n, CC_TILE, quantize_range, &j);
     *len = n + HEADER;
     return CC_OK;
 }
 
-static void load_part(void *arg, int part)
+/* These return whether there is a code -128. */
+static size_t load_range(void *arg, size_t first, size_t end)
 {
-    struct job *j = arg;
+    const struct job *j = arg;
     struct cc_sink sink;
     int bad = 0;
-    size_t first = begin(j, part), end = begin(j, part + 1);
     cc_sink_open(&sink, j->y + first, j->n * (1 + sizeof(float)));
     for (size_t i = first, m; i < end; i += m) {
         m = cc_sink_tile(&sink, end - i);
@@ -120,14 +102,13 @@ static void load_part(void *arg, int part)
         cc_sink_put(&sink, m * sizeof(float));
     }
     cc_sink_close(&sink);
-    j->bad[part] = bad;
+    return bad != 0;
 }
 
-static void add_part(void *arg, int part)
+static size_t add_range(void *arg, size_t i, size_t end)
 {
-    struct job *j = arg;
-    size_t i = begin(j, part), m = begin(j, part + 1) - i;
-    j->bad[part] = k_int8()->add(j->in + i, j->scale, *j->factor, j->y + i, m);
+    const struct job *j = arg;
+    return k_int8()->add(j->in + i, j->scale, *j->factor, j->y + i, end - i) != 0;
 }
 
 static int bad_code(const uint8_t *in, size_t len, struct cc_error *e)
@@ -147,17 +128,10 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     float unit = cc_get_f32(in);
     if (!cc_finite(unit) || unit < 0)
         return cc_bad_payload(0, e, "the scale is %g", (double)unit);
-    struct job j = {.n = n,
-                    .parts = cc_parts(c->threads, n, CC_PART_VALUES),
-                    .scale = unit,
-                    .in = in + HEADER,
-                    .factor = scale,
-                    .y = y};
-    cc_parallel(j.parts, scale == NULL ? load_part : add_part, &j);
-    for (int p = 0; p < j.parts; p++)
-        if (j.bad[p])
-            return bad_code(in, len, e);
-    return CC_OK;
+    struct job j = {.n = n, .scale = unit, .in = in + HEADER, .factor = scale, .y = y};
+    const bool bad =
+        cc_parallel_values(c->threads, n, CC_TILE, scale == NULL ? load_range : add_range, &j) != 0;
+    return bad ? bad_code(in, len, e) : CC_OK;
 }
 
 const struct cc_scheme cc_scheme_int8 = {
@@ -170,8 +144,8 @@ const struct cc_scheme cc_scheme_int8 = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = bound,
-    .traffic = traffic,
-    .state_bytes = state_bytes,
+    .traffic = cc_ef_twice,
+    .state_bytes = cc_ef_state_bytes,
     .encode = encode,
     .decode = decode,
 };

@@ -121,27 +121,6 @@ static bool is_silent(const struct cc_codec *c, const struct cc_context *ctx)
     return (ctx->step + 1) % (uint64_t)p->every != 0;
 }
 
-struct clearing {
-    float *y;
-    size_t n;
-    int parts;
-};
-
-static void clear_part(void *arg, int part)
-{
-    const struct clearing *w = arg;
-    size_t begin = cc_part_begin(w->n, w->parts, part, CC_ALIGN);
-    memset(w->y + begin, 0,
-           (cc_part_begin(w->n, w->parts, part + 1, CC_ALIGN) - begin) * sizeof *w->y);
-}
-
-/* Sets y to zeros by several threads. */
-static void clear(float *y, size_t n, int threads)
-{
-    struct clearing w = {.y = y, .n = n, .parts = cc_parts(threads, n, CC_PART_VALUES)};
-    cc_parallel(w.parts, clear_part, &w);
-}
-
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -152,7 +131,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
         return CC_OK;
     struct cc_codec inner = inner_codec(c);
     CC_TRY(cc_encode(&inner, ctx, sum, out, cap, len, e));
-    clear(sum, c->shape.n, c->threads);
+    cc_zero(sum, 1, c->shape.n * sizeof *sum, c->threads);
     return CC_OK;
 }
 
@@ -169,7 +148,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
         if (len > 0)
             return refuse_unexpected(ctx, len, e);
         if (scale == NULL)
-            clear(y, c->shape.n, c->threads);
+            cc_zero(y, 1, c->shape.n * sizeof *y, c->threads);
         return CC_OK;
     }
     struct cc_codec inner = inner_codec(c);
@@ -237,7 +216,7 @@ static int encode_round(const struct cc_codec *c, const struct cc_context *ctx, 
     struct cc_codec inner = inner_codec(c);
     CC_TRY(cc_encode_round(&inner, ctx, round, sum, out, cap, len, e));
     if (round + 1 == rounds(c->params))
-        clear(sum, c->shape.n, c->threads);
+        cc_zero(sum, 1, c->shape.n * sizeof *sum, c->threads);
     return CC_OK;
 }
 

@@ -35,11 +35,9 @@ static size_t block_bound(size_t values)
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     (void)params;
-    size_t tail = shape->n % BLOCK, bytes;
-    if (!cc_mul(shape->n / BLOCK, block_bound(BLOCK), &bytes) ||
-        (tail > 0 && __builtin_add_overflow(bytes, block_bound(tail), &bytes)))
-        return SIZE_MAX;
-    return bytes;
+    const size_t tail = shape->n % BLOCK;
+    return cc_bytes_sum(cc_bytes_product(shape->n / BLOCK, block_bound(BLOCK)),
+                        tail > 0 ? block_bound(tail) : 0);
 }
 
 /* The offset of the copied block, after the encoder's table. */

@@ -11,10 +11,11 @@
  *
  * Source: Seide et al., 1-Bit Stochastic Gradient Descent, Interspeech 2014; 3LC, section 4.2 ("MQE
  * 1-bit int"). The original has a mean for each column of a matrix. */
-#include "core/bytes.h"
+#include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
 #include "core/tile.h"
+#include "schemes/kernels/bitarray.h"
 #include "schemes/kernels/onebit.h"
 #include "schemes/residual.h"
 #include "schemes/scheme.h"
@@ -24,36 +25,31 @@ struct params {
 };
 
 static const struct cc_param table[] = {
-    CC_PARAM_EF(struct params, 1, "error feedback: keep what was not sent in a residual"),
+    CC_PARAM_EF(1, "error feedback: keep what was not sent in a residual"),
     CC_PARAM_INT(struct params, block, 0, 0, 1e9, "values",
                  "values that share two means (0: the whole tensor)"),
     {.name = NULL},
 };
-
-static size_t bit_bytes(size_t n)
-{
-    return n / 8 + (n % 8 != 0);
-}
 
 static size_t block_length(const struct params *p, size_t n)
 {
     return p->block == 0 || (size_t)p->block > n ? n : (size_t)p->block;
 }
 
+/* A block's two means and bits. */
+static size_t block_bytes(size_t n)
+{
+    return 2 * sizeof(float) + cc_bit_bytes(n);
+}
+
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     if (shape->n == 0)
         return 0;
-    size_t block = block_length(params, shape->n), bytes;
-    if (__builtin_mul_overflow(shape->n / block, 2 * sizeof(float) + bit_bytes(block), &bytes))
-        return SIZE_MAX;
-    size_t tail = shape->n % block;
-    if (tail > 0 && __builtin_add_overflow(bytes, 2 * sizeof(float) + bit_bytes(tail), &bytes))
-        return SIZE_MAX;
-    return bytes;
+    const size_t block = block_length(params, shape->n), tail = shape->n % block;
+    return cc_bytes_sum(cc_bytes_product(shape->n / block, block_bytes(block)),
+                        tail > 0 ? block_bytes(tail) : 0);
 }
-
-CC_EF_STATE
 
 /* For the sum tree of the only block. */
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
@@ -68,11 +64,9 @@ static struct cc_traffic traffic(const void *params)
     return p->block == 0 ? cc_traffic_two(p->ef != 0) : cc_traffic_one(p->ef != 0);
 }
 
-/* Parts are whole blocks, or ranges of the only one. */
 struct job {
     const struct cc_codec *c;
     size_t n, block;
-    int parts;
     const float *x; /* encode; r may be NULL */
     float *r;
     uint8_t *out;
@@ -81,32 +75,23 @@ struct job {
     const uint8_t *in;       /* decode */
     const float *scale;      /* NULL: y = decoded */
     float *y;
-    size_t bad[CC_PARTS_MAX]; /* by part: the first block that is refused; SIZE_MAX: none */
 };
 
-static void set_parts(struct job *j)
+static struct job make_job(const struct cc_codec *c)
 {
-    j->n = j->c->shape.n;
-    j->block = block_length(j->c->params, j->n);
-    j->parts = cc_parts(j->c->threads, j->n, CC_PART_VALUES);
+    return (struct job){.c = c, .n = c->shape.n, .block = block_length(c->params, c->shape.n)};
 }
 
-static size_t begin(const struct job *j, int part)
+/* Goes through the tensor by whole blocks, or by ranges of the only one. */
+static size_t run(struct job *j, size_t (*work)(void *arg, size_t begin, size_t end))
 {
-    return cc_part_begin(j->n, j->parts, part, j->block == j->n ? CC_SUM_BLOCK : j->block);
+    return cc_parallel_values(j->c->threads, j->n, j->block == j->n ? CC_SUM_BLOCK : j->block, work,
+                              j);
 }
 
 static size_t block_at(const struct job *j, size_t index)
 {
-    return index * (2 * sizeof(float) + bit_bytes(j->block));
-}
-
-static size_t first_bad(const struct job *j)
-{
-    for (int p = 0; p < j->parts; p++)
-        if (j->bad[p] != SIZE_MAX)
-            return j->bad[p];
-    return SIZE_MAX;
+    return index * block_bytes(j->block);
 }
 
 /* --- encode --- */
@@ -132,75 +117,68 @@ static bool put_means(const struct cc_classes *sums, size_t m, uint8_t *to, floa
     return true;
 }
 
-static void encode_blocks(void *arg, int part)
+/* Returns the number of values from the first block on that is refused. */
+static size_t encode_blocks(void *arg, size_t begin, size_t end)
 {
-    struct job *j = arg;
-    size_t end = begin(j, part + 1);
-    j->bad[part] = SIZE_MAX;
-    for (size_t i = begin(j, part), m; i < end; i += m) {
+    const struct job *j = arg;
+    for (size_t i = begin, m; i < end; i += m) {
         m = end - i < j->block ? end - i : j->block;
         float minus, plus, *r = j->r == NULL ? NULL : j->r + i;
         uint8_t *to = j->out + block_at(j, i / j->block);
         struct cc_classes sums;
         k_onebit()->classes(j->x + i, r, m, &sums);
-        if (!put_means(&sums, m, to, &minus, &plus)) {
-            j->bad[part] = i / j->block;
-            return;
-        }
+        if (!put_means(&sums, m, to, &minus, &plus))
+            return j->n - i;
         k_onebit()->pack(j->x + i, r, minus, plus, m, to + 8);
     }
+    return 0;
 }
 
-static void sum_part(void *arg, int part)
+static size_t sum_range(void *arg, size_t begin, size_t end)
 {
     const struct job *j = arg;
-    size_t end = begin(j, part + 1);
-    for (size_t i = begin(j, part), m; i < end; i += m) {
+    for (size_t i = begin, m; i < end; i += m) {
         m = end - i < CC_SUM_BLOCK ? end - i : CC_SUM_BLOCK;
         k_onebit()->classes(j->x + i, j->r == NULL ? NULL : j->r + i, m,
                             &j->sums[i / CC_SUM_BLOCK]);
     }
+    return 0;
 }
 
-static void pack_part(void *arg, int part)
+static size_t pack_range(void *arg, size_t i, size_t end)
 {
     const struct job *j = arg;
-    size_t i = begin(j, part), m = begin(j, part + 1) - i;
-    k_onebit()->pack(j->x + i, j->r == NULL ? NULL : j->r + i, j->minus, j->plus, m,
+    k_onebit()->pack(j->x + i, j->r == NULL ? NULL : j->r + i, j->minus, j->plus, end - i,
                      j->out + 8 + i / 8);
+    return 0;
 }
 
 /* Encodes the only block by several threads. */
-static void encode_one_block(struct job *j)
+static size_t encode_one_block(struct job *j)
 {
     struct cc_classes all = {0};
-    cc_parallel(j->parts, sum_part, j);
+    (void)run(j, sum_range);
     for (size_t b = 0; b < cc_sum_blocks(j->n); b++) {
         all.minus += j->sums[b].minus;
         all.plus += j->sums[b].plus;
         all.negatives += j->sums[b].negatives;
     }
-    bool fine = put_means(&all, j->n, j->out, &j->minus, &j->plus);
-    for (int p = 0; p < j->parts; p++)
-        j->bad[p] = fine ? SIZE_MAX : 0;
-    if (fine)
-        cc_parallel(j->parts, pack_part, j);
+    return put_means(&all, j->n, j->out, &j->minus, &j->plus) ? run(j, pack_range) : j->n;
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     (void)cap;
-    const struct params *p = c->params;
-    struct job j = {.c = c, .x = x, .r = p->ef ? c->state : NULL, .out = out, .sums = c->scratch};
-    set_parts(&j);
-    if (j.parts > 1 && j.block == j.n)
-        encode_one_block(&j);
-    else
-        cc_parallel(j.parts, encode_blocks, &j);
-    size_t bad = first_bad(&j);
-    if (bad != SIZE_MAX) {
-        size_t i = bad * j.block, m = j.n - i < j.block ? j.n - i : j.block;
+    struct job j = make_job(c);
+    j.x = x;
+    j.r = cc_ef_residual(c);
+    j.out = out;
+    j.sums = c->scratch;
+    const bool one = j.block == j.n && cc_parts(c->threads, j.n, CC_PART_VALUES) > 1;
+    const size_t left = one ? encode_one_block(&j) : run(&j, encode_blocks);
+    if (left > 0) {
+        size_t i = j.n - left, m = left < j.block ? left : j.block;
         struct cc_context at = *ctx;
         at.offset += i;
         return cc_refuse(&at, x + i, j.r == NULL ? NULL : j.r + i, m, e);
@@ -233,21 +211,21 @@ static void unpack(const uint8_t *bits, float minus, float plus, size_t m, struc
     }
 }
 
-static void decode_part(void *arg, int part)
+/* Returns the number of values from the first block on that is refused. */
+static size_t decode_range(void *arg, size_t first, size_t end)
 {
-    struct job *j = arg;
+    const struct job *j = arg;
     struct cc_sink sink;
-    size_t first = begin(j, part), end = begin(j, part + 1);
-    j->bad[part] = SIZE_MAX;
+    size_t left = 0;
     if (j->scale == NULL)
         cc_sink_open(&sink, j->y + first, j->n * sizeof(float));
-    for (size_t i = first, m; i < end && j->bad[part] == SIZE_MAX; i += m) {
+    for (size_t i = first, m; i < end && left == 0; i += m) {
         m = end - i < j->block ? end - i : j->block;
         size_t at = block_at(j, i / j->block);
         const uint8_t *bits = j->in + at + 8 + i % j->block / 8;
         float minus, plus;
         if (read_means(j->in, at, &minus, &plus, NULL) != CC_OK)
-            j->bad[part] = i / j->block;
+            left = j->n - i;
         else if (j->scale == NULL)
             unpack(bits, minus, plus, m, &sink);
         else
@@ -255,6 +233,7 @@ static void decode_part(void *arg, int part)
     }
     if (j->scale == NULL)
         cc_sink_close(&sink);
+    return left;
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
@@ -264,14 +243,15 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     size_t want = bound(c->params, &c->shape);
     if (len != want)
         return cc_bad_length(len, want, e);
-    struct job j = {.c = c, .in = in, .scale = scale, .y = y};
-    set_parts(&j);
-    cc_parallel(j.parts, decode_part, &j);
-    size_t bad = first_bad(&j);
+    struct job j = make_job(c);
+    j.in = in;
+    j.scale = scale;
+    j.y = y;
+    const size_t left = run(&j, decode_range);
     float minus, plus;
-    if (bad == SIZE_MAX)
+    if (left == 0)
         return CC_OK;
-    CC_TRY(read_means(in, block_at(&j, bad), &minus, &plus, e));
+    CC_TRY(read_means(in, block_at(&j, (j.n - left) / j.block), &minus, &plus, e));
     return cc_changed_payload(e);
 }
 
@@ -286,7 +266,7 @@ const struct cc_scheme cc_scheme_mqe1bit = {
     .params_bytes = sizeof(struct params),
     .bound = bound,
     .traffic = traffic,
-    .state_bytes = state_bytes,
+    .state_bytes = cc_ef_state_bytes,
     .scratch_bytes = scratch_bytes,
     .encode = encode,
     .decode = decode,

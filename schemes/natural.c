@@ -15,34 +15,18 @@
 
 #include "core/cache.h"
 #include "core/copy.h"
+#include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
 #include "core/tile.h"
+#include "schemes/kernels/bitarray.h"
 #include "schemes/kernels/natural.h"
-#include "schemes/scheme.h"
-
-struct params {
-    char none;
-};
-
-static const struct cc_param table[] = {{.name = NULL}};
-
-static size_t sign_bytes(size_t n)
-{
-    return n / 8 + (n % 8 != 0);
-}
+#include "schemes/plain.h"
 
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     (void)params;
-    size_t bytes;
-    return __builtin_add_overflow(shape->n, sign_bytes(shape->n), &bytes) ? SIZE_MAX : bytes;
-}
-
-static struct cc_traffic traffic(const void *params)
-{
-    (void)params;
-    return cc_traffic_one(0);
+    return cc_bytes_sum(shape->n, cc_bit_bytes(shape->n));
 }
 
 /* Values encoded at a time; their exponents are in the first-level cache if they are copied out. */
@@ -52,10 +36,7 @@ struct encoding {
     const struct cc_context *ctx;
     const float *x;
     uint8_t *signs, *exponents;
-    size_t n;
-    int parts;
     bool nontemporal; /* write exponents with stores that bypass the cache */
-    uint32_t most[CC_PARTS_MAX];
 };
 
 /* Encodes values i .. i + n - 1, i a multiple of 8; returns the largest bits of |x|. The key
@@ -83,11 +64,10 @@ static uint32_t encode_block(const struct encoding *w, size_t i, size_t n)
     return most;
 }
 
-static void encode_part(void *arg, int part)
+/* Returns the largest bits of |x|. */
+static size_t encode_range(void *arg, size_t i, size_t end)
 {
-    struct encoding *w = arg;
-    size_t i = cc_part_begin(w->n, w->parts, part, BLOCK);
-    const size_t end = cc_part_begin(w->n, w->parts, part + 1, BLOCK);
+    const struct encoding *w = arg;
     uint32_t most = 0;
     for (size_t m; i < end; i += m) {
         /* After the first block, exponents begin on a line, if that leaves whole bytes of signs. */
@@ -97,35 +77,29 @@ static void encode_part(void *arg, int part)
         uint32_t bits = encode_block(w, i, m);
         most = bits > most ? bits : most;
     }
-    w->most[part] = most;
     if (w->nontemporal)
         k_copy()->fence();
+    return most;
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     (void)cap;
-    size_t n = c->shape.n, signs = sign_bytes(n);
-    struct encoding w = {.ctx = ctx, .x = x, .signs = out, .exponents = out + signs, .n = n};
+    size_t n = c->shape.n, signs = cc_bit_bytes(n);
+    struct encoding w = {.ctx = ctx, .x = x, .signs = out, .exponents = out + signs};
     w.nontemporal = cc_use_nontemporal(n * sizeof *x + signs + n);
-    w.parts = cc_parts(c->threads, n, CC_PART_VALUES);
-    cc_parallel(w.parts, encode_part, &w);
-    for (int p = 0; p < w.parts; p++)
-        if (!cc_finite_bits(w.most[p]))
-            return cc_refuse(ctx, x, NULL, n, e);
     *len = signs + n;
-    return CC_OK;
+    return cc_finite_bits(cc_parallel_values(c->threads, n, BLOCK, encode_range, &w))
+               ? CC_OK
+               : cc_refuse(ctx, x, NULL, n, e);
 }
 
 struct decoding {
     const uint8_t *signs, *exponents;
     float *y;
     const float *scale; /* NULL: the values are stored, otherwise scaled and added */
-    size_t n;
-    int parts;
     bool nontemporal;
-    bool bad[CC_PARTS_MAX];
 };
 
 /* Decodes with stores that bypass the cache to y of any alignment. */
@@ -144,27 +118,29 @@ static int load_unaligned(const uint8_t *signs, const uint8_t *exponents, float 
     return bad;
 }
 
-static void decode_part(void *arg, int part)
+/* Returns whether there is an exponent of 255. */
+static size_t decode_range(void *arg, size_t i, size_t end)
 {
-    struct decoding *w = arg;
-    size_t i = cc_part_begin(w->n, w->parts, part, BLOCK);
-    size_t n = cc_part_begin(w->n, w->parts, part + 1, BLOCK) - i;
+    const struct decoding *w = arg;
     const uint8_t *signs = w->signs + i / 8, *exponents = w->exponents + i;
+    const size_t n = end - i;
+    int bad;
     if (w->scale != NULL)
-        w->bad[part] = k_natural()->add(signs, exponents, *w->scale, w->y + i, n);
+        bad = k_natural()->add(signs, exponents, *w->scale, w->y + i, n);
     else if (w->nontemporal && (uintptr_t)(w->y + i) % CC_ALIGN != 0)
-        w->bad[part] = load_unaligned(signs, exponents, w->y + i, n);
+        bad = load_unaligned(signs, exponents, w->y + i, n);
     else
-        w->bad[part] = k_natural()->load(signs, exponents, w->y + i, n, w->nontemporal);
+        bad = k_natural()->load(signs, exponents, w->y + i, n, w->nontemporal);
     if (w->nontemporal)
         k_copy()->fence();
+    return bad != 0;
 }
 
 static int bad_exponent(const uint8_t *exponents, size_t n, struct cc_error *e)
 {
     const uint8_t *at = memchr(exponents, 255, n);
     return at == NULL ? cc_changed_payload(e)
-                      : cc_bad_payload(sign_bytes(n) + (size_t)(at - exponents), e,
+                      : cc_bad_payload(cc_bit_bytes(n) + (size_t)(at - exponents), e,
                                        "the exponent 255 is not used");
 }
 
@@ -172,17 +148,14 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
                   size_t len, const float *scale, float *y, struct cc_error *e)
 {
     (void)ctx;
-    size_t n = c->shape.n, signs = sign_bytes(n);
+    size_t n = c->shape.n, signs = cc_bit_bytes(n);
     if (len != signs + n)
         return cc_bad_length(len, signs + n, e);
-    struct decoding w = {.signs = in, .exponents = in + signs, .y = y, .scale = scale, .n = n};
+    struct decoding w = {.signs = in, .exponents = in + signs, .y = y, .scale = scale};
     w.nontemporal = scale == NULL && cc_use_nontemporal(n * sizeof *y);
-    w.parts = cc_parts(c->threads, n, CC_PART_VALUES);
-    cc_parallel(w.parts, decode_part, &w);
-    for (int p = 0; p < w.parts; p++)
-        if (w.bad[p])
-            return bad_exponent(w.exponents, n, e);
-    return CC_OK;
+    return cc_parallel_values(c->threads, n, BLOCK, decode_range, &w) == 0
+               ? CC_OK
+               : bad_exponent(w.exponents, n, e);
 }
 
 const struct cc_scheme cc_scheme_natural = {
@@ -192,10 +165,9 @@ const struct cc_scheme cc_scheme_natural = {
     .layout = "n sign bits (1 = x < 0), n x u8 exponent; decoded: +-2^(exponent - 127)",
     .flags = CC_LOSSY | CC_STOCHASTIC | CC_UNBIASED,
     .kind = CC_OPAQUE,
-    .params = table,
-    .params_bytes = sizeof(struct params),
+    CC_NO_PARAMS,
     .bound = bound,
-    .traffic = traffic,
+    .traffic = cc_reads_once,
     .encode = encode,
     .decode = decode,
 };

@@ -12,26 +12,14 @@
 #include "core/reduce.h"
 #include "schemes/kernels/select.h"
 #include "schemes/pairs.h"
-
-struct params {
-    char none;
-};
-
-static const struct cc_param table[] = {{.name = NULL}};
+#include "schemes/plain.h"
 
 #define MINUS_ZERO 0x80000000u
 
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     (void)params;
-    size_t bytes;
-    return cc_mul(shape->n, CC_PAIR_BYTES, &bytes) ? bytes : SIZE_MAX;
-}
-
-static struct cc_traffic traffic(const void *params)
-{
-    (void)params;
-    return cc_traffic_two(0);
+    return cc_bytes_product(shape->n, CC_PAIR_BYTES);
 }
 
 /* Part p finds the pairs of values [border(p), border(p + 1)). */
@@ -136,9 +124,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
 {
     (void)cap;
     const size_t n = c->shape.n;
-    if (n > CC_PAIRS_MOST)
-        return cc_fail(e, "tensor '%s': pairs has indices for 2^32 values only; cut the tensor",
-                       ctx->name != NULL ? ctx->name : "?");
+    CC_TRY(cc_pairs_check(n, ctx, "pairs", "cut the tensor", e));
     struct job j = {.x = x, .n = n, .parts = cc_parts(c->threads, n, CC_PART_VALUES), .out = out};
     cc_parallel(j.parts, count_part, &j);
     CC_TRY(refuse_bad(&j, ctx, e));
@@ -150,34 +136,6 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     return CC_OK;
 }
 
-static struct cc_indexed pairs_of(const struct cc_codec *c, const uint8_t *in, size_t len)
-{
-    return (struct cc_indexed){.payload = in, .end = len, .n = c->shape.n};
-}
-
-static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, const float *scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    const struct cc_indexed pairs = pairs_of(c, in, len);
-    return cc_indexed_decode(&pairs, c->threads, scale, y, e);
-}
-
-static struct cc_pair_cost pair_cost(const void *params)
-{
-    (void)params;
-    return (struct cc_pair_cost){.pair_bits = 8 * CC_PAIR_BYTES};
-}
-
-static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                    size_t len, uint32_t base, struct cc_index_value *out, size_t cap,
-                    size_t *count, struct cc_error *e)
-{
-    (void)ctx;
-    const struct cc_indexed pairs = pairs_of(c, in, len);
-    return cc_indexed_to_pairs(&pairs, base, out, cap, count, e);
-}
-
 const struct cc_scheme cc_scheme_nonzeros = {
     .id = "pairs",
     .title = "the values that are not zero",
@@ -185,12 +143,11 @@ const struct cc_scheme cc_scheme_nonzeros = {
     .layout = "(u32 index, f32 value) for each value but +0",
     .flags = CC_SPARSE,
     .kind = CC_PAIRS,
-    .params = table,
-    .params_bytes = sizeof(struct params),
+    CC_NO_PARAMS,
     .bound = bound,
-    .traffic = traffic,
+    .traffic = cc_reads_twice,
     .encode = encode,
-    .decode = decode,
-    .pair_cost = pair_cost,
-    .to_pairs = to_pairs,
+    .decode = cc_pairs_decode,
+    .pair_cost = cc_pairs_cost,
+    .to_pairs = cc_pairs_read,
 };

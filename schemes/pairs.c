@@ -145,27 +145,20 @@ static inline bool set(const struct items *s, bool pairs, size_t first, size_t l
 
 /* --- decoding in parts --- */
 
-/* Part p writes y[border(p), border(p + 1)) from the items whose indices lie there. */
 struct job {
     struct items items;
     size_t n;
-    int parts;
     bool adds;
     float scale;
     float *y;
-    bool bad[CC_PARTS_MAX];
 };
 
-static size_t border(const struct job *j, int part)
+/* The first item of the part that begins at `index`. */
+static size_t first_item(const struct job *j, size_t index)
 {
-    return cc_part_begin(j->n, j->parts, part, CC_ZEROS_BLOCK);
-}
-
-static size_t first_item(const struct job *j, int part)
-{
-    if (part == 0)
+    if (index == 0)
         return 0;
-    return part == j->parts ? j->items.count : lower_bound(&j->items, border(j, part));
+    return index == j->n ? j->items.count : lower_bound(&j->items, index);
 }
 
 static double density_of(size_t first, size_t last, size_t begin, size_t end)
@@ -251,11 +244,11 @@ static bool add_items(const struct job *j, size_t first, size_t last, size_t beg
     return true;
 }
 
-static void decode_part(void *arg, int part)
+/* Writes y[begin, end) from the items whose indices lie there; returns whether one is bad. */
+static size_t decode_range(void *arg, size_t begin, size_t end)
 {
-    struct job *j = arg;
-    size_t first = first_item(j, part), last = first_item(j, part + 1);
-    size_t begin = border(j, part), end = border(j, part + 1);
+    const struct job *j = arg;
+    size_t first = first_item(j, begin), last = first_item(j, end);
     bool good = first <= last;
     if (first < last)
         good = any_index(&j->items, first) >= begin && any_index(&j->items, last - 1) < end;
@@ -265,7 +258,7 @@ static void decode_part(void *arg, int part)
         good = decode_items(j, first, last, begin, end);
     else if (good)
         good = decode_cached(j, first, last, begin, end);
-    j->bad[part] = !good;
+    return !good;
 }
 
 /* CC_FAIL with the first item that does not ascend or is out of range. */
@@ -307,15 +300,12 @@ int cc_indexed_decode(const struct cc_indexed *in, int threads, const float *sca
     CC_TRY(open_items(in, &items, e));
     struct job j = {.items = items,
                     .n = in->n,
-                    .parts = cc_parts(threads, in->n, CC_PART_VALUES),
                     .adds = scale != NULL,
                     .scale = scale != NULL ? *scale : 0,
                     .y = y};
-    cc_parallel(j.parts, decode_part, &j);
-    for (int p = 0; p < j.parts; p++)
-        if (j.bad[p])
-            return refuse(in, &j.items, e);
-    return CC_OK;
+    return cc_parallel_values(threads, in->n, CC_ZEROS_BLOCK, decode_range, &j) == 0
+               ? CC_OK
+               : refuse(in, &j.items, e);
 }
 
 /* --- reading as pairs --- */
@@ -354,6 +344,45 @@ int cc_indexed_to_pairs(const struct cc_indexed *in, uint32_t base, struct cc_in
     }
     *count = s.count;
     return CC_OK;
+}
+
+/* --- payloads of pairs alone --- */
+
+static struct cc_indexed all_pairs(const struct cc_codec *c, const uint8_t *in, size_t len)
+{
+    return (struct cc_indexed){.payload = in, .end = len, .n = c->shape.n};
+}
+
+int cc_pairs_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                    size_t len, const float *scale, float *y, struct cc_error *e)
+{
+    const struct cc_indexed pairs = all_pairs(c, in, len);
+    (void)ctx;
+    return cc_indexed_decode(&pairs, c->threads, scale, y, e);
+}
+
+struct cc_pair_cost cc_pairs_cost(const void *params)
+{
+    (void)params;
+    return (struct cc_pair_cost){.pair_bits = 8 * CC_PAIR_BYTES};
+}
+
+int cc_pairs_read(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, uint32_t base, struct cc_index_value *out, size_t cap, size_t *count,
+                  struct cc_error *e)
+{
+    const struct cc_indexed pairs = all_pairs(c, in, len);
+    (void)ctx;
+    return cc_indexed_to_pairs(&pairs, base, out, cap, count, e);
+}
+
+int cc_pairs_check(size_t n, const struct cc_context *ctx, const char *what, const char *remedy,
+                   struct cc_error *e)
+{
+    return n <= UINT64_C(1) << 32
+               ? CC_OK
+               : cc_fail(e, "tensor '%s': %s has indices for 2^32 values only; %s",
+                         ctx->name != NULL ? ctx->name : "?", what, remedy);
 }
 
 /* --- sorting --- */

@@ -13,9 +13,6 @@
 #define CC_PAIR_BYTES 8
 #define CC_CODE_BYTES 4
 
-/* Tensors with more values have indices that do not fit. */
-#define CC_PAIRS_MOST (UINT64_C(1) << 32)
-
 /* Writes the pairs of n values as 8 bytes each: their indices are the set bits of a bit array,
  * their values lie in `values` (f32, any alignment) in the same order. */
 void cc_pairs_put(const uint8_t *bits, size_t n, const uint8_t *values, uint8_t *out);
@@ -35,6 +32,18 @@ int cc_indexed_decode(const struct cc_indexed *in, int threads, const float *sca
 /* As to_pairs of struct cc_scheme. */
 int cc_indexed_to_pairs(const struct cc_indexed *in, uint32_t base, struct cc_index_value *out,
                         size_t cap, size_t *count, struct cc_error *e);
+
+/* The descriptor's functions of a scheme whose payload is pairs and nothing else. */
+int cc_pairs_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                    size_t len, const float *scale, float *y, struct cc_error *e);
+struct cc_pair_cost cc_pairs_cost(const void *params);
+int cc_pairs_read(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, uint32_t base, struct cc_index_value *out, size_t cap, size_t *count,
+                  struct cc_error *e);
+
+/* For encode: CC_FAIL if indices of n values do not fit. `what` has them; `remedy` helps. */
+int cc_pairs_check(size_t n, const struct cc_context *ctx, const char *what, const char *remedy,
+                   struct cc_error *e);
 
 /* Whether the indices of pairs [first, end) ascend strictly and lie in [base, base + n). For
  * to_pairs, which checks what it has written: the payload may have changed since it was read. */

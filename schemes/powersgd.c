@@ -191,36 +191,34 @@ struct share {
     enum cc_lowrank_mode mode;
     float scale;
     bool ef;
-    int parts;
-    size_t good[CC_PARTS_MAX]; /* values before the first block with one that is not finite */
-    uint32_t most[CC_PARTS_MAX];
 };
 
-static int share_parts(const struct plan *m, int threads)
+/* Goes through `units`, rows or columns, by threads. */
+static size_t run(const struct cc_codec *c, size_t units, size_t multiple, struct share *s,
+                  size_t (*work)(void *arg, size_t begin, size_t end))
 {
-    return cc_parts(threads, m->n, CC_PART_VALUES);
+    return cc_parallel_ranges(cc_parts(c->threads, s->m->n, CC_PART_VALUES), units, multiple, work,
+                              s);
 }
 
-static void project_part(void *arg, int part)
+/* Returns the number of values from the first block on in which one is not finite. */
+static size_t project_rows(void *arg, size_t begin, size_t end)
 {
-    struct share *w = arg;
+    const struct share *w = arg;
     const struct plan *m = w->m;
     size_t step = BLOCK / m->cols + 1; // NOLINT(clang-analyzer-core.DivideZero)
-    size_t end = cc_part_begin(m->rows, w->parts, part + 1, 1);
-    w->good[part] = end * m->cols;
-    for (size_t i = cc_part_begin(m->rows, w->parts, part, 1); i < end; i += step) {
+    for (size_t i = begin; i < end; i += step) {
         size_t rows = end - i < step ? end - i : step, at = i * m->cols, n = rows * m->cols, good;
         if (w->ef)
             good = cc_accumulate(w->x + at, w->matrix + at, n);
         else
             good = cc_finite_bits(k_reduce()->absmax(w->x + at, n)) ? n : 0;
-        if (good < n) {
-            w->good[part] = at + good;
-            return;
-        }
+        if (good < n)
+            return m->n - (at + good);
         k_lowrank()->project((w->ef ? w->matrix : w->x) + at, rows, m->cols, w->sums, m->r,
                              w->columns + i, m->rows);
     }
+    return 0;
 }
 
 /* columns = M Q. M is x, or with a residual, residual += x. */
@@ -232,13 +230,9 @@ static int project(const struct cc_codec *c, const struct cc_context *ctx, const
                       .matrix = residual,
                       .ef = residual != NULL,
                       .sums = w->q,
-                      .columns = w->columns,
-                      .parts = share_parts(m, c->threads)};
-    cc_parallel(s.parts, project_part, &s);
-    for (int p = 0; p < s.parts; p++)
-        if (s.good[p] < cc_part_begin(m->rows, s.parts, p + 1, 1) * m->cols)
-            return cc_accumulate_refuse(ctx, x, residual, s.good[p], m->n, e);
-    return CC_OK;
+                      .columns = w->columns};
+    const size_t left = run(c, m->rows, 1, &s, project_rows);
+    return left == 0 ? CC_OK : cc_accumulate_refuse(ctx, x, residual, m->n - left, m->n, e);
 }
 
 /* Makes the columns orthonormal by modified Gram-Schmidt, and stores them in p. */
@@ -260,12 +254,12 @@ static void orthonormalize(const struct plan *m, const struct work *w)
     }
 }
 
-static void back_part(void *arg, int part)
+static size_t back_columns(void *arg, size_t begin, size_t end)
 {
-    struct share *w = arg;
+    const struct share *w = arg;
     const struct plan *m = w->m;
-    k_lowrank()->back(w->x, m->rows, m->cols, cc_part_begin(m->cols, w->parts, part, COLUMNS),
-                      cc_part_begin(m->cols, w->parts, part + 1, COLUMNS), w->p, m->r, w->sums);
+    k_lowrank()->back(w->x, m->rows, m->cols, begin, end, w->p, m->r, w->sums);
+    return 0;
 }
 
 static int refuse_large(const struct cc_context *ctx, const char *what, size_t i,
@@ -289,9 +283,8 @@ static int project_back(const struct cc_codec *c, const struct cc_context *ctx, 
                         struct cc_error *e)
 {
     memset(w->q, 0, m->r * m->cols * sizeof(double));
-    struct share s = {
-        .m = m, .x = matrix, .p = p, .sums = w->q, .parts = share_parts(m, c->threads)};
-    cc_parallel(s.parts, back_part, &s);
+    struct share s = {.m = m, .x = matrix, .p = p, .sums = w->q};
+    (void)run(c, m->cols, COLUMNS, &s, back_columns);
     double most = most_in_q(m);
     for (size_t j = 0; j < m->r * m->cols; j++) {
         size_t column = j % m->cols; // NOLINT(clang-analyzer-core.DivideZero)
@@ -309,32 +302,20 @@ static void write_q(const struct plan *m, const float *q, uint8_t *out)
             cc_put_f32(out + 4 * (j * m->r + k), q[k * m->cols + j]);
 }
 
-static void product_part(void *arg, int part)
+static size_t product_rows(void *arg, size_t i, size_t end)
 {
-    struct share *w = arg;
+    const struct share *w = arg;
     const struct plan *m = w->m;
-    size_t i = cc_part_begin(m->rows, w->parts, part, 1);
-    size_t rows = cc_part_begin(m->rows, w->parts, part + 1, 1) - i;
-    w->most[part] = k_lowrank()->product(w->p + i * m->r, w->q, rows, m->cols, m->r, w->mode,
-                                         w->scale, w->matrix + i * m->cols);
+    return k_lowrank()->product(w->p + i * m->r, w->q, end - i, m->cols, m->r, w->mode, w->scale,
+                                w->matrix + i * m->cols);
 }
 
 /* Sets y to P transpose(Q), or adds or subtracts it, by `mode`; returns the largest bits of |y|. */
 static uint32_t product(const struct cc_codec *c, const struct plan *m, const float *p,
                         const float *q, enum cc_lowrank_mode mode, float scale, float *y)
 {
-    struct share s = {.m = m,
-                      .p = p,
-                      .q = q,
-                      .mode = mode,
-                      .scale = scale,
-                      .matrix = y,
-                      .parts = share_parts(m, c->threads)};
-    uint32_t most = 0;
-    cc_parallel(s.parts, product_part, &s);
-    for (int part = 0; part < s.parts; part++)
-        most = s.most[part] > most ? s.most[part] : most;
-    return most;
+    struct share s = {.m = m, .p = p, .q = q, .mode = mode, .scale = scale, .matrix = y};
+    return (uint32_t)run(c, m->rows, 1, &s, product_rows);
 }
 
 /* w->columns = M Q with the Q of the step before. */

@@ -43,14 +43,12 @@ struct encoding {
     const struct cc_context *ctx;
     const float *x;
     uint8_t *out;
-    size_t begin, n; /* the values to encode: all, or those of one bucket */
-    float norm;      /* that bucket's */
-    int parts;
     bool nontemporal;
-    bool failed[CC_PARTS_MAX];
-    uint32_t most[CC_PARTS_MAX];
-    size_t first_block, blocks; /* the blocks of the bucket's sum tree that are summed at a time */
-    double *squares;            /* their sums */
+    /* one bucket by several threads */
+    size_t begin; /* its first value */
+    float norm;
+    double *squares; /* the sums of some of its blocks, the first of which begins at `summed` */
+    size_t summed;
 };
 
 static void copy_out(const struct encoding *w, size_t place, const uint8_t *from, size_t bytes)
@@ -116,16 +114,16 @@ static size_t put_buckets(const struct encoding *w, size_t i, size_t n)
     return values;
 }
 
-static void encode_part(void *arg, int part)
+/* Returns whether a value is not finite. */
+static size_t encode_range(void *arg, size_t i, size_t end)
 {
-    struct encoding *w = arg;
-    size_t i = cc_part_begin(w->n, w->parts, part, w->form->bucket);
-    size_t end = cc_part_begin(w->n, w->parts, part + 1, w->form->bucket), values = 1;
+    const struct encoding *w = arg;
+    size_t values = 1;
     for (; i < end && values > 0; i += values)
         values = put_buckets(w, i, end - i);
-    w->failed[part] = values == 0;
     if (w->nontemporal)
         k_copy()->fence();
+    return values == 0;
 }
 
 /* --- one long bucket, by several threads --- */
@@ -133,55 +131,40 @@ static void encode_part(void *arg, int part)
 /* Blocks of the sum tree summed at a time. */
 #define BLOCKS 1024
 
-static void absmax_part(void *arg, int part)
+static size_t squares_range(void *arg, size_t begin, size_t end)
 {
-    struct encoding *w = arg;
-    size_t begin = cc_part_begin(w->n, w->parts, part, 1);
-    size_t end = cc_part_begin(w->n, w->parts, part + 1, 1);
-    w->most[part] = k_reduce()->absmax(w->x + w->begin + begin, end - begin);
+    const struct encoding *w = arg;
+    for (size_t i = begin; i < end; i += CC_SUM_BLOCK)
+        w->squares[i / CC_SUM_BLOCK] = k_reduce()->sum_sq(
+            w->x + w->begin + w->summed + i, end - i < CC_SUM_BLOCK ? end - i : CC_SUM_BLOCK);
+    return 0;
 }
 
-static void squares_part(void *arg, int part)
+static size_t codes_range(void *arg, size_t begin, size_t end)
 {
-    struct encoding *w = arg;
-    size_t end = cc_part_begin(w->blocks, w->parts, part + 1, 1);
-    for (size_t b = cc_part_begin(w->blocks, w->parts, part, 1); b < end; b++) {
-        size_t at = w->first_block + b * CC_SUM_BLOCK, left = w->n - at;
-        w->squares[b] =
-            k_reduce()->sum_sq(w->x + w->begin + at, left < CC_SUM_BLOCK ? left : CC_SUM_BLOCK);
-    }
-}
-
-static void codes_part(void *arg, int part)
-{
-    struct encoding *w = arg;
-    size_t begin = cc_part_begin(w->n, w->parts, part, BATCH);
-    size_t end = cc_part_begin(w->n, w->parts, part + 1, BATCH);
+    const struct encoding *w = arg;
     put_codes(w, w->begin + begin, end - begin, w->norm);
     if (w->nontemporal)
         k_copy()->fence();
+    return 0;
 }
 
-static bool shared_max(struct encoding *w)
-{
-    uint32_t most = 0;
-    cc_parallel(w->parts, absmax_part, w);
-    for (int p = 0; p < w->parts; p++)
-        most = w->most[p] > most ? w->most[p] : most;
-    w->norm = cc_bits_f32(most);
-    return cc_finite_bits(most);
-}
-
-static bool shared_two_norm(struct encoding *w)
+/* The norm of n values; false if one is not finite. */
+static bool shared_norm(struct encoding *w, size_t n, int threads)
 {
     double sum = 0, squares[BLOCKS];
+    if (!w->form->l2) {
+        const uint32_t most = cc_absmax(w->x + w->begin, NULL, n, threads);
+        w->norm = cc_bits_f32(most);
+        return cc_finite_bits(most);
+    }
     w->squares = squares;
-    for (size_t i = 0; i < w->n; i += BLOCKS * CC_SUM_BLOCK) {
-        size_t blocks = (w->n - i + CC_SUM_BLOCK - 1) / CC_SUM_BLOCK;
-        w->first_block = i;
-        w->blocks = blocks < BLOCKS ? blocks : BLOCKS;
-        cc_parallel(w->parts, squares_part, w);
-        for (size_t b = 0; b < w->blocks; b++)
+    for (w->summed = 0; w->summed < n; w->summed += BLOCKS * CC_SUM_BLOCK) {
+        const size_t left = n - w->summed;
+        const size_t m = left < BLOCKS * CC_SUM_BLOCK ? left : BLOCKS * CC_SUM_BLOCK;
+        (void)cc_parallel_ranges(cc_parts(threads, n, CC_PART_VALUES), m, CC_SUM_BLOCK,
+                                 squares_range, w);
+        for (size_t b = 0; b < cc_sum_blocks(m); b++)
             sum += squares[b];
     }
     w->squares = NULL;
@@ -189,12 +172,13 @@ static bool shared_two_norm(struct encoding *w)
     return isfinite(sum);
 }
 
-static bool put_shared(struct encoding *w)
+/* Encodes the bucket of n values at w->begin; false if one is not finite. */
+static bool put_shared(struct encoding *w, size_t n, int threads)
 {
-    if (!(w->form->l2 ? shared_two_norm(w) : shared_max(w)))
+    if (!shared_norm(w, n, threads))
         return false;
     cc_put_f32(w->out + place_of(w->form, w->begin), w->norm);
-    cc_parallel(w->parts, codes_part, w);
+    (void)cc_parallel_values(threads, n, BATCH, codes_range, w);
     return true;
 }
 
@@ -209,21 +193,14 @@ int cc_qsgd_fixed_encode(const struct cc_qsgd_form *f, const struct cc_codec *c,
                          struct cc_error *e)
 {
     size_t n = c->shape.n, bytes = cc_qsgd_total_bytes(f, n, cc_qsgd_fixed_bytes);
-    struct encoding w = {.form = f, .ctx = ctx, .x = x, .out = out, .n = n};
+    struct encoding w = {.form = f, .ctx = ctx, .x = x, .out = out};
     bool good = true;
     w.nontemporal = cc_use_nontemporal(n * sizeof *x + bytes);
-    w.parts = cc_parts(c->threads, n, CC_PART_VALUES);
-    if (few_buckets(f, n, w.parts)) {
-        for (; w.begin < n && good; w.begin += f->bucket) {
-            w.n = n - w.begin < f->bucket ? n - w.begin : f->bucket;
-            w.parts = cc_parts(c->threads, w.n, CC_PART_VALUES);
-            good = put_shared(&w);
-        }
-    } else {
-        cc_parallel(w.parts, encode_part, &w);
-        for (int p = 0; p < w.parts; p++)
-            good = good && !w.failed[p];
-    }
+    if (!few_buckets(f, n, cc_parts(c->threads, n, CC_PART_VALUES)))
+        good = cc_parallel_values(c->threads, n, f->bucket, encode_range, &w) == 0;
+    else
+        for (; w.begin < n && good; w.begin += f->bucket)
+            good = put_shared(&w, n - w.begin < f->bucket ? n - w.begin : f->bucket, c->threads);
     if (!good)
         return cc_refuse(ctx, x, NULL, n, e);
     *len = bytes;
@@ -238,14 +215,11 @@ struct decoding {
     const struct cc_qsgd_use *use;
     float *y;
     size_t n;
-    int parts;
-    size_t good[CC_PARTS_MAX]; /* values before the first fault of the part, or its end */
 };
 
 /* Parts begin at buckets, or at batches of one. */
-static size_t border(const struct decoding *w, int part)
+static size_t border(const struct decoding *w, size_t i)
 {
-    size_t i = cc_part_begin(w->n, w->parts, part, 1);
     return i < w->n ? i - i % w->form->bucket % BATCH : w->n;
 }
 
@@ -260,11 +234,12 @@ static bool get_codes(const struct decoding *w, size_t i, size_t end)
            k_qsgd_get()->codes(f, codes, norm, w->use, w->y + i, end - i);
 }
 
-static void decode_part(void *arg, int part)
+/* Returns the number of values from the first fault on. */
+static size_t decode_range(void *arg, size_t from, size_t to)
 {
-    struct decoding *w = arg;
+    const struct decoding *w = arg;
     const struct cc_qsgd_form *f = w->form;
-    size_t i = border(w, part), end = border(w, part + 1), done = 1;
+    size_t i = border(w, from), end = border(w, to), done = 1;
     for (; i < end && done > 0; i += done) {
         size_t at = i % f->bucket,
                whole = end == w->n ? end - i : (end - i) / f->bucket * f->bucket;
@@ -279,9 +254,9 @@ static void decode_part(void *arg, int part)
             done = get_codes(w, i, i + done) ? done : 0;
         }
     }
-    w->good[part] = i;
     if (w->use->nontemporal)
         k_copy()->fence();
+    return i < end ? w->n - i : 0;
 }
 
 /* CC_FAIL with the fault in the bucket of value i. */
@@ -315,10 +290,6 @@ int cc_qsgd_fixed_decode(const struct cc_qsgd_form *f, const struct cc_codec *c,
     if (len != want)
         return cc_bad_length(len, want, e);
     struct decoding w = {.form = f, .in = in, .use = use, .y = y, .n = n};
-    w.parts = cc_parts(c->threads, n, CC_PART_VALUES);
-    cc_parallel(w.parts, decode_part, &w);
-    for (int p = 0; p < w.parts; p++)
-        if (w.good[p] < border(&w, p + 1))
-            return refuse(&w, w.good[p], e);
-    return CC_OK;
+    const size_t left = cc_parallel_values(c->threads, n, 1, decode_range, &w);
+    return left == 0 ? CC_OK : refuse(&w, n - left, e);
 }

@@ -30,14 +30,14 @@
 #include "schemes/zeros.h"
 
 struct params {
-    double density;
     int64_t ef;
+    double density;
 };
 
 static const struct cc_param table[] = {
     CC_PARAM_REAL(struct params, density, 0.01, 0, 1, "", "the share of the values that is sent",
                   .min_open = true),
-    CC_PARAM_EF(struct params, 1,
+    CC_PARAM_EF(1,
                 "error feedback: keep what was not sent in a residual; without, values are scaled "
                 "up so that their expectation is right"),
     {.name = NULL},
@@ -52,8 +52,6 @@ static size_t bound(const void *params, const struct cc_shape *shape)
     const struct params *p = params;
     return cc_float_bytes(cc_density_count(p->density, shape->n));
 }
-
-CC_EF_STATE
 
 /* --- drawing --- */
 
@@ -73,18 +71,17 @@ static struct cc_drawing draw_begin(const struct cc_context *ctx, size_t n, size
 
 /* --- parts --- */
 
-/* Passes over the tensor have `parts`, passes over the draws `draw_parts`. */
 struct job {
     const struct cc_context *ctx;
     size_t n, k;
-    int parts, draw_parts;
+    int threads, draw_parts; /* passes over the draws have parts of their own */
     /* encode */
     const float *x;
     float *residual;
     uint8_t *out;
     float factor;
-    size_t bad[CC_PARTS_MAX]; /* the part's first block with a value that is not finite, or lowest
-                                 index whose value overflows; n: none */
+    size_t bad[CC_PARTS_MAX]; /* by part of the draws: the lowest index whose value overflows; n:
+                                 none */
     /* decode */
     const uint8_t *in;
     const float *scale; /* NULL: values are set, not added */
@@ -99,17 +96,8 @@ static struct job make_job(const struct cc_codec *c, const struct cc_context *ct
     return (struct job){.ctx = ctx,
                         .n = n,
                         .k = k,
-                        .parts = cc_parts(c->threads, n, CC_PART_VALUES),
+                        .threads = c->threads,
                         .draw_parts = cc_parts(c->threads, k, LEAST_DRAWS)};
-}
-
-/* The lowest of all parts. */
-static size_t first_bad(const struct job *j, int parts)
-{
-    size_t first = j->n;
-    for (int p = 0; p < parts; p++)
-        first = j->bad[p] < first ? j->bad[p] : first;
-    return first;
 }
 
 /* Batches that are drawn before the first one is used, while its values arrive. */
@@ -139,22 +127,19 @@ static void for_draws(struct job *j, int part, const float *values,
 
 /* --- encoding --- */
 
-/* Adds x to the residual, if there is one, and finds values that are not finite. */
-static void add_part(void *arg, int part)
+/* Adds x to the residual, if there is one. Returns the number of values from the first block on in
+ * which one is not finite. */
+static size_t add_range(void *arg, size_t i, size_t end)
 {
-    struct job *j = arg;
-    size_t i = cc_part_begin(j->n, j->parts, part, CC_SELECT_BLOCK);
-    size_t end = cc_part_begin(j->n, j->parts, part + 1, CC_SELECT_BLOCK);
-    j->bad[part] = j->n;
+    const struct job *j = arg;
     for (; i < end; i += CC_SELECT_BLOCK) {
         size_t m = end - i < CC_SELECT_BLOCK ? end - i : CC_SELECT_BLOCK;
         uint32_t most = j->residual != NULL ? k_select()->add(j->x + i, j->residual + i, m)
                                             : k_reduce()->absmax(j->x + i, m);
-        if (!cc_finite_bits(most)) {
-            j->bad[part] = i;
-            return;
-        }
+        if (!cc_finite_bits(most))
+            return j->n - i;
     }
+    return 0;
 }
 
 static void encode_batch(struct job *j, int part, const uint64_t *index, const uint64_t *number,
@@ -189,20 +174,20 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     (void)cap;
-    const struct params *p = c->params;
     struct job j = make_job(c, ctx);
     j.x = x;
-    j.residual = p->ef ? c->state : NULL;
+    j.residual = cc_ef_residual(c);
     j.out = out;
     j.factor = (float)((double)j.n / (double)j.k);
-    cc_parallel(j.parts, add_part, &j);
-    size_t bad = first_bad(&j, j.parts);
-    if (bad < j.n) {
-        size_t m = j.n - bad < CC_SELECT_BLOCK ? j.n - bad : CC_SELECT_BLOCK;
+    size_t left = cc_parallel_values(j.threads, j.n, CC_SELECT_BLOCK, add_range, &j),
+           bad = j.n - left;
+    if (left > 0) {
+        size_t m = left < CC_SELECT_BLOCK ? left : CC_SELECT_BLOCK;
         return cc_refuse_sum(ctx, x + bad, (j.residual != NULL ? j.residual : x) + bad, bad, m, e);
     }
     cc_parallel(j.draw_parts, draw_values_part, &j);
-    bad = first_bad(&j, j.draw_parts);
+    for (int d = 0; d < j.draw_parts; d++)
+        bad = j.bad[d] < bad ? j.bad[d] : bad;
     if (bad < j.n)
         return cc_fail(e,
                        "tensor '%s', step %llu: the value at index %llu (%g) overflows when scaled "
@@ -215,20 +200,19 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
 
 /* --- decoding --- */
 
-static void clear_part(void *arg, int part)
+static size_t clear_range(void *arg, size_t i, size_t end)
 {
     const struct job *j = arg;
-    size_t i = cc_part_begin(j->n, j->parts, part, CC_ZEROS_BLOCK);
-    size_t end = cc_part_begin(j->n, j->parts, part + 1, CC_ZEROS_BLOCK);
     if (!cc_use_nontemporal(j->n * sizeof(float))) {
         memset(j->y + i, 0, (end - i) * sizeof(float));
-        return;
+        return 0;
     }
     struct cc_zeros z;
     cc_zeros_open(&z, j->y + i, j->n * sizeof(float), 0);
     for (; i < end; i += CC_ZEROS_BLOCK)
         (void)cc_zeros_next(&z, end - i < CC_ZEROS_BLOCK ? end - i : CC_ZEROS_BLOCK);
     cc_zeros_close(&z);
+    return 0;
 }
 
 static void decode_batch(struct job *j, int part, const uint64_t *index, const uint64_t *number,
@@ -258,7 +242,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     j.scale = scale;
     j.y = y;
     if (scale == NULL)
-        cc_parallel(j.parts, clear_part, &j);
+        (void)cc_parallel_values(j.threads, j.n, CC_ZEROS_BLOCK, clear_range, &j);
     cc_parallel(j.draw_parts, decode_part, &j);
     return CC_OK;
 }
@@ -303,7 +287,7 @@ const struct cc_scheme cc_scheme_randk = {
     .params_bytes = sizeof(struct params),
     .bound = bound,
     .traffic = traffic,
-    .state_bytes = state_bytes,
+    .state_bytes = cc_ef_state_bytes,
     .encode = encode,
     .decode = decode,
     .pair_cost = pair_cost,

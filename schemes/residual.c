@@ -17,10 +17,41 @@ bool cc_residual_is_narrow(const struct cc_scheme *s, const void *params)
            *(const int64_t *)(const void *)((const char *)params + ef->offset) == NARROW;
 }
 
+static bool feeds_back(const void *params)
+{
+    const struct cc_feedback *p = params;
+    return p->ef != 0;
+}
+
+size_t cc_ef_state_bytes(const void *params, const struct cc_shape *shape)
+{
+    return feeds_back(params) ? cc_float_bytes(shape->n) : 0;
+}
+
+size_t cc_ef_residual_at(const void *params, const struct cc_shape *shape)
+{
+    (void)shape;
+    return feeds_back(params) ? 0 : SIZE_MAX;
+}
+
+struct cc_traffic cc_ef_once(const void *params)
+{
+    return cc_traffic_one(feeds_back(params));
+}
+
+struct cc_traffic cc_ef_twice(const void *params)
+{
+    return cc_traffic_two(feeds_back(params));
+}
+
+float *cc_ef_residual(const struct cc_codec *c)
+{
+    return feeds_back(c->params) ? c->state : NULL;
+}
+
 size_t cc_residual_state_bytes(size_t n)
 {
-    size_t bytes;
-    return cc_mul(n / 2 + n % 2, 2 * sizeof(uint16_t), &bytes) ? bytes : SIZE_MAX;
+    return cc_bytes_product(n / 2 + n % 2, 2 * sizeof(uint16_t));
 }
 
 /* The bytes before the residual in scratch memory. */
@@ -33,55 +64,46 @@ static size_t own_bytes(const struct cc_codec *c)
 
 size_t cc_residual_scratch_bytes(size_t own, size_t n)
 {
-    size_t bytes;
-    if (own > SIZE_MAX - CC_ALIGN)
-        return SIZE_MAX;
-    return __builtin_add_overflow(cc_align_up(own), cc_float_bytes(n), &bytes) ? SIZE_MAX : bytes;
+    return cc_bytes_sum(cc_align_up(own), cc_float_bytes(n));
 }
 
 struct work {
     const struct cc_context *ctx;
     uint16_t *narrow;
     float *wide;
-    size_t n;
-    int parts;
 };
 
-static void widen_part(void *arg, int part)
+static size_t widen_range(void *arg, size_t begin, size_t end)
 {
     const struct work *w = arg;
-    const size_t from = cc_part_begin(w->n, w->parts, part, CC_ALIGN);
-    const size_t to = cc_part_begin(w->n, w->parts, part + 1, CC_ALIGN);
-    k_residual()->widen(w->narrow + from, w->wide + from, to - from);
+    k_residual()->widen(w->narrow + begin, w->wide + begin, end - begin);
+    return 0;
 }
 
 /* The key changes where the index in the tensor passes a multiple of 2^32. */
-static void narrow_part(void *arg, int part)
+static size_t narrow_range(void *arg, size_t begin, size_t end)
 {
     const struct work *w = arg;
-    const size_t to = cc_part_begin(w->n, w->parts, part + 1, CC_ALIGN);
-    for (size_t i = cc_part_begin(w->n, w->parts, part, CC_ALIGN), m; i < to; i += m) {
+    for (size_t i = begin, m; i < end; i += m) {
         const uint64_t index = w->ctx->offset + i;
         const uint64_t same_key = cc_same_key(index);
-        m = to - i < same_key ? to - i : (size_t)same_key;
+        m = end - i < same_key ? end - i : (size_t)same_key;
         k_residual()->narrow(w->wide + i, cc_context_key(w->ctx, index, CC_RESIDUAL_STREAM),
                              (uint32_t)index, w->narrow + i, m);
     }
+    return 0;
 }
 
 int cc_residual_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                        uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
-    struct work w = {.ctx = ctx,
-                     .narrow = c->state,
-                     .wide = (void *)((char *)c->scratch + own_bytes(c)),
-                     .n = c->shape.n,
-                     .parts = cc_parts(c->threads, c->shape.n, CC_PART_VALUES)};
+    struct work w = {
+        .ctx = ctx, .narrow = c->state, .wide = (void *)((char *)c->scratch + own_bytes(c))};
     struct cc_codec wide = *c;
     wide.state = w.wide;
-    cc_parallel(w.parts, widen_part, &w);
+    (void)cc_parallel_values(c->threads, c->shape.n, CC_ALIGN, widen_range, &w);
     CC_TRY(c->scheme->encode(&wide, ctx, x, out, cap, len, e));
-    cc_parallel(w.parts, narrow_part, &w);
+    (void)cc_parallel_values(c->threads, c->shape.n, CC_ALIGN, narrow_range, &w);
     return CC_OK;
 }
 

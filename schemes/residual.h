@@ -12,26 +12,22 @@
 
 #define CC_RESIDUAL_STREAM 0xb16
 
-/* The values of the parameter ef: none, binary32, bf16. */
+/* The parameter ef of a scheme whose state, where it is not 0, is a residual of n floats: none,
+ * binary32, bf16. Such a scheme's struct params begins with the member `int64_t ef`. */
+struct cc_feedback {
+    int64_t ef;
+};
 extern const char *const cc_feedback_names[];
+#define CC_PARAM_EF(d, text) CC_PARAM_CHOICE(struct cc_feedback, ef, d, cc_feedback_names, text)
 
-/* The parameter ef of a scheme whose state, where it is not 0, is a residual of n floats. */
-#define CC_PARAM_EF(st, d, text) CC_PARAM_CHOICE(st, ef, d, cc_feedback_names, text)
+/* The descriptor's functions of such a scheme: traffic of one pass, or of two. */
+size_t cc_ef_state_bytes(const void *params, const struct cc_shape *shape);
+size_t cc_ef_residual_at(const void *params, const struct cc_shape *shape);
+struct cc_traffic cc_ef_once(const void *params);
+struct cc_traffic cc_ef_twice(const void *params);
 
-/* Define state_bytes and residual_at of such a scheme, whose struct params has the member ef. */
-#define CC_EF_STATE                                                                                \
-    static size_t state_bytes(const void *params, const struct cc_shape *shape)                    \
-    {                                                                                              \
-        const struct params *p = params;                                                           \
-        return p->ef ? cc_float_bytes(shape->n) : 0;                                               \
-    }
-#define CC_EF_RESIDUAL_AT                                                                          \
-    static size_t residual_at(const void *params, const struct cc_shape *shape)                    \
-    {                                                                                              \
-        const struct params *p = params;                                                           \
-        (void)shape;                                                                               \
-        return p->ef ? 0 : SIZE_MAX;                                                               \
-    }
+/* The residual that its encode updates; NULL: none. */
+float *cc_ef_residual(const struct cc_codec *c);
 
 /* Whether the codec's residual is bf16. */
 bool cc_residual_is_narrow(const struct cc_scheme *s, const void *params);

@@ -14,7 +14,6 @@ struct sampling {
     const struct cc_selection_input *from;
     struct cc_key key;
     size_t count;
-    int parts;
     float *out;
 };
 
@@ -57,12 +56,10 @@ static float updated_value(const struct cc_selection_input *from, size_t i)
 }
 
 /* Places are computed and prefetched one batch ahead of reading. */
-static void sample_part(void *arg, int part)
+static size_t sample_range(void *arg, size_t i, size_t end)
 {
     const struct sampling *s = arg;
     size_t at[2][SAMPLE_BATCH], fetched = 0;
-    size_t i = cc_part_begin(s->count, s->parts, part, 1);
-    size_t end = cc_part_begin(s->count, s->parts, part + 1, 1);
     for (int now = 0; i < end || fetched > 0; now ^= 1) {
         size_t m = end - i < SAMPLE_BATCH ? end - i : SAMPLE_BATCH, ready = fetched;
         sample_places(s, i, m, at[now]);
@@ -71,15 +68,14 @@ static void sample_part(void *arg, int part)
         i += m;
         fetched = m;
     }
+    return 0;
 }
 
 void cc_sample(const struct cc_selection_input *from, size_t count, int threads,
                const struct cc_context *ctx, float *out)
 {
-    struct sampling s = {.from = from,
-                         .key = cc_context_key(ctx, 0, STREAM),
-                         .count = count,
-                         .parts = cc_parts(threads, from->n, CC_PART_VALUES),
-                         .out = out};
-    cc_parallel(s.parts, sample_part, &s);
+    struct sampling s = {
+        .from = from, .key = cc_context_key(ctx, 0, STREAM), .count = count, .out = out};
+    (void)cc_parallel_ranges(cc_parts(threads, from->n, CC_PART_VALUES), count, 1, sample_range,
+                             &s);
 }

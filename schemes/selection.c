@@ -31,6 +31,7 @@
 #include "core/reduce.h"
 #include "core/tile.h"
 #include "schemes/kernels/select.h"
+#include "schemes/pairs.h"
 
 /* The sample of a direct selection decides the payload and is defined in docs/payloads.md; that of
  * an exact one (SAMPLE_EXACT) only its speed. One value of SAMPLE_EVERY, within limits, for tensors
@@ -552,4 +553,21 @@ int cc_select(const struct cc_selection_input *from, double density, enum cc_sel
     if (j.plan.direct)
         return select_direct(&j, threshold, e);
     return select_candidates(&j, threshold, scratch, e);
+}
+
+size_t cc_select_pairs_scratch(size_t own, size_t most, size_t n)
+{
+    return cc_bytes_sum(cc_bytes_sum(cc_align_up(own), cc_float_bytes(most)), cc_bit_bytes(n));
+}
+
+int cc_select_pairs(const struct cc_selection_input *from, double density, enum cc_select_mode mode,
+                    int threads, const struct cc_context *ctx, void *scratch, size_t own,
+                    size_t most, uint8_t *out, size_t *len, struct cc_error *e)
+{
+    uint8_t *values = (uint8_t *)scratch + cc_align_up(own);
+    struct cc_selection to = {.bits = values + sizeof(float) * most, .values = values};
+    CC_TRY(cc_select(from, density, mode, threads, ctx, scratch, &to, e));
+    cc_pairs_put(to.bits, from->n, to.values, out);
+    *len = CC_PAIR_BYTES * to.count;
+    return CC_OK;
 }

@@ -52,6 +52,15 @@ int cc_select(const struct cc_selection_input *from, double density, enum cc_sel
               int threads, const struct cc_context *ctx, void *scratch, struct cc_selection *to,
               struct cc_error *e);
 
+/* A selection that becomes pairs (pairs.h): its result lies in scratch memory, after the `own`
+ * bytes of cc_select. Bytes of all, for at most `most` of n values; SIZE_MAX on overflow. */
+size_t cc_select_pairs_scratch(size_t own, size_t most, size_t n);
+
+/* As cc_select, with that scratch memory; writes the pairs and sets *len to their bytes. */
+int cc_select_pairs(const struct cc_selection_input *from, double density, enum cc_select_mode mode,
+                    int threads, const struct cc_context *ctx, void *scratch, size_t own,
+                    size_t most, uint8_t *out, size_t *len, struct cc_error *e);
+
 /* Returns CC_FAIL with a message about the first value that is not finite in the gradient or in the
  * sum that it was added to; both point to a block of n values that begins at index `begin`. */
 int cc_refuse_sum(const struct cc_context *ctx, const float *gradient, const float *sum,

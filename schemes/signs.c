@@ -6,15 +6,14 @@
  * of the tree, so the mean does not depend on their number. */
 #include "schemes/signs.h"
 
-#include "core/bytes.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
 #include "core/tile.h"
+#include "schemes/kernels/bitarray.h"
 #include "schemes/kernels/onebit.h"
 
 struct job {
     size_t n;
-    int parts;
     const float *x; /* encode; r may be NULL */
     float *r;
     double *sums; /* by block of CC_SUM_BLOCK */
@@ -24,15 +23,10 @@ struct job {
     float *y;
 };
 
-static size_t begin(const struct job *j, int part)
-{
-    return cc_part_begin(j->n, j->parts, part, CC_SUM_BLOCK);
-}
-
 size_t cc_signs_bound(const void *params, const struct cc_shape *shape)
 {
     (void)params;
-    return shape->n / 8 + (shape->n % 8 != 0) + sizeof(float);
+    return cc_bit_bytes(shape->n) + sizeof(float);
 }
 
 size_t cc_signs_scratch_bytes(const void *params, const struct cc_shape *shape)
@@ -41,36 +35,31 @@ size_t cc_signs_scratch_bytes(const void *params, const struct cc_shape *shape)
     return cc_sum_blocks(shape->n) * sizeof(double);
 }
 
-static void magnitude_part(void *arg, int part)
+static size_t magnitude_range(void *arg, size_t begin, size_t end)
 {
     const struct job *j = arg;
-    size_t end = begin(j, part + 1);
-    for (size_t i = begin(j, part), m; i < end; i += m) {
+    for (size_t i = begin, m; i < end; i += m) {
         m = end - i < CC_SUM_BLOCK ? end - i : CC_SUM_BLOCK;
         j->sums[i / CC_SUM_BLOCK] =
             k_onebit()->magnitude(j->x + i, j->r == NULL ? NULL : j->r + i, m);
     }
+    return 0;
 }
 
-static void pack_part(void *arg, int part)
+static size_t pack_range(void *arg, size_t i, size_t end)
 {
     const struct job *j = arg;
-    size_t i = begin(j, part), m = begin(j, part + 1) - i;
-    k_onebit()->pack(j->x + i, j->r == NULL ? NULL : j->r + i, j->minus, j->plus, m,
+    k_onebit()->pack(j->x + i, j->r == NULL ? NULL : j->r + i, j->minus, j->plus, end - i,
                      j->out + i / 8);
+    return 0;
 }
 
 int cc_signs_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                     float *residual, uint8_t *out, size_t *len, struct cc_error *e)
 {
     size_t n = c->shape.n;
-    struct job j = {.n = n,
-                    .parts = cc_parts(c->threads, n, CC_PART_VALUES),
-                    .x = x,
-                    .r = residual,
-                    .sums = c->scratch,
-                    .out = out};
-    cc_parallel(j.parts, magnitude_part, &j);
+    struct job j = {.n = n, .x = x, .r = residual, .sums = c->scratch, .out = out};
+    (void)cc_parallel_values(c->threads, n, CC_SUM_BLOCK, magnitude_range, &j);
     double sum = 0;
     for (size_t b = 0; b < cc_sum_blocks(n); b++)
         sum += j.sums[b];
@@ -79,17 +68,16 @@ int cc_signs_encode(const struct cc_codec *c, const struct cc_context *ctx, cons
     float mean = (float)(sum / (double)n);
     j.minus = -mean;
     j.plus = mean;
-    cc_parallel(j.parts, pack_part, &j);
+    (void)cc_parallel_values(c->threads, n, CC_SUM_BLOCK, pack_range, &j);
     *len = cc_signs_bound(c->params, &c->shape);
     cc_put_f32(out + *len - sizeof mean, mean);
     return CC_OK;
 }
 
-static void unpack_part(void *arg, int part)
+static size_t unpack_range(void *arg, size_t first, size_t end)
 {
     const struct job *j = arg;
     struct cc_sink sink;
-    size_t first = begin(j, part), end = begin(j, part + 1);
     cc_sink_open(&sink, j->y + first, j->n * sizeof(float));
     for (size_t i = first, m; i < end; i += m) {
         m = cc_sink_tile(&sink, end - i);
@@ -97,13 +85,14 @@ static void unpack_part(void *arg, int part)
         cc_sink_put(&sink, m * sizeof(float));
     }
     cc_sink_close(&sink);
+    return 0;
 }
 
-static void add_part(void *arg, int part)
+static size_t add_range(void *arg, size_t i, size_t end)
 {
     const struct job *j = arg;
-    size_t i = begin(j, part), m = begin(j, part + 1) - i;
-    k_onebit()->add(j->in + i / 8, j->minus, j->plus, j->y + i, m);
+    k_onebit()->add(j->in + i / 8, j->minus, j->plus, j->y + i, end - i);
+    return 0;
 }
 
 int cc_signs_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
@@ -118,11 +107,11 @@ int cc_signs_decode(const struct cc_codec *c, const struct cc_context *ctx, cons
     if (!cc_finite(mean) || mean < 0)
         return cc_bad_payload(at, e, "the mean magnitude is %g", (double)mean);
     struct job j = {.n = n,
-                    .parts = cc_parts(c->threads, n, CC_PART_VALUES),
                     .in = in,
                     .minus = scale == NULL ? -mean : *scale * -mean,
                     .plus = scale == NULL ? mean : *scale * mean,
                     .y = y};
-    cc_parallel(j.parts, scale == NULL ? unpack_part : add_part, &j);
+    (void)cc_parallel_values(c->threads, n, CC_SUM_BLOCK, scale == NULL ? unpack_range : add_range,
+                             &j);
     return CC_OK;
 }

@@ -1,19 +1,8 @@
 /* signsgd: a sign bit for each value, decoded as plus or minus the mean magnitude; no residual. The
  * original has no magnitude: the mean keeps the decoded gradient at the gradient's scale. Payload
  * and steps: signs.c. */
+#include "schemes/plain.h"
 #include "schemes/signs.h"
-
-struct params {
-    char none;
-};
-
-static const struct cc_param table[] = {{.name = NULL}};
-
-static struct cc_traffic traffic(const void *params)
-{
-    (void)params;
-    return cc_traffic_two(0);
-}
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
@@ -29,10 +18,9 @@ const struct cc_scheme cc_scheme_signsgd = {
     .layout = CC_SIGNS_LAYOUT,
     .flags = CC_LOSSY,
     .kind = CC_OPAQUE,
-    .params = table,
-    .params_bytes = sizeof(struct params),
+    CC_NO_PARAMS,
     .bound = cc_signs_bound,
-    .traffic = traffic,
+    .traffic = cc_reads_twice,
     .scratch_bytes = cc_signs_scratch_bytes,
     .encode = encode,
     .decode = cc_signs_decode,

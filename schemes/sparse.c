@@ -34,14 +34,14 @@ static const char *const select_names[] = {"sampled", "exact", NULL};
 static const char *const index_names[] = {"bitmap", "u32", NULL};
 
 struct params {
-    double density;
     int64_t ef, select, index;
+    double density;
 };
 
 static const struct cc_param table[] = {
     CC_PARAM_REAL(struct params, density, 0.05, 0, 1, "", "the share of the values that is sent",
                   .min_open = true),
-    CC_PARAM_EF(struct params, 1, "error feedback: keep what was not sent in a residual"),
+    CC_PARAM_EF(1, "error feedback: keep what was not sent in a residual"),
     CC_PARAM_CHOICE(
         struct params, select, SAMPLED, select_names,
         "a threshold from a sample (within a tenth of density), or exactly the largest"),
@@ -56,48 +56,31 @@ static enum cc_select_mode mode_of(const struct params *p)
     return p->select == EXACT ? CC_SELECT_EXACT : CC_SELECT_SAMPLED;
 }
 
-static size_t bitmap_bytes(size_t n)
+static size_t most_sent(const struct params *p, size_t n)
 {
-    return n / 8 + (n % 8 != 0);
+    return cc_select_most(p->density, n, mode_of(p));
+}
+
+static size_t select_bytes(const struct params *p, size_t n)
+{
+    return cc_select_scratch(p->density, n, mode_of(p));
 }
 
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     const struct params *p = params;
-    size_t most = cc_select_most(p->density, shape->n, mode_of(p)), bytes;
-    if (!cc_mul(most, p->index == U32 ? CC_PAIR_BYTES : sizeof(float), &bytes))
-        return SIZE_MAX;
-    if (p->index == BITMAP && __builtin_add_overflow(bytes, bitmap_bytes(shape->n), &bytes))
-        return SIZE_MAX;
-    return bytes;
-}
-
-CC_EF_STATE
-
-/* Scratch memory for pairs holds that of the selection, the values, then the bitmap. The offset of
- * the values. */
-static size_t values_at(const struct params *p, size_t n)
-{
-    size_t bytes = cc_select_scratch(p->density, n, mode_of(p));
-    if (bytes > SIZE_MAX - CC_ALIGN)
-        return SIZE_MAX;
-    return cc_align_up(bytes);
+    const size_t most = most_sent(p, shape->n);
+    return p->index == U32 ? cc_bytes_product(most, CC_PAIR_BYTES)
+                           : cc_bytes_sum(cc_float_bytes(most), cc_bit_bytes(shape->n));
 }
 
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {
     const struct params *p = params;
-    size_t bytes = values_at(p, shape->n), values;
-    if (p->index == BITMAP)
-        return bytes;
-    if (!cc_mul(cc_select_most(p->density, shape->n, mode_of(p)), sizeof(float), &values) ||
-        __builtin_add_overflow(bytes, values, &bytes) ||
-        __builtin_add_overflow(bytes, bitmap_bytes(shape->n), &bytes))
-        return SIZE_MAX;
-    return bytes;
+    const size_t own = select_bytes(p, shape->n);
+    return p->index == U32 ? cc_select_pairs_scratch(own, most_sent(p, shape->n), shape->n)
+                           : cc_align_up(own);
 }
-
-CC_EF_RESIDUAL_AT
 
 static struct cc_traffic traffic(const void *params)
 {
@@ -117,24 +100,15 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     (void)cap;
     const struct params *p = c->params;
     size_t n = c->shape.n;
-    struct cc_selection_input from = {.gradient = x, .sum = p->ef ? c->state : NULL, .n = n};
-    if (p->index == BITMAP) {
-        struct cc_selection to = {.bits = out, .values = out + bitmap_bytes(n)};
-        CC_TRY(cc_select(&from, p->density, mode_of(p), c->threads, ctx, c->scratch, &to, e));
-        *len = bitmap_bytes(n) + sizeof(float) * to.count;
-        return CC_OK;
+    const struct cc_selection_input from = {.gradient = x, .sum = cc_ef_residual(c), .n = n};
+    if (p->index == U32) {
+        CC_TRY(cc_pairs_check(n, ctx, "index=u32", "use index=bitmap", e));
+        return cc_select_pairs(&from, p->density, mode_of(p), c->threads, ctx, c->scratch,
+                               select_bytes(p, n), most_sent(p, n), out, len, e);
     }
-    if (n > CC_PAIRS_MOST)
-        return cc_fail(e,
-                       "tensor '%s': index=u32 has indices for 2^32 values only; use "
-                       "index=bitmap",
-                       ctx->name != NULL ? ctx->name : "?");
-    uint8_t *values = (uint8_t *)c->scratch + values_at(p, n);
-    size_t most = cc_select_most(p->density, n, mode_of(p));
-    struct cc_selection to = {.bits = values + sizeof(float) * most, .values = values};
+    struct cc_selection to = {.bits = out, .values = out + cc_bit_bytes(n)};
     CC_TRY(cc_select(&from, p->density, mode_of(p), c->threads, ctx, c->scratch, &to, e));
-    cc_pairs_put(to.bits, n, to.values, out);
-    *len = CC_PAIR_BYTES * to.count;
+    *len = cc_bit_bytes(n) + sizeof(float) * to.count;
     return CC_OK;
 }
 
@@ -208,7 +182,7 @@ static void expand_part(void *arg, int part)
  * bits of the parts. */
 static int check_bitmap(struct expansion *x, size_t len, struct cc_error *e)
 {
-    size_t n = x->n, bytes = bitmap_bytes(n);
+    size_t n = x->n, bytes = cc_bit_bytes(n);
     if (len < bytes)
         return cc_bad_payload(len, e, "the payload ends in its bitmap of %zu bytes", bytes);
     if (n % 8 != 0 && x->bits[bytes - 1] >> n % 8 != 0)
@@ -227,13 +201,10 @@ static int check_bitmap(struct expansion *x, size_t len, struct cc_error *e)
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, const float *scale, float *y, struct cc_error *e)
 {
-    (void)ctx;
     const struct params *p = c->params;
     size_t n = c->shape.n;
-    if (p->index == U32) {
-        struct cc_indexed pairs = {.payload = in, .end = len, .n = n};
-        return cc_indexed_decode(&pairs, c->threads, scale, y, e);
-    }
+    if (p->index == U32)
+        return cc_pairs_decode(c, ctx, in, len, scale, y, e);
     struct expansion x = {.bits = in,
                           .n = n,
                           .parts = cc_parts(c->threads, n, CC_PART_VALUES),
@@ -252,7 +223,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
 static struct cc_pair_cost pair_cost(const void *params)
 {
     const struct params *p = params;
-    return p->index == U32 ? (struct cc_pair_cost){.pair_bits = 8 * CC_PAIR_BYTES}
+    return p->index == U32 ? cc_pairs_cost(params)
                            : (struct cc_pair_cost){.value_bits = 1, .pair_bits = 32};
 }
 
@@ -260,13 +231,10 @@ static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, cons
                     size_t len, uint32_t base, struct cc_index_value *out, size_t cap,
                     size_t *count, struct cc_error *e)
 {
-    (void)ctx;
     const struct params *p = c->params;
     const size_t n = c->shape.n;
-    if (p->index == U32) {
-        struct cc_indexed pairs = {.payload = in, .end = len, .n = n};
-        return cc_indexed_to_pairs(&pairs, base, out, cap, count, e);
-    }
+    if (p->index == U32)
+        return cc_pairs_read(c, ctx, in, len, base, out, cap, count, e);
     struct expansion x = {.bits = in, .n = n, .parts = cc_parts(c->threads, n, CC_PART_VALUES)};
     CC_TRY(check_bitmap(&x, len, e));
     CC_TRY(cc_check_pairs_room(x.count, cap, e));
@@ -299,11 +267,11 @@ const struct cc_scheme cc_scheme_sparse = {
     .params_bytes = sizeof(struct params),
     .bound = bound,
     .traffic = traffic,
-    .state_bytes = state_bytes,
+    .state_bytes = cc_ef_state_bytes,
     .scratch_bytes = scratch_bytes,
     .encode = encode,
     .decode = decode,
     .pair_cost = pair_cost,
     .to_pairs = to_pairs,
-    .residual_at = residual_at,
+    .residual_at = cc_ef_residual_at,
 };

@@ -20,27 +20,18 @@
 #include "schemes/scheme.h"
 
 struct params {
-    int64_t ef;
+    struct cc_base3_params base3;
     double clip;
-    int64_t zre;
 };
 
 static const struct cc_param table[] = {
-    CC_PARAM_EF(struct params, 0, "error feedback: send later what was rounded away"),
+    CC_PARAM_EF(0, "error feedback: send later what was rounded away"),
     CC_PARAM_REAL(struct params, clip, 0, 0, 1e6, "sigmas",
                   "first limit values to this many standard deviations (TernGrad: 2.5), 0 for no "
                   "limit"),
-    CC_PARAM_FLAG(struct params, zre, 0, "shorten runs of zeros (zero-run encoding)"),
+    CC_PARAM_FLAG(struct cc_base3_params, zre, 0, "shorten runs of zeros (zero-run encoding)"),
     {.name = NULL},
 };
-
-static size_t bound(const void *params, const struct cc_shape *shape)
-{
-    (void)params;
-    return cc_base3_bound(shape->n);
-}
-
-CC_EF_STATE
 
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {
@@ -49,33 +40,27 @@ static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 }
 
 struct reading {
-    const float *x, *r; /* r may be NULL */
-    size_t n;
-    int parts;
+    const float *x, *r;        /* r may be NULL */
     struct cc_moments *blocks; /* by CC_SUM_BLOCK */
 };
 
-static void moments_part(void *arg, int part)
+static size_t moments_range(void *arg, size_t begin, size_t end)
 {
     const struct reading *w = arg;
-    size_t end = cc_part_begin(w->n, w->parts, part + 1, CC_SUM_BLOCK);
-    for (size_t i = cc_part_begin(w->n, w->parts, part, CC_SUM_BLOCK), m; i < end; i += m) {
+    for (size_t i = begin, m; i < end; i += m) {
         m = end - i < CC_SUM_BLOCK ? end - i : CC_SUM_BLOCK;
         k_reduce()->moments(w->x + i, w->r == NULL ? NULL : w->r + i, m,
                             &w->blocks[i / CC_SUM_BLOCK]);
     }
+    return 0;
 }
 
 /* The bits of the largest magnitude of x + r, and its standard deviation, in one pass. */
 static uint32_t moments(const struct cc_codec *c, const float *x, const float *r, double *sigma)
 {
     size_t n = c->shape.n;
-    struct reading w = {.x = x,
-                        .r = r,
-                        .n = n,
-                        .parts = cc_parts(c->threads, n, CC_PART_VALUES),
-                        .blocks = c->scratch};
-    cc_parallel(w.parts, moments_part, &w);
+    struct reading w = {.x = x, .r = r, .blocks = c->scratch};
+    (void)cc_parallel_values(c->threads, n, CC_SUM_BLOCK, moments_range, &w);
     struct cc_moments all = {0};
     for (size_t b = 0; b < cc_sum_blocks(n); b++) {
         all.sum += w.blocks[b].sum;
@@ -123,19 +108,12 @@ static void quantize(void *arg, size_t i, size_t count, uint8_t weight, uint8_t 
     }
 }
 
-static struct cc_traffic traffic(const void *params)
-{
-    const struct params *p = params;
-    return cc_traffic_two(p->ef != 0);
-}
-
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     (void)cap;
-    const struct params *p = c->params;
     size_t n = c->shape.n;
-    float *r = p->ef ? c->state : NULL;
+    float *r = cc_ef_residual(c);
     uint32_t bits = scale_bits(c, x, r);
     if (!cc_finite_bits(bits))
         return cc_refuse(ctx, x, r, n, e);
@@ -144,16 +122,8 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
                         .x = x,
                         .r = r,
                         .m = cc_bits_f32(bits)};
-    *len = cc_base3_encode(q.m, quantize, &q, x, r, n, p->zre != 0, c->threads, out);
+    *len = cc_base3_encode(c, q.m, quantize, &q, x, r, out);
     return CC_OK;
-}
-
-static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, const float *scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    const struct params *p = c->params;
-    return cc_base3_decode(in, len, c->shape.n, p->zre != 0, c->threads, scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_ternary = {
@@ -166,10 +136,10 @@ const struct cc_scheme cc_scheme_ternary = {
     .kind = CC_OPAQUE,
     .params = table,
     .params_bytes = sizeof(struct params),
-    .bound = bound,
-    .traffic = traffic,
-    .state_bytes = state_bytes,
+    .bound = cc_base3_bound,
+    .traffic = cc_ef_twice,
+    .state_bytes = cc_ef_state_bytes,
     .scratch_bytes = scratch_bytes,
     .encode = encode,
-    .decode = decode,
+    .decode = cc_base3_decode,
 };

@@ -20,26 +20,18 @@
 #include "schemes/scheme.h"
 
 struct params {
+    struct cc_base3_params base3;
     double s;
-    int64_t zre, ef;
 };
 
 static const struct cc_param table[] = {
     CC_PARAM_REAL(struct params, s, 1.0, 1.0, 2.0, "",
                   "sparsity multiplier: the larger, the more zeros and the smaller the payload",
                   .max_open = true),
-    CC_PARAM_FLAG(struct params, zre, 1, "shorten runs of zeros (zero-run encoding)"),
-    CC_PARAM_EF(struct params, 1, "error feedback: send later what was rounded away"),
+    CC_PARAM_FLAG(struct cc_base3_params, zre, 1, "shorten runs of zeros (zero-run encoding)"),
+    CC_PARAM_EF(1, "error feedback: send later what was rounded away"),
     {.name = NULL},
 };
-
-static size_t bound(const void *params, const struct cc_shape *shape)
-{
-    (void)params;
-    return cc_base3_bound(shape->n);
-}
-
-CC_EF_STATE
 
 struct rounding {
     const float *x;
@@ -53,19 +45,13 @@ static void quantize(void *arg, size_t i, size_t count, uint8_t weight, uint8_t 
     k_base3()->round(q->x + i, q->r != NULL ? q->r + i : NULL, q->m, q->half, weight, bytes, count);
 }
 
-static struct cc_traffic traffic(const void *params)
-{
-    const struct params *p = params;
-    return cc_traffic_two(p->ef != 0);
-}
-
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     (void)cap;
     const struct params *p = c->params;
     size_t n = c->shape.n;
-    float *r = p->ef ? c->state : NULL;
+    float *r = cc_ef_residual(c);
     uint32_t most = cc_absmax(x, r, n, c->threads);
     if (!cc_finite_bits(most))
         return cc_refuse(ctx, x, r, n, e);
@@ -73,16 +59,8 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     /* Zeros must become trit 0, also if all values are zero or half of m rounds to zero. */
     float half = m > 0 ? fmaxf(m * 0.5f, FLT_TRUE_MIN) : INFINITY;
     struct rounding q = {.x = x, .r = r, .m = m, .half = half};
-    *len = cc_base3_encode(m, quantize, &q, x, r, n, p->zre != 0, c->threads, out);
+    *len = cc_base3_encode(c, m, quantize, &q, x, r, out);
     return CC_OK;
-}
-
-static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
-                  size_t len, const float *scale, float *y, struct cc_error *e)
-{
-    (void)ctx;
-    const struct params *p = c->params;
-    return cc_base3_decode(in, len, c->shape.n, p->zre != 0, c->threads, scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_threelc = {
@@ -96,9 +74,9 @@ const struct cc_scheme cc_scheme_threelc = {
     .kind = CC_OPAQUE,
     .params = table,
     .params_bytes = sizeof(struct params),
-    .bound = bound,
-    .traffic = traffic,
-    .state_bytes = state_bytes,
+    .bound = cc_base3_bound,
+    .traffic = cc_ef_twice,
+    .state_bytes = cc_ef_state_bytes,
     .encode = encode,
-    .decode = decode,
+    .decode = cc_base3_decode,
 };

@@ -21,14 +21,14 @@
 #include "schemes/selection.h"
 
 struct params {
-    double tau;
     int64_t ef;
+    double tau;
 };
 
 static const struct cc_param table[] = {
     CC_PARAM_REAL(struct params, tau, 0.01, 1e-37, 1e37, "",
                   "values of at least this magnitude are sent, and count as this magnitude"),
-    CC_PARAM_EF(struct params, 1, "error feedback: keep what was not sent in a residual"),
+    CC_PARAM_EF(1, "error feedback: keep what was not sent in a residual"),
     {.name = NULL},
 };
 
@@ -38,20 +38,7 @@ static const struct cc_param table[] = {
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     (void)params;
-    size_t bytes;
-    if (!cc_mul(shape->n, CC_CODE_BYTES, &bytes) ||
-        __builtin_add_overflow(bytes, HEAD_BYTES, &bytes))
-        return SIZE_MAX;
-    return bytes;
-}
-
-CC_EF_STATE
-CC_EF_RESIDUAL_AT
-
-static struct cc_traffic traffic(const void *params)
-{
-    const struct params *p = params;
-    return cc_traffic_one(p->ef != 0);
+    return cc_bytes_sum(cc_bytes_product(shape->n, CC_CODE_BYTES), HEAD_BYTES);
 }
 
 /* Part p finds the codes of values [border(p), border(p + 1)). */
@@ -130,7 +117,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
         return cc_fail(e, "tensor '%s': threshold has indices for 2^31 values only; cut the tensor",
                        ctx->name != NULL ? ctx->name : "?");
     struct job j = {.x = x,
-                    .residual = p->ef ? c->state : NULL,
+                    .residual = cc_ef_residual(c),
                     .n = n,
                     .tau = (float)p->tau,
                     .parts = cc_parts(c->threads, n, CC_PART_VALUES),
@@ -201,11 +188,11 @@ const struct cc_scheme cc_scheme_threshold = {
     .params_bytes = sizeof(struct params),
     .absolute_param = "tau",
     .bound = bound,
-    .traffic = traffic,
-    .state_bytes = state_bytes,
+    .traffic = cc_ef_once,
+    .state_bytes = cc_ef_state_bytes,
     .encode = encode,
     .decode = decode,
     .pair_cost = pair_cost,
     .to_pairs = to_pairs,
-    .residual_at = residual_at,
+    .residual_at = cc_ef_residual_at,
 };

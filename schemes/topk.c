@@ -36,13 +36,13 @@
 #include "schemes/zeros.h"
 
 struct params {
-    int64_t k, bucket, ef;
+    int64_t ef, k, bucket;
 };
 
 static const struct cc_param table[] = {
     CC_PARAM_INT(struct params, k, 16, 1, 65536, "values", "values sent from each bucket"),
     CC_PARAM_INT(struct params, bucket, 512, 1, 65536, "values", "values in a bucket"),
-    CC_PARAM_EF(struct params, 1, "error feedback: keep what was not sent in a residual"),
+    CC_PARAM_EF(1, "error feedback: keep what was not sent in a residual"),
     {.name = NULL},
 };
 
@@ -67,20 +67,9 @@ static size_t smaller(size_t a, size_t b)
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     const struct params *p = params;
-    size_t bucket = (size_t)p->bucket, k = (size_t)p->k, bytes;
-    if (!cc_mul(shape->n / bucket, ITEM_BYTES * k, &bytes) ||
-        __builtin_add_overflow(bytes, ITEM_BYTES * smaller(shape->n % bucket, k), &bytes))
-        return SIZE_MAX;
-    return bytes;
-}
-
-CC_EF_STATE
-CC_EF_RESIDUAL_AT
-
-static struct cc_traffic traffic(const void *params)
-{
-    const struct params *p = params;
-    return cc_traffic_one(p->ef != 0);
+    size_t bucket = (size_t)p->bucket, k = (size_t)p->k;
+    return cc_bytes_sum(cc_bytes_product(shape->n / bucket, ITEM_BYTES * k),
+                        ITEM_BYTES * smaller(shape->n % bucket, k));
 }
 
 /* --- parts: whole buckets --- */
@@ -88,7 +77,7 @@ static struct cc_traffic traffic(const void *params)
 struct job {
     const struct params *p;
     size_t n;
-    int parts;
+    int threads;
     /* encode */
     const float *x;
     float *residual;
@@ -97,26 +86,17 @@ struct job {
     const uint8_t *in;
     const float *scale; /* NULL: values are set, not added */
     float *y;
-    size_t bad[CC_PARTS_MAX]; /* where the part's first bad bucket begins; n: none */
 };
 
 static struct job make_job(const struct cc_codec *c)
 {
-    return (struct job){
-        .p = c->params, .n = c->shape.n, .parts = cc_parts(c->threads, c->shape.n, CC_PART_VALUES)};
+    return (struct job){.p = c->params, .n = c->shape.n, .threads = c->threads};
 }
 
-static size_t border(const struct job *j, int part)
+/* Goes through the buckets; returns where the first bad one begins, n if there is none. */
+static size_t run(struct job *j, size_t (*work)(void *arg, size_t begin, size_t end))
 {
-    return cc_part_begin(j->n, j->parts, part, (size_t)j->p->bucket);
-}
-
-static size_t first_bad(const struct job *j)
-{
-    for (int p = 0; p < j->parts; p++)
-        if (j->bad[p] < j->n)
-            return j->bad[p];
-    return j->n;
+    return j->n - cc_parallel_values(j->threads, j->n, (size_t)j->p->bucket, work, j);
 }
 
 static size_t bucket_at(const struct job *j, size_t begin)
@@ -322,13 +302,12 @@ static size_t encode_large_buckets(const struct job *j, size_t i, size_t end)
     return i;
 }
 
-static void encode_part(void *arg, int part)
+static size_t encode_range(void *arg, size_t begin, size_t end)
 {
-    struct job *j = arg;
-    const size_t begin = border(j, part), end = border(j, part + 1);
+    const struct job *j = arg;
     const size_t at = j->p->bucket <= CC_PICK_BLOCK ? encode_small_buckets(j, begin, end)
                                                     : encode_large_buckets(j, begin, end);
-    j->bad[part] = at < end ? at : j->n;
+    return at < end ? j->n - at : 0;
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
@@ -337,10 +316,9 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     (void)cap;
     struct job j = make_job(c);
     j.x = x;
-    j.residual = j.p->ef ? c->state : NULL;
+    j.residual = cc_ef_residual(c);
     j.out = out;
-    cc_parallel(j.parts, encode_part, &j);
-    size_t bad = first_bad(&j);
+    const size_t bad = run(&j, encode_range);
     if (bad < j.n)
         return cc_refuse_sum(ctx, x + bad, (j.residual != NULL ? j.residual : x) + bad, bad,
                              bucket_at(&j, bad), e);
@@ -454,29 +432,29 @@ static void prefetch_bucket(const uint8_t *in, size_t k, const float *y)
         __builtin_prefetch((const void *)((uintptr_t)y + sizeof *y * cc_get_u16(in + 2 * j)), 1);
 }
 
-static void add_part(void *arg, int part)
+static size_t add_range(void *arg, size_t i, size_t end)
 {
-    struct job *j = arg;
+    const struct job *j = arg;
     const size_t bucket = (size_t)j->p->bucket, step = ITEM_BYTES * (size_t)j->p->k;
-    const size_t ahead = AHEAD_FEW / bucket + 1, end = border(j, part + 1);
+    const size_t ahead = AHEAD_FEW / bucket + 1;
     const bool all = fetches_all(j);
-    size_t i = border(j, part), fetched = all ? 0 : SIZE_MAX;
+    size_t fetched = all ? 0 : SIZE_MAX;
     const uint8_t *in = j->in + payload_at(j, i);
     for (; i < end; i += bucket, in += step) {
         size_t n = bucket_at(j, i), k = smaller((size_t)j->p->k, n);
         if (!all && end - i > (ahead + 1) * bucket)
             prefetch_bucket(in + ahead * step, k, j->y + i + ahead * bucket);
         if (!add_bucket(in, n, k, *j->scale, j->y + i, end - i, &fetched))
-            break;
+            return j->n - i;
         fetched = !all ? fetched : fetched > n ? fetched - n : 0;
     }
-    j->bad[part] = i < end ? i : j->n;
+    return 0;
 }
 
-static void decode_part(void *arg, int part)
+static size_t decode_range(void *arg, size_t i, size_t end)
 {
-    struct job *j = arg;
-    size_t bucket = (size_t)j->p->bucket, i = border(j, part), end = border(j, part + 1);
+    const struct job *j = arg;
+    const size_t bucket = (size_t)j->p->bucket;
     struct cc_zeros z;
     cc_zeros_open(&z, j->y + i, j->n * sizeof(float), (double)j->p->k / (double)bucket);
     const uint8_t *in = j->in + payload_at(j, i);
@@ -486,7 +464,7 @@ static void decode_part(void *arg, int part)
             break;
     }
     cc_zeros_close(&z);
-    j->bad[part] = i < end ? i : j->n;
+    return i < end ? j->n - i : 0;
 }
 
 /* CC_FAIL with the first index of a bucket that does not ascend or is out of range. */
@@ -516,8 +494,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     j.in = in;
     j.scale = scale;
     j.y = y;
-    cc_parallel(j.parts, scale == NULL ? decode_part : add_part, &j);
-    size_t bad = first_bad(&j), n = bucket_at(&j, bad);
+    const size_t bad = run(&j, scale == NULL ? decode_range : add_range), n = bucket_at(&j, bad);
     if (bad < j.n)
         return refuse_bucket(in, payload_at(&j, bad), n, smaller((size_t)j.p->k, n), e);
     return CC_OK;
@@ -567,11 +544,11 @@ const struct cc_scheme cc_scheme_topk = {
     .params_bytes = sizeof(struct params),
     .check = check,
     .bound = bound,
-    .traffic = traffic,
-    .state_bytes = state_bytes,
+    .traffic = cc_ef_once,
+    .state_bytes = cc_ef_state_bytes,
     .encode = encode,
     .decode = decode,
     .pair_cost = pair_cost,
     .to_pairs = to_pairs,
-    .residual_at = residual_at,
+    .residual_at = cc_ef_residual_at,
 };

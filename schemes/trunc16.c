@@ -12,10 +12,9 @@ const struct cc_scheme cc_scheme_trunc16 = {
     .layout = "n x u16: upper half of binary32, the lower cut off",
     .flags = CC_LOSSY,
     .kind = CC_OPAQUE,
-    .params = table,
-    .params_bytes = sizeof(struct params),
+    CC_NO_PARAMS,
     .bound = bound,
-    .traffic = traffic,
+    .traffic = cc_reads_once,
     .encode = encode,
     .decode = decode,
 };

@@ -27,11 +27,8 @@ static const struct cc_param table[] = {
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     (void)params;
-    size_t bytes;
-    if (!cc_mul(shape->n, sizeof(float), &bytes))
-        return SIZE_MAX;
-    bytes = ZSTD_compressBound(bytes);
-    return ZSTD_isError(bytes) ? SIZE_MAX : bytes;
+    const size_t values = cc_float_bytes(shape->n), bytes = ZSTD_compressBound(values);
+    return values == SIZE_MAX || ZSTD_isError(bytes) ? SIZE_MAX : bytes;
 }
 
 static size_t encoder_bytes(const struct params *p, size_t n)

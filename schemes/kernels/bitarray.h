@@ -8,6 +8,12 @@
 
 #include "core/bytes.h"
 
+/* The bytes of an array of n bits. */
+static inline size_t cc_bit_bytes(size_t n)
+{
+    return n / 8 + (n % 8 != 0);
+}
+
 /* The 64 bits from bit i (a multiple of 64) of a bit array of n > i; those from n on are 0. */
 static inline uint64_t cc_bits_word(const uint8_t *bits, size_t n, size_t i)
 {
