@@ -22,7 +22,10 @@ CFLAGS   += -std=c11 $(WARN) $(OPT) -ffp-contract=off -fno-math-errno -fopenmp -
 LDFLAGS  += -fopenmp -pthread $(SANITIZE)
 LDLIBS   += -lcjson -lcsv -lgsl -lgslcblas -lzstd -llz4 -lzfp -lzip -lz -lm
 
-# Kernel templates (*.k.c) are compiled once per instruction set.
+# Kernel templates (*.k.c) are compiled once per instruction set. Their functions begin on lines of the
+# cache, so that their speed does not depend on the code before them: on Zen 4, 3lc adds at 20 to 28
+# GB/s by the place of one loop within its line.
+KERNEL_FLAGS := -falign-functions=64
 ifeq ($(ARCH),x86_64)
 ISAS := scalar avx2 avx512
 else ifeq ($(ARCH),aarch64)
@@ -208,7 +211,7 @@ $(BUILD)/version: FORCE
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.k.c
 	@mkdir -p $$(@D)
-	$$(CC) $$(CPPFLAGS) $$(CFLAGS) -DCC_ISA=$(1) $$(ISA_$(1)) -MMD -MP -c -o $$@ $$<
+	$$(CC) $$(CPPFLAGS) $$(CFLAGS) -DCC_ISA=$(1) $$(ISA_$(1)) $$(KERNEL_FLAGS) -MMD -MP -c -o $$@ $$<
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
