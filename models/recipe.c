@@ -149,8 +149,13 @@ static int check_argument(const cJSON *item, struct cc_error *e)
                             "with a condition");
 }
 
+static const struct form an_option_of_each = {.members = MEMBERS(NEEDS("each", plain_values))};
+
+/* An argument, or a list of them: {"each": [...]} takes one of the command line apart, too. */
 static int check_option(const cJSON *item, struct cc_error *e)
 {
+    if (cc_recipe_get(item, "each") != NULL)
+        return check(&an_option_of_each, item, e);
     return cJSON_IsArray(item) ? check(&plain_values, item, e) : check_argument(item, e);
 }
 
@@ -204,6 +209,27 @@ static const struct form a_comparison = {
     .members = MEMBERS(NEEDS("key", a_text), NEEDS("paper", a_text), NEEDS("error", a_text),
                        NEEDS("note", a_text))};
 
+/* Two words of a column, of which the first may be ahead. */
+static int check_pair(const cJSON *item, struct cc_error *e)
+{
+    return cJSON_GetArraySize(item) == 2 ? check(&texts, item, e)
+                                         : cc_fail(e, "not a list of 2 texts");
+}
+
+static const struct form a_pair = {.check = check_pair}, pairs = {.elements = &a_pair};
+static const struct form words_of_keys = {.values = &a_text};
+static const struct form crossings = {
+    .members = MEMBERS(NEEDS("along", a_text), NEEDS("of", a_text), NEEDS("key", a_text),
+                       NEEDS("pairs", pairs), NEEDS("by", words_of_keys))};
+
+static int check_formulas(const cJSON *item, struct cc_error *e)
+{
+    return cJSON_IsString(item) && strcmp(item->valuestring, "sparcml") == 0
+               ? CC_OK
+               : cc_fail(e, "not \"sparcml\", whose formulas there are");
+}
+
+static const struct form formulas_of_calls = {.check = check_formulas};
 /* A framework of Pipe-SGD's figures: its exchange, steps and schemes. */
 static const struct form a_framework = {
     .members = MEMBERS(NEEDS("name", a_text), NEEDS("exchange", a_text), NEEDS("mode", a_text),
@@ -232,6 +258,7 @@ static const struct form a_command = {
                 INTO(options, options), INTO(operands, texts), INTO(each, axes), INTO(open, texts),
                 INTO(refuse, refusals), INTO(columns, texts), INTO(keys, texts),
                 INTO(computed, computations), INTO(published, figures), INTO(compare, a_comparison),
+                INTO(crossings, crossings), INTO(calls, formulas_of_calls),
                 INTO(computing, a_computing), INTO(frameworks, frameworks), INTO(notes, texts))};
 static const struct form commands = {.elements = &a_command};
 static const struct form a_recipe = {

@@ -23,7 +23,7 @@ struct cc_recipe_command {
     const char *name;    /* the name of its result's file: by default the command */
     const char *title, *base, *because;
     const cJSON *options, *operands, *each, *open, *refuse, *columns, *keys, *computed, *published,
-        *compare, *computing, *frameworks, *notes;
+        *compare, *crossings, *calls, *computing, *frameworks, *notes;
     /* In an opened recipe: the recipe that the call belongs to, and its base, or NULL. */
     const struct cc_recipe *recipe;
     struct cc_recipe *from;

@@ -5,6 +5,7 @@
 #define CC_MODELS_RECIPE_LIST_H
 
 #define CC_RECIPES_SIM(R)                                                                          \
+    R(sim, sparcml_figure4, "sparcml-figure4")                                                     \
     R(sim, thesis_5_1, "thesis-5.1")                                                               \
     R(sim, thesis_5_4, "thesis-5.4")                                                               \
     R(sim, thesis_5_5, "thesis-5.5")

@@ -30,13 +30,19 @@ void cc_record_init(struct cc_record *r, const char *command, const struct cc_co
         r->column_count++;
 }
 
+void cc_record_remove(struct cc_record *r, size_t row)
+{
+    for (size_t c = 0; c < r->column_count; c++)
+        free(r->rows[row].value[c].text);
+    free(r->rows[row].value);
+    r->row_count--;
+    memmove(&r->rows[row], &r->rows[row + 1], (r->row_count - row) * sizeof *r->rows);
+}
+
 void cc_record_free(struct cc_record *r)
 {
-    for (size_t i = 0; i < r->row_count; i++) {
-        for (size_t c = 0; c < r->column_count; c++)
-            free(r->rows[i].value[c].text);
-        free(r->rows[i].value);
-    }
+    while (r->row_count > 0)
+        cc_record_remove(r, r->row_count - 1);
     for (size_t i = 0; i < r->note_count; i++)
         free(r->notes[i]);
     free(r->rows);

@@ -89,6 +89,7 @@ void cc_record_free(struct cc_record *r);
 /* Adds a row of nulls and returns its index, or SIZE_MAX with a message. */
 size_t cc_record_add(struct cc_record *r, struct cc_error *e);
 
+void cc_record_remove(struct cc_record *r, size_t row);
 /* Set the value of a row in the column of `key`, which must exist. A number that is not finite
  * becomes null, and -0 becomes 0. Text is copied; invalid UTF-8 is replaced. */
 void cc_record_number(struct cc_record *r, size_t row, const struct cc_result_key *key, double v);

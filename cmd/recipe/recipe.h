@@ -26,6 +26,7 @@ struct cc_recipe_calls {
     const struct cc_args *args; /* those of the user */
     const struct cc_recipe_command *command;
     const char *label; /* "--paper thesis-5.4", for messages */
+    cJSON *apart;      /* the lists of the options that are taken apart */
     struct cc_recipe_call *call;
     size_t count;
 };
@@ -51,6 +52,8 @@ int cc_recipe_rows_of_call(const struct cc_recipe_call *call, struct cc_record *
 /* Sets what the recipe computes and what is published, once all rows are there; and compares. */
 int cc_recipe_rows_complete(const struct cc_recipe_command *c, struct cc_record *r,
                             struct cc_error *e);
+/* Notes which rows of the recipe's crossings are ahead where. */
+int cc_recipe_crossings(const struct cc_recipe_command *c, struct cc_record *r, struct cc_error *e);
 /* Refuses columns that the record does not have, and members that are for other commands. */
 int cc_recipe_rows_check(const struct cc_recipe_command *c, const struct cc_command *command,
                          struct cc_error *e);

@@ -138,6 +138,32 @@ static int refuse_option(const struct cc_command *c, const char *word, struct cc
     return CC_OK;
 }
 
+/* The list of an option that is taken apart, {"each": [...]}; NULL: it is not. */
+static const cJSON *taken_apart(const struct cc_recipe_calls *calls, const char *option)
+{
+    return cc_recipe_get(calls->apart, option);
+}
+
+/* Takes the user's argument apart at its commas, or takes the recipe's list. */
+static int take_apart(struct cc_recipe_calls *calls, const cJSON *option, struct cc_error *e)
+{
+    const char *at = given(calls->args, option->string);
+    cJSON *list = at != NULL ? cJSON_AddArrayToObject(calls->apart, option->string)
+                             : cJSON_Duplicate(cc_recipe_get(option, "each"), 1);
+    bool added = list != NULL;
+    for (size_t n; at != NULL && added; at = at[n] == ',' ? at + n + 1 : NULL) {
+        char word[64];
+        n = strcspn(at, ",");
+        (void)snprintf(word, sizeof word, "%.*s", (int)n, at);
+        if (n >= sizeof word)
+            return cc_usage(e, "--%s: '%.60s...' is too long", option->string, at);
+        added = cJSON_AddItemToArray(list, cJSON_CreateString(word));
+    }
+    if (added && taken_apart(calls, option->string) == NULL)
+        added = cJSON_AddItemToObject(calls->apart, option->string, list);
+    return added ? CC_OK : cc_fail(e, "out of memory: the options of a recipe");
+}
+
 /* Adds an option of the recipe, unless the user gave it or its condition does not hold. */
 static int add_option(const struct cc_recipe_calls *calls, struct cc_recipe_call *call,
                       const cJSON *option, const cJSON *value, struct cc_error *e)
@@ -146,8 +172,8 @@ static int add_option(const struct cc_recipe_calls *calls, struct cc_recipe_call
     const cJSON *condition = cc_recipe_get(value, "if");
     (void)snprintf(word, sizeof word, "--%.68s", option->string);
     CC_TRY(refuse_option(calls->args->command, word, e));
-    if (given(calls->args, option->string) != NULL || cJSON_IsNull(value) ||
-        !holds(calls->args, condition))
+    if (cJSON_IsNull(value) || !holds(calls->args, condition) ||
+        (given(calls->args, option->string) != NULL && taken_apart(calls, option->string) == NULL))
         return CC_OK;
     if (condition != NULL)
         value = cc_recipe_get(value, "value");
@@ -201,17 +227,19 @@ bool cc_recipe_word(const struct cc_command *c, const char *word, int *span, siz
     return false;
 }
 
-/* Adds the user's words without those of the output, which are of the whole result, and without the
- * one that chooses the recipe. */
-static int add_users_words(const struct cc_args *args, struct cc_recipe_call *call,
+/* Adds the user's words without those of the output, which are of the whole result, the one that
+ * chooses the recipe, and those that are taken apart. */
+static int add_users_words(const struct cc_recipe_calls *calls, struct cc_recipe_call *call,
                            struct cc_error *e)
 {
+    const struct cc_args *args = calls->args;
     int span;
     for (int i = args->first; i < args->argc; i += span) {
         size_t index;
         if (cc_recipe_word(args->command, args->argv[i], &span, &index)) {
             const char *name = cc_option_at(args->command, index).name;
-            if (index >= cc_option_own(args->command) || chooses(name) || taken_away(call, name))
+            if (index >= cc_option_own(args->command) || chooses(name) || taken_away(call, name) ||
+                taken_apart(calls, name) != NULL)
                 continue;
         }
         for (int k = i; k < i + span && k < args->argc; k++)
@@ -224,8 +252,8 @@ static int add_options(const struct cc_recipe_calls *calls, struct cc_recipe_cal
                        const cJSON *options, const cJSON *before, struct cc_error *e)
 {
     for (const cJSON *o = cc_recipe_first(options); o != NULL; o = o->next)
-        if (!cJSON_IsArray(o) && !in_case(call, o->string) &&
-            cc_recipe_get(before, o->string) == NULL)
+        if (!cJSON_IsArray(o) && taken_apart(calls, o->string) == NULL &&
+            !in_case(call, o->string) && cc_recipe_get(before, o->string) == NULL)
             CC_TRY(add_option(calls, call, o, o, e));
     return CC_OK;
 }
@@ -233,8 +261,8 @@ static int add_options(const struct cc_recipe_calls *calls, struct cc_recipe_cal
 /* --- combinations --- */
 
 /* The lists that make calls, the slowest first: of cases, then of options' values. */
-static int find_axes(const struct cc_recipe_calls *calls, const cJSON *axis[CC_RECIPE_AXES],
-                     size_t *axes, size_t *count, struct cc_error *e)
+static int find_axes(struct cc_recipe_calls *calls, const cJSON *axis[CC_RECIPE_AXES], size_t *axes,
+                     size_t *count, struct cc_error *e)
 {
     const cJSON *lists[] = {cc_recipe_first(calls->command->each),
                             cc_recipe_first(calls->command->options)};
@@ -242,13 +270,17 @@ static int find_axes(const struct cc_recipe_calls *calls, const cJSON *axis[CC_R
     *count = 1;
     for (size_t i = 0; i < 2; i++)
         for (const cJSON *c = lists[i]; c != NULL; c = c->next) {
-            if (!cJSON_IsArray(c) || (i == 1 && given(calls->args, c->string) != NULL))
+            const bool apart = i == 1 && cc_recipe_get(c, "each") != NULL;
+            if (apart)
+                CC_TRY(take_apart(calls, c, e));
+            else if (!cJSON_IsArray(c) || (i == 1 && given(calls->args, c->string) != NULL))
                 continue;
-            *count *= (size_t)cJSON_GetArraySize(c);
+            const cJSON *list = apart ? taken_apart(calls, c->string) : c;
+            *count *= (size_t)cJSON_GetArraySize(list);
             if (*axes == CC_RECIPE_AXES || *count > CC_RECIPE_CALLS)
                 return cc_fail(e, "its lists make too many calls: at most %d, of %d lists",
                                CC_RECIPE_CALLS, CC_RECIPE_AXES);
-            axis[(*axes)++] = c;
+            axis[(*axes)++] = list;
         }
     return CC_OK;
 }
@@ -297,6 +329,30 @@ static int refuse_choice(const struct cc_recipe_calls *calls, struct cc_error *e
     return cc_usage(e, "--%s %s: %s has %s", name, given(calls->args, name), calls->label, list);
 }
 
+static void free_call(struct cc_recipe_call *call)
+{
+    for (size_t k = 0; k < call->words; k++)
+        free(call->word[k]);
+    free(call->word);
+}
+
+/* Leaves the last call out if it is one of those before it, as a list of an option makes of a case
+ * that takes the option away. */
+static void leave_out_again(struct cc_recipe_calls *calls)
+{
+    struct cc_recipe_call *last = &calls->call[calls->count - 1];
+    for (const struct cc_recipe_call *c = calls->call; c < last; c++) {
+        bool same = c->words == last->words && memcmp(c->of, last->of, sizeof c->of) == 0;
+        for (size_t i = 0; i < last->words && same; i++)
+            same = strcmp(c->word[i], last->word[i]) == 0;
+        if (!same)
+            continue;
+        free_call(last);
+        calls->count--;
+        return;
+    }
+}
+
 /* Adds call `n` of all combinations, unless the user chose others. */
 static int add_call(struct cc_recipe_calls *calls, const cJSON *const *axis, size_t axes, size_t n,
                     struct cc_error *e)
@@ -315,11 +371,11 @@ static int add_call(struct cc_recipe_calls *calls, const cJSON *const *axis, siz
             return CC_OK;
     }
     calls->count++;
-    CC_TRY(add_users_words(calls->args, call, e));
+    CC_TRY(add_users_words(calls, call, e));
     for (size_t i = 0; i < axes; i++) {
-        if (axis[i]->string != NULL)
+        if (axis[i]->string != NULL && !in_case(call, axis[i]->string))
             CC_TRY(add_option(calls, call, axis[i], element[i], e));
-        else
+        if (axis[i]->string == NULL)
             for (const cJSON *o = cc_recipe_first(cc_recipe_get(element[i], "options")); o != NULL;
                  o = o->next)
                 CC_TRY(add_option(calls, call, o, o, e));
@@ -329,6 +385,7 @@ static int add_call(struct cc_recipe_calls *calls, const cJSON *const *axis, siz
         CC_TRY(add_options(calls, call, c->from->item[0].options, c->options, e));
     for (const cJSON *o = cc_recipe_first(c->operands); o != NULL; o = o->next)
         CC_TRY(add_word(call, o->valuestring, NULL, e));
+    leave_out_again(calls);
     return CC_OK;
 }
 
@@ -367,6 +424,7 @@ int cc_recipe_calls_make(const struct cc_args *args, const struct cc_recipe_comm
     size_t axes, count;
     *out = (struct cc_recipe_calls){.args = args, .command = c, .label = label};
     CC_TRY(refuse_others(out, e));
+    out->apart = cJSON_CreateObject();
     CC_TRY(find_axes(out, axis, &axes, &count, e));
     out->call = cc_alloc0(count * sizeof *out->call, e);
     if (out->call == NULL)
@@ -380,10 +438,8 @@ int cc_recipe_calls_make(const struct cc_args *args, const struct cc_recipe_comm
 
 void cc_recipe_calls_free(struct cc_recipe_calls *calls)
 {
-    for (size_t i = 0; i < calls->count; i++) {
-        for (size_t k = 0; k < calls->call[i].words; k++)
-            free(calls->call[i].word[k]);
-        free(calls->call[i].word);
-    }
+    for (size_t i = 0; i < calls->count; i++)
+        free_call(&calls->call[i]);
+    cJSON_Delete(calls->apart);
     free(calls->call);
 }

@@ -1,9 +1,15 @@
 /* The columns that a recipe sets: those of its cases, what it computes from others, and published
  * figures, with their comparison. */
+#include <gsl/gsl_sort.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/recipe/recipe.h"
+#include "core/format/json.h"
+#include "core/memory.h"
+#include "core/units.h"
 #include "models/paper/paper.h"
 
 /* The key of this name, which the record has. */
@@ -211,6 +217,155 @@ int cc_recipe_rows_complete(const struct cc_recipe_command *c, struct cc_record 
     return c->compare != NULL ? compare(r, c->compare, e) : CC_OK;
 }
 
+/* --- crossings --- */
+
+/* The points of an axis, ascending. */
+struct axis {
+    const char *key;
+    double *at;
+    size_t count;
+};
+
+/* Removes rows in which the axis, a share of the column `of`, stands for less than one of these;
+ * says so once. */
+static int leave_out_least(struct cc_record *r, const char *along, const char *of,
+                           struct cc_error *e)
+{
+    const size_t before = r->row_count;
+    char values[CC_NUMBER_CAP];
+    double least = NAN;
+    for (size_t row = r->row_count; row-- > 0;) {
+        const double all = number_of(r, row, of), at = number_of(r, row, along);
+        if (!(at * all < 1 - 1e-9))
+            continue;
+        least = all;
+        cc_record_remove(r, row);
+    }
+    if (r->row_count == before)
+        return CC_OK;
+    cc_number_print(least, values);
+    return cc_record_note(r, e, "densities of less than one of %s values are left out", values);
+}
+
+static int read_axis(const struct cc_record *r, struct axis *a, struct cc_error *e)
+{
+    double *all = cc_alloc((r->row_count + 1) * sizeof *all, e);
+    size_t n = 0;
+    if (all == NULL)
+        return CC_FAIL;
+    for (size_t row = 0; row < r->row_count; row++)
+        if (!isnan(number_of(r, row, a->key)))
+            all[n++] = number_of(r, row, a->key);
+    gsl_sort(all, 1, n);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || all[i] > all[a->count - 1])
+            all[a->count++] = all[i];
+    a->at = all;
+    return CC_OK;
+}
+
+static bool same_place(const struct cc_record *r, size_t a, size_t b)
+{
+    static const char *const keys[] = {"workers", "bw_bps", "latency_s"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!cc_value_same(cc_record_value(r, a, key_of(keys[i])),
+                           cc_record_value(r, b, key_of(keys[i]))))
+            return false;
+    return true;
+}
+
+/* The column `by` in the place of a row where `key` has the word; a row without a value on the axis
+ * holds for all of it. */
+static double find_value(const struct cc_record *r, size_t place, const char *key, const char *word,
+                         const struct axis *a, double at, const char *by)
+{
+    for (size_t row = 0; row < r->row_count; row++) {
+        const struct cc_value *v = cc_record_value(r, row, key_of(key));
+        const double here = number_of(r, row, a->key);
+        if (same_place(r, row, place) && v->kind == CC_TEXT && strcmp(v->text, word) == 0 &&
+            (isnan(here) || here == at))
+            return number_of(r, row, by);
+    }
+    return NAN;
+}
+
+/* The point between two neighbours at which the logarithm of the ratio is 0: straight lines between
+ * points on logarithmic axes. */
+static double crossing(double from, double ahead_from, double to, double ahead_to)
+{
+    return exp(log(from) + ahead_from / (ahead_from - ahead_to) * (log(to) - log(from)));
+}
+
+/* Writes where the first of a pair is less than the second: "up to 1%", "from 0.1% to 1%", ... */
+static void write_range(const struct cc_record *r, size_t place, const char *key, const cJSON *pair,
+                        const struct axis *a, const char *by, char *out, size_t cap)
+{
+    const char *x = pair->child->valuestring, *y = pair->child->next->valuestring;
+    size_t used = 0, ahead_at = 0;
+    double before = NAN;
+    out[0] = '\0';
+    for (size_t i = 0; i < a->count && used < cap; i++) {
+        const double at = a->at[i], last = i > 0 ? a->at[i - 1] : at;
+        const double ahead =
+            log(find_value(r, place, key, y, a, at, by) / find_value(r, place, key, x, a, at, by));
+        const bool from = before <= 0 && ahead > 0, to = before > 0 && ahead <= 0;
+        ahead_at += ahead > 0;
+        if (from || to)
+            used +=
+                (size_t)snprintf(out + used, cap - used, "%s%s %.2g%%",
+                                 used == 0 ? ""
+                                 : from    ? ", "
+                                           : " ",
+                                 from ? "from" : "up to", 100 * crossing(last, before, at, ahead));
+        before = ahead;
+    }
+    if (used == 0)
+        (void)snprintf(out, cap,
+                       isnan(before)  ? "where is not known"
+                       : ahead_at > 0 ? "everywhere"
+                                      : "nowhere");
+}
+
+/* Notes on a pair in the place of a row. */
+static int note_pair(const cJSON *how, struct cc_record *r, size_t place, const cJSON *pair,
+                     const struct axis *a, struct cc_error *e)
+{
+    char rate[32], text[400] = "";
+    size_t used = 0;
+    cc_print_rate(number_of(r, place, "bw_bps"), rate, sizeof rate);
+    for (const cJSON *by = cc_recipe_get(how, "by")->child; by != NULL && used < sizeof text;
+         by = by->next) {
+        char range[80];
+        write_range(r, place, cc_recipe_text(how, "key"), pair, a, by->string, range, sizeof range);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used > 0 ? ", " : "",
+                                 range, by->valuestring);
+    }
+    return cc_record_note(r, e, "%s, %.0f workers: %s is faster than %s %s", rate,
+                          number_of(r, place, "workers"), pair->child->valuestring,
+                          pair->child->next->valuestring, text);
+}
+
+int cc_recipe_crossings(const struct cc_recipe_command *c, struct cc_record *r, struct cc_error *e)
+{
+    const cJSON *how = c->crossings;
+    int status = CC_OK;
+    if (how == NULL)
+        return CC_OK;
+    struct axis a = {.key = cc_recipe_text(how, "along")};
+    CC_TRY(leave_out_least(r, a.key, cc_recipe_text(how, "of"), e));
+    CC_TRY(read_axis(r, &a, e));
+    for (size_t row = 0; row < r->row_count && a.count > 1; row++) {
+        bool first = true;
+        for (size_t k = 0; k < row; k++)
+            first = first && !same_place(r, k, row);
+        for (const cJSON *p = cc_recipe_get(how, "pairs")->child; p != NULL && first; p = p->next)
+            CC_TRY_OUT(note_pair(how, r, row, p, &a, e));
+    }
+out:
+    free(a.at);
+    return status;
+}
+
 /* --- checking --- */
 
 /* The key is that of one column, and not a list of keys, which cc_record_choose takes. */
@@ -248,15 +403,16 @@ static int check_factors(struct cc_record *r, const cJSON *list, struct cc_error
     return CC_OK;
 }
 
-/* An object of "computed", "published" or "compare": its columns, and its table. */
+/* An object of "computed", "published", "compare" or "crossings": its columns, and its table. */
 static int check_object(struct cc_record *r, const cJSON *object, struct cc_error *e)
 {
-    static const char *const keys[] = {"key", "paper", "error"};
+    static const char *const keys[] = {"key", "paper", "error", "along", "of"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (cc_recipe_text(object, keys[i]) != NULL)
             CC_TRY(check_key(r, cc_recipe_text(object, keys[i]), e));
     CC_TRY(check_members(r, cc_recipe_get(object, "where"), e));
     CC_TRY(check_members(r, cc_recipe_get(object, "set"), e));
+    CC_TRY(check_members(r, cc_recipe_get(object, "by"), e));
     CC_TRY(check_factors(r, cc_recipe_get(object, "product"), e));
     CC_TRY(check_factors(r, cc_recipe_get(object, "over"), e));
     if (cc_recipe_text(object, "table") == NULL)
@@ -279,6 +435,8 @@ static int check_all(const struct cc_recipe_command *c, struct cc_record *r, str
         CC_TRY(check_object(r, one, e));
     for (const cJSON *one = cc_recipe_first(c->published); one != NULL; one = one->next)
         CC_TRY(check_object(r, one, e));
+    if (c->crossings != NULL)
+        CC_TRY(check_object(r, c->crossings, e));
     return c->compare != NULL ? check_object(r, c->compare, e) : CC_OK;
 }
 
@@ -310,6 +468,8 @@ int cc_recipe_rows_check(const struct cc_recipe_command *c, const struct cc_comm
     struct cc_record r;
     if (c->frameworks != NULL && strcmp(c->command, "train") != 0)
         return cc_fail(e, "\"frameworks\" is for train");
+    if (c->calls != NULL && strcmp(c->command, "sim") != 0)
+        return cc_fail(e, "\"calls\" is for sim");
     if (c->computing != NULL)
         CC_TRY(check_computing(c, e));
     cc_record_init(&r, command->name, command->columns, 0, NULL);

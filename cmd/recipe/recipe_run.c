@@ -127,7 +127,8 @@ int cc_recipe_run(struct cc_args *args, const struct cc_recipe_command *c, const
     status = run_calls(args, &calls, e);
     r->partial = r->partial || cc_interrupted();
     struct cc_error why = {""};
-    if (cc_recipe_rows_complete(c, r, &why) != CC_OK || add_notes(c, r, &why) != CC_OK) {
+    if (cc_recipe_rows_complete(c, r, &why) != CC_OK || add_notes(c, r, &why) != CC_OK ||
+        cc_recipe_crossings(c, r, &why) != CC_OK) {
         status = CC_FAIL;
         *e = why;
     }

@@ -7,6 +7,7 @@
 #include "cmd/measure/timeline_output.h"
 #include "cmd/recipe/recipe.h"
 #include "core/interrupt.h"
+#include "core/memory.h"
 
 /* clang-format off */
 static const struct cc_column columns[] = {
@@ -14,7 +15,7 @@ static const struct cc_column columns[] = {
     CC_COLUMN(fidelity, CC_SETTING),
     CC_COLUMN(topology, CC_SETTING),
     CC_COLUMN(platform, CC_SETTING),
-    CC_COLUMN(nonzeros, CC_SETTING, .note = "with --paper"),
+    CC_COLUMN(nonzeros, CC_SETTING),
     CC_COLUMN(data_moved, CC_SETTING),
     CC_COLUMN(codec_time, CC_SETTING),
     CC_STEP_COLUMNS(CC_ORIGIN_SIMULATED),
@@ -75,16 +76,26 @@ static int check_burst(const struct cc_link_options *links, struct cc_error *e)
                              "ones have none");
 }
 
-/* Takes the codecs' times out of the payloads. */
-static void take_codec_times(struct cc_forecast *f)
+/* Takes the codecs' times out of the payloads; those of encoding are kept for a recipe of calls. */
+static int take_codec_times(struct sim *s, struct cc_forecast *f,
+                            const struct cc_recipe_command *recipe, struct cc_error *e)
 {
-    for (size_t i = 0; i < f->schemes->count; i++)
+    if (recipe != NULL && recipe->calls != NULL) {
+        s->encode_s = cc_alloc(f->schemes->count * sizeof *s->encode_s, e);
+        if (s->encode_s == NULL)
+            return CC_FAIL;
+    }
+    for (size_t i = 0; i < f->schemes->count; i++) {
+        if (s->encode_s != NULL)
+            s->encode_s[i] = f->payloads[i].total.push_encode_s;
         for (size_t k = 0; k <= f->payloads[i].count; k++) {
             struct cc_step_payloads *p = &f->payloads[i];
             struct cc_payload_cost *c = k < p->count ? &p->each[k] : &p->total;
             c->push_encode_s = c->push_decode_s = c->push_add_s = 0;
             c->pull_encode_s = c->pull_decode_s = 0;
         }
+    }
+    return CC_OK;
 }
 
 static int run(struct cc_args *args, struct cc_error *e)
@@ -94,9 +105,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct cc_timeline_output timeline = {.path = NULL};
     int status = CC_OK;
     if (cc_arg(args, "paper") != NULL && args->recipe == NULL)
-        return strcmp(cc_arg(args, "paper"), "sparcml-figure4") == 0
-                   ? cc_sim_paper(args, e)
-                   : cc_recipe_run_named(args, "sim", "paper", e);
+        return cc_recipe_run_named(args, "sim", "paper", e);
     CC_TRY_OUT(cc_sim_parse(args, &s, e));
     CC_TRY_OUT(cc_experiment_parse(args, &input, e));
     CC_TRY_OUT(cc_sim_check(&s, &input, e));
@@ -104,7 +113,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(cc_timeline_output_open(&timeline, args, input.dry_run, "sim", e));
     CC_TRY_OUT(cc_experiment_load(&input, true, e));
     if (s.options.codec_time == CC_CODEC_NONE)
-        take_codec_times(&input.forecast);
+        CC_TRY_OUT(take_codec_times(&s, &input.forecast, args->recipe, e));
     CC_TRY_OUT(cc_sim_prepare(&s, &input, &args->record, e));
     describe(&s.options, timeline.config, sizeof timeline.config);
     cc_timeline_output_attach(&timeline, &s.experiment);

@@ -43,7 +43,9 @@ extern const struct cc_option cc_sim_options[];
 struct sim {
     struct cc_experiment experiment;
     struct sim_options options;
-    char *program; /* commcomp-rank-sim */
+    char *program;    /* commcomp-rank-sim */
+    double *encode_s; /* a recipe's steps are calls of the exchange: a scheme's time to encode
+                         before one, by the profile; otherwise NULL */
 };
 
 /* --- parsing and preparing --- */
@@ -97,9 +99,6 @@ int cc_sim_all(struct sim *s, struct cc_error *e);
 /* Adds a reported row that took wall_s seconds, and prints it if there is a record. */
 int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
                    const struct cc_report_row *got, double wall_s, struct cc_error *e);
-
-/* --paper: simulates the points of a figure, instead of everything else. */
-int cc_sim_paper(struct cc_args *args, struct cc_error *e);
 
 /* --- notes, in the record --- */
 

@@ -4,10 +4,10 @@
 
 #include "cmd/sim/sim.h"
 #include "core/units.h"
+#include "models/recipe_list.h"
 
 static const char *const data_names[] = {"auto", "on", "off", NULL};
-static const char *const papers[] = {"sparcml-figure4", "thesis-5.1", "thesis-5.4", "thesis-5.5",
-                                     NULL};
+static const char *const papers[] = {CC_RECIPES_SIM(CC_RECIPE_NAME) NULL};
 
 /* --- values --- */
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/sim/sim.h"
+#include "models/paper/paper.h"
 
 /* --- rows --- */
 
@@ -18,6 +19,8 @@ static int print_setting(const struct sim *s, size_t at,
                : cc_record_text(r, at, CC_KEY(topology), cc_topology_names[o->config.topology], e));
     CC_TRY(cc_record_text(r, at, CC_KEY(codec_time), cc_codec_time_names[o->codec_time], e));
     cc_record_bool(r, at, CC_KEY(data_moved), setting->data);
+    if (s->experiment.forecast->cluster.source.shares > 0)
+        cc_record_number(r, at, CC_KEY(nonzeros), cc_experiment_nonzeros(s->experiment.input));
     return CC_OK;
 }
 
@@ -46,6 +49,25 @@ int cc_sim_dry(const struct sim *s, struct cc_error *e)
         record->row_count, record->row_count == 1 ? "" : "s", ranks, ceil(seconds));
 }
 
+/* The columns of a call, which begins with encoded gradients: as simulated, by the formulas of the
+ * ranks' exchanges, and by those that SparCML prints. */
+static void print_call(const struct sim *s, size_t at, const struct cc_measured_row *m)
+{
+    const struct cc_setting *c = &m->setting->setting;
+    const double values = (double)c->net->values;
+    const bool pairs = s->experiment.forecast->cluster.source.shares > 0;
+    struct cc_link plain = c->link;
+    plain.message_bytes = 0; /* SMPI's, which the paper does not know */
+    const struct cc_number_column all[] = {
+        {CC_KEY(call_s), m->step_s},
+        {CC_KEY(call_s_model), m->row->forecast.step_s},
+        {CC_KEY(call_s_paper),
+         cc_paper_sparcml_s(c->exchange, c->cluster.workers, &plain, values,
+                            pairs ? values * cc_experiment_nonzeros(s->experiment.input) : 0)},
+        {CC_KEY(encode_s), s->encode_s[m->row->scheme]}};
+    cc_record_numbers(s->experiment.record, at, all, sizeof all / sizeof all[0]);
+}
+
 int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
                    const struct cc_report_row *got, double wall_s, struct cc_error *e)
 {
@@ -67,6 +89,8 @@ int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
     if (at == SIZE_MAX)
         return CC_FAIL;
     cc_record_numbers(s->experiment.record, at, all, sizeof all / sizeof all[0]);
+    if (s->encode_s != NULL)
+        print_call(s, at, m);
     return print_setting(s, at, setting, e);
 }
 

@@ -242,4 +242,5 @@ void cc_sim_free(struct sim *s)
 {
     cc_experiment_free(&s->experiment);
     free(s->program);
+    free(s->encode_s);
 }

@@ -103,4 +103,36 @@ json '[r["workers"] for r in d["rows"]] == [8]'
 t 2 --recipe cases.json --workers 2
 err '--workers 2: --recipe cases.json has 4, 8'
 
+# {"each": [...]} takes a list of the command line apart, too; a case may take the option away, and a
+# call that is there already is not made again.
+cat >each.json <<'END'
+{"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "model",
+  "options": {"scheme": "fp32", "bw": {"each": ["10mbps", "1gbps"]}, "workers": {"each": [2, 4]}},
+  "each": [[{"options": {"exchange": "ps", "workers": null}}, {"options": {"exchange": "ring"}}]]}]}
+END
+q 0 --recipe each.json -q --workers 8,16,8 --format json
+json '[(r["exchange"], r["workers"], r["bw_bps"]) for r in d["rows"]] == [("ps", 10, 1e7), ("ps", 10, 1e9)] + [("ring", w, b) for b in (1e7, 1e9) for w in (8, 16)]'
+
+# Where one exchange is ahead of another, by hand: 1 at 1% and 10 at 10% is below 4 up to where the straight line
+# between them on logarithmic axes, the time in seconds being the density in percent, is 4.
+cat >crossings.json <<'END'
+{"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "run",
+  "options": {"bw": "none", "scheme": "fp32", "workers": 2, "dry-run": true, "values": 500},
+  "each": [[{"options": {"exchange": "ring", "nonzeros": "0.1%"}, "row": {"bw_bps": 1e9, "call_s": 1}},
+            {"options": {"exchange": "ring", "nonzeros": "10%"}, "row": {"bw_bps": 1e9, "call_s": 10}},
+            {"options": {"exchange": "ring", "nonzeros": "1%"}, "row": {"bw_bps": 1e9, "call_s": 1}},
+            {"options": {"exchange": "rabenseifner"}, "row": {"bw_bps": 1e9, "call_s": 4, "nonzeros": "dense"}}]],
+  "crossings": {"along": "nonzeros", "of": "values", "key": "exchange", "pairs": [["ring", "rabenseifner"], ["rabenseifner", "ring"]],
+                "by": {"call_s": "as timed", "call_s_low": "by nobody"}}}]}
+END
+q 0 --recipe crossings.json -q --format json
+json 'len(d["rows"]) == 3'
+json '"densities of less than one of 500 values are left out" in d["notes"]'
+json '"1 Gbit/s, 2 workers: ring is faster than rabenseifner up to 4% as timed, where is not known by nobody" in d["notes"]'
+json '"1 Gbit/s, 2 workers: rabenseifner is faster than ring from 4% as timed, where is not known by nobody" in d["notes"]'
+wrong '"command": "model", "calls": "sparcml"' 1 '"calls" is for sim'
+wrong '"command": "sim", "calls": "else"' 1 '"calls": not "sparcml"'
+wrong '"command": "sim", "crossings": {"along": "nonzeros", "of": "values", "key": "exchange", "pairs": [["ring"]], "by": {"call_s": "x"}}' 1 '"pairs": element 0: not a list of 2 texts'
+wrong '"command": "sim", "crossings": {"along": "nonzero", "of": "values", "key": "exchange", "pairs": [["ring", "ps"]], "by": {"call_s": "x"}}' 2 "unknown column 'nonzero'"
+
 finish
