@@ -79,7 +79,8 @@ int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_i
                            .data = true};
     out->training.depth = c->depth;
     out->training.sync_steps = c->sync_steps;
-    cc_job_set_local(out, &c->local);
+    if (c->local.steps > 0)
+        out->training.local = c->local;
     out->consistency =
         (struct cc_job_consistency){.how = c->consistency,
                                     .staleness = c->consistency == CC_STALE ? c->staleness : 0,
@@ -99,11 +100,8 @@ int cc_training_job_for_ranks(const struct cc_training_config *c, const char *da
     for (size_t i = 0; i < job->tensors; i++)
         job->tensor[i].share = share[i];
     CC_TRY(cc_job_set_training(job, &c->task, data, &c->optimizer, &c->rate, e));
-    cc_job_set_local(job, &c->local);
     job->training.deltas = c->deltas;
     job->training.emulated = emulated;
-    job->training.depth = c->depth;
-    job->training.sync_steps = c->sync_steps;
     job->training.eval_every = c->eval_every;
     if (job->servers == 0)
         return CC_OK;

@@ -74,7 +74,7 @@ int cc_job_check_consistency(const struct cc_scope *s, struct cc_error *e)
                        "\"consistency\" is \"%s\": \"errors\" and \"calls\" need workers that "
                        "are in the same step: \"bulk\"",
                        how);
-    if (job->training.local_steps > 0)
+    if (job->training.local.steps > 0)
         return cc_fail(
             e, "\"consistency\" is \"%s\": all workers exchange \"local_steps\" together", how);
     if (job->training.net != NULL && !job->training.deltas)

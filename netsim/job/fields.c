@@ -11,6 +11,10 @@
 #include "core/memory.h"
 #include "core/tensor.h"
 
+static const struct cc_field whole_number[] = {{.type = CC_FIELD_UINT64, .high = 0x1p53 - 1}};
+const struct cc_table cc_whole_numbers = {CC_FIELDS(whole_number), .bytes = sizeof(uint64_t),
+                                          .form = CC_FORM_SCALAR};
+
 static void *member(const struct cc_field *f, const void *object)
 {
     return (char *)object + f->offset;
@@ -50,7 +54,7 @@ static int parse_number(const struct cc_field *f, const cJSON *item, const struc
                         struct cc_error *e)
 {
     void *to = member(f, s->self);
-    const bool whole = f->type != CC_FIELD_NUMBER;
+    const bool whole = f->type != CC_FIELD_NUMBER && f->type != CC_FIELD_FLOAT;
     double low = f->low, high = f->high;
     if (f->range != NULL)
         f->range(s, &low, &high);
@@ -73,6 +77,9 @@ static int parse_number(const struct cc_field *f, const cJSON *item, const struc
         break;
     case CC_FIELD_UINT64:
         *(uint64_t *)to = (uint64_t)v;
+        break;
+    case CC_FIELD_FLOAT:
+        *(float *)to = (float)v;
         break;
     default:
         *(double *)to = v;
@@ -143,7 +150,9 @@ static int parse_items(const struct cc_field *f, const cJSON *list, const struct
             *count_of(f, outer->self) = i + 1; /* to be freed from here on */
         if (parse_item(f->table, &at, s, e) == CC_OK)
             continue;
-        if (f->table->form == CC_FORM_OBJECT)
+        if (f->type == CC_FIELD_GROUPS)
+            cc_error_in(e, "\"%s\", list %zu, %s %zu", f->key, i / items, f->item, i % items);
+        else if (f->table->form == CC_FORM_OBJECT)
             cc_error_in(e, "%s %zu", f->item, i);
         else
             cc_error_in(e, "\"%s\", %s %zu", f->key, f->item, i);
@@ -191,17 +200,8 @@ static int parse_groups(const struct cc_field *f, const cJSON *list, const struc
         return CC_FAIL;
     *(void **)member(f, s->self) = array;
     *count_of(f, s->self) = each;
-    for (const cJSON *group = list->child; group != NULL; group = group->next, k++) {
-        const cJSON *at = group->child;
-        for (size_t i = 0; i < each; i++) {
-            const struct cc_scope item = {.self = (char *)array + (k * each + i) * f->table->bytes,
-                                          .outer = s};
-            if (parse_item(f->table, &at, item, e) != CC_OK) {
-                cc_error_in(e, "\"%s\", list %zu, %s %zu", f->key, k, f->item, i);
-                return CC_FAIL;
-            }
-        }
-    }
+    for (const cJSON *group = list->child; group != NULL; group = group->next, k += each)
+        CC_TRY(parse_items(f, group, s, k, each, e));
     return CC_OK;
 }
 
@@ -314,6 +314,9 @@ static void write_number(const struct writer *w, const struct cc_field *f, const
     case CC_FIELD_UINT64:
         (void)fprintf(w->f, "%llu", (unsigned long long)*(const uint64_t *)from);
         break;
+    case CC_FIELD_FLOAT:
+        cc_json_put_number(w->f, (double)*(const float *)from);
+        break;
     default:
         cc_json_put_number(w->f, *(const double *)from);
     }
@@ -409,10 +412,10 @@ static bool is_default(const struct cc_field *f, const void *object, const char 
     static const size_t bytes[] = {
         [CC_FIELD_TEXT] = sizeof(char *),     [CC_FIELD_BOOL] = sizeof(bool),
         [CC_FIELD_FLAG] = sizeof(bool),       [CC_FIELD_NUMBER] = sizeof(double),
-        [CC_FIELD_SIZE] = sizeof(size_t),     [CC_FIELD_INT] = sizeof(int),
-        [CC_FIELD_UINT32] = sizeof(uint32_t), [CC_FIELD_UINT64] = sizeof(uint64_t),
-        [CC_FIELD_WORD] = sizeof(int),        [CC_FIELD_LIST] = sizeof(void *),
-        [CC_FIELD_GROUPS] = sizeof(void *)};
+        [CC_FIELD_FLOAT] = sizeof(float),     [CC_FIELD_SIZE] = sizeof(size_t),
+        [CC_FIELD_INT] = sizeof(int),         [CC_FIELD_UINT32] = sizeof(uint32_t),
+        [CC_FIELD_UINT64] = sizeof(uint64_t), [CC_FIELD_WORD] = sizeof(int),
+        [CC_FIELD_LIST] = sizeof(void *),     [CC_FIELD_GROUPS] = sizeof(void *)};
     if (f->type == CC_FIELD_OBJECT) {
         for (size_t i = 0; i < f->table->fields; i++)
             if (!is_default(&f->table->field[i], member(f, object),

@@ -24,6 +24,7 @@ enum cc_field_type {
     CC_FIELD_BOOL,   /* bool: true or false */
     CC_FIELD_FLAG,   /* bool: 0 or 1, in lists of numbers */
     CC_FIELD_NUMBER, /* double */
+    CC_FIELD_FLOAT,  /* float */
     CC_FIELD_SIZE,   /* size_t, below 2^53, as all whole numbers here */
     CC_FIELD_INT,    /* int, or an enum without words */
     CC_FIELD_UINT32, /* uint32_t */
@@ -91,6 +92,9 @@ struct cc_field {
     (sizeof(list) / sizeof(list)[0] +                                                              \
      0 * sizeof(char[sizeof(list) / sizeof(list)[0] <= CC_MOST_FIELDS ? 1 : -1]))
 #define CC_FIELDS(list) .field = (list), .fields = CC_FIELD_COUNT(list)
+
+/* Items of lists: whole numbers up to 2^53 - 1, as uint64_t. */
+extern const struct cc_table cc_whole_numbers;
 
 /* Fills in *out, which is as the table's defaults have it. Free it with cc_fields_free, also after
  * an error. */

@@ -50,7 +50,7 @@ bool cc_job_row_silent(const struct cc_job *job, const struct cc_job_row *row,
 
 bool cc_job_row_skips(const struct cc_job *job, size_t i, uint64_t step)
 {
-    const size_t parts = job->training.local_parts;
+    const size_t parts = job->training.local.parts;
     return parts > 1 && i != step % parts;
 }
 

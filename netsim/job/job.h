@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/exchange.h"
 #include "core/tensor.h"
+#include "train/local_steps.h"
 
 #define CC_JOB_SCHEMA "commcomp-job/3"
 
@@ -101,25 +102,13 @@ struct cc_job_calls {
 
 /* A training that gradients come from (netsim/job/training.h). */
 struct cc_job_training {
-    char *net, *data;     /* net NULL: none */
-    size_t height, width; /* the net's input */
-    size_t batch, by_class, shift;
-    bool flip;
-    int optimizer; /* enum cc_optimizer_kind */
-    double momentum, decay, beta1, beta2, small;
-    bool nesterov;
-    double l2; /* linear models: as in struct cc_task_config, as the next */
-    size_t coordinates;
-    int schedule; /* enum cc_rate_kind */
-    double rate, last, factor;
-    size_t warmup;
-    uint64_t *drop; /* or NULL */
+    char *net, *data;           /* net NULL: none */
+    struct cc_task_config task; /* without what the job says otherwise */
+    struct cc_optimizer optimizer;
+    struct cc_rate_schedule rate; /* without steps, as a row has them, and drops: */
+    uint64_t *drop;               /* or NULL */
     size_t drops;
-    /* Local steps from one exchange to the next, as struct cc_local_config in train/local_steps.h;
-     * 0: none. A step of the row is then as many of them. */
-    size_t local_steps, local_parts, local_delay;
-    double local_mix, outer_rate, outer_momentum;
-    bool outer_nesterov;
+    struct cc_local_config local; /* a step of the row is as many local steps */
     bool deltas;
     char *pull; /* the scheme of what servers send; NULL: the row's */
     bool emulated;

@@ -531,10 +531,6 @@ static const struct cc_field length_fields[] = {{.type = CC_FIELD_SIZE, .high = 
 static const struct cc_table lengths_table = {CC_FIELDS(length_fields), .bytes = sizeof(size_t),
                                               .form = CC_FORM_SCALAR};
 
-static const struct cc_field number_fields[] = {{.type = CC_FIELD_UINT64, .high = MOST_COUNT}};
-static const struct cc_table numbers_table = {CC_FIELDS(number_fields), .bytes = sizeof(uint64_t),
-                                              .form = CC_FORM_SCALAR};
-
 static const struct cc_field scheme_fields[] = {
     {TEXT(struct cc_job_scheme, plugin), .optional = true,
      .help = "A scheme from a plugin: the path of its shared object, which is on every host "
@@ -610,7 +606,7 @@ static const struct cc_field job_fields[] = {
      .help = "Gradients from a training: its source."},
     {TEXT(struct cc_job, trace), .optional = true, .when = without_training,
      .condition = "in a replay without `training`", .help = "Gradients from a trace: its path."},
-    {"skip", CC_FIELD_LIST, CC_MEMBER(uint64_t *, struct cc_job, skip), .table = &numbers_table,
+    {"skip", CC_FIELD_LIST, CC_MEMBER(uint64_t *, struct cc_job, skip), .table = &cc_whole_numbers,
      .item = "number", .count = CC_MEMBER(size_t, struct cc_job, skips), .when = with_trace,
      .condition = "in a replay with a `trace`", .optional = true,
      .help = "Numbers of the trace's steps that are left out, of all its senders."},

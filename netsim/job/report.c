@@ -329,22 +329,14 @@ const struct cc_table *const cc_report_tables[] = {&tables[CC_REPORT_HELLO],
 /* The struct that the kind's table describes. */
 static void *contents_of(struct cc_report *r)
 {
-    switch (r->kind) {
-    case CC_REPORT_ROW:
-        return &r->result;
-    case CC_REPORT_EVAL:
-        return &r->eval;
-    case CC_REPORT_CALLS:
-        return &r->calls;
-    case CC_REPORT_EVENTS:
-        return &r->events;
-    case CC_REPORT_SIZE:
-        return &r->size;
-    case CC_REPORT_KILLED:
-        return &r->killed;
-    default:
-        return r;
-    }
+    static const size_t at[CC_REPORT_KILLED + 1] = {
+        [CC_REPORT_ROW] = offsetof(struct cc_report, result),
+        [CC_REPORT_EVAL] = offsetof(struct cc_report, eval),
+        [CC_REPORT_CALLS] = offsetof(struct cc_report, calls),
+        [CC_REPORT_EVENTS] = offsetof(struct cc_report, events),
+        [CC_REPORT_SIZE] = offsetof(struct cc_report, size),
+        [CC_REPORT_KILLED] = offsetof(struct cc_report, killed)};
+    return (char *)r + at[r->kind];
 }
 
 void cc_report_free(struct cc_report *r)
@@ -379,24 +371,11 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
     CC_TRY(cc_json_need_word(root, "report", kinds, &kind, e));
     r.kind = (enum cc_report_kind)kind;
     const int status = cc_fields_parse(&tables[kind], root, contents_of(&r), e);
-    if (status != CC_OK) {
+    if (status == CC_OK)
+        *(struct cc_report *)out = r;
+    else
         cc_report_free(&r);
-        return status;
-    }
-    if (r.kind == CC_REPORT_ROW)
-        r.row = r.result.row;
-    if (r.kind == CC_REPORT_EVAL) {
-        r.row = r.eval.row;
-        r.step = r.eval.of.step;
-    }
-    if (r.kind == CC_REPORT_CALLS)
-        r.row = r.calls.row;
-    if (r.kind == CC_REPORT_EVENTS) {
-        r.row = r.events.row;
-        r.rank = r.events.rank;
-    }
-    *(struct cc_report *)out = r;
-    return CC_OK;
+    return status;
 }
 
 int cc_report_parse(const char *line, size_t length, struct cc_report *out, struct cc_error *e)

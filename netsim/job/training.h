@@ -4,9 +4,6 @@
 
 #include "netsim/job/fields.h"
 #include "netsim/job/job.h"
-#include "train/learner.h"
-#include "train/local_steps.h"
-#include "train/task.h"
 
 /* The fields of struct cc_job_training, in a job. */
 extern const struct cc_table cc_job_training_table;
@@ -20,9 +17,7 @@ int cc_job_set_training(struct cc_job *job, const struct cc_task_config *task, c
 /* The task of a job with a training, with `data` opened, for one thread. */
 struct cc_task_config cc_job_task(const struct cc_job *job, const struct cc_data *data);
 
-/* Copies the local steps into job->training, if there are any; and these, with the workers'
- * optimizer and its schedule, without layout. */
-void cc_job_set_local(struct cc_job *job, const struct cc_local_config *c);
+/* The local steps, with the workers' optimizer and its schedule, without layout. */
 struct cc_local_steps cc_job_local(const struct cc_job *job, const struct cc_job_row *row);
 
 /* Whether the local steps fit the job's mode and a row's messages. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "schemes/spec.h"
-#include "train/optimizer.h"
 
 /* Measured with SimGrid 3.32: the process, a rank with its stack, and what a rank holds for one
  * message in one round. */
@@ -24,7 +23,7 @@
 static double training_arrays(const struct cc_job *job)
 {
     const struct cc_job_training *t = &job->training;
-    const double states = t->optimizer != CC_SGD ? 2 : t->momentum > 0 ? 1 : 0;
+    const double states = (double)cc_optimizer_state(&t->optimizer, 1);
     const double copies = t->checkpoint != NULL ? job->workers + job->servers : 0;
     return t->net == NULL ? 0 : (states + 1) * (t->deltas ? job->servers : job->workers) + copies;
 }

@@ -169,7 +169,7 @@ static void free_arrays(const struct cc_rank *r, struct arrays *a)
 /* The floats of a worker with local steps; all ranks take part in moving them. */
 static size_t own_floats(const struct cc_job *job, const struct cc_job_row *row, size_t values)
 {
-    if (job->training.local_steps == 0)
+    if (job->training.local.steps == 0)
         return 0;
     const struct cc_optimizer inner = cc_job_local(job, row).inner.optimizer;
     return values + cc_optimizer_state(&inner, values);

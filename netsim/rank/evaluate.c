@@ -71,7 +71,7 @@ static int add_batches(struct cc_rank *r, const struct cc_rank_loop *l,
             sum.correct += all[k * steps + i].correct;
         }
         log->sum.train_loss += sum.loss / (double)workers;
-        log->sum.train_accuracy += sum.correct / (double)(workers * r->job.training.batch);
+        log->sum.train_accuracy += sum.correct / (double)(workers * r->job.training.task.batch);
     }
     free(all);
     return status;

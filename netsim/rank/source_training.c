@@ -94,7 +94,7 @@ static int open_training(struct training *t, struct cc_error *e)
     t->task = shared.task;
     t->buffers = job->mode == CC_PIPE ? t->head.in_flight : 1;
     t->in_parts = job->mode == CC_PIPE && !t->head.emulated;
-    if (((job->mode == CC_OVERLAP && job->training.local_steps == 0) || t->in_parts) &&
+    if (((job->mode == CC_OVERLAP && job->training.local.steps == 0) || t->in_parts) &&
         t->worker >= 0) {
         const struct cc_task_config config = cc_job_task(job, shared.data);
         CC_TRY(cc_task_open(&config, &t->task, e));
@@ -188,7 +188,7 @@ static int begin_row(struct cc_source *s, const struct cc_job_row *row, struct c
     if (t->batch == NULL)
         return CC_FAIL;
     cc_task_init(t->task, t->weights, t->stats);
-    if (t->job->training.local_steps > 0 && !serves)
+    if (t->job->training.local.steps > 0 && !serves)
         CC_TRY(begin_local(t, e));
     cc_learner_close(&t->learner);
     if (serves == deltas)

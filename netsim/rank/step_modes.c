@@ -102,7 +102,7 @@ int cc_step_run(struct cc_rank_loop *l, size_t step, struct cc_error *e)
         return step_server(l, step, e);
     switch (l->s.job->mode) {
     case CC_OVERLAP:
-        return l->s.job->training.local_steps > 0 ? cc_step_local(l, step, e)
+        return l->s.job->training.local.steps > 0 ? cc_step_local(l, step, e)
                                                   : step_overlap(l, step, e);
     case CC_PIPE:
         return cc_pipe_step(l, step, e);
