@@ -1,11 +1,11 @@
-/* The caller's side of the lab: starts its init process, sends it requests, and ends it.
+/* The caller's side of the lab: starts its init process, forks into the lab, and ends it.
  *
  * init must be the first process of the new PID namespace and a child of the caller. It is cloned
  * with raw system calls, which the C library does not know about; in a program with threads the
  * clone may then hold locks of the library that nobody releases. So the caller first forks a
  * spawner: fork() leaves the library in order in the new process. The spawner clones init with
- * CLONE_PARENT, which makes it the caller's child, reports the outcome over init's socket, and
- * ends.
+ * CLONE_PARENT, which makes it the caller's child, reports the outcome, and ends. Programs in the
+ * lab are started in the same way, by a spawner that has entered the lab.
  *
  * Killing init is enough to end a lab: the kernel then kills every process of its PID namespace,
  * and with the last of them the other namespaces and their links vanish. */
@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <linux/sched.h>
 #include <math.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@
 
 enum { MOST_HOSTS = 1000 }; /* a Linux bridge has 1,024 ports */
 
-/* How long an answer of the lab's first process may take; opening a lab, a second more for each
+/* How long the lab's first process may take to begin; to open the lab, a second more for each
  * HOSTS_PER_S hosts, which is several times what it takes on a slow machine. */
 enum { ANSWER_S = 20, HOSTS_PER_S = 5 };
 
@@ -40,9 +41,6 @@ struct cc_lab {
     char *congestion, *program;
     bool user; /* in a user namespace */
     pid_t init;
-    int socket;
-    int answer_s; /* the present deadline */
-    bool silent;  /* it has passed: nothing is asked any more */
 };
 
 /* --- defaults --- */
@@ -85,9 +83,9 @@ size_t cc_lab_limit(double bw_bps, int hosts)
 
 /* --- starting init --- */
 
-/* The spawner's report. */
+/* A spawner's report. */
 struct init_status {
-    pid_t init; /* -1: failed, with errno `error` */
+    pid_t init; /* or a program; -1: failed, with errno `error` */
     int error;
     bool user; /* in a user namespace */
 };
@@ -120,15 +118,20 @@ _Noreturn static void spawn_init(struct cc_lab_init_args *args)
     _exit(0);
 }
 
-static void set_deadline(struct cc_lab *lab, int seconds)
+static void set_deadline(int socket, int seconds)
 {
     const struct timeval most = {.tv_sec = seconds};
-    lab->answer_s = seconds;
-    (void)setsockopt(lab->socket, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
-    (void)setsockopt(lab->socket, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+    (void)setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
 }
 
-static int start_init(struct cc_lab *lab, struct cc_error *e)
+static void wait_for(pid_t pid)
+{
+    while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+        continue;
+}
+
+/* Starts init, to which *socket then leads. */
+static int start_init(struct cc_lab *lab, int *socket, struct cc_error *e)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -145,16 +148,15 @@ static int start_init(struct cc_lab *lab, struct cc_error *e)
     }
     int error = errno;
     close(ends[1]);
-    lab->socket = ends[0];
+    *socket = ends[0];
     if (spawner == -1)
         return cc_fail(e, "fork: %s", strerror(error));
     struct init_status init;
-    set_deadline(lab, ANSWER_S);
-    bool received = cc_lab_receive(lab->socket, &init, sizeof init);
+    set_deadline(*socket, ANSWER_S);
+    bool received = cc_lab_receive(*socket, &init, sizeof init);
     if (!received)
         (void)kill(spawner, SIGKILL); /* it may be stopped */
-    while (waitpid(spawner, NULL, 0) == -1 && errno == EINTR)
-        continue;
+    wait_for(spawner);
     if (!received)
         return cc_fail(e, "the lab's first process died, or was stopped");
     lab->init = init.init;
@@ -201,50 +203,42 @@ static int set_config(struct cc_lab *lab, const struct cc_lab_config *config, st
     return own_program(&lab->program, e);
 }
 
-/* --- requests --- */
-
-static int receive_answer(struct cc_lab *lab, struct cc_lab_answer *a, struct cc_error *e)
+/* Has init build the lab. */
+static int build(const struct cc_lab *lab, int socket, struct cc_error *e)
 {
+    const int seconds = ANSWER_S + lab->config.hosts / HOSTS_PER_S;
+    struct cc_lab_answer a;
+    set_deadline(socket, seconds);
+    (void)cc_lab_send(socket, "", 1); /* a failure shows in the missing answer */
     errno = 0;
-    if (!lab->silent && !cc_lab_receive(lab->socket, a, sizeof *a)) {
-        lab->silent = true;
-        if (errno == EAGAIN || errno == EWOULDBLOCK)
-            return cc_fail(e,
-                           "the lab's first process has not answered for %d s: it is stopped, or "
-                           "the machine is far too busy",
-                           lab->answer_s);
+    if (cc_lab_receive(socket, &a, sizeof a)) {
+        if (a.status != CC_OK)
+            cc_error_set(e, "%s", a.e.text);
+        return a.status;
     }
-    if (lab->silent)
-        return cc_fail(e, "the lab is gone: its first process died or does not answer");
-    if (a->status != CC_OK)
-        cc_error_set(e, "%s", a->e.text);
-    return a->status;
-}
-
-static int request(struct cc_lab *lab, const struct cc_lab_request *r, struct cc_lab_answer *a,
-                   struct cc_error *e)
-{
-    (void)cc_lab_send(lab->socket, r, sizeof *r); /* a failure shows in the missing answer */
-    return receive_answer(lab, a, e);
+    if (errno == EAGAIN || errno == EWOULDBLOCK)
+        return cc_fail(e,
+                       "the lab's first process has not answered for %d s: it is stopped, or the "
+                       "machine is far too busy",
+                       seconds);
+    return cc_fail(e, "the lab is gone: its first process died");
 }
 
 int cc_lab_open(const struct cc_lab_config *config, struct cc_lab **out, struct cc_error *e)
 {
     struct cc_lab *lab = cc_alloc0(sizeof *lab, e);
+    int status = CC_OK, socket = -1;
     if (lab == NULL)
         return CC_FAIL;
     lab->init = -1;
-    lab->socket = -1;
-    struct cc_lab_answer a;
-    int status = CC_OK;
     CC_TRY_OUT(set_config(lab, config, e));
-    CC_TRY_OUT(start_init(lab, e));
-    set_deadline(lab, ANSWER_S + config->hosts / HOSTS_PER_S);
-    CC_TRY_OUT(request(lab, &(struct cc_lab_request){.op = CC_LAB_OPEN}, &a, e));
-    set_deadline(lab, ANSWER_S);
+    CC_TRY_OUT(start_init(lab, &socket, e));
+    CC_TRY_OUT(build(lab, socket, e));
     *out = lab;
     lab = NULL;
 out:
+    if (socket != -1)
+        close(socket);
     if (status != CC_OK)
         cc_error_in(e, "the lab");
     cc_lab_close(lab);
@@ -257,99 +251,68 @@ void cc_lab_close(struct cc_lab *lab)
         return;
     if (lab->init != -1) {
         kill(lab->init, SIGKILL);
-        while (waitpid(lab->init, NULL, 0) == -1 && errno == EINTR)
-            continue;
+        wait_for(lab->init);
     }
-    if (lab->socket != -1)
-        close(lab->socket);
     free(lab->congestion);
     free(lab->program);
     free(lab);
 }
 
-static void close_all(const int *fd, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (fd[i] != -1)
-            close(fd[i]);
-}
+/* --- programs --- */
 
-/* Sends the request, with the descriptors attached to its first byte, and then the arguments. */
-static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[CC_LAB_ENDS])
+/* Moves this process into the lab: its namespaces, the user's first, as it gives the right to enter
+ * the others; its environment, and the present folder under the name that it has there, too. The
+ * next process that it clones is in the lab's PID namespace. */
+static bool enter(const struct cc_lab *lab)
 {
-    struct cc_lab_request r = {.op = CC_LAB_SPAWN};
-    for (; argv[r.args] != NULL; r.args++)
-        r.bytes += (uint32_t)strlen(argv[r.args]) + 1;
-    union {
-        struct cmsghdr head;
-        char room[CMSG_SPACE(CC_LAB_ENDS * sizeof(int))];
-    } control = {0};
-    struct iovec part = {&r, sizeof r};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control.room};
-    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(CC_LAB_ENDS * sizeof(int));
-    memcpy(CMSG_DATA(head), fds, CC_LAB_ENDS * sizeof(int));
-    ssize_t n;
-    do
-        n = sendmsg(lab->socket, &message, MSG_NOSIGNAL);
-    while (n == -1 && errno == EINTR);
-    if (n > 0)
-        (void)cc_lab_send(lab->socket, (const char *)&r + n, sizeof r - (size_t)n);
-    for (size_t i = 0; n > 0 && argv[i] != NULL; i++)
-        (void)cc_lab_send(lab->socket, argv[i], strlen(argv[i]) + 1);
-}
-
-int cc_lab_spawn(struct cc_lab *lab, char *const argv[], int in, struct cc_lab_child *out,
-                 struct cc_error *e)
-{
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int output[2] = {-1, -1}, error[2] = {-1, -1};
-    int status = CC_OK;
-    struct cc_lab_answer a;
-    if (null == -1 || pipe2(output, O_CLOEXEC) != 0 || pipe2(error, O_CLOEXEC) != 0) {
-        status = cc_fail(e, "%s cannot be started in the lab: %s", argv[0], strerror(errno));
-        goto out;
+    static const char *const names[] = {"user", "mnt", "pid", "net", "uts", "ipc"};
+    enum { KINDS = sizeof names / sizeof names[0] };
+    char path[PATH_MAX];
+    int fd[KINDS];
+    bool entered = true;
+    for (int i = !lab->user; i < KINDS; i++) {
+        (void)snprintf(path, sizeof path, "/proc/%ld/ns/%s", (long)lab->init, names[i]);
+        fd[i] = open(path, O_RDONLY | O_CLOEXEC);
     }
-    send_spawn(lab, argv, (const int[CC_LAB_ENDS]){in != -1 ? in : null, output[1], error[1]});
-    CC_TRY_OUT(receive_answer(lab, &a, e));
-    *out = (struct cc_lab_child){.id = a.id, .out = output[0], .err = error[0]};
-out:
-    close_all((const int[]){null, output[1], error[1]}, 3);
-    if (status != CC_OK)
-        close_all((const int[]){output[0], error[0]}, 2);
-    return status;
+    const bool named = getcwd(path, sizeof path) != NULL;
+    for (int i = !lab->user; i < KINDS; i++)
+        entered = entered && setns(fd[i], 0) == 0;
+    if (entered && named)
+        (void)!chdir(path);
+    return entered && cc_lab_environment(NULL) == CC_OK;
 }
 
-int cc_lab_poll(struct cc_lab *lab, const struct cc_lab_child *child, bool *ended, int *status,
-                struct cc_error *e)
+pid_t cc_lab_fork(const struct cc_lab *lab)
 {
-    struct cc_lab_answer a;
-    CC_TRY(request(lab, &(struct cc_lab_request){.op = CC_LAB_POLL, .id = child->id}, &a, e));
-    *ended = a.ended;
-    if (a.ended)
-        *status = a.wait_status;
-    return CC_OK;
+    int report[2];
+    struct init_status got = {.init = -1, .error = ESRCH};
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return -1;
+    pid_t spawner = fork();
+    if (spawner == 0) {
+        struct init_status status = {.init = enter(lab) ? fork_into(0) : -1, .error = errno};
+        if (status.init == 0) {
+            (void)setsid();
+            return 0;
+        }
+        (void)!write(report[1], &status, sizeof status);
+        _exit(0);
+    }
+    if (spawner == -1)
+        got.error = errno;
+    close(report[1]);
+    while (read(report[0], &got, sizeof got) == -1 && errno == EINTR)
+        continue;
+    close(report[0]);
+    if (spawner != -1)
+        wait_for(spawner);
+    errno = got.error;
+    return got.init;
 }
 
-int cc_lab_kill(struct cc_lab *lab, const struct cc_lab_child *child, int signal,
-                struct cc_error *e)
+int cc_lab_traffic(const struct cc_lab *lab, uint64_t *bytes, struct cc_error *e)
 {
-    struct cc_lab_answer a;
-    struct cc_lab_request r = {.op = CC_LAB_KILL, .id = child->id, .signal = signal};
-    return request(lab, &r, &a, e);
-}
-
-int cc_lab_traffic(struct cc_lab *lab, uint64_t *bytes, struct cc_error *e)
-{
-    struct cc_lab_answer a;
-    CC_TRY(request(lab, &(struct cc_lab_request){.op = CC_LAB_TRAFFIC}, &a, e));
-    *bytes = a.traffic;
-    return CC_OK;
+    return cc_lab_net_traffic(lab->init, bytes, e);
 }
 
 /* --- information for users of the lab --- */

@@ -36,33 +36,19 @@ struct cc_lab;
  * netem) and the remedy. */
 int cc_lab_open(const struct cc_lab_config *config, struct cc_lab **out, struct cc_error *e);
 
-/* Kills all processes of the lab and waits until they are gone. NULL is allowed. */
+/* Kills all processes of the lab and waits until they are gone; those that the caller forked into it
+ * must have been waited for before. NULL is allowed. */
 void cc_lab_close(struct cc_lab *lab);
 
-/* A program in the lab's own namespaces, not on one of the hosts. It reaches all hosts through the
- * control network. */
-struct cc_lab_child {
-    int id;
-    int out, err; /* read ends of its stdout and stderr, which the caller closes */
-};
-
-/* Starts a program, looked up in PATH. `in` becomes its stdin and stays the caller's; -1:
- * /dev/null. */
-int cc_lab_spawn(struct cc_lab *lab, char *const argv[], int in, struct cc_lab_child *out,
-                 struct cc_error *e);
-
-/* Sets *ended, and if it has ended *status, as from wait(). */
-int cc_lab_poll(struct cc_lab *lab, const struct cc_lab_child *child, bool *ended, int *status,
-                struct cc_error *e);
-
-/* Sends a signal, unless the program has ended. */
-int cc_lab_kill(struct cc_lab *lab, const struct cc_lab_child *child, int signal,
-                struct cc_error *e);
+/* Like fork(), into the lab's own namespaces, not into those of one of the hosts: returns 0 in the
+ * new process, which is a child of the caller and reaches all hosts through the control network, in
+ * a session of its own; -1 with errno. Only async-signal-safe functions may be called there. */
+pid_t cc_lab_fork(const struct cc_lab *lab);
 
 /* The bytes that all shaped links together have carried so far, in both directions; meant for a
  * watchdog. Up to 4% low, as headers are not counted for every segment; interface_bytes.h counts a
  * single host's exactly. */
-int cc_lab_traffic(struct cc_lab *lab, uint64_t *bytes, struct cc_error *e);
+int cc_lab_traffic(const struct cc_lab *lab, uint64_t *bytes, struct cc_error *e);
 
 /* For mpirun: the absolute path of the program that starts a command on a host, AGENT HOST
  * COMMAND..., for its parameter plm_rsh_agent. */

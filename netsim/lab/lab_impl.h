@@ -12,27 +12,10 @@
 
 #define CC_LAB_NETNS "/run/netns" /* directory of the hosts' namespaces, as of `ip netns` */
 
-/* The protocol between the caller and init, over a stream socket: init answers each request with
- * one answer. SPAWN is followed by the program's arguments, each with its NUL, and carries the
- * three descriptors that become its stdin, stdout and stderr. */
-enum { CC_LAB_ENDS = 3 };
-enum cc_lab_op { CC_LAB_OPEN, CC_LAB_SPAWN, CC_LAB_POLL, CC_LAB_KILL, CC_LAB_TRAFFIC };
-
-struct cc_lab_request {
-    enum cc_lab_op op;
-    int id;         /* POLL, KILL: the child */
-    int signal;     /* KILL */
-    uint32_t args;  /* SPAWN: number of arguments, */
-    uint32_t bytes; /* and their bytes */
-};
-
+/* Sent by init once the lab is open, or cannot be. */
 struct cc_lab_answer {
     int status; /* enum cc_status */
     struct cc_error e;
-    int id;           /* SPAWN: the child */
-    bool ended;       /* POLL */
-    int wait_status;  /* POLL */
-    uint64_t traffic; /* TRAFFIC */
 };
 
 struct cc_lab_init_args {
@@ -44,8 +27,8 @@ struct cc_lab_init_args {
     int socket; /* to the caller */
 };
 
-/* Builds the lab and serves requests until the socket closes. To be called in the first process of
- * the new namespaces; ends the process. */
+/* Builds the lab once it has received a byte, answers, and reaps processes until it is killed. To
+ * be called in the first process of the new namespaces. */
 _Noreturn void cc_lab_init(const struct cc_lab_init_args *args);
 
 /* Send or receive all `size` bytes; false if the other side has closed the socket. */
@@ -55,6 +38,9 @@ bool cc_lab_receive(int socket, void *bytes, size_t size);
 /* Writes the message for `what` ("namespaces", "mounts", ...) that the system has refused with
  * errno `error`: names the setting that forbids it. */
 void cc_lab_explain_refusal(struct cc_error *e, const char *what, int error);
+
+/* Sets PATH and TMPDIR of a process in the lab. */
+int cc_lab_environment(struct cc_error *e);
 
 /* Writes text to an existing file, as in /proc. */
 int cc_lab_write(const char *path, const char *text, struct cc_error *e);
@@ -68,7 +54,8 @@ int cc_lab_net(const struct cc_lab_config *config, struct cc_error *e);
 void cc_lab_control_address(int host, char out[CC_LAB_ADDRESS]);
 #define CC_LAB_SELF "10.78.255.254"
 
-/* The bytes that the shaped links have carried so far (cc_lab_traffic). */
-int cc_lab_net_traffic(uint64_t *bytes, struct cc_error *e);
+/* The bytes that the shaped links have carried so far (cc_lab_traffic); `init` is in the lab's own
+ * network namespace. */
+int cc_lab_net_traffic(pid_t init, uint64_t *bytes, struct cc_error *e);
 
 #endif

@@ -398,11 +398,13 @@ int cc_lab_net(const struct cc_lab_config *config, struct cc_error *e)
 
 /* Sums the counters of the bridge's ends of the data links, where both directions of each link
  * pass. */
-int cc_lab_net_traffic(uint64_t *bytes, struct cc_error *e)
+int cc_lab_net_traffic(pid_t init, uint64_t *bytes, struct cc_error *e)
 {
-    FILE *f = fopen("/proc/self/net/dev", "re");
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%ld/net/dev", (long)init);
+    FILE *f = fopen(path, "re");
     if (f == NULL)
-        return cc_fail(e, "/proc/self/net/dev: %s", strerror(errno));
+        return cc_fail(e, "%s: %s: has the lab's first process died?", path, strerror(errno));
     char line[512];
     uint64_t sum = 0;
     while (fgets(line, sizeof line, f) != NULL) {

@@ -1,8 +1,10 @@
-/* Used by both sides of the lab: complete sends and receives over the socket, writing to files of
- * /proc, and the message for namespaces or mounts that the system forbids. */
+/* Used by both sides of the lab: complete sends and receives over the socket, the environment of
+ * its processes, writing to files of /proc, and the message for namespaces or mounts that the
+ * system forbids. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -37,6 +39,19 @@ bool cc_lab_receive(int socket, void *bytes, size_t size)
         size -= (size_t)n;
     }
     return true;
+}
+
+/* An ordinary user's PATH may lack the directories of ip, bridge and tc. */
+int cc_lab_environment(struct cc_error *e)
+{
+    static const char system[] = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
+    const char *path = getenv("PATH");
+    char *both = NULL;
+    if (asprintf(&both, "%s%s%s", path != NULL ? path : "", path != NULL ? ":" : "", system) == -1)
+        return cc_fail(e, "out of memory");
+    int bad = setenv("PATH", both, 1) | setenv("TMPDIR", CC_LAB_FOLDER, 1);
+    free(both);
+    return bad ? cc_fail(e, "out of memory") : CC_OK;
 }
 
 int cc_lab_write(const char *path, const char *text, struct cc_error *e)

@@ -1,6 +1,5 @@
 /* A child is forked with two pipes for its output and a file in memory as its input: a file cannot
- * fill up while nobody reads, and needs no writer. A program in a lab is started by the lab's init,
- * which passes the same three descriptors on.
+ * fill up while nobody reads, and needs no writer.
  *
  * A group is killed just before its leader is reaped: until then no other process can be given the
  * group's id. */
@@ -56,17 +55,22 @@ _Noreturn static void exec_child(char *const argv[], int in, int out, int err, p
     if (group)
         (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    /* With another parent than expected, ours died before prctl(). */
-    if (getppid() == parent && dup2(in, 0) == 0 && dup2(out, 1) == 1 && dup2(err, 2) == 2)
+    /* With another parent than expected, ours died before prctl(). In a lab it is 0, and init dies
+     * with it. */
+    if ((getppid() == parent || getppid() == 0) && dup2(in, 0) == 0 && dup2(out, 1) == 1 &&
+        dup2(err, 2) == 2)
         (void)execvp(argv[0], argv);
+    (void)dprintf(err, "%s: %s\n", argv[0], strerror(errno));
     _exit(127);
 }
 
-static int start_child(char *const argv[], int in, struct cc_program *p, struct cc_error *e)
+static int start_child(const struct cc_lab *lab, char *const argv[], int in, struct cc_program *p,
+                       struct cc_error *e)
 {
     int out[2] = {-1, -1}, err[2] = {-1, -1}, error = 0;
     pid_t self = getpid();
-    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0 || (p->pid = fork()) < 0)
+    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0 ||
+        (p->pid = lab != NULL ? cc_lab_fork(lab) : fork()) < 0)
         error = errno;
     else if (p->pid == 0)
         exec_child(argv, in, out[1], err[1], self, p->group);
@@ -85,19 +89,13 @@ static int start_child(char *const argv[], int in, struct cc_program *p, struct 
     return cc_fail(e, "%s cannot be started: %s", argv[0], strerror(error));
 }
 
-int cc_program_start(struct cc_lab *lab, char *const argv[], const char *text, size_t length,
+int cc_program_start(const struct cc_lab *lab, char *const argv[], const char *text, size_t length,
                      bool group, struct cc_program *out, struct cc_error *e)
 {
     int in, status = CC_OK;
-    *out = (struct cc_program){.lab = lab, .group = group, .out = -1, .err = -1};
+    *out = (struct cc_program){.group = group, .out = -1, .err = -1};
     CC_TRY(cc_program_file("the job", text, length, &in, e));
-    if (lab == NULL) {
-        CC_TRY_OUT(start_child(argv, in, out, e));
-    } else {
-        CC_TRY_OUT(cc_lab_spawn(lab, argv, in, &out->lab_child, e));
-        out->out = out->lab_child.out;
-        out->err = out->lab_child.err;
-    }
+    CC_TRY_OUT(start_child(lab, argv, in, out, e));
     (void)fcntl(out->out, F_SETFL, O_NONBLOCK);
     (void)fcntl(out->err, F_SETFL, O_NONBLOCK);
 out:
@@ -117,8 +115,6 @@ int cc_program_poll(struct cc_program *p, struct cc_error *e)
 {
     if (p->ended)
         return CC_OK;
-    if (p->lab != NULL)
-        return cc_lab_poll(p->lab, &p->lab_child, &p->ended, &p->status, e);
     if (p->group)
         kill_group_of_ended(p);
     pid_t got = waitpid(p->pid, &p->status, WNOHANG);
@@ -130,8 +126,6 @@ int cc_program_poll(struct cc_program *p, struct cc_error *e)
 
 static int send_signal(struct cc_program *p, int number, struct cc_error *e)
 {
-    if (p->lab != NULL)
-        return cc_lab_kill(p->lab, &p->lab_child, number, e);
     if (kill(p->group ? -p->pid : p->pid, number) != 0)
         return cc_fail(e, "process %ld cannot be ended: %s", (long)p->pid, strerror(errno));
     return CC_OK;

@@ -1,5 +1,6 @@
-/* A program that runs beside this one, inside a lab or as a child process, with its input, its
- * output and its end. */
+/* A program that runs beside this one, perhaps inside a lab, with its input, its output and its
+ * end.
+ */
 #ifndef CC_NETSIM_LAUNCH_PROGRAM_H
 #define CC_NETSIM_LAUNCH_PROGRAM_H
 
@@ -11,20 +12,18 @@
 #include "netsim/lab/lab.h"
 
 struct cc_program {
-    struct cc_lab *lab;            /* NULL: a child of this process */
-    struct cc_lab_child lab_child; /* with a lab */
-    pid_t pid;                     /* without */
-    bool group;                    /* it leads a process group of its own */
-    int out, err;                  /* non-blocking read ends of its stdout and stderr; -1: closed */
+    pid_t pid;
+    bool group;   /* it leads a process group of its own */
+    int out, err; /* non-blocking read ends of its stdout and stderr; -1: closed */
     bool ended;
     int status; /* as from wait(), once it has ended */
 };
 
-/* Starts argv[0], which is looked up in PATH, with `text` on its stdin. `lab` is NULL for a child
- * of this process; it receives SIGTERM when this process dies. A missing program is an error here
- * or, for a child, shows later as exit code 127. With `group` (children only) the program leads a
- * process group, and members that are left when it ends are killed. */
-int cc_program_start(struct cc_lab *lab, char *const argv[], const char *text, size_t length,
+/* Starts argv[0], which is looked up in PATH, with `text` on its stdin, as a child of this process;
+ * it receives SIGTERM when this process dies. lab: where it runs; NULL: here. A missing program
+ * shows later as exit code 127. With `group` the program leads a process group, and members that
+ * are left when it ends are killed. */
+int cc_program_start(const struct cc_lab *lab, char *const argv[], const char *text, size_t length,
                      bool group, struct cc_program *out, struct cc_error *e);
 
 /* Sets p->ended and p->status if it has ended by now. */

@@ -28,7 +28,7 @@ bool labs_work(void)
 }
 
 /* Reads both streams to their ends. Fails when nothing arrives for 20 s. */
-static void read_output(const struct cc_lab_child *child, struct output *o)
+static void read_output(const struct cc_program *child, struct output *o)
 {
     struct pollfd p[2] = {{.fd = child->out, .events = POLLIN}, {child->err, POLLIN, 0}};
     char *text[2] = {o->out, o->err};
@@ -42,40 +42,38 @@ static void read_output(const struct cc_lab_child *child, struct output *o)
             assert_true(n >= 0);
             used[i] += (size_t)n;
             text[i][used[i]] = '\0';
-            if (n == 0) {
-                close(p[i].fd);
+            if (n == 0)
                 p[i].fd = -1;
-            }
         }
     }
 }
 
-void lab_finish(struct cc_lab *lab, const struct cc_lab_child *child, struct output *o)
+void lab_finish(struct cc_program *child, struct output *o)
 {
     struct cc_error e = {""};
     *o = (struct output){.status = -1};
     read_output(child, o);
-    bool ended = false;
-    for (double until = cc_now() + 5; !ended && cc_now() < until; usleep(1000))
-        assert_int_equal(cc_lab_poll(lab, child, &ended, &o->status, &e), CC_OK);
-    assert_true(ended);
+    for (double until = cc_now() + 5; !child->ended && cc_now() < until; usleep(1000))
+        assert_int_equal(cc_program_poll(child, &e), CC_OK);
+    assert_true(child->ended);
+    o->status = child->status;
+    cc_program_close(child);
 }
 
-struct cc_lab_child lab_start(struct cc_lab *lab, const char *const *argv)
+struct cc_program lab_start(const struct cc_lab *lab, const char *const *argv)
 {
     struct cc_error e = {""};
-    struct cc_lab_child child;
-    int status = cc_lab_spawn(lab, (char *const *)argv, -1, &child, &e);
-    if (status != CC_OK)
+    struct cc_program child;
+    if (cc_program_start(lab, (char *const *)argv, "", 0, false, &child, &e) != CC_OK)
         fail_msg("%s", e.text);
     return child;
 }
 
-const struct output *lab_run(struct cc_lab *lab, const char *const *argv)
+const struct output *lab_run(const struct cc_lab *lab, const char *const *argv)
 {
     static struct output o;
-    struct cc_lab_child child = lab_start(lab, argv);
-    lab_finish(lab, &child, &o);
+    struct cc_program child = lab_start(lab, argv);
+    lab_finish(&child, &o);
     return &o;
 }
 

@@ -126,10 +126,10 @@ static void check_flow(double bw_bps, size_t bytes, bool check_rate)
     (void)snprintf(count, sizeof count, "%zu", bytes);
     assert_int_equal(cc_lab_traffic(lab, &before, &e), CC_OK);
     const char *agent = cc_lab_agent(lab);
-    struct cc_lab_child in = lab_start(lab, ARGV(agent, "h0", self, "receive", "10.77.0.1"));
+    struct cc_program in = lab_start(lab, ARGV(agent, "h0", self, "receive", "10.77.0.1"));
     const struct output *sent = lab_run(lab, ARGV(agent, "h1", self, "send", "10.77.0.1", count));
     assert_string_equal(sent->err, "");
-    lab_finish(lab, &in, &o);
+    lab_finish(&in, &o);
     assert_int_equal(cc_lab_traffic(lab, &after, &e), CC_OK);
     size_t got;
     double seconds, frames = (double)bytes * 1514 / 1448;
@@ -166,9 +166,9 @@ static void test_control(void **state)
     struct cc_lab *lab = lab_open((struct cc_lab_config){.hosts = 3, .bw_bps = 10e6});
     const char *agent = cc_lab_agent(lab);
     struct output o;
-    struct cc_lab_child in = lab_start(lab, ARGV(agent, "h2", self, "receive", "10.78.0.3"));
+    struct cc_program in = lab_start(lab, ARGV(agent, "h2", self, "receive", "10.78.0.3"));
     assert_int_equal(lab_run(lab, ARGV(self, "send", "10.78.0.3", "1000000"))->status, 0);
-    lab_finish(lab, &in, &o);
+    lab_finish(&in, &o);
     assert_true(strncmp(o.out, "1000000 ", 8) == 0);
     assert_contains(lab_run(lab, ARGV("getent", "hosts", "h2"))->out, "10.78.0.3");
     const struct output *other = lab_run(lab, ARGV(self, "send", "10.77.0.3", "1"));
@@ -217,23 +217,15 @@ static void test_programs(void **state)
     assert_string_equal(o->out, want);
     assert_string_equal(o->err, "err\n");
     assert_true(WIFEXITED(o->status) && WEXITSTATUS(o->status) == 3);
-    struct cc_lab_child child;
-    assert_int_equal(cc_lab_spawn(lab, (char *const *)ARGV("/no/such/program"), -1, &child, &e),
-                     CC_FAIL);
-    assert_string_equal(e.text, "/no/such/program: No such file or directory");
-    child.id = 99;
-    bool ended;
-    int status;
-    assert_int_equal(cc_lab_poll(lab, &child, &ended, &status, &e), CC_FAIL);
-    child = lab_start(lab, ARGV("sleep", "1000"));
-    assert_int_equal(cc_lab_poll(lab, &child, &ended, &status, &e), CC_OK);
-    assert_false(ended);
-    assert_int_equal(cc_lab_kill(lab, &child, SIGTERM, &e), CC_OK);
-    struct output killed;
-    lab_finish(lab, &child, &killed);
-    assert_true(WIFSIGNALED(killed.status) && WTERMSIG(killed.status) == SIGTERM);
-    assert_int_equal(cc_lab_kill(lab, &child, SIGTERM, &e),
-                     CC_OK); /* no error, although it has ended */
+    o = lab_run(lab, ARGV("/no/such/program"));
+    assert_string_equal(o->err, "/no/such/program: No such file or directory\n");
+    assert_true(WIFEXITED(o->status) && WEXITSTATUS(o->status) == 127);
+    struct cc_program child = lab_start(lab, ARGV("sleep", "1000"));
+    assert_int_equal(cc_program_poll(&child, &e), CC_OK);
+    assert_false(child.ended);
+    assert_int_equal(cc_program_stop(&child, 5, &e), CC_OK);
+    assert_true(WIFSIGNALED(child.status) && WTERMSIG(child.status) == SIGTERM);
+    cc_program_close(&child);
     /* orphans are reaped */
     lab_run(lab, ARGV("sh", "-c", "(sleep 0.01 &) ; (sleep 0.02 &)"));
     usleep(200000);
@@ -302,7 +294,7 @@ static void test_outside(void **state)
     const char *agent = cc_lab_agent(lab);
     (void)snprintf(host, sizeof host, "%.60s",
                    lab_run(lab, ARGV(agent, "h1", "readlink /proc/self/ns/net"))->out);
-    struct cc_lab_child sleeper =
+    struct cc_program sleeper =
         lab_start(lab, ARGV(agent, "h1", "setsid sleep 1000 & exec sleep 1000"));
     for (double until = cc_now() + 5; cc_now() < until && !is_in_use("net", host); usleep(10000))
         continue;
@@ -311,9 +303,10 @@ static void test_outside(void **state)
     assert_string_equal(now, links);
     assert_string_equal(mounted, mounts);
     assert_int_not_equal(access(CC_LAB_FOLDER, F_OK), 0);
+    struct cc_error e = {""};
+    assert_int_equal(cc_program_stop(&sleeper, 5, &e), CC_OK); /* and not what it has left */
+    cc_program_close(&sleeper);
     cc_lab_close(lab);
-    close(sleeper.out);
-    close(sleeper.err);
     assert_false(is_in_use("net", net) || is_in_use("net", host) || is_in_use("pid", pid));
     free(links);
     free(mounts);
@@ -355,10 +348,10 @@ static void test_latency(void **state)
     }
     const char *agent = cc_lab_agent(lab);
     struct output o;
-    struct cc_lab_child in = lab_start(lab, ARGV(agent, "h0", self, "receive", "10.77.0.1"));
+    struct cc_program in = lab_start(lab, ARGV(agent, "h0", self, "receive", "10.77.0.1"));
     double begin = cc_now();
     lab_run(lab, ARGV(agent, "h1", self, "send", "10.77.0.1", "1000"));
-    lab_finish(lab, &in, &o);
+    lab_finish(&in, &o);
     assert_true(cc_now() - begin >= 0.3); /* the handshake and the data: three times one way */
     cc_lab_close(lab);
 }

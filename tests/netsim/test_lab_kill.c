@@ -20,6 +20,7 @@
 
 #include "core/clock.h"
 #include "netsim/lab/lab.h"
+#include "netsim/launch/program.h"
 
 enum { KILLS = 20, HOSTS = 11, NAMESPACES = 120 };
 
@@ -46,7 +47,7 @@ static int run_owner(void)
     for (;;) {
         struct cc_lab *lab;
         struct cc_error e = {""};
-        struct cc_lab_child child[2];
+        struct cc_program child[2];
         struct cc_lab_config config = {.hosts = HOSTS, .bw_bps = 10e6};
         if (cc_lab_open(&config, &lab, &e) != CC_OK)
             return fprintf(stderr, "%s\n", e.text), 1;
@@ -55,7 +56,7 @@ static int run_owner(void)
         for (int i = 0; i < 2; i++) {
             char *argv[] = {
                 (char *)cc_lab_agent(lab), i == 0 ? "h1" : "h2", self, "flood", "10.77.0.1", NULL};
-            if (cc_lab_spawn(lab, argv, -1, &child[i], &e) != CC_OK)
+            if (cc_program_start(lab, argv, "", 0, false, &child[i], &e) != CC_OK)
                 return fprintf(stderr, "%s\n", e.text), 1;
         }
         for (int i = 0; i < 10; i++) {
@@ -64,11 +65,12 @@ static int run_owner(void)
                 return fprintf(stderr, "%s\n", e.text), 1;
             usleep(10000);
         }
-        cc_lab_close(lab);
         for (int i = 0; i < 2; i++) {
-            close(child[i].out);
-            close(child[i].err);
+            if (cc_program_stop(&child[i], 5, &e) != CC_OK)
+                return fprintf(stderr, "%s\n", e.text), 1;
+            cc_program_close(&child[i]);
         }
+        cc_lab_close(lab);
     }
 }
 
