@@ -224,8 +224,7 @@ static int ping(struct calibrate *c, const char *program, struct cc_error *e)
 {
     struct cc_machine_info host;
     cc_machine_info_read(&host);
-    const struct cc_launch_config config = {.lab = c->lab,
-                                            .cluster = &c->hosts.cluster,
+    const struct cc_launch_config config = {.hosts = {c->lab, &c->hosts.cluster},
                                             .rank_program = program,
                                             .on_report = on_report,
                                             .remaining_s = remaining_s,

@@ -205,7 +205,7 @@ static bool on_tick(void *arg)
 static int run_setting(struct calls *c, const struct calls_setting *s, struct cc_error *e)
 {
     struct cc_job job = {0};
-    const struct cc_launch_config config = {.cluster = &c->hosts.cluster,
+    const struct cc_launch_config config = {.hosts = {NULL, &c->hosts.cluster},
                                             .rank_program = c->program,
                                             .on_report = on_report,
                                             .remaining_s = remaining_s,

@@ -200,8 +200,7 @@ static int launch(struct run *r, const struct cc_experiment_setting *setting, co
 {
     struct run_state s = {
         .run = r, .setting = setting, .row = setting->rows, .began = cc_now(), .slowdown = 1};
-    const struct cc_launch_config config = {.lab = lab,
-                                            .cluster = &r->options.hosts.cluster,
+    const struct cc_launch_config config = {.hosts = {lab, &r->options.hosts.cluster},
                                             .rank_program = program,
                                             .on_report = on_report,
                                             .remaining_s = remaining_s,

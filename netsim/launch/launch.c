@@ -14,10 +14,6 @@
 #include "netsim/launch/launch.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/clock.h"
 #include "netsim/launch/argv.h"
@@ -38,7 +34,6 @@
 struct launch {
     const struct cc_launch_config *config;
     struct cc_monitor monitor;
-    const char *mpirun;   /* as called */
     double reported;      /* time of the last report */
     double deadline;      /* time by which the next one is due */
     double still_since;   /* since when the links stand still; 0: before the deadline */
@@ -63,7 +58,7 @@ static void set_deadline(struct launch *l)
 {
     const struct cc_job *job = l->monitor.job;
     double seconds = l->config->remaining_s(l->config->arg);
-    if (l->config->lab == NULL)
+    if (l->config->hosts.lab == NULL)
         seconds = CLUSTER_FACTOR * seconds + CLUSTER_S;
     if (!l->monitor.hello)
         seconds += START_S + START_RANK_S * (double)(job->workers + job->servers);
@@ -84,12 +79,6 @@ static int on_report(void *arg, const struct cc_report *r, struct cc_error *e)
     CC_TRY(l->config->on_report(l->config->arg, r, e));
     set_deadline(l);
     return CC_OK;
-}
-
-static bool on_tick(void *arg)
-{
-    struct launch *l = arg;
-    return l->config->on_tick(l->config->arg);
 }
 
 /* --- the watchdog --- */
@@ -113,10 +102,11 @@ static int watch_links(struct launch *l, double now, struct cc_error *e)
 {
     uint64_t bytes;
     char expected[200];
-    CC_TRY(cc_lab_traffic(l->config->lab, &bytes, e));
+    CC_TRY(cc_lab_traffic(l->config->hosts.lab, &bytes, e));
     /* Slow links move less than STILL_BYTES in that time: a quarter of their rate counts as still.
      */
-    double limit = STILL_BYTES, quarter = cc_lab_settings(l->config->lab)->bw_bps / 8 * STILL_S / 4;
+    double limit = STILL_BYTES,
+           quarter = cc_lab_settings(l->config->hosts.lab)->bw_bps / 8 * STILL_S / 4;
     if (quarter > 0 && quarter < limit)
         limit = quarter;
     double moved = (double)(bytes - l->still_bytes);
@@ -145,7 +135,7 @@ static int watch(void *arg, struct cc_error *e)
         return CC_OK;
     if (l->monitor.first_error[0] != '\0')
         return cc_fail(e, "%s", l->monitor.first_error);
-    if (l->config->lab != NULL && !l->monitor.done)
+    if (l->config->hosts.lab != NULL && !l->monitor.done)
         return watch_links(l, now, e);
     print_expected(&l->monitor, expected, sizeof expected);
     return cc_fail(e, "nothing was heard for %.1f s: %s was expected within %.1f s",
@@ -154,57 +144,33 @@ static int watch(void *arg, struct cc_error *e)
 
 /* --- running --- */
 
-static int cannot_start(const char *name, const char *why, struct cc_error *e)
-{
-    return cc_fail(e, "%s could not be started%s%s; Open MPI brings it (Debian: openmpi-bin)", name,
-                   why[0] != '\0' ? ": " : "", why);
-}
-
-static int explain(void *arg, const char *log, struct cc_error *e)
+static int explain(void *arg, const char *log, const char **remedy, struct cc_error *e)
 {
     const struct launch *l = arg;
-    const struct cc_launch_hosts hosts = {l->config->lab, l->config->cluster};
-    int status = l->monitor.program.status;
-    char end[80];
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && !l->monitor.hello)
-        return cannot_start(l->mpirun, log, e);
-    cc_exit_text(status, end, sizeof end);
-    return cc_fail(e, "%s %s %s%s%s%s", l->mpirun, end,
-                   l->monitor.done ? "although the ranks were done" : "before the ranks were done",
-                   log[0] != '\0' ? ": " : "", log, cc_mpirun_remedy(&hosts, log));
+    (void)e;
+    *remedy = cc_mpirun_remedy(&l->config->hosts, log);
+    return CC_OK;
 }
 
 int cc_launch(const struct cc_launch_config *config, const struct cc_job *job, struct cc_error *e)
 {
-    const struct cc_launch_hosts hosts = {config->lab, config->cluster};
     struct launch l = {.config = config,
-                       .monitor = {.rank_program = config->rank_program,
+                       .monitor = {.brings = "Open MPI brings it (Debian: openmpi-bin)",
+                                   .rank_program = config->rank_program,
                                    .job = job,
                                    .on_report = on_report,
-                                   .on_tick = on_tick,
                                    .watch = watch,
                                    .explain = explain,
                                    .arg = &l,
+                                   .on_tick = config->on_tick,
+                                   .tick_arg = config->arg,
                                    .exit_timeout_s = EXIT_TIMEOUT_S}};
-    struct cc_error why = {0};
-    char **argv = NULL, *text = NULL;
-    int status = CC_OK;
+    char **argv;
     CC_TRY(cc_program_check(config->rank_program,
                             "make builds it where mpicc is installed (Debian: libopenmpi-dev)", e));
-    text = cc_job_text(job, e);
-    if (text == NULL)
-        return CC_FAIL;
-    CC_TRY_OUT(cc_mpirun_argv(&hosts, config->rank_program, job, &argv, e));
-    l.mpirun = argv[0];
-    if (cc_program_start(config->lab, argv, text, strlen(text), false, &l.monitor.program, &why) !=
-        CC_OK) {
-        status = cannot_start(l.mpirun, why.text, e);
-        goto out;
-    }
+    CC_TRY(cc_mpirun_argv(&config->hosts, config->rank_program, job, &argv, e));
     set_deadline(&l);
-    CC_TRY_OUT(cc_monitor_run(&l.monitor, e));
-out:
+    const int status = cc_monitor_run(&l.monitor, config->hosts.lab, argv, false, e);
     cc_argv_free(argv);
-    free(text);
     return status;
 }

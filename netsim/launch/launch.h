@@ -9,12 +9,25 @@
 #include "netsim/job/job.h"
 #include "netsim/job/report.h"
 #include "netsim/lab/lab.h"
-#include "netsim/launch/mpirun_argv.h"
+
+/* A cluster: how the user's own mpirun is called. */
+struct cc_launch_cluster {
+    const char *hostfile, *hosts; /* both NULL: mpirun finds its hosts itself (Slurm, ...) */
+    const char *mpirun;           /* NULL: "mpirun" */
+    char *const *mpirun_args;     /* passed on, ending with NULL; or NULL */
+    bool here; /* all ranks on this machine, whatever hosts a resource manager has given; without
+                  hostfile and hosts */
+};
+
+/* Where the ranks run: in `lab`, or on `cluster` if lab is NULL. */
+struct cc_launch_hosts {
+    const struct cc_lab *lab;
+    const struct cc_launch_cluster *cluster;
+};
 
 struct cc_launch_config {
-    struct cc_lab *lab;                      /* the hosts; NULL: */
-    const struct cc_launch_cluster *cluster; /* these */
-    const char *rank_program;                /* absolute path of commcomp-rank */
+    struct cc_launch_hosts hosts;
+    const char *rank_program; /* absolute path of commcomp-rank */
     /* Callbacks, all with `arg`. on_report gets each report; a failure ends the run. */
     int (*on_report)(void *arg, const struct cc_report *r, struct cc_error *e);
     /* By the forecast, the seconds until the next report is due; called at the start and after
@@ -29,6 +42,20 @@ struct cc_launch_config {
  * mpirun's stdin, so no file remains wherever a run ends. A message names the rank or host that
  * failed and quotes the last output of mpirun. */
 int cc_launch(const struct cc_launch_config *config, const struct cc_job *job, struct cc_error *e);
+
+/* --- its parts --- */
+
+/* mpirun's command line: the hosts, Open MPI's parameters, the rank program. *out ends with NULL;
+ * the caller frees it with cc_argv_free. */
+int cc_mpirun_argv(const struct cc_launch_hosts *hosts, const char *rank_program,
+                   const struct cc_job *job, char ***out, struct cc_error *e);
+
+/* A hint, in parentheses, to be appended to a message of mpirun; "" if there is none. */
+const char *cc_mpirun_remedy(const struct cc_launch_hosts *hosts, const char *message);
+
+/* The resource manager in whose allocation this program runs ("Slurm", ...), whose hosts mpirun
+ * finds by itself; NULL outside an allocation. */
+const char *cc_launch_manager(void);
 
 /* Fails if a row's bytes did not pass through the interface `device` (NULL if not known by name):
  * then MPI used another one, and the row's times are not those of the shaped link. cc_launch checks

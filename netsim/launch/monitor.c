@@ -233,33 +233,59 @@ static void tick(struct cc_monitor *m)
 {
     if (cc_program_poll(&m->program, m->e) != CC_OK)
         begin_stop(m, CC_FAIL);
-    else if (!m->program.ended && m->on_tick(m->arg))
+    else if (!m->program.ended && m->on_tick(m->tick_arg))
         begin_stop(m, cc_fail(m->e, "interrupted"));
-    else if (!m->program.ended && m->watch != NULL && m->watch(m->arg, m->e) != CC_OK)
+    else if (!m->program.ended && m->watch(m->arg, m->e) != CC_OK)
         begin_stop(m, CC_FAIL);
     m->ticked = cc_now();
 }
 
-/* The result of a program that has ended. */
-static int result(struct cc_monitor *m)
+static int cannot_start(const struct cc_monitor *m, const char *name, const char *why)
 {
-    char log[300];
+    return cc_fail(m->e, "%s could not be started%s%s; %s", name, why[0] != '\0' ? ": " : "", why,
+                   m->brings);
+}
+
+/* The result of a program that has ended. */
+static int result(struct cc_monitor *m, const char *name)
+{
+    char log[300], end[80];
+    const char *remedy = "";
     int status = m->program.status;
     if (m->first_error[0] != '\0')
         return cc_fail(m->e, "%s", m->first_error);
     if (m->done && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return CC_OK;
     /* Ctrl-C reaches the program as well, and it may end before the next tick. */
-    if (m->on_tick(m->arg))
+    if (m->on_tick(m->tick_arg))
         return cc_fail(m->e, "interrupted");
     cc_log_tail_text(&m->log_tail, log, sizeof log);
-    return m->explain(m->arg, log, m->e);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && !m->hello)
+        return cannot_start(m, name, log);
+    CC_TRY(m->explain(m->arg, log, &remedy, m->e));
+    cc_exit_text(m->program.status, end, sizeof end);
+    return cc_fail(m->e, "%s %s %s%s%s%s", m->subject != NULL ? m->subject : name, end,
+                   m->done ? "although the ranks were done" : "before the ranks were done",
+                   log[0] != '\0' ? ": " : "", log, remedy);
 }
 
-int cc_monitor_run(struct cc_monitor *m, struct cc_error *e)
+static int start(struct cc_monitor *m, const struct cc_lab *lab, char *const argv[], bool group)
 {
-    const double drain_s = m->program.group ? m->exit_timeout_s : DRAIN_S;
+    struct cc_error why = {0};
+    char *text = cc_job_text(m->job, m->e);
+    if (text == NULL)
+        return CC_FAIL;
+    const int status = cc_program_start(lab, argv, text, strlen(text), group, &m->program, &why);
+    free(text);
+    return status == CC_OK ? CC_OK : cannot_start(m, argv[0], why.text);
+}
+
+int cc_monitor_run(struct cc_monitor *m, const struct cc_lab *lab, char *const argv[], bool group,
+                   struct cc_error *e)
+{
+    const double drain_s = group ? m->exit_timeout_s : DRAIN_S;
     m->e = e;
+    CC_TRY(start(m, lab, argv, group));
     while (!m->stopping && !m->program.ended) {
         read_output(m, TICK_S);
         if (!m->stopping && cc_now() - m->ticked >= TICK_S)
@@ -270,10 +296,10 @@ int cc_monitor_run(struct cc_monitor *m, struct cc_error *e)
     if (m->stopping) {
         /* The message stays the reason for stopping, also if the program does not end. */
         (void)cc_program_stop(&m->program, m->exit_timeout_s, NULL);
-        if (m->program.group)
+        if (group)
             drain(m, drain_s);
     } else {
-        m->status = result(m);
+        m->status = result(m, argv[0]);
     }
     cc_program_close(&m->program);
     free(m->out.bytes);

@@ -22,23 +22,29 @@ struct cc_line_buffer {
 
 struct cc_monitor {
     /* --- set by the caller --- */
-    struct cc_program program; /* started */
-    const char *rank_program;  /* its path, for messages */
+    const char *subject;      /* the program in messages about its end: "the simulation" */
+    const char *brings;       /* what brings it: "Open MPI brings it (Debian: openmpi-bin)" */
+    const char *rank_program; /* its path, for messages */
     const struct cc_job *job;
 
-    /* Callbacks, all with `arg`. on_report gets each report after the state below has been updated;
-     * on_other_line gets every other line, or is NULL: then these go to log_tail. on_tick and
-     * watch (may be NULL) are called several times a second. The program is ended when on_report or
+    /* Callbacks with `arg`. on_report gets each report after the state below has been updated;
+     * on_other_line gets every other line, or is NULL: then these go to log_tail. watch is called
+     * several times a second, as on_tick is with `tick_arg`. The program is ended when on_report or
      * watch fails, or when on_tick returns true ("interrupted"). */
     int (*on_report)(void *arg, const struct cc_report *r, struct cc_error *e);
     void (*on_other_line)(void *arg, const char *line, size_t length);
-    bool (*on_tick)(void *arg);
     int (*watch)(void *arg, struct cc_error *e);
     /* Writes the message for a program that ended before its ranks were done, or with a failure,
-     * when no rank has reported an error; `log` is the text of log_tail. Returns the status. */
-    int (*explain)(void *arg, const char *log, struct cc_error *e);
+     * when no rank has reported an error, and fails; or has the usual one written, with the text
+     * *remedy at its end. `log` is the text of log_tail. */
+    int (*explain)(void *arg, const char *log, const char **remedy, struct cc_error *e);
     void *arg;
+    bool (*on_tick)(void *arg);
+    void *tick_arg;
     double exit_timeout_s; /* for the program and its group to end once they are told to */
+
+    /* --- the program, once it runs --- */
+    struct cc_program program;
 
     /* --- state of the run, from its reports --- */
     bool hello, done;
@@ -56,8 +62,10 @@ struct cc_monitor {
     struct cc_error *e;
 };
 
-/* Follows the program until it has ended, ending it where a callback asks for that, and closes it.
- * Returns CC_OK if all ranks were done and the exit code is 0. */
-int cc_monitor_run(struct cc_monitor *m, struct cc_error *e);
+/* Starts argv[0] with the job on its stdin (cc_program_start), follows it until it has ended,
+ * ending it where a callback asks for that, and closes it. Returns CC_OK if all ranks were done and
+ * the exit code is 0. */
+int cc_monitor_run(struct cc_monitor *m, const struct cc_lab *lab, char *const argv[], bool group,
+                   struct cc_error *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* Open MPI's parameters are ours unless --mpirun-args sets them. */
-#include "netsim/launch/mpirun_argv.h"
+#include "netsim/launch/launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -29,9 +29,7 @@
 #include "netsim/launch/argv.h"
 #include "netsim/launch/drain.h"
 #include "netsim/launch/monitor.h"
-#include "netsim/launch/program.h"
 #include "netsim/launch/smpirun_log.h"
-#include "netsim/launch/smpirun_memory.h"
 
 #define BUILD_IT       "make builds it where smpicc is installed (Debian: apt-get install libsimgrid-dev)"
 #define EXIT_TIMEOUT_S 5.0
@@ -41,7 +39,6 @@
 struct simulation {
     const struct cc_smpirun_config *config;
     const struct cc_job *job;
-    const char *smpirun; /* as called */
     struct cc_monitor monitor;
     struct cc_smpirun_log log;
     double looked, stopped;  /* when it was last looked for stopped processes, and since when there
@@ -74,12 +71,6 @@ static void on_other_line(void *arg, const char *line, size_t length)
     cc_smpirun_log_add(&s->log, &s->monitor.log_tail, line, length);
 }
 
-static bool on_tick(void *arg)
-{
-    struct simulation *s = arg;
-    return s->config->on_tick(s->config->arg);
-}
-
 static int watch(void *arg, struct cc_error *e)
 {
     struct simulation *s = arg;
@@ -97,14 +88,6 @@ static int watch(void *arg, struct cc_error *e)
 }
 
 /* --- messages --- */
-
-static int cannot_start(const char *name, const char *why, struct cc_error *e)
-{
-    return cc_fail(e,
-                   "%s could not be started%s%s; SimGrid brings it (Debian: apt-get install "
-                   "libsimgrid-dev)",
-                   name, why[0] != '\0' ? ": " : "", why);
-}
 
 /* How a simulation of this job could need less memory. */
 static const char *memory_advice(const struct cc_job *job)
@@ -153,7 +136,7 @@ static int signal_of(int status)
     return WEXITSTATUS(status) > 128 ? WEXITSTATUS(status) - 128 : 0;
 }
 
-static const char *remedy(const struct simulation *s)
+static const char *remedy_of(const struct simulation *s)
 {
     if (s->log.unknown_setting)
         return " (commcomp is tested with SimGrid 3.32: is this another version?)";
@@ -162,13 +145,12 @@ static const char *remedy(const struct simulation *s)
     return "";
 }
 
-static int explain(void *arg, const char *log, struct cc_error *e)
+static int explain(void *arg, const char *log, const char **remedy, struct cc_error *e)
 {
-    const struct simulation *s = arg;
+    struct simulation *s = arg;
     const int status = s->monitor.program.status, number = signal_of(status);
     char text[400];
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && !s->monitor.hello)
-        return cannot_start(s->smpirun, log, e);
+    *remedy = remedy_of(s);
     if (s->log.deadlock) {
         cc_smpirun_log_waiting(&s->log, text, sizeof text);
         return cc_fail(e,
@@ -186,12 +168,10 @@ static int explain(void *arg, const char *log, struct cc_error *e)
         return no_memory(s, "somebody killed the simulation, perhaps for want of memory", e);
     /* SimGrid prints the reason and then aborts. */
     if (number == SIGABRT && log[0] != '\0')
-        return cc_fail(e, "SimGrid gave up: %s%s", log, remedy(s));
-    /* The number of a signal is also the wait status of a process that it killed. */
-    cc_exit_text(number != 0 ? number : status, text, sizeof text);
-    return cc_fail(e, "the simulation %s %s%s%s%s", text,
-                   s->monitor.done ? "although the ranks were done" : "before the ranks were done",
-                   log[0] != '\0' ? ": " : "", log, remedy(s));
+        return cc_fail(e, "SimGrid gave up: %s%s", log, *remedy);
+    if (number != 0)
+        s->monitor.program.status = number; /* as of a process that the signal killed */
+    return CC_OK;
 }
 
 /* --- files --- */
@@ -219,7 +199,7 @@ static int write_hosts(struct simulation *s, struct cc_error *e)
     return status;
 }
 
-static int open_files(struct simulation *s, struct cc_smpirun_command *out, struct cc_error *e)
+static int open_files(struct simulation *s, struct cc_smpirun_paths *out, struct cc_error *e)
 {
     const char *xml = s->config->platform->xml, *paje = s->config->paje;
     CC_TRY(cc_program_file("the platform", xml, strlen(xml), &s->platform, e));
@@ -261,23 +241,23 @@ int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struc
                            .job = job,
                            .platform = -1,
                            .hosts = -1,
-                           .monitor = {.rank_program = config->rank_program,
+                           .oom_kills = count_oom_kills(),
+                           .monitor = {.subject = "the simulation",
+                                       .brings = "SimGrid brings it (Debian: apt-get install "
+                                                 "libsimgrid-dev)",
+                                       .rank_program = config->rank_program,
                                        .job = job,
                                        .on_report = on_report,
                                        .on_other_line = on_other_line,
-                                       .on_tick = on_tick,
                                        .watch = watch,
                                        .explain = explain,
                                        .arg = &s,
+                                       .on_tick = config->on_tick,
+                                       .tick_arg = config->arg,
                                        .exit_timeout_s = EXIT_TIMEOUT_S}};
-    struct cc_smpirun_command command = {.smpirun = config->smpirun,
-                                         .rank_program = config->rank_program,
-                                         .fidelity = config->fidelity,
-                                         .overhead = config->overhead,
-                                         .message_s = config->message_s,
-                                         .uneven_routes = config->platform->uneven_routes};
-    struct cc_error why = {0};
-    char **argv = NULL, *text = NULL;
+    struct cc_smpirun_paths paths = {.paje = ""};
+    struct cc_error why;
+    char **argv = NULL;
     int status = CC_OK;
     CC_TRY(cc_program_check(config->rank_program, BUILD_IT, e));
     /* The formulas know neither blocks nor a rendezvous. */
@@ -285,26 +265,14 @@ int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struc
     job->block_bytes = formulas ? CC_JOB_WHOLE : 0;
     job->rendezvous = !formulas;
     CC_TRY_OUT(cc_smpirun_check_memory(job, e));
-    CC_TRY_OUT(open_files(&s, &command, e));
-    CC_TRY_OUT(cc_smpirun_argv(&command, job, &argv, e));
-    text = cc_job_text(job, e);
-    if (text == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
-    s.smpirun = argv[0];
-    s.oom_kills = count_oom_kills();
-    if (cc_program_start(NULL, argv, text, strlen(text), true, &s.monitor.program, &why) != CC_OK) {
-        status = cannot_start(s.smpirun, why.text, e);
-        goto out;
-    }
-    status = cc_monitor_run(&s.monitor, e);
+    CC_TRY_OUT(open_files(&s, &paths, e));
+    CC_TRY_OUT(cc_smpirun_argv(config, &paths, job, &argv, e));
+    status = cc_monitor_run(&s.monitor, NULL, argv, true, e);
     if (status != CC_OK && strstr(s.monitor.first_error, "out of memory") != NULL) {
         why = *e;
         status = cc_fail(e, "%s. Less is needed %s", why.text, memory_advice(job));
     }
 out:
     cc_argv_free(argv);
-    free(text);
     return close_files(&s, status, e);
 }

@@ -7,8 +7,17 @@
 #include "core/error.h"
 #include "netsim/job/job.h"
 #include "netsim/job/report.h"
-#include "netsim/launch/smpirun_argv.h"
 #include "netsim/platform/platform.h"
+
+/* How closely the network is simulated. */
+enum cc_fidelity {
+    CC_FIDELITY_ALPHA_BETA, /* the formulas' assumptions: a transfer is one message that takes
+                               latency plus bytes / bandwidth, and flows share links equally */
+    CC_FIDELITY_TC, /* as the lab: the same, with the messages of a real run and tc's frames */
+    CC_FIDELITY_TCP /* SMPI's own model: factors by message size, TCP's window, and
+                       acknowledgements that share the links */
+};
+extern const char *const cc_fidelity_names[]; /* "alpha-beta", "tc", "tcp"; ends with NULL */
 
 struct cc_smpirun_config {
     const struct cc_platform *platform;
@@ -31,6 +40,10 @@ struct cc_smpirun_config {
  * or SimGrid reports. */
 int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struct cc_error *e);
 
+/* An estimate of the bytes that a simulation of the job needs: one process holds all ranks. At most
+ * 2^60. */
+size_t cc_smpirun_memory(const struct cc_job *job);
+
 /* Refuses a job whose simulation needs more memory than there is, and says how much. It needs no
  * sizes of payloads, so that they need not be found out in vain. */
 int cc_smpirun_check_memory(const struct cc_job *job, struct cc_error *e);
@@ -38,5 +51,15 @@ int cc_smpirun_check_memory(const struct cc_job *job, struct cc_error *e);
 /* The path of commcomp-rank-sim (see cc_program_beside), which the caller frees; NULL with a
  * message how to get it. */
 char *cc_rank_sim_program(struct cc_error *e);
+
+/* Paths of the platform and of the list of hosts, and of SimGrid's trace; "": none is written. */
+struct cc_smpirun_paths {
+    char platform[64], hosts[64], paje[64];
+};
+
+/* smpirun's command line, with SimGrid's settings for the simulation; only the callbacks of the
+ * configuration are not used. *out ends with NULL; the caller frees it with cc_argv_free. */
+int cc_smpirun_argv(const struct cc_smpirun_config *config, const struct cc_smpirun_paths *paths,
+                    const struct cc_job *job, char ***out, struct cc_error *e);
 
 #endif

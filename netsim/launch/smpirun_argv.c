@@ -1,8 +1,6 @@
-#include "netsim/launch/smpirun_argv.h"
-
-#include <string.h>
-
+/* smpirun's command line. */
 #include "netsim/launch/argv.h"
+#include "netsim/launch/smpirun.h"
 
 const char *const cc_fidelity_names[] = {"alpha-beta", "tc", "tcp", NULL};
 
@@ -104,7 +102,7 @@ static void add_settings(struct cc_argv *a, const struct setting *s, size_t coun
 
 #define ADD(a, settings) add_settings(a, settings, sizeof(settings) / sizeof(settings)[0])
 
-static void add_network(struct cc_argv *a, const struct cc_smpirun_command *c,
+static void add_network(struct cc_argv *a, const struct cc_smpirun_config *c,
                         const struct cc_job *job)
 {
     const bool servers = cc_exchange_has(job->exchange, CC_X_SERVERS);
@@ -115,10 +113,10 @@ static void add_network(struct cc_argv *a, const struct cc_smpirun_command *c,
         return;
     }
     ADD(a, ideal_links);
-    if (c->uneven_routes)
+    if (c->platform->uneven_routes)
         ADD(a, equal_shares);
     if (c->fidelity == CC_FIDELITY_ALPHA_BETA) {
-        if (c->uneven_routes && cc_exchange_has(job->exchange, CC_X_NEIGHBOUR))
+        if (c->platform->uneven_routes && cc_exchange_has(job->exchange, CC_X_NEIGHBOUR))
             ADD(a, eager_sends);
         else if (!servers)
             ADD(a, complete_sends);
@@ -127,8 +125,8 @@ static void add_network(struct cc_argv *a, const struct cc_smpirun_command *c,
     cc_argv_add(a, "--cfg=network/bandwidth-factor:%.17g", 1 / (1 + c->overhead));
 }
 
-int cc_smpirun_argv(const struct cc_smpirun_command *c, const struct cc_job *job, char ***out,
-                    struct cc_error *e)
+int cc_smpirun_argv(const struct cc_smpirun_config *c, const struct cc_smpirun_paths *paths,
+                    const struct cc_job *job, char ***out, struct cc_error *e)
 {
     struct cc_argv a = {.e = e};
     cc_argv_add(&a, "%s", c->smpirun != NULL ? c->smpirun : "smpirun");
@@ -137,18 +135,18 @@ int cc_smpirun_argv(const struct cc_smpirun_command *c, const struct cc_job *job
     cc_argv_add(&a, "-np");
     cc_argv_add(&a, "%d", job->workers + job->servers);
     cc_argv_add(&a, "-platform");
-    cc_argv_add(&a, "%s", c->platform);
+    cc_argv_add(&a, "%s", paths->platform);
     cc_argv_add(&a, "-hostfile");
-    cc_argv_add(&a, "%s", c->hosts);
+    cc_argv_add(&a, "%s", paths->hosts);
     add_network(&a, c, job);
     /* The time that a sender needs for each message, whatever its size. */
     if (c->message_s > 0)
         cc_argv_add(&a, "--cfg=smpi/ois:0:%.17g:0", c->message_s);
     ADD(&a, always);
-    if (c->paje[0] != '\0') {
+    if (paths->paje[0] != '\0') {
         cc_argv_add(&a, "-trace");
         cc_argv_add(&a, "-trace-file");
-        cc_argv_add(&a, "%s", c->paje);
+        cc_argv_add(&a, "%s", paths->paje);
         ADD(&a, paje_trace);
     }
     /* Print only warnings, and which ranks wait in a deadlock. */

@@ -1,9 +1,9 @@
 /* The estimate is the sum of the process itself, each rank's stack and fixed data, the gradients
  * (if the job computes with data) and what a training keeps, and for the most demanding row each
  * rank's buffers for the messages of all rounds. */
-#include "netsim/launch/smpirun_memory.h"
-
 #include <string.h>
+
+#include "netsim/launch/smpirun.h"
 
 #include "schemes/spec.h"
 

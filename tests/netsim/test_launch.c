@@ -124,7 +124,7 @@ static int launch(void **state, const char *commands, struct launched *h, struct
     (void)snprintf(script, sizeof script, "%s", write_script(state, "mpirun", commands));
     struct cc_launch_cluster cluster = {
         .hosts = h->here ? NULL : "a,b,c", .mpirun = script, .mpirun_args = extra, .here = h->here};
-    struct cc_launch_config config = {.cluster = &cluster,
+    struct cc_launch_config config = {.hosts = {NULL, &cluster},
                                       .rank_program = "/bin/true",
                                       .on_report = on_report,
                                       .remaining_s = remaining_s,
@@ -279,7 +279,7 @@ static void a_missing_program_is_named(void **state)
     struct cc_error e;
     struct cc_job job = {.workers = 2};
     struct cc_launch_cluster cluster = {.hosts = "a"};
-    struct cc_launch_config config = {.cluster = &cluster,
+    struct cc_launch_config config = {.hosts = {NULL, &cluster},
                                       .rank_program = scratch_path(state, "none"),
                                       .on_report = on_report,
                                       .remaining_s = remaining_s,

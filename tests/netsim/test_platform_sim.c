@@ -17,7 +17,7 @@
 #include "core/clock.h"
 #include "netsim/launch/argv.h"
 #include "netsim/launch/platform_read.h"
-#include "netsim/launch/smpirun_argv.h"
+#include "netsim/launch/smpirun.h"
 #include "netsim/platform/platform.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
@@ -98,16 +98,17 @@ static void write_flows(void **state, const struct flow *flow, int flows)
 /* The command line for the shell, which the caller frees: smpirun as cc_smpirun starts it. */
 static char *smpirun_line(void **state, const struct cc_platform *p)
 {
-    struct cc_smpirun_command command = {.fidelity = CC_FIDELITY_ALPHA_BETA,
-                                         .uneven_routes = p->uneven_routes,
-                                         .rank_program = beside("../sim/route")};
-    (void)snprintf(command.platform, sizeof command.platform, "%s", scratch_path(state, "p.xml"));
-    (void)snprintf(command.hosts, sizeof command.hosts, "%s", scratch_path(state, "hosts"));
+    const struct cc_smpirun_config config = {.fidelity = CC_FIDELITY_ALPHA_BETA,
+                                             .platform = p,
+                                             .rank_program = beside("../sim/route")};
+    struct cc_smpirun_paths paths = {.paje = ""};
+    (void)snprintf(paths.platform, sizeof paths.platform, "%s", scratch_path(state, "p.xml"));
+    (void)snprintf(paths.hosts, sizeof paths.hosts, "%s", scratch_path(state, "hosts"));
     struct cc_job job = {.exchange = CC_PS, .workers = (int)p->hosts};
     struct cc_error e = {0};
     char **argv, *text = NULL;
     size_t length;
-    assert_int_equal(cc_smpirun_argv(&command, &job, &argv, &e), CC_OK);
+    assert_int_equal(cc_smpirun_argv(&config, &paths, &job, &argv, &e), CC_OK);
     FILE *f = open_memstream(&text, &length);
     assert_non_null(f);
     (void)fputs("timeout -k 5 120", f);

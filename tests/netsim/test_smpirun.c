@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "netsim/launch/smpirun_memory.h"
 #include "tests/lib/process.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/simulation.h"
@@ -217,8 +216,9 @@ static void missing_things_are_named(void **state)
     (void)snprintf(none, sizeof none, "%s", scratch_path(state, "none"));
     assert_int_equal(simulate(&s, "/bin/true", &e), CC_FAIL);
     assert_contains(e.text, none);
-    assert_contains(
-        e.text, "could not be started; SimGrid brings it (Debian: apt-get install libsimgrid-dev");
+    assert_contains(e.text, "none could not be started: ");
+    assert_contains(e.text, "none: No such file or directory; SimGrid brings it (Debian: apt-get "
+                            "install libsimgrid-dev");
 
     s.smpirun = NULL;
     assert_int_equal(simulate(&s, none, &e), CC_FAIL);

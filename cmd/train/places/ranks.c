@@ -99,8 +99,7 @@ static int launch_in_lab(struct launch *l, struct cc_lab *lab, const struct cc_j
                          struct cc_error *e)
 {
     char *program = cc_rank_program(e);
-    const struct cc_launch_config config = {.lab = lab,
-                                            .cluster = &l->train->options.hosts.cluster,
+    const struct cc_launch_config config = {.hosts = {lab, &l->train->options.hosts.cluster},
                                             .rank_program = program,
                                             .on_report = on_report,
                                             .remaining_s = remaining_s,
