@@ -36,8 +36,8 @@ struct cc_lab;
  * netem) and the remedy. */
 int cc_lab_open(const struct cc_lab_config *config, struct cc_lab **out, struct cc_error *e);
 
-/* Kills all processes of the lab and waits until they are gone; those that the caller forked into it
- * must have been waited for before. NULL is allowed. */
+/* Kills all processes of the lab and waits until they are gone; those that the caller forked into
+ * it must have been waited for before. NULL is allowed. */
 void cc_lab_close(struct cc_lab *lab);
 
 /* Like fork(), into the lab's own namespaces, not into those of one of the hosts: returns 0 in the

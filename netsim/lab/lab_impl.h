@@ -42,6 +42,12 @@ void cc_lab_explain_refusal(struct cc_error *e, const char *what, int error);
 /* Sets PATH and TMPDIR of a process in the lab. */
 int cc_lab_environment(struct cc_error *e);
 
+/* Runs a program, looked up in PATH, in this network namespace or in the one of the file `netns`,
+ * with `in` as its stdin, and waits for its end. out[size] receives the beginning of what it
+ * prints; *status is as from wait(), with exit code 127 if it cannot be run. */
+int cc_lab_tool(char *const argv[], const char *netns, int in, char *out, size_t size, int *status,
+                struct cc_error *e);
+
 /* Writes text to an existing file, as in /proc. */
 int cc_lab_write(const char *path, const char *text, struct cc_error *e);
 

@@ -38,6 +38,7 @@
 #define DATA_PORT CC_LAB_HOST "-data"
 #define CTL_PORT  CC_LAB_HOST "-ctl"
 
+enum { NETNS_CAP = 64 };
 enum { MOST_SEGMENTS = 43 }; /* in one packet of TCP's segmentation offload, 64 KB */
 
 static void print_address(char out[CC_LAB_ADDRESS], int net, int host)
@@ -59,8 +60,8 @@ static void print_mac(char out[CC_LAB_ADDRESS], int host)
 
 /* --- scripts --- */
 
-/* An empty file in memory, for a script or for a program's output. */
-static FILE *open_memory_file(struct cc_error *e)
+/* An empty file in memory. */
+static FILE *open_script(struct cc_error *e)
 {
     int fd = memfd_create("script", MFD_CLOEXEC);
     FILE *f = fd != -1 ? fdopen(fd, "w+") : NULL;
@@ -104,16 +105,13 @@ static void read_line(FILE *script, int number, char *line, int size)
 }
 
 /* Writes the message for a tool that failed, from its output and the line of the script that this
- * names
- * ("Command failed -:12"). */
-static int explain_failure(const char *tool, FILE *script, FILE *output, struct cc_error *e)
+ * names ("Command failed -:12"). */
+static int explain_failure(const char *tool, FILE *script, char *text, struct cc_error *e)
 {
-    char text[200], line[200];
-    rewind(output);
-    size_t n = fread(text, 1, sizeof text - 1, output);
+    char line[200];
+    size_t n = strlen(text);
     while (n > 0 && text[n - 1] == '\n')
-        n--;
-    text[n] = '\0';
+        text[--n] = '\0';
     const char *failed = strstr(text, "Command failed");
     const char *colon = failed != NULL ? strchr(failed, ':') : NULL;
     read_line(script, colon != NULL ? (int)strtol(colon + 1, NULL, 10) : 0, line, sizeof line);
@@ -123,50 +121,28 @@ static int explain_failure(const char *tool, FILE *script, FILE *output, struct 
     return cc_fail(e, "%s (%s %s: %s)", find_remedy(line, text), tool, line, text);
 }
 
-/* The new process: becomes the tool, on a host (-1: in the lab's own namespace). */
-_Noreturn static void exec_tool(const char *tool, int host, int in, int out)
+static void name_netns(int host, char out[NETNS_CAP])
 {
-    if (host >= 0) {
-        char path[64];
-        (void)snprintf(path, sizeof path, CC_LAB_NETNS "/" CC_LAB_HOST, host);
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd == -1 || setns(fd, CLONE_NEWNET) != 0) {
-            dprintf(out, "entering %s: %s", path, strerror(errno));
-            _exit(1);
-        }
-    }
-    if (lseek(in, 0, SEEK_SET) == 0 && dup2(in, 0) != -1 && dup2(out, 1) != -1 &&
-        dup2(out, 2) != -1)
-        execlp(tool, tool, "-batch", "-", (char *)NULL);
-    _exit(127);
+    (void)snprintf(out, NETNS_CAP, CC_LAB_NETNS "/" CC_LAB_HOST, host);
 }
 
-/* Runs the tool with the script, and closes the script. */
+/* Runs the tool with the script, on a host (-1: in the lab's own namespace), and closes the script.
+ */
 static int run_script(const char *tool, int host, FILE *script, struct cc_error *e)
 {
-    int status = CC_OK, wait_status = 0;
-    FILE *output = open_memory_file(e);
-    if (output == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
-    pid_t pid = fflush(script) == 0 ? fork() : -1;
-    if (pid == 0)
-        exec_tool(tool, host, fileno(script), fileno(output));
-    if (pid == -1) {
-        status = cc_fail(e, "starting %s: %s", tool, strerror(errno));
-        goto out;
-    }
-    while (waitpid(pid, &wait_status, 0) == -1 && errno == EINTR)
-        continue;
-    if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 127)
+    char *argv[] = {(char *)(uintptr_t)tool, "-batch", "-", NULL};
+    char netns[NETNS_CAP], text[200];
+    int wait_status;
+    name_netns(host, netns);
+    int status = fflush(script) == 0 && lseek(fileno(script), 0, SEEK_SET) == 0
+                     ? cc_lab_tool(argv, host >= 0 ? netns : NULL, fileno(script), text,
+                                   sizeof text, &wait_status, e)
+                     : cc_fail(e, "no memory for a script");
+    if (status == CC_OK && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 127)
         status =
             cc_fail(e, "%s: there is no such program: install iproute2 (Debian's package)", tool);
-    else if (wait_status != 0)
-        status = explain_failure(tool, script, output, e);
-out:
-    if (output != NULL)
-        (void)fclose(output);
+    else if (status == CC_OK && wait_status != 0)
+        status = explain_failure(tool, script, text, e);
     (void)fclose(script);
     return status;
 }
@@ -217,8 +193,8 @@ static int set_up_namespace(const struct cc_lab_config *config, struct cc_error 
 /* Creates a host's network namespace, named as by `ip netns add`, and leaves this process in it. */
 static int add_host(const struct cc_lab_config *config, int host, struct cc_error *e)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, CC_LAB_NETNS "/" CC_LAB_HOST, host);
+    char path[NETNS_CAP];
+    name_netns(host, path);
     int fd = open(path, O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
     if (fd == -1)
         return cc_fail(e, "%s: %s", path, strerror(errno));
@@ -251,7 +227,7 @@ out:
 
 static int add_links(int hosts, struct cc_error *e)
 {
-    FILE *s = open_memory_file(e);
+    FILE *s = open_script(e);
     if (s == NULL)
         return CC_FAIL;
     fputs("link set lo up\n"
@@ -279,7 +255,7 @@ static int add_links(int hosts, struct cc_error *e)
 /* Tells the bridge behind which port each host is. */
 static int set_bridge_ports(int hosts, struct cc_error *e)
 {
-    FILE *s = open_memory_file(e);
+    FILE *s = open_script(e);
     if (s == NULL)
         return CC_FAIL;
     for (int i = 0; i < hosts; i++) {
@@ -304,7 +280,7 @@ static int segments_per_packet(const struct cc_lab_config *config)
 
 static int set_up_host(const struct cc_lab_config *config, int host, struct cc_error *e)
 {
-    FILE *s = open_memory_file(e);
+    FILE *s = open_script(e);
     if (s == NULL)
         return CC_FAIL;
     char ip[CC_LAB_ADDRESS], mac[CC_LAB_ADDRESS];
@@ -342,7 +318,7 @@ static void write_bucket(FILE *s, const char *device, const struct cc_lab_config
 /* Shapes the direction to the hosts, at the bridge's end of their links. */
 static int shape_ports(const struct cc_lab_config *config, struct cc_error *e)
 {
-    FILE *s = open_memory_file(e);
+    FILE *s = open_script(e);
     if (s == NULL)
         return CC_FAIL;
     for (int i = 0; i < config->hosts; i++) {
@@ -356,7 +332,7 @@ static int shape_ports(const struct cc_lab_config *config, struct cc_error *e)
 /* Shapes the direction from a host, and delays it. */
 static int shape_host(const struct cc_lab_config *config, int host, struct cc_error *e)
 {
-    FILE *s = open_memory_file(e);
+    FILE *s = open_script(e);
     if (s == NULL)
         return CC_FAIL;
     if (config->bw_bps > 0)
@@ -370,7 +346,7 @@ static int shape_host(const struct cc_lab_config *config, int host, struct cc_er
 /* Fails if this kernel has no netem. */
 static int try_netem(struct cc_error *e)
 {
-    FILE *s = open_memory_file(e);
+    FILE *s = open_script(e);
     if (s == NULL)
         return CC_FAIL;
     fputs("qdisc add dev lo root netem delay 1ms\nqdisc del dev lo root\n", s);

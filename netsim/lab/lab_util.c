@@ -3,10 +3,13 @@
  * system forbids. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "netsim/lab/lab_impl.h"
@@ -52,6 +55,37 @@ int cc_lab_environment(struct cc_error *e)
     int bad = setenv("PATH", both, 1) | setenv("TMPDIR", CC_LAB_FOLDER, 1);
     free(both);
     return bad ? cc_fail(e, "out of memory") : CC_OK;
+}
+
+/* The new process: becomes the tool, or prints why not. */
+_Noreturn static void exec_tool(char *const argv[], const char *netns, int in, int out)
+{
+    int fd = netns != NULL ? open(netns, O_RDONLY | O_CLOEXEC) : -1;
+    if (netns != NULL && (fd == -1 || setns(fd, CLONE_NEWNET) != 0)) {
+        (void)dprintf(out, "entering %s: %s", netns, strerror(errno));
+        _exit(1);
+    }
+    if (dup2(in, 0) != -1 && dup2(out, 1) != -1 && dup2(out, 2) != -1)
+        (void)execvp(argv[0], argv);
+    (void)dprintf(out, "%s", strerror(errno));
+    _exit(127);
+}
+
+int cc_lab_tool(char *const argv[], const char *netns, int in, char *out, size_t size, int *status,
+                struct cc_error *e)
+{
+    int output = memfd_create("output", MFD_CLOEXEC);
+    pid_t pid = output != -1 ? fork() : -1;
+    if (pid == 0)
+        exec_tool(argv, netns, in, output);
+    int error = errno;
+    while (pid != -1 && waitpid(pid, status, 0) == -1 && errno == EINTR)
+        continue;
+    ssize_t n = pid != -1 ? pread(output, out, size - 1, 0) : 0;
+    out[n > 0 ? n : 0] = '\0';
+    if (output != -1)
+        close(output);
+    return pid != -1 ? CC_OK : cc_fail(e, "starting %s: %s", argv[0], strerror(error));
 }
 
 int cc_lab_write(const char *path, const char *text, struct cc_error *e)

@@ -30,64 +30,24 @@
 #include <unistd.h>
 
 #include "core/interrupt.h"
+#include "netsim/lab/lab_impl.h"
 
 #define HANDLE "cc0c:" /* our disciplines' */
 #define OUTPUT 8192    /* bytes kept of what a program prints */
 
 /* --- running tc and ip --- */
 
-/* Reads up to the end of the stream as a string; what does not fit is dropped. */
-static void read_all(int fd, char *out, size_t size)
-{
-    size_t used = 0;
-    char dropped[512];
-    for (;;) {
-        bool full = used + 1 == size;
-        ssize_t got =
-            full ? read(fd, dropped, sizeof dropped) : read(fd, out + used, size - 1 - used);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        if (!full)
-            used += (size_t)got;
-    }
-    out[used] = '\0';
-}
-
 /* Runs a program and waits for its end; out[OUTPUT] receives what it prints. */
 static int run(char *const argv[], char *out, struct cc_error *e)
 {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return cc_fail(e, "%s cannot be started: %s", argv[0], strerror(errno));
-    posix_spawn_file_actions_t actions;
-    pid_t pid = -1;
-    int failed = posix_spawn_file_actions_init(&actions);
-    if (failed == 0) {
-        (void)posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-        (void)posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-        (void)posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-        failed = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-        (void)posix_spawn_file_actions_destroy(&actions);
-    }
-    (void)close(ends[1]);
-    int status = 0;
-    if (failed == 0) {
-        read_all(ends[0], out, OUTPUT);
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            continue;
-    }
-    (void)close(ends[0]);
-    if (failed != 0)
-        return cc_fail(e, "%s cannot be started: %s; iproute2 brings it", argv[0],
-                       strerror(failed));
-    if (status == 0)
-        return CC_OK;
-    char *end = strchr(out, '\n');
-    if (end != NULL)
-        *end = '\0';
-    return cc_fail(e, "%s: %s", argv[0], out[0] != '\0' ? out : "failed");
+    int status, null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int started = cc_lab_tool(argv, NULL, null, out, OUTPUT, &status, e);
+    (void)close(null);
+    CC_TRY(started);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        return cc_fail(e, "%s cannot be started: %s; iproute2 brings it", argv[0], out);
+    out[strcspn(out, status == 0 ? "" : "\n")] = '\0';
+    return status == 0 ? CC_OK : cc_fail(e, "%s: %s", argv[0], out[0] != '\0' ? out : "failed");
 }
 
 /* Runs a command line, of which blanks separate the arguments. */
@@ -318,10 +278,18 @@ static int spawn_guard(char *const argv[], int in, int out, pid_t *pid)
     return failed;
 }
 
+/* Reads the guard's answer, up to the end of the stream. */
 static int receive_answer(int answers, struct cc_error *e)
 {
     char answer[OUTPUT];
-    read_all(answers, answer, sizeof answer);
+    size_t used = 0;
+    for (ssize_t n = 1; n != 0 && used + 1 < sizeof answer;) {
+        n = read(answers, answer + used, sizeof answer - 1 - used);
+        if (n < 0 && errno != EINTR)
+            break;
+        used += n > 0 ? (size_t)n : 0;
+    }
+    answer[used] = '\0';
     char *end = strchr(answer, '\n');
     if (end == NULL)
         return cc_fail(e, "the process that shapes died");

@@ -14,17 +14,14 @@
  * caller must not continue before that, so its pipes are read for up to exit_timeout_s. */
 #include "netsim/launch/monitor.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/clock.h"
-#include "core/memory.h"
 
 #define TICK_S      0.1
 #define DRAIN_S     0.5
@@ -163,48 +160,38 @@ static void take_lines(struct cc_monitor *m, struct cc_line_buffer *b, bool is_s
     size_t from = 0;
     for (;;) {
         size_t search = from > b->searched ? from : b->searched;
-        const char *newline =
-            search < b->length ? memchr(b->bytes + search, '\n', b->length - search) : NULL;
-        if (newline == NULL && (!at_end || from == b->length))
+        const char *newline = search < b->read.length
+                                  ? memchr(b->read.text + search, '\n', b->read.length - search)
+                                  : NULL;
+        if (newline == NULL && (!at_end || from == b->read.length))
             break;
-        size_t to = newline != NULL ? (size_t)(newline - b->bytes) : b->length;
+        size_t to = newline != NULL ? (size_t)(newline - b->read.text) : b->read.length;
         if (!b->skipping)
-            take_line(m, b->bytes + from, to - from, is_stdout, newline == NULL);
+            take_line(m, b->read.text + from, to - from, is_stdout, newline == NULL);
         b->skipping = false;
         from = newline != NULL ? to + 1 : to;
     }
     if (from > 0)
-        memmove(b->bytes, b->bytes + from, b->length - from);
-    b->length -= from;
-    if (b->length > LINE_LENGTH) {
-        if (is_stdout && !b->skipping && begins_as_report(b->bytes, b->length))
+        memmove(b->read.text, b->read.text + from, b->read.length - from);
+    b->read.length -= from;
+    if (b->read.length > LINE_LENGTH) {
+        if (is_stdout && !b->skipping && begins_as_report(b->read.text, b->read.length))
             refuse_report(m, "its line is longer than 64 MiB");
-        b->length = 0;
+        b->read.length = 0;
         b->skipping = true;
     }
-    b->searched = b->length;
+    b->searched = b->read.length;
 }
 
-/* Reads what a stream holds now; closes *fd at its end. */
+/* Reads what a stream holds now. */
 static void read_stream(struct cc_monitor *m, int *fd, struct cc_line_buffer *b, bool is_stdout)
 {
-    while (*fd >= 0) {
-        if (CC_GROW(b->bytes, &b->capacity, b->length + 65536, m->e) != CC_OK) {
+    for (bool more = true; more && *fd >= 0;) {
+        if (cc_program_read(fd, &b->read, &more, m->e) != CC_OK) {
             begin_stop(m, CC_FAIL);
             return;
         }
-        ssize_t n = read(*fd, b->bytes + b->length, b->capacity - b->length);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            return;
-        if (n > 0)
-            b->length += (size_t)n;
-        take_lines(m, b, is_stdout, n <= 0);
-        if (n <= 0) {
-            (void)close(*fd);
-            *fd = -1;
-        }
+        take_lines(m, b, is_stdout, *fd < 0);
     }
 }
 
@@ -302,8 +289,8 @@ int cc_monitor_run(struct cc_monitor *m, const struct cc_lab *lab, char *const a
         m->status = result(m, argv[0]);
     }
     cc_program_close(&m->program);
-    free(m->out.bytes);
-    free(m->err.bytes);
+    free(m->out.read.text);
+    free(m->err.read.text);
     m->out = m->err = (struct cc_line_buffer){0};
     return m->status;
 }

@@ -14,8 +14,7 @@
 
 /* Bytes of a stream from which the complete lines have been taken. */
 struct cc_line_buffer {
-    char *bytes;
-    size_t length, capacity;
+    struct cc_output read;
     size_t searched; /* this many bytes at the beginning hold no newline */
     bool skipping;   /* the current line is too long: dropped up to its newline */
 };

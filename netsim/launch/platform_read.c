@@ -5,13 +5,11 @@
  * that the simulation will get, from stdin. */
 #include "netsim/launch/platform_read.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/format/json.h"
 #include "core/infile.h"
@@ -28,33 +26,18 @@
 
 /* --- running the program --- */
 
-/* The output of a program on one of its streams. */
-struct output {
-    char *text;
-    size_t length, capacity;
-};
-
-/* Reads what the stream holds now; closes *fd at its end. */
-static int read_stream(int *fd, struct output *o, struct cc_error *e)
+/* Reads what the stream holds now. */
+static int read_stream(int *fd, struct cc_output *o, struct cc_error *e)
 {
-    while (*fd >= 0) {
-        CC_TRY(CC_GROW(o->text, &o->capacity, o->length + 65536, e));
-        const ssize_t n = read(*fd, o->text + o->length, o->capacity - o->length);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            return CC_OK;
-        if (n > 0 && (o->length += (size_t)n) <= OUTPUT_BYTES)
-            continue;
-        (void)close(*fd);
-        *fd = -1;
-        if (n > 0)
+    for (bool more = true; more && *fd >= 0;) {
+        CC_TRY(cc_program_read(fd, o, &more, e));
+        if (o->length > OUTPUT_BYTES)
             return cc_fail(e, "commcomp-platform prints more than %zu bytes", OUTPUT_BYTES);
     }
     return CC_OK;
 }
 
-static int read_until_end(struct cc_program *p, struct output *out, struct output *err,
+static int read_until_end(struct cc_program *p, struct cc_output *out, struct cc_output *err,
                           struct cc_error *e)
 {
     while (!p->ended) {
@@ -105,7 +88,7 @@ static void shorten(const char *reason, char *out, size_t size)
         (void)snprintf(out, size, "%s", text);
 }
 
-static int explain_failure(const struct cc_program *p, struct output *err, struct cc_error *e)
+static int explain_failure(const struct cc_program *p, struct cc_output *err, struct cc_error *e)
 {
     char reason[REASON_WIDTH] = "", end[80];
     if (WIFEXITED(p->status) && WEXITSTATUS(p->status) == 127)
@@ -165,7 +148,7 @@ static int ask_simgrid(const char *program, struct hosts *h, struct cc_error *e)
 {
     char *argv[] = {(char *)program, (char *)"/proc/self/fd/0", NULL};
     const char *xml = h->out->xml;
-    struct output out = {0}, err = {0};
+    struct cc_output out = {0}, err = {0};
     struct cc_program p;
     CC_TRY(cc_program_start(NULL, argv, xml, strlen(xml), false, &p, e));
     int status = read_until_end(&p, &out, &err, e);

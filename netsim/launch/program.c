@@ -181,6 +181,22 @@ bool cc_program_stopped(const struct cc_program *p)
     return found;
 }
 
+int cc_program_read(int *fd, struct cc_output *o, bool *more, struct cc_error *e)
+{
+    ssize_t n;
+    CC_TRY(CC_GROW(o->text, &o->capacity, o->length + 65536, e));
+    do
+        n = read(*fd, o->text + o->length, o->capacity - o->length);
+    while (n < 0 && errno == EINTR);
+    *more = n > 0;
+    o->length += n > 0 ? (size_t)n : 0;
+    if (n == 0 || (n < 0 && errno != EAGAIN)) {
+        (void)close(*fd);
+        *fd = -1;
+    }
+    return CC_OK;
+}
+
 void cc_program_close(struct cc_program *p)
 {
     if (p->out >= 0)

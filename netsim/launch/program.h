@@ -36,6 +36,16 @@ int cc_program_stop(struct cc_program *p, double timeout_s, struct cc_error *e);
 /* Whether some process of a group is stopped, as by SIGSTOP; false without a group. Reads /proc. */
 bool cc_program_stopped(const struct cc_program *p);
 
+/* What a program has printed on one of its streams. */
+struct cc_output {
+    char *text;
+    size_t length, capacity;
+};
+
+/* Appends to it what the stream holds now, up to some 64 KiB, and says whether there may be more.
+ * Closes *fd at its end. */
+int cc_program_read(int *fd, struct cc_output *o, bool *more, struct cc_error *e);
+
 /* Closes out and err. */
 void cc_program_close(struct cc_program *p);
 
