@@ -5,7 +5,6 @@
 
 #include "cmd/measure/experiment.h"
 #include "core/memory.h"
-#include "netsim/job/job_schemes.h"
 
 /* --- tensors --- */
 

@@ -14,7 +14,6 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/units.h"
-#include "netsim/job/job_schemes.h"
 
 enum { MOST_CALLS = 1000, WARMUP = 2 };
 

@@ -1,32 +1,22 @@
-#include "netsim/job/consistency.h"
-
-#include "netsim/job/job.h"
+/* The fields of struct cc_job_consistency, in a job. */
+#include "netsim/job/job_table.h"
 
 #define MOST_AHEAD  1000000
 #define MOST_GROWTH 1e6
 
-static const struct cc_job_consistency *of(const struct cc_scope *s)
-{
-    return s->self;
-}
-
-static bool is_stale(const struct cc_scope *s)
-{
-    return of(s)->how == CC_STALE;
-}
-
-static bool at_norm(const struct cc_scope *s)
-{
-    return of(s)->communicate == CC_AT_NORM;
-}
+/* clang-format off */
+CC_JOB_CONDITION(is_stale, job->consistency.how == CC_STALE)
+CC_JOB_CONDITION(at_norm, job->consistency.communicate == CC_AT_NORM)
+/* clang-format on */
 
 static int check_communicate(const struct cc_scope *s, struct cc_error *e)
 {
-    return of(s)->communicate == CC_AT_BOUND && !is_stale(s)
+    const struct cc_job_consistency *c = s->self;
+    return c->communicate == CC_AT_BOUND && !is_stale(s)
                ? cc_fail(e,
                          "\"communicate\" cannot be \"bound\" where \"how\" is \"%s\": only "
                          "\"stale\" has a bound",
-                         cc_consistency_names[of(s)->how])
+                         cc_consistency_names[c->how])
                : CC_OK;
 }
 

@@ -131,7 +131,7 @@ struct cc_job_consistency {
     double growth; /* CC_AT_NORM */
 };
 
-/* A scheme that ranks add to their catalogue (job_schemes.h): one of both is not NULL. */
+/* A scheme that ranks add to their catalogue (cc_job_schemes_add): one of both is not NULL. */
 struct cc_job_scheme {
     char *plugin;   /* the path of a shared object */
     char *profiled; /* the id of a scheme without code */
@@ -206,6 +206,12 @@ int cc_job_lay_out(struct cc_job *job, struct cc_error *e);
 char *cc_job_text(const struct cc_job *job, struct cc_error *e);
 /* Writes the JSON to a file, whole or not at all. */
 int cc_job_write(const struct cc_job *job, const char *path, struct cc_error *e);
+/* Schemes beside the catalogue's: a command has them from its options, and tells its ranks of them
+ * in the job. `take` writes those that were added to this process's catalogue into a job that has
+ * none; `add` adds the job's to this process's catalogue, where those that are there already stay.
+ */
+int cc_job_schemes_take(struct cc_job *job, struct cc_error *e);
+int cc_job_schemes_add(const struct cc_job *job, struct cc_error *e);
 /* Frees what a job owns and sets it to zeros; likewise its rows' sizes alone. */
 void cc_job_free(struct cc_job *job);
 void cc_job_sizes_free(struct cc_job_sizes *s);

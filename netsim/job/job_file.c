@@ -4,7 +4,6 @@
 
 #include "core/file.h"
 #include "core/memory_text.h"
-#include "netsim/job/job.h"
 #include "netsim/job/job_table.h"
 
 void cc_job_sizes_free(struct cc_job_sizes *s)

@@ -1,4 +1,4 @@
-#include "netsim/job/job_schemes.h"
+#include "netsim/job/job.h"
 
 #include "core/memory.h"
 #include "schemes/plugin_load.h"

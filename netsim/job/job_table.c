@@ -8,9 +8,6 @@
 #include <net/if.h>
 
 #include "core/trace/synth.h" /* cc_distribution_names */
-#include "netsim/job/consistency.h"
-#include "netsim/job/job.h"
-#include "netsim/job/training.h"
 
 /* Limits that nobody needs to exceed and that keep sums and products of fields within 64 bits. */
 #define MOST_WORKERS 65536
@@ -35,73 +32,32 @@ static const char *const kinds[] = {"replay", "pingpong", NULL};
 
 /* --- what a field's conditions and checks read --- */
 
-static struct cc_job *job_of(const struct cc_scope *s)
-{
-    while (s->outer != NULL)
-        s = s->outer;
-    return s->self;
-}
-
-static bool in_replay(const struct cc_scope *s)
-{
-    return job_of(s)->kind == CC_JOB_REPLAY;
-}
-
-static bool merges(const struct cc_scope *s)
-{
-    return in_replay(s) && cc_exchange_has(job_of(s)->exchange, CC_X_MERGES);
-}
-
-static bool chooses(const struct cc_scope *s)
-{
-    return in_replay(s) && cc_exchange_has(job_of(s)->exchange, CC_X_CHOOSES);
-}
-
-static bool in_pingpong(const struct cc_scope *s)
-{
-    return !in_replay(s);
-}
-
-static bool trains(const struct cc_scope *s)
-{
-    return job_of(s)->training.net != NULL;
-}
-
-static bool without_training(const struct cc_scope *s)
-{
-    return in_replay(s) && !trains(s);
-}
-
-static bool with_trace(const struct cc_scope *s)
-{
-    return without_training(s) && job_of(s)->trace != NULL;
-}
-
-static bool without_trace(const struct cc_scope *s)
-{
-    return without_training(s) && job_of(s)->trace == NULL;
-}
-
-static bool without_data(const struct cc_scope *s)
-{
-    return !job_of(s)->data;
-}
+/* clang-format off */
+CC_JOB_CONDITION(in_replay, job->kind == CC_JOB_REPLAY)
+CC_JOB_CONDITION(in_pingpong, job->kind == CC_JOB_PINGPONG)
+CC_JOB_CONDITION(merges, job->kind == CC_JOB_REPLAY && cc_exchange_has(job->exchange, CC_X_MERGES))
+CC_JOB_CONDITION(chooses, job->kind == CC_JOB_REPLAY && cc_exchange_has(job->exchange, CC_X_CHOOSES))
+CC_JOB_CONDITION(without_training, job->kind == CC_JOB_REPLAY && job->training.net == NULL)
+CC_JOB_CONDITION(with_trace, without_training(s) && job->trace != NULL)
+CC_JOB_CONDITION(without_trace, without_training(s) && job->trace == NULL)
+CC_JOB_CONDITION(without_data, !job->data)
+/* clang-format on */
 
 static size_t worker_count(const struct cc_scope *s)
 {
-    return (size_t)job_of(s)->workers;
+    return (size_t)cc_job_of(s)->workers;
 }
 
 static size_t tensor_count(const struct cc_scope *s)
 {
-    return job_of(s)->tensors;
+    return cc_job_of(s)->tensors;
 }
 
 /* --- tensors --- */
 
 static void server_range(const struct cc_scope *s, double *low, double *high)
 {
-    const int servers = job_of(s)->servers;
+    const int servers = cc_job_of(s)->servers;
     *low = servers > 0 ? -1 : 0;
     *high = servers > 0 ? servers - 1 : 0;
 }
@@ -151,17 +107,17 @@ static bool sizes_differ(const struct cc_scope *s)
 
 static bool has_pulls(const struct cc_scope *s)
 {
-    return sizes_differ(s) && job_of(s)->servers > 0;
+    return sizes_differ(s) && cc_job_of(s)->servers > 0;
 }
 
 static bool has_hops(const struct cc_scope *s)
 {
-    return sizes_differ(s) && cc_job_row_hops(job_of(s), s->outer->self);
+    return sizes_differ(s) && cc_job_row_hops(cc_job_of(s), s->outer->self);
 }
 
 static bool has_pairs(const struct cc_scope *s)
 {
-    return cc_job_row_merges(job_of(s), s->outer->self);
+    return cc_job_row_merges(cc_job_of(s), s->outer->self);
 }
 
 static bool has_sums(const struct cc_scope *s)
@@ -172,19 +128,19 @@ static bool has_sums(const struct cc_scope *s)
 static size_t push_count(const struct cc_scope *s)
 {
     const struct cc_job_sizes *sizes = s->self;
-    return sizes->workers * sizes->steps * job_of(s)->tensors; /* at most 2^52 */
+    return sizes->workers * sizes->steps * cc_job_of(s)->tensors; /* at most 2^52 */
 }
 
 static size_t pull_count(const struct cc_scope *s)
 {
     const struct cc_job_sizes *sizes = s->self;
-    return sizes->steps * job_of(s)->tensors;
+    return sizes->steps * cc_job_of(s)->tensors;
 }
 
 static size_t sum_count(const struct cc_scope *s)
 {
     const struct cc_job_sizes *sizes = s->self;
-    return sizes->sums * sizes->steps * job_of(s)->tensors;
+    return sizes->sums * sizes->steps * cc_job_of(s)->tensors;
 }
 
 /* Where pairs are merged, their number is needed even of payloads that are all equally long. */
@@ -275,7 +231,7 @@ static const struct cc_table message_table = {.title = "A message, a list of two
 static int check_messages(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job_row *row = s->self;
-    size_t left = job_of(s)->tensors;
+    size_t left = cc_job_of(s)->tensors;
     for (size_t i = 0; i < row->messages; i++) {
         const struct cc_message *m = &row->message[i];
         if (left == 0 || m->last != left - 1 || m->first > m->last)
@@ -285,7 +241,7 @@ static int check_messages(const struct cc_scope *s, struct cc_error *e)
                            i, m->first, m->last, left);
         left = m->first;
     }
-    CC_TRY(cc_job_check_local(job_of(s), row->messages, e));
+    CC_TRY(cc_job_check_local(cc_job_of(s), row->messages, e));
     return left == 0 ? CC_OK : cc_fail(e, "\"messages\" leave out tensors 0 to %zu", left - 1);
 }
 
@@ -321,7 +277,7 @@ static int check_choices(const struct cc_scope *s, struct cc_error *e)
 static int check_reduction(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job_row *row = s->self;
-    const enum cc_exchange x = job_of(s)->exchange;
+    const enum cc_exchange x = cc_job_of(s)->exchange;
     if (!cc_exchange_has(x, CC_X_MERGES) || row->reduction != CC_REDUCE_DECODED)
         return CC_OK;
     return cc_fail(e, "\"%s\" merges index-value pairs, and a row's \"reduction\" is \"decode\"",
@@ -331,7 +287,7 @@ static int check_reduction(const struct cc_scope *s, struct cc_error *e)
 static int check_steps(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job_row *row = s->self;
-    if (trains(s))
+    if (cc_job_of(s)->training.net != NULL)
         return row->warmup == 0
                    ? CC_OK
                    : cc_fail(e, "\"warmup\" is %zu: a training counts every step", row->warmup);
@@ -383,7 +339,7 @@ static const struct cc_table row_table = {
 /* Blocks of floats are whole floats; a first block tells how long the transfer is. */
 static int check_block(const struct cc_scope *s, struct cc_error *e)
 {
-    const size_t bytes = job_of(s)->block_bytes;
+    const size_t bytes = cc_job_of(s)->block_bytes;
     return bytes % 4 == 0 && bytes != 4
                ? CC_OK
                : cc_fail(e, "\"block_bytes\" must be 0, or a multiple of 4 from 8 on");
@@ -391,7 +347,7 @@ static int check_block(const struct cc_scope *s, struct cc_error *e)
 
 static int check_data(const struct cc_scope *s, struct cc_error *e)
 {
-    const struct cc_job *job = job_of(s);
+    const struct cc_job *job = cc_job_of(s);
     if (!job->data && cc_exchange_has(job->exchange, CC_X_LIBRARY))
         return cc_fail(e, "the sums of \"mpi\" are the MPI library's own, which needs their bytes: "
                           "simulate it with data, or take another exchange");
@@ -435,7 +391,7 @@ static const struct cc_table shaping_table = {
 
 static int check_shaping(const struct cc_scope *s, struct cc_error *e)
 {
-    return job_of(s)->device != NULL ? CC_OK : cc_fail(e, "\"shaping\" needs a \"device\"");
+    return cc_job_of(s)->device != NULL ? CC_OK : cc_fail(e, "\"shaping\" needs a \"device\"");
 }
 
 /* --- calls --- */
@@ -453,7 +409,7 @@ static const struct cc_table calls_table = {
 
 static int check_calls(const struct cc_scope *s, struct cc_error *e)
 {
-    const struct cc_job *job = job_of(s);
+    const struct cc_job *job = cc_job_of(s);
     if (job->mode == CC_SEQUENTIAL && job->data)
         return CC_OK;
     return cc_fail(e, "\"calls\" are timed one by one, with data: \"mode\" must be \"sequential\"");
@@ -461,7 +417,7 @@ static int check_calls(const struct cc_scope *s, struct cc_error *e)
 
 static int check_errors(const struct cc_scope *s, struct cc_error *e)
 {
-    const struct cc_job *job = job_of(s);
+    const struct cc_job *job = cc_job_of(s);
     if (!job->errors || (job->mode == CC_SEQUENTIAL && job->data))
         return CC_OK;
     return cc_fail(e, "\"errors\" are measured with data, between \"sequential\" steps");
@@ -480,14 +436,14 @@ static int check_exchange(const struct cc_scope *s, struct cc_error *e)
 
 static int check_dense_bits(const struct cc_scope *s, struct cc_error *e)
 {
-    const int bits = job_of(s)->dense_bits;
+    const int bits = cc_job_of(s)->dense_bits;
     return cc_job_takes_dense_bits(bits) ? CC_OK
                                          : cc_fail(e, "\"dense_bits\" is %d: 32, 8, 4 or 2", bits);
 }
 
 static int check_keep(const struct cc_scope *s, struct cc_error *e)
 {
-    const struct cc_job *job = job_of(s);
+    const struct cc_job *job = cc_job_of(s);
     return job->keep == 0 || job->dense_bits == 32 ||
                    !cc_exchange_has(job->exchange, CC_X_DENSE_STAGE)
                ? CC_OK
@@ -515,13 +471,13 @@ static int check_pulls(const struct cc_scope *s, struct cc_error *e)
 
 static int check_workers(const struct cc_scope *s, struct cc_error *e)
 {
-    return job_of(s)->workers >= 2 ? CC_OK : cc_fail(e, "\"workers\" is 1: ping-pong needs two");
+    return cc_job_of(s)->workers >= 2 ? CC_OK : cc_fail(e, "\"workers\" is 1: ping-pong needs two");
 }
 
 static void repeats_range(const struct cc_scope *s, double *low, double *high)
 {
     *low = 1;
-    *high = floor(MOST_SAMPLES / (double)job_of(s)->sizes);
+    *high = floor(MOST_SAMPLES / (double)cc_job_of(s)->sizes);
 }
 
 static const struct cc_field factor_fields[] = {{.type = CC_FIELD_NUMBER, .high = MOST_SECONDS}};
@@ -543,7 +499,7 @@ static const struct cc_table scheme_table = {
 
 static int check_schemes(const struct cc_scope *s, struct cc_error *e)
 {
-    const struct cc_job *job = job_of(s);
+    const struct cc_job *job = cc_job_of(s);
     for (size_t i = 0; i < job->schemes; i++)
         if ((job->scheme[i].plugin == NULL) == (job->scheme[i].profiled == NULL))
             return cc_fail(e, "scheme %zu: either \"plugin\" or \"profiled\" must be there", i);

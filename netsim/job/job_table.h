@@ -1,14 +1,38 @@
-/* The tables of the job's fields (job_table.c): what job.c parses and writes jobs by, and what
- * docs/job.md documents. */
+/* The tables of the job's fields: what job_file.c parses and writes jobs by, and what docs/job.md
+ * documents; and what their conditions and checks read. */
 #ifndef CC_NETSIM_JOB_JOB_TABLE_H
 #define CC_NETSIM_JOB_JOB_TABLE_H
 
 #include "netsim/job/fields.h"
+#include "netsim/job/job.h"
 
-extern const struct cc_table cc_job_table;   /* struct cc_job */
-extern const struct cc_table cc_sizes_table; /* struct cc_job_sizes */
+extern const struct cc_table cc_job_table;             /* struct cc_job */
+extern const struct cc_table cc_sizes_table;           /* struct cc_job_sizes */
+extern const struct cc_table cc_job_training_table;    /* struct cc_job_training */
+extern const struct cc_table cc_job_consistency_table; /* struct cc_job_consistency */
 
 /* All of them, in the order of docs/job.md; ends with NULL. */
 extern const struct cc_table *const cc_job_tables[];
+
+/* How the consistency fits the fields of the job before it. */
+int cc_job_check_consistency(const struct cc_scope *s, struct cc_error *e);
+/* Whether the local steps of a training fit the job's mode and a row's messages. */
+int cc_job_check_local(const struct cc_job *job, size_t messages, struct cc_error *e);
+
+/* The job that an object is, or is a part of. */
+static inline struct cc_job *cc_job_of(const struct cc_scope *s)
+{
+    while (s->outer != NULL)
+        s = s->outer;
+    return s->self;
+}
+
+/* Defines a field's condition, which holds where this is true of `job`. */
+#define CC_JOB_CONDITION(name, holds)                                                              \
+    static bool name(const struct cc_scope *s)                                                     \
+    {                                                                                              \
+        const struct cc_job *job = cc_job_of(s);                                                   \
+        return holds;                                                                              \
+    }
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "netsim/job/job_table.h"
 
 /* --- its fields --- */
 
@@ -18,35 +19,13 @@
 #define TEXT(member)           #member, CC_FIELD_TEXT, AT(char *, member)
 #define WITH_LOCAL_STEPS       .when = has_local_steps, .condition = "with `local_steps`"
 
-static bool has_servers(const struct cc_scope *s)
-{
-    const struct cc_job *job = s->outer->self;
-    return job->servers > 0;
-}
-
-static bool has_local_steps(const struct cc_scope *s)
-{
-    const struct cc_job_training *t = s->self;
-    return t->local.steps > 0;
-}
-
-static bool has_checkpoint(const struct cc_scope *s)
-{
-    const struct cc_job_training *t = s->self;
-    return t->checkpoint != NULL;
-}
-
-static bool has_capture(const struct cc_scope *s)
-{
-    const struct cc_job_training *t = s->self;
-    return t->capture != NULL;
-}
-
-static bool is_pipe(const struct cc_scope *s)
-{
-    const struct cc_job *job = s->outer->self;
-    return job->mode == CC_PIPE;
-}
+/* clang-format off */
+CC_JOB_CONDITION(has_servers, job->servers > 0)
+CC_JOB_CONDITION(has_local_steps, job->training.local.steps > 0)
+CC_JOB_CONDITION(has_checkpoint, job->training.checkpoint != NULL)
+CC_JOB_CONDITION(has_capture, job->training.capture != NULL)
+CC_JOB_CONDITION(is_pipe, job->mode == CC_PIPE)
+/* clang-format on */
 
 static const struct cc_field training_fields[] = {
     {TEXT(net), .help = "As `--net` of `commcomp train`."},

@@ -2,11 +2,7 @@
 #ifndef CC_NETSIM_JOB_TRAINING_H
 #define CC_NETSIM_JOB_TRAINING_H
 
-#include "netsim/job/fields.h"
 #include "netsim/job/job.h"
-
-/* The fields of struct cc_job_training, in a job. */
-extern const struct cc_table cc_job_training_table;
 
 /* Copies them into job->training, whose net and data are set by `data`, the text of the data set.
  * The task's workers and seed must be the job's. Free with the job, also after an error. */
@@ -19,9 +15,6 @@ struct cc_task_config cc_job_task(const struct cc_job *job, const struct cc_data
 
 /* The local steps, with the workers' optimizer and its schedule, without layout. */
 struct cc_local_steps cc_job_local(const struct cc_job *job, const struct cc_job_row *row);
-
-/* Whether the local steps fit the job's mode and a row's messages. */
-int cc_job_check_local(const struct cc_job *job, size_t messages, struct cc_error *e);
 
 /* The optimizer of the shared parameters and its schedule over a row's steps, without layout. */
 struct cc_learner_config cc_job_learner(const struct cc_job *job, const struct cc_job_row *row);

@@ -16,7 +16,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "netsim/launch/program.h"
-#include "netsim/platform/rank_map.h"
+#include "netsim/platform/platform_xml.h"
 
 #define BUILD_IT                                                                                   \
     "make builds it where SimGrid is installed (Debian: apt-get install libsimgrid-dev)"

@@ -1,4 +1,4 @@
-#include "netsim/platform/rank_map.h"
+#include "netsim/platform/platform_xml.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
-#include "netsim/job/job_schemes.h"
+#include "netsim/job/job.h"
 #include "netsim/transport/host_id.h"
 #include "netsim/transport/mpi_check.h"
 #include "netsim/transport/runtime.h"

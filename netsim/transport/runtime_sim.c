@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "netsim/job/job_schemes.h"
+#include "netsim/job/job.h"
 #include "netsim/transport/mpi_check.h"
 #include "netsim/transport/runtime.h"
 

@@ -12,7 +12,6 @@
 #include "core/trace/synth.h"
 #include "core/trace/trace.h"
 #include "netsim/job/job.h"
-#include "netsim/job/job_schemes.h"
 #include "netsim/job/job_table.h"
 #include "netsim/job/report.h"
 #include "schemes/scheme.h"

@@ -15,7 +15,6 @@
 #include "netsim/inprocess/inprocess.h"
 #include "netsim/inprocess/training_job.h"
 #include "netsim/inprocess/training_log.h"
-#include "netsim/job/job_schemes.h"
 #include "netsim/lab/lab.h"
 #include "results/machine_info.h"
 
