@@ -319,10 +319,3 @@ void cc_experiment_free(struct cc_experiment *x)
     free(x->setting);
     free(x->measured);
 }
-
-void cc_experiment_set_mpi(struct cc_experiment *x, const char *name)
-{
-    (void)snprintf(x->mpi, sizeof x->mpi, "%s", name);
-    if (x->record != NULL)
-        (void)snprintf(x->record->mpi, sizeof x->record->mpi, "%s", name);
-}

@@ -182,15 +182,27 @@ struct cc_experiment {
     struct cc_timeline_output *timeline; /* --timeline, or NULL */
     const struct cc_experiment_ops *ops;
     void *arg;
+    /* While cc_experiment_all measures: the setting under way, its row and step (row == rows:
+     * none), and when the row began, or the setting before its first row. */
+    const struct cc_experiment_setting *now;
+    size_t row, step;
+    double began;
 };
 
-/* The steps of preparing an experiment that are the command's own. */
+/* The parts of an experiment that are the command's own. */
 struct cc_experiment_ops {
     /* Completes a setting: its link, its cores. */
     void (*complete)(void *arg, struct cc_experiment_setting *s);
     /* Chooses a row's warmup and steps; those of the options replace them. */
     int (*choose)(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
                   struct cc_error *e);
+    /* Starts the ranks of a setting, and passes on their reports. */
+    int (*measure)(void *arg, const struct cc_experiment_setting *s, struct cc_error *e);
+    /* The model_error beyond which a setting's rows differ, and the likeliest cause of it; `first`
+     * is the first of these rows. */
+    double (*limit)(const struct cc_setting *s);
+    const char *(*cause)(void *arg, const struct cc_experiment_setting *s, size_t first,
+                         double worst);
     bool exact; /* the clock is simulated: nothing but the setting makes steps differ */
 };
 
@@ -252,8 +264,14 @@ void cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out
 int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_setting *s,
                       struct cc_job *out, struct cc_error *e);
 
-/* Takes the name of the MPI library from the ranks' first report, for x->mpi and the record. */
-void cc_experiment_set_mpi(struct cc_experiment *x, const char *name);
+/* --- measuring --- */
+
+/* Measures all settings, one after the other, with the notes on each. x->measured has the rows in
+ * the order of the settings; after an error or an interrupt, those that were complete. */
+int cc_experiment_all(struct cc_experiment *x, struct cc_error *e);
+/* Takes what all commands take of a report: the MPI library's name, the place, the timeline. */
+int cc_experiment_take_report(struct cc_experiment *x, const struct cc_report *report,
+                              struct cc_error *e);
 
 /* --- rows --- */
 
@@ -267,32 +285,30 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
  * wake, and its sender as long busy, unless the link has a time of its own for that. */
 void cc_experiment_use_host(double waking_s, double message_s, struct cc_setting *s);
 
+/* Adds a row with the columns of its setting. SIZE_MAX after an error, as the next two. */
+size_t cc_experiment_add_row(const struct cc_experiment *x, struct cc_record *r,
+                             const struct cc_experiment_setting *s,
+                             const struct cc_experiment_row *row, struct cc_error *e);
+/* Sets the columns of a row's payload, of the parts of its step, and the model's step. */
+void cc_experiment_print_parts(struct cc_record *r, size_t at, const struct cc_measured_row *m);
 /* Adds a row to x->record with the columns that run and sim share: of a measured row, or of a dry
- * run. SIZE_MAX after an error. */
+ * run. */
 size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured_row *m,
                                struct cc_error *e);
 size_t cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_record *r,
                                    const struct cc_experiment_setting *s,
                                    const struct cc_experiment_row *row, struct cc_error *e);
+/* Predicts a step of a setting from what a row of the scheme measured. */
+int cc_experiment_predict(struct cc_forecast *f, size_t scheme, const struct cc_setting *s,
+                          const struct cc_measured *m, struct cc_prediction *out,
+                          struct cc_error *e);
 
 /* --- notes, in x->record --- */
 
-/* Notes per setting stop at this many: long lists of settings have the rest in their columns. */
-enum { CC_EXPERIMENT_MOST_NOTES = 12 };
-
-/* Notes which measured row from `first` on, all of one setting, is fastest. */
-int cc_experiment_note_fastest(const struct cc_experiment *x, size_t first, struct cc_error *e);
-
-/* The measured rows from `first` on whose model_error is larger than `limit`, as "3lc +2.1%, ...",
- * with the largest error of them. count 0: none. */
-struct cc_experiment_off {
-    char text[240];
-    size_t count;
-    double worst;
-};
-void cc_experiment_off(const struct cc_experiment *x, size_t first, double limit,
-                       struct cc_experiment_off *out);
-
+/* Notes on a setting, whose measured rows begin at `first`: the fastest, and which differ from the
+ * model. */
+int cc_experiment_note_setting(const struct cc_experiment *x, const struct cc_experiment_setting *s,
+                               size_t first, struct cc_error *e);
 /* Notes the gradients of the rows: of a trace, which of its steps and workers they use. */
 int cc_experiment_note_gradients(const struct cc_experiment *x, struct cc_record *r,
                                  struct cc_error *e);

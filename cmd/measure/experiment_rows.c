@@ -19,16 +19,26 @@ void cc_experiment_use_host(double waking_s, double message_s, struct cc_setting
         s->link.message_s = message_s;
 }
 
+int cc_experiment_predict(struct cc_forecast *f, size_t scheme, const struct cc_setting *s,
+                          const struct cc_measured *m, struct cc_prediction *out,
+                          struct cc_error *e)
+{
+    struct cc_step_payloads payloads;
+    CC_TRY(
+        cc_step_payloads_measured(s->net, &f->payloads[scheme], f->cluster.raw, m, &payloads, e));
+    const int status = cc_predict(&f->predictor, s, &payloads, out, e);
+    cc_step_payloads_free(&payloads);
+    return status;
+}
+
 /* Predicts a step from what this very row measured: sizes, codec times, the compute time, and what
  * its host needs for a message. */
 static int predict(const struct cc_experiment *x, const struct cc_measured_row *to,
                    const struct cc_report_row *got, struct cc_prediction *out, struct cc_error *e)
 {
-    struct cc_forecast *f = x->forecast;
     struct cc_setting setting = to->setting->setting;
-    struct cc_step_payloads payloads;
     const bool by_tensor = got->tensors == setting.net->count;
-    const struct cc_step_payloads *profiled = &f->payloads[to->row->scheme];
+    const struct cc_step_payloads *profiled = &x->forecast->payloads[to->row->scheme];
     const struct cc_measured m = {
         .push_bytes = got->push_bytes,
         .pull_bytes = got->pull_bytes,
@@ -47,10 +57,7 @@ static int predict(const struct cc_experiment *x, const struct cc_measured_row *
         setting.timing.compute_s = got->compute_s;
     setting.timing.update_s = got->update_s;
     cc_experiment_use_host(got->waking_s, got->message_s, &setting);
-    CC_TRY(cc_step_payloads_measured(setting.net, profiled, f->cluster.raw, &m, &payloads, e));
-    const int status = cc_predict(&f->predictor, &setting, &payloads, out, e);
-    cc_step_payloads_free(&payloads);
-    return status;
+    return cc_experiment_predict(x->forecast, to->row->scheme, &setting, &m, out, e);
 }
 
 /* --- measured rows --- */
@@ -227,10 +234,9 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
 
 /* --- columns --- */
 
-/* A new row with the setting's columns. */
-static size_t new_row(const struct cc_experiment *x, struct cc_record *r,
-                      const struct cc_experiment_setting *s, const struct cc_experiment_row *row,
-                      struct cc_error *e)
+size_t cc_experiment_add_row(const struct cc_experiment *x, struct cc_record *r,
+                             const struct cc_experiment_setting *s,
+                             const struct cc_experiment_row *row, struct cc_error *e)
 {
     const size_t at = cc_forecast_row(x->forecast, r, row->scheme, &s->setting, NULL, 0, e);
     if (at == SIZE_MAX)
@@ -255,25 +261,32 @@ static const char *bottleneck(const struct cc_measured_row *m)
                                                    : NULL;
 }
 
+void cc_experiment_print_parts(struct cc_record *r, size_t at, const struct cc_measured_row *m)
+{
+    const double values = (double)m->setting->setting.net->values;
+    const double bits = 8 * m->push_bytes / values;
+    const struct cc_number_column all[] = {{CC_KEY(payload_bytes), m->push_bytes},
+                                           {CC_KEY(bits_per_value), bits},
+                                           {CC_KEY(ratio), 32 / bits},
+                                           {CC_KEY(bits_push), bits},
+                                           {CC_KEY(bits_pull), 8 * m->pull_bytes / values},
+                                           {CC_KEY(compute_s), m->compute_s},
+                                           {CC_KEY(codec_s), m->codec_s},
+                                           {CC_KEY(comm_s), m->comm_s},
+                                           {CC_KEY(comm_busy_s), m->comm_busy_s},
+                                           {CC_KEY(step_s_model), m->model.step_s}};
+    cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
+}
+
 size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured_row *m,
                                struct cc_error *e)
 {
     const struct cc_setting *s = &m->setting->setting;
     const bool formula = cc_experiment_has_formula(m->setting);
-    const double values = (double)s->net->values, bits = 8 * m->push_bytes / values;
     const struct cc_number_column all[] = {
         {CC_KEY(kept_values), m->kept_values},
         {CC_KEY(applied_error), m->applied_error},
         {CC_KEY(applied_error_settled), m->applied_error_settled},
-        {CC_KEY(payload_bytes), m->push_bytes},
-        {CC_KEY(bits_per_value), bits},
-        {CC_KEY(ratio), 32 / bits},
-        {CC_KEY(bits_push), bits},
-        {CC_KEY(bits_pull), 8 * m->pull_bytes / values},
-        {CC_KEY(compute_s), m->compute_s},
-        {CC_KEY(codec_s), m->codec_s},
-        {CC_KEY(comm_s), m->comm_s},
-        {CC_KEY(comm_busy_s), m->comm_busy_s},
         {CC_KEY(added_s), fmax(0, m->step_s - m->compute_s)},
         {CC_KEY(step_s), m->step_s},
         {CC_KEY(step_s_sd), m->step_s_sd},
@@ -281,7 +294,6 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
         {CC_KEY(step_s_q75), m->step_s_q75},
         {CC_KEY(speedup), m->speedup},
         {CC_KEY(scaling), cc_forecast_scaling(s->cluster.workers, m->compute_s, m->step_s)},
-        {CC_KEY(step_s_model), m->model.step_s},
         {CC_KEY(model_error), m->model_error},
         {CC_KEY(step_s_forecast), formula ? m->row->forecast.step_s : NAN},
         {CC_KEY(encode_s), m->codec.encode_s},
@@ -296,9 +308,10 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
         {CC_KEY(staleness_p95), m->staleness_p95},
         {CC_KEY(bound_wait_s), m->bound_wait_s},
         {CC_KEY(updates_per_s), m->updates_per_s}};
-    const size_t at = new_row(x, x->record, m->setting, m->row, e);
+    const size_t at = cc_experiment_add_row(x, x->record, m->setting, m->row, e);
     if (at == SIZE_MAX)
         return at;
+    cc_experiment_print_parts(x->record, at, m);
     cc_record_numbers(x->record, at, all, sizeof all / sizeof all[0]);
     if (x->forecast->errors) {
         const struct cc_accuracy a = cc_forecast_accuracy(x->forecast, s, m->row->scheme);
@@ -330,7 +343,7 @@ size_t cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_reco
          cc_exchange_has(s->setting.exchange, CC_X_SERVERS) ? f->bits_pull : NAN},
         {CC_KEY(step_s_model), model},
         {CC_KEY(step_s_forecast), model}};
-    const size_t at = new_row(x, r, s, row, e);
+    const size_t at = cc_experiment_add_row(x, r, s, row, e);
     if (at == SIZE_MAX)
         return at;
     cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
@@ -341,12 +354,11 @@ size_t cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_reco
 
 /* --- notes --- */
 
-int cc_experiment_note_fastest(const struct cc_experiment *x, size_t first, struct cc_error *e)
+/* Notes which measured row from `first` on, all of one setting, is fastest. */
+static int note_fastest(const struct cc_experiment *x, size_t first, struct cc_error *e)
 {
     const size_t count = x->measured_rows - first;
     struct cc_best best;
-    if (count == 0)
-        return CC_OK;
     struct cc_forecast_step *step = cc_alloc(count * sizeof *step, e);
     if (step == NULL)
         return CC_FAIL;
@@ -369,31 +381,52 @@ int cc_experiment_note_fastest(const struct cc_experiment *x, size_t first, stru
     return status;
 }
 
-/* Adds a scheme to the text, which ends with "..." once it is full. */
-static void add_off(struct cc_experiment_off *l, size_t *used, const char *scheme, double percent)
+/* Writes the rows from `first` on whose model_error is larger than `limit`, as "3lc +2.1%, ...",
+ * and returns the largest error of them; 0: there are none. */
+static double list_off(const struct cc_experiment *x, size_t first, double limit, char *out,
+                       size_t cap)
 {
-    char item[96];
-    const int n =
-        snprintf(item, sizeof item, "%s%.60s %+.1f%%", l->count > 0 ? ", " : "", scheme, percent);
-    l->count++;
-    if (*used + (size_t)n + 5 < sizeof l->text)
-        *used += (size_t)snprintf(l->text + *used, sizeof l->text - *used, "%s", item);
-    else if (strstr(l->text, " ...") == NULL)
-        (void)snprintf(l->text + *used, sizeof l->text - *used, " ...");
-}
-
-void cc_experiment_off(const struct cc_experiment *x, size_t first, double limit,
-                       struct cc_experiment_off *out)
-{
+    double worst = 0;
     size_t used = 0;
-    *out = (struct cc_experiment_off){.count = 0};
+    out[0] = '\0';
     for (size_t i = first; i < x->measured_rows; i++) {
         const double error = x->measured[i].model_error;
+        char item[96];
         if (!(fabs(error) > limit))
             continue;
-        add_off(out, &used, cc_experiment_scheme(x, x->measured[i].row), 100 * error);
-        out->worst = fabs(error) > fabs(out->worst) ? error : out->worst;
+        const int n = snprintf(item, sizeof item, "%s%.60s %+.1f%%", worst != 0 ? ", " : "",
+                               cc_experiment_scheme(x, x->measured[i].row), 100 * error);
+        worst = fabs(error) > fabs(worst) ? error : worst;
+        if (used + (size_t)n + 5 < cap)
+            used += (size_t)snprintf(out + used, cap - used, "%s", item);
+        else if (strstr(out, " ...") == NULL)
+            (void)snprintf(out + used, cap - used, " ...");
     }
+    return worst;
+}
+
+int cc_experiment_note_setting(const struct cc_experiment *x, const struct cc_experiment_setting *s,
+                               size_t first, struct cc_error *e)
+{
+    enum { MOST_NOTES = 12 }; /* long lists of settings have the rest in their columns */
+    const double limit = x->ops->limit(&s->setting);
+    char where[160], rows[240];
+    if (x->record == NULL || first == x->measured_rows)
+        return CC_OK;
+    CC_TRY(note_fastest(x, first, e));
+    const double worst = list_off(x, first, limit, rows, sizeof rows);
+    if (worst == 0 || x->record->note_count >= MOST_NOTES)
+        return CC_OK;
+    const char *cause = x->ops->cause(x->arg, s, first, worst);
+    cc_forecast_place(&s->setting, where, sizeof where);
+    if (s->formula == CC_FORMULA_ELSEWHERE)
+        return cc_record_note(x->record, e,
+                              "%s: the formula assumes equal hosts on one switch; here %s. The "
+                              "difference: %s",
+                              where, cause, rows);
+    return cc_record_note(x->record, e,
+                          "%s: %s and model differ by more than %.0f%%: %s; suspect: %s", where,
+                          x->ops->exact ? "simulation" : "measured", 100 * limit, rows, cause);
 }
 
 /* The trace, and which of its steps and streams the rows used. */

@@ -1,11 +1,13 @@
 /* commcomp run: measures a training step with real codecs, MPI, and links shaped with tc. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/measure/timeline_output.h"
 #include "cmd/recipe/recipe.h"
 #include "cmd/run/run.h"
 #include "core/interrupt.h"
+#include "models/paper/paper.h"
 
 /* clang-format off */
 static const struct cc_column columns[] = {
@@ -64,19 +66,32 @@ static const struct cc_option_use options[] = {
 
 /* --- the command --- */
 
-int cc_run_prepare(struct run *r, struct cc_experiment_input *input, struct cc_record *record,
-                   struct cc_error *e)
+/* Sets the compute time that a recipe has as a share of that of fp32's traffic, by the constants of
+ * a table of `commcomp paper`. */
+static int scale_compute(struct run *r, const struct cc_recipe_command *c,
+                         struct cc_experiment_input *input, struct cc_error *e)
 {
-    static const struct cc_experiment_ops ops = {.complete = cc_run_complete,
-                                                 .choose = cc_run_choose};
-    return cc_experiment_prepare(&r->experiment, input, record, &ops, r, e);
+    struct cc_forecast *f = &input->forecast;
+    struct cc_setting s = f->cluster.setting;
+    struct cc_prediction fp32;
+    if (c == NULL || c->computing == NULL)
+        return CC_OK;
+    CC_TRY(cc_paper_open(cc_recipe_text(c->computing, "table"), &r->paper, e));
+    CC_TRY(cc_paper_solve(r->paper, e));
+    CC_TRY(cc_link_parse(cc_recipe_text(c->computing, "bw"), &s.link, e));
+    CC_TRY(cc_predict(&f->predictor, &s, &f->raw, &fp32, e));
+    r->compute = cc_paper_constant_value(r->paper, cc_recipe_text(c->computing, "constant"));
+    f->cluster.setting.timing.compute_s = r->compute * fp32.comm_s;
+    f->cluster.compute_given = true;
+    return CC_OK;
 }
 
 void cc_run_free(struct run *r)
 {
     cc_experiment_free(&r->experiment);
     cc_hosts_free(&r->options.hosts);
-    cc_run_paper_free(r);
+    cc_paper_free(r->paper);
+    free(r->program);
 }
 
 static int run(struct cc_args *args, struct cc_error *e)
@@ -95,7 +110,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(cc_experiment_need_code(&input, "`run`", e));
     CC_TRY_OUT(cc_run_check(&r, &input.forecast.cluster, e));
     CC_TRY_OUT(cc_experiment_load(&input, true, e));
-    CC_TRY_OUT(cc_run_paper_scale(&r, args->recipe, &input, e));
+    CC_TRY_OUT(scale_compute(&r, args->recipe, &input, e));
     CC_TRY_OUT(cc_run_prepare(&r, &input, &args->record, e));
     if (r.options.hosts.lab)
         (void)snprintf(timeline.config, sizeof timeline.config, "run, lab");

@@ -1,6 +1,6 @@
 /* commcomp run: what its files share. run_options.c parses the options, run_setting.c decides about
  * links and steps, run_launch.c runs the settings one after the other, run_rows.c and run_notes.c
- * tell what was measured, run_paper.c sets it up as a published table's. validate uses it, too. */
+ * tell what was measured. validate uses it, too. */
 #ifndef CC_CMD_RUN_RUN_H
 #define CC_CMD_RUN_RUN_H
 
@@ -32,6 +32,10 @@ struct run {
     double compute;              /* as a share of fp32's traffic */
     struct cc_lab_config shaped; /* settings of the lab that is open */
     char congestion[32];         /* TCP congestion control of the labs; "" on a cluster */
+    char *program;               /* commcomp-rank */
+    /* Of the setting under way: */
+    double slowdown; /* measured / expected time of the latest step */
+    double done_s;   /* expected seconds of the part that is done */
 };
 
 /* --- parsing and preparing --- */
@@ -47,11 +51,6 @@ int cc_run_prepare(struct run *r, struct cc_experiment_input *input, struct cc_r
                    struct cc_error *e);
 void cc_run_free(struct run *r);
 
-/* Completes a setting, and chooses the steps of a row: cc_experiment_ops. */
-void cc_run_complete(void *arg, struct cc_experiment_setting *s);
-int cc_run_choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
-                  struct cc_error *e);
-
 /* Expected seconds: of starting the ranks of a setting; of one of a row's steps, of which the first
  * to warm up is 0; and of a row with its warm-up. Steps and rows include the pauses before steps.
  */
@@ -64,30 +63,24 @@ double cc_run_row_s(const struct cc_experiment_setting *s, const struct cc_exper
 
 /* --dry-run: adds a row for each row of the experiment to a record with run's columns. */
 int cc_run_dry(const struct run *r, struct cc_record *record, struct cc_error *e);
-/* Measures all settings, one after the other. The rows are in r->experiment.measured, in the order
- * of the settings; after an error or an interrupt, those that were complete. */
+/* Measures all settings (cc_experiment_all), of which `measure` runs one. */
 int cc_run_all(struct run *r, struct cc_error *e);
+int cc_run_measure(void *run, const struct cc_experiment_setting *s, struct cc_error *e);
 /* Adds a reported row, and prints it if there is a record. */
 int cc_run_add_row(struct run *r, const struct cc_experiment_setting *s,
                    const struct cc_report_row *got, struct cc_error *e);
 
 /* --- notes, in the record --- */
 
-/* On a setting, whose measured rows begin at `first`; and on all of them. */
-int cc_run_note_setting(struct run *r, const struct cc_experiment_setting *s, size_t first,
-                        struct cc_error *e);
+/* On all rows; and for those on a setting, the differences that are normal and the cause of larger
+ * ones, as struct cc_experiment_ops has them. */
 int cc_run_notes(struct run *r, struct cc_error *e);
+double cc_run_limit(const struct cc_setting *s);
+const char *cc_run_cause(void *run, const struct cc_experiment_setting *s, size_t first,
+                         double worst);
 /* Writes the --burst with which too little passes at once in this row to matter, or that none does.
  * NULL: nothing ran, and only the formula has buckets. */
 void cc_run_burst_remedy(const struct cc_measured_row *m, char *out, size_t cap);
-
-/* --- recipes --- */
-
-/* Sets the compute time that a recipe has as a share of that of fp32's traffic. */
-int cc_run_paper_scale(struct run *r, const struct cc_recipe_command *c,
-                       struct cc_experiment_input *input, struct cc_error *e);
-int cc_run_paper_notes(const struct run *r, struct cc_error *e);
-void cc_run_paper_free(struct run *r);
 
 /* --- --bw none --- */
 

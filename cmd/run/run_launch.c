@@ -9,27 +9,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cmd/measure/timeline_output.h"
 #include "cmd/run/run.h"
 #include "core/clock.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
 
-/* The setting under way. */
-struct run_state {
-    struct run *run;
-    const struct cc_experiment_setting *setting;
-    size_t row, step; /* the step under way; row == rows: none */
-    double began;     /* time when it began, or when the launch did */
-    double slowdown;  /* measured / expected time of the latest step */
-    double done_s;    /* expected seconds of the part of this setting that is done */
-};
-
 /* --- time --- */
 
-static const struct cc_experiment_row *current_row(const struct run_state *s)
+static const struct cc_experiment_row *current_row(const struct cc_experiment *x)
 {
-    return s->row < s->setting->rows ? &s->setting->row[s->row] : NULL;
+    return x->row < x->now->rows ? &x->now->row[x->row] : NULL;
 }
 
 /* Before a row's first step, ranks make gradients and the codecs' states: nanoseconds per value of
@@ -41,21 +30,23 @@ static double prepare_s(const struct cc_experiment_setting *s)
 
 /* The longest that the step under way may take: the step of a period that sends takes the time of
  * all; with stragglers, one may be slow. */
-static double longest_step_s(const struct run_state *s)
+static double longest_step_s(const struct run *r)
 {
-    const struct cc_experiment_row *row = current_row(s);
-    const struct cc_timing *t = &s->setting->setting.timing;
+    const struct cc_experiment *x = &r->experiment;
+    const struct cc_experiment_row *row = current_row(x);
+    const struct cc_timing *t = &x->now->setting.timing;
     const double period_s =
-        cc_run_step_s(s->setting, row, s->step) * (double)row->period * fmax(1, s->slowdown);
+        cc_run_step_s(x->now, row, x->step) * (double)row->period * fmax(1, r->slowdown);
     return t->straggler == CC_STEADY ? period_s : period_s + 5 * t->spread * t->compute_s;
 }
 
 static double remaining_s(void *arg)
 {
-    const struct run_state *s = arg;
-    if (current_row(s) == NULL)
-        return prepare_s(s->setting);
-    return longest_step_s(s) + (s->step == 0 ? prepare_s(s->setting) : 0.1);
+    const struct run *r = arg;
+    const struct cc_experiment *x = &r->experiment;
+    if (current_row(x) == NULL)
+        return prepare_s(x->now);
+    return longest_step_s(r) + (x->step == 0 ? prepare_s(x->now) : 0.1);
 }
 
 static double setting_s(const struct cc_experiment_setting *s)
@@ -68,17 +59,17 @@ static double setting_s(const struct cc_experiment_setting *s)
 
 static bool on_tick(void *arg)
 {
-    struct run_state *s = arg;
-    struct cc_experiment *x = &s->run->experiment;
-    const struct cc_experiment_row *row = current_row(s);
-    const double now = cc_now(), passed = now - x->progress.began, factor = fmax(0.2, s->slowdown);
-    double left = -s->done_s;
+    struct run *r = arg;
+    struct cc_experiment *x = &r->experiment;
+    const struct cc_experiment_row *row = current_row(x);
+    const double now = cc_now(), passed = now - x->progress.began, factor = fmax(0.2, r->slowdown);
+    double left = -r->done_s;
     char what[300] = "starting";
-    for (const struct cc_experiment_setting *i = s->setting; i < x->setting + x->settings; i++)
+    for (const struct cc_experiment_setting *i = x->now; i < x->setting + x->settings; i++)
         left += setting_s(i);
     if (row != NULL) {
-        left -= fmin(cc_run_step_s(s->setting, row, s->step), (now - s->began) / factor);
-        (void)snprintf(what, sizeof what, "%s %s", s->setting->setting.link.name,
+        left -= fmin(cc_run_step_s(x->now, row, x->step), (now - x->began) / factor);
+        (void)snprintf(what, sizeof what, "%s %s", x->now->setting.link.name,
                        cc_experiment_scheme(x, row));
     }
     left = fmax(0, left * factor);
@@ -89,53 +80,33 @@ static bool on_tick(void *arg)
 /* --- reports --- */
 
 /* A step has ended, and the next begins. */
-static void end_step(struct run_state *s, size_t row, size_t step)
+static void end_step(struct run *r, size_t row, size_t step)
 {
+    struct cc_experiment *x = &r->experiment;
     const double now = cc_now();
-    s->row = row;
-    const struct cc_experiment_row *current = current_row(s);
-    const double expected = current != NULL ? cc_run_step_s(s->setting, current, step) : 0;
+    x->row = row;
+    const struct cc_experiment_row *current = current_row(x);
+    const double expected = current != NULL ? cc_run_step_s(x->now, current, step) : 0;
     if (current != NULL && expected > 0 && current->period == 1)
-        s->slowdown = (now - s->began) / expected;
-    s->done_s += expected;
-    s->began = now;
-    s->step = step + 1;
-    if (current != NULL && s->step >= current->warmup + current->steps)
-        s->row = s->setting->rows;
+        r->slowdown = (now - x->began) / expected;
+    r->done_s += expected;
+    x->began = now;
+    if (current != NULL && step + 1 >= current->warmup + current->steps)
+        x->row = x->now->rows;
 }
 
 static int on_report(void *arg, const struct cc_report *report, struct cc_error *e)
 {
-    struct run_state *s = arg;
-    struct cc_experiment *x = &s->run->experiment;
-    switch (report->kind) {
-    case CC_REPORT_HELLO:
-        cc_experiment_set_mpi(x, report->text);
-        s->done_s += cc_run_start_s(&s->setting->setting);
-        return CC_OK;
-    case CC_REPORT_ROW_BEGIN:
-        s->row = report->row;
-        s->step = 0;
-        s->slowdown = 1;
-        s->began = cc_now();
-        return CC_OK;
-    case CC_REPORT_STEP:
-        end_step(s, report->row, report->step);
-        return CC_OK;
-    case CC_REPORT_ROW:
-        s->row = s->setting->rows;
-        return cc_run_add_row(s->run, s->setting, &report->result, e);
-    case CC_REPORT_EVENTS:
-        return cc_timeline_output_add(x, s->setting, &report->events, e);
-    case CC_REPORT_EVAL:
-    case CC_REPORT_CALLS:
-    case CC_REPORT_SIZE:
-    case CC_REPORT_DONE:
-    case CC_REPORT_ERROR: /* cc_launch returns it */
-    case CC_REPORT_KILLED:
-        break;
-    }
-    return CC_OK;
+    struct run *r = arg;
+    if (report->kind == CC_REPORT_HELLO)
+        r->done_s += cc_run_start_s(&r->experiment.now->setting);
+    if (report->kind == CC_REPORT_ROW_BEGIN)
+        r->slowdown = 1;
+    if (report->kind == CC_REPORT_STEP)
+        end_step(r, report->row, report->step);
+    if (report->kind == CC_REPORT_ROW)
+        CC_TRY(cc_run_add_row(r, r->experiment.now, &report->result, e));
+    return cc_experiment_take_report(&r->experiment, report, e);
 }
 
 /* --- a setting --- */
@@ -195,37 +166,35 @@ static int make_job(struct run *r, const struct cc_experiment_setting *s, struct
     return out->device != NULL ? CC_OK : CC_FAIL;
 }
 
-static int launch(struct run *r, const struct cc_experiment_setting *setting, const char *program,
-                  struct cc_lab *lab, struct cc_error *e)
+static int launch(struct run *r, const struct cc_experiment_setting *setting, struct cc_lab *lab,
+                  struct cc_error *e)
 {
-    struct run_state s = {
-        .run = r, .setting = setting, .row = setting->rows, .began = cc_now(), .slowdown = 1};
     const struct cc_launch_config config = {.hosts = {lab, &r->options.hosts.cluster},
-                                            .rank_program = program,
+                                            .rank_program = r->program,
                                             .on_report = on_report,
                                             .remaining_s = remaining_s,
                                             .on_tick = on_tick,
-                                            .arg = &s};
+                                            .arg = r};
     struct cc_job job = {0};
+    r->slowdown = 1;
+    r->done_s = 0;
     int status = make_job(r, setting, &job, e);
     if (status == CC_OK)
         status = cc_launch(&config, &job, e);
     cc_job_free(&job);
-    /* An interrupt makes the launch fail, but is not an error here: main reports it. */
-    return cc_interrupted() ? CC_OK : status;
+    return status;
 }
 
-static int run_setting(struct run *r, const struct cc_experiment_setting *s, const char *program,
-                       struct cc_error *e)
+int cc_run_measure(void *arg, const struct cc_experiment_setting *s, struct cc_error *e)
 {
+    struct run *r = arg;
     struct cc_lab *lab = NULL;
-    const size_t first = r->experiment.measured_rows;
     int status = CC_OK;
     if (r->options.device != NULL)
         r->shaped.limit_bytes = cc_lab_limit(s->shaped_bps, cc_experiment_hosts(&s->setting));
     if (r->options.hosts.lab)
         CC_TRY_OUT(open_lab(r, s, &lab, e));
-    status = launch(r, s, program, lab, e);
+    status = launch(r, s, lab, e);
     if (lab != NULL && r->options.keep_lab && status == CC_OK && !cc_interrupted()) {
         cc_progress_end(&r->experiment.progress);
         wait_for_enter();
@@ -234,18 +203,11 @@ out:
     r->shaped = (struct cc_lab_config){.hosts = 0}; /* its text is the lab's */
     if (lab != NULL)
         cc_lab_close(lab);
-    return status == CC_OK ? cc_run_note_setting(r, s, first, e) : status;
+    return status;
 }
 
 int cc_run_all(struct run *r, struct cc_error *e)
 {
-    struct cc_experiment *x = &r->experiment;
-    char *program = cc_rank_program(e);
-    int status = program != NULL ? CC_OK : CC_FAIL;
-    cc_progress_begin(&x->progress, x->input->quiet);
-    for (size_t i = 0; i < x->settings && status == CC_OK && !cc_interrupted(); i++)
-        status = run_setting(r, &x->setting[i], program, e);
-    cc_progress_end(&x->progress);
-    free(program);
-    return status;
+    r->program = cc_rank_program(e);
+    return r->program != NULL ? cc_experiment_all(&r->experiment, e) : CC_FAIL;
 }

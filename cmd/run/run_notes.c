@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/run/run.h"
+#include "models/paper/paper.h"
 #include "results/machine_info.h"
 
 /* A share of a phase's bytes that passes at once and is worth a word. */
@@ -12,33 +13,12 @@
 
 /* --- on a setting --- */
 
-/* Differences up to this are normal: docs/run.md has those that were found. */
-static double tolerance(const struct cc_setting *s)
+/* docs/run.md has the differences that were found. */
+double cc_run_limit(const struct cc_setting *s)
 {
     if (!cc_exchange_has(s->exchange, CC_X_SERVERS))
         return 0.15;
     return s->link.bw_bps >= 1e9 ? 0.08 : 0.03;
-}
-
-/* The likeliest cause of a difference. */
-static const char *likely_cause(const struct run *r, const struct cc_experiment_setting *s,
-                                double worst_burst)
-{
-    if (!r->options.hosts.lab)
-        return "other traffic, or links other than --bw describes: `commcomp calibrate` measures "
-               "them";
-    if (worst_burst > BURST_SHARE)
-        return "the burst (below)";
-    if (cc_exchange_has(s->setting.exchange, CC_X_LIBRARY))
-        return "the library's own exchange: the model takes the fastest that it might choose";
-    if (s->setting.timing.straggler != CC_STEADY)
-        return "stragglers: the model has the mean over all draws, the run those of its --steps";
-    if (s->oversubscribed)
-        return "more busy ranks than cores: they compute and encode by turns, and the network "
-               "waits for them";
-    if (s->setting.link.bw_bps >= 1e9)
-        return "the cores: they carry every byte of this network several times";
-    return "the scatter of few steps, or TCP: `commcomp validate` tells them apart";
 }
 
 /* The largest burst_share of the rows whose model_error is beyond the limit. */
@@ -51,29 +31,26 @@ static double worst_burst(const struct cc_experiment *x, size_t first, double li
     return worst;
 }
 
-static int note_difference(struct run *r, const struct cc_experiment_setting *s, size_t first,
-                           struct cc_error *e)
+const char *cc_run_cause(void *arg, const struct cc_experiment_setting *s, size_t first,
+                         double worst)
 {
-    const struct cc_experiment *x = &r->experiment;
-    const double limit = tolerance(&s->setting);
-    struct cc_experiment_off off;
-    char where[160];
-    cc_experiment_off(x, first, limit, &off);
-    if (off.count == 0 || x->record->note_count >= CC_EXPERIMENT_MOST_NOTES)
-        return CC_OK;
-    cc_forecast_place(&s->setting, where, sizeof where);
-    return cc_record_note(
-        x->record, e, "%s: measured and model differ by more than %.0f%%: %s; suspect: %s", where,
-        100 * limit, off.text, likely_cause(r, s, worst_burst(x, first, limit)));
-}
-
-int cc_run_note_setting(struct run *r, const struct cc_experiment_setting *s, size_t first,
-                        struct cc_error *e)
-{
-    if (r->experiment.record == NULL || first == r->experiment.measured_rows)
-        return CC_OK;
-    CC_TRY(cc_experiment_note_fastest(&r->experiment, first, e));
-    return note_difference(r, s, first, e);
+    const struct run *r = arg;
+    (void)worst;
+    if (!r->options.hosts.lab)
+        return "other traffic, or links other than --bw describes: `commcomp calibrate` measures "
+               "them";
+    if (worst_burst(&r->experiment, first, cc_run_limit(&s->setting)) > BURST_SHARE)
+        return "the burst (below)";
+    if (cc_exchange_has(s->setting.exchange, CC_X_LIBRARY))
+        return "the library's own exchange: the model takes the fastest that it might choose";
+    if (s->setting.timing.straggler != CC_STEADY)
+        return "stragglers: the model has the mean over all draws, the run those of its --steps";
+    if (s->oversubscribed)
+        return "more busy ranks than cores: they compute and encode by turns, and the network "
+               "waits for them";
+    if (s->setting.link.bw_bps >= 1e9)
+        return "the cores: they carry every byte of this network several times";
+    return "the scatter of few steps, or TCP: `commcomp validate` tells them apart";
 }
 
 /* --- on all rows --- */
@@ -158,10 +135,27 @@ static int note_network(struct run *r, struct cc_error *e)
                           x->mpi, r->congestion);
 }
 
+static int note_paper(const struct run *r, struct cc_error *e)
+{
+    const struct cc_experiment *x = &r->experiment;
+    const struct cc_paper *p = r->paper;
+    if (p == NULL)
+        return CC_OK;
+    return cc_record_note(
+        x->record, e,
+        "paper: %s, %s. Its compute time (%.4g s here: %.4g of what fp32's traffic takes at 10 "
+        "Mbit/s), the share of it beside the exchange (%.3g) and the uncompressed share (%.3g) are "
+        "fitted to the table itself (`commcomp paper %s`): a fit of %zu constants to %zu figures, "
+        "not a validation",
+        p->paper, p->place, x->forecast->cluster.setting.timing.compute_s, r->compute,
+        cc_paper_constant_value(p, "overlap"), cc_paper_constant_value(p, "residue"), p->id,
+        p->fitted, p->figures);
+}
+
 int cc_run_notes(struct run *r, struct cc_error *e)
 {
     const struct cc_experiment *x = &r->experiment;
-    CC_TRY(cc_run_paper_notes(r, e));
+    CC_TRY(note_paper(r, e));
     CC_TRY(note_burst(r, e));
     CC_TRY(note_oversubscription(r, e));
     CC_TRY(note_network(r, e));

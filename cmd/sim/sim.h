@@ -43,7 +43,9 @@ extern const struct cc_option cc_sim_options[];
 struct sim {
     struct cc_experiment experiment;
     struct sim_options options;
-    char *program;    /* commcomp-rank-sim */
+    char *program;            /* commcomp-rank-sim */
+    double all_s, done_s;     /* expected seconds of the whole experiment, and of what is done */
+    const struct cc_job *job; /* of the setting under way */
     double *encode_s; /* a recipe's steps are calls of the exchange: a scheme's time to encode
                          before one, by the profile; otherwise NULL */
 };
@@ -93,18 +95,18 @@ int cc_sim_job(const struct sim *s, const struct cc_experiment_setting *setting,
                struct cc_error *e);
 /* --dry-run: adds a row for each row of the experiment to the record. */
 int cc_sim_dry(const struct sim *s, struct cc_error *e);
-/* Simulates all settings, one after the other. The rows are in s->experiment.measured, in the order
- * of the settings; after an error or an interrupt, those that were complete. */
+/* Simulates all settings (cc_experiment_all), of which `measure` simulates one. */
 int cc_sim_all(struct sim *s, struct cc_error *e);
+int cc_sim_measure(void *sim, const struct cc_experiment_setting *setting, struct cc_error *e);
 /* Adds a reported row that took wall_s seconds, and prints it if there is a record. */
 int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
                    const struct cc_report_row *got, double wall_s, struct cc_error *e);
 
 /* --- notes, in the record --- */
 
-/* On a setting, whose simulated rows begin at `first`; and on all of them. */
-int cc_sim_note_setting(struct sim *s, const struct cc_experiment_setting *setting, size_t first,
-                        struct cc_error *e);
+/* On all rows; and the cause of a setting's differences, as struct cc_experiment_ops has it. */
+const char *cc_sim_cause(void *sim, const struct cc_experiment_setting *s, size_t first,
+                         double worst);
 int cc_sim_notes(struct sim *s, struct cc_error *e);
 
 /* `commcomp sim`, whose options and columns validate uses. */

@@ -1,9 +1,7 @@
 /* Simulating the settings one after the other: the reports of their ranks, and the progress bar. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "cmd/measure/timeline_output.h"
 #include "cmd/sim/sim.h"
 #include "core/clock.h"
 #include "core/interrupt.h"
@@ -11,22 +9,11 @@
 /* Expected seconds of simulations of which a user is warned. */
 #define LONG_S 1800.0
 
-/* The setting under way. */
-struct sim_state {
-    struct sim *sim;
-    const struct cc_experiment_setting *setting;
-    const struct cc_job *job;
-    size_t row, step; /* under way; row == rows: none */
-    double began;     /* time when the row began */
-    double done_s;    /* expected seconds of everything before it, */
-    double all_s;     /* and of the whole experiment */
-};
-
 /* --- progress --- */
 
-static void show(const struct sim_state *s, const char *what, double done_s)
+static void show(struct sim *s, const char *what, double done_s)
 {
-    struct cc_progress *p = &s->sim->experiment.progress;
+    struct cc_progress *p = &s->experiment.progress;
     const double passed = cc_now() - p->began, share = done_s / fmax(1e-9, s->all_s);
     if (share > 0)
         cc_progress_left(p, what, share, passed * (1 - share) / share);
@@ -37,88 +24,65 @@ static void show(const struct sim_state *s, const char *what, double done_s)
 /* While payload sizes are found out, before the setting's simulation. */
 static bool on_sizes_tick(void *arg, size_t row, double row_done)
 {
-    const struct sim_state *s = arg;
-    const struct cc_experiment_setting *setting = s->setting;
+    struct sim *s = arg;
+    const struct cc_experiment_setting *setting = s->experiment.now;
     char what[300];
     double done = s->done_s + row_done * cc_sim_sizes_s(setting, &setting->row[row]);
     for (size_t i = 0; i < row; i++)
         done += cc_sim_sizes_s(setting, &setting->row[i]);
     (void)snprintf(what, sizeof what, "payload sizes of %s",
-                   cc_experiment_scheme(&s->sim->experiment, &setting->row[row]));
+                   cc_experiment_scheme(&s->experiment, &setting->row[row]));
     show(s, what, done);
     return cc_interrupted();
 }
 
 static bool on_tick(void *arg)
 {
-    const struct sim_state *s = arg;
-    const struct cc_setting *setting = &s->setting->setting;
+    struct sim *s = arg;
+    const struct cc_experiment *x = &s->experiment;
+    const struct cc_setting *setting = &x->now->setting;
     char what[300] = "starting";
     double done = s->done_s;
-    if (s->row < s->setting->rows) {
-        const struct cc_experiment_row *row = &s->setting->row[s->row];
-        done +=
-            cc_sim_row_s(s->setting, row) * (double)s->step / (double)(row->warmup + row->steps);
+    if (x->row < x->now->rows) {
+        const struct cc_experiment_row *row = &x->now->row[x->row];
+        done += cc_sim_row_s(x->now, row) * (double)x->step / (double)(row->warmup + row->steps);
         (void)snprintf(what, sizeof what, "%s %d %s", cc_exchange_names[setting->exchange],
-                       setting->cluster.workers, cc_experiment_scheme(&s->sim->experiment, row));
+                       setting->cluster.workers, cc_experiment_scheme(x, row));
     }
     show(s, what, done);
     return cc_interrupted();
 }
 
-/* --- reports --- */
+/* --- a setting --- */
 
-static int end_row(struct sim_state *s, const struct cc_report_row *got, struct cc_error *e)
+static int end_row(struct sim *s, const struct cc_report_row *got, struct cc_error *e)
 {
-    const bool known = got->row < s->setting->rows; /* if not, cc_sim_add_row fails */
+    const struct cc_experiment *x = &s->experiment;
+    const bool known = got->row < x->now->rows; /* if not, cc_sim_add_row fails */
     const double sizes_s = known ? s->job->row[got->row].sizes.took_s : 0;
-    CC_TRY(cc_sim_add_row(s->sim, s->setting, got, cc_now() - s->began + sizes_s, e));
-    s->row = s->setting->rows;
-    s->done_s += cc_sim_row_s(s->setting, &s->setting->row[got->row]);
+    CC_TRY(cc_sim_add_row(s, x->now, got, cc_now() - x->began + sizes_s, e));
+    s->done_s += cc_sim_row_s(x->now, &x->now->row[got->row]);
     return CC_OK;
 }
 
 static int on_report(void *arg, const struct cc_report *report, struct cc_error *e)
 {
-    struct sim_state *s = arg;
-    switch (report->kind) {
-    case CC_REPORT_HELLO:
-        cc_experiment_set_mpi(&s->sim->experiment, report->text);
-        break;
-    case CC_REPORT_ROW_BEGIN:
-        s->row = report->row;
-        s->step = 0;
-        s->began = cc_now();
-        break;
-    case CC_REPORT_STEP:
-        s->step = report->step + 1;
-        break;
-    case CC_REPORT_ROW:
-        return end_row(s, &report->result, e);
-    case CC_REPORT_EVENTS:
-        return cc_timeline_output_add(&s->sim->experiment, s->setting, &report->events, e);
-    case CC_REPORT_EVAL:
-    case CC_REPORT_CALLS:
-    case CC_REPORT_SIZE:
-    case CC_REPORT_DONE:
-    case CC_REPORT_ERROR: /* cc_smpirun returns it */
-    case CC_REPORT_KILLED:
-        break;
-    }
-    return CC_OK;
+    struct sim *s = arg;
+    if (report->kind == CC_REPORT_ROW)
+        CC_TRY(end_row(s, &report->result, e));
+    return cc_experiment_take_report(&s->experiment, report, e);
 }
 
-/* --- a setting --- */
-
-static int simulate(struct sim_state *s, const struct cc_platform *platform, struct cc_job *job,
+static int simulate(struct sim *s, const struct cc_platform *platform, struct cc_job *job,
                     struct cc_error *e)
 {
-    const struct sim_options *o = &s->sim->options;
+    const struct sim_options *o = &s->options;
+    const struct cc_link *link = &s->experiment.now->setting.link;
     const struct cc_smpirun_config config = {.platform = platform,
                                              .fidelity = o->fidelity,
-                                             .overhead = s->setting->setting.link.overhead,
-                                             .message_s = s->setting->setting.link.message_s,
-                                             .rank_program = s->sim->program,
+                                             .overhead = link->overhead,
+                                             .message_s = link->message_s,
+                                             .rank_program = s->program,
                                              .smpirun = o->smpirun,
                                              .paje = o->paje,
                                              .on_report = on_report,
@@ -127,27 +91,22 @@ static int simulate(struct sim_state *s, const struct cc_platform *platform, str
     return cc_smpirun(&config, job, e);
 }
 
-static int one_setting(struct sim_state *s, const struct cc_experiment_setting *setting,
-                       struct cc_error *e)
+int cc_sim_measure(void *arg, const struct cc_experiment_setting *setting, struct cc_error *e)
 {
+    struct sim *s = arg;
     struct cc_platform platform;
     struct cc_job job = {0};
-    const size_t first = s->sim->experiment.measured_rows;
-    s->setting = setting;
-    s->row = setting->rows;
-    CC_TRY(cc_sim_platform(s->sim, setting, &platform, e));
+    CC_TRY(cc_sim_platform(s, setting, &platform, e));
     s->job = &job;
-    int status = cc_sim_job(s->sim, setting, on_sizes_tick, s, &job, e);
+    int status = cc_sim_job(s, setting, on_sizes_tick, s, &job, e);
     for (size_t i = 0; i < setting->rows; i++)
         s->done_s += cc_sim_sizes_s(setting, &setting->row[i]);
     if (status == CC_OK && !cc_interrupted())
         status = simulate(s, &platform, &job, e);
-    if (cc_interrupted()) /* makes both fail, but is not an error here: main reports it */
-        status = CC_OK;
     s->job = NULL;
     cc_job_free(&job);
     cc_platform_free(&platform);
-    return status == CC_OK ? cc_sim_note_setting(s->sim, setting, first, e) : status;
+    return status;
 }
 
 /* Warns of simulations of hours before they begin. */
@@ -162,18 +121,13 @@ static void warn_of(const struct sim *s, double all_s)
 
 int cc_sim_all(struct sim *s, struct cc_error *e)
 {
-    struct cc_experiment *x = &s->experiment;
-    struct sim_state state = {.sim = s};
+    const struct cc_experiment *x = &s->experiment;
+    s->all_s = s->done_s = 0;
     for (size_t i = 0; i < x->settings; i++)
         for (size_t k = 0; k < x->setting[i].rows; k++)
-            state.all_s += cc_sim_row_s(&x->setting[i], &x->setting[i].row[k]) +
-                           cc_sim_sizes_s(&x->setting[i], &x->setting[i].row[k]);
+            s->all_s += cc_sim_row_s(&x->setting[i], &x->setting[i].row[k]) +
+                        cc_sim_sizes_s(&x->setting[i], &x->setting[i].row[k]);
     s->program = cc_rank_sim_program(e);
-    int status = s->program != NULL ? CC_OK : CC_FAIL;
-    warn_of(s, state.all_s);
-    cc_progress_begin(&x->progress, x->input->quiet);
-    for (size_t i = 0; i < x->settings && status == CC_OK && !cc_interrupted(); i++)
-        status = one_setting(&state, &x->setting[i], e);
-    cc_progress_end(&x->progress);
-    return status;
+    warn_of(s, s->all_s);
+    return s->program != NULL ? cc_experiment_all(&s->experiment, e) : CC_FAIL;
 }

@@ -96,27 +96,6 @@ int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
 
 /* --- notes --- */
 
-/* The likeliest cause of a difference: a part that the formula leaves out, or the simulation adds.
- */
-static const char *likely_cause(const struct sim *s, const struct cc_setting *setting, double worst)
-{
-    if (s->options.fidelity == CC_FIDELITY_TCP)
-        return "the simulated TCP: factors by message size, windows, acknowledgements";
-    if (cc_exchange_has(setting->exchange, CC_X_LIBRARY))
-        return "the library's own exchange: the model takes the fastest that it might choose";
-    if (setting->timing.straggler != CC_STEADY)
-        return "stragglers: the model has their mean, the simulation a few draws; repeat with "
-               "more --steps";
-    if (setting->timing.mode != CC_SEQUENTIAL)
-        return "the composition: what happens at the same time, message by message";
-    if (worst < 0)
-        return "codecs and network overlap; the formula adds them up";
-    if (s->options.fidelity == CC_FIDELITY_TC)
-        return "messages in blocks, each with a latency of its own";
-    return "chunks or payloads that are not all as large: everyone waits for the largest, and the "
-           "formula has their mean";
-}
-
 /* How the platform differs from equal hosts on one switch. */
 static const char *platform_difference(const struct sim *s)
 {
@@ -132,28 +111,31 @@ static const char *platform_difference(const struct sim *s)
                                   : "slow hosts hold up the others";
 }
 
-int cc_sim_note_setting(struct sim *s, const struct cc_experiment_setting *setting, size_t first,
-                        struct cc_error *e)
+/* The likeliest cause of a difference: a part that the formula leaves out, or the simulation adds.
+ */
+const char *cc_sim_cause(void *arg, const struct cc_experiment_setting *of, size_t first,
+                         double worst)
 {
-    const struct cc_experiment *x = &s->experiment;
-    const double limit = 0.01;
-    struct cc_experiment_off off;
-    char where[160];
-    if (x->record == NULL || first == x->measured_rows)
-        return CC_OK;
-    CC_TRY(cc_experiment_note_fastest(x, first, e));
-    cc_experiment_off(x, first, limit, &off);
-    if (off.count == 0 || x->record->note_count >= CC_EXPERIMENT_MOST_NOTES)
-        return CC_OK;
-    cc_forecast_place(&setting->setting, where, sizeof where);
-    if (setting->formula == CC_FORMULA_ELSEWHERE)
-        return cc_record_note(x->record, e,
-                              "%s: the formula assumes equal hosts on one switch; here %s. The "
-                              "difference: %s",
-                              where, platform_difference(s), off.text);
-    return cc_record_note(
-        x->record, e, "%s: simulation and model differ by more than %.0f%%: %s; suspect: %s", where,
-        100 * limit, off.text, likely_cause(s, &setting->setting, off.worst));
+    const struct sim *s = arg;
+    const struct cc_setting *setting = &of->setting;
+    (void)first;
+    if (of->formula == CC_FORMULA_ELSEWHERE)
+        return platform_difference(s);
+    if (s->options.fidelity == CC_FIDELITY_TCP)
+        return "the simulated TCP: factors by message size, windows, acknowledgements";
+    if (cc_exchange_has(setting->exchange, CC_X_LIBRARY))
+        return "the library's own exchange: the model takes the fastest that it might choose";
+    if (setting->timing.straggler != CC_STEADY)
+        return "stragglers: the model has their mean, the simulation a few draws; repeat with "
+               "more --steps";
+    if (setting->timing.mode != CC_SEQUENTIAL)
+        return "the composition: what happens at the same time, message by message";
+    if (worst < 0)
+        return "codecs and network overlap; the formula adds them up";
+    if (s->options.fidelity == CC_FIDELITY_TC)
+        return "messages in blocks, each with a latency of its own";
+    return "chunks or payloads that are not all as large: everyone waits for the largest, and the "
+           "formula has their mean";
 }
 
 int cc_sim_notes(struct sim *s, struct cc_error *e)

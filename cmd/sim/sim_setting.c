@@ -215,11 +215,21 @@ static int write_platform(const struct cc_platform *p, const char *path, struct 
     return cc_fail(e, "%s: cannot be written", path);
 }
 
+static double limit(const struct cc_setting *s)
+{
+    (void)s;
+    return 0.01;
+}
+
 int cc_sim_prepare(struct sim *s, struct cc_experiment_input *input, struct cc_record *record,
                    struct cc_error *e)
 {
-    static const struct cc_experiment_ops ops = {
-        .complete = complete, .choose = choose, .exact = true};
+    static const struct cc_experiment_ops ops = {.complete = complete,
+                                                 .choose = choose,
+                                                 .measure = cc_sim_measure,
+                                                 .limit = limit,
+                                                 .cause = cc_sim_cause,
+                                                 .exact = true};
     const struct sim_options *o = &s->options;
     struct cc_experiment *x = &s->experiment;
     CC_TRY(cc_experiment_prepare(x, input, record, &ops, s, e));

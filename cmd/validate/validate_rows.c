@@ -28,24 +28,14 @@ struct variants {
     double profiled_s;      /* step with the profile's codec times */
 };
 
-static int predict(struct validate *v, const struct validated *row, const struct cc_setting *s,
-                   const struct cc_measured *m, struct cc_prediction *out, struct cc_error *e)
-{
-    struct cc_forecast *f = &v->input.forecast;
-    struct cc_step_payloads payloads;
-    CC_TRY(cc_step_payloads_measured(s->net, &f->payloads[row->row->scheme], f->cluster.raw, m,
-                                     &payloads, e));
-    const int status = cc_predict(&f->predictor, s, &payloads, out, e);
-    cc_step_payloads_free(&payloads);
-    return status;
-}
-
 static int predict_variants(struct validate *v, const struct validated *row, struct variants *out,
                             struct cc_error *e)
 {
     const struct cc_measured_row *from = best_of(row);
     const struct cc_prediction *forecast = &row->row->forecast;
-    const struct cc_step_payloads *profiled = &v->input.forecast.payloads[row->row->scheme];
+    struct cc_forecast *f = &v->input.forecast;
+    const size_t scheme = row->row->scheme;
+    const struct cc_step_payloads *profiled = &f->payloads[scheme];
     struct cc_setting s = row->setting->setting;
     struct cc_prediction other;
     if (!cc_experiment_has_formula(row->setting)) {
@@ -59,15 +49,15 @@ static int predict_variants(struct validate *v, const struct validated *row, str
                                                    profiled->reduction, &s.cluster),
         .codec = from->codec};
     cc_experiment_use_host(from->waking_s, from->message_s, &s);
-    CC_TRY(predict(v, row, &s, &m, &out->as_is, e));
+    CC_TRY(cc_experiment_predict(f, scheme, &s, &m, &out->as_is, e));
     s.link.burst_bytes = 0;
-    CC_TRY(predict(v, row, &s, &m, &other, e));
+    CC_TRY(cc_experiment_predict(f, scheme, &s, &m, &other, e));
     out->without_burst_s = other.step_s;
     s.link.burst_bytes = row->setting->setting.link.burst_bytes;
     m.codec =
         (struct cc_codec_times){forecast->encode_s, forecast->hop_codec_s + forecast->reduce_s,
                                 forecast->server_codec_s, forecast->decode_s};
-    CC_TRY(predict(v, row, &s, &m, &other, e));
+    CC_TRY(cc_experiment_predict(f, scheme, &s, &m, &other, e));
     out->profiled_s = other.step_s;
     return CC_OK;
 }
@@ -146,26 +136,6 @@ static int make_comparison(struct validate *v, const struct validated *row, stru
 
 /* --- columns --- */
 
-/* The step: as the run measured it, or without a run as it was simulated. */
-static void step_columns(const struct validate *v, size_t at, const struct cc_measured_row *m)
-{
-    const double values = (double)m->setting->setting.net->values;
-    const double bits = 8 * m->push_bytes / values;
-    const struct cc_number_column all[] = {{CC_KEY(payload_bytes), m->push_bytes},
-                                           {CC_KEY(bits_per_value), bits},
-                                           {CC_KEY(ratio), 32 / bits},
-                                           {CC_KEY(bits_push), bits},
-                                           {CC_KEY(bits_pull), 8 * m->pull_bytes / values},
-                                           {CC_KEY(compute_s), m->compute_s},
-                                           {CC_KEY(codec_s), m->codec_s},
-                                           {CC_KEY(comm_s), m->comm_s},
-                                           {CC_KEY(comm_busy_s), m->comm_busy_s},
-                                           {CC_KEY(step_s_model), m->model.step_s},
-                                           {CC_KEY(warmup), (double)m->row->warmup},
-                                           {CC_KEY(steps), (double)m->row->steps}};
-    cc_record_numbers(v->record, at, all, sizeof all / sizeof all[0]);
-}
-
 static void run_columns(const struct validate *v, size_t at, const struct cc_measured_row *m)
 {
     const struct cc_number_column all[] = {
@@ -233,15 +203,11 @@ static int add_row(struct validate *v, struct validated *row, struct cc_error *e
     struct cc_comparison c;
     CC_TRY(make_comparison(v, row, &c, e));
     cc_diagnose(&c, &row->diagnosis);
-    const size_t at = cc_forecast_row(&v->input.forecast, v->record, row->row->scheme,
-                                      &row->setting->setting, NULL, 0, e);
+    const size_t at =
+        cc_experiment_add_row(&v->run.experiment, v->record, row->setting, row->row, e);
     if (at == SIZE_MAX)
         return CC_FAIL;
-    if (row->setting->formula == CC_NO_FORMULA) {
-        cc_record_number(v->record, at, CC_KEY(bw_bps), NAN);
-        cc_record_number(v->record, at, CC_KEY(latency_s), NAN);
-    }
-    step_columns(v, at, best_of(row));
+    cc_experiment_print_parts(v->record, at, best_of(row));
     cc_record_row_origin(v->record, at,
                          row->run != NULL ? CC_ORIGIN_MEASURED : CC_ORIGIN_SIMULATED);
     if (row->run != NULL)
