@@ -102,7 +102,7 @@ static const char *platform_difference(const struct sim *s)
     const struct cc_platform_config *config = &s->options.config;
     if (s->options.platform != NULL)
         return "the platform has its own links and hosts";
-    const char *of_topology = cc_topology_info(config->topology)->difference;
+    const char *of_topology = cc_topology_infos[config->topology]->difference;
     if (of_topology != NULL)
         return of_topology;
     if (config->slow_links > 0 && config->slow_hosts > 0)

@@ -38,7 +38,7 @@ static enum cc_formula formula(const struct sim *s)
         return cc_given(&c->network, &c->network.bw) != NULL || c->network.calibration != NULL
                    ? CC_FORMULA_ELSEWHERE
                    : CC_NO_FORMULA;
-    return cc_topology_info(config->topology)->difference == NULL && config->slow_links == 0 &&
+    return cc_topology_infos[config->topology]->difference == NULL && config->slow_links == 0 &&
                    config->slow_hosts == 0
                ? CC_FORMULA_HOLDS
                : CC_FORMULA_ELSEWHERE;

@@ -1,4 +1,4 @@
-/* Parsing, writing, freeing and documenting are four walks over the same tables. Each visits a
+/* Parsing, writing and freeing are three walks over the same tables. Each visits a
  * table's fields in order, with a scope that tells the object at hand and those that contain it,
  * and descends into objects and list items. Parsing allocates a list before its items are parsed,
  * and counts each item before it is begun, so that freeing works after an error anywhere. */
@@ -480,77 +480,5 @@ void cc_fields_free(const struct cc_table *t, void *object)
         *(void **)at = NULL;
         if (f->type == CC_FIELD_GROUPS || (f->type == CC_FIELD_LIST && f->length == NULL))
             *count_of(f, object) = 0;
-    }
-}
-
-/* --- documenting --- */
-
-/* Powers of two and ten as such where they are large. */
-static void document_limit(double v, FILE *f)
-{
-    int power;
-    const double mantissa = frexp(v, &power), ten = log10(v);
-    if (v >= 1e6 && ten == floor(ten))
-        (void)fprintf(f, "10^%.0f", ten);
-    else if (v >= 1 << 20 && mantissa == 0.5)
-        (void)fprintf(f, "2^%d", power - 1);
-    else if (v >= 1 << 20 && frexp(v + 1, &power) == 0.5)
-        (void)fprintf(f, "2^%d - 1", power - 1);
-    else
-        (void)fprintf(f, "%.9g", v);
-}
-
-static void document_values(const struct cc_field *f, FILE *out)
-{
-    switch (f->type) {
-    case CC_FIELD_TEXT:
-        (void)fputs("text", out);
-        break;
-    case CC_FIELD_BOOL:
-        (void)fputs("`true` or `false`", out);
-        break;
-    case CC_FIELD_WORD:
-        for (size_t i = 0; f->words[i] != NULL; i++)
-            (void)fprintf(out, "%s`\"%s\"`", i > 0 ? ", " : "", f->words[i]);
-        break;
-    case CC_FIELD_SHAPE:
-        (void)fprintf(out, "list of up to %d dimensions", CC_MAX_DIMS);
-        break;
-    case CC_FIELD_OBJECT:
-        (void)fputs("object", out);
-        break;
-    case CC_FIELD_LIST:
-    case CC_FIELD_GROUPS:
-        (void)fprintf(out, "list of %s%ss", f->type == CC_FIELD_GROUPS ? "lists of " : "", f->item);
-        if (f->table->form == CC_FORM_SCALAR) {
-            (void)fputs(", ", out);
-            document_values(f->table->field, out);
-        }
-        break;
-    default:
-        document_limit(f->low, out);
-        if (f->high >= 1e30) {
-            (void)fputs(" or more", out);
-        } else if (f->high > f->low) {
-            (void)fputs(" to ", out);
-            document_limit(f->high, out);
-        }
-    }
-}
-
-void cc_fields_document(const struct cc_table *t, FILE *f)
-{
-    (void)fputs("| key | value | meaning |\n|---|---|---|\n", f);
-    for (size_t i = 0; i < t->fields; i++) {
-        const struct cc_field *field = &t->field[i];
-        (void)fprintf(f, "| `%s` | ", field->key);
-        document_values(field, f);
-        (void)fputs(" | ", f);
-        if (field->when != NULL)
-            (void)fprintf(f, "Only %s. ", field->condition);
-        if (field->optional)
-            (void)fprintf(f, "May be missing%s%s. ", field->required != NULL ? ", but not " : "",
-                          field->required != NULL ? field->requirement : "");
-        (void)fprintf(f, "%s |\n", field->help);
     }
 }

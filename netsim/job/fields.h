@@ -1,6 +1,7 @@
 /* Tables of fields: a struct and its JSON, described field by field. One table parses an object,
- * writes it, frees it and documents it, so that a new field of the job or of a report is one line.
- * Parsing is strict: a key that is missing, unknown or out of range is an error that names it. */
+ * writes it, frees it and (tests/netsim/test_job.c) documents it, so that a new field of the job or
+ * of a report is one line. Parsing is strict: a key that is missing, unknown or out of range is an
+ * error that names it. */
 #ifndef CC_NETSIM_JOB_FIELDS_H
 #define CC_NETSIM_JOB_FIELDS_H
 
@@ -107,8 +108,5 @@ int cc_fields_write(const struct cc_table *t, const void *in, const char *tag_te
 /* Frees the texts and arrays that the table names and sets their pointers to NULL and counts to 0.
  */
 void cc_fields_free(const struct cc_table *t, void *object);
-
-/* Documents the table's fields as rows of a Markdown table. */
-void cc_fields_document(const struct cc_table *t, FILE *f);
 
 #endif

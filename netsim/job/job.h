@@ -204,8 +204,6 @@ int cc_job_parse(const char *text, size_t length, struct cc_job *out, struct cc_
 int cc_job_lay_out(struct cc_job *job, struct cc_error *e);
 /* The job as JSON, which the caller frees; NULL if memory runs out. */
 char *cc_job_text(const struct cc_job *job, struct cc_error *e);
-/* Writes the JSON to a file, whole or not at all. */
-int cc_job_write(const struct cc_job *job, const char *path, struct cc_error *e);
 /* Schemes beside the catalogue's: a command has them from its options, and tells its ranks of them
  * in the job. `take` writes those that were added to this process's catalogue into a job that has
  * none; `add` adds the job's to this process's catalogue, where those that are there already stay.

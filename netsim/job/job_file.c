@@ -1,8 +1,7 @@
-/* Jobs as files, by the table of their fields, which also tells what to free. */
+/* Jobs as JSON, by the table of their fields, which also tells what to free. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/file.h"
 #include "core/memory_text.h"
 #include "netsim/job/job_table.h"
 
@@ -46,19 +45,4 @@ char *cc_job_text(const struct cc_job *job, struct cc_error *e)
         return t.text;
     free(t.text);
     return NULL;
-}
-
-int cc_job_write(const struct cc_job *job, const char *path, struct cc_error *e)
-{
-    struct cc_outfile o;
-    int status;
-    char *text = cc_job_text(job, e);
-    if (text == NULL)
-        return CC_FAIL;
-    CC_TRY_OUT(cc_file_create(&o, path, e));
-    (void)fputs(text, o.f);
-    status = cc_file_commit(&o, e);
-out:
-    free(text);
-    return status;
 }

@@ -317,12 +317,6 @@ int cc_lab_traffic(const struct cc_lab *lab, uint64_t *bytes, struct cc_error *e
 
 /* --- information for users of the lab --- */
 
-const char *cc_lab_agent(const struct cc_lab *lab)
-{
-    (void)lab;
-    return CC_LAB_FOLDER "/enter";
-}
-
 const struct cc_lab_config *cc_lab_settings(const struct cc_lab *lab)
 {
     return &lab->config;
@@ -339,7 +333,7 @@ char *cc_lab_directions(const struct cc_lab *lab, struct cc_error *e)
                      "A shell on host " CC_LAB_HOST ":      %s %s " CC_LAB_HOST " bash\n"
                      "Its links and counters:  %s ip -n " CC_LAB_HOST " -s link\n"
                      "How they are shaped:     %s tc -n " CC_LAB_HOST " -s qdisc\n",
-                     enter, 0, enter, cc_lab_agent(lab), 0, enter, 0, enter, 0);
+                     enter, 0, enter, CC_LAB_AGENT, 0, enter, 0, enter, 0);
     if (n == -1)
         return cc_error_set(e, "out of memory"), NULL;
     return text;

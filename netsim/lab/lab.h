@@ -50,14 +50,14 @@ pid_t cc_lab_fork(const struct cc_lab *lab);
  * single host's exactly. */
 int cc_lab_traffic(const struct cc_lab *lab, uint64_t *bytes, struct cc_error *e);
 
-/* For mpirun: the absolute path of the program that starts a command on a host, AGENT HOST
- * COMMAND..., for its parameter plm_rsh_agent. */
-const char *cc_lab_agent(const struct cc_lab *lab);
 #define CC_LAB_HOST    "h%d"           /* a host's name, from 0 */
 #define CC_LAB_DEVICE  "data"          /* the shaped interface on every host */
 #define CC_LAB_DATA    "10.77.0.0/16"  /* its subnet */
 #define CC_LAB_CONTROL "10.78.0.0/16"  /* the subnet of mpirun's own connections */
 #define CC_LAB_FOLDER  "/run/commcomp" /* a directory in the lab for files that vanish with it */
+/* For mpirun's parameter plm_rsh_agent: the program that starts a command on a host, AGENT HOST
+ * COMMAND... */
+#define CC_LAB_AGENT CC_LAB_FOLDER "/enter"
 
 /* Lines for the user that tell how to enter the lab by hand (--keep-lab). The caller frees them. */
 char *cc_lab_directions(const struct cc_lab *lab, struct cc_error *e);

@@ -102,7 +102,7 @@ static int mount_all(const struct cc_lab_init_args *args, struct cc_error *e)
  * is quoted in the script. */
 static int write_agent(const char *program, struct cc_error *e)
 {
-    static const char path[] = CC_LAB_FOLDER "/enter";
+    static const char path[] = CC_LAB_AGENT;
     FILE *f = fopen(path, "we");
     if (f == NULL)
         return cc_fail(e, "%s: %s", path, strerror(errno));

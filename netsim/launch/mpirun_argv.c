@@ -65,7 +65,6 @@ static size_t eager_bytes(const struct cc_job *job)
 static void add_all_parameters(struct cc_argv *a, const struct cc_launch_hosts *hosts,
                                const struct cc_job *job)
 {
-    const char *agent = hosts->lab != NULL ? cc_lab_agent(hosts->lab) : NULL;
     const size_t most = eager_bytes(job), usual_part = 128 * 1024;
     char eager[32], part[32];
     (void)snprintf(eager, sizeof eager, "%zu", most);
@@ -74,7 +73,7 @@ static void add_all_parameters(struct cc_argv *a, const struct cc_launch_hosts *
         /* The lab's agent starts programs on its hosts, also inside an allocation of Slurm or
          * another manager, whose hosts are not those of the lab. */
         {"plm", "rsh"},
-        {"plm_rsh_agent", agent},
+        {"plm_rsh_agent", CC_LAB_AGENT},
         {"ras", "^slurm,tm,lsf,gridengine,alps"},
         /* By default some hosts would start others, but from one host no other can be entered. */
         {"plm_rsh_no_tree_spawn", "1"},

@@ -29,7 +29,7 @@ static int check_slow(const struct cc_platform_config *c, struct cc_error *e)
     if (c->slow_hosts > 0 && !(c->slow_factor >= 1 && c->slow_factor <= 1e6))
         return cc_usage(e, "--slow-hosts: %g times as long as the others take; 1 to 1000000",
                         c->slow_factor);
-    if (cc_topology_info(c->topology)->equal_hosts && (c->slow_links > 0 || c->slow_hosts > 0))
+    if (cc_topology_infos[c->topology]->equal_hosts && (c->slow_links > 0 || c->slow_hosts > 0))
         return cc_usage(e,
                         "%s: the hosts of a %s are all alike, and so are its links; take "
                         "--topology switch",
@@ -40,7 +40,7 @@ static int check_slow(const struct cc_platform_config *c, struct cc_error *e)
 
 int cc_platform_check(const struct cc_platform_config *c, struct cc_error *e)
 {
-    const struct cc_topology_info *topology = cc_topology_info(c->topology);
+    const struct cc_topology_info *topology = cc_topology_infos[c->topology];
     if (c->workers < 1 || c->servers < 0 || c->workers > CC_PLATFORM_HOSTS ||
         c->servers > CC_PLATFORM_HOSTS - c->workers)
         return cc_usage(e, "a platform for %d workers and %d servers: at least one, at most %d",
@@ -114,7 +114,7 @@ static void write_properties(const struct cc_platform_xml *x)
 static int make_xml(const struct cc_platform_config *config, const struct cc_rank_map *map,
                     char **out, struct cc_error *e)
 {
-    const struct cc_topology_info *topology = cc_topology_info(config->topology);
+    const struct cc_topology_info *topology = cc_topology_infos[config->topology];
     struct cc_memory_text t;
     char what[60];
     (void)snprintf(what, sizeof what, "a platform of %d hosts", map->hosts);
@@ -160,7 +160,7 @@ int cc_platform_make(const struct cc_platform_config *config, struct cc_platform
     struct cc_rank_map map = {0};
     int status = CC_OK;
     CC_TRY(cc_platform_check(config, e));
-    const struct cc_topology_info *topology = cc_topology_info(config->topology);
+    const struct cc_topology_info *topology = cc_topology_infos[config->topology];
     if (topology->choose != NULL)
         topology->choose(&complete);
     CC_TRY_OUT(topology->map(&complete, &map, e));

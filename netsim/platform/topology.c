@@ -5,7 +5,7 @@
 const char *const cc_topology_names[] = {CC_TOPOLOGIES(NAME) NULL};
 
 #define INFO(id, symbol, name, help) &cc_topology_##symbol,
-static const struct cc_topology_info *const infos[] = {CC_TOPOLOGIES(INFO)};
+const struct cc_topology_info *const cc_topology_infos[] = {CC_TOPOLOGIES(INFO)};
 
 #define OPTION(id, kind, field, name, value, default_, help)                                       \
     {CC_TOPOLOGY_##id,                                                                             \
@@ -15,8 +15,3 @@ static const struct cc_topology_info *const infos[] = {CC_TOPOLOGIES(INFO)};
      name,                                                                                         \
      default_},
 const struct cc_topology_option cc_topology_options[] = {CC_TOPOLOGY_OPTIONS(OPTION){.name = NULL}};
-
-const struct cc_topology_info *cc_topology_info(enum cc_topology topology)
-{
-    return infos[topology];
-}

@@ -125,8 +125,7 @@ struct cc_topology_info {
     void (*write)(const struct cc_platform_xml *x);
 };
 
-/* By id, which must be below CC_TOPOLOGY_COUNT; the pointer stays valid. */
-const struct cc_topology_info *cc_topology_info(enum cc_topology topology);
+extern const struct cc_topology_info *const cc_topology_infos[]; /* by id */
 
 /* The descriptors, each defined in its topology's file. */
 #define CC_TOPOLOGY_DECLARE(id, symbol, name, help)                                                \

@@ -112,12 +112,20 @@ static struct outcome *run(int ranks, const char *options, const char *arguments
     return o;
 }
 
-static struct outcome *run_job(void **state, const struct cc_job *job, const char *options)
+/* Writes the job to a file, and returns its path. */
+static const char *write_job(void **state, const struct cc_job *job)
 {
     struct cc_error e = {""};
-    const char *path = scratch_path(state, "job.json");
-    assert_int_equal(cc_job_write(job, path, &e), CC_OK);
-    return run(job->workers + job->servers, options, path);
+    char *text = cc_job_text(job, &e);
+    assert_non_null(text);
+    const char *path = scratch_write(state, "job.json", text, strlen(text));
+    free(text);
+    return path;
+}
+
+static struct outcome *run_job(void **state, const struct cc_job *job, const char *options)
+{
+    return run(job->workers + job->servers, options, write_job(state, job));
 }
 
 #define LOCAL "--mca btl self,vader"
@@ -436,10 +444,7 @@ static void errors(void **state)
     (void)snprintf(stdin_job, sizeof stdin_job, "- <%s", bad);
     assert_fails(run(1, LOCAL, stdin_job), "the job on stdin: \"schema\" must be");
     job.workers = 3;
-    struct cc_error e = {""};
-    const char *path = scratch_path(state, "job.json");
-    assert_int_equal(cc_job_write(&job, path, &e), CC_OK);
-    assert_fails(run(2, LOCAL, path), "2 ranks were started for 3 workers and 1 servers");
+    assert_fails(run(2, LOCAL, write_job(state, &job)), "2 ranks were started for 3 workers and 1 servers");
     job.workers = 2;
     job.device = copy("nosuch0");
     assert_fails(run_job(state, &job, LOCAL), "no interface nosuch0");

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,15 +186,14 @@ static void reads(void **state)
 
 static void writes_and_reads_back(void **state)
 {
+    (void)state;
     struct cc_job job, again;
     struct cc_error e = {""};
     parse(whole, &job);
-    const char *path = scratch_path(state, "job.json");
-    assert_int_equal(cc_job_write(&job, path, &e), CC_OK);
+    char *text = cc_job_text(&job, &e);
+    assert_non_null(text);
     cc_job_free(&job);
-    size_t size;
-    char *text = scratch_read(path, &size);
-    assert_int_equal(cc_job_parse(text, size, &again, &e), CC_OK);
+    assert_int_equal(cc_job_parse(text, strlen(text), &again, &e), CC_OK);
     assert_whole(&again);
     assert_lists(&again);
     /* With another source of gradients and no stragglers. */
@@ -605,6 +605,77 @@ static void refuses_simulations(void **state)
     free(text);
 }
 
+/* Powers of two and ten as such where they are large. */
+static void document_limit(double v, FILE *f)
+{
+    int power;
+    const double mantissa = frexp(v, &power), ten = log10(v);
+    if (v >= 1e6 && ten == floor(ten))
+        (void)fprintf(f, "10^%.0f", ten);
+    else if (v >= 1 << 20 && mantissa == 0.5)
+        (void)fprintf(f, "2^%d", power - 1);
+    else if (v >= 1 << 20 && frexp(v + 1, &power) == 0.5)
+        (void)fprintf(f, "2^%d - 1", power - 1);
+    else
+        (void)fprintf(f, "%.9g", v);
+}
+
+static void document_values(const struct cc_field *f, FILE *out)
+{
+    switch (f->type) {
+    case CC_FIELD_TEXT:
+        (void)fputs("text", out);
+        break;
+    case CC_FIELD_BOOL:
+        (void)fputs("`true` or `false`", out);
+        break;
+    case CC_FIELD_WORD:
+        for (size_t i = 0; f->words[i] != NULL; i++)
+            (void)fprintf(out, "%s`\"%s\"`", i > 0 ? ", " : "", f->words[i]);
+        break;
+    case CC_FIELD_SHAPE:
+        (void)fprintf(out, "list of up to %d dimensions", CC_MAX_DIMS);
+        break;
+    case CC_FIELD_OBJECT:
+        (void)fputs("object", out);
+        break;
+    case CC_FIELD_LIST:
+    case CC_FIELD_GROUPS:
+        (void)fprintf(out, "list of %s%ss", f->type == CC_FIELD_GROUPS ? "lists of " : "", f->item);
+        if (f->table->form == CC_FORM_SCALAR) {
+            (void)fputs(", ", out);
+            document_values(f->table->field, out);
+        }
+        break;
+    default:
+        document_limit(f->low, out);
+        if (f->high >= 1e30) {
+            (void)fputs(" or more", out);
+        } else if (f->high > f->low) {
+            (void)fputs(" to ", out);
+            document_limit(f->high, out);
+        }
+    }
+}
+
+/* Documents the table's fields as rows of a Markdown table. */
+static void document(const struct cc_table *t, FILE *f)
+{
+    (void)fputs("| key | value | meaning |\n|---|---|---|\n", f);
+    for (size_t i = 0; i < t->fields; i++) {
+        const struct cc_field *field = &t->field[i];
+        (void)fprintf(f, "| `%s` | ", field->key);
+        document_values(field, f);
+        (void)fputs(" | ", f);
+        if (field->when != NULL)
+            (void)fprintf(f, "Only %s. ", field->condition);
+        if (field->optional)
+            (void)fprintf(f, "May be missing%s%s. ", field->required != NULL ? ", but not " : "",
+                          field->required != NULL ? field->requirement : "");
+        (void)fprintf(f, "%s |\n", field->help);
+    }
+}
+
 /* docs/job.md has the rows of each table as the table itself documents them. */
 static size_t count_undocumented(const char *docs, const struct cc_table *const *table)
 {
@@ -614,7 +685,7 @@ static size_t count_undocumented(const char *docs, const struct cc_table *const 
         size_t length;
         FILE *f = open_memstream(&text, &length);
         assert_non_null(f);
-        cc_fields_document(*table, f);
+        document(*table, f);
         assert_int_equal(fclose(f), 0);
         if (strstr(docs, text) == NULL) {
             (void)printf("docs/job.md must have this for \"%s\":\n%s\n", (*table)->title, text);

@@ -101,7 +101,7 @@ static double shaped_bytes(struct cc_lab *lab, const char *const *tc)
 static struct cc_interface_bytes interface_bytes(struct cc_lab *lab, const char *host)
 {
     struct cc_interface_bytes c;
-    const struct output *o = lab_run(lab, ARGV(cc_lab_agent(lab), host, self, "count"));
+    const struct output *o = lab_run(lab, ARGV(CC_LAB_AGENT, host, self, "count"));
     assert_int_equal(sscanf(o->out, "%" SCNu64 " %" SCNu64, &c.sent, &c.received), 2);
     return c;
 }
@@ -125,7 +125,7 @@ static void check_flow(double bw_bps, size_t bytes, bool check_rate)
     uint64_t before, after;
     (void)snprintf(count, sizeof count, "%zu", bytes);
     assert_int_equal(cc_lab_traffic(lab, &before, &e), CC_OK);
-    const char *agent = cc_lab_agent(lab);
+    const char *agent = CC_LAB_AGENT;
     struct cc_program in = lab_start(lab, ARGV(agent, "h0", self, "receive", "10.77.0.1"));
     const struct output *sent = lab_run(lab, ARGV(agent, "h1", self, "send", "10.77.0.1", count));
     assert_string_equal(sent->err, "");
@@ -164,7 +164,7 @@ static void test_control(void **state)
 {
     (void)state;
     struct cc_lab *lab = lab_open((struct cc_lab_config){.hosts = 3, .bw_bps = 10e6});
-    const char *agent = cc_lab_agent(lab);
+    const char *agent = CC_LAB_AGENT;
     struct output o;
     struct cc_program in = lab_start(lab, ARGV(agent, "h2", self, "receive", "10.78.0.3"));
     assert_int_equal(lab_run(lab, ARGV(self, "send", "10.78.0.3", "1000000"))->status, 0);
@@ -185,7 +185,7 @@ static void test_agent(void **state)
 {
     (void)state;
     struct cc_lab *lab = lab_open((struct cc_lab_config){.hosts = 2});
-    const char *agent = cc_lab_agent(lab);
+    const char *agent = CC_LAB_AGENT;
     assert_true(agent[0] == '/' && strchr(agent, ' ') == NULL);
     assert_string_equal(lab_run(lab, ARGV(agent, "h1", "hostname"))->out, "h1\n");
     assert_string_equal(
@@ -291,7 +291,7 @@ static void test_outside(void **state)
                    lab_run(lab, ARGV("readlink", "/proc/self/ns/net"))->out);
     (void)snprintf(pid, sizeof pid, "%.60s",
                    lab_run(lab, ARGV("readlink", "/proc/self/ns/pid"))->out);
-    const char *agent = cc_lab_agent(lab);
+    const char *agent = CC_LAB_AGENT;
     (void)snprintf(host, sizeof host, "%.60s",
                    lab_run(lab, ARGV(agent, "h1", "readlink /proc/self/ns/net"))->out);
     struct cc_program sleeper =
@@ -346,7 +346,7 @@ static void test_latency(void **state)
         print_message("skipped: added latency: this kernel has no netem, and says so\n");
         return;
     }
-    const char *agent = cc_lab_agent(lab);
+    const char *agent = CC_LAB_AGENT;
     struct output o;
     struct cc_program in = lab_start(lab, ARGV(agent, "h0", self, "receive", "10.77.0.1"));
     double begin = cc_now();

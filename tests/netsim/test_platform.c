@@ -121,7 +121,7 @@ static void test_topologies(void **state)
     (void)state;
     for (int topology = 0; topology < CC_TOPOLOGY_COUNT; topology++) {
         struct cc_platform_config config = usual((enum cc_topology)topology);
-        const struct cc_topology_info *info = cc_topology_info((enum cc_topology)topology);
+        const struct cc_topology_info *info = cc_topology_infos[topology];
         assert_non_null(info->map);
         assert_non_null(info->routing);
         assert_non_null(info->write);
@@ -153,7 +153,7 @@ static void test_slow(void **state)
     config.slow_factor = 4;
     for (int topology = 0; topology < CC_TOPOLOGY_COUNT; topology++) {
         config.topology = (enum cc_topology)topology;
-        if (cc_topology_info(config.topology)->equal_hosts)
+        if (cc_topology_infos[config.topology]->equal_hosts)
             continue;
         struct cc_platform p = make(&config);
         assert_prop(p.xml, "slow_links", "2");

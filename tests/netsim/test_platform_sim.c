@@ -325,7 +325,7 @@ static void test_read_again(void **state)
         double first[6], second[6];
         config.topology = (enum cc_topology)topology;
         config.servers = 1;
-        if (!cc_topology_info(config.topology)->equal_hosts) {
+        if (!cc_topology_infos[config.topology]->equal_hosts) {
             config.slow_links = 3;
             config.slow_bps = B / 3;
         }
