@@ -240,7 +240,7 @@ static void replay(void **state, enum cc_step_mode mode)
             assert_int_equal(step->step, i);
         }
         const struct cc_report *result = expect(o, &at, CC_REPORT_ROW);
-        assert_int_equal(result->row, row);
+        assert_int_equal(result->result.row, row);
         assert_true(result->result.sent_bytes == -1 && result->result.total_sent_bytes == -1);
         check_bytes(&job, row, &result->result);
         check_times(&result->result);
@@ -401,7 +401,7 @@ static void events(void **state)
         (void)expect(o, &at, CC_REPORT_ROW);
         for (int rank = 0; rank < 3; rank++) {
             const struct cc_report *r = expect(o, &at, CC_REPORT_EVENTS);
-            assert_int_equal(r->row, row);
+            assert_int_equal(r->events.row, row);
             check_events(&job, &r->events, rank, ends);
         }
         for (size_t i = 0; i < 2 * STEPS * 2; i++)
