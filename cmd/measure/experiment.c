@@ -184,12 +184,12 @@ size_t cc_experiment_bytes(const struct cc_setting *s)
     return bytes;
 }
 
-int cc_experiment_check_memory(const struct cc_setting *s, struct cc_error *e)
+int cc_experiment_check_memory(const struct cc_setting *s, size_t more, struct cc_error *e)
 {
     char what[64];
     (void)snprintf(what, sizeof what, "%d ranks of %zu values", cc_experiment_ranks(s),
                    s->net->values);
-    return cc_memory_check(cc_experiment_bytes(s), what, e);
+    return cc_memory_check(cc_experiment_bytes(s) + more, what, e);
 }
 
 /* Bytes of a step on all links together, each byte once. */
@@ -235,11 +235,6 @@ static void find_settling(const struct cc_experiment *x, struct cc_experiment_ro
     row->filling = found > row->settled ? found - row->settled : row->settled;
 }
 
-static size_t whole_periods(uint64_t steps, size_t period)
-{
-    return (size_t)((steps + period - 1) / period) * period;
-}
-
 /* The setting that the formulas answer: without one for its steps, with bulk synchronous ones. */
 static struct cc_setting planned(const struct cc_experiment_setting *s)
 {
@@ -272,9 +267,9 @@ static int add_row(struct cc_experiment *x, struct cc_experiment_setting *s, siz
     find_settling(x, row);
     CC_TRY(x->ops->choose(x->arg, s, row, e));
     if (cc_given(x->input, &x->input->warmup) != NULL)
-        row->warmup = whole_periods(x->input->warmup, row->period);
+        row->warmup = row->period * cc_experiment_periods(x->input->warmup, row->period);
     if (cc_given(x->input, &x->input->steps) != NULL)
-        row->steps = whole_periods(x->input->steps, row->period);
+        row->steps = row->period * cc_experiment_periods(x->input->steps, row->period);
     s->rows++;
     return CC_OK;
 }

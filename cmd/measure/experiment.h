@@ -112,6 +112,12 @@ struct cc_experiment_row {
     double update_s; /* that run's */
 };
 
+/* The periods that have so many steps. */
+static inline size_t cc_experiment_periods(uint64_t steps, size_t period)
+{
+    return (size_t)((steps + period - 1) / period);
+}
+
 /* Whether the formulas describe the network of a setting. */
 enum cc_formula {
     CC_FORMULA_HOLDS,     /* yes: equal hosts on one switch */
@@ -245,8 +251,8 @@ const char *cc_experiment_scheme(const struct cc_experiment *x,
  * and take memory only as far as streams fill them: they fit in with up to a tenth of the values;
  * ranks whose sums are dense take up to 2.4 times as much. */
 size_t cc_experiment_bytes(const struct cc_setting *s);
-/* Refuses settings for which this machine has too little memory. */
-int cc_experiment_check_memory(const struct cc_setting *s, struct cc_error *e);
+/* Refuses settings for which this machine has too little memory, for them and `more` bytes. */
+int cc_experiment_check_memory(const struct cc_setting *s, size_t more, struct cc_error *e);
 /* Draws a factor on the compute time for every worker and every step of the longest row, if there
  * are stragglers. */
 int cc_experiment_job_stragglers(const struct cc_setting *s, struct cc_job *job,

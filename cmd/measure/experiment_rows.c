@@ -154,14 +154,11 @@ static int take_staleness(const struct cc_report_row *got, struct cc_measured_ro
                           struct cc_error *e)
 {
     enum { DIGITS = 24 };
-    uint64_t *age = cc_alloc0(CC_CLOCKS_AGES * sizeof *age, e);
-    m->staleness_counts = cc_alloc(got->ages * DIGITS + 1, e);
-    if (age == NULL || m->staleness_counts == NULL) {
-        free(age);
-        free(m->staleness_counts);
-        return CC_FAIL;
-    }
+    uint64_t age[CC_CLOCKS_AGES] = {0};
     size_t used = 0;
+    m->staleness_counts = cc_alloc(got->ages * DIGITS + 1, e);
+    if (m->staleness_counts == NULL)
+        return CC_FAIL;
     for (size_t i = 0; i < got->ages && i < CC_CLOCKS_AGES; i++) {
         age[i] = (uint64_t)fmin(got->age[i], 0x1p53);
         used += (size_t)snprintf(m->staleness_counts + used, DIGITS, "%s%llu", i > 0 ? ", " : "",
@@ -172,7 +169,6 @@ static int take_staleness(const struct cc_report_row *got, struct cc_measured_ro
     m->updates_per_s = got->updates_per_s;
     if (m->setting->setting.timing.consistency == CC_STALE)
         m->bound_wait_s = got->held_s;
-    free(age);
     return CC_OK;
 }
 

@@ -85,7 +85,7 @@ enum { PASSES = 4 };
 /* The times of one size. */
 struct series {
     double *seconds;
-    size_t samples;
+    size_t samples, capacity;
 };
 
 struct calibrate {
@@ -170,15 +170,9 @@ static int on_report(void *arg, const struct cc_report *report, struct cc_error 
         got->samples == 0)
         return cc_fail(e, "commcomp-rank reports messages of %zu bytes: is it of another version?",
                        got->bytes);
-    const size_t samples = s->samples + got->samples;
-    double *seconds = cc_alloc(samples * sizeof *seconds, e);
-    if (seconds == NULL)
-        return CC_FAIL;
-    if (s->samples > 0)
-        memcpy(seconds, s->seconds, s->samples * sizeof *seconds);
-    memcpy(seconds + s->samples, got->seconds, got->samples * sizeof *seconds);
-    free(s->seconds);
-    *s = (struct series){seconds, samples};
+    CC_TRY(CC_GROW(s->seconds, &s->capacity, s->samples + got->samples, e));
+    memcpy(s->seconds + s->samples, got->seconds, got->samples * sizeof *s->seconds);
+    s->samples += got->samples;
     if (got->bytes <= CC_CALIBRATE_SMALL)
         c->send_s[c->sends++] = got->send_s;
     c->reported++;
@@ -215,7 +209,7 @@ static void free_series(struct calibrate *c)
 {
     for (size_t i = 0; i < c->sizes; i++) {
         free(c->series[i].seconds);
-        c->series[i] = (struct series){NULL, 0};
+        c->series[i] = (struct series){NULL, 0, 0};
     }
     c->reported = c->sends = 0;
 }

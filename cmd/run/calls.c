@@ -100,12 +100,9 @@ static bool can_carry(struct calls *c, const struct cc_setting *s, const struct 
 static bool can_run(struct calls *c, const struct cc_setting *s)
 {
     /* The sums that the check compares come on top of the buffers that every rank has. */
-    const size_t bytes = cc_experiment_bytes(s), check = c->options.check ? bytes / 2 : 0;
+    const size_t check = c->options.check ? cc_experiment_bytes(s) / 2 : 0;
     struct cc_error why;
-    char ranks[64];
-    (void)snprintf(ranks, sizeof ranks, "%d ranks of %zu values", cc_experiment_ranks(s),
-                   s->net->values);
-    return cc_memory_check(bytes + check, ranks, &why) == CC_OK || leave_out(c, &why);
+    return cc_experiment_check_memory(s, check, &why) == CC_OK || leave_out(c, &why);
 }
 
 /* --- the job --- */

@@ -51,7 +51,6 @@ struct calls {
     bool encodes; /* the time of some calls has codecs in it */
 };
 
-/* The host's memory as a link, by which ssar-auto chooses. */
 /* The host's memory as a link, by which ssar-auto chooses: 5 GB/s each way, as bytes are copied in
  * and out, and 20 us a message, as ranks may share cores. A guess, not fitted to this machine. */
 #define CALLS_BW_BPS    40e9

@@ -12,11 +12,6 @@
 /* Time to spend on filling residuals, where the payload's size depends on them. */
 #define FILLING_S 6.0
 
-static size_t periods_of(size_t steps, size_t period)
-{
-    return (steps + period - 1) / period;
-}
-
 /* Periods of warm-up. Connections and TCP's windows warm up within milliseconds, and connections
  * stay open from row to row of a setting, so that long steps need none; in overlapped steps,
  * though, the first has nothing to hide behind. */
@@ -30,8 +25,9 @@ static size_t warm_periods(const struct cc_timing *t, const struct cc_experiment
     if (!row->fills)
         return least;
     const double filling = FILLING_S / fmax(1e-6, row->bare_step_s * (double)row->period);
-    return (size_t)fmax((double)least,
-                        fmin((double)periods_of(row->filling, row->period), floor(filling)));
+    return (size_t)fmax(
+        (double)least,
+        fmin((double)cc_experiment_periods(row->filling, row->period), floor(filling)));
 }
 
 /* Periods that are counted: about 3 s of them; of long steps one, or with stragglers a few. */

@@ -131,25 +131,20 @@ static int add_sizes(const struct cc_experiment_setting *setting, struct cc_size
     return status;
 }
 
-/* The list of a profile's payload sizes, in whole bytes. */
-static int list_sizes(const struct cc_step_payloads *p, int workers,
-                      double (*bytes)(const struct cc_payload_cost *p, int workers), uint32_t **out,
+/* The list of a profile's payload sizes in whole bytes: of pushes, or of pulls to so many workers.
+ */
+static int list_sizes(const struct cc_step_payloads *p, int pulls, uint32_t **out,
                       struct cc_error *e)
 {
     *out = cc_alloc(p->count * sizeof **out, e);
     for (size_t i = 0; i < p->count && *out != NULL; i++) {
-        const double size = ceil(bytes(&p->each[i], workers) - 1e-6);
+        const double bytes = pulls > 0 ? cc_pull_bytes(&p->each[i], pulls) : p->each[i].push_bytes;
+        const double size = ceil(bytes - 1e-6);
         if (size > UINT32_MAX)
             return cc_fail(e, "%s: a payload of %.0f bytes", p->scheme, size);
         (*out)[i] = (uint32_t)size;
     }
     return *out != NULL ? CC_OK : CC_FAIL;
-}
-
-static double push_bytes(const struct cc_payload_cost *p, int workers)
-{
-    (void)workers;
-    return p->push_bytes;
 }
 
 /* The sizes of a scheme without code are those of its profile, the same in every step and of every
@@ -164,13 +159,13 @@ static int add_profiled_sizes(const struct sim *s, const struct cc_experiment_se
     if (cc_scheme_runs(f->schemes->item[scheme]->scheme))
         return CC_OK;
     row->sizes = (struct cc_job_sizes){.workers = 1, .steps = 1};
-    CC_TRY(list_sizes(p, 1, push_bytes, &row->sizes.push, e));
+    CC_TRY(list_sizes(p, 0, &row->sizes.push, e));
     if (job->servers > 0)
-        CC_TRY(list_sizes(p, job->workers, cc_pull_bytes, &row->sizes.pull, e));
+        CC_TRY(list_sizes(p, job->workers, &row->sizes.pull, e));
     if (!cc_job_row_hops(job, row))
         return CC_OK;
     row->sizes.sums = 1;
-    return list_sizes(p, 1, push_bytes, &row->sizes.hop, e);
+    return list_sizes(p, 0, &row->sizes.hop, e);
 }
 
 /* --- all of it --- */

@@ -89,11 +89,6 @@ int cc_sim_platform(const struct sim *s, const struct cc_experiment_setting *set
 enum { LEAST_FILLING = 32, LEAST_DIFFERENT = 16 };
 #define MOST_ENCODED 5e9
 
-static size_t periods(size_t steps, size_t period)
-{
-    return (steps + period - 1) / period;
-}
-
 static size_t most(size_t a, size_t b)
 {
     return a > b ? a : b;
@@ -128,7 +123,7 @@ static int choose(void *arg, const struct cc_experiment_setting *s, struct cc_ex
     CC_TRY(cc_sizes_fixed(spec, &fixed, e));
     row->fills = !fixed && cc_state_bytes(&codec) > 0;
     if (row->fills)
-        warm = periods(affordable(s, row->filling, LEAST_FILLING), row->period);
+        warm = cc_experiment_periods(affordable(s, row->filling, LEAST_FILLING), row->period);
     if (fixed && merges) {
         warm = cc_state_bytes(&codec) > 0 ? CC_UNION_STEPS / 2 : warm;
         count = CC_UNION_STEPS - CC_UNION_STEPS / 2;
@@ -140,7 +135,8 @@ static int choose(void *arg, const struct cc_experiment_setting *s, struct cc_ex
     if (s->setting.timing.consistency != CC_BULK)
         count = affordable(s, STALE, DRAWS);
     if (!fixed)
-        count = most(count, periods(affordable(s, row->settled, LEAST_DIFFERENT), row->period));
+        count = most(count, cc_experiment_periods(affordable(s, row->settled, LEAST_DIFFERENT),
+                                                  row->period));
     row->warmup = row->period * warm;
     row->steps = row->period * count;
     return CC_OK;

@@ -156,7 +156,7 @@ static int choose_steps(const struct validate *v, const struct cc_experiment_set
                         struct cc_error *e)
 {
     enum { FEW = 16 };
-    const size_t few = (FEW + run->period - 1) / run->period * run->period;
+    const size_t few = cc_experiment_periods(FEW, run->period) * run->period;
     bool fixed;
     CC_TRY(cc_sizes_fixed(v->input.forecast.schemes->item[run->scheme], &fixed, e));
     const bool equal = fixed && s->setting.timing.straggler == CC_STEADY;

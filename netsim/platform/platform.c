@@ -14,6 +14,25 @@
 
 #define SCHEMA "commcomp-platform/1"
 
+/* --- the tables that list all topologies and their options --- */
+
+#define NAME(id, symbol, word, help) word,
+const char *const cc_topology_names[] = {CC_TOPOLOGIES(NAME) NULL};
+
+#define INFO(id, symbol, name, help) &cc_topology_##symbol,
+const struct cc_topology_info *const cc_topology_infos[] = {CC_TOPOLOGIES(INFO)};
+
+#define OPTION(id, kind, field, name, value, default_, help)                                       \
+    {CC_TOPOLOGY_##id,                                                                             \
+     CC_TOPOLOGY_KIND_##kind,                                                                      \
+     offsetof(struct cc_platform_config, field),                                                   \
+     #field,                                                                                       \
+     name,                                                                                         \
+     default_},
+const struct cc_topology_option cc_topology_options[] = {CC_TOPOLOGY_OPTIONS(OPTION){.name = NULL}};
+
+/* --- checking --- */
+
 static int check_slow(const struct cc_platform_config *c, struct cc_error *e)
 {
     if (c->slow_links < 0 || c->slow_links > c->workers)
@@ -72,19 +91,13 @@ static void write_option_property(const struct cc_platform_xml *x,
 {
     const void *field = (const char *)x->config + o->offset;
     char sides[CC_SIDES_CAP];
-    switch (o->kind) {
-    case CC_TOPOLOGY_KIND_COUNT:
-        write_number_property(x, o->property, *(const int *)field);
-        break;
-    case CC_TOPOLOGY_KIND_RATIO:
-    case CC_TOPOLOGY_KIND_RATE:
-    case CC_TOPOLOGY_KIND_TIME:
-        write_number_property(x, o->property, *(const double *)field);
-        break;
-    case CC_TOPOLOGY_KIND_SIDES:
+    if (o->kind == CC_TOPOLOGY_KIND_SIDES) {
         cc_sides_print(field, sides);
         write_text_property(x, o->property, sides);
-        break;
+    } else {
+        write_number_property(x, o->property,
+                              o->kind == CC_TOPOLOGY_KIND_COUNT ? *(const int *)field
+                                                                : *(const double *)field);
     }
 }
 
