@@ -202,12 +202,6 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
         .bound_wait_s = NAN,
         .updates_per_s = NAN,
         .model = {.step_s = NAN, .wire_bytes = NAN},
-        .wire_bytes = NAN,
-        .wire_bytes_model = NAN,
-        .wire_bytes_received = NAN,
-        .wire_bytes_all = NAN,
-        .burst_share = NAN,
-        .wall_s = NAN,
         .peak_bytes = NAN};
     (void)snprintf(m.chose, sizeof m.chose, "%s", got->chose != NULL ? got->chose : "");
     if (got->steps < row->period)

@@ -1,8 +1,6 @@
 /* The rows and notes of timed calls. Bandwidths are those of nccl-tests: the bytes of one worker's
  * gradient over the time, and that times 2 (P - 1) / P, which is what a link carries in an
  * allreduce that moves as little as possible. */
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +8,7 @@
 #include "cmd/measure/experiment.h"
 #include "cmd/run/calls.h"
 #include "core/memory.h"
+#include "core/stats.h"
 #include "results/machine_info.h"
 
 /* The quartiles of steady calls are less than this share of the median apart. */
@@ -39,30 +38,21 @@ static size_t new_row(struct calls *c, const char *scheme, struct cc_error *e)
     return at;
 }
 
-static int add_numbers(struct calls *c, size_t at, const struct cc_report_calls *got,
-                       struct cc_error *e)
+static void add_numbers(struct calls *c, size_t at, const struct cc_report_calls *got)
 {
     const struct cc_setting *s = &c->setting->setting;
     const double values = (double)s->net->values, workers = s->cluster.workers;
     const double bits = 8 * got->push_bytes / values;
-    double *sorted = cc_alloc(got->calls * sizeof *sorted, e);
-    if (sorted == NULL)
-        return CC_FAIL;
-    memcpy(sorted, got->call_s, got->calls * sizeof *sorted);
-    gsl_sort(sorted, 1, got->calls);
-    const double median = gsl_stats_median_from_sorted_data(sorted, 1, got->calls);
-    const double low = gsl_stats_quantile_from_sorted_data(sorted, 1, got->calls, 0.25);
-    const double high = gsl_stats_quantile_from_sorted_data(sorted, 1, got->calls, 0.75);
-    free(sorted);
-    const double algorithm = 4e-9 * values / median;
+    const struct cc_stats time = cc_stats_of(got->call_s, got->calls); /* sorts them */
+    const double algorithm = 4e-9 * values / time.median;
     const struct cc_number_column all[] = {
         {CC_KEY(payload_bytes), got->push_bytes},
         {CC_KEY(bits_per_value), bits},
         {CC_KEY(ratio), 32 / bits},
         {CC_KEY(bits_push), bits},
-        {CC_KEY(call_s), median},
-        {CC_KEY(call_s_low), low},
-        {CC_KEY(call_s_high), high},
+        {CC_KEY(call_s), time.median},
+        {CC_KEY(call_s_low), time.low},
+        {CC_KEY(call_s_high), time.high},
         {CC_KEY(calls), (double)got->calls},
         {CC_KEY(algbw_gb_per_s), algorithm},
         {CC_KEY(busbw_gb_per_s), algorithm * 2 * (workers - 1) / workers},
@@ -72,9 +62,8 @@ static int add_numbers(struct calls *c, size_t at, const struct cc_report_calls 
         {CC_KEY(sent_bytes), got->given_bytes},
         {CC_KEY(messages), got->messages}};
     cc_record_numbers(c->record, at, all, sizeof all / sizeof all[0]);
-    c->row[c->rows - 1].call_s = median;
-    c->unsteady += high - low > UNSTEADY * median;
-    return CC_OK;
+    c->row[c->rows - 1].call_s = time.median;
+    c->unsteady += time.high - time.low > UNSTEADY * time.median;
 }
 
 static void take_check(struct calls *c, size_t at, const struct cc_report_calls *got)
@@ -105,7 +94,7 @@ int calls_add_row(struct calls *c, const struct cc_report_calls *got, struct cc_
                                            .dense = strcmp(row->scheme, CC_RAW_SCHEME) == 0,
                                            .by_mpi = cc_exchange_has(job->exchange, CC_X_LIBRARY)};
     c->encodes |= job->servers > 0 || cc_job_row_hops(job, row);
-    CC_TRY(add_numbers(c, at, got, e));
+    add_numbers(c, at, got);
     if (got->chose != NULL)
         CC_TRY(cc_record_text(c->record, at, CC_KEY(chose), got->chose, e));
     take_check(c, at, got);

@@ -44,17 +44,20 @@ static double phase_bytes(const struct cc_setting *s, const struct cc_prediction
     return p->wire_bytes / (cc_exchange_has(s->exchange, CC_X_SERVERS) ? p->rounds / 2 : p->rounds);
 }
 
+/* A counter's bytes; NaN: there is none. */
+static double known(double bytes)
+{
+    return bytes >= 0 ? bytes : NAN;
+}
+
 static void add_bytes(struct cc_measured_row *m, const struct cc_report_row *got)
 {
     const struct cc_setting *s = &m->setting->setting;
     m->burst_share = s->link.burst_bytes / phase_bytes(s, &m->model);
     m->wire_bytes_model = expected_bytes(s, got, &m->model);
-    if (got->sent_bytes >= 0)
-        m->wire_bytes = got->sent_bytes;
-    if (got->received_bytes >= 0)
-        m->wire_bytes_received = got->received_bytes;
-    if (got->total_sent_bytes >= 0)
-        m->wire_bytes_all = got->total_sent_bytes;
+    m->wire_bytes = known(got->sent_bytes);
+    m->wire_bytes_received = known(got->received_bytes);
+    m->wire_bytes_all = known(got->total_sent_bytes);
 }
 
 static int print_row(struct run *r, const struct cc_measured_row *m, struct cc_error *e)

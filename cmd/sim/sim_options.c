@@ -11,38 +11,36 @@ static const char *const papers[] = {CC_RECIPES_SIM(CC_RECIPE_NAME) NULL};
 
 /* --- values --- */
 
-/* Parses the number before the colon of "3:10mbps", and returns the text behind the colon, or NULL.
- */
-static const char *parse_number_of(const char *text, int *count)
+/* Parses the number before the colon of "3:10mbps", and returns the text behind the colon; NULL
+ * with a message if it has another form. */
+static const char *parse_number_of(const char *option, const char *text, const char *example,
+                                   int *count, struct cc_error *e)
 {
     const size_t digits = strspn(text, "0123456789");
-    if (digits < 1 || digits > 6 || text[digits] != ':')
-        return NULL;
-    *count = atoi(text);
-    return text + digits + 1;
+    if (digits >= 1 && digits <= 6 && text[digits] == ':') {
+        *count = atoi(text);
+        return text + digits + 1;
+    }
+    (void)cc_usage(e, "--%s %.40s: a number of workers, a colon, and a %s", option, text, example);
+    return NULL;
 }
 
 static int parse_slow_links(const char *text, void *member, struct cc_error *e)
 {
     struct sim_slow *out = member;
-    const char *rate = parse_number_of(text, &out->workers);
-    return rate != NULL ? cc_parse_rate(rate, &out->by, e)
-                        : cc_usage(e,
-                                   "--slow-links %.40s: a number of workers, a colon, and a rate, "
-                                   "as in 2:10mbps",
-                                   text);
+    const char *rate =
+        parse_number_of("slow-links", text, "rate, as in 2:10mbps", &out->workers, e);
+    return rate != NULL ? cc_parse_rate(rate, &out->by, e) : CC_USAGE;
 }
 
 static int parse_slow_hosts(const char *text, void *member, struct cc_error *e)
 {
     struct sim_slow *out = member;
-    const char *factor = parse_number_of(text, &out->workers);
+    const char *factor =
+        parse_number_of("slow-hosts", text, "factor, as in 2:1.5", &out->workers, e);
     char *end;
     if (factor == NULL)
-        return cc_usage(e,
-                        "--slow-hosts %.40s: a number of workers, a colon, and a factor, as in "
-                        "2:1.5",
-                        text);
+        return CC_USAGE;
     out->by = strtod(factor, &end);
     return cc_is_decimal(factor, strlen(factor)) && *end == '\0' && out->by > 0
                ? CC_OK

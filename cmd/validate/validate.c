@@ -90,16 +90,6 @@ static const struct cc_option_use options[] = {
 
 /* --- preparing --- */
 
-static int parse_tolerance(const struct cc_args *args, double *out, struct cc_error *e)
-{
-    struct validate_options o;
-    CC_TRY(cc_options_read(args, own_options, &o, e));
-    *out = o.tolerance;
-    if (!(*out > 0 && *out < 1))
-        return cc_usage(e, "--tolerance: %.9g is not between 0 and 1: 0.03 is 3%%", *out);
-    return CC_OK;
-}
-
 /* A lab has one switch, and equal hosts. */
 static int check_platform(const struct sim_options *o, const struct run *run, struct cc_error *e)
 {
@@ -131,7 +121,10 @@ static void copy_formulas(struct validate *v)
 static int prepare(struct validate *v, struct cc_args *args, struct cc_error *e)
 {
     struct cc_experiment_input *in = &v->input;
-    CC_TRY(parse_tolerance(args, &v->tolerance, e));
+    CC_TRY(cc_options_read(args, own_options, &v->options, e));
+    const double tolerance = v->options.tolerance;
+    if (!(tolerance > 0 && tolerance < 1))
+        return cc_usage(e, "--tolerance: %.9g is not between 0 and 1: 0.03 is 3%%", tolerance);
     CC_TRY(cc_run_parse(args, &v->run, e));
     CC_TRY(cc_sim_parse(args, &v->sim, e));
     CC_TRY(check_platform(&v->sim.options, &v->run, e));
@@ -241,7 +234,7 @@ static int conclude(const struct validate *v, struct cc_error *e)
     if (beyond == 0)
         return CC_OK;
     return cc_fail(e, "%zu of %zu row%s %s beyond --tolerance %.9g", beyond, v->rows,
-                   v->rows == 1 ? "" : "s", beyond == 1 ? "is" : "are", v->tolerance);
+                   v->rows == 1 ? "" : "s", beyond == 1 ? "is" : "are", v->options.tolerance);
 }
 
 /* --- a dry run --- */

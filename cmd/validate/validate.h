@@ -26,7 +26,7 @@ struct validate {
     struct cc_experiment_input input; /* for both: */
     struct run run;
     struct sim sim;
-    double tolerance;
+    struct validate_options options;
     struct cc_error no_run, no_sim; /* why some rows have no answer of the one or the other */
     struct validated *row;
     size_t rows; /* with an answer of the run or the simulation */

@@ -44,7 +44,7 @@ static void scatter_remedy(const struct validate *v, const struct validated *row
 {
     const struct cc_measured_row *m = row->run;
     const double base_s = row->diagnosis.adds ? m->step_s - m->compute_s : m->step_s;
-    const double wanted = 2 * m->step_s_sd / (v->tolerance * base_s);
+    const double wanted = 2 * m->step_s_sd / (v->options.tolerance * base_s);
     (void)snprintf(out, cap, "--steps %.0f", ceil(wanted * wanted) * (double)m->row->period);
 }
 
@@ -152,7 +152,7 @@ static struct agreement sum_up(const struct validate *v)
         a.small += !diagnosis->adds;
         if (diagnosis->adds)
             a.worst_added = fmax(a.worst_added, largest(&diagnosis->added));
-        a.forecasts += fabs(diagnosis->off.forecast) <= v->tolerance;
+        a.forecasts += fabs(diagnosis->off.forecast) <= v->options.tolerance;
         a.worst_forecast = fmax(a.worst_forecast, fabs(diagnosis->off.forecast));
     }
     return a;
@@ -161,7 +161,7 @@ static struct agreement sum_up(const struct validate *v)
 static int note_agreement(struct validate *v, struct cc_error *e)
 {
     const struct agreement a = sum_up(v);
-    const double limit = 100 * v->tolerance;
+    const double limit = 100 * v->options.tolerance;
     const char *s = a.rows == 1 ? "" : "s";
     char added[80] = "";
     if (a.rows == 0)

@@ -109,7 +109,7 @@ static int make_comparison(struct validate *v, const struct validated *row, stru
     struct variants variants = {.profiled_s = 0};
     CC_TRY(predict_variants(v, row, &variants, e));
     *c = (struct cc_comparison){
-        .tolerance = v->tolerance,
+        .tolerance = v->options.tolerance,
         .compute_s = from->compute_s,
         .sim_compute_s = row->sim != NULL ? row->sim->compute_s : NAN,
         .model_s = from->model.step_s,
@@ -176,7 +176,7 @@ static void difference_columns(const struct validate *v, size_t at, const struct
     cc_record_numbers(v->record, at, all, sizeof all / sizeof all[0]);
     if (diagnosis->answers > 1)
         cc_record_bool(v->record, at, CC_KEY(agree), diagnosis->agree);
-    cc_record_number(v->record, at, CC_KEY(tolerance), v->tolerance);
+    cc_record_number(v->record, at, CC_KEY(tolerance), v->options.tolerance);
 }
 
 static int text_columns(const struct validate *v, size_t at, const struct cc_diagnosis *diagnosis,

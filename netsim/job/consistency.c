@@ -39,8 +39,8 @@ static const struct cc_field fields[] = {
              "its gradients."},
 };
 
-const struct cc_table cc_job_consistency_table = {
-    .title = "`consistency`", CC_FIELDS(fields), .bytes = sizeof(struct cc_job_consistency)};
+const struct cc_table cc_job_consistency_table =
+    CC_TABLE("`consistency`", fields, struct cc_job_consistency);
 
 int cc_job_check_consistency(const struct cc_scope *s, struct cc_error *e)
 {

@@ -93,6 +93,11 @@ struct cc_field {
     (sizeof(list) / sizeof(list)[0] +                                                              \
      0 * sizeof(char[sizeof(list) / sizeof(list)[0] <= CC_MOST_FIELDS ? 1 : -1]))
 #define CC_FIELDS(list) .field = (list), .fields = CC_FIELD_COUNT(list)
+/* A table of objects. */
+#define CC_TABLE(name, list, type)                                                                 \
+    {                                                                                              \
+        .title = (name), CC_FIELDS(list), .bytes = sizeof(type)                                    \
+    }
 
 /* Items of lists: whole numbers up to 2^53 - 1, as uint64_t. */
 extern const struct cc_table cc_whole_numbers;

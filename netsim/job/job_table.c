@@ -81,8 +81,8 @@ static const struct cc_field tensor_fields[] = {
      .help = "Whether the tensor travels as float32 whatever the scheme."},
 };
 
-static const struct cc_table tensor_table = {
-    .title = "A tensor", CC_FIELDS(tensor_fields), .bytes = sizeof(struct cc_job_tensor)};
+static const struct cc_table tensor_table =
+    CC_TABLE("A tensor", tensor_fields, struct cc_job_tensor);
 
 static int check_tensors(const struct cc_scope *s, struct cc_error *e)
 {
@@ -198,8 +198,8 @@ static const struct cc_field size_fields[] = {
      .help = "Pairs in a sum: for each sum, step and tensor."},
 };
 
-const struct cc_table cc_sizes_table = {
-    .title = "A row's `sizes`", CC_FIELDS(size_fields), .bytes = sizeof(struct cc_job_sizes)};
+const struct cc_table cc_sizes_table =
+    CC_TABLE("A row's `sizes`", size_fields, struct cc_job_sizes);
 
 /* --- rows --- */
 
@@ -253,8 +253,8 @@ static const struct cc_field choice_fields[] = {
      .help = "`ssar-recdouble`, `ssar-split`, `ssar-rabenseifner` or `dsar-split`."},
 };
 
-static const struct cc_table choice_table = {
-    .title = "A choice", CC_FIELDS(choice_fields), .bytes = sizeof(struct cc_job_choice)};
+static const struct cc_table choice_table =
+    CC_TABLE("A choice", choice_fields, struct cc_job_choice);
 
 static int check_choices(const struct cc_scope *s, struct cc_error *e)
 {
@@ -331,8 +331,7 @@ static const struct cc_field row_fields[] = {
      .help = "How long payloads are."},
 };
 
-static const struct cc_table row_table = {
-    .title = "A row", CC_FIELDS(row_fields), .bytes = sizeof(struct cc_job_row)};
+static const struct cc_table row_table = CC_TABLE("A row", row_fields, struct cc_job_row);
 
 /* --- simulation --- */
 
@@ -374,8 +373,8 @@ static const struct cc_field simulation_fields[] = {
          "without encoding (fp32 without servers); used where rows have `cost`."},
 };
 
-static const struct cc_table simulation_table = {
-    .title = "`simulation`", CC_FIELDS(simulation_fields), .bytes = sizeof(struct cc_job)};
+static const struct cc_table simulation_table =
+    CC_TABLE("`simulation`", simulation_fields, struct cc_job);
 
 /* --- shaping --- */
 
@@ -386,8 +385,8 @@ static const struct cc_field shaping_fields[] = {
     {SIZE(struct cc_job_shaping, limit_bytes), 1, MOST_QUEUE, .help = "The queue's size."},
 };
 
-static const struct cc_table shaping_table = {
-    .title = "`shaping`", CC_FIELDS(shaping_fields), .bytes = sizeof(struct cc_job_shaping)};
+static const struct cc_table shaping_table =
+    CC_TABLE("`shaping`", shaping_fields, struct cc_job_shaping);
 
 static int check_shaping(const struct cc_scope *s, struct cc_error *e)
 {
@@ -404,8 +403,7 @@ static const struct cc_field call_fields[] = {
              "of the same values."},
 };
 
-static const struct cc_table calls_table = {
-    .title = "`calls`", CC_FIELDS(call_fields), .bytes = sizeof(struct cc_job_calls)};
+static const struct cc_table calls_table = CC_TABLE("`calls`", call_fields, struct cc_job_calls);
 
 static int check_calls(const struct cc_scope *s, struct cc_error *e)
 {
@@ -494,8 +492,8 @@ static const struct cc_field scheme_fields[] = {
     {TEXT(struct cc_job_scheme, profiled), .optional = true,
      .help = "A scheme without code, of which only sizes and times are known: its id."},
 };
-static const struct cc_table scheme_table = {
-    .title = "A scheme", CC_FIELDS(scheme_fields), .bytes = sizeof(struct cc_job_scheme)};
+static const struct cc_table scheme_table =
+    CC_TABLE("A scheme", scheme_fields, struct cc_job_scheme);
 
 static int check_schemes(const struct cc_scope *s, struct cc_error *e)
 {
@@ -621,18 +619,3 @@ const struct cc_table cc_job_table = {.title = "The job",
                                       .bytes = sizeof(struct cc_job),
                                       .tag = "schema",
                                       .defaults = &defaults};
-
-const struct cc_table *const cc_job_tables[] = {&cc_job_table,
-                                                &shaping_table,
-                                                &simulation_table,
-                                                &calls_table,
-                                                &cc_job_consistency_table,
-                                                &cc_job_training_table,
-                                                &tensor_table,
-                                                &scheme_table,
-                                                &row_table,
-                                                &message_table,
-                                                &choice_table,
-                                                &cost_table,
-                                                &cc_sizes_table,
-                                                NULL};

@@ -11,9 +11,6 @@ extern const struct cc_table cc_sizes_table;           /* struct cc_job_sizes */
 extern const struct cc_table cc_job_training_table;    /* struct cc_job_training */
 extern const struct cc_table cc_job_consistency_table; /* struct cc_job_consistency */
 
-/* All of them, in the order of docs/job.md; ends with NULL. */
-extern const struct cc_table *const cc_job_tables[];
-
 /* How the consistency fits the fields of the job before it. */
 int cc_job_check_consistency(const struct cc_scope *s, struct cc_error *e);
 /* Whether the local steps of a training fit the job's mode and a row's messages. */

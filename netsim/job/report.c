@@ -236,8 +236,7 @@ static const struct cc_field flow_fields[] = {
     {                                                                                              \
         .title = (name), CC_FIELDS(list), .bytes = sizeof(struct type), .form = CC_FORM_FLAT       \
     }
-static const struct cc_table step_span_table =
-    FLAT(step_span_fields, "steps, for each", cc_step_span);
+static const struct cc_table step_span_table = FLAT(step_span_fields, NULL, cc_step_span);
 static const struct cc_table span_table = FLAT(span_fields, "spans, for each", cc_span);
 static const struct cc_table flow_table = FLAT(flow_fields, "flows, for each", cc_flow_event);
 
@@ -298,7 +297,7 @@ static const struct cc_field killed_fields[] = {
         .title = (name), CC_FIELDS(list), .bytes = sizeof(struct type), .tag = "report"            \
     }
 
-static const struct cc_table tables[] = {
+const struct cc_table cc_report_tables[] = {
     [CC_REPORT_HELLO] = KIND("hello", hello_fields, cc_report),
     [CC_REPORT_ROW_BEGIN] = KIND("row_begin", begin_fields, cc_report),
     [CC_REPORT_STEP] = KIND("step", step_fields, cc_report),
@@ -311,20 +310,6 @@ static const struct cc_table tables[] = {
     [CC_REPORT_ERROR] = KIND("error", error_fields, cc_report),
     [CC_REPORT_KILLED] = KIND("killed", killed_fields, cc_report_killed),
 };
-
-const struct cc_table *const cc_report_tables[] = {&tables[CC_REPORT_HELLO],
-                                                   &tables[CC_REPORT_ROW_BEGIN],
-                                                   &tables[CC_REPORT_STEP],
-                                                   &tables[CC_REPORT_ROW],
-                                                   &tables[CC_REPORT_EVAL],
-                                                   &tables[CC_REPORT_CALLS],
-                                                   &tables[CC_REPORT_EVENTS],
-                                                   &span_table,
-                                                   &flow_table,
-                                                   &tables[CC_REPORT_SIZE],
-                                                   &tables[CC_REPORT_ERROR],
-                                                   &tables[CC_REPORT_KILLED],
-                                                   NULL};
 
 /* The struct that the kind's table describes. */
 static void *contents_of(struct cc_report *r)
@@ -341,7 +326,7 @@ static void *contents_of(struct cc_report *r)
 
 void cc_report_free(struct cc_report *r)
 {
-    cc_fields_free(&tables[r->kind], contents_of(r));
+    cc_fields_free(&cc_report_tables[r->kind], contents_of(r));
     *r = (struct cc_report){0};
 }
 
@@ -350,8 +335,8 @@ int cc_report_print(const struct cc_report *r, FILE *out, struct cc_error *e)
     struct cc_report copy = *r;
     struct cc_memory_text line;
     CC_TRY(cc_memory_text_begin(&line, "a report", e));
-    int status =
-        cc_fields_write(&tables[r->kind], contents_of(&copy), kinds[r->kind], false, line.f, e);
+    int status = cc_fields_write(&cc_report_tables[r->kind], contents_of(&copy), kinds[r->kind],
+                                 false, line.f, e);
     if (cc_memory_text_end(&line, "a report", status == CC_OK ? e : NULL) != CC_OK)
         return CC_FAIL;
     /* One call writes the line, so that lines of several ranks do not mix. */
@@ -370,7 +355,7 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
         return cc_fail(e, "not a JSON object");
     CC_TRY(cc_json_need_word(root, "report", kinds, &kind, e));
     r.kind = (enum cc_report_kind)kind;
-    const int status = cc_fields_parse(&tables[kind], root, contents_of(&r), e);
+    const int status = cc_fields_parse(&cc_report_tables[kind], root, contents_of(&r), e);
     if (status == CC_OK)
         *(struct cc_report *)out = r;
     else

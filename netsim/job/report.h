@@ -154,7 +154,6 @@ int cc_report_print(const struct cc_report *r, FILE *out, struct cc_error *e);
 int cc_report_parse(const char *line, size_t length, struct cc_report *out, struct cc_error *e);
 void cc_report_free(struct cc_report *r);
 
-/* The kinds' tables that have fields, in the order of docs/job.md; ends with NULL. */
-extern const struct cc_table *const cc_report_tables[];
+extern const struct cc_table cc_report_tables[CC_REPORT_KILLED + 1]; /* by kind */
 
 #endif

@@ -125,8 +125,8 @@ static const struct cc_field training_fields[] = {
      .help = "The step after the last one that is written."},
 };
 
-const struct cc_table cc_job_training_table = {
-    .title = "`training`", CC_FIELDS(training_fields), .bytes = sizeof(struct cc_job_training)};
+const struct cc_table cc_job_training_table =
+    CC_TABLE("`training`", training_fields, struct cc_job_training);
 
 /* --- what it describes --- */
 

@@ -60,16 +60,6 @@ static void print_mac(char out[CC_LAB_ADDRESS], int host)
 
 /* --- scripts --- */
 
-/* An empty file in memory. */
-static FILE *open_script(struct cc_error *e)
-{
-    int fd = memfd_create("script", MFD_CLOEXEC);
-    FILE *f = fd != -1 ? fdopen(fd, "w+") : NULL;
-    if (f == NULL)
-        cc_error_set(e, "no memory for a script: %s", strerror(errno));
-    return f;
-}
-
 /* The cause and the remedy, from the failed line of the script and the tool's output. */
 static const char *find_remedy(const char *line, const char *output)
 {
@@ -126,24 +116,31 @@ static void name_netns(int host, char out[NETNS_CAP])
     (void)snprintf(out, NETNS_CAP, CC_LAB_NETNS "/" CC_LAB_HOST, host);
 }
 
-/* Runs the tool with the script, on a host (-1: in the lab's own namespace), and closes the script.
- */
-static int run_script(const char *tool, int host, FILE *script, struct cc_error *e)
+/* Writes a script for a host, or for all of them. */
+typedef void script(FILE *s, const struct cc_lab_config *config, int host);
+
+/* Runs the tool with a script in memory, on the host (-1: in the lab's own namespace). */
+static int run_script(const char *tool, script *write, const struct cc_lab_config *config, int host,
+                      struct cc_error *e)
 {
     char *argv[] = {(char *)(uintptr_t)tool, "-batch", "-", NULL};
     char netns[NETNS_CAP], text[200];
-    int wait_status;
+    int wait_status, fd = memfd_create("script", MFD_CLOEXEC);
+    FILE *s = fd != -1 ? fdopen(fd, "w+") : NULL;
+    if (s == NULL)
+        return cc_fail(e, "no memory for a script: %s", strerror(errno));
+    write(s, config, host);
     name_netns(host, netns);
-    int status = fflush(script) == 0 && lseek(fileno(script), 0, SEEK_SET) == 0
-                     ? cc_lab_tool(argv, host >= 0 ? netns : NULL, fileno(script), text,
-                                   sizeof text, &wait_status, e)
-                     : cc_fail(e, "no memory for a script");
+    int status =
+        fflush(s) == 0 && lseek(fd, 0, SEEK_SET) == 0
+            ? cc_lab_tool(argv, host >= 0 ? netns : NULL, fd, text, sizeof text, &wait_status, e)
+            : cc_fail(e, "no memory for a script");
     if (status == CC_OK && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 127)
         status =
             cc_fail(e, "%s: there is no such program: install iproute2 (Debian's package)", tool);
     else if (status == CC_OK && wait_status != 0)
-        status = explain_failure(tool, script, text, e);
-    (void)fclose(script);
+        status = explain_failure(tool, s, text, e);
+    (void)fclose(s);
     return status;
 }
 
@@ -225,11 +222,9 @@ out:
 
 /* --- links --- */
 
-static int add_links(int hosts, struct cc_error *e)
+static void add_links(FILE *s, const struct cc_lab_config *config, int host)
 {
-    FILE *s = open_script(e);
-    if (s == NULL)
-        return CC_FAIL;
+    (void)host;
     fputs("link set lo up\n"
           "link add br-data type bridge mcast_snooping 0\n"
           "link add br-ctl type bridge mcast_snooping 0\n"
@@ -237,7 +232,7 @@ static int add_links(int hosts, struct cc_error *e)
           "link set br-ctl up\n"
           "address add " CC_LAB_SELF "/16 dev br-ctl\n",
           s);
-    for (int i = 0; i < hosts; i++) {
+    for (int i = 0; i < config->hosts; i++) {
         char mac[CC_LAB_ADDRESS];
         print_mac(mac, i);
         fprintf(s,
@@ -249,21 +244,17 @@ static int add_links(int hosts, struct cc_error *e)
                 " netns " CC_LAB_NETNS "/" CC_LAB_HOST "\n",
                 i, i);
     }
-    return run_script("ip", -1, s, e);
 }
 
 /* Tells the bridge behind which port each host is. */
-static int set_bridge_ports(int hosts, struct cc_error *e)
+static void set_bridge_ports(FILE *s, const struct cc_lab_config *config, int host)
 {
-    FILE *s = open_script(e);
-    if (s == NULL)
-        return CC_FAIL;
-    for (int i = 0; i < hosts; i++) {
+    (void)host;
+    for (int i = 0; i < config->hosts; i++) {
         char mac[CC_LAB_ADDRESS];
         print_mac(mac, i);
         fprintf(s, "fdb replace %s dev " DATA_PORT " master static\n", mac, i);
     }
-    return run_script("bridge", -1, s, e);
 }
 
 /* The number of segments that TCP may put into one packet. More of them save most of the kernel's
@@ -278,11 +269,8 @@ static int segments_per_packet(const struct cc_lab_config *config)
     return most > 1 ? (int)most : 1;
 }
 
-static int set_up_host(const struct cc_lab_config *config, int host, struct cc_error *e)
+static void set_up_host(FILE *s, const struct cc_lab_config *config, int host)
 {
-    FILE *s = open_script(e);
-    if (s == NULL)
-        return CC_FAIL;
     char ip[CC_LAB_ADDRESS], mac[CC_LAB_ADDRESS];
     print_address(ip, 77, host);
     fprintf(s, "link set lo up\naddress add %s/16 dev " CC_LAB_DEVICE "\n", ip);
@@ -295,7 +283,6 @@ static int set_up_host(const struct cc_lab_config *config, int host, struct cc_e
         if (i != host)
             fprintf(s, "neighbour add %s lladdr %s nud permanent dev " CC_LAB_DEVICE "\n", ip, mac);
     }
-    return run_script("ip", host, s, e);
 }
 
 /* --- shaping --- */
@@ -316,56 +303,48 @@ static void write_bucket(FILE *s, const char *device, const struct cc_lab_config
 }
 
 /* Shapes the direction to the hosts, at the bridge's end of their links. */
-static int shape_ports(const struct cc_lab_config *config, struct cc_error *e)
+static void shape_ports(FILE *s, const struct cc_lab_config *config, int host)
 {
-    FILE *s = open_script(e);
-    if (s == NULL)
-        return CC_FAIL;
+    (void)host;
     for (int i = 0; i < config->hosts; i++) {
         char device[32];
         (void)snprintf(device, sizeof device, DATA_PORT, i);
         write_bucket(s, device, config, 0);
     }
-    return run_script("tc", -1, s, e);
 }
 
 /* Shapes the direction from a host, and delays it. */
-static int shape_host(const struct cc_lab_config *config, int host, struct cc_error *e)
+static void shape_host(FILE *s, const struct cc_lab_config *config, int host)
 {
-    FILE *s = open_script(e);
-    if (s == NULL)
-        return CC_FAIL;
+    (void)host;
     if (config->bw_bps > 0)
         write_bucket(s, CC_LAB_DEVICE, config, config->latency_s);
     else
         fprintf(s, "qdisc add dev " CC_LAB_DEVICE " root netem delay %.0fus limit 100000\n",
                 config->latency_s * 1e6);
-    return run_script("tc", host, s, e);
 }
 
 /* Fails if this kernel has no netem. */
-static int try_netem(struct cc_error *e)
+static void try_netem(FILE *s, const struct cc_lab_config *config, int host)
 {
-    FILE *s = open_script(e);
-    if (s == NULL)
-        return CC_FAIL;
+    (void)host;
+    (void)config;
     fputs("qdisc add dev lo root netem delay 1ms\nqdisc del dev lo root\n", s);
-    return run_script("tc", -1, s, e);
 }
 
 int cc_lab_net(const struct cc_lab_config *config, struct cc_error *e)
 {
     if (config->latency_s > 0)
-        CC_TRY(try_netem(e));
+        CC_TRY(run_script("tc", try_netem, config, -1, e));
     CC_TRY(add_hosts(config, e));
-    CC_TRY(add_links(config->hosts, e));
-    CC_TRY(set_bridge_ports(config->hosts, e));
+    CC_TRY(run_script("ip", add_links, config, -1, e));
+    CC_TRY(run_script("bridge", set_bridge_ports, config, -1, e));
     if (config->bw_bps > 0)
-        CC_TRY(shape_ports(config, e));
+        CC_TRY(run_script("tc", shape_ports, config, -1, e));
     for (int i = 0; i < config->hosts; i++) {
-        CC_TRY(set_up_host(config, i, e));
+        CC_TRY(run_script("ip", set_up_host, config, i, e));
         if (config->bw_bps > 0 || config->latency_s > 0)
-            CC_TRY(shape_host(config, i, e));
+            CC_TRY(run_script("tc", shape_host, config, i, e));
     }
     return CC_OK;
 }
