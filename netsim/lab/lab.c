@@ -1,4 +1,5 @@
-/* The caller's side of the lab: starts its init process, forks into the lab, and ends it.
+/* The lab's init process, and the caller's side, which starts init, forks into the lab, and ends
+ * it.
  *
  * init must be the first process of the new PID namespace and a child of the caller. It is cloned
  * with raw system calls, which the C library does not know about; in a program with threads the
@@ -8,7 +9,22 @@
  * lab are started in the same way, by a spawner that has entered the lab.
  *
  * Killing init is enough to end a lab: the kernel then kills every process of its PID namespace,
- * and with the last of them the other namespaces and their links vanish. */
+ * and with the last of them the other namespaces and their links vanish. init ends when its parent
+ * does.
+ *
+ * It builds the lab in this order, as each step needs the ones before:
+ *
+ * 1. follow_parent: have this process killed when its parent dies.
+ * 2. leave_caller: drop the caller's files, terminal, session and signal handlers.
+ * 3. map_root, in a user namespace: become root, which the next steps require.
+ * 4. mount_all: make mounts private; mount memory file systems on /run and /dev/shm, so that no
+ *    file remains, and the /proc of the new PID namespace.
+ * 5. Set PATH, TMPDIR and the host name.
+ * 6. Write the agent's script for mpirun, and the hosts' names over /etc/hosts.
+ * 7. cc_lab_net: create the hosts' network namespaces and links (lab_net.c).
+ *
+ * Then init answers, and does nothing more: orphaned processes of the lab become its children,
+ * which the kernel reaps as their end is ignored. */
 #include "netsim/lab/lab.h"
 
 #include <errno.h>
@@ -21,7 +37,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -37,10 +56,19 @@ enum { MOST_HOSTS = 1000 }; /* a Linux bridge has 1,024 ports */
 enum { ANSWER_S = 20, HOSTS_PER_S = 5 };
 
 struct cc_lab {
-    struct cc_lab_config config;
-    char *congestion, *program;
-    bool user; /* in a user namespace */
+    struct cc_lab_config config; /* without defaults to fill in */
+    char *congestion;
+    char *program; /* this one, for its command lab-enter */
+    bool user;     /* init is root of a user namespace, */
+    uid_t uid;     /* mapped to these ids outside */
+    gid_t gid;
     pid_t init;
+};
+
+/* Sent by init once the lab is open, or cannot be. */
+struct answer {
+    int status; /* enum cc_status */
+    struct cc_error e;
 };
 
 /* --- defaults --- */
@@ -81,42 +109,7 @@ size_t cc_lab_limit(double bw_bps, int hosts)
     return (size_t)(senders * 300e3 * fmax(1, bw_bps / 1e9));
 }
 
-/* --- starting init --- */
-
-/* A spawner's report. */
-struct init_status {
-    pid_t init; /* or a program; -1: failed, with errno `error` */
-    int error;
-    bool user; /* in a user namespace */
-};
-
-/* Forks into new namespaces; the new process is a child of this process's parent. A raw system
- * call, as the C library's clone() needs a new stack. */
-static pid_t fork_into(unsigned long namespaces)
-{
-    return (pid_t)syscall(SYS_clone, namespaces | CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
-}
-
-/* The spawner's main function. */
-_Noreturn static void spawn_init(struct cc_lab_init_args *args)
-{
-    const unsigned long own =
-        CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC;
-    struct init_status status = {.init = -1, .error = EPERM};
-    /* Root needs no user namespace, except as root of a container without the capabilities. */
-    if (args->uid == 0)
-        status.init = fork_into(own);
-    if (status.init == -1 && (args->uid != 0 || errno == EPERM)) {
-        args->user = true;
-        status.init = fork_into(own | CLONE_NEWUSER);
-    }
-    status.error = errno;
-    if (status.init == 0)
-        cc_lab_init(args);
-    status.user = args->user;
-    (void)cc_lab_send(args->socket, &status, sizeof status);
-    _exit(0);
-}
+/* --- processes in other namespaces --- */
 
 static void set_deadline(int socket, int seconds)
 {
@@ -130,40 +123,260 @@ static void wait_for(pid_t pid)
         continue;
 }
 
+/* Forks into new namespaces; the new process is a child of this process's parent. A raw system
+ * call, as the C library's clone() needs a new stack. */
+static pid_t fork_into(unsigned long namespaces)
+{
+    return (pid_t)syscall(SYS_clone, namespaces | CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+}
+
+/* Like fork(), by a spawner, which fork_there() has fork once more. -1 with errno ESRCH: the
+ * spawner died, or was stopped. */
+static pid_t fork_by_spawner(struct cc_lab *lab, pid_t (*fork_there)(struct cc_lab *lab))
+{
+    struct {
+        pid_t pid;
+        int error;
+        bool user;
+    } got = {.pid = -1, .error = ESRCH, .user = lab->user};
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return -1;
+    pid_t spawner = fork();
+    if (spawner == 0) {
+        got.pid = fork_there(lab);
+        if (got.pid == 0)
+            return 0;
+        got.error = errno;
+        got.user = lab->user; /* as fork_init() has set it */
+        (void)cc_lab_send(ends[1], &got, sizeof got);
+        _exit(0);
+    }
+    if (spawner == -1)
+        got.error = errno;
+    close(ends[1]);
+    set_deadline(ends[0], ANSWER_S);
+    if (spawner != -1) {
+        if (!cc_lab_receive(ends[0], &got, sizeof got))
+            (void)kill(spawner, SIGKILL); /* it may be stopped */
+        wait_for(spawner);
+    }
+    close(ends[0]);
+    lab->user = got.user;
+    errno = got.error;
+    return got.pid;
+}
+
+/* Forks into the lab's namespaces, which are made for init. */
+static pid_t fork_init(struct cc_lab *lab)
+{
+    const unsigned long own =
+        CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC;
+    pid_t pid = -1;
+    errno = EPERM;
+    /* Root needs no user namespace, except as root of a container without the capabilities. */
+    if (lab->uid == 0)
+        pid = fork_into(own);
+    if (pid == -1 && (lab->uid != 0 || errno == EPERM)) {
+        lab->user = true;
+        pid = fork_into(own | CLONE_NEWUSER);
+    }
+    return pid;
+}
+
+/* Moves this process into the lab: its namespaces, the user's first, as it gives the right to enter
+ * the others; its environment, and the present folder under the name that it has there, too. Then
+ * forks, as only a new process is in the lab's PID namespace. */
+static pid_t fork_program(struct cc_lab *lab)
+{
+    static const char *const names[] = {"user", "mnt", "pid", "net", "uts", "ipc"};
+    enum { KINDS = sizeof names / sizeof names[0] };
+    char path[PATH_MAX];
+    int fd[KINDS];
+    for (int i = !lab->user; i < KINDS; i++) {
+        (void)snprintf(path, sizeof path, "/proc/%ld/ns/%s", (long)lab->init, names[i]);
+        fd[i] = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    const bool named = getcwd(path, sizeof path) != NULL;
+    for (int i = !lab->user; i < KINDS; i++)
+        if (setns(fd[i], 0) != 0)
+            return -1;
+    if (named)
+        (void)!chdir(path);
+    return cc_lab_environment(NULL) == CC_OK ? fork_into(0) : -1;
+}
+
+pid_t cc_lab_fork(struct cc_lab *lab)
+{
+    const pid_t pid = fork_by_spawner(lab, fork_program);
+    if (pid == 0)
+        (void)setsid();
+    return pid;
+}
+
+/* --- init --- */
+
+/* Has this process killed when its parent dies, and receives its first byte. If the parent died
+ * before, the socket is closed and no byte comes. (getppid() cannot tell: it is 0 in a new PID
+ * namespace.) */
+static void follow_parent(int socket)
+{
+    char byte;
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || !cc_lab_receive(socket, &byte, 1))
+        _exit(1);
+}
+
+/* Drops what was inherited from the caller: its files but the socket, its terminal and session, and
+ * its signal handlers. */
+static int leave_caller(int *socket, struct cc_error *e)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null == -1 || dup2(null, 0) == -1)
+        return cc_fail(e, "/dev/null: %s", strerror(errno));
+    if (*socket != 3 && dup2(*socket, 3) == -1)
+        return cc_fail(e, "dup: %s", strerror(errno));
+    *socket = 3;
+    closefrom(4);
+    (void)fcntl(*socket, F_SETFD, FD_CLOEXEC);
+    (void)setsid();
+    for (int s = 1; s < NSIG; s++)
+        (void)signal(s, SIG_DFL);
+    return CC_OK;
+}
+
+static int map_root(uid_t user, gid_t group, struct cc_error *e)
+{
+    char uid_map[64], gid_map[64];
+    int status = CC_OK;
+    (void)snprintf(uid_map, sizeof uid_map, "0 %lu 1", (unsigned long)user);
+    (void)snprintf(gid_map, sizeof gid_map, "0 %lu 1", (unsigned long)group);
+    CC_TRY_OUT(cc_lab_write("/proc/self/setgroups", "deny", e));
+    CC_TRY_OUT(cc_lab_write("/proc/self/uid_map", uid_map, e));
+    CC_TRY_OUT(cc_lab_write("/proc/self/gid_map", gid_map, e));
+out:
+    if (status != CC_OK)
+        cc_lab_explain_refusal(e, "user namespaces", EPERM);
+    return status;
+}
+
+static int mount_tmpfs(const char *path, const char *options, bool user, struct cc_error *e)
+{
+    if (mount("commcomp", path, "tmpfs", MS_NOSUID | MS_NODEV, options) == 0)
+        return CC_OK;
+    if (!user)
+        return cc_fail(e, "mounting a tmpfs on %s: %s; does a container forbid it?", path,
+                       strerror(errno));
+    cc_lab_explain_refusal(e, "mounts", errno);
+    return CC_FAIL;
+}
+
+/* Mounting /proc may fail: containers that mask parts of it forbid an ordinary user to mount
+ * another. The old one does as well, except that it shows other process numbers than the lab's. */
+static int mount_all(const struct cc_lab *lab, struct cc_error *e)
+{
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        return cc_fail(e, "making mounts private: %s", strerror(errno));
+    CC_TRY(mount_tmpfs("/run", "mode=755", lab->user, e));
+    if (access("/dev/shm", F_OK) == 0)
+        CC_TRY(mount_tmpfs("/dev/shm", "mode=1777", lab->user, e));
+    (void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+    if (mkdir(CC_LAB_NETNS, 0755) != 0 || mkdir(CC_LAB_FOLDER, 0755) != 0)
+        return cc_fail(e, CC_LAB_FOLDER ": %s", strerror(errno));
+    return CC_OK;
+}
+
+/* Writes the agent's script for mpirun. mpirun would cut the path of commcomp at a blank, so that
+ * is quoted in the script. */
+static int write_agent(const char *program, struct cc_error *e)
+{
+    static const char path[] = CC_LAB_AGENT;
+    FILE *f = fopen(path, "we");
+    if (f == NULL)
+        return cc_fail(e, "%s: %s", path, strerror(errno));
+    fputs("#!/bin/sh\nexec '", f);
+    for (const char *p = program; *p != '\0'; p++)
+        fputs(*p == '\'' ? "'\\''" : (char[]){*p, '\0'}, f);
+    fputs("' lab-enter \"$@\"\n", f);
+    bool bad = ferror(f) != 0;
+    if (fclose(f) != 0 || bad || chmod(path, 0755) != 0)
+        return cc_fail(e, "%s: %s", path, strerror(errno));
+    return CC_OK;
+}
+
+/* Maps the hosts' names to their control addresses, so that no name server is asked. */
+static int write_hosts(int hosts, struct cc_error *e)
+{
+    static const char path[] = CC_LAB_FOLDER "/hosts";
+    FILE *f = fopen(path, "we");
+    if (f == NULL)
+        return cc_fail(e, "%s: %s", path, strerror(errno));
+    fputs("127.0.0.1 localhost\n" CC_LAB_SELF " lab\n", f);
+    for (int i = 0; i < hosts; i++) {
+        char address[CC_LAB_ADDRESS];
+        cc_lab_control_address(i, address);
+        fprintf(f, "%s " CC_LAB_HOST "\n", address, i);
+    }
+    bool bad = ferror(f) != 0;
+    if (fclose(f) != 0 || bad)
+        return cc_fail(e, "%s: %s", path, strerror(errno));
+    if (access("/etc/hosts", F_OK) == 0 && mount(path, "/etc/hosts", NULL, MS_BIND, NULL) != 0)
+        return cc_fail(e, "mounting over /etc/hosts: %s", strerror(errno));
+    return CC_OK;
+}
+
+static int build_lab(int *socket, const struct cc_lab *lab, struct cc_error *e)
+{
+    CC_TRY(leave_caller(socket, e));
+    if (lab->user)
+        CC_TRY(map_root(lab->uid, lab->gid, e));
+    CC_TRY(mount_all(lab, e));
+    CC_TRY(cc_lab_environment(e));
+    if (sethostname("lab", 3) != 0)
+        return cc_fail(e, "naming the lab: %s", strerror(errno));
+    CC_TRY(write_agent(lab->program, e));
+    CC_TRY(write_hosts(lab->config.hosts, e));
+    return cc_lab_net(&lab->config, e);
+}
+
+/* Builds the lab once it has received a byte, answers, and reaps processes until it is killed. */
+_Noreturn static void run_init(const struct cc_lab *lab, int socket)
+{
+    sigset_t none;
+    follow_parent(socket);
+    struct answer a = {.status = CC_OK};
+    a.status = build_lab(&socket, lab, &a.e);
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGCHLD, SIG_IGN);
+    if (!cc_lab_send(socket, &a, sizeof a) || a.status != CC_OK)
+        _exit(0);
+    for (;;)
+        (void)pause();
+}
+
+/* --- opening --- */
+
 /* Starts init, to which *socket then leads. */
 static int start_init(struct cc_lab *lab, int *socket, struct cc_error *e)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return cc_fail(e, "socketpair: %s", strerror(errno));
-    struct cc_lab_init_args args = {.config = &lab->config,
-                                    .program = lab->program,
-                                    .uid = geteuid(),
-                                    .gid = getegid(),
-                                    .socket = ends[1]};
-    pid_t spawner = fork();
-    if (spawner == 0) {
+    lab->init = fork_by_spawner(lab, fork_init);
+    if (lab->init == 0) {
         close(ends[0]);
-        spawn_init(&args);
+        run_init(lab, ends[1]);
     }
     int error = errno;
     close(ends[1]);
     *socket = ends[0];
-    if (spawner == -1)
-        return cc_fail(e, "fork: %s", strerror(error));
-    struct init_status init;
-    set_deadline(*socket, ANSWER_S);
-    bool received = cc_lab_receive(*socket, &init, sizeof init);
-    if (!received)
-        (void)kill(spawner, SIGKILL); /* it may be stopped */
-    wait_for(spawner);
-    if (!received)
-        return cc_fail(e, "the lab's first process died, or was stopped");
-    lab->init = init.init;
-    lab->user = init.user;
-    if (init.init != -1)
+    if (lab->init != -1)
         return CC_OK;
-    cc_lab_explain_refusal(e, "namespaces", init.error);
+    if (error == ESRCH)
+        return cc_fail(e, "the lab's first process died, or was stopped");
+    if (error == EAGAIN)
+        return cc_fail(e, "fork: %s", strerror(error));
+    cc_lab_explain_refusal(e, "namespaces", error);
     return CC_FAIL;
 }
 
@@ -183,6 +396,8 @@ static int own_program(char **out, struct cc_error *e)
 static int set_config(struct cc_lab *lab, const struct cc_lab_config *config, struct cc_error *e)
 {
     lab->config = *config;
+    lab->uid = geteuid();
+    lab->gid = getegid();
     if (config->hosts < 1 || config->hosts > MOST_HOSTS)
         return cc_fail(e, "a lab of %d hosts: it can have 1 to %d", config->hosts, (int)MOST_HOSTS);
     if (lab->config.burst_bytes == 0)
@@ -207,7 +422,7 @@ static int set_config(struct cc_lab *lab, const struct cc_lab_config *config, st
 static int build(const struct cc_lab *lab, int socket, struct cc_error *e)
 {
     const int seconds = ANSWER_S + lab->config.hosts / HOSTS_PER_S;
-    struct cc_lab_answer a;
+    struct answer a;
     set_deadline(socket, seconds);
     (void)cc_lab_send(socket, "", 1); /* a failure shows in the missing answer */
     errno = 0;
@@ -256,58 +471,6 @@ void cc_lab_close(struct cc_lab *lab)
     free(lab->congestion);
     free(lab->program);
     free(lab);
-}
-
-/* --- programs --- */
-
-/* Moves this process into the lab: its namespaces, the user's first, as it gives the right to enter
- * the others; its environment, and the present folder under the name that it has there, too. The
- * next process that it clones is in the lab's PID namespace. */
-static bool enter(const struct cc_lab *lab)
-{
-    static const char *const names[] = {"user", "mnt", "pid", "net", "uts", "ipc"};
-    enum { KINDS = sizeof names / sizeof names[0] };
-    char path[PATH_MAX];
-    int fd[KINDS];
-    bool entered = true;
-    for (int i = !lab->user; i < KINDS; i++) {
-        (void)snprintf(path, sizeof path, "/proc/%ld/ns/%s", (long)lab->init, names[i]);
-        fd[i] = open(path, O_RDONLY | O_CLOEXEC);
-    }
-    const bool named = getcwd(path, sizeof path) != NULL;
-    for (int i = !lab->user; i < KINDS; i++)
-        entered = entered && setns(fd[i], 0) == 0;
-    if (entered && named)
-        (void)!chdir(path);
-    return entered && cc_lab_environment(NULL) == CC_OK;
-}
-
-pid_t cc_lab_fork(const struct cc_lab *lab)
-{
-    int report[2];
-    struct init_status got = {.init = -1, .error = ESRCH};
-    if (pipe2(report, O_CLOEXEC) != 0)
-        return -1;
-    pid_t spawner = fork();
-    if (spawner == 0) {
-        struct init_status status = {.init = enter(lab) ? fork_into(0) : -1, .error = errno};
-        if (status.init == 0) {
-            (void)setsid();
-            return 0;
-        }
-        (void)!write(report[1], &status, sizeof status);
-        _exit(0);
-    }
-    if (spawner == -1)
-        got.error = errno;
-    close(report[1]);
-    while (read(report[0], &got, sizeof got) == -1 && errno == EINTR)
-        continue;
-    close(report[0]);
-    if (spawner != -1)
-        wait_for(spawner);
-    errno = got.error;
-    return got.init;
 }
 
 int cc_lab_traffic(const struct cc_lab *lab, uint64_t *bytes, struct cc_error *e)

@@ -43,7 +43,7 @@ void cc_lab_close(struct cc_lab *lab);
 /* Like fork(), into the lab's own namespaces, not into those of one of the hosts: returns 0 in the
  * new process, which is a child of the caller and reaches all hosts through the control network, in
  * a session of its own; -1 with errno. Only async-signal-safe functions may be called there. */
-pid_t cc_lab_fork(const struct cc_lab *lab);
+pid_t cc_lab_fork(struct cc_lab *lab);
 
 /* The bytes that all shaped links together have carried so far, in both directions; meant for a
  * watchdog. Up to 4% low, as headers are not counted for every segment; interface_bytes.h counts a

@@ -1,5 +1,5 @@
-/* Shared by the files of the lab: the caller's side (lab.c), its init (lab_init.c), the network
- * that init builds (lab_net.c), and the agent on the hosts (lab_enter.c). */
+/* Shared by the files of the lab: its init and the caller's side (lab.c), the network that init
+ * builds (lab_net.c), the agent on the hosts (lab_enter.c), and shaping (shape.c). */
 #ifndef CC_NETSIM_LAB_LAB_IMPL_H
 #define CC_NETSIM_LAB_LAB_IMPL_H
 
@@ -11,25 +11,6 @@
 #include "netsim/lab/lab.h"
 
 #define CC_LAB_NETNS "/run/netns" /* directory of the hosts' namespaces, as of `ip netns` */
-
-/* Sent by init once the lab is open, or cannot be. */
-struct cc_lab_answer {
-    int status; /* enum cc_status */
-    struct cc_error e;
-};
-
-struct cc_lab_init_args {
-    const struct cc_lab_config *config; /* without defaults to fill in */
-    const char *program;                /* commcomp, for its command lab-enter */
-    bool user;                          /* init is root of a user namespace, */
-    uid_t uid;                          /* mapped to these ids outside */
-    gid_t gid;
-    int socket; /* to the caller */
-};
-
-/* Builds the lab once it has received a byte, answers, and reaps processes until it is killed. To
- * be called in the first process of the new namespaces. */
-_Noreturn void cc_lab_init(const struct cc_lab_init_args *args);
 
 /* Send or receive all `size` bytes; false if the other side has closed the socket. */
 bool cc_lab_send(int socket, const void *bytes, size_t size);

@@ -21,7 +21,7 @@ struct cc_launch_cluster {
 
 /* Where the ranks run: in `lab`, or on `cluster` if lab is NULL. */
 struct cc_launch_hosts {
-    const struct cc_lab *lab;
+    struct cc_lab *lab;
     const struct cc_launch_cluster *cluster;
 };
 

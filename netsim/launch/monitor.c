@@ -256,7 +256,7 @@ static int result(struct cc_monitor *m, const char *name)
                    log[0] != '\0' ? ": " : "", log, remedy);
 }
 
-static int start(struct cc_monitor *m, const struct cc_lab *lab, char *const argv[], bool group)
+static int start(struct cc_monitor *m, struct cc_lab *lab, char *const argv[], bool group)
 {
     struct cc_error why = {0};
     char *text = cc_job_text(m->job, m->e);
@@ -267,7 +267,7 @@ static int start(struct cc_monitor *m, const struct cc_lab *lab, char *const arg
     return status == CC_OK ? CC_OK : cannot_start(m, argv[0], why.text);
 }
 
-int cc_monitor_run(struct cc_monitor *m, const struct cc_lab *lab, char *const argv[], bool group,
+int cc_monitor_run(struct cc_monitor *m, struct cc_lab *lab, char *const argv[], bool group,
                    struct cc_error *e)
 {
     const double drain_s = group ? m->exit_timeout_s : DRAIN_S;

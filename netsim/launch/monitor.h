@@ -64,7 +64,7 @@ struct cc_monitor {
 /* Starts argv[0] with the job on its stdin (cc_program_start), follows it until it has ended,
  * ending it where a callback asks for that, and closes it. Returns CC_OK if all ranks were done and
  * the exit code is 0. */
-int cc_monitor_run(struct cc_monitor *m, const struct cc_lab *lab, char *const argv[], bool group,
+int cc_monitor_run(struct cc_monitor *m, struct cc_lab *lab, char *const argv[], bool group,
                    struct cc_error *e);
 
 #endif

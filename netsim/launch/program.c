@@ -64,7 +64,7 @@ _Noreturn static void exec_child(char *const argv[], int in, int out, int err, p
     _exit(127);
 }
 
-static int start_child(const struct cc_lab *lab, char *const argv[], int in, struct cc_program *p,
+static int start_child(struct cc_lab *lab, char *const argv[], int in, struct cc_program *p,
                        struct cc_error *e)
 {
     int out[2] = {-1, -1}, err[2] = {-1, -1}, error = 0;
@@ -89,7 +89,7 @@ static int start_child(const struct cc_lab *lab, char *const argv[], int in, str
     return cc_fail(e, "%s cannot be started: %s", argv[0], strerror(error));
 }
 
-int cc_program_start(const struct cc_lab *lab, char *const argv[], const char *text, size_t length,
+int cc_program_start(struct cc_lab *lab, char *const argv[], const char *text, size_t length,
                      bool group, struct cc_program *out, struct cc_error *e)
 {
     int in, status = CC_OK;

@@ -23,7 +23,7 @@ struct cc_program {
  * it receives SIGTERM when this process dies. lab: where it runs; NULL: here. A missing program
  * shows later as exit code 127. With `group` the program leads a process group, and members that
  * are left when it ends are killed. */
-int cc_program_start(const struct cc_lab *lab, char *const argv[], const char *text, size_t length,
+int cc_program_start(struct cc_lab *lab, char *const argv[], const char *text, size_t length,
                      bool group, struct cc_program *out, struct cc_error *e);
 
 /* Sets p->ended and p->status if it has ended by now. */

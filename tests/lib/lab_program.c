@@ -60,7 +60,7 @@ void lab_finish(struct cc_program *child, struct output *o)
     cc_program_close(child);
 }
 
-struct cc_program lab_start(const struct cc_lab *lab, const char *const *argv)
+struct cc_program lab_start(struct cc_lab *lab, const char *const *argv)
 {
     struct cc_error e = {""};
     struct cc_program child;
@@ -69,7 +69,7 @@ struct cc_program lab_start(const struct cc_lab *lab, const char *const *argv)
     return child;
 }
 
-const struct output *lab_run(const struct cc_lab *lab, const char *const *argv)
+const struct output *lab_run(struct cc_lab *lab, const char *const *argv)
 {
     static struct output o;
     struct cc_program child = lab_start(lab, argv);

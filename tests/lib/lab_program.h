@@ -21,11 +21,11 @@ struct cc_lab *lab_open(struct cc_lab_config config);
 
 /* Starts a program in the lab, or fails the test. lab_finish waits until it has ended and reads its
  * output; it fails if nothing arrives for 20 s. */
-struct cc_program lab_start(const struct cc_lab *lab, const char *const *argv);
+struct cc_program lab_start(struct cc_lab *lab, const char *const *argv);
 void lab_finish(struct cc_program *child, struct output *o);
 
 /* Runs a program, as in lab_run(lab, ARGV("true")), and returns its output, in a static buffer. */
-const struct output *lab_run(const struct cc_lab *lab, const char *const *argv);
+const struct output *lab_run(struct cc_lab *lab, const char *const *argv);
 #define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 #endif
