@@ -31,33 +31,32 @@ enum cc_job_kind {
     CC_JOB_PINGPONG /* messages of several sizes between ranks 0 and 1, for calibration */
 };
 
+/* Members without a comment are described in job_table.c, here and below. */
+
 /* A tensor of the step. In memory a step is one flat array: the tensors in the net's order, one
  * after the other. */
 struct cc_job_tensor {
     char *name;
     struct cc_shape shape;
-    double share; /* its share of the compute time; the shares sum to 1 */
-    int server;   /* the one that keeps it; -1: divided evenly among all. 0 without servers */
-    bool raw;     /* travels as fp32 whatever the scheme */
+    double share;
+    int server; /* -1: divided evenly among all */
+    bool raw;
 };
 
 /* Seconds of codec work on a whole tensor; a part of it takes its part of them. */
 struct cc_job_cost {
-    double encode_s, decode_s, add_s; /* a worker's payload; add: decoding onto a sum */
-    double pull_encode_s, pull_decode_s;
+    double encode_s, decode_s, add_s, pull_encode_s, pull_decode_s;
 };
 
 /* Payload bytes of whole tensors, for jobs without data; a part of a tensor has its part of them.
- * Worker w has the sizes of w modulo `workers`, step s those of s modulo `steps`. */
+ */
 struct cc_job_sizes {
-    bool fixed; /* every payload is as long as its scheme's bound; the rest is 0 */
-    size_t workers, steps;
-    size_t sums;     /* 1, 2, 4, ... workers' gradients, where sums are encoded or merged on their
-                        way */
+    bool fixed; /* the rest is 0 */
+    size_t workers, steps, sums;
     uint32_t *push;  /* [workers][steps][tensors] */
-    uint32_t *pull;  /* [steps][tensors]; NULL without servers */
-    uint32_t *hop;   /* [sums][steps][tensors]; NULL where sums are not encoded on their way */
-    uint32_t *pairs; /* [sums][steps][tensors]: not bytes, but pairs; NULL where none are merged */
+    uint32_t *pull;  /* [steps][tensors]; or NULL, as the next two */
+    uint32_t *hop;   /* [sums][steps][tensors] */
+    uint32_t *pairs; /* [sums][steps][tensors] */
     double took_s;   /* time to find them; not in the file */
 };
 
@@ -71,17 +70,12 @@ struct cc_job_choice {
 
 /* One scheme. The messages are in the order in which they leave: the end of the net first. */
 struct cc_job_row {
-    char *scheme; /* canonical */
+    char *scheme;
     enum cc_reduction reduction;
-    size_t period; /* the scheme sends in the last of every `period` steps */
-    /* Steps that are not counted, of which only the last period computes, and steps that are
-     * counted; both are whole periods. */
-    size_t warmup, steps;
+    size_t period, warmup, steps;
     struct cc_message *message;
     size_t messages;
-    /* Exchanges with CC_X_CHOOSES: of each message at least one, by messages and then by pairs;
-     * each message's last one holds for any more pairs, too. Otherwise NULL. */
-    struct cc_job_choice *choice;
+    struct cc_job_choice *choice; /* only of exchanges with CC_X_CHOOSES; or NULL */
     size_t choices;
     struct cc_job_cost *cost;  /* [tensors]; NULL: codecs take the time that they really take */
     struct cc_job_sizes sizes; /* all zeros with data */
@@ -137,7 +131,6 @@ struct cc_job_scheme {
     char *profiled; /* the id of a scheme without code */
 };
 
-/* A job. Members without a comment are described in job_table.c. */
 struct cc_job {
     enum cc_job_kind kind;
     enum cc_exchange exchange; /* one that runs; by name in the file */

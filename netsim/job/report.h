@@ -13,35 +13,28 @@
 #include "netsim/job/fields.h"
 #include "netsim/job/phase.h"
 
-/* A row's result. Times are means over its counted steps; where ranks differ, of the rank for which
- * they are longest. docs/job.md describes each field. */
+/* A row's result. Members without a comment are described in report.c, here and below. Times are
+ * means over its counted steps; where ranks differ, of the rank for which they are longest. */
 struct cc_report_row {
     size_t row, steps;
     double *step_s; /* [steps] */
     double compute_s, update_s;
-    /* Codec time by place. With more ranks than cores, encode_s is from the first worker's
-     * beginning to the last one's end. */
+    /* With more ranks than cores, encode_s is from the first worker's beginning to the last one's
+     * end. */
     double encode_s, hop_s, server_s, decode_s;
-    double wait_s, busy_s;
-    double waking_s;  /* how late the first worker wakes for a step, the median; 0: ranks poll */
-    double message_s; /* to hand a push or a pull to MPI, the mean */
-    double push_bytes, pull_bytes; /* payload per step, without heads */
-    double push_head_bytes, pull_head_bytes;
-    double messages, given_bytes; /* per step to other hosts: the most that a rank sends or, with
-                                     colocated servers, of the host */
-    double sent_bytes, received_bytes; /* per step, of the busiest interface; -1: no device */
-    double total_sent_bytes;           /* all interfaces' together; -1: no device */
-    double kept_values;                /* per step, where sums do not keep everything; or 0 */
-    size_t applied_errors;             /* 2, or 0: not measured: */
-    double *applied_error;             /* over all counted steps, and over their last half */
-    /* Where steps are not bulk synchronous; otherwise 0, and none: */
-    double updates, updates_per_s; /* all workers', per step and per second */
-    double held_s; /* the part of a worker's step in which its pull waits for slower workers */
-    size_t ages;
-    double *age;       /* [ages]: updates by their staleness */
-    double peak_bytes; /* simulations: the most memory; 0: not known */
-    char *chose;       /* ssar-auto: as in struct cc_report_calls */
-    size_t tensors;    /* in the next two; 0: none */
+    double wait_s, busy_s, waking_s, message_s;
+    double push_bytes, pull_bytes, push_head_bytes, pull_head_bytes;
+    double messages, given_bytes; /* to other hosts; with colocated servers, of the host */
+    double sent_bytes, received_bytes, total_sent_bytes;
+    double kept_values;    /* or 0 */
+    size_t applied_errors; /* 2, or 0: not measured */
+    double *applied_error;
+    double updates, updates_per_s, held_s; /* or 0 */
+    size_t ages;                           /* or 0 */
+    double *age;
+    double peak_bytes;
+    char *chose;
+    size_t tensors; /* in the next two; 0: none */
     double *tensor_bytes, *tensor_pull_bytes;
 };
 
@@ -55,23 +48,20 @@ struct cc_report_eval {
 struct cc_report_size {
     size_t bytes;
     size_t samples;
-    double *seconds; /* one way: half a round trip */
-    double send_s;   /* that rank 0 needs to hand a message to MPI, the median */
+    double *seconds;
+    double send_s;
 };
 
 /* A row of a job with `calls`. Times are those of the slowest rank, bytes and messages of a call.
  */
 struct cc_report_calls {
     size_t row, calls;
-    double *call_s;               /* [calls] of each counted call */
-    double encode_s, apply_s;     /* means */
-    double push_bytes;            /* a worker's payload, without heads; the mean over the workers */
-    double given_bytes, messages; /* those of the rank that sends most */
-    double result_values;         /* the number of values of the first result that are not zero */
-    char *chose;                  /* ssar-auto: "ssar-split 20, ssar-recdouble 4": which exchange
-                                     was taken how often; or NULL */
-    bool checked;                 /* the results were compared */
-    char *wrong;                  /* the first thing that is wrong with them, or NULL */
+    double *call_s;           /* [calls] */
+    double encode_s, apply_s; /* means */
+    double push_bytes, given_bytes, messages, result_values;
+    char *chose; /* "ssar-split 20, ssar-recdouble 4"; or NULL */
+    bool checked;
+    char *wrong; /* or NULL */
 };
 
 /* Something that a rank did from one time to another. */
