@@ -148,12 +148,12 @@ static int add_rows(struct calls *c, const struct cc_setting *s, struct cc_job *
     return CC_OK;
 }
 
-static int make_job(struct calls *c, const struct calls_setting *s, struct cc_job *job,
+static int make_job(struct calls *c, const struct cc_setting *s, struct cc_job *job,
                     struct cc_error *e)
 {
-    cc_experiment_job_setting(&s->setting, job);
+    cc_experiment_job_setting(s, job);
     job->distribution = (int)c->source.distribution;
-    job->zeros = 1 - s->nonzeros;
+    job->zeros = 1 - c->nonzeros;
     job->indices = (int)c->source.indices;
     job->trace_steps = 1;
     /* Within a machine every message is copied once, in whole; more and smaller ones only ask for
@@ -163,9 +163,9 @@ static int make_job(struct calls *c, const struct calls_setting *s, struct cc_jo
         job->rendezvous = false;
     }
     job->calls = (struct cc_job_calls){.limit_s = c->options.time_s, .check = c->options.check};
-    CC_TRY(add_tensor(&s->setting, job, e));
+    CC_TRY(add_tensor(s, job, e));
     CC_TRY(cc_job_schemes_take(job, e));
-    return add_rows(c, &s->setting, job, e);
+    return add_rows(c, s, job, e);
 }
 
 /* --- running --- */
@@ -192,13 +192,13 @@ static double remaining_s(void *arg)
 static bool on_tick(void *arg)
 {
     struct calls *c = arg;
-    cc_progress_show(&c->progress, cc_exchange_names[c->setting->setting.exchange],
+    cc_progress_show(&c->progress, cc_exchange_names[c->setting->exchange],
                      ((double)c->done + (double)c->reported / (double)c->job->rows) /
                          (double)c->settings);
     return cc_interrupted();
 }
 
-static int run_setting(struct calls *c, const struct calls_setting *s, struct cc_error *e)
+static int run_setting(struct calls *c, const struct cc_setting *s, struct cc_error *e)
 {
     struct cc_job job = {0};
     const struct cc_launch_config config = {.hosts = {NULL, &c->hosts.cluster},
@@ -208,7 +208,7 @@ static int run_setting(struct calls *c, const struct calls_setting *s, struct cc
                                             .on_tick = on_tick,
                                             .arg = c};
     int status = CC_OK;
-    if (!can_run(c, &s->setting))
+    if (!can_run(c, s))
         return CC_OK;
     c->setting = s;
     c->job = &job;
@@ -225,42 +225,29 @@ out:
     return cc_interrupted() ? CC_OK : status;
 }
 
-/* The settings of one number of values, collected by cc_cluster_args_each. */
-struct collection {
-    struct cc_setting *item;
-    size_t count, capacity;
-};
-
-static int collect(void *arg, const struct cc_setting *s, struct cc_error *e)
+static int run_one(void *arg, const struct cc_setting *s, struct cc_error *e)
 {
-    struct collection *l = arg;
-    CC_TRY(CC_GROW(l->item, &l->capacity, l->count + 1, e));
-    l->item[l->count++] = *s;
+    struct calls *c = arg;
+    if (cc_interrupted())
+        return CC_OK;
+    CC_TRY(run_setting(c, s, e));
+    c->done++;
     return CC_OK;
 }
 
 /* Settings of the same values, non-zeros and workers follow each other, to be compared. */
-static int run_values(struct calls *c, const struct cc_cluster_args *cluster, const double *shares,
-                      size_t count, struct cc_error *e)
+static int run_values(struct calls *c, const struct cc_cluster_args *cluster, struct cc_error *e)
 {
-    struct collection all = {.item = NULL};
-    int status = CC_OK;
-    CC_TRY_OUT(cc_cluster_args_each(cluster, collect, &all, e));
-    for (size_t i = 0; i < count; i++) {
+    struct cc_cluster_args one = *cluster;
+    one.worker_counts = 1;
+    for (size_t i = 0; i < c->source.shares; i++)
         for (size_t w = 0; w < cluster->worker_counts; w++) {
-            for (size_t k = 0; k < all.count && !cc_interrupted(); k++) {
-                const struct calls_setting s = {.setting = all.item[k], .nonzeros = shares[i]};
-                if (s.setting.cluster.workers != cluster->workers[w])
-                    continue;
-                CC_TRY_OUT(run_setting(c, &s, e));
-                c->done++;
-            }
+            c->nonzeros = c->source.nonzeros[i];
+            one.workers = &cluster->workers[w];
+            CC_TRY(cc_cluster_args_each(&one, run_one, c, e));
             calls_end_group(c);
         }
-    }
-out:
-    free(all.item);
-    return status;
+    return CC_OK;
 }
 
 static int run_all(struct calls *c, struct cc_args *args, struct cc_error *e)
@@ -278,7 +265,7 @@ static int run_all(struct calls *c, struct cc_args *args, struct cc_error *e)
         status = cc_cluster_args_parse(args, &cluster, e);
         c->settings = sizes * drawn->shares * cluster.exchanges * cluster.worker_counts;
         if (status == CC_OK)
-            status = run_values(c, &cluster, drawn->nonzeros, drawn->shares, e);
+            status = run_values(c, &cluster, e);
         cc_cluster_args_free(&cluster);
         if (status != CC_OK)
             goto out;

@@ -10,12 +10,6 @@
 #include "core/trace/synth.h"
 #include "netsim/job/report.h"
 
-/* A setting: an exchange, a number of workers, and the gradient's number of values. */
-struct calls_setting {
-    struct cc_setting setting;
-    double nonzeros; /* share of the values */
-};
-
 /* A row that was measured, and whether its result was right. */
 struct calls_row {
     size_t at;     /* in the record */
@@ -37,7 +31,8 @@ struct calls {
     size_t reported;       /* rows of the job under way */
     size_t unsteady;       /* rows whose calls vary much */
     /* The job under way, and the rows of its values, non-zeros and workers. */
-    const struct calls_setting *setting;
+    const struct cc_setting *setting;
+    double nonzeros; /* share of the values */
     const struct cc_job *job;
     struct calls_row *row;
     size_t rows, row_capacity;

@@ -19,14 +19,14 @@
 /* Adds a row with its setting. */
 static size_t new_row(struct calls *c, const char *scheme, struct cc_error *e)
 {
-    const struct cc_setting *s = &c->setting->setting;
+    const struct cc_setting *s = c->setting;
     const bool servers = cc_exchange_has(s->exchange, CC_X_SERVERS);
     const struct cc_number_column all[] = {
         {CC_KEY(values), (double)s->net->values},
         {CC_KEY(workers), s->cluster.workers},
         {CC_KEY(servers), servers ? (double)s->cluster.servers : NAN},
         {CC_KEY(keep), s->cluster.keep > 0 ? s->cluster.keep : NAN},
-        {CC_KEY(nonzeros), c->setting->nonzeros}};
+        {CC_KEY(nonzeros), c->nonzeros}};
     const size_t at = cc_record_add(c->record, e);
     if (at == SIZE_MAX || cc_record_text(c->record, at, CC_KEY(scheme), scheme, e) != CC_OK ||
         cc_record_text(c->record, at, CC_KEY(exchange), cc_exchange_names[s->exchange], e) !=
@@ -40,7 +40,7 @@ static size_t new_row(struct calls *c, const char *scheme, struct cc_error *e)
 
 static void add_numbers(struct calls *c, size_t at, const struct cc_report_calls *got)
 {
-    const struct cc_setting *s = &c->setting->setting;
+    const struct cc_setting *s = c->setting;
     const double values = (double)s->net->values, workers = s->cluster.workers;
     const double bits = 8 * got->push_bytes / values;
     const struct cc_stats time = cc_stats_of(got->call_s, got->calls); /* sorts them */

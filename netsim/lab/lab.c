@@ -380,18 +380,6 @@ static int start_init(struct cc_lab *lab, int *socket, struct cc_error *e)
     return CC_FAIL;
 }
 
-/* The path of the running program. */
-static int own_program(char **out, struct cc_error *e)
-{
-    char path[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n == -1)
-        return cc_fail(e, "/proc/self/exe: %s; is /proc mounted?", strerror(errno));
-    path[n] = '\0';
-    *out = cc_strdup(path, e);
-    return *out != NULL ? CC_OK : CC_FAIL;
-}
-
 /* Copies the configuration with defaults filled in, and checks it. */
 static int set_config(struct cc_lab *lab, const struct cc_lab_config *config, struct cc_error *e)
 {
@@ -415,7 +403,10 @@ static int set_config(struct cc_lab *lab, const struct cc_lab_config *config, st
     if (lab->congestion == NULL)
         return CC_FAIL;
     lab->config.congestion = lab->congestion;
-    return own_program(&lab->program, e);
+    lab->program = realpath("/proc/self/exe", NULL);
+    return lab->program != NULL
+               ? CC_OK
+               : cc_fail(e, "/proc/self/exe: %s; is /proc mounted?", strerror(errno));
 }
 
 /* Has init build the lab. */

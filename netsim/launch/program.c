@@ -210,28 +210,27 @@ char *cc_program_beside(const char *name, const char *variable, const char *reme
                         struct cc_error *e)
 {
     const char *given = getenv(variable);
-    char self[4096], *path;
-    const size_t name_size = strlen(name) + 1, room = sizeof self - name_size;
+    char *path = realpath(given != NULL && given[0] != '\0' ? given : "/proc/self/exe", NULL);
     if (given != NULL && given[0] != '\0') {
-        if ((path = realpath(given, NULL)) == NULL)
+        if (path == NULL)
             cc_error_set(e, "%s: there is no file %s", variable, given);
         return path;
     }
-    ssize_t n = readlink("/proc/self/exe", self, room);
-    if (n <= 0 || (size_t)n == room) {
+    char *self = path;
+    if (self == NULL ||
+        asprintf(&path, "%.*s/%s", (int)(strrchr(self, '/') - self), self, name) < 0)
+        path = NULL;
+    free(self);
+    if (path == NULL)
         cc_error_set(e, "where this program lies is not known: set %s to the path of %s", variable,
                      name);
-        return NULL;
-    }
-    self[n] = '\0';
-    char *slash = strrchr(self, '/');
-    memcpy(slash + 1, name, name_size);
-    if (access(self, X_OK) == 0)
-        return cc_strdup(self, e);
+    if (path == NULL || access(path, X_OK) == 0)
+        return path;
     if (errno == EACCES)
-        (void)cc_program_check(self, remedy, e);
+        (void)cc_program_check(path, remedy, e);
     else
-        cc_error_set(e, "%s is missing: %s; or set %s", self, remedy, variable);
+        cc_error_set(e, "%s is missing: %s; or set %s", path, remedy, variable);
+    free(path);
     return NULL;
 }
 
