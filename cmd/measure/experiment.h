@@ -281,8 +281,8 @@ int cc_experiment_take_report(struct cc_experiment *x, const struct cc_report *r
 
 /* --- rows --- */
 
-/* Adds what the ranks report of a setting's row to x->measured; the command's own numbers are NaN.
- * *out is valid until the next call. */
+/* Adds what the ranks report of a setting's row to x->measured; the command sets its own numbers in
+ * *out, which is valid until the next call. */
 int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experiment_setting *s,
                                const struct cc_report_row *got, struct cc_measured_row **out,
                                struct cc_error *e);

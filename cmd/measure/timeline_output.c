@@ -55,12 +55,6 @@ int cc_timeline_output_open(struct cc_timeline_output *t, const struct cc_args *
     return cc_timeline_open(t->path, about, 0, &t->file, e);
 }
 
-void cc_timeline_output_attach(struct cc_timeline_output *t, struct cc_experiment *x)
-{
-    if (t->file != NULL)
-        x->timeline = t;
-}
-
 static int note_size(const struct cc_timeline_output *t, const struct cc_timeline_size *size,
                      struct cc_record *record, struct cc_error *e)
 {

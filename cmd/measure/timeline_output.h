@@ -7,10 +7,10 @@
 
 struct cc_timeline_output {
     struct cc_given given;
-    const char *path; /* NULL: not asked for, and nothing happens */
-    struct cc_timeline *file;
-    char config[100]; /* "sim, alpha-beta": part of the rows' names */
-    size_t rows;      /* in the file */
+    const char *path;         /* NULL: not asked for, and nothing happens */
+    struct cc_timeline *file; /* or NULL */
+    char config[100];         /* "sim, alpha-beta": part of the rows' names */
+    size_t rows;              /* in the file */
 };
 extern const struct cc_option cc_timeline_options[];
 
@@ -18,8 +18,6 @@ extern const struct cc_option cc_timeline_options[];
  * until the first row. */
 int cc_timeline_output_open(struct cc_timeline_output *t, const struct cc_args *args, bool dry_run,
                             const char *config, struct cc_error *e);
-/* Lets the jobs of an experiment ask for events, if there is a file for them. */
-void cc_timeline_output_attach(struct cc_timeline_output *t, struct cc_experiment *x);
 /* Adds the events of a rank in a row of a setting; ranks come in order. x->timeline must be set. */
 int cc_timeline_output_add(const struct cc_experiment *x,
                            const struct cc_experiment_setting *setting,

@@ -114,7 +114,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(cc_run_prepare(&r, &input, &args->record, e));
     if (r.options.hosts.lab)
         (void)snprintf(timeline.config, sizeof timeline.config, "run, lab");
-    cc_timeline_output_attach(&timeline, &r.experiment);
+    r.experiment.timeline = timeline.file != NULL ? &timeline : NULL;
     CC_TRY_OUT(input.dry_run ? cc_run_dry(&r, &args->record, e) : cc_run_all(&r, e));
     CC_TRY_OUT(cc_run_notes(&r, e));
 out:

@@ -51,6 +51,12 @@ int cc_run_prepare(struct run *r, struct cc_experiment_input *input, struct cc_r
                    struct cc_error *e);
 void cc_run_free(struct run *r);
 
+/* Completes a setting, and chooses the steps of a row: struct cc_experiment_ops, as cc_run_limit
+ * and cc_run_cause. */
+void cc_run_complete(void *run, struct cc_experiment_setting *s);
+int cc_run_choose(void *run, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
+                  struct cc_error *e);
+
 /* Expected seconds: of starting the ranks of a setting; of one of a row's steps, of which the first
  * to warm up is 0; and of a row with its warm-up. Steps and rows include the pauses before steps.
  */
@@ -63,9 +69,8 @@ double cc_run_row_s(const struct cc_experiment_setting *s, const struct cc_exper
 
 /* --dry-run: adds a row for each row of the experiment to a record with run's columns. */
 int cc_run_dry(const struct run *r, struct cc_record *record, struct cc_error *e);
-/* Measures all settings (cc_experiment_all), of which `measure` runs one. */
+/* Measures all settings: cc_experiment_all. */
 int cc_run_all(struct run *r, struct cc_error *e);
-int cc_run_measure(void *run, const struct cc_experiment_setting *s, struct cc_error *e);
 /* Adds a reported row, and prints it if there is a record. */
 int cc_run_add_row(struct run *r, const struct cc_experiment_setting *s,
                    const struct cc_report_row *got, struct cc_error *e);

@@ -185,7 +185,7 @@ static int launch(struct run *r, const struct cc_experiment_setting *setting, st
     return status;
 }
 
-int cc_run_measure(void *arg, const struct cc_experiment_setting *s, struct cc_error *e)
+static int measure(void *arg, const struct cc_experiment_setting *s, struct cc_error *e)
 {
     struct run *r = arg;
     struct cc_lab *lab = NULL;
@@ -204,6 +204,17 @@ out:
     if (lab != NULL)
         cc_lab_close(lab);
     return status;
+}
+
+int cc_run_prepare(struct run *r, struct cc_experiment_input *input, struct cc_record *record,
+                   struct cc_error *e)
+{
+    static const struct cc_experiment_ops ops = {.complete = cc_run_complete,
+                                                 .choose = cc_run_choose,
+                                                 .measure = measure,
+                                                 .limit = cc_run_limit,
+                                                 .cause = cc_run_cause};
+    return cc_experiment_prepare(&r->experiment, input, record, &ops, r, e);
 }
 
 int cc_run_all(struct run *r, struct cc_error *e)

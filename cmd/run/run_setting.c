@@ -40,7 +40,7 @@ static size_t counted_periods(const struct cc_timing *t, double seconds, size_t 
     return (size_t)fmin(most, fmax(least, ceil(3 / fmax(seconds, 1e-6))));
 }
 
-static int choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
+int cc_run_choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
                   struct cc_error *e)
 {
     (void)arg;
@@ -108,7 +108,7 @@ static void shape(const struct run *r, struct cc_experiment_setting *s)
         s->added_latency_s = l->latency_s;
 }
 
-static void complete(void *arg, struct cc_experiment_setting *s)
+void cc_run_complete(void *arg, struct cc_experiment_setting *s)
 {
     const struct run *r = arg;
     struct cc_machine_info host;
@@ -123,17 +123,6 @@ static void complete(void *arg, struct cc_experiment_setting *s)
     s->oversubscribed = r->options.hosts.lab && busy > host.cores;
     s->ranks_per_core = s->oversubscribed ? (double)busy / host.cores : 1;
     s->yield_when_idle = r->options.hosts.lab && cc_experiment_ranks(&s->setting) > host.cores;
-}
-
-int cc_run_prepare(struct run *r, struct cc_experiment_input *input, struct cc_record *record,
-                   struct cc_error *e)
-{
-    static const struct cc_experiment_ops ops = {.complete = complete,
-                                                 .choose = choose,
-                                                 .measure = cc_run_measure,
-                                                 .limit = cc_run_limit,
-                                                 .cause = cc_run_cause};
-    return cc_experiment_prepare(&r->experiment, input, record, &ops, r, e);
 }
 
 /* --- a dry run --- */

@@ -116,7 +116,7 @@ static int run(struct cc_args *args, struct cc_error *e)
         CC_TRY_OUT(take_codec_times(&s, &input.forecast, args->recipe, e));
     CC_TRY_OUT(cc_sim_prepare(&s, &input, &args->record, e));
     describe(&s.options, timeline.config, sizeof timeline.config);
-    cc_timeline_output_attach(&timeline, &s.experiment);
+    s.experiment.timeline = timeline.file != NULL ? &timeline : NULL;
     CC_TRY_OUT(input.dry_run ? cc_sim_dry(&s, e) : cc_sim_all(&s, e));
     CC_TRY_OUT(cc_sim_notes(&s, e));
 out:

@@ -71,6 +71,12 @@ void cc_sim_free(struct sim *s);
  * for all. */
 enum { CC_SIM_FEW_WORKERS = 16 };
 
+/* Completes a setting, and chooses the steps of a row: struct cc_experiment_ops, as cc_sim_cause.
+ */
+void cc_sim_complete(void *sim, struct cc_experiment_setting *s);
+int cc_sim_choose(void *sim, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
+                  struct cc_error *e);
+
 /* Warm-up steps that the ranks go through. */
 size_t cc_sim_warmup(const struct cc_experiment_setting *s, const struct cc_experiment_row *row);
 /* Expected real seconds of a row's simulation; and of finding out the sizes of its payloads before
@@ -95,9 +101,8 @@ int cc_sim_job(const struct sim *s, const struct cc_experiment_setting *setting,
                struct cc_error *e);
 /* --dry-run: adds a row for each row of the experiment to the record. */
 int cc_sim_dry(const struct sim *s, struct cc_error *e);
-/* Simulates all settings (cc_experiment_all), of which `measure` simulates one. */
+/* Simulates all settings: cc_experiment_all. */
 int cc_sim_all(struct sim *s, struct cc_error *e);
-int cc_sim_measure(void *sim, const struct cc_experiment_setting *setting, struct cc_error *e);
 /* Adds a reported row that took wall_s seconds, and prints it if there is a record. */
 int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
                    const struct cc_report_row *got, double wall_s, struct cc_error *e);

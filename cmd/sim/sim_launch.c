@@ -4,6 +4,7 @@
 
 #include "cmd/sim/sim.h"
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/interrupt.h"
 
 /* Expected seconds of simulations of which a user is warned. */
@@ -91,7 +92,7 @@ static int simulate(struct sim *s, const struct cc_platform *platform, struct cc
     return cc_smpirun(&config, job, e);
 }
 
-int cc_sim_measure(void *arg, const struct cc_experiment_setting *setting, struct cc_error *e)
+static int measure(void *arg, const struct cc_experiment_setting *setting, struct cc_error *e)
 {
     struct sim *s = arg;
     struct cc_platform platform;
@@ -107,6 +108,51 @@ int cc_sim_measure(void *arg, const struct cc_experiment_setting *setting, struc
     cc_job_free(&job);
     cc_platform_free(&platform);
     return status;
+}
+
+/* --- all settings --- */
+
+static int write_platform(const struct cc_platform *p, const char *path, struct cc_error *e)
+{
+    struct cc_outfile file;
+    CC_TRY(cc_file_create(&file, path, e));
+    if (fputs(p->xml, file.f) != EOF)
+        return cc_file_commit(&file, e);
+    cc_file_abort(&file);
+    return cc_fail(e, "%s: cannot be written", path);
+}
+
+static double limit(const struct cc_setting *s)
+{
+    (void)s;
+    return 0.01;
+}
+
+int cc_sim_prepare(struct sim *s, struct cc_experiment_input *input, struct cc_record *record,
+                   struct cc_error *e)
+{
+    static const struct cc_experiment_ops ops = {.complete = cc_sim_complete,
+                                                 .choose = cc_sim_choose,
+                                                 .measure = measure,
+                                                 .limit = limit,
+                                                 .cause = cc_sim_cause,
+                                                 .exact = true};
+    const struct sim_options *o = &s->options;
+    struct cc_experiment *x = &s->experiment;
+    CC_TRY(cc_experiment_prepare(x, input, record, &ops, s, e));
+    if (x->settings > 1 && (o->write_platform != NULL || o->paje != NULL))
+        return cc_usage(e, "--%s is of one setting, and the lists of the options make %zu",
+                        o->write_platform != NULL ? "write-platform" : "paje", x->settings);
+    for (size_t i = 0; i < x->settings; i++) {
+        struct cc_platform p;
+        int status = CC_OK;
+        CC_TRY(cc_sim_platform(s, &x->setting[i], &p, e));
+        if (o->write_platform != NULL)
+            status = write_platform(&p, o->write_platform, e);
+        cc_platform_free(&p);
+        CC_TRY(status);
+    }
+    return CC_OK;
 }
 
 /* Warns of simulations of hours before they begin. */

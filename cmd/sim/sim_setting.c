@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "cmd/sim/sim.h"
-#include "core/file.h"
 #include "core/memory.h"
 #include "core/unions.h"
 #include "netsim/launch/platform_read.h"
@@ -44,7 +43,7 @@ static enum cc_formula formula(const struct sim *s)
                : CC_FORMULA_ELSEWHERE;
 }
 
-static void complete(void *arg, struct cc_experiment_setting *s)
+void cc_sim_complete(void *arg, struct cc_experiment_setting *s)
 {
     const struct sim *sim = arg;
     struct cc_link *l = &s->setting.link;
@@ -107,7 +106,7 @@ static size_t affordable(const struct cc_experiment_setting *s, size_t steps, si
  * residuals fill first; where only the sums of index-value pairs do, there are as many steps as the
  * formulas' unions are counted over. The choice is the same with and without data, and on every
  * machine. */
-static int choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
+int cc_sim_choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
                   struct cc_error *e)
 {
     enum { DRAWS = 10, MEASURED = 3, STALE = 200 };
@@ -197,51 +196,6 @@ double cc_sim_row_s(const struct cc_experiment_setting *s, const struct cc_exper
 double cc_sim_sizes_s(const struct cc_experiment_setting *s, const struct cc_experiment_row *row)
 {
     return s->data ? 0 : all_codecs_s(s, row);
-}
-
-/* --- all settings --- */
-
-static int write_platform(const struct cc_platform *p, const char *path, struct cc_error *e)
-{
-    struct cc_outfile file;
-    CC_TRY(cc_file_create(&file, path, e));
-    if (fputs(p->xml, file.f) != EOF)
-        return cc_file_commit(&file, e);
-    cc_file_abort(&file);
-    return cc_fail(e, "%s: cannot be written", path);
-}
-
-static double limit(const struct cc_setting *s)
-{
-    (void)s;
-    return 0.01;
-}
-
-int cc_sim_prepare(struct sim *s, struct cc_experiment_input *input, struct cc_record *record,
-                   struct cc_error *e)
-{
-    static const struct cc_experiment_ops ops = {.complete = complete,
-                                                 .choose = choose,
-                                                 .measure = cc_sim_measure,
-                                                 .limit = limit,
-                                                 .cause = cc_sim_cause,
-                                                 .exact = true};
-    const struct sim_options *o = &s->options;
-    struct cc_experiment *x = &s->experiment;
-    CC_TRY(cc_experiment_prepare(x, input, record, &ops, s, e));
-    if (x->settings > 1 && (o->write_platform != NULL || o->paje != NULL))
-        return cc_usage(e, "--%s is of one setting, and the lists of the options make %zu",
-                        o->write_platform != NULL ? "write-platform" : "paje", x->settings);
-    for (size_t i = 0; i < x->settings; i++) {
-        struct cc_platform p;
-        int status = CC_OK;
-        CC_TRY(cc_sim_platform(s, &x->setting[i], &p, e));
-        if (o->write_platform != NULL)
-            status = write_platform(&p, o->write_platform, e);
-        cc_platform_free(&p);
-        CC_TRY(status);
-    }
-    return CC_OK;
 }
 
 void cc_sim_free(struct sim *s)
