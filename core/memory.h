@@ -50,6 +50,16 @@ size_t cc_memory_available(void);
  * out-of-memory killer ends the program. `what` begins the message: "the states of 9 schemes". */
 int cc_memory_check(size_t bytes, const char *what, struct cc_error *e);
 
+static inline size_t cc_smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline size_t cc_larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Rounds a size up to a multiple of CC_ALIGN; SIZE_MAX when that overflows. */
 static inline size_t cc_align_up(size_t bytes)
 {

@@ -31,18 +31,14 @@
 enum { RECORD_HEAD = 2 * CC_SIZE_BYTES, MOST_ROUNDS = 8 * sizeof(int) };
 
 struct allgather {
-    const struct cc_exchange_ops *ops;
-    struct cc_rank_state *rank_state;
-    const struct cc_message *message;
-    size_t index; /* in the row */
-    struct cc_range range;
+    struct cc_exchange_head head;
     struct cc_pack *pack;
-    uint8_t *records;                /* NULL without data */
-    size_t *begin;                   /* where each record begins, this rank's first; and the end */
-    size_t have;                     /* records that are here */
-    size_t rounds;                   /* begun */
-    bool receiving;                  /* the round begun last is not over */
-    struct cc_transfer *send, *recv; /* one for each round */
+    uint8_t *records; /* NULL without data */
+    size_t *begin;    /* where each record begins, this rank's first; and the end */
+    size_t have;      /* records that are here */
+    size_t rounds;    /* begun */
+    bool receiving;   /* the round begun last is not over */
+    struct cc_transfer send[MOST_ROUNDS], recv[MOST_ROUNDS];
     struct cc_block_streams streams;
     /* Without rounds: on rank 0, the requests of all payloads, on others that of their own; and the
      * number of payloads applied. */
@@ -53,7 +49,7 @@ struct allgather {
 
 static size_t workers_of(const struct allgather *x)
 {
-    return (size_t)x->rank_state->job->workers;
+    return (size_t)x->head.s->job->workers;
 }
 
 static void put_number(struct allgather *x, size_t at, uint64_t number)
@@ -65,9 +61,9 @@ static void put_number(struct allgather *x, size_t at, uint64_t number)
 /* The length of payload i, counted from this rank's, whose record begins at `at`. */
 static uint64_t length_at(const struct allgather *x, size_t i, size_t at)
 {
-    const size_t rank = ((size_t)x->rank_state->rank + i) % workers_of(x);
+    const size_t rank = ((size_t)x->head.s->rank + i) % workers_of(x);
     return x->records != NULL ? cc_get_u64(x->records + at + CC_SIZE_BYTES)
-                              : cc_pack_size(x->pack, (int64_t)rank, x->rank_state->step);
+                              : cc_pack_size(x->pack, (int64_t)rank, x->head.s->step);
 }
 
 /* The most bytes that the next `count` records have; without data, their length. */
@@ -91,7 +87,7 @@ static size_t round_records(const struct allgather *x)
 /* Begins the next round, unless the message before has not sent its first number yet. */
 static void begin_round(struct allgather *x, bool *moved)
 {
-    const size_t n = workers_of(x), me = (size_t)x->rank_state->rank;
+    const size_t n = workers_of(x), me = (size_t)x->head.s->rank;
     const size_t count = round_records(x), k = x->rounds;
     if (k > 0 && x->send[k - 1].done < CC_SIZE_BYTES)
         return;
@@ -138,10 +134,10 @@ static int end_round(struct allgather *x, struct cc_error *e)
 static int apply(struct allgather *x, size_t rank, const uint8_t *payload, size_t len,
                  struct cc_error *e)
 {
-    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_rank_state *s = x->head.s;
     const int status =
         cc_pack_decode_add(x->pack, s->step, payload, len, 1.0f / (float)s->job->workers,
-                           CC_OFFSET_OR_NULL(s->model, x->range.from), e);
+                           CC_OFFSET_OR_NULL(s->model, x->head.range.from), e);
     if (status != CC_OK)
         cc_error_in(e, "from rank %zu", rank);
     return status;
@@ -149,7 +145,7 @@ static int apply(struct allgather *x, size_t rank, const uint8_t *payload, size_
 
 static int apply_all(struct allgather *x, struct cc_error *e)
 {
-    struct cc_rank_state *s = x->rank_state;
+    struct cc_rank_state *s = x->head.s;
     const size_t n = workers_of(x), me = (size_t)s->rank;
     const struct cc_work_timer since = cc_work_begin(s->transport);
     int status = CC_OK;
@@ -166,7 +162,7 @@ static int apply_all(struct allgather *x, struct cc_error *e)
 /* Lends rank 0 the payload, or has the others lend it theirs. */
 static int start_lending(struct allgather *x, size_t len, struct cc_error *e)
 {
-    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_rank_state *s = x->head.s;
     struct cc_parcel parcel = {.bytes = cc_pack_bound(x->pack), .tag = x->streams.in.tag};
     x->applied = 0;
     for (size_t i = 1; i < x->lent.count; i++) {
@@ -183,7 +179,7 @@ static int start_lending(struct allgather *x, size_t len, struct cc_error *e)
 /* Applies the payloads that are lent, in the order of the ranks, as they come. */
 static int apply_lent(struct allgather *x, struct cc_error *e)
 {
-    struct cc_rank_state *s = x->rank_state;
+    struct cc_rank_state *s = x->head.s;
     for (bool over = true; x->applied < x->lent.count; x->applied++) {
         const size_t rank = x->applied;
         if (rank > 0)
@@ -204,7 +200,7 @@ static int test_lending(struct allgather *x, bool *done, struct cc_error *e)
     *done = x->over;
     if (x->over)
         return CC_OK;
-    if (x->rank_state->rank > 0)
+    if (x->head.s->rank > 0)
         return cc_requests_test(&x->lent, 0, done, e);
     CC_TRY(apply_lent(x, e));
     *done = x->applied == x->lent.count;
@@ -216,10 +212,10 @@ static int test_lending(struct allgather *x, bool *done, struct cc_error *e)
 static int allgather_start(void *of, struct cc_error *e)
 {
     struct allgather *x = of;
-    struct cc_rank_state *s = x->rank_state;
-    const bool is_empty = x->range.from == x->range.to;
+    struct cc_rank_state *s = x->head.s;
+    const bool is_empty = x->head.range.from == x->head.range.to;
     size_t len;
-    CC_TRY(cc_message_encode(s, x->pack, CC_OFFSET_OR_NULL(s->gradient, x->range.from),
+    CC_TRY(cc_message_encode(s, x->pack, CC_OFFSET_OR_NULL(s->gradient, x->head.range.from),
                              CC_PHASE_ENCODE, !is_empty, CC_OFFSET_OR_NULL(x->records, RECORD_HEAD),
                              &len, e));
     put_number(x, CC_SIZE_BYTES, len);
@@ -228,7 +224,7 @@ static int allgather_start(void *of, struct cc_error *e)
     x->have = 1;
     x->rounds = 0;
     x->receiving = false;
-    x->over = cc_silent(s, x->message) || is_empty;
+    x->over = cc_silent(s, x->head.message) || is_empty;
     return x->lent.count > 0 && !x->over ? start_lending(x, len, e) : CC_OK;
 }
 
@@ -261,55 +257,36 @@ static void allgather_close(void *of)
     cc_block_streams_close(&x->streams);
     cc_requests_close(&x->lent);
     cc_pack_free(x->pack);
-    cc_room_free(x->rank_state, x->records);
+    cc_room_free(x->head.s, x->records);
     free(x->begin);
-    free(x->send);
-    free(x->recv);
     free(x);
 }
 
-static int open_records(struct allgather *x, struct cc_error *e)
+static int allgather_open(void *of, struct cc_error *e)
 {
-    const struct cc_rank_state *s = x->rank_state;
+    struct allgather *x = of;
+    const struct cc_rank_state *s = x->head.s;
     const struct cc_pack_config config = {.seed = s->job->seed, .rank = s->rank};
     const bool lends = s->transport->ops->lends;
     const size_t n = lends ? 1 : workers_of(x);
     size_t bytes;
+    x->over = true;
+    CC_TRY(cc_block_streams_open(&x->streams, x->head.s, x->head.index, 1, e));
     if (lends)
         CC_TRY(cc_requests_open(s->transport, s->rank > 0 ? 1 : workers_of(x), &x->lent, e));
-    CC_TRY(cc_message_pack_make(s, x->range, x->range.from, config, &x->pack, e));
+    CC_TRY(cc_message_pack_make(s, x->head.range, x->head.range.from, config, &x->pack, e));
     if (!cc_mul(n, RECORD_HEAD + cc_pack_bound(x->pack), &bytes))
         return cc_fail(e, "the payloads of %zu workers do not fit into memory", n);
     x->begin = cc_alloc((n + 1) * sizeof *x->begin, e);
-    x->send = cc_alloc(MOST_ROUNDS * sizeof *x->send, e);
-    x->recv = cc_alloc(MOST_ROUNDS * sizeof *x->recv, e);
-    if (x->begin == NULL || x->send == NULL || x->recv == NULL)
+    if (x->begin == NULL)
         return CC_FAIL;
-    return lends ? cc_room_alloc(s, x->index, 0, bytes, &x->records, e)
+    return lends ? cc_room_alloc(s, x->head.index, 0, bytes, &x->records, e)
                  : cc_data_alloc(s->job, bytes, &x->records, e);
 }
 
-int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
-                            void **out, struct cc_error *e)
-{
-    static const struct cc_exchange_ops ops = {allgather_start, allgather_test, allgather_close};
-    int status = CC_OK;
-    struct allgather *x = cc_alloc0(sizeof *x, e);
-    if (x == NULL)
-        return CC_FAIL;
-    *x = (struct allgather){.ops = &ops,
-                            .rank_state = s,
-                            .message = m,
-                            .index = index,
-                            .range = cc_message_range(s, m),
-                            .over = true};
-    CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, 1, e));
-    CC_TRY_OUT(open_records(x, e));
-    *out = x;
-out:
-    if (status != CC_OK)
-        allgather_close(x);
-    return status;
-}
+const struct cc_exchange_kind cc_allgather_bruck = {
+    .ops = {allgather_start, allgather_test, allgather_close},
+    .bytes = sizeof(struct allgather),
+    .open = allgather_open};
 
-const struct cc_exchange_code cc_exchange_code_allgather = {.open = cc_allgather_bruck_open};
+const struct cc_exchange_code cc_exchange_code_allgather = {.kind = &cc_allgather_bruck};

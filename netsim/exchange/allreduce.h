@@ -13,14 +13,7 @@
 int cc_allreduce_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                       cc_schedule_builder *build, void **out, struct cc_error *e);
 
-/* Each opens one message, as cc_exchange_open does; those with a schedule take the schedule over,
- * also when they fail. */
-int cc_reduce_sum_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
-                       struct cc_schedule *schedule, void **out, struct cc_error *e);
-int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
-                          struct cc_schedule *schedule, void **out, struct cc_error *e);
-int cc_reduce_merge_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
-                         struct cc_schedule *schedule, void **out, struct cc_error *e);
-cc_exchange_opener cc_allgather_bruck_open;
+extern const struct cc_exchange_kind cc_reduce_sum, cc_reduce_recode, cc_reduce_merge,
+    cc_allgather_bruck;
 
 #endif

@@ -18,12 +18,11 @@ int cc_exchange_open(struct cc_rank_state *s, const struct cc_message *m, size_t
         return open(s, m, index, out, e);
     if (!bulk)
         return cc_fail(e, "%s has only bulk synchronous steps", cc_exchange_names[x]);
-    if (code->schedule == NULL)
-        return cc_fail(e,
-                       "%s has neither a schedule nor code that opens it (struct "
-                       "cc_exchange_code)",
-                       cc_exchange_names[x]);
-    return cc_allreduce_open(s, m, index, code->schedule, out, e);
+    if (code->kind != NULL)
+        return cc_exchange_make(code->kind, s, m, index, NULL, out, e);
+    return code->schedule != NULL
+               ? cc_allreduce_open(s, m, index, code->schedule, out, e)
+               : cc_fail(e, "%s has no code (struct cc_exchange_code)", cc_exchange_names[x]);
 }
 
 static const struct cc_exchange_ops *ops_of(const void *x)

@@ -11,22 +11,43 @@
 typedef int cc_exchange_opener(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                                void **out, struct cc_error *e);
 
-struct cc_exchange_code {
-    /* An exchange without servers is a schedule, combined with the reduction that the row and the
-     * job ask for (allreduce.c); ... */
-    cc_schedule_builder *schedule;
-    /* ... another one opens its messages itself, */
-    cc_exchange_opener *open;
-    /* also where steps are not bulk synchronous; NULL: it has no such steps. */
-    cc_exchange_opener *open_unsynced;
-};
-
-/* An open exchange begins with a pointer to its operations. */
+/* An open exchange begins with a pointer to its operations; one of cc_exchange_make with a head. */
 struct cc_exchange_ops {
     int (*start)(void *x, struct cc_error *e);
     int (*test)(void *x, bool *done, struct cc_error *e);
-    void (*close)(void *x);
+    void (*close)(void *x); /* frees it, also if it could not be opened wholly */
 };
+
+struct cc_exchange_kind {
+    struct cc_exchange_ops ops;
+    size_t bytes;                             /* of an open exchange */
+    int (*open)(void *x, struct cc_error *e); /* opens what is behind its head */
+};
+
+struct cc_exchange_head {
+    const struct cc_exchange_ops *ops;
+    struct cc_rank_state *s;
+    const struct cc_message *message;
+    size_t index;               /* the message's place in the row */
+    struct cc_range range;      /* its values */
+    cc_schedule_builder *build; /* NULL: no schedule */
+};
+
+/* What opens an exchange's messages: one of the first three. */
+struct cc_exchange_code {
+    cc_schedule_builder *schedule; /* with the reduction that the row and the job ask for
+                                      (allreduce.c) */
+    const struct cc_exchange_kind *kind;
+    cc_exchange_opener *open;
+    cc_exchange_opener *open_unsynced; /* where steps are not bulk synchronous; NULL: it has no such
+                                          steps */
+};
+
+/* Makes an exchange of one message: all zeros but its head, then kind->open. *out is set on success
+ * only. */
+int cc_exchange_make(const struct cc_exchange_kind *kind, struct cc_rank_state *s,
+                     const struct cc_message *m, size_t index, cc_schedule_builder *build,
+                     void **out, struct cc_error *e);
 
 /* cc_exchange_code_SYMBOL, of every line in core/exchange.h. */
 #define CC_EXCHANGE_CODE(id, symbol, ...)                                                          \

@@ -5,7 +5,7 @@
 static int open_library(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                         void **out, struct cc_error *e)
 {
-    return s->library != NULL ? s->library(s, m, index, out, e)
+    return s->library != NULL ? cc_exchange_make(s->library, s, m, index, NULL, out, e)
                               : cc_fail(e, "%s: there is no library here that has collectives",
                                         cc_exchange_names[s->job->exchange]);
 }

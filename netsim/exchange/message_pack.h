@@ -6,11 +6,6 @@
 #include "netsim/exchange/pack/pack.h"
 #include "netsim/exchange/rank_state.h"
 
-/* Values of the flat step, or bytes of a payload: [from, to). */
-struct cc_range {
-    size_t from, to;
-};
-
 /* The values of a message. */
 struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_message *m);
 

@@ -19,7 +19,7 @@
 #include "netsim/exchange/ps_lanes.h"
 
 struct ps {
-    const struct cc_exchange_ops *ops;
+    struct cc_exchange_head head;
     struct cc_lanes of;
 
     /* Servers only: */
@@ -50,11 +50,11 @@ static int alloc_server_buffers(struct ps *p, struct cc_error *e)
     return CC_OK;
 }
 
-static int open_server(struct ps *p, struct cc_rank_state *s, const struct cc_message *m,
-                       size_t index, struct cc_error *e)
+static int open_server(struct ps *p, struct cc_error *e)
 {
+    const struct cc_exchange_head *h = &p->head;
     struct cc_lanes *of = &p->of;
-    CC_TRY(cc_lanes_open_server(of, s, m, index, e));
+    CC_TRY(cc_lanes_open_server(of, h->s, h->message, h->index, e));
     if (of->lanes == 0)
         return CC_OK;
     struct cc_pack *push = NULL, *pull = NULL;
@@ -201,22 +201,16 @@ static int ps_test(void *x, bool *done, struct cc_error *e)
     return p->of.s->server ? test_server(p, done, e) : test_worker(&p->of, done, e);
 }
 
-static int ps_open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
-                   struct cc_error *e)
+static int ps_open(void *x, struct cc_error *e)
 {
-    static const struct cc_exchange_ops ops = {ps_start, ps_test, ps_close};
-    struct ps *p = cc_alloc0(sizeof *p, e);
-    if (p == NULL)
-        return CC_FAIL;
-    p->ops = &ops;
-    const int status =
-        s->server ? open_server(p, s, m, index, e) : cc_lanes_open_worker(&p->of, s, m, index, e);
-    if (status == CC_OK)
-        *out = p;
-    else
-        ps_close(p);
-    return status;
+    struct ps *p = x;
+    const struct cc_exchange_head *h = &p->head;
+    return h->s->server ? open_server(p, e)
+                        : cc_lanes_open_worker(&p->of, h->s, h->message, h->index, e);
 }
 
-const struct cc_exchange_code cc_exchange_code_ps = {.open = ps_open,
+static const struct cc_exchange_kind kind = {
+    .ops = {ps_start, ps_test, ps_close}, .bytes = sizeof(struct ps), .open = ps_open};
+
+const struct cc_exchange_code cc_exchange_code_ps = {.kind = &kind,
                                                      .open_unsynced = cc_ps_stale_open};

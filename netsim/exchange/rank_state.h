@@ -14,6 +14,11 @@
 #include "netsim/exchange/event_log.h"
 #include "netsim/transport/transport.h"
 
+/* Values of the flat step, or bytes of a payload: [from, to). */
+struct cc_range {
+    size_t from, to;
+};
+
 /* Totals over the row's counted steps. */
 struct cc_counters {
     double phase_s[CC_PHASES];
@@ -31,6 +36,7 @@ struct cc_counters {
     uint64_t chosen[CC_EXCHANGE_COUNT]; /* ssar-auto: messages by the exchange that it chose */
 };
 
+struct cc_exchange_kind;
 struct cc_send_queue;
 struct cc_chunks;
 struct cc_room;
@@ -43,9 +49,8 @@ struct cc_shared {
 
 struct cc_rank_state {
     struct cc_transport *transport;
-    /* Opens a message of the transport's own library (CC_X_LIBRARY); NULL: it has none. */
-    int (*library)(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
-                   struct cc_error *e);
+    /* That of the transport's own library (CC_X_LIBRARY); NULL: it has none. */
+    const struct cc_exchange_kind *library;
     int rank; /* workers first, then servers */
     bool server;
     const struct cc_job *job;

@@ -465,7 +465,6 @@ static void post_receives(struct cc_merge *x)
 
 void cc_merge_start(struct cc_merge *x)
 {
-    x->over = false;
     x->held = &x->gradient->own;
     x->sent = x->gradient->own.count;
     x->added = x->begun = 0;
@@ -474,15 +473,6 @@ void cc_merge_start(struct cc_merge *x)
     if (!has_data(x))
         cc_merge_set_lengths(x);
     post_receives(x);
-}
-
-static int reduce_merge_start(void *of, struct cc_error *e)
-{
-    struct cc_merge *x = of;
-    CC_TRY(cc_merge_gradient_encode(x->own_gradient, e));
-    if (!cc_silent(x->rank_state, x->message))
-        cc_merge_start(x);
-    return CC_OK;
 }
 
 static bool all_kept(const struct cc_merge *x)
@@ -511,10 +501,9 @@ static void end_step(struct cc_merge *x)
         cc_keep_end_step(&g->keep);
 }
 
-int cc_merge_test(void *of, bool *done, struct cc_error *e)
+int cc_merge_test(struct cc_merge *x, bool *done, struct cc_error *e)
 {
-    struct cc_merge *x = of;
-    bool moved = !x->over;
+    bool moved = true;
     while (moved) {
         moved = false;
         CC_TRY(begin_ready(x, &moved, e));
@@ -524,10 +513,9 @@ int cc_merge_test(void *of, bool *done, struct cc_error *e)
         CC_TRY(begin_ready(x, &moved, e));
         CC_TRY(apply_chunks(x, e));
     }
-    *done = x->over || is_complete(x);
-    if (!*done || x->over || x->rank_state->hold_sums)
+    *done = is_complete(x);
+    if (!*done || x->rank_state->hold_sums)
         return CC_OK;
-    x->over = true;
     CC_TRY(apply_chunks(x, e)); /* those that were held */
     end_step(x);
     return CC_OK;
@@ -543,27 +531,4 @@ uint64_t cc_merge_pairs(const struct cc_merge *x)
         if (x->chunk[i].bound > 0)
             return x->chunk[i].view.head.sent;
     return 0;
-}
-
-int cc_reduce_merge_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
-                         struct cc_schedule *schedule, void **out, struct cc_error *e)
-{
-    static const struct cc_exchange_ops ops = {reduce_merge_start, cc_merge_test, cc_merge_close};
-    struct cc_merge_config config = {
-        .rank_state = s, .message = m, .index = index, .exchange = s->job->exchange};
-    struct cc_merge_gradient *g;
-    struct cc_merge *x;
-    if (cc_merge_gradient_open(s, m, index, &g, e) != CC_OK) {
-        free(schedule->round);
-        return CC_FAIL;
-    }
-    config.gradient = g;
-    if (cc_merge_open(&config, schedule, &x, e) != CC_OK) {
-        cc_merge_gradient_close(g);
-        return CC_FAIL;
-    }
-    x->ops = &ops;
-    x->own_gradient = g;
-    *out = x;
-    return CC_OK;
 }

@@ -1,5 +1,5 @@
-/* The parts of reduce_merge, for reduce_merge*.c and ssar_auto.c only: a rank's gradient, and an
- * exchange of it by one schedule. Several exchanges can share a gradient. */
+/* The parts of reduce_merge, for reduce_merge*.c only: a rank's gradient, and a way to exchange it,
+ * which is by one schedule. */
 #ifndef CC_NETSIM_EXCHANGE_REDUCE_MERGE_IMPL_H
 #define CC_NETSIM_EXCHANGE_REDUCE_MERGE_IMPL_H
 
@@ -40,7 +40,6 @@ struct cc_merge_group {
 /* A rank's gradient of one message: its codecs, its payload, and that as pairs. */
 struct cc_merge_gradient {
     struct cc_rank_state *rank_state;
-    size_t index; /* the message's place in the row */
     struct cc_range range;
     struct cc_pack *pack;
     uint8_t *payload; /* until it is pairs */
@@ -50,28 +49,16 @@ struct cc_merge_gradient {
     struct cc_keep keep;
 };
 
-struct cc_merge_config {
-    struct cc_rank_state *rank_state;
-    const struct cc_message *message;
-    size_t index;                         /* the message's place in the row */
-    enum cc_exchange exchange;            /* whose schedule it is */
-    const struct cc_job_choices *choices; /* NULL, or those by which the second stage of a split is
-                                            ssar-split's or dsar-split's */
-    struct cc_merge_gradient *gradient;
-};
-
 struct cc_merge {
-    const struct cc_exchange_ops *ops;
     struct cc_rank_state *rank_state;
-    const struct cc_message *message;
+    struct cc_merge_gradient *gradient;
+    enum cc_exchange exchange;            /* CC_DSAR_SPLIT: every value of a sum is sent */
+    const struct cc_job_choices *choices; /* NULL, or those by which the second stage of a split is
+                                             ssar-split's or dsar-split's */
     struct cc_schedule schedule;
     struct cc_range range;
     uint32_t tag;
-    enum cc_exchange exchange; /* CC_DSAR_SPLIT: every value of a sum is sent */
-    const struct cc_job_choices *choices;
-    struct cc_merge_gradient *gradient;
-    struct cc_merge_gradient *own_gradient; /* if nobody shares it */
-    struct cc_stream sum[2];                /* sums of even and odd groups */
+    struct cc_stream sum[2]; /* sums of even and odd groups */
     void *sum_memory[2];
     const struct cc_stream *held;
     struct cc_merge_round *round_state;
@@ -89,7 +76,6 @@ struct cc_merge {
     size_t begun;  /* rounds whose message has left */
     struct cc_block_streams streams;
     bool has_sum; /* this rank ends with the whole sum of schedule.own_chunk */
-    bool over;
 };
 
 /* The values of `count` chunks from `first` on. */
@@ -123,23 +109,19 @@ void cc_merge_set_lengths(struct cc_merge *x);
 int cc_merge_quantized_bytes(const struct cc_merge *x, struct cc_stream_range r, size_t *out,
                              struct cc_error *e);
 
-/* --- gradients, and their exchange --- */
+/* --- ways (reduce_merge_way.c) --- */
 
-/* Opens the gradient of message m; free it with cc_merge_gradient_close, which accepts NULL. */
-int cc_merge_gradient_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
-                           struct cc_merge_gradient **out, struct cc_error *e);
-void cc_merge_gradient_close(struct cc_merge_gradient *g);
-/* Encodes the step's gradient. */
-int cc_merge_gradient_encode(struct cc_merge_gradient *g, struct cc_error *e);
-
-/* Opens an exchange of a gradient. The schedule is taken over, also on failure. */
-int cc_merge_open(const struct cc_merge_config *config, struct cc_schedule *schedule,
+/* Opens a way of sending the gradient by the schedule of an exchange. `index`: the message's place
+ * in the row. */
+int cc_merge_open(struct cc_merge_gradient *g, enum cc_exchange exchange,
+                  cc_schedule_builder *build, const struct cc_job_choices *choices, size_t index,
                   struct cc_merge **out, struct cc_error *e);
+/* Also of an object that could not be opened wholly; NULL is nothing to close. */
+void cc_merge_close(struct cc_merge *x);
 /* Begins the exchange of the gradient, which has been encoded. */
 void cc_merge_start(struct cc_merge *x);
-int cc_merge_test(void *of, bool *done, struct cc_error *e);
-/* Also of an object that could not be opened wholly. */
-void cc_merge_close(void *of);
+/* *done: of everything, or of all but applying the sums, which are held. */
+int cc_merge_test(struct cc_merge *x, bool *done, struct cc_error *e);
 /* After an exchange: the pairs of all workers' gradients together, the same number on all ranks. */
 uint64_t cc_merge_pairs(const struct cc_merge *x);
 

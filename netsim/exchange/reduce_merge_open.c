@@ -1,5 +1,5 @@
-/* Opening and closing reduce_merge: buffers for the most that can come, packs, and the groups of
- * rounds that are added at once. */
+/* Opening and closing a way: buffers for the most that can come, packs, and the groups of rounds
+ * that are added at once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,93 +23,6 @@ static uint32_t make_tag(const struct cc_rank_state *s, enum cc_exchange exchang
     for (const char *p = s->spec->name; *p != '\0'; p++)
         hash = (hash ^ (uint8_t)*p) * 16777619u;
     return hash << 8 | (uint32_t)exchange;
-}
-
-/* --- gradients --- */
-
-/* Values that are left out of sums have to be given back to residuals. */
-static int check_residuals(const struct cc_rank_state *s, struct cc_range range, struct cc_error *e)
-{
-    const struct cc_job *job = s->job;
-    for (size_t i = 0; i < job->tensors; i++)
-        if (job->tensor[i].raw && job->offset[i] < range.to && job->offset[i + 1] > range.from)
-            return cc_fail(e, "\"keep\" is %g, and tensor '%s' is raw: it has no residual",
-                           job->keep, job->tensor[i].name);
-    return cc_takes_back(s->spec->scheme, s->spec->params)
-               ? CC_OK
-               : cc_fail(e, "\"keep\" is %g, and %s has no residual that takes values back",
-                         job->keep, s->spec->name);
-}
-
-static int open_gradient(struct cc_merge_gradient *g, struct cc_error *e)
-{
-    const struct cc_rank_state *s = g->rank_state;
-    const struct cc_pack_config config = {.seed = s->job->seed, .rank = s->rank};
-    const size_t n = g->range.to - g->range.from;
-    g->prunes = s->job->keep > 0;
-    g->keep.wanted = cc_keep_wanted(s->job->keep, n);
-    if (g->prunes)
-        CC_TRY(check_residuals(s, g->range, e));
-    if (n >= UINT32_MAX)
-        return cc_fail(e,
-                       "a message of %zu values: indices of pairs have 32 bits; send the step "
-                       "in several messages",
-                       n);
-    CC_TRY(cc_message_pack_make(s, g->range, g->range.from, config, &g->pack, e));
-    if (!s->job->data)
-        return CC_OK;
-    g->most = cc_pack_pairs_bound(g->pack);
-    CC_TRY(cc_room_alloc(s, g->index, 0, cc_pack_bound(g->pack), &g->payload, e));
-    g->own.range = (struct cc_stream_range){0, (uint32_t)n};
-    g->own.pair = cc_alloc((g->most + 1) * sizeof *g->own.pair, e);
-    if (g->own.pair == NULL || !g->prunes)
-        return g->own.pair != NULL ? CC_OK : CC_FAIL;
-    g->keep.value = cc_alloc(n * sizeof *g->keep.value, e);
-    g->keep.vain = cc_alloc((g->most + 1) * sizeof *g->keep.vain, e);
-    return g->keep.value != NULL && g->keep.vain != NULL ? CC_OK : CC_FAIL;
-}
-
-int cc_merge_gradient_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
-                           struct cc_merge_gradient **out, struct cc_error *e)
-{
-    struct cc_merge_gradient *g = cc_alloc0(sizeof *g, e);
-    if (g == NULL)
-        return CC_FAIL;
-    *g = (struct cc_merge_gradient){
-        .rank_state = s, .index = index, .range = cc_message_range(s, m)};
-    const int status = open_gradient(g, e);
-    if (status == CC_OK)
-        *out = g;
-    else
-        cc_merge_gradient_close(g);
-    return status;
-}
-
-void cc_merge_gradient_close(struct cc_merge_gradient *g)
-{
-    if (g == NULL)
-        return;
-    cc_pack_free(g->pack);
-    cc_room_free(g->rank_state, g->payload);
-    free(g->own.pair);
-    free(g->keep.value);
-    free(g->keep.vain);
-    free(g);
-}
-
-int cc_merge_gradient_encode(struct cc_merge_gradient *g, struct cc_error *e)
-{
-    struct cc_rank_state *s = g->rank_state;
-    size_t len;
-    CC_TRY(cc_message_encode(s, g->pack, CC_OFFSET_OR_NULL(s->gradient, g->range.from),
-                             CC_PHASE_ENCODE, true, g->payload, &len, e));
-    if (!s->job->data)
-        return CC_OK;
-    const struct cc_work_timer since = cc_work_begin(s->transport);
-    CC_TRY(cc_pack_to_pairs(g->pack, s->step, g->payload, len, g->own.pair, &g->own.count, e));
-    g->own.pair[g->own.count].index = CC_PAIR_END;
-    cc_charge(s, CC_PHASE_ENCODE, since, cc_row_cost(s, 0));
-    return CC_OK;
 }
 
 /* --- rounds and chunks --- */
@@ -272,47 +185,36 @@ static int open_rounds(struct cc_merge *x, struct cc_error *e)
     return open_sums(x, e);
 }
 
-static int open_all(struct cc_merge *x, size_t index, struct cc_error *e)
+int cc_merge_open(struct cc_merge_gradient *g, enum cc_exchange exchange,
+                  cc_schedule_builder *build, const struct cc_job_choices *choices, size_t index,
+                  struct cc_merge **out, struct cc_error *e)
 {
-    CC_TRY(cc_room_alloc(x->rank_state, SIZE_MAX, 0, cc_stream_scratch(), &x->scratch, e));
+    struct cc_rank_state *s = g->rank_state;
+    struct cc_merge *x = cc_alloc0(sizeof *x, e);
+    if (x == NULL)
+        return CC_FAIL;
+    *out = x;
+    *x = (struct cc_merge){.rank_state = s,
+                           .gradient = g,
+                           .exchange = exchange,
+                           .choices = choices,
+                           .range = g->range,
+                           .tag = make_tag(s, exchange)};
+    CC_TRY(build(s->job->workers, s->rank, &x->schedule, e));
+    CC_TRY(cc_room_alloc(s, SIZE_MAX, 0, cc_stream_scratch(), &x->scratch, e));
     if (x->scratch != NULL)
         memset(x->scratch, 0, cc_stream_scratch());
-    x->part = cc_alloc((size_t)x->rank_state->job->workers * sizeof *x->part, e);
+    x->part = cc_alloc((size_t)s->job->workers * sizeof *x->part, e);
     if (x->part == NULL)
         return CC_FAIL;
-    CC_TRY(cc_block_streams_open(&x->streams, x->rank_state, index, x->schedule.at_once, e));
+    CC_TRY(cc_block_streams_open(&x->streams, s, index, x->schedule.at_once, e));
     return open_rounds(x, e);
 }
 
-int cc_merge_open(const struct cc_merge_config *config, struct cc_schedule *schedule,
-                  struct cc_merge **out, struct cc_error *e)
+void cc_merge_close(struct cc_merge *x)
 {
-    struct cc_rank_state *s = config->rank_state;
-    struct cc_merge *x = cc_alloc0(sizeof *x, e);
-    if (x == NULL) {
-        free(schedule->round);
-        return CC_FAIL;
-    }
-    *x = (struct cc_merge){.rank_state = s,
-                           .message = config->message,
-                           .schedule = *schedule,
-                           .range = cc_message_range(s, config->message),
-                           .tag = make_tag(s, config->exchange),
-                           .exchange = config->exchange,
-                           .choices = config->choices,
-                           .gradient = config->gradient,
-                           .over = true};
-    const int status = open_all(x, config->index, e);
-    if (status == CC_OK)
-        *out = x;
-    else
-        cc_merge_close(x);
-    return status;
-}
-
-void cc_merge_close(void *of)
-{
-    struct cc_merge *x = of;
+    if (x == NULL)
+        return;
     cc_block_streams_close(&x->streams);
     for (size_t k = 0; k < x->schedule.rounds && x->round_state != NULL; k++) {
         free(x->round_state[k].out);
@@ -320,7 +222,6 @@ void cc_merge_close(void *of)
     }
     for (size_t i = 0; i < x->schedule.chunks && x->chunk != NULL; i++)
         cc_pack_free(x->chunk[i].decoder);
-    cc_merge_gradient_close(x->own_gradient);
     cc_pack_free(x->quantizer);
     free(x->sum_memory[0]);
     free(x->sum_memory[1]);

@@ -51,11 +51,8 @@ struct round_state {
 };
 
 struct reduce_recode {
-    const struct cc_exchange_ops *ops;
-    struct cc_rank_state *rank_state;
-    const struct cc_message *message;
+    struct cc_exchange_head head;
     struct cc_schedule schedule;
-    struct cc_range range;
     struct cc_chunks *all;
     struct chunk *chunk;
     struct round_state *round_state;
@@ -82,9 +79,9 @@ static void put_size(uint8_t *out, size_t bytes)
 static int encode(struct reduce_recode *x, struct cc_pack *c, bool first, uint8_t *out, size_t *len,
                   struct cc_error *e)
 {
-    struct cc_rank_state *s = x->rank_state;
+    struct cc_rank_state *s = x->head.s;
     const enum cc_phase phase = x->summing ? CC_PHASE_HOP : CC_PHASE_ENCODE;
-    const float *values = x->summing ? x->sum : CC_OFFSET_OR_NULL(s->gradient, x->range.from);
+    const float *values = x->summing ? x->sum : CC_OFFSET_OR_NULL(s->gradient, x->head.range.from);
     uint8_t *payload = CC_OFFSET_OR_NULL(out, CC_SIZE_BYTES);
     CC_TRY(cc_message_encode(s, c, values, phase, first, payload, len, e));
     put_size(out, *len);
@@ -96,10 +93,10 @@ static int add_received(struct reduce_recode *x, size_t k, struct cc_error *e)
 {
     const struct round_state *t = &x->round_state[k];
     const struct cc_round *r = &x->schedule.round[k];
-    const uint64_t step = x->rank_state->step;
+    const uint64_t step = x->head.s->step;
     const uint8_t *received = CC_OFFSET_OR_NULL(t->recv.at, CC_SIZE_BYTES);
     const size_t n = t->recv.bytes - CC_SIZE_BYTES;
-    const struct cc_work_timer since = cc_work_begin(x->rank_state->transport);
+    const struct cc_work_timer since = cc_work_begin(x->head.s->transport);
     double cost_s = cc_pack_cost(t->decoder, CC_PACK_ADD);
     int status = CC_OK;
     if (r->send_count > 0 && r->send_first == r->recv_first) {
@@ -114,22 +111,22 @@ static int add_received(struct reduce_recode *x, size_t k, struct cc_error *e)
             status = cc_pack_decode_add(t->decoder, step, two, r->own_second ? m : n, 1, x->sum, e);
     } else {
         if (!x->summing && x->sum != NULL)
-            memcpy(x->sum, x->rank_state->gradient + x->range.from,
-                   (x->range.to - x->range.from) * sizeof *x->sum);
+            memcpy(x->sum, x->head.s->gradient + x->head.range.from,
+                   (x->head.range.to - x->head.range.from) * sizeof *x->sum);
         x->summing = true;
         status = cc_pack_decode_add(t->decoder, step, received, n, 1, x->sum, e);
     }
-    cc_charge(x->rank_state, CC_PHASE_HOP, since, cost_s);
+    cc_charge(x->head.s, CC_PHASE_HOP, since, cost_s);
     return status;
 }
 
 /* Decodes those of `count` chunks from `first` on that are here onto the model. */
 static int apply_chunks(struct reduce_recode *x, size_t first, size_t count, struct cc_error *e)
 {
-    struct cc_rank_state *s = x->rank_state;
+    struct cc_rank_state *s = x->head.s;
     const struct cc_work_timer since = cc_work_begin(s->transport);
     const float scale = 1.0f / (float)s->job->workers;
-    float *model = CC_OFFSET_OR_NULL(s->model, x->range.from);
+    float *model = CC_OFFSET_OR_NULL(s->model, x->head.range.from);
     double cost_s = 0;
     int status = CC_OK;
     for (size_t i = first; i < first + count && status == CC_OK; i++) {
@@ -149,11 +146,12 @@ static int apply_chunks(struct reduce_recode *x, size_t first, size_t count, str
  * have nothing for it: no codec works. */
 static void apply_sum(struct reduce_recode *x)
 {
-    struct cc_rank_state *s = x->rank_state;
+    struct cc_rank_state *s = x->head.s;
     const struct cc_work_timer since = cc_work_begin(s->transport);
     const float scale = 1.0f / (float)s->job->workers;
-    float *y = CC_OFFSET_OR_NULL(s->model, x->range.from);
-    for (size_t i = 0; y != NULL && !s->contributes && i < x->range.to - x->range.from; i++)
+    float *y = CC_OFFSET_OR_NULL(s->model, x->head.range.from);
+    for (size_t i = 0; y != NULL && !s->contributes && i < x->head.range.to - x->head.range.from;
+         i++)
         y[i] = cc_add_scaled(y[i], scale, x->sum[i]);
     cc_charge(s, CC_PHASE_DECODE, since, cc_row_cost(s, 0));
 }
@@ -166,7 +164,7 @@ static int keep_received(struct reduce_recode *x, size_t k, struct cc_error *e)
     const struct round_state *t = &x->round_state[k];
     const struct cc_round *r = &x->schedule.round[k];
     const uint8_t *data = t->recv.at; /* NULL without data: the sizes are then computed */
-    const size_t *bytes = data == NULL ? cc_chunks_bytes(x->all, x->rank_state->step) : NULL;
+    const size_t *bytes = data == NULL ? cc_chunks_bytes(x->all, x->head.s->step) : NULL;
     size_t at = r->recv_count == 1 ? 0 : CC_SIZE_BYTES;
     for (size_t i = r->recv_first; i < r->recv_first + r->recv_count; i++) {
         const size_t left = t->recv.bytes - at;
@@ -215,7 +213,7 @@ static void pack_chunks(const struct reduce_recode *x, struct round_state *t,
 static size_t known_length(const struct reduce_recode *x, size_t k)
 {
     const struct cc_round *r = &x->schedule.round[k];
-    const uint64_t step = x->rank_state->step;
+    const uint64_t step = x->head.s->step;
     if (x->round_state[k].decoder != NULL)
         return CC_SIZE_BYTES + cc_pack_size(x->round_state[k].decoder, r->from, step);
     const size_t *bytes = cc_chunks_bytes(x->all, step);
@@ -231,7 +229,7 @@ static void post_receive(struct reduce_recode *x, size_t k)
         return;
     struct round_state *t = &x->round_state[k];
     const struct cc_round *r = &x->schedule.round[k];
-    const bool known = !x->rank_state->job->data && t->in_capacity > 0;
+    const bool known = !x->head.s->job->data && t->in_capacity > 0;
     const size_t bytes = known ? known_length(x, k) : t->in_capacity;
     t->recv = (struct cc_transfer){.peer = r->from,
                                    .at = t->in != NULL ? t->in : x->partial[k % 2],
@@ -313,7 +311,7 @@ static int reduce_recode_start(void *of, struct cc_error *e)
     bool moved;
     x->current = 0;
     x->summing = false;
-    if (cc_silent(x->rank_state, x->message))
+    if (cc_silent(x->head.s, x->head.message))
         return encode_silently(x, e);
     x->over = false;
     memset(x->chunk, 0, x->schedule.chunks * sizeof *x->chunk);
@@ -373,7 +371,7 @@ static void reduce_recode_close(void *of)
 
 static struct cc_range chunk_values(const struct reduce_recode *x, size_t first, size_t count)
 {
-    return cc_chunks_range(x->range, x->schedule.chunks, first, count);
+    return cc_chunks_range(x->head.range, x->schedule.chunks, first, count);
 }
 
 static bool is_empty(struct cc_range r)
@@ -394,7 +392,7 @@ static bool is_first(const struct reduce_recode *x, size_t rounds, struct cc_ran
 static int open_reducing_round(struct reduce_recode *x, size_t k, size_t *largest,
                                struct cc_error *e)
 {
-    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_rank_state *s = x->head.s;
     const struct cc_round *r = &x->schedule.round[k];
     const struct cc_range out = chunk_values(x, r->send_first, r->send_count);
     const struct cc_range in = chunk_values(x, r->recv_first, r->recv_count);
@@ -404,14 +402,14 @@ static int open_reducing_round(struct reduce_recode *x, size_t k, size_t *larges
     t->sent = out;
     if (!is_empty(out)) {
         config.workers = r->send_workers;
-        CC_TRY(cc_message_pack_make(s, out, x->range.from, config, &t->encoder, e));
+        CC_TRY(cc_message_pack_make(s, out, x->head.range.from, config, &t->encoder, e));
         t->out_capacity = CC_SIZE_BYTES + cc_pack_bound(t->encoder);
         CC_TRY(cc_data_alloc(s->job, t->out_capacity, &t->out, e));
     }
     if (!is_empty(in)) {
         config.workers = r->recv_workers;
         config.decodes_only = true;
-        CC_TRY(cc_message_pack_make(s, in, x->range.from, config, &t->decoder, e));
+        CC_TRY(cc_message_pack_make(s, in, x->head.range.from, config, &t->decoder, e));
         t->in_capacity = CC_SIZE_BYTES + cc_pack_bound(t->decoder);
         *largest = t->in_capacity > *largest ? t->in_capacity : *largest;
     }
@@ -432,13 +430,13 @@ static size_t chunks_capacity(const struct reduce_recode *x, size_t first, size_
 /* A round in which whole sums are passed on. */
 static int open_passing_round(struct reduce_recode *x, size_t k, struct cc_error *e)
 {
-    const struct cc_job *job = x->rank_state->job;
+    const struct cc_job *job = x->head.s->job;
     const struct cc_round *r = &x->schedule.round[k];
     struct round_state *t = &x->round_state[k];
     t->out_capacity = chunks_capacity(x, r->send_first, r->send_count);
     t->in_capacity = chunks_capacity(x, r->recv_first, r->recv_count);
     if (t->in_capacity > 0)
-        CC_TRY(cc_inbox_alloc(x->rank_state, t->in_capacity, &t->in, e));
+        CC_TRY(cc_inbox_alloc(x->head.s, t->in_capacity, &t->in, e));
     if (t->out_capacity > 0 && r->send_count > 1)
         CC_TRY(cc_data_alloc(job, t->out_capacity, &t->out, e));
     return CC_OK;
@@ -446,32 +444,32 @@ static int open_passing_round(struct reduce_recode *x, size_t k, struct cc_error
 
 static int open_owner(struct reduce_recode *x, struct cc_error *e)
 {
-    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_rank_state *s = x->head.s;
     const struct cc_range r = chunk_values(x, x->schedule.own_chunk, 1);
     const struct cc_pack_config config = {.seed = s->job->seed + x->schedule.owner_salt,
                                           .rank = x->schedule.owner_encodes_as,
                                           .workers = s->job->workers};
     if (!x->schedule.owns_chunk || is_empty(r))
         return CC_OK;
-    CC_TRY(cc_message_pack_make(s, r, x->range.from, config, &x->owner, e));
+    CC_TRY(cc_message_pack_make(s, r, x->head.range.from, config, &x->owner, e));
     x->owner_first = is_first(x, x->schedule.reduce_rounds, r);
     return cc_data_alloc(s->job, CC_SIZE_BYTES + cc_pack_bound(x->owner), &x->own, e);
 }
 
 static int open_rounds(struct reduce_recode *x, struct cc_error *e)
 {
-    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_rank_state *s = x->head.s;
     size_t largest = 0;
     x->round_state = cc_alloc0(x->schedule.rounds * sizeof *x->round_state, e);
     x->chunk = cc_alloc0(x->schedule.chunks * sizeof *x->chunk, e);
     if (x->round_state == NULL || x->chunk == NULL)
         return CC_FAIL;
     if (s->job->data) {
-        x->sum = cc_alloc((x->range.to - x->range.from) * sizeof *x->sum, e);
+        x->sum = cc_alloc((x->head.range.to - x->head.range.from) * sizeof *x->sum, e);
         if (x->sum == NULL)
             return CC_FAIL;
     }
-    CC_TRY(cc_chunks_open(s, x->message, &x->schedule, &x->all, e));
+    CC_TRY(cc_chunks_open(s, x->head.message, &x->schedule, &x->all, e));
     for (size_t k = 0; k < x->schedule.reduce_rounds; k++)
         CC_TRY(open_reducing_round(x, k, &largest, e));
     for (size_t k = x->schedule.reduce_rounds; k < x->schedule.rounds; k++)
@@ -481,28 +479,17 @@ static int open_rounds(struct reduce_recode *x, struct cc_error *e)
     return cc_inbox_alloc(s, largest, &x->partial[1], e);
 }
 
-int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
-                          struct cc_schedule *schedule, void **out, struct cc_error *e)
+static int reduce_recode_open(void *of, struct cc_error *e)
 {
-    static const struct cc_exchange_ops ops = {reduce_recode_start, reduce_recode_test,
-                                               reduce_recode_close};
-    int status = CC_OK;
-    struct reduce_recode *x = cc_alloc0(sizeof *x, e);
-    if (x == NULL) {
-        free(schedule->round);
-        return CC_FAIL;
-    }
-    *x = (struct reduce_recode){.ops = &ops,
-                                .rank_state = s,
-                                .message = m,
-                                .schedule = *schedule,
-                                .range = cc_message_range(s, m),
-                                .over = true};
-    CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, 1, e));
-    CC_TRY_OUT(open_rounds(x, e));
-    *out = x;
-out:
-    if (status != CC_OK)
-        reduce_recode_close(x);
-    return status;
+    struct reduce_recode *x = of;
+    struct cc_rank_state *s = x->head.s;
+    x->over = true;
+    CC_TRY(x->head.build(s->job->workers, s->rank, &x->schedule, e));
+    CC_TRY(cc_block_streams_open(&x->streams, s, x->head.index, 1, e));
+    return open_rounds(x, e);
 }
+
+const struct cc_exchange_kind cc_reduce_recode = {
+    .ops = {reduce_recode_start, reduce_recode_test, reduce_recode_close},
+    .bytes = sizeof(struct reduce_recode),
+    .open = reduce_recode_open};

@@ -38,8 +38,7 @@ struct round_state {
 };
 
 struct reduce_sum {
-    const struct cc_exchange_ops *ops;
-    struct cc_rank_state *rank_state;
+    struct cc_exchange_head head;
     struct cc_schedule schedule;
     struct cc_float_rounds floats;
     uint8_t *received; /* floats to be added; NULL without data */
@@ -117,7 +116,7 @@ static void add_bytes(struct reduce_sum *x, size_t k, size_t at, size_t bytes)
 static bool add_received(struct reduce_sum *x, size_t k)
 {
     struct round_state *t = &x->round_state[k];
-    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_rank_state *s = x->head.s;
     size_t end = t->in.done;
     if (t->added < end && t->adds)
         end = smaller(end, settled(x, k, t->recv, true));
@@ -128,7 +127,7 @@ static bool add_received(struct reduce_sum *x, size_t k)
         const size_t at = t->recv.from + t->added, bytes = end - t->added;
         if (x->received != NULL)
             add_bytes(x, k, at, bytes);
-        cc_charge(x->rank_state, CC_PHASE_HOP, since,
+        cc_charge(x->head.s, CC_PHASE_HOP, since,
                   cc_row_cost(s, s->job->reduce_byte_s * (double)bytes));
     }
     t->added = end;
@@ -229,7 +228,7 @@ static int reduce_sum_test(void *of, bool *done, struct cc_error *e)
         CC_TRY(progress(x, e));
         if (x->current < x->schedule.rounds)
             break;
-        if (x->rank_state->hold_sums && cc_float_rounds_last(&x->floats)) {
+        if (x->head.s->hold_sums && cc_float_rounds_last(&x->floats)) {
             *done = true;
             return CC_OK;
         }
@@ -252,28 +251,20 @@ static void reduce_sum_close(void *of)
     free(x);
 }
 
-int cc_reduce_sum_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
-                       struct cc_schedule *schedule, void **out, struct cc_error *e)
+static int reduce_sum_open(void *of, struct cc_error *e)
 {
-    static const struct cc_exchange_ops ops = {reduce_sum_start, reduce_sum_test, reduce_sum_close};
-    int status = CC_OK;
-    struct reduce_sum *x = cc_alloc0(sizeof *x, e);
-    if (x == NULL) {
-        free(schedule->round);
-        return CC_FAIL;
-    }
-    *x = (struct reduce_sum){.ops = &ops, .rank_state = s, .schedule = *schedule};
-    CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, x->schedule.at_once, e));
-    CC_TRY_OUT(cc_float_rounds_open(&x->floats, s, m, e));
+    struct reduce_sum *x = of;
+    struct cc_rank_state *s = x->head.s;
+    CC_TRY(x->head.build(s->job->workers, s->rank, &x->schedule, e));
+    CC_TRY(cc_block_streams_open(&x->streams, s, x->head.index, x->schedule.at_once, e));
+    CC_TRY(cc_float_rounds_open(&x->floats, s, x->head.message, e));
     x->round_state = cc_alloc0(x->schedule.rounds * sizeof *x->round_state, e);
-    if (x->round_state == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
-    CC_TRY_OUT(cc_data_alloc(s->job, cc_pack_bound(x->floats.pack), &x->received, e));
-    *out = x;
-out:
-    if (status != CC_OK)
-        reduce_sum_close(x);
-    return status;
+    return x->round_state != NULL
+               ? cc_data_alloc(s->job, cc_pack_bound(x->floats.pack), &x->received, e)
+               : CC_FAIL;
 }
+
+const struct cc_exchange_kind cc_reduce_sum = {
+    .ops = {reduce_sum_start, reduce_sum_test, reduce_sum_close},
+    .bytes = sizeof(struct reduce_sum),
+    .open = reduce_sum_open};

@@ -41,7 +41,7 @@ void cc_count_times(struct cc_rank_loop *l)
     l->busy_since = cc_runtime_now();
     l->busy_s = 0;
     l->s.staleness.parts = l->s.staleness.pushes = 0;
-    if (l->s.staleness.held_s != NULL)
+    if (!cc_job_bulk(l->s.job))
         memset(l->s.staleness.held_s, 0, l->s.row->messages * sizeof(double));
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 #include "schemes/spec.h"
 
 int cc_applied_error_open(struct cc_applied_error *x, const struct cc_rank_loop *l,
@@ -79,11 +79,8 @@ int cc_applied_error_end(struct cc_applied_error *x, const struct cc_rank_loop *
     if (x->workers == MPI_COMM_NULL)
         return CC_OK;
     MPI_Comm_size(x->workers, &workers);
-    for (int i = 0; i < CC_APPLIED_WINDOWS; i++) {
-        const int code =
-            MPI_Allreduce(MPI_IN_PLACE, g[i], (int)x->values, MPI_DOUBLE, MPI_SUM, x->workers);
-        CC_TRY(cc_mpi_check(code, "MPI_Allreduce", e));
-    }
+    for (int i = 0; i < CC_APPLIED_WINDOWS; i++)
+        CC_TRY(cc_mpi_allreduce(x->workers, g[i], x->values, MPI_DOUBLE, MPI_SUM, e));
     x->error[0] = error_since(x, x->model[0], l->s.model, g[0], g[1], workers);
     x->error[1] = error_since(x, x->model[1], l->s.model, NULL, g[1], workers);
     return CC_OK;

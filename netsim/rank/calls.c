@@ -22,7 +22,7 @@
 #include "netsim/rank/accounting.h"
 #include "netsim/rank/messages.h"
 #include "netsim/rank/result_check.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 
 /* Calls that count, at least, also beyond the time limit; and before a median is trusted. */
 enum { LEAST_CALLS = 3, ENOUGH_CALLS = 20 };
@@ -103,12 +103,10 @@ static int time_call(struct calls *c, double *seconds, struct cc_error *e)
 static int end_call(struct calls *c, size_t call, double seconds, struct cc_error *e)
 {
     struct cc_rank_loop *l = c->l;
-    double slowest = 0;
-    const int code = MPI_Allreduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, l->mpi.comm);
-    CC_TRY(cc_mpi_check(code, "MPI_Allreduce", e));
+    CC_TRY(cc_mpi_allreduce(l->mpi.comm, &seconds, 1, MPI_DOUBLE, MPI_MAX, e)); /* the slowest's */
     if (call >= l->s.row->warmup) {
-        c->call_s[c->calls++] = slowest;
-        c->spent_s += slowest;
+        c->call_s[c->calls++] = seconds;
+        c->spent_s += seconds;
     }
     return l->s.server ? CC_OK : cc_source_end_step(l->source, call, e);
 }
@@ -172,13 +170,9 @@ static int gather_wrong(struct calls *c, char *wrong, size_t cap, struct cc_erro
 {
     const struct cc_rank *r = c->rank;
     const size_t each = sizeof c->check.wrong;
-    char *all = cc_alloc0((size_t)r->ranks * each, e);
+    char *all;
+    const int status = cc_mpi_gather(r->comm, c->check.wrong, each, &all, e);
     wrong[0] = '\0';
-    if (all == NULL)
-        return CC_FAIL;
-    const int code =
-        MPI_Gather(c->check.wrong, (int)each, MPI_CHAR, all, (int)each, MPI_CHAR, 0, r->comm);
-    const int status = cc_mpi_check(code, "MPI_Gather", e);
     for (int i = 0; status == CC_OK && r->rank == 0 && i < r->ranks && wrong[0] == '\0'; i++)
         if (all[(size_t)i * each] != '\0')
             (void)snprintf(wrong, cap, "rank %d: %s", i, all + (size_t)i * each);
@@ -191,18 +185,15 @@ static int report(struct calls *c, size_t row, struct cc_error *e)
     enum { ENCODE, APPLY, GIVEN, MESSAGES, VALUES, LARGEST };
     const struct cc_counters *t = &c->l->s.counters;
     const double n = (double)c->calls;
-    const double own[LARGEST] = {[ENCODE] = t->phase_s[CC_PHASE_ENCODE] / n,
-                                 [APPLY] = apply_s(c->l) / n,
-                                 [GIVEN] = (double)t->sent_bytes / n,
-                                 [MESSAGES] = (double)t->messages / n,
-                                 [VALUES] = c->result_values};
-    const double push = c->l->s.server ? 0 : (double)t->payload_bytes / n;
-    double largest[LARGEST] = {0}, pushes = 0;
+    double largest[LARGEST] = {[ENCODE] = t->phase_s[CC_PHASE_ENCODE] / n,
+                               [APPLY] = apply_s(c->l) / n,
+                               [GIVEN] = (double)t->sent_bytes / n,
+                               [MESSAGES] = (double)t->messages / n,
+                               [VALUES] = c->result_values};
+    double pushes = c->l->s.server ? 0 : (double)t->payload_bytes / n;
     char wrong[300];
-    int code = MPI_Reduce(own, largest, LARGEST, MPI_DOUBLE, MPI_MAX, 0, c->rank->comm);
-    CC_TRY(cc_mpi_check(code, "MPI_Reduce", e));
-    code = MPI_Reduce(&push, &pushes, 1, MPI_DOUBLE, MPI_SUM, 0, c->rank->comm);
-    CC_TRY(cc_mpi_check(code, "MPI_Reduce", e));
+    CC_TRY(cc_mpi_reduce(c->rank->comm, largest, LARGEST, MPI_DOUBLE, MPI_MAX, e));
+    CC_TRY(cc_mpi_reduce(c->rank->comm, &pushes, 1, MPI_DOUBLE, MPI_SUM, e));
     CC_TRY(gather_wrong(c, wrong, sizeof wrong, e));
     char *chose;
     CC_TRY(cc_chosen_text(c->l, &chose, e));

@@ -11,7 +11,7 @@
 #include "netsim/inprocess/training_arrays.h"
 #include "netsim/job/training.h"
 #include "netsim/rank/training.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 
 /* --- codec states --- */
 
@@ -51,41 +51,34 @@ static int list_own(const struct cc_rank_loop *l, struct states *out, struct cc_
     return CC_OK;
 }
 
-/* Receives the list of another rank's states, and makes room for them. */
-static int receive_list(struct cc_rank *r, int from, struct states *out, struct cc_error *e)
+/* Makes room for the values of another rank's states. */
+static int open_values(struct states *s, struct cc_error *e)
 {
-    uint64_t count;
     size_t values = 0;
-    int code = MPI_Recv(&count, 1, MPI_UINT64_T, from, 0, r->comm, MPI_STATUS_IGNORE);
-    CC_TRY(cc_mpi_check(code, "MPI_Recv", e));
-    out->count = (size_t)count;
-    out->place = cc_alloc(out->count * sizeof *out->place, e);
-    out->value = cc_alloc(out->count * sizeof *out->value, e);
-    if (out->place == NULL || out->value == NULL)
-        return CC_FAIL;
-    code = MPI_Recv(out->place, (int)(PLACE_NUMBERS * out->count), MPI_UINT64_T, from, 0, r->comm,
-                    MPI_STATUS_IGNORE);
-    CC_TRY(cc_mpi_check(code, "MPI_Recv", e));
-    for (size_t i = 0; i < out->count; i++)
-        values += (size_t)out->place[i].count;
-    out->room = cc_alloc(values * sizeof *out->room, e);
-    if (out->room == NULL)
+    for (size_t i = 0; i < s->count; i++)
+        values += (size_t)s->place[i].count;
+    s->value = cc_alloc(s->count * sizeof *s->value, e);
+    s->room = cc_alloc(values * sizeof *s->room, e);
+    if (s->value == NULL || s->room == NULL)
         return CC_FAIL;
     values = 0;
-    for (size_t i = 0; i < out->count; i++) {
-        out->value[i] = out->room + values;
-        values += (size_t)out->place[i].count;
+    for (size_t i = 0; i < s->count; i++) {
+        s->value[i] = s->room + values;
+        values += (size_t)s->place[i].count;
     }
     return CC_OK;
 }
 
-static int send_list(struct cc_rank *r, const struct states *own, struct cc_error *e)
+/* Sends a rank's list, or receives it. */
+static int move_list(struct cc_rank *r, int peer, bool sends, struct states *s, struct cc_error *e)
 {
-    const uint64_t count = own->count;
-    int code = MPI_Send(&count, 1, MPI_UINT64_T, 0, 0, r->comm);
-    CC_TRY(cc_mpi_check(code, "MPI_Send", e));
-    code = MPI_Send(own->place, (int)(PLACE_NUMBERS * own->count), MPI_UINT64_T, 0, 0, r->comm);
-    return cc_mpi_check(code, "MPI_Send", e);
+    uint64_t count = s->count;
+    CC_TRY(cc_mpi_move(r->comm, peer, sends, &count, 1, MPI_UINT64_T, e));
+    s->count = (size_t)count;
+    if (!sends && (s->place = cc_alloc(s->count * sizeof *s->place, e)) == NULL)
+        return CC_FAIL;
+    CC_TRY(cc_mpi_move(r->comm, peer, sends, s->place, PLACE_NUMBERS * s->count, MPI_UINT64_T, e));
+    return sends ? CC_OK : open_values(s, e);
 }
 
 /* Lists the states of all ranks on rank 0, all[ranks]; the others have their own in *all. */
@@ -94,29 +87,21 @@ static int list_states(struct cc_rank *r, const struct cc_rank_loop *l, struct s
 {
     CC_TRY(list_own(l, all, e));
     if (r->rank != 0)
-        return send_list(r, all, e);
+        return move_list(r, 0, true, all, e);
     for (int i = 1; i < r->ranks; i++)
-        CC_TRY(receive_list(r, i, &all[i], e));
+        CC_TRY(move_list(r, i, false, &all[i], e));
     return CC_OK;
 }
 
-/* Moves the values of one rank's states to another rank. */
-static int send_values(struct cc_rank *r, int to, const struct states *s, struct cc_error *e)
+/* Moves the values of all states to rank 0, or from there. */
+static int move_values(struct cc_rank *r, bool to_first, const struct states *all,
+                       struct cc_error *e)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        const int code = MPI_Send(s->value[i], (int)s->place[i].count, MPI_FLOAT, to, 0, r->comm);
-        CC_TRY(cc_mpi_check(code, "MPI_Send", e));
-    }
-    return CC_OK;
-}
-
-static int receive_values(struct cc_rank *r, int from, const struct states *s, struct cc_error *e)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        const int code = MPI_Recv(s->value[i], (int)s->place[i].count, MPI_FLOAT, from, 0, r->comm,
-                                  MPI_STATUS_IGNORE);
-        CC_TRY(cc_mpi_check(code, "MPI_Recv", e));
-    }
+    const bool first = r->rank == 0;
+    for (int k = first ? 1 : 0; k < (first ? r->ranks : 1); k++)
+        for (size_t i = 0; i < all[k].count; i++)
+            CC_TRY(cc_mpi_move(r->comm, k, first != to_first, all[k].value[i],
+                               (size_t)all[k].place[i].count, MPI_FLOAT, e));
     return CC_OK;
 }
 
@@ -175,8 +160,7 @@ static size_t own_floats(const struct cc_job *job, const struct cc_job_row *row,
     return values + cc_optimizer_state(&inner, values);
 }
 
-/* Allocates all but stats and own; to save, parameters and the optimizer's state on rank 0 alone.
- */
+/* Allocates all but stats; to save, parameters and the optimizer's state on rank 0 alone. */
 static int open_arrays(struct cc_rank *r, const struct cc_rank_loop *l, bool saves,
                        struct arrays *a, struct cc_error *e)
 {
@@ -186,6 +170,7 @@ static int open_arrays(struct cc_rank *r, const struct cc_rank_loop *l, bool sav
     a->stat_count = cc_source_learned(r->source).stat_count;
     a->own_count = own_floats(&r->job, l->s.row, all);
     CC_TRY(cc_alloc_floats(values, &a->weights, e));
+    CC_TRY(cc_alloc_floats(r->rank == 0 ? (size_t)r->job.workers * a->own_count : 0, &a->own, e));
     CC_TRY(cc_alloc_floats(values > 0 ? a->optimizer_count : 0, &a->optimizer, e));
     if (r->job.training.deltas)
         CC_TRY(cc_alloc_floats(values, &a->server, e));
@@ -223,42 +208,18 @@ static int list_arrays(const struct cc_rank *r, const struct arrays *a, struct c
 
 /* --- saving --- */
 
-/* Puts what the workers have of their own on rank 0; out: NULL on the others. */
-static int gather_workers(struct cc_rank *r, const float *own, size_t n, float **out,
-                          struct cc_error *e)
+/* Moves n floats of each worker's own, own[n], to rank 0 or from there, where all[workers][n] has
+ * them one after the other. */
+static int move_workers(struct cc_rank *r, bool to_first, float *own, size_t n, float *all,
+                        struct cc_error *e)
 {
-    const size_t workers = (size_t)r->job.workers;
-    if (n == 0)
+    if (n == 0 || r->rank >= r->job.workers)
         return CC_OK;
-    if (out != NULL) {
-        CC_TRY(cc_alloc_floats(workers * n, out, e));
-        memcpy(*out, own, n * sizeof *own);
-    } else if (r->rank < r->job.workers) {
-        return cc_mpi_check(MPI_Send(own, (int)n, MPI_FLOAT, 0, 0, r->comm), "MPI_Send", e);
-    }
-    for (size_t i = 1; i < workers && out != NULL; i++) {
-        const int code =
-            MPI_Recv(*out + i * n, (int)n, MPI_FLOAT, (int)i, 0, r->comm, MPI_STATUS_IGNORE);
-        CC_TRY(cc_mpi_check(code, "MPI_Recv", e));
-    }
-    return CC_OK;
-}
-
-/* Gives each worker its own of what rank 0 has read; *out is freed by the caller. */
-static int scatter_workers(struct cc_rank *r, const struct arrays *a, float **out,
-                           struct cc_error *e)
-{
-    const size_t n = r->rank < r->job.workers ? a->own_count : 0;
-    CC_TRY(cc_alloc_floats(n, out, e));
-    if (n > 0 && r->rank > 0)
-        return cc_mpi_check(MPI_Recv(*out, (int)n, MPI_FLOAT, 0, 0, r->comm, MPI_STATUS_IGNORE),
-                            "MPI_Recv", e);
-    if (n > 0)
-        memcpy(*out, a->own, n * sizeof **out);
-    for (int i = 1; n > 0 && i < r->job.workers; i++) {
-        const int code = MPI_Send(a->own + (size_t)i * n, (int)n, MPI_FLOAT, i, 0, r->comm);
-        CC_TRY(cc_mpi_check(code, "MPI_Send", e));
-    }
+    if (r->rank > 0)
+        return cc_mpi_move(r->comm, 0, to_first, own, n, MPI_FLOAT, e);
+    memcpy(to_first ? all : own, to_first ? own : all, n * sizeof *own);
+    for (int i = 1; i < r->job.workers; i++)
+        CC_TRY(cc_mpi_move(r->comm, i, !to_first, all + (size_t)i * n, n, MPI_FLOAT, e));
     return CC_OK;
 }
 
@@ -271,8 +232,8 @@ static int gather(struct cc_rank *r, struct arrays *a, struct cc_error *e)
         memcpy(a->weights, own.weights, own.values * sizeof *a->weights);
     for (size_t i = 0; i < a->delayed_count && first; i++)
         memcpy(a->delayed[i], own.delayed[i], own.values * sizeof *a->weights);
-    CC_TRY(cc_rank_gather_own(r, own.stats, own.stat_count, &a->stats, e));
-    CC_TRY(gather_workers(r, own.own, a->own_count, first ? &a->own : NULL, e));
+    CC_TRY(cc_mpi_gather(r->comm, own.stats, own.stat_count * sizeof *a->stats, &a->stats, e));
+    CC_TRY(move_workers(r, true, own.own, a->own_count, a->own, e));
     if (a->server != NULL) {
         CC_TRY(cc_rank_gather_servers(r, own.weights, own.values, a->server, e));
         for (size_t i = 0; i < a->optimizer_count; i += own.values)
@@ -281,11 +242,7 @@ static int gather(struct cc_rank *r, struct arrays *a, struct cc_error *e)
     } else if (first && own.optimizer_count > 0) {
         memcpy(a->optimizer, own.optimizer, own.optimizer_count * sizeof *a->optimizer);
     }
-    if (!first)
-        return send_values(r, 0, a->states, e);
-    for (int i = 1; i < r->ranks; i++)
-        CC_TRY(receive_values(r, i, &a->states[i], e));
-    return CC_OK;
+    return move_values(r, true, a->states, e);
 }
 
 static int write_file(const struct cc_rank *r, const struct arrays *a, struct cc_training_log *log,
@@ -362,7 +319,6 @@ static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e
 {
     const size_t values = cc_job_values(&r->job);
     const int stats = (int)a->stat_count;
-    const bool first = r->rank == 0;
     float *own_stats, *own = NULL;
     CC_TRY(broadcast(r, a->weights, values, e));
     if (a->server != NULL)
@@ -373,12 +329,12 @@ static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e
     CC_TRY(cc_alloc_floats(a->stat_count, &own_stats, e));
     int code = MPI_Scatter(a->stats, stats, MPI_FLOAT, own_stats, stats, MPI_FLOAT, 0, r->comm);
     int status = cc_mpi_check(code, "MPI_Scatter", e);
-    for (int i = 1; i < r->ranks && first && status == CC_OK; i++)
-        status = send_values(r, i, &a->states[i], e);
-    if (status == CC_OK && !first)
-        status = receive_values(r, 0, a->states, e);
     if (status == CC_OK)
-        status = scatter_workers(r, a, &own, e);
+        status = move_values(r, false, a->states, e);
+    if (status == CC_OK)
+        status = cc_alloc_floats(r->rank < r->job.workers ? a->own_count : 0, &own, e);
+    if (status == CC_OK)
+        status = move_workers(r, false, own, a->own_count, a->own, e);
     const bool serves = a->server != NULL && r->rank >= r->job.workers;
     const struct cc_source_learned to = {.weights = serves ? a->server : a->weights,
                                          .values = values,
@@ -405,8 +361,6 @@ int cc_rank_restore(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_t
     int status = open_arrays(r, l, false, &a, e);
     if (status == CC_OK)
         status = cc_alloc_floats((size_t)r->ranks * a.stat_count, &a.stats, e);
-    if (status == CC_OK && r->rank == 0)
-        status = cc_alloc_floats((size_t)r->job.workers * a.own_count, &a.own, e);
     if (status == CC_OK && r->rank == 0)
         status = read_file(r, l, &a, log, e);
     if (status == CC_OK)

@@ -70,29 +70,37 @@ static int end_call(struct cc_rank_loop *l, struct cc_work_timer since, enum cc_
 
 /* --- both --- */
 
-int cc_compute(struct cc_rank_loop *l, size_t step, enum cc_compute_part part,
-               const struct cc_message *m, struct cc_error *e)
+/* Asks the source for a part of a step, or, in CC_PHASE_UPDATE, to apply its result, until that is
+ * done. *seconds, if not NULL, takes in those that are emulated, and none of them pass. */
+static int work(struct cc_rank_loop *l, enum cc_phase phase, int64_t step,
+                enum cc_compute_part part, const struct cc_message *m, double *seconds,
+                struct cc_error *e)
 {
     struct cc_source_progress p = {.done = false};
     while (!p.done) {
         const struct cc_work_timer since = cc_work_begin(l->s.transport);
-        CC_TRY(cc_source_compute(l->source, step, part, m, &p, e));
-        CC_TRY(l->source->emulated ? spend(l, p.seconds, CC_PHASE_COMPUTE, e)
-                                   : end_call(l, since, CC_PHASE_COMPUTE, e));
+        CC_TRY(phase == CC_PHASE_UPDATE
+                   ? cc_source_apply(l->source, step, m, &p, e)
+                   : cc_source_compute(l->source, (uint64_t)step, part, m, &p, e));
+        if (!l->source->emulated)
+            CC_TRY(end_call(l, since, phase, e));
+        else if (seconds == NULL)
+            CC_TRY(spend(l, p.seconds, phase, e));
+        else
+            *seconds += p.seconds;
     }
     return CC_OK;
 }
 
+int cc_compute(struct cc_rank_loop *l, size_t step, enum cc_compute_part part,
+               const struct cc_message *m, struct cc_error *e)
+{
+    return work(l, CC_PHASE_COMPUTE, (int64_t)step, part, m, NULL, e);
+}
+
 int cc_apply(struct cc_rank_loop *l, int64_t step, const struct cc_message *m, struct cc_error *e)
 {
-    struct cc_source_progress p = {.done = false};
-    while (!p.done) {
-        const struct cc_work_timer since = cc_work_begin(l->s.transport);
-        CC_TRY(cc_source_apply(l->source, step, m, &p, e));
-        CC_TRY(l->source->emulated ? spend(l, p.seconds, CC_PHASE_UPDATE, e)
-                                   : end_call(l, since, CC_PHASE_UPDATE, e));
-    }
-    return CC_OK;
+    return work(l, CC_PHASE_UPDATE, step, CC_COMPUTE_STEP, m, NULL, e);
 }
 
 int cc_compute_visible(struct cc_rank_loop *l, size_t step, double *hidden, struct cc_error *e)
@@ -127,25 +135,10 @@ int cc_compute_hidden(struct cc_rank_loop *l, double hidden, double waited, doub
 int cc_apply_and_compute(struct cc_rank_loop *l, int64_t applied, size_t computed,
                          struct cc_error *e)
 {
-    const bool emulated = l->source->emulated;
     double update_s = 0, compute_s = 0;
-    struct cc_source_progress p = {.done = false};
-    while (!p.done) {
-        const struct cc_work_timer since = cc_work_begin(l->s.transport);
-        CC_TRY(cc_source_apply(l->source, applied, NULL, &p, e));
-        update_s += p.seconds;
-        if (!emulated)
-            CC_TRY(end_call(l, since, CC_PHASE_UPDATE, e));
-    }
+    CC_TRY(work(l, CC_PHASE_UPDATE, applied, CC_COMPUTE_STEP, NULL, &update_s, e));
     if (applied >= 0)
         CC_TRY(cc_source_end_step(l->source, (uint64_t)applied, e));
-    p.done = false;
-    while (!p.done) {
-        const struct cc_work_timer since = cc_work_begin(l->s.transport);
-        CC_TRY(cc_source_compute(l->source, computed, CC_COMPUTE_STEP, NULL, &p, e));
-        compute_s += p.seconds;
-        if (!emulated)
-            CC_TRY(end_call(l, since, CC_PHASE_COMPUTE, e));
-    }
-    return emulated ? spend_in_turn(l, update_s, compute_s, e) : CC_OK;
+    CC_TRY(work(l, CC_PHASE_COMPUTE, (int64_t)computed, CC_COMPUTE_STEP, NULL, &compute_s, e));
+    return l->source->emulated ? spend_in_turn(l, update_s, compute_s, e) : CC_OK;
 }

@@ -8,8 +8,9 @@
 #include "core/error.h"
 #include "netsim/job/job.h"
 #include "netsim/job/report.h"
-#include "netsim/exchange/pack/size_index.h"
 #include "netsim/rank/source.h"
+
+struct cc_size_index;
 
 struct cc_rank {
     MPI_Comm comm;
@@ -23,5 +24,10 @@ struct cc_rank {
 
 /* Prints a report on rank 0; does nothing on the others. */
 int cc_rank_report(struct cc_rank *r, const struct cc_report *what, struct cc_error *e);
+
+/* Sends the job from rank 0, which has read its text, to the other ranks, and makes the size
+ * indexes of its rows, if it has no data. */
+int cc_rank_take_job(struct cc_rank *r, const char *text, size_t length, struct cc_error *e);
+void cc_rank_free_job(struct cc_rank *r);
 
 #endif

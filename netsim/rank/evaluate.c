@@ -10,27 +10,10 @@
 #include "netsim/exchange/pack/clocks.h"
 #include "netsim/rank/staleness.h"
 #include "netsim/rank/training.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 #include "train/task.h"
 
 /* --- gathering --- */
-
-int cc_rank_gather_own(struct cc_rank *r, const float *own, size_t n, float **out,
-                       struct cc_error *e)
-{
-    const size_t ranks = r->rank == 0 ? (size_t)r->ranks : 0;
-    float *all = cc_alloc(ranks * n * sizeof *all, e);
-    *out = NULL;
-    if (all == NULL)
-        return CC_FAIL;
-    const int code = MPI_Gather(own, (int)n, MPI_FLOAT, all, (int)n, MPI_FLOAT, 0, r->comm);
-    const int status = cc_mpi_check(code, "MPI_Gather", e);
-    if (status == CC_OK && r->rank == 0)
-        *out = all;
-    else
-        free(all);
-    return status;
-}
 
 int cc_rank_gather_servers(struct cc_rank *r, const float *own, size_t n, float *out,
                            struct cc_error *e)
@@ -57,13 +40,9 @@ static int add_batches(struct cc_rank *r, const struct cc_rank_loop *l,
                        struct cc_error *e)
 {
     const size_t steps = l->to - l->from, workers = (size_t)r->job.workers;
-    const int doubles = (int)(steps * sizeof(struct cc_source_batch) / sizeof(double));
-    struct cc_source_batch *all = cc_alloc((size_t)r->ranks * steps * sizeof *all, e);
-    if (all == NULL)
-        return CC_FAIL;
-    const int code = MPI_Gather(learned->batch + l->from, doubles, MPI_DOUBLE, all, doubles,
-                                MPI_DOUBLE, 0, r->comm);
-    const int status = cc_mpi_check(code, "MPI_Gather", e);
+    struct cc_source_batch *all;
+    const int status =
+        cc_mpi_gather(r->comm, learned->batch + l->from, steps * sizeof *all, &all, e);
     for (size_t i = 0; i < steps && r->rank == 0 && status == CC_OK; i++) {
         struct cc_source_batch sum = {0, 0};
         for (size_t k = 0; k < workers; k++) {
@@ -82,13 +61,9 @@ static int add_batches(struct cc_rank *r, const struct cc_rank_loop *l,
 static int check_equal(struct cc_rank *r, const struct cc_source_learned *learned, uint32_t *crc,
                        struct cc_error *e)
 {
-    int status = CC_OK;
-    uint32_t *all = cc_alloc((size_t)r->ranks * sizeof *all, e);
-    if (all == NULL)
-        return CC_FAIL;
+    uint32_t *all;
     *crc = cc_crc32(0, learned->weights, learned->values * sizeof(float));
-    const int code = MPI_Gather(crc, 1, MPI_UINT32_T, all, 1, MPI_UINT32_T, 0, r->comm);
-    status = cc_mpi_check(code, "MPI_Gather", e);
+    int status = cc_mpi_gather(r->comm, crc, sizeof *crc, &all, e);
     for (int i = 1; i < r->job.workers && r->rank == 0 && status == CC_OK; i++)
         if (all[i] != all[0] && cc_job_bulk(&r->job))
             status = cc_fail(e, "worker %d has other parameters than worker 0", i);
@@ -170,7 +145,7 @@ static int evaluate(struct cc_rank *r, const struct cc_rank_loop *l,
         goto out;
     }
     CC_TRY_OUT(check_equal(r, learned, &report.eval.weights, e));
-    CC_TRY_OUT(cc_rank_gather_own(r, learned->stats, learned->stat_count, &all, e));
+    CC_TRY_OUT(cc_mpi_gather(r->comm, learned->stats, learned->stat_count * sizeof *all, &all, e));
     struct cc_evaluation stale = {.staleness = 0};
     if (!cc_job_bulk(&r->job))
         CC_TRY_OUT(take_staleness(r, l, &stale, e));

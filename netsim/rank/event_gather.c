@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 
 /* The most events of one rank, and of all ranks: they may be in one process, and their timeline is
  * one file. */
@@ -38,9 +38,9 @@ static int find_zero(struct cc_rank *r, const struct cc_rank_loop *l, double *ze
         first = fmin(first, m->codec.at[0].begin);
     /* A server begins by waiting for a worker: it does not count. */
     first = l->s.server ? (double)HUGE_VAL : first - own;
-    int code = MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_DOUBLE, MPI_MIN, r->comm);
+    CC_TRY(cc_mpi_allreduce(r->comm, &first, 1, MPI_DOUBLE, MPI_MIN, e));
     *zero = own + first;
-    return cc_mpi_check(code, "MPI_Allreduce", e);
+    return CC_OK;
 }
 
 static double since(double zero, double t)
@@ -130,48 +130,32 @@ enum { LEFT_OUT, SPANS, FLOWS, STEPS, COUNTS };
 static int transfer(struct cc_rank *r, int peer, bool sends, void *at, size_t bytes,
                     struct cc_error *e)
 {
-    int code = sends ? MPI_Send(at, (int)bytes, MPI_BYTE, peer, 0, r->comm)
-                     : MPI_Recv(at, (int)bytes, MPI_BYTE, peer, 0, r->comm, MPI_STATUS_IGNORE);
-    return cc_mpi_check(code, "events for rank 0", e);
+    return cc_mpi_move(r->comm, peer, sends, at, bytes, MPI_BYTE, e);
 }
 
-static int transfer_lists(struct cc_rank *r, int peer, bool sends, struct cc_report_events *m,
-                          struct cc_error *e)
+/* Sends this rank's events once rank 0 asks for them, or asks another rank for its own. */
+static int transfer_events(struct cc_rank *r, int peer, bool sends, struct cc_report_events *m,
+                           struct cc_error *e)
 {
+    char request = 0;
+    uint64_t count[COUNTS] = {m->left_out, m->spans, m->flows, m->steps};
+    CC_TRY(transfer(r, peer, !sends, &request, sizeof request, e));
+    CC_TRY(transfer(r, peer, sends, count, sizeof count, e));
+    if (!sends) {
+        m->rank = peer;
+        m->left_out = (size_t)count[LEFT_OUT];
+        m->spans = (size_t)count[SPANS];
+        m->flows = (size_t)count[FLOWS];
+        m->steps = (size_t)count[STEPS];
+        m->span = cc_alloc(m->spans * sizeof *m->span, e);
+        m->flow = cc_alloc(m->flows * sizeof *m->flow, e);
+        m->step = cc_alloc(m->steps * sizeof *m->step, e);
+        if (m->span == NULL || m->flow == NULL || m->step == NULL)
+            return CC_FAIL;
+    }
     CC_TRY(transfer(r, peer, sends, m->span, m->spans * sizeof *m->span, e));
     CC_TRY(transfer(r, peer, sends, m->flow, m->flows * sizeof *m->flow, e));
     return transfer(r, peer, sends, m->step, m->steps * sizeof *m->step, e);
-}
-
-/* Sends this rank's events once rank 0 asks for them. */
-static int send_events(struct cc_rank *r, struct cc_report_events *m, struct cc_error *e)
-{
-    char request;
-    uint64_t count[COUNTS] = {m->left_out, m->spans, m->flows, m->steps};
-    CC_TRY(transfer(r, 0, false, &request, sizeof request, e));
-    CC_TRY(transfer(r, 0, true, count, sizeof count, e));
-    return transfer_lists(r, 0, true, m, e);
-}
-
-/* Asks another rank for its events. */
-static int receive_events(struct cc_rank *r, int peer, struct cc_report_events *m,
-                          struct cc_error *e)
-{
-    char request = 0;
-    uint64_t count[COUNTS] = {0};
-    CC_TRY(transfer(r, peer, true, &request, sizeof request, e));
-    CC_TRY(transfer(r, peer, false, count, sizeof count, e));
-    m->rank = peer;
-    m->left_out = (size_t)count[LEFT_OUT];
-    m->spans = (size_t)count[SPANS];
-    m->flows = (size_t)count[FLOWS];
-    m->steps = (size_t)count[STEPS];
-    m->span = cc_alloc(m->spans * sizeof *m->span, e);
-    m->flow = cc_alloc(m->flows * sizeof *m->flow, e);
-    m->step = cc_alloc(m->steps * sizeof *m->step, e);
-    if (m->span == NULL || m->flow == NULL || m->step == NULL)
-        return CC_FAIL;
-    return transfer_lists(r, peer, false, m, e);
 }
 
 static int report_others(struct cc_rank *r, size_t row, size_t first_step, struct cc_error *e)
@@ -180,7 +164,7 @@ static int report_others(struct cc_rank *r, size_t row, size_t first_step, struc
     for (int i = 1; i < r->ranks && status == CC_OK; i++) {
         struct cc_report what = {.kind = CC_REPORT_EVENTS,
                                  .events = {.row = row, .first_step = first_step}};
-        status = receive_events(r, i, &what.events, e);
+        status = transfer_events(r, i, false, &what.events, e);
         if (status == CC_OK)
             status = cc_rank_report(r, &what, e);
         cc_report_free(&what);
@@ -197,7 +181,8 @@ int cc_event_gather(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
         return CC_OK;
     CC_TRY_OUT(find_zero(r, l, &zero, e));
     CC_TRY_OUT(fill_report(r, l, zero, &own.events, e));
-    CC_TRY_OUT(r->rank == 0 ? cc_rank_report(r, &own, e) : send_events(r, &own.events, e));
+    CC_TRY_OUT(r->rank == 0 ? cc_rank_report(r, &own, e)
+                            : transfer_events(r, 0, true, &own.events, e));
     if (r->rank == 0)
         CC_TRY_OUT(report_others(r, row, own.events.first_step, e));
 out:

@@ -17,16 +17,13 @@
 
 #include "core/memory.h"
 #include "netsim/exchange/float_rounds.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 #include "netsim/transport/runtime.h"
 
 enum stage { IDLE, READY, SUMMING, SUMMED, LENGTHS, PAYLOADS };
 
 struct library {
-    const struct cc_exchange_ops *ops;
-    struct cc_rank_state *rank_state;
-    const struct cc_message *message;
-    struct cc_range range;
+    struct cc_exchange_head head;
     struct cc_float_rounds floats; /* where payloads are summed */
     /* Where they are gathered: */
     struct cc_pack *pack;
@@ -35,6 +32,7 @@ struct library {
     uint64_t *lens; /* all ranks'; then this one's */
     int *counts, *begin;
     MPI_Comm comm;
+    bool has_comm;
     struct cc_requests requests; /* one */
     MPI_Request *request;        /* that one */
     enum stage stage;            /* the collective under way */
@@ -43,8 +41,8 @@ struct library {
 
 static void count_sent(struct library *x, size_t bytes)
 {
-    x->rank_state->counters.sent_bytes += bytes;
-    x->rank_state->counters.messages++;
+    x->head.s->counters.sent_bytes += bytes;
+    x->head.s->counters.messages++;
 }
 
 /* --- beginning collectives --- */
@@ -69,7 +67,7 @@ static int begin_sum(struct library *x, struct cc_error *e)
 
 static int begin_lengths(struct library *x, struct cc_error *e)
 {
-    const uint64_t *len = &x->lens[x->rank_state->job->workers];
+    const uint64_t *len = &x->lens[x->head.s->job->workers];
     count_sent(x, sizeof *len);
     x->stage = LENGTHS;
     int code = x->blocking ? MPI_Allgather(len, 1, MPI_UINT64_T, x->lens, 1, MPI_UINT64_T, x->comm)
@@ -80,7 +78,7 @@ static int begin_lengths(struct library *x, struct cc_error *e)
 
 static int begin_payloads(struct library *x, struct cc_error *e)
 {
-    const int n = x->rank_state->job->workers;
+    const int n = x->head.s->job->workers;
     uint64_t total = 0;
     for (int i = 0; i < n; i++) {
         if (x->lens[i] > cc_pack_bound(x->pack))
@@ -106,7 +104,7 @@ static int begin_payloads(struct library *x, struct cc_error *e)
 
 static int begin_collective(struct library *x, struct cc_error *e)
 {
-    return x->rank_state->row->reduction == CC_REDUCE_SUM ? begin_sum(x, e) : begin_lengths(x, e);
+    return x->head.s->row->reduction == CC_REDUCE_SUM ? begin_sum(x, e) : begin_lengths(x, e);
 }
 
 /* The payload has been encoded. A blocking collective begins with the next test, not in start. */
@@ -120,10 +118,10 @@ static int get_ready(struct library *x, struct cc_error *e)
 
 static int apply_payloads(struct library *x, struct cc_error *e)
 {
-    float *model = x->rank_state->model + x->range.from;
+    float *model = x->head.s->model + x->head.range.from;
     int status = CC_OK;
-    for (int i = 0; i < x->rank_state->job->workers && status == CC_OK; i++) {
-        status = cc_message_apply(x->rank_state, x->pack, CC_PACK_ADD, x->all + x->begin[i],
+    for (int i = 0; i < x->head.s->job->workers && status == CC_OK; i++) {
+        status = cc_message_apply(x->head.s, x->pack, CC_PACK_ADD, x->all + x->begin[i],
                                   (size_t)x->counts[i], model, e);
         if (status != CC_OK)
             cc_error_in(e, "from rank %d", i);
@@ -135,7 +133,7 @@ static int apply_payloads(struct library *x, struct cc_error *e)
  * bytes. */
 static void charge_sum(struct library *x)
 {
-    struct cc_rank_state *s = x->rank_state;
+    struct cc_rank_state *s = x->head.s;
     const double p = s->job->workers, bytes = (p - 1) / p * (double)x->floats.bytes;
     cc_charge(s, CC_PHASE_HOP, cc_work_begin(s->transport),
               s->row->cost != NULL ? s->job->reduce_byte_s * bytes : 0);
@@ -157,8 +155,7 @@ static int end_collective(struct library *x, struct cc_error *e)
     if (x->stage == SUMMING) {
         charge_sum(x);
         x->stage = SUMMED;
-        return x->rank_state->hold_sums && cc_float_rounds_last(&x->floats) ? CC_OK
-                                                                            : take_sum(x, e);
+        return x->head.s->hold_sums && cc_float_rounds_last(&x->floats) ? CC_OK : take_sum(x, e);
     }
     x->stage = IDLE;
     return apply_payloads(x, e);
@@ -169,15 +166,15 @@ static int end_collective(struct library *x, struct cc_error *e)
 static int library_start(void *of, struct cc_error *e)
 {
     struct library *x = of;
-    struct cc_rank_state *s = x->rank_state;
-    const bool is_empty = x->range.from == x->range.to;
+    struct cc_rank_state *s = x->head.s;
+    const bool is_empty = x->head.range.from == x->head.range.to;
     if (s->row->reduction == CC_REDUCE_SUM) {
         CC_TRY(cc_float_rounds_start(&x->floats, e));
         return x->floats.bytes > 0 ? get_ready(x, e) : CC_OK;
     }
-    CC_TRY(cc_message_encode(s, x->pack, s->gradient + x->range.from, CC_PHASE_ENCODE, !is_empty,
-                             x->own, &x->len, e));
-    if (cc_silent(s, x->message) || is_empty)
+    CC_TRY(cc_message_encode(s, x->pack, s->gradient + x->head.range.from, CC_PHASE_ENCODE,
+                             !is_empty, x->own, &x->len, e));
+    if (cc_silent(s, x->head.message) || is_empty)
         return CC_OK;
     x->lens[s->job->workers] = x->len;
     return get_ready(x, e);
@@ -187,7 +184,7 @@ static int library_test(void *of, bool *done, struct cc_error *e)
 {
     struct library *x = of;
     bool over = false;
-    if (x->stage == SUMMED && !x->rank_state->hold_sums)
+    if (x->stage == SUMMED && !x->head.s->hold_sums)
         CC_TRY(take_sum(x, e));
     *done = x->stage == IDLE || x->stage == SUMMED;
     if (*done)
@@ -197,7 +194,7 @@ static int library_test(void *of, bool *done, struct cc_error *e)
     CC_TRY(cc_requests_test(&x->requests, 0, &over, e));
     if (!over)
         return CC_OK;
-    x->rank_state->transport->more = true;
+    x->head.s->transport->more = true;
     CC_TRY(end_collective(x, e));
     *done = x->stage == IDLE || x->stage == SUMMED;
     return CC_OK;
@@ -206,7 +203,7 @@ static int library_test(void *of, bool *done, struct cc_error *e)
 static void library_close(void *of)
 {
     struct library *x = of;
-    if (x->comm != MPI_COMM_NULL)
+    if (x->has_comm)
         MPI_Comm_free(&x->comm);
     cc_requests_close(&x->requests);
     cc_float_rounds_close(&x->floats);
@@ -221,11 +218,11 @@ static void library_close(void *of)
 
 static int open_gather(struct library *x, struct cc_error *e)
 {
-    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_rank_state *s = x->head.s;
     const struct cc_pack_config config = {.seed = s->job->seed, .rank = s->rank};
     const size_t n = (size_t)s->job->workers;
     size_t bytes;
-    CC_TRY(cc_message_pack_make(s, x->range, x->range.from, config, &x->pack, e));
+    CC_TRY(cc_message_pack_make(s, x->head.range, x->head.range.from, config, &x->pack, e));
     if (!cc_mul(n, cc_pack_bound(x->pack), &bytes))
         return cc_fail(e, "the payloads of %zu workers do not fit into memory", n);
     x->own = cc_alloc(cc_pack_bound(x->pack), e);
@@ -238,36 +235,26 @@ static int open_gather(struct library *x, struct cc_error *e)
     return ok ? CC_OK : CC_FAIL;
 }
 
-int cc_exchange_mpi_open(struct cc_rank_state *s, const struct cc_message *m, size_t index,
-                         void **out, struct cc_error *e)
+static int library_open(void *of, struct cc_error *e)
 {
-    static const struct cc_exchange_ops ops = {library_start, library_test, library_close};
-    (void)index;
-    int status = CC_OK;
-    struct library *x = cc_alloc0(sizeof *x, e);
-    if (x == NULL)
-        return CC_FAIL;
-    *x = (struct library){.ops = &ops,
-                          .rank_state = s,
-                          .message = m,
-                          .range = cc_message_range(s, m),
-                          .comm = MPI_COMM_NULL,
-                          .blocking = s->job->mode == CC_SEQUENTIAL &&
-                                      (s->row->messages == 1 || !cc_runtime_collectives())};
-    CC_TRY_OUT(cc_requests_open(s->transport, 1, &x->requests, e));
+    struct library *x = of;
+    struct cc_rank_state *s = x->head.s;
+    x->blocking =
+        s->job->mode == CC_SEQUENTIAL && (s->row->messages == 1 || cc_runtime_simulates());
+    CC_TRY(cc_requests_open(s->transport, 1, &x->requests, e));
     x->request = cc_mpi_requests(&x->requests)->request;
-    if (!x->blocking && !cc_runtime_collectives()) {
-        status = cc_fail(e, "SimGrid's MPI has no allreduce of its own for steps that compute "
-                            "meanwhile: simulate them over ring or rabenseifner");
-        goto out;
-    }
-    CC_TRY_OUT(s->row->reduction == CC_REDUCE_SUM ? cc_float_rounds_open(&x->floats, s, m, e)
-                                                  : open_gather(x, e));
-    CC_TRY_OUT(
-        cc_mpi_check(MPI_Comm_dup(cc_mpi_of(s->transport)->comm, &x->comm), "MPI_Comm_dup", e));
-    *out = x;
-out:
-    if (status != CC_OK)
-        library_close(x);
-    return status;
+    if (!x->blocking && cc_runtime_simulates())
+        return cc_fail(e, "SimGrid's MPI has no allreduce of its own for steps that compute "
+                          "meanwhile: simulate them over ring or rabenseifner");
+    CC_TRY(s->row->reduction == CC_REDUCE_SUM
+               ? cc_float_rounds_open(&x->floats, s, x->head.message, e)
+               : open_gather(x, e));
+    CC_TRY(cc_mpi_check(MPI_Comm_dup(cc_mpi_of(s->transport)->comm, &x->comm), "MPI_Comm_dup", e));
+    x->has_comm = true;
+    return CC_OK;
 }
+
+const struct cc_exchange_kind cc_exchange_mpi = {
+    .ops = {library_start, library_test, library_close},
+    .bytes = sizeof(struct library),
+    .open = library_open};

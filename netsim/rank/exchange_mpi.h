@@ -4,6 +4,6 @@
 
 #include "netsim/exchange/exchange_code.h"
 
-cc_exchange_opener cc_exchange_mpi_open;
+extern const struct cc_exchange_kind cc_exchange_mpi;
 
 #endif

@@ -11,7 +11,7 @@
 #include "netsim/rank/exchange_mpi.h"
 #include "netsim/rank/pipe.h"
 #include "netsim/rank/step_modes.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 #include "schemes/spec.h"
 
 /* --- opening --- */
@@ -43,43 +43,31 @@ static int open_messages(struct cc_rank_loop *l, struct cc_error *e)
 {
     const struct cc_job_row *row = l->s.row;
     const size_t steps = cc_rank_loop_steps(l);
+    const bool bulk = cc_job_bulk(l->s.job);
     l->message = cc_alloc0(row->messages * sizeof *l->message, e);
     l->under_way = cc_alloc0(row->messages * sizeof *l->under_way, e);
-    l->start = cc_alloc0(steps * sizeof *l->start, e);
-    l->end = cc_alloc0(steps * sizeof *l->end, e);
-    l->late = cc_alloc0(steps * sizeof *l->late, e);
-    l->ready = cc_alloc0(steps * sizeof *l->ready, e);
-    l->encoded = cc_alloc0(steps * sizeof *l->encoded, e);
+    l->start = cc_alloc0(5 * steps * sizeof *l->start, e); /* and the other times of steps */
     l->s.counters.tensor_bytes = cc_alloc0(l->s.job->tensors * sizeof(uint64_t), e);
-    if (l->message == NULL || l->under_way == NULL || l->start == NULL || l->end == NULL ||
-        l->late == NULL || l->ready == NULL || l->encoded == NULL ||
-        l->s.counters.tensor_bytes == NULL)
+    l->s.staleness.age = cc_alloc0(bulk ? 0 : CC_CLOCKS_AGES * sizeof(uint64_t), e);
+    l->s.staleness.held_s = cc_alloc0(bulk ? 0 : row->messages * sizeof(double), e);
+    if (l->message == NULL || l->under_way == NULL || l->start == NULL ||
+        l->s.counters.tensor_bytes == NULL || l->s.staleness.age == NULL ||
+        l->s.staleness.held_s == NULL)
         return CC_FAIL;
+    l->end = l->start + steps;
+    l->late = l->end + steps;
+    l->ready = l->late + steps;
+    l->encoded = l->ready + steps;
     for (size_t i = 0; i < row->messages; i++, l->messages++)
         CC_TRY(cc_exchange_open(&l->s, &row->message[i], i, &l->message[i], e));
-    return CC_OK;
-}
-
-static int find_clocks(struct cc_rank_loop *l, struct cc_error *e)
-{
-    int ranks = 0, ranks_on_host = 0;
-    CC_TRY(cc_mpi_check(MPI_Comm_size(l->mpi.comm, &ranks), "MPI_Comm_size", e));
-    CC_TRY(cc_runtime_ranks_on_host(l->mpi.comm, &ranks_on_host, e));
-    l->one_clock = ranks_on_host == ranks;
     return CC_OK;
 }
 
 static int serve(void *arg, uint64_t step, uint64_t updates, size_t from, size_t to, float *mean,
                  struct cc_error *e)
 {
-    return cc_source_serve(arg, step, updates, from, to, mean, e);
-}
-
-static int open_staleness(struct cc_rank_loop *l, struct cc_error *e)
-{
-    l->s.staleness.age = cc_alloc0(CC_CLOCKS_AGES * sizeof(uint64_t), e);
-    l->s.staleness.held_s = cc_alloc0(l->s.row->messages * sizeof(double), e);
-    return l->s.staleness.age != NULL && l->s.staleness.held_s != NULL ? CC_OK : CC_FAIL;
+    struct cc_source *source = arg;
+    return source->ops->serve(source, step, updates, from, to, mean, e);
 }
 
 /* Without data: what all simulated ranks, which are in this process, share. */
@@ -89,16 +77,17 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
                       const struct cc_job_row *row, const struct cc_size_index *sizes,
                       struct cc_source *source, struct cc_error *e)
 {
-    int status = CC_OK;
+    int status = CC_OK, ranks = 0, ranks_on_host = 0;
     *l = (struct cc_rank_loop){.source = source};
     l->mpi = cc_mpi_transport(comm);
     l->s = (struct cc_rank_state){.transport = &l->mpi.end,
-                                  .library = cc_exchange_mpi_open,
+                                  .library = &cc_exchange_mpi,
                                   .job = job,
                                   .row = row,
                                   .sizes = sizes};
-    CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &l->s.rank), "MPI_Comm_rank", e));
-    CC_TRY(find_clocks(l, e));
+    CC_TRY(cc_mpi_place(comm, &l->s.rank, &ranks, e));
+    CC_TRY(cc_runtime_ranks_on_host(comm, &ranks_on_host, e));
+    l->one_clock = ranks_on_host == ranks;
     l->s.server = l->s.rank >= job->workers;
     l->s.packs = &l->packs;
     l->s.shared = job->data ? NULL : &shared;
@@ -106,7 +95,7 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
     l->to = cc_rank_loop_steps(l);
     l->computed = l->exchanged = job->training.resumed;
     l->applied = job->training.resumed - cc_job_delayed(job, row, job->training.resumed);
-    if (l->s.server && cc_source_serves(source)) {
+    if (l->s.server && source->serves) {
         l->s.serve = serve;
         l->s.serve_arg = source;
     }
@@ -115,8 +104,6 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
     /* Workers that compute while messages are under way wait for either. */
     if (!l->s.server && !cc_rank_loop_lockstep(l))
         CC_TRY_OUT(cc_waits_open(&l->mpi, e));
-    if (!cc_job_bulk(job))
-        CC_TRY_OUT(open_staleness(l, e));
     CC_TRY_OUT(open_messages(l, e));
 out:
     if (status != CC_OK)
@@ -133,10 +120,6 @@ void cc_rank_loop_close(struct cc_rank_loop *l)
     free(l->message);
     free(l->under_way);
     free(l->start);
-    free(l->end);
-    free(l->late);
-    free(l->ready);
-    free(l->encoded);
     free(l->s.counters.tensor_bytes);
     free(l->s.staleness.age);
     free(l->s.staleness.held_s);
@@ -160,6 +143,16 @@ static size_t interval_end(const struct cc_rank_loop *l, size_t step)
     return end;
 }
 
+/* Ranks whose clocks differ pass a barrier; otherwise they agree on the time. */
+static int begin_together(const struct cc_rank_loop *l, double *at, struct cc_error *e)
+{
+    if (l->one_clock)
+        return cc_runtime_begin(l->mpi.comm, l->s.job->yield_when_idle, at, e);
+    CC_TRY(cc_runtime_barrier(l->mpi.comm, l->s.job->yield_when_idle, e));
+    *at = cc_runtime_now();
+    return CC_OK;
+}
+
 /* Begins a step: counting with the first step that counts, and, in lockstep, together with all
  * ranks. */
 static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
@@ -168,7 +161,7 @@ static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     l->step = step;
     if (counts)
         cc_count_times(l);
-    if (counts && l->s.staleness.age != NULL)
+    if (counts && !cc_job_bulk(l->s.job))
         memset(l->s.staleness.age, 0, CC_CLOCKS_AGES * sizeof(uint64_t));
     if (step >= l->s.until)
         l->s.until = interval_end(l, step);
@@ -182,7 +175,7 @@ static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     }
     double at = cc_runtime_now();
     if (cc_rank_loop_lockstep(l))
-        CC_TRY(cc_runtime_begin(l->mpi.comm, l->s.job->yield_when_idle, l->one_clock, &at, e));
+        CC_TRY(begin_together(l, &at, e));
     /* Computing that sleeps begins at the time that the ranks have agreed on; without any, the step
      * begins when this rank is awake. */
     l->late[step] = cc_runtime_now() - at;
@@ -205,8 +198,7 @@ static int end_interval(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     l->to = step + 1;
     CC_TRY(l->on_interval(l->callback_arg, e));
     CC_TRY(cc_runtime_barrier(l->mpi.comm, job->yield_when_idle, e));
-    int code = MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_DOUBLE, MPI_MAX, l->mpi.comm);
-    CC_TRY(cc_mpi_check(code, "MPI_Allreduce", e));
+    CC_TRY(cc_mpi_allreduce(l->mpi.comm, &last, 1, MPI_DOUBLE, MPI_MAX, e));
     if (l->on_counting != NULL)
         CC_TRY(l->on_counting(l->callback_arg, e));
     l->clock = cc_runtime_now();

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "core/stats.h"
 #include "netsim/rank/rank.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 
 /* Round trips before those that count: connections open, buffers grow. */
 enum { WARMUP = 3 };

@@ -12,7 +12,7 @@
 #include "netsim/rank/sources.h"
 #include "netsim/rank/training.h"
 #include "netsim/transport/host_id.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 
 /* --- the job --- */
 
@@ -85,12 +85,12 @@ static int open_job(struct cc_rank *r, const char *path, struct cc_error *e)
     size_t length = 0;
     if (r->rank == 0)
         CC_TRY_OUT(read_job(path, &text, &length, e));
-    status = cc_runtime_broadcast_job(r->comm, text, length, &r->job, &r->sizes, e);
+    status = cc_rank_take_job(r, text, length, e);
     if (status != CC_OK) {
         cc_error_in(e, "%s", strcmp(path, "-") == 0 ? "the job on stdin" : path);
         goto out;
     }
-    if (!r->job.data && cc_runtime_scratch() == NULL)
+    if (!r->job.data && !cc_runtime_simulates())
         status = cc_fail(e, "a job without data can only be simulated: give it to `commcomp sim`");
     else if (r->ranks != r->job.workers + r->job.servers)
         status = cc_fail(e, "%d ranks were started for %d workers and %d servers", r->ranks,
@@ -222,8 +222,7 @@ static int run_rows(struct cc_rank *r, struct cc_error *e)
 int cc_rank_open(struct cc_rank *r, MPI_Comm comm, const char *path, FILE *out, struct cc_error *e)
 {
     *r = (struct cc_rank){.comm = comm, .out = out};
-    CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &r->rank), "MPI_Comm_rank", e));
-    CC_TRY(cc_mpi_check(MPI_Comm_size(comm, &r->ranks), "MPI_Comm_size", e));
+    CC_TRY(cc_mpi_place(comm, &r->rank, &r->ranks, e));
     return open_job(r, path, e);
 }
 
@@ -254,5 +253,5 @@ int cc_rank_run(struct cc_rank *r, struct cc_error *e)
 void cc_rank_close(struct cc_rank *r)
 {
     cc_source_close(r->source);
-    cc_runtime_free_job(&r->job, r->sizes);
+    cc_rank_free_job(r);
 }

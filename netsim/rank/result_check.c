@@ -11,7 +11,7 @@
 #include "netsim/exchange/pack/sum_check.h"
 #include "netsim/exchange/message_pack.h"
 #include "netsim/transport/mpi.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 
 bool cc_result_check_possible(const struct cc_job *job, const struct cc_job_row *row,
                               const struct cc_spec *spec)
@@ -48,12 +48,6 @@ out:
     return status;
 }
 
-static int sum_up(const float *own, float *sum, size_t n, MPI_Comm comm, struct cc_error *e)
-{
-    const int code = MPI_Allreduce(own, sum, (int)n, MPI_FLOAT, MPI_SUM, comm);
-    return cc_mpi_check(code, "MPI_Allreduce", e);
-}
-
 int cc_result_check_open(struct cc_result_check *c, const struct cc_rank_state *s,
                          const float *gradient, struct cc_error *e)
 {
@@ -73,10 +67,12 @@ int cc_result_check_open(struct cc_result_check *c, const struct cc_rank_state *
     if (c->own == NULL || c->sum == NULL || c->magnitude == NULL)
         return CC_FAIL;
     CC_TRY(decode_own(c, s, gradient, e));
-    CC_TRY(sum_up(c->own, c->sum, n, c->workers, e));
-    for (size_t i = 0; i < n; i++)
-        c->own[i] = fabsf(c->own[i]);
-    return sum_up(c->own, c->magnitude, n, c->workers, e);
+    for (size_t i = 0; i < n; i++) {
+        c->sum[i] = c->own[i];
+        c->magnitude[i] = fabsf(c->own[i]);
+    }
+    CC_TRY(cc_mpi_allreduce(c->workers, c->sum, n, MPI_FLOAT, MPI_SUM, e));
+    return cc_mpi_allreduce(c->workers, c->magnitude, n, MPI_FLOAT, MPI_SUM, e);
 }
 
 void cc_result_check_sum(struct cc_result_check *c, const float *mean)

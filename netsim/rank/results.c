@@ -9,7 +9,7 @@
 #include "netsim/rank/rank.h"
 #include "netsim/rank/staleness.h"
 #include "netsim/transport/host_id.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 #include "netsim/transport/runtime.h"
 
 /* Values whose largest over all ranks is reported. */
@@ -31,14 +31,6 @@ enum {
 
 /* The byte counts of one rank's interface. */
 enum { NETWORK, SENT, RECEIVED, INTERFACE_NUMBERS };
-
-static int reduce(struct cc_rank *r, void *list, size_t count, MPI_Op op, struct cc_error *e)
-{
-    double *own = list;
-    int code =
-        MPI_Reduce(r->rank == 0 ? MPI_IN_PLACE : own, own, (int)count, MPI_DOUBLE, op, 0, r->comm);
-    return cc_mpi_check(code, "MPI_Reduce", e);
-}
 
 /* --- times and bytes --- */
 
@@ -117,7 +109,7 @@ static int put_hosts(struct cc_rank *r, const struct cc_rank_loop *l, double *la
         return CC_FAIL;
     list[own] = (double)l->s.counters.sent_bytes;
     list[hosts + own] = (double)l->s.counters.messages;
-    const int status = reduce(r, list, 2 * hosts, MPI_SUM, e);
+    const int status = cc_mpi_reduce(r->comm, list, 2 * hosts, MPI_DOUBLE, MPI_SUM, e);
     for (size_t i = 0; i < hosts; i++) {
         largest[GIVEN] = fmax(largest[GIVEN], list[i]);
         largest[MESSAGES] = fmax(largest[MESSAGES], list[hosts + i]);
@@ -126,86 +118,72 @@ static int put_hosts(struct cc_rank *r, const struct cc_rank_loop *l, double *la
     return status;
 }
 
+/* By step, those of the worker for which it is the largest; a time's negative gives the earliest.
+ */
+enum { END, START, LATE, READY, ENCODED, TIMES };
+
 /* The median time by which the first worker woke too late for a counted step: what waking takes
- * where no other rank has the core. Ranks that poll do not sleep. */
-static int put_waking(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
-                      struct cc_error *e)
+ * where no other rank has the core. */
+static void put_waking(const struct cc_rank_loop *l, double *late, struct cc_report_row *out)
 {
-    const size_t steps = out->steps, before = l->from;
-    if (!l->s.job->yield_when_idle || !cc_rank_loop_lockstep(l))
-        return CC_OK;
-    double *late = cc_alloc(steps * sizeof *late, e);
-    if (late == NULL)
-        return CC_FAIL;
-    for (size_t i = 0; i < steps; i++)
-        late[i] = l->s.server ? (double)HUGE_VAL : l->late[before + i];
-    const int status = reduce(r, late, steps, MPI_MIN, e);
-    out->waking_s = cc_stats_of(late, steps).median;
-    free(late);
-    return status;
+    for (size_t i = l->from; i < l->to; i++)
+        late[i] = -late[i];
+    out->waking_s = cc_stats_of(late + l->from, out->steps).median;
+}
+
+/* With more ranks than cores, workers that become ready together encode in turn. So the encoding of
+ * the first message is taken to last from the first worker's beginning to the last one's end,
+ * instead of the time `own` that the slowest worker takes for its own. */
+static void add_queue(const struct cc_rank_loop *l, const double *ready, const double *encoded,
+                      double own, struct cc_report_row *out)
+{
+    double queue = 0;
+    for (size_t i = l->from; i < l->to; i++)
+        queue += encoded[i] + ready[i];
+    /* Nobody takes turns where nothing is encoded. */
+    if (out->encode_s > 0)
+        out->encode_s += (queue - own) / (double)out->steps;
 }
 
 /* In lockstep, a step takes as long as its slowest worker: from when the first worker begins it, if
  * they have one clock. Otherwise it lasts from when the last worker ended the step before until the
- * last worker ends it. */
+ * last worker ends it. Ranks that sleep while they wait are on one machine, and share a clock. */
 static int put_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
                      struct cc_error *e)
 {
     const size_t all = l->to, before = l->from;
-    const bool together = cc_rank_loop_lockstep(l);
-    double *end = cc_alloc0(2 * all * sizeof *end, e);
+    const bool together = cc_rank_loop_lockstep(l), sleeps = l->s.job->yield_when_idle && together;
+    const double zero = together && l->one_clock ? l->began : 0;
+    double *list = cc_alloc0((TIMES * all + 1) * sizeof *list, e), *own = list + TIMES * all;
     out->step_s = cc_alloc(out->steps * sizeof *out->step_s, e);
-    if (end == NULL || out->step_s == NULL) {
-        free(end);
+    if (list == NULL || out->step_s == NULL) {
+        free(list);
         return CC_FAIL;
     }
-    double *start = end + all;
-    /* MPI_MAX of the negative beginnings finds the earliest one. */
-    const double zero = together && l->one_clock ? l->began : 0;
+    const double *end = list, *start = list + START * all;
     for (size_t i = 0; i < all; i++) {
-        end[i] = l->s.server ? -HUGE_VAL : zero + l->end[i];
-        start[i] = l->s.server ? -HUGE_VAL : -(zero + l->start[i]);
-        if (together && !l->one_clock)
-            end[i] += start[i];
+        const double times[TIMES] = {[END] = together && !l->one_clock ? l->end[i] - l->start[i]
+                                                                       : zero + l->end[i],
+                                     [START] = -(zero + l->start[i]),
+                                     [LATE] = -l->late[i],
+                                     [READY] = -l->ready[i],
+                                     [ENCODED] = l->encoded[i]};
+        for (size_t k = 0; k < TIMES; k++)
+            list[k * all + i] = l->s.server ? -HUGE_VAL : times[k];
+        *own += l->s.server || i < before ? 0 : l->encoded[i] - l->ready[i];
     }
-    int status = reduce(r, end, 2 * all, MPI_MAX, e);
+    const size_t count = sleeps ? TIMES * all + 1 : LATE * all;
+    const int status = cc_mpi_reduce(r->comm, list, count, MPI_DOUBLE, MPI_MAX, e);
     for (size_t i = before; i < all; i++) {
         double since = i > 0 ? end[i - 1] : 0;
         if (together)
             since = l->one_clock ? -start[i] : 0;
         out->step_s[i - before] = end[i] - since;
     }
-    free(end);
-    return status;
-}
-
-/* With more ranks than cores, workers that become ready together encode in turn. So the encoding of
- * the first message is taken to last from the first worker's beginning to the last one's end,
- * instead of the time that the slowest worker takes for its own. All ranks are on one machine then,
- * and share a clock. */
-static int add_queue(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
-                     struct cc_error *e)
-{
-    const size_t all = l->to, before = l->from;
-    const bool works = !l->s.server;
-    if (!l->s.job->yield_when_idle || !cc_rank_loop_lockstep(l))
-        return CC_OK;
-    double *list = cc_alloc0((2 * all + 1) * sizeof *list, e), *first = list, *last = list + all;
-    if (list == NULL)
-        return CC_FAIL;
-    double *own = &list[2 * all], queue = 0;
-    /* MPI_MAX of the negative beginnings finds the earliest one. */
-    for (size_t i = before; i < all; i++) {
-        first[i] = works ? -l->ready[i] : -HUGE_VAL;
-        last[i] = works ? l->encoded[i] : -HUGE_VAL;
-        *own += works ? l->encoded[i] - l->ready[i] : 0;
+    if (sleeps) {
+        put_waking(l, list + LATE * all, out);
+        add_queue(l, list + READY * all, list + ENCODED * all, *own, out);
     }
-    int status = reduce(r, list, 2 * all + 1, MPI_MAX, e);
-    for (size_t i = before; i < all; i++)
-        queue += last[i] + first[i];
-    /* Nobody takes turns where nothing is encoded. */
-    if (out->encode_s > 0)
-        out->encode_s += (queue - *own) / (double)out->steps;
     free(list);
     return status;
 }
@@ -226,7 +204,7 @@ static int put_tensors(struct cc_rank *r, const struct cc_rank_loop *l, struct c
     out->tensors = n;
     for (size_t i = 0; i < n; i++)
         bytes[l->s.server ? n + i : i] = (double)l->s.counters.tensor_bytes[i];
-    int status = reduce(r, bytes, 2 * n, MPI_SUM, e);
+    int status = cc_mpi_reduce(r->comm, bytes, 2 * n, MPI_DOUBLE, MPI_SUM, e);
     for (size_t i = 0; i < n; i++) {
         out->tensor_bytes[i] = bytes[i] / (double)out->steps / r->job.workers;
         out->tensor_pull_bytes[i] = bytes[n + i] / pulls;
@@ -267,12 +245,8 @@ static int gather_interfaces(struct cc_rank *r, const struct cc_rank_loop *l, co
     out->sent_bytes = out->received_bytes = out->total_sent_bytes = -1;
     if (r->job.device == NULL)
         return CC_OK;
-    uint64_t *all = cc_alloc((size_t)r->ranks * INTERFACE_NUMBERS * sizeof *all, e);
-    if (all == NULL)
-        return CC_FAIL;
-    int code = MPI_Gather(own, INTERFACE_NUMBERS, MPI_UINT64_T, all, INTERFACE_NUMBERS,
-                          MPI_UINT64_T, 0, r->comm);
-    int status = cc_mpi_check(code, "MPI_Gather", e);
+    uint64_t *all;
+    const int status = cc_mpi_gather(r->comm, own, INTERFACE_NUMBERS * sizeof *own, &all, e);
     const double given = sum[GIVEN_COUNTED] + sum[GIVEN_BEFORE];
     double part = 1;
     if (!cc_rank_loop_counts_apart(l))
@@ -291,8 +265,8 @@ static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_
     double largest[LARGEST] = {0}, sum[SUMS] = {0};
     fill_largest(l, largest);
     fill_sums(l, sum);
-    CC_TRY(reduce(r, largest, LARGEST, MPI_MAX, e));
-    CC_TRY(reduce(r, sum, SUMS, MPI_SUM, e));
+    CC_TRY(cc_mpi_reduce(r->comm, largest, LARGEST, MPI_DOUBLE, MPI_MAX, e));
+    CC_TRY(cc_mpi_reduce(r->comm, sum, SUMS, MPI_DOUBLE, MPI_SUM, e));
     CC_TRY(put_hosts(r, l, largest, e));
     CC_TRY(gather_interfaces(r, l, own, sum, out, e));
     put_means(r, largest, sum, out);
@@ -305,8 +279,6 @@ static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_
         return put_tensors(r, l, out, e);
     }
     CC_TRY(put_steps(r, l, out, e));
-    CC_TRY(put_waking(r, l, out, e));
-    CC_TRY(add_queue(r, l, out, e));
     return put_tensors(r, l, out, e);
 }
 

@@ -1,6 +1,6 @@
 #include "netsim/rank/shaped.h"
 
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 
 /* Counts the ranks on this one's host. */
 static int ranks_on_host(MPI_Comm comm, int *out, struct cc_error *e)

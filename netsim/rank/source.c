@@ -10,7 +10,7 @@ static int check_in_flight(const struct cc_source *s, uint64_t step, struct cc_e
 {
     if (step >= s->ended && step < s->begun)
         return CC_OK;
-    return cc_fail(e, "%s: step %llu is not in flight", s->ops->name, (unsigned long long)step);
+    return cc_fail(e, "%s: step %llu is not in flight", s->name, (unsigned long long)step);
 }
 
 int cc_source_compute(struct cc_source *s, uint64_t step, enum cc_compute_part part,
@@ -20,7 +20,7 @@ int cc_source_compute(struct cc_source *s, uint64_t step, enum cc_compute_part p
     if (step == s->begun && s->begun - s->ended < s->in_flight)
         s->begun++;
     else if (step == s->begun)
-        return cc_fail(e, "%s: step %llu begins while %zu others are in flight", s->ops->name,
+        return cc_fail(e, "%s: step %llu begins while %zu others are in flight", s->name,
                        (unsigned long long)step, s->in_flight);
     CC_TRY(check_in_flight(s, step, e));
     *out = (struct cc_source_progress){.done = true};
@@ -44,42 +44,11 @@ int cc_source_apply(struct cc_source *s, int64_t step, const struct cc_message *
 int cc_source_end_step(struct cc_source *s, uint64_t step, struct cc_error *e)
 {
     if (step != s->ended || s->ended == s->begun)
-        return cc_fail(e, "%s: step %llu ends, but %llu have ended and %llu begun", s->ops->name,
+        return cc_fail(e, "%s: step %llu ends, but %llu have ended and %llu begun", s->name,
                        (unsigned long long)step, (unsigned long long)s->ended,
                        (unsigned long long)s->begun);
-    CC_TRY(s->ops->end_step(s, step, e));
     s->ended++;
     return CC_OK;
-}
-
-bool cc_source_serves(const struct cc_source *s)
-{
-    return s->ops->serve != NULL;
-}
-
-int cc_source_serve(struct cc_source *s, uint64_t step, uint64_t updates, size_t from, size_t to,
-                    float *mean, struct cc_error *e)
-{
-    return s->ops->serve(s, step, updates, from, to, mean, e);
-}
-
-int cc_source_restore(struct cc_source *s, uint64_t steps, const struct cc_source_learned *to,
-                      struct cc_error *e)
-{
-    s->begun = steps;
-    s->ended = steps - to->delayed_count;
-    return s->ops->restore(s, to, e);
-}
-
-struct cc_source_learned cc_source_learned(struct cc_source *s)
-{
-    return s->ops->learned(s);
-}
-
-int cc_source_score(struct cc_source *s, const float *weights, const float *stats,
-                    struct cc_source_score *out, struct cc_error *e)
-{
-    return s->ops->score(s, weights, stats, out, e);
 }
 
 void cc_source_close(struct cc_source *s)

@@ -24,8 +24,8 @@
  * call works for a short time (a layer) and returns, so that messages make progress between calls;
  * it took the time that the clock says. Either way the part is complete once `done` is set.
  *
- * There are three. Replaying a trace (source_replay.c) and drawing synthetic values
- * (source_synthetic.c) emulate computing on gradients that are in memory beforehand. Training
+ * There are two. One emulates computing on gradients that are in memory beforehand, replayed from a
+ * trace or drawn (source_preloaded.c). Training
  * (source_training.c) computes for real: forward and backward layer by layer, with the parameters
  * that apply has left; apply runs the optimizer on the mean gradient, or, where servers send model
  * deltas, the exchange has added them. It may be `emulated`, too: it computes in the call and gives
@@ -85,7 +85,7 @@ struct cc_source_learned {
     const struct cc_source_batch *batch;
     /* With local steps: a worker's own parameters and its optimizer's state; otherwise, and on
      * servers, none. */
-    const float *own;
+    float *own;
     size_t own_count;
     /* The deltas that servers are about to encode in the step under way, or encoded last, as
      * weights; NULL unless the job captures them. */
@@ -105,28 +105,26 @@ struct cc_source_score {
 /* The operations that a source implements. Callers use the functions below, which check the order
  * of calls. */
 struct cc_source_ops {
-    const char *name;
     int (*begin_row)(struct cc_source *s, const struct cc_job_row *row, struct cc_error *e);
     int (*compute)(struct cc_source *s, uint64_t step, enum cc_compute_part part,
                    const struct cc_message *m, struct cc_source_progress *out, struct cc_error *e);
     struct cc_source_buffers (*buffers)(struct cc_source *s, uint64_t step);
     int (*apply)(struct cc_source *s, int64_t step, const struct cc_message *m,
                  struct cc_source_progress *out, struct cc_error *e);
-    int (*end_step)(struct cc_source *s, uint64_t step, struct cc_error *e);
     void (*close)(struct cc_source *s);
-    /* Sources that train only: */
+    /* A server, if the source `serves`: turns the mean of the workers' gradients of values [from,
+     * to) into what they pull, in place; mean[0] is value `from`, and `updates` of these values
+     * came before. Where steps are not bulk synchronous, `mean` is the gradient of one worker,
+     * whose step it is. */
     int (*serve)(struct cc_source *s, uint64_t step, uint64_t updates, size_t from, size_t to,
                  float *mean, struct cc_error *e);
-    struct cc_source_learned (*learned)(struct cc_source *s);
-    int (*restore)(struct cc_source *s, const struct cc_source_learned *to, struct cc_error *e);
-    int (*score)(struct cc_source *s, const float *weights, const float *stats,
-                 struct cc_source_score *out, struct cc_error *e);
 };
 
 /* The head of every source. */
 struct cc_source {
     const struct cc_source_ops *ops;
-    bool emulated;
+    const char *name; /* in messages */
+    bool emulated, serves;
     size_t in_flight;      /* how many steps may be */
     uint64_t begun, ended; /* in this row: how many steps */
 };
@@ -151,28 +149,21 @@ int cc_source_apply(struct cc_source *s, int64_t step, const struct cc_message *
 /* Ends the oldest step in flight, which must be `step`. */
 int cc_source_end_step(struct cc_source *s, uint64_t step, struct cc_error *e);
 
-/* A server: turns the mean of the workers' gradients of values [from, to) into what they pull, in
- * place; mean[0] is value `from`, and `updates` of these values came before. Where steps are not
- * bulk synchronous, `mean` is the gradient of one worker, whose step it is. Only if
- * cc_source_serves. */
-int cc_source_serve(struct cc_source *s, uint64_t step, uint64_t updates, size_t from, size_t to,
-                    float *mean, struct cc_error *e);
-bool cc_source_serves(const struct cc_source *s);
+/* NULL is nothing to close. */
+void cc_source_close(struct cc_source *s);
+
+/* --- sources that train (source_training.c) --- */
 
 /* Starts the row behind its first `steps` steps, as if they had been done, with what had been
  * learned by then: weights and optimizer state of the whole step, own statistics. Call it before
- * its first step. Only sources that train. */
+ * its first step. */
 int cc_source_restore(struct cc_source *s, uint64_t steps, const struct cc_source_learned *to,
                       struct cc_error *e);
 
-/* Sources that train: their state after the steps that have ended; and the score on the test
- * samples of any weights, with the mean of the workers' statistics. Scoring takes no time on a
- * simulated clock. */
+/* The state after the steps that have ended; and the score on the test samples of any weights, with
+ * the mean of the workers' statistics. Scoring takes no time on a simulated clock. */
 struct cc_source_learned cc_source_learned(struct cc_source *s);
 int cc_source_score(struct cc_source *s, const float *weights, const float *stats,
                     struct cc_source_score *out, struct cc_error *e);
-
-/* NULL is nothing to close. */
-void cc_source_close(struct cc_source *s);
 
 #endif

@@ -350,14 +350,6 @@ static int apply(struct cc_source *s, int64_t step, const struct cc_message *m,
     return CC_OK;
 }
 
-static int end_step(struct cc_source *s, uint64_t step, struct cc_error *e)
-{
-    (void)s;
-    (void)step;
-    (void)e;
-    return CC_OK;
-}
-
 static int serve(struct cc_source *s, uint64_t step, uint64_t updates, size_t from, size_t to,
                  float *mean, struct cc_error *e)
 {
@@ -381,7 +373,7 @@ static size_t optimizer_count(const struct training *t)
 }
 
 /* Where steps overlap, the forward pass of the next one may have changed the statistics. */
-static struct cc_source_learned learned(struct cc_source *s)
+struct cc_source_learned cc_source_learned(struct cc_source *s)
 {
     struct training *t = (struct training *)s;
     const bool pipe = t->job->mode == CC_PIPE && t->worker >= 0;
@@ -403,11 +395,13 @@ static struct cc_source_learned learned(struct cc_source *s)
                                       .delayed_count = delayed};
 }
 
-static int restore(struct cc_source *s, const struct cc_source_learned *to, struct cc_error *e)
+int cc_source_restore(struct cc_source *s, uint64_t steps, const struct cc_source_learned *to,
+                      struct cc_error *e)
 {
     struct training *t = (struct training *)s;
     const size_t values = t->layout->values, state = optimizer_count(t);
-    t->next = s->begun;
+    s->begun = t->next = steps;
+    s->ended = steps - to->delayed_count;
     for (size_t i = 0; i < to->delayed_count && t->worker >= 0; i++)
         memcpy(t->mean[(s->ended + i) % t->buffers], to->delayed[i], values * sizeof(float));
     memcpy(t->weights, to->weights, values * sizeof *t->weights);
@@ -423,8 +417,8 @@ static int restore(struct cc_source *s, const struct cc_source_learned *to, stru
 }
 
 /* Where steps overlap, the next one is half computed in t->task. */
-static int score(struct cc_source *s, const float *weights, const float *stats,
-                 struct cc_source_score *out, struct cc_error *e)
+int cc_source_score(struct cc_source *s, const float *weights, const float *stats,
+                    struct cc_source_score *out, struct cc_error *e)
 {
     struct training *t = (struct training *)s;
     struct cc_task *task = t->task;
@@ -444,24 +438,24 @@ static int score(struct cc_source *s, const float *weights, const float *stats,
 
 /* --- all of it --- */
 
-#define OPS(served)                                                                                \
-    {                                                                                              \
-        .name = "training", .begin_row = begin_row, .compute = compute, .buffers = buffers,        \
-        .apply = apply, .end_step = end_step, .close = close_training, .serve = (served),          \
-        .learned = learned, .restore = restore, .score = score                                     \
-    }
-static const struct cc_source_ops plain = OPS(NULL), with_servers = OPS(serve);
-
 int cc_source_training_open(const struct cc_source_config *config, struct cc_source **out,
                             struct cc_error *e)
 {
+    static const struct cc_source_ops ops = {.begin_row = begin_row,
+                                             .compute = compute,
+                                             .buffers = buffers,
+                                             .apply = apply,
+                                             .close = close_training,
+                                             .serve = serve};
+    const struct cc_job *job = config->job;
     int status = CC_OK;
     struct training *t = cc_alloc0(sizeof *t, e);
     if (t == NULL)
         return CC_FAIL;
-    const struct cc_job *job = config->job;
-    const bool serves = job->servers > 0 && (job->training.deltas || job->training.capture != NULL);
-    *t = (struct training){.head = {.ops = serves ? &with_servers : &plain,
+    *t = (struct training){.head = {.ops = &ops,
+                                    .name = "training",
+                                    .serves = job->servers > 0 && (job->training.deltas ||
+                                                                   job->training.capture != NULL),
                                     .emulated = job->training.emulated,
                                     .in_flight = config->in_flight},
                            .job = job,

@@ -2,7 +2,7 @@
 
 #include "core/memory.h"
 #include "netsim/rank/pipe.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 #include "netsim/transport/runtime.h"
 
 /* The number of steps that the job's mode has in flight: when steps overlap, the forward pass of
@@ -12,6 +12,13 @@ static size_t steps_in_flight(const struct cc_job *job)
     if (job->mode == CC_PIPE)
         return cc_pipe_depth(job);
     return job->mode == CC_SEQUENTIAL ? 1 : 2;
+}
+
+/* Of the job's different steps, at least one. */
+static size_t steps_that_fit(const struct cc_job *job, size_t bytes)
+{
+    const size_t steps = bytes / sizeof(float) / cc_job_values(job);
+    return steps < 1 ? 1 : steps < job->trace_steps ? steps : job->trace_steps;
 }
 
 int cc_source_open(const struct cc_job *job, MPI_Comm comm, struct cc_source **out,
@@ -24,14 +31,10 @@ int cc_source_open(const struct cc_job *job, MPI_Comm comm, struct cc_source **o
     if (job->training.net != NULL)
         return cc_source_training_open(&config, out, e);
     if (!job->data)
-        return cc_source_empty_open(&config, out, e);
+        return cc_source_preloaded_open(&config, out, e);
     CC_TRY(cc_runtime_ranks_on_host(comm, &ranks_on_host, e));
-    uint64_t steps = cc_preloaded_fit(job, cc_memory_available() / 4 / (size_t)ranks_on_host);
-    int code = MPI_Allreduce(MPI_IN_PLACE, &steps, 1, MPI_UINT64_T, MPI_MIN, comm);
-    CC_TRY(cc_mpi_check(code, "MPI_Allreduce", e));
-    config.steps = (size_t)steps;
-    if (config.worker < 0)
-        return cc_source_empty_open(&config, out, e);
-    return job->trace != NULL ? cc_source_replay_open(&config, out, e)
-                              : cc_source_synthetic_open(&config, out, e);
+    uint64_t steps = steps_that_fit(job, cc_memory_available() / 4 / (size_t)ranks_on_host);
+    CC_TRY(cc_mpi_allreduce(comm, &steps, 1, MPI_UINT64_T, MPI_MIN, e));
+    config.steps = config.worker >= 0 ? (size_t)steps : 0;
+    return cc_source_preloaded_open(&config, out, e);
 }

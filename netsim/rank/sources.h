@@ -4,22 +4,26 @@
 
 #include <mpi.h>
 
-#include "netsim/rank/preloaded.h"
 #include "netsim/rank/source.h"
 
-/* A trace's steps. A worker replays the stream of its rank, or of its rank modulo the streams. */
-int cc_source_replay_open(const struct cc_source_config *config, struct cc_source **out,
-                          struct cc_error *e);
-/* Values drawn from the job's distribution, by its seed and the worker's rank. */
-int cc_source_synthetic_open(const struct cc_source_config *config, struct cc_source **out,
+struct cc_source_config {
+    const struct cc_job *job; /* must outlive the source */
+    int worker;               /* whose gradients; -1 - i: server i */
+    size_t steps;             /* different ones, at most; 0: none, as there are no values */
+    size_t in_flight;         /* steps, as in struct cc_source */
+};
+
+/* A source that emulates computing: the gradients of a number of different steps, loaded into
+ * memory before any clock runs and used in turn, and one buffer that all results add up in. That
+ * buffer is the model that was moved by every result since the row began. A worker replays the
+ * stream of its rank, modulo the streams, of the job's trace; otherwise values are drawn from the
+ * job's distribution, by its seed and the worker's rank. Without values (servers, and jobs without
+ * data), computing takes its time all the same. */
+int cc_source_preloaded_open(const struct cc_source_config *config, struct cc_source **out,
                              struct cc_error *e);
 /* A training's gradients, for workers, and for servers that apply the optimizer. */
 int cc_source_training_open(const struct cc_source_config *config, struct cc_source **out,
                             struct cc_error *e);
-/* No values: servers, and workers in jobs without data, whose computing takes its time all the
- * same. */
-int cc_source_empty_open(const struct cc_source_config *config, struct cc_source **out,
-                         struct cc_error *e);
 
 /* The source that the job asks for on this rank. Collective: all workers take the same number of
  * different steps, as many as fit into a quarter of the memory that is free where it is scarcest.

@@ -2,17 +2,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "netsim/exchange/pack/clocks.h"
-#include "netsim/transport/mpi_check.h"
-
-static int sum_up(struct cc_rank *r, double *list, size_t count, struct cc_error *e)
-{
-    const void *from = r->rank == 0 ? MPI_IN_PLACE : list;
-    const int code = MPI_Reduce(from, list, (int)count, MPI_DOUBLE, MPI_SUM, 0, r->comm);
-    return cc_mpi_check(code, "MPI_Reduce", e);
-}
+#include "netsim/transport/mpi_calls.h"
 
 /* This worker's updates in its steps, by whole steps; 0 on servers. */
 static double updates_of(const struct cc_rank_loop *l)
@@ -36,7 +30,7 @@ int cc_rank_stale_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct 
 {
     const size_t n = l->to - l->from;
     int status = CC_OK;
-    double held = held_of(l), most = 0;
+    double held = held_of(l);
     double *list = cc_alloc0((n + 2) * sizeof *list, e);
     out->step_s = cc_alloc(n * sizeof *out->step_s, e);
     if (list == NULL || out->step_s == NULL) {
@@ -48,14 +42,13 @@ int cc_rank_stale_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct 
     const double took = l->end[l->to - 1] - l->start[l->from];
     list[n] = updates_of(l);
     list[n + 1] = took > 0 ? list[n] / took : 0;
-    CC_TRY_OUT(sum_up(r, list, n + 2, e));
-    const int code = MPI_Reduce(&held, &most, 1, MPI_DOUBLE, MPI_MAX, 0, r->comm);
-    CC_TRY_OUT(cc_mpi_check(code, "MPI_Reduce", e));
+    CC_TRY_OUT(cc_mpi_reduce(r->comm, list, n + 2, MPI_DOUBLE, MPI_SUM, e));
+    CC_TRY_OUT(cc_mpi_reduce(r->comm, &held, 1, MPI_DOUBLE, MPI_MAX, e));
     for (size_t i = 0; i < n; i++)
         out->step_s[i] = list[i] / r->job.workers;
     out->updates = list[n] / (double)n;
     out->updates_per_s = list[n + 1];
-    out->held_s = most;
+    out->held_s = held;
 out:
     free(list);
     return status;
@@ -63,9 +56,8 @@ out:
 
 int cc_rank_ages(struct cc_rank *r, const struct cc_rank_loop *l, uint64_t *age, struct cc_error *e)
 {
-    const int code =
-        MPI_Reduce(l->s.staleness.age, age, CC_CLOCKS_AGES, MPI_UINT64_T, MPI_SUM, 0, r->comm);
-    return cc_mpi_check(code, "MPI_Reduce", e);
+    memcpy(age, l->s.staleness.age, CC_CLOCKS_AGES * sizeof *age);
+    return cc_mpi_reduce(r->comm, age, CC_CLOCKS_AGES, MPI_UINT64_T, MPI_SUM, e);
 }
 
 int cc_rank_stale_ages(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,

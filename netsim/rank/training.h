@@ -27,9 +27,5 @@ int cc_rank_capture(struct cc_rank *r, const struct cc_rank_loop *l, size_t step
  * others have theirs. out has room for n values on rank 0; the others' is not used. */
 int cc_rank_gather_servers(struct cc_rank *r, const float *own, size_t n, float *out,
                            struct cc_error *e);
-/* n values of each rank, such as running statistics, one rank after the other: on rank 0, which
- * frees *out; NULL on the others. */
-int cc_rank_gather_own(struct cc_rank *r, const float *own, size_t n, float **out,
-                       struct cc_error *e);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 #include "netsim/transport/runtime.h"
 
 static void free_requests(struct cc_mpi_requests *m)

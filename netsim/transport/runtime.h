@@ -14,9 +14,12 @@
 #include <stdint.h>
 
 #include "core/error.h"
-#include "netsim/exchange/pack/size_index.h"
 #include "netsim/job/job.h"
 #include "netsim/transport/mpi.h"
+
+/* Whether ranks are simulated. SMPI's nonblocking collectives are then not the algorithms of the
+ * blocking ones: every rank sends everything to every other rank. */
+bool cc_runtime_simulates(void);
 
 /* --- the end of a rank --- */
 
@@ -41,8 +44,8 @@ struct cc_work_timer cc_runtime_work_begin(void);
 double cc_runtime_work_end(struct cc_work_timer since, double cost_s);
 double cc_runtime_work_took(struct cc_work_timer since, double now);
 /* Whether the processor's clock is read, as it is at first. On a real machine each reading is a
- * system call of half a microsecond, too much where an exchange takes ten: without it work_took
- * returns the time on the rank's clock. A simulation always reads it. */
+ * system call of half a microsecond, too much where an exchange takes ten, and where a simulation
+ * knows what all work costs: without it work_took returns the time on the rank's clock. */
 void cc_runtime_read_processor(bool on);
 
 /* --- waiting --- */
@@ -62,29 +65,16 @@ int cc_runtime_some(struct cc_requests *r, int *count, int *which, struct cc_err
 int cc_runtime_wait(struct cc_mpi_transport *t, bool yield_when_idle, double since, double until,
                     struct cc_error *e);
 
-/* Whether MPI's nonblocking collectives use the same algorithms as the blocking ones. SMPI's do
- * not: there every rank sends everything to every other rank. */
-bool cc_runtime_collectives(void);
-
 /* Waits until all ranks of the program have called it. In a simulation they all continue at the
  * same time. */
 int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e);
 
-/* A barrier after which all ranks continue at the same time, *at on their clocks. Ranks leave a
- * plain barrier up to a millisecond apart where they share cores; here they agree on a time that is
- * CC_JOB_PAUSE_S ahead, and sleep until then. Without `one_clock` (ranks on several machines, whose
- * clocks differ) it is the plain barrier. */
-int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, bool one_clock, double *at,
-                     struct cc_error *e);
+/* A barrier of ranks that share a clock, after which they continue at the same time, *at. They
+ * leave a plain barrier up to a millisecond apart where they share cores; here they agree on a time
+ * that is CC_JOB_PAUSE_S ahead, and sleep until then. */
+int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, double *at, struct cc_error *e);
 
 /* --- memory --- */
-
-/* Sends the job from rank 0, which has read its text, to the other ranks, and makes the size
- * indexes of its rows (NULL if the job has data). Simulated ranks share one copy of both. Free them
- * with cc_runtime_free_job. */
-int cc_runtime_broadcast_job(MPI_Comm comm, const char *text, size_t length, struct cc_job *out,
-                             struct cc_size_index ***sizes, struct cc_error *e);
-void cc_runtime_free_job(struct cc_job *job, struct cc_size_index **sizes);
 
 /* Counts the ranks that share this one's memory, itself included. */
 int cc_runtime_ranks_on_host(MPI_Comm comm, int *out, struct cc_error *e);
@@ -98,8 +88,7 @@ uint8_t *cc_runtime_scratch(void);
  * where all ranks share the process. */
 size_t cc_runtime_peak_bytes(void);
 
-/* The speed of this rank's host relative to the fastest host of any rank. Valid once every rank has
- * the job and all have passed a barrier. */
+/* The speed of this rank's host relative to the fastest host of any rank that has called it. */
 double cc_runtime_speed(void);
 
 #endif

@@ -1,14 +1,11 @@
 /* The real runtime: ranks are processes on one machine or several, and time passes by itself. */
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/clock.h"
 #include "core/memory.h"
-#include "netsim/job/job.h"
-#include "netsim/transport/host_id.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 #include "netsim/transport/runtime.h"
 
 double cc_runtime_now(void)
@@ -30,16 +27,9 @@ void cc_runtime_read_processor(bool on)
     reads_processor = on;
 }
 
-static double processor_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 struct cc_work_timer cc_runtime_work_begin(void)
 {
-    return (struct cc_work_timer){.began = cc_now(), .real = reads_processor ? processor_s() : 0};
+    return (struct cc_work_timer){.began = cc_now(), .real = reads_processor ? cc_thread_now() : 0};
 }
 
 double cc_runtime_work_end(struct cc_work_timer since, double cost_s)
@@ -51,7 +41,7 @@ double cc_runtime_work_end(struct cc_work_timer since, double cost_s)
 
 double cc_runtime_work_took(struct cc_work_timer since, double now)
 {
-    return reads_processor ? processor_s() - since.real : now - since.began;
+    return reads_processor ? cc_thread_now() - since.real : now - since.began;
 }
 
 double cc_runtime_speed(void)
@@ -113,9 +103,9 @@ int cc_runtime_wait(struct cc_mpi_transport *t, bool yield_when_idle, double sin
     return CC_OK;
 }
 
-bool cc_runtime_collectives(void)
+bool cc_runtime_simulates(void)
 {
-    return true;
+    return false;
 }
 
 /* Waits for a collective operation that has begun. */
@@ -142,16 +132,10 @@ int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e)
     return finish(&all, yield_when_idle, e);
 }
 
-int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, bool one_clock, double *at,
-                     struct cc_error *e)
+int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, double *at, struct cc_error *e)
 {
     MPI_Request all;
     double here = cc_now();
-    if (!one_clock) {
-        CC_TRY(cc_runtime_barrier(comm, yield_when_idle, e));
-        *at = cc_now();
-        return CC_OK;
-    }
     CC_TRY(cc_mpi_check(MPI_Iallreduce(&here, at, 1, MPI_DOUBLE, MPI_MAX, comm, &all),
                         "MPI_Iallreduce", e));
     CC_TRY(finish(&all, yield_when_idle, e));
@@ -164,46 +148,13 @@ int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, bool one_clock, double
 
 /* --- memory --- */
 
-int cc_runtime_broadcast_job(MPI_Comm comm, const char *text, size_t length, struct cc_job *out,
-                             struct cc_size_index ***sizes, struct cc_error *e)
-{
-    uint64_t bytes = length;
-    *sizes = NULL; /* jobs without data run in simulations only */
-    char *received = NULL;
-    int rank = 0, status = CC_OK;
-    CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e));
-    CC_TRY(cc_mpi_check(MPI_Bcast(&bytes, 1, MPI_UINT64_T, 0, comm), "MPI_Bcast", e));
-    if (rank != 0) {
-        received = cc_alloc(bytes, e);
-        if (received == NULL)
-            return CC_FAIL;
-    }
-    void *buffer = rank != 0 ? received : (void *)text;
-    CC_TRY_OUT(cc_mpi_check(MPI_Bcast(buffer, (int)bytes, MPI_BYTE, 0, comm), "MPI_Bcast", e));
-    CC_TRY_OUT(cc_job_parse(buffer, (size_t)bytes, out, e));
-    status = cc_job_schemes_add(out, e);
-    if (status != CC_OK)
-        cc_job_free(out);
-out:
-    free(received);
-    return status;
-}
-
-void cc_runtime_free_job(struct cc_job *job, struct cc_size_index **sizes)
-{
-    cc_size_indexes_free(sizes, job->rows);
-    cc_job_free(job);
-}
-
 int cc_runtime_ranks_on_host(MPI_Comm comm, int *out, struct cc_error *e)
 {
     const struct cc_host_id here = cc_host_id_here();
     int ranks = 0, rank = 0;
-    CC_TRY(cc_mpi_check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size", e));
-    CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e));
-    uint64_t *all = cc_alloc((size_t)ranks * sizeof *all, e);
-    if (all == NULL)
-        return CC_FAIL;
+    CC_TRY(cc_mpi_place(comm, &rank, &ranks, e));
+    uint64_t *all;
+    CC_TRY(CC_NEW(all, (size_t)ranks, e));
     int code = MPI_Allgather(&here.machine, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, comm);
     *out = 1;
     for (int i = 0; code == MPI_SUCCESS && i < ranks; i++)

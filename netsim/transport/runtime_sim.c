@@ -9,10 +9,10 @@
 #include <simgrid/host.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "netsim/job/job.h"
-#include "netsim/transport/mpi_check.h"
+#include "core/clock.h"
+#include "netsim/transport/mpi_calls.h"
 #include "netsim/transport/runtime.h"
 
 void cc_runtime_watch(void)
@@ -32,43 +32,28 @@ void cc_runtime_sleep(double seconds)
 
 /* --- work --- */
 
-/* Processor time of this thread. Between two points where ranks wait, one rank has used all of it.
- */
-static double processor_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+/* Work is timed by this thread's processor time: between two points where ranks wait, one rank has
+ * used all of it. */
 
-/* Whether every row of the job gives the cost of its codecs. No work is timed then: reading the
- * processor's clock would dominate the simulation's own time. */
-static bool costs_known;
+static bool reads_processor = true;
 
-static void find_costs_known(const struct cc_job *job)
+void cc_runtime_read_processor(bool on)
 {
-    costs_known = true;
-    for (size_t i = 0; i < job->rows; i++)
-        costs_known = costs_known && job->row[i].cost != NULL;
+    reads_processor = on;
 }
 
 struct cc_work_timer cc_runtime_work_begin(void)
 {
     return (struct cc_work_timer){.began = cc_runtime_now(),
-                                  .real = costs_known ? 0 : processor_s()};
+                                  .real = reads_processor ? cc_thread_now() : 0};
 }
 
 double cc_runtime_work_end(struct cc_work_timer since, double cost_s)
 {
-    if (isnan(cost_s)) /* not timed where rows have their costs: `since` has no time then */
-        cost_s = costs_known ? 0 : processor_s() - since.real;
+    if (isnan(cost_s))
+        cost_s = reads_processor ? cc_thread_now() - since.real : 0;
     cc_runtime_sleep(cost_s / cc_runtime_speed());
     return cc_runtime_now();
-}
-
-void cc_runtime_read_processor(bool on)
-{
-    (void)on;
 }
 
 double cc_runtime_work_took(struct cc_work_timer since, double now)
@@ -76,78 +61,17 @@ double cc_runtime_work_took(struct cc_work_timer since, double now)
     return now - since.began;
 }
 
-/* Speed of the fastest host that a rank is on. Each rank raises it when it gets the job, and no row
- * begins before all ranks have the job. */
+/* That of the fastest host that a rank is on, of those that have asked for their speed. */
 static double fastest;
 
 double cc_runtime_speed(void)
 {
     const double own = sg_host_get_speed(sg_host_self());
-    fastest = fmax(fastest, own); /* for tests, which broadcast no job */
+    fastest = fmax(fastest, own);
     return own / fastest;
 }
 
 /* --- memory --- */
-
-/* The job and the size indexes of its rows, which all ranks share, and how many ranks still use
- * them. */
-static struct cc_job shared_job;
-static struct cc_size_index **shared_sizes;
-static int job_users;
-
-/* The message that tells a rank that the job is there. Its size is fixed, so that the clock, and
- * with it the last digits of all times, do not depend on the fields of a job. */
-struct job_message {
-    int *users; /* &job_users: tells whether ranks share their globals */
-    char padding[264 - sizeof(int *)];
-};
-
-/* Sends the same bytes from rank 0 to each other rank. Not MPI_Bcast: SMPI would let every pair of
- * ranks communicate first. */
-static int send_to_all(MPI_Comm comm, int rank, int ranks, void *what, size_t bytes,
-                       struct cc_error *e)
-{
-    int code = MPI_SUCCESS;
-    if (rank != 0)
-        code = MPI_Recv(what, (int)bytes, MPI_BYTE, 0, 0, comm, MPI_STATUS_IGNORE);
-    for (int i = 1; i < ranks && rank == 0 && code == MPI_SUCCESS; i++)
-        code = MPI_Send(what, (int)bytes, MPI_BYTE, i, 0, comm);
-    return cc_mpi_check(code, "sending the job to the ranks", e);
-}
-
-int cc_runtime_broadcast_job(MPI_Comm comm, const char *text, size_t length, struct cc_job *out,
-                             struct cc_size_index ***sizes, struct cc_error *e)
-{
-    struct job_message message = {.users = &job_users};
-    int rank = 0, ranks = 0;
-    fastest = fmax(fastest, sg_host_get_speed(sg_host_self()));
-    CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e));
-    CC_TRY(cc_mpi_check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size", e));
-    if (rank == 0) {
-        job_users = ranks;
-        CC_TRY(cc_job_parse(text, length, &shared_job, e));
-        if (cc_job_schemes_add(&shared_job, e) != CC_OK ||
-            cc_size_indexes_make(&shared_job, &shared_sizes, e) != CC_OK) {
-            cc_job_free(&shared_job);
-            return CC_FAIL;
-        }
-        find_costs_known(&shared_job);
-    }
-    CC_TRY(send_to_all(comm, rank, ranks, &message, sizeof message, e));
-    if (message.users != &job_users)
-        return cc_fail(e, "ranks do not share their memory: give smpirun -no-privatize");
-    *out = shared_job;
-    *sizes = shared_sizes;
-    return CC_OK;
-}
-
-void cc_runtime_free_job(struct cc_job *job, struct cc_size_index **sizes)
-{
-    if (--job_users > 0)
-        return;
-    cc_size_indexes_free(sizes, job->rows);
-    cc_job_free(job);
-}
 
 int cc_runtime_ranks_on_host(MPI_Comm comm, int *out, struct cc_error *e)
 {

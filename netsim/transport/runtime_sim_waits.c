@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "netsim/transport/mpi_check.h"
+#include "netsim/transport/mpi_calls.h"
 #include "netsim/transport/runtime.h"
 
 /* --- reading what waits have completed --- */
@@ -246,9 +246,9 @@ out:
     return status;
 }
 
-bool cc_runtime_collectives(void)
+bool cc_runtime_simulates(void)
 {
-    return false;
+    return true;
 }
 
 int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e)
@@ -263,10 +263,8 @@ int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e)
     return CC_OK;
 }
 
-int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, bool one_clock, double *at,
-                     struct cc_error *e)
+int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, double *at, struct cc_error *e)
 {
-    (void)one_clock;
     CC_TRY(cc_runtime_barrier(comm, yield_when_idle, e));
     *at = cc_runtime_now();
     return CC_OK;

@@ -102,7 +102,7 @@ static void open_trial(struct trial *t, const char *exchange, const struct cc_sp
     t->want = room(t, n, sizeof(double));
     t->mpi = cc_mpi_transport(MPI_COMM_WORLD);
     t->rank_state = (struct cc_rank_state){.transport = &t->mpi.end,
-                                           .library = cc_exchange_mpi_open,
+                                           .library = &cc_exchange_mpi,
                                            .rank = t->me,
                                            .job = &t->job,
                                            .row = &t->row,
@@ -306,7 +306,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const double since = MPI_Wtime();
     /* With several messages at once, the MPI library's nonblocking collectives are used. */
-    const size_t count = sizeof exchanges / sizeof exchanges[0] - !cc_runtime_collectives();
+    const size_t count = sizeof exchanges / sizeof exchanges[0] - cc_runtime_simulates();
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++)
         for (size_t k = 0; k < count; k++, cases++)
             failures += attempt(trials[i], exchanges[k]);

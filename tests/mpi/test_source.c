@@ -83,17 +83,15 @@ static void make(struct setting *t, enum cc_step_mode mode)
     t->values = cc_job_values(&t->job);
 }
 
-typedef int opener(const struct cc_source_config *config, struct cc_source **out,
-                   struct cc_error *e);
-
-static struct cc_source *open_source(const struct setting *t, opener *open, int worker,
+/* With the values of so many different steps; 0: without values. */
+static struct cc_source *open_source(const struct setting *t, size_t steps, int worker,
                                      size_t in_flight)
 {
     struct cc_error e = {""};
     struct cc_source *s = NULL;
     const struct cc_source_config config = {
-        .job = &t->job, .worker = worker, .steps = DIFFERENT, .in_flight = in_flight};
-    fail_on(open(&config, &s, &e), &e);
+        .job = &t->job, .worker = worker, .steps = steps, .in_flight = in_flight};
+    fail_on(cc_source_preloaded_open(&config, &s, &e), &e);
     fail_on(cc_source_begin_row(s, &t->row, &e), &e);
     return s;
 }
@@ -104,18 +102,18 @@ static double compute(struct cc_source *s, uint64_t step, enum cc_compute_part p
     struct cc_error e = {""};
     struct cc_source_progress p;
     fail_on(cc_source_compute(s, step, part, m, &p, &e), &e);
-    check(s->ops->name, p.done, "emulated work that is not done at once");
+    check(s->name, p.done, "emulated work that is not done at once");
     return p.seconds;
 }
 
 /* --- what every emulated source keeps to --- */
 
 /* The steps differ, are used in turn, and are the same in a source opened again. */
-static void gradients_are_the_same_again(const struct setting *t, opener *open)
+static void gradients_are_the_same_again(const struct setting *t, size_t steps)
 {
     struct cc_error e = {""};
-    struct cc_source *a = open_source(t, open, 0, 1), *b = open_source(t, open, 0, 1);
-    struct cc_source *other = open_source(t, open, 1, 1);
+    struct cc_source *a = open_source(t, steps, 0, 1), *b = open_source(t, steps, 0, 1);
+    struct cc_source *other = open_source(t, steps, 1, 1);
     const size_t bytes = t->values * sizeof(float);
     const float *first = NULL;
     for (uint64_t step = 0; step < 2 * DIFFERENT; step++) {
@@ -123,14 +121,14 @@ static void gradients_are_the_same_again(const struct setting *t, opener *open)
         (void)compute(b, step, CC_COMPUTE_STEP, NULL);
         (void)compute(other, step, CC_COMPUTE_STEP, NULL);
         const float *x = cc_source_buffers(a, step).gradient;
-        check(a->ops->name, memcmp(x, cc_source_buffers(b, step).gradient, bytes) == 0,
+        check(a->name, memcmp(x, cc_source_buffers(b, step).gradient, bytes) == 0,
               "other values in the same step");
-        check(a->ops->name, memcmp(x, cc_source_buffers(other, step).gradient, bytes) != 0,
+        check(a->name, memcmp(x, cc_source_buffers(other, step).gradient, bytes) != 0,
               "both workers have the same values");
         if (step == 0)
             first = x;
         else
-            check(a->ops->name, (memcmp(x, first, bytes) == 0) == (step % DIFFERENT == 0),
+            check(a->name, (memcmp(x, first, bytes) == 0) == (step % DIFFERENT == 0),
                   "steps are not used in turn");
         fail_on(cc_source_end_step(a, step, &e), &e);
         fail_on(cc_source_end_step(b, step, &e), &e);
@@ -146,12 +144,12 @@ static void refuses(const char *name, int status, const struct cc_error *e, cons
     check(name, status != CC_OK && strstr(e->text, says) != NULL, e->text);
 }
 
-static void steps_in_flight(const struct setting *t, opener *open)
+static void steps_in_flight(const struct setting *t, size_t steps)
 {
     struct cc_error e = {""};
     struct cc_source_progress p;
-    struct cc_source *s = open_source(t, open, 0, 3);
-    const char *name = s->ops->name;
+    struct cc_source *s = open_source(t, steps, 0, 3);
+    const char *name = s->name;
     refuses(name, cc_source_end_step(s, 0, &e), &e, "0 have ended and 0 begun");
     refuses(name, cc_source_apply(s, 0, NULL, &p, &e), &e, "step 0 is not in flight");
     refuses(name, cc_source_compute(s, 1, CC_COMPUTE_STEP, NULL, &p, &e), &e, "not in flight");
@@ -175,21 +173,21 @@ static void steps_in_flight(const struct setting *t, opener *open)
 }
 
 /* The parts of a step, message by message, take as long as the whole. */
-static void parts_add_up(struct setting *t, opener *open)
+static void parts_add_up(struct setting *t, size_t steps)
 {
     struct cc_error e = {""};
     struct cc_source_progress p;
-    struct cc_source *s = open_source(t, open, 0, 2);
+    struct cc_source *s = open_source(t, steps, 0, 2);
     double backward = 0, forward = 0, update = 0;
     const uint64_t step = t->row.warmup - 1;
     for (uint64_t i = 0; i < step; i++) {
-        check(s->ops->name, compute(s, i, CC_COMPUTE_STEP, NULL) == 0, "a step that fills codecs");
+        check(s->name, compute(s, i, CC_COMPUTE_STEP, NULL) == 0, "a step that fills codecs");
         fail_on(cc_source_end_step(s, i, &e), &e);
     }
     for (size_t i = 0; i < TENSORS; i++) {
         const double seconds = compute(s, step, CC_COMPUTE_BACKWARD, &t->message[i]);
         const double share = t->job.tensor[t->message[i].first].share;
-        check(s->ops->name, fabs(seconds - (1 - FORWARD) * COMPUTE_S * share) < 1e-12, "a share");
+        check(s->name, fabs(seconds - (1 - FORWARD) * COMPUTE_S * share) < 1e-12, "a share");
         backward += seconds;
     }
     for (size_t i = TENSORS; i-- > 0;) {
@@ -198,23 +196,23 @@ static void parts_add_up(struct setting *t, opener *open)
         forward += compute(s, step + 1, CC_COMPUTE_FORWARD, &t->message[i]);
     }
     fail_on(cc_source_end_step(s, step, &e), &e);
-    check(s->ops->name, fabs(backward + forward - COMPUTE_S) < 1e-12, "parts of computing");
-    check(s->ops->name, fabs(update - UPDATE_S) < 1e-12, "parts of the update");
-    check(s->ops->name, compute(s, step + 1, CC_COMPUTE_STEP, NULL) == COMPUTE_S, "a whole step");
+    check(s->name, fabs(backward + forward - COMPUTE_S) < 1e-12, "parts of computing");
+    check(s->name, fabs(update - UPDATE_S) < 1e-12, "parts of the update");
+    check(s->name, compute(s, step + 1, CC_COMPUTE_STEP, NULL) == COMPUTE_S, "a whole step");
     cc_source_close(s);
 }
 
 /* In every other step worker 1 takes three times as long. */
-static void stragglers(struct setting *t, opener *open)
+static void stragglers(struct setting *t, size_t steps)
 {
     struct cc_error e = {""};
     double slow[WORKERS * 2] = {1, 1, 1, 3};
     t->job.slow = slow;
     t->job.slow_steps = 2;
-    struct cc_source *s = open_source(t, open, 1, 1);
+    struct cc_source *s = open_source(t, steps, 1, 1);
     for (uint64_t step = 0; step < 6; step++) {
         const double want = step < t->row.warmup - 1 ? 0 : COMPUTE_S * (step % 2 == 1 ? 3 : 1);
-        check(s->ops->name, fabs(compute(s, step, CC_COMPUTE_STEP, NULL) - want) < 1e-12,
+        check(s->name, fabs(compute(s, step, CC_COMPUTE_STEP, NULL) - want) < 1e-12,
               "a straggler's step");
         fail_on(cc_source_end_step(s, step, &e), &e);
     }
@@ -223,15 +221,15 @@ static void stragglers(struct setting *t, opener *open)
 }
 
 /* A new row begins with step 0 and an unmoved model. */
-static void rows_begin_afresh(const struct setting *t, opener *open)
+static void rows_begin_afresh(const struct setting *t, size_t steps)
 {
     struct cc_error e = {""};
-    struct cc_source *s = open_source(t, open, 0, 2);
+    struct cc_source *s = open_source(t, steps, 0, 2);
     for (int row = 0; row < 2; row++) {
         (void)compute(s, 0, CC_COMPUTE_STEP, NULL);
         float *result = cc_source_buffers(s, 0).result;
         for (size_t i = 0; i < t->values; i++) {
-            check(s->ops->name, result[i] == 0, "what another row added");
+            check(s->name, result[i] == 0, "what another row added");
             result[i] += 1;
         }
         fail_on(cc_source_begin_row(s, &t->row, &e), &e);
@@ -241,10 +239,10 @@ static void rows_begin_afresh(const struct setting *t, opener *open)
 
 static void empty_source(struct setting *t)
 {
-    struct cc_source *s = open_source(t, cc_source_empty_open, -1, 1);
+    struct cc_source *s = open_source(t, 0, -1, 1);
     (void)compute(s, 0, CC_COMPUTE_STEP, NULL);
     const struct cc_source_buffers b = cc_source_buffers(s, 0);
-    check(s->ops->name, b.gradient == NULL && b.result == NULL, "values of nobody");
+    check(s->name, b.gradient == NULL && b.result == NULL, "values of nobody");
     cc_source_close(s);
 }
 
@@ -272,10 +270,11 @@ static void replay_is_the_trace(struct setting *t)
     fail_on(cc_trace_write(trace, path, NULL, NULL, &files, &bytes, &e), &e);
     cc_trace_close(trace);
     t->job.trace = path;
-    gradients_are_the_same_again(t, cc_source_replay_open);
-    steps_in_flight(t, cc_source_replay_open);
-    struct cc_source *replay = open_source(t, cc_source_replay_open, 1, DIFFERENT);
-    struct cc_source *synthetic = open_source(t, cc_source_synthetic_open, 1, DIFFERENT);
+    gradients_are_the_same_again(t, DIFFERENT);
+    steps_in_flight(t, DIFFERENT);
+    struct cc_source *replay = open_source(t, DIFFERENT, 1, DIFFERENT);
+    t->job.trace = NULL;
+    struct cc_source *synthetic = open_source(t, DIFFERENT, 1, DIFFERENT);
     for (uint64_t step = 0; step < DIFFERENT; step++) {
         (void)compute(replay, step, CC_COMPUTE_STEP, NULL);
         (void)compute(synthetic, step, CC_COMPUTE_STEP, NULL);
@@ -286,7 +285,6 @@ static void replay_is_the_trace(struct setting *t)
     }
     cc_source_close(replay);
     cc_source_close(synthetic);
-    t->job.trace = NULL;
     (void)snprintf(command, sizeof command, "rm -r %s", dir);
     check("replay", system(command) == 0, "a trace that cannot be removed");
 }
@@ -299,16 +297,16 @@ static void factory(void)
     struct cc_source *s;
     make(&t, CC_PIPE);
     fail_on(cc_source_open(&t.job, MPI_COMM_WORLD, &s, &e), &e);
-    check("factory", strcmp(s->ops->name, "synthetic") == 0 && s->in_flight == 2, s->ops->name);
+    check("factory", strcmp(s->name, "synthetic") == 0 && s->in_flight == 2, s->name);
     cc_source_close(s);
     t.job.workers = 1;
     fail_on(cc_source_open(&t.job, MPI_COMM_WORLD, &s, &e), &e);
-    check("factory", strcmp(s->ops->name, this_rank() == 0 ? "synthetic" : "empty") == 0,
+    check("factory", strcmp(s->name, this_rank() == 0 ? "synthetic" : "empty") == 0,
           "a server's source");
     cc_source_close(s);
     t.job.data = false;
     fail_on(cc_source_open(&t.job, MPI_COMM_WORLD, &s, &e), &e);
-    check("factory", strcmp(s->ops->name, "empty") == 0, "a source without data");
+    check("factory", strcmp(s->name, "empty") == 0, "a source without data");
     cc_source_close(s);
     t.job.trace = (char *)"/nowhere/trace";
     t.job.data = true;
@@ -411,14 +409,6 @@ static int optimize(struct cc_source *s, int64_t step, const struct cc_message *
     return CC_OK;
 }
 
-static int end_training_step(struct cc_source *s, uint64_t step, struct cc_error *e)
-{
-    (void)s;
-    (void)step;
-    (void)e;
-    return CC_OK;
-}
-
 static void close_training(struct cc_source *s)
 {
     struct training *x = (struct training *)s;
@@ -433,19 +423,18 @@ static void close_training(struct cc_source *s)
 static void trains(enum cc_step_mode mode, size_t delay)
 {
     static const char *const names[] = {"sequential", "overlap", "pipe"};
-    static const struct cc_source_ops ops = {.name = "training",
-                                             .begin_row = begin_training,
+    static const struct cc_source_ops ops = {.begin_row = begin_training,
                                              .compute = train,
                                              .buffers = training_buffers,
                                              .apply = optimize,
-                                             .end_step = end_training_step,
                                              .close = close_training};
     struct setting t;
     struct cc_rank_loop loop;
     struct cc_error e = {""};
     make(&t, mode);
-    struct training x = {.head = {.ops = &ops, .in_flight = mode == CC_SEQUENTIAL ? 1 : 2},
-                         .t = &t};
+    struct training x = {
+        .head = {.ops = &ops, .name = "training", .in_flight = mode == CC_SEQUENTIAL ? 1 : 2},
+        .t = &t};
     for (int i = 0; i < IN_FLIGHT; i++) {
         x.gradient[i] = cc_alloc0(t.values * sizeof(float), &e);
         x.result[i] = cc_alloc0(t.values * sizeof(float), &e);
@@ -487,12 +476,12 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     make(&t, CC_SEQUENTIAL);
-    gradients_are_the_same_again(&t, cc_source_synthetic_open);
-    steps_in_flight(&t, cc_source_synthetic_open);
-    parts_add_up(&t, cc_source_synthetic_open);
-    parts_add_up(&t, cc_source_empty_open);
-    stragglers(&t, cc_source_synthetic_open);
-    rows_begin_afresh(&t, cc_source_synthetic_open);
+    gradients_are_the_same_again(&t, DIFFERENT);
+    steps_in_flight(&t, DIFFERENT);
+    parts_add_up(&t, DIFFERENT);
+    parts_add_up(&t, 0);
+    stragglers(&t, DIFFERENT);
+    rows_begin_afresh(&t, DIFFERENT);
     empty_source(&t);
     replay_is_the_trace(&t);
     jobs_free(&t.job);

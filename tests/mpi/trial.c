@@ -341,7 +341,7 @@ void trial_open(struct trial *t)
         t->model[i] = (float)(i % 7);
     t->mpi = cc_mpi_transport(MPI_COMM_WORLD);
     t->rank_state = (struct cc_rank_state){.transport = &t->mpi.end,
-                                           .library = cc_exchange_mpi_open,
+                                           .library = &cc_exchange_mpi,
                                            .rank = t->here->rank,
                                            .job = &t->job,
                                            .row = &t->row,
@@ -376,7 +376,7 @@ void trial_attempt(struct ranks_here *w, const char *setting, const struct way *
         (w->exchange != NULL && strcmp(w->exchange, exchange) != 0))
         return;
     /* With several messages at once, the MPI library's nonblocking collectives are used. */
-    if (kind != TRIAL_LARGE && strcmp(exchange, "mpi") == 0 && !cc_runtime_collectives())
+    if (kind != TRIAL_LARGE && strcmp(exchange, "mpi") == 0 && cc_runtime_simulates())
         return;
     if (!can_carry(way, setting))
         return;

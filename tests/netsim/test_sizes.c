@@ -147,7 +147,7 @@ static void make_index(struct kit *k);
 static void load(const struct kit *k, int worker, size_t step)
 {
     struct cc_gradients *g;
-    assert_int_equal(cc_gradients_open(&k->job, &g, &ignored), CC_OK);
+    assert_int_equal(cc_gradients_open(&k->job, NULL, &g, &ignored), CC_OK);
     assert_int_equal(
         cc_gradients_load(g, worker, step % cc_gradients_steps(g, worker), k->gradient, &ignored),
         CC_OK);

@@ -56,64 +56,38 @@ static int check_tensors(const struct cc_job *job, const struct cc_trace *t, str
     return CC_OK;
 }
 
-/* Makes gradients of the trace. If it is to be owned, it is taken over even after an error. */
-static int open_from(const struct cc_job *job, struct cc_trace *trace, bool owned,
-                     struct cc_gradients **out, struct cc_error *e)
+static int open_trace(const struct cc_job *job, struct cc_gradients *g, struct cc_error *e)
 {
+    g->owned = true;
+    if (job->trace == NULL)
+        return open_synthetic(job, &g->trace, e);
+    CC_TRY(cc_trace_open(job->trace, &g->trace, e));
+    CC_TRY(check_tensors(job, g->trace, e));
+    return cc_trace_skip(g->trace, job->skip, job->skips, e);
+}
+
+int cc_gradients_open(const struct cc_job *job, struct cc_trace *trace, struct cc_gradients **out,
+                      struct cc_error *e)
+{
+    int status = CC_OK;
     struct cc_gradients *g = cc_alloc0(sizeof *g, e);
-    if (g == NULL) {
-        if (owned)
-            cc_trace_close(trace);
+    if (g == NULL)
         return CC_FAIL;
-    }
     g->job = job;
     g->trace = trace;
-    g->owned = owned;
+    CC_TRY_OUT(trace != NULL ? check_tensors(job, trace, e) : open_trace(job, g, e));
     /* A trace's streams are in order, pushes before pulls. */
-    while (g->streams < cc_trace_streams(trace) &&
-           cc_trace_stream(trace, g->streams).direction == CC_PUSH)
+    while (g->streams < cc_trace_streams(g->trace) &&
+           cc_trace_stream(g->trace, g->streams).direction == CC_PUSH)
         g->streams++;
-    if (g->streams == 0) {
-        cc_gradients_close(g);
-        return cc_fail(e, "%s: no worker's gradients, only what a server sent", job->trace);
-    }
-    *out = g;
-    return CC_OK;
-}
-
-int cc_gradients_open_trace(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e)
-{
-    struct cc_trace *trace;
-    CC_TRY(cc_trace_open(job->trace, &trace, e));
-    int status = check_tensors(job, trace, e);
+    if (g->streams == 0)
+        status = cc_fail(e, "%s: no worker's gradients, only what a server sent", job->trace);
+out:
     if (status == CC_OK)
-        status = cc_trace_skip(trace, job->skip, job->skips, e);
-    if (status != CC_OK) {
-        cc_trace_close(trace);
-        return status;
-    }
-    return open_from(job, trace, true, out, e);
-}
-
-int cc_gradients_from_trace(const struct cc_job *job, struct cc_trace *trace,
-                            struct cc_gradients **out, struct cc_error *e)
-{
-    CC_TRY(check_tensors(job, trace, e));
-    return open_from(job, trace, false, out, e);
-}
-
-int cc_gradients_open_synthetic(const struct cc_job *job, struct cc_gradients **out,
-                                struct cc_error *e)
-{
-    struct cc_trace *trace;
-    CC_TRY(open_synthetic(job, &trace, e));
-    return open_from(job, trace, true, out, e);
-}
-
-int cc_gradients_open(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e)
-{
-    return job->trace != NULL ? cc_gradients_open_trace(job, out, e)
-                              : cc_gradients_open_synthetic(job, out, e);
+        *out = g;
+    else
+        cc_gradients_close(g);
+    return status;
 }
 
 size_t cc_gradients_steps(const struct cc_gradients *g, int worker)

@@ -10,18 +10,11 @@
 
 struct cc_gradients;
 
-/* Open the job's trace, or draw from its distribution; the job must outlive the gradients. A trace
- * without pushes, or with other tensors than the job's, is an error. */
-int cc_gradients_open_trace(const struct cc_job *job, struct cc_gradients **out,
-                            struct cc_error *e);
-int cc_gradients_open_synthetic(const struct cc_job *job, struct cc_gradients **out,
-                                struct cc_error *e);
-/* The same from the job's trace, which the caller has open: it is borrowed, and outlives the
- * gradients. */
-int cc_gradients_from_trace(const struct cc_job *job, struct cc_trace *trace,
-                            struct cc_gradients **out, struct cc_error *e);
-/* Opens the trace, if the job names one; otherwise draws. */
-int cc_gradients_open(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e);
+/* `trace`: the job's, if the caller has it open; it is borrowed then. NULL: opens the trace that
+ * the job names, or draws from the job's distribution. Job and trace must outlive the gradients. A
+ * trace without pushes, or with other tensors than the job's, is an error. */
+int cc_gradients_open(const struct cc_job *job, struct cc_trace *trace, struct cc_gradients **out,
+                      struct cc_error *e);
 /* The number of different steps that a worker has: the job's trace_steps, or as many as its stream
  * of the trace has if those are fewer. */
 size_t cc_gradients_steps(const struct cc_gradients *g, int worker);

@@ -1,5 +1,4 @@
-/* Slices of a step, and the part of packs that both kinds share: costs, and calls to the kind's own
- * functions. */
+/* Slices of a step, and what both kinds of packs share: their making and their costs. */
 #include "netsim/exchange/pack/pack.h"
 
 #include <math.h>
@@ -153,6 +152,11 @@ int cc_pack_make(const struct cc_pack_config *config, const struct cc_slice *sli
     return CC_OK;
 }
 
+bool cc_pack_verbatim(const struct cc_pack *p)
+{
+    return p->verbatim;
+}
+
 double cc_pack_cost(const struct cc_pack *p, enum cc_pack_op op)
 {
     return p->cost[op];
@@ -169,88 +173,4 @@ void cc_pack_list_free(struct cc_pack_list *l)
 {
     free(l->pack);
     *l = (struct cc_pack_list){0};
-}
-
-/* --- the kind's own functions --- */
-
-void cc_pack_free(struct cc_pack *p)
-{
-    if (p != NULL)
-        p->vtable->free(p);
-}
-
-size_t cc_pack_bound(const struct cc_pack *p)
-{
-    return p->vtable->bound(p);
-}
-
-size_t cc_pack_size(const struct cc_pack *p, int64_t rank, uint64_t step)
-{
-    return p->vtable->size(p, rank, step);
-}
-
-int cc_pack_encode(struct cc_pack *p, uint64_t step, const float *x, uint8_t *out, size_t *len,
-                   size_t *head, struct cc_error *e)
-{
-    return p->vtable->encode(p, step, x, out, len, head, e);
-}
-
-void cc_pack_count(const struct cc_pack *p, uint64_t *tensor_bytes)
-{
-    p->vtable->count(p, tensor_bytes);
-}
-
-bool cc_pack_state(const struct cc_pack *p, size_t i, struct cc_pack_state *out)
-{
-    return p->vtable->state != NULL && p->vtable->state(p, i, out);
-}
-
-int cc_pack_decode(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len, float *y,
-                   struct cc_error *e)
-{
-    return p->vtable->decode(p, step, in, len, NULL, y, e);
-}
-
-int cc_pack_to_pairs(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len,
-                     struct cc_index_value *out, size_t *count, struct cc_error *e)
-{
-    return p->vtable->to_pairs(p, step, in, len, out, count, e);
-}
-
-void cc_pack_give_back(struct cc_pack *p, const struct cc_index_value *pair, size_t count)
-{
-    p->vtable->give_back(p, pair, count);
-}
-
-size_t cc_pack_pairs_bound(const struct cc_pack *p)
-{
-    return p->vtable->pairs_bound(p);
-}
-
-int cc_pack_decode_add(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len,
-                       float scale, float *y, struct cc_error *e)
-{
-    return p->vtable->decode(p, step, in, len, &scale, y, e);
-}
-
-size_t cc_pack_rounds(const struct cc_pack *p)
-{
-    return p->vtable->rounds(p);
-}
-
-bool cc_pack_verbatim(const struct cc_pack *p)
-{
-    return p->verbatim;
-}
-
-int cc_pack_encode_round(struct cc_pack *p, uint64_t step, size_t round, const float *x,
-                         uint8_t *out, size_t *len, struct cc_error *e)
-{
-    return p->vtable->encode_round(p, step, round, x, out, len, e);
-}
-
-int cc_pack_absorb(struct cc_pack *p, uint64_t step, size_t round, const uint8_t *in, size_t len,
-                   float scale, float *y, struct cc_error *e)
-{
-    return p->vtable->absorb(p, step, round, in, len, scale, y, e);
 }

@@ -1,4 +1,5 @@
-/* Real packs: codecs, and the payloads that they make.
+/* Real packs: codecs, and the payloads that they make. Calls for virtual packs go on to
+ * pack_virtual.c.
  *
  * A pack's bytes (docs/wire.md) are a head and the slices' payloads, one after the other. The head
  * is one byte, BOUNDS, if every payload is as long as its bound; otherwise it is the byte TABLE and
@@ -42,12 +43,14 @@ static struct real_pack *real_of(const struct cc_pack *p)
     return (struct real_pack *)p;
 }
 
-static void free_pack(struct cc_pack *base)
+void cc_pack_free(struct cc_pack *base)
 {
     struct real_pack *p = real_of(base);
-    cc_codec_set_free(&p->codecs);
-    free(p->part);
-    free(p);
+    if (base != NULL && !base->is_virtual) {
+        cc_codec_set_free(&p->codecs);
+        free(p->part);
+    }
+    free(base);
 }
 
 static int set_part(const struct cc_pack_config *config, const struct cc_slice *slice,
@@ -80,17 +83,15 @@ static int set_part(const struct cc_pack_config *config, const struct cc_slice *
     return CC_OK;
 }
 
-static size_t bound_of(const struct cc_pack *base)
+size_t cc_pack_bound(const struct cc_pack *base)
 {
     const struct real_pack *p = real_of(base);
-    return p->payload_bound + 1 + p->table_bound;
+    return base->is_virtual ? cc_virtual_pack_bound(base) : p->payload_bound + 1 + p->table_bound;
 }
 
-/* Without data only. */
-static size_t unknown_size(const struct cc_pack *base, int64_t rank, uint64_t step)
+size_t cc_pack_size(const struct cc_pack *base, int64_t rank, uint64_t step)
 {
-    (void)base, (void)rank, (void)step;
-    return 0;
+    return base->is_virtual ? cc_virtual_pack_size(base, rank, step) : 0;
 }
 
 static struct cc_context context_of(const struct part *part, uint64_t step)
@@ -128,12 +129,16 @@ static int encoded(int status)
     return status == CC_OK ? CC_OK : CC_DIVERGED;
 }
 
-static int encode(struct cc_pack *base, uint64_t step, const float *x, uint8_t *out, size_t *len,
-                  size_t *head, struct cc_error *e)
+int cc_pack_encode(struct cc_pack *base, uint64_t step, const float *x, uint8_t *out, size_t *len,
+                   size_t *head, struct cc_error *e)
 {
     struct real_pack *p = real_of(base);
     size_t payloads = 0, table = 0, at = 1;
     bool full = true;
+    if (base->is_virtual) {
+        cc_virtual_pack_encode(base, step, len, head);
+        return CC_OK;
+    }
     if (p->decodes_only)
         return refuse_stateless(e);
     for (size_t i = 0; i < p->codecs.count; i++) {
@@ -157,17 +162,21 @@ static int encode(struct cc_pack *base, uint64_t step, const float *x, uint8_t *
     return CC_OK;
 }
 
-static void count(const struct cc_pack *base, uint64_t *tensor_bytes)
+void cc_pack_count(const struct cc_pack *base, uint64_t *tensor_bytes)
 {
     const struct real_pack *p = real_of(base);
+    if (base->is_virtual) {
+        cc_virtual_pack_count(base, tensor_bytes);
+        return;
+    }
     for (size_t i = 0; i < p->codecs.count; i++)
         tensor_bytes[p->part[i].ctx.tensor] += p->part[i].len;
 }
 
-static bool state(const struct cc_pack *base, size_t i, struct cc_pack_state *out)
+bool cc_pack_state(const struct cc_pack *base, size_t i, struct cc_pack_state *out)
 {
     const struct real_pack *p = real_of(base);
-    for (size_t k = 0; k < p->codecs.count; k++) {
+    for (size_t k = 0; !base->is_virtual && k < p->codecs.count; k++) {
         const struct cc_codec *codec = &p->codecs.item[k].codec;
         if (codec->state == NULL || i-- > 0)
             continue;
@@ -246,11 +255,14 @@ static int read_head(const struct real_pack *p, const uint8_t *in, size_t len, s
                                                r->payload, len - r->payload, total);
 }
 
+/* scale: NULL to decode, else to add. */
 static int decode(const struct cc_pack *base, uint64_t step, const uint8_t *in, size_t len,
                   const float *scale, float *y, struct cc_error *e)
 {
     const struct real_pack *p = real_of(base);
     struct reader r;
+    if (base->is_virtual)
+        return CC_OK;
     CC_TRY(read_head(p, in, len, &r, e));
     for (size_t i = 0; i < p->codecs.count; i++) {
         const struct part *part = &p->part[i];
@@ -272,6 +284,18 @@ static int decode(const struct cc_pack *base, uint64_t step, const uint8_t *in, 
     return CC_OK;
 }
 
+int cc_pack_decode(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len, float *y,
+                   struct cc_error *e)
+{
+    return decode(p, step, in, len, NULL, y, e);
+}
+
+int cc_pack_decode_add(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len,
+                       float scale, float *y, struct cc_error *e)
+{
+    return decode(p, step, in, len, &scale, y, e);
+}
+
 /* --- pairs --- */
 
 static size_t part_pairs_bound(const struct part *part, const struct cc_codec *codec)
@@ -279,11 +303,11 @@ static size_t part_pairs_bound(const struct part *part, const struct cc_codec *c
     return part->raw ? codec->shape.n : cc_pairs_bound(codec);
 }
 
-static size_t pairs_bound(const struct cc_pack *base)
+size_t cc_pack_pairs_bound(const struct cc_pack *base)
 {
     const struct real_pack *p = real_of(base);
     size_t most = 0;
-    for (size_t i = 0; i < p->codecs.count; i++)
+    for (size_t i = 0; !base->is_virtual && i < p->codecs.count; i++)
         most += part_pairs_bound(&p->part[i], &p->codecs.item[i].codec);
     return most;
 }
@@ -299,8 +323,8 @@ static size_t raw_to_pairs(const uint8_t *in, size_t n, uint32_t base, struct cc
     return c;
 }
 
-static int to_pairs(const struct cc_pack *base, uint64_t step, const uint8_t *in, size_t len,
-                    struct cc_index_value *out, size_t *count, struct cc_error *e)
+int cc_pack_to_pairs(const struct cc_pack *base, uint64_t step, const uint8_t *in, size_t len,
+                     struct cc_index_value *out, size_t *count, struct cc_error *e)
 {
     const struct real_pack *p = real_of(base);
     struct reader r;
@@ -330,7 +354,7 @@ static int to_pairs(const struct cc_pack *base, uint64_t step, const uint8_t *in
     return CC_OK;
 }
 
-static void give_back(struct cc_pack *base, const struct cc_index_value *pair, size_t count)
+void cc_pack_give_back(struct cc_pack *base, const struct cc_index_value *pair, size_t count)
 {
     const struct real_pack *p = real_of(base);
     size_t at = 0;
@@ -348,10 +372,12 @@ static void give_back(struct cc_pack *base, const struct cc_index_value *pair, s
 
 /* --- rounds --- */
 
-static size_t rounds(const struct cc_pack *base)
+size_t cc_pack_rounds(const struct cc_pack *base)
 {
     const struct real_pack *p = real_of(base);
     size_t most = 1;
+    if (base->is_virtual)
+        return cc_virtual_pack_rounds(base);
     for (size_t i = 0; i < p->codecs.count; i++) {
         const struct cc_codec *codec = &p->codecs.item[i].codec;
         const size_t n = cc_sum_rounds(codec->scheme, codec->params);
@@ -362,11 +388,15 @@ static size_t rounds(const struct cc_pack *base)
     return most;
 }
 
-static int encode_round(struct cc_pack *base, uint64_t step, size_t round, const float *x,
-                        uint8_t *out, size_t *len, struct cc_error *e)
+int cc_pack_encode_round(struct cc_pack *base, uint64_t step, size_t round, const float *x,
+                         uint8_t *out, size_t *len, struct cc_error *e)
 {
     struct real_pack *p = real_of(base);
-    const bool can_sum = rounds(base) > 0;
+    if (base->is_virtual) {
+        cc_virtual_pack_encode_round(base, step, round, len);
+        return CC_OK;
+    }
+    const bool can_sum = cc_pack_rounds(base) > 0;
     *len = 0;
     if (p->decodes_only)
         return refuse_stateless(e);
@@ -382,11 +412,13 @@ static int encode_round(struct cc_pack *base, uint64_t step, size_t round, const
     return CC_OK;
 }
 
-static int absorb(struct cc_pack *base, uint64_t step, size_t round, const uint8_t *in, size_t len,
-                  float scale, float *y, struct cc_error *e)
+int cc_pack_absorb(struct cc_pack *base, uint64_t step, size_t round, const uint8_t *in, size_t len,
+                   float scale, float *y, struct cc_error *e)
 {
     const struct real_pack *p = real_of(base);
     size_t all = 0, raw = 0;
+    if (base->is_virtual)
+        return CC_OK;
     if (p->decodes_only)
         return refuse_stateless(e);
     for (size_t i = 0; i < p->codecs.count; i++) {
@@ -414,20 +446,6 @@ static int absorb(struct cc_pack *base, uint64_t step, size_t round, const uint8
 
 /* --- making --- */
 
-static const struct cc_pack_vtable vtable = {.free = free_pack,
-                                             .bound = bound_of,
-                                             .size = unknown_size,
-                                             .encode = encode,
-                                             .count = count,
-                                             .decode = decode,
-                                             .to_pairs = to_pairs,
-                                             .give_back = give_back,
-                                             .pairs_bound = pairs_bound,
-                                             .state = state,
-                                             .rounds = rounds,
-                                             .encode_round = encode_round,
-                                             .absorb = absorb};
-
 int cc_real_pack_make(const struct cc_pack_config *config, const struct cc_slice *slice,
                       size_t slices, struct cc_pack **out, struct cc_error *e)
 {
@@ -438,7 +456,6 @@ int cc_real_pack_make(const struct cc_pack_config *config, const struct cc_slice
     struct real_pack *p = cc_alloc0(sizeof *p, e);
     if (p == NULL)
         return CC_FAIL;
-    p->base.vtable = &vtable;
     p->decodes_only = config->decodes_only;
     p->part = cc_alloc0(slices * sizeof *p->part, e);
     if (p->part == NULL) {
@@ -464,6 +481,6 @@ out:
     if (status == CC_OK)
         *out = &p->base;
     else
-        free_pack(&p->base);
+        cc_pack_free(&p->base);
     return status;
 }

@@ -1,8 +1,6 @@
 /* Virtual packs, of jobs without data: they look up how long payloads are in the row's size index
  * and touch no values. Simulations have millions of them, so that each holds only the ranges of
  * values that its slices cover; adjacent slices are one range. */
-#include <stdlib.h>
-
 #include "core/memory.h"
 #include "netsim/exchange/pack/pack_impl.h"
 #include "netsim/exchange/pack/size_index.h"
@@ -25,11 +23,6 @@ static struct virtual_pack *virtual_of(const struct cc_pack *p)
     return (struct virtual_pack *)p;
 }
 
-static void free_pack(struct cc_pack *p)
-{
-    free(p);
-}
-
 /* --- sizes --- */
 
 static void add(struct cc_payload_size *sum, struct cc_payload_size s)
@@ -39,7 +32,7 @@ static void add(struct cc_payload_size *sum, struct cc_payload_size s)
     sum->shorter += s.shorter;
 }
 
-static size_t bound(const struct cc_pack *base)
+size_t cc_virtual_pack_bound(const struct cc_pack *base)
 {
     const struct virtual_pack *p = virtual_of(base);
     struct cc_payload_size sum = {0};
@@ -63,7 +56,7 @@ static size_t head_of(const struct cc_payload_size *s)
     return s->shorter > 0 ? 1 + s->table : 1;
 }
 
-static size_t size(const struct cc_pack *base, int64_t rank, uint64_t step)
+size_t cc_virtual_pack_size(const struct cc_pack *base, int64_t rank, uint64_t step)
 {
     const struct virtual_pack *p = virtual_of(base);
     struct cc_payload_id id = p->id;
@@ -72,26 +65,16 @@ static size_t size(const struct cc_pack *base, int64_t rank, uint64_t step)
     return head_of(&s) + s.payload;
 }
 
-/* --- encoding and decoding --- */
+/* --- encoding --- */
 
-static int encode(struct cc_pack *base, uint64_t step, const float *x, uint8_t *out, size_t *len,
-                  size_t *head, struct cc_error *e)
+void cc_virtual_pack_encode(struct cc_pack *base, uint64_t step, size_t *len, size_t *head)
 {
-    (void)x, (void)out, (void)e;
     struct virtual_pack *p = virtual_of(base);
     const struct cc_payload_size s = look_up(p, &p->id, step);
     p->step = step;
     p->round = NO_ROUND;
     *head = head_of(&s);
     *len = *head + s.payload;
-    return CC_OK;
-}
-
-static int decode(const struct cc_pack *base, uint64_t step, const uint8_t *in, size_t len,
-                  const float *scale, float *y, struct cc_error *e)
-{
-    (void)base, (void)step, (void)in, (void)len, (void)scale, (void)y, (void)e;
-    return CC_OK;
 }
 
 /* The bytes of a part of a range when it was encoded last. */
@@ -101,7 +84,7 @@ static size_t encoded_bytes(const struct virtual_pack *p, const struct cc_value_
                                 : cc_size_index_round_bytes(p->sizes, p->round, p->step, part);
 }
 
-static void count(const struct cc_pack *base, uint64_t *tensor_bytes)
+void cc_virtual_pack_count(const struct cc_pack *base, uint64_t *tensor_bytes)
 {
     const struct virtual_pack *p = virtual_of(base);
     for (size_t i = 0; i < p->ranges; i++) {
@@ -120,7 +103,7 @@ static void count(const struct cc_pack *base, uint64_t *tensor_bytes)
 
 /* --- rounds --- */
 
-static size_t rounds(const struct cc_pack *base)
+size_t cc_virtual_pack_rounds(const struct cc_pack *base)
 {
     const struct virtual_pack *p = virtual_of(base);
     size_t most = 1;
@@ -133,61 +116,17 @@ static size_t rounds(const struct cc_pack *base)
     return most;
 }
 
-static int encode_round(struct cc_pack *base, uint64_t step, size_t round, const float *x,
-                        uint8_t *out, size_t *len, struct cc_error *e)
+void cc_virtual_pack_encode_round(struct cc_pack *base, uint64_t step, size_t round, size_t *len)
 {
-    (void)x, (void)out, (void)e;
     struct virtual_pack *p = virtual_of(base);
     p->step = step;
     p->round = (uint32_t)round;
     *len = 0;
     for (size_t i = 0; i < p->ranges; i++)
         *len += cc_size_index_round_bytes(p->sizes, round, step, &p->range[i]);
-    return CC_OK;
-}
-
-static int absorb(struct cc_pack *base, uint64_t step, size_t round, const uint8_t *in, size_t len,
-                  float scale, float *y, struct cc_error *e)
-{
-    (void)base, (void)step, (void)round, (void)in, (void)len, (void)scale, (void)y, (void)e;
-    return CC_OK;
-}
-
-/* --- pairs: jobs without data have none --- */
-
-static int to_pairs(const struct cc_pack *base, uint64_t step, const uint8_t *in, size_t len,
-                    struct cc_index_value *out, size_t *count, struct cc_error *e)
-{
-    (void)base, (void)step, (void)in, (void)len, (void)out;
-    *count = 0;
-    return cc_fail(e, "a pack without data has no pairs");
-}
-
-static void give_back(struct cc_pack *base, const struct cc_index_value *pair, size_t count)
-{
-    (void)base, (void)pair, (void)count;
-}
-
-static size_t pairs_bound(const struct cc_pack *base)
-{
-    (void)base;
-    return 0;
 }
 
 /* --- making --- */
-
-static const struct cc_pack_vtable vtable = {.free = free_pack,
-                                             .bound = bound,
-                                             .size = size,
-                                             .encode = encode,
-                                             .count = count,
-                                             .decode = decode,
-                                             .to_pairs = to_pairs,
-                                             .give_back = give_back,
-                                             .pairs_bound = pairs_bound,
-                                             .rounds = rounds,
-                                             .encode_round = encode_round,
-                                             .absorb = absorb};
 
 /* Joins adjacent slices and returns how many ranges there are; range: where to, or NULL. */
 static size_t join(const struct cc_job *job, const struct cc_slice *slice, size_t slices,
@@ -220,7 +159,7 @@ int cc_virtual_pack_make(const struct cc_pack_config *config, const struct cc_sl
     if (p == NULL)
         return CC_FAIL;
     *p = (struct virtual_pack){
-        .base = {.vtable = &vtable},
+        .base = {.is_virtual = true},
         .ranges = (uint32_t)ranges,
         .round = NO_ROUND,
         .sizes = config->sizes,

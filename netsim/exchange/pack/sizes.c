@@ -91,8 +91,7 @@ static int open_cache(const struct cc_job *job, struct cc_trace *trace, struct g
     c->streams = c->streams < workers ? c->streams : workers;
     c->streams = c->streams < MOST_STREAMS ? c->streams : MOST_STREAMS;
     c->steps = job->trace_steps < MOST_STEPS ? job->trace_steps : MOST_STEPS;
-    CC_TRY(trace != NULL ? cc_gradients_from_trace(job, trace, &c->gradients, e)
-                         : cc_gradients_open(job, &c->gradients, e));
+    CC_TRY(cc_gradients_open(job, trace, &c->gradients, e));
     c->loaded = cc_alloc0(c->streams * c->steps, e);
     c->buffer = cc_alloc(each, e);
     if (c->loaded == NULL || c->buffer == NULL)

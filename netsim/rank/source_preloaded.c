@@ -1,14 +1,14 @@
-#include "netsim/rank/preloaded.h"
-
+/* Replays a trace, draws synthetic values, or computes without any. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
+#include "netsim/exchange/pack/gradients.h"
 #include "netsim/rank/emulated.h"
+#include "netsim/rank/sources.h"
 
 struct preloaded {
     struct cc_source head;
-    struct cc_source_ops ops; /* with a name of its own */
     const struct cc_job *job;
     int worker;
     struct cc_emulated emulated; /* the row's */
@@ -16,12 +16,6 @@ struct preloaded {
     float *gradient; /* one step after the other; NULL without data */
     float *model;    /* NULL without data */
 };
-
-size_t cc_preloaded_fit(const struct cc_job *job, size_t bytes)
-{
-    const size_t steps = bytes / sizeof(float) / cc_job_values(job);
-    return steps < 1 ? 1 : steps < job->trace_steps ? steps : job->trace_steps;
-}
 
 static int begin_row(struct cc_source *s, const struct cc_job_row *row, struct cc_error *e)
 {
@@ -61,14 +55,6 @@ static int apply(struct cc_source *s, int64_t step, const struct cc_message *m,
     return CC_OK;
 }
 
-static int end_step(struct cc_source *s, uint64_t step, struct cc_error *e)
-{
-    (void)s;
-    (void)step;
-    (void)e;
-    return CC_OK;
-}
-
 static void close_preloaded(struct cc_source *s)
 {
     struct preloaded *p = (struct preloaded *)s;
@@ -94,30 +80,37 @@ static int load(struct preloaded *p, struct cc_gradients *g, struct cc_error *e)
     return CC_OK;
 }
 
-int cc_preloaded_open(const struct cc_source_config *config, const char *name,
-                      struct cc_gradients *g, struct cc_source **out, struct cc_error *e)
+int cc_source_preloaded_open(const struct cc_source_config *config, struct cc_source **out,
+                             struct cc_error *e)
 {
+    static const struct cc_source_ops ops = {.begin_row = begin_row,
+                                             .compute = compute,
+                                             .buffers = buffers,
+                                             .apply = apply,
+                                             .close = close_preloaded};
+    const struct cc_job *job = config->job;
+    struct cc_gradients *g = NULL;
     int status = CC_OK;
     struct preloaded *p = cc_alloc0(sizeof *p, e);
     if (p == NULL)
         return CC_FAIL;
-    *p = (struct preloaded){.head = {.emulated = true, .in_flight = config->in_flight},
-                            .ops = {.name = name,
-                                    .begin_row = begin_row,
-                                    .compute = compute,
-                                    .buffers = buffers,
-                                    .apply = apply,
-                                    .end_step = end_step,
-                                    .close = close_preloaded},
-                            .job = config->job,
+    *p = (struct preloaded){.head = {.ops = &ops,
+                                     .name = config->steps == 0   ? "empty"
+                                             : job->trace != NULL ? "replay"
+                                                                  : "synthetic",
+                                     .emulated = true,
+                                     .in_flight = config->in_flight},
+                            .job = job,
                             .worker = config->worker,
-                            .values = cc_job_values(config->job),
+                            .values = cc_job_values(job),
                             .steps = config->steps};
-    p->head.ops = &p->ops;
-    if (g != NULL)
+    if (config->steps > 0) {
+        CC_TRY_OUT(cc_gradients_open(job, NULL, &g, e));
         CC_TRY_OUT(load(p, g, e));
+    }
     *out = &p->head;
 out:
+    cc_gradients_close(g);
     if (status != CC_OK)
         close_preloaded(&p->head);
     return status;

@@ -1,0 +1,26 @@
+/* Making an exchange of one message. */
+#include "netsim/exchange/exchange_code.h"
+
+#include "core/memory.h"
+#include "netsim/exchange/message_pack.h"
+
+int cc_exchange_make(const struct cc_exchange_kind *kind, struct cc_rank_state *s,
+                     const struct cc_message *m, size_t index, cc_schedule_builder *build,
+                     void **out, struct cc_error *e)
+{
+    struct cc_exchange_head *x = cc_alloc0(kind->bytes, e);
+    if (x == NULL)
+        return CC_FAIL;
+    *x = (struct cc_exchange_head){.ops = &kind->ops,
+                                   .s = s,
+                                   .message = m,
+                                   .index = index,
+                                   .range = cc_message_range(s, m),
+                                   .build = build};
+    const int status = kind->open(x, e);
+    if (status == CC_OK)
+        *out = x;
+    else
+        kind->ops.close(x);
+    return status;
+}

@@ -1,0 +1,58 @@
+#include "netsim/transport/mpi_calls.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+
+int cc_mpi_check(int code, const char *what, struct cc_error *e)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    if (code == MPI_SUCCESS)
+        return CC_OK;
+    MPI_Error_string(code, text, &length);
+    return cc_fail(e, "%s: %.300s", what, text);
+}
+
+int cc_mpi_place(MPI_Comm comm, int *rank, int *ranks, struct cc_error *e)
+{
+    CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, rank), "MPI_Comm_rank", e));
+    return cc_mpi_check(MPI_Comm_size(comm, ranks), "MPI_Comm_size", e);
+}
+
+int cc_mpi_reduce(MPI_Comm comm, void *list, size_t count, MPI_Datatype type, MPI_Op op,
+                  struct cc_error *e)
+{
+    int rank = 0;
+    CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e));
+    const void *own = rank == 0 ? MPI_IN_PLACE : list;
+    return cc_mpi_check(MPI_Reduce(own, list, (int)count, type, op, 0, comm), "MPI_Reduce", e);
+}
+
+int cc_mpi_allreduce(MPI_Comm comm, void *list, size_t count, MPI_Datatype type, MPI_Op op,
+                     struct cc_error *e)
+{
+    return cc_mpi_check(MPI_Allreduce(MPI_IN_PLACE, list, (int)count, type, op, comm),
+                        "MPI_Allreduce", e);
+}
+
+int cc_mpi_gather(MPI_Comm comm, const void *own, size_t bytes, void *out, struct cc_error *e)
+{
+    void *all = NULL;
+    int rank = 0, ranks = 0;
+    memcpy(out, &all, sizeof all);
+    CC_TRY(cc_mpi_place(comm, &rank, &ranks, e));
+    if (rank == 0 && (all = cc_alloc((size_t)ranks * bytes, e)) == NULL)
+        return CC_FAIL;
+    memcpy(out, &all, sizeof all);
+    return cc_mpi_check(MPI_Gather(own, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, comm),
+                        "MPI_Gather", e);
+}
+
+int cc_mpi_move(MPI_Comm comm, int peer, bool sends, void *list, size_t count, MPI_Datatype type,
+                struct cc_error *e)
+{
+    return sends ? cc_mpi_check(MPI_Send(list, (int)count, type, peer, 0, comm), "MPI_Send", e)
+                 : cc_mpi_check(MPI_Recv(list, (int)count, type, peer, 0, comm, MPI_STATUS_IGNORE),
+                                "MPI_Recv", e);
+}

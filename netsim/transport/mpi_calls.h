@@ -1,0 +1,29 @@
+/* Calls of MPI whose error codes become messages. The communicator's error handler must be
+ * MPI_ERRORS_RETURN. */
+#ifndef CC_NETSIM_TRANSPORT_MPI_CALLS_H
+#define CC_NETSIM_TRANSPORT_MPI_CALLS_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/error.h"
+
+/* CC_OK for MPI_SUCCESS; otherwise CC_FAIL with "what: " and MPI's own text. */
+int cc_mpi_check(int code, const char *what, struct cc_error *e);
+
+/* This process's rank, and the number of ranks. */
+int cc_mpi_place(MPI_Comm comm, int *rank, int *ranks, struct cc_error *e);
+/* Reduces a list of all ranks in place: on rank 0 (on the others it stays), or on all. */
+int cc_mpi_reduce(MPI_Comm comm, void *list, size_t count, MPI_Datatype type, MPI_Op op,
+                  struct cc_error *e);
+int cc_mpi_allreduce(MPI_Comm comm, void *list, size_t count, MPI_Datatype type, MPI_Op op,
+                     struct cc_error *e);
+/* Puts `bytes` bytes of each rank on rank 0, one after the other. `out` is the address of a pointer
+ * to them, which the caller frees, also after an error; NULL on the other ranks. */
+int cc_mpi_gather(MPI_Comm comm, const void *own, size_t bytes, void *out, struct cc_error *e);
+/* Sends a list to a rank, or receives it from there. */
+int cc_mpi_move(MPI_Comm comm, int peer, bool sends, void *list, size_t count, MPI_Datatype type,
+                struct cc_error *e);
+
+#endif
