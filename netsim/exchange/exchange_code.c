@@ -1,4 +1,4 @@
-/* Making an exchange of one message. */
+/* Making an exchange of one message, and its schedule. */
 #include "netsim/exchange/exchange_code.h"
 
 #include "core/memory.h"
@@ -23,4 +23,13 @@ int cc_exchange_make(const struct cc_exchange_kind *kind, struct cc_rank_state *
     else
         kind->ops.close(x);
     return status;
+}
+
+int cc_exchange_schedule(const struct cc_rank_state *s, cc_schedule_builder *build, bool all,
+                         struct cc_schedule *out, struct cc_error *e)
+{
+    CC_TRY(build(s->job->workers, s->rank, out, e));
+    return all || s->shared == NULL || !s->job->data
+               ? CC_OK
+               : cc_schedule_to_first(build, s->job->workers, s->rank, out, e);
 }

@@ -33,6 +33,11 @@ struct cc_exchange_head {
     cc_schedule_builder *build; /* NULL: no schedule */
 };
 
+/* This rank's schedule; its rounds are to be freed, also on failure. all: every rank needs the
+ * whole sums, also where only rank 0 of a process applies them. */
+int cc_exchange_schedule(const struct cc_rank_state *s, cc_schedule_builder *build, bool all,
+                         struct cc_schedule *out, struct cc_error *e);
+
 /* What opens an exchange's messages: one of the first three. */
 struct cc_exchange_code {
     cc_schedule_builder *schedule; /* with the reduction that the row and the job ask for

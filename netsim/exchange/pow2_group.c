@@ -31,38 +31,19 @@ int cc_pow2_group_workers(const struct cc_pow2_group *f, int member, int stride,
     return n;
 }
 
-static int add_extra_round(const struct cc_pow2_group *f, int rank, bool last,
-                           struct cc_schedule *p, struct cc_error *e)
+int cc_pow2_group_add(const struct cc_pow2_group *f, int rank, bool last, struct cc_schedule *p,
+                      struct cc_error *e)
 {
     const bool extra = f->member < 0;
     const int partner = extra ? rank + 1 : rank - 1;
-    if (f->extras == 0)
-        return CC_OK;
-    struct cc_round *r = cc_schedule_add(p, e);
-    if (r == NULL)
-        return CC_FAIL;
+    const struct cc_round sends = {.to = partner,
+                                   .from = -1,
+                                   .send_count = p->chunks,
+                                   .encodes_as = last ? 0 : rank,
+                                   .send_workers = 1};
+    const struct cc_round receives = {
+        .to = -1, .from = partner, .recv_count = p->chunks, .recv_workers = 1};
     if (f->member >= f->extras) /* a base rank sits this round out */
         return CC_OK;
-    if (extra != last)
-        *r = (struct cc_round){.to = partner,
-                               .from = -1,
-                               .send_count = p->chunks,
-                               .encodes_as = last ? 0 : rank,
-                               .send_workers = 1};
-    else
-        *r = (struct cc_round){
-            .to = -1, .from = partner, .recv_count = p->chunks, .recv_workers = 1};
-    return CC_OK;
-}
-
-int cc_pow2_group_add_first(const struct cc_pow2_group *f, int rank, struct cc_schedule *p,
-                            struct cc_error *e)
-{
-    return add_extra_round(f, rank, false, p, e);
-}
-
-int cc_pow2_group_add_last(const struct cc_pow2_group *f, int rank, struct cc_schedule *p,
-                           struct cc_error *e)
-{
-    return add_extra_round(f, rank, true, p, e);
+    return cc_schedule_add(p, extra != last ? &sends : &receives, e);
 }

@@ -26,11 +26,9 @@ int cc_pow2_group_lowest(const struct cc_pow2_group *f, int member);
  * ... */
 int cc_pow2_group_workers(const struct cc_pow2_group *f, int member, int stride, int count);
 
-/* Add the round before the first (extra ranks send all chunks to their proxies), and the round
- * after the last (proxies send them the sum). Without extra ranks no round is added. */
-int cc_pow2_group_add_first(const struct cc_pow2_group *f, int rank, struct cc_schedule *p,
-                            struct cc_error *e);
-int cc_pow2_group_add_last(const struct cc_pow2_group *f, int rank, struct cc_schedule *p,
-                           struct cc_error *e);
+/* Adds the round before the first (extra ranks send all chunks to their proxies), or the round
+ * after the last (proxies send them the sum), to their schedules. */
+int cc_pow2_group_add(const struct cc_pow2_group *f, int rank, bool last, struct cc_schedule *p,
+                      struct cc_error *e);
 
 #endif

@@ -15,14 +15,11 @@
 static int add_round(const struct cc_pow2_group *f, int rank, size_t d, bool halves,
                      struct cc_schedule *p, struct cc_error *e)
 {
-    struct cc_round *r = cc_schedule_add(p, e);
-    if (r == NULL)
-        return CC_FAIL;
     const size_t me = (size_t)f->member, mine = me / d * d, other = (me ^ d) / d * d;
     const int peer = cc_pow2_group_rank(f, (int)(me ^ d));
     /* Before halving by d, a member has the sum of the members equal to it modulo 2d. */
     const int stride = 2 * (int)d, count = f->size / stride;
-    *r = (struct cc_round){
+    const struct cc_round r = {
         .to = peer,
         .from = peer,
         .send_first = halves ? other : mine,
@@ -33,7 +30,7 @@ static int add_round(const struct cc_pow2_group *f, int rank, size_t d, bool hal
         .send_workers = cc_pow2_group_workers(f, (int)me % stride, stride, count),
         .recv_workers = cc_pow2_group_workers(f, (int)(me ^ d) % stride, stride, count),
         .needs_clear = true};
-    return CC_OK;
+    return cc_schedule_add(p, &r, e);
 }
 
 int cc_schedule_rabenseifner(int workers, int rank, struct cc_schedule *p, struct cc_error *e)
@@ -41,7 +38,7 @@ int cc_schedule_rabenseifner(int workers, int rank, struct cc_schedule *p, struc
     const struct cc_pow2_group f = cc_pow2_group_make(workers, rank);
     const size_t size = (size_t)f.size;
     *p = (struct cc_schedule){.chunks = size, .owner_encodes_as = rank};
-    CC_TRY(cc_pow2_group_add_first(&f, rank, p, e));
+    CC_TRY(cc_pow2_group_add(&f, rank, false, p, e));
     for (size_t d = size / 2; d >= 1 && f.member >= 0; d /= 2)
         CC_TRY(add_round(&f, rank, d, true, p, e));
     p->reduce_rounds = p->rounds;
@@ -49,7 +46,7 @@ int cc_schedule_rabenseifner(int workers, int rank, struct cc_schedule *p, struc
     p->own_chunk = p->owns_chunk ? (size_t)f.member : 0;
     for (size_t d = 1; d < size && f.member >= 0; d *= 2)
         CC_TRY(add_round(&f, rank, d, false, p, e));
-    return cc_pow2_group_add_last(&f, rank, p, e);
+    return cc_pow2_group_add(&f, rank, true, p, e);
 }
 
 const struct cc_exchange_code cc_exchange_code_rabenseifner = {.schedule =

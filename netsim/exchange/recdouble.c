@@ -22,28 +22,26 @@ int cc_schedule_recdouble(int workers, int rank, struct cc_schedule *p, struct c
     const struct cc_pow2_group f = cc_pow2_group_make(workers, rank);
     uint64_t salt = 1;
     *p = (struct cc_schedule){.chunks = 1};
-    CC_TRY(cc_pow2_group_add_first(&f, rank, p, e));
+    CC_TRY(cc_pow2_group_add(&f, rank, false, p, e));
     for (int d = 1; d < f.size && f.member >= 0; d *= 2) {
-        struct cc_round *r = cc_schedule_add(p, e);
-        if (r == NULL)
-            return CC_FAIL;
         const int mine = f.member / d * d, other = (f.member ^ d) / d * d;
         const int peer = cc_pow2_group_rank(&f, f.member ^ d);
-        *r = (struct cc_round){.to = peer,
-                               .from = peer,
-                               .send_count = 1,
-                               .recv_count = 1,
-                               .encodes_as = cc_pow2_group_lowest(&f, mine),
-                               .send_workers = cc_pow2_group_workers(&f, mine, 1, d),
-                               .recv_workers = cc_pow2_group_workers(&f, other, 1, d),
-                               .salt = salt++,
-                               .needs_clear = true,
-                               .own_second = (f.member & d) != 0};
+        const struct cc_round r = {.to = peer,
+                                   .from = peer,
+                                   .send_count = 1,
+                                   .recv_count = 1,
+                                   .encodes_as = cc_pow2_group_lowest(&f, mine),
+                                   .send_workers = cc_pow2_group_workers(&f, mine, 1, d),
+                                   .recv_workers = cc_pow2_group_workers(&f, other, 1, d),
+                                   .salt = salt++,
+                                   .needs_clear = true,
+                                   .own_second = (f.member & d) != 0};
+        CC_TRY(cc_schedule_add(p, &r, e));
     }
     p->reduce_rounds = p->rounds;
     p->owns_chunk = f.member >= 0 && (f.extras > 0 || f.size == 1);
     p->owner_salt = salt;
-    return cc_pow2_group_add_last(&f, rank, p, e);
+    return cc_pow2_group_add(&f, rank, true, p, e);
 }
 
 const struct cc_exchange_code cc_exchange_code_recdouble = {.schedule = cc_schedule_recdouble};

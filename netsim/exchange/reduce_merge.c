@@ -84,15 +84,16 @@ static int take_received(struct cc_merge *x, size_t k, struct cc_error *e)
 static void sum_group(struct cc_merge *x, const struct cc_merge_group *g, struct cc_stream *to)
 {
     const struct cc_rank_state *s = x->rank_state;
+    const struct cc_stream_view own = cc_stream_view_of(x->held);
     size_t parts = 0;
     for (int rank = 0; rank < s->job->workers; rank++) {
         if (rank == s->rank) {
-            x->part[parts++] = (struct cc_stream_part){.own = x->held};
+            x->part[parts++] = (struct cc_stream_part){.view = &own};
             continue;
         }
         for (size_t k = g->first; k < g->end; k++)
             if (x->schedule.round[k].from == rank) {
-                x->part[parts++] = (struct cc_stream_part){.received = &x->round_state[k].view};
+                x->part[parts++] = (struct cc_stream_part){.view = &x->round_state[k].view};
                 x->sent += x->round_state[k].view.head.sent;
             }
     }
@@ -265,9 +266,8 @@ static double apply_cost_s(const struct cc_merge *x, struct cc_stream_range r)
 static void give_back(struct cc_merge *x, const struct cc_merge_chunk *c, bool held)
 {
     struct cc_merge_gradient *g = x->gradient;
-    struct cc_stream_part part = {.received = &c->view};
-    if (held)
-        part = (struct cc_stream_part){.own = x->held};
+    const struct cc_stream_view own = cc_stream_view_of(x->held);
+    struct cc_stream_part part = {.view = held ? &own : &c->view};
     cc_keep_take(&g->keep, &part, c->range, &g->own, x->scratch);
     cc_pack_give_back(g->pack, g->keep.vain, g->keep.vains);
 }
@@ -286,10 +286,10 @@ static int apply(struct cc_merge *x, struct cc_merge_chunk *c, bool held, struct
     else if (c->quantized)
         status =
             cc_pack_decode_add(c->decoder, s->step, c->view.pack, c->view.pack_bytes, scale, y, e);
-    else if (held && has_data(x))
-        cc_stream_apply(x->held, scale, y);
-    else if (has_data(x))
-        cc_stream_view_apply(&c->view, scale, y);
+    else if (has_data(x)) {
+        const struct cc_stream_view own = cc_stream_view_of(x->held);
+        cc_stream_view_apply(held ? &own : &c->view, scale, y);
+    }
     if (x->gradient->prunes && has_data(x))
         give_back(x, c, held);
     cc_charge(s, CC_PHASE_DECODE, since, apply_cost_s(x, c->range));

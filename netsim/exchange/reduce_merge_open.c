@@ -200,7 +200,9 @@ int cc_merge_open(struct cc_merge_gradient *g, enum cc_exchange exchange,
                            .choices = choices,
                            .range = g->range,
                            .tag = make_tag(s, exchange)};
-    CC_TRY(build(s->job->workers, s->rank, &x->schedule, e));
+    /* ssar-auto and pruning need the sums of all ranks. */
+    const bool all = choices != NULL || g->prunes || s->job->exchange == CC_SSAR_AUTO;
+    CC_TRY(cc_exchange_schedule(s, build, all, &x->schedule, e));
     CC_TRY(cc_room_alloc(s, SIZE_MAX, 0, cc_stream_scratch(), &x->scratch, e));
     if (x->scratch != NULL)
         memset(x->scratch, 0, cc_stream_scratch());

@@ -24,16 +24,13 @@ size_t cc_merge_sum_pairs(const struct cc_merge *x, struct cc_stream_range r, in
                                x->range.from + r.to);
 }
 
-/* The stream of a sum of `workers` workers' gradients. */
-static size_t stream_bytes(const struct cc_merge *x, struct cc_stream_range r, int workers)
-{
-    return cc_stream_bound(cc_range_length(r), cc_merge_sum_pairs(x, r, workers),
-                           x->rank_state->job->wire);
-}
-
 size_t cc_merge_message_bytes(const struct cc_merge *x, struct cc_stream_range r, int workers)
 {
-    return cc_range_length(r) > 0 ? CC_SIZE_BYTES + stream_bytes(x, r, workers) : 0;
+    return cc_range_length(r) == 0
+               ? 0
+               : CC_SIZE_BYTES + cc_stream_bound(cc_range_length(r),
+                                                 cc_merge_sum_pairs(x, r, workers),
+                                                 x->rank_state->job->wire);
 }
 
 uint64_t cc_merge_known_pairs(const struct cc_merge_gradient *g)
@@ -46,8 +43,8 @@ uint64_t cc_merge_known_pairs(const struct cc_merge_gradient *g)
 /* The pairs of the whole sum before any are left out. */
 static size_t sum_pairs(const struct cc_merge *x)
 {
-    const struct cc_rank_state *s = x->rank_state;
-    return cc_size_index_pairs(s->sizes, s->job->workers, s->step, x->range.from, x->range.to);
+    const struct cc_stream_range whole = {0, (uint32_t)(x->range.to - x->range.from)};
+    return cc_merge_sum_pairs(x, whole, x->rank_state->job->workers);
 }
 
 size_t cc_merge_kept_pairs(const struct cc_merge *x)
@@ -60,13 +57,11 @@ size_t cc_merge_kept_pairs(const struct cc_merge *x)
  * the sum's. */
 static size_t whole_bytes(const struct cc_merge *x, struct cc_stream_range r)
 {
-    const struct cc_rank_state *s = x->rank_state;
-    const size_t pairs = cc_size_index_pairs(s->sizes, s->job->workers, s->step,
-                                             x->range.from + r.from, x->range.from + r.to);
+    const struct cc_job *job = x->rank_state->job;
+    const size_t pairs = cc_merge_sum_pairs(x, r, job->workers);
     const size_t all = x->gradient->prunes ? sum_pairs(x) : 0;
     const double share = all > 0 ? (double)cc_merge_kept_pairs(x) / (double)all : 1;
-    return cc_stream_bound(cc_range_length(r), (size_t)llround(share * (double)pairs),
-                           s->job->wire);
+    return cc_stream_bound(cc_range_length(r), (size_t)llround(share * (double)pairs), job->wire);
 }
 
 bool cc_merge_dense(const struct cc_merge *x, uint64_t pairs)

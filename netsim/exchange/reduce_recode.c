@@ -484,7 +484,7 @@ static int reduce_recode_open(void *of, struct cc_error *e)
     struct reduce_recode *x = of;
     struct cc_rank_state *s = x->head.s;
     x->over = true;
-    CC_TRY(x->head.build(s->job->workers, s->rank, &x->schedule, e));
+    CC_TRY(cc_exchange_schedule(s, x->head.build, false, &x->schedule, e));
     CC_TRY(cc_block_streams_open(&x->streams, s, x->head.index, 1, e));
     return open_rounds(x, e);
 }

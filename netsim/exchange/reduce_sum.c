@@ -5,7 +5,8 @@
  * arise in another (`floats`; the two may be one). A round sends a range of the sum or, before
  * anything was added there, of the rank's own floats. A round that reduces receives into a third
  * buffer (`received`) and makes the sum from that; a round that keeps whole sums receives in place.
- * So fp32's gradients are read where they are: nothing is copied to be sent or added.
+ * So fp32's gradients are read where they are: nothing is copied to be sent or added. A transport
+ * that lends needs no third buffer, unless a round adds to what it, or an earlier one, lends out.
  *
  * Everything moves by blocks, and rounds overlap: as soon as a block has been received it is added,
  * and may be sent in the next round, while the rest of its chunk is still under way. The rounds
@@ -13,7 +14,7 @@
  *
  *   send               once earlier rounds have added to those bytes, or received them;
  *   add                as send, and once earlier rounds and this one have sent what was there;
- *   receive to add     once earlier rounds have added what they received there;
+ *   receive to add     once earlier rounds have added what they received there; lent, at once;
  *   receive in place   as add: the bytes are overwritten.
  *
  * settled() computes how many bytes at the beginning of a range are that far; look_ahead() applies
@@ -31,8 +32,8 @@
 /* The state of one round of the schedule; ranges are in bytes. */
 struct round_state {
     struct cc_range send, recv;
-    bool adds;             /* received floats are added; else they are kept */
-    const uint8_t *addend; /* the floats that they are added to: own ones, or the sum so far */
+    bool adds;                   /* received floats are added; else they are kept */
+    bool sends_sum, adds_to_sum; /* the sum so far; else own floats */
     struct cc_transfer out, in;
     size_t added; /* bytes of what was received that are added, or in their place */
 };
@@ -41,7 +42,8 @@ struct reduce_sum {
     struct cc_exchange_head head;
     struct cc_schedule schedule;
     struct cc_float_rounds floats;
-    uint8_t *received; /* floats to be added; NULL without data */
+    bool lends;        /* floats to be added stay where the sender has them */
+    uint8_t *received; /* otherwise they come here; NULL without data */
     struct round_state *round_state;
     size_t current; /* the first round that is not over */
     struct cc_block_streams streams;
@@ -99,16 +101,18 @@ static void add_floats(const float *restrict x, const float *restrict v, float *
         sum[i] = x[i] + v[i];
 }
 
-/* Adds bytes [at, at + bytes) of what round k has received. */
-static void add_bytes(struct reduce_sum *x, size_t k, size_t at, size_t bytes)
+/* Adds the next bytes of what round k has received. */
+static void add_bytes(struct reduce_sum *x, size_t k, size_t bytes)
 {
-    const float *received = (const float *)(const void *)(x->received + at);
-    const float *addend = (const float *)(const void *)(x->round_state[k].addend + at);
+    const struct round_state *t = &x->round_state[k];
+    const size_t at = t->recv.from + t->added;
+    const float *received = (const float *)(const void *)(t->in.at + t->added);
+    const float *own = (const float *)(const void *)(x->floats.own + at);
     float *sum = (float *)(void *)(x->floats.sum + at);
-    if (addend == sum)
+    if (t->adds_to_sum || own == sum)
         add_to(sum, received, bytes / sizeof *sum);
     else
-        add_floats(addend, received, sum, bytes / sizeof *sum);
+        add_floats(own, received, sum, bytes / sizeof *sum);
 }
 
 /* Adds what round k has received and may add; takes note of it where it is kept. False: nothing
@@ -124,9 +128,9 @@ static bool add_received(struct reduce_sum *x, size_t k)
         return false;
     if (t->adds) {
         const struct cc_work_timer since = cc_work_begin(s->transport);
-        const size_t at = t->recv.from + t->added, bytes = end - t->added;
-        if (x->received != NULL)
-            add_bytes(x, k, at, bytes);
+        const size_t bytes = end - t->added;
+        if (t->in.at != NULL)
+            add_bytes(x, k, bytes);
         cc_charge(x->head.s, CC_PHASE_HOP, since,
                   cc_row_cost(s, s->job->reduce_byte_s * (double)bytes));
     }
@@ -140,10 +144,12 @@ static void look_ahead(struct reduce_sum *x, bool *moved)
 {
     for (size_t k = x->current; k < x->schedule.rounds; k++) {
         struct round_state *t = &x->round_state[k];
+        /* What others at once with it have added is not what a round sends. */
+        const size_t before = x->schedule.at_once > 0 ? k - k % x->schedule.at_once : k;
         if (t->out.ready < t->out.bytes)
-            t->out.ready = settled(x, k, t->send, false);
+            t->out.ready = settled(x, before, t->send, false);
         if (t->in.ready < t->in.bytes)
-            t->in.ready = settled(x, k, t->recv, !t->adds);
+            t->in.ready = t->adds && x->lends ? t->in.bytes : settled(x, k, t->recv, !t->adds);
         *moved |= add_received(x, k);
         if (k == x->current && cc_transfer_complete(&t->out) && t->added == t->in.bytes) {
             x->current++;
@@ -175,17 +181,6 @@ static struct cc_range chunk_bytes(const struct reduce_sum *x, size_t first, siz
     return (struct cc_range){begin * sizeof(float), end * sizeof(float)};
 }
 
-/* Where the floats of `range` are when round k begins: with the sum if an earlier round has added
- * to them, else with this rank's own. Schedules have no round of which only a part has been added
- * to. */
-static const uint8_t *floats_at(const struct reduce_sum *x, size_t k, struct cc_range range)
-{
-    for (size_t j = 0; j < k; j++)
-        if (x->round_state[j].recv.from < range.to && x->round_state[j].recv.to > range.from)
-            return x->floats.sum;
-    return x->floats.own;
-}
-
 /* Adds the transfers of all rounds of one sum, if there is another sum. None needs a clear to send:
  * to wait for one between rounds, as reduce_recode does, would keep links idle (Rabenseifner's fp32
  * at 100 Mbit/s took 23% longer). */
@@ -195,13 +190,13 @@ static void begin_rounds(struct reduce_sum *x)
     for (size_t k = 0; k < x->schedule.rounds && x->floats.bytes > 0; k++) {
         const struct cc_round *r = &x->schedule.round[k];
         struct round_state *t = &x->round_state[k];
-        *t = (struct round_state){.send = chunk_bytes(x, r->send_first, r->send_count),
-                                  .recv = chunk_bytes(x, r->recv_first, r->recv_count),
-                                  .adds = k < x->schedule.reduce_rounds};
-        uint8_t *to = t->adds ? x->received : x->floats.sum;
+        t->send = chunk_bytes(x, r->send_first, r->send_count);
+        t->recv = chunk_bytes(x, r->recv_first, r->recv_count);
+        t->adds = k < x->schedule.reduce_rounds;
+        t->added = 0;
+        uint8_t *to = t->adds ? x->received : x->floats.sum; /* NULL: lent */
         /* A transfer that is sent is only read. */
-        uint8_t *from = (uint8_t *)(uintptr_t)floats_at(x, k, t->send);
-        t->addend = floats_at(x, k, t->recv);
+        uint8_t *from = t->sends_sum ? x->floats.sum : (uint8_t *)(uintptr_t)x->floats.own;
         t->out = (struct cc_transfer){.peer = r->to,
                                       .at = CC_OFFSET_OR_NULL(from, t->send.from),
                                       .bytes = t->send.to - t->send.from};
@@ -251,17 +246,45 @@ static void reduce_sum_close(void *of)
     free(x);
 }
 
+/* Notes for each round whether an earlier one has added to what it sends, or to what it receives:
+ * schedules have no round of which only a part has been added to. *again: a round adds to chunks
+ * that it, or an earlier one, sends. state: [chunks], zeros. */
+static void follow_chunks(const struct reduce_sum *x, uint8_t *state, bool *again)
+{
+    enum { SUMMED = 1, SENT = 2 };
+    *again = false;
+    for (size_t k = 0; k < x->schedule.rounds; k++) {
+        const struct cc_round *r = &x->schedule.round[k];
+        x->round_state[k].sends_sum = r->send_count > 0 && (state[r->send_first] & SUMMED) != 0;
+        x->round_state[k].adds_to_sum = r->recv_count > 0 && (state[r->recv_first] & SUMMED) != 0;
+        for (size_t i = 0; i < r->send_count; i++)
+            state[r->send_first + i] |= SENT;
+        for (size_t i = 0; i < r->recv_count; i++) {
+            *again |= k < x->schedule.reduce_rounds && (state[r->recv_first + i] & SENT) != 0;
+            state[r->recv_first + i] |= SUMMED;
+        }
+    }
+}
+
 static int reduce_sum_open(void *of, struct cc_error *e)
 {
     struct reduce_sum *x = of;
     struct cc_rank_state *s = x->head.s;
-    CC_TRY(x->head.build(s->job->workers, s->rank, &x->schedule, e));
-    CC_TRY(cc_block_streams_open(&x->streams, s, x->head.index, x->schedule.at_once, e));
+    bool again;
     CC_TRY(cc_float_rounds_open(&x->floats, s, x->head.message, e));
+    CC_TRY(
+        cc_exchange_schedule(s, x->head.build, !cc_pack_verbatim(x->floats.pack), &x->schedule, e));
+    CC_TRY(cc_block_streams_open(&x->streams, s, x->head.index, x->schedule.at_once, e));
     x->round_state = cc_alloc0(x->schedule.rounds * sizeof *x->round_state, e);
-    return x->round_state != NULL
-               ? cc_data_alloc(s->job, cc_pack_bound(x->floats.pack), &x->received, e)
-               : CC_FAIL;
+    uint8_t *state = cc_alloc0(x->schedule.chunks, e);
+    if (x->round_state == NULL || state == NULL) {
+        free(state);
+        return CC_FAIL;
+    }
+    follow_chunks(x, state, &again);
+    free(state);
+    x->lends = s->transport->ops->lends && !again;
+    return x->lends ? CC_OK : cc_data_alloc(s->job, cc_pack_bound(x->floats.pack), &x->received, e);
 }
 
 const struct cc_exchange_kind cc_reduce_sum = {

@@ -18,18 +18,16 @@ static int build(int workers, int rank, struct cc_schedule *p, struct cc_error *
                               .own_chunk = (me + 1) % n,
                               .owner_encodes_as = rank};
     for (size_t k = 0; k < 2 * (n - 1); k++) {
-        struct cc_round *r = cc_schedule_add(p, e);
-        if (r == NULL)
-            return CC_FAIL;
-        *r = (struct cc_round){.to = (int)((me + 1) % n),
-                               .from = (int)((me + n - 1) % n),
-                               .send_first = (me + 2 * n - k) % n,
-                               .send_count = 1,
-                               .recv_first = (me + 2 * n - k - 1) % n,
-                               .recv_count = 1,
-                               .encodes_as = rank,
-                               .send_workers = (int)k + 1,
-                               .recv_workers = (int)k + 1};
+        const struct cc_round r = {.to = (int)((me + 1) % n),
+                                   .from = (int)((me + n - 1) % n),
+                                   .send_first = (me + 2 * n - k) % n,
+                                   .send_count = 1,
+                                   .recv_first = (me + 2 * n - k - 1) % n,
+                                   .recv_count = 1,
+                                   .encodes_as = rank,
+                                   .send_workers = (int)k + 1,
+                                   .recv_workers = (int)k + 1};
+        CC_TRY(cc_schedule_add(p, &r, e));
     }
     return CC_OK;
 }

@@ -40,12 +40,17 @@ struct cc_schedule {
     uint64_t owner_salt;
 };
 
-/* Appends a round without peers; NULL if memory runs out. It is valid until the next call. */
-struct cc_round *cc_schedule_add(struct cc_schedule *p, struct cc_error *e);
+/* Appends a round. */
+int cc_schedule_add(struct cc_schedule *p, const struct cc_round *r, struct cc_error *e);
 
 /* Makes the schedule of `rank`, one of `workers` ranks. *p is all zeros before; its rounds are to
  * be freed also on failure. */
 typedef int cc_schedule_builder(int workers, int rank, struct cc_schedule *p, struct cc_error *e);
+
+/* Where only rank 0 needs the whole sums: sends each from its owner to rank 0 alone. *p: as built
+ * for the rank. A sum in one piece, which most ranks have anyway, goes its old way. */
+int cc_schedule_to_first(cc_schedule_builder *build, int workers, int rank, struct cc_schedule *p,
+                         struct cc_error *e);
 
 /* Those that several exchanges have. */
 cc_schedule_builder cc_schedule_recdouble, cc_schedule_rabenseifner, cc_schedule_split;

@@ -20,18 +20,16 @@ int cc_schedule_split(int workers, int rank, struct cc_schedule *p, struct cc_er
         for (size_t d = 1; d < n; d++) {
             const bool reduces = stage == 0;
             const size_t to = (me + d) % n, from = (me + n - d) % n;
-            struct cc_round *r = cc_schedule_add(p, e);
-            if (r == NULL)
-                return CC_FAIL;
-            *r = (struct cc_round){.to = (int)to,
-                                   .from = (int)from,
-                                   .send_first = reduces ? to : me,
-                                   .send_count = 1,
-                                   .recv_first = reduces ? me : from,
-                                   .recv_count = 1,
-                                   .encodes_as = rank,
-                                   .send_workers = reduces ? 1 : (int)n,
-                                   .recv_workers = reduces ? 1 : (int)n};
+            const struct cc_round r = {.to = (int)to,
+                                       .from = (int)from,
+                                       .send_first = reduces ? to : me,
+                                       .send_count = 1,
+                                       .recv_first = reduces ? me : from,
+                                       .recv_count = 1,
+                                       .encodes_as = rank,
+                                       .send_workers = reduces ? 1 : (int)n,
+                                       .recv_workers = reduces ? 1 : (int)n};
+            CC_TRY(cc_schedule_add(p, &r, e));
         }
     return CC_OK;
 }

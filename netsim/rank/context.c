@@ -59,12 +59,17 @@ static int open_shared(int ranks, const char *text, size_t length, struct cc_err
     bool costs_known = true;
     shared.users = ranks;
     CC_TRY(parse(text, length, &shared.job, e));
-    if (cc_size_indexes_make(&shared.job, &shared.sizes, e) != CC_OK) {
-        cc_job_free(&shared.job);
+    const struct cc_job *job = &shared.job;
+    const bool indexed = !job->data && job->kind == CC_JOB_REPLAY;
+    if (indexed && (shared.sizes = cc_alloc0(job->rows * sizeof *shared.sizes, e)) == NULL)
         return CC_FAIL;
+    for (size_t i = 0; i < job->rows; i++) {
+        costs_known = costs_known && job->row[i].cost != NULL;
+        if (indexed && cc_size_index_make(job, &job->row[i], &shared.sizes[i], e) != CC_OK) {
+            cc_error_in(e, "row %zu", i);
+            return CC_FAIL;
+        }
     }
-    for (size_t i = 0; i < shared.job.rows; i++)
-        costs_known = costs_known && shared.job.row[i].cost != NULL;
     /* Reading it would dominate the simulation's own time. */
     cc_runtime_read_processor(!costs_known);
     return CC_OK;
@@ -97,6 +102,8 @@ void cc_rank_free_job(struct cc_rank *r)
 {
     if (cc_runtime_simulates() && --shared.users > 0)
         return;
-    cc_size_indexes_free(r->sizes, r->job.rows);
+    for (size_t i = 0; r->sizes != NULL && i < r->job.rows; i++)
+        cc_size_index_free(r->sizes[i]);
+    free(r->sizes);
     cc_job_free(&r->job);
 }

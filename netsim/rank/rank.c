@@ -16,40 +16,21 @@
 
 /* --- the job --- */
 
-static int read_stdin(char **text, size_t *length, struct cc_error *e)
-{
-    int status = CC_OK;
-    char *all = NULL;
-    size_t capacity = 0, have = 0, got;
-    do {
-        CC_TRY_OUT(CC_GROW(all, &capacity, have + 65536, e));
-        got = fread(all + have, 1, capacity - have, stdin);
-        have += got;
-    } while (got > 0);
-    if (ferror(stdin)) {
-        status = cc_fail(e, "the job cannot be read from stdin");
-        goto out;
-    }
-    *text = all;
-    *length = have;
-out:
-    if (status != CC_OK)
-        free(all);
-    return status;
-}
-
-static int read_file(const char *path, char **text, size_t *length, struct cc_error *e)
-{
-    struct cc_bytes file;
-    CC_TRY(cc_file_read(path, &file, e));
-    *text = (char *)file.data;
-    *length = file.size;
-    return CC_OK;
-}
-
+/* *text is to be freed, also after an error. */
 static int read_job(const char *path, char **text, size_t *length, struct cc_error *e)
 {
-    CC_TRY(strcmp(path, "-") == 0 ? read_stdin(text, length, e) : read_file(path, text, length, e));
+    struct cc_bytes file = {.data = NULL};
+    size_t capacity = 0;
+    if (strcmp(path, "-") == 0) {
+        const ssize_t got = getdelim(text, &capacity, '\0', stdin);
+        if (ferror(stdin))
+            return cc_fail(e, "the job cannot be read from stdin");
+        *length = got > 0 ? (size_t)got : 0;
+    } else {
+        CC_TRY(cc_file_read(path, &file, e));
+        *text = (char *)file.data;
+        *length = file.size;
+    }
     return *length <= INT_MAX
                ? CC_OK
                : cc_fail(e, "%s: a job of %zu bytes; %d are the most", path, *length, INT_MAX);

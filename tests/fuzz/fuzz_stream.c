@@ -29,7 +29,7 @@ static void take(const struct cc_stream_view *v, struct cc_stream_range range, c
                  void *scratch)
 {
     const size_t n = range.to - range.from;
-    struct cc_stream_part part = {.received = v};
+    struct cc_stream_part part = {.view = v};
     struct cc_keep k = {.wanted = n / 2 + 1,
                         .threshold = 1,
                         .value = cc_alloc(n * sizeof *k.value, NULL),
@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else
         check(opened == good, opened ? "taken" : e.text);
     if (opened && good && n > 0) {
-        struct cc_stream_part part = {.received = &view};
+        struct cc_stream_part part = {.view = &view};
         struct cc_stream sum = {.pair = cc_alloc(cc_stream_memory(n, n), NULL)};
         sum.value = (float *)(void *)sum.pair;
         cc_stream_sum(&part, 1, range, scratch, &sum);

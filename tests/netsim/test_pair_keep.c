@@ -116,8 +116,10 @@ static void every_form(void **state)
         const struct cc_stream_range all = {FROM, ALL};
         cc_keep_prune(&k, &s.list);
         cc_keep_prune(&k, &s.dense);
-        check_taken(&s, (struct cc_stream_part){.own = &s.list}, cases[i].least, scratch);
-        check_taken(&s, (struct cc_stream_part){.own = &s.dense}, cases[i].least, scratch);
+        const struct cc_stream_view list = cc_stream_view_of(&s.list);
+        const struct cc_stream_view dense = cc_stream_view_of(&s.dense);
+        check_taken(&s, (struct cc_stream_part){.view = &list}, cases[i].least, scratch);
+        check_taken(&s, (struct cc_stream_part){.view = &dense}, cases[i].least, scratch);
         for (int form = 0; form < 2; form++) {
             const struct cc_stream *from = form == 0 ? &s.list : &s.dense;
             struct cc_stream_head head = {.tag = 1};
@@ -127,7 +129,7 @@ static void every_form(void **state)
             assert_int_equal(cc_stream_open(out, n, all, VALUES, &view, NULL), CC_OK);
             if (i + 1 < sizeof cases / sizeof cases[0])
                 assert_int_equal(view.kind, cases[i].kind);
-            check_taken(&s, (struct cc_stream_part){.received = &view}, cases[i].least, scratch);
+            check_taken(&s, (struct cc_stream_part){.view = &view}, cases[i].least, scratch);
             free(out);
         }
         free_sum(&s);

@@ -99,7 +99,8 @@ static void check_form(const float *v, size_t n, enum cc_wire wire, void *scratc
             read[i] = stream_absent(v[i]) ? z[i] : cc_add_scaled(z[i], 0.25f, v[i]);
         same(y, read, n, "applied as received");
         memcpy(y, z, n * sizeof *y);
-        cc_stream_apply(&s, 0.25f, y - FROM);
+        view = cc_stream_view_of(&s);
+        cc_stream_view_apply(&view, 0.25f, y - FROM);
         same(y, read, n, "applied from memory");
         cc_stream_expand(&s, s.range, y);
         same(y, v, n, "expanded");
@@ -147,8 +148,9 @@ static void check_sums(float *const v[PARTS], size_t n, enum mix mix, void *scra
         const size_t len =
             stream_write(v[p], n, (int)(p % (size_t)forms_of[mix]), false, TAG, 0, bytes[p]);
         assert_int_equal(cc_stream_open(bytes[p], len, own[p].range, n, &view[p], NULL), CC_OK);
-        part[p] = p < 2 ? (struct cc_stream_part){.own = &own[p]}
-                        : (struct cc_stream_part){.received = &view[p]};
+        if (p < 2)
+            view[p] = cc_stream_view_of(&own[p]);
+        part[p] = (struct cc_stream_part){.view = &view[p]};
         for (size_t i = 0; i < n; i++)
             want[i] = want[i] + v[p][i];
     }

@@ -8,6 +8,7 @@
 
 #include "core/memory.h"
 #include "netsim/exchange/pack/pack_impl.h"
+#include "netsim/exchange/pack/size_index.h"
 
 /* --- slices --- */
 
@@ -22,27 +23,13 @@ size_t cc_part_at(size_t from, size_t to, size_t part, size_t parts)
     return from + begin / unit * unit;
 }
 
-/* The tensor that value `at` of the step is in; if several begin there, any of them. */
-static size_t find_tensor(const struct cc_job *job, size_t at)
-{
-    size_t low = 0, high = job->tensors;
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        if (job->offset[middle] <= at)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 int cc_slices(const struct cc_job *job, size_t from, size_t to, struct cc_slice **out,
               size_t *count, struct cc_error *e)
 {
     size_t k = 0;
     if (from > to || to > cc_job_values(job))
         return cc_fail(e, "values %zu to %zu of a step of %zu", from, to, cc_job_values(job));
-    const size_t first = find_tensor(job, from);
+    const size_t first = cc_tensor_at(job->offset, job->tensors, from);
     size_t end = first;
     while (end < job->tensors && job->offset[end] < to)
         end++;

@@ -25,29 +25,20 @@ static struct virtual_pack *virtual_of(const struct cc_pack *p)
 
 /* --- sizes --- */
 
-static void add(struct cc_payload_size *sum, struct cc_payload_size s)
-{
-    sum->payload += s.payload;
-    sum->table += s.table;
-    sum->shorter += s.shorter;
-}
-
-size_t cc_virtual_pack_bound(const struct cc_pack *base)
-{
-    const struct virtual_pack *p = virtual_of(base);
-    struct cc_payload_size sum = {0};
-    for (size_t i = 0; i < p->ranges; i++)
-        add(&sum, cc_size_index_bound(p->sizes, &p->range[i]));
-    return sum.payload + 1 + sum.table;
-}
-
+/* id: NULL for the most that they can be. */
 static struct cc_payload_size look_up(const struct virtual_pack *p, const struct cc_payload_id *id,
                                       uint64_t step)
 {
     struct cc_payload_size sum = {0};
     for (size_t i = 0; i < p->ranges; i++)
-        add(&sum, cc_size_index_lookup(p->sizes, id, step, &p->range[i]));
+        cc_size_index_add(p->sizes, id, step, &p->range[i], &sum);
     return sum;
+}
+
+size_t cc_virtual_pack_bound(const struct cc_pack *base)
+{
+    const struct cc_payload_size most = look_up(virtual_of(base), NULL, 0);
+    return most.payload + 1 + most.table;
 }
 
 /* There is a table only if some payloads are shorter than their bounds. */
@@ -77,28 +68,21 @@ void cc_virtual_pack_encode(struct cc_pack *base, uint64_t step, size_t *len, si
     *len = *head + s.payload;
 }
 
-/* The bytes of a part of a range when it was encoded last. */
-static size_t encoded_bytes(const struct virtual_pack *p, const struct cc_value_range *part)
-{
-    return p->round == NO_ROUND ? cc_size_index_lookup(p->sizes, &p->id, p->step, part).payload
-                                : cc_size_index_round_bytes(p->sizes, p->round, p->step, part);
-}
-
 void cc_virtual_pack_count(const struct cc_pack *base, uint64_t *tensor_bytes)
 {
     const struct virtual_pack *p = virtual_of(base);
-    for (size_t i = 0; i < p->ranges; i++) {
-        const struct cc_value_range *r = &p->range[i];
-        for (uint32_t t = r->first; t <= r->last; t++) {
-            const size_t begin = p->offset[t], end = p->offset[t + 1];
-            const struct cc_value_range part = {.from = r->from > begin ? r->from : begin,
-                                                .to = r->to < end ? r->to : end,
-                                                .first = t,
-                                                .last = t};
-            if (part.from < part.to)
-                tensor_bytes[t] += encoded_bytes(p, &part);
+    for (size_t i = 0; i < p->ranges; i++)
+        for (uint32_t t = p->range[i].first; t <= p->range[i].last; t++) {
+            const struct cc_value_range part = cc_range_in_tensor(&p->range[i], p->offset, t);
+            struct cc_payload_size whole = {0};
+            if (part.from == part.to)
+                continue;
+            if (p->round == NO_ROUND)
+                cc_size_index_add(p->sizes, &p->id, p->step, &part, &whole);
+            else
+                whole.payload = cc_size_index_round_bytes(p->sizes, p->round, p->step, &part);
+            tensor_bytes[t] += whole.payload;
         }
-    }
 }
 
 /* --- rounds --- */

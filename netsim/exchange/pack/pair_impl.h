@@ -19,6 +19,13 @@ struct cc_scratch {
     bool ready;
 };
 
+/* A view's pairs, and the first of them from pair `from` on that is not below value `end`. */
+static inline const struct cc_index_value *cc_pairs_of(const struct cc_stream_view *v)
+{
+    return (const struct cc_index_value *)(const void *)v->index;
+}
+size_t cc_pairs_until(const struct cc_stream_view *v, size_t from, size_t end);
+
 /* The first of pair[from, count) whose index is at least `index`, or count; found in a time that
  * grows with the logarithm of its distance from `from`. */
 size_t cc_pair_search(const struct cc_index_value *pair, size_t from, size_t count, uint32_t index);

@@ -75,27 +75,17 @@ static const struct cc_index_value *list_block(struct cc_stream_part *part,
                                                struct cc_stream_range range, size_t at, size_t n,
                                                struct cc_index_value *room, size_t *count)
 {
-    const struct cc_stream *own = part->own;
-    const struct cc_stream_view *v = part->received;
+    const struct cc_stream_view *v = part->view;
     const uint32_t base = range.from + (uint32_t)at;
     const size_t from = part->at;
-    if (own != NULL && own->dense) {
-        *count = k_pairs()->list(own->value + (base - own->range.from), n, base, room);
-        return room;
-    }
-    if (own != NULL) {
-        part->at = cc_pair_search(own->pair, from, own->count, base + (uint32_t)n);
-        *count = part->at - from;
-        return own->pair + from;
-    }
     switch (v->kind) {
-    case CC_STREAM_PAIRS: {
-        const struct cc_index_value *pair = (const void *)v->index;
-        const size_t end = cc_pair_search(pair, from, v->head.pairs, (uint32_t)(at + n));
-        *count = end - from;
-        k_merge()->copy(v->index + CC_PAIR_BYTES * from, *count, range.from, room);
-        break;
-    }
+    case CC_STREAM_PAIRS:
+        *count = cc_pairs_until(v, from, base + n) - from;
+        part->at += *count;
+        if (v->ended)
+            return cc_pairs_of(v) + from;
+        k_merge()->copy(v->index + CC_PAIR_BYTES * from, *count, v->base, room);
+        return room;
     case CC_STREAM_SHORT:
         *count = cc_get_u32(v->counts + at / CC_STREAM_BLOCK * 4);
         k_merge()->join(v->index + 2 * from, v->value + 4 * from, *count, base, room);
@@ -104,7 +94,8 @@ static const struct cc_index_value *list_block(struct cc_stream_part *part,
         *count = list_bits(v, from, at, n, room);
         break;
     default:
-        *count = k_pairs()->list((const float *)(const void *)v->value + at, n, base, room);
+        *count = k_pairs()->list((const float *)(const void *)v->value + (base - v->range.from), n,
+                                 base, room);
         break;
     }
     part->at += *count;
@@ -133,9 +124,7 @@ void cc_keep_take(struct cc_keep *k, struct cc_stream_part *part, struct cc_stre
     size_t at = cc_pair_search(own->pair, 0, own->count, range.from);
     const size_t end = cc_pair_search(own->pair, at, own->count, range.to);
     k->vains = 0;
-    part->at = part->own != NULL && !part->own->dense
-                   ? cc_pair_search(part->own->pair, 0, part->own->count, range.from)
-                   : 0;
+    part->at = part->view->kind == CC_STREAM_PAIRS ? cc_pairs_until(part->view, 0, range.from) : 0;
     for (size_t i = 0; i < n; i += CC_STREAM_BLOCK) {
         const size_t m = smaller(n - i, CC_STREAM_BLOCK);
         size_t count;

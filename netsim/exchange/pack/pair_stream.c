@@ -76,6 +76,11 @@ size_t cc_pair_search(const struct cc_index_value *pair, size_t from, size_t cou
     return low;
 }
 
+size_t cc_pairs_until(const struct cc_stream_view *v, size_t from, size_t end)
+{
+    return cc_pair_search(cc_pairs_of(v), from, v->head.pairs, (uint32_t)(end - v->base));
+}
+
 /* Where the body's arrays of a short stream are. */
 struct short_body {
     uint8_t *counts, *index, *value;
@@ -235,13 +240,15 @@ void cc_stream_expand(const struct cc_stream *s, struct cc_stream_range part, fl
     put_dense(s->pair + first, end - first, part, (uint8_t *)y);
 }
 
-void cc_stream_apply(const struct cc_stream *s, float scale, float *y)
+struct cc_stream_view cc_stream_view_of(const struct cc_stream *s)
 {
-    if (s->dense)
-        k_pairs()->apply_dense((const uint8_t *)s->value, s->range.to - s->range.from, scale,
-                               y + s->range.from);
-    else
-        k_pairs()->apply_pairs(s->pair, s->count, 0, scale, y);
+    return (struct cc_stream_view){
+        .range = s->range,
+        .kind = s->dense ? CC_STREAM_DENSE : CC_STREAM_PAIRS,
+        .head = {.values = s->range.to - s->range.from, .pairs = (uint32_t)s->count},
+        .ended = true,
+        .index = (const uint8_t *)s->pair,
+        .value = (const uint8_t *)s->value};
 }
 
 /* --- checking --- */
@@ -302,6 +309,7 @@ int cc_stream_open(const uint8_t *in, size_t len, struct cc_stream_range range, 
         return cc_fail(e, "stream: %zu bytes, and its head alone has %d", len, CC_STREAM_HEAD);
     const uint32_t kind = cc_get_u32(in);
     struct cc_stream_view v = {.range = range,
+                               .base = range.from,
                                .head = {.tag = cc_get_u32(in + 4),
                                         .values = cc_get_u32(in + 8),
                                         .pairs = cc_get_u32(in + 12),
@@ -355,7 +363,7 @@ void cc_stream_view_apply(const struct cc_stream_view *v, float scale, float *y)
     switch (v->kind) {
     case CC_STREAM_PAIRS:
         k_pairs()->apply_pairs((const struct cc_index_value *)(const void *)v->index, v->head.pairs,
-                               0, scale, to);
+                               0, scale, y + v->base);
         break;
     case CC_STREAM_SHORT:
         for (size_t i = 0; i < blocks_of(n); i++) {

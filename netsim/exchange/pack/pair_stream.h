@@ -73,16 +73,15 @@ size_t cc_stream_encode(const struct cc_stream *s, struct cc_stream_range part, 
 /* Writes all values of `part` to y; -0 where s has none. */
 void cc_stream_expand(const struct cc_stream *s, struct cc_stream_range part, float *y);
 
-/* y[0] is the message's first value: y += scale * s, at the pairs of s alone. */
-void cc_stream_apply(const struct cc_stream *s, float scale, float *y);
+/* --- views --- */
 
-/* --- received --- */
-
-/* A received stream, checked. It points into the received bytes. */
+/* A received stream, checked, or one in memory. It points into its bytes. */
 struct cc_stream_view {
     struct cc_stream_range range;
     enum cc_stream_kind kind;
     struct cc_stream_head head;
+    uint32_t base;                /* pairs: what is added to their indices */
+    bool ended;                   /* pairs: one with the index CC_PAIR_END follows the last */
     const uint8_t *counts, *bits; /* short; bitmap */
     const uint8_t *index;         /* short; pairs: of both */
     const uint8_t *value;
@@ -94,15 +93,16 @@ struct cc_stream_view {
  * have, most the largest number of pairs. *out points into it. */
 int cc_stream_open(const uint8_t *in, size_t len, struct cc_stream_range range, size_t most,
                    struct cc_stream_view *out, struct cc_error *e);
-/* As cc_stream_apply; not for packs. */
+/* A stream in memory, as it is now. */
+struct cc_stream_view cc_stream_view_of(const struct cc_stream *s);
+/* y[0] is the message's first value: y += scale * v, at the pairs of v alone. Not for packs. */
 void cc_stream_view_apply(const struct cc_stream_view *v, float scale, float *y);
 
 /* --- sums --- */
 
-/* A part of a sum: `own` or `received`. */
+/* A part of a sum. */
 struct cc_stream_part {
-    const struct cc_stream *own;
-    const struct cc_stream_view *received;
+    const struct cc_stream_view *view;
     /* For cc_stream_sum: */
     size_t at;                         /* the next pair */
     const struct cc_index_value *list; /* those that are merged next */

@@ -32,14 +32,11 @@ size_t cc_stream_scratch(void)
 static size_t count_pairs(const struct cc_stream_part *c, struct cc_stream_range range, size_t at,
                           size_t n)
 {
-    const struct cc_stream *own = c->own;
-    const struct cc_stream_view *v = c->received;
-    const uint32_t end = (uint32_t)(at + n);
+    const struct cc_stream_view *v = c->view;
+    const size_t end = at + n;
     size_t found = 0;
-    if (own != NULL)
-        return cc_pair_search(own->pair, c->at, own->count, range.from + end) - c->at;
     if (v->kind == CC_STREAM_PAIRS)
-        return cc_pair_search((const void *)v->index, c->at, v->head.pairs, end) - c->at;
+        return cc_pairs_until(v, c->at, range.from + end) - c->at;
     for (size_t i = at; i < end; i += CC_STREAM_BLOCK)
         found += cc_get_u32(v->counts + i / CC_STREAM_BLOCK * 4);
     return found;
@@ -50,14 +47,14 @@ static size_t count_pairs(const struct cc_stream_part *c, struct cc_stream_range
 static struct cc_index_value *list_part(struct cc_stream_part *c, struct cc_stream_range range,
                                         size_t at, size_t n, struct cc_index_value *to)
 {
-    const struct cc_stream_view *v = c->received;
+    const struct cc_stream_view *v = c->view;
     const size_t first = c->at;
     c->at += c->listed;
-    c->list = c->own != NULL ? c->own->pair + first : to;
-    if (c->own != NULL)
+    c->list = v->ended ? cc_pairs_of(v) + first : to;
+    if (v->ended)
         return to;
     if (v->kind == CC_STREAM_PAIRS) {
-        k_merge()->copy(v->index + CC_PAIR_BYTES * first, c->listed, range.from, to);
+        k_merge()->copy(v->index + CC_PAIR_BYTES * first, c->listed, v->base, to);
         to += c->listed;
     } else {
         size_t from = first;
@@ -116,16 +113,6 @@ static bool sum_by_merging(struct cc_stream_part *part, size_t parts, struct cc_
 
 /* --- adding to an array --- */
 
-/* Adds those of `count` pairs, of which none is below `from`, that are below from + n to acc;
- * returns how many these are. */
-static size_t add_list(const struct cc_index_value *pair, size_t count, uint32_t from, size_t n,
-                       float *acc, uint8_t *mark)
-{
-    const size_t end = cc_pair_search(pair, 0, count, from + (uint32_t)n);
-    k_pairs()->add_pairs(pair, end, from, acc, mark);
-    return end;
-}
-
 static void mark_all(uint8_t *mark, size_t n)
 {
     if (mark != NULL)
@@ -136,17 +123,12 @@ static void mark_all(uint8_t *mark, size_t n)
 static void add_block(struct cc_stream_part *c, struct cc_stream_range range, size_t at, size_t n,
                       float *acc, uint8_t *mark)
 {
-    const struct cc_stream *own = c->own;
-    const struct cc_stream_view *v = c->received;
-    if (own != NULL && own->dense) {
-        const float *value = own->value + (range.from - own->range.from) + at;
-        k_pairs()->add_dense((const uint8_t *)value, n, acc, mark);
-    } else if (own != NULL) {
-        c->at += add_list(own->pair + c->at, own->count - c->at, range.from + (uint32_t)at, n, acc,
-                          mark);
-    } else if (v->kind == CC_STREAM_PAIRS) {
-        const struct cc_index_value *pair = (const void *)v->index;
-        c->at += add_list(pair + c->at, v->head.pairs - c->at, (uint32_t)at, n, acc, mark);
+    const struct cc_stream_view *v = c->view;
+    if (v->kind == CC_STREAM_PAIRS) {
+        const size_t end = cc_pairs_until(v, c->at, range.from + at + n);
+        k_pairs()->add_pairs(cc_pairs_of(v) + c->at, end - c->at,
+                             range.from + (uint32_t)at - v->base, acc, mark);
+        c->at = end;
     } else if (v->kind == CC_STREAM_SHORT) {
         const size_t m = cc_get_u32(v->counts + at / CC_STREAM_BLOCK * 4);
         k_pairs()->add_short(v->index + 2 * c->at, v->value + 4 * c->at, m, acc, mark);
@@ -156,7 +138,7 @@ static void add_block(struct cc_stream_part *c, struct cc_stream_range range, si
                                         v->head.pairs - c->at, 1, acc);
         mark_all(mark, n);
     } else {
-        k_pairs()->add_dense(v->value + 4 * at, n, acc, mark);
+        k_pairs()->add_dense(v->value + 4 * (range.from - v->range.from + at), n, acc, mark);
     }
 }
 
@@ -181,17 +163,12 @@ static void sum_block(struct cc_stream_part *part, size_t parts, struct cc_strea
  * the values. *lists: remains true if the part is a list. */
 static size_t begin_part(struct cc_stream_part *c, struct cc_stream_range range, bool *lists)
 {
-    const struct cc_stream *own = c->own;
-    c->at = 0;
-    if (own == NULL) {
-        *lists &= c->received->kind == CC_STREAM_PAIRS || c->received->kind == CC_STREAM_SHORT;
-        return c->received->head.pairs;
-    }
-    *lists &= !own->dense;
-    if (own->dense)
-        return range.to - range.from;
-    c->at = cc_pair_search(own->pair, 0, own->count, range.from);
-    return cc_pair_search(own->pair, c->at, own->count, range.to) - c->at;
+    const struct cc_stream_view *v = c->view;
+    c->at = v->kind == CC_STREAM_PAIRS ? cc_pairs_until(v, 0, range.from) : 0;
+    *lists &= v->kind == CC_STREAM_PAIRS || v->kind == CC_STREAM_SHORT;
+    if (v->kind == CC_STREAM_PAIRS)
+        return cc_pairs_until(v, c->at, range.to) - c->at;
+    return v->kind == CC_STREAM_DENSE ? range.to - range.from : v->head.pairs;
 }
 
 /* Whether `all` pairs of n values are few enough to be merged. */

@@ -81,10 +81,11 @@ static struct cc_payload_size size_of_part(const struct cc_size_index *index, si
 
 /* --- lines --- */
 
-static struct cc_payload_size plus(struct cc_payload_size a, struct cc_payload_size b)
+static void add(struct cc_payload_size *sum, struct cc_payload_size s)
 {
-    return (struct cc_payload_size){a.payload + b.payload, a.table + b.table,
-                                    a.shorter + b.shorter};
+    sum->payload += s.payload;
+    sum->table += s.table;
+    sum->shorter += s.shorter;
 }
 
 /* The whole tensors first .. end - 1. */
@@ -100,26 +101,24 @@ static struct cc_payload_size size_in_tensor(const struct cc_size_index *index,
                                              const struct sum *line, size_t i,
                                              const struct cc_value_range *range)
 {
-    const size_t begin = index->offset[i], end = index->offset[i + 1];
-    const size_t from = range->from > begin ? range->from : begin;
-    const size_t to = range->to < end ? range->to : end;
+    const size_t begin = index->offset[i];
+    const struct cc_value_range part = cc_range_in_tensor(range, index->offset, (uint32_t)i);
     const struct cc_payload_size whole = size_of_tensors(line, i, i + 1);
-    if (from == begin && to == end)
+    if (part.from == begin && part.to == index->offset[i + 1])
         return whole;
-    return size_of_part(index, i, from - begin, to - begin, whole.payload,
+    return size_of_part(index, i, part.from - begin, part.to - begin, whole.payload,
                         size_of_tensors(index->bound, i, i + 1).payload);
 }
 
-static struct cc_payload_size size_in_line(const struct cc_size_index *index,
-                                           const struct sum *line,
-                                           const struct cc_value_range *range)
+static void add_line(const struct cc_size_index *index, const struct sum *line,
+                     const struct cc_value_range *range, struct cc_payload_size *sum)
 {
     const size_t first = range->first, last = range->last;
-    struct cc_payload_size sum = size_in_tensor(index, line, first, range);
+    add(sum, size_in_tensor(index, line, first, range));
     if (first == last)
-        return sum;
-    sum = plus(sum, size_of_tensors(line, first + 1, last));
-    return plus(sum, size_in_tensor(index, line, last, range));
+        return;
+    add(sum, size_of_tensors(line, first + 1, last));
+    add(sum, size_in_tensor(index, line, last, range));
 }
 
 /* --- lookup --- */
@@ -129,15 +128,17 @@ static bool is_silent(const struct cc_size_index *index, uint64_t step)
     return (step + 1) % index->row->period != 0;
 }
 
-struct cc_payload_size cc_size_index_lookup(const struct cc_size_index *index,
-                                            const struct cc_payload_id *id, uint64_t step,
-                                            const struct cc_value_range *range)
+/* The line of the payloads in a step. */
+static const struct sum *line_of(const struct cc_size_index *index, const struct cc_payload_id *id,
+                                 uint64_t step)
 {
     const struct cc_job_sizes *sizes = &index->row->sizes;
-    if (sizes->fixed)
-        return size_in_line(index, is_silent(index, step) ? index->silent : index->bound, range);
     const struct sum *table = index->push;
     size_t which = 0;
+    if (id == NULL)
+        return index->bound;
+    if (sizes->fixed)
+        return is_silent(index, step) ? index->silent : index->bound;
     if (id->direction == CC_PULL) {
         table = index->pull;
     } else if (id->workers > 1) {
@@ -148,13 +149,14 @@ struct cc_payload_size cc_size_index_lookup(const struct cc_size_index *index,
         which = (size_t)id->rank % sizes->workers;
     }
     const size_t line = which * sizes->steps + (size_t)(step % sizes->steps);
-    return size_in_line(index, table + line * (index->tensors + 1), range);
+    return table + line * (index->tensors + 1);
 }
 
-struct cc_payload_size cc_size_index_bound(const struct cc_size_index *index,
-                                           const struct cc_value_range *range)
+void cc_size_index_add(const struct cc_size_index *index, const struct cc_payload_id *id,
+                       uint64_t step, const struct cc_value_range *range,
+                       struct cc_payload_size *sum)
 {
-    return size_in_line(index, index->bound, range);
+    add_line(index, line_of(index, id, step), range, sum);
 }
 
 size_t cc_size_index_rounds(const struct cc_size_index *index, const struct cc_value_range *range)
@@ -170,13 +172,12 @@ size_t cc_size_index_round_bytes(const struct cc_size_index *index, size_t round
 {
     const bool silent = is_silent(index, step);
     size_t bytes = 0;
-    for (size_t i = range->first; i <= range->last; i++) {
-        const size_t begin = index->offset[i], end = index->offset[i + 1];
-        const size_t from = range->from > begin ? range->from : begin;
-        const size_t to = range->to < end ? range->to : end;
-        if (to <= from || (silent && !index->tensor[i].raw))
+    for (uint32_t i = range->first; i <= range->last; i++) {
+        const struct cc_value_range part = cc_range_in_tensor(range, index->offset, i);
+        if (part.to == part.from || (silent && !index->tensor[i].raw))
             continue;
-        const struct cc_codec c = codec_of(index, i, from - begin, to - begin);
+        const struct cc_codec c =
+            codec_of(index, i, part.from - index->offset[i], part.to - index->offset[i]);
         bytes += cc_round_bytes(&c, round);
     }
     return bytes;
@@ -184,13 +185,12 @@ size_t cc_size_index_round_bytes(const struct cc_size_index *index, size_t round
 
 /* --- merged pairs --- */
 
-/* The tensor that the value is in, or, of the step's end, how many tensors there are. */
-static size_t tensor_of(const struct cc_size_index *index, size_t value)
+size_t cc_tensor_at(const size_t *offset, size_t tensors, size_t value)
 {
-    size_t low = 0, high = index->tensors;
+    size_t low = 0, high = tensors;
     while (low < high) {
         const size_t mid = low + (high - low) / 2;
-        if (index->offset[mid + 1] <= value)
+        if (offset[mid + 1] <= value)
             low = mid + 1;
         else
             high = mid;
@@ -201,7 +201,7 @@ static size_t tensor_of(const struct cc_size_index *index, size_t value)
 /* Pairs before a value, of a line; a part of a tensor has its part of them. */
 static double pairs_before(const struct cc_size_index *index, const uint64_t *line, size_t value)
 {
-    const size_t i = tensor_of(index, value);
+    const size_t i = cc_tensor_at(index->offset, index->tensors, value);
     if (i == index->tensors)
         return (double)line[i];
     const size_t begin = index->offset[i], end = index->offset[i + 1];
@@ -342,32 +342,4 @@ void cc_size_index_free(struct cc_size_index *index)
     free(index->hop);
     free(index->pairs);
     free(index);
-}
-
-int cc_size_indexes_make(const struct cc_job *job, struct cc_size_index ***out, struct cc_error *e)
-{
-    int status = CC_OK;
-    *out = NULL;
-    if (job->data || job->kind != CC_JOB_REPLAY)
-        return CC_OK;
-    struct cc_size_index **list = cc_alloc0(job->rows * sizeof(struct cc_size_index *), e);
-    if (list == NULL)
-        return CC_FAIL;
-    for (size_t i = 0; i < job->rows && status == CC_OK; i++) {
-        status = cc_size_index_make(job, &job->row[i], &list[i], e);
-        if (status != CC_OK)
-            cc_error_in(e, "row %zu", i);
-    }
-    if (status == CC_OK)
-        *out = list;
-    else
-        cc_size_indexes_free(list, job->rows);
-    return status;
-}
-
-void cc_size_indexes_free(struct cc_size_index **list, size_t rows)
-{
-    for (size_t i = 0; list != NULL && i < rows; i++)
-        cc_size_index_free(list[i]);
-    free(list);
 }

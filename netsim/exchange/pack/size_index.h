@@ -28,16 +28,24 @@ int cc_size_index_make(const struct cc_job *job, const struct cc_job_row *row,
                        struct cc_size_index **out, struct cc_error *e);
 void cc_size_index_free(struct cc_size_index *index);
 
-/* The same for all rows of a job without data: a list of job->rows; NULL if the job has data. */
-int cc_size_indexes_make(const struct cc_job *job, struct cc_size_index ***out, struct cc_error *e);
-void cc_size_indexes_free(struct cc_size_index **list, size_t rows);
-
 /* The values [from, to) of the flat step, at least one, and the tensors of the first and the last
  * value. */
 struct cc_value_range {
     size_t from, to;
     uint32_t first, last;
 };
+
+/* The values of a range that are in tensor i, which may be none. */
+static inline struct cc_value_range cc_range_in_tensor(const struct cc_value_range *range,
+                                                       const size_t *offset, uint32_t i)
+{
+    const size_t from = range->from > offset[i] ? range->from : offset[i];
+    const size_t to = range->to < offset[i + 1] ? range->to : offset[i + 1];
+    return (struct cc_value_range){from, to > from ? to : from, i, i};
+}
+
+/* The tensor that a value of the flat step is in, or, of the step's end, the number of tensors. */
+size_t cc_tensor_at(const size_t *offset, size_t tensors, size_t value);
 
 /* Which payloads: pushes of a worker, sums of several workers' gradients, or pulls. */
 struct cc_payload_id {
@@ -52,13 +60,11 @@ struct cc_payload_size {
     size_t shorter; /* how many payloads are shorter than their bounds */
 };
 
-/* The size of a range's payloads in a step, and the most that it can be. A part of a tensor has its
- * part of the tensor's bytes. */
-struct cc_payload_size cc_size_index_lookup(const struct cc_size_index *index,
-                                            const struct cc_payload_id *id, uint64_t step,
-                                            const struct cc_value_range *range);
-struct cc_payload_size cc_size_index_bound(const struct cc_size_index *index,
-                                           const struct cc_value_range *range);
+/* Adds the size of a range's payloads in a step, or, if `id` is NULL, the most that it can be. A
+ * part of a tensor has its part of the tensor's bytes. */
+void cc_size_index_add(const struct cc_size_index *index, const struct cc_payload_id *id,
+                       uint64_t step, const struct cc_value_range *range,
+                       struct cc_payload_size *sum);
 
 /* Where pairs are merged: the number that the sum of `workers` workers' gradients has among the
  * values [from, to) of the flat step, rounded to a whole number. Those of 1, 2, 4, ... workers, up
