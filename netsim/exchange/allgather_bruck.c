@@ -23,7 +23,7 @@
 
 #include "core/bytes.h"
 #include "core/memory.h"
-#include "netsim/exchange/allreduce.h"
+#include "netsim/exchange/exchange_code.h"
 #include "netsim/exchange/block_stream.h"
 #include "netsim/exchange/message_pack.h"
 #include "netsim/exchange/data.h"

@@ -64,11 +64,6 @@ static bool length_unknown(const struct cc_block_stream *s, const struct cc_tran
     return !s->sends && t->sized && t->done == 0;
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* --- clear to send --- */
 
 /* Starts receiving it (sender), or sends it (receiver). */
@@ -153,7 +148,7 @@ static int post_ready(struct cc_block_stream *s, bool *moved, struct cc_error *e
             *moved = true;
             continue;
         }
-        const size_t n = smaller(t->bytes - t->posted, s->block_bytes);
+        const size_t n = cc_smaller(t->bytes - t->posted, s->block_bytes);
         if (enough_under_way(s, t) || t->ready < t->posted + n)
             return CC_OK;
         if (s->sends && !t->cleared) {
@@ -178,7 +173,7 @@ static int check_received(const struct cc_block_stream *s, struct cc_transfer *t
             return cc_fail(e, "rank %d sends %llu bytes where %zu are the most", t->peer,
                            (unsigned long long)size, t->bytes - CC_SIZE_BYTES);
         t->bytes = CC_SIZE_BYTES + size;
-        posted = smaller(t->bytes, s->block_bytes);
+        posted = cc_smaller(t->bytes, s->block_bytes);
         t->posted = posted;
     }
     if (n != posted)
@@ -231,7 +226,7 @@ static void close_stream(struct cc_block_stream *s)
 int cc_block_streams_open(struct cc_block_streams *s, struct cc_rank_state *rank_state,
                           size_t index, size_t at_once, struct cc_error *e)
 {
-    const size_t small = smaller(at_once, CC_SMALL_AT_ONCE);
+    const size_t small = cc_smaller(at_once, CC_SMALL_AT_ONCE);
     const size_t most = small > CC_BLOCKS ? small : CC_BLOCKS;
     CC_TRY(open_stream(&s->out, rank_state, index, most, true, e));
     CC_TRY(open_stream(&s->in, rank_state, index, most, false, e));

@@ -24,9 +24,16 @@ struct cc_room {
     struct cc_room *next;
 };
 
-static int add_room(const struct cc_rank_state *s, size_t index, int what, size_t bytes,
-                    uint8_t **out, struct cc_error *e)
+int cc_room_alloc(const struct cc_rank_state *s, size_t index, int what, size_t bytes,
+                  uint8_t **out, struct cc_error *e)
 {
+    if (s->shared == NULL || !s->job->data)
+        return cc_data_alloc(s->job, bytes, out, e);
+    for (const struct cc_room *room = s->shared->rooms; room != NULL; room = room->next)
+        if (room->index == index && room->what == what && room->bytes >= bytes) {
+            *out = room->at;
+            return CC_OK;
+        }
     struct cc_room *room = cc_alloc0(sizeof *room, e);
     if (room == NULL)
         return CC_FAIL;
@@ -38,19 +45,6 @@ static int add_room(const struct cc_rank_state *s, size_t index, int what, size_
     s->shared->rooms = room;
     *out = room->at;
     return room->at != NULL ? CC_OK : CC_FAIL;
-}
-
-int cc_room_alloc(const struct cc_rank_state *s, size_t index, int what, size_t bytes,
-                  uint8_t **out, struct cc_error *e)
-{
-    if (s->shared == NULL || !s->job->data)
-        return cc_data_alloc(s->job, bytes, out, e);
-    for (const struct cc_room *room = s->shared->rooms; room != NULL; room = room->next)
-        if (room->index == index && room->what == what && room->bytes >= bytes) {
-            *out = room->at;
-            return CC_OK;
-        }
-    return add_room(s, index, what, bytes, out, e);
 }
 
 void cc_room_free(const struct cc_rank_state *s, uint8_t *room)

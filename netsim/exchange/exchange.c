@@ -1,11 +1,43 @@
 /* The table of exchanges, made from the lines of core/exchange.h. */
 #include "netsim/exchange/exchange.h"
 
-#include "netsim/exchange/allreduce.h"
 #include "netsim/exchange/exchange_code.h"
+
+/* mpi: the collectives of the transport's own library, for comparison with the exchanges here. */
+static int open_library(struct cc_rank_state *s, const struct cc_message *m, size_t index,
+                        void **out, struct cc_error *e)
+{
+    return s->library != NULL ? cc_exchange_make(s->library, s, m, index, NULL, out, e)
+                              : cc_fail(e, "%s: there is no library here that has collectives",
+                                        cc_exchange_names[s->job->exchange]);
+}
+
+const struct cc_exchange_code cc_exchange_code_mpi = {.open = open_library};
 
 #define CODE(id, symbol, ...) &cc_exchange_code_##symbol,
 static const struct cc_exchange_code *const codes[] = {CC_EXCHANGES(CODE)};
+
+/* Floats are summed; index-value pairs are merged, if the exchange merges; other payloads are
+ * encoded again at every hop, or gathered where the job says so. */
+static int open_reduction(struct cc_rank_state *s, const struct cc_message *m, size_t index,
+                          cc_schedule_builder *build, void **out, struct cc_error *e)
+{
+    const enum cc_exchange x = s->job->exchange;
+    const bool sums = s->row->reduction == CC_REDUCE_SUM;
+    const struct cc_exchange_kind *reduction = &cc_reduce_recode;
+    if (!cc_exchange_has(x, sums ? CC_X_SUMS : CC_X_RECODES | CC_X_MERGES))
+        return cc_fail(e,
+                       "%s: %s does not carry payloads of this kind (its flags in "
+                       "core/exchange.h)",
+                       s->row->scheme, cc_exchange_names[x]);
+    if (sums)
+        reduction = &cc_reduce_sum;
+    else if (cc_exchange_has(x, CC_X_MERGES))
+        reduction = &cc_reduce_merge;
+    else if (s->job->via == CC_VIA_ALLGATHER)
+        reduction = &cc_allgather_bruck;
+    return cc_exchange_make(reduction, s, m, index, build, out, e);
+}
 
 int cc_exchange_open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
                      struct cc_error *e)
@@ -21,7 +53,7 @@ int cc_exchange_open(struct cc_rank_state *s, const struct cc_message *m, size_t
     if (code->kind != NULL)
         return cc_exchange_make(code->kind, s, m, index, NULL, out, e);
     return code->schedule != NULL
-               ? cc_allreduce_open(s, m, index, code->schedule, out, e)
+               ? open_reduction(s, m, index, code->schedule, out, e)
                : cc_fail(e, "%s has no code (struct cc_exchange_code)", cc_exchange_names[x]);
 }
 

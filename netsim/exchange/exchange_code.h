@@ -40,8 +40,7 @@ int cc_exchange_schedule(const struct cc_rank_state *s, cc_schedule_builder *bui
 
 /* What opens an exchange's messages: one of the first three. */
 struct cc_exchange_code {
-    cc_schedule_builder *schedule; /* with the reduction that the row and the job ask for
-                                      (allreduce.c) */
+    cc_schedule_builder *schedule; /* with the reduction that the row and the job ask for */
     const struct cc_exchange_kind *kind;
     cc_exchange_opener *open;
     cc_exchange_opener *open_unsynced; /* where steps are not bulk synchronous; NULL: it has no such
@@ -53,6 +52,13 @@ struct cc_exchange_code {
 int cc_exchange_make(const struct cc_exchange_kind *kind, struct cc_rank_state *s,
                      const struct cc_message *m, size_t index, cc_schedule_builder *build,
                      void **out, struct cc_error *e);
+
+/* Reductions: what happens to the chunks that a schedule moves. */
+extern const struct cc_exchange_kind
+    cc_reduce_sum,      /* payloads are floats, which are added as they are */
+    cc_reduce_recode,   /* payloads are decoded, added to, and encoded again at every hop */
+    cc_reduce_merge,    /* payloads are index-value pairs, which are added value by value */
+    cc_allgather_bruck; /* no chunks: every rank gets every payload, and decodes them all */
 
 /* cc_exchange_code_SYMBOL, of every line in core/exchange.h. */
 #define CC_EXCHANGE_CODE(id, symbol, ...)                                                          \

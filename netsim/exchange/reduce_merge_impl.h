@@ -7,7 +7,7 @@
 #include "netsim/exchange/pack/pair_stream.h"
 #include "netsim/exchange/block_stream.h"
 #include "netsim/exchange/chunks.h"
-#include "netsim/exchange/allreduce.h"
+#include "netsim/exchange/exchange_code.h"
 
 /* The whole sum of a chunk in this step. */
 struct cc_merge_chunk {

@@ -81,11 +81,6 @@ static bool may_be_dense(const struct cc_merge *x)
     return false;
 }
 
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 static int open_chunks(struct cc_merge *x, struct cc_error *e)
 {
     const struct cc_rank_state *s = x->rank_state;
@@ -105,7 +100,7 @@ static int open_chunks(struct cc_merge *x, struct cc_error *e)
         }
         if (x->exchange != CC_DSAR_SPLIT)
             c->bound = message_bound(x, c->range, s->job->workers) - CC_SIZE_BYTES;
-        c->bound = larger(c->bound, c->dense_bytes);
+        c->bound = cc_larger(c->bound, c->dense_bytes);
         c->len = c->bound; /* at most, for the buffers */
     }
     return CC_OK;

@@ -30,7 +30,7 @@
 #include "core/memory.h"
 #include "netsim/exchange/block_stream.h"
 #include "netsim/exchange/chunks.h"
-#include "netsim/exchange/allreduce.h"
+#include "netsim/exchange/exchange_code.h"
 #include "netsim/exchange/data.h"
 
 /* The whole sum of a chunk in this step. */

@@ -26,7 +26,7 @@
 #include "core/memory.h"
 #include "netsim/exchange/block_stream.h"
 #include "netsim/exchange/float_rounds.h"
-#include "netsim/exchange/allreduce.h"
+#include "netsim/exchange/exchange_code.h"
 #include "netsim/exchange/data.h"
 
 /* The state of one round of the schedule; ranges are in bytes. */
@@ -49,23 +49,13 @@ struct reduce_sum {
     struct cc_block_streams streams;
 };
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The end of the beginning of `want` that does not touch the part of `range` behind its first
  * `done` bytes. */
 static size_t settled_end(struct cc_range want, struct cc_range range, size_t done)
 {
     const size_t open = range.from + done;
     const bool apart = open >= range.to || open >= want.to || range.to <= want.from;
-    return apart ? want.to : larger(open, want.from);
+    return apart ? want.to : cc_larger(open, want.from);
 }
 
 /* The number of bytes of `want`, from its beginning, that are as round k finds them: earlier rounds
@@ -79,11 +69,11 @@ static size_t settled(const struct reduce_sum *x, size_t k, struct cc_range want
         end = settled_end(want, t[k].send, t[k].out.done);
     for (size_t j = k; j > x->current && end > want.from;) {
         const struct round_state *r = &t[--j];
-        end = smaller(end, settled_end(want, r->recv, r->added));
+        end = cc_smaller(end, settled_end(want, r->recv, r->added));
         if (r->recv.from <= want.from && r->recv.to >= want.to)
             break;
         if (sent)
-            end = smaller(end, settled_end(want, r->send, r->out.done));
+            end = cc_smaller(end, settled_end(want, r->send, r->out.done));
     }
     return end - want.from;
 }
@@ -123,7 +113,7 @@ static bool add_received(struct reduce_sum *x, size_t k)
     const struct cc_rank_state *s = x->head.s;
     size_t end = t->in.done;
     if (t->added < end && t->adds)
-        end = smaller(end, settled(x, k, t->recv, true));
+        end = cc_smaller(end, settled(x, k, t->recv, true));
     if (t->added == end)
         return false;
     if (t->adds) {
@@ -176,8 +166,8 @@ static int progress(struct reduce_sum *x, struct cc_error *e)
 static struct cc_range chunk_bytes(const struct reduce_sum *x, size_t first, size_t count)
 {
     const size_t n = x->floats.bytes / sizeof(float), chunks = x->schedule.chunks;
-    const size_t begin = n / chunks * first + smaller(first, n % chunks);
-    const size_t end = n / chunks * (first + count) + smaller(first + count, n % chunks);
+    const size_t begin = n / chunks * first + cc_smaller(first, n % chunks);
+    const size_t end = n / chunks * (first + count) + cc_smaller(first + count, n % chunks);
     return (struct cc_range){begin * sizeof(float), end * sizeof(float)};
 }
 

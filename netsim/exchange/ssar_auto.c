@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "netsim/exchange/allreduce.h"
+#include "netsim/exchange/exchange_code.h"
 #include "netsim/exchange/data.h"
 #include "netsim/exchange/message_pack.h"
 #include "netsim/exchange/reduce_merge_impl.h"

@@ -3,7 +3,7 @@
 #ifndef CC_NETSIM_RANK_ACCOUNTING_H
 #define CC_NETSIM_RANK_ACCOUNTING_H
 
-#include "netsim/rank/loop_state.h"
+#include "netsim/rank/loop.h"
 
 /* Seconds that exchanges have worked: codecs, of all phases, and updates. */
 double cc_exchange_work_s(const struct cc_rank_loop *l);

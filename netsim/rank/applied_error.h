@@ -7,7 +7,7 @@
 
 #include <mpi.h>
 
-#include "netsim/rank/loop_state.h"
+#include "netsim/rank/loop.h"
 
 /* Two windows: all counted steps; and the last half of them, in whole periods, in which residuals
  * are fuller. */

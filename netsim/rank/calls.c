@@ -10,7 +10,7 @@
  *
  * A call takes as long as on its slowest rank. All ranks know these times, and so agree on when a
  * row has enough of them: the median is known to within a hundredth, or the time is up. */
-#include "netsim/rank/calls.h"
+#include "netsim/rank/rank.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #ifndef CC_NETSIM_RANK_COMPUTING_H
 #define CC_NETSIM_RANK_COMPUTING_H
 
-#include "netsim/rank/loop_state.h"
+#include "netsim/rank/loop.h"
 
 /* Computes a part of `step` (cc_source_compute), from l->clock on, beside messages under way. */
 int cc_compute(struct cc_rank_loop *l, size_t step, enum cc_compute_part part,

@@ -1,5 +1,5 @@
 /* Ranks on machines have a copy of the job each; simulated ones, which share their memory, one. */
-#include "netsim/rank/context.h"
+#include "netsim/rank/rank.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "netsim/rank/emulated.h"
+#include "netsim/rank/sources.h"
 
 #include "netsim/transport/runtime.h"
 

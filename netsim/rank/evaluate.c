@@ -8,7 +8,6 @@
 #include "core/format/crc32.h"
 #include "core/memory.h"
 #include "netsim/exchange/pack/clocks.h"
-#include "netsim/rank/staleness.h"
 #include "netsim/rank/training.h"
 #include "netsim/transport/mpi_calls.h"
 #include "train/task.h"

@@ -1,6 +1,6 @@
 /* Each rank turns its log into a report, on a clock that begins with the first event of any worker,
  * and sends it to rank 0; transfers are numbered so that both ends of one have the same number. */
-#include "netsim/rank/event_gather.h"
+#include "netsim/rank/rank.h"
 
 #include <math.h>
 #include <stdlib.h>

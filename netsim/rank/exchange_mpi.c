@@ -10,13 +10,12 @@
  *
  * Ranks must begin the collectives of a communicator in the same order, but messages make progress
  * in different orders on different ranks. So each message has a communicator of its own. */
-#include "netsim/rank/exchange_mpi.h"
-
 #include <limits.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
 #include "netsim/exchange/float_rounds.h"
+#include "netsim/rank/loop.h"
 #include "netsim/transport/mpi_calls.h"
 #include "netsim/transport/runtime.h"
 

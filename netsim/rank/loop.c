@@ -8,8 +8,6 @@
 #include "netsim/exchange/pack/clocks.h"
 #include "netsim/exchange/pack/pack.h"
 #include "netsim/rank/accounting.h"
-#include "netsim/rank/exchange_mpi.h"
-#include "netsim/rank/pipe.h"
 #include "netsim/rank/step_modes.h"
 #include "netsim/transport/mpi_calls.h"
 #include "schemes/spec.h"

@@ -2,7 +2,7 @@
 #ifndef CC_NETSIM_RANK_MESSAGES_H
 #define CC_NETSIM_RANK_MESSAGES_H
 
-#include "netsim/rank/loop_state.h"
+#include "netsim/rank/loop.h"
 
 /* Sets the step whose gradient the next messages exchange; none may be under way. The step has
  * begun in the source. */

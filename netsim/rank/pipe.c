@@ -5,7 +5,7 @@
  *
  * A replay has K = 2, applies nothing at its end, and its last exchange ends outside all steps. A
  * training may begin with synchronous steps, and applies everything in its last one. */
-#include "netsim/rank/pipe.h"
+#include "netsim/rank/step_modes.h"
 
 #include <math.h>
 

@@ -6,12 +6,9 @@
 
 #include "core/infile.h"
 #include "core/memory.h"
-#include "netsim/rank/calls.h"
-#include "netsim/rank/event_gather.h"
 #include "netsim/rank/shaped.h"
 #include "netsim/rank/sources.h"
 #include "netsim/rank/training.h"
-#include "netsim/transport/host_id.h"
 #include "netsim/transport/mpi_calls.h"
 
 /* --- the job --- */

@@ -3,10 +3,32 @@
 #define CC_NETSIM_RANK_RANK_H
 
 #include "core/error.h"
+#include "netsim/job/job.h"
+#include "netsim/job/report.h"
 #include "netsim/lab/interface_bytes.h"
 #include "netsim/rank/applied_error.h"
-#include "netsim/rank/context.h"
 #include "netsim/rank/loop.h"
+
+/* A rank: its communicator, its job, and where it reports. */
+struct cc_size_index;
+
+struct cc_rank {
+    MPI_Comm comm;
+    int rank, ranks;
+    FILE *out; /* where rank 0 reports */
+    struct cc_job job;
+    struct cc_size_index **sizes; /* by row of the job, without data; else NULL */
+    struct cc_source *source;
+    size_t step; /* after an error in a row: the step under way */
+};
+
+/* Prints a report on rank 0; does nothing on the others. */
+int cc_rank_report(struct cc_rank *r, const struct cc_report *what, struct cc_error *e);
+
+/* Sends the job from rank 0, which has read its text, to the other ranks, and makes the size
+ * indexes of its rows, if it has no data. */
+int cc_rank_take_job(struct cc_rank *r, const char *text, size_t length, struct cc_error *e);
+void cc_rank_free_job(struct cc_rank *r);
 
 /* Reads the job on rank 0 ("-": from stdin) and broadcasts it. Close it also after an error. */
 int cc_rank_open(struct cc_rank *r, MPI_Comm comm, const char *path, FILE *out, struct cc_error *e);
@@ -25,6 +47,34 @@ struct cc_row_measures {
  * 0; free it with cc_report_free, also after an error. */
 int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
                     const struct cc_row_measures *m, struct cc_report *out, struct cc_error *e);
+
+/* Rows whose steps are not bulk synchronous (staleness.c). Sets on rank 0 the time of a worker's
+ * step, as means over the workers, from l->from to l->to; how many updates a second they make
+ * together, and for how long a step is held back by the bound. Collective. */
+int cc_rank_stale_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
+                        struct cc_error *e);
+
+/* The updates of all counted steps by their staleness: age[CC_CLOCKS_AGES], on rank 0. Collective.
+ */
+int cc_rank_ages(struct cc_rank *r, const struct cc_rank_loop *l, uint64_t *age,
+                 struct cc_error *e);
+
+/* The same as a list that ends with the last one that is not 0, for the report. Collective. */
+int cc_rank_stale_ages(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
+                       struct cc_error *e);
+
+/* The event logs of all ranks (event_gather.c). Prepares *m and returns it if the job asks for
+ * events; otherwise returns NULL. */
+struct cc_event_log *cc_event_gather_open(const struct cc_rank *r, size_t row,
+                                          struct cc_event_log *m);
+/* Reports the row's events, rank by rank, so that rank 0 has those of one other rank at a time.
+ * Does nothing if the job asks for none. */
+int cc_event_gather(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
+                    struct cc_error *e);
+
+/* Times the calls of an exchange, one by one, in a job with `calls` (calls.c): runs the row that *l
+ * has open, and reports it. Collective. */
+int cc_rank_calls(struct cc_rank *r, size_t row, struct cc_rank_loop *l, struct cc_error *e);
 
 /* Runs a job of kind CC_JOB_PINGPONG. */
 int cc_rank_pingpong(struct cc_rank *r, struct cc_error *e);

@@ -7,97 +7,75 @@
 #include "core/stats.h"
 #include "netsim/rank/accounting.h"
 #include "netsim/rank/rank.h"
-#include "netsim/rank/staleness.h"
-#include "netsim/transport/host_id.h"
 #include "netsim/transport/mpi_calls.h"
 #include "netsim/transport/runtime.h"
 
-/* Values whose largest over all ranks is reported. */
-enum { COMPUTE, UPDATE, ENCODE, HOP, SERVER, DECODE, WAIT, BUSY, MESSAGES, GIVEN, KEPT, LARGEST };
-
-/* Values whose sum over all ranks is reported. */
-enum {
-    PUSH,
-    PUSH_HEAD,
-    PULL,
-    PULL_HEAD,
-    GIVEN_COUNTED,
-    GIVEN_BEFORE,
-    SENT_S,
-    SENDS,
-    COMPUTE_ALL,
-    SUMS
-};
-
-/* The byte counts of one rank's interface. */
-enum { NETWORK, SENT, RECEIVED, INTERFACE_NUMBERS };
-
 /* --- times and bytes --- */
 
-static void fill_largest(const struct cc_rank_loop *l, double *out)
+/* A figure of the report: a value of each rank, reduced over the ranks, over `per`. A time that is
+ * a sum of differences, which rounding may leave below 0, is 0 then. */
+struct figure {
+    double *to, value, per;
+};
+
+static int put_figures(const struct cc_rank *r, const struct figure *f, size_t count, MPI_Op op,
+                       struct cc_error *e)
+{
+    enum { MOST = 16 };
+    double list[MOST];
+    for (size_t i = 0; i < count; i++)
+        list[i] = f[i].value;
+    CC_TRY(cc_mpi_reduce(r->comm, list, count, MPI_DOUBLE, op, e));
+    for (size_t i = 0; i < count; i++)
+        *f[i].to = list[i] > 0 ? list[i] / f[i].per : 0;
+    return CC_OK;
+}
+
+/* Bytes that all ranks have handed to MPI, in the counted steps and before. */
+struct given {
+    double counted, before;
+};
+
+static int put_means(const struct cc_rank *r, const struct cc_rank_loop *l, struct given *given,
+                     struct cc_report_row *out, struct cc_error *e)
 {
     const struct cc_counters *t = &l->s.counters;
     const double *times = t->phase_s, *work = t->work_s;
-    out[COMPUTE] = times[CC_PHASE_COMPUTE];
-    out[UPDATE] = times[CC_PHASE_UPDATE];
-    out[ENCODE] = work[CC_PHASE_ENCODE];
-    out[HOP] = work[CC_PHASE_HOP];
-    out[SERVER] = work[CC_PHASE_SERVER];
-    out[DECODE] = work[CC_PHASE_DECODE];
-    out[WAIT] = times[CC_PHASE_WAIT];
-    if (l->s.server)
-        out[WAIT] = 0;
-    out[BUSY] = l->s.server ? 0 : l->busy_s;
-    out[MESSAGES] = (double)t->messages;
-    out[GIVEN] = (double)t->sent_bytes;
-    out[KEPT] = (double)t->kept;
-}
-
-static void fill_sums(const struct cc_rank_loop *l, double *out)
-{
-    const struct cc_counters *t = &l->s.counters;
-    out[l->s.server ? PULL : PUSH] = (double)t->payload_bytes;
-    out[l->s.server ? PULL_HEAD : PUSH_HEAD] = (double)t->head_bytes;
-    out[GIVEN_COUNTED] = (double)t->sent_bytes;
-    out[GIVEN_BEFORE] = (double)l->uncounted_bytes;
-    out[SENT_S] = t->send_s;
-    out[SENDS] = (double)t->messages;
-    out[COMPUTE_ALL] = l->s.server ? 0 : t->phase_s[CC_PHASE_COMPUTE];
-}
-
-/* The mean of a time that is a sum of differences, which rounding may leave below 0. */
-static double mean_s(double sum, double steps)
-{
-    return sum > 0 ? sum / steps : 0;
-}
-
-static void put_means(const struct cc_rank *r, const double *largest, const double *sum,
-                      struct cc_report_row *out)
-{
-    const double n = (double)out->steps, pushes = n * r->job.workers;
-    const bool bulk = cc_job_bulk(&r->job);
-    const double pulls = bulk ? n : pushes;
-    out->compute_s = bulk ? mean_s(largest[COMPUTE], n) : mean_s(sum[COMPUTE_ALL], pushes);
-    out->update_s = mean_s(largest[UPDATE], n);
-    out->encode_s = largest[ENCODE] / n;
-    out->hop_s = largest[HOP] / n;
-    out->server_s = largest[SERVER] / n;
-    out->decode_s = largest[DECODE] / n;
-    out->wait_s = mean_s(largest[WAIT], n);
-    out->busy_s = mean_s(largest[BUSY], n);
-    out->message_s = sum[SENDS] > 0 ? sum[SENT_S] / sum[SENDS] : 0;
-    out->messages = largest[MESSAGES] / n;
-    out->given_bytes = largest[GIVEN] / n;
-    out->kept_values = largest[KEPT] / n;
-    out->push_bytes = sum[PUSH] / pushes;
-    out->push_head_bytes = sum[PUSH_HEAD] / pushes;
-    out->pull_bytes = sum[PULL] / pulls;
-    out->pull_head_bytes = sum[PULL_HEAD] / pulls;
+    const bool bulk = cc_job_bulk(&r->job), serves = l->s.server;
+    const double n = (double)out->steps, pushes = n * r->job.workers, pulls = bulk ? n : pushes;
+    const double payload = (double)t->payload_bytes, head = (double)t->head_bytes;
+    double compute_s, sends, sent_s;
+    const struct figure largest[] = {{&out->compute_s, times[CC_PHASE_COMPUTE], n},
+                                     {&out->update_s, times[CC_PHASE_UPDATE], n},
+                                     {&out->encode_s, work[CC_PHASE_ENCODE], n},
+                                     {&out->hop_s, work[CC_PHASE_HOP], n},
+                                     {&out->server_s, work[CC_PHASE_SERVER], n},
+                                     {&out->decode_s, work[CC_PHASE_DECODE], n},
+                                     {&out->wait_s, serves ? 0 : times[CC_PHASE_WAIT], n},
+                                     {&out->busy_s, serves ? 0 : l->busy_s, n},
+                                     {&out->messages, (double)t->messages, n},
+                                     {&out->given_bytes, (double)t->sent_bytes, n},
+                                     {&out->kept_values, (double)t->kept, n}};
+    const struct figure sums[] = {{&out->push_bytes, serves ? 0 : payload, pushes},
+                                  {&out->push_head_bytes, serves ? 0 : head, pushes},
+                                  {&out->pull_bytes, serves ? payload : 0, pulls},
+                                  {&out->pull_head_bytes, serves ? head : 0, pulls},
+                                  {&given->counted, (double)t->sent_bytes, 1},
+                                  {&given->before, (double)l->uncounted_bytes, 1},
+                                  {&sent_s, t->send_s, 1},
+                                  {&sends, (double)t->messages, 1},
+                                  {&compute_s, serves ? 0 : times[CC_PHASE_COMPUTE], pushes}};
+    CC_TRY(put_figures(r, largest, sizeof largest / sizeof *largest, MPI_MAX, e));
+    CC_TRY(put_figures(r, sums, sizeof sums / sizeof *sums, MPI_SUM, e));
+    out->message_s = sends > 0 ? sent_s / sends : 0;
+    if (!bulk)
+        out->compute_s = compute_s;
+    return CC_OK;
 }
 
 /* With colocated servers, replaces the bytes and messages of the rank that sends most by those of
  * the host that sends most. */
-static int put_hosts(struct cc_rank *r, const struct cc_rank_loop *l, double *largest,
+static int put_hosts(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
                      struct cc_error *e)
 {
     const size_t hosts = (size_t)cc_job_hosts(&r->job);
@@ -111,8 +89,8 @@ static int put_hosts(struct cc_rank *r, const struct cc_rank_loop *l, double *la
     list[hosts + own] = (double)l->s.counters.messages;
     const int status = cc_mpi_reduce(r->comm, list, 2 * hosts, MPI_DOUBLE, MPI_SUM, e);
     for (size_t i = 0; i < hosts; i++) {
-        largest[GIVEN] = fmax(largest[GIVEN], list[i]);
-        largest[MESSAGES] = fmax(largest[MESSAGES], list[hosts + i]);
+        out->given_bytes = fmax(out->given_bytes, list[i] / (double)out->steps);
+        out->messages = fmax(out->messages, list[hosts + i] / (double)out->steps);
     }
     free(list);
     return status;
@@ -215,22 +193,26 @@ static int put_tensors(struct cc_rank *r, const struct cc_rank_loop *l, struct c
 
 /* --- interfaces --- */
 
+/* The byte counts of one rank's interface. */
+struct interface {
+    uint64_t network, sent, received;
+};
+
 /* Counts each interface once; `scale` converts the total to bytes per counted step. */
-static void put_interfaces(const uint64_t *all, int ranks, double scale, struct cc_report_row *out)
+static void put_interfaces(const struct interface *all, int ranks, double scale,
+                           struct cc_report_row *out)
 {
-    uint64_t busiest = 0;
     out->total_sent_bytes = 0;
     for (int i = 0; i < ranks; i++) {
-        const uint64_t *host = all + (size_t)i * INTERFACE_NUMBERS;
+        const double sent = (double)all[i].sent * scale;
         bool again = false;
-        for (int j = 0; j < i && host[NETWORK] != 0 && !again; j++)
-            again = all[(size_t)j * INTERFACE_NUMBERS + NETWORK] == host[NETWORK];
+        for (int j = 0; j < i && all[i].network != 0 && !again; j++)
+            again = all[j].network == all[i].network;
         if (!again)
-            out->total_sent_bytes += (double)host[SENT] * scale;
-        if (i == 0 || host[SENT] > busiest) {
-            busiest = host[SENT];
-            out->sent_bytes = (double)host[SENT] * scale;
-            out->received_bytes = (double)host[RECEIVED] * scale;
+            out->total_sent_bytes += sent;
+        if (i == 0 || sent > out->sent_bytes) {
+            out->sent_bytes = sent;
+            out->received_bytes = (double)all[i].received * scale;
         }
     }
 }
@@ -239,18 +221,22 @@ static void put_interfaces(const uint64_t *all, int ranks, double scale, struct 
  * some bytes of a step are still in buffers when the next one begins. There the interfaces are read
  * around all steps, and the counted ones are taken to have the share that they have of the bytes
  * handed to MPI. */
-static int gather_interfaces(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_t *own,
-                             const double *sum, struct cc_report_row *out, struct cc_error *e)
+static int gather_interfaces(struct cc_rank *r, const struct cc_rank_loop *l,
+                             const struct cc_row_measures *m, const struct given *given,
+                             struct cc_report_row *out, struct cc_error *e)
 {
+    const double all_given = given->counted + given->before;
+    struct interface *all;
+    double part = 1;
     out->sent_bytes = out->received_bytes = out->total_sent_bytes = -1;
     if (r->job.device == NULL)
         return CC_OK;
-    uint64_t *all;
-    const int status = cc_mpi_gather(r->comm, own, INTERFACE_NUMBERS * sizeof *own, &all, e);
-    const double given = sum[GIVEN_COUNTED] + sum[GIVEN_BEFORE];
-    double part = 1;
+    const struct interface own = {.network = cc_host_id_here().network,
+                                  .sent = m->after->sent - m->before->sent,
+                                  .received = m->after->received - m->before->received};
+    const int status = cc_mpi_gather(r->comm, &own, sizeof own, &all, e);
     if (!cc_rank_loop_counts_apart(l))
-        part = given > 0 ? sum[GIVEN_COUNTED] / given : (double)out->steps / (double)l->to;
+        part = all_given > 0 ? given->counted / all_given : (double)out->steps / (double)l->to;
     if (status == CC_OK && r->rank == 0)
         put_interfaces(all, r->ranks, part / (double)out->steps, out);
     free(all);
@@ -259,17 +245,13 @@ static int gather_interfaces(struct cc_rank *r, const struct cc_rank_loop *l, co
 
 /* --- all --- */
 
-static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_t *own,
+static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const struct cc_row_measures *m,
                   struct cc_report_row *out, struct cc_error *e)
 {
-    double largest[LARGEST] = {0}, sum[SUMS] = {0};
-    fill_largest(l, largest);
-    fill_sums(l, sum);
-    CC_TRY(cc_mpi_reduce(r->comm, largest, LARGEST, MPI_DOUBLE, MPI_MAX, e));
-    CC_TRY(cc_mpi_reduce(r->comm, sum, SUMS, MPI_DOUBLE, MPI_SUM, e));
-    CC_TRY(put_hosts(r, l, largest, e));
-    CC_TRY(gather_interfaces(r, l, own, sum, out, e));
-    put_means(r, largest, sum, out);
+    struct given given;
+    CC_TRY(put_means(r, l, &given, out, e));
+    CC_TRY(put_hosts(r, l, out, e));
+    CC_TRY(gather_interfaces(r, l, m, &given, out, e));
     if (r->rank == 0)
         out->peak_bytes = (double)cc_runtime_peak_bytes();
     CC_TRY(cc_chosen_text(l, &out->chose, e));
@@ -299,13 +281,9 @@ static int put_errors(const struct cc_applied_error *x, struct cc_report_row *ou
 int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
                     const struct cc_row_measures *m, struct cc_report *out, struct cc_error *e)
 {
-    const uint64_t own[INTERFACE_NUMBERS] = {
-        [NETWORK] = r->job.device != NULL ? cc_host_id_here().network : 0,
-        [SENT] = m->after->sent - m->before->sent,
-        [RECEIVED] = m->after->received - m->before->received};
     *out =
         (struct cc_report){.kind = CC_REPORT_ROW, .result = {.row = row, .steps = l->to - l->from}};
-    CC_TRY(gather(r, l, own, &out->result, e));
+    CC_TRY(gather(r, l, m, &out->result, e));
     CC_TRY(put_errors(m->error, &out->result, e));
     return cc_rank_report(r, out, e);
 }

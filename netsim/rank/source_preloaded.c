@@ -4,7 +4,6 @@
 
 #include "core/memory.h"
 #include "netsim/exchange/pack/gradients.h"
-#include "netsim/rank/emulated.h"
 #include "netsim/rank/sources.h"
 
 struct preloaded {

@@ -13,7 +13,6 @@
 #include "core/memory.h"
 #include "netsim/job/training.h"
 #include "netsim/exchange/pack/pack.h"
-#include "netsim/rank/emulated.h"
 #include "netsim/rank/sources.h"
 
 /* All sources of a process, which have the same job. */

@@ -1,7 +1,7 @@
 #include "netsim/rank/sources.h"
 
 #include "core/memory.h"
-#include "netsim/rank/pipe.h"
+#include "netsim/rank/step_modes.h"
 #include "netsim/transport/mpi_calls.h"
 #include "netsim/transport/runtime.h"
 

@@ -1,4 +1,4 @@
-#include "netsim/rank/staleness.h"
+#include "netsim/rank/rank.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -26,7 +26,6 @@
 #include "netsim/rank/accounting.h"
 #include "netsim/rank/computing.h"
 #include "netsim/rank/messages.h"
-#include "netsim/rank/pipe.h"
 
 static int step_sequential(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 {

@@ -6,11 +6,21 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/error.h"
 
 /* CC_OK for MPI_SUCCESS; otherwise CC_FAIL with "what: " and MPI's own text. */
 int cc_mpi_check(int code, const char *what, struct cc_error *e);
+
+/* The machine and the network that a rank runs on, so that ranks can tell whether they share cores,
+ * memory and interfaces. Hashes: equal numbers mean the same machine, or the same network
+ * namespace. The hosts of a lab are one machine with several networks. 0 where the system does not
+ * tell. */
+struct cc_host_id {
+    uint64_t machine, network;
+};
+struct cc_host_id cc_host_id_here(void);
 
 /* This process's rank, and the number of ranks. */
 int cc_mpi_place(MPI_Comm comm, int *rank, int *ranks, struct cc_error *e);

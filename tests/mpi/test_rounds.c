@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "netsim/exchange/exchange.h"
-#include "netsim/rank/exchange_mpi.h"
+#include "netsim/rank/loop.h"
 #include "netsim/transport/runtime.h"
 #include "tests/lib/data.h"
 #include "tests/lib/jobs.h"

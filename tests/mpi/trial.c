@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "netsim/exchange/pack/pack.h"
-#include "netsim/rank/exchange_mpi.h"
+#include "netsim/rank/loop.h"
 #include "tests/lib/data.h"
 #include "tests/lib/jobs.h"
 #include "tests/lib/settings.h"

@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "core/bytes.h"
+#include "core/memory.h"
 #include "core/reduce.h"
 #include "netsim/exchange/pack/pair_impl.h"
 #include "schemes/kernels/select.h"
@@ -48,11 +49,6 @@ void cc_keep_prune(const struct cc_keep *k, struct cc_stream *sum)
 }
 
 /* --- taking in --- */
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* The set bits of [at, at + n), at a multiple of 64. */
 static size_t list_bits(const struct cc_stream_view *v, size_t from, size_t at, size_t n,
@@ -126,7 +122,7 @@ void cc_keep_take(struct cc_keep *k, struct cc_stream_part *part, struct cc_stre
     k->vains = 0;
     part->at = part->view->kind == CC_STREAM_PAIRS ? cc_pairs_until(part->view, 0, range.from) : 0;
     for (size_t i = 0; i < n; i += CC_STREAM_BLOCK) {
-        const size_t m = smaller(n - i, CC_STREAM_BLOCK);
+        const size_t m = cc_smaller(n - i, CC_STREAM_BLOCK);
         size_t count;
         const struct cc_index_value *pair = list_block(part, range, i, m, s->pair, &count);
         for (size_t j = 0; j < count; j++)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
+#include "core/memory.h"
 #include "netsim/exchange/pack/pair_impl.h"
 #include "netsim/exchange/pack/pair_merge.h"
 #include "schemes/kernels/expand.h"
@@ -180,11 +181,6 @@ static bool merging_pays(size_t all, size_t n, size_t parts)
     return all <= n / (VALUES_PER_MERGE * moves);
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 void cc_stream_sum(struct cc_stream_part *part, size_t parts, struct cc_stream_range range,
                    void *scratch, struct cc_stream *out)
 {
@@ -200,10 +196,10 @@ void cc_stream_sum(struct cc_stream_part *part, size_t parts, struct cc_stream_r
     while (merges && stretch < n && all * (2 * stretch) / n < CC_STRETCH / 2)
         stretch *= 2;
     for (size_t at = 0, m; at < n; at += m) {
-        m = smaller(n - at, stretch);
+        m = cc_smaller(n - at, stretch);
         if (merges && sum_by_merging(part, parts, range, at, m, scratch, out))
             continue;
-        m = smaller(m, CC_STREAM_BLOCK);
+        m = cc_smaller(m, CC_STREAM_BLOCK);
         if (!merges || !sum_by_merging(part, parts, range, at, m, scratch, out))
             sum_block(part, parts, range, at, m, scratch, out);
     }

@@ -497,7 +497,6 @@ int cc_sizes_fixed(const struct cc_spec *spec, bool *out, struct cc_error *e)
                              .period = cc_period(spec->scheme, spec->params),
                              .steps = 1};
     struct cc_job job = {.workers = 1,
-                         .data = true,
                          .distribution = CC_MIXTURE,
                          .trace_steps = 1,
                          .tensor = &tensor,
@@ -506,9 +505,6 @@ int cc_sizes_fixed(const struct cc_spec *spec, bool *out, struct cc_error *e)
                          .row = &row,
                          .rows = 1};
     const struct cc_sizes_config config = {.on_tick = NULL};
-    struct gradient_cache cache = {0};
-    struct encoding n = {
-        .job = &job, .row = &row, .config = &config, .cache = &cache, .out = &row.sizes};
     int status = CC_OK;
     *out = true;
     if (!cc_scheme_runs(spec->scheme))
@@ -519,13 +515,10 @@ int cc_sizes_fixed(const struct cc_spec *spec, bool *out, struct cc_error *e)
         goto out;
     }
     CC_TRY_OUT(cc_shape_make(dims, 2, &tensor.shape, e));
-    CC_TRY_OUT(open_cache(&job, NULL, &cache, e));
-    CC_TRY_OUT(open_encoding(&n, e));
-    CC_TRY_OUT(find_fixed(&n, e));
+    CC_TRY_OUT(cc_sizes_fill(&job, &config, e));
     *out = row.sizes.fixed;
 out:
-    close_encoding(&n);
-    close_cache(&cache);
+    cc_job_sizes_free(&row.sizes);
     free(tensor.name);
     free(row.scheme);
     return status;
