@@ -56,13 +56,6 @@ static int begin_call(struct calls *c, size_t call, struct cc_error *e)
     return CC_OK;
 }
 
-static int start_messages(struct cc_rank_loop *l, struct cc_error *e)
-{
-    for (size_t i = 0; i < l->messages; i++)
-        CC_TRY(cc_message_start(l, i, e));
-    return CC_OK;
-}
-
 /* The time in which finished sums have been added to the model. */
 static double apply_s(const struct cc_rank_loop *l)
 {
@@ -87,11 +80,11 @@ static int time_call(struct calls *c, double *seconds, struct cc_error *e)
     const bool yield = l->s.job->yield_when_idle;
     l->s.hold_sums = c->applies;
     if (c->apart)
-        CC_TRY(start_messages(l, e));
+        CC_TRY(cc_messages_start(l, l->s.step, e));
     CC_TRY(cc_runtime_barrier(l->mpi.comm, yield, e));
     const double begin = cc_runtime_now();
     if (!c->apart)
-        CC_TRY(start_messages(l, e));
+        CC_TRY(cc_messages_start(l, l->s.step, e));
     CC_TRY(cc_messages_finish(l, l->messages, e));
     *seconds = cc_runtime_now() - begin;
     if (!c->applies)

@@ -24,6 +24,14 @@ int cc_message_start(struct cc_rank_loop *l, size_t i, struct cc_error *e)
     return CC_OK;
 }
 
+int cc_messages_start(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    for (size_t i = 0; i < l->messages; i++)
+        if (!cc_job_row_skips(l->s.job, i, step))
+            CC_TRY(cc_message_start(l, i, e));
+    return CC_OK;
+}
+
 /* Continues a message. While it is the only one, the network stands still as long as this rank
  * works on it. */
 static int test(struct cc_rank_loop *l, size_t i, bool *done, struct cc_error *e)
@@ -44,10 +52,9 @@ int cc_messages_start_next(struct cc_rank_loop *l, struct cc_error *e)
 {
     if (l->pending > 0 || l->exchanged >= l->computed)
         return CC_OK;
-    cc_messages_take_step(l, l->exchanged++);
-    for (size_t i = 0; i < l->messages; i++)
-        CC_TRY(cc_message_start(l, i, e));
-    return CC_OK;
+    const size_t step = l->exchanged++;
+    cc_messages_take_step(l, step);
+    return cc_messages_start(l, step, e);
 }
 
 int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e)
@@ -99,6 +106,14 @@ static int wait_for(struct cc_rank_loop *l, struct awaited a, struct cc_error *e
 int cc_messages_finish(struct cc_rank_loop *l, size_t i, struct cc_error *e)
 {
     return wait_for(l, (struct awaited){.message = i}, e);
+}
+
+int cc_messages_await(struct cc_rank_loop *l, size_t i, struct cc_error *e)
+{
+    const struct cc_wait_timer w = cc_wait_begin(l);
+    CC_TRY(cc_messages_finish(l, i, e));
+    (void)cc_wait_end(l, w);
+    return CC_OK;
 }
 
 int cc_messages_reach(struct cc_rank_loop *l, size_t steps, struct cc_error *e)

@@ -9,6 +9,8 @@
 void cc_messages_take_step(struct cc_rank_loop *l, size_t step);
 
 int cc_message_start(struct cc_rank_loop *l, size_t i, struct cc_error *e);
+/* Starts all messages that `step` does not skip. */
+int cc_messages_start(struct cc_rank_loop *l, size_t step, struct cc_error *e);
 
 /* A pipe: starts the messages of the next step that is computed, if none are under way. */
 int cc_messages_start_next(struct cc_rank_loop *l, struct cc_error *e);
@@ -20,6 +22,9 @@ int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e);
 
 /* Waits until message i is done, or, with i == l->messages, until all are. */
 int cc_messages_finish(struct cc_rank_loop *l, size_t i, struct cc_error *e);
+
+/* The same, charged to waiting but for what codecs work. */
+int cc_messages_await(struct cc_rank_loop *l, size_t i, struct cc_error *e);
 
 /* For a pipe: waits until the exchanges of `steps` steps have begun. */
 int cc_messages_reach(struct cc_rank_loop *l, size_t steps, struct cc_error *e);

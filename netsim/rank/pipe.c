@@ -34,9 +34,7 @@ static int apply_until(struct cc_rank_loop *l, size_t until, struct cc_error *e)
 /* Waits for everything that is computed, and applies it. */
 static int empty(struct cc_rank_loop *l, struct cc_error *e)
 {
-    const struct cc_wait_timer w = cc_wait_begin(l);
-    CC_TRY(cc_messages_finish(l, l->messages, e));
-    (void)cc_wait_end(l, w);
+    CC_TRY(cc_messages_await(l, l->messages, e));
     return apply_until(l, l->computed, e);
 }
 

@@ -10,8 +10,6 @@
 #include "netsim/rank/loop.h"
 
 /* A rank: its communicator, its job, and where it reports. */
-struct cc_size_index;
-
 struct cc_rank {
     MPI_Comm comm;
     int rank, ranks;

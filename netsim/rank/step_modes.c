@@ -73,9 +73,7 @@ static int step_overlap(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     }
     for (size_t i = l->messages; i-- > 0;) {
         if (l->under_way[i]) {
-            const struct cc_wait_timer w = cc_wait_begin(l);
-            CC_TRY(cc_messages_finish(l, i, e));
-            (void)cc_wait_end(l, w);
+            CC_TRY(cc_messages_await(l, i, e));
             l->clock = fmax(l->clock, cc_runtime_now());
         }
         CC_TRY(cc_apply(l, (int64_t)step, &m[i], e));
@@ -87,9 +85,7 @@ static int step_overlap(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 /* Waits for the exchange of a step, and updates the shared parameters. */
 static int end_exchange(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 {
-    const struct cc_wait_timer w = cc_wait_begin(l);
-    CC_TRY(cc_messages_finish(l, l->messages, e));
-    (void)cc_wait_end(l, w);
+    CC_TRY(cc_messages_await(l, l->messages, e));
     l->clock = fmax(l->clock, cc_runtime_now());
     CC_TRY(cc_apply(l, (int64_t)step, NULL, e));
     return cc_source_end_step(l->source, step, e);
@@ -102,9 +98,7 @@ static int step_local(struct cc_rank_loop *l, size_t step, struct cc_error *e)
         CC_TRY(end_exchange(l, step - 1, e));
     CC_TRY(cc_compute(l, step, CC_COMPUTE_STEP, NULL, e));
     cc_messages_take_step(l, step);
-    for (size_t i = 0; i < l->messages; i++)
-        if (!cc_job_row_skips(l->s.job, i, step))
-            CC_TRY(cc_message_start(l, i, e));
+    CC_TRY(cc_messages_start(l, step, e));
     return cc_rank_loop_interval_ends(l, step + 1) ? end_exchange(l, step, e) : CC_OK;
 }
 
@@ -114,9 +108,7 @@ static int step_server(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     cc_messages_take_step(l, step);
     if (!cc_job_bulk(l->s.job) && step + 1 < l->s.until)
         return CC_OK;
-    for (size_t i = 0; i < l->messages; i++)
-        if (!cc_job_row_skips(l->s.job, i, step))
-            CC_TRY(cc_message_start(l, i, e));
+    CC_TRY(cc_messages_start(l, step, e));
     CC_TRY(cc_messages_finish(l, l->messages, e));
     (void)cc_wait_end(l, w);
     return CC_OK;
