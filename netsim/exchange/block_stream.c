@@ -209,7 +209,7 @@ static int take_complete(struct cc_block_stream *s, bool *moved, struct cc_error
     return CC_OK;
 }
 
-int cc_block_stream_progress(struct cc_block_stream *s, bool *moved, struct cc_error *e)
+static int progress(struct cc_block_stream *s, bool *moved, struct cc_error *e)
 {
     CC_TRY(take_complete(s, moved, e));
     CC_TRY(post_ready(s, moved, e));
@@ -236,8 +236,8 @@ int cc_block_streams_open(struct cc_block_streams *s, struct cc_rank_state *rank
 
 int cc_block_streams_progress(struct cc_block_streams *s, bool *moved, struct cc_error *e)
 {
-    CC_TRY(cc_block_stream_progress(&s->in, moved, e));
-    return cc_block_stream_progress(&s->out, moved, e);
+    CC_TRY(progress(&s->in, moved, e));
+    return progress(&s->out, moved, e);
 }
 
 void cc_block_streams_close(struct cc_block_streams *s)

@@ -73,8 +73,6 @@ struct cc_block_stream {
 
 /* Appends a transfer; it must stay in place until it is complete. */
 void cc_block_stream_add(struct cc_block_stream *s, struct cc_transfer *t);
-/* Makes all progress that is possible without waiting; sets *moved if there was any. */
-int cc_block_stream_progress(struct cc_block_stream *s, bool *moved, struct cc_error *e);
 bool cc_transfer_complete(const struct cc_transfer *t);
 /* Whether all transfers that were added are complete. */
 bool cc_block_stream_idle(const struct cc_block_stream *s);
@@ -86,7 +84,7 @@ struct cc_block_streams {
 };
 int cc_block_streams_open(struct cc_block_streams *s, struct cc_rank_state *rank_state,
                           size_t index, size_t at_once, struct cc_error *e);
-/* As cc_block_stream_progress, of `in` and then `out`. */
+/* Makes all progress that is possible without waiting; sets *moved if there was any. */
 int cc_block_streams_progress(struct cc_block_streams *s, bool *moved, struct cc_error *e);
 /* Cancels what is under way, after an error. All zeros are nothing to close. */
 void cc_block_streams_close(struct cc_block_streams *s);

@@ -18,12 +18,9 @@ void cc_event_log_free(struct cc_event_log *m)
 }
 
 /* Once an event did not fit, no other is taken, so that the log has no holes. */
-static bool has_room(struct cc_event_log *m)
+static bool has_room(const struct cc_event_log *m)
 {
-    if (m->left_out == 0 && m->codec.count + m->other.count + m->flows < m->most)
-        return true;
-    m->left_out++;
-    return false;
+    return m->left_out == 0 && m->codec.count + m->other.count + m->flows < m->most;
 }
 
 static void add(struct cc_event_log *m, struct cc_span_list *l, const struct cc_span *p)
@@ -37,9 +34,7 @@ static void add(struct cc_event_log *m, struct cc_span_list *l, const struct cc_
         last->end = p->end;
         return;
     }
-    if (!has_room(m))
-        return;
-    if (CC_GROW(l->at, &l->capacity, l->count + 1, NULL) != CC_OK) {
+    if (!has_room(m) || CC_GROW(l->at, &l->capacity, l->count + 1, NULL) != CC_OK) {
         m->left_out++;
         return;
     }
@@ -101,9 +96,9 @@ void cc_event_log_gaps(struct cc_event_log *m, enum cc_phase phase, double begin
 
 void cc_event_log_flow(struct cc_event_log *m, const struct cc_flow_event *p)
 {
-    if (m == NULL || p->step < m->first || !has_room(m))
+    if (m == NULL || p->step < m->first)
         return;
-    if (CC_GROW(m->flow, &m->capacity, m->flows + 1, NULL) != CC_OK) {
+    if (!has_room(m) || CC_GROW(m->flow, &m->capacity, m->flows + 1, NULL) != CC_OK) {
         m->left_out++;
         return;
     }

@@ -147,10 +147,10 @@ static int make_pack(const struct encoding *n, enum cc_direction direction, int6
 
 static void close_encoding(struct encoding *n)
 {
-    for (size_t i = 0; n->push != NULL && i < n->out->workers; i++)
+    for (size_t i = 0; n->push != NULL && n->hop != NULL && i < n->out->workers; i++) {
         cc_pack_free(n->push[i]);
-    for (size_t i = 0; n->hop != NULL && i < n->out->workers; i++)
         cc_pack_free(n->hop[i]);
+    }
     cc_pack_free(n->pull);
     cc_spec_free(n->spec);
     cc_spec_free(n->raw);
@@ -272,13 +272,11 @@ static int open_tables(struct encoding *n, struct cc_error *e)
     for (size_t i = 0; i < streams; i++) {
         CC_TRY(report_progress(n, 0, e));
         CC_TRY(make_pack(n, CC_PUSH, (int64_t)i, &n->push[i], e));
+        if (hops)
+            CC_TRY(make_pack(n, CC_PUSH, (int64_t)i, &n->hop[i], e));
     }
     if (pulls)
         CC_TRY(make_pack(n, CC_PULL, -1, &n->pull, e));
-    for (size_t i = 0; i < streams && hops; i++) {
-        CC_TRY(report_progress(n, 0, e));
-        CC_TRY(make_pack(n, CC_PUSH, (int64_t)i, &n->hop[i], e));
-    }
     return merges ? open_unions(n, e) : CC_OK;
 }
 
