@@ -277,9 +277,7 @@ static int allgather_open(void *of, struct cc_error *e)
     CC_TRY(cc_message_pack_make(s, x->head.range, x->head.range.from, config, &x->pack, e));
     if (!cc_mul(n, RECORD_HEAD + cc_pack_bound(x->pack), &bytes))
         return cc_fail(e, "the payloads of %zu workers do not fit into memory", n);
-    x->begin = cc_alloc((n + 1) * sizeof *x->begin, e);
-    if (x->begin == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(x->begin, n + 1, e));
     return lends ? cc_room_alloc(s, x->head.index, 0, bytes, &x->records, e)
                  : cc_data_alloc(s->job, bytes, &x->records, e);
 }

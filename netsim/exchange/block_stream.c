@@ -29,10 +29,8 @@ static int open_stream(struct cc_block_stream *s, struct cc_rank_state *rank_sta
                                   .sends = sends,
                                   .rank_state = rank_state,
                                   .index = index,
-                                  .most = most,
-                                  .block = cc_alloc0(most * sizeof *s->block, e)};
-    if (s->block == NULL)
-        return CC_FAIL;
+                                  .most = most};
+    CC_TRY(CC_NEW(s->block, most, e));
     return cc_requests_open(rank_state->transport, most + 1, &s->requests, e);
 }
 

@@ -21,14 +21,9 @@ static int fill(const struct cc_rank_state *s, const struct cc_message *m,
                                           .workers = s->job->workers,
                                           .decodes_only = true};
     *c = (struct cc_chunks){.count = schedule->chunks, .holders = 1};
-    c->chunk = cc_alloc0(schedule->chunks * sizeof *c->chunk, e);
-    if (c->chunk == NULL)
-        return CC_FAIL;
-    for (int i = 0; i < 2 && !s->job->data; i++) {
-        c->sent[i].bytes = cc_alloc(schedule->chunks * sizeof(size_t), e);
-        if (c->sent[i].bytes == NULL)
-            return CC_FAIL;
-    }
+    CC_TRY(CC_NEW(c->chunk, schedule->chunks, e));
+    for (int i = 0; i < 2 && !s->job->data; i++)
+        CC_TRY(CC_NEW(c->sent[i].bytes, schedule->chunks, e));
     for (size_t i = 0; i < c->count; i++) {
         const struct cc_range r = cc_chunks_range(all, c->count, i, 1);
         struct cc_chunk *k = &c->chunk[i];
@@ -47,9 +42,7 @@ int cc_chunks_open(const struct cc_rank_state *s, const struct cc_message *m,
             *out = c;
             return CC_OK;
         }
-    *out = cc_alloc0(sizeof **out, e);
-    if (*out == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(*out, 1, e));
     CC_TRY(fill(s, m, schedule, *out, e));
     if (s->shared != NULL) {
         (*out)->of = m;

@@ -34,9 +34,8 @@ int cc_room_alloc(const struct cc_rank_state *s, size_t index, int what, size_t 
             *out = room->at;
             return CC_OK;
         }
-    struct cc_room *room = cc_alloc0(sizeof *room, e);
-    if (room == NULL)
-        return CC_FAIL;
+    struct cc_room *room;
+    CC_TRY(CC_NEW(room, 1, e));
     *room = (struct cc_room){.index = index,
                              .bytes = bytes,
                              .what = what,

@@ -42,8 +42,8 @@ static int alloc_server_buffers(struct ps *p, struct cc_error *e)
     if (!cc_mul(of->lanes, cc_pack_bound(lane[0].push), &bytes))
         return cc_fail(e, "buffers for the pushes of %zu workers", of->lanes);
     CC_TRY(cc_lanes_check_memory(of, bytes + of->values * sizeof(float), e));
-    if (of->s->job->data && (p->sum = cc_alloc0(of->values * sizeof *p->sum, e)) == NULL)
-        return CC_FAIL;
+    if (of->s->job->data)
+        CC_TRY(CC_NEW(p->sum, of->values, e));
     CC_TRY(cc_lanes_outbox(of, lane[0].pull, 0, of->s->rank, &lane[0].out, e));
     for (size_t k = 0; k < of->lanes; k++)
         CC_TRY(cc_lanes_inbox(of, k, lane[0].push, 0, e));

@@ -141,7 +141,7 @@ static bool joins(const struct cc_merge *x, const struct cc_merge_group *g, size
 static int open_sums(struct cc_merge *x, struct cc_error *e)
 {
     size_t most = 0;
-    for (size_t k = 0; k < x->schedule.reduce_rounds && x->group != NULL; k++) {
+    for (size_t k = 0; k < x->schedule.reduce_rounds; k++) {
         struct cc_merge_group *last = x->groups > 0 ? &x->group[x->groups - 1] : NULL;
         const struct cc_merge_round *t = &x->round_state[k];
         const size_t all = (size_t)x->rank_state->job->workers * x->gradient->most;
@@ -166,11 +166,9 @@ static int open_sums(struct cc_merge *x, struct cc_error *e)
 
 static int open_rounds(struct cc_merge *x, struct cc_error *e)
 {
-    x->round_state = cc_alloc0(x->schedule.rounds * sizeof *x->round_state, e);
-    x->chunk = cc_alloc0(x->schedule.chunks * sizeof *x->chunk, e);
-    x->group = cc_alloc0(x->schedule.rounds * sizeof *x->group, e);
-    if (x->round_state == NULL || x->chunk == NULL || x->group == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(x->round_state, x->schedule.rounds, e));
+    CC_TRY(CC_NEW(x->chunk, x->schedule.chunks, e));
+    CC_TRY(CC_NEW(x->group, x->schedule.rounds, e));
     CC_TRY(open_chunks(x, e));
     for (size_t k = 0; k < x->schedule.reduce_rounds; k++)
         CC_TRY(open_reducing_round(x, k, e));
@@ -185,9 +183,8 @@ int cc_merge_open(struct cc_merge_gradient *g, enum cc_exchange exchange,
                   struct cc_merge **out, struct cc_error *e)
 {
     struct cc_rank_state *s = g->rank_state;
-    struct cc_merge *x = cc_alloc0(sizeof *x, e);
-    if (x == NULL)
-        return CC_FAIL;
+    struct cc_merge *x;
+    CC_TRY(CC_NEW(x, 1, e));
     *out = x;
     *x = (struct cc_merge){.rank_state = s,
                            .gradient = g,
@@ -201,9 +198,7 @@ int cc_merge_open(struct cc_merge_gradient *g, enum cc_exchange exchange,
     CC_TRY(cc_room_alloc(s, SIZE_MAX, 0, cc_stream_scratch(), &x->scratch, e));
     if (x->scratch != NULL)
         memset(x->scratch, 0, cc_stream_scratch());
-    x->part = cc_alloc((size_t)s->job->workers * sizeof *x->part, e);
-    if (x->part == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(x->part, (size_t)s->job->workers, e));
     CC_TRY(cc_block_streams_open(&x->streams, s, index, x->schedule.at_once, e));
     return open_rounds(x, e);
 }

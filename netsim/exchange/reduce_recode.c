@@ -460,10 +460,8 @@ static int open_rounds(struct reduce_recode *x, struct cc_error *e)
 {
     const struct cc_rank_state *s = x->head.s;
     size_t largest = 0;
-    x->round_state = cc_alloc0(x->schedule.rounds * sizeof *x->round_state, e);
-    x->chunk = cc_alloc0(x->schedule.chunks * sizeof *x->chunk, e);
-    if (x->round_state == NULL || x->chunk == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(x->round_state, x->schedule.rounds, e));
+    CC_TRY(CC_NEW(x->chunk, x->schedule.chunks, e));
     if (s->job->data) {
         x->sum = cc_alloc((x->head.range.to - x->head.range.from) * sizeof *x->sum, e);
         if (x->sum == NULL)

@@ -265,12 +265,9 @@ static int reduce_sum_open(void *of, struct cc_error *e)
     CC_TRY(
         cc_exchange_schedule(s, x->head.build, !cc_pack_verbatim(x->floats.pack), &x->schedule, e));
     CC_TRY(cc_block_streams_open(&x->streams, s, x->head.index, x->schedule.at_once, e));
-    x->round_state = cc_alloc0(x->schedule.rounds * sizeof *x->round_state, e);
-    uint8_t *state = cc_alloc0(x->schedule.chunks, e);
-    if (x->round_state == NULL || state == NULL) {
-        free(state);
-        return CC_FAIL;
-    }
+    CC_TRY(CC_NEW(x->round_state, x->schedule.rounds, e));
+    uint8_t *state;
+    CC_TRY(CC_NEW(state, x->schedule.chunks, e));
     follow_chunks(x, state, &again);
     free(state);
     x->lends = s->transport->ops->lends && !again;

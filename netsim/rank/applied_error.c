@@ -22,15 +22,10 @@ int cc_applied_error_open(struct cc_applied_error *x, const struct cc_rank_loop 
         MPI_Comm_split(l->mpi.comm, l->s.server ? MPI_UNDEFINED : 0, l->s.rank, &x->workers);
     CC_TRY(cc_mpi_check(code, "MPI_Comm_split", e));
     for (int i = 0; i < CC_APPLIED_WINDOWS && !l->s.server; i++) {
-        x->gradient[i] = cc_alloc0(n * sizeof(double), e);
-        x->model[i] = cc_alloc0(n * sizeof(float), e);
-        if (x->gradient[i] == NULL || x->model[i] == NULL)
-            return CC_FAIL;
+        CC_TRY(CC_NEW(x->gradient[i], n, e));
+        CC_TRY(CC_NEW(x->model[i], n, e));
     }
-    if (x->momentum == 0 || l->s.server)
-        return CC_OK;
-    x->velocity = cc_alloc0(n * sizeof(double), e);
-    return x->velocity != NULL ? CC_OK : CC_FAIL;
+    return x->momentum == 0 || l->s.server ? CC_OK : CC_NEW(x->velocity, n, e);
 }
 
 /* The values that this step's gradient adds to the scheme's input. */

@@ -220,12 +220,8 @@ int cc_rank_calls(struct cc_rank *r, size_t row, struct cc_rank_loop *l, struct 
                           job->calls.check && cc_result_check_possible(job, l->s.row, l->spec),
                       .apart = job->servers == 0 && !cc_job_row_hops(job, l->s.row)};
     c.applies = c.apart && (l->s.row->reduction == CC_REDUCE_SUM || merges);
-    c.call_s = cc_alloc(l->s.row->steps * sizeof *c.call_s, e);
-    c.sorted = cc_alloc(l->s.row->steps * sizeof *c.sorted, e);
-    if (c.call_s == NULL || c.sorted == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(c.call_s, l->s.row->steps, e));
+    CC_TRY_OUT(CC_NEW(c.sorted, l->s.row->steps, e));
     cc_runtime_read_processor(false);
     CC_TRY_OUT(run_calls(&c, e));
     CC_TRY_OUT(report(&c, row, e));

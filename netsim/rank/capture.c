@@ -10,9 +10,8 @@ static int write_flat(const struct cc_rank *r, struct cc_trace_sender sender, si
                       const float *x, struct cc_error *e)
 {
     const struct cc_job *job = &r->job;
-    struct cc_tensor_info *tensor = cc_alloc0(job->tensors * sizeof *tensor, e);
-    if (tensor == NULL)
-        return CC_FAIL;
+    struct cc_tensor_info *tensor;
+    CC_TRY(CC_NEW(tensor, job->tensors, e));
     for (size_t i = 0; i < job->tensors; i++)
         tensor[i] =
             (struct cc_tensor_info){.name = job->tensor[i].name, .shape = job->tensor[i].shape};

@@ -57,10 +57,8 @@ static int open_values(struct states *s, struct cc_error *e)
     size_t values = 0;
     for (size_t i = 0; i < s->count; i++)
         values += (size_t)s->place[i].count;
-    s->value = cc_alloc(s->count * sizeof *s->value, e);
-    s->room = cc_alloc(values * sizeof *s->room, e);
-    if (s->value == NULL || s->room == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(s->value, s->count, e));
+    CC_TRY(CC_NEW(s->room, values, e));
     values = 0;
     for (size_t i = 0; i < s->count; i++) {
         s->value[i] = s->room + values;
@@ -75,8 +73,8 @@ static int move_list(struct cc_rank *r, int peer, bool sends, struct states *s, 
     uint64_t count = s->count;
     CC_TRY(cc_mpi_move(r->comm, peer, sends, &count, 1, MPI_UINT64_T, e));
     s->count = (size_t)count;
-    if (!sends && (s->place = cc_alloc(s->count * sizeof *s->place, e)) == NULL)
-        return CC_FAIL;
+    if (!sends)
+        CC_TRY(CC_NEW(s->place, s->count, e));
     CC_TRY(cc_mpi_move(r->comm, peer, sends, s->place, PLACE_NUMBERS * s->count, MPI_UINT64_T, e));
     return sends ? CC_OK : open_values(s, e);
 }
@@ -175,13 +173,11 @@ static int open_arrays(struct cc_rank *r, const struct cc_rank_loop *l, bool sav
     if (r->job.training.deltas)
         CC_TRY(cc_alloc_floats(values, &a->server, e));
     a->delayed_count = cc_job_delayed(&r->job, l->s.row, saves ? l->to : r->job.training.resumed);
-    a->delayed = cc_alloc0(a->delayed_count * sizeof *a->delayed, e);
-    if (a->delayed == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(a->delayed, a->delayed_count, e));
     for (size_t i = 0; i < a->delayed_count; i++)
         CC_TRY(cc_alloc_floats(values, &a->delayed[i], e));
-    a->states = cc_alloc0((r->rank == 0 ? (size_t)r->ranks : 1) * sizeof *a->states, e);
-    return a->states != NULL ? list_states(r, l, a->states, e) : CC_FAIL;
+    CC_TRY(CC_NEW(a->states, r->rank == 0 ? (size_t)r->ranks : 1, e));
+    return list_states(r, l, a->states, e);
 }
 
 /* The arrays in the order of a file. */

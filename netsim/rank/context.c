@@ -61,8 +61,8 @@ static int open_shared(int ranks, const char *text, size_t length, struct cc_err
     CC_TRY(parse(text, length, &shared.job, e));
     const struct cc_job *job = &shared.job;
     const bool indexed = !job->data && job->kind == CC_JOB_REPLAY;
-    if (indexed && (shared.sizes = cc_alloc0(job->rows * sizeof *shared.sizes, e)) == NULL)
-        return CC_FAIL;
+    if (indexed)
+        CC_TRY(CC_NEW(shared.sizes, job->rows, e));
     for (size_t i = 0; i < job->rows; i++) {
         costs_known = costs_known && job->row[i].cost != NULL;
         if (indexed && cc_size_index_make(job, &job->row[i], &shared.sizes[i], e) != CC_OK) {

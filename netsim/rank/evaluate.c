@@ -98,9 +98,8 @@ static void add_figures(const struct cc_rank *r, const struct cc_rank_loop *l,
 static int take_staleness(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_evaluation *v,
                           struct cc_error *e)
 {
-    uint64_t *age = cc_alloc0(CC_CLOCKS_AGES * sizeof *age, e);
-    if (age == NULL)
-        return CC_FAIL;
+    uint64_t *age;
+    CC_TRY(CC_NEW(age, CC_CLOCKS_AGES, e));
     const int status = cc_rank_ages(r, l, age, e);
     v->staleness = cc_ages_mean(age);
     v->staleness_p95 = cc_ages_quantile(age, 0.95);

@@ -80,9 +80,8 @@ static int compare_flows(const void *a, const void *b)
  * leave, so both ends find the same numbers. */
 static int number_flows(struct cc_report_events *out, struct cc_error *e)
 {
-    struct cc_flow_event **order = cc_alloc(out->flows * sizeof(struct cc_flow_event *), e);
-    if (order == NULL)
-        return CC_FAIL;
+    struct cc_flow_event **order;
+    CC_TRY(CC_NEW(order, out->flows, e));
     for (size_t i = 0; i < out->flows; i++)
         order[i] = &out->flow[i];
     qsort(order, out->flows, sizeof(struct cc_flow_event *), compare_flows);
@@ -105,11 +104,9 @@ static int fill_report(const struct cc_rank *r, const struct cc_rank_loop *l, do
     out->first_step = m->first;
     out->flows = m->flows;
     out->steps = cc_rank_loop_steps(l) - m->first;
-    out->span = cc_alloc((m->codec.count + m->other.count) * sizeof *out->span, e);
-    out->flow = cc_alloc(out->flows * sizeof *out->flow, e);
-    out->step = cc_alloc(out->steps * sizeof *out->step, e);
-    if (out->span == NULL || out->flow == NULL || out->step == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->span, m->codec.count + m->other.count, e));
+    CC_TRY(CC_NEW(out->flow, out->flows, e));
+    CC_TRY(CC_NEW(out->step, out->steps, e));
     merge(m, zero, out);
     for (size_t i = 0; i < out->flows; i++) {
         out->flow[i] = m->flow[i];
@@ -147,11 +144,9 @@ static int transfer_events(struct cc_rank *r, int peer, bool sends, struct cc_re
         m->spans = (size_t)count[SPANS];
         m->flows = (size_t)count[FLOWS];
         m->steps = (size_t)count[STEPS];
-        m->span = cc_alloc(m->spans * sizeof *m->span, e);
-        m->flow = cc_alloc(m->flows * sizeof *m->flow, e);
-        m->step = cc_alloc(m->steps * sizeof *m->step, e);
-        if (m->span == NULL || m->flow == NULL || m->step == NULL)
-            return CC_FAIL;
+        CC_TRY(CC_NEW(m->span, m->spans, e));
+        CC_TRY(CC_NEW(m->flow, m->flows, e));
+        CC_TRY(CC_NEW(m->step, m->steps, e));
     }
     CC_TRY(transfer(r, peer, sends, m->span, m->spans * sizeof *m->span, e));
     CC_TRY(transfer(r, peer, sends, m->flow, m->flows * sizeof *m->flow, e));

@@ -226,12 +226,11 @@ static int open_gather(struct library *x, struct cc_error *e)
         return cc_fail(e, "the payloads of %zu workers do not fit into memory", n);
     x->own = cc_alloc(cc_pack_bound(x->pack), e);
     x->all = cc_alloc(bytes, e);
-    x->lens = cc_alloc((n + 1) * sizeof *x->lens, e);
-    x->counts = cc_alloc(n * sizeof *x->counts, e);
-    x->begin = cc_alloc(n * sizeof *x->begin, e);
-    const bool ok = x->own != NULL && x->all != NULL && x->lens != NULL && x->counts != NULL &&
-                    x->begin != NULL;
-    return ok ? CC_OK : CC_FAIL;
+    if (x->own == NULL || x->all == NULL)
+        return CC_FAIL;
+    CC_TRY(CC_NEW(x->lens, n + 1, e));
+    CC_TRY(CC_NEW(x->counts, n, e));
+    return CC_NEW(x->begin, n, e);
 }
 
 static int library_open(void *of, struct cc_error *e)

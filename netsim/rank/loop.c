@@ -42,16 +42,12 @@ static int open_messages(struct cc_rank_loop *l, struct cc_error *e)
     const struct cc_job_row *row = l->s.row;
     const size_t steps = cc_rank_loop_steps(l);
     const bool bulk = cc_job_bulk(l->s.job);
-    l->message = cc_alloc0(row->messages * sizeof *l->message, e);
-    l->under_way = cc_alloc0(row->messages * sizeof *l->under_way, e);
-    l->start = cc_alloc0(5 * steps * sizeof *l->start, e); /* and the other times of steps */
-    l->s.counters.tensor_bytes = cc_alloc0(l->s.job->tensors * sizeof(uint64_t), e);
-    l->s.staleness.age = cc_alloc0(bulk ? 0 : CC_CLOCKS_AGES * sizeof(uint64_t), e);
-    l->s.staleness.held_s = cc_alloc0(bulk ? 0 : row->messages * sizeof(double), e);
-    if (l->message == NULL || l->under_way == NULL || l->start == NULL ||
-        l->s.counters.tensor_bytes == NULL || l->s.staleness.age == NULL ||
-        l->s.staleness.held_s == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(l->message, row->messages, e));
+    CC_TRY(CC_NEW(l->under_way, row->messages, e));
+    CC_TRY(CC_NEW(l->start, 5 * steps, e)); /* and the other times of steps */
+    CC_TRY(CC_NEW(l->s.counters.tensor_bytes, l->s.job->tensors, e));
+    CC_TRY(CC_NEW(l->s.staleness.age, bulk ? 0 : CC_CLOCKS_AGES, e));
+    CC_TRY(CC_NEW(l->s.staleness.held_s, bulk ? 0 : row->messages, e));
     l->end = l->start + steps;
     l->late = l->end + steps;
     l->ready = l->late + steps;

@@ -51,9 +51,8 @@ int cc_rank_pingpong(struct cc_rank *r, struct cc_error *e)
 {
     int status = CC_OK;
     const size_t repeats = r->job.repeats;
-    double *seconds = cc_alloc(2 * repeats * sizeof *seconds, e);
-    if (seconds == NULL)
-        return CC_FAIL;
+    double *seconds;
+    CC_TRY(CC_NEW(seconds, 2 * repeats, e));
     double *send_s = seconds + repeats;
     for (size_t i = 0; i < r->job.sizes && r->rank < 2; i++) {
         CC_TRY_OUT(measure_size(r, r->job.size[i], seconds, send_s, e));

@@ -41,9 +41,8 @@ static int check_colocated(struct cc_rank *r, struct cc_error *e)
     const int host = cc_job_host(&r->job, r->rank);
     if (!r->job.colocated)
         return CC_OK;
-    uint64_t *all = cc_alloc((size_t)r->ranks * sizeof *all, e);
-    if (all == NULL)
-        return CC_FAIL;
+    uint64_t *all;
+    CC_TRY(CC_NEW(all, (size_t)r->ranks, e));
     int code = MPI_Allgather(&own, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, r->comm);
     int status = cc_mpi_check(code, "MPI_Allgather", e);
     if (status == CC_OK && all[host] != own)

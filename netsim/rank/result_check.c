@@ -35,11 +35,7 @@ static int decode_own(struct cc_result_check *c, const struct cc_rank_state *s,
     size_t len, head;
     int status = CC_OK;
     CC_TRY(cc_message_pack_make(s, all, 0, config, &pack, e));
-    payload = cc_alloc(cc_pack_bound(pack), e);
-    if (payload == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(payload, cc_pack_bound(pack), e));
     CC_TRY_OUT(cc_pack_encode(pack, 0, gradient, payload, &len, &head, e));
     CC_TRY_OUT(cc_pack_decode(pack, 0, payload, len, c->own, e));
 out:
@@ -61,11 +57,9 @@ int cc_result_check_open(struct cc_result_check *c, const struct cc_rank_state *
     CC_TRY(cc_mpi_check(code, "MPI_Comm_split", e));
     if (s->server)
         return CC_OK;
-    c->own = cc_alloc(n * sizeof *c->own, e);
-    c->sum = cc_alloc(n * sizeof *c->sum, e);
-    c->magnitude = cc_alloc(n * sizeof *c->magnitude, e);
-    if (c->own == NULL || c->sum == NULL || c->magnitude == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(c->own, n, e));
+    CC_TRY(CC_NEW(c->sum, n, e));
+    CC_TRY(CC_NEW(c->magnitude, n, e));
     CC_TRY(decode_own(c, s, gradient, e));
     for (size_t i = 0; i < n; i++) {
         c->sum[i] = c->own[i];

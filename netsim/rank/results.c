@@ -82,9 +82,8 @@ static int put_hosts(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_
     const size_t own = (size_t)cc_job_host(&r->job, r->rank);
     if (!r->job.colocated)
         return CC_OK;
-    double *list = cc_alloc0(2 * hosts * sizeof *list, e);
-    if (list == NULL)
-        return CC_FAIL;
+    double *list;
+    CC_TRY(CC_NEW(list, 2 * hosts, e));
     list[own] = (double)l->s.counters.sent_bytes;
     list[hosts + own] = (double)l->s.counters.messages;
     const int status = cc_mpi_reduce(r->comm, list, 2 * hosts, MPI_DOUBLE, MPI_SUM, e);
@@ -132,13 +131,11 @@ static int put_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_
     const size_t all = l->to, before = l->from;
     const bool together = cc_rank_loop_lockstep(l), sleeps = l->s.job->yield_when_idle && together;
     const double zero = together && l->one_clock ? l->began : 0;
-    double *list = cc_alloc0((TIMES * all + 1) * sizeof *list, e), *own = list + TIMES * all;
-    out->step_s = cc_alloc(out->steps * sizeof *out->step_s, e);
-    if (list == NULL || out->step_s == NULL) {
-        free(list);
-        return CC_FAIL;
-    }
+    double *list;
+    CC_TRY(CC_NEW(out->step_s, out->steps, e));
+    CC_TRY(CC_NEW(list, TIMES * all + 1, e));
     const double *end = list, *start = list + START * all;
+    double *own = list + TIMES * all;
     for (size_t i = 0; i < all; i++) {
         const double times[TIMES] = {[END] = together && !l->one_clock ? l->end[i] - l->start[i]
                                                                        : zero + l->end[i],
@@ -172,13 +169,10 @@ static int put_tensors(struct cc_rank *r, const struct cc_rank_loop *l, struct c
 {
     const size_t n = r->job.tensors;
     const double pulls = (double)out->steps * (cc_job_bulk(&r->job) ? 1 : r->job.workers);
-    double *bytes = cc_alloc0(2 * n * sizeof *bytes, e);
-    out->tensor_bytes = cc_alloc(n * sizeof *bytes, e);
-    out->tensor_pull_bytes = cc_alloc(n * sizeof *bytes, e);
-    if (bytes == NULL || out->tensor_bytes == NULL || out->tensor_pull_bytes == NULL) {
-        free(bytes);
-        return CC_FAIL;
-    }
+    double *bytes;
+    CC_TRY(CC_NEW(out->tensor_bytes, n, e));
+    CC_TRY(CC_NEW(out->tensor_pull_bytes, n, e));
+    CC_TRY(CC_NEW(bytes, 2 * n, e));
     out->tensors = n;
     for (size_t i = 0; i < n; i++)
         bytes[l->s.server ? n + i : i] = (double)l->s.counters.tensor_bytes[i];
@@ -270,9 +264,7 @@ static int put_errors(const struct cc_applied_error *x, struct cc_report_row *ou
 {
     if (x == NULL)
         return CC_OK;
-    out->applied_error = cc_alloc(sizeof x->error, e);
-    if (out->applied_error == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->applied_error, CC_APPLIED_WINDOWS, e));
     memcpy(out->applied_error, x->error, sizeof x->error);
     out->applied_errors = CC_APPLIED_WINDOWS;
     return CC_OK;

@@ -90,9 +90,8 @@ int cc_source_preloaded_open(const struct cc_source_config *config, struct cc_so
     const struct cc_job *job = config->job;
     struct cc_gradients *g = NULL;
     int status = CC_OK;
-    struct preloaded *p = cc_alloc0(sizeof *p, e);
-    if (p == NULL)
-        return CC_FAIL;
+    struct preloaded *p;
+    CC_TRY(CC_NEW(p, 1, e));
     *p = (struct preloaded){.head = {.ops = &ops,
                                      .name = config->steps == 0   ? "empty"
                                              : job->trace != NULL ? "replay"

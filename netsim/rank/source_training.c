@@ -183,9 +183,7 @@ static int begin_row(struct cc_source *s, const struct cc_job_row *row, struct c
     t->emulated = cc_emulated_make(t->job, row, t->worker);
     t->next = 0;
     free(t->batch);
-    t->batch = cc_alloc0(row->steps * sizeof *t->batch, e);
-    if (t->batch == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(t->batch, row->steps, e));
     cc_task_init(t->task, t->weights, t->stats);
     if (t->job->training.local.steps > 0 && !serves)
         CC_TRY(begin_local(t, e));
@@ -448,9 +446,8 @@ int cc_source_training_open(const struct cc_source_config *config, struct cc_sou
                                              .serve = serve};
     const struct cc_job *job = config->job;
     int status = CC_OK;
-    struct training *t = cc_alloc0(sizeof *t, e);
-    if (t == NULL)
-        return CC_FAIL;
+    struct training *t;
+    CC_TRY(CC_NEW(t, 1, e));
     *t = (struct training){.head = {.ops = &ops,
                                     .name = "training",
                                     .serves = job->servers > 0 && (job->training.deltas ||

@@ -31,12 +31,9 @@ int cc_rank_stale_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct 
     const size_t n = l->to - l->from;
     int status = CC_OK;
     double held = held_of(l);
-    double *list = cc_alloc0((n + 2) * sizeof *list, e);
-    out->step_s = cc_alloc(n * sizeof *out->step_s, e);
-    if (list == NULL || out->step_s == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    double *list;
+    CC_TRY(CC_NEW(out->step_s, n, e));
+    CC_TRY(CC_NEW(list, n + 2, e));
     for (size_t i = 0; i < n && !l->s.server; i++)
         list[i] = l->end[l->from + i] - l->start[l->from + i];
     const double took = l->end[l->to - 1] - l->start[l->from];
@@ -64,16 +61,13 @@ int cc_rank_stale_ages(struct cc_rank *r, const struct cc_rank_loop *l, struct c
                        struct cc_error *e)
 {
     int status = CC_OK;
-    uint64_t *age = cc_alloc0(CC_CLOCKS_AGES * sizeof *age, e);
-    if (age == NULL)
-        return CC_FAIL;
+    uint64_t *age;
+    CC_TRY(CC_NEW(age, CC_CLOCKS_AGES, e));
     CC_TRY_OUT(cc_rank_ages(r, l, age, e));
     for (size_t i = 0; i < CC_CLOCKS_AGES; i++)
         out->ages = age[i] > 0 ? i + 1 : out->ages;
-    out->age = cc_alloc(out->ages * sizeof *out->age, e);
-    if (out->age == NULL)
-        status = CC_FAIL;
-    for (size_t i = 0; i < out->ages && status == CC_OK; i++)
+    CC_TRY_OUT(CC_NEW(out->age, out->ages, e));
+    for (size_t i = 0; i < out->ages; i++)
         out->age[i] = (double)age[i];
 out:
     free(age);

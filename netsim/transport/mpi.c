@@ -17,9 +17,8 @@ static void free_requests(struct cc_mpi_requests *m)
 
 static int open_requests(struct cc_requests *r, struct cc_error *e)
 {
-    struct cc_mpi_requests *m = cc_alloc0(sizeof *m, e);
-    if (m == NULL)
-        return CC_FAIL;
+    struct cc_mpi_requests *m;
+    CC_TRY(CC_NEW(m, 1, e));
     m->request = cc_alloc(r->count * sizeof(MPI_Request), e);
     m->status = cc_alloc(r->count * sizeof *m->status, e);
     m->over = cc_alloc0(r->count * sizeof *m->over, e);

@@ -28,9 +28,8 @@ static int open_synthetic(const struct cc_job *job, struct cc_trace **out, struc
                                     .decay = DECAY,
                                     .zeros = job->zeros,
                                     .indices = (enum cc_indices)job->indices};
-    struct cc_tensor_info *info = cc_alloc(job->tensors * sizeof *info, e);
-    if (info == NULL)
-        return CC_FAIL;
+    struct cc_tensor_info *info;
+    CC_TRY(CC_NEW(info, job->tensors, e));
     for (size_t i = 0; i < job->tensors; i++)
         info[i] = (struct cc_tensor_info){job->tensor[i].name, job->tensor[i].shape};
     const int status = cc_trace_synth(&config, info, job->tensors, "job", out, e);
@@ -70,9 +69,8 @@ int cc_gradients_open(const struct cc_job *job, struct cc_trace *trace, struct c
                       struct cc_error *e)
 {
     int status = CC_OK;
-    struct cc_gradients *g = cc_alloc0(sizeof *g, e);
-    if (g == NULL)
-        return CC_FAIL;
+    struct cc_gradients *g;
+    CC_TRY(CC_NEW(g, 1, e));
     g->job = job;
     g->trace = trace;
     CC_TRY_OUT(trace != NULL ? check_tensors(job, trace, e) : open_trace(job, g, e));

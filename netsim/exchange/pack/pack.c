@@ -33,9 +33,8 @@ int cc_slices(const struct cc_job *job, size_t from, size_t to, struct cc_slice 
     size_t end = first;
     while (end < job->tensors && job->offset[end] < to)
         end++;
-    struct cc_slice *slice = cc_alloc((end - first) * sizeof *slice, e);
-    if (slice == NULL)
-        return CC_FAIL;
+    struct cc_slice *slice;
+    CC_TRY(CC_NEW(slice, end - first, e));
     for (size_t i = first; i < end; i++) {
         const size_t begin = job->offset[i], stop = job->offset[i + 1];
         const size_t low = begin > from ? begin : from, high = stop < to ? stop : to;

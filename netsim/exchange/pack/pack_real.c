@@ -453,15 +453,10 @@ int cc_real_pack_make(const struct cc_pack_config *config, const struct cc_slice
     size_t values = 0, all;
     bool overflow = false;
     int status = CC_OK;
-    struct real_pack *p = cc_alloc0(sizeof *p, e);
-    if (p == NULL)
-        return CC_FAIL;
+    struct real_pack *p;
+    CC_TRY(CC_NEW(p, 1, e));
     p->decodes_only = config->decodes_only;
-    p->part = cc_alloc0(slices * sizeof *p->part, e);
-    if (p->part == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(p->part, slices, e));
     CC_TRY_OUT(cc_codec_set_init(&p->codecs, slices, e));
     for (size_t i = 0; i < slices; i++) {
         struct cc_codec_item *item = &p->codecs.item[i];

@@ -252,10 +252,8 @@ static int add_tensor(const struct cc_size_index *index, struct sum *line, size_
 
 static int make_bounds(struct cc_size_index *index, struct cc_error *e)
 {
-    index->bound = cc_alloc0((index->tensors + 1) * sizeof *index->bound, e);
-    index->silent = cc_alloc0((index->tensors + 1) * sizeof *index->silent, e);
-    if (index->bound == NULL || index->silent == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(index->bound, index->tensors + 1, e));
+    CC_TRY(CC_NEW(index->silent, index->tensors + 1, e));
     for (size_t i = 0; i < index->tensors; i++) {
         const size_t n = index->tensor[i].shape.n, most = n > 0 ? bound_of(index, i, 0, n) : 0;
         CC_TRY(add_tensor(index, index->bound, i, most, most, e));
@@ -271,9 +269,7 @@ static int make_lines(const struct cc_size_index *index, size_t lines, const uin
     const size_t tensors = index->tensors;
     if (size == NULL)
         return CC_OK;
-    *out = cc_alloc0(lines * (tensors + 1) * sizeof **out, e);
-    if (*out == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(*out, lines * (tensors + 1), e));
     for (size_t k = 0; k < lines; k++)
         for (size_t i = 0; i < tensors; i++)
             CC_TRY(add_tensor(index, *out + k * (tensors + 1), i, size[k * tensors + i],
@@ -288,9 +284,7 @@ static int make_pair_lines(struct cc_size_index *index, const struct cc_job_size
     const size_t lines = s->sums * s->steps, tensors = index->tensors;
     if (s->pairs == NULL)
         return CC_OK;
-    index->pairs = cc_alloc0(lines * (tensors + 1) * sizeof *index->pairs, e);
-    if (index->pairs == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(index->pairs, lines * (tensors + 1), e));
     for (size_t k = 0; k < lines; k++)
         for (size_t i = 0; i < tensors; i++) {
             uint64_t *line = index->pairs + k * (tensors + 1);
@@ -308,9 +302,8 @@ int cc_size_index_make(const struct cc_job *job, const struct cc_job_row *row,
 {
     const struct cc_job_sizes *s = &row->sizes;
     int status = CC_OK;
-    struct cc_size_index *index = cc_alloc0(sizeof *index, e);
-    if (index == NULL)
-        return CC_FAIL;
+    struct cc_size_index *index;
+    CC_TRY(CC_NEW(index, 1, e));
     index->tensor = job->tensor;
     index->offset = job->offset;
     index->tensors = job->tensors;

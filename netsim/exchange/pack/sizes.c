@@ -178,9 +178,10 @@ static int open_encoding(struct encoding *n, struct cc_error *e)
     CC_TRY(make_pack(n, CC_PUSH, 0, &one, e));
     n->payload = cc_alloc(cc_pack_bound(one), e);
     cc_pack_free(one);
-    n->sum = cc_alloc0(values * sizeof *n->sum, e);
-    n->bytes = cc_alloc(n->job->tensors * sizeof *n->bytes, e);
-    return n->payload != NULL && n->sum != NULL && n->bytes != NULL ? CC_OK : CC_FAIL;
+    if (n->payload == NULL)
+        return CC_FAIL;
+    CC_TRY(CC_NEW(n->sum, values, e));
+    return CC_NEW(n->bytes, n->job->tensors, e);
 }
 
 /* --- fixed sizes --- */
@@ -234,10 +235,8 @@ static int open_unions(struct encoding *n, struct cc_error *e)
     if (n->pair == NULL)
         return CC_FAIL;
     for (size_t k = 0; k < n->out->sums; k++) {
-        n->seen[k] = cc_alloc0((values + 63) / 64 * sizeof *n->seen[k], e);
-        n->counted[k] = cc_alloc(n->job->tensors * sizeof *n->counted[k], e);
-        if (n->seen[k] == NULL || n->counted[k] == NULL)
-            return CC_FAIL;
+        CC_TRY(CC_NEW(n->seen[k], (values + 63) / 64, e));
+        CC_TRY(CC_NEW(n->counted[k], n->job->tensors, e));
     }
     return CC_OK;
 }
@@ -258,17 +257,17 @@ static int open_tables(struct encoding *n, struct cc_error *e)
     const bool hops = cc_job_row_hops(n->job, n->row), merges = cc_job_row_merges(n->job, n->row);
     s->sums = hops || merges ? log2_floor(streams) + 1 : 0;
 
-    const size_t each = s->steps * n->job->tensors * sizeof *s->push;
+    const size_t each = s->steps * n->job->tensors;
     const bool pulls = n->job->servers > 0;
-    s->push = cc_alloc(s->workers * each, e);
-    s->pull = pulls ? cc_alloc(each, e) : NULL;
-    s->hop = hops ? cc_alloc((s->sums + 1) * each, e) : NULL; /* one for lengths not kept */
-    s->pairs = merges ? cc_alloc(s->sums * each, e) : NULL;
-    n->push = cc_alloc0(streams * sizeof(struct cc_pack *), e);
-    n->hop = cc_alloc0(streams * sizeof(struct cc_pack *), e);
-    if (s->push == NULL || (pulls && s->pull == NULL) || (hops && s->hop == NULL) ||
-        (merges && s->pairs == NULL) || n->push == NULL || n->hop == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(s->push, s->workers * each, e));
+    if (pulls)
+        CC_TRY(CC_NEW(s->pull, each, e));
+    if (hops) /* one for lengths not kept */
+        CC_TRY(CC_NEW(s->hop, (s->sums + 1) * each, e));
+    if (merges)
+        CC_TRY(CC_NEW(s->pairs, s->sums * each, e));
+    CC_TRY(CC_NEW(n->push, streams, e));
+    CC_TRY(CC_NEW(n->hop, streams, e));
     for (size_t i = 0; i < streams; i++) {
         CC_TRY(report_progress(n, 0, e));
         CC_TRY(make_pack(n, CC_PUSH, (int64_t)i, &n->push[i], e));
