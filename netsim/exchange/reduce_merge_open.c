@@ -122,8 +122,8 @@ static int open_own(struct cc_merge *x, struct cc_error *e)
     x->whole = cc_alloc(CC_SIZE_BYTES + c->bound, e);
     if (x->whole == NULL || c->decoder == NULL)
         return x->whole != NULL ? CC_OK : CC_FAIL;
-    x->values = cc_alloc(cc_range_length(c->range) * sizeof *x->values, e);
-    return x->values != NULL ? open_quantized(x, p->own_chunk, false, &x->quantizer, e) : CC_FAIL;
+    CC_TRY(CC_NEW(x->values, cc_range_length(c->range), e));
+    return open_quantized(x, p->own_chunk, false, &x->quantizer, e);
 }
 
 /* Whether round k can be added together with those of the group before it: by chunks, not values,

@@ -462,11 +462,8 @@ static int open_rounds(struct reduce_recode *x, struct cc_error *e)
     size_t largest = 0;
     CC_TRY(CC_NEW(x->round_state, x->schedule.rounds, e));
     CC_TRY(CC_NEW(x->chunk, x->schedule.chunks, e));
-    if (s->job->data) {
-        x->sum = cc_alloc((x->head.range.to - x->head.range.from) * sizeof *x->sum, e);
-        if (x->sum == NULL)
-            return CC_FAIL;
-    }
+    if (s->job->data)
+        CC_TRY(CC_NEW(x->sum, x->head.range.to - x->head.range.from, e));
     CC_TRY(cc_chunks_open(s, x->head.message, &x->schedule, &x->all, e));
     for (size_t k = 0; k < x->schedule.reduce_rounds; k++)
         CC_TRY(open_reducing_round(x, k, &largest, e));

@@ -136,12 +136,9 @@ static int evaluate(struct cc_rank *r, const struct cc_rank_loop *l,
     struct cc_evaluation *v = &report.eval.of;
     const bool deltas = r->job.training.deltas;
     int status = CC_OK;
-    float *all = NULL, *mean = cc_alloc0(learned->stat_count * sizeof *mean, e);
-    float *servers = cc_alloc(deltas ? learned->values * sizeof *servers : 0, e);
-    if (mean == NULL || servers == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    float *all = NULL, *mean = NULL, *servers = NULL;
+    CC_TRY_OUT(CC_NEW(mean, learned->stat_count, e));
+    CC_TRY_OUT(CC_NEW(servers, deltas ? learned->values : 0, e));
     CC_TRY_OUT(check_equal(r, learned, &report.eval.weights, e));
     CC_TRY_OUT(cc_mpi_gather(r->comm, learned->stats, learned->stat_count * sizeof *all, &all, e));
     struct cc_evaluation stale = {.staleness = 0};

@@ -32,9 +32,8 @@ static int measure_size(struct cc_rank *r, size_t bytes, double *seconds, double
 {
     int status = CC_OK;
     double ignored;
-    uint8_t *buffer = cc_alloc0(bytes, e);
-    if (buffer == NULL)
-        return CC_FAIL;
+    uint8_t *buffer;
+    CC_TRY(CC_NEW(buffer, bytes, e));
     for (int i = 0; i < WARMUP; i++)
         CC_TRY_OUT(round_trip(r, buffer, (int)bytes, &ignored, e));
     for (size_t i = 0; i < r->job.repeats; i++) {

@@ -19,10 +19,8 @@ static int open_requests(struct cc_requests *r, struct cc_error *e)
 {
     struct cc_mpi_requests *m;
     CC_TRY(CC_NEW(m, 1, e));
-    m->request = cc_alloc(r->count * sizeof(MPI_Request), e);
-    m->status = cc_alloc(r->count * sizeof *m->status, e);
-    m->over = cc_alloc0(r->count * sizeof *m->over, e);
-    if (m->request == NULL || m->status == NULL || m->over == NULL) {
+    if (CC_NEW(m->request, r->count, e) != CC_OK || CC_NEW(m->status, r->count, e) != CC_OK ||
+        CC_NEW(m->over, r->count, e) != CC_OK) {
         free_requests(m);
         return CC_FAIL;
     }

@@ -105,9 +105,7 @@ int cc_waits_open(struct cc_mpi_transport *t, struct cc_error *e)
 {
     if (cc_runtime_scratch() == NULL)
         return cc_fail(e, "no memory that ranks share");
-    t->timer = cc_alloc0(sizeof *t->timer, e);
-    if (t->timer == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(t->timer, 1, e));
     t->timer->receive = t->timer->send = MPI_REQUEST_NULL;
     return measure_timer(t->timer, e);
 }

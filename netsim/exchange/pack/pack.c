@@ -53,9 +53,8 @@ int cc_kept_slices(const struct cc_job *job, const struct cc_message *m, int ser
     int status = CC_OK;
     size_t n = 0;
     /* No more slices than tensors: a tensor is in one range, of which a server has one part. */
-    struct cc_slice *all = cc_alloc((m->last - m->first + 1) * sizeof *all, e), *some;
-    if (all == NULL)
-        return CC_FAIL;
+    struct cc_slice *all, *some;
+    CC_TRY(CC_NEW(all, m->last - m->first + 1, e));
     for (size_t i = m->first, next; i <= m->last; i = next) {
         const int keeper = job->tensor[i].server;
         for (next = i + 1; next <= m->last && job->tensor[next].server == keeper;)

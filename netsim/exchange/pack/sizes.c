@@ -92,10 +92,8 @@ static int open_cache(const struct cc_job *job, struct cc_trace *trace, struct g
     c->streams = c->streams < MOST_STREAMS ? c->streams : MOST_STREAMS;
     c->steps = job->trace_steps < MOST_STEPS ? job->trace_steps : MOST_STEPS;
     CC_TRY(cc_gradients_open(job, trace, &c->gradients, e));
-    c->loaded = cc_alloc0(c->streams * c->steps, e);
-    c->buffer = cc_alloc(each, e);
-    if (c->loaded == NULL || c->buffer == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(c->loaded, c->streams * c->steps, e));
+    CC_TRY(CC_NEW(c->buffer, values, e));
     if (!cc_mul(c->streams * c->steps, each, &bytes) || bytes > available)
         return CC_OK;
     c->kept = cc_alloc(bytes, e);
