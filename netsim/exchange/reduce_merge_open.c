@@ -141,7 +141,7 @@ static bool joins(const struct cc_merge *x, const struct cc_merge_group *g, size
 static int open_sums(struct cc_merge *x, struct cc_error *e)
 {
     size_t most = 0;
-    for (size_t k = 0; k < x->schedule.reduce_rounds; k++) {
+    for (size_t k = 0; k < x->schedule.reduce_rounds && x->group != NULL; k++) {
         struct cc_merge_group *last = x->groups > 0 ? &x->group[x->groups - 1] : NULL;
         const struct cc_merge_round *t = &x->round_state[k];
         const size_t all = (size_t)x->rank_state->job->workers * x->gradient->most;

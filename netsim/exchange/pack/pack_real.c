@@ -43,14 +43,14 @@ static struct real_pack *real_of(const struct cc_pack *p)
     return (struct real_pack *)p;
 }
 
-void cc_pack_free(struct cc_pack *base)
+void cc_pack_free(struct cc_pack *p)
 {
-    struct real_pack *p = real_of(base);
-    if (base != NULL && !base->is_virtual) {
-        cc_codec_set_free(&p->codecs);
-        free(p->part);
+    struct real_pack *real = real_of(p);
+    if (p != NULL && !p->is_virtual) {
+        cc_codec_set_free(&real->codecs);
+        free(real->part);
     }
-    free(base);
+    free(p);
 }
 
 static int set_part(const struct cc_pack_config *config, const struct cc_slice *slice,
@@ -83,15 +83,15 @@ static int set_part(const struct cc_pack_config *config, const struct cc_slice *
     return CC_OK;
 }
 
-size_t cc_pack_bound(const struct cc_pack *base)
+size_t cc_pack_bound(const struct cc_pack *p)
 {
-    const struct real_pack *p = real_of(base);
-    return base->is_virtual ? cc_virtual_pack_bound(base) : p->payload_bound + 1 + p->table_bound;
+    const struct real_pack *real = real_of(p);
+    return p->is_virtual ? cc_virtual_pack_bound(p) : real->payload_bound + 1 + real->table_bound;
 }
 
-size_t cc_pack_size(const struct cc_pack *base, int64_t rank, uint64_t step)
+size_t cc_pack_size(const struct cc_pack *p, int64_t rank, uint64_t step)
 {
-    return base->is_virtual ? cc_virtual_pack_size(base, rank, step) : 0;
+    return p->is_virtual ? cc_virtual_pack_size(p, rank, step) : 0;
 }
 
 static struct cc_context context_of(const struct part *part, uint64_t step)
@@ -129,21 +129,21 @@ static int encoded(int status)
     return status == CC_OK ? CC_OK : CC_DIVERGED;
 }
 
-int cc_pack_encode(struct cc_pack *base, uint64_t step, const float *x, uint8_t *out, size_t *len,
+int cc_pack_encode(struct cc_pack *p, uint64_t step, const float *x, uint8_t *out, size_t *len,
                    size_t *head, struct cc_error *e)
 {
-    struct real_pack *p = real_of(base);
+    struct real_pack *real = real_of(p);
     size_t payloads = 0, table = 0, at = 1;
     bool full = true;
-    if (base->is_virtual) {
-        cc_virtual_pack_encode(base, step, len, head);
+    if (p->is_virtual) {
+        cc_virtual_pack_encode(p, step, len, head);
         return CC_OK;
     }
-    if (p->decodes_only)
+    if (real->decodes_only)
         return refuse_stateless(e);
-    for (size_t i = 0; i < p->codecs.count; i++) {
-        struct part *part = &p->part[i];
-        const struct cc_codec_item *item = &p->codecs.item[i];
+    for (size_t i = 0; i < real->codecs.count; i++) {
+        struct part *part = &real->part[i];
+        const struct cc_codec_item *item = &real->codecs.item[i];
         const struct cc_context ctx = context_of(part, step);
         CC_TRY(encoded(cc_encode(&item->codec, &ctx, x + part->at, out + 1 + payloads, item->bound,
                                  &part->len, e)));
@@ -153,8 +153,8 @@ int cc_pack_encode(struct cc_pack *base, uint64_t step, const float *x, uint8_t 
     }
     if (!full) {
         memmove(out + 1 + table, out + 1, payloads);
-        for (size_t i = 0; i < p->codecs.count; i++)
-            at += put_leb(out + at, p->part[i].len);
+        for (size_t i = 0; i < real->codecs.count; i++)
+            at += put_leb(out + at, real->part[i].len);
     }
     out[0] = full ? BOUNDS : TABLE;
     *head = at;
@@ -162,26 +162,26 @@ int cc_pack_encode(struct cc_pack *base, uint64_t step, const float *x, uint8_t 
     return CC_OK;
 }
 
-void cc_pack_count(const struct cc_pack *base, uint64_t *tensor_bytes)
+void cc_pack_count(const struct cc_pack *p, uint64_t *tensor_bytes)
 {
-    const struct real_pack *p = real_of(base);
-    if (base->is_virtual) {
-        cc_virtual_pack_count(base, tensor_bytes);
+    const struct real_pack *real = real_of(p);
+    if (p->is_virtual) {
+        cc_virtual_pack_count(p, tensor_bytes);
         return;
     }
-    for (size_t i = 0; i < p->codecs.count; i++)
-        tensor_bytes[p->part[i].ctx.tensor] += p->part[i].len;
+    for (size_t i = 0; i < real->codecs.count; i++)
+        tensor_bytes[real->part[i].ctx.tensor] += real->part[i].len;
 }
 
-bool cc_pack_state(const struct cc_pack *base, size_t i, struct cc_pack_state *out)
+bool cc_pack_state(const struct cc_pack *p, size_t i, struct cc_pack_state *out)
 {
-    const struct real_pack *p = real_of(base);
-    for (size_t k = 0; !base->is_virtual && k < p->codecs.count; k++) {
-        const struct cc_codec *codec = &p->codecs.item[k].codec;
+    const struct real_pack *real = real_of(p);
+    for (size_t k = 0; !p->is_virtual && k < real->codecs.count; k++) {
+        const struct cc_codec *codec = &real->codecs.item[k].codec;
         if (codec->state == NULL || i-- > 0)
             continue;
         *out = (struct cc_pack_state){
-            .slice = {p->part[k].ctx.tensor, p->part[k].ctx.offset, codec->shape.n},
+            .slice = {real->part[k].ctx.tensor, real->part[k].ctx.offset, codec->shape.n},
             .value = codec->state,
             .count = cc_state_bytes(codec) / sizeof(float)};
         return true;
@@ -256,20 +256,20 @@ static int read_head(const struct real_pack *p, const uint8_t *in, size_t len, s
 }
 
 /* scale: NULL to decode, else to add. */
-static int decode(const struct cc_pack *base, uint64_t step, const uint8_t *in, size_t len,
+static int decode(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len,
                   const float *scale, float *y, struct cc_error *e)
 {
-    const struct real_pack *p = real_of(base);
+    const struct real_pack *real = real_of(p);
     struct reader r;
-    if (base->is_virtual)
+    if (p->is_virtual)
         return CC_OK;
-    CC_TRY(read_head(p, in, len, &r, e));
-    for (size_t i = 0; i < p->codecs.count; i++) {
-        const struct part *part = &p->part[i];
-        const struct cc_codec *codec = &p->codecs.item[i].codec;
+    CC_TRY(read_head(real, in, len, &r, e));
+    for (size_t i = 0; i < real->codecs.count; i++) {
+        const struct part *part = &real->part[i];
+        const struct cc_codec *codec = &real->codecs.item[i].codec;
         const struct cc_context ctx = context_of(part, step);
         const uint8_t *payload = in + r.payload;
-        size_t n = p->codecs.item[i].bound;
+        size_t n = real->codecs.item[i].bound;
         if (r.listed)
             (void)get_leb(in, len, &r.table, &n, NULL); /* checked above */
         const int status = scale == NULL
@@ -303,12 +303,12 @@ static size_t part_pairs_bound(const struct part *part, const struct cc_codec *c
     return part->raw ? codec->shape.n : cc_pairs_bound(codec);
 }
 
-size_t cc_pack_pairs_bound(const struct cc_pack *base)
+size_t cc_pack_pairs_bound(const struct cc_pack *p)
 {
-    const struct real_pack *p = real_of(base);
+    const struct real_pack *real = real_of(p);
     size_t most = 0;
-    for (size_t i = 0; !base->is_virtual && i < p->codecs.count; i++)
-        most += part_pairs_bound(&p->part[i], &p->codecs.item[i].codec);
+    for (size_t i = 0; !p->is_virtual && i < real->codecs.count; i++)
+        most += part_pairs_bound(&real->part[i], &real->codecs.item[i].codec);
     return most;
 }
 
@@ -323,18 +323,18 @@ static size_t raw_to_pairs(const uint8_t *in, size_t n, uint32_t base, struct cc
     return c;
 }
 
-int cc_pack_to_pairs(const struct cc_pack *base, uint64_t step, const uint8_t *in, size_t len,
+int cc_pack_to_pairs(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len,
                      struct cc_index_value *out, size_t *count, struct cc_error *e)
 {
-    const struct real_pack *p = real_of(base);
+    const struct real_pack *real = real_of(p);
     struct reader r;
     *count = 0;
-    CC_TRY(read_head(p, in, len, &r, e));
-    for (size_t i = 0; i < p->codecs.count; i++) {
-        const struct part *part = &p->part[i];
-        const struct cc_codec *codec = &p->codecs.item[i].codec;
+    CC_TRY(read_head(real, in, len, &r, e));
+    for (size_t i = 0; i < real->codecs.count; i++) {
+        const struct part *part = &real->part[i];
+        const struct cc_codec *codec = &real->codecs.item[i].codec;
         const struct cc_context ctx = context_of(part, step);
-        size_t n = p->codecs.item[i].bound, found = 0;
+        size_t n = real->codecs.item[i].bound, found = 0;
         if (r.listed)
             (void)get_leb(in, len, &r.table, &n, NULL); /* read_head has checked it */
         int status = CC_OK;
@@ -354,13 +354,13 @@ int cc_pack_to_pairs(const struct cc_pack *base, uint64_t step, const uint8_t *i
     return CC_OK;
 }
 
-void cc_pack_give_back(struct cc_pack *base, const struct cc_index_value *pair, size_t count)
+void cc_pack_give_back(struct cc_pack *p, const struct cc_index_value *pair, size_t count)
 {
-    const struct real_pack *p = real_of(base);
+    const struct real_pack *real = real_of(p);
     size_t at = 0;
-    for (size_t i = 0; i < p->codecs.count && at < count; i++) {
-        const struct cc_codec *codec = &p->codecs.item[i].codec;
-        const size_t begin = p->part[i].at, end = begin + codec->shape.n;
+    for (size_t i = 0; i < real->codecs.count && at < count; i++) {
+        const struct cc_codec *codec = &real->codecs.item[i].codec;
+        const size_t begin = real->part[i].at, end = begin + codec->shape.n;
         size_t next = at;
         while (next < count && pair[next].index < end)
             next++;
@@ -372,14 +372,14 @@ void cc_pack_give_back(struct cc_pack *base, const struct cc_index_value *pair, 
 
 /* --- rounds --- */
 
-size_t cc_pack_rounds(const struct cc_pack *base)
+size_t cc_pack_rounds(const struct cc_pack *p)
 {
-    const struct real_pack *p = real_of(base);
+    const struct real_pack *real = real_of(p);
     size_t most = 1;
-    if (base->is_virtual)
-        return cc_virtual_pack_rounds(base);
-    for (size_t i = 0; i < p->codecs.count; i++) {
-        const struct cc_codec *codec = &p->codecs.item[i].codec;
+    if (p->is_virtual)
+        return cc_virtual_pack_rounds(p);
+    for (size_t i = 0; i < real->codecs.count; i++) {
+        const struct cc_codec *codec = &real->codecs.item[i].codec;
         const size_t n = cc_sum_rounds(codec->scheme, codec->params);
         if (n == 0)
             return 0;
@@ -388,21 +388,21 @@ size_t cc_pack_rounds(const struct cc_pack *base)
     return most;
 }
 
-int cc_pack_encode_round(struct cc_pack *base, uint64_t step, size_t round, const float *x,
+int cc_pack_encode_round(struct cc_pack *p, uint64_t step, size_t round, const float *x,
                          uint8_t *out, size_t *len, struct cc_error *e)
 {
-    struct real_pack *p = real_of(base);
-    if (base->is_virtual) {
-        cc_virtual_pack_encode_round(base, step, round, len);
+    struct real_pack *real = real_of(p);
+    if (p->is_virtual) {
+        cc_virtual_pack_encode_round(p, step, round, len);
         return CC_OK;
     }
-    const bool can_sum = cc_pack_rounds(base) > 0;
+    const bool can_sum = cc_pack_rounds(p) > 0;
     *len = 0;
-    if (p->decodes_only)
+    if (real->decodes_only)
         return refuse_stateless(e);
-    for (size_t i = 0; i < p->codecs.count; i++) {
-        struct part *part = &p->part[i];
-        const struct cc_codec_item *item = &p->codecs.item[i];
+    for (size_t i = 0; i < real->codecs.count; i++) {
+        struct part *part = &real->part[i];
+        const struct cc_codec_item *item = &real->codecs.item[i];
         const struct cc_context ctx = context_of(part, step);
         const int status = cc_encode_round(&item->codec, &ctx, round, x + part->at, out + *len,
                                            item->bound, &part->len, e);
@@ -412,26 +412,26 @@ int cc_pack_encode_round(struct cc_pack *base, uint64_t step, size_t round, cons
     return CC_OK;
 }
 
-int cc_pack_absorb(struct cc_pack *base, uint64_t step, size_t round, const uint8_t *in, size_t len,
+int cc_pack_absorb(struct cc_pack *p, uint64_t step, size_t round, const uint8_t *in, size_t len,
                    float scale, float *y, struct cc_error *e)
 {
-    const struct real_pack *p = real_of(base);
+    const struct real_pack *real = real_of(p);
     size_t all = 0, raw = 0;
-    if (base->is_virtual)
+    if (p->is_virtual)
         return CC_OK;
-    if (p->decodes_only)
+    if (real->decodes_only)
         return refuse_stateless(e);
-    for (size_t i = 0; i < p->codecs.count; i++) {
-        const size_t bytes = cc_round_bytes(&p->codecs.item[i].codec, round);
+    for (size_t i = 0; i < real->codecs.count; i++) {
+        const size_t bytes = cc_round_bytes(&real->codecs.item[i].codec, round);
         all += bytes;
-        raw += p->part[i].raw ? bytes : 0;
+        raw += real->part[i].raw ? bytes : 0;
     }
     /* In a silent step only raw tensors have bytes. */
     if (len != all && len != raw)
         return cc_fail(e, "round %zu: %zu bytes of payload, not %zu", round, len, all);
-    for (size_t i = 0; i < p->codecs.count; i++) {
-        const struct part *part = &p->part[i];
-        const struct cc_codec *codec = &p->codecs.item[i].codec;
+    for (size_t i = 0; i < real->codecs.count; i++) {
+        const struct part *part = &real->part[i];
+        const struct cc_codec *codec = &real->codecs.item[i].codec;
         const struct cc_context ctx = context_of(part, step);
         const size_t n = len == all || part->raw ? cc_round_bytes(codec, round) : 0;
         const int status = cc_absorb(codec, &ctx, round, in, n, scale, y + part->at, e);

@@ -35,9 +35,9 @@ static struct cc_payload_size look_up(const struct virtual_pack *p, const struct
     return sum;
 }
 
-size_t cc_virtual_pack_bound(const struct cc_pack *base)
+size_t cc_virtual_pack_bound(const struct cc_pack *p)
 {
-    const struct cc_payload_size most = look_up(virtual_of(base), NULL, 0);
+    const struct cc_payload_size most = look_up(virtual_of(p), NULL, 0);
     return most.payload + 1 + most.table;
 }
 
@@ -47,52 +47,52 @@ static size_t head_of(const struct cc_payload_size *s)
     return s->shorter > 0 ? 1 + s->table : 1;
 }
 
-size_t cc_virtual_pack_size(const struct cc_pack *base, int64_t rank, uint64_t step)
+size_t cc_virtual_pack_size(const struct cc_pack *p, int64_t rank, uint64_t step)
 {
-    const struct virtual_pack *p = virtual_of(base);
-    struct cc_payload_id id = p->id;
+    const struct virtual_pack *v = virtual_of(p);
+    struct cc_payload_id id = v->id;
     id.rank = rank;
-    const struct cc_payload_size s = look_up(p, &id, step);
+    const struct cc_payload_size s = look_up(v, &id, step);
     return head_of(&s) + s.payload;
 }
 
 /* --- encoding --- */
 
-void cc_virtual_pack_encode(struct cc_pack *base, uint64_t step, size_t *len, size_t *head)
+void cc_virtual_pack_encode(struct cc_pack *p, uint64_t step, size_t *len, size_t *head)
 {
-    struct virtual_pack *p = virtual_of(base);
-    const struct cc_payload_size s = look_up(p, &p->id, step);
-    p->step = step;
-    p->round = NO_ROUND;
+    struct virtual_pack *v = virtual_of(p);
+    const struct cc_payload_size s = look_up(v, &v->id, step);
+    v->step = step;
+    v->round = NO_ROUND;
     *head = head_of(&s);
     *len = *head + s.payload;
 }
 
-void cc_virtual_pack_count(const struct cc_pack *base, uint64_t *tensor_bytes)
+void cc_virtual_pack_count(const struct cc_pack *p, uint64_t *tensor_bytes)
 {
-    const struct virtual_pack *p = virtual_of(base);
-    for (size_t i = 0; i < p->ranges; i++)
-        for (uint32_t t = p->range[i].first; t <= p->range[i].last; t++) {
-            const struct cc_value_range part = cc_range_in_tensor(&p->range[i], p->offset, t);
+    const struct virtual_pack *v = virtual_of(p);
+    for (size_t i = 0; i < v->ranges; i++)
+        for (uint32_t t = v->range[i].first; t <= v->range[i].last; t++) {
+            const struct cc_value_range part = cc_range_in_tensor(&v->range[i], v->offset, t);
             struct cc_payload_size whole = {0};
             if (part.from == part.to)
                 continue;
-            if (p->round == NO_ROUND)
-                cc_size_index_add(p->sizes, &p->id, p->step, &part, &whole);
+            if (v->round == NO_ROUND)
+                cc_size_index_add(v->sizes, &v->id, v->step, &part, &whole);
             else
-                whole.payload = cc_size_index_round_bytes(p->sizes, p->round, p->step, &part);
+                whole.payload = cc_size_index_round_bytes(v->sizes, v->round, v->step, &part);
             tensor_bytes[t] += whole.payload;
         }
 }
 
 /* --- rounds --- */
 
-size_t cc_virtual_pack_rounds(const struct cc_pack *base)
+size_t cc_virtual_pack_rounds(const struct cc_pack *p)
 {
-    const struct virtual_pack *p = virtual_of(base);
+    const struct virtual_pack *v = virtual_of(p);
     size_t most = 1;
-    for (size_t i = 0; i < p->ranges; i++) {
-        const size_t n = cc_size_index_rounds(p->sizes, &p->range[i]);
+    for (size_t i = 0; i < v->ranges; i++) {
+        const size_t n = cc_size_index_rounds(v->sizes, &v->range[i]);
         if (n == 0)
             return 0;
         most = n > most ? n : most;
@@ -100,14 +100,14 @@ size_t cc_virtual_pack_rounds(const struct cc_pack *base)
     return most;
 }
 
-void cc_virtual_pack_encode_round(struct cc_pack *base, uint64_t step, size_t round, size_t *len)
+void cc_virtual_pack_encode_round(struct cc_pack *p, uint64_t step, size_t round, size_t *len)
 {
-    struct virtual_pack *p = virtual_of(base);
-    p->step = step;
-    p->round = (uint32_t)round;
+    struct virtual_pack *v = virtual_of(p);
+    v->step = step;
+    v->round = (uint32_t)round;
     *len = 0;
-    for (size_t i = 0; i < p->ranges; i++)
-        *len += cc_size_index_round_bytes(p->sizes, round, step, &p->range[i]);
+    for (size_t i = 0; i < v->ranges; i++)
+        *len += cc_size_index_round_bytes(v->sizes, round, step, &v->range[i]);
 }
 
 /* --- making --- */
