@@ -96,11 +96,6 @@ static size_t whole_lines(size_t values)
     return cc_align_up(values * sizeof(float)) / sizeof(float);
 }
 
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The size of each buffer: the most that any scheme needs over any group. */
 struct buffer_sizes {
     size_t load, decoded; /* values */
@@ -118,15 +113,15 @@ static void add_group_sizes(const struct cc_calls *w, size_t scheme, const struc
         values += whole_lines(item->codec.shape.n);
         bound += item->bound;
         size_t scratch = cc_scratch_bytes(&item->codec);
-        most->scratch = larger(most->scratch, scratch);
+        most->scratch = cc_larger(most->scratch, scratch);
         if (!is_large(w, g, t))
-            most->thread_scratch = larger(most->thread_scratch, scratch);
+            most->thread_scratch = cc_larger(most->thread_scratch, scratch);
     }
-    most->load = larger(most->load, b.slots * values);
-    most->decoded = larger(most->decoded, values);
-    most->payload = larger(most->payload, b.slots * bound);
-    most->slots = larger(most->slots, b.slots);
-    most->cells = larger(most->cells, b.slots * g->count);
+    most->load = cc_larger(most->load, b.slots * values);
+    most->decoded = cc_larger(most->decoded, values);
+    most->payload = cc_larger(most->payload, b.slots * bound);
+    most->slots = cc_larger(most->slots, b.slots);
+    most->cells = cc_larger(most->cells, b.slots * g->count);
 }
 
 static int allocate_buffers(struct cc_calls *w, struct cc_error *e)
@@ -140,7 +135,7 @@ static int allocate_buffers(struct cc_calls *w, struct cc_error *e)
     w->load = cc_alloc_parts(most.load * sizeof(float), w->config->threads, e);
     w->decoded = cc_alloc_parts(most.decoded * sizeof(float), w->config->threads, e);
     w->payload = cc_alloc_parts(most.payload, w->config->threads, e);
-    w->scratch = cc_alloc(larger(most.scratch, threads * w->thread_scratch), e);
+    w->scratch = cc_alloc(cc_larger(most.scratch, threads * w->thread_scratch), e);
     if (w->load == NULL || w->decoded == NULL || w->payload == NULL || w->scratch == NULL)
         return CC_FAIL;
     CC_TRY(CC_NEW(w->x, most.cells, e));

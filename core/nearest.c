@@ -10,16 +10,13 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/memory.h"
+
 enum { LONGEST = 63, LEAST_PREFIX = 3 };
 
 static int lower(char c)
 {
     return tolower((unsigned char)c);
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 /* The Damerau-Levenshtein distance in which no characters are edited twice ("optimal string
@@ -39,11 +36,11 @@ static size_t edit_distance(const char *a, const char *b)
         row = oldest;
         row[0] = i;
         for (size_t j = 1; j <= m; j++) {
-            row[j] = smaller(last[j], row[j - 1]) + 1;
-            row[j] = smaller(row[j], last[j - 1] + (lower(a[i - 1]) != lower(b[j - 1])));
+            row[j] = cc_smaller(last[j], row[j - 1]) + 1;
+            row[j] = cc_smaller(row[j], last[j - 1] + (lower(a[i - 1]) != lower(b[j - 1])));
             if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
                 lower(a[i - 2]) == lower(b[j - 1]))
-                row[j] = smaller(row[j], before[j - 2] + 1);
+                row[j] = cc_smaller(row[j], before[j - 2] + 1);
         }
     }
     return row[m];

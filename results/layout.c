@@ -17,11 +17,6 @@ const struct cc_shown *cc_layout_next(const struct cc_layout *l, enum cc_place p
     return NULL;
 }
 
-static size_t max(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Whether a text is a number, which is aligned as one. */
 static bool is_number(const char *text)
 {
@@ -36,10 +31,10 @@ static bool measure(const struct cc_record *r, bool list, struct cc_shown *p)
 {
     bool filled = false, same = true;
     const bool chosen = r->chosen != NULL && !r->usual;
-    p->width = max(cc_text_print(p->head, NULL), cc_text_print(p->column->key->unit, NULL));
+    p->width = cc_larger(cc_text_print(p->head, NULL), cc_text_print(p->column->key->unit, NULL));
     for (size_t i = 0; i < r->row_count; i++) {
         const struct cc_value *v = &r->rows[i].value[p->index];
-        p->width = max(p->width, cc_value_print(v, p->column, NULL));
+        p->width = cc_larger(p->width, cc_value_print(v, p->column, NULL));
         p->left = p->left || (v->kind == CC_TEXT && !is_number(v->text));
         same = same && cc_value_same(v, &r->rows[0].value[p->index]);
         filled = filled || v->kind != CC_NULL;

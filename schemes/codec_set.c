@@ -62,11 +62,6 @@ static void cut_item(struct cutter *c, const struct cc_codec_memory *memory,
         item->payload = cut(c, item->bound);
 }
 
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 struct cc_codec_item cc_codec_item(const struct cc_spec *spec, const struct cc_shape *shape)
 {
     struct cc_codec_item item = {
@@ -84,8 +79,8 @@ size_t cc_codec_bytes(const struct cc_codec_item *item, size_t count,
     size_t scratch = 0, payload = 0;
     for (size_t i = 0; i < count; i++) {
         struct cc_codec_item copy = item[i];
-        scratch = larger(scratch, cc_scratch_bytes(&copy.codec));
-        payload = larger(payload, copy.bound);
+        scratch = cc_larger(scratch, cc_scratch_bytes(&copy.codec));
+        payload = cc_larger(payload, copy.bound);
         cut_item(&c, memory, &copy);
     }
     (void)cut(&c, memory->scratch == CC_SHARED ? scratch : 0);
@@ -129,8 +124,8 @@ int cc_codec_set_allocate(struct cc_codec_set *set, const struct cc_codec_memory
         if (memory->payload != CC_NONE && item->bound == SIZE_MAX)
             return cc_fail(e, "%s: %zu values are too many", item->spec->name, item->codec.shape.n);
         set->state_bytes += memory->state ? cc_align_up(cc_state_bytes(&item->codec)) : 0;
-        set->scratch_bytes = larger(set->scratch_bytes, cc_scratch_bytes(&item->codec));
-        set->payload_bytes = larger(set->payload_bytes, item->bound);
+        set->scratch_bytes = cc_larger(set->scratch_bytes, cc_scratch_bytes(&item->codec));
+        set->payload_bytes = cc_larger(set->payload_bytes, item->bound);
     }
     CC_TRY(reserve(set, cc_codec_bytes(set->item, set->count, memory), e));
     struct cutter c = {.block = set->memory};

@@ -54,11 +54,6 @@
 /* Where few values are cleared, their lines are fetched this many values ahead. */
 #define CLEAR_AHEAD ((size_t)16384)
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 size_t cc_density_count(double density, size_t n)
 {
     double k = ceil(density * (double)n);
@@ -80,7 +75,7 @@ static struct plan make_plan(double density, size_t n, enum cc_select_mode mode)
     struct plan p = {.k = cc_density_count(density, n)};
     if (n < SAMPLE_EXACT_FROM)
         return p;
-    p.sample = smaller(n / SAMPLE_EVERY, SAMPLE_MOST);
+    p.sample = cc_smaller(n / SAMPLE_EVERY, SAMPLE_MOST);
     double mean = (double)p.k / (double)n * (double)p.sample;
     p.direct = mode == CC_SELECT_SAMPLED && n >= SAMPLE_FROM && mean >= SAMPLE_ENOUGH;
     if (p.direct) {
@@ -88,7 +83,7 @@ static struct plan make_plan(double density, size_t n, enum cc_select_mode mode)
         p.room = cc_select_most(density, n, mode);
         return p;
     }
-    p.sample = smaller(n / SAMPLE_EXACT_EVERY, SAMPLE_EXACT_MOST);
+    p.sample = cc_smaller(n / SAMPLE_EXACT_EVERY, SAMPLE_EXACT_MOST);
     p.sample = p.sample > SAMPLE_EXACT_LEAST ? p.sample : SAMPLE_EXACT_LEAST;
     mean = (double)p.k / (double)n * (double)p.sample;
     /* A threshold four standard deviations low, and room for five more. */
@@ -168,7 +163,7 @@ static void source_clear(const struct cc_selection_input *from, const uint8_t *b
 
 static size_t block_at(size_t begin, size_t end)
 {
-    return smaller(end - begin, CC_SELECT_BLOCK);
+    return cc_smaller(end - begin, CC_SELECT_BLOCK);
 }
 
 static int source_parts(const struct cc_selection_input *from, int threads)

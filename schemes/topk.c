@@ -58,18 +58,13 @@ static int check(const void *params, struct cc_error *e)
                     (long long)p->k, (long long)p->bucket);
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Payloads always have this size. */
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     const struct params *p = params;
     size_t bucket = (size_t)p->bucket, k = (size_t)p->k;
     return cc_bytes_sum(cc_bytes_product(shape->n / bucket, ITEM_BYTES * k),
-                        ITEM_BYTES * smaller(shape->n % bucket, k));
+                        ITEM_BYTES * cc_smaller(shape->n % bucket, k));
 }
 
 /* --- parts: whole buckets --- */
@@ -101,7 +96,7 @@ static size_t run(struct job *j, size_t (*work)(void *arg, size_t begin, size_t 
 
 static size_t bucket_at(const struct job *j, size_t begin)
 {
-    return smaller(j->n - begin, (size_t)j->p->bucket);
+    return cc_smaller(j->n - begin, (size_t)j->p->bucket);
 }
 
 static size_t payload_at(const struct job *j, size_t begin)
@@ -227,7 +222,7 @@ static bool put_large(const float *x, const uint8_t *bits, size_t n, size_t c, u
     float value[CC_SELECT_BLOCK + CC_SELECT_SLACK];
     uint8_t *values = out + sizeof(uint16_t) * c;
     for (size_t i = 0; i < n; i += CC_SELECT_BLOCK) {
-        size_t m = smaller(n - i, CC_SELECT_BLOCK);
+        size_t m = cc_smaller(n - i, CC_SELECT_BLOCK);
         size_t count = k_select()->indices(bits + i / 8, m, (uint32_t)i, index);
         k_select()->pack(x + i, bits + i / 8, m, value);
         if (count > c)
@@ -272,7 +267,7 @@ static size_t encode_small_buckets(const struct job *j, size_t i, size_t end)
     struct small *now = &turn[0], *before = NULL;
     for (; i < end; i += bucket) {
         now->n = bucket_at(j, i);
-        now->k = smaller((size_t)j->p->k, now->n);
+        now->k = cc_smaller((size_t)j->p->k, now->n);
         now->x = j->x + i;
         now->residual = j->residual != NULL ? j->residual + i : NULL;
         now->out = j->out + payload_at(j, i);
@@ -294,7 +289,7 @@ static size_t encode_large_buckets(const struct job *j, size_t i, size_t end)
     const size_t bucket = (size_t)j->p->bucket;
     uint32_t kth = 0;
     for (; i < end; i += bucket) {
-        size_t n = bucket_at(j, i), k = smaller((size_t)j->p->k, n);
+        size_t n = bucket_at(j, i), k = cc_smaller((size_t)j->p->k, n);
         float *residual = j->residual != NULL ? j->residual + i : NULL;
         if (!encode_large(j->x + i, residual, n, k, &kth, j->out + payload_at(j, i)))
             return i;
@@ -358,11 +353,11 @@ static bool decode_large(const uint8_t *in, size_t n, size_t k, struct cc_zeros 
 {
     const uint8_t *values = in + sizeof(uint16_t) * k;
     uint16_t index[CHECK];
-    size_t begin = 0, m = smaller(n, CC_ZEROS_BLOCK);
+    size_t begin = 0, m = cc_smaller(n, CC_ZEROS_BLOCK);
     struct cc_zeros_block block = cc_zeros_next(z, m);
     long before = -1;
     for (size_t j = 0, count; j < k; j += count) {
-        count = smaller(k - j, CHECK);
+        count = cc_smaller(k - j, CHECK);
         if (!take_indices(in, j, count, before, n, index))
             return false;
         before = index[count - 1];
@@ -370,7 +365,7 @@ static bool decode_large(const uint8_t *in, size_t n, size_t k, struct cc_zeros 
             while (index[i] - begin >= m) {
                 cc_zeros_put(z, &block);
                 begin += m;
-                m = smaller(n - begin, CC_ZEROS_BLOCK);
+                m = cc_smaller(n - begin, CC_ZEROS_BLOCK);
                 block = cc_zeros_next(z, m);
             }
             cc_zeros_set(&block, index[i] - begin, cc_get_f32(values + sizeof(float) * (j + i)));
@@ -378,7 +373,7 @@ static bool decode_large(const uint8_t *in, size_t n, size_t k, struct cc_zeros 
     }
     cc_zeros_put(z, &block);
     for (begin += m; begin < n; begin += m) {
-        m = smaller(n - begin, CC_ZEROS_BLOCK);
+        m = cc_smaller(n - begin, CC_ZEROS_BLOCK);
         (void)cc_zeros_next(z, m);
     }
     return true;
@@ -409,13 +404,13 @@ static bool add_bucket(const uint8_t *in, size_t n, size_t k, float scale, float
     uint16_t index[CHECK];
     long before = -1;
     for (size_t j = 0, count; j < k; j += count) {
-        count = smaller(k - j, CHECK);
+        count = cc_smaller(k - j, CHECK);
         if (!take_indices(in, j, count, before, n, index))
             return false;
         before = index[count - 1];
         for (size_t i = 0, end; i < count; i = end) {
-            end = smaller(i + STEP, count);
-            *fetched = cc_touch(y, *fetched, smaller(index[end - 1] + AHEAD, left));
+            end = cc_smaller(i + STEP, count);
+            *fetched = cc_touch(y, *fetched, cc_smaller(index[end - 1] + AHEAD, left));
             for (; i < end; i++) {
                 float v = cc_get_f32(values + sizeof(float) * (j + i));
                 y[index[i]] = cc_add_scaled(y[index[i]], scale, v);
@@ -441,7 +436,7 @@ static size_t add_range(void *arg, size_t i, size_t end)
     size_t fetched = all ? 0 : SIZE_MAX;
     const uint8_t *in = j->in + payload_at(j, i);
     for (; i < end; i += bucket, in += step) {
-        size_t n = bucket_at(j, i), k = smaller((size_t)j->p->k, n);
+        size_t n = bucket_at(j, i), k = cc_smaller((size_t)j->p->k, n);
         if (!all && end - i > (ahead + 1) * bucket)
             prefetch_bucket(in + ahead * step, k, j->y + i + ahead * bucket);
         if (!add_bucket(in, n, k, *j->scale, j->y + i, end - i, &fetched))
@@ -459,7 +454,7 @@ static size_t decode_range(void *arg, size_t i, size_t end)
     cc_zeros_open(&z, j->y + i, j->n * sizeof(float), (double)j->p->k / (double)bucket);
     const uint8_t *in = j->in + payload_at(j, i);
     for (; i < end; i += bucket, in += ITEM_BYTES * (size_t)j->p->k) {
-        size_t n = bucket_at(j, i), k = smaller((size_t)j->p->k, n);
+        size_t n = bucket_at(j, i), k = cc_smaller((size_t)j->p->k, n);
         if (!(n <= CC_ZEROS_BLOCK ? decode_small(in, n, k, &z) : decode_large(in, n, k, &z)))
             break;
     }
@@ -496,7 +491,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     j.y = y;
     const size_t bad = run(&j, scale == NULL ? decode_range : add_range), n = bucket_at(&j, bad);
     if (bad < j.n)
-        return refuse_bucket(in, payload_at(&j, bad), n, smaller((size_t)j.p->k, n), e);
+        return refuse_bucket(in, payload_at(&j, bad), n, cc_smaller((size_t)j.p->k, n), e);
     return CC_OK;
 }
 
@@ -519,7 +514,7 @@ static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, cons
         return cc_bad_length(len, want, e);
     CC_TRY(cc_check_pairs_room(len / ITEM_BYTES, cap, e));
     for (size_t begin = 0; begin < j.n; begin += bucket) {
-        const size_t n = bucket_at(&j, begin), k = smaller((size_t)j.p->k, n);
+        const size_t n = bucket_at(&j, begin), k = cc_smaller((size_t)j.p->k, n);
         const uint8_t *item = in + payload_at(&j, begin), *value = item + sizeof(uint16_t) * k;
         for (size_t i = 0; i < k; i++)
             out[i] = (struct cc_index_value){

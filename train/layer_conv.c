@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/memory.h"
 #include "train/build.h"
 #include "train/kernels/conv.h"
 #include "train/share.h"
@@ -19,11 +20,6 @@ struct conv {
     size_t parity_y, parity_x;
 };
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* --- weights: tiles of CC_CONV_TILE values in the pass' scratch memory --- */
 
 /* Packs the weights of a group of outputs and one of inputs for one tap: tile[o * o_step +
@@ -32,7 +28,7 @@ static inline void pack_tile(const struct cc_layer *l, const float *w, size_t og
                              size_t tap, size_t o_step, size_t i_step, float *tile)
 {
     const size_t in = l->in->channels, out = l->out->channels;
-    const size_t o_end = smaller(out - og * 16, 16), i_end = smaller(in - ig * 16, 16);
+    const size_t o_end = cc_smaller(out - og * 16, 16), i_end = cc_smaller(in - ig * 16, 16);
     if (o_end < 16 || i_end < 16)
         memset(tile, 0, CC_CONV_TILE * sizeof *tile);
     for (size_t i = 0; i < i_end; i++)
@@ -99,7 +95,7 @@ static void forward_rows(struct cc_layer *l, const struct cc_pass *p, size_t fro
     for (size_t begin = from, rows; begin < to; begin += rows) {
         const float *in[CC_CONV_ROWS];
         float *out[CC_CONV_ROWS];
-        rows = smaller(to - begin, CC_CONV_ROWS);
+        rows = cc_smaller(to - begin, CC_CONV_ROWS);
         for (size_t r = 0; r < rows; r++) {
             size_t n = (begin + r) / y->height, row = (begin + r) % y->height;
             in[r] = x->value + n * cc_act_image(x) + cc_act_at(x, row * c->stride, 0);
@@ -164,7 +160,7 @@ static void backward_rows(struct cc_layer *l, const struct cc_pass *p, size_t fr
     for (size_t begin = from, rows; begin < to; begin += rows) {
         const float *in[CC_CONV_ROWS];
         float *out[CC_CONV_ROWS];
-        rows = smaller(to - begin, CC_CONV_ROWS);
+        rows = cc_smaller(to - begin, CC_CONV_ROWS);
         for (size_t r = 0; r < rows; r++) {
             size_t n = (begin + r) / height, row = (begin + r) % height;
             in[r] = y->grad + n * cc_act_image(y) + cc_act_at(y, row, 0);
@@ -205,11 +201,11 @@ static void weights_tiles(struct cc_layer *l, const struct cc_pass *p, size_t fr
                                 .out_image = cc_act_image(y),
                                 .out_row = cc_act_row(y)};
     for (size_t n = 0; n < p->count; n += CHAIN_IMAGES) {
-        k.images = smaller(p->count - n, CHAIN_IMAGES);
+        k.images = cc_smaller(p->count - n, CHAIN_IMAGES);
         for (size_t u = from; u < to; u++) {
             size_t t = u % TAPS, ig = u / TAPS % c->in_groups, og = u / TAPS / c->in_groups;
             float *sum = p->scratch + u * CC_CONV_TILE, tile[CC_CONV_TILE];
-            k.channels = smaller(x->channels - ig * 16, 16);
+            k.channels = cc_smaller(x->channels - ig * 16, 16);
             k.in = x->value + n * k.in_image + ig * cc_act_plane(x) + t / 3 * cc_act_row(x) +
                    t % 3 * CC_TRAIN_GROUP;
             k.out = y->grad + n * k.out_image + og * cc_act_plane(y) + cc_act_at(y, 0, 0);

@@ -6,8 +6,8 @@
 #include "cmd/sim/sim.h"
 #include "core/memory.h"
 #include "core/unions.h"
-#include "netsim/launch/platform_read.h"
 #include "netsim/exchange/pack/sizes.h"
+#include "netsim/launch/platform_read.h"
 
 const char *const cc_codec_time_names[] = {"profile", "measured", "none", NULL};
 
@@ -88,17 +88,12 @@ int cc_sim_platform(const struct sim *s, const struct cc_experiment_setting *set
 enum { LEAST_FILLING = 32, LEAST_DIFFERENT = 16 };
 #define MOST_ENCODED 5e9
 
-static size_t most(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The number of steps, or fewer if they would take too long. */
 static size_t affordable(const struct cc_experiment_setting *s, size_t steps, size_t least)
 {
     const double workers = fmin(s->setting.cluster.workers, CC_SIM_FEW_WORKERS);
     const double can = MOST_ENCODED / (workers * (double)s->setting.net->values);
-    return most(least, (size_t)fmin((double)steps, can));
+    return cc_larger(least, (size_t)fmin((double)steps, can));
 }
 
 /* Simulated time is exact: equal steps need not be counted twice, and sequential ones leave nothing
@@ -128,14 +123,14 @@ int cc_sim_choose(void *arg, const struct cc_experiment_setting *s, struct cc_ex
         count = CC_UNION_STEPS - CC_UNION_STEPS / 2;
     }
     if (sim->options.codec_time == CC_CODEC_MEASURED)
-        count = most(count, MEASURED);
+        count = cc_larger(count, MEASURED);
     if (s->setting.timing.straggler != CC_STEADY)
         count = DRAWS;
     if (s->setting.timing.consistency != CC_BULK)
         count = affordable(s, STALE, DRAWS);
     if (!fixed)
-        count = most(count, cc_experiment_periods(affordable(s, row->settled, LEAST_DIFFERENT),
-                                                  row->period));
+        count = cc_larger(count, cc_experiment_periods(affordable(s, row->settled, LEAST_DIFFERENT),
+                                                       row->period));
     row->warmup = row->period * warm;
     row->steps = row->period * count;
     return CC_OK;
