@@ -58,9 +58,9 @@ static int open_server(struct ps *p, struct cc_error *e)
     if (of->lanes == 0)
         return CC_OK;
     struct cc_pack *push = NULL, *pull = NULL;
-    int status = cc_lanes_pack(of, CC_PUSH, true, &push, e);
+    int status = cc_lanes_pack(of, CC_PUSH, -1, true, &push, e);
     if (status == CC_OK)
-        status = cc_lanes_pack(of, CC_PULL, false, &pull, e);
+        status = cc_lanes_pack(of, CC_PULL, -1, false, &pull, e);
     for (size_t i = 0; i < of->lanes; i++) {
         of->lane[i].push = push;
         of->lane[i].pull = pull;

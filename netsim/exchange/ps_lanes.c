@@ -17,9 +17,9 @@ size_t cc_lanes_value(const struct cc_lanes *p, const struct cc_slice *slice)
 
 /* --- opening --- */
 
-static int make_pack(const struct cc_lanes *p, enum cc_direction direction, bool decodes_only,
-                     const struct cc_slice *slice, size_t slices, struct cc_pack **out,
-                     struct cc_error *e)
+static int make_pack(const struct cc_lanes *p, enum cc_direction direction, int64_t rank,
+                     bool decodes_only, const struct cc_slice *slice, size_t slices,
+                     struct cc_pack **out, struct cc_error *e)
 {
     const struct cc_pack_config config = {.job = p->s->job,
                                           .row = p->s->row,
@@ -27,18 +27,17 @@ static int make_pack(const struct cc_lanes *p, enum cc_direction direction, bool
                                           .spec = direction == CC_PULL ? p->s->pull : p->s->spec,
                                           .raw = p->s->raw,
                                           .seed = p->s->job->seed,
-                                          .rank = direction == CC_PULL || p->s->server ? -1
-                                                                                       : p->s->rank,
+                                          .rank = rank,
                                           .direction = direction,
                                           .origin = p->origin,
                                           .decodes_only = decodes_only};
     return cc_rank_pack_make(p->s, &config, slice, slices, out, e);
 }
 
-int cc_lanes_pack(const struct cc_lanes *p, enum cc_direction direction, bool decodes_only,
-                  struct cc_pack **out, struct cc_error *e)
+int cc_lanes_pack(const struct cc_lanes *p, enum cc_direction direction, int64_t rank,
+                  bool decodes_only, struct cc_pack **out, struct cc_error *e)
 {
-    return make_pack(p, direction, decodes_only, p->slice, p->slices, out, e);
+    return make_pack(p, direction, rank, decodes_only, p->slice, p->slices, out, e);
 }
 
 /* MPI counts bytes as ints. */
@@ -115,8 +114,8 @@ static int open_lane(struct cc_lanes *p, int server, struct cc_error *e)
         goto out;
     struct cc_lane *l = &p->lane[p->lanes++];
     l->peer = p->s->job->workers + server;
-    CC_TRY_OUT(make_pack(p, CC_PUSH, false, slice, slices, &l->push, e));
-    CC_TRY_OUT(make_pack(p, CC_PULL, true, slice, slices, &l->pull, e));
+    CC_TRY_OUT(make_pack(p, CC_PUSH, p->s->rank, false, slice, slices, &l->push, e));
+    CC_TRY_OUT(make_pack(p, CC_PULL, -1, true, slice, slices, &l->pull, e));
     CC_TRY_OUT(cc_lanes_outbox(p, l->push, p->push_head, l->peer, &l->out, e));
     CC_TRY_OUT(cc_lanes_inbox(p, p->lanes - 1, l->pull, p->pull_head, e));
 out:
@@ -207,11 +206,14 @@ int cc_lanes_send(struct cc_lanes *p, size_t lane, const uint8_t *bytes, size_t 
         p->s->counters.messages++;
     }
     /* A message that is sent is only read. */
-    l->send = (struct cc_send){
-        .requests = &p->requests,
-        .request = p->lanes + lane,
-        .parcel = {
-            .at = (uint8_t *)(uintptr_t)bytes, .bytes = len, .peer = l->peer, .tag = p->tag}};
+    l->send = (struct cc_send){.requests = &p->requests,
+                               .request = p->lanes + lane,
+                               .parcel = {.at = (uint8_t *)(uintptr_t)bytes,
+                                          .bytes = len,
+                                          .peer = l->peer,
+                                          .tag = p->tag,
+                                          .head = p->s->server ? p->pull_head : p->push_head,
+                                          .payload = p->payload}};
     return cc_send_queue_add(queue_to(p, l), p->s, &l->send, e);
 }
 
@@ -254,7 +256,8 @@ int cc_lanes_encode(struct cc_lanes *p, struct cc_pack *c, const float *x, enum 
     int status = cc_pack_encode(c, p->s->step, x, CC_OFFSET_OR_NULL(out, head), len, &pack_head, e);
     cc_charge(p->s, phase, since, cc_pack_cost(c, CC_PACK_ENCODE));
     if (status == CC_OK && !p->silent) {
-        t->payload_bytes += *len - pack_head;
+        p->payload = *len - pack_head;
+        t->payload_bytes += p->payload;
         t->head_bytes += head + pack_head;
         if (t->tensor_bytes != NULL)
             cc_pack_count(c, t->tensor_bytes);

@@ -32,6 +32,7 @@ struct cc_lanes {
     int *finished;               /* indices of complete requests: room for 2 * lanes */
     size_t pending;              /* requests that are not complete */
     bool silent;                 /* the step under way sends nothing */
+    size_t payload;              /* bytes of the payload that was encoded last */
     bool shares;                 /* what is sent lies in buffers that ranks share (data.h) */
 
     /* Servers only: */
@@ -51,9 +52,9 @@ int cc_lanes_open_server(struct cc_lanes *p, struct cc_rank_state *s, const stru
 /* Frees all that lanes have; a server's lanes may share packs, which the last lane frees. */
 void cc_lanes_close(struct cc_lanes *p);
 
-/* A server's pack of the slices that it keeps. */
-int cc_lanes_pack(const struct cc_lanes *p, enum cc_direction direction, bool decodes_only,
-                  struct cc_pack **out, struct cc_error *e);
+/* A server's pack of the slices that it keeps. `rank` as in struct cc_pack_config. */
+int cc_lanes_pack(const struct cc_lanes *p, enum cc_direction direction, int64_t rank,
+                  bool decodes_only, struct cc_pack **out, struct cc_error *e);
 /* A zeroed buffer for a message with a head; NULL without data. */
 int cc_lanes_buffer(const struct cc_lanes *p, const struct cc_pack *c, size_t head, uint8_t **out,
                     struct cc_error *e);

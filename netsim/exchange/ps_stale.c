@@ -32,9 +32,10 @@ enum { PUSH_HEAD = 8, PULL_HEAD = 16 };
 struct reader {
     uint64_t step;     /* its next push's */
     uint64_t answered; /* its latest push's */
-    bool waits, held;  /* for its pull; for the bound */
-    double since;      /* when the push was applied */
-    float *sent;       /* the model when it last pulled; NULL without data */
+    bool held;         /* its pull had to wait for the bound, */
+    double since;      /* from when the push was applied */
+    struct reader *next;
+    float *sent; /* the model when it last pulled, slice by slice; NULL without data */
 };
 
 struct ps_stale {
@@ -50,11 +51,13 @@ struct ps_stale {
     /* Servers only: */
     struct cc_clocks clocks;
     struct reader *reader;
-    float *push;           /* a gradient, where the source applies it */
-    float *own, *model;    /* from value of.origin on; own: NULL where the source has it */
-    float *change;         /* since a worker's last pull */
-    size_t *arrived;       /* lanes whose push has arrived and is not applied, in that order: */
-    size_t first, waiting; /* a ring, which begins at `first` */
+    struct reader *reading; /* a list of those that wait for their pulls, in order */
+    float *own, *model;     /* from value of.origin on; own: NULL where the source has it */
+    float *room;            /* for a gradient that the source applies, or what has changed since a
+                               worker's last pull */
+    size_t kept;            /* values of all slices */
+    size_t *arrived;        /* lanes whose push has arrived and is not applied, in that order: */
+    size_t first, waiting;  /* a ring, which begins at `first` */
 };
 
 static bool in_every_step(const struct ps_stale *p)
@@ -95,10 +98,10 @@ static int open_reader(struct ps_stale *p, size_t i, struct cc_error *e)
     struct reader *r = &p->reader[i];
     r->step = next_sending(of, 0);
     l->push = of->lane[0].push;
-    CC_TRY(cc_lanes_pack(of, CC_PULL, false, &l->pull, e));
+    CC_TRY(cc_lanes_pack(of, CC_PULL, (int64_t)i, false, &l->pull, e));
     CC_TRY(cc_lanes_inbox(of, i, l->push, PUSH_HEAD, e));
     CC_TRY(cc_lanes_buffer(of, l->pull, PULL_HEAD, &l->out, e));
-    return of->s->job->data ? cc_alloc_floats(of->values, &r->sent, e) : CC_OK;
+    return of->s->job->data ? cc_alloc_floats(p->kept, &r->sent, e) : CC_OK;
 }
 
 /* A copy of the model for each worker, and messages each way. */
@@ -106,20 +109,22 @@ static int check_memory(const struct ps_stale *p, struct cc_error *e)
 {
     const struct cc_lanes *of = &p->of;
     size_t bytes;
-    if (!cc_mul(of->lanes, of->values * sizeof(float) + 2 * cc_pack_bound(of->lane[0].push),
-                &bytes))
+    if (!cc_mul(of->lanes, p->kept * sizeof(float) + 2 * cc_pack_bound(of->lane[0].push), &bytes))
         return cc_fail(e, "copies of the model for %zu workers", of->lanes);
-    return cc_lanes_check_memory(of, bytes + 3 * of->values * sizeof(float), e);
+    return cc_lanes_check_memory(of, bytes + 2 * of->values * sizeof(float), e);
 }
 
 static int open_server(struct ps_stale *p, struct cc_rank_state *s, const struct cc_message *m,
                        size_t index, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
+    uint8_t *room;
     CC_TRY(cc_lanes_open_server(of, s, m, index, e));
     if (of->lanes == 0)
         return CC_OK;
-    CC_TRY(cc_lanes_pack(of, CC_PUSH, true, &of->lane[0].push, e));
+    for (size_t i = 0; i < of->slices; i++)
+        p->kept += of->slice[i].count;
+    CC_TRY(cc_lanes_pack(of, CC_PUSH, -1, true, &of->lane[0].push, e));
     CC_TRY(check_memory(p, e));
     CC_TRY(cc_clocks_open(&p->clocks, &s->job->consistency, of->lanes, e));
     p->reader = cc_alloc0(of->lanes * sizeof *p->reader, e);
@@ -128,10 +133,9 @@ static int open_server(struct ps_stale *p, struct cc_rank_state *s, const struct
         return CC_FAIL;
     for (size_t i = 0; i < of->lanes; i++)
         CC_TRY(open_reader(p, i, e));
-    if (!s->job->data)
-        return CC_OK;
-    CC_TRY(cc_alloc_floats(of->values, &p->change, e));
-    return cc_alloc_floats(of->values, s->serve != NULL ? &p->push : &p->own, e);
+    CC_TRY(cc_room_alloc(s, SIZE_MAX, 2, of->values * sizeof *p->room, &room, e));
+    p->room = (float *)(void *)room;
+    return s->job->data && s->serve == NULL ? cc_alloc_floats(of->values, &p->own, e) : CC_OK;
 }
 
 static void stale_close(void *x)
@@ -143,9 +147,9 @@ static void stale_close(void *x)
     cc_clocks_close(&p->clocks);
     free(p->reader);
     free(p->arrived);
-    free(p->push);
     free(p->own);
-    free(p->change);
+    if (p->room != NULL)
+        cc_room_free(p->of.s, (uint8_t *)p->room);
     free(p->withheld.sum);
     free(p);
 }
@@ -246,12 +250,19 @@ static int receive(struct ps_stale *p, size_t i, struct cc_error *e)
                : CC_OK;
 }
 
-/* Copies the values that the server keeps. */
-static void copy_kept(const struct cc_lanes *of, const float *from, float *to)
+/* Finds what has changed since `sent`, which becomes the model. */
+static void find_change(struct ps_stale *p, float *sent)
 {
-    for (size_t i = 0; i < of->slices; i++) {
-        const size_t at = cc_lanes_value(of, &of->slice[i]) - of->origin;
-        memcpy(to + at, from + at, of->slice[i].count * sizeof *to);
+    const struct cc_lanes *of = &p->of;
+    for (size_t i = 0; i < of->slices && sent != NULL; i++) {
+        const size_t from = cc_lanes_value(of, &of->slice[i]) - of->origin;
+        const size_t n = of->slice[i].count;
+        const float *model = p->model + from;
+        float *change = p->room + from;
+        for (size_t k = 0; k < n; k++)
+            change[k] = model[k] - sent[k];
+        memcpy(sent, model, n * sizeof *sent);
+        sent += n;
     }
 }
 
@@ -259,13 +270,10 @@ static int start_server(struct ps_stale *p, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
     const bool first = p->model == NULL;
-    if (p->push != NULL)
-        p->model = of->s->model + of->origin;
-    else
-        p->model = p->own;
+    p->model = p->own != NULL ? p->own : CC_OFFSET_OR_NULL(of->s->model, of->origin);
     for (size_t i = 0; i < of->lanes; i++) {
-        if (first && p->model != NULL)
-            copy_kept(of, p->model, p->reader[i].sent);
+        if (first)
+            find_change(p, p->reader[i].sent);
         CC_TRY(receive(p, i, e));
     }
     return CC_OK;
@@ -276,11 +284,11 @@ static int apply(struct ps_stale *p, const struct cc_lane *l, struct cc_error *e
 {
     struct cc_lanes *of = &p->of;
     const float share = 1.0f / (float)of->s->job->workers;
-    if (p->push == NULL)
+    if (of->s->serve == NULL)
         return cc_lanes_decode_add(of, l->push, l, PUSH_HEAD, share, p->model, CC_PHASE_SERVER, e);
-    memset(p->push, 0, of->values * sizeof *p->push);
-    CC_TRY(cc_lanes_decode_add(of, l->push, l, PUSH_HEAD, 1, p->push, CC_PHASE_SERVER, e));
-    return cc_lanes_serve(of, p->clocks.updates, p->push, e);
+    memset(p->room, 0, of->values * sizeof *p->room);
+    CC_TRY(cc_lanes_decode_add(of, l->push, l, PUSH_HEAD, 1, p->room, CC_PHASE_SERVER, e));
+    return cc_lanes_serve(of, p->clocks.updates, p->room, e);
 }
 
 /* The step of the message that has arrived. */
@@ -310,7 +318,10 @@ static int take_push(struct ps_stale *p, size_t i, struct cc_error *e)
     if (l->in_len > PUSH_HEAD) {
         CC_TRY(apply(p, l, e));
         cc_ages_add(s->staleness.age, cc_clocks_update(&p->clocks, i));
-        r->waits = true;
+        struct reader **last = &p->reading;
+        while (*last != NULL)
+            last = &(*last)->next;
+        *last = r;
         r->held = !cc_clocks_may_read(&p->clocks, i);
         r->since = cc_transport_now(s->transport);
     }
@@ -318,48 +329,38 @@ static int take_push(struct ps_stale *p, size_t i, struct cc_error *e)
     return receive(p, i, e);
 }
 
-/* The worker that has waited longest of those that may read; of.lanes: none. */
-static size_t next_reader(const struct ps_stale *p)
+/* The place of the worker that has waited longest of those that may read; behind the last: none. */
+static struct reader **next_reader(struct ps_stale *p)
 {
-    size_t found = p->of.lanes;
-    for (size_t i = 0; i < p->of.lanes; i++) {
-        const struct reader *r = &p->reader[i];
-        if (r->waits && !p->of.lane[i].sends && cc_clocks_may_read(&p->clocks, i) &&
-            (found == p->of.lanes || r->since < p->reader[found].since))
-            found = i;
-    }
-    return found;
+    struct reader **at = &p->reading;
+    while (*at != NULL && (p->of.lane[*at - p->reader].sends ||
+                           !cc_clocks_may_read(&p->clocks, (size_t)(*at - p->reader))))
+        at = &(*at)->next;
+    return at;
 }
 
-/* Finds what has changed since a worker's last pull. */
-static void find_change(struct ps_stale *p, float *sent)
-{
-    const struct cc_lanes *of = &p->of;
-    const struct cc_work_timer since = cc_work_begin(of->s->transport);
-    for (size_t i = 0; i < of->slices && sent != NULL; i++) {
-        const size_t from = cc_lanes_value(of, &of->slice[i]) - of->origin;
-        for (size_t k = from; k < from + of->slice[i].count; k++) {
-            p->change[k] = p->model[k] - sent[k];
-            sent[k] = p->model[k];
-        }
-    }
-    cc_charge(of->s, CC_PHASE_SERVER, since, cc_row_cost(of->s, 0));
-}
-
-static int answer(struct ps_stale *p, size_t i, struct cc_error *e)
+static int answer(struct ps_stale *p, struct reader **at, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
     struct cc_rank_state *s = of->s;
+    struct reader *r = *at;
+    const size_t i = (size_t)(r - p->reader);
     struct cc_lane *l = &of->lane[i];
-    struct reader *r = &p->reader[i];
     size_t len;
+    *at = r->next;
+    r->next = NULL;
     s->step = r->answered;
-    if (r->held)
-        s->staleness.held_s[of->tag] += cc_transport_now(s->transport) - r->since;
-    r->waits = false;
+    if (r->held) {
+        const double held_s = cc_transport_now(s->transport) - r->since;
+        s->staleness.held_s[of->tag] += held_s;
+        if (s->staleness.longest_s != NULL)
+            s->staleness.longest_s[i] = fmax(s->staleness.longest_s[i], held_s);
+    }
     cc_clocks_read(&p->clocks, i);
+    const struct cc_work_timer since = cc_work_begin(s->transport);
     find_change(p, r->sent);
-    CC_TRY(cc_lanes_encode(of, l->pull, p->change, CC_PHASE_SERVER, PULL_HEAD, l->out, &len, e));
+    cc_charge(s, CC_PHASE_SERVER, since, cc_row_cost(s, 0));
+    CC_TRY(cc_lanes_encode(of, l->pull, p->room, CC_PHASE_SERVER, PULL_HEAD, l->out, &len, e));
     if (l->out != NULL) {
         cc_put_u64(l->out, r->answered);
         cc_put_u64(l->out + 8, p->clocks.slowest);
@@ -370,9 +371,9 @@ static int answer(struct ps_stale *p, size_t i, struct cc_error *e)
 static bool is_over(const struct ps_stale *p)
 {
     for (size_t i = 0; i < p->of.lanes; i++)
-        if (p->reader[i].step < p->of.s->until || p->reader[i].waits)
+        if (p->reader[i].step < p->of.s->until)
             return false;
-    return p->of.pending == 0;
+    return p->reading == NULL && p->of.pending == 0;
 }
 
 static int test_server(struct ps_stale *p, bool *done, struct cc_error *e)
@@ -382,9 +383,9 @@ static int test_server(struct ps_stale *p, bool *done, struct cc_error *e)
     CC_TRY(cc_lanes_take(of, &received, e));
     for (int i = 0; i < received; i++)
         p->arrived[(p->first + p->waiting++) % of->lanes] = (size_t)of->finished[i];
-    const size_t reader = next_reader(p);
-    of->s->transport->more |= reader < of->lanes || p->waiting > 0;
-    if (reader < of->lanes) {
+    struct reader **reader = next_reader(p);
+    of->s->transport->more |= *reader != NULL || p->waiting > 0;
+    if (*reader != NULL) {
         CC_TRY(answer(p, reader, e));
     } else if (p->waiting > 0) {
         const size_t next = p->arrived[p->first];

@@ -85,8 +85,10 @@ struct cc_rank_state {
                        below this one */
     /* The same, since counting has begun; held_s, parts and pushes: in the latest counted steps. */
     struct {
-        uint64_t *age;  /* a server's updates by their staleness: [CC_CLOCKS_AGES] (clocks.h) */
-        double *held_s; /* [messages]: for which the bound has held pulls back, of all workers */
+        uint64_t *age;     /* a server's updates by their staleness: [CC_CLOCKS_AGES] (clocks.h) */
+        double *held_s;    /* [messages]: for which the bound has held pulls back, of all workers */
+        double *longest_s; /* or NULL: [workers]: the longest of each worker's since it was set to 0
+                            */
         uint64_t parts, pushes; /* a worker's, of all steps and messages: those that its steps have,
                                    and those that it has pushed */
     } staleness;

@@ -1,22 +1,32 @@
-/* All ranks in one process: their exchanges are started one after the other, and then tested in
+/* All ranks in one process.
+ *
+ * In bulk synchronous steps their exchanges are started one after the other, and then tested in
  * turn until all are done. Who takes whole payloads, the servers or in an allgather rank 0, is
  * tested after each worker's start, so that one buffer does for the payloads of all workers
- * (cc_room_alloc). */
+ * (cc_room_alloc).
+ *
+ * In others, ranks are tested when a message arrives at them, which the transport's clock decides.
+ * A worker encodes all its messages when it begins to compute, so that one gradient does for all
+ * workers. */
 #include "netsim/inprocess/inprocess.h"
 
 #include <stdlib.h>
 
 #include "core/clock.h"
+#include "core/interrupt.h"
 #include "core/memory.h"
 #include "netsim/exchange/data.h"
 #include "netsim/exchange/exchange.h"
-#include "netsim/transport/process.h"
+#include "netsim/exchange/pack/clocks.h"
 
 struct rank {
     struct cc_rank_state s;
     struct cc_pack_list packs; /* s.packs */
     void **message;            /* the row's messages, as the exchange has opened them */
     bool done;
+    /* Workers, not bulk synchronous: */
+    size_t pending; /* messages that wait for pulls, and computing, before the next step */
+    bool pushes;    /* in this step */
 };
 
 struct cc_inprocess {
@@ -26,6 +36,12 @@ struct cc_inprocess {
     struct cc_spec *dense; /* the scheme of a dense second stage; NULL: fp32 */
     struct rank *rank;
     size_t workers, ranks;
+    /* Not bulk synchronous: */
+    size_t parts;      /* of messages on servers */
+    uint64_t *age;     /* all servers' */
+    double *held_s;    /* [messages]: likewise */
+    double *longest_s; /* [workers]: of this step */
+    struct cc_inprocess_figures figures;
 };
 
 bool cc_inprocess_has(enum cc_exchange x)
@@ -51,33 +67,53 @@ static int check(const struct cc_inprocess_config *c, struct cc_error *e)
     return CC_OK;
 }
 
-static int serve(void *arg, uint64_t step, uint64_t updates, size_t from, size_t to, float *mean,
-                 struct cc_error *e)
+static int open_clocks(struct cc_inprocess *x, struct cc_error *e)
 {
-    const struct cc_inprocess_config *c = arg;
-    (void)step;
-    (void)updates;
-    return c->serve(c->arg, from, to, mean, e);
+    const struct cc_job *job = x->config.job;
+    const struct cc_job_row *row = x->config.row;
+    if (cc_job_bulk(job))
+        return CC_OK;
+    x->age = cc_alloc0(CC_CLOCKS_AGES * sizeof *x->age, e);
+    x->held_s = cc_alloc0(row->messages * sizeof *x->held_s, e);
+    x->longest_s = cc_alloc0(x->workers * sizeof *x->longest_s, e);
+    if (x->age == NULL || x->held_s == NULL || x->longest_s == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < row->messages; i++)
+        for (int server = 0; server < job->servers; server++) {
+            struct cc_slice *slice;
+            size_t slices;
+            CC_TRY(cc_kept_slices(job, &row->message[i], server, &slice, &slices, e));
+            x->parts += slices > 0;
+            free(slice);
+        }
+    return CC_OK;
 }
 
 static int open_rank(struct cc_inprocess *x, size_t i, struct cc_error *e)
 {
     struct cc_inprocess_config *c = &x->config;
     struct rank *r = &x->rank[i];
-    r->s = (struct cc_rank_state){.transport = cc_process_end(&x->process, i),
-                                  .rank = (int)i,
-                                  .server = i >= x->workers,
-                                  .job = c->job,
-                                  .row = c->row,
-                                  .spec = c->spec,
-                                  .raw = c->raw,
-                                  .pull = c->pull != NULL ? c->pull : c->spec,
-                                  .dense = x->dense,
-                                  .packs = &r->packs,
-                                  .contributes = i > 0,
-                                  .serve = c->serve != NULL ? serve : NULL,
-                                  .serve_arg = c,
-                                  .shared = &x->shared};
+    r->s = (struct cc_rank_state){
+        .transport = cc_process_end(&x->process, i),
+        .rank = (int)i,
+        .server = i >= x->workers,
+        .job = c->job,
+        .row = c->row,
+        .spec = c->spec,
+        .raw = c->raw,
+        .pull = c->pull != NULL ? c->pull : c->spec,
+        .dense = x->dense,
+        .packs = &r->packs,
+        .contributes = i > 0,
+        .serve = c->serve,
+        .serve_arg = c->arg,
+        .until = c->row->steps,
+        .staleness = {.age = x->age, .held_s = x->held_s, .longest_s = x->longest_s},
+        .shared = &x->shared};
+    if (c->clocks != NULL) {
+        r->s.gradient = c->clocks->gradient;
+        r->s.model = r->s.server ? c->clocks->model : c->clocks->copy + i * cc_job_values(c->job);
+    }
     r->message = cc_alloc0(c->row->messages * sizeof *r->message, e);
     if (r->message == NULL)
         return CC_FAIL;
@@ -102,7 +138,9 @@ int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inproc
         status = CC_FAIL;
         goto out;
     }
-    CC_TRY_OUT(cc_process_open(&x->process, x->ranks, e));
+    CC_TRY_OUT(cc_process_open(&x->process, x->ranks,
+                               config->clocks != NULL ? &config->clocks->links : NULL, e));
+    CC_TRY_OUT(open_clocks(x, e));
     CC_TRY_OUT(cc_dense_spec(config->job, &x->dense, e));
     for (size_t i = 0; i < x->ranks; i++)
         CC_TRY_OUT(open_rank(x, i, e));
@@ -127,6 +165,9 @@ void cc_inprocess_close(struct cc_inprocess *x)
     cc_process_close(&x->process);
     cc_rooms_free(&x->shared);
     cc_spec_free(x->dense);
+    free(x->age);
+    free(x->held_s);
+    free(x->longest_s);
     free(x->rank);
     free(x);
 }
@@ -217,4 +258,113 @@ int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *co
     const double took = cc_now() - since;
     count(x, took > 0 ? (cc_thread_now() - had) / took : 1, out);
     return CC_OK;
+}
+
+/* --- steps that are not bulk synchronous --- */
+
+static int begin_step(struct cc_inprocess *x, size_t w, struct cc_error *e)
+{
+    const struct cc_inprocess_clocks *k = x->config.clocks;
+    const struct cc_job_row *row = x->config.row;
+    struct rank *me = &x->rank[w];
+    const size_t step = (size_t)me->s.step;
+    const double began = x->process.now,
+                 takes = k->compute_s * (k->slow != NULL ? k->slow[w * row->steps + step] : 1);
+    CC_TRY(k->compute(x->config.arg, w, step, e));
+    x->longest_s[w] = 0;
+    me->pending = 1;
+    for (size_t i = 0; i < row->messages; i++) {
+        bool done;
+        x->process.now = began + takes * k->ready[i];
+        CC_TRY(cc_exchange_start(me->message[i], e));
+        CC_TRY(cc_exchange_test(me->message[i], &done, e));
+        me->pending += !done;
+    }
+    x->process.now = began;
+    me->pushes = cc_process_on_way(&x->process, w) > 0;
+    return cc_process_wake(&x->process, began + takes, w, e);
+}
+
+/* Goes on if nothing of the step is left to do. */
+static int continue_step(struct cc_inprocess *x, size_t w, struct cc_error *e)
+{
+    struct rank *me = &x->rank[w];
+    if (--me->pending > 0)
+        return CC_OK;
+    x->figures.wait_s += x->longest_s[w];
+    return ++me->s.step < x->config.row->steps ? begin_step(x, w, e) : CC_OK;
+}
+
+/* A server takes a push, and sends all pulls that may leave then. */
+static int take_push(struct cc_inprocess *x, const struct cc_process_event *v, struct cc_error *e)
+{
+    struct cc_rank_state *s = &x->rank[v->rank].s;
+    bool over;
+    do {
+        s->transport->more = false;
+        s->counters.payload_bytes = 0;
+        CC_TRY(cc_exchange_test(x->rank[v->rank].message[v->parcel.tag], &over, e));
+        x->figures.pull_bytes += (double)s->counters.payload_bytes / (double)x->workers;
+    } while (s->transport->more);
+    if (v->parcel.bytes == v->parcel.head) /* a step that is withheld */
+        return CC_OK;
+    x->figures.push_bytes += (double)v->parcel.payload;
+    x->figures.ended += cc_process_on_way(&x->process, (size_t)v->from) == 0;
+    return CC_OK;
+}
+
+static int handle(struct cc_inprocess *x, const struct cc_process_event *v, struct cc_error *e)
+{
+    const size_t rank = (size_t)v->rank;
+    bool done = true;
+    if (rank >= x->workers)
+        return take_push(x, v, e);
+    if (v->from < 0)
+        x->figures.ended += !x->rank[rank].pushes;
+    else
+        CC_TRY(cc_exchange_test(x->rank[rank].message[v->parcel.tag], &done, e));
+    return done ? continue_step(x, rank, e) : CC_OK;
+}
+
+static int begin_all(struct cc_inprocess *x, struct cc_error *e)
+{
+    for (size_t i = x->workers; i < x->ranks; i++)
+        for (size_t k = 0; k < x->config.row->messages; k++)
+            CC_TRY(cc_exchange_start(x->rank[i].message[k], e));
+    for (size_t i = 0; i < x->workers; i++)
+        CC_TRY(begin_step(x, i, e));
+    return CC_OK;
+}
+
+int cc_inprocess_run(struct cc_inprocess *x, uint64_t ended, struct cc_error *e)
+{
+    const struct cc_process_event *v;
+    if (x->process.events.added == 0)
+        CC_TRY(begin_all(x, e));
+    while (x->figures.ended < ended && !cc_interrupted()) {
+        CC_TRY(cc_process_next(&x->process, &v, e));
+        if (v == NULL)
+            return CC_OK;
+        CC_TRY(handle(x, v, e));
+    }
+    return CC_OK;
+}
+
+const uint64_t *cc_inprocess_ages(const struct cc_inprocess *x)
+{
+    return x->age;
+}
+
+void cc_inprocess_figures(struct cc_inprocess *x, struct cc_inprocess_figures *out)
+{
+    struct cc_inprocess_figures *f = &x->figures;
+    uint64_t updates = 0;
+    for (size_t i = 0; i < CC_CLOCKS_AGES; i++)
+        updates += x->age[i];
+    f->time_s = x->process.now;
+    f->updates = (double)updates / (double)x->parts;
+    f->staleness = cc_ages_mean(x->age);
+    f->staleness_p95 = cc_ages_quantile(x->age, 0.95);
+    *out = *f;
+    f->push_bytes = f->pull_bytes = 0;
 }

@@ -12,7 +12,23 @@
 #include "core/error.h"
 #include "netsim/job/job.h"
 #include "netsim/exchange/pack/pack.h"
+#include "netsim/transport/process.h"
 #include "schemes/spec.h"
+
+/* Steps that are not bulk synchronous, in the order of a simulated clock: how long computing and
+ * messages take decides in which order pushes arrive. A worker computes a step, and its messages
+ * leave as they get ready. Its next step begins when it has computed this one and received all
+ * pulls that it waits for (netsim/exchange/ps_stale.c). Neither codecs nor servers take time. */
+struct cc_inprocess_clocks {
+    struct cc_process_links links;
+    double compute_s;    /* a step's */
+    const double *slow;  /* [workers][steps]: factors on it; NULL: 1 */
+    const double *ready; /* [messages]: when a message leaves, as a share of the step's time */
+    /* Flat steps: a worker's gradient, which `compute` writes; the servers' model, which `serve`
+     * updates by a push; and [workers] the workers' copies of it. */
+    float *gradient, *model, *copy;
+    int (*compute)(void *arg, size_t worker, size_t step, struct cc_error *e);
+};
 
 struct cc_inprocess_config {
     /* The job's exchange, workers, servers, seed, via, dense_bits, tensors and offsets count; data
@@ -22,9 +38,10 @@ struct cc_inprocess_config {
     const struct cc_spec *spec;   /* the row's scheme, */
     const struct cc_spec *raw;    /* fp32, for raw tensors, */
     const struct cc_spec *pull;   /* and what the server encodes with; NULL: spec */
-    /* Servers only: turns the mean of the pushes of values [from, to) into what the workers pull,
-     * in place. NULL: they pull the mean. */
-    int (*serve)(void *arg, size_t from, size_t to, float *mean, struct cc_error *e);
+    /* Servers only: as in struct cc_rank_state. */
+    int (*serve)(void *arg, uint64_t step, uint64_t updates, size_t from, size_t to, float *mean,
+                 struct cc_error *e);
+    const struct cc_inprocess_clocks *clocks; /* of a job that is not bulk synchronous */
     void *arg;
 };
 
@@ -57,6 +74,26 @@ bool cc_inprocess_has(enum cc_exchange x);
  * after an error the exchange can only be closed. */
 int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *const *gradient,
                           float *result, struct cc_inprocess_step *out, struct cc_error *e);
+
+/* Not bulk synchronous: continues until all workers together have ended `ended` steps: a step ends
+ * when the servers have updated all parameters by it, or, if it sends nothing, when it is computed.
+ * After the last step, or when interrupted, returns sooner. */
+int cc_inprocess_run(struct cc_inprocess *x, uint64_t ended, struct cc_error *e);
+
+/* Its figures, since the beginning but for the bytes. */
+struct cc_inprocess_figures {
+    double time_s;
+    uint64_t ended;                  /* steps of all workers */
+    double updates;                  /* of a server's part of a message / the number of parts */
+    double staleness, staleness_p95; /* that of these updates */
+    double wait_s;                   /* for the bound, of all workers together */
+    /* Since the last call, payload of pushes that have arrived, of all workers, and of pulls that
+     * have left, the mean over the workers. */
+    double push_bytes, pull_bytes;
+};
+void cc_inprocess_figures(struct cc_inprocess *x, struct cc_inprocess_figures *out);
+/* The updates by their staleness: [CC_CLOCKS_AGES] (netsim/exchange/pack/clocks.h). */
+const uint64_t *cc_inprocess_ages(const struct cc_inprocess *x);
 
 /* The packs with which a rank, a worker or after them a server, encodes: their codecs' states
  * (cc_pack_state) are all that an exchange keeps from one step to the next, but ssar-auto. They

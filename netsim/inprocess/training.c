@@ -31,15 +31,9 @@ static double clock_of(const struct cc_training *s)
     return s->config->task.threads == 1 ? cc_thread_now() : cc_now();
 }
 
-/* The updates of a message before a step. */
-static uint64_t updates_of(const struct cc_training *s, size_t first_value, uint64_t step)
-{
-    const struct cc_job_row *row = s->job.row;
-    return cc_job_row_updates(&s->job, row, cc_job_message_of(&s->job, row, first_value), step);
-}
-
 /* Turns the mean gradient into what workers pull: the change of the server's parameters. */
-static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error *e)
+static int serve(void *arg, uint64_t step, uint64_t updates, size_t from, size_t to, float *mean,
+                 struct cc_error *e)
 {
     struct cc_training *s = arg;
     (void)e;
@@ -47,8 +41,7 @@ static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error
         cc_unsent_arrive(&s->unsent, from, to, mean);
     const double since = clock_of(s);
     if (s->config->deltas)
-        cc_learner_change(&s->learner, from, to, s->log.step, updates_of(s, from, s->log.step),
-                          mean, s->server);
+        cc_learner_change(&s->learner, from, to, step, updates, mean, s->server);
     s->log.sum.update_s += clock_of(s) - since;
     if (s->pulled != NULL)
         memcpy(s->pulled + from, mean, (to - from) * sizeof *mean);
@@ -106,11 +99,15 @@ static int open_state(struct cc_training *s, struct cc_error *e)
                                         .threads = c->task.threads};
     if (c->local.steps > 0)
         learner = cc_local_outer(&c->local, s->layout, c->task.threads);
-    CC_TRY(cc_learner_open(&s->learner, &learner, c->deltas, e));
+    if (!bulk) {
+        learner.rate.rate /= (double)workers;
+        learner.rate.last /= (double)workers;
+    }
+    CC_TRY(cc_learner_open(&s->learner, &learner, c->deltas && bulk, e));
     s->out->epoch = cc_task_epoch(s->task);
     CC_TRY(cc_alloc_floats(s->values, &s->weights, e));
     CC_TRY(cc_alloc_floats((bulk ? workers : 1) * s->values, &s->gradients, e));
-    CC_TRY(cc_alloc_floats(s->values, &s->mean, e));
+    CC_TRY(cc_alloc_floats(bulk ? s->values : 0, &s->mean, e));
     CC_TRY(open_pipe(s, e));
     CC_TRY(cc_alloc_floats(s->layout->stats, &s->stats, e));
     CC_TRY(cc_alloc_floats(workers * s->layout->stats, &s->worker_stats, e));
@@ -235,8 +232,9 @@ static void apply_received(struct cc_training *s, uint64_t step, const float *re
         if (cc_job_row_silent(&s->job, row, m, step) || cc_job_row_skips(&s->job, i, step))
             continue;
         if (!s->config->deltas)
-            cc_learner_update(&s->learner, from, to, step, updates_of(s, from, step),
-                              received + from, s->weights);
+            cc_learner_update(&s->learner, from, to, step,
+                              cc_job_row_updates(&s->job, row, m, step), received + from,
+                              s->weights);
         for (size_t k = from; k < to && s->config->deltas; k++)
             s->weights[k] += received[k];
     }

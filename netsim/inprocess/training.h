@@ -6,6 +6,7 @@
 #include "core/unions.h"
 #include "netsim/job/evaluation.h"
 #include "netsim/job/job.h"
+#include "netsim/transport/process.h"
 #include "schemes/spec.h"
 #include "train/learner.h"
 #include "train/local_steps.h"
@@ -18,9 +19,7 @@ struct cc_training_clocks {
     double forward_share; /* its share; the rest is the backward pass */
     const double *share;  /* [tensors]: of the backward pass */
     const double *slow;   /* [workers][steps]: factors on computing; NULL: 1 */
-    /* A message of n bytes occupies a port for (n + message_bytes) byte_s, and arrives latency_s
-     * later. Without a network all are 0. */
-    double byte_s, message_bytes, latency_s;
+    struct cc_process_links links;
 };
 
 struct cc_training_config {

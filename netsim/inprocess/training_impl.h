@@ -25,7 +25,8 @@ struct cc_training {
     struct cc_learner learner; /* for the server's copy, or the workers' */
     float *gradients;          /* [workers][values]; not CC_BULK: of one worker */
     const float **gradient;
-    float *mean;      /* the workers receive it: the mean gradient, or in a pipeline the deltas */
+    float *mean;      /* the workers receive it: the mean gradient, or in a pipeline the deltas;
+                         CC_BULK only */
     float **delayed;  /* [depth - 1] of a pipeline: what they have received and not applied, that of
                          step t at t modulo them */
     uint64_t applied; /* a pipeline: the step that is applied next */

@@ -31,6 +31,9 @@ struct cc_parcel {
                     sender's bytes are used where they are (cc_requests_lent) */
     size_t bytes; /* to receive: the most */
     int peer, tag;
+    /* To send: bytes before the pack, and those of its payload; only simulated links of process.h
+     * tell them apart. */
+    size_t head, payload;
 };
 
 /* Times codec work, or the adding of floats. */
@@ -45,7 +48,7 @@ struct cc_transport_ops {
     bool lends;
 
     /* Seconds on the rank's clock, of which only differences have a meaning. */
-    double (*now)(void);
+    double (*now)(const struct cc_transport *t);
     struct cc_work_timer (*work_begin)(void);
     /* Ends the work and returns the time on the rank's clock. On a real machine the clock has
      * advanced by itself. A simulation advances it now, by `cost_s` seconds of the fastest host,
@@ -82,7 +85,7 @@ struct cc_transport {
 
 static inline double cc_transport_now(const struct cc_transport *t)
 {
-    return t->ops->now();
+    return t->ops->now(t);
 }
 
 static inline struct cc_work_timer cc_work_begin(const struct cc_transport *t)

@@ -177,9 +177,10 @@ static void halve(float *x, size_t n)
         x[i] = x[i] * 0.5f;
 }
 
-static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error *e)
+static int serve(void *arg, uint64_t step, uint64_t updates, size_t from, size_t to, float *mean,
+                 struct cc_error *e)
 {
-    (void)arg, (void)e;
+    (void)arg, (void)step, (void)updates, (void)e;
     halve(mean, to - from);
     return CC_OK;
 }

@@ -66,9 +66,9 @@ int cc_train_clocks(const struct cc_train *t, const struct cc_link *link,
                                             .forward_share = s.timing.forward_share,
                                             .share = t->net->share,
                                             .slow = drawn->slow,
-                                            .byte_s = cc_link_byte_s(link),
-                                            .message_bytes = link->message_bytes,
-                                            .latency_s = link->latency_s};
+                                            .links = {.byte_s = cc_link_byte_s(link),
+                                                      .message_bytes = link->message_bytes,
+                                                      .latency_s = link->latency_s}};
     return CC_OK;
 }
 

@@ -18,15 +18,13 @@ int cc_clocks_open(struct cc_clocks *c, const struct cc_job_consistency *config,
                             .at_slowest = workers};
     c->clock = cc_alloc0(workers * sizeof *c->clock, e);
     c->read = cc_alloc0(workers * sizeof *c->read, e);
-    c->age = cc_alloc0(CC_CLOCKS_AGES * sizeof *c->age, e);
-    return c->clock != NULL && c->read != NULL && c->age != NULL ? CC_OK : CC_FAIL;
+    return c->clock != NULL && c->read != NULL ? CC_OK : CC_FAIL;
 }
 
 void cc_clocks_close(struct cc_clocks *c)
 {
     free(c->clock);
     free(c->read);
-    free(c->age);
     *c = (struct cc_clocks){0};
 }
 
@@ -50,6 +48,21 @@ int cc_clocks_advance(struct cc_clocks *c, size_t worker, uint64_t step, struct 
     if (c->clock[worker]++ == c->slowest && --c->at_slowest == 0)
         find_slowest(c);
     return CC_OK;
+}
+
+uint64_t cc_clocks_update(struct cc_clocks *c, size_t worker)
+{
+    return c->updates++ - c->read[worker];
+}
+
+bool cc_clocks_may_read(const struct cc_clocks *c, size_t worker)
+{
+    return !c->bounded || c->clock[worker] - c->slowest <= c->bound;
+}
+
+void cc_clocks_read(struct cc_clocks *c, size_t worker)
+{
+    c->read[worker] = c->updates;
 }
 
 /* --- workers that do not push in every step --- */
@@ -86,23 +99,6 @@ bool cc_withheld_at_bound(const struct cc_job_consistency *config, uint64_t cloc
 void cc_ages_add(uint64_t *age, uint64_t staleness)
 {
     age[staleness < CC_CLOCKS_AGES ? staleness : CC_CLOCKS_AGES - 1]++;
-}
-
-uint64_t cc_clocks_update(struct cc_clocks *c, size_t worker)
-{
-    const uint64_t staleness = c->updates++ - c->read[worker];
-    cc_ages_add(c->age, staleness);
-    return staleness;
-}
-
-bool cc_clocks_may_read(const struct cc_clocks *c, size_t worker)
-{
-    return !c->bounded || c->clock[worker] - c->slowest <= c->bound;
-}
-
-void cc_clocks_read(struct cc_clocks *c, size_t worker)
-{
-    c->read[worker] = c->updates;
 }
 
 static uint64_t count(const uint64_t *age)

@@ -27,7 +27,6 @@ struct cc_clocks {
     uint64_t slowest;           /* clock */
     uint64_t updates;
     uint64_t *clock, *read; /* [workers]; read: the updates when it has read */
-    uint64_t *age; /* [CC_CLOCKS_AGES]: updates by their staleness, the last also of more */
 };
 
 /* Close it also after an error; all zeros are nothing to close. */
@@ -65,7 +64,8 @@ bool cc_withheld_at_bound(const struct cc_job_consistency *config, uint64_t cloc
 
 /* --- ages --- */
 
-/* Counts an update in a list age[CC_CLOCKS_AGES]. */
+/* Counts an update in a list age[CC_CLOCKS_AGES]: updates by their staleness, the last also of
+ * more. */
 void cc_ages_add(uint64_t *age, uint64_t staleness);
 /* The mean of such a list, and the least staleness that a share q of its updates do not exceed. 0
  * without updates. */
