@@ -19,9 +19,14 @@ void cc_events_free(struct cc_events *q)
     *q = (struct cc_events){0};
 }
 
+int cc_events_reserve(struct cc_events *q, size_t count, struct cc_error *e)
+{
+    return CC_GROW(q->heap, &q->capacity, count, e);
+}
+
 int cc_events_add(struct cc_events *q, struct cc_event v, struct cc_error *e)
 {
-    CC_TRY(CC_GROW(q->heap, &q->capacity, q->count + 1, e));
+    CC_TRY(cc_events_reserve(q, q->count + 1, e));
     v.order = q->added++;
     size_t i = q->count++;
     for (; i > 0 && earlier(&v, &q->heap[(i - 1) / 2]); i = (i - 1) / 2)

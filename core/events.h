@@ -24,6 +24,8 @@ struct cc_events {
 };
 
 void cc_events_free(struct cc_events *q);
+/* Makes room for `count` events, which can then be added without an error. */
+int cc_events_reserve(struct cc_events *q, size_t count, struct cc_error *e);
 int cc_events_add(struct cc_events *q, struct cc_event v, struct cc_error *e);
 /* Takes the next event out. There must be one. */
 struct cc_event cc_events_take(struct cc_events *q);

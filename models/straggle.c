@@ -7,7 +7,7 @@
  * Bulk synchronous steps are drawn: a period of all workers, of which the slowest decides when the
  * sending step ends. Means and deviations are taken over many periods.
  *
- * Stale and asynchronous steps are simulated event by event (a binary heap, one event a worker): a
+ * Stale and asynchronous steps are simulated event by event (one event a worker): a
  * worker's push passes its own port and the busiest server's, the server adds, the worker may wait
  * until the slowest has caught up, the server encodes and sends, the worker decodes. The messages
  * in a port of the server share it; its codec serves in the order of arrival. The first steps of
@@ -19,6 +19,7 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
+#include "core/events.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "models/step.h"
@@ -180,12 +181,6 @@ enum phase {
     DONE     /* decoded and applied: the next step begins */
 };
 
-struct event {
-    double time;
-    int worker;
-    enum phase phase;
-};
-
 struct worker {
     int steps; /* complete */
     bool waits;
@@ -212,42 +207,17 @@ struct simulation {
     gsl_rng *generator;
     int workers, slowest, at_slowest; /* steps of the slowest, and how many are there */
     struct worker *worker;
-    struct event *heap; /* one a worker */
-    int events;
-    struct port in, out; /* the busiest server's */
-    double codec;        /* when its codec is free */
+    struct cc_events events; /* one a worker */
+    struct port in, out;     /* the busiest server's */
+    double codec;            /* when its codec is free */
     struct running time, sending, silent, wait;
 };
 
-static bool earlier(const struct event *a, const struct event *b)
-{
-    return a->time < b->time || (a->time == b->time && a->worker < b->worker);
-}
-
+/* There is room for one event a worker. */
 static void schedule(struct simulation *s, double time, int worker, enum phase phase)
 {
-    int i = s->events++;
-    struct event new = {time, worker, phase};
-    for (; i > 0 && earlier(&new, &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
-        s->heap[i] = s->heap[(i - 1) / 2];
-    s->heap[i] = new;
-}
-
-static struct event next(struct simulation *s)
-{
-    struct event first = s->heap[0], last = s->heap[--s->events];
-    int i = 0;
-    for (;;) {
-        int child = 2 * i + 1;
-        if (child + 1 < s->events && earlier(&s->heap[child + 1], &s->heap[child]))
-            child++;
-        if (child >= s->events || !earlier(&s->heap[child], &last))
-            break;
-        s->heap[i] = s->heap[child];
-        i = child;
-    }
-    s->heap[i] = last;
-    return first;
+    (void)cc_events_add(
+        &s->events, (struct cc_event){.time = time, .who = (size_t)worker, .what = phase}, NULL);
 }
 
 static void begin_step(struct simulation *s, double now, int w)
@@ -356,11 +326,11 @@ static void complete(struct simulation *s, double now, int w)
 }
 
 /* Handles an event: schedules the worker's next one, or has its message enter a port. */
-static void handle(struct simulation *s, const struct event *v)
+static void handle(struct simulation *s, const struct cc_event *v)
 {
     const struct cc_cost *c = s->cost;
-    int w = v->worker;
-    switch (v->phase) {
+    int w = (int)v->who;
+    switch (v->what) {
     case ENCODED:
         enter(&s->in, v->time, w, s->workers);
         break;
@@ -395,7 +365,8 @@ static void handle(struct simulation *s, const struct event *v)
 static struct port *next_port(struct simulation *s)
 {
     struct port *p = next_end(&s->in) <= next_end(&s->out) ? &s->in : &s->out;
-    return p->count > 0 && (s->events == 0 || next_end(p) <= s->heap[0].time) ? p : NULL;
+    return p->count > 0 && (s->events.count == 0 || next_end(p) <= s->events.heap[0].time) ? p
+                                                                                           : NULL;
 }
 
 /* A message has passed: schedules what follows for its worker. */
@@ -419,8 +390,8 @@ static void simulate(struct simulation *s, int steps)
     for (;;) {
         for (struct port *p = next_port(s); p != NULL; p = next_port(s))
             pass(s, p);
-        struct event v = next(s);
-        if (s->worker[v.worker].steps == steps)
+        struct cc_event v = cc_events_take(&s->events);
+        if (s->worker[v.who].steps == steps)
             return;
         handle(s, &v);
     }
@@ -434,7 +405,7 @@ int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int work
     int steps = STEP_BUDGET / workers < MOST_STEPS ? STEP_BUDGET / workers : MOST_STEPS;
     int status = CC_OK;
     CC_TRY_OUT(CC_NEW(s.worker, (size_t)workers, e));
-    CC_TRY_OUT(CC_NEW(s.heap, (size_t)workers, e));
+    CC_TRY_OUT(cc_events_reserve(&s.events, (size_t)workers, e));
     CC_TRY_OUT(open_port(&s.in, sum->push_worker_s, sum->push_server_s, workers, e));
     CC_TRY_OUT(open_port(&s.out, sum->pull_worker_s, sum->pull_server_s, workers, e));
     CC_TRY_OUT(new_generator(t, &s.generator, e));
@@ -444,7 +415,7 @@ out:
     gsl_rng_free(s.generator);
     close_port(&s.in);
     close_port(&s.out);
-    free(s.heap);
+    cc_events_free(&s.events);
     free(s.worker);
     return status;
 }
