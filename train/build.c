@@ -169,7 +169,7 @@ static void plan_gradients(struct cc_build *b)
     struct spare spare = {.acts = cc_build_memory(b, m->act_count + 1, sizeof(void *))};
     for (size_t i = m->layer_count; i > 0 && b->status == CC_OK; i--) {
         struct cc_layer *l = m->layers[i - 1];
-        if (l->ops->backward == NULL)
+        if (l->ops->backward == NULL && l->ops->backward_images == NULL)
             continue;
         l->in_wanted = i > 1 && m->layers[0]->out != l->in;
         if (l->side != NULL && l->side->grad == NULL && same_layout(l->side, l->out)) {

@@ -94,6 +94,9 @@ struct cc_layer;
 struct cc_layer_ops {
     void (*forward)(struct cc_layer *l, const struct cc_pass *p);
     void (*backward)(struct cc_layer *l, const struct cc_pass *p); /* NULL: none */
+    /* In their place: the same for some images of blocks, which threads share. */
+    void (*forward_images)(struct cc_layer *l, const struct cc_pass *p, size_t from, size_t to);
+    void (*backward_images)(struct cc_layer *l, const struct cc_pass *p, size_t from, size_t to);
     bool adds; /* the backward pass heeds in_adds; for others, building a net that needs it fails */
 };
 

@@ -3,7 +3,6 @@
 
 #include "train/build.h"
 #include "train/kernels/pool.h"
-#include "train/share.h"
 
 /* --- input --- */
 
@@ -21,12 +20,7 @@ static void input_images(struct cc_layer *l, const struct cc_pass *p, size_t fro
             }
 }
 
-static void input_forward(struct cc_layer *l, const struct cc_pass *p)
-{
-    cc_share(l, p, p->count, cc_act_image(l->out), 1, input_images);
-}
-
-static const struct cc_layer_ops input_ops = {.forward = input_forward};
+static const struct cc_layer_ops input_ops = {.forward_images = input_images};
 
 struct cc_act *cc_layer_input_blocks(struct cc_build *b)
 {
@@ -68,17 +62,8 @@ static void mean_images_back(struct cc_layer *l, const struct cc_pass *p, size_t
         }
 }
 
-static void mean_forward(struct cc_layer *l, const struct cc_pass *p)
-{
-    cc_share(l, p, p->count, cc_act_image(l->in), 1, mean_images);
-}
-
-static void mean_backward(struct cc_layer *l, const struct cc_pass *p)
-{
-    cc_share(l, p, p->count, cc_act_image(l->in), 1, mean_images_back);
-}
-
-static const struct cc_layer_ops mean_ops = {.forward = mean_forward, .backward = mean_backward};
+static const struct cc_layer_ops mean_ops = {.forward_images = mean_images,
+                                             .backward_images = mean_images_back};
 
 struct cc_act *cc_layer_mean(struct cc_build *b, struct cc_act *in)
 {
@@ -125,18 +110,8 @@ static void largest_images_back(struct cc_layer *l, const struct cc_pass *p, siz
         }
 }
 
-static void largest_forward(struct cc_layer *l, const struct cc_pass *p)
-{
-    cc_share(l, p, p->count, cc_act_image(l->in), 1, largest_images);
-}
-
-static void largest_backward(struct cc_layer *l, const struct cc_pass *p)
-{
-    cc_share(l, p, p->count, cc_act_image(l->in), 1, largest_images_back);
-}
-
-static const struct cc_layer_ops largest_ops = {.forward = largest_forward,
-                                                .backward = largest_backward};
+static const struct cc_layer_ops largest_ops = {.forward_images = largest_images,
+                                                .backward_images = largest_images_back};
 
 struct cc_act *cc_layer_max_pool(struct cc_build *b, struct cc_act *in)
 {
@@ -177,18 +152,8 @@ static void flatten_images_back(struct cc_layer *l, const struct cc_pass *p, siz
     }
 }
 
-static void flatten_forward(struct cc_layer *l, const struct cc_pass *p)
-{
-    cc_share(l, p, p->count, cc_act_image(l->in), 1, flatten_images);
-}
-
-static void flatten_backward(struct cc_layer *l, const struct cc_pass *p)
-{
-    cc_share(l, p, p->count, cc_act_image(l->in), 1, flatten_images_back);
-}
-
-static const struct cc_layer_ops flatten_ops = {.forward = flatten_forward,
-                                                .backward = flatten_backward};
+static const struct cc_layer_ops flatten_ops = {.forward_images = flatten_images,
+                                                .backward_images = flatten_images_back};
 
 struct cc_act *cc_layer_flatten(struct cc_build *b, struct cc_act *in)
 {

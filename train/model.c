@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "train/build.h"
+#include "train/share.h"
 
 /* Tells the draws of initial weights from those of schemes, which count streams from 0. */
 #define STREAM_INITIAL UINT64_C(0x696e6974)
@@ -116,13 +117,23 @@ void cc_model_begin(struct cc_model *m, const float *images, const int32_t *labe
     begin(m, images, labels, count, true);
 }
 
+static void share_images(struct cc_layer *l, const struct cc_pass *p,
+                         void (*work)(struct cc_layer *l, const struct cc_pass *p, size_t from,
+                                      size_t to))
+{
+    cc_share(l, p, p->count, cc_act_image(l->in != NULL ? l->in : l->out), 1, work);
+}
+
 static void forward(struct cc_model *m, size_t end)
 {
     for (; m->forward_next < m->layer_count; m->forward_next++) {
         struct cc_layer *l = m->layers[m->forward_next];
         if (l->tensor + l->tensors > end)
             break;
-        l->ops->forward(l, &m->pass);
+        if (l->ops->forward_images != NULL)
+            share_images(l, &m->pass, l->ops->forward_images);
+        else
+            l->ops->forward(l, &m->pass);
     }
 }
 
@@ -146,7 +157,10 @@ void cc_model_backward(struct cc_model *m, const float *weights, float *gradient
         struct cc_layer *l = m->layers[m->backward_next - 1];
         if (l->tensor + l->tensors <= first)
             break;
-        l->ops->backward(l, &m->pass);
+        if (l->ops->backward_images != NULL)
+            share_images(l, &m->pass, l->ops->backward_images);
+        else
+            l->ops->backward(l, &m->pass);
     }
 }
 

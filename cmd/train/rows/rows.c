@@ -108,32 +108,29 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
                                                        : t->options.momentum},
         {CC_KEY(local_steps), local ? (double)(l->steps * l->parts) : NAN},
         {CC_KEY(stream_parts), local ? (double)l->parts : NAN},
+        {CC_KEY(depth), c->mode == CC_PIPE ? (double)c->depth : NAN},
         {CC_KEY(bw_bps), link != NULL ? link->bw_bps : NAN},
         {CC_KEY(latency_s), link != NULL ? link->latency_s : NAN}};
+    const struct cc_text_column texts[] = {
+        {CC_KEY(scheme), spec->name},
+        {CC_KEY(net), c->task.net},
+        {CC_KEY(data), t->data->name},
+        {CC_KEY(exchange), cc_exchange_names[c->exchange]},
+        {CC_KEY(mode), cc_step_names[c->mode]},
+        {CC_KEY(kind), kind},
+        {CC_KEY(outer), local ? cc_train_outer(l) : NULL},
+        {CC_KEY(framework), t->framework_name},
+        {CC_KEY(pull), !servers    ? NULL
+                       : c->deltas ? "delta"
+                                   : "mean"},
+        {CC_KEY(pull_scheme), servers ? cc_train_pull(t, spec)->name : NULL}};
     const size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return row;
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
-    if (cc_record_text(r, row, CC_KEY(scheme), spec->name, e) != CC_OK ||
-        cc_record_text(r, row, CC_KEY(net), c->task.net, e) != CC_OK ||
-        cc_record_text(r, row, CC_KEY(data), t->data->name, e) != CC_OK ||
-        cc_record_text(r, row, CC_KEY(exchange), cc_exchange_names[c->exchange], e) != CC_OK ||
-        cc_record_text(r, row, CC_KEY(mode), cc_step_names[c->mode], e) != CC_OK ||
-        cc_record_text(r, row, CC_KEY(kind), kind, e) != CC_OK ||
-        cc_train_put_clock(r, row, clock_of(t, variant, link), e) != CC_OK)
-        return SIZE_MAX;
-    if (servers && cc_train_put_consistency(t, row, how, e) != CC_OK)
-        return SIZE_MAX;
-    if (local && cc_record_text(r, row, CC_KEY(outer), cc_train_outer(l), e) != CC_OK)
-        return SIZE_MAX;
-    const char *framework = t->framework_name;
-    if (framework != NULL && cc_record_text(r, row, CC_KEY(framework), framework, e) != CC_OK)
-        return SIZE_MAX;
-    if (c->mode == CC_PIPE)
-        cc_record_number(r, row, CC_KEY(depth), (double)c->depth);
-    if (servers &&
-        (cc_record_text(r, row, CC_KEY(pull), c->deltas ? "delta" : "mean", e) != CC_OK ||
-         cc_record_text(r, row, CC_KEY(pull_scheme), cc_train_pull(t, spec)->name, e) != CC_OK))
+    if (cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e) != CC_OK ||
+        cc_train_put_clock(r, row, clock_of(t, variant, link), e) != CC_OK ||
+        (servers && cc_train_put_consistency(t, row, how, e) != CC_OK))
         return SIZE_MAX;
     return row;
 }
