@@ -204,7 +204,11 @@ struct cc_model_score cc_task_test(struct cc_task *t, const float *weights, cons
     return all;
 }
 
-double cc_task_objective(const struct cc_task *t, const float *weights)
+struct cc_task_result cc_task_evaluate(struct cc_task *t, const float *weights, const float *stats)
 {
-    return t->linear != NULL ? cc_linear_train_value(t->linear, weights) : 0;
+    const struct cc_model_score got = cc_task_test(t, weights, stats);
+    return (struct cc_task_result){
+        .loss = got.loss,
+        .accuracy = (double)got.correct / (double)t->config.data->test.count,
+        .objective = t->linear != NULL ? cc_linear_train_value(t->linear, weights) : 0};
 }

@@ -64,7 +64,10 @@ bool cc_loss_diverged(double loss, size_t worker, char reason[CC_DIVERGED_TEXT])
 
 /* The score on all test samples. */
 struct cc_model_score cc_task_test(struct cc_task *t, const float *weights, const float *stats);
-/* The objective of a linear model on all training samples; 0 for other nets. */
-double cc_task_objective(const struct cc_task *t, const float *weights);
+/* The same with the objective of a linear model on all training samples; 0 for other nets. */
+struct cc_task_result {
+    double loss, accuracy, objective;
+};
+struct cc_task_result cc_task_evaluate(struct cc_task *t, const float *weights, const float *stats);
 
 #endif

@@ -20,6 +20,7 @@
 #include "core/trace/trace_step.h"
 #include "netsim/inprocess/training_impl.h"
 #include "netsim/inprocess/training_job.h"
+#include "netsim/job/training.h"
 #include "train/linear/linear.h"
 
 /* --- opening --- */
@@ -207,15 +208,10 @@ static int capture(const struct cc_training *s, bool sent, struct cc_error *e)
                                s->layout->tensors, s->layout->count, s->pulled, e);
 }
 
-/* After an exchange: sums up what has not arrived, of gradients and of model deltas. */
-static void measure_residuals(struct cc_training *s)
+/* Sums up what has not arrived, of model deltas. */
+static void measure_behind(struct cc_training *s)
 {
-    if (s->measures_push) {
-        if (!s->config->deltas) /* otherwise `serve` has seen the mean */
-            cc_unsent_arrive(&s->unsent, 0, s->values, s->mean);
-        cc_unsent_end(&s->unsent);
-    }
-    for (size_t i = 0; s->measures_pull && i < s->values; i++) {
+    for (size_t i = 0; i < s->values; i++) {
         const double behind = (double)s->server[i] - (double)s->weights[i];
         s->log.behind_sq += behind * behind;
     }
@@ -223,21 +219,11 @@ static void measure_residuals(struct cc_training *s)
 
 /* Applies what the workers have received in a step: the mean gradient, or deltas, of the messages
  * that were sent. */
-static void apply_received(struct cc_training *s, uint64_t step, const float *received)
+static void apply_received(struct cc_training *s, uint64_t step, float *received)
 {
-    const struct cc_job_row *row = s->job.row;
-    for (size_t i = 0; i < row->messages; i++) {
-        const struct cc_message *m = &row->message[i];
-        const size_t from = s->job.offset[m->first], to = s->job.offset[m->last + 1];
-        if (cc_job_row_silent(&s->job, row, m, step) || cc_job_row_skips(&s->job, i, step))
-            continue;
-        if (!s->config->deltas)
-            cc_learner_update(&s->learner, from, to, step,
-                              cc_job_row_updates(&s->job, row, m, step), received + from,
-                              s->weights);
-        for (size_t k = from; k < to && s->config->deltas; k++)
-            s->weights[k] += received[k];
-    }
+    for (size_t i = 0; i < s->job.row->messages; i++)
+        cc_training_apply(&s->job, s->job.row, i, step, s->config->deltas ? NULL : &s->learner,
+                          received, s->weights);
 }
 
 /* Pipe-SGD (Li et al., NeurIPS 2018, Algorithm 1) in one process: with K steps under way, step t is
@@ -258,8 +244,11 @@ static void apply_piped(struct cc_training *s)
         apply_received(s, s->applied, s->delayed[s->applied % waiting]);
     if (s->applied < until)
         apply_received(s, s->applied++, s->mean);
-    else
-        memcpy(s->delayed[step % waiting], s->mean, s->values * sizeof *s->mean);
+    else { /* what was there has been applied */
+        float *const zeros = s->delayed[step % waiting];
+        s->delayed[step % waiting] = s->mean;
+        s->mean = zeros;
+    }
 }
 
 /* Exchanges the gradients and updates the parameters. Values that are refused, as they or their sum
@@ -270,8 +259,6 @@ static int exchange(struct cc_training *s, struct cc_error *e)
     struct cc_inprocess_step sent;
     const bool pipe = c->mode == CC_PIPE;
     float *result = c->deltas && !pipe ? s->weights : s->mean;
-    if (result == s->mean)
-        memset(s->mean, 0, s->values * sizeof *s->mean);
     struct cc_error why = {""};
     if (s->measures_push)
         cc_unsent_begin(&s->unsent, s->gradient);
@@ -283,6 +270,10 @@ static int exchange(struct cc_training *s, struct cc_error *e)
     }
     if (status != CC_OK)
         return cc_fail(e, "%s", why.text);
+    if (s->measures_push && !c->deltas) /* otherwise `serve` has seen the mean */
+        cc_unsent_arrive(&s->unsent, 0, s->values, s->mean);
+    if (s->measures_push)
+        cc_unsent_end(&s->unsent);
     if (pipe || (sent.sent && !c->deltas)) {
         const double since = clock_of(s);
         if (pipe)
@@ -291,7 +282,8 @@ static int exchange(struct cc_training *s, struct cc_error *e)
             apply_received(s, s->log.step, s->mean);
         s->log.sum.update_s += clock_of(s) - since;
     }
-    measure_residuals(s);
+    if (s->measures_pull)
+        measure_behind(s);
     CC_TRY(capture(s, sent.sent, e));
     s->log.sum.push_bytes += (double)sent.push_bytes;
     s->log.sum.pull_bytes += (double)sent.pull_bytes;

@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "netsim/inprocess/training_impl.h"
+#include "netsim/job/training.h"
 #include "train/linear/linear.h"
 
 void cc_training_diverge(struct cc_training *s, const char *reason)
@@ -20,15 +21,6 @@ void cc_training_show(const struct cc_training *s, size_t steps, double loss)
     const struct cc_training_log *l = &s->log;
     s->config->progress(s->config->arg, s->config->spec->name, steps, loss,
                         l->evals > 0 ? l->eval[l->evals - 1].accuracy : NAN);
-}
-
-static void score(struct cc_training *s, const float *weights, double *loss, double *accuracy,
-                  double *objective)
-{
-    const struct cc_model_score got = cc_task_test(s->task, weights, s->stats);
-    *loss = got.loss;
-    *objective = cc_task_objective(s->task, weights);
-    *accuracy = (double)got.correct / (double)s->config->task.data->test.count;
 }
 
 /* From the optimum, relative to its norm. */
@@ -64,18 +56,14 @@ int cc_training_evaluate(struct cc_training *s, struct cc_error *e)
     if (cc_linear_is(s->config->task.net) && s->config->consistency == CC_BULK)
         CC_TRY(measure_unions(s, e));
     cc_mean_stats(s->worker_stats, s->config->task.workers, s->layout->stats, s->stats);
+    struct cc_error why = {""};
     const double behind_sq = s->log.behind_sq, delta_sq = s->log.delta_sq;
     struct cc_evaluation v = cc_training_log_end(&s->log, s->config->task.workers);
     v.residual = s->measures_push ? cc_unsent_ratio(&s->unsent) : NAN;
     v.pull_residual = delta_sq > 0 ? sqrt(behind_sq / delta_sq) : NAN;
     v.distance = distance(s);
-    score(s, s->weights, &v.worker_loss, &v.worker_accuracy, &v.objective);
-    v.loss = v.worker_loss;
-    v.accuracy = v.worker_accuracy;
-    if (s->server != NULL && memcmp(s->server, s->weights, s->values * sizeof(float)) != 0)
-        score(s, s->server, &v.loss, &v.accuracy, &v.objective);
-    if (!isfinite(v.loss) || !isfinite(v.worker_loss)) {
-        cc_training_diverge(s, "a loss on the test samples that is not finite");
+    if (cc_training_score(s->task, s->weights, s->server, s->stats, &v, &why) != CC_OK) {
+        cc_training_diverge(s, why.text);
         return CC_OK;
     }
     return cc_training_log_add(&s->log, &v, e);

@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "netsim/inprocess/training_impl.h"
+#include "netsim/job/training.h"
 
 int cc_training_local_open(struct cc_training *s, struct cc_error *e)
 {
@@ -22,26 +23,15 @@ int cc_training_local_open(struct cc_training *s, struct cc_error *e)
     return CC_OK;
 }
 
-/* A worker takes what the exchange of the step before has left. */
-static void take(const struct cc_training *s, float *own)
-{
-    const struct cc_job_row *row = s->job.row;
-    for (size_t i = 0; i < row->messages && s->log.step > 0; i++)
-        if (!cc_job_row_skips(&s->job, i, s->log.step - 1))
-            cc_local_take(&s->local, s->job.offset[row->message[i].first],
-                          s->job.offset[row->message[i].last + 1], s->weights, own);
-}
-
 struct cc_training_batch cc_training_local_compute(struct cc_training *s, size_t worker)
 {
-    const struct cc_job_row *row = s->job.row;
     const size_t steps = s->local.config.steps, first = (size_t)s->log.step * steps;
     float *own = s->own + worker * cc_local_floats(&s->local);
     float *difference = s->gradients + worker * s->values;
     struct cc_training_batch sum = {0, 0};
     for (size_t i = 0; i < steps; i++) {
         if (i == s->local.config.delay)
-            take(s, own);
+            cc_training_take(&s->job, s->job.row, &s->local, s->log.step, s->weights, own);
         const struct cc_model_score score =
             cc_local_step(&s->local, s->task, first + i, worker, own,
                           s->worker_stats + worker * s->layout->stats, s->slope);
@@ -49,12 +39,8 @@ struct cc_training_batch cc_training_local_compute(struct cc_training *s, size_t
         sum.correct += (double)score.correct;
     }
     if (s->local.config.delay == steps)
-        take(s, own);
+        cc_training_take(&s->job, s->job.row, &s->local, s->log.step, s->weights, own);
     memset(difference, 0, s->values * sizeof *difference);
-    for (size_t i = 0; i < row->messages; i++)
-        if (!cc_job_row_skips(&s->job, i, s->log.step))
-            cc_local_difference(s->job.offset[row->message[i].first],
-                                s->job.offset[row->message[i].last + 1], s->weights, own,
-                                difference);
+    cc_training_difference(&s->job, s->job.row, s->log.step, s->weights, own, difference);
     return (struct cc_training_batch){sum.loss / (double)steps, sum.correct / (double)steps};
 }

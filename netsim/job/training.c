@@ -1,5 +1,6 @@
 #include "netsim/job/training.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -209,4 +210,58 @@ struct cc_learner_config cc_job_learner(const struct cc_job *job, const struct c
         return gradient_learner(job, row);
     const struct cc_local_steps l = cc_job_local(job, row);
     return cc_local_outer(&l.config, NULL, 1);
+}
+
+/* --- steps --- */
+
+void cc_training_apply(const struct cc_job *job, const struct cc_job_row *row, size_t i,
+                       uint64_t step, struct cc_learner *learner, float *received, float *weights)
+{
+    const struct cc_message *m = &row->message[i];
+    const size_t from = job->offset[m->first], to = job->offset[m->last + 1];
+    if (cc_job_row_silent(job, row, m, step) || cc_job_row_skips(job, i, step))
+        return;
+    if (learner != NULL)
+        cc_learner_update(learner, from, to, step, cc_job_row_updates(job, row, m, step),
+                          received + from, weights);
+    for (size_t k = from; k < to && learner == NULL; k++)
+        weights[k] += received[k];
+    memset(received + from, 0, (to - from) * sizeof *received);
+}
+
+void cc_training_take(const struct cc_job *job, const struct cc_job_row *row,
+                      const struct cc_local_steps *l, uint64_t step, const float *shared,
+                      float *own)
+{
+    const struct cc_message *m = row->message;
+    for (size_t i = 0; i < row->messages && step > 0; i++)
+        if (!cc_job_row_skips(job, i, step - 1))
+            cc_local_take(l, job->offset[m[i].first], job->offset[m[i].last + 1], shared, own);
+}
+
+void cc_training_difference(const struct cc_job *job, const struct cc_job_row *row, uint64_t step,
+                            const float *shared, const float *own, float *out)
+{
+    const struct cc_message *m = row->message;
+    for (size_t i = 0; i < row->messages; i++)
+        if (!cc_job_row_skips(job, i, step))
+            cc_local_difference(job->offset[m[i].first], job->offset[m[i].last + 1], shared, own,
+                                out);
+}
+
+int cc_training_score(struct cc_task *task, const float *workers, const float *servers,
+                      const float *stats, struct cc_evaluation *out, struct cc_error *e)
+{
+    const size_t bytes = cc_task_layout(task)->values * sizeof *workers;
+    const struct cc_task_result own = cc_task_evaluate(task, workers, stats);
+    const bool same = servers == NULL || memcmp(servers, workers, bytes) == 0;
+    const struct cc_task_result theirs = same ? own : cc_task_evaluate(task, servers, stats);
+    out->worker_loss = own.loss;
+    out->worker_accuracy = own.accuracy;
+    out->loss = theirs.loss;
+    out->accuracy = theirs.accuracy;
+    out->objective = theirs.objective;
+    return isfinite(own.loss) && isfinite(theirs.loss)
+               ? CC_OK
+               : cc_diverged(e, "a loss on the test samples that is not finite");
 }

@@ -109,24 +109,6 @@ static int take_staleness(struct cc_rank *r, const struct cc_rank_loop *l, struc
 
 /* --- scores --- */
 
-static int score(struct cc_rank *r, const float *workers, const float *servers, const float *stats,
-                 size_t values, struct cc_evaluation *out, struct cc_error *e)
-{
-    struct cc_source_score own, theirs;
-    CC_TRY(cc_source_score(r->source, workers, stats, &own, e));
-    theirs = own;
-    if (servers != NULL && memcmp(servers, workers, values * sizeof *workers) != 0)
-        CC_TRY(cc_source_score(r->source, servers, stats, &theirs, e));
-    out->worker_loss = own.loss;
-    out->worker_accuracy = own.accuracy;
-    out->loss = theirs.loss;
-    out->accuracy = theirs.accuracy;
-    out->objective = theirs.objective;
-    if (isfinite(own.loss) && isfinite(theirs.loss))
-        return CC_OK;
-    return cc_diverged(e, "a loss on the test samples that is not finite");
-}
-
 static int evaluate(struct cc_rank *r, const struct cc_rank_loop *l,
                     const struct cc_source_learned *learned, struct cc_training_log *log,
                     struct cc_error *e)
@@ -153,7 +135,7 @@ static int evaluate(struct cc_rank *r, const struct cc_rank_loop *l,
     v->residual = v->pull_residual = v->distance = NAN;
     v->staleness = stale.staleness;
     v->staleness_p95 = stale.staleness_p95;
-    CC_TRY_OUT(score(r, learned->weights, deltas ? servers : NULL, mean, learned->values, v, e));
+    CC_TRY_OUT(cc_source_score(r->source, learned->weights, deltas ? servers : NULL, mean, v, e));
     CC_TRY_OUT(cc_training_log_add(log, v, e));
     CC_TRY_OUT(cc_rank_report(r, &report, e));
 out:

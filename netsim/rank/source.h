@@ -40,6 +40,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "netsim/job/evaluation.h"
 #include "netsim/job/job.h"
 
 enum cc_compute_part {
@@ -94,12 +95,6 @@ struct cc_source_learned {
      * begun and not ended, the oldest first. The list is the source's. */
     float *const *delayed;
     size_t delayed_count;
-};
-
-/* The score of a copy of the model. */
-struct cc_source_score {
-    double loss, accuracy;
-    double objective; /* a linear model's, on all training samples; else 0 */
 };
 
 /* The operations that a source implements. Callers use the functions below, which check the order
@@ -160,10 +155,10 @@ void cc_source_close(struct cc_source *s);
 int cc_source_restore(struct cc_source *s, uint64_t steps, const struct cc_source_learned *to,
                       struct cc_error *e);
 
-/* The state after the steps that have ended; and the score on the test samples of any weights, with
- * the mean of the workers' statistics. Scoring takes no time on a simulated clock. */
+/* The state after the steps that have ended; and scoring two copies of the parameters by
+ * cc_training_score, which takes no time on a simulated clock. */
 struct cc_source_learned cc_source_learned(struct cc_source *s);
-int cc_source_score(struct cc_source *s, const float *weights, const float *stats,
-                    struct cc_source_score *out, struct cc_error *e);
+int cc_source_score(struct cc_source *s, const float *workers, const float *servers,
+                    const float *stats, struct cc_evaluation *out, struct cc_error *e);
 
 #endif

@@ -239,35 +239,6 @@ static int compute_part(struct training *t, uint64_t step, bool *done, struct cc
     return CC_OK;
 }
 
-/* The values of the message from *from to before *to, if it is exchanged in the step. */
-static bool exchanged(const struct training *t, size_t message, uint64_t step, size_t *from,
-                      size_t *to)
-{
-    *from = t->job->offset[t->row->message[message].first];
-    *to = t->job->offset[t->row->message[message].last + 1];
-    return !cc_job_row_skips(t->job, message, step);
-}
-
-/* Ends the local steps of a step: the differences that are sent. */
-static void subtract(struct training *t, uint64_t step)
-{
-    size_t from, to;
-    for (size_t i = 0; i < t->row->messages; i++)
-        if (exchanged(t, i, step, &from, &to))
-            cc_local_difference(from, to, t->weights, t->own, t->gradient[0]);
-    t->batch[step].loss /= (double)t->local.config.steps;
-    t->batch[step].correct /= (double)t->local.config.steps;
-}
-
-static void take(struct training *t, uint64_t step)
-{
-    size_t from, to;
-    for (size_t i = 0; i < t->row->messages && step > 0; i++)
-        if (exchanged(t, i, step - 1, &from, &to))
-            cc_local_take(&t->local, from, to, t->weights, t->own);
-    t->taken = true;
-}
-
 /* Makes one local step of those of a part, if any are left. */
 static int compute_local(struct training *t, uint64_t step, enum cc_compute_part part,
                          struct cc_source_progress *out, struct cc_error *e)
@@ -277,7 +248,8 @@ static int compute_local(struct training *t, uint64_t step, enum cc_compute_part
     const uint64_t at = step * steps + t->made;
     char why[CC_DIVERGED_TEXT];
     if (part == CC_COMPUTE_STEP && !t->taken)
-        take(t, step);
+        cc_training_take(t->job, t->row, &t->local, step, t->weights, t->own);
+    t->taken |= part == CC_COMPUTE_STEP;
     out->seconds = 0;
     if (t->made < until) {
         const struct cc_model_score score = cc_local_step(
@@ -290,7 +262,9 @@ static int compute_local(struct training *t, uint64_t step, enum cc_compute_part
     out->done = t->made >= until;
     if (part != CC_COMPUTE_STEP || !out->done)
         return CC_OK;
-    subtract(t, step);
+    cc_training_difference(t->job, t->row, step, t->weights, t->own, t->gradient[0]);
+    t->batch[step].loss /= (double)steps;
+    t->batch[step].correct /= (double)steps;
     if (cc_loss_diverged(t->batch[step].loss, (size_t)t->worker, why))
         return cc_diverged(e, "%s", why);
     return CC_OK;
@@ -330,20 +304,10 @@ static int apply(struct cc_source *s, int64_t step, const struct cc_message *m,
     if (step < 0)
         return CC_OK;
     float *mean = t->mean[(uint64_t)step % t->buffers];
-    for (size_t i = 0; i < t->row->messages && mean != NULL; i++) {
-        const struct cc_message *each = &t->row->message[i];
-        const size_t from = t->job->offset[each->first], to = t->job->offset[each->last + 1];
-        if ((m != NULL && m != each) || cc_job_row_skips(t->job, i, (uint64_t)step) ||
-            cc_job_row_silent(t->job, t->row, each, (uint64_t)step))
-            continue;
-        if (!t->job->training.deltas)
-            cc_learner_update(&t->learner, from, to, (uint64_t)step,
-                              cc_job_row_updates(t->job, t->row, each, (uint64_t)step), mean + from,
-                              t->weights);
-        for (size_t k = from; k < to && t->job->training.deltas; k++)
-            t->weights[k] += mean[k];
-        memset(mean + from, 0, (to - from) * sizeof *mean);
-    }
+    for (size_t i = 0; i < t->row->messages && mean != NULL; i++)
+        if (m == NULL || m == &t->row->message[i])
+            cc_training_apply(t->job, t->row, i, (uint64_t)step,
+                              t->job->training.deltas ? NULL : &t->learner, mean, t->weights);
     return CC_OK;
 }
 
@@ -414,23 +378,15 @@ int cc_source_restore(struct cc_source *s, uint64_t steps, const struct cc_sourc
 }
 
 /* Where steps overlap, the next one is half computed in t->task. */
-int cc_source_score(struct cc_source *s, const float *weights, const float *stats,
-                    struct cc_source_score *out, struct cc_error *e)
+int cc_source_score(struct cc_source *s, const float *workers, const float *servers,
+                    const float *stats, struct cc_evaluation *out, struct cc_error *e)
 {
     struct training *t = (struct training *)s;
-    struct cc_task *task = t->task;
-    if (task != shared.task) {
-        const struct cc_task_config config = cc_job_task(t->job, shared.data);
-        if (t->evaluator == NULL)
-            CC_TRY(cc_task_open(&config, &t->evaluator, e));
-        task = t->evaluator;
-    }
-    const struct cc_model_score got = cc_task_test(task, weights, stats);
-    *out =
-        (struct cc_source_score){.loss = got.loss,
-                                 .accuracy = (double)got.correct / (double)shared.data->test.count,
-                                 .objective = cc_task_objective(task, weights)};
-    return CC_OK;
+    const struct cc_task_config config = cc_job_task(t->job, shared.data);
+    const bool busy = t->task != shared.task;
+    if (busy && t->evaluator == NULL)
+        CC_TRY(cc_task_open(&config, &t->evaluator, e));
+    return cc_training_score(busy ? t->evaluator : t->task, workers, servers, stats, out, e);
 }
 
 /* --- all of it --- */
