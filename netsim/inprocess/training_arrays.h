@@ -1,4 +1,4 @@
-/* The names of a checkpoint's arrays. */
+/* The arrays of a checkpoint and their names. */
 #ifndef CC_NETSIM_INPROCESS_TRAINING_ARRAYS_H
 #define CC_NETSIM_INPROCESS_TRAINING_ARRAYS_H
 
@@ -18,16 +18,17 @@
  *     codec.RANK.PACK.TENSOR.BEGIN
  *                             codec states, rank by rank in the order of their packs
  */
-#define CC_ARRAY_OPTIMIZER  "optimizer"
-#define CC_ARRAY_STATISTICS "statistics"
-#define CC_ARRAY_WORKERS    "workers"
-#define CC_ARRAY_UNSENT     "unsent"
+struct cc_training_arrays {
+    float *weights, *server; /* server: NULL: none */
+    float *optimizer, *stats, *own, *unsent;
+    size_t optimizer_count, stat_count, own_count; /* a worker's statistics and own; 0: none */
+    float **delayed;
+    size_t delayed_count;
+};
 
-/* Adds a copy of the parameters, a flat step; or a result, which is number n. */
-int cc_training_add_copy(struct cc_checkpoint *c, const struct cc_job *job, const char *copy,
-                         float *values, struct cc_error *e);
-int cc_training_add_delayed(struct cc_checkpoint *c, const struct cc_job *job, size_t n,
-                            float *values, struct cc_error *e);
+/* Adds all but the states of codecs. */
+int cc_training_add_arrays(struct cc_checkpoint *c, const struct cc_job *job,
+                           const struct cc_training_arrays *a, struct cc_error *e);
 /* Adds the state of a codec in the rank's pack number `pack`. */
 int cc_training_add_state(struct cc_checkpoint *c, const struct cc_job *job, int rank, size_t pack,
                           const struct cc_pack_state *state, struct cc_error *e);

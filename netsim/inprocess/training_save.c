@@ -26,25 +26,23 @@ static int add_states(const struct cc_training *s, struct cc_checkpoint *c, stru
 
 static int list_arrays(const struct cc_training *s, struct cc_checkpoint *c, struct cc_error *e)
 {
-    const size_t stats = s->config->task.workers * s->layout->stats;
-    const size_t optimizer = cc_optimizer_state(&s->learner.config.optimizer, s->values);
-    CC_TRY(cc_training_add_copy(c, &s->job, "weights", s->weights, e));
-    if (s->server != NULL)
-        CC_TRY(cc_training_add_copy(c, &s->job, "server", s->server, e));
-    CC_TRY(cc_checkpoint_add(c, cc_shape_flat(optimizer), s->learner.state, e, CC_ARRAY_OPTIMIZER));
-    CC_TRY(cc_checkpoint_add(c, cc_shape_flat(stats), s->worker_stats, e, CC_ARRAY_STATISTICS));
-    if (s->own != NULL)
-        CC_TRY(cc_checkpoint_add(
-            c, cc_shape_flat(s->config->task.workers * cc_local_floats(&s->local)), s->own, e,
-            CC_ARRAY_WORKERS));
-    if (s->measures_push)
-        CC_TRY(cc_checkpoint_add(c, cc_shape_flat(s->values), s->unsent.total, e, CC_ARRAY_UNSENT));
     const size_t delayed = cc_job_delayed(&s->job, s->job.row, s->log.step);
-    for (size_t i = 0; i < delayed; i++) {
-        const uint64_t step = s->log.step - delayed + i;
-        float *values = s->delayed[step % (s->config->depth - 1)];
-        CC_TRY(cc_training_add_delayed(c, &s->job, i, values, e));
-    }
+    float *results[CC_JOB_DEPTH];
+    const struct cc_training_arrays arrays = {
+        .weights = s->weights,
+        .server = s->server,
+        .optimizer = s->learner.state,
+        .stats = s->worker_stats,
+        .own = s->own,
+        .unsent = s->measures_push ? s->unsent.total : NULL,
+        .optimizer_count = cc_optimizer_state(&s->learner.config.optimizer, s->values),
+        .stat_count = s->layout->stats,
+        .own_count = s->own != NULL ? cc_local_floats(&s->local) : 0,
+        .delayed = results,
+        .delayed_count = delayed};
+    for (size_t i = 0; i < delayed; i++)
+        results[i] = s->delayed[(s->log.step - delayed + i) % (s->config->depth - 1)];
+    CC_TRY(cc_training_add_arrays(c, &s->job, &arrays, e));
     return add_states(s, c, e);
 }
 

@@ -121,14 +121,9 @@ static int add_states(const struct cc_rank *r, const struct states *all, struct 
 /* --- all arrays --- */
 
 struct arrays {
-    float *weights;           /* the workers' */
-    float *server;            /* the servers'; NULL: they have none */
-    float *optimizer, *stats; /* stats of all ranks; of a checkpoint only the workers' */
-    float *own;               /* with local steps, of all ranks likewise */
-    size_t optimizer_count, stat_count, own_count;
-    float *unsent;   /* from a checkpoint by one process, which ranks have no use for */
-    float **delayed; /* the results that a pipeline's workers have not applied */
-    size_t delayed_count;
+    /* Of all ranks on rank 0, or of a checkpoint; `unsent`: from one by one process, which ranks
+     * have no use for. */
+    struct cc_training_arrays of;
     struct states *states; /* [ranks], or 1 on other ranks than 0 */
 };
 
@@ -138,15 +133,15 @@ static void free_arrays(const struct cc_rank *r, struct arrays *a)
     for (int i = 0; a->states != NULL && i < lists; i++)
         free_states(&a->states[i]);
     free(a->states);
-    free(a->weights);
-    free(a->server);
-    free(a->optimizer);
-    free(a->stats);
-    free(a->own);
-    free(a->unsent);
-    for (size_t i = 0; a->delayed != NULL && i < a->delayed_count; i++)
-        free(a->delayed[i]);
-    free(a->delayed);
+    free(a->of.weights);
+    free(a->of.server);
+    free(a->of.optimizer);
+    free(a->of.stats);
+    free(a->of.own);
+    free(a->of.unsent);
+    for (size_t i = 0; a->of.delayed != NULL && i < a->of.delayed_count; i++)
+        free(a->of.delayed[i]);
+    free(a->of.delayed);
 }
 
 /* The floats of a worker with local steps; all ranks take part in moving them. */
@@ -164,18 +159,20 @@ static int open_arrays(struct cc_rank *r, const struct cc_rank_loop *l, bool sav
 {
     const size_t all = cc_job_values(&r->job), values = saves && r->rank != 0 ? 0 : all;
     const struct cc_optimizer optimizer = cc_job_learner(&r->job, l->s.row).optimizer;
-    a->optimizer_count = cc_optimizer_state(&optimizer, all);
-    a->stat_count = cc_source_learned(r->source).stat_count;
-    a->own_count = own_floats(&r->job, l->s.row, all);
-    CC_TRY(cc_alloc_floats(values, &a->weights, e));
-    CC_TRY(cc_alloc_floats(r->rank == 0 ? (size_t)r->job.workers * a->own_count : 0, &a->own, e));
-    CC_TRY(cc_alloc_floats(values > 0 ? a->optimizer_count : 0, &a->optimizer, e));
+    a->of.optimizer_count = cc_optimizer_state(&optimizer, all);
+    a->of.stat_count = cc_source_learned(r->source).stat_count;
+    a->of.own_count = own_floats(&r->job, l->s.row, all);
+    CC_TRY(cc_alloc_floats(values, &a->of.weights, e));
+    CC_TRY(cc_alloc_floats(r->rank == 0 ? (size_t)r->job.workers * a->of.own_count : 0, &a->of.own,
+                           e));
+    CC_TRY(cc_alloc_floats(values > 0 ? a->of.optimizer_count : 0, &a->of.optimizer, e));
     if (r->job.training.deltas)
-        CC_TRY(cc_alloc_floats(values, &a->server, e));
-    a->delayed_count = cc_job_delayed(&r->job, l->s.row, saves ? l->to : r->job.training.resumed);
-    CC_TRY(CC_NEW(a->delayed, a->delayed_count, e));
-    for (size_t i = 0; i < a->delayed_count; i++)
-        CC_TRY(cc_alloc_floats(values, &a->delayed[i], e));
+        CC_TRY(cc_alloc_floats(values, &a->of.server, e));
+    a->of.delayed_count =
+        cc_job_delayed(&r->job, l->s.row, saves ? l->to : r->job.training.resumed);
+    CC_TRY(CC_NEW(a->of.delayed, a->of.delayed_count, e));
+    for (size_t i = 0; i < a->of.delayed_count; i++)
+        CC_TRY(cc_alloc_floats(values, &a->of.delayed[i], e));
     CC_TRY(CC_NEW(a->states, r->rank == 0 ? (size_t)r->ranks : 1, e));
     return list_states(r, l, a->states, e);
 }
@@ -184,21 +181,7 @@ static int open_arrays(struct cc_rank *r, const struct cc_rank_loop *l, bool sav
 static int list_arrays(const struct cc_rank *r, const struct arrays *a, struct cc_checkpoint *c,
                        struct cc_error *e)
 {
-    const size_t stats = (size_t)r->job.workers * a->stat_count;
-    CC_TRY(cc_training_add_copy(c, &r->job, "weights", a->weights, e));
-    if (a->server != NULL)
-        CC_TRY(cc_training_add_copy(c, &r->job, "server", a->server, e));
-    CC_TRY(cc_checkpoint_add(c, cc_shape_flat(a->optimizer_count), a->optimizer, e,
-                             CC_ARRAY_OPTIMIZER));
-    CC_TRY(cc_checkpoint_add(c, cc_shape_flat(stats), a->stats, e, CC_ARRAY_STATISTICS));
-    if (a->own_count > 0)
-        CC_TRY(cc_checkpoint_add(c, cc_shape_flat((size_t)r->job.workers * a->own_count), a->own, e,
-                                 CC_ARRAY_WORKERS));
-    if (a->unsent != NULL)
-        CC_TRY(cc_checkpoint_add(c, cc_shape_flat(cc_job_values(&r->job)), a->unsent, e,
-                                 CC_ARRAY_UNSENT));
-    for (size_t i = 0; i < a->delayed_count; i++)
-        CC_TRY(cc_training_add_delayed(c, &r->job, i, a->delayed[i], e));
+    CC_TRY(cc_training_add_arrays(c, &r->job, &a->of, e));
     return add_states(r, a->states, c, e);
 }
 
@@ -225,18 +208,19 @@ static int gather(struct cc_rank *r, struct arrays *a, struct cc_error *e)
     const struct cc_source_learned own = cc_source_learned(r->source);
     const bool first = r->rank == 0;
     if (first)
-        memcpy(a->weights, own.weights, own.values * sizeof *a->weights);
-    for (size_t i = 0; i < a->delayed_count && first; i++)
-        memcpy(a->delayed[i], own.delayed[i], own.values * sizeof *a->weights);
-    CC_TRY(cc_mpi_gather(r->comm, own.stats, own.stat_count * sizeof *a->stats, &a->stats, e));
-    CC_TRY(move_workers(r, true, own.own, a->own_count, a->own, e));
-    if (a->server != NULL) {
-        CC_TRY(cc_rank_gather_servers(r, own.weights, own.values, a->server, e));
-        for (size_t i = 0; i < a->optimizer_count; i += own.values)
+        memcpy(a->of.weights, own.weights, own.values * sizeof *a->of.weights);
+    for (size_t i = 0; i < a->of.delayed_count && first; i++)
+        memcpy(a->of.delayed[i], own.delayed[i], own.values * sizeof *a->of.weights);
+    CC_TRY(
+        cc_mpi_gather(r->comm, own.stats, own.stat_count * sizeof *a->of.stats, &a->of.stats, e));
+    CC_TRY(move_workers(r, true, own.own, a->of.own_count, a->of.own, e));
+    if (a->of.server != NULL) {
+        CC_TRY(cc_rank_gather_servers(r, own.weights, own.values, a->of.server, e));
+        for (size_t i = 0; i < a->of.optimizer_count; i += own.values)
             CC_TRY(cc_rank_gather_servers(r, own.optimizer != NULL ? own.optimizer + i : NULL,
-                                          own.values, first ? a->optimizer + i : NULL, e));
+                                          own.values, first ? a->of.optimizer + i : NULL, e));
     } else if (first && own.optimizer_count > 0) {
-        memcpy(a->optimizer, own.optimizer, own.optimizer_count * sizeof *a->optimizer);
+        memcpy(a->of.optimizer, own.optimizer, own.optimizer_count * sizeof *a->of.optimizer);
     }
     return move_values(r, true, a->states, e);
 }
@@ -287,7 +271,7 @@ static int load(const struct cc_rank *r, const struct cc_rank_loop *l,
             "else writes it, too; try again when that has ended",
             f->path, (unsigned long long)log->step, t->resumed);
     if (!isnan(log->gradient_sq))
-        CC_TRY(cc_alloc_floats(cc_job_values(&r->job), &a->unsent, e));
+        CC_TRY(cc_alloc_floats(cc_job_values(&r->job), &a->of.unsent, e));
     int status = list_arrays(r, a, &c, e);
     if (status == CC_OK)
         status = cc_checkpoint_load(f, &c, e);
@@ -314,35 +298,35 @@ static int broadcast(struct cc_rank *r, float *x, size_t n, struct cc_error *e)
 static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e)
 {
     const size_t values = cc_job_values(&r->job);
-    const int stats = (int)a->stat_count;
+    const int stats = (int)a->of.stat_count;
     float *own_stats, *own = NULL;
-    CC_TRY(broadcast(r, a->weights, values, e));
-    if (a->server != NULL)
-        CC_TRY(broadcast(r, a->server, values, e));
-    CC_TRY(broadcast(r, a->optimizer, a->optimizer_count, e));
-    for (size_t i = 0; i < a->delayed_count; i++)
-        CC_TRY(broadcast(r, a->delayed[i], values, e));
-    CC_TRY(cc_alloc_floats(a->stat_count, &own_stats, e));
-    int code = MPI_Scatter(a->stats, stats, MPI_FLOAT, own_stats, stats, MPI_FLOAT, 0, r->comm);
+    CC_TRY(broadcast(r, a->of.weights, values, e));
+    if (a->of.server != NULL)
+        CC_TRY(broadcast(r, a->of.server, values, e));
+    CC_TRY(broadcast(r, a->of.optimizer, a->of.optimizer_count, e));
+    for (size_t i = 0; i < a->of.delayed_count; i++)
+        CC_TRY(broadcast(r, a->of.delayed[i], values, e));
+    CC_TRY(cc_alloc_floats(a->of.stat_count, &own_stats, e));
+    int code = MPI_Scatter(a->of.stats, stats, MPI_FLOAT, own_stats, stats, MPI_FLOAT, 0, r->comm);
     int status = cc_mpi_check(code, "MPI_Scatter", e);
     if (status == CC_OK)
         status = move_values(r, false, a->states, e);
     if (status == CC_OK)
-        status = cc_alloc_floats(r->rank < r->job.workers ? a->own_count : 0, &own, e);
+        status = cc_alloc_floats(r->rank < r->job.workers ? a->of.own_count : 0, &own, e);
     if (status == CC_OK)
-        status = move_workers(r, false, own, a->own_count, a->own, e);
-    const bool serves = a->server != NULL && r->rank >= r->job.workers;
-    const struct cc_source_learned to = {.weights = serves ? a->server : a->weights,
+        status = move_workers(r, false, own, a->of.own_count, a->of.own, e);
+    const bool serves = a->of.server != NULL && r->rank >= r->job.workers;
+    const struct cc_source_learned to = {.weights = serves ? a->of.server : a->of.weights,
                                          .values = values,
                                          .stats = own_stats,
-                                         .stat_count = a->stat_count,
-                                         .optimizer = a->optimizer,
-                                         .optimizer_count = a->optimizer_count,
+                                         .stat_count = a->of.stat_count,
+                                         .optimizer = a->of.optimizer,
+                                         .optimizer_count = a->of.optimizer_count,
                                          .own = own,
-                                         .own_count = a->own_count,
-                                         .delayed = a->delayed,
+                                         .own_count = a->of.own_count,
+                                         .delayed = a->of.delayed,
                                          .delayed_count =
-                                             r->rank < r->job.workers ? a->delayed_count : 0};
+                                             r->rank < r->job.workers ? a->of.delayed_count : 0};
     if (status == CC_OK)
         status = cc_source_restore(r->source, r->job.training.resumed, &to, e);
     free(own_stats);
@@ -356,7 +340,7 @@ int cc_rank_restore(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_t
     struct arrays a = {0};
     int status = open_arrays(r, l, false, &a, e);
     if (status == CC_OK)
-        status = cc_alloc_floats((size_t)r->ranks * a.stat_count, &a.stats, e);
+        status = cc_alloc_floats((size_t)r->ranks * a.of.stat_count, &a.of.stats, e);
     if (status == CC_OK && r->rank == 0)
         status = read_file(r, l, &a, log, e);
     if (status == CC_OK)
