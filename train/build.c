@@ -37,22 +37,22 @@ void *cc_build_memory(struct cc_build *b, size_t count, size_t bytes)
 
 static struct cc_act *add_act(struct cc_build *b, const struct cc_act *like)
 {
+    /* Stands for the output of a layer that failed. */
+    static struct cc_act none = {.channels = 1, .height = 1, .width = 1, .places = 1};
     struct cc_model *m = b->model;
     struct cc_act *act = cc_build_memory(b, 1, sizeof *act);
     if (act == NULL || LACKS(b, m->acts, &m->capacity_acts, m->act_count + 1))
-        return NULL;
+        return &none;
     *act = *like;
     m->acts[m->act_count++] = act;
     act->value = cc_build_memory(b, act->size, sizeof(float));
-    return act->value != NULL ? act : NULL;
+    return act;
 }
 
 struct cc_act *cc_build_blocks(struct cc_build *b, size_t channels, size_t height, size_t width)
 {
     struct cc_act like = {
         .channels = channels, .height = height, .width = width, .blocks = true, .places = 1};
-    if (b->status != CC_OK)
-        return NULL;
     like.size = b->model->config.batch * cc_act_image(&like);
     return add_act(b, &like);
 }
@@ -60,8 +60,6 @@ struct cc_act *cc_build_blocks(struct cc_build *b, size_t channels, size_t heigh
 struct cc_act *cc_build_columns(struct cc_build *b, size_t features, size_t places)
 {
     struct cc_act like = {.channels = features, .height = 1, .width = 1, .places = places};
-    if (b->status != CC_OK)
-        return NULL;
     like.size = features * places * b->model->pass.stride;
     return add_act(b, &like);
 }

@@ -1,6 +1,6 @@
 /* Building a model, for the files of train/ alone. A net's file calls these functions, layer by
  * layer from the input to the output; after the first one that fails the others do nothing, and
- * give NULL. */
+ * give an activation without values. */
 #ifndef CC_TRAIN_BUILD_H
 #define CC_TRAIN_BUILD_H
 
@@ -41,12 +41,12 @@ struct cc_build {
 /* Memory of the model, all zeros. */
 void *cc_build_memory(struct cc_build *b, size_t count, size_t bytes);
 
-/* An activation and its values. */
+/* An activation and its values, which are none after an error. */
 struct cc_act *cc_build_blocks(struct cc_build *b, size_t channels, size_t height, size_t width);
 struct cc_act *cc_build_columns(struct cc_build *b, size_t features, size_t places);
 
-/* Appends a layer of `bytes` bytes, which begin with a struct cc_layer. The tensors that are added
- * next are its own. */
+/* Appends a layer of `bytes` bytes, which begin with a struct cc_layer; NULL after an error. The
+ * tensors that are added next are its own. */
 void *cc_build_layer(struct cc_build *b, size_t bytes, const struct cc_layer_ops *ops,
                      struct cc_act *in, struct cc_act *out);
 

@@ -61,6 +61,13 @@ static inline size_t cc_act_at(const struct cc_act *a, size_t y, size_t x)
     return (y + 1) * cc_act_row(a) + (x + 1) * CC_TRAIN_GROUP;
 }
 
+/* An image's channel, from its border on, in values or gradients. */
+static inline size_t cc_act_channel(const struct cc_act *a, size_t image, size_t channel)
+{
+    return image * cc_act_image(a) + channel / CC_TRAIN_GROUP * cc_act_plane(a) +
+           channel % CC_TRAIN_GROUP;
+}
+
 /* The values of an image's group of channels, from its border on. */
 static inline float *cc_act_group(const struct cc_act *a, size_t image, size_t group)
 {

@@ -13,8 +13,7 @@ static void input_images(struct cc_layer *l, const struct cc_pass *p, size_t fro
         for (size_t c = 0; c < a->channels; c++)
             for (size_t y = 0; y < a->height; y++) {
                 const float *in = p->images + ((n * a->channels + c) * a->height + y) * a->width;
-                float *out = a->value + n * cc_act_image(a) + c / CC_TRAIN_GROUP * cc_act_plane(a) +
-                             cc_act_at(a, y, 0) + c % CC_TRAIN_GROUP;
+                float *out = a->value + cc_act_channel(a, n, c) + cc_act_at(a, y, 0);
                 for (size_t x = 0; x < a->width; x++)
                     out[x * CC_TRAIN_GROUP] = in[x];
             }
@@ -38,8 +37,7 @@ static void mean_images(struct cc_layer *l, const struct cc_pass *p, size_t from
     float by = 1.0f / (float)(a->height * a->width);
     for (size_t n = from; n < to; n++)
         for (size_t c = 0; c < a->channels; c++) {
-            const float *in = a->value + n * cc_act_image(a) +
-                              c / CC_TRAIN_GROUP * cc_act_plane(a) + c % CC_TRAIN_GROUP;
+            const float *in = a->value + cc_act_channel(a, n, c);
             float sum = 0;
             for (size_t y = 0; y < a->height; y++)
                 for (size_t x = 0; x < a->width; x++)
@@ -54,8 +52,7 @@ static void mean_images_back(struct cc_layer *l, const struct cc_pass *p, size_t
     float by = 1.0f / (float)(a->height * a->width);
     for (size_t n = from; n < to; n++)
         for (size_t c = 0; c < a->channels; c++) {
-            float *in = a->grad + n * cc_act_image(a) + c / CC_TRAIN_GROUP * cc_act_plane(a) +
-                        c % CC_TRAIN_GROUP;
+            float *in = a->grad + cc_act_channel(a, n, c);
             for (size_t y = 0; y < a->height; y++)
                 for (size_t x = 0; x < a->width; x++)
                     in[cc_act_at(a, y, x)] = l->out->grad[c * p->stride + n] * by;
@@ -67,8 +64,6 @@ static const struct cc_layer_ops mean_ops = {.forward_images = mean_images,
 
 struct cc_act *cc_layer_mean(struct cc_build *b, struct cc_act *in)
 {
-    if (in == NULL)
-        return NULL;
     struct cc_act *out = cc_build_columns(b, in->channels, 1);
     (void)cc_build_layer(b, sizeof(struct cc_layer), &mean_ops, in, out);
     return out;
@@ -115,8 +110,6 @@ static const struct cc_layer_ops largest_ops = {.forward_images = largest_images
 
 struct cc_act *cc_layer_max_pool(struct cc_build *b, struct cc_act *in)
 {
-    if (in == NULL)
-        return NULL;
     struct cc_act *out = cc_build_blocks(b, in->channels, in->height / 2, in->width / 2);
     (void)cc_build_layer(b, sizeof(struct cc_layer), &largest_ops, in, out);
     return out;
@@ -129,11 +122,12 @@ static void flatten_images(struct cc_layer *l, const struct cc_pass *p, size_t f
     const struct cc_act *a = l->in;
     for (size_t n = from; n < to; n++) {
         float *out = l->out->value + n;
-        for (size_t c = 0; c < a->channels; c++)
+        for (size_t c = 0; c < a->channels; c++) {
+            const float *in = a->value + cc_act_channel(a, n, c);
             for (size_t y = 0; y < a->height; y++)
                 for (size_t x = 0; x < a->width; x++, out += p->stride)
-                    *out = cc_act_group(
-                        a, n, c / CC_TRAIN_GROUP)[cc_act_at(a, y, x) + c % CC_TRAIN_GROUP];
+                    *out = in[cc_act_at(a, y, x)];
+        }
     }
 }
 
@@ -143,8 +137,7 @@ static void flatten_images_back(struct cc_layer *l, const struct cc_pass *p, siz
     for (size_t n = from; n < to; n++) {
         const float *out = l->out->grad + n;
         for (size_t c = 0; c < a->channels; c++) {
-            float *in = a->grad + n * cc_act_image(a) + c / CC_TRAIN_GROUP * cc_act_plane(a) +
-                        c % CC_TRAIN_GROUP;
+            float *in = a->grad + cc_act_channel(a, n, c);
             for (size_t y = 0; y < a->height; y++)
                 for (size_t x = 0; x < a->width; x++, out += p->stride)
                     in[cc_act_at(a, y, x)] = *out;
@@ -157,8 +150,6 @@ static const struct cc_layer_ops flatten_ops = {.forward_images = flatten_images
 
 struct cc_act *cc_layer_flatten(struct cc_build *b, struct cc_act *in)
 {
-    if (in == NULL)
-        return NULL;
     struct cc_act *out = cc_build_columns(b, in->channels * in->height * in->width, 1);
     (void)cc_build_layer(b, sizeof(struct cc_layer), &flatten_ops, in, out);
     return out;

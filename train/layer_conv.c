@@ -239,13 +239,11 @@ static const struct cc_layer_ops conv_ops = {
 struct cc_act *cc_layer_conv(struct cc_build *b, const char *name, struct cc_act *in, size_t out,
                              size_t stride)
 {
-    if (in == NULL)
-        return NULL;
     struct cc_act *act =
         cc_build_blocks(b, out, (in->height - 1) / stride + 1, (in->width - 1) / stride + 1);
     struct conv *c = cc_build_layer(b, sizeof *c, &conv_ops, in, act);
     if (c == NULL)
-        return NULL;
+        return act;
     c->stride = stride;
     c->in_groups = cc_train_groups(in->channels);
     c->out_groups = cc_train_groups(out);

@@ -73,12 +73,10 @@ static const struct cc_layer_ops dense_ops = {
 struct cc_act *cc_layer_dense(struct cc_build *b, const char *name, struct cc_act *in, size_t out,
                               double gain)
 {
-    if (in == NULL)
-        return NULL;
     struct cc_act *act = cc_build_columns(b, out, in->places);
     double bound = sqrt(3 * gain / (double)in->channels); /* for the variance gain / in */
     if (cc_build_layer(b, sizeof(struct cc_layer), &dense_ops, in, act) == NULL)
-        return NULL;
+        return act;
     cc_build_tensor(b, name, ".weight", (const size_t[]){out, in->channels}, 2, CC_TENSOR_WEIGHT,
                     bound, 0);
     cc_build_tensor(b, name, ".bias", &out, 1, CC_TENSOR_BIAS, 0, 0);

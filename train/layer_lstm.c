@@ -135,14 +135,12 @@ static const struct cc_layer_ops lstm_ops = {
 
 struct cc_act *cc_layer_lstm(struct cc_build *b, const char *name, struct cc_act *in, size_t units)
 {
-    if (in == NULL)
-        return NULL;
     struct cc_act *out = cc_build_columns(b, units, in->places);
     struct lstm *m = cc_build_layer(b, sizeof *m, &lstm_ops, in, out);
     size_t stride = b->model->pass.stride, row = in->places * stride, four = 4 * units;
     double bound = 1 / sqrt((double)units);
     if (m == NULL)
-        return NULL;
+        return out;
     m->units = units;
     m->gates = cc_build_memory(b, four * row, sizeof(float));
     m->dgates = cc_build_memory(b, four * row, sizeof(float));

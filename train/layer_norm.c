@@ -204,13 +204,11 @@ static const struct cc_layer_ops norm_ops = {.forward = norm_forward, .backward 
 struct cc_act *cc_layer_norm(struct cc_build *b, const char *name, struct cc_act *in,
                              struct cc_act *side, bool relu)
 {
-    if (in == NULL)
-        return NULL;
     struct cc_act *out = cc_build_blocks(b, in->channels, in->height, in->width);
     struct norm *m = cc_build_layer(b, sizeof *m, &norm_ops, in, out);
     size_t groups = cc_train_groups(in->channels), lanes = groups * CC_TRAIN_GROUP;
     if (m == NULL)
-        return NULL;
+        return out;
     m->layer.side = side;
     m->relu = relu;
     m->sums = cc_build_memory(b, b->model->config.batch * lanes * 2, sizeof(float));
@@ -288,8 +286,8 @@ static const struct cc_layer_ops bias_ops = {.forward = bias_forward, .backward 
 struct cc_act *cc_layer_bias(struct cc_build *b, const char *name, struct cc_act *in)
 {
     struct bias *m = cc_build_layer(b, sizeof *m, &bias_ops, in, in);
-    if (m == NULL || in == NULL)
-        return NULL;
+    if (m == NULL)
+        return in;
     size_t lanes = cc_train_groups(in->channels) * CC_TRAIN_GROUP;
     m->sums = cc_build_memory(b, b->model->config.batch * lanes * 2, sizeof(float));
     m->one = cc_build_memory(b, CC_TRAIN_GROUP, sizeof(float));

@@ -67,7 +67,7 @@ static const struct cc_layer_ops position_ops = {.forward = position_forward,
 struct cc_act *cc_layer_position(struct cc_build *b, const char *name, struct cc_act *in)
 {
     if (cc_build_layer(b, sizeof(struct cc_layer), &position_ops, in, in) == NULL)
-        return NULL;
+        return in;
     cc_build_tensor(b, name, ".weight", (const size_t[]){in->places, in->channels}, 2,
                     CC_TENSOR_WEIGHT, 0.03, 0);
     return in;
@@ -122,13 +122,11 @@ static const struct cc_layer_ops norm_ops = {
 
 struct cc_act *cc_layer_layer_norm(struct cc_build *b, const char *name, struct cc_act *in)
 {
-    if (in == NULL)
-        return NULL;
     struct cc_act *out = cc_build_columns(b, in->channels, in->places);
     struct norm *m = cc_build_layer(b, sizeof *m, &norm_ops, in, out);
     size_t columns = in->places * b->model->pass.stride;
     if (m == NULL)
-        return NULL;
+        return out;
     m->mean = cc_build_memory(b, columns, sizeof(float));
     m->inverse = cc_build_memory(b, columns, sizeof(float));
     cc_build_tensor(b, name, ".weight", &in->channels, 1, CC_TENSOR_SCALE, 0, 1);
@@ -210,12 +208,10 @@ static const struct cc_layer_ops attention_ops = {.forward = attention_forward,
 
 struct cc_act *cc_layer_attention(struct cc_build *b, struct cc_act *in, size_t heads)
 {
-    if (in == NULL)
-        return NULL;
     struct cc_act *out = cc_build_columns(b, in->channels / 3, in->places);
     struct attention *m = cc_build_layer(b, sizeof *m, &attention_ops, in, out);
     if (m == NULL)
-        return NULL;
+        return out;
     m->heads = heads;
     m->likely =
         cc_build_memory(b, heads * in->places * in->places * b->model->pass.stride, sizeof(float));
@@ -242,8 +238,6 @@ static const struct cc_layer_ops sum_ops = {.forward = sum_forward, .backward = 
 
 struct cc_act *cc_layer_sum(struct cc_build *b, struct cc_act *in, struct cc_act *side)
 {
-    if (in == NULL || side == NULL)
-        return NULL;
     struct cc_act *out = cc_build_columns(b, in->channels, in->places);
     struct cc_layer *l = cc_build_layer(b, sizeof *l, &sum_ops, in, out);
     if (l != NULL)
@@ -302,8 +296,6 @@ static const struct cc_layer_ops average_ops = {.forward = average_forward,
 static struct cc_act *one_place(struct cc_build *b, const struct cc_layer_ops *ops,
                                 struct cc_act *in)
 {
-    if (in == NULL)
-        return NULL;
     struct cc_act *out = cc_build_columns(b, in->channels, 1);
     (void)cc_build_layer(b, sizeof(struct cc_layer), ops, in, out);
     return out;

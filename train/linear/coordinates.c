@@ -7,7 +7,6 @@
 
 #include "core/memory.h"
 #include "train/data/order.h"
-#include "train/kernels/sparse.h"
 
 struct cc_coordinates {
     const struct cc_linear_objective *f;
@@ -95,11 +94,9 @@ size_t cc_coordinates_steps(const struct cc_coordinates *c)
 
 static void multiply_all(struct cc_coordinates *c, const float *w)
 {
-    const struct cc_sparse_rows *r = &c->f->samples->rows;
     memcpy(c->seen, w, c->f->features * sizeof *w);
-    for (size_t i = 0; i < r->count; i++)
-        c->product[i] = k_sparse()->dot(r->index + r->begin[i], r->value + r->begin[i],
-                                        r->begin[i + 1] - r->begin[i], w);
+    for (size_t i = 0; i < c->f->samples->count; i++)
+        c->product[i] = cc_linear_product(c->f, i, w);
 }
 
 /* Adds the changes of the coordinates that all workers took in a step. */
@@ -131,12 +128,8 @@ struct cc_model_score cc_coordinates_score(const struct cc_coordinates *c, const
                                            size_t count)
 {
     struct cc_model_score all = {0};
-    for (size_t i = 0; i < count; i++) {
-        const double z = c->product[row[i]];
-        const unsigned class = c->f->samples->label[row[i]];
-        all.loss += cc_linear_point(c->f->loss, z, class).loss;
-        all.correct += (z > 0) == (class > 0);
-    }
+    for (size_t i = 0; i < count; i++)
+        (void)cc_linear_take(c->f, row[i], c->product[row[i]], &all);
     all.loss /= (double)count;
     return all;
 }

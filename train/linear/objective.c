@@ -20,11 +20,21 @@ struct cc_linear_point cc_linear_point(enum cc_linear_loss loss, double z, unsig
                                     .slope = -y * (m < 0 ? 1 : small) / (1 + small)};
 }
 
-static double product(const struct cc_linear_objective *f, size_t sample, const float *w)
+double cc_linear_product(const struct cc_linear_objective *f, size_t sample, const float *w)
 {
     const struct cc_sparse_rows *r = &f->samples->rows;
     const size_t at = r->begin[sample];
     return k_sparse()->dot(r->index + at, r->value + at, r->begin[sample + 1] - at, w);
+}
+
+struct cc_linear_point cc_linear_take(const struct cc_linear_objective *f, size_t sample, double z,
+                                      struct cc_model_score *sum)
+{
+    const unsigned class = f->samples->label[sample];
+    const struct cc_linear_point p = cc_linear_point(f->loss, z, class);
+    sum->loss += p.loss;
+    sum->correct += (z > 0) == (class > 0);
+    return p;
 }
 
 struct cc_model_score cc_linear_slopes(const struct cc_linear_objective *f, const uint32_t *row,
@@ -33,11 +43,8 @@ struct cc_model_score cc_linear_slopes(const struct cc_linear_objective *f, cons
     struct cc_model_score all = {0};
     for (size_t i = 0; i < count; i++) {
         const size_t sample = row != NULL ? row[i] : i;
-        const double z = product(f, sample, w);
-        const struct cc_linear_point p = cc_linear_point(f->loss, z, f->samples->label[sample]);
-        slope[i] = (float)p.slope;
-        all.loss += p.loss;
-        all.correct += (z > 0) == (f->samples->label[sample] > 0);
+        const double z = cc_linear_product(f, sample, w);
+        slope[i] = (float)cc_linear_take(f, sample, z, &all).slope;
     }
     all.loss /= count > 0 ? (double)count : 1;
     return all;
@@ -67,11 +74,8 @@ static bool score_range(void *arg, size_t range)
     const struct cc_samples *samples = s->f->samples;
     struct cc_model_score sum = {0};
     const size_t end = cc_part_begin(samples->count, RANGES, (int)range + 1, 1);
-    for (size_t i = cc_part_begin(samples->count, RANGES, (int)range, 1); i < end; i++) {
-        const double z = product(s->f, i, s->w);
-        sum.loss += cc_linear_point(s->f->loss, z, samples->label[i]).loss;
-        sum.correct += (z > 0) == (samples->label[i] > 0);
-    }
+    for (size_t i = cc_part_begin(samples->count, RANGES, (int)range, 1); i < end; i++)
+        (void)cc_linear_take(s->f, i, cc_linear_product(s->f, i, s->w), &sum);
     s->range[range] = sum;
     return true;
 }

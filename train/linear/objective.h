@@ -30,6 +30,11 @@ struct cc_linear_point {
 };
 struct cc_linear_point cc_linear_point(enum cc_linear_loss loss, double z, unsigned class);
 
+/* A sample's product with w; and its point there, whose loss and hit are added to a score. */
+double cc_linear_product(const struct cc_linear_objective *f, size_t sample, const float *w);
+struct cc_linear_point cc_linear_take(const struct cc_linear_objective *f, size_t sample, double z,
+                                      struct cc_model_score *sum);
+
 /* Writes the slopes of `count` rows at w; row[i] is the sample of the i-th, or with NULL sample i.
  * Returns their mean loss, without l2, and their hits: a row is taken for class 1 where its product
  * is above 0. */

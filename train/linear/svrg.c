@@ -5,7 +5,6 @@
 
 #include "core/parallel.h"
 #include "core/random.h"
-#include "train/kernels/sparse.h"
 
 /* Tells the draws of rows apart from other random numbers. */
 #define STREAM UINT64_C(0x53565247)
@@ -27,9 +26,7 @@ struct cc_svrg_constants cc_svrg_constants(const struct cc_linear_objective *f)
 static struct cc_linear_point point(const struct cc_linear_objective *f, size_t row, const float *w,
                                     bool *hit)
 {
-    const struct cc_sparse_rows *r = &f->samples->rows;
-    const size_t at = r->begin[row];
-    const double z = k_sparse()->dot(r->index + at, r->value + at, r->begin[row + 1] - at, w);
+    const double z = cc_linear_product(f, row, w);
     *hit = (z > 0) == (f->samples->label[row] > 0);
     return cc_linear_point(f->loss, z, f->samples->label[row]);
 }
