@@ -30,7 +30,7 @@ struct process_requests {
     size_t *bytes; /* as cc_transport_ops.bytes */
 };
 
-enum { LISTS = 64 };
+enum { LISTS = 16 };
 
 /* Messages to this rank that one side has begun, in order. */
 struct cc_process_end {
