@@ -78,12 +78,8 @@ struct cc_train_options {
     bool scd;             /* --optimizer scd */
     struct cc_link *link; /* --bw x --latency; none: no network */
     size_t links;
-    double compute_s;            /* --compute; NaN: as measured */
-    double hidden_share;         /* the part of it beside the exchange: a figure's, otherwise 0 */
-    double fuse_bytes;           /* --fuse, of gradients; < 0: not given */
-    enum cc_placement placement; /* where tensors lie on several servers */
-    enum cc_straggler straggler;
-    double spread; /* deviation of the stragglers' compute times */
+    double compute_s;    /* --compute; NaN: as measured */
+    double hidden_share; /* the part of it beside the exchange: a figure's, otherwise 0 */
 };
 
 /* The name of an option of train's own, or of those that `model` has, if it was given; or NULL. */

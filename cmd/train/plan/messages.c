@@ -6,16 +6,13 @@
 #include "cmd/train/plan/plan.h"
 #include "core/memory.h"
 
-int cc_train_parse_messages(struct cc_train_options *o, struct cc_error *e)
+int cc_train_check_messages(const struct cc_train_options *o, struct cc_error *e)
 {
     const struct cc_setting *s = &o->cluster.setting;
-    o->spread = s->timing.spread;
-    o->fuse_bytes = s->timing.fuse_bytes;
-    o->placement = s->placement;
-    o->straggler = s->timing.straggler;
-    if (o->placement != CC_SPLIT && o->training.servers < 2)
+    if (s->placement != CC_SPLIT && o->training.servers < 2)
         return cc_usage(e, "--placement goes with --servers 2 or more");
-    if (CC_TRAIN_CLUSTER_GIVEN(o, setting.timing.spread) != NULL && o->straggler == CC_STEADY)
+    if (CC_TRAIN_CLUSTER_GIVEN(o, setting.timing.spread) != NULL &&
+        s->timing.straggler == CC_STEADY)
         return cc_usage(e, "--spread goes with --stragglers");
     return CC_OK;
 }
@@ -23,6 +20,7 @@ int cc_train_parse_messages(struct cc_train_options *o, struct cc_error *e)
 void cc_train_setting(const struct cc_train *t, const struct cc_link *link, struct cc_setting *out)
 {
     const struct cc_training_config *c = &t->options.training;
+    const struct cc_setting *given = &t->options.cluster.setting;
     cc_setting_defaults(t->net, out);
     out->link = *link;
     out->exchange = c->exchange;
@@ -34,11 +32,11 @@ void cc_train_setting(const struct cc_train *t, const struct cc_link *link, stru
         out->timing.depth = (int)c->depth;
     out->timing.hidden_share = t->options.hidden_share;
     out->cluster.via = c->via;
-    out->placement = t->options.placement;
-    out->timing.fuse_bytes = t->options.fuse_bytes;
-    out->timing.fuse_gradients = t->options.fuse_bytes >= 0;
-    out->timing.straggler = t->options.straggler;
-    out->timing.spread = t->options.spread;
+    out->placement = given->placement;
+    out->timing.fuse_bytes = given->timing.fuse_bytes;
+    out->timing.fuse_gradients = given->timing.fuse_bytes >= 0;
+    out->timing.straggler = given->timing.straggler;
+    out->timing.spread = given->timing.spread;
     out->timing.seed = t->options.seed;
 }
 
@@ -73,7 +71,7 @@ int cc_train_messages(struct cc_train *t, struct cc_error *e)
     const struct cc_local_config *local = &t->options.training.local;
     if (local->parts > 1 || local->delay > 0)
         CC_TRY(cc_train_local_messages(t, e));
-    else if (t->options.fuse_bytes >= 0)
+    else if (s.timing.fuse_gradients)
         CC_TRY(cut(t, &s, e));
-    return t->options.placement != CC_SPLIT ? place(t, &s, e) : CC_OK;
+    return s.placement != CC_SPLIT ? place(t, &s, e) : CC_OK;
 }

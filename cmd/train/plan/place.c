@@ -53,7 +53,8 @@ int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
 {
     const char *where = cc_train_places[o->on];
     CC_TRY(refuse_needless(o, e));
-    if (o->on != CC_TRAIN_LOCAL && o->straggler != CC_STEADY && isnan(o->compute_s))
+    if (o->on != CC_TRAIN_LOCAL && o->cluster.setting.timing.straggler != CC_STEADY &&
+        isnan(o->compute_s))
         return cc_usage(e, "--stragglers with --on %s vary the time of --compute: give it", where);
     cc_hosts_free(&o->hosts);
     if (o->plain)

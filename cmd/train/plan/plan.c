@@ -156,7 +156,7 @@ int cc_train_plan(struct cc_train *t, struct cc_error *e)
     CC_TRY(check_optimizer(o, e));
     CC_TRY(parse_exchange(o, e));
     o->compute_s = o->cluster.setting.timing.compute_s;
-    CC_TRY(cc_train_parse_messages(o, e));
+    CC_TRY(cc_train_check_messages(o, e));
     CC_TRY(cc_train_parse_place(args, o, e));
     CC_TRY(cc_train_parse_consistency(args, o, e));
     CC_TRY(cc_train_parse_linear(o, e));

@@ -43,8 +43,8 @@ int cc_train_parse_linear(struct cc_train_options *o, struct cc_error *e);
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
                          struct cc_error *e);
 
-/* Takes --fuse, --placement and --stragglers, after the exchange. */
-int cc_train_parse_messages(struct cc_train_options *o, struct cc_error *e);
+/* Checks --placement and --stragglers, after the exchange. */
+int cc_train_check_messages(const struct cc_train_options *o, struct cc_error *e);
 /* Parses --consistency and its options, after the exchange, the place and --compute. */
 int cc_train_parse_consistency(const struct cc_args *args, struct cc_train_options *o,
                                struct cc_error *e);
