@@ -1,8 +1,10 @@
 /* The reader of recipes. Each member of an object has one of a few forms; a table says which. */
 #include "models/recipe.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,7 @@
 #include "core/format/json.h"
 #include "core/memory.h"
 #include "core/nearest.h"
+#include "core/units.h"
 #include "models/recipe_list.h"
 
 /* --- the recipes that the program carries --- */
@@ -102,6 +105,26 @@ static int check_text(const cJSON *item, struct cc_error *e)
     return CC_OK;
 }
 
+/* How long something takes: seconds, or a text such as "40 min". Sets *out, unless it is NULL. */
+static int parse_time(const cJSON *item, double *out, struct cc_error *e)
+{
+    double s = cJSON_IsNumber(item) ? item->valuedouble : 0;
+    if (!cJSON_IsNumber(item))
+        CC_TRY(check_text(item, e));
+    if (cJSON_IsString(item))
+        CC_TRY(cc_parse_time(item->valuestring, &s, e));
+    if (!(s > 0) || !isfinite(s))
+        return cc_fail(e, "neither seconds above 0 nor a time such as \"40 min\"");
+    if (out != NULL)
+        *out = s;
+    return CC_OK;
+}
+
+static int check_time(const cJSON *item, struct cc_error *e)
+{
+    return parse_time(item, NULL, e);
+}
+
 static int check_row_value(const cJSON *item, struct cc_error *e)
 {
     return cJSON_IsString(item) || cJSON_IsNumber(item) || cJSON_IsBool(item)
@@ -124,6 +147,7 @@ static int check_plain(const cJSON *item, struct cc_error *e)
 static const struct form a_text = {.check = check_text}, texts = {.elements = &a_text};
 /* A row of a result, or a condition on one. */
 static const struct form a_value = {.check = check_row_value}, a_row = {.values = &a_value};
+static const struct form a_time = {.check = check_time};
 static const struct form a_plain_value = {.check = check_plain};
 static const struct form plain_values = {.elements = &a_plain_value};
 
@@ -263,7 +287,7 @@ static const struct form a_command = {
 static const struct form commands = {.elements = &a_command};
 static const struct form a_recipe = {
     .members = MEMBERS(NEEDS("schema", a_text), NEEDS("about", a_text), MAY("source", a_text),
-                       MAY("time", a_text), NEEDS("commands", commands))};
+                       MAY("takes", a_time), MAY("time", a_text), NEEDS("commands", commands))};
 
 /* A command whose form was checked. */
 static struct cc_recipe_command command_of(const cJSON *c)
@@ -292,6 +316,28 @@ void cc_recipe_free(struct cc_recipe *r)
     free(r->item);
     free(r->name);
     free(r);
+}
+
+/* Sets the time that the recipe takes, or takes it from "time", a text that recipes of before have.
+ */
+static void print_takes(struct cc_recipe *r)
+{
+    static const struct {
+        double from_s, unit_s;
+        const char *unit;
+    } units[] = {{2 * 3600, 3600, "h"}, {90, 60, "min"}, {0, 1, "s"}};
+    struct cc_error unused = {""};
+    const cJSON *item = cc_recipe_get(r->json, "takes");
+    const char *time = cc_recipe_text(r->json, "time");
+    size_t i = 0;
+    r->takes_s = NAN;
+    (void)snprintf(r->takes, sizeof r->takes, "%s", time != NULL ? time : "");
+    if (item == NULL || parse_time(item, &r->takes_s, &unused) != CC_OK)
+        return;
+    while (r->takes_s < units[i].from_s)
+        i++;
+    (void)snprintf(r->takes, sizeof r->takes, "about %.3g %s", r->takes_s / units[i].unit_s,
+                   units[i].unit);
 }
 
 static int check_names(const struct cc_recipe *r, struct cc_error *e)
@@ -323,7 +369,7 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
     CC_TRY_OUT(CC_NEW(r->item, (size_t)cJSON_GetArraySize(list), e));
     r->about = cc_recipe_text(r->json, "about");
     r->source = cc_recipe_text(r->json, "source");
-    r->time = cc_recipe_text(r->json, "time");
+    print_takes(r);
     for (const cJSON *c = cc_recipe_get(r->json, "commands")->child; c != NULL; c = c->next)
         r->item[r->count++] = command_of(c);
     CC_TRY_OUT(check_names(r, e));

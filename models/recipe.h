@@ -30,9 +30,11 @@ struct cc_recipe_command {
 };
 
 struct cc_recipe {
-    cJSON *json;                       /* owns all texts */
-    char *name;                        /* "sim/thesis-5.1", or the path; NULL: parsed from a text */
-    const char *about, *source, *time; /* source, time: NULL if not known */
+    cJSON *json;                /* owns the texts */
+    char *name;                 /* "sim/thesis-5.1", or the path; NULL: parsed from a text */
+    const char *about, *source; /* source: NULL if not known */
+    double takes_s;             /* how long it takes, NaN if not known, */
+    char takes[64];             /* and that as a text: "about 40 min", or "" */
     struct cc_recipe_command *item;
     size_t count;
 };

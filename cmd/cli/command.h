@@ -85,6 +85,9 @@ int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e);
  * message calls it. */
 int cc_args_check_beside(const struct cc_args *args, const char *name, const char *path,
                          struct cc_error *e);
+/* Prints what tells whether an input has changed: a line with size and time for each file that the
+ * command reads, of a directory for each file in it. */
+int cc_args_put_inputs(const struct cc_args *args, FILE *out, struct cc_error *e);
 
 /* The largest seed: JSON numbers are exact up to here. */
 #define CC_MAX_SEED (((uint64_t)1 << 53) - 1)

@@ -3,7 +3,9 @@
  * name: files are compared by device and inode, those that do not exist yet by their directory and
  * last name. A directory is read with all files in it. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <libgen.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -193,5 +195,47 @@ int cc_args_check_beside(const struct cc_args *args, const char *name, const cha
     add_options(&u, args);
     for (size_t i = 0; i < u.count; i++)
         CC_TRY(compare(&beside, &u.list[i], e));
+    return CC_OK;
+}
+
+static void put_state(const char *name, const struct stat *st, FILE *out)
+{
+    fprintf(out, "%s %ju %jd.%09ld\n", name, (uintmax_t)st->st_size, (intmax_t)st->st_mtim.tv_sec,
+            st->st_mtim.tv_nsec);
+}
+
+/* The files in a directory, by name. */
+static int put_directory(const char *path, FILE *out, struct cc_error *e)
+{
+    struct dirent **entry = NULL;
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int n = fd >= 0 ? scandirat(fd, ".", &entry, NULL, alphasort) : -1;
+    for (int i = 0; i < n; i++) {
+        if (fstatat(fd, entry[i]->d_name, &st, 0) == 0 && S_ISREG(st.st_mode))
+            put_state(entry[i]->d_name, &st, out);
+        free(entry[i]);
+    }
+    free(entry);
+    if (fd >= 0)
+        (void)close(fd);
+    return n >= 0 ? CC_OK : cc_fail(e, "%s: cannot be listed", path);
+}
+
+int cc_args_put_inputs(const struct cc_args *args, FILE *out, struct cc_error *e)
+{
+    struct uses u = {.count = 0};
+    struct stat st;
+    add_operands(&u, args);
+    add_options(&u, args);
+    for (size_t i = 0; i < u.count; i++) {
+        const struct use *one = &u.list[i];
+        if (one->written || !state_of(one->path, false, &st))
+            continue;
+        if (S_ISDIR(st.st_mode))
+            CC_TRY(put_directory(one->path, out, e));
+        else
+            put_state(one->name, &st, out);
+    }
     return CC_OK;
 }

@@ -77,19 +77,23 @@ int cc_recipe_run_named(struct cc_args *args, const char *folder, const char *op
 
 /* The journal of a result: a line for each call that was complete. */
 struct cc_recipe_journal {
-    char *path;  /* NULL: there is none, and the functions do nothing */
-    char *text;  /* as it is written */
-    cJSON *done; /* its lines when it was opened */
+    char *path; /* NULL: there is none, and the functions do nothing */
+    char *text; /* as it is written; NULL: nothing yet */
+    char *head; /* the beginning of the line of the call that was looked up last */
 };
 
-int cc_recipe_journal_open(struct cc_recipe_journal *j, const char *output, struct cc_error *e);
-/* Adds the rows and notes of the call to the record if it was done; sets *found. */
-int cc_recipe_journal_find(const struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
-                           const struct cc_recipe_call *call, struct cc_record *r, bool *found,
+/* Opens the journal beside `output`. Lines that are damaged, or that another version of the program
+ * wrote, are dropped with a remark that names file and line: their calls are done again. A file
+ * that is not a journal is an error. Close it also after an error. */
+int cc_recipe_journal_open(struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
+                           const char *output, struct cc_error *e);
+/* Adds the rows and notes of the call, which was parsed into *args, to args->record if it was done;
+ * sets *found. */
+int cc_recipe_journal_find(struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
+                           const struct cc_recipe_call *call, struct cc_args *args, bool *found,
                            struct cc_error *e);
-/* Adds the call, whose record is complete. */
-int cc_recipe_journal_add(struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
-                          const struct cc_recipe_call *call, const struct cc_record *r,
+/* Adds the call that was looked up last, whose record is complete. */
+int cc_recipe_journal_add(struct cc_recipe_journal *j, const struct cc_record *r,
                           struct cc_error *e);
 /* Removes it, once the result is written. */
 void cc_recipe_journal_remove(const char *output);

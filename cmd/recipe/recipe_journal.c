@@ -1,20 +1,33 @@
 /* The journal of a recipe: FILE.journal beside the result, a line of JSON for each call that was
  * complete, with its rows and notes. A run that goes on reads them back as they were, so that the
- * result is that of a run without an interruption. */
+ * result is that of a run without an interruption.
+ *
+ * A line begins with its head, all that decides the rows: the program's version, the command, the
+ * call's words, and a checksum of its set-up, which are the members of the recipe that the command
+ * itself reads, and the state of the files that it reads. A call is done if a line has its head.
+ * Members that are applied to the rows of all calls, such as "published" and "computed", are
+ * applied to those of the journal, too, and may change. A line ends with its own checksum. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/cli/terminal.h"
 #include "cmd/recipe/recipe.h"
 #include "core/file.h"
+#include "core/format/crc32.h"
 #include "core/format/json.h"
 #include "core/infile.h"
-#include "core/memory.h"
 #include "core/memory_text.h"
 #include "core/version.h"
 
 #define SCHEMA "commcomp-journal/1"
+#define BEGIN  "{\"schema\":\"" SCHEMA "\","
+#define SETUP  ",\"setup\":\""
+#define SUM    ",\"crc32\":\""
+
+static const char what[] = "the journal of a recipe";
 
 static char *path_of(const char *output)
 {
@@ -22,121 +35,292 @@ static char *path_of(const char *output)
     return asprintf(&path, "%s.journal", output) >= 0 ? path : NULL;
 }
 
-static int take_lines(struct cc_recipe_journal *j, const char *text, size_t size,
-                      struct cc_error *e)
+/* --- the head of a call --- */
+
+static int put_setup(FILE *f, const struct cc_recipe_command *c, const struct cc_args *args,
+                     struct cc_error *e)
 {
-    static const char help[] =
-        "it is not the journal of a recipe; move it, or name another --output";
-    for (const char *at = text, *end; at < text + size; at = end + 1) {
-        cJSON *line;
-        end = memchr(at, '\n', (size_t)(text + size - at));
-        if (end == NULL)
-            return cc_fail(e, "it ends within a line; remove it to begin again");
-        CC_TRY(cc_json_parse(at, (size_t)(end - at), &line, e));
-        if (cc_json_schema(line, SCHEMA, help, e) != CC_OK ||
-            !cJSON_AddItemToArray(j->done, line)) {
-            cJSON_Delete(line);
-            return CC_FAIL;
-        }
+    const cJSON *const members[] = {c->computing, c->frameworks, c->notes};
+    const cJSON *options = c->from != NULL ? c->from->item[0].options : c->options;
+    fprintf(f, "%s\n%s\n", c->recipe->name, c->base != NULL ? c->base : "");
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        char *text = members[i] != NULL ? cJSON_PrintUnformatted(members[i]) : NULL;
+        if (text == NULL && members[i] != NULL)
+            return cc_fail(e, "out of memory: %s", what);
+        fprintf(f, "%s\n", text != NULL ? text : "");
+        free(text);
     }
-    j->text = cc_alloc(size + 1, e);
-    if (j->text == NULL)
-        return CC_FAIL;
-    memcpy(j->text, text, size);
-    j->text[size] = '\0';
-    return CC_OK;
+    for (const cJSON *o = cc_recipe_first(options); o != NULL; o = o->next)
+        fprintf(f, "%s\n", o->string); /* a note of `train` lists those of the recipe */
+    return cc_args_put_inputs(args, f, e);
 }
 
-int cc_recipe_journal_open(struct cc_recipe_journal *j, const char *output, struct cc_error *e)
+static int sum_setup(const struct cc_recipe_command *c, const struct cc_args *args, uint32_t *sum,
+                     struct cc_error *e)
 {
-    struct cc_bytes file;
-    *j = (struct cc_recipe_journal){.path = NULL};
-    if (output == NULL || cc_file_is_stream(output))
-        return CC_OK;
-    j->path = path_of(output);
-    j->done = cJSON_CreateArray();
-    if (j->path == NULL || j->done == NULL)
-        return cc_fail(e, "out of memory: the journal of a recipe");
-    if (access(j->path, F_OK) != 0)
-        return cc_file_can_create(j->path, e);
-    CC_TRY(cc_file_read(j->path, &file, e));
-    const int status = take_lines(j, (const char *)file.data, file.size, e);
-    cc_bytes_free(&file);
-    if (status != CC_OK)
-        cc_error_in(e, "%s", j->path);
+    struct cc_memory_text text;
+    CC_TRY(cc_memory_text_begin(&text, what, e));
+    int status = put_setup(text.f, c, args, e);
+    if (cc_memory_text_end(&text, what, e) != CC_OK)
+        return CC_FAIL;
+    *sum = cc_crc32(0, text.text, text.bytes);
+    free(text.text);
     return status;
 }
 
-/* --- a call --- */
-
-/* Whether a line is of this call, of this version. */
-static bool is_of(const cJSON *line, const struct cc_recipe_calls *calls,
-                  const struct cc_recipe_call *call)
+static int put_head(FILE *f, const struct cc_recipe_call *call, const struct cc_recipe_command *c,
+                    uint32_t setup, struct cc_error *e)
 {
-    const cJSON *version = cJSON_GetObjectItemCaseSensitive(line, "version");
-    const cJSON *command = cJSON_GetObjectItemCaseSensitive(line, "command");
-    const cJSON *words = cJSON_GetObjectItemCaseSensitive(line, "options");
-    size_t i = 0;
-    if (!cJSON_IsString(version) || strcmp(version->valuestring, cc_version()) != 0 ||
-        !cJSON_IsString(command) || strcmp(command->valuestring, calls->command->name) != 0 ||
-        !cJSON_IsArray(words) || (size_t)cJSON_GetArraySize(words) != call->words)
-        return false;
-    for (const cJSON *w = words->child; w != NULL; w = w->next, i++)
-        if (!cJSON_IsString(w) || strcmp(w->valuestring, call->word[i]) != 0)
-            return false;
-    return true;
+    fputs(BEGIN "\"version\":", f);
+    CC_TRY(cc_json_put_text(f, cc_version(), e));
+    fputs(",\"command\":", f);
+    CC_TRY(cc_json_put_text(f, c->name, e));
+    fputs(",\"options\":[", f);
+    for (size_t i = 0; i < call->words; i++) {
+        fputs(i > 0 ? "," : "", f);
+        CC_TRY(cc_json_put_text(f, call->word[i], e));
+    }
+    fprintf(f, "]" SETUP "%08" PRIx32 "\"", setup);
+    return CC_OK;
+}
+
+/* Sets j->head to the head of this call, which was parsed into *args. */
+static int set_head(struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
+                    const struct cc_recipe_call *call, const struct cc_args *args,
+                    struct cc_error *e)
+{
+    struct cc_memory_text text;
+    uint32_t setup;
+    free(j->head);
+    j->head = NULL;
+    CC_TRY(sum_setup(calls->command, args, &setup, e));
+    CC_TRY(cc_memory_text_begin(&text, what, e));
+    const int status = put_head(text.f, call, calls->command, setup, e);
+    if (cc_memory_text_end(&text, what, e) != CC_OK)
+        return CC_FAIL;
+    j->head = text.text;
+    return status;
+}
+
+/* --- reading a line --- */
+
+/* Adds a value, or [value, origin] where it has one of its own. */
+static int take_value(const cJSON *item, struct cc_record *r, size_t row, struct cc_error *e)
+{
+    const cJSON *v = cJSON_IsArray(item) ? item->child : item;
+    size_t c = 0;
+    while (c < r->column_count && strcmp(r->columns[c].key->name, item->string) != 0)
+        c++;
+    if (c == r->column_count)
+        return cc_fail(e, "\"%.60s\" is not a column", item->string);
+    const struct cc_result_key *key = r->columns[c].key;
+    if (cJSON_IsString(v))
+        CC_TRY(cc_record_text(r, row, key, v->valuestring, e));
+    else if (cJSON_IsBool(v))
+        cc_record_bool(r, row, key, cJSON_IsTrue(v) != 0);
+    else if (cJSON_IsNumber(v))
+        cc_record_number(r, row, key, v->valuedouble);
+    else
+        return cc_fail(e, "\"%s\" is neither a text, a number nor a truth value", key->name);
+    if (v == item)
+        return CC_OK;
+    const char *word = cJSON_GetStringValue(v->next);
+    const enum cc_origin origin = word != NULL ? cc_origin_of_word(word) : CC_ORIGIN_UNKNOWN;
+    if (origin == CC_ORIGIN_UNKNOWN || v->next->next != NULL)
+        return cc_fail(e, "\"%s\" is not a value with its origin", key->name);
+    cc_record_origin(r, row, key, origin);
+    return CC_OK;
 }
 
 static int take_row(const cJSON *row, struct cc_record *r, struct cc_error *e)
 {
-    const cJSON *origin = cJSON_GetObjectItemCaseSensitive(row, "origin of the row");
+    const char *word;
+    bool detail;
+    if (!cJSON_IsObject(row))
+        return cc_fail(e, "a row is not an object");
     const size_t at = cc_record_add(r, e);
     if (at == SIZE_MAX)
         return CC_FAIL;
-    if (cJSON_IsString(origin))
-        cc_record_row_origin(r, at, cc_origin_of_word(origin->valuestring));
-    for (size_t c = 0; c < r->column_count; c++) {
-        const struct cc_result_key *key = r->columns[c].key;
-        const cJSON *v = cJSON_GetObjectItemCaseSensitive(row, key->name);
-        origin = cJSON_GetArrayItem(v, 1); /* where the value has its own */
-        if (cJSON_IsArray(v))
-            v = v->child;
-        if (cJSON_IsString(v))
-            CC_TRY(cc_record_text(r, at, key, v->valuestring, e));
-        else if (cJSON_IsBool(v))
-            cc_record_bool(r, at, key, cJSON_IsTrue(v) != 0);
-        else if (cJSON_IsNumber(v))
-            cc_record_number(r, at, key, v->valuedouble);
-        if (cJSON_IsString(origin))
-            cc_record_origin(r, at, key, cc_origin_of_word(origin->valuestring));
-    }
-    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "detail row")))
+    CC_TRY(cc_json_need_bool(row, "detail row", &detail, e));
+    CC_TRY(cc_json_text(row, "origin of the row", &word, e));
+    if (word != NULL && cc_origin_of_word(word) == CC_ORIGIN_UNKNOWN)
+        return cc_fail(e, "\"%.60s\" is not an origin", word);
+    if (word != NULL)
+        cc_record_row_origin(r, at, cc_origin_of_word(word));
+    if (detail)
         cc_record_detail(r, at);
+    for (const cJSON *v = row->child; v != NULL; v = v->next)
+        if (strcmp(v->string, "detail row") != 0 && strcmp(v->string, "origin of the row") != 0)
+            CC_TRY(take_value(v, r, at, e));
     return CC_OK;
 }
 
-int cc_recipe_journal_find(const struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
-                           const struct cc_recipe_call *call, struct cc_record *r, bool *found,
+/* Adds what a line has to the record. */
+static int take_line(const cJSON *line, struct cc_record *r, struct cc_error *e)
+{
+    const char *title, *mpi;
+    const cJSON *rows = cc_recipe_get(line, "rows"), *notes = cc_recipe_get(line, "notes");
+    if (!cJSON_IsArray(rows) || !cJSON_IsArray(notes))
+        return cc_fail(e, "\"rows\" or \"notes\" is not a list");
+    for (const cJSON *row = rows->child; row != NULL; row = row->next)
+        CC_TRY(take_row(row, r, e));
+    for (const cJSON *n = notes->child; n != NULL; n = n->next) {
+        if (!cJSON_IsString(n))
+            return cc_fail(e, "a note is not a text");
+        CC_TRY(cc_record_note(r, e, "%s", n->valuestring));
+    }
+    CC_TRY(cc_json_text(line, "title", &title, e));
+    CC_TRY(cc_json_text(line, "mpi", &mpi, e));
+    cc_record_title(r, "%s", title != NULL ? title : "");
+    (void)snprintf(r->mpi, sizeof r->mpi, "%s", mpi != NULL ? mpi : "");
+    return CC_OK;
+}
+
+/* Fails unless the text, a line, ends with the checksum of what stands before it. */
+static int check_sum(const char *text, size_t length, struct cc_error *e)
+{
+    char end[32];
+    const size_t n = sizeof SUM - 1 + sizeof "01234567\"}" - 1;
+    const size_t before = length > n ? length - n : 0;
+    (void)snprintf(end, sizeof end, SUM "%08" PRIx32 "\"}", cc_crc32(0, text, before));
+    return length > n && memcmp(text + before, end, n) == 0 ? CC_OK
+                                                            : cc_fail(e, "its checksum is wrong");
+}
+
+/* --- opening --- */
+
+/* Checks a line, and sets *other to the version of another program that wrote it, or NULL; the text
+ * belongs to *out. The rows of commands other than this one are checked by its own. */
+static int check_line(const char *text, size_t length, const struct cc_recipe_calls *calls,
+                      cJSON **out, const char **other, struct cc_error *e)
+{
+    static const char *const keys[] = {"schema", "version", "command", "options", "setup", "title",
+                                       "mpi",    "rows",    "notes",   "crc32",   NULL};
+    const struct cc_command *command = calls->args->command;
+    const char *version, *name;
+    struct cc_record r;
+    *other = NULL;
+    CC_TRY(cc_json_parse(text, length, out, e));
+    CC_TRY(cc_json_schema(*out, SCHEMA, "see docs/recipes.md", e));
+    CC_TRY(cc_json_need_text(*out, "version", &version, e));
+    if (strcmp(version, cc_version()) != 0) {
+        *other = version;
+        return CC_OK;
+    }
+    CC_TRY(check_sum(text, length, e));
+    CC_TRY(cc_json_keys(*out, keys, e));
+    CC_TRY(cc_json_need_text(*out, "command", &name, e));
+    if (strcmp(name, calls->command->name) != 0)
+        return CC_OK;
+    cc_record_init(&r, command->name, command->columns, 0, NULL);
+    const int status = take_line(*out, &r, e);
+    cc_record_free(&r);
+    return status;
+}
+
+/* Copies the lines that hold to `to`, and says which do not; *left: how many. */
+static void copy_lines(const struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
+                       const struct cc_bytes *file, FILE *to, size_t *left)
+{
+    const char *text = (const char *)file->data, *const end = text + file->size;
+    char version[64] = "";
+    size_t others = 0;
+    for (size_t n = 1; text < end; n++) {
+        struct cc_error why = {""};
+        cJSON *line = NULL;
+        const char *other, *next = memchr(text, '\n', (size_t)(end - text));
+        const size_t length = (size_t)((next != NULL ? next : end) - text);
+        const int status = check_line(text, length, calls, &line, &other, &why);
+        if (status != CC_OK && !calls->args->quiet)
+            cc_say("%s: line %zu: %s; its call is done again", j->path, n, why.text);
+        if (status == CC_OK && other != NULL && others++ == 0)
+            (void)snprintf(version, sizeof version, "%s", other);
+        if (status == CC_OK && other == NULL) {
+            fwrite(text, 1, length, to);
+            fputc('\n', to);
+        }
+        *left += status != CC_OK || other != NULL;
+        cJSON_Delete(line);
+        text += length + 1;
+    }
+    if (others > 0 && !calls->args->quiet)
+        cc_say("%s: commcomp %s wrote it, and this is %s: %zu %s done again", j->path, version,
+               cc_version(), others, others == 1 ? "call is" : "calls are");
+}
+
+static int save(const struct cc_recipe_journal *j, struct cc_error *e)
+{
+    struct cc_outfile file;
+    CC_TRY(cc_file_create(&file, j->path, e));
+    fputs(j->text, file.f);
+    return cc_file_commit(&file, e);
+}
+
+int cc_recipe_journal_open(struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
+                           const char *output, struct cc_error *e)
+{
+    struct cc_memory_text text;
+    struct cc_bytes file;
+    size_t left = 0;
+    *j = (struct cc_recipe_journal){.path = NULL};
+    if (output == NULL || cc_file_is_stream(output))
+        return CC_OK;
+    j->path = path_of(output);
+    if (j->path == NULL)
+        return cc_fail(e, "out of memory: %s", what);
+    if (access(j->path, F_OK) != 0)
+        return cc_file_can_create(j->path, e);
+    CC_TRY(cc_file_read(j->path, &file, e));
+    int status = CC_OK;
+    if (file.size > 0 && strstr((const char *)file.data, BEGIN) == NULL)
+        status = cc_fail(e,
+                         "%s: it is not the journal of a recipe (\"schema\" must be \"%s\"); move "
+                         "it, or name another --output",
+                         j->path, SCHEMA);
+    if (status == CC_OK)
+        status = cc_memory_text_begin(&text, what, e);
+    if (status == CC_OK) {
+        copy_lines(j, calls, &file, text.f, &left);
+        status = cc_memory_text_end(&text, what, e);
+        j->text = text.text;
+    }
+    cc_bytes_free(&file);
+    return status == CC_OK && left > 0 ? save(j, e) : status;
+}
+
+/* --- the calls --- */
+
+int cc_recipe_journal_find(struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
+                           const struct cc_recipe_call *call, struct cc_args *args, bool *found,
                            struct cc_error *e)
 {
-    const cJSON *line = j->done != NULL ? j->done->child : NULL, *item;
-    while (line != NULL && !is_of(line, calls, call))
-        line = line->next;
-    *found = line != NULL;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(line, "rows"))
-        CC_TRY(take_row(item, r, e));
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(line, "notes"))
-    {
-        if (cJSON_IsString(item))
-            CC_TRY(cc_record_note(r, e, "%s", item->valuestring));
+    cJSON *line = NULL;
+    bool changed = false;
+    *found = false;
+    if (j->path == NULL)
+        return CC_OK;
+    CC_TRY(set_head(j, calls, call, args, e));
+    const size_t head = strlen(j->head);
+    const size_t words = (size_t)(strstr(j->head, SETUP) - j->head) + sizeof SETUP - 1;
+    const char *at = j->text, *end;
+    for (; at != NULL && *at != '\0'; at = end + 1) {
+        end = strchr(at, '\n');
+        if (strncmp(at, j->head, head) == 0)
+            break;
+        changed = changed || strncmp(at, j->head, words) == 0;
     }
-    item = cJSON_GetObjectItemCaseSensitive(line, "title");
-    if (cJSON_IsString(item))
-        cc_record_title(r, "%s", item->valuestring);
-    item = cJSON_GetObjectItemCaseSensitive(line, "mpi");
-    if (cJSON_IsString(item))
-        (void)snprintf(r->mpi, sizeof r->mpi, "%s", item->valuestring);
-    return CC_OK;
+    *found = at != NULL && *at != '\0';
+    if (!*found) {
+        if (changed && !calls->args->quiet)
+            cc_say("%s: the recipe, or a file that it reads, has changed: %s is done again",
+                   j->path, calls->command->name);
+        return CC_OK;
+    }
+    int status = cc_json_parse(at, (size_t)(end - at), &line, e);
+    if (status == CC_OK)
+        status = take_line(line, &args->record, e);
+    cJSON_Delete(line);
+    return status;
 }
 
 /* --- writing --- */
@@ -166,18 +350,9 @@ static int put_row(FILE *f, const struct cc_record *r, size_t row, struct cc_err
     return CC_OK;
 }
 
-static int put_line(FILE *f, const struct cc_recipe_calls *calls, const struct cc_recipe_call *call,
-                    const struct cc_record *r, struct cc_error *e)
+static int put_line(FILE *f, const char *head, const struct cc_record *r, struct cc_error *e)
 {
-    fprintf(f, "{\"schema\":\"" SCHEMA "\",\"version\":");
-    CC_TRY(cc_json_put_text(f, cc_version(), e));
-    fputs(",\"command\":", f);
-    CC_TRY(cc_json_put_text(f, calls->command->name, e));
-    for (size_t i = 0; i < call->words; i++) {
-        fputs(i == 0 ? ",\"options\":[" : ",", f);
-        CC_TRY(cc_json_put_text(f, call->word[i], e));
-    }
-    fputs(call->words > 0 ? "],\"title\":" : ",\"options\":[],\"title\":", f);
+    fprintf(f, "%s,\"title\":", head);
     CC_TRY(cc_json_put_text(f, r->title, e));
     fputs(",\"mpi\":", f);
     CC_TRY(cc_json_put_text(f, r->mpi, e));
@@ -191,33 +366,32 @@ static int put_line(FILE *f, const struct cc_recipe_calls *calls, const struct c
         fputs(i > 0 ? "," : "", f);
         CC_TRY(cc_json_put_text(f, r->notes[i], e));
     }
-    fputs("]}\n", f);
+    fputc(']', f);
     return CC_OK;
 }
 
-int cc_recipe_journal_add(struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
-                          const struct cc_recipe_call *call, const struct cc_record *r,
+int cc_recipe_journal_add(struct cc_recipe_journal *j, const struct cc_record *r,
                           struct cc_error *e)
 {
-    static const char what[] = "the journal of a recipe";
-    struct cc_memory_text text;
-    struct cc_outfile file;
+    struct cc_memory_text line;
+    char *all;
     if (j->path == NULL)
         return CC_OK;
-    CC_TRY(cc_memory_text_begin(&text, what, e));
-    fputs(j->text != NULL ? j->text : "", text.f);
-    int status = put_line(text.f, calls, call, r, e);
-    if (cc_memory_text_end(&text, what, e) != CC_OK)
-        status = CC_FAIL;
-    free(j->text);
-    j->text = text.text;
+    CC_TRY(cc_memory_text_begin(&line, what, e));
+    const int status = put_line(line.f, j->head, r, e);
+    if (cc_memory_text_end(&line, what, e) != CC_OK)
+        return CC_FAIL;
+    const int n = status == CC_OK ? asprintf(&all, "%s%s" SUM "%08" PRIx32 "\"}\n",
+                                             j->text != NULL ? j->text : "", line.text,
+                                             cc_crc32(0, line.text, line.bytes))
+                                  : 0;
+    free(line.text);
     CC_TRY(status);
-    CC_TRY(cc_file_create(&file, j->path, e));
-    if (fputs(j->text, file.f) != EOF)
-        return cc_file_commit(&file, e);
-    status = cc_file_check(&file, e);
-    cc_file_abort(&file);
-    return status;
+    if (n < 0)
+        return cc_fail(e, "out of memory: %s", what);
+    free(j->text);
+    j->text = all;
+    return save(j, e);
 }
 
 void cc_recipe_journal_remove(const char *output)
@@ -232,6 +406,6 @@ void cc_recipe_journal_close(struct cc_recipe_journal *j)
 {
     free(j->path);
     free(j->text);
-    cJSON_Delete(j->done);
+    free(j->head);
     *j = (struct cc_recipe_journal){.path = NULL};
 }

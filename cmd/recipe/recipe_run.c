@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/terminal.h"
 #include "cmd/recipe/recipe.h"
 #include "core/interrupt.h"
 #include "core/memory_text.h"
@@ -69,11 +70,11 @@ static int do_call(const struct cc_recipe_calls *calls, const struct cc_recipe_c
     bool found = false;
     int status = cc_recipe_call_parse(calls, call, &one, e);
     if (status == CC_OK)
-        status = cc_recipe_journal_find(journal, calls, call, &one.record, &found, e);
+        status = cc_recipe_journal_find(journal, calls, call, &one, &found, e);
     if (status == CC_OK && !found) {
         status = calls->args->command->run(&one, e);
         if (status == CC_OK && !one.record.partial && !cc_interrupted())
-            status = cc_recipe_journal_add(journal, calls, call, &one.record, e);
+            status = cc_recipe_journal_add(journal, &one.record, e);
     }
     if (take_record(calls->command, r, &one.record, &why) != CC_OK ||
         cc_recipe_rows_of_call(call, r, first, &why) != CC_OK) {
@@ -90,7 +91,7 @@ static int run_calls(struct cc_args *args, const struct cc_recipe_calls *calls, 
     struct cc_recipe_journal journal;
     if (args->journal == NULL && calls->count > 1)
         args->journal = args->output.output;
-    int status = cc_recipe_journal_open(&journal, args->journal, e);
+    int status = cc_recipe_journal_open(&journal, calls, args->journal, e);
     for (size_t i = 0; i < calls->count && status == CC_OK && !cc_interrupted(); i++)
         status = do_call(calls, &calls->call[i], &journal, r, e);
     cc_recipe_journal_close(&journal);
@@ -124,6 +125,8 @@ int cc_recipe_run(struct cc_args *args, const struct cc_recipe_command *c, const
     int status = CC_OK;
     CC_TRY_OUT(cc_recipe_calls_make(args, c, label, &calls, e));
     CC_TRY_OUT(choose(c, r, e));
+    if (c == c->recipe->item && c->recipe->takes[0] != '\0' && !args->quiet)
+        cc_say("%s takes %s with its own options", c->recipe->name, c->recipe->takes);
     status = run_calls(args, &calls, e);
     r->partial = r->partial || cc_interrupted();
     struct cc_error why = {""};

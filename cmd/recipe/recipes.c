@@ -7,8 +7,13 @@
 static const struct cc_option_use options[] = {{.rows = NULL}};
 
 static const struct cc_column columns[] = {
-    CC_COLUMN(recipe, CC_SETTING), CC_COLUMN(runs, CC_MAIN),        CC_COLUMN(about, CC_ANSWER),
-    CC_COLUMN(takes, CC_MAIN),     CC_COLUMN(reference, CC_DETAIL), {.key = NULL},
+    CC_COLUMN(recipe, CC_SETTING),
+    CC_COLUMN(runs, CC_MAIN),
+    CC_COLUMN(about, CC_ANSWER),
+    CC_COLUMN(takes, CC_MAIN),
+    CC_COLUMN(takes_s, CC_DETAIL, .hidden = true),
+    CC_COLUMN(reference, CC_DETAIL),
+    {.key = NULL},
 };
 
 static int add_recipe(struct cc_record *r, const struct cc_recipe *recipe, struct cc_error *e)
@@ -20,10 +25,11 @@ static int add_recipe(struct cc_record *r, const struct cc_recipe *recipe, struc
     for (size_t i = 0, used = 0; i < recipe->count && used < sizeof runs; i++)
         used += (size_t)snprintf(runs + used, sizeof runs - used, "%s%s", i > 0 ? ", " : "",
                                  recipe->item[i].command);
+    cc_record_number(r, at, CC_KEY(takes_s), recipe->takes_s);
     const struct cc_text_column texts[] = {{CC_KEY(recipe), recipe->name},
                                            {CC_KEY(runs), runs},
                                            {CC_KEY(about), recipe->about},
-                                           {CC_KEY(takes), recipe->time},
+                                           {CC_KEY(takes), recipe->takes},
                                            {CC_KEY(reference), recipe->source}};
     return cc_record_texts(r, at, texts, sizeof texts / sizeof texts[0], e);
 }
@@ -54,10 +60,9 @@ const struct cc_command cc_command_recipes = {
     .description =
         "Lists the recipes that the program carries, or those that are named. A recipe has one or "
         "more commands with their options, the columns to show, published figures to set beside, "
-        "and "
-        "notes; `commcomp --recipe NAME` runs it, and `commcomp --recipe FILE.json` runs one of "
-        "your "
-        "own (docs/recipes.md). Options after it change those of the recipe.\n\n"
+        "and notes; `commcomp --recipe NAME` runs it, and `commcomp --recipe FILE.json` runs one "
+        "of your own (docs/recipes.md). Options after it change those of the recipe. How long it "
+        "takes is for two cores and its own options.\n\n"
         "With -o FILE, a recipe of several calls keeps what is done in FILE.journal: after an "
         "interruption the same command goes on where it stopped.",
     .examples =

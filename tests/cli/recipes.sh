@@ -10,7 +10,7 @@ json 'all(r["about"] and r["runs"] for r in d["rows"])'
 # --- a study of three commands, as docs/recipes.md has it ---
 awk '/^```json/ { on = 1; next } /^```/ { on = 0 } on' "$tests/../docs/recipes.md" >study.json
 q 0 recipes study.json --format json
-json '[(r["recipe"], r["runs"], r["takes"]) for r in d["rows"]] == [("study.json", "model, sim, train", "1 min")]'
+json '[(r["recipe"], r["runs"], r["takes"], r["takes_s"]) for r in d["rows"]] == [("study.json", "model, sim, train", "about 60 s", 60)]'
 
 # Every call of a list, in order; an option of the command line goes to the commands that have it.
 sed '/"command": "sim"/,/}},$/d' study.json >both.json
@@ -37,24 +37,116 @@ err 'mine.json'
 cat >mine.json <<'END'
 {"schema": "commcomp-net/1", "name": "mine", "tensors": [{"name": "w", "shape": [1000]}]}
 END
-# A call that is done is not done again: a mark in the journal stays.
-sed -i 's/"net":"resnet56"/"net":"resnet56 as it was"/g' resume.csv.journal
-q 0 --recipe resume.json -q -o resume.csv
+# A call that is done is not done again: a mark in its rows stays.
+mark() { # mark JOURNAL FROM TO: changes the text in all lines, with their checksums
+    python3 - "$@" <<'P'
+import re, sys, zlib
+path, old, new = sys.argv[1:]
+out = []
+for line in open(path):
+    head = re.sub(',"crc32":"[0-9a-f]{8}"}$', '', line.rstrip('\n')).replace(old, new)
+    out.append('%s,"crc32":"%08x"}\n' % (head, zlib.crc32(head.encode())))
+open(path, 'w').write(''.join(out))
+P
+}
+mark resume.csv.journal '"net":"resnet56"' '"net":"resnet56 as it was"'
+t 0 --recipe resume.json -o resume.csv
+! grep -q journal err || bad "a remark on a journal that holds"
 [ "$(grep -c 'resnet56 as it was' resume.csv)" = 2 ] || bad "a call was done again"
 [ "$(csv_rows resume.csv)" = 6 ] || bad "the result has not 6 rows"
 [ ! -e resume.csv.journal ] || bad "the journal stays"
 cp resume.csv gone.csv
 q 0 --recipe resume.json -q -o resume.csv
 sed 's/resnet56 as it was/resnet56/' gone.csv | diff - resume.csv || bad "the result differs from that of one run"
+cp resume.csv right.csv
 # With other options, a call is another one.
 mv mine.json away.json
 t 1 --recipe resume.json -o resume.csv
+cp resume.csv.journal kept.journal
 mv away.json mine.json
 q 0 --recipe resume.json -q -o resume.csv --scheme fp32
 [ "$(csv_rows resume.csv)" = 3 ] || bad "rows of other options"
 echo '{"schema": "else/1"}' >resume.csv.journal
 t 1 --recipe resume.json -o resume.csv
-err 'resume.csv.journal: "schema" must be "commcomp-journal/1"'
+err 'resume.csv.journal: it is not the journal of a recipe ("schema" must be "commcomp-journal/1")'
+
+# Lines that are damaged are named, and their calls done again; the others are not.
+damaged() { # damaged LINE MESSAGE: resume.csv.journal has a damaged line
+    t 0 --recipe resume.json -o resume.csv
+    err "resume.csv.journal: line $1: $2; its call is done again"
+    [ "$(wc -l <err)" = 1 ] || bad "other messages"
+    sed 's/resnet20 as it was/resnet20/' resume.csv | diff - right.csv || bad "the result differs from that of one run"
+}
+mark kept.journal '"net":"resnet20"' '"net":"resnet20 as it was"'
+sed '2s/"step_s":\([0-9]\)/"step_s":1\1/' kept.journal >resume.csv.journal
+damaged 2 'its checksum is wrong'
+grep -q 'resnet20 as it was' resume.csv || bad "a call was done again"
+sed '1s/,/;/' kept.journal >resume.csv.journal
+damaged 1 'byte [0-9]*: .*'
+head -c -40 kept.journal >resume.csv.journal
+damaged 2 'byte [0-9]*: .*'
+crafted() { # crafted FROM TO MESSAGE: with a right checksum
+    cp kept.journal resume.csv.journal
+    mark resume.csv.journal "$1" "$2"
+    t 0 --recipe resume.json -o resume.csv
+    err "resume.csv.journal: line 1: $3; its call is done again"
+    same resume.csv right.csv
+}
+crafted '"workers":10' '"worker":10' '"worker" is not a column'
+crafted '"workers":10' '"workers":{}' '"workers" is neither a text, a number nor a truth value'
+crafted '"workers":10' '"workers":[10,"made up"]' '"workers" is not a value with its origin'
+crafted '"detail row":' '"detail":' '"detail row" must be true or false'
+crafted '"notes":[' '"notes":[1,' 'a note is not a text'
+crafted '"rows":[' '"rows":[1,' 'a row is not an object'
+crafted '"mpi":' '"mpl":' 'unknown key "mpl": did you mean "mpi"?'
+# Those of another version of the program are done again.
+sed 's/"version":"[^"]*"/"version":"0.1.0 (0123abc)"/' kept.journal >resume.csv.journal
+t 0 --recipe resume.json -o resume.csv
+err 'resume.csv.journal: commcomp 0.1.0 (0123abc) wrote it, and this is .*: 2 calls are done again'
+same resume.csv right.csv
+
+# A call whose input has changed is done again.
+sed -i 's/"resnet56", "mine.json"/"mine.json", "gone.json"/' resume.json
+t 1 --recipe resume.json -o resume.csv
+[ "$(wc -l <resume.csv.journal)" = 2 ] || bad "the journal has not 2 calls"
+sed -i 's/1000/2000/' mine.json
+cp mine.json gone.json
+t 0 --recipe resume.json -o resume.csv
+err 'resume.csv.journal: the recipe, or a file that it reads, has changed: model is done again'
+[ "$(grep -c ',2000,' resume.csv)" = 4 ] || bad "rows of the old net"
+
+# So is one whose recipe has changed in what the command itself reads; what is applied to its rows is
+# applied to those of the journal.
+edited() { # edited RECIPE TRAIN-OPTIONS: two calls, of which the second fails; then with the edit
+    sed "$2" "$1" >edit.json
+    t 1 --recipe edit.json -o edit.csv
+    [ "$(wc -l <edit.csv.journal)" = 1 ] || bad "the journal has not 1 call"
+    mark edit.csv.journal '"net":"mlp:8"' '"net":"as it was"'
+    sed 's/gone.csv/digits/' "$1" >edit.json
+    t 0 --recipe edit.json -o edit.csv
+}
+cat >computing.json <<'END'
+{"schema": "commcomp-recipe/1", "about": "x", "takes": 2, "commands": [{"command": "train",
+  "options": {"net": "mlp:8", "steps": 2, "workers": 2, "bw": "10mbps", "scheme": "fp32", "data": ["digits", "gone.csv"]},
+  "columns": ["net", "scheme", "step_s", "accuracy"],
+  "published": [{"where": {"kind": "summary"}, "set": {"accuracy_paper": 0.25}, "source": "here"}],
+  "computing": {"table": "3lc-table1", "constant": "compute", "bw": "10mbps"}}]}
+END
+edited computing.json s/x/x/
+err 'edit.json takes about 2 s with its own options'
+grep -q 'as it was' edit.csv || bad "a call was done again"
+edited computing.json 's/"bw": "10mbps"}}/"bw": "100mbps"}}/'
+err 'has changed: train is done again'
+! grep -q 'as it was' edit.csv || bad "a call of another time of computing"
+edited computing.json 's/0.25/0.75/; s/"net", "scheme", "step_s"/"net", "scheme"/'
+grep -q 'as it was' edit.csv || bad "a call was done again for a published figure"
+[ "$(grep -c ',0.25,' edit.csv)" = 2 ] && ! grep -q ',0.75,' edit.csv || bad "the published figure is not the new one"
+sed 's/"published.*/"frameworks": [{"name": "PS-Sync", "exchange": "ps", "mode": "sequential", "scheme": "fp32"}, {"name": "D-Sync", "exchange": "ring", "mode": "sequential", "scheme": "fp32"}, {"name": "Pipe-SGD", "exchange": "ring", "mode": "pipe", "scheme": "fp32"}],/
+    s/"scheme": "fp32", "data"/"data"/' computing.json >frameworks.json
+edited frameworks.json s/x/x/
+grep -q 'as it was' edit.csv || bad "a call was done again"
+edited frameworks.json 's/"ring", "mode": "sequential", "scheme": "fp32"/"ring", "mode": "sequential", "scheme": "fp32,int8"/'
+! grep -q 'as it was' edit.csv || bad "a call of other frameworks"
 
 # --- refusals, before any work ---
 t 2 --recipe thesis-5.6
@@ -84,6 +176,19 @@ wrong '"command": "model", "each": [[{"options": {}, "row": {"scheme,workers": 1
 wrong '"command": "model", "computing": {"table": "3lc-table1", "constant": "compute"}' 1 '"computing" is for run and train'
 wrong '"command": "run", "computing": {"table": "3lc-table1", "constant": "compute"}' 1 '"computing": "bw" is missing, which run needs'
 wrong '"command": "train", "computing": {"table": "3lc-table1", "constant": "computing"}' 1 '"computing": the table 3lc-table1 has no constant "computing"'
+takes() { # takes VALUE TEXT SECONDS
+    echo "{\"schema\": \"commcomp-recipe/1\", \"about\": \"x\", \"takes\": $1, \"commands\": [{\"command\": \"nets\"}]}" >takes.json
+    q 0 recipes takes.json --format json
+    json "[(r['takes'], r['takes_s']) for r in d['rows']] == [('$2', $3)]"
+}
+takes 75 'about 75 s' 75
+takes '"1.5 h"' 'about 90 min' 5400
+takes '"2 h"' 'about 2 h' 7200
+for wrong in 0 -1 true '"soon"' '"0 min"' '""'; do
+    sed "s/\"takes\": \"2 h\"/\"takes\": $wrong/" takes.json >wrong.json
+    t 1 recipes wrong.json
+    err 'wrong.json: "takes": '
+done
 wrong '"command": "nets"' 1 'commands 0 and 1 are both called "nets"'
 echo '{"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "model", "open": ["bw"], "because": "links alone"}]}' >open.json
 t 2 --recipe open.json --workers 3

@@ -124,7 +124,7 @@ const struct cc_option cc_train_own_options[] = {
              "(docs/linear.md)"},
     {.name = "data", MEMBER(data), .value = "SET", .otherwise = "digits; of linear models synthetic-sparse",
      .group = CC_GROUP_TRAIN, .often = true,
-     .words = cc_data_names,
+     .words = cc_data_names, .file = CC_READS_FILE,
      .help = "the data set: digits (which the program carries), synthetic (drawn at random, as in "
              "synthetic:classes=3,noise=2), synthetic-sparse (sparse rows, for linear models), a folder of MNIST's or CIFAR's files, or a .csv, .libsvm, "
              ".npz or .npy file "
