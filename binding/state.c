@@ -104,7 +104,7 @@ int commcomp_state_restore(struct commcomp_codec *c, const void *state, size_t b
     uint8_t head[HEAD_CAP];
     char owner[sizeof c->spec->name], shape[192];
     if (bytes < FIXED || memcmp(from, MAGIC, 8) != 0)
-        return cc_fail(e, "this is no state of a codec");
+        return cc_fail(e, "this is not the state of a codec");
     if (cc_get_u32(from + 8) != VERSION)
         return cc_fail(e, "a state of version %u; this library reads version %d",
                        cc_get_u32(from + 8), VERSION);

@@ -515,7 +515,7 @@ int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
                   period / r.values;
     if (!isfinite(r.step_s) || !isfinite(r.bits_pull) || !(r.bits_push > 0))
         return cc_fail(e,
-                       "%.100s: %g bits per value and a step of %g s are no prediction: the "
+                       "%.100s: %g bits per value and a step of %g s are not a prediction: the "
                        "profile or the options are out of range",
                        payloads->scheme, r.bits_push, r.step_s);
     r.imbalance = imbalance(p, s, payloads);

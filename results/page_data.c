@@ -220,7 +220,7 @@ static int read_result(const struct reader *r, const char *tag, const char *tag_
     if (status == CC_OK && (bytes_length == 0 || sum_length == 0))
         status = cc_fail(r->e,
                          "%s: byte %zu: the result's element lacks data-bytes or data-crc32: the "
-                         "page was edited; make it anew from the results",
+                         "page was edited; make it again from the results",
                          r->path, place(r, tag));
     if (status == CC_OK) {
         const size_t length = unescape(tag_end + 1, end, kept, kept + kept_length, text);
@@ -229,7 +229,7 @@ static int read_result(const struct reader *r, const char *tag, const char *tag_
             status = cc_fail(r->e,
                              "%s: byte %zu: the result '%.100s' has %zu bytes and another checksum "
                              "than the %.*s bytes that were written: the page was damaged or "
-                             "edited; make it anew from the results",
+                             "edited; make it again from the results",
                              r->path, place(r, tag_end + 1), name, length,
                              bytes_length < 20 ? (int)bytes_length : 20, bytes_at);
         else

@@ -166,7 +166,7 @@ int cc_sheet_parse_csv(const char *path, const char *text, size_t length, struct
         return cc_fail(e, "%s: byte %zu: invalid UTF-8", path, where);
     const char *zero = memchr(text, '\0', length);
     if (zero != NULL)
-        return cc_fail(e, "%s: byte %zu: a zero byte: this is no text", path,
+        return cc_fail(e, "%s: byte %zu: a zero byte: this is not a text", path,
                        (size_t)(zero - text));
     const unsigned char options =
         CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL | CSV_EMPTY_IS_NULL;

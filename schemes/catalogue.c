@@ -49,10 +49,11 @@ static int check_id(const struct cc_scheme *s, struct cc_error *e)
 {
     enum { MOST = 32 };
     if (s->id == NULL || !is_word(s->id, MOST))
-        return cc_fail(e,
-                       "the id '%.40s' is no name of a scheme: 1 to %d letters, digits, '-' and "
-                       "'_'",
-                       s->id == NULL ? "" : s->id, MOST);
+        return cc_fail(
+            e,
+            "the id '%.40s' is not the name of a scheme: 1 to %d letters, digits, '-' and "
+            "'_'",
+            s->id == NULL ? "" : s->id, MOST);
     if (strcmp(s->id, "all") == 0 || strcmp(s->id, "paper") == 0)
         return cc_fail(e, "the id '%s' names a list of schemes: take another one", s->id);
     if (cc_scheme_find(s->id) != NULL)

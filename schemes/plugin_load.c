@@ -36,7 +36,7 @@ static int find_scheme(void *handle, const struct cc_scheme **out, struct cc_err
     find_function(handle, "commcomp_scheme", &scheme, sizeof scheme);
     if (abi == NULL || scheme == NULL)
         return cc_fail(e,
-                       "it is no plugin, as it exports no %s: a plugin ends with CC_PLUGIN(its "
+                       "it is not a plugin, as it exports no %s: a plugin ends with CC_PLUGIN(its "
                        "scheme), of schemes/plugin.h (docs/plugins.md)",
                        abi == NULL ? "commcomp_abi" : "commcomp_scheme");
     if (abi() != CC_SCHEME_ABI)

@@ -141,7 +141,7 @@ def int8(data, n, par, ctx):
 
 
 def small_float(code, width, fraction, bias):
-    """The number of a code of so many bits, of which `fraction` are its fraction."""
+    """The number of a code of `width` bits, of which `fraction` are its fraction."""
     sign = -1.0 if code >> (width - 1) else 1.0
     e, f = divmod(code % 2**(width - 1), 2**fraction)
     return sign * (2.0**(e - bias) * (1 + f / 2**fraction) if e else 2.0**(1 - bias) * f / 2**fraction)
@@ -522,7 +522,7 @@ def parse_scheme(name):
         if isinstance(par[key], tuple):
             par[key] = parse_scheme(value[1:-1] if value.startswith("(") else value)
         else:
-            # an integer may be written as 1e+09; ef=bf16 is no number
+            # an integer may be written as 1e+09; ef=bf16 is not a number
             if value != "bf16":
                 value = int(float(value)) if isinstance(par[key], int) else type(par[key])(value)
             par[key] = value

@@ -91,9 +91,9 @@ class Timeline:
         extra = set(event) - COMMON - KEYS[kind] - OPTIONAL[kind]
         need(not extra, f"{kind} with {sorted(extra)}")
         for key in ("pid", "tid"):
-            need(isinstance(event[key], int) and event[key] >= 0, f"{key} is no number")
+            need(isinstance(event[key], int) and event[key] >= 0, f"{key} is not a number")
         need(isinstance(event["name"], str) and event["name"] != "", "no name")
-        need(isinstance(event.get("args", {}), dict), "args is no object")
+        need(isinstance(event.get("args", {}), dict), "args is not an object")
         need(event.get("cname", "grey") in COLOURS, f"unknown colour {event.get('cname')}")
         self.processes.setdefault(event["pid"], Row())
         # Some viewers merge tracks of different processes that have the same number.
@@ -102,8 +102,8 @@ class Timeline:
         if kind == "M":
             self.take_metadata(event)
             return
-        need(isinstance(event["ts"], (int, Decimal)) and event["ts"] >= 0, "ts is no time")
-        need(isinstance(event["cat"], str), "cat is no text")
+        need(isinstance(event["ts"], (int, Decimal)) and event["ts"] >= 0, "ts is not a time")
+        need(isinstance(event["cat"], str), "cat is not a text")
         if kind == "X":
             self.take_slice(event)
         else:
@@ -122,7 +122,7 @@ class Timeline:
 
     def take_slice(self, event):
         begin, duration = event["ts"], event["dur"]
-        need(isinstance(duration, (int, Decimal)) and duration >= 0, "dur is no time")
+        need(isinstance(duration, (int, Decimal)) and duration >= 0, "dur is not a time")
         where = (event["pid"], event["tid"])
         need(where in self.names, f"track {where} has no name yet")
         row, track = self.processes[event["pid"]], self.names[where]
@@ -176,8 +176,8 @@ GOOD = {"displayTimeUnit": "ms", "otherData": {"left_out": 0}, "traceEvents": [
 # each must cause.
 BAD = [
     (4, "dur", None, "without ['dur']"), (4, "ts", None, "without ['ts']"),
-    (4, "tid", "2", "tid is no number"), (4, "ph", "Y", "unknown ph"), (4, "dur", -1, "dur is no"),
-    (4, "ts", -1, "ts is no time"), (5, "ts", 1.4, "before"), (4, "cname", "mauve", "colour"),
+    (4, "tid", "2", "tid is not a number"), (4, "ph", "Y", "unknown ph"), (4, "dur", -1, "dur is not"),
+    (4, "ts", -1, "ts is not a time"), (5, "ts", 1.4, "before"), (4, "cname", "mauve", "colour"),
     (4, "x", 1, "X with ['x']"), (2, "args", {"name": 3}, "name is 3"), (4, "tid", 3, "no name yet"),
     (7, "ts", 0.5, "comes before it leaves"), (7, "id", "2", "one end only"),
     (0, "name", "process", "metadata process"), (4, "pid", 2, "is in processes 1 and 2"),

@@ -244,7 +244,7 @@ static int read_length(const char **text, double least, double most, double *out
             return CC_OK;
         return cc_usage(e, "--size: '%s' should be from %gin to %gin", number, least, most);
     }
-    return cc_usage(e, "--size: '%s' is no length: 3.3in, 84mm, 8.4cm or 240pt", *text);
+    return cc_usage(e, "--size: '%s' is not a length: 3.3in, 84mm, 8.4cm or 240pt", *text);
 }
 
 static int read_size(const char *text, void *member, struct cc_error *e)
@@ -271,7 +271,8 @@ static int read_font(const char *text, void *member, struct cc_error *e)
     if (length >= sizeof out->name ||
         strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                      "0123456789 -_") < length)
-        return cc_usage(e, "--font: '%.80s' is no name of a font: Helvetica, or Helvetica,8", text);
+        return cc_usage(e, "--font: '%.80s' is not the name of a font: Helvetica, or Helvetica,8",
+                        text);
     (void)snprintf(out->name, sizeof out->name, "%.*s", (int)length, text);
     if (text[length] == '\0')
         return CC_OK;

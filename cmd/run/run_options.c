@@ -40,7 +40,7 @@ int cc_run_parse(struct cc_args *args, struct run *out, struct cc_error *e)
                         of_call);
     CC_TRY(cc_hosts_parse(args, cc_given(o, &o->device), cc_given(o, &o->keep_lab), &o->hosts, e));
     if (o->device != NULL && strlen(o->device) >= IFNAMSIZ)
-        return cc_usage(e, "--tc-dev: '%.40s' is no interface: names have at most %d bytes",
+        return cc_usage(e, "--tc-dev: '%.40s' is not an interface: names have at most %d bytes",
                         o->device, IFNAMSIZ - 1);
     return CC_OK;
 }

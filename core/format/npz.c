@@ -94,7 +94,7 @@ static int stat_member(zip_t *z, size_t index, struct member *out, struct cc_err
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             return cc_fail(e, "member %zu: its name has control characters", index);
     if (length <= tail || strcmp(st.name + length - tail, suffix) != 0)
-        return cc_fail(e, "member '%.200s' is no .npy file; an .npz file holds nothing else",
+        return cc_fail(e, "member '%.200s' is not a .npy file; an .npz file holds nothing else",
                        st.name);
     if (st.encryption_method != ZIP_EM_NONE)
         return cc_fail(e, "member '%.200s' is encrypted", st.name);

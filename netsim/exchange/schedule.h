@@ -52,7 +52,7 @@ typedef int cc_schedule_builder(int workers, int rank, struct cc_schedule *p, st
 int cc_schedule_to_first(cc_schedule_builder *build, int workers, int rank, struct cc_schedule *p,
                          struct cc_error *e);
 
-/* Those that several exchanges have. */
+/* Parts that several exchanges have. */
 cc_schedule_builder cc_schedule_recdouble, cc_schedule_rabenseifner, cc_schedule_split;
 
 #endif

@@ -122,7 +122,7 @@ const char *cc_checkpoint_text(const struct cc_checkpoint_file *f, const char *k
 {
     const char *text = cc_contents_meta(&f->contents, key);
     if (text == NULL)
-        (void)cc_fail(e, "%s: its metadata lack the key '%s': it is no checkpoint, or damaged",
+        (void)cc_fail(e, "%s: its metadata lack the key '%s': it is not a checkpoint, or damaged",
                       f->path, key);
     return text;
 }

@@ -1,3 +1,5 @@
+/* The training of a job: the table of its fields, which parses, writes and documents them, and both
+ * directions between these fields and the structs of train/ and netsim/inprocess. */
 #include "netsim/job/training.h"
 
 #include <math.h>

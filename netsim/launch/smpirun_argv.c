@@ -1,4 +1,5 @@
-/* smpirun's command line. */
+/* The settings of each fidelity as tables, an option of SimGrid with the reason a row, and the
+ * command line made of them. */
 #include "netsim/launch/argv.h"
 #include "netsim/launch/smpirun.h"
 

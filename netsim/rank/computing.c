@@ -1,3 +1,5 @@
+/* Emulated computing passes in slices between which messages have a turn; real computing is charged
+ * after each call to the source. */
 #include "netsim/rank/computing.h"
 
 #include <math.h>

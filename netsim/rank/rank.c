@@ -1,3 +1,5 @@
+/* The rank program: rank 0 reads the job and broadcasts it; the rows run one after the other, each
+ * a loop with its steps, counters and report. */
 #include "netsim/rank/rank.h"
 
 #include <limits.h>

@@ -73,7 +73,7 @@ static struct cc_trace *mixture(size_t ranks)
 
 /* --- against a job's sizes --- */
 
-/* The sizes of a job of so many workers on the fixture's trace. */
+/* The sizes of a job of this number of workers on the fixture's trace. */
 static void job_sizes(struct fixture *f, enum cc_exchange x, size_t workers,
                       struct cc_job_sizes *out)
 {

@@ -115,7 +115,7 @@ static void a_scheme(void **state)
     assert_int_equal(cc_unions_measure(t, spec, 2, &u, NULL), CC_OK);
     assert_true(u.size[0] == N / 20 && u.size[2] < 0.98 * expected(N, N / 20.0, 4));
     cc_spec_free(spec);
-    /* A payload that is no set of pairs. */
+    /* A payload that is not a set of pairs. */
     assert_int_equal(cc_spec_parse("int8", &spec, NULL), CC_OK);
     assert_int_equal(cc_unions_measure(t, spec, 2, &u, NULL), CC_OK);
     assert_int_equal(u.points, 0);

@@ -71,14 +71,14 @@ q 0 advise -q $hand --bw 1gbps --overhead none --exchange ps,ring --format json
 json '"fastest of the exchanges compared: ring at 1 Gbit/s, 10 workers, with int8: 118 ms a step, 1.33 times as fast as fp32 at its best (ring, sequential: 158 ms a step)" in d["notes"]'
 q 0 advise -q $hand --bw 100gbps --overhead none --exchange ps,allgather --format json
 json 'any(n.startswith("fastest of the exchanges compared: allgather at 100 Gbit/s, 10 workers, with fp32: 103 ms a step, slower than fp32 at its best (ring, ") for n in d["notes"])'
-# Where hops drop values anew, the exchange that adds pairs is named too: with one encoding's error.
+# Where each hop drops values again, the exchange that adds pairs is named too: with one encoding's error.
 sed 's/"zstd"/"sparse"/; s/: 30,/: 2.6,/; s/: 9/: 2/g' hand.json >pairs.json
 q 0 advise -q --profile pairs.json --values 1M --workers 8 --bw 100mbps --scheme int8,sparse --max-nmse 0.4 --format json
 json 'any(n.startswith("another exchange: --exchange rabenseifner with sparse takes ") for n in d["notes"])'
-json 'any(n.startswith("sums without encoding them anew: --exchange ssar-") and " with sparse takes " in n and " times as fast), sum_error 0.13; fp32 takes " in n for n in d["notes"])'
+json 'any(n.startswith("sums that are not encoded again at each hop: --exchange ssar-") and " with sparse takes " in n and " times as fast), sum_error 0.13; fp32 takes " in n for n in d["notes"])'
 # A baseline that the exchange cannot carry has no step there.
 q 0 advise -q --profile pairs.json --values 1M --workers 8 --bw 100mbps --scheme sparse --baseline int8 --max-nmse 0.4 --format json
-json 'any(n.startswith("sums without encoding them anew: --exchange ssar-split with sparse takes ") and n.endswith("sum_error 0.13") for n in d["notes"])'
+json 'any(n.startswith("sums that are not encoded again at each hop: --exchange ssar-split with sparse takes ") and n.endswith("sum_error 0.13") for n in d["notes"])'
 # A sparse exchange that the limit on the error alone leaves out is named with the options that it takes, and
 # these do it; also where the exchange is the setting's own. Without lossy schemes there is none.
 pairs='advise -q --profile pairs.json --values 1M --workers 8 --bw 100mbps --format json'

@@ -7,7 +7,7 @@
 #
 # A case is `t` (or `q`, which also expects nothing on stderr) with the expected exit code and the
 # arguments, followed by its checks. `expected NAME` compares stdout with
-# tests/cli/expected/SCRIPT/NAME; COMMCOMP_TEST_UPDATE=1 writes these files anew. COMMCOMP is the
+# tests/cli/expected/SCRIPT/NAME; COMMCOMP_TEST_UPDATE=1 rewrites these files. COMMCOMP is the
 # program. Every JSON document that a case prints is held against tests/schema at the end.
 set -u
 tests=$(realpath "$(dirname "$0")")

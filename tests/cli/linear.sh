@@ -102,7 +102,7 @@ err '--momentum is of sgd and nesterov, not of scd'
 t 2 $s --checkpoint .
 err '--checkpoint: scd continues from the products of all rows'
 t 2 train --optimizer scd --net mlp:4
-err '--optimizer scd: coordinate descent is of --net logreg; mlp:4 is no linear model'
+err '--optimizer scd: coordinate descent is of --net logreg; mlp:4 is not a linear model'
 t 2 train --optimizer scd --net svm
 err 'the hinge loss of svm does not have: take --net logreg'
 t 2 $s --mode pipe --exchange ring

@@ -418,7 +418,7 @@ rm "$kept"
 while [ ! -s "$kept" ]; do sleep 0.01; done
 kill -TERM $!
 wait $!
-[ $? = 1 ] || bad 'an interrupt is no failure'
+[ $? = 1 ] || bad 'an interrupt is not a failure'
 grep -q 'interrupted' interrupted || bad "no word of the interrupt: $(cat interrupted)"
 [ "$(sizes int8)" = 10 ] || [ "$(sizes int8)" = 100 ] || bad "kept after an interrupt: $(sizes int8)"
 # A profile that cannot be read is neither used nor overwritten, unless it is to be measured again.

@@ -74,9 +74,9 @@ while IFS='|' read -r name message; do
     err "^commcomp: $name.npz: $message"
 done <<'E'
 twice|two members have the name 'a'
-other|member 'readme.txt' is no .npy file
+other|member 'readme.txt' is not a .npy file
 nothing|it holds no arrays
-noname|member '.npy' is no .npy file
+noname|member '.npy' is not a .npy file
 text|member 'a.npy': not a .npy file
 bzip2|member 'a.npy' is compressed by method 12
 cut|not a .npz file

@@ -51,15 +51,15 @@ cp model.csv model.svg
 t 2 plot model.svg -o model.svg
 err 'RESULTS and --output are the same file: model.svg'
 t 2 plot model.csv --size 3
-err "--size: '3' is no length: 3.3in"
+err "--size: '3' is not a length: 3.3in"
 t 2 plot model.csv --size 3.3in,2.2
-err "--size: '2.2' is no length"
+err "--size: '2.2' is not a length"
 t 2 plot model.csv --size 0.2in
 err "'0.2' should be from 1in to 60in"
 t 2 plot model.csv --size 3in,2in,1in
 err 'should be a width, or a width and a height'
 t 2 plot model.csv --font 'Sans;,9'
-err "is no name of a font"
+err "is not the name of a font"
 t 2 plot model.csv --font Sans,900
 err "'900' should be a size from 3 to 72 points"
 t 2 plot -q model.csv --size 2in,0.5in --format script

@@ -106,7 +106,7 @@ broken() {
 broken taken 's/"cyclic"/"int8"/'
 err "taken.so: there is a scheme 'int8' already: give it another id"
 broken name 's/"cyclic"/"cy:clic"/'
-err "the id 'cy:clic' is no name of a scheme"
+err "the id 'cy:clic' is not the name of a scheme"
 broken list 's/"cyclic"/"all"/'
 err "the id 'all' names a list of schemes"
 broken encoder 's/\.encode = encode, //'
@@ -124,7 +124,7 @@ err 'parameter k: its .offset is beyond .params_bytes (4)'
 broken kind 's/CC_OPAQUE/CC_PAIRS/'
 err 'index-value pairs need .pair_cost and .to_pairs'
 broken plain '/^CC_PLUGIN/d'
-err 'plain.so: it is no plugin, as it exports no commcomp_abi'
+err 'plain.so: it is not a plugin, as it exports no commcomp_abi'
 broken older 's/^#include <math.h>/&\
 #include <schemes\/scheme.h>\
 #undef CC_SCHEME_ABI\

@@ -72,7 +72,7 @@ t 2 model --profile mine.json --values 1K --scheme mine:k=3
 err "scheme mine has no parameter 'k'"
 sed 's/"mine"/"mine:r=4"/' mine.json >named.json
 t 1 model --profile named.json --values 1K
-err 'named.json: "mine:r=4", a scheme outside the catalogue: the id .mine:r=4. is no name'
+err 'named.json: "mine:r=4", a scheme outside the catalogue: the id .mine:r=4. is not the name'
 t 1 model --profile nowhere.json --values 1K
 err -- '--profile: nowhere.json'
 

@@ -99,7 +99,7 @@ crafted '"detail row":' '"detail":' '"detail row" must be true or false'
 crafted '"notes":[' '"notes":[1,' 'a note is not a text'
 crafted '"rows":[' '"rows":[1,' 'a row is not an object'
 crafted '"mpi":' '"mpl":' 'unknown key "mpl": did you mean "mpi"?'
-# Those of another version of the program are done again.
+# Calls of another version of the program are done again.
 sed 's/"version":"[^"]*"/"version":"0.1.0 (0123abc)"/' kept.journal >resume.csv.journal
 t 0 --recipe resume.json -o resume.csv
 err 'resume.csv.journal: commcomp 0.1.0 (0123abc) wrote it, and this is .*: 2 calls are done again'

@@ -120,7 +120,7 @@ err '--hostfile and --hosts exclude each other'
 q 0 $r --dry-run --hosts a,b --workers 2 --values 1000 --scheme fp32 --format json
 json 'd["rows"][0]["oversubscribed"] is None and d["rows"][0]["burst_bytes"] == 0'
 t 2 $r --hosts a,b --tc-dev a234567890123456
-err 'is no interface: names have at most 15 bytes'
+err 'is not an interface: names have at most 15 bytes'
 t 2 $r --burst 0
 err '--burst: at least 1 byte'
 t 2 $r --steps 0

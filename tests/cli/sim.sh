@@ -150,7 +150,7 @@ cmp -s sim.json slow.json && bad 'slow.json is not slower'
 q 0 sim -q --profile slow.json --dry-run --values 100K --scheme fp32,3lc --workers 1000 --format json
 json '[r["warmup"] for r in d["rows"]] == [0, 104] and d["rows"][1]["sim_wall_s"] > 16 * 144 * 100'
 q 0 $s --dry-run --workers 3 --scheme fp32 --values 1000 --write-platform three.xml --format json
-grep -q '<platform' three.xml || bad 'three.xml is no platform'
+grep -q '<platform' three.xml || bad 'three.xml is not a platform'
 
 # --- simulated, where SimGrid is ---
 missing=$(why_no_sim)

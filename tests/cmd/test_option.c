@@ -23,7 +23,7 @@ struct sample {
     double *shares;
     int *numbers;
     size_t share_count, number_count;
-    int elsewhere; /* of a row that the command does not have */
+    int elsewhere; /* the member of a row that the command does not have */
 };
 
 static int parse_twice(const char *text, void *member, struct cc_error *e)

@@ -233,7 +233,7 @@ static void nearest_words(void **state)
         {schemes, "x", NULL},
         {schemes, "", NULL},
         {nets, "resnet101", "resnet110"},
-        {nets, "resnet51", "resnet50"}, /* of two at distance 1 or 2 */
+        {nets, "resnet51", "resnet50"}, /* the nearer of two */
         {nets, "resnet5", "resnet50"},
         {nets, "vgg20", "vgg16"},
         {nets, "vgg", "vgg16"},       /* the beginning of one name only */

@@ -1,4 +1,4 @@
-/* instructions VALUES SPEC...: encodes, decodes and adds a tensor of so many values with each
+/* instructions VALUES SPEC...: encodes, decodes and adds a tensor of VALUES values with each
  * scheme on each instruction set, or on that of COMMCOMP_ISA alone. arm.sh and x86.py tell what
  * that takes: before each call there is a line SPEC ISA WHAT VALUES on standard error, and
  * sched_yield is called before and after it, where a plugin of qemu prints its count, and steps.c

@@ -8,7 +8,7 @@ PROGRAM (instructions.c) runs with the library STEPS (steps.c), which records th
 these follow the loops: a jump back to an instruction ends an iteration, and each way through the body
 counts as a loop of its own, as often as it was taken. llvm-mca tells the cycles of an iteration by the
 processor's ports and by what depends on the iteration before, with all data in the first-level cache
-and all branches predicted. Instructions outside of loops count as so many a cycle as the processor can
+and all branches predicted. Instructions outside of loops count as many a cycle as the processor can
 begin.
 
 And what `commcomp bench --values l2` measures: in the first-level and in the second-level cache.

@@ -39,7 +39,7 @@ t 2 bench --trace small --no-speed -o small/x.csv
 err 'small/x.csv: the command reads its input there'
 t 2 trace convert small small/x
 err 'small/x: the command reads its input there'
-q 0 trace synth resnet20 --net resnet20 --steps 1 # the name of a net is no file
+q 0 trace synth resnet20 --net resnet20 --steps 1 # the name of a net is not a file
 
 # --- files that claim more than they hold ---
 

@@ -32,7 +32,7 @@ def stat(pid):
     return text[text.rindex(')') + 2:].split()
 
 def marked(mark):
-    """The processes that inherited the mark in their environment and are no zombies."""
+    """The processes that inherited the mark in their environment and are not zombies."""
     found = []
     for name in filter(str.isdigit, os.listdir('/proc')):
         try:

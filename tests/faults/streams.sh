@@ -73,7 +73,7 @@ each 1
 o 1 model --net resnet20 --bw 1gbps --scheme fp32,3lc --profile profile.json -o saved.json
 end_case
 case='the saved result' good=1
-python3 -m json.tool saved.json >out 2>err || bad 'saved.json is no whole document'
+python3 -m json.tool saved.json >out 2>err || bad 'saved.json is not a whole document'
 end_case
 case=
 how=none

@@ -15,7 +15,7 @@ enum data_kind {
     DATA_CONSTANT,
     DATA_NEGATIVE, /* no value above zero */
     DATA_ONE_HOT,
-    DATA_ZEROS, /* of both signs */
+    DATA_ZEROS, /* with both signs */
     DATA_DENORMAL,
     DATA_HUGE, /* up to the largest float */
     DATA_KINDS

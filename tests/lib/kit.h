@@ -9,9 +9,9 @@ struct kit {
     struct cc_codec_set set; /* holds the memory */
     struct cc_codec codec;
     struct cc_context ctx; /* tensor "w", step 0; set what else a test needs */
-    uint8_t *payload;      /* of the last encode */
+    uint8_t *payload;      /* the last encode's */
     size_t bound, len;     /* bytes of a payload: the bound, and those of the last */
-    float *y;              /* of the last decode */
+    float *y;              /* the last decode's */
     struct cc_error e;
 };
 

@@ -1,3 +1,4 @@
+/* Layers as plain loops over images, channels and places, each with its own copy of the result. */
 #include "tests/lib/plain_net.h"
 
 #include <math.h>

@@ -19,11 +19,11 @@ void plain_free(struct plain *a);
 void plain_dense(struct plain *a, const double **w, size_t out);
 void plain_relu(struct plain *a);
 void plain_conv(struct plain *a, const double **w, size_t out, size_t stride); /* 3 x 3, no bias */
-void plain_norm(struct plain *a, const double **w);                            /* of the batch */
-void plain_mean(struct plain *a);                                              /* of each channel */
+void plain_norm(struct plain *a, const double **w);                            /* over the batch */
+void plain_mean(struct plain *a); /* a value for each channel */
 
-void plain_bias(struct plain *a, const double **w); /* of each channel */
-void plain_max_pool(struct plain *a);               /* of 2 x 2 places */
+void plain_bias(struct plain *a, const double **w); /* a value for each channel */
+void plain_max_pool(struct plain *a);               /* over 2 x 2 places */
 
 /* a += side; every second place of a side with twice the height, and zeros for channels that it
  * does not have. */

@@ -1,3 +1,6 @@
+/* The network event by event. Messages flow at max-min fair rates, which change whenever one begins
+ * or ends; time jumps to the next event (work or bytes are over, or a message arrives after alpha),
+ * and all hosts that can proceed do. */
 #include "tests/lib/ports.h"
 
 #include <setjmp.h>

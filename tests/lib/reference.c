@@ -1,3 +1,5 @@
+/* The frame of the reference: residuals and error feedback, which all schemes have in common, and
+ * the bytes, random numbers and sums that their own files (reference_*.c) use. */
 #include "tests/lib/reference_rows.h"
 
 #include <math.h>

@@ -74,7 +74,7 @@ static double tree_product(const double *a, size_t step_a, const double *b, size
     return total;
 }
 
-/* Copies the Q of the step before, and draws its columns of zeros anew. */
+/* Copies the Q of the step before, and draws its columns of zeros again. */
 static void start_q(const float *kept, const struct matrix *m, double *Q)
 {
     const struct cc_context first = {.rank = -1};

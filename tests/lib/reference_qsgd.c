@@ -7,7 +7,7 @@
 
 struct form {
     int64_t s;
-    unsigned width; /* of a fixed code */
+    unsigned width; /* bits of a fixed code */
     size_t bucket;
     bool l2, elias;
 };

@@ -1,3 +1,6 @@
+/* The rig: buffers between guard pages, moved and filled with other bytes between calls, so that an
+ * access outside, a state that depends on its address, or contents of scratch memory that matter
+ * are found. */
 #include "tests/lib/rig.h"
 
 #include <setjmp.h>

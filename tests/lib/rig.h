@@ -15,7 +15,7 @@ struct rig {
      * odd address. */
     bool front;
     struct guard state, scratch, x, payload, y;
-    struct cc_error e; /* of the last call */
+    struct cc_error e; /* the last call's */
 };
 
 /* Opens a rig for a setting. False, with nothing to close, if the catalogue has no such scheme. */

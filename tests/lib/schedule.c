@@ -1,3 +1,5 @@
+/* Schedules, and two ways to run one: each chunk as the set of contributions that it holds, where
+ * an allreduce must leave all of them everywhere and once; and as phases of hosts with ports. */
 #include "tests/lib/schedule.h"
 
 #include <setjmp.h>

@@ -1,3 +1,5 @@
+/* The list of settings, and the parameters of a parsed one, found by their names in the scheme's
+ * table. */
 #include "tests/lib/settings.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* Shifting memory on x86: an access to the protected page raises SIGSEGV, whose handler writes a
+ * version, opens the page and sets the trap flag; the SIGTRAP after that one instruction closes the
+ * page again. Elsewhere it does not work, as shifting_works() says. */
 #include "tests/lib/shifting.h"
 
 #include <signal.h>
@@ -20,7 +23,7 @@
 static struct {
     struct shifting *s;
     uint8_t *view, *alias; /* the pages as the test sees them, and as the handler writes them */
-    size_t bytes;          /* of whole pages, without the inaccessible one behind */
+    size_t bytes;          /* whole pages, without the inaccessible one behind */
     uint64_t random;
     struct sigaction old_segv, old_trap;
 } now;

@@ -10,7 +10,7 @@ struct side {
     struct cc_codec_set set;
     struct cc_codec codec;
     struct cc_context ctx;
-    uint8_t *payload; /* of `len` bytes */
+    uint8_t *payload; /* `len` bytes */
     size_t len;
     float *room, *y, *sum; /* y: decoded, begins `shift` values after room */
     struct cc_error e;

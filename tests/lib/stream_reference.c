@@ -1,3 +1,5 @@
+/* The forms of a stream, a kind a number: each is written and read by its own loop, and the
+ * shortest is found by the length of each. */
 #include "tests/lib/stream_reference.h"
 
 #include <stdlib.h>

@@ -256,7 +256,7 @@ static void model_differs(void **state)
          t.elsewhere = true, t.exchange = CC_MPI);
     /* A run that agrees with the simulation confirms its model of TCP. */
     CASE(CC_CAUSE_UNCLEAR, "", t.model_s = 0.080, t.tcp = true);
-    /* The run's scatter is no cause, as the simulation agrees with the run. */
+    /* The run's scatter is not a cause, as the simulation agrees with the run. */
     CASE(CC_CAUSE_UNCLEAR, "", t.model_s = 0.080, t.error_s = 0.1);
 }
 

@@ -49,7 +49,7 @@ static const struct cc_payload_cost message = {.values = 4e5,
                                                .pull_decode_s = 1e-4};
 
 /* With `codec`, payloads are decoded, added and encoded at every hop. Otherwise they are summed
- * without decoding, and the formula's encoding before and decoding after the exchange are no part
+ * without decoding, and the formula's encoding before and decoding after the exchange are not part
  * of the schedule. */
 static void compare(const char *what, enum cc_exchange x, const struct schedule *s, int workers,
                     bool codec, double share, double messages)

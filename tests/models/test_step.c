@@ -83,7 +83,7 @@ static void pipe_played(void **state)
  * Both under way at once: tensor 1 as before; tensor 0 begins at 5, its bucket holds the 2 s since
  * 3, and 5 - 2 - 3 x 1 s: there at 9, decoded at 10; forward 10-12. Without buckets the port sends
  * 3-8 and 8-13, tensor 1 is there after 9 s, at 12, and tensor 0 at 14, decoded at 15; forward
- * 15-17. If 3 of the 4 s are work, the processor works 3-6 and 6-9, which is no later; if it works
+ * 15-17. If 3 of the 4 s are work, the processor works 3-6 and 6-9, which is not later; if it works
  * 12 s for each, 3-15 and 15-27. */
 static void by_hand(void **state)
 {

@@ -1,3 +1,6 @@
+/* An account by value, in double: what all workers have computed, what the sums have applied, and
+ * what the codecs' residuals hold back by the layouts of their overviews. The three must balance.
+ * The threshold is read off a sorted list of magnitudes. */
 #include "tests/mpi/keep.h"
 
 #include <math.h>

@@ -13,7 +13,7 @@ struct keep {
     float least; /* the magnitude from which this step keeps values */
     /* By value: the sum of what all workers have computed, and of what their sums have applied. */
     double *computed, *size, *applied;
-    float *momentum; /* of each worker: dgc's, which is what it computes */
+    float *momentum; /* each worker's: dgc's, which is what it computes */
 };
 
 void keep_open(struct keep *k, const struct cc_job *job, size_t values);

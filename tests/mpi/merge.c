@@ -1,3 +1,6 @@
+/* Merges with all values written out, -0 where nobody has sent anything: a split adds in the order
+ * of ranks, the others pair ranks of a power of two, with proxies for those beyond it. The bytes
+ * are counted from the lengths of the streams that would go. */
 #include "tests/mpi/merge.h"
 
 #include <stdlib.h>

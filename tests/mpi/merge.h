@@ -13,7 +13,7 @@ struct merge {
     bool dense;                      /* sums are sent as all values */
     float least;                     /* smaller values of the whole sum are left out */
     bool quantized;                  /* the second stage's bodies are not counted */
-    struct cc_index_value *pair[32]; /* of each rank, sorted */
+    struct cc_index_value *pair[32]; /* each rank's, sorted */
     size_t pairs[32];
 };
 

@@ -1,3 +1,6 @@
+/* Each tensor is cut into slices as servers share them; every slice has a codec for each worker and
+ * one for the server. A step encodes the workers' gradients, adds them up, encodes the sum and adds
+ * it to the model, and counts what each rank sends. */
 #include "tests/mpi/ps_expected.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 struct ps_kept_slice;
 
 struct ps_expected {
-    struct ps_kept_slice *slice; /* of ps_expect alone */
+    struct ps_kept_slice *slice; /* ps_expect's alone */
     size_t slices;
     float *after; /* the model after each step */
     struct ps_counts counts[MOST_RANKS][STEPS];

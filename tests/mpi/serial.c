@@ -1,3 +1,8 @@
+/* Serial exchanges. A way to exchange is opened as the order in which ranks add: a ring's chunks,
+ * or pairs of a power of two with proxies for the ranks beyond it. Its step then sums floats in
+ * that order, adds what all ranks have sent (gathered), leaves the pairs to merge.c, or, for
+ * payloads that cannot be summed, decodes, adds and encodes at every hop, and counts each payload
+ * on the way. */
 #include "tests/mpi/serial.h"
 
 #include <math.h>
@@ -20,7 +25,7 @@ struct serial {
     size_t from, to;
     int workers, power, rest;
     bool ring, recdouble, rabenseifner, mpi, gathers, split, merges, dense, quantizes;
-    double pairs; /* of all ranks: ssar-auto expects as many */
+    double pairs; /* all ranks' together: ssar-auto expects as many */
     bool keeps;
     struct keep keep;
     /* whole: of each rank. part: [rank][chunk] for ring; [chunk] of a quantized second stage.
@@ -344,7 +349,7 @@ static size_t pairs_of(const struct serial *s, const struct box *b, struct cc_in
     return all;
 }
 
-/* ssar-auto: the exchange of a message with so many pairs. */
+/* ssar-auto: the exchange of a message with that number of pairs. */
 static enum cc_exchange choose(const struct serial *s, double pairs)
 {
     enum cc_exchange last = CC_SSAR_SPLIT;

@@ -16,7 +16,7 @@ struct serial_counts {
     uint64_t moved;       /* bytes of payload between ranks, all of them */
     uint64_t transfers;   /* messages, each with at most most_payloads payloads */
     uint64_t most_payloads;
-    uint64_t heads; /* at most so many bytes more, of packs */
+    uint64_t heads; /* the most bytes that packs add */
     uint64_t kept;  /* values in re-sparsified sums */
     bool chose;     /* ssar-auto: took this exchange */
     enum cc_exchange chosen;

@@ -135,13 +135,11 @@ static bool counts_agree(const struct ps_trial *t, const struct ps_expected *x, 
 /* The number of ranks that disagree with rank 0's expectation. */
 static int judge(const struct ps_trial *t, struct ps_expected *x)
 {
-    int bad = 0, all = 0;
-    MPI_Bcast(x->after, (int)(STEPS * t->values), MPI_FLOAT, 0, t->comm);
-    MPI_Bcast(x->counts, sizeof x->counts, MPI_BYTE, 0, t->comm);
+    int bad = 0;
     for (size_t step = 0; step < STEPS && bad == 0; step++)
         bad = !counts_agree(t, x, step) || (t->rank < t->job.workers && !values_agree(t, x, step));
-    MPI_Allreduce(&bad, &all, 1, MPI_INT, MPI_SUM, t->comm);
-    return all;
+    rest_sum(&bad, 1, MPI_INT, t->comm);
+    return bad;
 }
 
 static int attempt(MPI_Comm comm, int servers, const char *setting, enum ps_layout layout,
@@ -159,6 +157,8 @@ static int attempt(MPI_Comm comm, int servers, const char *setting, enum ps_layo
     x->after = ps_room(&t, STEPS * t.values * sizeof *x->after);
     if (t.rank == 0)
         ps_expect(&t, x);
+    rest_bcast(x->after, STEPS * t.values * sizeof *x->after, comm);
+    rest_bcast(x->counts, sizeof x->counts, comm);
     run(&t);
     int bad = judge(&t, x);
     free(x->after);
@@ -249,8 +249,8 @@ static int order(MPI_Comm comm, enum cc_pulls pulls)
 
 /* --- what goes wrong --- */
 
-/* The last rank serves. Worker 0 sends what is no pack, or has a gradient that cannot be encoded.
- * In a communicator of its own: what the others have sent is never received. */
+/* The last rank serves. Worker 0 sends bytes that are not a pack, or has a gradient that cannot be
+ * encoded. In a communicator of its own: what the others have sent is never received. */
 static int refusal(MPI_Comm world, bool garbage)
 {
     struct ps_trial t = {.setting = "3lc", .layout = SPLIT};

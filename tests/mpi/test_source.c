@@ -328,7 +328,7 @@ struct training {
     struct cc_source head;
     const struct setting *t;
     float *gradient[IN_FLIGHT], *result[IN_FLIGHT], *model;
-    int calls;       /* of the part under way */
+    int calls;       /* to the part under way */
     uint64_t newest; /* step whose buffers were cleared, plus one */
     size_t forwards; /* parts of forward passes */
 };

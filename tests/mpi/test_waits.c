@@ -11,7 +11,7 @@
 struct place {
     int rank;
     bool exact;       /* the clock */
-    double latency_s; /* of a message, if it is */
+    double latency_s; /* a message's, if it is */
     struct cc_mpi_transport mpi;
     struct cc_requests requests; /* two */
     long failures;

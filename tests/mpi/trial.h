@@ -35,8 +35,8 @@ enum trial_kind {
                   */
     TRIAL_LARGE, /* a million values */
     /* As small ones without raw tensors, for sums that are re-sparsified: 13 steps */
-    TRIAL_WHOLE, /* of small whole numbers, whose sums are exact */
-    TRIAL_REAL,  /* of values that become much larger in step 5, and much smaller in step 9 */
+    TRIAL_WHOLE, /* small whole numbers, whose sums are exact */
+    TRIAL_REAL,  /* values that become much larger in step 5, and much smaller in step 9 */
 };
 
 struct trial {

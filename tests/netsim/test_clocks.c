@@ -36,7 +36,7 @@ struct reference {
     size_t workers, updates;
     unsigned char *by;     /* [updates]: the worker */
     uint32_t of[MOST];     /* clocks, counted from the list */
-    size_t has_read[MOST]; /* so many updates of the list */
+    size_t has_read[MOST]; /* the number of updates of the list that it has read */
 };
 
 static void reference_update(struct reference *r, size_t worker)

@@ -226,7 +226,7 @@ static void ends_are_explained(void **state)
 }
 
 /* No report may be lost, whatever it is about. A line that only looks like
- * one, or one that the end of a killed program cuts off, is no report. */
+ * one, or one that the end of a killed program cuts off, is not a report. */
 static void a_broken_report_fails(void **state)
 {
     static const char part[] = "a report of the ranks cannot be read: ";

@@ -92,7 +92,7 @@ static void test_switch(void **state)
     assert_int_equal(xml_count(p.xml, "zone"), 1);
     assert_int_equal(xml_count(p.xml, "host"), 12);
     assert_int_equal(xml_count(p.xml, "link"),
-                     24); /* of each host, one to the switch and one loopback */
+                     24); /* for each host one to the switch and one loopback */
     assert_int_equal(xml_count(p.xml, "host_link"), 12);
     assert_int_equal(xml_count(p.xml, "route"), 12);
     for (int i = 0; i < 12; i++) {
@@ -130,7 +130,7 @@ static void test_topologies(void **state)
         const struct xml_tag network = xml_find(p.xml, "zone", "id", "network");
         assert_string_equal(xml_value(&network, "routing"), info->routing);
         assert_int_equal(p.uneven_routes, info->uneven_routes);
-        int properties = 6; /* of every topology */
+        int properties = 6; /* every topology has these */
         for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++) {
             if (o->topology == config.topology) {
                 (void)xml_find(p.xml, "prop", "id", o->property);

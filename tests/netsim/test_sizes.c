@@ -520,7 +520,7 @@ static void parts_add_up(void **state)
     make_index(&k);
     const size_t cut[] = {0, 700, 2900, 3030, 3041, 5000, 7740}, parts = 6;
     const struct cc_payload_id of = {.direction = CC_PUSH, .workers = 3, .rank = 1};
-    const uint32_t *hop = k.job.row->sizes.hop + STEPS * TENSORS; /* of two workers */
+    const uint32_t *hop = k.job.row->sizes.hop + STEPS * TENSORS; /* between two workers */
     for (uint64_t step = 0; step < STEPS; step++) {
         size_t sum = 0, whole = 0;
         for (size_t i = 0; i < parts; i++) {
@@ -589,7 +589,7 @@ static void impossible_sizes_are_refused(void **state)
     struct cc_error e = {""};
     begin(&k, "allgather", "3lc");
     fill(&k);
-    k.job.row->sizes.push[3] = 4 + 601; /* of 3,000 values: the bound is 4 + 600 */
+    k.job.row->sizes.push[3] = 4 + 601; /* 3,000 values have a bound of 4 + 600 */
     assert_int_equal(cc_size_index_make(&k.job, k.job.row, &k.size_index, &e), CC_FAIL);
     assert_contains(e.text, "tensor 't3': a payload of 605 bytes, and 3lc has 604 at most");
     k.size_index = NULL;

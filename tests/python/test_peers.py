@@ -120,7 +120,7 @@ def test_own_side_beside_it(stand_in):
 
 
 class Fake(measure.Side):
-    """Says that it takes so many seconds, and notes the calls."""
+    """Says that it takes `seconds`, and notes the calls."""
 
     bits = 8.0
 

@@ -23,7 +23,7 @@ SHAPES = {"a": (40, 50), "b": (7,), "c": (16, 8, 3, 3), "d": (2512,), "e": (30, 
 
 class Given(nn.Module):
     """A model whose gradients are those that it is given. Parameters are used in another order than
-    they are registered, so that DDP puts its buckets together anew after the first step."""
+    they are registered, so that DDP rebuilds its buckets after the first step."""
 
     def __init__(self):
         super().__init__()

@@ -114,7 +114,7 @@ static void origins(void **state)
         assert_int_equal(cc_origin_of_word(cc_origin_word(o)), o);
     assert_int_equal(cc_origin_of_word("guessed"), CC_ORIGIN_UNKNOWN);
     assert_int_equal(cc_origin_of_word(cc_origin_word(CC_ORIGIN_UNKNOWN)), CC_ORIGIN_UNKNOWN);
-    /* Those that say it themselves. */
+    /* Rows that say it themselves. */
     assert_int_equal(CC_KEY(speedup_paper)->origin, CC_ORIGIN_PUBLISHED);
     assert_int_equal(CC_KEY(step_s_model)->origin, CC_ORIGIN_COMPUTED);
     assert_int_equal(CC_KEY(step_s_sim)->origin, CC_ORIGIN_SIMULATED);

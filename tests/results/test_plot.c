@@ -97,7 +97,7 @@ static void scaling(void **state)
     assert_true(fabs(f.panel[0].of[0].point[0].y - 1.6) < 1e-12);
     assert_true(fabs(f.panel[0].of[0].point[1].y - 2) < 1e-12);
     cc_figure_free(&f);
-    /* A truth value, as whether `sim` moved the data, is no setting. */
+    /* A truth value, as whether `sim` moved the data, is not a setting. */
     f = figure_of("scheme,workers,data,compute_s,step_s\nfp32,2,true,0.1,0.125\n"
                   "fp32,8,false,0.1,0.4\n",
                   CC_PLOT_WORKERS);

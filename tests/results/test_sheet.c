@@ -80,7 +80,7 @@ static void bad_csv(void **state)
             fail_msg("case %zu: %s", i, e.text);
     }
     assert_int_equal(cc_sheet_parse_csv("r.csv", "a\n\0\n", 4, &s, &e), CC_FAIL);
-    assert_string_equal(e.text, "r.csv: byte 2: a zero byte: this is no text");
+    assert_string_equal(e.text, "r.csv: byte 2: a zero byte: this is not a text");
 }
 
 static void json_is_read(void **state)

@@ -1,5 +1,5 @@
 /* Payloads read as index-value pairs (to_pairs), compared with the decoded values, for every
- * setting. Settings whose payloads are no pairs must refuse. */
+ * setting. Settings whose payloads are not pairs must refuse. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

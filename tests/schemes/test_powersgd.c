@@ -69,7 +69,7 @@ static void falls_back(void **state)
     (void)state;
     const struct {
         struct cc_shape shape;
-        size_t values; /* of the payload */
+        size_t values; /* in the payload */
     } cases[] = {
         {cc_shape_flat(100), 100},
         {{.n = 1, .ndim = 0}, 1},
@@ -97,7 +97,7 @@ static void falls_back(void **state)
     }
 }
 
-/* Zeros must not stop later steps: the columns of Q that they leave behind are drawn anew. */
+/* Zeros must not stop later steps: the columns of Q that they leave behind are drawn again. */
 static void recovers_from_zeros(void **state)
 {
     (void)state;

@@ -257,7 +257,7 @@ static void fixed_rejects(void **state)
 static void fixed_rejects_in_long_buckets(void **state)
 {
     (void)state;
-    /* -8 is no level of s = 7. Tries every position of vectors and of the values left over. */
+    /* -8 is not a level of s = 7. Tries every position of vectors and of the values left over. */
     enum { N = 4999 };
     static uint8_t bytes[4 + (N + 1) / 2];
     struct vector v;

@@ -26,7 +26,7 @@ struct group {
     struct cc_codec codec[MOST];
     struct cc_context ctx[MOST];
     float *x[MOST], *y[MOST]; /* y: decoded in the last step */
-    float *sum;               /* of the last round */
+    float *sum;               /* the last round's */
     size_t bytes;
     void *scratch;
     struct cc_error e;

@@ -238,7 +238,7 @@ static void decode_fails(const char *scheme, size_t n, const uint8_t *in, size_t
     for (int isa = 0; isa < CC_ISAS; isa++) {
         cc_isa_force((enum cc_isa)isa);
         struct kit k = open_kit(scheme, n);
-        uint8_t *copy = malloc(len + (len == 0)); /* of the exact size, for the sanitizer */
+        uint8_t *copy = malloc(len + (len == 0)); /* its size is exact, for the sanitizer */
         assert_non_null(copy);
         memcpy(copy, in, len);
         assert_int_equal(cc_decode(&k.codec, &k.ctx, copy, len, k.y, &k.e), CC_FAIL);

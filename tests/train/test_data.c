@@ -105,7 +105,8 @@ struct damage {
     const char *file;
     size_t at;     /* the byte that is changed, or SIZE_MAX: none */
     uint8_t value; /* to what */
-    size_t size;   /* the file is cut, or filled up with zeros, to so many bytes; 0: as it is */
+    size_t
+        size; /* the file is cut, or filled up with zeros, to this number of bytes; 0: as it is */
     const char *message;
 };
 
@@ -469,7 +470,7 @@ static void synthetic(void **state)
     refuse("synthetic:dims=3x4", CC_USAGE, "channels, height and width");
     refuse("synthetic:noise=loud", CC_USAGE, "'loud' is not a number");
     refuse("digit", CC_USAGE, "did you mean 'digits'?");
-    refuse("/nonexistent-folder", CC_USAGE, "is no data set");
+    refuse("/nonexistent-folder", CC_USAGE, "is not a data set");
 }
 
 int main(void)

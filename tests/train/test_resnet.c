@@ -13,7 +13,7 @@
 #include "tests/lib/tier.h"
 #include "tests/lib/trainee.h"
 
-static size_t width_of; /* of the net that loss_of_resnet8 computes */
+static size_t width_of; /* the width of loss_of_resnet8's net */
 
 static double loss_of_resnet8(const struct trainee *t, const double *w)
 {

@@ -180,7 +180,7 @@ static void optimum(void **state)
         w[j] = (float)got.w[j];
     full_gradient(&f, w, g);
     for (int j = 0; j < FEATURES; j++)
-        assert_true(fabs(g[j]) < 1e-6); /* of parameters that were rounded */
+        assert_true(fabs(g[j]) < 1e-6); /* the parameters were rounded */
     assert_true(fabs(cc_linear_value(&f, w, 1) - got.value) < 1e-12);
     for (int j = 0; j < FEATURES; j++) {
         w[j] += 0.01f;

@@ -35,7 +35,7 @@ struct Pair {
     int threads;
 };
 
-// The median of the seconds of so many calls in a row, without the first if there are several.
+// The median of the seconds of several calls in a row, without the first if there are several.
 template <typename Prepare, typename Call> double seconds(int calls, Prepare prepare, Call call)
 {
     std::vector<double> taken;

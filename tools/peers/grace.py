@@ -32,7 +32,7 @@ METHODS = [
 
 class Grace(Side):
     """A compressor with its memory. Encoding is all that GRACE does before it sends: it adds the residual,
-    compresses, and computes the residual anew, for which it decompresses."""
+    compresses, and computes the residual itself, for which it decompresses."""
 
     def __init__(self, compressor, memory, values, threads, shape=None):
         super().__init__(values)

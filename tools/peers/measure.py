@@ -29,7 +29,7 @@ class Side:
         self.x = np.zeros(values, np.float32)
 
     def run(self, operation, calls, prepare):
-        """The median of the seconds of so many calls in a row, without the first if there are several.
+        """The median of the seconds of `calls` calls in a row, without the first if there are several.
         prepare() sets x, before each of them."""
         taken = []
         for _ in range(calls):
@@ -73,7 +73,7 @@ def timed(call, *arguments, **named):
 
 
 def matrix(values):
-    """A shape of two dimensions for so many values, as square as there is."""
+    """The most square shape of two dimensions with `values` values."""
     rows = next(r for r in range(math.isqrt(values), 0, -1) if values % r == 0)
     return rows, values // rows
 

@@ -73,9 +73,9 @@ static int open_path(const char *path, const char *keys, struct cc_data *d, stru
                             : open_folder(path, d, e);
     const char *near = cc_nearest(path, cc_data_names);
     if (near != NULL)
-        return cc_usage(e, "'%s' is no data set; did you mean '%s'?", path, near);
+        return cc_usage(e, "'%s' is not a data set; did you mean '%s'?", path, near);
     return cc_usage(e,
-                    "'%s' is no data set: it is digits, synthetic, a folder of IDX or CIFAR "
+                    "'%s' is not a data set: it is digits, synthetic, a folder of IDX or CIFAR "
                     "files, or a .csv, .libsvm, .npz or .npy file",
                     path);
 }

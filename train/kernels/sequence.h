@@ -20,7 +20,7 @@ struct cc_lstm_unit {
 
 /* Its gradients. */
 struct cc_lstm_back {
-    float *gate[4];   /* of the sums; written */
+    float *gate[4];   /* with respect to the sums; written */
     float *cell;      /* in: of this place's cell, from the place after; out: of the one
                          before */
     const float *out; /* the output's */

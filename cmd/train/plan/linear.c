@@ -8,10 +8,11 @@ static int check_scd(struct cc_train_options *o, struct cc_error *e)
     const struct cc_data *d = c->task.data;
     const size_t coordinates = o->coordinates;
     if (!cc_linear_is(c->task.net))
-        return cc_usage(e,
-                        "--optimizer scd: coordinate descent is of --net logreg; %s is no linear "
-                        "model, every coordinate of which has a slope that is quick to compute",
-                        c->task.net);
+        return cc_usage(
+            e,
+            "--optimizer scd: coordinate descent is of --net logreg; %s is not a linear "
+            "model, every coordinate of which has a slope that is quick to compute",
+            c->task.net);
     if (coordinates > d->channels / c->task.workers)
         return cc_usage(e,
                         "--coordinates %zu: %zu features cut into slices for %zu workers give "
