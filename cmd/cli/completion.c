@@ -32,19 +32,13 @@ static void put_words(const struct cc_command *c, const struct cc_option *o, FIL
         fprintf(out, "%s%s", between, c->columns[i].key->name);
 }
 
-/* The i-th option that is completed: --scheme, if the command has it, and then the others; false
- * after the last one. */
-static bool completed_option(const struct cc_command *c, size_t i, struct cc_option *out)
+/* The options that are completed: --scheme without --NAME, and the others. */
+static void list_completed(const struct cc_command *c, struct cc_option_list *out)
 {
-    const struct cc_option *schemes = cc_scheme_options(c);
-    const size_t first = schemes->name != NULL ? 1 : 0;
-    *out = *schemes;
-    for (size_t k = 0, n = first; i >= first && k < cc_option_count(c); k++)
-        if (!cc_option_hidden(c, k) && n++ == i) {
-            *out = cc_option_at(c, k);
-            return true;
-        }
-    return i < first;
+    cc_option_list(c, out);
+    for (size_t i = 1; out->schemes > 0 && i + 1 < out->count; i++)
+        out->option[i] = out->option[i + 1];
+    out->count -= out->schemes > 0;
 }
 
 /* Whether a command of two words has this first word, and none before it in the list. */
@@ -114,13 +108,14 @@ static void bash_option(const struct cc_command *c, const struct cc_option *o, F
 
 static void bash_command(const struct cc_command *c, FILE *out)
 {
-    struct cc_option o;
+    struct cc_option_list list;
+    list_completed(c, &list);
     fprintf(out, "    '%s')\n        case $prev in\n", c->name);
-    for (size_t i = 0; completed_option(c, i, &o); i++)
-        bash_option(c, &o, out);
+    for (size_t i = 0; i < list.count; i++)
+        bash_option(c, &list.option[i], out);
     fprintf(out, "        *)\n            if [[ $cur == -* ]]; then\n                words='");
-    for (size_t i = 0; completed_option(c, i, &o); i++)
-        fprintf(out, "%s--%s", i > 0 ? " " : "", o.name);
+    for (size_t i = 0; i < list.count; i++)
+        fprintf(out, "%s--%s", i > 0 ? " " : "", list.option[i].name);
     fprintf(out, "'\n            else\n                files=1\n            fi\n            ;;\n"
                  "        esac\n        ;;\n");
 }
@@ -206,10 +201,11 @@ static void zsh_option(const struct cc_command *c, const struct cc_option *o, FI
 
 static void zsh_command(const struct cc_command *c, FILE *out)
 {
-    struct cc_option o;
+    struct cc_option_list list;
+    list_completed(c, &list);
     fprintf(out, "    '%s')\n        _arguments", c->name);
-    for (size_t i = 0; completed_option(c, i, &o); i++)
-        zsh_option(c, &o, out);
+    for (size_t i = 0; i < list.count; i++)
+        zsh_option(c, &list.option[i], out);
     fprintf(out, " \\\n            '*:file:_files'\n        ;;\n");
 }
 

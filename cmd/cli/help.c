@@ -70,46 +70,6 @@ static void print_option(FILE *out, const struct cc_option *o)
 
 /* --- the options of a command --- */
 
-/* Calls print() for each option of a command, those of schemes first. */
-static void each_option(const struct cc_command *c,
-                        void (*print)(void *arg, const struct cc_option *o), void *arg)
-{
-    for (const struct cc_option *o = cc_scheme_options(c); o->name != NULL; o++)
-        print(arg, o);
-    for (size_t i = 0; i < cc_option_count(c); i++)
-        if (!cc_option_hidden(c, i)) {
-            const struct cc_option o = cc_option_at(c, i);
-            print(arg, &o);
-        }
-}
-
-/* Which options to print, and what was printed of them. */
-struct selection {
-    FILE *out;
-    enum { ALL, OFTEN, OF_GROUP, NAMES_OF_GROUP } which;
-    enum cc_option_group group;
-    size_t count;
-    char names[1024];
-};
-
-static void print_selected(void *arg, const struct cc_option *o)
-{
-    struct selection *s = arg;
-    if ((s->which == OFTEN && !o->often) || (s->which >= OF_GROUP && o->group != s->group) ||
-        (s->which == NAMES_OF_GROUP && o->often))
-        return;
-    if (s->which == NAMES_OF_GROUP) {
-        const size_t used = strlen(s->names);
-        (void)snprintf(s->names + used, sizeof s->names - used, "%s--%s", s->count > 0 ? ", " : "",
-                       o->name);
-    } else {
-        if (s->which == OF_GROUP && s->count == 0)
-            fprintf(s->out, "\n%s:\n", cc_option_group_names[s->group]);
-        print_option(s->out, o);
-    }
-    s->count++;
-}
-
 static bool has_groups(const struct cc_command *c)
 {
     for (size_t i = 0; i < cc_option_own(c); i++)
@@ -118,32 +78,49 @@ static bool has_groups(const struct cc_command *c)
     return false;
 }
 
-static void print_often(const struct cc_command *c, FILE *out)
+/* The names of a group's options that are not used often. */
+static void print_names(const struct cc_option_list *list, enum cc_option_group group, FILE *out)
+{
+    char names[1024] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < list->count && used < sizeof names; i++)
+        if (list->option[i].group == group && !list->option[i].often)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s--%s",
+                                     used > 0 ? ", " : "", list->option[i].name);
+    if (used > 0)
+        print_item(out, cc_option_group_names[group], COMMAND_INDENT, names);
+}
+
+static void print_often(const struct cc_command *c, const struct cc_option_list *list, FILE *out)
 {
     char intro[160];
-    struct selection often = {.out = out, .which = OFTEN};
     (void)snprintf(intro, sizeof intro,
                    "The options that are used most (`commcomp %s --help all` explains all of them, "
                    "and the columns of the result):",
                    c->name);
     fprintf(out, "\n");
     print_wrapped(out, intro, line_width(), 0, 0);
-    each_option(c, print_selected, &often);
+    for (size_t i = 0; i < list->count; i++)
+        if (list->option[i].often)
+            print_option(out, &list->option[i]);
     fprintf(out, "\nThe others:\n");
-    for (int group = 0; group < CC_OPTION_GROUPS; group++) {
-        struct selection names = {
-            .out = out, .which = NAMES_OF_GROUP, .group = (enum cc_option_group)group};
-        each_option(c, print_selected, &names);
-        if (names.count > 0)
-            print_item(out, cc_option_group_names[group], COMMAND_INDENT, names.names);
-    }
+    for (int group = 0; group < CC_OPTION_GROUPS; group++)
+        print_names(list, (enum cc_option_group)group, out);
 }
 
-static void print_grouped(const struct cc_command *c, FILE *out)
+/* All options, by their groups; those without groups are one. */
+static void print_grouped(const struct cc_option_list *list, bool groups, FILE *out)
 {
-    for (int group = 0; group < CC_OPTION_GROUPS; group++) {
-        struct selection s = {.out = out, .which = OF_GROUP, .group = (enum cc_option_group)group};
-        each_option(c, print_selected, &s);
+    for (int group = 0; group < (groups ? CC_OPTION_GROUPS : 1); group++) {
+        bool titled = false;
+        for (size_t i = 0; i < list->count; i++) {
+            if (groups && (int)list->option[i].group != group)
+                continue;
+            if (!titled)
+                fprintf(out, "\n%s:\n", cc_option_group_names[group]);
+            titled = true;
+            print_option(out, &list->option[i]);
+        }
     }
 }
 
@@ -200,20 +177,17 @@ static void print_examples(const char *lines, FILE *out)
 
 void cc_help_command(const struct cc_command *c, bool all, FILE *out)
 {
+    struct cc_option_list list;
     fprintf(out, "commcomp %s:", c->name);
     print_wrapped(out, c->summary, line_width(), 0, (int)strlen(c->name) + 10);
     fprintf(out, "\nusage: commcomp %s [options]%s%s\n\n", c->name,
             c->operands[0] != '\0' ? " " : "", c->operands);
     print_wrapped(out, c->description, line_width(), 0, 0);
+    cc_option_list(c, &list);
     if (has_groups(c) && !all) {
-        print_often(c, out);
-    } else if (has_groups(c)) {
-        print_grouped(c, out);
-        print_columns(c->columns, out);
+        print_often(c, &list, out);
     } else {
-        struct selection s = {.out = out, .which = ALL};
-        fprintf(out, "\nOptions:\n");
-        each_option(c, print_selected, &s);
+        print_grouped(&list, has_groups(c), out);
         print_columns(c->columns, out);
     }
     print_examples(c->examples, out);

@@ -25,8 +25,13 @@ extern const char cc_program_summary[];
 
 /* The options --scheme and --NAME of the commands that have them; an empty table for others. */
 const struct cc_option *cc_scheme_options(const struct cc_command *c);
-/* Whether the i-th option of a command is hidden by one of the same name before it. */
-bool cc_option_hidden(const struct cc_command *c, size_t i);
+/* All options of a command, without those that another one of the same name hides: those of schemes
+ * first, of which a command has none or two. */
+struct cc_option_list {
+    struct cc_option option[CC_MAX_OPTIONS + 2];
+    size_t count, schemes;
+};
+void cc_option_list(const struct cc_command *c, struct cc_option_list *out);
 
 /* "-o, --output FILE"; its help; and its help with the default. */
 void cc_option_title(const struct cc_option *o, char *out, size_t cap);

@@ -42,12 +42,20 @@ const struct cc_option *cc_scheme_options(const struct cc_command *c)
                                                : several;
 }
 
-bool cc_option_hidden(const struct cc_command *c, size_t i)
+void cc_option_list(const struct cc_command *c, struct cc_option_list *out)
 {
-    for (size_t k = 0; k < i; k++)
-        if (strcmp(cc_option_at(c, k).name, cc_option_at(c, i).name) == 0)
-            return true;
-    return false;
+    *out = (struct cc_option_list){.count = 0};
+    for (const struct cc_option *o = cc_scheme_options(c); o->name != NULL; o++)
+        out->option[out->schemes++] = *o;
+    out->count = out->schemes;
+    for (size_t i = 0; i < cc_option_count(c); i++) {
+        const struct cc_option o = cc_option_at(c, i);
+        size_t k = out->schemes;
+        while (k < out->count && strcmp(out->option[k].name, o.name) != 0)
+            k++;
+        if (k == out->count)
+            out->option[out->count++] = o;
+    }
 }
 
 void cc_option_title(const struct cc_option *o, char *out, size_t cap)

@@ -6,33 +6,30 @@
 
 /* --- the largest values --- */
 
-struct entry {
-    float magnitude;
-    size_t index;
-};
-
-static int by_magnitude(const void *a, const void *b)
+static int by_size(const void *a, const void *b)
 {
-    const struct entry *p = a, *q = b;
-    if (p->magnitude != q->magnitude)
-        return p->magnitude > q->magnitude ? -1 : 1;
-    return p->index < q->index ? -1 : p->index > q->index;
+    const float *p = a, *q = b;
+    return *p > *q ? -1 : *p < *q;
 }
 
 /* Marks the k largest magnitudes of x[0, n), of equal ones those of lower index; no zeros unless
  * requested. */
 static void mark_largest(const float *x, size_t n, size_t k, bool zeros, uint8_t *kept)
 {
-    struct entry *all = ref_room(n, sizeof *all);
-    for (size_t i = 0; i < n; i++) {
-        all[i] = (struct entry){fabsf(x[i]), i};
-        kept[i] = 0;
-    }
-    qsort(all, n, sizeof *all, by_magnitude);
+    float *sorted = ref_room(n, sizeof *sorted);
+    size_t ties = 0;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = fabsf(x[i]);
+    qsort(sorted, n, sizeof *sorted, by_size);
+    const float least = k > 0 ? sorted[k - 1] : INFINITY;
     for (size_t j = 0; j < k; j++)
-        if (zeros || all[j].magnitude > 0)
-            kept[all[j].index] = 1;
-    free(all);
+        ties += sorted[j] == least;
+    for (size_t i = 0; i < n; i++) {
+        const bool tie = fabsf(x[i]) == least && ties > 0;
+        ties -= tie;
+        kept[i] = (tie || fabsf(x[i]) > least) && (zeros || x[i] != 0);
+    }
+    free(sorted);
 }
 
 static size_t count_of(double density, size_t n)
@@ -41,12 +38,6 @@ static size_t count_of(double density, size_t n)
     if (k < 1)
         k = 1;
     return k > (double)n ? n : (size_t)k;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const float *p = a, *q = b;
-    return *p > *q ? -1 : *p < *q;
 }
 
 /* The threshold from a sample. False if the sample would be too small. */

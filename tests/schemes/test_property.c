@@ -34,6 +34,15 @@ static void record(struct transcript *t, const void *bytes, size_t count)
     t->len += count;
 }
 
+/* The gradients of a sequence of steps, step by step: the same for all manners. */
+static float *new_gradients(enum data_kind kind, uint64_t steps, size_t n)
+{
+    float *x = malloc((steps * n + 1) * sizeof *x);
+    for (uint64_t step = 0; step < steps; step++)
+        data_fill(kind, step, x + step * n, n);
+    return x;
+}
+
 /* Differences between runs; none of them may change a byte. */
 struct manner {
     bool front; /* buffers at the other end of their pages */
@@ -42,11 +51,10 @@ struct manner {
     enum cc_isa isa;
 };
 
-static void write_transcript(struct rig *rig, const struct cc_shape *shape, enum data_kind kind,
+static void write_transcript(struct rig *rig, const struct cc_shape *shape, const float *gradients,
                              uint64_t steps, const struct manner *config, struct transcript *t)
 {
     const size_t n = shape->n;
-    float *x = malloc((n + 1) * sizeof *x);
     cc_isa_force(config->isa);
     t->len = 0;
     rig->front = config->front;
@@ -56,10 +64,9 @@ static void write_transcript(struct rig *rig, const struct cc_shape *shape, enum
         const uint8_t *payload;
         const float *y;
         size_t len;
-        data_fill(kind, step, x, n);
         if (config->dirty)
             rig_dirty(rig, (int)(0x11 * (step + 1)));
-        const int status = rig_encode(rig, &ctx, x, &payload, &len);
+        const int status = rig_encode(rig, &ctx, gradients + step * n, &payload, &len);
         record(t, &status, sizeof status);
         if (status != CC_OK) {
             record(t, rig->e.text, strlen(rig->e.text));
@@ -77,16 +84,17 @@ static void write_transcript(struct rig *rig, const struct cc_shape *shape, enum
         if (config->move)
             rig_move_state(rig);
     }
-    free(x);
 }
 
 static void compare_manner(struct rig *rig, const struct cc_shape *shape, enum data_kind kind,
-                           uint64_t steps, const struct manner *config,
+                           const float *gradients, uint64_t steps, const struct manner *config,
                            const struct transcript *plain)
 {
     struct transcript other = {0};
-    write_transcript(rig, shape, kind, steps, config, &other);
+    write_transcript(rig, shape, gradients, steps, config, &other);
     size_t same = 0;
+    if (other.len == plain->len && memcmp(other.at, plain->at, plain->len) == 0)
+        same = plain->len;
     while (same < other.len && same < plain->len && other.at[same] == plain->at[same])
         same++;
     if (same != plain->len || same != other.len)
@@ -103,17 +111,19 @@ static void compare_all(struct rig *rig, const struct cc_shape *shape, enum data
 {
     const enum cc_isa best = cc_isa();
     struct transcript plain = {0};
-    write_transcript(rig, shape, kind, steps, &(struct manner){.isa = CC_SCALAR}, &plain);
+    float *x = new_gradients(kind, steps, shape->n);
+    write_transcript(rig, shape, x, steps, &(struct manner){.isa = CC_SCALAR}, &plain);
     for (int isa = 1; isa < CC_ISAS; isa++) {
         struct manner config = {.front = isa == CC_AVX2, .isa = (enum cc_isa)isa};
         if (cc_isa_has(config.isa))
-            compare_manner(rig, shape, kind, steps, &config, &plain);
+            compare_manner(rig, shape, kind, x, steps, &config, &plain);
     }
     struct manner config = {.isa = best, .dirty = true, .move = true};
     if (!isas_only)
-        compare_manner(rig, shape, kind, steps, &config, &plain);
+        compare_manner(rig, shape, kind, x, steps, &config, &plain);
     cc_isa_force(best);
     free(plain.at);
+    free(x);
 }
 
 /* Every length, as each has its own tails and padding. */
