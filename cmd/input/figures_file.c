@@ -4,6 +4,7 @@
 #include "cmd/input/figures_file.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,22 @@ static bool find_path(const struct cc_figures_config *c, size_t scheme, char out
     return cc_cache_path(name, out, PATH_CAP);
 }
 
+/* The numbers of an error, which are null where they are not known; and those of a tensor's sums:
+ * of pulls, then of hops. */
+#define NUMBER(member)                                                                             \
+    {                                                                                              \
+#member, offsetof(struct cc_update_error, member)                                          \
+    }
+static const struct {
+    const char *key;
+    size_t at;
+} error_numbers[] = {NUMBER(error), NUMBER(low),  NUMBER(high),    NUMBER(nmse),
+                     NUMBER(delay), NUMBER(bias), NUMBER(variance)};
+enum {
+    ERROR_NUMBERS = sizeof error_numbers / sizeof error_numbers[0],
+    SUM_NUMBERS = sizeof(struct cc_sum_sizes) / sizeof(double)
+};
+
 /* --- reading --- */
 
 struct target {
@@ -52,12 +69,6 @@ struct target {
     size_t scheme;
     struct cc_figure_set *out;
 };
-
-static double number(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    return cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
-}
 
 static bool truth(const cJSON *object, const char *key)
 {
@@ -77,59 +88,50 @@ static bool fits(const cJSON *root, const struct target *t)
            seed == t->config->drawn.seed;
 }
 
-/* Ten numbers a tensor, of pulls and of hops; NULL if they are not there. */
-static struct cc_sum_sizes *take_sums(const cJSON *list, size_t tensors)
+/* The numbers of a list of this length; NULL if they are not there. */
+static double *take_list(const cJSON *list, size_t count)
 {
-    const size_t each = 2 * (size_t)CC_SUM_POINTS;
-    size_t count = 0;
-    if (!cJSON_IsArray(list) || (size_t)cJSON_GetArraySize(list) != tensors * each)
+    size_t i = 0;
+    if (!cJSON_IsArray(list) || (size_t)cJSON_GetArraySize(list) != count)
         return NULL;
-    struct cc_sum_sizes *sums = cc_alloc(tensors * sizeof *sums, NULL);
-    if (sums == NULL)
-        return NULL;
-    for (const cJSON *b = list->child; b != NULL; b = b->next, count++) {
-        const size_t at = count % each;
-        struct cc_sum_sizes *s = &sums[count / each];
-        *(at < CC_SUM_POINTS ? &s->pull[at] : &s->hop[at - CC_SUM_POINTS]) =
-            cJSON_IsNumber(b) ? b->valuedouble : 0;
+    double *out = cc_alloc(count * sizeof *out, NULL);
+    for (const cJSON *v = out != NULL ? list->child : NULL; v != NULL; v = v->next)
+        out[i++] = cJSON_IsNumber(v) ? v->valuedouble : 0;
+    return out;
+}
+
+static struct cc_update_error take_error(const cJSON *object)
+{
+    struct cc_update_error out = {.settled = truth(object, "settled")};
+    for (size_t i = 0; i < ERROR_NUMBERS; i++) {
+        const cJSON *v = cJSON_GetObjectItemCaseSensitive(object, error_numbers[i].key);
+        *(double *)((char *)&out + error_numbers[i].at) =
+            cJSON_IsNumber(v) ? v->valuedouble : (double)NAN;
     }
-    return sums;
+    return out;
 }
 
 static int take(const cJSON *root, void *arg, struct cc_error *e)
 {
     const struct target *t = arg;
     const size_t tensors = t->config->net->count;
-    const cJSON *bits = cJSON_GetObjectItemCaseSensitive(root, "bits");
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
     const cJSON *sums = cJSON_GetObjectItemCaseSensitive(root, "sums");
-    size_t count = 0;
     CC_TRY(cc_json_schema(root, SCHEMA, "commcomp writes such files", e));
-    if (!fits(root, t) || !cJSON_IsArray(bits) || (size_t)cJSON_GetArraySize(bits) != tensors)
+    double *bits = take_list(cJSON_GetObjectItemCaseSensitive(root, "bits"), tensors);
+    if (!fits(root, t) || bits == NULL) {
+        free(bits);
         return CC_OK;
-    double *list = cc_alloc(tensors * sizeof *list, e);
-    if (list == NULL)
-        return CC_FAIL;
-    for (const cJSON *b = bits->child; b != NULL; b = b->next)
-        list[count++] = cJSON_IsNumber(b) ? b->valuedouble : 0;
-    struct cc_sum_sizes *of_sums = take_sums(sums, tensors);
-    *t->out = (struct cc_figure_set){.bits = list,
+    }
+    *t->out = (struct cc_figure_set){.bits = bits,
                                      .settled = truth(root, "settled"),
-                                     .sums = of_sums,
-                                     .has_sums = of_sums != NULL || cJSON_IsNull(sums),
+                                     .sums = (void *)take_list(sums, tensors * SUM_NUMBERS),
                                      .sums_settled = truth(root, "sums_settled"),
-                                     .error = cc_update_error_unknown(),
+                                     .error = cJSON_IsObject(error) ? take_error(error)
+                                                                    : cc_update_error_unknown(),
                                      .has_error = cJSON_IsObject(error)};
+    t->out->has_sums = t->out->sums != NULL || cJSON_IsNull(sums);
     (void)cc_json_size(cJSON_GetObjectItemCaseSensitive(root, "steps"), &t->out->steps);
-    if (t->out->has_error)
-        t->out->error = (struct cc_update_error){.error = number(error, "error"),
-                                                 .low = number(error, "low"),
-                                                 .high = number(error, "high"),
-                                                 .nmse = number(error, "nmse"),
-                                                 .delay = number(error, "delay"),
-                                                 .bias = number(error, "bias"),
-                                                 .variance = number(error, "variance"),
-                                                 .settled = truth(error, "settled")};
     return CC_OK;
 }
 
@@ -144,44 +146,26 @@ void cc_figures_load(const struct cc_figures_config *config, size_t scheme,
 
 /* --- writing --- */
 
-/* A number, or null. */
-static void put(FILE *f, const char *key, double v)
-{
-    (void)fprintf(f, "\"%s\": ", key);
-    if (isfinite(v))
-        cc_json_put_number(f, v);
-    else
-        (void)fputs("null", f);
-}
-
 static void put_error(FILE *f, const struct cc_update_error *error)
 {
-    const struct {
-        const char *key;
-        double value;
-    } all[] = {{"error", error->error},      {"low", error->low},     {"high", error->high},
-               {"nmse", error->nmse},        {"delay", error->delay}, {"bias", error->bias},
-               {"variance", error->variance}};
     (void)fputs(", \"error\": {", f);
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        put(f, all[i].key, all[i].value);
+    for (size_t i = 0; i < ERROR_NUMBERS; i++) {
+        const double v = *(const double *)((const char *)error + error_numbers[i].at);
+        (void)fprintf(f, "\"%s\": ", error_numbers[i].key);
+        if (isfinite(v))
+            cc_json_put_number(f, v);
+        else
+            (void)fputs("null", f);
         (void)fputs(", ", f);
     }
     (void)fprintf(f, "\"settled\": %s}", error->settled ? "true" : "false");
 }
 
-/* The list, or null where all payloads have the same size. */
-static void put_sums(FILE *f, const struct cc_figure_set *s, size_t tensors)
+static void put_list(FILE *f, const double *list, size_t count)
 {
-    (void)fprintf(f, ",\n \"sums_settled\": %s, \"sums\": %s", s->sums_settled ? "true" : "false",
-                  s->sums != NULL ? "[" : "null");
-    for (size_t t = 0; s->sums != NULL && t < tensors; t++)
-        for (size_t i = 0; i < 2 * (size_t)CC_SUM_POINTS; i++)
-            (void)fprintf(f, "%s%.17g", t + i == 0 ? "" : ", ",
-                          i < CC_SUM_POINTS ? s->sums[t].pull[i]
-                                            : s->sums[t].hop[i - CC_SUM_POINTS]);
-    if (s->sums != NULL)
-        (void)fputs("]", f);
+    for (size_t i = 0; i < count; i++)
+        (void)fprintf(f, "%s%.17g", i == 0 ? "[" : ", ", list[i]);
+    (void)fputs("]", f);
 }
 
 static int put_figures(FILE *f, const struct cc_figures_config *c, size_t scheme,
@@ -191,13 +175,16 @@ static int put_figures(FILE *f, const struct cc_figures_config *c, size_t scheme
     CC_TRY(cc_json_put_text(f, c->schemes->item[scheme]->name, e));
     (void)fputs(", \"net\": ", f);
     CC_TRY(cc_json_put_text(f, c->net->name, e));
-    (void)fprintf(f, ", \"seed\": %llu, \"settled\": %s, \"steps\": %zu,\n \"bits\": [",
+    (void)fprintf(f, ", \"seed\": %llu, \"settled\": %s, \"steps\": %zu,\n \"bits\": ",
                   (unsigned long long)c->drawn.seed, s->settled ? "true" : "false", s->steps);
-    for (size_t i = 0; i < c->net->count; i++)
-        (void)fprintf(f, "%s%.17g", i == 0 ? "" : ", ", s->bits[i]);
-    (void)fputs("]", f);
+    put_list(f, s->bits, c->net->count);
     if (s->has_sums)
-        put_sums(f, s, c->net->count);
+        (void)fprintf(f,
+                      ",\n \"sums_settled\": %s, \"sums\": ", s->sums_settled ? "true" : "false");
+    if (s->sums != NULL)
+        put_list(f, (const double *)s->sums, c->net->count * SUM_NUMBERS);
+    else if (s->has_sums)
+        (void)fputs("null", f); /* all payloads have the same size */
     if (s->has_error)
         put_error(f, &s->error);
     (void)fputs("}\n", f);
