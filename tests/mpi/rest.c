@@ -32,7 +32,7 @@ static void finish(MPI_Request *all)
 void rest_bcast(void *data, size_t bytes, MPI_Comm comm)
 {
     MPI_Request all;
-    if (!cc_runtime_collectives()) {
+    if (cc_runtime_simulates()) {
         MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, comm);
         return;
     }
@@ -43,7 +43,7 @@ void rest_bcast(void *data, size_t bytes, MPI_Comm comm)
 void rest_sum(void *sum, int count, MPI_Datatype type, MPI_Comm comm)
 {
     MPI_Request all;
-    if (!cc_runtime_collectives()) {
+    if (cc_runtime_simulates()) {
         MPI_Allreduce(MPI_IN_PLACE, sum, count, type, MPI_SUM, comm);
         return;
     }
