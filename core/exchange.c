@@ -53,6 +53,16 @@ bool cc_exchange_has(enum cc_exchange x, enum cc_exchange_flag flag)
     return (infos[x].flags & (unsigned)flag) != 0;
 }
 
+bool cc_consistency_is_bounded(enum cc_consistency how)
+{
+    return how == CC_STALE;
+}
+
+uint64_t cc_consistency_lead(enum cc_consistency how, int staleness)
+{
+    return how == CC_ASYNC ? UINT64_MAX : cc_consistency_is_bounded(how) ? (uint64_t)staleness : 0;
+}
+
 void cc_exchange_list(enum cc_exchange_flag flag, char *out, size_t cap)
 {
     int left = 0;

@@ -136,6 +136,11 @@ enum cc_consistency {
 };
 extern const char *const cc_consistency_names[]; /* ends with NULL */
 
+/* Whether a worker may be ahead of the slowest one, but only by `staleness` steps. */
+bool cc_consistency_is_bounded(enum cc_consistency how);
+/* The steps by which the fastest worker may lead the slowest; UINT64_MAX where nobody waits. */
+uint64_t cc_consistency_lead(enum cc_consistency how, int staleness);
+
 /* CC_STALE and CC_ASYNC: after which of its steps a worker pushes the sum of its gradients since
  * its last push, and pulls. It does after its last one. */
 enum cc_communicate {

@@ -288,8 +288,8 @@ static void close_port(struct port *p)
 
 static bool may_pull(const struct simulation *s, int w)
 {
-    return s->timing->consistency == CC_ASYNC ||
-           s->worker[w].steps - s->slowest <= s->timing->staleness;
+    return (uint64_t)(s->worker[w].steps - s->slowest) <=
+           cc_consistency_lead(s->timing->consistency, s->timing->staleness);
 }
 
 static void find_slowest(struct simulation *s)

@@ -82,8 +82,9 @@ int cc_consistency_parse(const struct cc_args *args, bool recipe, struct cc_cons
     bool stale = false, async = false;
     CC_TRY(cc_options_read(args, cc_consistency_options, out, e));
     for (size_t i = 0; i < out->how.count; i++) {
-        stale = stale || out->how.item[i] == CC_STALE;
-        async = async || out->how.item[i] == CC_ASYNC;
+        const bool bounded = cc_consistency_is_bounded(out->how.item[i]);
+        stale = stale || bounded;
+        async = async || (!bounded && out->how.item[i] != CC_BULK);
     }
     /* Recipes set all three, and the command line may then change the consistency alone. */
     if (!recipe && cc_given(out, &out->communicate) != NULL && !stale && !async)

@@ -184,8 +184,7 @@ void cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out
         .update_s = t->update_s,
         .forward_share = t->forward_share,
         .hidden_share = t->hidden_share,
-        .consistency = {.how = t->consistency,
-                        .staleness = t->consistency == CC_STALE ? t->staleness : 0},
+        .consistency = {.how = t->consistency, .staleness = t->staleness},
         .seed = t->seed,
         .rendezvous = true,
         .data = true};

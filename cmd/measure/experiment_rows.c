@@ -167,7 +167,7 @@ static int take_staleness(const struct cc_report_row *got, struct cc_measured_ro
     m->staleness = cc_ages_mean(age);
     m->staleness_p95 = cc_ages_quantile(age, 0.95);
     m->updates_per_s = got->updates_per_s;
-    if (m->setting->setting.timing.consistency == CC_STALE)
+    if (cc_consistency_is_bounded(m->setting->setting.timing.consistency))
         m->bound_wait_s = got->held_s;
     return CC_OK;
 }

@@ -369,7 +369,7 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
         cc_record_bool(r, row, CC_KEY(profiled), true);
     if (s->cluster.colocated)
         cc_record_bool(r, row, CC_KEY(colocated), true);
-    if (how == CC_STALE)
+    if (cc_consistency_is_bounded(how))
         cc_record_number(r, row, CC_KEY(staleness), s->timing.staleness);
     if (f->cluster.source.skip)
         cc_record_number(r, row, CC_KEY(skipped_steps),

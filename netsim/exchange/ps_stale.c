@@ -214,7 +214,7 @@ static int check_pull(struct ps_stale *p, const struct cc_lane *l, struct cc_err
     if (step != s->step)
         return cc_fail(e, "rank %d has answered step %llu in step %llu", l->peer,
                        (unsigned long long)step, (unsigned long long)s->step);
-    if (c->how == CC_STALE && slowest + (uint64_t)c->staleness < clock)
+    if (clock > slowest && clock - slowest > cc_consistency_lead(c->how, c->staleness))
         return cc_fail(e,
                        "rank %d has answered clock %llu when the slowest was %llu, beyond the "
                        "bound of %d",

@@ -81,11 +81,10 @@ int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_i
     out->training.sync_steps = c->sync_steps;
     if (c->local.steps > 0)
         out->training.local = c->local;
-    out->consistency =
-        (struct cc_job_consistency){.how = c->consistency,
-                                    .staleness = c->consistency == CC_STALE ? c->staleness : 0,
-                                    .communicate = c->communicate,
-                                    .growth = c->growth};
+    out->consistency = (struct cc_job_consistency){.how = c->consistency,
+                                                   .staleness = c->staleness,
+                                                   .communicate = c->communicate,
+                                                   .growth = c->growth};
     CC_TRY(add_tensors(c, tensor, tensors, out, e));
     return add_row(c, out, e);
 }

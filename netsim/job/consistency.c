@@ -5,7 +5,7 @@
 #define MOST_GROWTH 1e6
 
 /* clang-format off */
-CC_JOB_CONDITION(is_stale, job->consistency.how == CC_STALE)
+CC_JOB_CONDITION(is_stale, cc_consistency_is_bounded(job->consistency.how))
 CC_JOB_CONDITION(at_norm, job->consistency.communicate == CC_AT_NORM)
 /* clang-format on */
 

@@ -102,7 +102,8 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
         {CC_KEY(servers), servers ? (double)c->servers : (double)NAN},
         {CC_KEY(batch), (double)c->task.batch},
         {CC_KEY(rate), cc_train_rate(t, variant)},
-        {CC_KEY(staleness), how == CC_STALE ? t->options.consistency.staleness : (double)NAN},
+        {CC_KEY(staleness),
+         cc_consistency_is_bounded(how) ? t->options.consistency.staleness : (double)NAN},
         {CC_KEY(momentum), c->optimizer.kind != CC_SGD ? NAN
                            : own && !local             ? 0
                                                        : t->options.momentum},

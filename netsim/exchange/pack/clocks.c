@@ -12,8 +12,7 @@
 int cc_clocks_open(struct cc_clocks *c, const struct cc_job_consistency *config, size_t workers,
                    struct cc_error *e)
 {
-    *c = (struct cc_clocks){.bounded = config->how != CC_ASYNC,
-                            .bound = config->how == CC_STALE ? (uint64_t)config->staleness : 0,
+    *c = (struct cc_clocks){.bound = cc_consistency_lead(config->how, config->staleness),
                             .workers = workers,
                             .at_slowest = workers};
     c->clock = cc_alloc0(workers * sizeof *c->clock, e);
@@ -57,7 +56,7 @@ uint64_t cc_clocks_update(struct cc_clocks *c, size_t worker)
 
 bool cc_clocks_may_read(const struct cc_clocks *c, size_t worker)
 {
-    return !c->bounded || c->clock[worker] - c->slowest <= c->bound;
+    return c->clock[worker] - c->slowest <= c->bound;
 }
 
 void cc_clocks_read(struct cc_clocks *c, size_t worker)
@@ -91,7 +90,8 @@ bool cc_withheld_has_grown(const struct cc_withheld *h, const struct cc_job_cons
 
 bool cc_withheld_at_bound(const struct cc_job_consistency *config, uint64_t clock, uint64_t slowest)
 {
-    return config->how == CC_STALE && clock + 1 > slowest + (uint64_t)config->staleness;
+    return clock + 1 > slowest &&
+           clock + 1 - slowest > cc_consistency_lead(config->how, config->staleness);
 }
 
 /* --- ages --- */
