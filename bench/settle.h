@@ -12,8 +12,8 @@ struct cc_settle_limits {
 };
 
 struct cc_settled {
-    size_t passes; /* that it took; 1 for a scheme without a state */
-    size_t steps;  /* that were encoded */
+    size_t passes; /* needed; 1 for a scheme without a state */
+    size_t steps;  /* encoded */
     bool settled;  /* false: given up before sizes had settled */
     bool unknown;  /* a given number of passes over a scheme with a state: not asked */
 };

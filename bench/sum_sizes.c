@@ -23,7 +23,7 @@ struct totals {
 struct summing {
     const struct cc_sum_sizes_config *config;
     size_t scheme, at; /* piece */
-    size_t step;       /* that is encoded */
+    size_t step;       /* being encoded */
     size_t n;          /* its values */
     size_t stream;     /* the encoded gradient's */
     struct cc_codec_set set;

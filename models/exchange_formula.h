@@ -60,7 +60,7 @@ void cc_add_stage(const struct cc_exchange_case *k, double count, double bytes, 
  * decodes after. Floats that are the gradient itself are neither encoded nor decoded. */
 void cc_encode_once(const struct cc_exchange_case *k, struct cc_cost *c);
 
-/* Of some formulas, the one of the least network time, whose cost *c (all 0) becomes. */
+/* Finds the formula of the least network time among some; *c, all 0 before, becomes its cost. */
 struct cc_exchange_candidate {
     enum cc_exchange exchange;
     void (*cost)(const struct cc_exchange_case *k, struct cc_cost *c);

@@ -52,7 +52,7 @@ struct fluid_flow {
 };
 
 struct fluid_path {
-    int port[2];         /* that its flows leave by and arrive at */
+    int port[2];         /* its flows leave by the first and arrive at the second */
     double crosses[2];   /* how many of the flows that are alike cross that port */
     double sent;         /* seconds sent for each flow */
     double rate;         /* seconds sent in a second */

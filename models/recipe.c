@@ -33,10 +33,10 @@ struct member {
     const char *key;
     const struct form *form;
     bool needed;
-    size_t at; /* of a command's members: their place in struct cc_recipe_command */
+    size_t at; /* a command's members: their place in struct cc_recipe_command */
 };
 
-/* What a value must be: one of these is set. */
+/* A form that a value must have: one of these is set. */
 struct form {
     int (*check)(const cJSON *item, struct cc_error *e); /* CC_FAIL; does not name the member */
     const struct form *elements;                         /* a list of at least one */
@@ -318,7 +318,7 @@ void cc_recipe_free(struct cc_recipe *r)
     free(r);
 }
 
-/* Sets the time that the recipe takes, or takes it from "time", a text that recipes of before have.
+/* Sets the time that the recipe takes, or takes it from "time", a text that older recipes have.
  */
 static void print_takes(struct cc_recipe *r)
 {

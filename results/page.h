@@ -23,8 +23,8 @@ struct cc_page_part {
     const struct cc_page_commands *known;
     struct cc_provenance from;
     struct cc_sheet sheet;       /* without rows if the result has none */
-    struct cc_column *column;    /* the sheet's: those of the command, then others, */
-    struct cc_result_key *other; /* which have these keys */
+    struct cc_column *column;    /* the sheet's: those of the command, then others */
+    struct cc_result_key *other; /* keys of the others */
     struct cc_record record;     /* the rows with these columns */
 };
 

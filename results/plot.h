@@ -80,7 +80,7 @@ struct cc_axis {
     const char *label;
     const char *unit; /* takes SI prefixes: "bit/s", "s"; "" for plain numbers, "#" for counts */
     bool log;
-    int base;      /* that of the log tics: 10 or 2 */
+    int base;      /* base of the log tics: 10 or 2 */
     double lo, hi; /* the range shown */
     double only;   /* the value of all points, which is the only tic; 0: they differ */
 };

@@ -177,7 +177,7 @@ struct cc_page_text {
 
 /* A line, a mark or a filled rectangle, drawn with its panel. */
 enum cc_shape_kind {
-    CC_SHAPE_LINE,      /* of a series */
+    CC_SHAPE_LINE,      /* a series */
     CC_SHAPE_LEADER,    /* from a point to its label */
     CC_SHAPE_REFERENCE, /* the line to compare with */
     CC_SHAPE_TOTAL,     /* a whole step */
@@ -244,7 +244,7 @@ enum cc_naming { CC_NAMED, CC_NUMBERED, CC_BY_MARKS, CC_NAMINGS };
 struct cc_legend_entry {
     struct cc_text_lines name;
     enum cc_shape_kind sample;
-    size_t number; /* of the series or part */
+    size_t number; /* number of the series or part */
 };
 struct cc_legend {
     struct cc_legend_entry *entry;

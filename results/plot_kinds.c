@@ -318,8 +318,8 @@ static int fail_without_kind(const struct cc_sheet *s, struct cc_error *e)
                    s->path);
 }
 
-/* What tells a kind, in this order: columns with numbers, columns that are there, one whose numbers
- * differ, one whose numbers are all above zero. */
+/* The marks of a kind, in this order: columns with numbers, columns that are there, one whose
+ * numbers differ, one whose numbers are all above zero. */
 static const struct {
     enum cc_plot_kind kind;
     const char *numbers[2], *there[2], *varies, *positive;

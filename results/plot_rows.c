@@ -14,10 +14,10 @@ static const struct setting {
     const char *word;       /* after the number */
     enum {
         ANY,
-        NAME,  /* of tensors, which their size replaces */
-        CELL,  /* of tables, only where the kind says so */
+        NAME,  /* names of tensors, which their size replaces */
+        CELL,  /* cells of tables, only where the kind says so */
         LINK,  /* changes nothing of a training but its time */
-        AMOUNT /* of values, which matters to the kinds for calls */
+        AMOUNT /* numbers of values, which matter to the kinds for calls */
     } of;
 } settings[] = {
     {"table", NULL, "", ANY},

@@ -42,7 +42,7 @@ int cc_sheet_parse_csv(const char *path, const char *text, size_t length, struct
 int cc_sheet_parse_json(const char *path, const char *text, size_t length, struct cc_sheet *out,
                         struct cc_error *e);
 
-/* Gives the columns of a result of schema commcomp/1 that this command wrote their names of today.
+/* Gives the columns of a result of schema commcomp/1 that this command wrote today's names.
  * cc_sheet_parse_json has done so; of a CSV, the caller has to know that it is so old. */
 int cc_sheet_rename(struct cc_sheet *s, const char *command, struct cc_error *e);
 

@@ -222,7 +222,7 @@ static void unlock(struct cache *c)
 /* The schemes to measure at each size. The items belong to others. */
 struct plan {
     struct cc_spec_list at[CC_PROFILE_SIZES];
-    size_t schemes; /* that lack a cell at least */
+    size_t schemes; /* those that lack a cell or more */
     bool again;     /* all of them are there, from a busy machine */
     double work;    /* all cells', in values */
 };

@@ -109,10 +109,10 @@ struct cc_experiment_row {
     /* sim: codecs take the times measured by a run of the same row, and not the profile's */
     bool codec_measured;
     struct cc_codec_times codec;
-    double update_s; /* that run's */
+    double update_s; /* update_s of that run */
 };
 
-/* The periods that have so many steps. */
+/* The periods of this number of steps. */
 static inline size_t cc_experiment_periods(uint64_t steps, size_t period)
 {
     return (size_t)((steps + period - 1) / period);
@@ -172,7 +172,7 @@ struct cc_measured_row {
     /* run's own: */
     double wire_bytes_model, wire_bytes_received, wire_bytes_all, burst_share;
     /* sim's own: */
-    double wall_s, peak_bytes; /* that the simulation took */
+    double wall_s, peak_bytes; /* of the simulation itself */
 };
 
 struct cc_experiment {

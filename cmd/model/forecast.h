@@ -107,7 +107,7 @@ struct cc_forecast {
     struct cc_synth gradients; /* drawn without a trace, to measure sizes, errors and the unions of
                                   index sets */
     struct cc_verdict_limits limits; /* for the schemes that verdicts may name: the usual ones */
-    const struct cc_trainings *trainings; /* that decide in place of errors, or NULL */
+    const struct cc_trainings *trainings; /* they decide in place of errors; or NULL */
     /* the baseline of verdicts */
     struct cc_spec_list baseline_scheme;
     struct cc_codec_models baseline_model;

@@ -61,7 +61,7 @@ struct match {
 struct compare {
     struct cc_args *args;
     struct side side[2];
-    const struct cc_command *command; /* that wrote them */
+    const struct cc_command *command; /* wrote them */
     struct match match;
     struct {
         double sum, low, high; /* sums over the logarithms of the ratios */

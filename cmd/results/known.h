@@ -7,7 +7,7 @@
 
 /* Sets *name to the command that wrote a sheet from CSV, by its columns: of several commands that
  * have them all, the one with the fewest others; "csv" if none has. Where only names of commcomp/1
- * fit, the sheet gets those of today. */
+ * fit, the sheet gets today's. */
 int cc_known_writer(const struct cc_command *const *commands, struct cc_sheet *s, const char **name,
                     struct cc_error *e);
 

@@ -28,12 +28,12 @@ struct cc_paper;
 struct run {
     struct cc_experiment experiment;
     struct run_options options;
-    struct cc_paper *paper;      /* that has the time of computing of a recipe; or NULL */
+    struct cc_paper *paper;      /* has the computing time of a recipe; or NULL */
     double compute;              /* as a share of fp32's traffic */
     struct cc_lab_config shaped; /* settings of the lab that is open */
     char congestion[32];         /* TCP congestion control of the labs; "" on a cluster */
     char *program;               /* commcomp-rank */
-    /* Of the setting under way: */
+    /* The setting under way: */
     double slowdown; /* measured / expected time of the latest step */
     double done_s;   /* expected seconds of the part that is done */
 };

@@ -45,7 +45,7 @@ struct sim {
     struct sim_options options;
     char *program;            /* commcomp-rank-sim */
     double all_s, done_s;     /* expected seconds of the whole experiment, and of what is done */
-    const struct cc_job *job; /* of the setting under way */
+    const struct cc_job *job; /* the setting under way */
     double *encode_s; /* a recipe's steps are calls of the exchange: a scheme's time to encode
                          before one, by the profile; otherwise NULL */
 };

@@ -131,8 +131,8 @@ static int add_sizes(const struct cc_experiment_setting *setting, struct cc_size
     return status;
 }
 
-/* The list of a profile's payload sizes in whole bytes: of pushes, or of pulls to so many workers.
- */
+/* The list of a profile's payload sizes in whole bytes: of pushes, or of pulls to a number of
+ * workers. */
 static int list_sizes(const struct cc_step_payloads *p, int pulls, uint32_t **out,
                       struct cc_error *e)
 {

@@ -30,7 +30,7 @@ struct cc_train {
     int *server;
     struct cc_linear_optimum optimum;  /* --optimum; else all zeros */
     size_t epoch;                      /* steps */
-    struct cc_paper *paper;            /* that has the time of computing of a recipe; or NULL */
+    struct cc_paper *paper;            /* has the computing time of a recipe; or NULL */
     const struct cc_train *frameworks; /* [CC_TRAIN_FRAMEWORKS], of which this is one; or NULL */
     size_t framework;
     const char *framework_name; /* NULL: none */

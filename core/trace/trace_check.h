@@ -33,7 +33,7 @@ int cc_trace_same_pushes(struct cc_trace *t, size_t *same, struct cc_error *e);
 struct cc_tensor_stats {
     uint64_t values, zeros, not_finite; /* counts; values includes those not finite */
     float max_abs;                      /* the largest of the finite values; 0 without any */
-    double rms;                         /* that of the finite values; NaN without any */
+    double rms;                         /* root mean square of the finite values; NaN without any */
 };
 
 /* Computes the statistics of a stream; out has one entry for each tensor. Reads each step once, in

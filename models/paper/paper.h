@@ -33,7 +33,7 @@ struct cc_paper_column {
 
 struct cc_paper_row {
     const char *name;   /* as the paper has it: "8-bit int" */
-    const char *scheme; /* which of commcomp's it is, canonical; NULL: none, or several */
+    const char *scheme; /* commcomp's name of it, canonical; NULL: none, or several */
     struct cc_net *net; /* NULL if the formula needs none */
     struct cc_paper_inputs inputs;
     double accuracy; /* as printed, in percent; NaN: none */
@@ -58,8 +58,8 @@ struct cc_paper {
     void *json; /* owns all texts */
     char *file; /* where it was read from; NULL: not from a file */
     const char *id, *paper, *reference, *place, *caption;
-    double baseline_accuracy;         /* that of the row that is the others' unit; NaN: none */
-    const char *formula;              /* which of the program's */
+    double baseline_accuracy;         /* accuracy of the row that is the others' unit; NaN: none */
+    const char *formula;              /* name of one of the program's */
     const char *model;                /* a description of the formula */
     const char **assumption, **limit; /* limits: figures that are not reproduced, and why */
     size_t assumptions, limits;

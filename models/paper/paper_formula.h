@@ -15,7 +15,7 @@ struct cc_paper_case {
     const struct cc_paper_column *column;
     struct cc_predictor *predictor; /* reusable memory, for row->net */
     struct cc_error *e;
-    int status;          /* of the formula's work, CC_OK at first; the message is in e */
+    int status;          /* CC_OK at first; the message is in e */
     const char *missing; /* the first name that was not found, or NULL */
 };
 

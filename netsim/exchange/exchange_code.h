@@ -20,7 +20,7 @@ struct cc_exchange_ops {
 
 struct cc_exchange_kind {
     struct cc_exchange_ops ops;
-    size_t bytes;                             /* of an open exchange */
+    size_t bytes;                             /* size of an open exchange */
     int (*open)(void *x, struct cc_error *e); /* opens what is behind its head */
 };
 
@@ -38,7 +38,7 @@ struct cc_exchange_head {
 int cc_exchange_schedule(const struct cc_rank_state *s, cc_schedule_builder *build, bool all,
                          struct cc_schedule *out, struct cc_error *e);
 
-/* What opens an exchange's messages: one of the first three. */
+/* The code of an exchange. One of the first three opens its messages. */
 struct cc_exchange_code {
     cc_schedule_builder *schedule; /* with the reduction that the row and the job ask for */
     const struct cc_exchange_kind *kind;

@@ -43,7 +43,7 @@ struct cc_room;
 
 /* The ranks that share one memory have these together. All zeros: nothing yet. */
 struct cc_shared {
-    struct cc_chunks *chunks; /* that are open (chunks.h) */
+    struct cc_chunks *chunks; /* open ones (chunks.h) */
     struct cc_room *rooms;    /* (data.h) */
 };
 
@@ -60,8 +60,7 @@ struct cc_rank_state {
     const struct cc_spec *pull;        /* the scheme of what servers send */
     const struct cc_spec *dense;       /* the scheme of a dense second stage; NULL: fp32 */
     uint64_t step;                     /* the step of the exchange; set before start */
-    struct cc_pack_list
-        *packs; /* that this rank encodes with, as they are made; NULL: not listed */
+    struct cc_pack_list *packs;        /* the rank's encoders, as they are made; NULL: not listed */
     /* The flat step that this worker contributes, and the one that the mean over the workers is
      * added to, as they encoded it. Set before start and valid until done; NULL without data. */
     const float *gradient;

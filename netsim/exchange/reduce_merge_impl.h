@@ -109,7 +109,7 @@ void cc_merge_set_lengths(struct cc_merge *x);
 int cc_merge_quantized_bytes(const struct cc_merge *x, struct cc_stream_range r, size_t *out,
                              struct cc_error *e);
 
-/* --- ways (reduce_merge_way.c) --- */
+/* --- ways (reduce_merge_open.c) --- */
 
 /* Opens a way of sending the gradient by the schedule of an exchange. `index`: the message's place
  * in the row. */

@@ -134,7 +134,7 @@ static void look_ahead(struct reduce_sum *x, bool *moved)
 {
     for (size_t k = x->current; k < x->schedule.rounds; k++) {
         struct round_state *t = &x->round_state[k];
-        /* What others at once with it have added is not what a round sends. */
+        /* A round does not send what others at once with it have added. */
         const size_t before = x->schedule.at_once > 0 ? k - k % x->schedule.at_once : k;
         if (t->out.ready < t->out.bytes)
             t->out.ready = settled(x, before, t->send, false);

@@ -19,12 +19,12 @@ struct cc_send {
     struct cc_requests *requests;
     size_t request; /* becomes that of the send once this begins */
     struct cc_parcel parcel;
-    struct cc_send *next; /* that waits for the same peer */
+    struct cc_send *next; /* waits for the same peer */
 };
 
 /* The messages to one peer. All zeros: none. */
 struct cc_send_queue {
-    struct cc_send *first, *last; /* that wait */
+    struct cc_send *first, *last; /* waiting */
     size_t count, bytes;          /* under way */
 };
 

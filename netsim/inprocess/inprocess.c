@@ -37,7 +37,7 @@ struct cc_inprocess {
     struct rank *rank;
     size_t workers, ranks;
     /* Not bulk synchronous: */
-    size_t parts;      /* of messages on servers */
+    size_t parts;      /* parts of messages on servers */
     uint64_t *age;     /* all servers' */
     double *held_s;    /* [messages]: likewise */
     double *longest_s; /* [workers]: of this step */

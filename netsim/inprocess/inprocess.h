@@ -41,7 +41,7 @@ struct cc_inprocess_config {
     /* Servers only: as in struct cc_rank_state. */
     int (*serve)(void *arg, uint64_t step, uint64_t updates, size_t from, size_t to, float *mean,
                  struct cc_error *e);
-    const struct cc_inprocess_clocks *clocks; /* of a job that is not bulk synchronous */
+    const struct cc_inprocess_clocks *clocks; /* only where the job is not bulk synchronous */
     void *arg;
 };
 
@@ -84,8 +84,8 @@ int cc_inprocess_run(struct cc_inprocess *x, uint64_t ended, struct cc_error *e)
 struct cc_inprocess_figures {
     double time_s;
     uint64_t ended;                  /* steps of all workers */
-    double updates;                  /* of a server's part of a message / the number of parts */
-    double staleness, staleness_p95; /* that of these updates */
+    double updates;                  /* of servers' parts of a message / the number of parts */
+    double staleness, staleness_p95; /* age of these updates */
     double wait_s;                   /* for the bound, of all workers together */
     /* Since the last call, payload of pushes that have arrived, of all workers, and of pulls that
      * have left, the mean over the workers. */

@@ -15,7 +15,7 @@ struct state {
     struct cc_training *s;
     struct cc_inprocess_clocks clocks;
     double *ready;
-    size_t step; /* that was computed last */
+    size_t step; /* computed last */
     double loss; /* the steps' since the last progress */
     uint64_t computed;
 };

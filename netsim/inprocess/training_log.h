@@ -7,7 +7,7 @@
 #include "netsim/inprocess/training.h"
 
 struct cc_training_log {
-    uint64_t step; /* that many have ended */
+    uint64_t step; /* number of steps that have ended */
     struct cc_evaluation *eval;
     size_t evals, capacity;
     /* Since the last evaluation: */

@@ -432,7 +432,7 @@ static bool is_default(const struct cc_field *f, const void *object, const char 
 static int write_object(struct writer *w, const struct cc_table *t, const struct cc_scope *s,
                         const char *defaults)
 {
-    bool first = t->tag == NULL; /* which the caller has written */
+    bool first = t->tag == NULL; /* the caller has written it */
     (void)fputs(t->tag == NULL ? "{" : "", w->f);
     for (size_t i = 0; i < t->fields; i++) {
         const struct cc_field *f = &t->field[i];

@@ -54,10 +54,10 @@ static int rank_of(const char *block)
     if (block[0] == '\0' || strncmp(block, "Primary job terminated normally", 31) == 0)
         return 0;
     if (strncmp(block, "mpirun noticed that process rank", 32) == 0)
-        return 4; /* which process died, where and why */
+        return 4; /* says which process died, where and why */
     if (strncmp(block, "mpirun detected that one or more processes exited", 49) == 0 ||
         strncmp(block, "MPI_ABORT was invoked", 21) == 0)
-        return 2; /* which process, but not why */
+        return 2; /* says which process, but not why */
     if (strncmp(block, "ORTE does not know how to route", 31) == 0 ||
         strncmp(block, "WARNING", 7) == 0)
         return 1; /* a consequence of something else */

@@ -36,7 +36,7 @@ int cc_program_stop(struct cc_program *p, double timeout_s, struct cc_error *e);
 /* Whether some process of a group is stopped, as by SIGSTOP; false without a group. Reads /proc. */
 bool cc_program_stopped(const struct cc_program *p);
 
-/* What a program has printed on one of its streams. */
+/* The text that a program has printed on one of its streams. */
 struct cc_output {
     char *text;
     size_t length, capacity;

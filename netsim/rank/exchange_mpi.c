@@ -33,7 +33,7 @@ struct library {
     MPI_Comm comm;
     bool has_comm;
     struct cc_requests requests; /* one */
-    MPI_Request *request;        /* that one */
+    MPI_Request *request;        /* its request */
     enum stage stage;            /* the collective under way */
     bool blocking;
 };

@@ -14,7 +14,7 @@ static size_t steps_in_flight(const struct cc_job *job)
     return job->mode == CC_SEQUENTIAL ? 1 : 2;
 }
 
-/* Of the job's different steps, at least one. */
+/* How many of the job's different steps fit into these bytes, at least one. */
 static size_t steps_that_fit(const struct cc_job *job, size_t bytes)
 {
     const size_t steps = bytes / sizeof(float) / cc_job_values(job);

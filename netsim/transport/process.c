@@ -26,7 +26,7 @@ struct slot {
 
 struct process_requests {
     struct slot *slot;
-    size_t over;   /* that are, and not yet reported */
+    size_t over;   /* those over and not yet reported */
     size_t *bytes; /* as cc_transport_ops.bytes */
 };
 

@@ -32,7 +32,7 @@ struct cc_process {
     const struct cc_process_links *links;
     double now; /* seconds; set it ahead for messages that leave later */
     struct cc_events events;
-    struct cc_process_message *latest, *spare; /* that has arrived; a list */
+    struct cc_process_message *latest, *spare; /* the one that has arrived; a list of free ones */
 };
 
 /* It must stay in place. Close it after all requests, also after an error; all zeros are nothing to

@@ -83,7 +83,7 @@ static void make(struct setting *t, enum cc_step_mode mode)
     t->values = cc_job_values(&t->job);
 }
 
-/* With the values of so many different steps; 0: without values. */
+/* Has the values of `steps` different steps; 0: without values. */
 static struct cc_source *open_source(const struct setting *t, size_t steps, int worker,
                                      size_t in_flight)
 {

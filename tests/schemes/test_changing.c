@@ -46,7 +46,7 @@ static bool counts;
 
 /* --- a child that dies says where --- */
 
-/* What it does, for the report. */
+/* The work that the child does, for the report. */
 static struct doing {
     const char *setting, *work;
     size_t n;
@@ -326,7 +326,7 @@ static void shift(const char *setting)
     shift_decode(setting, 64, 1, 2 * seeds);
 }
 
-/* Of several parts, in one thread: inside a parallel loop they run one after the other. */
+/* Several parts in one thread: inside a parallel loop they run one after the other. */
 static void shift_parts_in_one(void *setting, int thread)
 {
     const char *const *s = setting;

@@ -14,7 +14,7 @@ struct cc_order {
     uint32_t *sample; /* in the order of `epoch` */
     uint32_t *sorted; /* by worker, before any shuffling; NULL if all share them */
     size_t count, steps;
-    size_t epoch; /* that `sample` is in; SIZE_MAX: none */
+    size_t epoch; /* `sample` is in it; SIZE_MAX: none */
 };
 
 /* Fisher and Yates. A position is drawn as the upper half of a 64-bit product, which favors some of

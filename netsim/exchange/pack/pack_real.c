@@ -33,7 +33,7 @@ struct real_pack {
     struct cc_pack base;
     struct part *part;
     struct cc_codec_set codecs; /* as many */
-    size_t payload_bound;       /* that of all payloads together */
+    size_t payload_bound;       /* all payloads together */
     size_t table_bound;
     bool decodes_only;
 };

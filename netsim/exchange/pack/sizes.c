@@ -39,7 +39,7 @@ struct gradient_cache {
     struct cc_gradients *gradients;
     size_t values;  /* values of a step */
     size_t streams; /* workers with gradients of their own */
-    size_t steps;   /* that differ */
+    size_t steps;   /* different ones */
     float *kept;    /* [streams][steps][values], loaded when first needed; NULL: no memory for it */
     bool *loaded;   /* [streams][steps] */
     float *buffer;  /* one step, where nothing is kept */
@@ -53,7 +53,7 @@ struct encoding {
     struct gradient_cache *cache;
     struct cc_job_sizes *out;
     size_t before; /* steps before the job's first */
-    size_t step;   /* that is encoded */
+    size_t step;   /* being encoded */
     struct cc_spec *spec, *raw;
     struct cc_slice *slice; /* the whole step */
     size_t slices;
