@@ -12,12 +12,13 @@
  * byte: the first one by comparing with 81 and 162, and what is left, which is below 81, in a table
  * of the other four. Then each call looks up the values of one plane's digits.
  *
- * The loops over whole vectors are in base3_avx512.h, base3_avx2.h and base3_neon.h; the scalar
- * loops here define the result and do what is left over. */
+ * The loops over whole vectors are in base3_avx512.h, and for AVX2 and NEON in base3_vectors.h; the
+ * scalar loops here define the result and do what is left over. */
 #include "schemes/kernels/base3.h"
 
 #include "core/bytes.h"
 #include "core/memory.h"
+#include "schemes/kernels/vector.h"
 
 /* Digits 1 to 4 of a byte below 81, in two bits each. */
 #define DIGIT4(x) (x), (x) + 64, (x) + 128
@@ -25,7 +26,7 @@
 #define DIGIT2(x) DIGIT3(x), DIGIT3((x) + 4), DIGIT3((x) + 8)
 static const uint8_t last_four[128] = {DIGIT2(0), DIGIT2(1), DIGIT2(2)};
 
-#if defined(__AVX2__) || defined(__ARM_NEON)
+#ifdef CC_VECTORS
 /* A loop prefetches the values that it reaches AHEAD values later to the second-level cache, or
  * AHEAD_DRAW later if it computes much between two lines. Measured on a virtual Zen 4, whose memory
  * is at times slower for reasons not known: then 3lc encodes a quarter faster so, and ternary half
@@ -52,13 +53,8 @@ static inline bool vectors_do(float m)
 
 #if defined(__AVX512F__)
 #include "schemes/kernels/base3_avx512.h"
-#define VECTORS
-#elif defined(__AVX2__)
-#include "schemes/kernels/base3_avx2.h"
-#define VECTORS
-#elif defined(__ARM_NEON)
-#include "schemes/kernels/base3_neon.h"
-#define VECTORS
+#elif defined(CC_VECTORS)
+#include "schemes/kernels/base3_vectors.h"
 #endif
 
 static inline uint8_t with_trit(uint8_t byte, int trit, uint8_t weight)
@@ -88,7 +84,7 @@ static void round_trits(const float *restrict x, float *restrict r, float m, flo
                         uint8_t weight, uint8_t *restrict bytes, size_t n)
 {
     size_t i = 0;
-#ifdef VECTORS
+#ifdef CC_VECTORS
     if (vectors_do(m) && r != NULL)
         i = round_vectors(x, r, m, half, weight, bytes, n);
     else if (vectors_do(m))
@@ -131,7 +127,7 @@ static void draw_trits(const float *restrict x, float *restrict r, float m, stru
                        uint32_t index, uint8_t weight, uint8_t *restrict bytes, size_t n)
 {
     size_t i = 0;
-#ifdef VECTORS
+#ifdef CC_VECTORS
     if (vectors_do(m) && r != NULL)
         i = draw_vectors(x, r, m, key, index, weight, bytes, n);
     else if (vectors_do(m))
@@ -148,7 +144,7 @@ static unsigned split(const uint8_t *restrict bytes, uint8_t *const digits[CC_DI
 {
     unsigned most = 0;
     size_t i = 0;
-#ifdef VECTORS
+#ifdef CC_VECTORS
     i = split_vectors(bytes, digits, n, &most);
 #endif
     for (; i < n; i++) {
@@ -162,7 +158,7 @@ static unsigned split(const uint8_t *restrict bytes, uint8_t *const digits[CC_DI
     return most;
 }
 
-#ifdef VECTORS
+#ifdef CC_VECTORS
 /* The number of values, at most n, before the next line of the cache. */
 static inline size_t before_line(const float *y, size_t n)
 {
@@ -189,7 +185,7 @@ static void set(const uint8_t *restrict digits, unsigned shift, const float valu
                 float *restrict y, size_t n, bool nontemporal)
 {
     size_t i = 0;
-#ifdef VECTORS
+#ifdef CC_VECTORS
     i = before_line(y, n);
     set_each(digits, shift, value, y, i);
     if (shift == 0)
@@ -212,7 +208,7 @@ static void add(const uint8_t *restrict digits, unsigned shift, const float valu
                 float *restrict y, size_t n)
 {
     size_t i = 0;
-#ifdef VECTORS
+#ifdef CC_VECTORS
     i = before_line(y, n);
     add_each(digits, shift, value, y, i);
     if (shift == 0)

@@ -22,19 +22,9 @@
 #include <string.h>
 
 #include "schemes/kernels/masks.h"
-#include "schemes/kernels/neon.h"
 
-/* A vector of the instruction set. Four are permuted together, as each round has to wait for the
- * one before. */
-#if defined(__AVX512F__)
-typedef uint32_t vector __attribute__((vector_size(64)));
-#elif defined(__AVX2__)
-typedef uint32_t vector __attribute__((vector_size(32)));
-#else
-typedef uint32_t vector __attribute__((vector_size(16)));
-#endif
-
-enum { LANES = 4 * sizeof(vector) / sizeof(uint32_t), STEPS = CC_DRAW_ROUNDS / 2 };
+/* Four vectors are permuted together, as each round has to wait for the one before. */
+enum { LANES = 4 * CC_VECTOR, STEPS = CC_DRAW_ROUNDS / 2 };
 
 /* permute: each of n numbers v[i] < 4^b becomes its image. In 32 bits, up to LANES - 1 elements
  * beyond n are permuted as well: doing the last ones one by one would take longer than all before.
@@ -53,15 +43,9 @@ static void permute_wide(struct cc_drawing *d, uint64_t *v, size_t n)
     }
 }
 
-static inline vector random_lanes(struct cc_key k, vector x) /* cc_random */
+static inline cc_vu32 random_lanes(struct cc_key k, cc_vu32 x)
 {
-    x += k.a;
-    x ^= x >> 16;
-    x *= 0x21f0aaadu;
-    x ^= x >> 15;
-    x ^= k.b;
-    x *= 0xd35a2d97u;
-    return x ^ x >> 15;
+    return cc_vu32_random(x + k.a, k.b);
 }
 
 static void permute(struct cc_drawing *d, uint32_t *v, size_t n)
@@ -72,12 +56,11 @@ static void permute(struct cc_drawing *d, uint32_t *v, size_t n)
     const size_t each = (d->pending + steps - 1) / steps; /* prefetches in a step */
     const uint32_t *index = d->pool.small.pending, *end = index + d->pending;
     for (size_t i = 0; i < n; i += LANES, v += LANES) {
-        vector r0, r1, r2, r3;
-        memcpy(&r0, v, sizeof r0);
-        memcpy(&r1, v + LANES / 4, sizeof r1);
-        memcpy(&r2, v + LANES / 2, sizeof r2);
-        memcpy(&r3, v + LANES / 4 * 3, sizeof r3);
-        vector l0 = r0 >> b, l1 = r1 >> b, l2 = r2 >> b, l3 = r3 >> b;
+        cc_vu32 r0 = cc_vu32_load(v);
+        cc_vu32 r1 = cc_vu32_load(v + LANES / 4);
+        cc_vu32 r2 = cc_vu32_load(v + LANES / 2);
+        cc_vu32 r3 = cc_vu32_load(v + LANES / 4 * 3);
+        cc_vu32 l0 = r0 >> b, l1 = r1 >> b, l2 = r2 >> b, l3 = r3 >> b;
         r0 &= mask;
         r1 &= mask;
         r2 &= mask;
@@ -98,18 +81,18 @@ static void permute(struct cc_drawing *d, uint32_t *v, size_t n)
         r1 |= l1 << b;
         r2 |= l2 << b;
         r3 |= l3 << b;
-        memcpy(v, &r0, sizeof r0);
-        memcpy(v + LANES / 4, &r1, sizeof r1);
-        memcpy(v + LANES / 2, &r2, sizeof r2);
-        memcpy(v + LANES / 4 * 3, &r3, sizeof r3);
+        cc_vu32_store(v, r0);
+        cc_vu32_store(v + LANES / 4, r1);
+        cc_vu32_store(v + LANES / 2, r2);
+        cc_vu32_store(v + LANES / 4 * 3, r3);
     }
 }
 
 /* split: lists each of n images v[i] <= most, and beside it at[i], in index and number, which have
  * room for CC_DRAW_POOL. Packs the others to the front of v and at, and returns how many these are.
  * Whole vectors are stored, but none beyond that room. */
-#define SPLIT_REST(i)                                                                              \
-    for (; i < n; i++) {                                                                           \
+#define SPLIT_REST(i, still)                                                                       \
+    for (size_t done = (i) - (still); (i) < n; (i)++) {                                            \
         index[done] = v[still] = v[i];                                                             \
         number[done] = at[still] = at[i];                                                          \
         const size_t is_done = index[done] <= most;                                                \
@@ -120,87 +103,44 @@ static void permute(struct cc_drawing *d, uint32_t *v, size_t n)
 static size_t split_wide(uint64_t most, uint64_t *v, uint64_t *at, size_t n, uint64_t *index,
                          uint64_t *number)
 {
-    size_t done = 0, still = 0, i = 0;
-    SPLIT_REST(i)
+    size_t still = 0, i = 0;
+    SPLIT_REST(i, still)
     return still;
 }
 
+#ifdef CC_VECTORS
+/* A bit for each number that is at most `most`. */
+static inline uint64_t bits_up_to(cc_vu32 v, uint32_t most)
+{
 #if defined(__AVX512F__)
-
-static size_t split(uint32_t most, uint32_t *v, uint32_t *at, size_t n, uint32_t *index,
-                    uint32_t *number)
-{
-    const __m512i limit = _mm512_set1_epi32((int)most);
-    size_t done = 0, still = 0;
-    for (size_t i = 0; i < n; i += 16) {
-        const __m512i a = _mm512_loadu_si512(v + i), b = _mm512_loadu_si512(at + i);
-        const __mmask16 all = first16(n - i);
-        const __mmask16 in = _mm512_mask_cmple_epu32_mask(all, a, limit);
-        const __mmask16 out = _kandn_mask16(in, all);
-        _mm512_storeu_si512(index + done, compress16(in, a));
-        _mm512_storeu_si512(number + done, compress16(in, b));
-        _mm512_storeu_si512(v + still, compress16(out, a));
-        _mm512_storeu_si512(at + still, compress16(out, b));
-        done += (size_t)__builtin_popcount(in);
-        still += (size_t)__builtin_popcount(out);
-    }
-    return still;
-}
-
+    return _mm512_cmple_epu32_mask((__m512i)v, _mm512_set1_epi32((int)most));
 #elif defined(__AVX2__)
-
-static size_t split(uint32_t most, uint32_t *v, uint32_t *at, size_t n, uint32_t *index,
-                    uint32_t *number)
-{
-    const __m256i limit = _mm256_set1_epi32((int)most);
-    size_t done = 0, still = 0, i = 0;
-    for (; i + 8 <= n; i += 8) {
-        const __m256i a = _mm256_loadu_si256((const void *)(v + i));
-        const __m256i b = _mm256_loadu_si256((const void *)(at + i));
-        const __m256i le = _mm256_cmpeq_epi32(_mm256_min_epu32(a, limit), a);
-        const uint64_t in = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(le)), out = in ^ 0xff;
-        (void)store_packed8(in, b, number + done);
-        done += store_packed8(in, a, index + done);
-        (void)store_packed8(out, b, at + still);
-        still += store_packed8(out, a, v + still);
-    }
-    SPLIT_REST(i)
-    return still;
-}
-
-#elif defined(__ARM_NEON)
-
-static size_t split(uint32_t most, uint32_t *v, uint32_t *at, size_t n, uint32_t *index,
-                    uint32_t *number)
-{
-    static const uint32_t bit[4] = {1, 2, 4, 8};
-    size_t done = 0, still = 0, i = 0;
-    for (; i + 4 <= n; i += 4) {
-        const uint32x4_t a = vld1q_u32(v + i), b = vld1q_u32(at + i);
-        const uint32x4_t le = vcleq_u32(a, vdupq_n_u32(most));
-        const uint64_t in = vaddvq_u32(vandq_u32(le, vld1q_u32(bit))), out = in ^ 15;
-        vst1q_u32(index + done, cc_neon_compress(in, a));
-        vst1q_u32(number + done, cc_neon_compress(in, b));
-        vst1q_u32(v + still, cc_neon_compress(out, a));
-        vst1q_u32(at + still, cc_neon_compress(out, b));
-        done += (size_t)__builtin_popcountll(in);
-        still = i + 4 - done;
-    }
-    SPLIT_REST(i)
-    return still;
-}
-
+    const __m256i least = _mm256_min_epu32((__m256i)v, _mm256_set1_epi32((int)most));
+    return (unsigned)_mm256_movemask_ps((__m256)((cc_vi32)least == (cc_vi32)v));
 #else
+    return vaddvq_u32((cc_vu32)(v <= most) & (cc_vu32){1, 2, 4, 8});
+#endif
+}
+#endif
 
 static size_t split(uint32_t most, uint32_t *v, uint32_t *at, size_t n, uint32_t *index,
                     uint32_t *number)
 {
-    size_t done = 0, still = 0, i = 0;
-    SPLIT_REST(i)
+    size_t still = 0, i = 0;
+#ifdef CC_VECTORS
+    for (size_t done = 0; i + CC_VECTOR <= n; i += CC_VECTOR, still = i - done) {
+        const cc_vu32 a = cc_vu32_load(v + i), b = cc_vu32_load(at + i);
+        const uint64_t in = bits_up_to(a, most), out = in ^ ((1u << CC_VECTOR) - 1);
+        cc_vu32_store(index + done, packed_lanes(in, a));
+        cc_vu32_store(number + done, packed_lanes(in, b));
+        cc_vu32_store(v + still, packed_lanes(out, a));
+        cc_vu32_store(at + still, packed_lanes(out, b));
+        done += (size_t)__builtin_popcountll(in);
+    }
+#endif
+    SPLIT_REST(i, still)
     return still;
 }
-
-#endif
 
 /* Lists what one pass through the pool finds; returns how many these are. */
 #define DRAW_STEP(type, pool, permute, split, index, number)                                       \

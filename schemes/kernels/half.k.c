@@ -9,10 +9,7 @@
 
 #include "core/bytes.h"
 #include "core/tile.h"
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include "schemes/kernels/vector.h"
 
 static uint16_t to_fp16(uint32_t bits)
 {
@@ -37,35 +34,43 @@ static float from_fp16(uint16_t half)
     return cc_bits_f32(sign | (exponent + 112u) << 23 | fraction << 13);
 }
 
-#if defined(__ARM_NEON)
-#include "schemes/kernels/half_neon.h"
-#elif defined(__AVX512F__)
-#define FP16_LANES 16
-static inline __m512i fp16_lanes_encode(__m512 x, uint8_t *out)
+#ifdef CC_VECTORS
+static inline void fp16_put_16(uint8_t *out, const cc_vf32 v[CC_VECTORS_16])
 {
-    __m512 most = _mm512_set1_ps(65504.0f), least = _mm512_set1_ps(-65504.0f);
-    __m512 limited = _mm512_max_ps(_mm512_min_ps(x, most), least);
+#if defined(__AVX512F__)
+    const __m512 most = _mm512_set1_ps(65504.0f), least = _mm512_set1_ps(-65504.0f);
+    const __m512 limited = _mm512_max_ps(_mm512_min_ps(v[0], most), least);
     _mm256_storeu_si256((__m256i *)out, _mm512_cvtps_ph(limited, _MM_FROUND_TO_NEAREST_INT));
-    return _mm512_and_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff));
-}
-
-static inline __m512 fp16_lanes_decode(const uint8_t *in)
-{
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)in));
-}
 #elif defined(__AVX2__)
-#define FP16_LANES 8
-static inline __m256i fp16_lanes_encode(__m256 x, uint8_t *out)
-{
-    __m256 most = _mm256_set1_ps(65504.0f), least = _mm256_set1_ps(-65504.0f);
-    __m256 limited = _mm256_max_ps(_mm256_min_ps(x, most), least);
-    _mm_storeu_si128((__m128i *)out, _mm256_cvtps_ph(limited, _MM_FROUND_TO_NEAREST_INT));
-    return _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(0x7fffffff));
+    const __m256 most = _mm256_set1_ps(65504.0f), least = _mm256_set1_ps(-65504.0f);
+    for (size_t k = 0; k < CC_VECTORS_16; k++) {
+        const __m256 limited = _mm256_max_ps(_mm256_min_ps(v[k], most), least);
+        _mm_storeu_si128((__m128i *)out + k, _mm256_cvtps_ph(limited, _MM_FROUND_TO_NEAREST_INT));
+    }
+#else
+    const float32x4_t most = vdupq_n_f32(65504.0f), least = vdupq_n_f32(-65504.0f);
+    for (size_t k = 0; k < CC_VECTORS_16; k += 2) {
+        float16x4_t low = vcvt_f16_f32(vmaxnmq_f32(vminnmq_f32(v[k], most), least));
+        float32x4_t limited = vmaxnmq_f32(vminnmq_f32(v[k + 1], most), least);
+        vst1q_u8(out + 8 * k, vreinterpretq_u8_f16(vcvt_high_f16_f32(low, limited)));
+    }
+#endif
 }
 
-static inline __m256 fp16_lanes_decode(const uint8_t *in)
+static inline void fp16_get_16(const uint8_t *in, cc_vf32 v[CC_VECTORS_16])
 {
-    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)in));
+#if defined(__AVX512F__)
+    v[0] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)in));
+#elif defined(__AVX2__)
+    for (size_t k = 0; k < CC_VECTORS_16; k++)
+        v[k] = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)in + k));
+#else
+    for (size_t k = 0; k < CC_VECTORS_16; k += 2) {
+        float16x8_t all = vreinterpretq_f16_u8(vld1q_u8(in + 8 * k));
+        v[k] = vcvt_f32_f16(vget_low_f16(all));
+        v[k + 1] = vcvt_high_f32_f16(all);
+    }
+#endif
 }
 #endif
 
@@ -73,24 +78,17 @@ static uint32_t fp16_encode(const float *restrict x, uint8_t *restrict out, size
 {
     uint32_t m = 0;
     size_t i = 0;
-#if defined(__AVX512F__)
-    __m512i most = _mm512_setzero_si512();
-    for (; i + FP16_LANES <= n; i += FP16_LANES)
-        most = _mm512_max_epu32(most, fp16_lanes_encode(_mm512_loadu_ps(x + i), out + 2 * i));
-    m = _mm512_reduce_max_epu32(most);
-#elif defined(__AVX2__)
-    __m256i most = _mm256_setzero_si256();
-    for (; i + FP16_LANES <= n; i += FP16_LANES)
-        most = _mm256_max_epu32(most, fp16_lanes_encode(_mm256_loadu_ps(x + i), out + 2 * i));
-    uint32_t lane[FP16_LANES];
-    _mm256_storeu_si256((__m256i *)lane, most);
-    for (int l = 0; l < FP16_LANES; l++)
-        m = lane[l] > m ? lane[l] : m;
-#elif defined(__ARM_NEON)
-    uint32x4_t most = vdupq_n_u32(0);
-    for (; i + FP16_LANES <= n; i += FP16_LANES)
-        most = vmaxq_u32(most, fp16_lanes_encode(x + i, out + 2 * i));
-    m = vmaxvq_u32(most);
+#ifdef CC_VECTORS
+    cc_vu32 most = {0};
+    for (; i + 16 <= n; i += 16) {
+        cc_vf32 v[CC_VECTORS_16];
+        for (size_t k = 0; k < CC_VECTORS_16; k++) {
+            v[k] = cc_vf32_load(x + i + CC_VECTOR * k);
+            most = cc_vu32_larger(most, (cc_vu32)v[k] & 0x7fffffffu);
+        }
+        fp16_put_16(out + 2 * i, v);
+    }
+    m = cc_vu32_largest(most);
 #endif
     for (; i < n; i++) {
         uint32_t bits = cc_f32_bits(x[i]);
@@ -104,15 +102,12 @@ static uint32_t fp16_encode(const float *restrict x, uint8_t *restrict out, size
 static void fp16_load(const uint8_t *restrict in, float *restrict y, size_t n)
 {
     size_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + FP16_LANES <= n; i += FP16_LANES)
-        _mm512_storeu_ps(y + i, fp16_lanes_decode(in + 2 * i));
-#elif defined(__AVX2__)
-    for (; i + FP16_LANES <= n; i += FP16_LANES)
-        _mm256_storeu_ps(y + i, fp16_lanes_decode(in + 2 * i));
-#elif defined(__ARM_NEON)
-    for (; i + FP16_LANES <= n; i += FP16_LANES)
-        vst1q_f32_x2(y + i, fp16_lanes_decode(in + 2 * i));
+#ifdef CC_VECTORS
+    for (; i + 16 <= n; i += 16) {
+        cc_vf32 v[CC_VECTORS_16];
+        fp16_get_16(in + 2 * i, v);
+        cc_store_16(y + i, v, false);
+    }
 #endif
     for (; i < n; i++)
         y[i] = from_fp16(cc_get_u16(in + 2 * i));
@@ -122,23 +117,11 @@ static inline void fp16_add_page(const uint8_t *restrict in, float scale, float 
                                  size_t n)
 {
     size_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + FP16_LANES <= n; i += FP16_LANES) {
-        __m512 product = _mm512_mul_ps(_mm512_set1_ps(scale), fp16_lanes_decode(in + 2 * i));
-        _mm512_storeu_ps(y + i, _mm512_add_ps(_mm512_loadu_ps(y + i), product));
-    }
-#elif defined(__AVX2__)
-    for (; i + FP16_LANES <= n; i += FP16_LANES) {
-        __m256 product = _mm256_mul_ps(_mm256_set1_ps(scale), fp16_lanes_decode(in + 2 * i));
-        _mm256_storeu_ps(y + i, _mm256_add_ps(_mm256_loadu_ps(y + i), product));
-    }
-#elif defined(__ARM_NEON)
-    for (; i + FP16_LANES <= n; i += FP16_LANES) {
-        float32x4x2_t v = fp16_lanes_decode(in + 2 * i);
-        for (size_t k = 0; k < 2; k++) {
-            float *to = y + i + 4 * k;
-            vst1q_f32(to, vaddq_f32(vld1q_f32(to), vmulq_f32(vdupq_n_f32(scale), v.val[k])));
-        }
+#ifdef CC_VECTORS
+    for (; i + 16 <= n; i += 16) {
+        cc_vf32 v[CC_VECTORS_16];
+        fp16_get_16(in + 2 * i, v);
+        cc_add_16(y + i, scale, v);
     }
 #endif
     for (; i < n; i++) {

@@ -6,9 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include "schemes/kernels/vector.h"
 
 #if defined(__AVX512F__)
 
@@ -35,14 +33,19 @@ static inline __m512i compress16(__mmask16 k, __m512i v)
     return _mm512_mask_compress_epi32(fresh16(), k, v);
 }
 
-/* Stores the lanes of v that are in k one after the other, and rubbish after them, 64 bytes at
- * most; returns how many they are. Mostly they are few: a store of 32 bytes crosses the border of a
- * line half as often as one of 64, which nearly always does. Measured on Zen 4, in cache: up to a
- * fifth of the lanes, a loop that also adds a residual is 8% to 20% faster so. */
-static inline size_t store_packed16(__mmask16 k, __m512i v, void *out)
+static inline cc_vu32 packed_lanes(uint64_t k, cc_vu32 v)
 {
-    const size_t count = (size_t)__builtin_popcount(k);
-    const __m512i packed = compress16(k, v);
+    return (cc_vu32)compress16((__mmask16)k, (__m512i)v);
+}
+
+/* Stores the lanes of v that are in k one after the other, and rubbish after them, a vector in all
+ * at most; returns how many they are. Mostly they are few: a store of 32 bytes crosses the border
+ * of a line half as often as one of 64, which nearly always does. Measured on Zen 4, in cache: up
+ * to a fifth of the lanes, a loop that also adds a residual is 8% to 20% faster so. */
+static inline size_t store_packed(uint64_t k, cc_vu32 v, void *out)
+{
+    const size_t count = (size_t)__builtin_popcount((__mmask16)k);
+    const __m512i packed = (__m512i)packed_lanes(k, v);
     if (__builtin_expect(count > 8, 0))
         _mm512_storeu_si512(out, packed);
     else
@@ -72,13 +75,18 @@ static inline __m256i widen8(uint64_t bytes)
     return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)bytes));
 }
 
-/* Stores the lanes of v that are in k one after the other, and rubbish after them, 32 bytes in all;
- * returns how many they are. */
-static inline size_t store_packed8(uint64_t k, __m256i v, void *out)
+/* The lanes of v that are in k, packed to the front, then rubbish. */
+static inline cc_vu32 packed_lanes(uint64_t k, cc_vu32 v)
 {
     const __m256i order = widen8(_pext_u64(IOTA8, spread(k)));
-    _mm256_storeu_si256((__m256i_u *)out, _mm256_permutevar8x32_epi32(v, order));
-    return (size_t)__builtin_popcountll(k);
+    return (cc_vu32)_mm256_permutevar8x32_epi32((__m256i)v, order);
+}
+
+static inline size_t store_packed(uint64_t k, cc_vu32 v, void *out)
+{
+    const cc_vu32 packed = packed_lanes(k & 0xff, v);
+    memcpy(out, &packed, sizeof packed);
+    return (size_t)__builtin_popcountll(k & 0xff);
 }
 
 /* A lane of ones for each bit set in k. */
@@ -87,6 +95,13 @@ static inline __m256 lanes(uint64_t k)
     const __m256i bit = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
     __m256i v = _mm256_and_si256(_mm256_set1_epi32((int)k), bit);
     return _mm256_castsi256_ps(_mm256_cmpeq_epi32(v, bit));
+}
+
+#elif defined(__ARM_NEON)
+
+static inline cc_vu32 packed_lanes(uint64_t k, cc_vu32 v)
+{
+    return cc_neon_compress(k, v);
 }
 
 #endif

@@ -14,11 +14,7 @@
 
 #include "core/bytes.h"
 #include "schemes/kernels/lanes.h"
-#include "schemes/kernels/neon.h"
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include "schemes/kernels/vector.h"
 
 /* Values per block: a block that one loop has read is in the cache for the next. */
 #define BLOCK 1024
@@ -32,18 +28,12 @@
 static void encode_signs(const float *restrict x, uint8_t *restrict signs, size_t n)
 {
     size_t i = 0;
-#if defined(__AVX2__)
-    for (; i + 8 <= n; i += 8) {
-        __m256 less = _mm256_cmp_ps(_mm256_loadu_ps(x + i), _mm256_setzero_ps(), _CMP_LT_OQ);
-        signs[i / 8] = (uint8_t)_mm256_movemask_ps(less);
-    }
-#elif defined(__ARM_NEON)
+#ifdef CC_VECTORS
     for (; i + 16 <= n; i += 16) {
-        uint32x4_t less[4];
-        for (size_t k = 0; k < 4; k++)
-            less[k] = vcltzq_f32(vld1q_f32(x + i + 4 * k));
-        cc_put_u16(signs + i / 8,
-                   cc_neon_bits16(cc_neon_low_bytes(less[0], less[1], less[2], less[3])));
+        cc_vmask less[CC_VECTORS_16];
+        for (size_t k = 0; k < CC_VECTORS_16; k++)
+            less[k] = cc_vf32_load(x + i + CC_VECTOR * k) < 0;
+        cc_put_u16(signs + i / 8, cc_bits_of_16(less));
     }
 #endif
     for (; i < n; i += 8) {
@@ -150,45 +140,37 @@ static inline float value(const uint8_t *signs, uint8_t exponent, size_t i)
     return cc_bits_f32(exponent == 0 ? 0 : sign | (uint32_t)exponent << 23);
 }
 
-#if defined(__AVX512F__)
-#define LANES 16
-typedef __m512 lanes;
-#define lanes_load(p)      _mm512_loadu_ps(p)
-#define lanes_store(p, v)  _mm512_storeu_ps(p, v)
-#define lanes_stream(p, v) _mm512_stream_ps(p, v)
-#define lanes_set(v)       _mm512_set1_ps(v)
-#define lanes_mul(a, b)    _mm512_mul_ps(a, b)
-#define lanes_add(a, b)    _mm512_add_ps(a, b)
-
-static inline __m512 lanes_value(const uint8_t *signs, const uint8_t *exponents, size_t i)
+#ifdef CC_VECTORS
+/* Values i to i + 15, i a multiple of 8. */
+static inline void values_16(const uint8_t *signs, const uint8_t *exponents, size_t i,
+                             cc_vf32 v[CC_VECTORS_16])
 {
+#if defined(__AVX512F__)
     __m128i bytes = _mm_loadu_si128((const __m128i *)(exponents + i));
     __mmask16 minus = cc_get_u16(signs + i / 8) & _mm_test_epi8_mask(bytes, bytes);
     __m512i mag = _mm512_slli_epi32(_mm512_cvtepu8_epi32(bytes), 23);
-    return _mm512_castsi512_ps(_mm512_mask_or_epi32(mag, minus, mag, _mm512_set1_epi32(INT32_MIN)));
-}
+    v[0] = (cc_vf32)_mm512_mask_or_epi32(mag, minus, mag, _mm512_set1_epi32(INT32_MIN));
 #elif defined(__AVX2__)
-#define LANES              8
-typedef __m256 lanes;
-#define lanes_load(p)      _mm256_loadu_ps(p)
-#define lanes_store(p, v)  _mm256_storeu_ps(p, v)
-#define lanes_stream(p, v) _mm256_stream_ps(p, v)
-#define lanes_set(v)       _mm256_set1_ps(v)
-#define lanes_mul(a, b)    _mm256_mul_ps(a, b)
-#define lanes_add(a, b)    _mm256_add_ps(a, b)
-
-static inline __m256 lanes_value(const uint8_t *signs, const uint8_t *exponents, size_t i)
-{
-    __m256i mag = _mm256_slli_epi32(
-        _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(exponents + i))), 23);
-    __m256i sign = _mm256_sllv_epi32(_mm256_set1_epi32(signs[i / 8]),
-                                     _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24));
-    __m256i zero = _mm256_cmpeq_epi32(mag, _mm256_setzero_si256());
-    sign = _mm256_and_si256(sign, _mm256_set1_epi32(INT32_MIN));
-    return _mm256_castsi256_ps(_mm256_or_si256(mag, _mm256_andnot_si256(zero, sign)));
+    for (size_t k = 0; k < 2; k++, i += 8) {
+        __m128i bytes = _mm_loadl_epi64((const __m128i *)(exponents + i));
+        cc_vi32 mag = (cc_vi32)_mm256_cvtepu8_epi32(bytes) << 23;
+        cc_vi32 sign = signs[i / 8] << (cc_vi32){31, 30, 29, 28, 27, 26, 25, 24} & INT32_MIN;
+        v[k] = (cc_vf32)(mag | (sign & ~(mag == 0)));
+    }
+#else
+    /* Sign and exponent make the two upper bytes of a value. */
+    const uint8x16_t e = vld1q_u8(exponents + i);
+    uint8x16_t sign = vcombine_u8(vdup_n_u8(signs[i / 8]), vdup_n_u8(signs[i / 8 + 1]));
+    sign = vandq_u8(vtstq_u8(sign, cc_neon_bit_of_byte()), vtstq_u8(e, e));
+    const uint8x16_t top = vsriq_n_u8(sign, e, 1), next = vshlq_n_u8(e, 7);
+    const uint16x8_t low = vreinterpretq_u16_u8(vzip1q_u8(next, top));
+    const uint16x8_t high = vreinterpretq_u16_u8(vzip2q_u8(next, top)), none = vdupq_n_u16(0);
+    v[0] = vreinterpretq_f32_u16(vzip1q_u16(none, low));
+    v[1] = vreinterpretq_f32_u16(vzip2q_u16(none, low));
+    v[2] = vreinterpretq_f32_u16(vzip1q_u16(none, high));
+    v[3] = vreinterpretq_f32_u16(vzip2q_u16(none, high));
+#endif
 }
-#elif defined(__ARM_NEON)
-#include "schemes/kernels/natural_neon.h"
 #endif
 
 static int has_255(const uint8_t *exponents, size_t n)
@@ -207,11 +189,12 @@ static int load(const uint8_t *restrict signs, const uint8_t *restrict exponents
     for (size_t i = 0; i < n;) {
         size_t end = n - i < BLOCK ? n : i + BLOCK;
         bad |= has_255(exponents + i, end - i);
-#ifdef LANES
-        for (; nontemporal && i + LANES <= end; i += LANES)
-            lanes_stream(y + i, lanes_value(signs, exponents, i));
-        for (; i + LANES <= end; i += LANES)
-            lanes_store(y + i, lanes_value(signs, exponents, i));
+#ifdef CC_VECTORS
+        for (; i + 16 <= end; i += 16) {
+            cc_vf32 v[CC_VECTORS_16];
+            values_16(signs, exponents, i, v);
+            cc_store_16(y + i, v, nontemporal);
+        }
 #endif
         for (; i < end; i++)
             y[i] = value(signs, exponents[i], i);
@@ -226,10 +209,11 @@ static int add(const uint8_t *restrict signs, const uint8_t *restrict exponents,
     for (size_t i = 0; i < n;) {
         size_t end = n - i < BLOCK ? n : i + BLOCK;
         bad |= has_255(exponents + i, end - i);
-#ifdef LANES
-        for (; i + LANES <= end; i += LANES) {
-            lanes product = lanes_mul(lanes_set(scale), lanes_value(signs, exponents, i));
-            lanes_store(y + i, lanes_add(lanes_load(y + i), product));
+#ifdef CC_VECTORS
+        for (; i + 16 <= end; i += 16) {
+            cc_vf32 v[CC_VECTORS_16];
+            values_16(signs, exponents, i, v);
+            cc_add_16(y + i, scale, v);
         }
 #endif
         for (; i < end; i++) {

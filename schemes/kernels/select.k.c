@@ -80,90 +80,58 @@ static uint32_t least(const float *x, size_t n, uint32_t t)
 
 /* --- 64 values at a time; the tail of fewer is done by the plain loops below --- */
 
-#if defined(__AVX512F__)
-
-static inline uint64_t mark64(const float *x, uint32_t t)
-{
-    const __m512i abs = _mm512_set1_epi32(0x7fffffff), tv = _mm512_set1_epi32((int)t);
-    uint64_t w = 0;
-    for (int j = 0; j < 4; j++) {
-        __m512i v = _mm512_and_si512(_mm512_loadu_si512(x + 16 * j), abs);
-        w |= (uint64_t)_mm512_cmpge_epu32_mask(v, tv) << (16 * j);
-    }
-    return w;
-}
-
-static inline size_t pack64(const uint8_t *x, uint64_t w, uint8_t *out)
-{
-    size_t c = 0;
-    for (int j = 0; j < 4; j++)
-        c +=
-            store_packed16((__mmask16)(w >> (16 * j)), _mm512_loadu_si512(x + 64 * j), out + 4 * c);
-    return c;
-}
-
-static inline size_t indices64(uint64_t w, uint32_t base, uint32_t *out)
-{
-    const __m512i iota = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    size_t c = 0;
-    for (int j = 0; j < 4; j++) {
-        __m512i v = _mm512_add_epi32(iota, _mm512_set1_epi32((int)base + 16 * j));
-        c += store_packed16((__mmask16)(w >> (16 * j)), v, out + c);
-    }
-    return c;
-}
-
-static inline void clear64(uint64_t w, float *x)
-{
-    for (int j = 0; j < 4; j++)
-        _mm512_mask_storeu_ps(x + 16 * j, (__mmask16)(w >> (16 * j)), _mm512_setzero_ps());
-}
-
-#elif defined(__AVX2__)
-
-static inline uint64_t mark64(const float *x, uint32_t t)
-{
-    const __m256i abs = _mm256_set1_epi32(0x7fffffff), tv = _mm256_set1_epi32((int)t - 1);
-    uint64_t w = 0;
-    for (int j = 0; j < 8; j++) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(x + 8 * j));
-        v = _mm256_cmpgt_epi32(_mm256_and_si256(v, abs), tv);
-        w |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(v)) << (8 * j);
-    }
-    return w;
-}
-
-static inline size_t pack64(const uint8_t *x, uint64_t w, uint8_t *out)
-{
-    size_t c = 0;
-    for (int j = 0; j < 8; j++) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(x + 32 * j));
-        c += store_packed8(w >> (8 * j) & 0xff, v, out + 4 * c);
-    }
-    return c;
-}
-
-static inline size_t indices64(uint64_t w, uint32_t base, uint32_t *out)
-{
-    const __m256i iota = widen8(IOTA8);
-    size_t c = 0;
-    for (int j = 0; j < 8; j++) {
-        __m256i v = _mm256_add_epi32(iota, _mm256_set1_epi32((int)base + 8 * j));
-        c += store_packed8(w >> (8 * j) & 0xff, v, out + c);
-    }
-    return c;
-}
-
-static inline void clear64(uint64_t w, float *x)
-{
-    for (int j = 0; j < 8; j++) {
-        __m256 kept = lanes(w >> (8 * j) & 0xff);
-        _mm256_storeu_ps(x + 8 * j, _mm256_andnot_ps(kept, _mm256_loadu_ps(x + 8 * j)));
-    }
-}
-
-#elif defined(__ARM_NEON)
+#if defined(__ARM_NEON)
 #include "schemes/kernels/select_neon.h"
+#elif defined(CC_VECTORS)
+
+/* A bit for each value that reaches t. */
+static inline uint64_t mark_vector(const float *x, uint32_t t)
+{
+    const cc_vi32 m = (cc_vi32)cc_vf32_load(x) & INT32_MAX;
+#if defined(__AVX512F__)
+    return _mm512_cmpge_epu32_mask((__m512i)m, _mm512_set1_epi32((int)t));
+#else
+    return (uint32_t)_mm256_movemask_ps((__m256)(m > (int32_t)t - 1));
+#endif
+}
+
+static inline uint64_t mark64(const float *x, uint32_t t)
+{
+    uint64_t w = 0;
+    for (size_t j = 0; j < 64; j += CC_VECTOR)
+        w |= mark_vector(x + j, t) << j;
+    return w;
+}
+
+static inline size_t pack64(const uint8_t *x, uint64_t w, uint8_t *out)
+{
+    size_t c = 0;
+    for (size_t j = 0; j < 64; j += CC_VECTOR)
+        c += store_packed(w >> j, cc_vu32_load(x + 4 * j), out + 4 * c);
+    return c;
+}
+
+static inline size_t indices64(uint64_t w, uint32_t base, uint32_t *out)
+{
+    const cc_vu32 first = cc_vu32_index((struct cc_key){.a = base}, 0);
+    size_t c = 0;
+    for (size_t j = 0; j < 64; j += CC_VECTOR)
+        c += store_packed(w >> j, first + (uint32_t)j, out + c);
+    return c;
+}
+
+static inline void clear64(uint64_t w, float *x)
+{
+    for (size_t j = 0; j < 64; j += CC_VECTOR) {
+#if defined(__AVX512F__)
+        _mm512_mask_storeu_ps(x + j, (__mmask16)(w >> j), _mm512_setzero_ps());
+#else
+        const __m256 kept = lanes(w >> j & 0xff), v = _mm256_loadu_ps(x + j);
+        _mm256_storeu_ps(x + j, _mm256_andnot_ps(kept, v));
+#endif
+    }
+}
+
 #endif
 
 /* --- bit by bit: defines the result, and does the tails --- */
@@ -188,7 +156,7 @@ static inline void clear_few(uint64_t w, float *x)
     CC_FOR_SET_BITS(i, w) x[i] = 0;
 }
 
-#if !defined(__AVX2__) && !defined(__ARM_NEON)
+#ifndef CC_VECTORS
 static inline size_t indices_few(uint64_t w, uint32_t base, uint32_t *out)
 {
     size_t c = 0;
@@ -288,7 +256,7 @@ static inline void pack_some(const float *x, size_t c, uint64_t w, float *out)
 #if defined(__AVX512F__)
     for (size_t j = 0; j < c; j += 16) {
         __m512i v = _mm512_maskz_loadu_epi32(first16(c - j), x + j);
-        out += store_packed16((__mmask16)(w >> j), v, out);
+        out += store_packed(w >> j, (cc_vu32)v, out);
     }
 #else
     (void)c;
@@ -364,7 +332,7 @@ static inline size_t take16(const struct cc_rows *r, size_t i, __mmask16 some, _
     *marked = k;
     if (r->x != NULL && (clear || r->g != NULL))
         _mm512_mask_storeu_ps(r->x + i, some, clear ? _mm512_maskz_mov_ps(_knot_mask16(k), v) : v);
-    return store_packed16(k, _mm512_castps_si512(v), packed);
+    return store_packed(k, (cc_vu32)v, packed);
 }
 
 static inline size_t take_rows(const struct cc_rows *r, size_t n, uint32_t t, bool clear,
