@@ -29,14 +29,10 @@ static void put(struct head *h, const void *data, size_t bytes)
     h->bytes += bytes;
 }
 
-static void put_u32(struct head *h, uint32_t v)
+/* The lower bytes of a number. */
+static void put_number(struct head *h, uint64_t v, size_t bytes)
 {
-    put(h, &v, sizeof v);
-}
-
-static void put_u64(struct head *h, uint64_t v)
-{
-    put(h, &v, sizeof v);
+    put(h, &v, bytes);
 }
 
 /* Everything before the state, with a checksum of 0; returns its size. */
@@ -45,13 +41,13 @@ static size_t put_head(const struct commcomp_codec *c, uint8_t *out)
     const struct cc_shape *shape = &c->set.item->codec.shape;
     struct head h = {.out = out};
     put(&h, MAGIC, 8);
-    put_u32(&h, VERSION);
-    put_u32(&h, 0);
-    put_u32(&h, (uint32_t)strlen(c->spec->name));
+    put_number(&h, VERSION, 4);
+    put_number(&h, 0, 4);
+    put_number(&h, strlen(c->spec->name), 4);
     put(&h, c->spec->name, strlen(c->spec->name));
-    put_u32(&h, (uint32_t)shape->ndim);
+    put_number(&h, (uint64_t)shape->ndim, 4);
     for (int i = 0; i < shape->ndim; i++)
-        put_u64(&h, shape->dim[i]);
+        put_number(&h, shape->dim[i], 8);
     return h.bytes;
 }
 

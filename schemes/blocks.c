@@ -17,6 +17,13 @@
 
 const char *const cc_roundings[] = {"nearest", "random", NULL};
 
+const struct cc_param cc_block_params[] = {
+    CC_PARAM_CHOICE(struct cc_block_params, rounding, 1, cc_roundings,
+                    "to the nearest code, or at random to one of the two around"),
+    CC_PARAM_EF(0, "keep the rounding error for the next step"),
+    {.name = NULL},
+};
+
 static const size_t scale_bytes[] = {[CC_SCALE_F32] = 4, [CC_SCALE_BF16] = 2, [CC_SCALE_E8M0] = 1};
 
 static size_t block_count(const struct cc_block_form *f, size_t n)

@@ -33,11 +33,16 @@ int cc_blocks_encode(const struct cc_block_form *f, const struct cc_codec *c,
 int cc_blocks_decode(const struct cc_block_form *f, const struct cc_codec *c, const uint8_t *in,
                      size_t len, const float *factor, float *y, struct cc_error *e);
 
-/* The names of a parameter `rounding`: to the nearest, and at random. */
+/* The names of a parameter `rounding`: to the nearest, and at random; and the parameters of schemes
+ * of 4 bits, which round at random unless told otherwise. */
 extern const char *const cc_roundings[];
+struct cc_block_params {
+    int64_t ef, rounding;
+};
+extern const struct cc_param cc_block_params[];
 
 /* Defines the descriptor's functions, by `form`, a function that returns the struct cc_block_form
- * of a const struct params *. */
+ * of the scheme's parameters. */
 #define CC_BLOCKS(form)                                                                            \
     static size_t bound(const void *params, const struct cc_shape *shape)                          \
     {                                                                                              \
@@ -62,5 +67,10 @@ extern const char *const cc_roundings[];
         const struct cc_block_form f = form(c->params);                                            \
         return cc_blocks_decode(&f, c, in, len, scale, y, e);                                      \
     }
+
+/* These functions as members of the descriptor. */
+#define CC_BLOCKS_MEMBERS                                                                          \
+    .bound = bound, .traffic = traffic, .state_bytes = cc_ef_state_bytes, .encode = encode,        \
+    .decode = decode
 
 #endif

@@ -17,13 +17,6 @@ static struct cc_traffic traffic(const void *params)
     return cc_traffic_two(1);
 }
 
-static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
-                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
-{
-    (void)cap;
-    return cc_signs_encode(c, ctx, x, c->state, out, len, e);
-}
-
 const struct cc_scheme cc_scheme_efsign = {
     .id = "efsign",
     .title = "signs and their mean magnitude, with error feedback",
@@ -36,6 +29,6 @@ const struct cc_scheme cc_scheme_efsign = {
     .traffic = traffic,
     .state_bytes = state_bytes,
     .scratch_bytes = cc_signs_scratch_bytes,
-    .encode = encode,
+    .encode = cc_signs_encode,
     .decode = cc_signs_decode,
 };

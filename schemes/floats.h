@@ -37,4 +37,8 @@ int cc_floats_decode(const struct k_stream *format, size_t width, const struct c
         return cc_floats_decode(format, width, c, in, len, scale, y, e);                           \
     }
 
+/* These functions as members of the descriptor, which has no parameters. */
+#define CC_FLOATS_MEMBERS                                                                          \
+    CC_NO_PARAMS, .bound = bound, .traffic = cc_reads_once, .encode = encode, .decode = decode
+
 #endif

@@ -12,9 +12,5 @@ const struct cc_scheme cc_scheme_fp16 = {
     .layout = "n x u16: binary16, nearest even, saturating at 65504",
     .flags = CC_LOSSY,
     .kind = CC_OPAQUE,
-    CC_NO_PARAMS,
-    .bound = bound,
-    .traffic = cc_reads_once,
-    .encode = encode,
-    .decode = decode,
+    CC_FLOATS_MEMBERS,
 };

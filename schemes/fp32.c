@@ -10,9 +10,5 @@ const struct cc_scheme cc_scheme_fp32 = {
     .layout = "n x f32",
     .flags = CC_VERBATIM,
     .kind = CC_SUM_F32,
-    CC_NO_PARAMS,
-    .bound = bound,
-    .traffic = cc_reads_once,
-    .encode = encode,
-    .decode = decode,
+    CC_FLOATS_MEMBERS,
 };

@@ -59,9 +59,5 @@ const struct cc_scheme cc_scheme_fp8 = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .check = check,
-    .bound = bound,
-    .traffic = traffic,
-    .state_bytes = cc_ef_state_bytes,
-    .encode = encode,
-    .decode = decode,
+    CC_BLOCKS_MEMBERS,
 };

@@ -10,18 +10,7 @@
 #include "schemes/blocks.h"
 #include "schemes/residual.h"
 
-struct params {
-    int64_t ef, rounding;
-};
-
-static const struct cc_param table[] = {
-    CC_PARAM_CHOICE(struct params, rounding, 1, cc_roundings,
-                    "to the nearest code, or at random to one of the two around"),
-    CC_PARAM_EF(0, "keep the rounding error for the next step"),
-    {.name = NULL},
-};
-
-static struct cc_block_form form(const struct params *p)
+static struct cc_block_form form(const struct cc_block_params *p)
 {
     return (struct cc_block_form){.codes = &k_blocks()->int4,
                                   .scale = CC_SCALE_BF16,
@@ -41,11 +30,7 @@ const struct cc_scheme cc_scheme_int4 = {
     .layout = "bf16 scale of each 32 values, n x 4-bit integer",
     .flags = CC_LOSSY | CC_STOCHASTIC | CC_FEEDBACK | CC_UNBIASED,
     .kind = CC_OPAQUE,
-    .params = table,
-    .params_bytes = sizeof(struct params),
-    .bound = bound,
-    .traffic = traffic,
-    .state_bytes = cc_ef_state_bytes,
-    .encode = encode,
-    .decode = decode,
+    .params = cc_block_params,
+    .params_bytes = sizeof(struct cc_block_params),
+    CC_BLOCKS_MEMBERS,
 };

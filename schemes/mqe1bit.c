@@ -15,6 +15,7 @@
 #include "core/parallel.h"
 #include "core/reduce.h"
 #include "core/tile.h"
+#include "schemes/accumulate.h"
 #include "schemes/kernels/bitarray.h"
 #include "schemes/kernels/onebit.h"
 #include "schemes/residual.h"
@@ -177,12 +178,8 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     j.sums = c->scratch;
     const bool one = j.block == j.n && cc_parts(c->threads, j.n, CC_PART_VALUES) > 1;
     const size_t left = one ? encode_one_block(&j) : run(&j, encode_blocks);
-    if (left > 0) {
-        size_t i = j.n - left, m = left < j.block ? left : j.block;
-        struct cc_context at = *ctx;
-        at.offset += i;
-        return cc_refuse(&at, x + i, j.r == NULL ? NULL : j.r + i, m, e);
-    }
+    if (left > 0)
+        return cc_accumulate_refuse(ctx, x, j.r, j.n - left, j.n, e);
     *len = bound(c->params, &c->shape);
     return CC_OK;
 }

@@ -11,18 +11,7 @@
 #include "schemes/blocks.h"
 #include "schemes/residual.h"
 
-struct params {
-    int64_t ef, rounding;
-};
-
-static const struct cc_param table[] = {
-    CC_PARAM_CHOICE(struct params, rounding, 1, cc_roundings,
-                    "to the nearest code, or at random to one of the two around"),
-    CC_PARAM_EF(0, "keep the rounding error for the next step"),
-    {.name = NULL},
-};
-
-static struct cc_block_form form(const struct params *p)
+static struct cc_block_form form(const struct cc_block_params *p)
 {
     return (struct cc_block_form){.codes = &k_blocks()->e2m1,
                                   .scale = CC_SCALE_E8M0,
@@ -42,11 +31,7 @@ const struct cc_scheme cc_scheme_mxfp4 = {
     .layout = "u8 exponent of each 32 values, n x 4-bit e2m1",
     .flags = CC_LOSSY | CC_STOCHASTIC | CC_FEEDBACK | CC_UNBIASED,
     .kind = CC_OPAQUE,
-    .params = table,
-    .params_bytes = sizeof(struct params),
-    .bound = bound,
-    .traffic = traffic,
-    .state_bytes = cc_ef_state_bytes,
-    .encode = encode,
-    .decode = decode,
+    .params = cc_block_params,
+    .params_bytes = sizeof(struct cc_block_params),
+    CC_BLOCKS_MEMBERS,
 };

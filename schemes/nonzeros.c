@@ -10,6 +10,7 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
+#include "schemes/accumulate.h"
 #include "schemes/kernels/select.h"
 #include "schemes/pairs.h"
 #include "schemes/plain.h"
@@ -36,11 +37,6 @@ struct job {
 static size_t border(const struct job *j, int part)
 {
     return cc_part_begin(j->n, j->parts, part, CC_SELECT_BLOCK);
-}
-
-static size_t block_at(size_t begin, size_t end)
-{
-    return end - begin < CC_SELECT_BLOCK ? end - begin : CC_SELECT_BLOCK;
 }
 
 /* Counts the values of a block whose bits are not all 0; *most: the largest bits of |x|. */
@@ -76,7 +72,7 @@ static void count_part(void *arg, int part)
     uint32_t most = 0;
     j->bad[part] = j->n;
     for (size_t i = border(j, part); i < end && j->bad[part] == j->n; i += CC_SELECT_BLOCK) {
-        found += count_block(j->x + i, block_at(i, end), &most);
+        found += count_block(j->x + i, cc_smaller(end - i, CC_SELECT_BLOCK), &most);
         if (!cc_finite_bits(most))
             j->bad[part] = i;
     }
@@ -92,7 +88,7 @@ static void put_part(void *arg, int part)
     uint8_t bits[CC_SELECT_BLOCK / 8], *out = j->out + CC_PAIR_BYTES * j->before[part];
     uint32_t index[CC_SELECT_BLOCK + CC_SELECT_SLACK];
     for (size_t i = border(j, part); i < end; i += CC_SELECT_BLOCK) {
-        const size_t n = block_at(i, end);
+        const size_t n = cc_smaller(end - i, CC_SELECT_BLOCK);
         mark_block(j->x + i, n, bits);
         const size_t found = k_select()->indices(bits, n, (uint32_t)i, index);
         if (found > left || (found < left && end - i <= CC_SELECT_BLOCK)) {
@@ -109,13 +105,9 @@ static void put_part(void *arg, int part)
 
 static int refuse_bad(const struct job *j, const struct cc_context *ctx, struct cc_error *e)
 {
-    for (int p = 0; p < j->parts; p++) {
-        const size_t bad = j->bad[p];
-        struct cc_context here = *ctx;
-        here.offset += bad;
-        if (bad < j->n)
-            return cc_refuse(&here, j->x + bad, NULL, block_at(bad, j->n), e);
-    }
+    for (int p = 0; p < j->parts; p++)
+        if (j->bad[p] < j->n)
+            return cc_accumulate_refuse(ctx, j->x, NULL, j->bad[p], j->n, e);
     return CC_OK;
 }
 

@@ -161,11 +161,6 @@ static void source_clear(const struct cc_selection_input *from, const uint8_t *b
         k_select()->clear(bits, n, from->momentum + begin);
 }
 
-static size_t block_at(size_t begin, size_t end)
-{
-    return cc_smaller(end - begin, CC_SELECT_BLOCK);
-}
-
 static int source_parts(const struct cc_selection_input *from, int threads)
 {
     return cc_parts(threads, from->n, CC_PART_VALUES);
@@ -279,7 +274,7 @@ static void sweep_part(void *arg, int part)
     *p = (struct sweep_part){.packed = begin, .bad = s->from->n};
     for (size_t i = begin; i < end; i += CC_SELECT_BLOCK) {
         uint8_t *bits = s->bits + i / 8;
-        size_t n = block_at(i, end);
+        size_t n = cc_smaller(end - i, CC_SELECT_BLOCK);
         struct cc_rows rows = source_rows(s->from, i, s->load);
         rows.ahead = s->ahead;
         bool fits = p->packed == i;
@@ -316,7 +311,7 @@ static int sweep_parts(struct sweep *s, const struct cc_context *ctx, size_t *co
         size_t bad = s->part[p].bad;
         if (bad < n)
             return cc_refuse_sum(ctx, s->from->gradient + bad, source_values(s->from) + bad, bad,
-                                 block_at(bad, n), e);
+                                 cc_smaller(n - bad, CC_SELECT_BLOCK), e);
         *count += s->part[p].count;
         *whole = *whole && s->part[p].packed == cc_part_begin(n, s->parts, p + 1, CC_SELECT_BLOCK);
     }
@@ -396,7 +391,7 @@ static bool keep_ties(const struct job *j, uint32_t threshold, size_t ties)
     struct cc_selection *to = j->to;
     to->count = 0;
     for (size_t i = 0; i < j->from->n; i += CC_SELECT_BLOCK) {
-        size_t n = block_at(i, j->from->n);
+        size_t n = cc_smaller(j->from->n - i, CC_SELECT_BLOCK);
         uint8_t *bits = to->bits + i / 8;
         k_select()->mark(x + i, n, threshold, bits);
         cc_drop_ties(x + i, n, threshold, &ties, bits);
@@ -498,7 +493,7 @@ static void prune(const struct job *j, const float *candidates, uint32_t thresho
     struct cc_selection *to = j->to;
     to->count = 0;
     for (size_t i = 0; i < j->from->n; i += CC_SELECT_BLOCK) {
-        size_t n = block_at(i, j->from->n);
+        size_t n = cc_smaller(j->from->n - i, CC_SELECT_BLOCK);
         size_t m = k_select()->prune(to->bits + i / 8, n, &candidates, threshold, &ties, packed);
         memcpy(to->values + sizeof(float) * to->count, packed, sizeof(float) * m);
         to->count += m;

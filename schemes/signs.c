@@ -55,16 +55,17 @@ static size_t pack_range(void *arg, size_t i, size_t end)
 }
 
 int cc_signs_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
-                    float *residual, uint8_t *out, size_t *len, struct cc_error *e)
+                    uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
+    (void)cap;
     size_t n = c->shape.n;
-    struct job j = {.n = n, .x = x, .r = residual, .sums = c->scratch, .out = out};
+    struct job j = {.n = n, .x = x, .r = c->state, .sums = c->scratch, .out = out};
     (void)cc_parallel_values(c->threads, n, CC_SUM_BLOCK, magnitude_range, &j);
     double sum = 0;
     for (size_t b = 0; b < cc_sum_blocks(n); b++)
         sum += j.sums[b];
     if (!__builtin_isfinite(sum))
-        return cc_refuse(ctx, x, residual, n, e);
+        return cc_refuse(ctx, x, j.r, n, e);
     float mean = (float)(sum / (double)n);
     j.minus = -mean;
     j.plus = mean;

@@ -6,14 +6,12 @@
 
 #define CC_SIGNS_LAYOUT "n bits, 1 = not negative (the last byte padded with 0), f32 mean magnitude"
 
-/* Descriptor functions; the bound never overflows. */
+/* Descriptor functions; the bound never overflows, and the state, if there is one, is a residual of
+ * n floats. */
 size_t cc_signs_bound(const void *params, const struct cc_shape *shape);
-
 size_t cc_signs_scratch_bytes(const void *params, const struct cc_shape *shape);
-
-/* As encode of struct cc_scheme; residual has n values or is NULL. */
 int cc_signs_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
-                    float *residual, uint8_t *out, size_t *len, struct cc_error *e);
+                    uint8_t *out, size_t cap, size_t *len, struct cc_error *e);
 int cc_signs_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                     size_t len, const float *scale, float *y, struct cc_error *e);
 

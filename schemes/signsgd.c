@@ -4,13 +4,6 @@
 #include "schemes/plain.h"
 #include "schemes/signs.h"
 
-static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
-                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
-{
-    (void)cap;
-    return cc_signs_encode(c, ctx, x, NULL, out, len, e);
-}
-
 const struct cc_scheme cc_scheme_signsgd = {
     .id = "signsgd",
     .title = "signs and their mean magnitude",
@@ -22,6 +15,6 @@ const struct cc_scheme cc_scheme_signsgd = {
     .bound = cc_signs_bound,
     .traffic = cc_reads_twice,
     .scratch_bytes = cc_signs_scratch_bytes,
-    .encode = encode,
+    .encode = cc_signs_encode,
     .decode = cc_signs_decode,
 };

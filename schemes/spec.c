@@ -39,8 +39,7 @@ static const struct cc_spec *inner_spec(const struct cc_spec *s)
 {
     for (const struct cc_param *p = s->scheme->params; p->name != NULL; p++)
         if (p->type == CC_NESTED)
-            return *(const struct cc_spec *const *)(const void *)((const char *)s->params +
-                                                                  p->offset);
+            return *nested_at(p, s->params);
     return NULL;
 }
 

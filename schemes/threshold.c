@@ -58,11 +58,6 @@ static size_t border(const struct job *j, int part)
     return cc_part_begin(j->n, j->parts, part, CC_PICK_BLOCK);
 }
 
-static size_t block_at(size_t begin, size_t end)
-{
-    return end - begin < CC_PICK_BLOCK ? end - begin : CC_PICK_BLOCK;
-}
-
 static void encode_part(void *arg, int part)
 {
     struct job *j = arg;
@@ -72,7 +67,7 @@ static void encode_part(void *arg, int part)
     for (size_t i = begin; i < end; i += CC_PICK_BLOCK) {
         uint32_t most;
         count += k_pick()->codes(j->x + i, j->residual != NULL ? j->residual + i : NULL,
-                                 block_at(i, end), ahead, j->tau, (uint32_t)i,
+                                 cc_smaller(end - i, CC_PICK_BLOCK), ahead, j->tau, (uint32_t)i,
                                  j->codes + CC_CODE_BYTES * (begin + count), &most);
         if (!cc_finite_bits(most)) {
             j->bad[part] = i;
@@ -128,7 +123,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     for (int part = 0; part < j.parts; part++) {
         size_t i = j.bad[part];
         if (i < n)
-            return cc_refuse_sum(ctx, x + i, sum + i, i, block_at(i, n), e);
+            return cc_refuse_sum(ctx, x + i, sum + i, i, cc_smaller(n - i, CC_PICK_BLOCK), e);
     }
     *len = HEAD_BYTES + CC_CODE_BYTES * join_parts(&j);
     return CC_OK;
