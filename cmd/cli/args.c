@@ -10,27 +10,17 @@
 
 static const struct cc_option scheme_option = {.name = "scheme", .value = "SCHEME"};
 
-static size_t find_option(const struct cc_command *c, const char *name, size_t n)
-{
-    for (size_t i = 0; i < cc_option_count(c); i++) {
-        const char *have = cc_option_at(c, i).name;
-        if (strlen(have) == n && strncmp(have, name, n) == 0)
-            return i;
-    }
-    return SIZE_MAX;
-}
-
 /* --- values of options --- */
 
 const char *cc_arg(const struct cc_args *args, const char *name)
 {
-    const size_t i = find_option(args->command, name, strlen(name));
+    const size_t i = cc_option_find(&args->options, name, strlen(name));
     return i != SIZE_MAX ? args->value[i] : NULL;
 }
 
 void cc_arg_set(struct cc_args *args, const char *name, const char *value)
 {
-    size_t i = find_option(args->command, name, strlen(name));
+    const size_t i = cc_option_find(&args->options, name, strlen(name));
     assert(i != SIZE_MAX);
     args->value[i] = value;
 }
@@ -47,9 +37,8 @@ struct cursor {
 static int check_choice(const struct cc_option *o, const char *value, struct cc_error *e)
 {
     char list[256];
-    for (size_t i = 0; o->choices[i] != NULL; i++)
-        if (strcmp(o->choices[i], value) == 0)
-            return CC_OK;
+    if (cc_word_find(o->choices, value) >= 0)
+        return CC_OK;
     const char *near = cc_nearest(value, o->choices);
     if (near != NULL)
         return cc_usage(e, "--%s %s: did you mean '%s'?", o->name, value, near);
@@ -89,8 +78,8 @@ static int unknown_option(const struct cc_args *args, const struct cursor *at, c
     char word[64];
     size_t k = 0;
     (void)snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), name);
-    for (size_t i = 0; i < cc_option_count(args->command); i++)
-        names[k++] = cc_option_at(args->command, i).name;
+    for (size_t i = 0; i < args->options.count; i++)
+        names[k++] = args->options.option[i].name;
     if (args->command->takes_schemes) {
         names[k++] = "scheme";
         for (size_t i = 0; i < at->group.count; i++)
@@ -111,13 +100,13 @@ static int unknown_option(const struct cc_args *args, const struct cursor *at, c
 
 /* Sets NAME of --NAME VALUE if it is a parameter of the schemes of the last --scheme; returns -1 if
  * it is none, or also an option that all commands have: --format is the output's after fp8, too. */
-static int set_scheme_parameter(const struct cc_command *c, const char *name, size_t n,
+static int set_scheme_parameter(const struct cc_args *args, const char *name, size_t n,
                                 const char *inline_value, struct cursor *at, struct cc_error *e)
 {
-    const size_t option = find_option(c, name, n);
+    const size_t option = cc_option_find(&args->options, name, n);
     char word[64];
     if (at->group.count == 0 || n >= sizeof word ||
-        (option != SIZE_MAX && option >= cc_option_own(c)))
+        (option != SIZE_MAX && option >= args->options.own))
         return -1;
     memcpy(word, name, n);
     word[n] = '\0';
@@ -141,23 +130,22 @@ static int parse_long_option(struct cc_args *args, const char *word, struct curs
         CC_TRY(cc_spec_list_move(&args->schemes, &at->group, e));
         return cc_spec_list_parse(value, &at->group, e);
     }
-    int status = set_scheme_parameter(args->command, name, n, inline_value, at, e);
+    int status = set_scheme_parameter(args, name, n, inline_value, at, e);
     if (status >= 0)
         return status;
-    size_t i = find_option(args->command, name, n);
+    const size_t i = cc_option_find(&args->options, name, n);
     if (i == SIZE_MAX)
         return unknown_option(args, at, name, n, e);
-    const struct cc_option o = cc_option_at(args->command, i);
-    return parse_value(&o, inline_value, at, &args->value[i], e);
+    return parse_value(&args->options.option[i], inline_value, at, &args->value[i], e);
 }
 
 static int parse_short_option(struct cc_args *args, const char *word, struct cursor *at,
                               struct cc_error *e)
 {
-    for (size_t i = 0; i < cc_option_count(args->command); i++) {
-        const struct cc_option o = cc_option_at(args->command, i);
-        if (o.letter != 0 && o.letter == word[1])
-            return parse_value(&o, word[2] != '\0' ? word + 2 : NULL, at, &args->value[i], e);
+    for (size_t i = 0; i < args->options.count; i++) {
+        const struct cc_option *o = &args->options.option[i];
+        if (o->letter != 0 && o->letter == word[1])
+            return parse_value(o, word[2] != '\0' ? word + 2 : NULL, at, &args->value[i], e);
     }
     return cc_usage(e, "unknown option %s; `commcomp %s --help` lists them", word,
                     args->command->name);
@@ -190,11 +178,8 @@ static int take_before(const struct cc_args *args, const struct cc_option *o, in
 {
     for (int i = first; i < args->argc && strcmp(args->argv[i], "--") != 0; i++) {
         const char *value = argument_at(o, args->argc, args->argv, i);
-        const int status = value != NULL ? o->before(value, e) : CC_OK;
-        if (status != CC_OK) {
-            cc_error_in(e, "--%s", o->name);
-            return status;
-        }
+        if (value != NULL)
+            CC_TRY_IN(o->before(value, e), e, "--%s", o->name);
     }
     return CC_OK;
 }
@@ -207,6 +192,12 @@ const struct cc_command *cc_command_find(const struct cc_command *const *command
     return NULL;
 }
 
+const char *cc_command_in_group(const struct cc_command *c, const char *group)
+{
+    const size_t n = strlen(group);
+    return strncmp(c->name, group, n) == 0 && c->name[n] == ' ' ? c->name + n + 1 : NULL;
+}
+
 int cc_args_parse(struct cc_args *args, const struct cc_command *command, int argc, char **argv,
                   int first, struct cc_error *e)
 {
@@ -217,12 +208,10 @@ int cc_args_parse(struct cc_args *args, const struct cc_command *command, int ar
     args->argc = argc;
     args->argv = argv;
     args->first = first;
-    assert(cc_option_count(command) <= CC_MAX_OPTIONS);
-    for (size_t i = 0; i < cc_option_own(command); i++) {
-        const struct cc_option o = cc_option_at(command, i);
-        if (o.before != NULL)
-            CC_TRY_OUT(take_before(args, &o, first, e));
-    }
+    cc_option_list(command, false, &args->options);
+    for (size_t i = 0; i < args->options.own; i++)
+        if (args->options.option[i].before != NULL)
+            CC_TRY_OUT(take_before(args, &args->options.option[i], first, e));
     while (at.next < argc) {
         const char *word = argv[at.next++];
         if (!only_operands && strcmp(word, "--") == 0)
@@ -243,10 +232,11 @@ out:
     cc_spec_list_free(&at.group);
     (void)cc_options_read(args, cc_record_options, &args->output, e); /* words, which are checked */
     args->quiet = cc_arg(args, "quiet") != NULL;
-    if (cc_arg(args, "help") != NULL)
-        args->help = cc_arg(args, "help")[0] != '\0' ? CC_HELP_ALL : CC_HELP;
-    if (args->help != CC_NO_HELP)
+    const char *help = cc_arg(args, "help");
+    if (help != NULL) {
+        args->help = help[0] != '\0' ? CC_HELP_ALL : CC_HELP;
         return CC_OK;
+    }
     return status == CC_OK ? check_operands(args, e) : status;
 }
 

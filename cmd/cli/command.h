@@ -20,11 +20,11 @@ struct cc_command {
     const char *summary;
     const char *operands; /* "IN OUT", "FILE..." for one or more, or "" */
     int min_operands, max_operands;
-    int output_operand;                  /* the operand that is written, from 1; 0: none */
-    const char *description;             /* paragraphs separated by an empty line */
-    const char *examples;                /* a line each: the command, then "  # what it does" */
-    const struct cc_option_use *options; /* a row hides the common option of its name */
-    const struct cc_column *columns;     /* the columns of its record */
+    int output_operand;      /* the operand that is written, from 1; 0: none */
+    const char *description; /* paragraphs separated by an empty line */
+    const char *examples;    /* a line each: the command, then "  # what it does" */
+    const struct cc_option_use *options;
+    const struct cc_column *columns;                                /* the columns of its record */
     enum { CC_NO_SCHEME, CC_ONE_SCHEME, CC_SCHEMES } takes_schemes; /* --scheme, parameters */
     bool own_output; /* prints and writes its result itself, without the record */
     /* Does the work: fills args->record, which main prints, also after an error. */
@@ -43,9 +43,23 @@ struct cc_output_options {
     bool wide;
 };
 
-/* --- the parsed command line --- */
+/* --- the options of a command --- */
 
 enum { CC_MAX_OPTIONS = 96, CC_MAX_OPERANDS = 64 };
+
+/* --scheme and --NAME for commands that take schemes, if they are asked for; then the command's own
+ * options, those of records if it has one, and the common ones, with what the command has of its
+ * own. A name stands once: the first hides others. */
+struct cc_option_list {
+    struct cc_option option[CC_MAX_OPTIONS];
+    const struct cc_option *row[CC_MAX_OPTIONS]; /* of the tables, for each */
+    size_t schemes, own, count;                  /* these end before schemes, before own, ... */
+};
+void cc_option_list(const struct cc_command *c, bool schemes, struct cc_option_list *out);
+/* The index of the option whose name is the first n bytes of `name`; SIZE_MAX: there is none. */
+size_t cc_option_find(const struct cc_option_list *list, const char *name, size_t n);
+
+/* --- the parsed command line --- */
 
 struct cc_args {
     const struct cc_command *command, *const *commands; /* the latter all, ending with NULL */
@@ -55,8 +69,8 @@ struct cc_args {
      * journal is kept, NULL: that of --output. */
     const struct cc_recipe_command *recipe;
     const char *journal;
-    /* By index (cc_option_at): the command's options, the record's, the common ones. */
-    const char *value[CC_MAX_OPTIONS];
+    struct cc_option_list options;
+    const char *value[CC_MAX_OPTIONS]; /* of each option */
     const char *operand[CC_MAX_OPERANDS];
     int operands;
     struct cc_spec_list schemes; /* those of --scheme */
@@ -70,6 +84,9 @@ struct cc_args {
 /* The command of this name, or NULL; `commands` ends with NULL. */
 const struct cc_command *cc_command_find(const struct cc_command *const *commands,
                                          const char *name);
+/* The second word of a command of this group: "info" of "trace info". NULL: it is not of the group.
+ */
+const char *cc_command_in_group(const struct cc_command *c, const char *group);
 
 /* Parses argv[first..argc) into *args, which the caller zeroed but for `commands`, and later
  * releases with cc_args_free, also after an error. CC_USAGE with a message that suggests the
@@ -99,16 +116,5 @@ const char *cc_arg(const struct cc_args *args, const char *name);
 /* Sets the option as if it had been given, or not with NULL, before the structs are read. The
  * command must have it; the text must outlive *args. */
 void cc_arg_set(struct cc_args *args, const char *name, const char *value);
-
-/* The number of a command's options: its own, those of records if it has one, the common ones; and
- * each of them, with what the command has of its own. A name may be there twice: the first hides
- * the other. cc_option_own is the number of its own, which come first. */
-size_t cc_option_count(const struct cc_command *c);
-size_t cc_option_own(const struct cc_command *c);
-struct cc_option cc_option_at(const struct cc_command *c, size_t i);
-/* The index of a table's row among the command's options, and the option; SIZE_MAX, and *out as it
- * was, if the command does not have it. */
-size_t cc_option_find_row(const struct cc_command *c, const struct cc_option *row,
-                          struct cc_option *out);
 
 #endif

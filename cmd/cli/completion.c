@@ -35,25 +35,22 @@ static void put_words(const struct cc_command *c, const struct cc_option *o, FIL
 /* The options that are completed: --scheme without --NAME, and the others. */
 static void list_completed(const struct cc_command *c, struct cc_option_list *out)
 {
-    cc_option_list(c, out);
+    cc_option_list(c, true, out);
     for (size_t i = 1; out->schemes > 0 && i + 1 < out->count; i++)
         out->option[i] = out->option[i + 1];
     out->count -= out->schemes > 0;
 }
 
-/* Whether a command of two words has this first word, and none before it in the list. */
+/* Whether a command of two words is the first of its group in the list. */
 static bool is_first_of_group(const struct cc_command *const *commands, size_t index, char *group,
                               size_t cap)
 {
-    const char *space = strchr(commands[index]->name, ' ');
-    if (space == NULL)
-        return false;
-    (void)snprintf(group, cap, "%.*s", (int)(space - commands[index]->name), commands[index]->name);
-    for (size_t i = 0; i < index; i++)
-        if (strncmp(commands[i]->name, group, strlen(group)) == 0 &&
-            commands[i]->name[strlen(group)] == ' ')
-            return false;
-    return true;
+    const char *name = commands[index]->name;
+    (void)snprintf(group, cap, "%.*s", (int)strcspn(name, " "), name);
+    bool first = cc_command_in_group(commands[index], group) != NULL;
+    for (size_t i = 0; i < index && first; i++)
+        first = cc_command_in_group(commands[i], group) == NULL;
+    return first;
 }
 
 /* The first words of all commands. */
@@ -72,13 +69,14 @@ static void put_commands(const struct cc_command *const *commands, FILE *out)
 /* The second words of a group's commands. */
 static void put_group(const struct cc_command *const *commands, const char *group, FILE *out)
 {
-    const size_t n = strlen(group);
     const char *between = "";
-    for (size_t i = 0; commands[i] != NULL; i++)
-        if (strncmp(commands[i]->name, group, n) == 0 && commands[i]->name[n] == ' ') {
-            fprintf(out, "%s%s", between, commands[i]->name + n + 1);
-            between = " ";
-        }
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        const char *second = cc_command_in_group(commands[i], group);
+        if (second == NULL)
+            continue;
+        fprintf(out, "%s%s", between, second);
+        between = " ";
+    }
 }
 
 /* The names of the recipes that the program carries. */
@@ -241,9 +239,8 @@ void cc_completion_zsh(const struct cc_command *const *commands, FILE *out)
             continue;
         fprintf(out, "    %s)\n        if ((CURRENT == 3)); then\n            names=(", group);
         for (size_t k = i; commands[k] != NULL; k++)
-            if (strncmp(commands[k]->name, group, strlen(group)) == 0 &&
-                commands[k]->name[strlen(group)] == ' ')
-                zsh_describe(commands[k], commands[k]->name + strlen(group) + 1, out);
+            if (cc_command_in_group(commands[k], group) != NULL)
+                zsh_describe(commands[k], cc_command_in_group(commands[k], group), out);
         fprintf(out, ")\n            _describe command names\n            return\n        fi\n"
                      "        command+=\" $words[3]\"\n        shift words\n"
                      "        ((CURRENT--))\n        ;;\n");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cli/terminal.h"
+#include "core/nearest.h"
 
 /* The width of a line: the terminal's, within limits that leave texts readable. */
 static int line_width(void)
@@ -60,20 +61,17 @@ static void print_item(FILE *out, const char *left, int indent, const char *text
     print_wrapped(out, text, line_width(), indent, at);
 }
 
-static void print_option(FILE *out, const struct cc_option *o)
+static void put_item(FILE *out, const char *title, const char *text)
 {
-    char title[96], text[1024];
-    cc_option_title(o, title, sizeof title);
-    cc_option_text(o, text, sizeof text);
     print_item(out, title, OPTION_INDENT, text);
 }
 
 /* --- the options of a command --- */
 
-static bool has_groups(const struct cc_command *c)
+static bool has_groups(const struct cc_option_list *list)
 {
-    for (size_t i = 0; i < cc_option_own(c); i++)
-        if (cc_option_at(c, i).group != CC_NO_GROUP)
+    for (size_t i = list->schemes; i < list->own; i++)
+        if (list->option[i].group != CC_NO_GROUP)
             return true;
     return false;
 }
@@ -82,12 +80,10 @@ static bool has_groups(const struct cc_command *c)
 static void print_names(const struct cc_option_list *list, enum cc_option_group group, FILE *out)
 {
     char names[1024] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < list->count && used < sizeof names; i++)
+    for (size_t i = 0; i < list->count; i++)
         if (list->option[i].group == group && !list->option[i].often)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s--%s",
-                                     used > 0 ? ", " : "", list->option[i].name);
-    if (used > 0)
+            cc_list_add(names, sizeof names, ", ", "--%s", list->option[i].name);
+    if (names[0] != '\0')
         print_item(out, cc_option_group_names[group], COMMAND_INDENT, names);
 }
 
@@ -102,7 +98,7 @@ static void print_often(const struct cc_command *c, const struct cc_option_list 
     print_wrapped(out, intro, line_width(), 0, 0);
     for (size_t i = 0; i < list->count; i++)
         if (list->option[i].often)
-            print_option(out, &list->option[i]);
+            cc_put_option(&list->option[i], put_item, out);
     fprintf(out, "\nThe others:\n");
     for (int group = 0; group < CC_OPTION_GROUPS; group++)
         print_names(list, (enum cc_option_group)group, out);
@@ -119,20 +115,8 @@ static void print_grouped(const struct cc_option_list *list, bool groups, FILE *
             if (!titled)
                 fprintf(out, "\n%s:\n", cc_option_group_names[group]);
             titled = true;
-            print_option(out, &list->option[i]);
+            cc_put_option(&list->option[i], put_item, out);
         }
-    }
-}
-
-static void print_columns(const struct cc_column *table, FILE *out)
-{
-    if (table->key != NULL)
-        fprintf(out, "\nColumns of the result:\n");
-    for (const struct cc_column *c = table; c->key != NULL; c++) {
-        char title[96], text[1024];
-        cc_column_title(c, title, sizeof title);
-        cc_column_text(c, text, sizeof text);
-        print_item(out, title, OPTION_INDENT, text);
     }
 }
 
@@ -183,31 +167,32 @@ void cc_help_command(const struct cc_command *c, bool all, FILE *out)
     fprintf(out, "\nusage: commcomp %s [options]%s%s\n\n", c->name,
             c->operands[0] != '\0' ? " " : "", c->operands);
     print_wrapped(out, c->description, line_width(), 0, 0);
-    cc_option_list(c, &list);
-    if (has_groups(c) && !all) {
+    cc_option_list(c, true, &list);
+    if (has_groups(&list) && !all) {
         print_often(c, &list, out);
     } else {
-        print_grouped(&list, has_groups(c), out);
-        print_columns(c->columns, out);
+        print_grouped(&list, has_groups(&list), out);
+        if (c->columns[0].key != NULL)
+            fprintf(out, "\nColumns of the result:\n");
+        cc_put_columns(c->columns, put_item, out);
     }
     print_examples(c->examples, out);
 }
 
 /* --- the program --- */
 
-static void print_commands(FILE *out, const struct cc_command *const *commands, const char *prefix)
+/* All of them, or those of a group. */
+static void print_commands(FILE *out, const struct cc_command *const *commands, const char *group)
 {
     for (size_t i = 0; commands[i] != NULL; i++)
-        if (strncmp(commands[i]->name, prefix, strlen(prefix)) == 0)
+        if (group == NULL || cc_command_in_group(commands[i], group) != NULL)
             print_item(out, commands[i]->name, COMMAND_INDENT, commands[i]->summary);
 }
 
 void cc_help_group(const struct cc_command *const *commands, const char *group, FILE *out)
 {
-    char prefix[64];
-    (void)snprintf(prefix, sizeof prefix, "%s ", group);
     fprintf(out, "usage: commcomp %s COMMAND [options]\n\nCommands:\n", group);
-    print_commands(out, commands, prefix);
+    print_commands(out, commands, group);
     fprintf(out, "\n`commcomp %s COMMAND --help` explains one.\n", group);
 }
 
@@ -217,7 +202,7 @@ void cc_help_program(const struct cc_command *const *commands, FILE *out)
     print_wrapped(out, cc_program_summary, line_width(), 0, 9);
     fprintf(out, "\nusage: commcomp COMMAND [options]\n       commcomp --recipe NAME|FILE "
                  "[options]\n\nCommands:\n");
-    print_commands(out, commands, "");
+    print_commands(out, commands, NULL);
     fprintf(out, "\n");
     print_wrapped(
         out,

@@ -138,16 +138,19 @@ int cc_options_read(const struct cc_args *args, const struct cc_option *rows, vo
     struct cc_given *given = options;
     *given = (struct cc_given){.rows = rows};
     for (size_t i = 0; rows[i].name != NULL; i++) {
-        struct cc_option o = rows[i];
-        const size_t at = cc_option_find_row(args->command, &rows[i], &o);
-        const char *text = at != SIZE_MAX ? args->value[at] : NULL;
-        assert(i < 8 * sizeof given->bits && fits(&o));
+        size_t at = 0;
+        while (at < args->options.count && args->options.row[at] != &rows[i])
+            at++;
+        const bool has = at < args->options.count;
+        const struct cc_option *o = has ? &args->options.option[at] : &rows[i];
+        const char *text = has ? args->value[at] : NULL;
+        assert(i < 8 * sizeof given->bits && fits(o));
         if (text != NULL)
             given->bits[i / 64] |= UINT64_C(1) << i % 64;
         else
-            text = o.def;
-        if (text != NULL && o.at > 0)
-            CC_TRY(read_option(&o, text, options, e));
+            text = o->def;
+        if (text != NULL && o->at > 0)
+            CC_TRY(read_option(o, text, options, e));
     }
     return CC_OK;
 }

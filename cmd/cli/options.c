@@ -1,5 +1,5 @@
 /* The options that commands share with every other, and the list of a command's options. */
-#include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
 #include "cmd/cli/command.h"
@@ -13,6 +13,24 @@ const char *const cc_option_group_names[CC_OPTION_GROUPS] = {
 };
 
 /* clang-format off */
+#define SCHEME_ROW(help_)                                                                          \
+    {.name = "scheme", .value = "SCHEME", .group = CC_GROUP_SEND, .often = true, .help = help_}
+#define PARAMETER_ROW                                                                              \
+    {.name = "NAME", .value = "VALUE", .group = CC_GROUP_SEND, .often = true,                      \
+     .help = "sets parameter NAME of the schemes of the last --scheme: --scheme 3lc --s 1.75. "    \
+             "`commcomp schemes` lists them"}
+static const struct cc_option one_scheme[] = {
+    SCHEME_ROW("a scheme with its parameters, as 3lc:s=1.75"), PARAMETER_ROW,
+    {.name = NULL},
+};
+static const struct cc_option several_schemes[] = {
+    SCHEME_ROW("a scheme with its parameters (3lc:s=1.75), a list of them (3lc:s=1.5,zre=0,int8), a "
+               "sweep (3lc:s=1.0/1.5/1.9), `all` (the catalogue) or `paper` (the ten rows of 3LC's "
+               "Table 1); may be repeated"),
+    PARAMETER_ROW,
+    {.name = NULL},
+};
+
 const struct cc_option cc_plugin_options[] = {
     {.name = "plugin", .value = "FILE", .file = CC_READS_FILE, .group = CC_GROUP_SEND,
      .repeats = true, .before = cc_plugin_load,
@@ -77,33 +95,6 @@ const struct cc_option cc_common_options[] = {
 
 /* --- a command's options --- */
 
-/* The row of a table by its name, of which `name` has the first n bytes. */
-static const struct cc_option *find_row(const struct cc_option *rows, const char *name, size_t n)
-{
-    while (rows->name != NULL && (strlen(rows->name) != n || strncmp(rows->name, name, n) != 0))
-        rows++;
-    return rows->name != NULL ? rows : NULL;
-}
-
-/* The i-th row that the command takes from a table, or NULL. */
-static const struct cc_option *row_at(const struct cc_option_use *use, size_t i)
-{
-    const char *name = use->names;
-    if (name == NULL) {
-        const struct cc_option *row = use->rows;
-        while (i > 0 && row->name != NULL) {
-            row++;
-            i--;
-        }
-        return row->name != NULL ? row : NULL;
-    }
-    for (; i > 0 && *name != '\0'; i--) {
-        name += strcspn(name, " ");
-        name += strspn(name, " ");
-    }
-    return *name != '\0' ? find_row(use->rows, name, strcspn(name, " ")) : NULL;
-}
-
 /* The row with what the command has of its own. */
 static struct cc_option merge(const struct cc_option *row, const struct cc_option *own)
 {
@@ -122,69 +113,57 @@ static struct cc_option merge(const struct cc_option *row, const struct cc_optio
     return o;
 }
 
-/* Calls each() for the options of a command until it returns true; returns the index of that one,
- * or their number. */
-typedef bool each_option(void *arg, const struct cc_option_use *use, const struct cc_option *row);
-
-static size_t visit(const struct cc_command *c, bool all, each_option *each, void *arg)
+static void add(struct cc_option_list *list, const struct cc_option *row,
+                const struct cc_option *own)
 {
-    const struct cc_option_use common[] = {{.rows = c->own_output ? NULL : cc_record_options},
-                                           {.rows = cc_common_options}};
-    size_t index = 0;
-    for (const struct cc_option_use *use = c->options; use->rows != NULL; use++) {
-        const struct cc_option *row;
-        for (size_t i = 0; (row = row_at(use, i)) != NULL; i++, index++)
-            if (each != NULL && each(arg, use, row))
-                return index;
+    if (cc_option_find(list, row->name, strlen(row->name)) != SIZE_MAX)
+        return;
+    assert(list->count < CC_MAX_OPTIONS);
+    list->row[list->count] = row;
+    list->option[list->count++] = merge(row, own);
+}
+
+static void add_table(struct cc_option_list *list, const struct cc_option *rows)
+{
+    static const struct cc_option as_it_is = {.name = NULL};
+    for (; rows->name != NULL; rows++)
+        add(list, rows, &as_it_is);
+}
+
+/* Adds the rows of these names. */
+static void add_named(struct cc_option_list *list, const struct cc_option_use *use)
+{
+    for (const char *name = use->names; *name != '\0'; name += strspn(name, " ")) {
+        const size_t n = strcspn(name, " ");
+        const struct cc_option *row = use->rows;
+        while (strlen(row->name) != n || strncmp(row->name, name, n) != 0)
+            row++;
+        add(list, row, &use->own);
+        name += n;
     }
-    for (size_t t = 0; all && t < sizeof common / sizeof common[0]; t++)
-        for (const struct cc_option *row = common[t].rows; row != NULL && row->name != NULL;
-             row++, index++)
-            if (each != NULL && each(arg, &common[t], row))
-                return index;
-    return index;
 }
 
-size_t cc_option_own(const struct cc_command *c)
+void cc_option_list(const struct cc_command *c, bool schemes, struct cc_option_list *out)
 {
-    return visit(c, false, NULL, NULL);
+    *out = (struct cc_option_list){.count = 0};
+    if (schemes && c->takes_schemes != CC_NO_SCHEME)
+        add_table(out, c->takes_schemes == CC_ONE_SCHEME ? one_scheme : several_schemes);
+    out->schemes = out->count;
+    for (const struct cc_option_use *use = c->options; use->rows != NULL; use++)
+        if (use->names != NULL)
+            add_named(out, use);
+        else
+            add_table(out, use->rows);
+    out->own = out->count;
+    if (!c->own_output)
+        add_table(out, cc_record_options);
+    add_table(out, cc_common_options);
 }
 
-size_t cc_option_count(const struct cc_command *c)
+size_t cc_option_find(const struct cc_option_list *list, const char *name, size_t n)
 {
-    return visit(c, true, NULL, NULL);
-}
-
-/* An option that is looked for: the one at an index, or of a row. */
-struct wanted {
-    size_t left;
-    const struct cc_option *row;
-    struct cc_option found;
-};
-
-static bool is_wanted(void *arg, const struct cc_option_use *use, const struct cc_option *row)
-{
-    struct wanted *w = arg;
-    if (w->row != NULL ? w->row != row : w->left-- > 0)
-        return false;
-    w->found = merge(row, &use->own);
-    return true;
-}
-
-struct cc_option cc_option_at(const struct cc_command *c, size_t i)
-{
-    struct wanted w = {.left = i};
-    (void)visit(c, true, is_wanted, &w);
-    return w.found;
-}
-
-size_t cc_option_find_row(const struct cc_command *c, const struct cc_option *row,
-                          struct cc_option *out)
-{
-    struct wanted w = {.row = row};
-    const size_t at = visit(c, true, is_wanted, &w);
-    if (w.found.name == NULL)
-        return SIZE_MAX;
-    *out = w.found;
-    return at;
+    for (size_t i = 0; i < list->count; i++)
+        if (strlen(list->option[i].name) == n && strncmp(list->option[i].name, name, n) == 0)
+            return i;
+    return SIZE_MAX;
 }

@@ -4,7 +4,7 @@
  * last name. A directory is read with all files in it. */
 #include <dirent.h>
 #include <fcntl.h>
-#include <libgen.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,6 @@
 
 #include "cmd/cli/command.h"
 #include "core/file.h"
-#include "core/memory.h"
 
 struct use {
     char name[32]; /* "--trace", or "IN" */
@@ -46,14 +45,14 @@ static void add_operands(struct uses *u, const struct cc_args *args)
 
 static void add_options(struct uses *u, const struct cc_args *args)
 {
-    for (size_t i = 0; i < cc_option_count(args->command); i++) {
-        const struct cc_option o = cc_option_at(args->command, i);
-        if (o.file == CC_NO_FILE || args->value[i] == NULL)
+    for (size_t i = 0; i < args->options.count; i++) {
+        const struct cc_option *o = &args->options.option[i];
+        if (o->file == CC_NO_FILE || args->value[i] == NULL)
             continue;
         struct use *one = &u->list[u->count++];
-        *one = (struct use){.path = args->value[i], .written = o.file == CC_WRITES_FILE};
-        one->directory = strstr(o.value, "PATH") != NULL; /* not FILE, or NAME|FILE */
-        (void)snprintf(one->name, sizeof one->name, "--%s", o.name);
+        *one = (struct use){.path = args->value[i], .written = o->file == CC_WRITES_FILE};
+        one->directory = strstr(o->value, "PATH") != NULL; /* not FILE, or NAME|FILE */
+        (void)snprintf(one->name, sizeof one->name, "--%s", o->name);
     }
 }
 
@@ -71,91 +70,79 @@ static bool same_inode(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Sets *st to the state of the directory that holds `path`, and *last, to be freed, to the name in
- * it. */
-static int find_parent(const char *path, struct stat *st, char **last, struct cc_error *e)
+/* Sets *st to the state of the directory that holds `path`, zeros if there is none; returns the
+ * name in it. Slashes at the end do not count: "out/" is "out". */
+static const char *find_parent(const char *path, struct stat *st)
 {
-    char *copy = cc_strdup(path, e), *name = cc_strdup(path, e);
-    int status = copy != NULL && name != NULL ? CC_OK : CC_FAIL;
-    *last = NULL;
+    char parent[PATH_MAX];
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    const char *slash = memrchr(path, '/', n);
+    const int length = slash != NULL ? (int)(slash - path) + 1 : 0;
     *st = (struct stat){0};
-    if (status == CC_OK) {
-        (void)stat(dirname(copy), st);
-        *last = cc_strdup(basename(name), e);
-        status = *last != NULL ? CC_OK : CC_FAIL;
-    }
-    free(copy);
-    free(name);
-    return status;
+    (void)snprintf(parent, sizeof parent, "%.*s.", length, path);
+    (void)stat(parent, st);
+    return path + length;
 }
 
 /* Whether two names that do not exist yet mean the same file. */
-static int same_new_file(const char *a, const char *b, bool *same, struct cc_error *e)
+static bool same_new_file(const char *a, const char *b)
 {
     struct stat sa, sb;
-    char *name_a = NULL, *name_b = NULL;
-    int status = find_parent(a, &sa, &name_a, e);
-    if (status == CC_OK)
-        status = find_parent(b, &sb, &name_b, e);
-    *same =
-        status == CC_OK && sa.st_ino != 0 && same_inode(&sa, &sb) && strcmp(name_a, name_b) == 0;
-    free(name_a);
-    free(name_b);
-    return status;
+    const char *name_a = find_parent(a, &sa), *name_b = find_parent(b, &sb);
+    const size_t n = strcspn(name_a, "/");
+    return sa.st_ino != 0 && same_inode(&sa, &sb) && strcspn(name_b, "/") == n &&
+           strncmp(name_a, name_b, n) == 0;
 }
 
 /* Outputs may share a pipe, a device or a descriptor, which gets one after the other. */
-static int same_file(const struct use *a, const struct use *b, bool *same, struct cc_error *e)
+static bool same_file(const struct use *a, const struct use *b)
 {
     struct stat sa, sb;
     const bool is_a = state_of(a->path, a->written, &sa), is_b = state_of(b->path, b->written, &sb);
     const bool stream_a = cc_file_is_stream(a->path), stream_b = cc_file_is_stream(b->path);
-    *same = is_a && is_b && same_inode(&sa, &sb) && (S_ISREG(sa.st_mode) || S_ISDIR(sa.st_mode)) &&
-            !(stream_a && stream_b && a->written && b->written);
-    if (*same || stream_a || stream_b)
-        return CC_OK;
-    *same = strcmp(a->path, b->path) == 0;
-    return *same || is_a || is_b ? CC_OK : same_new_file(a->path, b->path, same, e);
+    if (is_a && is_b && same_inode(&sa, &sb) && (S_ISREG(sa.st_mode) || S_ISDIR(sa.st_mode)) &&
+        !(stream_a && stream_b && a->written && b->written))
+        return true;
+    if (stream_a || stream_b)
+        return false;
+    return strcmp(a->path, b->path) == 0 || (!is_a && !is_b && same_new_file(a->path, b->path));
 }
 
 /* Whether the directory holds the file, or would. */
-static int holds(const char *directory, const char *path, bool *found, struct cc_error *e)
+static bool holds(const char *directory, const char *path)
 {
     struct stat in, parent, st, entry;
-    char *name;
-    *found = false;
     if (stat(directory, &in) != 0 || !S_ISDIR(in.st_mode))
-        return CC_OK;
-    CC_TRY(find_parent(path, &parent, &name, e));
-    free(name);
-    *found = same_inode(&in, &parent) && !cc_file_is_stream(path);
-    if (*found || stat(path, &st) != 0)
-        return CC_OK;
-    DIR *d = opendir(directory); /* for another link to the same file */
+        return false;
+    (void)find_parent(path, &parent);
+    if (same_inode(&in, &parent) && !cc_file_is_stream(path))
+        return true;
+    DIR *d = stat(path, &st) == 0 ? opendir(directory) : NULL; /* for another link to the file */
     if (d == NULL)
-        return CC_OK;
-    for (struct dirent *f = readdir(d); f != NULL && !*found; f = readdir(d))
-        *found = fstatat(dirfd(d), f->d_name, &entry, 0) == 0 && S_ISREG(entry.st_mode) &&
-                 same_inode(&entry, &st);
+        return false;
+    bool found = false;
+    for (struct dirent *f = readdir(d); f != NULL && !found; f = readdir(d))
+        found = fstatat(dirfd(d), f->d_name, &entry, 0) == 0 && S_ISREG(entry.st_mode) &&
+                same_inode(&entry, &st);
     (void)closedir(d);
-    return CC_OK;
+    return found;
 }
 
 static int compare(const struct use *out, const struct use *other, struct cc_error *e)
 {
-    bool same, held = false;
     struct stat st;
     if (!other->written && !state_of(other->path, false, &st))
         return CC_OK; /* the name of a net, or a mistake that the command will find */
-    CC_TRY(same_file(out, other, &same, e));
-    if (same)
+    if (same_file(out, other))
         return cc_usage(e, "%s and %s are the same file: %s; name another one", other->name,
                         out->name, out->path);
-    if (!other->written && other->directory && !cc_file_is_stdout(out->path))
-        CC_TRY(holds(other->path, out->path, &held, e));
-    return held ? cc_usage(e, "%s %s: the command reads its input there (%s %s); name another file",
-                           out->name, out->path, other->name, other->path)
-                : CC_OK;
+    if (!other->written && other->directory && !cc_file_is_stdout(out->path) &&
+        holds(other->path, out->path))
+        return cc_usage(e, "%s %s: the command reads its input there (%s %s); name another file",
+                        out->name, out->path, other->name, other->path);
+    return CC_OK;
 }
 
 int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)

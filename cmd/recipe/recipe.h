@@ -36,9 +36,9 @@ struct cc_recipe_calls {
 int cc_recipe_calls_make(const struct cc_args *args, const struct cc_recipe_command *c,
                          const char *label, struct cc_recipe_calls *out, struct cc_error *e);
 void cc_recipe_calls_free(struct cc_recipe_calls *calls);
-/* Whether the word names an option of the command. Sets *span to the number of words with its
- * argument, and *index, unless it is NULL, to that of the option. */
-bool cc_recipe_word(const struct cc_command *c, const char *word, int *span, size_t *index);
+/* Whether the word names an option of a command. Sets *span to the number of words with its
+ * argument, and *index to that of the option. */
+bool cc_recipe_word(const struct cc_option_list *list, const char *word, int *span, size_t *index);
 /* Parses a call into *out, whose record is empty; free it with cc_args_free, also after an error.
  */
 int cc_recipe_call_parse(const struct cc_recipe_calls *calls, const struct cc_recipe_call *call,

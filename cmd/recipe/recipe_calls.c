@@ -41,19 +41,12 @@ static int refuse(const struct cc_recipe_calls *calls, const char *option, const
     return cc_usage(e, "%s and --%s exclude each other: %s", calls->label, option, because);
 }
 
-static bool has_option(const struct cc_command *c, const char *name)
-{
-    for (size_t i = 0; i < cc_option_count(c); i++)
-        if (strcmp(cc_option_at(c, i).name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Refuses names in "open" and "refuse" that are not options of the command. */
 static int check_names(const struct cc_args *args, const cJSON *list, struct cc_error *e)
 {
     for (const cJSON *o = cc_recipe_first(list); o != NULL; o = o->next)
-        if (strcmp(o->valuestring, "scheme") != 0 && !has_option(args->command, o->valuestring))
+        if (strcmp(o->valuestring, "scheme") != 0 &&
+            cc_option_find(&args->options, o->valuestring, strlen(o->valuestring)) == SIZE_MAX)
             return cc_fail(e, "\"open\", \"refuse\": %s has no option --%.60s", args->command->name,
                            o->valuestring);
     return CC_OK;
@@ -76,8 +69,8 @@ static int refuse_others(const struct cc_recipe_calls *calls, struct cc_error *e
         return CC_OK;
     if (calls->args->schemes.count > 0 && !has_word(c->open, "scheme"))
         return refuse(calls, "scheme", because, e);
-    for (size_t i = 0; i < cc_option_own(calls->args->command); i++) {
-        const char *name = cc_option_at(calls->args->command, i).name;
+    for (size_t i = 0; i < calls->args->options.own; i++) {
+        const char *name = calls->args->options.option[i].name;
         if (given(calls->args, name) != NULL && !has_word(c->open, name) && !chooses(name))
             return refuse(calls, name, because, e);
     }
@@ -126,14 +119,14 @@ static bool holds(const struct cc_args *args, const cJSON *condition)
 }
 
 /* Refuses options of a recipe that choose one, or say how the whole result is printed and saved. */
-static int refuse_option(const struct cc_command *c, const char *word, struct cc_error *e)
+static int refuse_option(const struct cc_option_list *list, const char *word, struct cc_error *e)
 {
     int span;
     size_t index;
     if (chooses(word + 2))
         return cc_fail(e, "%s chooses a recipe, and is not an option of one; \"base\" names one",
                        word);
-    if (cc_recipe_word(c, word, &span, &index) && index >= cc_option_own(c))
+    if (cc_recipe_word(list, word, &span, &index) && index >= list->own)
         return cc_fail(e, "%s is of the whole result: give it on the command line", word);
     return CC_OK;
 }
@@ -171,7 +164,7 @@ static int add_option(const struct cc_recipe_calls *calls, struct cc_recipe_call
     char word[72], text[CC_NUMBER_CAP];
     const cJSON *condition = cc_recipe_get(value, "if");
     (void)snprintf(word, sizeof word, "--%.68s", option->string);
-    CC_TRY(refuse_option(calls->args->command, word, e));
+    CC_TRY(refuse_option(&calls->args->options, word, e));
     if (cJSON_IsNull(value) || !holds(calls->args, condition) ||
         (given(calls->args, option->string) != NULL && taken_apart(calls, option->string) == NULL))
         return CC_OK;
@@ -208,23 +201,22 @@ static bool taken_away(const struct cc_recipe_call *call, const char *option)
     return false;
 }
 
-bool cc_recipe_word(const struct cc_command *c, const char *word, int *span, size_t *index)
+bool cc_recipe_word(const struct cc_option_list *list, const char *word, int *span, size_t *index)
 {
     const bool is_long = strncmp(word, "--", 2) == 0;
     const char *name = word + (is_long ? 2 : 1);
     const size_t n = strcspn(name, "=");
+    size_t i = is_long ? cc_option_find(list, name, n) : 0;
     *span = 1;
-    for (size_t i = 0; word[0] == '-' && i < cc_option_count(c); i++) {
-        const struct cc_option o = cc_option_at(c, i);
-        if (is_long ? strlen(o.name) != n || strncmp(o.name, name, n) != 0
-                    : o.letter == 0 || o.letter != name[0])
-            continue;
-        *span = o.value == NULL || (is_long ? name[n] == '=' : name[1] != '\0') ? 1 : 2;
-        if (index != NULL)
-            *index = i;
-        return true;
-    }
-    return false;
+    while (!is_long && i < list->count &&
+           (word[0] != '-' || name[0] == '\0' || list->option[i].letter != name[0]))
+        i++;
+    if (i >= list->count)
+        return false;
+    if (list->option[i].value != NULL && (is_long ? name[n] != '=' : name[1] == '\0'))
+        *span = 2;
+    *index = i;
+    return true;
 }
 
 /* Adds the user's words without those of the output, which are of the whole result, the one that
@@ -236,9 +228,9 @@ static int add_users_words(const struct cc_recipe_calls *calls, struct cc_recipe
     int span;
     for (int i = args->first; i < args->argc; i += span) {
         size_t index;
-        if (cc_recipe_word(args->command, args->argv[i], &span, &index)) {
-            const char *name = cc_option_at(args->command, index).name;
-            if (index >= cc_option_own(args->command) || chooses(name) || taken_away(call, name) ||
+        if (cc_recipe_word(&args->options, args->argv[i], &span, &index)) {
+            const char *name = args->options.option[index].name;
+            if (index >= args->options.own || chooses(name) || taken_away(call, name) ||
                 taken_apart(calls, name) != NULL)
                 continue;
         }

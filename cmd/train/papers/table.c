@@ -417,8 +417,8 @@ static int parse(struct table *t, struct cc_error *e)
     if (args->schemes.count > 0)
         return cc_usage(e, "--paper sparcml-table2 and --scheme exclude each other: the table has "
                            "fp32 and pairs");
-    for (size_t k = 0; k < cc_option_own(args->command); k++) {
-        const struct cc_option option = cc_option_at(args->command, k), *o = &option;
+    for (size_t k = 0; k < args->options.own; k++) {
+        const struct cc_option *o = &args->options.option[k];
         bool allowed = cc_arg(args, o->name) == NULL || o->group == CC_GROUP_OUTPUT;
         for (size_t i = 0; i < sizeof open / sizeof *open; i++)
             allowed = allowed || strcmp(o->name, open[i]) == 0;
