@@ -122,7 +122,7 @@ edited() { # edited RECIPE TRAIN-OPTIONS: two calls, of which the second fails; 
     t 1 --recipe edit.json -o edit.csv
     [ "$(wc -l <edit.csv.journal)" = 1 ] || bad "the journal has not 1 call"
     mark edit.csv.journal '"net":"mlp:8"' '"net":"as it was"'
-    sed 's/gone.csv/digits/' "$1" >edit.json
+    sed 's/gone.csv/synthetic/' "$1" >edit.json
     t 0 --recipe edit.json -o edit.csv
 }
 cat >computing.json <<'END'
