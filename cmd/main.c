@@ -12,6 +12,7 @@
 #include "core/file.h"
 #include "core/interrupt.h"
 #include "core/isa.h"
+#include "core/memory.h"
 #include "core/nearest.h"
 #include "core/version.h"
 #include "netsim/lab/lab.h"
@@ -85,22 +86,27 @@ static bool is_group(const char *word)
     return false;
 }
 
+static const char *nearest_command(const char *word)
+{
+    const char *names[sizeof commands / sizeof commands[0]] = {NULL};
+    for (size_t i = 0; commands[i] != NULL; i++)
+        names[i] = commands[i]->name;
+    return cc_nearest(word, names);
+}
+
 /* Prints that no command has this name, with the nearest one. */
 static int unknown_command(int argc, char **argv)
 {
     static const char *const options[] = {"--help", "--version", "--completion", "--recipe", NULL};
-    const char *names[sizeof commands / sizeof commands[0]] = {NULL};
     char word[64];
-    bool group = is_group(argv[1]);
+    const bool group = is_group(argv[1]);
     if (group && argc == 2) {
         cc_say("%s needs one more word", argv[1]);
         cc_help_group(commands, argv[1], stderr);
         return CC_USAGE;
     }
     (void)snprintf(word, sizeof word, group ? "%s %s" : "%s", argv[1], group ? argv[2] : "");
-    for (size_t i = 0; commands[i] != NULL; i++)
-        names[i] = commands[i]->name;
-    const char *near = cc_nearest(word, word[0] == '-' ? options : names);
+    const char *near = word[0] == '-' ? cc_nearest(word, options) : nearest_command(word);
     if (near != NULL)
         cc_say("unknown command '%s'; did you mean '%s'?", word, near);
     else
@@ -176,14 +182,13 @@ struct chosen {
     const char *label;
 };
 
-/* "study.csv" of the command "sim": "study-sim.csv". To be freed; NULL without memory. */
-static char *file_of_command(const char *path, const char *name)
+/* "study.csv" of the command "sim": "study-sim.csv". To be freed. */
+static int file_of_command(const char *path, const char *name, char **out, struct cc_error *e)
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
     const bool has_suffix = dot != NULL && (slash == NULL || dot > slash + 1);
     const size_t n = has_suffix ? (size_t)(dot - path) : strlen(path);
-    char *out;
-    return asprintf(&out, "%.*s-%s%s", (int)n, path, name, path + n) >= 0 ? out : NULL;
+    return cc_text(out, e, "%.*s-%s%s", (int)n, path, name, path + n);
 }
 
 /* Names the files of a command's result, if the recipe has several commands: *made has their names.
@@ -199,9 +204,7 @@ static int name_files(struct cc_args *args, const struct chosen *of, char *made[
         const char *path = *paths[i];
         if (path == NULL || cc_file_is_stream(path))
             continue;
-        made[i] = file_of_command(path, of->recipe->item[of->at].name);
-        if (made[i] == NULL)
-            return cc_fail(e, "out of memory: the name of a result");
+        CC_TRY(file_of_command(path, of->recipe->item[of->at].name, &made[i], e));
         cc_arg_set(args, options[i], made[i]);
         *paths[i] = made[i];
     }
@@ -313,10 +316,7 @@ static int check_commands(const struct cc_recipe *r, struct cc_error *e)
 {
     for (size_t i = 0; i < r->count; i++) {
         const struct cc_command *c = cc_command_find(commands, r->item[i].command);
-        const char *names[sizeof commands / sizeof commands[0]] = {NULL};
-        for (size_t k = 0; commands[k] != NULL; k++)
-            names[k] = commands[k]->name;
-        const char *near = cc_nearest(r->item[i].command, names);
+        const char *near = nearest_command(r->item[i].command);
         if (c == NULL)
             return cc_fail(e, "%s: command %zu: '%.40s' is not a command%s%s%s", r->name, i,
                            r->item[i].command, near != NULL ? "; did you mean '" : "",
@@ -385,11 +385,10 @@ static int recipe_main(int argc, char **argv)
     CC_TRY_OUT(cc_recipe_open(argv[2], &r, &e));
     CC_TRY_OUT(check_commands(r, &e));
     status = run_recipe(r, argc - 3, argv + 3, argv);
-    cc_recipe_free(r);
-    return status;
 out:
     cc_recipe_free(r);
-    cc_say("%s", e.text);
+    if (e.text[0] != '\0')
+        cc_say("%s", e.text);
     return status;
 }
 

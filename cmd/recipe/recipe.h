@@ -44,7 +44,14 @@ bool cc_recipe_word(const struct cc_option_list *list, const char *word, int *sp
 int cc_recipe_call_parse(const struct cc_recipe_calls *calls, const struct cc_recipe_call *call,
                          struct cc_args *out, struct cc_error *e);
 
+/* Whether a list of texts, or NULL, has the word. */
+bool cc_recipe_has(const cJSON *list, const char *word);
+
 /* --- rows --- */
+
+/* Sets the value of a row in a column of the record: a text, a number or a truth value. */
+int cc_recipe_set_value(struct cc_record *r, size_t row, const struct cc_result_key *key,
+                        const cJSON *value, struct cc_error *e);
 
 /* Sets the columns of a call's cases in its rows, of the record from `first` on. */
 int cc_recipe_rows_of_call(const struct cc_recipe_call *call, struct cc_record *r, size_t first,

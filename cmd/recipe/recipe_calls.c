@@ -9,9 +9,10 @@
 #include "cmd/recipe/recipe.h"
 #include "core/format/json.h"
 #include "core/memory.h"
+#include "core/nearest.h"
 #include "models/paper/paper.h"
 
-static bool has_word(const cJSON *list, const char *word)
+bool cc_recipe_has(const cJSON *list, const char *word)
 {
     for (const cJSON *c = cc_recipe_first(list); c != NULL; c = c->next)
         if (strcmp(c->valuestring, word) == 0)
@@ -67,11 +68,11 @@ static int refuse_others(const struct cc_recipe_calls *calls, struct cc_error *e
                 return refuse(calls, o->valuestring, cc_recipe_get(r, "because")->valuestring, e);
     if (c->open == NULL)
         return CC_OK;
-    if (calls->args->schemes.count > 0 && !has_word(c->open, "scheme"))
+    if (calls->args->schemes.count > 0 && !cc_recipe_has(c->open, "scheme"))
         return refuse(calls, "scheme", because, e);
     for (size_t i = 0; i < calls->args->options.own; i++) {
         const char *name = calls->args->options.option[i].name;
-        if (given(calls->args, name) != NULL && !has_word(c->open, name) && !chooses(name))
+        if (given(calls->args, name) != NULL && !cc_recipe_has(c->open, name) && !chooses(name))
             return refuse(calls, name, because, e);
     }
     return CC_OK;
@@ -84,9 +85,8 @@ static int add_word(struct cc_recipe_call *call, const char *word, const char *v
                     struct cc_error *e)
 {
     CC_TRY(CC_GROW(call->word, &call->capacity, call->words + 1, e));
-    if (asprintf(&call->word[call->words], "%s%s%s", word, value != NULL ? "=" : "",
-                 value != NULL ? value : "") < 0)
-        return cc_fail(e, "out of memory: the options of a recipe");
+    CC_TRY(cc_text(&call->word[call->words], e, "%s%s%s", word, value != NULL ? "=" : "",
+                   value != NULL ? value : ""));
     call->words++;
     return CC_OK;
 }
@@ -112,7 +112,7 @@ static bool holds(const struct cc_args *args, const cJSON *condition)
 {
     for (const cJSON *c = cc_recipe_first(condition); c != NULL; c = c->next) {
         const char *have = given(args, c->string);
-        if (have != NULL && !has_word(c, have))
+        if (have != NULL && !cc_recipe_has(c, have))
             return false;
     }
     return true;
@@ -174,31 +174,20 @@ static int add_option(const struct cc_recipe_calls *calls, struct cc_recipe_call
         return add_word(call, word, cJSON_IsTrue(value) ? NULL : value->valuestring, e);
     if (cJSON_IsNumber(value))
         cc_number_print(value->valuedouble, text);
-    else if (print_constant(value, text, e) != CC_OK) {
-        cc_error_in(e, "%s", word);
-        return CC_FAIL;
-    }
+    else
+        CC_TRY_IN(print_constant(value, text, e), e, "%s", word);
     return add_word(call, word, text, e);
 }
 
-/* Whether a case of the call says something about the option. */
-static bool in_case(const struct cc_recipe_call *call, const char *option)
+/* Whatever a case of the call says about the option, NULL: nothing; null if one takes it away. */
+static const cJSON *in_case(const struct cc_recipe_call *call, const char *option)
 {
-    for (size_t i = 0; i < CC_RECIPE_AXES; i++)
-        if (call->of[i] != NULL &&
-            cc_recipe_get(cc_recipe_get(call->of[i], "options"), option) != NULL)
-            return true;
-    return false;
-}
-
-/* Whether a case takes the option away. */
-static bool taken_away(const struct cc_recipe_call *call, const char *option)
-{
-    for (size_t i = 0; i < CC_RECIPE_AXES; i++)
-        if (call->of[i] != NULL &&
-            cJSON_IsNull(cc_recipe_get(cc_recipe_get(call->of[i], "options"), option)))
-            return true;
-    return false;
+    const cJSON *found = NULL;
+    for (size_t i = 0; i < CC_RECIPE_AXES; i++) {
+        const cJSON *o = cc_recipe_get(cc_recipe_get(call->of[i], "options"), option);
+        found = found == NULL || cJSON_IsNull(o) ? o : found;
+    }
+    return found;
 }
 
 bool cc_recipe_word(const struct cc_option_list *list, const char *word, int *span, size_t *index)
@@ -230,7 +219,7 @@ static int add_users_words(const struct cc_recipe_calls *calls, struct cc_recipe
         size_t index;
         if (cc_recipe_word(&args->options, args->argv[i], &span, &index)) {
             const char *name = args->options.option[index].name;
-            if (index >= args->options.own || chooses(name) || taken_away(call, name) ||
+            if (index >= args->options.own || chooses(name) || cJSON_IsNull(in_case(call, name)) ||
                 taken_apart(calls, name) != NULL)
                 continue;
         }
@@ -245,7 +234,7 @@ static int add_options(const struct cc_recipe_calls *calls, struct cc_recipe_cal
 {
     for (const cJSON *o = cc_recipe_first(options); o != NULL; o = o->next)
         if (!cJSON_IsArray(o) && taken_apart(calls, o->string) == NULL &&
-            !in_case(call, o->string) && cc_recipe_get(before, o->string) == NULL)
+            in_case(call, o->string) == NULL && cc_recipe_get(before, o->string) == NULL)
             CC_TRY(add_option(calls, call, o, o, e));
     return CC_OK;
 }
@@ -302,16 +291,14 @@ static const cJSON *chosen_otherwise(const struct cc_args *args, const cJSON *on
 static int refuse_choice(const struct cc_recipe_calls *calls, struct cc_error *e)
 {
     char list[256] = "";
-    size_t used = 0;
     const char *name = NULL;
     for (const cJSON *axis = cc_recipe_first(calls->command->each); axis != NULL; axis = axis->next)
         for (const cJSON *one = axis->child; one != NULL; one = one->next) {
             const cJSON *o = chosen_otherwise(calls->args, one);
-            if (o == NULL || used >= sizeof list || (name != NULL && strcmp(name, o->string) != 0))
+            if (o == NULL || (name != NULL && strcmp(name, o->string) != 0))
                 continue;
             char number[CC_NUMBER_CAP];
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
-                                     name != NULL ? ", " : "", plain_value(o, number));
+            cc_list_add(list, sizeof list, ", ", "%s", plain_value(o, number));
             name = o->string;
         }
     if (name == NULL)
@@ -365,7 +352,7 @@ static int add_call(struct cc_recipe_calls *calls, const cJSON *const *axis, siz
     calls->count++;
     CC_TRY(add_users_words(calls, call, e));
     for (size_t i = 0; i < axes; i++) {
-        if (axis[i]->string != NULL && !in_case(call, axis[i]->string))
+        if (axis[i]->string != NULL && in_case(call, axis[i]->string) == NULL)
             CC_TRY(add_option(calls, call, axis[i], element[i], e));
         if (axis[i]->string == NULL)
             for (const cJSON *o = cc_recipe_first(cc_recipe_get(element[i], "options")); o != NULL;
@@ -418,9 +405,7 @@ int cc_recipe_calls_make(const struct cc_args *args, const struct cc_recipe_comm
     CC_TRY(refuse_others(out, e));
     out->apart = cJSON_CreateObject();
     CC_TRY(find_axes(out, axis, &axes, &count, e));
-    out->call = cc_alloc0(count * sizeof *out->call, e);
-    if (out->call == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->call, count, e));
     for (size_t i = 0; i < count; i++)
         CC_TRY(add_call(out, axis, axes, i, e));
     if (out->count == 0)

@@ -19,6 +19,7 @@
 #include "core/format/crc32.h"
 #include "core/format/json.h"
 #include "core/infile.h"
+#include "core/memory.h"
 #include "core/memory_text.h"
 #include "core/version.h"
 
@@ -28,12 +29,6 @@
 #define SUM    ",\"crc32\":\""
 
 static const char what[] = "the journal of a recipe";
-
-static char *path_of(const char *output)
-{
-    char *path;
-    return asprintf(&path, "%s.journal", output) >= 0 ? path : NULL;
-}
 
 /* --- the head of a call --- */
 
@@ -60,12 +55,20 @@ static int sum_setup(const struct cc_recipe_command *c, const struct cc_args *ar
 {
     struct cc_memory_text text;
     CC_TRY(cc_memory_text_begin(&text, what, e));
-    int status = put_setup(text.f, c, args, e);
-    if (cc_memory_text_end(&text, what, e) != CC_OK)
-        return CC_FAIL;
+    const int status = put_setup(text.f, c, args, e);
+    CC_TRY(cc_memory_text_end(&text, what, e));
     *sum = cc_crc32(0, text.text, text.bytes);
     free(text.text);
     return status;
+}
+
+static int put_texts(FILE *f, char *const *text, size_t count, struct cc_error *e)
+{
+    for (size_t i = 0; i < count; i++) {
+        fputs(i > 0 ? "," : "", f);
+        CC_TRY(cc_json_put_text(f, text[i], e));
+    }
+    return CC_OK;
 }
 
 static int put_head(FILE *f, const struct cc_recipe_call *call, const struct cc_recipe_command *c,
@@ -76,10 +79,7 @@ static int put_head(FILE *f, const struct cc_recipe_call *call, const struct cc_
     fputs(",\"command\":", f);
     CC_TRY(cc_json_put_text(f, c->name, e));
     fputs(",\"options\":[", f);
-    for (size_t i = 0; i < call->words; i++) {
-        fputs(i > 0 ? "," : "", f);
-        CC_TRY(cc_json_put_text(f, call->word[i], e));
-    }
+    CC_TRY(put_texts(f, call->word, call->words, e));
     fprintf(f, "]" SETUP "%08" PRIx32 "\"", setup);
     return CC_OK;
 }
@@ -96,8 +96,7 @@ static int set_head(struct cc_recipe_journal *j, const struct cc_recipe_calls *c
     CC_TRY(sum_setup(calls->command, args, &setup, e));
     CC_TRY(cc_memory_text_begin(&text, what, e));
     const int status = put_head(text.f, call, calls->command, setup, e);
-    if (cc_memory_text_end(&text, what, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_memory_text_end(&text, what, e));
     j->head = text.text;
     return status;
 }
@@ -114,14 +113,7 @@ static int take_value(const cJSON *item, struct cc_record *r, size_t row, struct
     if (c == r->column_count)
         return cc_fail(e, "\"%.60s\" is not a column", item->string);
     const struct cc_result_key *key = r->columns[c].key;
-    if (cJSON_IsString(v))
-        CC_TRY(cc_record_text(r, row, key, v->valuestring, e));
-    else if (cJSON_IsBool(v))
-        cc_record_bool(r, row, key, cJSON_IsTrue(v) != 0);
-    else if (cJSON_IsNumber(v))
-        cc_record_number(r, row, key, v->valuedouble);
-    else
-        return cc_fail(e, "\"%s\" is neither a text, a number nor a truth value", key->name);
+    CC_TRY(cc_recipe_set_value(r, row, key, v, e));
     if (v == item)
         return CC_OK;
     const char *word = cJSON_GetStringValue(v->next);
@@ -265,9 +257,7 @@ int cc_recipe_journal_open(struct cc_recipe_journal *j, const struct cc_recipe_c
     *j = (struct cc_recipe_journal){.path = NULL};
     if (output == NULL || cc_file_is_stream(output))
         return CC_OK;
-    j->path = path_of(output);
-    if (j->path == NULL)
-        return cc_fail(e, "out of memory: %s", what);
+    CC_TRY(cc_text(&j->path, e, "%s.journal", output));
     if (access(j->path, F_OK) != 0)
         return cc_file_can_create(j->path, e);
     CC_TRY(cc_file_read(j->path, &file, e));
@@ -362,10 +352,7 @@ static int put_line(FILE *f, const char *head, const struct cc_record *r, struct
         CC_TRY(put_row(f, r, row, e));
     }
     fputs("],\"notes\":[", f);
-    for (size_t i = 0; i < r->note_count; i++) {
-        fputs(i > 0 ? "," : "", f);
-        CC_TRY(cc_json_put_text(f, r->notes[i], e));
-    }
+    CC_TRY(put_texts(f, r->notes, r->note_count, e));
     fputc(']', f);
     return CC_OK;
 }
@@ -374,21 +361,17 @@ int cc_recipe_journal_add(struct cc_recipe_journal *j, const struct cc_record *r
                           struct cc_error *e)
 {
     struct cc_memory_text line;
-    char *all;
+    char *all = NULL;
     if (j->path == NULL)
         return CC_OK;
     CC_TRY(cc_memory_text_begin(&line, what, e));
-    const int status = put_line(line.f, j->head, r, e);
-    if (cc_memory_text_end(&line, what, e) != CC_OK)
-        return CC_FAIL;
-    const int n = status == CC_OK ? asprintf(&all, "%s%s" SUM "%08" PRIx32 "\"}\n",
-                                             j->text != NULL ? j->text : "", line.text,
-                                             cc_crc32(0, line.text, line.bytes))
-                                  : 0;
+    int status = put_line(line.f, j->head, r, e);
+    CC_TRY(cc_memory_text_end(&line, what, e));
+    if (status == CC_OK)
+        status = cc_text(&all, e, "%s%s" SUM "%08" PRIx32 "\"}\n", j->text != NULL ? j->text : "",
+                         line.text, cc_crc32(0, line.text, line.bytes));
     free(line.text);
     CC_TRY(status);
-    if (n < 0)
-        return cc_fail(e, "out of memory: %s", what);
     free(j->text);
     j->text = all;
     return save(j, e);
@@ -396,9 +379,11 @@ int cc_recipe_journal_add(struct cc_recipe_journal *j, const struct cc_record *r
 
 void cc_recipe_journal_remove(const char *output)
 {
-    char *path = output != NULL && !cc_file_is_stream(output) ? path_of(output) : NULL;
-    if (path != NULL)
-        (void)unlink(path);
+    char *path;
+    if (output == NULL || cc_file_is_stream(output) ||
+        cc_text(&path, NULL, "%s.journal", output) != CC_OK)
+        return;
+    (void)unlink(path);
     free(path);
 }
 

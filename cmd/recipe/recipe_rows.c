@@ -27,21 +27,24 @@ static double number_of(const struct cc_record *r, size_t row, const char *key)
     return v->kind == CC_NUMBER ? v->number : (double)NAN;
 }
 
-static int set_value(struct cc_record *r, size_t row, const cJSON *value, struct cc_error *e)
+int cc_recipe_set_value(struct cc_record *r, size_t row, const struct cc_result_key *key,
+                        const cJSON *value, struct cc_error *e)
 {
     if (cJSON_IsString(value))
-        return cc_record_text(r, row, key_of(value->string), value->valuestring, e);
+        return cc_record_text(r, row, key, value->valuestring, e);
     if (cJSON_IsBool(value))
-        cc_record_bool(r, row, key_of(value->string), cJSON_IsTrue(value) != 0);
+        cc_record_bool(r, row, key, cJSON_IsTrue(value) != 0);
+    else if (cJSON_IsNumber(value))
+        cc_record_number(r, row, key, value->valuedouble);
     else
-        cc_record_number(r, row, key_of(value->string), value->valuedouble);
+        return cc_fail(e, "\"%s\" is neither a text, a number nor a truth value", key->name);
     return CC_OK;
 }
 
 static int set_values(struct cc_record *r, size_t row, const cJSON *values, struct cc_error *e)
 {
     for (const cJSON *v = cc_recipe_first(values); v != NULL; v = v->next)
-        CC_TRY(set_value(r, row, v, e));
+        CC_TRY(cc_recipe_set_value(r, row, key_of(v->string), v, e));
     return CC_OK;
 }
 
@@ -197,9 +200,7 @@ static int compare(struct cc_record *r, const cJSON *how, struct cc_error *e)
 static void keep(struct cc_record *r, const cJSON *keys)
 {
     for (size_t c = 0; c < r->column_count; c++) {
-        bool kept = false;
-        for (const cJSON *k = cc_recipe_first(keys); k != NULL && !kept; k = k->next)
-            kept = strcmp(k->valuestring, r->columns[c].key->name) == 0;
+        const bool kept = cc_recipe_has(keys, r->columns[c].key->name);
         for (size_t row = 0; row < r->row_count && !kept; row++)
             cc_record_number(r, row, r->columns[c].key, NAN);
     }
@@ -249,10 +250,9 @@ static int leave_out_least(struct cc_record *r, const char *along, const char *o
 
 static int read_axis(const struct cc_record *r, struct axis *a, struct cc_error *e)
 {
-    double *all = cc_alloc((r->row_count + 1) * sizeof *all, e);
+    double *all;
     size_t n = 0;
-    if (all == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(all, r->row_count, e));
     for (size_t row = 0; row < r->row_count; row++)
         if (!isnan(number_of(r, row, a->key)))
             all[n++] = number_of(r, row, a->key);
@@ -375,46 +375,29 @@ static int check_key(struct cc_record *r, const char *key, struct cc_error *e)
     return strchr(key, ',') == NULL ? CC_OK : cc_fail(e, "'%.60s' is not one column", key);
 }
 
-static int check_keys(struct cc_record *r, const cJSON *list, struct cc_error *e)
+/* The keys of an object's members, or of a list. */
+static int check_keys(struct cc_record *r, const cJSON *of, struct cc_error *e)
 {
-    for (const cJSON *k = cc_recipe_first(list); k != NULL; k = k->next)
-        CC_TRY(check_key(r, k->valuestring, e));
+    for (const cJSON *k = cc_recipe_first(of); k != NULL; k = k->next)
+        CC_TRY(check_key(r, k->string != NULL ? k->string : k->valuestring, e));
     return CC_OK;
 }
 
-static int check_members(struct cc_record *r, const cJSON *row, struct cc_error *e)
-{
-    for (const cJSON *v = cc_recipe_first(row); v != NULL; v = v->next)
-        CC_TRY(check_key(r, v->string, e));
-    return CC_OK;
-}
+static int check_objects(struct cc_record *r, const cJSON *list, struct cc_error *e);
 
-static int check_factors(struct cc_record *r, const cJSON *list, struct cc_error *e)
-{
-    for (const cJSON *f = cc_recipe_first(list); f != NULL; f = f->next) {
-        if (cJSON_IsString(f))
-            CC_TRY(check_key(r, f->valuestring, e));
-        if (!cJSON_IsObject(f))
-            continue;
-        CC_TRY(check_key(r, cc_recipe_text(f, "key"), e));
-        CC_TRY(check_members(r, cc_recipe_get(f, "where"), e));
-        CC_TRY(check_keys(r, cc_recipe_get(f, "same"), e));
-    }
-    return CC_OK;
-}
-
-/* An object of "computed", "published", "compare" or "crossings": its columns, and its table. */
+/* An object of "computed", "published", "compare" or "crossings", or a factor: its columns, and its
+ * table. */
 static int check_object(struct cc_record *r, const cJSON *object, struct cc_error *e)
 {
-    static const char *const keys[] = {"key", "paper", "error", "along", "of"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (cc_recipe_text(object, keys[i]) != NULL)
-            CC_TRY(check_key(r, cc_recipe_text(object, keys[i]), e));
-    CC_TRY(check_members(r, cc_recipe_get(object, "where"), e));
-    CC_TRY(check_members(r, cc_recipe_get(object, "set"), e));
-    CC_TRY(check_members(r, cc_recipe_get(object, "by"), e));
-    CC_TRY(check_factors(r, cc_recipe_get(object, "product"), e));
-    CC_TRY(check_factors(r, cc_recipe_get(object, "over"), e));
+    static const char *const texts[] = {"key", "paper", "error", "along", "of"};
+    static const char *const lists[] = {"where", "set", "by", "same"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (cc_recipe_text(object, texts[i]) != NULL)
+            CC_TRY(check_key(r, cc_recipe_text(object, texts[i]), e));
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        CC_TRY(check_keys(r, cc_recipe_get(object, lists[i]), e));
+    CC_TRY(check_objects(r, cc_recipe_get(object, "product"), e));
+    CC_TRY(check_objects(r, cc_recipe_get(object, "over"), e));
     if (cc_recipe_text(object, "table") == NULL)
         return CC_OK;
     struct cc_paper *p;
@@ -424,20 +407,28 @@ static int check_object(struct cc_record *r, const cJSON *object, struct cc_erro
     return check_key(r, "bw_bps", e);
 }
 
+/* Objects, or factors: these may also be columns, or numbers. */
+static int check_objects(struct cc_record *r, const cJSON *list, struct cc_error *e)
+{
+    for (const cJSON *one = cc_recipe_first(list); one != NULL; one = one->next)
+        if (cJSON_IsString(one))
+            CC_TRY(check_key(r, one->valuestring, e));
+        else
+            CC_TRY(check_object(r, one, e));
+    return CC_OK;
+}
+
 static int check_all(const struct cc_recipe_command *c, struct cc_record *r, struct cc_error *e)
 {
     CC_TRY(check_keys(r, c->columns, e));
     CC_TRY(check_keys(r, c->keys, e));
     for (const cJSON *axis = cc_recipe_first(c->each); axis != NULL; axis = axis->next)
         for (const cJSON *one = axis->child; one != NULL; one = one->next)
-            CC_TRY(check_members(r, cc_recipe_get(one, "row"), e));
-    for (const cJSON *one = cc_recipe_first(c->computed); one != NULL; one = one->next)
-        CC_TRY(check_object(r, one, e));
-    for (const cJSON *one = cc_recipe_first(c->published); one != NULL; one = one->next)
-        CC_TRY(check_object(r, one, e));
-    if (c->crossings != NULL)
-        CC_TRY(check_object(r, c->crossings, e));
-    return c->compare != NULL ? check_object(r, c->compare, e) : CC_OK;
+            CC_TRY(check_keys(r, cc_recipe_get(one, "row"), e));
+    CC_TRY(check_objects(r, c->computed, e));
+    CC_TRY(check_objects(r, c->published, e));
+    CC_TRY(check_object(r, c->crossings, e));
+    return check_object(r, c->compare, e);
 }
 
 /* "computing": its table has the constants, and `run` the rate that it needs. */

@@ -10,14 +10,6 @@
 
 /* --- rows and notes --- */
 
-static bool has_note(const struct cc_record *r, const char *note)
-{
-    for (size_t i = 0; i < r->note_count; i++)
-        if (strcmp(r->notes[i], note) == 0)
-            return true;
-    return false;
-}
-
 /* Moves the rows, and what else is printed, from a call's record, which has the same columns. A
  * note that several calls have stays once; those of the recipe stand in place of the command's. */
 static int take_record(const struct cc_recipe_command *c, struct cc_record *r,
@@ -32,8 +24,7 @@ static int take_record(const struct cc_recipe_command *c, struct cc_record *r,
         from->rows[i] = row;
     }
     for (size_t i = 0; i < from->note_count && c->keys == NULL; i++)
-        if (!has_note(r, from->notes[i]))
-            CC_TRY(cc_record_note(r, e, "%s", from->notes[i]));
+        CC_TRY(cc_record_note_once(r, e, "%s", from->notes[i]));
     if (from->mpi[0] != '\0')
         memcpy(r->mpi, from->mpi, sizeof r->mpi);
     cc_record_title(r, "%s", c->title != NULL ? c->title : from->title);
@@ -50,7 +41,7 @@ static int choose(const struct cc_recipe_command *c, struct cc_record *r, struct
         return CC_OK;
     CC_TRY(cc_memory_text_begin(&text, what, e));
     for (const cJSON *k = c->columns->child; k != NULL; k = k->next)
-        fprintf(text.f, "%s%s", k == c->columns->child ? "" : ",", k->valuestring);
+        fprintf(text.f, "%s%s", k->valuestring, k->next != NULL ? "," : "");
     CC_TRY(cc_memory_text_end(&text, what, e));
     const int status = cc_record_choose_usual(r, text.text, e);
     free(text.text);
@@ -100,9 +91,9 @@ static int run_calls(struct cc_args *args, const struct cc_recipe_calls *calls, 
 
 static int add_notes(const struct cc_recipe_command *c, struct cc_record *r, struct cc_error *e)
 {
-    for (const cJSON *n = c->notes != NULL ? c->notes->child : NULL; n != NULL; n = n->next)
-        if (!has_note(r, n->valuestring)) /* a command may have put it among its own */
-            CC_TRY(cc_record_note(r, e, "%s", n->valuestring));
+    for (const cJSON *n = cc_recipe_first(c->notes); n != NULL; n = n->next)
+        CC_TRY(
+            cc_record_note_once(r, e, "%s", n->valuestring)); /* a command may have put it, too */
     return CC_OK;
 }
 
