@@ -124,8 +124,7 @@ static int read_list(const struct cc_option *o, const char *text, void *options,
 
 /* --- a struct --- */
 
-static int read_option(const struct cc_option *o, const char *text, void *options,
-                       struct cc_error *e)
+int cc_option_read(const struct cc_option *o, const char *text, void *options, struct cc_error *e)
 {
     if (o->count_at > 0)
         return read_list(o, text, options, e);
@@ -150,7 +149,7 @@ int cc_options_read(const struct cc_args *args, const struct cc_option *rows, vo
         else
             text = o->def;
         if (text != NULL && o->at > 0)
-            CC_TRY(read_option(o, text, options, e));
+            CC_TRY(cc_option_read(o, text, options, e));
     }
     return CC_OK;
 }

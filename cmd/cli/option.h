@@ -123,6 +123,9 @@ int cc_options_read(const struct cc_args *args, const struct cc_option *rows, vo
                     struct cc_error *e);
 void cc_options_free(void *options);
 
+/* The same for one row and its argument. */
+int cc_option_read(const struct cc_option *o, const char *text, void *options, struct cc_error *e);
+
 /* The name of the option that fills the member, if it was given; otherwise NULL. */
 const char *cc_given(const void *options, const void *member);
 /* The first of these members that was given: a list that ends with NULL. Or of all. */

@@ -261,19 +261,20 @@ static int bench_trace(struct cc_bench_run *b, struct cc_error *e)
 static int bench_sizes(struct cc_bench_run *b, struct cc_error *e)
 {
     const char *text = b->options.values;
-    size_t *sizes;
+    struct cc_values sizes = {.item = NULL};
     int status = CC_OK;
-    CC_TRY(cc_input_counts("values", text, CC_MOST_VALUES, true, &sizes, &b->sizes, e));
+    CC_TRY_OUT(cc_input_values(text, &sizes, e));
+    b->sizes = sizes.count;
     b->options.limits.seconds /= (double)(b->sizes * b->options.thread_counts);
     const char *label = b->sizes == 1 ? text : "flat"; /* the same in all rows */
     for (size_t i = 0; i < b->sizes && !cc_interrupted(); i++) {
-        CC_TRY_OUT(cc_input_flat_trace(&b->source, label, sizes[i], &b->config.trace, e));
+        CC_TRY_OUT(cc_input_flat_trace(&b->source, label, sizes.item[i], &b->config.trace, e));
         status = bench_trace(b, e);
         cc_trace_close(b->config.trace);
         CC_TRY_OUT(status);
     }
 out:
-    free(sizes);
+    free(sizes.item);
     return status;
 }
 

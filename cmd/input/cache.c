@@ -94,16 +94,12 @@ static bool find_path(const struct cc_machine_info *h, char out[PATH_CAP])
  * checksum follows the name: cyclic:k=4@1b2c3d4f. */
 static int name_in_file(const char *name, char **out, struct cc_error *e)
 {
-    char id[64], text[256];
+    char id[64];
     (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(name, ":"), name);
     const struct cc_scheme *scheme = cc_scheme_find(id);
     const uint32_t plugin = scheme != NULL ? cc_plugin_checksum(scheme) : 0;
-    if (plugin != 0)
-        (void)snprintf(text, sizeof text, "%s@%08" PRIx32, name, plugin);
-    else
-        (void)snprintf(text, sizeof text, "%s", name);
-    *out = cc_strdup(text, e);
-    return *out != NULL ? CC_OK : CC_FAIL;
+    return plugin != 0 ? cc_text(out, e, "%s@%08" PRIx32, name, plugin)
+                       : cc_text(out, e, "%s", name);
 }
 
 /* Gives the codecs the names that they have in the file, or takes them back: a plugin's codec that
@@ -203,9 +199,10 @@ static void lock(struct cache *c)
     c->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (c->lock >= 0 && flock(c->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
            cc_now() - begin < MOST_WAIT_S && !cc_interrupted()) {
-        if (!told && cc_now() - begin > 1)
+        const bool tell = !told && cc_now() - begin > 1;
+        if (tell)
             remark(c, "waiting for another commcomp that measures codecs", "");
-        told = told || cc_now() - begin > 1;
+        told = told || tell;
         (void)nanosleep(&pause, NULL);
     }
 }
@@ -289,11 +286,8 @@ static int make_plan(struct cache *c, struct cc_spec *raw, struct plan *plan, st
     const double now =
         has_busy_cell(&c->profile) ? cc_load_now(&c->profile.copy_gb_per_s) : (double)INFINITY;
     *plan = (struct plan){.again = true};
-    for (size_t i = 0; i < CC_PROFILE_SIZES; i++) {
-        plan->at[i].item = cc_alloc((schemes->count + 1) * sizeof *plan->at[i].item, e);
-        if (plan->at[i].item == NULL)
-            return CC_FAIL;
-    }
+    for (size_t i = 0; i < CC_PROFILE_SIZES; i++)
+        CC_TRY(CC_NEW(plan->at[i].item, schemes->count + 1, e));
     plan_scheme(c, raw, now, plan);
     for (size_t i = 0; i < schemes->count; i++)
         if (!cc_spec_is_raw(schemes->item[i]))
@@ -407,21 +401,15 @@ static bool uses_busy_cell(const struct cache *c)
 int cc_cache_profile(const struct cc_cache_request *request, struct cc_profile *out, char **source,
                      struct cc_error *e)
 {
-    char text[PATH_CAP + 192];
     struct cache c = {.request = request, .lock = -1};
     int status = CC_OK;
     cc_machine_info_read(&c.host);
     c.kept = find_path(&c.host, c.path);
     CC_TRY_OUT(complete(&c, e));
-    (void)snprintf(text, sizeof text, "measured on this machine at %s%s%s%s", c.profile.time,
-                   uses_busy_cell(&c) ? " (while it was busy: measured again when it is quieter)"
-                                      : "",
-                   c.kept ? ", kept in " : "", c.kept ? c.path : "");
-    *source = cc_strdup(text, e);
-    if (*source == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(
+        cc_text(source, e, "measured on this machine at %s%s%s%s", c.profile.time,
+                uses_busy_cell(&c) ? " (while it was busy: measured again when it is quieter)" : "",
+                c.kept ? ", kept in " : "", c.kept ? c.path : ""));
     *out = c.profile;
     return CC_OK;
 out:

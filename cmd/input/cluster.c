@@ -202,62 +202,39 @@ static int choose_system(struct cc_cluster_args *out, struct cc_error *e)
     out->server_per_worker = system->server_per_worker && cc_given(out, &out->servers) == NULL;
     if (out->exchanges > 0)
         return CC_OK;
-    out->exchange = cc_alloc(sizeof *out->exchange, e);
-    if (out->exchange == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->exchange, 1, e));
     out->exchange[0] = system->exchange;
     out->exchanges = 1;
     return CC_OK;
 }
 
-static bool has_servers(const struct cc_cluster_args *c)
+bool cc_cluster_has(const struct cc_cluster_args *c, enum cc_exchange_flag flag)
 {
     for (size_t i = 0; i < c->exchanges; i++)
-        if (cc_exchange_has(c->exchange[i], CC_X_SERVERS))
+        if (cc_exchange_has(c->exchange[i], flag))
             return true;
     return false;
 }
 
 /* --- raw tensors --- */
 
-int cc_cluster_raw_tensors(const struct cc_cluster_args *c, const double *size, size_t count,
-                           bool **out, double *share, struct cc_error *e)
-{
-    bool *raw = cc_alloc(count * sizeof *raw, e);
-    if (raw == NULL)
-        return CC_FAIL;
-    const int status = cc_raw_tensors(size, count, c->min_size, c->raw_share_wanted, raw, share, e);
-    if (status == CC_OK)
-        *out = raw;
-    else
-        free(raw);
-    return status;
-}
-
 static int choose_raw(struct cc_cluster_args *out, struct cc_error *e)
 {
     const struct cc_net *net = out->net;
+    double *size;
     if (!(out->raw_share_wanted >= 0 && out->raw_share_wanted <= 1))
         return cc_usage(e, "--raw-share: a share of the values, from 0 to 1");
-    double *size = cc_alloc(net->count * sizeof *size, e);
-    if (size == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->raw, net->count, e));
+    CC_TRY(CC_NEW(size, net->count, e));
     for (size_t i = 0; i < net->count; i++)
         size[i] = (double)net->tensors[i].shape.n;
-    const int status = cc_cluster_raw_tensors(out, size, net->count, &out->raw, &out->raw_share, e);
+    const int status = cc_raw_tensors(size, net->count, out->min_size, out->raw_share_wanted,
+                                      out->raw, &out->raw_share, e);
     free(size);
     return status;
 }
 
 /* --- what sums keep --- */
-
-static bool merges(const struct cc_cluster_args *c)
-{
-    for (size_t i = 0; i < c->exchanges; i++)
-        if (cc_exchange_has(c->exchange[i], CC_X_MERGES))
-            return true;
-    return false;
-}
 
 /* "1%", "0.01", or a number of values of a step, such as "10K". */
 static int parse_keep(struct cc_cluster_args *out, struct cc_error *e)
@@ -268,7 +245,7 @@ static int parse_keep(struct cc_cluster_args *out, struct cc_error *e)
     int status = CC_OK;
     if (text == NULL)
         return CC_OK;
-    if (!merges(out))
+    if (!cc_cluster_has(out, CC_X_MERGES))
         return cc_usage(e, "--keep re-sparsifies sums of index-value pairs: give --exchange "
                            "ssar-split or another sparse one");
     if (strchr(text, '%') != NULL || strtod(text, NULL) < 1)
@@ -310,7 +287,7 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
     CC_TRY(choose_system(out, e));
     CC_TRY(choose_raw(out, e));
     CC_TRY(choose_device(out, e));
-    if (colocate && !has_servers(out))
+    if (colocate && !cc_cluster_has(out, CC_X_SERVERS))
         return cc_usage(e, "--colocate places parameter servers: give --exchange ps");
     CC_TRY(parse_keep(out, e));
     CC_TRY(cc_links_make(&out->network, &out->link, &out->links, e));
@@ -327,8 +304,7 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
 void cc_cluster_args_free(struct cc_cluster_args *c)
 {
     cc_net_free(c->net);
-    if (c->trace != NULL)
-        cc_trace_close(c->trace);
+    cc_trace_close(c->trace);
     cc_options_free(&c->source);
     cc_options_free(&c->network);
     cc_options_free(c);

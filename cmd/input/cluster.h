@@ -111,10 +111,8 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
 int cc_links_make(const struct cc_link_options *o, struct cc_link **out, size_t *count,
                   struct cc_error *e);
 
-/* Chooses which of `count` tensors, of `size` values each, travel as fp32 by --min-size and
- * --raw-share. The caller frees *out; *share becomes their share of the values. */
-int cc_cluster_raw_tensors(const struct cc_cluster_args *c, const double *size, size_t count,
-                           bool **out, double *share, struct cc_error *e);
+/* Whether one of the exchanges has the flag. */
+bool cc_cluster_has(const struct cc_cluster_args *c, enum cc_exchange_flag flag);
 
 /* Reads --consistency, --staleness and --communicate, each of which a command may lack. CC_USAGE if
  * one of the latter has no effect, unless a recipe set it. */

@@ -65,10 +65,7 @@ static int has_no_code(const char *path, bool *out, struct cc_error *e)
 {
     struct cc_profile p = {0};
     *out = true;
-    if (cc_profile_read(path, &p, e) != CC_OK) {
-        cc_error_in(e, "--profile");
-        return CC_FAIL;
-    }
+    CC_TRY_IN(cc_profile_read(path, &p, e), e, "--profile");
     for (size_t i = 0; i < p.codecs; i++) {
         const struct cc_scheme *s = cc_scheme_find(p.codec[i].scheme);
         *out &= s != NULL && !cc_scheme_runs(s);
@@ -152,9 +149,7 @@ static int open_profile(const struct cc_profile_args *args, const struct cc_spec
                                              .progress = args->progress,
                                              .share = args->share};
     if (args->path == NULL) {
-        run.item = cc_alloc((schemes->count + 1) * sizeof *run.item, e);
-        if (run.item == NULL)
-            return CC_FAIL;
+        CC_TRY(CC_NEW(run.item, schemes->count, e));
         for (size_t i = 0; i < schemes->count; i++)
             if (cc_scheme_runs(schemes->item[i]->scheme))
                 run.item[run.count++] = schemes->item[i];
@@ -162,12 +157,8 @@ static int open_profile(const struct cc_profile_args *args, const struct cc_spec
         free(run.item);
         return status;
     }
-    if (cc_profile_read(args->path, &out->profile, e) != CC_OK) {
-        cc_error_in(e, "--profile");
-        return CC_FAIL;
-    }
-    out->source = cc_strdup(args->path, e);
-    return out->source != NULL ? CC_OK : CC_FAIL;
+    CC_TRY_IN(cc_profile_read(args->path, &out->profile, e), e, "--profile");
+    return cc_text(&out->source, e, "%s", args->path);
 }
 
 /* Takes the sizes and times of pulls from the profile of --pull-profile, if there is one. */
@@ -177,26 +168,20 @@ static int take_pull(const struct cc_profile *p, const char *scheme, struct cc_c
     struct cc_codec_model pull;
     if (p->codecs == 0)
         return CC_OK;
-    int status = cc_codec_model_profiled(p, scheme, c->reduction, &pull, e);
-    if (status == CC_OK)
-        c->pull = pull.pull;
-    else
-        cc_error_in(e, "--pull-profile");
-    return status;
+    CC_TRY_IN(cc_codec_model_profiled(p, scheme, c->reduction, &pull, e), e, "--pull-profile");
+    c->pull = pull.pull;
+    return CC_OK;
 }
 
 static int make_models(const struct cc_spec_list *schemes, struct cc_codec_models *out,
                        struct cc_error *e)
 {
-    out->codec_model = cc_alloc0(schemes->count * sizeof *out->codec_model, e);
-    if (out->codec_model == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->codec_model, schemes->count, e));
     out->raw_given = cc_profile_find(&out->profile, CC_RAW_SCHEME) == NULL;
     if (out->raw_given)
         out->raw = cc_codec_model_given(CC_RAW_SCHEME, CC_REDUCE_SUM, 32, 0, 0, 0);
-    else if (cc_codec_model_profiled(&out->profile, CC_RAW_SCHEME, CC_REDUCE_SUM, &out->raw, e) !=
-             CC_OK)
-        return CC_FAIL;
+    else
+        CC_TRY(cc_codec_model_profiled(&out->profile, CC_RAW_SCHEME, CC_REDUCE_SUM, &out->raw, e));
     out->raw.verbatim = true;
     for (size_t i = 0; i < schemes->count; i++) {
         const struct cc_spec *s = schemes->item[i];
@@ -205,11 +190,8 @@ static int make_models(const struct cc_spec_list *schemes, struct cc_codec_model
             *c = out->raw;
             continue;
         }
-        if (cc_codec_model_profiled(profile_of(out, s), s->name, CC_REDUCE_DECODED, c, e) !=
-            CC_OK) {
-            cc_error_in(e, "%s", out->source);
-            return CC_FAIL;
-        }
+        CC_TRY_IN(cc_codec_model_profiled(profile_of(out, s), s->name, CC_REDUCE_DECODED, c, e), e,
+                  "%s", out->source);
         copy_descriptor(s, c);
         CC_TRY(take_pull(&out->pull, s->name, c, e));
     }
@@ -222,10 +204,8 @@ int cc_codec_models_open(const struct cc_profile_args *args, const struct cc_spe
     CC_TRY(open_profile(args, schemes, out, e));
     if (args->added != NULL)
         CC_TRY(cc_profile_read(args->added, &out->added, e));
-    if (args->pull_path != NULL && cc_profile_read(args->pull_path, &out->pull, e) != CC_OK) {
-        cc_error_in(e, "--pull-profile");
-        return CC_FAIL;
-    }
+    if (args->pull_path != NULL)
+        CC_TRY_IN(cc_profile_read(args->pull_path, &out->pull, e), e, "--pull-profile");
     return make_models(schemes, out, e);
 }
 

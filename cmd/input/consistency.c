@@ -13,11 +13,11 @@ static int parse_communicate(const char *text, void *member, struct cc_error *e)
     struct cc_communicating *out = member;
     static const char norm[] = "norm:";
     char *end;
-    for (int i = 0; i < CC_AT_NORM; i++)
-        if (strcmp(text, cc_communicate_names[i]) == 0) {
-            out->when = (enum cc_communicate)i;
-            return CC_OK;
-        }
+    const int known = cc_word_find(cc_communicate_names, text);
+    if (known >= 0 && known < CC_AT_NORM) {
+        out->when = (enum cc_communicate)known;
+        return CC_OK;
+    }
     if (strncmp(text, norm, sizeof norm - 1) != 0)
         return cc_usage(e, "--communicate %s: step, bound, or norm:X as in norm:2", text);
     const char *number = text + sizeof norm - 1;
@@ -36,12 +36,10 @@ static int parse_list(const char *text, void *member, struct cc_error *e)
     out->count = 0;
     for (const char *at = text;; at++) {
         const size_t length = strcspn(at, ",");
-        int found = CC_BULK;
-        while (cc_consistency_names[found] != NULL &&
-               (strlen(cc_consistency_names[found]) != length ||
-                strncmp(at, cc_consistency_names[found], length) != 0))
-            found++;
-        if (cc_consistency_names[found] == NULL) {
+        char word[32];
+        (void)snprintf(word, sizeof word, "%.*s", (int)length, at);
+        const int found = cc_word_find(cc_consistency_names, word);
+        if (found < 0) {
             char names[80];
             cc_word_list(cc_consistency_names, names, sizeof names);
             return cc_usage(e, "--consistency %s: %s, or several of them", text, names);

@@ -10,7 +10,6 @@
 
 #include "bench/settle.h"
 #include "bench/sum_sizes.h"
-#include "cmd/input/figures_file.h"
 #include "cmd/input/source.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
@@ -55,11 +54,10 @@ static int find_sizes(const struct cc_bench_config *config, size_t scheme, struc
     const size_t tensors = cc_trace_tensors(config->trace);
     struct cc_codec_set set = {0};
     struct cc_settled settled = {.passes = 0};
-    double *bytes = cc_alloc(sample->count * sizeof *bytes, e);
-    int status = bytes != NULL ? CC_OK : CC_FAIL;
-    out->bits = cc_alloc0(tensors * sizeof *out->bits, e);
-    if (out->bits == NULL || status != CC_OK)
-        goto out;
+    double *bytes;
+    int status = CC_OK;
+    CC_TRY(CC_NEW(out->bits, tensors, e));
+    CC_TRY(CC_NEW(bytes, sample->count, e));
     CC_TRY_OUT(cc_settle_sizes(config, scheme, sample, &settle_limits, &set, bytes, &settled, e));
     for (size_t t = 0; t < tensors && sample->count > 0; t++) {
         const size_t at = nearest(config->trace, sample, t);
@@ -70,7 +68,7 @@ static int find_sizes(const struct cc_bench_config *config, size_t scheme, struc
 out:
     cc_codec_set_free(&set);
     free(bytes);
-    return out->bits != NULL ? status : CC_FAIL;
+    return status;
 }
 
 /* --- sizes of sums --- */
@@ -167,13 +165,10 @@ static int find_sums(const struct cc_bench_config *bench, size_t scheme, struct 
                                          .streams = streams->count,
                                          .steps = out->steps,
                                          .counted = window < out->steps ? window : out->steps};
-    struct cc_piece_sums *piece = cc_alloc((sample->count + 1) * sizeof *piece, e);
+    struct cc_piece_sums *piece;
     int status = CC_OK;
-    out->sums = cc_alloc0(tensors * sizeof *out->sums, e);
-    if (piece == NULL || out->sums == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY(CC_NEW(piece, sample->count, e));
+    CC_TRY_OUT(CC_NEW(out->sums, tensors, e));
     if (!cc_sample_has_state(bench, scheme, sample) && config.steps > STATELESS)
         config.steps = config.counted = STATELESS;
     CC_TRY_OUT(cc_sum_sizes_measure(&config, scheme, piece, &out->sums_settled, e));
@@ -200,9 +195,8 @@ static int find_errors(const struct cc_bench_config *config, const size_t *at,
                        struct cc_figures *out, struct cc_error *e)
 {
     const size_t count = config->schemes->count;
-    struct cc_update_error *error = cc_alloc(count * sizeof *error, e);
-    if (error == NULL)
-        return CC_FAIL;
+    struct cc_update_error *error;
+    CC_TRY(CC_NEW(error, count, e));
     const int status = cc_update_errors(config, error, e);
     for (size_t i = 0; i < count && status == CC_OK; i++) {
         out->of[at[i]].error = error[i];
@@ -275,9 +269,7 @@ static int measure(const struct cc_figures_config *config, struct cc_bench_confi
     struct streams streams = {.count = 0};
     const struct finding finding = {bench, &sample, &streams, at, out};
     int status = CC_OK;
-    bench->failed = cc_alloc0(count * sizeof *bench->failed, e);
-    if (bench->failed == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(bench->failed, count, e));
     if (!config->quiet)
         fprintf(stderr, "commcomp: measuring sizes and errors of %zu scheme%s on %s%s\n", count,
                 count == 1 ? "" : "s", cc_trace_name(bench->trace),
@@ -371,9 +363,7 @@ static int draw(const struct cc_figures_config *config, struct cc_trace **out, s
 static int find_missing(const struct cc_figures_config *config, const struct cc_figures *f,
                         struct cc_spec_list *out, size_t *at, struct cc_error *e)
 {
-    out->item = cc_alloc(f->count * sizeof *out->item, e);
-    if (out->item == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->item, f->count, e));
     for (size_t i = 0; i < f->count; i++) {
         if (is_complete(config, i, &f->of[i]))
             continue;
@@ -390,15 +380,12 @@ int cc_figures_open(const struct cc_figures_config *config, struct cc_figures *o
     struct cc_spec_list missing = {.item = NULL}; /* whose items belong to config->schemes */
     struct cc_spec *raw = NULL;
     struct cc_trace *drawn = NULL;
+    size_t *at = NULL;
     int status = CC_OK;
     cc_machine_info_read(&host);
     *out = (struct cc_figures){.count = config->schemes->count};
-    size_t *at = cc_alloc0((out->count + 1) * sizeof *at, e);
-    out->of = cc_alloc0((out->count + 1) * sizeof *out->of, e);
-    if (at == NULL || out->of == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(at, out->count, e));
+    CC_TRY_OUT(CC_NEW(out->of, out->count, e));
     for (size_t i = 0; i < out->count; i++)
         out->of[i].error = cc_update_error_unknown();
     CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &raw, e));
@@ -411,11 +398,7 @@ int cc_figures_open(const struct cc_figures_config *config, struct cc_figures *o
                                     .seed = config->drawn.seed,
                                     .threads = host.cores};
     bench.steps = out->steps = cc_trace_steps(bench.trace, 0);
-    out->trace = cc_strdup(cc_trace_name(bench.trace), e);
-    if (out->trace == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(cc_text(&out->trace, e, "%s", cc_trace_name(bench.trace)));
     for (size_t i = 0; i < out->count && drawn != NULL && !config->anew; i++)
         cc_figures_load(config, i, &out->of[i]);
     CC_TRY_OUT(find_missing(config, out, &missing, at, e));

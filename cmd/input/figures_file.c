@@ -1,8 +1,6 @@
 /* {"schema": "commcomp-figures/2", "scheme": "3lc", "net": "resnet20", "seed": 1, "bits": [...],
  * ...}. The file's name has a checksum of all that the figures depend on: the version, the scheme
  * (of a plugin, its file), the net's tensors, those sent as fp32, the distribution and the seed. */
-#include "cmd/input/figures_file.h"
-
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -11,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/input/cache.h"
+#include "cmd/input/figures.h"
 #include "core/file.h"
 #include "core/format/crc32.h"
 #include "core/format/json.h"

@@ -14,16 +14,12 @@ static int split_at_blanks(const char *text, void *member, struct cc_error *e)
     static const char blanks[] = " \t\n";
     const size_t most = strlen(text) / 2 + 2;
     size_t count = 0;
-    char **words = cc_alloc0(most * sizeof *words, e), ***out = member;
-    if (words == NULL)
-        return CC_FAIL;
+    char **words, ***out = member;
+    CC_TRY(CC_NEW(words, most, e));
     *out = words;
     for (const char *p = text + strspn(text, blanks); *p != '\0'; p += strspn(p, blanks)) {
         const size_t n = strcspn(p, blanks);
-        words[count] = cc_alloc0(n + 1, e);
-        if (words[count] == NULL)
-            return CC_FAIL;
-        memcpy(words[count++], p, n);
+        CC_TRY(cc_text(&words[count++], e, "%.*s", (int)n, p));
         p += n;
     }
     return CC_OK;

@@ -63,23 +63,17 @@ int cc_links_make(const struct cc_link_options *o, struct cc_link **out, size_t 
                   struct cc_error *e)
 {
     const size_t each = o->latencies > 0 ? o->latencies : 1;
-    struct cc_link calibrated, *link;
+    struct cc_link calibrated;
     if (o->calibration != NULL) {
         if (cc_given(o, &o->bw) != NULL)
             return cc_usage(e, "--bw and --calibration exclude each other");
-        const int status = cc_link_read(o->calibration, &calibrated, e);
-        if (status != CC_OK) {
-            cc_error_in(e, "--calibration");
-            return status;
-        }
+        CC_TRY_IN(cc_link_read(o->calibration, &calibrated, e), e, "--calibration");
     }
     *count = o->bws * each;
-    *out = link = cc_alloc(*count * sizeof *link, e);
-    if (link == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(*out, *count, e));
     for (size_t i = 0; i < *count; i++) {
-        link[i] = o->calibration != NULL ? calibrated : o->bw[i / each];
-        replace(o, i % each, &link[i]);
+        (*out)[i] = o->calibration != NULL ? calibrated : o->bw[i / each];
+        replace(o, i % each, &(*out)[i]);
     }
     return CC_OK;
 }

@@ -67,16 +67,25 @@ static int refuse_both(const char *a, const char *b, struct cc_error *e)
 static int net_of_trace(const struct cc_trace *t, struct cc_net **out, struct cc_error *e)
 {
     const size_t count = cc_trace_tensors(t);
-    struct cc_tensor_info *list = cc_alloc((count + 1) * sizeof *list, e);
-    if (list == NULL)
-        return CC_FAIL;
+    struct cc_tensor_info *list;
+    CC_TRY(CC_NEW(list, count, e));
     for (size_t i = 0; i < count; i++)
         list[i] = *cc_trace_tensor(t, i);
     const int status = cc_net_of(cc_trace_name(t), list, count, out, e);
-    if (status != CC_OK)
-        cc_error_in(e, "--trace %s", cc_trace_name(t));
     free(list);
-    return status;
+    CC_TRY_IN(status, e, "--trace %s", cc_trace_name(t));
+    return CC_OK;
+}
+
+/* A number of values from 1 on. */
+static int parse_values(const char *text, size_t *out, struct cc_error *e)
+{
+    uint64_t values;
+    CC_TRY(cc_parse_count(text, &values, e));
+    if (values < 1 || values > CC_MOST_VALUES)
+        return cc_usage(e, "%s is not between 1 and %zu", text, CC_MOST_VALUES);
+    *out = (size_t)values;
+    return CC_OK;
 }
 
 /* The name of an option that was given, or NULL. */
@@ -87,14 +96,9 @@ int cc_input_net(const struct cc_source_options *o, const struct cc_trace *trace
 {
     CC_TRY(refuse_both(GIVEN(o, net), GIVEN(o, values), e));
     if (o->values != NULL) {
-        uint64_t values = 0;
-        int status = cc_parse_count(o->values, &values, e);
-        if (status == CC_OK && (values < 1 || values > CC_MOST_VALUES))
-            status = cc_usage(e, "%s is not between 1 and %zu", o->values, CC_MOST_VALUES);
-        if (status == CC_OK)
-            return cc_net_flat(o->values, (size_t)values, out, e);
-        cc_error_in(e, "--values");
-        return status;
+        size_t values;
+        CC_TRY_IN(parse_values(o->values, &values, e), e, "--values");
+        return cc_net_flat(o->values, values, out, e);
     }
     if (o->net == NULL && trace != NULL)
         return net_of_trace(trace, out, e);
@@ -219,8 +223,9 @@ size_t cc_input_beyond_cache(void)
 }
 
 /* A count, or a word of --values. */
-static int parse_size(const char *text, uint64_t *out, struct cc_error *e)
+static int parse_size(const char *text, void *member, struct cc_error *e)
 {
+    size_t *out = member;
     *out = strcmp(text, "l2") == 0      ? cc_l2_values()
            : strcmp(text, "cache") == 0 ? cc_input_beyond_cache()
                                         : 0;
@@ -228,35 +233,12 @@ static int parse_size(const char *text, uint64_t *out, struct cc_error *e)
         return CC_OK;
     if (text[0] >= 'a' && text[0] <= 'z')
         return cc_usage(e, "'%s' is neither a count such as 25M nor l2 or cache", text);
-    return cc_parse_count(text, out, e);
+    return parse_values(text, out, e);
 }
 
-int cc_input_counts(const char *option, const char *text, uint64_t most, bool named, size_t **out,
-                    size_t *count, struct cc_error *e)
+int cc_input_values(const char *text, struct cc_values *out, struct cc_error *e)
 {
-    size_t capacity = 0, used = 0;
-    char *copy = cc_strdup(text, e), *next = copy;
-    size_t *list = NULL;
-    int status = copy != NULL ? CC_OK : CC_FAIL;
-    while (status == CC_OK && next != NULL) {
-        const char *item = strsep(&next, ",");
-        uint64_t value;
-        CC_TRY_OUT(named ? parse_size(item, &value, e) : cc_parse_count(item, &value, e));
-        if (value < 1 || value > most) {
-            status = cc_usage(e, "%s is not between 1 and %llu", item, (unsigned long long)most);
-            goto out;
-        }
-        CC_TRY_OUT(CC_GROW(list, &capacity, used + 1, e));
-        list[used++] = (size_t)value;
-    }
-out:
-    free(copy);
-    if (status == CC_OK) {
-        *out = list;
-        *count = used;
-        return CC_OK;
-    }
-    cc_error_in(e, "--%s", option);
-    free(list);
-    return status;
+    static const struct cc_option row = {
+        .name = "values", CC_OPTION_LIST(struct cc_values, item, count), .parse = parse_size};
+    return cc_option_read(&row, text, out, e);
 }

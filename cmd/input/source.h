@@ -54,10 +54,12 @@ int cc_input_flat_trace(const struct cc_source_options *o, const char *label, si
  * of a codec's speed. */
 size_t cc_input_beyond_cache(void);
 
-/* Parses a list of counts from 1 to `most`, the argument of an option: "1,2". named: also the words
- * "cache" for cc_input_beyond_cache and "l2" for cc_l2_values. The caller frees *out. */
-int cc_input_counts(const char *option, const char *text, uint64_t most, bool named, size_t **out,
-                    size_t *count, struct cc_error *e);
+/* Parses a list of --values, "1K,25M": counts, or the words "cache" for cc_input_beyond_cache and
+ * "l2" for cc_l2_values. *out is empty before; the caller frees the items, also after an error. */
+struct cc_values {
+    size_t *item, count;
+};
+int cc_input_values(const char *text, struct cc_values *out, struct cc_error *e);
 
 /* Opens the net of --net or --values; without them the net of the tensors of `trace`, or resnet110
  * if that is NULL. The caller frees *out with cc_net_free. */

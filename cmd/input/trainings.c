@@ -97,9 +97,7 @@ static int add_row(struct cc_trainings *t, const struct cc_sheet *s, size_t row,
             return CC_OK;
         }
     CC_TRY(CC_GROW(t->of, &t->capacity, t->count + 1, e));
-    new.scheme = cc_strdup(scheme, e);
-    if (new.scheme == NULL)
-        return CC_FAIL;
+    CC_TRY(cc_text(&new.scheme, e, "%s", scheme));
     t->of[t->count++] = new;
     return CC_OK;
 }
@@ -111,12 +109,8 @@ static int describe(struct cc_trainings *t, const struct cc_sheet *s, size_t row
     CC_TRY(needed_number(s, row, "workers", &workers, e));
     CC_TRY(needed_number(s, row, "step", &steps, e));
     free(t->about);
-    if (asprintf(&t->about, "%s on %s, %.0f workers, %.0f steps", text_of(s, row, "net"),
-                 text_of(s, row, "data"), workers, steps) < 0) {
-        t->about = NULL;
-        return cc_fail(e, "out of memory");
-    }
-    return CC_OK;
+    return cc_text(&t->about, e, "%s on %s, %.0f workers, %.0f steps", text_of(s, row, "net"),
+                   text_of(s, row, "data"), workers, steps);
 }
 
 static int read_sheet(struct cc_trainings *t, const struct cc_sheet *s, struct cc_error *e)
@@ -149,9 +143,7 @@ static int read_sheet(struct cc_trainings *t, const struct cc_sheet *s, struct c
 int cc_trainings_read(const char *path, struct cc_trainings *out, struct cc_error *e)
 {
     struct cc_sheet s;
-    out->path = cc_strdup(path, e);
-    if (out->path == NULL)
-        return CC_FAIL;
+    CC_TRY(cc_text(&out->path, e, "%s", path));
     CC_TRY(cc_sheet_read(path, &s, e));
     const int status = read_sheet(out, &s, e);
     cc_sheet_free(&s);

@@ -253,17 +253,17 @@ static int run_values(struct calls *c, const struct cc_cluster_args *cluster, st
 static int run_all(struct calls *c, struct cc_args *args, struct cc_error *e)
 {
     const struct cc_source_options *drawn = &c->source;
-    size_t *values = NULL, sizes = 0;
+    struct cc_values sizes = {.item = NULL};
     int status = CC_OK;
-    CC_TRY_OUT(cc_input_counts("values", drawn->values, CC_MOST_VALUES, true, &values, &sizes, e));
+    CC_TRY_OUT(cc_input_values(drawn->values, &sizes, e));
     cc_arg_set(args, "bw", NULL); /* links do not matter */
-    for (size_t i = 0; i < sizes && !cc_interrupted(); i++) {
+    for (size_t i = 0; i < sizes.count && !cc_interrupted(); i++) {
         struct cc_cluster_args cluster = {.net = NULL};
         char text[24];
-        (void)snprintf(text, sizeof text, "%zu", values[i]);
+        (void)snprintf(text, sizeof text, "%zu", sizes.item[i]);
         cc_arg_set(args, "values", text);
         status = cc_cluster_args_parse(args, &cluster, e);
-        c->settings = sizes * drawn->shares * cluster.exchanges * cluster.worker_counts;
+        c->settings = sizes.count * drawn->shares * cluster.exchanges * cluster.worker_counts;
         if (status == CC_OK)
             status = run_values(c, &cluster, e);
         cc_cluster_args_free(&cluster);
@@ -271,7 +271,7 @@ static int run_all(struct calls *c, struct cc_args *args, struct cc_error *e)
             goto out;
     }
 out:
-    free(values);
+    free(sizes.item);
     return status;
 }
 
