@@ -108,10 +108,8 @@ static int set_scheme_parameter(const struct cc_args *args, const char *name, si
     if (at->group.count == 0 || n >= sizeof word ||
         (option != SIZE_MAX && option >= args->options.own))
         return -1;
-    memcpy(word, name, n);
-    word[n] = '\0';
-    const struct cc_scheme *scheme = at->group.item[0]->scheme;
-    if (cc_param_find(scheme->params, word) == NULL)
+    (void)snprintf(word, sizeof word, "%.*s", (int)n, name);
+    if (cc_param_find(at->group.item[0]->scheme->params, word) == NULL)
         return -1;
     if (inline_value == NULL && at->next >= at->argc)
         return cc_usage(e, "--%s needs an argument", word);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,12 +110,9 @@ static int read_list(const struct cc_option *o, const char *text, void *options,
         const size_t n = strcspn(p, ",");
         if (n == 0 || n >= sizeof word)
             return cc_usage(e, "--%s %s: a list of words with commas between them", o->name, text);
-        memcpy(word, p, n);
-        word[n] = '\0';
+        (void)snprintf(word, sizeof word, "%.*s", (int)n, p);
         CC_TRY(cc_grow_bytes(items, &capacity, *count + 1, o->size, e));
-        const int status = read_value(o, word, (char *)*items + o->size * *count, e);
-        if (status != CC_OK)
-            return name_option(o, status, e);
+        CC_TRY(name_option(o, read_value(o, word, (char *)*items + o->size * *count, e), e));
         ++*count;
         p += n;
         if (*p == '\0')

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "core/nearest.h"
+
 /* Whether the sums of the setting's exchange carry the payloads, whatever they keep of them. */
 static int check_exchange(const struct cc_setting *s, const struct cc_spec *spec,
                           struct cc_error *e)
@@ -26,14 +28,13 @@ static int check(const struct cc_setting *s, const struct cc_spec *spec, struct 
 /* Appends the names of all schemes that the exchange carries with their default parameters. */
 static int list_carried(const struct cc_setting *s, char *out, size_t cap, struct cc_error *e)
 {
-    size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; cc_schemes[i] != NULL && used < cap; i++) {
+    for (size_t i = 0; cc_schemes[i] != NULL; i++) {
         const char *id = cc_schemes[i]->id;
         struct cc_spec *spec;
         CC_TRY(cc_spec_parse(id, &spec, e));
         if (check(s, spec, NULL) == CC_OK)
-            used += (size_t)snprintf(out + used, cap - used, "%s%s", used > 0 ? ", " : "", id);
+            cc_list_add(out, cap, ", ", "%s", id);
         cc_spec_free(spec);
     }
     return CC_OK;

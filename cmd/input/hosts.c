@@ -101,8 +101,20 @@ void cc_hosts_free(struct cc_hosts *h)
     *h = (struct cc_hosts){.lab = true};
 }
 
-char *cc_rank_program(struct cc_error *e)
+int cc_hosts_launch(const struct cc_hosts *h, struct cc_lab *lab,
+                    const struct cc_launch_config *calls, const struct cc_job *job,
+                    struct cc_error *e)
 {
-    return cc_program_beside("commcomp-rank", "COMMCOMP_RANK",
-                             "make builds it where mpicc is installed (Debian: libopenmpi-dev)", e);
+    struct cc_launch_config config = *calls;
+    char *program =
+        cc_program_beside("commcomp-rank", "COMMCOMP_RANK",
+                          "make builds it where mpicc is installed (Debian: libopenmpi-dev)", e);
+    if (program == NULL)
+        return CC_FAIL;
+    config.hosts.lab = lab;
+    config.hosts.cluster = &h->cluster;
+    config.rank_program = program;
+    const int status = cc_launch(&config, job, e);
+    free(program);
+    return status;
 }

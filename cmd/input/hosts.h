@@ -26,8 +26,11 @@ int cc_hosts_parse(const struct cc_args *args, const char *of_cluster, const cha
 int cc_hosts_parse_plain(const struct cc_args *args, struct cc_hosts *out, struct cc_error *e);
 void cc_hosts_free(struct cc_hosts *h);
 
-/* The path of the ranks' program: $COMMCOMP_RANK, or commcomp-rank beside this program. The caller
- * frees it; NULL after an error. */
-char *cc_rank_program(struct cc_error *e);
+/* Launches a job on the lab's hosts, or with NULL on the cluster's: cc_launch, with a program of
+ * ranks that is $COMMCOMP_RANK, or commcomp-rank beside this program. `calls` has the other members
+ * of the configuration. */
+int cc_hosts_launch(const struct cc_hosts *h, struct cc_lab *lab,
+                    const struct cc_launch_config *calls, const struct cc_job *job,
+                    struct cc_error *e);
 
 #endif

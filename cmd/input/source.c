@@ -8,6 +8,7 @@
 #include "bench/memory.h"
 #include "core/cache.h"
 #include "core/memory.h"
+#include "core/nearest.h"
 #include "core/trace/trace_check.h"
 #include "core/units.h"
 #include "models/net.h"
@@ -175,10 +176,9 @@ int cc_input_note_trace(struct cc_record *r, struct cc_trace *t, struct cc_error
     const uint64_t *number;
     const size_t skipped = cc_trace_skipped(t, &number);
     char list[128] = "";
-    size_t same, used = 0, i = 0;
-    for (; i < skipped && used < sizeof list - 32; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%llu", i == 0 ? "" : ", ",
-                                 (unsigned long long)number[i]);
+    size_t same, i = 0;
+    for (; i < skipped && strlen(list) < sizeof list - 32; i++)
+        cc_list_add(list, sizeof list, ", ", "%llu", (unsigned long long)number[i]);
     if (skipped > 0)
         CC_TRY(cc_record_note(r, e, "%zu step%s with values that are not finite %s skipped: %s%s",
                               skipped, skipped > 1 ? "s" : "", skipped > 1 ? "are" : "is", list,

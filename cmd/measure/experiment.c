@@ -75,24 +75,18 @@ static int check_trace(struct cc_experiment_input *in, struct cc_error *e)
     if (t == NULL)
         return CC_OK;
     CC_TRY(cc_input_check_trace(t, in->forecast.cluster.net, e));
-    const int status = count_steps(t, &in->trace_steps, e);
-    if (status != CC_OK)
-        cc_error_in(e, "--trace %s", cc_trace_name(t));
-    return status;
+    CC_TRY_IN(count_steps(t, &in->trace_steps, e), e, "--trace %s", cc_trace_name(t));
+    return CC_OK;
 }
 
 /* Refuses what only `model` can do. */
 static int check_cluster(const struct cc_cluster_args *c, struct cc_error *e)
 {
     const struct cc_timing *t = &c->setting.timing;
-    for (size_t i = 0; i < c->exchanges; i++) {
-        const double bits = c->setting.cluster.dense_bits;
-        if (cc_exchange_has(c->exchange[i], CC_X_DENSE_STAGE) && !cc_job_takes_dense_bits(bits))
-            return cc_usage(e,
-                            "--dense-bits %g: only `commcomp model` takes any; in a run 32, 8, "
-                            "4 or 2",
-                            bits);
-    }
+    const double bits = c->setting.cluster.dense_bits;
+    if (cc_cluster_has(c, CC_X_DENSE_STAGE) && !cc_job_takes_dense_bits(bits))
+        return cc_usage(
+            e, "--dense-bits %g: only `commcomp model` takes any; in a run 32, 8, 4 or 2", bits);
     if (t->mode == CC_PIPE && t->depth != 2)
         return cc_usage(e,
                         "--depth %d is predicted only, by `commcomp model`; a run has two steps "
@@ -281,9 +275,7 @@ static int add_setting(void *arg, const struct cc_setting *given, struct cc_erro
     CC_TRY(CC_GROW(x->setting, &x->setting_capacity, x->settings + 1, e));
     struct cc_experiment_setting *s = &x->setting[x->settings++];
     *s = (struct cc_experiment_setting){.setting = *given, .ranks_per_core = 1};
-    s->row = cc_alloc0(schemes * sizeof *s->row, e);
-    if (s->row == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(s->row, schemes, e));
     x->ops->complete(x->arg, s);
     if (s->formula != CC_NO_FORMULA &&
         (x->forecast->cluster.consistency.communicate.when != CC_EVERY_STEP ||

@@ -291,19 +291,20 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
  * wake, and its sender as long busy, unless the link has a time of its own for that. */
 void cc_experiment_use_host(double waking_s, double message_s, struct cc_setting *s);
 
-/* Adds a row with the columns of its setting. SIZE_MAX after an error, as the next two. */
-size_t cc_experiment_add_row(const struct cc_experiment *x, struct cc_record *r,
-                             const struct cc_experiment_setting *s,
-                             const struct cc_experiment_row *row, struct cc_error *e);
+/* Adds a row with the columns of its setting; sets *at to its index, as the next two. */
+int cc_experiment_add_row(const struct cc_experiment *x, struct cc_record *r,
+                          const struct cc_experiment_setting *s,
+                          const struct cc_experiment_row *row, size_t *at, struct cc_error *e);
 /* Sets the columns of a row's payload, of the parts of its step, and the model's step. */
 void cc_experiment_print_parts(struct cc_record *r, size_t at, const struct cc_measured_row *m);
 /* Adds a row to x->record with the columns that run and sim share: of a measured row, or of a dry
  * run. */
-size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured_row *m,
-                               struct cc_error *e);
-size_t cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_record *r,
-                                   const struct cc_experiment_setting *s,
-                                   const struct cc_experiment_row *row, struct cc_error *e);
+int cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured_row *m, size_t *at,
+                            struct cc_error *e);
+int cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_record *r,
+                                const struct cc_experiment_setting *s,
+                                const struct cc_experiment_row *row, size_t *at,
+                                struct cc_error *e);
 /* Predicts a step of a setting from what a row of the scheme measured. */
 int cc_experiment_predict(struct cc_forecast *f, size_t scheme, const struct cc_setting *s,
                           const struct cc_measured *m, struct cc_prediction *out,

@@ -14,24 +14,17 @@ static int add_tensors(const struct cc_experiment *x, const struct cc_setting *s
 {
     const struct cc_net *net = s->net;
     const struct cc_cluster_args *c = &x->forecast->cluster;
-    int status = CC_FAIL, *server = cc_alloc(net->count * sizeof *server, e);
-    job->tensor = cc_alloc0(net->count * sizeof *job->tensor, e);
-    if (server == NULL || job->tensor == NULL)
-        goto out;
+    int status = CC_OK, *server;
+    CC_TRY(CC_NEW(job->tensor, net->count, e));
+    CC_TRY(CC_NEW(server, net->count, e));
     job->tensors = net->count;
     CC_TRY_OUT(cc_predict_servers(&x->forecast->predictor, s, server, e));
     for (size_t i = 0; i < net->count; i++) {
         const struct cc_tensor_info *info =
             c->trace != NULL ? cc_trace_tensor(c->trace, i) : &net->tensors[i];
-        job->tensor[i] = (struct cc_job_tensor){.name = cc_strdup(info->name, e),
-                                                .shape = info->shape,
-                                                .share = net->share[i],
-                                                .server = server[i],
-                                                .raw = c->raw[i]};
-        if (job->tensor[i].name == NULL) {
-            status = CC_FAIL;
-            goto out;
-        }
+        job->tensor[i] = (struct cc_job_tensor){
+            .shape = info->shape, .share = net->share[i], .server = server[i], .raw = c->raw[i]};
+        CC_TRY_OUT(cc_text(&job->tensor[i].name, e, "%s", info->name));
     }
     status = cc_job_lay_out(job, e);
 out:
@@ -40,16 +33,6 @@ out:
 }
 
 /* --- rows --- */
-
-static int add_messages(const struct cc_experiment *x, const struct cc_setting *s, size_t scheme,
-                        struct cc_job_row *row, struct cc_error *e)
-{
-    row->message = cc_alloc(s->net->count * sizeof *row->message, e);
-    if (row->message == NULL)
-        return CC_FAIL;
-    row->messages = cc_predict_messages(s, &x->forecast->payloads[scheme], row->message);
-    return CC_OK;
-}
 
 int cc_experiment_job_choices(const struct cc_setting *s, const struct cc_unions *unions,
                               const struct cc_job *job, struct cc_job_row *row, struct cc_error *e)
@@ -74,23 +57,20 @@ int cc_experiment_job_choices(const struct cc_setting *s, const struct cc_unions
 static int add_rows(const struct cc_experiment *x, const struct cc_experiment_setting *s,
                     struct cc_job *job, struct cc_error *e)
 {
-    job->row = cc_alloc0(s->rows * sizeof *job->row, e);
-    if (job->row == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(job->row, s->rows, e));
     for (size_t i = 0; i < s->rows; i++) {
         const struct cc_experiment_row *from = &s->row[i];
         const struct cc_spec *spec = x->forecast->schemes->item[from->scheme];
+        const struct cc_step_payloads *payloads = &x->forecast->payloads[from->scheme];
         struct cc_job_row *row = &job->row[job->rows++];
-        *row = (struct cc_job_row){.scheme = cc_strdup(spec->name, e),
-                                   .reduction = cc_reduction(spec->scheme, spec->params),
+        *row = (struct cc_job_row){.reduction = cc_reduction(spec->scheme, spec->params),
                                    .period = from->period,
                                    .warmup = from->warmup,
                                    .steps = from->steps};
-        if (row->scheme == NULL)
-            return CC_FAIL;
-        CC_TRY(add_messages(x, &s->setting, from->scheme, row, e));
-        CC_TRY(cc_experiment_job_choices(&s->setting, &x->forecast->payloads[from->scheme].unions,
-                                         job, row, e));
+        CC_TRY(cc_text(&row->scheme, e, "%s", spec->name));
+        CC_TRY(CC_NEW(row->message, s->setting.net->count, e));
+        row->messages = cc_predict_messages(&s->setting, payloads, row->message);
+        CC_TRY(cc_experiment_job_choices(&s->setting, &payloads->unions, job, row, e));
     }
     return CC_OK;
 }
@@ -99,10 +79,8 @@ static int add_rows(const struct cc_experiment *x, const struct cc_experiment_se
 static size_t most_steps(const struct cc_job *job)
 {
     size_t most = 1;
-    for (size_t i = 0; i < job->rows; i++) {
-        const size_t steps = job->row[i].warmup + job->row[i].steps;
-        most = steps > most ? steps : most;
-    }
+    for (size_t i = 0; i < job->rows; i++)
+        most = cc_larger(most, job->row[i].warmup + job->row[i].steps);
     return most;
 }
 
@@ -137,9 +115,7 @@ static int add_skipped_steps(const struct cc_trace *t, struct cc_job *job, struc
     job->skips = cc_trace_skipped(t, &numbers);
     if (job->skips == 0)
         return CC_OK;
-    job->skip = cc_alloc(job->skips * sizeof *job->skip, e);
-    if (job->skip == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(job->skip, job->skips, e));
     memcpy(job->skip, numbers, job->skips * sizeof *job->skip);
     return CC_OK;
 }
@@ -152,9 +128,8 @@ static int add_gradients(const struct cc_experiment_input *in, struct cc_job *jo
         job->distribution = (int)in->forecast.cluster.source.distribution;
         job->zeros = 1 - cc_experiment_nonzeros(in);
         job->indices = (int)in->forecast.cluster.source.indices;
-        const size_t most = most_steps(job);
         /* Synthetic steps are used in turn. */
-        job->trace_steps = most < CC_FIGURES_STEPS ? most : CC_FIGURES_STEPS;
+        job->trace_steps = cc_smaller(most_steps(job), CC_FIGURES_STEPS);
         return CC_OK;
     }
     job->trace_steps = in->trace_steps;

@@ -7,6 +7,7 @@
 
 #include "cmd/measure/experiment.h"
 #include "core/memory.h"
+#include "core/nearest.h"
 #include "core/stats.h"
 #include "netsim/exchange/pack/clocks.h"
 
@@ -90,9 +91,8 @@ static int average_steps(const struct cc_experiment *x, const struct cc_report_r
                          size_t period, struct cc_measured_row *m, struct cc_error *e)
 {
     const size_t periods = got->steps / period;
-    double *each = cc_alloc0((periods + 1) * sizeof *each, e);
-    if (each == NULL)
-        return CC_FAIL;
+    double *each;
+    CC_TRY(CC_NEW(each, periods, e));
     for (size_t i = 0; i < periods * period; i++)
         each[i / period] += got->step_s[i] / (double)period;
     const struct cc_stats s = cc_stats_of(each, periods);
@@ -155,14 +155,11 @@ static int take_staleness(const struct cc_report_row *got, struct cc_measured_ro
 {
     enum { DIGITS = 24 };
     uint64_t age[CC_CLOCKS_AGES] = {0};
-    size_t used = 0;
-    m->staleness_counts = cc_alloc(got->ages * DIGITS + 1, e);
-    if (m->staleness_counts == NULL)
-        return CC_FAIL;
+    const size_t cap = got->ages * DIGITS + 1;
+    CC_TRY(CC_NEW(m->staleness_counts, cap, e));
     for (size_t i = 0; i < got->ages && i < CC_CLOCKS_AGES; i++) {
         age[i] = (uint64_t)fmin(got->age[i], 0x1p53);
-        used += (size_t)snprintf(m->staleness_counts + used, DIGITS, "%s%llu", i > 0 ? ", " : "",
-                                 (unsigned long long)age[i]);
+        cc_list_add(m->staleness_counts, cap, ", ", "%llu", (unsigned long long)age[i]);
     }
     m->staleness = cc_ages_mean(age);
     m->staleness_p95 = cc_ages_quantile(age, 0.95);
@@ -224,24 +221,23 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
 
 /* --- columns --- */
 
-size_t cc_experiment_add_row(const struct cc_experiment *x, struct cc_record *r,
-                             const struct cc_experiment_setting *s,
-                             const struct cc_experiment_row *row, struct cc_error *e)
+int cc_experiment_add_row(const struct cc_experiment *x, struct cc_record *r,
+                          const struct cc_experiment_setting *s,
+                          const struct cc_experiment_row *row, size_t *at, struct cc_error *e)
 {
-    const size_t at = cc_forecast_row(x->forecast, r, row->scheme, &s->setting, NULL, 0, e);
-    if (at == SIZE_MAX)
-        return at;
-    cc_record_number(r, at, CC_KEY(warmup), (double)row->warmup);
-    cc_record_number(r, at, CC_KEY(steps), (double)row->steps);
+    const struct cc_consistency_args *consistency = &x->forecast->cluster.consistency;
+    *at = cc_forecast_row(x->forecast, r, row->scheme, &s->setting, NULL, 0, e);
+    if (*at == SIZE_MAX)
+        return CC_FAIL;
+    cc_record_number(r, *at, CC_KEY(warmup), (double)row->warmup);
+    cc_record_number(r, *at, CC_KEY(steps), (double)row->steps);
     if (s->formula == CC_NO_FORMULA) {
-        cc_record_number(r, at, CC_KEY(bw_bps), NAN);
-        cc_record_number(r, at, CC_KEY(latency_s), NAN);
+        cc_record_number(r, *at, CC_KEY(bw_bps), NAN);
+        cc_record_number(r, *at, CC_KEY(latency_s), NAN);
     }
-    if (x->forecast->cluster.consistency.communicate.when == CC_EVERY_STEP)
-        return at;
-    return cc_consistency_put_communicate(&x->forecast->cluster.consistency, r, at, e) == CC_OK
-               ? at
-               : SIZE_MAX;
+    return consistency->communicate.when == CC_EVERY_STEP
+               ? CC_OK
+               : cc_consistency_put_communicate(consistency, r, *at, e);
 }
 
 /* The formula knows the bottleneck of its own network only. */
@@ -268,8 +264,8 @@ void cc_experiment_print_parts(struct cc_record *r, size_t at, const struct cc_m
     cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
 }
 
-size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured_row *m,
-                               struct cc_error *e)
+int cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured_row *m, size_t *at,
+                            struct cc_error *e)
 {
     const struct cc_setting *s = &m->setting->setting;
     const bool formula = cc_experiment_has_formula(m->setting);
@@ -298,29 +294,22 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
         {CC_KEY(staleness_p95), m->staleness_p95},
         {CC_KEY(bound_wait_s), m->bound_wait_s},
         {CC_KEY(updates_per_s), m->updates_per_s}};
-    const size_t at = cc_experiment_add_row(x, x->record, m->setting, m->row, e);
-    if (at == SIZE_MAX)
-        return at;
-    cc_experiment_print_parts(x->record, at, m);
-    cc_record_numbers(x->record, at, all, sizeof all / sizeof all[0]);
+    const struct cc_text_column texts[] = {{CC_KEY(bottleneck), bottleneck(m)},
+                                           {CC_KEY(staleness_counts), m->staleness_counts},
+                                           {CC_KEY(chose), m->chose}};
+    CC_TRY(cc_experiment_add_row(x, x->record, m->setting, m->row, at, e));
+    cc_experiment_print_parts(x->record, *at, m);
+    cc_record_numbers(x->record, *at, all, sizeof all / sizeof all[0]);
     if (x->forecast->errors) {
         const struct cc_accuracy a = cc_forecast_accuracy(x->forecast, s, m->row->scheme);
-        cc_record_number(x->record, at, CC_KEY(sum_error), cc_accuracy_sum_error(&a));
+        cc_record_number(x->record, *at, CC_KEY(sum_error), cc_accuracy_sum_error(&a));
     }
-    if (bottleneck(m) != NULL &&
-        cc_record_text(x->record, at, CC_KEY(bottleneck), bottleneck(m), e) != CC_OK)
-        return SIZE_MAX;
-    if (m->staleness_counts != NULL &&
-        cc_record_text(x->record, at, CC_KEY(staleness_counts), m->staleness_counts, e) != CC_OK)
-        return SIZE_MAX;
-    if (m->chose[0] != '\0' && cc_record_text(x->record, at, CC_KEY(chose), m->chose, e) != CC_OK)
-        return SIZE_MAX;
-    return at;
+    return cc_record_texts(x->record, *at, texts, sizeof texts / sizeof texts[0], e);
 }
 
-size_t cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_record *r,
-                                   const struct cc_experiment_setting *s,
-                                   const struct cc_experiment_row *row, struct cc_error *e)
+int cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_record *r,
+                                const struct cc_experiment_setting *s,
+                                const struct cc_experiment_row *row, size_t *at, struct cc_error *e)
 {
     const struct cc_prediction *f = &row->forecast;
     const double model = cc_experiment_has_formula(s) ? f->step_s : NAN;
@@ -333,13 +322,11 @@ size_t cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_reco
          cc_exchange_has(s->setting.exchange, CC_X_SERVERS) ? f->bits_pull : NAN},
         {CC_KEY(step_s_model), model},
         {CC_KEY(step_s_forecast), model}};
-    const size_t at = cc_experiment_add_row(x, r, s, row, e);
-    if (at == SIZE_MAX)
-        return at;
-    cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
+    CC_TRY(cc_experiment_add_row(x, r, s, row, at, e));
+    cc_record_numbers(r, *at, all, sizeof all / sizeof all[0]);
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) /* nothing was measured */
-        cc_record_origin(r, at, all[i].key, CC_ORIGIN_COMPUTED);
-    return at;
+        cc_record_origin(r, *at, all[i].key, CC_ORIGIN_COMPUTED);
+    return CC_OK;
 }
 
 /* --- notes --- */
@@ -349,9 +336,8 @@ static int note_fastest(const struct cc_experiment *x, size_t first, struct cc_e
 {
     const size_t count = x->measured_rows - first;
     struct cc_best best;
-    struct cc_forecast_step *step = cc_alloc(count * sizeof *step, e);
-    if (step == NULL)
-        return CC_FAIL;
+    struct cc_forecast_step *step;
+    CC_TRY(CC_NEW(step, count, e));
     for (size_t i = 0; i < count; i++) {
         const struct cc_measured_row *m = &x->measured[first + i];
         step[i] = (struct cc_forecast_step){.scheme = m->row->scheme,
@@ -362,11 +348,12 @@ static int note_fastest(const struct cc_experiment *x, size_t first, struct cc_e
     const struct cc_experiment_setting *s = x->measured[first].setting;
     struct cc_forecast *f = x->forecast;
     const bool known = s->formula == CC_FORMULA_HOLDS;
-    int status =
-        known ? cc_verdict_best(&f->predictor, &s->setting, &f->baseline, &best, e) : CC_OK;
-    if (status == CC_OK)
-        status = cc_forecast_note_fastest(f, x->record, &s->setting, step, count,
-                                          known ? &best : NULL, e);
+    int status = CC_OK;
+    if (known)
+        CC_TRY_OUT(cc_verdict_best(&f->predictor, &s->setting, &f->baseline, &best, e));
+    status =
+        cc_forecast_note_fastest(f, x->record, &s->setting, step, count, known ? &best : NULL, e);
+out:
     free(step);
     return status;
 }
@@ -428,12 +415,10 @@ static int note_trace(const struct cc_experiment *x, const struct cc_trace *t, s
     for (size_t i = 0; i < cc_trace_streams(t); i++)
         streams += cc_trace_stream(t, i).direction == CC_PUSH;
     for (size_t i = 0; i < x->settings; i++) {
-        const size_t n = (size_t)x->setting[i].setting.cluster.workers;
-        workers = n > workers ? n : workers;
-        for (size_t k = 0; k < x->setting[i].rows; k++) {
-            const struct cc_experiment_row *row = &x->setting[i].row[k];
-            used = row->warmup + row->steps > used ? row->warmup + row->steps : used;
-        }
+        const struct cc_experiment_setting *s = &x->setting[i];
+        workers = cc_larger(workers, (size_t)s->setting.cluster.workers);
+        for (size_t k = 0; k < s->rows; k++)
+            used = cc_larger(used, s->row[k].warmup + s->row[k].steps);
     }
     char part[64] = "";
     if (workers < streams)

@@ -9,6 +9,7 @@
 #include "cmd/recipe/recipe.h"
 #include "core/format/json.h"
 #include "core/memory.h"
+#include "core/nearest.h"
 #include "core/units.h"
 #include "models/paper/paper.h"
 
@@ -301,25 +302,21 @@ static void write_range(const struct cc_record *r, size_t place, const char *key
                         const struct axis *a, const char *by, char *out, size_t cap)
 {
     const char *x = pair->child->valuestring, *y = pair->child->next->valuestring;
-    size_t used = 0, ahead_at = 0;
+    size_t ahead_at = 0;
     double before = NAN;
     out[0] = '\0';
-    for (size_t i = 0; i < a->count && used < cap; i++) {
+    for (size_t i = 0; i < a->count; i++) {
         const double at = a->at[i], last = i > 0 ? a->at[i - 1] : at;
         const double ahead =
             log(find_value(r, place, key, y, a, at, by) / find_value(r, place, key, x, a, at, by));
         const bool from = before <= 0 && ahead > 0, to = before > 0 && ahead <= 0;
         ahead_at += ahead > 0;
         if (from || to)
-            used +=
-                (size_t)snprintf(out + used, cap - used, "%s%s %.2g%%",
-                                 used == 0 ? ""
-                                 : from    ? ", "
-                                           : " ",
-                                 from ? "from" : "up to", 100 * crossing(last, before, at, ahead));
+            cc_list_add(out, cap, from ? ", " : " ", "%s %.2g%%", from ? "from" : "up to",
+                        100 * crossing(last, before, at, ahead));
         before = ahead;
     }
-    if (used == 0)
+    if (out[0] == '\0')
         (void)snprintf(out, cap,
                        isnan(before)  ? "where is not known"
                        : ahead_at > 0 ? "everywhere"
@@ -331,14 +328,11 @@ static int note_pair(const cJSON *how, struct cc_record *r, size_t place, const 
                      const struct axis *a, struct cc_error *e)
 {
     char rate[32], text[400] = "";
-    size_t used = 0;
     cc_print_rate(number_of(r, place, "bw_bps"), rate, sizeof rate);
-    for (const cJSON *by = cc_recipe_get(how, "by")->child; by != NULL && used < sizeof text;
-         by = by->next) {
+    for (const cJSON *by = cc_recipe_get(how, "by")->child; by != NULL; by = by->next) {
         char range[80];
         write_range(r, place, cc_recipe_text(how, "key"), pair, a, by->string, range, sizeof range);
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used > 0 ? ", " : "",
-                                 range, by->valuestring);
+        cc_list_add(text, sizeof text, ", ", "%s %s", range, by->valuestring);
     }
     return cc_record_note(r, e, "%s, %.0f workers: %s is faster than %s %s", rate,
                           number_of(r, place, "workers"), pair->child->valuestring,

@@ -1,8 +1,6 @@
 /* `commcomp recipes`: the recipes that the program carries, and those of files. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cmd/recipe/recipe.h"
+#include "core/nearest.h"
 
 static const struct cc_option_use options[] = {{.rows = NULL}};
 
@@ -22,9 +20,8 @@ static int add_recipe(struct cc_record *r, const struct cc_recipe *recipe, struc
     const size_t at = cc_record_add(r, e);
     if (at == SIZE_MAX)
         return CC_FAIL;
-    for (size_t i = 0, used = 0; i < recipe->count && used < sizeof runs; i++)
-        used += (size_t)snprintf(runs + used, sizeof runs - used, "%s%s", i > 0 ? ", " : "",
-                                 recipe->item[i].command);
+    for (size_t i = 0; i < recipe->count; i++)
+        cc_list_add(runs, sizeof runs, ", ", "%s", recipe->item[i].command);
     cc_record_number(r, at, CC_KEY(takes_s), recipe->takes_s);
     const struct cc_text_column texts[] = {{CC_KEY(recipe), recipe->name},
                                            {CC_KEY(runs), runs},

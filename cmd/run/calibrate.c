@@ -141,9 +141,8 @@ static int measure_adding(double *byte_s, struct cc_error *e)
 {
     enum { VALUES = 1 << 20, TIMES = 31 };
     double seconds[TIMES];
-    float *sum = cc_alloc(2 * (size_t)VALUES * sizeof *sum, e);
-    if (sum == NULL)
-        return CC_FAIL;
+    float *sum;
+    CC_TRY(CC_NEW(sum, 2 * (size_t)VALUES, e));
     for (size_t i = 0; i < 2 * (size_t)VALUES; i++)
         sum[i] = 1;
     for (int i = 0; i < TIMES; i++)
@@ -214,16 +213,12 @@ static void free_series(struct calibrate *c)
     c->reported = c->sends = 0;
 }
 
-static int ping(struct calibrate *c, const char *program, struct cc_error *e)
+static int ping(struct calibrate *c, struct cc_error *e)
 {
     struct cc_machine_info host;
     cc_machine_info_read(&host);
-    const struct cc_launch_config config = {.hosts = {c->lab, &c->hosts.cluster},
-                                            .rank_program = program,
-                                            .on_report = on_report,
-                                            .remaining_s = remaining_s,
-                                            .on_tick = on_tick,
-                                            .arg = c};
+    const struct cc_launch_config calls = {
+        .on_report = on_report, .remaining_s = remaining_s, .on_tick = on_tick, .arg = c};
     size_t passes[PASSES * CC_CALIBRATE_MOST];
     const struct cc_job job = {.kind = CC_JOB_PINGPONG,
                                .workers = 2,
@@ -233,7 +228,7 @@ static int ping(struct calibrate *c, const char *program, struct cc_error *e)
                                .repeats = (size_t)c->options.repeats};
     for (size_t i = 0; i < job.sizes; i++)
         passes[i] = c->size[i % c->sizes];
-    const int status = cc_launch(&config, &job, e);
+    const int status = cc_hosts_launch(&c->hosts, c->lab, &calls, &job, e);
     if (cc_interrupted())
         return CC_OK;
     CC_TRY(status);
@@ -248,7 +243,7 @@ static double median(const struct calibrate *c, size_t i)
 }
 
 /* Estimates rate and latency of a cluster's link from three sizes. */
-static int probe(struct calibrate *c, const char *program, struct cc_error *e)
+static int probe(struct calibrate *c, struct cc_error *e)
 {
     static const size_t sizes[] = {64, 1 << 16, 1 << 20};
     const uint64_t repeats = c->options.repeats;
@@ -256,7 +251,7 @@ static int probe(struct calibrate *c, const char *program, struct cc_error *e)
     memcpy(c->size, sizes, sizeof sizes);
     c->options.repeats = 1;
     c->expected_bps = 1e6;
-    const int status = ping(c, program, e);
+    const int status = ping(c, e);
     if (status == CC_OK && !cc_interrupted()) {
         const double seconds = median(c, 2) - median(c, 1);
         c->expected_bps = 8 * (double)(sizes[2] - sizes[1]) / fmax(1e-6, seconds);
@@ -274,16 +269,16 @@ static double payload_burst(const struct calibrate *c)
                                                 : c->burst_bytes;
 }
 
-static int measure(struct calibrate *c, const char *program, struct cc_error *e)
+static int measure(struct calibrate *c, struct cc_error *e)
 {
     if (c->lab == NULL)
-        CC_TRY(probe(c, program, e));
+        CC_TRY(probe(c, e));
     if (cc_interrupted())
         return CC_OK;
     c->options.repeats = (c->options.repeats + PASSES - 1) / PASSES;
     c->sizes = cc_calibrate_sizes(c->expected_bps, c->expected_latency_s, fmax(0, payload_burst(c)),
                                   c->size);
-    return ping(c, program, e);
+    return ping(c, e);
 }
 
 static int open_lab(struct calibrate *c, struct cc_error *e)
@@ -318,9 +313,8 @@ static int add_row(struct calibrate *c, size_t i, struct cc_error *e)
     const double bytes = (double)c->size[i], model = cc_calibration_s(f, bytes);
     const double saved = 8 * f->burst_bytes.value / f->bw_bps.value;
     const bool burst_found = c->burst_bytes < 0 && saved > 0;
-    double *scratch = cc_alloc(s->samples * sizeof *scratch, e);
-    if (scratch == NULL)
-        return CC_FAIL;
+    double *scratch;
+    CC_TRY(CC_NEW(scratch, s->samples, e));
     const struct cc_estimate time = cc_calibrate_median(s->seconds, s->samples, scratch);
     free(scratch);
     const struct cc_number_column all[] = {
@@ -390,31 +384,6 @@ static int note_burst(struct calibrate *c, struct cc_error *e)
                           b->value, b->sd);
 }
 
-/* Explains errors of sizes that did not count, where the bucket makes the time depend on how many
- * messages were sent before. */
-static int note_bucket(struct calibrate *c, struct cc_error *e)
-{
-    const struct cc_calibration *f = &c->found;
-    if (f->burst_bytes.value == 0)
-        return CC_OK;
-    return cc_record_note(c->record, e,
-                          "error of messages below %.0f bytes: a full bucket lets the first ones "
-                          "pass unshaped, and the model's time is that of an endless ping-pong; "
-                          "only the sizes that counted tell how well the figures fit",
-                          f->from_bytes);
-}
-
-static int note_load(struct calibrate *c, struct cc_error *e)
-{
-    if (c->load <= CC_LOAD_BUSY)
-        return CC_OK;
-    return cc_record_note(c->record, e,
-                          "this machine was busy: before the measurement, processes waited for a "
-                          "processor %.0f%% of the time. Latencies may be too long and bandwidths "
-                          "too low; repeat it when the machine is quiet",
-                          100 * c->load);
-}
-
 static int add_notes(struct calibrate *c, struct cc_error *e)
 {
     const struct cc_calibration *f = &c->found;
@@ -434,8 +403,20 @@ static int add_notes(struct calibrate *c, struct cc_error *e)
         c->record, e, "sending: %.3g us of a processor's time for each message, whatever its size",
         1e6 * c->message_s));
     CC_TRY(note_burst(c, e));
-    CC_TRY(note_bucket(c, e));
-    CC_TRY(note_load(c, e));
+    if (f->burst_bytes.value != 0) /* then times depend on the messages that were sent before */
+        CC_TRY(
+            cc_record_note(c->record, e,
+                           "error of messages below %.0f bytes: a full bucket lets the first ones "
+                           "pass unshaped, and the model's time is that of an endless ping-pong; "
+                           "only the sizes that counted tell how well the figures fit",
+                           f->from_bytes));
+    if (c->load > CC_LOAD_BUSY)
+        CC_TRY(
+            cc_record_note(c->record, e,
+                           "this machine was busy: before the measurement, processes waited for a "
+                           "processor %.0f%% of the time. Latencies may be too long and bandwidths "
+                           "too low; repeat it when the machine is quiet",
+                           100 * c->load));
     if (c->options.link_out == NULL)
         return CC_OK;
     return cc_record_note(c->record, e, "written to %s: commcomp model --calibration %s",
@@ -457,20 +438,14 @@ static int report(struct calibrate *c, struct cc_error *e)
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct calibrate c = {.record = &args->record};
-    char *program = NULL;
     int status = CC_OK;
     CC_TRY_OUT(parse(args, &c, e));
-    program = cc_rank_program(e);
-    if (program == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
     c.load = cc_load_waiting();
     CC_TRY_OUT(measure_adding(&c.reduce_byte_s, e));
     if (c.hosts.lab)
         CC_TRY_OUT(open_lab(&c, e));
     cc_progress_begin(&c.progress, args->quiet);
-    status = measure(&c, program, e);
+    status = measure(&c, e);
     cc_progress_end(&c.progress);
     if (status == CC_OK && !cc_interrupted())
         status = report(&c, e);
@@ -479,7 +454,6 @@ out:
     if (c.lab != NULL)
         cc_lab_close(c.lab);
     free_series(&c);
-    free(program);
     cc_hosts_free(&c.hosts);
     return status;
 }

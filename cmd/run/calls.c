@@ -13,6 +13,7 @@
 #include "cmd/run/run.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
+#include "core/nearest.h"
 #include "core/units.h"
 
 enum { MOST_CALLS = 1000, WARMUP = 2 };
@@ -43,11 +44,10 @@ static int refuse_foreign(const struct cc_args *args, struct cc_error *e)
 /* All exchanges without servers: the default. */
 static void list_exchanges(char *out, size_t cap)
 {
-    size_t used = 0;
-    for (int x = 0; x < CC_EXCHANGE_COUNT && used < cap; x++)
+    out[0] = '\0';
+    for (int x = 0; x < CC_EXCHANGE_COUNT; x++)
         if (!cc_exchange_has((enum cc_exchange)x, CC_X_SERVERS))
-            used += (size_t)snprintf(out + used, cap - used, "%s%s", used > 0 ? "," : "",
-                                     cc_exchange_names[x]);
+            cc_list_add(out, cap, ",", "%s", cc_exchange_names[x]);
 }
 
 static void set_default(struct cc_args *args, const char *option, const char *value)
@@ -109,15 +109,12 @@ static bool can_run(struct calls *c, const struct cc_setting *s)
 
 static int add_tensor(const struct cc_setting *s, struct cc_job *job, struct cc_error *e)
 {
-    job->tensor = cc_alloc0(sizeof *job->tensor, e);
-    if (job->tensor == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(job->tensor, 1, e));
     job->tensors = 1;
-    job->tensor[0] = (struct cc_job_tensor){.name = cc_strdup("values", e),
-                                            .shape = cc_shape_flat(s->net->values),
-                                            .share = 1,
-                                            .server = job->servers > 0 ? -1 : 0};
-    return job->tensor[0].name != NULL ? cc_job_lay_out(job, e) : CC_FAIL;
+    job->tensor[0] = (struct cc_job_tensor){
+        .shape = cc_shape_flat(s->net->values), .share = 1, .server = job->servers > 0 ? -1 : 0};
+    CC_TRY(cc_text(&job->tensor[0].name, e, "values"));
+    return cc_job_lay_out(job, e);
 }
 
 static int add_rows(struct calls *c, const struct cc_setting *s, struct cc_job *job,
@@ -126,23 +123,19 @@ static int add_rows(struct calls *c, const struct cc_setting *s, struct cc_job *
     struct cc_setting setting = *s;
     setting.link = (struct cc_link){.bw_bps = CALLS_BW_BPS, .latency_s = CALLS_LATENCY_S};
     c->chooses |= cc_exchange_has(s->exchange, CC_X_CHOOSES);
-    job->row = cc_alloc0(c->schemes->count * sizeof *job->row, e);
-    if (job->row == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(job->row, c->schemes->count, e));
     for (size_t i = 0; i < c->schemes->count; i++) {
         const struct cc_spec *spec = c->schemes->item[i];
         if (!can_carry(c, s, spec))
             continue;
         struct cc_job_row *row = &job->row[job->rows++];
-        *row = (struct cc_job_row){.scheme = cc_strdup(spec->name, e),
-                                   .reduction = cc_reduction(spec->scheme, spec->params),
+        *row = (struct cc_job_row){.reduction = cc_reduction(spec->scheme, spec->params),
                                    .period = 1,
                                    .warmup = (size_t)c->steps.warmup,
                                    .steps = (size_t)c->steps.steps,
-                                   .message = cc_alloc0(sizeof *row->message, e),
                                    .messages = 1};
-        if (row->scheme == NULL || row->message == NULL)
-            return CC_FAIL;
+        CC_TRY(cc_text(&row->scheme, e, "%s", spec->name));
+        CC_TRY(CC_NEW(row->message, 1, e));
         CC_TRY(cc_experiment_job_choices(&setting, NULL, job, row, e));
     }
     return CC_OK;
@@ -201,12 +194,8 @@ static bool on_tick(void *arg)
 static int run_setting(struct calls *c, const struct cc_setting *s, struct cc_error *e)
 {
     struct cc_job job = {0};
-    const struct cc_launch_config config = {.hosts = {NULL, &c->hosts.cluster},
-                                            .rank_program = c->program,
-                                            .on_report = on_report,
-                                            .remaining_s = remaining_s,
-                                            .on_tick = on_tick,
-                                            .arg = c};
+    const struct cc_launch_config calls = {
+        .on_report = on_report, .remaining_s = remaining_s, .on_tick = on_tick, .arg = c};
     int status = CC_OK;
     if (!can_run(c, s))
         return CC_OK;
@@ -217,7 +206,7 @@ static int run_setting(struct calls *c, const struct cc_setting *s, struct cc_er
     if (c->steps.dry_run)
         status = calls_add_dry_rows(c, e);
     else if (job.rows > 0)
-        status = cc_launch(&config, &job, e);
+        status = cc_hosts_launch(&c->hosts, NULL, &calls, &job, e);
 out:
     c->setting = NULL;
     c->job = NULL;
@@ -267,8 +256,7 @@ static int run_all(struct calls *c, struct cc_args *args, struct cc_error *e)
         if (status == CC_OK)
             status = run_values(c, &cluster, e);
         cc_cluster_args_free(&cluster);
-        if (status != CC_OK)
-            goto out;
+        CC_TRY_OUT(status);
     }
 out:
     free(sizes.item);
@@ -280,11 +268,6 @@ int cc_run_calls(struct cc_args *args, struct cc_error *e)
     struct calls c = {.record = &args->record, .schemes = &args->schemes};
     int status = CC_OK;
     CC_TRY_OUT(parse(args, &c, e));
-    c.program = cc_rank_program(e);
-    if (c.program == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
     cc_progress_begin(&c.progress, args->quiet);
     status = run_all(&c, args, e);
     cc_progress_end(&c.progress);
@@ -294,7 +277,6 @@ int cc_run_calls(struct cc_args *args, struct cc_error *e)
 out:
     cc_hosts_free(&c.hosts);
     cc_options_free(&c.source);
-    free(c.program);
     free(c.row);
     return status;
 }

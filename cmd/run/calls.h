@@ -25,7 +25,6 @@ struct calls {
     struct run_options options;
     struct cc_source_options source;
     struct cc_experiment_input steps; /* calls of a row that count, at most; and before them */
-    char *program;                    /* the ranks' */
     struct cc_progress progress;
     size_t settings, done; /* jobs, for the progress bar */
     size_t reported;       /* rows of the job under way */

@@ -17,7 +17,7 @@
 /* --- a row --- */
 
 /* Adds a row with its setting. */
-static size_t new_row(struct calls *c, const char *scheme, struct cc_error *e)
+static int new_row(struct calls *c, const char *scheme, size_t *at, struct cc_error *e)
 {
     const struct cc_setting *s = c->setting;
     const bool servers = cc_exchange_has(s->exchange, CC_X_SERVERS);
@@ -27,15 +27,14 @@ static size_t new_row(struct calls *c, const char *scheme, struct cc_error *e)
         {CC_KEY(servers), servers ? (double)s->cluster.servers : NAN},
         {CC_KEY(keep), s->cluster.keep > 0 ? s->cluster.keep : NAN},
         {CC_KEY(nonzeros), c->nonzeros}};
-    const size_t at = cc_record_add(c->record, e);
-    if (at == SIZE_MAX || cc_record_text(c->record, at, CC_KEY(scheme), scheme, e) != CC_OK ||
-        cc_record_text(c->record, at, CC_KEY(exchange), cc_exchange_names[s->exchange], e) !=
-            CC_OK ||
-        cc_record_text(c->record, at, CC_KEY(indices), cc_indices_names[c->source.indices], e) !=
-            CC_OK)
-        return SIZE_MAX;
-    cc_record_numbers(c->record, at, all, sizeof all / sizeof all[0]);
-    return at;
+    const struct cc_text_column texts[] = {{CC_KEY(scheme), scheme},
+                                           {CC_KEY(exchange), cc_exchange_names[s->exchange]},
+                                           {CC_KEY(indices), cc_indices_names[c->source.indices]}};
+    *at = cc_record_add(c->record, e);
+    if (*at == SIZE_MAX)
+        return CC_FAIL;
+    cc_record_numbers(c->record, *at, all, sizeof all / sizeof all[0]);
+    return cc_record_texts(c->record, *at, texts, sizeof texts / sizeof texts[0], e);
 }
 
 static void add_numbers(struct calls *c, size_t at, const struct cc_report_calls *got)
@@ -85,9 +84,8 @@ int calls_add_row(struct calls *c, const struct cc_report_calls *got, struct cc_
         return cc_fail(e, "the ranks report row %zu of %zu: is their program of another version?",
                        got->row, job->rows);
     const struct cc_job_row *row = &job->row[got->row];
-    const size_t at = new_row(c, row->scheme, e);
-    if (at == SIZE_MAX)
-        return CC_FAIL;
+    size_t at;
+    CC_TRY(new_row(c, row->scheme, &at, e));
     c->reported++;
     CC_TRY(CC_GROW(c->row, &c->row_capacity, c->rows + 1, e));
     c->row[c->rows++] = (struct calls_row){.at = at,
@@ -104,9 +102,8 @@ int calls_add_row(struct calls *c, const struct cc_report_calls *got, struct cc_
 int calls_add_dry_rows(struct calls *c, struct cc_error *e)
 {
     for (size_t i = 0; i < c->job->rows; i++) {
-        const size_t at = new_row(c, c->job->row[i].scheme, e);
-        if (at == SIZE_MAX)
-            return CC_FAIL;
+        size_t at;
+        CC_TRY(new_row(c, c->job->row[i].scheme, &at, e));
         cc_record_number(c->record, at, CC_KEY(row_s), c->options.time_s);
     }
     return CC_OK;

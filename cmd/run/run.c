@@ -91,7 +91,6 @@ void cc_run_free(struct run *r)
     cc_experiment_free(&r->experiment);
     cc_hosts_free(&r->options.hosts);
     cc_paper_free(r->paper);
-    free(r->program);
 }
 
 static int run(struct cc_args *args, struct cc_error *e)
@@ -115,7 +114,8 @@ static int run(struct cc_args *args, struct cc_error *e)
     if (r.options.hosts.lab)
         (void)snprintf(timeline.config, sizeof timeline.config, "run, lab");
     r.experiment.timeline = timeline.file != NULL ? &timeline : NULL;
-    CC_TRY_OUT(input.dry_run ? cc_run_dry(&r, &args->record, e) : cc_run_all(&r, e));
+    CC_TRY_OUT(input.dry_run ? cc_run_dry(&r, &args->record, e)
+                             : cc_experiment_all(&r.experiment, e));
     CC_TRY_OUT(cc_run_notes(&r, e));
 out:
     status = cc_timeline_output_close(&timeline, &args->record, status, e);

@@ -32,7 +32,6 @@ struct run {
     double compute;              /* as a share of fp32's traffic */
     struct cc_lab_config shaped; /* settings of the lab that is open */
     char congestion[32];         /* TCP congestion control of the labs; "" on a cluster */
-    char *program;               /* commcomp-rank */
     /* The setting under way: */
     double slowdown; /* measured / expected time of the latest step */
     double done_s;   /* expected seconds of the part that is done */
@@ -69,8 +68,6 @@ double cc_run_row_s(const struct cc_experiment_setting *s, const struct cc_exper
 
 /* --dry-run: adds a row for each row of the experiment to a record with run's columns. */
 int cc_run_dry(const struct run *r, struct cc_record *record, struct cc_error *e);
-/* Measures all settings: cc_experiment_all. */
-int cc_run_all(struct run *r, struct cc_error *e);
 /* Adds a reported row, and prints it if there is a record. */
 int cc_run_add_row(struct run *r, const struct cc_experiment_setting *s,
                    const struct cc_report_row *got, struct cc_error *e);

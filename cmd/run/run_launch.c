@@ -162,25 +162,20 @@ static int make_job(struct run *r, const struct cc_experiment_setting *s, struct
     if (!lab)
         out->shaping = (struct cc_job_shaping){s->shaped_bps, (size_t)s->setting.link.burst_bytes,
                                                cc_lab_limit(s->shaped_bps, cc_job_hosts(out))};
-    out->device = cc_strdup(device, e);
-    return out->device != NULL ? CC_OK : CC_FAIL;
+    return cc_text(&out->device, e, "%s", device);
 }
 
 static int launch(struct run *r, const struct cc_experiment_setting *setting, struct cc_lab *lab,
                   struct cc_error *e)
 {
-    const struct cc_launch_config config = {.hosts = {lab, &r->options.hosts.cluster},
-                                            .rank_program = r->program,
-                                            .on_report = on_report,
-                                            .remaining_s = remaining_s,
-                                            .on_tick = on_tick,
-                                            .arg = r};
+    const struct cc_launch_config calls = {
+        .on_report = on_report, .remaining_s = remaining_s, .on_tick = on_tick, .arg = r};
     struct cc_job job = {0};
     r->slowdown = 1;
     r->done_s = 0;
     int status = make_job(r, setting, &job, e);
     if (status == CC_OK)
-        status = cc_launch(&config, &job, e);
+        status = cc_hosts_launch(&r->options.hosts, lab, &calls, &job, e);
     cc_job_free(&job);
     return status;
 }
@@ -215,10 +210,4 @@ int cc_run_prepare(struct run *r, struct cc_experiment_input *input, struct cc_r
                                                  .limit = cc_run_limit,
                                                  .cause = cc_run_cause};
     return cc_experiment_prepare(&r->experiment, input, record, &ops, r, e);
-}
-
-int cc_run_all(struct run *r, struct cc_error *e)
-{
-    r->program = cc_rank_program(e);
-    return r->program != NULL ? cc_experiment_all(&r->experiment, e) : CC_FAIL;
 }

@@ -61,11 +61,9 @@ enum { MOST_HOSTS = 250 };
 
 int cc_run_check(const struct run *r, const struct cc_cluster_args *c, struct cc_error *e)
 {
-    bool has_servers = false;
+    const bool has_servers = cc_cluster_has(c, CC_X_SERVERS);
     int workers = 0, servers = 0;
     CC_TRY(check_burst(&r->options, &c->network, e));
-    for (size_t i = 0; i < c->exchanges; i++)
-        has_servers = has_servers || cc_exchange_has(c->exchange[i], CC_X_SERVERS);
     for (size_t i = 0; i < c->worker_counts; i++)
         workers = c->workers[i] > workers ? c->workers[i] : workers;
     for (size_t i = 0; i < c->server_counts && has_servers; i++)

@@ -72,9 +72,8 @@ static int print_row(struct run *r, const struct cc_measured_row *m, struct cc_e
         {CC_KEY(wire_bytes_all), round(m->wire_bytes_all)},
         {CC_KEY(burst_bytes), m->setting->setting.link.burst_bytes},
         {CC_KEY(limit_bytes), config->limit_bytes > 0 ? (double)config->limit_bytes : NAN}};
-    const size_t at = cc_experiment_print_row(&r->experiment, m, e);
-    if (at == SIZE_MAX)
-        return CC_FAIL;
+    size_t at;
+    CC_TRY(cc_experiment_print_row(&r->experiment, m, &at, e));
     cc_record_numbers(to, at, all, sizeof all / sizeof all[0]);
     if (r->options.hosts.lab)
         cc_record_bool(to, at, CC_KEY(oversubscribed), m->setting->oversubscribed);

@@ -131,9 +131,8 @@ static int print_dry_row(const struct run *r, struct cc_record *record,
                          const struct cc_experiment_setting *s, const struct cc_experiment_row *row,
                          struct cc_error *e)
 {
-    const size_t at = cc_experiment_print_dry_row(&r->experiment, record, s, row, e);
-    if (at == SIZE_MAX)
-        return CC_FAIL;
+    size_t at;
+    CC_TRY(cc_experiment_print_dry_row(&r->experiment, record, s, row, &at, e));
     const struct cc_number_column all[] = {
         {CC_KEY(burst_bytes), s->setting.link.burst_bytes},
         {CC_KEY(row_s), cc_run_row_s(s, row)},

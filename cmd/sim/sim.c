@@ -80,11 +80,8 @@ static int check_burst(const struct cc_link_options *links, struct cc_error *e)
 static int take_codec_times(struct sim *s, struct cc_forecast *f,
                             const struct cc_recipe_command *recipe, struct cc_error *e)
 {
-    if (recipe != NULL && recipe->calls != NULL) {
-        s->encode_s = cc_alloc(f->schemes->count * sizeof *s->encode_s, e);
-        if (s->encode_s == NULL)
-            return CC_FAIL;
-    }
+    if (recipe != NULL && recipe->calls != NULL)
+        CC_TRY(CC_NEW(s->encode_s, f->schemes->count, e));
     for (size_t i = 0; i < f->schemes->count; i++) {
         if (s->encode_s != NULL)
             s->encode_s[i] = f->payloads[i].total.push_encode_s;

@@ -79,10 +79,11 @@ int cc_sim_choose(void *sim, const struct cc_experiment_setting *s, struct cc_ex
 
 /* Warm-up steps that the ranks go through. */
 size_t cc_sim_warmup(const struct cc_experiment_setting *s, const struct cc_experiment_row *row);
-/* Expected real seconds of a row's simulation; and of finding out the sizes of its payloads before
- * it, without data. */
+/* Expected real seconds of a row's simulation; of finding out the sizes of its payloads before it,
+ * without data; and of both together, of all rows. */
 double cc_sim_row_s(const struct cc_experiment_setting *s, const struct cc_experiment_row *row);
 double cc_sim_sizes_s(const struct cc_experiment_setting *s, const struct cc_experiment_row *row);
+double cc_sim_all_s(const struct sim *s);
 
 /* The configuration of a setting's platform. */
 struct cc_platform_config cc_sim_platform_config(const struct sim *s,

@@ -63,9 +63,7 @@ static int add_costs(const struct sim *s, const struct cc_experiment_setting *se
 {
     const struct cc_experiment_row *row = &setting->row[at];
     const struct cc_step_payloads *p = &s->experiment.forecast->payloads[row->scheme];
-    out->cost = cc_alloc(p->count * sizeof *out->cost, e);
-    if (out->cost == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->cost, p->count, e));
     for (size_t i = 0; i < p->count; i++) {
         const struct cc_payload_cost *t = &p->each[i];
         out->cost[i] = (struct cc_job_cost){.encode_s = t->push_encode_s,
@@ -117,9 +115,8 @@ static double apply_byte_s(const struct sim *s, const struct cc_experiment_setti
 static int add_sizes(const struct cc_experiment_setting *setting, struct cc_sizes_config *config,
                      struct cc_job *job, struct cc_error *e)
 {
-    size_t *before = cc_alloc(job->rows * sizeof *before, e);
-    if (before == NULL)
-        return CC_FAIL;
+    size_t *before;
+    CC_TRY(CC_NEW(before, job->rows, e));
     for (size_t i = 0; i < job->rows; i++) {
         const size_t simulated = cc_sim_warmup(setting, &setting->row[i]);
         before[i] = job->row[i].warmup - simulated;
@@ -136,15 +133,15 @@ static int add_sizes(const struct cc_experiment_setting *setting, struct cc_size
 static int list_sizes(const struct cc_step_payloads *p, int pulls, uint32_t **out,
                       struct cc_error *e)
 {
-    *out = cc_alloc(p->count * sizeof **out, e);
-    for (size_t i = 0; i < p->count && *out != NULL; i++) {
+    CC_TRY(CC_NEW(*out, p->count, e));
+    for (size_t i = 0; i < p->count; i++) {
         const double bytes = pulls > 0 ? cc_pull_bytes(&p->each[i], pulls) : p->each[i].push_bytes;
         const double size = ceil(bytes - 1e-6);
         if (size > UINT32_MAX)
             return cc_fail(e, "%s: a payload of %.0f bytes", p->scheme, size);
         (*out)[i] = (uint32_t)size;
     }
-    return *out != NULL ? CC_OK : CC_FAIL;
+    return CC_OK;
 }
 
 /* The sizes of a scheme without code are those of its profile, the same in every step and of every

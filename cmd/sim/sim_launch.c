@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "cmd/cli/terminal.h"
 #include "cmd/sim/sim.h"
 #include "core/clock.h"
 #include "core/file.h"
@@ -155,25 +156,14 @@ int cc_sim_prepare(struct sim *s, struct cc_experiment_input *input, struct cc_r
     return CC_OK;
 }
 
-/* Warns of simulations of hours before they begin. */
-static void warn_of(const struct sim *s, double all_s)
-{
-    if (all_s > LONG_S && !s->experiment.input->quiet)
-        (void)fprintf(stderr,
-                      "commcomp: simulating this takes about %.2g hours; --dry-run shows how long "
-                      "each row takes, Ctrl-C keeps the rows that are complete\n",
-                      all_s / 3600);
-}
-
 int cc_sim_all(struct sim *s, struct cc_error *e)
 {
-    const struct cc_experiment *x = &s->experiment;
-    s->all_s = s->done_s = 0;
-    for (size_t i = 0; i < x->settings; i++)
-        for (size_t k = 0; k < x->setting[i].rows; k++)
-            s->all_s += cc_sim_row_s(&x->setting[i], &x->setting[i].row[k]) +
-                        cc_sim_sizes_s(&x->setting[i], &x->setting[i].row[k]);
+    s->all_s = cc_sim_all_s(s);
+    s->done_s = 0;
     s->program = cc_rank_sim_program(e);
-    warn_of(s, s->all_s);
+    if (s->all_s > LONG_S && !s->experiment.input->quiet)
+        cc_say("simulating this takes about %.2g hours; --dry-run shows how long each row takes, "
+               "Ctrl-C keeps the rows that are complete",
+               s->all_s / 3600);
     return s->program != NULL ? cc_experiment_all(&s->experiment, e) : CC_FAIL;
 }

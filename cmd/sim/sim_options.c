@@ -220,10 +220,8 @@ static int check_code(const struct sim *s, const struct cc_experiment_input *inp
         CC_TRY(cc_experiment_need_code(input, "--codec-time measured", e));
     if (input->errors)
         CC_TRY(cc_experiment_need_code(input, "--errors", e));
-    for (size_t i = 0; i < c->exchanges; i++)
-        if (cc_exchange_has(c->exchange[i], CC_X_LIBRARY))
-            CC_TRY(cc_experiment_need_code(input, "--exchange mpi", e));
-    return CC_OK;
+    return cc_cluster_has(c, CC_X_LIBRARY) ? cc_experiment_need_code(input, "--exchange mpi", e)
+                                           : CC_OK;
 }
 
 static int check_setting(void *arg, const struct cc_setting *setting, struct cc_error *e)
@@ -246,9 +244,8 @@ int cc_sim_check(struct sim *s, const struct cc_experiment_input *input, struct 
                             "--calibration: \"message_bytes\" is %.9g, and simulated messages have "
                             "no such framing; `commcomp model` predicts with it",
                             c->link[i].message_bytes);
-    for (size_t i = 0; i < c->exchanges; i++)
-        if (cc_exchange_has(c->exchange[i], CC_X_LIBRARY))
-            CC_TRY(check_mpi(s, &c->setting.timing, e));
+    if (cc_cluster_has(c, CC_X_LIBRARY))
+        CC_TRY(check_mpi(s, &c->setting.timing, e));
     if (s->options.platform == NULL)
         return cc_cluster_args_each(c, check_setting, s, e);
     if (c->links > 1)

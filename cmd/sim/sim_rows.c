@@ -13,40 +13,37 @@ static int print_setting(const struct sim *s, size_t at,
 {
     const struct sim_options *o = &s->options;
     struct cc_record *r = s->experiment.record;
-    CC_TRY(cc_record_text(r, at, CC_KEY(fidelity), cc_fidelity_names[o->fidelity], e));
-    CC_TRY(o->platform != NULL
-               ? cc_record_text(r, at, CC_KEY(platform), o->platform, e)
-               : cc_record_text(r, at, CC_KEY(topology), cc_topology_names[o->config.topology], e));
-    CC_TRY(cc_record_text(r, at, CC_KEY(codec_time), cc_codec_time_names[o->codec_time], e));
+    const struct cc_text_column texts[] = {
+        {CC_KEY(fidelity), cc_fidelity_names[o->fidelity]},
+        {CC_KEY(platform), o->platform},
+        {CC_KEY(topology), o->platform == NULL ? cc_topology_names[o->config.topology] : NULL},
+        {CC_KEY(codec_time), cc_codec_time_names[o->codec_time]}};
     cc_record_bool(r, at, CC_KEY(data_moved), setting->data);
     if (s->experiment.forecast->cluster.source.shares > 0)
         cc_record_number(r, at, CC_KEY(nonzeros), cc_experiment_nonzeros(s->experiment.input));
-    return CC_OK;
+    return cc_record_texts(r, at, texts, sizeof texts / sizeof texts[0], e);
 }
 
 int cc_sim_dry(const struct sim *s, struct cc_error *e)
 {
     const struct cc_experiment *x = &s->experiment;
     struct cc_record *record = x->record;
-    double seconds = 0;
     int ranks = 0;
     for (size_t i = 0; i < x->settings; i++) {
         const struct cc_experiment_setting *p = &x->setting[i];
         ranks = (int)fmax(ranks, cc_experiment_ranks(&p->setting));
         for (size_t k = 0; k < p->rows; k++) {
-            const size_t at = cc_experiment_print_dry_row(x, record, p, &p->row[k], e);
-            if (at == SIZE_MAX)
-                return CC_FAIL;
+            size_t at;
+            CC_TRY(cc_experiment_print_dry_row(x, record, p, &p->row[k], &at, e));
             CC_TRY(print_setting(s, at, p, e));
             const double row_s = cc_sim_row_s(p, &p->row[k]) + cc_sim_sizes_s(p, &p->row[k]);
             cc_record_number(record, at, CC_KEY(sim_wall_s), row_s);
             cc_record_origin(record, at, CC_KEY(sim_wall_s), CC_ORIGIN_COMPUTED);
-            seconds += row_s;
         }
     }
     return cc_record_note(
         record, e, "dry run: simulating %zu row%s of up to %d ranks would take about %.0f s",
-        record->row_count, record->row_count == 1 ? "" : "s", ranks, ceil(seconds));
+        record->row_count, record->row_count == 1 ? "" : "s", ranks, ceil(cc_sim_all_s(s)));
 }
 
 /* The columns of a call, which begins with encoded gradients: as simulated, by the formulas of the
@@ -85,9 +82,8 @@ int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
     const struct cc_number_column all[] = {{CC_KEY(wire_bytes), round(m->wire_bytes)},
                                            {CC_KEY(sim_wall_s), m->wall_s},
                                            {CC_KEY(sim_memory_bytes), m->peak_bytes}};
-    const size_t at = cc_experiment_print_row(&s->experiment, m, e);
-    if (at == SIZE_MAX)
-        return CC_FAIL;
+    size_t at;
+    CC_TRY(cc_experiment_print_row(&s->experiment, m, &at, e));
     cc_record_numbers(s->experiment.record, at, all, sizeof all / sizeof all[0]);
     if (s->encode_s != NULL)
         print_call(s, at, m);

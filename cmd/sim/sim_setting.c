@@ -193,6 +193,17 @@ double cc_sim_sizes_s(const struct cc_experiment_setting *s, const struct cc_exp
     return s->data ? 0 : all_codecs_s(s, row);
 }
 
+double cc_sim_all_s(const struct sim *s)
+{
+    const struct cc_experiment *x = &s->experiment;
+    double seconds = 0;
+    for (size_t i = 0; i < x->settings; i++)
+        for (size_t k = 0; k < x->setting[i].rows; k++)
+            seconds += cc_sim_row_s(&x->setting[i], &x->setting[i].row[k]) +
+                       cc_sim_sizes_s(&x->setting[i], &x->setting[i].row[k]);
+    return seconds;
+}
+
 void cc_sim_free(struct sim *s)
 {
     cc_experiment_free(&s->experiment);

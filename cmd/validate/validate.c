@@ -199,7 +199,7 @@ static int answer(struct validate *v, struct cc_error *e)
 {
     const struct cc_experiment *run = &v->run.experiment, *sim = &v->sim.experiment;
     int simulated = CC_OK;
-    const int ran = cc_run_all(&v->run, &v->no_run);
+    const int ran = cc_experiment_all(&v->run.experiment, &v->no_run);
     CC_TRY(copy_run(v, e));
     if (!cc_interrupted())
         simulated = cc_sim_all(&v->sim, &v->no_sim);
@@ -241,15 +241,10 @@ static int conclude(const struct validate *v, struct cc_error *e)
 
 static int dry(struct validate *v, struct cc_error *e)
 {
-    const struct cc_experiment *sim = &v->sim.experiment;
-    double seconds = 0;
     char time[32];
     CC_TRY(cc_run_dry(&v->run, v->record, e));
     CC_TRY(copy_run(v, e));
-    for (size_t i = 0; i < sim->settings; i++)
-        for (size_t k = 0; k < sim->setting[i].rows; k++)
-            seconds += cc_sim_row_s(&sim->setting[i], &sim->setting[i].row[k]);
-    cc_print_si(ceil(seconds), "s", time, sizeof time);
+    cc_print_si(ceil(cc_sim_all_s(&v->sim)), "s", time, sizeof time);
     return cc_record_note(v->record, e,
                           "validate: this is the run's time; its simulation adds about %s", time);
 }

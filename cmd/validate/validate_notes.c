@@ -8,34 +8,33 @@
 
 /* --- remedies --- */
 
-static const struct {
-    enum cc_cause_kind kind;
-    const char *remedy;
-} remedies[] = {
-    {CC_CAUSE_BYTES, "the order in which floats are added decides the last bits of sums, and with "
-                     "them, for some schemes, the payload: try another --exchange"},
-    {CC_CAUSE_REPEATS, "a longer --limit of the queues, or another --congestion"},
-    {CC_CAUSE_LATENCY, "`commcomp calibrate` measures it: pass the result with --calibration"},
-    {CC_CAUSE_OVERSUBSCRIBED, "fewer --workers, a machine with more cores, or hosts of their own "
-                              "(--hostfile)"},
-    {CC_CAUSE_WAKING, "fewer ranks than cores need less, and longer steps hide it"},
-    {CC_CAUSE_CORES, "a lower --bw, fewer --workers, or hosts of their own (--hostfile)"},
-    {CC_CAUSE_LINKS, "`commcomp calibrate` measures them: pass the result with --calibration; "
-                     "--topology sets how they are connected"},
-    {CC_CAUSE_STRAGGLERS, "none is needed: ten times the --steps come three times nearer to the "
-                          "mean"},
-    {CC_CAUSE_CONTENTION, "trust sim and run; docs/model.md has what the formula takes for "
-                          "granted"},
-    {CC_CAUSE_COMPOSITION, "trust sim and run; docs/model.md has what the formula takes for "
-                           "granted"},
-    {CC_CAUSE_TOPOLOGY, "trust sim and run"},
-    {CC_CAUSE_FIDELITY, "trust the run; --fidelity tc is as the lab, tcp as SimGrid takes TCP for"},
-    {CC_CAUSE_SIZES, "a --profile of gradients like these (`bench --profile-out`), and --warmup "
-                     "32 where residuals have to fill"},
-    {CC_CAUSE_CODECS,
-     "none for small tensors, whose codecs run once a step, after a pause, and not "
-     "in a loop; for large ones, --remeasure on a quiet machine"},
-    {CC_CAUSE_UNCLEAR, "none is known; if a quiet machine gives the same, trust the run"},
+static const char *const remedies[CC_CAUSE_UNCLEAR + 1] = {
+    [CC_CAUSE_BYTES] =
+        "the order in which floats are added decides the last bits of sums, and with "
+        "them, for some schemes, the payload: try another --exchange",
+    [CC_CAUSE_REPEATS] = "a longer --limit of the queues, or another --congestion",
+    [CC_CAUSE_LATENCY] = "`commcomp calibrate` measures it: pass the result with --calibration",
+    [CC_CAUSE_OVERSUBSCRIBED] = "fewer --workers, a machine with more cores, or hosts of their own "
+                                "(--hostfile)",
+    [CC_CAUSE_WAKING] = "fewer ranks than cores need less, and longer steps hide it",
+    [CC_CAUSE_CORES] = "a lower --bw, fewer --workers, or hosts of their own (--hostfile)",
+    [CC_CAUSE_LINKS] = "`commcomp calibrate` measures them: pass the result with --calibration; "
+                       "--topology sets how they are connected",
+    [CC_CAUSE_STRAGGLERS] = "none is needed: ten times the --steps come three times nearer to the "
+                            "mean",
+    [CC_CAUSE_CONTENTION] = "trust sim and run; docs/model.md has what the formula takes for "
+                            "granted",
+    [CC_CAUSE_COMPOSITION] = "trust sim and run; docs/model.md has what the formula takes for "
+                             "granted",
+    [CC_CAUSE_TOPOLOGY] = "trust sim and run",
+    [CC_CAUSE_FIDELITY] =
+        "trust the run; --fidelity tc is as the lab, tcp as SimGrid takes TCP for",
+    [CC_CAUSE_SIZES] = "a --profile of gradients like these (`bench --profile-out`), and --warmup "
+                       "32 where residuals have to fill",
+    [CC_CAUSE_CODECS] =
+        "none for small tensors, whose codecs run once a step, after a pause, and not "
+        "in a loop; for large ones, --remeasure on a quiet machine",
+    [CC_CAUSE_UNCLEAR] = "none is known; if a quiet machine gives the same, trust the run",
 };
 
 /* Writes the steps with which twice the mean's standard error lies within the tolerance. */
@@ -46,14 +45,6 @@ static void scatter_remedy(const struct validate *v, const struct validated *row
     const double base_s = row->diagnosis.adds ? m->step_s - m->compute_s : m->step_s;
     const double wanted = 2 * m->step_s_sd / (v->options.tolerance * base_s);
     (void)snprintf(out, cap, "--steps %.0f", ceil(wanted * wanted) * (double)m->row->period);
-}
-
-static const char *remedy_of(enum cc_cause_kind kind)
-{
-    for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++)
-        if (remedies[i].kind == kind)
-            return remedies[i].remedy;
-    return "";
 }
 
 /* --- causes --- */
@@ -103,7 +94,7 @@ static int note_worst(struct validate *v, enum cc_cause_kind kind, const struct 
     else if (kind == CC_CAUSE_PROTOCOL)
         protocol_remedy(remedy, sizeof remedy);
     else
-        (void)snprintf(remedy, sizeof remedy, "%s", remedy_of(kind));
+        (void)snprintf(remedy, sizeof remedy, "%s", remedies[kind]);
     cc_forecast_place(&w->row->setting->setting, place, sizeof place);
     return cc_record_note(
         v->record, e, "suspect%s: %s, in %zu row%s%s %s, %s: %s. Remedy: %s", what,

@@ -203,10 +203,8 @@ static int add_row(struct validate *v, struct validated *row, struct cc_error *e
     struct cc_comparison c;
     CC_TRY(make_comparison(v, row, &c, e));
     cc_diagnose(&c, &row->diagnosis);
-    const size_t at =
-        cc_experiment_add_row(&v->run.experiment, v->record, row->setting, row->row, e);
-    if (at == SIZE_MAX)
-        return CC_FAIL;
+    size_t at;
+    CC_TRY(cc_experiment_add_row(&v->run.experiment, v->record, row->setting, row->row, &at, e));
     cc_experiment_print_parts(v->record, at, best_of(row));
     cc_record_row_origin(v->record, at,
                          row->run != NULL ? CC_ORIGIN_MEASURED : CC_ORIGIN_SIMULATED);
@@ -220,10 +218,8 @@ int cc_validate_rows(struct validate *v, struct cc_error *e)
 {
     const struct cc_experiment *run = &v->run.experiment, *sim = &v->sim.experiment;
     const size_t ran = run->measured_rows, simulated = sim->measured_rows;
-    const size_t rows = ran > simulated ? ran : simulated;
-    v->row = cc_alloc0((rows + 1) * sizeof *v->row, e);
-    if (v->row == NULL)
-        return CC_FAIL;
+    const size_t rows = cc_larger(ran, simulated);
+    CC_TRY(CC_NEW(v->row, rows, e));
     while (v->rows < rows) {
         struct validated *row = &v->row[v->rows];
         row->run = v->rows < ran ? &run->measured[v->rows] : NULL;

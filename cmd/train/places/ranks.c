@@ -97,16 +97,9 @@ static double remaining_s(void *arg)
 static int launch_in_lab(struct launch *l, struct cc_lab *lab, const struct cc_job *job,
                          struct cc_error *e)
 {
-    char *program = cc_rank_program(e);
-    const struct cc_launch_config config = {.hosts = {lab, &l->train->options.hosts.cluster},
-                                            .rank_program = program,
-                                            .on_report = on_report,
-                                            .remaining_s = remaining_s,
-                                            .on_tick = on_tick,
-                                            .arg = l};
-    const int status = program != NULL ? cc_launch(&config, job, e) : CC_FAIL;
-    free(program);
-    return status;
+    const struct cc_launch_config calls = {
+        .on_report = on_report, .remaining_s = remaining_s, .on_tick = on_tick, .arg = l};
+    return cc_hosts_launch(&l->train->options.hosts, lab, &calls, job, e);
 }
 
 static int run(struct launch *l, struct cc_job *job, struct cc_error *e)
