@@ -20,24 +20,21 @@ enum { MOST_CALLS = 1000, WARMUP = 2 };
 
 /* --- options --- */
 
-/* Options about steps and about networks: calls have neither. */
-static const char *const foreign[] = {
-    "net",           "system",   "burst",      "calibration", "latency",    "overhead",
-    "placement",     "union",    "compute",    "update",      "forward",    "hidden",
-    "mode",          "depth",    "unlimited",  "fuse",        "pulls",      "sync",
-    "spread",        "keep-lab", "stragglers", "staleness",   "profile",    "min-size",
-    "raw-share",     "trace",    "timeline",   "consistency", "paper",      "remeasure",
-    "errors",        "tc-dev",   "lab",        "limit",       "congestion", "pull-profile",
-    "skip-nonfinite"};
+/* The options of calls, which have neither steps nor a network. */
+static const char *const of_calls[] = {
+    "bw",       "exchange", "workers",     "servers", "colocate", "via",        "keep",
+    "wire",     "check",    "time",        "steps",   "warmup",   "dry-run",    "synthetic",
+    "nonzeros", "indices",  "seed",        "values",  "plugin",   "dense-bits", "hostfile",
+    "hosts",    "mpirun",   "mpirun-args", NULL};
 
-static int refuse_foreign(const struct cc_args *args, struct cc_error *e)
+static int refuse_others(const struct cc_args *args, struct cc_error *e)
 {
-    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
-        if (cc_arg(args, foreign[i]) != NULL)
+    for (size_t i = 0; i < args->options.own; i++)
+        if (args->value[i] != NULL && cc_word_find(of_calls, args->options.option[i].name) < 0)
             return cc_usage(e,
                             "--%s is of training steps over a network: with --bw none, calls of "
                             "the exchange are timed alone; leave it out",
-                            foreign[i]);
+                            args->options.option[i].name);
     return CC_OK;
 }
 
@@ -59,7 +56,7 @@ static void set_default(struct cc_args *args, const char *option, const char *va
 static int parse(struct cc_args *args, struct calls *c, struct cc_error *e)
 {
     static char exchanges[256];
-    CC_TRY(refuse_foreign(args, e));
+    CC_TRY(refuse_others(args, e));
     CC_TRY(cc_hosts_parse_plain(args, &c->hosts, e));
     list_exchanges(exchanges, sizeof exchanges);
     set_default(args, "exchange", exchanges);

@@ -8,7 +8,7 @@ r="run -q --bw none"
 
 make_profile
 for option in '--net resnet20' '--latency 1ms' '--compute 1s' '--mode overlap' '--trace x' --keep-lab \
-    '--min-size 5' '--burst 5K' '--profile profile.json' '--union same' '--tc-dev eth0'; do
+    '--message-cost 3us' '--device v100' '--min-size 5' '--burst 5K' '--profile profile.json' '--union same' '--tc-dev eth0'; do
     t 2 $r $option
     err "${option%% *} is of training steps over a network: with --bw none"
 done
