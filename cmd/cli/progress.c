@@ -16,27 +16,18 @@ void cc_progress_part(struct cc_progress *p, double share)
     p->share = share * (1 - p->before);
 }
 
-/* "95 s", "12 min" */
-static void print_left(double seconds, char *out, size_t cap)
-{
-    if (seconds < 600)
-        (void)snprintf(out, cap, "%4.0f s", seconds);
-    else
-        (void)snprintf(out, cap, "%4.0f min", seconds / 60);
-}
-
 void cc_progress_left(struct cc_progress *p, const char *what, double done, double left_s)
 {
     enum { BAR = 30 };
-    double now = p->on ? cc_now() : 0;
-    char left[32];
+    const bool minutes = left_s >= 600;
+    const double now = p->on ? cc_now() : 0;
     if (!p->on || now - p->shown < 0.1)
         return;
     p->shown = now;
-    int filled = (int)(done * BAR);
-    print_left(left_s, left, sizeof left);
-    fprintf(stderr, "\r%-24.24s [%.*s%*s] %3.0f%% %s left ", what, filled,
-            "##############################", BAR - filled, "", 100 * done, left);
+    const int filled = (int)(done * BAR);
+    fprintf(stderr, "\r%-24.24s [%.*s%*s] %3.0f%% %4.0f %s left ", what, filled,
+            "##############################", BAR - filled, "", 100 * done,
+            minutes ? left_s / 60 : left_s, minutes ? "min" : "s");
 }
 
 void cc_progress_show(struct cc_progress *p, const char *what, double done)

@@ -144,19 +144,6 @@ static int note_place(const struct calls *c, struct cc_error *e)
                           most, host.cores);
 }
 
-/* Says that times depend on what else runs. */
-static int note_noise(const struct calls *c, struct cc_error *e)
-{
-    if (c->unsteady == 0)
-        return CC_OK;
-    return cc_record_note(
-        c->record, e,
-        "%zu of %zu rows vary: their quartiles are more than %.0f%% of the median "
-        "apart; other programs run, or workers take turns on a core in time "
-        "slices of some milliseconds: fewer workers, or a longer --time",
-        c->unsteady, c->record->row_count, 100 * UNSTEADY);
-}
-
 int calls_notes(struct calls *c, struct cc_error *e)
 {
     if (c->record->row_count == 0)
@@ -168,7 +155,13 @@ int calls_notes(struct calls *c, struct cc_error *e)
                               c->record->row_count,
                               c->options.time_s * (double)c->record->row_count, c->done);
     CC_TRY(note_place(c, e));
-    CC_TRY(note_noise(c, e));
+    if (c->unsteady > 0) /* times depend on what else runs */
+        CC_TRY(cc_record_note(
+            c->record, e,
+            "%zu of %zu rows vary: their quartiles are more than %.0f%% of the median "
+            "apart; other programs run, or workers take turns on a core in time "
+            "slices of some milliseconds: fewer workers, or a longer --time",
+            c->unsteady, c->record->row_count, 100 * UNSTEADY));
     if (c->chooses)
         CC_TRY(
             cc_record_note(c->record, e,
