@@ -1,4 +1,5 @@
 /* The options of sim, and the settings that it refuses. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,23 +51,16 @@ static int parse_slow_hosts(const char *text, void *member, struct cc_error *e)
 /* Parses "4x4x2" or "4x4"; without a third side, sides[2] stays as it is. */
 static int parse_sides(const char *text, void *member, struct cc_error *e)
 {
-    static const char wrong[] =
-        "--torus %.40s: hosts in each of two or three dimensions, at least 1, as in 4x4x2";
-    const char *p = text;
-    int *sides = member, n = 0;
-    while (n < 3) {
-        size_t digits = strspn(p, "0123456789");
-        if (digits < 1 || digits > 6)
-            return cc_usage(e, wrong, text);
-        sides[n] = atoi(p);
-        if (sides[n++] < 1)
-            return cc_usage(e, wrong, text);
-        p += digits;
-        if (*p != 'x')
-            break;
-        p++;
-    }
-    return *p == '\0' && n >= 2 && p[-1] != 'x' ? CC_OK : cc_usage(e, wrong, text);
+    int *sides = member, two = 0, three = 0;
+    const bool plain = text[strspn(text, "0123456789x")] == '\0';
+    const int n = sscanf(text, "%6dx%6d%nx%6d%n", &sides[0], &sides[1], &two, &sides[2], &three);
+    if (plain && n >= 2 && text[n == 3 ? three : two] == '\0' && sides[0] >= 1 && sides[1] >= 1 &&
+        (n == 2 || sides[2] >= 1))
+        return CC_OK;
+    return cc_usage(e,
+                    "--torus %.40s: hosts in each of two or three dimensions, at least 1, as in "
+                    "4x4x2",
+                    text);
 }
 
 /* --- the table --- */

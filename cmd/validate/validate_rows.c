@@ -71,49 +71,53 @@ static double saved(const struct validated *row, const struct variants *v)
     return row->run != NULL && isfinite(burst_s) ? burst_s : 0;
 }
 
-/* Payload of a step, both ways; NaN without an answer. */
-static double payload(const struct cc_measured_row *m)
+/* An answer, or NaNs if there is none. */
+static const struct cc_measured_row *known(const struct cc_measured_row *m)
 {
-    if (m == NULL)
-        return NAN;
-    return m->push_bytes + (isfinite(m->pull_bytes) ? m->pull_bytes : 0);
+    static const struct cc_measured_row unknown = {.push_bytes = NAN,
+                                                   .compute_s = NAN,
+                                                   .codec_s = NAN,
+                                                   .step_s = NAN,
+                                                   .step_s_error = NAN,
+                                                   .wire_bytes = NAN,
+                                                   .wire_bytes_model = NAN,
+                                                   .wire_bytes_all = NAN};
+    return m != NULL ? m : &unknown;
 }
 
-/* Adds what only a run measures; NaN without one. */
-static void add_run(const struct validate *v, const struct validated *row, struct cc_comparison *c)
+/* Payload of a step, both ways. */
+static double payload(const struct cc_measured_row *m)
 {
-    const struct cc_measured_row *m = row->run;
-    struct cc_machine_info host;
-    cc_machine_info_read(&host);
-    c->run_s = c->error_s = c->wire_bytes = c->wire_should = c->all_bytes = NAN;
-    c->lab = v->run.options.hosts.lab;
-    c->cores = host.cores;
-    c->ranks_per_core = row->setting->ranks_per_core;
-    if (m == NULL)
-        return;
-    c->run_s = m->step_s;
-    c->error_s = m->step_s_error;
-    c->wire_bytes = m->wire_bytes;
-    c->wire_should = m->wire_bytes_model;
-    c->all_bytes = m->wire_bytes_all;
+    return m->push_bytes + (isfinite(m->pull_bytes) ? m->pull_bytes : 0);
 }
 
 static int make_comparison(struct validate *v, const struct validated *row, struct cc_comparison *c,
                            struct cc_error *e)
 {
     const struct cc_measured_row *from = best_of(row);
+    const struct cc_measured_row *run = known(row->run), *sim = known(row->sim);
     const struct cc_setting *s = &row->setting->setting;
     const struct cc_prediction *forecast = &row->row->forecast;
     const bool formula = cc_experiment_has_formula(row->setting);
     const double values = (double)s->net->values;
     struct variants variants = {.profiled_s = 0};
+    struct cc_machine_info host;
+    cc_machine_info_read(&host);
     CC_TRY(predict_variants(v, row, &variants, e));
     *c = (struct cc_comparison){
         .tolerance = v->options.tolerance,
         .compute_s = from->compute_s,
-        .sim_compute_s = row->sim != NULL ? row->sim->compute_s : NAN,
+        .sim_compute_s = sim->compute_s,
         .model_s = from->model.step_s,
-        .sim_s = row->sim != NULL ? row->sim->step_s - saved(row, &variants) : NAN,
+        .sim_s = sim->step_s - saved(row, &variants),
+        .run_s = run->step_s,
+        .error_s = run->step_s_error,
+        .wire_bytes = run->wire_bytes,
+        .wire_should = run->wire_bytes_model,
+        .all_bytes = run->wire_bytes_all,
+        .lab = v->run.options.hosts.lab,
+        .cores = host.cores,
+        .ranks_per_core = row->setting->ranks_per_core,
         .forecast_s = formula ? forecast->step_s : NAN,
         .exchange = s->exchange,
         .mode = s->timing.mode,
@@ -128,9 +132,8 @@ static int make_comparison(struct validate *v, const struct validated *row, stru
         .forecast_codec_s = forecast->codec_s + forecast->reduce_s,
         .bytes = payload(from),
         .forecast_bytes = values * (forecast->bits_push + forecast->bits_pull) / 8,
-        .sim_bytes = payload(row->sim)};
+        .sim_bytes = payload(sim)};
     c->resized_s = c->model_s - (variants.as_is.step_s - variants.profiled_s);
-    add_run(v, row, c);
     return CC_OK;
 }
 
@@ -170,9 +173,9 @@ static void difference_columns(const struct validate *v, size_t at, const struct
         {CC_KEY(added_model_sim), diagnosis->added.model_sim},
         {CC_KEY(forecast_error), diagnosis->off.forecast},
         {CC_KEY(codec_s_forecast), c->forecast_codec_s},
-        {CC_KEY(codec_s_sim), row->sim != NULL ? row->sim->codec_s : NAN},
+        {CC_KEY(codec_s_sim), known(row->sim)->codec_s},
         {CC_KEY(payload_bytes_forecast), row->row->forecast.payload_bytes},
-        {CC_KEY(payload_bytes_sim), row->sim != NULL ? row->sim->push_bytes : NAN}};
+        {CC_KEY(payload_bytes_sim), known(row->sim)->push_bytes}};
     cc_record_numbers(v->record, at, all, sizeof all / sizeof all[0]);
     if (diagnosis->answers > 1)
         cc_record_bool(v->record, at, CC_KEY(agree), diagnosis->agree);
