@@ -13,6 +13,7 @@
 #include "core/trace/trace.h"
 #include "netsim/job/job.h"
 #include "netsim/job/report.h"
+#include "results/timeline.h"
 
 /* Where a command's gradients come from, for its list of options. */
 /* clang-format off */
@@ -319,5 +320,30 @@ int cc_experiment_note_setting(const struct cc_experiment *x, const struct cc_ex
 /* Notes the gradients of the rows: of a trace, which of its steps and workers they use. */
 int cc_experiment_note_gradients(const struct cc_experiment *x, struct cc_record *r,
                                  struct cc_error *e);
+
+/* --- --timeline: the events that ranks report, as a file for trace viewers --- */
+
+struct cc_timeline_output {
+    struct cc_given given;
+    const char *path;         /* NULL: not asked for, and nothing happens */
+    struct cc_timeline *file; /* or NULL */
+    char config[100];         /* "sim, alpha-beta": part of the rows' names */
+    size_t rows;              /* in the file */
+};
+extern const struct cc_option cc_timeline_options[];
+
+/* Creates the file if the options ask for it, before anything is measured. `config` may be replaced
+ * until the first row. */
+int cc_timeline_output_open(struct cc_timeline_output *t, const struct cc_args *args, bool dry_run,
+                            const char *config, struct cc_error *e);
+/* Adds the events of a rank in a row of a setting; ranks come in order. x->timeline must be set. */
+int cc_timeline_output_add(const struct cc_experiment *x,
+                           const struct cc_experiment_setting *setting,
+                           const struct cc_report_events *events, struct cc_error *e);
+/* Completes the file with the rows that it has, also after an error or an interrupt; without rows,
+ * there will be no file. Notes its size in the record. Returns `status`, or an error of the file.
+ */
+int cc_timeline_output_close(struct cc_timeline_output *t, struct cc_record *record, int status,
+                             struct cc_error *e);
 
 #endif

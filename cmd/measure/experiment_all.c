@@ -1,7 +1,7 @@
 /* Measuring the settings of an experiment, one after the other, and what their ranks report. */
 #include <stdio.h>
 
-#include "cmd/measure/timeline_output.h"
+#include "cmd/measure/experiment.h"
 #include "core/clock.h"
 #include "core/interrupt.h"
 

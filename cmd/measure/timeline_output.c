@@ -3,7 +3,7 @@
  * A row of the file is a row of the experiment, and in it every rank has a track with its spans
  * (compute, encode, wait ...), the ends of its transfers, and, for workers, the bounds of its
  * steps. In overlapped steps codecs have a processor of their own, and so a track of their own. */
-#include "cmd/measure/timeline_output.h"
+#include "cmd/measure/experiment.h"
 
 #include <stdio.h>
 

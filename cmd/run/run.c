@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/measure/timeline_output.h"
 #include "cmd/recipe/recipe.h"
 #include "cmd/run/run.h"
 #include "core/interrupt.h"

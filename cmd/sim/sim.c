@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/measure/timeline_output.h"
 #include "cmd/recipe/recipe.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
