@@ -17,7 +17,7 @@
  *   receive to add     once earlier rounds have added what they received there; lent, at once;
  *   receive in place   as add: the bytes are overwritten.
  *
- * settled() computes how many bytes at the beginning of a range are that far; look_ahead() applies
+ * prepared() computes how many bytes at the beginning of a range are that far; look_ahead() applies
  * it to the rounds that are not over. Since blocks of a round directly follow those of the round
  * before, links do not idle between rounds as they would with one message per round. */
 #include <math.h>
@@ -51,7 +51,7 @@ struct reduce_sum {
 
 /* The end of the beginning of `want` that does not touch the part of `range` behind its first
  * `done` bytes. */
-static size_t settled_end(struct cc_range want, struct cc_range range, size_t done)
+static size_t untouched_end(struct cc_range want, struct cc_range range, size_t done)
 {
     const size_t open = range.from + done;
     const bool apart = open >= range.to || open >= want.to || range.to <= want.from;
@@ -61,19 +61,19 @@ static size_t settled_end(struct cc_range want, struct cc_range range, size_t do
 /* The number of bytes of `want`, from its beginning, that are as round k finds them: earlier rounds
  * have added to them. With `sent`, earlier rounds and round k have also sent them where they had
  * to. A round that has received all of `want` had waited for the rounds before it. */
-static size_t settled(const struct reduce_sum *x, size_t k, struct cc_range want, bool sent)
+static size_t prepared(const struct reduce_sum *x, size_t k, struct cc_range want, bool sent)
 {
     const struct round_state *t = x->round_state;
     size_t end = want.to;
     if (sent)
-        end = settled_end(want, t[k].send, t[k].out.done);
+        end = untouched_end(want, t[k].send, t[k].out.done);
     for (size_t j = k; j > x->current && end > want.from;) {
         const struct round_state *r = &t[--j];
-        end = cc_smaller(end, settled_end(want, r->recv, r->added));
+        end = cc_smaller(end, untouched_end(want, r->recv, r->added));
         if (r->recv.from <= want.from && r->recv.to >= want.to)
             break;
         if (sent)
-            end = cc_smaller(end, settled_end(want, r->send, r->out.done));
+            end = cc_smaller(end, untouched_end(want, r->send, r->out.done));
     }
     return end - want.from;
 }
@@ -113,7 +113,7 @@ static bool add_received(struct reduce_sum *x, size_t k)
     const struct cc_rank_state *s = x->head.s;
     size_t end = t->in.done;
     if (t->added < end && t->adds)
-        end = cc_smaller(end, settled(x, k, t->recv, true));
+        end = cc_smaller(end, prepared(x, k, t->recv, true));
     if (t->added == end)
         return false;
     if (t->adds) {
@@ -137,9 +137,9 @@ static void look_ahead(struct reduce_sum *x, bool *moved)
         /* A round does not send what others at once with it have added. */
         const size_t before = x->schedule.at_once > 0 ? k - k % x->schedule.at_once : k;
         if (t->out.ready < t->out.bytes)
-            t->out.ready = settled(x, before, t->send, false);
+            t->out.ready = prepared(x, before, t->send, false);
         if (t->in.ready < t->in.bytes)
-            t->in.ready = t->adds && x->lends ? t->in.bytes : settled(x, k, t->recv, !t->adds);
+            t->in.ready = t->adds && x->lends ? t->in.bytes : prepared(x, k, t->recv, !t->adds);
         *moved |= add_received(x, k);
         if (k == x->current && cc_transfer_complete(&t->out) && t->added == t->in.bytes) {
             x->current++;

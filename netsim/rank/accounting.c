@@ -25,7 +25,7 @@ struct cc_wait_timer cc_wait_end(struct cc_rank_loop *l, struct cc_wait_timer w)
     return next;
 }
 
-void cc_settle(struct cc_rank_loop *l, enum cc_phase phase)
+void cc_charge_clock(struct cc_rank_loop *l, enum cc_phase phase)
 {
     const double now = cc_runtime_now();
     l->s.counters.phase_s[phase] += now - l->clock;

@@ -18,7 +18,7 @@ struct cc_wait_timer cc_wait_end(struct cc_rank_loop *l, struct cc_wait_timer w)
 
 /* Charges the time from l->clock until now to `phase`: computing that began late, or took too long,
  * is computing too. l->clock becomes now. */
-void cc_settle(struct cc_rank_loop *l, enum cc_phase phase);
+void cc_charge_clock(struct cc_rank_loop *l, enum cc_phase phase);
 
 /* The counted steps begin: times, and in another call bytes, count from here on. */
 void cc_count_times(struct cc_rank_loop *l);

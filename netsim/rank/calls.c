@@ -123,7 +123,7 @@ static void take_first(struct calls *c)
 
 /* Whether the median of the calls is within MEDIAN_WITHIN of the truth, by the interval of a box
  * plot's notch (McGill, Tukey, Larsen, Variations of box plots, 1978). */
-static bool settled(struct calls *c)
+static bool median_is_known(struct calls *c)
 {
     if (c->calls < ENOUGH_CALLS)
         return false;
@@ -137,7 +137,7 @@ static bool enough(struct calls *c)
     const struct cc_rank_loop *l = c->l;
     if (c->calls == l->s.row->steps)
         return true;
-    return c->calls >= LEAST_CALLS && (c->spent_s >= l->s.job->calls.limit_s || settled(c));
+    return c->calls >= LEAST_CALLS && (c->spent_s >= l->s.job->calls.limit_s || median_is_known(c));
 }
 
 static int run_calls(struct calls *c, struct cc_error *e)

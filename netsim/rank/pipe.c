@@ -25,7 +25,7 @@ static int apply_until(struct cc_rank_loop *l, size_t until, struct cc_error *e)
         const size_t step = l->applied++;
         l->clock = cc_runtime_now();
         CC_TRY(cc_apply(l, (int64_t)step, NULL, e));
-        cc_settle(l, CC_PHASE_UPDATE);
+        cc_charge_clock(l, CC_PHASE_UPDATE);
         CC_TRY(cc_source_end_step(l->source, step, e));
     }
     return CC_OK;

@@ -32,7 +32,7 @@ static int step_sequential(struct cc_rank_loop *l, size_t step, struct cc_error 
     double *phase_s = l->s.counters.phase_s, hidden;
     l->clock = l->began + l->start[step];
     CC_TRY(cc_compute_visible(l, step, &hidden, e));
-    cc_settle(l, CC_PHASE_COMPUTE);
+    cc_charge_clock(l, CC_PHASE_COMPUTE);
     l->ready[step] = l->encoded[step] = cc_runtime_now();
     cc_messages_take_step(l, step);
 
@@ -58,7 +58,7 @@ static int step_sequential(struct cc_rank_loop *l, size_t step, struct cc_error 
 
     l->clock = cc_runtime_now();
     CC_TRY(cc_apply(l, (int64_t)step, NULL, e));
-    cc_settle(l, CC_PHASE_UPDATE);
+    cc_charge_clock(l, CC_PHASE_UPDATE);
     return cc_source_end_step(l->source, step, e);
 }
 

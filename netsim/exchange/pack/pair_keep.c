@@ -156,7 +156,7 @@ static uint32_t extrapolate(const struct cc_keep *k, size_t aim)
 }
 
 /* Adds the step's surplus, unless it kept everything; returns what the next step aims at. */
-static size_t settle(struct cc_keep *k)
+static size_t next_aim(struct cc_keep *k)
 {
     const int64_t wanted = (int64_t)k->wanted, least = wanted - wanted / 2, most = 2 * wanted;
     const int64_t limit = CC_REPAY * wanted / 2;
@@ -169,7 +169,7 @@ static size_t settle(struct cc_keep *k)
 
 void cc_keep_end_step(struct cc_keep *k)
 {
-    const size_t aim = settle(k);
+    const size_t aim = next_aim(k);
     const bool again = k->too_few;
     uint32_t next = 0;
     if (k->kept >= aim)
