@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "core/interrupt.h"
 #include "core/isa.h"
@@ -38,6 +39,18 @@ static void report_error(MPI_Comm comm, int status, size_t step, const struct cc
     (void)cc_report_print(&report, stdout, &ignored);
 }
 
+/* By the process that has waited for this one. */
+static void report_killed(int rank, size_t process, int signal)
+{
+    char host[256] = "";
+    struct cc_error ignored;
+    (void)gethostname(host, sizeof host - 1);
+    const struct cc_report report = {
+        .kind = CC_REPORT_KILLED,
+        .killed = {.host = host, .process = process, .rank = rank, .signal = signal}};
+    (void)cc_report_print(&report, stdout, &ignored);
+}
+
 int main(int argc, char **argv)
 {
     struct cc_error e = {""};
@@ -50,7 +63,7 @@ int main(int argc, char **argv)
                         "`commcomp run` starts it with mpirun; docs/job.md describes jobs\n");
         return CC_USAGE;
     }
-    cc_runtime_watch();
+    cc_runtime_watch(report_killed);
     /* Sleeps end on time; by default up to 50 us late. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     if (MPI_Init(&argc, &argv) != MPI_SUCCESS)

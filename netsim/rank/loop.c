@@ -141,7 +141,7 @@ static size_t interval_end(const struct cc_rank_loop *l, size_t step)
 static int begin_together(const struct cc_rank_loop *l, double *at, struct cc_error *e)
 {
     if (l->one_clock)
-        return cc_runtime_begin(l->mpi.comm, l->s.job->yield_when_idle, at, e);
+        return cc_runtime_begin(l->mpi.comm, l->s.job->yield_when_idle, CC_JOB_PAUSE_S, at, e);
     CC_TRY(cc_runtime_barrier(l->mpi.comm, l->s.job->yield_when_idle, e));
     *at = cc_runtime_now();
     return CC_OK;

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "core/error.h"
-#include "netsim/job/job.h"
 #include "netsim/transport/mpi.h"
 
 /* Whether ranks are simulated. SMPI's nonblocking collectives are then not the algorithms of the
@@ -23,10 +22,10 @@ bool cc_runtime_simulates(void);
 
 /* --- the end of a rank --- */
 
-/* Has another process wait for this one, which says so if a signal ends this one (a report of kind
- * `killed`). Called before MPI_Init. A simulation, and a program without mpirun, goes on as it is.
- */
-void cc_runtime_watch(void);
+/* Has another process wait for this one, which calls `killed` if a signal ends this one. Called
+ * before MPI_Init. A simulation, and a program without mpirun, goes on as it is. */
+typedef void cc_killed_report(int rank, size_t process, int signal);
+void cc_runtime_watch(cc_killed_report *killed);
 
 /* --- clock --- */
 
@@ -71,8 +70,9 @@ int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e);
 
 /* A barrier of ranks that share a clock, after which they continue at the same time, *at. They
  * leave a plain barrier up to a millisecond apart where they share cores; here they agree on a time
- * that is CC_JOB_PAUSE_S ahead, and sleep until then. */
-int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, double *at, struct cc_error *e);
+ * that is `pause_s` ahead, and sleep until then. */
+int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, double pause_s, double *at,
+                     struct cc_error *e);
 
 /* --- memory --- */
 

@@ -132,14 +132,15 @@ int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e)
     return finish(&all, yield_when_idle, e);
 }
 
-int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, double *at, struct cc_error *e)
+int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, double pause_s, double *at,
+                     struct cc_error *e)
 {
     MPI_Request all;
     double here = cc_now();
     CC_TRY(cc_mpi_check(MPI_Iallreduce(&here, at, 1, MPI_DOUBLE, MPI_MAX, comm, &all),
                         "MPI_Iallreduce", e));
     CC_TRY(finish(&all, yield_when_idle, e));
-    *at += CC_JOB_PAUSE_S;
+    *at += pause_s;
     for (double now; (now = cc_now()) < *at;)
         if (yield_when_idle)
             cc_runtime_sleep(*at - now);

@@ -3,8 +3,8 @@
  * the system, whatever its peers make of their lost connections, and before mpirun learns of any of
  * it:
  *
- * - A signal has ended the rank, and it was not the watcher who passed it on: the watcher prints a
- *   report of kind `killed`, and ends by the same signal.
+ * - A signal has ended the rank, and it was not the watcher who passed it on: the watcher reports
+ *   that, and ends by the same signal.
  * - The rank has given up, as Open MPI makes a process do that has lost a connection: the watcher
  *   ends with the same exit code, but HOLD_S later. mpirun ends the other ranks as soon as it
  * learns of a failure, and by then the report of a rank that was killed has come.
@@ -14,7 +14,6 @@
  * The rank leads a process group, so that signals to the watcher's group come by way of the
  * watcher. */
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -22,7 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "netsim/job/report.h"
 #include "netsim/transport/runtime.h"
 
 /* The time for a report to be written, and passed on by mpirun's daemon, on a busy machine. It is
@@ -42,17 +40,6 @@ static bool wait_for(pid_t rank, const sigset_t *signals, int *status)
         (void)kill(rank, s);
     }
     return told;
-}
-
-static void report_killed(int rank, pid_t process, int number)
-{
-    char host[256] = "";
-    struct cc_error ignored;
-    (void)gethostname(host, sizeof host - 1);
-    const struct cc_report report = {
-        .kind = CC_REPORT_KILLED,
-        .killed = {.host = host, .process = (size_t)process, .rank = rank, .signal = number}};
-    (void)cc_report_print(&report, stdout, &ignored);
 }
 
 /* Ends this process as the rank has ended; after a failure, once HOLD_S have passed or a signal
@@ -75,18 +62,19 @@ _Noreturn static void end_as(int status, bool told, const sigset_t *signals)
     _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-_Noreturn static void watch(pid_t process, int rank, const sigset_t *signals)
+_Noreturn static void watch(pid_t process, int rank, cc_killed_report *killed,
+                            const sigset_t *signals)
 {
     int status;
     (void)prctl(PR_SET_NAME, "commcomp-watch");
     (void)close(STDIN_FILENO);
     const bool told = wait_for(process, signals, &status);
     if (WIFSIGNALED(status) && !told)
-        report_killed(rank, process, WTERMSIG(status));
+        killed(rank, (size_t)process, WTERMSIG(status));
     end_as(status, told, signals);
 }
 
-void cc_runtime_watch(void)
+void cc_runtime_watch(cc_killed_report *killed)
 {
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
     const pid_t watcher = getpid();
@@ -98,7 +86,7 @@ void cc_runtime_watch(void)
     (void)sigprocmask(SIG_SETMASK, &signals, &before);
     const pid_t process = fork();
     if (process > 0)
-        watch(process, atoi(rank), &signals);
+        watch(process, atoi(rank), killed, &signals);
     if (process == 0) {
         (void)setpgid(0, 0);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -261,8 +261,10 @@ int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e)
     return CC_OK;
 }
 
-int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, double *at, struct cc_error *e)
+int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, double pause_s, double *at,
+                     struct cc_error *e)
 {
+    (void)pause_s;
     CC_TRY(cc_runtime_barrier(comm, yield_when_idle, e));
     *at = cc_runtime_now();
     return CC_OK;

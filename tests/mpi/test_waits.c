@@ -141,7 +141,7 @@ static void begin_together(struct place *p)
     double at, earliest, latest;
     pass(p->rank == 0 ? 0 : 0.02);
     const double ready = cc_runtime_now();
-    fail_on(cc_runtime_begin(MPI_COMM_WORLD, true, &at, &e), &e);
+    fail_on(cc_runtime_begin(MPI_COMM_WORLD, true, 2e-3, &at, &e), &e);
     check(p, cc_runtime_now() >= at && at >= ready, "begins before the others are ready", 0.02);
     MPI_Allreduce(&at, &earliest, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
     MPI_Allreduce(&at, &latest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
