@@ -167,13 +167,13 @@ static int start_lending(struct allgather *x, size_t len, struct cc_error *e)
     x->applied = 0;
     for (size_t i = 1; i < x->lent.count; i++) {
         parcel.peer = (int)i;
-        CC_TRY(cc_requests_receive(&x->lent, i, &parcel, e));
+        CC_TRY(cc_requests_begin(&x->lent, i, &parcel, false, e));
     }
     if (s->rank == 0)
         return CC_OK;
     parcel =
         (struct cc_parcel){.at = x->records + RECORD_HEAD, .bytes = len, .tag = x->streams.in.tag};
-    return cc_requests_send(&x->lent, 0, &parcel, e);
+    return cc_requests_begin(&x->lent, 0, &parcel, true, e);
 }
 
 /* Applies the payloads that are lent, in the order of the ranks, as they come. */

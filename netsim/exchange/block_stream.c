@@ -69,8 +69,7 @@ static int start_clear(struct cc_block_stream *s, const struct cc_transfer *t, s
 {
     const struct cc_parcel clear = {.peer = t->peer, .tag = s->tag + 1};
     s->awaiting_clear = true;
-    return s->sends ? cc_requests_receive(&s->requests, clear_to_send(s), &clear, e)
-                    : cc_requests_send(&s->requests, clear_to_send(s), &clear, e);
+    return cc_requests_begin(&s->requests, clear_to_send(s), &clear, !s->sends, e);
 }
 
 static int test_clear(struct cc_block_stream *s, struct cc_error *e)
@@ -113,10 +112,9 @@ static int post_block(struct cc_block_stream *s, struct cc_transfer *t, size_t n
     const size_t at = (s->first + s->blocks) % s->most;
     const struct cc_parcel parcel = {
         .at = CC_OFFSET_OR_NULL(t->at, t->posted), .bytes = n, .peer = t->peer, .tag = s->tag};
-    const int status = s->sends ? cc_requests_send(&s->requests, at, &parcel, e)
-                                : cc_requests_receive(&s->requests, at, &parcel, e);
+    const int status = cc_requests_begin(&s->requests, at, &parcel, s->sends, e);
     if (s->sends && t->posted == 0)
-        cc_note_sent(s->rank_state, s->index, t->peer, t->bytes);
+        cc_note_transfer(s->rank_state, false, s->index, t->peer, t->bytes);
     s->block[at].of = t;
     s->block[at].bytes = n;
     s->blocks++;
@@ -199,7 +197,7 @@ static int take_complete(struct cc_block_stream *s, bool *moved, struct cc_error
         }
         t->done += n;
         if (!s->sends && cc_transfer_complete(t))
-            cc_note_received(s->rank_state, s->index, t->peer, t->bytes);
+            cc_note_transfer(s->rank_state, true, s->index, t->peer, t->bytes);
         s->first = (s->first + 1) % s->most;
         s->blocks--;
         *moved = true;

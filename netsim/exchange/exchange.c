@@ -45,13 +45,13 @@ int cc_exchange_open(struct cc_rank_state *s, const struct cc_message *m, size_t
     const enum cc_exchange x = s->job->exchange;
     const struct cc_exchange_code *code = codes[x];
     const bool bulk = cc_job_bulk(s->job);
-    cc_exchange_opener *open = bulk ? code->open : code->open_unsynced;
-    if (open != NULL)
-        return open(s, m, index, out, e);
+    const struct cc_exchange_kind *kind = bulk ? code->kind : code->unsynced;
+    if (bulk && code->open != NULL)
+        return code->open(s, m, index, out, e);
+    if (kind != NULL)
+        return cc_exchange_make(kind, s, m, index, NULL, out, e);
     if (!bulk)
         return cc_fail(e, "%s has only bulk synchronous steps", cc_exchange_names[x]);
-    if (code->kind != NULL)
-        return cc_exchange_make(code->kind, s, m, index, NULL, out, e);
     return code->schedule != NULL
                ? open_reduction(s, m, index, code->schedule, out, e)
                : cc_fail(e, "%s has no code (struct cc_exchange_code)", cc_exchange_names[x]);

@@ -11,7 +11,6 @@
 typedef int cc_exchange_opener(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                                void **out, struct cc_error *e);
 
-/* An open exchange begins with a pointer to its operations; one of cc_exchange_make with a head. */
 struct cc_exchange_ops {
     int (*start)(void *x, struct cc_error *e);
     int (*test)(void *x, bool *done, struct cc_error *e);
@@ -24,6 +23,7 @@ struct cc_exchange_kind {
     int (*open)(void *x, struct cc_error *e); /* opens what is behind its head */
 };
 
+/* The beginning of an open exchange. */
 struct cc_exchange_head {
     const struct cc_exchange_ops *ops;
     struct cc_rank_state *s;
@@ -43,8 +43,8 @@ struct cc_exchange_code {
     cc_schedule_builder *schedule; /* with the reduction that the row and the job ask for */
     const struct cc_exchange_kind *kind;
     cc_exchange_opener *open;
-    cc_exchange_opener *open_unsynced; /* where steps are not bulk synchronous; NULL: it has no such
-                                          steps */
+    const struct cc_exchange_kind *unsynced; /* where steps are not bulk synchronous; NULL: it has
+                                                no such steps */
 };
 
 /* Makes an exchange of one message: all zeros but its head, then kind->open. *out is set on success

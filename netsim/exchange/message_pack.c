@@ -58,12 +58,13 @@ int cc_message_encode(struct cc_rank_state *s, struct cc_pack *c, const float *x
     return CC_OK;
 }
 
-int cc_message_apply(struct cc_rank_state *s, const struct cc_pack *c, enum cc_pack_op op,
-                     const uint8_t *in, size_t len, float *model, struct cc_error *e)
+int cc_message_decode_add(struct cc_rank_state *s, const struct cc_pack *c, enum cc_pack_op op,
+                          enum cc_phase phase, const uint8_t *in, size_t len, float scale, float *y,
+                          struct cc_error *e)
 {
     const struct cc_work_timer since = cc_work_begin(s->transport);
-    int status = cc_pack_decode_add(c, s->step, in, len, 1.0f / (float)s->job->workers, model, e);
-    cc_charge(s, CC_PHASE_DECODE, since, cc_pack_cost(c, op));
+    const int status = cc_pack_decode_add(c, s->step, in, len, scale, y, e);
+    cc_charge(s, phase, since, cc_pack_cost(c, op));
     return status;
 }
 

@@ -29,9 +29,10 @@ int cc_message_encode(struct cc_rank_state *s, struct cc_pack *c, const float *x
 void cc_message_count(struct cc_rank_state *s, const struct cc_pack *c, size_t payload,
                       size_t head);
 
-/* model += decoded / workers; charges what `op` costs. */
-int cc_message_apply(struct cc_rank_state *s, const struct cc_pack *c, enum cc_pack_op op,
-                     const uint8_t *in, size_t len, float *model, struct cc_error *e);
+/* y += scale * decoded; charges what `op` costs to `phase`. */
+int cc_message_decode_add(struct cc_rank_state *s, const struct cc_pack *c, enum cc_pack_op op,
+                          enum cc_phase phase, const uint8_t *in, size_t len, float scale, float *y,
+                          struct cc_error *e);
 
 /* model += sum / workers for the values of `range`, of which sum[0] is the first. Refuses values
  * that are not finite. */

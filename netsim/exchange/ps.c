@@ -19,7 +19,6 @@
 #include "netsim/exchange/ps_lanes.h"
 
 struct ps {
-    struct cc_exchange_head head;
     struct cc_lanes of;
 
     /* Servers only: */
@@ -37,35 +36,32 @@ struct ps {
 static int alloc_server_buffers(struct ps *p, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
-    struct cc_lane *lane = of->lane;
     size_t bytes;
-    if (!cc_mul(of->lanes, cc_pack_bound(lane[0].push), &bytes))
+    if (!cc_mul(of->lanes, cc_pack_bound(of->lane[0].decoder), &bytes))
         return cc_fail(e, "buffers for the pushes of %zu workers", of->lanes);
     CC_TRY(cc_lanes_check_memory(of, bytes + of->values * sizeof(float), e));
-    if (of->s->job->data)
+    if (of->head.s->job->data)
         CC_TRY(CC_NEW(p->sum, of->values, e));
-    CC_TRY(cc_lanes_outbox(of, lane[0].pull, 0, of->s->rank, &lane[0].out, e));
+    CC_TRY(cc_lanes_outbox(of, &of->lane[0], e));
     for (size_t k = 0; k < of->lanes; k++)
-        CC_TRY(cc_lanes_inbox(of, k, lane[0].push, 0, e));
+        CC_TRY(cc_lanes_inbox(of, &of->lane[k], e));
     return CC_OK;
 }
 
 static int open_server(struct ps *p, struct cc_error *e)
 {
-    const struct cc_exchange_head *h = &p->head;
     struct cc_lanes *of = &p->of;
-    CC_TRY(cc_lanes_open_server(of, h->s, h->message, h->index, e));
+    CC_TRY(cc_lanes_open_server(of, e));
     if (of->lanes == 0)
         return CC_OK;
-    struct cc_pack *push = NULL, *pull = NULL;
-    int status = cc_lanes_pack(of, CC_PUSH, -1, true, &push, e);
-    if (status == CC_OK)
-        status = cc_lanes_pack(of, CC_PULL, -1, false, &pull, e);
-    for (size_t i = 0; i < of->lanes; i++) {
-        of->lane[i].push = push;
-        of->lane[i].pull = pull;
+    struct cc_lane *last = &of->lane[of->lanes - 1]; /* which frees them */
+    CC_TRY(cc_lanes_pack(of, CC_PUSH, -1, &last->decoder, e));
+    CC_TRY(cc_lanes_pack(of, CC_PULL, -1, &last->encoder, e));
+    for (struct cc_lane *l = of->lane; l < last; l++) {
+        l->decoder = last->decoder;
+        l->encoder = last->encoder;
     }
-    return status == CC_OK ? alloc_server_buffers(p, e) : status;
+    return alloc_server_buffers(p, e);
 }
 
 static void ps_close(void *x)
@@ -81,11 +77,11 @@ static void ps_close(void *x)
 static int start_worker(struct cc_lanes *p, struct cc_error *e)
 {
     for (size_t i = 0; i < p->lanes && !p->silent; i++)
-        CC_TRY(cc_lanes_receive(p, i, p->lane[i].pull, 0, e));
+        CC_TRY(cc_lanes_receive(p, i, e));
     for (size_t i = 0; i < p->lanes; i++) {
         struct cc_lane *l = &p->lane[i];
         size_t len;
-        CC_TRY(cc_lanes_encode(p, l->push, p->s->gradient, CC_PHASE_ENCODE, 0, l->out, &len, e));
+        CC_TRY(cc_lanes_encode(p, l, p->head.s->gradient, &len, e));
         if (!p->silent)
             CC_TRY(cc_lanes_send(p, i, l->out, len, e));
     }
@@ -94,12 +90,11 @@ static int start_worker(struct cc_lanes *p, struct cc_error *e)
 
 static int test_worker(struct cc_lanes *p, bool *done, struct cc_error *e)
 {
+    const struct cc_rank_state *s = p->head.s;
     int received;
     CC_TRY(cc_lanes_take(p, &received, e));
-    for (int i = 0; i < received && !p->s->contributes; i++) {
-        const struct cc_lane *l = &p->lane[p->finished[i]];
-        CC_TRY(cc_lanes_decode_add(p, l->pull, l, 0, 1, p->s->model, CC_PHASE_DECODE, e));
-    }
+    for (int i = 0; i < received && !s->contributes; i++)
+        CC_TRY(cc_lanes_decode_add(p, &p->lane[p->finished[i]], 1, s->model, e));
     *done = p->pending == 0;
     return CC_OK;
 }
@@ -117,7 +112,7 @@ static int start_server(struct ps *p, struct cc_error *e)
         memset(p->sum + (cc_lanes_value(of, &of->slice[i]) - of->origin), 0,
                of->slice[i].count * sizeof *p->sum);
     for (size_t i = 0; i < of->lanes; i++)
-        CC_TRY(cc_lanes_receive(of, i, of->lane[0].push, 0, e));
+        CC_TRY(cc_lanes_receive(of, i, e));
     return CC_OK;
 }
 
@@ -127,42 +122,41 @@ static int add_next(struct ps *p, struct cc_error *e)
     struct cc_lanes *of = &p->of;
     if (p->added == of->lanes || !of->lane[p->added].here)
         return CC_OK;
-    const float scale = (float)(1.0 / of->s->job->workers);
-    of->s->transport->more = true;
-    return cc_lanes_decode_add(of, of->lane[0].push, &of->lane[p->added++], 0, scale, p->sum,
-                               CC_PHASE_SERVER, e);
+    const float scale = (float)(1.0 / of->head.s->job->workers);
+    of->head.s->transport->more = true;
+    return cc_lanes_decode_add(of, &of->lane[p->added++], scale, p->sum, e);
 }
 
 /* All pushes are in the sum: encodes the pull. */
 static int end_pushes(struct ps *p, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
-    struct cc_rank_state *s = of->s;
-    const struct cc_lane *own = &of->lane[0];
+    struct cc_rank_state *s = of->head.s;
     p->arrived = s->transport->more = true;
     s->round_state.arrived++;
     if (of->lanes == 0 || of->silent)
         return CC_OK;
     if (s->serve != NULL)
-        CC_TRY(cc_lanes_serve(of, cc_job_row_updates(s->job, s->row, of->m, s->step), p->sum, e));
-    return cc_lanes_encode(of, own->pull, p->sum, CC_PHASE_SERVER, 0, own->out, &p->out_len, e);
+        CC_TRY(cc_lanes_serve(of, cc_job_row_updates(s->job, s->row, of->head.message, s->step),
+                              p->sum, e));
+    return cc_lanes_encode(of, &of->lane[0], p->sum, &p->out_len, e);
 }
 
 /* Whether the pull may leave: forward pulls wait for all pushes of the step, and for the pulls of
  * the layers before theirs. */
 static bool may_pull(const struct ps *p)
 {
-    const struct cc_rank_state *s = p->of.s;
+    const struct cc_rank_state *s = p->of.head.s;
     const size_t messages = s->row->messages;
     return s->job->pulls == CC_PULL_READY ||
            (s->round_state.arrived == messages &&
-            s->round_state.pulled == messages - 1 - (size_t)p->of.tag);
+            s->round_state.pulled == messages - 1 - p->of.head.index);
 }
 
 static int send_pull(struct ps *p, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
-    struct cc_rank_state *s = of->s;
+    struct cc_rank_state *s = of->head.s;
     p->pulled = s->transport->more = true;
     if (++s->round_state.pulled == s->row->messages)
         s->round_state.arrived = s->round_state.pulled = 0;
@@ -191,26 +185,24 @@ static int test_server(struct ps *p, bool *done, struct cc_error *e)
 static int ps_start(void *x, struct cc_error *e)
 {
     struct ps *p = x;
-    p->of.silent = cc_silent(p->of.s, p->of.m);
-    return p->of.s->server ? start_server(p, e) : start_worker(&p->of, e);
+    const struct cc_rank_state *s = p->of.head.s;
+    p->of.silent = cc_silent(s, p->of.head.message);
+    return s->server ? start_server(p, e) : start_worker(&p->of, e);
 }
 
 static int ps_test(void *x, bool *done, struct cc_error *e)
 {
     struct ps *p = x;
-    return p->of.s->server ? test_server(p, done, e) : test_worker(&p->of, done, e);
+    return p->of.head.s->server ? test_server(p, done, e) : test_worker(&p->of, done, e);
 }
 
 static int ps_open(void *x, struct cc_error *e)
 {
     struct ps *p = x;
-    const struct cc_exchange_head *h = &p->head;
-    return h->s->server ? open_server(p, e)
-                        : cc_lanes_open_worker(&p->of, h->s, h->message, h->index, e);
+    return p->of.head.s->server ? open_server(p, e) : cc_lanes_open_worker(&p->of, e);
 }
 
 static const struct cc_exchange_kind kind = {
     .ops = {ps_start, ps_test, ps_close}, .bytes = sizeof(struct ps), .open = ps_open};
 
-const struct cc_exchange_code cc_exchange_code_ps = {.kind = &kind,
-                                                     .open_unsynced = cc_ps_stale_open};
+const struct cc_exchange_code cc_exchange_code_ps = {.kind = &kind, .unsynced = &cc_ps_stale};

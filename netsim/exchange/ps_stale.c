@@ -39,14 +39,12 @@ struct reader {
 };
 
 struct ps_stale {
-    const struct cc_exchange_ops *ops;
     struct cc_lanes of;
 
     /* Workers only: */
     struct cc_withheld withheld; /* its sum is NULL where each step pushes */
     uint64_t slowest;            /* the slowest worker's clock at the last pull, of all servers */
     bool pushes;                 /* in this step */
-    struct cc_range at;          /* the message's values */
 
     /* Servers only: */
     struct cc_clocks clocks;
@@ -62,31 +60,38 @@ struct ps_stale {
 
 static bool in_every_step(const struct ps_stale *p)
 {
-    return p->of.s->job->consistency.communicate == CC_EVERY_STEP;
+    return p->of.head.s->job->consistency.communicate == CC_EVERY_STEP;
 }
 
 /* --- opening --- */
 
-static int open_worker(struct ps_stale *p, struct cc_rank_state *s, const struct cc_message *m,
-                       size_t index, struct cc_error *e)
+/* The message's values. */
+static size_t values_of(const struct ps_stale *p)
 {
-    p->at = cc_message_range(s, m);
-    p->of.origin = p->at.from;
-    CC_TRY(cc_lanes_open_worker(&p->of, s, m, index, e));
+    return p->of.head.range.to - p->of.head.range.from;
+}
+
+static int open_worker(struct ps_stale *p, struct cc_error *e)
+{
+    const size_t period = p->of.head.s->row->period;
+    p->of.origin = p->of.head.range.from;
+    p->of.out_head = PUSH_HEAD;
+    p->of.in_head = PULL_HEAD;
+    CC_TRY(cc_lanes_open_worker(&p->of, e));
     if (in_every_step(p))
         return CC_OK;
-    if (s->row->period > 1)
+    if (period > 1)
         return cc_fail(e,
                        "a scheme that sends in one step of %zu pushes in each of these: leave "
                        "out --communicate",
-                       s->row->period);
-    return cc_alloc_floats(p->at.to - p->at.from, &p->withheld.sum, e);
+                       period);
+    return CC_NEW(p->withheld.sum, values_of(p), e);
 }
 
 /* The steps of a message that send anything. */
 static uint64_t next_sending(const struct cc_lanes *of, uint64_t step)
 {
-    while (cc_job_row_silent(of->s->job, of->s->row, of->m, step))
+    while (cc_job_row_silent(of->head.s->job, of->head.s->row, of->head.message, step))
         step++;
     return step;
 }
@@ -97,11 +102,11 @@ static int open_reader(struct ps_stale *p, size_t i, struct cc_error *e)
     struct cc_lane *l = &of->lane[i];
     struct reader *r = &p->reader[i];
     r->step = next_sending(of, 0);
-    l->push = of->lane[0].push;
-    CC_TRY(cc_lanes_pack(of, CC_PULL, (int64_t)i, false, &l->pull, e));
-    CC_TRY(cc_lanes_inbox(of, i, l->push, PUSH_HEAD, e));
-    CC_TRY(cc_lanes_buffer(of, l->pull, PULL_HEAD, &l->out, e));
-    return of->s->job->data ? cc_alloc_floats(p->kept, &r->sent, e) : CC_OK;
+    l->decoder = of->lane[0].decoder;
+    CC_TRY(cc_lanes_pack(of, CC_PULL, (int64_t)i, &l->encoder, e));
+    CC_TRY(cc_lanes_inbox(of, l, e));
+    CC_TRY(cc_lanes_outbox(of, l, e));
+    return of->head.s->job->data ? CC_NEW(r->sent, p->kept, e) : CC_OK;
 }
 
 /* A copy of the model for each worker, and messages each way. */
@@ -109,33 +114,34 @@ static int check_memory(const struct ps_stale *p, struct cc_error *e)
 {
     const struct cc_lanes *of = &p->of;
     size_t bytes;
-    if (!cc_mul(of->lanes, p->kept * sizeof(float) + 2 * cc_pack_bound(of->lane[0].push), &bytes))
+    if (!cc_mul(of->lanes, p->kept * sizeof(float) + 2 * cc_pack_bound(of->lane[0].decoder),
+                &bytes))
         return cc_fail(e, "copies of the model for %zu workers", of->lanes);
     return cc_lanes_check_memory(of, bytes + 2 * of->values * sizeof(float), e);
 }
 
-static int open_server(struct ps_stale *p, struct cc_rank_state *s, const struct cc_message *m,
-                       size_t index, struct cc_error *e)
+static int open_server(struct ps_stale *p, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
+    const struct cc_rank_state *s = of->head.s;
     uint8_t *room;
-    CC_TRY(cc_lanes_open_server(of, s, m, index, e));
+    of->in_head = PUSH_HEAD;
+    of->out_head = PULL_HEAD;
+    CC_TRY(cc_lanes_open_server(of, e));
     if (of->lanes == 0)
         return CC_OK;
     for (size_t i = 0; i < of->slices; i++)
         p->kept += of->slice[i].count;
-    CC_TRY(cc_lanes_pack(of, CC_PUSH, -1, true, &of->lane[0].push, e));
+    CC_TRY(cc_lanes_pack(of, CC_PUSH, -1, &of->lane[0].decoder, e));
     CC_TRY(check_memory(p, e));
     CC_TRY(cc_clocks_open(&p->clocks, &s->job->consistency, of->lanes, e));
-    p->reader = cc_alloc0(of->lanes * sizeof *p->reader, e);
-    p->arrived = cc_alloc(of->lanes * sizeof *p->arrived, e);
-    if (p->reader == NULL || p->arrived == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(p->reader, of->lanes, e));
+    CC_TRY(CC_NEW(p->arrived, of->lanes, e));
     for (size_t i = 0; i < of->lanes; i++)
         CC_TRY(open_reader(p, i, e));
     CC_TRY(cc_room_alloc(s, SIZE_MAX, 2, of->values * sizeof *p->room, &room, e));
     p->room = (float *)(void *)room;
-    return s->job->data && s->serve == NULL ? cc_alloc_floats(of->values, &p->own, e) : CC_OK;
+    return s->job->data && s->serve == NULL ? CC_NEW(p->own, of->values, e) : CC_OK;
 }
 
 static void stale_close(void *x)
@@ -149,7 +155,7 @@ static void stale_close(void *x)
     free(p->arrived);
     free(p->own);
     if (p->room != NULL)
-        cc_room_free(p->of.s, (uint8_t *)p->room);
+        cc_room_free(p->of.head.s, (uint8_t *)p->room);
     free(p->withheld.sum);
     free(p);
 }
@@ -159,11 +165,11 @@ static void stale_close(void *x)
 /* Whether the worker pushes in this step. */
 static bool decide(const struct ps_stale *p)
 {
-    const struct cc_rank_state *s = p->of.s;
+    const struct cc_rank_state *s = p->of.head.s;
     const struct cc_job_consistency *c = &s->job->consistency;
     const bool last = s->step + 1 == s->row->warmup + s->row->steps;
     return in_every_step(p) || last || cc_withheld_at_bound(c, s->step, p->slowest) ||
-           cc_withheld_has_grown(&p->withheld, c, p->at.to - p->at.from);
+           cc_withheld_has_grown(&p->withheld, c, values_of(p));
 }
 
 static int send_push(struct ps_stale *p, size_t i, const float *x, struct cc_error *e)
@@ -172,11 +178,11 @@ static int send_push(struct ps_stale *p, size_t i, const float *x, struct cc_err
     struct cc_lane *l = &of->lane[i];
     size_t len = PUSH_HEAD;
     if (l->out != NULL)
-        cc_put_u64(l->out, of->s->step);
+        cc_put_u64(l->out, of->head.s->step);
     if (p->pushes) {
-        CC_TRY(cc_lanes_encode(of, l->push, x, CC_PHASE_ENCODE, PUSH_HEAD, l->out, &len, e));
+        CC_TRY(cc_lanes_encode(of, l, x, &len, e));
         if (!of->silent)
-            CC_TRY(cc_lanes_receive(of, i, l->pull, PULL_HEAD, e));
+            CC_TRY(cc_lanes_receive(of, i, e));
     }
     return of->silent ? CC_OK : cc_lanes_send(of, i, l->out, len, e);
 }
@@ -184,18 +190,19 @@ static int send_push(struct ps_stale *p, size_t i, const float *x, struct cc_err
 static int start_worker(struct ps_stale *p, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
-    const float *x = CC_OFFSET_OR_NULL(of->s->gradient, p->at.from);
+    struct cc_rank_state *s = of->head.s;
+    const float *x = CC_OFFSET_OR_NULL(s->gradient, of->origin);
     if (p->withheld.sum != NULL) {
-        cc_withheld_add(&p->withheld, x, p->at.to - p->at.from);
+        cc_withheld_add(&p->withheld, x, values_of(p));
         x = p->withheld.sum;
     }
     p->pushes = decide(p);
-    of->s->staleness.parts++;
-    of->s->staleness.pushes += p->pushes && !of->silent;
+    s->staleness.parts++;
+    s->staleness.pushes += p->pushes && !of->silent;
     for (size_t i = 0; i < of->lanes; i++)
         CC_TRY(send_push(p, i, x, e));
     if (p->withheld.sum != NULL && p->pushes) {
-        cc_withheld_forget(&p->withheld, p->at.to - p->at.from);
+        cc_withheld_forget(&p->withheld, values_of(p));
         p->slowest = UINT64_MAX;
     }
     return CC_OK;
@@ -204,13 +211,13 @@ static int start_worker(struct ps_stale *p, struct cc_error *e)
 /* Checks a pull's head against this step and the bound. */
 static int check_pull(struct ps_stale *p, const struct cc_lane *l, struct cc_error *e)
 {
-    const struct cc_rank_state *s = p->of.s;
+    const struct cc_rank_state *s = p->of.head.s;
     const struct cc_job_consistency *c = &s->job->consistency;
     if (l->in_len < PULL_HEAD)
         return cc_fail(e, "rank %d has sent a pull of %zu bytes, which has no whole head", l->peer,
                        l->in_len);
     const uint64_t step = cc_get_u64(l->in), slowest = cc_get_u64(l->in + 8);
-    const uint64_t clock = cc_job_row_updates(s->job, s->row, p->of.m, s->step) + 1;
+    const uint64_t clock = cc_job_row_updates(s->job, s->row, p->of.head.message, s->step) + 1;
     if (step != s->step)
         return cc_fail(e, "rank %d has answered step %llu in step %llu", l->peer,
                        (unsigned long long)step, (unsigned long long)s->step);
@@ -227,14 +234,14 @@ static int check_pull(struct ps_stale *p, const struct cc_lane *l, struct cc_err
 static int test_worker(struct ps_stale *p, bool *done, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
-    float *model = CC_OFFSET_OR_NULL(of->s->model, p->at.from);
+    float *model = CC_OFFSET_OR_NULL(of->head.s->model, of->origin);
     int received;
     CC_TRY(cc_lanes_take(of, &received, e));
     for (int i = 0; i < received; i++) {
         const struct cc_lane *l = &of->lane[of->finished[i]];
         if (l->in != NULL)
             CC_TRY(check_pull(p, l, e));
-        CC_TRY(cc_lanes_decode_add(of, l->pull, l, PULL_HEAD, 1, model, CC_PHASE_DECODE, e));
+        CC_TRY(cc_lanes_decode_add(of, l, 1, model, e));
     }
     *done = of->pending == 0;
     return CC_OK;
@@ -244,10 +251,7 @@ static int test_worker(struct ps_stale *p, bool *done, struct cc_error *e)
 
 static int receive(struct ps_stale *p, size_t i, struct cc_error *e)
 {
-    struct cc_lanes *of = &p->of;
-    return p->reader[i].step < of->s->until
-               ? cc_lanes_receive(of, i, of->lane[i].push, PUSH_HEAD, e)
-               : CC_OK;
+    return p->reader[i].step < p->of.head.s->until ? cc_lanes_receive(&p->of, i, e) : CC_OK;
 }
 
 /* Finds what has changed since `sent`, which becomes the model. */
@@ -270,7 +274,7 @@ static int start_server(struct ps_stale *p, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
     const bool first = p->model == NULL;
-    p->model = p->own != NULL ? p->own : CC_OFFSET_OR_NULL(of->s->model, of->origin);
+    p->model = p->own != NULL ? p->own : CC_OFFSET_OR_NULL(of->head.s->model, of->origin);
     for (size_t i = 0; i < of->lanes; i++) {
         if (first)
             find_change(p, p->reader[i].sent);
@@ -283,11 +287,11 @@ static int start_server(struct ps_stale *p, struct cc_error *e)
 static int apply(struct ps_stale *p, const struct cc_lane *l, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
-    const float share = 1.0f / (float)of->s->job->workers;
-    if (of->s->serve == NULL)
-        return cc_lanes_decode_add(of, l->push, l, PUSH_HEAD, share, p->model, CC_PHASE_SERVER, e);
+    const struct cc_rank_state *s = of->head.s;
+    if (s->serve == NULL)
+        return cc_lanes_decode_add(of, l, 1.0f / (float)s->job->workers, p->model, e);
     memset(p->room, 0, of->values * sizeof *p->room);
-    CC_TRY(cc_lanes_decode_add(of, l->push, l, PUSH_HEAD, 1, p->room, CC_PHASE_SERVER, e));
+    CC_TRY(cc_lanes_decode_add(of, l, 1, p->room, e));
     return cc_lanes_serve(of, p->clocks.updates, p->room, e);
 }
 
@@ -308,13 +312,14 @@ static int check_push(const struct ps_stale *p, size_t i, struct cc_error *e)
 static int take_push(struct ps_stale *p, size_t i, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
-    struct cc_rank_state *s = of->s;
+    struct cc_rank_state *s = of->head.s;
     const struct cc_lane *l = &of->lane[i];
     struct reader *r = &p->reader[i];
     if (l->in != NULL)
         CC_TRY(check_push(p, i, e));
     s->step = r->answered = r->step;
-    CC_TRY(cc_clocks_advance(&p->clocks, i, cc_job_row_updates(s->job, s->row, of->m, r->step), e));
+    const uint64_t clock = cc_job_row_updates(s->job, s->row, of->head.message, r->step);
+    CC_TRY(cc_clocks_advance(&p->clocks, i, clock, e));
     if (l->in_len > PUSH_HEAD) {
         CC_TRY(apply(p, l, e));
         cc_ages_add(s->staleness.age, cc_clocks_update(&p->clocks, i));
@@ -342,7 +347,7 @@ static struct reader **next_reader(struct ps_stale *p)
 static int answer(struct ps_stale *p, struct reader **at, struct cc_error *e)
 {
     struct cc_lanes *of = &p->of;
-    struct cc_rank_state *s = of->s;
+    struct cc_rank_state *s = of->head.s;
     struct reader *r = *at;
     const size_t i = (size_t)(r - p->reader);
     struct cc_lane *l = &of->lane[i];
@@ -352,7 +357,7 @@ static int answer(struct ps_stale *p, struct reader **at, struct cc_error *e)
     s->step = r->answered;
     if (r->held) {
         const double held_s = cc_transport_now(s->transport) - r->since;
-        s->staleness.held_s[of->tag] += held_s;
+        s->staleness.held_s[of->head.index] += held_s;
         if (s->staleness.longest_s != NULL)
             s->staleness.longest_s[i] = fmax(s->staleness.longest_s[i], held_s);
     }
@@ -360,7 +365,7 @@ static int answer(struct ps_stale *p, struct reader **at, struct cc_error *e)
     const struct cc_work_timer since = cc_work_begin(s->transport);
     find_change(p, r->sent);
     cc_charge(s, CC_PHASE_SERVER, since, cc_row_cost(s, 0));
-    CC_TRY(cc_lanes_encode(of, l->pull, p->room, CC_PHASE_SERVER, PULL_HEAD, l->out, &len, e));
+    CC_TRY(cc_lanes_encode(of, l, p->room, &len, e));
     if (l->out != NULL) {
         cc_put_u64(l->out, r->answered);
         cc_put_u64(l->out + 8, p->clocks.slowest);
@@ -371,7 +376,7 @@ static int answer(struct ps_stale *p, struct reader **at, struct cc_error *e)
 static bool is_over(const struct ps_stale *p)
 {
     for (size_t i = 0; i < p->of.lanes; i++)
-        if (p->reader[i].step < p->of.s->until)
+        if (p->reader[i].step < p->of.head.s->until)
             return false;
     return p->reading == NULL && p->of.pending == 0;
 }
@@ -384,7 +389,7 @@ static int test_server(struct ps_stale *p, bool *done, struct cc_error *e)
     for (int i = 0; i < received; i++)
         p->arrived[(p->first + p->waiting++) % of->lanes] = (size_t)of->finished[i];
     struct reader **reader = next_reader(p);
-    of->s->transport->more |= *reader != NULL || p->waiting > 0;
+    of->head.s->transport->more |= *reader != NULL || p->waiting > 0;
     if (*reader != NULL) {
         CC_TRY(answer(p, reader, e));
     } else if (p->waiting > 0) {
@@ -402,30 +407,23 @@ static int test_server(struct ps_stale *p, bool *done, struct cc_error *e)
 static int stale_start(void *x, struct cc_error *e)
 {
     struct ps_stale *p = x;
-    p->of.silent = !p->of.s->server && cc_silent(p->of.s, p->of.m);
-    return p->of.s->server ? start_server(p, e) : start_worker(p, e);
+    const struct cc_rank_state *s = p->of.head.s;
+    p->of.silent = !s->server && cc_silent(s, p->of.head.message);
+    return s->server ? start_server(p, e) : start_worker(p, e);
 }
 
 static int stale_test(void *x, bool *done, struct cc_error *e)
 {
     struct ps_stale *p = x;
-    return p->of.s->server ? test_server(p, done, e) : test_worker(p, done, e);
+    return p->of.head.s->server ? test_server(p, done, e) : test_worker(p, done, e);
 }
 
-int cc_ps_stale_open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,
-                     struct cc_error *e)
+static int stale_open(void *x, struct cc_error *e)
 {
-    static const struct cc_exchange_ops ops = {stale_start, stale_test, stale_close};
-    struct ps_stale *p = cc_alloc0(sizeof *p, e);
-    if (p == NULL)
-        return CC_FAIL;
-    p->ops = &ops;
-    p->of.push_head = PUSH_HEAD;
-    p->of.pull_head = PULL_HEAD;
-    const int status = s->server ? open_server(p, s, m, index, e) : open_worker(p, s, m, index, e);
-    if (status == CC_OK)
-        *out = p;
-    else
-        stale_close(p);
-    return status;
+    struct ps_stale *p = x;
+    return p->of.head.s->server ? open_server(p, e) : open_worker(p, e);
 }
+
+const struct cc_exchange_kind cc_ps_stale = {.ops = {stale_start, stale_test, stale_close},
+                                             .bytes = sizeof(struct ps_stale),
+                                             .open = stale_open};

@@ -24,8 +24,7 @@ void cc_charge_update(struct cc_rank_state *s, struct cc_work_timer since, doubl
     s->counters.exchange_update_s += s->counters.phase_s[CC_PHASE_UPDATE] - before;
 }
 
-static void log_transfer(struct cc_rank_state *s, bool received, size_t index, int peer,
-                         size_t bytes)
+void cc_note_transfer(struct cc_rank_state *s, bool received, size_t index, int peer, size_t bytes)
 {
     if (s->events == NULL)
         return;
@@ -36,16 +35,6 @@ static void log_transfer(struct cc_rank_state *s, bool received, size_t index, i
                                     .step = (uint32_t)s->step,
                                     .bytes = bytes};
     cc_event_log_flow(s->events, &p);
-}
-
-void cc_note_sent(struct cc_rank_state *s, size_t index, int peer, size_t bytes)
-{
-    log_transfer(s, false, index, peer, bytes);
-}
-
-void cc_note_received(struct cc_rank_state *s, size_t index, int peer, size_t bytes)
-{
-    log_transfer(s, true, index, peer, bytes);
 }
 
 bool cc_silent(const struct cc_rank_state *s, const struct cc_message *m)

@@ -107,8 +107,7 @@ void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_time
 void cc_charge_update(struct cc_rank_state *s, struct cc_work_timer since, double cost_s);
 
 /* Logs one end of a transfer of message `index`: it begins to leave, or it has arrived. */
-void cc_note_sent(struct cc_rank_state *s, size_t index, int peer, size_t bytes);
-void cc_note_received(struct cc_rank_state *s, size_t index, int peer, size_t bytes);
+void cc_note_transfer(struct cc_rank_state *s, bool received, size_t index, int peer, size_t bytes);
 
 /* Whether the row sends nothing of this message in s->step (cc_job_row_silent). */
 bool cc_silent(const struct cc_rank_state *s, const struct cc_message *m);

@@ -60,7 +60,7 @@ static const struct setting eager_sends[] = {
 /* alpha-beta otherwise, and servers: a send ends when its message has arrived, also that of a small
  * one, as the formulas assume. Sends that end before stay in SimGrid's lists and slow down each
  * later one: 1,024 workers with small pushes to 16 servers took minutes instead of 10 s. With
- * servers, the next messages to the same rank leave when it ends (send_queue.h). */
+ * servers, the next messages to the same rank leave when it ends (ps_lanes.h). */
 static const struct setting complete_sends[] = {
     {"smpi/send-is-detached-thresh", "0"},
 };

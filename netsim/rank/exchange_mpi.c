@@ -117,15 +117,14 @@ static int get_ready(struct library *x, struct cc_error *e)
 
 static int apply_payloads(struct library *x, struct cc_error *e)
 {
-    float *model = x->head.s->model + x->head.range.from;
-    int status = CC_OK;
-    for (int i = 0; i < x->head.s->job->workers && status == CC_OK; i++) {
-        status = cc_message_apply(x->head.s, x->pack, CC_PACK_ADD, x->all + x->begin[i],
-                                  (size_t)x->counts[i], model, e);
-        if (status != CC_OK)
-            cc_error_in(e, "from rank %d", i);
-    }
-    return status;
+    struct cc_rank_state *s = x->head.s;
+    float *model = s->model + x->head.range.from;
+    for (int i = 0; i < s->job->workers; i++)
+        CC_TRY_IN(cc_message_decode_add(s, x->pack, CC_PACK_ADD, CC_PHASE_DECODE,
+                                        x->all + x->begin[i], (size_t)x->counts[i],
+                                        1.0f / (float)s->job->workers, model, e),
+                  e, "from rank %d", i);
+    return CC_OK;
 }
 
 /* Charges the library's additions, if the row has costs: every rank adds at least (P - 1)/P of the

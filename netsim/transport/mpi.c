@@ -55,20 +55,16 @@ static void *buffer_of(const struct cc_parcel *p)
     return p->at != NULL ? p->at : cc_runtime_scratch();
 }
 
-static int send_parcel(struct cc_requests *r, size_t i, const struct cc_parcel *p,
-                       struct cc_error *e)
+static int begin(struct cc_requests *r, size_t i, const struct cc_parcel *p, bool sends,
+                 struct cc_error *e)
 {
-    return cc_mpi_check(MPI_Isend(buffer_of(p), (int)p->bytes, MPI_BYTE, p->peer, p->tag,
-                                  cc_mpi_of(r->transport)->comm, &cc_mpi_requests(r)->request[i]),
-                        "MPI_Isend", e);
-}
-
-static int receive_parcel(struct cc_requests *r, size_t i, const struct cc_parcel *p,
-                          struct cc_error *e)
-{
-    return cc_mpi_check(MPI_Irecv(buffer_of(p), (int)p->bytes, MPI_BYTE, p->peer, p->tag,
-                                  cc_mpi_of(r->transport)->comm, &cc_mpi_requests(r)->request[i]),
-                        "MPI_Irecv", e);
+    const MPI_Comm comm = cc_mpi_of(r->transport)->comm;
+    MPI_Request *q = &cc_mpi_requests(r)->request[i];
+    void *at = buffer_of(p);
+    const int n = (int)p->bytes;
+    return sends
+               ? cc_mpi_check(MPI_Isend(at, n, MPI_BYTE, p->peer, p->tag, comm, q), "MPI_Isend", e)
+               : cc_mpi_check(MPI_Irecv(at, n, MPI_BYTE, p->peer, p->tag, comm, q), "MPI_Irecv", e);
 }
 
 static size_t received_bytes(const struct cc_requests *r, size_t i)
@@ -86,8 +82,7 @@ struct cc_mpi_transport cc_mpi_transport(MPI_Comm comm)
                                                 .work_took = cc_runtime_work_took,
                                                 .open = open_requests,
                                                 .close = close_requests,
-                                                .send = send_parcel,
-                                                .receive = receive_parcel,
+                                                .begin = begin,
                                                 .test = cc_runtime_test,
                                                 .some = cc_runtime_some,
                                                 .bytes = received_bytes};

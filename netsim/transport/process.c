@@ -241,9 +241,10 @@ static struct slot **find(struct cc_process_end *to, bool receives, int from, in
 }
 
 /* Begins one side of a message: hands it over if the other side has begun, too. */
-static int begin(struct cc_requests *r, size_t i, const struct cc_parcel *p, bool receives,
+static int begin(struct cc_requests *r, size_t i, const struct cc_parcel *p, bool sends,
                  struct cc_error *e)
 {
+    const bool receives = !sends;
     struct cc_process_end *me = end_of(r), *to = receives ? me : &me->all->end[p->peer];
     struct slot *own = &requests_of(r)->slot[i];
     *own = (struct slot){.all = requests_of(r),
@@ -263,18 +264,6 @@ static int begin(struct cc_requests *r, size_t i, const struct cc_parcel *p, boo
     *at = other->next;
     end_slot(receives ? other : own);
     return deliver(me->all, receives ? &other->parcel : p, receives ? own : other, e);
-}
-
-static int begin_send(struct cc_requests *r, size_t i, const struct cc_parcel *p,
-                      struct cc_error *e)
-{
-    return begin(r, i, p, false, e);
-}
-
-static int begin_receive(struct cc_requests *r, size_t i, const struct cc_parcel *p,
-                         struct cc_error *e)
-{
-    return begin(r, i, p, true, e);
 }
 
 static int test_request(struct cc_requests *r, size_t i, bool *over, struct cc_error *e)
@@ -327,8 +316,7 @@ int cc_process_open(struct cc_process *p, size_t ranks, const struct cc_process_
                                      .work_took = links != NULL ? take_nothing : work_took,
                                      .open = open_requests,
                                      .close = close_requests,
-                                     .send = begin_send,
-                                     .receive = begin_receive,
+                                     .begin = begin,
                                      .test = test_request,
                                      .some = some_requests,
                                      .bytes = received_bytes,

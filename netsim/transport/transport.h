@@ -2,7 +2,7 @@
  * work. Exchanges are written once against this interface. There are three transports: Open MPI and
  * SimGrid's SMPI (mpi.h, one in each rank program), and all ranks in one process (process.h).
  *
- * Nothing blocks: `send` and `receive` begin a transfer, which occupies a request until it is
+ * Nothing blocks: `begin` begins to send or to receive, which occupies a request until it is
  * reported complete. Between two ranks, messages of one tag arrive in the order in which they were
  * sent. */
 #ifndef CC_NETSIM_TRANSPORT_TRANSPORT_H
@@ -64,8 +64,8 @@ struct cc_transport_ops {
     int (*open)(struct cc_requests *r, struct cc_error *e);
     /* Cancels what is under way, which is only the case after an error, and frees. */
     void (*close)(struct cc_requests *r);
-    int (*send)(struct cc_requests *r, size_t i, const struct cc_parcel *p, struct cc_error *e);
-    int (*receive)(struct cc_requests *r, size_t i, const struct cc_parcel *p, struct cc_error *e);
+    int (*begin)(struct cc_requests *r, size_t i, const struct cc_parcel *p, bool sends,
+                 struct cc_error *e);
     /* Whether request i is complete or not under way. */
     int (*test)(struct cc_requests *r, size_t i, bool *over, struct cc_error *e);
     /* Reports each completed request once: *count indices in which[], which has room for all. */
@@ -98,16 +98,10 @@ int cc_requests_open(struct cc_transport *t, size_t count, struct cc_requests *o
                      struct cc_error *e);
 void cc_requests_close(struct cc_requests *r);
 
-static inline int cc_requests_send(struct cc_requests *r, size_t i, const struct cc_parcel *p,
-                                   struct cc_error *e)
+static inline int cc_requests_begin(struct cc_requests *r, size_t i, const struct cc_parcel *p,
+                                    bool sends, struct cc_error *e)
 {
-    return r->transport->ops->send(r, i, p, e);
-}
-
-static inline int cc_requests_receive(struct cc_requests *r, size_t i, const struct cc_parcel *p,
-                                      struct cc_error *e)
-{
-    return r->transport->ops->receive(r, i, p, e);
+    return r->transport->ops->begin(r, i, p, sends, e);
 }
 
 static inline int cc_requests_test(struct cc_requests *r, size_t i, bool *over, struct cc_error *e)
