@@ -15,9 +15,8 @@ int cc_clocks_open(struct cc_clocks *c, const struct cc_job_consistency *config,
     *c = (struct cc_clocks){.bound = cc_consistency_lead(config->how, config->staleness),
                             .workers = workers,
                             .at_slowest = workers};
-    c->clock = cc_alloc0(workers * sizeof *c->clock, e);
-    c->read = cc_alloc0(workers * sizeof *c->read, e);
-    return c->clock != NULL && c->read != NULL ? CC_OK : CC_FAIL;
+    CC_TRY(CC_NEW(c->clock, workers, e));
+    return CC_NEW(c->read, workers, e);
 }
 
 void cc_clocks_close(struct cc_clocks *c)

@@ -65,44 +65,33 @@ static size_t list_bits(const struct cc_stream_view *v, size_t from, size_t at, 
     return c;
 }
 
-/* Lists the pairs of `part` among the values [at, at + n) of the range, from its pair part->at on;
- * their indices count from the message's beginning. Returns where they are. */
-static const struct cc_index_value *list_block(struct cc_stream_part *part,
-                                               struct cc_stream_range range, size_t at, size_t n,
-                                               struct cc_index_value *room, size_t *count)
+/* Makes the list of a part of any form but a pack, of a block of values (cc_pairs_list); indices
+ * count from the message's beginning. */
+static void list_block(struct cc_stream_part *part, struct cc_stream_range range, size_t at,
+                       size_t n, struct cc_index_value *room)
 {
     const struct cc_stream_view *v = part->view;
     const uint32_t base = range.from + (uint32_t)at;
-    const size_t from = part->at;
-    switch (v->kind) {
-    case CC_STREAM_PAIRS:
-        *count = cc_pairs_until(v, from, base + n) - from;
-        part->at += *count;
-        if (v->ended)
-            return cc_pairs_of(v) + from;
-        k_merge()->copy(v->index + CC_PAIR_BYTES * from, *count, v->base, room);
-        return room;
-    case CC_STREAM_SHORT:
-        *count = cc_get_u32(v->counts + at / CC_STREAM_BLOCK * 4);
-        k_merge()->join(v->index + 2 * from, v->value + 4 * from, *count, base, room);
-        break;
-    case CC_STREAM_BITMAP:
-        *count = list_bits(v, from, at, n, room);
-        break;
-    default:
-        *count = k_pairs()->list((const float *)(const void *)v->value + (base - v->range.from), n,
-                                 base, room);
-        break;
+    const float *values = (const float *)(const void *)v->value;
+    if (v->kind == CC_STREAM_PAIRS || v->kind == CC_STREAM_SHORT) {
+        part->listed = cc_pairs_count(part, range, at, n);
+        (void)cc_pairs_list(part, range, at, n, room);
+        return;
     }
-    part->at += *count;
-    return room;
+    part->listed = v->kind == CC_STREAM_BITMAP
+                       ? list_bits(v, part->at, at, n, room)
+                       : k_pairs()->list(values + (base - v->range.from), n, base, room);
+    part->list = room;
+    part->at += part->listed;
 }
 
-/* Adds those of own's pairs [*at, end) that `pair` lacks and that are below `to` to the vain ones.
- */
-static void find_vain(struct cc_keep *k, const struct cc_index_value *pair, size_t count,
+/* Adds those of own's pairs [*at, end) that the list of `part` lacks and that are below `to` to the
+ * vain ones. */
+static void find_vain(struct cc_keep *k, const struct cc_stream_part *part,
                       const struct cc_index_value *own, size_t *at, size_t end, uint32_t to)
 {
+    const struct cc_index_value *pair = part->list;
+    const size_t count = part->listed;
     size_t i = 0;
     for (; *at < end && own[*at].index < to; ++*at) {
         while (i < count && pair[i].index < own[*at].index)
@@ -123,13 +112,12 @@ void cc_keep_take(struct cc_keep *k, struct cc_stream_part *part, struct cc_stre
     part->at = part->view->kind == CC_STREAM_PAIRS ? cc_pairs_until(part->view, 0, range.from) : 0;
     for (size_t i = 0; i < n; i += CC_STREAM_BLOCK) {
         const size_t m = cc_smaller(n - i, CC_STREAM_BLOCK);
-        size_t count;
-        const struct cc_index_value *pair = list_block(part, range, i, m, s->pair, &count);
-        for (size_t j = 0; j < count; j++)
-            k->value[k->kept + j] = pair[j].value;
-        k->kept += count;
+        list_block(part, range, i, m, s->pair);
+        for (size_t j = 0; j < part->listed; j++)
+            k->value[k->kept + j] = part->list[j].value;
+        k->kept += part->listed;
         if (k->threshold > 0)
-            find_vain(k, pair, count, own->pair, &at, end, range.from + (uint32_t)(i + m));
+            find_vain(k, part, own->pair, &at, end, range.from + (uint32_t)(i + m));
     }
 }
 

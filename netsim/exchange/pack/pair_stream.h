@@ -103,7 +103,7 @@ void cc_stream_view_apply(const struct cc_stream_view *v, float scale, float *y)
 /* A part of a sum. */
 struct cc_stream_part {
     const struct cc_stream_view *view;
-    /* For cc_stream_sum: */
+    /* Set while it is summed, or taken in: */
     size_t at;                         /* the next pair */
     const struct cc_index_value *list; /* those that are merged next */
     size_t listed;

@@ -29,9 +29,8 @@ size_t cc_stream_scratch(void)
 
 /* --- merging --- */
 
-/* The pairs of a part among the values [at, at + n) of the range. */
-static size_t count_pairs(const struct cc_stream_part *c, struct cc_stream_range range, size_t at,
-                          size_t n)
+size_t cc_pairs_count(const struct cc_stream_part *c, struct cc_stream_range range, size_t at,
+                      size_t n)
 {
     const struct cc_stream_view *v = c->view;
     const size_t end = at + n;
@@ -43,10 +42,8 @@ static size_t count_pairs(const struct cc_stream_part *c, struct cc_stream_range
     return found;
 }
 
-/* Makes the list of a part: c->listed pairs of [at, at + n), written to `to` unless they are in
- * memory as such. Returns what is left of `to`. */
-static struct cc_index_value *list_part(struct cc_stream_part *c, struct cc_stream_range range,
-                                        size_t at, size_t n, struct cc_index_value *to)
+struct cc_index_value *cc_pairs_list(struct cc_stream_part *c, struct cc_stream_range range,
+                                     size_t at, size_t n, struct cc_index_value *to)
 {
     const struct cc_stream_view *v = c->view;
     const size_t first = c->at;
@@ -99,14 +96,14 @@ static bool sum_by_merging(struct cc_stream_part *part, size_t parts, struct cc_
 {
     size_t all = 0;
     for (size_t i = 0; i < parts; i++) {
-        part[i].listed = count_pairs(&part[i], range, at, n);
+        part[i].listed = cc_pairs_count(&part[i], range, at, n);
         all += part[i].listed;
     }
     if (all + parts > CC_STRETCH)
         return false;
     struct cc_index_value *to = s->list[0];
     for (size_t i = 0; i < parts; i++)
-        to = list_part(&part[i], range, at, n, to);
+        to = cc_pairs_list(&part[i], range, at, n, to);
     merge_lists(part, parts, s);
     out->count += k_merge()->sum_runs(part[0].list, all, out->pair + out->count);
     return true;
