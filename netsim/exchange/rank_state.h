@@ -9,7 +9,6 @@
 
 #include "core/error.h"
 #include "netsim/job/job.h"
-#include "netsim/job/phase.h"
 #include "netsim/exchange/pack/pack.h"
 #include "netsim/exchange/event_log.h"
 #include "netsim/transport/transport.h"

@@ -7,34 +7,26 @@
 /* clang-format off */
 CC_JOB_CONDITION(is_stale, cc_consistency_is_bounded(job->consistency.how))
 CC_JOB_CONDITION(at_norm, job->consistency.communicate == CC_AT_NORM)
+CC_JOB_CHECK(check_communicate, job->consistency.communicate != CC_AT_BOUND || is_stale(s),
+             "\"communicate\" cannot be \"bound\" where \"how\" is \"%s\": only "
+             "\"stale\" has a bound", cc_consistency_names[job->consistency.how])
 /* clang-format on */
-
-static int check_communicate(const struct cc_scope *s, struct cc_error *e)
-{
-    const struct cc_job_consistency *c = s->self;
-    return c->communicate == CC_AT_BOUND && !is_stale(s)
-               ? cc_fail(e,
-                         "\"communicate\" cannot be \"bound\" where \"how\" is \"%s\": only "
-                         "\"stale\" has a bound",
-                         cc_consistency_names[c->how])
-               : CC_OK;
-}
 
 static const struct cc_field fields[] = {
     {"how", CC_FIELD_WORD, offsetof(struct cc_job_consistency, how), .words = cc_consistency_names,
      .help = "Which updates the parameters have with which a worker computes: those of all workers "
              "up to its step (`bulk`); at least those of all workers up to `staleness` steps "
              "before (`stale`); or any (`async`)."},
-    {"staleness", CC_FIELD_INT, CC_MEMBER(int, struct cc_job_consistency, staleness), 0, MOST_AHEAD,
-     .when = is_stale, .condition = "if `how` is `stale`",
+    {CC_INT(struct cc_job_consistency, staleness), 0, MOST_AHEAD, .when = is_stale,
+     .condition = "if `how` is `stale`",
      .help = "Steps by which a worker may be ahead of the slowest."},
     {"communicate", CC_FIELD_WORD, offsetof(struct cc_job_consistency, communicate),
      .words = cc_communicate_names, .check = check_communicate, .optional = true,
      .help = "After which steps a worker pushes the sum of its gradients since its last push, and "
              "pulls: every `step`; at the `bound`; or as the `norm` of the sum has grown, and at "
              "the bound."},
-    {"growth", CC_FIELD_NUMBER, CC_MEMBER(double, struct cc_job_consistency, growth), 0,
-     MOST_GROWTH, .when = at_norm, .condition = "if `communicate` is `norm`",
+    {CC_NUMBER(struct cc_job_consistency, growth), 0, MOST_GROWTH, .when = at_norm,
+     .condition = "if `communicate` is `norm`",
      .help = "A worker pushes when the norm of the sum is at least `growth` times the mean norm of "
              "its gradients."},
 };
@@ -45,37 +37,26 @@ const struct cc_table cc_job_consistency_table =
 int cc_job_check_consistency(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job *job = s->self;
-    const char *how = cc_consistency_names[job->consistency.how];
-    if (job->consistency.how == CC_BULK)
-        return CC_OK;
-    if (job->servers == 0)
-        return cc_fail(e, "\"consistency\" is \"%s\", which needs servers: \"exchange\" \"ps\"",
-                       how);
-    if (job->mode == CC_PIPE)
-        return cc_fail(e, "\"consistency\" is \"%s\", and \"mode\" \"pipe\" is bulk synchronous",
-                       how);
-    if (job->pulls == CC_PULL_FORWARD)
-        return cc_fail(e,
-                       "\"consistency\" is \"%s\": pulls leave as they are \"ready\", for a "
-                       "server's steps have no end at which to order them",
-                       how);
-    if (job->errors || job->calls.limit_s > 0)
-        return cc_fail(e,
-                       "\"consistency\" is \"%s\": \"errors\" and \"calls\" need workers that "
-                       "are in the same step: \"bulk\"",
-                       how);
-    if (job->training.local.steps > 0)
-        return cc_fail(
-            e, "\"consistency\" is \"%s\": all workers exchange \"local_steps\" together", how);
-    if (job->training.net != NULL && !job->training.deltas)
-        return cc_fail(e,
-                       "\"consistency\" is \"%s\": the servers apply the optimizer, so "
-                       "\"training\" must have \"deltas\"",
-                       how);
-    if (job->training.checkpoint != NULL || job->training.capture != NULL)
-        return cc_fail(e,
-                       "\"consistency\" is \"%s\": checkpoints and captures are of \"bulk\" "
-                       "steps alone",
-                       how);
+    const struct cc_job_training *t = &job->training;
+    const struct {
+        bool is_wrong;
+        const char *why;
+    } rules[] = {
+        {job->servers == 0, ", which needs servers: \"exchange\" \"ps\""},
+        {job->mode == CC_PIPE, ", and \"mode\" \"pipe\" is bulk synchronous"},
+        {job->pulls == CC_PULL_FORWARD, ": pulls leave as they are \"ready\", for a server's steps "
+                                        "have no end at which to order them"},
+        {job->errors || job->calls.limit_s > 0,
+         ": \"errors\" and \"calls\" need workers that are in the same step: \"bulk\""},
+        {t->local.steps > 0, ": all workers exchange \"local_steps\" together"},
+        {t->net != NULL && !t->deltas,
+         ": the servers apply the optimizer, so \"training\" must have \"deltas\""},
+        {t->checkpoint != NULL || t->capture != NULL,
+         ": checkpoints and captures are of \"bulk\" steps alone"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (!cc_job_bulk(job) && rules[i].is_wrong)
+            return cc_fail(e, "\"consistency\" is \"%s\"%s",
+                           cc_consistency_names[job->consistency.how], rules[i].why);
     return CC_OK;
 }

@@ -11,9 +11,7 @@
 #include "core/memory.h"
 #include "core/tensor.h"
 
-static const struct cc_field whole_number[] = {{.type = CC_FIELD_UINT64, .high = 0x1p53 - 1}};
-const struct cc_table cc_whole_numbers = {CC_FIELDS(whole_number), .bytes = sizeof(uint64_t),
-                                          .form = CC_FORM_SCALAR};
+const struct cc_table cc_whole_numbers = CC_SCALARS(CC_FIELD_UINT64, uint64_t, 0x1p53 - 1);
 
 static void *member(const struct cc_field *f, const void *object)
 {

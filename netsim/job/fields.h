@@ -88,7 +88,13 @@ struct cc_field {
 /* For tables: the offset of a member that must have the given type, and a list of fields. */
 #define CC_MEMBER(type, of, member)                                                                \
     (offsetof(of, member) + 0 * sizeof(_Generic(&((of *)0)->member, type * : 0)))
-#define CC_MOST_FIELDS 64
+/* The beginning of a field whose key is the name of a member of `of`. */
+#define CC_NUMBER(of, member) #member, CC_FIELD_NUMBER, CC_MEMBER(double, of, member)
+#define CC_SIZE(of, member)   #member, CC_FIELD_SIZE, CC_MEMBER(size_t, of, member)
+#define CC_INT(of, member)    #member, CC_FIELD_INT, CC_MEMBER(int, of, member)
+#define CC_BOOL(of, member)   #member, CC_FIELD_BOOL, CC_MEMBER(bool, of, member)
+#define CC_TEXT(of, member)   #member, CC_FIELD_TEXT, CC_MEMBER(char *, of, member)
+#define CC_MOST_FIELDS        64
 #define CC_FIELD_COUNT(list)                                                                       \
     (sizeof(list) / sizeof(list)[0] +                                                              \
      0 * sizeof(char[sizeof(list) / sizeof(list)[0] <= CC_MOST_FIELDS ? 1 : -1]))
@@ -97,6 +103,13 @@ struct cc_field {
 #define CC_TABLE(name, list, type)                                                                 \
     {                                                                                              \
         .title = (name), CC_FIELDS(list), .bytes = sizeof(type)                                    \
+    }
+
+/* A table of scalars, numbers up to `most`. */
+#define CC_SCALARS(kind, ctype, most)                                                              \
+    {                                                                                              \
+        .field = &(const struct cc_field){.type = (kind), .high = (most)}, .fields = 1,            \
+        .bytes = sizeof(ctype), .form = CC_FORM_SCALAR                                             \
     }
 
 /* Items of lists: whole numbers up to 2^53 - 1, as uint64_t. */

@@ -54,15 +54,6 @@ bool cc_job_row_skips(const struct cc_job *job, size_t i, uint64_t step)
     return parts > 1 && i != step % parts;
 }
 
-const struct cc_message *cc_job_message_of(const struct cc_job *job, const struct cc_job_row *row,
-                                           size_t value)
-{
-    const struct cc_message *m = row->message;
-    while (job->offset[m->first] > value) /* they go from the end of the net */
-        m++;
-    return m;
-}
-
 uint64_t cc_job_row_updates(const struct cc_job *job, const struct cc_job_row *row,
                             const struct cc_message *m, uint64_t step)
 {

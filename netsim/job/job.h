@@ -221,10 +221,6 @@ bool cc_job_row_silent(const struct cc_job *job, const struct cc_job_row *row,
  * net take turns. Nothing of it is then encoded. */
 bool cc_job_row_skips(const struct cc_job *job, size_t i, uint64_t step);
 
-/* The row's message with a value of the step; if several begin there, any of them. */
-const struct cc_message *cc_job_message_of(const struct cc_job *job, const struct cc_job_row *row,
-                                           size_t value);
-
 /* The number of times that the message was sent before `step`, in which it is sent. */
 uint64_t cc_job_row_updates(const struct cc_job *job, const struct cc_job_row *row,
                             const struct cc_message *m, uint64_t step);

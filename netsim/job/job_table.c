@@ -22,13 +22,7 @@
 
 static const char *const kinds[] = {"replay", "pingpong", NULL};
 
-/* Numbers of each type, members of `of`. */
-#define NUMBER(of, member) #member, CC_FIELD_NUMBER, CC_MEMBER(double, of, member)
-#define SIZE(of, member)   #member, CC_FIELD_SIZE, CC_MEMBER(size_t, of, member)
-#define INT(of, member)    #member, CC_FIELD_INT, CC_MEMBER(int, of, member)
-#define BOOL(of, member)   #member, CC_FIELD_BOOL, CC_MEMBER(bool, of, member)
-#define TEXT(of, member)   #member, CC_FIELD_TEXT, CC_MEMBER(char *, of, member)
-#define WORD(of, member)   #member, CC_FIELD_WORD, offsetof(of, member)
+#define WORD(of, member) #member, CC_FIELD_WORD, offsetof(of, member)
 
 /* --- what a field's conditions and checks read --- */
 
@@ -69,15 +63,15 @@ static int check_name(const struct cc_scope *s, struct cc_error *e)
 }
 
 static const struct cc_field tensor_fields[] = {
-    {TEXT(struct cc_job_tensor, name), .check = check_name, .help = "As in the trace."},
+    {CC_TEXT(struct cc_job_tensor, name), .check = check_name, .help = "As in the trace."},
     {"shape", CC_FIELD_SHAPE, CC_MEMBER(struct cc_shape, struct cc_job_tensor, shape),
      .help = "At most 2^40 values in all tensors together."},
-    {NUMBER(struct cc_job_tensor, share), 0, 1,
+    {CC_NUMBER(struct cc_job_tensor, share), 0, 1,
      .help = "Share of the compute time; the shares sum to 1 within 10^-6."},
-    {INT(struct cc_job_tensor, server), -1, MOST_SERVERS - 1, .range = server_range,
+    {CC_INT(struct cc_job_tensor, server), -1, MOST_SERVERS - 1, .range = server_range,
      .help = "The server that keeps the tensor; -1: it is divided evenly among all servers. 0 "
              "without servers."},
-    {BOOL(struct cc_job_tensor, raw),
+    {CC_BOOL(struct cc_job_tensor, raw),
      .help = "Whether the tensor travels as float32 whatever the scheme."},
 };
 
@@ -162,21 +156,19 @@ static int check_size_steps(const struct cc_scope *s, struct cc_error *e)
     return CC_OK;
 }
 
-static const struct cc_field byte_fields[] = {{.type = CC_FIELD_UINT32, .high = UINT32_MAX}};
-static const struct cc_table bytes_table = {CC_FIELDS(byte_fields), .bytes = sizeof(uint32_t),
-                                            .form = CC_FORM_SCALAR};
+static const struct cc_table bytes_table = CC_SCALARS(CC_FIELD_UINT32, uint32_t, UINT32_MAX);
 #define BYTES(member)                                                                              \
 #member, CC_FIELD_LIST, CC_MEMBER(uint32_t *, struct cc_job_sizes, member),                    \
         .table = &bytes_table, .item = "number"
 
 static const struct cc_field size_fields[] = {
-    {BOOL(struct cc_job_sizes, fixed), .check = check_fixed,
+    {CC_BOOL(struct cc_job_sizes, fixed), .check = check_fixed,
      .help = "Whether every payload is as long as its scheme's bound; nothing else is needed then. "
              "`false` where pairs are merged."},
-    {SIZE(struct cc_job_sizes, workers), 1, MOST_WORKERS, .when = sizes_differ,
+    {CC_SIZE(struct cc_job_sizes, workers), 1, MOST_WORKERS, .when = sizes_differ,
      .condition = "if not `fixed`",
      .help = "Workers with sizes of their own; worker w has those of worker w modulo `workers`."},
-    {SIZE(struct cc_job_sizes, steps), 1, MOST_WORKERS, .when = sizes_differ,
+    {CC_SIZE(struct cc_job_sizes, steps), 1, MOST_WORKERS, .when = sizes_differ,
      .condition = "if not `fixed`", .check = check_size_steps,
      .help = "Steps with sizes of their own, a multiple of the row's `period`; step s has those of "
              "step s modulo `steps`."},
@@ -185,7 +177,7 @@ static const struct cc_field size_fields[] = {
     {BYTES(pull), .length = pull_count, .when = has_pulls,
      .condition = "with servers, if not `fixed`",
      .help = "Bytes of a pull: for each step and tensor."},
-    {SIZE(struct cc_job_sizes, sums), 1, 64, .when = has_sums,
+    {CC_SIZE(struct cc_job_sizes, sums), 1, 64, .when = has_sums,
      .condition = "where sums are encoded or merged on their way, if not `fixed`",
      .help = "Sums with sizes of their own: of 1, 2, 4, ... workers' gradients. A sum of another "
              "number of workers has the sizes of the next lower power of two, or of the last; "
@@ -204,12 +196,14 @@ const struct cc_table cc_sizes_table =
 /* --- rows --- */
 
 static const struct cc_field cost_fields[] = {
-    {NUMBER(struct cc_job_cost, encode_s), 0, MOST_SECONDS, .help = "Encoding a worker's payload."},
-    {NUMBER(struct cc_job_cost, decode_s), 0, MOST_SECONDS, .help = "Decoding a worker's payload."},
-    {NUMBER(struct cc_job_cost, add_s), 0, MOST_SECONDS,
+    {CC_NUMBER(struct cc_job_cost, encode_s), 0, MOST_SECONDS,
+     .help = "Encoding a worker's payload."},
+    {CC_NUMBER(struct cc_job_cost, decode_s), 0, MOST_SECONDS,
+     .help = "Decoding a worker's payload."},
+    {CC_NUMBER(struct cc_job_cost, add_s), 0, MOST_SECONDS,
      .help = "Decoding a worker's payload onto a sum."},
-    {NUMBER(struct cc_job_cost, pull_encode_s), 0, MOST_SECONDS, .help = "Encoding a pull."},
-    {NUMBER(struct cc_job_cost, pull_decode_s), 0, MOST_SECONDS, .help = "Decoding a pull."},
+    {CC_NUMBER(struct cc_job_cost, pull_encode_s), 0, MOST_SECONDS, .help = "Encoding a pull."},
+    {CC_NUMBER(struct cc_job_cost, pull_decode_s), 0, MOST_SECONDS, .help = "Decoding a pull."},
 };
 
 static const struct cc_table cost_table = {.title = "A tensor's `cost`, a list of five numbers of "
@@ -219,8 +213,8 @@ static const struct cc_table cost_table = {.title = "A tensor's `cost`, a list o
                                            .form = CC_FORM_TUPLE};
 
 static const struct cc_field message_fields[] = {
-    {SIZE(struct cc_message, first), 0, MOST_COUNT, .help = "The message's first tensor."},
-    {SIZE(struct cc_message, last), 0, MOST_COUNT, .help = "The message's last tensor."},
+    {CC_SIZE(struct cc_message, first), 0, MOST_COUNT, .help = "The message's first tensor."},
+    {CC_SIZE(struct cc_message, last), 0, MOST_COUNT, .help = "The message's last tensor."},
 };
 
 static const struct cc_table message_table = {.title = "A message, a list of two numbers",
@@ -246,8 +240,8 @@ static int check_messages(const struct cc_scope *s, struct cc_error *e)
 }
 
 static const struct cc_field choice_fields[] = {
-    {SIZE(struct cc_job_choice, message), 0, MOST_COUNT, .help = "The message, counted from 0."},
-    {NUMBER(struct cc_job_choice, pairs), 0, MOST_COUNT,
+    {CC_SIZE(struct cc_job_choice, message), 0, MOST_COUNT, .help = "The message, counted from 0."},
+    {CC_NUMBER(struct cc_job_choice, pairs), 0, MOST_COUNT,
      .help = "The most index-value pairs in the gradients of all workers together."},
     {WORD(struct cc_job_choice, exchange), .words = cc_exchange_names,
      .help = "`ssar-recdouble`, `ssar-split`, `ssar-rabenseifner` or `dsar-split`."},
@@ -298,17 +292,17 @@ static int check_steps(const struct cc_scope *s, struct cc_error *e)
 }
 
 static const struct cc_field row_fields[] = {
-    {TEXT(struct cc_job_row, scheme), .help = "The scheme's canonical name."},
+    {CC_TEXT(struct cc_job_row, scheme), .help = "The scheme's canonical name."},
     {WORD(struct cc_job_row, reduction), .words = cc_reduction_names, .check = check_reduction,
      .help = "How the scheme's payloads can be reduced: `sum` if an allreduce of floats can carry "
              "them, in one round or several ([payloads.md](payloads.md), Rounds), `merge` if they "
              "are index-value pairs, otherwise `decode`."},
-    {SIZE(struct cc_job_row, period), 1, MOST_STEPS,
+    {CC_SIZE(struct cc_job_row, period), 1, MOST_STEPS,
      .help = "The scheme sends in the last of `period` steps."},
-    {SIZE(struct cc_job_row, warmup), 0, MOST_STEPS,
+    {CC_SIZE(struct cc_job_row, warmup), 0, MOST_STEPS,
      .help = "Steps that are not counted, a multiple of `period`; only the last period of them "
              "computes."},
-    {SIZE(struct cc_job_row, steps), 1, MOST_STEPS, .check = check_steps,
+    {CC_SIZE(struct cc_job_row, steps), 1, MOST_STEPS, .check = check_steps,
      .help = "Steps that are counted, a multiple of `period`; of a training, all."},
     {"messages", CC_FIELD_LIST, CC_MEMBER(struct cc_message *, struct cc_job_row, message), 1,
      .table = &message_table, .item = "message",
@@ -335,39 +329,30 @@ static const struct cc_table row_table = CC_TABLE("A row", row_fields, struct cc
 
 /* --- simulation --- */
 
+/* clang-format off */
 /* Blocks of floats are whole floats; a first block tells how long the transfer is. */
-static int check_block(const struct cc_scope *s, struct cc_error *e)
-{
-    const size_t bytes = cc_job_of(s)->block_bytes;
-    return bytes % 4 == 0 && bytes != 4
-               ? CC_OK
-               : cc_fail(e, "\"block_bytes\" must be 0, or a multiple of 4 from 8 on");
-}
-
-static int check_data(const struct cc_scope *s, struct cc_error *e)
-{
-    const struct cc_job *job = cc_job_of(s);
-    if (!job->data && cc_exchange_has(job->exchange, CC_X_LIBRARY))
-        return cc_fail(e, "the sums of \"mpi\" are the MPI library's own, which needs their bytes: "
-                          "simulate it with data, or take another exchange");
-    return CC_OK;
-}
+CC_JOB_CHECK(check_block, job->block_bytes % 4 == 0 && job->block_bytes != 4,
+             "\"block_bytes\" must be 0, or a multiple of 4 from 8 on")
+CC_JOB_CHECK(check_data, job->data || !cc_exchange_has(job->exchange, CC_X_LIBRARY),
+             "the sums of \"mpi\" are the MPI library's own, which needs their bytes: "
+             "simulate it with data, or take another exchange")
+/* clang-format on */
 
 static const struct cc_field simulation_fields[] = {
-    {SIZE(struct cc_job, block_bytes), 0, CC_JOB_WHOLE, .check = check_block,
+    {CC_SIZE(struct cc_job, block_bytes), 0, CC_JOB_WHOLE, .check = check_block,
      .help = "Transfers travel in blocks of this size, a multiple of 4 from 8 on; 0: as "
              "over TCP, 48 KiB."},
-    {BOOL(struct cc_job, rendezvous),
+    {CC_BOOL(struct cc_job, rendezvous),
      .help = "Whether transfers may wait until their receiver is ready, as on a machine."},
-    {BOOL(struct cc_job, data), .check = check_data,
+    {CC_BOOL(struct cc_job, data), .check = check_data,
      .help = "Whether payloads are made and sent. If not, only their sizes are used, and every row "
              "needs `cost` and `sizes`. Not with `mpi`, whose sums are the MPI library's own."},
-    {NUMBER(struct cc_job, reduce_byte_s), 0, MOST_SECONDS,
+    {CC_NUMBER(struct cc_job, reduce_byte_s), 0, MOST_SECONDS,
      .help = "Seconds for adding a byte of floats to others; used where rows have `cost`."},
-    {NUMBER(struct cc_job, merge_byte_s), 0, MOST_SECONDS,
+    {CC_NUMBER(struct cc_job, merge_byte_s), 0, MOST_SECONDS,
      .help = "Seconds for each byte of index-value pairs in memory, 8 a pair, that are added to "
              "others; used where rows have `cost`."},
-    {NUMBER(struct cc_job, apply_byte_s), 0, MOST_SECONDS,
+    {CC_NUMBER(struct cc_job, apply_byte_s), 0, MOST_SECONDS,
      .help =
          "Seconds for adding a byte of a mean gradient to the model, where gradients are summed "
          "without encoding (fp32 without servers); used where rows have `cost`."},
@@ -379,98 +364,58 @@ static const struct cc_table simulation_table =
 /* --- shaping --- */
 
 static const struct cc_field shaping_fields[] = {
-    {NUMBER(struct cc_job_shaping, bw_bps), 1, MOST_BPS,
+    {CC_NUMBER(struct cc_job_shaping, bw_bps), 1, MOST_BPS,
      .help = "The bandwidth each way, as tc counts frames."},
-    {SIZE(struct cc_job_shaping, burst_bytes), 1, MOST_QUEUE, .help = "The token bucket's size."},
-    {SIZE(struct cc_job_shaping, limit_bytes), 1, MOST_QUEUE, .help = "The queue's size."},
+    {CC_SIZE(struct cc_job_shaping, burst_bytes), 1, MOST_QUEUE,
+     .help = "The token bucket's size."},
+    {CC_SIZE(struct cc_job_shaping, limit_bytes), 1, MOST_QUEUE, .help = "The queue's size."},
 };
 
 static const struct cc_table shaping_table =
     CC_TABLE("`shaping`", shaping_fields, struct cc_job_shaping);
 
-static int check_shaping(const struct cc_scope *s, struct cc_error *e)
-{
-    return cc_job_of(s)->device != NULL ? CC_OK : cc_fail(e, "\"shaping\" needs a \"device\"");
-}
-
 /* --- calls --- */
 
 static const struct cc_field call_fields[] = {
-    {NUMBER(struct cc_job_calls, limit_s), 1e-6, MOST_SECONDS,
+    {CC_NUMBER(struct cc_job_calls, limit_s), 1e-6, MOST_SECONDS,
      .help = "A row ends once its counted calls have taken so long together."},
-    {BOOL(struct cc_job_calls, check),
+    {CC_BOOL(struct cc_job_calls, check),
      .help = "Whether the result of a row's first call is compared with the MPI library's own sum "
              "of the same values."},
 };
 
 static const struct cc_table calls_table = CC_TABLE("`calls`", call_fields, struct cc_job_calls);
 
-static int check_calls(const struct cc_scope *s, struct cc_error *e)
-{
-    const struct cc_job *job = cc_job_of(s);
-    if (job->mode == CC_SEQUENTIAL && job->data)
-        return CC_OK;
-    return cc_fail(e, "\"calls\" are timed one by one, with data: \"mode\" must be \"sequential\"");
-}
-
-static int check_errors(const struct cc_scope *s, struct cc_error *e)
-{
-    const struct cc_job *job = cc_job_of(s);
-    if (!job->errors || (job->mode == CC_SEQUENTIAL && job->data))
-        return CC_OK;
-    return cc_fail(e, "\"errors\" are measured with data, between \"sequential\" steps");
-}
-
 /* --- the job --- */
 
-static int check_exchange(const struct cc_scope *s, struct cc_error *e)
+static bool is_sequential(const struct cc_job *job)
 {
-    const struct cc_job *job = s->self;
-    if (cc_exchange_has(job->exchange, CC_X_SERVERS) != (job->servers > 0))
-        return cc_fail(e, "\"servers\" is %d: \"ps\" needs servers, and nothing else has any",
-                       job->servers);
-    return CC_OK;
+    return job->mode == CC_SEQUENTIAL;
 }
 
-static int check_dense_bits(const struct cc_scope *s, struct cc_error *e)
-{
-    const int bits = cc_job_of(s)->dense_bits;
-    return cc_job_takes_dense_bits(bits) ? CC_OK
-                                         : cc_fail(e, "\"dense_bits\" is %d: 32, 8, 4 or 2", bits);
-}
-
-static int check_keep(const struct cc_scope *s, struct cc_error *e)
-{
-    const struct cc_job *job = cc_job_of(s);
-    return job->keep == 0 || job->dense_bits == 32 ||
-                   !cc_exchange_has(job->exchange, CC_X_DENSE_STAGE)
-               ? CC_OK
-               : cc_fail(e, "\"keep\" is %g: nothing gives back what \"dense_bits\" %d leaves out",
-                         job->keep, job->dense_bits);
-}
-
-static int check_colocated(const struct cc_scope *s, struct cc_error *e)
-{
-    const struct cc_job *job = s->self;
-    if (job->colocated && (job->servers < 1 || job->servers > job->workers))
-        return cc_fail(e, "\"colocated\" servers are on workers' hosts: %d servers, %d workers",
-                       job->servers, job->workers);
-    return CC_OK;
-}
-
-static int check_pulls(const struct cc_scope *s, struct cc_error *e)
-{
-    const struct cc_job *job = s->self;
-    if (job->mode == CC_SEQUENTIAL && job->pulls == CC_PULL_FORWARD)
-        return cc_fail(e, "\"pulls\" cannot be \"forward\" in a \"sequential\" step, which awaits "
-                          "each message's pull before it sends the next message");
-    return CC_OK;
-}
-
-static int check_workers(const struct cc_scope *s, struct cc_error *e)
-{
-    return cc_job_of(s)->workers >= 2 ? CC_OK : cc_fail(e, "\"workers\" is 1: ping-pong needs two");
-}
+/* clang-format off */
+CC_JOB_CHECK(check_exchange, cc_exchange_has(job->exchange, CC_X_SERVERS) == (job->servers > 0),
+             "\"servers\" is %d: \"ps\" needs servers, and nothing else has any", job->servers)
+CC_JOB_CHECK(check_dense_bits, cc_job_takes_dense_bits(job->dense_bits),
+             "\"dense_bits\" is %d: 32, 8, 4 or 2", job->dense_bits)
+CC_JOB_CHECK(check_keep, job->keep == 0 || job->dense_bits == 32 ||
+                         !cc_exchange_has(job->exchange, CC_X_DENSE_STAGE),
+             "\"keep\" is %g: nothing gives back what \"dense_bits\" %d leaves out",
+             job->keep, job->dense_bits)
+CC_JOB_CHECK(check_colocated,
+             !job->colocated || (job->servers >= 1 && job->servers <= job->workers),
+             "\"colocated\" servers are on workers' hosts: %d servers, %d workers",
+             job->servers, job->workers)
+CC_JOB_CHECK(check_pulls, !is_sequential(job) || job->pulls != CC_PULL_FORWARD,
+             "\"pulls\" cannot be \"forward\" in a \"sequential\" step, which awaits "
+             "each message's pull before it sends the next message")
+CC_JOB_CHECK(check_shaping, job->device != NULL, "\"shaping\" needs a \"device\"")
+CC_JOB_CHECK(check_calls, is_sequential(job) && job->data,
+             "\"calls\" are timed one by one, with data: \"mode\" must be \"sequential\"")
+CC_JOB_CHECK(check_errors, !job->errors || (is_sequential(job) && job->data),
+             "\"errors\" are measured with data, between \"sequential\" steps")
+CC_JOB_CHECK(check_workers, job->workers >= 2, "\"workers\" is 1: ping-pong needs two")
+/* clang-format on */
 
 static void repeats_range(const struct cc_scope *s, double *low, double *high)
 {
@@ -478,18 +423,14 @@ static void repeats_range(const struct cc_scope *s, double *low, double *high)
     *high = floor(MOST_SAMPLES / (double)cc_job_of(s)->sizes);
 }
 
-static const struct cc_field factor_fields[] = {{.type = CC_FIELD_NUMBER, .high = MOST_SECONDS}};
-static const struct cc_table factors_table = {CC_FIELDS(factor_fields), .bytes = sizeof(double),
-                                              .form = CC_FORM_SCALAR};
-static const struct cc_field length_fields[] = {{.type = CC_FIELD_SIZE, .high = INT_MAX}};
-static const struct cc_table lengths_table = {CC_FIELDS(length_fields), .bytes = sizeof(size_t),
-                                              .form = CC_FORM_SCALAR};
+static const struct cc_table factors_table = CC_SCALARS(CC_FIELD_NUMBER, double, MOST_SECONDS);
+static const struct cc_table lengths_table = CC_SCALARS(CC_FIELD_SIZE, size_t, INT_MAX);
 
 static const struct cc_field scheme_fields[] = {
-    {TEXT(struct cc_job_scheme, plugin), .optional = true,
+    {CC_TEXT(struct cc_job_scheme, plugin), .optional = true,
      .help = "A scheme from a plugin: the path of its shared object, which is on every host "
              "([plugins.md](plugins.md))."},
-    {TEXT(struct cc_job_scheme, profiled), .optional = true,
+    {CC_TEXT(struct cc_job_scheme, profiled), .optional = true,
      .help = "A scheme without code, of which only sizes and times are known: its id."},
 };
 static const struct cc_table scheme_table =
@@ -510,15 +451,15 @@ static int check_schemes(const struct cc_scope *s, struct cc_error *e)
 static const struct cc_field job_fields[] = {
     {WORD(struct cc_job, kind), .words = kinds,
      .help = "A trace, step by step; or messages between ranks 0 and 1."},
-    {INT(struct cc_job, workers), 1, MOST_WORKERS,
+    {CC_INT(struct cc_job, workers), 1, MOST_WORKERS,
      .help = "Ranks 0 to `workers` - 1 are workers. At least 2 in a ping-pong."},
-    {INT(struct cc_job, servers), 0, MOST_SERVERS,
+    {CC_INT(struct cc_job, servers), 0, MOST_SERVERS,
      .help = "The ranks after the workers are servers. 0 for every exchange but `ps`. There must "
              "be exactly `workers` + `servers` ranks."},
-    {BOOL(struct cc_job, yield_when_idle),
+    {CC_BOOL(struct cc_job, yield_when_idle),
      .help = "Whether a rank that computes or waits sleeps in slices, for more ranks than cores; "
              "else it polls."},
-    {TEXT(struct cc_job, device), .high = IFNAMSIZ - 1, .optional = true,
+    {CC_TEXT(struct cc_job, device), .high = IFNAMSIZ - 1, .optional = true,
      .help = "The network interface whose byte counters each rank reads."},
     {"shaping", CC_FIELD_OBJECT, CC_MEMBER(struct cc_job_shaping, struct cc_job, shaping),
      .table = &shaping_table, .check = check_shaping, .optional = true,
@@ -526,17 +467,17 @@ static const struct cc_field job_fields[] = {
              "rank on each host, as root."},
     {WORD(struct cc_job, exchange), .words = cc_exchange_names, .check = check_exchange, IN_REPLAY,
      .help = "As `--exchange`."},
-    {BOOL(struct cc_job, colocated), .optional = true, .check = check_colocated, IN_REPLAY,
+    {CC_BOOL(struct cc_job, colocated), .optional = true, .check = check_colocated, IN_REPLAY,
      .help = "Whether server i is on the host of worker i. Then there are no more servers than "
              "workers."},
     {WORD(struct cc_job, via), .words = cc_via_names, IN_REPLAY, .help = "As `--via`."},
     {WORD(struct cc_job, wire), .words = cc_wire_names, .when = merges,
      .condition = "if the exchange merges pairs",
      .help = "In which form pairs are sent ([wire.md](wire.md#streams)): as `--wire`."},
-    {INT(struct cc_job, dense_bits), 2, 32, .when = merges, .check = check_dense_bits,
+    {CC_INT(struct cc_job, dense_bits), 2, 32, .when = merges, .check = check_dense_bits,
      .condition = "if the exchange merges pairs",
      .help = "Bits of a value in a dense second stage (`dsar-split`, `ssar-auto`): 32, 8, 4 or 2."},
-    {NUMBER(struct cc_job, keep), 0, 1, .when = merges, .check = check_keep, .optional = true,
+    {CC_NUMBER(struct cc_job, keep), 0, 1, .when = merges, .check = check_keep, .optional = true,
      .condition = "if the exchange merges pairs",
      .help = "The share of the values that the sums of index-value pairs keep "
              "([run.md](run.md#what-is-kept)); 0: everything. Not with a quantized second stage or "
@@ -545,20 +486,20 @@ static const struct cc_field job_fields[] = {
     {WORD(struct cc_job, pulls), .words = cc_pull_names, .check = check_pulls, IN_REPLAY,
      .help = "When servers send pulls: each when its pushes are there, or all, the first layer's "
              "first, when the step's pushes are there. `\"ready\"` in a sequential step."},
-    {NUMBER(struct cc_job, compute_s), 0, MOST_SECONDS, IN_REPLAY,
+    {CC_NUMBER(struct cc_job, compute_s), 0, MOST_SECONDS, IN_REPLAY,
      .help = "Seconds of a step's forward and backward pass."},
-    {NUMBER(struct cc_job, update_s), 0, MOST_SECONDS, IN_REPLAY,
+    {CC_NUMBER(struct cc_job, update_s), 0, MOST_SECONDS, IN_REPLAY,
      .help = "Seconds of a step's update."},
-    {NUMBER(struct cc_job, forward_share), 0, 1, IN_REPLAY,
+    {CC_NUMBER(struct cc_job, forward_share), 0, 1, IN_REPLAY,
      .help = "The forward pass's share of `compute_s`."},
-    {NUMBER(struct cc_job, hidden_share), 0, 1, IN_REPLAY,
+    {CC_NUMBER(struct cc_job, hidden_share), 0, 1, IN_REPLAY,
      .help = "The share of `compute_s` that overlaps a sequential step's exchange."},
     {"seed", CC_FIELD_UINT64, CC_MEMBER(uint64_t, struct cc_job, seed), 0, MOST_COUNT, IN_REPLAY,
      .help = "The seed of all random numbers."},
     {"training", CC_FIELD_OBJECT, CC_MEMBER(struct cc_job_training, struct cc_job, training),
      .table = &cc_job_training_table, .optional = true, IN_REPLAY,
      .help = "Gradients from a training: its source."},
-    {TEXT(struct cc_job, trace), .optional = true, .when = without_training,
+    {CC_TEXT(struct cc_job, trace), .optional = true, .when = without_training,
      .condition = "in a replay without `training`", .help = "Gradients from a trace: its path."},
     {"skip", CC_FIELD_LIST, CC_MEMBER(uint64_t *, struct cc_job, skip), .table = &cc_whole_numbers,
      .item = "number", .count = CC_MEMBER(size_t, struct cc_job, skips), .when = with_trace,
@@ -567,13 +508,13 @@ static const struct cc_field job_fields[] = {
     {WORD(struct cc_job, distribution), .words = cc_distribution_names, .when = without_trace,
      .condition = "in a replay without `training` and `trace`",
      .help = "Gradients drawn from a distribution."},
-    {NUMBER(struct cc_job, zeros), 0, 1, .when = without_trace,
+    {CC_NUMBER(struct cc_job, zeros), 0, 1, .when = without_trace,
      .condition = "in a replay without `training` and `trace`", .optional = true,
      .help = "The share of the drawn values that is zero instead."},
     {WORD(struct cc_job, indices), .words = cc_indices_names, .when = without_trace,
      .condition = "in a replay without `training` and `trace`", .optional = true,
      .help = "Where the other values lie: each by itself, or in runs of 64."},
-    {SIZE(struct cc_job, trace_steps), 1, MOST_STEPS, .when = without_training,
+    {CC_SIZE(struct cc_job, trace_steps), 1, MOST_STEPS, .when = without_training,
      .condition = "in a replay without `training`",
      .help = "How many different steps of gradients there are, used in turn."},
     {"slow", CC_FIELD_GROUPS, CC_MEMBER(double *, struct cc_job, slow), .table = &factors_table,
@@ -582,9 +523,9 @@ static const struct cc_field job_fields[] = {
      .help = "For each worker factors on `compute_s`, used in turn; all lists are equally long."},
     {"simulation", CC_FIELD_OBJECT, 0, .table = &simulation_table, .optional = true, IN_REPLAY,
      .help = "Settings of simulations only."},
-    {BOOL(struct cc_job, events), .optional = true, IN_REPLAY,
+    {CC_BOOL(struct cc_job, events), .optional = true, IN_REPLAY,
      .help = "Whether ranks report what they did when."},
-    {BOOL(struct cc_job, errors), .optional = true, .check = check_errors, IN_REPLAY,
+    {CC_BOOL(struct cc_job, errors), .optional = true, .check = check_errors, IN_REPLAY,
      .help = "Whether ranks compare what they have applied with the gradients, after each step. "
              "Only with data, in `sequential` steps."},
     {"calls", CC_FIELD_OBJECT, CC_MEMBER(struct cc_job_calls, struct cc_job, calls),
@@ -609,7 +550,7 @@ static const struct cc_field job_fields[] = {
     {"sizes", CC_FIELD_LIST, CC_MEMBER(size_t *, struct cc_job, size), 1, .table = &lengths_table,
      .item = "number", .count = CC_MEMBER(size_t, struct cc_job, sizes), .check = check_workers,
      IN_PINGPONG, .help = "Bytes of each message."},
-    {SIZE(struct cc_job, repeats), 1, MOST_SAMPLES, .range = repeats_range, IN_PINGPONG,
+    {CC_SIZE(struct cc_job, repeats), 1, MOST_SAMPLES, .range = repeats_range, IN_PINGPONG,
      .help = "Round trips of each message; at most 2^24 in all."},
 };
 

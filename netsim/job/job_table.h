@@ -32,4 +32,12 @@ static inline struct cc_job *cc_job_of(const struct cc_scope *s)
         return holds;                                                                              \
     }
 
+/* Defines a field's check, which fails with a message where this is not true of `job`. */
+#define CC_JOB_CHECK(name, holds, ...)                                                             \
+    static int name(const struct cc_scope *s, struct cc_error *e)                                  \
+    {                                                                                              \
+        const struct cc_job *job = cc_job_of(s);                                                   \
+        return (holds) ? CC_OK : cc_fail(e, __VA_ARGS__);                                          \
+    }
+
 #endif

@@ -15,12 +15,11 @@ static const char *const kinds[] = {"hello",  "row_begin", "step", "row",   "eva
                                     "events", "size",      "done", "error", "killed", NULL};
 
 /* Members of `of`, and whole structs in struct cc_report. */
-#define SIZE(of, member)   #member, CC_FIELD_SIZE, CC_MEMBER(size_t, of, member), 0, MOST_COUNT
+#define SIZE(of, member)   CC_SIZE(of, member), 0, MOST_COUNT
 #define RANK(of)           "rank", CC_FIELD_INT, CC_MEMBER(int, of, rank), 0, MOST_RANKS
-#define TEXT               "text", CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_report, text)
-#define NUMBER(of, member) #member, CC_FIELD_NUMBER, CC_MEMBER(double, of, member)
+#define TEXT               CC_TEXT(struct cc_report, text)
 #define UINT32(of, member) #member, CC_FIELD_UINT32, CC_MEMBER(uint32_t, of, member), 0
-#define TIME(of, member)   NUMBER(of, member), 0, MOST_AMOUNT
+#define TIME(of, member)   CC_NUMBER(of, member), 0, MOST_AMOUNT
 
 /* --- hello, row_begin, step, done, error --- */
 
@@ -34,21 +33,20 @@ static const struct cc_field step_fields[] = {
 static const struct cc_field error_fields[] = {
     {RANK(struct cc_report), .help = "The rank that failed."},
     {TEXT, .help = "The message."},
-    {"diverged", CC_FIELD_BOOL, CC_MEMBER(bool, struct cc_report, diverged), .optional = true,
+    {CC_BOOL(struct cc_report, diverged), .optional = true,
      .help = "Whether the cause is that a training has diverged."},
     {SIZE(struct cc_report, step), .optional = true, .help = "In which step it has."}};
 
 /* --- row --- */
 
-static const struct cc_field number_fields[] = {{.type = CC_FIELD_NUMBER, .high = MOST_AMOUNT}};
-static const struct cc_table numbers_table = {CC_FIELDS(number_fields), .bytes = sizeof(double),
-                                              .form = CC_FORM_SCALAR};
+static const struct cc_table numbers_table = CC_SCALARS(CC_FIELD_NUMBER, double, MOST_AMOUNT);
 #define NUMBERS(of, member, size)                                                                  \
 #member, CC_FIELD_LIST, CC_MEMBER(double *, of, member), 1,                                    \
         .table = &numbers_table, .item = "number", .count = CC_MEMBER(size_t, of, size)
 
-#define ROW(member)    NUMBER(struct cc_report_row, member), 0, MOST_AMOUNT
-#define DEVICE(member) NUMBER(struct cc_report_row, member), -1, MOST_AMOUNT /* -1: not known */
+#define ROW(member)    CC_NUMBER(struct cc_report_row, member), 0, MOST_AMOUNT
+#define DEVICE(member) CC_NUMBER(struct cc_report_row, member), -1, MOST_AMOUNT /* -1: not known   \
+                                                                                 */
 
 static size_t tensor_count(const struct cc_scope *s)
 {
@@ -113,7 +111,7 @@ static const struct cc_field row_fields[] = {
      .help = "With the job's `errors`, two numbers: the squared error of what the counted steps "
              "have applied, relative to the square of their mean gradients' sum; and the same over "
              "the last half of these steps."},
-    {"chose", CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_report_row, chose), .optional = true,
+    {CC_TEXT(struct cc_report_row, chose), .optional = true,
      .help = "With `ssar-auto`: which exchange how many messages of the counted steps took."},
     {NUMBERS(struct cc_report_row, step_s, steps),
      .help = "Seconds of each counted step. Sequential steps are in lockstep (a barrier, which is "
@@ -171,7 +169,7 @@ static const struct cc_field eval_fields[] = {
 
 /* --- calls --- */
 
-#define CALLS(member) NUMBER(struct cc_report_calls, member), 0, MOST_AMOUNT
+#define CALLS(member) CC_NUMBER(struct cc_report_calls, member), 0, MOST_AMOUNT
 
 static const struct cc_field calls_fields[] = {
     {SIZE(struct cc_report_calls, row), .help = "From 0."},
@@ -184,11 +182,10 @@ static const struct cc_field calls_fields[] = {
      .help = "Bytes handed to MPI per call by the rank that sends most, heads included."},
     {CALLS(messages), .help = "Messages per call of the rank that sends most."},
     {CALLS(result_values), .help = "How many values of the first result are not zero."},
-    {"chose", CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_report_calls, chose), .optional = true,
+    {CC_TEXT(struct cc_report_calls, chose), .optional = true,
      .help = "With `ssar-auto`: which exchange how many of the counted calls took."},
-    {"checked", CC_FIELD_BOOL, CC_MEMBER(bool, struct cc_report_calls, checked),
-     .help = "Whether the results were compared."},
-    {"wrong", CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_report_calls, wrong), .optional = true,
+    {CC_BOOL(struct cc_report_calls, checked), .help = "Whether the results were compared."},
+    {CC_TEXT(struct cc_report_calls, wrong), .optional = true,
      .help = "The first difference that should not be."},
 };
 
@@ -269,8 +266,8 @@ static const struct cc_field events_fields[] = {
     {SIZE(struct cc_report_events, left_out),
      .help = "Spans and flows that were left out for lack of room, the last ones: a rank keeps "
              "100,000, and all ranks together two million."},
-    {"first_step", CC_FIELD_SIZE, CC_MEMBER(size_t, struct cc_report_events, first_step), 0,
-     UINT32_MAX, .help = "The row's first counted step."},
+    {CC_SIZE(struct cc_report_events, first_step), 0, UINT32_MAX,
+     .help = "The row's first counted step."},
     {EVENTS("steps", cc_step_span, step, steps, step_span_table, "step"), .check = check_steps,
      .help = "The counted steps: `begin`, `end` of each."},
     {EVENTS("spans", cc_span, span, spans, span_table, "span"), .check = check_spans,
@@ -283,11 +280,9 @@ static const struct cc_field events_fields[] = {
 
 static const struct cc_field killed_fields[] = {
     {RANK(struct cc_report_killed), .help = "The rank whose process is gone."},
-    {"host", CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_report_killed, host),
-     .help = "The host that it ran on."},
+    {CC_TEXT(struct cc_report_killed, host), .help = "The host that it ran on."},
     {SIZE(struct cc_report_killed, process), .help = "The number of the process."},
-    {"signal", CC_FIELD_INT, CC_MEMBER(int, struct cc_report_killed, signal), 1, 128,
-     .help = "The signal that ended it."},
+    {CC_INT(struct cc_report_killed, signal), 1, 128, .help = "The signal that ended it."},
 };
 
 /* --- all kinds --- */

@@ -17,9 +17,9 @@
 
 #define AT(type, member)       CC_MEMBER(type, struct cc_job_training, member)
 #define TASK(type, of, member) #member, type, AT(of, task.member)
-#define SIZE(member)           #member, CC_FIELD_SIZE, AT(size_t, member)
-#define BOOL(member)           #member, CC_FIELD_BOOL, AT(bool, member)
-#define TEXT(member)           #member, CC_FIELD_TEXT, AT(char *, member)
+#define SIZE(member)           CC_SIZE(struct cc_job_training, member)
+#define BOOL(member)           CC_BOOL(struct cc_job_training, member)
+#define TEXT(member)           CC_TEXT(struct cc_job_training, member)
 #define WITH_LOCAL_STEPS       .when = has_local_steps, .condition = "with `local_steps`"
 
 /* clang-format off */
