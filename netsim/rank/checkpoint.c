@@ -230,10 +230,11 @@ static int write_file(const struct cc_rank *r, const struct arrays *a, struct cc
 {
     const struct cc_job_training *t = &r->job.training;
     struct cc_checkpoint c = {0};
+    int status = CC_OK;
     log->unsent_sq = log->gradient_sq = log->behind_sq = log->delta_sq = NAN;
-    int status = list_arrays(r, a, &c, e);
-    if (status == CC_OK)
-        status = cc_training_log_save(log, t->settings, &c, t->checkpoint, e);
+    CC_TRY_OUT(list_arrays(r, a, &c, e));
+    status = cc_training_log_save(log, t->settings, &c, t->checkpoint, e);
+out:
     cc_checkpoint_free(&c);
     return status;
 }
@@ -246,11 +247,12 @@ int cc_rank_save(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_trai
     struct arrays a = {0};
     if (t->checkpoint == NULL || !(last || l->to % t->checkpoint_every == 0))
         return CC_OK;
-    int status = open_arrays(r, l, true, &a, e);
-    if (status == CC_OK)
-        status = gather(r, &a, e);
-    if (status == CC_OK && r->rank == 0)
+    int status = CC_OK;
+    CC_TRY_OUT(open_arrays(r, l, true, &a, e));
+    CC_TRY_OUT(gather(r, &a, e));
+    if (r->rank == 0)
         status = write_file(r, &a, log, e);
+out:
     free_arrays(r, &a);
     return status;
 }
@@ -299,6 +301,7 @@ static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e
 {
     const size_t values = cc_job_values(&r->job);
     const int stats = (int)a->of.stat_count;
+    int status = CC_OK;
     float *own_stats, *own = NULL;
     CC_TRY(broadcast(r, a->of.weights, values, e));
     if (a->of.server != NULL)
@@ -308,13 +311,10 @@ static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e
         CC_TRY(broadcast(r, a->of.delayed[i], values, e));
     CC_TRY(cc_alloc_floats(a->of.stat_count, &own_stats, e));
     int code = MPI_Scatter(a->of.stats, stats, MPI_FLOAT, own_stats, stats, MPI_FLOAT, 0, r->comm);
-    int status = cc_mpi_check(code, "MPI_Scatter", e);
-    if (status == CC_OK)
-        status = move_values(r, false, a->states, e);
-    if (status == CC_OK)
-        status = cc_alloc_floats(r->rank < r->job.workers ? a->of.own_count : 0, &own, e);
-    if (status == CC_OK)
-        status = move_workers(r, false, own, a->of.own_count, a->of.own, e);
+    CC_TRY_OUT(cc_mpi_check(code, "MPI_Scatter", e));
+    CC_TRY_OUT(move_values(r, false, a->states, e));
+    CC_TRY_OUT(cc_alloc_floats(r->rank < r->job.workers ? a->of.own_count : 0, &own, e));
+    CC_TRY_OUT(move_workers(r, false, own, a->of.own_count, a->of.own, e));
     const bool serves = a->of.server != NULL && r->rank >= r->job.workers;
     const struct cc_source_learned to = {.weights = serves ? a->of.server : a->of.weights,
                                          .values = values,
@@ -327,8 +327,8 @@ static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e
                                          .delayed = a->of.delayed,
                                          .delayed_count =
                                              r->rank < r->job.workers ? a->of.delayed_count : 0};
-    if (status == CC_OK)
-        status = cc_source_restore(r->source, r->job.training.resumed, &to, e);
+    status = cc_source_restore(r->source, r->job.training.resumed, &to, e);
+out:
     free(own_stats);
     free(own);
     return status;
@@ -338,13 +338,13 @@ int cc_rank_restore(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_t
                     struct cc_error *e)
 {
     struct arrays a = {0};
-    int status = open_arrays(r, l, false, &a, e);
-    if (status == CC_OK)
-        status = cc_alloc_floats((size_t)r->ranks * a.of.stat_count, &a.of.stats, e);
-    if (status == CC_OK && r->rank == 0)
-        status = read_file(r, l, &a, log, e);
-    if (status == CC_OK)
-        status = scatter(r, &a, e);
+    int status = CC_OK;
+    CC_TRY_OUT(open_arrays(r, l, false, &a, e));
+    CC_TRY_OUT(cc_alloc_floats((size_t)r->ranks * a.of.stat_count, &a.of.stats, e));
+    if (r->rank == 0)
+        CC_TRY_OUT(read_file(r, l, &a, log, e));
+    status = scatter(r, &a, e);
+out:
     free_arrays(r, &a);
     return status;
 }

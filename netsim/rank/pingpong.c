@@ -10,18 +10,14 @@
 enum { WARMUP = 3 };
 
 /* *send_s: how long sending took. */
-static int round_trip(struct cc_rank *r, uint8_t *buffer, int bytes, double *send_s,
+static int round_trip(struct cc_rank *r, uint8_t *buffer, size_t bytes, double *send_s,
                       struct cc_error *e)
 {
-    const int other = 1 - r->rank;
     for (int i = 0; i < 2; i++) {
         const double since = cc_runtime_now();
-        int code = i == r->rank
-                       ? MPI_Send(buffer, bytes, MPI_BYTE, other, 0, r->comm)
-                       : MPI_Recv(buffer, bytes, MPI_BYTE, other, 0, r->comm, MPI_STATUS_IGNORE);
+        CC_TRY(cc_mpi_move(r->comm, 1 - r->rank, i == r->rank, buffer, bytes, MPI_BYTE, e));
         if (i == r->rank)
             *send_s = cc_runtime_now() - since;
-        CC_TRY(cc_mpi_check(code, i == r->rank ? "MPI_Send" : "MPI_Recv", e));
     }
     return CC_OK;
 }
@@ -35,10 +31,10 @@ static int measure_size(struct cc_rank *r, size_t bytes, double *seconds, double
     uint8_t *buffer;
     CC_TRY(CC_NEW(buffer, bytes, e));
     for (int i = 0; i < WARMUP; i++)
-        CC_TRY_OUT(round_trip(r, buffer, (int)bytes, &ignored, e));
+        CC_TRY_OUT(round_trip(r, buffer, bytes, &ignored, e));
     for (size_t i = 0; i < r->job.repeats; i++) {
         const double since = cc_runtime_now();
-        CC_TRY_OUT(round_trip(r, buffer, (int)bytes, &send_s[i], e));
+        CC_TRY_OUT(round_trip(r, buffer, bytes, &send_s[i], e));
         seconds[i] = (cc_runtime_now() - since) / 2;
     }
 out:

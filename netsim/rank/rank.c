@@ -8,7 +8,7 @@
 
 #include "core/infile.h"
 #include "core/memory.h"
-#include "netsim/rank/shaped.h"
+#include "netsim/lab/shape.h"
 #include "netsim/rank/sources.h"
 #include "netsim/rank/training.h"
 #include "netsim/transport/mpi_calls.h"
@@ -129,11 +129,11 @@ static int end_interval(void *arg, struct cc_error *e)
     CC_TRY(read_interface(run->rank, &after, e));
     const struct cc_row_measures measures = {.before = &run->before, .after = &after};
     struct cc_report row;
-    int status = cc_rank_results(run->rank, run->row, run->loop, &measures, &row, e);
-    if (status == CC_OK)
-        status = cc_rank_train_interval(run->rank, run->loop, &row.result, &run->log, e);
-    if (status == CC_OK)
-        status = cc_rank_save(run->rank, run->loop, &run->log, e);
+    int status = CC_OK;
+    CC_TRY_OUT(cc_rank_results(run->rank, run->row, run->loop, &measures, &row, e));
+    CC_TRY_OUT(cc_rank_train_interval(run->rank, run->loop, &row.result, &run->log, e));
+    status = cc_rank_save(run->rank, run->loop, &run->log, e);
+out:
     cc_report_free(&row);
     return status;
 }
@@ -196,6 +196,40 @@ static int run_rows(struct cc_rank *r, struct cc_error *e)
     return CC_OK;
 }
 
+/* --- shaping --- */
+
+/* Counts the ranks on this one's host. */
+static int ranks_on_host(MPI_Comm comm, int *out, struct cc_error *e)
+{
+    MPI_Comm here;
+    CC_TRY(cc_mpi_check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here),
+                        "the host", e));
+    int status = cc_mpi_check(MPI_Comm_size(here, out), "the host", e);
+    (void)MPI_Comm_free(&here);
+    return status;
+}
+
+/* Shapes an interface of every host, in a job that asks for it: when this returns CC_OK on one
+ * rank, all of them are. A rank that fails returns alone, and must end the job. cmd/rank.c calls
+ * cc_shape_guard for `--shape`. */
+static int begin_shaping(const struct cc_rank *r, struct cc_shaping *out, struct cc_error *e)
+{
+    const struct cc_job *job = &r->job;
+    const struct cc_shape_config config = {.device = job->device,
+                                           .bw_bps = job->shaping.bw_bps,
+                                           .burst_bytes = job->shaping.burst_bytes,
+                                           .limit_bytes = job->shaping.limit_bytes};
+    int ranks;
+    CC_TRY(ranks_on_host(r->comm, &ranks, e));
+    if (ranks > 1)
+        return cc_fail(e,
+                       "%d ranks share a host: what they send each other does not pass %s; give "
+                       "each a host of its own",
+                       ranks, job->device);
+    CC_TRY(cc_shaping_begin("/proc/self/exe", &config, out, e));
+    return cc_mpi_check(MPI_Barrier(r->comm), "waiting for all hosts to be shaped", e);
+}
+
 /* --- all --- */
 
 int cc_rank_open(struct cc_rank *r, MPI_Comm comm, const char *path, FILE *out, struct cc_error *e)
@@ -221,11 +255,14 @@ static int report_hello(struct cc_rank *r, struct cc_error *e)
 int cc_rank_run(struct cc_rank *r, struct cc_error *e)
 {
     const struct cc_report done = {.kind = CC_REPORT_DONE};
-    struct cc_shaped shaped;
+    const bool shapes = r->job.shaping.bw_bps > 0;
+    struct cc_shaping shaping;
     CC_TRY(report_hello(r, e));
-    CC_TRY(cc_shaped_begin(&r->job, r->comm, &shaped, e));
+    if (shapes)
+        CC_TRY(begin_shaping(r, &shaping, e));
     CC_TRY(r->job.kind == CC_JOB_REPLAY ? run_rows(r, e) : cc_rank_pingpong(r, e));
-    CC_TRY(cc_shaped_end(&shaped, e));
+    if (shapes)
+        CC_TRY(cc_shaping_end(&shaping, e)); /* a rank that just ends leaves it to its guard */
     return cc_rank_report(r, &done, e);
 }
 

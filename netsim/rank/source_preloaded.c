@@ -71,9 +71,7 @@ static int load(struct preloaded *p, struct cc_gradients *g, struct cc_error *e)
         return cc_fail(e, "%zu steps of %zu values do not fit into memory", p->steps, p->values);
     CC_TRY(cc_memory_check(bytes + p->values * sizeof(float), "a worker's gradients and model", e));
     p->gradient = cc_alloc(bytes, e);
-    p->model = cc_alloc0(p->values * sizeof *p->model, e);
-    if (p->gradient == NULL || p->model == NULL)
-        return CC_FAIL;
+    CC_TRY(p->gradient != NULL ? CC_NEW(p->model, p->values, e) : CC_FAIL);
     for (size_t i = 0; i < p->steps; i++)
         CC_TRY(cc_gradients_load(g, p->worker, i, p->gradient + i * p->values, e));
     return CC_OK;
