@@ -115,17 +115,24 @@ void cc_append(char *out, size_t cap, const char *fmt, ...)
     va_end(args);
 }
 
-size_t cc_memory_available(void)
+size_t cc_memory_counter(const char *path, const char *name, size_t otherwise)
 {
     char line[128];
-    size_t kilobytes = SIZE_MAX >> 10;
-    FILE *f = fopen("/proc/meminfo", "r");
+    size_t number = otherwise;
+    FILE *f = fopen(path, "r");
     while (f != NULL && fgets(line, sizeof line, f) != NULL)
-        if (sscanf(line, "MemAvailable: %zu kB", &kilobytes) == 1)
+        if (strncmp(line, name, strlen(name)) == 0) {
+            number = strtoul(line + strlen(name), NULL, 10);
             break;
+        }
     if (f != NULL)
         (void)fclose(f);
-    return kilobytes << 10;
+    return number;
+}
+
+size_t cc_memory_available(void)
+{
+    return cc_memory_counter("/proc/meminfo", "MemAvailable:", SIZE_MAX >> 10) << 10;
 }
 
 int cc_memory_check(size_t bytes, const char *what, struct cc_error *e)

@@ -43,6 +43,10 @@ int cc_text(char **out, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4
 /* Prints a text behind the one that is in out[0, cap), cut off where it does not fit. */
 void cc_append(char *out, size_t cap, const char *fmt, ...) CC_PRINTF(3, 4);
 
+/* The number behind `name` at the beginning of a line of a file such as /proc/meminfo; `otherwise`
+ * if there is none. */
+size_t cc_memory_counter(const char *path, const char *name, size_t otherwise);
+
 /* Bytes of memory that the system has available; close to SIZE_MAX if it does not report them. */
 size_t cc_memory_available(void);
 

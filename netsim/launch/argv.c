@@ -24,6 +24,15 @@ void cc_argv_add(struct cc_argv *a, const char *fmt, ...)
     a->arg[++a->count] = NULL;
 }
 
+void cc_argv_words(struct cc_argv *a, const char *word, ...)
+{
+    va_list args;
+    va_start(args, word);
+    for (; word != NULL; word = va_arg(args, const char *))
+        cc_argv_add(a, "%s", word);
+    va_end(args);
+}
+
 char **cc_argv_take(struct cc_argv *a)
 {
     if (a->status == CC_OK)

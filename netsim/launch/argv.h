@@ -18,6 +18,9 @@ struct cc_argv {
 /* Appends one formatted argument. */
 void cc_argv_add(struct cc_argv *a, const char *fmt, ...) CC_PRINTF(2, 3);
 
+/* Appends arguments as they are; the last one must be NULL. */
+void cc_argv_words(struct cc_argv *a, const char *word, ...) __attribute__((sentinel));
+
 /* Returns the list, which the caller frees with cc_argv_free; NULL after a failure. */
 char **cc_argv_take(struct cc_argv *a);
 

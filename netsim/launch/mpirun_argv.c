@@ -27,13 +27,9 @@ struct mca_parameter {
 static void add_parameters(struct cc_argv *a, const struct cc_launch_hosts *hosts,
                            const struct mca_parameter *p, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (user_sets(hosts, p[i].name))
-            continue;
-        cc_argv_add(a, "--mca");
-        cc_argv_add(a, "%s", p[i].name);
-        cc_argv_add(a, "%s", p[i].value);
-    }
+    for (size_t i = 0; i < count; i++)
+        if (!user_sets(hosts, p[i].name))
+            cc_argv_words(a, "--mca", p[i].name, p[i].value, NULL);
 }
 
 static int cores(void)
@@ -130,21 +126,16 @@ static void add_lab_hosts(struct cc_argv *a, const struct cc_job *job)
     a->status = cc_memory_text_end(&list, "the names of hosts", a->e);
     if (a->status != CC_OK)
         return;
-    cc_argv_add(a, "--host");
-    cc_argv_add(a, "%s", list.text);
+    cc_argv_words(a, "--host", list.text, NULL);
     free(list.text);
 }
 
 static void add_cluster_hosts(struct cc_argv *a, const struct cc_launch_cluster *c)
 {
-    if (c->hostfile != NULL) {
-        cc_argv_add(a, "--hostfile");
-        cc_argv_add(a, "%s", c->hostfile);
-    }
-    if (c->hosts != NULL) {
-        cc_argv_add(a, "--host");
-        cc_argv_add(a, "%s", c->hosts);
-    }
+    if (c->hostfile != NULL)
+        cc_argv_words(a, "--hostfile", c->hostfile, NULL);
+    if (c->hosts != NULL)
+        cc_argv_words(a, "--host", c->hosts, NULL);
 }
 
 int cc_mpirun_argv(const struct cc_launch_hosts *hosts, const char *rank_program,
@@ -154,8 +145,7 @@ int cc_mpirun_argv(const struct cc_launch_hosts *hosts, const char *rank_program
     const struct cc_launch_cluster *c = hosts->lab == NULL ? hosts->cluster : &none;
     const int ranks = job->workers + job->servers;
     struct cc_argv a = {.e = e};
-    cc_argv_add(&a, "%s", c->mpirun != NULL ? c->mpirun : "mpirun");
-    cc_argv_add(&a, "-np");
+    cc_argv_words(&a, c->mpirun != NULL ? c->mpirun : "mpirun", "-np", NULL);
     cc_argv_add(&a, "%d", ranks);
     if (hosts->lab != NULL) {
         add_lab_hosts(&a, job);
@@ -169,21 +159,16 @@ int cc_mpirun_argv(const struct cc_launch_hosts *hosts, const char *rank_program
             cc_argv_add(&a, "--allow-run-as-root");
     }
     /* Every host gets one rank before any gets a second; workers come first, then servers. */
-    if (!user_sets(hosts, "--map-by")) {
-        cc_argv_add(&a, "--map-by");
-        cc_argv_add(&a, "node");
-    }
+    if (!user_sets(hosts, "--map-by"))
+        cc_argv_words(&a, "--map-by", "node", NULL);
     /* In a lab each of mpirun's daemons believes that it has the machine to itself: binding would
      * put all ranks on the same core. Codecs also run several threads. */
-    if (!user_sets(hosts, "--bind-to")) {
-        cc_argv_add(&a, "--bind-to");
-        cc_argv_add(&a, "none");
-    }
+    if (!user_sets(hosts, "--bind-to"))
+        cc_argv_words(&a, "--bind-to", "none", NULL);
     add_all_parameters(&a, hosts, job);
     for (size_t i = 0; c->mpirun_args != NULL && c->mpirun_args[i] != NULL; i++)
         cc_argv_add(&a, "%s", c->mpirun_args[i]);
-    cc_argv_add(&a, "%s", rank_program);
-    cc_argv_add(&a, "-"); /* the rank program reads the job from stdin */
+    cc_argv_words(&a, rank_program, "-", NULL); /* the rank program reads the job from stdin */
     *out = cc_argv_take(&a);
     return a.status;
 }

@@ -121,9 +121,7 @@ static int read_hosts(const cJSON *root, void *arg, struct cc_error *e)
     h->count = (size_t)cJSON_GetArraySize(list);
     if (h->count < h->need)
         return CC_OK;
-    h->out->host = cc_alloc0(h->need * sizeof *h->out->host, e);
-    if (h->out->host == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(h->out->host, h->need, e));
     for (const cJSON *host = list->child; h->out->hosts < h->need; host = host->next) {
         const char *name, *shared;
         CC_TRY(cc_json_need_text(host, "name", &name, e));
@@ -136,9 +134,7 @@ static int read_hosts(const cJSON *root, void *arg, struct cc_error *e)
                            "sharing_policy=\"FATPIPE\", or a <cluster> loopback_bw=\"1GBps\" "
                            "loopback_lat=\"0s\"",
                            name, shared);
-        h->out->host[h->out->hosts] = cc_strdup(name, e);
-        if (h->out->host[h->out->hosts++] == NULL)
-            return CC_FAIL;
+        CC_TRY(cc_text(&h->out->host[h->out->hosts++], e, "%s", name));
     }
     return CC_OK;
 }

@@ -42,10 +42,10 @@ struct simulation {
     const struct cc_job *job;
     struct cc_monitor monitor;
     struct cc_smpirun_log log;
-    double looked, stopped;  /* when it was last looked for stopped processes, and since when there
-                                has been one; 0: there is none */
-    double failed;           /* time of the first error that a rank reported; 0: none */
-    unsigned long oom_kills; /* the kernel's counter at the start */
+    double looked, stopped; /* when it was last looked for stopped processes, and since when there
+                               has been one; 0: there is none */
+    double failed;          /* time of the first error that a rank reported; 0: none */
+    size_t oom_kills;       /* the kernel's counter at the start */
     int platform, hosts;
     struct cc_drain trace; /* SimGrid's own */
     bool traced;           /* whether it is open */
@@ -87,8 +87,6 @@ static int watch(void *arg, struct cc_error *e)
         return CC_OK;
     return cc_fail(e, "%s", s->monitor.first_error);
 }
-
-/* --- messages --- */
 
 /* --- memory --- */
 
@@ -159,36 +157,35 @@ static const char *memory_advice(const struct cc_job *job)
     return job->data ? "with --data off, or with fewer workers" : "with fewer workers";
 }
 
+enum { RANKS_CAP = 80 };
+
+static void print_ranks(const struct cc_job *job, char out[RANKS_CAP])
+{
+    (void)snprintf(out, RANKS_CAP, "%d simulated ranks in one process%s",
+                   job->workers + job->servers, job->data ? ", each with its gradients" : "");
+}
+
 static int no_memory(const struct simulation *s, const char *why, struct cc_error *e)
 {
-    return cc_fail(e, "%s: %d simulated ranks in one process%s. Less memory is needed %s", why,
-                   count_ranks(s), s->job->data ? ", each with its gradients" : "",
-                   memory_advice(s->job));
+    char ranks[RANKS_CAP];
+    print_ranks(s->job, ranks);
+    return cc_fail(e, "%s: %s. Less memory is needed %s", why, ranks, memory_advice(s->job));
 }
 
 int cc_smpirun_check_memory(const struct cc_job *job, struct cc_error *e)
 {
     struct cc_error why;
-    char what[80];
-    (void)snprintf(what, sizeof what, "%d simulated ranks in one process%s",
-                   job->workers + job->servers, job->data ? ", each with its gradients" : "");
+    char what[RANKS_CAP];
+    print_ranks(job, what);
     if (cc_memory_check(cc_smpirun_memory(job), what, &why) == CC_OK)
         return CC_OK;
     return cc_fail(e, "%s. Less is needed %s", why.text, memory_advice(job));
 }
 
 /* The number of processes that the kernel has killed for lack of memory; 0 if it does not tell. */
-static unsigned long count_oom_kills(void)
+static size_t count_oom_kills(void)
 {
-    unsigned long n = 0;
-    char line[100];
-    FILE *f = fopen("/proc/vmstat", "r");
-    while (f != NULL && fgets(line, sizeof line, f) != NULL)
-        if (sscanf(line, "oom_kill %lu", &n) == 1)
-            break;
-    if (f != NULL)
-        (void)fclose(f);
-    return n;
+    return cc_memory_counter("/proc/vmstat", "oom_kill ", 0);
 }
 
 /* The signal that ended smpirun or the simulation, or 0. As a shell, smpirun passes the latter on

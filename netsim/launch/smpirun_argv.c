@@ -130,31 +130,22 @@ int cc_smpirun_argv(const struct cc_smpirun_config *c, const struct cc_smpirun_p
                     const struct cc_job *job, char ***out, struct cc_error *e)
 {
     struct cc_argv a = {.e = e};
-    cc_argv_add(&a, "%s", c->smpirun != NULL ? c->smpirun : "smpirun");
     /* The ranks share the global variables of their process: none of them differs between ranks. */
-    cc_argv_add(&a, "-no-privatize");
-    cc_argv_add(&a, "-np");
+    cc_argv_words(&a, c->smpirun != NULL ? c->smpirun : "smpirun", "-no-privatize", "-np", NULL);
     cc_argv_add(&a, "%d", job->workers + job->servers);
-    cc_argv_add(&a, "-platform");
-    cc_argv_add(&a, "%s", paths->platform);
-    cc_argv_add(&a, "-hostfile");
-    cc_argv_add(&a, "%s", paths->hosts);
+    cc_argv_words(&a, "-platform", paths->platform, "-hostfile", paths->hosts, NULL);
     add_network(&a, c, job);
     /* The time that a sender needs for each message, whatever its size. */
     if (c->message_s > 0)
         cc_argv_add(&a, "--cfg=smpi/ois:0:%.17g:0", c->message_s);
     ADD(&a, always);
     if (paths->paje[0] != '\0') {
-        cc_argv_add(&a, "-trace");
-        cc_argv_add(&a, "-trace-file");
-        cc_argv_add(&a, "%s", paths->paje);
+        cc_argv_words(&a, "-trace", "-trace-file", paths->paje, NULL);
         ADD(&a, paje_trace);
     }
     /* Print only warnings, and which ranks wait in a deadlock. */
-    cc_argv_add(&a, "--log=root.thresh:warning");
-    cc_argv_add(&a, "--log=ker_engine.thresh:info");
-    cc_argv_add(&a, "%s", c->rank_program);
-    cc_argv_add(&a, "-"); /* the rank program reads the job from stdin */
+    cc_argv_words(&a, "--log=root.thresh:warning", "--log=ker_engine.thresh:info", NULL);
+    cc_argv_words(&a, c->rank_program, "-", NULL); /* which reads the job from stdin */
     *out = cc_argv_take(&a);
     return a.status;
 }

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 
 #include "core/clock.h"
+#include "core/memory.h"
 #include "netsim/transport/mpi_calls.h"
 #include "netsim/transport/runtime.h"
 
@@ -88,16 +89,9 @@ uint8_t *cc_runtime_scratch(void)
 
 size_t cc_runtime_peak_bytes(void)
 {
-    size_t kib = 0;
-    char line[128];
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f != NULL && fgets(line, sizeof line, f) != NULL)
-        if (sscanf(line, "VmHWM: %zu", &kib) == 1)
-            break;
-    if (f != NULL)
-        (void)fclose(f);
+    const size_t kib = cc_memory_counter("/proc/self/status", "VmHWM:", 0);
     /* "5" resets the kernel's peak. */
-    f = fopen("/proc/self/clear_refs", "w");
+    FILE *f = fopen("/proc/self/clear_refs", "w");
     if (f != NULL) {
         (void)fputs("5", f);
         (void)fclose(f);
