@@ -12,9 +12,8 @@
 
 #define CC_LAB_NETNS "/run/netns" /* directory of the hosts' namespaces, as of `ip netns` */
 
-/* Send or receive all `size` bytes; false if the other side has closed the socket. */
-bool cc_lab_send(int socket, const void *bytes, size_t size);
-bool cc_lab_receive(int socket, void *bytes, size_t size);
+/* Sends or receives all `size` bytes; false if the other side has closed the socket. */
+bool cc_lab_move(int socket, bool sends, void *bytes, size_t size);
 
 /* Writes the message for `what` ("namespaces", "mounts", ...) that the system has refused with
  * errno `error`: names the setting that forbids it. */
@@ -40,9 +39,5 @@ int cc_lab_net(const struct cc_lab_config *config, struct cc_error *e);
 #define CC_LAB_ADDRESS 24
 void cc_lab_control_address(int host, char out[CC_LAB_ADDRESS]);
 #define CC_LAB_SELF "10.78.255.254"
-
-/* The bytes that the shaped links have carried so far (cc_lab_traffic); `init` is in the lab's own
- * network namespace. */
-int cc_lab_net_traffic(pid_t init, uint64_t *bytes, struct cc_error *e);
 
 #endif

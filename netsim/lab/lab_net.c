@@ -21,7 +21,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -346,31 +345,5 @@ int cc_lab_net(const struct cc_lab_config *config, struct cc_error *e)
         if (config->bw_bps > 0 || config->latency_s > 0)
             CC_TRY(run_script("tc", shape_host, config, i, e));
     }
-    return CC_OK;
-}
-
-/* --- counters --- */
-
-/* Sums the counters of the bridge's ends of the data links, where both directions of each link
- * pass. */
-int cc_lab_net_traffic(pid_t init, uint64_t *bytes, struct cc_error *e)
-{
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%ld/net/dev", (long)init);
-    FILE *f = fopen(path, "re");
-    if (f == NULL)
-        return cc_fail(e, "%s: %s: has the lab's first process died?", path, strerror(errno));
-    char line[512];
-    uint64_t sum = 0;
-    while (fgets(line, sizeof line, f) != NULL) {
-        const char *counts = strstr(line, "-data:");
-        uint64_t received, sent;
-        if (line[strspn(line, " ")] == 'h' && counts != NULL &&
-            sscanf(counts, "-data: %" SCNu64 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &received,
-                   &sent) == 2)
-            sum += received + sent;
-    }
-    (void)fclose(f);
-    *bytes = sum;
     return CC_OK;
 }

@@ -14,26 +14,11 @@
 
 #include "netsim/lab/lab_impl.h"
 
-bool cc_lab_send(int socket, const void *bytes, size_t size)
-{
-    const char *p = bytes;
-    while (size > 0) {
-        ssize_t n = send(socket, p, size, MSG_NOSIGNAL);
-        if (n == -1 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        p += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
-bool cc_lab_receive(int socket, void *bytes, size_t size)
+bool cc_lab_move(int socket, bool sends, void *bytes, size_t size)
 {
     char *p = bytes;
     while (size > 0) {
-        ssize_t n = recv(socket, p, size, 0);
+        ssize_t n = sends ? send(socket, p, size, MSG_NOSIGNAL) : recv(socket, p, size, 0);
         if (n == -1 && errno == EINTR)
             continue;
         if (n <= 0)

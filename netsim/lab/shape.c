@@ -97,18 +97,14 @@ static int read_disciplines(const char *device, struct disciplines *out, struct 
     return CC_OK;
 }
 
-/* The name of the ifb device for arriving packets. It is created first and removed last: while it
- * exists, something of ours may be left. */
-struct ifb {
-    char name[IF_NAMESIZE];
-};
-
-static int name_ifb(const char *device, struct ifb *out, struct cc_error *e)
+/* Names the ifb device for arriving packets. It is created first and removed last: while it exists,
+ * something of ours may be left. */
+static int name_ifb(const char *device, char out[IF_NAMESIZE], struct cc_error *e)
 {
     unsigned index = if_nametoindex(device);
     if (index == 0)
         return cc_fail(e, "there is no interface %s", device);
-    (void)snprintf(out->name, sizeof out->name, "ccifb%u", index);
+    (void)snprintf(out, IF_NAMESIZE, "ccifb%u", index);
     return CC_OK;
 }
 
@@ -118,17 +114,17 @@ static int name_ifb(const char *device, struct ifb *out, struct cc_error *e)
  * nothing else. */
 static int shape_off(const char *device, struct cc_error *e)
 {
-    struct ifb ifb;
+    char ifb[IF_NAMESIZE];
     struct disciplines found;
-    CC_TRY(name_ifb(device, &ifb, e));
+    CC_TRY(name_ifb(device, ifb, e));
     CC_TRY(read_disciplines(device, &found, e));
     if (strcmp(found.root_handle, HANDLE) == 0)
         CC_TRY(run_command(e, "tc qdisc del dev %s root", device));
-    if (if_nametoindex(ifb.name) == 0)
+    if (if_nametoindex(ifb) == 0)
         return CC_OK;
     if (found.incoming)
         CC_TRY(run_command(e, "tc qdisc del dev %s ingress", device));
-    return run_command(e, "ip link del %s", ifb.name);
+    return run_command(e, "ip link del %s", ifb);
 }
 
 /* Fails if the interface has disciplines; called after shape_off, so they are not ours. */
@@ -175,11 +171,11 @@ static int add_disciplines(const struct cc_shape_config *config, const char *ifb
 /* Shapes the interface, or leaves it as it was. */
 static int shape_on(const struct cc_shape_config *config, struct cc_error *e)
 {
-    struct ifb ifb;
-    CC_TRY(name_ifb(config->device, &ifb, e));
+    char ifb[IF_NAMESIZE];
+    CC_TRY(name_ifb(config->device, ifb, e));
     CC_TRY(shape_off(config->device, e));
     CC_TRY(refuse_others(config->device, e));
-    int status = add_disciplines(config, ifb.name, e);
+    int status = add_disciplines(config, ifb, e);
     if (status != CC_OK)
         (void)shape_off(config->device, NULL);
     return status;
