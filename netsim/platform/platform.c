@@ -152,16 +152,9 @@ static int make_xml(const struct cc_platform_config *config, const struct cc_ran
 
 static int name_hosts(size_t hosts, struct cc_platform *out, struct cc_error *e)
 {
-    out->host = cc_alloc0(hosts * sizeof *out->host, e);
-    if (out->host == NULL)
-        return CC_FAIL;
-    for (; out->hosts < hosts; out->hosts++) {
-        char name[32];
-        (void)snprintf(name, sizeof name, CC_HOST_FORMAT, (int)out->hosts);
-        out->host[out->hosts] = cc_strdup(name, e);
-        if (out->host[out->hosts] == NULL)
-            return CC_FAIL;
-    }
+    CC_TRY(CC_NEW(out->host, hosts, e));
+    for (; out->hosts < hosts; out->hosts++)
+        CC_TRY(cc_text(&out->host[out->hosts], e, CC_HOST_FORMAT, (int)out->hosts));
     return CC_OK;
 }
 
@@ -171,14 +164,16 @@ int cc_platform_make(const struct cc_platform_config *config, struct cc_platform
     struct cc_platform_config complete = *config;
     struct cc_platform made = {0};
     struct cc_rank_map map = {0};
+    const int ranks = config->workers + config->servers;
     int status = CC_OK;
     CC_TRY(cc_platform_check(config, e));
     const struct cc_topology_info *topology = cc_topology_infos[config->topology];
     if (topology->choose != NULL)
         topology->choose(&complete);
-    CC_TRY_OUT(topology->map(&complete, &map, e));
+    CC_TRY_OUT(topology->map != NULL ? topology->map(&complete, &map, e)
+                                     : cc_rank_map_row(&complete, ranks, ranks, &map, e));
     CC_TRY_OUT(make_xml(&complete, &map, &made.xml, e));
-    CC_TRY_OUT(name_hosts((size_t)(config->workers + config->servers), &made, e));
+    CC_TRY_OUT(name_hosts((size_t)ranks, &made, e));
     made.uneven_routes = topology->uneven_routes;
     *out = made;
     made = (struct cc_platform){0};

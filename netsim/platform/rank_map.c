@@ -9,9 +9,8 @@ int cc_rank_map_alloc(int hosts, int groups, struct cc_rank_map *out, struct cc_
 {
     out->hosts = hosts;
     out->groups = groups;
-    out->rank = cc_alloc((size_t)hosts * sizeof *out->rank, e);
-    out->first = cc_alloc(((size_t)groups + 1) * sizeof *out->first, e);
-    return out->rank != NULL && out->first != NULL ? CC_OK : CC_FAIL;
+    CC_TRY(CC_NEW(out->rank, (size_t)hosts, e));
+    return CC_NEW(out->first, (size_t)groups + 1, e);
 }
 
 int cc_rank_map_row(const struct cc_platform_config *c, int hosts, int group,

@@ -115,8 +115,8 @@ struct cc_topology_info {
     int (*check)(const struct cc_platform_config *config, struct cc_error *e);
     /* Sets what the user has left to the topology, after the check. NULL: nothing. */
     void (*choose)(struct cc_platform_config *config);
-    /* Assigns ranks to hosts; most call cc_rank_map_row. *out is zeroed before, and is freed by the
-     * caller, also after an error. */
+    /* Assigns ranks to hosts; most call cc_rank_map_row. NULL: a row in one group. *out is zeroed
+     * before, and is freed by the caller, also after an error. */
     int (*map)(const struct cc_platform_config *config, struct cc_rank_map *out,
                struct cc_error *e);
 

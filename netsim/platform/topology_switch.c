@@ -11,19 +11,12 @@
  * XML: the network is one star (routing "Cluster"). */
 #include "netsim/platform/platform_xml.h"
 
-static int map_ranks(const struct cc_platform_config *c, struct cc_rank_map *out,
-                     struct cc_error *e)
-{
-    return cc_rank_map_row(c, c->workers + c->servers, c->workers + c->servers, out, e);
-}
-
 static void write_switch(const struct cc_platform_xml *x)
 {
     cc_platform_xml_hosts(x, 0, NULL);
 }
 
 const struct cc_topology_info cc_topology_switch = {
-    .map = map_ranks,
     .routing = "Cluster",
     .write = write_switch,
 };
