@@ -11,12 +11,17 @@ struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_
     return (struct cc_range){s->job->offset[m->first], s->job->offset[m->last + 1]};
 }
 
-int cc_rank_pack_make(const struct cc_rank_state *s, const struct cc_pack_config *config,
+int cc_rank_pack_make(const struct cc_rank_state *s, struct cc_pack_config config,
                       const struct cc_slice *slice, size_t slices, struct cc_pack **out,
                       struct cc_error *e)
 {
-    CC_TRY(cc_pack_make(config, slice, slices, out, e));
-    return config->decodes_only || s->packs == NULL ? CC_OK : cc_pack_list_add(s->packs, *out, e);
+    config.job = s->job;
+    config.row = s->row;
+    config.sizes = s->sizes;
+    config.spec = config.spec != NULL ? config.spec : s->spec;
+    config.raw = s->raw;
+    CC_TRY(cc_pack_make(&config, slice, slices, out, e));
+    return config.decodes_only || s->packs == NULL ? CC_OK : cc_pack_list_add(s->packs, *out, e);
 }
 
 int cc_message_pack_make(const struct cc_rank_state *s, struct cc_range part, size_t origin,
@@ -24,15 +29,10 @@ int cc_message_pack_make(const struct cc_rank_state *s, struct cc_range part, si
 {
     struct cc_slice *slice;
     size_t slices;
-    config.job = s->job;
-    config.row = s->row;
-    config.sizes = s->sizes;
-    config.spec = config.spec != NULL ? config.spec : s->spec;
-    config.raw = s->raw;
     config.direction = CC_PUSH;
     config.origin = origin;
     CC_TRY(cc_slices(s->job, part.from, part.to, &slice, &slices, e));
-    int status = cc_rank_pack_make(s, &config, slice, slices, out, e);
+    int status = cc_rank_pack_make(s, config, slice, slices, out, e);
     free(slice);
     return status;
 }

@@ -9,8 +9,9 @@
 /* The values of a message. */
 struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_message *m);
 
-/* cc_pack_make, and lists the pack if it encodes. */
-int cc_rank_pack_make(const struct cc_rank_state *s, const struct cc_pack_config *config,
+/* cc_pack_make, and lists the pack if it encodes. Job, row, sizes and raw are the rank's; spec,
+ * too, where the caller leaves it out. */
+int cc_rank_pack_make(const struct cc_rank_state *s, struct cc_pack_config config,
                       const struct cc_slice *slice, size_t slices, struct cc_pack **out,
                       struct cc_error *e);
 

@@ -29,17 +29,13 @@ static int make_pack(const struct cc_lanes *p, enum cc_direction direction, int6
                      struct cc_error *e)
 {
     const struct cc_rank_state *s = p->head.s;
-    const struct cc_pack_config config = {.job = s->job,
-                                          .row = s->row,
-                                          .sizes = s->sizes,
-                                          .spec = direction == CC_PULL ? s->pull : s->spec,
-                                          .raw = s->raw,
+    const struct cc_pack_config config = {.spec = direction == CC_PULL ? s->pull : s->spec,
                                           .seed = s->job->seed,
                                           .rank = rank,
                                           .direction = direction,
                                           .origin = p->origin,
                                           .decodes_only = (direction == CC_PUSH) == s->server};
-    return cc_rank_pack_make(s, &config, slice, slices, out, e);
+    return cc_rank_pack_make(s, config, slice, slices, out, e);
 }
 
 int cc_lanes_pack(const struct cc_lanes *p, enum cc_direction direction, int64_t rank,

@@ -58,8 +58,7 @@ struct cc_merge {
     struct cc_schedule schedule;
     struct cc_range range;
     uint32_t tag;
-    struct cc_stream sum[2]; /* sums of even and odd groups */
-    void *sum_memory[2];
+    struct cc_stream sum[2]; /* sums of even and odd groups; pair and value are the same memory */
     const struct cc_stream *held;
     struct cc_merge_round *round_state;
     struct cc_merge_chunk *chunk;

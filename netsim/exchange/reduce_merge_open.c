@@ -155,11 +155,11 @@ static int open_sums(struct cc_merge *x, struct cc_error *e)
             x->group[x->groups++] = (struct cc_merge_group){k, k + 1};
     }
     for (int i = 0; i < 2 && x->rank_state->job->data; i++) {
-        x->sum_memory[i] = cc_alloc(most, e);
-        if (x->sum_memory[i] == NULL)
+        void *memory = cc_alloc(most, e);
+        if (memory == NULL)
             return CC_FAIL;
-        x->sum[i].pair = x->sum_memory[i];
-        x->sum[i].value = x->sum_memory[i];
+        x->sum[i].pair = memory;
+        x->sum[i].value = memory;
     }
     return CC_OK;
 }
@@ -215,8 +215,8 @@ void cc_merge_close(struct cc_merge *x)
     for (size_t i = 0; i < x->schedule.chunks && x->chunk != NULL; i++)
         cc_pack_free(x->chunk[i].decoder);
     cc_pack_free(x->quantizer);
-    free(x->sum_memory[0]);
-    free(x->sum_memory[1]);
+    free(x->sum[0].pair);
+    free(x->sum[1].pair);
     free(x->values);
     free(x->whole);
     cc_room_free(x->rank_state, x->scratch);

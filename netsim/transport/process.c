@@ -21,13 +21,13 @@ struct slot {
     int from;      /* the rank that sends */
     uint8_t *lent; /* received: where the bytes are, unless they were copied */
     size_t bytes;  /* received */
+    size_t told;   /* as cc_transport_ops.bytes, by this place: of any request */
     struct slot *next;
 };
 
 struct process_requests {
-    struct slot *slot;
-    size_t over;   /* those over and not yet reported */
-    size_t *bytes; /* as cc_transport_ops.bytes */
+    size_t over; /* those over and not yet reported */
+    struct slot slot[];
 };
 
 enum { LISTS = 16 };
@@ -164,18 +164,9 @@ static int leave(struct cc_process *p, struct cc_process_message *m, struct cc_e
 
 static int open_requests(struct cc_requests *r, struct cc_error *e)
 {
-    struct process_requests *all = cc_alloc0(sizeof *all, e);
-    if (all == NULL)
-        return CC_FAIL;
-    all->slot = cc_alloc0(r->count * sizeof *all->slot, e);
-    all->bytes = cc_alloc0(r->count * sizeof *all->bytes, e);
-    r->request = all;
-    if (all->slot != NULL && all->bytes != NULL)
-        return CC_OK;
-    free(all->slot);
-    free(all->bytes);
-    free(all);
-    return CC_FAIL;
+    const struct process_requests *all;
+    r->request = cc_alloc0(sizeof *all + r->count * sizeof all->slot[0], e);
+    return r->request != NULL ? CC_OK : CC_FAIL;
 }
 
 static struct slot **list_of(struct cc_process_end *to, int from, int tag)
@@ -200,8 +191,6 @@ static void close_requests(struct cc_requests *r)
         if (s->state == UNDER_WAY)
             unlink_slot(s->receives ? me : &me->all->end[s->parcel.peer], s);
     }
-    free(all->slot);
-    free(all->bytes);
     free(all);
 }
 
@@ -251,7 +240,8 @@ static int begin(struct cc_requests *r, size_t i, const struct cc_parcel *p, boo
                          .state = UNDER_WAY,
                          .receives = receives,
                          .parcel = *p,
-                         .from = receives ? p->peer : me->rank};
+                         .from = receives ? p->peer : me->rank,
+                         .told = own->told};
     if (me->all->links != NULL && !receives) {
         end_slot(own);
         return leave_now(me, p, e);
@@ -274,7 +264,7 @@ static int test_request(struct cc_requests *r, size_t i, bool *over, struct cc_e
     if (s->state == OVER) {
         s->state = FREE;
         s->all->over--;
-        s->all->bytes[i] = s->bytes;
+        s->told = s->bytes;
     }
     return CC_OK;
 }
@@ -288,7 +278,7 @@ static int some_requests(struct cc_requests *r, int *count, int *which, struct c
         if (all->slot[i].state == OVER) {
             all->slot[i].state = FREE;
             all->over--;
-            all->bytes[*count] = all->slot[i].bytes;
+            all->slot[*count].told = all->slot[i].bytes;
             which[(*count)++] = (int)i;
         }
     return CC_OK;
@@ -296,7 +286,7 @@ static int some_requests(struct cc_requests *r, int *count, int *which, struct c
 
 static size_t received_bytes(const struct cc_requests *r, size_t i)
 {
-    return requests_of(r)->bytes[i];
+    return requests_of(r)->slot[i].told;
 }
 
 static uint8_t *lent_bytes(const struct cc_requests *r, size_t i)
