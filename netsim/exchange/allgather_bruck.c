@@ -135,12 +135,11 @@ static int apply(struct allgather *x, size_t rank, const uint8_t *payload, size_
                  struct cc_error *e)
 {
     const struct cc_rank_state *s = x->head.s;
-    const int status =
-        cc_pack_decode_add(x->pack, s->step, payload, len, 1.0f / (float)s->job->workers,
-                           CC_OFFSET_OR_NULL(s->model, x->head.range.from), e);
-    if (status != CC_OK)
-        cc_error_in(e, "from rank %zu", rank);
-    return status;
+    float *model = CC_OFFSET_OR_NULL(s->model, x->head.range.from);
+    const float scale = 1.0f / (float)s->job->workers;
+    CC_TRY_IN(cc_pack_decode_add(x->pack, s->step, payload, len, scale, model, e), e,
+              "from rank %zu", rank);
+    return CC_OK;
 }
 
 static int apply_all(struct allgather *x, struct cc_error *e)

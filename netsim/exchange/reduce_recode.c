@@ -275,13 +275,9 @@ static int end_round(struct reduce_recode *x, struct cc_error *e)
     const struct cc_round *r = &x->schedule.round[k];
     const bool reduces = k < x->schedule.reduce_rounds;
     bool moved;
-    int status = CC_OK;
     if (x->round_state[k].in_capacity > 0)
-        status = reduces ? add_received(x, k, e) : keep_received(x, k, e);
-    if (status != CC_OK) {
-        cc_error_in(e, "from rank %d", r->from);
-        return status;
-    }
+        CC_TRY_IN(reduces ? add_received(x, k, e) : keep_received(x, k, e), e, "from rank %d",
+                  r->from);
     x->current++;
     CC_TRY(begin_round(x, e));
     CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));

@@ -105,10 +105,8 @@ static int parse_shape(const struct cc_field *f, const cJSON *list, struct cc_sh
     for (const cJSON *d = list->child; d != NULL; d = d->next)
         if (!cc_json_size(d, &dim[ndim++]))
             return cc_fail(e, "\"%s\": a dimension must be a whole number below 2^53", f->key);
-    const int status = cc_shape_make(dim, ndim, out, e);
-    if (status != CC_OK)
-        cc_error_in(e, "\"%s\"", f->key);
-    return status;
+    CC_TRY_IN(cc_shape_make(dim, ndim, out, e), e, "\"%s\"", f->key);
+    return CC_OK;
 }
 
 /* Parses one item of a list, which begins at *at, and moves *at to the next one. */
@@ -220,10 +218,8 @@ static int parse_field(const struct cc_field *f, const cJSON *object, const stru
     case CC_FIELD_OBJECT:
         if (!cJSON_IsObject(item))
             return cc_fail(e, "\"%s\" must be an object", f->key);
-        if (parse_object(f->table, item, (struct cc_scope){to, s}, e) == CC_OK)
-            return CC_OK;
-        cc_error_in(e, "\"%s\"", f->key);
-        return CC_FAIL;
+        CC_TRY_IN(parse_object(f->table, item, (struct cc_scope){to, s}, e), e, "\"%s\"", f->key);
+        return CC_OK;
     case CC_FIELD_LIST:
         return parse_list(f, item, s, e);
     case CC_FIELD_GROUPS:

@@ -166,14 +166,10 @@ static int set_sysctl(const char *path, const char *value, bool optional, struct
 static int set_up_namespace(const struct cc_lab_config *config, struct cc_error *e)
 {
     static const char congestion[] = "/proc/sys/net/ipv4/tcp_congestion_control";
-    int status = set_sysctl(congestion, config->congestion, false, e);
-    if (status != CC_OK) {
-        cc_error_in(e,
-                    "congestion control %s: not among those that this kernel has and allows in a "
-                    "namespace (sysctl net.ipv4.tcp_allowed_congestion_control)",
-                    config->congestion);
-        return status;
-    }
+    CC_TRY_IN(set_sysctl(congestion, config->congestion, false, e), e,
+              "congestion control %s: not among those that this kernel has and allows in a "
+              "namespace (sysctl net.ipv4.tcp_allowed_congestion_control)",
+              config->congestion);
     CC_TRY(set_sysctl("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1", true, e));
     CC_TRY(set_sysctl("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1", true, e));
     /* Frames that cross the bridge must not pass through the machine's packet filters. */

@@ -14,7 +14,6 @@
  * caller must not continue before that, so its pipes are read for up to exit_timeout_s. */
 #include "netsim/launch/monitor.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,10 +197,7 @@ static void read_stream(struct cc_monitor *m, int *fd, struct cc_line_buffer *b,
 /* Waits for output, at most so long, and reads it. */
 static void read_output(struct cc_monitor *m, double seconds)
 {
-    /* poll() ignores negative descriptors. */
-    struct pollfd streams[2] = {{.fd = m->program.out, .events = POLLIN},
-                                {.fd = m->program.err, .events = POLLIN}};
-    (void)poll(streams, 2, (int)(1e3 * seconds));
+    cc_program_await(&m->program, seconds);
     read_stream(m, &m->program.out, &m->out, true);
     read_stream(m, &m->program.err, &m->err, false);
 }

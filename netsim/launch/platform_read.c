@@ -5,7 +5,6 @@
  * that the simulation will get, from stdin. */
 #include "netsim/launch/platform_read.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "netsim/launch/program.h"
+#include "netsim/launch/smpirun_log.h"
 #include "netsim/platform/platform_xml.h"
 
 #define BUILD_IT                                                                                   \
@@ -41,9 +41,7 @@ static int read_until_end(struct cc_program *p, struct cc_output *out, struct cc
                           struct cc_error *e)
 {
     while (!p->ended) {
-        struct pollfd streams[2] = {{.fd = p->out, .events = POLLIN},
-                                    {.fd = p->err, .events = POLLIN}};
-        (void)poll(streams, 2, 20);
+        cc_program_await(p, 0.02);
         if (cc_interrupted())
             return cc_fail(e, "interrupted");
         /* In this order: after the end, the streams hold all that it has printed. */
@@ -56,17 +54,14 @@ static int read_until_end(struct cc_program *p, struct cc_output *out, struct cc
 
 /* --- SimGrid's errors --- */
 
-/* The first line with "[0.000000] ./src/...: [xbt_exception/ERROR] ", without that prefix; else the
- * last line. Cuts the text into lines. */
+/* The first line of an error, without SimGrid's prefix; else the last line. Cuts the text into
+ * lines. */
 static const char *find_error(char *text)
 {
     char *last = "", *rest = text;
     for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
-        const char *mark = line[0] == '[' ? strstr(line, "/ERROR] ") : NULL;
-        if (mark == NULL && line[0] == '[')
-            mark = strstr(line, "/CRITICAL] ");
-        if (mark != NULL)
-            return strchr(mark, ' ') + 1;
+        if (line[0] == '[' && (strstr(line, "/ERROR] ") || strstr(line, "/CRITICAL] ")))
+            return cc_simgrid_text(line);
         if (line[0] != '\0')
             last = line;
     }
@@ -76,10 +71,8 @@ static const char *find_error(char *text)
 /* Removes the kind of an exception, and the descriptor's path from the place of a parse error. */
 static void shorten(const char *reason, char *out, size_t size)
 {
-    static const char thrown[] = "Uncaught exception ", place[] = "Parse error at ";
-    const char *text = reason;
-    if (strncmp(text, thrown, strlen(thrown)) == 0 && strstr(text, ": ") != NULL)
-        text = strstr(text, ": ") + 2;
+    static const char place[] = "Parse error at ";
+    const char *text = cc_simgrid_reason(reason);
     const char *line =
         strncmp(text, place, strlen(place)) == 0 ? strchr(text + strlen(place), ':') : NULL;
     if (line != NULL)

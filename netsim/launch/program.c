@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,6 +196,13 @@ int cc_program_read(int *fd, struct cc_output *o, bool *more, struct cc_error *e
         *fd = -1;
     }
     return CC_OK;
+}
+
+void cc_program_await(const struct cc_program *p, double seconds)
+{
+    /* poll() ignores negative descriptors. */
+    struct pollfd streams[2] = {{.fd = p->out, .events = POLLIN}, {.fd = p->err, .events = POLLIN}};
+    (void)poll(streams, 2, (int)(1e3 * seconds));
 }
 
 void cc_program_close(struct cc_program *p)

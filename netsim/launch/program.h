@@ -46,6 +46,9 @@ struct cc_output {
  * Closes *fd at its end. */
 int cc_program_read(int *fd, struct cc_output *o, bool *more, struct cc_error *e);
 
+/* Waits until there is something to read, at most so long. */
+void cc_program_await(const struct cc_program *p, double seconds);
+
 /* Closes out and err. */
 void cc_program_close(struct cc_program *p);
 

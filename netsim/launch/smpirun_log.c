@@ -19,8 +19,7 @@ static bool begins(const char *line, const char *part)
     return strncmp(line, part, strlen(part)) == 0;
 }
 
-/* The text after SimGrid's prefix, or the line itself if it has none. */
-static const char *skip_prefix(const char *line)
+const char *cc_simgrid_text(const char *line)
 {
     static const char *const marks[] = {"/INFO] ", "/WARNING] ", "/ERROR] ", "/CRITICAL] "};
     for (size_t i = 0; line[0] == '[' && i < sizeof marks / sizeof marks[0]; i++) {
@@ -29,6 +28,12 @@ static const char *skip_prefix(const char *line)
             return at + strlen(marks[i]);
     }
     return line;
+}
+
+const char *cc_simgrid_reason(const char *text)
+{
+    const char *what = begins(text, "Uncaught exception ") ? strstr(text, ": ") : NULL;
+    return what != NULL ? what + 2 : text;
 }
 
 /* Lines without information for the user: the command that smpirun ran, lists of settings, places
@@ -103,7 +108,7 @@ void cc_smpirun_log_add(struct cc_smpirun_log *log, struct cc_log_tail *tail, co
     char whole[LINE_BYTES], named[LINE_BYTES + 40];
     (void)snprintf(whole, sizeof whole, "%.*s", length < LINE_BYTES ? (int)length : LINE_BYTES,
                    line);
-    const char *text = skip_prefix(whole);
+    const char *text = cc_simgrid_text(whole);
     if (is_noise(text) || take_waiting_rank(log, text))
         return;
     if (has(text, "Deadlock detected")) {
@@ -115,10 +120,7 @@ void cc_smpirun_log_add(struct cc_smpirun_log *log, struct cc_log_tail *tail, co
     log->no_memory = log->no_memory || is_about_memory(text);
     log->unknown_setting = log->unknown_setting || has(text, "Bad config key");
     log->unknown_host = log->unknown_host || has(text, "Host not found");
-    /* "Uncaught exception std::invalid_argument: ..." */
-    const char *what = begins(text, "Uncaught exception ") ? strstr(text, ": ") : NULL;
-    text = what != NULL ? what + 2 : text;
-    copy_naming_platform(text, named, sizeof named);
+    copy_naming_platform(cc_simgrid_reason(text), named, sizeof named);
     cc_log_tail_add(tail, named, strlen(named));
 }
 

@@ -22,6 +22,12 @@ struct cc_smpirun_log {
 void cc_smpirun_log_add(struct cc_smpirun_log *log, struct cc_log_tail *tail, const char *line,
                         size_t length);
 
+/* The text of a line of SimGrid's behind its prefix, "[0.000000] ./src/...: [xbt_exception/ERROR]
+ * ", or the line itself if it has none. */
+const char *cc_simgrid_text(const char *line);
+/* The same without the kind of an exception, "Uncaught exception std::invalid_argument: ". */
+const char *cc_simgrid_reason(const char *text);
+
 /* Writes the waiting ranks: "17 ranks (0, 1, 2, 3, 4, 5, ...)". */
 void cc_smpirun_log_waiting(const struct cc_smpirun_log *log, char *out, size_t size);
 

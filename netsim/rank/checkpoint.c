@@ -291,11 +291,6 @@ static int read_file(const struct cc_rank *r, const struct cc_rank_loop *l, stru
     return status;
 }
 
-static int broadcast(struct cc_rank *r, float *x, size_t n, struct cc_error *e)
-{
-    return cc_mpi_check(MPI_Bcast(x, (int)n, MPI_FLOAT, 0, r->comm), "MPI_Bcast", e);
-}
-
 /* Gives every rank what rank 0 has read. */
 static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e)
 {
@@ -303,12 +298,12 @@ static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e
     const int stats = (int)a->of.stat_count;
     int status = CC_OK;
     float *own_stats, *own = NULL;
-    CC_TRY(broadcast(r, a->of.weights, values, e));
+    CC_TRY(cc_mpi_broadcast(r->comm, a->of.weights, values, MPI_FLOAT, e));
     if (a->of.server != NULL)
-        CC_TRY(broadcast(r, a->of.server, values, e));
-    CC_TRY(broadcast(r, a->of.optimizer, a->of.optimizer_count, e));
+        CC_TRY(cc_mpi_broadcast(r->comm, a->of.server, values, MPI_FLOAT, e));
+    CC_TRY(cc_mpi_broadcast(r->comm, a->of.optimizer, a->of.optimizer_count, MPI_FLOAT, e));
     for (size_t i = 0; i < a->of.delayed_count; i++)
-        CC_TRY(broadcast(r, a->of.delayed[i], values, e));
+        CC_TRY(cc_mpi_broadcast(r->comm, a->of.delayed[i], values, MPI_FLOAT, e));
     CC_TRY(cc_alloc_floats(a->of.stat_count, &own_stats, e));
     int code = MPI_Scatter(a->of.stats, stats, MPI_FLOAT, own_stats, stats, MPI_FLOAT, 0, r->comm);
     CC_TRY_OUT(cc_mpi_check(code, "MPI_Scatter", e));

@@ -30,11 +30,11 @@ static int copy_job(struct cc_rank *r, const char *text, size_t length, struct c
     uint64_t bytes = length;
     char *received = NULL;
     int status = CC_OK;
-    CC_TRY(cc_mpi_check(MPI_Bcast(&bytes, 1, MPI_UINT64_T, 0, r->comm), "MPI_Bcast", e));
+    CC_TRY(cc_mpi_broadcast(r->comm, &bytes, 1, MPI_UINT64_T, e));
     if (r->rank != 0 && (received = cc_alloc(bytes, e)) == NULL)
         return CC_FAIL;
     void *buffer = r->rank != 0 ? received : (void *)(uintptr_t)text;
-    CC_TRY_OUT(cc_mpi_check(MPI_Bcast(buffer, (int)bytes, MPI_BYTE, 0, r->comm), "MPI_Bcast", e));
+    CC_TRY_OUT(cc_mpi_broadcast(r->comm, buffer, bytes, MPI_BYTE, e));
     status = parse(buffer, (size_t)bytes, &r->job, e);
 out:
     free(received);
@@ -65,10 +65,8 @@ static int open_shared(int ranks, const char *text, size_t length, struct cc_err
         CC_TRY(CC_NEW(shared.sizes, job->rows, e));
     for (size_t i = 0; i < job->rows; i++) {
         costs_known = costs_known && job->row[i].cost != NULL;
-        if (indexed && cc_size_index_make(job, &job->row[i], &shared.sizes[i], e) != CC_OK) {
-            cc_error_in(e, "row %zu", i);
-            return CC_FAIL;
-        }
+        if (indexed)
+            CC_TRY_IN(cc_size_index_make(job, &job->row[i], &shared.sizes[i], e), e, "row %zu", i);
     }
     /* Reading it would dominate the simulation's own time. */
     cc_runtime_read_processor(!costs_known);

@@ -99,10 +99,11 @@ static int take_staleness(struct cc_rank *r, const struct cc_rank_loop *l, struc
                           struct cc_error *e)
 {
     uint64_t *age;
-    CC_TRY(CC_NEW(age, CC_CLOCKS_AGES, e));
-    const int status = cc_rank_ages(r, l, age, e);
-    v->staleness = cc_ages_mean(age);
-    v->staleness_p95 = cc_ages_quantile(age, 0.95);
+    const int status = cc_rank_ages(r, l, &age, e);
+    if (status == CC_OK) {
+        v->staleness = cc_ages_mean(age);
+        v->staleness_p95 = cc_ages_quantile(age, 0.95);
+    }
     free(age);
     return status;
 }

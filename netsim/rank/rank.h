@@ -47,8 +47,9 @@ int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
                     const struct cc_row_measures *m, struct cc_report *out, struct cc_error *e);
 
 /* In rows whose steps are not bulk synchronous: the updates of all counted steps by their
- * staleness, age[CC_CLOCKS_AGES], on rank 0. Collective. */
-int cc_rank_ages(struct cc_rank *r, const struct cc_rank_loop *l, uint64_t *age,
+ * staleness, on rank 0: a list of CC_CLOCKS_AGES, which the caller frees, also after an error.
+ * Collective. */
+int cc_rank_ages(struct cc_rank *r, const struct cc_rank_loop *l, uint64_t **out,
                  struct cc_error *e);
 
 /* The event logs of all ranks (event_gather.c). Prepares *m and returns it if the job asks for

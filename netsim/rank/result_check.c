@@ -83,8 +83,7 @@ int cc_result_check_equal(struct cc_result_check *c, const float *model, struct 
     if (c->workers == MPI_COMM_NULL)
         return CC_OK;
     memcpy(c->own, model, c->values * sizeof *model);
-    const int code = MPI_Bcast(c->own, (int)c->values, MPI_FLOAT, 0, c->workers);
-    CC_TRY(cc_mpi_check(code, "MPI_Bcast", e));
+    CC_TRY(cc_mpi_broadcast(c->workers, c->own, c->values, MPI_FLOAT, e));
     for (size_t i = 0; i < c->values && c->wrong[0] == '\0'; i++)
         if (cc_f32_bits(c->own[i]) != cc_f32_bits(model[i]))
             (void)snprintf(c->wrong, sizeof c->wrong,

@@ -211,10 +211,12 @@ out:
     return status;
 }
 
-int cc_rank_ages(struct cc_rank *r, const struct cc_rank_loop *l, uint64_t *age, struct cc_error *e)
+int cc_rank_ages(struct cc_rank *r, const struct cc_rank_loop *l, uint64_t **out,
+                 struct cc_error *e)
 {
-    memcpy(age, l->s.staleness.age, CC_CLOCKS_AGES * sizeof *age);
-    return cc_mpi_reduce(r->comm, age, CC_CLOCKS_AGES, MPI_UINT64_T, MPI_SUM, e);
+    CC_TRY(CC_NEW(*out, CC_CLOCKS_AGES, e));
+    memcpy(*out, l->s.staleness.age, CC_CLOCKS_AGES * sizeof **out);
+    return cc_mpi_reduce(r->comm, *out, CC_CLOCKS_AGES, MPI_UINT64_T, MPI_SUM, e);
 }
 
 /* The updates by their staleness, as a list that ends with the last one that is not 0. */
@@ -223,8 +225,7 @@ static int put_ages(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_r
 {
     int status = CC_OK;
     uint64_t *age;
-    CC_TRY(CC_NEW(age, CC_CLOCKS_AGES, e));
-    CC_TRY_OUT(cc_rank_ages(r, l, age, e));
+    CC_TRY_OUT(cc_rank_ages(r, l, &age, e));
     for (size_t i = 0; i < CC_CLOCKS_AGES; i++)
         out->ages = age[i] > 0 ? i + 1 : out->ages;
     CC_TRY_OUT(CC_NEW(out->age, out->ages, e));

@@ -51,6 +51,11 @@ int cc_mpi_gather(MPI_Comm comm, const void *own, size_t bytes, void *out, struc
                         "MPI_Gather", e);
 }
 
+int cc_mpi_broadcast(MPI_Comm comm, void *list, size_t count, MPI_Datatype type, struct cc_error *e)
+{
+    return cc_mpi_check(MPI_Bcast(list, (int)count, type, 0, comm), "MPI_Bcast", e);
+}
+
 int cc_mpi_move(MPI_Comm comm, int peer, bool sends, void *list, size_t count, MPI_Datatype type,
                 struct cc_error *e)
 {

@@ -32,6 +32,9 @@ int cc_mpi_allreduce(MPI_Comm comm, void *list, size_t count, MPI_Datatype type,
 /* Puts `bytes` bytes of each rank on rank 0, one after the other. `out` is the address of a pointer
  * to them, which the caller frees, also after an error; NULL on the other ranks. */
 int cc_mpi_gather(MPI_Comm comm, const void *own, size_t bytes, void *out, struct cc_error *e);
+/* Gives all ranks rank 0's list. */
+int cc_mpi_broadcast(MPI_Comm comm, void *list, size_t count, MPI_Datatype type,
+                     struct cc_error *e);
 /* Sends a list to a rank, or receives it from there. */
 int cc_mpi_move(MPI_Comm comm, int peer, bool sends, void *list, size_t count, MPI_Datatype type,
                 struct cc_error *e);

@@ -106,11 +106,9 @@ static int refuse_stateless(struct cc_error *e)
     return cc_fail(e, "a pack that only decodes was asked to encode");
 }
 
-static void name_part(const struct part *part, struct cc_error *e)
-{
-    cc_error_in(e, "tensor '%s' from value %llu", part->ctx.name,
-                (unsigned long long)part->ctx.offset);
-}
+/* A part's place, for messages. */
+#define PLACE(part)                                                                                \
+    "tensor '%s' from value %llu", (part)->ctx.name, (unsigned long long)(part)->ctx.offset
 
 /* --- encoding --- */
 
@@ -123,7 +121,7 @@ static size_t put_leb(uint8_t *out, size_t v)
     return at;
 }
 
-/* A codec fails only if it refuses the values. */
+/* A codec that encodes, or absorbs a sum, fails only if it refuses the values. */
 static int encoded(int status)
 {
     return status == CC_OK ? CC_OK : CC_DIVERGED;
@@ -243,10 +241,7 @@ static int read_head(const struct real_pack *p, const uint8_t *in, size_t len, s
             if (status == CC_OK && n > bound)
                 status = cc_fail(e, "pack, byte %zu: a payload of %zu bytes where %zu are the most",
                                  begin, n, bound);
-            if (status != CC_OK) {
-                name_part(&p->part[i], e);
-                return status;
-            }
+            CC_TRY_IN(status, e, PLACE(&p->part[i]));
             total += n; /* at most payload_bound */
         }
     }
@@ -272,13 +267,9 @@ static int decode(const struct cc_pack *p, uint64_t step, const uint8_t *in, siz
         size_t n = real->codecs.item[i].bound;
         if (r.listed)
             (void)get_leb(in, len, &r.table, &n, NULL); /* checked above */
-        const int status = scale == NULL
-                               ? cc_decode(codec, &ctx, payload, n, y + part->at, e)
-                               : cc_decode_add(codec, &ctx, payload, n, *scale, y + part->at, e);
-        if (status != CC_OK) {
-            name_part(part, e);
-            return status;
-        }
+        CC_TRY_IN(scale == NULL ? cc_decode(codec, &ctx, payload, n, y + part->at, e)
+                                : cc_decode_add(codec, &ctx, payload, n, *scale, y + part->at, e),
+                  e, PLACE(part));
         r.payload += n;
     }
     return CC_OK;
@@ -344,10 +335,7 @@ int cc_pack_to_pairs(const struct cc_pack *p, uint64_t step, const uint8_t *in, 
         else
             status = cc_to_pairs(codec, &ctx, in + r.payload, n, (uint32_t)part->at, out + *count,
                                  part_pairs_bound(part, codec), &found, e);
-        if (status != CC_OK) {
-            name_part(part, e);
-            return status;
-        }
+        CC_TRY_IN(status, e, PLACE(part));
         *count += found;
         r.payload += n;
     }
@@ -434,11 +422,8 @@ int cc_pack_absorb(struct cc_pack *p, uint64_t step, size_t round, const uint8_t
         const struct cc_codec *codec = &real->codecs.item[i].codec;
         const struct cc_context ctx = context_of(part, step);
         const size_t n = len == all || part->raw ? cc_round_bytes(codec, round) : 0;
-        const int status = cc_absorb(codec, &ctx, round, in, n, scale, y + part->at, e);
-        if (status != CC_OK) {
-            name_part(part, e);
-            return CC_DIVERGED;
-        }
+        CC_TRY_IN(encoded(cc_absorb(codec, &ctx, round, in, n, scale, y + part->at, e)), e,
+                  PLACE(part));
         in += n;
     }
     return CC_OK;
