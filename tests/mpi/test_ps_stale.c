@@ -159,6 +159,18 @@ static void check_ages(struct stale_trial *t)
     expect(t, cc_ages_mean(t->age) <= t->of.job.workers - 1, "mean", cc_ages_mean(t->age), 0);
 }
 
+/* All that was encoded was sent once, with a head of 8 bytes before a push, and of 16 before a
+ * pull. */
+static void check_bytes(struct stale_trial *t)
+{
+    const struct cc_counters *c = &t->s.counters;
+    const uint64_t sent = c->payload_bytes + c->head_bytes;
+    const uint64_t heads = c->messages * (t->s.server ? 16 + 1 : 8 + 1); /* of a pack: at least 1 */
+    expect(t, c->sent_bytes == sent, "bytes sent", (double)c->sent_bytes, (double)sent);
+    expect(t, c->head_bytes >= heads && c->head_bytes < heads + 16 * c->messages, "bytes of heads",
+           (double)c->head_bytes, (double)heads);
+}
+
 static int attempt(MPI_Comm comm, int servers, enum ps_layout layout,
                    struct cc_job_consistency consistency)
 {
@@ -178,6 +190,7 @@ static int attempt(MPI_Comm comm, int servers, enum ps_layout layout,
     } else {
         work(&t);
     }
+    check_bytes(&t);
     float *most = ps_room(&t.of, t.of.values * sizeof *most);
     MPI_Reduce(t.model, most, (int)t.of.values, MPI_FLOAT, MPI_MAX, 0, comm);
     for (size_t i = 0; i < t.of.values && t.of.rank == 0; i++)

@@ -359,6 +359,37 @@ static void refuse_all(const char *text, const struct refusal *list, size_t coun
     }
 }
 
+static void expect_inconsistent(const struct cc_job_training *t, const char *message)
+{
+    struct cc_error e = {""};
+    struct cc_job job = {.servers = 1, .consistency = {.how = CC_ASYNC}, .training = *t};
+    const struct cc_scope scope = {.self = &job};
+    assert_int_equal(cc_job_check_consistency(&scope, &e), message != NULL ? CC_FAIL : CC_OK);
+    if (message != NULL && strstr(e.text, message) == NULL)
+        fail_msg("\"%s\" does not contain \"%s\"", e.text, message);
+}
+
+/* Trainings whose workers need not be in the same step. */
+static void consistency_of_trainings(void **state)
+{
+    (void)state;
+    char net[] = "mlp", path[] = "a";
+    const struct cc_job_training good = {.net = net, .deltas = true};
+    struct cc_job_training bad = good;
+    expect_inconsistent(&good, NULL);
+    bad.local.steps = 2;
+    expect_inconsistent(&bad, "\"consistency\" is \"async\": all workers exchange \"local_steps\"");
+    bad = good;
+    bad.deltas = false;
+    expect_inconsistent(&bad, "must have \"deltas\"");
+    bad = good;
+    bad.checkpoint = path;
+    expect_inconsistent(&bad, "checkpoints and captures");
+    bad = good;
+    bad.capture = path;
+    expect_inconsistent(&bad, "checkpoints and captures");
+}
+
 /* Workers that need not be in the same step. */
 static void consistency(void **state)
 {
@@ -721,6 +752,7 @@ int main(void)
         cmocka_unit_test(refuses_pingpong),
         cmocka_unit_test(calls),
         cmocka_unit_test(consistency),
+        cmocka_unit_test(consistency_of_trainings),
         cmocka_unit_test(simulations),
         cmocka_unit_test(refuses_simulations),
         cmocka_unit_test(fields_are_documented),
