@@ -12,7 +12,7 @@
 
 /* The messages to one peer. */
 struct cc_send_queue {
-    struct cc_lane *first, *last; /* that wait, in order */
+    struct cc_lane *first, *last; /* waiting, in order */
     size_t count, bytes;          /* under way */
 };
 

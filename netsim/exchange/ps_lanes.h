@@ -23,9 +23,9 @@ struct cc_lane {
     struct cc_pack *encoder, *decoder; /* a worker's: of pushes, of pulls; a server's: of pulls, of
                                           pushes */
     bool sends;
-    struct cc_parcel parcel; /* that it sends, if it `sends` */
+    struct cc_parcel parcel; /* under way, or waiting, if it `sends` */
     struct cc_lanes *of;
-    struct cc_lane *next; /* that waits for the same peer */
+    struct cc_lane *next; /* waits for the same peer */
 };
 
 /* A message and its lanes. */
