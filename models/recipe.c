@@ -111,9 +111,8 @@ static int parse_time(const cJSON *item, double *out, struct cc_error *e)
     double s = cJSON_IsNumber(item) ? item->valuedouble : 0;
     if (!cJSON_IsNumber(item))
         CC_TRY(check_text(item, e));
-    if (cJSON_IsString(item) && cc_parse_time(item->valuestring, &s, e) != CC_OK)
-        return CC_FAIL; /* a mistake in a file, not on the command line */
-    if (!(s > 0) || !isfinite(s))
+    if ((cJSON_IsString(item) && cc_parse_time(item->valuestring, &s, e) != CC_OK) || !(s > 0) ||
+        !isfinite(s))
         return cc_fail(e, "neither seconds above 0 nor a time such as \"40 min\"");
     if (out != NULL)
         *out = s;

@@ -55,9 +55,9 @@ t 0 --recipe resume.json -o resume.csv
 [ "$(grep -c 'resnet56 as it was' resume.csv)" = 2 ] || bad "a call was done again"
 [ "$(csv_rows resume.csv)" = 6 ] || bad "the result has not 6 rows"
 [ ! -e resume.csv.journal ] || bad "the journal stays"
-cp resume.csv gone.csv
+cp resume.csv resumed.csv
 q 0 --recipe resume.json -q -o resume.csv
-sed 's/resnet56 as it was/resnet56/' gone.csv | diff - resume.csv || bad "the result differs from that of one run"
+sed 's/resnet56 as it was/resnet56/' resumed.csv | diff - resume.csv || bad "the result differs from that of one run"
 cp resume.csv right.csv
 # With other options, a call is another one.
 mv mine.json away.json
@@ -122,7 +122,7 @@ edited() { # edited RECIPE TRAIN-OPTIONS: two calls, of which the second fails; 
     t 1 --recipe edit.json -o edit.csv
     [ "$(wc -l <edit.csv.journal)" = 1 ] || bad "the journal has not 1 call"
     mark edit.csv.journal '"net":"mlp:8"' '"net":"as it was"'
-    sed 's/gone.csv/synthetic/' "$1" >edit.json
+    sed 's/gone.csv/synthetic:train=64,test=16/' "$1" >edit.json
     t 0 --recipe edit.json -o edit.csv
 }
 cat >computing.json <<'END'
