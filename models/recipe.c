@@ -41,10 +41,12 @@ struct form {
     int (*check)(const cJSON *item, struct cc_error *e); /* CC_FAIL; does not name the member */
     const struct form *elements;                         /* a list of at least one */
     const struct form *values;    /* an object whose keys the recipe chooses */
+    int count;                    /* elements or values; 0: any number */
     const struct member *members; /* an object of these, the last of which has no key */
 };
 
 static int check(const struct form *f, const cJSON *item, struct cc_error *e);
+static const struct form a_text;
 
 /* Each member has its form, none is unknown, and those that are needed are there. */
 static int check_members(const cJSON *object, const struct member *members, struct cc_error *e)
@@ -87,6 +89,9 @@ static int check(const struct form *f, const cJSON *item, struct cc_error *e)
 {
     if (f->check != NULL)
         return f->check(item, e);
+    if (f->count > 0 && cJSON_GetArraySize(item) != f->count)
+        return cc_fail(e, "not %s of %d%s", f->elements != NULL ? "a list" : "an object", f->count,
+                       f->elements == &a_text ? " texts" : "");
     if (f->elements != NULL)
         return check_elements(item, f->elements, e);
     if (!cJSON_IsObject(item))
@@ -233,13 +238,7 @@ static const struct form a_comparison = {
                        NEEDS("note", a_text))};
 
 /* Two words of a column, of which the first may be ahead. */
-static int check_pair(const cJSON *item, struct cc_error *e)
-{
-    return cJSON_GetArraySize(item) == 2 ? check(&texts, item, e)
-                                         : cc_fail(e, "not a list of 2 texts");
-}
-
-static const struct form a_pair = {.check = check_pair}, pairs = {.elements = &a_pair};
+static const struct form a_pair = {.elements = &a_text, .count = 2}, pairs = {.elements = &a_pair};
 static const struct form words_of_keys = {.values = &a_text};
 static const struct form crossings = {
     .members = MEMBERS(NEEDS("along", a_text), NEEDS("of", a_text), NEEDS("key", a_text),
@@ -257,16 +256,13 @@ static const struct form formulas_of_calls = {.check = check_formulas};
 static const struct form a_framework = {
     .members = MEMBERS(NEEDS("name", a_text), NEEDS("exchange", a_text), NEEDS("mode", a_text),
                        NEEDS("scheme", a_text), MAY("sync_share", a_plain_value))};
-static const struct form list_of_frameworks = {.elements = &a_framework};
-
-static int check_frameworks(const cJSON *item, struct cc_error *e)
-{
-    if (cJSON_GetArraySize(item) != CC_RECIPE_FRAMEWORKS)
-        return cc_fail(e, "not a list of %d", CC_RECIPE_FRAMEWORKS);
-    return check(&list_of_frameworks, item, e);
-}
-
-static const struct form frameworks = {.check = check_frameworks};
+static const struct form frameworks = {.elements = &a_framework, .count = CC_RECIPE_FRAMEWORKS};
+/* SparCML's Table 2: its links and its data sets in the order of their numbers in the rows. */
+static const struct form links_of_passes = {.elements = &a_text, .count = CC_RECIPE_LINKS};
+static const struct form data_of_passes = {.values = &a_text, .count = CC_RECIPE_DATA};
+static const struct form passes = {.members = MEMBERS(NEEDS("links", links_of_passes),
+                                                      NEEDS("data", data_of_passes),
+                                                      NEEDS("descent", a_text))};
 /* The time of computing, as a share of that of fp32's traffic. */
 static const struct form a_computing = {
     .members = MEMBERS(NEEDS("table", a_text), NEEDS("constant", a_text), MAY("bw", a_text),
@@ -275,14 +271,14 @@ static const struct form a_computing = {
 /* --- commands --- */
 
 static const struct form a_command = {
-    .members =
-        MEMBERS({"command", &a_text, true, offsetof(struct cc_recipe_command, command)},
-                INTO(name, a_text), INTO(title, a_text), INTO(base, a_text), INTO(because, a_text),
-                INTO(options, options), INTO(operands, texts), INTO(each, axes), INTO(open, texts),
-                INTO(refuse, refusals), INTO(columns, texts), INTO(keys, texts),
-                INTO(computed, computations), INTO(published, figures), INTO(compare, a_comparison),
-                INTO(crossings, crossings), INTO(calls, formulas_of_calls),
-                INTO(computing, a_computing), INTO(frameworks, frameworks), INTO(notes, texts))};
+    .members = MEMBERS(
+        {"command", &a_text, true, offsetof(struct cc_recipe_command, command)}, INTO(name, a_text),
+        INTO(title, a_text), INTO(base, a_text), INTO(because, a_text), INTO(options, options),
+        INTO(operands, texts), INTO(each, axes), INTO(open, texts), INTO(refuse, refusals),
+        INTO(columns, texts), INTO(keys, texts), INTO(computed, computations),
+        INTO(published, figures), INTO(compare, a_comparison), INTO(crossings, crossings),
+        INTO(calls, formulas_of_calls), INTO(computing, a_computing), INTO(frameworks, frameworks),
+        INTO(passes, passes), INTO(notes, texts))};
 static const struct form commands = {.elements = &a_command};
 static const struct form a_recipe = {
     .members = MEMBERS(NEEDS("schema", a_text), NEEDS("about", a_text), MAY("source", a_text),

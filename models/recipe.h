@@ -11,8 +11,8 @@
 
 #define CC_RECIPE_SCHEMA "commcomp-recipe/1"
 
-/* PS-Sync, D-Sync and Pipe-SGD. */
-enum { CC_RECIPE_FRAMEWORKS = 3 };
+/* PS-Sync, D-Sync and Pipe-SGD; and the links and data sets of SparCML's Table 2. */
+enum { CC_RECIPE_FRAMEWORKS = 3, CC_RECIPE_LINKS = 4, CC_RECIPE_DATA = 2 };
 
 struct cc_recipe;
 
@@ -23,7 +23,7 @@ struct cc_recipe_command {
     const char *name;    /* the name of its result's file: by default the command */
     const char *title, *base, *because;
     const cJSON *options, *operands, *each, *open, *refuse, *columns, *keys, *computed, *published,
-        *compare, *crossings, *calls, *computing, *frameworks, *notes;
+        *compare, *crossings, *calls, *computing, *frameworks, *passes, *notes;
     /* In an opened recipe: the recipe that the call belongs to, and its base, or NULL. */
     const struct cc_recipe *recipe;
     struct cc_recipe *from;

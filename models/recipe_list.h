@@ -24,7 +24,8 @@
     R(train, pipe_sgd_resnet, "pipe-sgd-resnet")                                                   \
     R(train, pipe_sgd_convex, "pipe-sgd-convex")                                                   \
     R(train, thesis_5_7, "thesis-5.7")                                                             \
-    R(train, thesis_5_8, "thesis-5.8")
+    R(train, thesis_5_8, "thesis-5.8")                                                             \
+    R(train, sparcml_table2, "sparcml-table2")
 
 #define CC_RECIPES_TRAINING(R)                                                                     \
     R(training, threelc, "3lc")                                                                    \

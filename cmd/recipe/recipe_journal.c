@@ -35,7 +35,7 @@ static const char what[] = "the journal of a recipe";
 static int put_setup(FILE *f, const struct cc_recipe_command *c, const struct cc_args *args,
                      struct cc_error *e)
 {
-    const cJSON *const members[] = {c->computing, c->frameworks, c->notes};
+    const cJSON *const members[] = {c->computing, c->frameworks, c->passes, c->notes};
     const cJSON *options = c->from != NULL ? c->from->item[0].options : c->options;
     fprintf(f, "%s\n%s\n", c->recipe->name, c->base != NULL ? c->base : "");
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {

@@ -451,8 +451,8 @@ int cc_recipe_rows_check(const struct cc_recipe_command *c, const struct cc_comm
                          struct cc_error *e)
 {
     struct cc_record r;
-    if (c->frameworks != NULL && strcmp(c->command, "train") != 0)
-        return cc_fail(e, "\"frameworks\" is for train");
+    if ((c->frameworks != NULL || c->passes != NULL) && strcmp(c->command, "train") != 0)
+        return cc_fail(e, "\"%s\" is for train", c->frameworks != NULL ? "frameworks" : "passes");
     if (c->calls != NULL && strcmp(c->command, "sim") != 0)
         return cc_fail(e, "\"calls\" is for sim");
     if (c->computing != NULL)

@@ -1,6 +1,4 @@
 /* `commcomp train`: trains a net with the codec in the loop. */
-#include <string.h>
-
 #include "cmd/recipe/recipe.h"
 #include "cmd/train/papers/papers.h"
 #include "cmd/train/places/places.h"
@@ -11,12 +9,12 @@ static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_train t = {.args = args, .record = &args->record};
     int status = CC_OK;
-    if (cc_arg(args, "paper") != NULL && strcmp(cc_arg(args, "paper"), CC_TRAIN_TABLE) == 0)
-        return cc_train_table(args, e);
     if (args->recipe == NULL && cc_arg(args, "paper") != NULL)
         return cc_recipe_run_named(args, "train", "paper", e);
     if (args->recipe == NULL && cc_arg(args, "recipe") != NULL)
         return cc_recipe_run_named(args, "training", "recipe", e);
+    if (args->recipe != NULL && args->recipe->passes != NULL)
+        return cc_train_passes(args, e);
     if (args->recipe != NULL && args->recipe->frameworks != NULL) {
         status = cc_train_frameworks(args, e);
         args->record.partial = cc_interrupted();

@@ -176,6 +176,10 @@ wrong '"command": "model", "each": [[{"options": {}, "row": {"scheme,workers": 1
 wrong '"command": "model", "computing": {"table": "3lc-table1", "constant": "compute"}' 1 '"computing" is for run and train'
 wrong '"command": "run", "computing": {"table": "3lc-table1", "constant": "compute"}' 1 '"computing": "bw" is missing, which run needs'
 wrong '"command": "train", "computing": {"table": "3lc-table1", "constant": "computing"}' 1 '"computing": the table 3lc-table1 has no constant "computing"'
+passes='"passes": {"links": ["10mbps", "10mbps", "1gbps", "1gbps"], "data": {"a": "features=300,nonzeros=9", "b": "features=200,nonzeros=9"}, "descent": "x"}'
+wrong "\"command\": \"model\", $passes" 1 '"passes" is for train'
+wrong "\"command\": \"train\", $(echo "$passes" | sed 's/, "1gbps"\]/]/')" 1 '"links": not a list of 4 texts'
+wrong "\"command\": \"train\", $(echo "$passes" | sed 's/, "b"[^}]*//')" 1 '"data": not an object of 2'
 takes() { # takes VALUE TEXT SECONDS
     echo "{\"schema\": \"commcomp-recipe/1\", \"about\": \"x\", \"takes\": $1, \"commands\": [{\"command\": \"nets\"}]}" >takes.json
     q 0 recipes takes.json --format json

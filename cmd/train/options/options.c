@@ -15,7 +15,7 @@ const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam", "adamw", "
 const char *const cc_train_places[] = {"local", "run", "sim", NULL};
 const char *const cc_train_outers[] = {"mean", "momentum", "nesterov", NULL};
 const char *const cc_train_pulls[] = {"delta", "mean", NULL};
-const char *const cc_train_figures[] = {CC_RECIPES_TRAIN(CC_RECIPE_NAME) "sparcml-table2", NULL};
+const char *const cc_train_figures[] = {CC_RECIPES_TRAIN(CC_RECIPE_NAME) NULL};
 static const char *const recipes[] = {CC_RECIPES_TRAINING(CC_RECIPE_NAME) NULL};
 static const char *const shows[] = {"all", "ends", "means", NULL};
 

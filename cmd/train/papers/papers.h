@@ -16,8 +16,9 @@ int cc_train_paper_notes(const struct cc_train *t, struct cc_error *e);
 /* Trains all of them, and adds their rows. */
 int cc_train_frameworks(struct cc_args *args, struct cc_error *e);
 
-/* --paper with this table: measures, and adds its rows (table.c). */
-#define CC_TRAIN_TABLE "sparcml-table2"
-int cc_train_table(struct cc_args *args, struct cc_error *e);
+/* --- passes of SparCML's Table 2 --- */
+
+/* Measures, and adds its rows (passes.c). */
+int cc_train_passes(struct cc_args *args, struct cc_error *e);
 
 #endif

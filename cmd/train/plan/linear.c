@@ -2,22 +2,27 @@
 #include "cmd/train/plan/plan.h"
 #include "train/linear/linear.h"
 
+int cc_train_check_coordinates(size_t coordinates, size_t features, size_t workers,
+                               struct cc_error *e)
+{
+    if (coordinates <= features / workers)
+        return CC_OK;
+    return cc_usage(e,
+                    "--coordinates %zu: %zu features cut into slices for %zu workers give each %zu "
+                    "of them",
+                    coordinates, features, workers, features / workers);
+}
+
 static int check_scd(struct cc_train_options *o, struct cc_error *e)
 {
     struct cc_training_config *c = &o->training;
-    const struct cc_data *d = c->task.data;
-    const size_t coordinates = o->coordinates;
     if (!cc_linear_is(c->task.net))
         return cc_usage(
             e,
             "--optimizer scd: coordinate descent is of --net logreg; %s is not a linear "
             "model, every coordinate of which has a slope that is quick to compute",
             c->task.net);
-    if (coordinates > d->channels / c->task.workers)
-        return cc_usage(e,
-                        "--coordinates %zu: %zu features cut into slices for %zu workers give "
-                        "each %zu of them",
-                        coordinates, d->channels, c->task.workers, d->channels / c->task.workers);
+    CC_TRY(cc_train_check_coordinates(o->coordinates, c->task.data->channels, c->task.workers, e));
     if (o->checkpoint != NULL)
         return cc_usage(e, "--checkpoint: scd continues from the products of all rows with the "
                            "parameters, which a checkpoint does not have");
@@ -25,7 +30,7 @@ static int check_scd(struct cc_train_options *o, struct cc_error *e)
         return cc_usage(e, "--optimizer scd: workers take coordinates of the same, latest "
                            "parameters: --consistency bulk, and not --mode pipe");
     /* Each change has the regularization in it. */
-    c->task.coordinates = coordinates;
+    c->task.coordinates = o->coordinates;
     c->optimizer.decay = 0;
     c->optimizer.momentum = 0;
     return CC_OK;

@@ -36,6 +36,9 @@ int cc_train_local_messages(struct cc_train *t, struct cc_error *e);
 void cc_train_local_config(struct cc_training_config *c);
 void cc_train_local_result(const struct cc_training_config *c, struct cc_training_result *of);
 
+/* Refuses more coordinates than a worker's slice of the features has. */
+int cc_train_check_coordinates(size_t coordinates, size_t features, size_t workers,
+                               struct cc_error *e);
 /* Checks the options of linear models, after the optimizer, the exchange and the consistency. */
 int cc_train_parse_linear(struct cc_train_options *o, struct cc_error *e);
 
