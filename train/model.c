@@ -39,10 +39,9 @@ static int build(struct cc_build *b, const char *name)
 
 int cc_model_open(const struct cc_model_config *config, struct cc_model **out, struct cc_error *e)
 {
-    struct cc_model *m = cc_alloc0(sizeof *m, e);
+    struct cc_model *m;
+    CC_TRY(CC_NEW(m, 1, e));
     struct cc_build b = {.model = m, .e = e};
-    if (m == NULL)
-        return CC_FAIL;
     m->config = *config;
     m->pass.stride = cc_train_groups(config->batch) * CC_TRAIN_GROUP;
     m->pass.threads = config->threads;

@@ -41,12 +41,10 @@ static int open_net(struct cc_task *t, struct cc_error *e)
     CC_TRY(cc_model_open(&model, &t->model, e));
     if (!cc_mul(c->batch * sizeof *t->images, d->channels * c->height * c->width, &bytes))
         return cc_fail(e, "a batch of %zu images is too large", c->batch);
-    t->images = cc_alloc(bytes, e);
-    t->room = cc_alloc(cc_data_values(d) * sizeof *t->room, e);
-    t->labels = cc_alloc(c->batch * sizeof *t->labels, e);
-    t->index = cc_alloc(c->batch * sizeof *t->index, e);
-    return t->images != NULL && t->room != NULL && t->labels != NULL && t->index != NULL ? CC_OK
-                                                                                         : CC_FAIL;
+    CC_TRY(CC_NEW(t->images, bytes / sizeof *t->images, e));
+    CC_TRY(CC_NEW(t->room, cc_data_values(d), e));
+    CC_TRY(CC_NEW(t->labels, c->batch, e));
+    return CC_NEW(t->index, c->batch, e);
 }
 
 static int open_linear(struct cc_task *t, struct cc_error *e)
@@ -70,9 +68,8 @@ int cc_task_open(const struct cc_task_config *config, struct cc_task **out, stru
                                           .by_class = config->by_class,
                                           .seed = config->seed};
     int status = CC_OK;
-    struct cc_task *t = cc_alloc0(sizeof *t, e);
-    if (t == NULL)
-        return CC_FAIL;
+    struct cc_task *t;
+    CC_TRY(CC_NEW(t, 1, e));
     t->config = *config;
     CC_TRY_OUT(cc_order_open(&config->data->train, &order, &t->order, e));
     status = cc_linear_is(config->net) ? open_linear(t, e) : open_net(t, e);

@@ -19,10 +19,8 @@ static int describe_net(struct cc_train *t, struct cc_error *e)
     const struct cc_model_layout *layout = cc_task_layout(task);
     t->epoch = cc_task_epoch(task);
     CC_TRY_OUT(cc_net_of(config.net, layout->tensors, layout->count, &t->net, e));
-    t->is_raw = cc_alloc(layout->count * sizeof *t->is_raw, e);
-    if (t->is_raw == NULL)
-        status = CC_FAIL;
-    for (size_t i = 0; i < layout->count && status == CC_OK; i++)
+    CC_TRY_OUT(CC_NEW(t->is_raw, layout->count, e));
+    for (size_t i = 0; i < layout->count; i++)
         t->is_raw[i] = layout->tensors[i].shape.n < t->options.training.min_size;
 out:
     cc_task_close(task);

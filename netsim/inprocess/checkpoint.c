@@ -97,9 +97,8 @@ int cc_checkpoint_write(const struct cc_checkpoint *c, const char *path,
     char crc[16], *checksums = NULL;
     uint32_t sum = 0;
     int status = CC_OK;
-    struct cc_pair *pairs = cc_alloc((count + 3) * sizeof *pairs, e);
-    if (pairs == NULL)
-        return CC_FAIL;
+    struct cc_pair *pairs;
+    CC_TRY(CC_NEW(pairs, count + 3, e));
     CC_TRY_OUT(print_checksums(c, &checksums, e));
     pairs[0] = (struct cc_pair){"schema", SCHEMA};
     pairs[1] = (struct cc_pair){VALUES_CRC, checksums};

@@ -73,11 +73,9 @@ static int open_clocks(struct cc_inprocess *x, struct cc_error *e)
     const struct cc_job_row *row = x->config.row;
     if (cc_job_bulk(job))
         return CC_OK;
-    x->age = cc_alloc0(CC_CLOCKS_AGES * sizeof *x->age, e);
-    x->held_s = cc_alloc0(row->messages * sizeof *x->held_s, e);
-    x->longest_s = cc_alloc0(x->workers * sizeof *x->longest_s, e);
-    if (x->age == NULL || x->held_s == NULL || x->longest_s == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(x->age, CC_CLOCKS_AGES, e));
+    CC_TRY(CC_NEW(x->held_s, row->messages, e));
+    CC_TRY(CC_NEW(x->longest_s, x->workers, e));
     for (size_t i = 0; i < row->messages; i++)
         for (int server = 0; server < job->servers; server++) {
             struct cc_slice *slice;
@@ -114,9 +112,7 @@ static int open_rank(struct cc_inprocess *x, size_t i, struct cc_error *e)
         r->s.gradient = c->clocks->gradient;
         r->s.model = r->s.server ? c->clocks->model : c->clocks->copy + i * cc_job_values(c->job);
     }
-    r->message = cc_alloc0(c->row->messages * sizeof *r->message, e);
-    if (r->message == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(r->message, c->row->messages, e));
     for (size_t k = 0; k < c->row->messages; k++)
         CC_TRY(cc_exchange_open(&r->s, &c->row->message[k], k, &r->message[k], e));
     return CC_OK;
@@ -127,17 +123,12 @@ int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inproc
 {
     int status = CC_OK;
     CC_TRY(check(config, e));
-    struct cc_inprocess *x = cc_alloc0(sizeof *x, e);
-    if (x == NULL)
-        return CC_FAIL;
+    struct cc_inprocess *x;
+    CC_TRY(CC_NEW(x, 1, e));
     x->config = *config;
     x->workers = (size_t)config->job->workers;
     x->ranks = x->workers + (size_t)config->job->servers;
-    x->rank = cc_alloc0(x->ranks * sizeof *x->rank, e);
-    if (x->rank == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(x->rank, x->ranks, e));
     CC_TRY_OUT(cc_process_open(&x->process, x->ranks,
                                config->clocks != NULL ? &config->clocks->links : NULL, e));
     CC_TRY_OUT(open_clocks(x, e));

@@ -71,9 +71,7 @@ static int open_pipe(struct cc_training *s, struct cc_error *e)
     const size_t waiting = s->config->depth - 1;
     if (s->config->mode != CC_PIPE)
         return CC_OK;
-    s->delayed = cc_alloc0(waiting * sizeof *s->delayed, e);
-    if (s->delayed == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(s->delayed, waiting, e));
     for (size_t i = 0; i < waiting; i++)
         CC_TRY(cc_alloc_floats(s->values, &s->delayed[i], e));
     return CC_OK;
@@ -112,9 +110,7 @@ static int open_state(struct cc_training *s, struct cc_error *e)
     CC_TRY(open_pipe(s, e));
     CC_TRY(cc_alloc_floats(s->layout->stats, &s->stats, e));
     CC_TRY(cc_alloc_floats(workers * s->layout->stats, &s->worker_stats, e));
-    s->gradient = cc_alloc(workers * sizeof(float *), e);
-    if (s->gradient == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(s->gradient, workers, e));
     for (size_t i = 0; i < workers; i++) {
         s->gradient[i] = s->gradients + (bulk ? i : 0) * s->values;
         cc_task_init(s->task, s->weights, s->worker_stats + i * s->layout->stats);

@@ -85,9 +85,7 @@ static int open_state(struct state *x, struct cc_error *e)
                                                .serve = update,
                                                .clocks = &x->clocks,
                                                .arg = x};
-    x->ready = cc_alloc(row->messages * sizeof *x->ready, e);
-    if (x->ready == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(x->ready, row->messages, e));
     for (size_t i = 0; i < row->messages; i++)
         x->ready[i] = ready_at(s, &row->message[i]);
     x->clocks = (struct cc_inprocess_clocks){.links = c->clocks.links,

@@ -41,9 +41,8 @@ static double distance(const struct cc_training *s)
 /* How much the workers' gradients of a linear model have in common. */
 static int measure_unions(struct cc_training *s, struct cc_error *e)
 {
-    uint64_t *set = cc_alloc0((s->values + 63) / 64 * sizeof *set, e);
-    if (set == NULL)
-        return CC_FAIL;
+    uint64_t *set;
+    CC_TRY(CC_NEW(set, (s->values + 63) / 64, e));
     s->out->unions = (struct cc_unions){.points = 0};
     for (size_t i = 0; i < s->config->task.workers; i++)
         cc_unions_take(set, s->gradient[i], s->values, i + 1, &s->out->unions);

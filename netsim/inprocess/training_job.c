@@ -11,9 +11,7 @@
 static int add_tensors(const struct cc_training_config *c, const struct cc_tensor_info *tensor,
                        size_t tensors, struct cc_job *out, struct cc_error *e)
 {
-    out->tensor = cc_alloc0(tensors * sizeof *out->tensor, e);
-    if (out->tensor == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->tensor, tensors, e));
     for (size_t i = 0; i < tensors; i++) {
         out->tensor[i] = (struct cc_job_tensor){.name = cc_strdup(tensor[i].name, e),
                                                 .shape = tensor[i].shape,
@@ -34,22 +32,18 @@ static int add_row(const struct cc_training_config *c, struct cc_job *out, struc
     const size_t messages = c->messages > 0         ? c->messages
                             : c->mode == CC_OVERLAP ? out->tensors
                                                     : 1;
-    out->row = cc_alloc0(sizeof *out->row, e);
-    if (out->row == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->row, 1, e));
     out->rows = 1;
     *out->row = (struct cc_job_row){.scheme = cc_strdup(spec->name, e),
                                     .reduction = cc_reduction(spec->scheme, spec->params),
                                     .period = cc_period(spec->scheme, spec->params),
-                                    .steps = c->steps,
-                                    .message = cc_alloc(messages * sizeof *out->row->message, e)};
-    if (out->row->scheme == NULL || out->row->message == NULL)
+                                    .steps = c->steps};
+    if (out->row->scheme == NULL)
         return CC_FAIL;
+    CC_TRY(CC_NEW(out->row->message, messages, e));
     out->row->messages = messages;
     if (c->choices > 0) {
-        out->row->choice = cc_alloc(c->choices * sizeof *out->row->choice, e);
-        if (out->row->choice == NULL)
-            return CC_FAIL;
+        CC_TRY(CC_NEW(out->row->choice, c->choices, e));
         memcpy(out->row->choice, c->choice, c->choices * sizeof *out->row->choice);
         out->row->choices = c->choices;
     }

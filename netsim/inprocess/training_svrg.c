@@ -23,9 +23,8 @@ int cc_training_svrg_open(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
     struct cc_training_config raw = *c;
-    struct cc_training_svrg *v = s->svrg = cc_alloc0(sizeof *v, e);
-    if (v == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(s->svrg, 1, e));
+    struct cc_training_svrg *v = s->svrg;
     v->f = (struct cc_linear_objective){.loss = CC_LOGISTIC,
                                         .samples = &c->task.data->train,
                                         .features = s->values,
@@ -37,10 +36,9 @@ int cc_training_svrg_open(struct cc_training *s, struct cc_error *e)
     CC_TRY(cc_inprocess_open(&config, &v->exchange, e));
     CC_TRY(cc_alloc_floats(s->values, &v->anchor, e));
     CC_TRY(cc_alloc_floats(s->values, &v->full, e));
-    v->sum = cc_alloc0(s->values * sizeof *v->sum, e);
-    v->room = cc_alloc0(s->values * sizeof *v->room, e);
-    v->row = cc_alloc(c->task.batch * sizeof *v->row, e);
-    return v->sum != NULL && v->room != NULL && v->row != NULL ? CC_OK : CC_FAIL;
+    CC_TRY(CC_NEW(v->sum, s->values, e));
+    CC_TRY(CC_NEW(v->room, s->values, e));
+    return CC_NEW(v->row, c->task.batch, e);
 }
 
 void cc_training_svrg_close(struct cc_training *s)

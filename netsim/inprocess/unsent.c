@@ -9,11 +9,9 @@
 
 int cc_unsent_open(struct cc_unsent *u, size_t workers, size_t values, struct cc_error *e)
 {
-    *u = (struct cc_unsent){.values = values,
-                            .workers = workers,
-                            .total = cc_alloc0(values * sizeof *u->total, e),
-                            .mean = cc_alloc(values * sizeof *u->mean, e)};
-    return u->total != NULL && u->mean != NULL ? CC_OK : CC_FAIL;
+    *u = (struct cc_unsent){.values = values, .workers = workers};
+    CC_TRY(CC_NEW(u->total, values, e));
+    return CC_NEW(u->mean, values, e);
 }
 
 void cc_unsent_close(struct cc_unsent *u)

@@ -91,15 +91,11 @@ static int take_samples(const struct array *x, struct cc_samples *out, struct cc
     const size_t n = x->shape.n;
     out->count = x->shape.dim[0];
     if (x->dtype == CC_U8) {
-        out->byte = cc_alloc(n, e);
-        if (out->byte == NULL)
-            return CC_FAIL;
+        CC_TRY(CC_NEW(out->byte, n, e));
         memcpy(out->byte, x->values, n);
         return CC_OK;
     }
-    out->value = cc_alloc(n * sizeof *out->value, e);
-    if (out->value == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->value, n, e));
     for (size_t i = 0; i < n; i++) {
         const double value = number_at(x, i);
         if (!(fabs(value) <= FLT_MAX))
@@ -121,9 +117,7 @@ static int take_labels(const struct array *y, struct cc_data *d, struct cc_sampl
                        "sample%s",
                        y->shape.ndim, y->shape.ndim == 1 ? "" : "s", y->shape.n,
                        y->shape.n == 1 ? "" : "s", out->count, out->count == 1 ? "" : "s");
-    out->label = cc_alloc(out->count * sizeof *out->label, e);
-    if (out->label == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->label, out->count, e));
     for (size_t i = 0; i < out->count; i++) {
         const double class = number_at(y, i);
         if (!(class >= 0 && class < CC_MOST_CLASSES) || class != floor(class))

@@ -73,10 +73,8 @@ static int take_samples(const char *path, const struct config *c, const float *x
     if (cc_data_values(d) != n)
         return cc_fail(e, "%s: %zu numbers beside the class, and a sample has %zux%zux%zu", path, n,
                        d->channels, d->height, d->width);
-    out->value = cc_alloc(rows * n * sizeof *out->value, e);
-    out->label = cc_alloc(rows * sizeof *out->label, e);
-    if (out->value == NULL || out->label == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->value, rows * n, e));
+    CC_TRY(CC_NEW(out->label, rows, e));
     out->count = rows;
     for (size_t i = 0; i < rows; i++) {
         const float *row = x + i * columns, class = row[c->first ? 0 : n];

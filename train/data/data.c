@@ -131,10 +131,8 @@ static int normalize(struct cc_data *d, struct cc_error *e)
 {
     const struct cc_samples *s = &d->train;
     const size_t plane = d->height * d->width, n = s->count * plane;
-    d->mean = cc_alloc(d->channels * sizeof *d->mean, e);
-    d->scale = cc_alloc(d->channels * sizeof *d->scale, e);
-    if (d->mean == NULL || d->scale == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(d->mean, d->channels, e));
+    CC_TRY(CC_NEW(d->scale, d->channels, e));
     for (size_t c = 0; c < d->channels; c++) {
         double sum = 0, squares = 0;
         for (size_t i = 0; i < n; i++) {
@@ -152,9 +150,8 @@ static int normalize(struct cc_data *d, struct cc_error *e)
 static int open_set(const char *text, bool sparse, struct cc_data **out, struct cc_error *e)
 {
     int status = CC_OK;
-    struct cc_data *d = cc_alloc0(sizeof *d, e);
-    if (d == NULL)
-        return CC_FAIL;
+    struct cc_data *d;
+    CC_TRY(CC_NEW(d, 1, e));
     d->name = cc_strdup(text, e);
     if (d->name == NULL) {
         status = CC_FAIL;

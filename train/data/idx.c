@@ -83,9 +83,7 @@ static int join(const char *const name[2], struct cc_idx *images, const struct c
     if (d->height != 0 && (d->height != images->dim[1] || d->width != images->dim[2]))
         return cc_fail(e, "%s: byte 8: images of %zux%zu; those for training have %zux%zu", name[0],
                        images->dim[1], images->dim[2], d->height, d->width);
-    out->label = cc_alloc(images->dim[0] * sizeof *out->label, e);
-    if (out->label == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->label, images->dim[0], e));
     for (size_t i = 0; i < images->dim[0]; i++) {
         out->label[i] = labels->byte[i];
         if (out->label[i] < d->classes)

@@ -199,9 +199,7 @@ static int take_labels(const struct table *t, const struct cc_svm_labels *l, str
                        struct cc_error *e)
 {
     const size_t n = t->rows.count;
-    out->label = cc_alloc(n * sizeof *out->label, e);
-    if (out->label == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->label, n, e));
     for (size_t i = 0; i < n; i++) {
         const double *found =
             l->count > 0 ? bsearch(&t->label[i], l->value, l->count, sizeof *l->value, by_value)

@@ -33,9 +33,8 @@ static void shuffle(uint32_t *x, size_t n, const struct cc_random_id *id)
 /* Counting sort, stable. */
 static int sort_by_class(const struct cc_samples *s, uint32_t *out, struct cc_error *e)
 {
-    size_t *at = cc_alloc0((CC_MOST_CLASSES + 1) * sizeof *at, e);
-    if (at == NULL)
-        return CC_FAIL;
+    size_t *at;
+    CC_TRY(CC_NEW(at, CC_MOST_CLASSES + 1, e));
     for (size_t i = 0; i < s->count; i++)
         at[s->label[i] + 1]++;
     for (size_t c = 0; c < CC_MOST_CLASSES; c++)
@@ -52,25 +51,24 @@ static int deal(struct cc_order *o, const struct cc_samples *s, struct cc_error 
     const struct cc_order_config *c = &o->config;
     const size_t shards = c->workers * c->by_class;
     const struct cc_random_id id = {.seed = c->seed, .rank = -1, .stream = CC_DRAW_SHARDS};
-    uint32_t *by_class = cc_alloc(s->count * sizeof *by_class, e);
-    uint32_t *shard = cc_alloc(shards * sizeof *shard, e);
-    int status = by_class != NULL && shard != NULL ? CC_OK : CC_FAIL;
-    if (status == CC_OK)
-        status = sort_by_class(s, by_class, e);
-    if (status == CC_OK) {
-        size_t at = 0;
-        for (size_t i = 0; i < shards; i++)
-            shard[i] = (uint32_t)i;
-        shuffle(shard, shards, &id);
-        for (size_t i = 0; i < shards; i++) {
-            if (i % c->by_class == 0)
-                o->begin[i / c->by_class] = at;
-            const size_t end = s->count * (shard[i] + (size_t)1) / shards;
-            for (size_t k = s->count * shard[i] / shards; k < end; k++)
-                o->sorted[at++] = by_class[k];
-        }
-        o->begin[c->workers] = at;
+    uint32_t *by_class = NULL, *shard = NULL;
+    size_t at = 0;
+    int status = CC_OK;
+    CC_TRY_OUT(CC_NEW(by_class, s->count, e));
+    CC_TRY_OUT(CC_NEW(shard, shards, e));
+    CC_TRY_OUT(sort_by_class(s, by_class, e));
+    for (size_t i = 0; i < shards; i++)
+        shard[i] = (uint32_t)i;
+    shuffle(shard, shards, &id);
+    for (size_t i = 0; i < shards; i++) {
+        if (i % c->by_class == 0)
+            o->begin[i / c->by_class] = at;
+        const size_t end = s->count * (shard[i] + (size_t)1) / shards;
+        for (size_t k = s->count * shard[i] / shards; k < end; k++)
+            o->sorted[at++] = by_class[k];
     }
+    o->begin[c->workers] = at;
+out:
     free(by_class);
     free(shard);
     return status;
@@ -92,41 +90,28 @@ int cc_order_open(const struct cc_samples *samples, const struct cc_order_config
     int status = CC_OK;
     if (samples->count > UINT32_MAX)
         return cc_fail(e, "%zu samples; 2^32 are the most", samples->count);
-    struct cc_order *o = cc_alloc0(sizeof *o, e);
-    if (o == NULL)
-        return CC_FAIL;
+    struct cc_order *o;
+    CC_TRY(CC_NEW(o, 1, e));
     *o = (struct cc_order){.config = *config, .count = samples->count, .epoch = SIZE_MAX};
-    o->sample = cc_alloc(o->count * sizeof *o->sample, e);
-    if (o->sample == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(o->sample, o->count, e));
     if (config->by_class > 0) {
-        o->begin = cc_alloc((config->workers + 1) * sizeof *o->begin, e);
-        o->sorted = cc_alloc(o->count * sizeof *o->sorted, e);
-        if (o->begin == NULL || o->sorted == NULL) {
-            status = CC_FAIL;
-            goto out;
-        }
+        CC_TRY_OUT(CC_NEW(o->begin, config->workers + 1, e));
+        CC_TRY_OUT(CC_NEW(o->sorted, o->count, e));
         CC_TRY_OUT(deal(o, samples, e));
         o->steps = fewest(o) / config->batch;
     } else {
         o->steps = o->count / config->workers / config->batch;
     }
-    if (o->steps == 0 && config->by_class > 0) {
-        status = cc_fail(e,
-                         "%zu samples in shards by class leave a worker %zu of them, too few for a "
-                         "batch of %zu: take fewer workers, or smaller batches",
-                         o->count, fewest(o), config->batch);
-        goto out;
-    }
-    if (o->steps == 0) {
-        status = cc_fail(e,
-                         "%zu samples are too few for %zu workers with batches of %zu: take fewer "
-                         "workers, or smaller batches",
-                         o->count, config->workers, config->batch);
-        goto out;
-    }
+    if (o->steps == 0 && config->by_class > 0)
+        CC_TRY_OUT(cc_fail(e,
+                           "%zu samples in shards by class leave a worker %zu of them, too few for "
+                           "a batch of %zu: take fewer workers, or smaller batches",
+                           o->count, fewest(o), config->batch));
+    if (o->steps == 0)
+        CC_TRY_OUT(cc_fail(e,
+                           "%zu samples are too few for %zu workers with batches of %zu: take "
+                           "fewer workers, or smaller batches",
+                           o->count, config->workers, config->batch));
     *out = o;
 out:
     if (status != CC_OK)

@@ -97,9 +97,8 @@ static int split_values(struct cc_data *d, struct cc_error *e)
 static int split_rows(struct cc_data *d, struct cc_error *e)
 {
     const size_t count = d->train.count;
-    bool *moves = cc_alloc(count * sizeof *moves, e);
-    if (moves == NULL)
-        return CC_FAIL;
+    bool *moves;
+    CC_TRY(CC_NEW(moves, count, e));
     for (size_t i = 0; i < count; i++)
         moves[i] = tests(i, count);
     const int status = cc_rows_move(&d->train.rows, moves, &d->test.rows, e);
@@ -111,9 +110,7 @@ int cc_data_split(struct cc_data *d, struct cc_error *e)
 {
     const size_t all = d->train.count;
     size_t kept = 0;
-    d->test.label = cc_alloc(all / EVERY * sizeof *d->test.label, e);
-    if (d->test.label == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(d->test.label, all / EVERY, e));
     CC_TRY(d->train.rows.count > 0 ? split_rows(d, e) : split_values(d, e));
     for (size_t i = 0; i < all; i++) {
         if (tests(i, all))

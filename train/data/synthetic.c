@@ -59,9 +59,8 @@ static int make_patterns(const struct config *c, float *out, struct cc_error *e)
     const struct cc_data *d = c->d;
     const size_t h = quarter(d->height), w = quarter(d->width), planes = c->classes * d->channels;
     const struct cc_random_id id = {.seed = c->seed, .rank = -1, .stream = PATTERNS};
-    float *coarse = cc_alloc(h * w * sizeof *coarse, e);
-    if (coarse == NULL)
-        return CC_FAIL;
+    float *coarse;
+    CC_TRY(CC_NEW(coarse, h * w, e));
     for (size_t i = 0; i < planes; i++) {
         for (size_t k = 0; k < h * w; k++)
             coarse[k] = draw(&id, i * h * w + k);
@@ -82,10 +81,8 @@ static int make_samples(const struct config *c, const float *pattern, uint64_t p
     size_t bytes;
     if (!cc_mul(count, n * sizeof *out->value, &bytes))
         return cc_fail(e, "%llu samples of %zu values are too many", (unsigned long long)count, n);
-    out->value = cc_alloc(bytes, e);
-    out->label = cc_alloc(count * sizeof *out->label, e);
-    if (out->value == NULL || out->label == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->value, bytes / sizeof *out->value, e));
+    CC_TRY(CC_NEW(out->label, count, e));
     out->count = count;
     for (size_t i = 0; i < count; i++) {
         const uint64_t r = cc_random(cc_key(&label, i), (uint32_t)i);
@@ -105,13 +102,12 @@ int cc_data_synthetic(const char *keys, struct cc_data *d, struct cc_error *e)
     CC_TRY(cc_data_dims("3x32x32", d, e));
     CC_TRY(cc_data_keys(keys, set, &c, e));
     d->classes = c.classes;
-    size_t values;
-    if (!cc_mul(c.classes * sizeof(float), cc_data_values(d), &values))
+    size_t bytes;
+    float *pattern;
+    if (!cc_mul(c.classes * sizeof *pattern, cc_data_values(d), &bytes))
         return cc_fail(e, "%llu classes of %zu values are too many", (unsigned long long)c.classes,
                        cc_data_values(d));
-    float *pattern = cc_alloc(values, e);
-    if (pattern == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(pattern, bytes / sizeof *pattern, e));
     int status = make_patterns(&c, pattern, e);
     if (status == CC_OK)
         status = make_samples(&c, pattern, 0, c.train, &d->train, e);

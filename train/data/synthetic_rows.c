@@ -142,12 +142,10 @@ struct maker {
 static int open_maker(const struct config *c, struct maker *m, struct cc_error *e)
 {
     *m = (struct maker){.config = c, .law = law_of(c)};
-    m->seen = cc_alloc0(c->features, e);
-    m->index = cc_alloc(c->nonzeros * sizeof *m->index, e);
-    m->room = cc_alloc(c->nonzeros * sizeof *m->room, e);
-    m->value = cc_alloc(c->nonzeros * sizeof *m->value, e);
-    return m->seen != NULL && m->index != NULL && m->room != NULL && m->value != NULL ? CC_OK
-                                                                                      : CC_FAIL;
+    CC_TRY(CC_NEW(m->seen, c->features, e));
+    CC_TRY(CC_NEW(m->index, c->nonzeros, e));
+    CC_TRY(CC_NEW(m->room, c->nonzeros, e));
+    return CC_NEW(m->value, c->nonzeros, e);
 }
 
 static void close_maker(struct maker *m)
@@ -232,9 +230,7 @@ static int make_rows(struct maker *m, uint64_t part, uint64_t count, struct cc_s
                        (unsigned long long)c->nonzeros);
     CC_TRY(cc_memory_check(bytes, "the rows of synthetic-sparse", e));
     CC_TRY(cc_rows_reserve(&out->rows, count, values, e));
-    out->label = cc_alloc(count * sizeof *out->label, e);
-    if (out->label == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->label, count, e));
     for (uint64_t i = 0; i < count; i++) {
         const bool class = draw(&draws) >> 31 != 0;
         const bool flip = (double)cc_unit((uint32_t)draw(&flips)) < c->noise;

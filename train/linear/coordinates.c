@@ -34,9 +34,8 @@ static void set_bounds(struct cc_coordinates *c)
 static int open_order(struct cc_coordinates *c, uint64_t seed, struct cc_error *e)
 {
     const size_t features = c->f->features;
-    uint16_t *same = cc_alloc0(features * sizeof *same, e);
-    if (same == NULL)
-        return CC_FAIL;
+    uint16_t *same;
+    CC_TRY(CC_NEW(same, features, e));
     const struct cc_samples of = {.count = features, .label = same};
     const struct cc_order_config config = {
         .workers = c->workers, .batch = c->count, .by_class = 1, .seed = seed};
@@ -54,19 +53,14 @@ int cc_coordinates_open(const struct cc_linear_objective *f, size_t workers, siz
                        "%zu features cut into slices for %zu workers are fewer than %zu "
                        "coordinates each: take fewer",
                        f->features, workers, count);
-    struct cc_coordinates *c = cc_alloc0(sizeof *c, e);
-    if (c == NULL)
-        return CC_FAIL;
+    struct cc_coordinates *c;
+    CC_TRY(CC_NEW(c, 1, e));
     *c = (struct cc_coordinates){.f = f, .workers = workers, .count = count, .next = SIZE_MAX};
     CC_TRY_OUT(open_order(c, seed, e));
     CC_TRY_OUT(cc_rows_transpose(&f->samples->rows, f->features, &c->columns, e));
     CC_TRY_OUT(cc_alloc_floats(f->features, &c->seen, e));
     CC_TRY_OUT(cc_alloc_floats(f->features, &c->bound, e));
-    c->product = cc_alloc(f->samples->count * sizeof *c->product, e);
-    if (c->product == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(c->product, f->samples->count, e));
     set_bounds(c);
     *out = c;
 out:

@@ -68,9 +68,8 @@ static int open_model(struct cc_linear *l, struct cc_error *e)
 int cc_linear_open(const struct cc_linear_config *config, struct cc_linear **out,
                    struct cc_error *e)
 {
-    struct cc_linear *l = cc_alloc0(sizeof *l, e);
-    if (l == NULL)
-        return CC_FAIL;
+    struct cc_linear *l;
+    CC_TRY(CC_NEW(l, 1, e));
     l->config = *config;
     const int status = open_model(l, e);
     if (status == CC_OK)

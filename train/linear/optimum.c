@@ -126,22 +126,19 @@ int cc_linear_optimum(const struct cc_linear_objective *f, struct cc_linear_opti
         return cc_usage(e, "the optimum is found with up to %d features, and there are %zu",
                         CC_OPTIMUM_FEATURES, features);
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    n.w = cc_alloc0(features * sizeof *n.w, e);
-    n.g = cc_alloc0(features * sizeof *n.g, e);
-    n.next = cc_alloc0(features * sizeof *n.next, e);
-    out->w = cc_alloc0(features * sizeof *out->w, e);
+    CC_TRY_OUT(CC_NEW(n.w, features, e));
+    CC_TRY_OUT(CC_NEW(n.g, features, e));
+    CC_TRY_OUT(CC_NEW(n.next, features, e));
+    CC_TRY_OUT(CC_NEW(out->w, features, e));
     n.hessian = gsl_matrix_alloc(features, features);
     n.step = gsl_vector_alloc(features);
-    if (n.w == NULL || n.g == NULL || n.next == NULL || out->w == NULL)
-        status = CC_FAIL;
-    else if (n.hessian == NULL || n.step == NULL)
+    if (n.hessian == NULL || n.step == NULL)
         status = cc_fail(e, "out of memory for %zu x %zu second derivatives", features, features);
     else
         status = minimize(&n, out, e);
-    if (n.hessian != NULL)
-        gsl_matrix_free(n.hessian);
-    if (n.step != NULL)
-        gsl_vector_free(n.step);
+out:
+    gsl_matrix_free(n.hessian);
+    gsl_vector_free(n.step);
     free(n.w);
     free(n.g);
     free(n.next);

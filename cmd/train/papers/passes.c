@@ -67,9 +67,8 @@ static int measure_gradients(const struct table *t, struct measured *m, int net,
     const struct cc_task_config config = task_of(t, m, net == 0 ? "logreg" : "svm", DRAWN, 0);
     const size_t n = m->data->channels;
     struct cc_task *task;
-    uint64_t *set = cc_alloc0((n + 63) / 64 * sizeof *set, e);
-    if (set == NULL)
-        return CC_FAIL;
+    uint64_t *set;
+    CC_TRY(CC_NEW(set, (n + 63) / 64, e));
     int status = cc_task_open(&config, &task, e);
     for (size_t i = 0; i < DRAWN && status == CC_OK; i++) {
         const double since = cc_thread_now();

@@ -159,9 +159,7 @@ static int name_checkpoints(struct cc_train *t, size_t all, struct cc_error *e)
 {
     const struct cc_train_options *o = &t->options;
     struct stat st;
-    t->checkpoint = cc_alloc0(all * sizeof *t->checkpoint, e);
-    if (t->checkpoint == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(t->checkpoint, all, e));
     if (o->training.resume && stat(o->checkpoint, &st) != 0)
         return cc_fail(e, "%s: %s; --resume continues from the checkpoints in that folder",
                        o->checkpoint, strerror(errno));
@@ -187,9 +185,7 @@ static bool same_folder(const char *a, const char *b)
 static int name_captures(struct cc_train *t, size_t all, struct cc_error *e)
 {
     const char *folder = t->options.capture;
-    t->capture = cc_alloc0(all * sizeof *t->capture, e);
-    if (t->capture == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(t->capture, all, e));
     if (t->options.checkpoint != NULL && same_folder(t->options.checkpoint, folder))
         return cc_usage(e,
                         "--capture %s: --checkpoint has the same folder, whose files would not be "
@@ -215,10 +211,8 @@ int cc_train_all(struct cc_train *t, struct cc_error *e)
     for (size_t i = 0; i < all; i++)
         p.all_steps += cc_train_length(t, i % named / t->options.seeds)->steps /
                        cc_train_counted_as_one(&t->options);
-    t->training = cc_alloc0(all * sizeof *t->training, e);
-    t->failed = cc_alloc0(all * sizeof *t->failed, e);
-    if (t->training == NULL || t->failed == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(t->training, all, e));
+    CC_TRY(CC_NEW(t->failed, all, e));
     if (t->options.checkpoint != NULL)
         CC_TRY(name_checkpoints(t, named, e));
     if (t->options.capture != NULL)

@@ -46,9 +46,7 @@ int cc_train_parse_lengths(struct cc_train_options *o, struct cc_error *e)
     if (o->quarters)
         CC_TRY(take_quarters(&o->steps, e));
     o->lengths = o->steps.count;
-    o->length = cc_alloc0(o->lengths * sizeof *o->length, e);
-    if (o->length == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(o->length, o->lengths, e));
     if (o->lengths > 1 && CC_TRAIN_GIVEN(o, eval_every) != NULL)
         return cc_usage(e,
                         "--eval-every: trainings of several --steps are evaluated at their ends");

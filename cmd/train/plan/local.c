@@ -167,9 +167,7 @@ int cc_train_local_messages(struct cc_train *t, struct cc_error *e)
 {
     const size_t parts = t->options.training.local.parts;
     size_t left = t->net->count, values = 0;
-    t->message = cc_alloc(parts * sizeof *t->message, e);
-    if (t->message == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(t->message, parts, e));
     for (size_t i = 0; i < parts; i++) {
         const size_t last = left - 1, others = parts - 1 - i;
         do

@@ -43,9 +43,7 @@ void cc_train_setting(const struct cc_train *t, const struct cc_link *link, stru
 static int cut(struct cc_train *t, const struct cc_setting *s, struct cc_error *e)
 {
     const struct cc_step_payloads tensors = {.count = t->net->count};
-    t->message = cc_alloc(t->net->count * sizeof *t->message, e);
-    if (t->message == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(t->message, t->net->count, e));
     t->options.training.message = t->message;
     t->options.training.messages = cc_predict_messages(s, &tensors, t->message);
     return CC_OK;
@@ -54,8 +52,8 @@ static int cut(struct cc_train *t, const struct cc_setting *s, struct cc_error *
 static int place(struct cc_train *t, const struct cc_setting *s, struct cc_error *e)
 {
     struct cc_predictor p = {0};
-    t->server = cc_alloc(t->net->count * sizeof *t->server, e);
-    const int status = t->server != NULL ? cc_predict_servers(&p, s, t->server, e) : CC_FAIL;
+    CC_TRY(CC_NEW(t->server, t->net->count, e));
+    const int status = cc_predict_servers(&p, s, t->server, e);
     cc_predictor_free(&p);
     t->options.training.server = t->server;
     t->options.training.tensors = t->net->count;

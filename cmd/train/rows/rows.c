@@ -349,9 +349,8 @@ static int summarize(const struct cc_train *t, size_t variant, size_t fp32, size
         out->diverged += of->diverged;
         if (!of->complete)
             continue;
-        struct cc_train_step *step = cc_alloc(of->evals * sizeof *step, e);
-        if (step == NULL)
-            return CC_FAIL;
+        struct cc_train_step *step;
+        CC_TRY(CC_NEW(step, of->evals, e));
         status = cc_train_steps(t, variant, of, link, step, e);
         if (status == CC_OK)
             add_training(t, variant, out, of,
@@ -485,9 +484,8 @@ static int add_evaluations(const struct cc_train *t, const struct cc_link *link,
     for (size_t i = 0; i < cc_train_variants(t) * t->options.seeds; i++) {
         const size_t variant = i / t->options.seeds, seed = i % t->options.seeds;
         const struct cc_training_result *of = training_of(t, variant, seed, link);
-        struct cc_train_step *step = cc_alloc(of->evals * sizeof *step, e);
-        if (step == NULL)
-            return CC_FAIL;
+        struct cc_train_step *step;
+        CC_TRY(CC_NEW(step, of->evals, e));
         int status = cc_train_steps(t, variant, of, link, step, e);
         for (size_t at = 0; at < of->evals && status == CC_OK; at++)
             status = add_evaluation(t, variant, seed, at, link, &step[at], e);

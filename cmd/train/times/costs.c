@@ -18,9 +18,7 @@ int cc_train_costs_open(struct cc_train *t, struct cc_error *e)
     const size_t schemes = t->args->schemes.count, all = schemes + o->pull.count;
     if (o->on != CC_TRAIN_SIM || o->sim.options.codec_time != CC_CODEC_PROFILE)
         return CC_OK;
-    t->timed.item = cc_alloc(all * sizeof(void *), e);
-    if (t->timed.item == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(t->timed.item, all, e));
     for (size_t i = 0; i < all; i++)
         t->timed.item[i] = i < schemes ? t->args->schemes.item[i] : o->pull.item[i - schemes];
     t->timed.count = all;
@@ -56,11 +54,7 @@ int cc_train_costs(const struct cc_train *t, const struct cc_training_config *c,
         return CC_OK;
     CC_TRY_OUT(make_payloads(t, c->spec, &push, e));
     CC_TRY_OUT(make_payloads(t, c->pull, &pull, e));
-    job->row->cost = cc_alloc(job->tensors * sizeof *job->row->cost, e);
-    if (job->row->cost == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(CC_NEW(job->row->cost, job->tensors, e));
     for (size_t i = 0; i < job->tensors; i++)
         job->row->cost[i] = (struct cc_job_cost){.encode_s = push.each[i].push_encode_s,
                                                  .decode_s = push.each[i].push_decode_s,

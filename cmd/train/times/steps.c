@@ -206,9 +206,7 @@ static int open_parts(const struct cc_train *t, size_t variant, struct part **ou
     const struct cc_codec_model floats = codec_model(t->raw, every);
     const struct cc_spec *spec = cc_train_spec(t, variant);
     *parts = c->local.parts > 1 ? c->local.parts : 1;
-    *out = cc_alloc0(*parts * sizeof **out, e);
-    if (*out == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(*out, *parts, e));
     for (size_t i = 0; i < *parts; i++) {
         struct part *p = &(*out)[i];
         *p = (struct part){.net = t->net,
