@@ -36,6 +36,17 @@ static size_t at(const struct cc_act *a, size_t image, size_t group)
     return image * cc_act_image(a) + group * cc_act_plane(a) + cc_act_at(a, 0, 0);
 }
 
+/* The first sums of a channel, or the second, over all images. */
+static double sum_over_images(const struct norm *m, const struct cc_pass *p, size_t channel,
+                              size_t which)
+{
+    const size_t group = channel / CC_TRAIN_GROUP, lane = channel % CC_TRAIN_GROUP;
+    double sum = 0;
+    for (size_t n = 0; n < p->count; n++)
+        sum += (double)sums_of(m, n, group)[which * CC_TRAIN_GROUP + lane];
+    return sum;
+}
+
 /* --- forward --- */
 
 static void moments(struct cc_layer *l, const struct cc_pass *p, size_t from, size_t to)
@@ -56,10 +67,8 @@ static void combine(const struct norm *m, const struct cc_pass *p, size_t channe
 {
     size_t group = channel / CC_TRAIN_GROUP, lane = channel % CC_TRAIN_GROUP;
     double places = (double)(m->layer.in->height * m->layer.in->width);
-    double sum = 0, squares = 0;
-    for (size_t n = 0; n < p->count; n++)
-        sum += (double)sums_of(m, n, group)[lane];
-    *mean = sum / (places * (double)p->count);
+    double squares = 0;
+    *mean = sum_over_images(m, p, channel, 0) / (places * (double)p->count);
     for (size_t n = 0; n < p->count; n++) {
         const float *sums = sums_of(m, n, group);
         double off = (double)sums[lane] / places - *mean;
@@ -183,12 +192,8 @@ static void norm_backward(struct cc_layer *l, const struct cc_pass *p)
     double places = (double)(p->count * l->in->height * l->in->width);
     cc_share(l, p, p->count, cost, 1, back_sums);
     for (size_t c = 0; c < l->in->channels; c++) {
-        double sum = 0, product = 0, inverse = m->inverse[c];
-        for (size_t n = 0; n < p->count; n++) {
-            const float *sums = sums_of(m, n, c / CC_TRAIN_GROUP) + c % CC_TRAIN_GROUP;
-            sum += (double)sums[0];
-            product += (double)sums[CC_TRAIN_GROUP];
-        }
+        double sum = sum_over_images(m, p, c, 0), product = sum_over_images(m, p, c, 1);
+        double inverse = m->inverse[c];
         double scale = (double)p->weights[l->offset[0] + c] * inverse;
         p->gradient[l->offset[0] + c] = (float)(product * inverse);
         p->gradient[l->offset[1] + c] = (float)sum;
@@ -222,79 +227,40 @@ struct cc_act *cc_layer_norm(struct cc_build *b, const char *name, struct cc_act
     return out;
 }
 
-/* --- bias --- */
-
-struct bias {
-    struct cc_layer layer;
-    float *sums; /* as struct norm's */
-    /* For each channel, in whole groups: 1, the bias, and 0. */
-    float *one, *shift, *zero;
-};
-
-static void bias_images(struct cc_layer *l, const struct cc_pass *p, size_t from, size_t to)
-{
-    const struct bias *m = (const struct bias *)l;
-    const struct cc_norm_side none = {NULL, 0, 0};
-    struct cc_norm_area area = area_of(l->in);
-    (void)p;
-    for (size_t n = from; n < to; n++)
-        for (size_t g = 0; g < cc_train_groups(l->in->channels); g++) {
-            float *x = l->in->value + at(l->in, n, g);
-            k_norm()->apply(&area, x, m->one, m->shift + g * CC_TRAIN_GROUP, &none, true, x);
-        }
-}
+/* --- bias: a normalization whose mean is 0 and whose scale is 1 --- */
 
 static void bias_forward(struct cc_layer *l, const struct cc_pass *p)
 {
-    const struct bias *m = (const struct bias *)l;
+    const struct norm *m = (const struct norm *)l;
     for (size_t c = 0; c < l->in->channels; c++)
         m->shift[c] = p->weights[l->offset[0] + c];
-    cc_share(l, p, p->count, cc_act_image(l->in), 1, bias_images);
+    cc_share(l, p, p->count, cc_act_image(l->in), 1, apply);
 }
 
-static void bias_images_back(struct cc_layer *l, const struct cc_pass *p, size_t from, size_t to)
-{
-    const struct bias *m = (const struct bias *)l;
-    struct cc_norm_area area = area_of(l->in);
-    size_t groups = cc_train_groups(l->in->channels);
-    (void)p;
-    for (size_t n = from; n < to; n++)
-        for (size_t g = 0; g < groups; g++) {
-            const float *y = l->in->value + at(l->in, n, g);
-            float *sums = m->sums + (n * groups + g) * 2 * CC_TRAIN_GROUP;
-            k_norm()->back_sums(&area, y, m->zero, y, true, l->in->grad + at(l->in, n, g), sums,
-                                sums + CC_TRAIN_GROUP);
-        }
-}
-
+/* The gradient of the input is that of the output where that was above 0, in the same array. */
 static void bias_backward(struct cc_layer *l, const struct cc_pass *p)
 {
-    const struct bias *m = (const struct bias *)l;
-    size_t groups = cc_train_groups(l->in->channels);
-    cc_share(l, p, p->count, cc_act_image(l->in), 1, bias_images_back);
-    for (size_t c = 0; c < l->in->channels; c++) {
-        double sum = 0;
-        for (size_t n = 0; n < p->count; n++)
-            sum += (double)m->sums[(n * groups + c / CC_TRAIN_GROUP) * 2 * CC_TRAIN_GROUP +
-                                   c % CC_TRAIN_GROUP];
-        p->gradient[l->offset[0] + c] = (float)sum;
-    }
+    const struct norm *m = (const struct norm *)l;
+    cc_share(l, p, p->count, cc_act_image(l->in), 1, back_sums);
+    for (size_t c = 0; c < l->in->channels; c++)
+        p->gradient[l->offset[0] + c] = (float)sum_over_images(m, p, c, 0);
 }
 
 static const struct cc_layer_ops bias_ops = {.forward = bias_forward, .backward = bias_backward};
 
 struct cc_act *cc_layer_bias(struct cc_build *b, const char *name, struct cc_act *in)
 {
-    struct bias *m = cc_build_layer(b, sizeof *m, &bias_ops, in, in);
+    struct norm *m = cc_build_layer(b, sizeof *m, &bias_ops, in, in);
     if (m == NULL)
         return in;
     size_t lanes = cc_train_groups(in->channels) * CC_TRAIN_GROUP;
+    m->relu = true;
     m->sums = cc_build_memory(b, b->model->config.batch * lanes * 2, sizeof(float));
-    m->one = cc_build_memory(b, CC_TRAIN_GROUP, sizeof(float));
-    m->zero = cc_build_memory(b, CC_TRAIN_GROUP, sizeof(float));
-    m->shift = cc_build_memory(b, lanes, sizeof(float));
-    for (size_t i = 0; m->one != NULL && i < CC_TRAIN_GROUP; i++)
-        m->one[i] = 1;
+    float **constants[] = {&m->mean, &m->scale, &m->shift};
+    for (size_t i = 0; i < sizeof constants / sizeof constants[0]; i++)
+        *constants[i] = cc_build_memory(b, lanes, sizeof(float));
+    for (size_t i = 0; m->scale != NULL && i < lanes; i++)
+        m->scale[i] = 1;
     cc_build_tensor(b, name, ".bias", &in->channels, 1, CC_TENSOR_BIAS, 0, 0);
     return in;
 }
