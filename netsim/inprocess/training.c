@@ -54,7 +54,6 @@ static int serve(void *arg, uint64_t step, uint64_t updates, size_t from, size_t
 static int open_exchange(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
-    CC_TRY(cc_training_job(c, s->layout->tensors, s->layout->count, &s->job, e));
     const struct cc_inprocess_config config = {.job = &s->job,
                                                .row = s->job.row,
                                                .spec = c->spec,
@@ -92,16 +91,10 @@ static int open_state(struct cc_training *s, struct cc_error *e)
     CC_TRY(cc_task_open(&c->task, &s->task, e));
     s->layout = cc_task_layout(s->task);
     s->values = s->layout->values;
-    struct cc_learner_config learner = {.optimizer = c->optimizer,
-                                        .rate = c->rate,
-                                        .layout = s->layout,
-                                        .threads = c->task.threads};
-    if (c->local.steps > 0)
-        learner = cc_local_outer(&c->local, s->layout, c->task.threads);
-    if (!bulk) {
-        learner.rate.rate /= (double)workers;
-        learner.rate.last /= (double)workers;
-    }
+    CC_TRY(cc_training_job(c, s->layout->tensors, s->layout->count, &s->job, e));
+    struct cc_learner_config learner = cc_job_learner(&s->job, s->job.row);
+    learner.layout = s->layout;
+    learner.threads = c->task.threads;
     CC_TRY(cc_learner_open(&s->learner, &learner, c->deltas && bulk, e));
     s->out->epoch = cc_task_epoch(s->task);
     CC_TRY(cc_alloc_floats(s->values, &s->weights, e));

@@ -80,19 +80,18 @@ int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_i
                                                    .communicate = c->communicate,
                                                    .growth = c->growth};
     CC_TRY(add_tensors(c, tensor, tensors, out, e));
-    return add_row(c, out, e);
+    CC_TRY(add_row(c, out, e));
+    return cc_job_set_training(out, &c->task, &c->optimizer, &c->rate, e);
 }
 
-int cc_training_job_for_ranks(const struct cc_training_config *c, const char *data,
-                              double compute_s, const double *share, struct cc_job *job,
-                              struct cc_error *e)
+int cc_training_job_for_ranks(const struct cc_training_config *c, double compute_s,
+                              const double *share, struct cc_job *job, struct cc_error *e)
 {
     const bool emulated = !isnan(compute_s);
     job->compute_s = emulated ? compute_s : 0;
     job->forward_share = 1.0 / 3;
     for (size_t i = 0; i < job->tensors; i++)
         job->tensor[i].share = share[i];
-    CC_TRY(cc_job_set_training(job, &c->task, data, &c->optimizer, &c->rate, e));
     job->training.deltas = c->deltas;
     job->training.emulated = emulated;
     job->training.eval_every = c->eval_every;

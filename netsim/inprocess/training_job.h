@@ -11,10 +11,8 @@
 int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_info *tensor,
                     size_t tensors, struct cc_job *out, struct cc_error *e);
 
-/* Adds all else that ranks need, to such a job: the training with the data set `data` (its text),
- * the compute time, NaN: what it really takes. */
-int cc_training_job_for_ranks(const struct cc_training_config *c, const char *data,
-                              double compute_s, const double *share, struct cc_job *job,
-                              struct cc_error *e);
+/* Adds all else that ranks need, to such a job; compute_s: NaN: what it really takes. */
+int cc_training_job_for_ranks(const struct cc_training_config *c, double compute_s,
+                              const double *share, struct cc_job *job, struct cc_error *e);
 
 #endif

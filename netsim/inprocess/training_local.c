@@ -10,11 +10,9 @@
 int cc_training_local_open(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
-    s->local = (struct cc_local_steps){.config = c->local,
-                                       .inner = {.optimizer = c->optimizer,
-                                                 .rate = c->rate,
-                                                 .layout = s->layout,
-                                                 .threads = c->task.threads}};
+    s->local = cc_job_local(&s->job, s->job.row);
+    s->local.inner.layout = s->layout;
+    s->local.inner.threads = c->task.threads;
     const size_t floats = cc_local_floats(&s->local);
     CC_TRY(cc_alloc_floats(c->task.workers * floats, &s->own, e));
     CC_TRY(cc_alloc_floats(s->values, &s->slope, e));

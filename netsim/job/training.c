@@ -133,20 +133,20 @@ const struct cc_table cc_job_training_table =
 
 /* --- what it describes --- */
 
-int cc_job_set_training(struct cc_job *job, const struct cc_task_config *task, const char *data,
+int cc_job_set_training(struct cc_job *job, const struct cc_task_config *task,
                         const struct cc_optimizer *optimizer, const struct cc_rate_schedule *rate,
                         struct cc_error *e)
 {
     struct cc_job_training *t = &job->training;
     t->net = cc_strdup(task->net, e);
-    t->data = cc_strdup(data, e);
+    t->data = cc_strdup(task->data->name, e);
     t->task = *task;
     t->optimizer = *optimizer;
     t->rate = *rate;
-    t->drop = cc_alloc0(sizeof rate->drops, e);
     t->drops = rate->drop_count;
-    if (t->net == NULL || t->data == NULL || t->drop == NULL)
+    if (t->net == NULL || t->data == NULL)
         return CC_FAIL;
+    CC_TRY(CC_NEW(t->drop, CC_RATE_DROPS, e));
     memcpy(t->drop, rate->drops, rate->drop_count * sizeof *t->drop);
     return CC_OK;
 }

@@ -5,9 +5,9 @@
 #include "netsim/job/evaluation.h"
 #include "netsim/job/job.h"
 
-/* Copies them into job->training, whose net and data are set by `data`, the text of the data set.
- * The task's workers and seed must be the job's. Free with the job, also after an error. */
-int cc_job_set_training(struct cc_job *job, const struct cc_task_config *task, const char *data,
+/* Copies them into job->training, whose data are those of the task by their name. The task's
+ * workers and seed must be the job's. Free with the job, also after an error. */
+int cc_job_set_training(struct cc_job *job, const struct cc_task_config *task,
                         const struct cc_optimizer *optimizer, const struct cc_rate_schedule *rate,
                         struct cc_error *e);
 

@@ -28,7 +28,10 @@ static struct cc_spec *parse(const char *text)
 /* Every member differs from its default. */
 static struct cc_training_config usual(void)
 {
+    static char name[] = "digits";
+    static const struct cc_data data = {.name = name};
     return (struct cc_training_config){.task = {.net = "mlp:3",
+                                                .data = &data,
                                                 .height = 7,
                                                 .width = 9,
                                                 .workers = 3,
@@ -73,7 +76,7 @@ static char *text_of(const struct cc_training_config *c, double compute_s)
     struct cc_job job = {0};
     struct cc_error e = {""};
     if (cc_training_job(c, tensors, 2, &job, &e) != CC_OK ||
-        cc_training_job_for_ranks(c, "digits", compute_s, share, &job, &e) != CC_OK)
+        cc_training_job_for_ranks(c, compute_s, share, &job, &e) != CC_OK)
         fail_msg("%s", e.text);
     char *text = cc_job_text(&job, &e);
     assert_non_null(text);

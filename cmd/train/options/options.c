@@ -339,6 +339,8 @@ int cc_train_read_options(struct cc_args *args, struct cc_train_options *o, stru
     o->cluster.setting.timing.compute_s = NAN;
     o->cluster.setting.timing.fuse_bytes = -1;
     CC_TRY(cc_options_read(args, cc_train_own_options, o, e));
+    if (o->data == NULL)
+        o->data = cc_linear_is(o->net) ? "synthetic-sparse" : "digits";
     CC_TRY(cc_options_read(args, cc_cluster_options, &o->cluster, e));
     CC_TRY(cc_source_read(args, &o->cluster.source, e));
     CC_TRY(cc_options_read(args, cc_hosts_options, &o->hosts, e));
@@ -354,9 +356,4 @@ int cc_train_read_options(struct cc_args *args, struct cc_train_options *o, stru
 int cc_train_make_links(struct cc_train_options *o, struct cc_error *e)
 {
     return cc_links_make(&o->cluster.network, &o->link, &o->links, e);
-}
-
-const char *cc_train_data(const struct cc_train_options *o)
-{
-    return o->data != NULL ? o->data : cc_linear_is(o->net) ? "synthetic-sparse" : "digits";
 }

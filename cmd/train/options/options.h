@@ -36,7 +36,7 @@ struct cc_train_options {
     struct cc_hosts hosts;
     struct cc_consistency_args consistency;
     const char *recipe, *paper, *net;
-    const char *data;      /* NULL: the net's default */
+    const char *data;
     struct cc_shape input; /* n 0: that of the samples */
     size_t batch, shift, by_class, coordinates, svrg_steps;
     struct cc_train_step_counts {
@@ -103,8 +103,6 @@ int cc_train_read_options(struct cc_args *args, struct cc_train_options *o, stru
 
 /* Parses "100,200" into a struct cc_train_step_counts: an option's parse. */
 int cc_train_parse_steps(const char *text, void *member, struct cc_error *e);
-/* --data, or the default of the net. */
-const char *cc_train_data(const struct cc_train_options *o);
 
 /* Makes the links of --bw and --latency; without --bw, one of the usual rate. */
 int cc_train_make_links(struct cc_train_options *o, struct cc_error *e);

@@ -195,8 +195,7 @@ static int make_job(const struct launch *l, struct cc_job *job, struct cc_error 
     const struct cc_train *t = l->train;
     CC_TRY(cc_training_job(l->config, t->net->tensors, t->net->count, job, e));
     CC_TRY(cc_job_schemes_take(job, e));
-    CC_TRY(cc_training_job_for_ranks(l->config, cc_train_data(&t->options), t->options.compute_s,
-                                     t->net->share, job, e));
+    CC_TRY(cc_training_job_for_ranks(l->config, t->options.compute_s, t->net->share, job, e));
     CC_TRY(cc_train_costs(t, l->config, l->link, job, e));
     CC_TRY(add_stragglers(l, job, e));
     return add_files(job, l, e);
