@@ -190,13 +190,14 @@ int cc_data_npz(const char *path, const char *keys, struct cc_data *d, struct cc
     if (keys != NULL)
         return cc_usage(e, "%s: an .npz file has no keys: '%s'", path, keys);
     CC_TRY(cc_file_read(path, &file, e));
-    int status = cc_npz_pair(file.data, file.size, false, &train, d, e);
-    if (status == CC_OK && !train)
-        status = cc_fail(e, "it has no array of samples to train with: X, x, X_train or x_train");
-    if (status == CC_OK)
-        status = cc_npz_pair(file.data, file.size, true, &test, d, e);
-    if (status == CC_OK && !test)
-        status = cc_data_split(d, e);
+    int status = CC_OK;
+    CC_TRY_OUT(cc_npz_pair(file.data, file.size, false, &train, d, e));
+    if (!train)
+        CC_TRY_OUT(
+            cc_fail(e, "it has no array of samples to train with: X, x, X_train or x_train"));
+    CC_TRY_OUT(cc_npz_pair(file.data, file.size, true, &test, d, e));
+    status = test ? CC_OK : cc_data_split(d, e);
+out:
     cc_bytes_free(&file);
     if (status != CC_OK)
         cc_error_in(e, "%s", path);
@@ -209,33 +210,24 @@ struct config {
     char *labels, *test, *test_labels;
 };
 
-static int set(void *arg, const char *key, const char *value, struct cc_error *e)
-{
-    struct config *c = arg;
-    char **to = strcmp(key, "labels") == 0        ? &c->labels
-                : strcmp(key, "test") == 0        ? &c->test
-                : strcmp(key, "test-labels") == 0 ? &c->test_labels
-                                                  : NULL;
-    if (to == NULL)
-        return cc_usage(e, "there is no key '%s'; there are labels, test, test-labels", key);
-    free(*to);
-    *to = cc_strdup(value, e);
-    return *to != NULL ? CC_OK : CC_FAIL;
-}
+static const struct cc_data_key npy_keys[] = {
+    {"labels", CC_KEY_PATH, .at = offsetof(struct config, labels)},
+    {"test", CC_KEY_PATH, .at = offsetof(struct config, test)},
+    {"test-labels", CC_KEY_PATH, .at = offsetof(struct config, test_labels)},
+    {.name = NULL}};
 
 static int read_pair(const char *samples, const char *labels, struct cc_data *d,
                      struct cc_samples *out, struct cc_error *e)
 {
-    struct cc_bytes x, y;
-    CC_TRY(cc_file_read(samples, &x, e));
-    int status = cc_file_read(labels, &y, e);
-    if (status == CC_OK) {
-        const struct cc_npy_file of_samples = {samples, x.data, x.size},
-                                 of_labels = {labels, y.data, y.size};
-        status = cc_npy_pair(&of_samples, &of_labels, d, out, e);
-        cc_bytes_free(&y);
-    }
+    struct cc_bytes x = {.data = NULL}, y = {.data = NULL};
+    int status = CC_OK;
+    CC_TRY_OUT(cc_file_read(samples, &x, e));
+    CC_TRY_OUT(cc_file_read(labels, &y, e));
+    status = cc_npy_pair(&(struct cc_npy_file){samples, x.data, x.size},
+                         &(struct cc_npy_file){labels, y.data, y.size}, d, out, e);
+out:
     cc_bytes_free(&x);
+    cc_bytes_free(&y);
     return status;
 }
 
@@ -243,14 +235,12 @@ int cc_data_npy(const char *path, const char *keys, struct cc_data *d, struct cc
 {
     struct config c = {0};
     int status = CC_OK;
-    CC_TRY_OUT(cc_data_keys(keys, set, &c, e));
-    if (c.labels == NULL || (c.test != NULL) != (c.test_labels != NULL)) {
-        status = cc_usage(e,
-                          "%s: an .npy file has samples alone; name their classes, as in "
-                          "%s:labels=FILE.npy, and with test=FILE also test-labels=FILE",
-                          path, path);
-        goto out;
-    }
+    CC_TRY_OUT(cc_data_keys(keys, npy_keys, &c, e));
+    if (c.labels == NULL || (c.test != NULL) != (c.test_labels != NULL))
+        CC_TRY_OUT(cc_usage(e,
+                            "%s: an .npy file has samples alone; name their classes, as in "
+                            "%s:labels=FILE.npy, and with test=FILE also test-labels=FILE",
+                            path, path));
     CC_TRY_OUT(read_pair(path, c.labels, d, &d->train, e));
     status =
         c.test != NULL ? read_pair(c.test, c.test_labels, d, &d->test, e) : cc_data_split(d, e);

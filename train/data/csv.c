@@ -9,59 +9,39 @@
 
 struct config {
     struct cc_data *d;
-    bool first;    /* the class is the first column */
-    char *test;    /* path, or NULL */
-    bool has_dims; /* d has a shape from the keys */
+    bool first; /* the class is the first column */
+    char *test; /* path, or NULL */
 };
 
-static int set(void *arg, const char *key, const char *value, struct cc_error *e)
-{
-    struct config *c = arg;
-    if (strcmp(key, "label") == 0) {
-        c->first = strcmp(value, "first") == 0;
-        return c->first || strcmp(value, "last") == 0
-                   ? CC_OK
-                   : cc_usage(e, "'%s' is not first or last", value);
-    }
-    if (strcmp(key, "test") == 0) {
-        free(c->test);
-        c->test = cc_strdup(value, e);
-        return c->test != NULL ? CC_OK : CC_FAIL;
-    }
-    if (strcmp(key, "dims") == 0) {
-        c->has_dims = true;
-        return cc_data_dims(value, c->d, e);
-    }
-    return cc_usage(e, "there is no key '%s'; there are label, dims, test", key);
-}
+static const struct cc_data_key csv_keys[] = {
+    {"label", CC_KEY_FIRST, .at = offsetof(struct config, first)},
+    {"dims", CC_KEY_DIMS, .at = offsetof(struct config, d)},
+    {"test", CC_KEY_PATH, .at = offsetof(struct config, test)},
+    {.name = NULL}};
 
-/* A matrix of all numbers of a file; the caller frees *out. */
+/* A matrix of all numbers of a file; the caller frees *out, also after an error. */
 static int read_matrix(const char *path, float **out, size_t *rows, size_t *columns,
                        struct cc_error *e)
 {
     struct cc_bytes file;
     struct cc_contents c = {0};
+    int status = CC_OK;
+    *out = NULL;
     CC_TRY(cc_file_read(path, &file, e));
-    int status = cc_csv_parse(file.data, file.size, &c, e);
-    float *x = NULL;
-    if (status == CC_OK && c.tensors[0].shape.ndim != 2)
-        status = cc_fail(e, "one column; a sample has its class and at least one more number");
-    if (status == CC_OK) {
-        const struct cc_shape *shape = &c.tensors[0].shape;
-        *rows = shape->dim[0];
-        *columns = shape->dim[1];
-        x = cc_alloc(shape->n * sizeof *x, e);
-        status = x != NULL ? cc_csv_values(file.data, file.size, x, shape->n, e) : CC_FAIL;
-    }
+    CC_TRY_OUT(cc_csv_parse(file.data, file.size, &c, e));
+    const struct cc_shape *shape = &c.tensors[0].shape;
+    if (shape->ndim != 2)
+        CC_TRY_OUT(cc_fail(e, "one column; a sample has its class and at least one more number"));
+    *rows = shape->dim[0];
+    *columns = shape->dim[1];
+    CC_TRY_OUT(CC_NEW(*out, shape->n, e));
+    status = cc_csv_values(file.data, file.size, *out, shape->n, e);
+out:
+    if (status != CC_OK)
+        cc_error_in(e, "%s", path);
     cc_contents_free(&c);
     cc_bytes_free(&file);
-    if (status != CC_OK) {
-        free(x);
-        cc_error_in(e, "%s", path);
-        return status;
-    }
-    *out = x;
-    return CC_OK;
+    return status;
 }
 
 /* Splits a matrix into samples and classes. */
@@ -101,12 +81,14 @@ static int read_part(const char *path, const struct config *c, struct cc_samples
 {
     float *x;
     size_t rows, columns;
-    CC_TRY(read_matrix(path, &x, &rows, &columns, e));
-    if (out == &c->d->train && !c->has_dims) {
+    int status = CC_OK;
+    CC_TRY_OUT(read_matrix(path, &x, &rows, &columns, e));
+    if (cc_data_values(c->d) == 0) {
         c->d->channels = columns - 1;
         c->d->height = c->d->width = 1;
     }
-    const int status = take_samples(path, c, x, rows, columns, out, e);
+    status = take_samples(path, c, x, rows, columns, out, e);
+out:
     free(x);
     return status;
 }
@@ -114,11 +96,11 @@ static int read_part(const char *path, const struct config *c, struct cc_samples
 int cc_data_csv(const char *path, const char *keys, struct cc_data *d, struct cc_error *e)
 {
     struct config c = {.d = d};
-    int status = cc_data_keys(keys, set, &c, e);
-    if (status == CC_OK)
-        status = read_part(path, &c, &d->train, e);
-    if (status == CC_OK)
-        status = c.test != NULL ? read_part(c.test, &c, &d->test, e) : cc_data_split(d, e);
+    int status = CC_OK;
+    CC_TRY_OUT(cc_data_keys(keys, csv_keys, &c, e));
+    CC_TRY_OUT(read_part(path, &c, &d->train, e));
+    status = c.test != NULL ? read_part(c.test, &c, &d->test, e) : cc_data_split(d, e);
+out:
     free(c.test);
     return status;
 }

@@ -153,18 +153,13 @@ static int open_set(const char *text, bool sparse, struct cc_data **out, struct 
     struct cc_data *d;
     CC_TRY(CC_NEW(d, 1, e));
     d->name = cc_strdup(text, e);
-    if (d->name == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    CC_TRY_OUT(d->name != NULL ? CC_OK : CC_FAIL);
     CC_TRY_OUT(open_text(text, sparse, d, e));
-    if (d->train.count == 0 || d->test.count == 0 || d->classes < 2) {
-        status =
-            cc_fail(e, "%s: %zu sample%s to train with, %zu to test with, %zu class%s: too few",
-                    text, d->train.count, d->train.count == 1 ? "" : "s", d->test.count, d->classes,
-                    d->classes == 1 ? "" : "es");
-        goto out;
-    }
+    if (d->train.count == 0 || d->test.count == 0 || d->classes < 2)
+        CC_TRY_OUT(cc_fail(e,
+                           "%s: %zu sample%s to train with, %zu to test with, %zu class%s: too few",
+                           text, d->train.count, d->train.count == 1 ? "" : "s", d->test.count,
+                           d->classes, d->classes == 1 ? "" : "es"));
     if (!sparse)
         CC_TRY_OUT(normalize(d, e));
     *out = d;

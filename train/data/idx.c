@@ -128,11 +128,11 @@ int cc_data_idx_pair(const struct cc_idx_file *images, const struct cc_idx_file 
                      struct cc_data *d, struct cc_samples *out, struct cc_error *e)
 {
     struct cc_idx x = {.byte = NULL}, y = {.byte = NULL};
-    int status = parse(images, 3, &x, e);
-    if (status == CC_OK)
-        status = parse(labels, 1, &y, e);
-    if (status == CC_OK)
-        status = join((const char *const[]){images->name, labels->name}, &x, &y, d, out, e);
+    int status = CC_OK;
+    CC_TRY_OUT(parse(images, 3, &x, e));
+    CC_TRY_OUT(parse(labels, 1, &y, e));
+    status = join((const char *const[]){images->name, labels->name}, &x, &y, d, out, e);
+out:
     free(x.byte);
     free(y.byte);
     return status;

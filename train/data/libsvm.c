@@ -230,11 +230,6 @@ static int fill(const struct cc_sparse_rows *rows, size_t features, struct cc_sa
     return CC_OK;
 }
 
-static size_t most_features(bool sparse)
-{
-    return sparse ? MOST_SPARSE_FEATURES : MOST_FEATURES;
-}
-
 int cc_libsvm_parse(const char *text, size_t size, const struct cc_svm_form *form,
                     struct cc_svm_labels *labels, struct cc_data *d, struct cc_samples *out,
                     struct cc_error *e)
@@ -244,7 +239,9 @@ int cc_libsvm_parse(const char *text, size_t size, const struct cc_svm_form *for
                        .end = text + size,
                        .at = text,
                        .line = 1,
-                       .most = given > 0 ? given : most_features(form->sparse),
+                       .most = given > 0      ? given
+                               : form->sparse ? MOST_SPARSE_FEATURES
+                                              : MOST_FEATURES,
                        .given = given > 0,
                        .e = e};
     struct table t = {.features = 0};
@@ -254,10 +251,8 @@ int cc_libsvm_parse(const char *text, size_t size, const struct cc_svm_form *for
         d->channels = given > 0 ? given : t.features;
         d->height = d->width = 1;
     }
-    if (d->channels == 0) {
-        status = cc_fail(e, "no label is followed by a pair index:value");
-        goto out;
-    }
+    if (d->channels == 0)
+        CC_TRY_OUT(cc_fail(e, "no label is followed by a pair index:value"));
     if (out == &d->train)
         CC_TRY_OUT(collect_labels(&t, labels, e));
     d->classes = labels->count;
@@ -281,28 +276,16 @@ struct config {
     char *test;
 };
 
-static int set(void *arg, const char *key, const char *value, struct cc_error *e)
-{
-    struct config *c = arg;
-    if (strcmp(key, "features") == 0) {
-        char *end;
-        const unsigned long n = strtoul(value, &end, 10);
-        const size_t most = most_features(c->form.sparse);
-        if (*end != '\0' || value[0] == '-' || n < 1 || n > most)
-            return cc_usage(e, "from 1 to %zu features", most);
-        c->form.features = (size_t)n;
-        return CC_OK;
-    }
-    if (strcmp(key, "dims") == 0 && !c->form.sparse)
-        return cc_data_dims(value, c->d, e);
-    if (strcmp(key, "test") == 0) {
-        free(c->test);
-        c->test = cc_strdup(value, e);
-        return c->test != NULL ? CC_OK : CC_FAIL;
-    }
-    return cc_usage(e, "there is no key '%s'; there are features,%s test", key,
-                    c->form.sparse ? "" : " dims,");
-}
+static const struct cc_data_key keys_of_values[] = {
+    {"features", CC_KEY_FEATURES, .at = offsetof(struct config, form.features), 1, MOST_FEATURES},
+    {"dims", CC_KEY_DIMS, .at = offsetof(struct config, d)},
+    {"test", CC_KEY_PATH, .at = offsetof(struct config, test)},
+    {.name = NULL}};
+static const struct cc_data_key keys_of_rows[] = {
+    {"features", CC_KEY_FEATURES, .at = offsetof(struct config, form.features), 1,
+     MOST_SPARSE_FEATURES},
+    {"test", CC_KEY_PATH, .at = offsetof(struct config, test)},
+    {.name = NULL}};
 
 static int read_part(const char *path, const struct config *c, struct cc_svm_labels *labels,
                      struct cc_samples *out, struct cc_error *e)
@@ -323,13 +306,11 @@ static int read_files(const char *path, const char *keys, bool sparse, struct cc
     struct config c = {.d = d, .form = {.sparse = sparse}};
     struct cc_svm_labels labels = {.count = 0};
     int status = CC_OK;
-    CC_TRY_OUT(cc_data_keys(keys, set, &c, e));
-    if (cc_data_values(d) != 0 && c.form.features > cc_data_values(d)) {
-        status = cc_usage(e, "%s: features=%zu, and a sample of dims=%zux%zux%zu has %zu value%s",
-                          path, c.form.features, d->channels, d->height, d->width,
-                          cc_data_values(d), cc_data_values(d) == 1 ? "" : "s");
-        goto out;
-    }
+    CC_TRY_OUT(cc_data_keys(keys, sparse ? keys_of_rows : keys_of_values, &c, e));
+    if (cc_data_values(d) != 0 && c.form.features > cc_data_values(d))
+        CC_TRY_OUT(cc_usage(e, "%s: features=%zu, and a sample of dims=%zux%zux%zu has %zu value%s",
+                            path, c.form.features, d->channels, d->height, d->width,
+                            cc_data_values(d), cc_data_values(d) == 1 ? "" : "s"));
     CC_TRY_OUT(read_part(path, &c, &labels, &d->train, e));
     status = c.test != NULL ? read_part(c.test, &c, &labels, &d->test, e) : cc_data_split(d, e);
 out:

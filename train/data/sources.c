@@ -2,6 +2,7 @@
  * and samples that are set aside for testing. */
 #include "train/data/sources.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,48 +10,6 @@
 #include "core/random.h"
 #include "core/tensor.h"
 #include "core/units.h"
-
-int cc_data_keys(const char *keys,
-                 int (*set)(void *arg, const char *key, const char *value, struct cc_error *e),
-                 void *arg, struct cc_error *e)
-{
-    char *copy = cc_strdup(keys != NULL ? keys : "", e), *rest = copy, *save;
-    int status = CC_OK;
-    if (copy == NULL)
-        return CC_FAIL;
-    for (char *word; status == CC_OK && (word = strtok_r(rest, ",", &save)) != NULL; rest = NULL) {
-        char *value = strchr(word, '=');
-        if (value == NULL) {
-            status = cc_usage(e, "'%s' should be a key and a value, as in key=value", word);
-            break;
-        }
-        *value++ = '\0';
-        status = set(arg, word, value, e);
-        if (status != CC_OK)
-            cc_error_in(e, "%s=%s", word, value);
-    }
-    free(copy);
-    return status;
-}
-
-int cc_data_count(const char *value, uint64_t least, uint64_t most, uint64_t *out,
-                  struct cc_error *e)
-{
-    CC_TRY(cc_parse_count(value, out, e));
-    if (*out < least || *out > most)
-        return cc_usage(e, "%s is not between %llu and %llu", value, (unsigned long long)least,
-                        (unsigned long long)most);
-    return CC_OK;
-}
-
-int cc_data_number(const char *value, int most, double *out, struct cc_error *e)
-{
-    char *end;
-    *out = strtod(value, &end);
-    if (!cc_is_decimal(value, strlen(value)) || *end != '\0' || !(*out >= 0 && *out <= most))
-        return cc_usage(e, "'%s' is not a number from 0 to %d", value, most);
-    return CC_OK;
-}
 
 int cc_data_dims(const char *text, struct cc_data *d, struct cc_error *e)
 {
@@ -63,6 +22,81 @@ int cc_data_dims(const char *text, struct cc_data *d, struct cc_error *e)
     d->height = shape.ndim == 3 ? shape.dim[1] : 1;
     d->width = shape.ndim == 3 ? shape.dim[2] : 1;
     return CC_OK;
+}
+
+static int parse(const struct cc_data_key *k, const char *value, void *to, struct cc_error *e)
+{
+    const unsigned long long least = k->least, most = k->most;
+    uint64_t *count = to;
+    double *number = to;
+    char *end;
+    switch (k->form) {
+    case CC_KEY_COUNT:
+        CC_TRY(cc_parse_count(value, count, e));
+        if (*count < least || *count > most)
+            return cc_usage(e, "%s is not between %llu and %llu", value, least, most);
+        return CC_OK;
+    case CC_KEY_FEATURES:
+        *count = strtoul(value, &end, 10);
+        if (*end != '\0' || value[0] == '-' || *count < least || *count > most)
+            return cc_usage(e, "from %llu to %llu features", least, most);
+        return CC_OK;
+    case CC_KEY_NUMBER:
+        *number = strtod(value, &end);
+        if (!cc_is_decimal(value, strlen(value)) || *end != '\0' ||
+            !(*number >= 0 && *number <= (double)most))
+            return cc_usage(e, "'%s' is not a number from 0 to %llu", value, most);
+        return CC_OK;
+    case CC_KEY_SHARE:
+        return cc_parse_share(value, number, e);
+    case CC_KEY_PATH:
+        free(*(char **)to);
+        *(char **)to = cc_strdup(value, e);
+        return *(char **)to != NULL ? CC_OK : CC_FAIL;
+    case CC_KEY_FIRST:
+        *(bool *)to = strcmp(value, "first") == 0;
+        return *(bool *)to || strcmp(value, "last") == 0
+                   ? CC_OK
+                   : cc_usage(e, "'%s' is not first or last", value);
+    case CC_KEY_DIMS:
+        break;
+    }
+    return cc_data_dims(value, *(struct cc_data **)to, e);
+}
+
+static int set(const char *word, const char *value, const struct cc_data_key *table, void *out,
+               struct cc_error *e)
+{
+    char names[128] = "";
+    size_t used = 0;
+    for (const struct cc_data_key *k = table; k->name != NULL && used < sizeof names; k++) {
+        if (strcmp(k->name, word) == 0)
+            return parse(k, value, (char *)out + k->at, e);
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", k == table ? "" : ", ",
+                                 k->name);
+    }
+    return cc_usage(e, "there is no key '%s'; there are %s", word, names);
+}
+
+int cc_data_keys(const char *keys, const struct cc_data_key *table, void *out, struct cc_error *e)
+{
+    char *copy = cc_strdup(keys != NULL ? keys : "", e), *rest = copy, *save;
+    int status = CC_OK;
+    if (copy == NULL)
+        return CC_FAIL;
+    for (char *word; status == CC_OK && (word = strtok_r(rest, ",", &save)) != NULL; rest = NULL) {
+        char *value = strchr(word, '=');
+        if (value == NULL) {
+            status = cc_usage(e, "'%s' should be a key and a value, as in key=value", word);
+            break;
+        }
+        *value++ = '\0';
+        status = set(word, value, table, out, e);
+        if (status != CC_OK)
+            cc_error_in(e, "%s=%s", word, value);
+    }
+    free(copy);
+    return status;
 }
 
 enum { EVERY = 5 };

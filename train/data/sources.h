@@ -79,8 +79,9 @@ struct cc_svm_labels {
     size_t count, capacity;
 };
 struct cc_svm_form {
-    bool sparse;     /* keep the non-zeros alone */
-    size_t features; /* the largest index that is allowed; 0: that of the data set, if it has one */
+    bool sparse; /* keep the non-zeros alone */
+    uint64_t
+        features; /* the largest index that is allowed; 0: that of the data set, if it has one */
 };
 int cc_libsvm_parse(const char *text, size_t size, const struct cc_svm_form *form,
                     struct cc_svm_labels *labels, struct cc_data *d, struct cc_samples *out,
@@ -106,15 +107,26 @@ int cc_npz_pair(const uint8_t *file, size_t size, bool test, bool *found, struct
 /* Moves every fifth sample from training to testing, of each run of five one that is drawn. */
 int cc_data_split(struct cc_data *d, struct cc_error *e);
 
-/* Parses "a=1,b=2": calls set(arg, key, value) for each, in order. NULL or "": nothing. */
-int cc_data_keys(const char *keys,
-                 int (*set)(void *arg, const char *key, const char *value, struct cc_error *e),
-                 void *arg, struct cc_error *e);
-/* Parse a value: a count from `least` to `most`, or a decimal number from 0 to `most`. */
-int cc_data_count(const char *value, uint64_t least, uint64_t most, uint64_t *out,
-                  struct cc_error *e);
-int cc_data_number(const char *value, int most, double *out, struct cc_error *e);
-/* Parses "3x32x32", or "784" as 784x1x1, into a data set's shape. */
+/* A key of a text: the member of a reader's struct that it sets, and the form of its value. A table
+ * of keys ends with no name. */
+struct cc_data_key {
+    const char *name;
+    enum {
+        CC_KEY_COUNT,    /* uint64_t: from `least` to `most` */
+        CC_KEY_FEATURES, /* the same, in digits */
+        CC_KEY_NUMBER,   /* double: decimal, from 0 to `most` */
+        CC_KEY_SHARE,    /* double: 0.05 or 5% */
+        CC_KEY_PATH,     /* char *, to be freed */
+        CC_KEY_FIRST,    /* bool: first, or last */
+        CC_KEY_DIMS      /* struct cc_data *, whose shape is set: 3x32x32, or 784 as 784x1x1 */
+    } form;
+    size_t at;
+    uint64_t least, most;
+};
+
+/* Parses "a=1,b=2" into *out, in order. NULL or "": nothing. */
+int cc_data_keys(const char *keys, const struct cc_data_key *table, void *out, struct cc_error *e);
+/* Parses the shape of a sample. */
 int cc_data_dims(const char *text, struct cc_data *d, struct cc_error *e);
 
 #endif

@@ -17,25 +17,14 @@ struct config {
     double noise;
 };
 
-static int set(void *arg, const char *key, const char *value, struct cc_error *e)
-{
-    struct config *c = arg;
-    const uint64_t most = UINT64_C(1) << 32;
-    if (strcmp(key, "classes") == 0)
-        return cc_data_count(value, 2, CC_MOST_CLASSES, &c->classes, e);
-    if (strcmp(key, "train") == 0)
-        return cc_data_count(value, 1, most, &c->train, e);
-    if (strcmp(key, "test") == 0)
-        return cc_data_count(value, 1, most, &c->test, e);
-    if (strcmp(key, "seed") == 0)
-        return cc_data_count(value, 0, UINT64_C(1) << 53, &c->seed, e);
-    if (strcmp(key, "noise") == 0)
-        return cc_data_number(value, 1000, &c->noise, e);
-    if (strcmp(key, "dims") == 0)
-        return cc_data_dims(value, c->d, e);
-    return cc_usage(e, "there is no key '%s'; there are classes, dims, train, test, noise, seed",
-                    key);
-}
+static const struct cc_data_key synthetic_keys[] = {
+    {"classes", CC_KEY_COUNT, .at = offsetof(struct config, classes), 2, CC_MOST_CLASSES},
+    {"dims", CC_KEY_DIMS, .at = offsetof(struct config, d)},
+    {"train", CC_KEY_COUNT, .at = offsetof(struct config, train), 1, UINT64_C(1) << 32},
+    {"test", CC_KEY_COUNT, .at = offsetof(struct config, test), 1, UINT64_C(1) << 32},
+    {"noise", CC_KEY_NUMBER, .at = offsetof(struct config, noise), 0, 1000},
+    {"seed", CC_KEY_COUNT, .at = offsetof(struct config, seed), 0, UINT64_C(1) << 53},
+    {.name = NULL}};
 
 /* About normal, with mean 0 and standard deviation 1: the sum of four uniform numbers, which needs
  * no function that differs between C libraries. */
@@ -99,8 +88,9 @@ static int make_samples(const struct config *c, const float *pattern, uint64_t p
 int cc_data_synthetic(const char *keys, struct cc_data *d, struct cc_error *e)
 {
     struct config c = {.d = d, .classes = 10, .train = 4096, .test = 1024, .seed = 1, .noise = 1};
-    CC_TRY(cc_data_dims("3x32x32", d, e));
-    CC_TRY(cc_data_keys(keys, set, &c, e));
+    d->channels = 3;
+    d->height = d->width = 32;
+    CC_TRY(cc_data_keys(keys, synthetic_keys, &c, e));
     d->classes = c.classes;
     size_t bytes;
     float *pattern;
@@ -108,11 +98,11 @@ int cc_data_synthetic(const char *keys, struct cc_data *d, struct cc_error *e)
         return cc_fail(e, "%llu classes of %zu values are too many", (unsigned long long)c.classes,
                        cc_data_values(d));
     CC_TRY(CC_NEW(pattern, bytes / sizeof *pattern, e));
-    int status = make_patterns(&c, pattern, e);
-    if (status == CC_OK)
-        status = make_samples(&c, pattern, 0, c.train, &d->train, e);
-    if (status == CC_OK)
-        status = make_samples(&c, pattern, 1, c.test, &d->test, e);
+    int status = CC_OK;
+    CC_TRY_OUT(make_patterns(&c, pattern, e));
+    CC_TRY_OUT(make_samples(&c, pattern, 0, c.train, &d->train, e));
+    status = make_samples(&c, pattern, 1, c.test, &d->test, e);
+out:
     free(pattern);
     return status;
 }

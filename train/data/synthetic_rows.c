@@ -15,7 +15,6 @@
 
 #include "core/memory.h"
 #include "core/random.h"
-#include "core/units.h"
 #include "train/data/sources.h"
 #include "train/math.h"
 
@@ -28,29 +27,15 @@ struct config {
     double power, noise;
 };
 
-static int set(void *arg, const char *key, const char *value, struct cc_error *e)
-{
-    struct config *c = arg;
-    const uint64_t most = UINT64_C(1) << 32;
-    if (strcmp(key, "train") == 0)
-        return cc_data_count(value, 1, most, &c->train, e);
-    if (strcmp(key, "test") == 0)
-        return cc_data_count(value, 1, most, &c->test, e);
-    if (strcmp(key, "features") == 0)
-        return cc_data_count(value, 1, MOST_SPARSE_FEATURES, &c->features, e);
-    if (strcmp(key, "nonzeros") == 0)
-        return cc_data_count(value, 1, MOST_SPARSE_FEATURES, &c->nonzeros, e);
-    if (strcmp(key, "seed") == 0)
-        return cc_data_count(value, 0, UINT64_C(1) << 53, &c->seed, e);
-    if (strcmp(key, "power") == 0)
-        return cc_data_number(value, 4, &c->power, e);
-    if (strcmp(key, "noise") == 0)
-        return cc_parse_share(value, &c->noise, e);
-    return cc_usage(e,
-                    "there is no key '%s'; there are train, test, features, nonzeros, power, "
-                    "noise, seed",
-                    key);
-}
+static const struct cc_data_key row_keys[] = {
+    {"train", CC_KEY_COUNT, .at = offsetof(struct config, train), 1, UINT64_C(1) << 32},
+    {"test", CC_KEY_COUNT, .at = offsetof(struct config, test), 1, UINT64_C(1) << 32},
+    {"features", CC_KEY_COUNT, .at = offsetof(struct config, features), 1, MOST_SPARSE_FEATURES},
+    {"nonzeros", CC_KEY_COUNT, .at = offsetof(struct config, nonzeros), 1, MOST_SPARSE_FEATURES},
+    {"power", CC_KEY_NUMBER, .at = offsetof(struct config, power), 0, 4},
+    {"noise", CC_KEY_SHARE, .at = offsetof(struct config, noise)},
+    {"seed", CC_KEY_COUNT, .at = offsetof(struct config, seed), 0, UINT64_C(1) << 53},
+    {.name = NULL}};
 
 /* The law: octave k is drawn below `below[k]` of 2^32, and has the features from 2^k - 1 on, in the
  * order of their frequency. */
@@ -255,18 +240,18 @@ int cc_data_synthetic_rows(const char *keys, struct cc_data *d, struct cc_error 
                        .noise = 0.05,
                        .seed = 1};
     struct maker maker;
-    CC_TRY(cc_data_keys(keys, set, &c, e));
+    CC_TRY(cc_data_keys(keys, row_keys, &c, e));
     if (c.nonzeros > c.features)
         return cc_usage(e, "nonzeros=%llu: a row has features=%llu", (unsigned long long)c.nonzeros,
                         (unsigned long long)c.features);
     d->channels = c.features;
     d->height = d->width = 1;
     d->classes = 2;
-    int status = open_maker(&c, &maker, e);
-    if (status == CC_OK)
-        status = make_rows(&maker, 0, c.train, &d->train, e);
-    if (status == CC_OK)
-        status = make_rows(&maker, 1, c.test, &d->test, e);
+    int status = CC_OK;
+    CC_TRY_OUT(open_maker(&c, &maker, e));
+    CC_TRY_OUT(make_rows(&maker, 0, c.train, &d->train, e));
+    status = make_rows(&maker, 1, c.test, &d->test, e);
+out:
     close_maker(&maker);
     return status;
 }
