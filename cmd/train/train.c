@@ -15,11 +15,8 @@ static int run(struct cc_args *args, struct cc_error *e)
         return cc_recipe_run_named(args, "training", "recipe", e);
     if (args->recipe != NULL && args->recipe->passes != NULL)
         return cc_train_passes(args, e);
-    if (args->recipe != NULL && args->recipe->frameworks != NULL) {
-        status = cc_train_frameworks(args, e);
-        args->record.partial = cc_interrupted();
-        return status;
-    }
+    if (args->recipe != NULL && args->recipe->frameworks != NULL)
+        return cc_train_frameworks(args, e);
     if (args->schemes.count == 0)
         CC_TRY(cc_spec_list_parse("paper", &args->schemes, e));
     CC_TRY_OUT(cc_train_open(&t, e));

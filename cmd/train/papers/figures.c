@@ -6,16 +6,10 @@
 #include "core/units.h"
 #include "models/paper/paper.h"
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    return item != NULL ? item->valuestring : NULL;
-}
-
 /* The value of a constant of the table that the recipe names. */
 static double constant(const struct cc_train *t, const char *key)
 {
-    return cc_paper_constant_value(t->paper, text_of(t->args->recipe->computing, key));
+    return cc_paper_constant_value(t->paper, cc_recipe_text(t->args->recipe->computing, key));
 }
 
 /* Whether the recipe sets the time of computing. */
@@ -30,7 +24,7 @@ static bool sets_compute(const struct cc_train *t)
 static int raw_comm_s(const struct cc_train *t, double *out, struct cc_error *e)
 {
     const struct cc_train_options *o = &t->options;
-    const char *bw = text_of(t->args->recipe->computing, "bw");
+    const char *bw = cc_recipe_text(t->args->recipe->computing, "bw");
     struct cc_train sync = *t;
     struct cc_link link = o->link[0];
     for (size_t i = 1; i < o->links && bw == NULL; i++)
@@ -51,7 +45,7 @@ int cc_train_paper_open(struct cc_train *t, struct cc_error *e)
     double comm_s;
     if (!sets_compute(t))
         return CC_OK;
-    CC_TRY(cc_paper_open(text_of(t->args->recipe->computing, "table"), &t->paper, e));
+    CC_TRY(cc_paper_open(cc_recipe_text(t->args->recipe->computing, "table"), &t->paper, e));
     CC_TRY(cc_paper_solve(t->paper, e));
     CC_TRY(raw_comm_s(t, &comm_s, e));
     if (t->frameworks != NULL) { /* the table has traffic over computing */
@@ -59,7 +53,8 @@ int cc_train_paper_open(struct cc_train *t, struct cc_error *e)
         return CC_OK;
     }
     o->compute_s = constant(t, "constant") * comm_s;
-    if (o->training.mode == CC_SEQUENTIAL && text_of(t->args->recipe->computing, "hidden") != NULL)
+    if (o->training.mode == CC_SEQUENTIAL &&
+        cc_recipe_text(t->args->recipe->computing, "hidden") != NULL)
         o->hidden_share = constant(t, "hidden");
     return CC_OK;
 }

@@ -9,6 +9,7 @@
 #include "cmd/train/places/places.h"
 #include "cmd/train/rows/rows.h"
 #include "cmd/train/times/times.h"
+#include "core/interrupt.h"
 #include "core/units.h"
 #include "models/paper/paper.h"
 
@@ -17,8 +18,7 @@ enum { FRAMEWORKS = CC_TRAIN_FRAMEWORKS };
 /* A text of a framework of the recipe. */
 static const char *text_of(const struct cc_args *args, size_t which, const char *key)
 {
-    const cJSON *one = cJSON_GetArrayItem(args->recipe->frameworks, (int)which);
-    return cJSON_GetObjectItemCaseSensitive(one, key)->valuestring;
+    return cc_recipe_text(cJSON_GetArrayItem(args->recipe->frameworks, (int)which), key);
 }
 
 /* --- options --- */
@@ -80,6 +80,7 @@ int cc_train_frameworks(struct cc_args *args, struct cc_error *e)
     for (size_t i = 0; i < FRAMEWORKS; i++)
         CC_TRY_OUT(cc_train_failure(&t[i], e));
 out:
+    args->record.partial = cc_interrupted();
     for (size_t i = 0; i < FRAMEWORKS; i++) {
         cc_train_close(&t[i]);
         cc_spec_list_free(&own[i].schemes);

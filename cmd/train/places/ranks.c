@@ -94,17 +94,11 @@ static double remaining_s(void *arg)
 
 /* --- the places --- */
 
-static int launch_in_lab(struct launch *l, struct cc_lab *lab, const struct cc_job *job,
-                         struct cc_error *e)
-{
-    const struct cc_launch_config calls = {
-        .on_report = on_report, .remaining_s = remaining_s, .on_tick = on_tick, .arg = l};
-    return cc_hosts_launch(&l->train->options.hosts, lab, &calls, job, e);
-}
-
 static int run(struct launch *l, struct cc_job *job, struct cc_error *e)
 {
     const struct cc_train_options *o = &l->train->options;
+    const struct cc_launch_config calls = {
+        .on_report = on_report, .remaining_s = remaining_s, .on_tick = on_tick, .arg = l};
     struct cc_lab *lab = NULL;
     struct cc_machine_info host;
     cc_machine_info_read(&host);
@@ -112,7 +106,7 @@ static int run(struct launch *l, struct cc_job *job, struct cc_error *e)
     job->yield_when_idle = (o->hosts.lab || o->hosts.cluster.here) && ranks > host.cores;
     if (o->hosts.lab) {
         const struct cc_link *link = l->link;
-        const struct cc_lab_config config = {
+        const struct cc_lab_config shape = {
             .hosts = ranks,
             .bw_bps = link->bw_bps,
             .latency_s = link->latency_s > CC_LINK_LATENCY ? link->latency_s : 0,
@@ -122,9 +116,9 @@ static int run(struct launch *l, struct cc_job *job, struct cc_error *e)
         job->device = cc_strdup(CC_LAB_DEVICE, e);
         if (job->device == NULL)
             return CC_FAIL;
-        CC_TRY(cc_lab_open(&config, &lab, e));
+        CC_TRY(cc_lab_open(&shape, &lab, e));
     }
-    const int status = launch_in_lab(l, lab, job, e);
+    const int status = cc_hosts_launch(&o->hosts, lab, &calls, job, e);
     cc_lab_close(lab);
     return status;
 }

@@ -35,20 +35,19 @@ int cc_train_choices(const struct cc_train *t, const struct cc_training_config *
     struct cc_setting setting;
     struct cc_link link;
     struct cc_job job = {0};
+    int status = CC_OK;
     *out = (struct cc_job_row){.choices = 0};
     if (!cc_exchange_has(c->exchange, CC_X_CHOOSES))
         return CC_OK;
     CC_TRY(cc_train_link_of_choices(t, &link, e));
     cc_train_setting(t, &link, &setting);
-    int status = cc_training_job(c, t->net->tensors, t->net->count, &job, e);
-    if (status == CC_OK)
-        status = cc_experiment_job_choices(&setting, NULL, &job, job.row, e);
-    if (status == CC_OK) {
-        out->choice = job.row->choice;
-        out->choices = job.row->choices;
-        job.row->choice = NULL;
-        job.row->choices = 0;
-    }
+    CC_TRY_OUT(cc_training_job(c, t->net->tensors, t->net->count, &job, e));
+    CC_TRY_OUT(cc_experiment_job_choices(&setting, NULL, &job, job.row, e));
+    out->choice = job.row->choice;
+    out->choices = job.row->choices;
+    job.row->choice = NULL;
+    job.row->choices = 0;
+out:
     cc_job_free(&job);
     return status;
 }
@@ -63,23 +62,6 @@ struct part {
     struct cc_step_payloads sizes;
     struct cc_predictor predictor;
 };
-
-/* Steps by simulated clocks, which each evaluation has, and which codecs take no time of. */
-static void simulated_steps(const struct cc_train *t, const struct cc_training_result *of,
-                            struct cc_train_step *out)
-{
-    const double compute_s = t->options.compute_s;
-    for (size_t i = 0; i < of->evals; i++) {
-        const struct cc_evaluation *v = &of->eval[i];
-        const double steps = (double)(v->step - (i > 0 ? v[-1].step : 0));
-        const double step_s = (v->clock_s - (i > 0 ? v[-1].clock_s : 0)) / steps;
-        out[i] = (struct cc_train_step){.compute_s = compute_s,
-                                        .codec_s = NAN,
-                                        .comm_s = fmax(0, step_s - compute_s),
-                                        .step_s = step_s,
-                                        .time_s = v->clock_s};
-    }
-}
 
 /* Counts the pairs of payloads of the measured bytes. */
 static void count_pairs(const struct part *part, struct cc_step_payloads *p)
@@ -157,20 +139,28 @@ int cc_train_raw_comm_s(const struct cc_train *t, const struct cc_link *link, do
     return status;
 }
 
-/* The steps of ranks, whose time each evaluation has. */
-static void measured_steps(const struct cc_training_result *of, struct cc_train_step *out)
+/* Steps whose times the evaluations have: those of ranks, or by simulated clocks, which codecs take
+ * no time of. */
+static void timed_steps(const struct cc_train *t, const struct cc_training_result *of,
+                        struct cc_train_step *out)
 {
+    const bool ranks = t->options.on != CC_TRAIN_LOCAL;
+    double before_s = 0;
+    size_t step = 0;
     for (size_t i = 0; i < of->evals; i++) {
         const struct cc_evaluation *v = &of->eval[i];
-        const double steps = (double)(v->step - (i > 0 ? v[-1].step : 0));
-        const double step_s = (v->wall_s - (i > 0 ? v[-1].wall_s : 0)) / steps;
-        const double compute_s = v->compute_s + v->update_s;
+        const double compute_s = ranks ? v->compute_s + v->update_s : t->options.compute_s;
         const double codec_s = v->encode_s + v->hop_s + v->server_s + v->decode_s;
-        out[i] = (struct cc_train_step){.compute_s = compute_s,
-                                        .codec_s = codec_s,
-                                        .comm_s = fmax(0, step_s - compute_s - codec_s),
-                                        .step_s = step_s,
-                                        .time_s = v->wall_s};
+        const double time_s = ranks ? v->wall_s : v->clock_s;
+        const double step_s = (time_s - before_s) / (double)(v->step - step);
+        out[i] =
+            (struct cc_train_step){.compute_s = compute_s,
+                                   .codec_s = ranks ? codec_s : NAN,
+                                   .comm_s = fmax(0, step_s - compute_s - (ranks ? codec_s : 0)),
+                                   .step_s = step_s,
+                                   .time_s = time_s};
+        before_s = time_s;
+        step = v->step;
     }
 }
 
@@ -201,10 +191,10 @@ static int open_parts(const struct cc_train *t, size_t variant, struct part **ou
                       struct cc_error *e)
 {
     const struct cc_training_config *c = &t->options.training;
-    const size_t every = cc_train_counted_as_one(&t->options);
-    const struct cc_codec_model model = codec_model(cc_train_spec(t, variant), every);
-    const struct cc_codec_model floats = codec_model(t->raw, every);
     const struct cc_spec *spec = cc_train_spec(t, variant);
+    const size_t every = cc_train_counted_as_one(&t->options);
+    const struct cc_codec_model model = codec_model(spec, every);
+    const struct cc_codec_model floats = codec_model(t->raw, every);
     *parts = c->local.parts > 1 ? c->local.parts : 1;
     CC_TRY(CC_NEW(*out, *parts, e));
     for (size_t i = 0; i < *parts; i++) {
@@ -246,12 +236,9 @@ int cc_train_steps(const struct cc_train *t, size_t variant, const struct cc_tra
     struct cc_setting setting;
     double time_s = 0;
     int status = CC_OK;
-    if (t->options.on != CC_TRAIN_LOCAL) {
-        measured_steps(of, out);
-        return CC_OK;
-    }
-    if (cc_train_consistency(t, variant) != CC_BULK && !isnan(t->options.compute_s)) {
-        simulated_steps(t, of, out);
+    if (t->options.on != CC_TRAIN_LOCAL ||
+        (cc_train_consistency(t, variant) != CC_BULK && !isnan(t->options.compute_s))) {
+        timed_steps(t, of, out);
         return CC_OK;
     }
     if (link != NULL) {
