@@ -131,7 +131,7 @@ const struct cc_option cc_train_own_options[] = {
              "(docs/train.md)"},
     {.name = "input", MEMBER(input), .parse = parse_input, .value = "HxW", .otherwise = "that of the samples", .group = CC_GROUP_TRAIN,
      .help = "height and width of the net's input, to which images are interpolated"},
-    {.name = "batch", MEMBER(batch), .kind = CC_TAKES_COUNT, .min = 1, .max = 1 << 20, .value = "COUNT", .def = "32", .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "batch", MEMBER(training.task.batch), .kind = CC_TAKES_COUNT, .min = 1, .max = 1 << 20, .value = "COUNT", .def = "32", .group = CC_GROUP_TRAIN, .often = true,
      .help = "samples of a worker in a step"},
     {.name = "steps", MEMBER(steps), .parse = cc_train_parse_steps, .value = "N", .def = "400", .group = CC_GROUP_TRAIN, .often = true,
      .help = "steps to train; a list trains for each, with a whole schedule, and evaluates at the "
@@ -163,10 +163,10 @@ const struct cc_option cc_train_own_options[] = {
              "from three quarters on) or cosine (down to 0)"},
     {.name = "warmup", MEMBER(warmup), .kind = CC_TAKES_COUNT, .value = "N", .otherwise = "a tenth of the steps", .group = CC_GROUP_TRAIN,
      .help = "steps in which the rate grows linearly to its highest"},
-    {.name = "flip", MEMBER(flip), .group = CC_GROUP_TRAIN, .help = "mirror every second training image"},
-    {.name = "shift", MEMBER(shift), .kind = CC_TAKES_COUNT, .max = 1024, .value = "PIXELS", .def = "0", .group = CC_GROUP_TRAIN,
+    {.name = "flip", MEMBER(training.task.flip), .group = CC_GROUP_TRAIN, .help = "mirror every second training image"},
+    {.name = "shift", MEMBER(training.task.shift), .kind = CC_TAKES_COUNT, .max = 1024, .value = "PIXELS", .def = "0", .group = CC_GROUP_TRAIN,
      .help = "shift training images at random by up to this many pixels"},
-    {.name = "shards", MEMBER(by_class), .parse = parse_shards, .value = "HOW", .def = "iid", .group = CC_GROUP_TRAIN,
+    {.name = "shards", MEMBER(training.task.by_class), .parse = parse_shards, .value = "HOW", .def = "iid", .group = CC_GROUP_TRAIN,
      .help = "how samples are shared out: iid (all are shuffled in every epoch), or by-class:N "
              "(sorted by class, and N pieces for each worker)"},
     {.name = "seeds", MEMBER(seeds), .kind = CC_TAKES_COUNT, .min = 1, .max = 1000, .value = "COUNT", .def = "1", .group = CC_GROUP_TRAIN, .often = true,
@@ -197,7 +197,7 @@ const struct cc_option cc_train_own_options[] = {
     {.name = "stream-delay", MEMBER(stream_delay), .kind = CC_TAKES_COUNT, .min = 1, .value = "N", .otherwise = "H / parts", .group = CC_GROUP_TRAIN,
      .help = "--local-steps with --mode overlap: steps that workers make beside an exchange before "
              "they take its results"},
-    {.name = "stream-mix", MEMBER(stream_mix), .kind = CC_TAKES_REAL, .value = "X", .def = "0.5", .group = CC_GROUP_TRAIN,
+    {.name = "stream-mix", MEMBER(training.local.mix), .kind = CC_TAKES_REAL, .value = "X", .def = "0.5", .group = CC_GROUP_TRAIN,
      .help = "the same: the share of its own parameters that a worker then keeps; 0 for schemes that "
              "withhold much, such as 3lc"},
     {.name = "target", MEMBER(target), .kind = CC_TAKES_SHARE, .value = "ACCURACY", .group = CC_GROUP_TRAIN,
@@ -209,9 +209,9 @@ const struct cc_option cc_train_own_options[] = {
      .help = "keep a checkpoint of each training in DIR, as SCHEME-seedN.safetensors, or with several "
              "--rate as SCHEME-rateX-seedN.safetensors: all that --resume needs, with the parameters "
              "as tensors that other programs read"},
-    {.name = "checkpoint-every", MEMBER(checkpoint_every), .kind = CC_TAKES_COUNT, .min = 1, .max = UINT32_MAX, .value = "N", .otherwise = "as --eval-every", .group = CC_GROUP_TRAIN,
+    {.name = "checkpoint-every", MEMBER(training.checkpoint_every), .kind = CC_TAKES_COUNT, .min = 1, .max = UINT32_MAX, .value = "N", .otherwise = "as --eval-every", .group = CC_GROUP_TRAIN,
      .help = "--checkpoint: after every N steps, besides the end and Ctrl-C"},
-    {.name = "resume", MEMBER(resume), .group = CC_GROUP_TRAIN,
+    {.name = "resume", MEMBER(training.resume), .group = CC_GROUP_TRAIN,
      .help = "--checkpoint: continue from the checkpoints in DIR, with the same settings; "
              "ends with the same weights, bit for bit"},
     {.name = "capture", MEMBER(capture), .value = "DIR", .group = CC_GROUP_TRAIN,
@@ -230,7 +230,7 @@ const struct cc_option cc_train_own_options[] = {
      .help = "where the workers are: local, all of them in this process; run, ranks under MPI in a "
              "lab or on a cluster, as in `run` (--bw none: on this machine, without a lab); sim, "
              "ranks on a simulated cluster, as in `sim`"},
-    {.name = "sync-steps", MEMBER(sync_steps), .kind = CC_TAKES_COUNT, .max = UINT32_MAX, .value = "N", .def = "0", .group = CC_GROUP_STEP,
+    {.name = "sync-steps", MEMBER(training.sync_steps), .kind = CC_TAKES_COUNT, .max = UINT32_MAX, .value = "N", .def = "0", .group = CC_GROUP_STEP,
      .help = "--mode pipe: steps at the beginning without the pipeline, as in Pipe-SGD's section 4"},
     {.name = "profile", MEMBER(profile), .value = "FILE", .file = CC_READS_FILE, .group = CC_GROUP_RUN,
      .help = "--codec-time profile: times of the codecs (docs/profile.md); by default those of this "

@@ -38,7 +38,7 @@ struct cc_train_options {
     const char *recipe, *paper, *net;
     const char *data;
     struct cc_shape input; /* n 0: that of the samples */
-    size_t batch, shift, by_class, coordinates, svrg_steps;
+    size_t coordinates, svrg_steps;
     struct cc_train_step_counts {
         size_t item[CC_TRAIN_MOST_ITEMS], count;
     } steps; /* ascending */
@@ -54,23 +54,23 @@ struct cc_train_options {
     size_t eval_every, evaluations; /* 0: by the length */
     bool quarters;                  /* trainings of 25, 50 and 75% of the steps, too */
     enum cc_train_show show;
-    bool flip, optimum, resume;
+    bool optimum;
     size_t seeds;
     size_t local_steps, stream_parts, stream_delay; /* local_steps 0: none */
     int outer;                                      /* index in cc_train_outers */
-    double outer_rate, outer_momentum, stream_mix;
+    double outer_rate, outer_momentum;
     double target; /* accuracy; NaN: none */
     int threads;
     const char *checkpoint, *capture, *capture_steps; /* folders, or NULL */
-    size_t checkpoint_every, sync_steps;
-    int pull_what;           /* index in cc_train_pulls */
-    const char *pull_scheme; /* or NULL */
-    const char *profile;     /* --codec-time profile */
+    int pull_what;                                    /* index in cc_train_pulls */
+    const char *pull_scheme;                          /* or NULL */
+    const char *profile;                              /* --codec-time profile */
     enum cc_train_place on;
+    /* Shared by all trainings. The task's batch, shards and augmentation, checkpoints and so on are
+     * options; scheme, rate, length and seed are set later. */
+    struct cc_training_config training;
     /* These follow from the options: */
-    bool plain; /* on a network that is not shaped: --bw none */
-    struct cc_training_config
-        training; /* shared by all trainings; scheme, rate, length and seed are set later */
+    bool plain;                     /* on a network that is not shaped: --bw none */
     struct cc_train_length *length; /* those of --steps */
     size_t lengths;
     struct cc_spec_list pull; /* --pull-scheme: one, or none */

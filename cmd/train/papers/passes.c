@@ -54,7 +54,7 @@ static struct cc_task_config task_of(const struct table *t, const struct measure
     return (struct cc_task_config){.net = net,
                                    .data = m->data,
                                    .workers = workers,
-                                   .batch = t->train.options.batch,
+                                   .batch = t->train.options.training.task.batch,
                                    .seed = t->train.options.seed,
                                    .threads = 1,
                                    .coordinates = coordinates};
@@ -183,7 +183,7 @@ static int measure(const struct table *t, const char *shape, struct measured *m,
     struct cc_net *net = NULL;
     int status = CC_OK;
     (void)snprintf(text, sizeof text, "synthetic-sparse:train=%zu,test=1,%.300s,seed=%llu",
-                   DRAWN * t->train.options.batch, shape,
+                   DRAWN * t->train.options.training.task.batch, shape,
                    (unsigned long long)t->train.options.seed);
     CC_TRY_OUT(cc_data_open_rows(text, &m->data, e));
     CC_TRY_OUT(cc_net_flat("logreg", m->data->channels, &net, e));
@@ -317,7 +317,7 @@ static int add_row(const struct table *t, const struct cc_paper_row *row, struct
     const int svm = strstr(row->name, "SVM") != NULL;
     const struct measured *m = &t->of[(size_t)input_of(row, "dataset")];
     const double compute_s = input_of(row, "compute_s"), workers = input_of(row, "workers");
-    const double batch = (double)t->train.options.batch;
+    const double batch = (double)t->train.options.training.task.batch;
     const struct line dense = {.name = row->name,
                                .net = svm ? "svm" : "logreg",
                                .m = m,
@@ -379,9 +379,10 @@ static int read_options(struct table *t, const cJSON *passes, struct cc_error *e
     for (const cJSON *l = cc_recipe_get(passes, "links")->child; l != NULL; l = l->next)
         CC_TRY(cc_link_parse(l->valuestring, link++, e));
     o->seed = o->cluster.source.seed;
-    return o->batch <= MOST_BATCH
+    return o->training.task.batch <= MOST_BATCH
                ? CC_OK
-               : cc_usage(e, "--batch: %zu is not between 1 and %d", o->batch, MOST_BATCH);
+               : cc_usage(e, "--batch: %zu is not between 1 and %d", o->training.task.batch,
+                          MOST_BATCH);
 }
 
 /* Measures with the data sets; a set's samples are those that the table's rows on it have. */
@@ -404,8 +405,8 @@ static int add_notes(const struct table *t, struct cc_error *e)
         CC_TRY(cc_record_note(t->train.record, e,
                               "%s: a gradient of %zu rows has %.4g non-zeros, those of %d workers "
                               "together %.4g; computing it takes %.3g s on this machine",
-                              m->name, t->train.options.batch, m->unions.size[0], DRAWN,
-                              m->unions.size[m->unions.points - 1], m->compute_s[0]));
+                              m->name, t->train.options.training.task.batch, m->unions.size[0],
+                              DRAWN, m->unions.size[m->unions.points - 1], m->compute_s[0]));
     return CC_OK;
 }
 

@@ -39,7 +39,7 @@ static int check_scd(struct cc_train_options *o, struct cc_error *e)
 int cc_train_parse_linear(struct cc_train_options *o, struct cc_error *e)
 {
     struct cc_training_config *c = &o->training;
-    const void *const of_images[] = {&o->input, &o->flip, &o->shift, NULL};
+    const void *const of_images[] = {&o->input, &c->task.flip, &c->task.shift, NULL};
     const char *of_image = cc_given_of(o, of_images);
     if (CC_TRAIN_GIVEN(o, coordinates) != NULL && !o->scd)
         return cc_usage(e, "--coordinates goes with --optimizer scd");

@@ -21,7 +21,7 @@ static int refuse_without(const struct cc_train_options *o, struct cc_error *e)
                                   &o->outer_momentum,
                                   &o->stream_parts,
                                   &o->stream_delay,
-                                  &o->stream_mix,
+                                  &o->training.local.mix,
                                   NULL};
     const char *name = cc_given_of(o, others);
     return name == NULL ? CC_OK : cc_usage(e, "--%s goes with --local-steps", name);
@@ -50,9 +50,8 @@ static int choose_delay(const struct cc_train_options *o, struct cc_local_config
 {
     const enum cc_step_mode mode = o->cluster.setting.timing.mode;
     const size_t delay = o->stream_delay > 0 ? o->stream_delay : c->steps;
-    const void *const of_overlap[] = {&o->stream_delay, &o->stream_mix, NULL};
+    const void *const of_overlap[] = {&o->stream_delay, &c->mix, NULL};
     const char *name = cc_given_of(o, of_overlap);
-    c->mix = o->stream_mix;
     if (mode == CC_PIPE)
         return cc_usage(e, "--mode pipe: with --local-steps exchanges go on beside the next steps "
                            "with --mode overlap");

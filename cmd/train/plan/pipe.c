@@ -15,7 +15,7 @@ int cc_train_parse_pipe(struct cc_train_options *o, struct cc_error *e)
 {
     struct cc_training_config *c = &o->training;
     const char *depth = CC_TRAIN_CLUSTER_GIVEN(o, setting.timing.depth);
-    const char *of_pipe = depth != NULL ? depth : CC_TRAIN_GIVEN(o, sync_steps);
+    const char *of_pipe = depth != NULL ? depth : CC_TRAIN_GIVEN(o, training.sync_steps);
     if (c->mode != CC_PIPE)
         return of_pipe == NULL ? CC_OK : cc_usage(e, "--%s goes with --mode pipe", of_pipe);
     if (!cc_train_is_bulk(o))
@@ -23,7 +23,6 @@ int cc_train_parse_pipe(struct cc_train_options *o, struct cc_error *e)
             e, "--mode pipe has gradients of one age: --consistency bulk, not %s",
             cc_consistency_names[o->consistency.how.item[o->consistency.how.count - 1]]);
     c->depth = (size_t)o->cluster.setting.timing.depth;
-    c->sync_steps = o->sync_steps;
     if (c->depth == 1)
         return cc_usage(e, "--depth 1 is synchronous: take --mode sequential");
     for (size_t i = 0; i < o->lengths; i++)

@@ -33,19 +33,16 @@ static int check_optimizer(struct cc_train_options *o, struct cc_error *e)
     return CC_OK;
 }
 
-static struct cc_task_config task_of(const struct cc_train *t)
+/* What no option sets by itself. */
+static void complete_task(const struct cc_train *t, struct cc_task_config *task)
 {
     const struct cc_train_options *o = &t->options;
     const bool given = o->input.n > 0;
-    return (struct cc_task_config){.net = o->net,
-                                   .data = t->data,
-                                   .height = given ? o->input.dim[0] : t->data->height,
-                                   .width = given ? o->input.dim[1] : t->data->width,
-                                   .workers = (size_t)o->cluster.workers[0],
-                                   .batch = o->batch,
-                                   .by_class = o->by_class,
-                                   .flip = o->flip,
-                                   .shift = o->shift};
+    task->net = o->net;
+    task->data = t->data;
+    task->height = given ? o->input.dim[0] : t->data->height;
+    task->width = given ? o->input.dim[1] : t->data->width;
+    task->workers = (size_t)o->cluster.workers[0];
 }
 
 static int parse_exchange(struct cc_train_options *o, struct cc_error *e)
@@ -97,15 +94,13 @@ static int parse_exchange(struct cc_train_options *o, struct cc_error *e)
     return status;
 }
 
-static int check_checkpoint(struct cc_train_options *o, struct cc_error *e)
+static int check_checkpoint(const struct cc_train_options *o, struct cc_error *e)
 {
-    const void *const of_checkpoints[] = {&o->checkpoint_every, &o->resume, NULL};
+    const void *const of_checkpoints[] = {&o->training.checkpoint_every, &o->training.resume, NULL};
     const char *name = cc_given_of(o, of_checkpoints);
-    if (o->checkpoint == NULL && name != NULL)
-        return cc_usage(e, "--%s goes with --checkpoint DIR", name);
-    o->training.checkpoint_every = o->checkpoint_every; /* 0: as evaluations */
-    o->training.resume = o->resume;
-    return CC_OK;
+    return o->checkpoint != NULL || name == NULL
+               ? CC_OK
+               : cc_usage(e, "--%s goes with --checkpoint DIR", name);
 }
 
 /* "100:112" */
@@ -144,7 +139,7 @@ int cc_train_plan(struct cc_train *t, struct cc_error *e)
     const struct cc_args *args = t->args;
     struct cc_train_options *o = &t->options;
     struct cc_training_config *c = &o->training;
-    c->task = task_of(t);
+    complete_task(t, &c->task);
     CC_TRY(cc_train_parse_lengths(o, e));
     CC_TRY(cc_train_parse_local(o, e));
     CC_TRY(cc_parallel_check(o->threads, e));

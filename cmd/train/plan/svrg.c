@@ -25,7 +25,7 @@ static int refuse_given(const struct cc_train_options *o, struct cc_error *e)
                    {CC_TRAIN_GIVEN(o, schedule), "the rate of svrg is constant"},
                    {CC_TRAIN_GIVEN(o, warmup), "the rate of svrg is constant"},
                    {CC_TRAIN_GIVEN(o, local_steps), "svrg sends vectors of its own"},
-                   {CC_TRAIN_GIVEN(o, by_class), "svrg draws rows from all of them"},
+                   {CC_TRAIN_GIVEN(o, training.task.by_class), "svrg draws rows from all of them"},
                    {CC_TRAIN_GIVEN(o, checkpoint),
                     "svrg continues from an epoch's gradient, which a checkpoint does not have"}};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
@@ -43,10 +43,10 @@ int cc_train_svrg_defaults(struct cc_train *t, struct cc_error *e)
     if (strcmp(o->net, "logreg") != 0)
         return cc_usage(e, "--optimizer svrg is of --net logreg, whose loss is smooth and convex");
     CC_TRY(refuse_given(o, e));
-    if (CC_TRAIN_GIVEN(o, batch) == NULL)
-        o->batch = 1;
+    if (CC_TRAIN_GIVEN(o, training.task.batch) == NULL)
+        o->training.task.batch = 1;
     /* With a single step the mean of the points from which steps are made would never move. */
-    const size_t each = (size_t)o->cluster.workers[0] * o->batch;
+    const size_t each = (size_t)o->cluster.workers[0] * o->training.task.batch;
     size_t steps = (2 * t->data->train.count + each - 1) / each;
     steps = o->svrg_steps > 0 ? o->svrg_steps : steps < 2 ? 2 : steps;
     o->training.svrg_steps = steps;
