@@ -44,11 +44,6 @@ struct cc_inprocess {
     struct cc_inprocess_figures figures;
 };
 
-bool cc_inprocess_has(enum cc_exchange x)
-{
-    return !cc_exchange_has(x, CC_X_LIBRARY);
-}
-
 const struct cc_pack_list *cc_inprocess_packs(const struct cc_inprocess *x, int rank)
 {
     return &x->rank[rank].packs;
@@ -59,7 +54,7 @@ const struct cc_pack_list *cc_inprocess_packs(const struct cc_inprocess *x, int 
 static int check(const struct cc_inprocess_config *c, struct cc_error *e)
 {
     const char *name = cc_exchange_info(c->job->exchange)->name;
-    if (!cc_inprocess_has(c->job->exchange))
+    if (cc_exchange_has(c->job->exchange, CC_X_LIBRARY))
         return cc_usage(e, "the exchange %s cannot be played in one process", name);
     if (cc_exchange_has(c->job->exchange, CC_X_MERGES) && c->row->reduction == CC_REDUCE_DECODED)
         return cc_usage(e, "%s merges index-value pairs, which %s does not send", name,

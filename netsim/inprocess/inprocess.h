@@ -65,9 +65,6 @@ int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inproc
                       struct cc_error *e);
 void cc_inprocess_close(struct cc_inprocess *x);
 
-/* Whether an exchange can be opened at all. */
-bool cc_inprocess_has(enum cc_exchange x);
-
 /* One step of all workers: gradient[worker] and result are flat steps. Adds to result what every
  * worker receives: the mean over the workers, as they encoded it, or what the server makes of it.
  * Values that are not finite are refused with a message that names tensor and value (CC_DIVERGED);

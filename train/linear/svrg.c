@@ -24,11 +24,9 @@ struct cc_svrg_constants cc_svrg_constants(const struct cc_linear_objective *f)
 
 /* The loss of a row and its slope at w. */
 static struct cc_linear_point point(const struct cc_linear_objective *f, size_t row, const float *w,
-                                    bool *hit)
+                                    struct cc_model_score *sum)
 {
-    const double z = cc_linear_product(f, row, w);
-    *hit = (z > 0) == (f->samples->label[row] > 0);
-    return cc_linear_point(f->loss, z, f->samples->label[row]);
+    return cc_linear_take(f, row, cc_linear_product(f, row, w), sum);
 }
 
 static void add_row(const struct cc_linear_objective *f, size_t row, double by, double *sum)
@@ -44,11 +42,11 @@ void cc_svrg_part(const struct cc_linear_objective *f, size_t worker, size_t wor
     const size_t n = f->samples->count;
     const size_t end = cc_part_begin(n, (int)workers, (int)worker + 1, 1);
     const double share = (double)workers / (double)n;
-    bool hit;
+    struct cc_model_score unused = {0};
     memset(room, 0, f->features * sizeof *room);
     size_t rows = 0;
     for (size_t i = cc_part_begin(n, (int)workers, (int)worker, 1); i < end; i++, rows++)
-        add_row(f, i, share * point(f, i, w, &hit).slope, room);
+        add_row(f, i, share * point(f, i, w, &unused).slope, room);
     for (size_t j = 0; j < f->features; j++)
         out[j] = (float)(room[j] + share * (double)rows * f->l2 * (double)w[j]);
 }
@@ -67,17 +65,17 @@ struct cc_model_score cc_svrg_vector(const struct cc_linear_objective *f, const 
                                      size_t count, const float *x, const float *y,
                                      const float *full, double *room, float *out)
 {
-    struct cc_model_score all = {0};
-    bool hit, before;
+    struct cc_model_score all = {0}, unused = {0};
+    double loss = 0;
     for (size_t j = 0; j < f->features; j++)
         room[j] = f->l2 * ((double)x[j] - (double)y[j]) + (double)full[j];
     for (size_t i = 0; i < count; i++) {
-        const struct cc_linear_point p = point(f, row[i], x, &hit);
-        add_row(f, row[i], (p.slope - point(f, row[i], y, &before).slope) / (double)count, room);
-        all.loss += p.loss / (double)count;
-        all.correct += hit;
+        const struct cc_linear_point p = point(f, row[i], x, &all);
+        add_row(f, row[i], (p.slope - point(f, row[i], y, &unused).slope) / (double)count, room);
+        loss += p.loss / (double)count;
     }
     for (size_t j = 0; j < f->features; j++)
         out[j] = (float)room[j];
+    all.loss = loss;
     return all;
 }

@@ -50,30 +50,31 @@ static int parse_exchange(struct cc_train_options *o, struct cc_error *e)
     struct cc_training_config *c = &o->training;
     const struct cc_setting *s = &o->cluster.setting;
     const char *name = cc_exchange_names[o->cluster.exchange[0]], *pull = o->pull_scheme;
-    char with[128];
+    const struct {
+        const char *option;
+        enum cc_exchange_flag flag;
+    } of_some[] = {{CC_TRAIN_CLUSTER_GIVEN(o, setting.cluster.via), CC_X_RECODES},
+                   {CC_TRAIN_CLUSTER_GIVEN(o, setting.cluster.dense_bits), CC_X_DENSE_STAGE}};
     c->exchange = o->cluster.exchange[0];
     c->via = s->cluster.via;
     c->mode = s->timing.mode;
     c->servers = o->cluster.servers[0];
     c->dense_bits = (int)s->cluster.dense_bits;
     const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);
-    if (!cc_inprocess_has(c->exchange))
+    if (cc_exchange_has(c->exchange, CC_X_LIBRARY))
         return cc_usage(
             e,
             "--exchange %s: train has all exchanges of `run` but mpi, whose sums are the "
             "library's own",
             name);
-    if (CC_TRAIN_CLUSTER_GIVEN(o, setting.cluster.via) != NULL &&
-        !cc_exchange_has(c->exchange, CC_X_RECODES)) {
-        cc_exchange_list(CC_X_RECODES, with, sizeof with);
-        return cc_usage(e, "--via is for %s, not for %s", with, name);
-    }
     if (!cc_job_takes_dense_bits(s->cluster.dense_bits))
         return cc_usage(e, "--dense-bits: 32, 8, 4 or 2");
-    if (CC_TRAIN_CLUSTER_GIVEN(o, setting.cluster.dense_bits) != NULL &&
-        !cc_exchange_has(c->exchange, CC_X_DENSE_STAGE)) {
-        cc_exchange_list(CC_X_DENSE_STAGE, with, sizeof with);
-        return cc_usage(e, "--dense-bits is for %s, not for %s", with, name);
+    for (size_t i = 0; i < sizeof of_some / sizeof *of_some; i++) {
+        char with[128];
+        if (of_some[i].option == NULL || cc_exchange_has(c->exchange, of_some[i].flag))
+            continue;
+        cc_exchange_list(of_some[i].flag, with, sizeof with);
+        return cc_usage(e, "--%s is for %s, not for %s", of_some[i].option, with, name);
     }
     if (CC_TRAIN_CLUSTER_GIVEN(o, servers) != NULL && !servers)
         return cc_usage(e, "--servers: %s has none", name);
