@@ -10,28 +10,31 @@
 #include "core/error.h"
 #include "results/sheet.h"
 
-enum cc_plot_kind {
-    CC_PLOT_SPEEDUP,  /* speedup against bandwidth, a line for each scheme */
-    CC_PLOT_STEP,     /* the parts of the step time, a bar for each scheme */
-    CC_PLOT_ERROR,    /* compression against error, a labelled point for each scheme */
-    CC_PLOT_WORKERS,  /* throughput relative to one worker, a line for each scheme */
-    CC_PLOT_ROOFLINE, /* share of the memory's limit, a group of bars for each scheme */
-    CC_PLOT_SIZE,     /* codec speed against tensor size, a line for each scheme */
-    CC_PLOT_ACCURACY, /* trainings over their steps, bytes or time: a line for each scheme, */
-    CC_PLOT_LOSS,     /* the mean over the seeds, in a band from the lowest to the highest */
-    CC_PLOT_TRAIN_LOSS,
-    CC_PLOT_BITS,      /* pushes and pulls */
-    CC_PLOT_VALIDATE,  /* the answers of model, sim and run beside each other, with the tolerance */
-    CC_PLOT_PAPER,     /* published figures against ours, a row for each, a panel for each column */
-    CC_PLOT_PAPERS,    /* the errors of published tables, a group of bars for each */
-    CC_PLOT_COMPARE,   /* the ratios of two results, a row for each, a panel for each quantity */
-    CC_PLOT_BANDWIDTH, /* algorithmic and bus bandwidth against message size */
-    CC_PLOT_DENSITY,   /* time of a reduction against the share of the values that are not zero */
-    CC_PLOT_LINK,      /* time of a message against its size, measured and by the fitted link */
-    CC_PLOT_RATIO,     /* compression ratio, a bar for each scheme or tensor */
-    CC_PLOT_NETS,      /* values, a bar for each net or tensor */
-    CC_PLOT_KINDS
-};
+/* K(ID, name, help): CC_PLOT_ID is the constant; help: a few words after the name in --help. */
+/* clang-format off */
+#define CC_PLOT_KIND_LIST(K)                                                                       \
+    K(SPEEDUP, "speedup", "against bandwidth")                                                     \
+    K(STEP, "step", "the parts of its time, hidden communication among them")                      \
+    K(ERROR, "error", "size against error")                                                        \
+    K(WORKERS, "workers", "scaling")                                                               \
+    K(ROOFLINE, "roofline", "codec speed over the memory's limit")                                 \
+    K(SIZE, "size", "codec speed against tensor size")                                             \
+    K(ACCURACY, "accuracy", "of trainings, over steps, bytes or time (--over)")                      \
+    K(LOSS, "loss", "the same")                                                                    \
+    K(TRAIN_LOSS, "train-loss", "the same, on the batches")                                        \
+    K(BITS, "bits", "of trainings, per value of pushes and pulls")                                 \
+    K(VALIDATE, "validate", "model, sim and run beside each other")                                \
+    K(PAPER, "paper", "published figures and the model's")                                         \
+    K(PAPERS, "papers", "the errors of published tables")                                          \
+    K(COMPARE, "compare", "ratios of two results")                                                 \
+    K(BANDWIDTH, "bandwidth", "of an exchange against size")                                       \
+    K(DENSITY, "density", "time of an exchange against the share of non-zeros")                    \
+    K(LINK, "link", "time against message size")                                                   \
+    K(RATIO, "ratio", "of the bytes")                                                              \
+    K(NETS, "nets", "their sizes")
+/* clang-format on */
+#define CC_PLOT_ID(id, name, help) CC_PLOT_##id,
+enum cc_plot_kind { CC_PLOT_KIND_LIST(CC_PLOT_ID) CC_PLOT_KINDS };
 extern const char *const cc_plot_kind_names[]; /* ends with NULL */
 
 /* Whether a kind is of trainings. */

@@ -4,10 +4,8 @@
 
 #include "results/plot_impl.h"
 
-const char *const cc_plot_kind_names[] = {
-    "speedup",   "step",       "error", "workers",  "roofline", "size",   "accuracy",
-    "loss",      "train-loss", "bits",  "validate", "paper",    "papers", "compare",
-    "bandwidth", "density",    "link",  "ratio",    "nets",     NULL};
+#define NAME(id, name, help) name,
+const char *const cc_plot_kind_names[] = {CC_PLOT_KIND_LIST(NAME) NULL};
 const char *const cc_plot_over_names[] = {"steps", "bytes", "time", NULL};
 
 #define LINEAR(text, of)                                                                           \

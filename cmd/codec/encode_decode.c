@@ -11,6 +11,7 @@
 #include "cmd/cli/progress.h"
 #include "core/file.h"
 #include "core/format/container.h"
+#include "core/format/contents.h"
 #include "core/infile.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
@@ -348,7 +349,7 @@ const struct cc_command cc_command_encode = {
     .max_operands = 2,
     .output_operand = 2,
     .description =
-        "Encodes every tensor of IN (.safetensors, .npy, .npz or .csv) under one scheme (--scheme "
+        "Encodes every tensor of IN (" CC_TENSOR_FILES ") under one scheme (--scheme "
         "names exactly one), from a fresh residual, and writes the payloads to OUT with what "
         "`commcomp decode` needs. docs/container.md describes the file byte by byte. OUT appears "
         "when it is complete; one that is there already is replaced with --force only. - is the "

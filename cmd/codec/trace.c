@@ -9,6 +9,7 @@
 #include "cmd/cli/command.h"
 #include "cmd/cli/progress.h"
 #include "cmd/input/source.h"
+#include "core/format/contents.h"
 #include "core/memory.h"
 #include "core/trace/synth.h"
 #include "core/trace/trace.h"
@@ -305,7 +306,7 @@ const struct cc_command cc_command_trace_info = {
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Reads a tensor file (.safetensors, .npy, .npz, .csv) or a directory of them and lists its "
+        "Reads a tensor file (" CC_TENSOR_FILES ") or a directory of them and lists its "
         "streams (one for each sender) with their steps and tensors: a row for each stream. All "
         "headers are checked, values only with --per-tensor.",
     .examples = "  commcomp trace info captured/\n"

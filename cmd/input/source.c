@@ -7,6 +7,7 @@
 
 #include "bench/memory.h"
 #include "core/cache.h"
+#include "core/format/contents.h"
 #include "core/memory.h"
 #include "core/nearest.h"
 #include "core/trace/trace_check.h"
@@ -19,7 +20,7 @@
 #define MEMBER(m) CC_OPTION_AT(struct cc_source_options, m)
 const struct cc_option cc_source_options[] = {
     {.name = "trace", MEMBER(trace), .value = "PATH", .file = CC_READS_FILE,
-     .help = "captured tensors: a .safetensors, .npy, .npz or .csv file, or a directory of them"},
+     .help = "captured tensors: a " CC_TENSOR_FILES " file, or a directory of them"},
     {.name = "skip-nonfinite", MEMBER(skip), .group = CC_GROUP_SEND,
      .help = "leave out the steps of --trace in which a value is NaN or infinite, as training does "
              "when its scaled loss overflows"},

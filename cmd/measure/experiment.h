@@ -9,6 +9,7 @@
 #include "cmd/cli/progress.h"
 #include "cmd/input/source.h"
 #include "cmd/model/forecast.h"
+#include "core/format/contents.h"
 #include "core/trace/synth.h"
 #include "core/trace/trace.h"
 #include "netsim/job/job.h"
@@ -20,7 +21,7 @@
 #define CC_GRADIENT_OPTIONS                                                                        \
     {.rows = cc_source_options, .names = "trace",                                                  \
      .own = {.group = CC_GROUP_SEND, .often = true,                                                \
-             .help = "replay captured gradients: a .safetensors, .npy, .npz or .csv file, or a "   \
+             .help = "replay captured gradients: a " CC_TENSOR_FILES " file, or a "              \
                      "directory of them; without --net, the net is its tensors"}},                 \
     {.rows = cc_source_options, .names = "skip-nonfinite"},                                        \
     {.rows = cc_source_options, .names = "synthetic",                                              \

@@ -35,23 +35,16 @@ struct plot_options {
 static int read_font(const char *text, void *member, struct cc_error *e);
 static int read_size(const char *text, void *member, struct cc_error *e);
 
-#define MEMBER(m) CC_OPTION_AT(struct plot_options, m)
+#define MEMBER(m)                 CC_OPTION_AT(struct plot_options, m)
+#define KIND_HELP(id, name, help) name ": " help "; "
 static const struct cc_option own_options[] = {
     {.name = "kind",
      MEMBER(kind),
      .value = "KIND",
      .choices = cc_plot_kind_names,
      .help =
-         "what to plot. speedup: against bandwidth; step: the parts of its time, hidden "
-         "communication among them; error: size against error; workers: scaling; roofline: codec "
-         "speed over the memory's limit; size: codec speed against tensor size; accuracy, loss (on "
-         "the test samples), train-loss and bits (per value, of pushes and pulls): of trainings, "
-         "--over "
-         "steps, bytes or time; validate: model, sim and run beside each "
-         "other; paper: published figures and the model's, papers: the tables' errors; compare: "
-         "ratios of two results; bandwidth: of an exchange against size; density: its time against "
-         "the share of non-zeros; link: time against message size; ratio: of the bytes; nets: "
-         "their sizes. By default what suits the columns of the file"},
+         "what to plot. " CC_PLOT_KIND_LIST(KIND_HELP) "by default what suits the columns of the "
+                                                       "file"},
     {.name = "over",
      MEMBER(filter.over),
      .value = "WHAT",

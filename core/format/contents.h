@@ -11,6 +11,8 @@
 #include "core/tensor.h"
 
 enum cc_file_format { CC_SAFETENSORS, CC_NPY, CC_NPZ, CC_CSV };
+/* Their suffixes, for messages and help; CC_NPZ is only read. */
+#define CC_TENSOR_FILES ".safetensors, .npy, .npz or .csv"
 
 /* How values are stored: little-endian binary, or as decimal text. Tensors of the types after
  * CC_DECIMAL cannot be loaded: only cc_safetensors_shapes accepts them. */

@@ -23,7 +23,7 @@ int cc_file_format_of(const char *path, enum cc_file_format *out, struct cc_erro
             return CC_OK;
         }
     }
-    return cc_fail(e, "%s: unknown suffix; use .safetensors, .npy, .npz or .csv", path);
+    return cc_fail(e, "%s: unknown suffix; use " CC_TENSOR_FILES, path);
 }
 
 int cc_file_format_find(const char *path, enum cc_file_format *out, struct cc_error *e)

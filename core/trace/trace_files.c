@@ -380,7 +380,7 @@ static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
     if (cc_infile_is_stdin(path))
         CC_TRY(cc_file_format_find(path, &f.format, e));
     else if (cc_file_format_of(path, &f.format, NULL) != CC_OK)
-        return cc_fail(e, "%s: not a trace: expected .safetensors, .npy, .npz or .csv", path);
+        return cc_fail(e, "%s: not a trace: expected " CC_TENSOR_FILES, path);
     CC_TRY(cc_infile_open(path, &in, e));
     int status = cc_contents_read(&in, path, f.format, &c, e);
     cc_infile_close(&in);
@@ -412,10 +412,8 @@ static int add_directory(struct cc_trace *t, const char *path, struct cc_error *
         return cc_fail(e, "%s: cannot be read: %s", path, strerror(errno));
     int status = CC_OK;
     if (count == 0)
-        status = cc_fail(e,
-                         "%s: no trace in this directory: no file ends with .safetensors, "
-                         ".npy, .npz or .csv",
-                         path);
+        status =
+            cc_fail(e, "%s: no trace in this directory: no file ends with " CC_TENSOR_FILES, path);
     for (int i = 0; i < count; i++) {
         char *full = NULL;
         if (status == CC_OK)
