@@ -59,7 +59,8 @@ int cc_signs_encode(const struct cc_codec *c, const struct cc_context *ctx, cons
 {
     (void)cap;
     size_t n = c->shape.n;
-    struct job j = {.n = n, .x = x, .r = c->state, .sums = c->scratch, .out = out};
+    float *residual = c->scheme->state_bytes != NULL ? c->state : NULL;
+    struct job j = {.n = n, .x = x, .r = residual, .sums = c->scratch, .out = out};
     (void)cc_parallel_values(c->threads, n, CC_SUM_BLOCK, magnitude_range, &j);
     double sum = 0;
     for (size_t b = 0; b < cc_sum_blocks(n); b++)
