@@ -33,7 +33,7 @@
  *
  * The flows of a path begin in the order in which they were added: only the first CC_QUEUE_MESSAGES
  * are under way, or more while they take window_s together at most; the others wait, as in the
- * ranks' program (netsim/exchange/send_queue.h).
+ * ranks' program (netsim/exchange/ps_lanes.h).
  *
  * Each port has a token bucket: up to burst_s seconds of sending pass at once when a flow begins,
  * and it fills while the port is not fully used.
