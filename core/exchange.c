@@ -70,10 +70,8 @@ void cc_exchange_list(enum cc_exchange_flag flag, char *out, size_t cap)
         left += cc_exchange_has((enum cc_exchange)x, flag);
     out[0] = '\0';
     for (int x = 0; x < CC_EXCHANGE_COUNT; x++)
-        if (cc_exchange_has((enum cc_exchange)x, flag)) {
-            left--;
-            cc_append(out, cap, "%s%s", infos[x].name, left > 1 ? ", " : left == 1 ? " and " : "");
-        }
+        if (cc_exchange_has((enum cc_exchange)x, flag))
+            cc_list_add(out, cap, --left > 0 ? ", " : " and ", "%s", infos[x].name);
 }
 
 int cc_exchange_find(const char *name)
@@ -93,7 +91,7 @@ void cc_exchange_counts_print(const uint64_t count[CC_EXCHANGE_COUNT], char *out
         if (most == CC_EXCHANGE_COUNT)
             return;
         taken[most] = true;
-        cc_append(out, cap, "%s%s %llu", out[0] != '\0' ? ", " : "", cc_exchange_names[most],
-                  (unsigned long long)count[most]);
+        cc_list_add(out, cap, ", ", "%s %llu", cc_exchange_names[most],
+                    (unsigned long long)count[most]);
     }
 }

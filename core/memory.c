@@ -106,12 +106,27 @@ int cc_text(char **out, struct cc_error *e, const char *fmt, ...)
     return cc_fail(e, "out of memory: a text");
 }
 
-void cc_append(char *out, size_t cap, const char *fmt, ...)
+static void append(char *out, size_t cap, const char *fmt, va_list args)
 {
     const size_t used = strlen(out);
+    (void)vsnprintf(out + used, cap - used, fmt, args);
+}
+
+void cc_append(char *out, size_t cap, const char *fmt, ...)
+{
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(out + used, cap - used, fmt, args);
+    append(out, cap, fmt, args);
+    va_end(args);
+}
+
+void cc_list_add(char *list, size_t cap, const char *separator, const char *fmt, ...)
+{
+    va_list args;
+    if (list[0] != '\0')
+        cc_append(list, cap, "%s", separator);
+    va_start(args, fmt);
+    append(list, cap, fmt, args);
     va_end(args);
 }
 

@@ -42,6 +42,9 @@ char *cc_strdup(const char *s, struct cc_error *e);
 int cc_text(char **out, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
 /* Prints a text behind the one that is in out[0, cap), cut off where it does not fit. */
 void cc_append(char *out, size_t cap, const char *fmt, ...) CC_PRINTF(3, 4);
+/* The same for a list: the separator comes before the text unless the list is empty. */
+void cc_list_add(char *list, size_t cap, const char *separator, const char *fmt, ...)
+    CC_PRINTF(4, 5);
 
 /* The number behind `name` at the beginning of a line of a file such as /proc/meminfo; `otherwise`
  * if there is none. */

@@ -3,7 +3,6 @@
 #include "core/nearest.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,18 +104,6 @@ const char *cc_word_twice(const char **text, size_t count)
         if (strcmp(text[i - 1], text[i]) == 0)
             return text[i];
     return NULL;
-}
-
-void cc_list_add(char *list, size_t cap, const char *separator, const char *fmt, ...)
-{
-    size_t used = strlen(list);
-    va_list args;
-    if (used > 0)
-        used += (size_t)snprintf(list + used, cap - used, "%s", separator);
-    va_start(args, fmt);
-    if (used < cap)
-        (void)vsnprintf(list + used, cap - used, fmt, args);
-    va_end(args);
 }
 
 void cc_word_list(const char *const *list, char *out, size_t cap)

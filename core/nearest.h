@@ -20,11 +20,6 @@ int cc_word_find(const char *const *list, const char *word);
 /* Sorts the texts; returns one that is there twice, or NULL. */
 const char *cc_word_twice(const char **text, size_t count);
 
-/* Appends a text to a list in list[0, cap), after the separator unless the list is empty; what does
- * not fit is cut off. */
-void cc_list_add(char *list, size_t cap, const char *separator, const char *fmt, ...)
-    CC_PRINTF(4, 5);
-
 /* Writes "a, b, c" into out[0, cap), cut off if it does not fit. cap > 0. */
 void cc_word_list(const char *const *list, char *out, size_t cap);
 

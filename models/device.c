@@ -8,7 +8,6 @@
 #include "core/embed.h"
 #include "core/format/json.h"
 #include "core/memory.h"
-#include "core/nearest.h"
 #include "models/device_list.h"
 
 /* --- the built-in devices --- */

@@ -30,15 +30,14 @@ struct cc_codec_model cc_codec_model_given(const char *scheme, enum cc_reduction
 /* Writes "fp32, int8, 3lc", cut off if it is too long. */
 static void list_schemes(const struct cc_profile *p, char *out, size_t cap)
 {
-    size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; i < p->codecs && used < cap; i++) {
+    for (size_t i = 0; i < p->codecs; i++) {
         const char *name = p->codec[i].scheme;
-        if (used + strlen(name) + 6 > cap) {
-            (void)snprintf(out + used, cap - used, " ...");
+        if (strlen(out) + strlen(name) + 6 > cap) {
+            cc_append(out, cap, " ...");
             return;
         }
-        used += (size_t)snprintf(out + used, cap - used, "%s%s", i == 0 ? "" : ", ", name);
+        cc_list_add(out, cap, ", ", "%s", name);
     }
 }
 

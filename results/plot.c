@@ -93,7 +93,7 @@ static int put_name(const struct cc_maker *m, size_t row, size_t column, char *n
         return cc_fail(m->e, "%s: %s %zu: the column '%s' should have a name", m->s->path,
                        m->s->place_word, m->s->place[row], m->s->key[column]);
     cc_print_si(v->number, "", number, sizeof number);
-    cc_append(name, cap, "%s%s", name[0] != '\0' ? " " : "", v->text != NULL ? v->text : number);
+    cc_list_add(name, cap, " ", "%s", v->text != NULL ? v->text : number);
     return CC_OK;
 }
 

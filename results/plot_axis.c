@@ -315,7 +315,7 @@ char *cc_lines_name(const struct cc_figure *f, const size_t *leader, size_t k, s
     char *text = cc_alloc0(length, e);
     for (size_t i = k; text != NULL && i < f->series_count; i++)
         if (leader[i] == k)
-            cc_append(text, length, "%s%s", i > k ? ", " : "", f->series[i]);
+            cc_list_add(text, length, ", ", "%s", f->series[i]);
     return text;
 }
 

@@ -166,8 +166,8 @@ static void put_setting(const struct setting *t, const struct cc_value *v, char 
     const size_t noun = word[0] == ' ' ? 1 + strcspn(word + 1, " ") : 0;
     const bool one = v->kind == CC_NUMBER && v->number == 1; /* 1 worker, 1 sample a worker */
     const size_t letters = noun - (one && noun > 0 && word[noun - 1] == 's');
-    cc_append(text, cap, "%s%s%.*s%s", text[0] != '\0' ? ", " : "",
-              v->kind == CC_TEXT ? v->text : number, (int)letters, word, word + noun);
+    cc_list_add(text, cap, ", ", "%s%.*s%s", v->kind == CC_TEXT ? v->text : number, (int)letters,
+                word, word + noun);
 }
 
 void cc_maker_describe(const struct cc_maker *m, size_t row, bool apart, char *text, size_t cap)

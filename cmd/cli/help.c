@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/cli/terminal.h"
-#include "core/nearest.h"
+#include "core/memory.h"
 
 /* The width of a line: the terminal's, within limits that leave texts readable. */
 static int line_width(void)

@@ -9,7 +9,6 @@
 #include "cmd/input/source.h"
 #include "core/cache.h"
 #include "core/memory.h"
-#include "core/nearest.h"
 #include "core/stats.h"
 #include "core/units.h"
 #include "models/verdict.h"

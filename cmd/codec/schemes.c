@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cmd/cli/command.h"
-#include "core/nearest.h"
+#include "core/memory.h"
 
 static const struct cc_option_use options[] = {{.rows = cc_plugin_options}, {.rows = NULL}};
 

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "core/nearest.h"
+#include "core/memory.h"
 
 /* Whether the sums of the setting's exchange carry the payloads, whatever they keep of them. */
 static int check_exchange(const struct cc_setting *s, const struct cc_spec *spec,

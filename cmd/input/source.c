@@ -9,7 +9,6 @@
 #include "core/cache.h"
 #include "core/format/contents.h"
 #include "core/memory.h"
-#include "core/nearest.h"
 #include "core/trace/trace_check.h"
 #include "core/units.h"
 #include "models/net.h"

@@ -7,7 +7,6 @@
 
 #include "cmd/measure/experiment.h"
 #include "core/memory.h"
-#include "core/nearest.h"
 #include "core/stats.h"
 #include "netsim/exchange/pack/clocks.h"
 

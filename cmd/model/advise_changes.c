@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "cmd/model/advise.h"
-#include "core/nearest.h"
+#include "core/memory.h"
 
 /* --- the speed of codecs --- */
 

@@ -12,7 +12,6 @@
 #include "bench/unions.h"
 #include "cmd/input/source.h"
 #include "core/memory.h"
-#include "core/nearest.h"
 #include "core/units.h"
 
 /* --- opening --- */

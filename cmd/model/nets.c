@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cmd/cli/command.h"
-#include "core/nearest.h"
+#include "core/memory.h"
 #include "models/device.h"
 #include "models/net.h"
 

@@ -9,7 +9,6 @@
 #include "cmd/recipe/recipe.h"
 #include "core/format/json.h"
 #include "core/memory.h"
-#include "core/nearest.h"
 #include "models/paper/paper.h"
 
 bool cc_recipe_has(const cJSON *list, const char *word)

@@ -9,7 +9,6 @@
 #include "cmd/recipe/recipe.h"
 #include "core/format/json.h"
 #include "core/memory.h"
-#include "core/nearest.h"
 #include "core/units.h"
 #include "models/paper/paper.h"
 

@@ -1,6 +1,6 @@
 /* `commcomp recipes`: the recipes that the program carries, and those of files. */
 #include "cmd/recipe/recipe.h"
-#include "core/nearest.h"
+#include "core/memory.h"
 
 static const struct cc_option_use options[] = {{.rows = NULL}};
 

@@ -327,8 +327,7 @@ static int set_setting(struct compare *c, size_t at, int which, size_t row, stru
         if (column->key == CC_KEY(scheme))
             continue;
         put_value(column, match_value(c, which, row, c->match.key[i]), value, sizeof value);
-        cc_append(text, sizeof text, "%s%s %s", text[0] != '\0' ? ", " : "", cc_column_head(column),
-                  value);
+        cc_list_add(text, sizeof text, ", ", "%s %s", cc_column_head(column), value);
     }
     return text[0] != '\0' ? cc_record_text(&c->args->record, at, CC_KEY(setting), text, e) : CC_OK;
 }

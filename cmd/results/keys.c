@@ -21,7 +21,7 @@ static void list_commands(const struct cc_command *const *commands, const struct
     for (size_t i = 0; commands[i] != NULL; i++)
         for (const struct cc_column *c = commands[i]->columns; c->key != NULL; c++)
             if (c->key == key)
-                cc_append(out, cap, "%s%s", out[0] != '\0' ? ", " : "", commands[i]->name);
+                cc_list_add(out, cap, ", ", "%s", commands[i]->name);
 }
 
 static int add_key(struct cc_args *args, const struct cc_result_key *key, struct cc_error *e)

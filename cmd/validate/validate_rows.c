@@ -186,12 +186,13 @@ static int text_columns(const struct validate *v, size_t at, const struct cc_dia
                         struct cc_error *e)
 {
     const struct cc_cause *first = &diagnosis->cause[0], *second = &diagnosis->cause[1];
-    const bool both = second->kind != CC_CAUSE_NOTHING;
-    const bool other = both && second->kind != first->kind;
-    char suspects[80], why[840];
-    (void)snprintf(suspects, sizeof suspects, "%s%s%s", cc_cause_names[first->kind],
-                   other ? ", " : "", other ? cc_cause_names[second->kind] : "");
-    (void)snprintf(why, sizeof why, "%s%s%s", first->why, both ? "; " : "", second->why);
+    char suspects[80] = "", why[840] = "";
+    cc_list_add(suspects, sizeof suspects, ", ", "%s", cc_cause_names[first->kind]);
+    cc_list_add(why, sizeof why, "; ", "%s", first->why);
+    if (second->kind != CC_CAUSE_NOTHING && second->kind != first->kind)
+        cc_list_add(suspects, sizeof suspects, ", ", "%s", cc_cause_names[second->kind]);
+    if (second->kind != CC_CAUSE_NOTHING)
+        cc_list_add(why, sizeof why, "; ", "%s", second->why);
     const struct cc_text_column all[] = {
         {CC_KEY(fidelity), cc_fidelity_names[v->sim.options.fidelity]},
         {CC_KEY(suspect), suspects},

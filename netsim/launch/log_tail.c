@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/memory.h"
+
 /* Lines kept of a block: enough for the longest message of mpirun that is worth quoting whole. */
 #define BLOCK_LINES 5
 
@@ -122,9 +124,8 @@ void cc_log_tail_add(struct cc_log_tail *t, const char *line, size_t length)
 /* Appends text to the string in out, with "; " between. */
 static void append_joined(char *out, size_t size, const char *text)
 {
-    size_t used = strlen(out);
     if (text[0] != '\0')
-        (void)snprintf(out + used, size - used, "%s%s", used > 0 ? "; " : "", text);
+        cc_list_add(out, size, "; ", "%s", text);
 }
 
 void cc_log_tail_text(const struct cc_log_tail *t, char *out, size_t size)

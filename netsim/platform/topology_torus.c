@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/memory.h"
 #include "netsim/platform/platform_xml.h"
 
 void cc_sides_print(const int sides[3], char out[CC_SIDES_CAP])
@@ -67,14 +68,12 @@ static int map_ranks(const struct cc_platform_config *c, struct cc_rank_map *out
 static void write_torus(const struct cc_platform_xml *x)
 {
     char sides[CC_SIDES_CAP] = "";
-    size_t used = 0;
     /* Sides of length one are left out: they have no links, and SimGrid would give two of them
      * links of the same name. */
     for (int i = 0; i < 3; i++)
         if (x->config->torus[i] > 1)
-            used += (size_t)snprintf(sides + used, sizeof sides - used, "%s%d", used > 0 ? "," : "",
-                                     x->config->torus[i]);
-    cc_platform_xml_cluster(x, "torus", "TORUS", used > 0 ? sides : "1");
+            cc_list_add(sides, sizeof sides, ",", "%d", x->config->torus[i]);
+    cc_platform_xml_cluster(x, "torus", "TORUS", sides[0] != '\0' ? sides : "1");
 }
 
 const struct cc_topology_info cc_topology_torus = {
