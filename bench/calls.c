@@ -82,12 +82,10 @@ int cc_calls_check(const struct cc_bench_config *config, struct cc_error *e)
     for (size_t s = 0; s < config->schemes->count; s++)
         for (size_t t = 0; t < cc_trace_tensors(config->trace); t++) {
             const struct cc_codec_item item = cc_bench_codec(config, s, t);
-            if (__builtin_add_overflow(need, cc_codec_bytes(&item, 1, &states_only), &need))
-                need = SIZE_MAX;
+            need = cc_bytes_sum(need, cc_codec_bytes(&item, 1, &states_only));
         }
-    CC_TRY_IN(cc_memory_check(need, "the states of all schemes together", e), e,
-              "bench fewer schemes at a time, or sizes and errors alone (--no-speed)");
-    return CC_OK;
+    return cc_status_in(cc_memory_check(need, "the states of all schemes together", e), e,
+                        "bench fewer schemes at a time, or sizes and errors alone (--no-speed)");
 }
 
 /* Values rounded up to whole lines of the cache. */

@@ -1,7 +1,6 @@
 #include "bench/config.h"
 
 #include <pthread.h>
-#include <stdio.h>
 
 #include "core/interrupt.h"
 #include "core/parallel.h"
@@ -92,20 +91,11 @@ void cc_bench_each_scheme(const struct cc_bench_config *config, int most, const 
     cc_parallel_items(threads, config->schemes->count, work_off, &q);
 }
 
-void cc_bench_stream_name(const struct cc_bench_config *config, char *out, size_t cap)
-{
-    struct cc_trace_sender s = cc_trace_stream(config->trace, config->stream);
-    if (s.direction == CC_PULL)
-        (void)snprintf(out, cap, "pull");
-    else
-        (void)snprintf(out, cap, "push %lld", (long long)s.rank);
-}
-
 void cc_bench_error_in(const struct cc_bench_config *config, size_t step, const char *scheme,
                        struct cc_error *e)
 {
     char stream[48];
-    cc_bench_stream_name(config, stream, sizeof stream);
+    cc_trace_stream_name(config->trace, config->stream, stream, sizeof stream);
     cc_error_in(e, "%s, %s, step %llu, %s", cc_trace_name(config->trace), stream,
                 (unsigned long long)cc_trace_step_number(config->trace, config->stream, step),
                 scheme);

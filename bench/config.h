@@ -58,9 +58,6 @@ void cc_bench_error_in(const struct cc_bench_config *config, size_t step, const 
 void cc_bench_each_scheme(const struct cc_bench_config *config, int most, const char *phase,
                           void (*work)(void *arg, size_t scheme), void *arg);
 
-/* "push 0" (and the worker's rank) or "pull". */
-void cc_bench_stream_name(const struct cc_bench_config *config, char *out, size_t cap);
-
 /* The context of a tensor at running step `step`, which counts over all passes. */
 struct cc_context cc_bench_context(const struct cc_bench_config *config, size_t tensor,
                                    uint64_t step);

@@ -169,10 +169,7 @@ static int parse_layout(struct cc_args *args, struct cc_error *e)
     const char *columns = args->output.columns;
     r->width = cc_terminal_width();
     r->wide = args->output.wide;
-    const int status = columns != NULL ? cc_record_choose(r, columns, e) : CC_OK;
-    if (status != CC_OK)
-        cc_error_in(e, "--columns");
-    return status;
+    return columns == NULL ? CC_OK : cc_status_in(cc_record_choose(r, columns, e), e, "--columns");
 }
 
 /* A command of a recipe, by what it was chosen. */

@@ -50,6 +50,9 @@ void cc_error_set(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
 
 /* Puts "PLACE: " before the message that e has. e may be NULL. */
 void cc_error_in(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
+/* The same after a failure, for the end of a function: `return cc_status_in(status, e, "%s",
+ * path);` has the value of the status. */
+int cc_status_in(int status, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
 
 /* CC_TRY that puts a place before the message: CC_TRY_IN(read(path, e), e, "%s", path). */
 #define CC_TRY_IN(call, e, ...)                                                                    \

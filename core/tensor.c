@@ -9,6 +9,8 @@
 
 #include "core/memory.h"
 
+const char *const cc_direction_names[] = {"push", "pull", NULL};
+
 int cc_shape_make(const size_t *dim, int ndim, struct cc_shape *out, struct cc_error *e)
 {
     if (ndim < 0 || ndim > CC_MAX_DIMS)
@@ -56,8 +58,7 @@ int cc_shape_parse(const char *text, struct cc_shape *out, struct cc_error *e)
         dim[ndim++] = (size_t)v;
         p = *end == 'x' ? end + 1 : end;
     }
-    CC_TRY_IN(cc_shape_make(dim, ndim, out, e), e, "shape '%s'", text);
-    return CC_OK;
+    return cc_status_in(cc_shape_make(dim, ndim, out, e), e, "shape '%s'", text);
 }
 
 void cc_shape_print(const struct cc_shape *shape, char *out, size_t cap)

@@ -52,5 +52,6 @@ int cc_tensor_name_check(const char *name, struct cc_error *e);
 
 /* The direction of a transfer: a worker pushes gradients, the server sends what workers pull. */
 enum cc_direction { CC_PUSH = 0, CC_PULL = 1 };
+extern const char *const cc_direction_names[]; /* ends with NULL */
 
 #endif

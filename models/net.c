@@ -77,28 +77,20 @@ static int add_tensor(struct cc_net *net, const char *name, const struct cc_shap
     net->tensors[net->count] = (struct cc_tensor_info){.name = copy, .shape = *shape};
     net->share[net->count++] = compute;
     net->values = values;
-    net->largest = shape->n > net->largest ? shape->n : net->largest;
+    net->largest = cc_larger(net->largest, shape->n);
     return CC_OK;
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static int check_names(const struct cc_net *net, struct cc_error *e)
 {
     const char **names;
-    int status = CC_OK;
     CC_TRY(CC_NEW(names, net->count + 1, e));
     for (size_t i = 0; i < net->count; i++)
         names[i] = net->tensors[i].name;
-    qsort(names, net->count, sizeof *names, by_text);
-    for (size_t i = 1; i < net->count && status == CC_OK; i++)
-        if (strcmp(names[i - 1], names[i]) == 0)
-            status = cc_fail(e, "two tensors are named \"%.200s\"; names must differ", names[i]);
+    const char *twice = cc_word_twice(names, net->count);
     free(names);
-    return status;
+    return twice == NULL ? CC_OK
+                         : cc_fail(e, "two tensors are named \"%.200s\"; names must differ", twice);
 }
 
 /* Checks that there are tensors and that their names differ, and scales the shares of the
@@ -175,8 +167,7 @@ static int parse_header(const char *path, struct cc_contents *out, struct cc_err
     CC_TRY(status);
     status = cc_safetensors_shapes(head.data, f.state.size, out, e);
     cc_bytes_free(&head);
-    CC_TRY_IN(status, e, "%s", path);
-    return CC_OK;
+    return cc_status_in(status, e, "%s", path);
 }
 
 static int read_safetensors(const char *path, struct cc_net **out, struct cc_error *e)
@@ -186,11 +177,8 @@ static int read_safetensors(const char *path, struct cc_net **out, struct cc_err
     int status = parse_header(path, &c, e);
     if (status == CC_OK)
         status = begin(c.count + 1, path, NULL, NULL, &net, e);
-    if (status == CC_OK) {
-        status = end(net, add_contents(net, &c, e), out, e);
-        if (status != CC_OK)
-            cc_error_in(e, "%s", path);
-    }
+    if (status == CC_OK)
+        status = cc_status_in(end(net, add_contents(net, &c, e), out, e), e, "%s", path);
     cc_contents_free(&c);
     return status;
 }
@@ -268,12 +256,8 @@ static int add_files(struct cc_net *net, const char *index, const struct entry *
     for (size_t i = 0, next; status == CC_OK && i < count; i = next) {
         for (next = i + 1; next < count && strcmp(list[next].file, list[i].file) == 0;)
             next++;
-        size_t length = strlen(list[i].file);
-        char *path = cc_alloc(folder + length + 1, e);
-        if (path == NULL)
-            return CC_FAIL;
-        memcpy(path, index, folder);
-        memcpy(path + folder, list[i].file, length + 1);
+        char *path;
+        CC_TRY(cc_text(&path, e, "%.*s%s", (int)folder, index, list[i].file));
         status = add_file(net, path, list + i, next - i, e);
         free(path);
     }

@@ -120,8 +120,7 @@ static int parse_codec(const cJSON *item, void *profile, struct cc_error *e)
         return CC_FAIL;
     c->errors = no_errors();
     p->codecs++;
-    CC_TRY_IN(parse_members(item, c, e), e, "\"%.100s\"", scheme);
-    return CC_OK;
+    return cc_status_in(parse_members(item, c, e), e, "\"%.100s\"", scheme);
 }
 
 /* Reads the origin of the numbers, any part of which may be missing. */

@@ -29,22 +29,6 @@ static void put_embedded(const struct cc_embedded *f, FILE *out)
 
 /* --- a record of a result that was read back, with the columns of the command that wrote it --- */
 
-static const struct cc_column *find_column(const struct cc_column *list, const char *key)
-{
-    for (; list != NULL && list->key != NULL; list++)
-        if (strcmp(list->key->name, key) == 0)
-            return list;
-    return NULL;
-}
-
-static bool is_text(const struct cc_sheet *s, size_t column)
-{
-    for (size_t row = 0; row < s->rows; row++)
-        if (cc_sheet_value(s, row, column)->kind == CC_TEXT)
-            return true;
-    return false;
-}
-
 /* A column that the command does not have, with its key: of an unknown command they are all shown,
  * and texts tell rows apart. */
 static struct cc_column other_column(const struct cc_page_part *p, size_t column,
@@ -55,9 +39,9 @@ static struct cc_column other_column(const struct cc_page_part *p, size_t column
     key->head = key->name;
     return (struct cc_column){.key = key,
                               .hidden = known,
-                              .role = known                        ? CC_DETAIL
-                                      : is_text(&p->sheet, column) ? CC_SETTING
-                                                                   : CC_MAIN};
+                              .role = known                                      ? CC_DETAIL
+                                      : cc_sheet_has(&p->sheet, column, CC_TEXT) ? CC_SETTING
+                                                                                 : CC_MAIN};
 }
 
 static int make_columns(struct cc_page_part *p, struct cc_error *e)
@@ -70,7 +54,7 @@ static int make_columns(struct cc_page_part *p, struct cc_error *e)
         if (cc_sheet_column(&p->sheet, c->key->name) != CC_NO_COLUMN)
             p->column[n++] = *c;
     for (size_t i = 0; i < p->sheet.columns; i++)
-        if (find_column(columns, p->sheet.key[i]) == NULL)
+        if (columns == NULL || cc_column_find(columns, p->sheet.key[i]) == NULL)
             p->column[n++] = other_column(p, i, &p->other[i]);
     return CC_OK;
 }
@@ -92,10 +76,9 @@ static int set_value(struct cc_page_part *p, size_t row, const struct cc_result_
 static int make_rows(struct cc_page_part *p, struct cc_error *e)
 {
     for (size_t row = 0; row < p->sheet.rows; row++) {
-        if (cc_record_add(&p->record, e) == SIZE_MAX)
-            return CC_FAIL;
+        CC_TRY(cc_record_add(&p->record, NULL, e));
         for (size_t i = 0; i < p->sheet.columns; i++)
-            CC_TRY(set_value(p, row, find_column(p->column, p->sheet.key[i])->key,
+            CC_TRY(set_value(p, row, cc_column_find(p->column, p->sheet.key[i])->key,
                              cc_sheet_value(&p->sheet, row, i), e));
     }
     return CC_OK;
@@ -206,14 +189,6 @@ static enum cc_place place_of(const struct cc_layout *l, size_t column)
     return CC_LEFT_OUT;
 }
 
-static bool has_text(const struct cc_page_part *p, size_t column)
-{
-    for (size_t row = 0; row < p->record.row_count; row++)
-        if (p->record.rows[row].value[column].kind == CC_TEXT)
-            return true;
-    return false;
-}
-
 /* Writes the meaning of a column: that of its key, then what holds for the command. */
 static void put_help(const struct cc_column *c, FILE *out)
 {
@@ -271,11 +246,12 @@ static void add_columns(const struct cc_page_part *p, const struct cc_layout *l,
 static void put_head(const struct cc_page_part *p, size_t column, bool extra, FILE *out)
 {
     const struct cc_column *c = &p->column[column];
+    const bool text = cc_sheet_has(&p->sheet, cc_sheet_column(&p->sheet, c->key->name), CC_TEXT);
     const unsigned origins = origins_of(p, column),
                    plain = 1U << CC_ORIGIN_UNKNOWN | 1U << CC_ORIGIN_GIVEN;
     cc_html_print(out, "<th scope=\"col\" class=\"%s%s\" data-key=\"%s\" title=\"%s%s",
-                  extra ? "extra" : "", has_text(p, column) ? " text" : "", c->key->name,
-                  c->key->name, c->key->help[0] != '\0' ? ": " : "");
+                  extra ? "extra" : "", text ? " text" : "", c->key->name, c->key->name,
+                  c->key->help[0] != '\0' ? ": " : "");
     put_help(c, out);
     cc_html_print(out, "\"><span class=\"head\">%s</span>", cc_column_head(c));
     if (c->key->unit[0] != '\0')

@@ -84,7 +84,7 @@ void cc_page_put_result(const struct cc_result *r, FILE *out)
 {
     (void)fprintf(out, "%s type=\"application/json\" class=\"%s\" data-name=\"", element,
                   element_class);
-    cc_html_put(r->name, out);
+    cc_text_escape(r->name, cc_text_html, out);
     (void)fprintf(out, "\" data-bytes=\"%zu\" data-crc32=\"%08lx\"", r->length,
                   checksum(r->text, r->length));
     put_kept(r, out);
@@ -158,7 +158,7 @@ static bool has_value(const char *tag, const char *end, const char *name, const 
     return length == strlen(value) && memcmp(at, value, length) == 0;
 }
 
-/* A copy of an attribute's value without the escapes of cc_html_put. */
+/* A copy of an attribute's value without the escapes of cc_html_print. */
 static char *copy_value(const char *at, size_t length, struct cc_error *e)
 {
     char *copy = cc_alloc(length + 1, e);

@@ -270,10 +270,7 @@ double cc_sheet_number_or_nan(const struct cc_sheet *s, size_t row, const char *
 
 bool cc_sheet_has_number(const struct cc_sheet *s, const char *key)
 {
-    for (size_t i = 0; i < s->rows; i++)
-        if (!isnan(cc_sheet_number_or_nan(s, i, key)))
-            return true;
-    return false;
+    return cc_sheet_has(s, cc_sheet_column(s, key), CC_NUMBER);
 }
 
 /* The range of a column's numbers; NaN without any. */

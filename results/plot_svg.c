@@ -88,7 +88,7 @@ static void put_title(const struct cc_figure *f, size_t number, FILE *out)
     if (i == f->panels)
         return;
     const struct cc_point *p = &f->panel[i].of[k].point[number];
-    cc_html_put(f->series[k], out);
+    cc_html_print(out, "%s", f->series[k]);
     if (f->panels > 1)
         cc_html_print(out, ", %s", f->panel[i].title);
     if (cc_figure_has_bars(f)) {

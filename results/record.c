@@ -12,6 +12,22 @@
 #include "core/nearest.h"
 #include "results/text.h"
 
+const struct cc_column *cc_column_find(const struct cc_column *list, const char *key)
+{
+    for (; list->key != NULL; list++)
+        if (strcmp(list->key->name, key) == 0)
+            return list;
+    return NULL;
+}
+
+size_t cc_columns_count(const struct cc_column *list)
+{
+    size_t count = 0;
+    while (list[count].key != NULL)
+        count++;
+    return count;
+}
+
 bool cc_column_shown(const struct cc_column *c)
 {
     return c->key->head != NULL && !c->hidden;
@@ -25,9 +41,11 @@ const char *cc_column_head(const struct cc_column *c)
 void cc_record_init(struct cc_record *r, const char *command, const struct cc_column *columns,
                     int argc, const char *const *argv)
 {
-    *r = (struct cc_record){.command = command, .columns = columns, .argc = argc, .argv = argv};
-    while (columns[r->column_count].key != NULL)
-        r->column_count++;
+    *r = (struct cc_record){.command = command,
+                            .columns = columns,
+                            .column_count = cc_columns_count(columns),
+                            .argc = argc,
+                            .argv = argv};
 }
 
 void cc_record_remove(struct cc_record *r, size_t row)
@@ -51,15 +69,15 @@ void cc_record_free(struct cc_record *r)
     *r = (struct cc_record){0};
 }
 
-size_t cc_record_add(struct cc_record *r, struct cc_error *e)
+int cc_record_add(struct cc_record *r, size_t *row, struct cc_error *e)
 {
-    if (CC_GROW(r->rows, &r->row_capacity, r->row_count + 1, e) != CC_OK)
-        return SIZE_MAX;
-    struct cc_value *value = cc_alloc0(r->column_count * sizeof *value, e);
-    if (value == NULL)
-        return SIZE_MAX;
-    r->rows[r->row_count] = (struct cc_row){.value = value};
-    return r->row_count++;
+    struct cc_value *value;
+    CC_TRY(CC_GROW(r->rows, &r->row_capacity, r->row_count + 1, e));
+    CC_TRY(CC_NEW(value, r->column_count, e));
+    if (row != NULL)
+        *row = r->row_count;
+    r->rows[r->row_count++] = (struct cc_row){.value = value};
+    return CC_OK;
 }
 
 struct cc_value *cc_record_value(const struct cc_record *r, size_t row,
@@ -134,12 +152,6 @@ void cc_record_origin(struct cc_record *r, size_t row, const struct cc_result_ke
     cc_record_value(r, row, key)->origin = origin;
 }
 
-void cc_record_row_origin(struct cc_record *r, size_t row, enum cc_origin origin)
-{
-    assert(row < r->row_count);
-    r->rows[row].origin = origin;
-}
-
 enum cc_origin cc_value_origin(const struct cc_record *r, size_t row, size_t column)
 {
     const struct cc_column *c = &r->columns[column];
@@ -149,12 +161,6 @@ enum cc_origin cc_value_origin(const struct cc_record *r, size_t row, size_t col
     if (c->by_row)
         return r->rows[row].origin;
     return c->origin != CC_ORIGIN_UNKNOWN ? c->origin : c->key->origin;
-}
-
-void cc_record_detail(struct cc_record *r, size_t row)
-{
-    assert(row < r->row_count);
-    r->rows[row].detail = true;
 }
 
 void cc_record_title(struct cc_record *r, const char *fmt, ...)
@@ -220,11 +226,10 @@ static int unknown_key(const struct cc_record *r, const char *key, struct cc_err
 
 static int choose(struct cc_record *r, const char *key, struct cc_error *e)
 {
-    size_t c = 0;
-    while (c < r->column_count && strcmp(r->columns[c].key->name, key) != 0)
-        c++;
-    if (c == r->column_count)
+    const struct cc_column *column = cc_column_find(r->columns, key);
+    if (column == NULL)
         return unknown_key(r, key, e);
+    const size_t c = (size_t)(column - r->columns);
     for (size_t i = 0; i < r->chosen_count; i++)
         if (r->chosen[i] == c)
             return cc_usage(e, "the column '%s' is named twice", key);
@@ -236,9 +241,8 @@ int cc_record_choose(struct cc_record *r, const char *keys, struct cc_error *e)
 {
     char *copy = cc_strdup(keys, e), *rest = copy, *key;
     int status = copy != NULL ? CC_OK : CC_FAIL;
-    if (copy != NULL && r->chosen == NULL &&
-        (r->chosen = cc_alloc(r->column_count * sizeof *r->chosen, e)) == NULL)
-        status = CC_FAIL;
+    if (status == CC_OK && r->chosen == NULL)
+        status = CC_NEW(r->chosen, r->column_count, e);
     r->chosen_count = 0;
     while (status == CC_OK && (key = strsep(&rest, ",")) != NULL)
         status = choose(r, key, e);

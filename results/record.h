@@ -32,7 +32,7 @@ enum cc_role { CC_SETTING, CC_ANSWER, CC_MAIN, CC_PART, CC_DETAIL };
 
 /* A column: a key as a command shows it. A table shows a column without a head, or a hidden one, on
  * demand only. `origin`, if it is set, is that of the command's values in place of the key's;
- * `by_row`: each row says it (cc_record_row_origin). `note`, if it is set, says what holds for this
+ * `by_row`: each row says it. `note`, if it is set, says what holds for this
  * command, after the key's help. An array ends with a column without a key. */
 struct cc_column {
     const struct cc_result_key *key;
@@ -49,14 +49,18 @@ struct cc_column {
         .key = CC_KEY(name), .role = __VA_ARGS__                                                   \
     }
 
+/* The column of a list with this key; NULL if there is none. */
+const struct cc_column *cc_column_find(const struct cc_column *list, const char *key);
+/* The number of a list's columns. */
+size_t cc_columns_count(const struct cc_column *list);
 /* Whether tables show the column unasked. */
 bool cc_column_shown(const struct cc_column *c);
 /* Its title: the key's head, or its name. */
 const char *cc_column_head(const struct cc_column *c);
 struct cc_row {
     struct cc_value *value; /* one for each column */
-    enum cc_origin origin;  /* the origin of its values in columns `by_row` */
-    bool detail;            /* tables have it only if they are wide */
+    enum cc_origin origin;  /* of its values in columns `by_row`; to be set by the command, as */
+    bool detail;            /* is this: tables have the row only if they are wide */
 };
 
 struct cc_record {
@@ -86,8 +90,8 @@ void cc_record_init(struct cc_record *r, const char *command, const struct cc_co
                     int argc, const char *const *argv);
 void cc_record_free(struct cc_record *r);
 
-/* Adds a row of nulls and returns its index, or SIZE_MAX with a message. */
-size_t cc_record_add(struct cc_record *r, struct cc_error *e);
+/* Adds a row of nulls; sets *row, unless it is NULL, to its index. */
+int cc_record_add(struct cc_record *r, size_t *row, struct cc_error *e);
 
 void cc_record_remove(struct cc_record *r, size_t row);
 /* Set the value of a row in the column of `key`, which must exist. A number that is not finite
@@ -117,17 +121,11 @@ int cc_record_text(struct cc_record *r, size_t row, const struct cc_result_key *
  * those of other rows. */
 void cc_record_origin(struct cc_record *r, size_t row, const struct cc_result_key *key,
                       enum cc_origin origin);
-/* Says how the values of a row in the columns `by_row` were obtained. */
-void cc_record_row_origin(struct cc_record *r, size_t row, enum cc_origin origin);
 /* The origin of the value of a row in a column. */
 enum cc_origin cc_value_origin(const struct cc_record *r, size_t row, size_t column);
 /* The value of a row in the column of `key`, which must exist. */
 struct cc_value *cc_record_value(const struct cc_record *r, size_t row,
                                  const struct cc_result_key *key);
-
-/* Marks a row as one of details, which tables leave out unless they are wide. CSV and JSON have it.
- */
-void cc_record_detail(struct cc_record *r, size_t row);
 
 /* Sets the title; what does not fit is cut off. */
 void cc_record_title(struct cc_record *r, const char *fmt, ...) CC_PRINTF(2, 3);

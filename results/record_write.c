@@ -139,9 +139,7 @@ int cc_record_save(const struct cc_record *r, const char *path, enum cc_format o
     struct cc_record unlimited = *r;
     unlimited.width = 0;
     const int status = cc_record_print(&unlimited, format, file.f, e);
-    if (status != CC_OK)
-        cc_error_in(e, "%s", path);
-    return cc_file_end(&file, status, e);
+    return cc_file_end(&file, cc_status_in(status, e, "%s", path), e);
 }
 
 int cc_record_save_notes(const struct cc_record *r, const char *path, struct cc_error *e)

@@ -359,6 +359,14 @@ size_t cc_sheet_column(const struct cc_sheet *s, const char *key)
     return CC_NO_COLUMN;
 }
 
+bool cc_sheet_has(const struct cc_sheet *s, size_t column, enum cc_value_kind kind)
+{
+    for (size_t row = 0; row < s->rows && column != CC_NO_COLUMN; row++)
+        if (cc_sheet_value(s, row, column)->kind == kind)
+            return true;
+    return false;
+}
+
 const struct cc_value *cc_sheet_value(const struct cc_sheet *s, size_t row, size_t column)
 {
     return &s->value[row * s->columns + column];

@@ -50,6 +50,8 @@ void cc_sheet_free(struct cc_sheet *s);
 
 /* The index of a key, or CC_NO_COLUMN. */
 size_t cc_sheet_column(const struct cc_sheet *s, const char *key);
+/* Whether a column, which may be CC_NO_COLUMN, has a value of this kind. */
+bool cc_sheet_has(const struct cc_sheet *s, size_t column, enum cc_value_kind kind);
 
 const struct cc_value *cc_sheet_value(const struct cc_sheet *s, size_t row, size_t column);
 

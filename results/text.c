@@ -223,11 +223,6 @@ void cc_remarks_put(const struct cc_record *r, cc_print_remark *print, FILE *out
 cc_replacement cc_text_html = {
     ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
 
-void cc_html_put(const char *text, FILE *out)
-{
-    cc_text_escape(text, cc_text_html, out);
-}
-
 void cc_html_print(FILE *out, const char *fmt, ...)
 {
     va_list args;
@@ -236,7 +231,7 @@ void cc_html_print(FILE *out, const char *fmt, ...)
         const bool text = next[1] == 's';
         (void)fwrite(fmt, 1, (size_t)(next - fmt), out);
         if (text)
-            cc_html_put(va_arg(args, const char *), out);
+            cc_text_escape(va_arg(args, const char *), cc_text_html, out);
         else
             (void)fprintf(out, "%zu", va_arg(args, size_t));
         fmt = next + (text ? strlen("%s") : strlen("%zu"));

@@ -8,16 +8,16 @@
 #include "core/format/json.h"
 #include "results/record.h"
 
-/* Print a value for people: scaled and formatted by its column; "-" for null; yes or no. Control
- * characters of texts are escaped, so that a name cannot break a line or control the terminal.
- * Return the width in characters; if out is NULL nothing is printed. */
-size_t cc_value_print(const struct cc_value *v, const struct cc_column *c, FILE *out);
+/* Print a text, or a value for people: scaled and formatted by its column; "-" for null; yes or no.
+ * Control characters of texts are escaped, so that a name cannot break a line or control the
+ * terminal. Return the width in characters; if out is NULL nothing is printed. */
 size_t cc_text_print(const char *s, FILE *out);
+size_t cc_value_print(const struct cc_value *v, const struct cc_column *c, FILE *out);
 
-/* cc_text_print with ASCII characters replaced by texts of another language; NULL: as they are. */
+/* The same with ASCII characters replaced by texts of another language, or NULL: as they are. A
+ * value with `unit` is followed by its unit where it has one. */
 typedef const char *const cc_replacement[128];
 void cc_text_escape(const char *s, const char *const *replace, FILE *out);
-/* The same for a value, with `unit` followed by its unit where it has one. */
 void cc_value_put(const struct cc_value *v, const struct cc_column *c, bool unit,
                   const char *const *replace, FILE *out);
 
@@ -48,10 +48,8 @@ int cc_json_write(const struct cc_record *r, FILE *out, struct cc_error *e);
 int cc_markdown_write(const struct cc_record *r, FILE *out, struct cc_error *e);
 int cc_latex_write(const struct cc_record *r, FILE *out, struct cc_error *e);
 
-/* Prints a text so that it is text wherever it stands in a page, between quotes of an attribute,
- * too. Control characters are escaped as on a terminal. */
-void cc_html_put(const char *text, FILE *out);
-/* Prints HTML: %s stands for a text, which is printed so, and %zu for a number. */
+/* Prints HTML: %s stands for a text, which is text wherever it stands in a page, between quotes of
+ * an attribute, too, and %zu for a number. */
 void cc_html_print(FILE *out, const char *fmt, ...) CC_PRINTF(2, 3);
 
 #endif

@@ -192,10 +192,9 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
     const struct cc_quality *q = &row->q;
     const double values = (double)q->values;
     char stream[48];
-    const size_t at = cc_record_add(r, e);
-    if (at == SIZE_MAX)
-        return CC_FAIL;
-    cc_bench_stream_name(&b->config, stream, sizeof stream);
+    size_t at;
+    CC_TRY(cc_record_add(r, &at, e));
+    cc_trace_stream_name(b->config.trace, b->config.stream, stream, sizeof stream);
     const struct cc_text_column texts[] = {{CC_KEY(scheme), row->scheme},
                                            {CC_KEY(tensor), row->tensor},
                                            {CC_KEY(stream), stream},
@@ -268,7 +267,7 @@ static int note_row(const struct cc_bench_run *b, const char *title, const struc
 {
     char speed[96] = "", stream[48], error[32] = "", size[96];
     const struct cc_trace_sender of = cc_trace_stream(b->config.trace, b->config.stream);
-    cc_bench_stream_name(&b->config, stream, sizeof stream);
+    cc_trace_stream_name(b->config.trace, b->config.stream, stream, sizeof stream);
     if (!isnan(round_trip(row)))
         (void)snprintf(speed, sizeof speed, ", encodes %.2f GB/s, decodes %.2f GB/s",
                        row->call[CC_ENCODE].gb_per_s, row->call[CC_DECODE].gb_per_s);

@@ -21,8 +21,6 @@
 
 /* --- both: the sender, and codecs for one tensor after another --- */
 
-static const char *const direction_names[] = {"push", "pull", NULL};
-
 static int parse_rank(const char *text, void *member, struct cc_error *e)
 {
     int64_t *rank = member;
@@ -56,7 +54,7 @@ static const struct cc_option sender_rows[] = {
     {.name = "worker", SENDER(worker), .parse = parse_rank, .value = "RANK",
      .help = "who sends: the rank of a worker, or -1 for the server (default: the tensor file's, "
              "else 0 for a push and -1 for a pull)"},
-    {.name = "direction", SENDER(direction), .value = "DIRECTION", .choices = direction_names,
+    {.name = "direction", SENDER(direction), .value = "DIRECTION", .choices = cc_direction_names,
      .help = "push (a worker's gradients) or pull (the server's model deltas) (default: the "
              "tensor file's, else push)"},
     {.name = NULL},
@@ -84,10 +82,10 @@ static void set_sender(const struct sender_options *o, struct cc_context *ctx)
     CC_COLUMN(worker, CC_SETTING), CC_COLUMN(direction, CC_SETTING)
 /* clang-format on */
 
-/* Adds a row with these, scheme, values, payload_bytes, bits_per_value and ratio. SIZE_MAX after an
- * error. */
-static size_t new_row(struct cc_record *r, const struct cc_spec *spec, double values,
-                      double payload_bytes, const struct cc_context *ctx, struct cc_error *e)
+/* Adds a row with these, scheme, values, payload_bytes, bits_per_value and ratio. */
+static int new_row(struct cc_record *r, const struct cc_spec *spec, double values,
+                   double payload_bytes, const struct cc_context *ctx, size_t *row,
+                   struct cc_error *e)
 {
     const struct cc_number_column all[] = {{CC_KEY(values), values},
                                            {CC_KEY(payload_bytes), payload_bytes},
@@ -96,14 +94,11 @@ static size_t new_row(struct cc_record *r, const struct cc_spec *spec, double va
                                            {CC_KEY(seed), (double)ctx->seed},
                                            {CC_KEY(worker), (double)ctx->rank}};
     const struct cc_text_column texts[] = {{CC_KEY(scheme), spec->name},
-                                           {CC_KEY(direction), direction_names[ctx->direction]}};
-    const size_t row = cc_record_add(r, e);
-    if (row == SIZE_MAX ||
-        cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e) != CC_OK ||
-        cc_record_whole(r, row, CC_KEY(step), ctx->step, e) != CC_OK)
-        return SIZE_MAX;
-    cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
-    return row;
+                                           {CC_KEY(direction), cc_direction_names[ctx->direction]}};
+    CC_TRY(cc_record_add(r, row, e));
+    cc_record_numbers(r, *row, all, sizeof all / sizeof all[0]);
+    CC_TRY(cc_record_whole(r, *row, CC_KEY(step), ctx->step, e));
+    return cc_record_texts(r, *row, texts, sizeof texts / sizeof texts[0], e);
 }
 
 /* The scheme that --scheme names; a usage error unless it names exactly one. */
@@ -205,9 +200,8 @@ static int add_encoded(struct encoder *c, const struct cc_tensor_info *t, size_t
 {
     struct cc_record *r = &c->args->record;
     char shape[192];
-    const size_t row = new_row(r, c->spec, (double)values, (double)payload_bytes, &c->ctx, e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(new_row(r, c->spec, (double)values, (double)payload_bytes, &c->ctx, &row, e));
     if (t == NULL)
         return CC_OK;
     cc_shape_print(&t->shape, shape, sizeof shape);
@@ -428,9 +422,8 @@ static int add_decoded(const struct decoder *d, struct cc_error *e)
         values += (double)d->file.tensors[i].shape.n;
         bytes += (double)d->file.tensors[i].payload_bytes;
     }
-    const size_t row = new_row(r, d->spec, values, bytes, &d->ctx, e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(new_row(r, d->spec, values, bytes, &d->ctx, &row, e));
     cc_record_number(r, row, CC_KEY(tensors), (double)d->file.tensor_count);
     return CC_OK;
 }
@@ -531,13 +524,11 @@ static int decode_container(struct decoder *d, struct cc_error *e)
         return cc_usage(e, "--scheme is only for --payload: a compressed file contains it");
     CC_TRY(cc_file_read(d->in, &d->input, e));
     const struct cc_container_head *h = &d->file.head;
-    int status = read_container(d, &spec, e);
+    int status = cc_status_in(read_container(d, &spec, e), e, "%s", d->in);
     d->spec = spec;
     d->ctx = (struct cc_context){
         .seed = h->seed, .rank = h->rank, .direction = h->direction, .step = h->step};
-    if (status != CC_OK)
-        cc_error_in(e, "%s", d->in);
-    else
+    if (status == CC_OK)
         status = write_output(d, e);
     cc_container_free(&d->file);
     cc_spec_free(spec);

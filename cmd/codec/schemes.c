@@ -84,9 +84,8 @@ static int add_row(struct cc_record *r, const struct cc_scheme *s, const struct 
                                            {CC_KEY(layout), s->layout},
                                            {CC_KEY(payload_kind), kind_names[s->kind]}};
     char list[96] = "";
-    size_t row = cc_record_add(r, e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(cc_record_add(r, &row, e));
     CC_TRY(cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e));
     for (size_t i = 0; i < FLAGS; i++) {
         const bool is_set = (s->flags & flags[i].bit) != 0;

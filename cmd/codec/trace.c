@@ -2,7 +2,6 @@
  * files. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -29,9 +28,8 @@ static const struct cc_column columns[] = {
 static int add_row(struct cc_record *r, const struct cc_trace *t, const char *path, uint64_t files,
                    double bytes, struct cc_error *e)
 {
-    size_t row = cc_record_add(r, e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(cc_record_add(r, &row, e));
     CC_TRY(cc_record_text(r, row, CC_KEY(trace), path, e));
     CC_TRY(cc_record_text(r, row, CC_KEY(source), cc_trace_name(t), e));
     cc_record_number(r, row, CC_KEY(files), (double)files);
@@ -228,15 +226,12 @@ static int add_stream_row(struct cc_record *r, struct cc_trace *t, size_t stream
 {
     struct cc_trace_sender s = cc_trace_stream(t, stream);
     size_t steps = cc_trace_steps(t, stream);
-    char name[48] = "pull";
-    if (s.direction == CC_PUSH)
-        (void)snprintf(name, sizeof name, "push %lld", (long long)s.rank);
-    *row = cc_record_add(r, e);
-    if (*row == SIZE_MAX)
-        return CC_FAIL;
+    char name[48];
+    cc_trace_stream_name(t, stream, name, sizeof name);
+    CC_TRY(cc_record_add(r, row, e));
     CC_TRY(cc_record_text(r, *row, CC_KEY(trace), cc_trace_name(t), e));
     CC_TRY(cc_record_text(r, *row, CC_KEY(stream), name, e));
-    CC_TRY(cc_record_text(r, *row, CC_KEY(direction), s.direction == CC_PUSH ? "push" : "pull", e));
+    CC_TRY(cc_record_text(r, *row, CC_KEY(direction), cc_direction_names[s.direction], e));
     cc_record_number(r, *row, CC_KEY(worker), (double)s.rank);
     cc_record_number(r, *row, CC_KEY(steps), (double)steps);
     if (steps > 0) {

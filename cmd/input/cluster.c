@@ -160,10 +160,8 @@ static int choose_device(struct cc_cluster_args *out, struct cc_error *e)
     (void)snprintf(out->device, sizeof out->device, "%s: %.0f %s at %.6g a second on %s, %s (%s)",
                    compute, count, t->unit, t->per_s, d->text, t->precision, t->source);
 out:
-    if (status != CC_OK)
-        cc_error_in(e, "--device %s", name);
     cc_device_free(d);
-    return status;
+    return cc_status_in(status, e, "--device %s", name);
 }
 
 /* --- the system --- */

@@ -74,8 +74,7 @@ static int net_of_trace(const struct cc_trace *t, struct cc_net **out, struct cc
         list[i] = *cc_trace_tensor(t, i);
     const int status = cc_net_of(cc_trace_name(t), list, count, out, e);
     free(list);
-    CC_TRY_IN(status, e, "--trace %s", cc_trace_name(t));
-    return CC_OK;
+    return cc_status_in(status, e, "--trace %s", cc_trace_name(t));
 }
 
 /* A number of values from 1 on. */
@@ -166,9 +165,7 @@ int cc_input_check_trace(const struct cc_trace *t, const struct cc_net *net, str
                 cc_fail(e, "tensor %zu, \"%.100s\", has %zu values, and \"%.100s\" of %s has %zu",
                         i, has->name, has->shape.n, want->name, net->name, want->shape.n);
     }
-    if (status != CC_OK)
-        cc_error_in(e, "--trace %s", cc_trace_name(t));
-    return status;
+    return cc_status_in(status, e, "--trace %s", cc_trace_name(t));
 }
 
 int cc_input_note_trace(struct cc_record *r, struct cc_trace *t, struct cc_error *e)

@@ -225,9 +225,7 @@ int cc_experiment_add_row(const struct cc_experiment *x, struct cc_record *r,
                           const struct cc_experiment_row *row, size_t *at, struct cc_error *e)
 {
     const struct cc_consistency_args *consistency = &x->forecast->cluster.consistency;
-    *at = cc_forecast_row(x->forecast, r, row->scheme, &s->setting, NULL, 0, e);
-    if (*at == SIZE_MAX)
-        return CC_FAIL;
+    CC_TRY(cc_forecast_row(x->forecast, r, row->scheme, &s->setting, NULL, 0, at, e));
     cc_record_number(r, *at, CC_KEY(warmup), (double)row->warmup);
     cc_record_number(r, *at, CC_KEY(steps), (double)row->steps);
     if (s->formula == CC_NO_FORMULA) {

@@ -210,9 +210,8 @@ static int add_row(struct advise *a, const struct ranking *r, const struct cc_se
     const struct cc_prediction *p = c->p.step_s > 0 ? &c->p : NULL;
     struct cc_prediction raw;
     CC_TRY(cc_predict(&f->predictor, s, &f->raw, &raw, e));
-    const size_t row = cc_forecast_row(f, a->record, c->scheme, s, p, raw.step_s, e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(cc_forecast_row(f, a->record, c->scheme, s, p, raw.step_s, &row, e));
     if (p != NULL)
         cc_record_number(a->record, row, CC_KEY(speedup_best),
                          cc_forecast_speedup(r->best.p.step_s, p->step_s));

@@ -344,9 +344,9 @@ void cc_forecast_error_columns(const struct cc_forecast *f, struct cc_record *r,
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
-size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t scheme,
-                       const struct cc_setting *s, const struct cc_prediction *p,
-                       double fp32_step_s, struct cc_error *e)
+int cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t scheme,
+                    const struct cc_setting *s, const struct cc_prediction *p, double fp32_step_s,
+                    size_t *out, struct cc_error *e)
 {
     const enum cc_consistency how = s->timing.consistency;
     const struct cc_text_column texts[] = {
@@ -358,11 +358,8 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
         {CC_KEY(consistency), how == CC_BULK ? NULL : cc_consistency_names[how]},
         {CC_KEY(link), s->link.name},
         {CC_KEY(bottleneck), p != NULL ? cc_bottleneck_names[p->bottleneck] : NULL}};
-    const size_t row = cc_record_add(r, e);
-    if (row == SIZE_MAX)
-        return row;
-    if (cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e) != CC_OK)
-        return SIZE_MAX;
+    CC_TRY(cc_record_add(r, out, e));
+    const size_t row = *out;
     setting_numbers(r, row, s);
     if (!cc_scheme_runs(f->schemes->item[scheme]->scheme))
         cc_record_bool(r, row, CC_KEY(profiled), true);
@@ -375,7 +372,7 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
                          (double)cc_trace_skipped(f->cluster.trace, NULL));
     if (p != NULL)
         prediction_numbers(r, row, s, p, fp32_step_s);
-    return row;
+    return cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e);
 }
 
 /* --- notes --- */

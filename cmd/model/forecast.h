@@ -130,10 +130,10 @@ void cc_forecast_free(struct cc_forecast *f);
 const char *cc_forecast_scheme(const struct cc_forecast *f, size_t scheme);
 
 /* Adds a row with the columns above, payload_bytes among them, to a record, but for those of
- * errors. `p` is NULL if nothing could be predicted. SIZE_MAX after an error. */
-size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t scheme,
-                       const struct cc_setting *s, const struct cc_prediction *p,
-                       double fp32_step_s, struct cc_error *e);
+ * errors. `p` is NULL if nothing could be predicted. */
+int cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t scheme,
+                    const struct cc_setting *s, const struct cc_prediction *p, double fp32_step_s,
+                    size_t *row, struct cc_error *e);
 
 /* Sets the columns of errors. */
 void cc_forecast_error_columns(const struct cc_forecast *f, struct cc_record *r, size_t row,

@@ -109,9 +109,8 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, d
     struct cc_forecast *f = &m->forecast;
     struct cc_prediction p;
     CC_TRY(cc_predict(&f->predictor, s, &f->payloads[scheme], &p, e));
-    const size_t row = cc_forecast_row(f, m->record, scheme, s, &p, fp32_step_s, e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(cc_forecast_row(f, m->record, scheme, s, &p, fp32_step_s, &row, e));
     CC_TRY(own_columns(m, row, scheme, s, &p, e));
     cc_forecast_error_columns(f, m->record, row, scheme, s);
     cc_record_number(m->record, row, CC_KEY(speedup_best),

@@ -35,9 +35,8 @@ static int set_papers(struct cc_record *r, size_t row, const struct cc_net *net,
 static int net_row(struct cc_record *r, const char *name, const struct cc_net *net,
                    struct cc_error *e)
 {
-    const size_t row = cc_record_add(r, e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(cc_record_add(r, &row, e));
     CC_TRY(cc_record_text(r, row, CC_KEY(net), name, e));
     cc_record_number(r, row, CC_KEY(tensors), (double)net->count);
     cc_record_number(r, row, CC_KEY(values), (double)net->values);
@@ -57,9 +56,8 @@ static int tensor_row(struct cc_record *r, const char *name, const struct cc_net
 {
     char shape[192];
     const struct cc_tensor_info *t = &net->tensors[i];
-    const size_t row = cc_record_add(r, e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(cc_record_add(r, &row, e));
     cc_shape_print(&t->shape, shape, sizeof shape);
     CC_TRY(cc_record_text(r, row, CC_KEY(net), name, e));
     CC_TRY(cc_record_text(r, row, CC_KEY(tensor), t->name, e));

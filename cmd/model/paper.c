@@ -59,9 +59,8 @@ static int list_row(struct cc_record *r, const struct cc_paper *p, struct cc_err
                                            {CC_KEY(printed_in), p->place},
                                            {CC_KEY(caption), p->caption},
                                            {CC_KEY(reference), p->reference}};
-    size_t row = cc_record_add(r, e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(cc_record_add(r, &row, e));
     cc_record_number(r, row, CC_KEY(figures), (double)p->figures);
     cc_record_number(r, row, CC_KEY(fitted), (double)p->fitted);
     cc_record_number(r, row, CC_KEY(rms_error), p->rms_error);
@@ -84,9 +83,8 @@ static int figure_row(struct cc_record *r, const struct cc_paper *p, size_t i, s
         {CC_KEY(net), from->net != NULL ? from->net->name : NULL},
         {CC_KEY(quantity), column->quantity},
         {CC_KEY(unit), column->unit}};
-    size_t row = cc_record_add(r, e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(cc_record_add(r, &row, e));
     cc_record_number(r, row, CC_KEY(figure_paper), from->figure[k]);
     cc_record_number(r, row, CC_KEY(figure_model), from->model[k]);
     if (strcmp(column->quantity, "speedup") == 0) {
@@ -111,9 +109,8 @@ static int accuracy_row(struct cc_record *r, const struct cc_paper *p, const cha
         {CC_KEY(scheme), scheme},
         {CC_KEY(quantity), quantity},
         {CC_KEY(unit), strcmp(quantity, "accuracy") == 0 ? "%" : "points"}};
-    const size_t row = cc_record_add(r, e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(cc_record_add(r, &row, e));
     const struct cc_number_column all[] = {{CC_KEY(figure_paper), printed},
                                            {CC_KEY(figure_trained), trained[0]},
                                            {CC_KEY(trained_low), trained[1]},

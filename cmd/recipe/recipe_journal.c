@@ -130,17 +130,16 @@ static int take_row(const cJSON *row, struct cc_record *r, struct cc_error *e)
     bool detail;
     if (!cJSON_IsObject(row))
         return cc_fail(e, "a row is not an object");
-    const size_t at = cc_record_add(r, e);
-    if (at == SIZE_MAX)
-        return CC_FAIL;
+    size_t at;
+    CC_TRY(cc_record_add(r, &at, e));
     CC_TRY(cc_json_need_bool(row, "detail row", &detail, e));
     CC_TRY(cc_json_text(row, "origin of the row", &word, e));
     if (word != NULL && cc_origin_of_word(word) == CC_ORIGIN_UNKNOWN)
         return cc_fail(e, "\"%.60s\" is not an origin", word);
     if (word != NULL)
-        cc_record_row_origin(r, at, cc_origin_of_word(word));
+        r->rows[at].origin = cc_origin_of_word(word);
     if (detail)
-        cc_record_detail(r, at);
+        r->rows[at].detail = true;
     for (const cJSON *v = row->child; v != NULL; v = v->next)
         if (strcmp(v->string, "detail row") != 0 && strcmp(v->string, "origin of the row") != 0)
             CC_TRY(take_value(v, r, at, e));

@@ -16,9 +16,8 @@ static int take_record(const struct cc_recipe_command *c, struct cc_record *r,
                        struct cc_record *from, struct cc_error *e)
 {
     for (size_t i = 0; i < from->row_count; i++) {
-        const size_t at = cc_record_add(r, e);
-        if (at == SIZE_MAX)
-            return CC_FAIL;
+        size_t at;
+        CC_TRY(cc_record_add(r, &at, e));
         const struct cc_row row = r->rows[at];
         r->rows[at] = from->rows[i];
         from->rows[i] = row;

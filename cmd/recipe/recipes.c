@@ -17,9 +17,8 @@ static const struct cc_column columns[] = {
 static int add_recipe(struct cc_record *r, const struct cc_recipe *recipe, struct cc_error *e)
 {
     char runs[256] = "";
-    const size_t at = cc_record_add(r, e);
-    if (at == SIZE_MAX)
-        return CC_FAIL;
+    size_t at;
+    CC_TRY(cc_record_add(r, &at, e));
     for (size_t i = 0; i < recipe->count; i++)
         cc_list_add(runs, sizeof runs, ", ", "%s", recipe->item[i].command);
     cc_record_number(r, at, CC_KEY(takes_s), recipe->takes_s);

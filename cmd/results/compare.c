@@ -182,9 +182,7 @@ out:
 static int match_rows(struct compare *c, struct cc_error *e)
 {
     const struct cc_column *columns_of = c->command->columns;
-    size_t count = 0;
-    while (columns_of[count].key != NULL)
-        count++;
+    const size_t count = cc_columns_count(columns_of);
     CC_TRY(CC_NEW(c->match.key, count, e));
     CC_TRY(CC_NEW(c->match.partner, c->side[0].sheet.rows, e));
     CC_TRY(CC_NEW(c->match.alone, c->side[1].sheet.rows, e));
@@ -250,13 +248,8 @@ static int read_both(struct compare *c, struct cc_error *e)
 
 static bool has_numbers(const struct compare *c, size_t column)
 {
-    for (int i = 0; i < 2; i++)
-        for (size_t row = 0; row < c->side[i].sheet.rows; row++) {
-            const struct cc_value *v = match_value(c, i, row, column);
-            if (v != NULL && v->kind == CC_NUMBER)
-                return true;
-        }
-    return false;
+    return cc_sheet_has(&c->side[0].sheet, c->match.at[0][column], CC_NUMBER) ||
+           cc_sheet_has(&c->side[1].sheet, c->match.at[1][column], CC_NUMBER);
 }
 
 static double number(const struct compare *c, int which, size_t row, size_t column)
@@ -356,18 +349,18 @@ static int add_row(struct compare *c, size_t column, size_t a, size_t b, struct 
     const double of_a = number(c, 0, a, column), of_b = number(c, 1, b, column);
     if (isnan(of_a) && isnan(of_b))
         return CC_OK;
-    const size_t at = cc_record_add(r, e);
-    if (at == SIZE_MAX)
-        return CC_FAIL;
+    size_t at;
+    CC_TRY(cc_record_add(r, &at, e));
     char title[128];
+    const struct cc_sheet *sheet = &c->side[which].sheet;
+    const size_t scheme_at = cc_sheet_column(sheet, CC_KEY(scheme)->name);
+    const struct cc_value *scheme =
+        scheme_at != CC_NO_COLUMN ? cc_sheet_value(sheet, row, scheme_at) : NULL;
     cc_known_heading(c->command->columns[column].key, title, sizeof title);
     CC_TRY(cc_record_text(r, at, CC_KEY(quantity), c->command->columns[column].key->name, e));
     CC_TRY(cc_record_text(r, at, CC_KEY(heading), title, e));
-    for (size_t k = 0; c->command->columns[k].key != NULL; k++) {
-        const struct cc_value *v = match_value(c, which, row, k);
-        if (c->command->columns[k].key == CC_KEY(scheme) && v != NULL && v->kind == CC_TEXT)
-            CC_TRY(cc_record_text(r, at, CC_KEY(scheme), v->text, e));
-    }
+    if (scheme != NULL && scheme->kind == CC_TEXT)
+        CC_TRY(cc_record_text(r, at, CC_KEY(scheme), scheme->text, e));
     const double ratio = ratio_of(of_a, of_b);
     CC_TRY(set_setting(c, at, which, row, e));
     CC_TRY(set_number(c, at, column, CC_KEY(a), CC_KEY(a_text), of_a, e));

@@ -35,9 +35,8 @@ static int add_key(struct cc_args *args, const struct cc_result_key *key, struct
                                            {CC_KEY(origin), cc_origin_word(key->origin)},
                                            {CC_KEY(commands), used_by},
                                            {CC_KEY(meaning), key->help}};
-    const size_t row = cc_record_add(&args->record, e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(cc_record_add(&args->record, &row, e));
     return cc_record_texts(&args->record, row, texts, sizeof texts / sizeof texts[0], e);
 }
 

@@ -1,29 +1,18 @@
 /* The command that wrote a result, by its columns. */
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cmd/results/known.h"
-
-static bool has_column(const struct cc_command *c, const char *key)
-{
-    for (const struct cc_column *k = c->columns; k->key != NULL; k++)
-        if (strcmp(k->key->name, key) == 0)
-            return true;
-    return false;
-}
 
 /* The number of the command's columns if all of the sheet's are among them, else 0. `old`: also by
  * their names in commcomp/1. */
 static size_t matches(const struct cc_command *c, const struct cc_sheet *s, bool old)
 {
-    size_t count = 0;
     for (size_t i = 0; i < s->columns; i++)
-        if (!has_column(c, old ? cc_key_renamed(c->name, s->key[i]) : s->key[i]))
+        if (cc_column_find(c->columns, old ? cc_key_renamed(c->name, s->key[i]) : s->key[i]) ==
+            NULL)
             return 0;
-    while (c->columns[count].key != NULL)
-        count++;
-    return count;
+    return cc_columns_count(c->columns);
 }
 
 static const struct cc_command *find_writer(const struct cc_command *const *commands,

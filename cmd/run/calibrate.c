@@ -337,9 +337,8 @@ static int add_row(struct calibrate *c, size_t i, struct cc_error *e)
         {CC_KEY(model_error), (time.value - model) / time.value},
         {CC_KEY(samples), (double)s->samples},
     };
-    const size_t row = cc_record_add(c->record, e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(cc_record_add(c->record, &row, e));
     cc_record_numbers(c->record, row, all, sizeof all / sizeof all[0]);
     cc_record_bool(c->record, row, CC_KEY(counted), bytes >= f->from_bytes);
     return lab != NULL ? cc_record_text(c->record, row, CC_KEY(congestion), lab->congestion, e)

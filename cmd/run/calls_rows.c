@@ -30,9 +30,7 @@ static int new_row(struct calls *c, const char *scheme, size_t *at, struct cc_er
     const struct cc_text_column texts[] = {{CC_KEY(scheme), scheme},
                                            {CC_KEY(exchange), cc_exchange_names[s->exchange]},
                                            {CC_KEY(indices), cc_indices_names[c->source.indices]}};
-    *at = cc_record_add(c->record, e);
-    if (*at == SIZE_MAX)
-        return CC_FAIL;
+    CC_TRY(cc_record_add(c->record, at, e));
     cc_record_numbers(c->record, *at, all, sizeof all / sizeof all[0]);
     return cc_record_texts(c->record, *at, texts, sizeof texts / sizeof texts[0], e);
 }

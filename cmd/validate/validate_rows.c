@@ -210,8 +210,7 @@ static int add_row(struct validate *v, struct validated *row, struct cc_error *e
     size_t at;
     CC_TRY(cc_experiment_add_row(&v->run.experiment, v->record, row->setting, row->row, &at, e));
     cc_experiment_print_parts(v->record, at, best_of(row));
-    cc_record_row_origin(v->record, at,
-                         row->run != NULL ? CC_ORIGIN_MEASURED : CC_ORIGIN_SIMULATED);
+    v->record->rows[at].origin = row->run != NULL ? CC_ORIGIN_MEASURED : CC_ORIGIN_SIMULATED;
     if (row->run != NULL)
         run_columns(v, at, row->run);
     difference_columns(v, at, row, &c);

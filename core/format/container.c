@@ -173,8 +173,7 @@ static int take_shape(struct cursor *c, struct cc_shape *shape)
         CC_TRY(take(c, "a dimension", &v, sizeof v));
         dim[i] = (size_t)v;
     }
-    CC_TRY_IN(cc_shape_make(dim, (int)ndim, shape, c->e), c->e, "byte %zu", at);
-    return CC_OK;
+    return cc_status_in(cc_shape_make(dim, (int)ndim, shape, c->e), c->e, "byte %zu", at);
 }
 
 static int take_tensor(struct cursor *c, struct cc_container_tensor *t)

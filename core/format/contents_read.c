@@ -108,18 +108,15 @@ int cc_contents_read(const struct cc_infile *f, const char *path, enum cc_file_f
     struct cc_bytes head = {.data = NULL};
     struct cc_contents c = {0};
     if (format == CC_NPZ) {
-        int status = cc_npz_read(f, &c, e);
-        if (status != CC_OK)
-            cc_error_in(e, "%s", path);
-        else
+        int status = cc_status_in(cc_npz_read(f, &c, e), e, "%s", path);
+        if (status == CC_OK)
             status = cc_infile_check(f, path, &f->state, e);
         return take(status, &c, out);
     }
     CC_TRY(cc_contents_read_head(f, path, format, &head, e));
     const int status = cc_contents_parse(format, head.data, f->state.size, out, e);
     cc_bytes_free(&head);
-    CC_TRY_IN(status, e, "%s", path);
-    return CC_OK;
+    return cc_status_in(status, e, "%s", path);
 }
 
 /* Reads values that are not float32 block by block. */
@@ -147,6 +144,5 @@ int cc_stored_read(const struct cc_infile *f, const char *path, enum cc_dtype dt
     CC_TRY(cc_contents_read_head(f, path, CC_CSV, &text, e));
     const int status = cc_stored_values(text.data, text.size, dtype, n, x, e);
     cc_bytes_free(&text);
-    CC_TRY_IN(status, e, "%s", path);
-    return CC_OK;
+    return cc_status_in(status, e, "%s", path);
 }

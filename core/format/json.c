@@ -382,8 +382,7 @@ int cc_json_read_as(const char *path, cc_json_reader *reader, void *out, struct 
     CC_TRY(cc_file_read(path, &file, e));
     int status = cc_json_parse_as((const char *)file.data, file.size, reader, out, e);
     cc_bytes_free(&file);
-    CC_TRY_IN(status, e, "%s", path);
-    return CC_OK;
+    return cc_status_in(status, e, "%s", path);
 }
 
 /* --- writing, for writers of documents line by line --- */

@@ -73,9 +73,7 @@ struct member {
 /* Puts the member's name before the message. */
 static int in_member(int status, const struct member *m, struct cc_error *e)
 {
-    if (status != CC_OK)
-        cc_error_in(e, "member '%.200s'", m->name);
-    return status;
+    return cc_status_in(status, e, "member '%.200s'", m->name);
 }
 
 static int stat_member(zip_t *z, size_t index, struct member *out, struct cc_error *e)

@@ -192,11 +192,8 @@ static int parse(const uint8_t *bytes, size_t size, bool shapes, struct cc_conte
     if (length == 0 || bytes[CC_SAFETENSORS_LENGTH] != '{')
         return cc_fail(e, "not a safetensors file: its header does not begin with {");
     cJSON *root;
-    if (cc_json_parse((const char *)bytes + CC_SAFETENSORS_LENGTH, (size_t)length, &root, e) !=
-        CC_OK) {
-        cc_error_in(e, "safetensors header");
-        return CC_FAIL;
-    }
+    CC_TRY_IN(cc_json_parse((const char *)bytes + CC_SAFETENSORS_LENGTH, (size_t)length, &root, e),
+              e, "safetensors header");
     size_t data_start = CC_SAFETENSORS_LENGTH + (size_t)length;
     int status = parse_header(root, data_start, size - data_start, shapes, out, e);
     cJSON_Delete(root);

@@ -1,6 +1,7 @@
 /* The functions that are the same for all traces; the others call the trace's ops. */
 #include "core/trace/trace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
@@ -14,6 +15,12 @@ size_t cc_trace_streams(const struct cc_trace *t)
 struct cc_trace_sender cc_trace_stream(const struct cc_trace *t, size_t stream)
 {
     return t->streams[stream];
+}
+
+void cc_trace_stream_name(const struct cc_trace *t, size_t stream, char *out, size_t cap)
+{
+    const struct cc_trace_sender s = t->streams[stream];
+    (void)snprintf(out, cap, s.direction == CC_PUSH ? "push %lld" : "pull", (long long)s.rank);
 }
 
 size_t cc_trace_steps(const struct cc_trace *t, size_t stream)
@@ -120,7 +127,7 @@ int cc_trace_set_tensors(struct cc_trace *t, const char *name, const struct cc_t
         char *copy;
         CC_TRY(cc_text(&copy, e, "%s", from->name));
         t->tensors[t->count] = (struct cc_tensor_info){.name = copy, .shape = from->shape};
-        t->largest = from->shape.n > t->largest ? from->shape.n : t->largest;
+        t->largest = cc_larger(t->largest, from->shape.n);
     }
     return CC_OK;
 }

@@ -44,6 +44,8 @@ int cc_trace_open(const char *path, struct cc_trace **out, struct cc_error *e);
 /* Number of streams, at least 1. They are sorted: pushes by rank, then pulls. */
 size_t cc_trace_streams(const struct cc_trace *t);
 struct cc_trace_sender cc_trace_stream(const struct cc_trace *t, size_t stream);
+/* Writes "push 3", or "pull". */
+void cc_trace_stream_name(const struct cc_trace *t, size_t stream, char *out, size_t cap);
 
 /* Number of steps of a stream, at least 1; streams may differ. */
 size_t cc_trace_steps(const struct cc_trace *t, size_t stream);

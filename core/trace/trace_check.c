@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,17 +19,17 @@
 static int refuse_nonfinite(const struct cc_trace *t, size_t stream, size_t step, size_t tensor,
                             const float *x, struct cc_error *e)
 {
-    const struct cc_trace_sender sender = cc_trace_stream(t, stream);
-    char name[32] = "the pull";
+    const bool pull = cc_trace_stream(t, stream).direction == CC_PULL;
+    char name[32];
     size_t at = 0;
     while (cc_finite(x[at]))
         at++;
-    if (sender.direction == CC_PUSH)
-        (void)snprintf(name, sizeof name, "push %lld", (long long)sender.rank);
+    cc_trace_stream_name(t, stream, name, sizeof name);
     return cc_fail(e,
-                   "%s, %s, step %llu, tensor '%s': the value at index %zu is %s; "
+                   "%s, %s%s, step %llu, tensor '%s': the value at index %zu is %s; "
                    "--skip-nonfinite leaves out such steps",
-                   t->name, name, (unsigned long long)cc_trace_step_number(t, stream, step),
+                   t->name, pull ? "the " : "", name,
+                   (unsigned long long)cc_trace_step_number(t, stream, step),
                    t->tensors[tensor].name, at, x[at] != x[at] ? "NaN" : "infinite");
 }
 
@@ -97,8 +96,9 @@ static int is_finite_step(struct cc_trace *t, size_t stream, size_t step, float 
 
 static int find_nonfinite(struct cc_trace *t, struct numbers *out, struct cc_error *e)
 {
-    float *x = cc_alloc(t->largest * sizeof *x, e);
-    int status = x != NULL ? CC_OK : CC_FAIL;
+    float *x;
+    int status = CC_OK;
+    CC_TRY(CC_NEW(x, t->largest, e));
     for (size_t s = 0; s < t->stream_count; s++)
         for (size_t k = 0; k < t->steps[s] && status == CC_OK; k++) {
             bool finite = true;
@@ -209,9 +209,10 @@ static int is_same(struct cc_trace *t, size_t stream, float *x, bool *out, struc
 
 int cc_trace_same_pushes(struct cc_trace *t, size_t *same, struct cc_error *e)
 {
-    float *x = cc_alloc(2 * (size_t)COMPARED * sizeof *x, e);
-    int status = x != NULL ? CC_OK : CC_FAIL;
+    float *x;
+    int status = CC_OK;
     *same = 0;
+    CC_TRY(CC_NEW(x, 2 * COMPARED, e));
     for (size_t s = 1; s < t->stream_count && status == CC_OK; s++) {
         bool is = false;
         if (t->streams[s].direction != CC_PUSH)

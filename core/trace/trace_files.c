@@ -22,6 +22,7 @@
 #include "core/format/npz.h"
 #include "core/infile.h"
 #include "core/memory.h"
+#include "core/nearest.h"
 #include "core/trace/trace.h"
 #include "core/trace/trace_impl.h"
 
@@ -77,9 +78,10 @@ static int take_direction(const char *text, struct file_id *id, struct cc_error 
 {
     if (text == NULL)
         return CC_OK;
-    if (strcmp(text, "push") != 0 && strcmp(text, "pull") != 0)
+    const int direction = cc_word_find(cc_direction_names, text);
+    if (direction < 0)
         return cc_fail(e, "metadata direction=\"%.60s\": neither push nor pull", text);
-    id->direction = strcmp(text, "push") == 0 ? CC_PUSH : CC_PULL;
+    id->direction = (enum cc_direction)direction;
     return CC_OK;
 }
 
@@ -213,9 +215,8 @@ static int open_file(struct files *fs, size_t index, struct cc_error *e)
 /* The first n of a file's `all` numbers in text, which are read together. */
 static int read_text(const struct file *f, size_t all, size_t n, float *x, struct cc_error *e)
 {
-    float *whole = cc_alloc(all * sizeof *whole, e);
-    if (whole == NULL)
-        return CC_FAIL;
+    float *whole;
+    CC_TRY(CC_NEW(whole, all, e));
     const int status = cc_stored_read(&f->in, f->path, CC_DECIMAL, 0, all, whole, e);
     if (status == CC_OK)
         memcpy(x, whole, n * sizeof *x);
@@ -231,9 +232,7 @@ static int read_member(struct file *f, const struct location *p, size_t all, siz
         CC_TRY_OUT(cc_npz_open(&f->in, &f->archive, e));
     CC_TRY_OUT(cc_npz_load(f->archive, p->offset, p->dtype, all, n, x, e));
 out:
-    if (status != CC_OK)
-        cc_error_in(e, "%s", f->path);
-    return status;
+    return cc_status_in(status, e, "%s", f->path);
 }
 
 static int read_values(struct file *f, const struct location *p, size_t all, size_t n, float *x,
@@ -456,8 +455,8 @@ static int sort_into_streams(struct cc_trace *t, struct cc_error *e)
                 return cc_fail(e,
                                "%s and %s are both step %" PRIu64 " of the same %s of rank "
                                "%" PRId64 ": remove one",
-                               g[-1].path, g->path, g->id.step,
-                               g->id.direction == CC_PUSH ? "push" : "pull", g->id.rank);
+                               g[-1].path, g->path, g->id.step, cc_direction_names[g->id.direction],
+                               g->id.rank);
             if (!g->id.has_step)
                 g->id.step = end - i;
         }

@@ -22,7 +22,7 @@ int cc_step_pairs_make(struct cc_trace_sender s, uint64_t step,
     (void)snprintf(out->number, sizeof out->number, "%" PRIu64, step);
     (void)snprintf(out->rank, sizeof out->rank, "%" PRId64, s.rank);
     out->pair[0] = (struct cc_pair){"schema", CC_TRACE_SCHEMA};
-    out->pair[1] = (struct cc_pair){"direction", s.direction == CC_PUSH ? "push" : "pull"};
+    out->pair[1] = (struct cc_pair){"direction", cc_direction_names[s.direction]};
     out->pair[2] = (struct cc_pair){"rank", out->rank};
     out->pair[3] = (struct cc_pair){"step", out->number};
     out->pair[4] = (struct cc_pair){"order", out->order};
@@ -36,7 +36,7 @@ int cc_step_path(const char *directory, struct cc_trace_sender s, uint64_t step,
     if (s.direction == CC_PUSH)
         (void)snprintf(rank, sizeof rank, "-rank%" PRId64, s.rank);
     return cc_text(out, e, "%s/%s-step%06" PRIu64 "%s.safetensors", directory,
-                   s.direction == CC_PUSH ? "push" : "pull", step, rank);
+                   cc_direction_names[s.direction], step, rank);
 }
 
 int cc_step_begin(const char *directory, struct cc_trace_sender s, uint64_t step,

@@ -115,8 +115,8 @@ static int compute_figure(struct solver *w, size_t row, size_t column, double *o
                     f->name, c.missing);
     else if (c.status == CC_OK && !isfinite(*out))
         c.status = cc_fail(e, "the formula '%s' gives no number", f->name);
-    CC_TRY_IN(c.status, e, "row \"%.60s\", column \"%.60s\"", c.row->name, c.column->name);
-    return CC_OK;
+    return cc_status_in(c.status, e, "row \"%.60s\", column \"%.60s\"", c.row->name,
+                        c.column->name);
 }
 
 static int is_fitted(const struct cc_paper *p, size_t row, size_t column)

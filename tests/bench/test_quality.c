@@ -336,14 +336,14 @@ static void contexts_and_names(void **state)
     char name[32];
     write_step(state, "pull", -1, 10, gradients[1]);
     open_gradients(&f, state, "fp32");
-    cc_bench_stream_name(&f.config, name, sizeof name);
+    cc_trace_stream_name(f.config.trace, f.config.stream, name, sizeof name);
     assert_string_equal(name, "push 3");
     struct cc_context c = cc_bench_context(&f.config, 1, 7);
     assert_true(c.seed == 42 && c.rank == 3 && c.direction == CC_PUSH && c.step == 7);
     assert_true(c.tensor == 1 && c.offset == 0 && strcmp(c.name, "bias") == 0);
     f.config.stream = 1;
     f.config.steps = 1;
-    cc_bench_stream_name(&f.config, name, sizeof name);
+    cc_trace_stream_name(f.config.trace, f.config.stream, name, sizeof name);
     assert_string_equal(name, "pull");
     c = cc_bench_context(&f.config, 0, 0);
     assert_true(c.rank == -1 && c.direction == CC_PULL);

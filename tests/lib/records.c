@@ -40,11 +40,17 @@ void records_init(struct cc_record *r)
     cc_record_init(r, "bench", columns, 4, argv);
 }
 
+size_t records_new_row(struct cc_record *r)
+{
+    size_t row = SIZE_MAX;
+    assert_int_equal(cc_record_add(r, &row, NULL), CC_OK);
+    return row;
+}
+
 void records_add(struct cc_record *r, const char *scheme, double values, double ratio,
                  const char *tensor, bool busy)
 {
-    size_t row = cc_record_add(r, NULL);
-    assert_int_not_equal(row, SIZE_MAX);
+    const size_t row = records_new_row(r);
     assert_int_equal(cc_record_text(r, row, records_key(r, "scheme"), scheme, NULL), CC_OK);
     cc_record_number(r, row, records_key(r, "values"), values);
     cc_record_number(r, row, records_key(r, "ratio"), ratio);

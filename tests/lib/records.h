@@ -17,6 +17,9 @@ const struct cc_result_key *records_key(const struct cc_record *r, const char *n
 /* A record of `bench` with nine columns and no row. */
 void records_init(struct cc_record *r);
 
+/* Adds a row of nulls, and returns its index. */
+size_t records_new_row(struct cc_record *r);
+
 /* Adds a row of 10 workers at 100 Mbit/s, with 4 bytes of payload for a value and no step time.
  * Without a tensor for NULL. */
 void records_add(struct cc_record *r, const char *scheme, double values, double ratio,

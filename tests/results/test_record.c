@@ -27,9 +27,9 @@ static void whole_numbers(void **state)
                                     {.key = NULL}};
     struct cc_record r;
     cc_record_init(&r, "bench", one, 0, NULL);
-    assert_int_equal(cc_record_add(&r, NULL), 0);
+    assert_int_equal(records_new_row(&r), 0);
     assert_int_equal(cc_record_whole(&r, 0, records_key(&r, "k"), INT64_MAX, NULL), CC_OK);
-    assert_int_equal(cc_record_add(&r, NULL), 1);
+    assert_int_equal(records_new_row(&r), 1);
     assert_int_equal(cc_record_whole(&r, 1, records_key(&r, "k"), 7, NULL), CC_OK);
     for (enum cc_format f = CC_FORMAT_TABLE; f <= CC_FORMAT_JSON; f++) {
         char *text = records_printed(&r, f);
@@ -184,12 +184,12 @@ static void hard_record(struct cc_record *r)
     cc_record_init(r, "bench", pair, 0, NULL);
     for (size_t i = 0; i < TEXTS; i++)
         assert_int_equal(
-            cc_record_text(r, cc_record_add(r, NULL), records_key(r, "name"), hard_texts[i], NULL),
+            cc_record_text(r, records_new_row(r), records_key(r, "name"), hard_texts[i], NULL),
             CC_OK);
     for (size_t i = 0; i < NUMBERS; i++)
-        cc_record_number(r, cc_record_add(r, NULL), records_key(r, "value"), hard_numbers[i]);
-    cc_record_number(r, cc_record_add(r, NULL), records_key(r, "value"), NAN);
-    cc_record_number(r, cc_record_add(r, NULL), records_key(r, "value"), -INFINITY);
+        cc_record_number(r, records_new_row(r), records_key(r, "value"), hard_numbers[i]);
+    cc_record_number(r, records_new_row(r), records_key(r, "value"), NAN);
+    cc_record_number(r, records_new_row(r), records_key(r, "value"), -INFINITY);
 }
 
 static bool same_number(double a, double b)

@@ -130,7 +130,7 @@ static void record_of_roles(struct cc_record *r)
 {
     cc_record_init(r, "bench", roles, 0, NULL);
     for (size_t row = 0; row < 2; row++) {
-        assert_int_equal(cc_record_add(r, NULL), row);
+        assert_int_equal(records_new_row(r), row);
         for (size_t c = 0; roles[c].key != NULL; c++)
             cc_record_number(r, row, roles[c].key,
                              roles[c].key->name[0] == 's' ? 7 : (double)(10 * row + c));
@@ -204,7 +204,7 @@ static void wrapped_cells(void **state)
     struct cc_record r;
     cc_record_init(&r, "advise", list, 0, NULL);
     for (size_t row = 0; row < 3; row++) {
-        assert_int_equal(cc_record_add(&r, NULL), row);
+        assert_int_equal(records_new_row(&r), row);
         cc_record_number(&r, row, records_key(&r, "a"), (double)row);
         cc_record_number(&r, row, records_key(&r, "m"), 5);
     }
@@ -251,7 +251,7 @@ static void implied_settings(void **state)
     struct cc_record r;
     cc_record_init(&r, "bench", list, 0, NULL);
     for (size_t row = 0; row < 3; row++) {
-        assert_int_equal(cc_record_add(&r, NULL), row);
+        assert_int_equal(records_new_row(&r), row);
         for (size_t c = 0; list[c].key != NULL; c++)
             cc_record_number(&r, row, list[c].key, values[row][c]);
     }
@@ -301,19 +301,19 @@ static void detail_rows(void **state)
     struct cc_record r;
     cc_record_init(&r, "train", three, 0, NULL);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(cc_record_add(&r, NULL), i);
+        assert_int_equal(records_new_row(&r), i);
         cc_record_number(&r, i, records_key(&r, "s"), (double)i);
         cc_record_number(&r, i, records_key(&r, "k"), i == 1 ? 5 : 4);
         cc_record_number(&r, i, records_key(&r, "v"), (double)i);
     }
-    cc_record_detail(&r, 1);
+    r.rows[1].detail = true;
     records_expect(&r, CC_FORMAT_TABLE, "k  4\n\ns  v\n0  0\n2  2\n");
     records_expect(&r, CC_FORMAT_CSV, "s,k,v\n0,4,0\n1,5,1\n2,4,2\n");
     r.wide = true;
     records_expect(&r, CC_FORMAT_TABLE, "s  k  v\n0  4  0\n1  5  1\n2  4  2\n");
     r.wide = false;
-    cc_record_detail(&r, 0);
-    cc_record_detail(&r, 2);
+    r.rows[0].detail = true;
+    r.rows[2].detail = true;
     records_expect(&r, CC_FORMAT_TABLE, "");
     cc_record_free(&r);
 }
@@ -332,7 +332,7 @@ static void usual_columns(void **state)
     for (int choice = 0; choice < 3; choice++) {
         cc_record_init(&r, "train", four, 0, NULL);
         for (size_t i = 0; i < 2; i++) {
-            assert_int_equal(cc_record_add(&r, NULL), i);
+            assert_int_equal(records_new_row(&r), i);
             cc_record_number(&r, i, records_key(&r, "k"), 4);
             cc_record_number(&r, i, records_key(&r, "v"), (double)i);
             cc_record_number(&r, i, records_key(&r, "w"), 7);

@@ -284,9 +284,8 @@ static int add_line(struct cc_record *r, const struct line *l, const struct cc_p
                                            {CC_KEY(data), l->m->data->name},
                                            {CC_KEY(exchange), cc_exchange_names[l->exchange]},
                                            {CC_KEY(kind), "pass"}};
-    const size_t row = cc_record_add(r, e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(cc_record_add(r, &row, e));
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
     CC_TRY(cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e));
     return cc_train_put_clock(r, row, "model", e);

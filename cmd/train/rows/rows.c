@@ -78,15 +78,14 @@ static const char *clock_of(const struct cc_train *t, size_t variant, const stru
 int cc_train_put_clock(struct cc_record *r, size_t row, const char *clock, struct cc_error *e)
 {
     const bool simulated = strcmp(clock, "sim") == 0 || strcmp(clock, "clocks") == 0;
-    cc_record_row_origin(r, row,
-                         simulated                     ? CC_ORIGIN_SIMULATED
-                         : strcmp(clock, "model") == 0 ? CC_ORIGIN_COMPUTED
-                                                       : CC_ORIGIN_MEASURED);
+    r->rows[row].origin = simulated                     ? CC_ORIGIN_SIMULATED
+                          : strcmp(clock, "model") == 0 ? CC_ORIGIN_COMPUTED
+                                                        : CC_ORIGIN_MEASURED;
     return cc_record_text(r, row, CC_KEY(clock), clock, e);
 }
 
-static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_link *link,
-                      const char *kind, struct cc_error *e)
+static int new_row(const struct cc_train *t, size_t variant, const struct cc_link *link,
+                   const char *kind, size_t *row, struct cc_error *e)
 {
     struct cc_record *r = t->record;
     const struct cc_training_config *c = &t->options.training;
@@ -125,15 +124,11 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
                        : c->deltas ? "delta"
                                    : "mean"},
         {CC_KEY(pull_scheme), servers ? cc_train_pull(t, spec)->name : NULL}};
-    const size_t row = cc_record_add(r, e);
-    if (row == SIZE_MAX)
-        return row;
-    cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
-    if (cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e) != CC_OK ||
-        cc_train_put_clock(r, row, clock_of(t, variant, link), e) != CC_OK ||
-        (servers && cc_train_put_consistency(t, row, how, e) != CC_OK))
-        return SIZE_MAX;
-    return row;
+    CC_TRY(cc_record_add(r, row, e));
+    cc_record_numbers(r, *row, all, sizeof all / sizeof all[0]);
+    CC_TRY(cc_record_texts(r, *row, texts, sizeof texts / sizeof texts[0], e));
+    CC_TRY(cc_train_put_clock(r, *row, clock_of(t, variant, link), e));
+    return servers ? cc_train_put_consistency(t, *row, how, e) : CC_OK;
 }
 
 /* Values of the tensors that travel as fp32. */
@@ -184,9 +179,10 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
     const struct cc_training_result *of = training_of(t, variant, seed, link);
     const struct cc_evaluation *v = &of->eval[at];
     const struct cc_train_unsynced u = cc_train_unsynced(t, variant, of, at);
-    const size_t row = new_row(t, variant, link, "eval", e);
-    if (row != SIZE_MAX && t->options.show != CC_SHOW_ALL)
-        cc_record_detail(t->record, row);
+    size_t row;
+    CC_TRY(new_row(t, variant, link, "eval", &row, e));
+    if (t->options.show != CC_SHOW_ALL)
+        t->record->rows[row].detail = true;
     const struct cc_number_column all[] = {{CC_KEY(seed), (double)(t->options.seed + seed)},
                                            {CC_KEY(step), (double)v->step},
                                            {CC_KEY(epoch), (double)v->step / (double)of->epoch},
@@ -208,8 +204,6 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
                                            {CC_KEY(comm_s), step->comm_s},
                                            {CC_KEY(step_s), step->step_s},
                                            {CC_KEY(time_s), step->time_s}};
-    if (row == SIZE_MAX)
-        return CC_FAIL;
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
     put_sizes(t, row, v->push_bytes, v->pull_bytes);
     put_linear(t, row, v->objective, v->distance, step);
@@ -227,9 +221,8 @@ static int add_divergence(const struct cc_train *t, size_t variant, size_t seed,
                           const struct cc_link *link, struct cc_error *e)
 {
     const struct cc_training_result *of = training_of(t, variant, seed, link);
-    const size_t row = new_row(t, variant, link, "eval", e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(new_row(t, variant, link, "eval", &row, e));
     cc_record_number(t->record, row, CC_KEY(seed), (double)(t->options.seed + seed));
     cc_record_number(t->record, row, CC_KEY(step), (double)of->diverged_step);
     cc_record_number(t->record, row, CC_KEY(diverged), 1);
@@ -417,7 +410,8 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
 {
     const double half = half_width(&s->accuracy), off = half_width(&s->difference);
     const double best = mean_of(&s->difference_best), off_best = half_width(&s->difference_best);
-    const size_t row = new_row(t, variant, link, "summary", e);
+    size_t row;
+    CC_TRY(new_row(t, variant, link, "summary", &row, e));
     const struct cc_number_column all[] = {
         {CC_KEY(seeds), (double)s->complete},
         {CC_KEY(diverged), (double)s->diverged},
@@ -453,10 +447,8 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
         {CC_KEY(speedup_bulk), mean_of(&bulk->step_s) / mean_of(&s->step_s)},
         {CC_KEY(target_speedup_bulk),
          target_of(bulk, &bulk->target_s) / target_of(s, &s->target_s)}};
-    if (row == SIZE_MAX)
-        return CC_FAIL;
     if (t->options.show == CC_SHOW_MEANS)
-        cc_record_detail(t->record, row);
+        t->record->rows[row].detail = true;
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
     put_sizes(t, row, mean_of(&s->push), mean_of(&s->pull));
     const struct cc_train_step mean = {.codec_s = mean_of(&s->codec_s),
@@ -528,9 +520,8 @@ static int add_point(const struct cc_train *t, size_t variant, size_t at,
                                            {CC_KEY(train_loss), mean_of(&train_loss)},
                                            {CC_KEY(train_accuracy), mean_of(&train_accuracy)},
                                            {CC_KEY(bytes), mean_of(&bytes)}};
-    const size_t row = new_row(t, variant, link, "mean", e);
-    if (row == SIZE_MAX)
-        return CC_FAIL;
+    size_t row;
+    CC_TRY(new_row(t, variant, link, "mean", &row, e));
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
     put_sizes(t, row, mean_of(&push), mean_of(&pull));
     return CC_OK;
