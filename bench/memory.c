@@ -32,8 +32,7 @@ size_t cc_l2_values(void)
 int cc_cache_flush_open(struct cc_cache_flush *c, struct cc_error *e)
 {
     c->bytes = 2 * cc_cache_bytes() / CC_ALIGN * CC_ALIGN;
-    c->buffer = cc_alloc0(c->bytes, e);
-    return c->buffer != NULL ? CC_OK : CC_FAIL;
+    return CC_NEW(c->buffer, c->bytes, e);
 }
 
 void cc_cache_flush_close(struct cc_cache_flush *c)

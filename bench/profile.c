@@ -3,7 +3,6 @@
 #include "bench/profile.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,16 +102,11 @@ out:
 int cc_profile_begin(struct cc_profile *p, const struct cc_profile_config *config,
                      struct cc_error *e)
 {
-    char trace[64];
     *p = (struct cc_profile){.threads = config->threads};
-    (void)snprintf(trace, sizeof trace, "synthetic:%s",
-                   cc_distribution_names[config->distribution]);
-    p->trace = cc_strdup(trace, e);
-    p->cpu = cc_strdup(config->cpu, e);
-    p->isa = cc_strdup(cc_isa_name(cc_isa()), e);
-    p->time = cc_strdup(config->time, e);
-    return p->trace != NULL && p->cpu != NULL && p->isa != NULL && p->time != NULL ? CC_OK
-                                                                                   : CC_FAIL;
+    CC_TRY(cc_text(&p->trace, e, "synthetic:%s", cc_distribution_names[config->distribution]));
+    CC_TRY(cc_text(&p->cpu, e, "%s", config->cpu));
+    CC_TRY(cc_text(&p->isa, e, "%s", cc_isa_name(cc_isa())));
+    return cc_text(&p->time, e, "%s", config->time);
 }
 
 enum { LARGE = 1000000 };

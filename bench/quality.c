@@ -28,9 +28,8 @@ static void free_buffers(struct buffers *b)
 /* To be freed also after a failure. `cumulative` is zero. */
 static int allocate_buffers(struct buffers *b, size_t n, struct cc_error *e)
 {
-    const size_t most = SIZE_MAX / (BUFFERS * sizeof(float));
     *b = (struct buffers){.load = NULL};
-    CC_TRY(cc_memory_check(n < most ? BUFFERS * n * sizeof(float) : SIZE_MAX,
+    CC_TRY(cc_memory_check(cc_bytes_product(BUFFERS, cc_float_bytes(n)),
                            "a tensor, its decoded values and their sum", e));
     CC_TRY(CC_NEW(b->load, n, e));
     CC_TRY(CC_NEW(b->decoded, n, e));
@@ -128,10 +127,9 @@ static int check_memory(const struct cc_bench_config *config, struct cc_error *e
     for (size_t t = 0; t < cc_trace_tensors(config->trace); t++)
         for (size_t s = 0; s < config->schemes->count; s++) {
             const struct cc_codec_item item = cc_bench_codec(config, s, t);
-            size_t need = cc_codec_bytes(&item, 1, &cc_memory_in_turn);
-            if (__builtin_add_overflow(need, BUFFERS * item.codec.shape.n * sizeof(float), &need))
-                need = SIZE_MAX;
-            most = need > most ? need : most;
+            const size_t buffers = cc_bytes_product(BUFFERS, cc_float_bytes(item.codec.shape.n));
+            most = cc_larger(most,
+                             cc_bytes_sum(buffers, cc_codec_bytes(&item, 1, &cc_memory_in_turn)));
         }
     return cc_memory_check(most, "the largest tensor", e);
 }

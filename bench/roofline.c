@@ -216,7 +216,7 @@ static int reserve(struct cc_roofline *r, const struct cc_pattern *p, struct cc_
     size_t payload = (size_t)(p->payload * (double)r->values) + LINE;
     for (unsigned i = 0; i < p->passes; i++) {
         unsigned here = p->pass[i].reads + p->pass[i].updates + p->pass[i].writes;
-        streams = here > streams ? here : streams;
+        streams = (unsigned)cc_larger(streams, here);
     }
     for (unsigned s = 0; s < streams; s++) {
         if (r->stream[s] == NULL)
@@ -276,17 +276,17 @@ static int copy_lines(const struct cc_roofline *r, struct limit *l, struct cc_er
         return CC_OK;
     while (p->lines > 0 && from[p->lines - 1] >= all)
         p->lines--;
-    uint32_t *copy = cc_alloc(p->lines * sizeof *copy, e);
+    uint32_t *copy;
+    p->line = NULL;
+    CC_TRY(CC_NEW(copy, p->lines, e));
     p->line = copy;
-    if (copy == NULL)
-        return CC_FAIL;
     memcpy(copy, from, p->lines * sizeof *copy);
     if (p->pass[0].writes == 0)
         return CC_OK;
-    l->filled = cc_alloc0(all / 8 + 1, e);
-    for (size_t i = 0; l->filled != NULL && i < p->lines; i++)
+    CC_TRY(CC_NEW(l->filled, all / 8 + 1, e));
+    for (size_t i = 0; i < p->lines; i++)
         l->filled[copy[i] / 8] |= (uint8_t)(1U << copy[i] % 8);
-    return l->filled != NULL ? CC_OK : CC_FAIL;
+    return CC_OK;
 }
 
 int cc_roofline_add(struct cc_roofline *r, const struct cc_pattern *p, size_t *index,
@@ -303,10 +303,11 @@ int cc_roofline_add(struct cc_roofline *r, const struct cc_pattern *p, size_t *i
     CC_TRY(reserve(r, &l.pattern, e));
     CC_TRY(CC_GROW(r->limit, &r->capacity, r->limits + 1, e));
     int status = copy_lines(r, &l, e);
-    l.seconds = status == CC_OK ? cc_alloc(KEPT * r->most * sizeof(double), e) : NULL;
-    if (l.seconds == NULL) {
+    if (status == CC_OK)
+        status = CC_NEW(l.seconds, KEPT * r->most, e);
+    if (status != CC_OK) {
         free_limit(&l);
-        return CC_FAIL;
+        return status;
     }
     choose_loops(r, &l);
     *index = r->limits;

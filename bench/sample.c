@@ -133,7 +133,7 @@ int cc_sample_open(const struct cc_bench_config *config, const struct cc_sample_
     if (cc_mul(out->values, out->steps * sizeof(float), &bytes) && bytes <= limits->kept)
         return keep(config, out, e);
     for (size_t i = 0; i < out->count; i++)
-        most = out->piece[i].shape.n > most ? out->piece[i].shape.n : most;
+        most = cc_larger(most, out->piece[i].shape.n);
     return CC_NEW(out->buffer, most, e);
 }
 

@@ -45,20 +45,19 @@ static int begin(size_t capacity, const char *name, const char *reference,
                  const char *compute_source, struct cc_net **out, struct cc_error *e)
 {
     struct cc_net *net;
+    int status = CC_OK;
     CC_TRY(CC_NEW(net, 1, e));
-    int status = CC_NEW(net->tensors, capacity, e);
-    if (status == CC_OK)
-        status = CC_NEW(net->share, capacity, e);
-    net->name = cc_strdup(name, e);
-    net->reference = cc_strdup(reference != NULL ? reference : "", e);
-    net->compute_source = cc_strdup(compute_source != NULL ? compute_source : "", e);
-    if (status == CC_OK && net->name != NULL && net->reference != NULL &&
-        net->compute_source != NULL) {
-        *out = net;
-        return CC_OK;
-    }
-    cc_net_free(net);
-    return CC_FAIL;
+    CC_TRY_OUT(CC_NEW(net->tensors, capacity, e));
+    CC_TRY_OUT(CC_NEW(net->share, capacity, e));
+    CC_TRY_OUT(cc_text(&net->name, e, "%s", name));
+    CC_TRY_OUT(cc_text(&net->reference, e, "%s", reference != NULL ? reference : ""));
+    CC_TRY_OUT(
+        cc_text(&net->compute_source, e, "%s", compute_source != NULL ? compute_source : ""));
+    *out = net;
+out:
+    if (status != CC_OK)
+        cc_net_free(net);
+    return status;
 }
 
 /* Appends a tensor, whose name is copied. `compute`: its part of the computation, in any unit that
@@ -71,9 +70,8 @@ static int add_tensor(struct cc_net *net, const char *name, const struct cc_shap
         return cc_fail(e, "tensor \"%.200s\" has no values", name);
     if (__builtin_add_overflow(net->values, shape->n, &values) || values > SIZE_MAX / 64)
         return cc_fail(e, "the number of values of all tensors is too large");
-    char *copy = cc_strdup(name, e);
-    if (copy == NULL)
-        return CC_FAIL;
+    char *copy;
+    CC_TRY(cc_text(&copy, e, "%s", name));
     net->tensors[net->count] = (struct cc_tensor_info){.name = copy, .shape = *shape};
     net->share[net->count++] = compute;
     net->values = values;
@@ -359,9 +357,8 @@ static int parse_paper(const cJSON *item, struct cc_net *net, struct cc_error *e
     CC_TRY(cc_json_need_text(item, "paper", &paper, e));
     CC_TRY(cc_json_need_text(item, "says", &says, e));
     struct cc_net_paper *p = &net->papers[net->paper_count++];
-    p->paper = cc_strdup(paper, e);
-    p->says = cc_strdup(says, e);
-    return p->paper != NULL && p->says != NULL ? CC_OK : CC_FAIL;
+    CC_TRY(cc_text(&p->paper, e, "%s", paper));
+    return cc_text(&p->says, e, "%s", says);
 }
 
 /* "papers": a list of {"paper", "says"}, or missing. */

@@ -43,8 +43,6 @@ static int parse_point(const cJSON *item, void *codec, struct cc_error *e)
     struct cc_profile_codec *c = codec;
     struct cc_profile_point *p = &c->point[c->points];
     size_t values;
-    if (!cJSON_IsObject(item))
-        return cc_fail(e, "not an object");
     CC_TRY(cc_json_members(item, members, p, e));
     if (!cc_json_size(cJSON_GetObjectItemCaseSensitive(item, "values"), &values) || values == 0)
         return cc_fail(e, "\"values\" is not a whole number from 1 to 2^53");
@@ -115,9 +113,7 @@ static int parse_codec(const cJSON *item, void *profile, struct cc_error *e)
     CC_TRY(cc_json_need_text(item, "scheme", &scheme, e));
     if (cc_profile_find(p, scheme) != NULL)
         return cc_fail(e, "\"%.100s\" for the second time", scheme);
-    c->scheme = cc_strdup(scheme, e);
-    if (c->scheme == NULL)
-        return CC_FAIL;
+    CC_TRY(cc_text(&c->scheme, e, "%s", scheme));
     c->errors = no_errors();
     p->codecs++;
     return cc_status_in(parse_members(item, c, e), e, "\"%.100s\"", scheme);
@@ -131,9 +127,7 @@ static int parse_origin(const cJSON *root, struct cc_profile *p, struct cc_error
     for (size_t i = 0; i < sizeof to / sizeof to[0]; i++) {
         const char *text;
         CC_TRY(cc_json_text(root, keys[i], &text, e));
-        *to[i] = cc_strdup(text != NULL ? text : "", e);
-        if (*to[i] == NULL)
-            return CC_FAIL;
+        CC_TRY(cc_text(to[i], e, "%s", text != NULL ? text : ""));
     }
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "threads");
     size_t threads = 1;
@@ -249,17 +243,15 @@ int cc_profile_write(const struct cc_profile *p, const char *path, struct cc_err
 static int find_or_add(struct cc_profile *p, const char *scheme, struct cc_profile_codec **out,
                        struct cc_error *e)
 {
-    for (size_t i = 0; i < p->codecs; i++) {
-        *out = &p->codec[i];
-        if (strcmp(p->codec[i].scheme, scheme) == 0)
-            return CC_OK;
-    }
+    const struct cc_profile_codec *known = cc_profile_find(p, scheme);
     size_t capacity = p->codecs;
-    char *name = cc_strdup(scheme, e);
-    if (name == NULL || CC_GROW(p->codec, &capacity, p->codecs + 1, e) != CC_OK) {
-        free(name);
-        return CC_FAIL;
+    char *name;
+    if (known != NULL) {
+        *out = &p->codec[known - p->codec];
+        return CC_OK;
     }
+    CC_TRY(CC_GROW(p->codec, &capacity, p->codecs + 1, e));
+    CC_TRY(cc_text(&name, e, "%s", scheme));
     *out = &p->codec[p->codecs++];
     **out = (struct cc_profile_codec){.scheme = name, .errors = no_errors()};
     return CC_OK;

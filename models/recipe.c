@@ -422,13 +422,12 @@ static int open_alone(const char *name, struct cc_recipe **out, struct cc_error 
         CC_TRY(cc_recipe_parse(builtin[i].begin, cc_embedded_size(&builtin[i]), &r, e));
         name = cc_recipe_names[i];
     }
-    r->name = cc_strdup(name, e);
-    if (r->name == NULL) {
+    const int status = cc_text(&r->name, e, "%s", name);
+    if (status == CC_OK)
+        *out = r;
+    else
         cc_recipe_free(r);
-        return CC_FAIL;
-    }
-    *out = r;
-    return CC_OK;
+    return status;
 }
 
 /* Opens the base of a command, which has the same command, and no base itself. */

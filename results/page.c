@@ -163,12 +163,9 @@ static int put_sheet(const struct cc_sheet *s, const char *command, FILE *out, s
 int cc_results_add_sheet(struct cc_results *r, const struct cc_sheet *s, const char *command,
                          struct cc_error *e)
 {
-    static const char what[] = "the JSON of a CSV";
     struct cc_memory_text t;
-    CC_TRY(cc_memory_text_begin(&t, what, e));
-    const int written = put_sheet(s, command, t.f, e);
-    int status = cc_memory_text_end(&t, what, written == CC_OK ? e : NULL);
-    status = written != CC_OK ? written : status;
+    CC_TRY(cc_memory_text_begin(&t, "the JSON of a CSV", e));
+    int status = cc_memory_text_end(&t, put_sheet(s, command, t.f, e), e);
     if (status == CC_OK)
         status = cc_results_add(r, s->path, t.text, t.bytes, e);
     free(t.text);
@@ -391,11 +388,10 @@ static int put_question(const struct cc_page_part *p, FILE *out, struct cc_error
 
 static int put_verdict(const struct cc_page_part *p, FILE *out, struct cc_error *e)
 {
-    static const char what[] = "a verdict";
     struct cc_memory_text t;
-    CC_TRY(cc_memory_text_begin(&t, what, e));
+    CC_TRY(cc_memory_text_begin(&t, "a verdict", e));
     cc_page_verdict(p, t.f);
-    CC_TRY(cc_memory_text_end(&t, what, e));
+    CC_TRY(cc_memory_text_end(&t, CC_OK, e));
     if (t.bytes > 0)
         (void)fputs("<h3>Verdict</h3>\n<ul class=\"verdict\">\n", out);
     for (const char *s = t.text; s < t.text + t.bytes; s += strlen(s) + 1)
@@ -413,7 +409,7 @@ static int put_picture(const struct cc_page_part *p, size_t number, FILE *out, s
     (void)snprintf(prefix, sizeof prefix, "p%zu", number);
     CC_TRY(cc_memory_text_begin(&t, "a picture", e));
     const int drawn = cc_plot_svg(&p->sheet, prefix, t.f, &why);
-    CC_TRY(cc_memory_text_end(&t, "a picture", e));
+    CC_TRY(cc_memory_text_end(&t, CC_OK, e));
     if (drawn == CC_OK)
         (void)fprintf(out,
                       "<figure>\n<div class=\"scroll\" role=\"region\" aria-label=\"picture of "

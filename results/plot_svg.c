@@ -195,11 +195,8 @@ int cc_plot_svg(const struct cc_sheet *s, const char *prefix, FILE *out, struct 
     CC_TRY(cc_plot_guess(s, &kind, e));
     CC_TRY(cc_figure_make(s, kind, &(struct cc_plot_filter){0}, &f, e));
     int status = cc_memory_text_begin(&svg, "a picture", e);
-    if (status == CC_OK) {
-        const int drawn = cc_plot_draw(&f, &canvas, svg.f, e);
-        status = cc_memory_text_end(&svg, "a picture", drawn == CC_OK ? e : NULL);
-        status = drawn != CC_OK ? drawn : status;
-    }
+    if (status == CC_OK)
+        status = cc_memory_text_end(&svg, cc_plot_draw(&f, &canvas, svg.f, e), e);
     if (status == CC_OK)
         convert(&f, svg.text, prefix, out);
     free(svg.text);

@@ -441,7 +441,7 @@ static int read_argv(const cJSON *argv, struct cc_provenance *p, struct cc_error
             (void)fputc(' ', t.f);
         put_word(slash != NULL ? slash + 1 : item->valuestring, t.f);
     }
-    CC_TRY(cc_memory_text_end(&t, "a command line", e));
+    CC_TRY(cc_memory_text_end(&t, CC_OK, e));
     p->argv = t.text;
     return CC_OK;
 }

@@ -90,17 +90,16 @@ static void write_rows(const struct cc_record *r, const struct cc_layout *l, FIL
 static int write_left_out(const struct cc_record *r, const struct cc_layout *l, FILE *out,
                           struct cc_error *e)
 {
-    static const char what[] = "a line of a table";
     struct cc_memory_text t;
     size_t named = 0;
     if (l->in[CC_LEFT_OUT] == 0)
         return CC_OK;
-    CC_TRY(cc_memory_text_begin(&t, what, e));
+    CC_TRY(cc_memory_text_begin(&t, "a line of a table", e));
     (void)fprintf(t.f, "left out for the width of %zu: ", r->width);
     for (const struct cc_shown *p = NULL; (p = cc_layout_next(l, CC_LEFT_OUT, p)) != NULL;)
         (void)fprintf(t.f, "%s%s", named++ > 0 ? ", " : "", p->column->key->name);
     (void)fprintf(t.f, " (--wide shows all, --columns KEY,... a choice)");
-    CC_TRY(cc_memory_text_end(&t, what, e));
+    CC_TRY(cc_memory_text_end(&t, CC_OK, e));
     cc_text_wrap(t.text, r->width, 0, CC_TABLE_GAP, out);
     free(t.text);
     return CC_OK;

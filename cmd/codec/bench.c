@@ -170,12 +170,10 @@ static int add_to_profile(struct cc_bench_run *b, struct cc_bench_measured *m, s
         struct cc_machine_info machine;
         cc_machine_info_read(&machine);
         p->threads = b->config.threads;
-        p->trace = cc_strdup(cc_trace_name(b->config.trace), e);
-        p->cpu = cc_strdup(machine.cpu, e);
-        p->isa = cc_strdup(machine.isa, e);
-        p->time = cc_strdup(machine.time, e);
-        if (p->trace == NULL || p->cpu == NULL || p->isa == NULL || p->time == NULL)
-            return CC_FAIL;
+        CC_TRY(cc_text(&p->trace, e, "%s", cc_trace_name(b->config.trace)));
+        CC_TRY(cc_text(&p->cpu, e, "%s", machine.cpu));
+        CC_TRY(cc_text(&p->isa, e, "%s", machine.isa));
+        CC_TRY(cc_text(&p->time, e, "%s", machine.time));
     }
     /* Sizes are the settled ones, not those of the steps that were timed. */
     for (size_t i = 0; i < m->done * speed->tensors; i++)

@@ -55,11 +55,10 @@ static int sum_setup(const struct cc_recipe_command *c, const struct cc_args *ar
 {
     struct cc_memory_text text;
     CC_TRY(cc_memory_text_begin(&text, what, e));
-    const int status = put_setup(text.f, c, args, e);
-    CC_TRY(cc_memory_text_end(&text, what, e));
+    CC_TRY(cc_memory_text_end(&text, put_setup(text.f, c, args, e), e));
     *sum = cc_crc32(0, text.text, text.bytes);
     free(text.text);
-    return status;
+    return CC_OK;
 }
 
 static int put_texts(FILE *f, char *const *text, size_t count, struct cc_error *e)
@@ -95,10 +94,9 @@ static int set_head(struct cc_recipe_journal *j, const struct cc_recipe_calls *c
     j->head = NULL;
     CC_TRY(sum_setup(calls->command, args, &setup, e));
     CC_TRY(cc_memory_text_begin(&text, what, e));
-    const int status = put_head(text.f, call, calls->command, setup, e);
-    CC_TRY(cc_memory_text_end(&text, what, e));
+    CC_TRY(cc_memory_text_end(&text, put_head(text.f, call, calls->command, setup, e), e));
     j->head = text.text;
-    return status;
+    return CC_OK;
 }
 
 /* --- reading a line --- */
@@ -270,7 +268,7 @@ int cc_recipe_journal_open(struct cc_recipe_journal *j, const struct cc_recipe_c
         status = cc_memory_text_begin(&text, what, e);
     if (status == CC_OK) {
         copy_lines(j, calls, &file, text.f, &left);
-        status = cc_memory_text_end(&text, what, e);
+        status = cc_memory_text_end(&text, CC_OK, e);
         j->text = text.text;
     }
     cc_bytes_free(&file);
@@ -364,11 +362,10 @@ int cc_recipe_journal_add(struct cc_recipe_journal *j, const struct cc_record *r
     if (j->path == NULL)
         return CC_OK;
     CC_TRY(cc_memory_text_begin(&line, what, e));
-    int status = put_line(line.f, j->head, r, e);
-    CC_TRY(cc_memory_text_end(&line, what, e));
-    if (status == CC_OK)
-        status = cc_text(&all, e, "%s%s" SUM "%08" PRIx32 "\"}\n", j->text != NULL ? j->text : "",
-                         line.text, cc_crc32(0, line.text, line.bytes));
+    CC_TRY(cc_memory_text_end(&line, put_line(line.f, j->head, r, e), e));
+    const int status =
+        cc_text(&all, e, "%s%s" SUM "%08" PRIx32 "\"}\n", j->text != NULL ? j->text : "", line.text,
+                cc_crc32(0, line.text, line.bytes));
     free(line.text);
     CC_TRY(status);
     free(j->text);

@@ -34,14 +34,13 @@ static int take_record(const struct cc_recipe_command *c, struct cc_record *r,
 /* The columns that the table shows: "net,workers". */
 static int choose(const struct cc_recipe_command *c, struct cc_record *r, struct cc_error *e)
 {
-    static const char what[] = "the columns of a recipe";
     struct cc_memory_text text;
     if (c->columns == NULL)
         return CC_OK;
-    CC_TRY(cc_memory_text_begin(&text, what, e));
+    CC_TRY(cc_memory_text_begin(&text, "the columns of a recipe", e));
     for (const cJSON *k = c->columns->child; k != NULL; k = k->next)
         fprintf(text.f, "%s%s", k->valuestring, k->next != NULL ? "," : "");
-    CC_TRY(cc_memory_text_end(&text, what, e));
+    CC_TRY(cc_memory_text_end(&text, CC_OK, e));
     const int status = cc_record_choose_usual(r, text.text, e);
     free(text.text);
     return status;

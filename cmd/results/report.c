@@ -191,13 +191,11 @@ static int run(struct cc_args *args, struct cc_error *e)
     for (int i = 0; i < args->operands; i++)
         CC_TRY_OUT(add_file(args->commands, args->operand[i], &results, e));
     CC_TRY_OUT(choose(o.only, &results, e));
-    part = cc_alloc0(results.count * sizeof *part, e);
-    status = part != NULL ? CC_OK : CC_FAIL;
-    for (size_t i = 0; i < results.count && status == CC_OK; i++)
-        status = cc_page_part_make(&results.of[i], &known, &part[i], e);
-    if (status == CC_OK)
-        status = o.output != NULL ? write_file(&o, format, &results, part, e)
-                                  : write_results(o.title, format, &results, part, stdout, e);
+    CC_TRY_OUT(CC_NEW(part, results.count, e));
+    for (size_t i = 0; i < results.count; i++)
+        CC_TRY_OUT(cc_page_part_make(&results.of[i], &known, &part[i], e));
+    status = o.output != NULL ? write_file(&o, format, &results, part, e)
+                              : write_results(o.title, format, &results, part, stdout, e);
 out:
     for (size_t i = 0; part != NULL && i < results.count; i++)
         cc_page_part_free(&part[i]);

@@ -5,16 +5,12 @@
 
 #include "core/memory.h"
 
-static void free_pair(struct cc_pair *pair)
-{
-    free((char *)pair->key);
-    free((char *)pair->value);
-}
-
 void cc_pairs_free(struct cc_pair *pairs, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        free_pair(&pairs[i]);
+    for (size_t i = 0; i < count; i++) {
+        free((char *)pairs[i].key);
+        free((char *)pairs[i].value);
+    }
     free(pairs);
 }
 
@@ -50,12 +46,11 @@ int cc_contents_add_meta(struct cc_contents *c, const char *key, const char *val
                          struct cc_error *e)
 {
     CC_TRY(CC_GROW(c->metadata, &c->metadata_capacity, c->metadata_count + 1, e));
-    struct cc_pair pair = {.key = cc_strdup(key, e), .value = cc_strdup(value, e)};
-    if (pair.key == NULL || pair.value == NULL) {
-        free_pair(&pair);
-        return CC_FAIL;
-    }
-    c->metadata[c->metadata_count++] = pair;
+    char *copy;
+    CC_TRY(cc_text(&copy, e, "%s", key));
+    c->metadata[c->metadata_count++] = (struct cc_pair){.key = copy, .value = NULL};
+    CC_TRY(cc_text(&copy, e, "%s", value));
+    c->metadata[c->metadata_count - 1].value = copy;
     return CC_OK;
 }
 

@@ -298,6 +298,8 @@ int cc_json_members(const cJSON *object, const struct cc_json_member *members, v
                     struct cc_error *e)
 {
     const char *keys[32] = {NULL};
+    if (!cJSON_IsObject(object))
+        return cc_fail(e, "not an object");
     for (size_t i = 0; members[i].key != NULL; i++)
         keys[i] = members[i].key;
     CC_TRY(cc_json_keys(object, keys, e));

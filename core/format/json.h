@@ -70,7 +70,7 @@ struct cc_json_member {
         .key = name, .kind = CC_JSON_OTHER                                                         \
     }
 /* Reads an object that may have these members, whose list ends with one without a key, and no
- * others. */
+ * others; fails if it is not an object. */
 int cc_json_members(const cJSON *object, const struct cc_json_member *members, void *out,
                     struct cc_error *e);
 /* Calls read(element, out, e) for each element of a list; messages then begin with "WHAT i". */

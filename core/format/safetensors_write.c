@@ -65,9 +65,8 @@ static int make_header(const struct cc_tensor_info *tensors, const enum cc_dtype
                        size_t count, const struct cc_pair *metadata, size_t pairs, char **text,
                        size_t *length, size_t *data, struct cc_error *e)
 {
-    static const char what[] = "a safetensors header";
     struct cc_memory_text t;
-    CC_TRY(cc_memory_text_begin(&t, what, e));
+    CC_TRY(cc_memory_text_begin(&t, "a safetensors header", e));
     FILE *f = t.f;
     (void)fputc('{', f);
     if (pairs > 0) {
@@ -94,7 +93,7 @@ static int make_header(const struct cc_tensor_info *tensors, const enum cc_dtype
     /* The data then begins at a multiple of 8. */
     for (long used = ftell(f); used > 0 && used % 8 != 0; used++)
         (void)fputc(' ', f);
-    CC_TRY(cc_memory_text_end(&t, what, e));
+    CC_TRY(cc_memory_text_end(&t, CC_OK, e));
     *text = t.text;
     *length = t.bytes;
     *data = at;

@@ -487,13 +487,13 @@ int cc_trace_open(const char *path, struct cc_trace **out, struct cc_error *e)
     int status = S_ISDIR(st.st_mode) ? add_directory(t, path, e) : add_file(t, path, e);
     if (status == CC_OK)
         status = sort_into_streams(t, e);
-    char *name = status == CC_OK ? cc_strdup(path, e) : NULL;
-    if (name == NULL) {
-        cc_trace_close(t);
-        return CC_FAIL;
+    if (status == CC_OK) {
+        free(t->name);
+        status = cc_text(&t->name, e, "%s", path);
     }
-    free(t->name);
-    t->name = name;
-    *out = t;
-    return CC_OK;
+    if (status == CC_OK)
+        *out = t;
+    else
+        cc_trace_close(t);
+    return status;
 }

@@ -14,9 +14,8 @@ int cc_step_pairs_make(struct cc_trace_sender s, uint64_t step,
     size_t bytes = 1;
     for (size_t i = 0; i < count; i++)
         bytes += strlen(tensors[i].name) + 1;
-    char *at = out->order = cc_alloc0(bytes, e);
-    if (at == NULL)
-        return CC_FAIL;
+    CC_TRY(CC_NEW(out->order, bytes, e));
+    char *at = out->order;
     for (size_t i = 0; i < count; i++)
         at += sprintf(at, i == 0 ? "%s" : "\n%s", tensors[i].name);
     (void)snprintf(out->number, sizeof out->number, "%" PRIu64, step);

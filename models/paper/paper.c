@@ -114,8 +114,6 @@ static int parse_constant(const cJSON *item, void *paper, struct cc_error *e)
     struct cc_paper_constant *out = &p->constant[p->constants++];
     int origin;
     *out = (struct cc_paper_constant){.value = NAN, .min = NAN, .max = NAN};
-    if (!cJSON_IsObject(item))
-        return cc_fail(e, "not an object");
     CC_TRY(cc_json_members(item, members, out, e));
     CC_TRY(cc_json_need_word(item, "from", cc_paper_origins, &origin, e));
     out->unit = out->unit != NULL ? out->unit : "";
@@ -136,8 +134,6 @@ static int parse_column(const cJSON *item, void *paper, struct cc_error *e)
         CC_JSON_KEY("fit"),          {.key = NULL}};
     struct cc_paper *p = paper;
     struct cc_paper_column *out = &p->column[p->columns++];
-    if (!cJSON_IsObject(item))
-        return cc_fail(e, "not an object");
     CC_TRY(cc_json_members(item, members, out, e));
     CC_TRY(get_inputs(item, &out->inputs, e));
     const cJSON *fit = cJSON_GetObjectItemCaseSensitive(item, "fit");
@@ -189,8 +185,6 @@ static int parse_row(const cJSON *item, void *paper, struct cc_error *e)
     struct cc_paper *p = paper;
     struct cc_paper_row *out = &p->row[p->rows++];
     const char *net;
-    if (!cJSON_IsObject(item))
-        return cc_fail(e, "not an object");
     CC_TRY(cc_json_members(item, members, out, e));
     CC_TRY(cc_json_text(item, "net", &net, e));
     CC_TRY(get_inputs(item, &out->inputs, e));
@@ -262,13 +256,12 @@ static int read_file(const char *path, struct cc_paper **out, struct cc_error *e
 {
     struct cc_paper *p;
     CC_TRY(cc_json_read_as(path, parse_root, &p, e));
-    p->file = cc_strdup(path, e);
-    if (p->file == NULL) {
+    const int status = cc_text(&p->file, e, "%s", path);
+    if (status == CC_OK)
+        *out = p;
+    else
         cc_paper_free(p);
-        return CC_FAIL;
-    }
-    *out = p;
-    return CC_OK;
+    return status;
 }
 
 double cc_paper_constant_value(const struct cc_paper *p, const char *name)

@@ -65,12 +65,11 @@ static uint32_t crc_of_array(const struct cc_checkpoint *c, size_t i)
 /* The checksums of all arrays as one text, to be freed. */
 static int print_checksums(const struct cc_checkpoint *c, char **out, struct cc_error *e)
 {
-    static const char what[] = "a checkpoint's checksums";
     struct cc_memory_text t;
-    CC_TRY(cc_memory_text_begin(&t, what, e));
+    CC_TRY(cc_memory_text_begin(&t, "a checkpoint's checksums", e));
     for (size_t i = 0; i < c->count; i++)
         (void)fprintf(t.f, i > 0 ? " %08" PRIx32 : "%08" PRIx32, crc_of_array(c, i));
-    CC_TRY(cc_memory_text_end(&t, what, e));
+    CC_TRY(cc_memory_text_end(&t, CC_OK, e));
     *out = t.text;
     return CC_OK;
 }

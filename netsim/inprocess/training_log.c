@@ -196,37 +196,34 @@ static void put_settings(FILE *f, const struct cc_training_config *c)
 
 int cc_training_settings(const struct cc_training_config *c, char **out, struct cc_error *e)
 {
-    static const char what[] = "a training's settings";
     struct cc_memory_text t;
-    CC_TRY(cc_memory_text_begin(&t, what, e));
+    CC_TRY(cc_memory_text_begin(&t, "a training's settings", e));
     put_settings(t.f, c);
-    CC_TRY(cc_memory_text_end(&t, what, e));
+    CC_TRY(cc_memory_text_end(&t, CC_OK, e));
     *out = t.text;
     return CC_OK;
 }
 
 static int print_evaluations(const struct cc_training_log *l, char **out, struct cc_error *e)
 {
-    static const char what[] = "a training's evaluations";
     struct cc_memory_text t;
     double *number[MOST_NUMBERS];
-    CC_TRY(cc_memory_text_begin(&t, what, e));
+    CC_TRY(cc_memory_text_begin(&t, "a training's evaluations", e));
     for (size_t i = 0; i < l->evals; i++)
         put_numbers(t.f, l->eval[i].step, number, members(&l->eval[i], number));
-    CC_TRY(cc_memory_text_end(&t, what, e));
+    CC_TRY(cc_memory_text_end(&t, CC_OK, e));
     *out = t.text;
     return CC_OK;
 }
 
 static int print_running(const struct cc_training_log *l, char **out, struct cc_error *e)
 {
-    static const char what[] = "a training's sums";
     struct cc_memory_text t;
     struct cc_training_log copy = *l;
     double *number[MOST_NUMBERS];
-    CC_TRY(cc_memory_text_begin(&t, what, e));
+    CC_TRY(cc_memory_text_begin(&t, "a training's sums", e));
     put_numbers(t.f, copy.since, number, running(&copy, number));
-    CC_TRY(cc_memory_text_end(&t, what, e));
+    CC_TRY(cc_memory_text_end(&t, CC_OK, e));
     *out = t.text;
     return CC_OK;
 }

@@ -41,8 +41,5 @@ char *cc_job_text(const struct cc_job *job, struct cc_error *e)
     if (cc_memory_text_begin(&t, "a job", e) != CC_OK)
         return NULL;
     const int status = cc_fields_write(&cc_job_table, job, CC_JOB_SCHEMA, true, t.f, e);
-    if (cc_memory_text_end(&t, "a job", status == CC_OK ? e : NULL) == CC_OK && status == CC_OK)
-        return t.text;
-    free(t.text);
-    return NULL;
+    return cc_memory_text_end(&t, status, e) == CC_OK ? t.text : NULL;
 }

@@ -332,11 +332,9 @@ int cc_report_print(const struct cc_report *r, FILE *out, struct cc_error *e)
     CC_TRY(cc_memory_text_begin(&line, "a report", e));
     int status = cc_fields_write(&cc_report_tables[r->kind], contents_of(&copy), kinds[r->kind],
                                  false, line.f, e);
-    if (cc_memory_text_end(&line, "a report", status == CC_OK ? e : NULL) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_memory_text_end(&line, status, e));
     /* One call writes the line, so that lines of several ranks do not mix. */
-    if (status == CC_OK &&
-        (fwrite(line.text, 1, line.bytes, out) != line.bytes || fflush(out) != 0))
+    if (fwrite(line.text, 1, line.bytes, out) != line.bytes || fflush(out) != 0)
         status = cc_fail(e, "stdout: nobody reads the reports any more");
     free(line.text);
     return status;

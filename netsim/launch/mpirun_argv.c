@@ -123,7 +123,7 @@ static void add_lab_hosts(struct cc_argv *a, const struct cc_job *job)
     for (int i = 0; i < hosts; i++)
         (void)fprintf(list.f, "%s" CC_LAB_HOST ":%d", i > 0 ? "," : "", i,
                       job->colocated && i < job->servers ? 2 : 1);
-    a->status = cc_memory_text_end(&list, "the names of hosts", a->e);
+    a->status = cc_memory_text_end(&list, CC_OK, a->e);
     if (a->status != CC_OK)
         return;
     cc_argv_words(a, "--host", list.text, NULL);

@@ -254,7 +254,7 @@ static int write_hosts(struct simulation *s, struct cc_error *e)
     CC_TRY(cc_memory_text_begin(&t, "the list of hosts", e));
     for (int i = 0; i < ranks; i++)
         (void)fprintf(t.f, "%s\n", p->host[cc_job_host(s->job, i)]);
-    CC_TRY(cc_memory_text_end(&t, "the list of hosts", e));
+    CC_TRY(cc_memory_text_end(&t, CC_OK, e));
     const int status = cc_program_file("the list of hosts", t.text, t.bytes, &s->hosts, e);
     free(t.text);
     return status;

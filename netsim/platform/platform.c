@@ -143,7 +143,7 @@ static int make_xml(const struct cc_platform_config *config, const struct cc_ran
     write_properties(&x);
     topology->write(&x);
     (void)fputs("  </zone>\n</platform>\n", x.f);
-    CC_TRY(cc_memory_text_end(&t, what, e));
+    CC_TRY(cc_memory_text_end(&t, CC_OK, e));
     *out = t.text;
     return CC_OK;
 }

@@ -304,13 +304,12 @@ static void print_resumed(const struct cc_train *t, FILE *f)
 /* Which trainings had a checkpoint: with a mistyped folder, none. */
 static int note_resumed(const struct cc_train *t, struct cc_error *e)
 {
-    static const char what[] = "the names of resumed trainings";
     struct cc_memory_text text;
     if (!t->options.training.resume)
         return CC_OK;
-    CC_TRY(cc_memory_text_begin(&text, what, e));
+    CC_TRY(cc_memory_text_begin(&text, "the names of resumed trainings", e));
     print_resumed(t, text.f);
-    CC_TRY(cc_memory_text_end(&text, what, e));
+    CC_TRY(cc_memory_text_end(&text, CC_OK, e));
     int status = CC_OK;
     if (text.text[0] != '\0')
         status = cc_record_note(t->record, e, "resumed: %s", text.text);
