@@ -216,8 +216,9 @@ struct simulation {
 /* There is room for one event a worker. */
 static void schedule(struct simulation *s, double time, int worker, enum phase phase)
 {
-    (void)cc_events_add(
-        &s->events, (struct cc_event){.time = time, .who = (size_t)worker, .what = phase}, NULL);
+    (void)cc_events_add(&s->events,
+                        (struct cc_event){.time = time, .who = (size_t)worker, .what = (int)phase},
+                        NULL);
 }
 
 static void begin_step(struct simulation *s, double now, int w)
