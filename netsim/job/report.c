@@ -44,9 +44,9 @@ static const struct cc_table numbers_table = CC_SCALARS(CC_FIELD_NUMBER, double,
 #member, CC_FIELD_LIST, CC_MEMBER(double *, of, member), 1,                                    \
         .table = &numbers_table, .item = "number", .count = CC_MEMBER(size_t, of, size)
 
-#define ROW(member)    CC_NUMBER(struct cc_report_row, member), 0, MOST_AMOUNT
-#define DEVICE(member) CC_NUMBER(struct cc_report_row, member), -1, MOST_AMOUNT /* -1: not known   \
-                                                                                 */
+#define ROW(member) CC_NUMBER(struct cc_report_row, member), 0, MOST_AMOUNT
+/* -1: not known */
+#define DEVICE(member) CC_NUMBER(struct cc_report_row, member), -1, MOST_AMOUNT
 
 static size_t tensor_count(const struct cc_scope *s)
 {

@@ -98,7 +98,8 @@ static void errors(void **state)
     for (int i = 0; i < 2; i++) {
         const struct cc_profile_codec *c = i == 0 ? p.codec : again.codec;
         assert_false(c->lossless);
-        assert_true(c->errors.error == 0.25 && c->errors.error_low == 0.125 && c->errors.error_high == 0.5);
+        assert_true(c->errors.error == 0.25 && c->errors.error_low == 0.125 &&
+                    c->errors.error_high == 0.5);
         assert_true(c->errors.nmse == 2 && c->errors.nmse_cumulative == 0.75);
         assert_true(c->errors.cosine == -0.5 && c->errors.max_abs_error == 3);
     }

@@ -444,7 +444,8 @@ static void errors(void **state)
     (void)snprintf(stdin_job, sizeof stdin_job, "- <%s", bad);
     assert_fails(run(1, LOCAL, stdin_job), "the job on stdin: \"schema\" must be");
     job.workers = 3;
-    assert_fails(run(2, LOCAL, write_job(state, &job)), "2 ranks were started for 3 workers and 1 servers");
+    assert_fails(run(2, LOCAL, write_job(state, &job)),
+                 "2 ranks were started for 3 workers and 1 servers");
     job.workers = 2;
     job.device = copy("nosuch0");
     assert_fails(run_job(state, &job, LOCAL), "no interface nosuch0");

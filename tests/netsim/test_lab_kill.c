@@ -54,8 +54,12 @@ static int run_owner(void)
         puts("open");
         (void)fflush(stdout);
         for (int i = 0; i < 2; i++) {
-            char *argv[] = {
-                (char *)(uintptr_t)CC_LAB_AGENT, i == 0 ? "h1" : "h2", self, "flood", "10.77.0.1", NULL};
+            char *argv[] = {(char *)(uintptr_t)CC_LAB_AGENT,
+                            i == 0 ? "h1" : "h2",
+                            self,
+                            "flood",
+                            "10.77.0.1",
+                            NULL};
             if (cc_program_start(lab, argv, "", 0, false, &child[i], &e) != CC_OK)
                 return fprintf(stderr, "%s\n", e.text), 1;
         }

@@ -98,9 +98,8 @@ static void write_flows(void **state, const struct flow *flow, int flows)
 /* The command line for the shell, which the caller frees: smpirun as cc_smpirun starts it. */
 static char *smpirun_line(void **state, const struct cc_platform *p)
 {
-    const struct cc_smpirun_config config = {.fidelity = CC_FIDELITY_ALPHA_BETA,
-                                             .platform = p,
-                                             .rank_program = beside("../sim/route")};
+    const struct cc_smpirun_config config = {
+        .fidelity = CC_FIDELITY_ALPHA_BETA, .platform = p, .rank_program = beside("../sim/route")};
     struct cc_smpirun_paths paths = {.paje = ""};
     (void)snprintf(paths.platform, sizeof paths.platform, "%s", scratch_path(state, "p.xml"));
     (void)snprintf(paths.hosts, sizeof paths.hosts, "%s", scratch_path(state, "hosts"));

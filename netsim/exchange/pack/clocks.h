@@ -21,7 +21,7 @@
 enum { CC_CLOCKS_AGES = 4096 };
 
 struct cc_clocks {
-    uint64_t bound; /* steps that the fastest may lead; UINT64_MAX: none */
+    uint64_t bound;             /* steps that the fastest may lead; UINT64_MAX: none */
     size_t workers, at_slowest; /* at_slowest: how many workers are as slow as the slowest */
     uint64_t slowest;           /* clock */
     uint64_t updates;
