@@ -425,7 +425,11 @@ int main(int argc, char **argv)
         return flush_stdout();
     }
     if (strcmp(word, "--man") == 0) {
-        return cc_help_man(commands, stdout) == CC_OK ? flush_stdout() : CC_FAIL;
+        struct cc_error e = {""};
+        if (cc_help_man(commands, stdout, &e) == CC_OK)
+            return flush_stdout();
+        cc_say("%s", e.text);
+        return CC_FAIL;
     }
     if (strcmp(word, "--recipe") == 0)
         return recipe_main(argc, argv);

@@ -13,7 +13,7 @@ void cc_help_group(const struct cc_command *const *commands, const char *group, 
  * `all`, and for other commands, every option and column. */
 void cc_help_command(const struct cc_command *c, bool all, FILE *out);
 /* The man page, in man(7)'s macros. CC_FAIL without memory. */
-int cc_help_man(const struct cc_command *const *commands, FILE *out);
+int cc_help_man(const struct cc_command *const *commands, FILE *out, struct cc_error *e);
 
 /* Scripts that complete commands, options and their arguments in a shell. */
 void cc_completion_bash(const struct cc_command *const *commands, FILE *out);

@@ -146,12 +146,12 @@ static void man_schemes(FILE *out)
     }
 }
 
-int cc_help_man(const struct cc_command *const *commands, FILE *out)
+int cc_help_man(const struct cc_command *const *commands, FILE *out, struct cc_error *e)
 {
     struct book b = {.command = commands};
     while (commands[b.count] != NULL)
         b.count++;
-    CC_TRY(CC_NEW(b.list, b.count, NULL));
+    CC_TRY(CC_NEW(b.list, b.count, e));
     for (size_t i = 0; i < b.count; i++)
         cc_option_list(commands[i], true, &b.list[i]);
     fprintf(out, ".TH COMMCOMP 1 \"\" \"commcomp %s\" \"User Commands\"\n.SH NAME\ncommcomp \\- ",
