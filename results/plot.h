@@ -19,7 +19,7 @@
     K(WORKERS, "workers", "scaling")                                                               \
     K(ROOFLINE, "roofline", "codec speed over the memory's limit")                                 \
     K(SIZE, "size", "codec speed against tensor size")                                             \
-    K(ACCURACY, "accuracy", "of trainings, over steps, bytes or time (--over)")                      \
+    K(ACCURACY, "accuracy", "of trainings, over steps, bytes or time (--over)")                    \
     K(LOSS, "loss", "the same")                                                                    \
     K(TRAIN_LOSS, "train-loss", "the same, on the batches")                                        \
     K(BITS, "bits", "of trainings, per value of pushes and pulls")                                 \
