@@ -147,7 +147,7 @@ static int load(struct cache *c, const struct cc_profile_config *config, struct 
 {
     struct cc_error why = {""};
     cc_profile_free(&c->profile);
-    if (c->kept && !c->request->anew && read_file(c, &c->profile, &why) != CC_OK) {
+    if (c->kept && !c->request->remeasure && read_file(c, &c->profile, &why) != CC_OK) {
         remark(c, "the kept profile is neither used nor changed (--remeasure replaces it)",
                why.text);
         c->kept = false;
@@ -168,7 +168,7 @@ static void save(struct cache *c)
     if (stat(c->path, &info) == 0 && !S_ISREG(info.st_mode))
         CC_TRY_OUT(cc_fail(&why, "%s is not a regular file", c->path));
     status = read_file(c, &theirs, &why);
-    if (status != CC_OK && !c->request->anew)
+    if (status != CC_OK && !c->request->remeasure)
         goto out;
     CC_TRY_OUT(cc_profile_merge(&c->profile, &theirs, &why));
     CC_TRY_OUT(rename_codecs(&c->profile, true, &why));

@@ -12,7 +12,7 @@
 struct cc_cache_request {
     const struct cc_spec_list *schemes; /* and fp32 */
     size_t largest; /* values of the largest tensor: larger sizes are not measured; 0: all are */
-    bool anew;      /* measure them even if the file has them */
+    bool remeasure; /* measure them even if the file has them */
     bool quiet;     /* no messages on stderr */
     struct cc_progress *progress;
     double share; /* its share of the progress, if there is something to measure */

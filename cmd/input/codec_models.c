@@ -144,7 +144,7 @@ static int open_profile(const struct cc_profile_args *args, const struct cc_spec
     struct cc_spec_list run = {0}; /* whose items belong to `schemes` */
     const struct cc_cache_request request = {.schemes = &run,
                                              .largest = args->largest,
-                                             .anew = args->remeasure,
+                                             .remeasure = args->remeasure,
                                              .quiet = args->quiet,
                                              .progress = args->progress,
                                              .share = args->share};

@@ -339,7 +339,7 @@ static bool is_complete(const struct cc_figures_config *config, size_t scheme,
 
 bool cc_figures_kept(const struct cc_figures_config *config)
 {
-    bool kept = config->trace == NULL && !config->anew;
+    bool kept = config->trace == NULL && !config->remeasure;
     for (size_t i = 0; i < config->schemes->count && kept; i++) {
         struct cc_figure_set of = {.bits = NULL};
         cc_figures_load(config, i, &of);
@@ -399,7 +399,7 @@ int cc_figures_open(const struct cc_figures_config *config, struct cc_figures *o
                                     .threads = host.cores};
     bench.steps = out->steps = cc_trace_steps(bench.trace, 0);
     CC_TRY_OUT(cc_text(&out->trace, e, "%s", cc_trace_name(bench.trace)));
-    for (size_t i = 0; i < out->count && drawn != NULL && !config->anew; i++)
+    for (size_t i = 0; i < out->count && drawn != NULL && !config->remeasure; i++)
         cc_figures_load(config, i, &out->of[i]);
     CC_TRY_OUT(find_missing(config, out, &missing, at, e));
     if (missing.count > 0) {

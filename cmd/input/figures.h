@@ -22,7 +22,7 @@ struct cc_figures_config {
     struct cc_synth drawn; /* how values are drawn, but for steps and ranks */
     bool sums;             /* also measure the sizes of sums */
     bool errors;           /* also measure errors, which takes longer than sizes */
-    bool anew, quiet;
+    bool remeasure, quiet;
     struct cc_progress *progress;
 };
 

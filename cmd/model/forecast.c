@@ -180,7 +180,7 @@ static int measure(struct cc_forecast *f, bool errors, struct cc_error *e)
                                               .drawn = f->gradients,
                                               .sums = f->sizes,
                                               .errors = errors,
-                                              .anew = profile->remeasure,
+                                              .remeasure = profile->remeasure,
                                               .quiet = profile->quiet,
                                               .progress = &f->progress};
     profile->largest = f->cluster.net->largest;
