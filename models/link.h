@@ -50,8 +50,9 @@ int cc_link_write(const struct cc_link *l, const char *source, const char *path,
                   struct cc_error *e);
 
 /* Defaults of a bare rate: 50 us, and 1,448 payload bytes in frames of 1,514, as tc counts them. */
-#define CC_LINK_LATENCY  50e-6
-#define CC_LINK_OVERHEAD (66.0 / 1448)
+#define CC_LINK_LATENCY      50e-6
+#define CC_LINK_LATENCY_TEXT "50us" /* the same */
+#define CC_LINK_OVERHEAD     (66.0 / 1448)
 
 /* The links that cc_link_parse knows by name, ending with NULL. */
 extern const char *const cc_link_names[];

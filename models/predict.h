@@ -24,6 +24,10 @@ struct cc_setting {
     double codec_speed;
 };
 
+/* The share of the compute time that is the forward pass, where nothing else is said. */
+#define CC_FORWARD_SHARE      (1.0 / 3)
+#define CC_FORWARD_SHARE_TEXT "0.333" /* the same */
+
 /* The defaults where no system is chosen: ps, 10 workers, 1 server, 50 us, tc's overhead, the net's
  * own compute time or 0, sequential; the caller sets link.bw_bps (it is 0). */
 void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out);

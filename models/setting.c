@@ -21,7 +21,7 @@ void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out)
         .cluster = {.workers = 10, .servers = 1, .dense_bits = 32, .merge_byte_s = CC_MERGE_BYTE_S},
         .codec_speed = 1,
         .timing = {.compute_s = net->compute_s,
-                   .forward_share = 1.0 / 3,
+                   .forward_share = CC_FORWARD_SHARE,
                    .fuse_bytes = -1,
                    .first_fuse_bytes = -1,
                    .depth = 2,

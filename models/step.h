@@ -18,7 +18,7 @@ struct cc_timing {
     enum cc_step_mode mode;
     double compute_s;     /* forward and backward pass of one step */
     double update_s;      /* applying the update; Pipe-SGD's l_up */
-    double forward_share; /* its share of compute_s, usually 1.0/3; the rest is the backward pass */
+    double forward_share; /* its share of compute_s; the rest is the backward pass */
     double hidden_share;  /* CC_SEQUENTIAL: of compute_s, that goes on beside the exchange */
     double fuse_bytes;    /* messages gather tensors up to this many pushed bytes; < 0: the default:
                              the whole step (per server), or, overlapped, each tensor by itself */

@@ -91,7 +91,7 @@ const struct cc_option cc_cluster_options[] = {
     {.name = "update", MEMBER(setting.timing.update_s), .kind = CC_TAKES_TIME, .value = "TIME",
      .def = "0", .group = CC_GROUP_STEP, .help = "time of applying the update"},
     {.name = "forward", MEMBER(setting.timing.forward_share), .kind = CC_TAKES_REAL,
-     .value = "SHARE", .otherwise = "0.333", .group = CC_GROUP_STEP,
+     .value = "SHARE", .otherwise = CC_FORWARD_SHARE_TEXT, .group = CC_GROUP_STEP,
      .help = "share of the compute time that is the forward pass"},
     {.name = "hidden", MEMBER(setting.timing.hidden_share), .kind = CC_TAKES_REAL,
      .value = "SHARE", .def = "0", .group = CC_GROUP_STEP,

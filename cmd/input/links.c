@@ -31,7 +31,7 @@ const struct cc_option cc_link_options[] = {
      .group = CC_GROUP_CLUSTER,
      .help = "instead of --bw, a link as measured by `commcomp calibrate` (docs/model.md)"},
     {.name = "latency", CC_OPTION_LIST(struct cc_link_options, latency, latencies),
-     .kind = CC_TAKES_TIME, .value = "TIME", .otherwise = "50us, or the link's own",
+     .kind = CC_TAKES_TIME, .value = "TIME", .otherwise = CC_LINK_LATENCY_TEXT ", or the link's own",
      .group = CC_GROUP_CLUSTER,
      .help = "latency of a message, whatever its size; a list gives a row for each"},
     {.name = "message-cost", MEMBER(message_s), .kind = CC_TAKES_TIME, .value = "TIME",

@@ -51,7 +51,7 @@ static const struct cc_option_use options[] = {
     CC_GRADIENT_OPTIONS,
     {.rows = cc_experiment_options, .names = "steps"},
     {.rows = cc_experiment_options, .names = "warmup",
-     .own = {.otherwise = "0 to 3 periods; where residuals fill, until sizes settle, for 6 s at most"}},
+     .own = {.otherwise = "0 to 3 periods; where residuals fill, until sizes settle, for " CC_RUN_FILLING_TEXT " at most"}},
     {.rows = cc_experiment_options, .names = "errors"},
     {.rows = cc_timeline_options},
     {.rows = cc_experiment_options, .names = "dry-run",

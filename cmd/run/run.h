@@ -23,6 +23,10 @@ struct run_options {
 };
 extern const struct cc_option cc_run_options[];
 
+/* Time to spend on filling residuals, where the payload's size depends on them. */
+#define CC_RUN_FILLING_S    6.0
+#define CC_RUN_FILLING_TEXT "6 s" /* the same */
+
 struct cc_paper;
 
 struct run {

@@ -9,9 +9,6 @@
 
 /* --- steps --- */
 
-/* Time to spend on filling residuals, where the payload's size depends on them. */
-#define FILLING_S 6.0
-
 /* Periods of warm-up. Connections and TCP's windows warm up within milliseconds, and connections
  * stay open from row to row of a setting, so that long steps need none; in overlapped steps,
  * though, the first has nothing to hide behind. */
@@ -24,7 +21,7 @@ static size_t warm_periods(const struct cc_timing *t, const struct cc_experiment
         least = seconds > 0.1 ? 1 : 3;
     if (!row->fills)
         return least;
-    const double filling = FILLING_S / fmax(1e-6, row->bare_step_s * (double)row->period);
+    const double filling = CC_RUN_FILLING_S / fmax(1e-6, row->bare_step_s * (double)row->period);
     return (size_t)fmax(
         (double)least,
         fmin((double)cc_experiment_periods(row->filling, row->period), floor(filling)));

@@ -187,7 +187,7 @@ const struct cc_option cc_train_own_options[] = {
              "DiLoCo (the scheme local sends sums of gradients instead)"},
     {.name = "outer", MEMBER(outer), .value = "NAME", .def = "nesterov", .choices = cc_train_outers,
      .group = CC_GROUP_TRAIN, .help = "--local-steps: the outer optimizer"},
-    {.name = "outer-rate", MEMBER(outer_rate), .kind = CC_TAKES_REAL, .value = "X", .otherwise = "0.7; mean: 1", .group = CC_GROUP_TRAIN,
+    {.name = "outer-rate", MEMBER(outer_rate), .kind = CC_TAKES_REAL, .value = "X", .otherwise = CC_TRAIN_OUTER_RATE_TEXT "; mean: 1", .group = CC_GROUP_TRAIN,
      .help = "--local-steps: its learning rate"},
     {.name = "outer-momentum", MEMBER(outer_momentum), .kind = CC_TAKES_REAL, .value = "X", .def = "0.9", .group = CC_GROUP_TRAIN,
      .help = "--local-steps: its momentum"},

@@ -82,6 +82,10 @@ struct cc_train_options {
     double hidden_share; /* the part of it beside the exchange: a figure's, otherwise 0 */
 };
 
+/* The outer optimizer's rate by default, but for the mean's, which is 1. */
+#define CC_TRAIN_OUTER_RATE      0.7
+#define CC_TRAIN_OUTER_RATE_TEXT "0.7" /* the same */
+
 /* The name of an option of train's own, or of those that `model` has, if it was given; or NULL. */
 #define CC_TRAIN_GIVEN(o, member)         cc_given(o, &(o)->member)
 #define CC_TRAIN_CLUSTER_GIVEN(o, member) cc_given(&(o)->cluster, &(o)->cluster.member)

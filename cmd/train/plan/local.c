@@ -32,7 +32,9 @@ static int choose_outer(const struct cc_train_options *o, struct cc_local_config
 {
     const double momentum = o->outer_momentum;
     const bool mean = o->outer == MEAN;
-    c->outer_rate = CC_TRAIN_GIVEN(o, outer_rate) != NULL ? o->outer_rate : mean ? 1 : 0.7;
+    c->outer_rate = CC_TRAIN_GIVEN(o, outer_rate) != NULL ? o->outer_rate
+                    : mean                                ? 1
+                                                          : CC_TRAIN_OUTER_RATE;
     if (!(c->outer_rate > 0 && c->outer_rate <= 1000))
         return cc_usage(e, "--outer-rate: a number above 0, up to 1000");
     if (!(momentum >= 0 && momentum < 1))
