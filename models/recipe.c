@@ -1,6 +1,7 @@
 /* The reader of recipes. Each member of an object has one of a few forms; a table says which. */
 #include "models/recipe.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,9 +52,12 @@ static const struct form a_text;
 /* Each member has its form, none is unknown, and those that are needed are there. */
 static int check_members(const cJSON *object, const struct member *members, struct cc_error *e)
 {
-    const char *keys[24] = {NULL};
-    for (size_t i = 0; members[i].key != NULL; i++)
+    enum { MOST = 24 };
+    const char *keys[MOST + 1] = {NULL};
+    for (size_t i = 0; members[i].key != NULL; i++) {
+        assert(i < MOST);
         keys[i] = members[i].key;
+    }
     CC_TRY(cc_json_keys(object, keys, e));
     for (const struct member *m = members; m->key != NULL; m++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, m->key);
@@ -430,16 +434,28 @@ static int open_alone(const char *name, struct cc_recipe **out, struct cc_error 
     return status;
 }
 
-/* Opens the base of a command, which has the same command, and no base itself. */
+/* A base is of the same command, has no base itself, and one value for each of its options. */
+static int check_base(const struct cc_recipe_command *base, const char *command, struct cc_error *e)
+{
+    bool single = base->each == NULL;
+    for (const cJSON *o = cc_recipe_first(base->options); o != NULL; o = o->next)
+        single = single && !cJSON_IsArray(o) && cc_recipe_get(o, "each") == NULL;
+    if (strcmp(base->command, command) != 0)
+        return cc_fail(e, "it is of '%s', and the command is '%s'", base->command, command);
+    if (base->base != NULL)
+        return cc_fail(e, "it has a base itself, %s", base->base);
+    return single ? CC_OK
+                  : cc_fail(e, "it has lists or cases that make several calls, and a base has one "
+                               "value for each option; set them in this recipe");
+}
+
 static int open_base(const struct cc_recipe *r, struct cc_recipe_command *c, struct cc_error *e)
 {
     c->recipe = r;
     if (c->base == NULL)
         return CC_OK;
     CC_TRY(open_alone(c->base, &c->from, e));
-    if (strcmp(c->from->item[0].command, c->command) != 0 || c->from->item[0].base != NULL)
-        return cc_fail(e, "%s: the base %s is of '%s', or has a base itself", r->name, c->base,
-                       c->from->item[0].command);
+    CC_TRY_IN(check_base(&c->from->item[0], c->command, e), e, "%s: the base %s", r->name, c->base);
     return CC_OK;
 }
 

@@ -239,6 +239,26 @@ json 'len(d["rows"]) == 3'
 json '"densities of less than one of 500 values are left out" in d["notes"]'
 json '"1 Gbit/s, 2 workers: ring is faster than rabenseifner up to 4% as timed, where is not known by nobody" in d["notes"]'
 json '"1 Gbit/s, 2 workers: rabenseifner is faster than ring from 4% as timed, where is not known by nobody" in d["notes"]'
+# --- bases ---
+base() { # base OPTIONS-AND-MORE: based.json on base.json
+    echo "{\"schema\": \"commcomp-recipe/1\", \"about\": \"x\", \"commands\": [{\"command\": $1}]}" >base.json
+    echo '{"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "model", "options": {"scheme": "fp32"}, "base": "base.json"}]}' >based.json
+}
+base '"model", "options": {"workers": 4, "scheme": "int8"}'
+q 0 --recipe based.json --format json
+json '[(r["scheme"], r["workers"]) for r in d["rows"]] == [("fp32", 4)]'
+for several in '"options": {"workers": {"each": [2, 4]}}' '"options": {"workers": [2, 4]}' '"each": [[{"options": {"workers": 2}}]]'; do
+    base "\"model\", $several"
+    t 1 --recipe based.json
+    err 'based.json: the base base.json: it has lists or cases that make several calls, and a base has one value for each option'
+done
+base '"sim"'
+t 1 --recipe based.json
+err "based.json: the base base.json: it is of 'sim', and the command is 'model'"
+base '"model", "base": "base.json"'
+t 1 --recipe based.json
+err 'based.json: the base base.json: it has a base itself, base.json'
+
 wrong '"command": "model", "calls": "sparcml"' 1 '"calls" is for sim'
 wrong '"command": "sim", "calls": "else"' 1 '"calls": not "sparcml"'
 wrong '"command": "sim", "crossings": {"along": "nonzeros", "of": "values", "key": "exchange", "pairs": [["ring"]], "by": {"call_s": "x"}}' 1 '"pairs": element 0: not a list of 2 texts'
