@@ -126,7 +126,10 @@ static int parse_long_option(struct cc_args *args, const char *word, struct curs
     if (args->command->takes_schemes && n == 6 && strncmp(name, "scheme", 6) == 0) {
         CC_TRY(parse_value(&scheme_option, inline_value, at, &value, e));
         CC_TRY(cc_spec_list_move(&args->schemes, &at->group, e));
-        return cc_spec_list_parse(value, &at->group, e);
+        const int parsed = cc_spec_list_parse(value, &at->group, e);
+        if (parsed != CC_OK && value[0] == '\0')
+            cc_error_in(e, "--scheme");
+        return parsed;
     }
     int status = set_scheme_parameter(args, name, n, inline_value, at, e);
     if (status >= 0)

@@ -100,6 +100,9 @@ static int name_option(const struct cc_option *o, int status, struct cc_error *e
 
 static int read_list(const struct cc_option *o, const char *text, void *options, struct cc_error *e)
 {
+    static const char *const of_kind[] = {
+        [CC_TAKES_WORD] = "words", [CC_TAKES_COUNT] = "counts", [CC_TAKES_REAL] = "numbers",
+        [CC_TAKES_TIME] = "times", [CC_TAKES_RATE] = "rates",   [CC_TAKES_SHARE] = "shares"};
     enum { WORD_CAP = 128 };
     void **items = (void **)((char *)options + o->at);
     size_t *count = (size_t *)((char *)options + o->count_at), capacity = 0;
@@ -109,7 +112,8 @@ static int read_list(const struct cc_option *o, const char *text, void *options,
     for (const char *p = text;; p++) {
         const size_t n = strcspn(p, ",");
         if (n == 0 || n >= sizeof word)
-            return cc_usage(e, "--%s %s: a list of words with commas between them", o->name, text);
+            return cc_usage(e, "--%s %s: a list of %s with commas between them", o->name,
+                            text[0] != '\0' ? text : "''", of_kind[o->kind]);
         (void)snprintf(word, sizeof word, "%.*s", (int)n, p);
         CC_TRY(cc_grow_bytes(items, &capacity, *count + 1, o->size, e));
         CC_TRY(name_option(o, read_value(o, word, (char *)*items + o->size * *count, e), e));

@@ -249,6 +249,10 @@ static int run_all(struct calls *c, struct cc_args *args, struct cc_error *e)
         (void)snprintf(text, sizeof text, "%zu", sizes.item[i]);
         cc_arg_set(args, "values", text);
         status = cc_cluster_args_parse(args, &cluster, e);
+        if (status == CC_OK && cc_given(&cluster, &cluster.servers) != NULL &&
+            !cc_cluster_has(&cluster, CC_X_SERVERS))
+            status =
+                cc_usage(e, "--servers sets the number of parameter servers: give --exchange ps");
         c->settings = sizes.count * drawn->shares * cluster.exchanges * cluster.worker_counts;
         if (status == CC_OK)
             status = run_values(c, &cluster, e);

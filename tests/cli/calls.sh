@@ -19,7 +19,9 @@ done
 t 2 $r --nonzeros 1%,200%
 err "--nonzeros: '200%' is not a share from 0 to 1"
 t 2 $r --nonzeros 1%,,2%
-err '--nonzeros 1%,,2%: a list of words with commas between them'
+err '--nonzeros 1%,,2%: a list of shares with commas between them'
+t 2 $r --servers 2 --exchange ring
+err '--servers sets the number of parameter servers: give --exchange ps'
 t 2 $r --values 1K,0
 err '--values: 0 is not between 1'
 t 2 $r --time 0s

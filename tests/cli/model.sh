@@ -254,6 +254,12 @@ t 2 $m --bw etherent
 err "did you mean 'ethernet'?"
 t 2 $m --bw 10mbps,,1gbps
 err 'a list of words with commas between them'
+t 2 $m --workers=
+err "--workers '': a list of counts with commas between them"
+t 2 $m --workers ,
+err '--workers ,: a list of counts'
+t 2 $m --scheme ''
+err "--scheme: unknown scheme ''"
 t 2 $m --latency -5us
 err "--latency: '-5us' is not a time such as 50us"
 t 2 $m --overhead 66

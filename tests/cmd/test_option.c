@@ -161,7 +161,7 @@ static void wrong(void **state)
         {"--few 21", "--few: 21 is not between 2 and 20"},
         {"--few 1", "--few: 1 is not between 2 and 20"},
         {"--numbers 1,0", "--numbers: 0 is not between 1 and 2147483647"},
-        {"--numbers 1,,2", "--numbers 1,,2: a list of words with commas between them"},
+        {"--numbers 1,,2", "--numbers 1,,2: a list of counts with commas between them"},
         {"--numbers 3000M", "--numbers: 3000M is not between 1 and 2147483647"},
         {"--real 1x", "--real: '1x' is not a number"},
         {"--real inf", "--real: 'inf' is not a number"},
