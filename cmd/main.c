@@ -120,7 +120,7 @@ static bool stdout_is_taken(const struct cc_args *args)
 {
     const char *path = args->output.output;
     const int written = args->command->output_operand;
-    if (written > 0 && cc_file_is_stdout(args->operand[written - 1]))
+    if (written > 0 && written <= args->operands && cc_file_is_stdout(args->operand[written - 1]))
         return true;
     return path != NULL && cc_file_is_stdout(path);
 }
@@ -244,7 +244,7 @@ static int do_command(struct cc_args *args, const struct chosen *of, bool print,
     const struct cc_recipe_command *c = &of->recipe->item[of->at];
     CC_TRY(refuse_second(args, of->label, e));
     status = print ? cc_recipe_run(args, c, of->label, e) : cc_recipe_check(args, c, of->label, e);
-    if (status != CC_OK && (!print || of->recipe->count > 1))
+    if (status != CC_OK)
         cc_error_in(e, "%s, \"%s\"", of->recipe->name, c->name);
     return status;
 }
@@ -309,37 +309,58 @@ static int print_completion(const char *shell)
 
 /* --- recipes --- */
 
-static int check_commands(const struct cc_recipe *r, struct cc_error *e)
+static int check_command(const struct cc_recipe *r, size_t at, struct cc_error *e)
 {
-    for (size_t i = 0; i < r->count; i++) {
-        const struct cc_command *c = cc_command_find(commands, r->item[i].command);
-        const char *near = nearest_command(r->item[i].command);
-        if (c == NULL)
-            return cc_fail(e, "%s: command %zu: '%.40s' is not a command%s%s%s", r->name, i,
-                           r->item[i].command, near != NULL ? "; did you mean '" : "",
-                           near != NULL ? near : "", near != NULL ? "'?" : "");
-        if (c->own_output)
-            return cc_fail(e, "%s: command %zu: '%s' prints no rows, and cannot be in a recipe",
-                           r->name, i, c->name);
-    }
+    const char *word = r->item[at].command;
+    const struct cc_command *c = cc_command_find(commands, word);
+    const char *near = nearest_command(word);
+    char group[128] = "";
+    for (size_t i = 0; commands[i] != NULL; i++)
+        if (cc_command_in_group(commands[i], word) != NULL)
+            cc_list_add(group, sizeof group, ", ", "%s", commands[i]->name);
+    if (group[0] != '\0')
+        return cc_fail(e, "%s: command %zu: '%s' needs one more word: it is one of %s", r->name, at,
+                       word, group);
+    if (c == NULL)
+        return cc_fail(e, "%s: command %zu: '%.40s' is not a command%s%s%s", r->name, at, word,
+                       near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                       near != NULL ? "'?" : "");
+    if (c->own_output)
+        return cc_fail(e, "%s: command %zu: '%s' prints no rows, and cannot be in a recipe",
+                       r->name, at, word);
     return CC_OK;
 }
 
-/* The words that are for a command: without the options that it does not have, but another command
- * of the recipe has. */
-static int words_of(const struct cc_recipe *r, const struct cc_command *c, int argc, char **argv,
-                    char **out)
+/* Whether a word that no command of the recipe knows chooses another recipe. */
+static bool chooses_recipe(const char *word)
+{
+    return strcmp(word, "--recipe") == 0 || strcmp(word, "--paper") == 0 ||
+           strncmp(word, "--recipe=", 9) == 0 || strncmp(word, "--paper=", 8) == 0;
+}
+
+/* The words that are for a command of the recipe: its operands, then those of the user without the
+ * options that it does not have, but another command has. -1: one of them chooses another recipe,
+ * which is said. */
+static int words_of(const struct cc_recipe *r, const struct cc_recipe_command *item, int argc,
+                    char **argv, char **out)
 {
     int n = 0, span;
+    for (const cJSON *o = cc_recipe_first(item->operands); o != NULL; o = o->next)
+        out[n++] = o->valuestring;
     for (int i = 0; i < argc; i += span) {
         struct cc_option_list list;
         size_t at;
-        cc_option_list(c, false, &list);
+        cc_option_list(cc_command_find(commands, item->command), false, &list);
         const bool here = cc_recipe_word(&list, argv[i], &span, &at);
         bool elsewhere = false;
         for (size_t k = 0; k < r->count && !here && !elsewhere; k++) {
             cc_option_list(cc_command_find(commands, r->item[k].command), false, &list);
             elsewhere = cc_recipe_word(&list, argv[i], &span, &at);
+        }
+        if (!here && !elsewhere && chooses_recipe(argv[i])) {
+            cc_say("%.*s: --recipe %s has chosen a recipe already", (int)strcspn(argv[i], "="),
+                   argv[i], r->name);
+            return -1;
         }
         for (int k = i; k < i + span && k < argc && !elsewhere; k++)
             out[n++] = argv[k];
@@ -350,15 +371,19 @@ static int words_of(const struct cc_recipe *r, const struct cc_command *c, int a
 /* Runs all commands of a recipe, after a check of all. */
 static int run_recipe(const struct cc_recipe *r, int argc, char **argv, char **echo)
 {
-    char label[160], **words = calloc((size_t)argc + 1, sizeof *words);
+    size_t most = (size_t)argc + 1;
+    for (size_t i = 0; i < r->count; i++)
+        most += (size_t)cJSON_GetArraySize(r->item[i].operands);
+    char label[160], **words = calloc(most, sizeof *words);
     int status = words != NULL ? CC_OK : CC_FAIL;
     (void)snprintf(label, sizeof label, "--recipe %s", r->name);
     for (size_t i = 0; i < 2 * r->count && status == CC_OK; i++) {
         const bool print = i >= r->count;
         const struct chosen of = {.recipe = r, .at = i % r->count, .label = label};
         const struct cc_command *c = cc_command_find(commands, r->item[of.at].command);
-        const int n = words_of(r, c, argc, argv, words);
-        status = run_words(c, n, words, 0, (const char *const *)echo, &of, print);
+        const int n = words_of(r, &r->item[of.at], argc, argv, words);
+        status =
+            n < 0 ? CC_USAGE : run_words(c, n, words, 0, (const char *const *)echo, &of, print);
         for (int k = 0; k < n && i == 0; k++) /* --help is answered once */
             if (strcmp(words[k], "--help") == 0 || strcmp(words[k], "-h") == 0) {
                 free(words);
@@ -380,7 +405,8 @@ static int recipe_main(int argc, char **argv)
         return CC_USAGE;
     }
     CC_TRY_OUT(cc_recipe_open(argv[2], &r, &e));
-    CC_TRY_OUT(check_commands(r, &e));
+    for (size_t i = 0; i < r->count; i++)
+        CC_TRY_OUT(check_command(r, i, &e));
     status = run_recipe(r, argc - 3, argv + 3, argv);
 out:
     cc_recipe_free(r);

@@ -18,6 +18,12 @@ const char *cc_arg(const struct cc_args *args, const char *name)
     return i != SIZE_MAX ? args->value[i] : NULL;
 }
 
+bool cc_arg_is(const struct cc_args *args, const char *name, const char *value)
+{
+    const char *has = cc_arg(args, name);
+    return has != NULL && strcmp(has, value) == 0;
+}
+
 void cc_arg_set(struct cc_args *args, const char *name, const char *value)
 {
     const size_t i = cc_option_find(&args->options, name, strlen(name));

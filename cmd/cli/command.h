@@ -113,6 +113,8 @@ int cc_args_put_inputs(const struct cc_args *args, FILE *out, struct cc_error *e
  * The option's argument ("" if it takes none); NULL if it was not given, or the command does not
  * have it. */
 const char *cc_arg(const struct cc_args *args, const char *name);
+/* Whether the option was given with this argument. */
+bool cc_arg_is(const struct cc_args *args, const char *name, const char *value);
 /* Sets the option as if it had been given, or not with NULL, before the structs are read. The
  * command must have it; the text must outlive *args. */
 void cc_arg_set(struct cc_args *args, const char *name, const char *value);

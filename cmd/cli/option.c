@@ -167,6 +167,30 @@ void cc_options_free(void *options)
         }
 }
 
+int cc_options_check(const struct cc_args *args, struct cc_error *e)
+{
+    struct scratch {
+        struct cc_given given;
+        void *list;
+        double member[64]; /* of one value */
+        size_t count;
+    };
+    int status = CC_OK;
+    for (size_t i = 0; i < args->options.count && status == CC_OK; i++) {
+        struct cc_option rows[2] = {args->options.option[i], {.name = NULL}};
+        struct scratch s = {.given = {.rows = rows}};
+        if (args->value[i] == NULL || rows[0].at == 0)
+            continue;
+        assert(rows[0].size <= sizeof s.member);
+        const bool list = rows[0].count_at > 0;
+        rows[0].at = list ? offsetof(struct scratch, list) : offsetof(struct scratch, member);
+        rows[0].count_at = list ? offsetof(struct scratch, count) : 0;
+        status = cc_option_read(&rows[0], args->value[i], &s, e);
+        cc_options_free(&s);
+    }
+    return status;
+}
+
 const char *cc_given(const void *options, const void *member)
 {
     const struct cc_given *given = options;

@@ -69,8 +69,8 @@ struct cc_option {
         CC_MEMBER_DOUBLE,
         CC_MEMBER_TEXT
     } type;
-    /* In place of the kind: sets the member, or the element of a list, from a text. An error's
-     * message gets the option's name in front, unless it begins with one. */
+    /* In place of the kind: sets the member, or the element of a list, from a text, and allocates
+     * nothing. An error's message gets the option's name in front, unless it begins with one. */
     int (*parse)(const char *text, void *member, struct cc_error *e);
     /* Called with each argument before any other word is parsed: the option brings schemes, which
      * --scheme may name wherever it stands. NULL: nothing. */
@@ -122,6 +122,9 @@ struct cc_args;
 int cc_options_read(const struct cc_args *args, const struct cc_option *rows, void *options,
                     struct cc_error *e);
 void cc_options_free(void *options);
+
+/* Whether the arguments that were given can be read, whatever the struct, before a command does. */
+int cc_options_check(const struct cc_args *args, struct cc_error *e);
 
 /* The same for one row and its argument. */
 int cc_option_read(const struct cc_option *o, const char *text, void *options, struct cc_error *e);

@@ -13,6 +13,7 @@
 
 #include "cmd/cli/command.h"
 #include "core/file.h"
+#include "models/recipe.h"
 
 struct use {
     char name[32]; /* "--trace", or "IN" */
@@ -145,6 +146,16 @@ static int compare(const struct use *out, const struct use *other, struct cc_err
     return CC_OK;
 }
 
+/* The recipe that the options are of, and its bases, are read, too. */
+static int compare_recipe(const struct use *out, const struct cc_recipe *r, struct cc_error *e)
+{
+    CC_TRY(compare(out, &(struct use){.name = "--recipe", .path = r->name}, e));
+    for (size_t i = 0; i < r->count; i++)
+        if (r->item[i].base != NULL)
+            CC_TRY(compare(out, &(struct use){.name = "\"base\"", .path = r->item[i].base}, e));
+    return CC_OK;
+}
+
 int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)
 {
     const char *output = args->output.output;
@@ -161,6 +172,8 @@ int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)
         for (size_t k = 0; k < u.count; k++)
             if (k < i || !u.list[k].written)
                 CC_TRY(compare(out, &u.list[k], e));
+        if (args->recipe != NULL)
+            CC_TRY(compare_recipe(out, args->recipe->recipe, e));
         /* An operand may be a directory that is filled: the command knows. */
         struct stat st;
         const bool filled =

@@ -9,12 +9,12 @@
 
 /* Splits text at its blanks into a list that ends with NULL. After an error, too, *out is to be
  * freed word by word. */
-static int split_at_blanks(const char *text, void *member, struct cc_error *e)
+static int split_at_blanks(const char *text, char ***out, struct cc_error *e)
 {
     static const char blanks[] = " \t\n";
     const size_t most = strlen(text) / 2 + 2;
     size_t count = 0;
-    char **words, ***out = member;
+    char **words;
     CC_TRY(CC_NEW(words, most, e));
     *out = words;
     for (const char *p = text + strspn(text, blanks); *p != '\0'; p += strspn(p, blanks)) {
@@ -41,7 +41,7 @@ const struct cc_option cc_hosts_options[] = {
      .help = "run on a cluster: hosts with commas between them"},
     {.name = "mpirun", MEMBER(cluster.mpirun), .value = "PROGRAM", .def = "mpirun",
      .group = CC_GROUP_RUN, .help = "the mpirun program to use"},
-    {.name = "mpirun-args", MEMBER(mpirun_args), .parse = split_at_blanks, .value = "WORDS",
+    {.name = "mpirun-args", MEMBER(mpirun_text), .value = "WORDS",
      .group = CC_GROUP_RUN,
      .help = "arguments for mpirun, as in \"--mca btl_tcp_if_include eth0\""},
     {.name = NULL},
@@ -52,6 +52,8 @@ static int read_options(const struct cc_args *args, struct cc_hosts *out, struct
 {
     *out = (struct cc_hosts){.lab = false};
     CC_TRY(cc_options_read(args, cc_hosts_options, out, e));
+    if (out->mpirun_text != NULL)
+        CC_TRY(split_at_blanks(out->mpirun_text, &out->mpirun_args, e));
     out->cluster.mpirun_args = out->mpirun_args;
     if (out->cluster.hostfile != NULL && out->cluster.hosts != NULL)
         return cc_usage(e, "--hostfile and --hosts exclude each other");
@@ -70,7 +72,7 @@ int cc_hosts_parse(const struct cc_args *args, const char *of_cluster, const cha
 {
     CC_TRY(read_options(args, out, e));
     const struct cc_launch_cluster *c = &out->cluster;
-    const void *const clusters_own[] = {&c->hostfile, &c->hosts, &c->mpirun, &out->mpirun_args,
+    const void *const clusters_own[] = {&c->hostfile, &c->hosts, &c->mpirun, &out->mpirun_text,
                                         NULL};
     const void *const labs_own[] = {&out->lab, &out->limit, &out->congestion, NULL};
     const char *lab = cc_given_of(out, labs_own);

@@ -10,7 +10,8 @@ struct cc_hosts {
     struct cc_given given;
     bool lab;                         /* else: */
     struct cc_launch_cluster cluster; /* its texts belong to the command line */
-    char **mpirun_args;               /* owned; ends with NULL */
+    const char *mpirun_text;          /* --mpirun-args, or NULL; */
+    char **mpirun_args;               /* its words, owned; ends with NULL */
     const char *congestion;
     uint64_t limit; /* bytes; 0: by the rate */
 };

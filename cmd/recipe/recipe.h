@@ -89,6 +89,8 @@ struct cc_recipe_journal {
     char *head; /* the beginning of the line of the call that was looked up last */
 };
 
+/* The journal's path beside `output`, to be freed; NULL where that is none, or a stream. */
+int cc_recipe_journal_path(const char *output, char **out, struct cc_error *e);
 /* Opens the journal beside `output`. Lines that are damaged, or that another version of the program
  * wrote, are dropped with a remark that names file and line: their calls are done again. A file
  * that is not a journal is an error. Close it also after an error. */

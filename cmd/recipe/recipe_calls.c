@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/recipe/recipe.h"
+#include "core/file.h"
 #include "core/format/json.h"
 #include "core/memory.h"
 #include "models/paper/paper.h"
@@ -41,14 +42,16 @@ static int refuse(const struct cc_recipe_calls *calls, const char *option, const
     return cc_usage(e, "%s and --%s exclude each other: %s", calls->label, option, because);
 }
 
-/* Refuses names in "open" and "refuse" that are not options of the command. */
-static int check_names(const struct cc_args *args, const cJSON *list, struct cc_error *e)
+/* Refuses names in a list, or of an object's members, that are not options of the command. */
+static int check_names(const struct cc_args *args, const cJSON *list, const char *member,
+                       struct cc_error *e)
 {
-    for (const cJSON *o = cc_recipe_first(list); o != NULL; o = o->next)
-        if (strcmp(o->valuestring, "scheme") != 0 &&
-            cc_option_find(&args->options, o->valuestring, strlen(o->valuestring)) == SIZE_MAX)
-            return cc_fail(e, "\"open\", \"refuse\": %s has no option --%.60s", args->command->name,
-                           o->valuestring);
+    for (const cJSON *o = cc_recipe_first(list); o != NULL; o = o->next) {
+        const char *name = o->string != NULL ? o->string : o->valuestring;
+        if (strcmp(name, "scheme") != 0 &&
+            cc_option_find(&args->options, name, strlen(name)) == SIZE_MAX)
+            return cc_fail(e, "%s: %s has no option --%.60s", member, args->command->name, name);
+    }
     return CC_OK;
 }
 
@@ -58,9 +61,9 @@ static int refuse_others(const struct cc_recipe_calls *calls, struct cc_error *e
 {
     const struct cc_recipe_command *c = calls->command;
     const char *because = c->because != NULL ? c->because : "the recipe fixes it";
-    CC_TRY(check_names(calls->args, c->open, e));
+    CC_TRY(check_names(calls->args, c->open, "\"open\", \"refuse\"", e));
     for (const cJSON *r = cc_recipe_first(c->refuse); r != NULL; r = r->next)
-        CC_TRY(check_names(calls->args, cc_recipe_get(r, "options"), e));
+        CC_TRY(check_names(calls->args, cc_recipe_get(r, "options"), "\"open\", \"refuse\"", e));
     for (const cJSON *r = cc_recipe_first(c->refuse); r != NULL; r = r->next)
         for (const cJSON *o = cc_recipe_get(r, "options")->child; o != NULL; o = o->next)
             if (given(calls->args, o->valuestring) != NULL)
@@ -164,6 +167,7 @@ static int add_option(const struct cc_recipe_calls *calls, struct cc_recipe_call
     const cJSON *condition = cc_recipe_get(value, "if");
     (void)snprintf(word, sizeof word, "--%.68s", option->string);
     CC_TRY(refuse_option(&calls->args->options, word, e));
+    CC_TRY_IN(check_names(calls->args, condition, "\"if\"", e), e, "%s", word);
     if (cJSON_IsNull(value) || !holds(calls->args, condition) ||
         (given(calls->args, option->string) != NULL && taken_apart(calls, option->string) == NULL))
         return CC_OK;
@@ -250,10 +254,13 @@ static int find_axes(struct cc_recipe_calls *calls, const cJSON *axis[CC_RECIPE_
     *count = 1;
     for (size_t i = 0; i < 2; i++)
         for (const cJSON *c = lists[i]; c != NULL; c = c->next) {
-            const bool apart = i == 1 && cc_recipe_get(c, "each") != NULL;
+            const char *at = i == 1 ? given(calls->args, c->string) : NULL;
+            /* The user's schemes are not a text: they are of one call, as without a recipe. */
+            const bool apart =
+                i == 1 && cc_recipe_get(c, "each") != NULL && (at == NULL || at[0] != '\0');
             if (apart)
                 CC_TRY(take_apart(calls, c, e));
-            else if (!cJSON_IsArray(c) || (i == 1 && given(calls->args, c->string) != NULL))
+            else if (!cJSON_IsArray(c) || at != NULL)
                 continue;
             const cJSON *list = apart ? taken_apart(calls, c->string) : c;
             *count *= (size_t)cJSON_GetArraySize(list);
@@ -361,8 +368,6 @@ static int add_call(struct cc_recipe_calls *calls, const cJSON *const *axis, siz
     CC_TRY(add_options(calls, call, c->options, NULL, e));
     if (c->from != NULL)
         CC_TRY(add_options(calls, call, c->from->item[0].options, c->options, e));
-    for (const cJSON *o = cc_recipe_first(c->operands); o != NULL; o = o->next)
-        CC_TRY(add_word(call, o->valuestring, NULL, e));
     leave_out_again(calls);
     return CC_OK;
 }
@@ -382,16 +387,43 @@ int cc_recipe_call_parse(const struct cc_recipe_calls *calls, const struct cc_re
     return status;
 }
 
+/* Checks a call: its words, the values of its options, and its files; the journal is one. */
+static int check_call(const struct cc_recipe_calls *calls, const struct cc_recipe_call *call,
+                      const char *journal, struct cc_error *e)
+{
+    struct cc_args one;
+    int status = CC_OK;
+    CC_TRY_OUT(cc_recipe_call_parse(calls, call, &one, e));
+    if (cc_arg_is(&one, "bw", "none"))
+        cc_arg_set(&one, "bw", NULL); /* where a command takes it, it is not a link */
+    CC_TRY_OUT(cc_options_check(&one, e));
+    CC_TRY_OUT(cc_args_check_outputs(&one, e));
+    if (journal != NULL)
+        status = cc_args_check_beside(&one, "the journal of --output", journal, e);
+out:
+    cc_args_free(&one);
+    return status;
+}
+
+int cc_recipe_journal_path(const char *output, char **out, struct cc_error *e)
+{
+    *out = NULL;
+    return output == NULL || cc_file_is_stream(output) ? CC_OK
+                                                       : cc_text(out, e, "%s.journal", output);
+}
+
 static int check_calls(const struct cc_recipe_calls *calls, struct cc_error *e)
 {
+    const struct cc_args *args = calls->args;
+    const char *output = args->journal != NULL ? args->journal
+                         : calls->count > 1    ? args->output.output
+                                               : NULL;
+    char *journal;
     int status = CC_OK;
-    for (size_t i = 0; i < calls->count && status == CC_OK; i++) {
-        struct cc_args one;
-        status = cc_recipe_call_parse(calls, &calls->call[i], &one, e);
-        if (status == CC_OK)
-            status = cc_args_check_outputs(&one, e);
-        cc_args_free(&one);
-    }
+    CC_TRY(cc_recipe_journal_path(output, &journal, e));
+    for (size_t i = 0; i < calls->count && status == CC_OK; i++)
+        status = check_call(calls, &calls->call[i], journal, e);
+    free(journal);
     return status;
 }
 

@@ -252,9 +252,9 @@ int cc_recipe_journal_open(struct cc_recipe_journal *j, const struct cc_recipe_c
     struct cc_bytes file;
     size_t left = 0;
     *j = (struct cc_recipe_journal){.path = NULL};
-    if (output == NULL || cc_file_is_stream(output))
+    CC_TRY(cc_recipe_journal_path(output, &j->path, e));
+    if (j->path == NULL)
         return CC_OK;
-    CC_TRY(cc_text(&j->path, e, "%s.journal", output));
     if (access(j->path, F_OK) != 0)
         return cc_file_can_create(j->path, e);
     CC_TRY(cc_file_read(j->path, &file, e));
@@ -376,10 +376,8 @@ int cc_recipe_journal_add(struct cc_recipe_journal *j, const struct cc_record *r
 void cc_recipe_journal_remove(const char *output)
 {
     char *path;
-    if (output == NULL || cc_file_is_stream(output) ||
-        cc_text(&path, NULL, "%s.journal", output) != CC_OK)
-        return;
-    (void)unlink(path);
+    if (cc_recipe_journal_path(output, &path, NULL) == CC_OK && path != NULL)
+        (void)unlink(path);
     free(path);
 }
 

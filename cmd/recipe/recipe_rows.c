@@ -376,6 +376,33 @@ static int check_keys(struct cc_record *r, const cJSON *of, struct cc_error *e)
     return CC_OK;
 }
 
+/* The same of values that are set: a column with a unit, or that prints a number, takes numbers. */
+static int check_values(struct cc_record *r, const cJSON *of, struct cc_error *e)
+{
+    CC_TRY(check_keys(r, of, e));
+    for (const cJSON *v = cc_recipe_first(of); v != NULL; v = v->next) {
+        const struct cc_result_key *key = key_of(v->string);
+        const bool number =
+            key->unit[0] != '\0' || (key->format != NULL && (strcmp(key->format, CC_RATE) == 0 ||
+                                                             strchr(key->format, '%') != NULL));
+        if (number && !cJSON_IsNumber(v))
+            return cc_fail(e, "the column \"%s\" has numbers, and is set to something else",
+                           key->name);
+    }
+    return CC_OK;
+}
+
+/* The figures of a table are of this quantity: that of a column, or of its rows. */
+static int check_quantity(const struct cc_paper *p, const char *quantity, struct cc_error *e)
+{
+    bool known = false;
+    for (size_t i = 0; i < p->columns; i++)
+        known = known || strcmp(p->column[i].quantity, quantity) == 0;
+    if (strcmp(quantity, "accuracy") == 0 || strcmp(quantity, "difference") == 0)
+        known = !isnan(p->baseline_accuracy);
+    return known ? CC_OK : cc_fail(e, "the table %s has no quantity \"%.60s\"", p->id, quantity);
+}
+
 static int check_objects(struct cc_record *r, const cJSON *list, struct cc_error *e);
 
 /* An object of "computed", "published", "compare" or "crossings", or a factor: its columns, and its
@@ -383,19 +410,22 @@ static int check_objects(struct cc_record *r, const cJSON *list, struct cc_error
 static int check_object(struct cc_record *r, const cJSON *object, struct cc_error *e)
 {
     static const char *const texts[] = {"key", "paper", "error", "along", "of"};
-    static const char *const lists[] = {"where", "set", "by", "same"};
+    static const char *const lists[] = {"where", "by", "same"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (cc_recipe_text(object, texts[i]) != NULL)
             CC_TRY(check_key(r, cc_recipe_text(object, texts[i]), e));
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         CC_TRY(check_keys(r, cc_recipe_get(object, lists[i]), e));
+    CC_TRY(check_values(r, cc_recipe_get(object, "set"), e));
     CC_TRY(check_objects(r, cc_recipe_get(object, "product"), e));
     CC_TRY(check_objects(r, cc_recipe_get(object, "over"), e));
     if (cc_recipe_text(object, "table") == NULL)
         return CC_OK;
     struct cc_paper *p;
     CC_TRY(cc_paper_open(cc_recipe_text(object, "table"), &p, e));
+    const int status = check_quantity(p, cc_recipe_text(object, "quantity"), e);
     cc_paper_free(p);
+    CC_TRY(status);
     CC_TRY(check_key(r, "scheme", e));
     return check_key(r, "bw_bps", e);
 }
@@ -417,11 +447,19 @@ static int check_all(const struct cc_recipe_command *c, struct cc_record *r, str
     CC_TRY(check_keys(r, c->keys, e));
     for (const cJSON *axis = cc_recipe_first(c->each); axis != NULL; axis = axis->next)
         for (const cJSON *one = axis->child; one != NULL; one = one->next)
-            CC_TRY(check_keys(r, cc_recipe_get(one, "row"), e));
+            CC_TRY(check_values(r, cc_recipe_get(one, "row"), e));
     CC_TRY(check_objects(r, c->computed, e));
     CC_TRY(check_objects(r, c->published, e));
     CC_TRY(check_object(r, c->crossings, e));
-    return check_object(r, c->compare, e);
+    CC_TRY(check_object(r, c->compare, e));
+    if (c->compare == NULL)
+        return CC_OK;
+    const char *key = cc_recipe_text(c->compare, "key"),
+               *paper = cc_recipe_text(c->compare, "paper"),
+               *error = cc_recipe_text(c->compare, "error");
+    return strcmp(key, paper) != 0 && strcmp(key, error) != 0 && strcmp(paper, error) != 0
+               ? CC_OK
+               : cc_fail(e, "\"compare\": \"key\", \"paper\" and \"error\" are three columns");
 }
 
 /* "computing": its table has the constants, and `run` the rate that it needs. */

@@ -98,7 +98,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct run r = {.paper = NULL};
     struct cc_timeline_output timeline = {.path = NULL};
     int status = CC_OK;
-    if (cc_arg(args, "bw") != NULL && strcmp(cc_arg(args, "bw"), "none") == 0)
+    if (cc_arg_is(args, "bw", "none"))
         return cc_run_calls(args, e);
     if (cc_arg(args, "paper") != NULL && args->recipe == NULL)
         return cc_recipe_run_named(args, "run", "paper", e);

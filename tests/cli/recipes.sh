@@ -222,16 +222,25 @@ END
 q 0 --recipe each.json -q --workers 8,16,8 --format json
 json '[(r["exchange"], r["workers"], r["bw_bps"]) for r in d["rows"]] == [("ps", 10, 1e7), ("ps", 10, 1e9)] + [("ring", w, b) for b in (1e7, 1e9) for w in (8, 16)]'
 
+# Schemes of the command line are not taken apart: they are of one call.
+sed 's/"scheme": "fp32"/"scheme": {"each": ["fp32", "int8"]}/; s/, "workers": {.*}},/},/; s/"workers": null/"workers": 2/' each.json >schemes.json
+for schemes in fp32,int8 3lc,fp16; do
+    q 0 --recipe schemes.json -q --bw 1gbps --scheme $schemes --format json
+    json "[r['scheme'] for r in d['rows']] == 2 * '$schemes'.split(',')"
+done
+q 0 --recipe schemes.json -q --bw 1gbps --format json
+json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8"] * 2'
+
 # Where one exchange is ahead of another, by hand: 1 at 1% and 10 at 10% is below 4 up to where the straight line
 # between them on logarithmic axes, the time in seconds being the density in percent, is 4.
 cat >crossings.json <<'END'
 {"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "run",
   "options": {"bw": "none", "scheme": "fp32", "workers": 2, "dry-run": true, "values": 500},
-  "each": [[{"options": {"exchange": "ring", "nonzeros": "0.1%"}, "row": {"bw_bps": 1e9, "call_s": 1}},
-            {"options": {"exchange": "ring", "nonzeros": "10%"}, "row": {"bw_bps": 1e9, "call_s": 10}},
-            {"options": {"exchange": "ring", "nonzeros": "1%"}, "row": {"bw_bps": 1e9, "call_s": 1}},
-            {"options": {"exchange": "rabenseifner"}, "row": {"bw_bps": 1e9, "call_s": 4, "nonzeros": "dense"}}]],
-  "crossings": {"along": "nonzeros", "of": "values", "key": "exchange", "pairs": [["ring", "rabenseifner"], ["rabenseifner", "ring"]],
+  "each": [[{"options": {"exchange": "ring", "nonzeros": "0.1%"}, "row": {"keep": 0.001, "bw_bps": 1e9, "call_s": 1}},
+            {"options": {"exchange": "ring", "nonzeros": "10%"}, "row": {"keep": 0.1, "bw_bps": 1e9, "call_s": 10}},
+            {"options": {"exchange": "ring", "nonzeros": "1%"}, "row": {"keep": 0.01, "bw_bps": 1e9, "call_s": 1}},
+            {"options": {"exchange": "rabenseifner"}, "row": {"bw_bps": 1e9, "call_s": 4}}]],
+  "crossings": {"along": "keep", "of": "values", "key": "exchange", "pairs": [["ring", "rabenseifner"], ["rabenseifner", "ring"]],
                 "by": {"call_s": "as timed", "call_s_low": "by nobody"}}}]}
 END
 q 0 --recipe crossings.json -q --format json
@@ -239,6 +248,31 @@ json 'len(d["rows"]) == 3'
 json '"densities of less than one of 500 values are left out" in d["notes"]'
 json '"1 Gbit/s, 2 workers: ring is faster than rabenseifner up to 4% as timed, where is not known by nobody" in d["notes"]'
 json '"1 Gbit/s, 2 workers: rabenseifner is faster than ring from 4% as timed, where is not known by nobody" in d["notes"]'
+wrong '"command": "trace"' 1 "wrong.json: command 1: 'trace' needs one more word: it is one of trace info, trace synth, trace convert"
+wrong '"command": "model", "published": [{"table": "3lc-table1", "quantity": "nosuch", "key": "speedup"}]' 1 'the table 3lc-table1 has no quantity "nosuch"'
+wrong '"command": "train", "published": [{"table": "3lc-table2", "quantity": "accuracy", "key": "accuracy_paper"}]' 1 'the table 3lc-table2 has no quantity "accuracy"'
+wrong '"command": "model", "each": [[{"options": {}, "row": {"bw_bps": "fast"}}]]' 1 'the column "bw_bps" has numbers, and is set to something else'
+wrong '"command": "model", "published": [{"where": {}, "set": {"speedup": true}, "source": "x"}]' 1 'the column "speedup" has numbers'
+wrong '"command": "model", "options": {"workers": {"value": 4, "if": {"nosuch": ["1"]}}}' 1 'wrong.json, "model": --workers: "if": model has no option --nosuch'
+for same in '"speedup", "paper": "speedup", "error": "ratio"' '"speedup", "paper": "ratio", "error": "speedup"' '"speedup", "paper": "ratio", "error": "ratio"'; do
+    wrong "\"command\": \"model\", \"compare\": {\"key\": $same, \"note\": \"x\"}" 1 '"compare": "key", "paper" and "error" are three columns'
+done
+# So are values of options, of all calls, before the first of them.
+wrong '"command": "train", "options": {"net": "mlp:8", "steps": [5, "x"]}' 2 "wrong.json, \"train\": --steps x: numbers from 1"
+wrong '"command": "model", "options": {"workers": ["2,4", "2,0"], "bw": "10mbps,1gbps"}' 2 'wrong.json, "model": --workers: 0 is not between'
+wrong '"command": "model", "options": {"bw": ["10mbps", "quick"]}' 2 "wrong.json, \"model\": --bw: 'quick' is not a rate"
+
+# A command of its own names the recipe, too, where its mistake is found at work.
+echo '{"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "model", "options": {"net": "never.json"}}]}' >one.json
+t 1 --recipe one.json
+err 'one.json, "model": .*never.json'
+
+# One recipe is chosen.
+t 2 --recipe one.json --recipe study.json
+err '--recipe: --recipe one.json has chosen a recipe already'
+t 2 --recipe one.json --paper=thesis-5.4
+err '--paper: --recipe one.json has chosen a recipe already'
+
 # --- bases ---
 base() { # base OPTIONS-AND-MORE: based.json on base.json
     echo "{\"schema\": \"commcomp-recipe/1\", \"about\": \"x\", \"commands\": [{\"command\": $1}]}" >base.json
@@ -247,6 +281,12 @@ base() { # base OPTIONS-AND-MORE: based.json on base.json
 base '"model", "options": {"workers": 4, "scheme": "int8"}'
 q 0 --recipe based.json --format json
 json '[(r["scheme"], r["workers"]) for r in d["rows"]] == [("fp32", 4)]'
+cp base.json before.json
+for file in base.json based.json ./base.json; do
+    t 2 --recipe based.json -o $file
+    err "are the same file: $file; name another one"
+    same base.json before.json
+done
 for several in '"options": {"workers": {"each": [2, 4]}}' '"options": {"workers": [2, 4]}' '"each": [[{"options": {"workers": 2}}]]'; do
     base "\"model\", $several"
     t 1 --recipe based.json
@@ -258,6 +298,33 @@ err "based.json: the base base.json: it is of 'sim', and the command is 'model'"
 base '"model", "base": "base.json"'
 t 1 --recipe based.json
 err 'based.json: the base base.json: it has a base itself, base.json'
+
+# The journal is a file that is written, too.
+t 2 --recipe cases.json -o x.csv --notes x.csv.journal
+err 'are the same file: x.csv.journal'
+
+# --- operands ---
+python3 -c 'import struct
+h = b"{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": (8,), }".ljust(117) + b"\n"
+open("x.npy", "wb").write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(h)) + h + struct.pack("<8f", *range(8)))'
+cat >operands.json <<'END'
+{"schema": "commcomp-recipe/1", "about": "x", "commands": [
+  {"command": "trace info", "operands": ["x.npy"]},
+  {"command": "encode", "options": {"scheme": "int8"}, "operands": ["x.npy", "x.ccp"]}]}
+END
+q 0 --recipe operands.json -q --format=json
+json '[r["values"] for part in d for r in part["rows"]] == [8, 8]'
+[ -s x.ccp ] || bad "encode wrote nothing"
+q 0 encode --force --scheme int8 x.npy y.ccp
+same x.ccp y.ccp
+t 2 --recipe operands.json -o x.npy.csv x.npy
+err 'too many operands'
+sed 's/, "x.ccp"/, "-"/; /trace info/d' operands.json >stdout.json
+q 0 --recipe stdout.json -q
+same out x.ccp
+"$program" encode --format json x.npy >out 2>err
+[ $? = 2 ] || bad "too few operands are no usage error"
+err 'too few operands'
 
 wrong '"command": "model", "calls": "sparcml"' 1 '"calls" is for sim'
 wrong '"command": "sim", "calls": "else"' 1 '"calls": not "sparcml"'

@@ -330,7 +330,7 @@ int cc_train_read_options(struct cc_args *args, struct cc_train_options *o, stru
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     const char *bw = cc_arg(args, "bw");
-    o->plain = bw != NULL && strcmp(bw, "none") == 0;
+    o->plain = cc_arg_is(args, "bw", "none");
     if (o->plain)
         cc_arg_set(args, "bw", NULL); /* it is not a link, but the notes have it */
     o->target = NAN;
