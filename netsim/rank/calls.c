@@ -164,7 +164,7 @@ static int gather_wrong(struct calls *c, char *wrong, size_t cap, struct cc_erro
     const struct cc_rank *r = c->rank;
     const size_t each = sizeof c->check.wrong;
     char *all;
-    const int status = cc_mpi_gather(r->comm, c->check.wrong, each, &all, e);
+    const int status = CC_MPI_GATHER(r->comm, c->check.wrong, each, all, e);
     wrong[0] = '\0';
     for (int i = 0; status == CC_OK && r->rank == 0 && i < r->ranks && wrong[0] == '\0'; i++)
         if (all[(size_t)i * each] != '\0')

@@ -211,8 +211,7 @@ static int gather(struct cc_rank *r, struct arrays *a, struct cc_error *e)
         memcpy(a->of.weights, own.weights, own.values * sizeof *a->of.weights);
     for (size_t i = 0; i < a->of.delayed_count && first; i++)
         memcpy(a->of.delayed[i], own.delayed[i], own.values * sizeof *a->of.weights);
-    CC_TRY(
-        cc_mpi_gather(r->comm, own.stats, own.stat_count * sizeof *a->of.stats, &a->of.stats, e));
+    CC_TRY(CC_MPI_GATHER(r->comm, own.stats, own.stat_count, a->of.stats, e));
     CC_TRY(move_workers(r, true, own.own, a->of.own_count, a->of.own, e));
     if (a->of.server != NULL) {
         CC_TRY(cc_rank_gather_servers(r, own.weights, own.values, a->of.server, e));
@@ -295,9 +294,9 @@ static int read_file(const struct cc_rank *r, const struct cc_rank_loop *l, stru
 static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e)
 {
     const size_t values = cc_job_values(&r->job);
-    const int stats = (int)a->of.stat_count;
-    int status = CC_OK;
+    int status = CC_OK, stats;
     float *own_stats, *own = NULL;
+    CC_TRY(cc_mpi_count(a->of.stat_count, &stats, e));
     CC_TRY(cc_mpi_broadcast(r->comm, a->of.weights, values, MPI_FLOAT, e));
     if (a->of.server != NULL)
         CC_TRY(cc_mpi_broadcast(r->comm, a->of.server, values, MPI_FLOAT, e));

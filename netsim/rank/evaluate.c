@@ -40,8 +40,7 @@ static int add_batches(struct cc_rank *r, const struct cc_rank_loop *l,
 {
     const size_t steps = l->to - l->from, workers = (size_t)r->job.workers;
     struct cc_source_batch *all;
-    const int status =
-        cc_mpi_gather(r->comm, learned->batch + l->from, steps * sizeof *all, &all, e);
+    const int status = CC_MPI_GATHER(r->comm, learned->batch + l->from, steps, all, e);
     for (size_t i = 0; i < steps && r->rank == 0 && status == CC_OK; i++) {
         struct cc_source_batch sum = {0, 0};
         for (size_t k = 0; k < workers; k++) {
@@ -62,7 +61,7 @@ static int check_equal(struct cc_rank *r, const struct cc_source_learned *learne
 {
     uint32_t *all;
     *crc = cc_crc32(0, learned->weights, learned->values * sizeof(float));
-    int status = cc_mpi_gather(r->comm, crc, sizeof *crc, &all, e);
+    int status = CC_MPI_GATHER(r->comm, crc, 1, all, e);
     for (int i = 1; i < r->job.workers && r->rank == 0 && status == CC_OK; i++)
         if (all[i] != all[0] && cc_job_bulk(&r->job))
             status = cc_fail(e, "worker %d has other parameters than worker 0", i);
@@ -123,7 +122,7 @@ static int evaluate(struct cc_rank *r, const struct cc_rank_loop *l,
     CC_TRY_OUT(CC_NEW(mean, learned->stat_count, e));
     CC_TRY_OUT(CC_NEW(servers, deltas ? learned->values : 0, e));
     CC_TRY_OUT(check_equal(r, learned, &report.eval.weights, e));
-    CC_TRY_OUT(cc_mpi_gather(r->comm, learned->stats, learned->stat_count * sizeof *all, &all, e));
+    CC_TRY_OUT(CC_MPI_GATHER(r->comm, learned->stats, learned->stat_count, all, e));
     struct cc_evaluation stale = {.staleness = 0};
     if (!cc_job_bulk(&r->job))
         CC_TRY_OUT(take_staleness(r, l, &stale, e));

@@ -303,7 +303,7 @@ static int gather_interfaces(struct cc_rank *r, const struct cc_rank_loop *l,
     const struct interface own = {.network = cc_host_id_here().network,
                                   .sent = m->after->sent - m->before->sent,
                                   .received = m->after->received - m->before->received};
-    const int status = cc_mpi_gather(r->comm, &own, sizeof own, &all, e);
+    const int status = CC_MPI_GATHER(r->comm, &own, 1, all, e);
     if (!cc_rank_loop_counts_apart(l))
         part = all_given > 0 ? given->counted / all_given : (double)out->steps / (double)l->to;
     if (status == CC_OK && r->rank == 0)

@@ -24,14 +24,21 @@ struct cc_host_id cc_host_id_here(void);
 
 /* This process's rank, and the number of ranks. */
 int cc_mpi_place(MPI_Comm comm, int *rank, int *ranks, struct cc_error *e);
+/* A count as MPI takes it; fails beyond INT_MAX, as all calls below do. */
+int cc_mpi_count(size_t count, int *out, struct cc_error *e);
 /* Reduces a list of all ranks in place: on rank 0 (on the others it stays), or on all. */
 int cc_mpi_reduce(MPI_Comm comm, void *list, size_t count, MPI_Datatype type, MPI_Op op,
                   struct cc_error *e);
 int cc_mpi_allreduce(MPI_Comm comm, void *list, size_t count, MPI_Datatype type, MPI_Op op,
                      struct cc_error *e);
-/* Puts `bytes` bytes of each rank on rank 0, one after the other. `out` is the address of a pointer
- * to them, which the caller frees, also after an error; NULL on the other ranks. */
-int cc_mpi_gather(MPI_Comm comm, const void *own, size_t bytes, void *out, struct cc_error *e);
+/* Puts own[count] of each rank on rank 0, one after the other, and sets the pointer `all` to them;
+ * NULL on the other ranks. The caller frees them, also after an error. The compound literals reject
+ * pointers to anything but the same elements. */
+#define CC_MPI_GATHER(comm, own, count, all, e)                                                    \
+    cc_mpi_gather_elements(comm, (const __typeof__(*(all)) *){own}, count, sizeof *(all),          \
+                           (__typeof__(*(all)) **){&(all)}, e)
+int cc_mpi_gather_elements(MPI_Comm comm, const void *own, size_t count, size_t element_bytes,
+                           void *all, struct cc_error *e);
 /* Gives all ranks rank 0's list. */
 int cc_mpi_broadcast(MPI_Comm comm, void *list, size_t count, MPI_Datatype type,
                      struct cc_error *e);
