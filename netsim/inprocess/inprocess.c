@@ -228,6 +228,7 @@ int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *co
     const struct cc_job_row *row = x->config.row;
     const double since = cc_now(), had = cc_thread_now();
     *out = (struct cc_inprocess_step){0};
+    x->process.now = since;
     for (size_t i = 0; i < x->ranks; i++) {
         struct cc_rank_state *s = &x->rank[i].s;
         s->step = step;
@@ -290,11 +291,11 @@ static int take_push(struct cc_inprocess *x, const struct cc_process_event *v, s
         s->transport->more = false;
         s->counters.payload_bytes = 0;
         CC_TRY(cc_exchange_test(x->rank[v->rank].message[v->parcel.tag], &over, e));
-        x->figures.pull_bytes += (double)s->counters.payload_bytes / (double)x->workers;
+        x->figures.pull_bytes += s->counters.payload_bytes;
     } while (s->transport->more);
     if (v->parcel.bytes == v->parcel.head) /* a step that is withheld */
         return CC_OK;
-    x->figures.push_bytes += (double)v->parcel.payload;
+    x->figures.push_bytes += v->parcel.payload;
     x->figures.ended += cc_process_on_way(&x->process, (size_t)v->from) == 0;
     return CC_OK;
 }
@@ -341,16 +342,15 @@ const uint64_t *cc_inprocess_ages(const struct cc_inprocess *x)
     return x->age;
 }
 
-void cc_inprocess_figures(struct cc_inprocess *x, struct cc_inprocess_figures *out)
+struct cc_inprocess_figures cc_inprocess_figures(const struct cc_inprocess *x)
 {
-    struct cc_inprocess_figures *f = &x->figures;
+    struct cc_inprocess_figures f = x->figures;
     uint64_t updates = 0;
     for (size_t i = 0; i < CC_CLOCKS_AGES; i++)
         updates += x->age[i];
-    f->time_s = x->process.now;
-    f->updates = (double)updates / (double)x->parts;
-    f->staleness = cc_ages_mean(x->age);
-    f->staleness_p95 = cc_ages_quantile(x->age, 0.95);
-    *out = *f;
-    f->push_bytes = f->pull_bytes = 0;
+    f.time_s = x->process.now;
+    f.updates = x->parts > 0 ? (double)updates / (double)x->parts : 0;
+    f.staleness = cc_ages_mean(x->age);
+    f.staleness_p95 = cc_ages_quantile(x->age, 0.95);
+    return f;
 }

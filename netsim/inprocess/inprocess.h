@@ -77,18 +77,17 @@ int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *co
  * After the last step, or when interrupted, returns sooner. */
 int cc_inprocess_run(struct cc_inprocess *x, uint64_t ended, struct cc_error *e);
 
-/* Its figures, since the beginning but for the bytes. */
+/* Its figures, since the beginning. */
 struct cc_inprocess_figures {
     double time_s;
     uint64_t ended;                  /* steps of all workers */
     double updates;                  /* of servers' parts of a message / the number of parts */
     double staleness, staleness_p95; /* age of these updates */
     double wait_s;                   /* for the bound, of all workers together */
-    /* Since the last call, payload of pushes that have arrived, of all workers, and of pulls that
-     * have left, the mean over the workers. */
-    double push_bytes, pull_bytes;
+    /* Payload of pushes that have arrived, and of pulls that have left: of all workers. */
+    uint64_t push_bytes, pull_bytes;
 };
-void cc_inprocess_figures(struct cc_inprocess *x, struct cc_inprocess_figures *out);
+struct cc_inprocess_figures cc_inprocess_figures(const struct cc_inprocess *x);
 /* The updates by their staleness: [CC_CLOCKS_AGES] (netsim/exchange/pack/clocks.h). */
 const uint64_t *cc_inprocess_ages(const struct cc_inprocess *x);
 

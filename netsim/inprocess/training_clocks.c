@@ -18,6 +18,7 @@ struct state {
     size_t step; /* computed last */
     double loss; /* the steps' since the last progress */
     uint64_t computed;
+    struct cc_inprocess_figures figures; /* at the latest evaluation */
 };
 
 /* --- steps --- */
@@ -108,8 +109,8 @@ static void sum_up(struct cc_training_log *l, const struct cc_inprocess_figures 
                    const struct cc_inprocess_figures *now, size_t workers, size_t steps)
 {
     l->since = steps;
-    l->sum.push_bytes = now->push_bytes;
-    l->sum.pull_bytes = now->pull_bytes;
+    l->sum.push_bytes = (double)(now->push_bytes - before->push_bytes);
+    l->sum.pull_bytes = (double)(now->pull_bytes - before->pull_bytes) / (double)workers;
     l->sum.staleness = now->staleness;
     l->sum.staleness_p95 = now->staleness_p95;
     l->sum.wait_s = (now->wait_s - before->wait_s) / (double)workers;
@@ -126,11 +127,9 @@ static int run_to_evaluation(struct state *x, struct cc_error *e)
     const size_t next = begun - begun % c->eval_every + c->eval_every;
     const size_t end = next < c->steps ? next : c->steps;
     const double since = cc_now();
-    struct cc_inprocess_figures before, now;
     struct cc_error why = {""};
-    cc_inprocess_figures(s->exchange, &before);
     const int status = cc_inprocess_run(s->exchange, (uint64_t)end * workers, &why);
-    cc_inprocess_figures(s->exchange, &now);
+    const struct cc_inprocess_figures now = cc_inprocess_figures(s->exchange);
     s->log.wall_s += cc_now() - since;
     s->log.step = now.ended / workers;
     if (status == CC_DIVERGED) {
@@ -142,7 +141,8 @@ static int run_to_evaluation(struct state *x, struct cc_error *e)
         return cc_fail(e, "%s", why.text);
     if (s->log.step < end) /* interrupted */
         return CC_OK;
-    sum_up(&s->log, &before, &now, workers, end - begun);
+    sum_up(&s->log, &x->figures, &now, workers, end - begun);
+    x->figures = now;
     memcpy(s->weights, x->clocks.copy, s->values * sizeof *s->weights);
     return cc_training_evaluate(s, e);
 }
