@@ -12,6 +12,8 @@ void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_time
                double cost_s)
 {
     const double now = s->transport->ops->work_end(since, cost_s);
+    if (s->transport->latest != NULL)
+        *s->transport->latest = now;
     s->counters.phase_s[phase] += now - since.began;
     s->counters.work_s[phase] += s->transport->ops->work_took(since, now);
     cc_event_log_codec(s->events, phase, s->step, since.began, now);

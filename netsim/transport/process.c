@@ -60,12 +60,6 @@ static double now(const struct cc_transport *t)
     return cc_now();
 }
 
-static struct cc_work_timer begin_work(void)
-{
-    const double now = cc_now();
-    return (struct cc_work_timer){.began = now, .real = now};
-}
-
 static double end_work(struct cc_work_timer since, double cost_s)
 {
     (void)since;
@@ -301,7 +295,7 @@ int cc_process_open(struct cc_process *p, size_t ranks, const struct cc_process_
 {
     *p = (struct cc_process){.ops = {.lends = true,
                                      .now = links != NULL ? now_on_links : now,
-                                     .work_begin = links != NULL ? begin_nothing : begin_work,
+                                     .work_begin = begin_nothing,
                                      .work_end = links != NULL ? take_nothing : end_work,
                                      .work_took = links != NULL ? take_nothing : work_took,
                                      .open = open_requests,
@@ -317,7 +311,10 @@ int cc_process_open(struct cc_process *p, size_t ranks, const struct cc_process_
     if (p->end == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < ranks; i++)
-        p->end[i] = (struct cc_process_end){.of = {.ops = &p->ops}, .rank = (int)i, .all = p};
+        p->end[i] = (struct cc_process_end){
+            .of = {.ops = &p->ops, .latest = links == NULL ? &p->now : NULL},
+            .rank = (int)i,
+            .all = p};
     return CC_OK;
 }
 

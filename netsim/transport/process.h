@@ -1,7 +1,8 @@
 /* The transport of ranks that are all in one process, which drives one after the other by polling,
  * without threads. Messages are not copied unless the receiver has a buffer for them: it is lent
- * the sender's bytes. Work is timed by the wall clock: to read the processor's would take longer
- * than small messages do.
+ * the sender's bytes. Work is timed by the wall clock, as to read the processor's would take
+ * longer than small messages do, and from the end of the work before: the driving between counts as
+ * part of it.
  *
  * Without links a message arrives when both sides have begun it. With links the ranks' clock is
  * simulated, and messages arrive in the order of its time (cc_process_next). For its sender a
@@ -28,9 +29,10 @@ struct cc_process {
     struct cc_process_end *end; /* [ranks] */
     size_t ranks;
     uint64_t arrived; /* messages, until now */
+    double now; /* seconds. With links: set it ahead for messages that leave later. Without: when the
+                   latest work ended; set it where others than the ranks have worked */
     /* With links; otherwise NULL: */
     const struct cc_process_links *links;
-    double now; /* seconds; set it ahead for messages that leave later */
     struct cc_events events;
     struct cc_process_message *latest, *spare; /* the one that has arrived; a list of free ones */
 };
