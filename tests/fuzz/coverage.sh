@@ -19,7 +19,7 @@ files() { # files TARGET: what it tests
         job) echo netsim/job/job.c netsim/job/job_table.c netsim/job/fields.c ;;
         link) echo models/link.c ;;
         net) echo models/net.c ;;
-        pack) echo netsim/exchange/pack/pack.c netsim/exchange/pack/pack_real.c ;;
+        pack) echo netsim/exchange/pack/pack_make.c netsim/exchange/pack/pack.c ;;
         paper) echo models/paper/paper.c models/paper/paper_solve.c ;;
         profile) echo models/profile.c ;;
         recipe) echo models/recipe.c ;;

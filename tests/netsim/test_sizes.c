@@ -489,6 +489,11 @@ static void check_packs(const char *scheme, size_t first, size_t last, bool part
         assert_int_equal(cc_pack_decode(c[1], step, NULL, len[1], NULL, &ignored), CC_OK);
         assert_int_equal(cc_pack_decode_add(c[1], step, NULL, len[1], 1, NULL, &ignored), CC_OK);
     }
+    struct cc_error e = {""};
+    size_t pairs;
+    assert_int_equal(cc_pack_to_pairs(c[1], 0, NULL, 0, NULL, &pairs, &e), CC_FAIL);
+    assert_string_equal(e.text, "a pack without data has no pairs");
+    cc_pack_give_back(c[1], &(struct cc_index_value){0, 1}, 1);
     cc_pack_free(c[0]);
     cc_pack_free(c[1]);
     end(&k);

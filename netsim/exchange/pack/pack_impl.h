@@ -1,5 +1,5 @@
 /* The two kinds of packs behind pack.h, and what tells them apart: real packs hold codecs and make
- * payloads (pack_real.c); virtual packs of jobs without data only know how long payloads would be
+ * payloads (pack.c); virtual packs of jobs without data only know how long payloads would be
  * (pack_virtual.c). For pack*.c only. */
 #ifndef CC_NETSIM_EXCHANGE_PACK_PACK_IMPL_H
 #define CC_NETSIM_EXCHANGE_PACK_PACK_IMPL_H
