@@ -207,6 +207,8 @@ static int take_complete(struct cc_block_stream *s, bool *moved, struct cc_error
 
 static int progress(struct cc_block_stream *s, bool *moved, struct cc_error *e)
 {
+    if (cc_block_stream_idle(s))
+        return CC_OK;
     CC_TRY(take_complete(s, moved, e));
     CC_TRY(post_ready(s, moved, e));
     return s->sends ? CC_OK : send_clear(s, e);

@@ -12,6 +12,22 @@ struct cc_range cc_chunks_range(struct cc_range message, size_t chunks, size_t f
                              cc_part_at(from, to, first + count, chunks)};
 }
 
+void cc_chunks_drop_empty(struct cc_range message, struct cc_schedule *s)
+{
+    size_t kept = 0, reduce_rounds = 0;
+    for (size_t k = 0; k < s->rounds; k++) {
+        const struct cc_round r = s->round[k];
+        const struct cc_range out = cc_chunks_range(message, s->chunks, r.send_first, r.send_count);
+        const struct cc_range in = cc_chunks_range(message, s->chunks, r.recv_first, r.recv_count);
+        if (out.from == out.to && in.from == in.to)
+            continue;
+        reduce_rounds += k < s->reduce_rounds;
+        s->round[kept++] = r;
+    }
+    s->rounds = kept;
+    s->reduce_rounds = reduce_rounds;
+}
+
 static int fill(const struct cc_rank_state *s, const struct cc_message *m,
                 const struct cc_schedule *schedule, struct cc_chunks *c, struct cc_error *e)
 {

@@ -37,5 +37,7 @@ const size_t *cc_chunks_bytes(struct cc_chunks *c, uint64_t step);
 
 /* The values of `count` chunks from `first` on, if the message is cut into that many chunks. */
 struct cc_range cc_chunks_range(struct cc_range message, size_t chunks, size_t first, size_t count);
+/* Drops the rounds that move no values: small messages have fewer chunks with values than ranks. */
+void cc_chunks_drop_empty(struct cc_range message, struct cc_schedule *s);
 
 #endif

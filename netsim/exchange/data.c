@@ -27,8 +27,11 @@ struct cc_room {
 int cc_room_alloc(const struct cc_rank_state *s, size_t index, int what, size_t bytes,
                   uint8_t **out, struct cc_error *e)
 {
-    if (s->shared == NULL || !s->job->data)
-        return cc_data_alloc(s->job, bytes, out, e);
+    *out = NULL;
+    if (!s->job->data)
+        return CC_OK;
+    if (s->shared == NULL)
+        return (*out = cc_alloc0(bytes, e)) != NULL ? CC_OK : CC_FAIL;
     for (const struct cc_room *room = s->shared->rooms; room != NULL; room = room->next)
         if (room->index == index && room->what == what && room->bytes >= bytes) {
             *out = room->at;
@@ -39,7 +42,7 @@ int cc_room_alloc(const struct cc_rank_state *s, size_t index, int what, size_t 
     *room = (struct cc_room){.index = index,
                              .bytes = bytes,
                              .what = what,
-                             .at = cc_alloc(bytes, e),
+                             .at = cc_alloc0(bytes, e),
                              .next = s->shared->rooms};
     s->shared->rooms = room;
     *out = room->at;

@@ -18,9 +18,10 @@ int cc_data_alloc(const struct cc_job *job, size_t bytes, uint8_t **out, struct 
 /* The same for what a rank receives; NULL also where the transport lends the sender's bytes. */
 int cc_inbox_alloc(const struct cc_rank_state *s, size_t bytes, uint8_t **out, struct cc_error *e);
 
-/* A buffer of which nothing is needed any more when another rank of the process begins its step.
- * Such ranks share it: one for each message (SIZE_MAX: all of them) and purpose `what`. Otherwise
- * as cc_data_alloc. Free it with cc_room_free. */
+/* A buffer of which nothing is needed any more when another rank of the process begins its step, or
+ * of which each rank has a part. Such ranks share it: one for each message (SIZE_MAX: all of them)
+ * and purpose `what`. Zeros when it is new; otherwise as cc_data_alloc. Free it with cc_room_free.
+ */
 int cc_room_alloc(const struct cc_rank_state *s, size_t index, int what, size_t bytes,
                   uint8_t **out, struct cc_error *e);
 void cc_room_free(const struct cc_rank_state *s, uint8_t *room);

@@ -25,11 +25,12 @@ int cc_exchange_make(const struct cc_exchange_kind *kind, struct cc_rank_state *
     return status;
 }
 
-int cc_exchange_schedule(const struct cc_rank_state *s, cc_schedule_builder *build, bool all,
-                         struct cc_schedule *out, struct cc_error *e)
+int cc_exchange_schedule(const struct cc_rank_state *s, cc_schedule_builder *build,
+                         enum cc_sums sums, struct cc_schedule *out, struct cc_error *e)
 {
     CC_TRY(build(s->job->workers, s->rank, out, e));
-    return all || s->shared == NULL || !s->job->data
+    return sums == CC_SUMS_FOR_ALL || s->shared == NULL || !s->job->data
                ? CC_OK
-               : cc_schedule_to_first(build, s->job->workers, s->rank, out, e);
+               : cc_schedule_to_first(build, s->job->workers, s->rank, sums == CC_SUMS_TREE, out,
+                                      e);
 }

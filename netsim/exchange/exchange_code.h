@@ -33,10 +33,17 @@ struct cc_exchange_head {
     cc_schedule_builder *build; /* NULL: no schedule */
 };
 
-/* This rank's schedule; its rounds are to be freed, also on failure. all: every rank needs the
- * whole sums, also where only rank 0 of a process applies them. */
-int cc_exchange_schedule(const struct cc_rank_state *s, cc_schedule_builder *build, bool all,
-                         struct cc_schedule *out, struct cc_error *e);
+/* Which ranks need the whole sums where only rank 0 of a process applies them. */
+enum cc_sums {
+    CC_SUMS_FOR_ALL,
+    CC_SUMS_FOR_FIRST,
+    CC_SUMS_TREE /* as before, and a rank's sum does not depend on what it sends: of ranks that
+                    would make the same sum, one is enough */
+};
+
+/* This rank's schedule; its rounds are to be freed, also on failure. */
+int cc_exchange_schedule(const struct cc_rank_state *s, cc_schedule_builder *build,
+                         enum cc_sums sums, struct cc_schedule *out, struct cc_error *e);
 
 /* The code of an exchange. One of the first three opens its messages. */
 struct cc_exchange_code {

@@ -23,7 +23,6 @@ int cc_float_rounds_open(struct cc_float_rounds *f, struct cc_rank_state *s,
     if (s->contributes && !cc_pack_verbatim(f->pack)) {
         const size_t bytes = (range.to - range.from) * sizeof(float);
         CC_TRY(cc_room_alloc(s, SIZE_MAX, 1, bytes, &f->unused, e));
-        memset(f->unused, 0, bytes);
     }
     return CC_OK;
 }

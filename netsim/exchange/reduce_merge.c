@@ -160,7 +160,7 @@ static int keep_received(struct cc_merge *x, size_t k, struct cc_error *e)
     t->taken = true;
     for (size_t i = r->recv_first; i < r->recv_first + r->recv_count && t->in_capacity > 0; i++) {
         struct cc_merge_chunk *c = &x->chunk[i];
-        c->here = true;
+        c->here = x->news = true;
         if (c->bound == 0 || !has_data(x))
             continue;
         const size_t left = t->recv.bytes - at;
@@ -186,7 +186,7 @@ static void pack_chunks(const struct cc_merge *x, struct cc_merge_round *t,
         return;
     if (r->send_count == 1) {
         const struct cc_merge_chunk *c = &x->chunk[r->send_first];
-        memcpy(&t->send.at, &(const uint8_t *){c->at - CC_SIZE_BYTES}, sizeof t->send.at);
+        t->send.at = (uint8_t *)(uintptr_t)c->at - CC_SIZE_BYTES; /* it is only read */
         return;
     }
     for (size_t i = r->send_first; i < r->send_first + r->send_count; i++) {
@@ -246,7 +246,7 @@ static int encode_own(struct cc_merge *x, struct cc_error *e)
                 cc_stream_encode(x->held, c->range, s->job->wire, dense, &head, x->scratch, out);
         cc_put_u64(x->whole, c->len);
     }
-    c->here = true;
+    c->here = x->news = true;
     cc_charge(s, CC_PHASE_HOP, since, cc_row_cost(s, 0));
     return c->quantized ? open_chunk(x, c, s->rank, e) : CC_OK;
 }
@@ -299,7 +299,10 @@ static int apply(struct cc_merge *x, struct cc_merge_chunk *c, bool held, struct
 /* Applies the chunks that are here. */
 static int apply_chunks(struct cc_merge *x, struct cc_error *e)
 {
-    for (size_t i = 0; i < x->schedule.chunks && !x->rank_state->hold_sums; i++) {
+    if (!x->news || x->rank_state->hold_sums)
+        return CC_OK;
+    x->news = false;
+    for (size_t i = 0; i < x->schedule.chunks; i++) {
         struct cc_merge_chunk *c = &x->chunk[i];
         if (c->here && !c->applied && c->bound > 0)
             CC_TRY(apply(x, c, x->has_sum && i == x->schedule.own_chunk, e));
@@ -401,7 +404,7 @@ static int end_sums(struct cc_merge *x, struct cc_error *e)
         prune_own(x);
     if (x->encodes_own)
         CC_TRY(encode_own(x, e));
-    c->here = true;
+    c->here = x->news = true;
     return CC_OK;
 }
 

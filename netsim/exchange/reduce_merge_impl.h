@@ -73,6 +73,7 @@ struct cc_merge {
     uint64_t sent; /* pairs of all gradients in `held` */
     size_t added;  /* groups */
     size_t begun;  /* rounds whose message has left */
+    bool news;     /* whole sums are here that are not applied */
     struct cc_block_streams streams;
     bool has_sum; /* this rank ends with the whole sum of schedule.own_chunk */
 };

@@ -141,7 +141,7 @@ static bool joins(const struct cc_merge *x, const struct cc_merge_group *g, size
 static int open_sums(struct cc_merge *x, struct cc_error *e)
 {
     size_t most = 0;
-    for (size_t k = 0; k < x->schedule.reduce_rounds && x->group != NULL; k++) {
+    for (size_t k = 0; k < x->schedule.reduce_rounds; k++) {
         struct cc_merge_group *last = x->groups > 0 ? &x->group[x->groups - 1] : NULL;
         const struct cc_merge_round *t = &x->round_state[k];
         const size_t all = (size_t)x->rank_state->job->workers * x->gradient->most;
@@ -194,10 +194,9 @@ int cc_merge_open(struct cc_merge_gradient *g, enum cc_exchange exchange,
                            .tag = make_tag(s, exchange)};
     /* ssar-auto and pruning need the sums of all ranks. */
     const bool all = choices != NULL || g->prunes || s->job->exchange == CC_SSAR_AUTO;
-    CC_TRY(cc_exchange_schedule(s, build, all, &x->schedule, e));
+    CC_TRY(cc_exchange_schedule(s, build, all ? CC_SUMS_FOR_ALL : CC_SUMS_TREE, &x->schedule, e));
+    cc_chunks_drop_empty(x->range, &x->schedule);
     CC_TRY(cc_room_alloc(s, SIZE_MAX, 0, cc_stream_scratch(), &x->scratch, e));
-    if (x->scratch != NULL)
-        memset(x->scratch, 0, cc_stream_scratch());
     CC_TRY(CC_NEW(x->part, (size_t)s->job->workers, e));
     CC_TRY(cc_block_streams_open(&x->streams, s, index, x->schedule.at_once, e));
     return open_rounds(x, e);

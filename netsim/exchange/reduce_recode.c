@@ -191,7 +191,7 @@ static void pack_chunks(const struct reduce_recode *x, struct round_state *t,
     if (r->send_count == 1) {
         const struct chunk *c = &x->chunk[r->send_first];
         if (c->at != NULL)
-            memcpy(&t->send.at, &(const uint8_t *){c->at - CC_SIZE_BYTES}, sizeof t->send.at);
+            t->send.at = (uint8_t *)(uintptr_t)c->at - CC_SIZE_BYTES; /* it is only read */
         t->send.bytes = CC_SIZE_BYTES + c->len;
         return;
     }
@@ -475,7 +475,9 @@ static int reduce_recode_open(void *of, struct cc_error *e)
     struct reduce_recode *x = of;
     struct cc_rank_state *s = x->head.s;
     x->over = true;
-    CC_TRY(cc_exchange_schedule(s, x->head.build, false, &x->schedule, e));
+    CC_TRY(cc_exchange_schedule(s, x->head.build, CC_SUMS_FOR_FIRST, &x->schedule, e));
+    if (s->shared != NULL) /* elsewhere receives would be posted sooner than they are needed */
+        cc_chunks_drop_empty(x->head.range, &x->schedule);
     CC_TRY(cc_block_streams_open(&x->streams, s, x->head.index, 1, e));
     return open_rounds(x, e);
 }

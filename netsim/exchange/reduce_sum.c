@@ -5,16 +5,20 @@
  * arise in another (`floats`; the two may be one). A round sends a range of the sum or, before
  * anything was added there, of the rank's own floats. A round that reduces receives into a third
  * buffer (`received`) and makes the sum from that; a round that keeps whole sums receives in place.
- * So fp32's gradients are read where they are: nothing is copied to be sent or added. A transport
- * that lends needs no third buffer, unless a round adds to what it, or an earlier one, lends out.
+ * So fp32's gradients are read where they are: nothing is copied to be sent or added.
  *
- * Everything moves by blocks, and rounds overlap: as soon as a block has been received it is added,
- * and may be sent in the next round, while the rest of its chunk is still under way. The rounds
- * before it decide what may be done, byte range by byte range:
+ * Ranks of one process read each other's floats (`peer`): a round takes its floats where their
+ * sender has them, once that one has ended its earlier rounds. A round costs little more than its
+ * additions, which matters where chunks are a few values. Where all make one sum, in rounds that
+ * add to what they send, they use the streams as others do.
+ *
+ * Through streams everything moves by blocks, and rounds overlap: as soon as a block has been
+ * received it is added, and may be sent in the next round, while the rest of its chunk is still
+ * under way. The rounds before it decide what may be done, byte range by byte range:
  *
  *   send               once earlier rounds have added to those bytes, or received them;
  *   add                as send, and once earlier rounds and this one have sent what was there;
- *   receive to add     once earlier rounds have added what they received there; lent, at once;
+ *   receive to add     once earlier rounds have added what they received there;
  *   receive in place   as add: the bytes are overwritten.
  *
  * prepared() computes how many bytes at the beginning of a range are that far; look_ahead() applies
@@ -22,6 +26,7 @@
  * before, links do not idle between rounds as they would with one message per round. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "netsim/exchange/block_stream.h"
@@ -34,6 +39,7 @@ struct round_state {
     struct cc_range send, recv;
     bool adds;                   /* received floats are added; else they are kept */
     bool sends_sum, adds_to_sum; /* the sum so far; else own floats */
+    size_t theirs;               /* with `peer`: the sender's round */
     struct cc_transfer out, in;
     size_t added; /* bytes of what was received that are added, or in their place */
 };
@@ -42,11 +48,16 @@ struct reduce_sum {
     struct cc_exchange_head head;
     struct cc_schedule schedule;
     struct cc_float_rounds floats;
-    bool lends;        /* floats to be added stay where the sender has them */
-    uint8_t *received; /* otherwise they come here; NULL without data */
     struct round_state *round_state;
-    size_t current; /* the first round that is not over */
+    size_t current;           /* the first round that is not over */
+    struct reduce_sum **peer; /* [ranks], all ranks': they read each other's floats; otherwise NULL,
+                                 and there are: */
+    uint8_t *received;        /* floats to be added; NULL without data */
     struct cc_block_streams streams;
+    /* With `peer`: */
+    bool matched;        /* round_state[].theirs is known */
+    uint64_t begun;      /* sums */
+    size_t sends, taken; /* rounds that send, and those of them that have been read */
 };
 
 /* The end of the beginning of `want` that does not touch the part of `range` behind its first
@@ -91,12 +102,12 @@ static void add_floats(const float *restrict x, const float *restrict v, float *
         sum[i] = x[i] + v[i];
 }
 
-/* Adds the next bytes of what round k has received. */
-static void add_bytes(struct reduce_sum *x, size_t k, size_t bytes)
+/* Adds the next bytes that round k receives. */
+static void add_bytes(struct reduce_sum *x, const struct round_state *t, const uint8_t *in,
+                      size_t bytes)
 {
-    const struct round_state *t = &x->round_state[k];
     const size_t at = t->recv.from + t->added;
-    const float *received = (const float *)(const void *)(t->in.at + t->added);
+    const float *received = (const float *)(const void *)in;
     const float *own = (const float *)(const void *)(x->floats.own + at);
     float *sum = (float *)(void *)(x->floats.sum + at);
     if (t->adds_to_sum || own == sum)
@@ -120,7 +131,7 @@ static bool add_received(struct reduce_sum *x, size_t k)
         const struct cc_work_timer since = cc_work_begin(s->transport);
         const size_t bytes = end - t->added;
         if (t->in.at != NULL)
-            add_bytes(x, k, bytes);
+            add_bytes(x, t, t->in.at + t->added, bytes);
         cc_charge(x->head.s, CC_PHASE_HOP, since,
                   cc_row_cost(s, s->job->reduce_byte_s * (double)bytes));
     }
@@ -139,7 +150,7 @@ static void look_ahead(struct reduce_sum *x, bool *moved)
         if (t->out.ready < t->out.bytes)
             t->out.ready = prepared(x, before, t->send, false);
         if (t->in.ready < t->in.bytes)
-            t->in.ready = t->adds && x->lends ? t->in.bytes : prepared(x, k, t->recv, !t->adds);
+            t->in.ready = prepared(x, k, t->recv, !t->adds);
         *moved |= add_received(x, k);
         if (k == x->current && cc_transfer_complete(&t->out) && t->added == t->in.bytes) {
             x->current++;
@@ -162,6 +173,77 @@ static int progress(struct reduce_sum *x, struct cc_error *e)
     return CC_OK;
 }
 
+/* --- ranks of one process --- */
+
+/* Finds the sender's round of each that receives: between two ranks, floats arrive in the order in
+ * which they were sent. */
+static int match(struct reduce_sum *x, struct cc_error *e)
+{
+    size_t *next; /* of each rank: its round after the latest that was found */
+    CC_TRY(CC_NEW(next, (size_t)x->head.s->job->workers, e));
+    for (size_t k = 0; k < x->schedule.rounds; k++) {
+        const int from = x->schedule.round[k].from;
+        if (from < 0)
+            continue;
+        const struct cc_schedule *theirs = &x->peer[from]->schedule;
+        while (next[from] < theirs->rounds && theirs->round[next[from]].to != x->head.s->rank)
+            next[from]++;
+        x->round_state[k].theirs = next[from]++;
+    }
+    free(next);
+    x->matched = true;
+    return CC_OK;
+}
+
+/* Whether the current round has nothing to wait for. */
+static bool is_there(const struct reduce_sum *x)
+{
+    if (x->current == x->schedule.rounds)
+        return false;
+    const int from = x->schedule.round[x->current].from;
+    return from < 0 || (x->peer[from]->begun == x->begun &&
+                        x->peer[from]->current >= x->round_state[x->current].theirs);
+}
+
+/* Takes the current round's floats from their sender. */
+static void take(struct reduce_sum *x)
+{
+    const struct round_state *t = &x->round_state[x->current];
+    struct reduce_sum *from = x->peer[x->schedule.round[x->current].from];
+    const uint8_t *floats =
+        from->round_state[t->theirs].sends_sum ? from->floats.sum : from->floats.own;
+    const size_t bytes = t->recv.to - t->recv.from;
+    if (t->adds)
+        add_bytes(x, t, floats + t->recv.from, bytes);
+    else if (bytes > 0)
+        memcpy(x->floats.sum + t->recv.from, floats + t->recv.from, bytes);
+    from->taken++;
+}
+
+static int take_all(struct reduce_sum *x, struct cc_error *e)
+{
+    struct cc_rank_state *s = x->head.s;
+    if (!x->matched)
+        CC_TRY(match(x, e));
+    if (!is_there(x))
+        return CC_OK;
+    const struct cc_work_timer since = cc_work_begin(s->transport);
+    for (; is_there(x); x->current++)
+        if (x->schedule.round[x->current].from >= 0)
+            take(x);
+    cc_charge(s, CC_PHASE_HOP, since, cc_row_cost(s, 0));
+    s->transport->more = true;
+    return CC_OK;
+}
+
+/* Whether all rounds are over. */
+static bool is_summed(const struct reduce_sum *x)
+{
+    return x->current == x->schedule.rounds && (x->peer == NULL || x->taken == x->sends);
+}
+
+/* --- a sum --- */
+
 /* The bytes of `count` chunks from `first` on. */
 static struct cc_range chunk_bytes(const struct reduce_sum *x, size_t first, size_t count)
 {
@@ -176,7 +258,8 @@ static struct cc_range chunk_bytes(const struct reduce_sum *x, size_t first, siz
  * at 100 Mbit/s took 23% longer). */
 static void begin_rounds(struct reduce_sum *x)
 {
-    x->current = 0;
+    x->current = x->taken = 0;
+    x->begun++;
     for (size_t k = 0; k < x->schedule.rounds && x->floats.bytes > 0; k++) {
         const struct cc_round *r = &x->schedule.round[k];
         struct round_state *t = &x->round_state[k];
@@ -184,7 +267,9 @@ static void begin_rounds(struct reduce_sum *x)
         t->recv = chunk_bytes(x, r->recv_first, r->recv_count);
         t->adds = k < x->schedule.reduce_rounds;
         t->added = 0;
-        uint8_t *to = t->adds ? x->received : x->floats.sum; /* NULL: lent */
+        if (x->peer != NULL)
+            continue;
+        uint8_t *to = t->adds ? x->received : x->floats.sum;
         /* A transfer that is sent is only read. */
         uint8_t *from = t->sends_sum ? x->floats.sum : (uint8_t *)(uintptr_t)x->floats.own;
         t->out = (struct cc_transfer){.peer = r->to,
@@ -210,8 +295,8 @@ static int reduce_sum_test(void *of, bool *done, struct cc_error *e)
 {
     struct reduce_sum *x = of;
     while (x->floats.bytes > 0) {
-        CC_TRY(progress(x, e));
-        if (x->current < x->schedule.rounds)
+        CC_TRY(x->peer != NULL ? take_all(x, e) : progress(x, e));
+        if (!is_summed(x))
             break;
         if (x->head.s->hold_sums && cc_float_rounds_last(&x->floats)) {
             *done = true;
@@ -237,22 +322,15 @@ static void reduce_sum_close(void *of)
 }
 
 /* Notes for each round whether an earlier one has added to what it sends, or to what it receives:
- * schedules have no round of which only a part has been added to. *again: a round adds to chunks
- * that it, or an earlier one, sends. state: [chunks], zeros. */
-static void follow_chunks(const struct reduce_sum *x, uint8_t *state, bool *again)
+ * schedules have no round of which only a part has been added to. summed: [chunks], false. */
+static void follow_chunks(const struct reduce_sum *x, bool *summed)
 {
-    enum { SUMMED = 1, SENT = 2 };
-    *again = false;
     for (size_t k = 0; k < x->schedule.rounds; k++) {
         const struct cc_round *r = &x->schedule.round[k];
-        x->round_state[k].sends_sum = r->send_count > 0 && (state[r->send_first] & SUMMED) != 0;
-        x->round_state[k].adds_to_sum = r->recv_count > 0 && (state[r->recv_first] & SUMMED) != 0;
-        for (size_t i = 0; i < r->send_count; i++)
-            state[r->send_first + i] |= SENT;
-        for (size_t i = 0; i < r->recv_count; i++) {
-            *again |= k < x->schedule.reduce_rounds && (state[r->recv_first + i] & SENT) != 0;
-            state[r->recv_first + i] |= SUMMED;
-        }
+        x->round_state[k].sends_sum = r->send_count > 0 && summed[r->send_first];
+        x->round_state[k].adds_to_sum = r->recv_count > 0 && summed[r->recv_first];
+        for (size_t i = 0; i < r->recv_count; i++)
+            summed[r->recv_first + i] = true;
     }
 }
 
@@ -260,18 +338,26 @@ static int reduce_sum_open(void *of, struct cc_error *e)
 {
     struct reduce_sum *x = of;
     struct cc_rank_state *s = x->head.s;
-    bool again;
+    uint8_t *peers;
+    bool *summed;
     CC_TRY(cc_float_rounds_open(&x->floats, s, x->head.message, e));
-    CC_TRY(
-        cc_exchange_schedule(s, x->head.build, !cc_pack_verbatim(x->floats.pack), &x->schedule, e));
-    CC_TRY(cc_block_streams_open(&x->streams, s, x->head.index, x->schedule.at_once, e));
+    const enum cc_sums sums = cc_pack_verbatim(x->floats.pack) ? CC_SUMS_TREE : CC_SUMS_FOR_ALL;
+    CC_TRY(cc_exchange_schedule(s, x->head.build, sums, &x->schedule, e));
     CC_TRY(CC_NEW(x->round_state, x->schedule.rounds, e));
-    uint8_t *state;
-    CC_TRY(CC_NEW(state, x->schedule.chunks, e));
-    follow_chunks(x, state, &again);
-    free(state);
-    x->lends = s->transport->ops->lends && !again;
-    return x->lends ? CC_OK : cc_data_alloc(s->job, cc_pack_bound(x->floats.pack), &x->received, e);
+    CC_TRY(CC_NEW(summed, x->schedule.chunks, e));
+    follow_chunks(x, summed);
+    free(summed);
+    if (s->shared == NULL || !s->job->data || (sums != CC_SUMS_TREE && x->schedule.chunks == 1)) {
+        CC_TRY(cc_block_streams_open(&x->streams, s, x->head.index, x->schedule.at_once, e));
+        return cc_data_alloc(s->job, cc_pack_bound(x->floats.pack), &x->received, e);
+    }
+    for (size_t k = 0; k < x->schedule.rounds; k++)
+        x->sends += x->schedule.round[k].to >= 0;
+    const size_t ranks = (size_t)s->job->workers;
+    CC_TRY(cc_room_alloc(s, x->head.index, 0, ranks * sizeof *x->peer, &peers, e));
+    x->peer = (struct reduce_sum **)(void *)peers;
+    x->peer[s->rank] = x;
+    return CC_OK;
 }
 
 const struct cc_exchange_kind cc_reduce_sum = {

@@ -11,13 +11,42 @@ int cc_schedule_add(struct cc_schedule *p, const struct cc_round *r, struct cc_e
     return CC_OK;
 }
 
-int cc_schedule_to_first(cc_schedule_builder *build, int workers, int rank, struct cc_schedule *p,
-                         struct cc_error *e)
+/* Of doubling over one chunk, what becomes part of rank 0's sum: the lower of two ranks adds the
+ * other's to its own, and the higher one is done. */
+static void keep_tree(int rank, struct cc_schedule *p)
+{
+    size_t kept = 0, reduce_rounds = 0;
+    bool done = false;
+    for (size_t k = 0; k < p->rounds; k++) {
+        struct cc_round r = p->round[k];
+        const bool reduces = k < p->reduce_rounds;
+        if (reduces ? done : rank != 0 && r.to != 0)
+            continue;
+        if (r.to > rank && r.from >= 0) {
+            r.to = -1;
+            r.send_count = 0;
+        } else if (r.to >= 0 && reduces) {
+            done = true;
+            r.from = -1;
+            r.recv_count = 0;
+        }
+        reduce_rounds += reduces;
+        p->round[kept++] = r;
+    }
+    p->rounds = kept;
+    p->reduce_rounds = reduce_rounds;
+}
+
+int cc_schedule_to_first(cc_schedule_builder *build, int workers, int rank, bool tree,
+                         struct cc_schedule *p, struct cc_error *e)
 {
     const struct cc_round own = {.to = 0, .from = -1, .send_first = p->own_chunk, .send_count = 1};
     int status = CC_OK;
-    if (p->chunks == 1)
+    if (p->chunks == 1) {
+        if (tree)
+            keep_tree(rank, p);
         return CC_OK;
+    }
     p->rounds = p->reduce_rounds;
     if (rank > 0 && p->owns_chunk)
         return cc_schedule_add(p, &own, e);

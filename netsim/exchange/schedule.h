@@ -48,9 +48,10 @@ int cc_schedule_add(struct cc_schedule *p, const struct cc_round *r, struct cc_e
 typedef int cc_schedule_builder(int workers, int rank, struct cc_schedule *p, struct cc_error *e);
 
 /* Where only rank 0 needs the whole sums: sends each from its owner to rank 0 alone. *p: as built
- * for the rank. A sum in one piece, which most ranks have anyway, goes its old way. */
-int cc_schedule_to_first(cc_schedule_builder *build, int workers, int rank, struct cc_schedule *p,
-                         struct cc_error *e);
+ * for the rank. tree: where all ranks make one sum, those add that rank 0's sum depends on;
+ * otherwise such a schedule stays as it is. */
+int cc_schedule_to_first(cc_schedule_builder *build, int workers, int rank, bool tree,
+                         struct cc_schedule *p, struct cc_error *e);
 
 /* Parts that several exchanges have. */
 cc_schedule_builder cc_schedule_recdouble, cc_schedule_rabenseifner, cc_schedule_split;
