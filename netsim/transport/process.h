@@ -29,8 +29,8 @@ struct cc_process {
     struct cc_process_end *end; /* [ranks] */
     size_t ranks;
     uint64_t arrived; /* messages, until now */
-    double now; /* seconds. With links: set it ahead for messages that leave later. Without: when the
-                   latest work ended; set it where others than the ranks have worked */
+    double now; /* seconds. With links: set it ahead for messages that leave later. Without: when
+                   the latest work ended; set it where others than the ranks have worked */
     /* With links; otherwise NULL: */
     const struct cc_process_links *links;
     struct cc_events events;
