@@ -1,8 +1,8 @@
 /* Open MPI explains a failure in several blocks between lines of dashes, and most of them only
  * follow from one of the others. rank_of() orders them by their first words; the best one is kept,
  * the first of equals. Single lines come from ssh, from the shell or from the program itself; the
- * last CC_LOG_TAIL_LINES of them are kept in a ring buffer, without backtraces and mpirun's hints
- * on how to see more of its messages. */
+ * last CC_LOG_TAIL_LINES of them are kept in a ring buffer, without backtraces and lines
+ * that do not help. */
 #include "netsim/launch/log_tail.h"
 
 #include <stdio.h>
@@ -76,11 +76,17 @@ static void end_block(struct cc_log_tail *t)
     t->in_block = false;
 }
 
-/* "1 more process has sent help message ...", and the hint how to see them all. */
-static bool is_message_hint(const char *line, size_t length)
+/* A line that does not help: "1 more process has sent help message ...", the hint how to see them
+ * all, and that the agent of a host, such as ssh, ran before mpirun had given it a process group.
+ */
+static bool is_noise(const char *line, size_t length)
 {
-    return memmem(line, length, "sent help message", 17) != NULL ||
-           memmem(line, length, "orte_base_help_aggregate", 24) != NULL;
+    static const char *const parts[] = {"sent help message", "orte_base_help_aggregate",
+                                        "plm:rsh: Warning: setpgid("};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (memmem(line, length, parts[i], strlen(parts[i])) != NULL)
+            return true;
+    return false;
 }
 
 /* A line of a backtrace, "[host:123] [ 0] ..." or "[host:123] *** ...". */
@@ -114,7 +120,7 @@ void cc_log_tail_add(struct cc_log_tail *t, const char *line, size_t length)
             append_squeezed(t->block, sizeof t->block, line, length);
         return;
     }
-    if (is_backtrace(line, length) || is_message_hint(line, length))
+    if (is_backtrace(line, length) || is_noise(line, length))
         return;
     char *slot = t->single[t->single_lines++ % CC_LOG_TAIL_LINES];
     slot[0] = '\0';

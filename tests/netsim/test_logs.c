@@ -63,6 +63,8 @@ static void mpiruns_reason_is_found(void **state)
             "* lack of authority to execute on one or more specified nodes.", DASHES, DASHES,
             "ORTE does not know how to route a message to the specified daemon", DASHES,
             "[vm:12] 1 more process has sent help message help-x.txt / y",
+            "[vm:12] plm:rsh: Warning: setpgid(232,232) failed in parent with errno=Permission "
+            "denied(13)",
             "[vm:12] Set MCA parameter \"orte_base_help_aggregate\" to 0 to see all help / error "
             "messages",
             NULL},
