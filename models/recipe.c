@@ -413,13 +413,18 @@ static int find(const char *name, size_t *out, struct cc_error *e)
                     near != NULL ? "'?" : "");
 }
 
+bool cc_recipe_is_file(const char *name)
+{
+    const size_t n = strlen(name);
+    return n > 5 && strcmp(name + n - 5, ".json") == 0;
+}
+
 /* Opens a recipe without the bases of its commands. */
 static int open_alone(const char *name, struct cc_recipe **out, struct cc_error *e)
 {
-    const size_t n = strlen(name);
     size_t i = 0;
     struct cc_recipe *r = NULL;
-    if (n > 5 && strcmp(name + n - 5, ".json") == 0) {
+    if (cc_recipe_is_file(name)) {
         CC_TRY(cc_json_read_as(name, parse_root, &r, e));
     } else {
         CC_TRY(find(name, &i, e));

@@ -5,6 +5,7 @@
 #define CC_MODELS_RECIPE_H
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/error.h"
@@ -38,6 +39,9 @@ struct cc_recipe {
     struct cc_recipe_command *item;
     size_t count;
 };
+
+/* Whether a recipe of this name is a file's. */
+bool cc_recipe_is_file(const char *name);
 
 /* A built-in recipe by its name, of which the folder may be left out where no two have the rest; or
  * a .json file. An unknown name is CC_USAGE, with the nearest. */

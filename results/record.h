@@ -59,8 +59,10 @@ bool cc_column_shown(const struct cc_column *c);
 const char *cc_column_head(const struct cc_column *c);
 struct cc_row {
     struct cc_value *value; /* one for each column */
-    enum cc_origin origin;  /* of its values in columns `by_row`; to be set by the command, as */
-    bool detail;            /* is this: tables have the row only if they are wide */
+    /* Set by the command: the origin of its values in columns `by_row`, and whether only wide
+     * tables have the row. */
+    enum cc_origin origin;
+    bool detail;
 };
 
 struct cc_record {

@@ -149,9 +149,10 @@ static int compare(const struct use *out, const struct use *other, struct cc_err
 /* The recipe that the options are of, and its bases, are read, too. */
 static int compare_recipe(const struct use *out, const struct cc_recipe *r, struct cc_error *e)
 {
-    CC_TRY(compare(out, &(struct use){.name = "--recipe", .path = r->name}, e));
+    if (cc_recipe_is_file(r->name))
+        CC_TRY(compare(out, &(struct use){.name = "--recipe", .path = r->name}, e));
     for (size_t i = 0; i < r->count; i++)
-        if (r->item[i].base != NULL)
+        if (r->item[i].base != NULL && cc_recipe_is_file(r->item[i].base))
             CC_TRY(compare(out, &(struct use){.name = "\"base\"", .path = r->item[i].base}, e));
     return CC_OK;
 }

@@ -103,14 +103,25 @@ void cc_hosts_free(struct cc_hosts *h)
     *h = (struct cc_hosts){.lab = true};
 }
 
+static char *rank_program(struct cc_error *e)
+{
+    return cc_program_beside("commcomp-rank", "COMMCOMP_RANK",
+                             "make builds it where mpicc is installed (Debian: libopenmpi-dev)", e);
+}
+
+int cc_hosts_check(struct cc_error *e)
+{
+    char *program = rank_program(e);
+    free(program);
+    return program != NULL ? CC_OK : CC_FAIL;
+}
+
 int cc_hosts_launch(const struct cc_hosts *h, struct cc_lab *lab,
                     const struct cc_launch_config *calls, const struct cc_job *job,
                     struct cc_error *e)
 {
     struct cc_launch_config config = *calls;
-    char *program =
-        cc_program_beside("commcomp-rank", "COMMCOMP_RANK",
-                          "make builds it where mpicc is installed (Debian: libopenmpi-dev)", e);
+    char *program = rank_program(e);
     if (program == NULL)
         return CC_FAIL;
     config.hosts.lab = lab;

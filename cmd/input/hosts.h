@@ -27,6 +27,9 @@ int cc_hosts_parse(const struct cc_args *args, const char *of_cluster, const cha
 int cc_hosts_parse_plain(const struct cc_args *args, struct cc_hosts *out, struct cc_error *e);
 void cc_hosts_free(struct cc_hosts *h);
 
+/* Fails if the program of the ranks, which cc_hosts_launch starts, is not there. */
+int cc_hosts_check(struct cc_error *e);
+
 /* Launches a job on the lab's hosts, or with NULL on the cluster's: cc_launch, with a program of
  * ranks that is $COMMCOMP_RANK, or commcomp-rank beside this program. `calls` has the other members
  * of the configuration. */

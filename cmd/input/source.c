@@ -235,7 +235,9 @@ static int parse_size(const char *text, void *member, struct cc_error *e)
 
 int cc_input_values(const char *text, struct cc_values *out, struct cc_error *e)
 {
-    static const struct cc_option row = {
-        .name = "values", CC_OPTION_LIST(struct cc_values, item, count), .parse = parse_size};
+    static const struct cc_option row = {.name = "values",
+                                         .kind = CC_TAKES_COUNT,
+                                         CC_OPTION_LIST(struct cc_values, item, count),
+                                         .parse = parse_size};
     return cc_option_read(&row, text, out, e);
 }

@@ -289,7 +289,7 @@ int cc_recipe_journal_find(struct cc_recipe_journal *j, const struct cc_recipe_c
     CC_TRY(set_head(j, calls, call, args, e));
     const size_t head = strlen(j->head);
     const size_t words = (size_t)(strstr(j->head, SETUP) - j->head) + sizeof SETUP - 1;
-    const char *at = j->text, *end;
+    const char *at = j->text, *end = NULL;
     for (; at != NULL && *at != '\0'; at = end + 1) {
         end = strchr(at, '\n');
         if (strncmp(at, j->head, head) == 0)

@@ -10,6 +10,7 @@
 #include "core/format/json.h"
 #include "core/memory.h"
 #include "core/units.h"
+#include "models/link.h"
 #include "models/paper/paper.h"
 
 /* The key of this name, which the record has. */
@@ -484,6 +485,16 @@ static int check_computing(const struct cc_recipe_command *c, struct cc_error *e
     return status;
 }
 
+static int check_passes(const struct cc_recipe_command *c, struct cc_error *e)
+{
+    struct cc_link link;
+    for (const cJSON *l = cc_recipe_first(cc_recipe_get(c->passes, "links")); l != NULL;
+         l = l->next)
+        if (cc_link_parse(l->valuestring, &link, e) != CC_OK)
+            return cc_status_in(CC_FAIL, e, "\"passes\": \"links\"");
+    return CC_OK;
+}
+
 int cc_recipe_rows_check(const struct cc_recipe_command *c, const struct cc_command *command,
                          struct cc_error *e)
 {
@@ -494,6 +505,8 @@ int cc_recipe_rows_check(const struct cc_recipe_command *c, const struct cc_comm
         return cc_fail(e, "\"calls\" is for sim");
     if (c->computing != NULL)
         CC_TRY(check_computing(c, e));
+    if (c->passes != NULL)
+        CC_TRY(check_passes(c, e));
     cc_record_init(&r, command->name, command->columns, 0, NULL);
     const int status = check_all(c, &r, e);
     cc_record_free(&r);

@@ -439,6 +439,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct calibrate c = {.record = &args->record};
     int status = CC_OK;
     CC_TRY_OUT(parse(args, &c, e));
+    CC_TRY_OUT(cc_hosts_check(e));
     c.load = cc_load_waiting();
     CC_TRY_OUT(measure_adding(&c.reduce_byte_s, e));
     if (c.hosts.lab)

@@ -143,6 +143,7 @@ static int open_lab(struct run *r, const struct cc_experiment_setting *s, struct
                                          .burst_bytes = (size_t)s->setting.link.burst_bytes,
                                          .limit_bytes = (size_t)r->options.hosts.limit,
                                          .congestion = r->options.hosts.congestion};
+    CC_TRY(cc_hosts_check(e));
     CC_TRY(cc_experiment_check_memory(&s->setting, 0, e));
     CC_TRY(cc_lab_open(&config, out, e));
     r->shaped = *cc_lab_settings(*out);

@@ -60,7 +60,7 @@ json '[[round(d["rows"][i][k], 9) for k in ("pass_paper_s", "pass_comm_paper_s")
 json '[r["speedup_paper"] for r in d["rows"][:4]] == [1, 3.53, 1, 3.56]'
 # The dense baseline: 2 (P - 1) / P of 4 N bytes at 1 Gbit/s, 2 x 3 messages of 50 us, and sums.
 json 'all(0 <= r["comm_s"] - (1.75 * 32 * r["values"] / 1e9 + 6 * 50e-6) < 0.05 * r["comm_s"] + 0.2 for r in d["rows"] if r["bw_bps"] == 1e9 and r["scheme"] == "fp32")'
-for option in '--net svm' '--scheme fp32' '--workers 4' '--bw 1gbps'; do
+for option in '--net svm' '--recipe 3lc' '--scheme fp32' '--workers 4' '--bw 1gbps'; do
     t 2 train --paper sparcml-table2 $option
     err "--paper sparcml-table2 and ${option%% *} exclude each other"
 done

@@ -180,6 +180,10 @@ passes='"passes": {"links": ["10mbps", "10mbps", "1gbps", "1gbps"], "data": {"a"
 wrong "\"command\": \"model\", $passes" 1 '"passes" is for train'
 wrong "\"command\": \"train\", $(echo "$passes" | sed 's/, "1gbps"\]/]/')" 1 '"links": not a list of 4 texts'
 wrong "\"command\": \"train\", $(echo "$passes" | sed 's/, "b"[^}]*//')" 1 '"data": not an object of 2'
+wrong "\"command\": \"train\", $(echo "$passes" | sed 's/"1gbps"\]/"1 gauss"]/')" 1 '"passes": "links": '"'1 gauss' is not a rate"
+echo "{\"schema\": \"commcomp-recipe/1\", \"about\": \"x\", \"commands\": [{\"command\": \"train\", $passes}]}" | sed 's/features=300/nosuch=1/' >data.json
+t 1 --recipe data.json
+err '"passes": "data": "a": nosuch=1: there is no key'
 takes() { # takes VALUE TEXT SECONDS
     echo "{\"schema\": \"commcomp-recipe/1\", \"about\": \"x\", \"takes\": $1, \"commands\": [{\"command\": \"nets\"}]}" >takes.json
     q 0 recipes takes.json --format json

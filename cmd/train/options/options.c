@@ -99,7 +99,7 @@ static int parse_input(const char *text, void *member, struct cc_error *e)
                           text);
 }
 
-/* --- recipes and the table --- */
+/* --- recipes --- */
 
 /* clang-format off */
 #define MEMBER(m) CC_OPTION_AT(struct cc_train_options, m)

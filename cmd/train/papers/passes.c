@@ -178,14 +178,15 @@ static int measure_scd(const struct table *t, struct measured *m, float *gradien
 
 static int measure(const struct table *t, const char *shape, struct measured *m, struct cc_error *e)
 {
-    char text[400];
+    char *text = NULL;
     float *gradient = NULL, *weights = NULL;
     struct cc_net *net = NULL;
     int status = CC_OK;
-    (void)snprintf(text, sizeof text, "synthetic-sparse:train=%zu,test=1,%.300s,seed=%llu",
+    CC_TRY(cc_text(&text, e, "synthetic-sparse:train=%zu,test=1,%s,seed=%llu",
                    DRAWN * t->train.options.training.task.batch, shape,
-                   (unsigned long long)t->train.options.seed);
-    CC_TRY_OUT(cc_data_open_rows(text, &m->data, e));
+                   (unsigned long long)t->train.options.seed));
+    if (cc_data_open_rows(text, &m->data, e) != CC_OK) /* a mistake of the recipe's, not CC_USAGE */
+        CC_TRY_OUT(cc_status_in(CC_FAIL, e, "\"passes\": \"data\": \"%.60s\"", m->name));
     CC_TRY_OUT(cc_net_flat("logreg", m->data->channels, &net, e));
     CC_TRY_OUT(cc_alloc_floats(m->data->channels, &gradient, e));
     CC_TRY_OUT(cc_alloc_floats(m->data->channels, &weights, e));
@@ -199,6 +200,7 @@ out:
     cc_net_free(net);
     free(gradient);
     free(weights);
+    free(text);
     return status;
 }
 

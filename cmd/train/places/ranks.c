@@ -101,6 +101,7 @@ static int run(struct launch *l, struct cc_job *job, struct cc_error *e)
         .on_report = on_report, .remaining_s = remaining_s, .on_tick = on_tick, .arg = l};
     struct cc_lab *lab = NULL;
     struct cc_machine_info host;
+    CC_TRY(cc_hosts_check(e));
     cc_machine_info_read(&host);
     const int ranks = job->workers + job->servers;
     job->yield_when_idle = (o->hosts.lab || o->hosts.cluster.here) && ranks > host.cores;
