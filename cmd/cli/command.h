@@ -52,7 +52,7 @@ enum { CC_MAX_OPTIONS = 96, CC_MAX_OPERANDS = 64 };
  * own. A name stands once: the first hides others. */
 struct cc_option_list {
     struct cc_option option[CC_MAX_OPTIONS];
-    const struct cc_option *row[CC_MAX_OPTIONS]; /* of the tables, for each */
+    const struct cc_option *row[CC_MAX_OPTIONS]; /* the row of a table that each comes from */
     size_t schemes, own, count;                  /* these end before schemes, before own, ... */
 };
 void cc_option_list(const struct cc_command *c, bool schemes, struct cc_option_list *out);
@@ -70,7 +70,7 @@ struct cc_args {
     const struct cc_recipe_command *recipe;
     const char *journal;
     struct cc_option_list options;
-    const char *value[CC_MAX_OPTIONS]; /* of each option */
+    const char *value[CC_MAX_OPTIONS]; /* by option */
     const char *operand[CC_MAX_OPERANDS];
     int operands;
     struct cc_spec_list schemes; /* those of --scheme */

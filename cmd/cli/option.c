@@ -172,7 +172,7 @@ int cc_options_check(const struct cc_args *args, struct cc_error *e)
     struct scratch {
         struct cc_given given;
         void *list;
-        double member[64]; /* of one value */
+        double member[64]; /* room for one value */
         size_t count;
     };
     int status = CC_OK;

@@ -174,7 +174,7 @@ struct cc_measured_row {
     /* run's own: */
     double wire_bytes_model, wire_bytes_received, wire_bytes_all, burst_share;
     /* sim's own: */
-    double wall_s, peak_bytes; /* of the simulation itself */
+    double wall_s, peak_bytes; /* the simulation itself */
 };
 
 struct cc_experiment {

@@ -179,7 +179,7 @@ static int progress(struct reduce_sum *x, struct cc_error *e)
  * which they were sent. */
 static int match(struct reduce_sum *x, struct cc_error *e)
 {
-    size_t *next; /* of each rank: its round after the latest that was found */
+    size_t *next; /* by rank: its round after the latest that was found */
     CC_TRY(CC_NEW(next, (size_t)x->head.s->job->workers, e));
     for (size_t k = 0; k < x->schedule.rounds; k++) {
         const int from = x->schedule.round[k].from;

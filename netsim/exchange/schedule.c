@@ -11,8 +11,8 @@ int cc_schedule_add(struct cc_schedule *p, const struct cc_round *r, struct cc_e
     return CC_OK;
 }
 
-/* Of doubling over one chunk, what becomes part of rank 0's sum: the lower of two ranks adds the
- * other's to its own, and the higher one is done. */
+/* Keeps the rounds of a doubling over one chunk that become part of rank 0's sum: the lower of two
+ * ranks adds the other's to its own, and the higher one is done. */
 static void keep_tree(int rank, struct cc_schedule *p)
 {
     size_t kept = 0, reduce_rounds = 0;

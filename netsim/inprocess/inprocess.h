@@ -80,8 +80,8 @@ int cc_inprocess_run(struct cc_inprocess *x, uint64_t ended, struct cc_error *e)
 /* Its figures, since the beginning. */
 struct cc_inprocess_figures {
     double time_s;
-    uint64_t ended;                  /* steps of all workers */
-    double updates;                  /* of servers' parts of a message / the number of parts */
+    uint64_t ended; /* steps of all workers */
+    double updates; /* updates of servers' parts of a message / the number of parts */
     double staleness, staleness_p95; /* age of these updates */
     double wait_s;                   /* for the bound, of all workers together */
     /* Payload of pushes that have arrived, and of pulls that have left: of all workers. */

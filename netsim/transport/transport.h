@@ -80,7 +80,7 @@ struct cc_transport_ops {
 struct cc_transport {
     const struct cc_transport_ops *ops;
     struct cc_requests *first; /* all requests that are open */
-    double *latest; /* of ranks that are driven in turn: when the latest work ended, where the next
+    double *latest; /* where ranks are driven in turn: when the latest work ended, where the next
                        is taken to begin, so that the clock is read once for each; NULL: each
                        begins where it does */
     bool more; /* an owner can go on without waiting: the next wait for this rank returns at once */

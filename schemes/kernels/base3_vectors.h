@@ -26,8 +26,9 @@ static inline void store_bytes(void *p, vbytes v)
 
 #if defined(__AVX2__)
 
-/* What is sent of v: m with its sign where `sent`, else 0; the residual keeps the rest, unless it
- * is NULL. Returns trits as trits_add takes them: saturating packs leave a number's sign. */
+/* The part of v that is sent: m with its sign where `sent`, else 0; the residual keeps the rest,
+ * unless it is NULL. Returns trits as trits_add takes them: saturating packs leave a number's sign.
+ */
 static inline cc_vi32 send(cc_vi32 sent, cc_vf32 v, cc_vf32 m, float *r)
 {
     const cc_vi32 value = sent & ((cc_vi32)m | ((cc_vi32)v & INT32_MIN));

@@ -33,7 +33,7 @@ static int check_optimizer(struct cc_train_options *o, struct cc_error *e)
     return CC_OK;
 }
 
-/* What no option sets by itself. */
+/* Sets the members that no option sets by itself. */
 static void complete_task(const struct cc_train *t, struct cc_task_config *task)
 {
     const struct cc_train_options *o = &t->options;
