@@ -42,12 +42,10 @@ void *cc_alloc0(size_t bytes, struct cc_error *e)
     return p;
 }
 
-int cc_new_bytes(void *list, size_t count, size_t element_bytes, struct cc_error *e)
+void *cc_new_list(size_t count, size_t element_bytes, struct cc_error *e)
 {
     size_t bytes;
-    void *p = cc_alloc0(cc_mul(count, element_bytes, &bytes) ? bytes : SIZE_MAX, e);
-    memcpy(list, &p, sizeof p); /* as in cc_grow_bytes */
-    return p != NULL ? CC_OK : CC_FAIL;
+    return cc_alloc0(cc_mul(count, element_bytes, &bytes) ? bytes : SIZE_MAX, e);
 }
 
 int cc_alloc_floats(size_t n, float **out, struct cc_error *e)

@@ -17,11 +17,11 @@
 void *cc_alloc(size_t bytes, struct cc_error *e);
 void *cc_alloc0(size_t bytes, struct cc_error *e);
 
-/* CC_NEW sets a pointer to `count` elements, all zero, as cc_alloc0 allocates them; NULL after an
- * error. The compound literal rejects anything but a pointer to the elements. */
+/* CC_NEW sets a pointer to `count` elements, all zero, as cc_alloc0 allocates them; CC_FAIL, and
+ * NULL, after an error. */
 #define CC_NEW(list, count, e)                                                                     \
-    cc_new_bytes((__typeof__(*(list)) **){&(list)}, count, sizeof *(list), e)
-int cc_new_bytes(void *list, size_t count, size_t element_bytes, struct cc_error *e);
+    (((list) = cc_new_list(count, sizeof *(list), e)) != NULL ? CC_OK : CC_FAIL)
+void *cc_new_list(size_t count, size_t element_bytes, struct cc_error *e);
 
 /* Allocates n float32 values, all zero, as cc_alloc0 does. *out is NULL after an error. */
 int cc_alloc_floats(size_t n, float **out, struct cc_error *e);

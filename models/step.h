@@ -106,7 +106,7 @@ struct cc_step_cluster {
 struct cc_overlap;
 /* Makes room for steps of up to `parts` messages, or, where servers keep whole tensors, parts of
  * messages. A step has no more than tensors. */
-int cc_overlap_reserve(struct cc_overlap **x, const struct cc_step_cluster *c, size_t parts,
+int cc_overlap_reserve(struct cc_overlap **out, const struct cc_step_cluster *c, size_t parts,
                        struct cc_error *e);
 void cc_overlap_free(struct cc_overlap *x);
 

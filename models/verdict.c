@@ -40,8 +40,9 @@ void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
         [CC_ADMITTED] = "",
         [CC_OUT_LOSSY] = "lossy",
         [CC_OUT_UNKNOWN] = "its error could not be measured",
-        [CC_OUT_UNPREDICTED] = "the error of what --keep leaves out is not predicted: sim --errors "
-                               "measures it",
+        [CC_OUT_UNPREDICTED] =
+            ("the error of what --keep leaves out is not predicted: sim --errors "
+             "measures it"),
         [CC_OUT_UNTRAINED] = "not trained",
         [CC_OUT_DIVERGED] = "diverged in training"};
     if (ruling == CC_OUT_ABSOLUTE)

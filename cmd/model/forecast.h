@@ -133,7 +133,7 @@ const char *cc_forecast_scheme(const struct cc_forecast *f, size_t scheme);
  * errors. `p` is NULL if nothing could be predicted. */
 int cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t scheme,
                     const struct cc_setting *s, const struct cc_prediction *p, double fp32_step_s,
-                    size_t *row, struct cc_error *e);
+                    size_t *out, struct cc_error *e);
 
 /* Sets the columns of errors. */
 void cc_forecast_error_columns(const struct cc_forecast *f, struct cc_record *r, size_t row,

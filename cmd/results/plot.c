@@ -202,7 +202,7 @@ static int write_output(const struct cc_args *args, const struct plot_options *o
         return draw(f, &canvas, format, stdout, e);
     if (image != NULL)
         CC_TRY(parse_suffix(image, &format, e));
-    if (format == TEX && !cc_file_is_stream(image))
+    if (image != NULL && format == TEX && !cc_file_is_stream(image))
         CC_TRY(check_pdf(args, image, e));
     const bool drawn = image != NULL && format != TEXT; /* by gnuplot */
     canvas.terminal = drawn ? terminals[format] : "svg";

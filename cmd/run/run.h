@@ -56,8 +56,8 @@ void cc_run_free(struct run *r);
 
 /* Completes a setting, and chooses the steps of a row: struct cc_experiment_ops, as cc_run_limit
  * and cc_run_cause. */
-void cc_run_complete(void *run, struct cc_experiment_setting *s);
-int cc_run_choose(void *run, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
+void cc_run_complete(void *arg, struct cc_experiment_setting *s);
+int cc_run_choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
                   struct cc_error *e);
 
 /* Expected seconds: of starting the ranks of a setting; of one of a row's steps, of which the first
@@ -82,7 +82,7 @@ int cc_run_add_row(struct run *r, const struct cc_experiment_setting *s,
  * ones, as struct cc_experiment_ops has them. */
 int cc_run_notes(struct run *r, struct cc_error *e);
 double cc_run_limit(const struct cc_setting *s);
-const char *cc_run_cause(void *run, const struct cc_experiment_setting *s, size_t first,
+const char *cc_run_cause(void *arg, const struct cc_experiment_setting *s, size_t first,
                          double worst);
 /* Writes the --burst with which too little passes at once in this row to matter, or that none does.
  * NULL: nothing ran, and only the formula has buckets. */

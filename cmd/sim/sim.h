@@ -73,8 +73,8 @@ enum { CC_SIM_FEW_WORKERS = 16 };
 
 /* Completes a setting, and chooses the steps of a row: struct cc_experiment_ops, as cc_sim_cause.
  */
-void cc_sim_complete(void *sim, struct cc_experiment_setting *s);
-int cc_sim_choose(void *sim, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
+void cc_sim_complete(void *arg, struct cc_experiment_setting *s);
+int cc_sim_choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
                   struct cc_error *e);
 
 /* Warm-up steps that the ranks go through. */
@@ -111,7 +111,7 @@ int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
 /* --- notes, in the record --- */
 
 /* On all rows; and the cause of a setting's differences, as struct cc_experiment_ops has it. */
-const char *cc_sim_cause(void *sim, const struct cc_experiment_setting *s, size_t first,
+const char *cc_sim_cause(void *arg, const struct cc_experiment_setting *of, size_t first,
                          double worst);
 int cc_sim_notes(struct sim *s, struct cc_error *e);
 

@@ -73,7 +73,9 @@ struct member {
 /* Puts the member's name before the message. */
 static int in_member(int status, const struct member *m, struct cc_error *e)
 {
-    return cc_status_in(status, e, "member '%.200s'", m->name);
+    if (status != CC_OK)
+        cc_error_in(e, "member '%.200s'", m->name);
+    return status;
 }
 
 static int stat_member(zip_t *z, size_t index, struct member *out, struct cc_error *e)
@@ -127,8 +129,10 @@ static int open_member(zip_t *z, size_t index, struct member *m, struct cc_conte
     int status = CC_OK;
     CC_TRY(stat_member(z, index, m, e));
     m->file = zip_fopen_index(z, index, 0);
-    if (m->file == NULL)
-        return in_member(cc_fail(e, "%s", zip_strerror(z)), m, e);
+    if (m->file == NULL) {
+        (void)in_member(cc_fail(e, "%s", zip_strerror(z)), m, e);
+        return CC_FAIL;
+    }
     const size_t some = m->size < sizeof first ? m->size : sizeof first;
     CC_TRY_OUT(read_bytes(m, first, some, e));
     const size_t length = cc_npy_head(first, m->size);

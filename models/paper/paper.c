@@ -56,7 +56,7 @@ static int get_list(const cJSON *object, const char *key, bool optional, const c
     static const cJSON none = {.type = cJSON_Array};
     const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
     *list = found == NULL && optional ? &none : found;
-    if (!cJSON_IsArray(*list) || ((*list)->child == NULL && !optional))
+    if (*list == NULL || !cJSON_IsArray(*list) || ((*list)->child == NULL && !optional))
         return cc_fail(e, "\"%s\" must be a list%s", key, optional ? "" : " of at least one");
     *count = (size_t)cJSON_GetArraySize(*list);
     return CC_OK;

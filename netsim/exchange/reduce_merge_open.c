@@ -142,15 +142,14 @@ static int open_sums(struct cc_merge *x, struct cc_error *e)
 {
     size_t most = 0;
     for (size_t k = 0; k < x->schedule.reduce_rounds; k++) {
-        struct cc_merge_group *last = x->groups > 0 ? &x->group[x->groups - 1] : NULL;
         const struct cc_merge_round *t = &x->round_state[k];
         const size_t all = (size_t)x->rank_state->job->workers * x->gradient->most;
         const size_t bytes = cc_stream_memory(cc_range_length(t->received), all);
         if (x->schedule.round[k].recv_count == 0)
             continue;
         most = bytes > most ? bytes : most;
-        if (last != NULL && joins(x, last, k))
-            last->end++;
+        if (x->groups > 0 && joins(x, &x->group[x->groups - 1], k))
+            x->group[x->groups - 1].end++;
         else
             x->group[x->groups++] = (struct cc_merge_group){k, k + 1};
     }

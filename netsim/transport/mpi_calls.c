@@ -55,7 +55,7 @@ int cc_mpi_gather_elements(MPI_Comm comm, const void *own, size_t count, size_t 
     void *to = NULL;
     int rank = 0, ranks = 0, n;
     MPI_Datatype type;
-    memcpy(all, &to, sizeof to); /* as in cc_new_bytes */
+    memcpy(all, &to, sizeof to); /* as in cc_grow_bytes */
     CC_TRY(cc_mpi_count(count, &n, e));
     CC_TRY(cc_mpi_place(comm, &rank, &ranks, e));
     if (rank == 0 && (to = cc_alloc((size_t)ranks * count * element_bytes, e)) == NULL)

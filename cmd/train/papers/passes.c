@@ -350,6 +350,7 @@ static int add_scd(const struct table *t, const char *name, struct cc_error *e)
     const struct cc_train_options *o = &t->train.options;
     const struct measured *m = &t->of[SCD_DATA];
     const size_t n = m->data->channels, workers = (size_t)o->cluster.workers[0];
+    const size_t steps = n / workers / o->coordinates;
     const struct line dense = {.name = name,
                                .net = "logreg",
                                .m = m,
@@ -360,7 +361,7 @@ static int add_scd(const struct table *t, const char *name, struct cc_error *e)
                                .batch = NAN,
                                .compute_s = m->scd_s,
                                .bits = 32.0 / (double)workers,
-                               .steps = (double)(n / workers / o->coordinates),
+                               .steps = (double)steps,
                                .printed_s = NAN,
                                .printed_comm_s = NAN,
                                .printed_speedup = NAN};

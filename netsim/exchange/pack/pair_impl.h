@@ -27,12 +27,12 @@ static inline const struct cc_index_value *cc_pairs_of(const struct cc_stream_vi
 size_t cc_pairs_until(const struct cc_stream_view *v, size_t from, size_t end);
 
 /* The pairs of a part, a list (pairs or short), among the values [at, at + n) of the range; `at` is
- * at a multiple of CC_STREAM_BLOCK, and part->at their first pair. */
-size_t cc_pairs_count(const struct cc_stream_part *part, struct cc_stream_range range, size_t at,
+ * at a multiple of CC_STREAM_BLOCK, and c->at their first pair. */
+size_t cc_pairs_count(const struct cc_stream_part *c, struct cc_stream_range range, size_t at,
                       size_t n);
-/* Makes the list of them: part->listed pairs, written to `to` and ended unless they are in memory
+/* Makes the list of them: c->listed pairs, written to `to` and ended unless they are in memory
  * as such. Returns what is left of `to`. */
-struct cc_index_value *cc_pairs_list(struct cc_stream_part *part, struct cc_stream_range range,
+struct cc_index_value *cc_pairs_list(struct cc_stream_part *c, struct cc_stream_range range,
                                      size_t at, size_t n, struct cc_index_value *to);
 
 /* The first of pair[from, count) whose index is at least `index`, or count; found in a time that
