@@ -90,7 +90,8 @@ PLATFORM := $(if $(SMPICC),$(BUILD)/bin/commcomp-platform)
 # tests/lib/*.c is shared. The long ones come first.
 ROOMS    := core schemes bench models train netsim results cmd binding
 TEST_SRC := $(wildcard $(ROOMS:%=tests/%/test_*.c))
-TEST_LONG := $(addprefix tests/schemes/test_,reference.c selection.c changing.c property.c parts.c zerorun.c stochastic.c)
+TEST_LONG := $(addprefix tests/schemes/test_,reference.c selection.c changing.c property.c parts.c zerorun.c stochastic.c) \
+    tests/netsim/test_launch.c
 TEST_SRC := $(TEST_LONG) $(filter-out $(TEST_LONG),$(TEST_SRC))
 TEST_LIB := $(wildcard tests/lib/*.c)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
