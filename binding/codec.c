@@ -117,23 +117,31 @@ size_t commcomp_codec_bound(const struct commcomp_codec *c)
 int commcomp_codec_sender(struct commcomp_codec *c, uint64_t seed, int64_t rank, int direction,
                           char *error)
 {
-    CC_TRY(cc_sender_check(rank, direction, cc_error_of(error)));
+    struct cc_error *e = cc_error_of(error);
+    CC_TRY(cc_sender_check(rank, direction, e));
+    CC_TRY(cc_codec_take(c, e));
     c->ctx.seed = seed;
     c->ctx.rank = rank;
     c->ctx.direction = (enum cc_direction)direction;
-    return CC_OK;
+    return cc_codec_end(c, CC_OK);
 }
 
 int commcomp_codec_tensor(struct commcomp_codec *c, uint64_t index, const char *name, char *error)
 {
+    struct cc_error *e = cc_error_of(error);
     char *copy = NULL;
     if (name != NULL)
-        CC_TRY(cc_text(&copy, cc_error_of(error), "%s", name));
+        CC_TRY(cc_text(&copy, e, "%s", name));
+    const int status = cc_codec_take(c, e);
+    if (status != CC_OK) {
+        free(copy);
+        return status;
+    }
     free(c->name);
     c->name = copy;
     c->ctx.name = copy;
     c->ctx.tensor = index;
-    return CC_OK;
+    return cc_codec_end(c, CC_OK);
 }
 
 int commcomp_codec_threads(struct commcomp_codec *c, int threads, char *error)
@@ -142,8 +150,9 @@ int commcomp_codec_threads(struct commcomp_codec *c, int threads, char *error)
     if (threads < 1)
         return cc_usage(e, "%d threads: at least 1 is needed", threads);
     CC_TRY(cc_parallel_check(threads, e));
+    CC_TRY(cc_codec_take(c, e));
     c->set.item->codec.threads = threads;
-    return CC_OK;
+    return cc_codec_end(c, CC_OK);
 }
 
 /* --- steps --- */
@@ -158,22 +167,28 @@ static struct cc_context context_of(const struct commcomp_codec *c, uint64_t ste
 int commcomp_encode(struct commcomp_codec *c, uint64_t step, const float *x, void *payload,
                     size_t room, size_t *bytes, char *error)
 {
+    struct cc_error *e = cc_error_of(error);
+    CC_TRY(cc_codec_take(c, e));
     const struct cc_context ctx = context_of(c, step);
-    return cc_encode(codec_of(c), &ctx, x, payload, room, bytes, cc_error_of(error));
+    return cc_codec_end(c, cc_encode(codec_of(c), &ctx, x, payload, room, bytes, e));
 }
 
 int commcomp_decode(struct commcomp_codec *c, uint64_t step, const void *payload, size_t bytes,
                     float *y, char *error)
 {
+    struct cc_error *e = cc_error_of(error);
+    CC_TRY(cc_codec_take(c, e));
     const struct cc_context ctx = context_of(c, step);
-    return cc_decode(codec_of(c), &ctx, payload, bytes, y, cc_error_of(error));
+    return cc_codec_end(c, cc_decode(codec_of(c), &ctx, payload, bytes, y, e));
 }
 
 int commcomp_decode_add(struct commcomp_codec *c, uint64_t step, const void *payload, size_t bytes,
                         float scale, float *y, char *error)
 {
+    struct cc_error *e = cc_error_of(error);
+    CC_TRY(cc_codec_take(c, e));
     const struct cc_context ctx = context_of(c, step);
-    return cc_decode_add(codec_of(c), &ctx, payload, bytes, scale, y, cc_error_of(error));
+    return cc_codec_end(c, cc_decode_add(codec_of(c), &ctx, payload, bytes, scale, y, e));
 }
 
 size_t commcomp_rounds(const struct commcomp_codec *c)
@@ -189,15 +204,19 @@ size_t commcomp_round_bytes(const struct commcomp_codec *c, size_t round)
 int commcomp_encode_round(struct commcomp_codec *c, uint64_t step, size_t round, const float *x,
                           void *payload, size_t room, size_t *bytes, char *error)
 {
+    struct cc_error *e = cc_error_of(error);
+    CC_TRY(cc_codec_take(c, e));
     const struct cc_context ctx = context_of(c, step);
-    return cc_encode_round(codec_of(c), &ctx, round, x, payload, room, bytes, cc_error_of(error));
+    return cc_codec_end(c, cc_encode_round(codec_of(c), &ctx, round, x, payload, room, bytes, e));
 }
 
 int commcomp_absorb(struct commcomp_codec *c, uint64_t step, size_t round, const void *sum,
                     size_t bytes, float scale, float *y, char *error)
 {
+    struct cc_error *e = cc_error_of(error);
+    CC_TRY(cc_codec_take(c, e));
     const struct cc_context ctx = context_of(c, step);
-    return cc_absorb(codec_of(c), &ctx, round, sum, bytes, scale, y, cc_error_of(error));
+    return cc_codec_end(c, cc_absorb(codec_of(c), &ctx, round, sum, bytes, scale, y, e));
 }
 
 /* --- names that a handle keeps for its user --- */

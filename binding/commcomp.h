@@ -11,9 +11,14 @@
  * wrong, such as a scheme's parameter), and then writes a line that names the fault, its place and
  * the remedy to error[COMMCOMP_ERROR_BYTES]; `error` may be NULL. Results are set on success only.
  * Arrays belong to the caller, and the library keeps no pointer to them; those of float begin at a
- * multiple of 4 bytes, payloads anywhere. A handle is used by one
- * thread at a time; different handles may be used by several threads at once. Sizes are in bytes,
- * and lengths in float32 values.
+ * multiple of 4 bytes, payloads anywhere. Sizes are in bytes, and lengths in float32 values.
+ *
+ * A handle is used by one thread at a time; different handles may be used by several threads at
+ * once. A codec or a container that is in use by another thread answers a call that needs more than
+ * its description with COMMCOMP_FAIL, at once, and nothing has changed. Threads that take turns
+ * with a codec keep the turn from commcomp_codec_sender or commcomp_codec_tensor to the call that
+ * these are for, and through all rounds of a step. A handle is released when no thread uses it:
+ * this is not checked.
  *
  * libcommcomp has all but the reading of traces, which is in libcommcomp-traces. */
 #ifndef CC_BINDING_COMMCOMP_H
@@ -114,12 +119,13 @@ int commcomp_codec_threads(struct commcomp_codec *c, int threads, char *error);
 
 /* Encodes the tensor's values x, all of which must be finite, as those of this step (from 0) to
  * payload[0, room), where room is at least the bound; *bytes is the payload's size. x and payload
- * do not overlap. After a failure the state is unspecified: reset or restore it. */
+ * do not overlap. After a failure, but for that of a codec in use, the state is unspecified: reset
+ * or restore it. */
 int commcomp_encode(struct commcomp_codec *c, uint64_t step, const float *x, void *payload,
                     size_t room, size_t *bytes, char *error);
 /* Decodes a payload to y, which has room for the tensor's values. Any bytes either decode or give
  * an error, and y is then unspecified. The codec's state is neither used nor changed, so that one
- * codec may decode the payloads of all ranks, also if it encodes. */
+ * codec may decode the payloads of all ranks, one after the other, also if it encodes. */
 int commcomp_decode(struct commcomp_codec *c, uint64_t step, const void *payload, size_t bytes,
                     float *y, char *error);
 /* y += scale * the decoded values. */
@@ -143,9 +149,10 @@ int commcomp_absorb(struct commcomp_codec *c, uint64_t step, size_t round, const
                     size_t bytes, float scale, float *y, char *error);
 
 /* The state: residual, momentum, and what else the scheme keeps. Reset sets it to that of a new
- * tensor. A saved state says to which scheme and shape it belongs and has a checksum; restore
- * refuses one that is damaged or of another codec, and then leaves the state as it was. */
-void commcomp_reset(struct commcomp_codec *c);
+ * tensor, and fails only if the codec is in use. A saved state says to which scheme and shape it
+ * belongs and has a checksum; restore refuses one that is damaged or of another codec, and then
+ * leaves the state as it was. */
+int commcomp_reset(struct commcomp_codec *c);
 size_t commcomp_state_bytes(const struct commcomp_codec *c); /* the size of a saved state */
 int commcomp_state_save(const struct commcomp_codec *c, void *out, size_t room, char *error);
 int commcomp_state_restore(struct commcomp_codec *c, const void *state, size_t bytes, char *error);

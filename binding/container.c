@@ -9,6 +9,7 @@
 #include "core/memory.h"
 
 struct commcomp_container_writer {
+    atomic_bool turn;
     struct cc_container_writer *file;
     struct cc_names names; /* the tensors that were added */
     struct cc_spec *spec;
@@ -40,10 +41,9 @@ out:
     return status;
 }
 
-int commcomp_container_add(struct commcomp_container_writer *w, const char *name,
-                           const size_t *dims, int ndim, const float *x, char *error)
+static int add(struct commcomp_container_writer *w, const char *name, const size_t *dims, int ndim,
+               const float *x, struct cc_error *e)
 {
-    struct cc_error *e = cc_error_of(error);
     struct cc_shape shape;
     size_t bytes;
     CC_TRY(cc_shape_make(dims, ndim, &shape, e));
@@ -54,6 +54,14 @@ int commcomp_container_add(struct commcomp_container_writer *w, const char *name
     CC_TRY(cc_names_add(&w->names, name, e));
     w->ctx.tensor++;
     return cc_container_add(w->file, name, &shape, item->payload, bytes, e);
+}
+
+int commcomp_container_add(struct commcomp_container_writer *w, const char *name,
+                           const size_t *dims, int ndim, const float *x, char *error)
+{
+    struct cc_error *e = cc_error_of(error);
+    CC_TRY(cc_turn_take(&w->turn, "writer of a container of", w->spec->name, e));
+    return cc_turn_end(&w->turn, add(w, name, dims, ndim, x, e));
 }
 
 int commcomp_container_finish(struct commcomp_container_writer *w, char *error)
@@ -77,6 +85,7 @@ void commcomp_container_abandon(struct commcomp_container_writer *w)
 }
 
 struct commcomp_container {
+    atomic_bool turn; /* of calls that decode; all else is as the file has it */
     struct cc_bytes bytes;
     struct cc_container file;
     struct cc_spec *spec;
@@ -189,10 +198,11 @@ int commcomp_container_decode(struct commcomp_container *c, size_t tensor, float
                                    .step = h->step,
                                    .tensor = tensor,
                                    .name = t->name};
+    CC_TRY(cc_turn_take(&c->turn, "container of", c->spec->name, e));
     int status = cc_codec_set_single(&c->set, c->spec, &t->shape, &memory, e);
     if (status == CC_OK)
         status = cc_decode(&c->set.item->codec, &ctx, t->payload, t->payload_bytes, y, e);
     if (status != CC_OK)
         cc_error_in(e, "tensor '%.200s' (payload at byte %zu)", t->name, t->offset);
-    return status;
+    return cc_turn_end(&c->turn, status);
 }

@@ -3,6 +3,8 @@
 #ifndef CC_BINDING_IMPL_H
 #define CC_BINDING_IMPL_H
 
+#include <stdatomic.h>
+
 #include "binding/commcomp.h"
 #include "core/error.h"
 #include "schemes/codec_set.h"
@@ -15,12 +17,42 @@ static inline struct cc_error *cc_error_of(char *text)
     return (struct cc_error *)(void *)text;
 }
 
+/* The turn of a call on a handle: whether a thread is within one. Such a call takes the turn first,
+ * which fails if another thread has it, and ends it with its status, which it returns. */
+static inline int cc_turn_take(atomic_bool *turn, const char *kind, const char *name,
+                               struct cc_error *e)
+{
+    if (!atomic_exchange_explicit(turn, true, memory_order_acquire))
+        return CC_OK;
+    return cc_fail(e,
+                   "%s '%s' is in use by another thread: give each thread one of its own, or let "
+                   "them take turns",
+                   kind, name);
+}
+
+static inline int cc_turn_end(atomic_bool *turn, int status)
+{
+    atomic_store_explicit(turn, false, memory_order_release);
+    return status;
+}
+
 struct commcomp_codec {
+    atomic_bool turn; /* of calls that use or change anything below but the spec and the shape */
     struct cc_spec *spec;
     struct cc_codec_set set; /* one codec, with its state and scratch memory */
     struct cc_context ctx;   /* but for the step, which each call names */
     char *name;              /* the tensor's, or NULL */
 };
+
+static inline int cc_codec_take(struct commcomp_codec *c, struct cc_error *e)
+{
+    return cc_turn_take(&c->turn, "codec", c->spec->name, e);
+}
+
+static inline int cc_codec_end(struct commcomp_codec *c, int status)
+{
+    return cc_turn_end(&c->turn, status);
+}
 
 /* Fails unless these are a rank and a direction. */
 int cc_sender_check(int64_t rank, int direction, struct cc_error *e);

@@ -54,9 +54,11 @@ static size_t put_head(const struct commcomp_codec *c, uint8_t *out)
 /* The longest head: FIXED, the name, its length, the shape. */
 enum { HEAD_CAP = FIXED + 4 + sizeof((struct cc_spec *)0)->name + 4 + 8 * CC_MAX_DIMS };
 
-void commcomp_reset(struct commcomp_codec *c)
+int commcomp_reset(struct commcomp_codec *c)
 {
+    CC_TRY(cc_codec_take(c, NULL));
     cc_codec_reset(&c->set.item->codec);
+    return cc_codec_end(c, CC_OK);
 }
 
 size_t commcomp_state_bytes(const struct commcomp_codec *c)
@@ -66,17 +68,20 @@ size_t commcomp_state_bytes(const struct commcomp_codec *c)
 
 int commcomp_state_save(const struct commcomp_codec *c, void *out, size_t room, char *error)
 {
+    struct commcomp_codec *taken = (struct commcomp_codec *)c; /* no handle is const itself */
+    struct cc_error *e = cc_error_of(error);
     const struct cc_codec *codec = &c->set.item->codec;
     const size_t bytes = commcomp_state_bytes(c), own = cc_state_bytes(codec);
     uint8_t *to = out;
     if (room < bytes)
-        return cc_fail(cc_error_of(error), "room for %zu bytes; the state of %s has %zu", room,
-                       c->spec->name, bytes);
+        return cc_fail(e, "room for %zu bytes; the state of %s has %zu", room, c->spec->name,
+                       bytes);
+    CC_TRY(cc_codec_take(taken, e));
     const size_t head = put_head(c, to);
     if (own > 0)
         memcpy(to + head, codec->state, own);
     cc_put_u32(to + 12, cc_crc32(0, to + FIXED, bytes - FIXED));
-    return CC_OK;
+    return cc_codec_end(taken, CC_OK);
 }
 
 /* The name of the codec that a state belongs to, whose checksum holds; "?" if it is none. */
@@ -92,9 +97,9 @@ static void print_owner(const uint8_t *state, size_t bytes,
     }
 }
 
-int commcomp_state_restore(struct commcomp_codec *c, const void *state, size_t bytes, char *error)
+static int restore(const struct commcomp_codec *c, const void *state, size_t bytes,
+                   struct cc_error *e)
 {
-    struct cc_error *e = cc_error_of(error);
     const struct cc_codec *codec = &c->set.item->codec;
     const uint8_t *from = state;
     uint8_t head[HEAD_CAP];
@@ -118,4 +123,11 @@ int commcomp_state_restore(struct commcomp_codec *c, const void *state, size_t b
     if (own > 0)
         memcpy(codec->state, from + length, own);
     return CC_OK;
+}
+
+int commcomp_state_restore(struct commcomp_codec *c, const void *state, size_t bytes, char *error)
+{
+    struct cc_error *e = cc_error_of(error);
+    CC_TRY(cc_codec_take(c, e));
+    return cc_codec_end(c, restore(c, state, bytes, e));
 }

@@ -8,9 +8,10 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+from collections.abc import Callable
 from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 ERROR_BYTES = 512
 MAX_DIMS = 8
@@ -59,7 +60,7 @@ _CODECS: dict[str, tuple[Any, ...]] = {
     "commcomp_round_bytes": (c_size_t, c_void_p, c_size_t),
     "commcomp_encode_round!": (c_void_p, c_uint64, c_size_t, c_void_p, c_void_p, c_size_t, _bytes),
     "commcomp_absorb!": (c_void_p, c_uint64, c_size_t, c_void_p, c_size_t, c_float, c_void_p),
-    "commcomp_reset": (None, c_void_p),
+    "commcomp_reset": (c_int, c_void_p),
     "commcomp_state_bytes": (c_size_t, c_void_p),
     "commcomp_state_save!": (c_void_p, c_void_p, c_size_t),
     "commcomp_state_restore!": (c_void_p, c_void_p, c_size_t),
@@ -147,6 +148,30 @@ def codecs() -> ctypes.CDLL:
 def traces() -> ctypes.CDLL:
     """libcommcomp-traces, which reads traces."""
     return _load("libcommcomp-traces.so.0", _TRACES)
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def alone(method: _Method) -> _Method:
+    """Lets one thread at a time into the methods of an object that have this: Error in any other.
+
+    The library's handles refuse a second thread as well, but a method makes several calls. The
+    object has a lock, `_turn`, and `_called`, a text for messages.
+    """
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not self._turn.acquire(False):
+            raise Error(
+                f"{self._called} is in use by another thread: give each thread one of its own, or let them take turns"
+            )
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            self._turn.release()
+
+    return cast(_Method, call)
 
 
 def check(function: Any, *arguments: Any) -> None:

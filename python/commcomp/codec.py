@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Sequence
 from ctypes import byref, c_size_t, create_string_buffer
@@ -11,7 +12,7 @@ import numpy as np
 
 from . import _library
 from ._arrays import flat, payload, shape_of, values
-from ._library import Error, number, text
+from ._library import Error, alone, number, text
 
 
 class Codec:
@@ -32,10 +33,11 @@ class Codec:
     attributes that may be set at any time, and encode, decode, decode_add, encode_round and absorb
     take them as keywords for one call. `randk` and `local` must be told the same when they decode.
     Decoding neither uses nor changes the state, so that one codec may decode the payloads of all
-    ranks.
+    ranks, one after the other.
 
-    A codec is used by one thread at a time; calls release the GIL, so codecs in several threads run
-    at once. `threads` lets one call use several for a large tensor; results do not depend on it.
+    A codec is used by one thread at a time: in any other, calls raise Error meanwhile and change
+    nothing. Calls release the GIL, so codecs in several threads run at once. `threads` lets one call
+    use several for a large tensor; results do not depend on it.
 
     Codecs can be pickled and copied (copy.copy, copy.deepcopy) with their state.
     """
@@ -53,6 +55,7 @@ class Codec:
         threads: int = 1,
     ) -> None:
         self._library = library = _library.codecs()
+        self._turn = threading.Lock()
         self._shape = shape_of(shape)
         self._handle = _library.make(
             library.commcomp_codec_new, text(scheme, "the scheme"), _library.dims_of(self._shape), len(self._shape)
@@ -113,6 +116,7 @@ class Codec:
         return self._threads
 
     @threads.setter
+    @alone
     def threads(self, threads: int) -> None:
         threads = number(threads, "the number of threads", most=2**31 - 1)
         if threads != self._threads:
@@ -120,6 +124,10 @@ class Codec:
             self._threads = threads
 
     # --- steps ---
+
+    @property
+    def _called(self) -> str:
+        return f"codec '{self.scheme}'"
 
     def _call(self, function: Any, *arguments: Any) -> None:
         """As _library.check, without making a buffer for the text each time."""
@@ -149,6 +157,7 @@ class Codec:
             self._place = place
         return number(step, "the step")
 
+    @alone
     def encode(
         self,
         x: Any,
@@ -164,7 +173,8 @@ class Codec:
 
         Returns the payload as bytes. With `out`, a uint8 array or tensor of at least `bound` bytes,
         the payload is written to its beginning, and the part that it takes is returned; the rest of
-        out[:bound] is unspecified. After an Error the state is unspecified: reset or restore it.
+        out[:bound] is unspecified. After an Error, but for that of a codec in use by another thread,
+        the state is unspecified: reset or restore it.
         """
         step = self._begin(step, seed, rank, direction, tensor)
         begin = values(x, "x", self._shape)
@@ -176,6 +186,7 @@ class Codec:
         self._call(self._library.commcomp_encode, step, begin, at, size, byref(used))
         return room[: used.value].tobytes() if out is None else room[: used.value]
 
+    @alone
     def decode(
         self,
         data: Any,
@@ -199,6 +210,7 @@ class Codec:
         self._call(self._library.commcomp_decode, step, at, size, begin)
         return out
 
+    @alone
     def decode_add(
         self,
         data: Any,
@@ -239,6 +251,7 @@ class Codec:
         """The size of round i in bytes: a multiple of 4, possibly 0."""
         return int(self._library.commcomp_round_bytes(self._handle, number(i, "the round")))
 
+    @alone
     def encode_round(
         self,
         i: int,
@@ -265,6 +278,7 @@ class Codec:
         self._call(self._library.commcomp_encode_round, step, i, begin, at, 4 * count, byref(used))
         return out[: used.value // 4]
 
+    @alone
     def absorb(
         self,
         i: int,
@@ -290,10 +304,12 @@ class Codec:
 
     # --- state ---
 
+    @alone
     def reset(self) -> None:
         """Sets the state to that of a new tensor."""
         self._library.commcomp_reset(self._handle)
 
+    @alone
     def state(self) -> bytes:
         """The state that the codec keeps from step to step: its residual, above all.
 
@@ -303,6 +319,7 @@ class Codec:
         self._call(self._library.commcomp_state_save, room.ctypes.data, room.size)
         return room.tobytes()
 
+    @alone
     def restore(self, state: Any) -> None:
         """Sets the state to one that state() has returned.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import weakref
 from collections.abc import Mapping
 from types import TracebackType
@@ -13,7 +14,7 @@ import numpy as np
 
 from . import _library
 from ._arrays import DTYPES, address, dtype_of, shape_of, values
-from ._library import Error, check, direction_number, number, path_of, text
+from ._library import Error, alone, check, direction_number, number, path_of, text
 
 
 class Trace:
@@ -107,6 +108,7 @@ class TraceWriter:
         self._library = library = _library.codecs()
         self._handle = _library.make(library.commcomp_trace_writer_new, path_of(directory))
         self._close = weakref.finalize(self, library.commcomp_trace_writer_free, self._handle)
+        self._turn, self._called = threading.Lock(), f"trace writer of '{os.fspath(directory)}'"
         self._tensors: list[tuple[str, tuple[int, ...], str]] = []
 
     def __enter__(self) -> TraceWriter:
@@ -117,6 +119,7 @@ class TraceWriter:
     ) -> None:
         self.close()
 
+    @alone
     def close(self) -> None:
         """Releases the memory; nothing can be written any more."""
         self._close()
@@ -143,6 +146,7 @@ class TraceWriter:
                 )
         return f"{len(tensors)} tensors, which were {len(self._tensors)}"
 
+    @alone
     def write(
         self, step: int, tensors: Mapping[str, Any], *, direction: str = "push", rank: int | None = None
     ) -> None:
