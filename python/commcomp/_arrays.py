@@ -56,12 +56,19 @@ def _check_tensor(x: Any, what: str, dtype: str) -> None:
         raise Error(f"{what}: the tensor is a negated view; call .resolve_neg() first")
 
 
+def _check_mask(x: Any, what: str) -> None:
+    """The library sees the values alone, so those that are masked would be taken as any other."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise Error(f"{what}: a masked array; call .filled(0), or with another value, first")
+
+
 def _check_array(x: Any, what: str, dtype: str, written: bool) -> None:
     if not isinstance(x, np.ndarray):
         raise Error(
             f"{what}: a {type(x).__name__} is neither a numpy array nor a tensor of PyTorch; call "
             f"numpy.asarray(x, numpy.{dtype}) first"
         )
+    _check_mask(x, what)
     if x.dtype != np.dtype(dtype):
         raise Error(f"{what}: an array of {x.dtype}; call .astype(numpy.{dtype}) first")
     if not x.flags.c_contiguous:
@@ -114,6 +121,7 @@ def payload(data: Any) -> tuple[Any, int]:
         return data, len(data)
     if is_tensor(data):
         return address(data, "the payload", "uint8"), data.numel()
+    _check_mask(data, "the payload")
     try:
         array = np.frombuffer(data, np.uint8) if len(memoryview(data)) > 0 else np.empty(0, np.uint8)
     except (TypeError, ValueError, BufferError) as e:

@@ -25,6 +25,9 @@ SENDERS = [
 ]
 
 
+MASKED = r"a masked array; call .filled\(0\), or with another value, first$"
+
+
 def gradient(shape, seed=1):
     """Normal values with a scale that differs by row, some of them zero."""
     generator = numpy.random.default_rng(seed)
@@ -206,6 +209,11 @@ def test_errors_say_what_to_do():
         ),
         (lambda: codec.encode(gradient((5, 4))), "shape 5x4, but the codec's is 4x5"),
         (lambda: codec.encode([1.0] * 20), r"call numpy.asarray\(x, numpy.float32\) first"),
+        (lambda: codec.encode(numpy.ma.masked_less(x, 0)), "^x: " + MASKED),
+        (lambda: codec.encode(numpy.ma.array(x.astype("f8"))), "^x: " + MASKED),
+        (lambda: codec.decode(codec.encode(x), out=numpy.ma.array(x)), "^out: " + MASKED),
+        (lambda: codec.decode_add(codec.encode(x), numpy.ma.array(x)), "^out: " + MASKED),
+        (lambda: codec.decode(numpy.ma.array(bytearray(codec.encode(x)), "u1")), "^the payload: " + MASKED),
         (lambda: codec.encode(infinite), "tensor 'fc.weight': the value at index 7 is infinite"),
         (lambda: codec.encode(x, out=numpy.empty(3, numpy.uint8)), "room for 3 bytes"),
         (lambda: codec.encode(x, step=-1), "the step -1 is not from 0"),

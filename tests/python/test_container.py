@@ -81,6 +81,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, tensors):
         ({"a": tensors["scale"], "b": infinite}, "tensor 'b': the value at index 0 is infinite"),
         ({"a": tensors["scale"], "b": numpy.zeros(3)}, r"tensor 'b': an array of float64; call .astype"),
         ({"": tensors["scale"]}, "name is empty"),
+        ({"b": numpy.ma.array(infinite)}, r"tensor 'b': a masked array; call .filled\(0\), or"),
     ]:
         with pytest.raises(Error, match=text):
             write_container(tmp_path / "x.cc", "3lc", bad)

@@ -86,6 +86,10 @@ def test_steps_that_differ_and_files_that_are_there_are_refused(tmp_path):
         ({**gradients(1), "scale": numpy.zeros(())}, "type float64"),
         ({**gradients(1), "scale": numpy.zeros((), int)}, "values of int64; convert"),
         ({**gradients(1), "conv.weight": gradients(1)["conv.weight"].T}, "numpy.ascontiguousarray"),
+        (
+            {**gradients(1), "conv.weight": numpy.ma.array(gradients(1)["conv.weight"])},
+            r"^tensor 'conv.weight': a masked array; call .filled\(0\), or with another value, first$",
+        ),
     ]:
         with pytest.raises(Error, match=text):
             writer.write(1, tensors)
