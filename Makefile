@@ -135,6 +135,8 @@ ASAN_BUILD   := BUILD=$(BUILD)/asan OPT="-O1 -g" \
                 SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all"
 FUZZ_BUILD   := BUILD=$(BUILD)/fuzzing CC=clang OPT="-O1 -g" \
                 SANITIZE="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
+TSAN_TESTS   := threads/test_threads threads/test_busy
+TSAN_BUILD   := BUILD=$(BUILD)/tsan CC=clang OPT="-O1 -g" SANITIZE=-fsanitize=thread
 # An aarch64 system of Debian's packages: the cross compiler takes its libraries, qemu runs programs in it.
 ARM_ROOT     := $(abspath $(BUILD)/arm64/root)
 ARM_RUN      := qemu-aarch64 -L $(ARM_ROOT)
@@ -251,6 +253,12 @@ $(SIM_TESTS): $(BUILD)/tests/sim/%: $(BUILD)/smpi/tests/mpi/%.o $(MPI_TEST_LIB:%
 	@mkdir -p $(@D)
 	$(CC) -shared $(LDFLAGS) -o $@ $^ $(SMPI_LIBS) $(LDLIBS) -lcmocka
 
+# The tests of threads with the library for programs alone: the rest takes long to build.
+$(BUILD)/threads/%: $(BUILD)/obj/tests/binding/%.o $(patsubst %,$(BUILD)/obj/tests/lib/%.o,data scratch settings text tier) \
+                    $(ARCHIVE)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+
 # Not a test: what `make count-arm` and `make count-x86` count.
 $(BUILD)/instructions: tests/count/instructions.c $(TEST_LIB_OBJ) $(LIB)
 	$(TEST_COMPILE) $< $(TEST_LINK)
@@ -351,6 +359,7 @@ DEPS_BUILD := gcc libc6-dev make git libcsv-dev libcjson-dev libgsl-dev libzstd-
               libzfp-dev libzip-dev zlib1g-dev openmpi-bin libopenmpi-dev iproute2 libsimgrid-dev
 DEPS_CHECK := $(DEPS_BUILD) libcmocka-dev g++ pkgconf python3 python3-jsonschema gnuplot-nox
 DEPS_FUZZ  := $(DEPS_CHECK) clang libclang-rt-14-dev libomp-dev
+DEPS_TSAN  := $(DEPS_BUILD) libcmocka-dev clang libclang-rt-14-dev libomp-dev
 DEPS_PYTHON := $(DEPS_BUILD) g++ python3-torch python3-numpy python3-pytest python3-pip \
                python3-setuptools python3-wheel
 DEPS_REPORT := $(DEPS_BUILD) python3 gnuplot-nox chromium tidy
@@ -374,6 +383,7 @@ help:
 	@echo 'make install       into PREFIX (/usr/local), DESTDIR honoured: programs, libraries, headers, docs,'
 	@echo '                   man page, completion; make uninstall removes them'
 	@echo 'make asan          the tests under AddressSanitizer and UBSan'
+	@echo 'make tsan          threads that encode and decode, under ThreadSanitizer'
 	@echo 'make count-x86     cycles a value of the kernels, by llvm-mca and as measured (COUNT: of some schemes);'
 	@echo '                   make count-arm: instructions a value on aarch64'
 	@echo 'make fuzz          fuzz every decoder and reader, FUZZ_SECONDS (60) in all'
@@ -399,9 +409,9 @@ check:
 # Every part also runs by itself. One that fails does not keep the next from running; it may fail before its
 # first test, so the summary alone does not tell.
 check-all:
-	@tools/install-deps.sh $(sort $(DEPS_CHECK) $(DEPS_FUZZ) $(DEPS_ARM) $(DEPS_PYTHON) $(DEPS_REPORT) $(DEPS_LINT))
+	@tools/install-deps.sh $(sort $(DEPS_CHECK) $(DEPS_FUZZ) $(DEPS_TSAN) $(DEPS_ARM) $(DEPS_PYTHON) $(DEPS_REPORT) $(DEPS_LINT))
 	@tests/run.sh --reset
-	@failed=; for part in clang "native OTHERS=$(BUILD)/clang/bin/commcomp EVERY=1" asan fuzz check-arm check-python check-report lint; do \
+	@failed=; for part in clang "native OTHERS=$(BUILD)/clang/bin/commcomp EVERY=1" asan tsan fuzz check-arm check-python check-report lint; do \
 	    $(MAKE) -s $$part || failed="$$failed $${part%% *}"; \
 	done; \
 	tests/run.sh --summary || exit 1; \
@@ -431,6 +441,14 @@ asan:
 	    tests/run.sh sanitizers tests/mpi.sh $(ASAN_SCRIPTS) \
 	    $(TESTS:$(BUILD)/%=$(BUILD)/asan/%)
 	@tests/run.sh --part sanitizers "seeds of the fuzz targets" $(MAKE) -s $(ASAN_BUILD) fuzz-replay
+
+# libomp tells ThreadSanitizer by its tool Archer when its threads wait for each other, and has accesses of its
+# own, which it must not look at.
+tsan:
+	@tools/install-deps.sh $(DEPS_TSAN)
+	@tests/run.sh --part build "thread sanitizer" $(MAKE) -s -j$(JOBS) $(TSAN_BUILD) $(TSAN_TESTS:%=$(BUILD)/tsan/%)
+	@COMMCOMP_TEST=sanitized TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
+	    tests/run.sh sanitizers $(TSAN_TESTS:%=$(BUILD)/tsan/%)
 
 # Pages in a browser. Not a part of `make check`: a browser is large.
 check-report:
@@ -566,7 +584,7 @@ $(TIDY_TARGETS): tidy/%:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart test check check-all native clang tidy check-arm count-arm count-x86 check-python check-report asan install uninstall format lint clean $(TIDY_TARGETS) FORCE replay \
+.PHONY: all tests help quickstart test check check-all native clang tidy check-arm count-arm count-x86 check-python check-report asan tsan install uninstall format lint clean $(TIDY_TARGETS) FORCE replay \
         fuzz-build fuzz fuzz-run fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
