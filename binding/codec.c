@@ -201,13 +201,54 @@ size_t commcomp_round_bytes(const struct commcomp_codec *c, size_t round)
     return cc_round_bytes(codec_of(c), round);
 }
 
+/* Fails unless a round is next, to be encoded or to be absorbed; round 0 begins a step any time. */
+static int check_next(const struct commcomp_codec *c, uint64_t step, size_t round, bool encoded,
+                      struct cc_error *e)
+{
+    const size_t rounds = commcomp_rounds(c);
+    if (rounds == 0)
+        return CC_OK; /* which the call refuses */
+    if (round >= rounds)
+        return cc_usage(e, "round %zu: a step of %s has %zu, counted from 0", round, c->spec->name,
+                        rounds);
+    if ((round == 0 && !encoded) ||
+        (c->rounds.step == step && c->rounds.done == round && c->rounds.encoded == encoded))
+        return CC_OK;
+    return cc_usage(e,
+                    "round %zu of step %llu cannot be %s now: each round of a step, from 0, is "
+                    "encoded and then absorbed before the next",
+                    round, (unsigned long long)step, encoded ? "absorbed" : "encoded");
+}
+
+static int encode_round(struct commcomp_codec *c, uint64_t step, size_t round, const float *x,
+                        void *payload, size_t room, size_t *bytes, struct cc_error *e)
+{
+    const struct cc_context ctx = context_of(c, step);
+    CC_TRY(check_next(c, step, round, false, e));
+    CC_TRY(cc_encode_round(codec_of(c), &ctx, round, x, payload, room, bytes, e));
+    c->rounds.step = step;
+    c->rounds.done = round;
+    c->rounds.encoded = true;
+    return CC_OK;
+}
+
+static int absorb(struct commcomp_codec *c, uint64_t step, size_t round, const void *sum,
+                  size_t bytes, float scale, float *y, struct cc_error *e)
+{
+    const struct cc_context ctx = context_of(c, step);
+    CC_TRY(check_next(c, step, round, true, e));
+    CC_TRY(cc_absorb(codec_of(c), &ctx, round, sum, bytes, scale, y, e));
+    c->rounds.done++;
+    c->rounds.encoded = false;
+    return CC_OK;
+}
+
 int commcomp_encode_round(struct commcomp_codec *c, uint64_t step, size_t round, const float *x,
                           void *payload, size_t room, size_t *bytes, char *error)
 {
     struct cc_error *e = cc_error_of(error);
     CC_TRY(cc_codec_take(c, e));
-    const struct cc_context ctx = context_of(c, step);
-    return cc_codec_end(c, cc_encode_round(codec_of(c), &ctx, round, x, payload, room, bytes, e));
+    return cc_codec_end(c, encode_round(c, step, round, x, payload, room, bytes, e));
 }
 
 int commcomp_absorb(struct commcomp_codec *c, uint64_t step, size_t round, const void *sum,
@@ -215,8 +256,7 @@ int commcomp_absorb(struct commcomp_codec *c, uint64_t step, size_t round, const
 {
     struct cc_error *e = cc_error_of(error);
     CC_TRY(cc_codec_take(c, e));
-    const struct cc_context ctx = context_of(c, step);
-    return cc_codec_end(c, cc_absorb(codec_of(c), &ctx, round, sum, bytes, scale, y, e));
+    return cc_codec_end(c, absorb(c, step, round, sum, bytes, scale, y, e));
 }
 
 /* --- names that a handle keeps for its user --- */

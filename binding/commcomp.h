@@ -135,7 +135,8 @@ int commcomp_decode_add(struct commcomp_codec *c, uint64_t step, const void *pay
 /* The number of allreduces of floats that a step takes instead of exchanging payloads: 1 for
  * schemes of the kind COMMCOMP_SUM_F32, 2 for powersgd, 0 if payloads must be decoded. In each
  * round every worker encodes floats, an allreduce sums them element by element, and every worker
- * absorbs the sum before the next round. */
+ * absorbs the sum before the next round; calls in another order, or of a round that there is not,
+ * are refused with COMMCOMP_USAGE and change nothing. */
 size_t commcomp_rounds(const struct commcomp_codec *c);
 /* The size of a round: a multiple of 4, possibly 0, which needs no allreduce. */
 size_t commcomp_round_bytes(const struct commcomp_codec *c, size_t round);
@@ -151,7 +152,7 @@ int commcomp_absorb(struct commcomp_codec *c, uint64_t step, size_t round, const
 /* The state: residual, momentum, and what else the scheme keeps. Reset sets it to that of a new
  * tensor, and fails only if the codec is in use. A saved state says to which scheme and shape it
  * belongs and has a checksum; restore refuses one that is damaged or of another codec, and then
- * leaves the state as it was. */
+ * leaves the state as it was. After both, rounds begin with 0. */
 int commcomp_reset(struct commcomp_codec *c);
 size_t commcomp_state_bytes(const struct commcomp_codec *c); /* the size of a saved state */
 int commcomp_state_save(const struct commcomp_codec *c, void *out, size_t room, char *error);

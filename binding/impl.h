@@ -42,6 +42,11 @@ struct commcomp_codec {
     struct cc_codec_set set; /* one codec, with its state and scratch memory */
     struct cc_context ctx;   /* but for the step, which each call names */
     char *name;              /* the tensor's, or NULL */
+    struct {                 /* where the rounds of a step are */
+        uint64_t step;
+        size_t done;  /* rounds that were absorbed, so that this one is next */
+        bool encoded; /* and it was encoded already */
+    } rounds;
 };
 
 static inline int cc_codec_take(struct commcomp_codec *c, struct cc_error *e)

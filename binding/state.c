@@ -54,10 +54,18 @@ static size_t put_head(const struct commcomp_codec *c, uint8_t *out)
 /* The longest head: FIXED, the name, its length, the shape. */
 enum { HEAD_CAP = FIXED + 4 + sizeof((struct cc_spec *)0)->name + 4 + 8 * CC_MAX_DIMS };
 
+/* The next round is a step's first. */
+static void begin_rounds(struct commcomp_codec *c)
+{
+    c->rounds.done = 0;
+    c->rounds.encoded = false;
+}
+
 int commcomp_reset(struct commcomp_codec *c)
 {
     CC_TRY(cc_codec_take(c, NULL));
     cc_codec_reset(&c->set.item->codec);
+    begin_rounds(c);
     return cc_codec_end(c, CC_OK);
 }
 
@@ -129,5 +137,8 @@ int commcomp_state_restore(struct commcomp_codec *c, const void *state, size_t b
 {
     struct cc_error *e = cc_error_of(error);
     CC_TRY(cc_codec_take(c, e));
-    return cc_codec_end(c, restore(c, state, bytes, e));
+    const int status = restore(c, state, bytes, e);
+    if (status == CC_OK)
+        begin_rounds(c);
+    return cc_codec_end(c, status);
 }

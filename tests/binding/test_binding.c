@@ -217,6 +217,76 @@ static void rounds_make_the_mean(void **state)
     commcomp_codec_free(c);
 }
 
+/* The status of a round's call; what it writes does not matter. */
+static int encodes(struct commcomp_codec *c, uint64_t step, size_t round)
+{
+    static const float x[6] = {1, 2, 3, 4, 5, 6};
+    float floats[6];
+    size_t bytes;
+    return commcomp_encode_round(c, step, round, x, floats, sizeof floats, &bytes, error);
+}
+
+static int absorbs(struct commcomp_codec *c, uint64_t step, size_t round)
+{
+    static const float sum[6] = {1, 2, 3, 4, 5, 6};
+    float mean[6] = {0};
+    return commcomp_absorb(c, step, round, sum, commcomp_round_bytes(c, round), 0.5f, mean, error);
+}
+
+static void rounds_come_in_order(void **state)
+{
+    (void)state;
+    struct commcomp_codec *c = codec_of("powersgd:rank=1", 2, 3);
+    static const char order[] = "is encoded and then absorbed before the next";
+    assert_int_equal(encodes(c, 0, 1), COMMCOMP_USAGE);
+    assert_contains(error, "round 1 of step 0 cannot be encoded now: ");
+    assert_contains(error, order);
+    assert_int_equal(absorbs(c, 0, 0), COMMCOMP_USAGE);
+    assert_contains(error, "round 0 of step 0 cannot be absorbed now: ");
+    for (uint64_t step = 4; step < 6; step++) {
+        assert_int_equal(encodes(c, step, 99), COMMCOMP_USAGE);
+        assert_contains(error, "round 99: a step of powersgd:rank=1 has 2, counted from 0");
+        assert_int_equal(encodes(c, step, 0), COMMCOMP_OK);
+        assert_int_equal(encodes(c, step, 0), COMMCOMP_OK); /* from the beginning */
+        assert_int_equal(encodes(c, step, 1), COMMCOMP_USAGE);
+        assert_int_equal(absorbs(c, step, 1), COMMCOMP_USAGE);
+        assert_int_equal(absorbs(c, step + 1, 0), COMMCOMP_USAGE);
+        assert_int_equal(absorbs(c, step, 99), COMMCOMP_USAGE);
+        assert_contains(error, "round 99: ");
+        assert_int_equal(absorbs(c, step, 0), COMMCOMP_OK);
+        assert_int_equal(absorbs(c, step, 0), COMMCOMP_USAGE);
+        assert_int_equal(absorbs(c, step, 1), COMMCOMP_USAGE);
+        assert_int_equal(encodes(c, step + 1, 1), COMMCOMP_USAGE);
+        assert_int_equal(encodes(c, step, 1), COMMCOMP_OK);
+        assert_int_equal(encodes(c, step, 1), COMMCOMP_USAGE);
+        assert_int_equal(absorbs(c, step, 1), COMMCOMP_OK);
+        assert_int_equal(absorbs(c, step, 1), COMMCOMP_USAGE);
+    }
+    assert_int_equal(encodes(c, 7, 0), COMMCOMP_OK);
+    assert_int_equal(commcomp_reset(c), COMMCOMP_OK);
+    assert_int_equal(absorbs(c, 7, 0), COMMCOMP_USAGE);
+    assert_int_equal(encodes(c, 7, 0), COMMCOMP_OK);
+    assert_int_equal(absorbs(c, 7, 0), COMMCOMP_OK);
+    assert_int_equal(commcomp_reset(c), COMMCOMP_OK);
+    assert_int_equal(encodes(c, 7, 1), COMMCOMP_USAGE);
+    const size_t size = commcomp_state_bytes(c);
+    uint8_t *saved = malloc(size);
+    assert_non_null(saved);
+    assert_int_equal(encodes(c, 8, 0), COMMCOMP_OK);
+    assert_int_equal(commcomp_state_save(c, saved, size, error), COMMCOMP_OK);
+    assert_int_equal(commcomp_state_restore(c, saved, size, error), COMMCOMP_OK);
+    assert_int_equal(absorbs(c, 8, 0), COMMCOMP_USAGE);
+    assert_int_equal(encodes(c, 8, 0), COMMCOMP_OK);
+    free(saved);
+    commcomp_codec_free(c);
+
+    c = codec_of("3lc", 2, 3); /* has no rounds, whatever the number */
+    assert_int_equal(encodes(c, 0, 5), COMMCOMP_FAIL);
+    assert_contains(error, "cannot be summed, but must be decoded");
+    assert_int_equal(absorbs(c, 0, 5), COMMCOMP_FAIL);
+    commcomp_codec_free(c);
+}
+
 static void containers_go_round(void **state)
 {
     const char *path = scratch_path(state, "x.cc");
@@ -336,6 +406,7 @@ int main(void)
         cmocka_unit_test(states_continue),
         cmocka_unit_test(damaged_states_are_refused),
         cmocka_unit_test(rounds_make_the_mean),
+        cmocka_unit_test(rounds_come_in_order),
         cmocka_unit_test_setup_teardown(containers_go_round, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(traces_go_round, scratch_setup, scratch_teardown),
     };

@@ -145,6 +145,17 @@ def test_rounds_of_several_workers_are_the_mean_of_sums():
         Codec("3lc", 10).encode_round(0, gradient(10))
 
 
+def test_rounds_out_of_order_are_refused():
+    codec, x = Codec("powersgd:rank=2", (30, 20)), gradient((30, 20))
+    with pytest.raises(Error, match="round 99: a step of powersgd:rank=2 has 2, counted from 0"):
+        codec.encode_round(99, x)
+    with pytest.raises(Error, match="round 1 of step 3 cannot be encoded now: each round of a step, from 0, is"):
+        codec.encode_round(1, x, step=3)
+    floats = codec.encode_round(0, x, step=3)
+    with pytest.raises(Error, match="round 0 of step 4 cannot be absorbed now"):
+        codec.absorb(0, floats, numpy.zeros((30, 20), "f"), step=4)
+
+
 def test_payloads_from_and_into_buffers():
     x = gradient(300)
     codec = Codec("3lc:s=1.75", 300)
