@@ -111,10 +111,12 @@ const char *cc_plugin_path(size_t i)
     return i < count ? plugins[i].path : NULL;
 }
 
-uint32_t cc_plugin_checksum(const struct cc_scheme *s)
+uint32_t cc_plugin_checksum(const struct cc_spec *s)
 {
-    for (size_t i = 0; i < count; i++)
-        if (plugins[i].scheme == s)
-            return plugins[i].checksum | 1; /* never 0 */
-    return 0;
+    uint32_t sum = 0;
+    for (; s != NULL; s = cc_spec_inner(s))
+        for (size_t i = 0; i < count; i++)
+            if (plugins[i].scheme == s->scheme)
+                sum = cc_crc32(sum, &plugins[i].checksum, sizeof plugins[i].checksum) | 1;
+    return sum;
 }

@@ -2,7 +2,7 @@
 #ifndef CC_SCHEMES_PLUGIN_LOAD_H
 #define CC_SCHEMES_PLUGIN_LOAD_H
 
-#include "schemes/scheme.h"
+#include "schemes/spec.h"
 
 /* Loads the file, which stays loaded, and adds its scheme to the catalogue (cc_scheme_add). One
  * that is loaded already is not loaded again. Fails, naming the file, if it is not a shared object,
@@ -13,8 +13,8 @@ int cc_plugin_load(const char *path, struct cc_error *e);
 /* The absolute path of the i-th plugin that is loaded, or NULL. */
 const char *cc_plugin_path(size_t i);
 
-/* The checksum of the file that the scheme is from; 0 for a scheme of the program itself.
- * Measurements of a plugin hold for this file alone. */
-uint32_t cc_plugin_checksum(const struct cc_scheme *s);
+/* The checksum of the plugins' files that the scheme, and those inside it, are from; 0 if the
+ * program itself has them all. What is measured of a plugin holds for this file alone. */
+uint32_t cc_plugin_checksum(const struct cc_spec *s);
 
 #endif

@@ -34,8 +34,7 @@ bool cc_spec_is_raw(const struct cc_spec *s)
     return strcmp(s->name, CC_RAW_SCHEME) == 0;
 }
 
-/* The scheme that a wrapper sends through, or NULL. */
-static const struct cc_spec *inner_spec(const struct cc_spec *s)
+const struct cc_spec *cc_spec_inner(const struct cc_spec *s)
 {
     for (const struct cc_param *p = s->scheme->params; p->name != NULL; p++)
         if (p->type == CC_NESTED)
@@ -45,14 +44,14 @@ static const struct cc_spec *inner_spec(const struct cc_spec *s)
 
 unsigned cc_spec_flags(const struct cc_spec *s)
 {
-    const struct cc_spec *inner = inner_spec(s);
+    const struct cc_spec *inner = cc_spec_inner(s);
     return s->scheme->flags | (inner != NULL ? cc_spec_flags(inner) & CC_STOCHASTIC : 0);
 }
 
 bool cc_spec_has_feedback(const struct cc_spec *s)
 {
     const struct cc_param *ef = cc_param_find(s->scheme->params, "ef");
-    const struct cc_spec *inner = inner_spec(s);
+    const struct cc_spec *inner = cc_spec_inner(s);
     if (inner != NULL)
         return cc_spec_has_feedback(inner);
     if ((s->scheme->flags & CC_FEEDBACK) == 0)

@@ -23,6 +23,9 @@ struct cc_spec {
 
 bool cc_spec_is_raw(const struct cc_spec *s);
 
+/* The scheme that a wrapper sends through, or NULL. It belongs to s. */
+const struct cc_spec *cc_spec_inner(const struct cc_spec *s);
+
 /* The scheme's flags; a wrapper is also CC_STOCHASTIC if the scheme inside is. */
 unsigned cc_spec_flags(const struct cc_spec *s);
 

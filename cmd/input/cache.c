@@ -94,10 +94,11 @@ static bool find_path(const struct cc_machine_info *h, char out[PATH_CAP])
  * checksum follows the name: cyclic:k=4@1b2c3d4f. */
 static int name_in_file(const char *name, char **out, struct cc_error *e)
 {
-    char id[64];
-    (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(name, ":"), name);
-    const struct cc_scheme *scheme = cc_scheme_find(id);
-    const uint32_t plugin = scheme != NULL ? cc_plugin_checksum(scheme) : 0;
+    struct cc_spec *spec = NULL;
+    /* A name that the catalogue cannot read is of another plugin, or from elsewhere. */
+    const uint32_t plugin =
+        cc_spec_parse(name, &spec, NULL) == CC_OK ? cc_plugin_checksum(spec) : 0;
+    cc_spec_free(spec);
     return plugin != 0 ? cc_text(out, e, "%s@%08" PRIx32, name, plugin)
                        : cc_text(out, e, "%s", name);
 }

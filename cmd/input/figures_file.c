@@ -24,7 +24,7 @@ static bool find_path(const struct cc_figures_config *c, size_t scheme, char out
 {
     const struct cc_net *net = c->net;
     const char *name_of = c->schemes->item[scheme]->name;
-    const uint32_t plugin = cc_plugin_checksum(c->schemes->item[scheme]->scheme);
+    const uint32_t plugin = cc_plugin_checksum(c->schemes->item[scheme]);
     const double drawn[] = {(double)c->drawn.seed, c->drawn.distribution, c->drawn.zeros,
                             c->drawn.indices, c->drawn.decay};
     struct cc_machine_info host;

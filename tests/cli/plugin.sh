@@ -70,6 +70,13 @@ compile -DANOTHER -g cyclic.c -o other.so
 t 0 model --plugin other.so --values 1K --scheme cyclic
 err 'measuring the speed of 1 scheme'
 err 'measuring sizes and errors of 1 scheme'
+# The same for a plugin inside a wrapper.
+t 0 model --plugin cyclic.so --values 1K --scheme local:every=2,inner=cyclic
+sed -i 's/"load": *[0-9.e+-]*/"load": 0/g' cache/commcomp/profile-*.json
+q 0 model --plugin cyclic.so --values 1K --scheme local:every=2,inner=cyclic
+t 0 model --plugin other.so --values 1K --scheme local:every=2,inner=cyclic
+err 'measuring the speed of 1 scheme'
+err 'measuring sizes and errors of 1 scheme'
 
 # --- trainings and ranks ---
 
