@@ -11,6 +11,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/stats.h"
+#include "schemes/plugin_guard.h"
 
 /* Samples at least where memory is the limit (unless `most` allows fewer): on a busy machine their
  * median is good to a few per cent, that of ten is not. */
@@ -134,7 +135,10 @@ static int run_rounds(struct run *r, struct cc_speed *out, struct cc_error *e)
         if (out->samples >= least_samples(r) && elapsed >= l->seconds)
             break;
         show_progress(r, (double)out->samples, elapsed);
-        CC_TRY(run_round(r, out->samples, true, out, e));
+        cc_plugin_timed(out->samples > 0);
+        const int status = run_round(r, out->samples, true, out, e);
+        cc_plugin_timed(false);
+        CC_TRY(status);
         if (out->samples == 0 && r->memory != NULL)
             begin += cc_now() - begin - elapsed; /* the first round tries many copy loops */
         if (!cc_interrupted() && !count_round(r, out))

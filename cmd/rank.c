@@ -12,6 +12,7 @@
 #include "netsim/lab/shape.h"
 #include "netsim/rank/rank.h"
 #include "netsim/transport/runtime.h"
+#include "schemes/plugin_call.h"
 
 static int run(MPI_Comm comm, const char *path, size_t *step, struct cc_error *e)
 {
@@ -55,6 +56,8 @@ int main(int argc, char **argv)
 {
     struct cc_error e = {""};
     cc_signals_of_writes(SIG_IGN);
+    if (cc_runtime_simulates())
+        cc_plugin_unwatched();
     /* Started by a rank (netsim/lab/shape.h). */
     if (argc > 1 && strcmp(argv[1], "--shape") == 0)
         return cc_shape_guard(argv + 2);

@@ -7,14 +7,13 @@
 
 #include "core/format/crc32.h"
 #include "core/infile.h"
+#include "schemes/plugin_call.h"
+#include "schemes/plugin_guard.h"
+#include "schemes/self_test.h"
 
 enum { MOST = 64 };
 
-static struct plugin {
-    char *path; /* absolute */
-    const struct cc_scheme *scheme;
-    uint32_t checksum;
-} plugins[MOST];
+static struct cc_plugin plugins[MOST];
 static size_t count;
 
 typedef int abi_function(void);
@@ -57,19 +56,31 @@ static int read_checksum(const char *path, uint32_t *out, struct cc_error *e)
     return CC_OK;
 }
 
-static int load(const char *path, struct plugin *out, struct cc_error *e)
+/* Loads the file as the plugin p, whose path is set, and adds its scheme. One that is refused stays
+ * loaded, as the program ends for it. */
+static int load(struct cc_plugin *p, struct cc_error *e)
 {
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const int call = cc_plugin_enter(p->path, "code that is run when it is loaded", CC_CALL_TEST_S);
+    void *handle = dlopen(p->path, RTLD_NOW | RTLD_LOCAL);
     int status = CC_OK;
     if (handle == NULL)
-        return cc_fail(e, "it cannot be loaded: %s", dlerror());
-    CC_TRY_OUT(find_scheme(handle, &out->scheme, e));
-    if (!cc_scheme_runs(out->scheme))
+        CC_TRY_OUT(cc_fail(e, "it cannot be loaded: %s", dlerror()));
+    CC_TRY_OUT(find_scheme(handle, &p->own, e));
+    if (!cc_scheme_runs(p->own))
         CC_TRY_OUT(cc_fail(e, "its scheme has no .encode"));
-    status = cc_scheme_add(out->scheme, e);
+    cc_plugin_guard(p);
+    status = cc_scheme_add(&p->guarded, e);
 out:
-    if (status != CC_OK)
-        (void)dlclose(handle);
+    cc_plugin_leave(call);
+    return status;
+}
+
+static int test(struct cc_plugin *p, struct cc_error *e)
+{
+    const int call = cc_plugin_enter(p->path, "self-test", CC_CALL_S);
+    const int status = cc_scheme_self_test(&p->guarded, e);
+    cc_plugin_leave(call);
+    p->tested = true;
     return status;
 }
 
@@ -83,24 +94,24 @@ static bool is_loaded(const char *path)
 
 int cc_plugin_load(const char *path, struct cc_error *e)
 {
-    struct plugin p = {.path = realpath(path, NULL)};
+    char *real = realpath(path, NULL);
     int status = CC_OK;
-    if (p.path == NULL) {
-        status = cc_fail(e, "%s", strerror(errno));
+    if (real == NULL)
+        CC_TRY_OUT(cc_fail(e, "%s", strerror(errno)));
+    if (is_loaded(real))
         goto out;
-    }
-    if (is_loaded(p.path))
-        goto out;
-    if (count == MOST) {
-        status = cc_fail(e, "%d plugins are loaded, and there is no room for more", MOST);
-        goto out;
-    }
-    CC_TRY_OUT(read_checksum(p.path, &p.checksum, e));
-    CC_TRY_OUT(load(p.path, &p, e));
-    plugins[count++] = p;
-    return CC_OK;
+    if (count == MOST)
+        CC_TRY_OUT(cc_fail(e, "%d plugins are loaded, and there is no room for more", MOST));
+    struct cc_plugin *p = &plugins[count];
+    *p = (struct cc_plugin){.path = real};
+    CC_TRY_OUT(cc_plugin_watch(e));
+    CC_TRY_OUT(read_checksum(real, &p->checksum, e));
+    CC_TRY_OUT(load(p, e));
+    real = NULL; /* the catalogue has the scheme now */
+    count++;
+    status = test(p, e);
 out:
-    free(p.path);
+    free(real);
     if (status != CC_OK)
         cc_error_in(e, "%s", path);
     return status;
@@ -116,7 +127,7 @@ uint32_t cc_plugin_checksum(const struct cc_spec *s)
     uint32_t sum = 0;
     for (; s != NULL; s = cc_spec_inner(s))
         for (size_t i = 0; i < count; i++)
-            if (plugins[i].scheme == s->scheme)
+            if (&plugins[i].guarded == s->scheme)
                 sum = cc_crc32(sum, &plugins[i].checksum, sizeof plugins[i].checksum) | 1;
     return sum;
 }

@@ -6,8 +6,9 @@
 
 /* Loads the file, which stays loaded, and adds its scheme to the catalogue (cc_scheme_add). One
  * that is loaded already is not loaded again. Fails, naming the file, if it is not a shared object,
- * not a plugin, or a plugin for another version of the interface. Runs the file's code: plugins are
- * as trusted as the program. Not while other threads use the catalogue. */
+ * not a plugin, a plugin for another version of the interface, or fails its self-test
+ * (self_test.h). From then on its calls are watched and checked (plugin_guard.h). Runs the file's
+ * code: plugins are as trusted as the program. Not while other threads use the catalogue. */
 int cc_plugin_load(const char *path, struct cc_error *e);
 
 /* The absolute path of the i-th plugin that is loaded, or NULL. */

@@ -166,7 +166,10 @@ static int set_name(struct cc_spec *s, struct cc_error *e)
 
 static int check(const struct cc_spec *s, struct cc_error *e)
 {
-    const int status = s->scheme->check == NULL ? CC_OK : s->scheme->check(s->params, e);
+    int status = s->scheme->check == NULL ? CC_OK : s->scheme->check(s->params, e);
+    if (status == CC_OK && cc_period(s->scheme, s->params) < 1)
+        status = cc_fail(e, "with these parameters its period is 0, and the least is 1: a fault "
+                            "of the plugin");
     if (status != CC_OK)
         cc_error_in(e, "scheme %s", s->scheme->id);
     return status;
