@@ -99,7 +99,7 @@ TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 SCRIPTS  := $(addprefix tests/,sim_ranks.sh mpi.sh cli/sim.sh cli/validate.sh sim_off.sh lab_faults.sh \
             lab_cluster.sh compilers.sh)
 SCRIPTS  += $(filter-out $(SCRIPTS) tests/headers.sh tests/smoke.sh tests/cli/lib.sh tests/run.sh tests/check_csv.sh, \
-            $(wildcard tests/*.sh tests/cli/*.sh tests/faults/*.sh))
+            $(wildcard tests/*.sh tests/cli/*.sh tests/faults/*.sh tests/witness/*.sh))
 # `make test`: what gives an answer while one waits for it.
 QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.sh data.sh nets.sh trace.sh npz.sh compare.sh plot.sh report.sh) \
             $(filter-out $(addprefix %/test_,changing large launch lab lab_config lab_kill paper_check platform_sim smpirun \

@@ -11,7 +11,7 @@
 # program. Every JSON document that a case prints is held against tests/schema at the end.
 set -u
 tests=$(realpath "$(dirname "$0")")
-case $(basename "$tests") in cli | faults) tests=$(dirname "$tests") ;; esac
+case $(basename "$tests") in cli | faults | witness) tests=$(dirname "$tests") ;; esac
 script=$(basename "$0" .sh)
 program=$(realpath "${COMMCOMP:-build/bin/commcomp}") || exit 1
 dir=$(mktemp -d) || exit 1
