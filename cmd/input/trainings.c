@@ -10,6 +10,9 @@
 #include "results/sheet.h"
 #include "schemes/spec.h"
 
+/* No training has more steps, seeds or workers. */
+#define MOST_COUNT 1e12
+
 /* The columns that every result of trainings has. */
 static const char *const needed[] = {"kind", "scheme", "net",      "data",     "workers",
                                      "step", "seeds",  "diverged", "accuracy", "difference"};
@@ -41,14 +44,45 @@ static int number_of(const struct cc_sheet *s, size_t row, const char *key, doub
     return c != CC_NO_COLUMN ? cc_sheet_number(s, row, c, out, e) : CC_OK;
 }
 
-/* The number of a row that has to have one. */
-static int needed_number(const struct cc_sheet *s, size_t row, const char *key, double *out,
-                         struct cc_error *e)
+/* A share of the test samples, or a difference of two, or nothing. */
+static int share_of(const struct cc_sheet *s, size_t row, const char *key, int least, double *out,
+                    struct cc_error *e)
+{
+    CC_TRY(number_of(s, row, key, out, e));
+    if (*out < least || *out > 1)
+        return cc_fail(e, "%s: %s %zu, column '%s': %.10g is not a number from %d to 1", s->path,
+                       s->place_word, s->place[row], key, *out, least);
+    return CC_OK;
+}
+
+/* The count of a row, which has to have one. */
+static int count_of(const struct cc_sheet *s, size_t row, const char *key, int least, double *out,
+                    struct cc_error *e)
 {
     CC_TRY(number_of(s, row, key, out, e));
     if (isnan(*out))
         return cc_fail(e, "%s: %s %zu, column '%s': a summary has a number here", s->path,
                        s->place_word, s->place[row], key);
+    if (!(*out >= least && *out <= MOST_COUNT && *out == floor(*out)))
+        return cc_fail(e, "%s: %s %zu, column '%s': %.10g is not a whole number from %d to %g",
+                       s->path, s->place_word, s->place[row], key, *out, least, MOST_COUNT);
+    return CC_OK;
+}
+
+/* A difference to fp32's accuracy and its interval, in the columns that begin with `key`. */
+static int difference_of(const struct cc_sheet *s, size_t row, const char *key,
+                         struct cc_trained *out, struct cc_error *e)
+{
+    char low[64], high[64];
+    (void)snprintf(low, sizeof low, "%s_low", key);
+    (void)snprintf(high, sizeof high, "%s_high", key);
+    CC_TRY(share_of(s, row, key, -1, &out->difference, e));
+    CC_TRY(number_of(s, row, low, &out->low, e));
+    CC_TRY(number_of(s, row, high, &out->high, e));
+    if (out->low > out->difference || out->high < out->difference)
+        return cc_fail(
+            e, "%s: %s %zu, column '%s': %.10g is outside of its interval, %.10g to %.10g", s->path,
+            s->place_word, s->place[row], key, out->difference, out->low, out->high);
     return CC_OK;
 }
 
@@ -56,16 +90,19 @@ static int read_row(const struct cc_sheet *s, size_t row, struct cc_trained *out
                     struct cc_error *e)
 {
     double best;
-    CC_TRY(number_of(s, row, "accuracy", &out->accuracy, e));
+    CC_TRY(share_of(s, row, "accuracy", 0, &out->accuracy, e));
     CC_TRY(number_of(s, row, "rate", &out->rate, e));
-    CC_TRY(needed_number(s, row, "step", &out->steps, e));
-    CC_TRY(needed_number(s, row, "seeds", &out->seeds, e));
-    CC_TRY(needed_number(s, row, "diverged", &out->diverged, e));
+    CC_TRY(count_of(s, row, "step", 1, &out->steps, e));
+    CC_TRY(count_of(s, row, "seeds", 0, &out->seeds, e));
+    CC_TRY(count_of(s, row, "diverged", 0, &out->diverged, e));
+    if (out->rate <= 0)
+        return cc_fail(e, "%s: %s %zu, column 'rate': %.10g is not a number above 0", s->path,
+                       s->place_word, s->place[row], out->rate);
+    if (!isnan(out->accuracy) && out->seeds == 0)
+        return cc_fail(e, "%s: %s %zu, column 'seeds': 0 trainings, which have an accuracy",
+                       s->path, s->place_word, s->place[row]);
     CC_TRY(number_of(s, row, "difference_best", &best, e));
-    const bool several = !isnan(best);
-    CC_TRY(number_of(s, row, several ? "difference_best" : "difference", &out->difference, e));
-    CC_TRY(number_of(s, row, several ? "difference_best_low" : "difference_low", &out->low, e));
-    return number_of(s, row, several ? "difference_best_high" : "difference_high", &out->high, e);
+    return difference_of(s, row, isnan(best) ? "difference" : "difference_best", out, e);
 }
 
 /* Whether a scheme's training with another length or rate counts instead: the longest, then that of
@@ -84,11 +121,46 @@ static bool has_diverged(const struct cc_trained *t)
     return t->diverged > 0 || isnan(t->accuracy);
 }
 
+static bool is_setting(const char *key)
+{
+    for (size_t i = 0; i < CC_KEYS; i++)
+        if (strcmp(cc_result_keys[i].name, key) == 0)
+            return cc_result_keys[i].origin == CC_ORIGIN_GIVEN;
+    return false;
+}
+
+static bool same_setting(const struct cc_value *a, const struct cc_value *b)
+{
+    return a->kind == CC_NUMBER && b->kind == CC_NUMBER ? a->number == b->number
+                                                        : cc_value_same(a, b);
+}
+
+/* Fails if a row before has all settings of this one: two figures of one training, of which neither
+ * is known to be the right one. */
+static int check_alone(const struct cc_sheet *s, size_t row, struct cc_error *e)
+{
+    for (size_t i = 0; i < row; i++) {
+        bool same = strcmp(text_of(s, i, "kind"), "summary") == 0 &&
+                    strcmp(text_of(s, i, "scheme"), text_of(s, row, "scheme")) == 0;
+        for (size_t c = 0; c < s->columns && same; c++)
+            same = !is_setting(s->key[c]) ||
+                   same_setting(cc_sheet_value(s, i, c), cc_sheet_value(s, row, c));
+        if (same)
+            return cc_fail(e,
+                           "%s: %s %zu: a second summary of %s with the settings of %s %zu: keep "
+                           "the right one",
+                           s->path, s->place_word, s->place[row], text_of(s, row, "scheme"),
+                           s->place_word, s->place[i]);
+    }
+    return CC_OK;
+}
+
 static int add_row(struct cc_trainings *t, const struct cc_sheet *s, size_t row, struct cc_error *e)
 {
     const char *scheme = text_of(s, row, "scheme");
     struct cc_trained new = {.scheme = NULL};
     CC_TRY(read_row(s, row, &new, e));
+    CC_TRY(check_alone(s, row, e));
     for (size_t i = 0; i < t->count; i++)
         if (strcmp(t->of[i].scheme, scheme) == 0) {
             new.scheme = t->of[i].scheme;
@@ -106,8 +178,8 @@ static int describe(struct cc_trainings *t, const struct cc_sheet *s, size_t row
                     struct cc_error *e)
 {
     double workers, steps;
-    CC_TRY(needed_number(s, row, "workers", &workers, e));
-    CC_TRY(needed_number(s, row, "step", &steps, e));
+    CC_TRY(count_of(s, row, "workers", 1, &workers, e));
+    CC_TRY(count_of(s, row, "step", 1, &steps, e));
     free(t->about);
     return cc_text(&t->about, e, "%s on %s, %.0f workers, %.0f steps", text_of(s, row, "net"),
                    text_of(s, row, "data"), workers, steps);

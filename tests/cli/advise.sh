@@ -215,6 +215,45 @@ json 'any(n.startswith("accuracy: ") and n.endswith("(lost 5.00 points of accura
 sed '/^3lc/s/2,0,20,0.9,.*/1,1,20,,,,/' train.csv >diverged.csv
 q 0 advise -q $hand --bw 1gbps --accuracy diverged.csv --format json
 json '[r["left_out"] for r in d["rows"] if r["scheme"] == "3lc"] == ["diverged in training"]'
+# Trainings that cannot be: train.csv with another value or line.
+impossible() { # impossible SED MESSAGE
+    sed "$1" train.csv >impossible.csv
+    t 1 advise -q $hand --bw 1gbps --accuracy impossible.csv
+    ! cmp -s train.csv impossible.csv || bad "nothing changed: $1"
+    err "impossible.csv: $2"
+    [ ! -s out ] || bad 'it advises all the same'
+}
+impossible '4s/0[.]9,/5,/' "line 4, column 'accuracy': 5 is not a number from 0 to 1$"
+impossible '3s/0[.]945/-1/' "line 3, column 'accuracy': -1 is not a number from 0 to 1$"
+impossible '2s/0[.]95/1.0001/' "line 2, column 'accuracy': 1.0001 is not a number from 0 to 1$"
+impossible '3s/0[.]945/94.5%/' "line 3, column 'accuracy': '94.5%' is not a number"
+impossible '3s/-0[.]005/-5/' "line 3, column 'difference': -5 is not a number from -1 to 1$"
+impossible '4s/-0[.]05,/1.5,/' "line 4, column 'difference': 1.5 is not a number from -1 to 1$"
+impossible '3s/-0[.]01,0$/0.01,0.02/' "line 3, column 'difference': -0.005 is outside of its interval, 0.01 to 0.02$"
+impossible '4s/-0[.]04$/-0.055/' "line 4, column 'difference': -0.05 is outside of its interval, -0.06 to -0.055$"
+impossible '3s/summary,2/summary,-3/' "line 3, column 'seeds': -3 is not a whole number from 0 to 1e+12$"
+impossible '3s/summary,2/summary,2.5/' "line 3, column 'seeds': 2.5 is not a whole number from 0"
+impossible '3s/summary,2/summary,/' "line 3, column 'seeds': a summary has a number here$"
+impossible '3s/summary,2/summary,0/' "line 3, column 'seeds': 0 trainings, which have an accuracy$"
+impossible '4s/,2,0,/,2,-1,/' "line 4, column 'diverged': -1 is not a whole number from 0"
+impossible '3s/,20,/,0,/' "line 3, column 'step': 0 is not a whole number from 1 to 1e+12$"
+impossible '3s/,4,/,-4,/' "line 3, column 'workers': -4 is not a whole number from 1"
+impossible '$p' 'line 5: a second summary of 3lc with the settings of line 4: keep the right one$'
+impossible '$a int8,mlp:8,digits,4.0,summary,2,0,20,0.5,-0.45,,' 'line 5: a second summary of int8 with the settings of line 3: keep'
+impossible '1s/$/,rate/; 2,4s/$/,-0.1/' "line 2, column 'rate': -0.1 is not a number above 0$"
+# In a result with several rates, the difference to fp32 at its best.
+impossible '1s/$/,difference_best/; 2,3s/$/,0/; 4s/$/,2/' "line 4, column 'difference_best': 2 is not a number from -1 to 1$"
+# JSON counts rows.
+sed 's/0[.]945/5/' train.csv | python3 -c 'import csv, json, sys
+number = lambda k, v: None if v == "" else float(v) if k not in ("scheme", "net", "data", "kind") else v
+rows = [{k: number(k, v) for k, v in r.items()} for r in csv.DictReader(sys.stdin)]
+json.dump({"schema": "commcomp/2", "command": "train", "argv": [], "host": {}, "rows": rows}, open("impossible.json", "w"))'
+t 1 advise -q $hand --bw 1gbps --accuracy impossible.json
+err "impossible.json: row 2, column 'accuracy': 5 is not a number from 0 to 1$"
+# Trainings with other settings stand side by side: the longest counts.
+sed '$a int8,mlp:8,digits,4,summary,2,0,40,0.5,-0.45,,' train.csv >longer.csv
+q 0 advise -q $hand --bw 1gbps --accuracy longer.csv --format json
+json '[r["left_out"] for r in d["rows"] if r["scheme"] == "int8"] == ["lost 45.00 points of accuracy"]'
 t 2 advise $hand --max-loss 1%
 err '--max-loss goes with --accuracy FILE'
 t 2 advise $hand --accuracy train.csv --max-nmse 1
