@@ -4,7 +4,9 @@
 #define ZLIB_CONST
 #include <zlib.h>
 
-enum { GZIP_ONLY = 16 + MAX_WBITS };
+#include "core/bytes.h"
+
+enum { GZIP_ONLY = 16 + MAX_WBITS, LENGTH_BYTES = 4 };
 
 bool cc_is_gzip(const uint8_t *in, size_t size)
 {
@@ -32,9 +34,25 @@ static int inflate_to(z_stream *z, const uint8_t *in, size_t size, const uint8_t
     return status;
 }
 
+int cc_gunzip_check(const uint8_t *in, size_t size, size_t n, struct cc_error *e)
+{
+    if (size < LENGTH_BYTES)
+        return cc_fail(e, "gzip, byte %zu: the file is cut off", size);
+    const uint32_t length = cc_get_u32(in + size - LENGTH_BYTES);
+    if (length == (uint32_t)n)
+        return CC_OK;
+    return cc_fail(e,
+                   "gzip, byte %zu: %u bytes of contents by the length here, and they should be "
+                   "%zu: the file is cut off, or something follows, or it begins wrongly; fetch it "
+                   "again",
+                   size - LENGTH_BYTES, length, n);
+}
+
 int cc_gunzip(const uint8_t *in, size_t size, uint8_t *out, size_t n, bool whole,
               struct cc_error *e)
 {
+    if (whole)
+        CC_TRY(cc_gunzip_check(in, size, n, e));
     z_stream z = {.next_in = in, .next_out = out};
     uint8_t more;
     if (inflateInit2(&z, GZIP_ONLY) != Z_OK)

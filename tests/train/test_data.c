@@ -122,6 +122,7 @@ static void damaged_idx(void **state)
         {image, 7, 0, 0, "byte 4: a dimension of 0"},
         {image, 4, 255, 0, "more than a file of 28 bytes can hold"},
         {image, 7, 4, 0, "the file ends, and should have 32 bytes"},
+        {image, 7, 2, 24, "labels-idx1-ubyte: byte 4: 3 labels, and "},
         {image, SIZE_MAX, 0, 27, "byte 27: the file ends"},
         {image, SIZE_MAX, 0, 29, "byte 28: the file goes on"},
         {image, SIZE_MAX, 0, 3, "byte 3: the file ends"},
@@ -180,14 +181,21 @@ static void damaged_gzip(void **state)
     }
     struct cc_error e = {""};
     assert_int_equal(cc_gunzip(file, size, out, sizeof out - 1, true, &e), CC_FAIL);
-    assert_contains(e.text, "go on after the last value");
+    assert_contains(e.text, "28 bytes of contents by the length here, and they should be 27");
     assert_int_equal(cc_gunzip(file, size, out, 4, false, &e), CC_OK);
-    uint8_t *more = malloc(size + 1);
+    uint8_t *more = malloc(size + 4);
     assert_non_null(more);
     memcpy(more, file, size);
     more[size] = 0;
     assert_int_equal(cc_gunzip(more, size + 1, out, sizeof out, true, &e), CC_FAIL);
-    assert_contains(e.text, "something follows");
+    assert_contains(e.text, "or something follows");
+    /* Lengths that are not true: shorter, and of what follows. */
+    memcpy(more + size, file + size - 4, 4);
+    assert_int_equal(cc_gunzip(more, size + 4, out, sizeof out, true, &e), CC_FAIL);
+    assert_contains(e.text, "something follows the compressed contents");
+    more[size - 4]--;
+    assert_int_equal(cc_gunzip(more, size, out, sizeof out - 1, true, &e), CC_FAIL);
+    assert_contains(e.text, "go on after the last value");
     free(more);
     free(file);
 }
