@@ -1,0 +1,114 @@
+/* timed: a plugin that takes a known time for each value, so that a clock outside of commcomp says
+ * what its speeds are. The payload is the values as they are.
+ *
+ * A call takes encode, decode or add picoseconds for each value; with pattern=1 times a factor of
+ * the tables below, the next one in each call, so that any nine calls in a row have all nine.
+ * sleep=0 waits busily for the processor time of the calling thread, so that nothing else on the
+ * machine counts; sleep=1 sleeps until the time has come, so that a thread needs no processor. */
+#include <math.h>
+#include <schemes/plugin.h>
+#include <string.h>
+#include <time.h>
+
+struct params {
+    int64_t encode, decode, add, pattern, sleep;
+};
+#define PICOSECONDS(name)                                                                          \
+    CC_PARAM_INT(struct params, name, 1000, 1, 1000000, "ps", "time of a value in " #name)
+static const struct cc_param table[] = {
+    PICOSECONDS(encode),
+    PICOSECONDS(decode),
+    PICOSECONDS(add),
+    CC_PARAM_INT(struct params, pattern, 0, 0, 1, "", "whether calls take turns in their times"),
+    CC_PARAM_INT(struct params, sleep, 0, 0, 1, "", "whether time passes asleep"),
+    {.name = NULL}};
+
+enum { ENCODE, DECODE, ADD, CALLS };
+static const int factor[CALLS][9] = {
+    {3, 7, 1, 9, 5, 2, 8, 6, 4}, {6, 20, 2, 14, 5, 3, 18, 10, 4}, {8, 1, 20, 2, 16, 4, 1, 8, 2}};
+
+static int64_t now(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return 1000000000 * (int64_t)t.tv_sec + t.tv_nsec;
+}
+
+/* The nanosecond at which a call that begins now should end. */
+static int64_t end_of(const struct cc_codec *c, int call, int64_t picoseconds)
+{
+    static unsigned turn[CALLS];
+    const struct params *p = c->params;
+    const int64_t times = p->pattern != 0 ? factor[call][turn[call]++ % 9] : 1;
+    return now(p->sleep != 0 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID) +
+           (int64_t)c->shape.n * picoseconds * times / 1000;
+}
+
+static void wait_until(const struct cc_codec *c, int64_t end)
+{
+    const struct params *p = c->params;
+    if (p->sleep != 0) {
+        const struct timespec at = {.tv_sec = end / 1000000000, .tv_nsec = end % 1000000000};
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) != 0)
+            ;
+        return;
+    }
+    while (now(CLOCK_THREAD_CPUTIME_ID) < end)
+        ;
+}
+
+static size_t bound(const void *p, const struct cc_shape *s)
+{
+    return (void)p, 4 * s->n;
+}
+
+static struct cc_traffic traffic(const void *p)
+{
+    return (void)p, cc_traffic_one(0);
+}
+
+static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    const int64_t end = end_of(c, ENCODE, ((const struct params *)c->params)->encode);
+    float sum = 0;
+    for (size_t i = 0; i < c->shape.n; i++)
+        sum += x[i] - x[i]; /* NaN if a value is not finite */
+    if (sum != 0 || isnan(sum))
+        return cc_refuse(ctx, x, NULL, c->shape.n, e);
+    *len = 4 * c->shape.n;
+    memcpy(out, x, *len);
+    wait_until(c, end);
+    return (void)cap, CC_OK;
+}
+
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, const float *scale, float *y, struct cc_error *e)
+{
+    const struct params *p = c->params;
+    const int64_t end = scale == NULL ? end_of(c, DECODE, p->decode) : end_of(c, ADD, p->add);
+    if (len != 4 * c->shape.n)
+        return cc_bad_length(len, 4 * c->shape.n, e);
+    for (size_t i = 0; i < c->shape.n; i++) {
+        float v;
+        memcpy(&v, in + 4 * i, 4);
+        if (!isfinite(v))
+            return cc_bad_payload(4 * i, e, "a value that is not finite");
+        y[i] = scale == NULL ? v : cc_add_scaled(y[i], *scale, v);
+    }
+    wait_until(c, end);
+    return (void)ctx, CC_OK;
+}
+
+static const struct cc_scheme timed = {.id = "timed",
+                                       .title = "floats in a known time",
+                                       .reference = "tests/witness/bench.sh",
+                                       .layout = "f32 of the values",
+                                       .kind = CC_OPAQUE,
+                                       .params = table,
+                                       .params_bytes = sizeof(struct params),
+                                       .bound = bound,
+                                       .traffic = traffic,
+                                       .encode = encode,
+                                       .decode = decode};
+CC_PLUGIN(timed)
