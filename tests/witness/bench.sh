@@ -142,6 +142,7 @@ int main(int argc, char **argv)
     return to[n / 2] == 1;
 }
 P
+end_case
 case='a loop that copies' good=1
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O3 copy.c -o copy 2>err || bad 'it does not compile'
 values=$("$program" bench -q --values l2 --scheme fp32 --steps 1 --no-speed --format csv --columns values | tail -n 1)
