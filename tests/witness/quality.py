@@ -1,6 +1,6 @@
 """quality.py PROGRAM: the errors that `bench` prints for the first steps of a trace, from the files that `encode` and
-`decode` write. Error feedback is done here: a scheme with a residual is the same scheme without one, on the sum of
-gradient and residual, in float32."""
+`decode` write, and for one scheme the sizes once they have settled. Error feedback is done here: a scheme with a
+residual is the same scheme without one, on the sum of gradient and residual, in float32."""
 import array
 import json
 import math
@@ -47,12 +47,13 @@ def commcomp(*words):
     return subprocess.check_output([sys.argv[1], *words])
 
 
-def decoded(scheme, tensors, step):
-    """What a receiver has of these tensors."""
+def through(scheme, tensors, step):
+    """What a receiver has of these tensors, and the bytes of their payloads."""
     write("x.safetensors", tensors, step)
-    commcomp("encode", "-q", "--force", "--scheme", scheme, "--step", str(step), "x.safetensors", "x.cc")
+    size = json.loads(commcomp("encode", "-q", "--force", "--scheme", scheme, "--step", str(step), "x.safetensors", "x.cc",
+                               "--format", "json"))["rows"][0]["payload_bytes"]
     commcomp("decode", "-q", "x.cc", "y.safetensors")
-    return read("y.safetensors")
+    return read("y.safetensors"), size
 
 
 def plus(x, y, sign=1):
@@ -90,6 +91,27 @@ def rows_of(*words):
                                ",".join(SCHEMES), *words))["rows"]
 
 
+class Sender:
+    """A worker with a residual, if the scheme is `plain` with error feedback."""
+
+    def __init__(self, scheme, plain):
+        self.scheme, self.plain, self.step = plain or scheme, plain, 0
+        self.residual = {name: array.array("f", bytes(4 * math.prod(shape))) for name, shape in SHAPES.items()}
+
+    def one_pass(self):
+        """Pairs of gradient and decoded one by step, and the bytes of a step."""
+        pairs, size = [], 0
+        for g in trace:
+            x = {name: plus(g[name], self.residual[name]) for name in SHAPES} if self.plain else g
+            y, each = through(self.scheme, x, self.step)
+            if self.plain:
+                self.residual = {name: plus(x[name], y[name], -1) for name in SHAPES}
+            self.step += 1
+            size += each
+            pairs.append((g, y))
+        return pairs, size / STEPS
+
+
 random.seed(3)
 os.mkdir("trace")
 trace = []
@@ -100,19 +122,25 @@ for step in range(STEPS):
 bench = {(passes, tensors): rows_of("--passes", str(passes), *(["--per-tensor"] if tensors else []))
          for passes in (1, 2) for tensors in (False, True)}
 for at, (scheme, plain) in enumerate(SCHEMES.items()):
-    residual = {name: array.array("f", bytes(4 * math.prod(shape))) for name, shape in SHAPES.items()}
+    sender = Sender(scheme, plain)
     for passes in (1, 2):
-        pairs = []
-        for step, g in enumerate(trace):
-            x = {name: plus(g[name], residual[name]) for name in SHAPES} if plain else g
-            y = decoded(plain or scheme, x, step + (passes - 1) * STEPS)
-            if plain:
-                residual = {name: plus(x[name], y[name], -1) for name in SHAPES}
-            pairs.append((g, y))
-        compare(bench[passes, False][at], figures(pairs, SHAPES), "%s, pass %d" % (scheme, passes))
+        pairs, size = sender.one_pass()
+        compare(bench[passes, False][at], dict(figures(pairs, SHAPES), payload_bytes=size), "%s, pass %d" % (scheme, passes))
         for k, name in enumerate(SHAPES):
             row = bench[passes, True][at * len(SHAPES) + k]
             assert row["tensor"] == name
             compare(row, figures(pairs, [name]), "%s, pass %d, tensor %s" % (scheme, passes, name))
+
+# Sizes settle once 40 steps or more, in whole passes, send as much to 1% as those before, and one more pass measures.
+SETTLES = "3lc"
+sender, sizes, window = Sender(SETTLES, SCHEMES[SETTLES]), [], math.ceil(40 / STEPS)
+while len(sizes) < 2 * window or abs(sum(sizes[-window:]) - sum(sizes[-2 * window:-window])) > 0.01 * sum(sizes[-window:]):
+    sizes.append(sender.one_pass()[1])
+row = rows_of("--passes", "auto")[list(SCHEMES).index(SETTLES)]
+mean = sum(sizes[-window:]) / window
+compare(row, dict(figures(sender.one_pass()[0], SHAPES), passes=len(sizes) + 1, payload_bytes=row["payload_bytes"],
+                  bits_per_value=8 * row["payload_bytes"] / sum(map(math.prod, SHAPES.values()))), SETTLES + ", settled")
+if abs(row["payload_bytes"] - mean) > 1 or not row["settled"]: # of each tensor, rounded to whole bytes over the steps
+    wrong.append("%s, settled: %s bytes, and should be %s" % (SETTLES, row["payload_bytes"], mean))
 print("\n".join(wrong[:20]))
 sys.exit(len(wrong) > 0)
