@@ -23,8 +23,9 @@ struct cc_trainings {
     size_t count, capacity;
 };
 
-/* Reads a .csv or .json file. Fails if it is not such a result, or fp32 is not in it. *out is empty
- * at first; release it with cc_trainings_free also after an error. */
+/* Reads a .csv or .json file. Fails if it is not such a result, fp32 is not in it, a figure cannot
+ * be (an accuracy above 1), or two summaries are of the same training. *out is empty at first;
+ * release it with cc_trainings_free also after an error. */
 int cc_trainings_read(const char *path, struct cc_trainings *out, struct cc_error *e);
 void cc_trainings_free(struct cc_trainings *t);
 
