@@ -2,9 +2,7 @@
  * but for a share that is lost: of values that are odd, with odd=1, one half; with grow=1 a
  * thirty-second more in each 32 steps. state=1 gives it a state, which means nothing, so that its
  * errors have to settle. */
-#include <math.h>
-#include <schemes/plugin.h>
-#include <string.h>
+#include "floats.h"
 
 struct params {
     int64_t odd, grow, state;
@@ -14,11 +12,6 @@ static const struct cc_param table[] = {
     CC_PARAM_INT(struct params, grow, 0, 0, 1, "", "whether more is lost in later steps"),
     CC_PARAM_INT(struct params, state, 0, 0, 1, "", "whether there is a state"),
     {.name = NULL}};
-
-static size_t bound(const void *p, const struct cc_shape *s)
-{
-    return (void)p, 4 * s->n;
-}
 
 static size_t state_bytes(const void *p, const struct cc_shape *s)
 {
@@ -48,16 +41,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, const float *scale, float *y, struct cc_error *e)
 {
-    if (len != 4 * c->shape.n)
-        return cc_bad_length(len, 4 * c->shape.n, e);
-    for (size_t i = 0; i < c->shape.n; i++) {
-        float v;
-        memcpy(&v, in + 4 * i, 4);
-        if (!isfinite(v))
-            return cc_bad_payload(4 * i, e, "a value that is not finite");
-        y[i] = scale == NULL ? v : cc_add_scaled(y[i], *scale, v);
-    }
-    return (void)ctx, CC_OK;
+    return (void)ctx, floats_decode(c, in, len, scale, y, e);
 }
 
 static const struct cc_scheme known = {.id = "known",
@@ -68,7 +52,7 @@ static const struct cc_scheme known = {.id = "known",
                                        .kind = CC_OPAQUE,
                                        .params = table,
                                        .params_bytes = sizeof(struct params),
-                                       .bound = bound,
+                                       .bound = floats_bound,
                                        .state_bytes = state_bytes,
                                        .encode = encode,
                                        .decode = decode};

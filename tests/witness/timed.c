@@ -5,10 +5,9 @@
  * the tables below, the next one in each call, so that any nine calls in a row have all nine.
  * sleep=0 waits busily for the processor time of the calling thread, so that nothing else on the
  * machine counts; sleep=1 sleeps until the time has come, so that a thread needs no processor. */
-#include <math.h>
-#include <schemes/plugin.h>
-#include <string.h>
 #include <time.h>
+
+#include "floats.h"
 
 struct params {
     int64_t encode, decode, add, pattern, sleep;
@@ -57,11 +56,6 @@ static void wait_until(const struct cc_codec *c, int64_t end)
         ;
 }
 
-static size_t bound(const void *p, const struct cc_shape *s)
-{
-    return (void)p, 4 * s->n;
-}
-
 static struct cc_traffic traffic(const void *p)
 {
     return (void)p, cc_traffic_one(0);
@@ -73,8 +67,8 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     const int64_t end = end_of(c, ENCODE, ((const struct params *)c->params)->encode);
     float sum = 0;
     for (size_t i = 0; i < c->shape.n; i++)
-        sum += x[i] - x[i]; /* NaN if a value is not finite */
-    if (sum != 0 || isnan(sum))
+        sum += x[i] - x[i]; /* NaN of one that is not finite */
+    if (sum != 0)
         return cc_refuse(ctx, x, NULL, c->shape.n, e);
     *len = 4 * c->shape.n;
     memcpy(out, x, *len);
@@ -87,15 +81,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
 {
     const struct params *p = c->params;
     const int64_t end = scale == NULL ? end_of(c, DECODE, p->decode) : end_of(c, ADD, p->add);
-    if (len != 4 * c->shape.n)
-        return cc_bad_length(len, 4 * c->shape.n, e);
-    for (size_t i = 0; i < c->shape.n; i++) {
-        float v;
-        memcpy(&v, in + 4 * i, 4);
-        if (!isfinite(v))
-            return cc_bad_payload(4 * i, e, "a value that is not finite");
-        y[i] = scale == NULL ? v : cc_add_scaled(y[i], *scale, v);
-    }
+    CC_TRY(floats_decode(c, in, len, scale, y, e));
     wait_until(c, end);
     return (void)ctx, CC_OK;
 }
@@ -107,7 +93,7 @@ static const struct cc_scheme timed = {.id = "timed",
                                        .kind = CC_OPAQUE,
                                        .params = table,
                                        .params_bytes = sizeof(struct params),
-                                       .bound = bound,
+                                       .bound = floats_bound,
                                        .traffic = traffic,
                                        .encode = encode,
                                        .decode = decode};
