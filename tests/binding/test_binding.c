@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "binding/commcomp.h"
+#include "schemes/codec_set.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
 
@@ -49,6 +50,53 @@ static void encodes_the_example(void **state)
     free(payload);
     commcomp_codec_free(c);
     commcomp_codec_free(NULL);
+}
+
+/* What a random codec sends is what schemes draws for the same seed, rank, direction, step and
+ * tensor, and all five matter. */
+static void who_sends_decides_what_is_drawn(void **state)
+{
+    (void)state;
+    static const struct cc_context senders[] = {
+        {.seed = 7, .rank = 2, .direction = CC_PUSH, .step = 3, .tensor = 4},
+        {.seed = 8, .rank = 2, .direction = CC_PUSH, .step = 3, .tensor = 4},
+        {.seed = 7, .rank = 1, .direction = CC_PUSH, .step = 3, .tensor = 4},
+        {.seed = 7, .rank = 2, .direction = CC_PULL, .step = 3, .tensor = 4},
+        {.seed = 7, .rank = 2, .direction = CC_PUSH, .step = 2, .tensor = 4},
+        {.seed = 7, .rank = 2, .direction = CC_PUSH, .step = 3, .tensor = 5}};
+    enum { SENDERS = sizeof senders / sizeof senders[0], BYTES = 1024 };
+    float x[600];
+    uint8_t payload[SENDERS][BYTES], want[BYTES];
+    size_t bytes[SENDERS], length;
+    static const struct cc_codec_memory memory = {.scratch = CC_SHARED};
+    static const size_t dims[] = {20, 30};
+    struct cc_spec *spec;
+    struct cc_codec_set set;
+    struct cc_shape shape;
+    for (size_t i = 0; i < 600; i++)
+        x[i] = (float)(i % 31) / 31 - 0.4f;
+    assert_int_equal(cc_spec_parse("ternary", &spec, NULL), CC_OK);
+    assert_int_equal(cc_shape_make(dims, 2, &shape, NULL), CC_OK);
+    assert_int_equal(cc_codec_set_single(&set, spec, &shape, &memory, NULL), CC_OK);
+    for (size_t i = 0; i < SENDERS; i++) {
+        const struct cc_context *s = &senders[i];
+        struct commcomp_codec *c = codec_of("ternary", 20, 30);
+        assert_int_equal(
+            commcomp_codec_sender(c, s->seed, s->rank,
+                                  s->direction == CC_PUSH ? COMMCOMP_PUSH : COMMCOMP_PULL, error),
+            COMMCOMP_OK);
+        assert_int_equal(commcomp_codec_tensor(c, s->tensor, "a", error), COMMCOMP_OK);
+        assert_int_equal(commcomp_encode(c, s->step, x, payload[i], BYTES, &bytes[i], error),
+                         COMMCOMP_OK);
+        commcomp_codec_free(c);
+        assert_int_equal(cc_encode(&set.item->codec, s, x, want, BYTES, &length, NULL), CC_OK);
+        assert_int_equal(bytes[i], length);
+        assert_memory_equal(payload[i], want, length);
+        for (size_t k = 0; k < i; k++)
+            assert_memory_not_equal(payload[i], payload[k], length);
+    }
+    cc_codec_set_free(&set);
+    cc_spec_free(spec);
 }
 
 static void says_what_a_codec_is(void **state)
@@ -341,6 +389,40 @@ static void containers_go_round(void **state)
     commcomp_container_close(c);
 }
 
+/* Each tensor of a container is drawn for its own index. */
+static void tensors_of_a_container_are_drawn_apart(void **state)
+{
+    const char *path = scratch_path(state, "x.cc");
+    static const size_t dims[] = {20, 30};
+    struct commcomp_container_writer *w;
+    struct commcomp_container *c;
+    float x[600];
+    size_t bytes;
+    uint8_t want[1024];
+    for (size_t i = 0; i < 600; i++)
+        x[i] = (float)(i % 31) / 31 - 0.4f;
+    assert_int_equal(
+        commcomp_container_begin(path, "ternary", 4, 3, COMMCOMP_PUSH, 2, 2, &w, error),
+        COMMCOMP_OK);
+    assert_int_equal(commcomp_container_add(w, "a", dims, 2, x, error), COMMCOMP_OK);
+    assert_int_equal(commcomp_container_add(w, "b", dims, 2, x, error), COMMCOMP_OK);
+    assert_int_equal(commcomp_container_finish(w, error), COMMCOMP_OK);
+    assert_int_equal(commcomp_container_open(path, 0, &c, error), COMMCOMP_OK);
+    struct commcomp_codec *codec = codec_of("ternary", 20, 30);
+    assert_int_equal(commcomp_codec_sender(codec, 4, 3, COMMCOMP_PUSH, error), COMMCOMP_OK);
+    for (size_t i = 0; i < 2; i++) {
+        size_t length;
+        assert_int_equal(commcomp_codec_tensor(codec, i, "a", error), COMMCOMP_OK);
+        assert_int_equal(commcomp_encode(codec, 2, x, want, sizeof want, &length, error),
+                         COMMCOMP_OK);
+        const void *payload = commcomp_container_payload(c, i, &bytes);
+        assert_int_equal(bytes, length);
+        assert_memory_equal(payload, want, length);
+    }
+    commcomp_codec_free(codec);
+    commcomp_container_close(c);
+}
+
 static void traces_go_round(void **state)
 {
     const char *folder = scratch_path(state, ".");
@@ -401,6 +483,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encodes_the_example),
+        cmocka_unit_test(who_sends_decides_what_is_drawn),
         cmocka_unit_test(says_what_a_codec_is),
         cmocka_unit_test(refuses_what_is_wrong),
         cmocka_unit_test(states_continue),
@@ -408,6 +491,8 @@ int main(void)
         cmocka_unit_test(rounds_make_the_mean),
         cmocka_unit_test(rounds_come_in_order),
         cmocka_unit_test_setup_teardown(containers_go_round, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(tensors_of_a_container_are_drawn_apart, scratch_setup,
+                                        scratch_teardown),
         cmocka_unit_test_setup_teardown(traces_go_round, scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
