@@ -239,6 +239,40 @@ static void written(void **state)
                      CC_FAIL);
 }
 
+/* Small messages of 10 us, and 100 to 500 kB at 100 MB/s, each off by so many percent. */
+static struct cc_calibration calibrate_off(const double percent[5], double burst)
+{
+    enum { SMALL = 3, LARGE = 5 };
+    double seconds[SMALL + LARGE];
+    struct cc_ping ping[SMALL + LARGE];
+    struct cc_calibration c;
+    for (int i = 0; i < SMALL + LARGE; i++) {
+        const double bytes = i < SMALL ? 1 << 3 * i : 1e5 * (i - SMALL + 1);
+        seconds[i] = i < SMALL ? 1e-5 : bytes * 1e-8 * (1 + percent[i - SMALL] / 100);
+        ping[i] = (struct cc_ping){bytes, &seconds[i], 1};
+    }
+    assert_int_equal(cc_calibrate(ping, SMALL + LARGE, burst, &c, NULL), CC_OK);
+    return c;
+}
+
+/* Worked out from the normal equations, with weights 1 / t^2 and the residuals over n - 2. */
+static void deviations(void **state)
+{
+    (void)state;
+    struct cc_calibration c = calibrate_off((const double[]){1, -1, 1, -1, 1}, 0);
+    close_to(c.bw_bps.value, 801439840.0208, 1e-9, "rate");
+    close_to(c.bw_bps.sd, 8287789.0672, 1e-9, "its deviation");
+    close_to(c.intercept_s.value, 7.914299286056e-6, 1e-6, "intercept");
+    close_to(c.intercept_s.sd, 1.915099051333e-5, 1e-6, "its deviation");
+    /* 1758 bytes, give or take 1877: no bucket; 6132, give or take 484: one. */
+    c = calibrate_off((const double[]){-1, 1, -1, 1, -1}, -1);
+    assert_true(c.burst_bytes.value == 0);
+    close_to(c.burst_bytes.sd, 1877.26710844867, 1e-6, "deviation of no bucket");
+    c = calibrate_off((const double[]){-3, 0, 1, 1, 1}, -1);
+    close_to(c.burst_bytes.value, 6132.4636786355, 1e-6, "bucket");
+    close_to(c.burst_bytes.sd, 483.96762557825, 1e-6, "its deviation");
+}
+
 static void medians(void **state)
 {
     (void)state;
@@ -285,6 +319,7 @@ int main(void)
         cmocka_unit_test(exact),
         cmocka_unit_test(noisy),
         cmocka_unit_test(uncertainty),
+        cmocka_unit_test(deviations),
         cmocka_unit_test(medians),
         cmocka_unit_test(refusals),
         cmocka_unit_test(default_sizes),

@@ -102,6 +102,28 @@ static void write_sparse(enum cc_exchange x, int p, struct sets *sets, struct sc
     sets->dense_bytes = x == CC_DSAR_SPLIT ? 4 * (double)sets->n / p : 0;
 }
 
+/* Two workers with the same 50 of 1000 values; of their sum 2%, 20 pairs, are kept. Each sends half
+ * of its pairs to the other, and then half of the sum. With a dense second stage of 4 bits, a scale
+ * of 4 bytes for 512 values comes on top: 500 x (4 + 32 / 512) / 8 bytes. */
+static void parts_kept_and_quantized(void **state)
+{
+    (void)state;
+    const double byte_s = cc_link_byte_s(&link);
+    const double fixed = 2 * (link.latency_s + (HEAD + link.message_bytes) * byte_s);
+    struct cc_cluster cluster = {.workers = 2,
+                                 .servers = 1,
+                                 .overlap = CC_UNION_SAME,
+                                 .keep = 0.02,
+                                 .dense_bits = 4,
+                                 .wire = CC_WIRE_PAIRS};
+    const struct cc_payload_cost m = {.values = 1000, .pairs = 50};
+    struct cc_cost c;
+    cc_exchange_cost(CC_SSAR_SPLIT, &m, CC_REDUCE_PAIRS, &cluster, &link, 1, 1, &c);
+    close_to(cc_cost_comm(&c), fixed + 8 * (25 + 10) * byte_s, 1e-12, "--keep");
+    cc_exchange_cost(CC_DSAR_SPLIT, &m, CC_REDUCE_PAIRS, &cluster, &link, 1, 1, &c);
+    close_to(cc_cost_comm(&c), fixed + (8 * 25 + 500 * 4.0625 / 8) * byte_s, 1e-12, "scales");
+}
+
 /* Equal sets and disjoint ones, also so dense that the streams switch to dense. Exact except for
  * recursive doubling beyond powers of two: the formula counts every round's largest stream,
  * although the host that holds it receives a smaller one. */
@@ -320,9 +342,13 @@ static void choices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sparse_bounds), cmocka_unit_test(sparse_expected),
-        cmocka_unit_test(wire_forms),    cmocka_unit_test(sparcml),
-        cmocka_unit_test(unions),        cmocka_unit_test(choices),
+        cmocka_unit_test(parts_kept_and_quantized),
+        cmocka_unit_test(sparse_bounds),
+        cmocka_unit_test(sparse_expected),
+        cmocka_unit_test(wire_forms),
+        cmocka_unit_test(sparcml),
+        cmocka_unit_test(unions),
+        cmocka_unit_test(choices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

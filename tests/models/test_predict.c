@@ -44,6 +44,99 @@ static void sequential(void **state)
     close_fixture(&w);
 }
 
+/* A message's synchronization is part of its latency, and counts once. */
+static void synchronized(void **state)
+{
+    (void)state;
+    struct fixture w;
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 0, 0, 0);
+    open_fixture(&w);
+    w.s.timing.sync_s = 0.25;
+    close_to(predict(&w, &c, 0).step_s, 0.3 + 0.034 + 0.25, 1e-12, "--sync");
+    w.s.timing.fuse_bytes = 0;
+    close_to(predict(&w, &c, 0).step_s, 0.3 + 0.036 + 2 * 0.25, 1e-12, "--sync, two messages");
+    close_fixture(&w);
+}
+
+/* Four workers fill the port of one server; of eight servers none is as busy as a worker. */
+static void ports(void **state)
+{
+    (void)state;
+    struct fixture w;
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 0, 0, 0);
+    open_fixture(&w);
+    w.s.timing.compute_s = 1e-6;
+    assert_int_equal(predict(&w, &c, 0).bottleneck, CC_BY_SERVER_PORT);
+    w.s.cluster.servers = 8;
+    assert_int_equal(predict(&w, &c, 0).bottleneck, CC_BY_BANDWIDTH);
+    w.s.link.latency_s = 1;
+    assert_int_equal(predict(&w, &c, 0).bottleneck, CC_BY_LATENCY);
+    close_fixture(&w);
+}
+
+/* More servers than workers have no host beside a worker. */
+static void servers_beside_workers(void **state)
+{
+    (void)state;
+    struct fixture w;
+    struct cc_error e;
+    open_fixture(&w);
+    w.s.cluster.colocated = true;
+    w.s.cluster.servers = 4;
+    assert_int_equal(cc_setting_check(&w.s, &e), CC_OK);
+    w.s.cluster.servers = 5;
+    assert_int_equal(cc_setting_check(&w.s, &e), CC_USAGE);
+    assert_contains(e.text, "--colocate");
+    close_fixture(&w);
+}
+
+/* BYTEPS_PARTITION_BYTES is 4,096,000 and DDP's bucket 25 MiB, after a first one of 1 MiB. */
+static void partitions(void **state)
+{
+    (void)state;
+    struct fixture w;
+    open_fixture(&w);
+    cc_system_apply(&cc_systems[CC_SYSTEM_BYTEPS], &w.s);
+    assert_true(w.s.timing.fuse_bytes == 4096000);
+    cc_system_apply(&cc_systems[CC_SYSTEM_DDP], &w.s);
+    assert_true(w.s.timing.fuse_bytes == 26214400 && w.s.timing.first_fuse_bytes == 1048576);
+    close_fixture(&w);
+}
+
+/* The steps that a callback gives in turn: 1, 2, ..., 10 s. So many workers that ten are drawn. */
+static double next_step(void *arg, bool sends, double compute_s)
+{
+    (void)sends;
+    (void)compute_s;
+    return ++*(double *)arg;
+}
+
+static double slowest_factor(void *arg, bool sends, double compute_s)
+{
+    (void)sends;
+    *(double *)arg = compute_s;
+    return compute_s;
+}
+
+/* The mean of 1 .. 10 is 5.5 and the sum of squares 82.5. Other seeds draw other factors. */
+static void stragglers(void **state)
+{
+    (void)state;
+    struct cc_timing t = {.compute_s = 1};
+    struct cc_spread out;
+    double last[2], step = 0;
+    assert_int_equal(cc_step_bulk(&t, 1000000, 1, next_step, &step, &out, NULL), CC_OK);
+    assert_true(step == 10);
+    close_to(out.step_s, 5.5, 1e-12, "mean");
+    close_to(out.step_sd, sqrt(82.5 / 9), 1e-12, "deviation");
+    t.straggler = CC_UNIFORM;
+    t.spread = 0.1;
+    for (t.seed = 2; t.seed < 4; t.seed++)
+        assert_int_equal(cc_step_bulk(&t, 4, 1, slowest_factor, &last[t.seed - 2], &out, NULL),
+                         CC_OK);
+    assert_true(last[0] != last[1]);
+}
+
 /* Two servers. split: half of the bytes at each; whole tensors: three quarters at the busier
  * one. */
 static void two_servers(void **state)
@@ -395,6 +488,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sequential),
+        cmocka_unit_test(synchronized),
+        cmocka_unit_test(ports),
+        cmocka_unit_test(servers_beside_workers),
+        cmocka_unit_test(partitions),
+        cmocka_unit_test(stragglers),
         cmocka_unit_test(two_servers),
         cmocka_unit_test(local_steps),
         cmocka_unit_test(two_ways),
