@@ -168,6 +168,13 @@ else
     # A server sends to 32 workers one after the other, 40 us each; the link carries a message in 5.
     q 0 $s --values 16K --bw 100gbps --workers 32 --scheme fp32 --message-cost 40us --format json
     json 'abs(d["rows"][0]["model_error"]) < 0.03 and 2 * 50e-6 + 31 * 40e-6 < d["rows"][0]["comm_s"] < 2 * 50e-6 + 31 * 40e-6 + 3e-4'
+    json 'abs(d["rows"][0]["model_error"] - (1 - d["rows"][0]["step_s_model"] / d["rows"][0]["step_s"])) < 1e-12 and d["rows"][0]["model_error"] > 1e-3'
+    # A message's cost is that of one message, however many there are in seven steps.
+    q 0 sim -q --profile nothing.json --values 16K --bw 1gbps --compute 10ms --workers 3 --steps 7 --warmup 1 --message-cost 100us --scheme fp32 --format json
+    json 'abs(d["rows"][0]["message_s"] - 100e-6) < 1e-6'
+    # Worker 0 takes 30 ms, the two others 10 ms: with no staleness their pulls are held for the 20 ms, two thirds of all.
+    q 0 sim -q --profile nothing.json --values 16K --bw 1gbps --compute 10ms --workers 3 --steps 12 --warmup 1 --consistency stale --staleness 0 --slow-hosts 1:3 --scheme fp32 --format json
+    json '0.011 < d["rows"][0]["bound_wait_s"] < 0.015 and 0.03 < d["rows"][0]["step_s"] < 0.035'
     # The codecs take the profile's time: three floats' worth of ns at the server for each worker.
     q 0 $s --values 1M --bw 100gbps --workers 2 --scheme int8 --compute 10ms --format json
     json 'abs(d["rows"][0]["encode_s"] - 1e-3) < 1e-9 and abs(d["rows"][0]["server_codec_s"] - 7e-3) < 1e-9 and abs(d["rows"][0]["decode_s"] - 2e-3) < 1e-9'

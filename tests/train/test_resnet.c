@@ -10,8 +10,10 @@
 
 #include "core/memory.h"
 #include "models/net.h"
+#include "tests/lib/number.h"
 #include "tests/lib/tier.h"
 #include "tests/lib/trainee.h"
+#include "train/task.h"
 
 static size_t width_of; /* the width of loss_of_resnet8's net */
 
@@ -155,6 +157,84 @@ static void running_statistics(void **state)
     trainee_close(&t);
 }
 
+/* The first convolution's outputs, of 5 images of 9 x 7: the running mean of a channel is a tenth
+ * of their mean, and the running variance 0.9 and a tenth of the squares over 315 - 1. */
+static void unbiased_variances(void **state)
+{
+    (void)state;
+    enum { PLANE = 9 * 7, CHANNELS = 5 };
+    struct trainee t = trainee_open(&small);
+    const double places = (double)(t.count * PLANE);
+    struct plain a = plain_new(t.count, 3, 9, 7);
+    double *weights = calloc(t.layout->values, sizeof *weights);
+    assert_non_null(weights);
+    for (size_t i = 0; i < t.layout->values; i++)
+        weights[i] = (double)t.weights[i];
+    for (size_t i = 0; i < t.count * 3 * PLANE; i++)
+        a.x[i] = (double)t.images[i];
+    const double *w = weights;
+    plain_conv(&a, &w, CHANNELS, 1);
+    (void)trainee_pass(&t);
+    for (size_t c = 0; c < CHANNELS; c++) {
+        double mean = 0, squares = 0;
+        for (size_t n = 0; n < t.count; n++)
+            for (size_t i = 0; i < PLANE; i++)
+                mean += a.x[(n * CHANNELS + c) * PLANE + i] / places;
+        for (size_t n = 0; n < t.count; n++)
+            for (size_t i = 0; i < PLANE; i++)
+                squares += pow(a.x[(n * CHANNELS + c) * PLANE + i] - mean, 2);
+        close_to(t.stats[c], 0.1 * mean, 1e-4, "mean");
+        close_to(t.stats[CHANNELS + c] - 0.9, 0.1 * squares / (places - 1), 1e-4, "variance");
+    }
+    free(weights);
+    plain_free(&a);
+    trainee_close(&t);
+}
+
+/* Initial weights of a convolution lie evenly between -sqrt(6 / fan-in) and that, where fan-in is 9
+ * times its input's channels; they depend on the seed, and differ between tensors of one shape. */
+static void initial_weights(void **state)
+{
+    (void)state;
+    struct trainee t = trainee_open(&small);
+    const size_t n = t.layout->values;
+    float *first = calloc(2 * n, sizeof *first), *second = first + n;
+    const float *before = NULL;
+    size_t elements = 0, alike = 0;
+    assert_non_null(first);
+    cc_model_init(t.model, 1, first, t.stats);
+    cc_model_init(t.model, 2, second, t.stats);
+    for (size_t i = 0; i < t.layout->count; i++) {
+        const struct cc_shape *shape = &t.layout->tensors[i].shape;
+        const float *w = first + t.layout->offset[i];
+        if (shape->ndim != 4)
+            continue;
+        double most = 0, bound = sqrt(6 / (9 * (double)shape->dim[1]));
+        for (size_t k = 0; k < shape->n; k++)
+            most = fmax(most, fabs((double)w[k]));
+        assert_true(most <= bound * (1 + 1e-6) && most > 0.95 * bound);
+        assert_memory_not_equal(w, second + t.layout->offset[i], shape->n * sizeof *w);
+        if (elements == shape->n) {
+            assert_memory_not_equal(w, before, shape->n * sizeof *w);
+            alike++;
+        }
+        elements = shape->n;
+        before = w;
+    }
+    assert_int_equal(alike, 1); /* of the first stage */
+    free(first);
+    trainee_close(&t);
+}
+
+static void workers_statistics_are_averaged(void **state)
+{
+    (void)state;
+    static const float all[] = {1, 2, 5, 3, 6, 8};
+    float mean[3];
+    cc_mean_stats(all, 2, 3, mean);
+    assert_true(mean[0] == 2 && mean[1] == 4 && mean[2] == 6.5f);
+}
+
 /* The initial loss of the default net is near that of chance, and training learns the batch. */
 static void learns(void **state)
 {
@@ -202,6 +282,9 @@ int main(void)
         cmocka_unit_test(passes_in_parts),
         cmocka_unit_test(passes_leave_nothing),
         cmocka_unit_test(running_statistics),
+        cmocka_unit_test(unbiased_variances),
+        cmocka_unit_test(initial_weights),
+        cmocka_unit_test(workers_statistics_are_averaged),
         cmocka_unit_test(learns),
         cmocka_unit_test(refuses),
     };
