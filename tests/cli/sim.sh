@@ -289,6 +289,12 @@ else
     q 0 $s --paper thesis-5.1 --net resnet110 --steps 1 --bw 1000gbps --latency 0 --format json
     json '[r["optimization"] for r in d["rows"]] == ["uniform split", "round-robin", "heuristic"]'
     json 'all(abs(r["speedup_machine"] - 4) < 0.01 and r["workers"] == r["servers"] == 4 and abs(r["compute_s"] * 13.5 - 1) < 1e-6 for r in d["rows"])'
+    # A quantized second stage is as long as it can be, also without data: to the byte.
+    for data in on off; do
+        q 0 $s --values 16Ki --workers 4 --exchange dsar-split --dense-bits 4 --scheme topk --bw 1gbps --data $data --warmup 1 --steps 2 --format json
+        cp out quantized-$data.json
+    done
+    json 'd["rows"][0]["wire_bytes"] == json.load(open("quantized-on.json"))["rows"][0]["wire_bytes"]'
     # Sums that do not keep everything: without data as many as are wanted, with data on average;
     # the formula's bytes of the busiest rank.
     for data in on off; do
