@@ -7,6 +7,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/bytes.h"
@@ -174,6 +175,33 @@ static void fixed_buckets(void **state)
     struct vector v;
     vector_open(&v, "qsgd:levels=4,bucket=3", LENGTH(x));
     vector_is(&v, x, bytes, sizeof bytes, (float[]){1, -1, 0.5f, 0, 0, 0, 2});
+    vector_close(&v);
+}
+
+/* Long buckets, and one of a few values at the end, each have their own norm: the largest values
+ * are decoded as they are. */
+static void long_buckets_have_norms(void **state)
+{
+    (void)state;
+    enum { BUCKET = 1 << 17, N = 2 * BUCKET + 40 };
+    struct vector v;
+    struct cc_error e;
+    size_t len;
+    vector_open(&v, "qsgd:bucket=131072", N);
+    v.codec.threads = 4;
+    float *x = calloc(2 * N, sizeof *x), *y = x + N;
+    uint8_t *out = malloc(cc_bound(&v.codec));
+    assert_non_null(x);
+    assert_non_null(out);
+    x[5] = 1;
+    x[BUCKET + 6] = -8;
+    x[N - 1] = 0.25f;
+    assert_int_equal(cc_encode(&v.codec, &v.ctx, x, out, cc_bound(&v.codec), &len, &e), CC_OK);
+    assert_int_equal(cc_decode(&v.codec, &v.ctx, out, len, y, &e), CC_OK);
+    for (size_t i = 0; i < N; i++)
+        assert_true(y[i] == x[i]);
+    free(x);
+    free(out);
     vector_close(&v);
 }
 
@@ -405,16 +433,27 @@ static void bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(omega_codes),          cmocka_unit_test(omega_round_trip),
-        cmocka_unit_test(omega_refuses),        cmocka_unit_test(fixed_levels),
-        cmocka_unit_test(fixed_draws),          cmocka_unit_test(fixed_widths),
-        cmocka_unit_test(fixed_buckets),        cmocka_unit_test(two_norm),
-        cmocka_unit_test(keys_change),          cmocka_unit_test(draws_wrap),
-        cmocka_unit_test(fixed_rejects),        cmocka_unit_test(fixed_rejects_in_long_buckets),
-        cmocka_unit_test(encode_refuses),       cmocka_unit_test(elias_bucket),
-        cmocka_unit_test(elias_long_codes),     cmocka_unit_test(elias_buckets),
-        cmocka_unit_test(elias_without_levels), cmocka_unit_test(elias_rejects),
-        cmocka_unit_test(spec_ranges),          cmocka_unit_test(bounds),
+        cmocka_unit_test(omega_codes),
+        cmocka_unit_test(omega_round_trip),
+        cmocka_unit_test(omega_refuses),
+        cmocka_unit_test(fixed_levels),
+        cmocka_unit_test(fixed_draws),
+        cmocka_unit_test(fixed_widths),
+        cmocka_unit_test(fixed_buckets),
+        cmocka_unit_test(two_norm),
+        cmocka_unit_test(long_buckets_have_norms),
+        cmocka_unit_test(keys_change),
+        cmocka_unit_test(draws_wrap),
+        cmocka_unit_test(fixed_rejects),
+        cmocka_unit_test(fixed_rejects_in_long_buckets),
+        cmocka_unit_test(encode_refuses),
+        cmocka_unit_test(elias_bucket),
+        cmocka_unit_test(elias_long_codes),
+        cmocka_unit_test(elias_buckets),
+        cmocka_unit_test(elias_without_levels),
+        cmocka_unit_test(elias_rejects),
+        cmocka_unit_test(spec_ranges),
+        cmocka_unit_test(bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
