@@ -386,6 +386,8 @@ help:
 	@echo 'make install       into PREFIX (/usr/local), DESTDIR honoured: programs, libraries, headers, docs,'
 	@echo '                   man page, completion; make uninstall removes them'
 	@echo 'make asan          the tests under AddressSanitizer and UBSan'
+	@echo 'make mutate        put plausible bugs into the sources, one at a time: which are noticed by no test'
+	@echo '                   (hours; MUTATE_FLAGS: tests/mutants/mutate.py --help)'
 	@echo 'make tsan          threads that encode and decode, under ThreadSanitizer'
 	@echo 'make count-x86     cycles a value of the kernels, by llvm-mca and as measured (COUNT: of some schemes);'
 	@echo '                   make count-arm: instructions a value on aarch64'
@@ -414,7 +416,7 @@ check:
 check-all:
 	@tools/install-deps.sh $(sort $(DEPS_CHECK) $(DEPS_FUZZ) $(DEPS_TSAN) $(DEPS_ARM) $(DEPS_PYTHON) $(DEPS_REPORT) $(DEPS_LINT))
 	@tests/run.sh --reset
-	@failed=; for part in clang "native OTHERS=$(BUILD)/clang/bin/commcomp EVERY=1" asan tsan fuzz check-arm check-python check-report lint; do \
+	@failed=; for part in clang "native OTHERS=$(BUILD)/clang/bin/commcomp EVERY=1" mutate-sample asan tsan fuzz check-arm check-python check-report lint; do \
 	    $(MAKE) -s $$part || failed="$$failed $${part%% *}"; \
 	done; \
 	tests/run.sh --summary || exit 1; \
@@ -452,6 +454,21 @@ tsan:
 	@tests/run.sh --part build "thread sanitizer" $(MAKE) -s -j$(JOBS) $(TSAN_BUILD) $(TSAN_TESTS:%=$(BUILD)/tsan/%)
 	@COMMCOMP_TEST=sanitized TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
 	    tests/run.sh sanitizers $(TSAN_TESTS:%=$(BUILD)/tsan/%)
+
+# The kept list and mutants that are drawn: tests/mutants/mutate.py says how. An hour or two; a call that is
+# interrupted is continued by the next.
+MUTATE_FLAGS ?= --with-list --generate 200
+mutate:
+	@tools/install-deps.sh $(DEPS_CHECK)
+	@$(MAKE) -s -j$(JOBS) all tests
+	@PYTHONDONTWRITEBYTECODE=1 tests/mutants/mutate.py $(MUTATE_FLAGS)
+
+# Ten of the list and two others, which the day decides: two minutes.
+mutate-sample:
+	@tools/install-deps.sh $(DEPS_CHECK)
+	@$(MAKE) -s -j$(JOBS) all tests
+	@PYTHONDONTWRITEBYTECODE=1 tests/run.sh --part mutants "a sample by the date" \
+	    tests/mutants/mutate.py --sample $$(date -u +%F)
 
 # Pages in a browser. Not a part of `make check`: a browser is large.
 check-report:
@@ -587,7 +604,7 @@ $(TIDY_TARGETS): tidy/%:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart test check check-all native clang tidy check-arm count-arm count-x86 check-python check-report asan tsan install uninstall format lint clean $(TIDY_TARGETS) FORCE replay \
+.PHONY: all tests help quickstart test check check-all native clang tidy check-arm count-arm count-x86 check-python check-report asan tsan mutate mutate-sample install uninstall format lint clean $(TIDY_TARGETS) FORCE replay \
         fuzz-build fuzz fuzz-run fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
