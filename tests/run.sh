@@ -9,7 +9,8 @@
 #   tests/run.sh --summary               the areas, the ten slowest, and the totals; fails if a test has failed
 #
 # The output of those that fail is shown whole; of the others, only the lines that mention a skipped test.
-# A test is skipped if it says so and no case of it has passed.
+# A case is skipped where cmocka or pytest says so, and for each line "skipped: REASON" of a script; such cases count
+# apart, and the summary has every reason once. A test is skipped if cases of it are, and none has passed.
 #
 # COMMCOMP_TEST_TIMES is the file (build/test-times), COMMCOMP_TEST_RUNNER the command that runs the programs
 # among the tests, such as an emulator.
@@ -26,36 +27,82 @@ now() { # milliseconds
     echo $(($(date +%s%N) / 1000000))
 }
 
-# judge LOG CODE BEGAN AREA NAME: keeps a line of the file; sets $result, $cases and $seconds.
+# skips LOG: "CASES<tab>REASON" for each reason why cases are skipped. Of a cmocka case it is the line "skipped: ..." that
+# the case prints, or its name; its closing list of them is left out.
+skips() {
+    awk '
+        function skip(cases, reason) {
+            sub(/^.*[Ss][Kk][Ii][Pp][Pp][Ee][Dd]: */, "", reason)
+            gsub(/\t/, " ", reason)
+            if (!(reason in n)) order[++reasons] = reason
+            n[reason] += cases
+        }
+        /^\[ RUN      \]/ { said = "" }
+        /^\[==========\] .* run\.$/ { closing = 1 }
+        /^\[  SKIPPED \]/ {
+            if (!closing) skip(1, said != "" ? said : substr($0, 14))
+            said = ""
+            next
+        }
+        /^SKIPPED \[[0-9]+\]/ { # pytest -ra: SKIPPED [2] FILE:LINE: REASON
+            cases = $2
+            gsub(/[^0-9]/, "", cases)
+            sub(/^SKIPPED \[[0-9]+\] [^ ]* /, "skipped: ")
+            skip(cases, $0)
+            next
+        }
+        tolower($0) ~ /(^|[ :])skipped:/ {
+            if (cmocka) said = $0
+            else skip(1, $0)
+        }
+        /^\[==========\]/ { cmocka = 1 }
+        END { for (i = 1; i <= reasons; i++) printf "%d\t%s\n", n[order[i]], order[i] }' "$1"
+}
+
+# judge LOG CODE BEGAN AREA NAME: keeps a line of the file, and one for each reason of skipped cases; sets $result,
+# $cases, $skipped and $seconds.
 judge() {
     cases=$(awk '/^\[       OK \]/ { n++ }
         match($0, /[0-9]+ passed, [0-9]+ failed$/) || match($0, /[0-9]+ passed[^:]* in [0-9.]+s/) {
             n += substr($0, RSTART) }
         END { print n + 0 }' "$1")
+    reasons=$(skips "$1")
+    skipped=$(echo "$reasons" | awk -F '\t' '{ n += $1 } END { print n + 0 }')
     result=passed
-    [ "$cases" -gt 0 ] || ! grep -qi '^ *skipped' "$1" || result=skipped
+    [ "$cases" -gt 0 ] || [ "$skipped" = 0 ] || result=skipped
     [ "$2" -eq 0 ] || result=failed
     took=$(($(now) - $3))
     seconds=$(((took + 500) / 1000))
-    echo "$took$tab$result$tab$cases$tab$4$tab$5" >>"$times"
+    {
+        echo "$took$tab$result$tab$cases$tab$4$tab$5$tab$skipped"
+        [ "$skipped" = 0 ] || echo "$reasons" | sed "s/^/skip$tab/"
+    } >>"$times"
 }
 
 summary() {
     awk -F '\t' '
         $1 == "began" { next }
+        $1 == "skip" {
+            if (!($3 in why)) reason[++reasons] = $3
+            why[$3] += $2
+            next
+        }
         !($4 in tests) { order[++areas] = $4 }
-        { tests[$4]++; cases[$4] += $3; s[$4] += $1 / 1000; n[$4 " " $2]++; all[$2]++ }
+        { tests[$4]++; cases[$4] += $3; skipped[$4] += $6; s[$4] += $1 / 1000; n[$4 " " $2]++; all[$2]++ }
         END {
-            printf "\n%-14s %6s %7s %7s %7s %9s\n", "area", "tests", "failed", "skipped", "cases", "seconds"
+            printf "\n%-14s %6s %7s %7s %7s %14s %9s\n", "area", "tests", "failed", "skipped", "cases", "cases skipped", "seconds"
             for (i = 1; i <= areas; i++) {
                 a = order[i]
-                printf "%-14s %6d %7d %7d %7d %9.0f\n", a, tests[a], n[a " failed"], n[a " skipped"], cases[a], s[a]
+                printf "%-14s %6d %7d %7d %7d %14d %9.0f\n", a, tests[a], n[a " failed"], n[a " skipped"], cases[a], skipped[a], s[a]
             }
+            if (reasons > 0) printf "\nSkipped cases, and why:\n"
+            for (i = 1; i <= reasons; i++) printf "%6d  %s\n", why[reason[i]], reason[i]
         }' "$times"
     printf '\nThe ten slowest:\n'
-    grep -v "^began" "$times" | sort -k1,1nr | head -n 10 | awk -F '\t' '{ printf "%6.0f s  %s (%s)\n", $1 / 1000, $5, $4 }'
+    grep -v "^began\|^skip" "$times" | sort -k1,1nr | head -n 10 | awk -F '\t' '{ printf "%6.0f s  %s (%s)\n", $1 / 1000, $5, $4 }'
     awk -F '\t' -v now="$(now)" '
         $1 == "began" { began = $2; next }
+        $1 == "skip" { next }
         $2 == "failed" { failed = failed "  " $5 " (" $4 ")\n" }
         { n[$2]++ }
         END {
