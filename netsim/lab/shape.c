@@ -31,6 +31,7 @@
 
 #include "core/interrupt.h"
 #include "netsim/lab/lab_impl.h"
+#include "netsim/lab/mark.h"
 
 #define HANDLE "cc0c:" /* our disciplines' */
 #define OUTPUT 8192    /* bytes kept of what a program prints */
@@ -250,6 +251,23 @@ out:
 
 /* --- the starting process --- */
 
+/* The environment without the run's mark, as the guard outlives the run; NULL: out of memory. The
+ * caller frees the list. */
+static char **guards_environment(void)
+{
+    static const char mark[] = CC_MARK_VARIABLE "=";
+    size_t count = 0, kept = 0;
+    while (environ[count] != NULL)
+        count++;
+    char **list = malloc((count + 1) * sizeof *list);
+    for (size_t i = 0; list != NULL && i < count; i++)
+        if (strncmp(environ[i], mark, sizeof mark - 1) != 0)
+            list[kept++] = environ[i];
+    if (list != NULL)
+        list[kept] = NULL;
+    return list;
+}
+
 static int spawn_guard(char *const argv[], int in, int out, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
@@ -257,20 +275,25 @@ static int spawn_guard(char *const argv[], int in, int out, pid_t *pid)
     int failed = posix_spawn_file_actions_init(&actions);
     if (failed != 0)
         return failed;
+    char **environment = guards_environment();
+    if (environment == NULL)
+        failed = ENOMEM;
     (void)posix_spawn_file_actions_adddup2(&actions, in, 0);
     (void)posix_spawn_file_actions_adddup2(&actions, out, 1);
     (void)posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     /* Keeps none of the rank's other files open, as others may wait for their end. */
     (void)posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-    failed = posix_spawnattr_init(&own);
+    if (failed == 0)
+        failed = posix_spawnattr_init(&own);
     if (failed == 0) {
         /* A session of its own: signals to the rank's group and terminal must not reach the guard.
          */
         (void)posix_spawnattr_setflags(&own, POSIX_SPAWN_SETSID);
-        failed = posix_spawn(pid, argv[0], &actions, &own, argv, environ);
+        failed = posix_spawn(pid, argv[0], &actions, &own, argv, environment);
         (void)posix_spawnattr_destroy(&own);
     }
     (void)posix_spawn_file_actions_destroy(&actions);
+    free(environment);
     return failed;
 }
 

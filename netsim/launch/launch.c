@@ -15,7 +15,6 @@
 
 #include <stdio.h>
 
-#include "core/clock.h"
 #include "netsim/launch/argv.h"
 #include "netsim/launch/monitor.h"
 
@@ -66,7 +65,7 @@ static void set_deadline(struct launch *l)
         seconds = EXIT_TIMEOUT_S;
     else if (l->monitor.done)
         seconds = FINALIZE_S;
-    l->reported = cc_now();
+    l->reported = cc_monitor_now(&l->monitor);
     l->deadline = l->reported + seconds;
     l->still_since = 0;
 }
@@ -130,7 +129,7 @@ static int watch(void *arg, struct cc_error *e)
 {
     struct launch *l = arg;
     char expected[200];
-    double now = cc_now();
+    double now = cc_monitor_now(&l->monitor);
     if (now < l->deadline)
         return CC_OK;
     if (l->monitor.first_error[0] != '\0')
@@ -170,7 +169,10 @@ int cc_launch(const struct cc_launch_config *config, const struct cc_job *job, s
                             "make builds it where mpicc is installed (Debian: libopenmpi-dev)", e));
     CC_TRY(cc_mpirun_argv(&config->hosts, config->rank_program, job, &argv, e));
     set_deadline(&l);
-    const int status = cc_monitor_run(&l.monitor, config->hosts.lab, argv, false, e);
+    const struct cc_program_way way = {.lab = config->hosts.lab,
+                                       .no_network = config->hosts.lab == NULL &&
+                                                     config->hosts.cluster->here};
+    const int status = cc_monitor_run(&l.monitor, &way, argv, e);
     cc_argv_free(argv);
     return status;
 }

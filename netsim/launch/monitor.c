@@ -23,6 +23,9 @@
 #include "core/clock.h"
 
 #define TICK_S      0.1
+#define PAUSE_S     2.0  /* a turn of the loop takes longer only if this process was stopped */
+#define LOOK_S      2.0  /* between looking for stopped members */
+#define STOPPED_S   10.0 /* after which a stopped member is given up */
 #define DRAIN_S     0.5
 #define LINE_LENGTH ((size_t)64 << 20) /* the longest line that is kept */
 
@@ -212,13 +215,57 @@ static void drain(struct cc_monitor *m, double seconds)
 
 /* --- the loop --- */
 
+double cc_monitor_now(const struct cc_monitor *m)
+{
+    return cc_now() - m->paused;
+}
+
+/* Notices that this process was stopped since the last turn. */
+static void count_pause(struct cc_monitor *m)
+{
+    const double now = cc_now(), took = now - m->turned;
+    if (m->turned > 0 && took > PAUSE_S)
+        m->paused += took;
+    m->turned = now;
+}
+
+/* Whether a member is stopped. `now` is by the monitor's clock. */
+static bool look_for_stopped(struct cc_monitor *m, double now)
+{
+    const pid_t before = m->stopped.pid;
+    m->looked = now;
+    cc_members_stopped(&m->members, &m->stopped);
+    if (m->stopped.pid != before)
+        m->stopped_since = now;
+    return m->stopped.pid != 0;
+}
+
+/* Fails if a member has been stopped for too long, or if the caller's watch does: not while a
+ * member is stopped, since that is the reason, unless a rank has given another. */
+static int watch(struct cc_monitor *m)
+{
+    const double now = cc_monitor_now(m);
+    struct cc_error why = {""};
+    const bool stopped = now - m->looked >= LOOK_S ? look_for_stopped(m, now) : m->stopped.pid != 0;
+    if (stopped && now - m->stopped_since >= STOPPED_S)
+        return cc_fail(m->e,
+                       "%s, process %ld, has been stopped (SIGSTOP) for %.0f s, and everything "
+                       "waits for it",
+                       m->stopped.name, (long)m->stopped.pid, now - m->stopped_since);
+    if (m->watch(m->arg, &why) == CC_OK)
+        return CC_OK;
+    if (m->first_error[0] == '\0' && look_for_stopped(m, now))
+        return CC_OK;
+    return cc_fail(m->e, "%s", why.text);
+}
+
 static void tick(struct cc_monitor *m)
 {
     if (cc_program_poll(&m->program, m->e) != CC_OK)
         begin_stop(m, CC_FAIL);
     else if (!m->program.ended && m->on_tick(m->tick_arg))
         begin_stop(m, cc_fail(m->e, "interrupted"));
-    else if (!m->program.ended && m->watch(m->arg, m->e) != CC_OK)
+    else if (!m->program.ended && watch(m) != CC_OK)
         begin_stop(m, CC_FAIL);
     m->ticked = cc_now();
 }
@@ -252,25 +299,34 @@ static int result(struct cc_monitor *m, const char *name)
                    log[0] != '\0' ? ": " : "", log, remedy);
 }
 
-static int start(struct cc_monitor *m, struct cc_lab *lab, char *const argv[], bool group)
+static int start(struct cc_monitor *m, const struct cc_program_way *way, char *const argv[])
 {
+    struct cc_program_way own = *way;
     struct cc_error why = {0};
+    int status = CC_OK;
     char *text = cc_job_text(m->job, m->e);
     if (text == NULL)
         return CC_FAIL;
-    const int status = cc_program_start(lab, argv, text, strlen(text), group, &m->program, &why);
+    CC_TRY_OUT(cc_members_open(&m->members, way->lab == NULL, m->e));
+    own.members = &m->members;
+    if (cc_program_start(&own, argv, text, strlen(text), &m->program, &why) != CC_OK) {
+        status = cannot_start(m, argv[0], why.text);
+        cc_members_close(&m->members);
+    }
+out:
     free(text);
-    return status == CC_OK ? CC_OK : cannot_start(m, argv[0], why.text);
+    return status;
 }
 
-int cc_monitor_run(struct cc_monitor *m, struct cc_lab *lab, char *const argv[], bool group,
+int cc_monitor_run(struct cc_monitor *m, const struct cc_program_way *way, char *const argv[],
                    struct cc_error *e)
 {
-    const double drain_s = group ? m->exit_timeout_s : DRAIN_S;
+    const double drain_s = way->group ? m->exit_timeout_s : DRAIN_S;
     m->e = e;
-    CC_TRY(start(m, lab, argv, group));
+    CC_TRY(start(m, way, argv));
     while (!m->stopping && !m->program.ended) {
         read_output(m, TICK_S);
+        count_pause(m);
         if (!m->stopping && cc_now() - m->ticked >= TICK_S)
             tick(m);
     }
@@ -279,11 +335,12 @@ int cc_monitor_run(struct cc_monitor *m, struct cc_lab *lab, char *const argv[],
     if (m->stopping) {
         /* The message stays the reason for stopping, also if the program does not end. */
         (void)cc_program_stop(&m->program, m->exit_timeout_s, NULL);
-        if (group)
+        if (way->group)
             drain(m, drain_s);
     } else {
         m->status = result(m, argv[0]);
     }
+    cc_members_close(&m->members);
     cc_program_close(&m->program);
     free(m->out.read.text);
     free(m->err.read.text);

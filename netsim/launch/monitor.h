@@ -44,6 +44,7 @@ struct cc_monitor {
 
     /* --- the program, once it runs --- */
     struct cc_program program;
+    struct cc_members members; /* its processes and files */
 
     /* --- state of the run, from its reports --- */
     bool hello, done;
@@ -56,15 +57,24 @@ struct cc_monitor {
     /* --- private --- */
     struct cc_line_buffer out, err;
     double ticked; /* time of the last tick */
-    bool stopping; /* the program is to be ended, */
-    int status;    /* with this result */
+    double turned; /* time of the loop's last turn */
+    double paused; /* seconds for which this process was stopped */
+    double looked; /* by the monitor's clock: the last look for stopped members, */
+    double stopped_since;
+    struct cc_stopped stopped; /* and the one that it found */
+    bool stopping;             /* the program is to be ended, */
+    int status;                /* with this result */
     struct cc_error *e;
 };
 
-/* Starts argv[0] with the job on its stdin (cc_program_start), follows it until it has ended,
- * ending it where a callback asks for that, and closes it. Returns CC_OK if all ranks were done and
- * the exit code is 0. */
-int cc_monitor_run(struct cc_monitor *m, struct cc_lab *lab, char *const argv[], bool group,
+/* Starts argv[0] with the job on its stdin (cc_program_start, with members of its own), follows it
+ * until it has ended, ending it where a callback asks for that or one of its processes remains
+ * stopped, and closes it: none of its processes and files is left. Returns CC_OK if all ranks were
+ * done and the exit code is 0. */
+int cc_monitor_run(struct cc_monitor *m, const struct cc_program_way *way, char *const argv[],
                    struct cc_error *e);
+
+/* Seconds on a clock that stands still while this process is stopped, as by Ctrl-Z. */
+double cc_monitor_now(const struct cc_monitor *m);
 
 #endif

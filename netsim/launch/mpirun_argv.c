@@ -86,6 +86,8 @@ static void add_all_parameters(struct cc_argv *a, const struct cc_launch_hosts *
         {"ras", "^slurm,tm,lsf,gridengine,alps"},
         /* With more ranks than cores, one that waits lets others run; with fewer, it polls. */
         {"mpi_yield_when_idle", job->workers + job->servers > cores() ? "1" : "0"},
+        /* Through memory alone: with TCP each rank would listen on all interfaces. */
+        {"btl", "self,vader"},
         /* Messages of some kilobytes leave at once, through shared memory, as smaller ones do: to
          * be fetched by the receiver takes several times as long, all the more where ranks have to
          * take turns for it. Larger ones are fetched, as they would be copied twice. */

@@ -139,7 +139,7 @@ static int ask_simgrid(const char *program, struct hosts *h, struct cc_error *e)
     const char *xml = h->out->xml;
     struct cc_output out = {0}, err = {0};
     struct cc_program p;
-    CC_TRY(cc_program_start(NULL, argv, xml, strlen(xml), false, &p, e));
+    CC_TRY(cc_program_start(&(struct cc_program_way){.lab = NULL}, argv, xml, strlen(xml), &p, e));
     int status = read_until_end(&p, &out, &err, e);
     if (status != CC_OK)
         (void)cc_program_stop(&p, EXIT_TIMEOUT_S, NULL);

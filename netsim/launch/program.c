@@ -5,16 +5,19 @@
  * group's id. */
 #include "netsim/launch/program.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,37 +47,70 @@ int cc_program_file(const char *what, const char *text, size_t length, int *out,
     return CC_OK;
 }
 
-/* The child after fork(). The parent may have had other threads, so only async-signal-safe
- * functions are called. */
-_Noreturn static void exec_child(char *const argv[], int in, int out, int err, pid_t parent,
-                                 bool group)
+static bool write_text(const char *path, const char *text)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    const bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0)
+        (void)close(fd);
+    return done;
+}
+
+/* Moves this process into a network namespace; an ordinary user may do that in a user namespace,
+ * where he stays the user that he is. Leaves it where it is if the system forbids that. */
+static void leave_network(void)
+{
+    const uid_t uid = geteuid();
+    const gid_t gid = getegid();
+    char uids[64], gids[64];
+    struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+    if (unshare(CLONE_NEWNET) != 0) {
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
+            return;
+        (void)snprintf(uids, sizeof uids, "%lu %lu 1", (unsigned long)uid, (unsigned long)uid);
+        (void)snprintf(gids, sizeof gids, "%lu %lu 1", (unsigned long)gid, (unsigned long)gid);
+        (void)write_text("/proc/self/setgroups", "deny");
+        (void)write_text("/proc/self/uid_map", uids);
+        (void)write_text("/proc/self/gid_map", gids);
+    }
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    (void)ioctl(fd, SIOCSIFFLAGS, &loopback);
+    (void)close(fd);
+}
+
+/* The child after fork(), which leaves the C library in order whatever threads the parent has. */
+_Noreturn static void exec_child(const struct cc_program_way *way, char *const argv[], int in,
+                                 int out, int err, pid_t parent)
 {
     sigset_t none;
     sigemptyset(&none);
     cc_signals_of_writes(SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    if (group)
+    if (way->group)
         (void)setpgid(0, 0);
+    if (way->no_network)
+        leave_network();
+    const bool member = way->members == NULL || cc_members_enter(way->members);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     /* With another parent than expected, ours died before prctl(). In a lab it is 0, and init dies
      * with it. */
-    if ((getppid() == parent || getppid() == 0) && dup2(in, 0) == 0 && dup2(out, 1) == 1 &&
-        dup2(err, 2) == 2)
+    if (member && (getppid() == parent || getppid() == 0) && dup2(in, 0) == 0 &&
+        dup2(out, 1) == 1 && dup2(err, 2) == 2)
         (void)execvp(argv[0], argv);
     (void)dprintf(err, "%s: %s\n", argv[0], strerror(errno));
     _exit(127);
 }
 
-static int start_child(struct cc_lab *lab, char *const argv[], int in, struct cc_program *p,
-                       struct cc_error *e)
+static int start_child(const struct cc_program_way *way, char *const argv[], int in,
+                       struct cc_program *p, struct cc_error *e)
 {
     int out[2] = {-1, -1}, err[2] = {-1, -1}, error = 0;
     pid_t self = getpid();
     if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0 ||
-        (p->pid = lab != NULL ? cc_lab_fork(lab) : fork()) < 0)
+        (p->pid = way->lab != NULL ? cc_lab_fork(way->lab) : fork()) < 0)
         error = errno;
     else if (p->pid == 0)
-        exec_child(argv, in, out[1], err[1], self, p->group);
+        exec_child(way, argv, in, out[1], err[1], self);
     /* Also done by the child: the group must exist whichever of the two runs first. */
     if (error == 0 && p->group)
         (void)setpgid(p->pid, p->pid);
@@ -90,13 +126,13 @@ static int start_child(struct cc_lab *lab, char *const argv[], int in, struct cc
     return cc_fail(e, "%s cannot be started: %s", argv[0], strerror(error));
 }
 
-int cc_program_start(struct cc_lab *lab, char *const argv[], const char *text, size_t length,
-                     bool group, struct cc_program *out, struct cc_error *e)
+int cc_program_start(const struct cc_program_way *way, char *const argv[], const char *text,
+                     size_t length, struct cc_program *out, struct cc_error *e)
 {
     int in, status = CC_OK;
-    *out = (struct cc_program){.group = group, .out = -1, .err = -1};
+    *out = (struct cc_program){.group = way->group, .out = -1, .err = -1};
     CC_TRY(cc_program_file("the job", text, length, &in, e));
-    CC_TRY_OUT(start_child(lab, argv, in, out, e));
+    CC_TRY_OUT(start_child(way, argv, in, out, e));
     (void)fcntl(out->out, F_SETFL, O_NONBLOCK);
     (void)fcntl(out->err, F_SETFL, O_NONBLOCK);
 out:
@@ -153,33 +189,6 @@ int cc_program_stop(struct cc_program *p, double timeout_s, struct cc_error *e)
         CC_TRY(wait_for_end(p, timeout_s, e));
     }
     return p->ended ? CC_OK : cc_fail(e, "process %ld does not end", (long)p->pid);
-}
-
-/* Whether /proc/NAME/stat is that of a stopped process of the group. The program's name, in
- * parentheses, may hold anything, so fields are counted from the last parenthesis. */
-static bool is_stopped_member(const char *name, pid_t group)
-{
-    char path[64], text[512] = "", state = 0;
-    long parent, of = 0;
-    (void)snprintf(path, sizeof path, "/proc/%.20s/stat", name);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        (void)close(fd);
-    const char *end = n > 0 ? strrchr(text, ')') : NULL;
-    return end != NULL && sscanf(end + 1, " %c %ld %ld", &state, &parent, &of) == 3 &&
-           of == (long)group && state == 'T';
-}
-
-bool cc_program_stopped(const struct cc_program *p)
-{
-    DIR *d = p->group && !p->ended ? opendir("/proc") : NULL;
-    bool found = false;
-    for (struct dirent *f; d != NULL && !found && (f = readdir(d)) != NULL;)
-        found = f->d_name[0] >= '0' && f->d_name[0] <= '9' && is_stopped_member(f->d_name, p->pid);
-    if (d != NULL)
-        (void)closedir(d);
-    return found;
 }
 
 int cc_program_read(int *fd, struct cc_output *o, bool *more, struct cc_error *e)

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "netsim/lab/lab.h"
+#include "netsim/launch/members.h"
 
 struct cc_program {
     pid_t pid;
@@ -19,12 +20,19 @@ struct cc_program {
     int status; /* as from wait(), once it has ended */
 };
 
+/* How a program is started. */
+struct cc_program_way {
+    struct cc_lab *lab; /* where it runs; NULL: here */
+    bool group;      /* it leads a process group, and what is left of that when it ends is killed */
+    bool no_network; /* it has a loopback of its own and no other interface, where the system lets
+                        this user make a network namespace */
+    const struct cc_members *members; /* which it joins; or NULL */
+};
+
 /* Starts argv[0], which is looked up in PATH, with `text` on its stdin, as a child of this process;
- * it receives SIGTERM when this process dies. lab: where it runs; NULL: here. A missing program
- * shows later as exit code 127. With `group` the program leads a process group, and members that
- * are left when it ends are killed. */
-int cc_program_start(struct cc_lab *lab, char *const argv[], const char *text, size_t length,
-                     bool group, struct cc_program *out, struct cc_error *e);
+ * it receives SIGTERM when this process dies. A missing program shows later as exit code 127. */
+int cc_program_start(const struct cc_program_way *way, char *const argv[], const char *text,
+                     size_t length, struct cc_program *out, struct cc_error *e);
 
 /* Sets p->ended and p->status if it has ended by now. */
 int cc_program_poll(struct cc_program *p, struct cc_error *e);
@@ -32,9 +40,6 @@ int cc_program_poll(struct cc_program *p, struct cc_error *e);
 /* Ends it, unless it has ended: SIGTERM, then SIGKILL after `timeout_s`. Waits for the end and
  * fails if SIGKILL does not bring it within the same time. */
 int cc_program_stop(struct cc_program *p, double timeout_s, struct cc_error *e);
-
-/* Whether some process of a group is stopped, as by SIGSTOP; false without a group. Reads /proc. */
-bool cc_program_stopped(const struct cc_program *p);
 
 /* The text that a program has printed on one of its streams. */
 struct cc_output {

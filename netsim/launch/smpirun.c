@@ -9,7 +9,7 @@
  * smpirun is a shell script that starts the simulation, one process with all ranks. They form a
  * process group, so that ending smpirun ends the simulation as well. It has no deadline: a
  * simulation may compute for long without a report. Only when a rank has failed does the rest get
- * no more than EXIT_TIMEOUT_S, and a simulation that somebody stopped ends after STOPPED_S.
+ * no more than EXIT_TIMEOUT_S.
  *
  * Memory is the usual limit. It is estimated and checked beforehand; if the simulation is killed
  * all the same, the kernel's counter of out-of-memory kills tells whether that was the reason. */
@@ -23,7 +23,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/memory.h"
 #include "core/memory_text.h"
 #include "netsim/launch/argv.h"
@@ -34,18 +33,14 @@
 
 #define BUILD_IT       "make builds it where smpicc is installed (Debian: apt-get install libsimgrid-dev)"
 #define EXIT_TIMEOUT_S 5.0
-#define LOOK_S         2.0  /* between looking for stopped processes */
-#define STOPPED_S      20.0 /* after which a stopped simulation is given up */
 
 struct simulation {
     const struct cc_smpirun_config *config;
     const struct cc_job *job;
     struct cc_monitor monitor;
     struct cc_smpirun_log log;
-    double looked, stopped; /* when it was last looked for stopped processes, and since when there
-                               has been one; 0: there is none */
-    double failed;          /* time of the first error that a rank reported; 0: none */
-    size_t oom_kills;       /* the kernel's counter at the start */
+    double failed;    /* time of the first error that a rank reported; 0: none */
+    size_t oom_kills; /* the kernel's counter at the start */
     int platform, hosts;
     struct cc_drain trace; /* SimGrid's own */
     bool traced;           /* whether it is open */
@@ -62,7 +57,7 @@ static int on_report(void *arg, const struct cc_report *r, struct cc_error *e)
 {
     struct simulation *s = arg;
     if (r->kind == CC_REPORT_ERROR && s->failed == 0)
-        s->failed = cc_now();
+        s->failed = cc_monitor_now(&s->monitor);
     return s->config->on_report(s->config->arg, r, e);
 }
 
@@ -75,15 +70,7 @@ static void on_other_line(void *arg, const char *line, size_t length)
 static int watch(void *arg, struct cc_error *e)
 {
     struct simulation *s = arg;
-    const double now = cc_now();
-    if (now - s->looked >= LOOK_S) {
-        s->looked = now;
-        const bool stopped = cc_program_stopped(&s->monitor.program);
-        s->stopped = !stopped ? 0 : s->stopped > 0 ? s->stopped : now;
-    }
-    if (s->stopped > 0 && now - s->stopped >= STOPPED_S)
-        return cc_fail(e, "the simulation has been stopped (SIGSTOP) for %.0f s", STOPPED_S);
-    if (s->failed == 0 || cc_now() - s->failed < EXIT_TIMEOUT_S)
+    if (s->failed == 0 || cc_monitor_now(&s->monitor) - s->failed < EXIT_TIMEOUT_S)
         return CC_OK;
     return cc_fail(e, "%s", s->monitor.first_error);
 }
@@ -328,7 +315,7 @@ int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struc
     CC_TRY_OUT(cc_smpirun_check_memory(job, e));
     CC_TRY_OUT(open_files(&s, &paths, e));
     CC_TRY_OUT(cc_smpirun_argv(config, &paths, job, &argv, e));
-    status = cc_monitor_run(&s.monitor, NULL, argv, true, e);
+    status = cc_monitor_run(&s.monitor, &(struct cc_program_way){.group = true}, argv, e);
     if (status != CC_OK && strstr(s.monitor.first_error, "out of memory") != NULL) {
         why = *e;
         status = cc_fail(e, "%s. Less is needed %s", why.text, memory_advice(job));

@@ -13,14 +13,20 @@
  *
  * The rank leads a process group, so that signals to the watcher's group come by way of the
  * watcher. */
+#include <dirent.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "netsim/lab/mark.h"
 #include "netsim/transport/runtime.h"
 
 /* The time for a report to be written, and passed on by mpirun's daemon, on a busy machine. It is
@@ -62,13 +68,42 @@ _Noreturn static void end_as(int status, bool told, const sigset_t *signals)
     _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-_Noreturn static void watch(pid_t process, int rank, cc_killed_report *killed,
+/* Makes a folder for the memory that the rank shares, with the run's mark in its name, and has Open
+ * MPI use it, unless the user names another. A rank that is killed leaves its files there. Returns
+ * whether there is one; otherwise Open MPI's default holds. */
+static bool make_shared(char *path, size_t size)
+{
+    static const char parameter[] = "OMPI_MCA_btl_vader_backing_directory";
+    const char *mark = getenv(CC_MARK_VARIABLE);
+    if (mark == NULL || strlen(mark) != CC_MARK_DIGITS || getenv(parameter) != NULL)
+        return false;
+    (void)snprintf(path, size, CC_MARK_SHM "/" CC_MARK_PREFIX "%s-%ld", mark, (long)getpid());
+    return mkdir(path, 0700) == 0 && setenv(parameter, path, 1) == 0;
+}
+
+static void remove_shared(const char *path)
+{
+    char file[PATH_MAX];
+    DIR *d = opendir(path);
+    for (struct dirent *f; d != NULL && (f = readdir(d)) != NULL;) {
+        (void)snprintf(file, sizeof file, "%s/%s", path, f->d_name);
+        (void)unlink(file);
+    }
+    if (d != NULL)
+        (void)closedir(d);
+    (void)rmdir(path);
+}
+
+/* shared: the rank's folder, or NULL. */
+_Noreturn static void watch(pid_t process, int rank, const char *shared, cc_killed_report *killed,
                             const sigset_t *signals)
 {
     int status;
     (void)prctl(PR_SET_NAME, "commcomp-watch");
     (void)close(STDIN_FILENO);
     const bool told = wait_for(process, signals, &status);
+    if (shared != NULL)
+        remove_shared(shared);
     if (WIFSIGNALED(status) && !told)
         killed(rank, (size_t)process, WTERMSIG(status));
     end_as(status, told, signals);
@@ -79,14 +114,16 @@ void cc_runtime_watch(cc_killed_report *killed)
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
     const pid_t watcher = getpid();
     sigset_t signals, before;
+    char shared[100];
     if (rank == NULL)
         return;
+    const bool shares = make_shared(shared, sizeof shared);
     (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would not come */
     (void)sigfillset(&signals);
     (void)sigprocmask(SIG_SETMASK, &signals, &before);
     const pid_t process = fork();
     if (process > 0)
-        watch(process, atoi(rank), killed, &signals);
+        watch(process, atoi(rank), shares ? shared : NULL, killed, &signals);
     if (process == 0) {
         (void)setpgid(0, 0);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);

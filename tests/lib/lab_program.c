@@ -64,7 +64,8 @@ struct cc_program lab_start(struct cc_lab *lab, const char *const *argv)
 {
     struct cc_error e = {""};
     struct cc_program child;
-    if (cc_program_start(lab, (char *const *)argv, "", 0, false, &child, &e) != CC_OK)
+    if (cc_program_start(&(struct cc_program_way){.lab = lab}, (char *const *)argv, "", 0, &child,
+                         &e) != CC_OK)
         fail_msg("%s", e.text);
     return child;
 }

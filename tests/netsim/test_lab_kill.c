@@ -60,7 +60,8 @@ static int run_owner(void)
                             "flood",
                             "10.77.0.1",
                             NULL};
-            if (cc_program_start(lab, argv, "", 0, false, &child[i], &e) != CC_OK)
+            if (cc_program_start(&(struct cc_program_way){.lab = lab}, argv, "", 0, &child[i],
+                                 &e) != CC_OK)
                 return fprintf(stderr, "%s\n", e.text), 1;
         }
         for (int i = 0; i < 10; i++) {
