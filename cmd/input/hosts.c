@@ -4,7 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/infile.h"
 #include "core/memory.h"
+#include "netsim/launch/host_names.h"
 #include "netsim/launch/program.h"
 
 /* Splits text at its blanks into a list that ends with NULL. After an error, too, *out is to be
@@ -48,6 +50,20 @@ const struct cc_option cc_hosts_options[] = {
 };
 /* clang-format on */
 
+static int check_names(const struct cc_launch_cluster *c, struct cc_error *e)
+{
+    struct cc_error why;
+    struct cc_bytes file;
+    if (c->hosts != NULL && cc_host_list_check(c->hosts, &why) != CC_OK)
+        return cc_usage(e, "%s", why.text);
+    if (c->hostfile == NULL)
+        return CC_OK;
+    CC_TRY(cc_file_read(c->hostfile, &file, e));
+    const int status = cc_hostfile_check(c->hostfile, (const char *)file.data, file.size, e);
+    cc_bytes_free(&file);
+    return status;
+}
+
 static int read_options(const struct cc_args *args, struct cc_hosts *out, struct cc_error *e)
 {
     *out = (struct cc_hosts){.lab = false};
@@ -57,7 +73,7 @@ static int read_options(const struct cc_args *args, struct cc_hosts *out, struct
     out->cluster.mpirun_args = out->mpirun_args;
     if (out->cluster.hostfile != NULL && out->cluster.hosts != NULL)
         return cc_usage(e, "--hostfile and --hosts exclude each other");
-    return CC_OK;
+    return check_names(&out->cluster, e);
 }
 
 int cc_hosts_parse_plain(const struct cc_args *args, struct cc_hosts *out, struct cc_error *e)

@@ -117,6 +117,15 @@ for option in '--limit 1M' '--congestion reno' --keep-lab --lab '--burst 5K'; do
 done
 t 2 $r --hosts a,b --hostfile f
 err '--hostfile and --hosts exclude each other'
+# mpirun passes names of hosts to ssh, which would take these as options.
+t 2 $r --hosts '-oProxyCommand=touch ssh-ran'
+err "host 1: '-oProxyCommand=touch ssh-ran' is not the name of a host"
+t 2 $r --hosts 'a:2,[::1],b@-c'
+err "host 3: 'b@-c' is not the name of a host"
+printf 'a slots=2 # one\n\n-oX\n' >options
+t 1 $r --hostfile options
+err "options: line 3: '-oX' is not the name of a host"
+q 0 $r --dry-run --hosts 'me@a.b-c:2,[fe80::1%eth0]:2,10.0.0.1,+n1' --workers 2 --values 1000 --scheme fp32
 q 0 $r --dry-run --hosts a,b --workers 2 --values 1000 --scheme fp32 --format json
 json 'd["rows"][0]["oversubscribed"] is None and d["rows"][0]["burst_bytes"] == 0'
 t 2 $r --hosts a,b --tc-dev a234567890123456

@@ -1,28 +1,50 @@
 #!/bin/sh
-# Processes of run and sim that are killed or stopped at random moments, and run and sim themselves
-# that are killed: the command ends soon, with a message, and leaves no process. KILLS and STOPS are
-# how often; a stop takes the 20 s after which a program counts as stopped.
+# The commands that start ranks, in every mode: one of their processes is killed or stopped at a
+# random moment, or the command itself is killed, terminated or interrupted. It ends soon, with a
+# message, and nothing is left of it: no process, hence no namespace, and no file in /dev/shm or TMPDIR.
+#
+# By default a few of each, within a minute or two; with COMMCOMP_TEST_EVERY=1, 60 kills and 40 stops
+# over the modes. Arguments are the modes to test, by default all. Only processes that carry the mark
+# of a command started here are ever signalled.
 set -u
 . "$(dirname "$0")/../cli/lib.sh"
 make_run_profile
-commands=
-why=$(why_no_sim)
-if [ -z "$why" ]; then commands="$commands sim"; else echo "skipped: sim: $why"; fi
-why=$(why_no_lab)
-if [ -z "$why" ]; then commands="$commands run"; else echo "skipped: run: $why"; fi
-[ -n "$commands" ] || finish
+no_sim=$(why_no_sim) no_lab=$(why_no_lab)
+[ -z "$no_sim" ] || echo "skipped: sim: $no_sim"
+[ -z "$no_lab" ] || echo "skipped: run: $no_lab"
+no_mpi=
+for tool in mpirun "$(dirname "$program")/commcomp-rank"; do
+    command -v "$tool" >/dev/null || no_mpi="there is no $tool"
+done
+[ -z "$no_mpi" ] || echo "skipped: run --bw none and --hosts: $no_mpi"
 case='kills and stops' good=1
 : >out
-# shellcheck disable=SC2086
-python3 - "$program" "${KILLS:-4}" "${STOPS:-1}" $commands <<'P' 2>err || bad 'see above'
-import concurrent.futures, os, random, signal, subprocess, sys, time
-program, kills, stops, names = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+python3 - "$program" "${no_sim:+1}" "${no_lab:+1}" "${no_mpi:+1}" "$@" <<'P' 2>err || bad 'see above'
+import concurrent.futures, os, random, shutil, signal, subprocess, sys, tempfile, time
+program, no_sim, no_lab, no_mpi = sys.argv[1:5]
+every = os.environ.get('COMMCOMP_TEST_EVERY') == '1'
 common = '--net resnet20 --bw 1gbps --profile run.json -q'.split()
-words = {'sim': 'sim --workers 8 --steps 60 --scheme fp32,3lc'.split() + common,
-         'run': 'run --workers 2 --steps 400 --scheme fp32,3lc'.split() + common}
-MOST_S = 40
-
-START_S = 20 # the time for the first process of the command
+train = 'train -q --net mlp:16 --batch 8 --workers 2 --steps 100000 --eval-every 100000 --scheme fp32'
+SIM, LAB, MPI = 1, 2, 4
+modes = { # what each needs, and its command, which takes some 30 s if nobody ends it
+    'sim': (SIM, 'sim --workers 8 --steps 3000 --scheme fp32,3lc'.split() + common),
+    'train --on sim': (SIM, (train + ' --on sim --bw 1gbps --compute 2ms').split()),
+    'run': (LAB, 'run --workers 2 --steps 1000 --scheme fp32,3lc'.split() + common),
+    'run --bw none': (MPI, 'run -q --bw none --exchange ring --workers 3 --values 1M --steps 2000 --warmup 2000 --scheme '
+                           'fp32,int8,ternary,3lc'.split()),
+    'run --hosts': (MPI, 'run --hosts localhost:3 --workers 2 --steps 1000 --scheme fp32,3lc'.split() + common
+                    + ['--mpirun-args', '--allow-run-as-root --mca btl self,vader']),
+    'train --on run': (LAB, (train + ' --on run --bw 1gbps --compute 2ms').split()),
+    'calibrate': (LAB, 'calibrate -q --bw 20mbps'.split()),
+    'validate': (LAB | SIM, 'validate --workers 2 --steps 300 --scheme fp32,3lc'.split() + common),
+}
+missing = (SIM if no_sim else 0) | (LAB if no_lab else 0) | (MPI if no_mpi else 0)
+names = [name for name in sys.argv[5:] or modes if not modes[name][0] & missing]
+MOST_S = 40  # from the signal to the end of the command
+START_S = 20 # until the first process of the command
+ANSWER_S = 25 # until a lab is opened, or given up
+LEFT_S = 10  # until a killed command's other processes and files are gone
+KILLED, ENDED, STOPPED = 'SIGKILL of a member', 'KILL, TERM, INT of the command', 'SIGSTOP of a member'
 
 def stat(pid):
     try:
@@ -41,7 +63,13 @@ def marked(mark):
             continue
         if mark in env.split(b'\0') and (stat(name) or 'Z')[0] != 'Z':
             found.append(int(name))
-    return found
+    return [pid for pid in found if pid > 1 and pid != os.getpid()]
+
+def name_of(pid):
+    try:
+        return open(f'/proc/{pid}/comm').read().strip()
+    except OSError:
+        return '?'
 
 def signal_all(pids, number):
     for pid in pids:
@@ -50,74 +78,113 @@ def signal_all(pids, number):
         except ProcessLookupError:
             pass
 
-def one(name, number, itself, seed):
+def shared():
+    """Files of Open MPI and of ours in /dev/shm."""
+    names = os.listdir('/dev/shm') if os.path.isdir('/dev/shm') else []
+    return {n for n in names if n.startswith(('vader_segment', 'commcomp-', 'sm_segment'))}
+
+def wait_until(holds, seconds):
+    until = time.monotonic() + seconds
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.05)
+
+def own_signals():
+    """Commands keep signals that are ignored, as a shell's background jobs ignore SIGINT."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+def one(name, kind, number, seed):
     """Gives the signal to a process of the command, or to the command itself. Returns what is wrong,
-    whether the signal was delivered, and how long the command took to end."""
+    whether the signal was delivered, how long the command took to end, and to whom it was given."""
     rng = random.Random(seed)
     mark = f'KILLS_SH={os.getpid()}.{seed}'
-    p = subprocess.Popen([program] + words[name], stdout=subprocess.DEVNULL,
-                         stderr=subprocess.PIPE, text=True,
-                         env=dict([mark.split('=')], **os.environ))
+    tmp = tempfile.mkdtemp(dir='.')
+    env = dict(os.environ, TMPDIR=os.path.abspath(tmp))
+    env.update([mark.split('=')])
+    p = subprocess.Popen([program] + modes[name][1], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env,
+                         preexec_fn=own_signals)
     def others():
         return [pid for pid in marked(mark.encode()) if pid != p.pid]
-    until = time.monotonic() + START_S
-    while not others() and p.poll() is None and time.monotonic() < until:
-        time.sleep(0.01)
-    time.sleep(rng.uniform(0, 1))
-    delivered = False
+    wait_until(lambda: others() or p.poll() is not None, START_S)
+    time.sleep(rng.uniform(0, 3))
+    delivered, target = False, p.pid
     try:
-        target = p.pid if itself else rng.choice(others())
+        if kind is not ENDED:
+            target = rng.choice(others())
+        whom = name_of(target)
         if p.poll() is None:
             os.kill(target, number)
             delivered = True
     except (IndexError, ProcessLookupError):
-        pass
-    where = f'{name}{" itself" if itself else ""}, {number.name}, seed {seed}'
+        whom = 'nobody'
+    where = f'{name}, {number.name} to {whom}, seed {seed}'
     began = time.monotonic()
+    # Nothing waits for the keeper, nor for a lab's first process once the lab is open: the run goes
+    # on, and is interrupted here.
+    idle_s = 0 if whom == 'commcomp-keep' else ANSWER_S if kind is STOPPED and whom == 'commcomp' else None
     try:
+        if idle_s is not None:
+            wait_until(lambda: p.poll() is not None, idle_s)
+        if idle_s is not None and p.poll() is None:
+            began = time.monotonic()
+            p.send_signal(signal.SIGINT)
         p.wait(timeout=MOST_S)
     except subprocess.TimeoutExpired:
         signal_all(others() + [p.pid], signal.SIGKILL)
-        return f'{where}: still there after {MOST_S} s', delivered, MOST_S
+        return f'{where}: still there after {MOST_S} s', delivered, MOST_S, whom
     took = time.monotonic() - began
-    for _ in range(100): # a killed process may take a moment to end
-        left = others()
-        if not left:
-            break
-        time.sleep(0.05)
-    signal_all(left, signal.SIGKILL)
+    wait_until(lambda: not others() and not os.listdir(tmp), LEFT_S)
+    left = [name_of(pid) for pid in others()] + os.listdir(tmp)
+    signal_all(others(), signal.SIGKILL)
+    shutil.rmtree(tmp, ignore_errors=True)
     try:
         _, err = p.communicate(timeout=5)
     except subprocess.TimeoutExpired:
         err = '(stderr is still open)'
-    ends = {-signal.SIGKILL} if itself and delivered else {0, 1}
-    if left or p.returncode not in ends or (p.returncode == 1 and not err.strip()):
-        return (f'{where}: exit {p.returncode}, {len(left)} processes left: {err}', delivered, took)
-    return None, delivered, took
+    ends = {-signal.SIGKILL} if kind is ENDED and number == signal.SIGKILL and delivered else {0, 1}
+    wrong = left or p.returncode not in ends or (p.returncode == 1 and not err.strip())
+    if kind is STOPPED and p.returncode == 1 and whom not in ('commcomp', 'commcomp-keep', 'ip', 'tc', 'bridge'):
+        wrong = wrong or 'stopped' not in err
+    if os.environ.get('KILLS_SHOW'):
+        print(f'{where}: {took:.1f} s, exit {p.returncode}, left {left}: {err.strip()[:200]}', flush=True)
+    if wrong:
+        return f'{where}: exit {p.returncode}, left: {left}: {err}', delivered, took, whom
+    return None, delivered, took, whom
 
 seed = int.from_bytes(os.urandom(4), 'little')
-jobs = [(n, signal.SIGKILL, False) for n in names for _ in range(kills)]
-jobs += [(n, signal.SIGKILL, True) for n in names for _ in range((kills + 1) // 2)]
-jobs += [(n, signal.SIGSTOP, False) for n in names for _ in range(stops)]
-worst = {signal.SIGKILL: 0, signal.SIGSTOP: 0}
-delivered = {signal.SIGKILL: 0, signal.SIGSTOP: 0}
-failed = False
-with concurrent.futures.ThreadPoolExecutor(4) as pool:
+kills, stops = (5, 5) if every else (1, 1)
+jobs = []
+for name in names:
+    jobs += [(name, KILLED, signal.SIGKILL)] * kills
+    jobs += [(name, ENDED, number) for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)]
+    jobs += [(name, STOPPED, signal.SIGSTOP)] * stops
+random.Random(seed).shuffle(jobs)
+before, failed, table = shared(), False, {}
+with concurrent.futures.ThreadPoolExecutor(6) as pool:
     futures = [(job, pool.submit(one, *job, seed + i)) for i, job in enumerate(jobs)]
-    for (_, number, _), future in futures:
-        message, did, took = future.result()
-        delivered[number] += did
-        worst[number] = max(worst[number], took)
+    for (name, kind, _), future in futures:
+        message, did, took, whom = future.result()
+        row = table.setdefault((name, kind), [0, 0, 0.0])
+        row[0] += 1
+        row[1] += did
+        row[2] = max(row[2], took)
         if message:
             failed = True
-            print(message)
-for number in worst:
-    count = sum(job[1] == number for job in jobs)
-    print(f'{number.name}: {delivered[number]} of {count} delivered, '
-          f'at most {worst[number]:.1f} s until the end')
-    if 2 * delivered[number] < count:
-        failed = True
-        print(f'{number.name}: too few were delivered')
+            print(message, flush=True)
+for name in names:
+    for kind in KILLED, ENDED, STOPPED:
+        n, did, worst = table[name, kind]
+        print(f'{name:14}  {kind:30}  {did} of {n} delivered, at most {worst:.1f} s until the end')
+count, did = (sum(row[i] for row in table.values()) for i in (0, 1))
+if 2 * did < count:
+    failed = True
+    print(f'{did} of {count} signals were delivered: too few')
+wait_until(lambda: not shared() - before, LEFT_S)
+left = shared() - before
+if left:
+    failed = True
+    print(f'/dev/shm: left: {sorted(left)}')
 sys.exit(failed)
 P
 finish
