@@ -155,4 +155,26 @@ q 0 $r --workers 2 --values 1K --steps 3
 out 'rabenseifner'
 out 'ran over Open MPI'
 
+# Ranks on this machine talk through memory: no process of a run has a socket in the machine's network.
+if unshare -n true 2>/dev/null || unshare -Un true 2>/dev/null && command -v ss >/dev/null; then
+    end_case
+    case='run --bw none opens no socket of the network' good=1
+    CALLS_SH=$$ "$program" $r --values 100K --workers 2 --exchange ring --scheme fp32 --time 3s >out 2>err </dev/null &
+    pid=$!
+    : >sockets
+    : >ranks
+    while kill -0 $pid 2>/dev/null; do
+        for process in $(grep -lz "^CALLS_SH=$$\$" /proc/[0-9]*/environ 2>/dev/null | cut -d / -f 3); do
+            grep -qx commcomp-rank "/proc/$process/comm" 2>/dev/null && echo "$process" >>ranks
+            ss -Htunap 2>/dev/null | grep "pid=$process," >>sockets
+        done
+        sleep 0.1
+    done
+    wait $pid || bad "exit $?"
+    [ "$(sort -u ranks | wc -l)" -ge 2 ] || bad 'no ranks were seen'
+    [ ! -s sockets ] || bad "sockets: $(sort -u sockets | head -n 5)"
+else
+    echo 'skipped: sockets of run --bw none: needs ss and network namespaces'
+fi
+
 finish
