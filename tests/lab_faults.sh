@@ -84,7 +84,7 @@ ends "a link that goes down" "nothing moves any more: step [0-9] of row 1 \(fp32
 
 start
 inside sh -c 'kill -STOP $(pgrep -x commcomp-rank | head -n 1)'
-ends "a rank that is stopped" "nothing moves any more" 14
+ends "a rank that is stopped" "commcomp-rank of rank [0-9], process [0-9]+, has been stopped \(SIGSTOP\) for 1[0-9] s" 25
 
 start
 rank=$(inside pgrep -x commcomp-rank | head -n 1)

@@ -48,8 +48,10 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "core/open_files.h"
 #include "netsim/lab/lab_impl.h"
 
+enum { OPEN_FILES = 16 };   /* of ip, beside two for each host */
 enum { MOST_HOSTS = 1000 }; /* a Linux bridge has 1,024 ports */
 
 /* How long the lab's first process may take to begin; to open the lab, a second more for each
@@ -439,6 +441,7 @@ int cc_lab_open(const struct cc_lab_config *config, struct cc_lab **out, struct 
         return CC_FAIL;
     lab->init = -1;
     CC_TRY_OUT(set_config(lab, config, e));
+    CC_TRY_OUT(cc_open_files_need("ip", OPEN_FILES + 2 * (size_t)config->hosts, e));
     CC_TRY_OUT(start_init(lab, &socket, e));
     CC_TRY_OUT(build(lab, socket, e));
     *out = lab;

@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 
+#include "core/open_files.h"
 #include "netsim/launch/argv.h"
 #include "netsim/launch/monitor.h"
 
@@ -151,6 +152,22 @@ static int explain(void *arg, const char *log, const char **remedy, struct cc_er
     return CC_OK;
 }
 
+/* mpirun has pipes and a connection to each rank on this machine, and others to each host. How many
+ * ranks of a cluster are here is not known, so they are only made room for. */
+static int need_open_files(const struct cc_launch_config *config, const struct cc_job *job,
+                           struct cc_error *e)
+{
+    enum { ALONE = 32, A_HOST = 2, A_RANK = 4 };
+    struct cc_error ignored;
+    const size_t ranks = (size_t)(job->workers + job->servers);
+    if (config->hosts.lab != NULL)
+        return cc_open_files_need("mpirun", ALONE + A_HOST * ranks, e);
+    if (config->hosts.cluster->here)
+        return cc_open_files_need("mpirun", ALONE + A_RANK * ranks, e);
+    (void)cc_open_files_need("mpirun", ALONE + A_RANK * ranks, &ignored);
+    return cc_open_files_need("mpirun", ALONE, e);
+}
+
 int cc_launch(const struct cc_launch_config *config, const struct cc_job *job, struct cc_error *e)
 {
     struct launch l = {.config = config,
@@ -167,6 +184,7 @@ int cc_launch(const struct cc_launch_config *config, const struct cc_job *job, s
     char **argv;
     CC_TRY(cc_program_check(config->rank_program,
                             "make builds it where mpicc is installed (Debian: libopenmpi-dev)", e));
+    CC_TRY(need_open_files(config, job, e));
     CC_TRY(cc_mpirun_argv(&config->hosts, config->rank_program, job, &argv, e));
     set_deadline(&l);
     const struct cc_program_way way = {.lab = config->hosts.lab,

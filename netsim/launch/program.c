@@ -144,7 +144,8 @@ out:
 static void kill_group_of_ended(const struct cc_program *p)
 {
     siginfo_t end = {0};
-    if (waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid == p->pid)
+    if (p->pid > 1 && waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        end.si_pid == p->pid)
         (void)kill(-p->pid, SIGKILL);
 }
 
@@ -161,10 +162,13 @@ int cc_program_poll(struct cc_program *p, struct cc_error *e)
     return CC_OK;
 }
 
+/* A program that is stopped goes on, or it could not act on the signal. */
 static int send_signal(struct cc_program *p, int number, struct cc_error *e)
 {
-    if (kill(p->group ? -p->pid : p->pid, number) != 0)
+    const pid_t to = p->group ? -p->pid : p->pid;
+    if (p->pid <= 1 || kill(to, number) != 0)
         return cc_fail(e, "process %ld cannot be ended: %s", (long)p->pid, strerror(errno));
+    (void)kill(to, SIGCONT);
     return CC_OK;
 }
 

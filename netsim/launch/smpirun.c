@@ -25,6 +25,7 @@
 
 #include "core/memory.h"
 #include "core/memory_text.h"
+#include "core/open_files.h"
 #include "netsim/launch/argv.h"
 #include "netsim/launch/drain.h"
 #include "netsim/launch/monitor.h"
@@ -33,6 +34,7 @@
 
 #define BUILD_IT       "make builds it where smpicc is installed (Debian: apt-get install libsimgrid-dev)"
 #define EXIT_TIMEOUT_S 5.0
+#define OPEN_FILES     32 /* of the shell and the simulation, each */
 
 struct simulation {
     const struct cc_smpirun_config *config;
@@ -308,6 +310,7 @@ int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struc
     char **argv = NULL;
     int status = CC_OK;
     CC_TRY(cc_program_check(config->rank_program, BUILD_IT, e));
+    CC_TRY(cc_open_files_need("smpirun", OPEN_FILES, e));
     /* The formulas know neither blocks nor a rendezvous. */
     const bool formulas = config->fidelity == CC_FIDELITY_ALPHA_BETA;
     job->block_bytes = formulas ? CC_JOB_WHOLE : 0;

@@ -44,7 +44,9 @@ MOST_S = 40  # from the signal to the end of the command
 START_S = 20 # until the first process of the command
 ANSWER_S = 25 # until a lab is opened, or given up
 LEFT_S = 10  # until a killed command's other processes and files are gone
+PAUSE_S = 13 # by which a stopped process ends a run
 KILLED, ENDED, STOPPED = 'SIGKILL of a member', 'KILL, TERM, INT of the command', 'SIGSTOP of a member'
+PAUSED = 'Ctrl-Z, fg and Ctrl-C'
 
 def stat(pid):
     try:
@@ -88,10 +90,11 @@ def wait_until(holds, seconds):
     while not holds() and time.monotonic() < until:
         time.sleep(0.05)
 
-def own_signals():
-    """Commands keep signals that are ignored, as a shell's background jobs ignore SIGINT."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+def as_a_shell_does():
+    """A group of its own, which a terminal's signals reach. Commands keep signals that are ignored, as a shell's background jobs ignore SIGINT."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP):
         signal.signal(number, signal.SIG_DFL)
+    os.setpgid(0, 0)
 
 def one(name, kind, number, seed):
     """Gives the signal to a process of the command, or to the command itself. Returns what is wrong,
@@ -103,19 +106,29 @@ def one(name, kind, number, seed):
     env.update([mark.split('=')])
     p = subprocess.Popen([program] + modes[name][1], stdin=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env,
-                         preexec_fn=own_signals)
+                         preexec_fn=as_a_shell_does)
     def others():
         return [pid for pid in marked(mark.encode()) if pid != p.pid]
     wait_until(lambda: others() or p.poll() is not None, START_S)
     time.sleep(rng.uniform(0, 3))
-    delivered, target = False, p.pid
+    delivered, target, paused = False, p.pid, True
     try:
-        if kind is not ENDED:
+        if kind in (KILLED, STOPPED):
             target = rng.choice(others())
         whom = name_of(target)
-        if p.poll() is None:
+        if p.poll() is None and number in (signal.SIGINT, signal.SIGTSTP):
+            os.killpg(p.pid, number) # as the terminal does
+            delivered = True
+        elif p.poll() is None:
             os.kill(target, number)
             delivered = True
+        if kind is PAUSED:
+            time.sleep(PAUSE_S)
+            paused = stat(p.pid)[0] == 'T'
+            os.killpg(p.pid, signal.SIGCONT)
+            time.sleep(3)
+            paused = paused and p.poll() is None
+            os.killpg(p.pid, signal.SIGINT)
     except (IndexError, ProcessLookupError):
         whom = 'nobody'
     where = f'{name}, {number.name} to {whom}, seed {seed}'
@@ -144,6 +157,8 @@ def one(name, kind, number, seed):
         err = '(stderr is still open)'
     ends = {-signal.SIGKILL} if kind is ENDED and number == signal.SIGKILL and delivered else {0, 1}
     wrong = left or p.returncode not in ends or (p.returncode == 1 and not err.strip())
+    if kind is PAUSED:
+        wrong = wrong or not paused or 'stopped' in err
     if kind is STOPPED and p.returncode == 1 and whom not in ('commcomp', 'commcomp-keep', 'ip', 'tc', 'bridge'):
         wrong = wrong or 'stopped' not in err
     if os.environ.get('KILLS_SHOW'):
@@ -159,6 +174,8 @@ for name in names:
     jobs += [(name, KILLED, signal.SIGKILL)] * kills
     jobs += [(name, ENDED, number) for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)]
     jobs += [(name, STOPPED, signal.SIGSTOP)] * stops
+    # It has to go on for some 20 s; calibrate and validate may end before.
+    jobs += [(name, PAUSED, signal.SIGTSTP)] * (name in ('sim', 'run', 'run --bw none', 'run --hosts'))
 random.Random(seed).shuffle(jobs)
 before, failed, table = shared(), False, {}
 with concurrent.futures.ThreadPoolExecutor(6) as pool:
@@ -173,7 +190,7 @@ with concurrent.futures.ThreadPoolExecutor(6) as pool:
             failed = True
             print(message, flush=True)
 for name in names:
-    for kind in KILLED, ENDED, STOPPED:
+    for kind in (k for k in (KILLED, ENDED, STOPPED, PAUSED) if (name, k) in table):
         n, did, worst = table[name, kind]
         print(f'{name:14}  {kind:30}  {did} of {n} delivered, at most {worst:.1f} s until the end')
 count, did = (sum(row[i] for row in table.values()) for i in (0, 1))

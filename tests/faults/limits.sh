@@ -31,6 +31,29 @@ else
 fi
 l '-n 4' 0 trace info many
 
+# Programs with ranks: a soft limit is raised, a hard one is named with the program that needs more.
+make_run_profile
+steps='--steps 1 --profile run.json --scheme fp32 --values 1K -q'
+why=$(why_no_sim)
+if [ -z "$why" ]; then
+    l '-n 12' 1 sim --workers 2 --bw 1gbps $steps
+    err 'smpirun needs up to 32 open files at a time, and this process may have 12: raise the hard limit'
+    l '-S -n 12' 0 sim --workers 2 --bw 1gbps $steps
+else
+    echo "skipped: open files of sim: $why"
+fi
+why=$(why_no_lab)
+if [ -z "$why" ]; then
+    l '-n 12' 1 run --workers 2 --bw 1gbps $steps
+    err 'the lab: ip needs up to 22 open files at a time, and this process may have 12'
+    l '-n 24' 1 run --bw none --exchange ring --workers 2 --values 1K --scheme fp32 -q
+    err 'mpirun needs up to 40 open files at a time, and this process may have 24'
+    l '-S -n 12' 0 run --workers 7 --bw 1gbps $steps
+    l '-S -n 12' 0 run --bw none --exchange ring --workers 8 --values 1K --scheme fp32 --time 10ms -q
+else
+    echo "skipped: open files of run: $why"
+fi
+
 # U+009B and the raw byte 0x9b begin control sequences, as ESC [ does.
 evil=$(printf 'a\033\302\233\233z')
 clean() { # no byte of out and err is a control character but newline, raw or in UTF-8

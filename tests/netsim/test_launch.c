@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "netsim/lab/mark.h"
 #include "netsim/launch/launch.h"
 #include "tests/lib/process.h"
 #include "tests/lib/scratch.h"
@@ -335,6 +336,52 @@ static void a_missing_report_is_noticed(void **state)
     assert_true(process_has_ended(state, "pid"));
 }
 
+/* As one that mpirun has started. The reason given is not that nothing is heard, which would be
+ * noticed earlier here. */
+static void a_stopped_process_is_named(void **state)
+{
+    struct launched h = {.remaining_s = -4};
+    struct cc_error e;
+    assert_int_equal(launch(state,
+                            "cat hello begin; echo $$ >pid\n"
+                            "OMPI_COMM_WORLD_RANK=2 sh -c 'kill -STOP $$; sleep 60'",
+                            &h, &e),
+                     CC_FAIL);
+    assert_contains(e.text, "sh of rank 2, process ");
+    assert_contains(e.text, ", has been stopped (SIGSTOP) for 1");
+    const double took = cc_now() - h.began;
+    assert_true(took > 9.9 && took < 30);
+    assert_true(process_has_ended(state, "pid"));
+}
+
+/* A run's processes have a folder of their own, which goes with them, whatever they do. */
+static void nothing_is_left(void **state)
+{
+    struct launched h = {.remaining_s = 60};
+    struct cc_error e;
+    size_t size;
+    char tmp[300];
+    (void)snprintf(tmp, sizeof tmp, "%s", scratch_path(state, "tmp"));
+    assert_int_equal(mkdir(tmp, 0755), 0);
+    assert_int_equal(setenv("TMPDIR", tmp, 1), 0);
+    const int status = launch(state,
+                              "mkdir -p $TMPDIR/a/b; echo x >$TMPDIR/a/b/c; echo $TMPDIR >folder\n"
+                              "echo $OMPI_COMMCOMP_RUN >mark\n"
+                              "(setsid sh -c 'echo $$ >pid; exec sleep 60') >/dev/null 2>&1 &\n"
+                              "while ! [ -s pid ]; do sleep 0.01; done; cat hello done",
+                              &h, &e);
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+    assert_int_equal(status, CC_OK);
+    assert_true(process_has_ended(state, "pid"));
+    char *folder = scratch_read(scratch_path(state, "folder"), &size);
+    assert_memory_equal(folder, tmp, strlen(tmp));
+    assert_true(size > strlen(tmp) + 10);
+    free(folder);
+    assert_int_equal(rmdir(tmp), 0); /* it is empty */
+    free(scratch_read(scratch_path(state, "mark"), &size));
+    assert_int_equal(size, CC_MARK_DIGITS + 1);
+}
+
 static void mpirun_dies_with_us(void **state)
 {
     pid_t launcher = fork();
@@ -389,6 +436,8 @@ int main(void)
         IN_SCRATCH(callbacks_can_end_it),
         IN_SCRATCH(sigterm_ignored_is_killed),
         IN_SCRATCH(a_missing_report_is_noticed),
+        IN_SCRATCH(a_stopped_process_is_named),
+        IN_SCRATCH(nothing_is_left),
         IN_SCRATCH(mpirun_dies_with_us),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
