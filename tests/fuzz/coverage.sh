@@ -16,6 +16,7 @@ files() { # files TARGET: what it tests
         csv | npy | npz | safetensors) echo "core/format/$1.c" ;;
         data) echo train/data/idx.c train/data/cifar.c core/format/gzip.c ;;
         decode) echo schemes/*.c schemes/kernels/*.c schemes/kernels/*.h ;;
+        hosts) echo netsim/launch/host_names.c ;;
         job) echo netsim/job/job.c netsim/job/job_table.c netsim/job/fields.c ;;
         link) echo models/link.c ;;
         net) echo models/net.c ;;
