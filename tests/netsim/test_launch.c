@@ -382,24 +382,58 @@ static void nothing_is_left(void **state)
     assert_int_equal(size, CC_MARK_DIGITS + 1);
 }
 
-static void mpirun_dies_with_us(void **state)
+/* Starts a launcher in a process of its own, which ends with 0 if the launch succeeds, and returns
+ * once the file "pid" is there. */
+static pid_t fork_launcher(void **state, const char *commands, double remaining)
 {
-    pid_t launcher = fork();
+    const pid_t launcher = fork();
     if (launcher == 0) {
-        struct launched h = {.remaining_s = 60};
+        struct launched h = {.remaining_s = remaining};
         struct cc_error e;
-        (void)launch(state, "echo $$ >pid.new; mv pid.new pid; cat hello; exec sleep 60", &h, &e);
-        _exit(0);
+        _exit(launch(state, commands, &h, &e) != CC_OK);
     }
-    assert_true(launcher > 0);
+    assert_true(launcher > 1);
     for (int i = 0; i < 500 && access(scratch_path(state, "pid"), R_OK) != 0; i++)
         (void)usleep(10000);
     assert_false(process_has_ended(state, "pid"));
+    return launcher;
+}
+
+static void assert_dies_with_us(void **state, const char *commands)
+{
+    const pid_t launcher = fork_launcher(state, commands, 60);
+    const double began = cc_now();
     assert_int_equal(kill(launcher, SIGKILL), 0);
     assert_int_equal(waitpid(launcher, NULL, 0), launcher);
-    for (int i = 0; i < 500 && !process_has_ended(state, "pid"); i++)
-        (void)usleep(10000);
-    assert_true(process_has_ended(state, "pid"));
+    while (!process_has_ended(state, "pid"))
+        assert_true(cc_now() - began < 30);
+    assert_int_equal(unlink(scratch_path(state, "pid")), 0);
+}
+
+static void mpirun_dies_with_us(void **state)
+{
+    assert_dies_with_us(state, "echo $$ >pid.new; mv pid.new pid; cat hello; exec sleep 60");
+    /* The keeper ends one that does not end by itself. */
+    assert_dies_with_us(state, "trap '' TERM; echo $$ >pid.new; mv pid.new pid; cat hello\n"
+                               "for i in 1 2 3 4 5 6; do sleep 10; done");
+}
+
+/* After 4 s without a report a launch has failed, but not for as long as it was stopped itself. */
+static void a_pause_does_not_count(void **state)
+{
+    int status;
+    const pid_t launcher =
+        fork_launcher(state,
+                      "cat hello begin; echo $$ >pid.new; mv pid.new pid\n"
+                      "while ! [ -e go ]; do sleep 0.02; done; cat step row done",
+                      -4);
+    assert_int_equal(kill(launcher, SIGSTOP), 0);
+    (void)sleep(6);
+    assert_int_equal(kill(launcher, SIGCONT), 0);
+    (void)usleep(400000);
+    (void)scratch_write(state, "go", "", 0);
+    assert_int_equal(waitpid(launcher, &status, 0), launcher);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* --- parts --- */
@@ -439,6 +473,7 @@ int main(void)
         IN_SCRATCH(a_stopped_process_is_named),
         IN_SCRATCH(nothing_is_left),
         IN_SCRATCH(mpirun_dies_with_us),
+        IN_SCRATCH(a_pause_does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
