@@ -31,6 +31,7 @@ fi
 dir=$2
 cd "$dir" || exit 1
 mount --make-rprivate / && mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/netns || exit 1
+mount -t tmpfs -o mode=1777 tmpfs /dev/shm || exit 1 # for what is left when all processes are killed
 ip link set lo up
 ip link add control type bridge && ip link set control up && ip addr add 10.98.0.100/24 dev control
 ip link add data type bridge && ip link set data up
