@@ -186,6 +186,7 @@ struct cc_experiment {
     struct cc_measured_row *measured; /* in the order of settings and their rows */
     size_t measured_rows, measured_capacity;
     char mpi[128]; /* the MPI library, once ranks have reported it */
+    bool launched; /* a program that runs the ranks was started, whatever became of it */
     struct cc_progress progress;
     struct cc_timeline_output *timeline; /* --timeline, or NULL */
     const struct cc_experiment_ops *ops;

@@ -169,8 +169,11 @@ static int make_job(struct run *r, const struct cc_experiment_setting *s, struct
 static int launch(struct run *r, const struct cc_experiment_setting *setting, struct cc_lab *lab,
                   struct cc_error *e)
 {
-    const struct cc_launch_config calls = {
-        .on_report = on_report, .remaining_s = remaining_s, .on_tick = on_tick, .arg = r};
+    const struct cc_launch_config calls = {.on_report = on_report,
+                                           .remaining_s = remaining_s,
+                                           .on_tick = on_tick,
+                                           .arg = r,
+                                           .began = &r->experiment.launched};
     struct cc_job job = {0};
     r->slowdown = 1;
     r->done_s = 0;

@@ -89,7 +89,8 @@ static int simulate(struct sim *s, const struct cc_platform *platform, struct cc
                                              .paje = o->paje,
                                              .on_report = on_report,
                                              .on_tick = on_tick,
-                                             .arg = s};
+                                             .arg = s,
+                                             .began = &s->experiment.launched};
     return cc_smpirun(&config, job, e);
 }
 

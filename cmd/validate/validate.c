@@ -213,7 +213,8 @@ static int answer(struct validate *v, struct cc_error *e)
     return cc_validate_notes(v, e);
 }
 
-/* Fails if a row is beyond the tolerance, or if the run or the simulation broke off. */
+/* Fails if a row is beyond the tolerance, or if the run or the simulation began and failed. Where
+ * one could not begin, as there is no lab or no SimGrid, the others are compared. */
 static int conclude(const struct validate *v, struct cc_error *e)
 {
     const size_t ran = v->run.experiment.measured_rows;
@@ -222,10 +223,10 @@ static int conclude(const struct validate *v, struct cc_error *e)
         beyond += !v->row[i].diagnosis.agree;
         compared += v->row[i].diagnosis.answers > 1;
     }
-    if (v->no_run.text[0] != '\0' && ran > 0)
-        return cc_fail(e, "%s", v->no_run.text);
-    if (v->no_sim.text[0] != '\0' && v->sim.experiment.measured_rows > 0)
-        return cc_fail(e, "%s", v->no_sim.text);
+    if (v->no_run.text[0] != '\0' && v->run.experiment.launched)
+        return cc_fail(e, "the run failed: %s", v->no_run.text);
+    if (v->no_sim.text[0] != '\0' && v->sim.experiment.launched)
+        return cc_fail(e, "the simulation failed: %s", v->no_sim.text);
     if (v->rows > 0 && compared == 0 && !cc_interrupted())
         return cc_fail(e,
                        "nothing to compare: %s is the only answer, and without --bw --platform "
@@ -280,7 +281,9 @@ const struct cc_command cc_command_validate = {
         "codec times that the run measured, and so answer for the network and for the "
         "composition of the step only.\n\nThe options are those of `run`. Where no lab can be "
         "made, or SimGrid is not installed, its column stays empty, and a note gives the reason. "
-        "The exit code is 1 if a row is beyond the tolerance. docs/validate.md has the rules.",
+        "The exit code is 1 if a row is beyond the tolerance, or if the run or the simulation "
+        "began "
+        "and failed. docs/validate.md has the rules.",
     .examples =
         "  commcomp validate --workers 2 --bw 100mbps --scheme fp32,int8,3lc\n"
         "  commcomp validate --scheme paper --bw 10mbps,100mbps,1gbps --dry-run\n"

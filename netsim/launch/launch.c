@@ -191,6 +191,8 @@ int cc_launch(const struct cc_launch_config *config, const struct cc_job *job, s
                                        .no_network = config->hosts.lab == NULL &&
                                                      config->hosts.cluster->here};
     const int status = cc_monitor_run(&l.monitor, &way, argv, e);
+    if (config->began != NULL && l.monitor.began)
+        *config->began = true;
     cc_argv_free(argv);
     return status;
 }

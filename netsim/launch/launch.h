@@ -36,6 +36,7 @@ struct cc_launch_config {
     /* Called several times a second, for progress; true ends the run as interrupted. */
     bool (*on_tick)(void *arg);
     void *arg;
+    bool *began; /* set once mpirun runs, whatever becomes of it; may be NULL */
 };
 
 /* Runs a job to its end; afterwards no process of it is left. The job reaches rank 0 through

@@ -270,8 +270,9 @@ static void tick(struct cc_monitor *m)
     m->ticked = cc_now();
 }
 
-static int cannot_start(const struct cc_monitor *m, const char *name, const char *why)
+static int cannot_start(struct cc_monitor *m, const char *name, const char *why)
 {
+    m->began = false;
     return cc_fail(m->e, "%s could not be started%s%s; %s", name, why[0] != '\0' ? ": " : "", why,
                    m->brings);
 }
@@ -309,7 +310,8 @@ static int start(struct cc_monitor *m, const struct cc_program_way *way, char *c
         return CC_FAIL;
     CC_TRY_OUT(cc_members_open(&m->members, way->lab == NULL, m->e));
     own.members = &m->members;
-    if (cc_program_start(&own, argv, text, strlen(text), &m->program, &why) != CC_OK) {
+    m->began = cc_program_start(&own, argv, text, strlen(text), &m->program, &why) == CC_OK;
+    if (!m->began) {
         status = cannot_start(m, argv[0], why.text);
         cc_members_close(&m->members);
     }

@@ -47,6 +47,7 @@ struct cc_monitor {
     struct cc_members members; /* its processes and files */
 
     /* --- state of the run, from its reports --- */
+    bool began; /* the program was started, whatever became of it */
     bool hello, done;
     bool killed;           /* a signal has ended a rank */
     char first_error[400]; /* that, or else the first error that a rank reported, or "" */

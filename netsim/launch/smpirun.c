@@ -319,6 +319,8 @@ int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struc
     CC_TRY_OUT(open_files(&s, &paths, e));
     CC_TRY_OUT(cc_smpirun_argv(config, &paths, job, &argv, e));
     status = cc_monitor_run(&s.monitor, &(struct cc_program_way){.group = true}, argv, e);
+    if (config->began != NULL && s.monitor.began)
+        *config->began = true;
     if (status != CC_OK && strstr(s.monitor.first_error, "out of memory") != NULL) {
         why = *e;
         status = cc_fail(e, "%s. Less is needed %s", why.text, memory_advice(job));

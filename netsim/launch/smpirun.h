@@ -32,6 +32,7 @@ struct cc_smpirun_config {
     int (*on_report)(void *arg, const struct cc_report *report, struct cc_error *e);
     bool (*on_tick)(void *arg);
     void *arg;
+    bool *began; /* set once smpirun runs, whatever becomes of it; may be NULL */
 };
 
 /* Simulates a job to its end and leaves no files and no processes, whatever happens. Sets the job's

@@ -99,6 +99,37 @@ else
     json 'len(d["rows"]) == 2 and all(r["step_s"] > 0 and r["step_s_sim"] is None and r["sim_error"] is None for r in d["rows"])'
     json 'all(abs(r["model_error"] - (1 - r["step_s_model"] / r["step_s"])) < 1e-9 and r["agree"] is True for r in d["rows"])'
     json 'any(n.startswith("without a sim: ") for n in d["notes"]) and len(d["host"]["mpi"]) > 3'
+    # A rank that is killed while it measures, and one that dies before it has said anything: other answers that agree
+    # do not make up for it.
+    end_case
+    case='validate, a rank is killed' good=1
+    python3 - "$program" $v --values 20000 --workers 2 --bw 100mbps --scheme fp32 --steps 4000 --format json >out 2>err <<'P' || bad "exit $?"
+import os, signal, subprocess, sys, time
+command = subprocess.Popen(sys.argv[1:], env=dict(os.environ, VALIDATE_SH=str(os.getpid())))
+mark, ranks = f'VALIDATE_SH={os.getpid()}'.encode(), []
+until = time.monotonic() + 30
+while not ranks and command.poll() is None and time.monotonic() < until:
+    time.sleep(0.05)
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            if open(f'/proc/{pid}/comm').read() == 'commcomp-rank\n' and mark in open(f'/proc/{pid}/environ', 'rb').read().split(b'\0'):
+                ranks.append(int(pid))
+        except OSError:
+            pass
+time.sleep(1.5)
+os.kill(max(ranks), signal.SIGKILL)
+sys.exit(command.wait() != 1)
+P
+    err 'the run failed: .*rank [012] (a '
+    json 'd["error"].startswith("the run failed: ")'
+    document out
+    printf '#!/bin/sh\nexit 3\n' >silent_rank
+    chmod +x silent_rank
+    COMMCOMP_RANK="$dir/silent_rank"
+    export COMMCOMP_RANK
+    t 1 $v --values 20000 --workers 2 --bw 100mbps --scheme fp32 --tolerance 0.9 --format json
+    err 'the run failed: mpirun ended with exit code 3 before the ranks were done'
+    unset COMMCOMP_RANK
 fi
 if [ -n "$missing" ] || [ -n "$no_sim" ]; then
     echo 'skipped: commcomp validate with all three answers'
