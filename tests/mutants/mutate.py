@@ -95,6 +95,9 @@ def exists(root, test):
     return os.path.exists(os.path.join(root, test if test.endswith('.sh') else test[len('build/'):] + '.c'))
 
 
+# Scripts that run test programs of their own.
+WHOLE = {f'tests/{name}.sh' for name in ('mpi', 'sim_ranks', 'sim_off')}
+
 times = {}    # the usual seconds of each test
 unfit = {}    # tests that fail without one, and why
 
@@ -193,7 +196,9 @@ def needed(test, header):
     """What to build for a test."""
     if test.startswith('build/tests/cmd/') or header:
         return [test]
-    return ['build/tests/libtests.so'] if test.startswith('build/') else ['all', 'tests']
+    if test.startswith('build/'):
+        return ['build/tests/libtests.so']
+    return ['all', 'tests'] if test in WHOLE else ['all']
 
 
 def try_mutant(mutant, tree, apart, fit, verbose):
@@ -217,7 +222,7 @@ def try_mutant(mutant, tree, apart, fit, verbose):
                         lines = [x for x in output.split('\n') if 'error' in x]
                         return {**result, 'end': 'not compiled', 'why': lines[0] if lines else output[-200:]}
             if before and not mutant.file.endswith('.h') and objects(tree, mutant.file) == before and \
-                    ('all' in built or mutant.room not in ('cmd',) and not mutant.file.startswith('netsim/')):
+                    ('all' in built or mutant.room != 'cmd' and not mutant.file.startswith('netsim/')):
                 return {**result, 'end': 'same code'}
             took, why = run_test(tree, test, apart)
             if why is not None and took > SLOW_S and why != 'it hangs':
