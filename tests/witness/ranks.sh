@@ -153,6 +153,10 @@ else
     json 'abs(d["rows"][0]["wire_bytes"] / 16e6 - 1) < 1e-3 and abs(d["rows"][0]["step_s"] / 0.256 - 1) < 1e-3'
     q 0 sim --values 1M --workers 4 --exchange ring --scheme fp32 $link
     json 'abs(d["rows"][0]["wire_bytes"] / 6e6 - 1) < 1e-3 and abs(d["rows"][0]["step_s"] / 0.048 - 1) < 1e-3'
+    # While workers compute, servers wait for them: nobody counts that as time in which messages are under way.
+    q 0 sim --values 1M --workers 4 --servers 2 --exchange ps --scheme fp32 --compute 100ms --mode sequential $link
+    json 'abs(d["rows"][0]["step_s"] / 0.228 - 1) < 1e-3 and abs(d["rows"][0]["comm_busy_s"] / 0.128 - 1) < 1e-3'
+    json 'abs(d["rows"][0]["wait_s"] / 0.128 - 1) < 1e-3 and abs(d["rows"][0]["compute_s"] - 0.1) < 1e-9'
     # Each message costs its sender 1 ms: a worker sends one and the server four, before which it has all pushes.
     q 0 sim --values 1000 --workers 4 --exchange ps --scheme fp32 $link --message-cost 1ms
     json 'abs(d["rows"][0]["step_s"] - (2 * 4 * 32e3 / 1e9 + 1e-3 + 4e-3)) < 1.1e-3'
