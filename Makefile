@@ -360,7 +360,7 @@ fuzz-seeds: $(BUILD)/fuzz/seeds_decode
 
 DEPS_BUILD := gcc libc6-dev make git libcsv-dev libcjson-dev libgsl-dev libzstd-dev liblz4-dev \
               libzfp-dev libzip-dev zlib1g-dev openmpi-bin libopenmpi-dev iproute2 libsimgrid-dev
-DEPS_CHECK := $(DEPS_BUILD) libcmocka-dev g++ pkgconf python3 python3-jsonschema gnuplot-nox
+DEPS_CHECK := $(DEPS_BUILD) libcmocka-dev g++ pkgconf python3 python3-jsonschema python3-numpy gnuplot-nox
 DEPS_FUZZ  := $(DEPS_CHECK) clang libclang-rt-14-dev libomp-dev
 DEPS_TSAN  := $(DEPS_BUILD) libcmocka-dev clang libclang-rt-14-dev libomp-dev
 DEPS_PYTHON := $(DEPS_BUILD) g++ python3-torch python3-numpy python3-pytest python3-pip \
