@@ -171,7 +171,7 @@ def make_tree(number):
             else:
                 os.makedirs(os.path.dirname(target), exist_ok=True)
                 shutil.copy2(source, target, follow_symlinks=False)
-    code, output = make(tree, 'all', 'tests')
+    code, output = make(tree, f'-j{os.cpu_count()}', 'all', 'tests')
     if code != 0:
         sys.exit(f'mutate.py: the copy {tree} cannot be built:\n{output}')
     return tree
