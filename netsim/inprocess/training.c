@@ -341,6 +341,7 @@ int cc_training_run(const struct cc_training_config *config, struct cc_training_
     if (config->resume) {
         CC_TRY_OUT(cc_training_load(&s, e));
         out->resumed = (size_t)s.log.step;
+        memcpy(out->version, s.log.version, sizeof out->version);
         if (s.log.step > 0)
             cc_training_show(&s, (size_t)s.log.step,
                              s.log.evals > 0 ? s.log.eval[s.log.evals - 1].loss : NAN);

@@ -13,6 +13,8 @@
 #include "core/format/json.h"
 #include "core/memory.h"
 #include "core/memory_text.h"
+#include "core/version.h"
+#include "schemes/plugin_load.h"
 
 /* --- figures --- */
 
@@ -160,6 +162,14 @@ static void put_local_settings(FILE *f, const struct cc_local_config *l)
                   l->outer.nesterov ? "nesterov" : cc_optimizer_names[l->outer.kind]);
 }
 
+/* The build of the plugins that a scheme is from, if any. */
+static void put_plugin(FILE *f, const struct cc_spec *s)
+{
+    const uint32_t sum = cc_plugin_checksum(s);
+    if (sum != 0)
+        (void)fprintf(f, "plugin of %s crc32:%08" PRIx32 "\n", s->name, sum);
+}
+
 /* All that decides the weights, a line each, as messages show them. */
 static void put_settings(FILE *f, const struct cc_training_config *c)
 {
@@ -170,6 +180,9 @@ static void put_settings(FILE *f, const struct cc_training_config *c)
                   c->spec->name, c->pull->name, cc_exchange_names[c->exchange],
                   cc_step_names[c->mode], c->servers, c->dense_bits, cc_via_names[c->via],
                   c->deltas ? "delta" : "mean");
+    put_plugin(f, c->spec);
+    if (c->pull != c->spec)
+        put_plugin(f, c->pull);
     if (c->mode == CC_PIPE)
         (void)fprintf(f, "depth %zu\nsync-steps %zu\n", c->depth, c->sync_steps);
     (void)fprintf(f, "net %s\ninput %zux%zu\nmin-size %zu\nseed %" PRIu64 "\n", t->net, t->height,
@@ -238,8 +251,11 @@ int cc_training_log_save(const struct cc_training_log *l, const char *settings,
     CC_TRY_OUT(print_evaluations(l, &evaluations, e));
     CC_TRY_OUT(print_running(l, &sums, e));
     (void)snprintf(step, sizeof step, "%" PRIu64, l->step);
-    const struct cc_pair texts[] = {
-        {"settings", settings}, {"step", step}, {"evaluations", evaluations}, {"sums", sums}};
+    const struct cc_pair texts[] = {{"settings", settings},
+                                    {"step", step},
+                                    {"evaluations", evaluations},
+                                    {"sums", sums},
+                                    {"version", cc_version()}};
     status = cc_checkpoint_write(arrays, path, texts, sizeof texts / sizeof *texts, e);
 out:
     free(evaluations);
@@ -279,6 +295,9 @@ int cc_training_log_read(const struct cc_checkpoint_file *f, const char *setting
     if (sums == NULL)
         return CC_FAIL;
     out->step = strtoull(step, NULL, 10);
+    const char *version = cc_contents_meta(&f->contents, "version");
+    if (version != NULL && strcmp(version, cc_version()) != 0)
+        (void)snprintf(out->version, sizeof out->version, "%s", version);
     while (*evaluations != '\0') {
         struct cc_evaluation v = {0};
         if (!get_numbers(&evaluations, &v.step, number, members(&v, number)))

@@ -212,6 +212,7 @@ static int resume(struct launch *l, struct cc_error *e)
     }
     free(settings);
     l->out->resumed = (size_t)l->log.step;
+    memcpy(l->out->version, l->log.version, sizeof l->out->version);
     return status;
 }
 

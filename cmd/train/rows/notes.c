@@ -12,6 +12,7 @@
 #include "core/interrupt.h"
 #include "core/memory_text.h"
 #include "core/units.h"
+#include "core/version.h"
 #include "results/machine_info.h"
 #include "train/linear/linear.h"
 
@@ -314,7 +315,16 @@ static int note_resumed(const struct cc_train *t, struct cc_error *e)
     if (text.text[0] != '\0')
         status = cc_record_note(t->record, e, "resumed: %s", text.text);
     free(text.text);
-    for (size_t i = 0; i < cc_train_variants(t) * t->options.seeds && status == CC_OK; i++)
+    const size_t all = cc_train_variants(t) * t->options.seeds;
+    for (size_t i = 0; i < all && status == CC_OK; i++)
+        if (t->training[i].version[0] != '\0') {
+            status = cc_record_note(t->record, e,
+                                    "resumed: commcomp %s wrote the checkpoint, and this is %s: "
+                                    "steps of both make one curve",
+                                    t->training[i].version, cc_version());
+            break;
+        }
+    for (size_t i = 0; i < all && status == CC_OK; i++)
         if (t->training[i].resumed > 0)
             return cc_record_note(t->record, e, "resumed: %s",
                                   t->options.on == CC_TRAIN_LOCAL && t->options.links > 0
