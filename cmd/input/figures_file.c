@@ -1,6 +1,8 @@
-/* {"schema": "commcomp-figures/2", "scheme": "3lc", "net": "resnet20", "seed": 1, "bits": [...],
- * ...}. The file's name has a checksum of all that the figures depend on: the version, the scheme
- * (of a plugin, its file), the net's tensors, those sent as fp32, the distribution and the seed. */
+/* {"schema": "commcomp-figures/3", "scheme": "3lc", "net": "resnet20", "seed": 1, "bits": [...],
+ * ..., "crc32": "..."}. The file's name has a checksum of all that the figures depend on: the
+ * version, the scheme (of a plugin, its file), the net's tensors, those sent as fp32, the
+ * distribution and the seed. */
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -8,16 +10,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/cli/terminal.h"
 #include "cmd/input/cache.h"
 #include "cmd/input/figures.h"
 #include "core/file.h"
 #include "core/format/crc32.h"
 #include "core/format/json.h"
+#include "core/infile.h"
 #include "core/memory.h"
+#include "core/memory_text.h"
 #include "results/machine_info.h"
 #include "schemes/plugin_load.h"
 
-#define SCHEMA "commcomp-figures/2"
+#define SCHEMA "commcomp-figures/3"
 enum { PATH_CAP = 1024 };
 
 static bool find_path(const struct cc_figures_config *c, size_t scheme, char out[PATH_CAP])
@@ -134,13 +139,44 @@ static int take(const cJSON *root, void *arg, struct cc_error *e)
     return CC_OK;
 }
 
+/* The end of a file: the checksum of all bytes before it. */
+#define END      ",\n \"crc32\": \"%08" PRIx32 "\"}\n"
+#define END_SIZE (sizeof ",\n \"crc32\": \"00000000\"}\n" - 1)
+
+static void print_end(const void *body, size_t bytes, char out[END_SIZE + 1])
+{
+    (void)snprintf(out, END_SIZE + 1, END, cc_crc32(0, body, bytes));
+}
+
+/* Reads a file whose checksum fits. */
+static int read_file(const char *path, struct target *t, struct cc_error *e)
+{
+    struct cc_bytes file;
+    char end[END_SIZE + 1];
+    CC_TRY(cc_file_read(path, &file, e));
+    const size_t body = file.size < END_SIZE ? 0 : file.size - END_SIZE;
+    print_end(file.data, body, end);
+    int status = CC_OK;
+    if (file.size < END_SIZE || memcmp(file.data + body, end, END_SIZE) != 0)
+        status = cc_fail(e, "its checksum is not that of its contents: the file is damaged");
+    if (status == CC_OK)
+        status = cc_json_parse_as((const char *)file.data, file.size, take, t, e);
+    cc_bytes_free(&file);
+    return status;
+}
+
 void cc_figures_load(const struct cc_figures_config *config, size_t scheme,
                      struct cc_figure_set *out)
 {
     struct target t = {.config = config, .scheme = scheme, .out = out};
+    struct cc_error why;
     char path[PATH_CAP];
-    if (find_path(config, scheme, path) && access(path, R_OK) == 0)
-        (void)cc_json_read_as(path, take, &t, NULL);
+    if (!find_path(config, scheme, path) || access(path, R_OK) != 0 ||
+        read_file(path, &t, &why) == CC_OK)
+        return;
+    if (!config->quiet)
+        cc_say("%s: %s; the figures are measured again", path, why.text);
+    (void)unlink(path);
 }
 
 /* --- writing --- */
@@ -186,22 +222,27 @@ static int put_figures(FILE *f, const struct cc_figures_config *c, size_t scheme
         (void)fputs("null", f); /* all payloads have the same size */
     if (s->has_error)
         put_error(f, &s->error);
-    (void)fputs("}\n", f);
     return CC_OK;
 }
 
 int cc_figures_save(const struct cc_figures_config *config, size_t scheme,
                     const struct cc_figure_set *f, struct cc_error *e)
 {
-    char path[PATH_CAP];
+    char path[PATH_CAP], end[END_SIZE + 1];
+    struct cc_memory_text t;
     struct cc_outfile o;
     if (!find_path(config, scheme, path))
         return CC_OK;
     cc_cache_folders(path);
-    CC_TRY(cc_file_create(&o, path, e));
-    const int status = put_figures(o.f, config, scheme, f, e);
-    if (status == CC_OK)
-        return cc_file_commit(&o, e);
-    cc_file_abort(&o);
+    CC_TRY(cc_memory_text_begin(&t, "kept figures", e));
+    CC_TRY(cc_memory_text_end(&t, put_figures(t.f, config, scheme, f, e), e));
+    print_end(t.text, t.bytes, end);
+    int status = cc_file_create(&o, path, e);
+    if (status == CC_OK) {
+        (void)fwrite(t.text, 1, t.bytes, o.f);
+        (void)fputs(end, o.f);
+        status = cc_file_commit(&o, e);
+    }
+    free(t.text);
     return status;
 }

@@ -42,4 +42,23 @@ json '"not a file" in d["error"] and d["rows"] == []'
 t 1 decode --format json -o r.json bad.cc kept.npy
 no_file r.json
 
+# Kept figures whose checksum does not fit are named, and measured again.
+export XDG_CACHE_HOME="$dir/cache"
+make_profile
+t 0 model --profile profile.json --values 1K --scheme int8 --format json
+err 'measuring sizes and errors of 1 scheme'
+bits=$(sed -n 's/.*"bits_per_value":[^0-9]*\([0-9.]*\).*/\1/p' out | head -n 1)
+q 0 model --profile profile.json --values 1K --scheme int8
+sed -i 's/"bits": \[\([0-9]\)/"bits": [1\1/' cache/commcomp/figures-*.json
+t 0 model --profile profile.json --values 1K --scheme int8 --format json
+err 'cache/commcomp/figures-[0-9a-f]*.json: its checksum is not that of its contents: the file is damaged; the figures are measured again'
+err 'measuring sizes and errors of 1 scheme'
+json "d['rows'][0]['bits_per_value'] == $bits"
+for cut in 0 10 100; do
+    for file in cache/commcomp/figures-*.json; do truncate -s $cut "$file"; done
+    t 0 model --profile profile.json --values 1K --scheme int8
+    err 'the file is damaged; the figures are measured again'
+done
+q 0 model --profile profile.json --values 1K --scheme int8
+
 finish
