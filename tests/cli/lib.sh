@@ -19,7 +19,7 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
 cd "$dir" || exit 1
 unset COMMCOMP_ISA COLUMNS
-export ASAN_OPTIONS=allocator_may_return_null=1 # as malloc does
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}allocator_may_return_null=1 # as malloc does
 # Ranks look for no leaks, as Open MPI itself leaks memory.
 export OMPI_MCA_mca_base_env_list=ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
 passed=0 failed=0 case='' good=1 documents=0
