@@ -52,7 +52,7 @@ static void encodes_the_example(void **state)
     commcomp_codec_free(NULL);
 }
 
-/* What a random codec sends is what schemes draws for the same seed, rank, direction, step and
+/* A random codec sends as schemes draws for the same seed, rank, direction, step and
  * tensor, and all five matter. */
 static void who_sends_decides_what_is_drawn(void **state)
 {

@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "binding/commcomp.h"
+#include "tests/binding/handles.h"
 #include "tests/lib/data.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/settings.h"
@@ -25,33 +26,6 @@
 
 /* Every setting of tests/lib/settings.c sends in this step. */
 enum { STEP = 5 };
-
-static void *memory(size_t bytes)
-{
-    void *m = malloc(bytes + 1);
-    if (m == NULL) {
-        perror("memory of the test");
-        exit(1);
-    }
-    return m;
-}
-
-static struct commcomp_codec *codec_of(const char *scheme, size_t rows, size_t columns)
-{
-    char error[COMMCOMP_ERROR_BYTES];
-    const size_t dims[] = {rows, columns};
-    struct commcomp_codec *c;
-    if (commcomp_codec_new(scheme, dims, 2, &c, error) != COMMCOMP_OK)
-        fail_msg("%s", error);
-    return c;
-}
-
-static float *gradient(size_t n)
-{
-    float *x = memory(n * sizeof *x);
-    data_fill(DATA_LAPLACE, 1, x, n);
-    return x;
-}
 
 /* --- a thread that stops within a call --- */
 

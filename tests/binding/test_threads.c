@@ -15,39 +15,13 @@
 #include <string.h>
 
 #include "binding/commcomp.h"
+#include "tests/binding/handles.h"
 #include "tests/lib/data.h"
 #include "tests/lib/settings.h"
 #include "tests/lib/tier.h"
 
 /* Every setting of tests/lib/settings.c sends in this step. */
 enum { STEP = 5, THREADS = 4 };
-
-static void *memory(size_t bytes)
-{
-    void *m = malloc(bytes + 1);
-    if (m == NULL) {
-        perror("memory of the test");
-        exit(1);
-    }
-    return m;
-}
-
-static struct commcomp_codec *codec_of(const char *scheme, size_t rows, size_t columns)
-{
-    char error[COMMCOMP_ERROR_BYTES];
-    const size_t dims[] = {rows, columns};
-    struct commcomp_codec *c;
-    if (commcomp_codec_new(scheme, dims, 2, &c, error) != COMMCOMP_OK)
-        fail_msg("%s", error);
-    return c;
-}
-
-static float *gradient(size_t n)
-{
-    float *x = memory(n * sizeof *x);
-    data_fill(DATA_LAPLACE, 1, x, n);
-    return x;
-}
 
 static void run_threads(size_t count, void *(*work)(void *), void *arg)
 {

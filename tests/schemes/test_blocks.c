@@ -310,7 +310,7 @@ static void narrow_give_back(void **state)
     assert_int_equal(cc_encode(&v.codec, &v.ctx, x, out, sizeof out, &len, &e), CC_OK);
     assert_int_equal(cc_decode(&v.codec, &v.ctx, out, len, y, &e), CC_OK);
     assert_true(y[0] == 0 && y[7] == -3);
-    /* What is given back is added to what was not sent: 2 and 4 are 6. */
+    /* Values given back are added to those not sent: 2 and 4 are 6. */
     x[0] = 3;
     x[1] = 2;
     assert_int_equal(cc_encode(&v.codec, &v.ctx, x, out, sizeof out, &len, &e), CC_OK);
