@@ -244,7 +244,7 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(TEST_SHARED)
 # Tests of the command line link what reads it.
 $(filter $(BUILD)/tests/cmd/%,$(TESTS)): $(addprefix $(BUILD)/obj/cmd/cli/,args.o option.o options.o)
 
-# What measures its rows needs the whole command but its main.
+# The test of measured rows needs the whole command but its main.
 $(BUILD)/tests/cmd/test_measured: $(filter-out $(BUILD)/obj/cmd/main.o,$(CMD_SRC:%.c=$(BUILD)/obj/%.o))
 
 $(MPI_TESTS): $(BUILD)/tests/mpi/%: $(BUILD)/mpi/tests/mpi/%.o $(MPI_TEST_LIB:%.c=$(BUILD)/mpi/%.o) \

@@ -225,6 +225,7 @@ static int encode_round(struct commcomp_codec *c, uint64_t step, size_t round, c
 {
     const struct cc_context ctx = context_of(c, step);
     CC_TRY(check_next(c, step, round, false, e));
+    c->rounds.encoded = false;
     CC_TRY(cc_encode_round(codec_of(c), &ctx, round, x, payload, room, bytes, e));
     c->rounds.step = step;
     c->rounds.done = round;

@@ -29,9 +29,11 @@ enum { SLOTS = 256 };
 static struct call {
     atomic_bool used;
     _Atomic(double) since; /* 0: none */
-    double limit_s;
-    const char *path, *what;
+    _Atomic(double) limit_s;
+    _Atomic(const char *) path, what;
 } calls[SLOTS];
+
+struct cc_plugin cc_plugins[CC_MOST_PLUGINS];
 
 static atomic_bool watched, never;
 static pid_t owner; /* the process that has the thread */
@@ -45,9 +47,9 @@ int cc_plugin_enter(const char *path, const char *what, double limit_s)
         if (atomic_exchange_explicit(&c->used, true, memory_order_acquire))
             continue;
         mine = slot;
-        c->path = path;
-        c->what = what;
-        c->limit_s = limit_s;
+        atomic_store_explicit(&c->path, path, memory_order_relaxed);
+        atomic_store_explicit(&c->what, what, memory_order_relaxed);
+        atomic_store_explicit(&c->limit_s, limit_s, memory_order_relaxed);
         atomic_store_explicit(&c->since, cc_now(), memory_order_release);
         return slot;
     }
@@ -62,13 +64,23 @@ void cc_plugin_leave(int call)
     atomic_store_explicit(&calls[call].used, false, memory_order_release);
 }
 
+int cc_scheme_enter(const struct cc_scheme *s, const char *what, size_t n)
+{
+    const uintptr_t at = (uintptr_t)s, first = (uintptr_t)cc_plugins;
+    if (at - first >= sizeof cc_plugins)
+        return -1;
+    const struct cc_plugin *p = &cc_plugins[(at - first) / sizeof *cc_plugins];
+    return cc_plugin_enter(p->path, what,
+                           p->tested ? CC_CALL_S + CC_CALL_VALUE_S * (double)n : CC_CALL_TEST_S);
+}
+
 /* Ends the program at once: its threads, of which one is in the plugin, cannot be trusted to. */
 _Noreturn static void end(const struct call *c, const char *does, double seconds)
 {
     char path[512];
-    (void)snprintf(path, sizeof path, "%s", c->path);
+    (void)snprintf(path, sizeof path, "%s", atomic_load(&c->path));
     cc_make_printable(path);
-    (void)dprintf(2, "commcomp: %s: its %s %s", path, c->what, does);
+    (void)dprintf(2, "commcomp: %s: its %s %s", path, atomic_load(&c->what), does);
     if (seconds > 0)
         (void)dprintf(2, " for %.3g s", seconds);
     (void)dprintf(2, "\n");
@@ -90,12 +102,15 @@ static void on_exit_within(void)
         end(last, "called exit()", 0);
 }
 
-/* Looks at one call; `told`: seconds since the program was asked to end. */
+/* Looks at one call; `told`: seconds since the program was asked to end. A call that began
+ * meanwhile in the same slot has another time. */
 static void look(const struct call *c, double now, double told)
 {
-    const double since = atomic_load_explicit(&c->since, memory_order_acquire);
+    const double since = atomic_load(&c->since), limit_s = atomic_load(&c->limit_s);
     const double took = since > 0 ? now - since : 0;
-    if (took > c->limit_s && took > 0)
+    if (took <= 0 || atomic_load(&c->since) != since)
+        return;
+    if (took > limit_s)
         end(c, "has not returned", took);
     if (took > CC_CALL_TOLD_S && told > CC_CALL_TOLD_S)
         end(c, "does not return, though the program is to end: it has not", took);

@@ -3,9 +3,23 @@
 #ifndef CC_SCHEMES_PLUGIN_CALL_H
 #define CC_SCHEMES_PLUGIN_CALL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/error.h"
+#include "schemes/scheme.h"
+
+struct cc_plugin {
+    char *path;                  /* absolute */
+    const struct cc_scheme *own; /* as the file defines it */
+    struct cc_scheme guarded;    /* of the catalogue; codecs point to it */
+    uint32_t checksum;           /* of the file */
+    bool tested;                 /* the self-test is over: calls may take longer */
+};
+
+/* The plugins that are loaded (plugin_load.c), which never move. */
+enum { CC_MOST_PLUGINS = 64 };
+extern struct cc_plugin cc_plugins[CC_MOST_PLUGINS];
 
 /* Seconds that a call may take: CC_CALL_S, and more for each value. After a signal that asks the
  * program to end, a call that has taken CC_CALL_TOLD_S is cut off. */
@@ -25,5 +39,9 @@ void cc_plugin_unwatched(void);
  * address until the call has ended. Returns what cc_plugin_leave takes. */
 int cc_plugin_enter(const char *path, const char *what, double limit_s);
 void cc_plugin_leave(int call);
+
+/* The same of a function of a scheme that may be a plugin's, of n values. The program's own schemes
+ * cost a comparison. */
+int cc_scheme_enter(const struct cc_scheme *s, const char *what, size_t n);
 
 #endif

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdatomic.h>
 
-#include "schemes/plugin_call.h"
-
 static atomic_bool timed;
 
 void cc_plugin_timed(bool on)
@@ -29,10 +27,7 @@ static struct cc_codec own_codec(const struct cc_codec *c)
 
 static int enter(const struct cc_codec *c, const char *what)
 {
-    const struct cc_plugin *p = plugin_of(c);
-    return cc_plugin_enter(p->path, what,
-                           p->tested ? CC_CALL_S + CC_CALL_VALUE_S * (double)c->shape.n
-                                     : CC_CALL_TEST_S);
+    return cc_scheme_enter(c->scheme, what, c->shape.n);
 }
 
 int cc_plugin_check_length(const struct cc_codec *c, size_t len, size_t most, struct cc_error *e)

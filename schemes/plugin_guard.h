@@ -5,17 +5,10 @@
 
 #include <stdbool.h>
 
+#include "schemes/plugin_call.h"
 #include "schemes/scheme.h"
 
-struct cc_plugin {
-    char *path;                  /* absolute */
-    const struct cc_scheme *own; /* as the file defines it */
-    struct cc_scheme guarded;    /* what the catalogue has; codecs point to it */
-    uint32_t checksum;           /* of the file */
-    bool tested;                 /* the self-test is over: calls may take longer */
-};
-
-/* Sets p->guarded by p->own. The plugin must not move afterwards. */
+/* Sets p->guarded by p->own. */
 void cc_plugin_guard(struct cc_plugin *p);
 
 /* Where calls are timed, values are not looked at: that would be counted as the plugin's time. What

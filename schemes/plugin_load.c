@@ -11,9 +11,6 @@
 #include "schemes/plugin_guard.h"
 #include "schemes/self_test.h"
 
-enum { MOST = 64 };
-
-static struct cc_plugin plugins[MOST];
 static size_t count;
 
 typedef int abi_function(void);
@@ -87,7 +84,7 @@ static int test(struct cc_plugin *p, struct cc_error *e)
 static bool is_loaded(const char *path)
 {
     for (size_t i = 0; i < count; i++)
-        if (strcmp(plugins[i].path, path) == 0)
+        if (strcmp(cc_plugins[i].path, path) == 0)
             return true;
     return false;
 }
@@ -100,9 +97,10 @@ int cc_plugin_load(const char *path, struct cc_error *e)
         CC_TRY_OUT(cc_fail(e, "%s", strerror(errno)));
     if (is_loaded(real))
         goto out;
-    if (count == MOST)
-        CC_TRY_OUT(cc_fail(e, "%d plugins are loaded, and there is no room for more", MOST));
-    struct cc_plugin *p = &plugins[count];
+    if (count == CC_MOST_PLUGINS)
+        CC_TRY_OUT(
+            cc_fail(e, "%d plugins are loaded, and there is no room for more", CC_MOST_PLUGINS));
+    struct cc_plugin *p = &cc_plugins[count];
     *p = (struct cc_plugin){.path = real};
     CC_TRY_OUT(cc_plugin_watch(e));
     CC_TRY_OUT(read_checksum(real, &p->checksum, e));
@@ -119,7 +117,7 @@ out:
 
 const char *cc_plugin_path(size_t i)
 {
-    return i < count ? plugins[i].path : NULL;
+    return i < count ? cc_plugins[i].path : NULL;
 }
 
 uint32_t cc_plugin_checksum(const struct cc_spec *s)
@@ -127,7 +125,7 @@ uint32_t cc_plugin_checksum(const struct cc_spec *s)
     uint32_t sum = 0;
     for (; s != NULL; s = cc_spec_inner(s))
         for (size_t i = 0; i < count; i++)
-            if (&plugins[i].guarded == s->scheme)
-                sum = cc_crc32(sum, &plugins[i].checksum, sizeof plugins[i].checksum) | 1;
+            if (&cc_plugins[i].guarded == s->scheme)
+                sum = cc_crc32(sum, &cc_plugins[i].checksum, sizeof cc_plugins[i].checksum) | 1;
     return sum;
 }

@@ -5,20 +5,37 @@
 #include <string.h>
 
 #include "core/parallel.h"
+#include "schemes/plugin_call.h"
 #include "schemes/residual.h"
+
+/* The answer of a function of the scheme; a plugin's is watched (plugin_call.h). */
+#define ASK(scheme, what, n, type, call)                                                           \
+    __extension__({                                                                                \
+        const int under_way = cc_scheme_enter(scheme, what, n);                                    \
+        const type answer = (call);                                                                \
+        cc_plugin_leave(under_way);                                                                \
+        answer;                                                                                    \
+    })
+
+/* The size that a function of the scheme says. */
+static size_t size_of(const struct cc_codec *c, const char *what,
+                      size_t (*function)(const void *params, const struct cc_shape *shape))
+{
+    return ASK(c->scheme, what, c->shape.n, size_t, function(c->params, &c->shape));
+}
 
 size_t cc_state_bytes(const struct cc_codec *c)
 {
     bool none = c->scheme->state_bytes == NULL || c->shape.n == 0;
     if (!none && cc_residual_is_narrow(c->scheme, c->params))
         return cc_residual_state_bytes(c->shape.n);
-    return none ? 0 : c->scheme->state_bytes(c->params, &c->shape);
+    return none ? 0 : size_of(c, "state_bytes", c->scheme->state_bytes);
 }
 
 size_t cc_scratch_bytes(const struct cc_codec *c)
 {
     bool none = c->scheme->scratch_bytes == NULL || c->shape.n == 0;
-    const size_t own = none ? 0 : c->scheme->scratch_bytes(c->params, &c->shape);
+    const size_t own = none ? 0 : size_of(c, "scratch_bytes", c->scheme->scratch_bytes);
     return c->shape.n > 0 && cc_residual_is_narrow(c->scheme, c->params)
                ? cc_residual_scratch_bytes(own, c->shape.n)
                : own;
@@ -26,22 +43,23 @@ size_t cc_scratch_bytes(const struct cc_codec *c)
 
 size_t cc_bound(const struct cc_codec *c)
 {
-    return c->shape.n == 0 ? 0 : c->scheme->bound(c->params, &c->shape);
+    return c->shape.n == 0 ? 0 : size_of(c, "bound", c->scheme->bound);
 }
 
 size_t cc_period(const struct cc_scheme *s, const void *params)
 {
-    return s->period == NULL ? 1 : s->period(params);
+    return s->period == NULL ? 1 : ASK(s, "period", 0, size_t, s->period(params));
 }
 
 double cc_own_momentum(const struct cc_scheme *s, const void *params)
 {
-    return s->momentum == NULL ? 0 : s->momentum(params);
+    return s->momentum == NULL ? 0 : ASK(s, "momentum", 0, double, s->momentum(params));
 }
 
 struct cc_pair_cost cc_pair_cost(const struct cc_scheme *s, const void *params)
 {
-    return s->pair_cost == NULL ? (struct cc_pair_cost){0} : s->pair_cost(params);
+    return s->pair_cost == NULL ? (struct cc_pair_cost){0}
+                                : ASK(s, "pair_cost", 0, struct cc_pair_cost, s->pair_cost(params));
 }
 
 size_t cc_pairs_bound(const struct cc_codec *c)
@@ -60,13 +78,16 @@ size_t cc_pairs_bound(const struct cc_codec *c)
 
 bool cc_sized_by_shape(const struct cc_scheme *s, const void *params)
 {
-    return s->sized_by_shape != NULL && s->sized_by_shape(params);
+    return s->sized_by_shape != NULL &&
+           ASK(s, "sized_by_shape", 0, bool, s->sized_by_shape(params));
 }
 
 static size_t residual_at(const struct cc_scheme *s, const void *params,
                           const struct cc_shape *shape)
 {
-    return s->residual_at == NULL ? SIZE_MAX : s->residual_at(params, shape);
+    return s->residual_at == NULL
+               ? SIZE_MAX
+               : ASK(s, "residual_at", shape->n, size_t, s->residual_at(params, shape));
 }
 
 bool cc_takes_back(const struct cc_scheme *s, const void *params)
@@ -78,7 +99,7 @@ bool cc_takes_back(const struct cc_scheme *s, const void *params)
 size_t cc_sum_rounds(const struct cc_scheme *s, const void *params)
 {
     if (s->rounds != NULL)
-        return s->rounds(params);
+        return ASK(s, "rounds", 0, size_t, s->rounds(params));
     return s->kind == CC_SUM_F32 ? 1 : 0;
 }
 
@@ -94,7 +115,8 @@ size_t cc_round_bytes(const struct cc_codec *c, size_t round)
     if (c->shape.n == 0 || round >= cc_sum_rounds(c->scheme, c->params))
         return 0;
     return c->scheme->rounds == NULL ? cc_bound(c)
-                                     : c->scheme->round_bytes(c->params, &c->shape, round);
+                                     : ASK(c->scheme, "round_bytes", c->shape.n, size_t,
+                                           c->scheme->round_bytes(c->params, &c->shape, round));
 }
 
 void cc_codec_reset(const struct cc_codec *c)

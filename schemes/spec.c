@@ -10,6 +10,7 @@
 
 #include "core/memory.h"
 #include "core/nearest.h"
+#include "schemes/plugin_call.h"
 
 static const char paper_rows[] = "fp32,int8,ternary,mqe1bit,sparse,local,3lc:s=1/1.5/1.75/1.9";
 
@@ -166,7 +167,9 @@ static int set_name(struct cc_spec *s, struct cc_error *e)
 
 static int check(const struct cc_spec *s, struct cc_error *e)
 {
+    const int call = cc_scheme_enter(s->scheme, "check", 0);
     int status = s->scheme->check == NULL ? CC_OK : s->scheme->check(s->params, e);
+    cc_plugin_leave(call);
     if (status == CC_OK && cc_period(s->scheme, s->params) < 1)
         status = cc_fail(e, "with these parameters its period is 0, and the least is 1: a fault "
                             "of the plugin");

@@ -148,8 +148,8 @@ static void print_end(const void *body, size_t bytes, char out[END_SIZE + 1])
     (void)snprintf(out, END_SIZE + 1, END, cc_crc32(0, body, bytes));
 }
 
-/* Reads a file whose checksum fits. */
-static int read_file(const char *path, struct target *t, struct cc_error *e)
+/* Reads a file; sets *damaged if its checksum does not fit. */
+static int read_file(const char *path, struct target *t, bool *damaged, struct cc_error *e)
 {
     struct cc_bytes file;
     char end[END_SIZE + 1];
@@ -157,7 +157,8 @@ static int read_file(const char *path, struct target *t, struct cc_error *e)
     const size_t body = file.size < END_SIZE ? 0 : file.size - END_SIZE;
     print_end(file.data, body, end);
     int status = CC_OK;
-    if (file.size < END_SIZE || memcmp(file.data + body, end, END_SIZE) != 0)
+    *damaged = file.size < END_SIZE || memcmp(file.data + body, end, END_SIZE) != 0;
+    if (*damaged)
         status = cc_fail(e, "its checksum is not that of its contents: the file is damaged");
     if (status == CC_OK)
         status = cc_json_parse_as((const char *)file.data, file.size, take, t, e);
@@ -171,12 +172,14 @@ void cc_figures_load(const struct cc_figures_config *config, size_t scheme,
     struct target t = {.config = config, .scheme = scheme, .out = out};
     struct cc_error why;
     char path[PATH_CAP];
+    bool damaged = false;
     if (!find_path(config, scheme, path) || access(path, R_OK) != 0 ||
-        read_file(path, &t, &why) == CC_OK)
+        read_file(path, &t, &damaged, &why) == CC_OK)
         return;
     if (!config->quiet)
         cc_say("%s: %s; the figures are measured again", path, why.text);
-    (void)unlink(path);
+    if (damaged)
+        (void)unlink(path);
 }
 
 /* --- writing --- */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/infile.h"
@@ -54,10 +55,15 @@ static int check_names(const struct cc_launch_cluster *c, struct cc_error *e)
 {
     struct cc_error why;
     struct cc_bytes file;
+    struct stat info;
     if (c->hosts != NULL && cc_host_list_check(c->hosts, &why) != CC_OK)
         return cc_usage(e, "%s", why.text);
     if (c->hostfile == NULL)
         return CC_OK;
+    /* mpirun reads it again. */
+    if (stat(c->hostfile, &info) == 0 && !S_ISREG(info.st_mode))
+        return cc_fail(e, "%s: it is read twice, and is not a regular file: write the hosts to one",
+                       c->hostfile);
     CC_TRY(cc_file_read(c->hostfile, &file, e));
     const int status = cc_hostfile_check(c->hostfile, (const char *)file.data, file.size, e);
     cc_bytes_free(&file);

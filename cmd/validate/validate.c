@@ -282,8 +282,7 @@ const struct cc_command cc_command_validate = {
         "composition of the step only.\n\nThe options are those of `run`. Where no lab can be "
         "made, or SimGrid is not installed, its column stays empty, and a note gives the reason. "
         "The exit code is 1 if a row is beyond the tolerance, or if the run or the simulation "
-        "began "
-        "and failed. docs/validate.md has the rules.",
+        "began and failed. docs/validate.md has the rules.",
     .examples =
         "  commcomp validate --workers 2 --bw 100mbps --scheme fp32,int8,3lc\n"
         "  commcomp validate --scheme paper --bw 10mbps,100mbps,1gbps --dry-run\n"

@@ -87,7 +87,7 @@ struct cc_training_result {
     size_t evals;
     size_t epoch;     /* steps */
     size_t resumed;   /* steps that were read from a checkpoint; 0: none was there */
-    char version[64]; /* of the program that wrote the checkpoint, if it is another; or "" */
+    char version[256]; /* of the programs that the steps are by, if they are several; or "" */
     bool complete, diverged;
     size_t diverged_step; /* from 1 */
     char reason[512];     /* why it has diverged */

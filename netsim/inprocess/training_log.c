@@ -255,7 +255,7 @@ int cc_training_log_save(const struct cc_training_log *l, const char *settings,
                                     {"step", step},
                                     {"evaluations", evaluations},
                                     {"sums", sums},
-                                    {"version", cc_version()}};
+                                    {"version", l->version[0] != '\0' ? l->version : cc_version()}};
     status = cc_checkpoint_write(arrays, path, texts, sizeof texts / sizeof *texts, e);
 out:
     free(evaluations);
@@ -297,7 +297,9 @@ int cc_training_log_read(const struct cc_checkpoint_file *f, const char *setting
     out->step = strtoull(step, NULL, 10);
     const char *version = cc_contents_meta(&f->contents, "version");
     if (version != NULL && strcmp(version, cc_version()) != 0)
-        (void)snprintf(out->version, sizeof out->version, "%s", version);
+        (void)snprintf(out->version, sizeof out->version,
+                       strstr(version, cc_version()) != NULL ? "%s" : "%s, %s", version,
+                       cc_version());
     while (*evaluations != '\0') {
         struct cc_evaluation v = {0};
         if (!get_numbers(&evaluations, &v.step, number, members(&v, number)))

@@ -17,7 +17,7 @@ struct cc_training_log {
      * (struct cc_unsent), and of the pulls. NaN: not measured in all of these steps. */
     double unsent_sq, gradient_sq, behind_sq, delta_sq;
     double wall_s;    /* all steps' */
-    char version[64]; /* of the program that wrote the checkpoint, if it is another; or "" */
+    char version[256]; /* of the programs that the steps are by, if they are several; or "" */
 };
 
 /* The evaluation that ends the steps since the last one: their means, without scores and residuals.

@@ -182,8 +182,11 @@ static void remove_shared(const char *mark)
     DIR *d = opendir(CC_MARK_SHM);
     for (struct dirent *f; d != NULL && (f = readdir(d)) != NULL;)
         if (strncmp(f->d_name, begin, strlen(begin)) == 0) {
+            struct stat s;
             (void)snprintf(path, sizeof path, CC_MARK_SHM "/%s", f->d_name);
-            remove_folder(path);
+            /* Others can read the mark there, and make folders of that name. */
+            if (lstat(path, &s) == 0 && s.st_uid == geteuid())
+                remove_folder(path);
         }
     if (d != NULL)
         (void)closedir(d);
@@ -192,7 +195,8 @@ static void remove_shared(const char *mark)
 static void remove_files(const struct cc_members *m)
 {
     remove_shared(m->mark);
-    remove_folder(m->folder);
+    if (m->folder[0] != '\0')
+        remove_folder(m->folder);
 }
 
 /* --- the keeper --- */
@@ -285,19 +289,24 @@ static int name_folder(struct cc_members *m, struct cc_error *e)
 
 /* Makes it, and sees to it that there is room for Open MPI's files, whose own messages about a full
  * disk do not name it. */
-static int make_folder(const struct cc_members *m, struct cc_error *e)
+static int make_folder(struct cc_members *m, struct cc_error *e)
 {
     char path[PATH_MAX];
     int error = 0;
-    if (mkdir(m->folder, 0700) != 0)
-        return cc_fail(e, "%s: %s: set TMPDIR to a folder for temporary files", m->folder,
-                       strerror(errno));
+    if (mkdir(m->folder, 0700) != 0) {
+        cc_error_set(e, "%s: %s: set TMPDIR to a folder for temporary files", m->folder,
+                     strerror(errno));
+        m->folder[0] = '\0'; /* it is not ours */
+        return CC_FAIL;
+    }
     (void)snprintf(path, sizeof path, "%s/room", m->folder);
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         error = errno;
     else
-        error = posix_fallocate(fd, 0, ROOM_BYTES);
+        do
+            error = posix_fallocate(fd, 0, ROOM_BYTES);
+        while (error == EINTR);
     if (fd >= 0)
         (void)close(fd);
     (void)unlink(path);

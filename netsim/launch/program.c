@@ -56,9 +56,9 @@ static bool write_text(const char *path, const char *text)
     return done;
 }
 
-/* Moves this process into a network namespace; an ordinary user may do that in a user namespace,
- * where he stays the user that he is. Leaves it where it is if the system forbids that. */
-static void leave_network(void)
+/* Moves this process into a network namespace with a loopback; an ordinary user may do that in a
+ * user namespace, where he stays the user that he is. False: some of it is forbidden. */
+static bool enter_own_network(void)
 {
     const uid_t uid = geteuid();
     const gid_t gid = getegid();
@@ -66,16 +66,32 @@ static void leave_network(void)
     struct ifreq loopback = {.ifr_name = "lo", .ifr_flags = IFF_UP};
     if (unshare(CLONE_NEWNET) != 0) {
         if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
-            return;
+            return false;
         (void)snprintf(uids, sizeof uids, "%lu %lu 1", (unsigned long)uid, (unsigned long)uid);
         (void)snprintf(gids, sizeof gids, "%lu %lu 1", (unsigned long)gid, (unsigned long)gid);
-        (void)write_text("/proc/self/setgroups", "deny");
-        (void)write_text("/proc/self/uid_map", uids);
-        (void)write_text("/proc/self/gid_map", gids);
+        if (!write_text("/proc/self/setgroups", "deny") ||
+            !write_text("/proc/self/uid_map", uids) || !write_text("/proc/self/gid_map", gids))
+            return false;
     }
     const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    (void)ioctl(fd, SIOCSIFFLAGS, &loopback);
-    (void)close(fd);
+    const bool up = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &loopback) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return up;
+}
+
+/* Leaves the machine's network if another process finds that all of it can be done, as there is no
+ * way back from a half. */
+static void leave_network(void)
+{
+    int status = -1;
+    const pid_t probe = fork();
+    if (probe == 0)
+        _exit(enter_own_network() ? 0 : 1);
+    while (probe > 0 && waitpid(probe, &status, 0) == -1 && errno == EINTR)
+        continue;
+    if (probe > 0 && status == 0)
+        (void)enter_own_network();
 }
 
 /* The child after fork(), which leaves the C library in order whatever threads the parent has. */

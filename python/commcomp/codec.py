@@ -307,7 +307,8 @@ class Codec:
     @alone
     def reset(self) -> None:
         """Sets the state to that of a new tensor."""
-        self._library.commcomp_reset(self._handle)
+        if self._library.commcomp_reset(self._handle) != 0:
+            raise Error(f"codec '{self}' is in use by another thread")
 
     @alone
     def state(self) -> bytes:

@@ -124,7 +124,7 @@ def one(name, kind, number, seed):
             delivered = True
         if kind is PAUSED:
             time.sleep(PAUSE_S)
-            paused = stat(p.pid)[0] == 'T'
+            paused = (stat(p.pid) or '?')[0] == 'T'
             os.killpg(p.pid, signal.SIGCONT)
             time.sleep(3)
             paused = paused and p.poll() is None

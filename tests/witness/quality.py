@@ -48,7 +48,7 @@ def commcomp(*words):
 
 
 def through(scheme, tensors, step):
-    """What a receiver has of these tensors, and the bytes of their payloads, tensor by tensor."""
+    """The tensors that a receiver has, and the bytes of their payloads, tensor by tensor."""
     write("x.safetensors", tensors, step)
     rows = json.loads(commcomp("encode", "-q", "--force", "--scheme", scheme, "--step", str(step), "x.safetensors", "x.cc",
                                "--per-tensor", "--format", "json"))["rows"]

@@ -203,7 +203,8 @@ class Optimizer:
 
 def train(data, scheme, workers, pull, seed):
     """pull: 'delta', 'mean', or None, where every worker has every payload. Rows of (test loss, accuracy, the same of
-    the workers' copy, training loss, bits pushed, bits pulled), and the weights."""
+    the workers' copy, training loss, bits pushed, bits pulled, what the workers' copy lacks in steps), and the
+    weights."""
     w = initial(data.x.shape[1], seed)
     theirs = [t.copy() for t in w]
     values = sum(t.size for t in w)
@@ -228,7 +229,9 @@ def train(data, scheme, workers, pull, seed):
             theirs = [a + b for a, b in zip(theirs, delta)]
         else:
             theirs = [t.copy() for t in w]
-        rows.append((*test(w, data), *test(theirs, data), loss, 8 * pushed / values, 8 * pulled / values))
+        norm = lambda tensors: math.sqrt(sum(float((t.astype(float) ** 2).sum()) for t in tensors))
+        behind = norm([a - b for a, b in zip(w, theirs)]) / norm([a - b for a, b in zip(w, before)])
+        rows.append((*test(w, data), *test(theirs, data), loss, 8 * pushed / values, 8 * pulled / values, behind))
     return rows, theirs
 
 
@@ -254,13 +257,14 @@ def compare(program, data, scheme, workers, words, pull, seed, far):
     want, ours = train(data, scheme, workers, pull, seed)
     wrong = [] if len(got) == STEPS else [f'{len(got)} evaluations']
     samples = len(data.test)
-    for row, (loss, accuracy, loss_w, accuracy_w, train_loss, push, pulled) in zip(got, want):
+    for row, (loss, accuracy, loss_w, accuracy_w, train_loss, push, pulled, behind) in zip(got, want):
         at = f'step {row["step"]}: '
         for key, value, near in (('loss', loss, far * loss), ('accuracy', accuracy, 1.01 / samples),
                                  ('train_loss', train_loss, far * train_loss), ('bits_push', push, 1e-9),
                                  ('bits_pull', pulled, 1e-9), ('loss_workers', loss_w, far * loss_w),
-                                 ('accuracy_workers', accuracy_w, 1.01 / samples)):
-            if row.get(key) is None and (key.endswith('workers') or (key == 'bits_pull' and pulled == 0)):
+                                 ('accuracy_workers', accuracy_w, 1.01 / samples),
+                                 ('residual_pull', behind, 100 * far)):
+            if row.get(key) is None and (key.endswith('workers') or key == 'residual_pull' or (key == 'bits_pull' and pulled == 0)):
                 continue
             if not abs(row[key] - value) <= near:
                 wrong.append(f'{at}{key} is {row[key]:.9g}, and {value:.9g} in numpy')

@@ -7,4 +7,4 @@ if ! /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
     finish
 fi
 digits=$(dirname "$tests")/train/data/digits
-exec /usr/bin/python3 -B "$tests/witness/training.py" "$program" "$digits"
+/usr/bin/python3 -B "$tests/witness/training.py" "$program" "$digits"

@@ -319,9 +319,9 @@ static int note_resumed(const struct cc_train *t, struct cc_error *e)
     for (size_t i = 0; i < all && status == CC_OK; i++)
         if (t->training[i].version[0] != '\0') {
             status = cc_record_note(t->record, e,
-                                    "resumed: commcomp %s wrote the checkpoint, and this is %s: "
-                                    "steps of both make one curve",
-                                    t->training[i].version, cc_version());
+                                    "resumed: steps of several versions of commcomp make one "
+                                    "curve: %s",
+                                    t->training[i].version);
             break;
         }
     for (size_t i = 0; i < all && status == CC_OK; i++)
