@@ -85,8 +85,8 @@ struct cc_training_config {
 struct cc_training_result {
     struct cc_evaluation *eval;
     size_t evals;
-    size_t epoch;     /* steps */
-    size_t resumed;   /* steps that were read from a checkpoint; 0: none was there */
+    size_t epoch;      /* steps */
+    size_t resumed;    /* steps that were read from a checkpoint; 0: none was there */
     char version[256]; /* of the programs that the steps are by, if they are several; or "" */
     bool complete, diverged;
     size_t diverged_step; /* from 1 */

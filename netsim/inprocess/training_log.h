@@ -16,7 +16,7 @@ struct cc_training_log {
     /* Sums of squares over them, of residuals and of what they are relative to: of the pushes
      * (struct cc_unsent), and of the pulls. NaN: not measured in all of these steps. */
     double unsent_sq, gradient_sq, behind_sq, delta_sq;
-    double wall_s;    /* all steps' */
+    double wall_s;     /* all steps' */
     char version[256]; /* of the programs that the steps are by, if they are several; or "" */
 };
 
