@@ -36,10 +36,16 @@ else
 fi
 
 # Another version of the program goes on, and says so.
-rm -rf kept
-q 0 train -q --net mlp:8 --workers 2 --batch 8 --checkpoint kept --scheme int8 --steps 4
-end_case
+# It is killed at its first checkpoint, so that the next program has steps to add.
 case='another version' good=1
+rm -rf kept
+words='train -q --net mlp:8 --workers 2 --batch 8 --scheme int8 --steps 40000 --checkpoint kept --checkpoint-every 100'
+"$program" $words >killed 2>&1 &
+pid=$!
+until [ -e kept/int8-seed1.safetensors ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
+kill -9 $pid
+wait $pid 2>/dev/null
+[ ! -s killed ] || bad 'it was not killed in time'
 python3 - kept/int8-seed1.safetensors <<'P' 2>err || bad 'the checkpoint cannot be changed'
 import json, struct, sys, zlib
 data = open(sys.argv[1], 'rb').read()
@@ -58,9 +64,10 @@ text = json.dumps(head, ensure_ascii=False).encode()
 text += b' ' * (-len(text) % 8)
 open(sys.argv[1], 'wb').write(struct.pack('<Q', len(text)) + text + data[8 + size:])
 P
-# The note stays when the newer program has written the checkpoint.
-for try in 1 2; do
-    q 0 train -q --net mlp:8 --workers 2 --batch 8 --checkpoint kept --scheme int8 --steps 4 --resume --format json
+# The note stays when the newer program has written the checkpoint: the second time, no step is left.
+for from in '[1-9][0-9]*00' 40000; do
+    q 0 $words --resume --format json
+    out "resumed: from step $from"
     json 'any(n.startswith("resumed: steps of several versions of commcomp make one curve: 0.0.1 (old), ") for n in d["notes"])'
 done
 finish
