@@ -284,6 +284,23 @@ static int check_settings(const struct cc_checkpoint_file *f, const char *here, 
     return status;
 }
 
+/* Adds this program's version to those of a checkpoint, separated by commas; "" if it is alone. */
+static void add_version(const char *there, char *out, size_t size)
+{
+    const char *own = cc_version();
+    const size_t n = strlen(own);
+    if (there == NULL || strcmp(there, own) == 0)
+        return;
+    for (const char *p = there; p != NULL; p = strchr(p, ',')) {
+        p += strspn(p, ", ");
+        if (strcspn(p, ",") == n && memcmp(p, own, n) == 0) {
+            (void)snprintf(out, size, "%s", there);
+            return;
+        }
+    }
+    (void)snprintf(out, size, "%s, %s", there, own);
+}
+
 int cc_training_log_read(const struct cc_checkpoint_file *f, const char *settings, size_t steps,
                          struct cc_training_log *out, struct cc_error *e)
 {
@@ -295,11 +312,7 @@ int cc_training_log_read(const struct cc_checkpoint_file *f, const char *setting
     if (sums == NULL)
         return CC_FAIL;
     out->step = strtoull(step, NULL, 10);
-    const char *version = cc_contents_meta(&f->contents, "version");
-    if (version != NULL && strcmp(version, cc_version()) != 0)
-        (void)snprintf(out->version, sizeof out->version,
-                       strstr(version, cc_version()) != NULL ? "%s" : "%s, %s", version,
-                       cc_version());
+    add_version(cc_contents_meta(&f->contents, "version"), out->version, sizeof out->version);
     while (*evaluations != '\0') {
         struct cc_evaluation v = {0};
         if (!get_numbers(&evaluations, &v.step, number, members(&v, number)))
