@@ -70,6 +70,19 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
+/* Whether a word after the host, such as "slots=4" or "user=name", holds nothing that could become
+ * an option of ssh: no "-" where a value begins, and no "^", which marks hosts. */
+static bool is_attribute(const char *word, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        const bool begins =
+            i == 0 || word[i - 1] == '=' || word[i - 1] == '"' || word[i - 1] == '\'';
+        if (word[i] == '^' || (begins && word[i] == '-'))
+            return false;
+    }
+    return true;
+}
+
 /* Checks the words of a line. "^" before a host leaves it out. */
 static int check_line(const char *name, size_t number, const char *line, const char *end,
                       struct cc_error *e)
@@ -83,10 +96,14 @@ static int check_line(const char *name, size_t number, const char *line, const c
         const size_t length = (size_t)(line - word);
         if (length == 0 || word[0] == '#' || (length > 1 && memcmp(word, "//", 2) == 0))
             return CC_OK;
+        const int shown = (int)(length < SHOWN ? length : SHOWN);
         const size_t excluded = first && word[0] == '^';
-        if (first ? !is_host(word + excluded, length - excluded) : word[0] == '-')
-            return cc_fail(e, "%s: line %zu: '%.*s' is not the name of a host", name, number,
-                           (int)(length < SHOWN ? length : SHOWN), word);
+        if (first && !is_host(word + excluded, length - excluded))
+            return cc_fail(e, "%s: line %zu: '%.*s' is not the name of a host", name, number, shown,
+                           word);
+        if (!first && !is_attribute(word, length))
+            return cc_fail(e, "%s: line %zu: '%.*s' could be taken for an option of ssh", name,
+                           number, shown, word);
     }
 }
 

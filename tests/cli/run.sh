@@ -125,6 +125,9 @@ err "host 3: 'b@-c' is not the name of a host"
 printf 'a slots=2 # one\n\n-oX\n' >options
 t 1 $r --hostfile options
 err "options: line 3: '-oX' is not the name of a host"
+printf 'a slots=2\nb user=-oX\n' >options
+t 1 $r --hostfile options
+err "options: line 2: 'user=-oX' could be taken for an option of ssh"
 q 0 $r --dry-run --hosts 'me@a.b-c:2,[fe80::1%eth0]:2,10.0.0.1,+n1' --workers 2 --values 1000 --scheme fp32
 q 0 $r --dry-run --hosts a,b --workers 2 --values 1000 --scheme fp32 --format json
 json 'd["rows"][0]["oversubscribed"] is None and d["rows"][0]["burst_bytes"] == 0'

@@ -30,7 +30,7 @@ static void assert_no_option_in_lines(char *text)
         char *comment = strstr(line, "//");
         if (comment != NULL)
             *comment = '\0';
-        assert_no_option(line, " \t\r\v\f^");
+        assert_no_option(line, " \t\r\v\f^=\"'");
     }
 }
 
