@@ -469,7 +469,7 @@ mutate:
 	@$(MAKE) -s -j$(JOBS) all tests
 	@PYTHONDONTWRITEBYTECODE=1 tests/mutants/mutate.py $(MUTATE_FLAGS)
 
-# Ten of the list and two others, which the day decides: two minutes.
+# Four of the list and another, which the day decides: a minute or two.
 mutate-sample:
 	@tools/install-deps.sh $(DEPS_CHECK)
 	@$(MAKE) -s -j$(JOBS) all tests

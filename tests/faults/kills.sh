@@ -81,9 +81,16 @@ def signal_all(pids, number):
             pass
 
 def shared():
-    """Files of Open MPI and of ours in /dev/shm."""
+    """Files of Open MPI and of ours in /dev/shm that no process has mapped: other tests may run beside this one."""
     names = os.listdir('/dev/shm') if os.path.isdir('/dev/shm') else []
-    return {n for n in names if n.startswith(('vader_segment', 'commcomp-', 'sm_segment'))}
+    names = {n for n in names if n.startswith(('vader_segment', 'commcomp-', 'sm_segment'))}
+    for pid in filter(str.isdigit, os.listdir('/proc') if names else []):
+        try:
+            maps = open(f'/proc/{pid}/maps').read()
+        except OSError:
+            continue
+        names = {n for n in names if f'/dev/shm/{n}' not in maps}
+    return names
 
 def wait_until(holds, seconds):
     until = time.monotonic() + seconds

@@ -3,7 +3,7 @@
 
   tests/mutants/mutate.py                    the kept list (tests/mutants/list/ROOM.txt)
   tests/mutants/mutate.py --generate 200     mutants that are drawn over the rooms that compute, by --seed
-  tests/mutants/mutate.py --sample 2026-11-27   ten listed ones and two drawn ones, by the date
+  tests/mutants/mutate.py --sample 2026-11-27   four listed ones and a drawn one, by the date
 
 The tests are built first (`make all tests`). Each of JOBS workers has a copy of the tree under build/mutants,
 where a mutant is built incrementally and run against the unit tests and then the scripts that look responsible
@@ -354,12 +354,12 @@ def report(results, seconds):
 
 
 def sample(date):
-    """Ten listed mutants and two drawn ones, by the date. Listed ones whose killers may depend on the machine (ranks,
+    """Four listed mutants and a drawn one, by the date. Listed ones whose killers may depend on the machine (ranks,
     labs, clocks) are left to the whole run."""
     import random
     quick = [x for x in m.listed() if not x.equivalent and not x.tests and x.room in
              ('core', 'schemes', 'models', 'train', 'results', 'binding')]
-    return random.Random(date).sample(quick, 10) + m.drawn(2, date)
+    return random.Random(date).sample(quick, 4) + m.drawn(1, date)
 
 
 def main():
@@ -372,7 +372,7 @@ def main():
     p.add_argument('--generate', type=int, default=0, metavar='N', help='N drawn mutants, in place of the list')
     p.add_argument('--with-list', action='store_true', help='the list beside drawn ones')
     p.add_argument('--seed', default='1', help='for drawn mutants')
-    p.add_argument('--sample', metavar='DATE', help='ten listed and two drawn ones, by the date')
+    p.add_argument('--sample', metavar='DATE', help='four listed and a drawn one, by the date')
     p.add_argument('--verbose', action='store_true')
     args = p.parse_args()
     os.chdir(m.ROOT)
