@@ -64,10 +64,12 @@ int cc_train_open(struct cc_train *t, struct cc_error *e)
     struct cc_train_options *o = &t->options;
     CC_TRY(cc_spec_parse(CC_RAW_SCHEME, &t->raw, e));
     CC_TRY(cc_train_read_options(t->args, o, e));
+    cc_train_trial_defaults(o);
     CC_TRY(cc_task_data(o->net, o->data, &t->data, e));
     CC_TRY(cc_train_svrg_defaults(t, e));
     CC_TRY(cc_train_plan(t, e));
     CC_TRY(describe_net(t, e));
+    CC_TRY(cc_train_trial_schemes(t, e));
     CC_TRY(check_schemes(t, e));
     CC_TRY(cc_train_check_local(t, e));
     CC_TRY(cc_train_check_consistency(t, e));

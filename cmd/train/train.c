@@ -17,7 +17,7 @@ static int run(struct cc_args *args, struct cc_error *e)
         return cc_train_passes(args, e);
     if (args->recipe != NULL && args->recipe->frameworks != NULL)
         return cc_train_frameworks(args, e);
-    if (args->schemes.count == 0)
+    if (args->schemes.count == 0 && cc_arg(args, "trial") == NULL)
         CC_TRY(cc_spec_list_parse("paper", &args->schemes, e));
     CC_TRY_OUT(cc_train_open(&t, e));
     CC_TRY_OUT(cc_train_all(&t, e));

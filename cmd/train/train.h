@@ -76,6 +76,15 @@ static inline enum cc_consistency cc_train_consistency(const struct cc_train *t,
         .item[variant / (t->args->schemes.count * o->rates.count * o->lengths)];
 }
 
+/* The training that a variant did with a seed over a link, one of the options' or NULL. */
+static inline const struct cc_training_result *
+cc_train_training(const struct cc_train *t, size_t variant, size_t seed, const struct cc_link *link)
+{
+    const size_t by_link =
+        cc_train_links(t) > 1 && link != NULL ? (size_t)(link - t->options.link) : 0;
+    return &t->training[(by_link * cc_train_variants(t) + variant) * t->options.seeds + seed];
+}
+
 /* The scheme of what the server sends for a scheme of the pushes: that of --pull-scheme; otherwise
  * the same, or fp32 where it has momentum of its own, which would be applied twice. */
 static inline const struct cc_spec *cc_train_pull(const struct cc_train *t,

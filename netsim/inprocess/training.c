@@ -290,6 +290,8 @@ static int step(struct cc_training *s, struct cc_error *e)
         CC_TRY(cc_training_svrg_begin(s, e));
     const double loss = compute(s);
     s->log.sum.train_loss += loss;
+    if (s->config->is_behind != NULL && !s->out->diverged)
+        s->out->loss[s->out->losses++] = loss;
     const int status = s->out->diverged ? CC_OK : exchange(s, e);
     if (s->svrg != NULL)
         cc_training_svrg_end(s);
@@ -325,6 +327,10 @@ static int train(struct cc_training *s, struct cc_error *e)
             CC_TRY(cc_training_evaluate(s, e));
         if (s->out->diverged)
             return CC_OK;
+        if (c->is_behind != NULL && c->is_behind(c->arg, c, s->out->loss, s->out->losses)) {
+            s->out->ended_step = (size_t)s->log.step;
+            return CC_OK;
+        }
         CC_TRY(save(s, e));
     }
     s->out->complete = s->log.step == c->steps;
@@ -338,6 +344,8 @@ int cc_training_run(const struct cc_training_config *config, struct cc_training_
     struct cc_training s = {.config = config, .out = out};
     int status = CC_OK;
     CC_TRY_OUT(open_state(&s, e));
+    if (config->is_behind != NULL)
+        CC_TRY_OUT(CC_NEW(out->loss, config->steps, e));
     if (config->resume) {
         CC_TRY_OUT(cc_training_load(&s, e));
         out->resumed = (size_t)s.log.step;
@@ -357,5 +365,6 @@ out:
 void cc_training_free(struct cc_training_result *t)
 {
     free(t->eval);
+    free(t->loss);
     *t = (struct cc_training_result){0};
 }

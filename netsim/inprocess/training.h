@@ -79,6 +79,10 @@ struct cc_training_config {
     /* Called after every step with 1, or with the steps that a checkpoint has; accuracy: at the
      * last evaluation, NaN before, and with ranks the loss, too. */
     void (*progress)(void *arg, const char *scheme, size_t steps, double loss, double accuracy);
+    /* A trial, CC_BULK only: the result has the losses of all steps, and this is called after each
+     * with those so far; if it returns true, the training ends early. NULL: no trial. */
+    bool (*is_behind)(void *arg, const struct cc_training_config *c, const double *loss,
+                      size_t steps);
     void *arg;
 };
 
@@ -90,6 +94,10 @@ struct cc_training_result {
     char version[256]; /* of the programs that the steps are by, if they are several; or "" */
     bool complete, diverged;
     size_t diverged_step; /* from 1 */
+    /* A trial: the workers' mean loss in each of its steps, and how many it has; after how many it
+     * was ended early, 0: it was not. */
+    double *loss;
+    size_t losses, ended_step;
     char reason[512];     /* why it has diverged */
     uint32_t weights_crc; /* the workers' copy's at the end; not CC_BULK: the server's */
     double peak_bytes;    /* a simulation's memory; 0: not known */

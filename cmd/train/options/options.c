@@ -117,6 +117,11 @@ const struct cc_option cc_train_own_options[] = {
              "comparison of three frameworks for one of its nets (docs/pipe-sgd.md); Figures 5.7 and "
              "5.8 of the thesis (docs/thesis.md); or SparCML's Table 2, the time of a pass of linear "
              "models (docs/linear.md). Other options change them"},
+    {.name = "trial", MEMBER(trial), .group = CC_GROUP_TRAIN, .often = true,
+     .help = "a short training with each scheme, in pairs with fp32, that says which keep its accuracy "
+             "(docs/trial.md); by default 200 steps of " CC_TRAIN_TRIAL_NET " with schemes of every kind"},
+    {.name = "max-loss", MEMBER(max_loss), .kind = CC_TAKES_SHARE, .value = "SHARE", .def = "1%", .group = CC_GROUP_TRAIN,
+     .help = "--trial: a scheme may lose this much accuracy to fp32, in points"},
     {.name = "net", MEMBER(net), .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
      .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "
              "perceptron with hidden layers of these widths), convnet, lstm or transformer, whose "
@@ -239,7 +244,7 @@ const struct cc_option cc_train_own_options[] = {
 };
 
 const struct cc_option_use cc_train_uses[] = {
-    {.rows = cc_train_own_options, .names = "recipe paper net data input"},
+    {.rows = cc_train_own_options, .names = "recipe paper trial max-loss net data input"},
     {.rows = cc_cluster_options, .names = "workers",
      .own = {.def = "4", .max = CC_TRAIN_MOST_HOSTS, .group = CC_GROUP_TRAIN,
              .help = "number of workers"}},

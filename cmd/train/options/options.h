@@ -55,6 +55,8 @@ struct cc_train_options {
     bool quarters;                  /* trainings of 25, 50 and 75% of the steps, too */
     enum cc_train_show show;
     bool optimum;
+    bool trial;
+    double max_loss; /* --trial: accuracy that a scheme may lose */
     size_t seeds;
     size_t local_steps, stream_parts, stream_delay; /* local_steps 0: none */
     int outer;                                      /* index in cc_train_outers */
@@ -81,6 +83,11 @@ struct cc_train_options {
     double compute_s;    /* --compute; NaN: as measured */
     double hidden_share; /* the part of it beside the exchange: a figure's, otherwise 0 */
 };
+
+/* --trial: the net by default, and the scheme that changes next to nothing, by which it measures its
+ * own noise. */
+#define CC_TRAIN_TRIAL_NET "resnet8"
+#define CC_TRAIN_NULL_ARM  "fp16"
 
 /* The outer optimizer's rate by default, but for the mean's, which is 1. */
 #define CC_TRAIN_OUTER_RATE      0.7

@@ -17,11 +17,13 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/trace/trace_write.h"
+#include "models/trial.h"
 
 /* All trainings. */
 struct pool {
     struct cc_train *train;
     struct cc_progress progress;
+    size_t first;         /* the training that is item 0 */
     pthread_mutex_t lock; /* guards all below */
     size_t steps, all_steps;
 };
@@ -39,6 +41,17 @@ static void show_steps(void *arg, const char *scheme, size_t steps, double loss,
     p->steps += steps;
     cc_progress_show(&p->progress, text, (double)p->steps / (double)p->all_steps);
     (void)pthread_mutex_unlock(&p->lock);
+}
+
+/* A trial: whether a scheme is so far behind fp32, which has been trained, that it can be ended. */
+static bool is_behind(void *arg, const struct cc_training_config *c, const double *loss,
+                      size_t steps)
+{
+    const struct pool *p = arg;
+    const struct cc_training_result *fp32 =
+        &p->train->training[c->task.seed - p->train->options.seed];
+    return fp32->loss != loss && fp32->losses >= steps &&
+           cc_trial_behind(loss, fp32->loss, steps, c->steps);
 }
 
 /* The optimizer's momentum is left to a scheme that has its own. */
@@ -70,6 +83,7 @@ static struct cc_training_config config_of(struct pool *p, size_t variant, size_
     c.rate = length->schedule;
     c.rate.rate = cc_train_rate(t, variant);
     c.progress = show_steps;
+    c.is_behind = t->options.trial ? is_behind : NULL;
     c.arg = p;
     return c;
 }
@@ -106,9 +120,10 @@ static int train_variant(struct pool *p, size_t training, struct cc_error *e)
     return status;
 }
 
-static bool train_one(void *arg, size_t i)
+static bool train_one(void *arg, size_t item)
 {
     struct pool *p = arg;
+    const size_t i = p->first + item;
     const struct cc_train *t = p->train;
     if (cc_interrupted())
         return false;
@@ -218,8 +233,14 @@ int cc_train_all(struct cc_train *t, struct cc_error *e)
     if (t->options.capture != NULL)
         CC_TRY(name_captures(t, named, e));
     cc_progress_begin(&p.progress, t->args->quiet);
+    /* A trial holds the other schemes against fp32, its first, which is trained before them. */
+    p.first = 0;
+    if (t->options.trial)
+        cc_parallel_items(t->options.threads, t->options.seeds, train_one, &p);
+    p.first = t->options.trial ? t->options.seeds : 0;
     /* Ranks are trained one job after the other: they have the processors. */
-    cc_parallel_items(t->options.on == CC_TRAIN_LOCAL ? t->options.threads : 1, all, train_one, &p);
+    cc_parallel_items(t->options.on == CC_TRAIN_LOCAL ? t->options.threads : 1, all - p.first,
+                      train_one, &p);
     cc_progress_end(&p.progress);
     return CC_OK;
 }

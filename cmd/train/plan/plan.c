@@ -158,6 +158,7 @@ int cc_train_plan(struct cc_train *t, struct cc_error *e)
     CC_TRY(cc_train_parse_linear(o, e));
     CC_TRY(cc_train_parse_svrg(o, e));
     CC_TRY(cc_train_parse_pipe(o, e));
+    CC_TRY(cc_train_check_trial(o, e));
     if (o->on != CC_TRAIN_LOCAL)
         return CC_OK;
     const struct cc_link_options *l = &o->cluster.network;

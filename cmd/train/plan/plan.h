@@ -21,6 +21,15 @@ int cc_train_parse_svrg(struct cc_train_options *o, struct cc_error *e);
 int cc_train_find_optimum(struct cc_train *t, struct cc_error *e);
 int cc_train_note_convex(const struct cc_train *t, struct cc_error *e);
 
+/* --- trials --- */
+
+/* --trial: what the options are that are not given; refuses those that it cannot go with; and makes
+ * the schemes, fp32 first and the null arm second, then those of --scheme or, without it, one or
+ * more of each kind that the exchange carries. Without --trial they do nothing. */
+void cc_train_trial_defaults(struct cc_train_options *o);
+int cc_train_check_trial(const struct cc_train_options *o, struct cc_error *e);
+int cc_train_trial_schemes(struct cc_train *t, struct cc_error *e);
+
 /* --- local steps --- */
 
 const char *cc_train_outer(const struct cc_local_config *c);

@@ -364,6 +364,7 @@ int cc_train_notes(const struct cc_train *t, struct cc_error *e)
         CC_TRY(note_target(t, e));
         return note_divergence(t, e);
     }
+    CC_TRY(cc_train_note_trial(t, e));
     CC_TRY(note_resumed(t, e));
     CC_TRY(note_captured(t, e));
     CC_TRY(cc_train_paper_notes(t, e));

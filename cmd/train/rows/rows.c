@@ -44,15 +44,6 @@ static double half_width(const struct mean *m)
 
 /* --- rows --- */
 
-/* link: one of the options', or NULL. */
-static const struct cc_training_result *training_of(const struct cc_train *t, size_t variant,
-                                                    size_t seed, const struct cc_link *link)
-{
-    const size_t by_link =
-        cc_train_links(t) > 1 && link != NULL ? (size_t)(link - t->options.link) : 0;
-    return &t->training[(by_link * cc_train_variants(t) + variant) * t->options.seeds + seed];
-}
-
 /* A worker's payload bytes in both directions up to each evaluation. */
 static double bytes_until(const struct cc_training_result *of, size_t eval)
 {
@@ -176,7 +167,7 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
                           const struct cc_link *link, const struct cc_train_step *step,
                           struct cc_error *e)
 {
-    const struct cc_training_result *of = training_of(t, variant, seed, link);
+    const struct cc_training_result *of = cc_train_training(t, variant, seed, link);
     const struct cc_evaluation *v = &of->eval[at];
     const struct cc_train_unsynced u = cc_train_unsynced(t, variant, of, at);
     size_t row;
@@ -220,7 +211,7 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
 static int add_divergence(const struct cc_train *t, size_t variant, size_t seed,
                           const struct cc_link *link, struct cc_error *e)
 {
-    const struct cc_training_result *of = training_of(t, variant, seed, link);
+    const struct cc_training_result *of = cc_train_training(t, variant, seed, link);
     size_t row;
     CC_TRY(new_row(t, variant, link, "eval", &row, e));
     cc_record_number(t->record, row, CC_KEY(seed), (double)(t->options.seed + seed));
@@ -236,7 +227,7 @@ struct summary {
     struct mean accuracy, best, workers, loss, objective, distance, difference, difference_best,
         push, pull, bytes, compute_s, codec_s, comm_s, step_s, time_s, target_s, target_step,
         residual, pull_residual, stale, stale_p95, wait_s, updates_per_s;
-    size_t complete, diverged;
+    size_t complete, diverged, ended; /* ended: early, by --trial */
 };
 
 static void add_steps(struct summary *s, const struct cc_training_result *of,
@@ -281,8 +272,8 @@ static size_t find_best(const struct cc_train *t, size_t variant)
          v += schemes) {
         struct mean accuracy = {.count = 0};
         for (size_t k = 0; k < t->options.seeds; k++)
-            if (training_of(t, v, k, NULL)->complete)
-                add(&accuracy, final_accuracy(training_of(t, v, k, NULL)));
+            if (cc_train_training(t, v, k, NULL)->complete)
+                add(&accuracy, final_accuracy(cc_train_training(t, v, k, NULL)));
         if (accuracy.count == t->options.seeds && mean_of(&accuracy) > most) {
             most = mean_of(&accuracy);
             best = v;
@@ -338,17 +329,18 @@ static int summarize(const struct cc_train *t, size_t variant, size_t fp32, size
     int status = CC_OK;
     *out = (struct summary){.complete = 0};
     for (size_t k = 0; k < t->options.seeds && status == CC_OK; k++) {
-        const struct cc_training_result *of = training_of(t, variant, k, link);
+        const struct cc_training_result *of = cc_train_training(t, variant, k, link);
         out->diverged += of->diverged;
+        out->ended += of->ended_step > 0;
         if (!of->complete)
             continue;
         struct cc_train_step *step;
         CC_TRY(CC_NEW(step, of->evals, e));
         status = cc_train_steps(t, variant, of, link, step, e);
         if (status == CC_OK)
-            add_training(t, variant, out, of,
-                         fp32 != SIZE_MAX ? training_of(t, fp32, k, link) : NULL,
-                         best_fp32 != SIZE_MAX ? training_of(t, best_fp32, k, link) : NULL, step);
+            add_training(
+                t, variant, out, of, fp32 != SIZE_MAX ? cc_train_training(t, fp32, k, link) : NULL,
+                best_fp32 != SIZE_MAX ? cc_train_training(t, best_fp32, k, link) : NULL, step);
         free(step);
     }
     return status;
@@ -377,8 +369,8 @@ static int compare(const struct cc_train *t, size_t variant, const struct cc_lin
     out->speedup = mean_of(&base.step_s) / mean_of(&s->step_s);
     out->target_speedup = target_of(&base, &base.target_s) / target_of(s, &s->target_s);
     for (size_t k = 0; k < t->options.seeds; k++) {
-        const struct cc_training_result *own = training_of(t, variant, k, link);
-        const struct cc_training_result *other = training_of(with, 0, k, same);
+        const struct cc_training_result *own = cc_train_training(t, variant, k, link);
+        const struct cc_training_result *other = cc_train_training(with, 0, k, same);
         if (own->complete && other->complete)
             add(&out->difference, final_accuracy(own) - final_accuracy(other));
     }
@@ -456,6 +448,7 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
                                        .step_s = mean_of(&s->step_s)};
     put_linear(t, row, mean_of(&s->objective), mean_of(&s->distance), &mean);
     CC_TRY(put_frameworks(t, row, variant, link, s, e));
+    CC_TRY(cc_train_put_trial(t, row, variant, 8 * mean_of(&s->push) / (double)t->net->values, e));
     if (t->options.rates.count > 1)
         cc_record_bool(t->record, row, CC_KEY(best_rate), variant == find_best(t, variant));
     return CC_OK;
@@ -475,7 +468,7 @@ static int add_evaluations(const struct cc_train *t, const struct cc_link *link,
 {
     for (size_t i = 0; i < cc_train_variants(t) * t->options.seeds; i++) {
         const size_t variant = i / t->options.seeds, seed = i % t->options.seeds;
-        const struct cc_training_result *of = training_of(t, variant, seed, link);
+        const struct cc_training_result *of = cc_train_training(t, variant, seed, link);
         struct cc_train_step *step;
         CC_TRY(CC_NEW(step, of->evals, e));
         int status = cc_train_steps(t, variant, of, link, step, e);
@@ -497,7 +490,7 @@ static int add_point(const struct cc_train *t, size_t variant, size_t at,
                 pull = {0}, bytes = {0};
     size_t step = 0;
     for (size_t k = 0; k < t->options.seeds; k++) {
-        const struct cc_training_result *of = training_of(t, variant, k, link);
+        const struct cc_training_result *of = cc_train_training(t, variant, k, link);
         if (!of->complete)
             continue;
         const struct cc_evaluation *v = &of->eval[at];
@@ -533,8 +526,8 @@ static int add_points(const struct cc_train *t, const struct cc_link *link, stru
     for (size_t v = 0; v < cc_train_variants(t); v++) {
         size_t evals = 0;
         for (size_t k = 0; k < t->options.seeds; k++)
-            if (training_of(t, v, k, link)->complete)
-                evals = training_of(t, v, k, link)->evals;
+            if (cc_train_training(t, v, k, link)->complete)
+                evals = cc_train_training(t, v, k, link)->evals;
         for (size_t at = 0; at < evals; at++)
             CC_TRY(add_point(t, v, at, link, e));
     }
@@ -561,7 +554,7 @@ static int add_link(const struct cc_train *t, const struct cc_link *link, struct
             CC_TRY(summarize(t, same % of_one, same, best, link, &bulk, e));
         CC_TRY(summarize(t, i, same, best, link, &s, e));
         /* Interrupted: a variant that is not complete has no summary. */
-        if (s.complete + s.diverged == t->options.seeds)
+        if (s.complete + s.diverged + s.ended == t->options.seeds)
             CC_TRY(add_summary(t, i, link, &s, &base, &bulk, e));
     }
     return CC_OK;
