@@ -19,11 +19,12 @@ enum cc_ruling cc_verdict_rule(const struct cc_verdict_limits *l, const struct c
     const double error = cc_accuracy_sum_error(a);
     if (l->lossless && a->lossy)
         return CC_OUT_LOSSY;
+    if (l->trained && a->lossy && isnan(a->lost))
+        return a->trial == NULL              ? CC_OUT_UNTRAINED
+               : *a->trial == CC_TRIAL_COSTS ? CC_OUT_COSTS
+                                             : CC_ADMITTED;
     if (l->trained && a->lossy)
-        return isnan(a->lost)      ? CC_OUT_UNTRAINED
-               : isinf(a->lost)    ? CC_OUT_DIVERGED
-               : a->lost > l->lost ? CC_OUT_LOST
-                                   : CC_ADMITTED;
+        return isinf(a->lost) ? CC_OUT_DIVERGED : a->lost > l->lost ? CC_OUT_LOST : CC_ADMITTED;
     if (isnan(a->error))
         return CC_OUT_UNKNOWN;
     if (a->absolute != NULL)
@@ -44,7 +45,8 @@ void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
             ("the error of what --keep leaves out is not predicted: sim --errors "
              "measures it"),
         [CC_OUT_UNTRAINED] = "not trained",
-        [CC_OUT_DIVERGED] = "diverged in training"};
+        [CC_OUT_DIVERGED] = "diverged in training",
+        [CC_OUT_COSTS] = "costs accuracy in the trial"};
     if (ruling == CC_OUT_ABSOLUTE)
         (void)snprintf(out, cap, "%s depends on the gradients: needs --trace", a->absolute);
     else if (ruling == CC_OUT_ERROR)
@@ -58,6 +60,11 @@ void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
 bool cc_verdict_uncertain(const struct cc_verdict_limits *l, const struct cc_accuracy *a)
 {
     const enum cc_ruling ruling = cc_verdict_rule(l, a);
+    const bool trained = l->trained && a->lossy && (ruling == CC_ADMITTED || ruling == CC_OUT_LOST);
+    if (trained && ruling == CC_ADMITTED && a->trial != NULL && *a->trial == CC_TRIAL_OPEN)
+        return true;
+    if (trained)
+        return a->lost_low <= l->lost && l->lost < a->lost_high;
     return (ruling == CC_ADMITTED || ruling == CC_OUT_ERROR) && !l->trained &&
            a->low * a->encodings <= l->sum_error && l->sum_error < a->high * a->encodings;
 }

@@ -8,6 +8,7 @@
 #define CC_MODELS_VERDICT_H
 
 #include "models/predict.h"
+#include "models/trial.h"
 
 /* A scheme pays if it is this many times as fast as the baseline at its best; with a smaller gain,
  * neither another scheme nor another cluster is worth the trouble. */
@@ -38,6 +39,10 @@ struct cc_accuracy {
     double encodings;
     bool lossy;
     double lost; /* accuracy in a training; NaN: not trained; infinite: it diverged */
+    double lost_low, lost_high; /* its 95% interval; NaN: not known */
+    /* A trial's verdict (models/trial.h), which decides where the trial has no `lost`; NULL: no
+     * trial. */
+    const enum cc_trial_verdict *trial;
     /* A parameter whose meaning depends on gradients that are not at hand, as "tau"; or NULL. */
     const char *absolute;
 };
@@ -51,7 +56,8 @@ enum cc_ruling {
     CC_OUT_ERROR,       /* its error is above the limit */
     CC_OUT_UNTRAINED,
     CC_OUT_DIVERGED,
-    CC_OUT_LOST /* it lost more accuracy than the limit */
+    CC_OUT_LOST, /* it lost more accuracy than the limit */
+    CC_OUT_COSTS /* by a trial */
 };
 
 /* The error of the workers' sum: that of one encoding times the number of encodings. */
@@ -61,8 +67,8 @@ enum cc_ruling cc_verdict_rule(const struct cc_verdict_limits *l, const struct c
 /* Writes why: "sum_error above 1", in the words of the columns; empty if it may be named. */
 void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
                      const struct cc_accuracy *a, char *out, size_t cap);
-/* Whether the limit on the error lies within the error's interval, so that the ruling might be
- * another on a longer trace. */
+/* Whether the limit on the error, or on what was lost, lies within its interval, so that the ruling
+ * might be another on a longer trace or after more trainings; or a trial has left it open. */
 bool cc_verdict_uncertain(const struct cc_verdict_limits *l, const struct cc_accuracy *a);
 
 /* --- the baseline --- */

@@ -86,6 +86,37 @@ static int difference_of(const struct cc_sheet *s, size_t row, const char *key,
     return CC_OK;
 }
 
+/* The verdict of a trial, and its interval of what was lost. */
+static int read_trial(const struct cc_sheet *s, size_t row, struct cc_trained *out,
+                      struct cc_error *e)
+{
+    const size_t c = cc_sheet_column(s, "verdict");
+    const char *word = c != CC_NO_COLUMN ? cc_sheet_value(s, row, c)->text : NULL;
+    double lost, low, high;
+    if (word == NULL || word[0] == '\0')
+        return CC_OK;
+    size_t v = 0;
+    while (cc_trial_verdicts[v] != NULL && strcmp(cc_trial_verdicts[v], word) != 0)
+        v++;
+    if (cc_trial_verdicts[v] == NULL)
+        return cc_fail(e, "%s: %s %zu, column 'verdict': '%.40s' is not keeps, costs or open",
+                       s->path, s->place_word, s->place[row], word);
+    out->tried = true;
+    out->verdict = (enum cc_trial_verdict)v;
+    CC_TRY(share_of(s, row, "lost", -1, &lost, e));
+    CC_TRY(number_of(s, row, "lost_low", &low, e));
+    CC_TRY(number_of(s, row, "lost_high", &high, e));
+    if (low > lost || high < lost)
+        return cc_fail(
+            e, "%s: %s %zu, column 'lost': %.10g is outside of its interval, %.10g to %.10g",
+            s->path, s->place_word, s->place[row], lost, low, high);
+    if (!isnan(lost)) {
+        out->low = -high;
+        out->high = -low;
+    }
+    return CC_OK;
+}
+
 static int read_row(const struct cc_sheet *s, size_t row, struct cc_trained *out,
                     struct cc_error *e)
 {
@@ -102,7 +133,8 @@ static int read_row(const struct cc_sheet *s, size_t row, struct cc_trained *out
         return cc_fail(e, "%s: %s %zu, column 'seeds': 0 trainings, which have an accuracy",
                        s->path, s->place_word, s->place[row]);
     CC_TRY(number_of(s, row, "difference_best", &best, e));
-    return difference_of(s, row, isnan(best) ? "difference" : "difference_best", out, e);
+    CC_TRY(difference_of(s, row, isnan(best) ? "difference" : "difference_best", out, e));
+    return read_trial(s, row, out, e);
 }
 
 /* Whether a scheme's training with another length or rate counts instead: the longest, then that of
@@ -118,7 +150,7 @@ static bool is_better(const struct cc_trained *a, const struct cc_trained *than)
 
 static bool has_diverged(const struct cc_trained *t)
 {
-    return t->diverged > 0 || isnan(t->accuracy);
+    return t->diverged > 0 || (isnan(t->accuracy) && !t->tried);
 }
 
 static bool is_setting(const char *key)
@@ -181,6 +213,13 @@ static int describe(struct cc_trainings *t, const struct cc_sheet *s, size_t row
     CC_TRY(count_of(s, row, "workers", 1, &workers, e));
     CC_TRY(count_of(s, row, "step", 1, &steps, e));
     free(t->about);
+    free(t->net);
+    free(t->exchange);
+    t->net = t->exchange = NULL;
+    const size_t column = cc_sheet_column(s, "exchange");
+    const char *exchange = column != CC_NO_COLUMN ? cc_sheet_value(s, row, column)->text : NULL;
+    CC_TRY(cc_text(&t->net, e, "%s", text_of(s, row, "net")));
+    CC_TRY(cc_text(&t->exchange, e, "%s", exchange != NULL ? exchange : ""));
     return cc_text(&t->about, e, "%s on %s, %.0f workers, %.0f steps", text_of(s, row, "net"),
                    text_of(s, row, "data"), workers, steps);
 }
@@ -199,13 +238,13 @@ static int read_sheet(struct cc_trainings *t, const struct cc_sheet *s, struct c
                        "them",
                        s->path);
     const struct cc_trained *fp32 = cc_trainings_find(t, CC_RAW_SCHEME);
-    if (fp32 == NULL || isnan(fp32->accuracy))
+    if (fp32 == NULL || has_diverged(fp32))
         return cc_fail(e,
                        "%s: no training with fp32 was completed, which losses of accuracy are "
                        "measured against: `commcomp train --scheme fp32,...`",
                        s->path);
     for (size_t i = 0; i < t->count; i++)
-        if (!has_diverged(&t->of[i]) && isnan(t->of[i].difference))
+        if (!has_diverged(&t->of[i]) && !t->of[i].tried && isnan(t->of[i].difference))
             return cc_fail(
                 e, "%s: the trainings with %s have an accuracy, and no difference to fp32's",
                 s->path, t->of[i].scheme);
@@ -228,6 +267,8 @@ void cc_trainings_free(struct cc_trainings *t)
         free(t->of[i].scheme);
     free(t->of);
     free(t->path);
+    free(t->net);
+    free(t->exchange);
     free(t->about);
     *t = (struct cc_trainings){0};
 }

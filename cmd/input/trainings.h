@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "core/error.h"
+#include "models/trial.h"
 
 /* A scheme, of the longest trainings and at its best rate where there are several. Shares from 0 to
  * 1; intervals of 95%, NaN with one seed. */
@@ -14,11 +15,16 @@ struct cc_trained {
     double difference, low, high; /* accuracy less fp32's, which is at its best rate, too */
     double rate, steps;
     double seeds, diverged; /* trainings that were completed, and those that diverged */
+    /* A trial (docs/trial.md): its verdict. One without test samples, or that ended a training
+     * early, has no accuracy. */
+    bool tried;
+    enum cc_trial_verdict verdict;
 };
 
 struct cc_trainings {
     char *path;
-    char *about; /* "resnet20 on digits, 4 workers, 400 steps" */
+    char *net, *exchange; /* of the last row; the exchange may be "" */
+    char *about;          /* "resnet20 on digits, 4 workers, 400 steps" */
     struct cc_trained *of;
     size_t count, capacity;
 };
@@ -31,8 +37,8 @@ void cc_trainings_free(struct cc_trainings *t);
 
 /* The scheme of that canonical name, or NULL. */
 const struct cc_trained *cc_trainings_find(const struct cc_trainings *t, const char *scheme);
-/* How much accuracy it lost to fp32: NaN if it was not trained (NULL), infinite if a training
- * diverged. */
+/* How much accuracy it lost to fp32: NaN if it was not trained (NULL), or in a trial that does not
+ * say; infinite if a training diverged. */
 double cc_trained_lost(const struct cc_trained *t);
 
 #endif

@@ -167,7 +167,8 @@ static void recommend(const struct advise *a, struct ranking *r)
     for (const struct candidate *c = fastest;
          c < r->c + r->ranked && c->p.step_s <= CC_ADVISE_CLOSE * fastest->p.step_s; c++)
         if (!cc_advise_is_baseline(a, c) && !(certain && c->uncertain) &&
-            (r->use == NULL || c->error < r->use->error))
+            (r->use == NULL ||
+             (a->forecast.limits.trained ? c->lost < r->use->lost : c->error < r->use->error)))
             r->use = c;
 }
 
@@ -304,13 +305,29 @@ static int parse_limits(const struct cc_args *args, struct advise *a, struct cc_
     return cc_trainings_read(o.accuracy, &a->trainings, e);
 }
 
+/* Without --scheme, the schemes that were trained are candidates, too: powersgd:rank=2. One that
+ * this program lacks, as of a plugin, is none. */
+static int add_trained(struct advise *a, struct cc_error *e)
+{
+    for (size_t i = 0; i < a->trainings.count; i++) {
+        struct cc_error unknown = {""};
+        const int status = add_scheme(a->trainings.of[i].scheme, a->forecast.schemes, &unknown);
+        if (status == CC_FAIL)
+            return cc_fail(e, "%s", unknown.text);
+    }
+    return CC_OK;
+}
+
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct advise a = {.record = &args->record};
     int status = CC_OK;
+    const bool chosen = args->schemes.count > 0;
     CC_TRY_OUT(cc_forecast_parse(args, &a.forecast, e));
     a.forecast.other_exchanges = true;
     CC_TRY_OUT(parse_limits(args, &a, e));
+    if (!chosen)
+        CC_TRY_OUT(add_trained(&a, e));
     CC_TRY_OUT(add_compared(&a, e));
     CC_TRY_OUT(cc_forecast_load(&a.forecast, true, e));
     if (!cc_interrupted())

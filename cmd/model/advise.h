@@ -18,6 +18,7 @@ struct candidate {
     struct cc_prediction p;
     struct cc_paying pays;
     double error;         /* cc_accuracy_sum_error */
+    double lost;          /* accuracy, in trainings that decide; 0: not known */
     bool uncertain;       /* cc_verdict_uncertain */
     int saturates, tried; /* workers: cc_advice_workers; 0 without compute time */
     char refused[128];    /* why the scheme is ruled out, or empty */

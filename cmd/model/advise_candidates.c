@@ -32,6 +32,7 @@ int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t sch
     const struct cc_verdict_limits *limits = &a->forecast.limits;
     *c = (struct candidate){.scheme = scheme,
                             .error = cc_accuracy_sum_error(&accuracy),
+                            .lost = isnan(accuracy.lost) ? 0 : accuracy.lost,
                             .uncertain = cc_verdict_uncertain(limits, &accuracy)};
     cc_input_carries_print(s, a->forecast.schemes->item[scheme], c->refused, sizeof c->refused);
     if (c->refused[0] != '\0')

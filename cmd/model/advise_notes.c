@@ -271,6 +271,28 @@ int cc_advise_notes(struct advise *a, const struct ranking *r, struct cc_error *
 
 /* --- the basis --- */
 
+/* Warns of trainings with another net or another exchange than the user's. */
+static int note_other_training(const struct advise *a, const struct cc_trainings *t,
+                               struct cc_error *e)
+{
+    const struct cc_cluster_args *c = &a->forecast.cluster;
+    const char *net = c->net != NULL ? c->net->name : NULL;
+    bool same = t->exchange[0] == '\0';
+    for (size_t i = 0; i < c->exchanges; i++)
+        same = same || strcmp(cc_exchange_names[c->exchange[i]], t->exchange) == 0;
+    if (net != NULL && strcmp(net, t->net) != 0)
+        CC_TRY(cc_record_note(a->record, e,
+                              "WARNING: the trainings are of %s and the net is %s: they say little "
+                              "about it; make a trial of your own training (docs/trial.md)",
+                              t->net, net));
+    if (!same)
+        CC_TRY(cc_record_note(a->record, e,
+                              "WARNING: the trainings exchanged by %s: sums that another exchange "
+                              "encodes more often lose more; train with --exchange %s",
+                              t->exchange, cc_exchange_names[c->exchange[0]]));
+    return CC_OK;
+}
+
 /* Names the trainings that decide, and the schemes that they leave out, with what they lost. */
 static int note_accuracy(struct advise *a, struct cc_error *e)
 {
@@ -280,12 +302,15 @@ static int note_accuracy(struct advise *a, struct cc_error *e)
     char out[640] = "", why[128], missing[64] = "";
     size_t untrained = 0;
     for (size_t i = 0; i < a->forecast.schemes->count; i++) {
+        const struct cc_trained *trained =
+            cc_trainings_find(t, cc_forecast_scheme(&a->forecast, i));
         const struct cc_accuracy of = {
             .lossy = (a->forecast.schemes->item[i]->scheme->flags & CC_LOSSY) != 0,
-            .lost = cc_trained_lost(cc_trainings_find(t, cc_forecast_scheme(&a->forecast, i)))};
+            .lost = cc_trained_lost(trained),
+            .trial = trained != NULL && trained->tried ? &trained->verdict : NULL};
         const enum cc_ruling ruling = cc_verdict_rule(l, &of);
         untrained += ruling == CC_OUT_UNTRAINED;
-        if (ruling != CC_OUT_LOST && ruling != CC_OUT_DIVERGED)
+        if (ruling != CC_OUT_LOST && ruling != CC_OUT_DIVERGED && ruling != CC_OUT_COSTS)
             continue;
         cc_ruling_print(ruling, l, &of, why, sizeof why);
         cc_forecast_add_item(out, sizeof out, cc_forecast_scheme(&a->forecast, i), why);
@@ -293,6 +318,7 @@ static int note_accuracy(struct advise *a, struct cc_error *e)
     if (untrained > 0)
         (void)snprintf(missing, sizeof missing, "; %zu scheme%s not trained", untrained,
                        untrained == 1 ? " was" : "s were");
+    CC_TRY(note_other_training(a, t, e));
     return cc_record_note(a->record, e,
                           "accuracy: trainings of %s (%s) decide in place of sum_error; at most %g "
                           "point%s may be lost to fp32's %.2f%%. Left out: %s%s",

@@ -113,15 +113,29 @@ int cc_forecast_note_uncertain(const struct cc_forecast *f, struct cc_record *r,
         if (cc_input_carries(s, f->schemes->item[i], NULL) != CC_OK ||
             !cc_verdict_uncertain(&f->limits, &a))
             continue;
-        (void)snprintf(why, sizeof why, "%.2g to %.2g", a.low * a.encodings, a.high * a.encodings);
+        if (!f->limits.trained)
+            (void)snprintf(why, sizeof why, "%.2g to %.2g", a.low * a.encodings,
+                           a.high * a.encodings);
+        else if (isnan(a.lost_low))
+            (void)snprintf(why, sizeof why, "open in the trial");
+        else
+            (void)snprintf(why, sizeof why, "%.2g to %.2g points", 100 * a.lost_low,
+                           100 * a.lost_high);
         cc_forecast_add_item(list, sizeof list, cc_forecast_scheme(f, i), why);
     }
     if (list[0] == '\0')
         return CC_OK;
-    (void)snprintf(text, sizeof text,
-                   "not certain: the interval of sum_error includes the limit %g for %s; a --trace "
-                   "with more steps decides",
-                   f->limits.sum_error, list);
+    if (f->limits.trained)
+        (void)snprintf(text, sizeof text,
+                       "undecided: the interval of what was lost includes --max-loss %g%%, or the "
+                       "trial was too short: %s; more --steps or --seeds decide",
+                       100 * f->limits.lost, list);
+    else
+        (void)snprintf(
+            text, sizeof text,
+            "not certain: the interval of sum_error includes the limit %g for %s; a --trace "
+            "with more steps decides",
+            f->limits.sum_error, list);
     return note_once(r, s, text, e);
 }
 
