@@ -372,17 +372,35 @@ struct all {
     struct cc_update_error *out;
 };
 
-/* Whether the scheme changes anything, and was not given up. */
-static bool has_error(const struct cc_bench_config *config, size_t scheme)
+static bool is_lossy(const struct cc_spec *spec)
 {
-    return (config->schemes->item[scheme]->scheme->flags & CC_LOSSY) != 0 &&
-           !cc_bench_failed(config, scheme);
+    return (spec->scheme->flags & CC_LOSSY) != 0;
+}
+
+bool cc_update_error_by_shape(const struct cc_spec *spec)
+{
+    return is_lossy(spec) && cc_sized_by_shape(spec->scheme, spec->params);
 }
 
 static bool by_shape(const struct cc_bench_config *config, size_t scheme)
 {
-    const struct cc_spec *spec = config->schemes->item[scheme];
-    return cc_sized_by_shape(spec->scheme, spec->params);
+    return cc_update_error_by_shape(config->schemes->item[scheme]);
+}
+
+/* Whether there are matrices whose values are drawn, with singular values unlike captured ones'. */
+static bool draws_matrices(const struct cc_trace *t)
+{
+    bool found = false;
+    for (size_t i = 0; i < cc_trace_tensors(t) && !found; i++)
+        found = cc_trace_tensor(t, i)->shape.ndim > 1;
+    return found && cc_trace_drawn(t);
+}
+
+/* Whether the scheme changes anything, was not given up, and the trace tells its error. */
+static bool has_error(const struct cc_bench_config *config, size_t scheme)
+{
+    return is_lossy(config->schemes->item[scheme]) && !cc_bench_failed(config, scheme) &&
+           !(by_shape(config, scheme) && draws_matrices(config->trace));
 }
 
 static void measure_scheme(void *arg, size_t scheme)
@@ -403,9 +421,9 @@ int cc_update_errors(const struct cc_bench_config *config, struct cc_update_erro
     int status = CC_OK;
     for (size_t s = 0; s < schemes; s++) {
         struct cc_sample *sample = &all.sample[by_shape(config, s)];
-        const bool lossy = (config->schemes->item[s]->scheme->flags & CC_LOSSY) != 0;
-        out[s] = lossy ? cc_update_error_unknown()
-                       : (struct cc_update_error){.delay = (double)NAN, .settled = true};
+        out[s] = is_lossy(config->schemes->item[s])
+                     ? cc_update_error_unknown()
+                     : (struct cc_update_error){.delay = (double)NAN, .settled = true};
         if (has_error(config, s) && sample->piece == NULL)
             CC_TRY_OUT(cc_sample_open(config, by_shape(config, s) ? &shape_limits : &flat_limits,
                                       sample, e));

@@ -41,9 +41,14 @@ struct cc_update_error {
  * of all places, and large tensors by their first rows; for schemes that depend on the shape, fewer
  * tensors but whole ones, up to 4 Mi values. The same trace gives the same tensors in every call. A
  * scheme that fails is left out, with the reason in config->failed; after an interrupt, those that
- * were not measured have NaN. */
+ * were not measured have NaN, and of drawn matrices those of cc_update_error_by_shape. */
 int cc_update_errors(const struct cc_bench_config *config, struct cc_update_error *out,
                      struct cc_error *e);
+
+/* Whether the scheme's error depends on the singular values of the gradients, which drawn ones do
+ * not have from captured ones (docs/traces.md): it is lossy, and the tensor's shape decides its
+ * payload. */
+bool cc_update_error_by_shape(const struct cc_spec *spec);
 
 /* The error of nothing known: NaN in all numbers. */
 struct cc_update_error cc_update_error_unknown(void);

@@ -26,7 +26,7 @@ enum cc_ruling cc_verdict_rule(const struct cc_verdict_limits *l, const struct c
     if (l->trained && a->lossy)
         return isinf(a->lost) ? CC_OUT_DIVERGED : a->lost > l->lost ? CC_OUT_LOST : CC_ADMITTED;
     if (isnan(a->error))
-        return CC_OUT_UNKNOWN;
+        return a->by_shape ? CC_OUT_BY_SHAPE : CC_OUT_UNKNOWN;
     if (a->absolute != NULL)
         return CC_OUT_ABSOLUTE;
     if (isnan(error))
@@ -41,6 +41,7 @@ void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
         [CC_ADMITTED] = "",
         [CC_OUT_LOSSY] = "lossy",
         [CC_OUT_UNKNOWN] = "its error could not be measured",
+        [CC_OUT_BY_SHAPE] = "singular values depend on the gradients: needs --trace",
         [CC_OUT_UNPREDICTED] =
             ("the error of what --keep leaves out is not predicted: sim --errors "
              "measures it"),

@@ -45,12 +45,14 @@ struct cc_accuracy {
     const enum cc_trial_verdict *trial;
     /* A parameter whose meaning depends on gradients that are not at hand, as "tau"; or NULL. */
     const char *absolute;
+    bool by_shape; /* its error depends on the singular values of such gradients */
 };
 
 enum cc_ruling {
     CC_ADMITTED,
     CC_OUT_LOSSY,
     CC_OUT_UNKNOWN,     /* its error could not be measured */
+    CC_OUT_BY_SHAPE,    /* nor can it be without a trace: `by_shape` */
     CC_OUT_UNPREDICTED, /* its error was measured, but `encodings` is not known */
     CC_OUT_ABSOLUTE,    /* it has a parameter `absolute` */
     CC_OUT_ERROR,       /* its error is above the limit */

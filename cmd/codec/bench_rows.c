@@ -25,6 +25,7 @@ struct row {
     double state_bytes, scratch_bytes;
     double bits_per_value, ratio, cosine;
     struct cc_update_error error; /* the whole step's */
+    bool by_shape;                /* drawn gradients do not tell its error */
     bool local;                   /* sends in some steps only */
     bool sparse;                  /* decode_add touches only the values that the payload lists */
     double clock;                 /* GHz */
@@ -117,6 +118,7 @@ static struct row step_row(const struct cc_bench_run *b, size_t scheme, const st
     const struct cc_spec *spec = b->config.schemes->item[scheme];
     struct row row = {.error = *error,
                       .local = cc_period(spec->scheme, spec->params) > 1,
+                      .by_shape = isnan(error->error) && cc_update_error_by_shape(spec),
                       .sparse = (spec->scheme->flags & CC_SPARSE) != 0};
     struct cc_quality all = {0};
     for (size_t t = 0; t < cc_trace_tensors(b->config.trace); t++) {
@@ -273,6 +275,8 @@ static int note_row(const struct cc_bench_run *b, const char *title, const struc
                        row->call[CC_ENCODE].gb_per_s, row->call[CC_DECODE].gb_per_s);
     if (!isnan(row->error.error))
         (void)snprintf(error, sizeof error, ", error %.2g", row->error.error);
+    else if (row->by_shape)
+        (void)snprintf(error, sizeof error, ", error not known");
     size_text(row, of.direction == CC_PULL ? "pulled" : "pushed", size, sizeof size);
     return cc_record_note(b->record, e, "%s%s%-12s %s: %s%s%s%s", b->streams > 1 ? stream : "",
                           b->streams > 1 ? ", " : "", title, row->scheme, size, error, speed,
@@ -408,6 +412,23 @@ static int note_sparse(const struct cc_bench_run *b, const struct row *row, size
         list);
 }
 
+/* Names the schemes whose error drawn gradients do not tell. */
+static int note_by_shape(const struct cc_bench_run *b, const struct row *row, size_t rows,
+                         struct cc_error *e)
+{
+    char list[300] = "";
+    for (size_t i = 0; i < rows; i++)
+        if (row[i].by_shape)
+            cc_list_add(list, sizeof list, ", ", "%s", row[i].scheme);
+    if (list[0] == '\0' || !cc_trace_drawn(b->config.trace))
+        return CC_OK;
+    return cc_record_note_once(
+        b->record, e,
+        "%s: no error without --trace, as it depends on singular values, which synthetic "
+        "gradients do not imitate; nmse and cosine are those of the synthetic values",
+        list);
+}
+
 static int note_errors(const struct cc_bench_run *b, const struct row *row, size_t rows,
                        struct cc_error *e)
 {
@@ -475,6 +496,7 @@ int cc_bench_rows(struct cc_bench_run *b, const struct cc_bench_measured *m, str
     b->limited = b->limited || cc_limits_place(config->trace) != CC_IN_CACHE;
     CC_TRY_OUT(note_beyond_limit(b, row, rows, e));
     CC_TRY_OUT(note_sparse(b, row, rows, e));
+    CC_TRY_OUT(note_by_shape(b, row, rows, e));
     CC_TRY_OUT(note_errors(b, row, rows, e));
 out:
     free(row);

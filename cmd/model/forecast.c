@@ -313,7 +313,9 @@ struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struc
                                         size_t scheme)
 {
     const struct cc_update_error *error = &f->figures.of[scheme].error;
-    const struct cc_scheme *kind = f->schemes->item[scheme]->scheme;
+    const struct cc_spec *spec = f->schemes->item[scheme];
+    const struct cc_scheme *kind = spec->scheme;
+    const bool drawn = f->cluster.trace == NULL;
     const enum cc_reduction reduction = f->payloads[scheme].reduction;
     /* The error of sums of which not everything is kept follows from no encoding. */
     const bool prunes = s->cluster.keep > 0 && reduction == CC_REDUCE_PAIRS;
@@ -332,7 +334,8 @@ struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struc
                             : cc_exchange_encodings(s->exchange, reduction, s->cluster.via,
                                                     s->cluster.workers),
         .lossy = (kind->flags & CC_LOSSY) != 0,
-        .absolute = f->cluster.trace == NULL ? kind->absolute_param : NULL};
+        .absolute = drawn ? kind->absolute_param : NULL,
+        .by_shape = drawn && cc_update_error_by_shape(spec)};
 }
 
 void cc_forecast_error_columns(const struct cc_forecast *f, struct cc_record *r, size_t row,

@@ -73,13 +73,29 @@ static int note_once(struct cc_record *r, const struct cc_setting *s, const char
                                s->cluster.workers, what);
 }
 
+/* Notes which of the steps' schemes have no error in the setting, by this ruling. */
+static int note_without_error(const struct cc_forecast *f, struct cc_record *r,
+                              const struct cc_setting *s, const struct cc_forecast_step *step,
+                              size_t count, enum cc_ruling ruling, struct cc_error *e)
+{
+    char list[640] = "", why[128], text[900];
+    for (size_t i = 0; i < count; i++) {
+        const struct cc_accuracy a = cc_forecast_accuracy(f, s, step[i].scheme);
+        if (cc_verdict_rule(&f->limits, &a) == ruling)
+            cc_forecast_add_item(list, sizeof list, cc_forecast_scheme(f, step[i].scheme), "");
+    }
+    cc_ruling_print(ruling, &f->limits, NULL, why, sizeof why);
+    (void)snprintf(text, sizeof text, "ruled out: %s; %s", list, why);
+    return list[0] != '\0' ? note_once(r, s, text, e) : CC_OK;
+}
+
 /* Notes which of the steps' schemes are ruled out: those with too large an error, and those whose
- * error in the setting is not predicted. */
+ * error in the setting is not predicted, or not known without a trace. */
 static int note_ruled_out(const struct cc_forecast *f, struct cc_record *r,
                           const struct cc_setting *s, const struct cc_forecast_step *step,
                           size_t count, struct cc_error *e)
 {
-    char list[640] = "", unpredicted[640] = "", why[128], text[900], limit[96] = "";
+    char list[640] = "", why[128], text[900], limit[96] = "";
     for (size_t i = 0; i < count; i++) {
         const struct cc_accuracy a = cc_forecast_accuracy(f, s, step[i].scheme);
         const enum cc_ruling ruling = cc_verdict_rule(&f->limits, &a);
@@ -90,18 +106,14 @@ static int note_ruled_out(const struct cc_forecast *f, struct cc_record *r,
                            "; the limit of sum_error is %g, the error of sending nothing",
                            f->limits.sum_error);
         }
-        if (ruling == CC_OUT_UNPREDICTED)
-            cc_forecast_add_item(unpredicted, sizeof unpredicted,
-                                 cc_forecast_scheme(f, step[i].scheme), "");
-        else if (ruling != CC_ADMITTED)
+        if (ruling != CC_ADMITTED && ruling != CC_OUT_UNPREDICTED && ruling != CC_OUT_BY_SHAPE)
             cc_forecast_add_item(list, sizeof list, cc_forecast_scheme(f, step[i].scheme), why);
     }
     (void)snprintf(text, sizeof text, "ruled out by their errors: %s%s", list, limit);
     if (list[0] != '\0')
         CC_TRY(note_once(r, s, text, e));
-    cc_ruling_print(CC_OUT_UNPREDICTED, &f->limits, NULL, why, sizeof why);
-    (void)snprintf(text, sizeof text, "ruled out: %s; %s", unpredicted, why);
-    return unpredicted[0] != '\0' ? note_once(r, s, text, e) : CC_OK;
+    CC_TRY(note_without_error(f, r, s, step, count, CC_OUT_UNPREDICTED, e));
+    return note_without_error(f, r, s, step, count, CC_OUT_BY_SHAPE, e);
 }
 
 int cc_forecast_note_uncertain(const struct cc_forecast *f, struct cc_record *r,

@@ -247,7 +247,7 @@ static void close_synth(struct cc_trace *t)
 }
 
 static const struct cc_trace_ops synth_ops = {
-    .step_number = step_number, .load = load, .close = close_synth};
+    .step_number = step_number, .load = load, .close = close_synth, .drawn = true};
 
 /* --- making --- */
 

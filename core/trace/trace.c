@@ -70,6 +70,11 @@ const char *cc_trace_name(const struct cc_trace *t)
     return t->name;
 }
 
+bool cc_trace_drawn(const struct cc_trace *t)
+{
+    return t->ops->drawn;
+}
+
 int cc_trace_load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *x,
                   struct cc_error *e)
 {

@@ -67,6 +67,8 @@ size_t cc_trace_largest(const struct cc_trace *t);
 
 /* The name for output: the path, or "synthetic:laplace:resnet110". Owned by the trace. */
 const char *cc_trace_name(const struct cc_trace *t);
+/* Whether its values are drawn from a distribution (synth.h). */
+bool cc_trace_drawn(const struct cc_trace *t);
 
 /* Sets x, which has room for the tensor's values, to those of one step. Values that are NaN or
  * infinite are passed through.

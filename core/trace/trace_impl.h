@@ -12,6 +12,7 @@ struct cc_trace_ops {
     int (*load)(struct cc_trace *t, size_t stream, size_t step, size_t tensor, size_t n, float *x,
                 struct cc_error *e);
     void (*close)(struct cc_trace *t); /* frees own */
+    bool drawn;                        /* from a distribution */
 };
 
 struct cc_trace {

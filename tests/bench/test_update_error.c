@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "bench/update_error.h"
 #include "core/memory.h"
 #include "core/trace/synth.h"
+#include "core/trace/trace_write.h"
 #include "tests/lib/bench_config.h"
 #include "tests/lib/scratch.h"
 
@@ -40,6 +42,21 @@ static struct cc_trace *mixture(size_t steps, double decay)
     if (cc_trace_synth(&config, tensors, 3, "test", &t, &e) != CC_OK)
         fail_msg("%s", e.text);
     return t;
+}
+
+/* The same in files. */
+static struct cc_trace *captured(void **state, size_t steps, double decay)
+{
+    char name[32];
+    uint64_t files, bytes;
+    struct cc_error e = {""};
+    struct cc_trace *t = mixture(steps, decay);
+    (void)snprintf(name, sizeof name, "%zu", steps);
+    const char *path = scratch_path(state, name);
+    if (cc_trace_write(t, path, NULL, NULL, &files, &bytes, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    cc_trace_close(t);
+    return open_trace(path);
 }
 
 /* --- by hand --- */
@@ -145,16 +162,16 @@ static void plain_loop(const struct fixture *f, size_t scheme, size_t tensor, si
 
 static const char schemes[] = "qsgd,ternary,signsgd,3lc,topk,sparse,mqe1bit,randk:density=0.1,"
                               "powersgd:rank=1,local:inner=qsgd,3lc:s=1.5";
-enum { SCHEMES = 11, FIRST_STATE = 3, WRAPPER = 9, SLOW = 10 }; /* SLOW: takes thousands of steps */
+enum { SCHEMES = 11, FIRST_STATE = 3, LOW_RANK = 8, WRAPPER = 9 };
+enum { SLOW = 10 }; /* takes thousands of steps */
 
 /* The error of 16 steps is close to that of 1,024, by its interval. */
 static void against_long_traces(void **state)
 {
-    (void)state;
     struct fixture few, many;
     struct cc_update_error r[SCHEMES];
-    open_config(&few, mixture(16, 0), schemes);
-    open_config(&many, mixture(1024, 0), schemes);
+    open_config(&few, captured(state, 16, 0), schemes);
+    open_config(&many, captured(state, 1024, 0), schemes);
     measure(&few, r);
     for (size_t s = 0; s < SLOW; s++) {
         struct sums all = {0};
@@ -180,10 +197,9 @@ static void against_long_traces(void **state)
 /* The first steps of a trace give what all of it gives. */
 static void any_length(void **state)
 {
-    (void)state;
     struct fixture f;
     struct cc_update_error all[SCHEMES], r[SCHEMES];
-    open_config(&f, mixture(64, 0.1), schemes);
+    open_config(&f, captured(state, 64, 0.1), schemes);
     measure(&f, all);
     for (size_t steps = 2; steps < 64; steps *= 2) {
         f.config.steps = steps;
@@ -205,10 +221,9 @@ static bool same(double a, double b)
 /* The same numbers with any number of threads. */
 static void threads(void **state)
 {
-    (void)state;
     struct fixture f;
     struct cc_update_error one[SCHEMES], three[SCHEMES];
-    open_config(&f, mixture(4, 0.1), schemes);
+    open_config(&f, captured(state, 4, 0.1), schemes);
     measure(&f, one);
     f.config.threads = 3;
     measure(&f, three);
@@ -219,6 +234,34 @@ static void threads(void **state)
         assert_true(same(a->bias, b->bias) && same(a->variance, b->variance));
         assert_int_equal(a->settled, b->settled);
     }
+    close_config(&f);
+}
+
+/* Drawn matrices tell no error of a scheme that depends on their singular values; the others' are
+ * those of the same values in files. */
+static void drawn(void **state)
+{
+    struct fixture f, files;
+    struct cc_update_error r[SCHEMES + 1], of_files[SCHEMES + 1];
+    char all[256];
+    (void)snprintf(all, sizeof all, "%s,local:inner=powersgd", schemes);
+    open_config(&f, mixture(4, 0.1), all);
+    open_config(&files, captured(state, 4, 0.1), all);
+    measure(&f, r);
+    measure(&files, of_files);
+    for (size_t s = 0; s <= SCHEMES; s++) {
+        const bool unknown = s == LOW_RANK || s == SCHEMES;
+        assert_true(!isnan(of_files[s].error));
+        assert_true(same(r[s].error, unknown ? NAN : of_files[s].error));
+        assert_true(isnan(r[s].nmse) == unknown && isnan(r[s].low) == unknown);
+    }
+    close_config(&f);
+    close_config(&files);
+    /* Vectors are no matrices. */
+    const struct cc_tensor_info flat = {"b", cc_shape_flat(50)};
+    open_config(&f, make_trace(&flat, 1, 3), "powersgd");
+    measure(&f, r);
+    assert_true(r[0].error == 0);
     close_config(&f);
 }
 
@@ -331,11 +374,11 @@ int main(void)
 {
 #define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
     const struct CMUnitTest tests[] = {
-        IN_SCRATCH(int8_by_hand),     cmocka_unit_test(extremes),
-        cmocka_unit_test(one_step),   cmocka_unit_test(against_long_traces),
-        cmocka_unit_test(any_length), cmocka_unit_test(threads),
-        IN_SCRATCH(one_fails),        cmocka_unit_test(sample),
-        cmocka_unit_test(signs),
+        IN_SCRATCH(int8_by_hand),   cmocka_unit_test(extremes),
+        cmocka_unit_test(one_step), IN_SCRATCH(against_long_traces),
+        IN_SCRATCH(any_length),     IN_SCRATCH(threads),
+        IN_SCRATCH(drawn),          IN_SCRATCH(one_fails),
+        cmocka_unit_test(sample),   cmocka_unit_test(signs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -284,6 +284,7 @@ static void refused(void **state)
     struct cc_error e;
     assert_int_equal(cc_trace_synth(&config, &tensor, 1, "l", &t, &e), CC_OK);
     assert_string_equal(cc_trace_name(t), "synthetic:laplace:l");
+    assert_true(cc_trace_drawn(t));
     cc_trace_close(t);
     assert_int_equal(cc_trace_synth(&config, &tensor, 0, "l", &t, &e), CC_FAIL);
     config.decay = 1;

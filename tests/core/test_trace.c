@@ -81,6 +81,7 @@ static void streams(void **state)
     scratch_write(state, ".hidden.csv", "x", 1);
     struct cc_trace *t = open_trace(*state);
     assert_string_equal(cc_trace_name(t), *state);
+    assert_false(cc_trace_drawn(t));
     assert_int_equal(cc_trace_streams(t), 3);
     assert_int_equal(cc_trace_stream(t, 0).rank, 0);
     assert_int_equal(cc_trace_stream(t, 1).rank, 1);

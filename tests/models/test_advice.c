@@ -328,6 +328,11 @@ static void rulings(void **state)
     assert_false(cc_verdict_uncertain(&loose, &a));
     a.error = NAN;
     assert_int_equal(cc_verdict_rule(&loose, &a), CC_OUT_UNKNOWN);
+    a.by_shape = true;
+    assert_int_equal(cc_verdict_rule(&loose, &a), CC_OUT_BY_SHAPE);
+    a.error = 0.5; /* known, as of vectors */
+    a.encodings = 1;
+    assert_int_equal(cc_verdict_rule(&loose, &a), CC_ADMITTED);
     cc_ruling_print(CC_ADMITTED, &usual, &a, why, sizeof why);
     assert_string_equal(why, "");
 }
