@@ -52,6 +52,7 @@ struct window {
     double
         residual_sq; /* the square of the sum of u - g since the beginning, at the window's end */
     double step_error_sq[MOST_STEPS], step_raw_sq[MOST_STEPS]; /* by step of the pass */
+    double missed; /* sum <g - u, g> over the window's steps */
 };
 
 /* One tensor under one scheme. */
@@ -81,7 +82,7 @@ struct measuring {
 struct cc_update_error cc_update_error_unknown(void)
 {
     const double n = (double)NAN;
-    return (struct cc_update_error){n, n, n, n, n, n, n, false};
+    return (struct cc_update_error){n, n, n, n, n, n, n, n, n, false};
 }
 
 /* --- one tensor --- */
@@ -154,6 +155,7 @@ static int run_window(const struct measuring *m, struct track *t, struct cc_erro
         add(t->due, g, n);
         t->window.step_error_sq[of] += sums.error_sq;
         t->window.step_raw_sq[of] += sums.raw_sq;
+        t->window.missed += sums.raw_sq - sums.dot;
     }
     add(t->total, t->lacks, n);
     t->window.error_sq = k_reduce()->sum_sq(t->lacks, n);
@@ -177,6 +179,7 @@ static void add_window(struct window *sum, const struct window *w, double weight
     sum->error_sq += weight * w->error_sq;
     sum->raw_sq += weight * w->raw_sq;
     sum->residual_sq += weight * w->residual_sq;
+    sum->missed += weight * w->missed;
     for (size_t i = 0; i < steps; i++) {
         sum->step_error_sq[i] += weight * w->step_error_sq[i];
         sum->step_raw_sq[i] += weight * w->step_raw_sq[i];
@@ -278,6 +281,8 @@ static void conclude(const struct measuring *m, bool settles, const struct windo
     }
     out->error = ratio(all.error_sq, all.raw_sq);
     out->nmse = ratio(step_error, step_raw);
+    out->late = fabs(ratio(all.missed, step_raw));
+    out->noise = fmax(0, out->nmse - out->late * out->late);
     if (cc_spec_has_feedback(m->config->schemes->item[m->scheme]) && step_raw > 0)
         out->delay = sqrt(all.residual_sq / (step_raw / (double)m->steps));
     find_interval(m, settles, &all, error, of, used, out);

@@ -30,6 +30,11 @@ struct cc_update_error {
     double nmse;      /* a single settled step's: E ||u - g||^2 / E ||g||^2 */
     double delay;     /* with error feedback: norm of the residual / norm of the gradient, settled;
                          otherwise NaN */
+    /* The error of a single settled step, apart in its part along the gradient and the rest, which
+     * is orthogonal to it: with a = sum <u, g> / sum <g, g>, over all steps and tensors, late is
+     * |1 - a| and noise sum ||u - a g||^2 / sum ||g||^2, so that nmse = late^2 + noise. NaN if all
+     * gradients are 0 and updates are not. */
+    double late, noise;
     /* Without a state: the error of a single step, apart in what repeating the encoding of the same
      * gradient under other random numbers leaves and what it averages out, both relative to
      * E ||g||^2. */

@@ -46,6 +46,8 @@ const struct cc_column cc_bench_columns[] = {
     CC_COLUMN(error_low, CC_DETAIL),
     CC_COLUMN(error_high, CC_DETAIL),
     CC_COLUMN(delay, CC_PART),
+    CC_COLUMN(late, CC_PART),
+    CC_COLUMN(noise, CC_DETAIL),
     CC_COLUMN(bias, CC_DETAIL),
     CC_COLUMN(variance, CC_DETAIL),
     CC_COLUMN(error_settled, CC_DETAIL),

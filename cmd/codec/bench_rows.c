@@ -182,6 +182,7 @@ static void print_error(struct cc_record *r, size_t at, const struct cc_update_e
     const struct cc_number_column all[] = {
         {CC_KEY(error), error->error},     {CC_KEY(error_low), error->low},
         {CC_KEY(error_high), error->high}, {CC_KEY(delay), error->delay},
+        {CC_KEY(late), error->late},       {CC_KEY(noise), error->noise},
         {CC_KEY(bias), error->bias},       {CC_KEY(variance), error->variance}};
     cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
     if (!isnan(error->error))

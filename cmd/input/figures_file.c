@@ -1,4 +1,4 @@
-/* {"schema": "commcomp-figures/3", "scheme": "3lc", "net": "resnet20", "seed": 1, "bits": [...],
+/* {"schema": "commcomp-figures/4", "scheme": "3lc", "net": "resnet20", "seed": 1, "bits": [...],
  * ..., "crc32": "..."}. The file's name has a checksum of all that the figures depend on: the
  * version, the scheme (of a plugin, its file), the net's tensors, those sent as fp32, the
  * distribution and the seed. */
@@ -22,7 +22,7 @@
 #include "results/machine_info.h"
 #include "schemes/plugin_load.h"
 
-#define SCHEMA "commcomp-figures/3"
+#define SCHEMA "commcomp-figures/4"
 enum { PATH_CAP = 1024 };
 
 static bool find_path(const struct cc_figures_config *c, size_t scheme, char out[PATH_CAP])
@@ -59,8 +59,8 @@ static bool find_path(const struct cc_figures_config *c, size_t scheme, char out
 static const struct {
     const char *key;
     size_t at;
-} error_numbers[] = {NUMBER(error), NUMBER(low),  NUMBER(high),    NUMBER(nmse),
-                     NUMBER(delay), NUMBER(bias), NUMBER(variance)};
+} error_numbers[] = {NUMBER(error), NUMBER(low),   NUMBER(high), NUMBER(nmse),    NUMBER(delay),
+                     NUMBER(late),  NUMBER(noise), NUMBER(bias), NUMBER(variance)};
 enum {
     ERROR_NUMBERS = sizeof error_numbers / sizeof error_numbers[0],
     SUM_NUMBERS = sizeof(struct cc_sum_sizes) / sizeof(double)

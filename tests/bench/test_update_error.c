@@ -78,6 +78,47 @@ static void int8_by_hand(void **state)
     close_config(&f);
 }
 
+/* Late and noise of the two windows' 64 steps: 22 times the first, 21 times the others. Halves
+ * round to even: int8 delivers 1, -2, 4 and 0 for 1.25, -2.5, 3.5 and 0.25. */
+static void late_by_hand(void **state)
+{
+    struct fixture f;
+    struct cc_update_error r;
+    double raw = 0;
+    open_gradients(&f, state, "int8");
+    for (int s = 0; s < STEPS; s++)
+        for (int i = 0; i < VALUES; i++)
+            raw += (s == 0 ? 22 : 21) * (double)gradients[s][i] * (double)gradients[s][i];
+    measure(&f, &r);
+    const double missed = 22 * (0.25 * 1.25 + 0.5 * 2.5 - 0.5 * 3.5 + 0.25 * 0.25) / raw;
+    assert_true(fabs(r.late / fabs(missed) - 1) < 1e-9);
+    assert_true(fabs(r.noise / (22 * 0.625 / raw - missed * missed) - 1) < 1e-9);
+    close_config(&f);
+}
+
+/* Gradients that are all 2^k times as large have the same late and noise. */
+static void any_scale(void **state)
+{
+    static const char of[] = "int8,topk:k=2,3lc,signsgd,ternary,randk:density=0.3,fp32";
+    struct fixture f;
+    struct cc_update_error r[7], scaled[7];
+    open_gradients(&f, state, of);
+    measure(&f, r);
+    close_config(&f);
+    for (int s = 0; s < STEPS; s++) {
+        float x[VALUES];
+        for (int i = 0; i < VALUES; i++)
+            x[i] = ldexpf(gradients[s][i], -20);
+        write_step(state, "push", 3, 10 * (s + 1), x);
+    }
+    open_config(&f, open_trace(*state), of);
+    measure(&f, scaled);
+    for (int s = 0; s < 7; s++)
+        assert_true(r[s].late == scaled[s].late && r[s].noise == scaled[s].noise);
+    assert_true(r[6].late == 0 && r[3].late > 0.1);
+    close_config(&f);
+}
+
 /* Sending nothing loses everything; local steps send all of it at the end of a period, which
  * CC_ERROR_WINDOW steps contain whole; lossless schemes are exact. */
 static void extremes(void **state)
@@ -92,6 +133,9 @@ static void extremes(void **state)
     assert_true(r[1].error == 0 && r[1].bias == 0 && r[1].high == 0 && r[1].settled);
     assert_true(r[2].error < 1e-12 && r[2].nmse > 0.5);
     assert_true(r[3].error < 1e-12);
+    assert_true(fabs(r[0].late - 1) < 1e-12 && r[0].noise < 1e-12);
+    assert_true(r[1].late == 0 && r[1].noise == 0);
+    assert_true(fabs(r[4].late - 1) < 1e-12 && r[4].noise < 1e-12);
     /* The residual keeps everything: at the ends of windows 5 to 8, 6.5 windows' gradients. */
     assert_true(r[4].error == 1 && fabs(r[4].delay / sqrt(6.5 * CC_ERROR_WINDOW) - 1) < 0.1);
     close_config(&f);
@@ -112,7 +156,7 @@ static void one_step(void **state)
 /* --- by plain loops over steps that all differ --- */
 
 struct sums {
-    double error, raw, residual, gradient;
+    double error, raw, residual, gradient, dot, updates;
 };
 
 /* Runs a scheme over all steps of a trace; windows count from step `from` on. */
@@ -141,6 +185,8 @@ static void plain_loop(const struct fixture *f, size_t scheme, size_t tensor, si
             due[i] += (double)x[i];
             total[i] += (double)y[i] - (double)x[i];
             out->gradient += step >= from ? (double)x[i] * (double)x[i] : 0;
+            out->dot += step >= from ? (double)y[i] * (double)x[i] : 0;
+            out->updates += step >= from ? (double)y[i] * (double)y[i] : 0;
         }
         if ((step + 1) % CC_ERROR_WINDOW != 0)
             continue;
@@ -182,6 +228,11 @@ static void against_long_traces(void **state)
             r[s].high < error)
             fail_msg("%s: %g (%g to %g), and %g", many.schemes.item[s]->name, r[s].error, r[s].low,
                      r[s].high, error);
+        const double share = all.dot / all.gradient;
+        const double noise = all.updates / all.gradient - share * share;
+        if (fabs(r[s].late - fabs(1 - share)) > 0.06 || fabs(r[s].noise / noise - 1) > 0.25)
+            fail_msg("%s: late %g and noise %g; of all steps %g and %g", many.schemes.item[s]->name,
+                     r[s].late, r[s].noise, fabs(1 - share), noise);
         if (!isnan(r[s].delay))
             assert_true(fabs(r[s].delay / sqrt(all.residual / all.gradient) - 1) < 0.4);
         assert_int_equal(isnan(r[s].delay), s < FIRST_STATE || s == WRAPPER);
@@ -208,6 +259,12 @@ static void any_length(void **state)
             if (r[s].low > all[s].error || r[s].high < all[s].error)
                 fail_msg("%s, %zu steps: %g (%g to %g), and %g of 64", f.schemes.item[s]->name,
                          steps, r[s].error, r[s].low, r[s].high, all[s].error);
+        /* WRAPPER sends in every second step, always the same ones of the trace. */
+        for (size_t s = 0; s < WRAPPER; s++)
+            if (fabs(r[s].late - all[s].late) > 0.07 || fabs(r[s].noise / all[s].noise - 1) > 0.25)
+                fail_msg("%s, %zu steps: late %g and noise %g, and %g and %g of 64",
+                         f.schemes.item[s]->name, steps, r[s].late, r[s].noise, all[s].late,
+                         all[s].noise);
     }
     close_config(&f);
 }
@@ -232,6 +289,7 @@ static void threads(void **state)
         assert_true(same(a->error, b->error) && same(a->low, b->low) && same(a->high, b->high));
         assert_true(same(a->nmse, b->nmse) && same(a->delay, b->delay));
         assert_true(same(a->bias, b->bias) && same(a->variance, b->variance));
+        assert_true(same(a->late, b->late) && same(a->noise, b->noise));
         assert_int_equal(a->settled, b->settled);
     }
     close_config(&f);
@@ -374,11 +432,10 @@ int main(void)
 {
 #define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
     const struct CMUnitTest tests[] = {
-        IN_SCRATCH(int8_by_hand),   cmocka_unit_test(extremes),
-        cmocka_unit_test(one_step), IN_SCRATCH(against_long_traces),
-        IN_SCRATCH(any_length),     IN_SCRATCH(threads),
-        IN_SCRATCH(drawn),          IN_SCRATCH(one_fails),
-        cmocka_unit_test(sample),   cmocka_unit_test(signs),
+        IN_SCRATCH(int8_by_hand),   IN_SCRATCH(late_by_hand),   IN_SCRATCH(any_scale),
+        cmocka_unit_test(extremes), cmocka_unit_test(one_step), IN_SCRATCH(against_long_traces),
+        IN_SCRATCH(any_length),     IN_SCRATCH(threads),        IN_SCRATCH(drawn),
+        IN_SCRATCH(one_fails),      cmocka_unit_test(sample),   cmocka_unit_test(signs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
