@@ -52,7 +52,9 @@ struct window {
     double
         residual_sq; /* the square of the sum of u - g since the beginning, at the window's end */
     double step_error_sq[MOST_STEPS], step_raw_sq[MOST_STEPS]; /* by step of the pass */
-    double missed; /* sum <g - u, g> over the window's steps */
+    /* Of the gradients themselves, whatever the scheme's momentum: sums of <g - u, g>, ||u - g||^2
+     * and ||g||^2 over the window's steps. */
+    double missed, own_error_sq, own_raw_sq;
 };
 
 /* One tensor under one scheme. */
@@ -62,6 +64,7 @@ struct track {
     float *gradient, *decoded;
     float *lacks, *due;     /* sums over the window of u - g and of g */
     float *total;           /* the sum of u - g since the beginning */
+    float *rest;            /* memory for a sum that nobody needs */
     float *velocity, *sign; /* the gradient with the scheme's own momentum; signs of the pass */
     struct window window;
     struct cc_error error; /* why it failed, or empty */
@@ -101,12 +104,13 @@ static int open_track(const struct measuring *m, const struct cc_sample_piece *p
     *t = (struct track){.piece = piece};
     CC_TRY(cc_codec_set_single(&t->set, cc_bench_spec(m->config, m->scheme, piece->tensor),
                                &piece->shape, &cc_memory_in_turn, e));
-    CC_TRY(CC_NEW(t->gradient, 6 * each + piece->rows + piece->columns, e));
+    CC_TRY(CC_NEW(t->gradient, 7 * each + piece->rows + piece->columns, e));
     t->decoded = t->gradient + each;
     t->lacks = t->decoded + each;
     t->due = t->lacks + each;
     t->total = t->due + each;
-    t->velocity = t->total + each;
+    t->rest = t->total + each;
+    t->velocity = t->rest + each;
     t->sign = t->velocity + each;
     return CC_OK;
 }
@@ -155,7 +159,13 @@ static int run_window(const struct measuring *m, struct track *t, struct cc_erro
         add(t->due, g, n);
         t->window.step_error_sq[of] += sums.error_sq;
         t->window.step_raw_sq[of] += sums.raw_sq;
+        if (g != t->gradient) {
+            sums = (struct cc_compared){0};
+            k_compare()->compare(t->decoded, t->gradient, t->rest, n, &sums);
+        }
         t->window.missed += sums.raw_sq - sums.dot;
+        t->window.own_error_sq += sums.error_sq;
+        t->window.own_raw_sq += sums.raw_sq;
     }
     add(t->total, t->lacks, n);
     t->window.error_sq = k_reduce()->sum_sq(t->lacks, n);
@@ -180,6 +190,8 @@ static void add_window(struct window *sum, const struct window *w, double weight
     sum->raw_sq += weight * w->raw_sq;
     sum->residual_sq += weight * w->residual_sq;
     sum->missed += weight * w->missed;
+    sum->own_error_sq += weight * w->own_error_sq;
+    sum->own_raw_sq += weight * w->own_raw_sq;
     for (size_t i = 0; i < steps; i++) {
         sum->step_error_sq[i] += weight * w->step_error_sq[i];
         sum->step_raw_sq[i] += weight * w->step_raw_sq[i];
@@ -281,8 +293,8 @@ static void conclude(const struct measuring *m, bool settles, const struct windo
     }
     out->error = ratio(all.error_sq, all.raw_sq);
     out->nmse = ratio(step_error, step_raw);
-    out->late = fabs(ratio(all.missed, step_raw));
-    out->noise = fmax(0, out->nmse - out->late * out->late);
+    out->late = fabs(ratio(all.missed, all.own_raw_sq));
+    out->noise = fmax(0, ratio(all.own_error_sq, all.own_raw_sq) - out->late * out->late);
     if (cc_spec_has_feedback(m->config->schemes->item[m->scheme]) && step_raw > 0)
         out->delay = sqrt(all.residual_sq / (step_raw / (double)m->steps));
     find_interval(m, settles, &all, error, of, used, out);

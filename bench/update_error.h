@@ -32,8 +32,8 @@ struct cc_update_error {
                          otherwise NaN */
     /* The error of a single settled step, apart in its part along the gradient and the rest, which
      * is orthogonal to it: with a = sum <u, g> / sum <g, g>, over all steps and tensors, late is
-     * |1 - a| and noise sum ||u - a g||^2 / sum ||g||^2, so that nmse = late^2 + noise. NaN if all
-     * gradients are 0 and updates are not. */
+     * |1 - a| and noise sum ||u - a g||^2 / sum ||g||^2; late^2 + noise is nmse. g is the gradient
+     * itself, whatever the scheme's momentum. */
     double late, noise;
     /* Without a state: the error of a single step, apart in what repeating the encoding of the same
      * gradient under other random numbers leaves and what it averages out, both relative to

@@ -125,9 +125,10 @@ static void extremes(void **state)
 {
     (void)state;
     struct fixture f;
-    struct cc_update_error r[5];
+    struct cc_update_error r[6];
     open_config(&f, mixture(8, 0),
-                "threshold:tau=1e30,ef=0,fp32,local:every=2,local:every=3,threshold:tau=1e30");
+                "threshold:tau=1e30,ef=0,fp32,local:every=2,local:every=3,threshold:tau=1e30,"
+                "dgc:density=1");
     measure(&f, r);
     assert_true(r[0].error == 1 && r[0].bias == 1 && r[0].variance == 0 && r[0].nmse == 1);
     assert_true(r[1].error == 0 && r[1].bias == 0 && r[1].high == 0 && r[1].settled);
@@ -136,8 +137,26 @@ static void extremes(void **state)
     assert_true(fabs(r[0].late - 1) < 1e-12 && r[0].noise < 1e-12);
     assert_true(r[1].late == 0 && r[1].noise == 0);
     assert_true(fabs(r[4].late - 1) < 1e-12 && r[4].noise < 1e-12);
+    /* Momentum changes no gradient: dgc sends all of it, and has no velocity left. */
+    assert_true(r[5].late == 0 && r[5].noise == 0 && r[5].error > 0.1);
     /* The residual keeps everything: at the ends of windows 5 to 8, 6.5 windows' gradients. */
     assert_true(r[4].error == 1 && fabs(r[4].delay / sqrt(6.5 * CC_ERROR_WINDOW) - 1) < 0.1);
+    close_config(&f);
+}
+
+/* Tensors that were not drawn count by those that were. */
+static void sampled(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct cc_update_error r[2];
+    struct cc_tensor_info tensors[400];
+    for (size_t i = 0; i < 400; i++)
+        tensors[i] = (struct cc_tensor_info){"v", cc_shape_flat(1000)};
+    open_config(&f, make_trace(tensors, 400, 2), "threshold:tau=1e30,ef=0,signsgd");
+    measure(&f, r);
+    assert_true(fabs(r[0].late - 1) < 1e-12 && r[0].noise < 1e-12);
+    assert_true(fabs((r[1].late * r[1].late + r[1].noise) / r[1].nmse - 1) < 1e-12);
     close_config(&f);
 }
 
@@ -241,6 +260,25 @@ static void against_long_traces(void **state)
     assert_true(r[0].bias < 0.02 * r[0].variance && r[1].bias < 0.02 * r[1].variance);
     assert_true(fabs(r[0].error / r[0].variance - 1) < 0.1);
     assert_true(r[2].variance == 0 && fabs(r[2].error / r[2].bias - 1) < 0.1);
+    close_config(&few);
+    close_config(&many);
+}
+
+/* Late and noise are of the gradients without the scheme's own momentum. */
+static void own_momentum(void **state)
+{
+    (void)state;
+    struct fixture few, many;
+    struct cc_update_error r;
+    struct sums all = {0};
+    open_config(&few, mixture(16, 0), "dgc:density=0.3");
+    open_config(&many, mixture(1024, 0), "dgc:density=0.3");
+    measure(&few, &r);
+    for (size_t t = 0; t < 3; t++)
+        plain_loop(&many, 0, t, 256, &all);
+    const double share = all.dot / all.gradient;
+    assert_true(fabs(r.late - fabs(1 - share)) < 0.05);
+    assert_true(fabs(r.noise / (all.updates / all.gradient - share * share) - 1) < 0.2);
     close_config(&few);
     close_config(&many);
 }
@@ -432,10 +470,13 @@ int main(void)
 {
 #define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
     const struct CMUnitTest tests[] = {
-        IN_SCRATCH(int8_by_hand),   IN_SCRATCH(late_by_hand),   IN_SCRATCH(any_scale),
-        cmocka_unit_test(extremes), cmocka_unit_test(one_step), IN_SCRATCH(against_long_traces),
-        IN_SCRATCH(any_length),     IN_SCRATCH(threads),        IN_SCRATCH(drawn),
-        IN_SCRATCH(one_fails),      cmocka_unit_test(sample),   cmocka_unit_test(signs),
+        IN_SCRATCH(int8_by_hand),   IN_SCRATCH(late_by_hand),
+        IN_SCRATCH(any_scale),      cmocka_unit_test(extremes),
+        cmocka_unit_test(sampled),  cmocka_unit_test(own_momentum),
+        cmocka_unit_test(one_step), IN_SCRATCH(against_long_traces),
+        IN_SCRATCH(any_length),     IN_SCRATCH(threads),
+        IN_SCRATCH(drawn),          IN_SCRATCH(one_fails),
+        cmocka_unit_test(sample),   cmocka_unit_test(signs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

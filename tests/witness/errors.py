@@ -88,7 +88,10 @@ def expected(steps, lost, state, settled):
     change = 1 + (abs(error[-1] / raw[-1] / mean - 1) if settled == 16 else 0)
     factor = math.exp(quantile(0.975, degrees) * deviation) * change
     first = range(steps)
-    return {"error": mean, "error_low": mean / factor, "error_high": mean * factor, "error_settled": settled < 16,
+    used = [(lost(s), a(s % steps)) for s in range(windows[0] * WINDOW, settled * WINDOW)]
+    late = sum(c * x * x for c, x in used) / sum(x * x for _, x in used)
+    return {"late": late, "noise": sum((c * x) ** 2 for c, x in used) / sum(x * x for _, x in used) - late * late,
+            "error": mean, "error_low": mean / factor, "error_high": mean * factor, "error_settled": settled < 16,
             "nmse": sum((lost(s) * a(s)) ** 2 for s in first) / sum(a(s) ** 2 for s in first) if not state else None,
             "bias": sum((lost(s) * a(s)) ** 2 for s in first) / sum(a(s) ** 2 for s in first) if not state else None,
             "variance": None if state else 0}
@@ -109,7 +112,7 @@ def check(result, steps):
             found = rows[scheme][key]
             if key == "nmse" and value is None:
                 continue
-            if found != value and (value is None or found is None or abs(found - value) > 1e-6 * abs(value)):
+            if found != value and (value is None or found is None or abs(found - value) > 1e-6 * abs(value) + 1e-9):
                 print("%d steps, %s: %s is %s, and should be %s" % (steps, scheme, key, found, value))
                 wrong += 1
     return wrong

@@ -1,5 +1,5 @@
 """quality.py PROGRAM: the errors that `bench` prints for the first steps of a trace, from the files that `encode` and
-`decode` write, and for one scheme the sizes once they have settled. Error feedback is done here: a scheme with a
+`decode` write, and for some schemes late and noise, and for one the sizes, once they have settled. Error feedback is done here: a scheme with a
 residual is the same scheme without one, on the sum of gradient and residual, in float32."""
 import array
 import json
@@ -21,11 +21,11 @@ SCHEMES = {"int8": None, "qsgd": None, "natural": None, "bf16": None, "signsgd":
 wrong = []
 
 
-def write(path, tensors, step):
+def write(path, tensors, step, shapes=SHAPES):
     head, at = {"__metadata__": {"schema": "commcomp-trace/1", "direction": "push", "rank": "0", "step": str(step),
-                                 "order": "\n".join(SHAPES)}}, 0
+                                 "order": "\n".join(shapes)}}, 0
     for name, values in tensors.items():
-        head[name] = {"dtype": "F32", "shape": SHAPES[name], "data_offsets": [at, at + 4 * len(values)]}
+        head[name] = {"dtype": "F32", "shape": shapes[name], "data_offsets": [at, at + 4 * len(values)]}
         at += 4 * len(values)
     head = json.dumps(head).encode()
     with open(path, "wb") as f:
@@ -34,26 +34,26 @@ def write(path, tensors, step):
             values.tofile(f)
 
 
-def read(path):
+def read(path, shapes=SHAPES):
     with open(path, "rb") as f:
         data = f.read()
     size = struct.unpack("<Q", data[:8])[0]
     head = json.loads(data[8:8 + size])
     body = data[8 + size:]
-    return {name: array.array("f", body[slice(*head[name]["data_offsets"])]) for name in SHAPES}
+    return {name: array.array("f", body[slice(*head[name]["data_offsets"])]) for name in shapes}
 
 
 def commcomp(*words):
     return subprocess.check_output([sys.argv[1], *words])
 
 
-def through(scheme, tensors, step):
+def through(scheme, tensors, step, shapes=SHAPES):
     """The tensors that a receiver has, and the bytes of their payloads, tensor by tensor."""
-    write("x.safetensors", tensors, step)
+    write("x.safetensors", tensors, step, shapes)
     rows = json.loads(commcomp("encode", "-q", "--force", "--scheme", scheme, "--step", str(step), "x.safetensors", "x.cc",
                                "--per-tensor", "--format", "json"))["rows"]
     commcomp("decode", "-q", "x.cc", "y.safetensors")
-    return read("y.safetensors"), [row["payload_bytes"] for row in rows]
+    return read("y.safetensors", shapes), [row["payload_bytes"] for row in rows]
 
 
 def plus(x, y, sign=1):
@@ -94,22 +94,61 @@ def rows_of(*words):
 class Sender:
     """A worker with a residual, if the scheme is `plain` with error feedback."""
 
-    def __init__(self, scheme, plain):
-        self.scheme, self.plain, self.step = plain or scheme, plain, 0
-        self.residual = {name: array.array("f", bytes(4 * math.prod(shape))) for name, shape in SHAPES.items()}
+    def __init__(self, scheme, plain, shapes=SHAPES):
+        self.scheme, self.plain, self.step, self.shapes = plain or scheme, plain, 0, shapes
+        self.residual = {name: array.array("f", bytes(4 * math.prod(shape))) for name, shape in shapes.items()}
+
+    def send(self, g):
+        """The decoded tensors of one step, and the bytes of its payloads."""
+        x = {name: plus(g[name], self.residual[name]) for name in g} if self.plain else g
+        y, each = through(self.scheme, x, self.step, self.shapes)
+        if self.plain:
+            self.residual = {name: plus(x[name], y[name], -1) for name in g}
+        self.step += 1
+        return y, each
 
     def one_pass(self):
         """Pairs of gradient and decoded one by step, and the bytes of all steps, tensor by tensor."""
         pairs, sizes = [], [0] * len(SHAPES)
         for g in trace:
-            x = {name: plus(g[name], self.residual[name]) for name in SHAPES} if self.plain else g
-            y, each = through(self.scheme, x, self.step)
-            if self.plain:
-                self.residual = {name: plus(x[name], y[name], -1) for name in SHAPES}
-            self.step += 1
+            y, each = self.send(g)
             sizes = [a + b for a, b in zip(sizes, each)]
             pairs.append((g, y))
         return pairs, sizes
+
+
+def products(pairs):
+    """sum <u, g>, sum <g, g> and sum <u, u> of pairs (g, u) of values."""
+    return [math.fsum(x) for x in zip(*((u * g, g * g, u * u) for g, u in pairs))]
+
+
+def late_and_noise(dot, gradient, update):
+    """The part of u along g is a g; the rest is orthogonal to g."""
+    along = dot / gradient
+    return {"late": abs(1 - along), "noise": update / gradient - along * along}
+
+
+def values_of(g, u):
+    return [pair for name in g for pair in zip(g[name], u[name])]
+
+
+def settled(scheme, plain, copies, warm, steps):
+    """late and noise over `steps` steps after `warm` others, of copies of all tensors. In every pass rows and columns
+    have random signs, those of each copy its own."""
+    shapes = {"%s%d" % (name, k): shape for k in range(copies) for name, shape in SHAPES.items()}
+    sender, signs, sums = Sender(scheme, plain, shapes), {}, [0, 0, 0]
+    for step in range(warm + steps):
+        g = {}
+        for name, shape in shapes.items():
+            width = shape[1] if len(shape) > 1 else 1
+            if step % STEPS == 0:
+                signs[name] = [[random.choice((-1, 1)) for _ in range(n)] for n in (shape[0], width)]
+            row, column = signs[name]
+            g[name] = array.array("f", [row[i // width] * column[i % width] * x for i, x in enumerate(trace[step % STEPS][name[0]])])
+        u, _ = sender.send(g)
+        if step >= warm:
+            sums = [a + b for a, b in zip(sums, products(values_of(g, u)))]
+    return late_and_noise(*sums)
 
 
 random.seed(3)
@@ -130,6 +169,20 @@ for at, (scheme, plain) in enumerate(SCHEMES.items()):
             row = bench[passes, True][at * len(SHAPES) + k]
             assert row["tensor"] == name
             compare(row, figures(pairs, [name]), "%s, pass %d, tensor %s" % (scheme, passes, name))
+
+# late and noise: two windows of 32 steps, of which 22 are the first; signs do not matter to these schemes.
+rows = dict(zip(SCHEMES, bench[1, False]))
+for scheme in "int8", "bf16", "signsgd", "topk:k=16,bucket=512,ef=0":
+    by_step = [products(values_of(g, u)) for g, u in Sender(scheme, None).one_pass()[0]]
+    want = late_and_noise(*(sum((22 if s == 0 else 21) * sums[k] for s, sums in enumerate(by_step)) for k in range(3)))
+    for key, value in want.items():
+        if abs(rows[scheme][key] - value) > 1e-6 * value + 1e-12:
+            wrong.append("%s: %s is %s, and should be %s" % (scheme, key, rows[scheme][key], value))
+# The others by chance: the mean over random numbers, and over steps once the residual has settled.
+for scheme, warm, steps in (("qsgd", 0, 6), ("ternary", 0, 6), ("topk", 45, 15), ("3lc", 45, 15)):
+    want = settled(scheme, SCHEMES[scheme], 4, warm, steps)
+    if abs(rows[scheme]["late"] - want["late"]) > 0.1 or not 0.8 < rows[scheme]["noise"] / want["noise"] < 1.25:
+        wrong.append("%s: late %s, noise %s, and should be %s" % (scheme, rows[scheme]["late"], rows[scheme]["noise"], want))
 
 # Sizes settle once 40 steps or more, in whole passes, send as much to 1% as those before. Their means, of each tensor
 # to a byte in a pass, are reported, and the errors of one more pass.
