@@ -27,11 +27,11 @@ bool cc_note_is_verdict(const char *note)
                                          " MB as float32."};
     static const char *const first[] = {"fastest of the exchanges compared: ",
                                         "faster: ",
-                                        "more exact: ",
+                                        "smaller error of sums: ",
                                         "bottleneck with ",
                                         "smallest ",
                                         "fastest ",
-                                        "most exact ",
+                                        "least error ",
                                         "bandwidth: ",
                                         "latency: "};
     for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
@@ -244,21 +244,22 @@ static void trained(const struct cc_page_part *p, FILE *out)
     }
 }
 
-/* bench: the row that is first in a column. */
+/* bench: the row with the most in a column. The least error names none: schemes with
+ * local steps are not compared by it, and rows do not say which these are. */
 static void leader(const struct cc_page_part *p, const struct cc_result_key *key, const char *what,
-                   bool most, FILE *out)
+                   FILE *out)
 {
     size_t best = SIZE_MAX, rivals = 0;
     for (size_t row = 0; row < p->record.row_count; row++) {
-        const double x = number(p, row, key), sign = most ? 1 : -1;
+        const double x = number(p, row, key);
         rivals += isnan(x) ? 0 : 1;
-        if (!isnan(x) && (best == SIZE_MAX || sign * x > sign * number(p, best, key)))
+        if (!isnan(x) && (best == SIZE_MAX || x > number(p, best, key)))
             best = row;
     }
     if (rivals < 2)
         return;
     (void)fprintf(out, "%s: %s, ", what, text(p, best, CC_KEY(scheme)));
-    if (key == CC_KEY(ratio) || key == CC_KEY(error))
+    if (key == CC_KEY(ratio))
         (void)fprintf(out, "%s ", key->name);
     put_value(p, best, key, out);
     if (has(p, CC_KEY(tensor)) && text(p, best, CC_KEY(tensor))[0] != '\0')
@@ -357,9 +358,8 @@ static void from_rows(const struct cc_page_part *p, FILE *out)
     } else if (has(p, CC_KEY(scheme)) && has(p, CC_KEY(step_s))) {
         fastest(p, CC_KEY(step_s), out);
     } else if (has(p, CC_KEY(scheme)) && has(p, CC_KEY(encode_gb_per_s))) {
-        leader(p, CC_KEY(ratio), "smallest", true, out);
-        leader(p, CC_KEY(error), "most exact", false, out);
-        leader(p, CC_KEY(encode_gb_per_s), "encodes fastest", true, out);
+        leader(p, CC_KEY(ratio), "smallest", out);
+        leader(p, CC_KEY(encode_gb_per_s), "encodes fastest", out);
     } else if (p->record.row_count == 1) {
         single(p, out);
     }

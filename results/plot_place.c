@@ -142,7 +142,7 @@ void cc_tic_text(const struct cc_axis *a, double exact, double v, char text[64])
 {
     const struct cc_number_format n = cc_axis_format(a, 0);
     if (exact > 0 && v == exact)
-        (void)snprintf(text, 64, "exact");
+        (void)snprintf(text, 64, "0");
     else if (n.decimals < 0 && a->unit[0] == '\0' && v >= 1e4 && v < 1e7)
         (void)snprintf(text, 64, "%.0f", v);
     else if (n.decimals < 0)

@@ -284,8 +284,8 @@ static int note_row(const struct cc_bench_run *b, const char *title, const struc
                           remark);
 }
 
-/* Local steps change what is computed, not how exactly it is sent: such schemes are not compared by
- * their error. */
+/* Local steps change what is computed, which no error of a sum shows: such schemes are not compared
+ * by theirs. */
 static bool has_error(const struct row *r)
 {
     return !r->local && !isnan(r->error.error);
@@ -296,15 +296,15 @@ static bool is_faster(const struct row *a, const struct row *b)
     return !isnan(round_trip(a)) && (b == NULL || round_trip(a) > round_trip(b));
 }
 
-/* Lists the schemes that are as exact as `exact`: ", as exact as zstd, lz4". */
-static void as_exact_text(const struct row *row, size_t rows, const struct row *exact, char *out,
-                          size_t cap)
+/* Lists the other schemes with the error of `least`: "; the same error: zstd, lz4". */
+static void same_error_text(const struct row *row, size_t rows, const struct row *least, char *out,
+                            size_t cap)
 {
     out[0] = '\0';
     for (size_t i = 0; i < rows; i++)
-        if (&row[i] != exact && row[i].ratio > LEAST_RATIO && has_error(&row[i]) &&
-            row[i].error.error == exact->error.error)
-            cc_list_add(out, cap, ", ", "%s%s", out[0] == '\0' ? "; as exact: " : "",
+        if (&row[i] != least && row[i].ratio > LEAST_RATIO && has_error(&row[i]) &&
+            row[i].error.error == least->error.error)
+            cc_list_add(out, cap, ", ", "%s%s", out[0] == '\0' ? "; the same error: " : "",
                         row[i].scheme);
 }
 
@@ -324,13 +324,13 @@ static int note_useless(const struct cc_bench_run *b, const struct row *row, siz
                           list);
 }
 
-/* Notes the smallest, the fastest and the most exact of the schemes that compress, do not decode to
- * zeros only, and are less far off than sending nothing. The fastest of several that are the
- * most exact is named first. */
+/* Notes the smallest, the fastest and the one with the least error of the schemes that compress, do
+ * not decode to zeros only, and are less far off than sending nothing. The fastest of several with
+ * the least error is named first. */
 static int note_best(const struct cc_bench_run *b, const struct row *row, size_t rows,
                      struct cc_error *e)
 {
-    const struct row *smallest = NULL, *fastest = NULL, *exact = NULL;
+    const struct row *smallest = NULL, *fastest = NULL, *least = NULL;
     char same[200];
     for (size_t i = 0; i < rows; i++) {
         const struct row *r = &row[i];
@@ -340,9 +340,9 @@ static int note_best(const struct cc_bench_run *b, const struct row *row, size_t
             smallest = r;
         if (is_faster(r, fastest))
             fastest = r;
-        if (has_error(r) && (exact == NULL || r->error.error < exact->error.error ||
-                             (r->error.error == exact->error.error && is_faster(r, exact))))
-            exact = r;
+        if (has_error(r) && (least == NULL || r->error.error < least->error.error ||
+                             (r->error.error == least->error.error && is_faster(r, least))))
+            least = r;
     }
     if (rows < 2 || smallest == NULL)
         return CC_OK;
@@ -350,10 +350,10 @@ static int note_best(const struct cc_bench_run *b, const struct row *row, size_t
     CC_TRY(note_useless(b, row, rows, smallest, e));
     if (fastest != NULL)
         CC_TRY(note_row(b, "fastest", fastest, "", e));
-    if (exact == NULL)
+    if (least == NULL)
         return CC_OK;
-    as_exact_text(row, rows, exact, same, sizeof same);
-    return note_row(b, "most exact", exact, same, e);
+    same_error_text(row, rows, least, same, sizeof same);
+    return note_row(b, "least error", least, same, e);
 }
 
 static int note_unknown(const struct cc_bench_run *b, const struct row *row, size_t rows,

@@ -153,8 +153,9 @@ static const struct candidate *find_paying(const struct advise *a, const struct 
     return NULL;
 }
 
-/* Chooses the recommendation, if a candidate pays: of those that are close to the fastest, the most
- * exact one. Candidates that a longer trace might rule out are for want of others. */
+/* Chooses the recommendation, if a candidate pays: of those that are close to the fastest, the one
+ * with the least sum_error. Candidates that a longer trace might rule out are for want of others.
+ */
 static void recommend(const struct advise *a, struct ranking *r)
 {
     const struct candidate *fastest = find_paying(a, r, true);
@@ -167,8 +168,8 @@ static void recommend(const struct advise *a, struct ranking *r)
     for (const struct candidate *c = fastest;
          c < r->c + r->ranked && c->p.step_s <= CC_ADVISE_CLOSE * fastest->p.step_s; c++)
         if (!cc_advise_is_baseline(a, c) && !(certain && c->uncertain) &&
-            (r->use == NULL ||
-             (a->forecast.limits.trained ? c->lost < r->use->lost : c->error < r->use->error)))
+            (r->use == NULL || (a->forecast.limits.trained ? c->lost < r->use->lost
+                                                           : c->compared < r->use->compared)))
             r->use = c;
 }
 

@@ -17,9 +17,11 @@ struct candidate {
     size_t scheme; /* index in the list */
     struct cc_prediction p;
     struct cc_paying pays;
-    double error;         /* cc_accuracy_sum_error */
-    double lost;          /* accuracy, in trainings that decide; 0: not known */
-    bool uncertain;       /* cc_verdict_uncertain */
+    double error;    /* cc_accuracy_sum_error */
+    double compared; /* the same, to be compared with others'; NaN for a scheme that sends in some
+                        steps only, which changes what is computed */
+    double lost;     /* accuracy, in trainings that decide; 0: not known */
+    bool uncertain;  /* cc_verdict_uncertain */
     int saturates, tried; /* workers: cc_advice_workers; 0 without compute time */
     char refused[128];    /* why the scheme is ruled out, or empty */
 };

@@ -33,6 +33,8 @@ int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t sch
     *c = (struct candidate){.scheme = scheme,
                             .error = cc_accuracy_sum_error(&accuracy),
                             .lost = isnan(accuracy.lost) ? 0 : accuracy.lost,
+                            .compared = payloads->period > 1 ? (double)NAN
+                                                             : cc_accuracy_sum_error(&accuracy),
                             .uncertain = cc_verdict_uncertain(limits, &accuracy)};
     cc_input_carries_print(s, a->forecast.schemes->item[scheme], c->refused, sizeof c->refused);
     if (c->refused[0] != '\0')

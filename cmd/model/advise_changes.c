@@ -257,7 +257,7 @@ static int note_exchange(struct advise *a, const struct ranking *r, double step_
                    cc_exchange_names[there.exchange]);
     CC_TRY(note_change(a, label, &there, &best, step_s, e));
     if (!cc_exchange_has(there.exchange, CC_X_MERGES) &&
-        best_exchange(a, r, true, ADMITTED, &merged, &sparse) && merged.error < best.error) {
+        best_exchange(a, r, true, ADMITTED, &merged, &sparse) && merged.compared < best.compared) {
         (void)snprintf(label, sizeof label,
                        "sums that are not encoded again at each hop: --exchange %s",
                        cc_exchange_names[sparse.exchange]);

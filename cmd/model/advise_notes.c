@@ -113,37 +113,38 @@ static int note_close(struct advise *a, const struct ranking *r, struct cc_error
                           cc_advise_error_text(a, fastest, error), CC_ADVISE_CLOSE_TEXT);
 }
 
-/* With an error above this, a more exact scheme is named, too. */
+/* With an error above this, a scheme with a smaller one is named, too. */
 #define LARGE 0.2
 
-/* The most exact candidate of those that are nearly as fast as the recommended one and ten times as
- * exact; without one, if the recommended one has a large error, the fastest that has not. */
-static const struct candidate *find_more_exact(const struct ranking *r)
+/* Of the candidates that are nearly as fast as the recommended one, the one with the least error,
+ * at most a tenth of that one's; without one, if the recommended one has a large error, the fastest
+ * that has not. */
+static const struct candidate *find_smaller(const struct ranking *r)
 {
     const struct candidate *found = NULL;
-    double limit = r->use->error / 10;
+    double limit = r->use->compared / 10;
     for (size_t i = 0; i < r->ranked && r->c[i].p.step_s < CC_VERDICT_WORTH * r->use->p.step_s;
          i++) {
-        if (!(r->c[i].error <= limit))
+        if (!(r->c[i].compared <= limit))
             continue;
-        limit = r->c[i].error;
+        limit = r->c[i].compared;
         found = &r->c[i];
     }
-    for (size_t i = 0; i < r->ranked && found == NULL && r->use->error > LARGE; i++)
-        if (r->c[i].error <= LARGE)
+    for (size_t i = 0; i < r->ranked && found == NULL && r->use->compared > LARGE; i++)
+        if (r->c[i].compared <= LARGE)
             return &r->c[i];
     return found;
 }
 
-static int note_more_exact(struct advise *a, const struct ranking *r, struct cc_error *e)
+static int note_smaller(struct advise *a, const struct ranking *r, struct cc_error *e)
 {
-    const struct candidate *exact = find_more_exact(r);
+    const struct candidate *smaller = find_smaller(r);
     char with[32], error[96];
-    if (exact == NULL || cc_advise_is_baseline(a, exact))
+    if (smaller == NULL || cc_advise_is_baseline(a, smaller))
         return CC_OK;
-    return cc_record_note(a->record, e, "more exact: %s takes %s, %s", name_of(a, exact),
-                          cc_advise_time(exact->p.step_s, with),
-                          cc_advise_error_text(a, exact, error));
+    return cc_record_note(a->record, e, "smaller error of sums: %s takes %s, %s",
+                          name_of(a, smaller), cc_advise_time(smaller->p.step_s, with),
+                          cc_advise_error_text(a, smaller, error));
 }
 
 /* --- the bottleneck --- */
@@ -260,7 +261,7 @@ int cc_advise_notes(struct advise *a, const struct ranking *r, struct cc_error *
     if (r->use != NULL) {
         CC_TRY(note_close(a, r, e));
         CC_TRY(note_faster(a, r, e));
-        CC_TRY(note_more_exact(a, r, e));
+        CC_TRY(note_smaller(a, r, e));
     }
     CC_TRY(cc_forecast_note_uncertain(&a->forecast, a->record, r->s, e));
     CC_TRY(r->use != NULL ? note_bottleneck(a, r->s, r->use, e)

@@ -36,12 +36,12 @@ json 'd["rows"][1]["passes"] == 1'
 q 0 bench -q --values 1k --steps 2 --scheme 3lc,int8,efsign --no-speed --passes 1 --format json
 json '[r["settled"] for r in d["rows"]] == [None, True, None]'
 json 'any(n.startswith("not known to be settled: the sizes of 3lc, efsign, of pass 1 by --passes") for n in d["notes"])'
-# The best: not those that are worse than sending nothing, and all that are the most exact.
+# The best: not those that are worse than sending nothing, and all that have the least error.
 q 0 bench -q --values 10k --steps 4 --scheme fp32,int8,3lc:s=1.9,sparse,zstd,zstd:level=5 --no-speed --format json
 json '{r["scheme"]: r["error"] for r in d["rows"]}["3lc:s=1.9"] > 1'
 json 'any(n.startswith("smallest     sparse: 2.6") and " bits a value pushed (" in n for n in d["notes"])'
 json 'any(n.startswith("smaller, but with an error of 1, that of sending nothing, or more: 3lc:s=1.9 (0.") for n in d["notes"])'
-json 'any(n.startswith("most exact   zstd: ") and n.endswith("; as exact: zstd:level=5") for n in d["notes"])'
+json 'any(n.startswith("least error  zstd: ") and n.endswith("; the same error: zstd:level=5") for n in d["notes"])'
 t 2 bench --passes 0
 err '--passes'
 q 0 bench -q --net resnet20 --steps 1 --scheme int8 --no-speed --min-size 100 --format json
