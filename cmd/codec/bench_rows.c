@@ -449,6 +449,11 @@ static int note_errors(const struct cc_bench_run *b, const struct row *row, size
                 b->record, e, "%s: the error still changed after as many steps as are measured",
                 row[i].scheme));
     }
+    if (lossy && rows > 1)
+        CC_TRY(cc_record_note_once(
+            b->record, e,
+            "late: the share of a gradient that misses its own step; of a trace's figures it tells "
+            "best what a training loses, and a training decides (docs/errors.md)"));
     if (lossy && alone)
         return cc_record_note_once(
             b->record, e,
