@@ -42,6 +42,13 @@ json '{r["scheme"]: r["error"] for r in d["rows"]}["3lc:s=1.9"] > 1'
 json 'any(n.startswith("smallest     sparse: 2.6") and " bits a value pushed (" in n for n in d["notes"])'
 json 'any(n.startswith("smaller, but with an error of 1, that of sending nothing, or more: 3lc:s=1.9 (0.") for n in d["notes"])'
 json 'any(n.startswith("least error  zstd: ") and n.endswith("; the same error: zstd:level=5") for n in d["notes"])'
+# late and noise: nothing of fp32, all of what is never sent, half of what is sent every second step; of tensors none.
+q 0 bench -q --trace net --scheme fp32,threshold:tau=1e30,local,qsgd,signsgd --no-speed --passes 1 --format json
+json 'd["rows"][0]["late"] == d["rows"][0]["noise"] == 0 and abs(d["rows"][1]["late"] - 1) < 1e-9 and d["rows"][1]["noise"] < 1e-9'
+json '0.3 < d["rows"][2]["late"] < 0.7 and d["rows"][3]["late"] < 0.01 < d["rows"][3]["noise"] and 0.4 < d["rows"][4]["late"] < 0.6'
+json 'sum(n.startswith("late: the share of a gradient that misses its own step") for n in d["notes"]) == 1'
+q 0 bench -q --trace net --scheme int8,3lc --no-speed --passes 1 --per-tensor --format json
+json 'all(r["late"] is r["noise"] is None for r in d["rows"])'
 t 2 bench --passes 0
 err '--passes'
 q 0 bench -q --net resnet20 --steps 1 --scheme int8 --no-speed --min-size 100 --format json
