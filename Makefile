@@ -203,6 +203,7 @@ $(BUILD)/obj/%.o: %.c
 
 # The built-in nets, the digits and what pages consist of are embedded in the program.
 $(BUILD)/obj/models/net_open.o: $(wildcard models/nets/*.json)
+$(BUILD)/obj/cmd/input/evidence.o: cmd/input/evidence.csv
 $(BUILD)/obj/models/recipe.o: $(wildcard recipes/*/*.json)
 $(BUILD)/obj/models/device.o: $(wildcard models/devices/*.json)
 $(BUILD)/obj/models/paper/paper.o: $(wildcard models/papers/*.json)

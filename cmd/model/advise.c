@@ -25,6 +25,9 @@ static const struct cc_column columns[] = {
     CC_COLUMN(workers_enough, CC_PART),
     CC_COLUMN(nmse, CC_DETAIL, .hidden = true, .note = "of a single settled step"),
     CC_ERROR_COLUMNS,
+    CC_COLUMN(evidence, CC_MAIN),
+    CC_COLUMN(evidence_low, CC_DETAIL),
+    CC_COLUMN(evidence_high, CC_DETAIL),
     CC_COLUMN(accuracy, CC_MAIN, .note = "--accuracy: after trainings with the scheme"),
     CC_COLUMN(difference, CC_MAIN, .note = "--accuracy"),
     CC_COLUMN(difference_low, CC_DETAIL, .note = "--accuracy"),
@@ -175,6 +178,19 @@ static void recommend(const struct advise *a, struct ranking *r)
 
 /* --- rows --- */
 
+/* What the scheme lost in our own trainings, unless the user's decide. */
+static void put_evidence(const struct advise *a, size_t row, const struct candidate *c)
+{
+    struct cc_evidence found;
+    if (a->forecast.limits.trained || a->evidence == NULL ||
+        !cc_evidence_find(a->evidence, cc_forecast_scheme(&a->forecast, c->scheme), &found))
+        return;
+    const struct cc_number_column all[] = {{CC_KEY(evidence), found.lost},
+                                           {CC_KEY(evidence_low), found.low},
+                                           {CC_KEY(evidence_high), found.high}};
+    cc_record_numbers(a->record, row, all, sizeof all / sizeof all[0]);
+}
+
 /* `rank` is 0 for candidates that are ruled out. */
 static int own_columns(struct advise *a, size_t row, size_t rank, const struct candidate *c,
                        struct cc_error *e)
@@ -197,6 +213,7 @@ static int own_columns(struct advise *a, size_t row, size_t rank, const struct c
                                                  {CC_KEY(difference_high), trained->high}};
         cc_record_numbers(a->record, row, found, sizeof found / sizeof found[0]);
     }
+    put_evidence(a, row, c);
     if (out)
         return cc_record_text(a->record, row, CC_KEY(left_out), c->refused, e);
     if (cc_advise_is_baseline(a, c))
@@ -250,10 +267,15 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
 {
     struct advise *a = arg;
     struct ranking r = {.s = s};
+    struct cc_evidence_list evidence = {.setting = 0};
     int status = CC_OK;
     if (cc_interrupted())
         return CC_OK;
     CC_TRY(CC_NEW(r.c, a->forecast.schemes->count, e));
+    if (a->forecast.cluster.net != NULL) {
+        CC_TRY_OUT(cc_evidence_open(a->forecast.cluster.net, s->exchange, &evidence, e));
+        a->evidence = &evidence;
+    }
     CC_TRY_OUT(find_baseline(a, &r, e));
     CC_TRY_OUT(rank_candidates(a, &r, e));
     recommend(a, &r);
@@ -264,6 +286,8 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
     CC_TRY_OUT(add_rows(a, &r, e));
     CC_TRY_OUT(cc_advise_notes(a, &r, e));
 out:
+    a->evidence = NULL;
+    cc_evidence_close(&evidence);
     free(r.c);
     return status;
 }

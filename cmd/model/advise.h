@@ -4,11 +4,13 @@
 #ifndef CC_CMD_MODEL_ADVISE_H
 #define CC_CMD_MODEL_ADVISE_H
 
+#include "cmd/input/evidence.h"
 #include "cmd/model/forecast.h"
 
 struct advise {
     struct cc_forecast forecast;
-    struct cc_trainings trainings; /* --accuracy */
+    struct cc_trainings trainings;           /* --accuracy */
+    const struct cc_evidence_list *evidence; /* of the setting; or NULL */
     struct cc_record *record;
 };
 

@@ -98,6 +98,29 @@ static int note_use(struct advise *a, const char *where, const struct ranking *r
                           isnan(use->error) ? "" : ", where sending nothing has 1");
 }
 
+/* Says what the recommended scheme lost in our own trainings, where the user has none. */
+static int note_evidence(struct advise *a, const struct ranking *r, struct cc_error *e)
+{
+    static const char trial[] = "a trial of your own training decides (docs/trial.md)";
+    const char *scheme = name_of(a, r->use);
+    struct cc_evidence found;
+    if (a->forecast.limits.trained || a->evidence == NULL ||
+        (a->forecast.schemes->item[r->use->scheme]->scheme->flags & CC_LOSSY) == 0)
+        return CC_OK;
+    if (!cc_evidence_find(a->evidence, scheme, &found))
+        return cc_record_note(a->record, e, "untried: %s, in the nearest of our own trainings; %s",
+                              scheme, trial);
+    if (found.diverged > 0)
+        return cc_record_note(a->record, e,
+                              "evidence: %s diverged in the nearest of our own trainings (%s); %s",
+                              scheme, found.about, trial);
+    return cc_record_note(
+        a->record, e,
+        "evidence: %s lost %.2f points of accuracy (%.2f to %.2f) in the nearest of "
+        "our own trainings, %s; %s",
+        scheme, 100 * found.lost, 100 * found.low, 100 * found.high, found.about, trial);
+}
+
 /* Says why the recommendation is not the fastest scheme that could be recommended. */
 static int note_close(struct advise *a, const struct ranking *r, struct cc_error *e)
 {
@@ -259,6 +282,7 @@ int cc_advise_notes(struct advise *a, const struct ranking *r, struct cc_error *
         return note_alone(a, where, r, e);
     CC_TRY(r->use != NULL ? note_use(a, where, r, e) : note_stay(a, where, r, e));
     if (r->use != NULL) {
+        CC_TRY(note_evidence(a, r, e));
         CC_TRY(note_close(a, r, e));
         CC_TRY(note_faster(a, r, e));
         CC_TRY(note_smaller(a, r, e));

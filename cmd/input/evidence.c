@@ -1,0 +1,82 @@
+/* Reads the list that is linked in. Rows of a setting follow one another and have the same text in
+ * the column `setting`. */
+#include "cmd/input/evidence.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/embed.h"
+
+CC_EMBED(cc_evidence_text, "cmd/input/evidence.csv");
+static const struct cc_embedded text = CC_EMBEDDED(cc_evidence_text);
+
+static const char *text_at(const struct cc_sheet *s, size_t row, const char *key)
+{
+    const char *found = cc_sheet_value(s, row, cc_sheet_column(s, key))->text;
+    return found != NULL ? found : "";
+}
+
+static double number_at(const struct cc_sheet *s, size_t row, const char *key)
+{
+    struct cc_error e;
+    double v = NAN;
+    (void)cc_sheet_number(s, row, cc_sheet_column(s, key), &v, &e);
+    return v;
+}
+
+/* The kind of a net by its tensors, in the words of the column `kind`. */
+static const char *kind_of(const struct cc_net *net)
+{
+    static const char *const attention[] = {"attention", "attn", "query", "qkv", "q_proj"};
+    double in_convolutions = 0;
+    for (size_t i = 0; i < net->count; i++) {
+        for (size_t k = 0; k < sizeof attention / sizeof *attention; k++)
+            if (strstr(net->tensors[i].name, attention[k]) != NULL)
+                return "attention";
+        if (net->tensors[i].shape.ndim == 4)
+            in_convolutions += (double)net->tensors[i].shape.n;
+    }
+    return in_convolutions > 0 ? "convolutions" : "dense";
+}
+
+int cc_evidence_open(const struct cc_net *net, enum cc_exchange exchange,
+                     struct cc_evidence_list *out, struct cc_error *e)
+{
+    const char *kind = kind_of(net);
+    const bool servers = cc_exchange_has(exchange, CC_X_SERVERS);
+    int best = -1;
+    *out = (struct cc_evidence_list){.setting = 0};
+    CC_TRY(cc_sheet_parse_csv("evidence.csv", text.begin, cc_embedded_size(&text), &out->sheet, e));
+    for (size_t i = 0; i < out->sheet.rows; i++) {
+        const bool ps = strcmp(text_at(&out->sheet, i, "exchange"), "ps") == 0;
+        const int near = 2 * (strcmp(text_at(&out->sheet, i, "kind"), kind) == 0) + (ps == servers);
+        if (near > best) {
+            best = near;
+            out->setting = i;
+        }
+    }
+    return CC_OK;
+}
+
+void cc_evidence_close(struct cc_evidence_list *l)
+{
+    if (l->sheet.rows > 0)
+        cc_sheet_free(&l->sheet);
+}
+
+bool cc_evidence_find(const struct cc_evidence_list *l, const char *scheme, struct cc_evidence *out)
+{
+    const struct cc_sheet *s = &l->sheet;
+    const char *setting = text_at(s, l->setting, "setting");
+    for (size_t i = l->setting; i < s->rows; i++)
+        if (strcmp(text_at(s, i, "setting"), setting) == 0 &&
+            strcmp(text_at(s, i, "scheme"), scheme) == 0) {
+            *out = (struct cc_evidence){.about = setting,
+                                        .lost = number_at(s, i, "lost"),
+                                        .low = number_at(s, i, "lost_low"),
+                                        .high = number_at(s, i, "lost_high"),
+                                        .diverged = number_at(s, i, "diverged")};
+            return true;
+        }
+    return false;
+}

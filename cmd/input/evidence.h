@@ -1,0 +1,35 @@
+/* Evidence: what schemes lost in trainings of our own, which the program carries
+ * (cmd/input/evidence.csv; tools/evidence.sh makes it). It is for users who have no training of
+ * their own yet, and says nothing certain about it. */
+#ifndef CC_CMD_INPUT_EVIDENCE_H
+#define CC_CMD_INPUT_EVIDENCE_H
+
+#include "core/exchange.h"
+#include "models/net.h"
+#include "results/sheet.h"
+
+/* A scheme in one of the settings. */
+struct cc_evidence {
+    const char *about;      /* "resnet8 on fashion-mnist, 4 workers, ps, 400 steps, 3 seeds" */
+    double lost, low, high; /* accuracy lost to fp32, from 0 to 1, with its 95% interval */
+    double diverged;        /* trainings that did, which count as nothing else */
+};
+
+struct cc_evidence_list {
+    struct cc_sheet sheet;
+    size_t setting; /* the row of the nearest setting's first scheme */
+};
+
+/* Opens the list, and finds the setting that is nearest to a net and an exchange: first by the kind
+ * of net (convolutions, attention, or dense layers alone), then by whether servers reduce; the
+ * first of those that are alike. Release it with cc_evidence_close, also after an error. */
+int cc_evidence_open(const struct cc_net *net, enum cc_exchange exchange,
+                     struct cc_evidence_list *out, struct cc_error *e);
+void cc_evidence_close(struct cc_evidence_list *l);
+
+/* The scheme of that canonical name in the nearest setting; false if it was not trained there: no
+ * parameter is guessed from another. */
+bool cc_evidence_find(const struct cc_evidence_list *l, const char *scheme,
+                      struct cc_evidence *out);
+
+#endif
