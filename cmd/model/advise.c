@@ -26,8 +26,8 @@ static const struct cc_column columns[] = {
     CC_COLUMN(nmse, CC_DETAIL, .hidden = true, .note = "of a single settled step"),
     CC_ERROR_COLUMNS,
     CC_COLUMN(evidence, CC_MAIN),
-    CC_COLUMN(evidence_low, CC_DETAIL),
-    CC_COLUMN(evidence_high, CC_DETAIL),
+    CC_COLUMN(evidence_low, CC_DETAIL, .hidden = true),
+    CC_COLUMN(evidence_high, CC_DETAIL, .hidden = true),
     CC_COLUMN(accuracy, CC_MAIN, .note = "--accuracy: after trainings with the scheme"),
     CC_COLUMN(difference, CC_MAIN, .note = "--accuracy"),
     CC_COLUMN(difference_low, CC_DETAIL, .note = "--accuracy"),
@@ -145,13 +145,20 @@ static int find_baseline(struct advise *a, struct ranking *r, struct cc_error *e
     return CC_OK;
 }
 
+/* Candidates that are recommended for want of others: a longer trace might rule them out, or our
+ * own trainings do not speak for them. */
+static bool is_doubtful(const struct candidate *c)
+{
+    return c->uncertain || !c->supported;
+}
+
 /* The fastest candidate that pays, of those whose ruling is certain, or of all; NULL if none does.
  */
 static const struct candidate *find_paying(const struct advise *a, const struct ranking *r,
                                            bool certain)
 {
     for (size_t i = 0; i < r->ranked; i++)
-        if (!cc_advise_is_baseline(a, &r->c[i]) && !(certain && r->c[i].uncertain))
+        if (!cc_advise_is_baseline(a, &r->c[i]) && !(certain && is_doubtful(&r->c[i])))
             return r->c[i].p.step_s * CC_VERDICT_WORTH < r->best.p.step_s ? &r->c[i] : NULL;
     return NULL;
 }
@@ -170,7 +177,7 @@ static void recommend(const struct advise *a, struct ranking *r)
     r->fastest = fastest;
     for (const struct candidate *c = fastest;
          c < r->c + r->ranked && c->p.step_s <= CC_ADVISE_CLOSE * fastest->p.step_s; c++)
-        if (!cc_advise_is_baseline(a, c) && !(certain && c->uncertain) &&
+        if (!cc_advise_is_baseline(a, c) && !(certain && is_doubtful(c)) &&
             (r->use == NULL || (a->forecast.limits.trained ? c->lost < r->use->lost
                                                            : c->compared < r->use->compared)))
             r->use = c;

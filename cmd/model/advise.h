@@ -14,6 +14,9 @@ struct advise {
     struct cc_record *record;
 };
 
+/* The loss of accuracy up to which our own trainings speak for a scheme. */
+#define CC_ADVISE_MOST_LOST 0.01
+
 /* One scheme in one setting. */
 struct candidate {
     size_t scheme; /* index in the list */
@@ -23,6 +26,7 @@ struct candidate {
     double compared; /* the same, to be compared with others'; NaN for a scheme that sends in some
                         steps only, which changes what is computed */
     double lost;     /* accuracy, in trainings that decide; 0: not known */
+    bool supported;  /* by our own trainings, where the user has none */
     bool uncertain;  /* cc_verdict_uncertain */
     int saturates, tried; /* workers: cc_advice_workers; 0 without compute time */
     char refused[128];    /* why the scheme is ruled out, or empty */

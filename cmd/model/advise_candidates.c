@@ -24,6 +24,17 @@ const char *cc_advise_error_text(const struct advise *a, const struct candidate 
     return text;
 }
 
+/* Whether our own trainings speak for a scheme, where the user has none: it loses nothing, or lost
+ * at most this much in the nearest of them. */
+static bool is_supported(const struct advise *a, size_t scheme, const struct cc_accuracy *accuracy)
+{
+    struct cc_evidence found;
+    if (a->forecast.limits.trained || a->evidence == NULL || !accuracy->lossy)
+        return true;
+    return cc_evidence_find(a->evidence, cc_forecast_scheme(&a->forecast, scheme), &found) &&
+           found.diverged == 0 && found.lost <= CC_ADVISE_MOST_LOST;
+}
+
 int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t scheme,
                         struct candidate *c, struct cc_error *e)
 {
@@ -35,6 +46,7 @@ int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t sch
                             .lost = isnan(accuracy.lost) ? 0 : accuracy.lost,
                             .compared = payloads->period > 1 ? (double)NAN
                                                              : cc_accuracy_sum_error(&accuracy),
+                            .supported = is_supported(a, scheme, &accuracy),
                             .uncertain = cc_verdict_uncertain(limits, &accuracy)};
     cc_input_carries_print(s, a->forecast.schemes->item[scheme], c->refused, sizeof c->refused);
     if (c->refused[0] != '\0')

@@ -98,15 +98,37 @@ static int note_use(struct advise *a, const char *where, const struct ranking *r
                           isnan(use->error) ? "" : ", where sending nothing has 1");
 }
 
+/* The fastest scheme that our own trainings do not speak for, and what it lost there. */
+static void print_unsupported(const struct advise *a, const struct ranking *r, char *out,
+                              size_t cap)
+{
+    const struct candidate *c = r->c;
+    struct cc_evidence found;
+    while (c < r->use && c->supported)
+        c++;
+    out[0] = '\0';
+    if (c >= r->use)
+        return;
+    if (!cc_evidence_find(a->evidence, name_of(a, c), &found))
+        (void)snprintf(out, cap, "; %s, faster, was not trained there", name_of(a, c));
+    else if (found.diverged > 0)
+        (void)snprintf(out, cap, "; %s, faster, diverged there", name_of(a, c));
+    else
+        (void)snprintf(out, cap, "; %s, faster, ended %.2f below there", name_of(a, c),
+                       100 * found.lost);
+}
+
 /* Says what the recommended scheme lost in our own trainings, where the user has none. */
 static int note_evidence(struct advise *a, const struct ranking *r, struct cc_error *e)
 {
     static const char trial[] = "a trial of your own training decides (docs/trial.md)";
     const char *scheme = name_of(a, r->use);
     struct cc_evidence found;
+    char other[160];
     if (a->forecast.limits.trained || a->evidence == NULL ||
         (a->forecast.schemes->item[r->use->scheme]->scheme->flags & CC_LOSSY) == 0)
         return CC_OK;
+    print_unsupported(a, r, other, sizeof other);
     if (!cc_evidence_find(a->evidence, scheme, &found))
         return cc_record_note(a->record, e, "untried: %s, in the nearest of our own trainings; %s",
                               scheme, trial);
@@ -116,9 +138,10 @@ static int note_evidence(struct advise *a, const struct ranking *r, struct cc_er
                               scheme, found.about, trial);
     return cc_record_note(
         a->record, e,
-        "evidence: %s lost %.2f points of accuracy (%.2f to %.2f) in the nearest of "
-        "our own trainings, %s; %s",
-        scheme, 100 * found.lost, 100 * found.low, 100 * found.high, found.about, trial);
+        "evidence: %s ended %.2f points of accuracy %s fp32 (%+.2f to %+.2f) in the "
+        "nearest of our own trainings, %s%s; %s",
+        scheme, 100 * fabs(found.lost), found.lost > 0 ? "below" : "above", -100 * found.high,
+        -100 * found.low, found.about, other, trial);
 }
 
 /* Says why the recommendation is not the fastest scheme that could be recommended. */

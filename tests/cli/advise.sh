@@ -292,4 +292,38 @@ sed 's/^int8/sparse/' train.csv >sparse.csv
 q 0 advise $kept --accuracy sparse.csv --format json
 json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["sparse"] and "sum_error not predicted" in d["notes"][0] and not any("nan" in n.split() for n in d["notes"])'
 
+# --- evidence: our own trainings ---
+
+cat >evidence.py <<'P'
+"""evidence.py FILE SETTING: whether the rows in `out` have what the scheme lost in the setting that begins so."""
+import csv, json, sys
+d = json.load(open("out"))
+own = {r["scheme"]: r for r in csv.DictReader(open(sys.argv[1])) if r["setting"].startswith(sys.argv[2])}
+assert len(own) > 20
+for row in d["rows"]:
+    found = own.get(row["scheme"])
+    for key, column in (("evidence", "lost"), ("evidence_low", "lost_low"), ("evidence_high", "lost_high")):
+        expected = float(found[column]) if found and found[column] else None
+        assert row[key] == expected, (row["scheme"], key, row[key], expected)
+P
+own=$tests/../cmd/input/evidence.csv
+e='advise -q --workers 8 --bw 1gbps --compute 20ms --format json'
+q 0 $e --net resnet50 --scheme all,3lc:s=1.3
+python3 evidence.py "$own" 'resnet8 on fashion-mnist' 2>err || bad "$(tail -n 1 err)"
+json 'all(abs(r["evidence"]) <= 0.01 for r in d["rows"] if r["recommended"])'
+json '[r["evidence"] for r in d["rows"] if r["scheme"] == "3lc:s=1.3"] == [None]'
+json 'any(n.startswith("evidence: ") and "resnet8 on fashion-mnist" in n for n in d["notes"])'
+q 0 $e --net bert-base --scheme qsgd,topk
+python3 evidence.py "$own" 'transformer' 2>err || bad "$(tail -n 1 err)"
+q 0 $e --net mnist-mlp-4096 --scheme qsgd,topk --exchange allgather
+python3 evidence.py "$own" 'mlp:128 on fashion-mnist, 8 workers, allgather' 2>err || bad "$(tail -n 1 err)"
+q 0 $e --net mnist-mlp-4096 --scheme qsgd,topk --exchange ps
+python3 evidence.py "$own" 'mlp:128 on fashion-mnist, 8 workers, ps' 2>err || bad "$(tail -n 1 err)"
+# A scheme that lost more than a point, or was not trained, is recommended only where no other pays.
+q 0 $e --net resnet20 --scheme efsign,qsgd
+json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["qsgd"]'
+json 'any("efsign, faster, ended 3." in n for n in d["notes"])'
+q 0 $e --net resnet20 --scheme int8:ef=1
+json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["int8:ef=1"]'
+json 'any(n.startswith("untried: int8:ef=1") for n in d["notes"])'
 finish
