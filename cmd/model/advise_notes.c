@@ -61,7 +61,7 @@ static const struct candidate *find_faster(const struct advise *a, const struct 
     for (size_t i = 0; i < a->forecast.schemes->count; i++) {
         const struct candidate *c = &r->c[i];
         const bool admitted = c->refused[0] == '\0';
-        if (c->uncertain && !(admitted && r->use->uncertain) && c->p.step_s > 0 &&
+        if (c->uncertain && c->supported && !(admitted && r->use->uncertain) && c->p.step_s > 0 &&
             CC_ADVISE_CLOSE * c->p.step_s < r->use->p.step_s &&
             (found == NULL || c->p.step_s < found->p.step_s))
             found = c;
@@ -78,8 +78,9 @@ static int note_faster(struct advise *a, const struct ranking *r, struct cc_erro
     return cc_record_note(
         a->record, e, "faster: %s takes %s, %s; it is %s", name_of(a, first),
         cc_advise_time(first->p.step_s, with), cc_advise_error_text(a, first, error),
-        first->refused[0] == '\0' ? "not recommended, as a longer trace might rule it out"
-                                  : "ruled out, and a longer trace might admit it");
+        a->forecast.limits.trained  ? "undecided by the trainings"
+        : first->refused[0] == '\0' ? "not recommended, as a longer trace might rule it out"
+                                    : "ruled out, and a longer trace might admit it");
 }
 
 static int note_use(struct advise *a, const char *where, const struct ranking *r,
