@@ -102,6 +102,30 @@ static void one_worker_is_sgd(void **state)
     training_free(&c);
 }
 
+/* Times are of one worker, on the processor: those of all workers together fit into the time that
+ * the training took, computing where gradients take nearly all of it, encoding where the codec
+ * does. */
+static void times_of_one_worker(void **state)
+{
+    static const char *const schemes[] = {"fp32", "zstd:level=19"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct cc_training_config c = usual(schemes[i]);
+        c.exchange = CC_ALLGATHER;
+        c.deltas = false;
+        c.task.workers = 8;
+        c.steps = c.eval_every = 6;
+        struct cc_training_result r = train(&c);
+        const struct cc_evaluation *v = last_of(&r);
+        const double all_s = (double)(c.steps * c.task.workers) * (v->compute_s + v->encode_s);
+        assert_true(v->compute_s > 0 && v->encode_s >= 0);
+        if (!(all_s <= 1.01 * v->wall_s))
+            fail_msg("%s: %g s of computing and encoding in %g s", schemes[i], all_s, v->wall_s);
+        cc_training_free(&r);
+        training_free(&c);
+    }
+}
+
 /* The mean of four workers' gradients is the gradient of one batch of all their samples. */
 static void workers_are_one_batch(void **state)
 {
@@ -319,6 +343,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_worker_is_sgd),
+        cmocka_unit_test(times_of_one_worker),
         cmocka_unit_test(workers_are_one_batch),
         cmocka_unit_test(copies),
         cmocka_unit_test(reproducible),
