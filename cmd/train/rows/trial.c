@@ -177,12 +177,14 @@ static void put_title(const struct cc_train *t)
     if (best != NULL)
         (void)snprintf(least, sizeof least,
                        "; of those that keep it %.100s sends least, %.3g bits a value", best, bits);
-    cc_record_title(t->record,
-                    "trial of %zu steps: %zu of %zu schemes keep fp32's accuracy to within %.3g "
-                    "points, %zu cost more, %zu are open%s",
-                    t->options.length[0].steps, count[CC_TRIAL_KEEPS],
-                    count[CC_TRIAL_KEEPS] + count[CC_TRIAL_COSTS] + count[CC_TRIAL_OPEN],
-                    100 * t->options.max_loss, count[CC_TRIAL_COSTS], count[CC_TRIAL_OPEN], least);
+    const double points = 100 * t->options.max_loss;
+    cc_record_title(
+        t->record,
+        "trial of %zu steps: %zu of %zu schemes keep fp32's accuracy to within %.3g point%s, "
+        "%zu cost more, %zu are open%s",
+        t->options.length[0].steps, count[CC_TRIAL_KEEPS],
+        count[CC_TRIAL_KEEPS] + count[CC_TRIAL_COSTS] + count[CC_TRIAL_OPEN], points,
+        points == 1 ? "" : "s", count[CC_TRIAL_COSTS], count[CC_TRIAL_OPEN], least);
 }
 
 int cc_train_note_trial(const struct cc_train *t, struct cc_error *e)
