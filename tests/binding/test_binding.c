@@ -71,7 +71,7 @@ static void who_sends_decides_what_is_drawn(void **state)
     static const struct cc_codec_memory memory = {.scratch = CC_SHARED};
     static const size_t dims[] = {20, 30};
     struct cc_spec *spec;
-    struct cc_codec_set set;
+    struct cc_codec_set set = {0};
     struct cc_shape shape;
     for (size_t i = 0; i < 600; i++)
         x[i] = (float)(i % 31) / 31 - 0.4f;
