@@ -37,12 +37,13 @@ struct cc_trial_mean cc_trial_lost(const double *lost, size_t seeds, double fp32
         sum += lost[k];
         squares += lost[k] * lost[k];
     }
-    if (seeds >= SEEDS_FOR_T)
-        return mean_of_seeds(sum, squares, seeds);
-    const double n = (double)seeds, mean = sum / n;
+    const double n = (double)seeds, mean = sum / n, z = gsl_cdf_ugaussian_Pinv(0.975);
     const double chance = CC_TRIAL_OTHER * (1 - fp32_accuracy) / test_samples;
-    const double variance = chance + pow(CC_TRIAL_VARIES * mean, 2);
-    return around(mean, gsl_cdf_ugaussian_Pinv(0.975) * sqrt(variance / n));
+    if (seeds >= SEEDS_FOR_T) {
+        const struct cc_trial_mean m = mean_of_seeds(sum, squares, seeds);
+        return around(mean, fmax(m.high - mean, z * sqrt(chance / n)));
+    }
+    return around(mean, z * sqrt((chance + pow(CC_TRIAL_VARIES * mean, 2)) / n));
 }
 
 /* --- losses --- */
@@ -104,6 +105,12 @@ struct cc_trial_mean cc_trial_change(const double *const *loss, const double *co
 size_t cc_trial_tail(size_t steps)
 {
     return steps - steps / 3;
+}
+
+bool cc_trial_learns(const double *base, size_t steps)
+{
+    const size_t tail = cc_trial_tail(steps);
+    return sum_of(base, tail, steps) / (double)(steps - tail) < CC_TRIAL_LEARNS * base[0];
 }
 
 bool cc_trial_behind(const double *loss, const double *base, size_t done, size_t steps)

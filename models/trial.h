@@ -13,7 +13,8 @@ struct cc_trial_mean {
 };
 
 /* The accuracy that a scheme loses to fp32: lost[seed] is fp32's at the end less the scheme's. With
- * three seeds or more the interval is Student's t. With fewer, a seed has the variance that was
+ * three seeds or more the interval is Student's t, and at least that of chance. With fewer, a seed
+ * has the variance that was
  * measured between seeds of trainings (docs/trial.md): CC_TRIAL_OTHER of fp32's wrong answers among
  * so many test samples are decided by chance, and what is lost varies by CC_TRIAL_VARIES of itself.
  */
@@ -40,6 +41,11 @@ size_t cc_trial_tail(size_t steps);
 bool cc_trial_behind(const double *loss, const double *base, size_t done, size_t steps);
 #define CC_TRIAL_QUARTER 0.6
 #define CC_TRIAL_HALF    0.3
+
+/* Whether fp32 itself has learned something: its mean loss over the last third of the steps is below
+ * this share of its first. Otherwise nothing can be lost. */
+bool cc_trial_learns(const double *base, size_t steps);
+#define CC_TRIAL_LEARNS 0.9
 
 /* --- verdicts --- */
 

@@ -10,7 +10,7 @@ KEYS = ["setting", "kind", "net", "data", "workers", "exchange", "rate", "steps"
 
 
 def kind(net):
-    return {"mlp": "dense", "res": "convolutions"}.get(net[:3], "attention")
+    return {"mlp": "dense", "resnet": "convolutions", "transformer": "attention"}[net.split(":")[0].rstrip("0123456789")]
 
 
 def rows(path):

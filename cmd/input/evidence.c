@@ -28,15 +28,18 @@ static double number_at(const struct cc_sheet *s, size_t row, const char *key)
 static const char *kind_of(const struct cc_net *net)
 {
     static const char *const attention[] = {"attention", "attn", "query", "qkv", "q_proj"};
-    double in_convolutions = 0;
+    static const char *const recurrent[] = {"lstm", "gru", "rnn"};
+    bool convolutions = false;
+    for (size_t k = 0; k < sizeof recurrent / sizeof *recurrent; k++)
+        if (strstr(net->name, recurrent[k]) != NULL)
+            return "recurrent";
     for (size_t i = 0; i < net->count; i++) {
         for (size_t k = 0; k < sizeof attention / sizeof *attention; k++)
             if (strstr(net->tensors[i].name, attention[k]) != NULL)
                 return "attention";
-        if (net->tensors[i].shape.ndim == 4)
-            in_convolutions += (double)net->tensors[i].shape.n;
+        convolutions = convolutions || net->tensors[i].shape.ndim == 4;
     }
-    return in_convolutions > 0 ? "convolutions" : "dense";
+    return convolutions ? "convolutions" : "dense";
 }
 
 int cc_evidence_open(const struct cc_net *net, enum cc_exchange exchange,
@@ -49,9 +52,9 @@ int cc_evidence_open(const struct cc_net *net, enum cc_exchange exchange,
     CC_TRY(cc_sheet_parse_csv("evidence.csv", text.begin, cc_embedded_size(&text), &out->sheet, e));
     for (size_t i = 0; i < out->sheet.rows; i++) {
         const bool ps = strcmp(text_at(&out->sheet, i, "exchange"), "ps") == 0;
-        const int near = 2 * (strcmp(text_at(&out->sheet, i, "kind"), kind) == 0) + (ps == servers);
-        if (near > best) {
-            best = near;
+        if (strcmp(text_at(&out->sheet, i, "kind"), kind) == 0 && (ps == servers) > best) {
+            best = ps == servers;
+            out->known = true;
             out->setting = i;
         }
     }
@@ -68,7 +71,7 @@ bool cc_evidence_find(const struct cc_evidence_list *l, const char *scheme, stru
 {
     const struct cc_sheet *s = &l->sheet;
     const char *setting = text_at(s, l->setting, "setting");
-    for (size_t i = l->setting; i < s->rows; i++)
+    for (size_t i = l->setting; l->known && i < s->rows; i++)
         if (strcmp(text_at(s, i, "setting"), setting) == 0 &&
             strcmp(text_at(s, i, "scheme"), scheme) == 0) {
             *out = (struct cc_evidence){.about = setting,

@@ -10,19 +10,21 @@
 
 /* A scheme in one of the settings. */
 struct cc_evidence {
-    const char *about;      /* "resnet8 on fashion-mnist, 4 workers, ps, 400 steps, 3 seeds" */
+    const char *about;      /* "resnet8 on digits, 4 workers, ps, rate 0.05, 400 steps, 3 seeds" */
     double lost, low, high; /* accuracy lost to fp32, from 0 to 1, with its 95% interval */
     double diverged;        /* trainings that did, which count as nothing else */
 };
 
 struct cc_evidence_list {
     struct cc_sheet sheet;
-    size_t setting; /* the row of the nearest setting's first scheme */
+    bool known;     /* whether there is a setting with a net of this kind, */
+    size_t setting; /* and the row of its first scheme */
 };
 
-/* Opens the list, and finds the setting that is nearest to a net and an exchange: first by the kind
- * of net (convolutions, attention, or dense layers alone), then by whether servers reduce; the
- * first of those that are alike. Release it with cc_evidence_close, also after an error. */
+/* Opens the list, and finds the setting that is nearest to a net and an exchange: one with the same
+ * kind of net (convolutions, attention, or dense layers alone), if possible with the same answer to
+ * whether servers reduce; the first of those that are alike. Recurrent nets have none. Release it
+ * with cc_evidence_close, also after an error. */
 int cc_evidence_open(const struct cc_net *net, enum cc_exchange exchange,
                      struct cc_evidence_list *out, struct cc_error *e);
 void cc_evidence_close(struct cc_evidence_list *l);

@@ -69,51 +69,70 @@ static int count_of(const struct cc_sheet *s, size_t row, const char *key, int l
     return CC_OK;
 }
 
+/* The interval of a value, in the columns that begin with its key. Those of few trainings may be
+ * wider than accuracies can be. */
+static int interval_of(const struct cc_sheet *s, size_t row, const char *key, double value,
+                       double *low, double *high, struct cc_error *e)
+{
+    enum { WIDEST = 1000 };
+    char name[64];
+    (void)snprintf(name, sizeof name, "%s_low", key);
+    CC_TRY(number_of(s, row, name, low, e));
+    (void)snprintf(name, sizeof name, "%s_high", key);
+    CC_TRY(number_of(s, row, name, high, e));
+    if (*low > value || *high < value || *low < -WIDEST || *high > WIDEST)
+        return cc_fail(e,
+                       "%s: %s %zu, column '%s': %.10g is outside of its interval, %.10g to %.10g",
+                       s->path, s->place_word, s->place[row], key, value, *low, *high);
+    return CC_OK;
+}
+
 /* A difference to fp32's accuracy and its interval, in the columns that begin with `key`. */
 static int difference_of(const struct cc_sheet *s, size_t row, const char *key,
                          struct cc_trained *out, struct cc_error *e)
 {
-    char low[64], high[64];
-    (void)snprintf(low, sizeof low, "%s_low", key);
-    (void)snprintf(high, sizeof high, "%s_high", key);
     CC_TRY(share_of(s, row, key, -1, &out->difference, e));
-    CC_TRY(number_of(s, row, low, &out->low, e));
-    CC_TRY(number_of(s, row, high, &out->high, e));
-    if (out->low > out->difference || out->high < out->difference)
-        return cc_fail(
-            e, "%s: %s %zu, column '%s': %.10g is outside of its interval, %.10g to %.10g", s->path,
-            s->place_word, s->place[row], key, out->difference, out->low, out->high);
-    return CC_OK;
+    return interval_of(s, row, key, out->difference, &out->low, &out->high, e);
 }
 
-/* The verdict of a trial, and its interval of what was lost. */
-static int read_trial(const struct cc_sheet *s, size_t row, struct cc_trained *out,
+/* The verdict of a trial, in *out; false in *tried if the row has none. */
+static int verdict_of(const struct cc_sheet *s, size_t row, struct cc_trained *out,
                       struct cc_error *e)
 {
     const size_t c = cc_sheet_column(s, "verdict");
-    const char *word = c != CC_NO_COLUMN ? cc_sheet_value(s, row, c)->text : NULL;
-    double lost, low, high;
-    if (word == NULL || word[0] == '\0')
+    const struct cc_value *v = c != CC_NO_COLUMN ? cc_sheet_value(s, row, c) : NULL;
+    if (v == NULL || v->kind == CC_NULL || (v->text != NULL && v->text[0] == '\0'))
         return CC_OK;
-    size_t v = 0;
-    while (cc_trial_verdicts[v] != NULL && strcmp(cc_trial_verdicts[v], word) != 0)
-        v++;
-    if (cc_trial_verdicts[v] == NULL)
-        return cc_fail(e, "%s: %s %zu, column 'verdict': '%.40s' is not keeps, costs or open",
-                       s->path, s->place_word, s->place[row], word);
-    out->tried = true;
-    out->verdict = (enum cc_trial_verdict)v;
-    CC_TRY(share_of(s, row, "lost", -1, &lost, e));
-    CC_TRY(number_of(s, row, "lost_low", &low, e));
-    CC_TRY(number_of(s, row, "lost_high", &high, e));
-    if (low > lost || high < lost)
-        return cc_fail(
-            e, "%s: %s %zu, column 'lost': %.10g is outside of its interval, %.10g to %.10g",
-            s->path, s->place_word, s->place[row], lost, low, high);
-    if (!isnan(lost)) {
-        out->low = -high;
-        out->high = -low;
-    }
+    for (size_t i = 0; v->text != NULL && cc_trial_verdicts[i] != NULL; i++)
+        if (strcmp(cc_trial_verdicts[i], v->text) == 0) {
+            out->tried = true;
+            out->verdict = (enum cc_trial_verdict)i;
+            return CC_OK;
+        }
+    return cc_fail(e, "%s: %s %zu, column 'verdict': '%.40s' is not keeps, costs or open", s->path,
+                   s->place_word, s->place[row], v->text != NULL ? v->text : "a number");
+}
+
+/* A trial's row: its verdict, and the accuracy that was lost with its interval. A training that was
+ * ended early, or a trial by the training loss, has none. */
+static int read_trial(const struct cc_sheet *s, size_t row, struct cc_trained *out,
+                      struct cc_error *e)
+{
+    double low, high;
+    CC_TRY(verdict_of(s, row, out, e));
+    out->lost = NAN;
+    if (!out->tried)
+        return CC_OK;
+    CC_TRY(share_of(s, row, "lost", -1, &out->lost, e));
+    CC_TRY(interval_of(s, row, "lost", out->lost, &low, &high, e));
+    if (fabs(out->lost + out->difference) > 1e-6)
+        return cc_fail(e, "%s: %s %zu, column 'lost': %.10g, and the difference to fp32 is %.10g",
+                       s->path, s->place_word, s->place[row], out->lost, out->difference);
+    if (out->seeds == 0 && out->verdict != CC_TRIAL_COSTS)
+        return cc_fail(e, "%s: %s %zu, column 'seeds': 0 trainings, whose verdict is '%s'", s->path,
+                       s->place_word, s->place[row], cc_trial_verdicts[out->verdict]);
+    out->low = isnan(out->lost) ? NAN : -high;
+    out->high = isnan(out->lost) ? NAN : -low;
     return CC_OK;
 }
 
@@ -187,23 +206,45 @@ static int check_alone(const struct cc_sheet *s, size_t row, struct cc_error *e)
     return CC_OK;
 }
 
+/* The canonical name of a scheme; the text itself if this program lacks it, as a plugin's. */
+static int name_of(const char *text, char **out, struct cc_error *e)
+{
+    struct cc_spec *spec;
+    struct cc_error unknown;
+    if (cc_spec_parse(text, &spec, &unknown) != CC_OK)
+        return cc_text(out, e, "%s", text);
+    const int status = cc_text(out, e, "%s", spec->name);
+    cc_spec_free(spec);
+    return status;
+}
+
+/* Takes over the name of `new`. */
+static int add_trained(struct cc_trainings *t, struct cc_trained *new, struct cc_error *e)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (strcmp(t->of[i].scheme, new->scheme) == 0) {
+            char *name = new->scheme;
+            new->scheme = t->of[i].scheme;
+            if (is_better(new, &t->of[i]))
+                t->of[i] = *new;
+            free(name);
+            return CC_OK;
+        }
+    const int status = CC_GROW(t->of, &t->capacity, t->count + 1, e);
+    if (status == CC_OK)
+        t->of[t->count++] = *new;
+    else
+        free(new->scheme);
+    return status;
+}
+
 static int add_row(struct cc_trainings *t, const struct cc_sheet *s, size_t row, struct cc_error *e)
 {
-    const char *scheme = text_of(s, row, "scheme");
     struct cc_trained new = {.scheme = NULL};
     CC_TRY(read_row(s, row, &new, e));
     CC_TRY(check_alone(s, row, e));
-    for (size_t i = 0; i < t->count; i++)
-        if (strcmp(t->of[i].scheme, scheme) == 0) {
-            new.scheme = t->of[i].scheme;
-            if (is_better(&new, &t->of[i]))
-                t->of[i] = new;
-            return CC_OK;
-        }
-    CC_TRY(CC_GROW(t->of, &t->capacity, t->count + 1, e));
-    CC_TRY(cc_text(&new.scheme, e, "%s", scheme));
-    t->of[t->count++] = new;
-    return CC_OK;
+    CC_TRY(name_of(text_of(s, row, "scheme"), &new.scheme, e));
+    return add_trained(t, &new, e);
 }
 
 static int describe(struct cc_trainings *t, const struct cc_sheet *s, size_t row,
@@ -213,13 +254,17 @@ static int describe(struct cc_trainings *t, const struct cc_sheet *s, size_t row
     CC_TRY(count_of(s, row, "workers", 1, &workers, e));
     CC_TRY(count_of(s, row, "step", 1, &steps, e));
     free(t->about);
+    const char *net = text_of(s, row, "net");
+    const size_t column = cc_sheet_column(s, "exchange");
+    const char *exchange = column != CC_NO_COLUMN ? cc_sheet_value(s, row, column)->text : NULL;
+    exchange = exchange != NULL ? exchange : "";
+    t->mixed = t->mixed ||
+               (t->net != NULL && (strcmp(t->net, net) != 0 || strcmp(t->exchange, exchange) != 0));
     free(t->net);
     free(t->exchange);
     t->net = t->exchange = NULL;
-    const size_t column = cc_sheet_column(s, "exchange");
-    const char *exchange = column != CC_NO_COLUMN ? cc_sheet_value(s, row, column)->text : NULL;
-    CC_TRY(cc_text(&t->net, e, "%s", text_of(s, row, "net")));
-    CC_TRY(cc_text(&t->exchange, e, "%s", exchange != NULL ? exchange : ""));
+    CC_TRY(cc_text(&t->net, e, "%s", net));
+    CC_TRY(cc_text(&t->exchange, e, "%s", exchange));
     return cc_text(&t->about, e, "%s on %s, %.0f workers, %.0f steps", text_of(s, row, "net"),
                    text_of(s, row, "data"), workers, steps);
 }
@@ -238,7 +283,7 @@ static int read_sheet(struct cc_trainings *t, const struct cc_sheet *s, struct c
                        "them",
                        s->path);
     const struct cc_trained *fp32 = cc_trainings_find(t, CC_RAW_SCHEME);
-    if (fp32 == NULL || has_diverged(fp32))
+    if (fp32 == NULL || has_diverged(fp32) || (fp32->tried && fp32->verdict != CC_TRIAL_KEEPS))
         return cc_fail(e,
                        "%s: no training with fp32 was completed, which losses of accuracy are "
                        "measured against: `commcomp train --scheme fp32,...`",
@@ -285,5 +330,7 @@ double cc_trained_lost(const struct cc_trained *t)
 {
     if (t == NULL)
         return NAN;
+    if (t->tried)
+        return t->lost;
     return has_diverged(t) ? INFINITY : -t->difference;
 }

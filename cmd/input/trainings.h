@@ -19,11 +19,13 @@ struct cc_trained {
      * early, has no accuracy. */
     bool tried;
     enum cc_trial_verdict verdict;
+    double lost; /* as a trial found it; NaN: its verdict alone decides */
 };
 
 struct cc_trainings {
     char *path;
     char *net, *exchange; /* of the last row; the exchange may be "" */
+    bool mixed;           /* rows have other nets or exchanges */
     char *about;          /* "resnet20 on digits, 4 workers, 400 steps" */
     struct cc_trained *of;
     size_t count, capacity;

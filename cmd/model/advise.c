@@ -145,39 +145,40 @@ static int find_baseline(struct advise *a, struct ranking *r, struct cc_error *e
     return CC_OK;
 }
 
-/* Candidates that are recommended for want of others: a longer trace might rule them out, or our
- * own trainings do not speak for them. */
-static bool is_doubtful(const struct candidate *c)
+/* How certain a recommendation is. */
+enum certainty {
+    CERTAIN,   /* no longer trace might rule it out, and our own trainings support it */
+    SUPPORTED, /* they support it */
+    ANY
+};
+
+static bool is_doubtful(const struct candidate *c, enum certainty certainty)
 {
-    return c->uncertain || !c->supported;
+    return (certainty <= SUPPORTED && !c->supported) || (certainty == CERTAIN && c->uncertain);
 }
 
-/* The fastest candidate that pays, of those whose ruling is certain, or of all; NULL if none does.
- */
+/* The fastest candidate that pays, of those that are so certain; NULL if none does. */
 static const struct candidate *find_paying(const struct advise *a, const struct ranking *r,
-                                           bool certain)
+                                           enum certainty certainty)
 {
     for (size_t i = 0; i < r->ranked; i++)
-        if (!cc_advise_is_baseline(a, &r->c[i]) && !(certain && is_doubtful(&r->c[i])))
+        if (!cc_advise_is_baseline(a, &r->c[i]) && !is_doubtful(&r->c[i], certainty))
             return r->c[i].p.step_s * CC_VERDICT_WORTH < r->best.p.step_s ? &r->c[i] : NULL;
     return NULL;
 }
 
 /* Chooses the recommendation, if a candidate pays: of those that are close to the fastest, the one
- * with the least sum_error. Candidates that a longer trace might rule out are for want of others.
- */
+ * with the least sum_error, or that lost least in the user's trainings. Less certain candidates are
+ * for want of others. */
 static void recommend(const struct advise *a, struct ranking *r)
 {
-    const struct candidate *fastest = find_paying(a, r, true);
-    const bool certain = fastest != NULL;
-    if (!certain)
-        fastest = find_paying(a, r, false);
-    if (fastest == NULL)
-        return;
-    r->fastest = fastest;
-    for (const struct candidate *c = fastest;
-         c < r->c + r->ranked && c->p.step_s <= CC_ADVISE_CLOSE * fastest->p.step_s; c++)
-        if (!cc_advise_is_baseline(a, c) && !(certain && is_doubtful(c)) &&
+    enum certainty certainty = CERTAIN;
+    while ((r->fastest = find_paying(a, r, certainty)) == NULL)
+        if (certainty++ == ANY)
+            return;
+    for (const struct candidate *c = r->fastest;
+         c < r->c + r->ranked && c->p.step_s <= CC_ADVISE_CLOSE * r->fastest->p.step_s; c++)
+        if (!cc_advise_is_baseline(a, c) && !is_doubtful(c, certainty) &&
             (r->use == NULL || (a->forecast.limits.trained ? c->lost < r->use->lost
                                                            : c->compared < r->use->compared)))
             r->use = c;
@@ -185,7 +186,7 @@ static void recommend(const struct advise *a, struct ranking *r)
 
 /* --- rows --- */
 
-/* What the scheme lost in our own trainings, unless the user's decide. */
+/* Sets the accuracy that the scheme lost in our own trainings, unless the user's decide. */
 static void put_evidence(const struct advise *a, size_t row, const struct candidate *c)
 {
     struct cc_evidence found;

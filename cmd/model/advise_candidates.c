@@ -24,7 +24,7 @@ const char *cc_advise_error_text(const struct advise *a, const struct candidate 
     return text;
 }
 
-/* Whether our own trainings speak for a scheme, where the user has none: it loses nothing, or lost
+/* Whether our own trainings support a scheme, where the user has none: it loses nothing, or lost
  * at most this much in the nearest of them. */
 static bool is_supported(const struct advise *a, size_t scheme, const struct cc_accuracy *accuracy)
 {

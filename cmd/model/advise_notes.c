@@ -99,7 +99,7 @@ static int note_use(struct advise *a, const char *where, const struct ranking *r
                           isnan(use->error) ? "" : ", where sending nothing has 1");
 }
 
-/* The fastest scheme that our own trainings do not speak for, and what it lost there. */
+/* The fastest scheme that our own trainings do not support, and what it lost there. */
 static void print_unsupported(const struct advise *a, const struct ranking *r, char *out,
                               size_t cap)
 {
@@ -329,6 +329,10 @@ static int note_other_training(const struct advise *a, const struct cc_trainings
     bool same = t->exchange[0] == '\0';
     for (size_t i = 0; i < c->exchanges; i++)
         same = same || strcmp(cc_exchange_names[c->exchange[i]], t->exchange) == 0;
+    if (t->mixed)
+        CC_TRY(cc_record_note(a->record, e,
+                              "WARNING: the file has trainings of several nets or exchanges, and "
+                              "schemes are compared across them: give a file of one"));
     if (net != NULL && strcmp(net, t->net) != 0)
         CC_TRY(cc_record_note(a->record, e,
                               "WARNING: the trainings are of %s and the net is %s: they say little "
@@ -348,7 +352,7 @@ static int note_accuracy(struct advise *a, struct cc_error *e)
     const struct cc_trainings *t = a->forecast.trainings;
     const struct cc_verdict_limits *l = &a->forecast.limits;
     const double points = 100 * l->lost;
-    char out[640] = "", why[128], missing[64] = "";
+    char out[640] = "", why[128], missing[64] = "", fp32[32] = "";
     size_t untrained = 0;
     for (size_t i = 0; i < a->forecast.schemes->count; i++) {
         const struct cc_trained *trained =
@@ -364,15 +368,17 @@ static int note_accuracy(struct advise *a, struct cc_error *e)
         cc_ruling_print(ruling, l, &of, why, sizeof why);
         cc_forecast_add_item(out, sizeof out, cc_forecast_scheme(&a->forecast, i), why);
     }
+    const double accuracy = cc_trainings_find(t, CC_RAW_SCHEME)->accuracy;
+    if (!isnan(accuracy))
+        (void)snprintf(fp32, sizeof fp32, "'s %.2f%%", 100 * accuracy);
     if (untrained > 0)
         (void)snprintf(missing, sizeof missing, "; %zu scheme%s not trained", untrained,
                        untrained == 1 ? " was" : "s were");
     CC_TRY(note_other_training(a, t, e));
     return cc_record_note(a->record, e,
                           "accuracy: trainings of %s (%s) decide in place of sum_error; at most %g "
-                          "point%s may be lost to fp32's %.2f%%. Left out: %s%s",
-                          t->about, t->path, points, points == 1 ? "" : "s",
-                          100 * cc_trainings_find(t, CC_RAW_SCHEME)->accuracy,
+                          "point%s may be lost to fp32%s. Left out: %s%s",
+                          t->about, t->path, points, points == 1 ? "" : "s", fp32,
                           out[0] != '\0' ? out : "none for its accuracy", missing);
 }
 

@@ -139,7 +139,7 @@ int cc_forecast_note_uncertain(const struct cc_forecast *f, struct cc_record *r,
         return CC_OK;
     if (f->limits.trained)
         (void)snprintf(text, sizeof text,
-                       "undecided: the interval of what was lost includes --max-loss %g%%, or the "
+                       "undecided: the interval of what was lost includes the limit of %g points, or the "
                        "trial was too short: %s; more --steps or --seeds decide",
                        100 * f->limits.lost, list);
     else

@@ -326,4 +326,9 @@ json 'any("efsign, faster, ended 3." in n for n in d["notes"])'
 q 0 $e --net resnet20 --scheme int8:ef=1
 json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["int8:ef=1"]'
 json 'any(n.startswith("untried: int8:ef=1") for n in d["notes"])'
+# Supported and uncertain comes before one that lost nine points.
+q 0 advise -q --net resnet20 --workers 4 --bw 100mbps --compute 5ms --exchange ps --scheme 3lc,topk:k=5,efsign --format json
+json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["3lc"]'
+q 0 $e --net an4-lstm --scheme int8
+json 'all(r["evidence"] is None for r in d["rows"])'
 finish

@@ -26,6 +26,10 @@ static void lost_accuracy(void **state)
     assert_near(m.mean, 0.03, 1e-12);
     assert_near(m.high - m.mean, 4.302653 * 0.02645751 / sqrt(3), 1e-7);
     assert_near(m.mean - m.low, m.high - m.mean, 1e-12);
+    /* Equal seeds leave chance: 1.96 sqrt(1e-5 / 3). */
+    const double same[] = {0.02, 0.02, 0.02};
+    m = cc_trial_lost(same, 3, 0.96, 2000);
+    assert_near(m.high - m.mean, 1.959964 * sqrt(1e-5 / 3), 1e-8);
     m = cc_trial_lost(two, 1, 0.96, 2000);
     assert_near(m.mean, 0.02, 1e-12);
     assert_near(m.high - m.mean, 1.959964 * sqrt(7.4e-5), 1e-8);
@@ -34,7 +38,7 @@ static void lost_accuracy(void **state)
     assert_true(isnan(cc_trial_lost(NULL, 0, 0.96, 2000).mean));
 }
 
-/* Of the steps 2 to 5 the losses are 3, 3 beside 2, 2, in the second block 1, 3 beside 2, 2: 10 / 8
+/* In the steps 2 to 5 the losses are 3, 3 beside 2, 2, in the second block 1, 3 beside 2, 2: 10 / 8
  * - 1. Blocks 6, 4 beside 4, 4: sum (x - 1.25 y)^2 = 1 + 1, n / (n - 1) = 2, so the standard error
  * is sqrt(4) / 8. */
 static void change_of_the_loss(void **state)
@@ -89,6 +93,14 @@ static void far_behind(void **state)
     assert_false(cc_trial_behind(loss, base, 40, STEPS));
 }
 
+static void learns(void **state)
+{
+    (void)state;
+    const double down[] = {2, 2, 2, 2, 1.7, 1.8}, flat[] = {2, 2, 2, 2, 1.8, 1.9};
+    assert_true(cc_trial_learns(down, 6));
+    assert_false(cc_trial_learns(flat, 6));
+}
+
 static void verdicts(void **state)
 {
     (void)state;
@@ -112,6 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lost_accuracy), cmocka_unit_test(change_of_the_loss),
-        cmocka_unit_test(last_third), cmocka_unit_test(far_behind), cmocka_unit_test(verdicts)};
+        cmocka_unit_test(last_third),    cmocka_unit_test(far_behind),
+        cmocka_unit_test(learns),        cmocka_unit_test(verdicts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

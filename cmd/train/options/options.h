@@ -84,8 +84,8 @@ struct cc_train_options {
     double hidden_share; /* the part of it beside the exchange: a figure's, otherwise 0 */
 };
 
-/* --trial: the net by default, and the scheme that changes next to nothing, by which it measures its
- * own noise. */
+/* --trial: the net by default, and the null arm: a scheme that changes next to
+ * nothing. */
 #define CC_TRAIN_TRIAL_NET "resnet8"
 #define CC_TRAIN_NULL_ARM  "fp16"
 

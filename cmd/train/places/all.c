@@ -115,6 +115,11 @@ static int train_variant(struct pool *p, size_t training, struct cc_error *e)
                            ? cc_training_run(&c, &t->training[training], e)
                            : cc_train_by_ranks(t, &c, link, &t->training[training], e);
     cc_train_local_result(&c, &t->training[training]);
+    if (t->training[training].ended_step > 0) { /* the others are not to come */
+        (void)pthread_mutex_lock(&p->lock);
+        p->steps += c.steps - t->training[training].ended_step;
+        (void)pthread_mutex_unlock(&p->lock);
+    }
     free(choices.choice);
     free(drawn.slow);
     return status;

@@ -10,7 +10,7 @@ extern const struct cc_column cc_train_columns[];
 int cc_train_put_clock(struct cc_record *r, size_t row, const char *clock, struct cc_error *e);
 
 /* --trial: sets what a summary row of a variant has of it, whose pushes have so many bits for a
- * value; and notes which schemes keep the loss. Without --trial both do nothing. */
+ * value; and says how many schemes keep fp32's accuracy. Without --trial both do nothing. */
 int cc_train_put_trial(const struct cc_train *t, size_t row, size_t variant, double bits,
                        struct cc_error *e);
 int cc_train_note_trial(const struct cc_train *t, struct cc_error *e);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/train/rows/rows.h"
+#include "core/interrupt.h"
 #include "core/memory.h"
 #include "models/trial.h"
 
@@ -26,7 +27,7 @@ static double mean_of(const double *loss, size_t from, size_t to)
     return sum / (double)(to - from);
 }
 
-/* Of trainings that are all complete. */
+/* Finds these of trainings that are all complete. */
 static void find_whole(const struct cc_train *t, size_t variant, double *lost, const double **loss,
                        struct found *out)
 {
@@ -47,7 +48,7 @@ static void find_whole(const struct cc_train *t, size_t variant, double *lost, c
     out->lost = cc_trial_lost(lost, seeds, accuracy, (double)t->data->test.count);
 }
 
-/* fp32 is the first variant. Of trainings that were ended early, the first decides. */
+/* fp32 is the first variant. The first of the trainings that were ended early decides. */
 static int find(const struct cc_train *t, size_t variant, struct found *out, struct cc_error *e)
 {
     const struct cc_trial_mean unknown = {NAN, NAN, NAN};
@@ -88,7 +89,8 @@ static bool is_biased(const struct cc_spec *s, double bits)
            !cc_spec_has_feedback(s) && bits < CC_TRIAL_BIASED_BITS;
 }
 
-/* The most accuracy that the null arm may lose or gain by chance; 0 if it was not trained. */
+/* The most accuracy that the null arm may lose or gain by chance; 0 if it was not tried, infinite if
+ * it was ended early. */
 static int find_noise(const struct cc_train *t, double *noise, struct cc_error *e)
 {
     struct found null;
@@ -96,12 +98,30 @@ static int find_noise(const struct cc_train *t, double *noise, struct cc_error *
     for (size_t v = 0; v < t->args->schemes.count; v++)
         if (strcmp(cc_train_spec(t, v)->name, CC_TRAIN_NULL_ARM) == 0) {
             CC_TRY(find(t, v, &null, e));
-            *noise = fmax(fabs(null.lost.low), fabs(null.lost.high));
+            *noise = isnan(null.lost.mean) ? INFINITY
+                                           : fmax(fabs(null.lost.low), fabs(null.lost.high));
         }
     return CC_OK;
 }
 
-/* A scheme that is certainly lost is lost whatever the noise. */
+/* Whether fp32 was trained with all seeds, and whether it has learned something. */
+static bool is_complete(const struct cc_train *t)
+{
+    for (size_t k = 0; k < t->options.seeds; k++)
+        if (!cc_train_training(t, 0, k, NULL)->complete)
+            return false;
+    return true;
+}
+
+static bool has_learned(const struct cc_train *t)
+{
+    for (size_t k = 0; k < t->options.seeds; k++)
+        if (!cc_trial_learns(cc_train_training(t, 0, k, NULL)->loss, t->options.length[0].steps))
+            return false;
+    return true;
+}
+
+/* A scheme that certainly costs accuracy does so whatever the noise. */
 static int rule(const struct cc_train *t, size_t variant, double bits, struct found *found,
                 enum cc_trial_verdict *out, struct cc_error *e)
 {
@@ -113,7 +133,8 @@ static int rule(const struct cc_train *t, size_t variant, double bits, struct fo
                                      .biased = is_biased(cc_train_spec(t, variant), bits),
                                      .steps = t->options.length[0].steps};
     *out = cc_trial_rule(&end, t->options.max_loss);
-    if (*out == CC_TRIAL_KEEPS && noise > t->options.max_loss && variant > 0)
+    if (*out == CC_TRIAL_KEEPS && variant > 0 &&
+        (noise > t->options.max_loss || !has_learned(t)))
         *out = CC_TRIAL_OPEN;
     return CC_OK;
 }
@@ -123,7 +144,7 @@ int cc_train_put_trial(const struct cc_train *t, size_t row, size_t variant, dou
 {
     struct found found;
     enum cc_trial_verdict verdict;
-    if (!t->options.trial)
+    if (!t->options.trial || !is_complete(t))
         return CC_OK;
     CC_TRY(rule(t, variant, bits, &found, &verdict, e));
     const struct cc_number_column all[] = {{CC_KEY(loss_end), found.loss_end},
@@ -149,14 +170,22 @@ static const char *text_at(const struct cc_train *t, size_t row, const struct cc
     return text != NULL ? text : "";
 }
 
-/* Whether a row is a scheme's, other than fp32's, with this verdict. */
+/* Whether a row is a scheme's, other than fp32's, with this verdict; over several links, of the
+ * first. */
 static bool has_verdict(const struct cc_train *t, size_t row, enum cc_trial_verdict verdict)
 {
-    return strcmp(text_at(t, row, CC_KEY(verdict)), cc_trial_verdicts[verdict]) == 0 &&
-           strcmp(text_at(t, row, CC_KEY(scheme)), CC_RAW_SCHEME) != 0;
+    const char *scheme = text_at(t, row, CC_KEY(scheme));
+    if (strcmp(text_at(t, row, CC_KEY(verdict)), cc_trial_verdicts[verdict]) != 0 ||
+        strcmp(scheme, CC_RAW_SCHEME) == 0)
+        return false;
+    for (size_t i = 0; i < row; i++)
+        if (text_at(t, i, CC_KEY(verdict))[0] != '\0' &&
+            strcmp(text_at(t, i, CC_KEY(scheme)), scheme) == 0)
+            return false;
+    return true;
 }
 
-/* The answer: how many schemes have each verdict, and which of those that keep the loss pushes
+/* The answer: how many schemes have each verdict, and which of those that keep the accuracy pushes
  * least. */
 static void put_title(const struct cc_train *t)
 {
@@ -164,6 +193,8 @@ static void put_title(const struct cc_train *t)
     const char *best = NULL;
     char least[160] = "";
     double bits = INFINITY;
+    const double points = 100 * t->options.max_loss;
+    const size_t steps = t->options.length[0].steps;
     for (size_t i = 0; i < t->record->row_count; i++)
         for (enum cc_trial_verdict v = CC_TRIAL_KEEPS; v <= CC_TRIAL_OPEN; v++)
             if (has_verdict(t, i, v)) {
@@ -174,17 +205,22 @@ static void put_title(const struct cc_train *t)
                     best = text_at(t, i, CC_KEY(scheme));
                 }
             }
+    const size_t tried = count[CC_TRIAL_KEEPS] + count[CC_TRIAL_COSTS] + count[CC_TRIAL_OPEN];
     if (best != NULL)
         (void)snprintf(least, sizeof least,
-                       "; of those that keep it %.100s sends least, %.3g bits a value", best, bits);
-    const double points = 100 * t->options.max_loss;
-    cc_record_title(
-        t->record,
-        "trial of %zu steps: %zu of %zu schemes keep fp32's accuracy to within %.3g point%s, "
-        "%zu cost more, %zu are open%s",
-        t->options.length[0].steps, count[CC_TRIAL_KEEPS],
-        count[CC_TRIAL_KEEPS] + count[CC_TRIAL_COSTS] + count[CC_TRIAL_OPEN], points,
-        points == 1 ? "" : "s", count[CC_TRIAL_COSTS], count[CC_TRIAL_OPEN], least);
+                       "; of those that keep it %.100s pushes least, %.3g bits a value", best, bits);
+    if (!is_complete(t))
+        cc_record_title(t->record, "trial of %zu steps: %s", steps,
+                        cc_interrupted() ? "interrupted before fp32 was trained"
+                                         : "fp32 itself diverged, so that nothing is compared: give "
+                                           "a lower --rate");
+    else
+        cc_record_title(t->record,
+                        "trial of %zu steps%s: %zu of %zu schemes keep fp32's accuracy to within "
+                        "%.3g point%s, %zu cost more, %zu are open%s",
+                        steps, cc_interrupted() ? ", interrupted" : "", count[CC_TRIAL_KEEPS], tried,
+                        points, points == 1 ? "" : "s", count[CC_TRIAL_COSTS], count[CC_TRIAL_OPEN],
+                        least);
 }
 
 int cc_train_note_trial(const struct cc_train *t, struct cc_error *e)
@@ -194,15 +230,21 @@ int cc_train_note_trial(const struct cc_train *t, struct cc_error *e)
     if (!t->options.trial)
         return CC_OK;
     put_title(t);
+    if (!is_complete(t))
+        return CC_OK;
     CC_TRY(find_noise(t, &noise, e));
-    if (noise > limit)
+    if (!has_learned(t))
+        CC_TRY(cc_record_note(t->record, e,
+                              "fp32 itself has hardly learned, so that no scheme is said to keep its "
+                              "accuracy: give more --steps or another --rate"));
+    else if (noise > limit)
         CC_TRY(cc_record_note(t->record, e,
                               "noise: " CC_TRAIN_NULL_ARM
-                              ", which changes next to nothing, may differ by %.2g%%, more than "
-                              "--max-loss %.3g%%: no scheme is said to keep it; give more --steps "
-                              "or --seeds",
+                              ", which changes next to nothing, may differ by %.2g points, more than "
+                              "the limit of %.3g: no scheme is said to keep the accuracy; give more "
+                              "--steps or --seeds, or another --rate",
                               100 * noise, 100 * limit));
     return cc_record_note(t->record, e,
-                          "a trial sieves: it proves no final accuracy, and shows no late "
-                          "instability (docs/trial.md)");
+                          "a trial proves no final accuracy, and shows no late instability "
+                          "(docs/trial.md)");
 }
