@@ -17,8 +17,17 @@ import torch.distributed as dist
 
 from commcomp import Codec
 
+# The scheme whose payload is the gradient itself, and the types of gradients that are compressed.
+RAW = "fp32"
+COMPRESSED = (torch.float32, torch.bfloat16, torch.float16)
+
 # The flag that a rank sends with its gradients: they are finite; they are not; its codec failed.
 GOOD, NOT_FINITE, FAILED = 0, 1, 2
+
+
+def is_compressed(p, scheme, min_size):
+    """Whether a parameter's gradient travels as a payload of its own; the others are sent raw."""
+    return p.numel() >= min_size and p.dtype in COMPRESSED and scheme != RAW
 
 
 class Tensor:
@@ -66,9 +75,10 @@ class Bucket:
     agreed   whether all ranks are known to have the same bucket
     """
 
-    def __init__(self, tensors, group):
-        """tensors: for each parameter a Tensor, or None if it is sent raw, and the parameter."""
-        self.group, self.world = group, dist.get_world_size(group)
+    def __init__(self, tensors, group, world=None):
+        """tensors: for each parameter a Tensor, or None if it is sent raw, and the parameter. With
+        world, there is no group: a process plays that many ranks, each with a bucket of its own."""
+        self.group, self.world = group, dist.get_world_size(group) if world is None else world
         self.staging, self.used, self.agreed, self.error = None, -1, False, None
         self.place = None  # the address of the values that views show
         self.parameters = [p for _, p in tensors]  # kept, so that their ids remain theirs
@@ -104,12 +114,16 @@ class Bucket:
         and the bytes of payloads and of messages; if any flag is not GOOD, x and the codecs' states
         are undefined."""
         self.timer = timer
+        self.see(x)
+        timer.codec()
+        return (self._sum if self.rounds > 0 else self._gather)(step, finite)
+
+    def see(self, x):
+        """Has the bucket work on the values x."""
         if self.place != x.data_ptr():
             self.place = x.data_ptr()
             self.views = [(t, x[begin:begin + n]) for t, begin, n in self.coded]
             self.raw_views = [x[begin:begin + n] for begin, n in self.raw]
-        timer.codec()
-        return (self._sum if self.rounds > 0 else self._gather)(step, finite)
 
     # --- raw tensors ---
 
@@ -128,35 +142,44 @@ class Bucket:
         flag, payload, sent = (GOOD if finite else NOT_FINITE), 4 * self.raw_values, 0
         for k, floats in enumerate(self.sums):
             flags = floats[-2:].zero_()
-            at, spans = (self.raw_values if k == 0 else 0), []
-            if k == 0:
-                self._take_raw(floats[:self.raw_values])
             try:
-                for tensor, x in self.views if flag == GOOD else ():
-                    count = len(tensor.codec.encode_round(k, x, floats[at:-2], step=step))
-                    spans.append((at, count))
-                    at += count
-                    payload += 4 * count
+                payload += self.encode_round(k, step) if flag == GOOD else 0
             except Exception as e:
                 flag, self.error = FAILED, e
             if flag != GOOD:
                 floats.zero_()
                 flags[flag - 1] = 1
             self.timer.codec()
-            floats[at:-2].zero_()  # a step in which the scheme sends nothing, here as on all ranks
             dist.all_reduce(floats, group=self.group)
             sent += 4 * floats.numel()
             self.timer.comm()
             if flags.any():
                 return self._flags_of(flag), payload, sent
-            if k == 0:
-                self._give_raw(floats[:self.raw_values])
-            for (tensor, y), (first, size) in zip(self.views, spans):
-                if k == tensor.last_round:
-                    y.zero_()
-                tensor.codec.absorb(k, floats[first:first + size], y, 1.0 / self.world, step=step)
+            self.absorb(k, floats, step)
             self.timer.codec()
         return [GOOD] * self.world, payload, sent
+
+    def encode_round(self, k, step):
+        """Fills self.sums[k]; returns how many bytes of it are payloads."""
+        floats, self.spans = self.sums[k], []
+        begin = at = self.raw_values if k == 0 else 0
+        if k == 0:
+            self._take_raw(floats[:begin])
+        for tensor, x in self.views:
+            count = len(tensor.codec.encode_round(k, x, floats[at:-2], step=step))
+            self.spans.append((at, count))
+            at += count
+        floats[at:-2].zero_()  # a step in which the scheme sends nothing, here as on all ranks
+        return 4 * (at - begin)
+
+    def absorb(self, k, floats, step):
+        """Takes the sum of round k over the ranks; after the last round, the values are the mean."""
+        if k == 0:
+            self._give_raw(floats[:self.raw_values])
+        for (tensor, y), (first, size) in zip(self.views, self.spans):
+            if k == tensor.last_round:
+                y.zero_()
+            tensor.codec.absorb(k, floats[first:first + size], y, 1.0 / self.world, step=step)
 
     def _flags_of(self, flag):
         """Which rank had which flag, after a sum in which one was not GOOD."""
@@ -168,8 +191,9 @@ class Bucket:
 
     # --- gathered payloads ---
 
-    def _encode(self, step, finite):
-        """Fills self.message; returns its length."""
+    def encode(self, step, finite=True):
+        """Fills self.raw_sum with this rank's share, and self.message; returns its length."""
+        self._take_raw(self.raw_sum)
         head, at = self.head.zero_(), self.head_bytes
         head[0] = GOOD if finite else NOT_FINITE
         try:
@@ -208,8 +232,7 @@ class Bucket:
         return found, heads, sent
 
     def _gather(self, step, finite):
-        self._take_raw(self.raw_sum)
-        length = self._encode(step, finite)
+        length = self.encode(step, finite)
         self.timer.codec()
         raw = None
         if self.raw:
@@ -222,14 +245,18 @@ class Bucket:
         flags = [head[0] for head in heads]
         if any(flags):
             return flags, payload, sent + 4 * self.raw_values
-        self._give_raw(self.raw_sum)
+        self.decode(heads, found, self.raw_sum, step)
+        self.timer.codec()
+        return flags, payload, sent + 4 * self.raw_values
+
+    def decode(self, heads, messages, raw_sum, step):
+        """The values become the mean of what all ranks sent."""
+        self._give_raw(raw_sum)
         for _, y in self.views:
             y.zero_()
-        for rank, (head, message) in enumerate(zip(heads, found)):
+        for rank, (head, message) in enumerate(zip(heads, messages)):
             at = self.head_bytes
             for (tensor, y), size in zip(self.views, head[2:]):
                 if size > 0:  # nothing in a step that sends nothing
                     tensor.decode_add(message[at:at + size], y, 1.0 / self.world, step, rank)
                 at += size
-        self.timer.codec()
-        return flags, payload, sent + 4 * self.raw_values

@@ -11,7 +11,7 @@ import torch.distributed as dist
 import commcomp
 from commcomp import Codec
 
-from .exchange import FAILED, NOT_FINITE, Bucket, Tensor, Timer
+from .exchange import FAILED, NOT_FINITE, Bucket, Tensor, Timer, is_compressed
 from .recorder import average, unwrap
 from .staging import Staging
 from .stats import Stats
@@ -22,12 +22,6 @@ FORMAT = 1
 
 # Bytes of what ranks tell each other about themselves.
 TEXT_BYTES = 512
-
-# The scheme whose payload is the gradient itself.
-RAW = "fp32"
-
-# The types of gradients that are compressed.
-COMPRESSED = (torch.float32, torch.bfloat16, torch.float16)
 
 
 def hook(state, bucket):  # without types: DDP would compare their texts with its classes
@@ -42,7 +36,8 @@ def _timeout(group):
     return getattr(options, "_timeout", dist.default_pg_timeout)
 
 
-def _finite(x):
+def is_finite(x):
+    """Whether all values are finite."""
     return bool(torch.isfinite(x.sum())) or bool(torch.isfinite(x).all())  # the sum may overflow
 
 
@@ -96,6 +91,7 @@ class State:
         self._restored = {}  # states of load_state_dict() for tensors that have not come yet
         self._buckets = {}  # by the parameters in them
         self._worker, self._error = Worker(), None
+        self.refused = None  # why the ranks together gave a step up
         self._spoiled = -1  # the step whose gradients are not finite
         self._agree(f"commcomp {commcomp.version()}, {self.scheme}, min_size={min_size}, "
                     f"warmup={warmup}, seed={seed}, scaler={'yes' if scaler is not None else 'no'}")
@@ -192,7 +188,7 @@ class State:
             count = len(self._tensors)
             index, name = self._names.get(p, (count, str(count)))
             tensor = None
-            if p.numel() >= self.min_size and p.dtype in COMPRESSED and self.scheme != RAW:
+            if is_compressed(p, self.scheme, self.min_size):
                 tensor = Tensor(name, index, p.shape, self._options, dist.get_rank(self._group))
                 self._restore(tensor)
             self._tensors[p] = tensor
@@ -228,7 +224,7 @@ class State:
         if self._scaler is not None:
             for tensor, _, _ in bucket.coded:
                 tensor.before = (step, tensor.codec.state())
-        flags, payload, sent = bucket.exchange(x, step, _finite(x), timer)
+        flags, payload, sent = bucket.exchange(x, step, is_finite(x), timer)
         if any(flags):
             self._refuse(step, flags, bucket)
             self._spoiled = step
@@ -247,11 +243,12 @@ class State:
         me = dist.get_rank(self._group)
         if FAILED in flags:
             rank = flags.index(FAILED)
-            raise RuntimeError(f"step {step}: rank {rank} cannot encode its gradients"
+            self.refused = f"rank {rank} cannot encode its gradients"
+            raise RuntimeError(f"step {step}: {self.refused}"
                                + (f": {bucket.error}" if rank == me else ", and says why"))
         if self._scaler is None:
-            raise ValueError(f"step {step}: gradients of rank {flags.index(NOT_FINITE)} are NaN or "
-                             "infinite; with mixed precision, pass scaler=")
+            self.refused = f"gradients of rank {flags.index(NOT_FINITE)} are NaN or infinite"
+            raise ValueError(f"step {step}: {self.refused}; with mixed precision, pass scaler=")
 
     def _undo(self, step):
         """Sets the tensors of this step back: the optimizer does not see it."""
