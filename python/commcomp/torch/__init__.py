@@ -3,5 +3,6 @@
 from .profile import profile
 from .recorder import capture
 from .state import State, hook
+from .trial import Trial, trial
 
-__all__ = ["State", "capture", "hook", "profile"]
+__all__ = ["State", "Trial", "capture", "hook", "profile", "trial"]

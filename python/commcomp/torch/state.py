@@ -29,7 +29,7 @@ def hook(state, bucket):  # without types: DDP would compare their texts with it
     return state.submit(bucket)
 
 
-def _timeout(group):
+def group_timeout(group):
     """How long the operations of the model's group may take, for those of the hook. PyTorch has no
     public function for this."""
     options = getattr(group or dist.distributed_c10d._get_default_group(), "options", None)
@@ -72,7 +72,7 @@ class State:
         self._ddp_group = getattr(model, "process_group", None)
         if group is None:
             group = dist.new_group(backend="mpi" if dist.get_backend() == "mpi" else "gloo",
-                                   timeout=_timeout(self._ddp_group))
+                                   timeout=group_timeout(self._ddp_group))
         if dist.get_world_size(group) != dist.get_world_size(self._ddp_group):
             raise ValueError(f"the model has {dist.get_world_size(self._ddp_group)} ranks, and the group "
                              f"{dist.get_world_size(group)}: make one of the same ranks, and pass group=")
