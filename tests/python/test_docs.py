@@ -37,6 +37,19 @@ def test_profile(commcomp, tmp_path, monkeypatch):
                                "--bw", "10gbps", "--workers", "16", "--device", "a100")  # fmt: skip
 
 
+def test_trial(commcomp, tmp_path, monkeypatch, capsys):
+    """The trial of docs/pytorch.md: its verdicts are those that the page shows."""
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    (program,) = [p for p in programs("pytorch.md") if "torch.trial(" in p]
+    exec(program, {})
+    shown = re.findall(r"^(\S+) +(keeps|costs|open) ", capsys.readouterr().out, flags=re.M)
+    page = re.findall(r"^(\S+) +(keeps|costs|open) ", (ROOT / "docs/pytorch.md").read_text(), flags=re.M)
+    assert shown == page and len(shown) == 5
+    assert b"qsgd" in commcomp("advise", "--accuracy", "trial.json", "--scheme", "qsgd", "--net", "resnet50",
+                               "--bw", "1gbps", "--workers", "8", "--device", "a100")  # fmt: skip
+
+
 def test_pytorch(commcomp, tmp_path):
     """The script of docs/pytorch.md on two ranks; both end as they should."""
     pytest.importorskip("torch")
