@@ -331,6 +331,6 @@ double cc_trained_lost(const struct cc_trained *t)
     if (t == NULL)
         return NAN;
     if (t->tried)
-        return t->lost;
+        return isnan(t->lost) && t->diverged > 0 ? INFINITY : t->lost;
     return has_diverged(t) ? INFINITY : -t->difference;
 }

@@ -138,10 +138,11 @@ int cc_forecast_note_uncertain(const struct cc_forecast *f, struct cc_record *r,
     if (list[0] == '\0')
         return CC_OK;
     if (f->limits.trained)
-        (void)snprintf(text, sizeof text,
-                       "undecided: the interval of what was lost includes the limit of %g points, or the "
-                       "trial was too short: %s; more --steps or --seeds decide",
-                       100 * f->limits.lost, list);
+        (void)snprintf(
+            text, sizeof text,
+            "undecided: the interval of what was lost includes the limit of %g points, or the "
+            "trial was too short: %s; more --steps or --seeds decide",
+            100 * f->limits.lost, list);
     else
         (void)snprintf(
             text, sizeof text,

@@ -261,7 +261,7 @@ def test_gradients_that_are_not_finite_end_a_scheme(commcomp, tmp_path):
     result = quick(schemes=["3lc", "int8"], loss_fn=failing, metric=digits.accuracy, output=tmp_path / "t.json")
     row = summary(result, "3lc")
     assert row["ended_step"] == row["step"] == 5 and (row["seeds"], row["diverged"]) == (0, 1)
-    assert row["loss"] is row["loss_change"] is row["accuracy"] is None and row["verdict"] == "costs"
+    assert row["loss_end"] is row["loss_change"] is row["accuracy"] is None and row["verdict"] == "costs"
     assert result.reasons["3lc"] == "gradients of rank 1 are NaN or infinite in step 5"
     assert len(losses(tmp_path / "t.json.arms", "int8")) == 12
     assert b"diverged" in commcomp("advise", "--accuracy", tmp_path / "t.json", "--scheme", "3lc,int8", "--net",

@@ -153,10 +153,10 @@ def test_the_file(file):
     points = [r for r in rows if r["kind"] == "eval" and r["scheme"] == "qsgd:bits=8"]
     per_step = losses(path.with_name("t.json.arms"), "qsgd:bits=8")
     assert [r["step"] for r in points] == list(range(15, 121, 15))
-    assert points[2]["loss"] == pytest.approx(np.mean(per_step[30:45]))
+    assert points[2]["train_loss"] == pytest.approx(np.mean(per_step[30:45]))
     one, fp32 = summary(result, "qsgd:bits=8"), summary(result, "fp32")
-    assert one["loss"] == pytest.approx(np.mean(per_step[80:]))
-    assert one["loss_change"] == pytest.approx(one["loss"] / fp32["loss"] - 1)
+    assert one["loss_end"] == pytest.approx(np.mean(per_step[80:]))
+    assert one["loss_change"] == pytest.approx(one["loss_end"] / fp32["loss_end"] - 1)
     assert one["difference"] == pytest.approx(one["accuracy"] - fp32["accuracy"]) and fp32["difference"] == 0
     wide = 2 * 64 * 64  # of 8970 values: the others are in tensors below min_size
     assert one["values"] == 8970 and fp32["bits_push"] == 32
@@ -172,6 +172,7 @@ def test_commands_take_the_file(commcomp, file, tmp_path):
                     "1gbps", "--workers", "8", "--device", "a100").decode()
     assert "accuracy" in text and "qsgd:bits=8" in text
     assert b"qsgd:bits=8" in commcomp("compare", path, path)
+    assert f"{LOSING} (costs accuracy in the trial)" in text
     commcomp("plot", path)
     commcomp("report", path, "-o", tmp_path / "report.html")
     assert LOSING in (tmp_path / "report.html").read_text()

@@ -128,7 +128,7 @@ def trial(
     progress           on standard error, if that is a terminal
 
     The model, the optimizer, random numbers and all else are then as they were, also after an exception.
-    This sieves schemes, and proves no final accuracy.
+    It proves no final accuracy.
     """
     schemes = _checked_schemes(schemes)
     _check_numbers(steps, schedule, limit, repeats, halving, granularity)
@@ -428,14 +428,14 @@ class _Study:
     def result(self) -> Trial:
         rows: list[dict[str, Any]] = []
         notes = [f"noise: a change of the loss below {100 * self.noise:.2f}% cannot be told from none "
-                 f"({NULL} against fp32)", "a trial sieves schemes, and proves no final accuracy"]
+                 f"({NULL} against fp32)", "a trial proves no final accuracy"]
         verdicts, changes, reasons = {}, {}, {}
         for scheme in [RAW, NULL, *self.schemes]:
             for arm in self.of(scheme):
                 at = points(arm, self.steps)
                 for i, (step, loss) in enumerate(at):
                     last = arm.ended == "whole" and i == len(at) - 1
-                    rows.append(self.row(arm, kind="eval", seed=1 + arm.repeat, step=step, loss=loss,
+                    rows.append(self.row(arm, kind="eval", seed=1 + arm.repeat, step=step, train_loss=loss,
                                          accuracy=arm.accuracy if last else None))
         for scheme in [RAW, NULL, *self.schemes]:
             changes[scheme], verdicts[scheme], reason = self.judged(scheme)
@@ -478,7 +478,7 @@ class _Study:
         return self.row(
             dataclasses.replace(arms[0], payload_bytes=payload), kind="summary", seeds=len(whole),
             diverged=len(arms) - len(whole), step=ended or self.steps, ended_step=ended,
-            loss=sum(losses) / len(losses) if found is not None and losses else None,
+            loss_end=sum(losses) / len(losses) if found is not None and losses else None,
             accuracy=accuracy, difference=sum(pairs) / len(pairs) if pairs else None,
             loss_change=found.mean if found else None, loss_change_low=found.low if found else None,
             loss_change_high=found.high if found else None, loss_limit=self.limit, verdict=judged,
