@@ -163,8 +163,8 @@ static int note_close(struct advise *a, const struct ranking *r, struct cc_error
 /* With an error above this, a scheme with a smaller one is named, too. */
 #define LARGE 0.2
 
-/* Of the candidates that are nearly as fast as the recommended one, the one with the least error,
- * at most a tenth of that one's; without one, if the recommended one has a large error, the fastest
+/* The candidate with the least error of those that are nearly as fast as the recommended one, at
+ * most a tenth of that one's; without one, if the recommended one has a large error, the fastest
  * that has not. */
 static const struct candidate *find_smaller(const struct ranking *r)
 {
