@@ -47,7 +47,8 @@ SCRIPTS = {
     'schemes/': 'witness/bits cli/encode witness/quality cli/bits cli/schemes cli/plugin cli/plugin_faults '
                 'witness/errors witness/training cli/bench',
     'bench/': 'witness/bench witness/errors witness/bits witness/quality cli/bench cli/profiled',
-    'models/': 'witness/model cli/model cli/linear cli/advise cli/paper cli/nets cli/recipes cli/calibrate cli/sim',
+    'models/': 'witness/model cli/trial cli/model cli/linear cli/advise cli/paper cli/nets cli/recipes '
+               'cli/calibrate cli/sim',
     'train/': 'witness/training cli/train cli/svrg cli/data cli/train_local cli/train_pipe',
     'netsim/exchange/': 'witness/training mpi sim_off cli/train_consistency cli/train_pipe cli/sim',
     'netsim/inprocess/': 'witness/training cli/train cli/train_local cli/train_consistency cli/train_pipe cli/svrg',
@@ -60,12 +61,12 @@ SCRIPTS = {
     'cmd/cli/': 'cli/program cli/model cli/completion cli/bench',
     'cmd/codec/': 'cli/bench cli/encode witness/bench witness/bits witness/errors witness/quality cli/schemes '
                   'cli/profiled',
-    'cmd/input/': 'cli/model cli/advise cli/sim cli/run cli/trace cli/bench cli/train cli/calibrate',
+    'cmd/input/': 'cli/trial cli/model cli/advise cli/sim cli/run cli/trace cli/bench cli/train cli/calibrate',
     'cmd/measure/': 'cli/sim cli/run cli/validate witness/ranks',
-    'cmd/model/': 'witness/model cli/model cli/advise cli/paper cli/nets',
+    'cmd/model/': 'cli/trial witness/model cli/model cli/advise cli/paper cli/nets',
     'cmd/recipe/': 'cli/recipes cli/train_paper', 'cmd/results/': 'cli/compare cli/plot cli/report',
     'cmd/run/': 'cli/run cli/calls cli/validate cli/calibrate witness/ranks cli/sim',
-    'cmd/train/': 'cli/train cli/train_local cli/train_consistency cli/train_ranks cli/train_paper cli/train_pipe '
+    'cmd/train/': 'cli/trial cli/train cli/train_local cli/train_consistency cli/train_ranks cli/train_paper cli/train_pipe '
                   'witness/training cli/svrg',
     'cmd/trace/': 'cli/trace cli/npz cli/capture', 'binding/': 'capture install'}
 
