@@ -3,6 +3,7 @@
 #include "cmd/input/evidence.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/embed.h"
@@ -82,4 +83,24 @@ bool cc_evidence_find(const struct cc_evidence_list *l, const char *scheme, stru
             return true;
         }
     return false;
+}
+
+void cc_evidence_print(const struct cc_evidence_list *l, const char *scheme, const char *more,
+                       char *out, size_t cap)
+{
+    static const char trial[] = "a trial of your own training decides (docs/trial.md)";
+    struct cc_evidence found;
+    if (!cc_evidence_find(l, scheme, &found))
+        (void)snprintf(out, cap, "untried: %s, in the nearest of our own trainings%s; %s", scheme,
+                       more, trial);
+    else if (found.diverged > 0)
+        (void)snprintf(out, cap,
+                       "evidence: %s diverged in the nearest of our own trainings, %s%s; %s",
+                       scheme, found.about, more, trial);
+    else
+        (void)snprintf(out, cap,
+                       "evidence: %s ended %.2f points of accuracy %s fp32 (%+.2f to %+.2f) in the "
+                       "nearest of our own trainings, %s%s; %s",
+                       scheme, 100 * fabs(found.lost), found.lost > 0 ? "below" : "above",
+                       -100 * found.high, -100 * found.low, found.about, more, trial);
 }

@@ -34,4 +34,8 @@ void cc_evidence_close(struct cc_evidence_list *l);
 bool cc_evidence_find(const struct cc_evidence_list *l, const char *scheme,
                       struct cc_evidence *out);
 
+/* Writes what a scheme lost there, in a sentence with `more` in it, or "". */
+void cc_evidence_print(const struct cc_evidence_list *l, const char *scheme, const char *more,
+                       char *out, size_t cap);
+
 #endif

@@ -122,27 +122,13 @@ static void print_unsupported(const struct advise *a, const struct ranking *r, c
 /* Says what the recommended scheme lost in our own trainings, where the user has none. */
 static int note_evidence(struct advise *a, const struct ranking *r, struct cc_error *e)
 {
-    static const char trial[] = "a trial of your own training decides (docs/trial.md)";
-    const char *scheme = name_of(a, r->use);
-    struct cc_evidence found;
-    char other[160];
+    char other[160], text[640];
     if (a->forecast.limits.trained || a->evidence == NULL ||
         (a->forecast.schemes->item[r->use->scheme]->scheme->flags & CC_LOSSY) == 0)
         return CC_OK;
     print_unsupported(a, r, other, sizeof other);
-    if (!cc_evidence_find(a->evidence, scheme, &found))
-        return cc_record_note(a->record, e, "untried: %s, in the nearest of our own trainings; %s",
-                              scheme, trial);
-    if (found.diverged > 0)
-        return cc_record_note(a->record, e,
-                              "evidence: %s diverged in the nearest of our own trainings (%s); %s",
-                              scheme, found.about, trial);
-    return cc_record_note(
-        a->record, e,
-        "evidence: %s ended %.2f points of accuracy %s fp32 (%+.2f to %+.2f) in the "
-        "nearest of our own trainings, %s%s; %s",
-        scheme, 100 * fabs(found.lost), found.lost > 0 ? "below" : "above", -100 * found.high,
-        -100 * found.low, found.about, other, trial);
+    cc_evidence_print(a->evidence, name_of(a, r->use), other, text, sizeof text);
+    return cc_record_note(a->record, e, "%s", text);
 }
 
 /* Says why the recommendation is not the fastest scheme that could be recommended. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/input/carries.h"
+#include "cmd/input/evidence.h"
 #include "cmd/model/forecast.h"
 #include "core/memory.h"
 #include "core/units.h"
@@ -196,6 +197,21 @@ static int note_step(const struct cc_forecast *f, struct cc_record *r, const str
                           longest);
 }
 
+/* Says once what a scheme that is named lost in our own trainings. */
+static int note_evidence(const struct cc_forecast *f, struct cc_record *r,
+                         const struct cc_setting *s, size_t scheme, struct cc_error *e)
+{
+    struct cc_evidence_list list;
+    char text[640];
+    if (f->cluster.net == NULL || (f->schemes->item[scheme]->scheme->flags & CC_LOSSY) == 0)
+        return CC_OK;
+    const int status = cc_evidence_open(f->cluster.net, s->exchange, &list, e);
+    if (status == CC_OK)
+        cc_evidence_print(&list, cc_forecast_scheme(f, scheme), "", text, sizeof text);
+    cc_evidence_close(&list);
+    return status == CC_OK ? cc_record_note_once(r, e, "%s", text) : status;
+}
+
 int cc_forecast_note_fastest(const struct cc_forecast *f, struct cc_record *r,
                              const struct cc_setting *s, const struct cc_forecast_step *step,
                              size_t count, const struct cc_best *best, struct cc_error *e)
@@ -210,6 +226,8 @@ int cc_forecast_note_fastest(const struct cc_forecast *f, struct cc_record *r,
         fastest_s = fmin(fastest_s, step[i].step_s);
     if (first != NULL)
         CC_TRY(note_step(f, r, s, first, fastest_s, best, e));
+    if (first != NULL && f->errors)
+        CC_TRY(note_evidence(f, r, s, first->scheme, e));
     if (!f->errors)
         return CC_OK;
     CC_TRY(note_ruled_out(f, r, s, step, count, e));
