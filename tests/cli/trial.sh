@@ -135,12 +135,13 @@ json '[x["left_out"] for x in d["rows"] if x["scheme"] == "3lc:s=1.75"] == ["cos
 
 # Rows that cannot be.
 cat >change.py <<'P'
-"""change.py OUT KEY VALUE: trial.json with another value in the row of int8."""
+"""change.py OUT KEY VALUE...: trial.json with other values in the row of int8."""
 import json, sys
 d = json.load(open("trial.json"))
 d["rows"] = [x for x in d["rows"] if x["kind"] == "summary"]
 row = next(x for x in d["rows"] if x["scheme"] == "int8")
-row[sys.argv[2]] = json.loads(sys.argv[3])
+for key, value in zip(sys.argv[2::2], sys.argv[3::2]):
+    row[key] = json.loads(value)
 json.dump(d, open(sys.argv[1], "w"))
 P
 while read -r key value message; do
@@ -157,6 +158,9 @@ P
 python3 change.py alias.json scheme '"qsgd:bits=4"'
 q 0 $a --scheme qsgd --accuracy alias.json --format json
 json '[x["left_out"] for x in d["rows"] if x["scheme"] == "qsgd"] == [None]'
+python3 change.py wide.json lost 0.005 lost_low -0.005 lost_high 0.015 difference -0.005 verdict '"keeps"'
+q 0 $a --accuracy wide.json --format json
+json 'any("undecided" in n and "int8 (-0.5 to 1.5 points)" in n for n in d["notes"])'
 python3 change.py mixed.json net '"mlp:64"'
 q 0 $a --accuracy mixed.json --format json
 json 'any("trainings of several nets or exchanges" in n for n in d["notes"])'
