@@ -52,8 +52,8 @@ struct window {
     double
         residual_sq; /* the square of the sum of u - g since the beginning, at the window's end */
     double step_error_sq[MOST_STEPS], step_raw_sq[MOST_STEPS]; /* by step of the pass */
-    /* Sums over the gradients themselves, whatever the scheme's momentum: of <g - u, g>, ||u - g||^2
-     * and ||g||^2 over the window's steps. */
+    /* Sums over the gradients themselves, whatever the scheme's momentum: of <g - u, g>, ||u -
+     * g||^2 and ||g||^2 over the window's steps. */
     double missed, own_error_sq, own_raw_sq;
 };
 
