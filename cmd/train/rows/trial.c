@@ -191,7 +191,7 @@ static void put_title(const struct cc_train *t)
 {
     size_t count[3] = {0};
     const char *best = NULL;
-    char least[160] = "";
+    char least[256] = "";
     double bits = INFINITY;
     const double points = 100 * t->options.max_loss;
     const size_t steps = t->options.length[0].steps;
