@@ -56,6 +56,11 @@ static double sum_of(const double *loss, size_t from, size_t to)
     return sum;
 }
 
+double cc_trial_loss(const double *loss, size_t from, size_t to)
+{
+    return sum_of(loss, from, to) / (double)(to - from);
+}
+
 static double change_of(const double *loss, const double *base, size_t from, size_t to)
 {
     return sum_of(loss, from, to) / sum_of(base, from, to) - 1;
@@ -110,7 +115,7 @@ size_t cc_trial_tail(size_t steps)
 bool cc_trial_learns(const double *base, size_t steps)
 {
     const size_t tail = cc_trial_tail(steps);
-    return sum_of(base, tail, steps) / (double)(steps - tail) < CC_TRIAL_LEARNS * base[0];
+    return cc_trial_loss(base, tail, steps) < CC_TRIAL_LEARNS * base[0];
 }
 
 bool cc_trial_behind(const double *loss, const double *base, size_t done, size_t steps)
@@ -125,7 +130,7 @@ bool cc_trial_behind(const double *loss, const double *base, size_t done, size_t
         most = CC_TRIAL_HALF;
     else
         return false;
-    const double mean = sum_of(base, from, done) / (double)(done - from);
+    const double mean = cc_trial_loss(base, from, done);
     const double progress = base[0] - mean;
     return progress > 0 &&
            cc_trial_change(&loss, &base, 1, from, done).low * mean / progress > most;

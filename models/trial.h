@@ -14,10 +14,9 @@ struct cc_trial_mean {
 
 /* The accuracy that a scheme loses to fp32: lost[seed] is fp32's at the end less the scheme's. With
  * three seeds or more the interval is Student's t, and at least that of chance. With fewer, a seed
- * has the variance that was
- * measured between seeds of trainings (docs/trial.md): CC_TRIAL_OTHER of fp32's wrong answers among
- * so many test samples are decided by chance, and what is lost varies by CC_TRIAL_VARIES of itself.
- */
+ * has the variance that was measured between seeds of trainings (docs/trial.md): chance decides
+ * CC_TRIAL_OTHER of fp32's wrong answers among the test samples, and a loss varies by
+ * CC_TRIAL_VARIES of itself. */
 struct cc_trial_mean cc_trial_lost(const double *lost, size_t seeds, double fp32_accuracy,
                                    double test_samples);
 #define CC_TRIAL_OTHER  0.5
@@ -31,23 +30,30 @@ struct cc_trial_mean cc_trial_change(const double *const *loss, const double *co
                                      size_t seeds, size_t from, size_t to);
 #define CC_TRIAL_WIDER 2.5
 
+/* The mean loss of the steps from `from` to before `to`. */
+double cc_trial_loss(const double *loss, size_t from, size_t to);
+
 /* The first step of those whose training loss counts: the last third. */
 size_t cc_trial_tail(size_t steps);
 
-/* Whether a training is so far behind after some of its steps that it can be ended: after a quarter
- * of them it certainly misses CC_TRIAL_QUARTER of the progress that fp32 has made, after half of
- * them CC_TRIAL_HALF. Progress is how far the loss has come down from fp32's first, in the mean of
- * the last half of what was trained. False after any other number of steps. */
+/* Whether a training is so far behind after some of its steps that it can be ended. It certainly
+ * misses CC_TRIAL_QUARTER of the progress that fp32 has made after a quarter of the steps, or
+ * CC_TRIAL_HALF after half. Progress is how far the loss has come down from fp32's first, in the
+ * mean of the last half of what was trained. False after any other number of steps. */
 bool cc_trial_behind(const double *loss, const double *base, size_t done, size_t steps);
 #define CC_TRIAL_QUARTER 0.6
 #define CC_TRIAL_HALF    0.3
 
-/* Whether fp32 itself has learned something: its mean loss over the last third of the steps is below
- * this share of its first. Otherwise nothing can be lost. */
+/* Whether fp32 itself has learned something: its mean loss over the last third of the steps is
+ * below this share of its first. Otherwise nothing can be lost. */
 bool cc_trial_learns(const double *base, size_t steps);
 #define CC_TRIAL_LEARNS 0.9
 
 /* --- verdicts --- */
+
+/* The accuracy that a scheme may lose, unless the user says otherwise. */
+#define CC_TRIAL_MAX_LOSS      0.01
+#define CC_TRIAL_MAX_LOSS_TEXT "1%" /* the same */
 
 enum cc_trial_verdict {
     CC_TRIAL_KEEPS, /* certainly within the limit */

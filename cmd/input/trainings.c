@@ -334,3 +334,8 @@ double cc_trained_lost(const struct cc_trained *t)
         return isnan(t->lost) && t->diverged > 0 ? INFINITY : t->lost;
     return has_diverged(t) ? INFINITY : -t->difference;
 }
+
+const enum cc_trial_verdict *cc_trained_verdict(const struct cc_trained *t)
+{
+    return t != NULL && t->tried ? &t->verdict : NULL;
+}

@@ -42,5 +42,7 @@ const struct cc_trained *cc_trainings_find(const struct cc_trainings *t, const c
 /* How much accuracy it lost to fp32: NaN if it was not trained (NULL), or in a trial that does not
  * say; infinite if a training diverged. */
 double cc_trained_lost(const struct cc_trained *t);
+/* The verdict of a trial; NULL if it was not tried. t may be NULL. */
+const enum cc_trial_verdict *cc_trained_verdict(const struct cc_trained *t);
 
 #endif

@@ -77,7 +77,7 @@ static const struct cc_option limit_options[] = {
      MEMBER(max_loss),
      .kind = CC_TAKES_SHARE,
      .value = "SHARE",
-     .def = "1%",
+     .def = CC_TRIAL_MAX_LOSS_TEXT,
      .group = CC_GROUP_SEND,
      .help = "--accuracy: the loss of accuracy that is allowed, in points: 0.5%"},
     {.name = "lossless",

@@ -14,9 +14,6 @@ struct advise {
     struct cc_record *record;
 };
 
-/* The loss of accuracy up to which our own trainings support a scheme. */
-#define CC_ADVISE_MOST_LOST 0.01
-
 /* One scheme in one setting. */
 struct candidate {
     size_t scheme; /* index in the list */

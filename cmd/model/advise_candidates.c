@@ -25,14 +25,14 @@ const char *cc_advise_error_text(const struct advise *a, const struct candidate 
 }
 
 /* Whether our own trainings support a scheme, where the user has none: it loses nothing, or lost
- * at most this much in the nearest of them. */
+ * at most CC_TRIAL_MAX_LOSS in the nearest of them. */
 static bool is_supported(const struct advise *a, size_t scheme, const struct cc_accuracy *accuracy)
 {
     struct cc_evidence found;
     if (a->forecast.limits.trained || a->evidence == NULL || !accuracy->lossy)
         return true;
     return cc_evidence_find(a->evidence, cc_forecast_scheme(&a->forecast, scheme), &found) &&
-           found.diverged == 0 && found.lost <= CC_ADVISE_MOST_LOST;
+           found.diverged == 0 && found.lost <= CC_TRIAL_MAX_LOSS;
 }
 
 int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t scheme,

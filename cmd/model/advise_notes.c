@@ -346,7 +346,7 @@ static int note_accuracy(struct advise *a, struct cc_error *e)
         const struct cc_accuracy of = {
             .lossy = (a->forecast.schemes->item[i]->scheme->flags & CC_LOSSY) != 0,
             .lost = cc_trained_lost(trained),
-            .trial = trained != NULL && trained->tried ? &trained->verdict : NULL};
+            .trial = cc_trained_verdict(trained)};
         const enum cc_ruling ruling = cc_verdict_rule(l, &of);
         untrained += ruling == CC_OUT_UNTRAINED;
         if (ruling != CC_OUT_LOST && ruling != CC_OUT_DIVERGED && ruling != CC_OUT_COSTS)

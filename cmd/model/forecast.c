@@ -322,20 +322,20 @@ struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struc
     const struct cc_trained *trained =
         f->trainings != NULL ? cc_trainings_find(f->trainings, cc_forecast_scheme(f, scheme))
                              : NULL;
-    return (struct cc_accuracy){
-        .error = error->error,
-        .lost = cc_trained_lost(trained),
-        .lost_low = trained != NULL ? -trained->high : NAN,
-        .lost_high = trained != NULL ? -trained->low : NAN,
-        .trial = trained != NULL && trained->tried ? &trained->verdict : NULL,
-        .low = error->low,
-        .high = error->high,
-        .encodings = prunes ? NAN
-                            : cc_exchange_encodings(s->exchange, reduction, s->cluster.via,
-                                                    s->cluster.workers),
-        .lossy = (kind->flags & CC_LOSSY) != 0,
-        .absolute = drawn ? kind->absolute_param : NULL,
-        .by_shape = drawn && cc_update_error_by_shape(spec)};
+    return (struct cc_accuracy){.error = error->error,
+                                .lost = cc_trained_lost(trained),
+                                .lost_low = trained != NULL ? -trained->high : NAN,
+                                .lost_high = trained != NULL ? -trained->low : NAN,
+                                .trial = cc_trained_verdict(trained),
+                                .low = error->low,
+                                .high = error->high,
+                                .encodings = prunes ? NAN
+                                                    : cc_exchange_encodings(s->exchange, reduction,
+                                                                            s->cluster.via,
+                                                                            s->cluster.workers),
+                                .lossy = (kind->flags & CC_LOSSY) != 0,
+                                .absolute = drawn ? kind->absolute_param : NULL,
+                                .by_shape = drawn && cc_update_error_by_shape(spec)};
 }
 
 void cc_forecast_error_columns(const struct cc_forecast *f, struct cc_record *r, size_t row,

@@ -61,16 +61,23 @@ static struct cc_trace *captured(void **state, size_t steps, double decay)
 
 /* --- by hand --- */
 
+/* The sum of the gradients' squares, with the first step and the others so many times. */
+static double raw_sq(int first, int others)
+{
+    double raw = 0;
+    for (int s = 0; s < STEPS; s++)
+        for (int i = 0; i < VALUES; i++)
+            raw += (s == 0 ? first : others) * (double)gradients[s][i] * (double)gradients[s][i];
+    return raw;
+}
+
 /* Errors of single steps are those of the fixture; what is sent does not depend on chance. */
 static void int8_by_hand(void **state)
 {
     struct fixture f;
     struct cc_update_error r;
-    double raw = 0;
+    const double raw = raw_sq(1, 1);
     open_gradients(&f, state, "int8");
-    for (int s = 0; s < STEPS; s++)
-        for (int i = 0; i < VALUES; i++)
-            raw += (double)gradients[s][i] * (double)gradients[s][i];
     measure(&f, &r);
     assert_true(fabs(r.bias / ((0.0625 + 0.25 + 0.25 + 0.0625) / raw) - 1) < 1e-12);
     assert_true(r.variance == 0 && isnan(r.delay) && r.settled);
@@ -84,11 +91,8 @@ static void late_by_hand(void **state)
 {
     struct fixture f;
     struct cc_update_error r;
-    double raw = 0;
+    const double raw = raw_sq(22, 21);
     open_gradients(&f, state, "int8");
-    for (int s = 0; s < STEPS; s++)
-        for (int i = 0; i < VALUES; i++)
-            raw += (s == 0 ? 22 : 21) * (double)gradients[s][i] * (double)gradients[s][i];
     measure(&f, &r);
     const double missed = 22 * (0.25 * 1.25 + 0.5 * 2.5 - 0.5 * 3.5 + 0.25 * 0.25) / raw;
     assert_true(fabs(r.late / fabs(missed) - 1) < 1e-9);

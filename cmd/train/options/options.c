@@ -9,6 +9,7 @@
 #include "core/parallel.h"
 #include "core/units.h"
 #include "models/recipe_list.h"
+#include "models/trial.h"
 #include "train/linear/linear.h"
 
 const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam", "adamw", "scd", "svrg", NULL};
@@ -120,7 +121,7 @@ const struct cc_option cc_train_own_options[] = {
     {.name = "trial", MEMBER(trial), .group = CC_GROUP_TRAIN, .often = true,
      .help = "a short training with each scheme, in pairs with fp32, that says which keep its accuracy "
              "(docs/trial.md); by default 200 steps of " CC_TRAIN_TRIAL_NET " with schemes of every kind"},
-    {.name = "max-loss", MEMBER(max_loss), .kind = CC_TAKES_SHARE, .value = "SHARE", .def = "1%", .group = CC_GROUP_TRAIN,
+    {.name = "max-loss", MEMBER(max_loss), .kind = CC_TAKES_SHARE, .value = "SHARE", .def = CC_TRIAL_MAX_LOSS_TEXT, .group = CC_GROUP_TRAIN,
      .help = "--trial: a scheme may lose this much accuracy to fp32, in points"},
     {.name = "net", MEMBER(net), .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
      .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "

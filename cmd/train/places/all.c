@@ -239,7 +239,6 @@ int cc_train_all(struct cc_train *t, struct cc_error *e)
         CC_TRY(name_captures(t, named, e));
     cc_progress_begin(&p.progress, t->args->quiet);
     /* A trial holds the other schemes against fp32, its first, which is trained before them. */
-    p.first = 0;
     if (t->options.trial)
         cc_parallel_items(t->options.threads, t->options.seeds, train_one, &p);
     p.first = t->options.trial ? t->options.seeds : 0;

@@ -19,14 +19,6 @@ struct found {
     bool ended;        /* one was, or diverged */
 };
 
-static double mean_of(const double *loss, size_t from, size_t to)
-{
-    double sum = 0;
-    for (size_t i = from; i < to; i++)
-        sum += loss[i];
-    return sum / (double)(to - from);
-}
-
 /* Finds these of trainings that are all complete. */
 static void find_whole(const struct cc_train *t, size_t variant, double *lost, const double **loss,
                        struct found *out)
@@ -41,7 +33,7 @@ static void find_whole(const struct cc_train *t, size_t variant, double *lost, c
         lost[k] = fp32->eval[fp32->evals - 1].accuracy - of->eval[of->evals - 1].accuracy;
         loss[k] = of->loss;
         loss[seeds + k] = fp32->loss;
-        sum += mean_of(of->loss, tail, steps);
+        sum += cc_trial_loss(of->loss, tail, steps);
     }
     out->loss_end = sum / (double)seeds;
     out->change = cc_trial_change(loss, loss + seeds, seeds, tail, steps);
@@ -89,8 +81,8 @@ static bool is_biased(const struct cc_spec *s, double bits)
            !cc_spec_has_feedback(s) && bits < CC_TRIAL_BIASED_BITS;
 }
 
-/* The most accuracy that the null arm may lose or gain by chance; 0 if it was not tried, infinite if
- * it was ended early. */
+/* The most accuracy that the null arm may lose or gain by chance; 0 if it was not tried, infinite
+ * if it was ended early. */
 static int find_noise(const struct cc_train *t, double *noise, struct cc_error *e)
 {
     struct found null;
@@ -98,8 +90,8 @@ static int find_noise(const struct cc_train *t, double *noise, struct cc_error *
     for (size_t v = 0; v < t->args->schemes.count; v++)
         if (strcmp(cc_train_spec(t, v)->name, CC_TRAIN_NULL_ARM) == 0) {
             CC_TRY(find(t, v, &null, e));
-            *noise = isnan(null.lost.mean) ? INFINITY
-                                           : fmax(fabs(null.lost.low), fabs(null.lost.high));
+            *noise =
+                isnan(null.lost.mean) ? INFINITY : fmax(fabs(null.lost.low), fabs(null.lost.high));
         }
     return CC_OK;
 }
@@ -133,8 +125,7 @@ static int rule(const struct cc_train *t, size_t variant, double bits, struct fo
                                      .biased = is_biased(cc_train_spec(t, variant), bits),
                                      .steps = t->options.length[0].steps};
     *out = cc_trial_rule(&end, t->options.max_loss);
-    if (*out == CC_TRIAL_KEEPS && variant > 0 &&
-        (noise > t->options.max_loss || !has_learned(t)))
+    if (*out == CC_TRIAL_KEEPS && variant > 0 && (noise > t->options.max_loss || !has_learned(t)))
         *out = CC_TRIAL_OPEN;
     return CC_OK;
 }
@@ -208,19 +199,21 @@ static void put_title(const struct cc_train *t)
     const size_t tried = count[CC_TRIAL_KEEPS] + count[CC_TRIAL_COSTS] + count[CC_TRIAL_OPEN];
     if (best != NULL)
         (void)snprintf(least, sizeof least,
-                       "; of those that keep it %.100s pushes least, %.3g bits a value", best, bits);
+                       "; of those that keep it %.100s pushes least, %.3g bits a value", best,
+                       bits);
     if (!is_complete(t))
         cc_record_title(t->record, "trial of %zu steps: %s", steps,
-                        cc_interrupted() ? "interrupted before fp32 was trained"
-                                         : "fp32 itself diverged, so that nothing is compared: give "
-                                           "a lower --rate");
+                        cc_interrupted()
+                            ? "interrupted before fp32 was trained"
+                            : "fp32 itself diverged, so that nothing is compared: give "
+                              "a lower --rate");
     else
         cc_record_title(t->record,
                         "trial of %zu steps%s: %zu of %zu schemes keep fp32's accuracy to within "
                         "%.3g point%s, %zu cost more, %zu are open%s",
-                        steps, cc_interrupted() ? ", interrupted" : "", count[CC_TRIAL_KEEPS], tried,
-                        points, points == 1 ? "" : "s", count[CC_TRIAL_COSTS], count[CC_TRIAL_OPEN],
-                        least);
+                        steps, cc_interrupted() ? ", interrupted" : "", count[CC_TRIAL_KEEPS],
+                        tried, points, points == 1 ? "" : "s", count[CC_TRIAL_COSTS],
+                        count[CC_TRIAL_OPEN], least);
 }
 
 int cc_train_note_trial(const struct cc_train *t, struct cc_error *e)
@@ -234,16 +227,18 @@ int cc_train_note_trial(const struct cc_train *t, struct cc_error *e)
         return CC_OK;
     CC_TRY(find_noise(t, &noise, e));
     if (!has_learned(t))
-        CC_TRY(cc_record_note(t->record, e,
-                              "fp32 itself has hardly learned, so that no scheme is said to keep its "
-                              "accuracy: give more --steps or another --rate"));
+        CC_TRY(
+            cc_record_note(t->record, e,
+                           "fp32 itself has hardly learned, so that no scheme is said to keep its "
+                           "accuracy: give more --steps or another --rate"));
     else if (noise > limit)
-        CC_TRY(cc_record_note(t->record, e,
-                              "noise: " CC_TRAIN_NULL_ARM
-                              ", which changes next to nothing, may differ by %.2g points, more than "
-                              "the limit of %.3g: no scheme is said to keep the accuracy; give more "
-                              "--steps or --seeds, or another --rate",
-                              100 * noise, 100 * limit));
+        CC_TRY(
+            cc_record_note(t->record, e,
+                           "noise: " CC_TRAIN_NULL_ARM
+                           ", which changes next to nothing, may differ by %.2g points, more than "
+                           "the limit of %.3g: no scheme is said to keep the accuracy; give more "
+                           "--steps or --seeds, or another --rate",
+                           100 * noise, 100 * limit));
     return cc_record_note(t->record, e,
                           "a trial proves no final accuracy, and shows no late instability "
                           "(docs/trial.md)");
