@@ -7,24 +7,22 @@
 
 #include "models/system.h"
 
-/* --- errors --- */
+/* --- errors and losses --- */
 
 double cc_accuracy_sum_error(const struct cc_accuracy *a)
 {
     return a->error * a->encodings;
 }
 
-enum cc_ruling cc_verdict_rule(const struct cc_verdict_limits *l, const struct cc_accuracy *a)
+/* Whether the program's own trainings say nothing of sums that are encoded so often, or in part. */
+static bool is_encoded_more(const struct cc_verdict_limits *l, const struct cc_accuracy *a)
+{
+    return l->by == CC_BY_EVIDENCE && !(a->encodings <= CC_EVIDENCE_ENCODINGS);
+}
+
+static enum cc_ruling rule_by_error(const struct cc_verdict_limits *l, const struct cc_accuracy *a)
 {
     const double error = cc_accuracy_sum_error(a);
-    if (l->lossless && a->lossy)
-        return CC_OUT_LOSSY;
-    if (l->trained && a->lossy && isnan(a->lost))
-        return a->trial == NULL              ? CC_OUT_UNTRAINED
-               : *a->trial == CC_TRIAL_COSTS ? CC_OUT_COSTS
-                                             : CC_ADMITTED;
-    if (l->trained && a->lossy)
-        return isinf(a->lost) ? CC_OUT_DIVERGED : a->lost > l->lost ? CC_OUT_LOST : CC_ADMITTED;
     if (isnan(a->error))
         return a->by_shape ? CC_OUT_BY_SHAPE : CC_OUT_UNKNOWN;
     if (a->absolute != NULL)
@@ -32,6 +30,30 @@ enum cc_ruling cc_verdict_rule(const struct cc_verdict_limits *l, const struct c
     if (isnan(error))
         return CC_OUT_UNPREDICTED;
     return error > l->sum_error ? CC_OUT_ERROR : CC_ADMITTED;
+}
+
+/* Rules on a scheme that was trained. */
+static enum cc_ruling rule_by_loss(const struct cc_verdict_limits *l, const struct cc_accuracy *a)
+{
+    return isinf(a->lost) ? CC_OUT_DIVERGED : a->lost > l->lost ? CC_OUT_LOST : CC_ADMITTED;
+}
+
+enum cc_ruling cc_verdict_rule(const struct cc_verdict_limits *l, const struct cc_accuracy *a)
+{
+    enum cc_ruling ruling = CC_ADMITTED;
+    if (l->lossless && a->lossy)
+        return CC_OUT_LOSSY;
+    if (!a->lossy || l->by == CC_BY_ERRORS)
+        return rule_by_error(l, a);
+    if (!isnan(a->lost))
+        ruling = rule_by_loss(l, a);
+    else if (l->by == CC_BY_EVIDENCE)
+        ruling = CC_OUT_UNTRIED;
+    else if (a->trial == NULL)
+        ruling = CC_OUT_UNTRAINED;
+    else if (*a->trial == CC_TRIAL_COSTS)
+        ruling = CC_OUT_COSTS;
+    return ruling == CC_ADMITTED && is_encoded_more(l, a) ? rule_by_error(l, a) : ruling;
 }
 
 void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
@@ -45,6 +67,7 @@ void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
         [CC_OUT_UNPREDICTED] =
             ("the error of what --keep leaves out is not predicted: sim --errors "
              "measures it"),
+        [CC_OUT_UNTRIED] = "untried",
         [CC_OUT_UNTRAINED] = "not trained",
         [CC_OUT_DIVERGED] = "diverged in training",
         [CC_OUT_COSTS] = "costs accuracy in the trial"};
@@ -53,7 +76,7 @@ void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
     else if (ruling == CC_OUT_ERROR)
         (void)snprintf(out, cap, "sum_error above %g", l->sum_error);
     else if (ruling == CC_OUT_LOST)
-        (void)snprintf(out, cap, "lost %.2f points of accuracy", 100 * a->lost);
+        (void)snprintf(out, cap, "lost %.2f points", 100 * a->lost);
     else
         (void)snprintf(out, cap, "%s", texts[ruling]);
 }
@@ -61,13 +84,15 @@ void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
 bool cc_verdict_uncertain(const struct cc_verdict_limits *l, const struct cc_accuracy *a)
 {
     const enum cc_ruling ruling = cc_verdict_rule(l, a);
-    const bool trained = l->trained && a->lossy && (ruling == CC_ADMITTED || ruling == CC_OUT_LOST);
-    if (trained && ruling == CC_ADMITTED && a->trial != NULL && *a->trial == CC_TRIAL_OPEN)
+    const bool by_loss = a->lossy && l->by != CC_BY_ERRORS;
+    if (by_loss && ruling == CC_ADMITTED && a->trial != NULL && *a->trial == CC_TRIAL_OPEN)
         return true;
-    if (trained)
-        return a->lost_low <= l->lost && l->lost < a->lost_high;
-    return (ruling == CC_ADMITTED || ruling == CC_OUT_ERROR) && !l->trained &&
-           a->low * a->encodings <= l->sum_error && l->sum_error < a->high * a->encodings;
+    if (by_loss && (ruling == CC_ADMITTED || ruling == CC_OUT_LOST) && a->lost_low <= l->lost &&
+        l->lost < a->lost_high)
+        return true;
+    return (ruling == CC_ADMITTED || ruling == CC_OUT_ERROR) &&
+           (!by_loss || is_encoded_more(l, a)) && a->low * a->encodings <= l->sum_error &&
+           l->sum_error < a->high * a->encodings;
 }
 
 /* --- choices --- */

@@ -21,13 +21,22 @@
  */
 #define CC_VERDICT_MAX_ERROR 1.0
 
+/* Rules on lossy schemes. */
+enum cc_ruled_by {
+    CC_BY_ERRORS,
+    CC_BY_EVIDENCE, /* accuracy lost in trainings that the program carries; where an exchange
+                       encodes sums more often than those did, the error as well */
+    CC_BY_TRAININGS /* accuracy lost in the user's own */
+};
+
+/* Encodings of the workers' sum in the trainings that the program carries: a push and a pull. */
+#define CC_EVIDENCE_ENCODINGS 2.0
+
 struct cc_verdict_limits {
     double sum_error; /* largest error of the workers' sum; usually CC_VERDICT_MAX_ERROR */
     bool lossless;    /* only schemes that change no value */
-    /* Trainings decide in place of errors: lossy schemes may have lost at most this accuracy, 0 to
-     * 1, to fp32. */
-    bool trained;
-    double lost;
+    enum cc_ruled_by by;
+    double lost; /* most accuracy, 0 to 1, that a scheme may have lost to fp32 in trainings */
 };
 
 /* Everything about a scheme in a setting that decides whether a verdict may name it. */
@@ -38,7 +47,7 @@ struct cc_accuracy {
      * its error follows from no encoding's. */
     double encodings;
     bool lossy;
-    double lost; /* accuracy in a training; NaN: not trained; infinite: it diverged */
+    double lost; /* accuracy in the trainings that rule; NaN: not trained; infinite: it diverged */
     double lost_low, lost_high; /* its 95% interval; NaN: not known */
     /* A trial's verdict (models/trial.h), which decides where the trial has no `lost`; NULL: no
      * trial. */
@@ -56,6 +65,7 @@ enum cc_ruling {
     CC_OUT_UNPREDICTED, /* its error was measured, but `encodings` is not known */
     CC_OUT_ABSOLUTE,    /* it has a parameter `absolute` */
     CC_OUT_ERROR,       /* its error is above the limit */
+    CC_OUT_UNTRIED,     /* the program carries no training with it */
     CC_OUT_UNTRAINED,
     CC_OUT_DIVERGED,
     CC_OUT_LOST, /* it lost more accuracy than the limit */

@@ -43,20 +43,19 @@ static const char *kind_of(const struct cc_net *net)
     return convolutions ? "convolutions" : "dense";
 }
 
-int cc_evidence_open(const struct cc_net *net, enum cc_exchange exchange,
-                     struct cc_evidence_list *out, struct cc_error *e)
+int cc_evidence_open(const struct cc_net *net, struct cc_evidence_list *out, struct cc_error *e)
 {
     const char *kind = kind_of(net);
-    const bool servers = cc_exchange_has(exchange, CC_X_SERVERS);
-    int best = -1;
-    *out = (struct cc_evidence_list){.setting = 0};
+    *out = (struct cc_evidence_list){.setting = {NULL}};
     CC_TRY(cc_sheet_parse_csv("evidence.csv", text.begin, cc_embedded_size(&text), &out->sheet, e));
-    for (size_t i = 0; i < out->sheet.rows; i++) {
-        const bool ps = strcmp(text_at(&out->sheet, i, "exchange"), "ps") == 0;
-        if (strcmp(text_at(&out->sheet, i, "kind"), kind) == 0 && (ps == servers) > best) {
-            best = ps == servers;
-            out->known = true;
-            out->setting = i;
+    for (int servers = 0; servers < 2; servers++) {
+        int best = -1;
+        for (size_t i = 0; i < out->sheet.rows; i++) {
+            const int alike = (strcmp(text_at(&out->sheet, i, "exchange"), "ps") == 0) == servers;
+            if (strcmp(text_at(&out->sheet, i, "kind"), kind) == 0 && alike > best) {
+                best = alike;
+                out->setting[servers] = text_at(&out->sheet, i, "setting");
+            }
         }
     }
     return CC_OK;
@@ -68,39 +67,52 @@ void cc_evidence_close(struct cc_evidence_list *l)
         cc_sheet_free(&l->sheet);
 }
 
-bool cc_evidence_find(const struct cc_evidence_list *l, const char *scheme, struct cc_evidence *out)
+/* The row's scheme. */
+static struct cc_evidence read_row(const struct cc_sheet *s, size_t row)
 {
-    const struct cc_sheet *s = &l->sheet;
-    const char *setting = text_at(s, l->setting, "setting");
-    for (size_t i = l->setting; l->known && i < s->rows; i++)
-        if (strcmp(text_at(s, i, "setting"), setting) == 0 &&
-            strcmp(text_at(s, i, "scheme"), scheme) == 0) {
-            *out = (struct cc_evidence){.about = setting,
-                                        .lost = number_at(s, i, "lost"),
-                                        .low = number_at(s, i, "lost_low"),
-                                        .high = number_at(s, i, "lost_high"),
-                                        .diverged = number_at(s, i, "diverged")};
-            return true;
-        }
-    return false;
+    const char *about = text_at(s, row, "setting");
+    if (number_at(s, row, "diverged") > 0)
+        return (struct cc_evidence){about, INFINITY, NAN, NAN};
+    return (struct cc_evidence){about, number_at(s, row, "lost"), number_at(s, row, "lost_low"),
+                                number_at(s, row, "lost_high")};
 }
 
-void cc_evidence_print(const struct cc_evidence_list *l, const char *scheme, const char *more,
-                       char *out, size_t cap)
+bool cc_evidence_find(const struct cc_evidence_list *l, enum cc_exchange exchange,
+                      const char *scheme, struct cc_evidence *out)
+{
+    const struct cc_sheet *s = &l->sheet;
+    const char *setting = l->setting[cc_exchange_has(exchange, CC_X_SERVERS)];
+    bool found = false;
+    for (size_t i = 0; i < s->rows; i++) {
+        if (strcmp(text_at(s, i, "scheme"), scheme) != 0 ||
+            (setting != NULL && strcmp(text_at(s, i, "setting"), setting) != 0))
+            continue;
+        const struct cc_evidence row = read_row(s, i);
+        if (!found || row.lost > out->lost)
+            *out = row;
+        found = true;
+    }
+    return found;
+}
+
+void cc_evidence_print(const struct cc_evidence_list *l, enum cc_exchange exchange,
+                       const char *scheme, char *out, size_t cap)
 {
     static const char trial[] = "a trial of your own training decides (docs/trial.md)";
+    const bool known = l->setting[cc_exchange_has(exchange, CC_X_SERVERS)] != NULL;
+    const char *where =
+        known ? "the nearest of our own trainings"
+              : "the hardest for it of our own trainings, as none is of a net of this kind";
     struct cc_evidence found;
-    if (!cc_evidence_find(l, scheme, &found))
-        (void)snprintf(out, cap, "untried: %s, in the nearest of our own trainings%s; %s", scheme,
-                       more, trial);
-    else if (found.diverged > 0)
-        (void)snprintf(out, cap,
-                       "evidence: %s diverged in the nearest of our own trainings, %s%s; %s",
-                       scheme, found.about, more, trial);
+    if (!cc_evidence_find(l, exchange, scheme, &found))
+        (void)snprintf(out, cap, "untried: no training of ours has %s; %s", scheme, trial);
+    else if (isinf(found.lost))
+        (void)snprintf(out, cap, "evidence: %s diverged in %s (%s); %s", scheme, where, found.about,
+                       trial);
     else
         (void)snprintf(out, cap,
-                       "evidence: %s ended %.2f points of accuracy %s fp32 (%+.2f to %+.2f) in the "
-                       "nearest of our own trainings, %s%s; %s",
+                       "evidence: %s ended %.2f points of accuracy %s fp32 (%+.2f to %+.2f) in %s "
+                       "(%s); %s",
                        scheme, 100 * fabs(found.lost), found.lost > 0 ? "below" : "above",
-                       -100 * found.high, -100 * found.low, found.about, more, trial);
+                       -100 * found.high, -100 * found.low, where, found.about, trial);
 }

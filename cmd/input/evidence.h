@@ -1,6 +1,6 @@
 /* Evidence: what schemes lost in trainings of our own, which the program carries
- * (cmd/input/evidence.csv; tools/evidence.sh makes it). It is for users who have no training of
- * their own yet, and says nothing certain about it. */
+ * (cmd/input/evidence.csv; tools/evidence.sh makes it). It rules on schemes for users who have no
+ * training of their own yet, and says nothing certain about it. */
 #ifndef CC_CMD_INPUT_EVIDENCE_H
 #define CC_CMD_INPUT_EVIDENCE_H
 
@@ -11,31 +11,30 @@
 /* A scheme in one of the settings. */
 struct cc_evidence {
     const char *about;      /* "resnet8 on digits, 4 workers, ps, rate 0.05, 400 steps, 3 seeds" */
-    double lost, low, high; /* accuracy lost to fp32, from 0 to 1, with its 95% interval */
-    double diverged;        /* trainings that did, which count as nothing else */
+    double lost, low, high; /* accuracy lost to fp32, from 0 to 1, with its 95% interval; infinite
+                               and NaN if a training diverged */
 };
 
+/* All settings, and those that are nearest to a net. */
 struct cc_evidence_list {
     struct cc_sheet sheet;
-    bool known;     /* whether there is a setting with a net of this kind, */
-    size_t setting; /* and the row of its first scheme */
+    const char *setting[2]; /* without and with servers; NULL: any */
 };
 
-/* Opens the list, and finds the setting that is nearest to a net and an exchange: one with the same
- * kind of net (convolutions, attention, or dense layers alone), if possible with the same answer to
- * whether servers reduce; the first of those that are alike. Recurrent nets have none. Release it
- * with cc_evidence_close, also after an error. */
-int cc_evidence_open(const struct cc_net *net, enum cc_exchange exchange,
-                     struct cc_evidence_list *out, struct cc_error *e);
+/* Opens the list for a net. The nearest settings have the same kind of net (convolutions,
+ * attention, or dense layers alone) and, if possible, the same answer to whether servers reduce; of
+ * those that are alike, the first in the list. For a kind that was not trained, as recurrent nets,
+ * all settings count. Release it with cc_evidence_close, also after an error. */
+int cc_evidence_open(const struct cc_net *net, struct cc_evidence_list *out, struct cc_error *e);
 void cc_evidence_close(struct cc_evidence_list *l);
 
-/* The scheme of that canonical name in the nearest setting; false if it was not trained there: no
- * parameter is guessed from another. */
-bool cc_evidence_find(const struct cc_evidence_list *l, const char *scheme,
-                      struct cc_evidence *out);
+/* The scheme of that canonical name in the nearest setting, or where it lost most if all count;
+ * false if it was not trained there: no parameter is guessed from another. */
+bool cc_evidence_find(const struct cc_evidence_list *l, enum cc_exchange exchange,
+                      const char *scheme, struct cc_evidence *out);
 
-/* Writes what a scheme lost there, in a sentence with `more` in it, or "". */
-void cc_evidence_print(const struct cc_evidence_list *l, const char *scheme, const char *more,
-                       char *out, size_t cap);
+/* Writes what a scheme lost there, in a sentence, or that it is untried. */
+void cc_evidence_print(const struct cc_evidence_list *l, enum cc_exchange exchange,
+                       const char *scheme, char *out, size_t cap);
 
 #endif

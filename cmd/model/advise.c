@@ -63,14 +63,15 @@ static const struct cc_option limit_options[] = {
      .def = "1",
      .group = CC_GROUP_SEND,
      .help = "leave out schemes whose sum_error, the error of the sum over the workers "
-             "(docs/errors.md), is larger; 1 is that of sending nothing"},
+             "(docs/errors.md), is larger; 1 is that of sending nothing. If it is given, errors "
+             "rule in place of our own trainings (docs/trial.md)"},
     {.name = "accuracy",
      MEMBER(accuracy),
      .value = "FILE",
      .file = CC_READS_FILE,
      .group = CC_GROUP_SEND,
      .help =
-         "a result of `commcomp train` (.csv or .json), which decides in place of sum_error: "
+         "a result of `commcomp train` (.csv or .json), which rules in place of our own trainings: "
          "leave out lossy schemes that lost more accuracy to fp32 than --max-loss, diverged, or "
          "were not trained"},
     {.name = "max-loss",
@@ -79,7 +80,7 @@ static const struct cc_option limit_options[] = {
      .value = "SHARE",
      .def = CC_TRIAL_MAX_LOSS_TEXT,
      .group = CC_GROUP_SEND,
-     .help = "--accuracy: the loss of accuracy that is allowed, in points: 0.5%"},
+     .help = "the loss of accuracy in trainings that is allowed, in points: 0.5%"},
     {.name = "lossless",
      MEMBER(lossless),
      .group = CC_GROUP_SEND,
@@ -145,53 +146,47 @@ static int find_baseline(struct advise *a, struct ranking *r, struct cc_error *e
     return CC_OK;
 }
 
-/* How certain a recommendation is. */
-enum certainty {
-    CERTAIN,   /* no longer trace might rule it out, and our own trainings support it */
-    SUPPORTED, /* they support it */
-    ANY
-};
-
-static bool is_doubtful(const struct candidate *c, enum certainty certainty)
-{
-    return (certainty <= SUPPORTED && !c->supported) || (certainty == CERTAIN && c->uncertain);
-}
-
-/* The fastest candidate that pays, of those that are so certain; NULL if none does. */
+/* The fastest candidate that pays; with `certain`, of those whose ruling is. NULL if none does. */
 static const struct candidate *find_paying(const struct advise *a, const struct ranking *r,
-                                           enum certainty certainty)
+                                           bool certain)
 {
     for (size_t i = 0; i < r->ranked; i++)
-        if (!cc_advise_is_baseline(a, &r->c[i]) && !is_doubtful(&r->c[i], certainty))
+        if (!cc_advise_is_baseline(a, &r->c[i]) && !(certain && r->c[i].uncertain))
             return r->c[i].p.step_s * CC_VERDICT_WORTH < r->best.p.step_s ? &r->c[i] : NULL;
     return NULL;
 }
 
 /* Chooses the recommendation, if a candidate pays: of those that are close to the fastest, the one
- * with the least sum_error, or that lost least in the user's trainings. Less certain candidates are
- * for want of others. */
+ * with the least sum_error, or that lost least in the user's trainings: in our own, what admitted
+ * schemes lost differs by chance. Uncertain candidates are for want of others. */
 static void recommend(const struct advise *a, struct ranking *r)
 {
-    enum certainty certainty = CERTAIN;
-    while ((r->fastest = find_paying(a, r, certainty)) == NULL)
-        if (certainty++ == ANY)
-            return;
+    const bool by_error = a->forecast.limits.by != CC_BY_TRAININGS;
+    r->fastest = find_paying(a, r, true);
+    const bool certain = r->fastest != NULL;
+    if (!certain)
+        r->fastest = find_paying(a, r, false);
+    if (r->fastest == NULL)
+        return;
     for (const struct candidate *c = r->fastest;
          c < r->c + r->ranked && c->p.step_s <= CC_ADVISE_CLOSE * r->fastest->p.step_s; c++)
-        if (!cc_advise_is_baseline(a, c) && !is_doubtful(c, certainty) &&
-            (r->use == NULL || (a->forecast.limits.trained ? c->lost < r->use->lost
-                                                           : c->compared < r->use->compared)))
+        if (!cc_advise_is_baseline(a, c) && !(certain && c->uncertain) &&
+            (r->use == NULL ||
+             (by_error ? c->compared < r->use->compared : c->lost < r->use->lost)))
             r->use = c;
 }
 
 /* --- rows --- */
 
-/* Sets the accuracy that the scheme lost in our own trainings, unless the user's decide. */
-static void put_evidence(const struct advise *a, size_t row, const struct candidate *c)
+/* Sets the accuracy that the scheme lost in our own trainings, unless the user's rule. */
+static void put_evidence(const struct advise *a, size_t row, const struct cc_setting *s,
+                         const struct candidate *c)
 {
     struct cc_evidence found;
-    if (a->forecast.limits.trained || a->evidence == NULL ||
-        !cc_evidence_find(a->evidence, cc_forecast_scheme(&a->forecast, c->scheme), &found))
+    if (a->forecast.limits.by == CC_BY_TRAININGS ||
+        !cc_evidence_find(&a->forecast.evidence, s->exchange,
+                          cc_forecast_scheme(&a->forecast, c->scheme), &found) ||
+        isinf(found.lost))
         return;
     const struct cc_number_column all[] = {{CC_KEY(evidence), found.lost},
                                            {CC_KEY(evidence_low), found.low},
@@ -200,8 +195,8 @@ static void put_evidence(const struct advise *a, size_t row, const struct candid
 }
 
 /* `rank` is 0 for candidates that are ruled out. */
-static int own_columns(struct advise *a, size_t row, size_t rank, const struct candidate *c,
-                       struct cc_error *e)
+static int own_columns(struct advise *a, size_t row, size_t rank, const struct cc_setting *s,
+                       const struct candidate *c, struct cc_error *e)
 {
     char pays[80];
     const bool out = rank == 0;
@@ -221,7 +216,7 @@ static int own_columns(struct advise *a, size_t row, size_t rank, const struct c
                                                  {CC_KEY(difference_high), trained->high}};
         cc_record_numbers(a->record, row, found, sizeof found / sizeof found[0]);
     }
-    put_evidence(a, row, c);
+    put_evidence(a, row, s, c);
     if (out)
         return cc_record_text(a->record, row, CC_KEY(left_out), c->refused, e);
     if (cc_advise_is_baseline(a, c))
@@ -244,7 +239,7 @@ static int add_row(struct advise *a, const struct ranking *r, const struct cc_se
                          cc_forecast_speedup(r->best.p.step_s, p->step_s));
     cc_record_bool(a->record, row, CC_KEY(recommended), recommended);
     cc_forecast_error_columns(f, a->record, row, c->scheme, s);
-    return own_columns(a, row, rank, c, e);
+    return own_columns(a, row, rank, s, c, e);
 }
 
 /* Whether the recommendation is the baseline in another setting than the candidates', which then
@@ -275,15 +270,10 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
 {
     struct advise *a = arg;
     struct ranking r = {.s = s};
-    struct cc_evidence_list evidence = {.setting = 0};
     int status = CC_OK;
     if (cc_interrupted())
         return CC_OK;
     CC_TRY(CC_NEW(r.c, a->forecast.schemes->count, e));
-    if (a->forecast.cluster.net != NULL) {
-        CC_TRY_OUT(cc_evidence_open(a->forecast.cluster.net, s->exchange, &evidence, e));
-        a->evidence = &evidence;
-    }
     CC_TRY_OUT(find_baseline(a, &r, e));
     CC_TRY_OUT(rank_candidates(a, &r, e));
     recommend(a, &r);
@@ -294,8 +284,6 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
     CC_TRY_OUT(add_rows(a, &r, e));
     CC_TRY_OUT(cc_advise_notes(a, &r, e));
 out:
-    a->evidence = NULL;
-    cc_evidence_close(&evidence);
     free(r.c);
     return status;
 }
@@ -326,14 +314,16 @@ static int parse_limits(const struct cc_args *args, struct advise *a, struct cc_
     CC_TRY(cc_options_read(args, limit_options, &o, e));
     l->lossless = o.lossless;
     l->sum_error = o.max_nmse;
-    if (o.accuracy == NULL)
-        return cc_given(&o, &o.max_loss) == NULL
-                   ? CC_OK
-                   : cc_usage(e, "--max-loss goes with --accuracy FILE");
-    if (cc_given(&o, &o.max_nmse) != NULL)
-        return cc_usage(e, "--max-nmse and --accuracy: either errors decide, or trainings");
-    l->trained = true;
     l->lost = o.max_loss;
+    const bool by_errors = cc_given(&o, &o.max_nmse) != NULL;
+    if (by_errors && (o.accuracy != NULL || cc_given(&o, &o.max_loss) != NULL))
+        return cc_usage(e, "--max-nmse and %s: either errors rule, or trainings",
+                        o.accuracy != NULL ? "--accuracy" : "--max-loss");
+    if (by_errors)
+        l->by = CC_BY_ERRORS;
+    if (o.accuracy == NULL)
+        return CC_OK;
+    l->by = CC_BY_TRAININGS;
     a->forecast.trainings = &a->trainings;
     return cc_trainings_read(o.accuracy, &a->trainings, e);
 }

@@ -4,13 +4,11 @@
 #ifndef CC_CMD_MODEL_ADVISE_H
 #define CC_CMD_MODEL_ADVISE_H
 
-#include "cmd/input/evidence.h"
 #include "cmd/model/forecast.h"
 
 struct advise {
     struct cc_forecast forecast;
-    struct cc_trainings trainings;           /* --accuracy */
-    const struct cc_evidence_list *evidence; /* of the setting; or NULL */
+    struct cc_trainings trainings; /* --accuracy */
     struct cc_record *record;
 };
 
@@ -22,9 +20,9 @@ struct candidate {
     double error;    /* cc_accuracy_sum_error */
     double compared; /* the same, to be compared with others'; NaN for a scheme that sends in some
                         steps only, which changes what is computed */
-    double lost;     /* accuracy, in trainings that decide; 0: not known */
-    bool supported;  /* by our own trainings, where the user has none */
-    bool uncertain;  /* cc_verdict_uncertain */
+    double lost;     /* accuracy, in the trainings that rule; 0: not known */
+    enum cc_ruling ruling;
+    bool uncertain;       /* cc_verdict_uncertain */
     int saturates, tried; /* workers: cc_advice_workers; 0 without compute time */
     char refused[128];    /* why the scheme is ruled out, or empty */
 };

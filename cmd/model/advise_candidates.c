@@ -24,17 +24,6 @@ const char *cc_advise_error_text(const struct advise *a, const struct candidate 
     return text;
 }
 
-/* Whether our own trainings support a scheme, where the user has none: it loses nothing, or lost
- * at most CC_TRIAL_MAX_LOSS in the nearest of them. */
-static bool is_supported(const struct advise *a, size_t scheme, const struct cc_accuracy *accuracy)
-{
-    struct cc_evidence found;
-    if (a->forecast.limits.trained || a->evidence == NULL || !accuracy->lossy)
-        return true;
-    return cc_evidence_find(a->evidence, cc_forecast_scheme(&a->forecast, scheme), &found) &&
-           found.diverged == 0 && found.lost <= CC_TRIAL_MAX_LOSS;
-}
-
 int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t scheme,
                         struct candidate *c, struct cc_error *e)
 {
@@ -46,14 +35,13 @@ int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t sch
                             .lost = isnan(accuracy.lost) ? 0 : accuracy.lost,
                             .compared = payloads->period > 1 ? (double)NAN
                                                              : cc_accuracy_sum_error(&accuracy),
-                            .supported = is_supported(a, scheme, &accuracy),
+                            .ruling = cc_verdict_rule(limits, &accuracy),
                             .uncertain = cc_verdict_uncertain(limits, &accuracy)};
     cc_input_carries_print(s, a->forecast.schemes->item[scheme], c->refused, sizeof c->refused);
     if (c->refused[0] != '\0')
         return CC_OK;
     CC_TRY(cc_predict(&a->forecast.predictor, s, payloads, &c->p, e));
-    cc_ruling_print(cc_verdict_rule(limits, &accuracy), limits, &accuracy, c->refused,
-                    sizeof c->refused);
+    cc_ruling_print(c->ruling, limits, &accuracy, c->refused, sizeof c->refused);
     return CC_OK;
 }
 

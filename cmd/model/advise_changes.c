@@ -126,9 +126,8 @@ static int note_batch(struct advise *a, const struct ranking *r, struct cc_error
 
 /* --- exchange and step mode --- */
 
-/* Which schemes count in another setting: those that may be named, and that our own trainings
- * support where the user has none; or those with index-value pairs that nothing but the limit on
- * sum_error leaves out. */
+/* Which schemes count in another setting: those that may be named; or those with index-value pairs
+ * that nothing but the limit on sum_error leaves out. */
 enum wanted { ADMITTED, BEYOND };
 
 static bool is_beyond(const struct advise *a, const struct cc_setting *s, size_t scheme)
@@ -149,7 +148,7 @@ static bool best_with(struct advise *a, const struct cc_setting *changed, enum w
         struct candidate c;
         if ((wanted == BEYOND && !is_beyond(a, changed, i)) ||
             cc_advise_candidate(a, changed, i, &c, NULL) != CC_OK ||
-            (wanted == BEYOND ? c.p.step_s == 0 : c.refused[0] != '\0' || !c.supported) ||
+            (wanted == BEYOND ? c.p.step_s == 0 : c.refused[0] != '\0') ||
             c.p.step_s >= best->p.step_s)
             continue;
         *best = c;

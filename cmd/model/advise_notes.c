@@ -61,7 +61,7 @@ static const struct candidate *find_faster(const struct advise *a, const struct 
     for (size_t i = 0; i < a->forecast.schemes->count; i++) {
         const struct candidate *c = &r->c[i];
         const bool admitted = c->refused[0] == '\0';
-        if (c->uncertain && c->supported && !(admitted && r->use->uncertain) && c->p.step_s > 0 &&
+        if (c->uncertain && !(admitted && r->use->uncertain) && c->p.step_s > 0 &&
             CC_ADVISE_CLOSE * c->p.step_s < r->use->p.step_s &&
             (found == NULL || c->p.step_s < found->p.step_s))
             found = c;
@@ -78,7 +78,7 @@ static int note_faster(struct advise *a, const struct ranking *r, struct cc_erro
     return cc_record_note(
         a->record, e, "faster: %s takes %s, %s; it is %s", name_of(a, first),
         cc_advise_time(first->p.step_s, with), cc_advise_error_text(a, first, error),
-        a->forecast.limits.trained  ? "undecided by the trainings"
+        a->forecast.limits.by != CC_BY_ERRORS ? "undecided by the trainings"
         : first->refused[0] == '\0' ? "not recommended, as a longer trace might rule it out"
                                     : "ruled out, and a longer trace might admit it");
 }
@@ -87,48 +87,52 @@ static int note_use(struct advise *a, const char *where, const struct ranking *r
                     struct cc_error *e)
 {
     const struct candidate *use = r->use;
+    const bool by_errors = a->forecast.limits.by == CC_BY_ERRORS;
     char with[32], than[224], pays[96], error[96];
     cc_forecast_best_text(&a->forecast, &r->best, than, sizeof than);
     return cc_record_note(a->record, e,
                           "%s: use %s: a step%s takes %s, %.3g times as fast as %s; it %s (by %s "
-                          "or more); %s%s",
+                          "or more)%s%s%s",
                           where, name_of(a, use), use->p.compute_s > 0 ? "" : "'s communication",
                           cc_advise_time(use->p.step_s, with), r->best.p.step_s / use->p.step_s,
-                          than, pays_text(use, pays), CC_VERDICT_WORTH_TEXT,
-                          cc_advise_error_text(a, use, error),
-                          isnan(use->error) ? "" : ", where sending nothing has 1");
+                          than, pays_text(use, pays), CC_VERDICT_WORTH_TEXT, by_errors ? "; " : "",
+                          by_errors ? cc_advise_error_text(a, use, error) : "",
+                          by_errors && !isnan(use->error) ? ", where sending nothing has 1" : "");
 }
 
-/* The fastest scheme that our own trainings do not support, and what it lost there. */
-static void print_unsupported(const struct advise *a, const struct ranking *r, char *out,
-                              size_t cap)
-{
-    const struct candidate *c = r->c;
-    struct cc_evidence found;
-    while (c < r->use && c->supported)
-        c++;
-    out[0] = '\0';
-    if (c >= r->use)
-        return;
-    if (!cc_evidence_find(a->evidence, name_of(a, c), &found))
-        (void)snprintf(out, cap, "; %s, faster, was not trained there", name_of(a, c));
-    else if (found.diverged > 0)
-        (void)snprintf(out, cap, "; %s, faster, diverged there", name_of(a, c));
-    else
-        (void)snprintf(out, cap, "; %s, faster, ended %.2f below there", name_of(a, c),
-                       100 * found.lost);
-}
-
-/* Says what the recommended scheme lost in our own trainings, where the user has none. */
+/* Says what the recommended scheme lost in our own trainings, where they rule. */
 static int note_evidence(struct advise *a, const struct ranking *r, struct cc_error *e)
 {
-    char other[160], text[640];
-    if (a->forecast.limits.trained || a->evidence == NULL ||
+    char text[640];
+    if (a->forecast.limits.by != CC_BY_EVIDENCE ||
         (a->forecast.schemes->item[r->use->scheme]->scheme->flags & CC_LOSSY) == 0)
         return CC_OK;
-    print_unsupported(a, r, other, sizeof other);
-    cc_evidence_print(a->evidence, name_of(a, r->use), other, text, sizeof text);
+    cc_evidence_print(&a->forecast.evidence, r->s->exchange, name_of(a, r->use), text, sizeof text);
     return cc_record_note(a->record, e, "%s", text);
+}
+
+/* Names the fastest scheme that is faster than the recommended step and that our own trainings
+ * alone rule out. */
+static int note_for_trial(struct advise *a, const struct ranking *r, struct cc_error *e)
+{
+    double than = (r->use != NULL ? r->use->p.step_s : r->best.p.step_s) / CC_VERDICT_WORTH;
+    const struct candidate *found = NULL;
+    char time[32];
+    for (size_t i = 0; i < a->forecast.schemes->count && a->forecast.limits.by == CC_BY_EVIDENCE;
+         i++) {
+        const struct candidate *c = &r->c[i];
+        const bool ours = c->ruling == CC_OUT_UNTRIED || c->ruling == CC_OUT_LOST;
+        if (ours && !c->uncertain && c->p.step_s > 0 && c->p.step_s < than) {
+            found = c;
+            than = c->p.step_s;
+        }
+    }
+    if (found == NULL)
+        return CC_OK;
+    return cc_record_note(a->record, e,
+                          "faster: %s takes %s, but is ruled out (%s in our own trainings); a "
+                          "trial of your own training decides (docs/trial.md)",
+                          name_of(a, found), cc_advise_time(found->p.step_s, time), found->refused);
 }
 
 /* Says why the recommendation is not the fastest scheme that could be recommended. */
@@ -140,10 +144,12 @@ static int note_close(struct advise *a, const struct ranking *r, struct cc_error
         return CC_OK;
     return cc_record_note(a->record, e,
                           "%s rather than %s, which takes %s with %s: of the steps within %s of "
-                          "the fastest, the one with the least sum_error is recommended",
+                          "the fastest, the one %s is recommended",
                           name_of(a, r->use), name_of(a, fastest),
                           cc_advise_time(fastest->p.step_s, with),
-                          cc_advise_error_text(a, fastest, error), CC_ADVISE_CLOSE_TEXT);
+                          cc_advise_error_text(a, fastest, error), CC_ADVISE_CLOSE_TEXT,
+                          a->forecast.limits.by == CC_BY_TRAININGS ? "that lost least in training"
+                                                                   : "with the least sum_error");
 }
 
 /* With an error above this, a scheme with a smaller one is named, too. */
@@ -297,6 +303,7 @@ int cc_advise_notes(struct advise *a, const struct ranking *r, struct cc_error *
         CC_TRY(note_faster(a, r, e));
         CC_TRY(note_smaller(a, r, e));
     }
+    CC_TRY(note_for_trial(a, r, e));
     CC_TRY(cc_forecast_note_uncertain(&a->forecast, a->record, r->s, e));
     CC_TRY(r->use != NULL ? note_bottleneck(a, r->s, r->use, e)
                           : note_bottleneck(a, &r->best_at, &r->base, e));
@@ -362,7 +369,7 @@ static int note_accuracy(struct advise *a, struct cc_error *e)
                        untrained == 1 ? " was" : "s were");
     CC_TRY(note_other_training(a, t, e));
     return cc_record_note(a->record, e,
-                          "accuracy: trainings of %s (%s) decide in place of sum_error; at most %g "
+                          "accuracy: trainings of %s (%s) rule in place of our own; at most %g "
                           "point%s may be lost to fp32%s. Left out: %s%s",
                           t->about, t->path, points, points == 1 ? "" : "s", fp32,
                           out[0] != '\0' ? out : "none for its accuracy", missing);

@@ -126,7 +126,9 @@ static int measure_unions(struct cc_forecast *f, struct cc_error *e)
 int cc_forecast_parse(struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
 {
     *out = (struct cc_forecast){.schemes = &args->schemes,
-                                .limits = {.sum_error = CC_VERDICT_MAX_ERROR}};
+                                .limits = {.sum_error = CC_VERDICT_MAX_ERROR,
+                                           .by = CC_BY_EVIDENCE,
+                                           .lost = CC_TRIAL_MAX_LOSS}};
     CC_TRY(cc_cluster_args_parse(args, &out->cluster, e));
     set_title(args, out->cluster.setting.system);
     out->gradients = drawn_gradients(&out->cluster.source);
@@ -205,6 +207,8 @@ int cc_forecast_load(struct cc_forecast *f, bool errors, struct cc_error *e)
     const struct cc_codec_model *raw = &f->codec_models.raw;
     cc_progress_begin(&f->progress, f->profile_args.quiet);
     CC_TRY(measure(f, errors, e));
+    if (errors)
+        CC_TRY(cc_evidence_open(net, &f->evidence, e));
     for (size_t i = 0; i < f->cluster.links; i++) {
         double *adding = &f->cluster.link[i].reduce_byte_s;
         if (*adding == 0)
@@ -231,6 +235,7 @@ void cc_forecast_free(struct cc_forecast *f)
     cc_predictor_free(&f->predictor);
     cc_codec_models_free(&f->codec_models);
     cc_figures_free(&f->figures);
+    cc_evidence_close(&f->evidence);
     cc_codec_models_free(&f->baseline_model);
     cc_spec_list_free(&f->baseline_scheme);
     cc_cluster_args_free(&f->cluster);
@@ -309,6 +314,26 @@ static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
+/* Puts the accuracy that the scheme lost in the trainings that rule, if it was trained. */
+static void put_losses(const struct cc_forecast *f, enum cc_exchange exchange, size_t scheme,
+                       struct cc_accuracy *a)
+{
+    const char *name = cc_forecast_scheme(f, scheme);
+    struct cc_evidence found;
+    if (f->trainings != NULL) {
+        const struct cc_trained *trained = cc_trainings_find(f->trainings, name);
+        a->lost = cc_trained_lost(trained);
+        a->lost_low = trained != NULL ? -trained->high : NAN;
+        a->lost_high = trained != NULL ? -trained->low : NAN;
+        a->trial = cc_trained_verdict(trained);
+    } else if (f->limits.by == CC_BY_EVIDENCE &&
+               cc_evidence_find(&f->evidence, exchange, name, &found)) {
+        a->lost = found.lost;
+        a->lost_low = found.low;
+        a->lost_high = found.high;
+    }
+}
+
 struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struct cc_setting *s,
                                         size_t scheme)
 {
@@ -319,23 +344,21 @@ struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struc
     const enum cc_reduction reduction = f->payloads[scheme].reduction;
     /* The error of sums of which not everything is kept follows from no encoding. */
     const bool prunes = s->cluster.keep > 0 && reduction == CC_REDUCE_PAIRS;
-    const struct cc_trained *trained =
-        f->trainings != NULL ? cc_trainings_find(f->trainings, cc_forecast_scheme(f, scheme))
-                             : NULL;
-    return (struct cc_accuracy){.error = error->error,
-                                .lost = cc_trained_lost(trained),
-                                .lost_low = trained != NULL ? -trained->high : NAN,
-                                .lost_high = trained != NULL ? -trained->low : NAN,
-                                .trial = cc_trained_verdict(trained),
-                                .low = error->low,
-                                .high = error->high,
-                                .encodings = prunes ? NAN
-                                                    : cc_exchange_encodings(s->exchange, reduction,
-                                                                            s->cluster.via,
-                                                                            s->cluster.workers),
-                                .lossy = (kind->flags & CC_LOSSY) != 0,
-                                .absolute = drawn ? kind->absolute_param : NULL,
-                                .by_shape = drawn && cc_update_error_by_shape(spec)};
+    struct cc_accuracy a = {.error = error->error,
+                            .low = error->low,
+                            .high = error->high,
+                            .encodings =
+                                prunes ? NAN
+                                       : cc_exchange_encodings(s->exchange, reduction,
+                                                               s->cluster.via, s->cluster.workers),
+                            .lossy = (kind->flags & CC_LOSSY) != 0,
+                            .lost = NAN,
+                            .lost_low = NAN,
+                            .lost_high = NAN,
+                            .absolute = drawn ? kind->absolute_param : NULL,
+                            .by_shape = drawn && cc_update_error_by_shape(spec)};
+    put_losses(f, s->exchange, scheme, &a);
+    return a;
 }
 
 void cc_forecast_error_columns(const struct cc_forecast *f, struct cc_record *r, size_t row,

@@ -7,6 +7,7 @@
 #include "cmd/cli/command.h"
 #include "cmd/input/cluster.h"
 #include "cmd/input/codec_models.h"
+#include "cmd/input/evidence.h"
 #include "cmd/input/figures.h"
 #include "cmd/input/source.h"
 #include "cmd/input/trainings.h"
@@ -107,7 +108,8 @@ struct cc_forecast {
     struct cc_synth gradients; /* drawn without a trace, to measure sizes, errors and the unions of
                                   index sets */
     struct cc_verdict_limits limits; /* for the schemes that verdicts may name: the usual ones */
-    const struct cc_trainings *trainings; /* they decide in place of errors; or NULL */
+    const struct cc_trainings *trainings; /* the user's, which rule then; or NULL */
+    struct cc_evidence_list evidence;     /* loaded with the errors; it rules by default */
     /* the baseline of verdicts */
     struct cc_spec_list baseline_scheme;
     struct cc_codec_models baseline_model;

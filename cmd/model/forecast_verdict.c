@@ -74,10 +74,16 @@ static int note_once(struct cc_record *r, const struct cc_setting *s, const char
                                s->cluster.workers, what);
 }
 
-/* Notes which of the steps' schemes have no error in the setting, by this ruling. */
-static int note_without_error(const struct cc_forecast *f, struct cc_record *r,
-                              const struct cc_setting *s, const struct cc_forecast_step *step,
-                              size_t count, enum cc_ruling ruling, struct cc_error *e)
+/* Whether a ruling is the same for all schemes, and stands once behind their names. */
+static bool is_common(enum cc_ruling ruling)
+{
+    return ruling == CC_OUT_UNPREDICTED || ruling == CC_OUT_BY_SHAPE || ruling == CC_OUT_UNTRIED;
+}
+
+/* Notes which of the steps' schemes are ruled out by a common ruling. */
+static int note_common(const struct cc_forecast *f, struct cc_record *r, const struct cc_setting *s,
+                       const struct cc_forecast_step *step, size_t count, enum cc_ruling ruling,
+                       struct cc_error *e)
 {
     char list[640] = "", why[128], text[900];
     for (size_t i = 0; i < count; i++) {
@@ -85,13 +91,20 @@ static int note_without_error(const struct cc_forecast *f, struct cc_record *r,
         if (cc_verdict_rule(&f->limits, &a) == ruling)
             cc_forecast_add_item(list, sizeof list, cc_forecast_scheme(f, step[i].scheme), "");
     }
+    if (list[0] == '\0')
+        return CC_OK;
     cc_ruling_print(ruling, &f->limits, NULL, why, sizeof why);
-    (void)snprintf(text, sizeof text, "ruled out: %s; %s", list, why);
-    return list[0] != '\0' ? note_once(r, s, text, e) : CC_OK;
+    if (ruling == CC_OUT_UNTRIED)
+        (void)snprintf(text, sizeof text,
+                       "untried: no training of ours has %s; a trial of your own training decides "
+                       "(docs/trial.md)",
+                       list);
+    else
+        (void)snprintf(text, sizeof text, "ruled out: %s; %s", list, why);
+    return note_once(r, s, text, e);
 }
 
-/* Notes which of the steps' schemes are ruled out: those with too large an error, and those whose
- * error in the setting is not predicted, or not known without a trace. */
+/* Notes which of the steps' schemes are ruled out, and why. */
 static int note_ruled_out(const struct cc_forecast *f, struct cc_record *r,
                           const struct cc_setting *s, const struct cc_forecast_step *step,
                           size_t count, struct cc_error *e)
@@ -107,14 +120,15 @@ static int note_ruled_out(const struct cc_forecast *f, struct cc_record *r,
                            "; the limit of sum_error is %g, the error of sending nothing",
                            f->limits.sum_error);
         }
-        if (ruling != CC_ADMITTED && ruling != CC_OUT_UNPREDICTED && ruling != CC_OUT_BY_SHAPE)
+        if (ruling != CC_ADMITTED && !is_common(ruling))
             cc_forecast_add_item(list, sizeof list, cc_forecast_scheme(f, step[i].scheme), why);
     }
-    (void)snprintf(text, sizeof text, "ruled out by their errors: %s%s", list, limit);
+    (void)snprintf(text, sizeof text, "ruled out: %s%s", list, limit);
     if (list[0] != '\0')
         CC_TRY(note_once(r, s, text, e));
-    CC_TRY(note_without_error(f, r, s, step, count, CC_OUT_UNPREDICTED, e));
-    return note_without_error(f, r, s, step, count, CC_OUT_BY_SHAPE, e);
+    CC_TRY(note_common(f, r, s, step, count, CC_OUT_UNTRIED, e));
+    CC_TRY(note_common(f, r, s, step, count, CC_OUT_UNPREDICTED, e));
+    return note_common(f, r, s, step, count, CC_OUT_BY_SHAPE, e);
 }
 
 int cc_forecast_note_uncertain(const struct cc_forecast *f, struct cc_record *r,
@@ -126,8 +140,9 @@ int cc_forecast_note_uncertain(const struct cc_forecast *f, struct cc_record *r,
         if (cc_input_carries(s, f->schemes->item[i], NULL) != CC_OK ||
             !cc_verdict_uncertain(&f->limits, &a))
             continue;
-        if (!f->limits.trained)
-            (void)snprintf(why, sizeof why, "%.2g to %.2g", a.low * a.encodings,
+        if (f->limits.by == CC_BY_ERRORS ||
+            (f->limits.by == CC_BY_EVIDENCE && !(a.lost_high > f->limits.lost)))
+            (void)snprintf(why, sizeof why, "sum_error %.2g to %.2g", a.low * a.encodings,
                            a.high * a.encodings);
         else if (isnan(a.lost_low))
             (void)snprintf(why, sizeof why, "open in the trial");
@@ -138,18 +153,22 @@ int cc_forecast_note_uncertain(const struct cc_forecast *f, struct cc_record *r,
     }
     if (list[0] == '\0')
         return CC_OK;
-    if (f->limits.trained)
+    if (f->limits.by == CC_BY_ERRORS)
+        (void)snprintf(text, sizeof text,
+                       "undecided: the interval of sum_error includes the limit %g: %s; a --trace "
+                       "with more steps decides",
+                       f->limits.sum_error, list);
+    else if (f->limits.by == CC_BY_EVIDENCE)
+        (void)snprintf(text, sizeof text,
+                       "undecided, as the interval of what was lost in our own trainings, or of "
+                       "sum_error, includes the limit: %s; a trial of your own training decides",
+                       list);
+    else
         (void)snprintf(
             text, sizeof text,
             "undecided: the interval of what was lost includes the limit of %g points, or the "
             "trial was too short: %s; more --steps or --seeds decide",
             100 * f->limits.lost, list);
-    else
-        (void)snprintf(
-            text, sizeof text,
-            "not certain: the interval of sum_error includes the limit %g for %s; a --trace "
-            "with more steps decides",
-            f->limits.sum_error, list);
     return note_once(r, s, text, e);
 }
 
@@ -201,15 +220,11 @@ static int note_step(const struct cc_forecast *f, struct cc_record *r, const str
 static int note_evidence(const struct cc_forecast *f, struct cc_record *r,
                          const struct cc_setting *s, size_t scheme, struct cc_error *e)
 {
-    struct cc_evidence_list list;
     char text[640];
-    if (f->cluster.net == NULL || (f->schemes->item[scheme]->scheme->flags & CC_LOSSY) == 0)
+    if (f->limits.by != CC_BY_EVIDENCE || (f->schemes->item[scheme]->scheme->flags & CC_LOSSY) == 0)
         return CC_OK;
-    const int status = cc_evidence_open(f->cluster.net, s->exchange, &list, e);
-    if (status == CC_OK)
-        cc_evidence_print(&list, cc_forecast_scheme(f, scheme), "", text, sizeof text);
-    cc_evidence_close(&list);
-    return status == CC_OK ? cc_record_note_once(r, e, "%s", text) : status;
+    cc_evidence_print(&f->evidence, s->exchange, cc_forecast_scheme(f, scheme), text, sizeof text);
+    return cc_record_note_once(r, e, "%s", text);
 }
 
 int cc_forecast_note_fastest(const struct cc_forecast *f, struct cc_record *r,

@@ -306,13 +306,13 @@ static void rulings(void **state)
     assert_int_equal(cc_verdict_rule(&loose, &a), CC_ADMITTED);
     assert_int_equal(cc_verdict_rule(&exact, &a), CC_OUT_LOSSY);
     /* Trainings decide in place of errors, of lossy schemes. */
-    const struct cc_verdict_limits trained = {.sum_error = 1, .trained = true, .lost = 0.01};
+    const struct cc_verdict_limits trained = {.sum_error = 1, .by = CC_BY_TRAININGS, .lost = 0.01};
     a.lost = 0.01;
     assert_int_equal(cc_verdict_rule(&trained, &a), CC_ADMITTED);
     a.lost = 0.0241;
     assert_int_equal(cc_verdict_rule(&trained, &a), CC_OUT_LOST);
     cc_ruling_print(CC_OUT_LOST, &trained, &a, why, sizeof why);
-    assert_string_equal(why, "lost 2.41 points of accuracy");
+    assert_string_equal(why, "lost 2.41 points");
     a.lost = INFINITY;
     assert_int_equal(cc_verdict_rule(&trained, &a), CC_OUT_DIVERGED);
     a.lost = NAN;
