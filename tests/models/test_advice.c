@@ -318,6 +318,34 @@ static void rulings(void **state)
     a.lost = NAN;
     assert_int_equal(cc_verdict_rule(&trained, &a), CC_OUT_UNTRAINED);
     assert_false(cc_verdict_uncertain(&trained, &a));
+    /* The program's own: a scheme without one is untried; the error counts where an exchange
+     * encodes sums more often than these trainings, or keeps a part of them. */
+    const struct cc_verdict_limits own = {.sum_error = 1, .by = CC_BY_EVIDENCE, .lost = 0.01};
+    assert_int_equal(cc_verdict_rule(&own, &a), CC_OUT_UNTRIED);
+    a.lost = 0.009, a.lost_low = 0.002, a.lost_high = 0.0099;
+    a.encodings = 2;
+    a.error = 5;
+    assert_int_equal(cc_verdict_rule(&own, &a), CC_ADMITTED);
+    assert_false(cc_verdict_uncertain(&own, &a));
+    a.lost_high = 0.0101;
+    assert_true(cc_verdict_uncertain(&own, &a));
+    a.lost_high = 0.0099;
+    a.encodings = 2.5;
+    assert_int_equal(cc_verdict_rule(&own, &a), CC_OUT_ERROR);
+    a.error = 0.25; /* 0.625, in 0.3 to 1.25 */
+    assert_int_equal(cc_verdict_rule(&own, &a), CC_ADMITTED);
+    assert_true(cc_verdict_uncertain(&own, &a));
+    a.encodings = NAN;
+    assert_int_equal(cc_verdict_rule(&own, &a), CC_OUT_UNPREDICTED);
+    a.encodings = 9;
+    a.lost = 0.011;
+    assert_int_equal(cc_verdict_rule(&own, &a), CC_OUT_LOST);
+    a.lost = INFINITY;
+    assert_int_equal(cc_verdict_rule(&own, &a), CC_OUT_DIVERGED);
+    a.lossy = false; /* a lossless scheme needs no training */
+    a.error = 0, a.lost = NAN;
+    assert_int_equal(cc_verdict_rule(&own, &a), CC_ADMITTED);
+    a.lossy = true, a.error = 0.25;
     a.absolute = "tau";
     assert_int_equal(cc_verdict_rule(&loose, &a), CC_OUT_ABSOLUTE);
     a.absolute = NULL;
