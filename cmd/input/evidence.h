@@ -1,5 +1,5 @@
 /* Evidence: what schemes lost in trainings of our own, which the program carries
- * (cmd/input/evidence.csv; tools/evidence.sh makes it). It rules on schemes for users who have no
+ * (cmd/input/evidence.csv, of recipes/evidence.json). It rules on schemes for users who have no
  * training of their own yet, and says nothing certain about it. */
 #ifndef CC_CMD_INPUT_EVIDENCE_H
 #define CC_CMD_INPUT_EVIDENCE_H

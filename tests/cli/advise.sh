@@ -308,6 +308,15 @@ for row in d["rows"]:
         assert row[key] == expected, (row["scheme"], key, row[key], expected)
 P
 own=$tests/../cmd/input/evidence.csv
+# The list is what its recipe gives: one cheap row of it, and fp32's.
+t 0 --recipe "$tests/../recipes/evidence.json" --net mlp:128 --data digits --rate 0.025 --scheme fp32,qsgd:bits=2 -o again.json
+python3 "$tests/../tools/evidence.py" again.json >again.csv 2>err && python3 - "$own" again.csv <<'P' 2>err || bad "$(tail -n 1 err)"
+import csv, sys
+kept, again = (list(csv.DictReader(open(f))) for f in sys.argv[1:])
+assert [r["scheme"] for r in again] == ["fp32", "qsgd:bits=2"]
+for r in again:
+    assert [dict(k, version="") for k in kept if (k["setting"], k["scheme"]) == (r["setting"], r["scheme"])] == [dict(r, version="")], r
+P
 e='advise -q --workers 8 --bw 1gbps --compute 20ms --format json'
 q 0 $e --net resnet50 --scheme all,3lc:s=1.3
 python3 evidence.py "$own" 'resnet8 on fashion-mnist, 4 workers, allgather' 2>err || bad "$(tail -n 1 err)"
