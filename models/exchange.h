@@ -22,6 +22,11 @@ extern const char *const cc_union_names[];
 struct cc_cluster {
     int workers, servers; /* at least 1 each; servers for CC_PS only */
     bool colocated;       /* CC_PS: server i is on the host of worker i, whose port both use */
+    /* Workers of a host, each on an accelerator of its own: worker i is on host i / per_host, and
+     * they share its port to the network. They are a multiple of it. 0: 1. Servers are on hosts of
+     * their own. */
+    int per_host;
+    struct cc_link intra; /* per_host > 1: of each accelerator to the others of its host */
     enum cc_via via;
     enum cc_union overlap;
     const struct cc_unions *unions; /* CC_UNION_MEASURED: of the scheme; or NULL */
@@ -32,6 +37,16 @@ struct cc_cluster {
     double keep; /* sparse exchanges: the share of a message's values that its sum keeps; 0: all */
     double dense_bits; /* per value in the second stage of dsar-split; 32, or 4 with QSGD */
 };
+
+static inline int cc_cluster_per_host(const struct cc_cluster *c)
+{
+    return c->per_host > 1 ? c->per_host : 1;
+}
+/* The hosts of the workers. */
+static inline int cc_cluster_hosts(const struct cc_cluster *c)
+{
+    return c->workers / cc_cluster_per_host(c);
+}
 
 /* Merging a byte of pairs in memory: 0.2 to 0.4 ns on the machine of docs/results.md. */
 #define CC_MERGE_BYTE_S 0.3e-9

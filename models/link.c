@@ -33,20 +33,34 @@ static const double overheads[] = {TC, ETHERNET, JUMBO, INFINIBAND, 0};
     X("thesis", 1e9, 50e-6, ETHERNET, "modularized parameter server: four machines, 1 Gbit/s Ethernet; latency assumed")
 /* clang-format on */
 
+/* Inside a host: rates of one accelerator's port in each direction. Latencies are those of NCCL's
+ * constants for a hop of a ring with its protocol Simple (src/graph/tuning.cc). */
+/* clang-format off */
+#define INTRA_PRESETS(X) \
+    X("nvlink3", 2400e9, CC_INTRA_LATENCY, 0, "A100: 12 links of 25 GB/s each way (NVIDIA A100 whitepaper: 600 GB/s both ways)") \
+    X("nvlink4", 3600e9, CC_INTRA_LATENCY, 0, "H100: 18 links of 25 GB/s each way (NVIDIA H100 whitepaper: 900 GB/s both ways)") \
+    X("pcie4", 252e9, 5.7e-6, 24.0 / 256, "16 lanes of 16 GT/s with 128b/130b; 24 bytes of headers for each 256 (PCI Express 4.0)") \
+    X("shm", 80e9, 1e-6, 0, "assumed: shared memory, which a core copies at 10 GB/s")
+/* clang-format on */
+
 #define PRESET(label, rate, latency, headers, text)                                                \
     {.name = label, .bw_bps = rate, .latency_s = latency, .overhead = headers},
 static const struct cc_link presets[] = {PRESETS(PRESET)};
+static const struct cc_link intra_presets[] = {INTRA_PRESETS(PRESET)};
 
 #define NAME(label, rate, latency, headers, text) label,
 const char *const cc_link_names[] = {PRESETS(NAME) NULL};
+const char *const cc_intra_names[] = {INTRA_PRESETS(NAME) NULL};
 
-int cc_link_parse(const char *text, struct cc_link *out, struct cc_error *e)
+/* A rate, which completes `link`, or one of the presets. */
+static int parse_link(const char *text, struct cc_link link, const struct cc_link *preset,
+                      const char *const *names, const char *some, struct cc_link *out,
+                      struct cc_error *e)
 {
     struct cc_error not_a_rate = {""};
-    struct cc_link link = {.latency_s = CC_LINK_LATENCY, .overhead = CC_LINK_OVERHEAD};
-    for (size_t i = 0; cc_link_names[i] != NULL; i++)
-        if (strcmp(text, cc_link_names[i]) == 0) {
-            *out = presets[i];
+    for (size_t i = 0; names[i] != NULL; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *out = preset[i];
             return CC_OK;
         }
     if (cc_parse_rate(text, &link.bw_bps, &not_a_rate) == CC_OK) {
@@ -54,14 +68,41 @@ int cc_link_parse(const char *text, struct cc_link *out, struct cc_error *e)
         *out = link;
         return CC_OK;
     }
-    const char *near = cc_nearest(text, cc_link_names);
+    const char *near = cc_nearest(text, names);
     if (near != NULL)
         return cc_usage(e, "'%.60s' is neither a rate nor a link known by name; did you mean '%s'?",
                         text, near);
     if (text[0] >= '0' && text[0] <= '9')
         return cc_usage(e, "%s", not_a_rate.text);
-    return cc_usage(e, "%.300s, nor a link known by name: wan, ethernet, infiniband, 3lc, ...",
-                    not_a_rate.text);
+    return cc_usage(e, "%.300s, nor a link known by name: %s", not_a_rate.text, some);
+}
+
+int cc_link_parse(const char *text, struct cc_link *out, struct cc_error *e)
+{
+    const struct cc_link link = {.latency_s = CC_LINK_LATENCY, .overhead = CC_LINK_OVERHEAD};
+    return parse_link(text, link, presets, cc_link_names, "wan, ethernet, infiniband, 3lc, ...",
+                      out, e);
+}
+
+int cc_link_parse_intra(const char *text, struct cc_link *out, struct cc_error *e)
+{
+    const struct cc_link link = {.latency_s = CC_INTRA_LATENCY};
+    char all[80];
+    cc_word_list(cc_intra_names, all, sizeof all);
+    return parse_link(text, link, intra_presets, cc_intra_names, all, out, e);
+}
+
+void cc_link_set_rates(struct cc_link *l, double up_bps, double down_bps)
+{
+    char up[24], down[24];
+    l->bw_bps = up_bps < down_bps ? up_bps : down_bps;
+    l->up_factor = up_bps / l->bw_bps;
+    l->down_factor = down_bps / l->bw_bps;
+    if (!cc_link_asymmetric(l))
+        return;
+    cc_print_rate(up_bps, up, sizeof up);
+    cc_print_rate(down_bps, down, sizeof down);
+    (void)snprintf(l->name, sizeof l->name, "%s up, %s down", up, down);
 }
 
 /* Parses a whole number of bytes up to a million; returns its end, or NULL if there is none. */

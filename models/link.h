@@ -2,6 +2,7 @@
 #ifndef CC_MODELS_LINK_H
 #define CC_MODELS_LINK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/error.h"
@@ -10,7 +11,7 @@
 
 struct cc_link {
     char name[64];        /* the preset, the rate ("10 Mbit/s"), or the calibration's name */
-    double bw_bps;        /* line rate of a port in each direction, bits per second */
+    double bw_bps;        /* line rate of a port in its slower direction, bits per second */
     double latency_s;     /* alpha: of one message, whatever its size */
     double message_s;     /* for which a host's processor is busy with each message it sends */
     double overhead;      /* header bytes on the wire for each byte of payload: 66.0/1448 */
@@ -19,9 +20,30 @@ struct cc_link {
      * them, that pass at once when it is full. 0: not shaped. */
     double burst_bytes;
     double reduce_byte_s; /* gamma, if it was measured with the link; otherwise 0 */
+    /* A port that sends and receives at different rates: each direction's rate by bw_bps, at least
+     * 1. 0: 1. */
+    double up_factor, down_factor;
 };
 
-/* Seconds for a byte of payload (beta): line rate less headers. */
+/* Line rates at which a port sends and receives. */
+static inline double cc_link_up_bps(const struct cc_link *l)
+{
+    return l->bw_bps * (l->up_factor > 0 ? l->up_factor : 1);
+}
+static inline double cc_link_down_bps(const struct cc_link *l)
+{
+    return l->bw_bps * (l->down_factor > 0 ? l->down_factor : 1);
+}
+/* Whether the two differ. */
+static inline bool cc_link_asymmetric(const struct cc_link *l)
+{
+    return l->up_factor > 1 || l->down_factor > 1;
+}
+/* Sets the rates of the two directions, in bits per second, and the name if they differ. */
+void cc_link_set_rates(struct cc_link *l, double up_bps, double down_bps);
+
+/* Seconds for a byte of payload (beta): line rate less headers. Where the directions differ, that
+ * of the slower one, which limits hosts that send as much as they receive. */
 static inline double cc_link_byte_s(const struct cc_link *l)
 {
     return 8 * (1 + l->overhead) / l->bw_bps;
@@ -36,6 +58,10 @@ static inline double cc_link_burst_s(const struct cc_link *l)
 /* Parses --bw: a rate (10mbps, 2.5gbit/s, 125MB/s), which gets the defaults below, or a preset's
  * name. *out is set on success only. Other texts are CC_USAGE, naming the nearest preset. */
 int cc_link_parse(const char *text, struct cc_link *out, struct cc_error *e);
+
+/* The same for --intra-bw, the link of an accelerator to the others of its host, whose presets and
+ * defaults of a bare rate are others: no headers, and CC_INTRA_LATENCY. */
+int cc_link_parse_intra(const char *text, struct cc_link *out, struct cc_error *e);
 
 /* Parses --overhead: tc, ethernet, jumbo, infiniband, none, or HEADER/PAYLOAD bytes of a
  * segment as in 66/1448. */
@@ -54,7 +80,13 @@ int cc_link_write(const struct cc_link *l, const char *source, const char *path,
 #define CC_LINK_LATENCY_TEXT "50us" /* the same */
 #define CC_LINK_OVERHEAD     (66.0 / 1448)
 
-/* The links that cc_link_parse knows by name, ending with NULL. */
+/* Of a bare rate inside a host: a hop over NVLink in a ring, by NCCL's constants
+ * (src/graph/tuning.cc, protocol Simple). */
+#define CC_INTRA_LATENCY      3.4e-6
+#define CC_INTRA_LATENCY_TEXT "3.4us" /* the same */
+
+/* The links that cc_link_parse and cc_link_parse_intra know by name, ending with NULL. */
 extern const char *const cc_link_names[];
+extern const char *const cc_intra_names[];
 
 #endif

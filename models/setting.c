@@ -18,7 +18,11 @@ void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out)
         .net = net,
         .link = {.latency_s = CC_LINK_LATENCY, .overhead = CC_LINK_OVERHEAD},
         .exchange = CC_PS,
-        .cluster = {.workers = 10, .servers = 1, .dense_bits = 32, .merge_byte_s = CC_MERGE_BYTE_S},
+        .cluster = {.workers = 10,
+                    .servers = 1,
+                    .per_host = 1,
+                    .dense_bits = 32,
+                    .merge_byte_s = CC_MERGE_BYTE_S},
         .codec_speed = 1,
         .timing = {.compute_s = net->compute_s,
                    .forward_share = CC_FORWARD_SHARE,
@@ -46,6 +50,31 @@ static int check_link(const struct cc_link *l, struct cc_error *e)
     return CC_OK;
 }
 
+static int check_hosts(const struct cc_cluster *c, struct cc_error *e)
+{
+    const int per_host = cc_cluster_per_host(c);
+    if (per_host == 1)
+        return CC_OK;
+    if (per_host > c->workers)
+        return cc_usage(e, "--per-host %d: a host has more accelerators than there are workers, %d",
+                        per_host, c->workers);
+    if (c->workers % per_host != 0)
+        return cc_usage(e,
+                        "--per-host %d: %d workers leave a host part empty; take %d or %d workers",
+                        per_host, c->workers, c->workers - c->workers % per_host,
+                        c->workers - c->workers % per_host + per_host);
+    if (c->colocated)
+        return cc_usage(e,
+                        "--colocate places a server beside every worker, and with --per-host %d "
+                        "servers are on hosts of their own: leave out either",
+                        per_host);
+    if (!(c->intra.bw_bps >= LEAST_BPS) || c->intra.bw_bps > MOST_BPS)
+        return cc_usage(e, "--intra-bw: from %g to %g bits per second", LEAST_BPS, MOST_BPS);
+    if (!(c->intra.latency_s >= 0) || c->intra.latency_s > MOST_S)
+        return cc_usage(e, "--intra-latency: a latency is a time from 0 to %g s", MOST_S);
+    return CC_OK;
+}
+
 static int check_cluster(const struct cc_setting *s, struct cc_error *e)
 {
     const struct cc_cluster *c = &s->cluster;
@@ -64,6 +93,7 @@ static int check_cluster(const struct cc_setting *s, struct cc_error *e)
                         "--colocate with --placement %s: each host is followed by itself in an "
                         "overlapped step, at most %d servers; more with --placement split",
                         cc_placement_names[s->placement], MOST_COLOCATED);
+    CC_TRY(check_hosts(c, e));
     if (!(c->dense_bits > 0) || c->dense_bits > 32)
         return cc_usage(e, "--dense-bits: above 0 and at most 32");
     if (!(c->keep >= 0) || c->keep >= 1)

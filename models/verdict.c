@@ -373,11 +373,12 @@ int cc_advice_codec_speed(const struct cc_baseline *baseline,
 
 /* --- workers --- */
 
-/* The workers' steps per second, all together. */
-static int throughput(struct question *a, int workers, double *out)
+/* The workers' steps per second, all together, with that many hosts of workers. */
+static int throughput(struct question *a, int hosts, double *out)
 {
     struct cc_prediction r;
     struct cc_cluster *c = &a->s.cluster;
+    const int workers = hosts * cc_cluster_per_host(c);
     c->workers = workers;
     c->servers = a->server_per_worker ? workers : a->servers;
     c->servers = c->colocated && c->servers > workers ? workers : c->servers;
@@ -387,11 +388,11 @@ static int throughput(struct question *a, int workers, double *out)
     return CC_OK;
 }
 
-static int worth_doubling(struct question *a, int workers, bool *out)
+static int worth_doubling(struct question *a, int hosts, bool *out)
 {
     double now = 0, twice = 0;
-    CC_TRY(throughput(a, workers, &now));
-    CC_TRY(throughput(a, 2 * workers, &twice));
+    CC_TRY(throughput(a, hosts, &now));
+    CC_TRY(throughput(a, 2 * hosts, &twice));
     *out = twice >= CC_ADVICE_GAIN * now;
     return CC_OK;
 }
@@ -406,7 +407,8 @@ int cc_advice_workers(struct cc_predictor *p, const struct cc_setting *s,
                           s->cluster.servers == s->cluster.workers;
     /* Where every worker is simulated, large numbers take too long. */
     const bool simulated = s->timing.consistency != CC_BULK || s->timing.straggler != CC_STEADY;
-    const int limit = simulated ? 256 : 65536;
+    const int per_host = cc_cluster_per_host(&s->cluster);
+    const int limit = (simulated ? 256 : 65536) / per_host;
     int low = 0; /* doubling is worth it there, and at no larger power of two */
     bool worth = false;
     for (int n = 1; n <= limit; n *= 2) {
@@ -423,7 +425,7 @@ int cc_advice_workers(struct cc_predictor *p, const struct cc_setting *s,
         else
             high = middle;
     }
-    *out = worth ? 0 : high;
-    *most = limit;
+    *out = worth ? 0 : high * per_host;
+    *most = limit * per_host;
     return CC_OK;
 }

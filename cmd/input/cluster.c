@@ -48,6 +48,10 @@ const struct cc_option cc_cluster_options[] = {
     {.name = "workers", LIST(workers, worker_counts), .kind = CC_TAKES_COUNT, .min = 1,
      .value = "COUNT", .def = "10", .group = CC_GROUP_CLUSTER, .often = true,
      .help = "number of workers; a list gives a row for each"},
+    {.name = "per-host", MEMBER(setting.cluster.per_host), .kind = CC_TAKES_COUNT, .min = 1,
+     .max = 1024, .value = "COUNT", .def = "1", .group = CC_GROUP_CLUSTER,
+     .help = "workers on each host, an accelerator each: they reach each other by --intra-bw, and "
+             "share the host's link, --bw; --workers counts accelerators"},
     {.name = "servers", LIST(servers, server_counts), .kind = CC_TAKES_COUNT, .min = 1,
      .value = "COUNT", .def = "1", .otherwise = "1, or the system's", .group = CC_GROUP_CLUSTER,
      .help = "hosts that share the parameter server's work; a list gives a row for each"},
@@ -214,6 +218,22 @@ bool cc_cluster_has(const struct cc_cluster_args *c, enum cc_exchange_flag flag)
     return false;
 }
 
+/* --- hosts with several accelerators --- */
+
+static int choose_intra(struct cc_cluster_args *out, struct cc_error *e)
+{
+    const struct cc_link_options *o = &out->network;
+    const void *const of_hosts[] = {&o->intra, &o->intra_latency, NULL};
+    const char *given = cc_given_of(o, of_hosts);
+    struct cc_cluster *c = &out->setting.cluster;
+    if (c->per_host == 1 && given != NULL)
+        return cc_usage(e, "--%s is of hosts with several accelerators: give --per-host", given);
+    c->intra = o->intra;
+    if (cc_given(o, &o->intra_latency) != NULL)
+        c->intra.latency_s = o->intra_latency;
+    return CC_OK;
+}
+
 /* --- raw tensors --- */
 
 static int choose_raw(struct cc_cluster_args *out, struct cc_error *e)
@@ -289,6 +309,7 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
         return cc_usage(e, "--colocate places parameter servers: give --exchange ps");
     CC_TRY(parse_keep(out, e));
     CC_TRY(cc_links_make(&out->network, &out->link, &out->links, e));
+    CC_TRY(choose_intra(out, e));
     s->timing.seed = out->source.seed;
     s->timing.consistency = out->consistency.how.item[0];
     s->timing.staleness = out->consistency.staleness;

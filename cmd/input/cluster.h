@@ -16,6 +16,9 @@ struct cc_link_options {
     double *latency;
     size_t bws, latencies;
     double burst_bytes, message_s, overhead;
+    double bw_up, bw_down; /* of one direction, in place of bw's; 0: not given */
+    struct cc_link intra;  /* inside a host */
+    double intra_latency;  /* 0 and not given: the link's own */
     const char *calibration;
 };
 extern const struct cc_option cc_link_options[];

@@ -9,6 +9,11 @@ static int parse_link(const char *text, void *member, struct cc_error *e)
     return cc_link_parse(text, member, e);
 }
 
+static int parse_intra(const char *text, void *member, struct cc_error *e)
+{
+    return cc_link_parse_intra(text, member, e);
+}
+
 static int parse_overhead(const char *text, void *member, struct cc_error *e)
 {
     return cc_overhead_parse(text, member, e);
@@ -23,6 +28,19 @@ const struct cc_option cc_link_options[] = {
      .help = "bandwidth of every host's link, each way: bits per second as 10mbps, 10Mbit/s or "
              "2.5gbit, bytes with a capital B as 125MB/s or 125MBps; or a link known by name: "
              "{words}; a list gives a row for each"},
+    {.name = "bw-up", MEMBER(bw_up), .kind = CC_TAKES_RATE, .value = "RATE",
+     .otherwise = "as --bw", .group = CC_GROUP_CLUSTER,
+     .help = "bandwidth at which a host sends, where links are slower in one direction"},
+    {.name = "bw-down", MEMBER(bw_down), .kind = CC_TAKES_RATE, .value = "RATE",
+     .otherwise = "as --bw", .group = CC_GROUP_CLUSTER,
+     .help = "bandwidth at which a host receives"},
+    {.name = "intra-bw", MEMBER(intra), .parse = parse_intra, .value = "RATE", .def = "nvlink3",
+     .group = CC_GROUP_CLUSTER, .words = cc_intra_names,
+     .help = "--per-host: bandwidth of an accelerator to the others of its host, each way: a rate "
+             "as of --bw, or {words} (docs/model.md)"},
+    {.name = "intra-latency", MEMBER(intra_latency), .kind = CC_TAKES_TIME, .value = "TIME",
+     .otherwise = CC_INTRA_LATENCY_TEXT ", or the link's own", .group = CC_GROUP_CLUSTER,
+     .help = "--per-host: latency of a message inside a host"},
     {.name = "burst", MEMBER(burst_bytes), .kind = CC_TAKES_COUNT, .max = INT64_MAX,
      .value = "BYTES", .otherwise = "0, or the link's own; run: chosen from the rate",
      .group = CC_GROUP_CLUSTER,
@@ -49,6 +67,9 @@ const struct cc_option cc_link_options[] = {
 /* Replaces what the options name. */
 static void replace(const struct cc_link_options *o, size_t latency, struct cc_link *link)
 {
+    if (o->bw_up > 0 || o->bw_down > 0)
+        cc_link_set_rates(link, o->bw_up > 0 ? o->bw_up : link->bw_bps,
+                          o->bw_down > 0 ? o->bw_down : link->bw_bps);
     if (o->latencies > 0)
         link->latency_s = o->latency[latency];
     if (cc_given(o, &o->overhead) != NULL)
@@ -69,6 +90,8 @@ int cc_links_make(const struct cc_link_options *o, struct cc_link **out, size_t 
             return cc_usage(e, "--bw and --calibration exclude each other");
         CC_TRY_IN(cc_link_read(o->calibration, &calibrated, e), e, "--calibration");
     }
+    if (o->bw_up > 0 && o->bw_down > 0 && cc_given(o, &o->bw) != NULL && o->bws > 1)
+        return cc_usage(e, "--bw has several rates, and --bw-up and --bw-down replace them all");
     *count = o->bws * each;
     CC_TRY(CC_NEW(*out, *count, e));
     for (size_t i = 0; i < *count; i++) {

@@ -148,6 +148,7 @@ void cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out
         .exchange = from->exchange,
         .workers = from->cluster.workers,
         .servers = cc_exchange_has(from->exchange, CC_X_SERVERS) ? from->cluster.servers : 0,
+        .per_host = from->cluster.per_host > 1 ? from->cluster.per_host : 0,
         .colocated = from->cluster.colocated,
         .via = from->cluster.via,
         .wire = from->cluster.wire,

@@ -274,14 +274,21 @@ double cc_forecast_scaling(int workers, double compute_s, double step_s)
 
 static void setting_numbers(struct cc_record *r, size_t row, const struct cc_setting *s)
 {
+    const bool several = cc_cluster_per_host(&s->cluster) > 1;
+    const bool asymmetric = cc_link_asymmetric(&s->link);
     const struct cc_number_column all[] = {
         {CC_KEY(values), (double)s->net->values},
         {CC_KEY(workers), s->cluster.workers},
+        {CC_KEY(per_host), several ? (double)s->cluster.per_host : NAN},
         {CC_KEY(servers),
          cc_exchange_has(s->exchange, CC_X_SERVERS) ? (double)s->cluster.servers : NAN},
         {CC_KEY(keep), s->cluster.keep > 0 ? s->cluster.keep : NAN},
         {CC_KEY(bw_bps), s->link.bw_bps},
-        {CC_KEY(latency_s), s->link.latency_s}};
+        {CC_KEY(bw_up_bps), asymmetric ? cc_link_up_bps(&s->link) : NAN},
+        {CC_KEY(bw_down_bps), asymmetric ? cc_link_down_bps(&s->link) : NAN},
+        {CC_KEY(latency_s), s->link.latency_s},
+        {CC_KEY(intra_bw_bps), several ? s->cluster.intra.bw_bps : NAN},
+        {CC_KEY(intra_latency_s), several ? s->cluster.intra.latency_s : NAN}};
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 

@@ -25,13 +25,18 @@
     CC_COLUMN(consistency, CC_SETTING),                                                            \
     CC_COLUMN(staleness, CC_SETTING),                                                              \
     CC_COLUMN(workers, CC_SETTING),                                                                \
+    CC_COLUMN(per_host, CC_SETTING),                                                               \
     CC_COLUMN(servers, CC_SETTING),                                                                \
     CC_COLUMN(colocated, CC_SETTING),                                                              \
     CC_COLUMN(profiled, CC_SETTING),                                                               \
     CC_COLUMN(keep, CC_SETTING),                                                                   \
     CC_COLUMN(link, CC_SETTING),                                                                   \
     CC_COLUMN(bw_bps, CC_SETTING),                                                                 \
+    CC_COLUMN(bw_up_bps, CC_SETTING),                                                              \
+    CC_COLUMN(bw_down_bps, CC_SETTING),                                                            \
     CC_COLUMN(latency_s, CC_SETTING),                                                              \
+    CC_COLUMN(intra_bw_bps, CC_SETTING),                                                           \
+    CC_COLUMN(intra_latency_s, CC_SETTING),                                                        \
     CC_COLUMN(system, CC_SETTING),                                                                 \
     CC_SKIP_COLUMN
 

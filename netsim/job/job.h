@@ -135,6 +135,7 @@ struct cc_job {
     enum cc_job_kind kind;
     enum cc_exchange exchange; /* one that runs; by name in the file */
     int workers, servers;      /* ranks: workers first. Only exchanges with CC_X_SERVERS have any */
+    int per_host;              /* workers of a host; 0: 1 */
     bool colocated;            /* server i is on the host of worker i */
     enum cc_via via;
     /* Exchanges with CC_X_MERGES only; otherwise 0: */
@@ -251,16 +252,33 @@ static inline bool cc_job_bulk(const struct cc_job *job)
     return job->consistency.how == CC_BULK;
 }
 
-/* The hosts that the ranks are on. Rank i is on host i, colocated servers on those of the workers.
- */
-static inline int cc_job_hosts(const struct cc_job *job)
+static inline int cc_job_per_host(const struct cc_job *job)
+{
+    return job->per_host > 1 ? job->per_host : 1;
+}
+
+/* The accelerators, and hosts without any, that the ranks are on: rank i is at place i, colocated
+ * servers at those of the workers. */
+static inline int cc_job_places(const struct cc_job *job)
 {
     return job->workers + (job->colocated ? 0 : job->servers);
 }
 
-static inline int cc_job_host(const struct cc_job *job, int rank)
+static inline int cc_job_place(const struct cc_job *job, int rank)
 {
     return job->colocated && rank >= job->workers ? rank - job->workers : rank;
+}
+
+/* The hosts: those of the workers, and then a host for each server that has its own. */
+static inline int cc_job_hosts(const struct cc_job *job)
+{
+    return job->workers / cc_job_per_host(job) + (job->colocated ? 0 : job->servers);
+}
+
+static inline int cc_job_host(const struct cc_job *job, int rank)
+{
+    const int place = cc_job_place(job, rank), per_host = cc_job_per_host(job);
+    return place < job->workers ? place / per_host : place - job->workers + job->workers / per_host;
 }
 
 /* The values of a step. */

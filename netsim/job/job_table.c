@@ -403,9 +403,12 @@ CC_JOB_CHECK(check_keep, job->keep == 0 || job->dense_bits == 32 ||
              "\"keep\" is %g: nothing gives back what \"dense_bits\" %d leaves out",
              job->keep, job->dense_bits)
 CC_JOB_CHECK(check_colocated,
-             !job->colocated || (job->servers >= 1 && job->servers <= job->workers),
-             "\"colocated\" servers are on workers' hosts: %d servers, %d workers",
-             job->servers, job->workers)
+             !job->colocated || (job->servers >= 1 && job->servers <= job->workers &&
+                                 cc_job_per_host(job) == 1),
+             "\"colocated\" servers are on workers' hosts: %d servers, %d workers, %d on a host",
+             job->servers, job->workers, cc_job_per_host(job))
+CC_JOB_CHECK(check_per_host, cc_job_per_host(job) == 1 || job->workers % job->per_host == 0,
+             "\"per_host\" is %d: %d workers leave a host part empty", job->per_host, job->workers)
 CC_JOB_CHECK(check_pulls, !is_sequential(job) || job->pulls != CC_PULL_FORWARD,
              "\"pulls\" cannot be \"forward\" in a \"sequential\" step, which awaits "
              "each message's pull before it sends the next message")
@@ -456,6 +459,9 @@ static const struct cc_field job_fields[] = {
     {CC_INT(struct cc_job, servers), 0, MOST_SERVERS,
      .help = "The ranks after the workers are servers. 0 for every exchange but `ps`. There must "
              "be exactly `workers` + `servers` ranks."},
+    {CC_INT(struct cc_job, per_host), 1, MOST_WORKERS, .optional = true, .check = check_per_host,
+     .help = "Workers on each host, which `workers` is a multiple of: worker i is on host i / "
+             "`per_host`. Not with colocated servers. If it is missing, 1."},
     {CC_BOOL(struct cc_job, yield_when_idle),
      .help = "Whether a rank that computes or waits sleeps in slices, for more ranks than cores; "
              "else it polls."},

@@ -237,12 +237,12 @@ static int write_hosts(struct simulation *s, struct cc_error *e)
     const struct cc_platform *p = s->config->platform;
     const int ranks = count_ranks(s);
     struct cc_memory_text t;
-    if (p->hosts < (size_t)cc_job_hosts(s->job))
+    if (p->hosts < (size_t)cc_job_places(s->job))
         return cc_fail(e, "the platform has %zu hosts, and there are %d workers and %d servers",
                        p->hosts, s->job->workers, s->job->servers);
     CC_TRY(cc_memory_text_begin(&t, "the list of hosts", e));
     for (int i = 0; i < ranks; i++)
-        (void)fprintf(t.f, "%s\n", p->host[cc_job_host(s->job, i)]);
+        (void)fprintf(t.f, "%s\n", p->host[cc_job_place(s->job, i)]);
     CC_TRY(cc_memory_text_end(&t, CC_OK, e));
     const int status = cc_program_file("the list of hosts", t.text, t.bytes, &s->hosts, e);
     free(t.text);
