@@ -27,6 +27,11 @@ struct cc_cluster {
      * their own. */
     int per_host;
     struct cc_link intra; /* per_host > 1: of each accelerator to the others of its host */
+    /* Sites: worker i is at site floor(i sites / workers), server j at floor(j sites / servers).
+     * Messages between two sites in one direction share their link, which adds its latency. 0: 1.
+     * Not together with per_host. */
+    int sites;
+    double wan_bps, wan_latency_s; /* sites > 1 */
     enum cc_via via;
     enum cc_union overlap;
     const struct cc_unions *unions; /* CC_UNION_MEASURED: of the scheme; or NULL */
@@ -38,6 +43,11 @@ struct cc_cluster {
     double dense_bits; /* per value in the second stage of dsar-split; 32, or 4 with QSGD */
 };
 
+/* Whether messages go over links of two classes: inside and between hosts, or sites. */
+static inline bool cc_cluster_two_classes(const struct cc_cluster *c)
+{
+    return c->per_host > 1 || c->sites > 1;
+}
 static inline int cc_cluster_per_host(const struct cc_cluster *c)
 {
     return c->per_host > 1 ? c->per_host : 1;
@@ -62,13 +72,15 @@ struct cc_cost {
     double server_codec_s;                  /* busiest server: P decode-adds, one encode */
     double server_encode_s;                 /* the encode's part of it */
     double pull_latency_s, pull_transfer_s;
-    double decode_s;   /* worker, after the last byte */
-    double rounds;     /* message times on the critical path */
-    double messages;   /* sent by the busiest host */
-    double wire_bytes; /* sent by the busiest host, headers included */
+    double decode_s;    /* worker, after the last byte */
+    double rounds;      /* message times on the critical path */
+    double messages;    /* sent by the busiest host */
+    double wire_bytes;  /* sent by the busiest host to others, headers included */
+    double intra_bytes; /* sent inside a host by all of its workers, headers included */
     /* CC_PS: how long the worker's port and the busiest server's are taken; the transfer is the
-     * longer of the two. */
+     * longest of them. */
     double push_worker_s, push_server_s, pull_worker_s, pull_server_s;
+    double push_wan_s, pull_wan_s; /* CC_PS: the same of the busiest link between sites */
     /* CC_PS: the transfer of one worker's part for the busiest server, alone on their link. */
     double push_flow_s, pull_flow_s;
     /* CC_PS: for which a worker and the busiest server send messages, but for the first, whose time
@@ -125,7 +137,8 @@ double cc_cost_port(enum cc_exchange x, const struct cc_cost *sum);
 
 /* With servers: the time for which the busiest host sends, push and pull together if both are on
  * it. */
-double cc_cost_sent_s(const struct cc_cluster *cluster, const struct cc_cost *c);
+double cc_cost_sent_s(const struct cc_cluster *cluster, const struct cc_link *l,
+                      const struct cc_cost *c);
 
 /* The squared error of the sum that the workers end with, in units of the error of encoding every
  * gradient once. Errors and gradients of different workers count as independent, so that their

@@ -40,30 +40,12 @@ void cc_add_rounds(const struct cc_exchange_case *k, double count, double bytes,
     }
 }
 
-void cc_add_stage(const struct cc_exchange_case *k, double count, double bytes, struct cc_cost *c)
-{
-    const double transfer = count * cc_framed(k->link, bytes) * cc_link_byte_s(k->link);
-    cc_add_rounds(k, count, bytes, true, c);
-    c->push_transfer_s += fmax(0, (count - 1) * k->link->message_s - transfer);
-    c->push_latency_s -= (count - 1) * k->link->latency_s;
-    c->rounds -= count - 1;
-}
-
 void cc_encode_once(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     if (k->reduction == CC_REDUCE_SUM && k->message->verbatim == k->message->values)
         return;
     c->encode_s = k->message->push_encode_s;
     c->decode_s = k->message->push_decode_s;
-}
-
-void cc_cost_allgather(const struct cc_exchange_case *k, struct cc_cost *c)
-{
-    const struct cc_payload_cost *m = k->message;
-    double p = k->cluster->workers, rounds = cc_log2_up(k->cluster->workers);
-    cc_add_rounds(k, rounds, (p - 1) / rounds * m->push_bytes, true, c);
-    c->encode_s = m->push_encode_s;
-    c->decode_s = p * m->push_add_s;
 }
 
 enum cc_exchange cc_cost_fastest(const struct cc_exchange_case *k,

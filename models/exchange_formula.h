@@ -52,9 +52,33 @@ double cc_framed(const struct cc_link *l, double bytes);
 void cc_add_rounds(const struct cc_exchange_case *k, double count, double bytes, bool sent,
                    struct cc_cost *c);
 
-/* Adds `count` messages of `bytes` that every worker sends at once: they share the ports, take one
- * latency, and no less time than sending them takes the processor. */
-void cc_add_stage(const struct cc_exchange_case *k, double count, double bytes, struct cc_cost *c);
+/* --- clusters with two classes of links (exchange_classes.c) --- */
+
+/* Who sends to whom in a round. */
+enum cc_pairs {
+    CC_PAIR_BELOW,   /* each worker to the one `distance` below it, modulo their number */
+    CC_PAIR_MEMBERS, /* member m of a power of two to member m ^ distance (pow2_group.h) */
+    CC_PAIR_EXTRAS   /* ranks beyond the power of two to their members, or back */
+};
+
+/* Adds a round in which each worker sends `bytes` to its partner; `sent`: the busiest host does,
+ * too. With two classes of links, the round takes as long as the slower class, where all messages
+ * that share a link share its bandwidth. */
+void cc_add_pairs(const struct cc_exchange_case *k, enum cc_pairs pairs, int distance, double bytes,
+                  bool sent, struct cc_cost *c);
+
+/* Adds two tours round a ring, of workers - 1 messages each from every worker to the next, of that
+ * many bytes each. */
+void cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double second_bytes,
+                 struct cc_cost *c);
+
+/* Adds a message of `bytes` from each worker to every other, all at once: they share the ports,
+ * take one latency, and no less time than sending them takes the processor. */
+void cc_add_stage(const struct cc_exchange_case *k, double bytes, struct cc_cost *c);
+
+/* With servers: the most messages of one direction that share a link between sites, when every
+ * worker sends one to each of `servers` servers; 0 if none crosses. */
+double cc_wan_flows(const struct cc_cluster *c, int servers);
 
 /* Sets the codec work of exchanges that change nothing in payloads: the worker encodes before and
  * decodes after. Floats that are the gradient itself are neither encoded nor decoded. */

@@ -29,31 +29,50 @@ static double remote_share(const struct cc_exchange_case *k)
     return c->colocated && k->messages > 1 && c->servers == c->workers ? 1 - 1.0 / c->servers : 1;
 }
 
-double cc_cost_sent_s(const struct cc_cluster *cluster, const struct cc_cost *c)
+double cc_cost_sent_s(const struct cc_cluster *cluster, const struct cc_link *l,
+                      const struct cc_cost *c)
 {
     const double remote = cluster->workers - 1;
     if (!cluster->colocated)
         return fmax(c->push_worker_s, c->pull_server_s);
     /* With a server for each worker, the worker's transfer is without its own part already. */
-    const double own =
-        cluster->servers < cluster->workers && remote > 0 ? c->push_server_s / remote : 0;
+    const double sent_s = c->push_server_s * cc_link_down_bps(l) / cc_link_up_bps(l);
+    const double own = cluster->servers < cluster->workers && remote > 0 ? sent_s / remote : 0;
     return c->pull_server_s + c->push_worker_s - own;
+}
+
+/* The links between sites. */
+static void add_wan(const struct cc_exchange_case *k, struct cc_cost *c)
+{
+    const struct cc_cluster *cluster = k->cluster;
+    if (cluster->sites <= 1)
+        return;
+    const bool split = k->messages > 1 && cluster->servers > 1;
+    const double flows = cc_wan_flows(cluster, split ? cluster->servers : 1);
+    const double slower = k->link->bw_bps / cluster->wan_bps;
+    c->push_wan_s = flows * slower * c->push_flow_s;
+    c->pull_wan_s = flows * slower * c->pull_flow_s;
+    c->push_latency_s += flows > 0 ? cluster->wan_latency_s : 0;
+    c->pull_latency_s += flows > 0 ? cluster->wan_latency_s : 0;
 }
 
 static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     const struct cc_payload_cost *m = k->message;
     const struct cc_link *l = k->link;
-    double workers = k->cluster->workers, byte_s = cc_link_byte_s(l), framing = l->message_bytes;
+    const double workers = k->cluster->workers, byte_s = cc_link_byte_s(l);
+    const double framing = l->message_bytes, sharing = cc_cluster_per_host(k->cluster);
+    const double up = l->bw_bps / cc_link_up_bps(l), down = l->bw_bps / cc_link_down_bps(l);
     double pull_bytes = cc_pull_bytes(m, k->cluster->workers);
     double remote = workers - k->cluster->colocated, elsewhere = remote_share(k);
     c->push_flow_s = cc_framed(l, k->share * m->push_bytes) * byte_s;
     c->pull_flow_s = cc_framed(l, k->share * pull_bytes) * byte_s;
-    c->push_worker_s = elsewhere * (m->push_bytes + k->messages * framing) * byte_s;
-    c->push_server_s = remote * c->push_flow_s;
-    c->pull_worker_s = elsewhere * (pull_bytes + k->messages * framing) * byte_s;
-    c->pull_server_s = remote * c->pull_flow_s;
+    c->push_worker_s = sharing * up * elsewhere * (m->push_bytes + k->messages * framing) * byte_s;
+    c->push_server_s = down * remote * c->push_flow_s;
+    c->pull_worker_s = sharing * down * elsewhere * (pull_bytes + k->messages * framing) * byte_s;
+    c->pull_server_s = up * remote * c->pull_flow_s;
     c->push_latency_s = c->pull_latency_s = l->latency_s;
+    add_wan(k, c);
     c->push_send_s = fmax(0, k->messages - 1) * l->message_s;
     c->pull_send_s = fmax(0, remote - 1) * l->message_s;
     cc_cost_bound_transfers(c);
@@ -63,7 +82,7 @@ static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
     c->decode_s = m->pull_decode_s;
     c->rounds = 2;
     c->messages = k->cluster->colocated ? k->messages - 1 + remote : fmax(k->messages, workers);
-    c->wire_bytes = cc_cost_sent_s(k->cluster, c) / byte_s * (1 + l->overhead);
+    c->wire_bytes = cc_cost_sent_s(k->cluster, l, c) * cc_link_up_bps(l) / 8;
 }
 
 /* The server encodes the sum once more, which has P times the squared norm of one gradient. */
@@ -77,6 +96,8 @@ const struct cc_exchange_model cc_exchange_model_ps = {.cost = cost, .encodings 
 
 void cc_cost_bound_transfers(struct cc_cost *c)
 {
-    c->push_transfer_s = fmax(c->push_send_s, fmax(c->push_worker_s, c->push_server_s));
-    c->pull_transfer_s = fmax(c->pull_send_s, fmax(c->pull_worker_s, c->pull_server_s));
+    c->push_transfer_s =
+        fmax(fmax(c->push_send_s, c->push_wan_s), fmax(c->push_worker_s, c->push_server_s));
+    c->pull_transfer_s =
+        fmax(fmax(c->pull_send_s, c->pull_wan_s), fmax(c->pull_worker_s, c->pull_server_s));
 }

@@ -96,7 +96,7 @@ static void hand_over(const struct cc_exchange_case *k, int more, struct cc_cost
 {
     if (more == 0)
         return;
-    cc_add_rounds(k, 1, message_bytes(k, 1, stream_bytes(k, 1)), false, c);
+    cc_add_pairs(k, CC_PAIR_EXTRAS, 1, message_bytes(k, 1, stream_bytes(k, 1)), false, c);
     merge(k, 2, 1, 1, c);
 }
 
@@ -110,11 +110,11 @@ static void ssar_recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
     hand_over(k, more, c);
     for (int held = 1; held < power; held *= 2) {
         const int sets = cc_most_summed(held, more);
-        cc_add_rounds(k, 1, message_bytes(k, 1, stream_bytes(k, sets)), true, c);
+        cc_add_pairs(k, CC_PAIR_MEMBERS, held, message_bytes(k, 1, stream_bytes(k, sets)), true, c);
         merge(k, 2, sets, 1, c);
     }
     if (more > 0)
-        cc_add_rounds(k, 1, message_bytes(k, 1, whole_bytes(k)), true, c);
+        cc_add_pairs(k, CC_PAIR_EXTRAS, 1, message_bytes(k, 1, whole_bytes(k)), true, c);
 }
 
 /* In round t of the halving, the largest of the sums is as above, of a part of the values of which
@@ -127,13 +127,14 @@ static void ssar_rabenseifner(const struct cc_exchange_case *k, struct cc_cost *
     hand_over(k, more, c);
     for (int held = 1; held < power; held *= 2) {
         const int sets = cc_most_summed(held, more);
-        cc_add_rounds(k, 1, message_bytes(k, 1, stream_bytes(k, sets) / (2 * held)), true, c);
+        cc_add_pairs(k, CC_PAIR_MEMBERS, power / (2 * held),
+                     message_bytes(k, 1, stream_bytes(k, sets) / (2 * held)), true, c);
         merge(k, 2, sets, 0.5 / held, c);
     }
     for (int held = 1; held < power; held *= 2)
-        cc_add_rounds(k, 1, message_bytes(k, held, all / power * held), true, c);
+        cc_add_pairs(k, CC_PAIR_MEMBERS, held, message_bytes(k, held, all / power * held), true, c);
     if (more > 0)
-        cc_add_rounds(k, 1, message_bytes(k, power, all), true, c);
+        cc_add_pairs(k, CC_PAIR_EXTRAS, 1, message_bytes(k, power, all), true, c);
 }
 
 /* Both split exchanges: worker i sends worker j's part of its stream to worker j, which adds all of
@@ -146,8 +147,8 @@ static void split(const struct cc_exchange_case *k, double whole, struct cc_cost
         cc_add_rounds(k, p - 1, stream_bytes(k, 1) / p, true, c);
         cc_add_rounds(k, log, (p - 1) / log * whole / p, true, c);
     } else {
-        cc_add_stage(k, p - 1, message_bytes(k, 1, stream_bytes(k, 1) / p), c);
-        cc_add_stage(k, p - 1, message_bytes(k, 1, whole / p), c);
+        cc_add_stage(k, message_bytes(k, 1, stream_bytes(k, 1) / p), c);
+        cc_add_stage(k, message_bytes(k, 1, whole / p), c);
     }
     merge(k, p, 1, 1 / p, c);
 }

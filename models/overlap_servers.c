@@ -348,16 +348,19 @@ static double remote_servers(const struct cc_overlap *x, size_t kind, size_t ser
 
 static void set_paths(struct cc_overlap *x)
 {
+    const struct cc_step_cluster *c = x->cluster;
+    const double up = c->up > 0 ? c->up : 1, down = c->down > 0 ? c->down : 1;
+    const double sharing = c->per_host > 1 ? c->per_host : 1;
     for (size_t k = 0; k < x->kinds; k++)
         for (size_t s = 0; s < x->servers; s++) {
-            const double of_worker = remote_servers(x, k, s);
+            const double of_worker = sharing * remote_servers(x, k, s);
             const double of_server = workers_of(x, k) - on_same_host(x, k, s);
             x->net.path[path_of(x, PUSH, k, s)] = (struct fluid_path){
                 .port = {port_of(x, false, k, false), port_of(x, true, s, true)},
-                .crosses = {of_worker, of_server}};
+                .crosses = {up * of_worker, down * of_server}};
             x->net.path[path_of(x, PULL, k, s)] = (struct fluid_path){
                 .port = {port_of(x, true, s, false), port_of(x, false, k, true)},
-                .crosses = {of_server, of_worker}};
+                .crosses = {up * of_server, down * of_worker}};
         }
 }
 

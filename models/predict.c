@@ -292,7 +292,7 @@ static size_t cut_step(struct cc_predictor *p, const struct cc_setting *s,
         count_busiest(p, messages, count, s, sum);
     if (cc_exchange_has(s->exchange, CC_X_SERVERS)) {
         cc_cost_bound_transfers(sum);
-        sum->wire_bytes = cc_cost_sent_s(&s->cluster, sum) * s->link.bw_bps / 8;
+        sum->wire_bytes = cc_cost_sent_s(&s->cluster, &s->link, sum) * cc_link_up_bps(&s->link) / 8;
     }
     return count;
 }
@@ -319,6 +319,9 @@ static struct cc_step_cluster step_cluster(const struct cc_setting *s)
                                     .servers = s->cluster.servers,
                                     .placed_whole = placed_whole(s),
                                     .colocated = s->cluster.colocated,
+                                    .per_host = cc_cluster_per_host(&s->cluster),
+                                    .up = s->link.bw_bps / cc_link_up_bps(&s->link),
+                                    .down = s->link.bw_bps / cc_link_down_bps(&s->link),
                                     .window_s = CC_QUEUE_BYTES * cc_link_byte_s(&s->link),
                                     .message_s = s->link.message_s};
 }

@@ -145,6 +145,8 @@ int cc_setting_check_formula(const struct cc_setting *s, struct cc_error *e)
         return CC_OK;
     if (s->cluster.colocated)
         return cc_usage(e, "--consistency %s is modelled with servers on hosts of their own", name);
+    if (cc_cluster_two_classes(&s->cluster))
+        return cc_usage(e, "--consistency %s is modelled with links of one class", name);
     if (t->mode != CC_SEQUENTIAL)
         return cc_usage(e, "--consistency %s is modelled with --mode sequential only", name);
     if (s->cluster.workers > MOST_SIMULATED)

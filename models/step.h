@@ -100,6 +100,9 @@ struct cc_step_cluster {
     bool colocated;    /* server i is on the host of worker i */
     double window_s;   /* CC_QUEUE_BYTES on a link */
     double message_s;  /* a processor's work for each message that it sends (o) */
+    int per_host;      /* workers that share a port; 0: 1 */
+    /* Seconds that a port sends, or receives, for what takes the slower direction a second; 0: 1 */
+    double up, down;
 };
 
 /* Memory, reused between calls; NULL: none. */

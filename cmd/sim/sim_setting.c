@@ -29,6 +29,13 @@ static bool needs_data(const struct sim *s, const struct cc_setting *setting)
            cc_experiment_bytes(setting) < cc_memory_available() / 2;
 }
 
+/* Whether the formulas know the topology: a switch, or two classes of links. */
+static bool known(const struct cc_platform_config *config)
+{
+    return cc_topology_infos[config->topology]->difference == NULL ||
+           config->topology == CC_TOPOLOGY_SITES;
+}
+
 static enum cc_formula formula(const struct sim *s)
 {
     const struct cc_platform_config *config = &s->options.config;
@@ -37,8 +44,7 @@ static enum cc_formula formula(const struct sim *s)
         return cc_given(&c->network, &c->network.bw) != NULL || c->network.calibration != NULL
                    ? CC_FORMULA_ELSEWHERE
                    : CC_NO_FORMULA;
-    return cc_topology_infos[config->topology]->difference == NULL && config->slow_links == 0 &&
-                   config->slow_hosts == 0
+    return known(config) && config->slow_links == 0 && config->slow_hosts == 0
                ? CC_FORMULA_HOLDS
                : CC_FORMULA_ELSEWHERE;
 }
@@ -49,6 +55,13 @@ void cc_sim_complete(void *arg, struct cc_experiment_setting *s)
     struct cc_link *l = &s->setting.link;
     l->burst_bytes = 0; /* nothing shapes a simulated link */
     l->message_bytes = ENVELOPE;
+    s->setting.cluster.intra.message_bytes = ENVELOPE;
+    if (sim->options.platform == NULL && sim->options.config.topology == CC_TOPOLOGY_SITES) {
+        struct cc_cluster *c = &s->setting.cluster;
+        c->sites = sim->options.config.sites;
+        c->wan_bps = sim->options.config.wan_bps;
+        c->wan_latency_s = sim->options.config.wan_latency_s;
+    }
     s->formula = formula(sim);
     s->data = needs_data(sim, &s->setting);
     if (s->formula == CC_NO_FORMULA)
@@ -57,13 +70,25 @@ void cc_sim_complete(void *arg, struct cc_experiment_setting *s)
 
 /* --- platforms --- */
 
+/* SimGrid takes the share of headers off all links alike, that of the network's. */
+static void use_hosts(const struct cc_setting *s, struct cc_platform_config *config)
+{
+    const struct cc_link *intra = &s->cluster.intra;
+    config->per_host = s->cluster.per_host;
+    config->intra_bps = intra->bw_bps * (1 + s->link.overhead) / (1 + intra->overhead);
+    config->intra_latency_s = intra->latency_s;
+}
+
 struct cc_platform_config cc_sim_platform_config(const struct sim *s,
                                                  const struct cc_setting *setting)
 {
     struct cc_platform_config config = s->options.config;
     config.workers = setting->cluster.workers;
     config.servers = cc_experiment_hosts(setting) - setting->cluster.workers;
-    config.bw_bps = setting->link.bw_bps;
+    config.bw_bps = cc_link_up_bps(&setting->link);
+    config.down_bps = cc_link_asymmetric(&setting->link) ? cc_link_down_bps(&setting->link) : 0;
+    if (cc_cluster_per_host(&setting->cluster) > 1)
+        use_hosts(setting, &config);
     /* A sender's time is a part of the latency; the ranks spend it (smpi/ois). */
     config.latency_s = fmax(0, setting->link.latency_s - setting->link.message_s);
     return config;

@@ -31,6 +31,11 @@ const struct cc_topology_info *const cc_topology_infos[] = {CC_TOPOLOGIES(INFO)}
      default_},
 const struct cc_topology_option cc_topology_options[] = {CC_TOPOLOGY_OPTIONS(OPTION){.name = NULL}};
 
+const struct cc_topology_info *cc_topology_of(const struct cc_platform_config *config)
+{
+    return config->per_host > 1 ? &cc_topology_hosts : cc_topology_infos[config->topology];
+}
+
 /* --- checking --- */
 
 static int check_slow(const struct cc_platform_config *c, struct cc_error *e)
@@ -48,7 +53,7 @@ static int check_slow(const struct cc_platform_config *c, struct cc_error *e)
     if (c->slow_hosts > 0 && !(c->slow_factor >= 1 && c->slow_factor <= 1e6))
         return cc_usage(e, "--slow-hosts: %g times as long as the others take; 1 to 1000000",
                         c->slow_factor);
-    if (cc_topology_infos[c->topology]->equal_hosts && (c->slow_links > 0 || c->slow_hosts > 0))
+    if (cc_topology_of(c)->equal_hosts && (c->slow_links > 0 || c->slow_hosts > 0))
         return cc_usage(e,
                         "%s: the hosts of a %s are all alike, and so are its links; take "
                         "--topology switch",
@@ -59,7 +64,10 @@ static int check_slow(const struct cc_platform_config *c, struct cc_error *e)
 
 int cc_platform_check(const struct cc_platform_config *c, struct cc_error *e)
 {
-    const struct cc_topology_info *topology = cc_topology_infos[c->topology];
+    const struct cc_topology_info *topology = cc_topology_of(c);
+    if (c->per_host > 1 && c->topology != CC_TOPOLOGY_SWITCH)
+        return cc_usage(e, "--per-host %d: such hosts are on one switch, not on a %s", c->per_host,
+                        cc_topology_names[c->topology]);
     if (c->workers < 1 || c->servers < 0 || c->workers > CC_PLATFORM_HOSTS ||
         c->servers > CC_PLATFORM_HOSTS - c->workers)
         return cc_usage(e, "a platform for %d workers and %d servers: at least one, at most %d",
@@ -111,6 +119,13 @@ static void write_properties(const struct cc_platform_xml *x)
     write_number_property(x, "servers", c->servers);
     write_number_property(x, "bw_bps", c->bw_bps);
     write_number_property(x, "latency_s", c->latency_s);
+    if (c->down_bps > 0)
+        write_number_property(x, "down_bps", c->down_bps);
+    if (c->per_host > 1) {
+        write_number_property(x, "per_host", c->per_host);
+        write_number_property(x, "intra_bw_bps", c->intra_bps);
+        write_number_property(x, "intra_latency_s", c->intra_latency_s);
+    }
     for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++)
         if (o->topology == c->topology)
             write_option_property(x, o);
@@ -127,7 +142,7 @@ static void write_properties(const struct cc_platform_xml *x)
 static int make_xml(const struct cc_platform_config *config, const struct cc_rank_map *map,
                     char **out, struct cc_error *e)
 {
-    const struct cc_topology_info *topology = cc_topology_infos[config->topology];
+    const struct cc_topology_info *topology = cc_topology_of(config);
     struct cc_memory_text t;
     char what[60];
     (void)snprintf(what, sizeof what, "a platform of %d hosts", map->hosts);
@@ -167,7 +182,7 @@ int cc_platform_make(const struct cc_platform_config *config, struct cc_platform
     const int ranks = config->workers + config->servers;
     int status = CC_OK;
     CC_TRY(cc_platform_check(config, e));
-    const struct cc_topology_info *topology = cc_topology_infos[config->topology];
+    const struct cc_topology_info *topology = cc_topology_of(config);
     if (topology->choose != NULL)
         topology->choose(&complete);
     CC_TRY_OUT(topology->map != NULL ? topology->map(&complete, &map, e)

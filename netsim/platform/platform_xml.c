@@ -37,29 +37,66 @@ void cc_platform_xml_link(const struct cc_platform_xml *x, const char *id, doubl
     (void)fputs("/>\n", x->f);
 }
 
+void cc_platform_xml_port(const struct cc_platform_xml *x, const char *id, double up_bps)
+{
+    const struct cc_platform_config *c = x->config;
+    static const char *const way[] = {"UP", "DOWN"};
+    if (c->down_bps == 0) {
+        cc_platform_xml_link(x, id, up_bps, c->latency_s / 2);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        (void)fprintf(x->f, "    <link id=\"%s_%s\" sharing_policy=\"SHARED\"", id, way[i]);
+        write_number(x, "bandwidth", i == 0 ? up_bps : c->down_bps, "bps");
+        write_number(x, "latency", c->latency_s / 2, "s");
+        (void)fputs("/>\n", x->f);
+    }
+}
+
+void cc_platform_xml_fatpipe(const struct cc_platform_xml *x, const char *id, double bps)
+{
+    (void)fprintf(x->f, "    <link id=\"%s\" sharing_policy=\"FATPIPE\" latency=\"0s\"", id);
+    write_number(x, "bandwidth", bps, "bps");
+    (void)fputs("/>\n", x->f);
+}
+
 /* Whether a rank is one of the last `slow` workers. */
 static bool is_slow(const struct cc_platform_config *c, int rank, int slow)
 {
     return rank < c->workers && rank >= c->workers - slow;
 }
 
+void cc_platform_xml_host(const struct cc_platform_xml *x, int rank)
+{
+    const struct cc_platform_config *c = x->config;
+    (void)fprintf(x->f, "    <host id=\"" CC_HOST_FORMAT "\"", rank);
+    write_number(x, "speed",
+                 is_slow(c, rank, c->slow_hosts) ? SPEED_FLOPS / c->slow_factor : SPEED_FLOPS, "f");
+    (void)fprintf(x->f,
+                  "/>\n    <link id=\"loop-%d\" bandwidth=\"" LOOPBACK_BYTES_S
+                  "Bps\" latency=\"0s\" sharing_policy=\"FATPIPE\"/>\n",
+                  rank);
+}
+
+void cc_platform_xml_loops(const struct cc_platform_xml *x, int group)
+{
+    for (int i = x->map->first[group]; i < x->map->first[group + 1]; i++)
+        (void)fprintf(x->f,
+                      "    <route src=\"" CC_HOST_FORMAT "\" dst=\"" CC_HOST_FORMAT "\">"
+                      "<link_ctn id=\"loop-%d\"/></route>\n",
+                      x->map->rank[i], x->map->rank[i], x->map->rank[i]);
+}
+
 static void write_host(const struct cc_platform_xml *x, int rank)
 {
     const struct cc_platform_config *c = x->config;
-    char host[32], link[48];
-    (void)snprintf(host, sizeof host, CC_HOST_FORMAT, rank);
+    char link[48];
     (void)snprintf(link, sizeof link, "link-%d", rank);
-    (void)fprintf(x->f, "    <host id=\"%s\"", host);
-    write_number(x, "speed",
-                 is_slow(c, rank, c->slow_hosts) ? SPEED_FLOPS / c->slow_factor : SPEED_FLOPS, "f");
-    (void)fputs("/>\n", x->f);
-    cc_platform_xml_link(x, link, is_slow(c, rank, c->slow_links) ? c->slow_bps : c->bw_bps,
-                         c->latency_s / 2);
+    cc_platform_xml_host(x, rank);
+    cc_platform_xml_port(x, link, is_slow(c, rank, c->slow_links) ? c->slow_bps : c->bw_bps);
     (void)fprintf(x->f,
-                  "    <link id=\"loop-%d\" bandwidth=\"" LOOPBACK_BYTES_S
-                  "Bps\" latency=\"0s\" sharing_policy=\"FATPIPE\"/>\n"
-                  "    <host_link id=\"%s\" up=\"%s_UP\" down=\"%s_DOWN\"/>\n",
-                  rank, host, link, link);
+                  "    <host_link id=\"" CC_HOST_FORMAT "\" up=\"%s_UP\" down=\"%s_DOWN\"/>\n",
+                  rank, link, link);
 }
 
 void cc_platform_xml_hosts(const struct cc_platform_xml *x, int group, const char *zone)
@@ -70,11 +107,7 @@ void cc_platform_xml_hosts(const struct cc_platform_xml *x, int group, const cha
     /* SimGrid requires hosts and routers before routes. */
     if (zone != NULL)
         (void)fprintf(x->f, "    <router id=\"gate-%s-%d\"/>\n", zone, group);
-    for (int i = first; i < end; i++)
-        (void)fprintf(x->f,
-                      "    <route src=\"" CC_HOST_FORMAT "\" dst=\"" CC_HOST_FORMAT "\">"
-                      "<link_ctn id=\"loop-%d\"/></route>\n",
-                      x->map->rank[i], x->map->rank[i], x->map->rank[i]);
+    cc_platform_xml_loops(x, group);
 }
 
 /* --- groups and clusters --- */
@@ -88,13 +121,25 @@ void cc_platform_xml_groups(const struct cc_platform_xml *x, const char *name)
     }
 }
 
-void cc_platform_xml_zone_route(const struct cc_platform_xml *x, const char *from, const char *to,
-                                const char *link)
+static void write_zone_route(const struct cc_platform_xml *x, const char *from, const char *to,
+                             const char *link, const char *direction)
 {
     (void)fprintf(x->f,
                   "    <zoneRoute src=\"%s\" dst=\"%s\" gw_src=\"gate-%s\" gw_dst=\"gate-%s\">"
-                  "<link_ctn id=\"%s\" direction=\"UP\"/></zoneRoute>\n",
-                  from, to, from, to, link);
+                  "<link_ctn id=\"%s\"%s/></zoneRoute>\n",
+                  from, to, from, to, link, direction);
+}
+
+void cc_platform_xml_zone_route(const struct cc_platform_xml *x, const char *from, const char *to,
+                                const char *link)
+{
+    write_zone_route(x, from, to, link, " direction=\"UP\"");
+}
+
+void cc_platform_xml_trunk(const struct cc_platform_xml *x, const char *from, const char *to,
+                           const char *link)
+{
+    write_zone_route(x, from, to, link, "");
 }
 
 void cc_platform_xml_cluster(const struct cc_platform_xml *x, const char *id, const char *topology,

@@ -49,6 +49,15 @@ struct cc_platform_xml {
 /* Writes a full-duplex link: its bandwidth is available in each direction at the same time. */
 void cc_platform_xml_link(const struct cc_platform_xml *x, const char *id, double bps,
                           double latency_s);
+/* Writes a host's link to the network, "ID_UP" and "ID_DOWN", with half of the latency; with
+ * down_bps, two links of their own. */
+void cc_platform_xml_port(const struct cc_platform_xml *x, const char *id, double up_bps);
+/* Writes a link that no message shares. */
+void cc_platform_xml_fatpipe(const struct cc_platform_xml *x, const char *id, double bps);
+/* Writes a host and its loopback; and the loopbacks of a group's hosts as their routes to
+ * themselves. */
+void cc_platform_xml_host(const struct cc_platform_xml *x, int rank);
+void cc_platform_xml_loops(const struct cc_platform_xml *x, int group);
 /* Writes the hosts of a group, each with its link, its loopback, and the latter as its route to
  * itself. If other zones reach the hosts, `zone` is the name of theirs without its number, and they
  * get a router "gate-ZONE-GROUP"; otherwise NULL. */
@@ -58,6 +67,9 @@ void cc_platform_xml_groups(const struct cc_platform_xml *x, const char *name);
 /* Makes the link the route between two zones with routers, in both directions. */
 void cc_platform_xml_zone_route(const struct cc_platform_xml *x, const char *from, const char *to,
                                 const char *link);
+/* The same for a link that no message shares. */
+void cc_platform_xml_trunk(const struct cc_platform_xml *x, const char *from, const char *to,
+                           const char *link);
 /* Writes one of SimGrid's own clusters with all hosts of the map: its topology and its parameters
  * as SimGrid's manual describes them. It has no slow hosts or links. */
 void cc_platform_xml_cluster(const struct cc_platform_xml *x, const char *id, const char *topology,

@@ -82,6 +82,11 @@ struct cc_platform_config {
     enum cc_topology topology;
     int workers, servers;
     double bw_bps, latency_s;
+    double down_bps; /* at which a host receives, if not at bw_bps; or 0 */
+    /* Workers of a host, which share its link; 0: 1. Between two of them a message takes
+     * intra_latency_s, on links of intra_bps that they do not share. */
+    int per_host;
+    double intra_bps, intra_latency_s;
     /* The last ones among the workers may be slow. */
     int slow_links; /* number with a link of slow_bps */
     double slow_bps;
@@ -132,6 +137,11 @@ extern const struct cc_topology_info *const cc_topology_infos[]; /* by id */
     extern const struct cc_topology_info cc_topology_##symbol;
 CC_TOPOLOGIES(CC_TOPOLOGY_DECLARE)
 #undef CC_TOPOLOGY_DECLARE
+
+/* In the place of a switch, where hosts have several workers. */
+extern const struct cc_topology_info cc_topology_hosts;
+/* The descriptor of a configuration. */
+const struct cc_topology_info *cc_topology_of(const struct cc_platform_config *config);
 
 /* Writes the sides of a torus as "4x4x2" or "4x4". */
 #define CC_SIDES_CAP 48

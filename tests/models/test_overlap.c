@@ -53,30 +53,35 @@ static void by_hand(void **state)
     struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
     struct cc_step_message m[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
                                   {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0, 0}, 0), 23,
-             1e-12, "one worker");
+    close_to(
+        step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0, 0, 1, 1, 1}, 0),
+        23, 1e-12, "one worker");
     /* Four workers whose flows are a quarter as long fill the server's port as well. */
     for (int i = 0; i < 2; i++)
         m[i].cost = cost_of(1, 5. / 4, 1, 1, 1);
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){4, 1, false, false, 0, 0}, 0), 23,
-             1e-12, "four workers");
+    close_to(
+        step_of(&t, m, 2, half, &(struct cc_step_cluster){4, 1, false, false, 0, 0, 1, 1, 1}, 0),
+        23, 1e-12, "four workers");
     /* Latencies of 1 s before each push and pull delay them without taking a port. */
     for (int i = 0; i < 2; i++)
         m[i].cost.push_latency_s = m[i].cost.pull_latency_s = 1;
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){4, 1, false, false, 0, 0}, 0), 25,
-             1e-12, "latency");
+    close_to(
+        step_of(&t, m, 2, half, &(struct cc_step_cluster){4, 1, false, false, 0, 0, 1, 1, 1}, 0),
+        25, 1e-12, "latency");
     /* Forward: both pulls begin at 14, at half the rate. Tensor 0 of 2 s is there at 18, decoded at
      * 19 and computed until 20; tensor 1 of 4 s is there at 20, decoded at 21, computed until 22.
      */
     t.pulls = CC_PULL_FORWARD;
     m[0].cost = cost_of(1, 5, 1, 4, 1);
     m[1].cost = cost_of(1, 5, 1, 2, 1);
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0, 0}, 0), 22,
-             1e-12, "forward");
+    close_to(
+        step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0, 0, 1, 1, 1}, 0),
+        22, 1e-12, "forward");
     /* Nothing to send: the compute time. */
     m[0].cost = m[1].cost = (struct cc_cost){.encode_s = 0};
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0, 0}, 0), 6,
-             1e-12, "free");
+    close_to(
+        step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0, 0, 1, 1, 1}, 0), 6,
+        1e-12, "free");
 }
 
 /* Token buckets that save 2 s when they are full.
@@ -90,8 +95,9 @@ static void with_buckets(void **state)
     const struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
     const struct cc_step_message m[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
                                         {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0, 0}, 2), 17,
-             1e-12, "buckets");
+    close_to(
+        step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0, 0, 1, 1, 1}, 2),
+        17, 1e-12, "buckets");
 }
 
 /* Two workers, each with a server that keeps half of the one message, whose other half takes 2 s:
@@ -103,13 +109,14 @@ static void on_workers_hosts(void **state)
     const struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
     const struct cc_step_message m[] = {{.cost = cost_of(1, 2, 1, 2, 1), .first = 0, .last = 0}};
     const double all[] = {1};
-    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){2, 2, false, true, 0, 0}, 0), 13,
-             1e-12, "colocated");
-    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){2, 2, false, false, 0, 0}, 0), 17,
-             1e-12, "apart");
+    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){2, 2, false, true, 0, 0, 1, 1, 1}, 0),
+             13, 1e-12, "colocated");
+    close_to(
+        step_of(&t, m, 1, all, &(struct cc_step_cluster){2, 2, false, false, 0, 0, 1, 1, 1}, 0), 17,
+        1e-12, "apart");
     /* A single worker beside its server needs no network: 5, 6, 7, 9. */
-    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){1, 1, false, true, 0, 0}, 0), 9,
-             1e-12, "alone");
+    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){1, 1, false, true, 0, 0, 1, 1, 1}, 0),
+             9, 1e-12, "alone");
 }
 
 /* --- against a simulation of every flow --- */

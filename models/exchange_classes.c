@@ -1,0 +1,238 @@
+/* Rounds on clusters with two classes of links: hosts with several accelerators, or several sites.
+ *
+ * A message of n bytes takes alpha + n beta of its class. Inside a host (or a site) every worker
+ * has a port of its own. Between hosts, K messages that leave a host at once share its port: alpha
+ * + K n beta. Between sites, K messages between the same two sites share their link, and each also
+ * takes its host's own port: alpha + max(K beta_wan, beta) n. A round takes as long as the slower
+ * class.
+ *
+ * Ranks follow one another host by host and site by site, so that K follows from the distance of
+ * partners: 1 in a ring, up to a whole host in a round of recursive doubling. Workers of one host
+ * do not wait for those of another but for their partners; where partners of one round are of both
+ * classes, the sum over rounds is an upper bound, which is reached if the shared links are always
+ * busy. docs/model.md, "Hosts with several accelerators". */
+#include <math.h>
+
+#include "models/exchange_formula.h"
+
+/* One class: its messages' latency and seconds a byte, on a link that is shared, and on the port of
+ * one worker that they also take. */
+struct class
+{
+    double alpha, shared_byte_s, own_byte_s;
+};
+
+struct classes {
+    struct class inner, outer;
+    double inner_overhead;
+};
+
+static struct classes classes_of(const struct cc_exchange_case *k)
+{
+    const struct cc_cluster *c = k->cluster;
+    const struct cc_link *l = k->link;
+    const double byte_s = cc_link_byte_s(l);
+    if (c->sites > 1)
+        return (struct classes){
+            .inner = {l->latency_s, byte_s, byte_s},
+            .outer = {l->latency_s + c->wan_latency_s, 8 * (1 + l->overhead) / c->wan_bps, byte_s},
+            .inner_overhead = l->overhead};
+    return (struct classes){
+        .inner = {c->intra.latency_s, cc_link_byte_s(&c->intra), cc_link_byte_s(&c->intra)},
+        .outer = {l->latency_s, byte_s, 0},
+        .inner_overhead = c->intra.overhead};
+}
+
+static int site_of(int i, int sites, int of)
+{
+    return (int)((long long)i * sites / of);
+}
+
+/* The host or the site of a worker. */
+static int group_of(const struct cc_cluster *c, int rank)
+{
+    return c->sites > 1 ? site_of(rank, c->sites, c->workers) : rank / c->per_host;
+}
+
+/* --- pairs --- */
+
+static int member_rank(int member, int extras)
+{
+    return member < extras ? 2 * member + 1 : member + extras;
+}
+
+/* The rank that `rank` sends to; -1: it sends nothing. */
+static int partner(const struct cc_cluster *c, enum cc_pairs pairs, int distance, int rank)
+{
+    const int extras = c->workers - cc_power_below(c->workers);
+    const bool paired = rank < 2 * extras, odd = rank % 2 == 1;
+    if (pairs == CC_PAIR_BELOW)
+        return (rank + c->workers - distance) % c->workers;
+    if (pairs == CC_PAIR_EXTRAS)
+        return paired && !odd ? rank + 1 : -1;
+    if (paired && !odd)
+        return -1;
+    return member_rank((paired ? rank / 2 : rank - extras) ^ distance, extras);
+}
+
+/* Messages of a round: those that share a link between groups, and those inside one, at most. */
+struct crossing {
+    int outer, inner;
+};
+
+/* Counts by the groups that messages leave, and between sites by those that they enter, too. Hosts
+ * are alike, and the first ones stand for all. */
+static struct crossing crossing_of(const struct cc_cluster *c, enum cc_pairs pairs, int distance)
+{
+    enum { MOST_SITES = 64, MOST_COUNTED = 8192 };
+    const bool sites = c->sites > 1;
+    const int ranks = sites || c->workers < MOST_COUNTED ? c->workers : MOST_COUNTED;
+    int left[MOST_SITES] = {0}, inside = 0, group = 0;
+    struct crossing most = {0, 0};
+    for (int i = 0; i < ranks; i++) {
+        const int own = group_of(c, i), to = partner(c, pairs, distance, i);
+        if (own != group) {
+            for (int s = 0; s < MOST_SITES; s++)
+                left[s] = 0;
+            inside = 0;
+            group = own;
+        }
+        if (to < 0)
+            continue;
+        const int other = group_of(c, to);
+        int *count = other == own ? &inside : &left[sites ? other % MOST_SITES : 0];
+        int *mark = other == own ? &most.inner : &most.outer;
+        if (++*count > *mark)
+            *mark = *count;
+    }
+    return most;
+}
+
+/* A stage's time in one class, of `bytes` on the shared link and on a worker's own port. */
+static double class_s(const struct class *class, double shared, double own)
+{
+    return fmax(shared * class->shared_byte_s, own * class->own_byte_s);
+}
+
+/* Adds what the slower of two classes takes. */
+static void add_slower(const struct classes *x, double inner_s, double outer_s, struct cc_cost *c)
+{
+    const bool outer =
+        outer_s > 0 && (inner_s == 0 || x->outer.alpha + outer_s >= x->inner.alpha + inner_s);
+    c->push_latency_s += outer ? x->outer.alpha : x->inner.alpha;
+    c->push_transfer_s += outer ? outer_s : inner_s;
+}
+
+/* Adds the bytes of messages: `own` of each worker, of which `left` of all in a host leave it. */
+static void add_bytes(const struct cc_exchange_case *k, const struct classes *x, double own,
+                      double left, double inside, struct cc_cost *c)
+{
+    const bool sites = k->cluster->sites > 1;
+    c->wire_bytes += (sites ? own : left) * (1 + k->link->overhead);
+    c->intra_bytes += sites ? 0 : inside * (1 + x->inner_overhead);
+}
+
+void cc_add_pairs(const struct cc_exchange_case *k, enum cc_pairs pairs, int distance, double bytes,
+                  bool sent, struct cc_cost *c)
+{
+    if (!cc_cluster_two_classes(k->cluster)) {
+        cc_add_rounds(k, 1, bytes, sent, c);
+        return;
+    }
+    const struct classes x = classes_of(k);
+    const struct crossing n = crossing_of(k->cluster, pairs, distance);
+    const double wire = cc_framed(k->link, bytes);
+    add_slower(&x, n.inner > 0 ? class_s(&x.inner, wire, wire) : 0,
+               n.outer > 0 ? class_s(&x.outer, n.outer * wire, wire) : 0, c);
+    c->rounds++;
+    if (!sent)
+        return;
+    c->messages++;
+    add_bytes(k, &x, wire, n.outer * wire, n.inner * wire, c);
+}
+
+/* --- rings --- */
+
+/* Whatever a ring's slowest link is, its messages follow one another there without a pause.
+ * Latencies add up along the way of a chunk, which crosses from group to group as often as its hops
+ * reach. */
+void cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double second_bytes,
+                 struct cc_cost *c)
+{
+    const struct cc_cluster *cluster = k->cluster;
+    const double hops = cluster->workers - 1;
+    if (!cc_cluster_two_classes(cluster)) {
+        cc_add_rounds(k, hops, first_bytes, true, c);
+        cc_add_rounds(k, hops, second_bytes, true, c);
+        return;
+    }
+    const struct classes x = classes_of(k);
+    const double first = cc_framed(k->link, first_bytes), second = cc_framed(k->link, second_bytes);
+    const double wire = hops * (first + second), each = wire / (2 * hops);
+    const double group =
+        cluster->sites > 1 ? floor((double)cluster->workers / cluster->sites) : cluster->per_host;
+    const double crossings = group < cluster->workers ? ceil(2 * hops / group) : 0;
+    const double inner = each * x.inner.own_byte_s;
+    const double outer = class_s(&x.outer, each, each);
+    const double queue = x.outer.alpha + 2 * hops * outer;
+    const double way_alpha = crossings * x.outer.alpha + (2 * hops - crossings) * x.inner.alpha;
+    const double way = crossings * outer + (2 * hops - crossings) * inner;
+    if (crossings > 0 && queue > way_alpha + way) {
+        c->push_latency_s += x.outer.alpha;
+        c->push_transfer_s += queue - x.outer.alpha;
+    } else {
+        c->push_latency_s += way_alpha;
+        c->push_transfer_s += fmax(way, 2 * hops * inner);
+    }
+    c->rounds += 2 * hops;
+    c->messages += 2 * hops;
+    add_bytes(k, &x, wire, crossings > 0 ? wire : 0, (group - (crossings > 0)) * wire, c);
+}
+
+/* --- all to all --- */
+
+void cc_add_stage(const struct cc_exchange_case *k, double bytes, struct cc_cost *c)
+{
+    const struct cc_cluster *cluster = k->cluster;
+    const double workers = cluster->workers, count = workers - 1;
+    const double wire = cc_framed(k->link, bytes);
+    double transfer;
+    if (!cc_cluster_two_classes(cluster)) {
+        transfer = count * wire * cc_link_byte_s(k->link);
+        c->push_latency_s += k->link->latency_s;
+        c->push_transfer_s += transfer;
+        c->wire_bytes += count * wire * (1 + k->link->overhead);
+    } else {
+        const struct classes x = classes_of(k);
+        const double group =
+            cluster->sites > 1 ? ceil(workers / cluster->sites) : cluster->per_host;
+        const double others = workers - group;
+        const double shared = cluster->sites > 1 ? group * fmin(group, others) : group * others;
+        const double inner = (group - 1) * wire * x.inner.own_byte_s;
+        const double outer = others > 0 ? class_s(&x.outer, shared * wire, count * wire) : 0;
+        add_slower(&x, inner, outer, c);
+        transfer = fmax(inner, outer);
+        add_bytes(k, &x, count * wire, group * others * wire, group * (group - 1) * wire, c);
+    }
+    c->push_transfer_s += fmax(0, (count - 1) * k->link->message_s - transfer);
+    c->rounds++;
+    c->messages += count;
+}
+
+/* --- servers --- */
+
+double cc_wan_flows(const struct cc_cluster *c, int servers)
+{
+    double most = 0;
+    for (int a = 0; a < c->sites; a++)
+        for (int b = 0; b < c->sites; b++) {
+            double workers = 0, there = 0;
+            for (int i = 0; i < c->workers && a != b; i++)
+                workers += site_of(i, c->sites, c->workers) == a;
+            for (int j = 0; j < servers && a != b; j++)
+                there += (c->colocated ? site_of(j, c->sites, c->workers)
+                                       : site_of(j, c->sites, c->servers)) == b;
+            most = fmax(most, workers * there);
+        }
+    return most;
+}

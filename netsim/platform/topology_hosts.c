@@ -1,0 +1,117 @@
+/* hosts with several workers on one switch (--per-host G):
+ *
+ *      host of G workers            host of G workers         server
+ *      w0 -- w1 -- ... (inner)      ...                         |
+ *        \\   |                       |                         |
+ *         link-0                   link-1                    link-2      B
+ *      =====+========================+=========================+====
+ *
+ * Latency: --intra-latency inside a host, half of it on each worker's inner link; L between hosts.
+ * A message of n bits takes --intra-latency + n / --intra-bw, or L + n/B.
+ * Sharing: messages that leave a host, or enter it, share its link; those inside share a worker's
+ * inner link, out and in. No message takes links of both kinds.
+ * Ranks: worker i is on host floor(i / G), each server on a host of its own.
+ * XML: SimGrid's hosts are the workers. Those of a host are a zone with a route between each two of
+ * them, and one to its gate, the host's link. An empty star, "top", joins the zones by trunks,
+ * which are never the limit. */
+#include <stdio.h>
+
+#include "netsim/platform/platform_xml.h"
+
+static int check(const struct cc_platform_config *c, struct cc_error *e)
+{
+    if (c->workers % c->per_host != 0)
+        return cc_usage(e, "--per-host %d: %d workers leave a host part empty", c->per_host,
+                        c->workers);
+    if (!(c->intra_bps > 0) || !(c->intra_latency_s >= 0))
+        return cc_usage(e, "--intra-bw: the links inside a host need a rate above 0");
+    if (c->slow_links > 0)
+        return cc_usage(e, "--slow-links are of hosts with one worker each: leave out --per-host");
+    return CC_OK;
+}
+
+static int map_ranks(const struct cc_platform_config *c, struct cc_rank_map *out,
+                     struct cc_error *e)
+{
+    const int full = c->workers / c->per_host, hosts = full + c->servers;
+    CC_TRY(cc_rank_map_alloc(c->workers + c->servers, hosts, out, e));
+    for (int i = 0; i < out->hosts; i++)
+        out->rank[i] = i;
+    for (int i = 0; i <= hosts; i++)
+        out->first[i] = i <= full ? i * c->per_host : c->workers + i - full;
+    return CC_OK;
+}
+
+static void write_route(const struct cc_platform_xml *x, int from, int to)
+{
+    (void)fprintf(x->f,
+                  "    <route src=\"" CC_HOST_FORMAT "\" dst=\"" CC_HOST_FORMAT
+                  "\" symmetrical=\"NO\"><link_ctn id=\"inner-%d_UP\"/>"
+                  "<link_ctn id=\"inner-%d_DOWN\"/></route>\n",
+                  from, to, from, to);
+}
+
+static void write_gate(const struct cc_platform_xml *x, int group, int rank)
+{
+    (void)fprintf(
+        x->f,
+        "    <route src=\"" CC_HOST_FORMAT "\" dst=\"gate-machine-%d\" symmetrical=\"NO\">"
+        "<link_ctn id=\"link-%d_UP\"/></route>\n"
+        "    <route src=\"gate-machine-%d\" dst=\"" CC_HOST_FORMAT "\" symmetrical=\"NO\">"
+        "<link_ctn id=\"link-%d_DOWN\"/></route>\n",
+        rank, group, group, group, rank, group);
+}
+
+static void write_machine(const struct cc_platform_xml *x, int group)
+{
+    const struct cc_platform_config *c = x->config;
+    const int first = x->map->first[group], end = x->map->first[group + 1];
+    char link[48];
+    (void)fprintf(x->f, "  <zone id=\"machine-%d\" routing=\"Full\">\n", group);
+    for (int i = first; i < end; i++)
+        cc_platform_xml_host(x, i);
+    (void)fprintf(x->f, "    <router id=\"gate-machine-%d\"/>\n", group);
+    (void)snprintf(link, sizeof link, "link-%d", group);
+    cc_platform_xml_port(x, link, c->bw_bps);
+    for (int i = first; i < end; i++) {
+        (void)snprintf(link, sizeof link, "inner-%d", i);
+        cc_platform_xml_link(x, link, c->intra_bps, c->intra_latency_s / 2);
+    }
+    cc_platform_xml_loops(x, group);
+    for (int i = first; i < end; i++) {
+        for (int k = first; k < end; k++)
+            if (k != i)
+                write_route(x, i, k);
+        write_gate(x, group, i);
+    }
+    (void)fputs("  </zone>\n", x->f);
+}
+
+static void write_hosts(const struct cc_platform_xml *x)
+{
+    const struct cc_platform_config *c = x->config;
+    const double most = c->down_bps > c->bw_bps ? c->down_bps : c->bw_bps;
+    char machine[32], trunk[32];
+    for (int i = 0; i < x->map->groups; i++)
+        write_machine(x, i);
+    (void)fputs(
+        "  <zone id=\"top\" routing=\"Cluster\">\n    <router id=\"gate-top\"/>\n  </zone>\n",
+        x->f);
+    for (int i = 0; i < x->map->groups; i++) {
+        (void)snprintf(trunk, sizeof trunk, "trunk-%d", i);
+        cc_platform_xml_fatpipe(x, trunk, most);
+    }
+    for (int i = 0; i < x->map->groups; i++) {
+        (void)snprintf(machine, sizeof machine, "machine-%d", i);
+        (void)snprintf(trunk, sizeof trunk, "trunk-%d", i);
+        cc_platform_xml_trunk(x, machine, "top", trunk);
+    }
+}
+
+const struct cc_topology_info cc_topology_hosts = {
+    .uneven_routes = true,
+    .check = check,
+    .map = map_ranks,
+    .routing = "DijkstraCache",
+    .write = write_hosts,
+};
