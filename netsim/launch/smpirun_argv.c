@@ -55,6 +55,7 @@ static const struct setting equal_shares[] = {
 static const struct setting eager_sends[] = {
     {"smpi/send-is-detached-thresh", "1048576"},
     {"smpi/async-small-thresh", "1048576"},
+    {"maxmin/concurrency-limit", "1"},
 };
 
 /* alpha-beta otherwise, and servers: a send ends when its message has arrived, also that of a small
@@ -114,7 +115,7 @@ static void add_network(struct cc_argv *a, const struct cc_smpirun_config *c,
         return;
     }
     ADD(a, ideal_links);
-    if (c->platform->uneven_routes)
+    if (c->platform->uneven_routes && !cc_exchange_has(job->exchange, CC_X_NEIGHBOUR))
         ADD(a, equal_shares);
     if (c->fidelity == CC_FIDELITY_ALPHA_BETA) {
         if (c->platform->uneven_routes && cc_exchange_has(job->exchange, CC_X_NEIGHBOUR))

@@ -99,12 +99,12 @@ static void write_hosts(const struct cc_platform_xml *x)
         x->f);
     for (int i = 0; i < x->map->groups; i++) {
         (void)snprintf(trunk, sizeof trunk, "trunk-%d", i);
-        cc_platform_xml_fatpipe(x, trunk, most);
+        cc_platform_xml_link(x, trunk, most, 0);
     }
     for (int i = 0; i < x->map->groups; i++) {
         (void)snprintf(machine, sizeof machine, "machine-%d", i);
         (void)snprintf(trunk, sizeof trunk, "trunk-%d", i);
-        cc_platform_xml_trunk(x, machine, "top", trunk);
+        cc_platform_xml_zone_route(x, machine, "top", trunk);
     }
 }
 
