@@ -132,23 +132,114 @@ static void add_bytes(const struct cc_exchange_case *k, const struct classes *x,
     c->intra_bytes += sites ? 0 : inside * (1 + x->inner_overhead);
 }
 
-void cc_add_pairs(const struct cc_exchange_case *k, enum cc_pairs pairs, int distance, double bytes,
-                  bool sent, struct cc_cost *c)
+void cc_round(struct cc_rounds *r, enum cc_pairs pairs, int distance, double bytes, bool sent)
 {
-    if (!cc_cluster_two_classes(k->cluster)) {
-        cc_add_rounds(k, 1, bytes, sent, c);
+    r->item[r->count++] = (struct cc_partners){pairs, distance, bytes, sent};
+}
+
+/* All workers in step: a round ends for all when it ends for the last. */
+static void add_in_step(const struct cc_exchange_case *k, const struct classes *x,
+                        const struct cc_partners *p, struct cc_cost *c)
+{
+    const struct crossing n = crossing_of(k->cluster, p->pairs, p->distance);
+    const double wire = cc_framed(k->link, p->bytes);
+    add_slower(x, n.inner > 0 ? class_s(&x->inner, wire, wire) : 0,
+               n.outer > 0 ? class_s(&x->outer, n.outer * wire, wire) : 0, c);
+}
+
+/* --- workers that are not in step --- */
+
+/* Where hosts have different partners, each worker goes on when its own partner has: the clock of
+ * each, and its part that is latency. */
+enum { MOST_CLOCKS = 1024 };
+struct clocks {
+    double now[MOST_CLOCKS], latency[MOST_CLOCKS];
+    int left[MOST_CLOCKS], entered[MOST_CLOCKS]; /* by host: messages of a round */
+};
+
+/* Members of a power of two are spread over hosts unevenly if others are among them. */
+static bool uneven(const struct cc_cluster *c)
+{
+    return c->sites <= 1 && c->workers <= MOST_CLOCKS &&
+           (cc_power_below(c->workers) < c->workers || cc_power_below(c->per_host) < c->per_host);
+}
+
+static void count_crossing(const struct cc_cluster *c, const struct cc_partners *p,
+                           struct clocks *t)
+{
+    for (int i = 0; i < c->workers; i++)
+        t->left[i] = t->entered[i] = 0;
+    for (int i = 0; i < c->workers; i++) {
+        const int to = partner(c, p->pairs, p->distance, i);
+        if (to < 0 || group_of(c, to) == group_of(c, i))
+            continue;
+        t->left[group_of(c, i)]++;
+        t->entered[group_of(c, to)]++;
+    }
+}
+
+/* Partners begin together, and both go on when the slower of their two messages is there. */
+static void advance(const struct cc_exchange_case *k, const struct classes *x,
+                    const struct cc_partners *p, struct clocks *t)
+{
+    const struct cc_cluster *c = k->cluster;
+    const double wire = cc_framed(k->link, p->bytes);
+    count_crossing(c, p, t);
+    for (int i = 0; i < c->workers; i++) {
+        const int to = partner(c, p->pairs, p->distance, i);
+        const bool both = p->pairs == CC_PAIR_MEMBERS;
+        if (to < 0 || (both && to < i))
+            continue;
+        const int from = group_of(c, i), at = group_of(c, to);
+        const int out = t->left[from] > t->entered[at] ? t->left[from] : t->entered[at];
+        const int back = t->left[at] > t->entered[from] ? t->left[at] : t->entered[from];
+        const int share = both && back > out ? back : out;
+        const bool inner = from == at;
+        const double alpha = inner ? x->inner.alpha : x->outer.alpha;
+        const double takes =
+            inner ? class_s(&x->inner, wire, wire) : class_s(&x->outer, share * wire, wire);
+        const int last = t->now[i] >= t->now[to] ? i : to;
+        t->now[i] = t->now[to] = t->now[last] + alpha + takes;
+        t->latency[i] = t->latency[to] = t->latency[last] + alpha;
+    }
+}
+
+static void add_clocks(const struct cc_exchange_case *k, const struct classes *x,
+                       const struct cc_rounds *r, struct cc_cost *c)
+{
+    struct clocks t = {.now = {0}};
+    int last = 0;
+    for (int i = 0; i < r->count; i++)
+        advance(k, x, &r->item[i], &t);
+    for (int i = 0; i < k->cluster->workers; i++)
+        last = t.now[i] > t.now[last] ? i : last;
+    c->push_latency_s += t.latency[last];
+    c->push_transfer_s += t.now[last] - t.latency[last];
+}
+
+void cc_add_partners(const struct cc_exchange_case *k, const struct cc_rounds *r, struct cc_cost *c)
+{
+    const struct cc_cluster *cluster = k->cluster;
+    if (!cc_cluster_two_classes(cluster)) {
+        for (int i = 0; i < r->count; i++)
+            cc_add_rounds(k, 1, r->item[i].bytes, r->item[i].sent, c);
         return;
     }
     const struct classes x = classes_of(k);
-    const struct crossing n = crossing_of(k->cluster, pairs, distance);
-    const double wire = cc_framed(k->link, bytes);
-    add_slower(&x, n.inner > 0 ? class_s(&x.inner, wire, wire) : 0,
-               n.outer > 0 ? class_s(&x.outer, n.outer * wire, wire) : 0, c);
-    c->rounds++;
-    if (!sent)
-        return;
-    c->messages++;
-    add_bytes(k, &x, wire, n.outer * wire, n.inner * wire, c);
+    const bool by_clock = r->item[0].pairs != CC_PAIR_BELOW && uneven(cluster);
+    if (by_clock)
+        add_clocks(k, &x, r, c);
+    for (int i = 0; i < r->count; i++) {
+        const struct cc_partners *p = &r->item[i];
+        const struct crossing n = crossing_of(cluster, p->pairs, p->distance);
+        const double wire = cc_framed(k->link, p->bytes);
+        if (!by_clock)
+            add_in_step(k, &x, p, c);
+        c->rounds++;
+        c->messages += p->sent;
+        if (p->sent)
+            add_bytes(k, &x, wire, n.outer * wire, n.inner * wire, c);
+    }
 }
 
 /* --- rings --- */
@@ -156,15 +247,15 @@ void cc_add_pairs(const struct cc_exchange_case *k, enum cc_pairs pairs, int dis
 /* Whatever a ring's slowest link is, its messages follow one another there without a pause.
  * Latencies add up along the way of a chunk, which crosses from group to group as often as its hops
  * reach. */
-void cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double second_bytes,
-                 struct cc_cost *c)
+double cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double second_bytes,
+                   double work_s, struct cc_cost *c)
 {
     const struct cc_cluster *cluster = k->cluster;
     const double hops = cluster->workers - 1;
     if (!cc_cluster_two_classes(cluster)) {
         cc_add_rounds(k, hops, first_bytes, true, c);
         cc_add_rounds(k, hops, second_bytes, true, c);
-        return;
+        return 1;
     }
     const struct classes x = classes_of(k);
     const double first = cc_framed(k->link, first_bytes), second = cc_framed(k->link, second_bytes);
@@ -177,7 +268,8 @@ void cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double se
     const double queue = x.outer.alpha + 2 * hops * outer;
     const double way_alpha = crossings * x.outer.alpha + (2 * hops - crossings) * x.inner.alpha;
     const double way = crossings * outer + (2 * hops - crossings) * inner;
-    if (crossings > 0 && queue > way_alpha + way) {
+    const bool queues = crossings > 0 && queue > way_alpha + way + work_s;
+    if (queues) {
         c->push_latency_s += x.outer.alpha;
         c->push_transfer_s += queue - x.outer.alpha;
     } else {
@@ -187,6 +279,7 @@ void cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double se
     c->rounds += 2 * hops;
     c->messages += 2 * hops;
     add_bytes(k, &x, wire, crossings > 0 ? wire : 0, (group - (crossings > 0)) * wire, c);
+    return queues ? 1 / hops : 1;
 }
 
 /* --- all to all --- */

@@ -49,13 +49,13 @@ static void ring(const struct cc_exchange_case *k, struct cc_cost *c)
     const struct cc_payload_cost *m = k->message;
     double p = k->cluster->workers, part = (p - 1) / p;
     if (k->reduction == CC_REDUCE_SUM) {
-        cc_add_ring(k, m->push_bytes / p, m->push_bytes / p, c);
+        const double work = part * m->push_bytes * k->cluster->reduce_byte_s;
+        c->reduce_s = work * cc_add_ring(k, m->push_bytes / p, m->push_bytes / p, work, c);
         cc_encode_once(k, c);
-        c->reduce_s = part * m->push_bytes * k->cluster->reduce_byte_s;
     } else {
-        cc_add_ring(k, mean_hop_bytes(m, k->cluster->workers - 1) / p,
-                    cc_hop_bytes(m, k->cluster->workers) / p, c);
-        c->hop_codec_s = m->push_encode_s + part * m->push_add_s;
+        const double work = m->push_encode_s + part * m->push_add_s;
+        c->hop_codec_s = work * cc_add_ring(k, mean_hop_bytes(m, k->cluster->workers - 1) / p,
+                                            cc_hop_bytes(m, k->cluster->workers) / p, work, c);
         c->decode_s = m->push_decode_s;
     }
 }
@@ -73,12 +73,14 @@ static void recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
     const struct cc_payload_cost *m = k->message;
     int workers = k->cluster->workers, power = cc_power_below(workers), extra = workers - power;
     double log = cc_log2(power), more = extra > 0;
+    struct cc_rounds r = {.count = 0};
     if (extra > 0)
-        cc_add_pairs(k, CC_PAIR_EXTRAS, 1, partial(k, 1), false, c);
+        cc_round(&r, CC_PAIR_EXTRAS, 1, partial(k, 1), false);
     for (int held = 1; held < power; held *= 2)
-        cc_add_pairs(k, CC_PAIR_MEMBERS, held, partial(k, cc_most_summed(held, extra)), true, c);
+        cc_round(&r, CC_PAIR_MEMBERS, held, partial(k, cc_most_summed(held, extra)), true);
     if (extra > 0)
-        cc_add_pairs(k, CC_PAIR_EXTRAS, 1, partial(k, workers), true, c);
+        cc_round(&r, CC_PAIR_EXTRAS, 1, partial(k, workers), true);
+    cc_add_partners(k, &r, c);
     if (k->reduction == CC_REDUCE_SUM) {
         cc_encode_once(k, c);
         c->reduce_s = (log + more) * m->push_bytes * k->cluster->reduce_byte_s;
@@ -103,19 +105,18 @@ static void rabenseifner(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     const struct cc_payload_cost *m = k->message;
     int workers = k->cluster->workers, ranks = cc_power_below(workers), extra = workers - ranks;
-    double power = ranks, part = (power - 1) / power, log = cc_log2(ranks), more = extra > 0;
+    double power = ranks, part = (power - 1) / power, more = extra > 0;
+    struct cc_rounds r = {.count = 0};
     if (extra > 0)
-        cc_add_pairs(k, CC_PAIR_EXTRAS, 1, partial(k, 1), false, c);
+        cc_round(&r, CC_PAIR_EXTRAS, 1, partial(k, 1), false);
     for (int held = 1; held < ranks; held *= 2)
-        cc_add_pairs(k, CC_PAIR_MEMBERS, ranks / (2 * held),
-                     partial(k, cc_most_summed(held, extra)) / (2 * held), true, c);
-    if (cc_cluster_two_classes(k->cluster))
-        for (int held = 1; held < ranks; held *= 2)
-            cc_add_pairs(k, CC_PAIR_MEMBERS, held, held / power * partial(k, workers), true, c);
-    else
-        cc_add_rounds(k, log, part / fmax(log, 1) * partial(k, workers), true, c);
+        cc_round(&r, CC_PAIR_MEMBERS, ranks / (2 * held),
+                 partial(k, cc_most_summed(held, extra)) / (2 * held), true);
+    for (int held = 1; held < ranks; held *= 2)
+        cc_round(&r, CC_PAIR_MEMBERS, held, held / power * partial(k, workers), true);
     if (extra > 0)
-        cc_add_pairs(k, CC_PAIR_EXTRAS, 1, partial(k, workers), true, c);
+        cc_round(&r, CC_PAIR_EXTRAS, 1, partial(k, workers), true);
+    cc_add_partners(k, &r, c);
     if (k->reduction == CC_REDUCE_SUM) {
         cc_encode_once(k, c);
         c->reduce_s = (part + more) * m->push_bytes * k->cluster->reduce_byte_s;
@@ -150,14 +151,14 @@ static double rabenseifner_encodings(int workers)
 void cc_cost_allgather(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     const struct cc_payload_cost *m = k->message;
-    double p = k->cluster->workers, rounds = cc_log2_up(k->cluster->workers);
-    if (cc_cluster_two_classes(k->cluster))
-        for (int have = 1; have < k->cluster->workers; have *= 2)
-            cc_add_pairs(k, CC_PAIR_BELOW, have, fmin(have, p - have) * m->push_bytes, true, c);
-    else
-        cc_add_rounds(k, rounds, (p - 1) / rounds * m->push_bytes, true, c);
+    const int workers = k->cluster->workers;
+    struct cc_rounds r = {.count = 0};
+    for (int have = 1; have < workers; have *= 2)
+        cc_round(&r, CC_PAIR_BELOW, have,
+                 (have < workers - have ? have : workers - have) * m->push_bytes, true);
+    cc_add_partners(k, &r, c);
     c->encode_s = m->push_encode_s;
-    c->decode_s = p * m->push_add_s;
+    c->decode_s = workers * m->push_add_s;
 }
 
 /* The library sums floats by the fastest algorithm and gathers other payloads. */

@@ -61,16 +61,30 @@ enum cc_pairs {
     CC_PAIR_EXTRAS   /* ranks beyond the power of two to their members, or back */
 };
 
-/* Adds a round in which each worker sends `bytes` to its partner; `sent`: the busiest host does,
- * too. With two classes of links, the round takes as long as the slower class, where all messages
- * that share a link share its bandwidth. */
-void cc_add_pairs(const struct cc_exchange_case *k, enum cc_pairs pairs, int distance, double bytes,
-                  bool sent, struct cc_cost *c);
+/* Rounds in which each worker sends to a partner, at first none. */
+enum { CC_MOST_ROUNDS = 64 };
+struct cc_rounds {
+    struct cc_partners {
+        enum cc_pairs pairs;
+        int distance;
+        double bytes;
+        bool sent; /* by the busiest host, too */
+    } item[CC_MOST_ROUNDS];
+    int count;
+};
+void cc_round(struct cc_rounds *r, enum cc_pairs pairs, int distance, double bytes, bool sent);
+
+/* Adds the rounds, each of which takes a worker as long as the slower class of links, where all
+ * messages that share a link share its bandwidth. */
+void cc_add_partners(const struct cc_exchange_case *k, const struct cc_rounds *r,
+                     struct cc_cost *c);
 
 /* Adds two tours round a ring, of workers - 1 messages each from every worker to the next, of that
- * many bytes each. */
-void cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double second_bytes,
-                 struct cc_cost *c);
+ * many bytes each. work_s: what a chunk's work takes on its way, in all hops together, which is not
+ * added. Returns the share of it that nothing hides: 1, or, where the chunks queue for a slow link,
+ * that of one hop. */
+double cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double second_bytes,
+                   double work_s, struct cc_cost *c);
 
 /* Adds a message of `bytes` from each worker to every other, all at once: they share the ports,
  * take one latency, and no less time than sending them takes the processor. */

@@ -92,11 +92,12 @@ static void merge(const struct cc_exchange_case *k, double sets, int m, double s
 }
 
 /* Before the rounds among a power of two: ranks beyond it hand their streams to others. */
-static void hand_over(const struct cc_exchange_case *k, int more, struct cc_cost *c)
+static void hand_over(const struct cc_exchange_case *k, int more, struct cc_rounds *r,
+                      struct cc_cost *c)
 {
     if (more == 0)
         return;
-    cc_add_pairs(k, CC_PAIR_EXTRAS, 1, message_bytes(k, 1, stream_bytes(k, 1)), false, c);
+    cc_round(r, CC_PAIR_EXTRAS, 1, message_bytes(k, 1, stream_bytes(k, 1)), false);
     merge(k, 2, 1, 1, c);
 }
 
@@ -106,15 +107,17 @@ static void hand_over(const struct cc_exchange_case *k, int more, struct cc_cost
 static void ssar_recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     int workers = k->cluster->workers, power = cc_power_below(workers), more = workers - power;
+    struct cc_rounds r = {.count = 0};
     cc_encode_once(k, c);
-    hand_over(k, more, c);
+    hand_over(k, more, &r, c);
     for (int held = 1; held < power; held *= 2) {
         const int sets = cc_most_summed(held, more);
-        cc_add_pairs(k, CC_PAIR_MEMBERS, held, message_bytes(k, 1, stream_bytes(k, sets)), true, c);
+        cc_round(&r, CC_PAIR_MEMBERS, held, message_bytes(k, 1, stream_bytes(k, sets)), true);
         merge(k, 2, sets, 1, c);
     }
     if (more > 0)
-        cc_add_pairs(k, CC_PAIR_EXTRAS, 1, message_bytes(k, 1, whole_bytes(k)), true, c);
+        cc_round(&r, CC_PAIR_EXTRAS, 1, message_bytes(k, 1, whole_bytes(k)), true);
+    cc_add_partners(k, &r, c);
 }
 
 /* In round t of the halving, the largest of the sums is as above, of a part of the values of which
@@ -123,18 +126,20 @@ static void ssar_rabenseifner(const struct cc_exchange_case *k, struct cc_cost *
 {
     int workers = k->cluster->workers, power = cc_power_below(workers), more = workers - power;
     const double all = whole_bytes(k);
+    struct cc_rounds r = {.count = 0};
     cc_encode_once(k, c);
-    hand_over(k, more, c);
+    hand_over(k, more, &r, c);
     for (int held = 1; held < power; held *= 2) {
         const int sets = cc_most_summed(held, more);
-        cc_add_pairs(k, CC_PAIR_MEMBERS, power / (2 * held),
-                     message_bytes(k, 1, stream_bytes(k, sets) / (2 * held)), true, c);
+        cc_round(&r, CC_PAIR_MEMBERS, power / (2 * held),
+                 message_bytes(k, 1, stream_bytes(k, sets) / (2 * held)), true);
         merge(k, 2, sets, 0.5 / held, c);
     }
     for (int held = 1; held < power; held *= 2)
-        cc_add_pairs(k, CC_PAIR_MEMBERS, held, message_bytes(k, held, all / power * held), true, c);
+        cc_round(&r, CC_PAIR_MEMBERS, held, message_bytes(k, held, all / power * held), true);
     if (more > 0)
-        cc_add_pairs(k, CC_PAIR_EXTRAS, 1, message_bytes(k, power, all), true, c);
+        cc_round(&r, CC_PAIR_EXTRAS, 1, message_bytes(k, power, all), true);
+    cc_add_partners(k, &r, c);
 }
 
 /* Both split exchanges: worker i sends worker j's part of its stream to worker j, which adds all of
