@@ -72,7 +72,10 @@ struct cc_cost {
     double server_codec_s;                  /* busiest server: P decode-adds, one encode */
     double server_encode_s;                 /* the encode's part of it */
     double pull_latency_s, pull_transfer_s;
-    double decode_s;    /* worker, after the last byte */
+    double decode_s; /* worker, after the last byte */
+    /* Parts of encode_s, hop_codec_s and decode_s that are done while other messages of the same
+     * exchange are under way: they do not make it longer. */
+    double encode_beside_s, hop_beside_s, decode_beside_s;
     double rounds;      /* message times on the critical path */
     double messages;    /* sent by the busiest host */
     double wire_bytes;  /* sent by the busiest host to others, headers included */
@@ -97,10 +100,16 @@ static inline double cc_cost_comm(const struct cc_cost *c)
            c->pull_transfer_s;
 }
 
-/* Codec time on the critical path. */
+/* All codec time of the busiest worker and server. */
 static inline double cc_cost_codec(const struct cc_cost *c)
 {
     return c->encode_s + c->hop_codec_s + c->server_codec_s + c->decode_s;
+}
+
+/* The codec time that the exchange's own transfers hide. */
+static inline double cc_cost_beside(const struct cc_cost *c)
+{
+    return c->encode_beside_s + c->hop_beside_s + c->decode_beside_s;
 }
 
 /* Checks that an exchange can carry payloads of this kind; CC_USAGE, with a remedy, if it cannot.

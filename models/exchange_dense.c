@@ -1,5 +1,5 @@
-/* Exchanges that reduce whole vectors: ring, recursive doubling, Rabenseifner's algorithm, Bruck's
- * allgather, and the MPI library's own allreduce.
+/* Exchanges that reduce whole vectors: ring, recursive doubling, Rabenseifner's algorithm,
+ * two-shot, Bruck's allgather, and the MPI library's own allreduce.
  *
  * P workers, p' the largest power of two up to P, r = P - p', payloads of n bytes; a message of b
  * bytes takes alpha + b beta, adding a byte of floats gamma; E, D and A are the times to encode a
@@ -9,6 +9,7 @@
  *   recdouble     (lg p' + 2 [r>0]) (alpha + n beta) + (lg p' + [r>0]) n gamma
  *   rabenseifner  2 lg p' alpha + 2 (p'-1)/p' n beta + (p'-1)/p' n gamma
  *                 + [r>0] (2 alpha + 2 n beta + n gamma)                  Rabenseifner 2004
+ *   twoshot       2 alpha + 2 (P-1)/P n beta + (P-1)/P n gamma
  *   allgather     ceil(lg P) alpha + (P-1) n beta                         Bruck et al. 1997
  *   mpi           the fastest of the first three
  *
@@ -161,6 +162,58 @@ void cc_cost_allgather(const struct cc_exchange_case *k, struct cc_cost *c)
     c->decode_s = workers * m->push_add_s;
 }
 
+/* The codec work of a two-shot exchange that is done while other messages of its stages are under
+ * way. A payload is encoded while the first block of the one before is sent: its receiver knows
+ * only then how long it is. Payloads of several blocks arrive one after the other, and one is
+ * decoded while the next one arrives; those of a single block share the port, and arrive together.
+ * A rank decodes its own part of the sum while the first one is on its way. */
+static void two_shots_beside(const struct cc_exchange_case *k, double first, double second,
+                             struct cc_cost *c)
+{
+    const struct cc_payload_cost *m = k->message;
+    const struct cc_link *l = k->link;
+    const double p = k->cluster->workers, byte_s = cc_link_byte_s(l);
+    const double block_s = cc_framed(l, CC_BLOCK_BYTES) * byte_s;
+    const double one_s = cc_framed(l, first) * byte_s, two_s = cc_framed(l, second) * byte_s;
+    const double encode_s = m->push_encode_s / p, add_s = m->push_add_s / p;
+    const double decode_s = m->push_decode_s / p;
+    c->encode_beside_s = (p - 2) * fmin(encode_s, fmin(block_s, one_s));
+    c->hop_beside_s = (p - 2) * fmin(add_s, fmax(0, one_s - block_s));
+    c->decode_beside_s =
+        (p - 2) * fmin(decode_s, fmax(0, two_s - block_s)) + fmin(decode_s, l->latency_s + two_s);
+}
+
+/* Every worker sends part j of its payload to worker j, which adds what it gets; then every worker
+ * sends its sum to all others. Each stage's P - 1 messages are under way together. */
+static void twoshot(const struct cc_exchange_case *k, struct cc_cost *c)
+{
+    const struct cc_payload_cost *m = k->message;
+    const double p = k->cluster->workers, part = (p - 1) / p;
+    const double first = partial(k, 1) / p, second = partial(k, k->cluster->workers) / p;
+    cc_add_stage(k, first, c);
+    cc_add_stage(k, second, c);
+    if (k->reduction == CC_REDUCE_SUM) {
+        cc_encode_once(k, c);
+        c->reduce_s = part * m->push_bytes * k->cluster->reduce_byte_s;
+    } else {
+        c->encode_s = part * m->push_encode_s;
+        c->hop_codec_s = part * m->push_add_s + m->push_encode_s / p;
+        c->decode_s = m->push_decode_s;
+        two_shots_beside(k, first, second, c);
+    }
+}
+
+static double twoshot_encoded_bytes(const struct cc_payload_cost *m, int workers)
+{
+    return m->push_bytes + (cc_hop_bytes(m, workers) - m->push_bytes) / workers;
+}
+
+/* Of every gradient, all but the part that its worker sums is encoded, and every sum is once. */
+static double twoshot_encodings(int workers)
+{
+    return 2 - 1.0 / workers;
+}
+
 /* The library sums floats by the fastest algorithm and gathers other payloads. */
 static void library(const struct cc_exchange_case *k, struct cc_cost *c)
 {
@@ -180,5 +233,7 @@ const struct cc_exchange_model cc_exchange_model_rabenseifner = {
     .cost = rabenseifner,
     .encoded_bytes = rabenseifner_encoded_bytes,
     .encodings = rabenseifner_encodings};
+const struct cc_exchange_model cc_exchange_model_twoshot = {
+    .cost = twoshot, .encoded_bytes = twoshot_encoded_bytes, .encodings = twoshot_encodings};
 const struct cc_exchange_model cc_exchange_model_allgather = {.cost = cc_cost_allgather};
 const struct cc_exchange_model cc_exchange_model_mpi = {.cost = library};

@@ -257,7 +257,11 @@ int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_pay
             .values = profiled->each[i].values,
             .pairs = profiled->each[i].pairs,
             .push_bytes = times * push + period * m->push_head_bytes / count,
-            .pull_bytes = times * pull + period * m->pull_head_bytes / count};
+            .pull_bytes = times * pull + period * m->pull_head_bytes / count,
+            /* These tell which share of the measured times other messages hide. */
+            .push_encode_s = profiled->each[i].push_encode_s,
+            .push_decode_s = profiled->each[i].push_decode_s,
+            .push_add_s = profiled->each[i].push_add_s};
         if (!is_raw)
             measured_sums(profiled, m, times * push, &p.each[i]);
         p.cut_bytes[i] = profiled->cut_bytes[i];

@@ -153,14 +153,14 @@ static struct cc_payload_cost next_batch(const struct cc_setting *s, const struc
 /* --- codec times --- */
 
 /* Divides the time of codecs by the factor on their speed. */
-static void speed_up(const struct cc_setting *s, struct cc_cost *c)
+static void speed_up(const struct cc_setting *s, struct cc_payload_cost *c)
 {
     const double speed = s->codec_speed;
-    c->encode_s /= speed;
-    c->hop_codec_s /= speed;
-    c->server_codec_s /= speed;
-    c->server_encode_s /= speed;
-    c->decode_s /= speed;
+    c->push_encode_s /= speed;
+    c->push_decode_s /= speed;
+    c->push_add_s /= speed;
+    c->pull_encode_s /= speed;
+    c->pull_decode_s /= speed;
 }
 
 /* Replaces the codec times that the exchange's formula derived from the payload costs by the
@@ -173,11 +173,15 @@ static void set_measured(const struct step_load *load, const struct cc_payload_c
     double sending = load->silent ? 0 : part * period;
     if (!load->payloads->measured)
         return;
+    const double codec_s = cc_cost_codec(c), beside = codec_s > 0 ? cc_cost_beside(c) / codec_s : 0;
     c->encode_s = part * t->encode_s;
     c->hop_codec_s = sending * t->hop_s;
     c->server_codec_s = sending * t->server_s;
     c->decode_s = sending * t->decode_s;
     c->reduce_s = 0; /* it is in hop_s */
+    c->encode_beside_s = beside * c->encode_s;
+    c->hop_beside_s = beside * c->hop_codec_s;
+    c->decode_beside_s = beside * c->decode_s;
 }
 
 /* The same for a server that keeps whole tensors. The measured time is that of the busiest server.
@@ -212,9 +216,9 @@ static void cost_parts(struct cc_predictor *p, const struct cc_setting *s,
         cc_payload_cost_add(&part[*at].payload, &load->each[i]);
     }
     for (int i = 0; i < message->parts; i++) {
+        speed_up(s, &part[i].payload);
         cc_exchange_cost(s->exchange, &part[i].payload, CC_REDUCE_DECODED, &s->cluster, &s->link, 1,
                          1, &part[i].cost);
-        speed_up(s, &part[i].cost);
         set_measured_part(p, s, load, &part[i]);
     }
 }
@@ -274,6 +278,7 @@ static size_t cut_step(struct cc_predictor *p, const struct cc_setting *s,
         struct cc_payload_cost batch = next_batch(s, load, left, message);
         if (whole)
             cost_parts(p, s, load, part, message);
+        speed_up(s, &batch);
         if (load->silent && batch.push_bytes == 0) {
             message->cost.encode_s = alone ? 0 : batch.push_encode_s;
         } else {
@@ -282,7 +287,6 @@ static size_t cut_step(struct cc_predictor *p, const struct cc_setting *s,
             sum_in_rounds(s->exchange, payloads->sum_rounds, &message->cost);
             message->cost.push_latency_s += s->timing.sync_s;
         }
-        speed_up(s, &message->cost);
         set_measured(load, &batch, &message->cost);
         cc_cost_add(sum, &message->cost, 1);
         part += message->parts;

@@ -98,7 +98,7 @@ bool cc_verdict_uncertain(const struct cc_verdict_limits *l, const struct cc_acc
 /* --- choices --- */
 
 /* Exchanges that add floats or gather payloads in any cluster. The library's own is one of these,
- * and the sparse ones are for index-value pairs. */
+ * the sparse ones are for index-value pairs, and no training system sums floats by twoshot. */
 static const enum cc_exchange exchanges[] = {CC_RING, CC_RABENSEIFNER, CC_RECDOUBLE, CC_PS,
                                              CC_ALLGATHER};
 

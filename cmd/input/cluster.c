@@ -43,7 +43,7 @@ const struct cc_option cc_cluster_options[] = {
              "or 3lc (a server, overlapped tensor by tensor, pulls in forward order)"},
     {.name = "exchange", LIST(exchange, exchanges), .parse = parse_exchange, .value = "NAME",
      .otherwise = "ps, or the system's", .group = CC_GROUP_CLUSTER, .often = true,
-     .words = cc_exchange_names, .exchanges = CC_X_RECODES,
+     .words = cc_exchange_names, .exchanges = CC_X_IN_LIBRARIES,
      .help = CC_EXCHANGE_HELP "or several: a list gives a row for each"},
     {.name = "workers", LIST(workers, worker_counts), .kind = CC_TAKES_COUNT, .min = 1,
      .value = "COUNT", .def = "10", .group = CC_GROUP_CLUSTER, .often = true,

@@ -6,14 +6,16 @@
  * Messages. A u64, the number of bytes that follow, and a pack. In the rounds that only pass whole
  * sums on, a message of several chunks is a u64 and then, for each chunk, a u64 and its pack.
  *
- * Rounds. A rank works on one round at a time (`current`).
+ * Rounds. A rank ends one round after the other (`current`), and begins them in groups: of one
+ * round each or, where rounds do not wait for each other (schedule.at_once), of all that reduce,
+ * and of all that pass whole sums on.
  *
- * Begin: encode the partial sum that the round sends (in rounds that reduce), or put the payloads
- * of the chunks that are passed on behind each other; send that; post the receive of the next
- * round, so that it is there when an early sender begins.
+ * Begin a group: encode the partial sums that its rounds send (if they reduce), or put the payloads
+ * of the chunks that are passed on behind each other; send that; post the receives of the next
+ * group, so that they are there when an early sender begins.
  *
- * End, once the round's message is there: decode and add it, or note where its payloads are. Begin
- * the next round first, then decode whole sums onto the model while that is under way.
+ * End a round, once its message is there: decode and add it, or note where its payloads are. Begin
+ * the next group first, then decode whole sums onto the model while that is under way.
  *
  * Before the first addition nothing is copied: the first encoding reads the gradient itself. Where
  * two ranks exchange the same chunks (recursive doubling), both must end with the same sum: each
@@ -45,7 +47,7 @@ struct round_state {
     struct cc_pack *encoder; /* for the partial sum that is sent; NULL */
     struct cc_pack *decoder; /* for the partial sum that is received; NULL */
     bool first;              /* no earlier round encodes any of these values */
-    uint8_t *out, *in;       /* `in` only in rounds that keep what they receive */
+    uint8_t *out, *in;       /* `in` only in rounds that keep what they receive, or are at once */
     size_t out_capacity, in_capacity;
     struct cc_transfer send, recv;
 };
@@ -62,7 +64,8 @@ struct reduce_recode {
     uint8_t *partial[2];   /* received partial sums, of even and odd rounds */
     float *sum;            /* the range's: own values and received ones; NULL without data */
     bool summing;          /* `sum` has the own values; before, the gradient has them */
-    size_t current;        /* round */
+    size_t current;        /* round that ends next */
+    size_t begun, posted;  /* rounds whose send, and whose receive, has been added to a stream */
     struct cc_block_streams streams;
     bool over;
 };
@@ -88,6 +91,21 @@ static int encode(struct reduce_recode *x, struct cc_pack *c, bool first, uint8_
     return CC_OK;
 }
 
+/* Begins `sum` with the own values: of the chunks that round k adds to if no later round sends what
+ * it adds to, otherwise of all. */
+static void begin_sum(struct reduce_recode *x, size_t k)
+{
+    const struct cc_round *r = &x->schedule.round[k];
+    const struct cc_range all = x->head.range;
+    const struct cc_range part =
+        cc_chunks_range(all, x->schedule.chunks, r->recv_first, r->recv_count);
+    const struct cc_range own = x->schedule.at_once > 0 ? part : all;
+    if (!x->summing && x->sum != NULL)
+        memcpy(x->sum + (own.from - all.from), x->head.s->gradient + own.from,
+               (own.to - own.from) * sizeof *x->sum);
+    x->summing = true;
+}
+
 /* Adds the partial sum that round k has received. */
 static int add_received(struct reduce_recode *x, size_t k, struct cc_error *e)
 {
@@ -110,10 +128,7 @@ static int add_received(struct reduce_recode *x, size_t k, struct cc_error *e)
         if (status == CC_OK)
             status = cc_pack_decode_add(t->decoder, step, two, r->own_second ? m : n, 1, x->sum, e);
     } else {
-        if (!x->summing && x->sum != NULL)
-            memcpy(x->sum, x->head.s->gradient + x->head.range.from,
-                   (x->head.range.to - x->head.range.from) * sizeof *x->sum);
-        x->summing = true;
+        begin_sum(x, k);
         status = cc_pack_decode_add(t->decoder, step, received, n, 1, x->sum, e);
     }
     cc_charge(x->head.s, CC_PHASE_HOP, since, cost_s);
@@ -223,10 +238,18 @@ static size_t known_length(const struct reduce_recode *x, size_t k)
     return all;
 }
 
-static void post_receive(struct reduce_recode *x, size_t k)
+/* The end of the group that round k belongs to. */
+static size_t group_end(const struct reduce_recode *x, size_t k)
 {
     if (k >= x->schedule.rounds)
-        return;
+        return x->schedule.rounds;
+    if (x->schedule.at_once == 0)
+        return k + 1;
+    return k < x->schedule.reduce_rounds ? x->schedule.reduce_rounds : x->schedule.rounds;
+}
+
+static void post_receive(struct reduce_recode *x, size_t k)
+{
     struct round_state *t = &x->round_state[k];
     const struct cc_round *r = &x->schedule.round[k];
     const bool known = !x->head.s->job->data && t->in_capacity > 0;
@@ -240,20 +263,16 @@ static void post_receive(struct reduce_recode *x, size_t k)
     cc_block_stream_add(&x->streams.in, &t->recv);
 }
 
-/* Begins the current round, whose receive is posted already; the owner encodes its chunk when the
- * rounds that reduce are over. */
-static int begin_round(struct reduce_recode *x, struct cc_error *e)
+static void post_receives(struct reduce_recode *x, size_t end)
 {
-    if (x->owner != NULL && x->current == x->schedule.reduce_rounds) {
-        struct chunk *c = &x->chunk[x->schedule.own_chunk];
-        c->at = CC_OFFSET_OR_NULL(x->own, CC_SIZE_BYTES);
-        c->here = true;
-        CC_TRY(encode(x, x->owner, x->owner_first, x->own, &c->len, e));
-    }
-    if (x->current == x->schedule.rounds)
-        return CC_OK;
-    struct round_state *t = &x->round_state[x->current];
-    const struct cc_round *r = &x->schedule.round[x->current];
+    for (; x->posted < end; x->posted++)
+        post_receive(x, x->posted);
+}
+
+static int begin_send(struct reduce_recode *x, size_t k, struct cc_error *e)
+{
+    struct round_state *t = &x->round_state[k];
+    const struct cc_round *r = &x->schedule.round[k];
     t->send = (struct cc_transfer){
         .peer = r->to, .at = t->out, .sized = true, .needs_clear = r->needs_clear};
     if (t->encoder != NULL) {
@@ -265,7 +284,27 @@ static int begin_round(struct reduce_recode *x, struct cc_error *e)
     }
     t->send.ready = t->send.bytes;
     cc_block_stream_add(&x->streams.out, &t->send);
-    post_receive(x, x->current + 1);
+    return CC_OK;
+}
+
+/* Begins the group of the current round, whose receives are posted already; the owner encodes its
+ * chunk when the rounds that reduce are over. */
+static int begin_group(struct reduce_recode *x, struct cc_error *e)
+{
+    const size_t end = group_end(x, x->current);
+    bool moved;
+    if (x->owner != NULL && x->current == x->schedule.reduce_rounds) {
+        struct chunk *c = &x->chunk[x->schedule.own_chunk];
+        c->at = CC_OFFSET_OR_NULL(x->own, CC_SIZE_BYTES);
+        c->here = true;
+        CC_TRY(encode(x, x->owner, x->owner_first, x->own, &c->len, e));
+    }
+    for (; x->begun < end; x->begun++) {
+        CC_TRY(begin_send(x, x->begun, e));
+        if (x->begun + 1 < end) /* a payload is sent while the next one is encoded */
+            CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
+    }
+    post_receives(x, group_end(x, end));
     return CC_OK;
 }
 
@@ -279,7 +318,8 @@ static int end_round(struct reduce_recode *x, struct cc_error *e)
         CC_TRY_IN(reduces ? add_received(x, k, e) : keep_received(x, k, e), e, "from rank %d",
                   r->from);
     x->current++;
-    CC_TRY(begin_round(x, e));
+    if (x->current >= x->begun)
+        CC_TRY(begin_group(x, e));
     CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
     if (x->current == x->schedule.reduce_rounds && x->owner != NULL)
         CC_TRY(apply_chunks(x, x->schedule.own_chunk, 1, e));
@@ -305,14 +345,14 @@ static int reduce_recode_start(void *of, struct cc_error *e)
 {
     struct reduce_recode *x = of;
     bool moved;
-    x->current = 0;
+    x->current = x->begun = x->posted = 0;
     x->summing = false;
     if (cc_silent(x->head.s, x->head.message))
         return encode_silently(x, e);
     x->over = false;
     memset(x->chunk, 0, x->schedule.chunks * sizeof *x->chunk);
-    post_receive(x, 0);
-    CC_TRY(begin_round(x, e));
+    post_receives(x, group_end(x, 0));
+    CC_TRY(begin_group(x, e));
     CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
     if (x->schedule.reduce_rounds == 0 && x->owner != NULL)
         CC_TRY(apply_chunks(x, x->schedule.own_chunk, 1, e));
@@ -407,6 +447,8 @@ static int open_reducing_round(struct reduce_recode *x, size_t k, size_t *larges
         config.decodes_only = true;
         CC_TRY(cc_message_pack_make(s, in, x->head.range.from, config, &t->decoder, e));
         t->in_capacity = CC_SIZE_BYTES + cc_pack_bound(t->decoder);
+        if (x->schedule.at_once > 0) /* all of these are received at a time */
+            return cc_inbox_alloc(s, t->in_capacity, &t->in, e);
         *largest = t->in_capacity > *largest ? t->in_capacity : *largest;
     }
     return CC_OK;
@@ -478,7 +520,8 @@ static int reduce_recode_open(void *of, struct cc_error *e)
     CC_TRY(cc_exchange_schedule(s, x->head.build, CC_SUMS_FOR_FIRST, &x->schedule, e));
     if (s->shared != NULL) /* elsewhere receives would be posted sooner than they are needed */
         cc_chunks_drop_empty(x->head.range, &x->schedule);
-    CC_TRY(cc_block_streams_open(&x->streams, s, x->head.index, 1, e));
+    CC_TRY(cc_block_streams_open(&x->streams, s, x->head.index,
+                                 x->schedule.at_once > 0 ? x->schedule.at_once : 1, e));
     return open_rounds(x, e);
 }
 

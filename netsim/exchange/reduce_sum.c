@@ -18,8 +18,9 @@
  *
  *   send               once earlier rounds have added to those bytes, or received them;
  *   add                as send, and once earlier rounds and this one have sent what was there;
- *   receive to add     once earlier rounds have added what they received there;
- *   receive in place   as add: the bytes are overwritten.
+ *   receive to add     once earlier rounds have added what they received there; where rounds do not
+ *                      wait for each other, each has a place of its own for that, and need not
+ * wait; receive in place   as add: the bytes are overwritten.
  *
  * prepared() computes how many bytes at the beginning of a range are that far; look_ahead() applies
  * it to the rounds that are not over. Since blocks of a round directly follow those of the round
@@ -53,6 +54,7 @@ struct reduce_sum {
     struct reduce_sum **peer; /* [ranks], all ranks': they read each other's floats; otherwise NULL,
                                  and there are: */
     uint8_t *received;        /* floats to be added; NULL without data */
+    size_t apart_bytes;       /* room for those of one of the rounds that are at once */
     struct cc_block_streams streams;
     /* With `peer`: */
     bool matched;        /* round_state[].theirs is known */
@@ -269,15 +271,18 @@ static void begin_rounds(struct reduce_sum *x)
         t->added = 0;
         if (x->peer != NULL)
             continue;
+        const bool apart = t->adds && x->schedule.at_once > 0;
         uint8_t *to = t->adds ? x->received : x->floats.sum;
         /* A transfer that is sent is only read. */
         uint8_t *from = t->sends_sum ? x->floats.sum : (uint8_t *)(uintptr_t)x->floats.own;
         t->out = (struct cc_transfer){.peer = r->to,
                                       .at = CC_OFFSET_OR_NULL(from, t->send.from),
                                       .bytes = t->send.to - t->send.from};
-        t->in = (struct cc_transfer){.peer = r->from,
-                                     .at = CC_OFFSET_OR_NULL(to, t->recv.from),
-                                     .bytes = t->recv.to - t->recv.from};
+        t->in = (struct cc_transfer){
+            .peer = r->from,
+            .at = CC_OFFSET_OR_NULL(to, apart ? k * x->apart_bytes : t->recv.from),
+            .bytes = t->recv.to - t->recv.from};
+        t->in.ready = apart ? t->in.bytes : 0;
         cc_block_stream_add(&x->streams.out, &t->out);
         cc_block_stream_add(&x->streams.in, &t->in);
     }
@@ -334,6 +339,15 @@ static void follow_chunks(const struct reduce_sum *x, bool *summed)
     }
 }
 
+static int open_received(struct reduce_sum *x, struct cc_error *e)
+{
+    const size_t all = cc_pack_bound(x->floats.pack), value = sizeof(float);
+    const bool apart = x->schedule.at_once > 0;
+    x->apart_bytes = (all / value / x->schedule.chunks + 1) * value;
+    return cc_data_alloc(x->head.s->job, apart ? x->schedule.reduce_rounds * x->apart_bytes : all,
+                         &x->received, e);
+}
+
 static int reduce_sum_open(void *of, struct cc_error *e)
 {
     struct reduce_sum *x = of;
@@ -349,7 +363,7 @@ static int reduce_sum_open(void *of, struct cc_error *e)
     free(summed);
     if (s->shared == NULL || !s->job->data || (sums != CC_SUMS_TREE && x->schedule.chunks == 1)) {
         CC_TRY(cc_block_streams_open(&x->streams, s, x->head.index, x->schedule.at_once, e));
-        return cc_data_alloc(s->job, cc_pack_bound(x->floats.pack), &x->received, e);
+        return open_received(x, e);
     }
     for (size_t k = 0; k < x->schedule.rounds; k++)
         x->sends += x->schedule.round[k].to >= 0;

@@ -1,10 +1,15 @@
-/* ssar-split and dsar-split: allreduce by a direct reduce-scatter and a direct allgather (SparCML,
- * section 4, SSAR_Split_allgather and DSAR_Split_allgather).
+/* twoshot, and for pairs that are merged ssar-split and dsar-split: allreduce by a direct
+ * reduce-scatter and a direct allgather (SparCML, section 4, SSAR_Split_allgather and
+ * DSAR_Split_allgather; of quantized values the two-shot allreduce of QuickReduce and torchft).
  *
  * The values are cut into P chunks. Every rank sends chunk c of its values to rank c, which adds
  * all of them in the order of the ranks, and then sends the sum to all others. All messages of a
  * stage can be under way at once: only the second stage waits for the first. In each round the
- * ranks are paired by a shift, so that no two send to the same rank if all are equally fast. */
+ * ranks are paired by a shift, so that no two send to the same rank if all are equally fast.
+ *
+ * twoshot: payloads that must be decoded are encoded twice, however many ranks there are: a rank
+ * encodes what it sends of its own values, and the owner the sum of a chunk. The owner adds its own
+ * values of the chunk as they are, and then those of the ranks before it, the nearest first. */
 #include "netsim/exchange/exchange_code.h"
 
 int cc_schedule_split(int workers, int rank, struct cc_schedule *p, struct cc_error *e)
@@ -34,5 +39,6 @@ int cc_schedule_split(int workers, int rank, struct cc_schedule *p, struct cc_er
     return CC_OK;
 }
 
+const struct cc_exchange_code cc_exchange_code_twoshot = {.schedule = cc_schedule_split};
 const struct cc_exchange_code cc_exchange_code_ssar_split = {.schedule = cc_schedule_split};
 const struct cc_exchange_code cc_exchange_code_dsar_split = {.schedule = cc_schedule_split};

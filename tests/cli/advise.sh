@@ -57,7 +57,7 @@ json 'd["rows"].pop(0) and d["rows"][2]["workers_enough"] == 3 and d["rows"][0][
 json 'd["rows"].pop(0) and d["rows"][4]["left_out"] == "lost 3.13 points" and d["rows"][4]["error"] > 3'
 json 'all(r["error_low"] <= r["error"] <= r["error_high"] for r in d["rows"])'
 json 'd["notes"][0].startswith("ps at 1 Gbit/s, 10 workers: use fp32 (ring, sequential: 158 ms a step): no scheme pays here")'
-json 'any(n.startswith("another exchange: --exchange ring with int8 takes 118 ms") and n.endswith("fp32 takes 158 ms there") for n in d["notes"])'
+json 'any(n.startswith("another exchange: --exchange twoshot with int8 takes 115 ms") and n.endswith("fp32 takes 158 ms there") for n in d["notes"])'
 json 'all(r["encodings"] == (1 if r["scheme"] == "fp32" else 2) for r in d["rows"])'
 json 'all(r["sum_error"] == r["error"] * r["encodings"] for r in d["rows"])'
 json 'any("errors: settled, on 8 steps of synthetic:mixture:1M" in n for n in d["notes"]) and any("hand.json" in n for n in d["notes"])'
@@ -74,7 +74,7 @@ json 'any(n.startswith("fastest of the exchanges compared: allgather at 100 Gbit
 # Where each hop drops values again, the exchange that adds pairs is named too: with one encoding's error.
 sed 's/"zstd"/"sparse"/; s/: 30,/: 2.6,/; s/: 9/: 2/g' hand.json >pairs.json
 q 0 advise -q --profile pairs.json --values 1M --workers 8 --bw 100mbps --scheme int8,sparse --max-nmse 0.4 --format json
-json 'any(n.startswith("another exchange: --exchange rabenseifner with sparse takes ") for n in d["notes"])'
+json 'any(n.startswith("another exchange: --exchange twoshot with sparse takes ") for n in d["notes"])'
 json 'any(n.startswith("sums that are not encoded again at each hop: --exchange ssar-") and " with sparse takes " in n and " times as fast), sum_error 0.13; fp32 takes " in n for n in d["notes"])'
 # A baseline that the exchange cannot carry has no step there.
 q 0 advise -q --profile pairs.json --values 1M --workers 8 --bw 100mbps --scheme sparse --baseline int8 --max-nmse 0.4 --format json

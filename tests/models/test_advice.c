@@ -392,6 +392,15 @@ static double round_a_ring(int workers)
     return coded(sum).error / workers;
 }
 
+/* The owner adds what all others have encoded to its own, and encodes that. */
+static double two_shots(int workers)
+{
+    struct part sum = {1, 0};
+    for (int i = 1; i < workers; i++)
+        sum = plus(sum, coded((struct part){1, 0}));
+    return coded(sum).error / workers;
+}
+
 /* Hosts beyond the power of two first add their gradients to others'. Then hosts i and i + d
  * exchange their sums, and each also uses the encoded form of its own; or, with halving, one gives
  * and the other keeps: the first keeps if bit d of the value's place is 0. */
@@ -433,6 +442,7 @@ static void encodings(void **state)
         assert_near(cc_exchange_encodings(CC_RING, any, CC_VIA_HOPS, p), round_a_ring(p));
         assert_near(cc_exchange_encodings(CC_RECDOUBLE, any, CC_VIA_HOPS, p), pairs(p, false));
         assert_near(cc_exchange_encodings(CC_RABENSEIFNER, any, CC_VIA_HOPS, p), pairs(p, true));
+        assert_near(cc_exchange_encodings(CC_TWOSHOT, any, CC_VIA_HOPS, p), two_shots(p));
         assert_near(cc_exchange_encodings(CC_PS, any, CC_VIA_HOPS, p), 2);
         assert_near(cc_exchange_encodings(CC_RING, any, CC_VIA_ALLGATHER, p), 1);
         assert_near(cc_exchange_encodings(CC_RING, CC_REDUCE_SUM, CC_VIA_HOPS, p), 1);

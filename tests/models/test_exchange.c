@@ -91,7 +91,8 @@ static void dense(void **state)
         void (*write)(int p, struct schedule *out);
     } all[] = {{"ring", CC_RING, schedule_ring},
                {"recdouble", CC_RECDOUBLE, schedule_recdouble},
-               {"rabenseifner", CC_RABENSEIFNER, schedule_rabenseifner}};
+               {"rabenseifner", CC_RABENSEIFNER, schedule_rabenseifner},
+               {"twoshot", CC_TWOSHOT, schedule_split}};
     for (int p = 2; p <= MOST; p++)
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
             struct schedule s;
@@ -107,7 +108,8 @@ static void dense(void **state)
 static void verbatim(void **state)
 {
     (void)state;
-    static const enum cc_exchange sums[] = {CC_RING, CC_RECDOUBLE, CC_RABENSEIFNER, CC_MPI};
+    static const enum cc_exchange sums[] = {CC_RING, CC_RECDOUBLE, CC_RABENSEIFNER, CC_TWOSHOT,
+                                            CC_MPI};
     const struct cc_cluster cluster = {.workers = 6, .servers = 1, .reduce_byte_s = 2e-10};
     struct cc_payload_cost all = message, some = message;
     struct cc_cost c, encoded;

@@ -24,12 +24,13 @@ struct serial {
     struct cc_spec *second; /* the scheme of the second stage, if it is quantized */
     size_t from, to;
     int workers, power, rest;
-    bool ring, recdouble, rabenseifner, mpi, gathers, split, merges, dense, quantizes;
+    bool ring, twoshot, recdouble, rabenseifner, mpi, gathers, split, merges, dense, quantizes;
     double pairs; /* all ranks' together: ssar-auto expects as many */
     bool keeps;
     struct keep keep;
-    /* whole: of each rank. part: [rank][chunk] for ring; [chunk] of a quantized second stage.
-     * round: [member][round] for the doubling and halving ones, the last for the whole sum. */
+    /* whole: of each rank. part: [rank][chunk] for ring and twoshot; [chunk] of a quantized second
+     * stage. round: [member][round] for the doubling and halving ones, the last for the whole sum.
+     */
     struct box *whole, *part, *round;
     float *sum; /* flat step of each rank */
 };
@@ -126,10 +127,12 @@ struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *ro
         s->power *= 2;
     s->rest = s->workers - s->power;
     s->ring = job->exchange == CC_RING;
+    s->twoshot = job->exchange == CC_TWOSHOT;
     s->recdouble = job->exchange == CC_RECDOUBLE || job->exchange == CC_SSAR_RECDOUBLE;
     s->rabenseifner = job->exchange == CC_RABENSEIFNER || job->exchange == CC_SSAR_RABENSEIFNER;
     s->dense = job->exchange == CC_DSAR_SPLIT;
-    s->split = job->exchange == CC_SSAR_SPLIT || s->dense || job->exchange == CC_SSAR_AUTO;
+    s->split =
+        s->twoshot || job->exchange == CC_SSAR_SPLIT || s->dense || job->exchange == CC_SSAR_AUTO;
     s->quantizes = (s->dense || job->exchange == CC_SSAR_AUTO) && job->dense_bits < 32;
     s->merges = cc_exchange_has(job->exchange, CC_X_MERGES) && row->reduction == CC_REDUCE_PAIRS;
     s->mpi = job->exchange == CC_MPI;
@@ -148,7 +151,7 @@ struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *ro
         keep_open(&s->keep, job, s->to - s->from);
     if (s->merges)
         return s;
-    if (row->reduction != CC_REDUCE_SUM && !s->gathers && s->ring)
+    if (row->reduction != CC_REDUCE_SUM && !s->gathers && (s->ring || s->twoshot))
         open_ring(s);
     else if (row->reduction != CC_REDUCE_SUM && !s->gathers)
         open_powers(s);
@@ -463,6 +466,31 @@ static void step_ring(struct serial *s, uint64_t step, const float *const *gradi
     }
 }
 
+/* Rank c owns chunk c: it adds what the ranks before it have encoded, the nearest first. */
+static void step_twoshot(struct serial *s, uint64_t step, const float *const *gradient, bool silent,
+                         float *model, struct serial_counts *counts)
+{
+    const int p = s->workers;
+    size_t len;
+    for (int c = 0; c < p; c++) {
+        float *sum = of_rank(s, c);
+        memcpy(sum, gradient[c], cc_job_values(s->job) * sizeof *sum);
+        for (int k = 1; k < p; k++) {
+            const int r = (c + p - k) % p;
+            encode(&s->part[r * p + c], r, step, gradient[r], true, counts, &len);
+            if (silent)
+                continue;
+            moves(counts, 1, 1, len);
+            box_add(&s->part[r * p + c], 1, sum);
+        }
+        encode(&s->part[c * p + c], c, step, sum, true, counts, &len);
+        if (silent)
+            continue;
+        moves(counts, (uint64_t)p - 1, 1, len * (uint64_t)(p - 1));
+        box_add(&s->part[c * p + c], 1.0f / (float)p, model);
+    }
+}
+
 /* Extra ranks hand their values to their proxies; sum[rank] of a member is what it begins with. */
 static void hand_to_proxies(struct serial *s, uint64_t step, const float *const *gradient,
                             bool silent, struct serial_counts *counts)
@@ -550,6 +578,10 @@ void serial_step(struct serial *s, uint64_t step, const float *const *gradient, 
     *slack = 0;
     if (s->part != NULL && s->ring) {
         step_ring(s, step, gradient, silent, model, counts);
+        return;
+    }
+    if (s->part != NULL && s->twoshot) {
+        step_twoshot(s, step, gradient, silent, model, counts);
         return;
     }
     if (s->round != NULL && s->recdouble) {

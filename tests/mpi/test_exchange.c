@@ -23,6 +23,7 @@ static const struct way ways[] = {
     {.exchange = "ring"},
     {.exchange = "recdouble"},
     {.exchange = "rabenseifner"},
+    {.exchange = "twoshot"},
     {.exchange = "allgather"},
     {.exchange = "mpi"},
     {.exchange = "ssar-recdouble"},
@@ -38,7 +39,7 @@ static const struct way ways[] = {
     {.exchange = "ssar-split", .wire = CC_WIRE_PAIRS},
 };
 
-enum { WAYS = sizeof ways / sizeof ways[0], DENSE_WAYS = 5 };
+enum { WAYS = sizeof ways / sizeof ways[0], DENSE_WAYS = 6 };
 
 static bool is_set(const char *variable)
 {

@@ -326,9 +326,8 @@ static void refusals(void)
 int main(int argc, char **argv)
 {
     static const enum cc_exchange exchanges[] = {
-        CC_PS,           CC_RING,       CC_RECDOUBLE,
-        CC_RABENSEIFNER, CC_ALLGATHER,  CC_SSAR_RECDOUBLE,
-        CC_SSAR_SPLIT,   CC_DSAR_SPLIT, CC_SSAR_RABENSEIFNER,
+        CC_PS,        CC_RING,           CC_RECDOUBLE,  CC_RABENSEIFNER, CC_TWOSHOT,
+        CC_ALLGATHER, CC_SSAR_RECDOUBLE, CC_SSAR_SPLIT, CC_DSAR_SPLIT,   CC_SSAR_RABENSEIFNER,
         CC_SSAR_AUTO};
     static const int workers[] = {1, 2, 3, 4, MOST_WORKERS};
     MPI_Init(&argc, &argv); /* what the serial reference is linked with asks for it */
