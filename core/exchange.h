@@ -26,7 +26,8 @@ enum cc_exchange_flag {
     CC_X_NEIGHBOUR = 128,   /* every rank sends to one and the same rank in all rounds */
     CC_X_DENSE_STAGE = 256, /* can send the sums as all values, also quantized */
     CC_X_CHOOSES = 512,     /* takes one of the others for each message, step by step */
-    CC_X_IN_LIBRARIES = 1024 /* MPI libraries sum floats by one of these */
+    CC_X_IN_LIBRARIES = 1024, /* MPI libraries sum floats by one of these */
+    CC_X_STAGES = 2048        /* sums may be encoded by another scheme than gradients */
 };
 
 /* X(ID, symbol, name, flags, rounds, help)
@@ -45,7 +46,7 @@ enum cc_exchange_flag {
       logarithm, "recursive doubling")                                                             \
     X(RABENSEIFNER, rabenseifner, "rabenseifner", CC_X_SUMS | CC_X_RECODES | CC_X_IN_LIBRARIES,                        \
       logarithm, "recursive halving, then doubling")                                               \
-    X(TWOSHOT, twoshot, "twoshot", CC_X_SUMS | CC_X_RECODES, twice,                                \
+    X(TWOSHOT, twoshot, "twoshot", CC_X_SUMS | CC_X_RECODES | CC_X_STAGES, twice,                  \
       "all to all, one encoding of the sums, allgather")                                           \
     X(ALLGATHER, allgather, "allgather", CC_X_GATHERS, linear,                                     \
       "every payload to every worker")                                                             \
@@ -156,14 +157,6 @@ enum cc_communicate {
     CC_AT_NORM
 };
 extern const char *const cc_communicate_names[]; /* ends with NULL */
-
-/* Without servers: transfers are cut into blocks, of which CC_BLOCKS are under way at a time. While
- * a rank encodes or decodes, nothing is sent but these: there is no thread that would send more. */
-enum {
-    CC_BLOCK_BYTES = 48 * 1024, /* unless the job says otherwise. A multiple of 4, so that blocks of
-                                   floats are whole floats */
-    CC_BLOCKS = 4
-};
 
 /* With servers: at most CC_QUEUE_MESSAGES messages from one rank to another are under way at a
  * time, or more while they have at most CC_QUEUE_BYTES together; later ones wait, in order. */

@@ -61,7 +61,7 @@ double cc_exchange_encoded_bytes(enum cc_exchange x, const struct cc_payload_cos
 {
     if (r == CC_REDUCE_SUM || by_allgather(x, r, c->via) || models[x]->encoded_bytes == NULL)
         return m->push_bytes;
-    return models[x]->encoded_bytes(m, c->workers);
+    return models[x]->encoded_bytes(m, c);
 }
 
 /* --- token buckets --- */

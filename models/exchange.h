@@ -41,6 +41,9 @@ struct cc_cluster {
     bool as_printed; /* sparse exchanges by SparCML's formulas, not as the ranks run them */
     double keep; /* sparse exchanges: the share of a message's values that its sum keeps; 0: all */
     double dense_bits; /* per value in the second stage of dsar-split; 32, or 4 with QSGD */
+    /* CC_X_STAGES: the scheme that encodes sums, whose payload costs are those of pulls; NULL: that
+     * of the gradients. */
+    const char *gather;
 };
 
 /* Whether messages go over links of two classes: inside and between hosts, or sites. */
@@ -73,9 +76,9 @@ struct cc_cost {
     double server_encode_s;                 /* the encode's part of it */
     double pull_latency_s, pull_transfer_s;
     double decode_s; /* worker, after the last byte */
-    /* Parts of encode_s, hop_codec_s and decode_s that are done while other messages of the same
+    /* Parts of encode_s and decode_s that are done while other messages of the same
      * exchange are under way: they do not make it longer. */
-    double encode_beside_s, hop_beside_s, decode_beside_s;
+    double encode_beside_s, decode_beside_s;
     double rounds;      /* message times on the critical path */
     double messages;    /* sent by the busiest host */
     double wire_bytes;  /* sent by the busiest host to others, headers included */
@@ -109,7 +112,7 @@ static inline double cc_cost_codec(const struct cc_cost *c)
 /* The codec time that the exchange's own transfers hide. */
 static inline double cc_cost_beside(const struct cc_cost *c)
 {
-    return c->encode_beside_s + c->hop_beside_s + c->decode_beside_s;
+    return c->encode_beside_s + c->decode_beside_s;
 }
 
 /* Checks that an exchange can carry payloads of this kind; CC_USAGE, with a remedy, if it cannot.

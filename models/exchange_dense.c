@@ -61,6 +61,11 @@ static void ring(const struct cc_exchange_case *k, struct cc_cost *c)
     }
 }
 
+static double ring_encoded_bytes(const struct cc_payload_cost *m, const struct cc_cluster *c)
+{
+    return mean_hop_bytes(m, c->workers);
+}
+
 /* Encoding a sum of m gradients adds m parts of P to the squared error: (1 + 2 + ... + P) / P. */
 static double ring_encodings(int workers)
 {
@@ -131,10 +136,11 @@ static void rabenseifner(const struct cc_exchange_case *k, struct cc_cost *c)
 
 /* A worker encodes half of a gradient, a quarter of the sum of two, ..., and its own part of the
  * result. */
-static double rabenseifner_encoded_bytes(const struct cc_payload_cost *m, int workers)
+static double rabenseifner_encoded_bytes(const struct cc_payload_cost *m,
+                                         const struct cc_cluster *c)
 {
-    const int power = cc_power_below(workers);
-    double sum = cc_hop_bytes(m, workers) / power;
+    const int power = cc_power_below(c->workers);
+    double sum = cc_hop_bytes(m, c->workers) / power;
     for (int held = 1; held < power; held *= 2)
         sum += cc_hop_bytes(m, held) / (2 * held);
     return sum;
@@ -162,25 +168,22 @@ void cc_cost_allgather(const struct cc_exchange_case *k, struct cc_cost *c)
     c->decode_s = workers * m->push_add_s;
 }
 
-/* The codec work of a two-shot exchange that is done while other messages of its stages are under
- * way. A payload is encoded while the first block of the one before is sent: its receiver knows
- * only then how long it is. Payloads of several blocks arrive one after the other, and one is
- * decoded while the next one arrives; those of a single block share the port, and arrive together.
- * A rank decodes its own part of the sum while the first one is on its way. */
-static void two_shots_beside(const struct cc_exchange_case *k, double first, double second,
+/* The codec work of a two-shot exchange that is done while its messages are under way. A payload is
+ * encoded while the one before is sent, which takes sending_s. Nothing of the kind holds for what
+ * arrives: while a rank decodes, no more than a few blocks are under way, so that the link waits;
+ * only its own part of the sum is decoded within the latency of the others. */
+static void two_shots_beside(const struct cc_exchange_case *k, double sending_s, double latency_s,
                              struct cc_cost *c)
 {
-    const struct cc_payload_cost *m = k->message;
-    const struct cc_link *l = k->link;
-    const double p = k->cluster->workers, byte_s = cc_link_byte_s(l);
-    const double block_s = cc_framed(l, CC_BLOCK_BYTES) * byte_s;
-    const double one_s = cc_framed(l, first) * byte_s, two_s = cc_framed(l, second) * byte_s;
-    const double encode_s = m->push_encode_s / p, add_s = m->push_add_s / p;
-    const double decode_s = m->push_decode_s / p;
-    c->encode_beside_s = (p - 2) * fmin(encode_s, fmin(block_s, one_s));
-    c->hop_beside_s = (p - 2) * fmin(add_s, fmax(0, one_s - block_s));
-    c->decode_beside_s =
-        (p - 2) * fmin(decode_s, fmax(0, two_s - block_s)) + fmin(decode_s, l->latency_s + two_s);
+    const double p = k->cluster->workers;
+    c->encode_beside_s = (p - 2) * fmin(k->message->push_encode_s / p, sending_s);
+    c->decode_beside_s = fmin(c->decode_s / p, latency_s);
+}
+
+/* Bytes of the whole sum, which may have a scheme of its own. */
+static double whole_sum(const struct cc_payload_cost *m, const struct cc_cluster *c)
+{
+    return c->gather != NULL ? m->pull_bytes : cc_hop_bytes(m, c->workers);
 }
 
 /* Every worker sends part j of its payload to worker j, which adds what it gets; then every worker
@@ -189,23 +192,27 @@ static void twoshot(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     const struct cc_payload_cost *m = k->message;
     const double p = k->cluster->workers, part = (p - 1) / p;
-    const double first = partial(k, 1) / p, second = partial(k, k->cluster->workers) / p;
+    const bool sums = k->reduction == CC_REDUCE_SUM, gather = k->cluster->gather != NULL;
+    const double first = partial(k, 1) / p;
+    const double second = sums ? first : whole_sum(m, k->cluster) / p;
     cc_add_stage(k, first, c);
+    const double sending_s = c->push_transfer_s / (p - 1);
     cc_add_stage(k, second, c);
-    if (k->reduction == CC_REDUCE_SUM) {
+    if (sums) {
         cc_encode_once(k, c);
         c->reduce_s = part * m->push_bytes * k->cluster->reduce_byte_s;
-    } else {
-        c->encode_s = part * m->push_encode_s;
-        c->hop_codec_s = part * m->push_add_s + m->push_encode_s / p;
-        c->decode_s = m->push_decode_s;
-        two_shots_beside(k, first, second, c);
+        return;
     }
+    c->encode_s = part * m->push_encode_s;
+    c->hop_codec_s = part * m->push_add_s + (gather ? m->pull_encode_s : m->push_encode_s) / p;
+    c->decode_s = gather ? m->pull_decode_s : m->push_decode_s;
+    two_shots_beside(k, sending_s, c->push_latency_s / 2, c);
 }
 
-static double twoshot_encoded_bytes(const struct cc_payload_cost *m, int workers)
+static double twoshot_encoded_bytes(const struct cc_payload_cost *m, const struct cc_cluster *c)
 {
-    return m->push_bytes + (cc_hop_bytes(m, workers) - m->push_bytes) / workers;
+    const double one = cc_hop_bytes(m, 1);
+    return one + (whole_sum(m, c) - one) / c->workers;
 }
 
 /* Of every gradient, all but the part that its worker sums is encoded, and every sum is once. */
@@ -226,7 +233,7 @@ static void library(const struct cc_exchange_case *k, struct cc_cost *c)
 }
 
 const struct cc_exchange_model cc_exchange_model_ring = {
-    .cost = ring, .encoded_bytes = mean_hop_bytes, .encodings = ring_encodings};
+    .cost = ring, .encoded_bytes = ring_encoded_bytes, .encodings = ring_encodings};
 const struct cc_exchange_model cc_exchange_model_recdouble = {.cost = recdouble,
                                                               .encodings = recdouble_encodings};
 const struct cc_exchange_model cc_exchange_model_rabenseifner = {

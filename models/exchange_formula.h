@@ -23,7 +23,7 @@ struct cc_exchange_model {
      * sent by allgather instead do not come here. */
     void (*cost)(const struct cc_exchange_case *k, struct cc_cost *c);
     /* Payload bytes that a worker encodes with CC_X_RECODES, each value once; NULL: of its push. */
-    double (*encoded_bytes)(const struct cc_payload_cost *m, int workers);
+    double (*encoded_bytes)(const struct cc_payload_cost *m, const struct cc_cluster *c);
     /* Squared error of the workers' sum, in units of that of encoding every gradient once, for
      * payloads that are encoded again on their way (docs/advise.md); NULL: 1. */
     double (*encodings)(int workers);

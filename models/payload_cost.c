@@ -227,6 +227,8 @@ static void measured_sums(const struct cc_step_payloads *profiled, const struct 
                           double bytes, struct cc_payload_cost *out)
 {
     const struct cc_payload_cost *total = &profiled->total;
+    if (m->encoded_bytes > 0 && m->pull_bytes == 0) /* no servers: of a scheme of sums */
+        out->pull_bytes += bytes * total->pull_bytes / m->encoded_bytes;
     for (int i = 0; i < CC_SUM_POINTS && m->encoded_bytes > 0; i++)
         out->more.hop[i] =
             bytes * ((total->push_bytes + total->more.hop[i]) / m->encoded_bytes - 1);

@@ -173,15 +173,15 @@ static void set_measured(const struct step_load *load, const struct cc_payload_c
     double sending = load->silent ? 0 : part * period;
     if (!load->payloads->measured)
         return;
-    const double codec_s = cc_cost_codec(c), beside = codec_s > 0 ? cc_cost_beside(c) / codec_s : 0;
+    const double encode = c->encode_s > 0 ? c->encode_beside_s / c->encode_s : 0;
+    const double decode = c->decode_s > 0 ? c->decode_beside_s / c->decode_s : 0;
     c->encode_s = part * t->encode_s;
     c->hop_codec_s = sending * t->hop_s;
     c->server_codec_s = sending * t->server_s;
     c->decode_s = sending * t->decode_s;
     c->reduce_s = 0; /* it is in hop_s */
-    c->encode_beside_s = beside * c->encode_s;
-    c->hop_beside_s = beside * c->hop_codec_s;
-    c->decode_beside_s = beside * c->decode_s;
+    c->encode_beside_s = encode * c->encode_s;
+    c->decode_beside_s = decode * c->decode_s;
 }
 
 /* The same for a server that keeps whole tensors. The measured time is that of the busiest server.

@@ -42,7 +42,7 @@ double cc_step_sequential(const struct cc_timing *t, const struct cc_cost *sum)
 double cc_step_pipe(const struct cc_timing *t, const struct cc_cost *sum)
 {
     double compute = t->compute_s + sum->encode_s + sum->decode_s;
-    double comm = cc_cost_comm(sum) + sum->hop_codec_s - sum->hop_beside_s + sum->server_codec_s;
+    double comm = cc_cost_comm(sum) + sum->hop_codec_s + sum->server_codec_s;
     return (t->unlimited ? cc_pipe_ideal : cc_pipe_limited)(t->update_s, compute, comm, t->depth);
 }
 
@@ -99,8 +99,7 @@ double cc_step_overlap(const struct cc_timing *t, const struct cc_step_message *
         while (tensor > message[i].first)
             now += backward * share[--tensor];
         const double encoded = cc_serve(&encoder, now, c->encode_s) - c->encode_beside_s;
-        const double pauses =
-            cc_cost_comm(c) - c->push_transfer_s + c->hop_codec_s - c->hop_beside_s;
+        const double pauses = cc_cost_comm(c) - c->push_transfer_s + c->hop_codec_s;
         const double worked = cc_serve(&processor, encoded, c->reduce_s + c->hop_codec_s);
         const double sent = send(&network, !t->in_turn, burst_s, encoded, fmax(1, c->rounds),
                                  pauses, c->push_transfer_s);

@@ -134,6 +134,7 @@ void cc_choice_apply(const struct cc_choice *c, struct cc_setting *s)
     s->exchange = c->exchange;
     s->cluster.colocated = s->cluster.colocated && cc_exchange_has(c->exchange, CC_X_SERVERS);
     s->cluster.keep = cc_exchange_has(c->exchange, CC_X_MERGES) ? s->cluster.keep : 0;
+    s->cluster.gather = cc_exchange_has(c->exchange, CC_X_STAGES) ? s->cluster.gather : NULL;
     t->mode = c->mode;
     t->consistency = CC_BULK;
     t->hidden_share = c->mode == CC_SEQUENTIAL ? t->hidden_share : 0;

@@ -45,7 +45,7 @@ struct cc_output_options {
 
 /* --- the options of a command --- */
 
-enum { CC_MAX_OPTIONS = 96, CC_MAX_OPERANDS = 64 };
+enum { CC_MAX_OPTIONS = 128, CC_MAX_OPERANDS = 64 };
 
 /* --scheme and --NAME for commands that take schemes, if they are asked for; then the command's own
  * options, those of records if it has one, and the common ones, with what the command has of its

@@ -66,6 +66,10 @@ const struct cc_option cc_cluster_options[] = {
      .choices = cc_via_names, .group = CC_GROUP_CLUSTER, .exchanges = CC_X_RECODES,
      .help = "how {exchanges} carry payloads that cannot be summed: "
              "decoded, added and encoded at every hop, or by allgather instead"},
+    {.name = "gather-scheme", MEMBER(gather_text), .value = "SCHEME", .otherwise = "that of the gradients",
+     .group = CC_GROUP_CLUSTER, .exchanges = CC_X_STAGES,
+     .help = "{exchanges}: the scheme of the sums in the second stage, of payloads that are decoded "
+             "to be added"},
     {.name = "union", MEMBER(setting.cluster.overlap), .value = "HOW", .def = "measured",
      .choices = cc_union_names, .group = CC_GROUP_CLUSTER,
      .help = "sparse exchanges: how the workers' index sets overlap: as measured on the trace or "
@@ -281,6 +285,39 @@ static int parse_keep(struct cc_cluster_args *out, struct cc_error *e)
     return status;
 }
 
+/* --- the scheme of sums --- */
+
+int cc_cluster_parse_gather(struct cc_cluster_args *out, struct cc_error *e)
+{
+    const char *text = out->gather_text;
+    char with[64];
+    if (text == NULL)
+        return CC_OK;
+    cc_exchange_list(CC_X_STAGES, with, sizeof with);
+    if (!cc_cluster_has(out, CC_X_STAGES))
+        return cc_usage(
+            e, "--gather-scheme is for exchanges that encode sums once: give --exchange %s", with);
+    if (cc_cluster_has(out, CC_X_SERVERS))
+        return cc_usage(e,
+                        "--gather-scheme is for %s, and servers encode sums by the scheme of the "
+                        "gradients: give --exchange %s alone",
+                        with, with);
+    if (out->setting.cluster.via == CC_VIA_ALLGATHER)
+        return cc_usage(e, "--gather-scheme: by --via allgather, sums are not encoded: leave out "
+                           "either");
+    CC_TRY_IN(cc_spec_list_parse(text, &out->gather, e), e, "--gather-scheme");
+    if (out->gather.count != 1)
+        return cc_usage(e, "--gather-scheme %s: one scheme", text);
+    const struct cc_spec *spec = out->gather.item[0];
+    if (cc_period(spec->scheme, spec->params) > 1)
+        return cc_usage(e,
+                        "--gather-scheme %s: it sends in some steps only, and sums must arrive in "
+                        "every step",
+                        spec->name);
+    out->setting.cluster.gather = spec->name;
+    return CC_OK;
+}
+
 /* --- all of it --- */
 
 static int check_setting(void *arg, const struct cc_setting *s, struct cc_error *e)
@@ -308,6 +345,7 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
     if (colocate && !cc_cluster_has(out, CC_X_SERVERS))
         return cc_usage(e, "--colocate places parameter servers: give --exchange ps");
     CC_TRY(parse_keep(out, e));
+    CC_TRY(cc_cluster_parse_gather(out, e));
     CC_TRY(cc_links_make(&out->network, &out->link, &out->links, e));
     CC_TRY(choose_intra(out, e));
     s->timing.seed = out->source.seed;
@@ -327,6 +365,7 @@ void cc_cluster_args_free(struct cc_cluster_args *c)
     cc_options_free(&c->source);
     cc_options_free(&c->network);
     cc_options_free(c);
+    cc_spec_list_free(&c->gather);
     free(c->link);
     free(c->raw);
     *c = (struct cc_cluster_args){0};
@@ -351,6 +390,8 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
         s.cluster.colocated =
             c->setting.cluster.colocated && cc_exchange_has(s.exchange, CC_X_SERVERS);
         s.cluster.keep = cc_exchange_has(s.exchange, CC_X_MERGES) ? c->setting.cluster.keep : 0;
+        s.cluster.gather =
+            cc_exchange_has(s.exchange, CC_X_STAGES) ? c->setting.cluster.gather : NULL;
         /* Without servers, their number makes no difference: one row only. */
         if (cc_exchange_has(s.exchange, CC_X_SERVERS) || at % c->server_counts == 0)
             CC_TRY(each(arg, &s, e));

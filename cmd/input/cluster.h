@@ -73,8 +73,9 @@ struct cc_cluster_args {
     struct cc_link_options network;
     struct cc_consistency_args consistency;
     enum cc_system_id system;
-    const char *keep_text, *device_name;
-    uint64_t wanted_batch; /* 0: the published one */
+    const char *keep_text, *device_name, *gather_text;
+    struct cc_spec_list gather; /* --gather-scheme: one, or none */
+    uint64_t wanted_batch;      /* 0: the published one */
     struct cc_net *net;
     struct cc_trace *trace;    /* --trace, opened, where the command has it; NULL: not given */
     struct cc_setting setting; /* with the first element of every list */
@@ -109,6 +110,9 @@ void cc_cluster_args_free(struct cc_cluster_args *c);
 int cc_cluster_args_each(const struct cc_cluster_args *c,
                          int (*each)(void *arg, const struct cc_setting *s, struct cc_error *e),
                          void *arg, struct cc_error *e);
+
+/* Reads --gather-scheme for the exchanges that were read. */
+int cc_cluster_parse_gather(struct cc_cluster_args *out, struct cc_error *e);
 
 /* The links that the options make; the latency varies fastest. The caller frees *out. */
 int cc_links_make(const struct cc_link_options *o, struct cc_link **out, size_t *count,

@@ -267,7 +267,8 @@ int cc_experiment_job_choices(const struct cc_setting *s, const struct cc_unions
 
 /* Sets *out to a job with the exchange, the cluster and the step of a setting, and neither tensors
  * nor rows. */
-void cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out);
+int cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out,
+                              struct cc_error *e);
 /* Makes the job of a setting, with everything in which run and sim agree. Free with cc_job_free,
  * also after an error if *out was zeroed before. */
 int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_setting *s,

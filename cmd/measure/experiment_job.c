@@ -140,7 +140,7 @@ static int add_gradients(const struct cc_experiment_input *in, struct cc_job *jo
 
 /* --- all of it --- */
 
-void cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out)
+int cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out, struct cc_error *e)
 {
     const struct cc_timing *t = &from->timing;
     *out = (struct cc_job){
@@ -164,13 +164,17 @@ void cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out
         .seed = t->seed,
         .rendezvous = true,
         .data = true};
+    if (from->cluster.gather == NULL)
+        return CC_OK;
+    out->gather = cc_strdup(from->cluster.gather, e);
+    return out->gather != NULL ? CC_OK : CC_FAIL;
 }
 
 int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_setting *s,
                       struct cc_job *out, struct cc_error *e)
 {
     const struct cc_setting *from = &s->setting;
-    cc_experiment_job_setting(from, out);
+    CC_TRY(cc_experiment_job_setting(from, out, e));
     out->yield_when_idle = s->yield_when_idle;
     out->events = x->timeline != NULL;
     out->errors = x->input->errors;

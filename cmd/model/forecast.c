@@ -167,6 +167,24 @@ static void take_errors(struct cc_forecast *f, size_t scheme)
     error->nmse = known->nmse;
 }
 
+/* Where sums have a scheme of their own, its sizes and times take the place of pulls'. */
+static int load_gather(struct cc_forecast *f, struct cc_error *e)
+{
+    struct cc_profile_args args = f->profile_args;
+    args.remeasure = false;
+    args.pull_path = NULL;
+    if (f->cluster.gather.count == 0)
+        return CC_OK;
+    if (f->profile_args.pull_path != NULL)
+        return cc_usage(e,
+                        "--pull-profile is of servers, and --gather-scheme of exchanges without");
+    CC_TRY_IN(cc_codec_models_open(&args, &f->cluster.gather, &f->gather_model, e), e,
+              "--gather-scheme");
+    for (size_t i = 0; i < f->schemes->count; i++)
+        f->codec_models.codec_model[i].pull = f->gather_model.codec_model[0].push;
+    return CC_OK;
+}
+
 /* The profile, and sizes and errors on the net's own tensors. The sizes replace those of this
  * machine's profile, which are of single tensors; the profile of --profile keeps its own, unless
  * there is a trace. */
@@ -175,23 +193,28 @@ static int measure(struct cc_forecast *f, bool errors, struct cc_error *e)
     struct cc_profile_args *profile = &f->profile_args;
     f->sizes = profile->path == NULL || f->cluster.trace != NULL;
     f->errors = errors;
-    const struct cc_figures_config figures = {.net = f->cluster.net,
-                                              .trace = f->cluster.trace,
-                                              .raw = f->cluster.raw,
-                                              .schemes = f->schemes,
-                                              .drawn = f->gradients,
-                                              .sums = f->sizes,
-                                              .errors = errors,
-                                              .remeasure = profile->remeasure,
-                                              .quiet = profile->quiet,
-                                              .progress = &f->progress};
+    struct cc_figures_config figures = {.net = f->cluster.net,
+                                        .trace = f->cluster.trace,
+                                        .raw = f->cluster.raw,
+                                        .schemes = f->schemes,
+                                        .drawn = f->gradients,
+                                        .sums = f->sizes,
+                                        .errors = errors,
+                                        .remeasure = profile->remeasure,
+                                        .quiet = profile->quiet,
+                                        .progress = &f->progress};
     profile->largest = f->cluster.net->largest;
     profile->progress = &f->progress;
     profile->share = (f->sizes || errors) && !cc_figures_kept(&figures) ? 0.5 : 1;
     CC_TRY(cc_codec_models_open(profile, f->schemes, &f->codec_models, e));
+    CC_TRY(load_gather(f, e));
     if (!f->sizes && !errors)
         return CC_OK;
     CC_TRY(cc_figures_open(&figures, &f->figures, e));
+    figures.schemes = &f->cluster.gather;
+    figures.remeasure = false;
+    if (f->cluster.gather.count > 0)
+        CC_TRY(cc_figures_open(&figures, &f->gather_figures, e));
     for (size_t i = 0; i < f->schemes->count; i++)
         take_errors(f, i);
     for (size_t i = 0; i < f->schemes->count && f->sizes; i++) {
@@ -236,6 +259,8 @@ void cc_forecast_free(struct cc_forecast *f)
     cc_codec_models_free(&f->codec_models);
     cc_figures_free(&f->figures);
     cc_evidence_close(&f->evidence);
+    cc_codec_models_free(&f->gather_model);
+    cc_figures_free(&f->gather_figures);
     cc_codec_models_free(&f->baseline_model);
     cc_spec_list_free(&f->baseline_scheme);
     cc_cluster_args_free(&f->cluster);
@@ -341,6 +366,20 @@ static void put_losses(const struct cc_forecast *f, enum cc_exchange exchange, s
     }
 }
 
+/* The encodings of a sum, in units of the error of encoding every gradient once. A scheme of sums
+ * adds an error of its own in the place of one of these. */
+static double encodings(const struct cc_forecast *f, const struct cc_setting *s, size_t scheme)
+{
+    const enum cc_reduction reduction = f->payloads[scheme].reduction;
+    const double all =
+        cc_exchange_encodings(s->exchange, reduction, s->cluster.via, s->cluster.workers);
+    if (s->cluster.gather == NULL || reduction == CC_REDUCE_SUM || s->cluster.workers == 1)
+        return all;
+    if (f->gather_figures.of == NULL)
+        return NAN;
+    return all - 1 + f->gather_figures.of[0].error.error / f->figures.of[scheme].error.error;
+}
+
 struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struct cc_setting *s,
                                         size_t scheme)
 {
@@ -354,10 +393,7 @@ struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struc
     struct cc_accuracy a = {.error = error->error,
                             .low = error->low,
                             .high = error->high,
-                            .encodings =
-                                prunes ? NAN
-                                       : cc_exchange_encodings(s->exchange, reduction,
-                                                               s->cluster.via, s->cluster.workers),
+                            .encodings = prunes ? NAN : encodings(f, s, scheme),
                             .lossy = (kind->flags & CC_LOSSY) != 0,
                             .lost = NAN,
                             .lost_low = NAN,
@@ -390,6 +426,8 @@ int cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t sch
         {CC_KEY(system), s->system->name},
         {CC_KEY(net), s->net->name},
         {CC_KEY(exchange), cc_exchange_names[s->exchange]},
+        {CC_KEY(gather_scheme),
+         f->payloads[scheme].reduction == CC_REDUCE_SUM ? NULL : s->cluster.gather},
         {CC_KEY(mode), cc_step_names[s->timing.mode]},
         {CC_KEY(consistency), how == CC_BULK ? NULL : cc_consistency_names[how]},
         {CC_KEY(link), s->link.name},

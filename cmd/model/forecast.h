@@ -30,6 +30,7 @@
     CC_COLUMN(colocated, CC_SETTING),                                                              \
     CC_COLUMN(profiled, CC_SETTING),                                                               \
     CC_COLUMN(keep, CC_SETTING),                                                                   \
+    CC_COLUMN(gather_scheme, CC_SETTING),                                                          \
     CC_COLUMN(link, CC_SETTING),                                                                   \
     CC_COLUMN(bw_bps, CC_SETTING),                                                                 \
     CC_COLUMN(bw_up_bps, CC_SETTING),                                                              \
@@ -107,6 +108,8 @@ struct cc_forecast {
     bool other_exchanges;      /* than those of the command line are predicted as well; set between
                                   cc_forecast_parse and cc_forecast_load */
     struct cc_figures figures; /* sizes and errors on the net's own tensors */
+    struct cc_codec_models gather_model; /* of --gather-scheme, or nothing, as the next one */
+    struct cc_figures gather_figures;
     struct cc_predictor predictor;
     struct cc_step_payloads *payloads; /* one per scheme */
     struct cc_step_payloads raw;       /* fp32 */

@@ -21,11 +21,13 @@ enum { MOST_CALLS = 1000, WARMUP = 2 };
 /* --- options --- */
 
 /* The options of calls, which have neither steps nor a network. */
-static const char *const of_calls[] = {
-    "bw",       "exchange", "workers",     "servers", "colocate", "via",        "keep",
-    "wire",     "check",    "time",        "steps",   "warmup",   "dry-run",    "synthetic",
-    "nonzeros", "indices",  "seed",        "values",  "plugin",   "dense-bits", "hostfile",
-    "hosts",    "mpirun",   "mpirun-args", NULL};
+static const char *const of_calls[] = {"bw",          "exchange", "workers",   "servers",
+                                       "colocate",    "via",      "keep",      "gather-scheme",
+                                       "wire",        "check",    "time",      "steps",
+                                       "warmup",      "dry-run",  "synthetic", "nonzeros",
+                                       "indices",     "seed",     "values",    "plugin",
+                                       "dense-bits",  "hostfile", "hosts",     "mpirun",
+                                       "mpirun-args", NULL};
 
 static int refuse_others(const struct cc_args *args, struct cc_error *e)
 {
@@ -141,7 +143,7 @@ static int add_rows(struct calls *c, const struct cc_setting *s, struct cc_job *
 static int make_job(struct calls *c, const struct cc_setting *s, struct cc_job *job,
                     struct cc_error *e)
 {
-    cc_experiment_job_setting(s, job);
+    CC_TRY(cc_experiment_job_setting(s, job, e));
     job->distribution = (int)c->source.distribution;
     job->zeros = 1 - c->nonzeros;
     job->indices = (int)c->source.indices;

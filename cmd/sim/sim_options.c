@@ -6,6 +6,7 @@
 #include "cmd/sim/sim.h"
 #include "core/units.h"
 #include "models/recipe_list.h"
+#include "netsim/exchange/pack/sizes.h"
 
 static const char *const data_names[] = {"auto", "on", "off", NULL};
 static const char *const papers[] = {CC_RECIPES_SIM(CC_RECIPE_NAME) NULL};
@@ -214,6 +215,15 @@ static int check_code(const struct sim *s, const struct cc_experiment_input *inp
         CC_TRY(cc_experiment_need_code(input, "--codec-time measured", e));
     if (input->errors)
         CC_TRY(cc_experiment_need_code(input, "--errors", e));
+    if (c->gather.count > 0 && s->options.data == CC_DATA_OFF) {
+        bool fixed;
+        CC_TRY(cc_sizes_fixed(c->gather.item[0], &fixed, e));
+        if (!fixed)
+            return cc_usage(e,
+                            "--gather-scheme %s: its payloads have different sizes: leave out "
+                            "--data off, or take a scheme of one size, such as int8",
+                            c->gather.item[0]->name);
+    }
     return cc_cluster_has(c, CC_X_LIBRARY) ? cc_experiment_need_code(input, "--exchange mpi", e)
                                            : CC_OK;
 }

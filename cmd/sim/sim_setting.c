@@ -16,13 +16,22 @@ const char *const cc_codec_time_names[] = {"profile", "measured", "none", NULL};
 /* Bytes that SMPI adds to every message: tag, destination, communicator. */
 #define ENVELOPE 16.0
 
+/* Whether the scheme of sums has payloads of different sizes, which only encoding tells. */
+static bool gathers_variable(const struct cc_cluster_args *c)
+{
+    bool fixed = true;
+    return c->gather.count > 0 &&
+           (cc_sizes_fixed(c->gather.item[0], &fixed, NULL) != CC_OK || !fixed);
+}
+
 static bool needs_data(const struct sim *s, const struct cc_setting *setting)
 {
     if (s->options.data != CC_DATA_AUTO)
         return s->options.data == CC_DATA_ON;
     if (cc_exchange_has(setting->exchange, CC_X_LIBRARY) ||
         s->options.codec_time == CC_CODEC_MEASURED || s->experiment.input->errors ||
-        s->experiment.forecast->cluster.consistency.communicate.when != CC_EVERY_STEP)
+        s->experiment.forecast->cluster.consistency.communicate.when != CC_EVERY_STEP ||
+        gathers_variable(&s->experiment.forecast->cluster))
         return true;
     return cc_experiment_need_code(s->experiment.input, "data", NULL) == CC_OK &&
            setting->cluster.workers <= CC_SIM_FEW_WORKERS &&

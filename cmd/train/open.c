@@ -56,6 +56,7 @@ void cc_train_close(struct cc_train *t)
     cc_net_free(t->net);
     cc_spec_free(t->raw);
     cc_spec_list_free(&t->options.pull);
+    cc_spec_list_free(&t->options.cluster.gather);
     cc_data_free(t->data);
 }
 

@@ -30,8 +30,11 @@
 #include "netsim/exchange/rank_state.h"
 
 enum {
-    CC_SMALL_AT_ONCE = 32, /* blocks of transfers that do not wait for each other */
-    CC_SIZE_BYTES = 8      /* the number that a sized transfer begins with */
+    CC_BLOCK_BYTES = 48 * 1024, /* unless the job says otherwise. A multiple of 4, so that blocks of
+                                   floats are whole floats */
+    CC_BLOCKS = 4,              /* a transfer's blocks under way at a time */
+    CC_SMALL_AT_ONCE = 32,      /* blocks of transfers that do not wait for each other */
+    CC_SIZE_BYTES = 8           /* the number that a sized transfer begins with */
 };
 
 /* Bytes to one rank, or from one rank. */

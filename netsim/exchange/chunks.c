@@ -28,14 +28,23 @@ void cc_chunks_drop_empty(struct cc_range message, struct cc_schedule *s)
     s->reduce_rounds = reduce_rounds;
 }
 
+struct cc_pack_config cc_chunks_config(const struct cc_rank_state *s,
+                                       const struct cc_schedule *schedule)
+{
+    return (struct cc_pack_config){.spec = s->second,
+                                   .sizes = s->second_sizes,
+                                   .seed = s->job->seed + schedule->owner_salt,
+                                   .rank = schedule->owner_encodes_as,
+                                   .direction = s->second != NULL ? CC_PULL : CC_PUSH,
+                                   .workers = s->job->workers};
+}
+
 static int fill(const struct cc_rank_state *s, const struct cc_message *m,
                 const struct cc_schedule *schedule, struct cc_chunks *c, struct cc_error *e)
 {
     const struct cc_range all = cc_message_range(s, m);
-    const struct cc_pack_config config = {.seed = s->job->seed + schedule->owner_salt,
-                                          .rank = schedule->owner_encodes_as,
-                                          .workers = s->job->workers,
-                                          .decodes_only = true};
+    struct cc_pack_config config = cc_chunks_config(s, schedule);
+    config.decodes_only = true;
     *c = (struct cc_chunks){.count = schedule->chunks, .holders = 1};
     CC_TRY(CC_NEW(c->chunk, schedule->chunks, e));
     for (int i = 0; i < 2 && !s->job->data; i++)

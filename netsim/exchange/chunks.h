@@ -26,6 +26,11 @@ struct cc_chunks {
     } sent[2]; /* payload bytes in an even and an odd step: some ranks are one step ahead */
 };
 
+/* How this rank encodes the whole sum of its chunk: a scheme of the second stage has the costs of
+ * pulls (struct cc_job_cost), and random numbers of its own. */
+struct cc_pack_config cc_chunks_config(const struct cc_rank_state *s,
+                                       const struct cc_schedule *schedule);
+
 /* Cuts the message into the schedule's chunks. Close them also after an error. */
 int cc_chunks_open(const struct cc_rank_state *s, const struct cc_message *m,
                    const struct cc_schedule *schedule, struct cc_chunks **out, struct cc_error *e);

@@ -17,7 +17,7 @@ int cc_rank_pack_make(const struct cc_rank_state *s, struct cc_pack_config confi
 {
     config.job = s->job;
     config.row = s->row;
-    config.sizes = s->sizes;
+    config.sizes = config.sizes != NULL ? config.sizes : s->sizes;
     config.spec = config.spec != NULL ? config.spec : s->spec;
     config.raw = s->raw;
     CC_TRY(cc_pack_make(&config, slice, slices, out, e));
@@ -29,7 +29,6 @@ int cc_message_pack_make(const struct cc_rank_state *s, struct cc_range part, si
 {
     struct cc_slice *slice;
     size_t slices;
-    config.direction = CC_PUSH;
     config.origin = origin;
     CC_TRY(cc_slices(s->job, part.from, part.to, &slice, &slices, e));
     int status = cc_rank_pack_make(s, config, slice, slices, out, e);

@@ -9,14 +9,15 @@
 /* The values of a message. */
 struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_message *m);
 
-/* cc_pack_make, and lists the pack if it encodes. Job, row, sizes and raw are the rank's; spec,
- * too, where the caller leaves it out. */
+/* cc_pack_make, and lists the pack if it encodes. Job, row and raw are the rank's; spec and sizes,
+ * too, where the caller leaves them out. */
 int cc_rank_pack_make(const struct cc_rank_state *s, struct cc_pack_config config,
                       const struct cc_slice *slice, size_t slices, struct cc_pack **out,
                       struct cc_error *e);
 
 /* A worker's pack for the values of `part`, whose x and y begin at value `origin`. The
- * caller sets seed, rank, workers and decodes_only of `config`, and spec if it is not the row's. */
+ * caller sets seed, rank, workers and decodes_only of `config`, and spec, sizes and direction if
+ * they are not the row's and CC_PUSH. */
 int cc_message_pack_make(const struct cc_rank_state *s, struct cc_range part, size_t origin,
                          struct cc_pack_config config, struct cc_pack **out, struct cc_error *e);
 

@@ -57,9 +57,11 @@ struct cc_rank_state {
     const struct cc_size_index *sizes; /* the row's, without data; else NULL */
     const struct cc_spec *spec, *raw;  /* the row's scheme, and fp32 */
     const struct cc_spec *pull;        /* the scheme of what servers send */
-    const struct cc_spec *dense;       /* the scheme of a dense second stage; NULL: fp32 */
-    uint64_t step;                     /* the step of the exchange; set before start */
-    struct cc_pack_list *packs;        /* the rank's encoders, as they are made; NULL: not listed */
+    const struct cc_spec *second;      /* the scheme of the second stage (cc_second_spec); NULL:
+                                          fp32 if it is dense, otherwise the row's */
+    const struct cc_size_index *second_sizes; /* its sizes, without data; else NULL */
+    uint64_t step;                            /* the step of the exchange; set before start */
+    struct cc_pack_list *packs; /* the rank's encoders, as they are made; NULL: not listed */
     /* The flat step that this worker contributes, and the one that the mean over the workers is
      * added to, as they encoded it. Set before start and valid until done; NULL without data. */
     const float *gradient;

@@ -66,7 +66,7 @@ static int open_quantized(const struct cc_merge *x, size_t i, bool decodes, stru
     const struct cc_rank_state *s = x->rank_state;
     const struct cc_range r = cc_chunks_range(x->range, x->schedule.chunks, i, 1);
     const struct cc_pack_config config = {
-        .seed = s->job->seed + 1, .rank = (int64_t)i, .spec = s->dense, .decodes_only = decodes};
+        .seed = s->job->seed + 1, .rank = (int64_t)i, .spec = s->second, .decodes_only = decodes};
     return cc_message_pack_make(s, r, decodes ? x->range.from : r.from, config, out, e);
 }
 
@@ -90,7 +90,7 @@ static int open_chunks(struct cc_merge *x, struct cc_error *e)
         c->range = cc_merge_values(x, i, 1);
         if (cc_range_length(c->range) == 0)
             continue;
-        if (dense && s->dense == NULL) {
+        if (dense && s->second == NULL) {
             c->dense_bytes = CC_STREAM_HEAD + cc_range_length(c->range) * sizeof(float);
         } else if (dense && !s->job->data) {
             CC_TRY(cc_merge_quantized_bytes(x, c->range, &c->dense_bytes, e));

@@ -89,7 +89,7 @@ int cc_merge_quantized_bytes(const struct cc_merge *x, struct cc_stream_range r,
     CC_TRY(cc_slices(s->job, x->range.from + r.from, x->range.from + r.to, &slice, &slices, e));
     for (size_t i = 0; i < slices; i++) {
         const struct cc_job_tensor *t = &s->job->tensor[slice[i].tensor];
-        const struct cc_spec *spec = t->raw ? s->raw : s->dense;
+        const struct cc_spec *spec = t->raw ? s->raw : s->second;
         const struct cc_codec codec = {
             .scheme = spec->scheme,
             .params = spec->params,

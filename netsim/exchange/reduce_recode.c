@@ -484,9 +484,7 @@ static int open_owner(struct reduce_recode *x, struct cc_error *e)
 {
     const struct cc_rank_state *s = x->head.s;
     const struct cc_range r = chunk_values(x, x->schedule.own_chunk, 1);
-    const struct cc_pack_config config = {.seed = s->job->seed + x->schedule.owner_salt,
-                                          .rank = x->schedule.owner_encodes_as,
-                                          .workers = s->job->workers};
+    const struct cc_pack_config config = cc_chunks_config(s, &x->schedule);
     if (!x->schedule.owns_chunk || is_empty(r))
         return CC_OK;
     CC_TRY(cc_message_pack_make(s, r, x->head.range.from, config, &x->owner, e));

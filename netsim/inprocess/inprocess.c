@@ -33,7 +33,7 @@ struct cc_inprocess {
     struct cc_inprocess_config config;
     struct cc_process process;
     struct cc_shared shared;
-    struct cc_spec *dense; /* the scheme of a dense second stage; NULL: fp32 */
+    struct cc_spec *second; /* the scheme of the second stage (cc_second_spec); or NULL */
     struct rank *rank;
     size_t workers, ranks;
     /* Not bulk synchronous: */
@@ -95,7 +95,7 @@ static int open_rank(struct cc_inprocess *x, size_t i, struct cc_error *e)
         .spec = c->spec,
         .raw = c->raw,
         .pull = c->pull != NULL ? c->pull : c->spec,
-        .dense = x->dense,
+        .second = x->second,
         .packs = &r->packs,
         .contributes = i > 0,
         .serve = c->serve,
@@ -127,7 +127,7 @@ int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inproc
     CC_TRY_OUT(cc_process_open(&x->process, x->ranks,
                                config->clocks != NULL ? &config->clocks->links : NULL, e));
     CC_TRY_OUT(open_clocks(x, e));
-    CC_TRY_OUT(cc_dense_spec(config->job, &x->dense, e));
+    CC_TRY_OUT(cc_second_spec(config->job, &x->second, e));
     for (size_t i = 0; i < x->ranks; i++)
         CC_TRY_OUT(open_rank(x, i, e));
     *out = x;
@@ -150,7 +150,7 @@ void cc_inprocess_close(struct cc_inprocess *x)
     }
     cc_process_close(&x->process);
     cc_rooms_free(&x->shared);
-    cc_spec_free(x->dense);
+    cc_spec_free(x->second);
     free(x->age);
     free(x->held_s);
     free(x->longest_s);

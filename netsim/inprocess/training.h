@@ -26,8 +26,9 @@ struct cc_training_config {
     struct cc_task_config task;
     enum cc_exchange exchange;
     enum cc_via via;
-    int servers;    /* for an exchange that has any */
-    int dense_bits; /* bits of a value in the second stage of an exchange that has one */
+    int servers;        /* for an exchange that has any */
+    int dense_bits;     /* bits of a value in the second stage of an exchange that has one */
+    const char *gather; /* CC_X_STAGES: the scheme of sums; NULL: that of gradients */
     /* Exchanges with CC_X_CHOOSES: as in struct cc_job_row; otherwise none. */
     const struct cc_job_choice *choice;
     size_t choices;

@@ -79,6 +79,8 @@ int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_i
                                                    .staleness = c->staleness,
                                                    .communicate = c->communicate,
                                                    .growth = c->growth};
+    if (c->gather != NULL && (out->gather = cc_strdup(c->gather, e)) == NULL)
+        return CC_FAIL;
     CC_TRY(add_tensors(c, tensor, tensors, out, e));
     CC_TRY(add_row(c, out, e));
     return cc_job_set_training(out, &c->task, &c->optimizer, &c->rate, e);

@@ -138,6 +138,7 @@ struct cc_job {
     int per_host;              /* workers of a host; 0: 1 */
     bool colocated;            /* server i is on the host of worker i */
     enum cc_via via;
+    char *gather; /* CC_X_STAGES: the scheme of sums; NULL: the row's */
     /* Exchanges with CC_X_MERGES only; otherwise 0: */
     enum cc_wire wire;
     int dense_bits; /* bits of a value in dsar-split's second stage */

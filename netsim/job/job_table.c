@@ -30,6 +30,7 @@ static const char *const kinds[] = {"replay", "pingpong", NULL};
 CC_JOB_CONDITION(in_replay, job->kind == CC_JOB_REPLAY)
 CC_JOB_CONDITION(in_pingpong, job->kind == CC_JOB_PINGPONG)
 CC_JOB_CONDITION(merges, job->kind == CC_JOB_REPLAY && cc_exchange_has(job->exchange, CC_X_MERGES))
+CC_JOB_CONDITION(stages, job->kind == CC_JOB_REPLAY && cc_exchange_has(job->exchange, CC_X_STAGES))
 CC_JOB_CONDITION(chooses, job->kind == CC_JOB_REPLAY && cc_exchange_has(job->exchange, CC_X_CHOOSES))
 CC_JOB_CONDITION(without_training, job->kind == CC_JOB_REPLAY && job->training.net == NULL)
 CC_JOB_CONDITION(with_trace, without_training(s) && job->trace != NULL)
@@ -477,6 +478,11 @@ static const struct cc_field job_fields[] = {
      .help = "Whether server i is on the host of worker i. Then there are no more servers than "
              "workers."},
     {WORD(struct cc_job, via), .words = cc_via_names, IN_REPLAY, .help = "As `--via`."},
+    {CC_TEXT(struct cc_job, gather), .optional = true, .when = stages,
+     .condition = "if the exchange has stages",
+     .help =
+         "The scheme of sums in the second stage of `twoshot`, where payloads are decoded to be "
+         "added; missing: the row's."},
     {WORD(struct cc_job, wire), .words = cc_wire_names, .when = merges,
      .condition = "if the exchange merges pairs",
      .help = "In which form pairs are sent ([wire.md](wire.md#streams)): as `--wire`."},

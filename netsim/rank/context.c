@@ -44,7 +44,8 @@ out:
 static struct {
     struct cc_job job;
     struct cc_size_index **sizes;
-    int users; /* ranks */
+    struct cc_job_row gather; /* names the scheme of sums, all of whose payloads have one size */
+    int users;                /* ranks */
 } shared;
 
 /* The message that tells a rank that the job is there. Its size is fixed, so that the clock, and
@@ -62,7 +63,12 @@ static int open_shared(int ranks, const char *text, size_t length, struct cc_err
     const struct cc_job *job = &shared.job;
     const bool indexed = !job->data && job->kind == CC_JOB_REPLAY;
     if (indexed)
-        CC_TRY(CC_NEW(shared.sizes, job->rows, e));
+        CC_TRY(CC_NEW(shared.sizes, job->rows + 1, e));
+    shared.gather =
+        (struct cc_job_row){.scheme = job->gather, .period = 1, .sizes = {.fixed = true}};
+    if (indexed && job->gather != NULL)
+        CC_TRY_IN(cc_size_index_make(job, &shared.gather, &shared.sizes[job->rows], e), e,
+                  "\"gather\"");
     for (size_t i = 0; i < job->rows; i++) {
         costs_known = costs_known && job->row[i].cost != NULL;
         if (indexed)
@@ -100,7 +106,7 @@ void cc_rank_free_job(struct cc_rank *r)
 {
     if (cc_runtime_simulates() && --shared.users > 0)
         return;
-    for (size_t i = 0; r->sizes != NULL && i < r->job.rows; i++)
+    for (size_t i = 0; r->sizes != NULL && i <= r->job.rows; i++)
         cc_size_index_free(r->sizes[i]);
     free(r->sizes);
     cc_job_free(&r->job);

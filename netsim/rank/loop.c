@@ -32,8 +32,8 @@ static int open_schemes(struct cc_rank_loop *l, struct cc_error *e)
     if (l->s.job->training.pull != NULL)
         CC_TRY(cc_spec_parse(l->s.job->training.pull, &l->pull, e));
     l->s.pull = l->pull != NULL ? l->pull : l->spec;
-    CC_TRY(cc_dense_spec(l->s.job, &l->dense, e));
-    l->s.dense = l->dense;
+    CC_TRY(cc_second_spec(l->s.job, &l->second, e));
+    l->s.second = l->second;
     return CC_OK;
 }
 
@@ -69,7 +69,8 @@ static struct cc_shared shared;
 
 int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job *job,
                       const struct cc_job_row *row, const struct cc_size_index *sizes,
-                      struct cc_source *source, struct cc_error *e)
+                      const struct cc_size_index *second_sizes, struct cc_source *source,
+                      struct cc_error *e)
 {
     int status = CC_OK, ranks = 0, ranks_on_host = 0;
     *l = (struct cc_rank_loop){.source = source};
@@ -78,7 +79,8 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
                                   .library = &cc_exchange_mpi,
                                   .job = job,
                                   .row = row,
-                                  .sizes = sizes};
+                                  .sizes = sizes,
+                                  .second_sizes = second_sizes};
     CC_TRY(cc_mpi_place(comm, &l->s.rank, &ranks, e));
     CC_TRY(cc_runtime_ranks_on_host(comm, &ranks_on_host, e));
     l->one_clock = ranks_on_host == ranks;
@@ -120,7 +122,7 @@ void cc_rank_loop_close(struct cc_rank_loop *l)
     cc_spec_free(l->spec);
     cc_spec_free(l->raw);
     cc_spec_free(l->pull);
-    cc_spec_free(l->dense);
+    cc_spec_free(l->second);
     *l = (struct cc_rank_loop){0};
 }
 

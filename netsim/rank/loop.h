@@ -15,7 +15,7 @@ struct cc_rank_loop {
     struct cc_source *source;
     struct cc_spec *spec, *raw; /* the row's scheme, and fp32 */
     struct cc_spec *pull;       /* for what servers send; NULL: the row's */
-    struct cc_spec *dense;      /* for dsar-split's second stage; NULL: fp32 */
+    struct cc_spec *second;     /* of the second stage (cc_second_spec); or NULL */
     void **message;             /* the row's messages, as the exchange has opened them */
     size_t messages;            /* opened */
     bool *under_way;            /* by message: started and not done */
@@ -74,11 +74,13 @@ static inline bool cc_rank_loop_counts_apart(const struct cc_rank_loop *l)
 }
 
 /* Opens the row's messages on the ranks of comm: workers, then servers. `sizes` is the row's index
- * in jobs without data, else NULL. It and `source` must outlive the loop. Close the loop also after
+ * in jobs without data, `second_sizes` that of the scheme of sums, if there is one; otherwise NULL.
+ * They and `source` must outlive the loop. Close the loop also after
  * an error. */
 int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job *job,
                       const struct cc_job_row *row, const struct cc_size_index *sizes,
-                      struct cc_source *source, struct cc_error *e);
+                      const struct cc_size_index *second_sizes, struct cc_source *source,
+                      struct cc_error *e);
 /* Passes a barrier, then runs all steps; the results are in l->start, l->end and l->s.counters.
  * Sequential steps run in lockstep, as the formulas assume: no rank begins one before all have
  * ended the last. In the other modes a step starts on each rank where its last one ended. */

@@ -15,7 +15,9 @@ struct cc_rank {
     int rank, ranks;
     FILE *out; /* where rank 0 reports */
     struct cc_job job;
-    struct cc_size_index **sizes; /* by row of the job, without data; else NULL */
+    /* Without data, by row of the job, and after them those of the scheme of sums, if they have one
+     * of their own; else NULL. */
+    struct cc_size_index **sizes;
     struct cc_source *source;
     size_t step; /* after an error in a row: the step under way */
 };

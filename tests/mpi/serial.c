@@ -64,6 +64,19 @@ static int lowest_of(const struct serial *s, int member)
     return member < s->rest ? 2 * member : member + s->rest;
 }
 
+/* The owner's part of the sum, encoded by a scheme of its own. */
+static void set_gather(struct serial *s, struct box *b, int owner)
+{
+    struct cc_error e = {""};
+    struct box other = *b;
+    if (s->second == NULL && cc_spec_parse(s->job->gather, &s->second, &e) != CC_OK)
+        box_die(e.text);
+    *b = box_new(s->job, s->second, s->raw, b->from, b->to, owner, 0);
+    for (size_t i = 0; i < b->bits; i++)
+        b->bit[i].ctx.direction = CC_PULL;
+    box_free(&other);
+}
+
 static void open_ring(struct serial *s)
 {
     const int p = s->workers;
@@ -71,6 +84,8 @@ static void open_ring(struct serial *s)
     for (int r = 0; r < p; r++)
         for (int c = 0; c < p; c++)
             s->part[r * p + c] = part_box(s, cut_at(s, c, p), cut_at(s, c + 1, p), r, 0);
+    for (int c = 0; c < p && s->twoshot && s->job->gather != NULL; c++)
+        set_gather(s, &s->part[c * p + c], c);
 }
 
 static void open_powers(struct serial *s)
@@ -101,7 +116,7 @@ static void open_quantized(struct serial *s)
     struct cc_error e = {""};
     struct serial dense = *s;
     const int p = s->workers;
-    if (cc_dense_spec(s->job, &s->second, &e) != CC_OK)
+    if (cc_second_spec(s->job, &s->second, &e) != CC_OK)
         box_die(e.text);
     dense.spec = s->second;
     s->part = box_room((size_t)(p * p) * sizeof *s->part);

@@ -60,7 +60,9 @@ static void open_trial(struct trial *t, const char *exchange, const char *scheme
                                  .messages = 1};
     cc_spec_free(spec);
     fail_on(cc_source_open(&t->job, MPI_COMM_WORLD, &t->source, &e), &e);
-    fail_on(cc_rank_loop_open(&t->loop, MPI_COMM_WORLD, &t->job, &t->row, NULL, t->source, &e), &e);
+    fail_on(
+        cc_rank_loop_open(&t->loop, MPI_COMM_WORLD, &t->job, &t->row, NULL, NULL, t->source, &e),
+        &e);
 }
 
 static void close_trial(struct trial *t)

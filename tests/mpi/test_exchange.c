@@ -24,6 +24,8 @@ static const struct way ways[] = {
     {.exchange = "recdouble"},
     {.exchange = "rabenseifner"},
     {.exchange = "twoshot"},
+    {.exchange = "twoshot", .gather = "fp8"},
+    {.exchange = "twoshot", .gather = "3lc:s=1.5"},
     {.exchange = "allgather"},
     {.exchange = "mpi"},
     {.exchange = "ssar-recdouble"},
@@ -39,7 +41,7 @@ static const struct way ways[] = {
     {.exchange = "ssar-split", .wire = CC_WIRE_PAIRS},
 };
 
-enum { WAYS = sizeof ways / sizeof ways[0], DENSE_WAYS = 6 };
+enum { WAYS = sizeof ways / sizeof ways[0], DENSE_WAYS = 8 };
 
 static bool is_set(const char *variable)
 {
@@ -117,6 +119,7 @@ static void refusals(struct ranks_here *w)
         void *open;
         t.job.exchange = exchange;
         t.job.dense_bits = ways[k % WAYS].dense_bits;
+        t.job.gather = (char *)(uintptr_t)ways[k % WAYS].gather;
         trial_open(&t);
         t.job.mode = CC_SEQUENTIAL; /* one message alone */
         trial_fail_on(&t, cc_exchange_open(&t.rank_state, &t.message[1], 0, &open, &e), &e);

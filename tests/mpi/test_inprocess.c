@@ -17,6 +17,7 @@
 enum { STEPS = 4, MOST_WORKERS = 7 };
 
 static int cases, failures;
+static const char *gather; /* of the next trial's job */
 
 struct trial {
     const char *setting;
@@ -44,6 +45,7 @@ static void open_trial(struct trial *t, enum cc_exchange x, enum cc_via via, int
     t->job = (struct cc_job){.exchange = x, .via = via, .workers = workers, .seed = 42};
     t->job.servers = x == CC_PS ? t->servers : 0;
     t->job.dense_bits = t->dense_bits;
+    t->job.gather = (char *)(uintptr_t)gather;
     jobs_add_flat(&t->job, 777, false);
     jobs_add(&t->job, &matrix, false);
     jobs_add_flat(&t->job, 9, true);
@@ -339,6 +341,9 @@ int main(int argc, char **argv)
     for (size_t k = 0; k < sizeof exchanges / sizeof *exchanges; k++)
         attempt("3lc", exchanges[k], CC_VIA_ALLGATHER, 5, exchanges[k] == CC_PS ? 1 : 32);
     for (size_t i = 0; settings[i] != NULL; i++) {
+        gather = "int8";
+        attempt(settings[i], CC_TWOSHOT, CC_VIA_HOPS, 3, 32);
+        gather = NULL;
         attempt(settings[i], CC_PS, CC_VIA_HOPS, 3, 2);
         attempt(settings[i], CC_PS, CC_VIA_HOPS, 2, 5);
         attempt(settings[i], CC_DSAR_SPLIT, CC_VIA_HOPS, 4, 4);

@@ -107,7 +107,9 @@ static void run(struct trial *t)
     t->after = cc_alloc0((MOST_STEPS + 1) * t->values * sizeof *t->after, &e);
     fail_on(t->after != NULL ? CC_OK : CC_FAIL, &e);
     fail_on(cc_source_open(&t->job, MPI_COMM_WORLD, &t->source, &e), &e);
-    fail_on(cc_rank_loop_open(&t->loop, MPI_COMM_WORLD, &t->job, &t->row, NULL, t->source, &e), &e);
+    fail_on(
+        cc_rank_loop_open(&t->loop, MPI_COMM_WORLD, &t->job, &t->row, NULL, NULL, t->source, &e),
+        &e);
     t->loop.s.events = t->events;
     t->loop.on_step = keep;
     t->loop.callback_arg = t;
@@ -380,7 +382,8 @@ static void refuse(const char *exchange, const char *scheme, size_t period, cons
     make(&t, exchange, scheme, CC_SEQUENTIAL);
     t.row.period = period;
     fail_on(cc_source_open(&t.job, MPI_COMM_WORLD, &t.source, &e), &e);
-    int status = cc_rank_loop_open(&t.loop, MPI_COMM_WORLD, &t.job, &t.row, NULL, t.source, &e);
+    int status =
+        cc_rank_loop_open(&t.loop, MPI_COMM_WORLD, &t.job, &t.row, NULL, NULL, t.source, &e);
     check(&t, status != CC_OK && strstr(e.text, says) != NULL, e.text);
     finish(&t);
 }

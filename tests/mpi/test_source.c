@@ -440,7 +440,7 @@ static void trains(enum cc_step_mode mode, size_t delay)
         x.result[i] = cc_alloc0(t.values * sizeof(float), &e);
     }
     x.model = cc_alloc0(t.values * sizeof(float), &e);
-    fail_on(cc_rank_loop_open(&loop, MPI_COMM_WORLD, &t.job, &t.row, NULL, &x.head, &e), &e);
+    fail_on(cc_rank_loop_open(&loop, MPI_COMM_WORLD, &t.job, &t.row, NULL, NULL, &x.head, &e), &e);
     fail_on(cc_rank_loop_run(&loop, &e), &e);
     const size_t steps = cc_rank_loop_steps(&loop);
     float model[16] = {0};

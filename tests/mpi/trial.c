@@ -308,7 +308,7 @@ void trial_close(struct trial *t)
     free(t->after);
     cc_spec_free(t->spec);
     cc_spec_free(t->raw);
-    cc_spec_free(t->dense);
+    cc_spec_free(t->second);
     jobs_free(&t->job);
 }
 
@@ -327,7 +327,7 @@ void trial_open(struct trial *t)
     struct cc_error e = {""};
     t->spec = setting_open(t->setting);
     t->raw = setting_open("fp32");
-    trial_fail_on(t, cc_dense_spec(&t->job, &t->dense, &e), &e);
+    trial_fail_on(t, cc_second_spec(&t->job, &t->second, &e), &e);
     t->row.reduction = reduction(t->spec);
     t->row.period = cc_period(t->spec->scheme, t->spec->params);
     t->row.message = t->message;
@@ -355,7 +355,7 @@ void trial_open(struct trial *t)
                                            .spec = t->spec,
                                            .pull = t->spec,
                                            .raw = t->raw,
-                                           .dense = t->dense,
+                                           .second = t->second,
                                            .gradient = t->gradient,
                                            .model = t->model};
 }
@@ -392,6 +392,7 @@ void trial_attempt(struct ranks_here *w, const char *setting, const struct way *
     t.job.wire = way->wire;
     t.job.dense_bits = way->dense_bits;
     t.job.keep = way->keep;
+    t.job.gather = (char *)(uintptr_t)way->gather;
     trial_open(&t);
     x.after = floats(&t, t.values * t.steps);
     if (w->rank == 0)

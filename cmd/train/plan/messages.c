@@ -27,6 +27,7 @@ void cc_train_setting(const struct cc_train *t, const struct cc_link *link, stru
     out->cluster.workers = (int)c->task.workers;
     out->cluster.servers = c->servers;
     out->cluster.dense_bits = c->dense_bits;
+    out->cluster.gather = c->gather;
     out->timing.mode = c->local.steps > 0 ? CC_SEQUENTIAL : c->mode;
     if (c->mode == CC_PIPE)
         out->timing.depth = (int)c->depth;

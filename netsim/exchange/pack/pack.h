@@ -34,9 +34,10 @@ size_t cc_part_at(size_t from, size_t to, size_t part, size_t parts);
 int cc_kept_slices(const struct cc_job *job, const struct cc_message *m, int server,
                    struct cc_slice **out, size_t *count, struct cc_error *e);
 
-/* The scheme of the second stage of exchanges with CC_X_DENSE_STAGE (SparCML, section 5): QSGD with
- * the job's bits, which the caller frees; NULL if it sends floats. */
-int cc_dense_spec(const struct cc_job *job, struct cc_spec **out, struct cc_error *e);
+/* The scheme of the second stage, which the caller frees. Exchanges with CC_X_DENSE_STAGE (SparCML,
+ * section 5): QSGD with the job's bits; NULL if it sends floats. Those with CC_X_STAGES: the job's
+ * `gather`; NULL if it has none, so that the second stage's is the row's. */
+int cc_second_spec(const struct cc_job *job, struct cc_spec **out, struct cc_error *e);
 
 struct cc_size_index; /* netsim/exchange/pack/size_index.h */
 
@@ -45,7 +46,7 @@ struct cc_size_index; /* netsim/exchange/pack/size_index.h */
 struct cc_pack_config {
     const struct cc_job *job;
     const struct cc_job_row *row;      /* has the costs of codecs; with data it may be NULL */
-    const struct cc_size_index *sizes; /* the row's, without data; else NULL */
+    const struct cc_size_index *sizes; /* the scheme's, without data; else NULL */
     const struct cc_spec *spec, *raw;  /* raw: fp32, for tensors that are raw */
     uint64_t seed;
     int64_t rank; /* whose random numbers are drawn: a worker's; of a group, those of its first

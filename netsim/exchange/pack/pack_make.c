@@ -80,10 +80,12 @@ out:
     return status;
 }
 
-int cc_dense_spec(const struct cc_job *job, struct cc_spec **out, struct cc_error *e)
+int cc_second_spec(const struct cc_job *job, struct cc_spec **out, struct cc_error *e)
 {
     char text[32];
     *out = NULL;
+    if (cc_exchange_has(job->exchange, CC_X_STAGES) && job->gather != NULL)
+        return cc_spec_parse(job->gather, out, e);
     if (!cc_exchange_has(job->exchange, CC_X_DENSE_STAGE) || job->dense_bits >= 32)
         return CC_OK;
     (void)snprintf(text, sizeof text, "qsgd:bits=%d", job->dense_bits);
