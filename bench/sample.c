@@ -14,14 +14,16 @@ enum { ROW_SIGNS = 0x5349474e, COLUMN_SIGNS };
 
 /* --- the choice --- */
 
-/* The tensor's shape without the rows that exceed `largest` values. */
+/* The tensor's shape without the rows that exceed `largest` values; a row that does is cut, too. */
 static struct cc_shape cut(const struct cc_shape *shape, size_t largest)
 {
     struct cc_shape s = *shape;
     if (s.n <= largest || s.ndim == 0)
         return s;
     const size_t row = s.n / s.dim[0];
-    s.dim[0] = row < largest ? largest / row : 1;
+    if (row > largest)
+        return (struct cc_shape){.n = largest, .dim = {1, largest}, .ndim = 2};
+    s.dim[0] = largest / row;
     s.n = s.dim[0] * row;
     return s;
 }

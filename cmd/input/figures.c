@@ -398,6 +398,9 @@ int cc_figures_open(const struct cc_figures_config *config, struct cc_figures *o
                                     .seed = config->drawn.seed,
                                     .threads = host.cores};
     bench.steps = out->steps = cc_trace_steps(bench.trace, 0);
+    out->part = drawn != NULL ? MOST_DRAWN : MOST_CAPTURED;
+    if (cc_trace_values(bench.trace) <= out->part)
+        out->part = 0;
     CC_TRY_OUT(cc_text(&out->trace, e, "%s", cc_trace_name(bench.trace)));
     for (size_t i = 0; i < out->count && drawn != NULL && !config->remeasure; i++)
         cc_figures_load(config, i, &out->of[i]);

@@ -45,6 +45,7 @@ struct cc_figures {
     size_t count;
     char *trace; /* the gradients' name, and their steps */
     size_t steps;
+    size_t part; /* sizes are those of so many of the values; 0: of all */
 };
 
 /* Whether the figures of all schemes are kept, so that nothing is measured. */

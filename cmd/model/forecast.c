@@ -517,6 +517,11 @@ static int note_figures(const struct cc_forecast *f, struct cc_record *r, struct
         CC_TRY(note_short(f, r, e));
     if (!f->sizes)
         return CC_OK;
+    if (f->figures.part > 0)
+        CC_TRY(cc_record_note(r, e,
+                              "sizes are those of at most %zu of %zu values, whole tensors "
+                              "or their first rows, of all places of the net",
+                              f->figures.part, f->cluster.net->values));
     CC_TRY(note_unsettled(f, false, r, e));
     return encodes_sums(&f->cluster) ? note_unsettled(f, true, r, e) : CC_OK;
 }

@@ -130,16 +130,13 @@ static int add_sizes(const struct cc_experiment_setting *setting, struct cc_size
 
 /* The list of a profile's payload sizes in whole bytes: of pushes, or of pulls to a number of
  * workers. */
-static int list_sizes(const struct cc_step_payloads *p, int pulls, uint32_t **out,
+static int list_sizes(const struct cc_step_payloads *p, int pulls, uint64_t **out,
                       struct cc_error *e)
 {
     CC_TRY(CC_NEW(*out, p->count, e));
     for (size_t i = 0; i < p->count; i++) {
         const double bytes = pulls > 0 ? cc_pull_bytes(&p->each[i], pulls) : p->each[i].push_bytes;
-        const double size = ceil(bytes - 1e-6);
-        if (size > UINT32_MAX)
-            return cc_fail(e, "%s: a payload of %.0f bytes", p->scheme, size);
-        (*out)[i] = (uint32_t)size;
+        (*out)[i] = (uint64_t)ceil(bytes - 1e-6);
     }
     return CC_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "cmd/sim/sim.h"
 #include "models/paper/paper.h"
+#include "netsim/exchange/pack/sizes.h"
 
 /* --- rows --- */
 
@@ -134,6 +135,22 @@ const char *cc_sim_cause(void *arg, const struct cc_experiment_setting *of, size
            "formula has their mean";
 }
 
+/* Notes whether payload sizes are those of a part of the step. */
+static int note_part(const struct sim *s, struct cc_error *e)
+{
+    const struct cc_experiment *x = &s->experiment;
+    const size_t values = x->forecast->cluster.net->values;
+    bool without = false;
+    for (size_t i = 0; i < x->settings; i++)
+        without = without || !x->setting[i].data;
+    if (!without || values <= CC_SIZES_WHOLE)
+        return CC_OK;
+    return cc_record_note(x->record, e,
+                          "without data: payload sizes that depend on values are those of about %d "
+                          "of %zu values, a piece of a tensor of each shape",
+                          CC_SIZES_PART, values);
+}
+
 int cc_sim_notes(struct sim *s, struct cc_error *e)
 {
     const struct cc_experiment *x = &s->experiment;
@@ -141,5 +158,6 @@ int cc_sim_notes(struct sim *s, struct cc_error *e)
         CC_TRY(
             cc_record_note(x->record, e, "simulated by %.*s", (int)strcspn(x->mpi, ","), x->mpi));
     CC_TRY(cc_experiment_note_gradients(x, x->record, e));
+    CC_TRY(note_part(s, e));
     return cc_forecast_note_sources(x->forecast, x->record, e);
 }

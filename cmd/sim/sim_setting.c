@@ -193,7 +193,9 @@ static double codecs_s(const struct cc_experiment_setting *s, const struct cc_ex
     if (s->data)
         return c->workers * worker + c->servers * p->server_codec_s;
     const double few = fmin(c->workers, CC_SIM_FEW_WORKERS);
-    return few * worker + few / c->workers * p->server_codec_s;
+    const double values = (double)s->setting.net->values;
+    const double part = values > CC_SIZES_WHOLE ? CC_SIZES_PART / values : 1;
+    return part * (few * worker + few / c->workers * p->server_codec_s);
 }
 
 /* Real seconds of a step's messages, as measured; part of SimGrid's work grows with the ranks. */

@@ -11,8 +11,8 @@
  *   0 or 1                     whether the value, or its run of values, is zero (`zeros` only)
  *
  * All logarithms of scales are normal. Values last several steps (`decay`) and are partly common to
- * all ranks. Nothing is stored but the scales and, for a mixture, the row and column factors: any
- * value of any step can be drawn at once. */
+ * all ranks. Nothing is stored but the scales and, for a mixture, the factors of a tensor's first
+ * rows and columns: any value of any step can be drawn at once, and tensors have any size. */
 #include "core/trace/synth.h"
 
 #include <math.h>
@@ -56,10 +56,20 @@ const char *const cc_indices_names[] = {"uniform", "clustered", NULL};
 /* Streams of random numbers; schemes use none of these with the same seed. */
 enum { VALUES = 0x53594e54, PHASES, SHARES, SCALES, STEPS, DRIFTS, SHAPES, ROWS, COLUMNS, ZEROS };
 
+/* Factors of rows or columns are kept up to this number, and drawn block by block beyond it. */
+enum { BLOCK = 4096, MOST_KEPT = 256 * BLOCK };
+
+struct factors {
+    struct cc_random_id id;
+    double spread;
+    size_t count, kept;
+    float *first; /* [kept] */
+};
+
 struct layer {
-    double scale;          /* root mean square of the values, before the factors of the steps */
-    size_t columns, inner; /* a row has columns x inner values; of a mixture only */
-    float *row, *column;   /* factors; of a mixture only */
+    double scale; /* root mean square of the values, before the factors of the steps */
+    size_t inner; /* a row has column.count x inner values; of a mixture only */
+    struct factors row, column; /* of a mixture only */
 };
 
 struct synth {
@@ -85,26 +95,37 @@ static double exp_of(double x)
     return ldexp(sum, (int)k);
 }
 
-/* n numbers of the standard normal distribution, which depend on id only. */
-static void normals(const struct cc_random_id *id, float *out, size_t n)
+/* The numbers [from, from + n) of the standard normal distribution that depend on id only; their
+ * indices have the same upper 32 bits. */
+static void normals(const struct cc_random_id *id, size_t from, float *out, size_t n)
 {
-    const struct cc_draw d = {.own = {cc_key(id, 0), cc_key(id, 0)}};
-    k_synth()->gaussian(&d, 0, 1.0f, out, n);
+    const struct cc_draw d = {.own = {cc_key(id, from), cc_key(id, from)}};
+    k_synth()->gaussian(&d, (uint32_t)from, 1.0f, out, n);
 }
 
 static double normal(const struct cc_random_id *id)
 {
     float z;
-    normals(id, &z, 1);
+    normals(id, 0, &z, 1);
     return (double)z;
 }
 
-/* Draws n factors of mean square 1 whose logarithm is normal with this standard deviation. */
-static void draw_lognormal(const struct cc_random_id *id, double spread, float *out, size_t n)
+/* Draws the n factors from number `from` on, a multiple of BLOCK: their mean square is 1, and their
+ * logarithm normal. */
+static void draw_lognormal(const struct factors *f, size_t from, float *out, size_t n)
 {
-    normals(id, out, n);
+    normals(&f->id, from, out, n);
     for (size_t i = 0; i < n; i++)
-        out[i] = (float)exp_of(spread * (double)out[i] - spread * spread);
+        out[i] = (float)exp_of(f->spread * (double)out[i] - f->spread * f->spread);
+}
+
+/* The block of factors from number `from` on, a multiple of BLOCK; buffer[BLOCK] may hold it. */
+static const float *factors_at(const struct factors *f, size_t from, float *buffer)
+{
+    if (from < f->kept)
+        return f->first + from;
+    draw_lognormal(f, from, buffer, cc_smaller(f->count - from, BLOCK));
+    return buffer;
 }
 
 /* --- factors that vary over the steps --- */
@@ -170,11 +191,17 @@ static struct cc_draw draw_at(const struct synth *s, struct cc_trace_sender stre
 
 static void apply_factors(const struct layer *l, float *x, size_t n)
 {
-    size_t row_values = l->columns * l->inner;
+    const size_t row_values = l->column.count * l->inner;
+    const float *row = NULL, *column = NULL;
+    float row_buffer[BLOCK], column_buffer[BLOCK];
     for (size_t at = 0, r = 0; at < n; at += row_values, r++) {
-        float f = l->row[r];
-        for (size_t i = at, c = 0; c < l->columns && i < n; c++) {
-            float g = f * l->column[c];
+        if (r % BLOCK == 0)
+            row = factors_at(&l->row, r, row_buffer);
+        const float f = row[r % BLOCK];
+        for (size_t i = at, c = 0; c < l->column.count && i < n; c++) {
+            if (c % BLOCK == 0)
+                column = factors_at(&l->column, c, column_buffer);
+            const float g = f * column[c % BLOCK];
             size_t end = i + l->inner < n ? i + l->inner : n;
             for (; i < end; i++)
                 x[i] *= g;
@@ -239,8 +266,8 @@ static void close_synth(struct cc_trace *t)
 {
     struct synth *s = t->own;
     for (size_t i = 0; s->layers != NULL && i < t->count; i++) {
-        free(s->layers[i].row);
-        free(s->layers[i].column);
+        free(s->layers[i].row.first);
+        free(s->layers[i].column.first);
     }
     free(s->layers);
     free(s);
@@ -251,31 +278,39 @@ static const struct cc_trace_ops synth_ops = {
 
 /* --- making --- */
 
-/* Draws the factors of a mixture: rows are the first dimension, columns the second. */
+/* Draws those of the factors that are kept. */
+static int keep_factors(struct factors *f, struct cc_error *e)
+{
+    f->kept = cc_smaller(f->count, MOST_KEPT);
+    CC_TRY(CC_NEW(f->first, f->kept, e));
+    draw_lognormal(f, 0, f->first, f->kept);
+    return CC_OK;
+}
+
+/* The factors of a mixture: rows are the first dimension, columns the second. */
 static int draw_factors(struct layer *l, const struct cc_shape *shape, struct cc_random_id id,
                         struct cc_error *e)
 {
-    size_t rows = shape->n;
-    l->columns = 1;
+    size_t rows = shape->n, columns = 1;
     l->inner = 1;
     if (shape->ndim <= 1 && shape->n > LONG_VECTOR) {
-        l->columns = VECTOR_COLUMNS;
+        columns = VECTOR_COLUMNS;
         l->inner = VECTOR_INNER;
         rows = shape->n / (VECTOR_COLUMNS * VECTOR_INNER) + 1;
     } else if (shape->ndim > 1 && shape->n > 0) {
         rows = shape->dim[0];
-        l->columns = shape->dim[1];
-        l->inner = shape->n / rows / l->columns;
+        columns = shape->dim[1];
+        l->inner = shape->n / rows / columns;
     }
-    CC_TRY(CC_NEW(l->row, rows, e));
-    CC_TRY(CC_NEW(l->column, l->columns, e));
     id.stream = SHAPES;
-    double heavy = exp_of(SPREAD_SHAPE * normal(&id));
+    const double heavy = exp_of(SPREAD_SHAPE * normal(&id));
     id.stream = ROWS;
-    draw_lognormal(&id, SPREAD_ROW * heavy, l->row, rows);
+    l->row = (struct factors){.id = id, .spread = SPREAD_ROW * heavy, .count = rows};
     id.stream = COLUMNS;
-    draw_lognormal(&id, l->columns > 1 ? SPREAD_COLUMN * heavy : 0, l->column, l->columns);
-    return CC_OK;
+    l->column = (struct factors){
+        .id = id, .spread = columns > 1 ? SPREAD_COLUMN * heavy : 0, .count = columns};
+    CC_TRY(keep_factors(&l->row, e));
+    return keep_factors(&l->column, e);
 }
 
 static int draw_layer(const struct synth *s, struct layer *l, size_t tensor,
@@ -320,8 +355,6 @@ int cc_trace_synth(const struct cc_synth *config, const struct cc_tensor_info *t
                    cc_distribution_names[config->distribution], label);
     int status = CC_OK;
     CC_TRY_OUT(cc_trace_set_tensors(t, name, tensors, count, e));
-    /* Its factors alone would take long to draw. */
-    CC_TRY_OUT(cc_memory_check(cc_float_bytes(t->largest), "the largest tensor of the trace", e));
     CC_TRY_OUT(CC_NEW(s->layers, count, e));
     for (size_t i = 0; i < count; i++)
         CC_TRY_OUT(draw_layer(s, &s->layers[i], i, &tensors[i].shape, e));

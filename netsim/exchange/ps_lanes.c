@@ -44,13 +44,19 @@ int cc_lanes_pack(const struct cc_lanes *p, enum cc_direction direction, int64_t
     return make_pack(p, direction, rank, p->slice, p->slices, out, e);
 }
 
-/* Checks the largest message of a pack: MPI counts bytes as ints. */
+/* Whether a message may have more bytes than MPI counts in an int. */
+static bool is_large(const struct cc_pack *c, size_t head)
+{
+    return head + cc_pack_bound(c) > INT_MAX;
+}
+
+/* Checks the largest message of a pack; without data any length can be sent. */
 static int make_buffer(const struct cc_lanes *p, const struct cc_pack *c, size_t head,
                        uint8_t **out, struct cc_error *e)
 {
     const struct cc_message *m = p->head.message;
     const size_t bytes = head + cc_pack_bound(c);
-    if (bytes > INT_MAX)
+    if (p->head.s->job->data && is_large(c, head))
         return cc_fail(e,
                        "tensors %zu to %zu: up to %zu bytes to one server, and a message can have "
                        "%d; cut the step into more messages, or take more servers",
@@ -250,6 +256,15 @@ static int end_send(struct cc_lane *l, struct cc_error *e)
     return CC_OK;
 }
 
+/* The length of message number i of those that have just arrived. */
+static size_t arrived_bytes(const struct cc_lanes *p, const struct cc_lane *l, size_t i)
+{
+    const struct cc_rank_state *s = p->head.s;
+    if (s->job->data || !is_large(l->decoder, p->in_head))
+        return cc_requests_bytes(&p->requests, i);
+    return p->in_head + cc_pack_size(l->decoder, l->peer, s->step);
+}
+
 int cc_lanes_take(struct cc_lanes *p, int *received, struct cc_error *e)
 {
     int count = 0;
@@ -265,7 +280,7 @@ int cc_lanes_take(struct cc_lanes *p, int *received, struct cc_error *e)
             continue;
         }
         struct cc_lane *l = &p->lane[which];
-        l->in_len = cc_requests_bytes(&p->requests, (size_t)i);
+        l->in_len = arrived_bytes(p, l, (size_t)i);
         l->here = true;
         if (p->head.s->transport->ops->lends)
             l->in = cc_requests_lent(&p->requests, which);

@@ -53,10 +53,10 @@ struct cc_job_cost {
 struct cc_job_sizes {
     bool fixed; /* the rest is 0 */
     size_t workers, steps, sums;
-    uint32_t *push;  /* [workers][steps][tensors] */
-    uint32_t *pull;  /* [steps][tensors]; or NULL, as the next two */
-    uint32_t *hop;   /* [sums][steps][tensors] */
-    uint32_t *pairs; /* [sums][steps][tensors] */
+    uint64_t *push;  /* [workers][steps][tensors] */
+    uint64_t *pull;  /* [steps][tensors]; or NULL, as the next two */
+    uint64_t *hop;   /* [sums][steps][tensors] */
+    uint64_t *pairs; /* [sums][steps][tensors] */
     double took_s;   /* time to find them; not in the file */
 };
 

@@ -157,10 +157,9 @@ static int check_size_steps(const struct cc_scope *s, struct cc_error *e)
     return CC_OK;
 }
 
-static const struct cc_table bytes_table = CC_SCALARS(CC_FIELD_UINT32, uint32_t, UINT32_MAX);
 #define BYTES(member)                                                                              \
-#member, CC_FIELD_LIST, CC_MEMBER(uint32_t *, struct cc_job_sizes, member),                    \
-        .table = &bytes_table, .item = "number"
+#member, CC_FIELD_LIST, CC_MEMBER(uint64_t *, struct cc_job_sizes, member),                    \
+        .table = &cc_whole_numbers, .item = "number"
 
 static const struct cc_field size_fields[] = {
     {CC_BOOL(struct cc_job_sizes, fixed), .check = check_fixed,

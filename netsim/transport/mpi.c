@@ -1,6 +1,7 @@
 /* Requests over MPI; tests and waits differ between a machine and a simulation (runtime.h). */
 #include "netsim/transport/mpi.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
@@ -55,16 +56,41 @@ static void *buffer_of(const struct cc_parcel *p)
     return p->at != NULL ? p->at : cc_runtime_scratch();
 }
 
+/* A count of bytes as MPI takes it. Messages without data may have more than an int counts: they
+ * are counted in elements of the largest type, and rounded up to one. */
+static int count_bytes(size_t bytes, int *count, MPI_Datatype *type, struct cc_error *e)
+{
+    int unit;
+    *type = MPI_BYTE;
+    *count = (int)bytes;
+    if (bytes <= INT_MAX)
+        return CC_OK;
+    *type = MPI_C_LONG_DOUBLE_COMPLEX;
+    CC_TRY(cc_mpi_check(MPI_Type_size(*type, &unit), "MPI_Type_size", e));
+    const size_t size = (size_t)unit, elements = (bytes + size - 1) / size;
+    *count = (int)elements;
+    return elements <= INT_MAX
+               ? CC_OK
+               : cc_fail(e,
+                         "a message of %zu bytes, and %zu can be sent at once: cut the step into "
+                         "more messages, or take more servers",
+                         bytes, size * INT_MAX);
+}
+
 static int begin(struct cc_requests *r, size_t i, const struct cc_parcel *p, bool sends,
                  struct cc_error *e)
 {
     const MPI_Comm comm = cc_mpi_of(r->transport)->comm;
     MPI_Request *q = &cc_mpi_requests(r)->request[i];
     void *at = buffer_of(p);
-    const int n = (int)p->bytes;
-    return sends
-               ? cc_mpi_check(MPI_Isend(at, n, MPI_BYTE, p->peer, p->tag, comm, q), "MPI_Isend", e)
-               : cc_mpi_check(MPI_Irecv(at, n, MPI_BYTE, p->peer, p->tag, comm, q), "MPI_Irecv", e);
+    MPI_Datatype type;
+    int n;
+    CC_TRY(count_bytes(p->bytes, &n, &type, e));
+    /* SMPI takes the size of a large message for an int when it decides whether to buffer it. */
+    if (sends && p->bytes > INT_MAX)
+        return cc_mpi_check(MPI_Issend(at, n, type, p->peer, p->tag, comm, q), "MPI_Issend", e);
+    return sends ? cc_mpi_check(MPI_Isend(at, n, type, p->peer, p->tag, comm, q), "MPI_Isend", e)
+                 : cc_mpi_check(MPI_Irecv(at, n, type, p->peer, p->tag, comm, q), "MPI_Irecv", e);
 }
 
 static size_t received_bytes(const struct cc_requests *r, size_t i)

@@ -605,7 +605,7 @@ static void refuses_simulations(void **state)
         {"\"steps\": 4, \"push\"", "\"steps\": 2, \"push\"", "a multiple of the period, 4"},
         {"\"steps\": 4, \"push\"", "\"steps\": 8, \"push\"",
          "row 1: \"sizes\": \"push\" must be a list of 48 numbers"},
-        {"4, 28]", "4, 4294967296]", "\"push\", number 23: must be a whole number"},
+        {"4, 28]", "4, 9007199254740993]", "\"push\", number 23: must be a whole number"},
         {"[1, 2, 3, 4, 1, 6", "[1, 2, -3, 4, 1, 6", "\"push\", number 2: must be a whole number"},
         {"[1, 2, 3, 4, 1, 6", "[2, 3, 4, 1, 6", "\"push\" must be a list of 24 numbers"},
         {PULL, "", "\"pull\" is missing: it must be there with servers"},

@@ -156,11 +156,12 @@ static void load(const struct kit *k, int worker, size_t step)
 
 /* --- tables --- */
 
-static void assert_size(const uint32_t *table, size_t line, size_t step, size_t tensor, size_t want)
+static void assert_size(const uint64_t *table, size_t line, size_t step, size_t tensor, size_t want)
 {
-    const uint32_t is = table[(line * STEPS + step) * TENSORS + tensor];
+    const uint64_t is = table[(line * STEPS + step) * TENSORS + tensor];
     if (is != want)
-        fail_msg("line %zu, step %zu, tensor %zu: %u bytes, not %zu", line, step, tensor, is, want);
+        fail_msg("line %zu, step %zu, tensor %zu: %llu bytes, not %zu", line, step, tensor,
+                 (unsigned long long)is, want);
 }
 
 /* Every worker encodes its gradient; the server encodes the mean of the decoded values for the way
@@ -318,7 +319,7 @@ static void sums_of_any_number(void **state)
         for (size_t i = 0; i < TENSORS; i++) {
             const double n = (double)EACH * (double)(i + 1);
             whole[sum] = i == 1 ? n : n * (1 - pow(0.99, 1 << sum));
-            s->pairs[sum * TENSORS + (int)i] = (uint32_t)round(whole[sum]);
+            s->pairs[sum * TENSORS + (int)i] = (uint64_t)round(whole[sum]);
         }
     make_index(&k);
     for (int workers = 1; workers < 300; workers += workers < 20 ? 1 : 31) {
@@ -371,6 +372,111 @@ static void fixed_ones_are_told(void **state)
         assert_true(k.job.row->sizes.fixed == (k.job.row->sizes.push == NULL));
         end(&k);
     }
+}
+
+/* --- parts of large steps --- */
+
+/* The sum of a line of tensors. */
+static double total(const uint64_t *line, size_t tensors)
+{
+    double sum = 0;
+    for (size_t i = 0; i < tensors; i++)
+        sum += (double)line[i];
+    return sum;
+}
+
+/* A net of several kinds of tensors, two of them alike, with about 3.7 million values. */
+static void begin_large(struct kit *k, const char *exchange, const char *scheme)
+{
+    const size_t dims[][3] = {{900, 1100, 0}, {900, 1100, 0}, {3000, 300, 0}, {64, 128, 90}};
+    begin(k, exchange, scheme);
+    for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
+        struct cc_shape shape;
+        assert_int_equal(cc_shape_make(dims[i], dims[i][2] > 0 ? 3 : 2, &shape, &ignored), CC_OK);
+        jobs_add(&k->job, &shape, i == 3);
+    }
+    jobs_add_flat(&k->job, 123456, false);
+    k->job.data = false;
+    k->job.row->steps = 4;
+    k->job.workers = 4;
+}
+
+/* Lengths of all lines of a part's tables are within `off` of the whole step's, in total. */
+static void check_part(const char *exchange, const char *scheme, double off)
+{
+    struct kit k[2];
+    struct cc_error e = {""};
+    for (size_t i = 0; i < 2; i++) {
+        const struct cc_sizes_config config = {.whole = i == 0 ? 0 : 1000};
+        begin_large(&k[i], exchange, scheme);
+        if (cc_sizes_fill(&k[i].job, &config, &e) != CC_OK)
+            fail_msg("%s", e.text);
+    }
+    const struct cc_job_sizes *a = &k[0].job.row->sizes, *b = &k[1].job.row->sizes;
+    const size_t tensors = k[0].job.tensors;
+    assert_true(a->fixed == b->fixed && a->steps == b->steps && a->workers == b->workers);
+    assert_true(a->sums == b->sums);
+    const struct {
+        const uint64_t *whole, *part;
+        size_t lines;
+    } table[] = {{a->push, b->push, a->workers * a->steps},
+                 {a->pull, b->pull, a->steps},
+                 {a->hop, b->hop, a->sums * a->steps},
+                 {a->pairs, b->pairs, a->sums * a->steps}};
+    for (size_t t = 0; t < 4; t++)
+        for (size_t line = 0; line < table[t].lines && table[t].whole != NULL; line++) {
+            const double want = total(table[t].whole + line * tensors, tensors);
+            const double is = total(table[t].part + line * tensors, tensors);
+            if (!(fabs(is / want - 1) <= off))
+                fail_msg("%s, %s, table %zu, line %zu: %g, and of the whole step %g", exchange,
+                         scheme, t, line, is, want);
+            /* Tensors that travel as fp32 are exact in any part. */
+            const size_t raw = tensors - 2;
+            if (t < 3)
+                assert_int_equal(table[t].part[line * tensors + raw], 4 * 64 * 128 * 90);
+        }
+    make_index(&k[1]); /* takes no size beyond a bound */
+    end(&k[0]);
+    end(&k[1]);
+}
+
+static void parts_stand_for_the_whole(void **state)
+{
+    (void)state;
+    check_part("ps", "3lc:s=1.75", 0.02);
+    check_part("ps", "qsgd:code=elias", 0.02);
+    check_part("ring", "3lc", 0.02);
+    check_part("ssar-split", "topk:k=2,bucket=100", 0.03);
+    check_part("ps", "zstd", 0.02);
+    check_part("ps", "powersgd", 0);
+}
+
+/* 70 billion values take the memory of their part: a whole step would be 280 GB. */
+static void parts_of_any_size(void **state)
+{
+    (void)state;
+    struct kit k;
+    struct cc_error e = {""};
+    const size_t rows[] = {8192, (size_t)1 << 23, 3}, columns[] = {28672, 8192, (size_t)1 << 30};
+    begin(&k, "ps", "3lc");
+    for (size_t i = 0; i < 3; i++) {
+        struct cc_shape shape;
+        assert_int_equal(cc_shape_make((size_t[]){rows[i], columns[i]}, 2, &shape, &ignored),
+                         CC_OK);
+        jobs_add(&k.job, &shape, false);
+    }
+    k.job.data = false;
+    k.job.row->steps = 2;
+    if (cc_sizes_fill(&k.job, &(struct cc_sizes_config){0}, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    const size_t tensors = k.job.tensors;
+    for (size_t i = TENSORS; i < tensors; i++) {
+        const double n = (double)k.job.tensor[i].shape.n;
+        const double bits = 8 * (double)k.job.row->sizes.push[i] / n;
+        assert_true(bits > 0.1 && bits < 1.6);
+    }
+    make_index(&k);
+    end(&k);
 }
 
 /* A table that begins at a later step is part of a table of all steps; tables of more steps than
@@ -525,7 +631,7 @@ static void parts_add_up(void **state)
     make_index(&k);
     const size_t cut[] = {0, 700, 2900, 3030, 3041, 5000, 7740}, parts = 6;
     const struct cc_payload_id of = {.direction = CC_PUSH, .workers = 3, .rank = 1};
-    const uint32_t *hop = k.job.row->sizes.hop + STEPS * TENSORS; /* between two workers */
+    const uint64_t *hop = k.job.row->sizes.hop + STEPS * TENSORS; /* between two workers */
     for (uint64_t step = 0; step < STEPS; step++) {
         size_t sum = 0, whole = 0;
         for (size_t i = 0; i < parts; i++) {
@@ -609,6 +715,8 @@ int main(void)
         cmocka_unit_test(merged_pairs),
         cmocka_unit_test(sums_of_any_number),
         cmocka_unit_test(fixed_ones_are_told),
+        cmocka_unit_test(parts_stand_for_the_whole),
+        cmocka_unit_test(parts_of_any_size),
         cmocka_unit_test(steps_before_leave_their_mark),
         cmocka_unit_test(stops_when_told_to),
         cmocka_unit_test(virtual_packs_equal_real_ones),

@@ -1,6 +1,7 @@
 /* The gradients of a job's workers: read from its trace, or drawn. */
 #include "netsim/exchange/pack/gradients.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,9 @@
 
 struct cc_gradients {
     const struct cc_job *job;
+    const struct cc_job *whole; /* of whose tensors origin[i] the job has pieces; or NULL */
+    const size_t *origin;
+    bool captured;
     struct cc_trace *trace;
     bool owned;     /* the trace; otherwise it is the caller's */
     size_t streams; /* streams of workers' pushes */
@@ -88,18 +92,49 @@ out:
     return status;
 }
 
+int cc_gradients_open_part(const struct cc_job *whole, const struct cc_job *part,
+                           const size_t *origin, struct cc_trace *trace, struct cc_gradients **out,
+                           struct cc_error *e)
+{
+    const bool captured = trace != NULL || whole->trace != NULL;
+    CC_TRY(cc_gradients_open(captured ? whole : part, trace, out, e));
+    (*out)->job = part;
+    (*out)->whole = whole;
+    (*out)->origin = origin;
+    (*out)->captured = captured;
+    return CC_OK;
+}
+
 size_t cc_gradients_steps(const struct cc_gradients *g, int worker)
 {
     const size_t have = cc_trace_steps(g->trace, (size_t)worker % g->streams);
     return g->job->trace_steps < have ? g->job->trace_steps : have;
 }
 
+/* A drawn tensor's norm hardly depends on its size (core/trace/synth.c), so that a piece's values
+ * would be larger than the tensor's. */
+static int load_piece(struct cc_gradients *g, size_t stream, size_t step, size_t i, float *to,
+                      struct cc_error *e)
+{
+    const size_t n = g->job->tensor[i].shape.n, of = g->whole->tensor[g->origin[i]].shape.n;
+    const float scale = (float)sqrt((double)n / (double)of);
+    if (g->captured)
+        return cc_trace_load_first(g->trace, stream, step, g->origin[i], n, to, e);
+    CC_TRY(cc_trace_load_finite(g->trace, stream, step, i, to, e));
+    for (size_t k = 0; k < n && n < of; k++)
+        to[k] *= scale;
+    return CC_OK;
+}
+
 int cc_gradients_load(struct cc_gradients *g, int worker, size_t step, float *out,
                       struct cc_error *e)
 {
     const size_t stream = (size_t)worker % g->streams;
-    for (size_t i = 0; i < g->job->tensors; i++)
-        CC_TRY(cc_trace_load_finite(g->trace, stream, step, i, out + g->job->offset[i], e));
+    for (size_t i = 0; i < g->job->tensors; i++) {
+        float *to = out + g->job->offset[i];
+        CC_TRY(g->whole != NULL ? load_piece(g, stream, step, i, to, e)
+                                : cc_trace_load_finite(g->trace, stream, step, i, to, e));
+    }
     return CC_OK;
 }
 

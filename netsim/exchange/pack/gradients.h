@@ -15,6 +15,14 @@ struct cc_gradients;
  * trace without pushes, or with other tensors than the job's, is an error. */
 int cc_gradients_open(const struct cc_job *job, struct cc_trace *trace, struct cc_gradients **out,
                       struct cc_error *e);
+/* The same for pieces of the job's tensors: `part` is a job whose tensor i has no more values than
+ * tensor origin[i] of the whole job. Of captured gradients a piece has the first values; drawn ones
+ * are drawn for its shape, with the mean square of the whole tensor. All must outlive the
+ * gradients.
+ */
+int cc_gradients_open_part(const struct cc_job *whole, const struct cc_job *part,
+                           const size_t *origin, struct cc_trace *trace, struct cc_gradients **out,
+                           struct cc_error *e);
 /* The number of different steps that a worker has: the job's trace_steps, or as many as its stream
  * of the trace has if those are fewer. */
 size_t cc_gradients_steps(const struct cc_gradients *g, int worker);

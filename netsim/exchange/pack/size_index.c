@@ -60,12 +60,13 @@ static struct cc_payload_size size_of_payload(size_t len, size_t bound)
         .payload = len, .table = cc_leb_bytes(len), .shorter = len < bound ? 1 : 0};
 }
 
-/* floor(size * v / n) for size < 2^32, v <= n <= 2^40. */
+/* floor(size * v / n) for size < 2^60, v <= n <= 2^40, and a result below 2^64. */
 static uint64_t portion(uint64_t size, uint64_t v, uint64_t n)
 {
     const unsigned half = 20;
-    const uint64_t high = size * (v >> half), low = size * (v & ((1u << half) - 1));
-    return ((high / n) << half) + (((high % n) << half) + low) / n;
+    const uint64_t whole = size / n * v, rest = size % n;
+    const uint64_t high = rest * (v >> half), low = rest * (v & ((1u << half) - 1));
+    return whole + ((high / n) << half) + (((high % n) << half) + low) / n;
 }
 
 /* A part of tensor i, whose whole payload has `size` bytes and may have `most`. */
@@ -263,7 +264,7 @@ static int make_bounds(struct cc_size_index *index, struct cc_error *e)
 }
 
 /* Makes the lines of a list of the job: size[lines][tensors]. */
-static int make_lines(const struct cc_size_index *index, size_t lines, const uint32_t *size,
+static int make_lines(const struct cc_size_index *index, size_t lines, const uint64_t *size,
                       struct sum **out, struct cc_error *e)
 {
     const size_t tensors = index->tensors;

@@ -15,7 +15,8 @@
  *    limited number of steps, used in turn, and later steps replace earlier ones: their sizes have
  *    settled.
  *
- * Gradients are drawn or read once for all rows if a quarter of the free memory can hold them. */
+ * Gradients are drawn or read once for all rows if a quarter of the free memory can hold them, or,
+ * of a part of a step, KEPT_OF_PART bytes. */
 #include "netsim/exchange/pack/sizes.h"
 
 #include <stdlib.h>
@@ -28,11 +29,13 @@
 #include "core/unions.h"
 #include "netsim/exchange/pack/gradients.h"
 #include "netsim/exchange/pack/pack.h"
+#include "netsim/exchange/pack/sizes_part.h"
 #include "schemes/sum_order.h"
 
 /* Workers and steps beyond these have the sizes of those before. All rows together have at most
  * MOST_NUMBERS sizes, as the job is read as JSON. */
 enum { MOST_STREAMS = CC_UNION_WORKERS, MOST_STEPS = 128, MOST_NUMBERS = 3 << 20 };
+enum { KEPT_OF_PART = 1 << 28 };
 
 /* The gradients, for all rows. */
 struct gradient_cache {
@@ -47,7 +50,8 @@ struct gradient_cache {
 
 /* The work on one row. */
 struct encoding {
-    const struct cc_job *job; /* with data */
+    const struct cc_job *job;   /* with data; a part of the next */
+    const struct cc_job *whole; /* the same unless the step is too large */
     const struct cc_job_row *row;
     const struct cc_sizes_config *config;
     struct gradient_cache *cache;
@@ -60,7 +64,6 @@ struct encoding {
     struct cc_pack **push, *pull, **hop; /* push and hop: for each worker */
     float *sum;
     uint8_t *payload;
-    uint64_t *bytes; /* [tensors] */
     /* Where pairs are merged: those of one worker, and for each sum the indices of the group under
      * way and how many all groups of the step have together. */
     struct cc_index_value *pair;
@@ -78,20 +81,32 @@ static void close_cache(struct gradient_cache *c)
     free(c->buffer);
 }
 
-/* `trace`: as in struct cc_sizes_config. */
-static int open_cache(const struct cc_job *job, struct cc_trace *trace, struct gradient_cache *c,
-                      struct cc_error *e)
+/* Opens the gradients of the job, or of a part of it if `part` has any. `trace`: as in struct
+ * cc_sizes_config. */
+static int open_gradients(const struct cc_job *job, const struct cc_sizes_part *part,
+                          struct cc_trace *trace, struct cc_gradients **out, struct cc_error *e)
 {
-    const size_t values = cc_job_values(job), available = cc_memory_available() / 4;
+    return part->job.tensors == 0
+               ? cc_gradients_open(job, trace, out, e)
+               : cc_gradients_open_part(job, &part->job, part->origin, trace, out, e);
+}
+
+static int open_cache(const struct cc_job *job, const struct cc_sizes_part *part,
+                      struct cc_trace *trace, struct gradient_cache *c, struct cc_error *e)
+{
+    const bool is_part = part->job.tensors > 0;
+    const size_t values = cc_job_values(is_part ? &part->job : job);
     const size_t workers = (size_t)job->workers, each = values * sizeof(float);
-    size_t bytes;
+    size_t available = cc_memory_available() / 4, bytes;
     *c = (struct gradient_cache){.values = values};
     /* As many streams as steps fit: each has a residual besides. */
     c->streams = available / each < 1 ? 1 : available / each;
     c->streams = c->streams < workers ? c->streams : workers;
     c->streams = c->streams < MOST_STREAMS ? c->streams : MOST_STREAMS;
     c->steps = job->trace_steps < MOST_STEPS ? job->trace_steps : MOST_STEPS;
-    CC_TRY(cc_gradients_open(job, trace, &c->gradients, e));
+    CC_TRY(open_gradients(job, part, trace, &c->gradients, e));
+    if (is_part)
+        available = cc_smaller(available, KEPT_OF_PART);
     CC_TRY(CC_NEW(c->loaded, c->streams * c->steps, e));
     CC_TRY(CC_NEW(c->buffer, values, e));
     if (!cc_mul(c->streams * c->steps, each, &bytes) || bytes > available)
@@ -157,7 +172,6 @@ static void close_encoding(struct encoding *n)
     free(n->slice);
     free(n->sum);
     free(n->payload);
-    free(n->bytes);
     free(n->pair);
     for (size_t k = 0; k < CC_UNION_POINTS; k++) {
         free(n->seen[k]);
@@ -178,8 +192,7 @@ static int open_encoding(struct encoding *n, struct cc_error *e)
     cc_pack_free(one);
     if (n->payload == NULL)
         return CC_FAIL;
-    CC_TRY(CC_NEW(n->sum, values, e));
-    return CC_NEW(n->bytes, n->job->tensors, e);
+    return CC_NEW(n->sum, values, e);
 }
 
 /* --- fixed sizes --- */
@@ -223,12 +236,12 @@ static size_t log2_floor(size_t n)
 static int open_unions(struct encoding *n, struct cc_error *e)
 {
     const size_t values = n->cache->values;
-    if (values >= UINT32_MAX)
+    if (cc_job_values(n->whole) >= UINT32_MAX)
         return cc_fail(
             e,
             "a step of %zu values: indices of pairs, which are counted for a whole step, "
             "have 32 bits",
-            values);
+            cc_job_values(n->whole));
     n->pair = cc_alloc(cc_pack_pairs_bound(n->push[0]) * sizeof *n->pair, e);
     if (n->pair == NULL)
         return CC_FAIL;
@@ -245,7 +258,7 @@ static int open_tables(struct encoding *n, struct cc_error *e)
 {
     struct cc_job_sizes *s = n->out;
     const size_t period = n->row->period, all = n->row->warmup + n->row->steps;
-    const size_t most = MOST_NUMBERS / n->job->rows / n->job->tensors;
+    const size_t most = MOST_NUMBERS / n->job->rows / n->whole->tensors;
     size_t steps = all < MOST_STEPS ? all : MOST_STEPS, streams = n->cache->streams;
     while (streams > 1 && steps * streams > most)
         streams /= 2;
@@ -278,7 +291,7 @@ static int open_tables(struct encoding *n, struct cc_error *e)
 }
 
 /* The step's line of table[steps][tensors]. */
-static uint32_t *line_of(const struct encoding *n, uint32_t *table, size_t step)
+static uint64_t *line_of(const struct encoding *n, uint64_t *table, size_t step)
 {
     const size_t steps = n->out->steps;
     return table + (step + steps - n->before % steps) % steps * n->job->tensors;
@@ -286,21 +299,14 @@ static uint32_t *line_of(const struct encoding *n, uint32_t *table, size_t step)
 
 /* Encodes x and writes the tensors' payload lengths into the step's line. */
 static int encode(struct encoding *n, struct cc_pack *p, size_t step, const float *x, size_t *len,
-                  uint32_t *table, struct cc_error *e)
+                  uint64_t *table, struct cc_error *e)
 {
     const size_t tensors = n->job->tensors;
-    uint32_t *size = line_of(n, table, step);
+    uint64_t *size = line_of(n, table, step);
     size_t head;
     CC_TRY(cc_pack_encode(p, step, x, n->payload, len, &head, e));
-    memset(n->bytes, 0, tensors * sizeof *n->bytes);
-    cc_pack_count(p, n->bytes);
-    for (size_t i = 0; i < tensors; i++) {
-        size[i] = (uint32_t)n->bytes[i];
-        if (n->bytes[i] > UINT32_MAX)
-            return cc_fail(e, "tensor '%.200s': a payload of %llu bytes, and %llu are the most",
-                           n->job->tensor[i].name, (unsigned long long)n->bytes[i],
-                           (unsigned long long)UINT32_MAX);
-    }
+    memset(size, 0, tensors * sizeof *size);
+    cc_pack_count(p, size);
     return CC_OK;
 }
 
@@ -346,9 +352,9 @@ static void keep_pairs(const struct encoding *n, size_t step)
     const struct cc_job_sizes *s = n->out;
     for (size_t k = 0; k < s->sums && s->workers >> k > 0; k++) {
         const size_t groups = s->workers >> k;
-        uint32_t *line = line_of(n, s->pairs + k * s->steps * n->job->tensors, step);
+        uint64_t *line = line_of(n, s->pairs + k * s->steps * n->job->tensors, step);
         for (size_t i = 0; i < n->job->tensors; i++)
-            line[i] = (uint32_t)((n->counted[k][i] + groups / 2) / groups);
+            line[i] = (n->counted[k][i] + groups / 2) / groups;
     }
 }
 
@@ -387,7 +393,7 @@ static int hop(void *arg, size_t w, float *sum, struct cc_error *e)
     const struct cc_job_sizes *s = n->out;
     const size_t k = log2_floor(w + 1);
     const bool kept = k < s->sums && w + 1 == (size_t)1 << k;
-    uint32_t *table = s->hop + (kept ? k : s->sums) * s->steps * n->job->tensors;
+    uint64_t *table = s->hop + (kept ? k : s->sums) * s->steps * n->job->tensors;
     size_t len;
     CC_TRY(encode(n, n->hop[w], n->step, sum, &len, table, e));
     memset(sum, 0, n->cache->values * sizeof *sum);
@@ -416,12 +422,16 @@ static int encode_step(struct encoding *n, size_t step, struct cc_error *e)
 
 /* --- rows --- */
 
-static int fill_row(const struct cc_job *job, size_t at, const struct cc_sizes_config *config,
-                    struct gradient_cache *cache, struct cc_error *e)
+static int fill_row(const struct cc_job *whole, const struct cc_sizes_part *part, size_t at,
+                    const struct cc_sizes_config *config, struct gradient_cache *cache,
+                    struct cc_error *e)
 {
+    const bool is_part = part->job.tensors > 0;
+    const struct cc_job *job = is_part ? &part->job : whole;
     struct cc_job_row *row = &job->row[at];
     int status = CC_OK;
     struct encoding n = {.job = job,
+                         .whole = whole,
                          .row = row,
                          .config = config,
                          .cache = cache,
@@ -435,6 +445,8 @@ static int fill_row(const struct cc_job *job, size_t at, const struct cc_sizes_c
     CC_TRY_OUT(open_tables(&n, e));
     for (size_t i = 0; i < steps_to_encode(&n); i++)
         CC_TRY_OUT(encode_step(&n, i, e));
+    if (is_part)
+        status = cc_sizes_part_expand(part, whole, row, e);
 out:
     close_encoding(&n);
     return status;
@@ -457,10 +469,15 @@ static bool has_code(const struct cc_job_row *row)
 int cc_sizes_fill(struct cc_job *job, const struct cc_sizes_config *config, struct cc_error *e)
 {
     struct cc_job with_data = *job;
+    const size_t most = config->whole > 0 ? config->whole : CC_SIZES_WHOLE;
+    const bool captured = config->trace != NULL || job->trace != NULL;
     struct gradient_cache cache = {0};
+    struct cc_sizes_part part = {.origin = NULL};
     int status = CC_OK;
     with_data.data = true;
-    CC_TRY_OUT(open_cache(&with_data, config->trace, &cache, e));
+    if (cc_job_values(job) > most)
+        CC_TRY_OUT(cc_sizes_part_make(&with_data, captured, CC_SIZES_PART, &part, e));
+    CC_TRY_OUT(open_cache(&with_data, &part, config->trace, &cache, e));
     for (size_t i = 0; i < job->rows; i++) {
         struct cc_job_row *row = &job->row[i];
         const double began = cc_now();
@@ -470,7 +487,7 @@ int cc_sizes_fill(struct cc_job *job, const struct cc_sizes_config *config, stru
         if (is_summed(job, row))
             row->sizes.fixed = true;
         else
-            status = fill_row(&with_data, i, config, &cache, e);
+            status = fill_row(&with_data, &part, i, config, &cache, e);
         row->sizes.took_s = cc_now() - began;
         if (status != CC_OK) {
             cc_error_in(e, "the payload sizes of %s", row->scheme);
@@ -479,6 +496,7 @@ int cc_sizes_fill(struct cc_job *job, const struct cc_sizes_config *config, stru
     }
 out:
     close_cache(&cache);
+    cc_sizes_part_free(&part);
     return status;
 }
 

@@ -8,8 +8,13 @@
 #include "netsim/job/job.h"
 #include "schemes/spec.h"
 
+/* Steps of up to CC_SIZES_WHOLE values are encoded whole, and of larger ones a part of about
+ * CC_SIZES_PART values stands for all (sizes_part.h). */
+enum { CC_SIZES_WHOLE = 1 << 26, CC_SIZES_PART = 1 << 20 };
+
 /* May be all zeros. */
 struct cc_sizes_config {
+    size_t whole;           /* in place of CC_SIZES_WHOLE; 0: that */
     struct cc_trace *trace; /* the job's, if the caller has it open; NULL: it is opened */
     const size_t *before;   /* for each row: steps before the job's first one, whose residuals and
                                other state the job's steps start from; NULL: none */
@@ -22,8 +27,8 @@ struct cc_sizes_config {
  * have their own gradients, random numbers and residuals. Up to 16 workers' pushes, and the pulls,
  * are byte for byte what a run with data sends; further workers have the sizes of the first 16. The
  * sizes of sums that are encoded on their way are those of the first 2, 4, ... workers, and the
- * pairs of sums that are merged are means over all groups of 2, 4, ... of them. Being stopped is an
- * error. */
+ * pairs of sums that are merged are means over all groups of 2, 4, ... of them. In a step with
+ * too many values, a tensor has as many bytes a value as its part. Being stopped is an error. */
 int cc_sizes_fill(struct cc_job *job, const struct cc_sizes_config *config, struct cc_error *e);
 
 /* Tells whether all payloads of a scheme have the same length, whatever the gradients are; those of
