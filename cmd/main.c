@@ -37,6 +37,7 @@
     COMMAND(trace_convert)                                                                         \
     COMMAND(encode)                                                                                \
     COMMAND(decode)                                                                                \
+    COMMAND(check)                                                                                 \
     COMMAND(compare)                                                                               \
     COMMAND(report)                                                                                \
     COMMAND(plot)

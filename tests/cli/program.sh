@@ -72,7 +72,7 @@ done
 # Every option that commands share stands once in the man page.
 q 0 --man
 # train has its own --fuse and --consistency, and plot and train --workers.
-for option in fuse:2 workers:3 consistency:2 topology hostfile; do
+for option in fuse:2 workers:4 consistency:2 topology hostfile; do
     count=$(grep -c "^\.B .*-${option%:*} " out)
     want=${option#"${option%:*}"}
     [ "$count" = "$(expr "${want:-:1}" : ':\(.*\)')" ] || bad "--$option stands there $count times"
