@@ -77,15 +77,26 @@ static struct cc_evidence read_row(const struct cc_sheet *s, size_t row)
                                 number_at(s, row, "lost_high")};
 }
 
+/* Whether a row's setting counts. */
+static bool counts(const struct cc_evidence_list *l, enum cc_exchange exchange, const char *setting)
+{
+    const bool servers = cc_exchange_has(exchange, CC_X_SERVERS);
+    const bool both = cc_exchange_has(exchange, CC_X_RECODES);
+    for (int k = 0; k < 2; k++)
+        if ((k == servers || both) &&
+            (l->setting[k] == NULL || strcmp(setting, l->setting[k]) == 0))
+            return true;
+    return false;
+}
+
 bool cc_evidence_find(const struct cc_evidence_list *l, enum cc_exchange exchange,
                       const char *scheme, struct cc_evidence *out)
 {
     const struct cc_sheet *s = &l->sheet;
-    const char *setting = l->setting[cc_exchange_has(exchange, CC_X_SERVERS)];
     bool found = false;
     for (size_t i = 0; i < s->rows; i++) {
         if (strcmp(text_at(s, i, "scheme"), scheme) != 0 ||
-            (setting != NULL && strcmp(text_at(s, i, "setting"), setting) != 0))
+            !counts(l, exchange, text_at(s, i, "setting")))
             continue;
         const struct cc_evidence row = read_row(s, i);
         if (!found || row.lost > out->lost)

@@ -28,8 +28,9 @@ struct cc_evidence_list {
 int cc_evidence_open(const struct cc_net *net, struct cc_evidence_list *out, struct cc_error *e);
 void cc_evidence_close(struct cc_evidence_list *l);
 
-/* The scheme of that canonical name in the nearest setting, or where it lost most if all count;
- * false if it was not trained there: no parameter is guessed from another. */
+/* The scheme of that canonical name in the nearest setting, or where it lost most of several: those
+ * with and without servers for an exchange that encodes sums on their way, and all if all count.
+ * False if it was not trained there: no parameter is guessed from another. */
 bool cc_evidence_find(const struct cc_evidence_list *l, enum cc_exchange exchange,
                       const char *scheme, struct cc_evidence *out);
 

@@ -318,12 +318,12 @@ for r in again:
     assert [dict(k, version="") for k in kept if (k["setting"], k["scheme"]) == (r["setting"], r["scheme"])] == [dict(r, version="")], r
 P
 e='advise -q --workers 8 --bw 1gbps --compute 20ms --format json'
-q 0 $e --net resnet50 --scheme all,3lc:s=1.3
+q 0 $e --net resnet50 --scheme all,3lc:s=1.3 --exchange allgather
 python3 evidence.py "$own" 'resnet8 on fashion-mnist, 4 workers, allgather' 2>err || bad "$(tail -n 1 err)"
 json 'all(abs(r["evidence"]) <= 0.01 for r in d["rows"] if r["recommended"])'
 json '[r["evidence"] for r in d["rows"] if r["scheme"] == "3lc:s=1.3"] == [None]'
 json 'any(n.startswith("evidence: ") and "resnet8 on fashion-mnist" in n for n in d["notes"])'
-q 0 $e --net bert-base --scheme qsgd,topk
+q 0 $e --net bert-base --scheme qsgd,topk --exchange allgather
 python3 evidence.py "$own" 'transformer:width=32 on digits, 4 workers, allgather' 2>err || bad "$(tail -n 1 err)"
 q 0 $e --net mnist-mlp-4096 --scheme qsgd,topk --exchange allgather
 python3 evidence.py "$own" 'mlp:128 on fashion-mnist, 8 workers, allgather' 2>err || bad "$(tail -n 1 err)"
@@ -333,9 +333,9 @@ python3 evidence.py "$own" 'mlp:128 on fashion-mnist, 8 workers, ps' 2>err || ba
 slow='advise -q --net resnet20 --workers 8 --bw 100mbps --compute 20ms --format json'
 q 0 $slow --scheme efsign,qsgd
 json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["qsgd"]'
-json '[r["left_out"] for r in d["rows"] if r["scheme"] == "efsign"] == ["lost 2.02 points"]'
-json 'any(n.startswith("faster: efsign takes ") and "ruled out (lost 2.02 points in our own trainings)" in n for n in d["notes"])'
-q 0 $slow --scheme efsign,qsgd --max-loss 2.1%
+json '[r["left_out"] for r in d["rows"] if r["scheme"] == "efsign"] == ["lost 3.29 points"]'
+json 'any(n.startswith("faster: efsign takes ") and "ruled out (lost 3.29 points in our own trainings)" in n for n in d["notes"])'
+q 0 $slow --scheme efsign,qsgd --max-loss 3.3%
 json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["qsgd"] and [r["left_out"] for r in d["rows"] if r["scheme"] == "efsign"] == [None]'
 json 'any(n.startswith("faster: efsign takes ") and "undecided by the trainings" in n for n in d["notes"])'
 q 0 $e --net resnet20 --scheme int8:ef=1
@@ -344,7 +344,7 @@ json 'any(n.startswith("faster: int8:ef=1 takes ") and "ruled out (untried in ou
 # An exchange that encodes sums more often than the trainings did is held to the error as well; a net of another kind,
 # to the setting in which a scheme lost most.
 q 0 $slow --scheme 3lc --exchange ring
-json '[r["left_out"] for r in d["rows"] if r["scheme"] == "3lc"] == ["sum_error above 1"] and [r["evidence"] for r in d["rows"] if r["scheme"] == "3lc"] == [0.00333]'
+json '[r["left_out"] for r in d["rows"] if r["scheme"] == "3lc"] == ["sum_error above 1"] and [r["evidence"] for r in d["rows"] if r["scheme"] == "3lc"] == [0.00467]'
 q 0 $slow --scheme 3lc --exchange ps
 json '[r["left_out"] for r in d["rows"] if r["scheme"] == "3lc"] == [None]'
 # Certain and uncertain comes before one that lost nine points.
