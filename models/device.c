@@ -56,14 +56,20 @@ static int parse_device(const cJSON *root, struct cc_device *d, struct cc_error 
         CC_JSON_KEY("schema"),
         CC_JSON_AT(struct cc_device, name, CC_JSON_NEED_TEXT),
         {"device", CC_JSON_NEED_TEXT, offsetof(struct cc_device, text)},
+        CC_JSON_AT(struct cc_device, memory_gb_per_s, CC_JSON_AMOUNT),
+        CC_JSON_AT(struct cc_device, pcie_gb_per_s, CC_JSON_AMOUNT),
+        CC_JSON_AT(struct cc_device, memory_source, CC_JSON_NEED_TEXT),
         CC_JSON_KEY("trainings"),
         {.key = NULL}};
-    const cJSON *list;
-    size_t count;
     CC_TRY(cc_json_schema(root, CC_DEVICE_SCHEMA, "see docs/traces.md", e));
     CC_TRY(cc_json_members(root, members, d, e));
-    CC_TRY(cc_json_need_list(root, "trainings", "trainings", &list, &count, e));
-    CC_TRY(CC_NEW(d->throughput, count, e));
+    if (!(d->memory_gb_per_s > 0) || !(d->pcie_gb_per_s > 0))
+        return cc_fail(e, "\"%s\" must be there and above 0",
+                       d->memory_gb_per_s > 0 ? "pcie_gb_per_s" : "memory_gb_per_s");
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "trainings");
+    if (!cJSON_IsArray(list))
+        return cc_fail(e, "\"trainings\" must be a list");
+    CC_TRY(CC_NEW(d->throughput, (size_t)cJSON_GetArraySize(list) + 1, e));
     return cc_json_each(list, "training", parse_throughput, d, e);
 }
 
@@ -99,6 +105,12 @@ int cc_device_open(const char *name, struct cc_device **out, struct cc_error *e)
     return cc_usage(e, "device '%.80s' is not known", name);
 }
 
+double cc_device_call_s(const struct cc_device *d, double launches, double bytes)
+{
+    return launches * CC_DEVICE_LAUNCH_S +
+           bytes / (CC_DEVICE_MEMORY_SHARE * 1e9 * d->memory_gb_per_s);
+}
+
 int cc_device_throughput(const struct cc_device *d, const char *net,
                          const struct cc_throughput **out, struct cc_error *e)
 {
@@ -112,6 +124,6 @@ int cc_device_throughput(const struct cc_device *d, const char *net,
     }
     return cc_usage(e,
                     "no published throughput of training %.80s on %s is known, only of %s: give "
-                    "--compute",
-                    net, d->text, all);
+                    "--compute as well",
+                    net, d->text, all[0] != '\0' ? all : "no net");
 }

@@ -91,8 +91,8 @@ const struct cc_option cc_cluster_options[] = {
      .help = "time of the forward and backward pass of a step"},
     {.name = "device", MEMBER(device_name), .value = "NAME", .choices = cc_device_names,
      .group = CC_GROUP_STEP, .often = true,
-     .help = "instead of --compute, that of an accelerator by its published throughput: {words} "
-             "(docs/traces.md has nets, batches and sources)"},
+     .help = "the accelerator: {words}. Without --compute, a published throughput of the net on it "
+             "gives that (docs/traces.md has nets, batches and sources)"},
     {.name = "batch", MEMBER(wanted_batch), .kind = CC_TAKES_COUNT, .min = 1, .max = INT64_MAX,
      .value = "COUNT", .otherwise = "the published one", .group = CC_GROUP_STEP,
      .help = "--device: a worker's samples (or tokens) in a step, at the same throughput"},
@@ -144,21 +144,20 @@ const struct cc_option cc_cluster_options[] = {
 
 /* --- the accelerator --- */
 
-/* Takes the compute time from --device and --batch. */
+/* Opens --device, and takes the compute time from it and --batch unless it is given. */
 static int choose_device(struct cc_cluster_args *out, struct cc_error *e)
 {
     const char *name = out->device_name;
     const uint64_t batch = out->wanted_batch;
     const struct cc_throughput *t;
-    struct cc_device *d;
     char compute[32];
-    int status = CC_OK;
     if (name == NULL)
         return batch == 0 ? CC_OK : cc_usage(e, "--batch goes with --device");
+    CC_TRY(cc_device_open(name, &out->accelerator, e));
+    const struct cc_device *d = out->accelerator;
     if (out->compute_given)
-        return cc_usage(e, "--device and --compute exclude each other");
-    CC_TRY(cc_device_open(name, &d, e));
-    CC_TRY_OUT(cc_device_throughput(d, out->net->name, &t, e));
+        return batch == 0 ? CC_OK : cc_usage(e, "--batch and --compute exclude each other");
+    CC_TRY_IN(cc_device_throughput(d, out->net->name, &t, e), e, "--device %s", name);
     const double count = batch > 0 ? (double)batch : t->batch;
     out->setting.timing.compute_s = count / t->per_s;
     out->batch = count;
@@ -167,9 +166,7 @@ static int choose_device(struct cc_cluster_args *out, struct cc_error *e)
     cc_print_si(count / t->per_s, "s", compute, sizeof compute);
     (void)snprintf(out->device, sizeof out->device, "%s: %.0f %s at %.6g a second on %s, %s (%s)",
                    compute, count, t->unit, t->per_s, d->text, t->precision, t->source);
-out:
-    cc_device_free(d);
-    return cc_status_in(status, e, "--device %s", name);
+    return CC_OK;
 }
 
 /* --- the system --- */
@@ -366,6 +363,7 @@ void cc_cluster_args_free(struct cc_cluster_args *c)
     cc_options_free(&c->network);
     cc_options_free(c);
     cc_spec_list_free(&c->gather);
+    cc_device_free(c->accelerator);
     free(c->link);
     free(c->raw);
     *c = (struct cc_cluster_args){0};

@@ -85,11 +85,12 @@ struct cc_cluster_args {
     size_t links, exchanges, worker_counts, server_counts;
     bool server_per_worker; /* as many servers as workers, instead of `servers` */
     size_t min_size;
-    double raw_share_wanted; /* --raw-share */
-    bool *raw;               /* per tensor: travels as fp32 in any scheme */
-    double raw_share;        /* the share of the values in raw tensors */
-    bool compute_given;      /* the compute time is the user's */
-    char device[512];        /* the device that gives the compute time, or empty */
+    double raw_share_wanted;       /* --raw-share */
+    bool *raw;                     /* per tensor: travels as fp32 in any scheme */
+    double raw_share;              /* the share of the values in raw tensors */
+    bool compute_given;            /* the compute time is the user's */
+    struct cc_device *accelerator; /* --device; or NULL */
+    char device[512];              /* where the compute time is from, if from it; or empty */
     /* and of --device: the samples of a worker's step, and those that it trains on a second */
     double batch, batch_per_s;
     char batch_unit[32]; /* "images" */

@@ -88,6 +88,72 @@ const struct cc_profile_errors *cc_codec_models_errors(const struct cc_codec_mod
     return codec != NULL ? &codec->errors : NULL;
 }
 
+/* --- codecs on an accelerator --- */
+
+/* The passes over memory of an encoding. Local steps add to a sum. Low-rank factors, whose
+ * arithmetic limits a processor, are products of matrices here: each round reads and writes the
+ * gradient once, and so does what keeps the residual. No passes: not known, as of libraries for the
+ * host. */
+static struct cc_traffic passes_of(const struct cc_spec *s)
+{
+    struct cc_traffic t = {.passes = 0};
+    if (s->scheme->traffic != NULL)
+        t = s->scheme->traffic(s->params);
+    else if (cc_period(s->scheme, s->params) > 1)
+        t = cc_traffic_one(1);
+    else if (cc_sum_rounds(s->scheme, s->params) > 1)
+        t = (struct cc_traffic){.passes = 2, .pass = {{.updates = 2}, {.updates = 1}}};
+    return t;
+}
+
+bool cc_codec_models_passes(const struct cc_spec *s)
+{
+    return passes_of(s).passes > 0;
+}
+
+/* Replaces the times of a codec by those on a device, or, where these are not known, adds the way
+ * to the host and back. A decoding reads the payload and writes the values; adding reads them, too.
+ */
+static void move_codec(struct cc_profile_codec *c, const struct cc_device *d,
+                       const struct cc_traffic *t)
+{
+    for (size_t i = 0; i < c->points; i++) {
+        struct cc_profile_point *p = &c->point[i];
+        const double raw = 4 * p->values, payload = p->bits_per_value / 8 * p->values;
+        const double ns = 1e9 / p->values;
+        double bytes = payload;
+        for (unsigned k = 0; k < t->passes; k++)
+            bytes += raw * (t->pass[k].reads + 2 * t->pass[k].updates);
+        if (t->passes > 0) {
+            p->encode_ns = ns * cc_device_call_s(d, t->passes, bytes);
+            p->decode_ns = ns * cc_device_call_s(d, 1, payload + raw);
+            p->decode_add_ns = ns * cc_device_call_s(d, 1, payload + 2 * raw);
+        } else {
+            const double way = ns * raw / (1e9 * d->pcie_gb_per_s);
+            p->encode_ns += way;
+            p->decode_ns += way;
+            p->decode_add_ns += 2 * way;
+        }
+    }
+}
+
+static void move_codecs(struct cc_profile *p, const struct cc_spec_list *schemes,
+                        const struct cc_device *d)
+{
+    for (size_t i = 0; i < p->codecs; i++) {
+        const struct cc_traffic raw = cc_traffic_one(0);
+        if (strcmp(p->codec[i].scheme, CC_RAW_SCHEME) == 0)
+            move_codec(&p->codec[i], d, &raw);
+        for (size_t k = 0; k < schemes->count; k++) {
+            const struct cc_spec *s = schemes->item[k];
+            const struct cc_traffic t = passes_of(s);
+            if (!cc_spec_is_raw(s) && strcmp(p->codec[i].scheme, s->name) == 0 &&
+                cc_scheme_runs(s->scheme))
+                move_codec(&p->codec[i], d, &t);
+        }
+    }
+}
+
 /* --- opening --- */
 
 void cc_codec_models_free(struct cc_codec_models *c)
@@ -202,6 +268,8 @@ int cc_codec_models_open(const struct cc_profile_args *args, const struct cc_spe
                          struct cc_codec_models *out, struct cc_error *e)
 {
     CC_TRY(open_profile(args, schemes, out, e));
+    if (args->device != NULL)
+        move_codecs(&out->profile, schemes, args->device);
     if (args->added != NULL)
         CC_TRY(cc_profile_read(args->added, &out->added, e));
     if (args->pull_path != NULL)

@@ -4,6 +4,7 @@
 #define CC_CMD_INPUT_CODEC_MODELS_H
 
 #include "cmd/cli/command.h"
+#include "models/device.h"
 #include "models/payload_cost.h"
 #include "models/profile.h"
 
@@ -19,7 +20,8 @@ struct cc_profile_args {
     bool remeasure;        /* measured again even if it is in the cache */
     bool quiet;            /* without messages on stderr */
     const char *pull_path; /* for what servers send; NULL: the same */
-    size_t largest;        /* set by the caller: values of the net's largest tensor; 0: not known */
+    const struct cc_device *device; /* set by the caller: codecs run on it; NULL: as measured */
+    size_t largest; /* set by the caller: values of the net's largest tensor; 0: not known */
     /* set by the caller: of what is measured, and the share that the profile has of it */
     struct cc_progress *progress;
     double share;
@@ -41,6 +43,9 @@ struct cc_codec_models {
 /* The errors of a scheme without code, from the profile; NULL for others. */
 const struct cc_profile_errors *cc_codec_models_errors(const struct cc_codec_models *c,
                                                        const struct cc_spec *s);
+
+/* Whether a scheme's encoding is passes over memory, so that its time on a device is known. */
+bool cc_codec_models_passes(const struct cc_spec *s);
 
 /* Opens the profile: a file, or the profile of this machine, which is measured if it is not in the
  * cache yet. A scheme that the profile lacks is an error that names it. The list must outlive *out.

@@ -12,7 +12,9 @@
  * that do not pay, of the one that needs the least. */
 static int note_codec_speed(struct advise *a, const struct ranking *r, struct cc_error *e)
 {
-    static const char source[] = "their times are of one core of the profile's machine";
+    const char *const source = a->forecast.profile_args.device != NULL
+                                   ? "their times are assumed, of --device"
+                                   : "their times are of one core of the profile's machine";
     const double speed = r->s->codec_speed;
     const struct candidate *needs = NULL;
     double least = INFINITY, factor = 0;

@@ -39,6 +39,8 @@ static void set_title(struct cc_args *args, const struct cc_system *system)
                         system->title, changes);
 }
 
+static const char *const codec_places[] = {"cpu", "device", NULL};
+
 /* clang-format off */
 #define MEMBER(m) CC_OPTION_AT(struct cc_verdict_options, m)
 const struct cc_option cc_verdict_options[] = {
@@ -46,6 +48,11 @@ const struct cc_option cc_verdict_options[] = {
      .group = CC_GROUP_SEND,
      .help = "the scheme that verdicts compare with, each at its best among the exchanges and "
              "step modes: bf16 where that is what you send today"},
+    {.name = "codec-on", MEMBER(codec_on), .value = "PLACE", .choices = codec_places,
+     .otherwise = "device with --device and without --profile", .group = CC_GROUP_SEND,
+     .help = "where codecs run: cpu (as the profile has them) or device, that of --device: a launch "
+             "for each pass over its memory, at a share of its bandwidth, both assumed "
+             "(docs/model.md)"},
     {.name = "codec-speed", MEMBER(codec_speed), .kind = CC_TAKES_REAL, .value = "X", .def = "1",
      .group = CC_GROUP_SEND,
      .help = "codecs are taken to be X times as fast as in the profile, which is of one core"},
@@ -62,6 +69,22 @@ static int parse_verdict(const struct cc_args *args, struct cc_forecast *out, st
         return cc_usage(e, "--baseline %s: one scheme to compare with", o.baseline);
     out->cluster.setting.codec_speed = o.codec_speed;
     return cc_setting_check(&out->cluster.setting, e);
+}
+
+/* Chooses where codecs run; commands without the option have them on the host. */
+static int parse_place(const struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
+{
+    static const char name[] = "codec-on";
+    const char *where = cc_arg(args, name);
+    const bool device = cc_arg_is(args, name, codec_places[1]);
+    struct cc_profile_args *p = &out->profile_args;
+    if (cc_option_find(&args->options, name, strlen(name)) == SIZE_MAX)
+        return CC_OK;
+    if (device && out->cluster.accelerator == NULL)
+        return cc_usage(e, "--codec-on device: give --device");
+    if (where != NULL ? device : p->path == NULL)
+        p->device = out->cluster.accelerator;
+    return CC_OK;
 }
 
 /* --- unions of index sets --- */
@@ -135,7 +158,8 @@ int cc_forecast_parse(struct cc_args *args, struct cc_forecast *out, struct cc_e
     if (args->schemes.count == 0)
         CC_TRY(cc_spec_list_parse("all", &args->schemes, e));
     CC_TRY(parse_verdict(args, out, e));
-    return cc_profile_args_parse(args, &out->profile_args, e);
+    CC_TRY(cc_profile_args_parse(args, &out->profile_args, e));
+    return parse_place(args, out, e);
 }
 
 /* A baseline other than fp32 has codec models of its own, as it need not be among the schemes. */
@@ -546,12 +570,36 @@ static int note_profiled(const struct cc_forecast *f, struct cc_record *r, struc
                           list, path, from);
 }
 
+/* Notes where codecs are assumed to run, and which of them do not. */
+static int note_device(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
+{
+    const struct cc_device *d = f->profile_args.device;
+    char list[256] = "", host[320] = "";
+    if (d == NULL)
+        return CC_OK;
+    for (size_t i = 0; i < f->schemes->count; i++)
+        if (cc_scheme_runs(f->schemes->item[i]->scheme) &&
+            !cc_codec_models_passes(f->schemes->item[i]))
+            cc_forecast_add_item(list, sizeof list, cc_forecast_scheme(f, i), "");
+    if (list[0] != '\0')
+        (void)snprintf(host, sizeof host, "; on the host, over PCIe at %g GB/s: %s",
+                       d->pcie_gb_per_s, list);
+    return cc_record_note(
+        r, e,
+        "codecs: assumed to run on %s, %g us for each pass and %g of its memory's "
+        "%g GB/s (%s)%s; --profile with measured times, or --codec-on cpu, "
+        "replaces this",
+        d->text, 1e6 * CC_DEVICE_LAUNCH_S, CC_DEVICE_MEMORY_SHARE, d->memory_gb_per_s,
+        d->memory_source, host);
+}
+
 int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
 {
     const struct cc_net *net = f->cluster.net;
     char from[512];
     CC_TRY(note_profiled(f, r, e));
     origin_text(&f->codec_models.profile, f->codec_models.source, from, sizeof from);
+    CC_TRY(note_device(f, r, e));
     CC_TRY(cc_record_note(r, e, "codec profile: %s%s", f->codec_models.source, from));
     if (f->figures.trace != NULL)
         CC_TRY(note_figures(f, r, e));

@@ -92,7 +92,7 @@ struct cc_forecast_winner {
 /* The baseline that verdicts compare with, and the codecs that it is for. */
 struct cc_verdict_options {
     struct cc_given given;
-    const char *baseline;
+    const char *baseline, *codec_on;
     double codec_speed;
 };
 extern const struct cc_option cc_verdict_options[];

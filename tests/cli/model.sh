@@ -80,8 +80,28 @@ q 0 $m --net resnet50 --device a100 --batch 256 --scheme fp16 --format json
 json 'abs(d["rows"][0]["compute_s"] - 256 / 1582) < 1e-12'
 t 2 $m --net vgg16 --device h100
 err '--device h100: no published throughput of training vgg16 on NVIDIA H100 (80 GB, SXM5) is known, only of resnet50, bert-base, gpt2, llama2-7b: give --compute'
-t 2 $m --net resnet50 --device h100 --compute 1s
-err '--device and --compute exclude each other'
+t 2 $m --net resnet50 --device h100 --compute 1s --batch 3
+err '--batch and --compute exclude each other'
+# Codecs on the accelerator: 7.5 us a pass, and 0.7 of 2,039 GB/s for what they read and write; of 10 million values,
+# fp16 is encoded and decoded over 60 MB, and added over 100 MB. One server adds 4 payloads.
+device='model -q --values 10M --device a100 --compute 1ms --workers 4 --exchange ps --format json'
+q 0 $device --scheme fp16
+json 'abs(d["rows"][0]["codec_s"] / (3 * (7.5e-6 + 60e6 / (0.7 * 2039e9)) + 4 * (7.5e-6 + 100e6 / (0.7 * 2039e9))) - 1) < 1e-6'
+json 'd["rows"][0]["compute_s"] == 1e-3'
+json 'any(n.startswith("codecs: assumed to run on NVIDIA A100 (80 GB, SXM4), 7.5 us for each pass and 0.7 of its memory") for n in d["notes"])'
+on_device=$(python3 -c 'import json; print(json.load(open("out"))["rows"][0]["codec_s"])')
+q 0 $device --scheme fp16 --codec-on cpu
+json 'd["rows"][0]["codec_s"] > 5 * '"$on_device"' and not any("assumed to run" in n for n in d["notes"])'
+q 0 $device --scheme fp16 --profile profile.json
+json 'd["rows"][0]["codec_s"] > 5 * '"$on_device"
+# int8 reads its values twice; zstd stays on the host.
+q 0 $device --scheme int8,zstd
+json '3.5 < d["rows"][0]["codec_s"] * 1e6 / 100 < 5.5 and d["rows"][1]["codec_s"] > 0.05'
+json 'any(n.startswith("codecs: ") and "on the host, over PCIe at 32 GB/s: zstd;" in n for n in d["notes"])'
+t 2 model -q --values 1000 --scheme int8 --codec-on device
+err '--codec-on device: give --device'
+t 2 model -q --values 1000 --device h200 --scheme int8
+err 'only of no net: give --compute as well'
 t 2 $m --batch 3
 err '--batch goes with --device'
 t 2 $m --device h10

@@ -65,8 +65,11 @@ static void refused(const char *text, const char *message)
     assert_contains(e.text, message);
 }
 
-#define HEAD "{\"schema\":\"commcomp-device/1\",\"name\":\"x\",\"device\":\"an X\",\"trainings\":["
-#define NET  "{\"net\":\"resnet50\",\"batch\":8,\"unit\":\"images\",\"precision\":\"fp32\","
+#define HEAD                                                                                       \
+    "{\"schema\":\"commcomp-device/1\",\"name\":\"x\",\"device\":\"an "                            \
+    "X\",\"memory_gb_per_s\":500,"                                                                 \
+    "\"pcie_gb_per_s\":20,\"memory_source\":\"a sheet\",\"trainings\":["
+#define NET "{\"net\":\"resnet50\",\"batch\":8,\"unit\":\"images\",\"precision\":\"fp32\","
 
 static void refusals(void **state)
 {
@@ -78,10 +81,19 @@ static void refusals(void **state)
     assert_int_equal(cc_device_throughput(d, "vgg16", &t, &e), CC_USAGE);
     assert_contains(e.text, "no published throughput of training vgg16 on an X is known, only of "
                             "resnet50: give --compute");
+    /* Two launches, and 700 bytes at 0.7 of 500 GB/s. */
+    assert_true(fabs(cc_device_call_s(d, 2, 700) / (15e-6 + 2e-9) - 1) < 1e-12);
     cc_device_free(d);
     assert_int_equal(cc_device_open("a1000", &d, &e), CC_USAGE);
     refused("{}", "schema");
-    refused(HEAD "]}", "trainings");
+    static const char none[] = HEAD "]}";
+    assert_int_equal(cc_device_parse(none, strlen(none), &d, &e), CC_OK);
+    assert_int_equal(cc_device_throughput(d, "vgg16", &t, &e), CC_USAGE);
+    assert_contains(e.text, "only of no net: give --compute");
+    cc_device_free(d);
+    refused("{\"schema\":\"commcomp-device/1\",\"name\":\"x\",\"device\":\"an X\","
+            "\"memory_gb_per_s\":500,\"memory_source\":\"a sheet\",\"trainings\":[]}",
+            "\"pcie_gb_per_s\" must be there and above 0");
     refused(HEAD "3]}", "training 0: not an object");
     refused(HEAD NET "\"source\":\"a paper\"}]}", "\"per_s\" must be there and above 0");
     refused(HEAD NET "\"source\":\"a paper\",\"per_s\":0}]}",
