@@ -30,7 +30,8 @@ struct run {
     size_t *phase, *pending; /* for each host: its phase; its own messages on their way */
     double *until;           /* for each host: the end of its work */
     int *inbox;       /* [from * hosts + to]: messages that have arrived and are not yet received */
-    double *out, *in; /* capacity of the ports that is not yet assigned to flows */
+    double *capacity; /* of each port, as far as it is not yet assigned to flows */
+    const struct ports_groups *groups; /* or NULL */
     size_t hosts, flows;
     double now, alpha, byte_s;
 };
@@ -40,39 +41,74 @@ static bool flows(const struct flow *f)
     return f->begun && !f->sent;
 }
 
+/* The ports that a flow crosses: of hosts out and in, of machines out and in, of pairs of sites;
+ * -1: none. */
+enum { CROSSED = 3 };
+static void crossed(const struct run *r, const struct flow *f, int port[CROSSED])
+{
+    const int hosts = (int)r->hosts, from = f->from, to = f->to;
+    const struct ports_groups *g = r->groups;
+    const int a = g != NULL ? from / g->group : 0, b = g != NULL ? to / g->group : 0;
+    port[0] = 2 * from;
+    port[1] = 2 * to + 1;
+    port[2] = -1;
+    if (g == NULL || a == b)
+        return;
+    if (g->wan_byte_s > 0) {
+        port[2] = 2 * hosts + a * hosts + b;
+        return;
+    }
+    port[0] = 2 * hosts + 2 * a;
+    port[1] = 2 * hosts + 2 * b + 1;
+}
+
+static bool crosses(const struct run *r, const struct flow *f, int port)
+{
+    int all[CROSSED];
+    crossed(r, f, all);
+    return all[0] == port || all[1] == port || all[2] == port;
+}
+
 /* Assigns max-min fair rates: the port with the least capacity for each of its flows fixes the
  * rates of these, repeatedly until all have one. */
 static void share_ports(struct run *r)
 {
+    const size_t hosts = r->hosts,
+                 ports = 2 * hosts + (r->groups != NULL ? hosts * hosts + 2 * hosts : 0);
+    const double wan_byte_s = r->groups != NULL ? r->groups->wan_byte_s : 0;
     size_t open = 0;
-    for (size_t h = 0; h < r->hosts; h++)
-        r->out[h] = r->in[h] = 1 / r->byte_s;
+    for (size_t p = 0; p < ports; p++)
+        r->capacity[p] = 1 / (p < 2 * hosts    ? r->byte_s
+                              : wan_byte_s > 0 ? wan_byte_s
+                                               : r->groups->byte_s);
     for (size_t i = 0; i < r->flows; i++) {
         r->flow[i].rate = -1;
         open += flows(&r->flow[i]);
     }
     while (open > 0) {
         double least = INFINITY;
-        size_t port = 0;
-        for (size_t p = 0; p < 2 * r->hosts; p++) {
-            size_t users = 0, h = p / 2;
-            for (size_t i = 0; i < r->flows; i++) {
-                const struct flow *f = &r->flow[i];
-                users += flows(f) && f->rate < 0 && (size_t)(p % 2 == 0 ? f->from : f->to) == h;
-            }
-            double each = (p % 2 == 0 ? r->out[h] : r->in[h]) / (double)users;
+        int port = 0;
+        for (size_t p = 0; p < ports; p++) {
+            size_t users = 0;
+            for (size_t i = 0; i < r->flows; i++)
+                users +=
+                    flows(&r->flow[i]) && r->flow[i].rate < 0 && crosses(r, &r->flow[i], (int)p);
+            const double each = r->capacity[p] / (double)users;
             if (users > 0 && each < least) {
                 least = each;
-                port = p;
+                port = (int)p;
             }
         }
         for (size_t i = 0; i < r->flows; i++) {
             struct flow *f = &r->flow[i];
-            if (!flows(f) || f->rate >= 0 || (size_t)(port % 2 == 0 ? f->from : f->to) != port / 2)
+            int all[CROSSED];
+            if (!flows(f) || f->rate >= 0 || !crosses(r, f, port))
                 continue;
             f->rate = least;
-            r->out[f->from] -= least;
-            r->in[f->to] -= least;
+            crossed(r, f, all);
+            for (int k = 0; k < CROSSED; k++)
+                if (all[k] >= 0)
+                    r->capacity[all[k]] -= least;
             open--;
         }
     }
@@ -172,6 +208,12 @@ static double next_event(const struct run *r)
     return next;
 }
 
+static double alpha_of(const struct run *r, const struct flow *f)
+{
+    const struct ports_groups *g = r->groups;
+    return g != NULL && f->from / g->group != f->to / g->group ? g->alpha : r->alpha;
+}
+
 static void advance_to(struct run *r, double to)
 {
     for (size_t i = 0; i < r->flows; i++) {
@@ -180,7 +222,7 @@ static void advance_to(struct run *r, double to)
             double seconds = f->left / f->rate;
             f->sent = r->now + seconds <= to * (1 + 1e-15);
             f->left -= f->rate * (to - r->now);
-            f->arrives = to + r->alpha;
+            f->arrives = to + alpha_of(r, f);
         }
         if (f->sent && !f->arrived && f->arrives <= to) {
             f->arrived = true;
@@ -199,14 +241,20 @@ static void advance_to(struct run *r, double to)
 void ports_run(const struct ports_host *host, size_t hosts, double alpha, double byte_s,
                struct ports_result *out)
 {
-    struct run r = {.host = host, .hosts = hosts, .alpha = alpha, .byte_s = byte_s};
+    ports_run_groups(host, hosts, alpha, byte_s, NULL, out);
+}
+
+void ports_run_groups(const struct ports_host *host, size_t hosts, double alpha, double byte_s,
+                      const struct ports_groups *groups, struct ports_result *out)
+{
+    struct run r = {
+        .host = host, .hosts = hosts, .alpha = alpha, .byte_s = byte_s, .groups = groups};
     r.state = calloc(hosts, sizeof *r.state);
     r.phase = calloc(hosts, sizeof *r.phase);
     r.pending = calloc(hosts, sizeof *r.pending);
     r.until = calloc(hosts, sizeof *r.until);
     r.inbox = calloc(hosts * hosts, sizeof *r.inbox);
-    r.out = calloc(hosts, sizeof *r.out);
-    r.in = calloc(hosts, sizeof *r.in);
+    r.capacity = calloc(hosts * hosts + 4 * hosts, sizeof *r.capacity);
     memset(out->sent, 0, hosts * sizeof *out->sent);
     memset(out->messages, 0, hosts * sizeof *out->messages);
     for (size_t h = 0; h < hosts; h++)
@@ -230,6 +278,5 @@ void ports_run(const struct ports_host *host, size_t hosts, double alpha, double
     free(r.pending);
     free(r.until);
     free(r.inbox);
-    free(r.out);
-    free(r.in);
+    free(r.capacity);
 }

@@ -31,6 +31,19 @@ struct ports_result {
     size_t *messages; /* by host */
 };
 
+/* Links of a second class: `group` hosts in a row are accelerators of one machine, whose messages
+ * to others share its port, while those inside take each accelerator's own. Or, with wan_byte_s,
+ * they are a site: messages between two sites share their link, and take both hosts' ports, too. */
+struct ports_groups {
+    int group;
+    double alpha, byte_s; /* between groups; of a site, of its hosts' ports */
+    double wan_byte_s;    /* or 0 */
+};
+
+/* The same with groups: alpha and byte_s are of the links inside one. */
+void ports_run_groups(const struct ports_host *host, size_t hosts, double alpha, double byte_s,
+                      const struct ports_groups *groups, struct ports_result *out);
+
 /* Runs all hosts from time 0. Fails the test if they wait for each other forever. sent[] and
  * messages[] have `hosts` elements each. */
 void ports_run(const struct ports_host *host, size_t hosts, double alpha, double byte_s,

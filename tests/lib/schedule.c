@@ -323,7 +323,7 @@ void schedule_run(const struct schedule *s, int workers, const struct schedule_c
     for (int round = 0; round < s->rounds; round++)
         run_round(&x, round);
     finish(&x, workers);
-    ports_run(x.host, (size_t)s->hosts, c->alpha, c->byte_s, &r);
+    ports_run_groups(x.host, (size_t)s->hosts, c->alpha, c->byte_s, c->groups, &r);
     *out = (struct schedule_result){.time = r.time};
     for (int h = 0; h < s->hosts; h++) {
         out->most_sent = sent[h] > out->most_sent ? sent[h] : out->most_sent;

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/lib/ports.h"
+
 enum { SCHEDULE_MOST_HOSTS = 32 };
 
 /* One message: chunks [first, first + count), modulo the number of chunks, as `from` has them at
@@ -38,6 +40,7 @@ struct schedule_costs {
      * that adds to a chunk that it has sent first decodes its own encoding; at the end every host
      * decodes the chunks that it holds encoded. */
     double encode_s, add_s, decode_s;
+    const struct ports_groups *groups; /* links of a second class, or NULL */
 };
 
 struct schedule_result {
