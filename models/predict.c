@@ -405,6 +405,7 @@ static void set_parts(const struct cc_setting *s, const struct cc_cost *c,
     out->messages = c->messages;
     out->rounds = c->rounds;
     out->wire_bytes = c->wire_bytes;
+    out->intra_bytes = c->intra_bytes;
     out->compute_s = s->timing.compute_s + s->timing.update_s;
 }
 

@@ -63,6 +63,7 @@ struct cc_prediction {
     double push_s, pull_s; /* network time each way (latency and transfer) */
     double wait_s;         /* for stragglers */
     double messages, rounds, wire_bytes;
+    double intra_bytes; /* sent inside the busiest host; 0: one worker a host */
     double imbalance;  /* the servers' loads: busiest / mean */
     double efficiency; /* compute_s / step_s: Pipe-SGD's equation 7 */
     enum cc_bottleneck bottleneck;

@@ -161,7 +161,8 @@ int cc_experiment_ranks(const struct cc_setting *s)
 
 int cc_experiment_hosts(const struct cc_setting *s)
 {
-    return s->cluster.colocated ? s->cluster.workers : cc_experiment_ranks(s);
+    const int servers = cc_experiment_ranks(s) - s->cluster.workers;
+    return cc_cluster_hosts(&s->cluster) + (s->cluster.colocated ? 0 : servers);
 }
 
 const char *cc_experiment_scheme(const struct cc_experiment *x, const struct cc_experiment_row *row)

@@ -28,6 +28,8 @@ static const struct cc_column columns[] = {
     CC_COLUMN(messages, CC_DETAIL),
     CC_COLUMN(rounds, CC_DETAIL),
     CC_COLUMN(wire_bytes, CC_DETAIL),
+    CC_COLUMN(bytes_inter, CC_DETAIL),
+    CC_COLUMN(bytes_intra, CC_DETAIL),
     CC_COLUMN(imbalance, CC_PART),
     CC_COLUMN(fill_in, CC_DETAIL),
     CC_COLUMN(fill_in_uniform, CC_DETAIL),
@@ -74,6 +76,7 @@ static int own_columns(struct model *m, size_t row, size_t scheme, const struct 
                        const struct cc_prediction *p, struct cc_error *e)
 {
     char chose[256];
+    const bool hosts = cc_cluster_per_host(&s->cluster) > 1;
     bool several = cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.servers > 1;
     const struct cc_number_column all[] = {
         {CC_KEY(overhead), s->link.overhead},
@@ -91,6 +94,8 @@ static int own_columns(struct model *m, size_t row, size_t scheme, const struct 
         {CC_KEY(messages), p->messages},
         {CC_KEY(rounds), p->rounds},
         {CC_KEY(wire_bytes), round(p->wire_bytes)},
+        {CC_KEY(bytes_inter), hosts ? round(p->wire_bytes) : NAN},
+        {CC_KEY(bytes_intra), hosts ? round(p->intra_bytes) : NAN},
         {CC_KEY(imbalance), several ? p->imbalance : NAN},
         {CC_KEY(efficiency), p->efficiency},
         {CC_KEY(fill_in), union_growth(m, scheme, s, s->cluster.overlap)},

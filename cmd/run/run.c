@@ -37,6 +37,8 @@ static const struct cc_column columns[] = {
     CC_COLUMN(wire_bytes_model, CC_DETAIL),
     CC_COLUMN(wire_bytes_received, CC_DETAIL),
     CC_COLUMN(wire_bytes_all, CC_DETAIL),
+    CC_COLUMN(bytes_inter, CC_DETAIL, .origin = CC_ORIGIN_MEASURED),
+    CC_COLUMN(bytes_intra, CC_DETAIL, .origin = CC_ORIGIN_MEASURED, .note = "as handed to MPI"),
     CC_COLUMN(burst_share, CC_DETAIL),
     CC_COLUMN(warmup, CC_SETTING),
     CC_COLUMN(steps, CC_SETTING),
@@ -46,6 +48,7 @@ static const struct cc_column columns[] = {
 };
 
 static const struct cc_option_use options[] = {
+    {.rows = cc_link_options, .names = "intra-bw", .own = {.def = "shm"}},
     CC_CLUSTER_OPTIONS("ps"),
     {.rows = cc_consistency_options, .names = "communicate"},
     CC_GRADIENT_OPTIONS,

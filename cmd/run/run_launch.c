@@ -134,15 +134,24 @@ static int print_directions(const struct cc_lab *lab, struct cc_error *e)
     return CC_OK;
 }
 
+/* A direction's factor on the rate of the slower one. */
+static double way(double factor)
+{
+    return factor > 0 ? factor : 1;
+}
+
 static int open_lab(struct run *r, const struct cc_experiment_setting *s, struct cc_lab **out,
                     struct cc_error *e)
 {
-    const struct cc_lab_config config = {.hosts = cc_experiment_hosts(&s->setting),
-                                         .bw_bps = s->shaped_bps,
-                                         .latency_s = s->added_latency_s,
-                                         .burst_bytes = (size_t)s->setting.link.burst_bytes,
-                                         .limit_bytes = (size_t)r->options.hosts.limit,
-                                         .congestion = r->options.hosts.congestion};
+    const struct cc_link *l = &s->setting.link;
+    const struct cc_lab_config config = {
+        .hosts = cc_experiment_hosts(&s->setting),
+        .bw_bps = s->shaped_bps * way(l->up_factor),
+        .down_bps = cc_link_asymmetric(l) ? s->shaped_bps * way(l->down_factor) : 0,
+        .latency_s = s->added_latency_s,
+        .burst_bytes = (size_t)s->setting.link.burst_bytes,
+        .limit_bytes = (size_t)r->options.hosts.limit,
+        .congestion = r->options.hosts.congestion};
     CC_TRY(cc_hosts_check(e));
     CC_TRY(cc_experiment_check_memory(&s->setting, 0, e));
     CC_TRY(cc_lab_open(&config, out, e));

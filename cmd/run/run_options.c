@@ -68,15 +68,12 @@ int cc_run_check(const struct run *r, const struct cc_cluster_args *c, struct cc
         workers = c->workers[i] > workers ? c->workers[i] : workers;
     for (size_t i = 0; i < c->server_counts && has_servers; i++)
         servers = c->servers[i] > servers ? c->servers[i] : servers;
-    if (c->setting.cluster.per_host > 1)
-        return cc_usage(e,
-                        "--per-host %d: `commcomp model` and `commcomp sim` have hosts with "
-                        "several workers; here each has a host of its own",
-                        c->setting.cluster.per_host);
-    if (cc_link_asymmetric(&c->link[0]))
-        return cc_usage(e,
-                        "--bw-up, --bw-down: `commcomp model` and `commcomp sim` have links that "
-                        "differ by direction; here both are shaped alike");
+    if (r->options.device != NULL && c->setting.cluster.per_host > 1)
+        return cc_usage(e, "--tc-dev shapes hosts with one rank each: leave out --per-host; a lab "
+                           "shapes those, too");
+    if (r->options.device != NULL && cc_link_asymmetric(&c->link[0]))
+        return cc_usage(e, "--tc-dev shapes both directions alike: leave out --bw-up and "
+                           "--bw-down; a lab shapes them apart");
     if (c->setting.cluster.colocated && r->options.device != NULL)
         return cc_usage(e,
                         "--tc-dev shapes hosts with one rank each, and with --colocate some have "

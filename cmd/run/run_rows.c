@@ -60,8 +60,10 @@ static void add_bytes(struct cc_measured_row *m, const struct cc_report_row *got
     m->wire_bytes_all = known(got->total_sent_bytes);
 }
 
-static int print_row(struct run *r, const struct cc_measured_row *m, struct cc_error *e)
+static int print_row(struct run *r, const struct cc_measured_row *m,
+                     const struct cc_report_row *got, struct cc_error *e)
 {
+    const bool hosts = cc_cluster_per_host(&m->setting->setting.cluster) > 1;
     struct cc_record *to = r->experiment.record;
     const struct cc_lab_config *config = &r->shaped;
     const struct cc_number_column all[] = {
@@ -70,6 +72,8 @@ static int print_row(struct run *r, const struct cc_measured_row *m, struct cc_e
         {CC_KEY(wire_bytes_model), round(m->wire_bytes_model)},
         {CC_KEY(wire_bytes_received), round(m->wire_bytes_received)},
         {CC_KEY(wire_bytes_all), round(m->wire_bytes_all)},
+        {CC_KEY(bytes_inter), hosts ? round(m->wire_bytes) : NAN},
+        {CC_KEY(bytes_intra), hosts ? round(got->intra_bytes) : NAN},
         {CC_KEY(burst_bytes), m->setting->setting.link.burst_bytes},
         {CC_KEY(limit_bytes), config->limit_bytes > 0 ? (double)config->limit_bytes : NAN}};
     size_t at;
@@ -88,5 +92,5 @@ int cc_run_add_row(struct run *r, const struct cc_experiment_setting *s,
     struct cc_measured_row *m;
     CC_TRY(cc_experiment_add_measured(&r->experiment, s, got, &m, e));
     add_bytes(m, got);
-    return r->experiment.record != NULL ? print_row(r, m, e) : CC_OK;
+    return r->experiment.record != NULL ? print_row(r, m, got, e) : CC_OK;
 }

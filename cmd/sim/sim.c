@@ -30,6 +30,8 @@ static const struct cc_column columns[] = {
     CC_MODEL_COLUMNS,
     CC_PART_COLUMNS(CC_ORIGIN_SIMULATED),
     CC_COLUMN(wire_bytes, CC_DETAIL, .origin = CC_ORIGIN_SIMULATED, .note = "with the library's own exchange, the model's bytes"),
+    CC_COLUMN(bytes_inter, CC_DETAIL, .origin = CC_ORIGIN_SIMULATED),
+    CC_COLUMN(bytes_intra, CC_DETAIL, .origin = CC_ORIGIN_SIMULATED),
     CC_COLUMN(warmup, CC_SETTING),
     CC_COLUMN(steps, CC_SETTING, .hidden = true),
     CC_COLUMN(sim_wall_s, CC_PART),

@@ -80,9 +80,14 @@ int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
         m->peak_bytes = got->peak_bytes;
     if (s->experiment.record == NULL)
         return CC_OK;
-    const struct cc_number_column all[] = {{CC_KEY(wire_bytes), round(m->wire_bytes)},
-                                           {CC_KEY(sim_wall_s), m->wall_s},
-                                           {CC_KEY(sim_memory_bytes), m->peak_bytes}};
+    const struct cc_cluster *c = &setting->setting.cluster;
+    const bool hosts = cc_cluster_per_host(c) > 1;
+    const struct cc_number_column all[] = {
+        {CC_KEY(wire_bytes), round(m->wire_bytes)},
+        {CC_KEY(bytes_inter), hosts ? round(m->wire_bytes) : NAN},
+        {CC_KEY(bytes_intra), hosts ? round(got->intra_bytes * (1 + c->intra.overhead)) : NAN},
+        {CC_KEY(sim_wall_s), m->wall_s},
+        {CC_KEY(sim_memory_bytes), m->peak_bytes}};
     size_t at;
     CC_TRY(cc_experiment_print_row(&s->experiment, m, &at, e));
     cc_record_numbers(s->experiment.record, at, all, sizeof all / sizeof all[0]);

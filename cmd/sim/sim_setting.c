@@ -93,7 +93,8 @@ struct cc_platform_config cc_sim_platform_config(const struct sim *s,
 {
     struct cc_platform_config config = s->options.config;
     config.workers = setting->cluster.workers;
-    config.servers = cc_experiment_hosts(setting) - setting->cluster.workers;
+    config.servers =
+        setting->cluster.colocated ? 0 : cc_experiment_ranks(setting) - setting->cluster.workers;
     config.bw_bps = cc_link_up_bps(&setting->link);
     config.down_bps = cc_link_asymmetric(&setting->link) ? cc_link_down_bps(&setting->link) : 0;
     if (cc_cluster_per_host(&setting->cluster) > 1)

@@ -74,6 +74,7 @@ static const struct cc_option own_options[] = {
 
 static const struct cc_option_use options[] = {
     {.rows = own_options},
+    {.rows = cc_link_options, .names = "intra-bw", .own = {.def = "shm"}},
     CC_CLUSTER_OPTIONS("ps"),
     CC_GRADIENT_OPTIONS,
     {.rows = cc_experiment_options, .names = "steps"},

@@ -119,10 +119,8 @@ static int post_block(struct cc_block_stream *s, struct cc_transfer *t, size_t n
     s->block[at].bytes = n;
     s->blocks++;
     t->posted += n;
-    if (s->sends) {
-        s->rank_state->counters.sent_bytes += n;
-        s->rank_state->counters.messages++;
-    }
+    if (s->sends)
+        cc_count_sent(s->rank_state, t->peer, n);
     return status;
 }
 

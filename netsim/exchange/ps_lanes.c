@@ -220,10 +220,7 @@ int cc_lanes_send(struct cc_lanes *p, size_t lane, uint8_t *bytes, size_t len, s
     struct cc_send_queue *q = queue_to(l);
     p->pending++;
     l->sends = true;
-    if (cc_job_host(s->job, l->peer) != cc_job_host(s->job, s->rank)) {
-        s->counters.sent_bytes += len;
-        s->counters.messages++;
-    }
+    cc_count_sent(s, l->peer, len);
     l->parcel = (struct cc_parcel){.at = bytes,
                                    .bytes = len,
                                    .peer = l->peer,

@@ -29,6 +29,7 @@ struct cc_counters {
     uint64_t
         sent_bytes; /* handed to the transport for other hosts, heads and partial sums included */
     uint64_t messages;      /* likewise */
+    uint64_t intra_bytes;   /* the same for ranks of the own host */
     double send_s;          /* for which this rank handed them to MPI */
     uint64_t *tensor_bytes; /* payload_bytes by tensor; NULL: not counted */
     uint64_t kept;          /* values in the sums of pairs, where these are re-sparsified */
@@ -112,5 +113,17 @@ void cc_note_transfer(struct cc_rank_state *s, bool received, size_t index, int 
 
 /* Whether the row sends nothing of this message in s->step (cc_job_row_silent). */
 bool cc_silent(const struct cc_rank_state *s, const struct cc_message *m);
+
+/* Counts a message, or a block of one, that is handed to the transport. */
+static inline void cc_count_sent(struct cc_rank_state *s, int peer, size_t bytes)
+{
+    struct cc_counters *c = &s->counters;
+    if (cc_job_host(s->job, peer) == cc_job_host(s->job, s->rank)) {
+        c->intra_bytes += bytes;
+        return;
+    }
+    c->sent_bytes += bytes;
+    c->messages++;
+}
 
 #endif

@@ -84,9 +84,14 @@ static const struct cc_field row_fields[] = {
                               "the mean over the workers."},
     {ROW(push_head_bytes), .help = "Frames `push_bytes` ([wire.md](wire.md))."},
     {ROW(pull_head_bytes), .help = "Frames `pull_bytes`."},
-    {ROW(messages), .help = "Messages per step of the rank that sends most."},
+    {ROW(messages), .help = "Messages per step to other hosts of the rank that sends most; with "
+                            "the job's `per_host` or `colocated`, of the host."},
     {ROW(given_bytes),
-     .help = "Bytes handed to MPI per step by the rank that sends most, heads included."},
+     .help = "Bytes handed to MPI per step for other hosts by the rank, or the host, that sends "
+             "most, heads included."},
+    {ROW(intra_bytes), .optional = true,
+     .help = "With the job's `per_host`: bytes handed to MPI per step for ranks of the same host, "
+             "by all ranks of the host that hands most."},
     {DEVICE(sent_bytes), .help = "Bytes per step that the interface of the busiest host counted; "
                                  "-1 without `device`, as the next two."},
     {DEVICE(received_bytes), .help = "The same, received."},

@@ -35,7 +35,8 @@ struct cc_report_row {
     double encode_s, hop_s, server_s, decode_s;
     double wait_s, busy_s, waking_s, message_s;
     double push_bytes, pull_bytes, push_head_bytes, pull_head_bytes;
-    double messages, given_bytes; /* to other hosts; with colocated servers, of the host */
+    double messages, given_bytes; /* to other hosts; where hosts have several ranks, of the host */
+    double intra_bytes;           /* or 0 */
     double sent_bytes, received_bytes, total_sent_bytes;
     double kept_values;    /* or 0 */
     size_t applied_errors; /* 2, or 0: not measured */

@@ -17,6 +17,7 @@ enum { CC_LAB_FRAME = 1514 }; /* bytes of a full frame, as tc counts them */
 struct cc_lab_config {
     int hosts;              /* 1 to 1000 */
     double bw_bps;          /* each host's link, each direction, as tc counts frames; 0: unshaped */
+    double down_bps;        /* of the direction to a host, if not bw_bps; or 0 */
     double latency_s;       /* added to each message with netem; 0: none */
     size_t burst_bytes;     /* the token buckets' size, at least a frame; 0: cc_lab_burst */
     size_t limit_bytes;     /* the queues' size, at least a frame; 0: cc_lab_limit */

@@ -285,13 +285,12 @@ static void set_up_host(FILE *s, const struct cc_lab_config *config, int host)
 /* Writes the commands for a token bucket; with a latency, netem takes the place of the bucket's
  * queue. */
 static void write_bucket(FILE *s, const char *device, const struct cc_lab_config *config,
-                         double latency_s)
+                         double bw_bps, double latency_s)
 {
     fprintf(s, "qdisc add dev %s root handle 1: tbf rate %.0fbit burst %zu limit %zu\n", device,
-            config->bw_bps, config->burst_bytes, config->limit_bytes);
+            bw_bps, config->burst_bytes, config->limit_bytes);
     if (latency_s > 0) {
-        double frames =
-            ((double)config->limit_bytes + latency_s * config->bw_bps / 8) / CC_LAB_FRAME;
+        double frames = ((double)config->limit_bytes + latency_s * bw_bps / 8) / CC_LAB_FRAME;
         fprintf(s, "qdisc add dev %s parent 1:1 handle 10: netem delay %.0fus limit %.0f\n", device,
                 latency_s * 1e6, ceil(frames) + 1);
     }
@@ -304,7 +303,8 @@ static void shape_ports(FILE *s, const struct cc_lab_config *config, int host)
     for (int i = 0; i < config->hosts; i++) {
         char device[32];
         (void)snprintf(device, sizeof device, DATA_PORT, i);
-        write_bucket(s, device, config, 0);
+        write_bucket(s, device, config, config->down_bps > 0 ? config->down_bps : config->bw_bps,
+                     0);
     }
 }
 
@@ -313,7 +313,7 @@ static void shape_host(FILE *s, const struct cc_lab_config *config, int host)
 {
     (void)host;
     if (config->bw_bps > 0)
-        write_bucket(s, CC_LAB_DEVICE, config, config->latency_s);
+        write_bucket(s, CC_LAB_DEVICE, config, config->bw_bps, config->latency_s);
     else
         fprintf(s, "qdisc add dev " CC_LAB_DEVICE " root netem delay %.0fus limit 100000\n",
                 config->latency_s * 1e6);

@@ -95,9 +95,9 @@ static void add_all_parameters(struct cc_argv *a, const struct cc_launch_hosts *
     };
     const struct mca_parameter tcp[] = {
         /* TCP only, also between ranks that could share memory, so that the shaped links carry all
-         * messages. */
+         * messages; but several workers of one host do share its memory. */
         {"pml", "ob1"},
-        {"btl", "tcp,self"},
+        {"btl", cc_job_per_host(job) > 1 ? "tcp,self,vader" : "tcp,self"},
         {"btl_tcp_eager_limit", eager},
         {"btl_tcp_rndv_eager_limit", eager},
         /* The parts of a larger message. Open MPI wants them no smaller than the other two. */
@@ -114,7 +114,8 @@ static void add_all_parameters(struct cc_argv *a, const struct cc_launch_hosts *
 }
 
 /* Names the hosts with one slot each, and two for a worker and a server: ranks go to the hosts in
- * turn, so that rank i runs on host i, and colocated server i does, too. */
+ * turn, so that rank i runs on host i, and colocated server i does, too. Hosts of several workers
+ * have a slot for each, and are filled one after the other. */
 static void add_lab_hosts(struct cc_argv *a, const struct cc_job *job)
 {
     const int hosts = cc_job_hosts(job);
@@ -124,7 +125,9 @@ static void add_lab_hosts(struct cc_argv *a, const struct cc_job *job)
         return;
     for (int i = 0; i < hosts; i++)
         (void)fprintf(list.f, "%s" CC_LAB_HOST ":%d", i > 0 ? "," : "", i,
-                      job->colocated && i < job->servers ? 2 : 1);
+                      job->colocated && i < job->servers        ? 2
+                      : i < job->workers / cc_job_per_host(job) ? cc_job_per_host(job)
+                                                                : 1);
     a->status = cc_memory_text_end(&list, CC_OK, a->e);
     if (a->status != CC_OK)
         return;
@@ -160,9 +163,10 @@ int cc_mpirun_argv(const struct cc_launch_hosts *hosts, const char *rank_program
         if (c->here && !user_sets(hosts, "--allow-run-as-root"))
             cc_argv_add(&a, "--allow-run-as-root");
     }
-    /* Every host gets one rank before any gets a second; workers come first, then servers. */
+    /* Every host gets one rank before any gets a second; workers come first, then servers. With
+     * several workers a host, it gets all of these before the next one gets any. */
     if (!user_sets(hosts, "--map-by"))
-        cc_argv_words(&a, "--map-by", "node", NULL);
+        cc_argv_words(&a, "--map-by", cc_job_per_host(job) > 1 ? "slot" : "node", NULL);
     /* In a lab each of mpirun's daemons believes that it has the machine to itself: binding would
      * put all ranks on the same core. Codecs also run several threads. */
     if (!user_sets(hosts, "--bind-to"))

@@ -49,7 +49,7 @@ void cc_count_bytes(struct cc_rank_loop *l)
 {
     struct cc_counters *t = &l->s.counters;
     l->uncounted_bytes = t->sent_bytes;
-    t->payload_bytes = t->head_bytes = t->sent_bytes = t->messages = t->kept = 0;
+    t->payload_bytes = t->head_bytes = t->sent_bytes = t->intra_bytes = t->messages = t->kept = 0;
     memset(t->chosen, 0, sizeof t->chosen);
     t->send_s = 0;
     memset(t->tensor_bytes, 0, l->s.job->tensors * sizeof *t->tensor_bytes);

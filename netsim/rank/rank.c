@@ -35,19 +35,32 @@ static int read_job(const char *path, char **text, size_t *length, struct cc_err
                : cc_fail(e, "%s: a job of %zu bytes; %d are the most", path, *length, INT_MAX);
 }
 
-/* Whether colocated servers share a network with their workers. On a cluster the user's list of
- * hosts decides. */
-static int check_colocated(struct cc_rank *r, struct cc_error *e)
+/* The first rank of the host that a rank is on. */
+static int first_of_host(const struct cc_job *job, int rank)
+{
+    const int place = cc_job_place(job, rank);
+    return place < job->workers ? place - place % cc_job_per_host(job) : place;
+}
+
+/* Whether ranks of a host share a network: colocated servers with their workers, and workers of a
+ * host. On a cluster the user's list of hosts decides. */
+static int check_hosts(struct cc_rank *r, struct cc_error *e)
 {
     const uint64_t own = cc_host_id_here().network;
-    const int host = cc_job_host(&r->job, r->rank);
-    if (!r->job.colocated)
+    const int host = first_of_host(&r->job, r->rank), per_host = cc_job_per_host(&r->job);
+    if (!r->job.colocated && per_host == 1)
         return CC_OK;
     uint64_t *all;
     CC_TRY(CC_NEW(all, (size_t)r->ranks, e));
     int code = MPI_Allgather(&own, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, r->comm);
     int status = cc_mpi_check(code, "MPI_Allgather", e);
-    if (status == CC_OK && all[host] != own)
+    if (status == CC_OK && all[host] != own && per_host > 1)
+        status = cc_fail(e,
+                         "rank %d is not on the host of rank %d: --per-host %d needs room for as "
+                         "many ranks on each host (--hosts a:%d,b:%d, or \"slots=%d\" in a "
+                         "hostfile)",
+                         r->rank, host, per_host, per_host, per_host, per_host);
+    else if (status == CC_OK && all[host] != own)
         status = cc_fail(e,
                          "the server of rank %d is not on the host of worker %d: --colocate needs "
                          "as many hosts as workers, with room for two ranks each (\"slots=2\" in a "
@@ -75,7 +88,7 @@ static int open_job(struct cc_rank *r, const char *path, struct cc_error *e)
         status = cc_fail(e, "%d ranks were started for %d workers and %d servers", r->ranks,
                          r->job.workers, r->job.servers);
     else
-        status = check_colocated(r, e);
+        status = check_hosts(r, e);
 out:
     free(text);
     return status;

@@ -74,23 +74,26 @@ static int put_means(const struct cc_rank *r, const struct cc_rank_loop *l, stru
     return CC_OK;
 }
 
-/* With colocated servers, replaces the bytes and messages of the rank that sends most by those of
- * the host that sends most. */
+/* Where hosts have several ranks, replaces the bytes and messages of the rank that sends most by
+ * those of the host that sends most. */
 static int put_hosts(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
                      struct cc_error *e)
 {
     const size_t hosts = (size_t)cc_job_hosts(&r->job);
     const size_t own = (size_t)cc_job_host(&r->job, r->rank);
-    if (!r->job.colocated)
+    if (!r->job.colocated && cc_job_per_host(&r->job) == 1)
         return CC_OK;
     double *list;
-    CC_TRY(CC_NEW(list, 2 * hosts, e));
+    CC_TRY(CC_NEW(list, 3 * hosts, e));
     list[own] = (double)l->s.counters.sent_bytes;
     list[hosts + own] = (double)l->s.counters.messages;
-    const int status = cc_mpi_reduce(r->comm, list, 2 * hosts, MPI_DOUBLE, MPI_SUM, e);
+    list[2 * hosts + own] = (double)l->s.counters.intra_bytes;
+    const int status = cc_mpi_reduce(r->comm, list, 3 * hosts, MPI_DOUBLE, MPI_SUM, e);
     for (size_t i = 0; i < hosts; i++) {
         out->given_bytes = fmax(out->given_bytes, list[i] / (double)out->steps);
         out->messages = fmax(out->messages, list[hosts + i] / (double)out->steps);
+        if (!r->job.colocated)
+            out->intra_bytes = fmax(out->intra_bytes, list[2 * hosts + i] / (double)out->steps);
     }
     free(list);
     return status;
