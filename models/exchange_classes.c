@@ -269,13 +269,10 @@ double cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double 
     const double way_alpha = crossings * x.outer.alpha + (2 * hops - crossings) * x.inner.alpha;
     const double way = crossings * outer + (2 * hops - crossings) * inner;
     const bool queues = crossings > 0 && queue > way_alpha + way + work_s;
-    if (queues) {
-        c->push_latency_s += x.outer.alpha;
-        c->push_transfer_s += queue - x.outer.alpha;
-    } else {
-        c->push_latency_s += way_alpha;
-        c->push_transfer_s += fmax(way, 2 * hops * inner);
-    }
+    /* The transfer is what the slowest link is busy for, also where chunks do not wait for it. */
+    const double busy = 2 * hops * (crossings > 0 ? fmax(inner, outer) : inner);
+    c->push_transfer_s += busy;
+    c->push_latency_s += queues ? x.outer.alpha : fmax(0, way_alpha + way - busy);
     c->rounds += 2 * hops;
     c->messages += 2 * hops;
     add_bytes(k, &x, wire, crossings > 0 ? wire : 0, (group - (crossings > 0)) * wire, c);

@@ -330,6 +330,21 @@ static struct cc_step_cluster step_cluster(const struct cc_setting *s)
                                     .message_s = s->link.message_s};
 }
 
+/* The time of an overlapped step by its bytes between sites: pushes follow one another on the link,
+ * the last ones, which end together, come back, and the forward pass begins. */
+static double between_sites(const struct cc_timing *t, const struct step_kind *kind,
+                            const double *share)
+{
+    const struct cc_step_message *first = kind->message, *last = first + kind->count - 1;
+    const double forward = t->forward_share * t->compute_s;
+    double s = forward + t->update_s + first->cost.encode_s + kind->unshaped.push_wan_s;
+    for (size_t i = first->first; i <= first->last; i++)
+        s += (t->compute_s - forward) * share[i];
+    for (size_t i = 0; i < CC_QUEUE_MESSAGES && i < kind->count; i++)
+        s += last[-(ptrdiff_t)i].cost.pull_wan_s;
+    return s + last->cost.push_latency_s + last->cost.pull_latency_s + last->cost.decode_s;
+}
+
 static double step_time(void *arg, bool sends, double compute_s)
 {
     const struct step_case *k = arg;
@@ -345,8 +360,12 @@ static double step_time(void *arg, bool sends, double compute_s)
         return cc_step_overlap(&t, kind->message, kind->count, s->net->share, s->net->count,
                                cc_link_burst_s(&s->link), k->predictor->scratch);
     const struct cc_step_cluster cluster = step_cluster(s);
-    return cc_step_overlap_servers(&t, kind->message, kind->count, s->net->share, s->net->count,
-                                   &cluster, cc_link_burst_s(&s->link), k->predictor->overlap);
+    const double step =
+        cc_step_overlap_servers(&t, kind->message, kind->count, s->net->share, s->net->count,
+                                &cluster, cc_link_burst_s(&s->link), k->predictor->overlap);
+    return s->cluster.sites > 1 && kind->count > 0
+               ? fmax(step, between_sites(&t, kind, s->net->share))
+               : step;
 }
 
 static void count_choices(const struct cc_setting *s, const struct step_kind *sending,

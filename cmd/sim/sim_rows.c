@@ -132,6 +132,11 @@ const char *cc_sim_cause(void *arg, const struct cc_experiment_setting *of, size
                "more --steps";
     if (setting->timing.mode != CC_SEQUENTIAL)
         return "the composition: what happens at the same time, message by message";
+    if (cc_cluster_two_classes(&setting->cluster) &&
+        !cc_exchange_has(setting->exchange, CC_X_NEIGHBOUR) &&
+        !cc_exchange_has(setting->exchange, CC_X_SERVERS))
+        return "workers that are ahead share a link with those behind; the formula has their "
+               "rounds one after the other";
     if (worst < 0)
         return "codecs and network overlap; the formula adds them up";
     if (s->options.fidelity == CC_FIDELITY_TC)
