@@ -48,6 +48,8 @@ enum cc_exchange_flag {
       logarithm, "recursive halving, then doubling")                                               \
     X(TWOSHOT, twoshot, "twoshot", CC_X_SUMS | CC_X_RECODES | CC_X_STAGES, twice,                  \
       "all to all, one encoding of the sums, allgather")                                           \
+    X(HIERARCHICAL, hierarchical, "hierarchical", CC_X_SUMS | CC_X_RECODES | CC_X_STAGES, twice,   \
+      "inside hosts, between ranks of equal local number, inside again")                           \
     X(ALLGATHER, allgather, "allgather", CC_X_GATHERS, linear,                                     \
       "every payload to every worker")                                                             \
     X(MPI, mpi, "mpi", CC_X_SUMS | CC_X_LIBRARY, logarithm,                                        \

@@ -48,12 +48,12 @@ void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum 
         models[x]->cost(&k, out);
 }
 
-double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, enum cc_via via, int workers)
+double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, const struct cc_cluster *c)
 {
-    bool alone = !cc_exchange_has(x, CC_X_SERVERS) && workers == 1;
-    if (r == CC_REDUCE_SUM || alone || by_allgather(x, r, via) || models[x]->encodings == NULL)
+    bool alone = !cc_exchange_has(x, CC_X_SERVERS) && c->workers == 1;
+    if (r == CC_REDUCE_SUM || alone || by_allgather(x, r, c->via) || models[x]->encodings == NULL)
         return 1;
-    return models[x]->encodings(workers);
+    return models[x]->encodings(c);
 }
 
 double cc_exchange_encoded_bytes(enum cc_exchange x, const struct cc_payload_cost *m,

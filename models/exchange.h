@@ -156,7 +156,7 @@ double cc_cost_sent_s(const struct cc_cluster *cluster, const struct cc_link *l,
  * gradient once. Errors and gradients of different workers count as independent, so that their
  * squares add up. 1 where payloads are summed, merged or gathered as they are, 2 with a server that
  * encodes the mean, more where every hop encodes. docs/advise.md. */
-double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, enum cc_via via, int workers);
+double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, const struct cc_cluster *c);
 
 /* The size of the union of m of the workers' index sets, of k in n each. */
 double cc_union_size(const struct cc_cluster *c, double n, double k, int m);

@@ -309,6 +309,24 @@ void cc_add_stage(const struct cc_exchange_case *k, double bytes, struct cc_cost
     c->messages += count;
 }
 
+void cc_add_group_stage(const struct cc_exchange_case *k, bool inner, double bytes,
+                        struct cc_cost *c)
+{
+    const struct classes x = classes_of(k);
+    const double ranks = cc_cluster_per_host(k->cluster), hosts = cc_cluster_hosts(k->cluster);
+    const double count = (inner ? ranks : hosts) - 1, wire = cc_framed(k->link, bytes);
+    const double transfer = inner ? count * wire * x.inner.own_byte_s
+                                  : class_s(&x.outer, ranks * count * wire, count * wire);
+    if (count == 0)
+        return;
+    c->push_latency_s += inner ? x.inner.alpha : x.outer.alpha;
+    c->push_transfer_s += fmax(transfer, (count - 1) * k->link->message_s);
+    c->rounds++;
+    c->messages += count;
+    add_bytes(k, &x, count * wire, inner ? 0 : ranks * count * wire,
+              inner ? ranks * count * wire : 0, c);
+}
+
 /* --- servers --- */
 
 double cc_wan_flows(const struct cc_cluster *c, int servers)

@@ -10,6 +10,7 @@
  *   rabenseifner  2 lg p' alpha + 2 (p'-1)/p' n beta + (p'-1)/p' n gamma
  *                 + [r>0] (2 alpha + 2 n beta + n gamma)                  Rabenseifner 2004
  *   twoshot       2 alpha + 2 (P-1)/P n beta + (P-1)/P n gamma
+ *   hierarchical  twoshot's with alpha and beta inside a host, of n (G-1)/G, and between n hosts
  *   allgather     ceil(lg P) alpha + (P-1) n beta                         Bruck et al. 1997
  *   mpi           the fastest of the first three
  *
@@ -67,9 +68,9 @@ static double ring_encoded_bytes(const struct cc_payload_cost *m, const struct c
 }
 
 /* Encoding a sum of m gradients adds m parts of P to the squared error: (1 + 2 + ... + P) / P. */
-static double ring_encodings(int workers)
+static double ring_encodings(const struct cc_cluster *c)
 {
-    return (workers + 1.0) / 2;
+    return (c->workers + 1.0) / 2;
 }
 
 /* Whole vectors travel between ranks 1, 2, 4, ... apart. Each of the r ranks beyond the power of
@@ -99,9 +100,9 @@ static void recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
 
 /* Every gradient is encoded in each of the lg p' rounds; those of the r ranks once before, and the
  * result once after. */
-static double recdouble_encodings(int workers)
+static double recdouble_encodings(const struct cc_cluster *c)
 {
-    double p = workers, rounds = floor(log2(p)), rest = p - exp2(rounds);
+    double p = c->workers, rounds = floor(log2(p)), rest = p - exp2(rounds);
     return rounds + (rest > 0 ? rest / p + 1 : 0);
 }
 
@@ -148,9 +149,9 @@ static double rabenseifner_encoded_bytes(const struct cc_payload_cost *m,
 
 /* Half of every gradient is encoded in each round, those of the r ranks once before, and the
  * result's parts once. */
-static double rabenseifner_encodings(int workers)
+static double rabenseifner_encodings(const struct cc_cluster *c)
 {
-    double p = workers, rounds = floor(log2(p)), rest = p - exp2(rounds);
+    double p = c->workers, rounds = floor(log2(p)), rest = p - exp2(rounds);
     return rounds / 2 + rest / p + 1;
 }
 
@@ -216,9 +217,56 @@ static double twoshot_encoded_bytes(const struct cc_payload_cost *m, const struc
 }
 
 /* Of every gradient, all but the part that its worker sums is encoded, and every sum is once. */
-static double twoshot_encodings(int workers)
+static double twoshot_encodings(const struct cc_cluster *c)
 {
-    return 2 - 1.0 / workers;
+    return 2 - 1.0 / c->workers;
+}
+
+/* --- hierarchical --- */
+
+/* Two shots, the first of which is in two stages: inside the host, where G slices of n parts are
+ * added, and between the n hosts. Whole sums go the way back as they are. */
+static void hierarchical(const struct cc_exchange_case *k, struct cc_cost *c)
+{
+    const struct cc_payload_cost *m = k->message;
+    const struct cc_cluster *cluster = k->cluster;
+    const double p = cluster->workers, ranks = cc_cluster_per_host(cluster), hosts = p / ranks;
+    const bool sums = k->reduction == CC_REDUCE_SUM, gather = cluster->gather != NULL;
+    const double whole = sums ? m->push_bytes : whole_sum(m, cluster);
+    if (ranks == 1) {
+        twoshot(k, c);
+        return;
+    }
+    cc_add_group_stage(k, true, partial(k, 1) / ranks, c);
+    cc_add_group_stage(k, false, partial(k, (int)ranks) / p, c);
+    cc_add_group_stage(k, false, whole / p, c);
+    cc_add_group_stage(k, true, whole / ranks, c);
+    /* Of the values, what a worker sends and adds inside, and then between. */
+    const double inner = (ranks - 1) / ranks, outer = (hosts - 1) / p;
+    if (sums) {
+        cc_encode_once(k, c);
+        c->reduce_s = (inner + outer) * m->push_bytes * cluster->reduce_byte_s;
+        return;
+    }
+    c->encode_s = inner * m->push_encode_s;
+    c->hop_codec_s = (inner + outer) * m->push_add_s + outer * m->push_encode_s +
+                     (gather ? m->pull_encode_s : m->push_encode_s) / p;
+    c->decode_s = gather ? m->pull_decode_s : m->push_decode_s;
+}
+
+static double hierarchical_encoded_bytes(const struct cc_payload_cost *m,
+                                         const struct cc_cluster *c)
+{
+    const double p = c->workers, ranks = cc_cluster_per_host(c), hosts = p / ranks;
+    return (ranks - 1) / ranks * cc_hop_bytes(m, 1) +
+           (hosts - 1) / p * cc_hop_bytes(m, (int)ranks) + whole_sum(m, c) / p;
+}
+
+/* Of every gradient all but the own slice is encoded inside, of every host's sum all but the own
+ * part between hosts, and every whole sum is. */
+static double hierarchical_encodings(const struct cc_cluster *c)
+{
+    return 3 - 1.0 / cc_cluster_per_host(c) - 1.0 / cc_cluster_hosts(c);
 }
 
 /* The library sums floats by the fastest algorithm and gathers other payloads. */
@@ -242,5 +290,9 @@ const struct cc_exchange_model cc_exchange_model_rabenseifner = {
     .encodings = rabenseifner_encodings};
 const struct cc_exchange_model cc_exchange_model_twoshot = {
     .cost = twoshot, .encoded_bytes = twoshot_encoded_bytes, .encodings = twoshot_encodings};
+const struct cc_exchange_model cc_exchange_model_hierarchical = {
+    .cost = hierarchical,
+    .encoded_bytes = hierarchical_encoded_bytes,
+    .encodings = hierarchical_encodings};
 const struct cc_exchange_model cc_exchange_model_allgather = {.cost = cc_cost_allgather};
 const struct cc_exchange_model cc_exchange_model_mpi = {.cost = library};

@@ -26,7 +26,7 @@ struct cc_exchange_model {
     double (*encoded_bytes)(const struct cc_payload_cost *m, const struct cc_cluster *c);
     /* Squared error of the workers' sum, in units of that of encoding every gradient once, for
      * payloads that are encoded again on their way (docs/advise.md); NULL: 1. */
-    double (*encodings)(int workers);
+    double (*encodings)(const struct cc_cluster *c);
 };
 
 #define CC_EXCHANGE_MODEL(id, symbol, ...)                                                         \
@@ -89,6 +89,11 @@ double cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double 
 /* Adds a message of `bytes` from each worker to every other, all at once: they share the ports,
  * take one latency, and no less time than sending them takes the processor. */
 void cc_add_stage(const struct cc_exchange_case *k, double bytes, struct cc_cost *c);
+
+/* Adds a message of `bytes` from each worker to every other of its host (inner), or to every one of
+ * its local number, all at once, on clusters of several workers a host. */
+void cc_add_group_stage(const struct cc_exchange_case *k, bool inner, double bytes,
+                        struct cc_cost *c);
 
 /* With servers: the most messages of one direction that share a link between sites, when every
  * worker sends one to each of `servers` servers; 0 if none crosses. */

@@ -68,7 +68,7 @@ const struct cc_option cc_cluster_options[] = {
              "decoded, added and encoded at every hop, or by allgather instead"},
     {.name = "gather-scheme", MEMBER(gather_text), .value = "SCHEME", .otherwise = "that of the gradients",
      .group = CC_GROUP_CLUSTER, .exchanges = CC_X_STAGES,
-     .help = "{exchanges}: the scheme of the sums in the second stage, of payloads that are decoded "
+     .help = "{exchanges}: the scheme of whole sums in the last stage, of payloads that are decoded "
              "to be added"},
     {.name = "union", MEMBER(setting.cluster.overlap), .value = "HOW", .def = "measured",
      .choices = cc_union_names, .group = CC_GROUP_CLUSTER,
@@ -221,7 +221,7 @@ bool cc_cluster_has(const struct cc_cluster_args *c, enum cc_exchange_flag flag)
 
 /* --- hosts with several accelerators --- */
 
-static int choose_intra(struct cc_cluster_args *out, struct cc_error *e)
+int cc_cluster_choose_intra(struct cc_cluster_args *out, struct cc_error *e)
 {
     const struct cc_link_options *o = &out->network;
     const void *const of_hosts[] = {&o->intra, &o->intra_latency, NULL};
@@ -292,13 +292,13 @@ int cc_cluster_parse_gather(struct cc_cluster_args *out, struct cc_error *e)
         return CC_OK;
     cc_exchange_list(CC_X_STAGES, with, sizeof with);
     if (!cc_cluster_has(out, CC_X_STAGES))
-        return cc_usage(
-            e, "--gather-scheme is for exchanges that encode sums once: give --exchange %s", with);
+        return cc_usage(e, "--gather-scheme is for --exchange %s, which encode whole sums once",
+                        with);
     if (cc_cluster_has(out, CC_X_SERVERS))
         return cc_usage(e,
-                        "--gather-scheme is for %s, and servers encode sums by the scheme of the "
-                        "gradients: give --exchange %s alone",
-                        with, with);
+                        "--gather-scheme is for --exchange %s, and servers encode sums by the "
+                        "scheme of the gradients: leave out --exchange ps",
+                        with);
     if (out->setting.cluster.via == CC_VIA_ALLGATHER)
         return cc_usage(e, "--gather-scheme: by --via allgather, sums are not encoded: leave out "
                            "either");
@@ -344,7 +344,7 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
     CC_TRY(parse_keep(out, e));
     CC_TRY(cc_cluster_parse_gather(out, e));
     CC_TRY(cc_links_make(&out->network, &out->link, &out->links, e));
-    CC_TRY(choose_intra(out, e));
+    CC_TRY(cc_cluster_choose_intra(out, e));
     s->timing.seed = out->source.seed;
     s->timing.consistency = out->consistency.how.item[0];
     s->timing.staleness = out->consistency.staleness;

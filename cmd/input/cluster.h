@@ -112,6 +112,9 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
                          int (*each)(void *arg, const struct cc_setting *s, struct cc_error *e),
                          void *arg, struct cc_error *e);
 
+/* Sets the link inside a host by the options that were read. */
+int cc_cluster_choose_intra(struct cc_cluster_args *out, struct cc_error *e);
+
 /* Reads --gather-scheme for the exchanges that were read. */
 int cc_cluster_parse_gather(struct cc_cluster_args *out, struct cc_error *e);
 

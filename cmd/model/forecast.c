@@ -395,8 +395,7 @@ static void put_losses(const struct cc_forecast *f, enum cc_exchange exchange, s
 static double encodings(const struct cc_forecast *f, const struct cc_setting *s, size_t scheme)
 {
     const enum cc_reduction reduction = f->payloads[scheme].reduction;
-    const double all =
-        cc_exchange_encodings(s->exchange, reduction, s->cluster.via, s->cluster.workers);
+    const double all = cc_exchange_encodings(s->exchange, reduction, &s->cluster);
     if (s->cluster.gather == NULL || reduction == CC_REDUCE_SUM || s->cluster.workers == 1)
         return all;
     if (f->gather_figures.of == NULL)

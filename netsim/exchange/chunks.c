@@ -15,12 +15,16 @@ struct cc_range cc_chunks_range(struct cc_range message, size_t chunks, size_t f
 void cc_chunks_drop_empty(struct cc_range message, struct cc_schedule *s)
 {
     size_t kept = 0, reduce_rounds = 0;
+    bool begins = false;
     for (size_t k = 0; k < s->rounds; k++) {
-        const struct cc_round r = s->round[k];
+        struct cc_round r = s->round[k];
+        begins |= r.begins;
         const struct cc_range out = cc_chunks_range(message, s->chunks, r.send_first, r.send_count);
         const struct cc_range in = cc_chunks_range(message, s->chunks, r.recv_first, r.recv_count);
         if (out.from == out.to && in.from == in.to)
             continue;
+        r.begins = begins;
+        begins = false;
         reduce_rounds += k < s->reduce_rounds;
         s->round[kept++] = r;
     }

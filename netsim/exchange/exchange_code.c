@@ -28,9 +28,10 @@ int cc_exchange_make(const struct cc_exchange_kind *kind, struct cc_rank_state *
 int cc_exchange_schedule(const struct cc_rank_state *s, cc_schedule_builder *build,
                          enum cc_sums sums, struct cc_schedule *out, struct cc_error *e)
 {
-    CC_TRY(build(s->job->workers, s->rank, out, e));
+    const int per_host = cc_job_per_host(s->job);
+    CC_TRY(build(s->job->workers, per_host, s->rank, out, e));
     return sums == CC_SUMS_FOR_ALL || s->shared == NULL || !s->job->data
                ? CC_OK
-               : cc_schedule_to_first(build, s->job->workers, s->rank, sums == CC_SUMS_TREE, out,
-                                      e);
+               : cc_schedule_to_first(build, s->job->workers, per_host, s->rank,
+                                      sums == CC_SUMS_TREE, out, e);
 }

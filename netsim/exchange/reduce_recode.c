@@ -7,8 +7,7 @@
  * sums on, a message of several chunks is a u64 and then, for each chunk, a u64 and its pack.
  *
  * Rounds. A rank ends one round after the other (`current`), and begins them in groups: of one
- * round each or, where rounds do not wait for each other (schedule.at_once), of all that reduce,
- * and of all that pass whole sums on.
+ * round each, or of those that do not wait for each other (schedule.at_once).
  *
  * Begin a group: encode the partial sums that its rounds send (if they reduce), or put the payloads
  * of the chunks that are passed on behind each other; send that; post the receives of the next
@@ -238,16 +237,6 @@ static size_t known_length(const struct reduce_recode *x, size_t k)
     return all;
 }
 
-/* The end of the group that round k belongs to. */
-static size_t group_end(const struct reduce_recode *x, size_t k)
-{
-    if (k >= x->schedule.rounds)
-        return x->schedule.rounds;
-    if (x->schedule.at_once == 0)
-        return k + 1;
-    return k < x->schedule.reduce_rounds ? x->schedule.reduce_rounds : x->schedule.rounds;
-}
-
 static void post_receive(struct reduce_recode *x, size_t k)
 {
     struct round_state *t = &x->round_state[k];
@@ -291,7 +280,7 @@ static int begin_send(struct reduce_recode *x, size_t k, struct cc_error *e)
  * chunk when the rounds that reduce are over. */
 static int begin_group(struct reduce_recode *x, struct cc_error *e)
 {
-    const size_t end = group_end(x, x->current);
+    const size_t end = cc_schedule_group_end(&x->schedule, x->current);
     bool moved;
     if (x->owner != NULL && x->current == x->schedule.reduce_rounds) {
         struct chunk *c = &x->chunk[x->schedule.own_chunk];
@@ -304,7 +293,7 @@ static int begin_group(struct reduce_recode *x, struct cc_error *e)
         if (x->begun + 1 < end) /* a payload is sent while the next one is encoded */
             CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
     }
-    post_receives(x, group_end(x, end));
+    post_receives(x, cc_schedule_group_end(&x->schedule, end));
     return CC_OK;
 }
 
@@ -351,7 +340,7 @@ static int reduce_recode_start(void *of, struct cc_error *e)
         return encode_silently(x, e);
     x->over = false;
     memset(x->chunk, 0, x->schedule.chunks * sizeof *x->chunk);
-    post_receives(x, group_end(x, 0));
+    post_receives(x, cc_schedule_group_end(&x->schedule, 0));
     CC_TRY(begin_group(x, e));
     CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
     if (x->schedule.reduce_rounds == 0 && x->owner != NULL)

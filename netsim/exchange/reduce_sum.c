@@ -40,6 +40,7 @@ struct round_state {
     struct cc_range send, recv;
     bool adds;                   /* received floats are added; else they are kept */
     bool sends_sum, adds_to_sum; /* the sum so far; else own floats */
+    size_t group;                /* the first of the rounds that do not wait for each other */
     size_t theirs;               /* with `peer`: the sender's round */
     struct cc_transfer out, in;
     size_t added; /* bytes of what was received that are added, or in their place */
@@ -148,7 +149,7 @@ static void look_ahead(struct reduce_sum *x, bool *moved)
     for (size_t k = x->current; k < x->schedule.rounds; k++) {
         struct round_state *t = &x->round_state[k];
         /* A round does not send what others at once with it have added. */
-        const size_t before = x->schedule.at_once > 0 ? k - k % x->schedule.at_once : k;
+        const size_t before = x->round_state[k].group;
         if (t->out.ready < t->out.bytes)
             t->out.ready = prepared(x, before, t->send, false);
         if (t->in.ready < t->in.bytes)
@@ -330,8 +331,10 @@ static void reduce_sum_close(void *of)
  * schedules have no round of which only a part has been added to. summed: [chunks], false. */
 static void follow_chunks(const struct reduce_sum *x, bool *summed)
 {
-    for (size_t k = 0; k < x->schedule.rounds; k++) {
+    for (size_t k = 0, group = 0; k < x->schedule.rounds; k++) {
         const struct cc_round *r = &x->schedule.round[k];
+        group = cc_schedule_group_end(&x->schedule, group) <= k ? k : group;
+        x->round_state[k].group = group;
         x->round_state[k].sends_sum = r->send_count > 0 && summed[r->send_first];
         x->round_state[k].adds_to_sum = r->recv_count > 0 && summed[r->recv_first];
         for (size_t i = 0; i < r->recv_count; i++)
@@ -343,7 +346,10 @@ static int open_received(struct reduce_sum *x, struct cc_error *e)
 {
     const size_t all = cc_pack_bound(x->floats.pack), value = sizeof(float);
     const bool apart = x->schedule.at_once > 0;
-    x->apart_bytes = (all / value / x->schedule.chunks + 1) * value;
+    size_t chunks = 1;
+    for (size_t k = 0; k < x->schedule.reduce_rounds; k++)
+        chunks = cc_larger(chunks, x->schedule.round[k].recv_count);
+    x->apart_bytes = (all / value / x->schedule.chunks + 1) * chunks * value;
     return cc_data_alloc(x->head.s->job, apart ? x->schedule.reduce_rounds * x->apart_bytes : all,
                          &x->received, e);
 }

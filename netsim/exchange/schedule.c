@@ -11,6 +11,16 @@ int cc_schedule_add(struct cc_schedule *p, const struct cc_round *r, struct cc_e
     return CC_OK;
 }
 
+size_t cc_schedule_group_end(const struct cc_schedule *p, size_t k)
+{
+    size_t end = k + 1;
+    if (k >= p->rounds)
+        return p->rounds;
+    while (p->at_once > 0 && end < p->rounds && end != p->reduce_rounds && !p->round[end].begins)
+        end++;
+    return end;
+}
+
 /* Keeps the rounds of a doubling over one chunk that become part of rank 0's sum: the lower of two
  * ranks adds the other's to its own, and the higher one is done. */
 static void keep_tree(int rank, struct cc_schedule *p)
@@ -37,10 +47,11 @@ static void keep_tree(int rank, struct cc_schedule *p)
     p->reduce_rounds = reduce_rounds;
 }
 
-int cc_schedule_to_first(cc_schedule_builder *build, int workers, int rank, bool tree,
+int cc_schedule_to_first(cc_schedule_builder *build, int workers, int per_host, int rank, bool tree,
                          struct cc_schedule *p, struct cc_error *e)
 {
-    const struct cc_round own = {.to = 0, .from = -1, .send_first = p->own_chunk, .send_count = 1};
+    const struct cc_round own = {
+        .to = 0, .from = -1, .send_first = p->own_chunk, .send_count = 1, .begins = true};
     int status = CC_OK;
     if (p->chunks == 1) {
         if (tree)
@@ -52,9 +63,9 @@ int cc_schedule_to_first(cc_schedule_builder *build, int workers, int rank, bool
         return cc_schedule_add(p, &own, e);
     for (int i = 1; i < workers && rank == 0 && status == CC_OK; i++) {
         struct cc_schedule other = {0};
-        status = build(workers, i, &other, e);
+        status = build(workers, per_host, i, &other, e);
         const struct cc_round theirs = {
-            .to = -1, .from = i, .recv_first = other.own_chunk, .recv_count = 1};
+            .to = -1, .from = i, .recv_first = other.own_chunk, .recv_count = 1, .begins = i == 1};
         if (status == CC_OK && other.owns_chunk)
             status = cc_schedule_add(p, &theirs, e);
         free(other.round);

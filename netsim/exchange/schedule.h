@@ -20,6 +20,8 @@ struct cc_round {
     uint64_t salt;                  /* added to the seed of that */
     int send_workers, recv_workers; /* workers whose gradients are in what is sent, and received */
     bool needs_clear; /* as in struct cc_transfer: the peer is another one than in the last round */
+    bool begins;      /* with at_once: waits for all rounds before it, as later ones then do */
+    bool inner;       /* inside a host */
     bool own_second;  /* where the same chunks are sent and received: this rank's part is the second
                          of the two in the order in which both ranks add them */
 };
@@ -30,8 +32,9 @@ struct cc_schedule {
     size_t chunks;
     struct cc_round *round; /* to be freed */
     size_t rounds, reduce_rounds, capacity;
-    size_t
-        at_once; /* rounds that do not wait for each other; 0: each waits for the one before it */
+    /* The most rounds that do not wait for each other; 0: each waits for the one before it. A group
+     * of such rounds begins with one that `begins`. */
+    size_t at_once;
     /* After the rounds that reduce, this rank has the whole sum of one chunk; every rank decodes
      * the payload that this rank encodes it to. */
     bool owns_chunk;
@@ -40,17 +43,22 @@ struct cc_schedule {
     uint64_t owner_salt;
 };
 
+/* The end of the group of rounds that round k belongs to: rounds that reduce are in other groups
+ * than those that do not. */
+size_t cc_schedule_group_end(const struct cc_schedule *p, size_t k);
+
 /* Appends a round. */
 int cc_schedule_add(struct cc_schedule *p, const struct cc_round *r, struct cc_error *e);
 
-/* Makes the schedule of `rank`, one of `workers` ranks. *p is all zeros before; its rounds are to
- * be freed also on failure. */
-typedef int cc_schedule_builder(int workers, int rank, struct cc_schedule *p, struct cc_error *e);
+/* Makes the schedule of `rank`, one of `workers` ranks, of which `per_host` are on each host, host
+ * by host. *p is all zeros before; its rounds are to be freed also on failure. */
+typedef int cc_schedule_builder(int workers, int per_host, int rank, struct cc_schedule *p,
+                                struct cc_error *e);
 
 /* Where only rank 0 needs the whole sums: sends each from its owner to rank 0 alone. *p: as built
  * for the rank. tree: where all ranks make one sum, those add that rank 0's sum depends on;
  * otherwise such a schedule stays as it is. */
-int cc_schedule_to_first(cc_schedule_builder *build, int workers, int rank, bool tree,
+int cc_schedule_to_first(cc_schedule_builder *build, int workers, int per_host, int rank, bool tree,
                          struct cc_schedule *p, struct cc_error *e);
 
 /* Parts that several exchanges have. */

@@ -12,9 +12,11 @@
  * values of the chunk as they are, and then those of the ranks before it, the nearest first. */
 #include "netsim/exchange/exchange_code.h"
 
-int cc_schedule_split(int workers, int rank, struct cc_schedule *p, struct cc_error *e)
+int cc_schedule_split(int workers, int per_host, int rank, struct cc_schedule *p,
+                      struct cc_error *e)
 {
     const size_t n = (size_t)workers, me = (size_t)rank;
+    (void)per_host;
     *p = (struct cc_schedule){.chunks = n,
                               .reduce_rounds = n - 1,
                               .at_once = n - 1,
@@ -33,7 +35,8 @@ int cc_schedule_split(int workers, int rank, struct cc_schedule *p, struct cc_er
                                        .recv_count = 1,
                                        .encodes_as = rank,
                                        .send_workers = reduces ? 1 : (int)n,
-                                       .recv_workers = reduces ? 1 : (int)n};
+                                       .recv_workers = reduces ? 1 : (int)n,
+                                       .begins = d == 1};
             CC_TRY(cc_schedule_add(p, &r, e));
         }
     return CC_OK;

@@ -28,6 +28,7 @@ struct cc_training_config {
     enum cc_via via;
     int servers;        /* for an exchange that has any */
     int dense_bits;     /* bits of a value in the second stage of an exchange that has one */
+    int per_host;       /* workers of a host, which their number is a multiple of; 0: 1 */
     const char *gather; /* CC_X_STAGES: the scheme of sums; NULL: that of gradients */
     /* Exchanges with CC_X_CHOOSES: as in struct cc_job_row; otherwise none. */
     const struct cc_job_choice *choice;

@@ -64,6 +64,7 @@ int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_i
                            .workers = (int)c->task.workers,
                            .servers = servers ? c->servers : 0,
                            .via = c->via,
+                           .per_host = c->per_host > 1 ? c->per_host : 0,
                            .dense_bits =
                                cc_exchange_has(c->exchange, CC_X_MERGES) ? c->dense_bits : 32,
                            .mode = c->mode,

@@ -180,6 +180,8 @@ static void put_settings(FILE *f, const struct cc_training_config *c)
                   c->spec->name, c->pull->name, cc_exchange_names[c->exchange],
                   cc_step_names[c->mode], c->servers, c->dense_bits, cc_via_names[c->via],
                   c->deltas ? "delta" : "mean");
+    if (c->per_host > 1)
+        (void)fprintf(f, "per-host %d\n", c->per_host);
     if (c->gather != NULL)
         (void)fprintf(f, "gather scheme %s\n", c->gather);
     put_plugin(f, c->spec);

@@ -479,9 +479,9 @@ static const struct cc_field job_fields[] = {
     {WORD(struct cc_job, via), .words = cc_via_names, IN_REPLAY, .help = "As `--via`."},
     {CC_TEXT(struct cc_job, gather), .optional = true, .when = stages,
      .condition = "if the exchange has stages",
-     .help =
-         "The scheme of sums in the second stage of `twoshot`, where payloads are decoded to be "
-         "added; missing: the row's."},
+     .help = "The scheme of sums in the last stage of `twoshot` and `hierarchical`, where payloads "
+             "are decoded to be "
+             "added; missing: the row's."},
     {WORD(struct cc_job, wire), .words = cc_wire_names, .when = merges,
      .condition = "if the exchange merges pairs",
      .help = "In which form pairs are sent ([wire.md](wire.md#streams)): as `--wire`."},

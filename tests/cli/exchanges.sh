@@ -21,9 +21,9 @@ q 0 $m --exchange twoshot,ring --scheme fp32,int8 --gather-scheme fp8 --format j
 json '[(r["exchange"], r["scheme"], r["gather_scheme"]) for r in d["rows"]] == [("twoshot", "fp32", None), ("twoshot", "int8", "fp8"), ("ring", "fp32", None), ("ring", "int8", None)]'
 
 t 2 $m --exchange ring --scheme int8 --gather-scheme fp8
-err '--gather-scheme is for exchanges that encode sums once: give --exchange twoshot'
+err '--gather-scheme is for --exchange twoshot and hierarchical, which encode whole sums once'
 t 2 $m --exchange ps,twoshot --scheme int8 --gather-scheme fp8
-err '--gather-scheme is for twoshot, and servers encode sums'
+err '--gather-scheme is for --exchange twoshot and hierarchical, and servers encode sums'
 t 2 $m --exchange twoshot --scheme int8 --gather-scheme fp8,int4
 err '--gather-scheme fp8,int4: one scheme'
 t 2 $m --exchange twoshot --scheme int8 --gather-scheme local
@@ -36,16 +36,20 @@ err "--gather-scheme: unknown scheme 'nix'"
 # --- in one process ---
 
 # Lossless, every exchange gives the same weights; sums of another scheme give others.
-tr="train -q --net mlp:16 --data digits --workers 3 --seed 1 --steps 20 --format json --scheme"
-q 0 $tr zstd --exchange ring
+tr="train -q --net mlp:16 --data digits --seed 1 --steps 20 --format json --scheme"
+q 0 $tr zstd --workers 3 --exchange ring
 json 'd["rows"][-1]["accuracy"] > 0.1'
 cp out ring
-q 0 $tr zstd --exchange twoshot
+q 0 $tr zstd --workers 3 --exchange twoshot
 json 'd["rows"][-1]["accuracy"] == json.load(open("ring"))["rows"][-1]["accuracy"]'
-q 0 $tr zstd --exchange twoshot --gather-scheme mqe1bit
+q 0 $tr zstd --workers 3 --exchange twoshot --gather-scheme mqe1bit
 json 'd["rows"][-1]["accuracy"] != json.load(open("ring"))["rows"][-1]["accuracy"]'
+q 0 $tr zstd --exchange hierarchical --workers 4 --per-host 2
+json 'd["rows"][-1]["accuracy"] > 0.1'
+t 2 train -q --net mlp:16 --data digits --scheme int8 --exchange hierarchical --workers 5 --per-host 2
+err '5 workers'
 t 2 train -q --net mlp:16 --data digits --scheme int8 --exchange allgather --gather-scheme int8
-err '--gather-scheme is for exchanges that encode sums once'
+err '--gather-scheme is for --exchange twoshot and hierarchical'
 
 # --- simulated ---
 
@@ -60,6 +64,11 @@ if command -v smpirun >/dev/null 2>&1 && [ -e "$(dirname "$program")/commcomp-ra
     # The error of a sum does not grow with the workers; a ring's does.
     q 0 sim -q --profile profile.json --values 100K --workers 2,16 --exchange twoshot,ring --scheme int4 --errors --format json
     json '[e := [r["applied_error"] for r in d["rows"]]] and e[1] < 1.1 * e[0] and e[3] > 4 * e[2]'
+    # Hosts of 4: a quarter of what twoshot sends leaves a host.
+    h="sim -q --profile fast.json --values 1M --workers 16 --per-host 4 --intra-bw 100gbps --intra-latency 5us --bw 1gbps"
+    q 0 $h --exchange hierarchical,twoshot --scheme fp32,int8 --errors --format json
+    json 'all(abs(r["model_error"]) < 0.03 for r in d["rows"])'
+    json '[t := {(r["exchange"], r["scheme"]): r["step_s"] for r in d["rows"]}] and t["twoshot", "fp32"] > 3.9 * t["hierarchical", "fp32"]'
     t 2 $s --scheme int8 --gather-scheme 3lc --data off
     err '--gather-scheme 3lc: its payloads have different sizes'
 else

@@ -434,20 +434,42 @@ static double pairs(int workers, bool halving)
     return sum / power;
 }
 
+static double of(enum cc_exchange x, enum cc_reduction r, enum cc_via via, int workers)
+{
+    const struct cc_cluster c = {.workers = workers, .via = via};
+    return cc_exchange_encodings(x, r, &c);
+}
+
+/* Inside a host, then between hosts, then the whole sum. */
+static double three_shots(int hosts, int ranks)
+{
+    struct part host = {1, 0}, sum;
+    for (int i = 1; i < ranks; i++)
+        host = plus(host, coded((struct part){1, 0}));
+    sum = host;
+    for (int i = 1; i < hosts; i++)
+        sum = plus(sum, coded(host));
+    return coded(sum).error / (hosts * ranks);
+}
+
 static void encodings(void **state)
 {
     (void)state;
     const enum cc_reduction any = CC_REDUCE_DECODED;
     for (int p = 2; p <= 17; p++) {
-        assert_near(cc_exchange_encodings(CC_RING, any, CC_VIA_HOPS, p), round_a_ring(p));
-        assert_near(cc_exchange_encodings(CC_RECDOUBLE, any, CC_VIA_HOPS, p), pairs(p, false));
-        assert_near(cc_exchange_encodings(CC_RABENSEIFNER, any, CC_VIA_HOPS, p), pairs(p, true));
-        assert_near(cc_exchange_encodings(CC_TWOSHOT, any, CC_VIA_HOPS, p), two_shots(p));
-        assert_near(cc_exchange_encodings(CC_PS, any, CC_VIA_HOPS, p), 2);
-        assert_near(cc_exchange_encodings(CC_RING, any, CC_VIA_ALLGATHER, p), 1);
-        assert_near(cc_exchange_encodings(CC_RING, CC_REDUCE_SUM, CC_VIA_HOPS, p), 1);
-        assert_near(cc_exchange_encodings(CC_SSAR_SPLIT, CC_REDUCE_PAIRS, CC_VIA_HOPS, p), 1);
-        assert_near(cc_exchange_encodings(CC_MPI, any, CC_VIA_HOPS, p), 1);
+        assert_near(of(CC_RING, any, CC_VIA_HOPS, p), round_a_ring(p));
+        assert_near(of(CC_RECDOUBLE, any, CC_VIA_HOPS, p), pairs(p, false));
+        assert_near(of(CC_RABENSEIFNER, any, CC_VIA_HOPS, p), pairs(p, true));
+        assert_near(of(CC_TWOSHOT, any, CC_VIA_HOPS, p), two_shots(p));
+        for (int ranks = 1; ranks <= 4; ranks++) {
+            const struct cc_cluster c = {.workers = p * ranks, .per_host = ranks};
+            assert_near(cc_exchange_encodings(CC_HIERARCHICAL, any, &c), three_shots(p, ranks));
+        }
+        assert_near(of(CC_PS, any, CC_VIA_HOPS, p), 2);
+        assert_near(of(CC_RING, any, CC_VIA_ALLGATHER, p), 1);
+        assert_near(of(CC_RING, CC_REDUCE_SUM, CC_VIA_HOPS, p), 1);
+        assert_near(of(CC_SSAR_SPLIT, CC_REDUCE_PAIRS, CC_VIA_HOPS, p), 1);
+        assert_near(of(CC_MPI, any, CC_VIA_HOPS, p), 1);
     }
 }
 

@@ -24,14 +24,16 @@ struct serial {
     struct cc_spec *second; /* the scheme of the second stage, if it is quantized */
     size_t from, to;
     int workers, power, rest;
-    bool ring, twoshot, recdouble, rabenseifner, mpi, gathers, split, merges, dense, quantizes;
+    int hosts, ranks; /* of a host */
+    bool ring, twoshot, hierarchical, recdouble, rabenseifner, mpi, gathers, split, merges, dense,
+        quantizes;
     double pairs; /* all ranks' together: ssar-auto expects as many */
     bool keeps;
     struct keep keep;
     /* whole: of each rank. part: [rank][chunk] for ring and twoshot; [chunk] of a quantized second
      * stage. round: [member][round] for the doubling and halving ones, the last for the whole sum.
      */
-    struct box *whole, *part, *round;
+    struct box *whole, *part, *round, *inner;
     float *sum; /* flat step of each rank */
 };
 
@@ -86,6 +88,25 @@ static void open_ring(struct serial *s)
             s->part[r * p + c] = part_box(s, cut_at(s, c, p), cut_at(s, c + 1, p), r, 0);
     for (int c = 0; c < p && s->twoshot && s->job->gather != NULL; c++)
         set_gather(s, &s->part[c * p + c], c);
+}
+
+/* hierarchical: what each rank sends inside, [rank][local], and between, [rank][host], of which its
+ * own host's is the whole sum. */
+static void open_hierarchical(struct serial *s)
+{
+    const int p = s->workers, n = s->hosts, g = s->ranks;
+    s->part = box_room((size_t)(p * p) * sizeof *s->part);
+    s->inner = box_room((size_t)(p * g) * sizeof *s->inner);
+    for (int r = 0; r < p; r++) {
+        for (int l = 0; l < g; l++)
+            s->inner[r * g + l] = part_box(s, cut_at(s, l * n, p), cut_at(s, (l + 1) * n, p), r, 0);
+        for (int h = 0; h < n; h++) {
+            const int c = r % g * n + h;
+            s->part[r * n + h] = part_box(s, cut_at(s, c, p), cut_at(s, c + 1, p), r, 0);
+        }
+        if (s->job->gather != NULL)
+            set_gather(s, &s->part[r * n + r / g], r);
+    }
 }
 
 static void open_powers(struct serial *s)
@@ -143,6 +164,9 @@ struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *ro
     s->rest = s->workers - s->power;
     s->ring = job->exchange == CC_RING;
     s->twoshot = job->exchange == CC_TWOSHOT;
+    s->hierarchical = job->exchange == CC_HIERARCHICAL;
+    s->ranks = cc_job_per_host(job);
+    s->hosts = s->workers / s->ranks;
     s->recdouble = job->exchange == CC_RECDOUBLE || job->exchange == CC_SSAR_RECDOUBLE;
     s->rabenseifner = job->exchange == CC_RABENSEIFNER || job->exchange == CC_SSAR_RABENSEIFNER;
     s->dense = job->exchange == CC_DSAR_SPLIT;
@@ -168,6 +192,8 @@ struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *ro
         return s;
     if (row->reduction != CC_REDUCE_SUM && !s->gathers && (s->ring || s->twoshot))
         open_ring(s);
+    else if (row->reduction != CC_REDUCE_SUM && !s->gathers && s->hierarchical)
+        open_hierarchical(s);
     else if (row->reduction != CC_REDUCE_SUM && !s->gathers)
         open_powers(s);
     return s;
@@ -179,6 +205,9 @@ void serial_close(struct serial *s)
         box_free(&s->whole[r]);
     for (int i = 0; i < s->workers * s->workers && s->part != NULL; i++)
         box_free(&s->part[i]);
+    for (int i = 0; i < s->workers * s->ranks && s->inner != NULL; i++)
+        box_free(&s->inner[i]);
+    free(s->inner);
     for (int i = 0; i < s->power * MOST_ROUNDS && s->round != NULL; i++)
         box_free(&s->round[i]);
     if (s->keeps)
@@ -250,6 +279,23 @@ static void sum_split(const struct serial *s, float *const *v, size_t n, float *
         }
 }
 
+/* Rank l of host h owns part l n + h: hosts add up theirs in that order, and then the owners. */
+static void sum_hierarchical(const struct serial *s, float *const *v, size_t n, float *total)
+{
+    const size_t p = (size_t)s->workers, hosts = (size_t)s->hosts, ranks = (size_t)s->ranks;
+    for (size_t c = 0; c < p; c++)
+        for (size_t i = cut(n, c, p, 1); i < cut(n, c + 1, p, 1); i++) {
+            const size_t own = c % hosts, local = c / hosts;
+            for (size_t k = 0; k < hosts; k++) {
+                const size_t host = (own + hosts - k) % hosts;
+                float sum = v[host * ranks + local][i];
+                for (size_t d = 1; d < ranks; d++)
+                    sum = v[host * ranks + (local + ranks - d) % ranks][i] + sum;
+                total[i] = k == 0 ? sum : sum + total[i];
+            }
+        }
+}
+
 static void sum_powers(const struct serial *s, float *const *v, size_t n, float *total)
 {
     float w[32] = {0}, next[32];
@@ -291,7 +337,11 @@ static void count_sums(const struct serial *s, uint64_t bytes, struct serial_cou
     uint64_t lg = 0;
     while ((uint64_t)1 << lg < power)
         lg++;
-    if (s->ring || s->split)
+    const uint64_t hosts = (uint64_t)s->hosts, ranks = (uint64_t)s->ranks;
+    if (s->hierarchical)
+        moves(counts, 2 * p * (ranks - 1 + hosts - 1), 0,
+              2 * (hosts * (ranks - 1) + hosts - 1) * bytes);
+    else if (s->ring || s->split)
         moves(counts, 2 * p * (p - 1), 0, 2 * (p - 1) * bytes);
     else if (s->recdouble)
         moves(counts, power * lg + 2 * rest, 0, (power * lg + 2 * rest) * bytes);
@@ -311,6 +361,8 @@ static double step_sums(struct serial *s, float *model, struct serial_counts *co
     }
     if (s->ring)
         sum_ring(s, v, n, total);
+    else if (s->hierarchical)
+        sum_hierarchical(s, v, n, total);
     else if (s->split)
         sum_split(s, v, n, total);
     else if (s->mpi)
@@ -506,6 +558,58 @@ static void step_twoshot(struct serial *s, uint64_t step, const float *const *gr
     }
 }
 
+/* What a rank has of its slice once its host has added that. */
+static void add_inside(struct serial *s, int rank, uint64_t step, const float *const *gradient,
+                       bool silent, struct serial_counts *counts)
+{
+    const int g = s->ranks, local = rank % g;
+    float *sum = of_rank(s, rank);
+    size_t len;
+    memcpy(sum, gradient[rank], cc_job_values(s->job) * sizeof *sum);
+    for (int d = 1; d < g; d++) {
+        const int r = rank - local + (local + g - d) % g;
+        encode(&s->inner[r * g + local], r, step, gradient[r], true, counts, &len);
+        if (silent)
+            continue;
+        moves(counts, 1, 1, len);
+        box_add(&s->inner[r * g + local], 1, sum);
+    }
+}
+
+static void step_hierarchical(struct serial *s, uint64_t step, const float *const *gradient,
+                              bool silent, float *model, struct serial_counts *counts)
+{
+    const int p = s->workers, n = s->hosts, g = s->ranks;
+    uint64_t slice[32] = {0};
+    size_t len;
+    for (int r = 0; r < p; r++)
+        add_inside(s, r, step, gradient, silent, counts);
+    for (int r = 0; r < p; r++) {
+        const int host = r / g, local = r % g;
+        float *sum = of_rank(s, r);
+        for (int k = 1; k < n; k++) {
+            const int other = (host + n - k) % n * g + local;
+            struct box *b = &s->part[other * n + host];
+            encode(b, other, step, of_rank(s, other), true, counts, &len);
+            if (silent)
+                continue;
+            moves(counts, 1, 1, len);
+            box_add(b, 1, sum);
+        }
+    }
+    for (int r = 0; r < p; r++) {
+        struct box *own = &s->part[r * n + r / g];
+        encode(own, r, step, of_rank(s, r), true, counts, &len);
+        if (silent)
+            continue;
+        moves(counts, (uint64_t)n - 1, 1, len * (uint64_t)(n - 1));
+        slice[r % g] += len;
+        box_add(own, 1.0f / (float)p, model);
+    }
+    for (int l = 0; l < g && !silent; l++)
+        moves(counts, (uint64_t)(n * (g - 1)), (uint64_t)n, slice[l] * (uint64_t)(n * (g - 1)));
+}
+
 /* Extra ranks hand their values to their proxies; sum[rank] of a member is what it begins with. */
 static void hand_to_proxies(struct serial *s, uint64_t step, const float *const *gradient,
                             bool silent, struct serial_counts *counts)
@@ -597,6 +701,10 @@ void serial_step(struct serial *s, uint64_t step, const float *const *gradient, 
     }
     if (s->part != NULL && s->twoshot) {
         step_twoshot(s, step, gradient, silent, model, counts);
+        return;
+    }
+    if (s->part != NULL && s->hierarchical) {
+        step_hierarchical(s, step, gradient, silent, model, counts);
         return;
     }
     if (s->round != NULL && s->recdouble) {

@@ -54,10 +54,15 @@ static double off_by(const struct cc_job *job, const float *model, const double 
     return off / most;
 }
 
-static void attempt(const char *scheme, char *gather, enum cc_exchange exchange, int workers)
+static void attempt(const char *scheme, char *gather, enum cc_exchange exchange, int workers,
+                    int per_host)
 {
-    struct cc_job job = {
-        .exchange = exchange, .workers = workers, .seed = 7, .dense_bits = 32, .gather = gather};
+    struct cc_job job = {.exchange = exchange,
+                         .workers = workers,
+                         .seed = 7,
+                         .dense_bits = 32,
+                         .gather = gather,
+                         .per_host = per_host};
     struct cc_error e = {""};
     struct cc_inprocess *x = NULL;
     struct cc_message message[] = {{1, 2}, {0, 0}};
@@ -112,9 +117,13 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv); /* what the tests are linked with asks for it */
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
         for (int workers = 1; workers <= MOST_WORKERS; workers++) {
-            attempt(schemes[i], NULL, CC_RING, workers);
-            attempt(schemes[i], NULL, CC_TWOSHOT, workers);
-            attempt(schemes[i], other, CC_TWOSHOT, workers);
+            attempt(schemes[i], NULL, CC_RING, workers, 1);
+            attempt(schemes[i], NULL, CC_TWOSHOT, workers, 1);
+            attempt(schemes[i], other, CC_TWOSHOT, workers, 1);
+            for (int per_host = 1; per_host <= workers; per_host++)
+                if (workers % per_host == 0)
+                    attempt(schemes[i], per_host > 1 ? NULL : other, CC_HIERARCHICAL, workers,
+                            per_host);
         }
     printf("conserved: %d cases, %d failed\n", cases, failures);
     MPI_Finalize();

@@ -25,6 +25,8 @@ static const struct way ways[] = {
     {.exchange = "rabenseifner"},
     {.exchange = "twoshot"},
     {.exchange = "twoshot", .gather = "fp8"},
+    {.exchange = "hierarchical", .per_host = 2},
+    {.exchange = "hierarchical", .per_host = 3, .gather = "int8"},
     {.exchange = "twoshot", .gather = "3lc:s=1.5"},
     {.exchange = "allgather"},
     {.exchange = "mpi"},
@@ -41,7 +43,7 @@ static const struct way ways[] = {
     {.exchange = "ssar-split", .wire = CC_WIRE_PAIRS},
 };
 
-enum { WAYS = sizeof ways / sizeof ways[0], DENSE_WAYS = 8 };
+enum { WAYS = sizeof ways / sizeof ways[0], DENSE_WAYS = 10 };
 
 static bool is_set(const char *variable)
 {

@@ -18,6 +18,7 @@ enum { STEPS = 4, MOST_WORKERS = 7 };
 
 static int cases, failures;
 static const char *gather; /* of the next trial's job */
+static int per_host = 1;
 
 struct trial {
     const char *setting;
@@ -46,6 +47,7 @@ static void open_trial(struct trial *t, enum cc_exchange x, enum cc_via via, int
     t->job.servers = x == CC_PS ? t->servers : 0;
     t->job.dense_bits = t->dense_bits;
     t->job.gather = (char *)(uintptr_t)gather;
+    t->job.per_host = per_host;
     jobs_add_flat(&t->job, 777, false);
     jobs_add(&t->job, &matrix, false);
     jobs_add_flat(&t->job, 9, true);
@@ -343,7 +345,12 @@ int main(int argc, char **argv)
     for (size_t i = 0; settings[i] != NULL; i++) {
         gather = "int8";
         attempt(settings[i], CC_TWOSHOT, CC_VIA_HOPS, 3, 32);
+        for (per_host = 1; per_host <= 6; per_host += per_host == 3 ? 3 : 1)
+            attempt(settings[i], CC_HIERARCHICAL, CC_VIA_HOPS, 6, 32);
         gather = NULL;
+        for (per_host = 1; per_host <= 4; per_host *= 2)
+            attempt(settings[i], CC_HIERARCHICAL, CC_VIA_HOPS, 4, 32);
+        per_host = 1;
         attempt(settings[i], CC_PS, CC_VIA_HOPS, 3, 2);
         attempt(settings[i], CC_PS, CC_VIA_HOPS, 2, 5);
         attempt(settings[i], CC_DSAR_SPLIT, CC_VIA_HOPS, 4, 4);

@@ -393,6 +393,7 @@ void trial_attempt(struct ranks_here *w, const char *setting, const struct way *
     t.job.dense_bits = way->dense_bits;
     t.job.keep = way->keep;
     t.job.gather = (char *)(uintptr_t)way->gather;
+    t.job.per_host = way->per_host > 0 && w->ranks % way->per_host == 0 ? way->per_host : 1;
     trial_open(&t);
     x.after = floats(&t, t.values * t.steps);
     if (w->rank == 0)

@@ -28,6 +28,7 @@ struct way {
     int dense_bits;
     double keep;
     const char *gather;
+    int per_host; /* where as many ranks divide by it */
 };
 
 /* Which tensors and gradients. */

@@ -270,7 +270,7 @@ const struct cc_option_use cc_train_uses[] = {
      .own = {.def = "1", .max = CC_TRAIN_MOST_HOSTS,
              .help = "ps: servers, of which each keeps its part of every tensor"}},
     {.rows = cc_cluster_options, .names = "placement"},
-    {.rows = cc_cluster_options, .names = "gather-scheme"},
+    {.rows = cc_cluster_options, .names = "per-host gather-scheme"},
     {.rows = cc_cluster_options, .names = "dense-bits",
      .own = {.help = "bits of a value in the dense stage of {exchanges}"}},
     {.rows = cc_cluster_options, .names = "mode",
@@ -298,6 +298,7 @@ const struct cc_option_use cc_train_uses[] = {
              .help = "rate of a host's link, or a link's name as in `model`: times are then those of "
                      "training over such links, by the formulas of `model`; a list gives rows for "
                      "each, from the same training, or, with --on run or sim, from one over each"}},
+    {.rows = cc_link_options, .names = "intra-bw intra-latency"},
     {.rows = cc_link_options, .names = "latency",
      .own = {.help = "--bw: latency of a message; a list gives rows for each"}},
     {.rows = cc_link_options, .names = "overhead",

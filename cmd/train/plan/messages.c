@@ -28,6 +28,8 @@ void cc_train_setting(const struct cc_train *t, const struct cc_link *link, stru
     out->cluster.servers = c->servers;
     out->cluster.dense_bits = c->dense_bits;
     out->cluster.gather = c->gather;
+    out->cluster.per_host = c->per_host;
+    out->cluster.intra = given->cluster.intra;
     out->timing.mode = c->local.steps > 0 ? CC_SEQUENTIAL : c->mode;
     if (c->mode == CC_PIPE)
         out->timing.depth = (int)c->depth;

@@ -76,8 +76,13 @@ static int parse_exchange(struct cc_train_options *o, struct cc_error *e)
         cc_exchange_list(of_some[i].flag, with, sizeof with);
         return cc_usage(e, "--%s is for %s, not for %s", of_some[i].option, with, name);
     }
+    CC_TRY(cc_cluster_choose_intra(&o->cluster, e));
     CC_TRY(cc_cluster_parse_gather(&o->cluster, e));
     c->gather = s->cluster.gather;
+    c->per_host = s->cluster.per_host;
+    if (c->per_host > 1 && o->cluster.workers[0] % c->per_host != 0)
+        return cc_usage(e, "--per-host %d: %d workers leave a host part empty", c->per_host,
+                        o->cluster.workers[0]);
     if (CC_TRAIN_CLUSTER_GIVEN(o, servers) != NULL && !servers)
         return cc_usage(e, "--servers: %s has none", name);
     if (cc_exchange_has(c->exchange, CC_X_CHOOSES) && o->checkpoint != NULL)
