@@ -27,7 +27,8 @@ enum cc_exchange_flag {
     CC_X_DENSE_STAGE = 256, /* can send the sums as all values, also quantized */
     CC_X_CHOOSES = 512,     /* takes one of the others for each message, step by step */
     CC_X_IN_LIBRARIES = 1024, /* MPI libraries sum floats by one of these */
-    CC_X_STAGES = 2048        /* sums may be encoded by another scheme than gradients */
+    CC_X_STAGES = 2048,       /* sums may be encoded by another scheme than gradients */
+    CC_X_FORMULA = 4096     /* a formula alone, without code: model and advise have it */
 };
 
 /* X(ID, symbol, name, flags, rounds, help)
@@ -64,7 +65,9 @@ enum cc_exchange_flag {
       logarithm, "sparse recursive halving, then doubling")                                        \
     X(SSAR_AUTO, ssar_auto, "ssar-auto",                                                           \
       CC_X_SUMS | CC_X_MERGES | CC_X_DENSE_STAGE | CC_X_CHOOSES, twice,                            \
-      "the fastest of these four by the model's formulas, message by message")
+      "the fastest of these four by the model's formulas, message by message")                     \
+    X(NCCL, nccl, "nccl", CC_X_SUMS | CC_X_FORMULA, logarithm,                                     \
+      "NCCL's own by its constants; model and advise only")
 /* clang-format on */
 
 #define CC_EXCHANGE_ID(id, symbol, name, flags, rounds, help) CC_##id,

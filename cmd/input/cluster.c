@@ -211,6 +211,17 @@ static int choose_system(struct cc_cluster_args *out, struct cc_error *e)
     return CC_OK;
 }
 
+int cc_cluster_check_code(const struct cc_cluster_args *c, struct cc_error *e)
+{
+    for (size_t i = 0; i < c->exchanges; i++)
+        if (cc_exchange_has(c->exchange[i], CC_X_FORMULA))
+            return cc_usage(e,
+                            "--exchange %s: its times come from formulas alone, and ranks have no "
+                            "code for it: `commcomp model` and `advise` take it",
+                            cc_exchange_names[c->exchange[i]]);
+    return CC_OK;
+}
+
 bool cc_cluster_has(const struct cc_cluster_args *c, enum cc_exchange_flag flag)
 {
     for (size_t i = 0; i < c->exchanges; i++)

@@ -123,6 +123,8 @@ int cc_links_make(const struct cc_link_options *o, struct cc_link **out, size_t 
                   struct cc_error *e);
 
 /* Whether one of the exchanges has the flag. */
+/* Fails if an exchange is a formula alone, for commands whose ranks run it. */
+int cc_cluster_check_code(const struct cc_cluster_args *c, struct cc_error *e);
 bool cc_cluster_has(const struct cc_cluster_args *c, enum cc_exchange_flag flag);
 
 /* Reads --consistency, --staleness and --communicate, each of which a command may lack. CC_USAGE if

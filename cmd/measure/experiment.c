@@ -113,6 +113,7 @@ int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, s
     cc_options_free(&source);
     CC_TRY(status);
     CC_TRY(cc_forecast_parse(args, &out->forecast, e));
+    CC_TRY(cc_cluster_check_code(&out->forecast.cluster, e));
     CC_TRY(check_cluster(&out->forecast.cluster, e));
     if (out->errors && out->forecast.cluster.setting.timing.consistency != CC_BULK)
         return cc_usage(e, "--errors are measured between steps that all workers end together: "

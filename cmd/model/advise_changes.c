@@ -204,7 +204,8 @@ static bool best_exchange(struct advise *a, const struct ranking *r, bool mergin
         changed.cluster.keep = merges ? r->s->cluster.keep : 0;
         changed.cluster.gather =
             cc_exchange_has(changed.exchange, CC_X_STAGES) ? r->s->cluster.gather : NULL;
-        if ((wanted == ADMITTED && x == (int)r->s->exchange) || (merging && !merges) ||
+        if (cc_exchange_has(changed.exchange, CC_X_FORMULA) ||
+            (wanted == ADMITTED && x == (int)r->s->exchange) || (merging && !merges) ||
             !best_with(a, &changed, wanted, &c) || is_misplaced(a, changed.exchange, &c))
             continue;
         *best = c;

@@ -1,5 +1,6 @@
 /* commcomp model: the time of a training step, by formulas. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cmd/input/carries.h"
@@ -7,6 +8,7 @@
 #include "cmd/model/forecast.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
+#include "models/exchange_nccl.h"
 
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
@@ -34,6 +36,7 @@ static const struct cc_column columns[] = {
     CC_COLUMN(fill_in, CC_DETAIL),
     CC_COLUMN(fill_in_uniform, CC_DETAIL),
     CC_COLUMN(chose, CC_PART, .note = "of a step"),
+    CC_COLUMN(nccl_choice, CC_PART, .note = "of a message of mean size"),
     CC_COLUMN(efficiency, CC_DETAIL),
     CC_COLUMN(min_size, CC_SETTING, .hidden = true),
     CC_COLUMN(raw_share, CC_SETTING),
@@ -72,6 +75,22 @@ static double union_growth(const struct model *m, size_t scheme, const struct cc
     return cc_union_size(&c, p->total.values, p->total.pairs, c.workers) / p->total.pairs;
 }
 
+/* Writes what NCCL takes for a message of so many bytes of payload. */
+static const char *nccl_text(const struct cc_setting *s, double bytes, enum cc_reduction how,
+                             char *out, size_t cap)
+{
+    const struct cc_nccl_cluster c = cc_nccl_of_cluster(&s->cluster, &s->link);
+    const bool sums = how == CC_REDUCE_SUM;
+    out[0] = '\0';
+    if (c.ranks < 2)
+        return out;
+    const struct cc_nccl_choice is = cc_nccl_choose(
+        &c, sums ? CC_NCCL_ALLREDUCE : CC_NCCL_ALLGATHER, sums ? bytes : c.ranks * bytes);
+    (void)snprintf(out, cap, "%s %s", cc_nccl_algorithm_names[is.algorithm],
+                   cc_nccl_protocol_names[is.protocol]);
+    return out;
+}
+
 static int own_columns(struct model *m, size_t row, size_t scheme, const struct cc_setting *s,
                        const struct cc_prediction *p, struct cc_error *e)
 {
@@ -103,6 +122,12 @@ static int own_columns(struct model *m, size_t row, size_t scheme, const struct 
         {CC_KEY(min_size), (double)m->forecast.cluster.min_size},
         {CC_KEY(raw_share), m->forecast.cluster.raw_share}};
     cc_record_numbers(m->record, row, all, sizeof all / sizeof all[0]);
+    if (s->exchange == CC_NCCL && p->messages > 0)
+        CC_TRY(
+            cc_record_text(m->record, row, CC_KEY(nccl_choice),
+                           nccl_text(s, p->payload_bytes / p->messages,
+                                     m->forecast.payloads[scheme].reduction, chose, sizeof chose),
+                           e));
     cc_exchange_counts_print(p->chosen, chose, sizeof chose);
     return chose[0] != '\0' ? cc_record_text(m->record, row, CC_KEY(chose), chose, e) : CC_OK;
 }

@@ -45,7 +45,8 @@ static void list_exchanges(char *out, size_t cap)
 {
     out[0] = '\0';
     for (int x = 0; x < CC_EXCHANGE_COUNT; x++)
-        if (!cc_exchange_has((enum cc_exchange)x, CC_X_SERVERS))
+        if (!cc_exchange_has((enum cc_exchange)x, CC_X_SERVERS) &&
+            !cc_exchange_has((enum cc_exchange)x, CC_X_FORMULA))
             cc_list_add(out, cap, ",", "%s", cc_exchange_names[x]);
 }
 
@@ -251,6 +252,8 @@ static int run_all(struct calls *c, struct cc_args *args, struct cc_error *e)
         (void)snprintf(text, sizeof text, "%zu", sizes.item[i]);
         cc_arg_set(args, "values", text);
         status = cc_cluster_args_parse(args, &cluster, e);
+        if (status == CC_OK)
+            status = cc_cluster_check_code(&cluster, e);
         if (status == CC_OK && cc_given(&cluster, &cluster.servers) != NULL &&
             !cc_cluster_has(&cluster, CC_X_SERVERS))
             status =

@@ -14,6 +14,17 @@ static int open_library(struct cc_rank_state *s, const struct cc_message *m, siz
 
 const struct cc_exchange_code cc_exchange_code_mpi = {.open = open_library};
 
+static int refuse_formula(struct cc_rank_state *s, const struct cc_message *m, size_t index,
+                          void **out, struct cc_error *e)
+{
+    (void)m;
+    (void)index;
+    *out = NULL;
+    return cc_fail(e, "%s is a formula without code", cc_exchange_names[s->job->exchange]);
+}
+
+const struct cc_exchange_code cc_exchange_code_nccl = {.open = refuse_formula};
+
 #define CODE(id, symbol, ...) &cc_exchange_code_##symbol,
 static const struct cc_exchange_code *const codes[] = {CC_EXCHANGES(CODE)};
 

@@ -213,6 +213,18 @@ q 0 $m --exchange ring --workers 4 --latency 1ms --scheme fp32,local --format js
 json 'd["rows"][0]["hop_codec_s"] == 0 and d["rows"][1]["hop_codec_s"] == 0'
 t 2 $m --exchange dsar-split --scheme int8
 err 'int8 sends none: exchange it by ps, allgather or ring; dsar-split takes fp32, sparse, local, topk, randk, threshold, dgc, pairs, powersgd'
+# NCCL by its constants: of 25 M values on 8 hosts 14 steps between hosts, (8.4 + 14 x 14) x 1.4 us and 10^8 bytes at
+# 12.5 GB/s x 8/14; on one host inside; nothing of it runs.
+t 0 model --values 25M --exchange nccl --workers 8 --bw 100gbps --overhead none --latency 1us --scheme fp32 --format json
+json 'abs(d["rows"][0]["comm_s"] - ((8.4 + 14 * 14) * 1.4e-6 + 1e8 / (12.5e9 * 8 / 14))) < 1e-9'
+json 'd["rows"][0]["nccl_choice"] == "ring Simple"'
+t 0 model --values 100 --exchange nccl,ring --workers 8 --per-host 8 --scheme fp32,int8 --format json
+json '[r["nccl_choice"] for r in d["rows"]] == ["ring LL", "ring LL", None, None]'
+json 'abs(d["rows"][0]["comm_s"] - (6.6 + 14 * 0.6) * 1e-6 - 400 / (60e9 * 8 / 14)) < 1e-12'
+for command in sim run validate train 'run --bw none'; do
+    t 2 $command --exchange nccl --workers 2
+    err '--exchange nccl: its times come from formulas alone'
+done
 for exchange in ps ring recdouble rabenseifner allgather mpi; do
     q 0 $m --scheme all --exchange $exchange --workers 7 --format json
     json 'all(r["exchange"] == "'$exchange'" and r["step_s"] > 1.33 for r in d["rows"])'

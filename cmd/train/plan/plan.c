@@ -67,6 +67,7 @@ static int parse_exchange(struct cc_train_options *o, struct cc_error *e)
             "--exchange %s: train has all exchanges of `run` but mpi, whose sums are the "
             "library's own",
             name);
+    CC_TRY(cc_cluster_check_code(&o->cluster, e));
     if (!cc_job_takes_dense_bits(s->cluster.dense_bits))
         return cc_usage(e, "--dense-bits: 32, 8, 4 or 2");
     for (size_t i = 0; i < sizeof of_some / sizeof *of_some; i++) {
