@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "models/nccl.h"
 #include "models/paper/paper_formula.h"
 #include "models/system.h"
 
@@ -426,6 +427,69 @@ static double utility(struct cc_paper_case *c)
     return is(c, "speedup") ? speedup(c, 1) : count(c);
 }
 
+/* --- SDP4Bit: 4-bit communication in sharded data parallelism --- */
+
+/* Bytes that the codecs of one value read and write in an accelerator's memory: with a kernel for
+ * each operation, and with those between two transfers fused. Inside a host each of G accelerators
+ * rotates and encodes all values in a byte each, decodes and adds its part of G shards; between n
+ * hosts that part in half a byte each. */
+static double codec_bytes(double accelerators, double hosts, bool fused)
+{
+    const double fp32 = 4, inside = 1, between = 0.5, part = 1 / accelerators, shard = part / hosts;
+    const double rotate = 2 * fp32, encode = fp32 + inside, decode = inside + fp32;
+    const double sum = fp32 + fp32 * part, encode_part = (fp32 + between) * part;
+    const double decode_part = encode_part, sum_part = fp32 * part + fp32 * shard;
+    return fused ? encode + (inside + between * part) + (between * part + fp32 * shard)
+                 : rotate + encode + decode + sum + encode_part + decode_part + sum_part +
+                       2 * fp32 * shard;
+}
+
+/* Table 4: milliseconds of a step's gradient communication. In full precision NCCL's reduce-scatter
+ * (models/nccl.h). Quantized, the slower of the transfers inside and between hosts, beside which
+ * fused codecs run; what kernels of their own read and write beyond these takes time besides. */
+static double two_level(struct cc_paper_case *c)
+{
+    const double values = number(c, "values"), hosts = whole(c, "hosts"),
+                 per = whole(c, "per_host");
+    const double port = 1e9 / 8 * number(c, "gbps"), inside = 1e9 * number(c, "nvlink_gb_per_s");
+    const struct cc_nccl_cluster cluster = {.ranks = (int)(hosts * per),
+                                            .hosts = (int)hosts,
+                                            .generation = CC_NCCL_AMPERE,
+                                            .nvlink = true,
+                                            .intra = cc_nccl_nvlink_rate(CC_NCCL_AMPERE, inside),
+                                            .inter = port};
+    if (!flag(c, "quantized")) {
+        const struct cc_nccl_choice t =
+            cc_nccl_choose(&cluster, CC_NCCL_REDUCE_SCATTER, 4 * values);
+        return 1e3 * (t.latency_s + t.transfer_s);
+    }
+    const double scale = number(c, "scale_bits");
+    const double intra = (per - 1) / per * values * (8 + scale / number(c, "intra_group")) / 8;
+    const double inter = (hosts - 1) / hosts * values * (4 + scale / number(c, "inter_group")) / 8;
+    const double more = codec_bytes(per, hosts, flag(c, "fused")) - codec_bytes(per, hosts, true);
+    const double memory = 1e12 * number(c, "memory_tb_per_s") * number(c, "memory_share");
+    return 1e3 * (fmax(intra / cluster.intra, inter / port) + more * values / memory);
+}
+
+/* --- QuickReduce --- */
+
+/* Microseconds of a two-shot allreduce, each half of which sends (P - 1) / P of the payload: a
+ * base, that of codecs, the link, and codecs by value. Or the least size at which the row's payload
+ * is faster than fp16. */
+static double two_shot_us(struct cc_paper_case *c)
+{
+    const double part = 2 * (1 - 1.0 / whole(c, "workers")), bits = number(c, "bits");
+    const double byte_us = 1e-3 / number(c, "link_gb_per_s"),
+                 value_us = 1e-6 * number(c, "codec_ps");
+    if (is(c, "pays_from_kib")) {
+        const double gain = part * (16 - bits) / 8 * byte_us - value_us;
+        return gain > 0 ? number(c, "codec_us") / gain * 2 / 1024 : NAN;
+    }
+    const double values = number(c, "bytes") / 2;
+    const double codec = flag(c, "quantized") ? number(c, "codec_us") + values * value_us : 0;
+    return number(c, "base_us") + codec + part * values * bits / 8 * byte_us;
+}
+
 /* --- all of them --- */
 
 /* Workers of an exchange; a net's are bounded in the same way (setting.c). */
@@ -483,6 +547,15 @@ const struct cc_paper_formula cc_paper_formulas[] = {
             WHOLE("rank", 1, 1 << 20), SPAN("top", 1e-9, 1), SPAN("bits", 1e-9, 64),
             SPAN("index_bits", 0, 64), SPAN("codec_ms", 0, 1e6), SPAN("codec_scale", 0, 1e6),
             SPAN("codec_values", 1, 1e12))},
+    {"two-level", two_level, false, QUANTITIES("ms"),
+     INPUTS(SPAN("values", 1, 1e15), WHOLE("hosts", 2, 100000), WHOLE("per_host", 2, 1024),
+            ABOVE("gbps"), ABOVE("nvlink_gb_per_s"), REAL("scale_bits"), ABOVE("intra_group"),
+            ABOVE("inter_group"), ABOVE("memory_tb_per_s"), SPAN("memory_share", 0.01, 1),
+            FLAG("quantized"), FLAG("fused"))},
+    {"two-shot", two_shot_us, false, QUANTITIES("us", "pays_from_kib"),
+     INPUTS(WHOLE("workers", 2, MOST_WORKERS), SPAN("bits", 0, 64), ABOVE("bytes"),
+            ABOVE("link_gb_per_s"), REAL("base_us"), REAL("codec_us"), REAL("codec_ps"),
+            FLAG("quantized"))},
     {"placement", placement, true,
      QUANTITIES("split_slowest", "split_fastest", "lpt_faster", "lpt_more_even"),
      INPUTS(WHOLE("machines", 1, CC_MOST_SERVERS), REAL("message_bytes"))},

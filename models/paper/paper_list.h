@@ -15,6 +15,8 @@
     X(utility, "utility")                                                                          \
     X(thesis_table1_1, "thesis-table1.1")                                                          \
     X(thesis_placement, "thesis-placement")                                                        \
-    X(thesis_combined, "thesis-combined")
+    X(thesis_combined, "thesis-combined")                                                          \
+    X(sdp4bit_table4, "sdp4bit-table4")                                                            \
+    X(quickreduce, "quickreduce")
 
 #endif

@@ -10,8 +10,13 @@ q 0 paper sparcml-table3
 expected sparcml-table3
 
 q 0 paper --format json
-json 'len(d["rows"]) == 12 and all(r["rms_error"] < 2 for r in d["rows"] if r["table"] != "utility")'
+json 'len(d["rows"]) == 14 and all(r["rms_error"] < 2 for r in d["rows"] if r["table"] != "utility")'
 json '[r["fitted"] for r in d["rows"] if r["table"] == "3lc-table1"] == [4]'
+q 0 paper sdp4bit-table4 --format json
+json 'len(d["rows"]) == 3 and all(abs(r["paper_error"]) < 0.1 for r in d["rows"])'
+json 'not any(" fitted: " in n for n in d["notes"])'
+q 0 paper quickreduce --format json
+json '600 < d["rows"][-1]["figure_model"] < 800 and d["rows"][-1]["figure_paper"] is None'
 q 0 paper 3lc-table1 --format json
 json 'len(d["rows"]) == 27 and all(abs(r["paper_error"]) <= 0.11 for r in d["rows"])'
 json '(sum(r["paper_error"] ** 2 for r in d["rows"]) / 27) ** 0.5 <= 0.05'
