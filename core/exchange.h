@@ -28,7 +28,7 @@ enum cc_exchange_flag {
     CC_X_CHOOSES = 512,     /* takes one of the others for each message, step by step */
     CC_X_IN_LIBRARIES = 1024, /* MPI libraries sum floats by one of these */
     CC_X_STAGES = 2048,       /* sums may be encoded by another scheme than gradients */
-    CC_X_FORMULA = 4096     /* a formula alone, without code: model and advise have it */
+    CC_X_FORMULA = 4096       /* a formula alone, without code: model and advise have it */
 };
 
 /* X(ID, symbol, name, flags, rounds, help)

@@ -433,4 +433,16 @@ END
     document out
 fi
 
+# Steps too large for memory, whose payloads are those of a part, and messages larger than MPI counts: a whole net
+# to one server, of which int8 has 6.7 GB; 70 billion values in one tensor.
+huge='--workers 2 --data off --bw 10gbps --overhead none --format json'
+t 0 sim --net llama2-7b --scheme fp32,int8,3lc $huge
+json 'all(abs(r["model_error"]) < (0.05 if r["scheme"] == "3lc" else 1e-4) for r in d["rows"])'
+json 'abs(d["rows"][0]["wire_bytes"] / (2 * 4 * 6738415616) - 1) < 1e-6'
+json 'any("payload sizes that depend on values are those of about 1048576 of 6738415616 values" in n for n in d["notes"])'
+t 0 sim --values 70G --exchange ring --scheme fp32,3lc $huge
+json 'abs(d["rows"][0]["comm_s"] / (4 * 70e9 / 1.25e9) - 1) < 1e-4 and 0.1 < d["rows"][1]["bits_per_value"] < 1.6'
+t 1 sim --values 70G --scheme fp32 $huge
+err 'a message of 280000000007 bytes, and 68719476704 can be sent at once: cut the step into more messages'
+
 finish

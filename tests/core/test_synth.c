@@ -217,6 +217,33 @@ static void same_everywhere(void **state)
     cc_isa_force(best);
 }
 
+/* Factors of far rows and columns are not kept, and have the values of a program that kept them
+ * all; a tensor of any size takes no memory, and its first values are those of any other end. */
+static void far_rows_and_columns(void **state)
+{
+    (void)state;
+    enum { FAR = 1100000 };
+    const struct cc_tensor_info tensors[] = {
+        {"rows", {.n = 2 * (size_t)FAR, .dim = {FAR, 2}, .ndim = 2}},
+        {"columns", {.n = 2 * (size_t)FAR, .dim = {2, FAR}, .ndim = 2}},
+        {"huge", cc_shape_flat((size_t)70 << 30)}};
+    const struct cc_synth config = {
+        .distribution = CC_MIXTURE, .seed = 7, .steps = 2, .ranks = 1, .decay = 0.1};
+    struct cc_trace *t;
+    float first[1000], again[2000];
+    assert_int_equal(cc_trace_synth(&config, tensors, 3, "test", &t, NULL), CC_OK);
+    for (size_t i = 0; i < 2; i++) {
+        static const uint32_t known[] = {0x018c396c, 0x20d2c855};
+        float *x = load(t, 0, 1, i);
+        assert_int_equal(digest(x, tensors[i].shape.n), known[i]);
+        free(x);
+    }
+    assert_int_equal(cc_trace_load_first(t, 0, 1, 2, 1000, first, NULL), CC_OK);
+    assert_int_equal(cc_trace_load_first(t, 0, 1, 2, 2000, again, NULL), CC_OK);
+    assert_memory_equal(first, again, sizeof first);
+    cc_trace_close(t);
+}
+
 static struct cc_trace *make_sparse(double zeros, enum cc_indices indices, size_t n)
 {
     const struct cc_tensor_info tensor = {"w", {.n = n, .dim = {n}, .ndim = 1}};
@@ -300,10 +327,15 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles),     cmocka_unit_test(tails),
-        cmocka_unit_test(distributions), cmocka_unit_test(correlations),
-        cmocka_unit_test(mixture),       cmocka_unit_test(same_everywhere),
-        cmocka_unit_test(zeros),         cmocka_unit_test(refused),
+        cmocka_unit_test(quantiles),
+        cmocka_unit_test(tails),
+        cmocka_unit_test(distributions),
+        cmocka_unit_test(correlations),
+        cmocka_unit_test(mixture),
+        cmocka_unit_test(same_everywhere),
+        cmocka_unit_test(far_rows_and_columns),
+        cmocka_unit_test(zeros),
+        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -445,10 +445,41 @@ static void parts_stand_for_the_whole(void **state)
     (void)state;
     check_part("ps", "3lc:s=1.75", 0.02);
     check_part("ps", "qsgd:code=elias", 0.02);
-    check_part("ring", "3lc", 0.02);
+    check_part("ring", "3lc", 0.03);
     check_part("ssar-split", "topk:k=2,bucket=100", 0.03);
     check_part("ps", "zstd", 0.02);
     check_part("ps", "powersgd", 0);
+}
+
+/* A trace's gradients, of which a piece has the first rows. */
+static void parts_of_captured_gradients(void **state)
+{
+    (void)state;
+    double bytes[2];
+    struct cc_error e = {""};
+    for (int part = 0; part < 2; part++) {
+        struct kit k;
+        struct cc_trace *t = NULL;
+        begin_large(&k, "ps", "3lc:s=1.75");
+        struct cc_tensor_info *info = cc_alloc0(k.job.tensors * sizeof *info, &ignored);
+        for (size_t i = 0; i < k.job.tensors; i++)
+            info[i] = (struct cc_tensor_info){k.job.tensor[i].name, k.job.tensor[i].shape};
+        const struct cc_synth config = {.distribution = CC_LAPLACE,
+                                        .seed = 5,
+                                        .steps = TRACE_STEPS,
+                                        .ranks = WORKERS,
+                                        .decay = 0.1};
+        assert_int_equal(cc_trace_synth(&config, info, k.job.tensors, "t", &t, &ignored), CC_OK);
+        const struct cc_sizes_config sizes = {.whole = part ? 1000 : 0, .trace = t};
+        if (cc_sizes_fill(&k.job, &sizes, &e) != CC_OK)
+            fail_msg("%s", e.text);
+        bytes[part] = total(k.job.row->sizes.push, k.job.tensors);
+        cc_trace_close(t);
+        free(info);
+        end(&k);
+    }
+    if (fabs(bytes[1] / bytes[0] - 1) > 0.02)
+        fail_msg("%g, and of the whole step %g", bytes[1], bytes[0]);
 }
 
 /* 70 billion values take the memory of their part: a whole step would be 280 GB. */
@@ -717,6 +748,7 @@ int main(void)
         cmocka_unit_test(fixed_ones_are_told),
         cmocka_unit_test(parts_stand_for_the_whole),
         cmocka_unit_test(parts_of_any_size),
+        cmocka_unit_test(parts_of_captured_gradients),
         cmocka_unit_test(steps_before_leave_their_mark),
         cmocka_unit_test(stops_when_told_to),
         cmocka_unit_test(virtual_packs_equal_real_ones),
