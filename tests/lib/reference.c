@@ -10,7 +10,8 @@
 static const struct ref_row *find(const char *id)
 {
     const struct ref_row *const files[] = {ref_rows_plain,  ref_rows_ternary, ref_rows_qsgd,
-                                           ref_rows_sparse, ref_rows_blocks,  ref_rows_other};
+                                           ref_rows_sparse, ref_rows_blocks,  ref_rows_exponent,
+                                           ref_rows_other};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         for (const struct ref_row *row = files[i]; row->id != NULL; row++)
             if (strcmp(row->id, id) == 0)

@@ -98,6 +98,10 @@ const char *const settings[] = {
     "randk:density=0.1,ef=bf16",
     "mxfp4:ef=bf16",
     "local:every=2,inner=(topk:k=5,bucket=64,ef=bf16)",
+    "exponent",
+    "exponent:coder=window",
+    "exponent:type=bf16",
+    "exponent:coder=window,type=fp16",
     NULL,
 };
 

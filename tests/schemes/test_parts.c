@@ -103,6 +103,8 @@ static const char *const schemes[] = {
     "ternary:clip=2.5",
     "ternary:clip=2.5,ef=1",
     "natural",
+    "exponent",
+    "exponent:coder=window,type=bf16",
     "local",
     "local:every=1,inner=qsgd",
 };
@@ -133,7 +135,7 @@ static void threads_share_matrices(void **state)
 static void output_goes_past_the_cache(void **state)
 {
     (void)state;
-    static const char *const some[] = {"qsgd", "qsgd:bits=8,bucket=100", "natural"};
+    static const char *const some[] = {"qsgd", "qsgd:bits=8,bucket=100", "natural", "exponent"};
     const size_t n = cc_cache_bytes() / sizeof(float) + 4097;
     static const int threads[] = {2};
     assert_true(cc_use_nontemporal(n * sizeof(float)));
@@ -148,7 +150,7 @@ static void first_fault_is_named(void **state)
     (void)state;
     static const char *const some[] = {
         "qsgd",    "qsgd:bucket=0", "qsgd:bucket=0,norm=l2", "qsgd:code=elias",
-        "natural", "local:every=1"};
+        "natural", "exponent",      "local:every=1"};
     const size_t n = 6 * CC_PART_VALUES, faults[] = {n - 1, n / 2 + 3, n / 2 - 1, 17};
     float *x = malloc(n * sizeof *x);
     assert_non_null(x);

@@ -1,0 +1,245 @@
+/* exponent: sign and mantissa as they are, exponents coded; nothing is lost. Exponents of gradients
+ * and parameters have 2.5 to 3 bits of entropy, signs and mantissas none less than their size, so
+ * this is what lossless compression can do with them, at the speed of memory instead of that of an
+ * entropy coder.
+ *
+ * A group of 128 exponents has a base, their mean; the differences from it are ranked in a constant
+ * order of frequency, and the ranks are coded by a cascade of stages of 2 bits, or in a window of 4
+ * bits, which is larger and of nearly constant size. The mean of a group follows the scale of the
+ * values, so that a constant code does as well as one that is fitted to a block. Blocks of 8,192
+ * values are coded apart (exponent_block.c), so threads share them.
+ *
+ * A payload that would not be shorter than the values is the values. */
+#include <string.h>
+
+#include "core/bytes.h"
+#include "core/cache.h"
+#include "core/copy.h"
+#include "core/parallel.h"
+#include "schemes/exponent_block.h"
+#include "schemes/floats.h"
+
+static const char *const coders[] = {"cascade", "window", NULL};
+static const char *const types[] = {"fp32", "bf16", "fp16", NULL};
+
+struct params {
+    int64_t coder, type;
+};
+
+static const struct cc_param table[] = {
+    CC_PARAM_CHOICE(struct params, coder, 0, coders,
+                    "cascade: fewest bits; window: 4 bits for each exponent, seldom more"),
+    CC_PARAM_CHOICE(struct params, type, 0, types,
+                    "the values' own format: blocks of it are coded in 16 bits or less a value"),
+    {.name = NULL},
+};
+
+static struct cc_exponent_form form_of(const void *params)
+{
+    const struct params *p = params;
+    return (struct cc_exponent_form){
+        .type = (enum cc_exponent_type)p->type,
+        .coder = (enum cc_exponent_coder)(CC_EXPONENT_CASCADE + p->coder),
+    };
+}
+
+static size_t blocks_of(size_t n)
+{
+    return n / CC_EXPONENT_BLOCK + (n % CC_EXPONENT_BLOCK != 0);
+}
+
+/* The sizes of all blocks but the last, u32 each, precede the blocks. */
+static size_t table_bytes(size_t n)
+{
+    return sizeof(uint32_t) * (blocks_of(n) - 1);
+}
+
+static size_t bound(const void *params, const struct cc_shape *shape)
+{
+    (void)params;
+    const size_t blocks = blocks_of(shape->n);
+    return cc_bytes_sum(cc_float_bytes(shape->n), cc_bytes_product(blocks, 1 + sizeof(uint32_t)));
+}
+
+/* For any number of threads, as sizes must not depend on it. */
+static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
+{
+    (void)params;
+    return sizeof(struct cc_exponent_room) *
+           (size_t)cc_parts(CC_PARTS_MAX, shape->n, CC_PART_VALUES);
+}
+
+/* --- encoding --- */
+
+struct encoding {
+    struct cc_exponent_form form;
+    const float *x;
+    uint8_t *out;
+    struct cc_exponent_room *room;
+    size_t n;
+    int parts;
+    size_t len[CC_PARTS_MAX]; /* bytes that a part wrote; 0: a value is not finite */
+};
+
+/* Leaves room for the largest blocks of the parts before. */
+static uint8_t *part_output(const struct encoding *w, size_t begin)
+{
+    return w->out + table_bytes(w->n) +
+           begin / CC_EXPONENT_BLOCK * cc_exponent_block_bound(CC_EXPONENT_BLOCK);
+}
+
+static void encode_part(void *arg, int part)
+{
+    struct encoding *w = arg;
+    const size_t begin = cc_part_begin(w->n, w->parts, part, CC_EXPONENT_BLOCK);
+    const size_t end = cc_part_begin(w->n, w->parts, part + 1, CC_EXPONENT_BLOCK);
+    uint8_t *const out = part_output(w, begin), *at = out;
+    w->len[part] = 0;
+    for (size_t i = begin; i < end; i += CC_EXPONENT_BLOCK) {
+        const size_t n = cc_smaller(end - i, CC_EXPONENT_BLOCK);
+        const size_t bytes = cc_exponent_put_block(&w->form, w->x + i, n, w->room + part, at);
+        if (bytes == 0)
+            return;
+        if (i + n < w->n)
+            cc_put_u32(w->out + i / CC_EXPONENT_BLOCK * sizeof(uint32_t), (uint32_t)bytes);
+        at += bytes;
+    }
+    w->len[part] = (size_t)(at - out);
+}
+
+static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    (void)cap;
+    const size_t n = c->shape.n;
+    struct encoding w = {.form = form_of(c->params),
+                         .x = x,
+                         .out = out,
+                         .room = c->scratch,
+                         .n = n,
+                         .parts = cc_parts(c->threads, n, CC_PART_VALUES)};
+    cc_parallel(w.parts, encode_part, &w);
+    size_t total = table_bytes(n);
+    for (int p = 0; p < w.parts; p++) {
+        if (w.len[p] == 0)
+            return cc_refuse(ctx, x, NULL, n, e);
+        const uint8_t *from = part_output(&w, cc_part_begin(n, w.parts, p, CC_EXPONENT_BLOCK));
+        if (from != out + total)
+            memmove(out + total, from, w.len[p]);
+        total += w.len[p];
+    }
+    *len = total;
+    return total < n * sizeof *x ? CC_OK
+                                 : cc_floats_encode(k_stream(), sizeof *x, c, ctx, x, out, len, e);
+}
+
+/* --- decoding --- */
+
+struct decoding {
+    const uint8_t *in;
+    const float *scale;
+    float *y;
+    struct cc_exponent_room *room;
+    size_t len, n;
+    int parts;
+    size_t bad[CC_PARTS_MAX]; /* the first value of the first bad block; n: none */
+};
+
+/* The bytes of the block of value i, which begins at payload[at]. */
+static size_t block_bytes(const struct decoding *w, size_t i, size_t at)
+{
+    if (w->n - i <= CC_EXPONENT_BLOCK)
+        return w->len - at;
+    return cc_once(cc_get_u32(w->in + i / CC_EXPONENT_BLOCK * sizeof(uint32_t)));
+}
+
+/* Where the block of value i begins; SIZE_MAX if that is not in the payload. */
+static size_t block_begin(const struct decoding *w, size_t i)
+{
+    size_t at = table_bytes(w->n);
+    for (size_t b = 0; b < i; b += CC_EXPONENT_BLOCK)
+        at = cc_bytes_sum(at, block_bytes(w, b, at));
+    return at <= w->len ? at : SIZE_MAX;
+}
+
+static int decode_block(const struct decoding *w, size_t i, size_t *at, int part,
+                        struct cc_error *e)
+{
+    const size_t n = cc_smaller(w->n - i, CC_EXPONENT_BLOCK), bytes = block_bytes(w, i, *at);
+    if (bytes > w->len - *at)
+        return cc_bad_payload(i / CC_EXPONENT_BLOCK * sizeof(uint32_t), e,
+                              "a block of %zu bytes, but only %zu follow", bytes, w->len - *at);
+    const bool nontemporal = cc_use_nontemporal(w->n * sizeof(float) + w->len);
+    CC_TRY(cc_exponent_get_block(w->in, *at, bytes, n, w->scale, nontemporal, w->room + part,
+                                 w->y + i, e));
+    *at += bytes;
+    return CC_OK;
+}
+
+static void decode_part(void *arg, int part)
+{
+    struct decoding *w = arg;
+    const size_t begin = cc_part_begin(w->n, w->parts, part, CC_EXPONENT_BLOCK);
+    const size_t end = cc_part_begin(w->n, w->parts, part + 1, CC_EXPONENT_BLOCK);
+    size_t at = block_begin(w, begin), i = begin;
+    if (at != SIZE_MAX)
+        while (i < end && decode_block(w, i, &at, part, NULL) == CC_OK)
+            i += CC_EXPONENT_BLOCK;
+    w->bad[part] = i < end ? i : w->n;
+    k_copy()->fence();
+}
+
+/* Decodes the blocks up to the first bad one again, for its message. */
+static int refuse_bad(struct decoding *w, struct cc_error *e)
+{
+    size_t at = table_bytes(w->n), bad = w->n;
+    for (int p = 0; p < w->parts; p++)
+        bad = cc_smaller(bad, w->bad[p]);
+    if (bad == w->n)
+        return CC_OK;
+    for (size_t i = 0; i < bad; i += CC_EXPONENT_BLOCK) {
+        const size_t bytes = block_bytes(w, i, at);
+        if (bytes > w->len - at)
+            return cc_bad_payload(i / CC_EXPONENT_BLOCK * sizeof(uint32_t), e,
+                                  "a block of %zu bytes, but only %zu follow", bytes, w->len - at);
+        at += bytes;
+    }
+    CC_TRY(decode_block(w, bad, &at, 0, e));
+    return cc_changed_payload(e);
+}
+
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, const float *scale, float *y, struct cc_error *e)
+{
+    (void)ctx;
+    const size_t n = c->shape.n;
+    if (len == n * sizeof *y)
+        return cc_floats_decode(k_stream(), sizeof *y, c, in, len, scale, y, e);
+    if (len < table_bytes(n))
+        return cc_bad_payload(len, e, "the payload ends in the sizes of the blocks");
+    struct decoding w = {.in = in,
+                         .scale = scale,
+                         .y = y,
+                         .room = c->scratch,
+                         .len = len,
+                         .n = n,
+                         .parts = cc_parts(c->threads, n, CC_PART_VALUES)};
+    cc_parallel(w.parts, decode_part, &w);
+    return refuse_bad(&w, e);
+}
+
+const struct cc_scheme cc_scheme_exponent = {
+    .id = "exponent",
+    .title = "lossless: exponents coded, the rest as it is",
+    .reference = "after Hershcovitch et al. 2024, ZipNN, section 3",
+    .layout = "per 8,192 values: signs and mantissas, bases of 128 exponents, codes, escapes",
+    .flags = 0,
+    .kind = CC_OPAQUE,
+    .params = table,
+    .params_bytes = sizeof(struct params),
+    .bound = bound,
+    .scratch_bytes = scratch_bytes,
+    .traffic = cc_reads_once,
+    .encode = encode,
+    .decode = decode,
+};

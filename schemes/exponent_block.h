@@ -1,0 +1,51 @@
+/* A block of the scheme exponent (docs/payloads.md, exponent): up to CC_EXPONENT_BLOCK values,
+ * which are coded and decoded without the others. */
+#ifndef CC_SCHEMES_EXPONENT_BLOCK_H
+#define CC_SCHEMES_EXPONENT_BLOCK_H
+
+#include <stdalign.h>
+
+#include "core/memory.h"
+#include "schemes/kernels/words.h"
+#include "schemes/scheme.h"
+
+/* The number formats of values, which are held as float32; in this order in the payload. */
+enum cc_exponent_type { CC_EXPONENT_FP32, CC_EXPONENT_BF16, CC_EXPONENT_FP16 };
+
+/* How exponents are coded; in this order in the payload, where CC_EXPONENT_RAW is a block whose
+ * words are as they are. */
+enum cc_exponent_coder { CC_EXPONENT_RAW, CC_EXPONENT_CASCADE, CC_EXPONENT_WINDOW };
+
+struct cc_exponent_form {
+    enum cc_exponent_type type;
+    enum cc_exponent_coder coder;
+};
+
+/* Scratch memory for a block. */
+struct cc_exponent_room {
+    alignas(CC_ALIGN) uint8_t exponent[CC_EXPONENT_BLOCK + CC_EXPONENT_SLACK];
+    uint8_t high[CC_EXPONENT_BLOCK + CC_EXPONENT_SLACK];
+    uint8_t rank[2][CC_EXPONENT_BLOCK + CC_EXPONENT_SLACK];
+    uint8_t escape[CC_EXPONENT_BLOCK + CC_EXPONENT_SLACK];
+    uint8_t mask[CC_EXPONENT_BLOCK / 8];
+    alignas(CC_ALIGN) uint16_t words[CC_EXPONENT_BLOCK];
+    alignas(CC_ALIGN) float values[CC_EXPONENT_BLOCK + CC_EXPONENT_SLACK];
+};
+
+/* The most bytes of a block of n values: its first byte, and the values. */
+static inline size_t cc_exponent_block_bound(size_t n)
+{
+    return 1 + n * sizeof(float);
+}
+
+/* Writes a block of n >= 1 values and returns its bytes; 0: a value is not finite. */
+size_t cc_exponent_put_block(const struct cc_exponent_form *f, const float *x, size_t n,
+                             struct cc_exponent_room *room, uint8_t *out);
+
+/* Decodes a block of n values that has payload[at, at + len), as decode of struct cc_scheme;
+ * nontemporal: around the cache where y begins on CC_ALIGN. */
+int cc_exponent_get_block(const uint8_t *payload, size_t at, size_t len, size_t n,
+                          const float *scale, bool nontemporal, struct cc_exponent_room *room,
+                          float *y, struct cc_error *e);
+
+#endif
