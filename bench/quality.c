@@ -76,6 +76,7 @@ void cc_quality_add(struct cc_quality *a, const struct cc_quality *b)
     add_sums(&a->sums, &b->sums);
     a->cumulative_error_sq += b->cumulative_error_sq;
     a->cumulative_raw_sq += b->cumulative_raw_sq;
+    a->entropy_bits += b->entropy_bits;
 }
 
 /* The sum of (sum over steps of g)^2 over the values of a tensor. Leaves b->cumulative zero. */
@@ -113,6 +114,7 @@ static int measure_tensor(const struct cc_bench_config *config, size_t scheme, s
                 continue;
             q->payload_bytes += len;
             add_sums(&q->sums, &sums);
+            q->entropy_bits += cc_entropy_bits(&item->codec, b->load);
         }
     }
     q->cumulative_error_sq = k_reduce()->sum_sq(b->cumulative, n);

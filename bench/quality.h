@@ -18,6 +18,7 @@ struct cc_quality {
     struct cc_compared sums;    /* over steps and values */
     double cumulative_error_sq; /* sum of (sum over steps of (y - g))^2 */
     double cumulative_raw_sq;   /* sum of (sum over steps of g)^2 */
+    double entropy_bits;        /* cc_entropy_bits over all steps; NAN without a model */
 };
 
 /* Adds b, another tensor of the same scheme, to a. */

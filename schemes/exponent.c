@@ -228,6 +228,11 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     return refuse_bad(&w, e);
 }
 
+static double entropy(const void *params, const float *x, size_t n)
+{
+    return cc_exponent_entropy(form_of(params).type, x, n);
+}
+
 const struct cc_scheme cc_scheme_exponent = {
     .id = "exponent",
     .title = "lossless: exponents coded, the rest as it is",
@@ -242,4 +247,5 @@ const struct cc_scheme cc_scheme_exponent = {
     .traffic = cc_reads_once,
     .encode = encode,
     .decode = decode,
+    .entropy = entropy,
 };

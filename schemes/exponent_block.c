@@ -47,18 +47,16 @@ static size_t fixed_bytes(enum cc_exponent_type type, enum cc_exponent_coder cod
 
 /* --- encoding --- */
 
-/* The 16-bit words of the values; false if one has none. */
-static bool narrow(enum cc_exponent_type type, const float *x, size_t n,
-                   struct cc_exponent_room *room)
+bool cc_exponent_narrow(enum cc_exponent_type type, const float *x, size_t n, uint16_t *words)
 {
     if (type == CC_EXPONENT_BF16)
-        return k_words()->narrow(x, n, room->words) == 0;
+        return k_words()->narrow(x, n, words) == 0;
     const struct k_stream *fp16 = &k_half()->fp16;
     float back[64];
-    (void)fp16->copy(x, (uint8_t *)room->words, n);
+    (void)fp16->copy(x, (uint8_t *)words, n);
     for (size_t i = 0; i < n; i += 64) {
         const size_t m = cc_smaller(n - i, 64);
-        fp16->load((const uint8_t *)(room->words + i), back, m);
+        fp16->load((const uint8_t *)(words + i), back, m);
         if (memcmp(back, x + i, m * sizeof *x) != 0)
             return false;
     }
@@ -167,7 +165,7 @@ size_t cc_exponent_put_block(const struct cc_exponent_form *f, const float *x, s
     enum cc_exponent_type type = f->type;
     struct cc_exponents_seen seen;
     size_t head = 1, packed, bytes;
-    if (type != CC_EXPONENT_FP32 && !narrow(type, x, n, room))
+    if (type != CC_EXPONENT_FP32 && !cc_exponent_narrow(type, x, n, room->words))
         type = CC_EXPONENT_FP32;
     bytes = put_coded(f, type, x, n, room, out + head, &seen);
     if (finite(type, &seen) && mask_zeros(x, n, seen.zeros, room, &packed)) {
@@ -175,7 +173,7 @@ size_t cc_exponent_put_block(const struct cc_exponent_form *f, const float *x, s
         head += (n + 7) / 8;
         x = room->values;
         n = packed;
-        if (type != CC_EXPONENT_FP32 && !narrow(type, x, n, room))
+        if (type != CC_EXPONENT_FP32 && !cc_exponent_narrow(type, x, n, room->words))
             return 0; /* the values change meanwhile */
         bytes = put_coded(f, type, x, n, room, out + head, &seen);
     }

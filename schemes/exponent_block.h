@@ -21,6 +21,9 @@ struct cc_exponent_form {
     enum cc_exponent_coder coder;
 };
 
+/* The 16-bit words of values that a block may have; false if one has none. */
+bool cc_exponent_narrow(enum cc_exponent_type type, const float *x, size_t n, uint16_t *words);
+
 /* Scratch memory for a block. */
 struct cc_exponent_room {
     alignas(CC_ALIGN) uint8_t exponent[CC_EXPONENT_BLOCK + CC_EXPONENT_SLACK];
@@ -37,6 +40,10 @@ static inline size_t cc_exponent_block_bound(size_t n)
 {
     return 1 + n * sizeof(float);
 }
+
+/* Bits of n values with their exponents coded at their entropy, where +0 is a symbol of its own,
+ * and the rest as it is. */
+double cc_exponent_entropy(enum cc_exponent_type type, const float *x, size_t n);
 
 /* Writes a block of n >= 1 values and returns its bytes; 0: a value is not finite. */
 size_t cc_exponent_put_block(const struct cc_exponent_form *f, const float *x, size_t n,

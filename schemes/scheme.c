@@ -2,6 +2,7 @@
  * them, and residuals of 16 bits around a scheme's own encode. */
 #include "schemes/scheme.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/parallel.h"
@@ -30,6 +31,13 @@ size_t cc_state_bytes(const struct cc_codec *c)
     if (!none && cc_residual_is_narrow(c->scheme, c->params))
         return cc_residual_state_bytes(c->shape.n);
     return none ? 0 : size_of(c, "state_bytes", c->scheme->state_bytes);
+}
+
+double cc_entropy_bits(const struct cc_codec *c, const float *x)
+{
+    return c->scheme->entropy == NULL ? (double)NAN
+                                      : ASK(c->scheme, "entropy", c->shape.n, double,
+                                            c->scheme->entropy(c->params, x, c->shape.n));
 }
 
 size_t cc_scratch_bytes(const struct cc_codec *c)

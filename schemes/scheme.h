@@ -106,7 +106,7 @@ struct cc_codec {
 
 /* The number of this interface, which plugins are built with (schemes/plugin.h): another one for
  * every change of a struct that a plugin shares with the program. */
-#define CC_SCHEME_ABI 2
+#define CC_SCHEME_ABI 3
 
 struct cc_scheme {
     const char *id;        /* as on the command line */
@@ -203,6 +203,12 @@ struct cc_scheme {
      * residual. The sum is untrusted as in decode; after an error state and y are unspecified. */
     int (*absorb)(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
                   const uint8_t *in, size_t len, float scale, float *y, struct cc_error *e);
+
+    /* The bits that n values have at least by the model of values which the scheme codes: the
+     * entropy of what it codes, by its frequencies in these values, and the size of what it leaves
+     * as it is. For bench, which shows how near the payload comes; a code that adapts within the
+     * tensor may do better. NULL: none. */
+    double (*entropy)(const void *params, const float *x, size_t n);
 };
 
 /* The catalogue in the order of list.h, then the schemes that were added; ends with NULL. */
@@ -229,6 +235,8 @@ static inline bool cc_scheme_runs(const struct cc_scheme *s)
 size_t cc_state_bytes(const struct cc_codec *c);
 size_t cc_scratch_bytes(const struct cc_codec *c);
 size_t cc_bound(const struct cc_codec *c);
+/* Of the codec's shape; NAN without a model. */
+double cc_entropy_bits(const struct cc_codec *c, const float *x);
 /* Steps, at least 1. */
 size_t cc_period(const struct cc_scheme *s, const void *params);
 /* In [0, 1). */

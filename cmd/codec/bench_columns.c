@@ -26,6 +26,8 @@ const struct cc_column cc_bench_columns[] = {
     CC_COLUMN(bits_per_value, CC_ANSWER,
               .note = "of the stream: of a worker's pushes alone, if it is one's"),
     CC_COLUMN(ratio, CC_MAIN),
+    CC_COLUMN(entropy_bits, CC_PART),
+    CC_COLUMN(of_limit, CC_PART),
     CC_COLUMN(state_bytes_per_value, CC_PART),
     CC_COLUMN(scratch_bytes_per_value, CC_DETAIL),
     CC_COLUMN(encode_gb_per_s, CC_ANSWER),

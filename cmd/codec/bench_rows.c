@@ -194,6 +194,7 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
     struct cc_record *r = b->record;
     const struct cc_quality *q = &row->q;
     const double values = (double)q->values;
+    const double entropy = q->entropy_bits / (values * (double)q->steps);
     char stream[48];
     size_t at;
     CC_TRY(cc_record_add(r, &at, e));
@@ -209,6 +210,8 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
         {CC_KEY(payload_bytes), (double)q->payload_bytes / (double)q->steps},
         {CC_KEY(bits_per_value), row->bits_per_value},
         {CC_KEY(ratio), row->ratio},
+        {CC_KEY(entropy_bits), entropy},
+        {CC_KEY(of_limit), entropy / row->bits_per_value},
         {CC_KEY(state_bytes_per_value), row->state_bytes / values},
         {CC_KEY(scratch_bytes_per_value), row->scratch_bytes / values},
         {CC_KEY(nmse), error_ratio(q->sums.error_sq, q->sums.raw_sq)},

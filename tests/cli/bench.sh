@@ -80,6 +80,11 @@ json 'all(r["encode_l1_gb_per_s"] is r["encode_l1_share"] is None for r in d["ro
 json 'any(r["encode_l1_share"] for r in d["rows"])'
 json 'all(abs(r["encode_l1_share"] * r["encode_l1_gb_per_s"] / r["encode_gb_per_s"] - 1) < 1e-9 for r in d["rows"] if r["encode_l1_share"])'
 json 'all(abs(r["encode_moved_gb_per_s"] / r["encode_gb_per_s"] - 9 / 4) < 1e-9 for r in d["rows"][::2])'
+# Gaussian and Laplace exponents have 2.4 to 3 bits of entropy beside 24 for sign and mantissa.
+q 0 bench -q --values 100k --steps 2 --scheme exponent,zstd --no-speed --format json
+json 'd["rows"][1]["entropy_bits"] is d["rows"][1]["of_limit"] is None'
+json 'all(26.4 < r["entropy_bits"] < 27 and abs(r["of_limit"] * r["bits_per_value"] / r["entropy_bits"] - 1) < 1e-9 for r in d["rows"][:1])'
+json 'all(0.98 < r["of_limit"] <= 1.01 for r in d["rows"][:1])'
 # The limits are of what is sent.
 q 0 bench -q --values l2 --steps 1 --scheme int8,zstd --samples 1 --min-size 1M --format json
 json 'all(abs(r["encode_moved_gb_per_s"] / r["encode_gb_per_s"] - 8 / 4) < 1e-9 for r in d["rows"])'

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,6 +268,33 @@ static void damaged(void **state)
     free(want);
 }
 
+/* By hand: 1, 1, 2, +0 have symbols of probabilities 1/2, 1/4 and 1/4, so 1.5 bits each; three have
+ * sign and mantissa. 0x1.000002p0 is no bf16, so that its block is one of fp32. */
+static void entropy_by_hand(void **state)
+{
+    static const struct {
+        const char *scheme;
+        double rest;
+    } all[] = {
+        {"exponent", 24}, {"exponent:type=bf16", 8}, {"exponent:coder=window,type=fp16", 11}};
+    float x[] = {1, 1, 2, 0};
+    (void)state;
+    for (size_t i = 0; i < LENGTH(all); i++) {
+        struct cc_spec *s = setting_open(all[i].scheme);
+        const struct cc_codec c = {
+            .scheme = s->scheme, .params = s->params, .shape = cc_shape_flat(4)};
+        x[0] = 1;
+        assert_true(cc_entropy_bits(&c, x) == 6 + 3 * all[i].rest);
+        x[0] = 0x1.000002p0f;
+        assert_true(cc_entropy_bits(&c, x) == 6 + 3 * 24);
+        cc_spec_free(s);
+    }
+    struct cc_spec *s = setting_open("fp32");
+    const struct cc_codec c = {.scheme = s->scheme, .params = s->params, .shape = cc_shape_flat(4)};
+    assert_true(isnan(cc_entropy_bits(&c, x)));
+    cc_spec_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +303,7 @@ int main(void)
         cmocka_unit_test(not_a_number_is_decoded),
         cmocka_unit_test(noise_is_sent_as_it_is),
         cmocka_unit_test(damaged),
+        cmocka_unit_test(entropy_by_hand),
     };
     return cmocka_run_group_tests_name("exponent", tests, NULL, NULL);
 }
