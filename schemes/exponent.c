@@ -20,7 +20,11 @@
 #include "schemes/floats.h"
 
 static const char *const coders[] = {"cascade", "window", NULL};
-static const char *const types[] = {"fp32", "bf16", "fp16", NULL};
+static const char *const types[] = {"auto", "fp32", "bf16", "fp16", NULL};
+
+/* By the parameter. */
+static const enum cc_exponent_type type_of[] = {CC_EXPONENT_AUTO, CC_EXPONENT_FP32,
+                                                CC_EXPONENT_BF16, CC_EXPONENT_FP16};
 
 struct params {
     int64_t coder, type;
@@ -29,8 +33,10 @@ struct params {
 static const struct cc_param table[] = {
     CC_PARAM_CHOICE(struct params, coder, 0, coders,
                     "cascade: fewest bits; window: 4 bits for each exponent, seldom more"),
-    CC_PARAM_CHOICE(struct params, type, 0, types,
-                    "the values' own format: blocks of it are coded in 16 bits or less a value"),
+    CC_PARAM_CHOICE(
+        struct params, type, 0, types,
+        "format of the values; blocks of bf16 or fp16 are sent as such; auto: the first of "
+        "bf16, fp16 and fp32 that has all of a block's values"),
     {.name = NULL},
 };
 
@@ -38,7 +44,7 @@ static struct cc_exponent_form form_of(const void *params)
 {
     const struct params *p = params;
     return (struct cc_exponent_form){
-        .type = (enum cc_exponent_type)p->type,
+        .type = type_of[p->type],
         .coder = (enum cc_exponent_coder)(CC_EXPONENT_CASCADE + p->coder),
     };
 }

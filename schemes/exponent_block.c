@@ -47,20 +47,32 @@ static size_t fixed_bytes(enum cc_exponent_type type, enum cc_exponent_coder cod
 
 /* --- encoding --- */
 
-bool cc_exponent_narrow(enum cc_exponent_type type, const float *x, size_t n, uint16_t *words)
+/* The 16-bit words of the values; false if one has none, which the first values show mostly. */
+static bool narrow(enum cc_exponent_type type, const float *x, size_t n, uint16_t *words)
 {
-    if (type == CC_EXPONENT_BF16)
-        return k_words()->narrow(x, n, words) == 0;
     const struct k_stream *fp16 = &k_half()->fp16;
     float back[64];
-    (void)fp16->copy(x, (uint8_t *)words, n);
+    if (type == CC_EXPONENT_BF16)
+        return k_words()->narrow(x, cc_smaller(n, 64), words) == 0 &&
+               k_words()->narrow(x, n, words) == 0;
     for (size_t i = 0; i < n; i += 64) {
         const size_t m = cc_smaller(n - i, 64);
+        (void)fp16->copy(x + i, (uint8_t *)(words + i), m);
         fp16->load((const uint8_t *)(words + i), back, m);
         if (memcmp(back, x + i, m * sizeof *x) != 0)
             return false;
     }
     return true;
+}
+
+enum cc_exponent_type cc_exponent_type_of(enum cc_exponent_type wanted, const float *x, size_t n,
+                                          uint16_t *words)
+{
+    const bool any = wanted == CC_EXPONENT_AUTO;
+    for (unsigned type = CC_EXPONENT_BF16; type <= CC_EXPONENT_FP16; type++)
+        if ((any || wanted == type) && narrow((enum cc_exponent_type)type, x, n, words))
+            return (enum cc_exponent_type)type;
+    return CC_EXPONENT_FP32;
 }
 
 /* Writes all but the exponents, which go to the room. */
@@ -162,19 +174,15 @@ static bool mask_zeros(const float *x, size_t n, size_t most_zeros, struct cc_ex
 size_t cc_exponent_put_block(const struct cc_exponent_form *f, const float *x, size_t n,
                              struct cc_exponent_room *room, uint8_t *out)
 {
-    enum cc_exponent_type type = f->type;
+    enum cc_exponent_type type = cc_exponent_type_of(f->type, x, n, room->words);
     struct cc_exponents_seen seen;
-    size_t head = 1, packed, bytes;
-    if (type != CC_EXPONENT_FP32 && !cc_exponent_narrow(type, x, n, room->words))
-        type = CC_EXPONENT_FP32;
-    bytes = put_coded(f, type, x, n, room, out + head, &seen);
+    size_t head = 1, packed, bytes = put_coded(f, type, x, n, room, out + head, &seen);
     if (finite(type, &seen) && mask_zeros(x, n, seen.zeros, room, &packed)) {
         memcpy(out + head, room->mask, (n + 7) / 8);
         head += (n + 7) / 8;
         x = room->values;
         n = packed;
-        if (type != CC_EXPONENT_FP32 && !cc_exponent_narrow(type, x, n, room->words))
-            return 0; /* the values change meanwhile */
+        type = cc_exponent_type_of(type, x, n, room->words);
         bytes = put_coded(f, type, x, n, room, out + head, &seen);
     }
     if (!finite(type, &seen))

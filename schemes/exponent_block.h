@@ -9,8 +9,9 @@
 #include "schemes/kernels/words.h"
 #include "schemes/scheme.h"
 
-/* The number formats of values, which are held as float32; in this order in the payload. */
-enum cc_exponent_type { CC_EXPONENT_FP32, CC_EXPONENT_BF16, CC_EXPONENT_FP16 };
+/* The number formats of values, which are held as float32; in this order in the payload. AUTO: of a
+ * block, the first of BF16, FP16 and FP32 that has all of its values. */
+enum cc_exponent_type { CC_EXPONENT_FP32, CC_EXPONENT_BF16, CC_EXPONENT_FP16, CC_EXPONENT_AUTO };
 
 /* How exponents are coded; in this order in the payload, where CC_EXPONENT_RAW is a block whose
  * words are as they are. */
@@ -21,8 +22,10 @@ struct cc_exponent_form {
     enum cc_exponent_coder coder;
 };
 
-/* The 16-bit words of values that a block may have; false if one has none. */
-bool cc_exponent_narrow(enum cc_exponent_type type, const float *x, size_t n, uint16_t *words);
+/* The type of a block: the one that is wanted if it has all values, else FP32. Sets words to the
+ * values' 16-bit words, if the type has such. */
+enum cc_exponent_type cc_exponent_type_of(enum cc_exponent_type wanted, const float *x, size_t n,
+                                          uint16_t *words);
 
 /* Scratch memory for a block. */
 struct cc_exponent_room {

@@ -19,8 +19,7 @@ static unsigned symbol_of(enum cc_exponent_type type, float v, uint16_t word)
 static void count_block(enum cc_exponent_type type, const float *x, size_t n, struct counts *c)
 {
     uint16_t words[CC_EXPONENT_BLOCK] = {0};
-    if (type != CC_EXPONENT_FP32 && !cc_exponent_narrow(type, x, n, words))
-        type = CC_EXPONENT_FP32;
+    type = cc_exponent_type_of(type, x, n, words);
     for (size_t i = 0; i < n; i++)
         c->of[type][symbol_of(type, x[i], words[i])]++;
 }

@@ -411,6 +411,90 @@ class NoLibrary(Exception):
     pass
 
 
+EXPONENT_ORDER = (1, 0, -1, 2, -2, -3, -4, 3, -5, -6, -7, 4, -8)
+
+
+def exponent(data, n, par, ctx):
+    if len(data) == 4 * n:
+        return numbers("I", data)
+    blocks = [min(8192, n - i) for i in range(0, n, 8192)]
+    at = 4 * (len(blocks) - 1)
+    need(len(data) >= at, "payload too short")
+    sizes = list(struct.unpack_from("<%dI" % (len(blocks) - 1), data))
+    sizes.append(len(data) - at - sum(sizes))
+    out = array("I")
+    for size, m in zip(sizes, blocks):
+        need(0 <= size <= len(data) - at, "payload too short")
+        out.extend(exponent_block(data[at:at + size], m))
+        at += size
+    return out
+
+
+def exponent_block(data, m):
+    at = 0
+
+    def take(size):
+        nonlocal at
+        need(at + size <= len(data), "block too short")
+        at += size
+        return data[at - size:at]
+
+    def plane(count, w):
+        """A plane of w bits: code j + k s of each 64 is in byte j, from bit k w on."""
+        s, codes = 8 * w, []
+        for first in range(0, count, 64):
+            here = min(64, count - first)
+            group = take(min(here, s))
+            codes += [group[i % s] >> i // s * w & (1 << w) - 1 for i in range(here)]
+        return codes
+
+    def bit_array(count):
+        return [int(b) for b in bits(take(bytes_for(count)), count)]
+
+    kind, = take(1)
+    kind, coder, masked = kind & 3, kind >> 2 & 3, kind >> 4
+    need(kind < 3 and coder < 3 and masked < 2, "not a kind of block")
+    mask = bit_array(m) if masked else [1] * m
+    c = sum(mask)
+    if coder == 0:
+        words = numbers("H" if kind else "I", take(c * (2 if kind else 4)))
+    else:
+        counts = numbers("H", take(10 if coder == 1 else 2))
+        rests = take((3 if kind == 0 else 1) * c)
+        if kind == 0:
+            rest = [int.from_bytes(rests[3 * i:3 * i + 3], "little") for i in range(c)]
+        else:
+            rest = list(rests)
+        if kind == 2:
+            rest = [r | p << 8 for r, p in zip(rest, plane(c, 2))]
+            rest = [r | p << 10 for r, p in zip(rest, bit_array(c))]
+        base = take((c + 127) // 128)
+        if coder == 1:
+            stages = [plane(k, 2) for k in [c] + list(counts[:3])] + [bit_array(counts[3])]
+            need([s.count(3) for s in stages[:4]] == list(counts[:4]), "counts")
+            ranks, escape = [12 + b for b in stages[4]], 13
+            for s in range(3, -1, -1):
+                passed = iter(ranks)
+                ranks = [next(passed) if code == 3 else 3 * s + code for code in stages[s]]
+            steps = EXPONENT_ORDER
+        else:
+            ranks, escape, steps = plane(c, 4), 15, range(-10, 5)
+        need(ranks.count(escape) == counts[-1], "escapes")
+        escapes = iter(take(counts[-1]))
+        e = [next(escapes) if r == escape else base[i // 128] + steps[r]
+             for i, r in enumerate(ranks)]
+        width, low = (32, 24) if kind == 0 else (16, 8) if kind == 1 else (16, 11)
+        rotated = [(e & (1 << width - low) - 1) << low | r for e, r in zip(e, rest)]
+        words = [r >> 1 | (r & 1) << width - 1 for r in rotated]
+    length(data, at)
+    if kind == 1:
+        words = [w << 16 for w in words]
+    elif kind == 2:
+        words = fp16(array("H", words).tobytes(), c, None, None)
+    words = iter(words)
+    return array("I", [next(words) if b else 0 for b in mask])
+
+
 def call(lib, name, result, *arguments):
     try:
         f = getattr(ctypes.CDLL("lib%s.so.1" % lib), name)
@@ -497,6 +581,7 @@ SCHEMES = {
     "qsgd": (qsgd, {"bits": 4, "levels": 0, "bucket": 512, "norm": "max", "code": "fixed"}),
     "powersgd": (powersgd, {"rank": 4, "ef": 1}),
     "local": (local, {"every": 2, "inner": (fp32, {})}),
+    "exponent": (exponent, {"coder": "cascade", "type": "auto"}),
     "zstd": (zstd, {"level": 3}),
     "lz4": (lz4, {"level": 1}),
     "zfp": (zfp, {"tolerance": 0.01}),

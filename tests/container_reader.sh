@@ -130,6 +130,7 @@ for scheme in \
     "qsgd:levels=32767,code=elias" "qsgd:bits=2,bucket=0,norm=l2,code=elias" \
     "powersgd:rank=2" "powersgd:rank=1,ef=0" "powersgd:rank=1024" \
     "local:every=1,inner=topk" "local:every=1,inner=(local:every=1,inner=(randk:density=0.2))" \
+    "exponent:coder=window" "exponent:type=fp32" \
     "zstd:level=-5" "zstd:level=19" "lz4:level=20" "zfp:tolerance=1e-06" "zfp:tolerance=0.5"
 do
     case " $schemes" in
@@ -137,6 +138,19 @@ do
         *) echo "skipped: $scheme: not in this build"; continue ;;
     esac
     check "$mixed" --scheme "$scheme"
+done
+
+# values of 16 bits, of which the exponents are coded as such
+for type in bf16 fp16; do
+    if "$commcomp" encode --force -q --scheme $type "$mixed" "$work/a.cc" >"$work/log" 2>&1 &&
+        "$commcomp" decode -q "$work/a.cc" "$work/$type.safetensors" >>"$work/log" 2>&1
+    then
+        for coder in cascade window; do
+            check "$work/$type.safetensors" --scheme "exponent:coder=$coder"
+        done
+    else
+        fail "values of $type"
+    fi
 done
 
 for step in 0 1 2 3; do

@@ -322,18 +322,28 @@ static void put_words(struct ref_out *out, enum type type, const struct coded *b
             put_u16(out, b->word[i]);
 }
 
-static void put_block(struct ref_out *out, enum type type, enum coder coder, const float *x,
-                      size_t m)
+static enum type type_of(const struct cc_spec *s, const float *x, size_t m)
 {
+    const bool any = setting_is(s, "type", "auto");
+    bool bf16 = any || setting_is(s, "type", "bf16"), fp16 = any || setting_is(s, "type", "fp16");
+    for (size_t i = 0; i < m; i++) {
+        uint32_t w;
+        bf16 = bf16 && word_of(BF16, x[i], &w);
+        fp16 = fp16 && word_of(FP16, x[i], &w);
+    }
+    return bf16 ? BF16 : fp16 ? FP16 : FP32;
+}
+
+static void put_block(struct ref_out *out, const struct cc_spec *s, const float *x, size_t m)
+{
+    const enum type type = type_of(s, x, m);
+    const enum coder coder = setting_is(s, "coder", "window") ? WINDOW : CASCADE;
     struct coded *b = ref_room(1, sizeof *b);
     struct ref_out coded = {.at = ref_room(64 * m + 64, 1), .capacity = 64 * m + 64};
     unsigned *mask = ref_room(m, sizeof *mask);
     float *kept = ref_room(m, sizeof *kept);
     size_t c = 0;
     for (size_t i = 0; i < m; i++) {
-        uint32_t w;
-        if (!word_of(type, x[i], &w))
-            type = FP32;
         mask[i] = bits_of(x[i]) != 0;
         c += mask[i];
     }
@@ -392,16 +402,12 @@ static void exponent_encode(struct ref *r, const struct cc_context *ctx, const f
                             struct ref_out *out)
 {
     const size_t n = r->shape.n;
-    const enum type type = setting_is(r->spec, "type", "bf16")   ? BF16
-                           : setting_is(r->spec, "type", "fp16") ? FP16
-                                                                 : FP32;
-    const enum coder coder = setting_is(r->spec, "coder", "window") ? WINDOW : CASCADE;
     struct ref_out sizes = {.at = ref_room(n + 64, 4), .capacity = 4 * (n + 64)};
     struct ref_out blocks = {.at = ref_room(n + 64, 8), .capacity = 8 * (n + 64)};
     (void)ctx;
     for (size_t i = 0; i < n; i += BLOCK) {
         const size_t before = blocks.len;
-        put_block(&blocks, type, coder, x + i, smaller(BLOCK, n - i));
+        put_block(&blocks, r->spec, x + i, smaller(BLOCK, n - i));
         if (n - i > BLOCK)
             put_u32(&sizes, (uint32_t)(blocks.len - before));
     }

@@ -101,6 +101,7 @@ const char *const settings[] = {
     "exponent",
     "exponent:coder=window",
     "exponent:type=bf16",
+    "exponent:type=fp32",
     "exponent:coder=window,type=fp16",
     NULL,
 };

@@ -23,9 +23,8 @@
 #define LENGTH(a) (sizeof(a) / sizeof(a)[0])
 
 static const char *const schemes[] = {
-    "exponent",           "exponent:coder=window",
-    "exponent:type=bf16", "exponent:coder=window,type=bf16",
-    "exponent:type=fp16", "exponent:coder=window,type=fp16",
+    "exponent",           "exponent:coder=window", "exponent:coder=window,type=bf16",
+    "exponent:type=fp32", "exponent:type=fp16",    "exponent:coder=window,type=fp16",
 };
 
 enum kind { VALUES, OF_BF16, OF_FP16, FEW_ZEROS, MANY_ZEROS, ONE_IS_LONG, ANY_BITS, KINDS };
@@ -157,7 +156,7 @@ static void by_hand(void **state)
         at[0] = at[1] = 3;
     *at++ = 2;
     *at++ = 0;
-    assert_true(rig_open(&rig, "exponent"));
+    assert_true(rig_open(&rig, "exponent:type=fp32"));
     rig_shape(&rig, &shape);
     assert_int_equal(rig_encode(&rig, &ctx, x, &payload, &len), CC_OK);
     assert_int_equal(len, at - want);
@@ -179,7 +178,7 @@ static void not_a_number_is_decoded(void **state)
     size_t len;
     for (size_t i = 0; i < 64; i++)
         x[i] = i == 9 ? -0x1.8p100f : -1.0f;
-    assert_true(rig_open(&rig, "exponent:coder=window"));
+    assert_true(rig_open(&rig, "exponent:coder=window,type=fp32"));
     rig_shape(&rig, &shape);
     assert_int_equal(rig_encode(&rig, &ctx, x, &payload, &len), CC_OK);
     memcpy(copy, payload, len);
@@ -275,8 +274,10 @@ static void entropy_by_hand(void **state)
     static const struct {
         const char *scheme;
         double rest;
-    } all[] = {
-        {"exponent", 24}, {"exponent:type=bf16", 8}, {"exponent:coder=window,type=fp16", 11}};
+    } all[] = {{"exponent:type=fp32", 24},
+               {"exponent", 8},
+               {"exponent:type=bf16", 8},
+               {"exponent:coder=window,type=fp16", 11}};
     float x[] = {1, 1, 2, 0};
     (void)state;
     for (size_t i = 0; i < LENGTH(all); i++) {

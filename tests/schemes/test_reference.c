@@ -307,7 +307,7 @@ static void defaults(void **state)
         "qsgd:bits=4,levels=0,bucket=512,norm=max,code=fixed",
         "powersgd:rank=4,ef=1",
         "local:every=2,inner=fp32",
-        "exponent:coder=cascade,type=fp32",
+        "exponent:coder=cascade,type=auto",
         "zstd:level=3",
         "lz4:level=1",
         "zfp:tolerance=0.01",
