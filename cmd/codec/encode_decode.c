@@ -9,6 +9,7 @@
 
 #include "cmd/cli/command.h"
 #include "cmd/cli/progress.h"
+#include "cmd/codec/types.h"
 #include "core/file.h"
 #include "core/format/container.h"
 #include "core/format/contents.h"
@@ -271,6 +272,8 @@ static int write_container(struct encoder *c, struct cc_error *e)
     int status = CC_OK;
     (void)snprintf(head.scheme, sizeof head.scheme, "%s", c->spec->name);
     CC_TRY(cc_tensor_file_metadata(c->in, &pairs, &head.pair_count, e));
+    CC_TRY_OUT(
+        cc_status_in(cc_types_add(c->spec, c->trace, &pairs, &head.pair_count, e), e, "%s", c->in));
     head.pairs = pairs;
     CC_TRY_OUT(cc_container_begin(c->out, &head, cc_trace_tensors(c->trace), &w, e));
     status = add_tensors(c, w, e);
@@ -470,14 +473,20 @@ static int write_output(const struct decoder *d, struct cc_error *e)
 {
     const struct cc_container *f = &d->file;
     struct cc_tensor_file *out = NULL;
+    struct cc_tensor_info *info = NULL;
+    enum cc_dtype *types = NULL;
+    struct cc_pair *pairs = NULL;
+    size_t pair_count;
     int status = CC_OK;
     CC_TRY(cc_tensor_file_check(d->out, f->tensor_count, e));
-    struct cc_tensor_info *info;
-    CC_TRY(CC_NEW(info, f->tensor_count, e));
+    CC_TRY_OUT(CC_NEW(info, f->tensor_count, e));
+    CC_TRY_OUT(CC_NEW(types, f->tensor_count, e));
+    CC_TRY_OUT(CC_NEW(pairs, f->head.pair_count, e));
+    CC_TRY_OUT(cc_status_in(cc_types_take(f, types, pairs, &pair_count, e), e, "%s", d->in));
     for (size_t i = 0; i < f->tensor_count; i++)
         info[i] = (struct cc_tensor_info){.name = f->tensors[i].name, .shape = f->tensors[i].shape};
-    CC_TRY_OUT(cc_tensor_file_begin(d->out, info, f->tensor_count, f->head.pairs,
-                                    f->head.pair_count, &out, e));
+    CC_TRY_OUT(
+        cc_tensor_file_begin(d->out, info, types, f->tensor_count, pairs, pair_count, &out, e));
     status = decode_all(d, out, e);
     if (status == CC_OK)
         status = cc_tensor_file_commit(out, e);
@@ -485,6 +494,8 @@ static int write_output(const struct decoder *d, struct cc_error *e)
         cc_tensor_file_abort(out);
 out:
     free(info);
+    free(types);
+    free(pairs);
     return status == CC_OK ? add_decoded(d, e) : status;
 }
 
@@ -573,7 +584,8 @@ const struct cc_command cc_command_decode = {
     .max_operands = 2,
     .output_operand = 2,
     .description =
-        "Decodes what `commcomp encode` wrote, to a .safetensors file, or, for a single tensor, to "
+        "Decodes what `commcomp encode` wrote, to a .safetensors file (in bf16 and fp16 where the "
+        "file was, if the scheme lost nothing), or, for a single tensor, to "
         ".npy or .csv. IN contains what decoding needs, except with --payload, and except for the "
         "code "
         "of a plugin (--plugin). A damaged IN is "

@@ -98,6 +98,9 @@ int cc_stored_values(const uint8_t *bytes, size_t size, enum cc_dtype dtype, siz
 /* The same for the n values at `offset` of a file. Messages begin with the path. */
 int cc_stored_read(const struct cc_infile *f, const char *path, enum cc_dtype dtype, size_t offset,
                    size_t n, float *x, struct cc_error *e);
+/* The reverse of cc_stored_values, for F16 and BF16: writes 2 n bytes, and returns how many values
+ * come before the first that is not a number of that type; n: all are. */
+size_t cc_stored_narrow(enum cc_dtype dtype, const float *x, size_t n, uint8_t *bytes);
 
 /* --- for the readers of formats --- */
 

@@ -14,6 +14,30 @@ static float from_f16(uint16_t h)
     return cc_bits_f32((h & 0x7c00) == 0x7c00 ? bits | 0x7f800000u : bits);
 }
 
+/* The reverse of from_f16, for numbers that it gives. */
+static uint16_t to_f16(float v)
+{
+    const uint32_t bits = cc_f32_bits(v), sign = bits >> 16 & 0x8000u;
+    const float magnitude = cc_bits_f32(bits & 0x7fffffffu);
+    if (!cc_finite(v))
+        return (uint16_t)(sign | 0x7c00u | (bits >> 13 & 0x3ffu));
+    return (uint16_t)(sign | (cc_f32_bits(magnitude * 0x1p-112f) >> 13 & 0x7fffu));
+}
+
+size_t cc_stored_narrow(enum cc_dtype dtype, const float *x, size_t n, uint8_t *bytes)
+{
+    size_t i = 0;
+    for (; i < n; i++) {
+        const uint32_t bits = cc_f32_bits(x[i]);
+        const uint16_t half = dtype == CC_F16 ? to_f16(x[i]) : (uint16_t)(bits >> 16);
+        const uint32_t back = dtype == CC_F16 ? cc_f32_bits(from_f16(half)) : (uint32_t)half << 16;
+        if (back != bits)
+            return i;
+        cc_put_u16(bytes + 2 * i, half);
+    }
+    return i;
+}
+
 int cc_stored_values(const uint8_t *bytes, size_t size, enum cc_dtype dtype, size_t n, float *x,
                      struct cc_error *e)
 {

@@ -12,6 +12,7 @@
 struct cc_tensor_file {
     enum cc_file_format format;
     const struct cc_tensor_info *tensors;
+    const enum cc_dtype *dtypes; /* NULL: float32 */
     size_t count, next;
     struct cc_safetensors_writer safetensors;
     struct cc_outfile out; /* for the other formats */
@@ -41,15 +42,16 @@ int cc_tensor_file_check(const char *path, size_t count, struct cc_error *e)
     return CC_OK;
 }
 
-int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors, size_t count,
-                         const struct cc_pair *metadata, size_t pairs, struct cc_tensor_file **out,
-                         struct cc_error *e)
+int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
+                         const enum cc_dtype *dtypes, size_t count, const struct cc_pair *metadata,
+                         size_t pairs, struct cc_tensor_file **out, struct cc_error *e)
 {
     int status = CC_OK;
     CC_TRY(cc_tensor_file_check(path, count, e));
     struct cc_tensor_file *w;
     CC_TRY(CC_NEW(w, 1, e));
     w->tensors = tensors;
+    w->dtypes = dtypes;
     w->count = count;
     CC_TRY_OUT(format_to_write(path, &w->format, e));
     if (w->format == CC_CSV && tensors[0].shape.n == 0)
@@ -58,8 +60,8 @@ int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
                            ".safetensors or .npy file",
                            path, tensors[0].name));
     if (w->format == CC_SAFETENSORS)
-        CC_TRY_OUT(
-            cc_safetensors_begin(&w->safetensors, path, tensors, NULL, count, metadata, pairs, e));
+        CC_TRY_OUT(cc_safetensors_begin(&w->safetensors, path, tensors, dtypes, count, metadata,
+                                        pairs, e));
     else
         CC_TRY_OUT(cc_file_create(&w->out, path, e));
     if (w->format == CC_NPY)
@@ -84,10 +86,30 @@ static int check_csv(const struct cc_tensor_file *w, const struct cc_tensor_info
     return CC_OK;
 }
 
+/* Writes the values as 16-bit floats. */
+static int put_narrow(struct cc_tensor_file *w, const struct cc_tensor_info *tensor,
+                      enum cc_dtype dtype, const float *x, struct cc_error *e)
+{
+    uint8_t bytes[2 * 512];
+    for (size_t i = 0, m; i < tensor->shape.n; i += m) {
+        m = cc_smaller(tensor->shape.n - i, sizeof bytes / 2);
+        const size_t done = cc_stored_narrow(dtype, x + i, m, bytes);
+        if (done < m)
+            return cc_fail(e, "%s: tensor \"%.200s\": the value at index %zu is not a number of %s",
+                           w->safetensors.out.path, tensor->name, i + done,
+                           dtype == CC_F16 ? "fp16" : "bf16");
+        CC_TRY(cc_safetensors_bytes(&w->safetensors, bytes, 2 * m, e));
+    }
+    return CC_OK;
+}
+
 int cc_tensor_file_put(struct cc_tensor_file *w, const float *x, struct cc_error *e)
 {
+    const enum cc_dtype dtype = w->dtypes == NULL ? CC_F32 : w->dtypes[w->next];
     const struct cc_tensor_info *tensor = &w->tensors[w->next++];
     const struct cc_shape *shape = &tensor->shape;
+    if (w->format == CC_SAFETENSORS && dtype != CC_F32)
+        return put_narrow(w, tensor, dtype, x, e);
     if (w->format == CC_SAFETENSORS)
         return cc_safetensors_bytes(&w->safetensors, x, shape->n * sizeof *x, e);
     if (w->format == CC_CSV && check_csv(w, tensor, x, e) != CC_OK)

@@ -15,13 +15,15 @@ struct cc_tensor_file;
 /* Whether the format of this path can hold `count` tensors; a usage error if not. */
 int cc_tensor_file_check(const char *path, size_t count, struct cc_error *e);
 
-/* Begins a file of `count` float32 tensors with distinct names in UTF-8; .npy and .csv keep neither
- * names nor metadata. tensors[] must live until commit or abort; call exactly one of them. */
-int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors, size_t count,
-                         const struct cc_pair *metadata, size_t pairs, struct cc_tensor_file **out,
-                         struct cc_error *e);
+/* Begins a file of `count` tensors with distinct names in UTF-8; .npy and .csv keep neither names
+ * nor metadata. dtypes: of each tensor CC_F32, CC_F16 or CC_BF16, for .safetensors; NULL, and in
+ * other files: all are CC_F32. tensors[] and dtypes[] must live until commit or abort; call exactly
+ * one of them. */
+int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
+                         const enum cc_dtype *dtypes, size_t count, const struct cc_pair *metadata,
+                         size_t pairs, struct cc_tensor_file **out, struct cc_error *e);
 /* All values of the next tensor. CSV holds neither an empty tensor nor values that are not finite:
- * begin and put refuse them. */
+ * begin and put refuse them. A value that is not a number of the tensor's dtype is refused, too. */
 int cc_tensor_file_put(struct cc_tensor_file *w, const float *x, struct cc_error *e);
 /* Completes the file, which appears, or fails. */
 int cc_tensor_file_commit(struct cc_tensor_file *w, struct cc_error *e);

@@ -70,6 +70,11 @@ const char *cc_trace_name(const struct cc_trace *t)
     return t->name;
 }
 
+enum cc_dtype cc_trace_dtype(const struct cc_trace *t, size_t tensor)
+{
+    return t->ops->dtype == NULL ? CC_F32 : t->ops->dtype(t, tensor);
+}
+
 bool cc_trace_drawn(const struct cc_trace *t)
 {
     return t->ops->drawn;

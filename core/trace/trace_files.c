@@ -279,8 +279,13 @@ static void close_files(struct cc_trace *t)
     free(fs);
 }
 
+static enum cc_dtype dtype(const struct cc_trace *t, size_t tensor)
+{
+    return file_of(t, 0, 0)->layout->locations[tensor].dtype;
+}
+
 static const struct cc_trace_ops file_ops = {
-    .step_number = step_number, .load = load, .close = close_files};
+    .step_number = step_number, .load = load, .close = close_files, .dtype = dtype};
 
 /* --- opening --- */
 

@@ -2,7 +2,6 @@
 #ifndef CC_CORE_TRACE_TRACE_IMPL_H
 #define CC_CORE_TRACE_TRACE_IMPL_H
 
-#include "core/format/contents.h"
 #include "core/trace/trace.h"
 
 /* An implementation of traces. Arguments are in range. */
@@ -12,7 +11,9 @@ struct cc_trace_ops {
     int (*load)(struct cc_trace *t, size_t stream, size_t step, size_t tensor, size_t n, float *x,
                 struct cc_error *e);
     void (*close)(struct cc_trace *t); /* frees own */
-    bool drawn;                        /* from a distribution */
+    /* How the first step stores the tensor; NULL: as float32. */
+    enum cc_dtype (*dtype)(const struct cc_trace *t, size_t tensor);
+    bool drawn; /* from a distribution */
 };
 
 struct cc_trace {

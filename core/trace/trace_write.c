@@ -50,7 +50,7 @@ int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const ch
         pairs = own.pair;
         count = sizeof own.pair / sizeof own.pair[0];
     }
-    CC_TRY_OUT(cc_tensor_file_begin(path, info, tensors, pairs, count, &w, e));
+    CC_TRY_OUT(cc_tensor_file_begin(path, info, NULL, tensors, pairs, count, &w, e));
     status = write_values(t, stream, step, w, e);
     if (status == CC_OK)
         status = cc_tensor_file_commit(w, e);

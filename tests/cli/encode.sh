@@ -39,7 +39,7 @@ for s in $schemes; do
     q 0 decode none.cc none.out.npy
     same none.npy none.out.npy
 done
-for s in fp32 zstd lz4; do
+for s in fp32 zstd lz4 exponent exponent:coder=window; do
     q 0 encode --force --scheme $s x.npy x.cc
     q 0 decode x.cc x.out.npy
     same x.npy x.out.npy
@@ -47,6 +47,42 @@ done
 q 0 encode --force --scheme fp32 "$step" s.cc
 q 0 decode s.cc s.safetensors
 same s.safetensors "$step"
+
+# A model's file of several types comes back as it was; a lossy scheme gives float32.
+python3 - <<'END' || bad "no file of several types"
+import json, random, struct
+draw = random.Random(3)
+bf16 = lambda x: struct.pack("<f", x)[2:]
+tensors = {"w": ("BF16", [40, 60], b"".join(bf16(draw.gauss(0, 0.02)) for _ in range(2400))),
+           "h": ("F16", [1500], struct.pack("<1500e", *(draw.gauss(0, 0.1) for _ in range(1500)))),
+           "x": ("F32", [3], struct.pack("<3f", 1, -0.1, 3e-40))}
+header, data = {"__metadata__": {"format": "pt"}}, b""
+for name, (dtype, shape, part) in tensors.items():
+    header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
+    data += part
+text = json.dumps(header, separators=(",", ":")).encode()
+text += b" " * (-len(text) % 8)
+open("types.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data)
+END
+for s in exponent exponent:coder=window zstd fp32; do
+    q 0 encode --force --scheme $s types.safetensors types.cc
+    q 0 decode types.cc types.out.safetensors
+    same types.safetensors types.out.safetensors
+done
+q 0 encode --force --scheme exponent --per-tensor types.safetensors types.cc --format json
+json '[10.5 < d["rows"][0]["bits_per_value"] < 11.5, 13.5 < d["rows"][1]["bits_per_value"] < 14.5, d["rows"][2]["payload_bytes"]] == [True, True, 12]'
+q 0 encode --force --scheme int8 types.safetensors types.cc
+q 0 decode types.cc types.out.safetensors
+head -c 400 types.out.safetensors | grep -q BF16 && bad "a lossy scheme gives bf16"
+sed 's/"format":"pt"/"commcomp.types":"BF16"/' types.safetensors >key.safetensors
+python3 - <<'END'
+import struct
+b = open("key.safetensors", "rb").read()
+n = struct.unpack("<Q", b[:8])[0] + len("commcomp.types") - len("format") + 2
+open("key.safetensors", "wb").write(struct.pack("<Q", n) + b[8:])
+END
+t 1 encode --force --scheme exponent key.safetensors key.cc
+err 'key.safetensors: the file.s metadata have the key commcomp.types'
 
 
 # --- payloads and their inputs ---

@@ -164,6 +164,19 @@ static void conversions(void **state)
         assert_true(isnan(want) ? isnan(x[i]) : (double)fabsf(x[i]) == want);
         assert_int_equal(signbit(x[i]) != 0, i >> 15);
     }
+    static uint8_t back[sizeof half];
+    assert_int_equal(cc_stored_narrow(CC_F16, x, 65536, back), 65536);
+    assert_memory_equal(back, half, sizeof half);
+    const float no_f16[] = {1, 65504, 65520, 0x1p-25f, 1 + 0x1p-11f};
+    for (size_t i = 2; i < 5; i++)
+        assert_int_equal(cc_stored_narrow(CC_F16, no_f16 + i, 1, back), 0);
+    assert_int_equal(cc_stored_narrow(CC_F16, no_f16, 5, back), 2);
+    assert_int_equal(cc_stored_values((uint8_t *)half, sizeof half, CC_BF16, 65536, x, NULL),
+                     CC_OK);
+    assert_int_equal(cc_stored_narrow(CC_BF16, x, 65536, back), 65536);
+    assert_memory_equal(back, half, sizeof half);
+    const float no_bf16[] = {-1, 0x1.01p0f};
+    assert_int_equal(cc_stored_narrow(CC_BF16, no_bf16, 2, back), 1);
     assert_int_equal(
         cc_stored_values((uint8_t *)&half[0x3f80], sizeof half[0], CC_BF16, 1, x, NULL), CC_OK);
     assert_true(x[0] == 1);
@@ -452,19 +465,19 @@ static void csv_writes_what_it_reads(void **state)
     struct cc_tensor_file *w;
     struct cc_error e;
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(cc_tensor_file_begin(path, &a, 1, NULL, 0, &w, &e), CC_OK);
+        assert_int_equal(cc_tensor_file_begin(path, &a, NULL, 1, NULL, 0, &w, &e), CC_OK);
         assert_int_equal(cc_tensor_file_put(w, bad[i], &e), CC_FAIL);
         assert_contains(e.text, message[i]);
         cc_tensor_file_abort(w);
     }
     a.shape = (struct cc_shape){.n = 0, .dim = {0, 3}, .ndim = 2};
-    assert_int_equal(cc_tensor_file_begin(path, &a, 1, NULL, 0, &w, &e), CC_FAIL);
+    assert_int_equal(cc_tensor_file_begin(path, &a, NULL, 1, NULL, 0, &w, &e), CC_FAIL);
     assert_contains(e.text,
                     "x.csv: tensor \"a\" is empty, which CSV cannot hold; write a .safetensors");
     assert_int_equal(scratch_count(state), 0);
     const float x[] = {1, 2, 3, 4};
     a.shape = (struct cc_shape){.n = 4, .dim = {2, 1, 2}, .ndim = 3};
-    assert_int_equal(cc_tensor_file_begin(path, &a, 1, NULL, 0, &w, &e), CC_OK);
+    assert_int_equal(cc_tensor_file_begin(path, &a, NULL, 1, NULL, 0, &w, &e), CC_OK);
     assert_int_equal(cc_tensor_file_put(w, x, &e), CC_OK);
     assert_int_equal(cc_tensor_file_commit(w, &e), CC_OK);
     size_t size;
