@@ -79,6 +79,7 @@ static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 
 struct encoding {
     struct cc_exponent_form form;
+    bool large; /* than the cache */
     const float *x;
     uint8_t *out;
     struct cc_exponent_room *room;
@@ -103,7 +104,8 @@ static void encode_part(void *arg, int part)
     w->len[part] = 0;
     for (size_t i = begin; i < end; i += CC_EXPONENT_BLOCK) {
         const size_t n = cc_smaller(end - i, CC_EXPONENT_BLOCK);
-        const size_t bytes = cc_exponent_put_block(&w->form, w->x + i, n, w->room + part, at);
+        const size_t bytes =
+            cc_exponent_put_block(&w->form, w->x + i, n, w->large, w->room + part, at);
         if (bytes == 0)
             return;
         if (i + n < w->n)
@@ -119,6 +121,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     (void)cap;
     const size_t n = c->shape.n;
     struct encoding w = {.form = form_of(c->params),
+                         .large = cc_use_nontemporal(2 * n * sizeof *x),
                          .x = x,
                          .out = out,
                          .room = c->scratch,
@@ -147,6 +150,7 @@ struct decoding {
     float *y;
     struct cc_exponent_room *room;
     size_t len, n;
+    bool large; /* than the cache */
     int parts;
     size_t bad[CC_PARTS_MAX]; /* the first value of the first bad block; n: none */
 };
@@ -175,9 +179,8 @@ static int decode_block(const struct decoding *w, size_t i, size_t *at, int part
     if (bytes > w->len - *at)
         return cc_bad_payload(i / CC_EXPONENT_BLOCK * sizeof(uint32_t), e,
                               "a block of %zu bytes, but only %zu follow", bytes, w->len - *at);
-    const bool nontemporal = cc_use_nontemporal(w->n * sizeof(float) + w->len);
-    CC_TRY(cc_exponent_get_block(w->in, *at, bytes, n, w->scale, nontemporal, w->room + part,
-                                 w->y + i, e));
+    CC_TRY(cc_exponent_get_block(w->in, *at, bytes, n, w->scale, w->large, w->room + part, w->y + i,
+                                 e));
     *at += bytes;
     return CC_OK;
 }
@@ -229,6 +232,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
                          .room = c->scratch,
                          .len = len,
                          .n = n,
+                         .large = cc_use_nontemporal(n * sizeof *y + len),
                          .parts = cc_parts(c->threads, n, CC_PART_VALUES)};
     cc_parallel(w.parts, decode_part, &w);
     return refuse_bad(&w, e);

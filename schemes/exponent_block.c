@@ -1,3 +1,10 @@
+/* Blocks are coded part by part, each in a pass over arrays that stay in the first-level cache.
+ *
+ * The parts of a block are not read in the order in which they lie, which the hardware's prefetching
+ * does not foresee. Measured (Zen 5, one thread, 100 MB of float32): with the next block prefetched
+ * while this one's words are joined, and words written around the cache, the cascade decodes at 17
+ * GB/s instead of 12, the window at 22 instead of 17. Encoded blocks are written in place: by way of
+ * a buffer and non-temporal stores they take a tenth longer. */
 #include "schemes/exponent_block.h"
 
 #include <string.h>
@@ -76,11 +83,11 @@ enum cc_exponent_type cc_exponent_type_of(enum cc_exponent_type wanted, const fl
 }
 
 /* Writes all but the exponents, which go to the room. */
-static void split(enum cc_exponent_type type, const float *x, size_t n,
+static void split(enum cc_exponent_type type, const float *x, size_t n, bool large,
                   struct cc_exponent_room *room, uint8_t *low)
 {
     if (type == CC_EXPONENT_FP32) {
-        k_words()->split32(x, n, low, room->exponent);
+        k_words()->split32(x, n, large ? x + n : NULL, low, room->exponent);
     } else if (type == CC_EXPONENT_BF16) {
         k_words()->split16(room->words, n, low, room->exponent);
     } else {
@@ -120,8 +127,8 @@ static uint8_t *put_stages(size_t c, size_t escaped, struct cc_exponent_room *ro
 /* Codes n values, in less bytes than their words have. Returns the bytes; 0: there is no such code.
  * Without one, *seen is what is known of the values. */
 static size_t put_coded(const struct cc_exponent_form *f, enum cc_exponent_type type,
-                        const float *x, size_t n, struct cc_exponent_room *room, uint8_t *out,
-                        struct cc_exponents_seen *seen)
+                        const float *x, size_t n, bool large, struct cc_exponent_room *room,
+                        uint8_t *out, struct cc_exponents_seen *seen)
 {
     const uint8_t *limit = out + width_of(type) * n;
     const size_t fixed = fixed_bytes(type, f->coder, n);
@@ -130,7 +137,7 @@ static size_t put_coded(const struct cc_exponent_form *f, enum cc_exponent_type 
         return 0;
     uint8_t *low = out + count_bytes(f->coder), *base = low + low_bytes(type, n);
     uint8_t *codes = base + cc_exponent_groups(n), *at = out + fixed;
-    split(type, x, n, room, low);
+    split(type, x, n, large, room, low);
     if (f->coder == CC_EXPONENT_CASCADE) {
         *seen = k_exponent()->first(room->exponent, n, base, codes, room->rank[0], room->escape);
         at = put_stages(seen->next, seen->escaped, room, out, at, limit);
@@ -171,19 +178,19 @@ static bool mask_zeros(const float *x, size_t n, size_t most_zeros, struct cc_ex
     return (n - *packed) * 16 > n;
 }
 
-size_t cc_exponent_put_block(const struct cc_exponent_form *f, const float *x, size_t n,
+size_t cc_exponent_put_block(const struct cc_exponent_form *f, const float *x, size_t n, bool large,
                              struct cc_exponent_room *room, uint8_t *out)
 {
     enum cc_exponent_type type = cc_exponent_type_of(f->type, x, n, room->words);
     struct cc_exponents_seen seen;
-    size_t head = 1, packed, bytes = put_coded(f, type, x, n, room, out + head, &seen);
+    size_t head = 1, packed, bytes = put_coded(f, type, x, n, large, room, out + head, &seen);
     if (finite(type, &seen) && mask_zeros(x, n, seen.zeros, room, &packed)) {
         memcpy(out + head, room->mask, (n + 7) / 8);
         head += (n + 7) / 8;
         x = room->values;
         n = packed;
         type = cc_exponent_type_of(type, x, n, room->words);
-        bytes = put_coded(f, type, x, n, room, out + head, &seen);
+        bytes = put_coded(f, type, x, n, false, room, out + head, &seen);
     }
     if (!finite(type, &seen))
         return 0;
@@ -330,12 +337,13 @@ static void give_raw(const struct parts *p, const float *scale, float *y)
         half_of(p->type)->load(p->low, y, p->n);
 }
 
-static void give_coded(const struct parts *p, const float *scale, bool nontemporal,
+/* next: what is decoded then, to be prefetched, if the tensor is large. */
+static void give_coded(const struct parts *p, const uint8_t *next, const float *scale,
                        struct cc_exponent_room *room, float *y)
 {
     const uint8_t *high = room->exponent, *twos = p->low + p->n;
     if (p->type == CC_EXPONENT_FP32) {
-        k_words()->join32(p->low, high, p->n, scale, nontemporal, y);
+        k_words()->join32(p->low, high, p->n, next, scale, next != NULL && p->mask == NULL, y);
         return;
     }
     if (p->type == CC_EXPONENT_FP16) {
@@ -350,8 +358,8 @@ static void give_coded(const struct parts *p, const float *scale, bool nontempor
 }
 
 int cc_exponent_get_block(const uint8_t *payload, size_t at, size_t len, size_t n,
-                          const float *scale, bool nontemporal, struct cc_exponent_room *room,
-                          float *y, struct cc_error *e)
+                          const float *scale, bool large, struct cc_exponent_room *room, float *y,
+                          struct cc_error *e)
 {
     struct parts p;
     CC_TRY(find_parts(payload, at, len, n, &p, e));
@@ -362,7 +370,7 @@ int cc_exponent_get_block(const uint8_t *payload, size_t at, size_t len, size_t 
     if (p.coder == CC_EXPONENT_RAW)
         give_raw(&p, factor, to);
     else
-        give_coded(&p, factor, nontemporal && p.mask == NULL, room, to);
+        give_coded(&p, large ? payload + at + len : NULL, factor, room, to);
     if (p.mask == NULL)
         return CC_OK;
     const uint8_t *values = (const uint8_t *)room->values;

@@ -48,14 +48,16 @@ static inline size_t cc_exponent_block_bound(size_t n)
  * and the rest as it is. */
 double cc_exponent_entropy(enum cc_exponent_type type, const float *x, size_t n);
 
-/* Writes a block of n >= 1 values and returns its bytes; 0: a value is not finite. */
-size_t cc_exponent_put_block(const struct cc_exponent_form *f, const float *x, size_t n,
+/* Writes a block of n >= 1 values and returns its bytes; 0: a value is not finite. large: the
+ * tensor is larger than the cache, so the next block is prefetched meanwhile. */
+size_t cc_exponent_put_block(const struct cc_exponent_form *f, const float *x, size_t n, bool large,
                              struct cc_exponent_room *room, uint8_t *out);
 
-/* Decodes a block of n values that has payload[at, at + len), as decode of struct cc_scheme;
- * nontemporal: around the cache where y begins on CC_ALIGN. */
+/* Decodes a block of n values that has payload[at, at + len), as decode of struct cc_scheme. large:
+ * the next block is prefetched, and values are written around the cache where y begins on CC_ALIGN;
+ * the caller then follows with k_copy()->fence. */
 int cc_exponent_get_block(const uint8_t *payload, size_t at, size_t len, size_t n,
-                          const float *scale, bool nontemporal, struct cc_exponent_room *room,
-                          float *y, struct cc_error *e);
+                          const float *scale, bool large, struct cc_exponent_room *room, float *y,
+                          struct cc_error *e);
 
 #endif

@@ -12,13 +12,14 @@
 
 struct k_words {
     /* Rotates each word to the left by one: its upper byte goes to `high`, the rest, 3 bytes or 1,
-     * to `low`. For each 8 values, split32 may write 4 bytes beyond those of `low`. */
-    void (*split32)(const float *x, size_t n, uint8_t *low, uint8_t *high);
+     * to `low`. For each 8 values, split32 may write 4 bytes beyond those of `low`. ahead: what the
+     * caller reads after these values, which is prefetched, 4 bytes for each; NULL: nothing. */
+    void (*split32)(const float *x, size_t n, const void *ahead, uint8_t *low, uint8_t *high);
     void (*split16)(const uint16_t *w, size_t n, uint8_t *low, uint8_t *high);
     /* The reverse. join32 may read 4 bytes beyond those of `low`. scale NULL: sets y; nontemporal:
      * around the cache if y begins on CC_ALIGN. Otherwise adds scale * value. */
-    void (*join32)(const uint8_t *low, const uint8_t *high, size_t n, const float *scale,
-                   bool nontemporal, float *y);
+    void (*join32)(const uint8_t *low, const uint8_t *high, size_t n, const void *ahead,
+                   const float *scale, bool nontemporal, float *y);
     void (*join16)(const uint8_t *low, const uint8_t *high, size_t n, uint16_t *w);
     /* The upper bytes of binary16: the exponents, and the 3 bits after them, two in codes of 2 bits
      * (kernels/exponent.h), the highest in a bit array. */

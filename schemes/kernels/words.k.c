@@ -55,14 +55,23 @@ static inline __m512i table64(const uint8_t table[64])
 
 #endif
 
-static void split32(const float *restrict x, size_t n, uint8_t *restrict low,
+/* Prefetches the bytes that lie 4 i beyond `ahead`, for 64 values, to the second-level cache. */
+static inline void fetch(const void *ahead, size_t i)
+{
+    for (size_t k = 0; ahead != NULL && k < 64 * sizeof(float); k += CC_ALIGN)
+        __builtin_prefetch((const void *)((uintptr_t)ahead + sizeof(float) * i + k), 0, 2);
+}
+
+static void split32(const float *restrict x, size_t n, const void *ahead, uint8_t *restrict low,
                     uint8_t *restrict high)
 {
     size_t i = 0;
+    (void)ahead;
 #if defined(__AVX512VBMI2__)
     const __m512i t0 = table64(take[0]), t1 = table64(take[1]), t2 = table64(take[2]);
     const __m512i top = table64(tops);
     for (; i + 64 <= n; i += 64) {
+        fetch(ahead, i);
         const __m512i a = _mm512_rol_epi32(_mm512_loadu_si512(x + i), 1);
         const __m512i b = _mm512_rol_epi32(_mm512_loadu_si512(x + i + 16), 1);
         const __m512i c = _mm512_rol_epi32(_mm512_loadu_si512(x + i + 32), 1);
@@ -78,6 +87,8 @@ static void split32(const float *restrict x, size_t n, uint8_t *restrict low,
     const __m256i order = _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15, 0,
                                            1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 3, 7, 11, 15);
     for (; i + 8 <= n; i += 8) {
+        if (i % 64 == 0)
+            fetch(ahead, i);
         const __m256i w = _mm256_loadu_si256((const __m256i *)(const void *)(x + i));
         const __m256i r = _mm256_or_si256(_mm256_slli_epi32(w, 1), _mm256_srli_epi32(w, 31));
         const __m256i parts = _mm256_shuffle_epi8(r, order);
@@ -89,6 +100,8 @@ static void split32(const float *restrict x, size_t n, uint8_t *restrict low,
     }
 #elif defined(__ARM_NEON)
     for (; i + 16 <= n; i += 16) {
+        if (i % 64 == 0)
+            fetch(ahead, i);
         const uint8x16x4_t w = vld4q_u8((const uint8_t *)(x + i));
         uint8x16x3_t out;
         out.val[0] = vsriq_n_u8(vshlq_n_u8(w.val[0], 1), w.val[3], 7);
@@ -125,10 +138,11 @@ static inline void give(float *y, cc_vu32 word, const float *scale, bool nontemp
 #endif
 
 static inline void join(const uint8_t *restrict low, const uint8_t *restrict high, size_t n,
-                        const float *scale, bool nontemporal, float *restrict y)
+                        const void *ahead, const float *scale, bool nontemporal, float *restrict y)
 {
     size_t i = 0;
     (void)nontemporal;
+    (void)ahead;
 #if defined(__AVX512VBMI2__)
     const __mmask64 upper = UINT64_C(0x8888888888888888);
     __m512i from[4], top[4];
@@ -137,6 +151,7 @@ static inline void join(const uint8_t *restrict low, const uint8_t *restrict hig
         top[v] = table64(lift[v]);
     }
     for (; i + 64 <= n; i += 64) {
+        fetch(ahead, i);
         const __m512i a = _mm512_loadu_si512(low + 3 * i), b = _mm512_loadu_si512(low + 3 * i + 64);
         const __m512i c = _mm512_loadu_si512(low + 3 * i + 128), e = _mm512_loadu_si512(high + i);
         const __m512i part[4] = {
@@ -151,6 +166,8 @@ static inline void join(const uint8_t *restrict low, const uint8_t *restrict hig
     const __m256i order = _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, 0,
                                            1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
     for (; i + 8 <= n; i += 8) {
+        if (i % 64 == 0)
+            fetch(ahead, i);
         const __m128i a = _mm_loadu_si128((const __m128i *)(const void *)(low + 3 * i));
         const __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(low + 3 * i + 12));
         const __m256i r = _mm256_or_si256(
@@ -161,6 +178,8 @@ static inline void join(const uint8_t *restrict low, const uint8_t *restrict hig
     }
 #elif defined(__ARM_NEON)
     for (; i + 16 <= n; i += 16) {
+        if (i % 64 == 0)
+            fetch(ahead, i);
         const uint8x16x3_t r = vld3q_u8(low + 3 * i);
         const uint8x16_t e = vld1q_u8(high + i);
         uint8x16x4_t w;
@@ -192,14 +211,14 @@ static inline void join(const uint8_t *restrict low, const uint8_t *restrict hig
 }
 
 static void join32(const uint8_t *restrict low, const uint8_t *restrict high, size_t n,
-                   const float *scale, bool nontemporal, float *restrict y)
+                   const void *ahead, const float *scale, bool nontemporal, float *restrict y)
 {
     if (scale != NULL)
-        join(low, high, n, scale, false, y);
+        join(low, high, n, ahead, scale, false, y);
     else if (nontemporal && (uintptr_t)y % CC_ALIGN == 0)
-        join(low, high, n, NULL, true, y);
+        join(low, high, n, ahead, NULL, true, y);
     else
-        join(low, high, n, NULL, false, y);
+        join(low, high, n, ahead, NULL, false, y);
 }
 
 static void split16(const uint16_t *restrict w, size_t n, uint8_t *restrict low,
