@@ -35,6 +35,8 @@ out '^scheme  profiled '
 out '^mine  *yes '
 sed 's/"bits_per_value": 8/"bits_per_value": 1/' mine.json >small.json
 t 0 advise --profile=small.json --values 1K --workers 4 --bw 10mbps --exchange ps --scheme mine --format json
+json '[r["left_out"] for r in d["rows"] if r["scheme"] == "mine"] == ["untried"]'
+t 0 advise --profile=small.json --values 1K --workers 4 --bw 10mbps --exchange ps --scheme mine --max-nmse 1 --format json
 json '[(r["scheme"], r["recommended"]) for r in d["rows"]] == [("mine", True), ("fp32", False)]'
 json 'd["rows"][0]["nmse"] == 0.5'
 sed 's/"error": 0.01, "error_low": 0.005, "error_high": 0.02, //' small.json >unknown.json
