@@ -40,9 +40,9 @@ only overlap
 c commcomp bench --scheme 3
 only 3lc
 c commcomp model --bw-
-only
+only --bw-down --bw-up
 c commcomp model --bw
-only --bw
+only --bw --bw-down --bw-up
 c commcomp model --batch ''
 only
 c commcomp model --bw ''
