@@ -244,9 +244,55 @@ void cc_add_partners(const struct cc_exchange_case *k, const struct cc_rounds *r
 
 /* --- rings --- */
 
-/* Whatever a ring's slowest link is, its messages follow one another there without a pause.
- * Latencies add up along the way of a chunk, which crosses from group to group as often as its hops
- * reach. */
+/* A ring over groups that are alike: what each message of the two tours, and the work on a chunk in
+ * each hop of the first, takes. */
+struct ring {
+    double hops;          /* of a tour */
+    double group;         /* workers in a row whose messages, but for the last one's, stay inside */
+    bool crosses;         /* the last one's goes to the next group */
+    double first, second; /* bytes on the wire */
+    double work_s;        /* of all hops together */
+};
+
+static double hop_s(const struct classes *x, bool outer, double bytes)
+{
+    return class_s(outer ? &x->outer : &x->inner, bytes, bytes);
+}
+
+/* A chunk goes on when it is there, worked on, and the link is free of the one before. */
+enum { MOST_PLACES = 512, MOST_STEPS = 400000 };
+static double ring_s(const struct classes *x, const struct ring *r)
+{
+    double there[MOST_PLACES] = {0}, free_at[MOST_PLACES] = {0}, end = 0;
+    const int group = (int)r->group, rounds = 2 * (int)r->hops;
+    for (int k = 0; k < rounds; k++) {
+        const double work = k > 0 && k <= r->hops ? r->work_s / r->hops : 0;
+        const double wire = k < r->hops ? r->first : r->second;
+        const double from_last = there[group - 1];
+        for (int i = group - 1; i >= 0; i--) {
+            const bool outer = r->crosses && i == group - 1;
+            const double ready = (i > 0 ? there[i - 1] : from_last) + work;
+            free_at[i] = fmax(free_at[i], ready) + hop_s(x, outer, wire);
+            there[i] = free_at[i] + (outer ? x->outer.alpha : x->inner.alpha);
+            end = fmax(end, there[i]);
+        }
+    }
+    return end;
+}
+
+/* The same of long rings, by the longer of two ways: chunks queue at the slowest link, or go round
+ * without waiting, from group to group as often as their hops reach. */
+static double long_ring_s(const struct classes *x, const struct ring *r)
+{
+    const double all = 2 * r->hops, each = (r->first + r->second) / 2;
+    const double crossings = r->crosses ? ceil(all / r->group) : 0;
+    const double inner = hop_s(x, false, each), outer = hop_s(x, true, each);
+    const double way = crossings * (x->outer.alpha + outer) +
+                       (all - crossings) * (x->inner.alpha + inner) + r->work_s;
+    const double queue = r->crosses ? x->outer.alpha + all * outer : 0;
+    return fmax(queue, way);
+}
+
 double cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double second_bytes,
                    double work_s, struct cc_cost *c)
 {
@@ -258,25 +304,28 @@ double cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double 
         return 1;
     }
     const struct classes x = classes_of(k);
-    const double first = cc_framed(k->link, first_bytes), second = cc_framed(k->link, second_bytes);
-    const double wire = hops * (first + second), each = wire / (2 * hops);
     const double group =
         cluster->sites > 1 ? floor((double)cluster->workers / cluster->sites) : cluster->per_host;
-    const double crossings = group < cluster->workers ? ceil(2 * hops / group) : 0;
-    const double inner = each * x.inner.own_byte_s;
-    const double outer = class_s(&x.outer, each, each);
-    const double queue = x.outer.alpha + 2 * hops * outer;
-    const double way_alpha = crossings * x.outer.alpha + (2 * hops - crossings) * x.inner.alpha;
-    const double way = crossings * outer + (2 * hops - crossings) * inner;
-    const bool queues = crossings > 0 && queue > way_alpha + way + work_s;
+    struct ring r = {.hops = hops,
+                     .group = group,
+                     .crosses = group < cluster->workers,
+                     .first = cc_framed(k->link, first_bytes),
+                     .second = cc_framed(k->link, second_bytes),
+                     .work_s = work_s};
+    double (*const takes)(const struct classes *, const struct ring *) =
+        group <= MOST_PLACES && 2 * hops * group <= MOST_STEPS ? ring_s : long_ring_s;
+    const double working = takes(&x, &r);
+    r.work_s = 0;
+    const double plain = takes(&x, &r), wire = hops * (r.first + r.second);
     /* The transfer is what the slowest link is busy for, also where chunks do not wait for it. */
-    const double busy = 2 * hops * (crossings > 0 ? fmax(inner, outer) : inner);
+    const double busy = hops * fmax(hop_s(&x, r.crosses, r.first), hop_s(&x, false, r.first)) +
+                        hops * fmax(hop_s(&x, r.crosses, r.second), hop_s(&x, false, r.second));
     c->push_transfer_s += busy;
-    c->push_latency_s += queues ? x.outer.alpha : fmax(0, way_alpha + way - busy);
+    c->push_latency_s += fmax(0, plain - busy);
     c->rounds += 2 * hops;
     c->messages += 2 * hops;
-    add_bytes(k, &x, wire, crossings > 0 ? wire : 0, (group - (crossings > 0)) * wire, c);
-    return queues ? 1 / hops : 1;
+    add_bytes(k, &x, wire, r.crosses ? wire : 0, (group - r.crosses) * wire, c);
+    return work_s > 0 ? (working - plain) / work_s : 1;
 }
 
 /* --- all to all --- */

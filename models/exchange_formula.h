@@ -81,8 +81,8 @@ void cc_add_partners(const struct cc_exchange_case *k, const struct cc_rounds *r
 
 /* Adds two tours round a ring, of workers - 1 messages each from every worker to the next, of that
  * many bytes each. work_s: what a chunk's work takes on its way, in all hops together, which is not
- * added. Returns the share of it that nothing hides: 1, or, where the chunks queue for a slow link,
- * that of one hop. */
+ * added. Returns the share of it that nothing hides: 1, or less where chunks queue for a slow
+ * link. */
 double cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double second_bytes,
                    double work_s, struct cc_cost *c);
 

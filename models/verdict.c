@@ -381,6 +381,7 @@ static int throughput(struct question *a, int hosts, double *out)
     struct cc_cluster *c = &a->s.cluster;
     const int workers = hosts * cc_cluster_per_host(c);
     c->workers = workers;
+    c->sites = c->sites < workers ? c->sites : workers;
     c->servers = a->server_per_worker ? workers : a->servers;
     c->servers = c->colocated && c->servers > workers ? workers : c->servers;
     c->servers = c->servers < CC_MOST_SERVERS ? c->servers : CC_MOST_SERVERS;

@@ -52,6 +52,17 @@ const struct cc_option cc_cluster_options[] = {
      .max = 1024, .value = "COUNT", .def = "1", .group = CC_GROUP_CLUSTER,
      .help = "workers on each host, an accelerator each: they reach each other by --intra-bw, and "
              "share the host's link, --bw; --workers counts accelerators"},
+    {.name = "sites", MEMBER(setting.cluster.sites), .kind = CC_TAKES_COUNT, .min = 1, .max = 64,
+     .value = "COUNT", .def = "1", .otherwise = "1; sim --topology sites: 2",
+     .group = CC_GROUP_CLUSTER,
+     .help = "sites, among which workers and servers are divided in equal blocks; between any two "
+             "of them is a link of its own, --wan-bw"},
+    {.name = "wan-bw", MEMBER(setting.cluster.wan_bps), .kind = CC_TAKES_RATE, .value = "RATE",
+     .def = "100mbps", .group = CC_GROUP_CLUSTER,
+     .help = "--sites: bandwidth of the link between any two sites, in each direction"},
+    {.name = "wan-latency", MEMBER(setting.cluster.wan_latency_s), .kind = CC_TAKES_TIME,
+     .value = "TIME", .def = "40ms", .group = CC_GROUP_CLUSTER,
+     .help = "--sites: latency between two sites, in addition to --latency"},
     {.name = "servers", LIST(servers, server_counts), .kind = CC_TAKES_COUNT, .min = 1,
      .value = "COUNT", .def = "1", .otherwise = "1, or the system's", .group = CC_GROUP_CLUSTER,
      .help = "hosts that share the parameter server's work; a list gives a row for each"},
@@ -246,6 +257,28 @@ int cc_cluster_choose_intra(struct cc_cluster_args *out, struct cc_error *e)
     return CC_OK;
 }
 
+/* --- sites --- */
+
+int cc_cluster_choose_sites(const struct cc_args *args, struct cc_cluster_args *out,
+                            struct cc_error *e)
+{
+    struct cc_cluster *c = &out->setting.cluster;
+    const void *const of_sites[] = {&c->wan_bps, &c->wan_latency_s, NULL};
+    const char *topology = cc_arg(args, "topology"), *given = cc_given_of(out, of_sites);
+    if (topology != NULL && strcmp(topology, "sites") != 0) {
+        if (given == NULL)
+            given = cc_given(out, &c->sites);
+        return given == NULL ? CC_OK : cc_usage(e, "--%s is of --topology sites", given);
+    }
+    if (topology != NULL && cc_given(out, &c->sites) == NULL)
+        c->sites = 2;
+    if (topology != NULL && c->sites == 1)
+        return cc_usage(e, "--sites 1: nothing passes a WAN: take --topology switch, or 2 sites");
+    if (given != NULL && c->sites == 1)
+        return cc_usage(e, "--%s is of links between sites: give --sites", given);
+    return CC_OK;
+}
+
 /* --- raw tensors --- */
 
 static int choose_raw(struct cc_cluster_args *out, struct cc_error *e)
@@ -356,6 +389,7 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
     CC_TRY(cc_cluster_parse_gather(out, e));
     CC_TRY(cc_links_make(&out->network, &out->link, &out->links, e));
     CC_TRY(cc_cluster_choose_intra(out, e));
+    CC_TRY(cc_cluster_choose_sites(args, out, e));
     s->timing.seed = out->source.seed;
     s->timing.consistency = out->consistency.how.item[0];
     s->timing.staleness = out->consistency.staleness;

@@ -105,6 +105,11 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
                           struct cc_error *e);
 void cc_cluster_args_free(struct cc_cluster_args *c);
 
+/* Checks the options of sites, once they are read: --topology sites, where the command has it, and
+ * --sites above 1 mean the same. */
+int cc_cluster_choose_sites(const struct cc_args *args, struct cc_cluster_args *out,
+                            struct cc_error *e);
+
 /* Calls each(arg, setting) for all elements of all lists: exchanges, then servers (if the exchange
  * has any), workers, links, the last fastest. Stops at the first status that is not CC_OK, and
  * returns it. */

@@ -237,6 +237,10 @@ static int check_setting(void *arg, const struct cc_setting *setting, struct cc_
 int cc_sim_check(struct sim *s, const struct cc_experiment_input *input, struct cc_error *e)
 {
     const struct cc_cluster_args *c = &input->forecast.cluster;
+    if (c->setting.cluster.sites > 1 && s->options.platform != NULL)
+        return cc_usage(e, "--platform and --sites exclude each other: the file fixes it");
+    if (c->setting.cluster.sites > 1)
+        s->options.config.topology = CC_TOPOLOGY_SITES;
     CC_TRY(cc_sim_check_platform(&s->options, &c->network, e));
     CC_TRY(check_data(&s->options, input, e));
     CC_TRY(check_code(s, input, e));

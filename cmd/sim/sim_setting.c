@@ -65,12 +65,6 @@ void cc_sim_complete(void *arg, struct cc_experiment_setting *s)
     l->burst_bytes = 0; /* nothing shapes a simulated link */
     l->message_bytes = ENVELOPE;
     s->setting.cluster.intra.message_bytes = ENVELOPE;
-    if (sim->options.platform == NULL && sim->options.config.topology == CC_TOPOLOGY_SITES) {
-        struct cc_cluster *c = &s->setting.cluster;
-        c->sites = sim->options.config.sites;
-        c->wan_bps = sim->options.config.wan_bps;
-        c->wan_latency_s = sim->options.config.wan_latency_s;
-    }
     s->formula = formula(sim);
     s->data = needs_data(sim, &s->setting);
     if (s->formula == CC_NO_FORMULA)
@@ -92,6 +86,11 @@ struct cc_platform_config cc_sim_platform_config(const struct sim *s,
                                                  const struct cc_setting *setting)
 {
     struct cc_platform_config config = s->options.config;
+    if (setting->cluster.sites > 1)
+        config.topology = CC_TOPOLOGY_SITES;
+    config.sites = setting->cluster.sites;
+    config.wan_bps = setting->cluster.wan_bps;
+    config.wan_latency_s = setting->cluster.wan_latency_s;
     config.workers = setting->cluster.workers;
     config.servers =
         setting->cluster.colocated ? 0 : cc_experiment_ranks(setting) - setting->cluster.workers;

@@ -126,6 +126,11 @@ static void write_properties(const struct cc_platform_xml *x)
         write_number_property(x, "intra_bw_bps", c->intra_bps);
         write_number_property(x, "intra_latency_s", c->intra_latency_s);
     }
+    if (c->topology == CC_TOPOLOGY_SITES) {
+        write_number_property(x, "sites", c->sites);
+        write_number_property(x, "wan_bps", c->wan_bps);
+        write_number_property(x, "wan_latency_s", c->wan_latency_s);
+    }
     for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++)
         if (o->topology == c->topology)
             write_option_property(x, o);

@@ -41,12 +41,7 @@
     X(FAT_TREE, RATIO, oversubscription, "oversubscription", "X", "1",                             \
       "fat-tree: bandwidth of a rack's hosts together / that of its link upwards")                 \
     X(TORUS, SIDES, torus, "torus", "XxY[xZ]", "as near to a cube as fits",                        \
-      "torus: hosts in each dimension")                                                            \
-    X(SITES, COUNT, sites, "sites", "N", "2", "sites: number of sites")                            \
-    X(SITES, RATE, wan_bps, "wan-bw", "RATE", "100mbps",                                           \
-      "sites: bandwidth of the link between any two sites, in each direction")                     \
-    X(SITES, TIME, wan_latency_s, "wan-latency", "TIME", "40ms",                                   \
-      "sites: latency between two sites, in addition to --latency")
+      "torus: hosts in each dimension")
 /* clang-format on */
 
 #define CC_TOPOLOGY_ID(id, symbol, name, help) CC_TOPOLOGY_##id,
@@ -92,6 +87,10 @@ struct cc_platform_config {
     double slow_bps;
     int slow_hosts; /* number that compute slow_factor times as long */
     double slow_factor;
+    /* CC_TOPOLOGY_SITES: their number, and the link between any two of them, each way, whose
+     * latency comes on top of latency_s. */
+    int sites;
+    double wan_bps, wan_latency_s;
     CC_TOPOLOGY_OPTIONS(CC_TOPOLOGY_FIELD) /* those of other topologies are ignored */
 };
 

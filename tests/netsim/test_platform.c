@@ -129,7 +129,7 @@ static void test_topologies(void **state)
         const struct xml_tag network = xml_find(p.xml, "zone", "id", "network");
         assert_string_equal(xml_value(&network, "routing"), info->routing);
         assert_int_equal(p.uneven_routes, info->uneven_routes);
-        int properties = 6; /* every topology has these */
+        int properties = topology == CC_TOPOLOGY_SITES ? 9 : 6; /* every topology has six */
         for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++) {
             if (o->topology == config.topology) {
                 (void)xml_find(p.xml, "prop", "id", o->property);
@@ -139,6 +139,34 @@ static void test_topologies(void **state)
         assert_int_equal(xml_count(p.xml, "prop"), properties);
         cc_platform_free(&p);
     }
+}
+
+/* Hosts of five workers: a zone each, whose workers share a port to the network, and two servers.
+ */
+static void test_hosts(void **state)
+{
+    (void)state;
+    struct cc_platform_config config = usual(CC_TOPOLOGY_SWITCH);
+    config.per_host = 5;
+    config.intra_bps = 1e12;
+    config.intra_latency_s = 2e-6;
+    config.down_bps = 4e9;
+    struct cc_platform p = make(&config);
+    assert_prop(p.xml, "per_host", "5");
+    assert_int_equal(xml_count(p.xml, "zone"), 1 + 4 + 1);
+    assert_int_equal(xml_count(p.xml, "router"), 4 + 1);
+    const struct xml_tag up = xml_find(p.xml, "link", "id", "link-1_UP");
+    const struct xml_tag down = xml_find(p.xml, "link", "id", "link-1_DOWN");
+    const struct xml_tag inner = xml_find(p.xml, "link", "id", "inner-7");
+    assert_string_equal(xml_value(&up, "bandwidth"), "1000000000bps");
+    assert_string_equal(xml_value(&up, "latency"), "2.5e-05s");
+    assert_string_equal(xml_value(&down, "bandwidth"), "4000000000bps");
+    assert_string_equal(xml_value(&inner, "bandwidth"), "1000000000000bps");
+    assert_string_equal(xml_value(&inner, "latency"), "1e-06s");
+    /* Routes: loopbacks, 5 x 4 inside each of two hosts, and two to each worker's and server's
+     * gate. */
+    assert_int_equal(xml_count(p.xml, "route"), 12 + 2 * 20 + 2 * 12);
+    cc_platform_free(&p);
 }
 
 /* The last two workers are slow; the servers, whose ranks come after them, are not. */
@@ -405,11 +433,11 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_switch),   cmocka_unit_test(test_topologies),
-        cmocka_unit_test(test_slow),     cmocka_unit_test(test_racks),
-        cmocka_unit_test(test_sites),    cmocka_unit_test(test_torus),
-        cmocka_unit_test(test_cubes),    cmocka_unit_test(test_places),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_switch), cmocka_unit_test(test_topologies),
+        cmocka_unit_test(test_hosts),  cmocka_unit_test(test_slow),
+        cmocka_unit_test(test_racks),  cmocka_unit_test(test_sites),
+        cmocka_unit_test(test_torus),  cmocka_unit_test(test_cubes),
+        cmocka_unit_test(test_places), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

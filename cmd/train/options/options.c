@@ -270,7 +270,7 @@ const struct cc_option_use cc_train_uses[] = {
      .own = {.def = "1", .max = CC_TRAIN_MOST_HOSTS,
              .help = "ps: servers, of which each keeps its part of every tensor"}},
     {.rows = cc_cluster_options, .names = "placement"},
-    {.rows = cc_cluster_options, .names = "per-host gather-scheme"},
+    {.rows = cc_cluster_options, .names = "per-host gather-scheme sites wan-bw wan-latency"},
     {.rows = cc_cluster_options, .names = "dense-bits",
      .own = {.help = "bits of a value in the dense stage of {exchanges}"}},
     {.rows = cc_cluster_options, .names = "mode",

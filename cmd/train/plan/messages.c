@@ -30,6 +30,9 @@ void cc_train_setting(const struct cc_train *t, const struct cc_link *link, stru
     out->cluster.gather = c->gather;
     out->cluster.per_host = c->per_host;
     out->cluster.intra = given->cluster.intra;
+    out->cluster.sites = given->cluster.sites;
+    out->cluster.wan_bps = given->cluster.wan_bps;
+    out->cluster.wan_latency_s = given->cluster.wan_latency_s;
     out->timing.mode = c->local.steps > 0 ? CC_SEQUENTIAL : c->mode;
     if (c->mode == CC_PIPE)
         out->timing.depth = (int)c->depth;

@@ -53,6 +53,9 @@ int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
 {
     const char *where = cc_train_places[o->on];
     CC_TRY(refuse_needless(o, e));
+    CC_TRY(cc_cluster_choose_sites(args, &o->cluster, e));
+    if (o->cluster.setting.cluster.sites > 1 && o->on != CC_TRAIN_SIM)
+        return cc_usage(e, "--sites are simulated: give --on sim as well");
     if (o->on != CC_TRAIN_LOCAL && o->cluster.setting.timing.straggler != CC_STEADY &&
         isnan(o->compute_s))
         return cc_usage(e, "--stragglers with --on %s vary the time of --compute: give it", where);
