@@ -1,10 +1,10 @@
 /* Blocks are coded part by part, each in a pass over arrays that stay in the first-level cache.
  *
- * The parts of a block are not read in the order in which they lie, which the hardware's prefetching
- * does not foresee. Measured (Zen 5, one thread, 100 MB of float32): with the next block prefetched
- * while this one's words are joined, and words written around the cache, the cascade decodes at 17
- * GB/s instead of 12, the window at 22 instead of 17. Encoded blocks are written in place: by way of
- * a buffer and non-temporal stores they take a tenth longer. */
+ * The parts of a block are not read in the order in which they lie, which the hardware's
+ * prefetching does not foresee. Measured (Zen 5, one thread, 100 MB of float32): with the next
+ * block prefetched while this one's words are joined, and words written around the cache, the
+ * cascade decodes at 17 GB/s instead of 12, the window at 22 instead of 17. Encoded blocks are
+ * written in place: by way of a buffer and non-temporal stores they take a tenth longer. */
 #include "schemes/exponent_block.h"
 
 #include <string.h>
@@ -54,14 +54,11 @@ static size_t fixed_bytes(enum cc_exponent_type type, enum cc_exponent_coder cod
 
 /* --- encoding --- */
 
-/* The 16-bit words of the values; false if one has none, which the first values show mostly. */
-static bool narrow(enum cc_exponent_type type, const float *x, size_t n, uint16_t *words)
+/* Whether the values have binary16 words, which it sets; the first values mostly show it. */
+static bool to_fp16(const float *x, size_t n, uint16_t *words)
 {
     const struct k_stream *fp16 = &k_half()->fp16;
     float back[64];
-    if (type == CC_EXPONENT_BF16)
-        return k_words()->narrow(x, cc_smaller(n, 64), words) == 0 &&
-               k_words()->narrow(x, n, words) == 0;
     for (size_t i = 0; i < n; i += 64) {
         const size_t m = cc_smaller(n - i, 64);
         (void)fp16->copy(x + i, (uint8_t *)(words + i), m);
@@ -72,28 +69,38 @@ static bool narrow(enum cc_exponent_type type, const float *x, size_t n, uint16_
     return true;
 }
 
-enum cc_exponent_type cc_exponent_type_of(enum cc_exponent_type wanted, const float *x, size_t n,
-                                          uint16_t *words)
+/* As cc_exponent_type_of, but of at most `bf16` values it is seen whether they are of bf16. */
+static enum cc_exponent_type look(enum cc_exponent_type wanted, const float *x, size_t n,
+                                  size_t bf16, uint16_t *words)
 {
     const bool any = wanted == CC_EXPONENT_AUTO;
-    for (unsigned type = CC_EXPONENT_BF16; type <= CC_EXPONENT_FP16; type++)
-        if ((any || wanted == type) && narrow((enum cc_exponent_type)type, x, n, words))
-            return (enum cc_exponent_type)type;
+    if ((any || wanted == CC_EXPONENT_BF16) && k_words()->lower(x, cc_smaller(n, bf16)) == 0)
+        return CC_EXPONENT_BF16;
+    if ((any || wanted == CC_EXPONENT_FP16) && to_fp16(x, n, words))
+        return CC_EXPONENT_FP16;
     return CC_EXPONENT_FP32;
 }
 
-/* Writes all but the exponents, which go to the room. */
-static void split(enum cc_exponent_type type, const float *x, size_t n, bool large,
+enum cc_exponent_type cc_exponent_type_of(enum cc_exponent_type wanted, const float *x, size_t n,
+                                          uint16_t *words)
+{
+    return look(wanted, x, n, n, words);
+}
+
+/* Writes all but the exponents, which go to the room. False: a value is not of the type. */
+static bool split(enum cc_exponent_type type, const float *x, size_t n, bool large,
                   struct cc_exponent_room *room, uint8_t *low)
 {
+    const float *next = large ? x + n : NULL;
+    if (type == CC_EXPONENT_BF16)
+        return k_words()->split_bf16(x, n, next, low, room->exponent) == 0;
     if (type == CC_EXPONENT_FP32) {
-        k_words()->split32(x, n, large ? x + n : NULL, low, room->exponent);
-    } else if (type == CC_EXPONENT_BF16) {
-        k_words()->split16(room->words, n, low, room->exponent);
+        k_words()->split32(x, n, next, low, room->exponent);
     } else {
         k_words()->split16(room->words, n, low, room->high);
         k_words()->cut(room->high, n, room->exponent, low + n, low + n + cc_exponent_bytes2(n));
     }
+    return true;
 }
 
 /* The codes of the last stage: a bit for each rank, 1 for an escape. */
@@ -124,8 +131,9 @@ static uint8_t *put_stages(size_t c, size_t escaped, struct cc_exponent_room *ro
     return at + (c + 7) / 8;
 }
 
-/* Codes n values, in less bytes than their words have. Returns the bytes; 0: there is no such code.
- * Without one, *seen is what is known of the values. */
+/* Codes n values, in less bytes than their words have. Returns the bytes; 0: there is no such code;
+ * SIZE_MAX: a value is not of the type. *seen is what is known of the values, also without a code.
+ */
 static size_t put_coded(const struct cc_exponent_form *f, enum cc_exponent_type type,
                         const float *x, size_t n, bool large, struct cc_exponent_room *room,
                         uint8_t *out, struct cc_exponents_seen *seen)
@@ -137,7 +145,8 @@ static size_t put_coded(const struct cc_exponent_form *f, enum cc_exponent_type 
         return 0;
     uint8_t *low = out + count_bytes(f->coder), *base = low + low_bytes(type, n);
     uint8_t *codes = base + cc_exponent_groups(n), *at = out + fixed;
-    split(type, x, n, large, room, low);
+    if (!split(type, x, n, large, room, low))
+        return SIZE_MAX;
     if (f->coder == CC_EXPONENT_CASCADE) {
         *seen = k_exponent()->first(room->exponent, n, base, codes, room->rank[0], room->escape);
         at = put_stages(seen->next, seen->escaped, room, out, at, limit);
@@ -151,6 +160,22 @@ static size_t put_coded(const struct cc_exponent_form *f, enum cc_exponent_type 
     return (size_t)(at - out) + seen->escaped;
 }
 
+/* The same with the block's type, which it finds. Values are seldom of bf16 for long if not all
+ * are, so all of them are looked at only while they are split; blocks of less than 64, which are
+ * not split, before. */
+static size_t put_typed(const struct cc_exponent_form *f, const float *x, size_t n, bool large,
+                        struct cc_exponent_room *room, uint8_t *out, enum cc_exponent_type *type,
+                        struct cc_exponents_seen *seen)
+{
+    *type = look(f->type, x, n, 64, room->words);
+    const size_t bytes = put_coded(f, *type, x, n, large, room, out, seen);
+    if (bytes != SIZE_MAX)
+        return bytes;
+    *type = look(f->type == CC_EXPONENT_AUTO ? CC_EXPONENT_FP16 : CC_EXPONENT_FP32, x, n, n,
+                 room->words);
+    return put_coded(f, *type, x, n, large, room, out, seen);
+}
+
 static bool finite(enum cc_exponent_type type, const struct cc_exponents_seen *seen)
 {
     return type == CC_EXPONENT_FP16 || seen->most < 255;
@@ -162,8 +187,10 @@ static size_t put_raw(enum cc_exponent_type type, const float *x, size_t n,
 {
     const uint32_t most =
         type == CC_EXPONENT_FP32 ? k_stream()->copy(x, out, n) : k_reduce()->absmax(x, n);
-    if (type != CC_EXPONENT_FP32)
+    if (type == CC_EXPONENT_FP16)
         memcpy(out, room->words, n * sizeof(uint16_t));
+    for (size_t i = 0; i < n && type == CC_EXPONENT_BF16; i++)
+        cc_put_u16(out + sizeof(uint16_t) * i, (uint16_t)(cc_f32_bits(x[i]) >> 16));
     return cc_finite_bits(most) ? width_of(type) * n : SIZE_MAX;
 }
 
@@ -181,16 +208,16 @@ static bool mask_zeros(const float *x, size_t n, size_t most_zeros, struct cc_ex
 size_t cc_exponent_put_block(const struct cc_exponent_form *f, const float *x, size_t n, bool large,
                              struct cc_exponent_room *room, uint8_t *out)
 {
-    enum cc_exponent_type type = cc_exponent_type_of(f->type, x, n, room->words);
+    enum cc_exponent_type type;
     struct cc_exponents_seen seen;
-    size_t head = 1, packed, bytes = put_coded(f, type, x, n, large, room, out + head, &seen);
+    size_t head = 1, packed;
+    size_t bytes = put_typed(f, x, n, large, room, out + head, &type, &seen);
     if (finite(type, &seen) && mask_zeros(x, n, seen.zeros, room, &packed)) {
         memcpy(out + head, room->mask, (n + 7) / 8);
         head += (n + 7) / 8;
         x = room->values;
         n = packed;
-        type = cc_exponent_type_of(type, x, n, room->words);
-        bytes = put_coded(f, type, x, n, false, room, out + head, &seen);
+        bytes = put_typed(f, x, n, false, room, out + head, &type, &seen);
     }
     if (!finite(type, &seen))
         return 0;
@@ -341,20 +368,20 @@ static void give_raw(const struct parts *p, const float *scale, float *y)
 static void give_coded(const struct parts *p, const uint8_t *next, const float *scale,
                        struct cc_exponent_room *room, float *y)
 {
-    const uint8_t *high = room->exponent, *twos = p->low + p->n;
+    const uint8_t *twos = p->low + p->n, *ones = twos + cc_exponent_bytes2(p->n);
+    const bool nontemporal = next != NULL && p->mask == NULL;
     if (p->type == CC_EXPONENT_FP32) {
-        k_words()->join32(p->low, high, p->n, next, scale, next != NULL && p->mask == NULL, y);
-        return;
+        k_words()->join32(p->low, room->exponent, p->n, next, scale, nontemporal, y);
+    } else if (p->type == CC_EXPONENT_BF16) {
+        k_words()->join_bf16(p->low, room->exponent, p->n, next, scale, nontemporal, y);
+    } else {
+        k_words()->uncut(room->exponent, twos, ones, p->n, room->high);
+        k_words()->join16(p->low, room->high, p->n, room->words);
+        if (scale == NULL)
+            k_half()->fp16.load((const uint8_t *)room->words, y, p->n);
+        else
+            k_half()->fp16.add((const uint8_t *)room->words, *scale, y, p->n);
     }
-    if (p->type == CC_EXPONENT_FP16) {
-        k_words()->uncut(high, twos, twos + cc_exponent_bytes2(p->n), p->n, room->high);
-        high = room->high;
-    }
-    k_words()->join16(p->low, high, p->n, room->words);
-    if (scale == NULL)
-        half_of(p->type)->load((const uint8_t *)room->words, y, p->n);
-    else
-        half_of(p->type)->add((const uint8_t *)room->words, *scale, y, p->n);
 }
 
 int cc_exponent_get_block(const uint8_t *payload, size_t at, size_t len, size_t n,

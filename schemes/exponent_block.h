@@ -23,7 +23,7 @@ struct cc_exponent_form {
 };
 
 /* The type of a block: the one that is wanted if it has all values, else FP32. Sets words to the
- * values' 16-bit words, if the type has such. */
+ * values' binary16 words if it is FP16. */
 enum cc_exponent_type cc_exponent_type_of(enum cc_exponent_type wanted, const float *x, size_t n,
                                           uint16_t *words);
 

@@ -26,8 +26,14 @@ struct k_words {
     void (*cut)(const uint8_t *high, size_t n, uint8_t *exponent, uint8_t *twos, uint8_t *ones);
     void (*uncut)(const uint8_t *exponent, const uint8_t *twos, const uint8_t *ones, size_t n,
                   uint8_t *high);
-    /* The upper halves of floats; returns the bits that are set in any lower half. */
-    uint32_t (*narrow)(const float *x, size_t n, uint16_t *w);
+    /* The bits that are set in the lower half of any word. */
+    uint32_t (*lower)(const float *x, size_t n);
+    /* split32 and join32 for words that have none, by their upper halves. Returns what lower does.
+     */
+    uint32_t (*split_bf16)(const float *x, size_t n, const void *ahead, uint8_t *low,
+                           uint8_t *high);
+    void (*join_bf16)(const uint8_t *low, const uint8_t *high, size_t n, const void *ahead,
+                      const float *scale, bool nontemporal, float *y);
     /* Sets a bit for each word that is not 0, packs these words to `out`, which has room for n and
      * 16 more, and returns their number. */
     size_t (*pack)(const float *x, size_t n, uint8_t *bits, float *out);

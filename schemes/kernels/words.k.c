@@ -284,15 +284,115 @@ static void uncut(const uint8_t *restrict exponent, const uint8_t *restrict twos
                             (ones[k / 8] >> k % 8 & 1) << 2);
 }
 
-static uint32_t narrow(const float *restrict x, size_t n, uint16_t *restrict w)
+static uint32_t lower(const float *x, size_t n)
 {
-    uint32_t lower = 0;
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t bits = cc_f32_bits(x[i]);
-        lower |= bits;
-        w[i] = (uint16_t)(bits >> 16);
+    uint32_t bits = 0;
+    size_t i = 0;
+#ifdef CC_VECTORS
+    cc_vu32 all[4] = {{0}};
+    uint32_t lane[4 * CC_VECTOR];
+    for (; i + 4 * CC_VECTOR <= n; i += 4 * CC_VECTOR)
+        for (size_t v = 0; v < 4; v++)
+            all[v] |= cc_vu32_load(x + i + CC_VECTOR * v);
+    memcpy(lane, all, sizeof lane);
+    for (size_t k = 0; k < 4 * CC_VECTOR; k++)
+        bits |= lane[k];
+#endif
+    for (; i < n; i++)
+        bits |= cc_f32_bits(x[i]);
+    return bits & 0xffff;
+}
+
+/* The upper half of a word, rotated to the left by one, where it lies in the word. */
+static inline uint32_t rotated_half(uint32_t w)
+{
+    return w << 1 | (w >> 31) << 16;
+}
+
+static uint32_t split_bf16(const float *restrict x, size_t n, const void *ahead,
+                           uint8_t *restrict low, uint8_t *restrict high)
+{
+    uint32_t bits = 0;
+    size_t i = 0;
+    (void)ahead;
+#if defined(__AVX512VBMI2__)
+    __m512i all = _mm512_setzero_si512();
+    const __m512i top = table64(tops), second = _mm512_sub_epi8(top, _mm512_set1_epi8(1));
+    for (; i + 64 <= n; i += 64) {
+        __m512i r[4];
+        fetch(ahead, i);
+        for (size_t v = 0; v < 4; v++) {
+            const __m512i w = _mm512_loadu_si512(x + i + 16 * v);
+            all = _mm512_or_si512(all, w);
+            r[v] = _mm512_or_si512(_mm512_slli_epi32(w, 1),
+                                   _mm512_slli_epi32(_mm512_srli_epi32(w, 31), 16));
+        }
+        const __m512i parts[2][2] = {
+            {_mm512_permutex2var_epi8(r[0], second, r[1]),
+             _mm512_permutex2var_epi8(r[2], second, r[3])},
+            {_mm512_permutex2var_epi8(r[0], top, r[1]), _mm512_permutex2var_epi8(r[2], top, r[3])}};
+        _mm512_storeu_si512(
+            low + i, _mm512_inserti64x4(parts[0][0], _mm512_castsi512_si256(parts[0][1]), 1));
+        _mm512_storeu_si512(
+            high + i, _mm512_inserti64x4(parts[1][0], _mm512_castsi512_si256(parts[1][1]), 1));
     }
-    return lower & 0xffff;
+    bits = (uint32_t)_mm512_reduce_or_epi32(all);
+#endif
+    for (; i < n; i++) {
+        const uint32_t w = cc_f32_bits(x[i]), r = rotated_half(w);
+        bits |= w;
+        low[i] = (uint8_t)(r >> 16);
+        high[i] = (uint8_t)(r >> 24);
+    }
+    return bits & 0xffff;
+}
+
+static inline void join_half(const uint8_t *restrict low, const uint8_t *restrict high, size_t n,
+                             const void *ahead, const float *scale, bool nontemporal,
+                             float *restrict y)
+{
+    size_t i = 0;
+    (void)nontemporal;
+    (void)ahead;
+#if defined(__AVX512VBMI2__)
+    const __mmask64 upper = UINT64_C(0xcccccccccccccccc), second = UINT64_C(0x4444444444444444);
+    const __m512i magnitude = _mm512_set1_epi32(0x7fff0000);
+    __m512i from[4];
+    for (size_t v = 0; v < 4; v++) {
+        const __m512i top = table64(lift[v]);
+        from[v] = _mm512_mask_add_epi8(top, second, top, _mm512_set1_epi8(64));
+    }
+    for (; i + 64 <= n; i += 64) {
+        fetch(ahead, i);
+        const __m512i e = _mm512_loadu_si512(high + i), l = _mm512_loadu_si512(low + i);
+        for (size_t v = 0; v < 4; v++) {
+            const __m512i r = _mm512_maskz_permutex2var_epi8(upper, e, from[v], l);
+            const __m512i w = _mm512_ternarylogic_epi32(_mm512_srli_epi32(r, 1), magnitude,
+                                                        _mm512_slli_epi32(r, 15), 0xea);
+            give(y + i + 16 * v, (cc_vu32)w, scale, nontemporal);
+        }
+    }
+#endif
+    for (; i < n; i++) {
+        const uint32_t r = (uint32_t)high[i] << 24 | (uint32_t)low[i] << 16;
+        const float v = cc_bits_f32((r >> 1 & 0x7fff0000) | r << 15);
+        const float product = scale == NULL ? v : *scale * v;
+        if (scale == NULL)
+            memcpy(y + i, &v, sizeof v);
+        else
+            y[i] += product;
+    }
+}
+
+static void join_bf16(const uint8_t *restrict low, const uint8_t *restrict high, size_t n,
+                      const void *ahead, const float *scale, bool nontemporal, float *restrict y)
+{
+    if (scale != NULL)
+        join_half(low, high, n, ahead, scale, false, y);
+    else if (nontemporal && (uintptr_t)y % CC_ALIGN == 0)
+        join_half(low, high, n, ahead, NULL, true, y);
+    else
+        join_half(low, high, n, ahead, NULL, false, y);
 }
 
 /* Words of 0 are seldom more than a few, so the bits are found first. */
@@ -320,6 +420,8 @@ const struct k_words CC_K(k_words) = {
     .join16 = join16,
     .cut = cut,
     .uncut = uncut,
-    .narrow = narrow,
+    .split_bf16 = split_bf16,
+    .join_bf16 = join_bf16,
+    .lower = lower,
     .pack = pack,
 };
