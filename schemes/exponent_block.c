@@ -327,7 +327,7 @@ static int get_stages(const struct parts *p, size_t at, struct cc_exponent_room 
     return CC_OK;
 }
 
-/* Decodes the exponents to the room; `at`: where the counts are. */
+/* Decodes the exponents to the room; `at`: where the block is. */
 static int get_exponents(const struct parts *p, size_t at, struct cc_exponent_room *room,
                          struct cc_error *e)
 {

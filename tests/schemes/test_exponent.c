@@ -161,6 +161,14 @@ static void by_hand(void **state)
     assert_int_equal(rig_encode(&rig, &ctx, x, &payload, &len), CC_OK);
     assert_int_equal(len, at - want);
     assert_memory_equal(payload, want, len);
+    const float *y;
+    at[-2] = 3; /* both escape, but there is one */
+    assert_int_equal(rig_decode(&rig, &ctx, want, len, &y), CC_FAIL);
+    assert_contains(rig.e.text, "payload, byte 0: 2 exponents escape, not 1");
+    at[-2] = 2;
+    want[7] = 1; /* a code of the last stage less */
+    assert_int_equal(rig_decode(&rig, &ctx, want, len, &y), CC_FAIL);
+    assert_contains(rig.e.text, "payload, byte 1: the counts tell of ");
     rig_close(&rig);
 }
 
