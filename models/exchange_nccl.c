@@ -9,14 +9,18 @@
 
 struct cc_nccl_cluster cc_nccl_of_cluster(const struct cc_cluster *c, const struct cc_link *l)
 {
-    const int per_host = c->per_host > 1 ? c->per_host : 1;
+    const int per_host = cc_cluster_per_host(c), hosts = cc_cluster_hosts(c);
     struct cc_nccl_cluster n = {.ranks = c->workers,
-                                .hosts = c->workers / per_host,
+                                .hosts = hosts > 1 ? hosts : 1,
                                 .generation = CC_NCCL_AMPERE,
                                 .nvlink = true,
                                 .intra = INFINITY,
                                 .inter = 1 / cc_link_byte_s(l),
                                 .inter_latency_s = l->latency_s};
+    if (c->sites > 1) { /* a ring goes once from each site to the next */
+        n.inter = fmin(n.inter, c->wan_bps / 8 / (1 + l->overhead));
+        n.inter_latency_s += c->wan_latency_s;
+    }
     if (per_host == 1)
         return n;
     if (strcmp(c->intra.name, "nvlink4") == 0)
@@ -39,8 +43,11 @@ static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
     c->push_latency_s = is.latency_s;
     c->push_transfer_s = is.transfer_s;
     c->rounds = c->messages = 1;
+    /* Round a ring every accelerator sends as much, the last one of each host to the next host. */
+    const double each = cc_nccl_bus_factor(op, n.ranks) * bytes, local = n.ranks / n.hosts;
+    c->intra_bytes = (local - (n.hosts > 1)) * each * (1 + k->cluster->intra.overhead);
     if (n.hosts > 1)
-        c->wire_bytes = cc_nccl_bus_factor(op, n.ranks) * bytes * (1 + k->link->overhead);
+        c->wire_bytes = each * (1 + k->link->overhead);
     if (sums) {
         cc_encode_once(k, c);
     } else {
