@@ -111,8 +111,8 @@ static bool is_taken(const struct cc_nccl_cluster *c, enum cc_nccl_op op, enum c
 }
 
 /* Bus bandwidth that is left of the links', in bytes per second. */
-static double bus_bandwidth(const struct cc_nccl_cluster *c, enum cc_nccl_algorithm a,
-                            enum cc_nccl_protocol p)
+static double bus_bandwidth(const struct cc_nccl_cluster *c, enum cc_nccl_op op,
+                            enum cc_nccl_algorithm a, enum cc_nccl_protocol p)
 {
     const int at = spread_of(c);
     const double channels = channels_of(c), ll = GB * most_ll[c->generation][at];
@@ -123,7 +123,9 @@ static double bus_bandwidth(const struct cc_nccl_cluster *c, enum cc_nccl_algori
     if (a == CC_NCCL_RING && p == CC_NCCL_LL128)
         return fmin(bus * (alone ? 0.7 : 0.92), channels * GB * most_ring_ll128[c->generation]);
     if (a == CC_NCCL_RING)
-        return p == CC_NCCL_SIMPLE ? bus : fmin(ll, bus / 4);
+        return p == CC_NCCL_SIMPLE
+                   ? bus
+                   : fmin(ll, bus / (c->hosts > 1 || op == CC_NCCL_ALLREDUCE ? 4 : 3));
     bus = fmin(0.92 * bus, channels * GB * most_tree[c->generation][at]);
     if (p == CC_NCCL_LL)
         return fmin(bus / 3.8, ll);
@@ -160,7 +162,7 @@ bool cc_nccl_time(const struct cc_nccl_cluster *c, enum cc_nccl_op op, enum cc_n
     const double of_bus = a == CC_NCCL_RING   ? c->ranks / steps_of(c, op)
                           : a == CC_NCCL_TREE ? 0.5
                                               : 5.0 / 6;
-    double bandwidth = of_bus * bus_bandwidth(c, a, p);
+    double bandwidth = of_bus * bus_bandwidth(c, op, a, p);
     double lat = latency(c, op, a, p);
     const double size = floor(log2(fmax(64, bytes) / 64));
     if (a == CC_NCCL_TREE && size < TREE_SIZES)

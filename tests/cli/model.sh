@@ -221,6 +221,7 @@ json 'd["rows"][0]["nccl_choice"] == "ring Simple"'
 t 0 model --values 100 --exchange nccl,ring --workers 8 --per-host 8 --scheme fp32,int8 --format json
 json '[r["nccl_choice"] for r in d["rows"]] == ["ring LL", "ring LL", None, None]'
 json 'abs(d["rows"][0]["comm_s"] - (6.6 + 14 * 0.6) * 1e-6 - 400 / (60e9 * 8 / 14)) < 1e-12'
+json 'abs(d["rows"][1]["comm_s"] - (6.6 + 7 * 0.6) * 1e-6 - 8 * d["rows"][1]["payload_bytes"] / (80e9 * 8 / 7)) < 1e-12'
 for command in sim run validate train 'run --bw none'; do
     t 2 $command --exchange nccl --workers 2
     err '--exchange nccl: its times come from formulas alone'

@@ -43,6 +43,10 @@ static void by_hand(void **state)
            6.6 + 14 * 0.6 + 1000 / (60e9 * 8 / 14) * 1e6);
     expect(&dgx, CC_NCCL_ALLREDUCE, CC_NCCL_RING, CC_NCCL_SIMPLE, gb,
            8.4 + 14 * 3.4 + 1e6 * gb / (240e9 * 8 / 14));
+    expect(&dgx, CC_NCCL_ALLGATHER, CC_NCCL_RING, CC_NCCL_LL, mb,
+           6.6 + 7 * 0.6 + 1e6 * mb / (80e9 * 8 / 7));
+    expect(&two, CC_NCCL_ALLGATHER, CC_NCCL_RING, CC_NCCL_LL, mb,
+           6.6 + 14 * 1.0 + 2.7 + 1e6 * mb / (25e9 * 16 / 15));
     expect(&dgx, CC_NCCL_ALLGATHER, CC_NCCL_RING, CC_NCCL_LL128, mb,
            14 + 7 * 1.9 + 1e6 * mb / (0.92 * 240e9 * 8 / 7));
     /* 1 MB is 2^13 times 64 bytes and more: a tree has half of it. 2 x 7 hops. */

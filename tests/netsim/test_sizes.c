@@ -446,6 +446,7 @@ static void parts_stand_for_the_whole(void **state)
     check_part("ps", "3lc:s=1.75", 0.02);
     check_part("ps", "qsgd:code=elias", 0.02);
     check_part("ring", "3lc", 0.03);
+    check_part("ring", "threshold:tau=0.0003", 0.25); /* by the scale of each tensor */
     check_part("ssar-split", "topk:k=2,bucket=100", 0.03);
     check_part("ps", "zstd", 0.02);
     check_part("ps", "powersgd", 0);
@@ -652,12 +653,12 @@ static void virtual_packs_equal_real_ones(void **state)
     check_packs("3lc:zre=0", 0, 4, true);
 }
 
-/* The parts of tensors add up to the tensors, in proportion to their values. */
-static void parts_add_up(void **state)
+/* The parts of tensors add up to the tensors, in proportion to their values; payloads may have more
+ * bytes than values. */
+static void check_parts_of_tensors(const char *scheme)
 {
-    (void)state;
     struct kit k;
-    begin(&k, "ring", "3lc");
+    begin(&k, "ring", scheme);
     fill(&k);
     make_index(&k);
     const size_t cut[] = {0, 700, 2900, 3030, 3041, 5000, 7740}, parts = 6;
@@ -684,6 +685,13 @@ static void parts_add_up(void **state)
         assert_int_equal(sum, whole);
     }
     end(&k);
+}
+
+static void parts_add_up(void **state)
+{
+    (void)state;
+    check_parts_of_tensors("3lc");
+    check_parts_of_tensors("zstd");
 }
 
 static void rounds_are_known(void **state)
