@@ -35,6 +35,7 @@ static int rounds_logarithm(int workers)
 #define INFO(id, symbol, name, flags, rounds, help) {name, help, flags, rounds_##rounds},
 static const struct cc_exchange_info infos[] = {CC_EXCHANGES(INFO)};
 
+const char *const cc_operation_names[] = {"allreduce", "reduce-scatter", "all-gather", NULL};
 const char *const cc_reduction_names[] = {"decode", "sum", "merge", NULL};
 const char *const cc_wire_names[] = {"auto", "pairs", NULL};
 const char *const cc_via_names[] = {"hops", "allgather", NULL};

@@ -28,7 +28,8 @@ enum cc_exchange_flag {
     CC_X_CHOOSES = 512,     /* takes one of the others for each message, step by step */
     CC_X_IN_LIBRARIES = 1024, /* MPI libraries sum floats by one of these */
     CC_X_STAGES = 2048,       /* sums may be encoded by another scheme than gradients */
-    CC_X_FORMULA = 4096       /* a formula alone, without code: model and advise have it */
+    CC_X_FORMULA = 4096,      /* a formula alone, without code: model and advise have it */
+    CC_X_HALVES = 8192        /* is a reduce-scatter and an all-gather, which it has apart, too */
 };
 
 /* X(ID, symbol, name, flags, rounds, help)
@@ -41,15 +42,16 @@ enum cc_exchange_flag {
 /* clang-format off */
 #define CC_EXCHANGES(X)                                                                            \
     X(PS, ps, "ps", CC_X_SERVERS, two, "parameter servers")                                        \
-    X(RING, ring, "ring", CC_X_SUMS | CC_X_RECODES | CC_X_NEIGHBOUR | CC_X_IN_LIBRARIES, twice,                        \
+    X(RING, ring, "ring", CC_X_SUMS | CC_X_RECODES | CC_X_NEIGHBOUR | CC_X_IN_LIBRARIES | CC_X_HALVES, twice,                        \
       "reduce-scatter and allgather round a ring")                                                 \
     X(RECDOUBLE, recdouble, "recdouble", CC_X_SUMS | CC_X_RECODES | CC_X_WHOLE | CC_X_IN_LIBRARIES,                    \
       logarithm, "recursive doubling")                                                             \
     X(RABENSEIFNER, rabenseifner, "rabenseifner", CC_X_SUMS | CC_X_RECODES | CC_X_IN_LIBRARIES,                        \
       logarithm, "recursive halving, then doubling")                                               \
-    X(TWOSHOT, twoshot, "twoshot", CC_X_SUMS | CC_X_RECODES | CC_X_STAGES, twice,                  \
+    X(TWOSHOT, twoshot, "twoshot", CC_X_SUMS | CC_X_RECODES | CC_X_STAGES | CC_X_HALVES, twice, \
       "all to all, one encoding of the sums, allgather")                                           \
-    X(HIERARCHICAL, hierarchical, "hierarchical", CC_X_SUMS | CC_X_RECODES | CC_X_STAGES, twice,   \
+    X(HIERARCHICAL, hierarchical, "hierarchical", CC_X_SUMS | CC_X_RECODES | CC_X_STAGES | CC_X_HALVES, \
+      twice, \
       "inside hosts, between ranks of equal local number, inside again")                           \
     X(ALLGATHER, allgather, "allgather", CC_X_GATHERS, linear,                                     \
       "every payload to every worker")                                                             \
@@ -99,6 +101,16 @@ void cc_exchange_list(enum cc_exchange_flag flag, char *out, size_t cap);
 /* Writes how many messages took which exchange, the most frequent first: "ssar-split 20,
  * ssar-recdouble 4". Empty if all counts are 0. */
 void cc_exchange_counts_print(const uint64_t count[CC_EXCHANGE_COUNT], char *out, size_t cap);
+
+/* What an exchange does with the workers' values. The last two are the halves of those with
+ * CC_X_HALVES: each rank has a part of the values. */
+enum cc_operation {
+    CC_ALLREDUCE,      /* all ranks get the mean */
+    CC_REDUCE_SCATTER, /* each gets the mean of its part */
+    CC_ALL_GATHER,     /* all get every rank's part, as that has it */
+    CC_OPERATIONS
+};
+extern const char *const cc_operation_names[]; /* ends with NULL */
 
 /* How payloads of a scheme can be reduced. */
 enum cc_reduction {

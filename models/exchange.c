@@ -53,7 +53,9 @@ double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, const stru
     bool alone = !cc_exchange_has(x, CC_X_SERVERS) && c->workers == 1;
     if (r == CC_REDUCE_SUM || alone || by_allgather(x, r, c->via) || models[x]->encodings == NULL)
         return 1;
-    return models[x]->encodings(c);
+    if (c->op == CC_ALL_GATHER)
+        return 1;
+    return models[x]->encodings(c) - (c->op == CC_REDUCE_SCATTER ? 1 : 0);
 }
 
 double cc_exchange_encoded_bytes(enum cc_exchange x, const struct cc_payload_cost *m,

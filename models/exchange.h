@@ -32,6 +32,7 @@ struct cc_cluster {
      * Not together with per_host. */
     int sites;
     double wan_bps, wan_latency_s; /* sites > 1 */
+    enum cc_operation op;          /* other than CC_ALLREDUCE of CC_X_HALVES only */
     enum cc_via via;
     enum cc_union overlap;
     const struct cc_unions *unions; /* CC_UNION_MEASURED: of the scheme; or NULL */
@@ -155,7 +156,8 @@ double cc_cost_sent_s(const struct cc_cluster *cluster, const struct cc_link *l,
 /* The squared error of the sum that the workers end with, in units of the error of encoding every
  * gradient once. Errors and gradients of different workers count as independent, so that their
  * squares add up. 1 where payloads are summed, merged or gathered as they are, 2 with a server that
- * encodes the mean, more where every hop encodes. docs/advise.md. */
+ * encodes the mean, more where every hop encodes. docs/advise.md. Without a last encoding, as of a
+ * reduce-scatter, one less; of an all-gather 1. */
 double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, const struct cc_cluster *c);
 
 /* The size of the union of m of the workers' index sets, of k in n each. */

@@ -43,6 +43,31 @@ static double mean_hop_bytes(const struct cc_payload_cost *m, int workers)
     return sum / workers;
 }
 
+/* One of a ring's two tours. */
+static void ring_tour(const struct cc_exchange_case *k, struct cc_cost *c)
+{
+    const struct cc_payload_cost *m = k->message;
+    const double p = k->cluster->workers, part = (p - 1) / p;
+    const bool sums = k->reduction == CC_REDUCE_SUM, reduces = cc_reduces(k->cluster);
+    const double each = (sums      ? m->push_bytes
+                         : reduces ? mean_hop_bytes(m, k->cluster->workers - 1)
+                                   : cc_hop_bytes(m, 1)) /
+                        p;
+    const double work = !reduces ? 0
+                        : sums   ? part * m->push_bytes * k->cluster->reduce_byte_s
+                                 : part * (m->push_encode_s + m->push_add_s);
+    const double left = cc_add_ring(k, each, each, work, c);
+    double *const of_both[] = {&c->push_latency_s, &c->push_transfer_s, &c->rounds,
+                               &c->messages,       &c->wire_bytes,      &c->intra_bytes};
+    for (size_t i = 0; i < sizeof of_both / sizeof *of_both; i++)
+        *of_both[i] /= 2;
+    *(sums ? &c->reduce_s : &c->hop_codec_s) = work * left;
+    if (!sums && !reduces) {
+        c->encode_s = m->push_encode_s / p;
+        c->decode_s = m->push_decode_s;
+    }
+}
+
 /* Chunks of n/P bytes travel round the ring once to be reduced and once more to reach everyone. A
  * chunk is encoded before each of the P - 1 hops of the first tour and once when it is complete;
  * the second tour forwards it unchanged, and every worker decodes all P chunks. */
@@ -50,7 +75,9 @@ static void ring(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     const struct cc_payload_cost *m = k->message;
     double p = k->cluster->workers, part = (p - 1) / p;
-    if (k->reduction == CC_REDUCE_SUM) {
+    if (k->cluster->op != CC_ALLREDUCE) {
+        ring_tour(k, c);
+    } else if (k->reduction == CC_REDUCE_SUM) {
         const double work = part * m->push_bytes * k->cluster->reduce_byte_s;
         c->reduce_s = work * cc_add_ring(k, m->push_bytes / p, m->push_bytes / p, work, c);
         cc_encode_once(k, c);
@@ -64,7 +91,11 @@ static void ring(const struct cc_exchange_case *k, struct cc_cost *c)
 
 static double ring_encoded_bytes(const struct cc_payload_cost *m, const struct cc_cluster *c)
 {
-    return mean_hop_bytes(m, c->workers);
+    const double p = c->workers;
+    if (c->op == CC_ALL_GATHER)
+        return cc_hop_bytes(m, 1) / p;
+    return c->op == CC_ALLREDUCE ? mean_hop_bytes(m, c->workers)
+                                 : (p - 1) / p * mean_hop_bytes(m, c->workers - 1);
 }
 
 /* Encoding a sum of m gradients adds m parts of P to the squared error: (1 + 2 + ... + P) / P. */
@@ -177,14 +208,15 @@ static void two_shots_beside(const struct cc_exchange_case *k, double sending_s,
                              struct cc_cost *c)
 {
     const double p = k->cluster->workers;
-    c->encode_beside_s = (p - 2) * fmin(k->message->push_encode_s / p, sending_s);
+    c->encode_beside_s = (p - 2) * fmin(c->encode_s / (p - 1), sending_s);
     c->decode_beside_s = fmin(c->decode_s / p, latency_s);
 }
 
 /* Bytes of the whole sum, which may have a scheme of its own. */
 static double whole_sum(const struct cc_payload_cost *m, const struct cc_cluster *c)
 {
-    return c->gather != NULL ? m->pull_bytes : cc_hop_bytes(m, c->workers);
+    const int workers = c->op == CC_ALL_GATHER ? 1 : c->workers; /* whose sum a part is */
+    return c->gather != NULL ? m->pull_bytes : cc_hop_bytes(m, workers);
 }
 
 /* Every worker sends part j of its payload to worker j, which adds what it gets; then every worker
@@ -193,27 +225,31 @@ static void twoshot(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     const struct cc_payload_cost *m = k->message;
     const double p = k->cluster->workers, part = (p - 1) / p;
+    const bool reduces = cc_reduces(k->cluster), gathers = cc_gathers(k->cluster);
     const bool sums = k->reduction == CC_REDUCE_SUM, gather = k->cluster->gather != NULL;
     const double first = partial(k, 1) / p;
     const double second = sums ? first : whole_sum(m, k->cluster) / p;
-    cc_add_stage(k, first, c);
-    const double sending_s = c->push_transfer_s / (p - 1);
-    cc_add_stage(k, second, c);
+    if (reduces)
+        cc_add_stage(k, first, c);
+    const double sending_s = c->push_transfer_s / (p - 1), latency_s = k->link->latency_s;
+    if (gathers)
+        cc_add_stage(k, second, c);
     if (sums) {
         cc_encode_once(k, c);
-        c->reduce_s = part * m->push_bytes * k->cluster->reduce_byte_s;
+        c->reduce_s = reduces * part * m->push_bytes * k->cluster->reduce_byte_s;
         return;
     }
-    c->encode_s = part * m->push_encode_s;
-    c->hop_codec_s = part * m->push_add_s + (gather ? m->pull_encode_s : m->push_encode_s) / p;
-    c->decode_s = gather ? m->pull_decode_s : m->push_decode_s;
-    two_shots_beside(k, sending_s, c->push_latency_s / 2, c);
+    c->encode_s = reduces * part * m->push_encode_s;
+    c->hop_codec_s = reduces * part * m->push_add_s +
+                     gathers * (gather ? m->pull_encode_s : m->push_encode_s) / p;
+    c->decode_s = gathers * (gather ? m->pull_decode_s : m->push_decode_s);
+    two_shots_beside(k, sending_s, latency_s, c);
 }
 
 static double twoshot_encoded_bytes(const struct cc_payload_cost *m, const struct cc_cluster *c)
 {
-    const double one = cc_hop_bytes(m, 1);
-    return one + (whole_sum(m, c) - one) / c->workers;
+    const double p = c->workers;
+    return cc_reduces(c) * (p - 1) / p * cc_hop_bytes(m, 1) + cc_gathers(c) * whole_sum(m, c) / p;
 }
 
 /* Of every gradient, all but the part that its worker sums is encoded, and every sum is once. */
@@ -237,29 +273,35 @@ static void hierarchical(const struct cc_exchange_case *k, struct cc_cost *c)
         twoshot(k, c);
         return;
     }
-    cc_add_group_stage(k, true, partial(k, 1) / ranks, c);
-    cc_add_group_stage(k, false, partial(k, (int)ranks) / p, c);
-    cc_add_group_stage(k, false, whole / p, c);
-    cc_add_group_stage(k, true, whole / ranks, c);
+    const bool reduces = cc_reduces(cluster), gathers = cc_gathers(cluster);
+    if (reduces) {
+        cc_add_group_stage(k, true, partial(k, 1) / ranks, c);
+        cc_add_group_stage(k, false, partial(k, (int)ranks) / p, c);
+    }
+    if (gathers) {
+        cc_add_group_stage(k, false, whole / p, c);
+        cc_add_group_stage(k, true, whole / ranks, c);
+    }
     /* Of the values, what a worker sends and adds inside, and then between. */
     const double inner = (ranks - 1) / ranks, outer = (hosts - 1) / p;
     if (sums) {
         cc_encode_once(k, c);
-        c->reduce_s = (inner + outer) * m->push_bytes * cluster->reduce_byte_s;
+        c->reduce_s = reduces * (inner + outer) * m->push_bytes * cluster->reduce_byte_s;
         return;
     }
-    c->encode_s = inner * m->push_encode_s;
-    c->hop_codec_s = (inner + outer) * m->push_add_s + outer * m->push_encode_s +
-                     (gather ? m->pull_encode_s : m->push_encode_s) / p;
-    c->decode_s = gather ? m->pull_decode_s : m->push_decode_s;
+    c->encode_s = reduces * inner * m->push_encode_s;
+    c->hop_codec_s = reduces * ((inner + outer) * m->push_add_s + outer * m->push_encode_s) +
+                     gathers * (gather ? m->pull_encode_s : m->push_encode_s) / p;
+    c->decode_s = gathers * (gather ? m->pull_decode_s : m->push_decode_s);
 }
 
 static double hierarchical_encoded_bytes(const struct cc_payload_cost *m,
                                          const struct cc_cluster *c)
 {
     const double p = c->workers, ranks = cc_cluster_per_host(c), hosts = p / ranks;
-    return (ranks - 1) / ranks * cc_hop_bytes(m, 1) +
-           (hosts - 1) / p * cc_hop_bytes(m, (int)ranks) + whole_sum(m, c) / p;
+    const double first =
+        (ranks - 1) / ranks * cc_hop_bytes(m, 1) + (hosts - 1) / p * cc_hop_bytes(m, (int)ranks);
+    return cc_reduces(c) * first + cc_gathers(c) * whole_sum(m, c) / p;
 }
 
 /* Of every gradient all but the own slice is encoded inside, of every host's sum all but the own

@@ -44,6 +44,16 @@ int cc_log2_up(int p);
  * `extra` of them those of a rank beyond the power. */
 int cc_most_summed(int held, int extra);
 
+/* Whether the operation has the half that reduces, and the half that gathers. */
+static inline bool cc_reduces(const struct cc_cluster *c)
+{
+    return c->op != CC_ALL_GATHER;
+}
+static inline bool cc_gathers(const struct cc_cluster *c)
+{
+    return c->op != CC_REDUCE_SCATTER;
+}
+
 /* Payload and framing of a message on the wire, without headers. */
 double cc_framed(const struct cc_link *l, double bytes);
 

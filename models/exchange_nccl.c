@@ -37,7 +37,7 @@ static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
     const struct cc_payload_cost *m = k->message;
     const struct cc_nccl_cluster n = cc_nccl_of_cluster(k->cluster, k->link);
     const bool sums = k->reduction == CC_REDUCE_SUM;
-    const enum cc_nccl_op op = sums ? CC_NCCL_ALLREDUCE : CC_NCCL_ALLGATHER;
+    const enum cc_operation op = sums ? CC_ALLREDUCE : CC_ALL_GATHER;
     const double bytes = sums ? m->push_bytes : n.ranks * m->push_bytes;
     const struct cc_nccl_choice is = cc_nccl_choose(&n, op, bytes);
     c->push_latency_s = is.latency_s;

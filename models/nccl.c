@@ -19,7 +19,6 @@
 #include <math.h>
 #include <stddef.h>
 
-const char *const cc_nccl_op_names[] = {"allreduce", "reduce-scatter", "all-gather", NULL};
 const char *const cc_nccl_algorithm_names[] = {"ring", "tree", "NVLS", NULL};
 const char *const cc_nccl_protocol_names[] = {"LL", "LL128", "Simple", NULL};
 const char *const cc_nccl_generation_names[] = {"v100", "a100", "h100", NULL};
@@ -68,10 +67,10 @@ double cc_nccl_nvlink_rate(enum cc_nccl_generation g, double line_rate)
     return nvlink_share[g] * line_rate;
 }
 
-double cc_nccl_bus_factor(enum cc_nccl_op op, int ranks)
+double cc_nccl_bus_factor(enum cc_operation op, int ranks)
 {
     const double part = (ranks - 1.0) / ranks;
-    return op == CC_NCCL_ALLREDUCE ? 2 * part : part;
+    return op == CC_ALLREDUCE ? 2 * part : part;
 }
 
 double cc_nccl_link_rate(const struct cc_nccl_cluster *c)
@@ -91,19 +90,19 @@ static double channels_of(const struct cc_nccl_cluster *c)
     return fmax(2, ceil(cc_nccl_link_rate(c) / CHANNEL_BYTES_S));
 }
 
-static double steps_of(const struct cc_nccl_cluster *c, enum cc_nccl_op op)
+static double steps_of(const struct cc_nccl_cluster *c, enum cc_operation op)
 {
-    return op == CC_NCCL_ALLREDUCE ? 2.0 * (c->ranks - 1) : c->ranks - 1.0;
+    return op == CC_ALLREDUCE ? 2.0 * (c->ranks - 1) : c->ranks - 1.0;
 }
 
 /* Whether NCCL takes the combination at all. */
-static bool is_taken(const struct cc_nccl_cluster *c, enum cc_nccl_op op, enum cc_nccl_algorithm a,
-                     enum cc_nccl_protocol p)
+static bool is_taken(const struct cc_nccl_cluster *c, enum cc_operation op,
+                     enum cc_nccl_algorithm a, enum cc_nccl_protocol p)
 {
     if (p == CC_NCCL_LL128 && !c->nvlink && c->ranks > c->hosts)
         return false; /* its stores of 128 bytes stay whole over NVLink only */
     if (a == CC_NCCL_TREE)
-        return op == CC_NCCL_ALLREDUCE;
+        return op == CC_ALLREDUCE;
     if (a == CC_NCCL_NVLS)
         return p == CC_NCCL_SIMPLE && c->switched && c->nvlink && c->hosts == 1 && c->ranks > 2 &&
                c->generation == CC_NCCL_HOPPER;
@@ -111,7 +110,7 @@ static bool is_taken(const struct cc_nccl_cluster *c, enum cc_nccl_op op, enum c
 }
 
 /* Bus bandwidth that is left of the links', in bytes per second. */
-static double bus_bandwidth(const struct cc_nccl_cluster *c, enum cc_nccl_op op,
+static double bus_bandwidth(const struct cc_nccl_cluster *c, enum cc_op op,
                             enum cc_nccl_algorithm a, enum cc_nccl_protocol p)
 {
     const int at = spread_of(c);
@@ -125,7 +124,7 @@ static double bus_bandwidth(const struct cc_nccl_cluster *c, enum cc_nccl_op op,
     if (a == CC_NCCL_RING)
         return p == CC_NCCL_SIMPLE
                    ? bus
-                   : fmin(ll, bus / (c->hosts > 1 || op == CC_NCCL_ALLREDUCE ? 4 : 3));
+                   : fmin(ll, bus / (c->hosts > 1 || op == CC_ALLREDUCE ? 4 : 3));
     bus = fmin(0.92 * bus, channels * GB * most_tree[c->generation][at]);
     if (p == CC_NCCL_LL)
         return fmin(bus / 3.8, ll);
@@ -135,8 +134,8 @@ static double bus_bandwidth(const struct cc_nccl_cluster *c, enum cc_nccl_op op,
     return bus;
 }
 
-static double latency(const struct cc_nccl_cluster *c, enum cc_nccl_op op, enum cc_nccl_algorithm a,
-                      enum cc_nccl_protocol p)
+static double latency(const struct cc_nccl_cluster *c, enum cc_operation op,
+                      enum cc_nccl_algorithm a, enum cc_nccl_protocol p)
 {
     const double base = US * base_us[a][p];
     const double inter = fmax(US * hop_us[NETWORK][a][p], c->inter_latency_s);
@@ -147,14 +146,14 @@ static double latency(const struct cc_nccl_cluster *c, enum cc_nccl_op op, enum 
     if (a == CC_NCCL_TREE)
         return base + 2 * (local * intra + floor(log2(c->hosts)) * inter);
     const double all = steps_of(c, op);
-    double between = op == CC_NCCL_ALLREDUCE ? 2.0 * c->hosts : c->hosts - 1.0;
+    double between = op == CC_ALLREDUCE ? 2.0 * c->hosts : c->hosts - 1.0;
     between = c->hosts == 1 ? 0 : fmin(all, between);
     if (c->hosts > 1)
         intra = fmax(intra, US * POST_US * (p == CC_NCCL_SIMPLE ? 3 : 1));
     return base + (all - between) * intra + between * inter;
 }
 
-bool cc_nccl_time(const struct cc_nccl_cluster *c, enum cc_nccl_op op, enum cc_nccl_algorithm a,
+bool cc_nccl_time(const struct cc_nccl_cluster *c, enum cc_operation op, enum cc_nccl_algorithm a,
                   enum cc_nccl_protocol p, double bytes, struct cc_nccl_choice *out)
 {
     if (!is_taken(c, op, a, p))
@@ -168,7 +167,7 @@ bool cc_nccl_time(const struct cc_nccl_cluster *c, enum cc_nccl_op op, enum cc_n
     if (a == CC_NCCL_TREE && size < TREE_SIZES)
         bandwidth *= tree_share[p][(int)size];
     /* A ring's latency rises once its chunks have more than a line. */
-    if (a == CC_NCCL_RING && p == CC_NCCL_SIMPLE && op == CC_NCCL_ALLREDUCE && c->hosts > 1 &&
+    if (a == CC_NCCL_RING && p == CC_NCCL_SIMPLE && op == CC_ALLREDUCE && c->hosts > 1 &&
         bytes / (channels_of(c) * c->ranks) >= 64)
         lat *= c->generation == CC_NCCL_VOLTA ? 1.9 : 1.4;
     *out = (struct cc_nccl_choice){
@@ -176,7 +175,7 @@ bool cc_nccl_time(const struct cc_nccl_cluster *c, enum cc_nccl_op op, enum cc_n
     return true;
 }
 
-struct cc_nccl_choice cc_nccl_choose(const struct cc_nccl_cluster *c, enum cc_nccl_op op,
+struct cc_nccl_choice cc_nccl_choose(const struct cc_nccl_cluster *c, enum cc_operation op,
                                      double bytes)
 {
     struct cc_nccl_choice best = {.latency_s = INFINITY}, one;

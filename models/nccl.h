@@ -5,14 +5,14 @@
 
 #include <stdbool.h>
 
+#include "core/exchange.h"
+
 #define CC_NCCL_VERSION "2.20.3"
 
-enum cc_nccl_op { CC_NCCL_ALLREDUCE, CC_NCCL_REDUCE_SCATTER, CC_NCCL_ALLGATHER, CC_NCCL_OPS };
 enum cc_nccl_algorithm { CC_NCCL_RING, CC_NCCL_TREE, CC_NCCL_NVLS, CC_NCCL_ALGORITHMS };
 enum cc_nccl_protocol { CC_NCCL_LL, CC_NCCL_LL128, CC_NCCL_SIMPLE, CC_NCCL_PROTOCOLS };
 enum cc_nccl_generation { CC_NCCL_VOLTA, CC_NCCL_AMPERE, CC_NCCL_HOPPER, CC_NCCL_GENERATIONS };
-extern const char *const cc_nccl_op_names[];         /* as --op; ends with NULL, as the next */
-extern const char *const cc_nccl_algorithm_names[];  /* as NCCL_ALGO */
+extern const char *const cc_nccl_algorithm_names[];  /* as NCCL_ALGO; ends with NULL, as the next */
 extern const char *const cc_nccl_protocol_names[];   /* as NCCL_PROTO */
 extern const char *const cc_nccl_generation_names[]; /* of accelerators: v100, a100, h100 */
 
@@ -39,15 +39,15 @@ struct cc_nccl_choice {
 /* The time of an operation by one algorithm and protocol; false if NCCL does not take it there.
  * `bytes`: of the whole array, as nccl-tests counts the size: what each rank contributes to an
  * allreduce or a reduce-scatter, or has after an all-gather. ranks >= 2. */
-bool cc_nccl_time(const struct cc_nccl_cluster *c, enum cc_nccl_op op, enum cc_nccl_algorithm a,
+bool cc_nccl_time(const struct cc_nccl_cluster *c, enum cc_operation op, enum cc_nccl_algorithm a,
                   enum cc_nccl_protocol p, double bytes, struct cc_nccl_choice *out);
 /* The one of the least time. */
-struct cc_nccl_choice cc_nccl_choose(const struct cc_nccl_cluster *c, enum cc_nccl_op op,
+struct cc_nccl_choice cc_nccl_choose(const struct cc_nccl_cluster *c, enum cc_operation op,
                                      double bytes);
 
 /* Bus bandwidth by algorithm bandwidth, as nccl-tests defines it: 2 (P - 1) / P for an allreduce,
  * (P - 1) / P otherwise. */
-double cc_nccl_bus_factor(enum cc_nccl_op op, int ranks);
+double cc_nccl_bus_factor(enum cc_operation op, int ranks);
 
 /* The most that ring and tree can reach in bus bandwidth: the slower of both rates. */
 double cc_nccl_link_rate(const struct cc_nccl_cluster *c);

@@ -348,15 +348,15 @@ static double bus_ratio(const struct cc_nccl_log *log)
     return ratio;
 }
 
-int cc_nccl_log_op(const struct cc_nccl_log *log, enum cc_nccl_op *out, struct cc_error *e)
+int cc_nccl_log_op(const struct cc_nccl_log *log, enum cc_operation *out, struct cc_error *e)
 {
-    static const char *const program[CC_NCCL_OPS] = {"all_reduce_perf", "reduce_scatter_perf",
-                                                     "all_gather_perf"};
+    static const char *const program[CC_OPERATIONS] = {"all_reduce_perf", "reduce_scatter_perf",
+                                                       "all_gather_perf"};
     const struct cc_nccl_row *row = &log->row[0];
     const double ratio = bus_ratio(log);
-    for (int i = 0; i < CC_NCCL_OPS && log->program[0] != '\0'; i++)
+    for (int i = 0; i < CC_OPERATIONS && log->program[0] != '\0'; i++)
         if (strncmp(log->program, program[i], strlen(program[i])) == 0) {
-            *out = (enum cc_nccl_op)i;
+            *out = (enum cc_operation)i;
             return CC_OK;
         }
     if (row->root >= 0 || strstr(log->program, "_perf") != NULL)
@@ -365,13 +365,13 @@ int cc_nccl_log_op(const struct cc_nccl_log *log, enum cc_nccl_op *out, struct c
                        "all_gather_perf",
                        log->program[0] != '\0' ? log->program : "an operation with a root");
     const bool sums = strcmp(row->redop, "none") != 0;
-    *out = !sums ? CC_NCCL_ALLGATHER : ratio < 0.99 ? CC_NCCL_REDUCE_SCATTER : CC_NCCL_ALLREDUCE;
+    *out = !sums ? CC_ALL_GATHER : ratio < 0.99 ? CC_REDUCE_SCATTER : CC_ALLREDUCE;
     return CC_OK;
 }
 
-int cc_nccl_log_ranks(const struct cc_nccl_log *log, enum cc_nccl_op op)
+int cc_nccl_log_ranks(const struct cc_nccl_log *log, enum cc_operation op)
 {
-    const double ratio = bus_ratio(log), part = op == CC_NCCL_ALLREDUCE ? ratio / 2 : ratio;
+    const double ratio = bus_ratio(log), part = op == CC_ALLREDUCE ? ratio / 2 : ratio;
     if (log->ranks > 0)
         return log->ranks;
     return part >= 0.49 && part < 0.999 ? (int)round(1 / (1 - part)) : 0;

@@ -42,8 +42,8 @@ void cc_nccl_log_free(struct cc_nccl_log *log);
 
 /* The operation that the log is of: by the program's name, else by the ratio of its bandwidths.
  * Fails if it is another, such as a broadcast. */
-int cc_nccl_log_op(const struct cc_nccl_log *log, enum cc_nccl_op *out, struct cc_error *e);
+int cc_nccl_log_op(const struct cc_nccl_log *log, enum cc_operation *out, struct cc_error *e);
 /* The ranks: of the devices, else by the ratio of the bandwidths; 0 if neither tells. */
-int cc_nccl_log_ranks(const struct cc_nccl_log *log, enum cc_nccl_op op);
+int cc_nccl_log_ranks(const struct cc_nccl_log *log, enum cc_operation op);
 
 #endif

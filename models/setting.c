@@ -50,6 +50,24 @@ static int check_link(const struct cc_link *l, struct cc_error *e)
     return CC_OK;
 }
 
+static int check_operation(const struct cc_setting *s, struct cc_error *e)
+{
+    const struct cc_cluster *c = &s->cluster;
+    char with[96];
+    if (c->op == CC_ALLREDUCE)
+        return CC_OK;
+    cc_exchange_list(CC_X_HALVES, with, sizeof with);
+    if (!cc_exchange_has(s->exchange, CC_X_HALVES))
+        return cc_usage(e, "--op %s: of the exchanges, %s have it, and %s has not",
+                        cc_operation_names[c->op], with, cc_exchange_names[s->exchange]);
+    if (c->via == CC_VIA_ALLGATHER)
+        return cc_usage(e, "--op %s: --via allgather is of an allreduce: leave out either",
+                        cc_operation_names[c->op]);
+    if (c->op == CC_REDUCE_SCATTER && c->gather != NULL)
+        return cc_usage(e, "--gather-scheme: a reduce-scatter gathers nothing: leave it out");
+    return CC_OK;
+}
+
 static int check_hosts(const struct cc_cluster *c, struct cc_error *e)
 {
     const int per_host = cc_cluster_per_host(c);
@@ -104,6 +122,7 @@ static int check_cluster(const struct cc_setting *s, struct cc_error *e)
                         "overlapped step, at most %d servers; more with --placement split",
                         cc_placement_names[s->placement], MOST_COLOCATED);
     CC_TRY(check_hosts(c, e));
+    CC_TRY(check_operation(s, e));
     if (!(c->dense_bits > 0) || c->dense_bits > 32)
         return cc_usage(e, "--dense-bits: above 0 and at most 32");
     if (!(c->keep >= 0) || c->keep >= 1)

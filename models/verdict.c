@@ -115,10 +115,13 @@ size_t cc_choices(const struct cc_setting *s, struct cc_choice out[CC_MOST_CHOIC
 {
     size_t count = 0;
     out[count++] = (struct cc_choice){s->exchange, s->timing.mode, CC_CUT_OWN};
-    for (size_t i = 0; i < sizeof exchanges / sizeof exchanges[0]; i++)
+    for (size_t i = 0; i < sizeof exchanges / sizeof exchanges[0]; i++) {
+        if (s->cluster.op != CC_ALLREDUCE && !cc_exchange_has(exchanges[i], CC_X_HALVES))
+            continue;
         for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++)
             if (ways[k].mode != CC_PIPE || s->timing.mode == CC_PIPE)
                 out[count++] = (struct cc_choice){exchanges[i], ways[k].mode, ways[k].cut};
+    }
     return count;
 }
 

@@ -44,6 +44,7 @@ on() {
 }
 
 on "1 2 3 4 5 6 7 8 9" test_exchange "$@"
+on "1 2 3 4 6" test_operations "$@"
 on "1 2 3 4 7" test_keep "$@"
 on "1 2 3 4 5 6 7 8 9" test_rounds "$@"
 on "2 3 4 5 6 7 8 9 10 11 12 13" test_ps "$@"

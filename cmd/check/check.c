@@ -83,7 +83,7 @@ static const struct cc_option own_options[] = {
      .help = "the generation of accelerators: {words}"},
     {.name = "op",
      MEMBER(op),
-     .choices = cc_nccl_op_names,
+     .choices = cc_operation_names,
      .value = "OP",
      .otherwise = "by the program's name, or the ratio of busbw and algbw",
      .help = "the operation: {words}"},
@@ -115,7 +115,7 @@ static int usual_intra(enum cc_nccl_generation g, bool nvlink, struct cc_link *o
 }
 
 static int find_ranks(const struct check_options *o, const struct cc_nccl_log *log,
-                      const char *path, enum cc_nccl_op op, struct cc_nccl_cluster *c,
+                      const char *path, enum cc_operation op, struct cc_nccl_cluster *c,
                       struct cc_error *e)
 {
     c->ranks = o->workers > 0 ? o->workers : cc_nccl_log_ranks(log, op);
@@ -134,7 +134,7 @@ static int find_ranks(const struct check_options *o, const struct cc_nccl_log *l
 }
 
 static int find_cluster(struct check_options *o, const struct cc_nccl_log *log, const char *path,
-                        enum cc_nccl_op op, struct cc_nccl_cluster *c, struct cc_error *e)
+                        enum cc_operation op, struct cc_nccl_cluster *c, struct cc_error *e)
 {
     bool nvlink;
     *c = (struct cc_nccl_cluster){.generation = generation_of(log->device, &nvlink)};
@@ -161,7 +161,7 @@ static int find_cluster(struct check_options *o, const struct cc_nccl_log *log, 
 
 static int add_row(struct cc_record *r, const struct cc_nccl_row *row,
                    const struct cc_judged_row *j, const struct cc_nccl_cluster *c,
-                   enum cc_nccl_op op, double bw_bps, struct cc_error *e)
+                   enum cc_operation op, double bw_bps, struct cc_error *e)
 {
     char choice[32];
     size_t at;
@@ -179,7 +179,7 @@ static int add_row(struct cc_record *r, const struct cc_nccl_row *row,
         {CC_KEY(busbw_gb_per_s), 1e-9 * j->busbw},
         {CC_KEY(busbw_in_place_gb_per_s), 1e-9 * in_place},
         {CC_KEY(busbw_share), j->share}};
-    const struct cc_text_column texts[] = {{CC_KEY(op), cc_nccl_op_names[op]},
+    const struct cc_text_column texts[] = {{CC_KEY(op), cc_operation_names[op]},
                                            {CC_KEY(nccl_choice), choice},
                                            {CC_KEY(suspicious), j->suspicious}};
     CC_TRY(cc_record_add(r, &at, e));
@@ -188,13 +188,13 @@ static int add_row(struct cc_record *r, const struct cc_nccl_row *row,
 }
 
 static void set_answer(struct cc_record *r, const struct cc_judged *j,
-                       const struct cc_nccl_cluster *c, enum cc_nccl_op op)
+                       const struct cc_nccl_cluster *c, enum cc_operation op)
 {
     char share[96] = "no messages of " CC_JUDGE_LARGE_TEXT " and more";
     if (j->large > 0)
         (void)snprintf(share, sizeof share, "%.0f%% of the expected bus bandwidth", 100 * j->share);
     cc_record_title(r, "%s of %d ranks on %d host%s: %s; %zu of %zu rows suspicious",
-                    cc_nccl_op_names[op], c->ranks, c->hosts, c->hosts == 1 ? "" : "s", share,
+                    cc_operation_names[op], c->ranks, c->hosts, c->hosts == 1 ? "" : "s", share,
                     j->suspicious, j->rows);
 }
 
@@ -213,8 +213,8 @@ static int note_low(struct cc_record *r, const struct cc_judged *j, const struct
 }
 
 static int print(struct cc_record *r, const char *path, const struct check_options *o,
-                 const struct cc_nccl_log *log, const struct cc_nccl_cluster *c, enum cc_nccl_op op,
-                 const struct cc_judged *j, struct cc_error *e)
+                 const struct cc_nccl_log *log, const struct cc_nccl_cluster *c,
+                 enum cc_operation op, const struct cc_judged *j, struct cc_error *e)
 {
     char inside[32], between[48] = "";
     for (size_t i = 0; i < log->rows; i++)
@@ -232,7 +232,7 @@ static int print(struct cc_record *r, const char *path, const struct check_optio
         CC_TRY(cc_record_note(r, e, "devices of the log: %d of %s", log->ranks, log->device));
     CC_TRY(note_low(r, j, c, e));
     return j->wrong > 0 ? cc_fail(e, "%s: %.0f wrong values: the results are not those of %s", path,
-                                  j->wrong, cc_nccl_op_names[op])
+                                  j->wrong, cc_operation_names[op])
                         : CC_OK;
 }
 
@@ -242,12 +242,12 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct cc_nccl_log log = {.row = NULL};
     struct cc_nccl_cluster c;
     struct cc_judged judged = {.row = NULL};
-    enum cc_nccl_op op;
+    enum cc_operation op;
     const char *path = args->operand[0];
     int status = CC_OK;
     CC_TRY(cc_options_read(args, own_options, &o, e));
     CC_TRY_OUT(cc_nccl_log_read(path, &log, e));
-    op = (enum cc_nccl_op)o.op;
+    op = (enum cc_operation)o.op;
     if (o.op < 0 && cc_nccl_log_op(&log, &op, e) != CC_OK) {
         cc_error_in(e, "%s", path);
         status = CC_FAIL;

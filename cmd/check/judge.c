@@ -39,7 +39,7 @@ static int find_median(const struct cc_nccl_log *log, struct cc_judged *j, struc
 }
 
 static void expect(const struct cc_nccl_row *row, const struct cc_nccl_cluster *c,
-                   enum cc_nccl_op op, struct cc_judged_row *out)
+                   enum cc_operation op, struct cc_judged_row *out)
 {
     const struct cc_nccl_measured *m = &row->out_of_place;
     const double factor = cc_nccl_bus_factor(op, c->ranks);
@@ -76,7 +76,7 @@ static double least_after(const struct cc_nccl_log *log, size_t at, double *byte
 }
 
 static void find_suspicious(const struct cc_nccl_log *log, const struct cc_nccl_cluster *c,
-                            enum cc_nccl_op op, const struct cc_judged *j, size_t i)
+                            enum cc_operation op, const struct cc_judged *j, size_t i)
 {
     const struct cc_nccl_row *row = &log->row[i];
     const struct cc_nccl_measured *m = &row->out_of_place;
@@ -112,7 +112,7 @@ static void find_suspicious(const struct cc_nccl_log *log, const struct cc_nccl_
                     smaller / 1048576);
 }
 
-int cc_judge(const struct cc_nccl_log *log, const struct cc_nccl_cluster *c, enum cc_nccl_op op,
+int cc_judge(const struct cc_nccl_log *log, const struct cc_nccl_cluster *c, enum cc_operation op,
              struct cc_judged *out, struct cc_error *e)
 {
     *out = (struct cc_judged){.rows = log->rows};

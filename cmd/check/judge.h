@@ -24,7 +24,7 @@ struct cc_judged {
 #define CC_JUDGE_LARGE_TEXT "1 MiB"
 
 /* *out is to be freed with cc_judged_free. */
-int cc_judge(const struct cc_nccl_log *log, const struct cc_nccl_cluster *c, enum cc_nccl_op op,
+int cc_judge(const struct cc_nccl_log *log, const struct cc_nccl_cluster *c, enum cc_operation op,
              struct cc_judged *out, struct cc_error *e);
 void cc_judged_free(struct cc_judged *j);
 

@@ -15,6 +15,13 @@ static int check(const struct cc_setting *s, const struct cc_spec *spec, struct 
 {
     const struct cc_scheme *scheme = spec->scheme;
     CC_TRY(check_exchange(s, spec, e));
+    if (s->cluster.op != CC_ALLREDUCE && (scheme->flags & CC_VERBATIM) == 0 &&
+        cc_reduction(scheme, spec->params) == CC_REDUCE_SUM)
+        return cc_usage(
+            e,
+            "--op %s cuts the values into parts, and those of %s are not found in a part "
+            "of its payload",
+            cc_operation_names[s->cluster.op], spec->name);
     if (s->cluster.keep > 0 && (scheme->flags & CC_VERBATIM) == 0 &&
         (cc_reduction(scheme, spec->params) != CC_REDUCE_PAIRS ||
          !cc_takes_back(scheme, spec->params)))
@@ -58,6 +65,8 @@ void cc_input_carries_print(const struct cc_setting *s, const struct cc_spec *sp
         (void)snprintf(out, cap, "%s", "");
     else if (check_exchange(s, spec, NULL) != CC_OK)
         (void)snprintf(out, cap, "not for %s", cc_exchange_names[s->exchange]);
+    else if (s->cluster.op != CC_ALLREDUCE)
+        (void)snprintf(out, cap, "not for %s", cc_operation_names[s->cluster.op]);
     else
         (void)snprintf(out, cap, "--keep: it has no residual of pairs");
 }

@@ -45,6 +45,10 @@ const struct cc_option cc_cluster_options[] = {
      .otherwise = "ps, or the system's", .group = CC_GROUP_CLUSTER, .often = true,
      .words = cc_exchange_names, .exchanges = CC_X_IN_LIBRARIES,
      .help = CC_EXCHANGE_HELP "or several: a list gives a row for each"},
+    {.name = "op", MEMBER(setting.cluster.op), .value = "NAME", .def = "allreduce",
+     .choices = cc_operation_names, .group = CC_GROUP_CLUSTER, .exchanges = CC_X_HALVES,
+     .help = "what is exchanged: allreduce, or, by {exchanges}, one of its halves: reduce-scatter (each "
+             "worker gets the mean of its part of the values) or all-gather (each sends its part)"},
     {.name = "workers", LIST(workers, worker_counts), .kind = CC_TAKES_COUNT, .min = 1,
      .value = "COUNT", .def = "10", .group = CC_GROUP_CLUSTER, .often = true,
      .help = "number of workers; a list gives a row for each"},

@@ -451,6 +451,7 @@ int cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t sch
         {CC_KEY(exchange), cc_exchange_names[s->exchange]},
         {CC_KEY(gather_scheme),
          f->payloads[scheme].reduction == CC_REDUCE_SUM ? NULL : s->cluster.gather},
+        {CC_KEY(op), s->cluster.op != CC_ALLREDUCE ? cc_operation_names[s->cluster.op] : NULL},
         {CC_KEY(mode), cc_step_names[s->timing.mode]},
         {CC_KEY(consistency), how == CC_BULK ? NULL : cc_consistency_names[how]},
         {CC_KEY(link), s->link.name},

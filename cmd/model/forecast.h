@@ -21,6 +21,7 @@
     CC_COLUMN(net, CC_SETTING),                                                                    \
     CC_COLUMN(values, CC_SETTING),                                                                 \
     CC_COLUMN(exchange, CC_SETTING),                                                               \
+    CC_COLUMN(op, CC_SETTING),                                                                     \
     CC_COLUMN(mode, CC_SETTING),                                                                   \
     CC_COLUMN(consistency, CC_SETTING),                                                            \
     CC_COLUMN(staleness, CC_SETTING),                                                              \

@@ -84,8 +84,8 @@ static const char *nccl_text(const struct cc_setting *s, double bytes, enum cc_r
     out[0] = '\0';
     if (c.ranks < 2)
         return out;
-    const struct cc_nccl_choice is = cc_nccl_choose(
-        &c, sums ? CC_NCCL_ALLREDUCE : CC_NCCL_ALLGATHER, sums ? bytes : c.ranks * bytes);
+    const struct cc_nccl_choice is =
+        cc_nccl_choose(&c, sums ? CC_ALLREDUCE : CC_ALL_GATHER, sums ? bytes : c.ranks * bytes);
     (void)snprintf(out, cap, "%s %s", cc_nccl_algorithm_names[is.algorithm],
                    cc_nccl_protocol_names[is.protocol]);
     return out;

@@ -21,13 +21,12 @@ enum { MOST_CALLS = 1000, WARMUP = 2 };
 /* --- options --- */
 
 /* The options of calls, which have neither steps nor a network. */
-static const char *const of_calls[] = {"bw",          "exchange", "workers",   "servers",
-                                       "colocate",    "via",      "keep",      "gather-scheme",
-                                       "wire",        "check",    "time",      "steps",
-                                       "warmup",      "dry-run",  "synthetic", "nonzeros",
-                                       "indices",     "seed",     "values",    "plugin",
-                                       "dense-bits",  "hostfile", "hosts",     "mpirun",
-                                       "mpirun-args", NULL};
+static const char *const of_calls[] = {
+    "bw",     "exchange",      "workers", "servers",    "colocate", "via",
+    "keep",   "gather-scheme", "op",      "wire",       "check",    "time",
+    "steps",  "warmup",        "dry-run", "synthetic",  "nonzeros", "indices",
+    "seed",   "values",        "plugin",  "dense-bits", "hostfile", "hosts",
+    "mpirun", "mpirun-args",   NULL};
 
 static int refuse_others(const struct cc_args *args, struct cc_error *e)
 {
@@ -40,13 +39,14 @@ static int refuse_others(const struct cc_args *args, struct cc_error *e)
     return CC_OK;
 }
 
-/* All exchanges without servers: the default. */
-static void list_exchanges(char *out, size_t cap)
+/* All exchanges without servers that have the operation: the default. */
+static void list_exchanges(bool halves, char *out, size_t cap)
 {
     out[0] = '\0';
     for (int x = 0; x < CC_EXCHANGE_COUNT; x++)
         if (!cc_exchange_has((enum cc_exchange)x, CC_X_SERVERS) &&
-            !cc_exchange_has((enum cc_exchange)x, CC_X_FORMULA))
+            !cc_exchange_has((enum cc_exchange)x, CC_X_FORMULA) &&
+            (!halves || cc_exchange_has((enum cc_exchange)x, CC_X_HALVES)))
             cc_list_add(out, cap, ",", "%s", cc_exchange_names[x]);
 }
 
@@ -61,7 +61,9 @@ static int parse(struct cc_args *args, struct calls *c, struct cc_error *e)
     static char exchanges[256];
     CC_TRY(refuse_others(args, e));
     CC_TRY(cc_hosts_parse_plain(args, &c->hosts, e));
-    list_exchanges(exchanges, sizeof exchanges);
+    const char *op = cc_arg(args, "op");
+    list_exchanges(op != NULL && strcmp(op, cc_operation_names[CC_ALLREDUCE]) != 0, exchanges,
+                   sizeof exchanges);
     set_default(args, "exchange", exchanges);
     set_default(args, "workers", "4");
     set_default(args, "values", "1M");

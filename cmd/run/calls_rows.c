@@ -9,6 +9,7 @@
 #include "cmd/run/calls.h"
 #include "core/memory.h"
 #include "core/stats.h"
+#include "models/nccl.h"
 #include "results/machine_info.h"
 
 /* The quartiles of steady calls are less than this share of the median apart. */
@@ -23,13 +24,19 @@ static int new_row(struct calls *c, const char *scheme, size_t *at, struct cc_er
     const bool servers = cc_exchange_has(s->exchange, CC_X_SERVERS);
     const struct cc_number_column all[] = {
         {CC_KEY(values), (double)s->net->values},
+        {CC_KEY(size_bytes), 4 * (double)s->net->values},
         {CC_KEY(workers), s->cluster.workers},
         {CC_KEY(servers), servers ? (double)s->cluster.servers : NAN},
         {CC_KEY(keep), s->cluster.keep > 0 ? s->cluster.keep : NAN},
         {CC_KEY(nonzeros), c->nonzeros}};
-    const struct cc_text_column texts[] = {{CC_KEY(scheme), scheme},
-                                           {CC_KEY(exchange), cc_exchange_names[s->exchange]},
-                                           {CC_KEY(indices), cc_indices_names[c->source.indices]}};
+    const struct cc_text_column texts[] = {
+        {CC_KEY(scheme), scheme},
+        {CC_KEY(exchange), cc_exchange_names[s->exchange]},
+        {CC_KEY(op), cc_operation_names[s->cluster.op]},
+        {CC_KEY(element_type), "float"},
+        {CC_KEY(redop), s->cluster.op == CC_ALL_GATHER ? "none" : "sum"},
+        {CC_KEY(gather_scheme), s->cluster.gather},
+        {CC_KEY(indices), cc_indices_names[c->source.indices]}};
     CC_TRY(cc_record_add(c->record, at, e));
     cc_record_numbers(c->record, *at, all, sizeof all / sizeof all[0]);
     return cc_record_texts(c->record, *at, texts, sizeof texts / sizeof texts[0], e);
@@ -38,7 +45,7 @@ static int new_row(struct calls *c, const char *scheme, size_t *at, struct cc_er
 static void add_numbers(struct calls *c, size_t at, const struct cc_report_calls *got)
 {
     const struct cc_setting *s = c->setting;
-    const double values = (double)s->net->values, workers = s->cluster.workers;
+    const double values = (double)s->net->values;
     const double bits = 8 * got->push_bytes / values;
     const struct cc_stats time = cc_stats_of(got->call_s, got->calls); /* sorts them */
     const double algorithm = 4e-9 * values / time.median;
@@ -52,7 +59,7 @@ static void add_numbers(struct calls *c, size_t at, const struct cc_report_calls
         {CC_KEY(call_s_high), time.high},
         {CC_KEY(calls), (double)got->calls},
         {CC_KEY(algbw_gb_per_s), algorithm},
-        {CC_KEY(busbw_gb_per_s), algorithm * 2 * (workers - 1) / workers},
+        {CC_KEY(busbw_gb_per_s), algorithm * cc_nccl_bus_factor(s->cluster.op, s->cluster.workers)},
         {CC_KEY(encode_s), got->encode_s},
         {CC_KEY(apply_s), got->apply_s},
         {CC_KEY(result_values), got->result_values},

@@ -11,6 +11,9 @@
 /* clang-format off */
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
+    CC_COLUMN(size_bytes, CC_SETTING, .note = "with --bw none"),
+    CC_COLUMN(element_type, CC_SETTING),
+    CC_COLUMN(redop, CC_SETTING),
     CC_COLUMN(nonzeros, CC_SETTING, .note = "with --bw none"),
     CC_COLUMN(indices, CC_SETTING),
     CC_COLUMN(burst_bytes, CC_SETTING, .hidden = true),

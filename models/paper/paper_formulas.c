@@ -459,8 +459,7 @@ static double two_level(struct cc_paper_case *c)
                                             .intra = cc_nccl_nvlink_rate(CC_NCCL_AMPERE, inside),
                                             .inter = port};
     if (!flag(c, "quantized")) {
-        const struct cc_nccl_choice t =
-            cc_nccl_choose(&cluster, CC_NCCL_REDUCE_SCATTER, 4 * values);
+        const struct cc_nccl_choice t = cc_nccl_choose(&cluster, CC_REDUCE_SCATTER, 4 * values);
         return 1e3 * (t.latency_s + t.transfer_s);
     }
     const double scale = number(c, "scale_bits");

@@ -30,6 +30,8 @@ int cc_exchange_schedule(const struct cc_rank_state *s, cc_schedule_builder *bui
 {
     const int per_host = cc_job_per_host(s->job);
     CC_TRY(build(s->job->workers, per_host, s->rank, out, e));
+    if (out->rounds > 0)
+        cc_schedule_keep(out, s->job->op);
     return sums == CC_SUMS_FOR_ALL || s->shared == NULL || !s->job->data
                ? CC_OK
                : cc_schedule_to_first(build, s->job->workers, per_host, s->rank,

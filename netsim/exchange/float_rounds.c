@@ -13,7 +13,7 @@ int cc_float_rounds_open(struct cc_float_rounds *f, struct cc_rank_state *s,
 {
     const struct cc_range range = cc_message_range(s, m);
     const struct cc_pack_config config = {.seed = s->job->seed, .rank = s->rank};
-    *f = (struct cc_float_rounds){.rank_state = s, .range = range};
+    *f = (struct cc_float_rounds){.rank_state = s, .range = range, .whole = range};
     CC_TRY(cc_message_pack_make(s, range, range.from, config, &f->pack, e));
     if (cc_pack_rounds(f->pack) == 0)
         return cc_fail(e, "%s: its payloads cannot be summed, though the job says so",
@@ -71,9 +71,12 @@ static int add_mean(struct cc_float_rounds *f, const uint8_t *sum, struct cc_err
     struct cc_rank_state *s = f->rank_state;
     const struct cc_work_timer since = cc_work_begin(s->transport);
     const bool costs = s->row->cost != NULL;
-    const int status = sum != NULL && !s->contributes
-                           ? cc_message_add_sum(s, f->range, (const float *)(const void *)sum, e)
-                           : CC_OK;
+    const int status =
+        sum != NULL && !s->contributes
+            ? cc_message_add_sum(s, f->whole,
+                                 (const float *)(const void *)sum + (f->whole.from - f->range.from),
+                                 e)
+            : CC_OK;
     cc_charge_update(s, since, costs ? s->job->apply_byte_s * (double)f->bytes : (double)NAN);
     f->bytes = 0;
     return status;

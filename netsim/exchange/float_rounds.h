@@ -14,6 +14,8 @@ struct cc_float_rounds {
     struct cc_rank_state *rank_state;
     struct cc_pack *pack;
     struct cc_range range; /* the message's values */
+    struct cc_range whole; /* of these, those of which this rank gets the sum: set before the first
+                              sum is taken, where it is not all */
     size_t round;          /* the scheme's round */
     const uint8_t *own;    /* this rank's floats; NULL without data */
     uint8_t *sum;          /* room for the sum: `own`, or, where that is the gradient, a buffer */

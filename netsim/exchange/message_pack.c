@@ -89,7 +89,7 @@ static int refuse_sum(const struct cc_rank_state *s, struct cc_range range, cons
 int cc_message_add_sum(struct cc_rank_state *s, struct cc_range range, const float *sum,
                        struct cc_error *e)
 {
-    const float scale = 1.0f / (float)s->job->workers;
+    const float scale = cc_result_scale(s);
     float *y = s->model + range.from;
     /* Block by block, so that each is in the cache when it is added. */
     for (size_t i = 0, n = range.to - range.from, m; i < n; i += m) {

@@ -101,6 +101,12 @@ struct cc_rank_state {
 /* `seconds` of work in a row that has costs; NAN in one that measures them. */
 double cc_row_cost(const struct cc_rank_state *s, double seconds);
 
+/* The factor on what the exchange has summed or gathered: a mean's, or 1. */
+static inline float cc_result_scale(const struct cc_rank_state *s)
+{
+    return s->job->op == CC_ALL_GATHER ? 1.0f : 1.0f / (float)s->job->workers;
+}
+
 /* Ends work and charges its time to a phase. */
 void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_timer since,
                double cost_s);

@@ -69,6 +69,12 @@ struct reduce_recode {
     bool over;
 };
 
+/* Whether this rank encodes the whole sum of a chunk. */
+static bool encodes_whole(const struct reduce_recode *x)
+{
+    return x->schedule.owns_chunk && x->head.s->job->op != CC_REDUCE_SCATTER;
+}
+
 /* --- encoding, adding, decoding --- */
 
 static void put_size(uint8_t *out, size_t bytes)
@@ -139,7 +145,7 @@ static int apply_chunks(struct reduce_recode *x, size_t first, size_t count, str
 {
     struct cc_rank_state *s = x->head.s;
     const struct cc_work_timer since = cc_work_begin(s->transport);
-    const float scale = 1.0f / (float)s->job->workers;
+    const float scale = cc_result_scale(s);
     float *model = CC_OFFSET_OR_NULL(s->model, x->head.range.from);
     double cost_s = 0;
     int status = CC_OK;
@@ -156,17 +162,21 @@ static int apply_chunks(struct reduce_recode *x, size_t first, size_t count, str
     return status;
 }
 
-/* Adds a sum that all ranks have alike, and nobody has to encode, to the model. The rows' costs
- * have nothing for it: no codec works. */
+/* Adds a sum that nobody has to encode to the model: one that all ranks have alike, or, of a
+ * reduce-scatter, that of the own chunk. The rows' costs have nothing for it: no codec works. */
 static void apply_sum(struct reduce_recode *x)
 {
+    const struct cc_range all = x->head.range;
+    const struct cc_range own =
+        x->schedule.owns_chunk ? cc_chunks_range(all, x->schedule.chunks, x->schedule.own_chunk, 1)
+                               : all;
     struct cc_rank_state *s = x->head.s;
     const struct cc_work_timer since = cc_work_begin(s->transport);
-    const float scale = 1.0f / (float)s->job->workers;
-    float *y = CC_OFFSET_OR_NULL(s->model, x->head.range.from);
-    for (size_t i = 0; y != NULL && !s->contributes && i < x->head.range.to - x->head.range.from;
-         i++)
-        y[i] = cc_add_scaled(y[i], scale, x->sum[i]);
+    const float scale = cc_result_scale(s);
+    float *y = CC_OFFSET_OR_NULL(s->model, all.from);
+    const float *sum = x->summing ? x->sum : CC_OFFSET_OR_NULL(s->gradient, all.from);
+    for (size_t i = own.from - all.from; y != NULL && !s->contributes && i < own.to - all.from; i++)
+        y[i] = cc_add_scaled(y[i], scale, sum[i]);
     cc_charge(s, CC_PHASE_DECODE, since, cc_row_cost(s, 0));
 }
 
@@ -363,7 +373,7 @@ static int reduce_recode_test(void *of, bool *done, struct cc_error *e)
     }
     if (!x->over && x->current == x->schedule.rounds && cc_block_stream_idle(&x->streams.out)) {
         x->over = true;
-        if (!x->schedule.owns_chunk && x->schedule.reduce_rounds == x->schedule.rounds)
+        if (!encodes_whole(x) && x->schedule.reduce_rounds == x->schedule.rounds)
             apply_sum(x);
     }
     *done = x->over;
@@ -474,7 +484,7 @@ static int open_owner(struct reduce_recode *x, struct cc_error *e)
     const struct cc_rank_state *s = x->head.s;
     const struct cc_range r = chunk_values(x, x->schedule.own_chunk, 1);
     const struct cc_pack_config config = cc_chunks_config(s, &x->schedule);
-    if (!x->schedule.owns_chunk || is_empty(r))
+    if (!encodes_whole(x) || is_empty(r))
         return CC_OK;
     CC_TRY(cc_message_pack_make(s, r, x->head.range.from, config, &x->owner, e));
     x->owner_first = is_first(x, x->schedule.reduce_rounds, r);

@@ -289,10 +289,30 @@ static void begin_rounds(struct reduce_sum *x)
     }
 }
 
+/* What is gathered begins with the own chunk as it is. */
+static void take_own(struct reduce_sum *x)
+{
+    const struct cc_range own = chunk_bytes(x, x->schedule.own_chunk, 1);
+    if (x->head.s->job->op == CC_ALL_GATHER && x->floats.own != NULL && x->schedule.rounds > 0 &&
+        x->floats.sum != x->floats.own)
+        memcpy(x->floats.sum + own.from, x->floats.own + own.from, own.to - own.from);
+}
+
+/* Of a reduce-scatter, a rank gets the sum of its own chunk. */
+static void set_whole(struct reduce_sum *x)
+{
+    const struct cc_range own = chunk_bytes(x, x->schedule.own_chunk, 1), all = x->head.range;
+    if (x->head.s->job->op == CC_REDUCE_SCATTER && x->schedule.owns_chunk)
+        x->floats.whole = (struct cc_range){all.from + own.from / sizeof(float),
+                                            all.from + own.to / sizeof(float)};
+}
+
 static int reduce_sum_start(void *of, struct cc_error *e)
 {
     struct reduce_sum *x = of;
     CC_TRY(cc_float_rounds_start(&x->floats, e));
+    take_own(x);
+    set_whole(x);
     begin_rounds(x);
     return CC_OK;
 }
@@ -361,10 +381,15 @@ static int reduce_sum_open(void *of, struct cc_error *e)
     uint8_t *peers;
     bool *summed;
     CC_TRY(cc_float_rounds_open(&x->floats, s, x->head.message, e));
+    if (s->job->op != CC_ALLREDUCE && !cc_pack_verbatim(x->floats.pack))
+        return cc_fail(e, "%s: %s needs payloads of which a part is a part of the values",
+                       s->row->scheme, cc_operation_names[s->job->op]);
     const enum cc_sums sums = cc_pack_verbatim(x->floats.pack) ? CC_SUMS_TREE : CC_SUMS_FOR_ALL;
     CC_TRY(cc_exchange_schedule(s, x->head.build, sums, &x->schedule, e));
     CC_TRY(CC_NEW(x->round_state, x->schedule.rounds, e));
     CC_TRY(CC_NEW(summed, x->schedule.chunks, e));
+    /* What is gathered is where sums would be (take_own). */
+    summed[x->schedule.own_chunk] = s->job->op == CC_ALL_GATHER;
     follow_chunks(x, summed);
     free(summed);
     if (s->shared == NULL || !s->job->data || (sums != CC_SUMS_TREE && x->schedule.chunks == 1)) {

@@ -1,6 +1,7 @@
 #include "netsim/exchange/schedule.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 
@@ -19,6 +20,17 @@ size_t cc_schedule_group_end(const struct cc_schedule *p, size_t k)
     while (p->at_once > 0 && end < p->rounds && end != p->reduce_rounds && !p->round[end].begins)
         end++;
     return end;
+}
+
+void cc_schedule_keep(struct cc_schedule *p, enum cc_operation op)
+{
+    if (op == CC_REDUCE_SCATTER)
+        p->rounds = p->reduce_rounds;
+    if (op != CC_ALL_GATHER)
+        return;
+    p->rounds -= p->reduce_rounds;
+    memmove(p->round, p->round + p->reduce_rounds, p->rounds * sizeof *p->round);
+    p->reduce_rounds = 0;
 }
 
 /* Keeps the rounds of a doubling over one chunk that become part of rank 0's sum: the lower of two

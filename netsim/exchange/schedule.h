@@ -55,6 +55,9 @@ int cc_schedule_add(struct cc_schedule *p, const struct cc_round *r, struct cc_e
 typedef int cc_schedule_builder(int workers, int per_host, int rank, struct cc_schedule *p,
                                 struct cc_error *e);
 
+/* Leaves only the rounds of the operation. */
+void cc_schedule_keep(struct cc_schedule *p, enum cc_operation op);
+
 /* Where only rank 0 needs the whole sums: sends each from its owner to rank 0 alone. *p: as built
  * for the rank. tree: where all ranks make one sum, those add that rank 0's sum depends on;
  * otherwise such a schedule stays as it is. */

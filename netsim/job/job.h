@@ -138,7 +138,8 @@ struct cc_job {
     int per_host;              /* workers of a host; 0: 1 */
     bool colocated;            /* server i is on the host of worker i */
     enum cc_via via;
-    char *gather; /* CC_X_STAGES: the scheme of sums; NULL: the row's */
+    enum cc_operation op; /* other than CC_ALLREDUCE only of CC_X_HALVES */
+    char *gather;         /* CC_X_STAGES: the scheme of sums; NULL: the row's */
     /* Exchanges with CC_X_MERGES only; otherwise 0: */
     enum cc_wire wire;
     int dense_bits; /* bits of a value in dsar-split's second stage */

@@ -30,6 +30,7 @@ static const char *const kinds[] = {"replay", "pingpong", NULL};
 CC_JOB_CONDITION(in_replay, job->kind == CC_JOB_REPLAY)
 CC_JOB_CONDITION(in_pingpong, job->kind == CC_JOB_PINGPONG)
 CC_JOB_CONDITION(merges, job->kind == CC_JOB_REPLAY && cc_exchange_has(job->exchange, CC_X_MERGES))
+CC_JOB_CONDITION(halves, job->kind == CC_JOB_REPLAY && cc_exchange_has(job->exchange, CC_X_HALVES))
 CC_JOB_CONDITION(stages, job->kind == CC_JOB_REPLAY && cc_exchange_has(job->exchange, CC_X_STAGES))
 CC_JOB_CONDITION(chooses, job->kind == CC_JOB_REPLAY && cc_exchange_has(job->exchange, CC_X_CHOOSES))
 CC_JOB_CONDITION(without_training, job->kind == CC_JOB_REPLAY && job->training.net == NULL)
@@ -396,6 +397,11 @@ static bool is_sequential(const struct cc_job *job)
 /* clang-format off */
 CC_JOB_CHECK(check_exchange, cc_exchange_has(job->exchange, CC_X_SERVERS) == (job->servers > 0),
              "\"servers\" is %d: \"ps\" needs servers, and nothing else has any", job->servers)
+CC_JOB_CHECK(check_operation,
+             job->op == CC_ALLREDUCE ||
+                 (cc_exchange_has(job->exchange, CC_X_HALVES) && job->via == CC_VIA_HOPS),
+             "\"op\" is \"%s\", which %s does not have", cc_operation_names[job->op],
+             cc_exchange_names[job->exchange])
 CC_JOB_CHECK(check_dense_bits, cc_job_takes_dense_bits(job->dense_bits),
              "\"dense_bits\" is %d: 32, 8, 4 or 2", job->dense_bits)
 CC_JOB_CHECK(check_keep, job->keep == 0 || job->dense_bits == 32 ||
@@ -477,6 +483,9 @@ static const struct cc_field job_fields[] = {
      .help = "Whether server i is on the host of worker i. Then there are no more servers than "
              "workers."},
     {WORD(struct cc_job, via), .words = cc_via_names, IN_REPLAY, .help = "As `--via`."},
+    {WORD(struct cc_job, op), .words = cc_operation_names, .optional = true, .when = halves,
+     .check = check_operation, .condition = "if the exchange is a reduce-scatter and an all-gather",
+     .help = "As `--op`; missing: allreduce."},
     {CC_TEXT(struct cc_job, gather), .optional = true, .when = stages,
      .condition = "if the exchange has stages",
      .help = "The scheme of sums in the last stage of `twoshot` and `hierarchical`, where payloads "

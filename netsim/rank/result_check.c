@@ -20,8 +20,8 @@ bool cc_result_check_possible(const struct cc_job *job, const struct cc_job_row 
     const bool lossy = (spec->scheme->flags & CC_LOSSY) != 0;
     const bool quantizes = row->reduction == CC_REDUCE_PAIRS &&
                            cc_exchange_has(job->exchange, CC_X_DENSE_STAGE) && job->dense_bits < 32;
-    return row->period == 1 && cc_sum_rounds(spec->scheme, spec->params) <= 1 &&
-           !(again && lossy) && !quantizes;
+    return job->op == CC_ALLREDUCE && row->period == 1 &&
+           cc_sum_rounds(spec->scheme, spec->params) <= 1 && !(again && lossy) && !quantizes;
 }
 
 /* Encodes the gradient and decodes it to c->own. */

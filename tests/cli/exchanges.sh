@@ -33,6 +33,37 @@ err '--gather-scheme: by --via allgather, sums are not encoded'
 t 2 $m --exchange twoshot --scheme int8 --gather-scheme nix
 err "--gather-scheme: unknown scheme 'nix'"
 
+# The halves: twoshot's stages, without and with the encoding of the sum; what they take is what the whole takes.
+q 0 $m --exchange twoshot --scheme fp32,int8 --op reduce-scatter --format json
+json 'abs(d["rows"][1]["step_s"] - (1 + 6 + 0.75 + 2.25 - 0.5) * 1e-3) < 1e-9 and d["rows"][1]["encodings"] == 0.75'
+json 'd["rows"][1]["op"] == "reduce-scatter" and abs(d["rows"][0]["step_s"] - (1 + 24) * 1e-3) < 1e-9'
+q 0 $m --exchange twoshot --scheme int8 --op all-gather --format json
+json 'abs(d["rows"][0]["step_s"] - (1 + 6 + 0.25 + 2 - 0.5) * 1e-3) < 1e-9 and d["rows"][0]["encodings"] == 1'
+q 0 $m --exchange ring --scheme fp32 --op reduce-scatter --format json
+json 'abs(d["rows"][0]["step_s"] - (3 + 24) * 1e-3) < 1e-9'
+t 2 $m --exchange recdouble --scheme fp32 --op all-gather
+err '--op all-gather: of the exchanges, ring, twoshot and hierarchical have it, and recdouble has not'
+t 2 $m --exchange ring --scheme fp32 --op allgather
+err "did you mean 'all-gather'"
+t 2 $m --exchange twoshot --scheme int8 --op reduce-scatter --gather-scheme int4
+err '--gather-scheme: a reduce-scatter gathers nothing'
+
+# --- calls ---
+
+if command -v mpirun >/dev/null 2>&1 && [ -e "$(dirname "$program")/commcomp-rank" ]; then
+    c="run -q --bw none --values 10K --workers 4 --time 10ms --scheme fp32,int8 --format json"
+    q 0 $c --op reduce-scatter
+    json '{(r["exchange"], r["scheme"]) for r in d["rows"]} == {(x, s) for x in ("ring", "twoshot", "hierarchical") for s in ("fp32", "int8")}'
+    json 'all(r["size_bytes"] == 40000 and r["element_type"] == "float" and r["redop"] == "sum" and r["op"] == "reduce-scatter" for r in d["rows"])'
+    json 'all(abs(r["busbw_gb_per_s"] - 0.75 * r["algbw_gb_per_s"]) < 1e-9 for r in d["rows"])'
+    q 0 $c --op all-gather --exchange twoshot
+    json 'all(r["redop"] == "none" and abs(r["busbw_gb_per_s"] - 0.75 * r["algbw_gb_per_s"]) < 1e-9 for r in d["rows"])'
+    q 0 $c --exchange twoshot,hierarchical --check
+    json 'all(r["check"] is True for r in d["rows"] if r["scheme"] == "fp32") and all(abs(r["busbw_gb_per_s"] - 1.5 * r["algbw_gb_per_s"]) < 1e-9 for r in d["rows"])'
+else
+    echo "skipped: ranks over MPI"
+fi
+
 # --- in one process ---
 
 # Lossless, every exchange gives the same weights; sums of another scheme give others.
@@ -69,6 +100,8 @@ if command -v smpirun >/dev/null 2>&1 && [ -e "$(dirname "$program")/commcomp-ra
     q 0 $h --exchange hierarchical,twoshot --scheme fp32,int8 --errors --format json
     json 'all(abs(r["model_error"]) < 0.03 for r in d["rows"])'
     json '[t := {(r["exchange"], r["scheme"]): r["step_s"] for r in d["rows"]}] and t["twoshot", "fp32"] > 3.9 * t["hierarchical", "fp32"]'
+    q 0 $h --exchange ring,twoshot,hierarchical --scheme fp32 --op reduce-scatter --format json
+    json 'all(abs(r["model_error"]) < 0.03 for r in d["rows"])'
     t 2 $s --scheme int8 --gather-scheme 3lc --data off
     err '--gather-scheme 3lc: its payloads have different sizes'
 else

@@ -21,7 +21,7 @@ static void check_log(const struct cc_nccl_log *log)
     struct cc_nccl_cluster c = {
         .generation = CC_NCCL_HOPPER, .nvlink = true, .intra = 1e11, .inter = 1e10};
     struct cc_error e = {""};
-    enum cc_nccl_op op;
+    enum cc_operation op;
     if (cc_nccl_log_op(log, &op, &e) != CC_OK) {
         if (e.text[0] == '\0')
             abort();

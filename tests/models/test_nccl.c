@@ -22,14 +22,14 @@ static const struct cc_nccl_cluster two = {.ranks = 16,
                                            .intra = 240e9,
                                            .inter = 100e9};
 
-static void expect(const struct cc_nccl_cluster *c, enum cc_nccl_op op, enum cc_nccl_algorithm a,
+static void expect(const struct cc_nccl_cluster *c, enum cc_operation op, enum cc_nccl_algorithm a,
                    enum cc_nccl_protocol p, double bytes, double us)
 {
     struct cc_nccl_choice is;
     assert_true(cc_nccl_time(c, op, a, p, bytes, &is));
     const double time = 1e6 * (is.latency_s + is.transfer_s);
     if (fabs(time / us - 1) > 1e-9)
-        fail_msg("%s, %s %s, %g bytes: %.12g us, not %.12g", cc_nccl_op_names[op],
+        fail_msg("%s, %s %s, %g bytes: %.12g us, not %.12g", cc_operation_names[op],
                  cc_nccl_algorithm_names[a], cc_nccl_protocol_names[p], bytes, time, us);
 }
 
@@ -39,26 +39,26 @@ static void by_hand(void **state)
 {
     (void)state;
     const double mb = 1e6, gb = 1e9;
-    expect(&dgx, CC_NCCL_ALLREDUCE, CC_NCCL_RING, CC_NCCL_LL, 1000,
+    expect(&dgx, CC_ALLREDUCE, CC_NCCL_RING, CC_NCCL_LL, 1000,
            6.6 + 14 * 0.6 + 1000 / (60e9 * 8 / 14) * 1e6);
-    expect(&dgx, CC_NCCL_ALLREDUCE, CC_NCCL_RING, CC_NCCL_SIMPLE, gb,
+    expect(&dgx, CC_ALLREDUCE, CC_NCCL_RING, CC_NCCL_SIMPLE, gb,
            8.4 + 14 * 3.4 + 1e6 * gb / (240e9 * 8 / 14));
-    expect(&dgx, CC_NCCL_ALLGATHER, CC_NCCL_RING, CC_NCCL_LL, mb,
+    expect(&dgx, CC_ALL_GATHER, CC_NCCL_RING, CC_NCCL_LL, mb,
            6.6 + 7 * 0.6 + 1e6 * mb / (80e9 * 8 / 7));
-    expect(&two, CC_NCCL_ALLGATHER, CC_NCCL_RING, CC_NCCL_LL, mb,
+    expect(&two, CC_ALL_GATHER, CC_NCCL_RING, CC_NCCL_LL, mb,
            6.6 + 14 * 1.0 + 2.7 + 1e6 * mb / (25e9 * 16 / 15));
-    expect(&dgx, CC_NCCL_ALLGATHER, CC_NCCL_RING, CC_NCCL_LL128, mb,
+    expect(&dgx, CC_ALL_GATHER, CC_NCCL_RING, CC_NCCL_LL128, mb,
            14 + 7 * 1.9 + 1e6 * mb / (0.92 * 240e9 * 8 / 7));
     /* 1 MB is 2^13 times 64 bytes and more: a tree has half of it. 2 x 7 hops. */
-    expect(&dgx, CC_NCCL_ALLREDUCE, CC_NCCL_TREE, CC_NCCL_SIMPLE, mb,
+    expect(&dgx, CC_ALLREDUCE, CC_NCCL_TREE, CC_NCCL_SIMPLE, mb,
            2 * 7 * 28 + 1e6 * mb / (0.92 * 240e9 / 2 * 0.5));
-    expect(&two, CC_NCCL_ALLREDUCE, CC_NCCL_RING, CC_NCCL_LL, 100,
+    expect(&two, CC_ALLREDUCE, CC_NCCL_RING, CC_NCCL_LL, 100,
            6.6 + 26 * 1.0 + 4 * 2.7 + 1e6 * 100 / (25e9 * 16 / 30));
-    expect(&two, CC_NCCL_ALLREDUCE, CC_NCCL_RING, CC_NCCL_SIMPLE, gb,
+    expect(&two, CC_ALLREDUCE, CC_NCCL_RING, CC_NCCL_SIMPLE, gb,
            1.4 * (8.4 + 26 * 3.4 + 4 * 14) + 1e6 * gb / (100e9 * 16 / 30));
-    expect(&two, CC_NCCL_REDUCE_SCATTER, CC_NCCL_RING, CC_NCCL_SIMPLE, gb,
+    expect(&two, CC_REDUCE_SCATTER, CC_NCCL_RING, CC_NCCL_SIMPLE, gb,
            8.4 + 14 * 3.4 + 1 * 14 + 1e6 * gb / (100e9 * 16 / 15));
-    expect(&two, CC_NCCL_ALLREDUCE, CC_NCCL_TREE, CC_NCCL_LL128, gb,
+    expect(&two, CC_ALLREDUCE, CC_NCCL_TREE, CC_NCCL_LL128, gb,
            14 + 2 * (7 * 1.25 + 8.5) + 1e6 * gb / (0.92 * 100e9 * 120 / 128 / 2));
 }
 
@@ -66,11 +66,11 @@ static void large_links_are_full(void **state)
 {
     (void)state;
     const double bytes = 64e9;
-    for (int op = 0; op < CC_NCCL_OPS; op++)
+    for (int op = 0; op < CC_OPERATIONS; op++)
         for (size_t i = 0; i < 2; i++) {
             const struct cc_nccl_cluster *c = i == 0 ? &dgx : &two;
-            const struct cc_nccl_choice is = cc_nccl_choose(c, (enum cc_nccl_op)op, bytes);
-            const double bus = cc_nccl_bus_factor((enum cc_nccl_op)op, c->ranks) * bytes /
+            const struct cc_nccl_choice is = cc_nccl_choose(c, (enum cc_operation)op, bytes);
+            const double bus = cc_nccl_bus_factor((enum cc_operation)op, c->ranks) * bytes /
                                (is.latency_s + is.transfer_s);
             assert_true(is.algorithm == CC_NCCL_RING && is.protocol == CC_NCCL_SIMPLE);
             assert_true(bus < cc_nccl_link_rate(c) && bus > 0.99 * cc_nccl_link_rate(c));
@@ -90,11 +90,11 @@ static void choices(void **state)
                 continue;
             double before = 0;
             for (double bytes = 8; bytes < 1e11; bytes *= 4) {
-                struct cc_nccl_choice one, is = cc_nccl_choose(&c, CC_NCCL_ALLREDUCE, bytes);
+                struct cc_nccl_choice one, is = cc_nccl_choose(&c, CC_ALLREDUCE, bytes);
                 const double time = is.latency_s + is.transfer_s;
                 for (int a = 0; a < CC_NCCL_ALGORITHMS; a++)
                     for (int p = 0; p < CC_NCCL_PROTOCOLS; p++)
-                        if (cc_nccl_time(&c, CC_NCCL_ALLREDUCE, (enum cc_nccl_algorithm)a,
+                        if (cc_nccl_time(&c, CC_ALLREDUCE, (enum cc_nccl_algorithm)a,
                                          (enum cc_nccl_protocol)p, bytes, &one))
                             assert_true(one.latency_s + one.transfer_s >= time);
                 assert_true(time >= before);
@@ -105,9 +105,9 @@ static void choices(void **state)
     struct cc_nccl_choice none;
     struct cc_nccl_cluster pcie = dgx;
     pcie.nvlink = false;
-    assert_false(cc_nccl_time(&pcie, CC_NCCL_ALLREDUCE, CC_NCCL_RING, CC_NCCL_LL128, 1e6, &none));
-    assert_false(cc_nccl_time(&dgx, CC_NCCL_ALLGATHER, CC_NCCL_TREE, CC_NCCL_LL, 1e6, &none));
-    assert_false(cc_nccl_time(&dgx, CC_NCCL_ALLREDUCE, CC_NCCL_NVLS, CC_NCCL_SIMPLE, 1e6, &none));
+    assert_false(cc_nccl_time(&pcie, CC_ALLREDUCE, CC_NCCL_RING, CC_NCCL_LL128, 1e6, &none));
+    assert_false(cc_nccl_time(&dgx, CC_ALL_GATHER, CC_NCCL_TREE, CC_NCCL_LL, 1e6, &none));
+    assert_false(cc_nccl_time(&dgx, CC_ALLREDUCE, CC_NCCL_NVLS, CC_NCCL_SIMPLE, 1e6, &none));
 }
 
 static void rows_of_all_versions(void **state)
@@ -146,18 +146,18 @@ static void ratios(void **state)
     static const struct {
         const char *redop;
         double ratio;
-        enum cc_nccl_op op;
+        enum cc_operation op;
         int ranks;
-    } list[] = {{"sum", 1.75, CC_NCCL_ALLREDUCE, 8},
-                {"sum", 1.984375, CC_NCCL_ALLREDUCE, 128},
-                {"sum", 0.9375, CC_NCCL_REDUCE_SCATTER, 16},
-                {"none", 0.5, CC_NCCL_ALLGATHER, 2},
-                {"sum", 1, CC_NCCL_ALLREDUCE, 2}};
+    } list[] = {{"sum", 1.75, CC_ALLREDUCE, 8},
+                {"sum", 1.984375, CC_ALLREDUCE, 128},
+                {"sum", 0.9375, CC_REDUCE_SCATTER, 16},
+                {"none", 0.5, CC_ALL_GATHER, 2},
+                {"sum", 1, CC_ALLREDUCE, 2}};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         char text[160];
         struct cc_nccl_log log;
         struct cc_error e = {""};
-        enum cc_nccl_op op;
+        enum cc_operation op;
         (void)snprintf(text, sizeof text, "1024 256 float %s -1 9 200 %.4f 0 9 200 %.4f 0\n",
                        list[i].redop, 200 * list[i].ratio, 200 * list[i].ratio);
         assert_int_equal(cc_nccl_log_parse(text, strlen(text), &log, &e), CC_OK);
