@@ -110,7 +110,7 @@ static bool is_taken(const struct cc_nccl_cluster *c, enum cc_operation op,
 }
 
 /* Bus bandwidth that is left of the links', in bytes per second. */
-static double bus_bandwidth(const struct cc_nccl_cluster *c, enum cc_op op,
+static double bus_bandwidth(const struct cc_nccl_cluster *c, enum cc_operation op,
                             enum cc_nccl_algorithm a, enum cc_nccl_protocol p)
 {
     const int at = spread_of(c);
