@@ -122,9 +122,8 @@ static double bus_bandwidth(const struct cc_nccl_cluster *c, enum cc_operation o
     if (a == CC_NCCL_RING && p == CC_NCCL_LL128)
         return fmin(bus * (alone ? 0.7 : 0.92), channels * GB * most_ring_ll128[c->generation]);
     if (a == CC_NCCL_RING)
-        return p == CC_NCCL_SIMPLE
-                   ? bus
-                   : fmin(ll, bus / (c->hosts > 1 || op == CC_ALLREDUCE ? 4 : 3));
+        return p == CC_NCCL_SIMPLE ? bus
+                                   : fmin(ll, bus / (c->hosts > 1 || op == CC_ALLREDUCE ? 4 : 3));
     bus = fmin(0.92 * bus, channels * GB * most_tree[c->generation][at]);
     if (p == CC_NCCL_LL)
         return fmin(bus / 3.8, ll);
