@@ -23,6 +23,13 @@ err '--bw none goes with --on run'
 
 # --- rows ---
 
+# Without loss, sums in the same order are the same to the last bit.
+for exchange in ps allgather recdouble; do
+    q 0 $t --workers 3 --exchange $exchange --scheme fp32,exponent,exponent:coder=window,zstd --format json
+    json 'len({r["weights"] for r in d["rows"] if r["kind"] == "eval" and r["step"] == 20}) == 1'
+    json '[r["bits_push"] < 26 for r in d["rows"] if r["step"] == 20 and r["kind"] == "eval"] == [False, True, True, True]'
+done
+
 q 0 $t --scheme fp32,3lc --seeds 2 --format json
 json '[r["kind"] for r in d["rows"]] == ["eval"] * 16 + ["summary"] * 2'
 json '[r["step"] for r in d["rows"]] == [5, 10, 15, 20] * 4 + [20, 20]'
@@ -33,12 +40,6 @@ json 'all(r["bits_push"] == 32 and r["bits_pull"] == 32 and r["ratio"] == 1 for 
 json 'all(0.1 < r["bits_push"] < 1.7 and r["pull"] == "delta" and r["pull_scheme"] == "3lc" for r in d["rows"] if r["scheme"] == "3lc")'
 # A worker has pushed and pulled 4 bytes a value each way in each step.
 json 'all(r["bytes"] == 8 * r["values"] * r["step"] for r in d["rows"] if r["scheme"] == "fp32")'
-# Without loss, sums in the same order are the same to the last bit.
-for exchange in ps allgather recdouble; do
-    q 0 $t --workers 3 --exchange $exchange --scheme fp32,exponent,exponent:coder=window,zstd --format json
-    json 'len({r["weights"] for r in d["rows"] if r["kind"] == "eval" and r["step"] == 20}) == 1'
-    json '[r["bits_push"] < 26 for r in d["rows"] if r["step"] == 20 and r["kind"] == "eval"] == [False, True, True, True]'
-done
 # Summaries are means over the seeds, and differences are paired.
 json 'all(abs(s["accuracy"] - sum(r["accuracy"] for r in d["rows"] if r["scheme"] == s["scheme"] and r["step"] == 20 and r["kind"] == "eval") / 2) < 1e-12 for s in d["rows"][16:])'
 json 'abs(d["rows"][17]["difference"] - (d["rows"][17]["accuracy"] - d["rows"][16]["accuracy"])) < 1e-12 and d["rows"][16]["difference"] == 0'
