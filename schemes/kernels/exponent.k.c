@@ -10,6 +10,7 @@
  * C byte by byte. Values beyond the last whole group are coded one by one. */
 #include "schemes/kernels/exponent.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "core/bytes.h"
@@ -167,7 +168,9 @@ static size_t unstage(unsigned number, const uint8_t *restrict codes, size_t c,
         taken += unstage64(codes + i / 4, before, next + taken, &v);
         _mm512_storeu_si512(rank + i, v);
 #else
-        taken += unstage64(codes + i / 4, before, next + taken, rank + i);
+        uint64_t words[8];
+        taken += unstage64(codes + i / 4, before, next + taken, words);
+        memcpy(rank + i, words, sizeof words);
 #endif
     }
     return i < c ? taken + unstage_tail(before, codes + i / 4, c - i, next + taken, rank + i)

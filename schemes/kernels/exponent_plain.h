@@ -100,8 +100,10 @@ static inline size_t stage64(const uint8_t rank[64], uint8_t before, uint8_t *co
     return passed;
 }
 
+/* The ranks of 64 codes, 8 in a word: a vector that is loaded from words which were just stored
+ * waits for them, which takes longer than all the rest. */
 static inline size_t unstage64(const uint8_t *codes, uint8_t before, const uint8_t *next,
-                               uint8_t rank[64])
+                               uint64_t rank[8])
 {
     size_t taken = 0;
     for (unsigned k = 0; k < 8; k++) {
@@ -109,31 +111,46 @@ static inline size_t unstage64(const uint8_t *codes, uint8_t before, const uint8
         const uint64_t pass = (code + 0x7d * ONES) & TOPS, bytes = (pass >> 7) * 255;
         uint64_t passed;
         taken += spread8(next + taken, pass, &passed);
-        cc_put_u64(rank + 8 * (size_t)k, ((code + before * ONES) & ~bytes) | passed);
+        rank[k] = ((code + before * ONES) & ~bytes) | passed;
     }
     return taken;
 }
 
-/* Packs the exponents whose code is `last`. */
-static inline void escapes64(const uint8_t *e, const uint8_t *code, uint8_t last, uint8_t **escape)
+/* The top bit of each byte of `code` that is `last`, the largest code. */
+static inline uint64_t escaped8(const uint8_t *code, uint8_t last)
 {
-    for (size_t i = 0; i < 64; i += 8) {
-        const uint64_t pass = (cc_get_u64(code + i) + (128u - last) * ONES) & TOPS;
-        if (__builtin_expect(pass != 0, 0))
-            *escape += pack8(cc_get_u64(e + i), pass, *escape);
-    }
+    return (cc_get_u64(code) + (128u - last) * ONES) & TOPS;
+}
+
+static inline bool escape_any(const uint8_t code[64], uint8_t last)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < 64; i += 8)
+        any |= escaped8(code + i, last);
+    return __builtin_expect(any != 0, 0);
+}
+
+/* Packs the exponents whose code is `last`. */
+static inline void escapes64(const uint8_t *e, const uint8_t code[64], uint8_t last,
+                             uint8_t **escape)
+{
+    if (!escape_any(code, last))
+        return;
+    for (size_t i = 0; i < 64; i += 8)
+        *escape += pack8(cc_get_u64(e + i), escaped8(code + i, last), *escape);
 }
 
 /* Puts escaped exponents where the code is `last`. */
-static inline void unescape64(const uint8_t *code, uint8_t last, const uint8_t **escape, uint8_t *e)
+static inline void unescape64(const uint8_t code[64], uint8_t last, const uint8_t **escape,
+                              uint8_t *e)
 {
+    if (!escape_any(code, last))
+        return;
     for (size_t i = 0; i < 64; i += 8) {
-        const uint64_t pass = (cc_get_u64(code + i) + (128u - last) * ONES) & TOPS;
+        const uint64_t pass = escaped8(code + i, last);
         uint64_t escaped;
-        if (__builtin_expect(pass != 0, 0)) {
-            *escape += spread8(*escape, pass, &escaped);
-            cc_put_u64(e + i, (cc_get_u64(e + i) & ~((pass >> 7) * 255)) | escaped);
-        }
+        *escape += spread8(*escape, pass, &escaped);
+        cc_put_u64(e + i, (cc_get_u64(e + i) & ~((pass >> 7) * 255)) | escaped);
     }
 }
 
@@ -156,15 +173,35 @@ static inline size_t first64(const uint8_t *e, uint8_t base, uint8_t *codes, uin
     return stage64(rank, 0, codes, next);
 }
 
+/* base + the step of each rank. */
+static inline void steps64(const uint64_t rank[8], uint8_t base, uint8_t *e)
+{
+#if defined(__AVX2__)
+    const __m256i t =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)step_of));
+    for (size_t k = 0; k < 8; k += 4) {
+        const __m256i r = _mm256_set_epi64x((long long)rank[k + 3], (long long)rank[k + 2],
+                                            (long long)rank[k + 1], (long long)rank[k]);
+        const __m256i v = _mm256_add_epi8(_mm256_shuffle_epi8(t, r), _mm256_set1_epi8((char)base));
+        _mm256_storeu_si256((__m256i *)(void *)(e + 8 * k), v);
+    }
+#else
+    look_up(step_of, (const uint8_t *)rank, e);
+    for (size_t i = 0; i < 64; i++)
+        e[i] = (uint8_t)(base + e[i]);
+#endif
+}
+
 static inline size_t unfirst64(const uint8_t *codes, uint8_t base, const uint8_t *next,
                                const uint8_t **escape, uint8_t *e)
 {
-    uint8_t rank[64], step[64];
+    uint64_t rank[8], any = 0;
     const size_t taken = unstage64(codes, 0, next, rank);
-    look_up(step_of, rank, step);
-    for (size_t i = 0; i < 64; i++)
-        e[i] = (uint8_t)(base + step[i]);
-    unescape64(rank, CC_EXPONENT_ESCAPE, escape, e);
+    steps64(rank, base, e);
+    for (size_t k = 0; k < 8; k++)
+        any |= (rank[k] + (128u - CC_EXPONENT_ESCAPE) * ONES) & TOPS;
+    if (__builtin_expect(any != 0, 0))
+        unescape64((const uint8_t *)rank, CC_EXPONENT_ESCAPE, escape, e);
     return taken;
 }
 

@@ -55,12 +55,14 @@ static inline __m512i table64(const uint8_t table[64])
 
 #endif
 
+#ifdef CC_VECTORS
 /* Prefetches the bytes that lie 4 i beyond `ahead`, for 64 values, to the second-level cache. */
 static inline void fetch(const void *ahead, size_t i)
 {
     for (size_t k = 0; ahead != NULL && k < 64 * sizeof(float); k += CC_ALIGN)
         __builtin_prefetch((const void *)((uintptr_t)ahead + sizeof(float) * i + k), 0, 2);
 }
+#endif
 
 static void split32(const float *restrict x, size_t n, const void *ahead, uint8_t *restrict low,
                     uint8_t *restrict high)
@@ -123,6 +125,7 @@ static void split32(const float *restrict x, size_t n, const void *ahead, uint8_
 #ifdef CC_VECTORS
 static inline void give(float *y, cc_vu32 word, const float *scale, bool nontemporal)
 {
+    (void)nontemporal;
     if (scale != NULL)
         cc_vf32_store(y, cc_vf32_load(y) + *scale * (cc_vf32)word);
 #if defined(__AVX512F__)
@@ -280,8 +283,8 @@ static void uncut(const uint8_t *restrict exponent, const uint8_t *restrict twos
                        (e & 31 * ONES) << 3 | (two & 3 * ONES) | one << 2);
         }
     for (size_t k = i; k < n; k++)
-        high[k] = (uint8_t)(exponent[k] << 3 | cc_exponent_get(twos + i / 4, k - i, 2) |
-                            (ones[k / 8] >> k % 8 & 1) << 2);
+        high[k] = (uint8_t)((unsigned)exponent[k] << 3 | cc_exponent_get(twos + i / 4, k - i, 2) |
+                            (ones[k / 8] >> k % 8 & 1u) << 2);
 }
 
 static uint32_t lower(const float *x, size_t n)
