@@ -116,7 +116,7 @@ ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh plugin.sh profiled.sh 
 # `make check-arm`: tests of every kernel, those that take long first.
 ARM_TESTS := $(addprefix $(BUILD)/arm64/tests/,schemes/test_property train/test_sequence schemes/test_selection \
              netsim/test_pair_stream core/test_synth train/test_convnet train/test_mlp \
-             $(addprefix schemes/test_,sparse zerorun draw natural qsgd threelc onebit blocks powersgd) core/test_parallel \
+             $(addprefix schemes/test_,sparse zerorun draw natural qsgd threelc onebit blocks powersgd exponent) core/test_parallel \
              schemes/test_int8 core/test_container)
 # The tests that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
