@@ -484,4 +484,28 @@ t 0 model --values 100 --scheme fp16 --format json
 err 'the profile could not be saved'
 unset XDG_CACHE_HOME
 
+# Hosts with several workers, links that differ by direction, and sites.
+m='model -q --net resnet20 --scheme fp32'
+t 2 $m --workers 8 --per-host 3
+err '8 workers leave a host part empty; take 6 or 9 workers'
+t 2 $m --workers 2 --per-host 4
+err 'a host has more accelerators than there are workers, 2'
+t 2 $m --intra-bw nvlink4
+err '--intra-bw is of hosts with several accelerators: give --per-host'
+t 2 $m --workers 8 --per-host 4 --intra-bw nvlnk4
+err "did you mean 'nvlink4'?"
+t 2 $m --workers 8 --per-host 4 --sites 2
+err 'links are of two classes, not of three'
+t 2 $m --workers 8 --per-host 4 --colocate --exchange ps
+err 'servers are on hosts of their own: leave out either'
+t 2 $m --workers 3 --sites 4
+err 'each needs a worker, and there are 3'
+t 0 $m --workers 8 --per-host 4 --intra-bw pcie4 --exchange recdouble --format json
+json 'd["rows"][0]["per_host"] == 4 and d["rows"][0]["intra_bw_bps"] == 252e9 and d["rows"][0]["intra_latency_s"] == 5.7e-6'
+json 'd["rows"][0]["bytes_inter"] == d["rows"][0]["wire_bytes"] and d["rows"][0]["bytes_intra"] > 0'
+# A server's port receives at one rate and sends at another: 8 pushes at 100 Mbit/s, 8 pulls at 20.
+t 0 $m --workers 8 --bw-up 20mbps --bw-down 100mbps --latency 0us --exchange ps --format json
+json 'd["rows"][0]["bw_up_bps"] == 2e7 and d["rows"][0]["bw_down_bps"] == 1e8 and d["rows"][0]["bw_bps"] == 2e7'
+json 'abs(d["rows"][0]["comm_s"] / (269722 * 32 * 1514 / 1448 * (8 / 1e8 + 8 / 2e7)) - 1) < 1e-6'
+
 finish

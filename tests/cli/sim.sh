@@ -66,11 +66,16 @@ t 2 $s --fidelity alpha_beta
 err "did you mean 'alpha-beta'?"
 t 2 $s --topology fat-treee
 err "did you mean 'fat-tree'?"
-for words in 'rack 4:fat-tree' 'oversubscription 2:fat-tree' 'torus 4x4:torus' 'sites 3:sites' \
-    'wan-bw 10mbps:sites' 'wan-latency 10ms:sites'; do
+for words in 'rack 4:fat-tree' 'oversubscription 2:fat-tree' 'torus 4x4:torus'; do
     t 2 $s --${words%:*}
     err "--${words%% *} is of --topology ${words#*:}"
 done
+for words in 'sites 3' 'wan-bw 10mbps' 'wan-latency 10ms'; do
+    t 2 $s --topology torus --$words
+    err "--${words% *} is of --topology sites"
+done
+t 2 $s --wan-bw 10mbps
+err '--wan-bw is of links between sites: give --sites'
 for torus in 4 4x x4 4x4x4x4 4x4y 0x10000000 0x0 0x0x0 4x0 4x4x0; do
     t 2 $s --topology torus --torus $torus
     err "--torus $torus: hosts in each of two or three dimensions"
