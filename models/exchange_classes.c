@@ -10,7 +10,7 @@
  * partners: 1 in a ring, up to a whole host in a round of recursive doubling. Workers of one host
  * do not wait for those of another but for their partners; where partners of one round are of both
  * classes, the sum over rounds is an upper bound, which is reached if the shared links are always
- * busy. docs/model.md, "Hosts with several accelerators". */
+ * busy. docs/model.md, "Links of two classes". */
 #include <math.h>
 
 #include "models/exchange_formula.h"
