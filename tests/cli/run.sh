@@ -159,6 +159,11 @@ else
     json '0.1 < d["rows"][0]["step_s"] < 0.5'
     json 'all(abs(r["wire_bytes"] / r["wire_bytes_model"] - 1) < 0.1 for r in d["rows"][:2])'
     json 'all(abs(r["model_error"] - (1 - r["step_s_model"] / r["step_s"])) < 1e-9 for r in d["rows"])'
+    # Two hosts of two workers round a ring of 6 rounds: one sends through memory, the other over the link, which
+    # sends at one rate and receives at another.
+    q 0 $r --workers 4 --per-host 2 --values 100K --bw-up 50mbps --bw-down 200mbps --exchange ring --scheme fp32 --steps 3 --format json
+    json 'd["rows"][0]["bytes_intra"] == 6e5 and abs(d["rows"][0]["bytes_inter"] / (6e5 * 1514 / 1448) - 1) < 0.05'
+    json '0.09 < d["rows"][0]["step_s"] < 0.4 and d["rows"][0]["bytes_inter"] == d["rows"][0]["wire_bytes"]'
     json 'all(abs(r["comm_s"] + r["codec_s"] + r["compute_s"] - r["step_s"]) < 1e-6 for r in d["rows"] if r["comm_s"] > 0)'
     json 'all(r["congestion"] == "reno" and r["limit_bytes"] > 0 for r in d["rows"])'
     # The advice on buckets ends when it is followed once, or says that there is none.
