@@ -108,7 +108,7 @@ static int run(struct launch *l, struct cc_job *job, struct cc_error *e)
     if (o->hosts.lab) {
         const struct cc_link *link = l->link;
         const struct cc_lab_config shape = {
-            .hosts = ranks,
+            .hosts = cc_job_hosts(job),
             .bw_bps = link->bw_bps,
             .latency_s = link->latency_s > CC_LINK_LATENCY ? link->latency_s : 0,
             .burst_bytes = (size_t)link->burst_bytes,
