@@ -141,6 +141,27 @@ void schedule_split(int p, struct schedule *out)
                                            .adds = stage == 0});
 }
 
+void schedule_hierarchical(int p, int per_host, struct schedule *out)
+{
+    const int n = p / per_host;
+    *out = (struct schedule){.hosts = p, .chunks = p};
+    for (int stage = 0; stage < 4; stage++)
+        for (int from = 0; from < p; from++)
+            for (int to = 0; to < p; to++) {
+                const bool host = from / per_host == to / per_host, inside = stage % 3 == 0;
+                const bool peers = inside ? host : from % per_host == to % per_host;
+                const int slice = (stage == 0 ? to : from) % per_host * n;
+                const int part = inside ? 0 : (stage == 1 ? to : from) / per_host;
+                if (from != to && peers)
+                    put(out, (struct transfer){.round = stage,
+                                               .from = from,
+                                               .to = to,
+                                               .first = slice + part,
+                                               .count = inside ? n : 1,
+                                               .adds = stage < 2});
+            }
+}
+
 void schedule_split_printed(int p, struct schedule *out)
 {
     *out = (struct schedule){.hosts = p, .chunks = p};

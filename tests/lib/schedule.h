@@ -60,6 +60,10 @@ void schedule_colocated(int p, int servers, struct schedule *out);
 /* Each worker sends the others' chunks to them directly, all at once, and then its own chunk to all
  * others. */
 void schedule_split(int p, struct schedule *out);
+/* The same inside each host of a slice of the chunks, and then between workers of equal local
+ * number of single chunks; whole ones go the way back. Worker l of host h has chunk l p / per_host
+ * + h. */
+void schedule_hierarchical(int p, int per_host, struct schedule *out);
 /* SparCML's: P - 1 rounds in which each worker sends one of the others' chunks, then
  * schedule_bruck. */
 void schedule_split_printed(int p, struct schedule *out);

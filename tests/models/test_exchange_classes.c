@@ -35,7 +35,15 @@ static const struct named all[] = {{"recdouble", CC_RECDOUBLE, schedule_recdoubl
                                    {"rabenseifner", CC_RABENSEIFNER, schedule_rabenseifner},
                                    {"allgather", CC_ALLGATHER, schedule_bruck},
                                    {"ring", CC_RING, schedule_ring},
-                                   {"ssar-split", CC_SSAR_SPLIT, schedule_split}};
+                                   {"ssar-split", CC_SSAR_SPLIT, schedule_split},
+                                   {"twoshot", CC_TWOSHOT, schedule_split}};
+
+static int ranks; /* of a host */
+static void three_shots(int p, struct schedule *out)
+{
+    schedule_hierarchical(p, ranks, out);
+}
+static const struct named hierarchical = {"hierarchical", CC_HIERARCHICAL, three_shots};
 
 /* The schedule's time and the formula's. A schedule of a ring lets each message arrive before the
  * next leaves: without latencies, that makes no difference. */
@@ -76,6 +84,8 @@ static void hosts(void **state)
             const struct ports_groups g = {
                 .group = per_host[k], .alpha = outer.latency_s, .byte_s = cc_link_byte_s(&outer)};
             compare(&all[i], &c, &outer, &inner, g, 2e-3);
+            ranks = per_host[k];
+            compare(&hierarchical, &c, &outer, &inner, g, 2e-3);
         }
 }
 
