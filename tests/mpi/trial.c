@@ -285,13 +285,18 @@ static void share(const struct trial *t, struct expected *x)
     rest_bcast(after, t->steps * t->values * sizeof *after, MPI_COMM_WORLD);
 }
 
+/* Bytes to ranks of other hosts and of the own one. */
+static uint64_t sent_until(const struct trial *t, size_t step)
+{
+    return t->counters[step].sent_bytes + t->counters[step].intra_bytes;
+}
+
 static bool judge(struct trial *t, struct expected *x)
 {
     bool good = t->here->rank != 0 || balances(t, x);
     uint64_t sent[MOST_STEPS];
     for (size_t step = 0; step < t->steps; step++)
-        sent[step] =
-            t->counters[step].sent_bytes - (step > 0 ? t->counters[step - 1].sent_bytes : 0);
+        sent[step] = sent_until(t, step) - (step > 0 ? sent_until(t, step - 1) : 0);
     rest_sum(sent, (int)t->steps, MPI_UINT64_T, MPI_COMM_WORLD);
     for (size_t step = 0; step < t->steps && good; step++)
         good = values_agree(t, x, step) && counts_agree(t, x, step, sent[step]);
