@@ -379,7 +379,7 @@ else
     json '0.12 < d["rows"][0]["step_s"] < 0.13 and abs(d["rows"][0]["model_error"]) < 0.01'
     # Two hosts of four workers: a message crosses a host's link for each of the four, in one round of three.
     q 0 $s --values 100K --exchange recdouble --workers 8 --per-host 4 --bw 100mbps --scheme fp32 --codec-time none --format json
-    json 'abs(d["rows"][0]["model_error"]) < 1e-4 and abs(d["rows"][0]["step_s"] - 4 * 4e5 * 8 * 1514 / 1448 / 1e8) < 2e-4'
+    json 'abs(d["rows"][0]["model_error"]) < 1e-4 and abs(d["rows"][0]["step_s"] - 4 * 4e5 * 8 * 1514 / 1448 / 1e8) < 5e-4'
     json 'd["rows"][0]["bytes_intra"] == 2 * 4 * 4e5 and abs(d["rows"][0]["bytes_inter"] - 4 * 4e5 * 1514 / 1448) < 2'
     q 0 $s --values 100K --exchange ps --workers 8 --per-host 4 --bw-up 50mbps --bw-down 200mbps --scheme fp32 --format json
     json 'abs(d["rows"][0]["model_error"]) < 1e-3 and abs(d["rows"][0]["step_s"] - (4 * 4 + 8 * 4) * 4e5 * 8 * 1514 / 1448 / 2e8) < 1e-3'
