@@ -167,7 +167,7 @@ static void difference_columns(const struct validate *v, size_t at, const struct
         {CC_KEY(model_error), diagnosis->off.model_run},
         {CC_KEY(sim_error), diagnosis->off.sim_run},
         {CC_KEY(model_sim), diagnosis->off.model_sim},
-        {CC_KEY(added_s), (isfinite(c->run_s) ? c->run_s : c->sim_s) - c->compute_s},
+        {CC_KEY(added_s), fmax(0, (isfinite(c->run_s) ? c->run_s : c->sim_s) - c->compute_s)},
         {CC_KEY(added_model_error), diagnosis->added.model_run},
         {CC_KEY(added_sim_error), diagnosis->added.sim_run},
         {CC_KEY(added_model_sim), diagnosis->added.model_sim},
