@@ -64,8 +64,8 @@ struct cc_prediction {
     double wait_s;         /* for stragglers */
     double messages, rounds, wire_bytes;
     double intra_bytes; /* sent inside the busiest host; 0: one worker a host */
-    double imbalance;  /* the servers' loads: busiest / mean */
-    double efficiency; /* compute_s / step_s: Pipe-SGD's equation 7 */
+    double imbalance;   /* the servers' loads: busiest / mean */
+    double efficiency;  /* compute_s / step_s: Pipe-SGD's equation 7 */
     enum cc_bottleneck bottleneck;
     uint64_t chosen[CC_EXCHANGE_COUNT]; /* CC_X_CHOOSES: a sending step's messages by the exchange
                                            that each takes; otherwise 0 */
