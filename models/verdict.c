@@ -89,7 +89,7 @@ bool cc_verdict_uncertain(const struct cc_verdict_limits *l, const struct cc_acc
         return true;
     if (by_loss && (ruling == CC_ADMITTED || ruling == CC_OUT_LOST) && a->lost_low <= l->lost &&
         l->lost < a->lost_high)
-        return true;
+        return !is_encoded_more(l, a) || rule_by_error(l, a) == CC_ADMITTED;
     return (ruling == CC_ADMITTED || ruling == CC_OUT_ERROR) &&
            (!by_loss || is_encoded_more(l, a)) && a->low * a->encodings <= l->sum_error &&
            l->sum_error < a->high * a->encodings;

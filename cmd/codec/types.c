@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/trace/trace_dtype.h"
 
 /* The types that can be given back, by their names in safetensors. Others become float32. */
 static const struct {

@@ -100,17 +100,6 @@ static int note_use(struct advise *a, const char *where, const struct ranking *r
                           by_errors && !isnan(use->error) ? ", where sending nothing has 1" : "");
 }
 
-/* Says what the recommended scheme lost in our own trainings, where they rule. */
-static int note_evidence(struct advise *a, const struct ranking *r, struct cc_error *e)
-{
-    char text[640];
-    if (a->forecast.limits.by != CC_BY_EVIDENCE ||
-        (a->forecast.schemes->item[r->use->scheme]->scheme->flags & CC_LOSSY) == 0)
-        return CC_OK;
-    cc_evidence_print(&a->forecast.evidence, r->s->exchange, name_of(a, r->use), text, sizeof text);
-    return cc_record_note(a->record, e, "%s", text);
-}
-
 /* Names the fastest scheme that is faster than the recommended step and that our own trainings
  * alone rule out. */
 static int note_for_trial(struct advise *a, const struct ranking *r, struct cc_error *e)
@@ -298,7 +287,7 @@ int cc_advise_notes(struct advise *a, const struct ranking *r, struct cc_error *
         return note_alone(a, where, r, e);
     CC_TRY(r->use != NULL ? note_use(a, where, r, e) : note_stay(a, where, r, e));
     if (r->use != NULL) {
-        CC_TRY(note_evidence(a, r, e));
+        CC_TRY(cc_forecast_note_evidence(&a->forecast, a->record, r->s, r->use->scheme, e));
         CC_TRY(note_close(a, r, e));
         CC_TRY(note_faster(a, r, e));
         CC_TRY(note_smaller(a, r, e));

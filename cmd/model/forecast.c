@@ -370,63 +370,6 @@ static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
-/* Puts the accuracy that the scheme lost in the trainings that rule, if it was trained. */
-static void put_losses(const struct cc_forecast *f, enum cc_exchange exchange, size_t scheme,
-                       struct cc_accuracy *a)
-{
-    const char *name = cc_forecast_scheme(f, scheme);
-    struct cc_evidence found;
-    if (f->trainings != NULL) {
-        const struct cc_trained *trained = cc_trainings_find(f->trainings, name);
-        a->lost = cc_trained_lost(trained);
-        a->lost_low = trained != NULL ? -trained->high : NAN;
-        a->lost_high = trained != NULL ? -trained->low : NAN;
-        a->trial = cc_trained_verdict(trained);
-    } else if (f->limits.by == CC_BY_EVIDENCE &&
-               cc_evidence_find(&f->evidence, exchange, name, &found)) {
-        a->lost = found.lost;
-        a->lost_low = found.low;
-        a->lost_high = found.high;
-    }
-}
-
-/* The encodings of a sum, in units of the error of encoding every gradient once. A scheme of sums
- * adds an error of its own in the place of one of these. */
-static double encodings(const struct cc_forecast *f, const struct cc_setting *s, size_t scheme)
-{
-    const enum cc_reduction reduction = f->payloads[scheme].reduction;
-    const double all = cc_exchange_encodings(s->exchange, reduction, &s->cluster);
-    if (s->cluster.gather == NULL || reduction == CC_REDUCE_SUM || s->cluster.workers == 1)
-        return all;
-    if (f->gather_figures.of == NULL)
-        return NAN;
-    return all - 1 + f->gather_figures.of[0].error.error / f->figures.of[scheme].error.error;
-}
-
-struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struct cc_setting *s,
-                                        size_t scheme)
-{
-    const struct cc_update_error *error = &f->figures.of[scheme].error;
-    const struct cc_spec *spec = f->schemes->item[scheme];
-    const struct cc_scheme *kind = spec->scheme;
-    const bool drawn = f->cluster.trace == NULL;
-    const enum cc_reduction reduction = f->payloads[scheme].reduction;
-    /* The error of sums of which not everything is kept follows from no encoding. */
-    const bool prunes = s->cluster.keep > 0 && reduction == CC_REDUCE_PAIRS;
-    struct cc_accuracy a = {.error = error->error,
-                            .low = error->low,
-                            .high = error->high,
-                            .encodings = prunes ? NAN : encodings(f, s, scheme),
-                            .lossy = (kind->flags & CC_LOSSY) != 0,
-                            .lost = NAN,
-                            .lost_low = NAN,
-                            .lost_high = NAN,
-                            .absolute = drawn ? kind->absolute_param : NULL,
-                            .by_shape = drawn && cc_update_error_by_shape(spec)};
-    put_losses(f, s->exchange, scheme, &a);
-    return a;
-}
-
 void cc_forecast_error_columns(const struct cc_forecast *f, struct cc_record *r, size_t row,
                                size_t scheme, const struct cc_setting *s)
 {

@@ -155,6 +155,15 @@ void cc_forecast_error_columns(const struct cc_forecast *f, struct cc_record *r,
 struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struct cc_setting *s,
                                         size_t scheme);
 
+/* The scheme of sums in their last stage (--gather-scheme), if the setting and the scheme have one;
+ * or NULL. */
+const struct cc_spec *cc_forecast_gather(const struct cc_forecast *f, const struct cc_setting *s,
+                                         size_t scheme);
+/* Notes, once, what the scheme and that of sums lost in the program's own trainings, if these rule.
+ */
+int cc_forecast_note_evidence(const struct cc_forecast *f, struct cc_record *r,
+                              const struct cc_setting *s, size_t scheme, struct cc_error *e);
+
 /* The name of the scheme that verdicts compare with: fp32, or that of --baseline. */
 const char *cc_forecast_baseline(const struct cc_forecast *f);
 /* "fp32 at its best (ring, overlapped, buckets of 25 MiB: 283 ms a step)", in at most 223 bytes */

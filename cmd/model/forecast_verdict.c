@@ -114,13 +114,13 @@ static int note_ruled_out(const struct cc_forecast *f, struct cc_record *r,
         const struct cc_accuracy a = cc_forecast_accuracy(f, s, step[i].scheme);
         const enum cc_ruling ruling = cc_verdict_rule(&f->limits, &a);
         cc_ruling_print(ruling, &f->limits, &a, why, sizeof why);
-        if (ruling == CC_OUT_ERROR) {
+        if (ruling == CC_OUT_ERROR && !cc_verdict_uncertain(&f->limits, &a)) {
             (void)snprintf(why, sizeof why, "sum_error %.3g", cc_accuracy_sum_error(&a));
             (void)snprintf(limit, sizeof limit,
                            "; the limit of sum_error is %g, the error of sending nothing",
                            f->limits.sum_error);
         }
-        if (ruling != CC_ADMITTED && !is_common(ruling))
+        if (ruling != CC_ADMITTED && !is_common(ruling) && !cc_verdict_uncertain(&f->limits, &a))
             cc_forecast_add_item(list, sizeof list, cc_forecast_scheme(f, step[i].scheme), why);
     }
     (void)snprintf(text, sizeof text, "ruled out: %s%s", list, limit);
@@ -216,15 +216,22 @@ static int note_step(const struct cc_forecast *f, struct cc_record *r, const str
                           longest);
 }
 
-/* Says once what a scheme that is named lost in our own trainings. */
 static int note_evidence(const struct cc_forecast *f, struct cc_record *r,
-                         const struct cc_setting *s, size_t scheme, struct cc_error *e)
+                         enum cc_exchange exchange, const struct cc_spec *spec, struct cc_error *e)
 {
     char text[640];
-    if (f->limits.by != CC_BY_EVIDENCE || (f->schemes->item[scheme]->scheme->flags & CC_LOSSY) == 0)
+    if (f->limits.by != CC_BY_EVIDENCE || (spec->scheme->flags & CC_LOSSY) == 0)
         return CC_OK;
-    cc_evidence_print(&f->evidence, s->exchange, cc_forecast_scheme(f, scheme), text, sizeof text);
+    cc_evidence_print(&f->evidence, exchange, spec->name, text, sizeof text);
     return cc_record_note_once(r, e, "%s", text);
+}
+
+int cc_forecast_note_evidence(const struct cc_forecast *f, struct cc_record *r,
+                              const struct cc_setting *s, size_t scheme, struct cc_error *e)
+{
+    const struct cc_spec *gather = cc_forecast_gather(f, s, scheme);
+    CC_TRY(note_evidence(f, r, s->exchange, f->schemes->item[scheme], e));
+    return gather != NULL ? note_evidence(f, r, s->exchange, gather, e) : CC_OK;
 }
 
 int cc_forecast_note_fastest(const struct cc_forecast *f, struct cc_record *r,
@@ -242,7 +249,7 @@ int cc_forecast_note_fastest(const struct cc_forecast *f, struct cc_record *r,
     if (first != NULL)
         CC_TRY(note_step(f, r, s, first, fastest_s, best, e));
     if (first != NULL && f->errors)
-        CC_TRY(note_evidence(f, r, s, first->scheme, e));
+        CC_TRY(cc_forecast_note_evidence(f, r, s, first->scheme, e));
     if (!f->errors)
         return CC_OK;
     CC_TRY(note_ruled_out(f, r, s, step, count, e));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "core/trace/trace_dtype.h"
 #include "core/trace/trace_impl.h"
 
 size_t cc_trace_streams(const struct cc_trace *t)

@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "core/error.h"
-#include "core/format/contents.h"
 #include "core/tensor.h"
 
 #define CC_TRACE_SCHEMA "commcomp-trace/1" /* the value of the metadata key `schema` */
@@ -61,8 +60,6 @@ size_t cc_trace_skipped(const struct cc_trace *t, const uint64_t **numbers);
 size_t cc_trace_tensors(const struct cc_trace *t);
 /* Name and shape, owned by the trace; a shape may have no values. */
 const struct cc_tensor_info *cc_trace_tensor(const struct cc_trace *t, size_t tensor);
-/* How the first step of the first stream stores the tensor; CC_F32 if values are drawn. */
-enum cc_dtype cc_trace_dtype(const struct cc_trace *t, size_t tensor);
 /* Values of one step, all tensors together. */
 size_t cc_trace_values(const struct cc_trace *t);
 /* Values of the largest tensor: the size of a buffer that cc_trace_load can use for all of them. */

@@ -87,6 +87,7 @@ static void job_sizes(struct fixture *f, enum cc_exchange x, size_t workers,
     struct cc_job job = {.kind = CC_JOB_REPLAY,
                          .exchange = x,
                          .workers = (int)workers,
+                         .per_host = 1,
                          .servers = x == CC_PS ? 1 : 0,
                          .seed = f->config.seed,
                          .trace_steps = TRACE_STEPS,
@@ -109,12 +110,12 @@ static void job_sizes(struct fixture *f, enum cc_exchange x, size_t workers,
 }
 
 /* The mean over the counted steps of a tensor in line `line` of a table. */
-static double mean_of(const struct cc_job_sizes *s, const uint32_t *table, size_t line,
+static double mean_of(const struct cc_job_sizes *s, const uint64_t *table, size_t line,
                       size_t tensor)
 {
     double sum = 0;
     for (size_t step = ALL_STEPS - COUNTED; step < ALL_STEPS; step++)
-        sum += table[(line * s->steps + step) * TENSORS + tensor];
+        sum += (double)table[(line * s->steps + step) * TENSORS + tensor];
     return sum / COUNTED;
 }
 

@@ -341,6 +341,17 @@ json 'any(n.startswith("faster: efsign takes ") and "undecided by the trainings"
 q 0 $e --net resnet20 --scheme int8:ef=1
 json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["fp32"] and [r["left_out"] for r in d["rows"] if r["scheme"] == "int8:ef=1"] == ["untried"]'
 json 'any(n.startswith("faster: int8:ef=1 takes ") and "ruled out (untried in our own trainings); a trial" in n for n in d["notes"])'
+# Sums in their last stage have a scheme of their own, whose loss and error count as well.
+stages="$slow --exchange twoshot"
+q 0 $stages --scheme int8,exponent --gather-scheme signsgd
+json '{r["scheme"]: r["left_out"] for r in d["rows"] if r["scheme"] != "fp32"} == dict.fromkeys(("int8", "exponent"), "lost 44.39 points")'
+q 0 $stages --scheme exponent --gather-scheme int8
+json '[r["left_out"] for r in d["rows"] if r["scheme"] == "exponent"] == [None] and any(n.startswith("evidence: int8 ended ") for n in d["notes"])'
+cp out gathered
+q 0 $stages --scheme int8
+json '[r["error"] for r in d["rows"] if r["scheme"] == "int8"] == [r["sum_error"] for r in json.load(open("gathered"))["rows"] if r["scheme"] == "exponent"]'
+q 0 $stages --scheme exponent --gather-scheme int8 --lossless
+json '[r["left_out"] for r in d["rows"] if r["scheme"] == "exponent"] == ["lossy"]'
 # An exchange that encodes sums more often than the trainings did is held to the error as well; a net of another kind,
 # to the setting in which a scheme lost most.
 q 0 $slow --scheme 3lc --exchange ring

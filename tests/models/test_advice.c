@@ -337,6 +337,13 @@ static void rulings(void **state)
     assert_true(cc_verdict_uncertain(&own, &a));
     a.encodings = NAN;
     assert_int_equal(cc_verdict_rule(&own, &a), CC_OUT_UNPREDICTED);
+    /* What was lost may lie within the limit, but the error does not. */
+    a.encodings = 9;
+    a.lost = 0.011, a.lost_high = 0.02;
+    assert_int_equal(cc_verdict_rule(&own, &a), CC_OUT_LOST);
+    assert_false(cc_verdict_uncertain(&own, &a));
+    a.encodings = 2;
+    assert_true(cc_verdict_uncertain(&own, &a));
     a.encodings = 9;
     a.lost = 0.011;
     assert_int_equal(cc_verdict_rule(&own, &a), CC_OUT_LOST);
