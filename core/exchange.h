@@ -102,7 +102,7 @@ void cc_exchange_list(enum cc_exchange_flag flag, char *out, size_t cap);
  * ssar-recdouble 4". Empty if all counts are 0. */
 void cc_exchange_counts_print(const uint64_t count[CC_EXCHANGE_COUNT], char *out, size_t cap);
 
-/* What an exchange does with the workers' values. The last two are the halves of those with
+/* The operation of an exchange on the workers' values. The last two are the halves of those with
  * CC_X_HALVES: each rank has a part of the values. */
 enum cc_operation {
     CC_ALLREDUCE,      /* all ranks get the mean */

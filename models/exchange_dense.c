@@ -252,7 +252,7 @@ static double twoshot_encoded_bytes(const struct cc_payload_cost *m, const struc
     return cc_reduces(c) * (p - 1) / p * cc_hop_bytes(m, 1) + cc_gathers(c) * whole_sum(m, c) / p;
 }
 
-/* Of every gradient, all but the part that its worker sums is encoded, and every sum is once. */
+/* A gradient is encoded but for the part that its worker sums, and every sum is encoded once. */
 static double twoshot_encodings(const struct cc_cluster *c)
 {
     return 2 - 1.0 / c->workers;
@@ -282,7 +282,7 @@ static void hierarchical(const struct cc_exchange_case *k, struct cc_cost *c)
         cc_add_group_stage(k, false, whole / p, c);
         cc_add_group_stage(k, true, whole / ranks, c);
     }
-    /* Of the values, what a worker sends and adds inside, and then between. */
+    /* The shares of the values that a worker sends and adds inside, and then between. */
     const double inner = (ranks - 1) / ranks, outer = (hosts - 1) / p;
     if (sums) {
         cc_encode_once(k, c);
@@ -304,8 +304,8 @@ static double hierarchical_encoded_bytes(const struct cc_payload_cost *m,
     return cc_reduces(c) * first + cc_gathers(c) * whole_sum(m, c) / p;
 }
 
-/* Of every gradient all but the own slice is encoded inside, of every host's sum all but the own
- * part between hosts, and every whole sum is. */
+/* A gradient is encoded inside but for the own slice, a host's sum between hosts but for the own
+ * part, and every whole sum is. */
 static double hierarchical_encodings(const struct cc_cluster *c)
 {
     return 3 - 1.0 / cc_cluster_per_host(c) - 1.0 / cc_cluster_hosts(c);

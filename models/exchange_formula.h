@@ -64,7 +64,7 @@ void cc_add_rounds(const struct cc_exchange_case *k, double count, double bytes,
 
 /* --- clusters with two classes of links (exchange_classes.c) --- */
 
-/* Who sends to whom in a round. */
+/* The pairs of sender and receiver in a round. */
 enum cc_pairs {
     CC_PAIR_BELOW,   /* each worker to the one `distance` below it, modulo their number */
     CC_PAIR_MEMBERS, /* member m of a power of two to member m ^ distance (pow2_group.h) */

@@ -80,7 +80,7 @@ int cc_link_write(const struct cc_link *l, const char *source, const char *path,
 #define CC_LINK_LATENCY_TEXT "50us" /* the same */
 #define CC_LINK_OVERHEAD     (66.0 / 1448)
 
-/* Of a bare rate inside a host: a hop over NVLink in a ring, by NCCL's constants
+/* The latency of a bare rate inside a host: a hop over NVLink in a ring, by NCCL's constants
  * (src/graph/tuning.cc, protocol Simple). */
 #define CC_INTRA_LATENCY      3.4e-6
 #define CC_INTRA_LATENCY_TEXT "3.4us" /* the same */

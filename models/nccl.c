@@ -52,7 +52,7 @@ static const double most_tree_ll128[CC_NCCL_GENERATIONS][SPREADS] = {
 static const double most_tree[CC_NCCL_GENERATIONS][SPREADS] = {
     {26.5, 18.5, 10.0}, {24.0, 23.6, 17.8}, {38.7, 41.4, 36.0}};
 
-/* Of NVLink's line rate of 25 GB/s, NCCL counts 20 and 20.6 as data. */
+/* NCCL counts 20 and 20.6 GB/s of NVLink's line rate of 25 as data. */
 static const double nvlink_share[CC_NCCL_GENERATIONS] = {20.0 / 25, 20.0 / 25, 20.6 / 25};
 
 /* Shares of a tree's bandwidth for arrays of 64 bytes and more, 128, 256, ... */

@@ -1,5 +1,5 @@
-/* What the programs of nccl-tests print (all_reduce_perf, reduce_scatter_perf, all_gather_perf): as
- * text, or as JSON (-J). */
+/* The output of the programs of nccl-tests (all_reduce_perf, reduce_scatter_perf, all_gather_perf):
+ * as text, or as JSON (-J). */
 #ifndef CC_MODELS_NCCL_LOG_H
 #define CC_MODELS_NCCL_LOG_H
 

@@ -235,7 +235,7 @@ static inline bool cc_scheme_runs(const struct cc_scheme *s)
 size_t cc_state_bytes(const struct cc_codec *c);
 size_t cc_scratch_bytes(const struct cc_codec *c);
 size_t cc_bound(const struct cc_codec *c);
-/* Of the codec's shape; NAN without a model. */
+/* Bits of the codec's shape; NAN without a model. */
 double cc_entropy_bits(const struct cc_codec *c, const float *x);
 /* Steps, at least 1. */
 size_t cc_period(const struct cc_scheme *s, const void *params);

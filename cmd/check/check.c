@@ -106,6 +106,18 @@ static enum cc_nccl_generation generation_of(const char *name, bool *nvlink)
     return hopper ? CC_NCCL_HOPPER : volta ? CC_NCCL_VOLTA : CC_NCCL_AMPERE;
 }
 
+/* Whether a log's device is of a generation that NCCL's constants are known for; also without one.
+ */
+static bool is_known(const char *name)
+{
+    static const char *const known[] = {"V100", "A100", "A800", "A30",
+                                        "H100", "H200", "H800", "H20"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strstr(name, known[i]) != NULL)
+            return true;
+    return name[0] == '\0';
+}
+
 /* The link inside hosts, if none is given. */
 static int usual_intra(enum cc_nccl_generation g, bool nvlink, struct cc_link *out,
                        struct cc_error *e)
@@ -198,7 +210,7 @@ static void set_answer(struct cc_record *r, const struct cc_judged *j,
                     j->suspicious, j->rows);
 }
 
-/* What a low share of all large messages can mean. */
+/* Notes the usual causes where all large messages have a low share. */
 static int note_low(struct cc_record *r, const struct cc_judged *j, const struct cc_nccl_cluster *c,
                     struct cc_error *e)
 {
@@ -230,6 +242,12 @@ static int print(struct cc_record *r, const char *path, const struct check_optio
                           between, inside, cc_nccl_generation_names[c->generation]));
     if (log->device[0] != '\0')
         CC_TRY(cc_record_note(r, e, "devices of the log: %d of %s", log->ranks, log->device));
+    if (!is_known(log->device) && (o->device < 0 || cc_given(o, &o->intra) == NULL))
+        CC_TRY(cc_record_note(r, e,
+                              "WARNING: no constants of %s are known, so that what is not given is "
+                              "an A100's on PCIe: give --device, the nearest generation, and "
+                              "--intra-bw",
+                              log->device));
     CC_TRY(note_low(r, j, c, e));
     return j->wrong > 0 ? cc_fail(e, "%s: %.0f wrong values: the results are not those of %s", path,
                                   j->wrong, cc_operation_names[op])

@@ -88,6 +88,8 @@ static void find_suspicious(const struct cc_nccl_log *log, const struct cc_nccl_
     double smaller = 0, larger = 0;
     if (wrong > 0)
         cc_list_add(out->suspicious, sizeof out->suspicious, "; ", "%.0f wrong values", wrong);
+    if (row->bytes > 0 && !(m->time_s > 0))
+        cc_list_add(out->suspicious, sizeof out->suspicious, "; ", "no time");
     if (isnan(out->share))
         return;
     if (large && m->algbw > 0 && fabs(m->busbw / m->algbw / factor - 1) > RATIO_OFF)

@@ -1,4 +1,4 @@
-/* What is suspicious in a log of nccl-tests, beside what NCCL expects. */
+/* The judgement on a log of nccl-tests: which rows are suspicious beside what NCCL expects. */
 #ifndef CC_CMD_CHECK_JUDGE_H
 #define CC_CMD_CHECK_JUDGE_H
 

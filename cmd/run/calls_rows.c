@@ -186,7 +186,8 @@ int calls_notes(struct calls *c, struct cc_error *e)
     if (c->options.check && c->checked < c->record->row_count)
         CC_TRY(cc_record_note(c->record, e,
                               "not checked: results that lose something where they are encoded "
-                              "again, and sums of several rounds"));
+                              "again, sums of several rounds, and the halves of an allreduce "
+                              "(--op)"));
     if (c->wrong == 0)
         return CC_OK;
     return cc_fail(e, "%zu of %zu results that were checked %s wrong: %s", c->wrong, c->checked,

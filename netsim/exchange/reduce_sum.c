@@ -289,7 +289,7 @@ static void begin_rounds(struct reduce_sum *x)
     }
 }
 
-/* What is gathered begins with the own chunk as it is. */
+/* A gathering begins with the own chunk as it is. */
 static void take_own(struct reduce_sum *x)
 {
     const struct cc_range own = chunk_bytes(x, x->schedule.own_chunk, 1);
@@ -298,7 +298,7 @@ static void take_own(struct reduce_sum *x)
         memcpy(x->floats.sum + own.from, x->floats.own + own.from, own.to - own.from);
 }
 
-/* Of a reduce-scatter, a rank gets the sum of its own chunk. */
+/* A reduce-scatter leaves a rank with the sum of its own chunk. */
 static void set_whole(struct reduce_sum *x)
 {
     const struct cc_range own = chunk_bytes(x, x->schedule.own_chunk, 1), all = x->head.range;
@@ -388,7 +388,7 @@ static int reduce_sum_open(void *of, struct cc_error *e)
     CC_TRY(cc_exchange_schedule(s, x->head.build, sums, &x->schedule, e));
     CC_TRY(CC_NEW(x->round_state, x->schedule.rounds, e));
     CC_TRY(CC_NEW(summed, x->schedule.chunks, e));
-    /* What is gathered is where sums would be (take_own). */
+    /* The gathered chunks are where sums would be (take_own). */
     summed[x->schedule.own_chunk] = s->job->op == CC_ALL_GATHER;
     follow_chunks(x, summed);
     free(summed);

@@ -23,7 +23,7 @@
 /* Differences from the base that the window holds: -CC_EXPONENT_BELOW to 4. */
 #define CC_EXPONENT_BELOW 10
 
-/* What the first pass over a block's exponents sees. */
+/* The result of the first pass over a block's exponents. */
 struct cc_exponents_seen {
     unsigned most;        /* the largest exponent */
     size_t zeros;         /* exponents of 0 */

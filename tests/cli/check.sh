@@ -102,7 +102,7 @@ json 'abs(d["rows"][5]["busbw_gb_per_s"] - 33554432 / 2180.1e-6 * 46 / 24 / 1e9)
 json 'all(abs(r["busbw_share"] - r["call_expected_s"] / r["call_measured_s"]) < 1e-9 for r in d["rows"])'
 json '[bool(r["suspicious"]) for r in d["rows"]] == [True] * 2 + [False] * 4 + [True] * 4'
 
-# What is suspicious: one row of each kind, of 8 ranks on a host with NVLink of an A100.
+# Suspicious rows: one row of each kind, of 8 ranks on a host with NVLink of an A100.
 cat >odd.txt <<'P'
 1024 256 float sum -1 200.0 0.01 0.01 0 200.0 0.01 0.01 0
 2097152 524288 float sum -1 50.00 41.94 73.40 0 50.00 41.94 73.40 0

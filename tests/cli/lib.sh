@@ -167,8 +167,8 @@ npy('none.npy', [])
 P
 }
 
-# quiet: tells the kept figures that the machine was not busy. Those from a busy one would be measured again
-# once it is quieter.
+# quiet: tells the kept figures that the machine was not busy, as figures from a busy one are measured again once
+# it is quieter.
 quiet() {
     sed -i 's/"load": *[0-9.e+-]*/"load": 0/g' "$XDG_CACHE_HOME"/commcomp/profile-*.json
 }

@@ -558,7 +558,7 @@ static void step_twoshot(struct serial *s, uint64_t step, const float *const *gr
     }
 }
 
-/* What a rank has of its slice once its host has added that. */
+/* Gives a rank the sum of its slice over its host. */
 static void add_inside(struct serial *s, int rank, uint64_t step, const float *const *gradient,
                        bool silent, struct serial_counts *counts)
 {
