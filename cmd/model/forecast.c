@@ -324,7 +324,7 @@ double cc_forecast_scaling(int workers, double compute_s, double step_s)
 static void setting_numbers(struct cc_record *r, size_t row, const struct cc_setting *s)
 {
     const bool several = cc_cluster_per_host(&s->cluster) > 1;
-    const bool asymmetric = cc_link_asymmetric(&s->link);
+    const bool asymmetric = cc_link_asymmetric(&s->link), sites = s->cluster.sites > 1;
     const struct cc_number_column all[] = {
         {CC_KEY(values), (double)s->net->values},
         {CC_KEY(workers), s->cluster.workers},
@@ -337,7 +337,10 @@ static void setting_numbers(struct cc_record *r, size_t row, const struct cc_set
         {CC_KEY(bw_down_bps), asymmetric ? cc_link_down_bps(&s->link) : NAN},
         {CC_KEY(latency_s), s->link.latency_s},
         {CC_KEY(intra_bw_bps), several ? s->cluster.intra.bw_bps : NAN},
-        {CC_KEY(intra_latency_s), several ? s->cluster.intra.latency_s : NAN}};
+        {CC_KEY(intra_latency_s), several ? s->cluster.intra.latency_s : NAN},
+        {CC_KEY(sites), sites ? (double)s->cluster.sites : NAN},
+        {CC_KEY(wan_bw_bps), sites && s->cluster.wan_bps > 0 ? s->cluster.wan_bps : NAN},
+        {CC_KEY(wan_latency_s), sites ? s->cluster.wan_latency_s : NAN}};
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 

@@ -39,6 +39,9 @@
     CC_COLUMN(latency_s, CC_SETTING),                                                              \
     CC_COLUMN(intra_bw_bps, CC_SETTING),                                                           \
     CC_COLUMN(intra_latency_s, CC_SETTING),                                                        \
+    CC_COLUMN(sites, CC_SETTING),                                                                  \
+    CC_COLUMN(wan_bw_bps, CC_SETTING),                                                             \
+    CC_COLUMN(wan_latency_s, CC_SETTING),                                                          \
     CC_COLUMN(system, CC_SETTING),                                                                 \
     CC_SKIP_COLUMN
 
