@@ -44,7 +44,7 @@ static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
     c->push_transfer_s = is.transfer_s;
     c->rounds = c->messages = 1;
     /* Round a ring every accelerator sends as much, the last one of each host to the next host. */
-    const double each = cc_nccl_bus_factor(op, n.ranks) * bytes, local = n.ranks / n.hosts;
+    const double each = cc_nccl_bus_factor(op, n.ranks) * bytes, local = (double)n.ranks / n.hosts;
     c->intra_bytes = (local - (n.hosts > 1)) * each * (1 + k->cluster->intra.overhead);
     if (n.hosts > 1)
         c->wire_bytes = each * (1 + k->link->overhead);

@@ -138,7 +138,7 @@ static double latency(const struct cc_nccl_cluster *c, enum cc_operation op,
 {
     const double base = US * base_us[a][p];
     const double inter = fmax(US * hop_us[NETWORK][a][p], c->inter_latency_s);
-    const double local = c->ranks / c->hosts - 1;
+    const double local = (double)c->ranks / c->hosts - 1;
     double intra = US * hop_us[c->nvlink ? NVLINK : PCIE][a][p];
     if (a == CC_NCCL_NVLS)
         return intra;

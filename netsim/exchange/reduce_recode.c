@@ -175,7 +175,8 @@ static void apply_sum(struct reduce_recode *x)
     const float scale = cc_result_scale(s);
     float *y = CC_OFFSET_OR_NULL(s->model, all.from);
     const float *sum = x->summing ? x->sum : CC_OFFSET_OR_NULL(s->gradient, all.from);
-    for (size_t i = own.from - all.from; y != NULL && !s->contributes && i < own.to - all.from; i++)
+    const bool applies = y != NULL && sum != NULL && !s->contributes;
+    for (size_t i = own.from - all.from; applies && i < own.to - all.from; i++)
         y[i] = cc_add_scaled(y[i], scale, sum[i]);
     cc_charge(s, CC_PHASE_DECODE, since, cc_row_cost(s, 0));
 }
