@@ -84,6 +84,8 @@ def test_the_file_is_read_by_every_command(commcomp, tmp_path):
         assert [r["scheme"] for r in rows] == ["fp32", "mine"]
         assert rows[1]["profiled"] and rows[1]["bits_push"] == 16
     rows = json.loads(commcomp("advise", "--scheme", "mine", "--bw", "10mbps", *common))["rows"]
+    assert next(r for r in rows if r["scheme"] == "mine")["left_out"] == "untried"
+    rows = json.loads(commcomp("advise", "--scheme", "mine", "--bw", "10mbps", "--max-nmse", 1, *common))["rows"]
     assert next(r for r in rows if r["scheme"] == "mine")["recommended"]
 
 
