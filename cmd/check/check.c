@@ -5,8 +5,8 @@
 
 #include "cmd/check/judge.h"
 #include "cmd/cli/command.h"
+#include "cmd/input/cluster.h"
 #include "core/units.h"
-#include "models/link.h"
 
 static const struct cc_column columns[] = {
     CC_COLUMN(op, CC_SETTING),
@@ -31,16 +31,6 @@ struct check_options {
     struct cc_link network, intra;
 };
 
-static int parse_network(const char *text, void *member, struct cc_error *e)
-{
-    return cc_link_parse(text, member, e);
-}
-
-static int parse_intra(const char *text, void *member, struct cc_error *e)
-{
-    return cc_link_parse_intra(text, member, e);
-}
-
 #define MEMBER(m) CC_OPTION_AT(struct check_options, m)
 static const struct cc_option own_options[] = {
     {.name = "workers",
@@ -61,7 +51,7 @@ static const struct cc_option own_options[] = {
      .help = "accelerators on each host"},
     {.name = "bw",
      MEMBER(network),
-     .parse = parse_network,
+     .parse = cc_option_link,
      .value = "RATE",
      .otherwise = "required of several hosts",
      .words = cc_link_names,
@@ -69,7 +59,7 @@ static const struct cc_option own_options[] = {
              "1600gbps for eight of 200 Gbit/s"},
     {.name = "intra-bw",
      MEMBER(intra),
-     .parse = parse_intra,
+     .parse = cc_option_intra,
      .value = "RATE",
      .otherwise = "by the device: nvlink3 of A100, nvlink4 of H100, 150GB/s of V100, else pcie4",
      .words = cc_intra_names,
@@ -94,28 +84,32 @@ static const struct cc_option_use options[] = {{.rows = own_options}, {.rows = N
 
 /* --- the cluster --- */
 
-/* The generation of a device by its name, and whether it has NVLink to all others of its host:
- * "NVIDIA A100-SXM4-40GB", "NVIDIA H100 80GB HBM3". */
-static enum cc_nccl_generation generation_of(const char *name, bool *nvlink)
+/* Devices of a generation that NCCL's constants are known for. */
+static const struct known_device {
+    const char *part; /* of the name */
+    enum cc_nccl_generation generation;
+} known_devices[] = {{"V100", CC_NCCL_VOLTA},  {"A100", CC_NCCL_AMPERE}, {"A800", CC_NCCL_AMPERE},
+                     {"A30", CC_NCCL_AMPERE},  {"H100", CC_NCCL_HOPPER}, {"H200", CC_NCCL_HOPPER},
+                     {"H800", CC_NCCL_HOPPER}, {"H20", CC_NCCL_HOPPER}};
+
+/* The entry of a device by its name, as "NVIDIA A100-SXM4-40GB"; NULL if there is none. */
+static const struct known_device *find_device(const char *name)
 {
-    const bool hopper = strstr(name, "H100") != NULL || strstr(name, "H200") != NULL ||
-                        strstr(name, "H800") != NULL || strstr(name, "H20") != NULL;
-    const bool volta = strstr(name, "V100") != NULL;
-    *nvlink =
-        name[0] == '\0' || strstr(name, "SXM") != NULL || (hopper && strstr(name, "PCIe") == NULL);
-    return hopper ? CC_NCCL_HOPPER : volta ? CC_NCCL_VOLTA : CC_NCCL_AMPERE;
+    for (size_t i = 0; i < sizeof known_devices / sizeof known_devices[0]; i++)
+        if (strstr(name, known_devices[i].part) != NULL)
+            return &known_devices[i];
+    return NULL;
 }
 
-/* Whether a log's device is of a generation that NCCL's constants are known for; also without one.
- */
-static bool is_known(const char *name)
+/* The generation of a device by its name, A100's of unknown ones, and whether it has NVLink to all
+ * others of its host. */
+static enum cc_nccl_generation generation_of(const char *name, bool *nvlink)
 {
-    static const char *const known[] = {"V100", "A100", "A800", "A30",
-                                        "H100", "H200", "H800", "H20"};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strstr(name, known[i]) != NULL)
-            return true;
-    return name[0] == '\0';
+    const struct known_device *d = find_device(name);
+    const enum cc_nccl_generation g = d != NULL ? d->generation : CC_NCCL_AMPERE;
+    *nvlink = name[0] == '\0' || strstr(name, "SXM") != NULL ||
+              (g == CC_NCCL_HOPPER && strstr(name, "PCIe") == NULL);
+    return g;
 }
 
 /* The link inside hosts, if none is given. */
@@ -242,7 +236,8 @@ static int print(struct cc_record *r, const char *path, const struct check_optio
                           between, inside, cc_nccl_generation_names[c->generation]));
     if (log->device[0] != '\0')
         CC_TRY(cc_record_note(r, e, "devices of the log: %d of %s", log->ranks, log->device));
-    if (!is_known(log->device) && (o->device < 0 || cc_given(o, &o->intra) == NULL))
+    if (log->device[0] != '\0' && find_device(log->device) == NULL &&
+        (o->device < 0 || cc_given(o, &o->intra) == NULL))
         CC_TRY(cc_record_note(r, e,
                               "WARNING: no constants of %s are known, so that what is not given is "
                               "an A100's on PCIe: give --device, the nearest generation, and "

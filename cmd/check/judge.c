@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "core/stats.h"
 
 /* Limits of what is called suspicious. Lower ones find more, and more that is harmless: expected
  * times are those of NCCL's own choice, which it takes to be right within a factor of two. */
@@ -15,12 +16,6 @@
 #define RATIO_OFF   0.03 /* of busbw / algbw, of large messages */
 #define SMALL_BYTES 65536.0
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median share of large messages. */
 static int find_median(const struct cc_nccl_log *log, struct cc_judged *j, struct cc_error *e)
 {
@@ -29,11 +24,7 @@ static int find_median(const struct cc_nccl_log *log, struct cc_judged *j, struc
     for (size_t i = 0; i < log->rows; i++)
         if (log->row[i].bytes >= CC_JUDGE_LARGE && !isnan(j->row[i].share))
             share[j->large++] = j->row[i].share;
-    qsort(share, j->large, sizeof *share, ascending);
-    const size_t half = j->large / 2;
-    j->share = j->large == 0       ? (double)NAN
-               : j->large % 2 == 1 ? share[half]
-                                   : (share[half - 1] + share[half]) / 2;
+    j->share = j->large > 0 ? cc_stats_of(share, j->large).median : (double)NAN;
     free(share);
     return CC_OK;
 }

@@ -23,6 +23,10 @@ struct cc_link_options {
 };
 extern const struct cc_option cc_link_options[];
 
+/* How an option's argument becomes a struct cc_link: between hosts, and inside one. */
+int cc_option_link(const char *text, void *member, struct cc_error *e);
+int cc_option_intra(const char *text, void *member, struct cc_error *e);
+
 /* The consistency of steps: one, or those of a list, each once. The other members are of those that
  * they go with. Formulas are of a push in each step: --communicate is of commands that have such
  * steps done. */

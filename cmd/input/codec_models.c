@@ -147,9 +147,11 @@ static void move_codecs(struct cc_profile *p, const struct cc_spec_list *schemes
         for (size_t k = 0; k < schemes->count; k++) {
             const struct cc_spec *s = schemes->item[k];
             const struct cc_traffic t = passes_of(s);
-            if (!cc_spec_is_raw(s) && strcmp(p->codec[i].scheme, s->name) == 0 &&
-                cc_scheme_runs(s->scheme))
-                move_codec(&p->codec[i], d, &t);
+            if (cc_spec_is_raw(s) || strcmp(p->codec[i].scheme, s->name) != 0 ||
+                !cc_scheme_runs(s->scheme))
+                continue;
+            move_codec(&p->codec[i], d, &t);
+            break; /* not once more for a scheme that is listed twice */
         }
     }
 }

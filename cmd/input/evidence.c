@@ -4,9 +4,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/embed.h"
+#include "core/memory.h"
 
 CC_EMBED(cc_evidence_text, "cmd/input/evidence.csv");
 static const struct cc_embedded text = CC_EMBEDDED(cc_evidence_text);
@@ -43,18 +45,32 @@ static const char *kind_of(const struct cc_net *net)
     return convolutions ? "convolutions" : "dense";
 }
 
+static struct cc_evidence read_row(const struct cc_sheet *s, size_t row)
+{
+    const char *scheme = text_at(s, row, "scheme"), *about = text_at(s, row, "setting");
+    if (number_at(s, row, "diverged") > 0)
+        return (struct cc_evidence){scheme, about, INFINITY, NAN, NAN};
+    return (struct cc_evidence){scheme, about, number_at(s, row, "lost"),
+                                number_at(s, row, "lost_low"), number_at(s, row, "lost_high")};
+}
+
 int cc_evidence_open(const struct cc_net *net, struct cc_evidence_list *out, struct cc_error *e)
 {
     const char *kind = kind_of(net);
+    int best[2] = {-1, -1};
     *out = (struct cc_evidence_list){.setting = {NULL}};
     CC_TRY(cc_sheet_parse_csv("evidence.csv", text.begin, cc_embedded_size(&text), &out->sheet, e));
-    for (int servers = 0; servers < 2; servers++) {
-        int best = -1;
-        for (size_t i = 0; i < out->sheet.rows; i++) {
-            const int alike = (strcmp(text_at(&out->sheet, i, "exchange"), "ps") == 0) == servers;
-            if (strcmp(text_at(&out->sheet, i, "kind"), kind) == 0 && alike > best) {
-                best = alike;
-                out->setting[servers] = text_at(&out->sheet, i, "setting");
+    CC_TRY(CC_NEW(out->row, out->sheet.rows, e));
+    for (size_t i = 0; i < out->sheet.rows; i++) {
+        out->row[i] = read_row(&out->sheet, i);
+        if (strcmp(text_at(&out->sheet, i, "kind"), kind) != 0)
+            continue;
+        const int by_servers = strcmp(text_at(&out->sheet, i, "exchange"), "ps") == 0;
+        for (int servers = 0; servers < 2; servers++) {
+            const int alike = by_servers == servers;
+            if (alike > best[servers]) {
+                best[servers] = alike;
+                out->setting[servers] = out->row[i].about;
             }
         }
     }
@@ -63,18 +79,9 @@ int cc_evidence_open(const struct cc_net *net, struct cc_evidence_list *out, str
 
 void cc_evidence_close(struct cc_evidence_list *l)
 {
+    free(l->row);
     if (l->sheet.rows > 0)
         cc_sheet_free(&l->sheet);
-}
-
-/* The row's scheme. */
-static struct cc_evidence read_row(const struct cc_sheet *s, size_t row)
-{
-    const char *about = text_at(s, row, "setting");
-    if (number_at(s, row, "diverged") > 0)
-        return (struct cc_evidence){about, INFINITY, NAN, NAN};
-    return (struct cc_evidence){about, number_at(s, row, "lost"), number_at(s, row, "lost_low"),
-                                number_at(s, row, "lost_high")};
 }
 
 /* Whether a row's setting counts. */
@@ -92,15 +99,13 @@ static bool counts(const struct cc_evidence_list *l, enum cc_exchange exchange, 
 bool cc_evidence_find(const struct cc_evidence_list *l, enum cc_exchange exchange,
                       const char *scheme, struct cc_evidence *out)
 {
-    const struct cc_sheet *s = &l->sheet;
     bool found = false;
-    for (size_t i = 0; i < s->rows; i++) {
-        if (strcmp(text_at(s, i, "scheme"), scheme) != 0 ||
-            !counts(l, exchange, text_at(s, i, "setting")))
+    for (size_t i = 0; i < l->sheet.rows; i++) {
+        const struct cc_evidence *row = &l->row[i];
+        if (strcmp(row->scheme, scheme) != 0 || !counts(l, exchange, row->about))
             continue;
-        const struct cc_evidence row = read_row(s, i);
-        if (!found || row.lost > out->lost)
-            *out = row;
+        if (!found || row->lost > out->lost)
+            *out = *row;
         found = true;
     }
     return found;

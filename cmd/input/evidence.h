@@ -10,6 +10,7 @@
 
 /* A scheme in one of the settings. */
 struct cc_evidence {
+    const char *scheme;     /* canonical name */
     const char *about;      /* "resnet8 on digits, 4 workers, ps, rate 0.05, 400 steps, 3 seeds" */
     double lost, low, high; /* accuracy lost to fp32, from 0 to 1, with its 95% interval; infinite
                                and NaN if a training diverged */
@@ -17,8 +18,9 @@ struct cc_evidence {
 
 /* All settings, and those that are nearest to a net. */
 struct cc_evidence_list {
-    struct cc_sheet sheet;
-    const char *setting[2]; /* without and with servers; NULL: any */
+    struct cc_sheet sheet;   /* which owns the texts */
+    struct cc_evidence *row; /* one for each row of the sheet */
+    const char *setting[2];  /* without and with servers, as in `about`; NULL: any */
 };
 
 /* Opens the list for a net. The nearest settings have the same kind of net (convolutions,

@@ -4,12 +4,12 @@
 #include "cmd/input/cluster.h"
 #include "core/memory.h"
 
-static int parse_link(const char *text, void *member, struct cc_error *e)
+int cc_option_link(const char *text, void *member, struct cc_error *e)
 {
     return cc_link_parse(text, member, e);
 }
 
-static int parse_intra(const char *text, void *member, struct cc_error *e)
+int cc_option_intra(const char *text, void *member, struct cc_error *e)
 {
     return cc_link_parse_intra(text, member, e);
 }
@@ -22,7 +22,7 @@ static int parse_overhead(const char *text, void *member, struct cc_error *e)
 /* clang-format off */
 #define MEMBER(m) CC_OPTION_AT(struct cc_link_options, m)
 const struct cc_option cc_link_options[] = {
-    {.name = "bw", CC_OPTION_LIST(struct cc_link_options, bw, bws), .parse = parse_link,
+    {.name = "bw", CC_OPTION_LIST(struct cc_link_options, bw, bws), .parse = cc_option_link,
      .value = "RATE", .def = "1gbps", .group = CC_GROUP_CLUSTER, .often = true,
      .words = cc_link_names,
      .help = "bandwidth of every host's link, each way: bits per second as 10mbps, 10Mbit/s or "
@@ -34,7 +34,7 @@ const struct cc_option cc_link_options[] = {
     {.name = "bw-down", MEMBER(bw_down), .kind = CC_TAKES_RATE, .value = "RATE",
      .otherwise = "as --bw", .group = CC_GROUP_CLUSTER,
      .help = "bandwidth at which a host receives"},
-    {.name = "intra-bw", MEMBER(intra), .parse = parse_intra, .value = "RATE", .def = "nvlink3",
+    {.name = "intra-bw", MEMBER(intra), .parse = cc_option_intra, .value = "RATE", .def = "nvlink3",
      .group = CC_GROUP_CLUSTER, .words = cc_intra_names,
      .help = "--per-host: bandwidth of an accelerator to the others of its host, each way: a rate "
              "as of --bw, or {words} (docs/model.md)"},

@@ -60,6 +60,21 @@ const struct cc_option cc_verdict_options[] = {
 };
 /* clang-format on */
 
+/* Chooses where codecs run; commands without the option have them on the host. */
+static int choose_place(const struct cc_args *args, const char *where, struct cc_forecast *out,
+                        struct cc_error *e)
+{
+    static const char option[] = "codec-on";
+    const bool device = where != NULL && strcmp(where, codec_places[1]) == 0;
+    if (cc_option_find(&args->options, option, strlen(option)) == SIZE_MAX)
+        return CC_OK;
+    if (device && out->cluster.accelerator == NULL)
+        return cc_usage(e, "--codec-on device: give --device");
+    if (where != NULL ? device : out->profile_args.path == NULL)
+        out->profile_args.device = out->cluster.accelerator;
+    return CC_OK;
+}
+
 static int parse_verdict(const struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
 {
     struct cc_verdict_options o;
@@ -68,23 +83,8 @@ static int parse_verdict(const struct cc_args *args, struct cc_forecast *out, st
     if (out->baseline_scheme.count != 1)
         return cc_usage(e, "--baseline %s: one scheme to compare with", o.baseline);
     out->cluster.setting.codec_speed = o.codec_speed;
+    CC_TRY(choose_place(args, o.codec_on, out, e));
     return cc_setting_check(&out->cluster.setting, e);
-}
-
-/* Chooses where codecs run; commands without the option have them on the host. */
-static int parse_place(const struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
-{
-    static const char name[] = "codec-on";
-    const char *where = cc_arg(args, name);
-    const bool device = cc_arg_is(args, name, codec_places[1]);
-    struct cc_profile_args *p = &out->profile_args;
-    if (cc_option_find(&args->options, name, strlen(name)) == SIZE_MAX)
-        return CC_OK;
-    if (device && out->cluster.accelerator == NULL)
-        return cc_usage(e, "--codec-on device: give --device");
-    if (where != NULL ? device : p->path == NULL)
-        p->device = out->cluster.accelerator;
-    return CC_OK;
 }
 
 /* --- unions of index sets --- */
@@ -157,9 +157,8 @@ int cc_forecast_parse(struct cc_args *args, struct cc_forecast *out, struct cc_e
     out->gradients = drawn_gradients(&out->cluster.source);
     if (args->schemes.count == 0)
         CC_TRY(cc_spec_list_parse("all", &args->schemes, e));
-    CC_TRY(parse_verdict(args, out, e));
     CC_TRY(cc_profile_args_parse(args, &out->profile_args, e));
-    return parse_place(args, out, e);
+    return parse_verdict(args, out, e);
 }
 
 /* A baseline other than fp32 has codec models of its own, as it need not be among the schemes. */
