@@ -2,6 +2,7 @@
 
 CC      ?= cc
 PREFIX  ?= /usr/local
+LIBDIR  ?= lib
 DESTDIR ?=
 BUILD   ?= build
 
@@ -70,7 +71,7 @@ SHARED     := $(BUILD)/libcommcomp.so.0 $(BUILD)/libcommcomp-traces.so.0
 LINKS      := $(SHARED:%.0=%)
 TRACES_SRC := binding/trace.c
 LIBS_CODECS := -lzstd -llz4 -lzfp -lm
-LIBS_TRACES := -lcjson -lcsv -lzip -lm
+LIBS_TRACES := -lcjson -lcsv -lzip $(LIBS_CODECS)
 
 # The rank program, where an MPI is installed.
 MPICC    := $(shell command -v mpicc 2>/dev/null)
@@ -114,10 +115,10 @@ QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.
 ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh plugin.sh profiled.sh encode.sh program.sh trace.sh plot.sh nets.sh damaged.sh data.sh \
                 completion.sh npz.sh compare.sh report.sh schemes.sh)
 # `make check-arm`: tests of every kernel, those that take long first.
-ARM_TESTS := $(addprefix $(BUILD)/arm64/tests/,schemes/test_property train/test_sequence schemes/test_selection \
+ARM_TESTS := $(addprefix $(BUILD)/arm64/tests/,schemes/test_property schemes/test_elements train/test_sequence schemes/test_selection \
              netsim/test_pair_stream core/test_synth train/test_convnet train/test_mlp \
-             $(addprefix schemes/test_,sparse zerorun draw natural qsgd threelc onebit blocks powersgd exponent) core/test_parallel \
-             schemes/test_int8 core/test_container)
+             $(addprefix schemes/test_,sparse zerorun draw scatter natural qsgd threelc onebit blocks powersgd exponent) core/test_parallel \
+             schemes/test_int8 core/test_container core/test_element)
 # The tests that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
@@ -206,9 +207,10 @@ $(BUILD)/obj/models/net_open.o: $(wildcard models/nets/*.json)
 $(BUILD)/obj/cmd/input/evidence.o: cmd/input/evidence.csv
 $(BUILD)/obj/models/recipe.o: $(wildcard recipes/*/*.json)
 $(BUILD)/obj/models/device.o: $(wildcard models/devices/*.json)
-$(BUILD)/obj/models/paper/paper.o: $(wildcard models/papers/*.json)
+$(BUILD)/obj/models/paper/paper.o $(BUILD)/obj/models/paper/inventory.o: $(wildcard models/papers/*.json)
 $(BUILD)/obj/results/page.o: results/page.css results/page.js
 $(BUILD)/obj/train/data/digits.o: $(wildcard train/data/digits/*.gz)
+$(BUILD)/obj/train/data/text.o: $(wildcard train/data/text/*.gz)
 
 # The file that prints the version is compiled again when the version changes.
 $(BUILD)/obj/core/version.o: $(BUILD)/version
@@ -348,7 +350,7 @@ fuzz-merge: fuzz-build
 	        tests/fuzz/corpus.py add $$name $(FUZZ_SEEDS)/$$name || exit 1; \
 	done
 
-# How much of the readers the seeds reach: the table of docs/security.md.
+# How much of the readers the seeds reach: docs/security.md has the ranges.
 fuzz-coverage:
 	@tools/install-deps.sh $(DEPS_FUZZ) llvm
 	@$(MAKE) -s -j$(JOBS) $(COVERAGE_BUILD) $(FUZZ_NAMES:%=$(BUILD)/coverage/fuzz/fuzz_%)
@@ -391,6 +393,7 @@ help:
 	@echo 'make check-arm     cross-compile for aarch64 and run the tests of kernels under qemu'
 	@echo 'make install       into PREFIX (/usr/local), DESTDIR honoured: programs, libraries, headers, docs,'
 	@echo '                   man page, completion; make uninstall removes them'
+	@echo 'make deb           Debian packages of what is committed; make wheel: the Python package; make dist: a tarball'
 	@echo 'make asan          the tests under AddressSanitizer and UBSan'
 	@echo 'make mutate        put plausible bugs into the sources, one at a time: which are noticed by no test'
 	@echo '                   (hours; MUTATE_FLAGS: tests/mutants/mutate.py --help)'
@@ -401,9 +404,13 @@ help:
 	@echo 'make lint          clang-format and clang-tidy; make format mends the format'
 
 quickstart:
-	@tools/install-deps.sh $(DEPS_BUILD)
+	@tools/install-deps.sh $(DEPS_BUILD) gnuplot-nox
 	@$(MAKE) -s -j$(JOBS)
-	$(BIN) bench
+	$(BIN) bench -o $(BUILD)/quickstart.json
+	@$(BIN) plot $(BUILD)/quickstart.json --kind error -o $(BUILD)/quickstart.svg
+	@$(BIN) report $(BUILD)/quickstart.json -o $(BUILD)/quickstart.html
+	@echo
+	@echo 'a picture of this is $(BUILD)/quickstart.svg, a page $(BUILD)/quickstart.html'
 
 test:
 	@tools/install-deps.sh $(DEPS_CHECK)
@@ -511,8 +518,15 @@ count-x86:
 	@$(CC) -std=c11 $(WARN) -D_GNU_SOURCE -O2 -shared -fPIC -o $(BUILD)/steps.so tests/count/steps.c
 	@tests/count/x86.py $(abspath $(BUILD)/steps.so) $(BUILD)/instructions $(BIN) llvm-mca-16 $(COUNT)
 
+# The man pages: one of the program, and one of each command that main.c lists.
+COMMANDS := $(shell sed -n 's/^    COMMAND(\([a-z_]*\)).*/\1/p' cmd/main.c)
+MAN      := $(BUILD)/commcomp.1 $(foreach command,$(COMMANDS),$(BUILD)/commcomp-$(subst _,-,$(command)).1)
+
 $(BUILD)/commcomp.1: $(BIN)
 	$(BIN) --man > $@
+
+$(BUILD)/commcomp-%.1: $(BIN)
+	$(BIN) --man $(subst -, ,$*) > $@
 
 $(BUILD)/completion.%: $(BIN)
 	$(BIN) --completion $* > $@
@@ -520,12 +534,12 @@ $(BUILD)/completion.%: $(BIN)
 # --- installation ---
 
 # Headers for schemes of one's own, and for programs that link libcommcomp.a.
-PUBLIC := $(addprefix core/,error.h exchange.h isa.h memory.h param.h random.h tensor.h trace/trace.h trace/synth.h) \
+PUBLIC := $(addprefix core/,bytes.h element.h error.h exchange.h isa.h memory.h param.h random.h tensor.h trace/trace.h trace/synth.h) \
           schemes/plugin.h schemes/scheme.h schemes/spec.h
 
 # pc NAME, DESCRIPTION, MORE: a file for pkg-config.
 define pc
-@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/$(LIBDIR)' 'includedir=$${prefix}/include' '' \
     'Name: $(1)' 'Description: $(2)' 'Version: $(VERSION)' $(3) > $@
 endef
 
@@ -546,35 +560,55 @@ $(BUILD)/commcomp-traces.pc: FORCE
 PROGRAMS  := $(BIN) $(RANK) $(SIM) $(PLATFORM)
 installed = $(foreach file,$(2),$(1):$(file):$(3)/$(notdir $(file)))
 INSTALLED := $(call installed,755,$(PROGRAMS),bin) \
-             $(call installed,644,$(ARCHIVE) $(BUILD)/libcommcomp-traces.a,lib) \
-             $(call installed,755,$(SHARED),lib) \
-             $(call installed,644,$(BUILD)/commcomp.pc $(BUILD)/commcomp-traces.pc,lib/pkgconfig) \
+             $(call installed,644,$(ARCHIVE) $(BUILD)/libcommcomp-traces.a,$(LIBDIR)) \
+             $(call installed,644,$(SHARED),$(LIBDIR)) \
+             $(call installed,644,$(BUILD)/commcomp.pc $(BUILD)/commcomp-traces.pc,$(LIBDIR)/pkgconfig) \
              $(call installed,644,binding/commcomp.h,include/commcomp) \
              $(foreach header,$(PUBLIC),644:$(header):include/commcomp/$(header)) \
-             $(call installed,644,$(BUILD)/commcomp.1,share/man/man1) \
+             $(call installed,644,$(MAN),share/man/man1) \
              $(call installed,644,README.md LICENSE,share/doc/commcomp) \
              $(foreach page,$(wildcard docs/*.* docs/*/*.*),644:$(page):share/doc/commcomp/$(page)) \
              644:$(BUILD)/completion.bash:share/bash-completion/completions/commcomp \
              644:$(BUILD)/completion.zsh:share/zsh/site-functions/_commcomp
 # The links, and the folders that are ours alone.
-INSTALLED_LINKS := $(patsubst $(BUILD)/%,lib/%,$(LINKS))
+INSTALLED_LINKS := $(patsubst $(BUILD)/%,$(LIBDIR)/%,$(LINKS))
 OUR_FOLDERS     := include/commcomp share/doc/commcomp
 
 INTO := $(DESTDIR)$(PREFIX)
 install: $(foreach file,$(INSTALLED),$(word 2,$(subst :, ,$(file))))
 	@for file in $(INSTALLED); do \
 	    names=$${file#*:}; \
-	    install -D -m $${file%%:*} $${names%%:*} $(INTO)/$${names#*:} || exit 1; \
+	    install -D -m $${file%%:*} $${names%%:*} "$(INTO)/$${names#*:}" || exit 1; \
 	done
-	@for link in $(INSTALLED_LINKS); do ln -sf $${link##*/}.0 $(INTO)/$$link || exit 1; done
+	@for link in $(INSTALLED_LINKS); do ln -sf $${link##*/}.0 "$(INTO)/$$link" || exit 1; done
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true # so that programs find the libraries
 	@echo "installed into $(INTO)"
 
+# The files that are committed.
+DIST := commcomp-$(shell cat VERSION)
+dist:
+	@mkdir -p $(BUILD)
+	@git archive --prefix=$(DIST)/ HEAD | gzip -9n > $(BUILD)/$(DIST).tar.gz
+	@echo "$(BUILD)/$(DIST).tar.gz"
+
+# Debian packages of what is committed, for the system that builds them.
+deb: dist
+	@tools/install-deps.sh $(DEPS_BUILD) debhelper dh-python python3 fakeroot
+	@rm -rf $(BUILD)/deb && mkdir -p $(BUILD)/deb && tar -xzf $(BUILD)/$(DIST).tar.gz -C $(BUILD)/deb
+	@cd $(BUILD)/deb/$(DIST) && DEB_BUILD_OPTIONS="parallel=$(JOBS) $$DEB_BUILD_OPTIONS" dpkg-buildpackage -b -us -uc
+	@ls $(BUILD)/deb/*.deb
+
+# A wheel of the Python package, which finds the library where `make install` or libcommcomp0 has put it.
+wheel:
+	@tools/install-deps.sh python3-pip python3-setuptools python3-wheel
+	@/usr/bin/python3 -m pip wheel -q --no-build-isolation --no-deps -w $(BUILD)/wheel ./python
+	@ls $(BUILD)/wheel/*.whl
+
 uninstall:
-	@for file in $(INSTALLED); do rm -f $(INTO)/$${file##*:} || exit 1; done
-	@for link in $(INSTALLED_LINKS); do rm -f $(INTO)/$$link || exit 1; done
+	@for file in $(INSTALLED); do rm -f "$(INTO)/$${file##*:}" || exit 1; done
+	@for link in $(INSTALLED_LINKS); do rm -f "$(INTO)/$$link" || exit 1; done
 	@for folder in $(OUR_FOLDERS); do \
-	    [ ! -d $(INTO)/$$folder ] || find $(INTO)/$$folder -depth -type d -empty -delete; \
+	    [ ! -d "$(INTO)/$$folder" ] || find "$(INTO)/$$folder" -depth -type d -empty -delete; \
 	done
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 
@@ -611,7 +645,7 @@ $(TIDY_TARGETS): tidy/%:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart test check check-all native clang tidy check-arm count-arm count-x86 check-python check-report asan tsan mutate mutate-sample install uninstall format lint clean $(TIDY_TARGETS) FORCE replay \
+.PHONY: all tests dist deb wheel help quickstart test check check-all native clang tidy check-arm count-arm count-x86 check-python check-report asan tsan mutate mutate-sample install uninstall format lint clean $(TIDY_TARGETS) FORCE replay \
         fuzz-build fuzz fuzz-run fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)

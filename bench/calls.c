@@ -11,6 +11,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/trace/trace_dtype.h"
 
 enum { GROUP_VALUES = 2 * 1024 * 1024, BATCH_STEPS = 1024 };
 
@@ -94,9 +95,16 @@ static size_t whole_lines(size_t values)
     return cc_align_up(values * sizeof(float)) / sizeof(float);
 }
 
+/* The bytes of a tensor's gradient, likewise. */
+static size_t gradient_bytes(const struct cc_calls *w, size_t tensor)
+{
+    const size_t n = cc_trace_tensor(w->config->trace, tensor)->shape.n;
+    return cc_align_up(n * cc_element_bytes[w->type]);
+}
+
 /* The size of each buffer: the most that any scheme needs over any group. */
 struct buffer_sizes {
-    size_t load, decoded; /* values */
+    size_t load, decoded; /* bytes; values */
     size_t payload, slots, cells;
     size_t scratch, thread_scratch;
 };
@@ -105,17 +113,18 @@ static void add_group_sizes(const struct cc_calls *w, size_t scheme, const struc
                             struct buffer_sizes *most)
 {
     struct batch b = batch_of(w, scheme, g);
-    size_t values = 0, bound = 0;
+    size_t values = 0, bytes = 0, bound = 0;
     for (size_t t = g->first; t < g->first + g->count; t++) {
         const struct cc_codec_item *item = &w->codecs[scheme].item[t];
         values += whole_lines(item->codec.shape.n);
+        bytes += gradient_bytes(w, t);
         bound += item->bound;
         size_t scratch = cc_scratch_bytes(&item->codec);
         most->scratch = cc_larger(most->scratch, scratch);
         if (!is_large(w, g, t))
             most->thread_scratch = cc_larger(most->thread_scratch, scratch);
     }
-    most->load = cc_larger(most->load, b.slots * values);
+    most->load = cc_larger(most->load, b.slots * bytes);
     most->decoded = cc_larger(most->decoded, values);
     most->payload = cc_larger(most->payload, b.slots * bound);
     most->slots = cc_larger(most->slots, b.slots);
@@ -130,7 +139,9 @@ static int allocate_buffers(struct cc_calls *w, struct cc_error *e)
             add_group_sizes(w, s, &w->group[g], &most);
     size_t threads = (size_t)w->config->threads;
     w->thread_scratch = cc_align_up(most.thread_scratch);
-    w->load = cc_alloc_parts(most.load * sizeof(float), w->config->threads, e);
+    if (w->type != CC_ELEMENT_FP32)
+        CC_TRY(CC_NEW(w->wide, cc_trace_largest(w->config->trace), e));
+    w->load = cc_alloc_parts(most.load, w->config->threads, e);
     w->decoded = cc_alloc_parts(most.decoded * sizeof(float), w->config->threads, e);
     w->payload = cc_alloc_parts(most.payload, w->config->threads, e);
     w->scratch = cc_alloc(cc_larger(most.scratch, threads * w->thread_scratch), e);
@@ -148,7 +159,9 @@ int cc_calls_open(const struct cc_bench_config *config, bool per_tensor, struct 
                   struct cc_error *e)
 {
     int status = CC_OK;
-    *w = (struct cc_calls){.config = config, .tensors = cc_trace_tensors(config->trace)};
+    *w = (struct cc_calls){.config = config,
+                           .tensors = cc_trace_tensors(config->trace),
+                           .type = cc_trace_element(config->trace)};
     CC_TRY_OUT(CC_NEW(w->group, w->tensors, e));
     CC_TRY_OUT(CC_NEW(w->codecs, config->schemes->count, e));
     CC_TRY_OUT(find_groups(w, per_tensor, e));
@@ -180,6 +193,7 @@ void cc_calls_close(struct cc_calls *w)
     free(w->slot_step);
     free(w->thread_error);
     free(w->load);
+    free(w->wide);
     free(w->decoded);
     free(w->payload);
     free(w->scratch);
@@ -194,15 +208,18 @@ static int load_gradients(struct cc_calls *w, size_t scheme, const struct cc_gro
 {
     const struct cc_bench_config *config = w->config;
     size_t first = (size_t)(g->step[scheme] % config->steps);
-    float *buffer = w->load;
+    uint8_t *buffer = w->load;
     if (w->loaded == g && w->loaded_step == first && w->loaded_slots >= b.slots)
         return CC_OK;
     w->loaded = NULL;
     for (size_t i = 0; i < b.slots * g->count; i++) {
         size_t t = g->first + i % g->count, step = (first + i / g->count) % config->steps;
-        CC_TRY(cc_trace_load(config->trace, config->stream, step, t, buffer, e));
+        float *values = w->wide != NULL ? w->wide : (void *)buffer;
+        CC_TRY(cc_trace_load(config->trace, config->stream, step, t, values, e));
+        if (w->wide != NULL)
+            cc_narrow(w->type, values, cc_trace_tensor(config->trace, t)->shape.n, buffer);
         w->x[i] = buffer;
-        buffer += whole_lines(cc_trace_tensor(config->trace, t)->shape.n);
+        buffer += gradient_bytes(w, t);
     }
     w->loaded = g;
     w->loaded_step = first;
@@ -250,7 +267,8 @@ static int call_tensor(const struct task *k, size_t t, bool all_threads)
     float *y = w->decoded + w->value_at[t];
     switch (k->call) {
     case CC_ENCODE:
-        return cc_encode(&c, &ctx, w->x[i], payload, item->bound, &w->len[i], e);
+        return cc_encode_from(&c, &ctx, (struct cc_elements){w->x[i], w->type}, payload,
+                              item->bound, &w->len[i], e);
     case CC_DECODE:
         return cc_decode(&c, &ctx, payload, w->len[i], y, e);
     default:

@@ -36,10 +36,12 @@ struct cc_calls {
     struct cc_codec_set *codecs; /* one per scheme: with states, without scratch and payload */
     struct cc_group *group;
     size_t groups, tensors;
-    float *load, *decoded;         /* the gradients of a batch; decoded values */
+    enum cc_element type;          /* of the gradients, which encode reads as they are stored */
+    uint8_t *load;                 /* the gradients of a batch */
+    float *wide, *decoded;         /* a gradient before it is rounded to 16 bits; decoded values */
     uint8_t *payload, *scratch;    /* used by all schemes in turn */
     size_t thread_scratch;         /* bytes per thread, when threads share out the tensors */
-    const float **x;               /* by cell: the gradient */
+    const void **x;                /* by cell: the gradient */
     size_t *payload_at, *len;      /* by cell: where its payload lies, and its length */
     size_t *value_at;              /* by tensor: where its decoded values lie */
     uint64_t *slot_step;           /* by slot: the running step that was encoded last */

@@ -4,6 +4,7 @@
 
 #include "core/interrupt.h"
 #include "core/parallel.h"
+#include "core/trace/trace_dtype.h"
 
 const struct cc_spec *cc_bench_spec(const struct cc_bench_config *config, size_t scheme,
                                     size_t tensor)
@@ -16,8 +17,10 @@ const struct cc_spec *cc_bench_spec(const struct cc_bench_config *config, size_t
 struct cc_codec_item cc_bench_codec(const struct cc_bench_config *config, size_t scheme,
                                     size_t tensor)
 {
-    return cc_codec_item(cc_bench_spec(config, scheme, tensor),
-                         &cc_trace_tensor(config->trace, tensor)->shape);
+    struct cc_codec_item item = cc_codec_item(cc_bench_spec(config, scheme, tensor),
+                                              &cc_trace_tensor(config->trace, tensor)->shape);
+    item.codec.input = cc_trace_element(config->trace);
+    return item;
 }
 
 int cc_bench_codecs(const struct cc_bench_config *config, size_t scheme,

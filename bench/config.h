@@ -14,9 +14,9 @@ struct cc_bench_config {
     struct cc_trace *trace;
     size_t stream; /* its index in the trace */
     const struct cc_spec_list *schemes;
-    const struct cc_spec *raw; /* fp32, for tensors under min_size */
-    size_t min_size;           /* in values; smaller tensors travel as fp32 */
-    const bool *raw_tensor;    /* by tensor: true if it travels as fp32 as well; may be NULL */
+    const struct cc_spec *raw; /* for tensors under min_size: fp32, or the trace's type */
+    size_t min_size;           /* in values; smaller tensors travel so */
+    const bool *raw_tensor;    /* by tensor: true if it does as well; may be NULL */
     size_t steps; /* the number of the trace's steps that are used, from its first on */
     uint64_t seed;
     int threads; /* one: speeds are of the time that it runs on a processor, so that it does not
@@ -27,11 +27,11 @@ struct cc_bench_config {
     void *progress_arg;
 };
 
-/* The scheme that a tensor travels under: scheme number `scheme`, or fp32. */
+/* The scheme that a tensor travels under: scheme number `scheme`, or raw. */
 const struct cc_spec *cc_bench_spec(const struct cc_bench_config *config, size_t scheme,
                                     size_t tensor);
 
-/* The codec of a tensor, without memory. */
+/* The codec of a tensor, without memory, for gradients of the trace's type. */
 struct cc_codec_item cc_bench_codec(const struct cc_bench_config *config, size_t scheme,
                                     size_t tensor);
 

@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/trace/trace_dtype.h"
 #include "core/stats.h"
 
 const char *const cc_limit_place_names[] = {"cache", "L2", "memory"};
@@ -35,7 +36,8 @@ struct cc_limits {
     size_t lines;
     /* the limit of instructions: */
     struct l1_scheme *l1; /* one per scheme; NULL: not measured */
-    float *x, *y;         /* the gradient; decoded values */
+    struct cc_elements x; /* the gradient, which is owned */
+    float *y;             /* decoded values */
     double *sorted;       /* room for the samples of a call */
 };
 
@@ -83,11 +85,27 @@ static int open_scheme(const struct cc_limits *l, size_t scheme, size_t most, st
                  cc_sum_rounds(spec->scheme, spec->params) > 1; /* matrices (powersgd) */
     for (int i = 0; i < 2; i++) {
         const struct cc_shape shape = cc_shape_flat(values[i]);
-        CC_TRY(cc_codec_set_single(&s->size[i].codec, spec, &shape, &cc_memory_in_turn, e));
+        CC_TRY(cc_codec_set_init(&s->size[i].codec, 1, e));
+        s->size[i].codec.item[0] = cc_codec_item(spec, &shape);
+        s->size[i].codec.item[0].codec.input = cc_trace_element(l->config->trace);
+        CC_TRY(cc_codec_set_allocate(&s->size[i].codec, &cc_memory_in_turn, e));
     }
     for (int c = 0; c < CC_CALLS; c++)
         CC_TRY(CC_NEW(s->seconds[c], most, e));
     return CC_NEW(s->clock, most, e);
+}
+
+/* Rounds the gradient of n values to its type. */
+static int keep_as(struct cc_limits *l, enum cc_element type, size_t n, struct cc_error *e)
+{
+    uint16_t *half;
+    if (type == CC_ELEMENT_FP32)
+        return CC_OK;
+    CC_TRY(CC_NEW(half, n, e));
+    cc_narrow(type, l->x.at, n, half);
+    free((void *)(uintptr_t)l->x.at);
+    l->x = (struct cc_elements){half, type};
+    return CC_OK;
 }
 
 /* Leaves l->l1 NULL if the largest tensor is too small, or if there are several threads. */
@@ -97,13 +115,16 @@ static int open_l1(struct cc_limits *l, size_t most, struct cc_error *e)
     const size_t values = LONG + STARTS * START_VALUES;
     if (config->threads > 1 || cc_trace_tensor(config->trace, l->largest)->shape.n < values)
         return CC_OK;
-    CC_TRY(CC_NEW(l->x, values, e));
+    float *x;
+    CC_TRY(CC_NEW(x, values, e));
+    l->x = cc_elements_f32(x);
     CC_TRY(CC_NEW(l->y, LONG, e));
     CC_TRY(CC_NEW(l->sorted, most, e));
     CC_TRY(CC_NEW(l->l1, config->schemes->count, e));
     for (size_t s = 0; s < config->schemes->count; s++)
         CC_TRY(open_scheme(l, s, most, e));
-    return cc_trace_load_first(config->trace, config->stream, 0, l->largest, values, l->x, e);
+    CC_TRY(cc_trace_load_first(config->trace, config->stream, 0, l->largest, values, x, e));
+    return keep_as(l, cc_trace_element(config->trace), values, e);
 }
 
 static void free_l1(struct cc_limits *l)
@@ -116,7 +137,7 @@ static void free_l1(struct cc_limits *l)
         free(l->l1[s].clock);
     }
     free(l->l1);
-    free(l->x);
+    free((void *)(uintptr_t)l->x.at);
     free(l->y);
     free(l->sorted);
 }
@@ -132,11 +153,12 @@ static double seconds_of(const struct cc_limits *l, const struct l1_scheme *s, s
     for (size_t i = 0; i <= TURNS && status == CC_OK; i++) {
         const uint64_t step = s->step + (call == CC_ENCODE ? i : TURNS);
         const struct cc_context ctx = cc_bench_context(l->config, l->largest, step);
-        const float *x = l->x + i % STARTS * START_VALUES;
+        const struct cc_elements x = cc_elements_from(l->x, i % STARTS * START_VALUES);
         if (i == 1) /* the call before has brought the data into the cache */
             begin = cc_thread_now();
         if (call == CC_ENCODE)
-            status = cc_encode(&item->codec, &ctx, x, item->payload, item->bound, &size->len, e);
+            status =
+                cc_encode_from(&item->codec, &ctx, x, item->payload, item->bound, &size->len, e);
         else if (call == CC_DECODE)
             status = cc_decode(&item->codec, &ctx, item->payload, size->len, l->y, e);
         else
@@ -292,7 +314,8 @@ static int find_patterns(struct cc_limits *l, size_t scheme, double bytes, struc
     struct patterns *found = &l->pattern[scheme];
     struct cc_traffic t = traffic_of(l, scheme);
     double payload = bytes / (double)cc_trace_values(l->config->trace);
-    const struct cc_pattern encode = cc_pattern_encode(&t, payload);
+    const struct cc_pattern encode =
+        cc_pattern_encode(&t, cc_trace_element(l->config->trace), payload);
     struct cc_pattern decode = cc_pattern_decode(false, payload),
                       add = cc_pattern_decode(true, payload);
     list_zero_lines(l, &decode);

@@ -17,6 +17,7 @@ struct cc_moves {
     /* First those that are read, then those updated in place, then those written. */
     unsigned char *stream[CC_STREAMS];
     unsigned reads, updates, writes;
+    bool half;           /* the first stream, which is read, has half the length of the others */
     size_t stream_bytes; /* the length of each stream */
     unsigned char *payload;
     size_t payload_bytes; /* spread over the pass */

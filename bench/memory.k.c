@@ -158,6 +158,8 @@ static inline vector move_blocks(const struct cc_moves *m, const struct cc_copy_
         unsigned s = 0;
         if (config->touch)
             touch_pages(m, i, begin);
+        if (m->half && m->reads > 0)
+            all = read_bytes(m->stream[s++] + i / 2, bytes / 2, ahead, all);
         for (; s < m->reads; s++)
             all = read_bytes(m->stream[s] + i, bytes, ahead, all);
         for (; s < m->reads + m->updates; s++)

@@ -12,6 +12,7 @@
 #include "core/memory.h"
 #include "core/stats.h"
 #include "core/trace/synth.h"
+#include "core/trace/trace_dtype.h"
 
 const size_t cc_profile_sizes[CC_PROFILE_SIZES] = {10,     100,     1000,    10000,
                                                    100000, 1000000, 3000000, 10000000};
@@ -102,7 +103,7 @@ out:
 int cc_profile_begin(struct cc_profile *p, const struct cc_profile_config *config,
                      struct cc_error *e)
 {
-    *p = (struct cc_profile){.threads = config->threads};
+    *p = (struct cc_profile){.threads = config->threads, .dtype = config->dtype};
     CC_TRY(cc_text(&p->trace, e, "synthetic:%s", cc_distribution_names[config->distribution]));
     CC_TRY(cc_text(&p->cpu, e, "%s", config->cpu));
     CC_TRY(cc_text(&p->isa, e, "%s", cc_isa_name(cc_isa())));
@@ -149,6 +150,7 @@ int cc_profile_measure(struct cc_profile *p, const struct cc_spec_list *schemes,
     struct cc_speed speed = {0};
     int status = CC_OK;
     CC_TRY_OUT(cc_trace_synth(&synth, &tensor, 1, "profile", &bench.trace, e));
+    cc_trace_set_element(bench.trace, config->dtype);
     CC_TRY_OUT(CC_NEW(bench.failed, schemes->count, e));
     CC_TRY_OUT(cc_speed_measure(&bench, &limits, &speed, e));
     if (cc_interrupted())

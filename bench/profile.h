@@ -28,6 +28,7 @@ int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *config,
 struct cc_profile_config {
     enum cc_distribution distribution; /* the synthetic values' */
     uint64_t seed;
+    enum cc_element dtype; /* of the values */
     int threads; /* inside a tensor; one: times are those on the processor, whatever else runs */
     const char *cpu;  /* written to the profile: the machine's name */
     const char *time; /* written to the profile: when it was measured */

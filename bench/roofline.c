@@ -74,9 +74,11 @@ struct cc_roofline {
 
 /* --- patterns --- */
 
-struct cc_pattern cc_pattern_encode(const struct cc_traffic *t, double payload)
+struct cc_pattern cc_pattern_encode(const struct cc_traffic *t, enum cc_element type,
+                                    double payload)
 {
-    struct cc_pattern p = {.passes = t->passes, .payload = payload};
+    struct cc_pattern p = {
+        .passes = t->passes, .half = type != CC_ELEMENT_FP32, .payload = payload};
     for (unsigned i = 0; i < t->passes; i++) {
         p.pass[i].reads = t->pass[i].reads;
         p.pass[i].updates = t->pass[i].updates;
@@ -95,8 +97,8 @@ struct cc_pattern cc_pattern_decode(bool add, double payload)
 static bool same_pattern(const struct cc_pattern *a, const struct cc_pattern *b)
 {
     return a->line == NULL && b->line == NULL && a->passes == b->passes &&
-           memcmp(a->pass, b->pass, sizeof a->pass) == 0 && a->payload == b->payload &&
-           a->payload_in == b->payload_in;
+           memcmp(a->pass, b->pass, sizeof a->pass) == 0 && a->half == b->half &&
+           a->payload == b->payload && a->payload_in == b->payload_in;
 }
 
 /* --- moving --- */
@@ -126,6 +128,7 @@ static void move_part(void *arg, int part)
         .reads = p->pass[j->pass].reads,
         .updates = p->pass[j->pass].updates,
         .writes = p->pass[j->pass].writes,
+        .half = p->half,
         .stream_bytes = (end - begin) * sizeof(float),
         .payload = r->payload + payload_begin,
         .payload_bytes = cc_part_begin(payload, r->threads, part + 1, 1) * LINE - payload_begin,
@@ -137,7 +140,9 @@ static void move_part(void *arg, int part)
     };
     for (unsigned s = 0; s < CC_STREAMS; s++)
         if (r->stream[s] != NULL)
-            m.stream[s] = r->stream[s] + (updates_lines ? 0 : begin * sizeof(float));
+            m.stream[s] = r->stream[s] + (updates_lines      ? 0
+                                          : s == 0 && m.half ? begin * sizeof(uint16_t)
+                                                             : begin * sizeof(float));
     j->sink[part] = r->kernel->move(&m, &j->candidate->loop);
 }
 
@@ -350,6 +355,7 @@ double cc_roofline_bytes(const struct cc_roofline *r, size_t index)
     const struct cc_pattern *p = &r->limit[index].pattern;
     double bytes = p->line != NULL ? (double)NAN : p->payload;
     for (unsigned i = 0; i < p->passes; i++)
-        bytes += 4 * (p->pass[i].reads + 2 * p->pass[i].updates + p->pass[i].writes);
+        bytes += 4 * (p->pass[i].reads + 2 * p->pass[i].updates + p->pass[i].writes) -
+                 (p->half && p->pass[i].reads > 0 ? 2 : 0);
     return bytes;
 }

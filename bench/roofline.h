@@ -30,6 +30,7 @@ struct cc_pattern {
     struct {
         unsigned reads, updates, writes;
     } pass[2];
+    bool half;       /* the gradient, the first stream that passes read, has 2 bytes a value */
     double payload;  /* bytes per value, moved in the last pass */
     bool payload_in; /* true: read; false: written */
     /* Not NULL: lines of the stream, ascending. In a pattern of a single pass with one update, only
@@ -39,8 +40,10 @@ struct cc_pattern {
     size_t lines;
 };
 
-/* The patterns of a scheme's calls, without a list. `payload`: bytes per value. */
-struct cc_pattern cc_pattern_encode(const struct cc_traffic *t, double payload);
+/* The patterns of a scheme's calls, without a list. type: of the gradient; `payload`: bytes per
+ * value. */
+struct cc_pattern cc_pattern_encode(const struct cc_traffic *t, enum cc_element type,
+                                    double payload);
 struct cc_pattern cc_pattern_decode(bool add, double payload);
 
 /* The patterns of one run and their samples. */

@@ -57,6 +57,7 @@ int commcomp_codec_new(const char *scheme, const size_t *dims, int ndim,
     CC_TRY_OUT(cc_codec_set_single(&c->set, c->spec, &shape, &memory, e));
     if (c->set.item->bound == SIZE_MAX)
         CC_TRY_OUT(cc_fail(e, "%s: %zu values are too many", c->spec->name, shape.n));
+    c->scratch_bytes = c->set.scratch_bytes;
     *out = c;
 out:
     if (status != CC_OK)
@@ -70,6 +71,7 @@ void commcomp_codec_free(struct commcomp_codec *c)
         return;
     cc_codec_set_free(&c->set);
     cc_spec_free(c->spec);
+    free(c->scratch);
     free(c->name);
     free(c);
 }
@@ -164,13 +166,52 @@ static struct cc_context context_of(const struct commcomp_codec *c, uint64_t ste
     return ctx;
 }
 
+/* Prepares the codec for gradients of the type: they may need more scratch memory. */
+static int set_input(struct commcomp_codec *c, enum cc_element type, struct cc_error *e)
+{
+    struct cc_codec wanted = *codec_of(c);
+    wanted.input = type;
+    const size_t bytes = cc_scratch_bytes(&wanted);
+    if (bytes > c->scratch_bytes) {
+        void *scratch = cc_alloc(bytes, e);
+        if (scratch == NULL)
+            return CC_FAIL;
+        free(c->scratch);
+        c->scratch = scratch;
+        c->scratch_bytes = bytes;
+        wanted.scratch = scratch;
+    }
+    c->set.item->codec = wanted;
+    return CC_OK;
+}
+
+static int encode_from(struct commcomp_codec *c, uint64_t step, struct cc_elements x, void *payload,
+                       size_t room, size_t *bytes, struct cc_error *e)
+{
+    const struct cc_context ctx = context_of(c, step);
+    if (x.type != CC_ELEMENT_FP32 && x.type != codec_of(c)->input)
+        CC_TRY(set_input(c, x.type, e));
+    return cc_encode_from(codec_of(c), &ctx, x, payload, room, bytes, e);
+}
+
 int commcomp_encode(struct commcomp_codec *c, uint64_t step, const float *x, void *payload,
                     size_t room, size_t *bytes, char *error)
 {
+    return commcomp_encode_from(c, step, COMMCOMP_F32, x, payload, room, bytes, error);
+}
+
+int commcomp_encode_from(struct commcomp_codec *c, uint64_t step, int dtype, const void *x,
+                         void *payload, size_t room, size_t *bytes, char *error)
+{
+    static const enum cc_element types[] = {[COMMCOMP_F32] = CC_ELEMENT_FP32,
+                                            [COMMCOMP_F16] = CC_ELEMENT_FP16,
+                                            [COMMCOMP_BF16] = CC_ELEMENT_BF16};
     struct cc_error *e = cc_error_of(error);
+    if (dtype < 0 || (size_t)dtype >= sizeof types / sizeof *types)
+        return cc_usage(e, "dtype %d is none of float32, float16, bfloat16", dtype);
     CC_TRY(cc_codec_take(c, e));
-    const struct cc_context ctx = context_of(c, step);
-    return cc_codec_end(c, cc_encode(codec_of(c), &ctx, x, payload, room, bytes, e));
+    const struct cc_elements from = {x, types[dtype]};
+    return cc_codec_end(c, encode_from(c, step, from, payload, room, bytes, e));
 }
 
 int commcomp_decode(struct commcomp_codec *c, uint64_t step, const void *payload, size_t bytes,

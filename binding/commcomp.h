@@ -81,14 +81,18 @@ void commcomp_parameter_default(size_t scheme, size_t parameter, char *out, size
 
 /* --- codecs --- */
 
+/* The types of values in memory and in files. */
+enum commcomp_dtype { COMMCOMP_F32, COMMCOMP_F16, COMMCOMP_BF16, COMMCOMP_F64 };
+
 /* A scheme with parameters for one tensor, with the state that it keeps from step to step. Payloads
  * are defined in docs/payloads.md. */
 struct commcomp_codec;
 
 /* Makes a codec of a scheme as on the command line ("3lc:s=1.75") and a row-major shape of ndim
  * dimensions (0: a scalar; at most COMMCOMP_MAX_DIMS). Most schemes only ask for the number of
- * values; powersgd needs the shape. All memory that it will use is allocated here. Release *out
- * with commcomp_codec_free, which accepts NULL. */
+ * values; powersgd needs the shape. All memory that it will use is allocated here, but for
+ * gradients of 16 bits (commcomp_encode_from). Release *out with commcomp_codec_free, which accepts
+ * NULL. */
 int commcomp_codec_new(const char *scheme, const size_t *dims, int ndim,
                        struct commcomp_codec **out, char *error);
 void commcomp_codec_free(struct commcomp_codec *c);
@@ -123,6 +127,11 @@ int commcomp_codec_threads(struct commcomp_codec *c, int threads, char *error);
  * or restore it. */
 int commcomp_encode(struct commcomp_codec *c, uint64_t step, const float *x, void *payload,
                     size_t room, size_t *bytes, char *error);
+/* The same for values of a dtype of enum commcomp_dtype but float64: the payload and the state are
+ * those of the values widened to float32, and most schemes read them without widening a copy first.
+ * The first call with a dtype may allocate memory. */
+int commcomp_encode_from(struct commcomp_codec *c, uint64_t step, int dtype, const void *x,
+                         void *payload, size_t room, size_t *bytes, char *error);
 /* Decodes a payload to y, which has room for the tensor's values. Any bytes either decode or give
  * an error, and y is then unspecified. The codec's state is neither used nor changed, so that one
  * codec may decode the payloads of all ranks, one after the other, also if it encodes. */
@@ -195,8 +204,6 @@ const void *commcomp_container_payload(const struct commcomp_container *c, size_
 int commcomp_container_decode(struct commcomp_container *c, size_t tensor, float *y, char *error);
 
 /* --- traces: recorded gradients, docs/traces.md --- */
-
-enum commcomp_dtype { COMMCOMP_F32, COMMCOMP_F16, COMMCOMP_BF16, COMMCOMP_F64 };
 
 /* Writes steps of one sender or several to a directory, which is made if it is missing, as
  * safetensors files that `commcomp --trace` reads: the tensors are declared once, in order, and

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 
 #include "binding/impl.h"
+#include "core/format/compressed.h"
 #include "core/format/container.h"
 #include "core/infile.h"
 #include "core/memory.h"
+#include "schemes/unpack.h"
 
 struct commcomp_container_writer {
     atomic_bool turn;
@@ -97,6 +99,7 @@ static int parse(struct commcomp_container *c, uint64_t max_values, struct cc_er
 {
     const uint64_t limit = max_values > 0 ? max_values : cc_container_limit(c->bytes.size);
     CC_TRY(cc_container_read(c->bytes.data, c->bytes.size, &c->file, e));
+    CC_TRY(cc_container_no_base(&c->file, e));
     if (cc_spec_parse(c->file.head.scheme, &c->spec, e) != CC_OK) {
         cc_error_in(e, "byte 44");
         return CC_FAIL;
@@ -190,14 +193,8 @@ int commcomp_container_decode(struct commcomp_container *c, size_t tensor, float
 {
     static const struct cc_codec_memory memory = {.scratch = CC_SHARED};
     struct cc_error *e = cc_error_of(error);
-    const struct cc_container_head *h = &c->file.head;
     const struct cc_container_tensor *t = &c->file.tensors[tensor];
-    const struct cc_context ctx = {.seed = h->seed,
-                                   .rank = h->rank,
-                                   .direction = h->direction,
-                                   .step = h->step,
-                                   .tensor = tensor,
-                                   .name = t->name};
+    const struct cc_context ctx = cc_unpack_context(&c->file, tensor);
     CC_TRY(cc_turn_take(&c->turn, "container of", c->spec->name, e));
     int status = cc_codec_set_single(&c->set, c->spec, &t->shape, &memory, e);
     if (status == CC_OK)

@@ -40,6 +40,8 @@ struct commcomp_codec {
     atomic_bool turn; /* of calls that use or change anything below but the spec and the shape */
     struct cc_spec *spec;
     struct cc_codec_set set; /* one codec, with its state and scratch memory */
+    void *scratch;           /* more of that, for gradients of 16 bits; NULL: the set's is enough */
+    size_t scratch_bytes;    /* what the codec has */
     struct cc_context ctx;   /* but for the step, which each call names */
     char *name;              /* the tensor's, or NULL */
     struct {                 /* where the rounds of a step are */

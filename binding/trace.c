@@ -2,6 +2,8 @@
  * without. A handle is a struct cc_trace. */
 #include "binding/impl.h"
 #include "core/trace/trace.h"
+#include "core/trace/trace_decoder.h"
+#include "schemes/unpack.h"
 
 static struct cc_trace *inside(struct commcomp_trace *t)
 {
@@ -16,6 +18,7 @@ static const struct cc_trace *inside_const(const struct commcomp_trace *t)
 int commcomp_trace_open(const char *path, struct commcomp_trace **out, char *error)
 {
     struct cc_trace *t;
+    cc_trace_decode_by(cc_unpack);
     CC_TRY(cc_trace_open(path, &t, cc_error_of(error)));
     *out = (struct commcomp_trace *)(void *)t;
     return CC_OK;

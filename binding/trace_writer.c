@@ -80,7 +80,7 @@ int commcomp_trace_writer_step(struct commcomp_trace_writer *w, int direction, i
         return cc_usage(e, "%s: the step before has not ended", w->directory);
     if (w->count == 0)
         return cc_usage(e, "%s: a step of no tensors; declare them first", w->directory);
-    CC_TRY(cc_step_path(w->directory, sender, step, &path, e));
+    CC_TRY(cc_step_path(w->directory, sender, step, CC_STEP_SUFFIX, &path, e));
     const bool there = access(path, F_OK) == 0;
     const int status =
         there ? cc_fail(e, "%s: is there already; name a new directory", path) : CC_OK;

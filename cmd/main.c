@@ -1,10 +1,12 @@
 /* The program: finds the command, parses its arguments, runs it, prints the record or the error. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cli/help.h"
 #include "cmd/cli/terminal.h"
@@ -14,7 +16,10 @@
 #include "core/isa.h"
 #include "core/memory.h"
 #include "core/nearest.h"
+#include "core/trace/trace_decoder.h"
+#include "core/units.h"
 #include "core/version.h"
+#include "schemes/unpack.h"
 #include "netsim/lab/lab.h"
 
 /* The list of commands, in the order of --help: cc_command_NAME of each is defined in its file. */
@@ -26,10 +31,12 @@
     COMMAND(sim)                                                                                   \
     COMMAND(calibrate)                                                                             \
     COMMAND(train)                                                                                 \
+    COMMAND(generate)                                                                              \
     COMMAND(advise)                                                                                \
     COMMAND(schemes)                                                                               \
     COMMAND(nets)                                                                                  \
     COMMAND(paper)                                                                                 \
+    COMMAND(papers)                                                                                \
     COMMAND(recipes)                                                                               \
     COMMAND(keys)                                                                                  \
     COMMAND(trace_info)                                                                            \
@@ -38,6 +45,7 @@
     COMMAND(encode)                                                                                \
     COMMAND(decode)                                                                                \
     COMMAND(check)                                                                                 \
+    COMMAND(show)                                                                                  \
     COMMAND(compare)                                                                               \
     COMMAND(report)                                                                                \
     COMMAND(plot)
@@ -48,12 +56,29 @@ COMMANDS(DECLARE)
 
 static const struct cc_command *const commands[] = {COMMANDS(ADDRESS) NULL};
 
+/* Whether the reader of standard output has gone away, as `head` does: an end like any other, of
+ * which nobody wants to hear. */
+static bool reader_left(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
+/* Ends the program as one that does not catch SIGPIPE, which shells know. */
+static void end_by_pipe(void)
+{
+    cc_signals_of_writes(SIG_DFL);
+    (void)raise(SIGPIPE);
+}
+
 /* Whether all output to stdout succeeded; prints why not. */
 static int flush_stdout(void)
 {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return CC_OK;
+    if (reader_left())
+        end_by_pipe();
     (void)fprintf(stderr, "commcomp: standard output could not be written: %s\n",
                   errno != 0 ? strerror(errno) : "an earlier write failed");
     return CC_FAIL;
@@ -123,8 +148,24 @@ static bool stdout_is_taken(const struct cc_args *args)
     const int written = args->command->output_operand;
     if (written > 0 && written <= args->operands && cc_file_is_stdout(args->operand[written - 1]))
         return true;
+    for (int i = 0; i < args->more_count; i++)
+        if (cc_file_is_stdout(args->more[i]))
+            return true;
     return path != NULL && cc_file_is_stdout(path);
 }
+
+/* Writes the file of --output, or each of them. */
+static int save(const struct cc_args *args, struct cc_error *e)
+{
+    int status = CC_OK;
+    if (args->output.output != NULL)
+        status = cc_record_save(&args->record, args->output.output, args->output.format, e);
+    for (int i = 0; i < args->more_count && status == CC_OK; i++)
+        status = cc_record_save(&args->record, args->more[i], args->output.format, e);
+    return status;
+}
+
+enum { INTERRUPTED = 130 }; /* the exit code after Ctrl-C */
 
 /* Saves and prints the record, also that of a command that failed with rows, and prints the errors.
  * Files come first: a reader of standard output that goes away must not cost them. `status` is that
@@ -132,22 +173,26 @@ static bool stdout_is_taken(const struct cc_args *args)
 static int write_results(struct cc_args *args, int status, const struct cc_error *e)
 {
     struct cc_record *r = &args->record;
-    const char *path = args->output.output;
+    const bool interrupted = cc_interrupted() && (r->partial || status != CC_OK);
+    if (status == CC_FAIL && args->command->own_output && reader_left())
+        end_by_pipe();
     if (status != CC_OK)
         (void)snprintf(r->error, sizeof r->error, "%s", e->text);
     bool anything = status == CC_OK || r->row_count > 0 || args->output.format == CC_FORMAT_JSON;
-    anything = anything && !args->command->own_output;
+    anything = anything && !args->command->own_output && !args->printed;
     const char *notes = args->output.notes;
     /* Interrupted before the first row, or failed without one: an earlier file stays. */
-    const bool save = anything && (r->row_count > 0 || (status == CC_OK && !r->partial));
+    const bool keep = anything && (r->row_count > 0 || (status == CC_OK && !r->partial));
     struct cc_error why[3] = {{""}, {""}, {""}};
     bool written = true;
-    if (save && path != NULL)
-        written &= cc_record_save(r, path, args->output.format, &why[0]) == CC_OK;
-    if (save && notes != NULL && (status == CC_OK || r->note_count > 0))
+    if (keep)
+        written &= save(args, &why[0]) == CC_OK;
+    if (keep && notes != NULL && (status == CC_OK || r->note_count > 0))
         written &= cc_record_save_notes(r, notes, &why[1]) == CC_OK;
     if (anything && !stdout_is_taken(args))
         written &= cc_record_print(r, args->output.format, stdout, &why[2]) == CC_OK;
+    if (why[2].text[0] != '\0' && status == CC_OK && reader_left())
+        end_by_pipe();
     if (why[2].text[0] == '\0')
         written &= flush_stdout() == CC_OK;
     for (size_t i = 0; i < 3; i++)
@@ -155,12 +200,12 @@ static int write_results(struct cc_args *args, int status, const struct cc_error
             fprintf(stderr, "commcomp: %s\n", why[i].text);
     if (status != CC_OK)
         fprintf(stderr, "commcomp: %s\n", r->error);
-    if (r->partial)
+    if (interrupted)
         fprintf(stderr,
                 r->row_count > 0
                     ? "commcomp: interrupted; the rows are what was measured until then\n"
                     : "commcomp: interrupted before the first row; files are as they were\n");
-    return status != CC_OK ? status : !written || r->partial ? CC_FAIL : CC_OK;
+    return interrupted ? INTERRUPTED : status != CC_OK ? status : !written ? CC_FAIL : CC_OK;
 }
 
 /* Parses the options that say how the record is printed. */
@@ -170,7 +215,9 @@ static int parse_layout(struct cc_args *args, struct cc_error *e)
     const char *columns = args->output.columns;
     r->width = cc_terminal_width();
     r->wide = args->output.wide;
-    return columns == NULL ? CC_OK : cc_status_in(cc_record_choose(r, columns, e), e, "--columns");
+    if (columns == NULL || r->column_count == 0) /* `show` has those of a stored result */
+        return CC_OK;
+    return cc_status_in(cc_record_choose(r, columns, e), e, "--columns");
 }
 
 /* A command of a recipe, by what it was chosen. */
@@ -178,6 +225,7 @@ struct chosen {
     const struct cc_recipe *recipe;
     size_t at;
     const char *label;
+    struct cc_recipe_part *part; /* the only call to be done; or NULL */
 };
 
 /* "study.csv" of the command "sim": "study-sim.csv". To be freed. */
@@ -196,7 +244,10 @@ static int name_files(struct cc_args *args, const struct chosen *of, char *made[
 {
     static const char *const options[] = {"output", "notes"};
     const char **const paths[] = {&args->output.output, &args->output.notes};
-    if (of->recipe->count > 1)
+    if (of->recipe->count > 1 && args->more_count > 0)
+        return cc_usage(e, "--output %s: a recipe of several commands takes one --output",
+                        args->more[0]);
+    if (of->recipe->count > 1 || of->part != NULL)
         args->journal = args->output.output;
     for (size_t i = 0; i < 2 && of->recipe->count > 1; i++) {
         const char *path = *paths[i];
@@ -206,6 +257,18 @@ static int name_files(struct cc_args *args, const struct chosen *of, char *made[
         cc_arg_set(args, options[i], made[i]);
         *paths[i] = made[i];
     }
+    return CC_OK;
+}
+
+/* A call alone keeps only the journal: the result is that of all calls. */
+static int keep_journal_only(struct cc_args *args, const struct chosen *of, struct cc_error *e)
+{
+    args->part = of->part;
+    if (args->journal == NULL || cc_file_is_stream(args->journal))
+        return cc_usage(e, "--call %zu: give --output FILE: the rows are kept in FILE.journal.%zu",
+                        of->part->wanted, of->part->wanted);
+    args->output.output = args->output.notes = NULL;
+    args->more_count = 0;
     return CC_OK;
 }
 
@@ -263,25 +326,33 @@ static int run_words(const struct cc_command *c, int argc, char **argv, int firs
     while (echo[echoed] != NULL)
         echoed++;
     cc_record_init(&args.record, c->name, c->columns, echoed, echo);
-    if (args.help != CC_NO_HELP) {
-        cc_help_command(c, args.help == CC_HELP_ALL, stdout);
-        status = flush_stdout();
+    if (args.help != NULL) {
+        status = cc_help_command(c, args.help, stdout, &e);
+        if (status != CC_OK)
+            cc_say("%s", e.text);
+        if (flush_stdout() != CC_OK)
+            status = CC_FAIL;
         cc_args_free(&args);
         return status;
     }
     CC_TRY_OUT(parsed);
     if (of != NULL)
         CC_TRY_OUT(name_files(&args, of, made, &e));
+    if (of != NULL && of->part != NULL)
+        CC_TRY_OUT(keep_journal_only(&args, of, &e));
     CC_TRY_OUT(parse_layout(&args, &e));
     CC_TRY_OUT(cc_isa_init(&e));
     cc_interrupt_catch();
     CC_TRY_OUT(cc_args_check_outputs(&args, &e));
     CC_TRY_OUT(do_command(&args, of, print, &e));
 out:
+    if (print && status == CC_OK && args.part != NULL)
+        args.printed = args.record.row_count == 0; /* the call is of another command */
     if (print || status != CC_OK)
-        status = print && of != NULL && of->recipe->count > 1 ? write_part(&args, of, status, &e)
-                                                              : write_results(&args, status, &e);
-    if (print && status == CC_OK && args.journal != NULL &&
+        status = print && args.part == NULL && of != NULL && of->recipe->count > 1
+                     ? write_part(&args, of, status, &e)
+                     : write_results(&args, status, &e);
+    if (print && status == CC_OK && args.journal != NULL && args.part == NULL &&
         (of == NULL || of->at + 1 == of->recipe->count))
         cc_recipe_journal_remove(args.journal);
     cc_args_free(&args);
@@ -293,6 +364,24 @@ out:
 static int run_command(const struct cc_command *c, int argc, char **argv, int first)
 {
     return run_words(c, argc, argv, first, (const char *const *)argv, NULL, true);
+}
+
+/* The man page of the command of these words, or without any that of the program. */
+static int print_man(int count, char **word)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "%s%s%s", count > 0 ? word[0] : "", count > 1 ? " " : "",
+                   count > 1 ? word[1] : "");
+    const struct cc_command *c = cc_command_find(commands, name);
+    if (count > 0 && c == NULL) {
+        cc_say("--man %s: unknown command; `commcomp --help` lists them", name);
+        return CC_USAGE;
+    }
+    if (c != NULL)
+        cc_help_man_command(c, stdout);
+    else
+        cc_help_man(commands, stdout);
+    return flush_stdout();
 }
 
 static int print_completion(const char *shell)
@@ -369,8 +458,9 @@ static int words_of(const struct cc_recipe *r, const struct cc_recipe_command *i
     return n;
 }
 
-/* Runs all commands of a recipe, after a check of all. */
-static int run_recipe(const struct cc_recipe *r, int argc, char **argv, char **echo)
+/* Runs all commands of a recipe, or one call, after a check of all. */
+static int run_recipe(const struct cc_recipe *r, struct cc_recipe_part *part, int argc, char **argv,
+                      char **echo)
 {
     size_t most = (size_t)argc + 1;
     for (size_t i = 0; i < r->count; i++)
@@ -380,7 +470,7 @@ static int run_recipe(const struct cc_recipe *r, int argc, char **argv, char **e
     (void)snprintf(label, sizeof label, "--recipe %s", r->name);
     for (size_t i = 0; i < 2 * r->count && status == CC_OK; i++) {
         const bool print = i >= r->count;
-        const struct chosen of = {.recipe = r, .at = i % r->count, .label = label};
+        const struct chosen of = {.recipe = r, .at = i % r->count, .label = label, .part = part};
         const struct cc_command *c = cc_command_find(commands, r->item[of.at].command);
         const int n = words_of(r, &r->item[of.at], argc, argv, words);
         status =
@@ -395,11 +485,15 @@ static int run_recipe(const struct cc_recipe *r, int argc, char **argv, char **e
     return status;
 }
 
-/* `commcomp --recipe NAME|FILE [options]` */
+/* `commcomp --recipe NAME|FILE [--call N] [options]` */
 static int recipe_main(int argc, char **argv)
 {
     struct cc_error e = {""};
     struct cc_recipe *r = NULL;
+    struct cc_recipe_part part = {.seen = 0};
+    const bool alone = argc > 4 && strcmp(argv[3], "--call") == 0;
+    const int first = alone ? 5 : 3;
+    uint64_t wanted = 0;
     int status = CC_OK;
     if (argc < 3) {
         cc_say("--recipe needs a name or a .json file; `commcomp recipes` lists the names");
@@ -408,7 +502,13 @@ static int recipe_main(int argc, char **argv)
     CC_TRY_OUT(cc_recipe_open(argv[2], &r, &e));
     for (size_t i = 0; i < r->count; i++)
         CC_TRY_OUT(check_command(r, i, &e));
-    status = run_recipe(r, argc - 3, argv + 3, argv);
+    if (alone)
+        CC_TRY_OUT(cc_parse_count(argv[4], &wanted, &e));
+    part.wanted = wanted;
+    status = run_recipe(r, alone ? &part : NULL, argc - first, argv + first, argv);
+    if (status == CC_OK && alone && part.seen <= part.wanted)
+        status = cc_usage(&e, "--call %zu: %s has %zu calls, the first of which is 0", part.wanted,
+                          r->name, part.seen);
 out:
     cc_recipe_free(r);
     if (e.text[0] != '\0')
@@ -434,6 +534,7 @@ static int enter_lab(int argc, char **argv)
 int main(int argc, char **argv)
 {
     reserve_descriptors();
+    cc_trace_decode_by(cc_unpack);
     if (argc < 2) {
         cc_help_program(commands, stderr);
         return CC_USAGE;
@@ -451,13 +552,8 @@ int main(int argc, char **argv)
         printf("commcomp %s\n", cc_version());
         return flush_stdout();
     }
-    if (strcmp(word, "--man") == 0) {
-        struct cc_error e = {""};
-        if (cc_help_man(commands, stdout, &e) == CC_OK)
-            return flush_stdout();
-        cc_say("%s", e.text);
-        return CC_FAIL;
-    }
+    if (strcmp(word, "--man") == 0)
+        return print_man(argc - 2, argv + 2);
     if (strcmp(word, "--recipe") == 0)
         return recipe_main(argc, argv);
     if (strcmp(word, "--completion") == 0)
@@ -467,14 +563,11 @@ int main(int argc, char **argv)
         cc_help_group(commands, word, stdout);
         return flush_stdout();
     }
-    if (help) { /* `commcomp help bench` is `commcomp bench --help` */
+    if (help) { /* `commcomp help bench all` is `commcomp bench --help all` */
         static char dash_help[] = "--help";
-        memmove(&argv[1], &argv[2], (size_t)(argc - 2) * sizeof *argv);
-        argv[argc - 1] = dash_help;
-        if (strcmp(argv[argc - 2], "all") == 0) {
-            argv[argc - 1] = argv[argc - 2];
-            argv[argc - 2] = dash_help;
-        }
+        const int words = argc > 3 && is_group(argv[2]) ? 2 : 1;
+        memmove(&argv[1], &argv[2], (size_t)words * sizeof *argv);
+        argv[1 + words] = dash_help;
     }
     for (size_t i = 0; commands[i] != NULL; i++) {
         int words = words_matched(commands[i], argc, argv);

@@ -9,10 +9,12 @@
 
 #include "core/interrupt.h"
 #include "core/isa.h"
+#include "core/trace/trace_decoder.h"
 #include "netsim/lab/shape.h"
 #include "netsim/rank/rank.h"
 #include "netsim/transport/runtime.h"
 #include "schemes/plugin_call.h"
+#include "schemes/unpack.h"
 
 static int run(MPI_Comm comm, const char *path, size_t *step, struct cc_error *e)
 {
@@ -56,6 +58,7 @@ int main(int argc, char **argv)
 {
     struct cc_error e = {""};
     cc_signals_of_writes(SIG_IGN);
+    cc_trace_decode_by(cc_unpack);
     if (cc_runtime_simulates())
         cc_plugin_unwatched();
     /* Started by a rank (netsim/lab/shape.h). */

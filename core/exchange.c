@@ -36,6 +36,7 @@ static int rounds_logarithm(int workers)
 static const struct cc_exchange_info infos[] = {CC_EXCHANGES(INFO)};
 
 const char *const cc_operation_names[] = {"allreduce", "reduce-scatter", "all-gather", NULL};
+const char *const cc_stage_exchange_names[] = {"twoshot", "ring", NULL};
 const char *const cc_reduction_names[] = {"decode", "sum", "merge", NULL};
 const char *const cc_wire_names[] = {"auto", "pairs", NULL};
 const char *const cc_via_names[] = {"hops", "allgather", NULL};

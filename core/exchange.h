@@ -29,7 +29,8 @@ enum cc_exchange_flag {
     CC_X_IN_LIBRARIES = 1024, /* MPI libraries sum floats by one of these */
     CC_X_STAGES = 2048,       /* sums may be encoded by another scheme than gradients */
     CC_X_FORMULA = 4096,      /* a formula alone, without code: model and advise have it */
-    CC_X_HALVES = 8192        /* is a reduce-scatter and an all-gather, which it has apart, too */
+    CC_X_HALVES = 8192,       /* is a reduce-scatter and an all-gather, which it has apart, too */
+    CC_X_INSIDE = 16384       /* reduces inside hosts first, also by a scheme of its own */
 };
 
 /* X(ID, symbol, name, flags, rounds, help)
@@ -50,9 +51,11 @@ enum cc_exchange_flag {
       logarithm, "recursive halving, then doubling")                                               \
     X(TWOSHOT, twoshot, "twoshot", CC_X_SUMS | CC_X_RECODES | CC_X_STAGES | CC_X_HALVES, twice, \
       "all to all, one encoding of the sums, allgather")                                           \
-    X(HIERARCHICAL, hierarchical, "hierarchical", CC_X_SUMS | CC_X_RECODES | CC_X_STAGES | CC_X_HALVES, \
+    X(HIERARCHICAL, hierarchical, "hierarchical", CC_X_SUMS | CC_X_RECODES | CC_X_STAGES | CC_X_HALVES | CC_X_INSIDE, \
       twice, \
       "inside hosts, between ranks of equal local number, inside again")                           \
+    X(TREE, tree, "tree", CC_X_SUMS | CC_X_RECODES, twice,                                         \
+      "up and down two binary trees, in chunks")                                                   \
     X(ALLGATHER, allgather, "allgather", CC_X_GATHERS, linear,                                     \
       "every payload to every worker")                                                             \
     X(MPI, mpi, "mpi", CC_X_SUMS | CC_X_LIBRARY, logarithm,                                        \
@@ -111,6 +114,13 @@ enum cc_operation {
     CC_OPERATIONS
 };
 extern const char *const cc_operation_names[]; /* ends with NULL */
+
+/* How hierarchical moves values inside hosts, and between them. */
+enum cc_stage_exchange {
+    CC_STAGE_DIRECT, /* all to all, each sum at its owner */
+    CC_STAGE_RING    /* round a ring */
+};
+extern const char *const cc_stage_exchange_names[]; /* ends with NULL */
 
 /* How payloads of a scheme can be reduced. */
 enum cc_reduction {
@@ -174,6 +184,10 @@ enum cc_communicate {
     CC_AT_NORM
 };
 extern const char *const cc_communicate_names[]; /* ends with NULL */
+
+/* The most parts in which a message is exchanged; and the number that stands for those with which
+ * the formulas expect the shortest step. */
+enum { CC_MOST_CHUNKS = 64, CC_CHUNKS_AUTO = -1 };
 
 /* With servers: at most CC_QUEUE_MESSAGES messages from one rank to another are under way at a
  * time, or more while they have at most CC_QUEUE_BYTES together; later ones wait, in order. */

@@ -66,9 +66,11 @@ int cc_param_set(const struct cc_param *p, const char *text, void *out, struct c
     if (p->type == CC_CHOICE)
         return set_choice(p, text, out, e);
     if (p->type == CC_REAL) {
-        /* In range as written, and as rounded: 0.9999999999 is not 1. */
-        double v = strtod(text, NULL);
-        if (!cc_is_decimal(text, strlen(text)) || !in_range(p, v) ||
+        /* In range as written, and as rounded: 0.9999999999 is not 1. A share may be in %. */
+        const size_t length = strlen(text);
+        const bool percent = p->max == 1 && length > 1 && text[length - 1] == '%';
+        const double v = percent ? strtod(text, NULL) / 100 : strtod(text, NULL);
+        if (!cc_is_decimal(text, length - percent) || !in_range(p, v) ||
             !in_range(p, round_as_printed(v)))
             return bad_value(p, text, e);
         *real_at(p, out) = round_as_printed(v);

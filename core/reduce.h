@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/bytes.h"
+#include "core/element.h"
 #include "core/isa.h"
 
 #define CC_SUM_BLOCK 4096
@@ -34,8 +35,10 @@ struct cc_moments {
 struct k_reduce {
     /* The maximum of the bits of |x[i]|; 0 for n = 0. */
     uint32_t (*absmax)(const float *x, size_t n);
-    /* The maximum of the bits of |x[i] + r[i]|. */
-    uint32_t (*absmax_add)(const float *x, const float *r, size_t n);
+    /* The maximum of x[i] without its highest bit, the sign of a number of 16 bits. */
+    uint16_t (*absmax_half)(const uint16_t *x, size_t n);
+    /* The maximum of the bits of |x[i] + r[i]|, by the type of x. */
+    uint32_t (*absmax_add[CC_ELEMENTS])(const void *x, const float *r, size_t n);
     double (*sum)(const float *x, size_t n);
     double (*sum_sq)(const float *x, size_t n);
     /* All three in one pass over x + r, or over x if r is NULL; n <= CC_SUM_BLOCK. */
@@ -45,6 +48,7 @@ CC_KERNELS(k_reduce)
 
 /* The maximum of the bits of |x[i] + r[i]|, or of |x[i]| if r is NULL, with several threads. */
 uint32_t cc_absmax(const float *x, const float *r, size_t n, int threads);
+uint32_t cc_absmax_from(struct cc_elements x, const float *r, size_t n, int threads);
 
 /* Whether all values were finite, by their largest magnitude. */
 static inline int cc_finite_bits(size_t absmax)

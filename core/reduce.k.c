@@ -17,15 +17,34 @@ static uint32_t absmax(const float *x, size_t n)
     return m;
 }
 
-static uint32_t absmax_add(const float *x, const float *r, size_t n)
+static uint16_t absmax_half(const uint16_t *x, size_t n)
 {
-    uint32_t m = 0;
+    uint16_t m = 0;
     for (size_t i = 0; i < n; i++) {
-        uint32_t bits = cc_f32_bits(x[i] + r[i]) & 0x7fffffffu;
+        const uint16_t bits = x[i] & 0x7fff;
         m = bits > m ? bits : m;
     }
     return m;
 }
+
+CC_EACH_ELEMENT uint32_t absmax_add(const void *x, enum cc_element type, const float *r, size_t n)
+{
+    uint32_t m = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits = cc_f32_bits(cc_element_at(x, i, type) + r[i]) & 0x7fffffffu;
+        m = bits > m ? bits : m;
+    }
+    return m;
+}
+
+#define ADD(name)                                                                                  \
+    static uint32_t absmax_add_##name(const void *x, const float *r, size_t n)                     \
+    {                                                                                              \
+        return absmax_add(x, CC_ELEMENT_##name, r, n);                                             \
+    }
+ADD(FP32)
+ADD(BF16)
+ADD(FP16)
 
 /* Defines the sum over an array of `term`, an expression in the value a. */
 #define SUM_OVER(name, term)                                                                       \
@@ -110,7 +129,8 @@ static void moments(const float *x, const float *r, size_t n, struct cc_moments 
 
 const struct k_reduce CC_K(k_reduce) = {
     .absmax = absmax,
-    .absmax_add = absmax_add,
+    .absmax_half = absmax_half,
+    .absmax_add = {absmax_add_FP32, absmax_add_BF16, absmax_add_FP16},
     .sum = sum,
     .sum_sq = sum_sq,
     .moments = moments,

@@ -56,6 +56,7 @@ static int parse_device(const cJSON *root, struct cc_device *d, struct cc_error 
         CC_JSON_KEY("schema"),
         CC_JSON_AT(struct cc_device, name, CC_JSON_NEED_TEXT),
         {"device", CC_JSON_NEED_TEXT, offsetof(struct cc_device, text)},
+        CC_JSON_AT(struct cc_device, memory_gb, CC_JSON_AMOUNT),
         CC_JSON_AT(struct cc_device, memory_gb_per_s, CC_JSON_AMOUNT),
         CC_JSON_AT(struct cc_device, pcie_gb_per_s, CC_JSON_AMOUNT),
         CC_JSON_AT(struct cc_device, memory_source, CC_JSON_NEED_TEXT),
@@ -63,9 +64,11 @@ static int parse_device(const cJSON *root, struct cc_device *d, struct cc_error 
         {.key = NULL}};
     CC_TRY(cc_json_schema(root, CC_DEVICE_SCHEMA, "see docs/traces.md", e));
     CC_TRY(cc_json_members(root, members, d, e));
-    if (!(d->memory_gb_per_s > 0) || !(d->pcie_gb_per_s > 0))
+    if (!(d->memory_gb > 0) || !(d->memory_gb_per_s > 0) || !(d->pcie_gb_per_s > 0))
         return cc_fail(e, "\"%s\" must be there and above 0",
-                       d->memory_gb_per_s > 0 ? "pcie_gb_per_s" : "memory_gb_per_s");
+                       !(d->memory_gb > 0)         ? "memory_gb"
+                       : !(d->memory_gb_per_s > 0) ? "memory_gb_per_s"
+                                                   : "pcie_gb_per_s");
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "trainings");
     if (!cJSON_IsArray(list))
         return cc_fail(e, "\"trainings\" must be a list");

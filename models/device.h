@@ -21,9 +21,10 @@ struct cc_throughput {
 struct cc_device {
     void *json;              /* owns all texts */
     const char *name, *text; /* "a100", "NVIDIA A100 (80 GB, SXM4)" */
+    double memory_gb;        /* of memory, as it is sold; 10^9 bytes */
     double memory_gb_per_s,
-        pcie_gb_per_s; /* of its memory, and each way to the host's; 10^9 bytes */
-    const char *memory_source;
+        pcie_gb_per_s;         /* of its memory, and each way to the host's; 10^9 bytes */
+    const char *memory_source; /* of all three */
     struct cc_throughput *throughput;
     size_t count; /* may be 0 */
 };

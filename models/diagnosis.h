@@ -13,6 +13,7 @@
 /* X(NAME, name): the causes. */
 #define CC_CAUSES(X)                                                                               \
     X(NOTHING, "")                                                                                 \
+    X(BUSY, "busy machine")               /* other programs had the cores that ranks wanted */     \
     X(BYTES, "different bytes")           /* sim and run did not send the same payloads */         \
     X(SCATTER, "scatter")                 /* too few steps for their variance */                   \
     X(PROTOCOL, "the library's exchange") /* the MPI library's own exchange */                     \
@@ -35,6 +36,9 @@
 enum cc_cause_kind { CC_CAUSES(CC_CAUSE) };
 #undef CC_CAUSE
 extern const char *const cc_cause_names[]; /* "" is the first; ends with NULL */
+
+/* Other programs that have fewer cores than this, as the launcher does, delay no rank much. */
+#define CC_BUSY_CORES 0.2
 
 /* The figures of one row; times are seconds per step. Unknown figures are NAN: answers that were
  * not obtained, and without a formula the parts of its answer. Codec times and bytes are those of
@@ -71,6 +75,10 @@ struct cc_comparison {
     double all_bytes;             /* sent by all hosts together */
     bool lab;                     /* all hosts are on one machine */
     double cores, ranks_per_core; /* the lab's; busy ranks / cores, at least 1 */
+    double run_q25_s;             /* the lower quartile of its steps */
+    /* How long a rank waited for a core in a step: the one that waited longest, and all together;
+     * and how many cores other programs had meanwhile. */
+    double core_wait_s, core_wait_all_s, other_cores;
 };
 
 /* Relative differences of two answers, (second - first) / second; NAN if one is unknown. */
@@ -90,8 +98,9 @@ struct cc_diagnosis {
      * than the tolerance of the step in every answer: then the step says nothing about them. */
     struct cc_differences added;
     bool adds;
-    int answers; /* how many of model, sim and run answered */
-    bool agree;  /* no two of them differ by more than the tolerance, also in what is added */
+    struct cc_differences quartile; /* with the lower quartile of the run's steps; no forecast */
+    int answers;                    /* how many of model, sim and run answered */
+    bool agree; /* no two of them differ by more than the tolerance, also in what is added */
     /* If they do not agree: the cause; if all three differ, two, the one of the larger gap first.
      */
     struct cc_cause cause[2];

@@ -22,11 +22,40 @@ int cc_exchange_check(enum cc_exchange x, enum cc_reduction r, const char *schem
                     cc_exchange_names[x], scheme);
 }
 
+enum cc_element cc_exchange_plain(enum cc_exchange x, enum cc_element dtype)
+{
+    return cc_exchange_has(x, CC_X_LIBRARY) || cc_exchange_has(x, CC_X_MERGES) ? CC_ELEMENT_FP32
+                                                                               : dtype;
+}
+
 /* Whether payloads travel by allgather because the exchange cannot sum them and the setting has it
  * so. */
 static bool by_allgather(enum cc_exchange x, enum cc_reduction r, enum cc_via via)
 {
     return r != CC_REDUCE_SUM && via == CC_VIA_ALLGATHER && cc_exchange_has(x, CC_X_RECODES);
+}
+
+/* A message in chunks, each one stage behind the one before: all of the first, and for each other
+ * one what the busiest of the links and the processor does for it. */
+static void in_chunks(enum cc_exchange x, const struct cc_exchange_case *k, struct cc_cost *out)
+{
+    const double chunks = k->cluster->chunks;
+    struct cc_payload_cost part = {0};
+    double *to = (double *)&part;
+    const double *from = (const double *)k->message;
+    for (size_t i = 0; i < sizeof part / sizeof *to; i++)
+        to[i] = from[i] / chunks;
+    struct cc_exchange_case of = *k;
+    struct cc_cost one = {0};
+    of.message = &part;
+    models[x]->cost(&of, &one);
+    const double all = cc_cost_comm(&one) + cc_cost_codec(&one) - cc_cost_beside(&one);
+    const double work = cc_cost_codec(&one) + one.reduce_s;
+    const double links = fmax(one.push_inner_s, one.push_transfer_s - one.push_inner_s);
+    /* The next one begins after a round. */
+    const double behind = fmax(fmax(work, links), all / fmax(1, one.rounds));
+    cc_cost_add(out, &one, chunks);
+    out->chunks_beside_s = fmax(0, (chunks - 1) * (all - behind));
 }
 
 void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum cc_reduction r,
@@ -44,8 +73,27 @@ void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum 
         return;
     if (by_allgather(x, r, cluster->via))
         cc_cost_allgather(&k, out);
+    else if (cluster->chunks > 1 && cc_exchange_has(x, CC_X_RECODES) && !models[x]->own_chunks)
+        in_chunks(x, &k, out);
     else
         models[x]->cost(&k, out);
+    if (r == CC_REDUCE_DECODED && m->verbatim == m->values) { /* no codec works: values are added */
+        out->reduce_s += out->hop_codec_s;
+        out->hop_codec_s = 0;
+    }
+}
+
+double cc_exchange_off(enum cc_exchange x, enum cc_reduction r, const struct cc_cluster *c)
+{
+    /* Codecs of one chunk work beside the links of another: simulated up to 16%. */
+    static const double IN_CHUNKS = 0.16;
+    if (c->workers < 2 || by_allgather(x, r, c->via))
+        return CC_EXCHANGE_OFF;
+    if (models[x]->off != NULL)
+        return models[x]->off(c);
+    return c->chunks > 1 && r != CC_REDUCE_SUM && cc_exchange_has(x, CC_X_RECODES)
+               ? IN_CHUNKS
+               : CC_EXCHANGE_OFF;
 }
 
 double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, const struct cc_cluster *c)
@@ -64,6 +112,14 @@ double cc_exchange_encoded_bytes(enum cc_exchange x, const struct cc_payload_cos
     if (r == CC_REDUCE_SUM || by_allgather(x, r, c->via) || models[x]->encoded_bytes == NULL)
         return m->push_bytes;
     return models[x]->encoded_bytes(m, c);
+}
+
+double cc_exchange_encoded_share(enum cc_exchange x, enum cc_reduction r,
+                                 const struct cc_cluster *c)
+{
+    const struct cc_payload_cost one = {.values = 1, .push_bytes = 1, .pull_bytes = 1};
+    const double share = c->op != CC_ALLREDUCE ? cc_exchange_encoded_bytes(x, &one, r, c) : 1;
+    return share > 0 ? share : 1; /* one worker encodes nothing */
 }
 
 /* --- token buckets --- */
@@ -91,7 +147,8 @@ void cc_cost_shaped(enum cc_exchange x, const struct cc_cost *sum, const struct 
         c.pull_server_s = past_bucket(sum->pull_server_s, burst, bursts, pulled);
         cc_cost_bound_transfers(&c);
     } else {
-        double idle = (comm - sum->push_transfer_s + sum->hop_codec_s) / sum->rounds;
+        double idle =
+            (comm - sum->push_transfer_s + sum->hop_codec_s - sum->hop_beside_s) / sum->rounds;
         c.push_transfer_s = past_bucket(sum->push_transfer_s, burst, sum->rounds, idle);
     }
     *out = sum->rounds > 0 ? c : *sum;

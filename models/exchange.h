@@ -4,11 +4,14 @@
 #ifndef CC_MODELS_EXCHANGE_H
 #define CC_MODELS_EXCHANGE_H
 
+#include "core/element.h"
 #include "core/error.h"
 #include "core/exchange.h"
 #include "core/unions.h"
 #include "models/link.h"
 #include "models/payload_cost.h"
+
+enum { CC_CLUSTER_NICS = 64 }; /* of a host, at most; and sites */
 
 /* How the index sets of different workers overlap. */
 enum cc_union {
@@ -26,7 +29,11 @@ struct cc_cluster {
      * they share its port to the network. They are a multiple of it. 0: 1. Servers are on hosts of
      * their own. */
     int per_host;
+    /* Interfaces of a host to the network, each a port of the link's rate: worker i uses interface
+     * (i modulo per_host) modulo nics. At most per_host; 0: 1. Not together with sites. */
+    int nics;
     struct cc_link intra; /* per_host > 1: of each accelerator to the others of its host */
+    bool accelerated;     /* workers are accelerators, whose library for sums is NCCL */
     /* Sites: worker i is at site floor(i sites / workers), server j at floor(j sites / servers).
      * Messages between two sites in one direction share their link, which adds its latency. 0: 1.
      * Not together with per_host. */
@@ -45,6 +52,12 @@ struct cc_cluster {
     /* CC_X_STAGES: the scheme that encodes sums, whose payload costs are those of pulls; NULL: that
      * of the gradients. */
     const char *gather;
+    enum cc_stage_exchange inner_exchange, outer_exchange; /* CC_X_INSIDE */
+    int chunks; /* CC_X_RECODES: in which a message is exchanged, one stage behind the other; 0: 1;
+                   CC_CHUNKS_AUTO: cc_predict chooses them */
+    /* CC_X_INSIDE: the scheme of what is sent inside hosts to be added, whose payload costs are
+     * those that are called inner; NULL: that of the gradients. */
+    const char *intra_scheme;
 };
 
 /* Whether messages go over links of two classes: inside and between hosts, or sites. */
@@ -55,6 +68,12 @@ static inline bool cc_cluster_two_classes(const struct cc_cluster *c)
 static inline int cc_cluster_per_host(const struct cc_cluster *c)
 {
     return c->per_host > 1 ? c->per_host : 1;
+}
+/* The workers that share one interface of a host, at most. */
+static inline int cc_cluster_per_nic(const struct cc_cluster *c)
+{
+    const int nics = c->nics > 1 ? c->nics : 1;
+    return (cc_cluster_per_host(c) + nics - 1) / nics;
 }
 /* The hosts of the workers. */
 static inline int cc_cluster_hosts(const struct cc_cluster *c)
@@ -77,13 +96,16 @@ struct cc_cost {
     double server_encode_s;                 /* the encode's part of it */
     double pull_latency_s, pull_transfer_s;
     double decode_s; /* worker, after the last byte */
-    /* Parts of encode_s and decode_s that are done while other messages of the same
-     * exchange are under way: they do not make it longer. */
-    double encode_beside_s, decode_beside_s;
-    double rounds;      /* message times on the critical path */
-    double messages;    /* sent by the busiest host */
-    double wire_bytes;  /* sent by the busiest host to others, headers included */
-    double intra_bytes; /* sent inside a host by all of its workers, headers included */
+    /* Parts of encode_s, of hop_codec_s and reduce_s, and of decode_s that are done while other
+     * messages of the same exchange are under way: they do not make it longer. The second is below
+     * 0 where ranks wait for one that has more to do. */
+    double encode_beside_s, hop_beside_s, decode_beside_s;
+    double chunks_beside_s; /* of all of it: what chunks of a message do at the same time */
+    double push_inner_s;    /* the part of push_transfer_s that is inside hosts */
+    double rounds;          /* message times on the critical path */
+    double messages;        /* sent by the busiest host */
+    double wire_bytes;      /* sent by the busiest host to others, headers included */
+    double intra_bytes;     /* sent inside a host by all of its workers, headers included */
     /* CC_PS: how long the worker's port and the busiest server's are taken; the transfer is the
      * longest of them. */
     double push_worker_s, push_server_s, pull_worker_s, pull_server_s;
@@ -113,13 +135,17 @@ static inline double cc_cost_codec(const struct cc_cost *c)
 /* The codec time that the exchange's own transfers hide. */
 static inline double cc_cost_beside(const struct cc_cost *c)
 {
-    return c->encode_beside_s + c->decode_beside_s;
+    return c->encode_beside_s + c->hop_beside_s + c->decode_beside_s + c->chunks_beside_s;
 }
 
 /* Checks that an exchange can carry payloads of this kind; CC_USAGE, with a remedy, if it cannot.
  * Sums travel through the sparse exchanges as dense streams. */
 int cc_exchange_check(enum cc_exchange x, enum cc_reduction r, const char *scheme,
                       struct cc_error *e);
+
+/* The type in which an exchange carries uncompressed gradients of a type: its own, but float32
+ * where only that is summed, by an MPI library or among index-value pairs. */
+enum cc_element cc_exchange_plain(enum cc_exchange x, enum cc_element dtype);
 
 /* Sets *out to the cost of one message that cc_exchange_check allows. With servers, `share` is the
  * busiest server's part of it (1/servers if it is split, 1 if one server gets it all), and
@@ -129,10 +155,22 @@ void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum 
                       const struct cc_cluster *c, const struct cc_link *l, double share,
                       double messages, struct cc_cost *out);
 
+/* By which share of a sequential step a formula may be off what ranks do, as simulated with equal
+ * hosts (docs/model.md): CC_EXCHANGE_OFF, or more where messages wait for each other, or codecs
+ * work beside them, in ways that it leaves out. `c` has the number of chunks. */
+#define CC_EXCHANGE_OFF 0.03
+double cc_exchange_off(enum cc_exchange x, enum cc_reduction r, const struct cc_cluster *c);
+
 /* The payload bytes that a worker encodes in a step, each value once, which runs report as its
  * push: of its own gradient, or, where every hop encodes partial sums, of these. */
 double cc_exchange_encoded_bytes(enum cc_exchange x, const struct cc_payload_cost *m,
                                  enum cc_reduction r, const struct cc_cluster *c);
+
+/* The part of a step's values that those bytes are of, on the mean over the workers: 1 in an
+ * allreduce. In the halves, of which a worker encodes a part only; floats that are sent from the
+ * gradient count as a whole there, too. */
+double cc_exchange_encoded_share(enum cc_exchange x, enum cc_reduction r,
+                                 const struct cc_cluster *c);
 
 /* With servers: sets both transfers to the longest of what the worker's port, the server's port and
  * the sending of messages take. */

@@ -1,10 +1,10 @@
 /* Rounds on clusters with two classes of links: hosts with several accelerators, or several sites.
  *
  * A message of n bytes takes alpha + n beta of its class. Inside a host (or a site) every worker
- * has a port of its own. Between hosts, K messages that leave a host at once share its port: alpha
- * + K n beta. Between sites, K messages between the same two sites share their link, and each also
- * takes its host's own port: alpha + max(K beta_wan, beta) n. A round takes as long as the slower
- * class.
+ * has a port of its own. Between hosts, K messages that leave a host at once share its port, or of
+ * several ports that of their senders: alpha + K n beta. Between sites, K messages between the same
+ * two sites share their link, and each also takes its host's own port: alpha + max(K beta_wan,
+ * beta) n. A round takes as long as the slower class.
  *
  * Ranks follow one another host by host and site by site, so that K follows from the distance of
  * partners: 1 in a ring, up to a whole host in a round of recursive doubling. Workers of one host
@@ -13,31 +13,19 @@
  * busy. docs/model.md, "Links of two classes". */
 #include <math.h>
 
-#include "models/exchange_formula.h"
+#include "models/exchange_classes.h"
 
-/* One class: its messages' latency and seconds a byte, on a link that is shared, and on the port of
- * one worker that they also take. */
-struct class
-{
-    double alpha, shared_byte_s, own_byte_s;
-};
-
-struct classes {
-    struct class inner, outer;
-    double inner_overhead;
-};
-
-static struct classes classes_of(const struct cc_exchange_case *k)
+struct cc_link_costs cc_classes_of(const struct cc_exchange_case *k)
 {
     const struct cc_cluster *c = k->cluster;
     const struct cc_link *l = k->link;
     const double byte_s = cc_link_byte_s(l);
     if (c->sites > 1)
-        return (struct classes){
+        return (struct cc_link_costs){
             .inner = {l->latency_s, byte_s, byte_s},
             .outer = {l->latency_s + c->wan_latency_s, 8 * (1 + l->overhead) / c->wan_bps, byte_s},
             .inner_overhead = l->overhead};
-    return (struct classes){
+    return (struct cc_link_costs){
         .inner = {c->intra.latency_s, cc_link_byte_s(&c->intra), cc_link_byte_s(&c->intra)},
         .outer = {l->latency_s, byte_s, 0},
         .inner_overhead = c->intra.overhead};
@@ -48,10 +36,22 @@ static int site_of(int i, int sites, int of)
     return (int)((long long)i * sites / of);
 }
 
-/* The host or the site of a worker. */
-static int group_of(const struct cc_cluster *c, int rank)
+int cc_group_of(const struct cc_cluster *c, int rank)
 {
-    return c->sites > 1 ? site_of(rank, c->sites, c->workers) : rank / c->per_host;
+    return c->sites > 1 ? site_of(rank, c->sites, c->workers) : rank / cc_cluster_per_host(c);
+}
+
+static int nics_of(const struct cc_cluster *c)
+{
+    return c->nics > 1 ? c->nics : 1;
+}
+
+int cc_port_of(const struct cc_cluster *c, int rank)
+{
+    if (c->sites > 1)
+        return cc_group_of(c, rank);
+    const int per = cc_cluster_per_host(c);
+    return rank / per * nics_of(c) + rank % per % nics_of(c);
 }
 
 /* --- pairs --- */
@@ -61,8 +61,7 @@ static int member_rank(int member, int extras)
     return member < extras ? 2 * member + 1 : member + extras;
 }
 
-/* The rank that `rank` sends to; -1: it sends nothing. */
-static int partner(const struct cc_cluster *c, enum cc_pairs pairs, int distance, int rank)
+int cc_partner(const struct cc_cluster *c, enum cc_pairs pairs, int distance, int rank)
 {
     const int extras = c->workers - cc_power_below(c->workers);
     const bool paired = rank < 2 * extras, odd = rank % 2 == 1;
@@ -75,47 +74,51 @@ static int partner(const struct cc_cluster *c, enum cc_pairs pairs, int distance
     return member_rank((paired ? rank / 2 : rank - extras) ^ distance, extras);
 }
 
-/* Messages of a round: those that share a link between groups, and those inside one, at most. */
+/* Messages of a round, at most: those that share a link between groups, all that leave a group, and
+ * those inside one. */
 struct crossing {
-    int outer, inner;
+    int outer, left, inner;
 };
 
 /* Counts by the groups that messages leave, and between sites by those that they enter, too. Hosts
  * are alike, and the first ones stand for all. */
 static struct crossing crossing_of(const struct cc_cluster *c, enum cc_pairs pairs, int distance)
 {
-    enum { MOST_SITES = 64, MOST_COUNTED = 8192 };
+    enum { MOST_LINKS = CC_CLUSTER_NICS, MOST_COUNTED = 8192 };
     const bool sites = c->sites > 1;
     const int ranks = sites || c->workers < MOST_COUNTED ? c->workers : MOST_COUNTED;
-    int left[MOST_SITES] = {0}, inside = 0, group = 0;
-    struct crossing most = {0, 0};
+    int count[MOST_LINKS] = {0}, inside = 0, left = 0, group = 0;
+    struct crossing most = {0, 0, 0};
     for (int i = 0; i < ranks; i++) {
-        const int own = group_of(c, i), to = partner(c, pairs, distance, i);
+        const int own = cc_group_of(c, i), to = cc_partner(c, pairs, distance, i);
         if (own != group) {
-            for (int s = 0; s < MOST_SITES; s++)
-                left[s] = 0;
-            inside = 0;
+            for (int s = 0; s < MOST_LINKS; s++)
+                count[s] = 0;
+            inside = left = 0;
             group = own;
         }
         if (to < 0)
             continue;
-        const int other = group_of(c, to);
-        int *count = other == own ? &inside : &left[sites ? other % MOST_SITES : 0];
-        int *mark = other == own ? &most.inner : &most.outer;
-        if (++*count > *mark)
-            *mark = *count;
+        const int other = cc_group_of(c, to);
+        if (other == own) {
+            most.inner = ++inside > most.inner ? inside : most.inner;
+            continue;
+        }
+        const int at = sites ? other % MOST_LINKS : cc_port_of(c, i) % nics_of(c);
+        most.outer = ++count[at] > most.outer ? count[at] : most.outer;
+        most.left = ++left > most.left ? left : most.left;
     }
     return most;
 }
 
-/* A stage's time in one class, of `bytes` on the shared link and on a worker's own port. */
-static double class_s(const struct class *class, double shared, double own)
+double cc_class_s(const struct cc_class *class, double shared, double own)
 {
     return fmax(shared * class->shared_byte_s, own * class->own_byte_s);
 }
 
 /* Adds what the slower of two classes takes. */
-static void add_slower(const struct classes *x, double inner_s, double outer_s, struct cc_cost *c)
+static void add_slower(const struct cc_link_costs *x, double inner_s, double outer_s,
+                       struct cc_cost *c)
 {
     const bool outer =
         outer_s > 0 && (inner_s == 0 || x->outer.alpha + outer_s >= x->inner.alpha + inner_s);
@@ -124,7 +127,7 @@ static void add_slower(const struct classes *x, double inner_s, double outer_s, 
 }
 
 /* Adds the bytes of messages: `own` of each worker, of which `left` of all in a host leave it. */
-static void add_bytes(const struct cc_exchange_case *k, const struct classes *x, double own,
+static void add_bytes(const struct cc_exchange_case *k, const struct cc_link_costs *x, double own,
                       double left, double inside, struct cc_cost *c)
 {
     const bool sites = k->cluster->sites > 1;
@@ -132,19 +135,22 @@ static void add_bytes(const struct cc_exchange_case *k, const struct classes *x,
     c->intra_bytes += sites ? 0 : inside * (1 + x->inner_overhead);
 }
 
-void cc_round(struct cc_rounds *r, enum cc_pairs pairs, int distance, double bytes, bool sent)
+struct cc_partners *cc_round(struct cc_rounds *r, enum cc_pairs pairs, int distance, double bytes,
+                             bool sent)
 {
-    r->item[r->count++] = (struct cc_partners){pairs, distance, bytes, sent};
+    struct cc_partners *p = &r->item[r->count++];
+    *p = (struct cc_partners){.pairs = pairs, .distance = distance, .bytes = bytes, .sent = sent};
+    return p;
 }
 
 /* All workers in step: a round ends for all when it ends for the last. */
-static void add_in_step(const struct cc_exchange_case *k, const struct classes *x,
+static void add_in_step(const struct cc_exchange_case *k, const struct cc_link_costs *x,
                         const struct cc_partners *p, struct cc_cost *c)
 {
     const struct crossing n = crossing_of(k->cluster, p->pairs, p->distance);
     const double wire = cc_framed(k->link, p->bytes);
-    add_slower(x, n.inner > 0 ? class_s(&x->inner, wire, wire) : 0,
-               n.outer > 0 ? class_s(&x->outer, n.outer * wire, wire) : 0, c);
+    add_slower(x, n.inner > 0 ? cc_class_s(&x->inner, wire, wire) : 0,
+               n.outer > 0 ? cc_class_s(&x->outer, n.outer * wire, wire) : 0, c);
 }
 
 /* --- workers that are not in step --- */
@@ -154,7 +160,7 @@ static void add_in_step(const struct cc_exchange_case *k, const struct classes *
 enum { MOST_CLOCKS = 1024 };
 struct clocks {
     double now[MOST_CLOCKS], latency[MOST_CLOCKS];
-    int left[MOST_CLOCKS], entered[MOST_CLOCKS]; /* by host: messages of a round */
+    int left[MOST_CLOCKS], entered[MOST_CLOCKS]; /* by port: messages of a round */
 };
 
 /* Members of a power of two are spread over hosts unevenly if others are among them. */
@@ -170,41 +176,41 @@ static void count_crossing(const struct cc_cluster *c, const struct cc_partners 
     for (int i = 0; i < c->workers; i++)
         t->left[i] = t->entered[i] = 0;
     for (int i = 0; i < c->workers; i++) {
-        const int to = partner(c, p->pairs, p->distance, i);
-        if (to < 0 || group_of(c, to) == group_of(c, i))
+        const int to = cc_partner(c, p->pairs, p->distance, i);
+        if (to < 0 || cc_group_of(c, to) == cc_group_of(c, i))
             continue;
-        t->left[group_of(c, i)]++;
-        t->entered[group_of(c, to)]++;
+        t->left[cc_port_of(c, i)]++;
+        t->entered[cc_port_of(c, to)]++;
     }
 }
 
 /* Partners begin together, and both go on when the slower of their two messages is there. */
-static void advance(const struct cc_exchange_case *k, const struct classes *x,
+static void advance(const struct cc_exchange_case *k, const struct cc_link_costs *x,
                     const struct cc_partners *p, struct clocks *t)
 {
     const struct cc_cluster *c = k->cluster;
     const double wire = cc_framed(k->link, p->bytes);
     count_crossing(c, p, t);
     for (int i = 0; i < c->workers; i++) {
-        const int to = partner(c, p->pairs, p->distance, i);
+        const int to = cc_partner(c, p->pairs, p->distance, i);
         const bool both = p->pairs == CC_PAIR_MEMBERS;
         if (to < 0 || (both && to < i))
             continue;
-        const int from = group_of(c, i), at = group_of(c, to);
+        const int from = cc_port_of(c, i), at = cc_port_of(c, to);
         const int out = t->left[from] > t->entered[at] ? t->left[from] : t->entered[at];
         const int back = t->left[at] > t->entered[from] ? t->left[at] : t->entered[from];
         const int share = both && back > out ? back : out;
-        const bool inner = from == at;
+        const bool inner = cc_group_of(c, i) == cc_group_of(c, to);
         const double alpha = inner ? x->inner.alpha : x->outer.alpha;
         const double takes =
-            inner ? class_s(&x->inner, wire, wire) : class_s(&x->outer, share * wire, wire);
+            inner ? cc_class_s(&x->inner, wire, wire) : cc_class_s(&x->outer, share * wire, wire);
         const int last = t->now[i] >= t->now[to] ? i : to;
         t->now[i] = t->now[to] = t->now[last] + alpha + takes;
         t->latency[i] = t->latency[to] = t->latency[last] + alpha;
     }
 }
 
-static void add_clocks(const struct cc_exchange_case *k, const struct classes *x,
+static void add_clocks(const struct cc_exchange_case *k, const struct cc_link_costs *x,
                        const struct cc_rounds *r, struct cc_cost *c)
 {
     struct clocks t = {.now = {0}};
@@ -225,7 +231,7 @@ void cc_add_partners(const struct cc_exchange_case *k, const struct cc_rounds *r
             cc_add_rounds(k, 1, r->item[i].bytes, r->item[i].sent, c);
         return;
     }
-    const struct classes x = classes_of(k);
+    const struct cc_link_costs x = cc_classes_of(k);
     const bool by_clock = r->item[0].pairs != CC_PAIR_BELOW && uneven(cluster);
     if (by_clock)
         add_clocks(k, &x, r, c);
@@ -238,7 +244,7 @@ void cc_add_partners(const struct cc_exchange_case *k, const struct cc_rounds *r
         c->rounds++;
         c->messages += p->sent;
         if (p->sent)
-            add_bytes(k, &x, wire, n.outer * wire, n.inner * wire, c);
+            add_bytes(k, &x, wire, n.left * wire, n.inner * wire, c);
     }
 }
 
@@ -254,14 +260,14 @@ struct ring {
     double work_s;        /* of all hops together */
 };
 
-static double hop_s(const struct classes *x, bool outer, double bytes)
+static double hop_s(const struct cc_link_costs *x, bool outer, double bytes)
 {
-    return class_s(outer ? &x->outer : &x->inner, bytes, bytes);
+    return cc_class_s(outer ? &x->outer : &x->inner, bytes, bytes);
 }
 
 /* A chunk goes on when it is there, worked on, and the link is free of the one before. */
 enum { MOST_PLACES = 512, MOST_STEPS = 400000 };
-static double ring_s(const struct classes *x, const struct ring *r)
+static double ring_s(const struct cc_link_costs *x, const struct ring *r)
 {
     double there[MOST_PLACES] = {0}, free_at[MOST_PLACES] = {0}, end = 0;
     const int group = (int)r->group, rounds = 2 * (int)r->hops;
@@ -282,7 +288,7 @@ static double ring_s(const struct classes *x, const struct ring *r)
 
 /* The same of long rings, by the longer of two ways: chunks queue at the slowest link, or go round
  * without waiting, from group to group as often as their hops reach. */
-static double long_ring_s(const struct classes *x, const struct ring *r)
+static double long_ring_s(const struct cc_link_costs *x, const struct ring *r)
 {
     const double all = 2 * r->hops, each = (r->first + r->second) / 2;
     const double crossings = r->crosses ? ceil(all / r->group) : 0;
@@ -303,7 +309,7 @@ double cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double 
         cc_add_rounds(k, hops, second_bytes, true, c);
         return 1;
     }
-    const struct classes x = classes_of(k);
+    const struct cc_link_costs x = cc_classes_of(k);
     const double group =
         cluster->sites > 1 ? floor((double)cluster->workers / cluster->sites) : cluster->per_host;
     struct ring r = {.hops = hops,
@@ -312,7 +318,7 @@ double cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double 
                      .first = cc_framed(k->link, first_bytes),
                      .second = cc_framed(k->link, second_bytes),
                      .work_s = work_s};
-    double (*const takes)(const struct classes *, const struct ring *) =
+    double (*const takes)(const struct cc_link_costs *, const struct ring *) =
         group <= MOST_PLACES && 2 * hops * group <= MOST_STEPS ? ring_s : long_ring_s;
     const double working = takes(&x, &r);
     r.work_s = 0;
@@ -342,13 +348,14 @@ void cc_add_stage(const struct cc_exchange_case *k, double bytes, struct cc_cost
         c->push_transfer_s += transfer;
         c->wire_bytes += count * wire * (1 + k->link->overhead);
     } else {
-        const struct classes x = classes_of(k);
+        const struct cc_link_costs x = cc_classes_of(k);
         const double group =
             cluster->sites > 1 ? ceil(workers / cluster->sites) : cluster->per_host;
         const double others = workers - group;
-        const double shared = cluster->sites > 1 ? group * fmin(group, others) : group * others;
+        const double shared =
+            cluster->sites > 1 ? group * fmin(group, others) : cc_cluster_per_nic(cluster) * others;
         const double inner = (group - 1) * wire * x.inner.own_byte_s;
-        const double outer = others > 0 ? class_s(&x.outer, shared * wire, count * wire) : 0;
+        const double outer = others > 0 ? cc_class_s(&x.outer, shared * wire, count * wire) : 0;
         add_slower(&x, inner, outer, c);
         transfer = fmax(inner, outer);
         add_bytes(k, &x, count * wire, group * others * wire, group * (group - 1) * wire, c);
@@ -361,16 +368,19 @@ void cc_add_stage(const struct cc_exchange_case *k, double bytes, struct cc_cost
 void cc_add_group_stage(const struct cc_exchange_case *k, bool inner, double bytes,
                         struct cc_cost *c)
 {
-    const struct classes x = classes_of(k);
+    const struct cc_link_costs x = cc_classes_of(k);
     const double ranks = cc_cluster_per_host(k->cluster), hosts = cc_cluster_hosts(k->cluster);
     const double count = (inner ? ranks : hosts) - 1, wire = cc_framed(k->link, bytes);
+    const double sharing = cc_cluster_per_nic(k->cluster);
     const double transfer = inner ? count * wire * x.inner.own_byte_s
-                                  : class_s(&x.outer, ranks * count * wire, count * wire);
+                                  : cc_class_s(&x.outer, sharing * count * wire, count * wire);
     if (count == 0)
         return;
-    c->push_latency_s += inner ? x.inner.alpha : x.outer.alpha;
-    c->push_transfer_s += fmax(transfer, (count - 1) * k->link->message_s);
-    c->rounds++;
+    const double rounds = cc_stage_is_ring(k->cluster, inner) ? count : 1;
+    c->push_latency_s += rounds * (inner ? x.inner.alpha : x.outer.alpha);
+    c->push_transfer_s += fmax(transfer, (count - rounds) * k->link->message_s);
+    c->push_inner_s += inner ? transfer : 0;
+    c->rounds += rounds;
     c->messages += count;
     add_bytes(k, &x, count * wire, inner ? 0 : ranks * count * wire,
               inner ? ranks * count * wire : 0, c);

@@ -10,7 +10,8 @@
  *   rabenseifner  2 lg p' alpha + 2 (p'-1)/p' n beta + (p'-1)/p' n gamma
  *                 + [r>0] (2 alpha + 2 n beta + n gamma)                  Rabenseifner 2004
  *   twoshot       2 alpha + 2 (P-1)/P n beta + (P-1)/P n gamma
- *   hierarchical  twoshot's with alpha and beta inside a host, of n (G-1)/G, and between n hosts
+ *   hierarchical  twoshot's among the G workers of a host, with alpha and beta inside it; and among
+ *                 the H hosts, of n/G bytes
  *   allgather     ceil(lg P) alpha + (P-1) n beta                         Bruck et al. 1997
  *   mpi           the fastest of the first three
  *
@@ -43,6 +44,18 @@ static double mean_hop_bytes(const struct cc_payload_cost *m, int workers)
     return sum / workers;
 }
 
+/* The time of encoding a sum, which is float32 whatever gradients are. */
+static double sum_encode_s(const struct cc_payload_cost *m)
+{
+    return m->push_encode_s + m->sum_more_s;
+}
+
+/* The same of sums whose share of `encoded` encodings is not the gradient itself. */
+static double encode_s(const struct cc_payload_cost *m, double encoded, double sums)
+{
+    return encoded * m->push_encode_s + sums * m->sum_more_s;
+}
+
 /* One of a ring's two tours. */
 static void ring_tour(const struct cc_exchange_case *k, struct cc_cost *c)
 {
@@ -55,16 +68,20 @@ static void ring_tour(const struct cc_exchange_case *k, struct cc_cost *c)
                         p;
     const double work = !reduces ? 0
                         : sums   ? part * m->push_bytes * k->cluster->reduce_byte_s
-                                 : part * (m->push_encode_s + m->push_add_s);
+                                 : encode_s(m, part, part - 1 / p) + part * m->push_add_s;
     const double left = cc_add_ring(k, each, each, work, c);
     double *const of_both[] = {&c->push_latency_s, &c->push_transfer_s, &c->rounds,
                                &c->messages,       &c->wire_bytes,      &c->intra_bytes};
     for (size_t i = 0; i < sizeof of_both / sizeof *of_both; i++)
         *of_both[i] /= 2;
-    *(sums ? &c->reduce_s : &c->hop_codec_s) = work * left;
+    *(sums ? &c->reduce_s : &c->hop_codec_s) = work;
+    c->hop_beside_s = work * (1 - left);
     if (!sums && !reduces) {
+        /* As in the second tour of both: a chunk is decoded while the next one comes. */
+        const double round_s = (c->push_latency_s + c->push_transfer_s) / (p - 1);
         c->encode_s = m->push_encode_s / p;
         c->decode_s = m->push_decode_s;
+        c->decode_beside_s = (p - 1) * fmin(m->push_decode_s / p, round_s);
     }
 }
 
@@ -79,13 +96,20 @@ static void ring(const struct cc_exchange_case *k, struct cc_cost *c)
         ring_tour(k, c);
     } else if (k->reduction == CC_REDUCE_SUM) {
         const double work = part * m->push_bytes * k->cluster->reduce_byte_s;
-        c->reduce_s = work * cc_add_ring(k, m->push_bytes / p, m->push_bytes / p, work, c);
+        c->reduce_s = work;
+        c->hop_beside_s =
+            work * (1 - cc_add_ring(k, m->push_bytes / p, m->push_bytes / p, work, c));
         cc_encode_once(k, c);
     } else {
-        const double work = m->push_encode_s + part * m->push_add_s;
-        c->hop_codec_s = work * cc_add_ring(k, mean_hop_bytes(m, k->cluster->workers - 1) / p,
-                                            cc_hop_bytes(m, k->cluster->workers) / p, work, c);
+        const double work = encode_s(m, 1, part) + part * m->push_add_s;
+        const double second = cc_hop_bytes(m, k->cluster->workers) / p;
+        const double first = mean_hop_bytes(m, k->cluster->workers - 1) / p;
+        c->hop_codec_s = work;
+        c->hop_beside_s = work * (1 - cc_add_ring(k, first, second, work, c));
         c->decode_s = m->push_decode_s;
+        /* A chunk is decoded while the next one comes, but for the last. */
+        const double round_s = (c->push_latency_s + c->push_transfer_s) / (2 * (p - 1));
+        c->decode_beside_s = (p - 1) * fmin(m->push_decode_s / p, round_s);
     }
 }
 
@@ -113,19 +137,27 @@ static void recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
     double log = cc_log2(power), more = extra > 0;
     struct cc_rounds r = {.count = 0};
     if (extra > 0)
-        cc_round(&r, CC_PAIR_EXTRAS, 1, partial(k, 1), false);
+        cc_round(&r, CC_PAIR_EXTRAS, 1, partial(k, 1), false)->add_s = m->push_add_s;
     for (int held = 1; held < power; held *= 2)
-        cc_round(&r, CC_PAIR_MEMBERS, held, partial(k, cc_most_summed(held, extra)), true);
-    if (extra > 0)
-        cc_round(&r, CC_PAIR_EXTRAS, 1, partial(k, workers), true);
+        cc_round(&r, CC_PAIR_MEMBERS, held, partial(k, cc_most_summed(held, extra)), true)->add_s =
+            m->push_decode_s + m->push_add_s;
+    for (int i = 0; i < r.count; i++)
+        r.item[i].encode_s = i == 0 ? m->push_encode_s : sum_encode_s(m);
+    if (extra > 0) {
+        struct cc_partners *whole = cc_round(&r, CC_PAIR_EXTRAS, 1, partial(k, workers), true);
+        whole->back = true;
+        whole->encode_s = sum_encode_s(m);
+        whole->own_s = whole->after_s = m->push_decode_s;
+    }
     cc_add_partners(k, &r, c);
     if (k->reduction == CC_REDUCE_SUM) {
         cc_encode_once(k, c);
         c->reduce_s = (log + more) * m->push_bytes * k->cluster->reduce_byte_s;
     } else {
-        c->hop_codec_s = (log + 2 * more) * m->push_encode_s + (log + more) * m->push_add_s +
-                         log * m->push_decode_s;
+        c->hop_codec_s = encode_s(m, log + 2 * more, log + 2 * more - 1) +
+                         (log + more) * m->push_add_s + log * m->push_decode_s;
         c->decode_s = more * m->push_decode_s;
+        cc_hide_work(k, &r, c);
     }
 }
 
@@ -145,24 +177,39 @@ static void rabenseifner(const struct cc_exchange_case *k, struct cc_cost *c)
     int workers = k->cluster->workers, ranks = cc_power_below(workers), extra = workers - ranks;
     double power = ranks, part = (power - 1) / power, more = extra > 0;
     struct cc_rounds r = {.count = 0};
-    if (extra > 0)
-        cc_round(&r, CC_PAIR_EXTRAS, 1, partial(k, 1), false);
-    for (int held = 1; held < ranks; held *= 2)
-        cc_round(&r, CC_PAIR_MEMBERS, ranks / (2 * held),
-                 partial(k, cc_most_summed(held, extra)) / (2 * held), true);
-    for (int held = 1; held < ranks; held *= 2)
-        cc_round(&r, CC_PAIR_MEMBERS, held, held / power * partial(k, workers), true);
-    if (extra > 0)
-        cc_round(&r, CC_PAIR_EXTRAS, 1, partial(k, workers), true);
+    struct cc_partners *p;
+    if (extra > 0) {
+        p = cc_round(&r, CC_PAIR_EXTRAS, 1, partial(k, 1), false);
+        p->encode_s = m->push_encode_s;
+        p->add_s = m->push_add_s;
+    }
+    for (int held = 1; held < ranks; held *= 2) {
+        p = cc_round(&r, CC_PAIR_MEMBERS, ranks / (2 * held),
+                     partial(k, cc_most_summed(held, extra)) / (2 * held), true);
+        p->encode_s = (r.count == 1 ? m->push_encode_s : sum_encode_s(m)) / (2 * held);
+        p->add_s = m->push_add_s / (2 * held);
+    }
+    for (int held = 1; held < ranks; held *= 2) {
+        p = cc_round(&r, CC_PAIR_MEMBERS, held, held / power * partial(k, workers), true);
+        p->encode_s = held == 1 ? sum_encode_s(m) / power : 0;
+        p->own_s = held == 1 ? m->push_decode_s / power : 0;
+        p->after_s = held / power * m->push_decode_s;
+    }
+    if (extra > 0) {
+        p = cc_round(&r, CC_PAIR_EXTRAS, 1, partial(k, workers), true);
+        p->back = true;
+        p->after_s = m->push_decode_s;
+    }
     cc_add_partners(k, &r, c);
     if (k->reduction == CC_REDUCE_SUM) {
         cc_encode_once(k, c);
         c->reduce_s = (part + more) * m->push_bytes * k->cluster->reduce_byte_s;
     } else {
         /* Encoded: every half that is sent, and once the rank's own part of the sum. */
-        c->hop_codec_s =
-            (part + 1 / power + more) * m->push_encode_s + (part + more) * m->push_add_s;
+        const double all = part + 1 / power + more, first = extra > 0 || ranks == 1 ? more : 0.5;
+        c->hop_codec_s = encode_s(m, all, all - first) + (part + more) * m->push_add_s;
         c->decode_s = m->push_decode_s;
+        cc_hide_work(k, &r, c);
     }
 }
 
@@ -200,16 +247,23 @@ void cc_cost_allgather(const struct cc_exchange_case *k, struct cc_cost *c)
     c->decode_s = workers * m->push_add_s;
 }
 
-/* The codec work of a two-shot exchange that is done while its messages are under way. A payload is
- * encoded while the one before is sent, which takes sending_s. Nothing of the kind holds for what
- * arrives: while a rank decodes, no more than a few blocks are under way, so that the link waits;
- * only its own part of the sum is decoded within the latency of the others. */
-static void two_shots_beside(const struct cc_exchange_case *k, double sending_s, double latency_s,
+/* The codec work of a two-shot exchange that is done while its messages are under way: a payload is
+ * encoded while those before are sent, and those that come first are added before the last is
+ * there. A rank decodes its own part of the sum while others' come. Nothing of the kind holds for
+ * these, which come together. */
+static void two_shots_beside(const struct cc_exchange_case *k, const double transfer_s[2],
                              struct cc_cost *c)
 {
-    const double p = k->cluster->workers;
-    c->encode_beside_s = (p - 2) * fmin(c->encode_s / (p - 1), sending_s);
-    c->decode_beside_s = fmin(c->decode_s / p, latency_s);
+    const struct cc_payload_cost *m = k->message;
+    const double p = k->cluster->workers, part = (p - 1) / p, latency_s = k->link->latency_s;
+    if (cc_reduces(k->cluster)) {
+        const double apart = part * (m->push_encode_s + m->push_add_s) + latency_s + transfer_s[0];
+        const double hidden = apart - cc_stage_sums_s(p - 1, m->push_encode_s / p, latency_s,
+                                                      transfer_s[0] / (p - 1), m->push_add_s / p);
+        c->encode_beside_s = fmin(hidden, (p - 2) / p * m->push_encode_s);
+        c->hop_beside_s = fmax(0, hidden - c->encode_beside_s);
+    }
+    c->decode_beside_s = fmin(c->decode_s / p, latency_s + transfer_s[1]);
 }
 
 /* Bytes of the whole sum, which may have a scheme of its own. */
@@ -217,6 +271,14 @@ static double whole_sum(const struct cc_payload_cost *m, const struct cc_cluster
 {
     const int workers = c->op == CC_ALL_GATHER ? 1 : c->workers; /* whose sum a part is */
     return c->gather != NULL ? m->pull_bytes : cc_hop_bytes(m, workers);
+}
+
+/* The time of encoding the whole sum; of an all-gather, the gradient. */
+static double whole_encode_s(const struct cc_payload_cost *m, const struct cc_cluster *c)
+{
+    return c->gather != NULL        ? m->pull_encode_s
+           : c->op == CC_ALL_GATHER ? m->push_encode_s
+                                    : sum_encode_s(m);
 }
 
 /* Every worker sends part j of its payload to worker j, which adds what it gets; then every worker
@@ -231,19 +293,19 @@ static void twoshot(const struct cc_exchange_case *k, struct cc_cost *c)
     const double second = sums ? first : whole_sum(m, k->cluster) / p;
     if (reduces)
         cc_add_stage(k, first, c);
-    const double sending_s = c->push_transfer_s / (p - 1), latency_s = k->link->latency_s;
+    double transfer_s[2] = {c->push_transfer_s, 0};
     if (gathers)
         cc_add_stage(k, second, c);
+    transfer_s[1] = c->push_transfer_s - transfer_s[0];
     if (sums) {
         cc_encode_once(k, c);
         c->reduce_s = reduces * part * m->push_bytes * k->cluster->reduce_byte_s;
         return;
     }
     c->encode_s = reduces * part * m->push_encode_s;
-    c->hop_codec_s = reduces * part * m->push_add_s +
-                     gathers * (gather ? m->pull_encode_s : m->push_encode_s) / p;
+    c->hop_codec_s = reduces * part * m->push_add_s + gathers * whole_encode_s(m, k->cluster) / p;
     c->decode_s = gathers * (gather ? m->pull_decode_s : m->push_decode_s);
-    two_shots_beside(k, sending_s, latency_s, c);
+    two_shots_beside(k, transfer_s, c);
 }
 
 static double twoshot_encoded_bytes(const struct cc_payload_cost *m, const struct cc_cluster *c)
@@ -260,6 +322,28 @@ static double twoshot_encodings(const struct cc_cluster *c)
 
 /* --- hierarchical --- */
 
+/* Bytes of a payload inside a host, and between hosts of one of a host's sum; round a ring, the
+ * mean of those of sums of 1, 2, ... of these. With a scheme of its own, sums inside are as large
+ * as what they add up. */
+static double inner_bytes(const struct cc_payload_cost *m, const struct cc_cluster *c)
+{
+    const int ranks = cc_cluster_per_host(c);
+    return cc_stage_is_ring(c, true) && c->intra_scheme == NULL && ranks > 1
+               ? mean_hop_bytes(m, ranks - 1)
+               : m->inner_bytes;
+}
+
+static double outer_bytes(const struct cc_payload_cost *m, const struct cc_cluster *c)
+{
+    const int ranks = cc_cluster_per_host(c), others = cc_cluster_hosts(c) - 1;
+    double sum = 0;
+    if (!cc_stage_is_ring(c, false) || others < 1)
+        return cc_hop_bytes(m, ranks);
+    for (int i = 1; i <= others; i++)
+        sum += cc_hop_bytes(m, i * ranks);
+    return sum / others;
+}
+
 /* Two shots, the first of which is in two stages: inside the host, where G slices of n parts are
  * added, and between the n hosts. Whole sums go the way back as they are. */
 static void hierarchical(const struct cc_exchange_case *k, struct cc_cost *c)
@@ -270,13 +354,13 @@ static void hierarchical(const struct cc_exchange_case *k, struct cc_cost *c)
     const bool sums = k->reduction == CC_REDUCE_SUM, gather = cluster->gather != NULL;
     const double whole = sums ? m->push_bytes : whole_sum(m, cluster);
     if (ranks == 1) {
-        twoshot(k, c);
+        (cc_stage_is_ring(cluster, false) ? ring : twoshot)(k, c);
         return;
     }
     const bool reduces = cc_reduces(cluster), gathers = cc_gathers(cluster);
     if (reduces) {
-        cc_add_group_stage(k, true, partial(k, 1) / ranks, c);
-        cc_add_group_stage(k, false, partial(k, (int)ranks) / p, c);
+        cc_add_group_stage(k, true, (sums ? m->push_bytes : inner_bytes(m, cluster)) / ranks, c);
+        cc_add_group_stage(k, false, (sums ? m->push_bytes : outer_bytes(m, cluster)) / p, c);
     }
     if (gathers) {
         cc_add_group_stage(k, false, whole / p, c);
@@ -289,9 +373,13 @@ static void hierarchical(const struct cc_exchange_case *k, struct cc_cost *c)
         c->reduce_s = reduces * (inner + outer) * m->push_bytes * cluster->reduce_byte_s;
         return;
     }
-    c->encode_s = reduces * inner * m->push_encode_s;
-    c->hop_codec_s = reduces * ((inner + outer) * m->push_add_s + outer * m->push_encode_s) +
-                     gathers * (gather ? m->pull_encode_s : m->push_encode_s) / p;
+    /* Round a ring, all slices inside but the first are sums. */
+    const double summed =
+        cc_stage_is_ring(cluster, true) && cluster->intra_scheme == NULL ? (ranks - 2) / ranks : 0;
+    c->encode_s = reduces * (inner * m->inner_encode_s + summed * m->sum_more_s);
+    c->hop_codec_s =
+        reduces * (inner * m->inner_add_s + outer * (m->push_add_s + sum_encode_s(m))) +
+        gathers * whole_encode_s(m, cluster) / p;
     c->decode_s = gathers * (gather ? m->pull_decode_s : m->push_decode_s);
 }
 
@@ -300,15 +388,18 @@ static double hierarchical_encoded_bytes(const struct cc_payload_cost *m,
 {
     const double p = c->workers, ranks = cc_cluster_per_host(c), hosts = p / ranks;
     const double first =
-        (ranks - 1) / ranks * cc_hop_bytes(m, 1) + (hosts - 1) / p * cc_hop_bytes(m, (int)ranks);
+        (ranks - 1) / ranks * inner_bytes(m, c) + (hosts - 1) / p * outer_bytes(m, c);
     return cc_reduces(c) * first + cc_gathers(c) * whole_sum(m, c) / p;
 }
 
 /* A gradient is encoded inside but for the own slice, a host's sum between hosts but for the own
- * part, and every whole sum is. */
+ * part, and every whole sum is. Round a ring, sums of 1, 2, ... of n are encoded. */
 static double hierarchical_encodings(const struct cc_cluster *c)
 {
-    return 3 - 1.0 / cc_cluster_per_host(c) - 1.0 / cc_cluster_hosts(c);
+    const double ranks = cc_cluster_per_host(c), hosts = cc_cluster_hosts(c);
+    const double inside = cc_stage_is_ring(c, true) && ranks > 1 ? (ranks - 1) / 2 : 1 - 1 / ranks;
+    const double between = cc_stage_is_ring(c, false) ? (hosts - 1) / 2 : 1 - 1 / hosts;
+    return inside + between + 1;
 }
 
 /* The library sums floats by the fastest algorithm and gathers other payloads. */

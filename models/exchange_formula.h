@@ -22,6 +22,11 @@ struct cc_exchange_model {
     /* Fills the fields of *c that it has; the others are 0. With CC_X_RECODES, payloads that are
      * sent by allgather instead do not come here. */
     void (*cost)(const struct cc_exchange_case *k, struct cc_cost *c);
+    bool own_chunks; /* the formula has chunks in it; otherwise those of a message follow one
+                        another a round behind */
+    /* As cc_exchange_off, on a cluster with the number of chunks; NULL: CC_EXCHANGE_OFF, or that of
+     * chunks. */
+    double (*off)(const struct cc_cluster *c);
     /* Payload bytes that a worker encodes with CC_X_RECODES, each value once; NULL: of its push. */
     double (*encoded_bytes)(const struct cc_payload_cost *m, const struct cc_cluster *c);
     /* Squared error of the workers' sum, in units of that of encoding every gradient once, for
@@ -79,15 +84,35 @@ struct cc_rounds {
         int distance;
         double bytes;
         bool sent; /* by the busiest host, too */
+        bool back; /* CC_PAIR_EXTRAS: from members to the extras */
+        /* Codec work of a rank, seconds: before it sends, and then, while that is under way; of one
+         * that receives: before its next round begins, and then. Of extras that get something back,
+         * all members do what a sender does. */
+        double encode_s, own_s, add_s, after_s;
     } item[CC_MOST_ROUNDS];
     int count;
 };
-void cc_round(struct cc_rounds *r, enum cc_pairs pairs, int distance, double bytes, bool sent);
+/* Adds a round, without codec work; the pointer stays valid. */
+struct cc_partners *cc_round(struct cc_rounds *r, enum cc_pairs pairs, int distance, double bytes,
+                             bool sent);
 
 /* Adds the rounds, each of which takes a worker as long as the slower class of links, where all
  * messages that share a link share its bandwidth. */
 void cc_add_partners(const struct cc_exchange_case *k, const struct cc_rounds *r,
                      struct cc_cost *c);
+
+/* Where payloads are encoded again on their way: follows the rounds, which cc_add_partners has
+ * added, with their codec work, which is in *c, from rank to rank, and sets the parts of it that
+ * others' transfers hide, less the wait for ranks that have more to do. Clusters of more ranks
+ * than CC_MOST_FOLLOWED keep the sum of all parts. */
+enum { CC_MOST_FOLLOWED = 512 };
+void cc_hide_work(const struct cc_exchange_case *k, const struct cc_rounds *r, struct cc_cost *c);
+
+/* When the workers' sums of a stage whose messages are all under way (cc_add_stage) are there: each
+ * of `count` messages is encoded in encode_s and takes transfer_s alone on the port, which those
+ * under way share; what has come is added in add_s, one after the other. */
+double cc_stage_sums_s(double count, double encode_s, double latency_s, double transfer_s,
+                       double add_s);
 
 /* Adds two tours round a ring, of workers - 1 messages each from every worker to the next, of that
  * many bytes each. work_s: what a chunk's work takes on its way, in all hops together, which is not
@@ -101,9 +126,14 @@ double cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double 
 void cc_add_stage(const struct cc_exchange_case *k, double bytes, struct cc_cost *c);
 
 /* Adds a message of `bytes` from each worker to every other of its host (inner), or to every one of
- * its local number, all at once, on clusters of several workers a host. */
+ * its local number, all at once, or as many round a ring, on clusters of several workers a host. */
 void cc_add_group_stage(const struct cc_exchange_case *k, bool inner, double bytes,
                         struct cc_cost *c);
+/* How those messages move: the cluster's choice. */
+static inline bool cc_stage_is_ring(const struct cc_cluster *c, bool inner)
+{
+    return (inner ? c->inner_exchange : c->outer_exchange) == CC_STAGE_RING;
+}
 
 /* With servers: the most messages of one direction that share a link between sites, when every
  * worker sends one to each of `servers` servers; 0 if none crosses. */

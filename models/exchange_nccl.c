@@ -1,11 +1,17 @@
 /* NCCL's collectives by its own model (models/nccl.h): floats are summed by an allreduce, payloads
- * that cannot be summed are gathered. The link between hosts is the host's; the names nvlink4,
- * nvlink3 and those of PCIe tell the generation and the kind of the link inside. */
+ * that cannot be summed are gathered. The link between hosts is the host's; the name of the link
+ * inside tells the generation and the kind. */
 #include <math.h>
 #include <string.h>
 
 #include "models/exchange_formula.h"
 #include "models/exchange_nccl.h"
+
+bool cc_nccl_is_nvlink(const struct cc_link *intra)
+{
+    return strncmp(intra->name, "pcie", strlen("pcie")) != 0 && strcmp(intra->name, "shm") != 0 &&
+           strcmp(intra->name, CC_LINK_MEMORY) != 0;
+}
 
 struct cc_nccl_cluster cc_nccl_of_cluster(const struct cc_cluster *c, const struct cc_link *l)
 {
@@ -15,7 +21,7 @@ struct cc_nccl_cluster cc_nccl_of_cluster(const struct cc_cluster *c, const stru
                                 .generation = CC_NCCL_AMPERE,
                                 .nvlink = true,
                                 .intra = INFINITY,
-                                .inter = 1 / cc_link_byte_s(l),
+                                .inter = (c->nics > 1 ? c->nics : 1) / cc_link_byte_s(l),
                                 .inter_latency_s = l->latency_s};
     if (c->sites > 1) { /* a ring goes once from each site to the next */
         n.inter = fmin(n.inter, c->wan_bps / 8 / (1 + l->overhead));
@@ -25,7 +31,10 @@ struct cc_nccl_cluster cc_nccl_of_cluster(const struct cc_cluster *c, const stru
         return n;
     if (strcmp(c->intra.name, "nvlink4") == 0)
         n.generation = CC_NCCL_HOPPER;
-    n.nvlink = strncmp(c->intra.name, "nvlink", strlen("nvlink")) == 0;
+    n.nvlink = cc_nccl_is_nvlink(&c->intra);
+    /* NCCL's constants are those of the link's own latency; another one changes all of them. */
+    const double usual = cc_link_intra_latency(&c->intra);
+    n.intra_scale = usual > 0 && c->intra.latency_s > 0 ? c->intra.latency_s / usual : 1;
     n.switched = n.generation == CC_NCCL_HOPPER;
     n.intra = n.nvlink ? cc_nccl_nvlink_rate(n.generation, c->intra.bw_bps / 8)
                        : 1 / cc_link_byte_s(&c->intra);
@@ -36,9 +45,10 @@ static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     const struct cc_payload_cost *m = k->message;
     const struct cc_nccl_cluster n = cc_nccl_of_cluster(k->cluster, k->link);
-    const bool sums = k->reduction == CC_REDUCE_SUM;
-    const enum cc_operation op = sums ? CC_ALLREDUCE : CC_ALL_GATHER;
-    const double bytes = sums ? m->push_bytes : n.ranks * m->push_bytes;
+    const bool sums = k->reduction == CC_REDUCE_SUM || m->verbatim == m->values;
+    const bool half = k->cluster->op != CC_ALLREDUCE;
+    const enum cc_operation op = sums || half ? k->cluster->op : CC_ALL_GATHER;
+    const double bytes = sums || half ? m->push_bytes : n.ranks * m->push_bytes;
     const struct cc_nccl_choice is = cc_nccl_choose(&n, op, bytes);
     c->push_latency_s = is.latency_s;
     c->push_transfer_s = is.transfer_s;
@@ -50,6 +60,9 @@ static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
         c->wire_bytes = each * (1 + k->link->overhead);
     if (sums) {
         cc_encode_once(k, c);
+    } else if (half) {
+        c->encode_s = m->push_encode_s / n.ranks;
+        c->decode_s = m->push_decode_s;
     } else {
         c->encode_s = m->push_encode_s;
         c->decode_s = n.ranks * m->push_add_s;

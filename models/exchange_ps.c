@@ -33,8 +33,10 @@ double cc_cost_sent_s(const struct cc_cluster *cluster, const struct cc_link *l,
                       const struct cc_cost *c)
 {
     const double remote = cluster->workers - 1;
+    /* A host sends over all of its interfaces at once. */
+    const double all = (double)cc_cluster_per_host(cluster) / cc_cluster_per_nic(cluster);
     if (!cluster->colocated)
-        return fmax(c->push_worker_s, c->pull_server_s);
+        return fmax(all * c->push_worker_s, c->pull_server_s);
     /* With a server for each worker, the worker's transfer is without its own part already. */
     const double sent_s = c->push_server_s * cc_link_down_bps(l) / cc_link_up_bps(l);
     const double own = cluster->servers < cluster->workers && remote > 0 ? sent_s / remote : 0;
@@ -61,7 +63,7 @@ static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
     const struct cc_payload_cost *m = k->message;
     const struct cc_link *l = k->link;
     const double workers = k->cluster->workers, byte_s = cc_link_byte_s(l);
-    const double framing = l->message_bytes, sharing = cc_cluster_per_host(k->cluster);
+    const double framing = l->message_bytes, sharing = cc_cluster_per_nic(k->cluster);
     const double up = l->bw_bps / cc_link_up_bps(l), down = l->bw_bps / cc_link_down_bps(l);
     double pull_bytes = cc_pull_bytes(m, k->cluster->workers);
     double remote = workers - k->cluster->colocated, elsewhere = remote_share(k);

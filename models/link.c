@@ -14,9 +14,33 @@
 #define ETHERNET   (90.0 / 1448)    /* and check sum, preamble and gap: 1,538 on the wire */
 #define JUMBO      (90.0 / 8948)
 #define INFINIBAND (26.0 / 4096) /* LRH 8, BTH 12, ICRC 4, VCRC 2 */
+#define ROCE       (82.0 / 4096) /* preamble, gap, Ethernet, check sum 38; IP 20, UDP 8, BTH, ICRC */
 
-static const char *const overhead_names[] = {"tc", "ethernet", "jumbo", "infiniband", "none", NULL};
-static const double overheads[] = {TC, ETHERNET, JUMBO, INFINIBAND, 0};
+static const char *const overhead_names[] = {"tc",   "ethernet", "jumbo", "infiniband",
+                                             "roce", "none",     NULL};
+static const double overheads[] = {TC, ETHERNET, JUMBO, INFINIBAND, ROCE, 0};
+
+/* A hop of a ring between hosts by NCCL's constants (src/graph/tuning.cc, protocol Simple). */
+#define RDMA_LATENCY 14e-6
+
+const struct cc_link_class cc_link_classes[] = {
+    {"tcp", "TCP through the kernel", 0, CC_LINK_LATENCY, TC},
+    {"rdma", "RDMA over Ethernet", 10e9, RDMA_LATENCY, ROCE},
+    {.name = NULL},
+};
+
+void cc_link_classify(struct cc_link *l)
+{
+    if (!l->bare)
+        return;
+    for (const struct cc_link_class *c = cc_link_classes; c->name != NULL; c++)
+        if (l->bw_bps > c->above_bps)
+            l->of_class = c;
+    if (l->of_class == NULL)
+        return;
+    l->latency_s = l->of_class->latency_s;
+    l->overhead = l->of_class->overhead;
+}
 
 /* X(name, bits per second, latency, overhead, source of the figures) */
 /* clang-format off */
@@ -65,6 +89,7 @@ static int parse_link(const char *text, struct cc_link link, const struct cc_lin
         }
     if (cc_parse_rate(text, &link.bw_bps, &not_a_rate) == CC_OK) {
         cc_print_rate(link.bw_bps, link.name, sizeof link.name);
+        link.bare = true;
         *out = link;
         return CC_OK;
     }
@@ -90,6 +115,14 @@ int cc_link_parse_intra(const char *text, struct cc_link *out, struct cc_error *
     char all[80];
     cc_word_list(cc_intra_names, all, sizeof all);
     return parse_link(text, link, intra_presets, cc_intra_names, all, out, e);
+}
+
+double cc_link_intra_latency(const struct cc_link *l)
+{
+    for (size_t i = 0; cc_intra_names[i] != NULL; i++)
+        if (strcmp(l->name, cc_intra_names[i]) == 0)
+            return intra_presets[i].latency_s;
+    return strcmp(l->name, CC_LINK_MEMORY) == 0 ? l->latency_s : CC_INTRA_LATENCY;
 }
 
 void cc_link_set_rates(struct cc_link *l, double up_bps, double down_bps)
@@ -133,7 +166,7 @@ int cc_overhead_parse(const char *text, double *out, struct cc_error *e)
     }
     const char *near = cc_nearest(text, overhead_names);
     return cc_usage(e,
-                    "'%.60s' is not tc, ethernet, jumbo, infiniband, none, or the bytes "
+                    "'%.60s' is not tc, ethernet, jumbo, infiniband, roce, none, or the bytes "
                     "HEADER/PAYLOAD of a segment as in 66/1448, each up to 1000000%s%s%s",
                     text, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
                     near != NULL ? "'?" : "");
@@ -141,59 +174,129 @@ int cc_overhead_parse(const char *text, double *out, struct cc_error *e)
 
 /* --- calibration files --- */
 
-#define NUMBER(member) CC_JSON_AT(struct cc_link, member, CC_JSON_AMOUNT)
-static const struct cc_json_member members[] = {
-    CC_JSON_KEY("schema"), CC_JSON_KEY("name"),   NUMBER(bw_bps),        NUMBER(latency_s),
-    NUMBER(message_s),     NUMBER(overhead),      NUMBER(message_bytes), NUMBER(burst_bytes),
-    NUMBER(reduce_byte_s), CC_JSON_KEY("source"), {.key = NULL}};
-
-static int parse_root(const cJSON *root, void *out, struct cc_error *e)
-{
-    struct cc_link link = {.latency_s = -1};
+/* A link as the file has it. */
+struct entry {
+    struct cc_link link;
     const char *name, *source;
-    CC_TRY(cc_json_schema(root, CC_LINK_SCHEMA, "see docs/model.md", e));
-    CC_TRY(cc_json_members(root, members, &link, e));
-    CC_TRY(cc_json_text(root, "name", &name, e));
-    CC_TRY(cc_json_text(root, "source", &source, e));
-    if (name == NULL || name[0] == '\0' ||
-        snprintf(link.name, sizeof link.name, "%s", name) >= (int)sizeof link.name)
-        return cc_fail(e, "\"name\" must be a text of 1 to %zu bytes", sizeof link.name - 1);
-    if (link.bw_bps == 0)
+    double up_bps, down_bps; /* 0: bw_bps */
+};
+
+#define NUMBER(member)                                                                             \
+    {                                                                                              \
+        .key = #member, .kind = CC_JSON_AMOUNT, .at = offsetof(struct entry, link.member)          \
+    }
+#define NUMBERS                                                                                    \
+    NUMBER(bw_bps), NUMBER(latency_s), NUMBER(message_s), NUMBER(overhead), NUMBER(message_bytes), \
+        NUMBER(burst_bytes), NUMBER(reduce_byte_s)
+static const struct cc_json_member numbers[] = {NUMBERS, {.key = NULL}};
+
+#define TEXTS CC_JSON_AT(struct entry, name, CC_JSON_TEXT)
+#define WAYS                                                                                       \
+    CC_JSON_AT(struct entry, up_bps, CC_JSON_AMOUNT),                                              \
+        CC_JSON_AT(struct entry, down_bps, CC_JSON_AMOUNT)
+#define ROOT CC_JSON_KEY("schema"), CC_JSON_AT(struct entry, source, CC_JSON_TEXT)
+static const struct cc_json_member members_1[] = {ROOT, TEXTS, NUMBERS, {.key = NULL}};
+static const struct cc_json_member members[] = {
+    ROOT, TEXTS, NUMBERS, WAYS, CC_JSON_KEY("inside"), {.key = NULL}};
+static const struct cc_json_member inside_members[] = {TEXTS, NUMBERS, {.key = NULL}};
+
+/* Reads a link's members; of `up_bps` and `down_bps`, `bw_bps` is the slower one. */
+static int parse_entry(const cJSON *object, const struct cc_json_member *from, struct cc_link *out,
+                       struct cc_error *e)
+{
+    struct entry got = {.link = {.latency_s = -1}};
+    struct cc_link *l = &got.link;
+    CC_TRY(cc_json_members(object, from, &got, e));
+    if (got.name == NULL || got.name[0] == '\0' ||
+        snprintf(l->name, sizeof l->name, "%s", got.name) >= (int)sizeof l->name)
+        return cc_fail(e, "\"name\" must be a text of 1 to %zu bytes", sizeof l->name - 1);
+    if (l->bw_bps == 0)
         return cc_fail(e, "\"bw_bps\" must be there and above 0: bits per second");
-    if (link.latency_s < 0)
+    if (l->latency_s < 0)
         return cc_fail(e, "\"latency_s\" is missing");
-    *(struct cc_link *)out = link;
+    const double up = got.up_bps, down = got.down_bps, slower = up < down ? up : down;
+    if ((up > 0 || down > 0) &&
+        !(slower >= l->bw_bps * (1 - 1e-9) && slower <= l->bw_bps * (1 + 1e-9)))
+        return cc_fail(e, "\"up_bps\" and \"down_bps\" go together, and \"bw_bps\" is the slower "
+                          "one of them");
+    if (slower > 0) {
+        l->up_factor = up > slower ? up / slower : 1;
+        l->down_factor = down > slower ? down / slower : 1;
+    }
+    *out = got.link;
     return CC_OK;
 }
 
-int cc_link_parse_json(const char *text, size_t length, struct cc_link *out, struct cc_error *e)
+static bool is_schema(const cJSON *root, const char *schema)
+{
+    struct cc_error ignored;
+    return cc_json_schema(root, schema, "", &ignored) == CC_OK;
+}
+
+static int parse_root(const cJSON *root, void *out, struct cc_error *e)
+{
+    struct cc_calibrated_links found = {.inside = {.bw_bps = 0}};
+    const bool first = is_schema(root, CC_LINK_SCHEMA_1);
+    if (!first)
+        CC_TRY(cc_json_schema(root, CC_LINK_SCHEMA, "see docs/model.md", e));
+    CC_TRY(parse_entry(root, first ? members_1 : members, &found.between, e));
+    const cJSON *inside = cJSON_GetObjectItemCaseSensitive(root, "inside");
+    if (inside != NULL)
+        CC_TRY_IN(parse_entry(inside, inside_members, &found.inside, e), e, "\"inside\"");
+    *(struct cc_calibrated_links *)out = found;
+    return CC_OK;
+}
+
+int cc_link_parse_json(const char *text, size_t length, struct cc_calibrated_links *out,
+                       struct cc_error *e)
 {
     return cc_json_parse_as(text, length, parse_root, out, e);
 }
 
-int cc_link_read(const char *path, struct cc_link *out, struct cc_error *e)
+int cc_link_read(const char *path, struct cc_calibrated_links *out, struct cc_error *e)
 {
     return cc_json_read_as(path, parse_root, out, e);
 }
 
-static int put_link(FILE *f, const struct cc_link *l, const char *source, struct cc_error *e)
+/* Writes a link's name and numbers. */
+static int put_link(FILE *f, const struct cc_link *l, struct cc_error *e)
 {
-    (void)fputs("{\"schema\": \"" CC_LINK_SCHEMA "\", \"name\": ", f);
+    const struct entry from = {.link = *l};
+    (void)fputs("\"name\": ", f);
     CC_TRY(cc_json_put_text(f, l->name, e));
-    for (const struct cc_json_member *m = members; m->key != NULL; m++)
-        if (m->kind == CC_JSON_AMOUNT) {
-            (void)fprintf(f, ",\n \"%s\": ", m->key);
-            cc_json_put_number(f, *(const double *)((const char *)l + m->at));
-        }
+    for (const struct cc_json_member *m = numbers; m->key != NULL; m++) {
+        (void)fprintf(f, ",\n \"%s\": ", m->key);
+        cc_json_put_number(f, *(const double *)((const char *)&from + m->at));
+    }
+    return CC_OK;
+}
+
+static int put_classes(FILE *f, const struct cc_calibrated_links *l, const char *source,
+                       struct cc_error *e)
+{
+    (void)fputs("{\"schema\": \"" CC_LINK_SCHEMA "\", ", f);
+    CC_TRY(put_link(f, &l->between, e));
+    if (cc_link_asymmetric(&l->between)) {
+        (void)fputs(",\n \"up_bps\": ", f);
+        cc_json_put_number(f, cc_link_up_bps(&l->between));
+        (void)fputs(",\n \"down_bps\": ", f);
+        cc_json_put_number(f, cc_link_down_bps(&l->between));
+    }
+    if (l->inside.bw_bps > 0) {
+        (void)fputs(",\n \"inside\": {", f);
+        CC_TRY(put_link(f, &l->inside, e));
+        (void)fputs("}", f);
+    }
     (void)fputs(",\n \"source\": ", f);
     CC_TRY(cc_json_put_text(f, source, e));
     (void)fputs("}\n", f);
     return CC_OK;
 }
 
-int cc_link_write(const struct cc_link *l, const char *source, const char *path, struct cc_error *e)
+int cc_link_write(const struct cc_calibrated_links *l, const char *source, const char *path,
+                  struct cc_error *e)
 {
     struct cc_outfile o;
     CC_TRY(cc_file_create(&o, path, e));
-    return cc_file_end(&o, put_link(o.f, l, source, e), e);
+    return cc_file_end(&o, put_classes(o.f, l, source, e), e);
 }

@@ -140,6 +140,7 @@ static double latency(const struct cc_nccl_cluster *c, enum cc_operation op,
     const double inter = fmax(US * hop_us[NETWORK][a][p], c->inter_latency_s);
     const double local = (double)c->ranks / c->hosts - 1;
     double intra = US * hop_us[c->nvlink ? NVLINK : PCIE][a][p];
+    intra *= c->intra_scale > 0 ? c->intra_scale : 1;
     if (a == CC_NCCL_NVLS)
         return intra;
     if (a == CC_NCCL_TREE)

@@ -25,6 +25,7 @@ struct cc_nccl_cluster {
     double intra, inter; /* what an accelerator sends inside its host, and a host to others */
     double
         inter_latency_s; /* a hop between hosts takes at least this; NCCL's constants otherwise */
+    double intra_scale;  /* of NCCL's constants for a hop inside a host; 0: 1 */
 };
 
 /* The rate of NVLink that NCCL counts with: of a line rate, the share that is left for data. */

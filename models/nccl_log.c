@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +16,56 @@
 #include "core/memory.h"
 
 enum { MOST_WORDS = 24, MOST_LINE = 1024, MOST_RANKS = 1 << 20 };
-#define US 1e-6
-#define GB 1e9
+#define MOST_BYTES 1e15 /* of an array, and values; 15 digits in a text */
+#define US         1e-6
+#define GB         1e9
 
 static const char *const types[] = {
     "int8",   "uint8",    "int32",    "uint32", "int64",    "uint64", "half", "float",
     "double", "bfloat16", "fp8_e4m3", "f8e4m3", "fp8_e5m2", "f8e5m2", "char", NULL};
 
+struct host {
+    char name[64];
+    int devices;
+};
+
 struct reader {
     struct cc_nccl_log *log;
     size_t capacity, line;
-    char host[64]; /* of the last device */
+    void *hosts; /* a tree of struct host, by name */
 };
+
+static int compare_hosts(const void *a, const void *b)
+{
+    const struct host *one = a, *other = b;
+    return strcmp(one->name, other->name);
+}
+
+/* Adds a device of a host, in whatever order they are printed. */
+static int add_device(struct reader *r, const char *host, struct cc_error *e)
+{
+    struct host *h;
+    CC_TRY(CC_NEW(h, 1, e));
+    (void)snprintf(h->name, sizeof h->name, "%s", host);
+    struct host **found = tsearch(h, &r->hosts, compare_hosts);
+    if (found == NULL || *found != h)
+        free(h);
+    if (found == NULL)
+        return cc_fail(e, "out of memory: hosts of a log");
+    r->log->hosts += (*found)->devices++ == 0;
+    r->log->ranks++;
+    return CC_OK;
+}
+
+static void count_devices(const void *node, VISIT visit, void *log)
+{
+    const struct host *h = *(struct host *const *)node;
+    struct cc_nccl_log *l = log;
+    if (visit != postorder && visit != leaf)
+        return;
+    l->most = h->devices > l->most ? h->devices : l->most;
+    l->fewest = l->fewest == 0 || h->devices < l->fewest ? h->devices : l->fewest;
+}
 
 static struct cc_nccl_measured unknown(void)
 {
@@ -147,22 +186,18 @@ static int read_row(struct reader *r, char *const *word, size_t words, struct cc
     return add_row(r, &row, e);
 }
 
-/* "Rank  3 Group  0 Pid  316 on HOST device  3 [0x5d] NVIDIA A100-SXM4-40GB". Ranks are printed by
- * host, in order. */
-static void read_device(struct reader *r, const char *line)
+/* "Rank  3 Group  0 Pid  316 on HOST device  3 [0x5d] NVIDIA A100-SXM4-40GB" */
+static int read_device(struct reader *r, const char *line, struct cc_error *e)
 {
     struct cc_nccl_log *log = r->log;
     char host[64] = "";
     const char *on = strstr(line, " on "), *device = on != NULL ? strstr(on, " device ") : NULL;
     const char *name = device != NULL ? strchr(device, ']') : NULL;
     if (name == NULL || sscanf(on, " on %63s", host) != 1 || log->ranks >= MOST_RANKS)
-        return;
-    log->ranks++;
-    if (strcmp(host, r->host) != 0)
-        log->hosts++;
-    memcpy(r->host, host, sizeof host);
+        return CC_OK;
     if (log->device[0] == '\0')
         (void)snprintf(log->device, sizeof log->device, "%.63s", name + 1 + strspn(name + 1, " "));
+    return add_device(r, host, e);
 }
 
 static int read_line(struct reader *r, char *line, struct cc_error *e)
@@ -173,8 +208,7 @@ static int read_line(struct reader *r, char *line, struct cc_error *e)
     if (program != NULL && r->log->program[0] == '\0')
         (void)sscanf(program + strlen(starting), "%63s", r->log->program);
     if (strstr(line, "Rank ") != NULL && strstr(line, "Pid ") != NULL) {
-        read_device(r, line);
-        return CC_OK;
+        return read_device(r, line, e);
     }
     blank_marks(line);
     const size_t words = split(line, word);
@@ -242,8 +276,8 @@ static int read_result(struct reader *r, const cJSON *item, struct cc_error *e)
         return cc_fail(e, "must be an object");
     CC_TRY(read_amount(item, "size", 1, &row.bytes, e));
     CC_TRY(read_amount(item, "count", 1, &row.count, e));
-    if (isnan(row.bytes) || isnan(row.count))
-        return cc_fail(e, "\"size\" and \"count\" are missing");
+    if (!(row.bytes < MOST_BYTES && row.count < MOST_BYTES))
+        return cc_fail(e, "\"size\" and \"count\" must be there, and below %g", MOST_BYTES);
     copy_text(item, "type", row.type, sizeof row.type);
     copy_text(item, "redop", row.redop, sizeof row.redop);
     copy_text(item, "root", root, sizeof root);
@@ -254,20 +288,19 @@ static int read_result(struct reader *r, const cJSON *item, struct cc_error *e)
     return add_row(r, &row, e);
 }
 
-static void read_devices(struct reader *r, const cJSON *list)
+static int read_devices(struct reader *r, const cJSON *list, struct cc_error *e)
 {
     const cJSON *item;
     cJSON_ArrayForEach(item, list)
     {
-        char host[sizeof r->host];
+        char host[64];
         copy_text(item, "hostname", host, sizeof host);
-        r->log->ranks++;
-        if (strcmp(host, r->host) != 0 || r->log->hosts == 0)
-            r->log->hosts++;
-        memcpy(r->host, host, sizeof host);
+        if (r->log->ranks < MOST_RANKS)
+            CC_TRY(add_device(r, host, e));
         if (r->log->device[0] == '\0')
             copy_text(item, "device_info", r->log->device, sizeof r->log->device);
     }
+    return CC_OK;
 }
 
 static int read_document(const cJSON *root, void *out, struct cc_error *e)
@@ -282,7 +315,7 @@ static int read_document(const cJSON *root, void *out, struct cc_error *e)
     if (devices == NULL)
         devices = cJSON_GetObjectItemCaseSensitive(root, "devices");
     if (cJSON_IsArray(devices))
-        read_devices(r, devices);
+        CC_TRY(read_devices(r, devices, e));
     cJSON_ArrayForEach(item, results)
     {
         at++;
@@ -311,6 +344,8 @@ int cc_nccl_log_parse(const char *text, size_t length, struct cc_nccl_log *out, 
         status = cc_fail(e, "no rows: give the output of nccl-tests, such as that of "
                             "all_reduce_perf, or its JSON (-J)");
 out:
+    twalk_r(r.hosts, count_devices, &log);
+    tdestroy(r.hosts, free);
     if (status == CC_OK)
         *out = log;
     else

@@ -27,6 +27,7 @@ struct cc_nccl_log {
     struct cc_nccl_row *row;
     size_t rows;
     int ranks, hosts; /* of the list of devices; 0: there is none */
+    int fewest, most; /* devices of a host of the list */
     char device[64];  /* the first one's name; "": not known */
     char program[64]; /* "all_reduce_perf"; "": not known */
 };

@@ -138,7 +138,7 @@ int cc_net_of(const char *label, const struct cc_tensor_info *tensors, size_t co
 
 /* --- a .safetensors file --- */
 
-/* Appends the tensors of a file's header, in its order. */
+/* Appends the tensors of a file's header, in its order. The net's type is that of its largest. */
 static int add_contents(struct cc_net *net, const struct cc_contents *c, struct cc_error *e)
 {
     size_t *order;
@@ -146,8 +146,11 @@ static int add_contents(struct cc_net *net, const struct cc_contents *c, struct 
     CC_TRY(cc_contents_order(c, &order, e));
     for (size_t i = 0; i < c->count && status == CC_OK; i++) {
         const struct cc_stored *s = &c->tensors[order[i]];
-        if (s->dtype < CC_I8)
-            status = add_tensor(net, s->name, &s->shape, 0, e);
+        if (s->dtype >= CC_I8)
+            continue;
+        status = add_tensor(net, s->name, &s->shape, 0, e);
+        if (s->shape.n == net->largest)
+            net->dtype = cc_dtype_element(s->dtype);
     }
     free(order);
     return status;
@@ -377,11 +380,30 @@ static int parse_papers(const cJSON *list, struct cc_net *net, struct cc_error *
     return CC_OK;
 }
 
+/* "dtype": a type's name, or missing: float32. */
+static int parse_dtype(const cJSON *root, enum cc_element *out, struct cc_error *e)
+{
+    const char *name;
+    char all[64];
+    *out = CC_ELEMENT_FP32;
+    CC_TRY(cc_json_text(root, "dtype", &name, e));
+    if (name == NULL)
+        return CC_OK;
+    const int found = cc_word_find(cc_element_names, name);
+    cc_word_list(cc_element_names, all, sizeof all);
+    if (found < 0)
+        return cc_fail(e, "\"dtype\": \"%.40s\" is not one of %s", name, all);
+    *out = (enum cc_element)found;
+    return CC_OK;
+}
+
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
-    static const char *const keys[] = {"schema",    "name",           "reference", "papers",
-                                       "compute_s", "compute_source", "tensors",   NULL};
+    static const char *const keys[] = {"schema",         "name",    "reference",
+                                       "papers",         "dtype",   "compute_s",
+                                       "compute_source", "tensors", NULL};
     const char *name, *reference, *source;
+    enum cc_element dtype;
     double compute_s = 0;
     CC_TRY(cc_json_schema(root, CC_NET_SCHEMA, "see docs/traces.md", e));
     CC_TRY(cc_json_keys(root, keys, e));
@@ -389,12 +411,14 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
     CC_TRY(cc_json_text(root, "reference", &reference, e));
     CC_TRY(cc_json_text(root, "compute_source", &source, e));
     CC_TRY(cc_json_amount(root, "compute_s", &compute_s, e));
+    CC_TRY(parse_dtype(root, &dtype, e));
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "tensors");
     if (!cJSON_IsArray(list) || list->child == NULL)
         return cc_fail(e, "\"tensors\" must be a list of at least one {\"name\", \"shape\"}");
     struct parsing p = {.computes = -1};
     CC_TRY(begin((size_t)cJSON_GetArraySize(list), name, reference, source, &p.net, e));
     p.net->compute_s = compute_s;
+    p.net->dtype = dtype;
     int status = parse_papers(cJSON_GetObjectItemCaseSensitive(root, "papers"), p.net, e);
     if (status == CC_OK)
         status = cc_json_each(list, "tensor", parse_tensor, &p, e);

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "core/element.h"
 #include "core/error.h"
 #include "core/tensor.h"
 
@@ -17,6 +18,7 @@ struct cc_net_paper {
 
 struct cc_net {
     char *name, *reference, *compute_source; /* never NULL, perhaps empty */
+    enum cc_element dtype;                   /* of its gradients in a usual training */
     double compute_s;               /* preset of the time of one step's computation; 0: unknown */
     struct cc_tensor_info *tensors; /* from the input to the output: gradients come in reverse */
     double *share;                  /* [count]: each tensor's in the compute time; their sum is 1 */

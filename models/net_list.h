@@ -24,6 +24,10 @@
     X(bert_base, "bert-base")                                                                      \
     X(gpt2, "gpt2")                                                                                \
     X(gpt2_xl, "gpt2-xl")                                                                          \
-    X(llama2_7b, "llama2-7b")
+    X(gpt_1_3b, "gpt-1.3b")                                                                        \
+    X(llama2_7b, "llama2-7b")                                                                      \
+    X(llama3_8b, "llama3-8b")                                                                      \
+    X(llama3_70b, "llama3-70b")                                                                    \
+    X(mixtral_8x7b_dense, "mixtral-8x7b-dense")
 
 #endif

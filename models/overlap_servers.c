@@ -302,6 +302,7 @@ struct cc_overlap {
     struct part *part;
     struct pull *pull;       /* by kind, then message */
     double *codec, *decoder; /* free at, by kind of server and, in the same list, of worker */
+    double encoded;          /* when a worker has encoded its last message */
     size_t *to_come;         /* by kind of server: parts that it has not encoded */
     size_t part_capacity, pull_capacity, codec_capacity, to_come_capacity;
 };
@@ -499,22 +500,50 @@ static double begin_pushes(struct cc_overlap *x, double backward, const double *
             x->to_come[server]++;
         }
     }
+    x->encoded = encoder;
     return now;
 }
 
+/* The decoder's time between two times, on a worker. */
+static double decoded_in(const struct cc_overlap *x, size_t kind, double from, double to)
+{
+    double sum = 0;
+    for (size_t i = 0; i < x->count; i++) {
+        const double ends = x->pull[kind * x->count + i].available;
+        const double takes = x->message[i].cost.decode_s;
+        sum += cc_served_after(ends, takes, from) - cc_served_after(ends, takes, to);
+    }
+    return sum;
+}
+
+/* The encoder's time after the backward pass. */
+static double encoded_after(const struct cc_overlap *x, double backward_ends)
+{
+    double takes = 0;
+    for (size_t i = 0; i < x->count; i++)
+        takes += x->message[i].cost.encode_s;
+    return fmin(takes, fmax(0, x->encoded - backward_ends));
+}
+
 /* The end of the next forward pass on the worker that is last. */
-static double forward_pass(const struct cc_overlap *x, double backward_ends, const double *share)
+static double forward_pass(const struct cc_overlap *x, double backward_ends, const double *share,
+                           double *exposed_s)
 {
     const struct cc_timing *t = x->t;
     const double all = t->forward_share * t->compute_s + t->update_s;
     double last = 0;
     for (size_t k = 0; k < x->kinds; k++) {
-        double now = backward_ends;
+        double now = backward_ends, waits = 0;
         for (size_t i = x->count; i-- > 0;) {
-            now = fmax(now, x->pull[k * x->count + i].available);
+            const double available = x->pull[k * x->count + i].available;
+            if (exposed_s != NULL && available > now)
+                waits += available - now - decoded_in(x, k, now, available);
+            now = fmax(now, available);
             for (size_t n = x->message[i].first; n <= x->message[i].last; n++)
                 now += all * share[n];
         }
+        if (exposed_s != NULL && now >= last)
+            *exposed_s = fmax(0, waits - encoded_after(x, backward_ends));
         last = fmax(last, now);
     }
     return last;
@@ -557,7 +586,7 @@ void cc_overlap_free(struct cc_overlap *x)
 double cc_step_overlap_servers(const struct cc_timing *t, const struct cc_step_message *message,
                                size_t count, const double *share, size_t tensors,
                                const struct cc_step_cluster *cluster, double burst_s,
-                               struct cc_overlap *x)
+                               struct cc_overlap *x, double *exposed_s)
 {
     x->t = t;
     x->message = message;
@@ -574,5 +603,5 @@ double cc_step_overlap_servers(const struct cc_timing *t, const struct cc_step_m
     const double backward_ends = begin_pushes(x, backward, share, tensors);
     if (x->parts > 0)
         simulate(x);
-    return forward_pass(x, backward_ends, share);
+    return forward_pass(x, backward_ends, share, exposed_s);
 }

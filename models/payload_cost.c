@@ -101,16 +101,26 @@ static struct cc_payload_cost sending_step(const struct cc_codec_model *c, size_
         push.bits_per_value = c->tensor_bits[tensor];
         pull.bits_per_value = c->pull == c->push ? push.bits_per_value : pull.bits_per_value;
     }
+    const double sum_ns = c->sum != NULL ? cc_profile_at(c->sum, values).encode_ns : push.encode_ns;
+    if (c->sum != NULL && c->pull == c->push)
+        pull.encode_ns = sum_ns;
+    struct cc_profile_point inner = push;
     struct cc_payload_cost p = {
         .values = values,
         .push_bytes = period * values * push.bits_per_value / 8,
         .pull_bytes = period * values * pull.bits_per_value / 8,
         .push_encode_s = 1e-9 * values * push.encode_ns,
+        .sum_more_s = 1e-9 * values * (sum_ns - push.encode_ns),
         .push_decode_s = 1e-9 * period * values * push.decode_ns,
         .push_add_s = 1e-9 * period * values * push.decode_add_ns,
         .pull_encode_s = 1e-9 * period * values * pull.encode_ns,
         .pull_decode_s = 1e-9 * period * values * pull.decode_ns,
     };
+    if (c->inner != NULL)
+        inner = cc_profile_at(c->inner, values);
+    p.inner_bytes = period * values * inner.bits_per_value / 8;
+    p.inner_encode_s = 1e-9 * values * inner.encode_ns;
+    p.inner_add_s = 1e-9 * period * values * inner.decode_add_ns;
     if (c->verbatim)
         p.verbatim = values;
     for (int i = 0; i < CC_SUM_POINTS && c->tensor_sums != NULL; i++) {
@@ -121,6 +131,8 @@ static struct cc_payload_cost sending_step(const struct cc_codec_model *c, size_
     }
     if (c->shape_bytes != NULL)
         p.push_bytes = p.pull_bytes = c->shape_bytes(c->shape_arg, shape);
+    if (c->inner == NULL)
+        p.inner_bytes = p.push_bytes;
     if (c->reduction == CC_REDUCE_PAIRS)
         p.pairs = fmax(0, fmin(values, (8 * p.push_bytes - c->value_bits * values) / c->pair_bits));
     return p;
@@ -129,7 +141,21 @@ static struct cc_payload_cost sending_step(const struct cc_codec_model *c, size_
 /* A tensor's cost in a step that only encodes. */
 static struct cc_payload_cost silent_step(const struct cc_payload_cost *p)
 {
-    return (struct cc_payload_cost){.values = p->values, .push_encode_s = p->push_encode_s};
+    return (struct cc_payload_cost){.values = p->values,
+                                    .push_encode_s = p->push_encode_s,
+                                    .inner_encode_s = p->inner_encode_s};
+}
+
+void cc_payload_cost_hurry(struct cc_payload_cost *c, double speed)
+{
+    c->push_encode_s /= speed;
+    c->push_decode_s /= speed;
+    c->push_add_s /= speed;
+    c->sum_more_s /= speed;
+    c->pull_encode_s /= speed;
+    c->pull_decode_s /= speed;
+    c->inner_encode_s /= speed;
+    c->inner_add_s /= speed;
 }
 
 /* All of a cost are doubles. */
@@ -139,6 +165,13 @@ void cc_payload_cost_add(struct cc_payload_cost *sum, const struct cc_payload_co
     const double *part = (const double *)p;
     for (size_t i = 0; i < sizeof *p / sizeof *part; i++)
         to[i] += part[i];
+}
+
+void cc_payload_cost_scale(struct cc_payload_cost *c, double by)
+{
+    double *of = (double *)c;
+    for (size_t i = 0; i < sizeof *c / sizeof *of; i++)
+        of[i] *= by;
 }
 
 int cc_raw_tensors(const double *size, size_t count, size_t min_size, double share, bool *raw,
@@ -211,15 +244,19 @@ int cc_step_payloads_make(const struct cc_net *net, const struct cc_codec_model 
 
 /* --- measured costs --- */
 
-/* Mean payload bytes of a tensor per step: as counted, or else its part of the total without the
- * raw tensors, by size. */
-static double tensor_bytes(const struct cc_net *net, const bool *raw, const double *counted,
-                           double total, double raw_values, size_t i)
+/* The raw tensors together: their bytes are those of the prediction. */
+struct raw_sum {
+    double values, bytes;
+};
+
+/* Mean payload bytes per step of a tensor that is not raw: as counted, or else its part of the
+ * total without the raw tensors, by size. */
+static double tensor_bytes(const struct cc_net *net, const struct raw_sum *raw,
+                           const double *counted, double total, size_t i)
 {
-    double values = (double)net->tensors[i].shape.n, others = (double)net->values - raw_values;
-    if (raw != NULL && raw[i])
-        return 4 * values;
-    return counted != NULL ? counted[i] : fmax(0, total - 4 * raw_values) * values / others;
+    const double values = (double)net->tensors[i].shape.n;
+    const double others = (double)net->values - raw->values;
+    return counted != NULL ? counted[i] : fmax(0, total - raw->bytes) * values / others;
 }
 
 /* Partial sums of a measured payload: in proportion to it as in the prediction. */
@@ -229,6 +266,8 @@ static void measured_sums(const struct cc_step_payloads *profiled, const struct 
     const struct cc_payload_cost *total = &profiled->total;
     if (m->encoded_bytes > 0 && m->pull_bytes == 0) /* no servers: of a scheme of sums */
         out->pull_bytes += bytes * total->pull_bytes / m->encoded_bytes;
+    if (m->encoded_bytes > 0)
+        out->inner_bytes = bytes * total->inner_bytes / m->encoded_bytes;
     for (int i = 0; i < CC_SUM_POINTS && m->encoded_bytes > 0; i++)
         out->more.hop[i] =
             bytes * ((total->push_bytes + total->more.hop[i]) / m->encoded_bytes - 1);
@@ -239,31 +278,44 @@ int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_pay
                               struct cc_step_payloads *out, struct cc_error *e)
 {
     struct cc_step_payloads p = *profiled;
-    double raw_values = 0, period = (double)p.period, count = (double)net->count;
+    const double period = (double)p.period, count = (double)net->count;
+    struct raw_sum raw_sum = {0, 0};
     p.total = p.silent_total = (struct cc_payload_cost){0};
     p.measured = true;
     p.codec = m->codec;
     CC_TRY(alloc_payloads(net->count, &p, e));
-    for (size_t i = 0; raw != NULL && i < net->count; i++)
-        raw_values += raw[i] ? (double)net->tensors[i].shape.n : 0;
+    for (size_t i = 0; raw != NULL && i < net->count; i++) {
+        raw_sum.values += raw[i] ? (double)net->tensors[i].shape.n : 0;
+        raw_sum.bytes += raw[i] ? profiled->each[i].push_bytes : 0;
+    }
     for (size_t i = 0; i < net->count; i++) {
         bool is_raw = raw != NULL && raw[i];
-        double push = tensor_bytes(net, raw, m->tensor_push, m->push_bytes, raw_values, i);
-        double pull = tensor_bytes(net, raw, m->tensor_pull, m->pull_bytes, raw_values, i);
+        double push = is_raw ? profiled->each[i].push_bytes
+                             : tensor_bytes(net, &raw_sum, m->tensor_push, m->push_bytes, i);
+        double pull = is_raw ? profiled->each[i].push_bytes
+                             : tensor_bytes(net, &raw_sum, m->tensor_pull, m->pull_bytes, i);
         /* One step sends all of the period's bytes. */
         double times = is_raw ? 1 : period;
         p.silent[i] = (struct cc_payload_cost){.values = profiled->each[i].values,
                                                .push_bytes = is_raw ? push : 0,
+                                               .inner_bytes = is_raw ? push : 0,
                                                .pull_bytes = is_raw ? pull : 0};
         p.each[i] = (struct cc_payload_cost){
             .values = profiled->each[i].values,
             .pairs = profiled->each[i].pairs,
+            .verbatim = profiled->each[i].verbatim,
             .push_bytes = times * push + period * m->push_head_bytes / count,
+            .inner_bytes = times * push + period * m->push_head_bytes / count,
             .pull_bytes = times * pull + period * m->pull_head_bytes / count,
             /* These tell which share of the measured times other messages hide. */
             .push_encode_s = profiled->each[i].push_encode_s,
             .push_decode_s = profiled->each[i].push_decode_s,
-            .push_add_s = profiled->each[i].push_add_s};
+            .push_add_s = profiled->each[i].push_add_s,
+            .sum_more_s = profiled->each[i].sum_more_s,
+            .pull_encode_s = profiled->each[i].pull_encode_s,
+            .pull_decode_s = profiled->each[i].pull_decode_s,
+            .inner_encode_s = profiled->each[i].inner_encode_s,
+            .inner_add_s = profiled->each[i].inner_add_s};
         if (!is_raw)
             measured_sums(profiled, m, times * push, &p.each[i]);
         p.cut_bytes[i] = profiled->cut_bytes[i];

@@ -27,6 +27,10 @@ struct cc_codec_model {
      * the profile is NULL (point.values is then ignored). Means over whole periods. */
     const struct cc_profile_codec *push, *pull;
     struct cc_profile_point push_point, pull_point;
+    /* The times of encoding sums, which are float32 whatever gradients are; NULL: as gradients. */
+    const struct cc_profile_codec *sum;
+    /* Those of gradients inside a host, if they have a scheme of their own; or NULL. */
+    const struct cc_profile_codec *inner;
     /* The payload's bytes if they depend on the tensor's shape (low-rank factors), and the
      * function's argument. NULL: the profile of flat tensors holds for every shape. */
     double (*shape_bytes)(const void *arg, const struct cc_shape *shape);
@@ -41,8 +45,9 @@ struct cc_codec_model {
     /* CC_REDUCE_SUM: the number of sums that a payload needs one after the other (2 for low-rank
      * factors, as the second factor follows from the first's sum); 0 counts as 1. */
     size_t sum_rounds;
-    /* CC_REDUCE_SUM: the payload is the gradient itself (fp32), so that an exchange that sums
-     * floats reads it where it is and leaves the mean to the update: no codec works. */
+    /* The payload is the gradient itself: NCCL sums it, whatever its type. CC_REDUCE_SUM (fp32): an
+     * exchange that sums floats reads it where it is and leaves the mean to the update, so that no
+     * codec works. */
     bool verbatim;
     /* CC_REDUCE_PAIRS: a payload of n values and k pairs has value_bits n + pair_bits k bits. */
     double value_bits, pair_bits;
@@ -67,7 +72,9 @@ struct cc_payload_cost {
     double pairs;             /* in the push; 0 unless CC_REDUCE_PAIRS */
     double verbatim;          /* values of verbatim payloads */
     double push_encode_s, push_decode_s, push_add_s; /* add: decoding onto a sum */
+    double sum_more_s; /* by which encoding a sum takes longer than encoding a gradient */
     double pull_encode_s, pull_decode_s;
+    double inner_bytes, inner_encode_s, inner_add_s; /* inside a host; otherwise the push's */
 };
 
 /* Bytes of a pull if `workers` workers push, and of a partial sum over `workers` workers. */
@@ -123,6 +130,10 @@ int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_pay
                               const bool *raw, const struct cc_measured *m,
                               struct cc_step_payloads *out, struct cc_error *e);
 
+/* Multiplies all of a cost, as of a part of the values. */
+void cc_payload_cost_scale(struct cc_payload_cost *c, double by);
+/* Divides the time of codecs by a factor on their speed. */
+void cc_payload_cost_hurry(struct cc_payload_cost *c, double speed);
 void cc_payload_cost_add(struct cc_payload_cost *sum, const struct cc_payload_cost *p);
 
 #endif

@@ -3,9 +3,7 @@
  * 1. Tensors are placed on servers (place.h), and the step is cut into messages (--fuse), from the
  *    last tensor to the first. With a period, this is done twice: for the sending step, and for the
  *    silent ones, in which tensors are encoded and only raw ones travel.
- * 2. Each message gets its cost from the exchange's formula (exchange.h), or, where codec times
- *    were measured, its part of those. If servers keep whole tensors, each server's part is
- *    costed, and the busiest server counts.
+ * 2. Each message gets its cost (messages.h).
  * 3. Token buckets shorten the sum (cc_cost_shaped).
  * 4. The step mode composes computation and messages into the time of a step (step.h,
  *    straggle.c); means are taken over the period. No step is shorter than the time for which the
@@ -20,6 +18,8 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "models/messages.h"
+#include "models/sharded.h"
 
 const char *const cc_bottleneck_names[] = {"compute",   "codec",       "latency",
                                            "bandwidth", "server port", NULL};
@@ -52,7 +52,7 @@ static int reserve(struct cc_predictor *p, const struct cc_net *net, int servers
     CC_TRY(CC_NEW(p->part_of, m, e));
     CC_TRY(CC_NEW(p->part, 2 * n, e));
     CC_TRY(CC_NEW(p->server_cost, m, e));
-    CC_TRY(CC_NEW(p->scratch, n + m, e));
+    CC_TRY(CC_NEW(p->scratch, CC_STEP_SCRATCH * n + m, e));
     CC_TRY(CC_NEW(p->order, n, e));
     CC_TRY(CC_NEW(p->message, 2 * n, e));
     p->net = net;
@@ -73,234 +73,6 @@ static void place(struct cc_predictor *p, const struct cc_setting *s)
     p->placement = s->placement;
 }
 
-/* --- messages --- */
-
-/* The tensors of a sending or of a silent step. */
-struct step_load {
-    const struct cc_payload_cost *each, *total;
-    const struct cc_step_payloads *payloads;
-    bool silent;
-};
-
-static struct step_load load_of(const struct cc_step_payloads *p, bool silent)
-{
-    return (struct step_load){.each = silent ? p->silent : p->each,
-                              .total = silent ? &p->silent_total : &p->total,
-                              .payloads = p,
-                              .silent = silent};
-}
-
-/* Whether there are several servers, each of which keeps whole tensors. */
-static bool placed_whole(const struct cc_setting *s)
-{
-    return cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.servers > 1 &&
-           s->placement != CC_SPLIT;
-}
-
-static double fuse_limit(const struct cc_timing *t, bool first)
-{
-    if (first && t->first_fuse_bytes >= 0)
-        return t->first_fuse_bytes;
-    if (t->fuse_bytes >= 0)
-        return t->fuse_bytes;
-    return t->mode == CC_OVERLAP ? 0 : INFINITY;
-}
-
-/* The bytes of a tensor that count against the limit. */
-static double fuse_bytes(const struct cc_setting *s, const struct cc_step_payloads *p, size_t i)
-{
-    return s->timing.fuse_gradients ? 4 * (double)s->net->tensors[i].shape.n : p->cut_bytes[i];
-}
-
-/* The next message, of the last of the `left` tensors that remain: up to the limit, at least one
- * tensor. */
-static struct cc_message next_message(const struct cc_setting *s, const struct cc_step_payloads *p,
-                                      size_t left)
-{
-    struct cc_message m = {left - 1, left - 1};
-    const double limit = fuse_limit(&s->timing, left == p->count);
-    double bytes = fuse_bytes(s, p, left - 1);
-    if (limit == INFINITY)
-        m.first = 0;
-    while (m.first > 0 && (bytes += fuse_bytes(s, p, m.first - 1)) <= limit)
-        m.first--;
-    return m;
-}
-
-size_t cc_predict_messages(const struct cc_setting *s, const struct cc_step_payloads *payloads,
-                           struct cc_message *message)
-{
-    size_t count = 0;
-    for (size_t left = payloads->count; left > 0; left = message[count++].first)
-        message[count] = next_message(s, payloads, left);
-    return count;
-}
-
-/* Sets the next message's tensors and returns their payload cost. */
-static struct cc_payload_cost next_batch(const struct cc_setting *s, const struct step_load *load,
-                                         size_t left, struct cc_step_message *message)
-{
-    struct cc_message m = next_message(s, load->payloads, left);
-    struct cc_payload_cost sum = load->each[m.last];
-    *message = (struct cc_step_message){.first = m.first, .last = m.last};
-    if (m.first == 0 && m.last == load->payloads->count - 1)
-        return *load->total;
-    for (size_t i = m.last; i-- > m.first;)
-        cc_payload_cost_add(&sum, &load->each[i]);
-    return sum;
-}
-
-/* --- codec times --- */
-
-/* Divides the time of codecs by the factor on their speed. */
-static void speed_up(const struct cc_setting *s, struct cc_payload_cost *c)
-{
-    const double speed = s->codec_speed;
-    c->push_encode_s /= speed;
-    c->push_decode_s /= speed;
-    c->push_add_s /= speed;
-    c->pull_encode_s /= speed;
-    c->pull_decode_s /= speed;
-}
-
-/* Replaces the codec times that the exchange's formula derived from the payload costs by the
- * message's part of the measured ones. */
-static void set_measured(const struct step_load *load, const struct cc_payload_cost *batch,
-                         struct cc_cost *c)
-{
-    const struct cc_codec_times *t = &load->payloads->codec;
-    double part = batch->values / load->total->values, period = (double)load->payloads->period;
-    double sending = load->silent ? 0 : part * period;
-    if (!load->payloads->measured)
-        return;
-    const double encode = c->encode_s > 0 ? c->encode_beside_s / c->encode_s : 0;
-    const double decode = c->decode_s > 0 ? c->decode_beside_s / c->decode_s : 0;
-    c->encode_s = part * t->encode_s;
-    c->hop_codec_s = sending * t->hop_s;
-    c->server_codec_s = sending * t->server_s;
-    c->decode_s = sending * t->decode_s;
-    c->reduce_s = 0; /* it is in hop_s */
-    c->encode_beside_s = encode * c->encode_s;
-    c->decode_beside_s = decode * c->decode_s;
-}
-
-/* The same for a server that keeps whole tensors. The measured time is that of the busiest server.
- */
-static void set_measured_part(const struct cc_predictor *p, const struct cc_setting *s,
-                              const struct step_load *load, struct cc_part *part)
-{
-    double most = 0, period = (double)load->payloads->period;
-    if (!load->payloads->measured)
-        return;
-    for (int i = 0; i < s->cluster.servers; i++)
-        most = fmax(most, p->load[i]);
-    part->cost.server_codec_s =
-        load->silent ? 0 : period * load->payloads->codec.server_s * part->payload.values / most;
-}
-
-static void cost_parts(struct cc_predictor *p, const struct cc_setting *s,
-                       const struct step_load *load, struct cc_part *part,
-                       struct cc_step_message *message)
-{
-    for (int i = 0; i < s->cluster.servers; i++)
-        p->part_of[i] = -1;
-    message->part = part;
-    for (size_t i = message->first; i <= message->last; i++) {
-        int *at = &p->part_of[p->server[i]];
-        if (load->silent && load->each[i].push_bytes == 0)
-            continue;
-        if (*at < 0) {
-            *at = message->parts++;
-            part[*at] = (struct cc_part){.server = p->server[i]};
-        }
-        cc_payload_cost_add(&part[*at].payload, &load->each[i]);
-    }
-    for (int i = 0; i < message->parts; i++) {
-        speed_up(s, &part[i].payload);
-        cc_exchange_cost(s->exchange, &part[i].payload, CC_REDUCE_DECODED, &s->cluster, &s->link, 1,
-                         1, &part[i].cost);
-        set_measured_part(p, s, load, &part[i]);
-    }
-}
-
-/* Servers work in parallel: the sum over all messages at the busiest one counts. */
-static void count_busiest(struct cc_predictor *p, const struct cc_step_message *messages,
-                          size_t count, const struct cc_setting *s, struct cc_cost *sum)
-{
-    struct cc_cost *each = p->server_cost, most = {0};
-    const int servers = s->cluster.servers;
-    double sent = 0; /* messages, by a worker */
-    memset(each, 0, (size_t)servers * sizeof *each);
-    for (size_t i = 0; i < count; i++) {
-        const struct cc_step_message *message = &messages[i];
-        sent += message->parts;
-        for (int k = 0; k < message->parts; k++)
-            cc_cost_add(&each[message->part[k].server], &message->part[k].cost, 1);
-    }
-    for (int i = 0; i < servers; i++)
-        cc_cost_most(&most, &each[i]);
-    sum->push_server_s = most.push_server_s;
-    sum->pull_server_s = most.pull_server_s;
-    sum->pull_send_s = most.pull_send_s;
-    sum->server_encode_s = most.server_encode_s;
-    sum->server_codec_s = most.server_codec_s;
-    sum->messages = fmax(sent, most.messages);
-}
-
-/* Counts the latencies of payloads that need several sums, each of which depends on the one before.
- * Exchanges that do not add floats send all parts at once. */
-static void sum_in_rounds(enum cc_exchange x, size_t rounds, struct cc_cost *c)
-{
-    if (!cc_exchange_has(x, CC_X_SUMS))
-        return;
-    c->push_latency_s *= (double)rounds;
-    c->rounds *= (double)rounds;
-    c->messages *= (double)rounds;
-}
-
-/* Cuts the step into messages and returns their number; *sum is their cost together. Messages
- * without bytes, in silent steps, are encoded and not sent. */
-static size_t cut_step(struct cc_predictor *p, const struct cc_setting *s,
-                       const struct cc_step_payloads *payloads, bool silent, struct cc_cost *sum)
-{
-    const struct step_load all = load_of(payloads, silent), *load = &all;
-    size_t count = 0, left = payloads->count;
-    struct cc_step_message *messages = p->message + (silent ? left : 0);
-    struct cc_part *part = p->part + (silent ? left : 0);
-    bool alone = !cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.workers == 1,
-         whole = placed_whole(s);
-    double servers = s->cluster.servers;
-    struct cc_cluster cluster = s->cluster;
-    cluster.unions = &payloads->unions;
-    *sum = (struct cc_cost){0};
-    while (left > 0) {
-        struct cc_step_message *message = &messages[count++];
-        struct cc_payload_cost batch = next_batch(s, load, left, message);
-        if (whole)
-            cost_parts(p, s, load, part, message);
-        speed_up(s, &batch);
-        if (load->silent && batch.push_bytes == 0) {
-            message->cost.encode_s = alone ? 0 : batch.push_encode_s;
-        } else {
-            cc_exchange_cost(s->exchange, &batch, payloads->reduction, &cluster, &s->link,
-                             1 / servers, whole ? message->parts : servers, &message->cost);
-            sum_in_rounds(s->exchange, payloads->sum_rounds, &message->cost);
-            message->cost.push_latency_s += s->timing.sync_s;
-        }
-        set_measured(load, &batch, &message->cost);
-        cc_cost_add(sum, &message->cost, 1);
-        part += message->parts;
-        left = message->first;
-    }
-    if (whole)
-        count_busiest(p, messages, count, s, sum);
-    if (cc_exchange_has(s->exchange, CC_X_SERVERS)) {
-        cc_cost_bound_transfers(sum);
-        sum->wire_bytes = cc_cost_sent_s(&s->cluster, &s->link, sum) * cc_link_up_bps(&s->link) / 8;
-    }
-    return count;
-}
-
 /* --- steps --- */
 
 /* The messages of one kind of step, and their cost together with and without (unshaped) the links'
@@ -315,15 +87,16 @@ struct step_case {
     struct cc_predictor *predictor;
     const struct cc_setting *setting;
     struct step_kind sending, silent;
+    double exposed_s; /* of the latest step, if its communication overlaps */
 };
 
 static struct cc_step_cluster step_cluster(const struct cc_setting *s)
 {
     return (struct cc_step_cluster){.workers = s->cluster.workers,
                                     .servers = s->cluster.servers,
-                                    .placed_whole = placed_whole(s),
+                                    .placed_whole = cc_messages_placed_whole(s),
                                     .colocated = s->cluster.colocated,
-                                    .per_host = cc_cluster_per_host(&s->cluster),
+                                    .per_host = cc_cluster_per_nic(&s->cluster),
                                     .up = s->link.bw_bps / cc_link_up_bps(&s->link),
                                     .down = s->link.bw_bps / cc_link_down_bps(&s->link),
                                     .window_s = CC_QUEUE_BYTES * cc_link_byte_s(&s->link),
@@ -345,24 +118,70 @@ static double between_sites(const struct cc_timing *t, const struct step_kind *k
     return s + last->cost.push_latency_s + last->cost.pull_latency_s + last->cost.decode_s;
 }
 
+/* The cost of a message as the only one of a step. */
+static struct cc_cost exchange_alone(const struct step_case *k,
+                                     const struct cc_step_message *message)
+{
+    const struct cc_setting *s = k->setting;
+    struct cc_cost sum = {0}, shaped;
+    cc_cost_add(&sum, &message->cost, 1);
+    if (cc_messages_placed_whole(s))
+        cc_messages_busiest(k->predictor, message, 1, s, &sum);
+    if (cc_exchange_has(s->exchange, CC_X_SERVERS))
+        cc_cost_bound_transfers(&sum);
+    cc_cost_shaped(s->exchange, &sum, &s->link, &shaped);
+    return shaped;
+}
+
+/* A step of a worker on its own parameters; if it `sends`, with the exchange that follows, the mean
+ * over the parts. Encoding comes first, and only the rest goes on beside the next steps. */
+static double local_step(struct step_case *k, bool sends, double compute_s)
+{
+    const struct cc_setting *s = k->setting;
+    const struct cc_timing *t = &s->timing, nothing = {.mode = CC_SEQUENTIAL};
+    const size_t parts = sends ? t->local.parts : 0;
+    const double own = compute_s + t->update_s;
+    const double hides = t->mode == CC_OVERLAP ? (double)t->local.delay * own : 0;
+    double step = own;
+    k->exposed_s = 0;
+    for (size_t i = 0; i < parts; i++) {
+        const struct cc_cost c =
+            parts > 1 ? exchange_alone(k, &k->sending.message[i]) : k->sending.sum;
+        const double rest = cc_step_sequential(&nothing, &c) - c.encode_s;
+        const double codec = cc_cost_codec(&c) - c.server_codec_s - c.encode_s;
+        step += (c.encode_s + fmax(0, rest - hides)) / (double)parts;
+        k->exposed_s += fmax(0, rest - fmax(hides, codec)) / (double)parts;
+    }
+    return step;
+}
+
 static double step_time(void *arg, bool sends, double compute_s)
 {
-    const struct step_case *k = arg;
+    struct step_case *k = arg;
     const struct cc_setting *s = k->setting;
+    if (s->timing.local.steps > 0)
+        return local_step(k, sends, compute_s);
     const struct step_kind *kind = sends ? &k->sending : &k->silent;
     struct cc_timing t = s->timing;
     t.compute_s = compute_s;
+    t.message_s = s->link.message_s;
     if (t.mode == CC_SEQUENTIAL)
         return cc_step_sequential(&t, &kind->sum);
     if (t.mode == CC_PIPE)
         return cc_step_pipe(&t, &kind->sum);
-    if (!cc_exchange_has(s->exchange, CC_X_SERVERS))
-        return cc_step_overlap(&t, kind->message, kind->count, s->net->share, s->net->count,
-                               cc_link_burst_s(&s->link), k->predictor->scratch);
+    if (!cc_exchange_has(s->exchange, CC_X_SERVERS)) {
+        const double hidden =
+            cc_step_overlap(&t, kind->message, kind->count, s->net->share, s->net->count,
+                            cc_link_burst_s(&s->link), k->predictor->scratch, &k->exposed_s);
+        const double whole = t.unhidden > 0 ? cc_step_sequential(&t, &kind->sum) : hidden;
+        const double lost = t.unhidden * fmax(0, whole - hidden);
+        k->exposed_s += lost;
+        return hidden + lost;
+    }
     const struct cc_step_cluster cluster = step_cluster(s);
-    const double step =
-        cc_step_overlap_servers(&t, kind->message, kind->count, s->net->share, s->net->count,
-                                &cluster, cc_link_burst_s(&s->link), k->predictor->overlap);
+    const double step = cc_step_overlap_servers(&t, kind->message, kind->count, s->net->share,
+                                                s->net->count, &cluster, cc_link_burst_s(&s->link),
+                                                k->predictor->overlap, &k->exposed_s);
     return s->cluster.sites > 1 && kind->count > 0
                ? fmax(step, between_sites(&t, kind, s->net->share))
                : step;
@@ -420,6 +239,7 @@ static void set_parts(const struct cc_setting *s, const struct cc_cost *c,
     out->push_s = c->push_latency_s + c->push_transfer_s + c->reduce_s;
     out->pull_s = c->pull_latency_s + c->pull_transfer_s;
     out->comm_s = cc_cost_comm(c);
+    out->busy_s = fmax(0, out->comm_s - cc_cost_beside(c));
     out->codec_s = out->encode_s + out->hop_codec_s + out->server_codec_s + out->decode_s;
     out->messages = c->messages;
     out->rounds = c->rounds;
@@ -454,7 +274,7 @@ static double imbalance(struct cc_predictor *p, const struct cc_setting *s,
                         const struct cc_step_payloads *payloads)
 {
     double *load = p->scratch;
-    if (!placed_whole(s))
+    if (!cc_messages_placed_whole(s))
         return 1;
     for (int i = 0; i < s->cluster.servers; i++)
         load[i] = 0;
@@ -463,14 +283,62 @@ static double imbalance(struct cc_predictor *p, const struct cc_setting *s,
     return cc_imbalance(load, s->cluster.servers);
 }
 
+/* The exchanges, one after each period, that all tensors take together. */
+static double exchanges(const struct cc_setting *s)
+{
+    return s->timing.local.steps > 0 ? (double)s->timing.local.parts : 1;
+}
+
+/* Steps from one exchange to the next. */
+static double period_of(const struct cc_setting *s, const struct cc_step_payloads *payloads)
+{
+    return (double)(s->timing.local.steps > 0 ? s->timing.local.steps : payloads->period);
+}
+
 /* The mean time that the busiest port needs for a step's bytes beyond the pause between steps: in
  * the long run, token buckets save nothing else. */
 static double port_time(const struct cc_setting *s, const struct step_case *k, double period)
 {
-    double sending = cc_cost_port(s->exchange, &k->sending.unshaped);
+    double sending = cc_cost_port(s->exchange, &k->sending.unshaped) / exchanges(s);
     double silent = cc_cost_port(s->exchange, &k->silent.unshaped);
     const double port = (sending + (period - 1) * silent) / period;
-    return s->link.burst_bytes > 0 ? fmax(0, port - s->timing.pause_s) : 0;
+    const double pause_s = s->timing.pause_s / (s->timing.local.steps > 0 ? period : 1);
+    return s->link.burst_bytes > 0 ? fmax(0, port - pause_s) : 0;
+}
+
+/* The time of a step for which a worker waits. Without overlap, nothing but its computing and its
+ * codecs are done meanwhile; what stragglers and full ports add to an overlapped step is waiting.
+ */
+static double exposed(struct step_case *k, double period, const struct cc_prediction *p)
+{
+    const struct cc_timing *t = &k->setting->timing;
+    const double codec = p->encode_s + p->hop_codec_s + p->decode_s;
+    if (t->mode != CC_OVERLAP)
+        return fmax(0, p->step_s - p->compute_s - codec);
+    const double sending = step_time(k, true, t->compute_s);
+    double silent = 0, waits = k->exposed_s;
+    if (period > 1) {
+        silent = step_time(k, false, t->compute_s);
+        waits += (period - 1) * k->exposed_s;
+    }
+    const double steady = (sending + (period - 1) * silent) / period;
+    return waits / period + fmax(0, p->step_s - steady);
+}
+
+/* Predicts a step with sharded states. */
+static int predict_sharded(const struct cc_setting *s, const struct cc_step_payloads *payloads,
+                           struct cc_prediction *out, struct cc_error *e)
+{
+    struct cc_sharded_step step;
+    CC_TRY(cc_sharded_check_payloads(s, payloads, e));
+    CC_TRY(cc_sharded_step(s, payloads, &step, e));
+    set_parts(s, &step.sum, out);
+    out->compute_s = cc_sharded_micro_steps(s) * s->timing.compute_s + s->timing.update_s;
+    out->step_s = step.step_s;
+    out->exposed_s = step.exposed_s;
+    memcpy(out->collective_s, step.collective_s, sizeof out->collective_s);
+    out->bottleneck = bottleneck(&step.sum, out);
+    return CC_OK;
 }
 
 /* Predicts the means over a period of one sending step and otherwise silent ones. */
@@ -484,21 +352,26 @@ static int predict_period(struct cc_predictor *p, const struct cc_setting *s,
                           .silent.message = p->message + payloads->count};
     struct cc_cost mean = {0};
     struct cc_spread spread;
-    double period = (double)payloads->period;
-    k.sending.count = cut_step(p, s, payloads, false, &k.sending.unshaped);
+    const double period = period_of(s, payloads);
+    k.sending.count = cc_messages_cut(p, s, payloads, false, &k.sending.unshaped);
     count_choices(s, &k.sending, out);
-    if (period > 1)
-        k.silent.count = cut_step(p, s, payloads, true, &k.silent.unshaped);
+    if (payloads->period > 1)
+        k.silent.count = cc_messages_cut(p, s, payloads, true, &k.silent.unshaped);
     cc_cost_shaped(s->exchange, &k.sending.unshaped, &s->link, &k.sending.sum);
     cc_cost_shaped(s->exchange, &k.silent.unshaped, &s->link, &k.silent.sum);
-    bool silent = payloads->silent_total.push_bytes == 0 || period == 1;
+    bool silent = payloads->silent_total.push_bytes == 0 || payloads->period == 1;
     CC_TRY((silent ? period_time : mixed_time)(&k, period, &spread, e));
-    cc_cost_add(&mean, &k.sending.sum, 1 / period);
+    cc_cost_add(&mean, &k.sending.sum, 1 / (period * exchanges(s)));
     cc_cost_add(&mean, &k.silent.sum, (period - 1) / period);
     set_parts(s, &mean, out);
     out->step_s = fmax(spread.step_s, port_time(s, &k, period));
     out->step_sd = spread.step_sd;
     out->wait_s = spread.wait_s;
+    out->exposed_s = exposed(&k, period, out);
+    /* The micro-steps before the last one compute, and exchange nothing. */
+    const double before = (cc_sharded_micro_steps(s) - 1) * s->timing.compute_s;
+    out->compute_s += before;
+    out->step_s += before;
     out->bottleneck = bottleneck(&mean, out);
     return CC_OK;
 }
@@ -514,13 +387,15 @@ int cc_predict_servers(struct cc_predictor *p, const struct cc_setting *s, int *
     return CC_OK;
 }
 
-int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
-               const struct cc_step_payloads *payloads, struct cc_prediction *out,
-               struct cc_error *e)
+static int predict(struct cc_predictor *p, const struct cc_setting *s,
+                   const struct cc_step_payloads *payloads, struct cc_prediction *out,
+                   struct cc_error *e)
 {
-    struct cc_prediction r = {.values = payloads->total.values};
+    struct cc_prediction r = {.values = payloads->total.values,
+                              .chunks = s->cluster.chunks > 1 ? s->cluster.chunks : 1};
     CC_TRY(cc_setting_check(s, e));
     CC_TRY(cc_setting_check_formula(s, e));
+    CC_TRY(cc_sharded_check(s, e));
     CC_TRY(cc_exchange_check(s->exchange, payloads->reduction, payloads->scheme, e));
     CC_TRY(reserve(p, s->net, s->cluster.servers, e));
     if (s->timing.mode == CC_OVERLAP && cc_exchange_has(s->exchange, CC_X_SERVERS)) {
@@ -528,8 +403,10 @@ int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
         CC_TRY(cc_overlap_reserve(&p->overlap, &cluster, s->net->count, e));
     }
     place(p, s);
-    CC_TRY(predict_period(p, s, payloads, &r, e));
-    double period = (double)payloads->period, rest = period - 1;
+    CC_TRY(s->sharded.collectives.count > 0 ? predict_sharded(s, payloads, &r, e)
+                                            : predict_period(p, s, payloads, &r, e));
+    const double rest = (double)payloads->period - 1;
+    const double period = period_of(s, payloads) * exchanges(s);
     const struct cc_payload_cost *sending = &payloads->total, *silent = &payloads->silent_total;
     const enum cc_reduction reduction = payloads->reduction;
     const int workers = s->cluster.workers;
@@ -537,6 +414,9 @@ int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
         (cc_exchange_encoded_bytes(s->exchange, sending, reduction, &s->cluster) +
          rest * cc_exchange_encoded_bytes(s->exchange, silent, reduction, &s->cluster)) /
         period;
+    r.payload_bytes /= cc_exchange_encoded_share(s->exchange, reduction, &s->cluster);
+    if (s->sharded.collectives.count > 0) /* a worker's gradients, each value once */
+        r.payload_bytes = sending->push_bytes;
     r.bits_push = 8 * r.payload_bytes / r.values;
     r.bits_pull = 8 * (cc_pull_bytes(sending, workers) + rest * cc_pull_bytes(silent, workers)) /
                   period / r.values;
@@ -548,5 +428,37 @@ int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
     r.imbalance = imbalance(p, s, payloads);
     r.efficiency = cc_pipe_efficiency(s->timing.update_s, s->timing.compute_s, r.step_s);
     *out = r;
+    return CC_OK;
+}
+
+/* Whether messages can be cut: payloads of the values, and no factors or drawn ones of the whole.
+ */
+static bool can_cut(const struct cc_setting *s, const struct cc_step_payloads *payloads)
+{
+    const bool whole =
+        payloads->reduction == CC_REDUCE_SUM && payloads->total.verbatim < payloads->total.values;
+    return cc_exchange_has(s->exchange, CC_X_RECODES) && !whole && s->cluster.workers > 1 &&
+           s->sharded.collectives.count == 0;
+}
+
+int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
+               const struct cc_step_payloads *payloads, struct cc_prediction *out,
+               struct cc_error *e)
+{
+    static const int chunks[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, CC_MOST_CHUNKS};
+    /* More chunks that save less than 2% cost what the formulas do not know of each message. */
+    const double worth = 0.98;
+    if (s->cluster.chunks != CC_CHUNKS_AUTO)
+        return predict(p, s, payloads, out, e);
+    struct cc_setting with = *s;
+    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+        struct cc_prediction r;
+        with.cluster.chunks = chunks[i];
+        CC_TRY(predict(p, &with, payloads, &r, e));
+        if (i == 0 || r.step_s < worth * out->step_s)
+            *out = r;
+        if (!can_cut(s, payloads))
+            break;
+    }
     return CC_OK;
 }

@@ -3,6 +3,8 @@
 #ifndef CC_MODELS_PREDICT_H
 #define CC_MODELS_PREDICT_H
 
+#include "core/collective.h"
+#include "core/element.h"
 #include "models/exchange.h"
 #include "models/link.h"
 #include "models/net.h"
@@ -11,15 +13,27 @@
 #include "models/place.h"
 #include "models/step.h"
 
+/* Steps with sharded states (sharded.h). */
+struct cc_sharded {
+    struct cc_collectives collectives;      /* count 0: none; the system's, as options change it */
+    int micro_steps;                        /* of which a step accumulates gradients; 0: 1 */
+    const struct cc_step_payloads *weights; /* of parameters; NULL: of the setting's type */
+};
+
 /* Everything but the scheme. */
 struct cc_setting {
     const struct cc_system *system; /* whose defaults it began with (system.h), or NULL */
+    /* Verdicts compare with plain gradients as this deployment sums them (plan.h), in messages of
+     * any size; NULL: with every exchange and step mode. */
+    const struct cc_deployment *deployed;
     const struct cc_net *net;
+    enum cc_element dtype; /* what gradients are: the plain scheme has its name, and its bytes */
     struct cc_link link;
     enum cc_exchange exchange;
     struct cc_cluster cluster;
     enum cc_placement placement; /* CC_PS with several servers */
     struct cc_timing timing;
+    struct cc_sharded sharded;
     /* Factor on the codecs' speed in the payloads; measured codec times are not changed. */
     double codec_speed;
 };
@@ -29,7 +43,7 @@ struct cc_setting {
 #define CC_FORWARD_SHARE_TEXT "0.333" /* the same */
 
 /* The defaults where no system is chosen: ps, 10 workers, 1 server, 50 us, tc's overhead, the net's
- * own compute time or 0, sequential; the caller sets link.bw_bps (it is 0). */
+ * own type and compute time or 0, sequential; the caller sets link.bw_bps (it is 0). */
 void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out);
 
 /* Checks workers, servers, bandwidth, times and their combinations (staleness needs an exchange
@@ -55,6 +69,8 @@ struct cc_prediction {
     double bits_push, bits_pull;  /* per value */
     double compute_s;             /* with the update */
     double codec_s, comm_s;
+    double busy_s; /* comm_s without the time for which codecs work beside it: a worker has messages
+                      under way, and no codec at work */
     double step_s, step_sd;
     /* parts of codec_s: worker, between hops, server, worker again */
     double encode_s, hop_codec_s, server_codec_s, decode_s;
@@ -62,11 +78,15 @@ struct cc_prediction {
     double latency_s, transfer_s, reduce_s;
     double push_s, pull_s; /* network time each way (latency and transfer) */
     double wait_s;         /* for stragglers */
+    double exposed_s;      /* a worker neither computes nor encodes or decodes: it waits */
     double messages, rounds, wire_bytes;
     double intra_bytes; /* sent inside the busiest host; 0: one worker a host */
+    int chunks;         /* of a message: given, or the best ones (CC_CHUNKS_AUTO) */
     double imbalance;   /* the servers' loads: busiest / mean */
     double efficiency;  /* compute_s / step_s: Pipe-SGD's equation 7 */
     enum cc_bottleneck bottleneck;
+    /* Sharded states: seconds of each collective, all its messages of a step together. */
+    double collective_s[CC_MOST_COLLECTIVES];
     uint64_t chosen[CC_EXCHANGE_COUNT]; /* CC_X_CHOOSES: a sending step's messages by the exchange
                                            that each takes; otherwise 0 */
 };

@@ -137,18 +137,43 @@ static int parse_origin(const cJSON *root, struct cc_profile *p, struct cc_error
     return cc_json_amount(root, "copy_gb_per_s", &p->copy_gb_per_s, e);
 }
 
+static int parse_schema(const cJSON *root, struct cc_error *e)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "schema"));
+    if (text != NULL && strcmp(text, CC_PROFILE_SCHEMA_1) == 0)
+        return cJSON_GetObjectItemCaseSensitive(root, "dtype") == NULL
+                   ? CC_OK
+                   : cc_fail(e, "\"dtype\" is of \"schema\": \"" CC_PROFILE_SCHEMA "\"");
+    return cc_json_schema(root, CC_PROFILE_SCHEMA,
+                          "`commcomp bench --profile-out` writes such files", e);
+}
+
+static int parse_dtype(const cJSON *root, struct cc_profile *p, struct cc_error *e)
+{
+    const char *text;
+    CC_TRY(cc_json_text(root, "dtype", &text, e));
+    for (int i = 0; text != NULL; i++) {
+        if (cc_element_names[i] == NULL)
+            return cc_fail(e, "\"dtype\" is \"%.20s\", not fp32, bf16 or fp16", text);
+        p->dtype = (enum cc_element)i;
+        if (strcmp(text, cc_element_names[i]) == 0)
+            break;
+    }
+    return CC_OK;
+}
+
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
-    static const char *const keys[] = {"schema",  "trace",         "cpu",    "isa", "time",
-                                       "threads", "copy_gb_per_s", "codecs", NULL};
+    static const char *const keys[] = {"schema",  "trace", "cpu",           "isa",    "time",
+                                       "threads", "dtype", "copy_gb_per_s", "codecs", NULL};
     struct cc_profile p = {0};
     const cJSON *codecs;
     size_t count;
     int status = CC_OK;
-    CC_TRY_OUT(cc_json_schema(root, CC_PROFILE_SCHEMA,
-                              "`commcomp bench --profile-out` writes such files", e));
+    CC_TRY_OUT(parse_schema(root, e));
     CC_TRY_OUT(cc_json_keys(root, keys, e));
     CC_TRY_OUT(parse_origin(root, &p, e));
+    CC_TRY_OUT(parse_dtype(root, &p, e));
     CC_TRY_OUT(cc_json_need_list(root, "codecs", "{\"scheme\", \"points\"}", &codecs, &count, e));
     CC_TRY_OUT(CC_NEW(p.codec, count, e));
     CC_TRY_OUT(cc_json_each(codecs, "codec", parse_codec, &p, e));
@@ -213,7 +238,8 @@ static int put_profile(FILE *f, const struct cc_profile *p, struct cc_error *e)
                  {"trace", p->trace},
                  {"cpu", p->cpu},
                  {"isa", p->isa},
-                 {"time", p->time}};
+                 {"time", p->time},
+                 {"dtype", cc_element_names[p->dtype]}};
     (void)fputs("{\n", f);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         (void)fprintf(f, "  \"%s\": ", texts[i].key);

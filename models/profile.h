@@ -7,9 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/element.h"
 #include "core/error.h"
 
-#define CC_PROFILE_SCHEMA "commcomp-profile/1"
+#define CC_PROFILE_SCHEMA   "commcomp-profile/2"
+#define CC_PROFILE_SCHEMA_1 "commcomp-profile/1" /* without "dtype": of float32 */
 
 /* One measured size. Times are per value of the tensor, medians over the samples. */
 struct cc_profile_point {
@@ -39,12 +41,13 @@ struct cc_profile_codec {
 
 struct cc_profile {
     /* The origin of the numbers. Not NULL once read, but empty where the file gives none. */
-    char *trace;          /* the data that was encoded: "synthetic:laplace", or a trace's name */
-    char *cpu;            /* the machine's */
-    char *isa;            /* instruction set */
-    char *time;           /* when, UTC; ISO 8601 */
-    int threads;          /* inside one tensor */
-    double copy_gb_per_s; /* the best of a fixed copy loop (bench/load.h); 0: not known */
+    char *trace;           /* the data that was encoded: "synthetic:laplace", or a trace's name */
+    char *cpu;             /* the machine's */
+    char *isa;             /* instruction set */
+    char *time;            /* when, UTC; ISO 8601 */
+    int threads;           /* inside one tensor */
+    enum cc_element dtype; /* of the values that were encoded */
+    double copy_gb_per_s;  /* the best of a fixed copy loop (bench/load.h); 0: not known */
     struct cc_profile_codec *codec;
     size_t codecs;
 };

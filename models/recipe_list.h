@@ -25,11 +25,14 @@
     R(train, pipe_sgd_convex, "pipe-sgd-convex")                                                   \
     R(train, thesis_5_7, "thesis-5.7")                                                             \
     R(train, thesis_5_8, "thesis-5.8")                                                             \
-    R(train, sparcml_table2, "sparcml-table2")
+    R(train, sparcml_table2, "sparcml-table2")                                                     \
+    R(train, sparcml_table2_trigrams, "sparcml-table2-trigrams")                                   \
+    R(train, sdp4bit_table1, "sdp4bit-table1")
 
 #define CC_RECIPES_TRAINING(R)                                                                     \
     R(training, threelc, "3lc")                                                                    \
     R(training, perceptron, "perceptron")                                                          \
+    R(training, gpt, "gpt")                                                                        \
     R(training, qsgd, "qsgd")                                                                      \
     R(training, sparcml, "sparcml")                                                                \
     R(training, pipe_sgd_mlp, "pipe-sgd-mlp")                                                      \
@@ -38,7 +41,12 @@
     R(training, pipe_sgd_convex, "pipe-sgd-convex")                                                \
     R(training, thesis, "thesis")
 
-#define CC_RECIPES(R) CC_RECIPES_SIM(R) CC_RECIPES_RUN(R) CC_RECIPES_TRAIN(R) CC_RECIPES_TRAINING(R)
+/* Tables of no paper. */
+#define CC_RECIPES_STUDIES(R) R(train, slow_links, "slow-links")
+
+#define CC_RECIPES(R)                                                                              \
+    CC_RECIPES_SIM(R)                                                                              \
+    CC_RECIPES_RUN(R) CC_RECIPES_TRAIN(R) CC_RECIPES_TRAINING(R) CC_RECIPES_STUDIES(R)
 
 /* The name alone, for lists of words. */
 #define CC_RECIPE_NAME(folder, symbol, name) name,

@@ -16,6 +16,7 @@ void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out)
 {
     *out = (struct cc_setting){
         .net = net,
+        .dtype = net->dtype,
         .link = {.latency_s = CC_LINK_LATENCY, .overhead = CC_LINK_OVERHEAD},
         .exchange = CC_PS,
         .cluster = {.workers = 10,
@@ -54,6 +55,10 @@ static int check_operation(const struct cc_setting *s, struct cc_error *e)
 {
     const struct cc_cluster *c = &s->cluster;
     char with[96];
+    if (c->chunks > 1 && cc_exchange_has(s->exchange, CC_X_RECODES) &&
+        (c->op != CC_ALLREDUCE || c->via == CC_VIA_ALLGATHER))
+        return cc_usage(e, "--chunks is of an allreduce that encodes on its way: leave out --%s",
+                        c->op != CC_ALLREDUCE ? "op" : "via allgather");
     if (c->op == CC_ALLREDUCE)
         return CC_OK;
     cc_exchange_list(CC_X_HALVES, with, sizeof with);
@@ -63,6 +68,8 @@ static int check_operation(const struct cc_setting *s, struct cc_error *e)
     if (c->via == CC_VIA_ALLGATHER)
         return cc_usage(e, "--op %s: --via allgather is of an allreduce: leave out either",
                         cc_operation_names[c->op]);
+    if (c->op == CC_ALL_GATHER && c->intra_scheme != NULL)
+        return cc_usage(e, "--intra-scheme: an all-gather reduces nothing: leave it out");
     if (c->op == CC_REDUCE_SCATTER && c->gather != NULL)
         return cc_usage(e, "--gather-scheme: a reduce-scatter gathers nothing: leave it out");
     return CC_OK;
@@ -81,6 +88,11 @@ static int check_hosts(const struct cc_cluster *c, struct cc_error *e)
     if (c->sites > 1 && per_host > 1)
         return cc_usage(e, "--sites and --per-host: links are of two classes, not of three: leave "
                            "out either");
+    if (c->nics > per_host)
+        return cc_usage(e,
+                        "--nics %d: each worker uses one interface of its host, and --per-host is "
+                        "%d",
+                        c->nics, per_host);
     if (per_host == 1)
         return CC_OK;
     if (per_host > c->workers)
@@ -170,6 +182,7 @@ int cc_setting_check_formula(const struct cc_setting *s, struct cc_error *e)
 {
     const struct cc_timing *t = &s->timing;
     const char *name = cc_consistency_names[t->consistency];
+    CC_TRY(cc_local_check_formula(s, e));
     if (t->consistency == CC_BULK)
         return CC_OK;
     if (s->cluster.colocated)
@@ -202,5 +215,6 @@ int cc_setting_check(const struct cc_setting *s, struct cc_error *e)
         return cc_usage(e, "--codec-speed: a factor above 0, at most %g", MOST_SPEED);
     if (t->depth < 1)
         return cc_usage(e, "--depth: Pipe-SGD's K is at least 1");
+    CC_TRY(cc_local_check(s, e));
     return check_consistency(s, e);
 }

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "models/exchange.h"
+#include "models/local_steps.h"
 
 /* The factor on a worker's compute time in a step; mean 1, coefficient of variation `spread`. */
 enum cc_straggler { CC_STEADY, CC_LOGNORMAL, CC_GAMMA, CC_UNIFORM };
@@ -24,10 +25,16 @@ struct cc_timing {
                              the whole step (per server), or, overlapped, each tensor by itself */
     double first_fuse_bytes; /* the same for a step's first message; < 0: like the others */
     bool fuse_gradients;     /* the two count the gradients' bytes, not those of the payloads */
-    bool in_turn;   /* CC_OVERLAP without servers: one message after the other is exchanged, as
-                       NCCL does; else all that are ready, as the ranks of run and sim do */
-    double sync_s;  /* for each message; Pipe-SGD's S */
+    bool in_turn;     /* CC_OVERLAP without servers: one message after the other is exchanged, as
+                         NCCL does; else all that are ready, as the ranks of run and sim do */
+    double message_s; /* CC_OVERLAP without servers, all that are ready: a processor's work for each
+                         message that it sends, in each round */
+    double sync_s;    /* for each message; Pipe-SGD's S */
+    /* CC_OVERLAP: the share of what overlapping saves over a sequential step that is lost all the
+     * same, as where an accelerator's kernels wait for those of the exchange. */
+    double unhidden;
     double pause_s; /* CC_SEQUENTIAL: for which ports rest between steps, beside them */
+    struct cc_local_timing local;
     enum cc_pulls pulls;
     int depth;      /* CC_PIPE: K, at least 1 */
     bool unlimited; /* CC_PIPE: as many processors and links as steps in flight (equation 3) */
@@ -78,6 +85,12 @@ static inline double cc_serve(double *free_at, double there, double takes)
     return *free_at;
 }
 
+/* The part after `since` of something that takes `takes` seconds and ends at `ends`. */
+static inline double cc_served_after(double ends, double takes, double since)
+{
+    return fmax(0, ends - fmax(since, ends - takes));
+}
+
 /* --- steps whose communication overlaps their computation --- */
 
 /* The time of a step in wait-free backpropagation, in the steady state: from one backward pass to
@@ -87,10 +100,13 @@ static inline double cc_serve(double *free_at, double there, double takes)
  * each tensor's part of the compute time, from the input to the output. Every port has a token
  * bucket, full when the backward pass begins, that saves up to burst_s seconds of sending. */
 
-/* Exchanges without servers. available: scratch of `tensors` doubles. */
+/* Exchanges without servers. scratch: CC_STEP_SCRATCH * `tensors` doubles. *exposed_s, here and
+ * below, if it is not NULL: the time for which a worker neither computes nor has a codec at work.
+ */
+enum { CC_STEP_SCRATCH = 5 };
 double cc_step_overlap(const struct cc_timing *t, const struct cc_step_message *message,
                        size_t count, const double *share, size_t tensors, double burst_s,
-                       double *available);
+                       double *scratch, double *exposed_s);
 
 /* Parameter servers (overlap_servers.c). */
 struct cc_step_cluster {
@@ -117,7 +133,7 @@ void cc_overlap_free(struct cc_overlap *x);
 double cc_step_overlap_servers(const struct cc_timing *t, const struct cc_step_message *message,
                                size_t count, const double *share, size_t tensors,
                                const struct cc_step_cluster *cluster, double burst_s,
-                               struct cc_overlap *x);
+                               struct cc_overlap *x, double *exposed_s);
 
 /* --- stragglers --- */
 
@@ -134,6 +150,9 @@ struct cc_spread cc_spread_mix(const struct cc_spread *sending, const struct cc_
 
 /* Draws the next factor on a worker's compute time; `generator` is a gsl_rng. */
 double cc_straggler_draw(const struct cc_timing *t, void *generator);
+
+/* The share of a step in which a worker computes; NaN without compute time. */
+double cc_step_utilization(double compute_s, double step_s);
 
 /* Bulk synchronous steps. One step in `period` sends, and waits for the slowest of `workers`; in
  * the silent steps no worker waits. step(arg, sends, c) is the time of a step with compute time c.

@@ -99,28 +99,53 @@ bool cc_verdict_uncertain(const struct cc_verdict_limits *l, const struct cc_acc
 
 /* Exchanges that add floats or gather payloads in any cluster. The library's own is one of these,
  * the sparse ones are for index-value pairs, and no training system sums floats by twoshot. */
-static const enum cc_exchange exchanges[] = {CC_RING, CC_RABENSEIFNER, CC_RECDOUBLE, CC_PS,
-                                             CC_ALLGATHER};
+static const enum cc_exchange exchanges[] = {CC_RING, CC_RABENSEIFNER, CC_RECDOUBLE,
+                                             CC_NCCL, CC_PS,           CC_ALLGATHER};
+
+/* Whether the workers have it: accelerators sum floats by NCCL, which other hosts lack. */
+static bool has_exchange(const struct cc_setting *s, enum cc_exchange x)
+{
+    if (s->cluster.op != CC_ALLREDUCE && !cc_exchange_has(x, CC_X_HALVES))
+        return false;
+    return x == CC_NCCL ? s->cluster.accelerated
+                        : !(s->cluster.accelerated && cc_exchange_has(x, CC_X_IN_LIBRARIES));
+}
 
 static const struct {
     enum cc_step_mode mode;
     enum cc_cut cut;
-} ways[] = {{CC_SEQUENTIAL, CC_CUT_STEP},
-            {CC_OVERLAP, CC_CUT_BUCKETS},
-            {CC_OVERLAP, CC_CUT_PARTITIONS},
-            {CC_OVERLAP, CC_CUT_TENSORS},
+} ways[] = {{CC_SEQUENTIAL, CC_CUT_STEP},    {CC_OVERLAP, CC_CUT_BUCKETS},
+            {CC_OVERLAP, CC_CUT_PARTITIONS}, {CC_OVERLAP, CC_CUT_TENSORS},
+            {CC_OVERLAP, CC_CUT_STEP}, /* local steps: by --stream-parts */
             {CC_PIPE, CC_CUT_STEP}};
+
+/* Whether a setting may be changed to this way. Local steps keep their mode: results that are taken
+ * while the next steps are made train another model. */
+static bool has_way(const struct cc_setting *s, enum cc_step_mode mode, enum cc_cut cut)
+{
+    if (s->timing.local.steps > 0)
+        return mode == s->timing.mode && cut == CC_CUT_STEP;
+    if (mode == CC_OVERLAP && cut == CC_CUT_STEP)
+        return false;
+    return mode != CC_PIPE || s->timing.mode == CC_PIPE;
+}
 
 size_t cc_choices(const struct cc_setting *s, struct cc_choice out[CC_MOST_CHOICES])
 {
     size_t count = 0;
-    out[count++] = (struct cc_choice){s->exchange, s->timing.mode, CC_CUT_OWN};
+    out[count++] = (struct cc_choice){s->exchange, s->timing.mode, CC_CUT_OWN, 0};
+    if (s->deployed != NULL) {
+        for (size_t i = 0; i < CC_PLAN_SIZES && s->deployed->sizes; i++)
+            out[count++] =
+                (struct cc_choice){s->exchange, s->timing.mode, CC_CUT_SIZED, cc_plan_size(i)};
+        return count;
+    }
     for (size_t i = 0; i < sizeof exchanges / sizeof exchanges[0]; i++) {
-        if (s->cluster.op != CC_ALLREDUCE && !cc_exchange_has(exchanges[i], CC_X_HALVES))
+        if (!has_exchange(s, exchanges[i]))
             continue;
         for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++)
-            if (ways[k].mode != CC_PIPE || s->timing.mode == CC_PIPE)
-                out[count++] = (struct cc_choice){exchanges[i], ways[k].mode, ways[k].cut};
+            if (has_way(s, ways[k].mode, ways[k].cut))
+                out[count++] = (struct cc_choice){exchanges[i], ways[k].mode, ways[k].cut, 0};
     }
     return count;
 }
@@ -134,6 +159,10 @@ void cc_choice_apply(const struct cc_choice *c, struct cc_setting *s)
     struct cc_timing *t = &s->timing;
     if (c->cut == CC_CUT_OWN)
         return;
+    if (c->cut == CC_CUT_SIZED) {
+        cc_plan_resize(t, c->fuse_bytes);
+        return;
+    }
     s->exchange = c->exchange;
     s->cluster.colocated = s->cluster.colocated && cc_exchange_has(c->exchange, CC_X_SERVERS);
     s->cluster.keep = cc_exchange_has(c->exchange, CC_X_MERGES) ? s->cluster.keep : 0;
@@ -156,20 +185,27 @@ void cc_choice_print(const struct cc_choice *c, char *out, size_t cap)
                                [CC_CUT_TENSORS] = "tensor by tensor",
                                [CC_CUT_PARTITIONS] = cc_systems[CC_SYSTEM_BYTEPS].messages,
                                [CC_CUT_BUCKETS] = cc_systems[CC_SYSTEM_DDP].messages};
+    if (c->cut == CC_CUT_SIZED) {
+        (void)snprintf(out, cap, "%s, %s, buckets of %.3g MiB", cc_exchange_names[c->exchange],
+                       mode[c->mode], c->fuse_bytes / (1024 * 1024));
+        return;
+    }
     (void)snprintf(out, cap, "%s, %s%s%s", cc_exchange_names[c->exchange], mode[c->mode],
                    cut[c->cut] != NULL ? ", " : "", cut[c->cut] != NULL ? cut[c->cut] : "");
 }
 
 /* --- the best of them --- */
 
-/* The step of a choice; infinite if the payloads cannot take it. Only the own choice can fail. */
+/* The step of a choice; infinite if the payloads cannot take it. Only the own choice can fail,
+ * where its exchange carries the payloads. */
 static int step_of(struct cc_predictor *p, const struct cc_setting *s,
                    const struct cc_step_payloads *payloads, const struct cc_choice *c,
                    struct cc_prediction *out, struct cc_error *e)
 {
     struct cc_setting changed = *s;
     cc_choice_apply(c, &changed);
-    if (c->cut == CC_CUT_OWN)
+    if (c->cut == CC_CUT_OWN &&
+        cc_exchange_check(changed.exchange, payloads->reduction, NULL, NULL) == CC_OK)
         return cc_predict(p, &changed, payloads, out, e);
     if (cc_predict(p, &changed, payloads, out, NULL) != CC_OK)
         out->step_s = INFINITY;
@@ -197,12 +233,28 @@ static int best_of(struct cc_predictor *p, const struct cc_setting *s,
     return varies ? step_of(p, s, payloads, &choice[*best], out, e) : CC_OK;
 }
 
+struct cc_setting cc_data_parallel(const struct cc_setting *s)
+{
+    struct cc_setting plain = *s;
+    plain.timing.local = (struct cc_local_timing){0};
+    return plain;
+}
+
 int cc_verdict_best(struct cc_predictor *p, const struct cc_setting *s,
                     const struct cc_step_payloads *payloads, struct cc_best *out,
                     struct cc_error *e)
 {
     struct cc_choice all[CC_MOST_CHOICES];
     size_t best = 0;
+    out->local_steps = s->timing.local.steps * s->timing.local.parts;
+    if (s->deployed != NULL) {
+        struct cc_advice_plan plan;
+        CC_TRY(cc_plan_best(p, s, payloads, s->deployed, &plan, &out->p, e));
+        out->choice =
+            (struct cc_choice){s->exchange, s->timing.mode,
+                               plan.fuse_bytes > 0 ? CC_CUT_SIZED : CC_CUT_OWN, plan.fuse_bytes};
+        return CC_OK;
+    }
     CC_TRY(best_of(p, s, payloads, all, cc_choices(s, all), &best, &out->p, e));
     out->choice = all[best];
     return CC_OK;
@@ -213,8 +265,12 @@ int cc_verdict_best(struct cc_predictor *p, const struct cc_setting *s,
 void cc_baseline_own(struct cc_predictor *p, const struct cc_setting *s,
                      const struct cc_step_payloads *payloads, struct cc_baseline *out)
 {
-    *out = (struct cc_baseline){.predictor = p, .payloads = payloads, .setting = *s, .choices = 1};
-    out->choice[0] = (struct cc_choice){s->exchange, s->timing.mode, CC_CUT_OWN};
+    *out = (struct cc_baseline){.predictor = p,
+                                .payloads = payloads,
+                                .setting = *s,
+                                .choices = 1,
+                                .worth = s->deployed != NULL ? CC_PLAN_WORTH : CC_VERDICT_WORTH};
+    out->choice[0] = (struct cc_choice){s->exchange, s->timing.mode, CC_CUT_OWN, 0};
 }
 
 int cc_baseline_open(struct cc_predictor *p, const struct cc_setting *s,
@@ -265,26 +321,21 @@ int cc_baseline_step(const struct cc_baseline *b, double bw_bps, double codec_sp
  * decade, and each change of the answer is bisected to a millionth.
  *
  * Codecs with which it pays: faster ones never make it slower, so one bisection finds the factor.
- *
- * Enough workers: doubling is tried at all powers of two, and the last at which it is worth it is
- * bisected against the next. A first worker has no network in most exchanges, so that the first
- * doubling may be the worst of all. */
+ */
 
 struct question {
     struct cc_predictor *p;
     struct cc_setting s;
     const struct cc_step_payloads *payloads;
     const struct cc_baseline *baseline;
-    bool server_per_worker; /* servers come with workers; */
-    int servers; /* otherwise their number, or fewer where they are on the workers' hosts */
     struct cc_error *e;
 };
 
-static struct question against(const struct cc_baseline *b, const struct cc_step_payloads *payloads,
-                               struct cc_error *e)
+static struct question against(const struct cc_baseline *b, const struct cc_setting *s,
+                               const struct cc_step_payloads *payloads, struct cc_error *e)
 {
     return (struct question){
-        .p = b->predictor, .s = b->setting, .payloads = payloads, .baseline = b, .e = e};
+        .p = b->predictor, .s = *s, .payloads = payloads, .baseline = b, .e = e};
 }
 
 static int pays(struct question *a, bool *out)
@@ -293,7 +344,7 @@ static int pays(struct question *a, bool *out)
     double without;
     CC_TRY(cc_predict(a->p, &a->s, a->payloads, &with, a->e));
     CC_TRY(cc_baseline_step(a->baseline, a->s.link.bw_bps, a->s.codec_speed, &without, a->e));
-    *out = with.step_s * CC_VERDICT_WORTH < without;
+    *out = with.step_s * a->baseline->worth < without;
     return CC_OK;
 }
 
@@ -329,14 +380,26 @@ static int bisect(struct question *a, int (*ask)(struct question *a, double valu
 
 /* --- bandwidths --- */
 
-int cc_advice_paying(const struct cc_baseline *baseline, const struct cc_step_payloads *payloads,
-                     struct cc_paying *out, struct cc_error *e)
+/* Takes a range of bandwidths at which a scheme pays: the first, or the one that has `own`. */
+static void take_range(struct cc_paying *r, double own, double from_bps, double below_bps)
+{
+    r->ranges++;
+    if (r->ever && !(from_bps <= own && own < below_bps))
+        return;
+    r->ever = true;
+    r->from_bps = from_bps;
+    r->below_bps = below_bps;
+}
+
+int cc_advice_paying(const struct cc_baseline *baseline, const struct cc_setting *s,
+                     const struct cc_step_payloads *payloads, struct cc_paying *out,
+                     struct cc_error *e)
 {
     enum { PER_DECADE = 6 };
-    struct question a = against(baseline, payloads, e);
+    struct question a = against(baseline, s, payloads, e);
     struct cc_paying r = {.below_bps = INFINITY};
     const int steps = (int)lround(log10(CC_VERDICT_MOST_BPS / CC_VERDICT_LEAST_BPS)) * PER_DECADE;
-    double before = 0, edge = 0;
+    double before = 0, edge = 0, from = 0;
     bool paid = false;
     for (int i = 0; i <= steps; i++) {
         double bps = CC_VERDICT_LEAST_BPS * pow(10, (double)i / PER_DECADE);
@@ -344,27 +407,25 @@ int cc_advice_paying(const struct cc_baseline *baseline, const struct cc_step_pa
         CC_TRY(pays_at(&a, bps, &there));
         if (i > 0 && there != paid)
             CC_TRY(bisect(&a, pays_at, before, bps, paid, 1 + 1e-6, &edge));
-        if (there && !paid) {
-            r.from_bps = r.ever ? r.from_bps : edge;
-            r.below_bps = INFINITY;
-            r.ever = true;
-            r.ranges++;
-        } else if (!there && paid) {
-            r.below_bps = edge;
-        }
+        if (there && !paid)
+            from = edge;
+        else if (!there && paid)
+            take_range(&r, s->link.bw_bps, from, edge);
         paid = there;
         before = bps;
     }
+    if (paid)
+        take_range(&r, s->link.bw_bps, from, INFINITY);
     *out = r;
     return CC_OK;
 }
 
 /* --- the speed of codecs --- */
 
-int cc_advice_codec_speed(const struct cc_baseline *baseline,
+int cc_advice_codec_speed(const struct cc_baseline *baseline, const struct cc_setting *s,
                           const struct cc_step_payloads *payloads, double *out, struct cc_error *e)
 {
-    struct question a = against(baseline, payloads, e);
+    struct question a = against(baseline, s, payloads, e);
     bool fastest = false, slowest = false;
     CC_TRY(pays_with(&a, CC_ADVICE_MOST_SPEED, &fastest));
     if (fastest)
@@ -373,64 +434,4 @@ int cc_advice_codec_speed(const struct cc_baseline *baseline,
     return fastest && !slowest ? bisect(&a, pays_with, 1 / CC_ADVICE_MOST_SPEED,
                                         CC_ADVICE_MOST_SPEED, false, 1.001, out)
                                : CC_OK;
-}
-
-/* --- workers --- */
-
-/* The workers' steps per second, all together, with that many hosts of workers. */
-static int throughput(struct question *a, int hosts, double *out)
-{
-    struct cc_prediction r;
-    struct cc_cluster *c = &a->s.cluster;
-    const int workers = hosts * cc_cluster_per_host(c);
-    c->workers = workers;
-    c->sites = c->sites < workers ? c->sites : workers;
-    c->servers = a->server_per_worker ? workers : a->servers;
-    c->servers = c->colocated && c->servers > workers ? workers : c->servers;
-    c->servers = c->servers < CC_MOST_SERVERS ? c->servers : CC_MOST_SERVERS;
-    CC_TRY(cc_predict(a->p, &a->s, a->payloads, &r, a->e));
-    *out = r.step_s > 0 ? workers / r.step_s : INFINITY;
-    return CC_OK;
-}
-
-static int worth_doubling(struct question *a, int hosts, bool *out)
-{
-    double now = 0, twice = 0;
-    CC_TRY(throughput(a, hosts, &now));
-    CC_TRY(throughput(a, 2 * hosts, &twice));
-    *out = twice >= CC_ADVICE_GAIN * now;
-    return CC_OK;
-}
-
-int cc_advice_workers(struct cc_predictor *p, const struct cc_setting *s,
-                      const struct cc_step_payloads *payloads, int *out, int *most,
-                      struct cc_error *e)
-{
-    struct question a = {
-        .p = p, .s = *s, .payloads = payloads, .servers = s->cluster.servers, .e = e};
-    a.server_per_worker = s->system != NULL && s->system->server_per_worker &&
-                          s->cluster.servers == s->cluster.workers;
-    /* Where every worker is simulated, large numbers take too long. */
-    const bool simulated = s->timing.consistency != CC_BULK || s->timing.straggler != CC_STEADY;
-    const int per_host = cc_cluster_per_host(&s->cluster);
-    const int limit = (simulated ? 256 : 65536) / per_host;
-    int low = 0; /* doubling is worth it there, and at no larger power of two */
-    bool worth = false;
-    for (int n = 1; n <= limit; n *= 2) {
-        CC_TRY(worth_doubling(&a, n, &worth));
-        low = worth ? n : low;
-    }
-    int high = low > 0 ? 2 * low : 1;
-    while (!worth && high - low > 1) {
-        const int middle = low + (high - low) / 2;
-        bool still = false;
-        CC_TRY(worth_doubling(&a, middle, &still));
-        if (still)
-            low = middle;
-        else
-            high = middle;
-    }
-    *out = worth ? 0 : high * per_host;
-    *most = limit * per_host;
-    return CC_OK;
 }

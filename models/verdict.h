@@ -7,7 +7,7 @@
 #ifndef CC_MODELS_VERDICT_H
 #define CC_MODELS_VERDICT_H
 
-#include "models/predict.h"
+#include "models/plan.h"
 #include "models/trial.h"
 
 /* A scheme pays if it is this many times as fast as the baseline at its best; with a smaller gain,
@@ -91,7 +91,8 @@ enum cc_cut {
     CC_CUT_STEP,       /* one message */
     CC_CUT_TENSORS,    /* one for each tensor */
     CC_CUT_PARTITIONS, /* partitions of gradients, as BytePS has them (system.h) */
-    CC_CUT_BUCKETS     /* as DDP has them */
+    CC_CUT_BUCKETS,    /* as DDP has them */
+    CC_CUT_SIZED       /* as the setting has it, in messages of another size */
 };
 
 /* The settings that may be chosen beside the scheme. */
@@ -99,13 +100,16 @@ struct cc_choice {
     enum cc_exchange exchange;
     enum cc_step_mode mode;
     enum cc_cut cut;
+    double fuse_bytes; /* CC_CUT_SIZED */
 };
 
 enum { CC_MOST_CHOICES = 64 };
 
-/* Lists the choices of a setting and returns their number: its own first, then every exchange that
- * needs no more than the setting's servers, sequential and overlapped. A pipelined setting has
- * pipelined steps as well; others have not, as they make gradients late. */
+/* Lists the choices of a setting and returns their number: its own first; then, of a deployment,
+ * the other sizes of its messages, and else every exchange that needs no more than the setting's
+ * servers, sequential and overlapped, but of those that sum floats by their ranks only NCCL's where
+ * workers are accelerators. A pipelined setting has pipelined steps as well; others have not, as
+ * they make gradients late. Local steps have every exchange with their own mode. */
 size_t cc_choices(const struct cc_setting *s, struct cc_choice out[CC_MOST_CHOICES]);
 /* Changes a setting to a choice. Stale and asynchronous steps become bulk synchronous unless the
  * choice is the setting's own. */
@@ -116,8 +120,13 @@ void cc_choice_print(const struct cc_choice *c, char *out, size_t cap);
 /* A choice, and the step that it takes. */
 struct cc_best {
     struct cc_choice choice;
+    size_t local_steps; /* between two exchanges of a value; 0: gradients are exchanged */
     struct cc_prediction p;
 };
+
+/* The setting without local steps, whose choices are those of gradients: what verdicts on local
+ * steps name besides. */
+struct cc_setting cc_data_parallel(const struct cc_setting *s);
 
 /* Finds the choice with the shortest step. With stragglers, the choice is made without them. Errors
  * are those of cc_predict for the setting itself; other choices that the payloads cannot take are
@@ -137,6 +146,8 @@ struct cc_baseline {
     struct cc_setting setting;
     struct cc_choice choice[CC_MOST_CHOICES];
     size_t choices;
+    double worth; /* a scheme pays if it is so many times as fast: CC_VERDICT_WORTH, or, against a
+                     deployment, CC_PLAN_WORTH */
 };
 
 /* The setting's own choice alone: the baseline on the same everything else. */
@@ -151,39 +162,30 @@ int cc_baseline_open(struct cc_predictor *p, const struct cc_setting *s,
 int cc_baseline_step(const struct cc_baseline *b, double bw_bps, double codec_speed, double *out,
                      struct cc_error *e);
 
-/* --- advice: at which bandwidths and with which codecs a scheme pays, and up to how many workers a
- * cluster is worth its hosts --- */
+/* --- advice: at which bandwidths and with which codecs a scheme pays --- */
 
-/* The bandwidths at which a scheme pays, being CC_VERDICT_WORTH times as fast as the baseline: from
+/* The bandwidths at which a scheme pays, being `worth` times as fast as the baseline: from
  * from_bps up to below_bps, to a millionth. 0 and INFINITY stand for the ends of the range that is
  * tried (CC_VERDICT_LEAST_BPS to CC_VERDICT_MOST_BPS). */
 struct cc_paying {
     bool ever;
     double from_bps, below_bps;
-    int ranges; /* usually 1; of several, from_bps is the first's and below_bps the last's */
+    int ranges; /* usually 1 */
 };
 
-/* Finds these bandwidths; everything but the bandwidth is as in the baseline's setting. Errors are
- * those of cc_predict. */
-int cc_advice_paying(const struct cc_baseline *baseline, const struct cc_step_payloads *payloads,
-                     struct cc_paying *out, struct cc_error *e);
+/* Finds these bandwidths; everything but the bandwidth is as in the scheme's setting, and in the
+ * baseline's. Of several ranges, the one that has the setting's own bandwidth counts, or the first.
+ * Errors are those of cc_predict. */
+int cc_advice_paying(const struct cc_baseline *baseline, const struct cc_setting *s,
+                     const struct cc_step_payloads *payloads, struct cc_paying *out,
+                     struct cc_error *e);
 
 /* Factors on the speed of codecs are tried between 1 / CC_ADVICE_MOST_SPEED and it. */
 #define CC_ADVICE_MOST_SPEED 1e4
 
 /* Finds the factor on the speed of codecs above which a scheme pays, to a thousandth. 0 if it does
  * at any speed, INFINITY if at none. Errors are those of cc_predict. */
-int cc_advice_codec_speed(const struct cc_baseline *baseline,
+int cc_advice_codec_speed(const struct cc_baseline *baseline, const struct cc_setting *s,
                           const struct cc_step_payloads *payloads, double *out, struct cc_error *e);
-
-/* Doubling the workers is worth it if they do at least this many times as much in the same time. */
-#define CC_ADVICE_GAIN 1.25
-
-/* Finds the number of workers from which on no doubling is worth it; 0 if doubling is still worth
- * it at *most, the largest number tried. Each worker brings its own work (its batch stays the
- * same). Errors are those of cc_predict. */
-int cc_advice_workers(struct cc_predictor *p, const struct cc_setting *s,
-                      const struct cc_step_payloads *payloads, int *out, int *most,
-                      struct cc_error *e);
 
 #endif

@@ -65,6 +65,17 @@ static cJSON *host_item(const struct cc_record *r, bool *failed)
     return o;
 }
 
+/* Adds "argv" and "host": of a result that was read back those that it has. */
+static void add_origin_of(cJSON *to, const struct cc_record *r, bool *failed)
+{
+    cJSON *source = r->source != NULL ? cJSON_Parse(r->source) : NULL;
+    cJSON *argv = cJSON_DetachItemFromObjectCaseSensitive(source, "argv");
+    cJSON *host = cJSON_DetachItemFromObjectCaseSensitive(source, "host");
+    add(to, "argv", argv != NULL ? argv : texts_item(r->argv, (size_t)r->argc, failed), failed);
+    add(to, "host", host != NULL ? host : host_item(r, failed), failed);
+    cJSON_Delete(source);
+}
+
 static cJSON *rows_item(const struct cc_record *r, bool *failed)
 {
     cJSON *array = cJSON_CreateArray();
@@ -115,8 +126,7 @@ int cc_json_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     cJSON *o = cJSON_CreateObject();
     add(o, "schema", text_item(CC_RECORD_SCHEMA), &failed);
     add(o, "command", text_item(r->command), &failed);
-    add(o, "argv", texts_item(r->argv, (size_t)r->argc, &failed), &failed);
-    add(o, "host", host_item(r, &failed), &failed);
+    add_origin_of(o, r, &failed);
     add(o, "rows", rows_item(r, &failed), &failed);
     add(o, "origins", origins_item(r, &failed), &failed);
     if (r->note_count > 0)

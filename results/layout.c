@@ -137,6 +137,32 @@ static void leave_out(const struct cc_record *r, struct cc_layout *l, enum cc_ro
             l->shown[i].place = CC_LEFT_OUT;
 }
 
+static void leave_out_shown(struct cc_layout *l, struct cc_shown *p)
+{
+    p->place = CC_LEFT_OUT;
+    l->in[CC_IN_TABLE]--;
+    l->in[CC_LEFT_OUT]++;
+}
+
+void cc_layout_keep(const struct cc_record *r, struct cc_layout *l, size_t most)
+{
+    if ((r->chosen != NULL && !r->usual) || r->wide)
+        return;
+    for (int role = CC_DETAIL; role > CC_ANSWER; role--)
+        for (size_t i = l->count; i-- > 0 && l->in[CC_IN_TABLE] > most;)
+            if (is_in_table(&l->shown[i], (enum cc_role)role))
+                leave_out_shown(l, &l->shown[i]);
+    for (size_t i = l->count; i-- > 1 && l->in[CC_IN_TABLE] > most;)
+        if (is_in_table(&l->shown[i], CC_SETTING) && is_redundant(r, l, i))
+            leave_out_shown(l, &l->shown[i]);
+    for (size_t i = l->count; i-- > 0 && l->in[CC_IN_TABLE] > most;)
+        if (is_in_table(&l->shown[i], CC_ANSWER) && count_role(l, CC_ANSWER) > 1)
+            leave_out_shown(l, &l->shown[i]);
+    l->units = false;
+    for (const struct cc_shown *p = NULL; (p = cc_layout_next(l, CC_IN_TABLE, p)) != NULL;)
+        l->units = l->units || p->column->key->unit[0] != '\0';
+}
+
 int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc_layout *l,
                    struct cc_error *e)
 {

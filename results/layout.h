@@ -38,6 +38,10 @@ enum { CC_TABLE_GAP = 2 }; /* spaces between columns */
 int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc_layout *l,
                    struct cc_error *e);
 
+/* Leaves out columns in the same order until the table has at most `most`, but neither settings
+ * that tell rows apart nor the first answer; none if the user chose them, or wants all. */
+void cc_layout_keep(const struct cc_record *r, struct cc_layout *l, size_t most);
+
 /* The next column after p (NULL: the first) that has this place; NULL after the last. */
 const struct cc_shown *cc_layout_next(const struct cc_layout *l, enum cc_place place,
                                       const struct cc_shown *p);

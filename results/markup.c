@@ -107,7 +107,7 @@ int cc_markdown_write(const struct cc_record *r, FILE *out, struct cc_error *e)
             (void)fputc('\n', out);
     }
     free(l.shown);
-    cc_remarks_put(r, markdown_remark, out);
+    cc_remarks_put(r, false, markdown_remark, out);
     return CC_OK;
 }
 
@@ -158,10 +158,14 @@ static void latex_remark(const struct cc_record *r, const char *label, const cha
     cc_text_wrap(text, 0, 0, 0, out);
 }
 
+/* Columns that a page of a paper has room for. */
+enum { LATEX_COLUMNS = 5 };
+
 int cc_latex_write(const struct cc_record *r, FILE *out, struct cc_error *e)
 {
     struct cc_layout l;
     CC_TRY(cc_layout_make(r, false, 0, &l, e));
+    cc_layout_keep(r, &l, LATEX_COLUMNS);
     (void)fputs("% \\usepackage{booktabs}\n%", out);
     for (int i = 0; i < r->argc; i++) {
         (void)fputc(' ', out);
@@ -182,6 +186,6 @@ int cc_latex_write(const struct cc_record *r, FILE *out, struct cc_error *e)
         (void)fputs("\\bottomrule\n\\end{tabular}\n", out);
     }
     free(l.shown);
-    cc_remarks_put(r, latex_remark, out);
+    cc_remarks_put(r, false, latex_remark, out);
     return CC_OK;
 }

@@ -59,27 +59,13 @@ static int make_columns(struct cc_page_part *p, struct cc_error *e)
     return CC_OK;
 }
 
-/* Sets a value of the record to one of the sheet, with its origin. */
-static int set_value(struct cc_page_part *p, size_t row, const struct cc_result_key *key,
-                     const struct cc_value *v, struct cc_error *e)
-{
-    if (v->kind == CC_NUMBER)
-        cc_record_number(&p->record, row, key, v->number);
-    else if (v->kind == CC_BOOL)
-        cc_record_bool(&p->record, row, key, v->number != 0);
-    else if (v->kind == CC_TEXT)
-        CC_TRY(cc_record_text(&p->record, row, key, v->text, e));
-    cc_record_origin(&p->record, row, key, v->origin);
-    return CC_OK;
-}
-
 static int make_rows(struct cc_page_part *p, struct cc_error *e)
 {
     for (size_t row = 0; row < p->sheet.rows; row++) {
         CC_TRY(cc_record_add(&p->record, NULL, e));
         for (size_t i = 0; i < p->sheet.columns; i++)
-            CC_TRY(set_value(p, row, cc_column_find(p->column, p->sheet.key[i])->key,
-                             cc_sheet_value(&p->sheet, row, i), e));
+            CC_TRY(cc_record_copy(&p->record, row, cc_column_find(p->column, p->sheet.key[i])->key,
+                                  cc_sheet_value(&p->sheet, row, i), e));
     }
     return CC_OK;
 }

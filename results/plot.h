@@ -24,6 +24,7 @@
     K(TRAIN_LOSS, "train-loss", "the same, on the batches")                                        \
     K(BITS, "bits", "of trainings, per value of pushes and pulls")                                 \
     K(VALIDATE, "validate", "model, sim and run beside each other")                                \
+    K(UTILIZATION, "utilization", "of computing over bandwidth, with local steps")                 \
     K(PAPER, "paper", "published figures and the model's")                                         \
     K(PAPERS, "papers", "the errors of published tables")                                          \
     K(COMPARE, "compare", "ratios of two results")                                                 \

@@ -30,8 +30,12 @@ static const struct setting {
     {"tensor", NULL, "", NAME},
     {"exchange", NULL, "", ANY},
     {"mode", NULL, "", ANY},
+    {"dtype", NULL, "", ANY},
+    {"local_steps", "", " local steps", ANY},
+    {"stream_parts", "", " parts in turn", ANY},
     {"consistency", NULL, "", ANY},
     {"workers", "", " workers", ANY},
+    {"per_host", "", " a host", ANY},
     {"servers", "", " servers", ANY},
     {"placement", NULL, "", ANY},
     {"topology", NULL, "", ANY},
@@ -81,12 +85,6 @@ static bool tells_apart(enum cc_plot_kind kind, const struct cc_kind *own, const
     return true;
 }
 
-void cc_maker_find_settings(struct cc_maker *m)
-{
-    for (size_t i = 0; i < SETTINGS; i++)
-        m->setting[i] = cc_sheet_column(m->s, settings[i].key);
-}
-
 /* A training's evaluations are points over the steps; everything else plots its summaries. */
 static bool is_kind(const struct cc_maker *m, size_t row)
 {
@@ -112,6 +110,29 @@ static bool same(const struct cc_value *a, const struct cc_value *b)
 {
     return a->kind == b->kind &&
            (a->kind == CC_TEXT ? strcmp(a->text, b->text) == 0 : a->number == b->number);
+}
+
+/* Whether the latency follows from the x axis, as the latencies of links' classes do from their
+ * bandwidths: then it tells no panels apart. */
+static bool follows_x(const struct cc_maker *m, size_t column)
+{
+    for (size_t a = 0; a < m->s->rows; a++)
+        for (size_t b = a + 1; b < m->s->rows; b++)
+            if (same(cc_sheet_value(m->s, a, m->x), cc_sheet_value(m->s, b, m->x)) &&
+                !same(cc_sheet_value(m->s, a, column), cc_sheet_value(m->s, b, column)))
+                return false;
+    return true;
+}
+
+void cc_maker_find_settings(struct cc_maker *m)
+{
+    for (size_t i = 0; i < SETTINGS; i++) {
+        size_t column = cc_sheet_column(m->s, settings[i].key);
+        if (column != CC_NO_COLUMN && is("latency_s", settings[i].key) &&
+            is("bw_bps", m->kind->x) && follows_x(m, column))
+            column = CC_NO_COLUMN;
+        m->setting[i] = column;
+    }
 }
 
 bool cc_maker_same_panel(const struct cc_maker *m, size_t a, size_t b)

@@ -65,7 +65,9 @@ void cc_record_free(struct cc_record *r)
         free(r->notes[i]);
     free(r->rows);
     free(r->notes);
+    free(r->note_place);
     free(r->chosen);
+    free(r->source);
     *r = (struct cc_record){0};
 }
 
@@ -146,6 +148,18 @@ int cc_record_texts(struct cc_record *r, size_t row, const struct cc_text_column
     return CC_OK;
 }
 
+int cc_record_copy(struct cc_record *r, size_t row, const struct cc_result_key *key,
+                   const struct cc_value *from, struct cc_error *e)
+{
+    struct cc_value *to = cc_record_value(r, row, key);
+    char *text = NULL;
+    if (from->text != NULL && (text = cc_utf8_copy(from->text, e)) == NULL)
+        return CC_FAIL;
+    set(to, from->kind, from->number, text);
+    to->origin = from->origin;
+    return CC_OK;
+}
+
 void cc_record_origin(struct cc_record *r, size_t row, const struct cc_result_key *key,
                       enum cc_origin origin)
 {
@@ -171,10 +185,11 @@ void cc_record_title(struct cc_record *r, const char *fmt, ...)
     va_end(args);
 }
 
-static int add_note(struct cc_record *r, bool once, struct cc_error *e, const char *fmt,
-                    va_list args)
+static int add_note(struct cc_record *r, bool once, enum cc_note_place place, struct cc_error *e,
+                    const char *fmt, va_list args)
 {
     CC_TRY(CC_GROW(r->notes, &r->note_capacity, r->note_count + 1, e));
+    CC_TRY(CC_GROW(r->note_place, &r->place_capacity, r->note_count + 1, e));
     char *text;
     if (vasprintf(&text, fmt, args) < 0)
         return cc_fail(e, "out of memory: a note");
@@ -187,15 +202,33 @@ static int add_note(struct cc_record *r, bool once, struct cc_error *e, const ch
             free(note);
             return CC_OK;
         }
+    r->note_place[r->note_count] = (unsigned char)place;
     r->notes[r->note_count++] = note;
     return CC_OK;
+}
+
+int cc_record_note_at(struct cc_record *r, enum cc_note_place place, struct cc_error *e,
+                      const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const int status = add_note(r, false, place, e, fmt, args);
+    va_end(args);
+    return status;
+}
+
+void cc_record_move_notes(struct cc_record *r, size_t first, enum cc_note_place place)
+{
+    for (size_t i = first; i < r->note_count; i++)
+        if (r->note_place[i] == CC_NOTE_BELOW)
+            r->note_place[i] = (unsigned char)place;
 }
 
 int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    const int status = add_note(r, false, e, fmt, args);
+    const int status = add_note(r, false, CC_NOTE_BELOW, e, fmt, args);
     va_end(args);
     return status;
 }
@@ -204,7 +237,7 @@ int cc_record_note_once(struct cc_record *r, struct cc_error *e, const char *fmt
 {
     va_list args;
     va_start(args, fmt);
-    const int status = add_note(r, true, e, fmt, args);
+    const int status = add_note(r, true, CC_NOTE_BELOW, e, fmt, args);
     va_end(args);
     return status;
 }

@@ -65,6 +65,15 @@ struct cc_row {
     bool detail;
 };
 
+/* Where a table has a note. JSON and files of notes have all of them, in order. */
+enum cc_note_place {
+    CC_NOTE_BELOW,  /* below the rows */
+    CC_NOTE_FIRST,  /* above everything, the title too: the answer */
+    CC_NOTE_CODE,   /* the same, as it is: a line to be pasted */
+    CC_NOTE_REASON, /* below the rows if `reasons` is set */
+    CC_NOTE_PLACES
+};
+
 struct cc_record {
     const char *command; /* "bench" */
     int argc;            /* the whole command line, for the JSON echo */
@@ -73,15 +82,20 @@ struct cc_record {
     size_t column_count;
     struct cc_row *rows;
     size_t row_count, row_capacity;
-    bool partial;    /* interrupted: the rows that were complete until then */
-    char error[512]; /* the error that ended the command, or empty */
-    char mpi[128];   /* the MPI library of the run, for JSON's "host", or empty */
-    char title[256]; /* the first line above a table, or empty */
-    char **notes;    /* lines below the table, and JSON's "notes" */
-    size_t note_count, note_capacity;
+    bool partial;              /* interrupted: the rows that were complete until then */
+    char error[512];           /* the error that ended the command, or empty */
+    char mpi[128];             /* the MPI library of the run, for JSON's "host", or empty */
+    char title[256];           /* the first line above a table, or empty */
+    char *source;              /* the JSON of a stored result, whose "argv" and "host" JSON has in
+                                  place of this run's; owned; or NULL */
+    char **notes;              /* lines below the table, and JSON's "notes" */
+    unsigned char *note_place; /* one for each, of enum cc_note_place */
+    size_t note_count, note_capacity, place_capacity;
     /* how tables are laid out: */
     size_t width;   /* the terminal's, in characters; 0: no limit */
     bool wide;      /* nothing is left out, however wide and long the table */
+    bool all_rows;  /* rows that are details are shown */
+    bool reasons;   /* notes that are reasons are shown */
     size_t *chosen; /* the columns to show instead, by index, in this order; NULL: by their roles */
     size_t chosen_count;
     bool usual; /* they are the command's choice: see cc_record_choose_usual */
@@ -119,6 +133,9 @@ int cc_record_texts(struct cc_record *r, size_t row, const struct cc_text_column
 void cc_record_bool(struct cc_record *r, size_t row, const struct cc_result_key *key, bool v);
 int cc_record_text(struct cc_record *r, size_t row, const struct cc_result_key *key, const char *v,
                    struct cc_error *e);
+/* Copies a value with its digits and its origin; null leaves the column null. */
+int cc_record_copy(struct cc_record *r, size_t row, const struct cc_result_key *key,
+                   const struct cc_value *from, struct cc_error *e);
 /* Says how the value of a row in the column of `key` was obtained, once it is set: otherwise than
  * those of other rows. */
 void cc_record_origin(struct cc_record *r, size_t row, const struct cc_result_key *key,
@@ -139,6 +156,17 @@ const char *cc_value_text(const struct cc_value *v, const struct cc_column *c,
 
 /* Whether two values are equal; nulls are. */
 bool cc_value_same(const struct cc_value *a, const struct cc_value *b);
+
+/* Adds a note at a place. */
+int cc_record_note_at(struct cc_record *r, enum cc_note_place place, struct cc_error *e,
+                      const char *fmt, ...) CC_PRINTF(4, 5);
+/* Gives the notes from `first` on that stand below the rows another place. */
+void cc_record_move_notes(struct cc_record *r, size_t first, enum cc_note_place place);
+/* Whether tables show a note. */
+static inline bool cc_note_shown(const struct cc_record *r, size_t note)
+{
+    return r->note_place[note] != CC_NOTE_REASON || r->reasons || r->wide;
+}
 
 /* Adds a note; cc_record_note_once unless the record has the same one already. */
 int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);

@@ -92,7 +92,8 @@ int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out,
     struct cc_record shown = *r;
     if (r->usual && format == CC_FORMAT_CSV)
         shown.chosen = NULL;
-    if (r->wide || format == CC_FORMAT_CSV || format == CC_FORMAT_JSON || r->row_count == 0)
+    if (r->wide || r->all_rows || format == CC_FORMAT_CSV || format == CC_FORMAT_JSON ||
+        r->row_count == 0)
         return write_record(&shown, format, out, e);
     CC_TRY(CC_NEW(shown.rows, r->row_count, e));
     shown.row_count = 0;
@@ -138,6 +139,9 @@ int cc_record_save(const struct cc_record *r, const char *path, enum cc_format o
     CC_TRY(cc_file_create(&file, path, e));
     struct cc_record unlimited = *r;
     unlimited.width = 0;
+    unlimited.reasons = true;
+    for (size_t i = 0; i < r->note_count; i++)
+        unlimited.all_rows |= r->note_place[i] == CC_NOTE_FIRST;
     const int status = cc_record_print(&unlimited, format, file.f, e);
     return cc_file_end(&file, cc_status_in(status, e, "%s", path), e);
 }

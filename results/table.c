@@ -92,8 +92,6 @@ static int write_left_out(const struct cc_record *r, const struct cc_layout *l, 
 {
     struct cc_memory_text t;
     size_t named = 0;
-    if (l->in[CC_LEFT_OUT] == 0)
-        return CC_OK;
     CC_TRY(cc_memory_text_begin(&t, "a line of a table", e));
     (void)fprintf(t.f, "left out for the width of %zu: ", r->width);
     for (const struct cc_shown *p = NULL; (p = cc_layout_next(l, CC_LEFT_OUT, p)) != NULL;)
@@ -111,19 +109,48 @@ static void write_remark(const struct cc_record *r, const char *label, const cha
     cc_text_wrap(text, r->width, strlen(label), CC_TABLE_GAP, out);
 }
 
+/* Whether the record begins with notes. */
+static bool is_answered(const struct cc_record *r)
+{
+    for (size_t i = 0; i < r->note_count; i++)
+        if (r->note_place[i] == CC_NOTE_FIRST)
+            return true;
+    return false;
+}
+
+static void write_first(const struct cc_record *r, FILE *out)
+{
+    for (size_t i = 0; i < r->note_count; i++) {
+        const bool code = r->note_place[i] == CC_NOTE_CODE;
+        if (code)
+            (void)cc_text_print(r->notes[i], out);
+        if (code)
+            (void)fputc('\n', out);
+        else if (r->note_place[i] == CC_NOTE_FIRST)
+            write_remark(r, "", r->notes[i], out);
+    }
+    if (r->row_count > 0)
+        (void)fputc('\n', out);
+}
+
 int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e)
 {
     struct cc_layout l;
-    CC_TRY(cc_layout_make(r, true, r->wide ? 0 : r->width, &l, e));
-    if (r->title[0] != '\0')
+    const bool answered = is_answered(r), brief = answered && !r->reasons;
+    CC_TRY(cc_layout_make(r, !answered, r->wide ? 0 : r->width, &l, e));
+    if (answered)
+        write_first(r, out);
+    if (r->title[0] != '\0' && !brief)
         write_remark(r, "", r->title, out);
-    write_above(r, &l, out);
+    if (!brief)
+        write_above(r, &l, out);
     if (l.in[CC_IN_TABLE] > 0)
         write_rows(r, &l, out);
-    if (l.count > 0 && (l.in[CC_LEFT_OUT] > 0 || cc_remarks_any(r)))
+    const bool left_out = l.in[CC_LEFT_OUT] > 0 && !brief;
+    if (l.count > 0 && (left_out || cc_remarks_any(r)))
         (void)fputc('\n', out);
-    int status = write_left_out(r, &l, out, e);
+    int status = left_out ? write_left_out(r, &l, out, e) : CC_OK;
     free(l.shown);
-    cc_remarks_put(r, write_remark, out);
+    cc_remarks_put(r, true, write_remark, out);
     return status;
 }

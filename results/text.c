@@ -202,15 +202,24 @@ bool cc_value_same(const struct cc_value *a, const struct cc_value *b)
     return a->text == b->text && a->number == b->number;
 }
 
-bool cc_remarks_any(const struct cc_record *r)
+static bool is_above(const struct cc_record *r, size_t note)
 {
-    return r->note_count > 0 || r->partial || r->error[0] != '\0';
+    return r->note_place[note] == CC_NOTE_FIRST || r->note_place[note] == CC_NOTE_CODE;
 }
 
-void cc_remarks_put(const struct cc_record *r, cc_print_remark *print, FILE *out)
+bool cc_remarks_any(const struct cc_record *r)
 {
     for (size_t i = 0; i < r->note_count; i++)
-        print(r, "", r->notes[i], out);
+        if (cc_note_shown(r, i) && !is_above(r, i))
+            return true;
+    return r->partial || r->error[0] != '\0';
+}
+
+void cc_remarks_put(const struct cc_record *r, bool below, cc_print_remark *print, FILE *out)
+{
+    for (size_t i = 0; i < r->note_count; i++)
+        if (cc_note_shown(r, i) && !(below && is_above(r, i)))
+            print(r, "", r->notes[i], out);
     if (r->partial)
         print(r, "",
               r->row_count > 0 ? "partial: interrupted; these are the results until then"

@@ -11,7 +11,7 @@ size_t cc_accumulate(const float *x, float *sum, size_t n)
 {
     for (size_t i = 0; i < n; i += BLOCK) {
         size_t m = n - i < BLOCK ? n - i : BLOCK;
-        if (!cc_finite_bits(k_reduce()->absmax_add(x + i, sum + i, m)))
+        if (!cc_finite_bits(k_reduce()->absmax_add[CC_ELEMENT_FP32](x + i, sum + i, m)))
             return i;
         k_stream()->add((const uint8_t *)(x + i), 1.0f, sum + i, m);
     }

@@ -34,25 +34,28 @@
 #include "core/copy.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/reduce.h"
 #include "schemes/kernels/base3.h"
 #include "schemes/kernels/zerorun.h"
 #include "schemes/scheme.h"
 
 #define PLANES 5u
-#define HEADER sizeof(float)
 
 /* Bytes of a tile, at most. */
 #define TILE 1024u
 
 /* Bytes of a tile where residuals, or values that are added to, are larger than the cache. The
- * hardware fetches ahead in all five planes only if they take short turns. Measured on Zen 4: with
- * residuals, 128 encode at 6.6 GB/s, 512 at 5.5; 256 add at 25 GB/s, 128 at 22, 512 at 18. Loops
- * that only read values, or only write them, are faster with long tiles. */
+ * hardware of Zen 4 fetches ahead in all five planes only if they take short turns: with residuals,
+ * 128 encode at 6.6 GB/s, 512 at 5.5; 256 add at 25 GB/s, 128 at 22, 512 at 18. Loops that only
+ * read values, or only write them, are faster with long tiles. So are those with residuals on Zen
+ * 5, where values are prefetched in any case (kernels/base3.k.c): they move 33 to 38 GB/s with
+ * 1,024 bytes, whatever the planes' distance, and 25 to 45 with 128. */
 #define TILE_UPDATE 128u
 #define TILE_ADD    256u
 
 /* Values, and so bytes, by which a plane's part of a tile begins before the tile, at most. */
 #define LAG 16u
+_Static_assert(TILE + LAG == CC_BASE3_MOST, "a plane's part of a tile");
 
 /* Zero-run encoding takes multiples of this many bytes of a tile, as its vectors have. */
 #define STEP 64u
@@ -66,10 +69,29 @@ static size_t packed_bytes(size_t n)
     return n / PLANES + (n % PLANES != 0);
 }
 
+/* Values with a common scale. */
+static size_t block_of(const void *params, size_t n)
+{
+    const struct cc_base3_params *p = params;
+    return p->block == 0 || (uint64_t)p->block > n ? (n > 0 ? n : 1) : (size_t)p->block;
+}
+
+/* Bytes of the scales: at least one. */
+static size_t head_bytes(size_t n, size_t block)
+{
+    return sizeof(float) * (n > 0 ? (n - 1) / block + 1 : 1);
+}
+
 size_t cc_base3_bound(const void *params, const struct cc_shape *shape)
 {
-    (void)params;
-    return HEADER + packed_bytes(shape->n);
+    return head_bytes(shape->n, block_of(params, shape->n)) + packed_bytes(shape->n);
+}
+
+/* A block's scale is found just before it is needed. */
+struct cc_traffic cc_base3_traffic(const void *params)
+{
+    return ((const struct cc_base3_params *)params)->block > 0 ? cc_ef_once(params)
+                                                               : cc_ef_twice(params);
 }
 
 static int zero_runs(const struct cc_codec *c)
@@ -90,10 +112,10 @@ struct range {
 
 /* The bytes, of [tile->begin, tile->end) within a part, whose values of plane p are worked on with
  * the tile: as said above, and without padding. `values`: the first value of all planes. */
-static struct range plane_range(const float *values, size_t n, size_t total, size_t p,
+static struct range plane_range(uintptr_t values, size_t n, size_t total, size_t p,
                                 const struct range *part, const struct range *tile)
 {
-    size_t line = (uintptr_t)values / sizeof(float) + p * total;
+    const size_t line = values / sizeof(float) + p * total;
     size_t present = n > p * total ? n - p * total : 0;
     struct range r = *tile;
     if (r.begin > part->begin)
@@ -105,6 +127,59 @@ static struct range plane_range(const float *values, size_t n, size_t total, siz
     return r;
 }
 
+/* --- scales --- */
+
+struct scaling {
+    struct cc_elements x;
+    const float *r; /* or NULL */
+    const void *params;
+    float (*from_most)(const void *params, float most);
+    uint8_t *out;
+    size_t n, block;
+};
+
+/* Scales of whole blocks; returns the largest magnitude's bits. */
+static size_t scale_range(void *arg, size_t begin, size_t end)
+{
+    const struct scaling *s = arg;
+    float room[CC_BASE3_MOST];
+    uint32_t largest = 0;
+    for (size_t at = begin; at < end; at += s->block) {
+        const size_t to = s->n - at < s->block ? s->n : at + s->block;
+        uint32_t most = 0;
+        for (size_t i = at, m; i < to; i += m) {
+            m = to - i < CC_BASE3_MOST ? to - i : CC_BASE3_MOST;
+            const float *x = cc_elements_read(s->x, i, m, room);
+            const uint32_t here = s->r != NULL
+                                      ? k_reduce()->absmax_add[CC_ELEMENT_FP32](x, s->r + i, m)
+                                      : k_reduce()->absmax(x, m);
+            most = here > most ? here : most;
+        }
+        largest = most > largest ? most : largest;
+        cc_put_f32(s->out + at / s->block * sizeof(float),
+                   s->from_most(s->params, cc_bits_f32(most)));
+    }
+    return largest;
+}
+
+bool cc_base3_scales(const struct cc_codec *c, struct cc_elements x, const float *r,
+                     float (*from_most)(const void *params, float most), uint8_t *out)
+{
+    const size_t n = c->shape.n, block = block_of(c->params, n);
+    struct scaling s = {.x = x,
+                        .r = r,
+                        .params = c->params,
+                        .from_most = from_most,
+                        .out = out,
+                        .n = n,
+                        .block = block};
+    if (block < n)
+        return cc_finite_bits(cc_parallel_values(c->threads, n, block, scale_range, &s));
+    const uint32_t most = cc_absmax_from(x, r, n, c->threads);
+    cc_put_f32(out, from_most(c->params, cc_bits_f32(most)));
+    return cc_finite_bits(most);
+}
+
 /* --- encoding --- */
 
 /* Parts are ranges of bytes. A part reports how many leading zero bytes it left out, how many bytes
@@ -113,9 +188,10 @@ static struct range plane_range(const float *values, size_t n, size_t total, siz
 struct encoder {
     cc_base3_quantize *quantize;
     void *arg;
-    const float *values; /* whose lines the tiles follow */
-    uint8_t *out;        /* after the scale */
-    size_t n, total, tile;
+    uintptr_t values; /* whose lines the tiles follow */
+    const uint8_t *scales;
+    uint8_t *out; /* after the scales */
+    size_t n, block, total, tile;
     int zre, parts;
     struct {
         size_t lead, bytes;
@@ -183,9 +259,12 @@ static void pack(const struct encoder *s, const struct range *part, const struct
     memset(bytes + (tile->begin - first), CC_BYTE_ZERO, tile->end - tile->begin);
     for (size_t p = 0; p < PLANES; p++) {
         struct range r = plane_range(s->values, s->n, s->total, p, part, tile);
-        if (r.begin < r.end)
-            s->quantize(s->arg, p * s->total + r.begin, r.end - r.begin, weight[p],
-                        bytes + (r.begin - first));
+        for (size_t i = r.begin, count; i < r.end; i += count) {
+            const size_t at = p * s->total + i, left = s->block - at % s->block;
+            count = r.end - i < left ? r.end - i : left;
+            s->quantize(s->arg, at, count, cc_get_f32(s->scales + at / s->block * sizeof(float)),
+                        weight[p], bytes + (i - first));
+        }
     }
 }
 
@@ -236,22 +315,24 @@ static size_t join_parts(const struct encoder *s)
     return (size_t)(end_run(w, &pending) - s->out);
 }
 
-size_t cc_base3_encode(const struct cc_codec *c, float m, cc_base3_quantize *quantize, void *arg,
-                       const float *x, const float *r, uint8_t *out)
+size_t cc_base3_encode(const struct cc_codec *c, cc_base3_quantize *quantize, void *arg,
+                       struct cc_elements x, const float *r, uint8_t *out)
 {
-    const size_t n = c->shape.n;
+    const size_t n = c->shape.n, block = block_of(c->params, n), head = head_bytes(n, block);
     struct encoder s = {.quantize = quantize,
                         .arg = arg,
-                        .values = r != NULL ? r : x,
-                        .out = out + HEADER,
+                        .values = (uintptr_t)(r != NULL ? r : x.at),
+                        .scales = out,
+                        .out = out + head,
                         .n = n,
+                        .block = block,
                         .total = packed_bytes(n),
-                        .tile = r != NULL && beyond_cache(2 * n) ? TILE_UPDATE : TILE,
+                        .tile = r != NULL && !cc_pages_ahead && beyond_cache(2 * n) ? TILE_UPDATE
+                                                                                    : TILE,
                         .zre = zero_runs(c),
                         .parts = cc_parts(c->threads, n, CC_PART_VALUES)};
-    cc_put_f32(out, m);
     cc_parallel(s.parts, encode_part, &s);
-    return HEADER + (s.zre ? join_parts(&s) : s.total);
+    return head + (s.zre ? join_parts(&s) : s.total);
 }
 
 /* --- decoding --- */
@@ -266,8 +347,8 @@ struct decoder {
     const uint8_t *in; /* the whole payload */
     size_t len;
     int zre;
-    size_t n, total, tile;
-    float value[3]; /* by digit */
+    size_t n, block, head, total, tile;
+    const float *scale;
     float *y;
     bool add, nontemporal;
     int parts;
@@ -314,20 +395,33 @@ static int next_digits(const struct decoder *s, size_t *at, size_t count, struct
     return CC_OK;
 }
 
+/* The values of a block by digit. */
+static void values_of(const struct decoder *s, size_t block, float value[3])
+{
+    const float m = cc_get_f32(s->in + block * sizeof(float));
+    for (int d = 0; d < 3; d++)
+        value[d] = s->scale != NULL ? *s->scale * (m * (float)(d - 1)) : m * (float)(d - 1);
+}
+
 /* Writes, or adds to, the values of a tile. */
 static void put_values(const struct decoder *s, const struct range *part, const struct range *tile,
                        const struct tile *t)
 {
     for (size_t p = 0; p < PLANES; p++) {
-        struct range r = plane_range(s->y, s->n, s->total, p, part, tile);
+        struct range r = plane_range((uintptr_t)s->y, s->n, s->total, p, part, tile);
         if (r.begin >= r.end)
             continue;
-        const uint8_t *digits = t->digits[CC_DIGIT_ARRAY(p)] + (CC_ALIGN + r.begin - tile->begin);
-        float *y = s->y + p * s->total + r.begin;
-        if (s->add)
-            k_base3()->add(digits, CC_DIGIT_SHIFT(p), s->value, y, r.end - r.begin);
-        else
-            k_base3()->set(digits, CC_DIGIT_SHIFT(p), s->value, y, r.end - r.begin, s->nontemporal);
+        for (size_t i = r.begin, count; i < r.end; i += count) {
+            const size_t at = p * s->total + i, left = s->block - at % s->block;
+            const uint8_t *digits = t->digits[CC_DIGIT_ARRAY(p)] + (CC_ALIGN + i - tile->begin);
+            float value[3];
+            count = r.end - i < left ? r.end - i : left;
+            values_of(s, at / s->block, value);
+            if (s->add)
+                k_base3()->add(digits, CC_DIGIT_SHIFT(p), value, s->y + at, count);
+            else
+                k_base3()->set(digits, CC_DIGIT_SHIFT(p), value, s->y + at, count, s->nontemporal);
+        }
     }
 }
 
@@ -378,11 +472,11 @@ static void decode_part(void *arg, int part)
 /* Finds where each part begins: computed without zero-run encoding, counted with it. */
 static int find_starts(struct decoder *s, struct cc_error *e)
 {
-    struct start from = {.at = HEADER};
+    struct start from = {.at = s->head};
     for (int p = 0; p < s->parts; p++) {
         size_t begin = cc_part_begin(s->total, s->parts, p, PART_MULTIPLE);
         size_t end = cc_part_begin(s->total, s->parts, p + 1, PART_MULTIPLE);
-        s->start[p] = s->zre ? from : (struct start){.at = HEADER + begin};
+        s->start[p] = s->zre ? from : (struct start){.at = s->head + begin};
         if (!s->zre || p + 1 == s->parts)
             continue;
         size_t got = from.left;
@@ -395,16 +489,19 @@ static int find_starts(struct decoder *s, struct cc_error *e)
     return CC_OK;
 }
 
-/* Checks the length, and reads the scale. */
-static int read_header(const struct decoder *s, float *m, struct cc_error *e)
+/* Checks the length and the scales. */
+static int check_head(const struct decoder *s, struct cc_error *e)
 {
-    if (s->zre && s->len < HEADER)
-        return cc_bad_payload(s->len, e, "the payload ends within its scale");
-    if (!s->zre && s->len != HEADER + s->total)
-        return cc_bad_length(s->len, HEADER + s->total, e);
-    *m = cc_get_f32(s->in);
-    if (!cc_finite(*m) || *m < 0)
-        return cc_bad_payload(0, e, "the scale is %g", (double)*m);
+    if (s->zre && s->len < s->head)
+        return cc_bad_payload(s->len, e, "the payload ends within its scale%s",
+                              s->head > sizeof(float) ? "s" : "");
+    if (!s->zre && s->len != s->head + s->total)
+        return cc_bad_length(s->len, s->head + s->total, e);
+    for (size_t at = 0; at < s->head; at += sizeof(float)) {
+        const float m = cc_get_f32(s->in + at);
+        if (!cc_finite(m) || m < 0)
+            return cc_bad_payload(at, e, "the scale is %g", (double)m);
+    }
     return CC_OK;
 }
 
@@ -415,11 +512,11 @@ int cc_base3_decode(const struct cc_codec *c, const struct cc_context *ctx, cons
     const size_t n = c->shape.n;
     struct decoder s = {
         .in = in, .len = len, .n = n, .zre = zero_runs(c), .y = y, .add = scale != NULL};
-    float m = 0;
+    s.scale = scale;
+    s.block = block_of(c->params, n);
+    s.head = head_bytes(n, s.block);
     s.total = packed_bytes(n);
-    CC_TRY(read_header(&s, &m, e));
-    for (int d = 0; d < 3; d++)
-        s.value[d] = scale != NULL ? *scale * (m * (float)(d - 1)) : m * (float)(d - 1);
+    CC_TRY(check_head(&s, e));
     s.nontemporal = !s.add && cc_use_nontemporal(n * sizeof(float));
     s.tile = s.add && beyond_cache(n) ? TILE_ADD : TILE;
     s.parts = cc_parts(c->threads, n, CC_PART_VALUES);

@@ -1,6 +1,7 @@
 /* A tile of values is encoded while it is in the first-level cache: sum of gradient and residual,
- * largest magnitude and scale of each block, codes, and what they leave. Scales and codes of large
- * tensors are so written in one pass. Only a scale of the whole tensor takes a pass of its own. */
+ * rotation, largest magnitude and scale of each block, codes, and what they leave. Scales and codes
+ * of large tensors are so written in one pass. A block that is larger than a tile is gone through
+ * twice; only a scale of the whole tensor takes a pass of its own. */
 #include "schemes/blocks.h"
 
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "core/parallel.h"
 #include "core/reduce.h"
 #include "core/tile.h"
+#include "schemes/kernels/stream.h"
 
 /* The least block that a form may have, for arrays with an entry for each block of a tile. */
 #define LEAST_BLOCK 16
@@ -18,11 +20,25 @@
 const char *const cc_roundings[] = {"nearest", "random", NULL};
 
 const struct cc_param cc_block_params[] = {
-    CC_PARAM_CHOICE(struct cc_block_params, rounding, 1, cc_roundings,
-                    "to the nearest code, or at random to one of the two around"),
-    CC_PARAM_EF(0, "keep the rounding error for the next step"),
+    CC_PARAMS_ROUNDING(struct cc_block_params, 1),
     {.name = NULL},
 };
+
+static bool is_power(int64_t v, int64_t least, int64_t most)
+{
+    return v >= least && v <= most && (v & (v - 1)) == 0;
+}
+
+int cc_blocks_check(int64_t block, int64_t most, bool whole, int64_t hadamard, struct cc_error *e)
+{
+    if (!is_power(block, LEAST_BLOCK, most) && !(whole && block == 0))
+        return cc_usage(e, "block=%lld: a power of two from %d to %lld%s", (long long)block,
+                        LEAST_BLOCK, (long long)most, whole ? ", or 0" : "");
+    if (!is_power(hadamard, K_HADAMARD_LEAST, K_HADAMARD_MOST) && hadamard != 0)
+        return cc_usage(e, "hadamard=%lld: a power of two from %d to %d, or 0", (long long)hadamard,
+                        K_HADAMARD_LEAST, K_HADAMARD_MOST);
+    return CC_OK;
+}
 
 static const size_t scale_bytes[] = {[CC_SCALE_F32] = 4, [CC_SCALE_BF16] = 2, [CC_SCALE_E8M0] = 1};
 
@@ -55,16 +71,28 @@ static float of_exponent(uint32_t biased)
     return cc_bits_f32(biased == 0 ? 0x400000u : biased << 23);
 }
 
+/* The largest scale. A rotation makes values larger by up to the root of its group's size: decoded
+ * ones stay finite with a scale that is smaller by the power of two from there on. */
+static float scale_limit(const struct cc_block_form *f)
+{
+    float limit = f->most_scale;
+    for (size_t h = 1; h < f->hadamard; h *= 4)
+        limit /= 2;
+    return limit;
+}
+
 /* The exponents of the scales of blocks by their largest magnitudes. To the nearest: that of the
  * magnitude less that of the largest number (OCP Microscaling, section 6.3), so that values may
- * exceed the largest number, and are limited. At random: the least one without such values. */
-static void put_exponents(const struct cc_block_form *f, const uint32_t *restrict most,
+ * exceed the largest number, and are limited; if that is a power of two, only while it is the
+ * nearest. At random: the least one without such values. */
+static void put_exponents(const struct cc_block_form *f, float limit, const uint32_t *restrict most,
                           size_t blocks, uint8_t *restrict out, float *restrict scale)
 {
     const uint32_t fraction = 0x7fffffu, largest = cc_f32_bits(f->largest);
-    const uint32_t exact = f->random ? largest & fraction : fraction;
+    const uint32_t half = (largest & fraction) == 0 ? 0x400000u : fraction;
+    const uint32_t exact = f->random ? largest & fraction : half;
     const int shift = 127 - (int)(largest >> 23);
-    const int highest = (int)(cc_f32_bits(f->most_scale) >> 23);
+    const int highest = (int)(cc_f32_bits(limit) >> 23);
     for (size_t i = 0; i < blocks; i++) {
         int b = (int)(most[i] >> 23) + shift + ((most[i] & fraction) > exact);
         b = b < highest ? b : highest;
@@ -79,9 +107,9 @@ static void put_exponents(const struct cc_block_form *f, const uint32_t *restric
 static void put_scales(const struct cc_block_form *f, const uint32_t *restrict most, size_t blocks,
                        uint8_t *restrict out, float *restrict scale)
 {
-    const float largest = f->largest, limit = f->most_scale;
+    const float largest = f->largest, limit = scale_limit(f);
     if (f->scale == CC_SCALE_E8M0) {
-        put_exponents(f, most, blocks, out, scale);
+        put_exponents(f, limit, most, blocks, out, scale);
         return;
     }
     for (size_t i = 0; i < blocks; i++)
@@ -129,7 +157,7 @@ static float divisor_of(float scale)
 struct encoding {
     const struct cc_block_form *form;
     const struct cc_context *ctx;
-    const float *x;
+    struct cc_elements x;
     float *r;
     uint8_t *scales, *codes;
     size_t n;
@@ -153,21 +181,78 @@ static void put_random(const struct encoding *w, uint64_t index, const float *v,
     memcpy(codes + same_key, other + same_key, m - same_key);
 }
 
-/* Encodes the m values from index i on, m at most CC_TILE, to `out`; false if they are not finite.
- */
-static bool encode_tile(const struct encoding *w, size_t i, size_t m, uint8_t *out)
+/* Whether a tile has one scale, that of a larger block or of the tensor. */
+static bool has_one_scale(const struct cc_block_form *f)
+{
+    return f->block == 0 || f->block > CC_TILE;
+}
+
+/* The m values from index i on, m at most CC_TILE, as codes take them: the gradient, of which `sum`
+ * is room for a copy, plus the residual, which is then in `sum`; or in `turned` what they are
+ * rotated to. */
+static const float *values_at(const struct encoding *w, size_t i, size_t m, float *sum,
+                              float *turned)
+{
+    const float *v = sum;
+    if (w->r != NULL)
+        k_blocks()->sum[w->x.type](cc_elements_from(w->x, i).at, w->r + i, sum, m);
+    else
+        v = cc_elements_read(w->x, i, m, sum);
+    if (w->form->hadamard == 0)
+        return v;
+    k_hadamard()->rotate(v, turned, m, w->form->hadamard);
+    return turned;
+}
+
+/* The largest bits of a magnitude of values [first, end). */
+static size_t most_range(void *arg, size_t first, size_t end)
+{
+    const struct encoding *w = arg;
+    float sum[CC_TILE], turned[CC_TILE];
+    uint32_t most = 0;
+    for (size_t i = first, m; i < end; i += m) {
+        uint32_t one;
+        m = end - i < CC_TILE ? end - i : CC_TILE;
+        (void)k_blocks()->absmax(values_at(w, i, m, sum, turned), m, CC_TILE, &one);
+        most = one > most ? one : most;
+    }
+    return most;
+}
+
+/* Writes the scale of the block that begins with index i, larger than a tile; false if its values
+ * are not finite. */
+static bool put_large(struct encoding *w, size_t i, float *scale)
 {
     const struct cc_block_form *f = w->form;
-    const size_t block = f->block == 0 ? CC_TILE : f->block, blocks = (m + block - 1) / block;
-    float sum[CC_TILE], scale[TILE_BLOCKS] = {w->scale}, divisor[TILE_BLOCKS];
+    const uint32_t most = (uint32_t)most_range(w, i, w->n - i < f->block ? w->n : i + f->block);
+    if (!cc_finite_bits(most))
+        return false;
+    put_scales(f, &most, 1, w->scales + i / f->block * scale_bytes[f->scale], scale);
+    return true;
+}
+
+/* What the codes of the m values from index i on leave of `sum`, which they were rotated from. */
+static void keep_rest(const struct encoding *w, size_t i, size_t m, const float *sum,
+                      const uint8_t *codes, size_t block, const float *scale)
+{
+    float back[CC_TILE];
+    (void)w->form->codes->load(codes, m, block, scale, back);
+    k_hadamard()->rotate(back, back, m, w->form->hadamard);
+    for (size_t k = 0; k < m; k++)
+        w->r[i + k] = sum[k] - back[k];
+}
+
+/* Encodes the m values from index i on, m at most CC_TILE, to `out`; false if they are not finite.
+ * one: the scale, where the tile has one. */
+static bool encode_tile(const struct encoding *w, size_t i, size_t m, float one, uint8_t *out)
+{
+    const struct cc_block_form *f = w->form;
+    const size_t block = has_one_scale(f) ? CC_TILE : f->block, blocks = (m + block - 1) / block;
+    float sum[CC_TILE], turned[CC_TILE], scale[TILE_BLOCKS] = {one}, divisor[TILE_BLOCKS];
     uint32_t most[TILE_BLOCKS];
     uint8_t byte[CC_TILE], *codes = f->bits == 8 ? out : byte;
-    const float *v = w->x + i;
-    if (w->r != NULL) {
-        k_blocks()->sum(v, w->r + i, sum, m);
-        v = sum;
-    }
-    if (f->block != 0) {
+    const float *v = values_at(w, i, m, sum, turned);
+    if (!has_one_scale(f)) {
         if (!cc_finite_bits(k_blocks()->absmax(v, m, block, most)))
             return false;
         put_scales(f, most, blocks, w->scales + i / block * scale_bytes[f->scale], scale);
@@ -178,8 +263,10 @@ static bool encode_tile(const struct encoding *w, size_t i, size_t m, uint8_t *o
         put_random(w, w->ctx->offset + i, v, m, block, divisor, codes);
     else
         f->codes->nearest(v, m, block, divisor, codes);
-    if (w->r != NULL)
+    if (w->r != NULL && f->hadamard == 0)
         f->codes->rest(v, codes, m, block, scale, w->r + i);
+    else if (w->r != NULL)
+        keep_rest(w, i, m, sum, codes, block, scale);
     if (f->bits == 4)
         k_blocks()->join(codes, m, out);
     return true;
@@ -188,15 +275,18 @@ static bool encode_tile(const struct encoding *w, size_t i, size_t m, uint8_t *o
 /* Returns whether a value is not finite. */
 static size_t encode_range(void *arg, size_t first, size_t end)
 {
-    const struct encoding *w = arg;
+    struct encoding *w = arg;
     const struct cc_block_form *f = w->form;
+    float scale = w->scale;
     bool finite = true;
     struct cc_sink sink;
-    cc_sink_open(&sink, w->codes + code_bytes(f, first), w->n * sizeof(float));
+    cc_sink_open(&sink, w->codes + code_bytes(f, first), cc_elements_bytes(w->x, w->n));
     for (size_t i = first, m; i < end && finite; i += m) {
         m = end - i < CC_TILE ? end - i : CC_TILE;
-        cc_sink_ahead(&sink, w->x + i, m * sizeof(float));
-        finite = encode_tile(w, i, m, cc_sink_room(&sink));
+        cc_sink_ahead(&sink, cc_elements_from(w->x, i).at, cc_elements_bytes(w->x, m));
+        if (f->block > CC_TILE && i % f->block == 0)
+            finite = put_large(w, i, &scale);
+        finite = finite && encode_tile(w, i, m, scale, cc_sink_room(&sink));
         cc_sink_put(&sink, code_bytes(f, m));
     }
     cc_sink_close(&sink);
@@ -204,7 +294,7 @@ static size_t encode_range(void *arg, size_t first, size_t end)
 }
 
 int cc_blocks_encode(const struct cc_block_form *f, const struct cc_codec *c,
-                     const struct cc_context *ctx, const float *x, float *r, uint8_t *out,
+                     const struct cc_context *ctx, struct cc_elements x, float *r, uint8_t *out,
                      size_t *len, struct cc_error *e)
 {
     const size_t n = c->shape.n, head = head_bytes(f, n);
@@ -217,13 +307,16 @@ int cc_blocks_encode(const struct cc_block_form *f, const struct cc_codec *c,
                          .n = n,
                          .key = cc_context_key(ctx, ctx->offset, 0)};
     if (f->block == 0) {
-        const uint32_t most = cc_absmax(x, r, n, c->threads);
+        const uint32_t most =
+            f->hadamard == 0 ? cc_absmax_from(x, r, n, c->threads)
+                             : (uint32_t)cc_parallel_values(c->threads, n, CC_TILE, most_range, &w);
         if (!cc_finite_bits(most))
-            return cc_refuse(ctx, x, r, n, e);
+            return cc_refuse_from(ctx, x, r, n, e);
         put_scales(f, &most, 1, out, &w.scale);
     }
-    if (cc_parallel_values(c->threads, n, CC_TILE, encode_range, &w) != 0)
-        return cc_refuse(ctx, x, r, n, e);
+    const size_t multiple = f->block > CC_TILE ? f->block : CC_TILE;
+    if (cc_parallel_values(c->threads, n, multiple, encode_range, &w) != 0)
+        return cc_refuse_from(ctx, x, r, n, e);
     *len = head + code_bytes(f, n);
     return CC_OK;
 }
@@ -243,18 +336,25 @@ struct decoding {
 static bool decode_tile(const struct decoding *w, size_t i, size_t m, float *y)
 {
     const struct cc_block_form *f = w->form;
-    const size_t block = f->block == 0 ? CC_TILE : f->block, bytes = scale_bytes[f->scale];
+    const size_t block = has_one_scale(f) ? CC_TILE : f->block, bytes = scale_bytes[f->scale];
     const uint8_t *codes = w->codes + code_bytes(f, i);
-    const uint8_t *scales = w->scales + (f->block == 0 ? 0 : i / block * bytes);
+    const uint8_t *scales = w->scales + (f->block == 0 ? 0 : i / f->block * bytes);
     uint8_t byte[CC_TILE];
-    float scale[TILE_BLOCKS];
+    float scale[TILE_BLOCKS], turned[CC_TILE];
     const bool good = get_scales(f, scales, (m + block - 1) / block, scale);
     if (f->bits == 4) {
         k_blocks()->split(codes, m, byte);
         codes = byte;
     }
-    const int bad = w->factor != NULL ? f->codes->add(codes, m, block, scale, *w->factor, y)
-                                      : f->codes->load(codes, m, block, scale, y);
+    if (f->hadamard == 0)
+        return (w->factor != NULL ? f->codes->add(codes, m, block, scale, *w->factor, y)
+                                  : f->codes->load(codes, m, block, scale, y)) == 0 &&
+               good;
+    float *to = w->factor != NULL ? turned : y;
+    const int bad = f->codes->load(codes, m, block, scale, to);
+    k_hadamard()->rotate(to, to, m, f->hadamard);
+    if (w->factor != NULL)
+        k_stream()->add((const uint8_t *)turned, *w->factor, y, m);
     return good && bad == 0;
 }
 

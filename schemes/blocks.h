@@ -1,9 +1,16 @@
 /* Everything but the numbers of the schemes that cut a tensor into blocks, each with a scale and a
- * code for each value: fp8, mxfp4 and int4. Payload: the scales of all blocks, then the codes. */
+ * code for each value: fp8, mxfp4, fp4, int4, and int8 with blocks or a rotation. Payload: the
+ * scales of all blocks, then the codes.
+ *
+ * With a rotation, groups of values are rotated before they are encoded, and back when they are
+ * decoded (schemes/kernels/hadamard.h): one large value of a group becomes many alike, so that the
+ * largest of a block, which its scale follows, is smaller. What a residual keeps is in the
+ * gradient's own coordinates. */
 #ifndef CC_SCHEMES_BLOCKS_H
 #define CC_SCHEMES_BLOCKS_H
 
 #include "schemes/kernels/blocks.h"
+#include "schemes/kernels/hadamard.h"
 #include "schemes/residual.h"
 #include "schemes/scheme.h"
 
@@ -21,14 +28,18 @@ struct cc_block_form {
     unsigned bits;    /* bits of a code: 4 or 8 */
     float largest;    /* its number */
     float most_scale; /* the largest scale whose product with `largest` is finite */
-    size_t block;     /* values with a common scale, at most CC_TILE; 0: all of the tensor */
+    size_t block;     /* values with a common scale; 0: all of the tensor */
+    size_t hadamard;  /* values that are rotated together; 0: none */
     bool random;      /* codes are rounded at random */
 };
+
+/* The most values of a block. */
+enum { CC_BLOCK_MOST = 4096 };
 
 /* As the functions of struct cc_scheme. r: the residual, or NULL. */
 size_t cc_blocks_bound(const struct cc_block_form *f, size_t n);
 int cc_blocks_encode(const struct cc_block_form *f, const struct cc_codec *c,
-                     const struct cc_context *ctx, const float *x, float *r, uint8_t *out,
+                     const struct cc_context *ctx, struct cc_elements x, float *r, uint8_t *out,
                      size_t *len, struct cc_error *e);
 int cc_blocks_decode(const struct cc_block_form *f, const struct cc_codec *c, const uint8_t *in,
                      size_t len, const float *factor, float *y, struct cc_error *e);
@@ -37,9 +48,24 @@ int cc_blocks_decode(const struct cc_block_form *f, const struct cc_codec *c, co
  * of 4 bits, which round at random unless told otherwise. */
 extern const char *const cc_roundings[];
 struct cc_block_params {
-    int64_t ef, rounding;
+    int64_t ef, rounding, hadamard;
 };
 extern const struct cc_param cc_block_params[];
+
+/* The parameters `block` and `hadamard` of a struct, and the check of both: they are powers of two,
+ * or 0 where that is allowed (`whole`: of block). */
+#define CC_PARAM_BLOCK(st, d, least, most, text)                                                   \
+    CC_PARAM_INT(st, block, d, least, most, "values", text)
+#define CC_PARAM_HADAMARD(st)                                                                      \
+    CC_PARAM_INT(st, hadamard, 0, 0, K_HADAMARD_MOST, "values",                                    \
+                 "values that are rotated together, a power of two from 16 on; 0: none")
+/* The parameters `rounding`, whose default is d, `hadamard` and `ef`, which schemes of blocks
+ * share. */
+#define CC_PARAMS_ROUNDING(st, d)                                                                  \
+    CC_PARAM_CHOICE(st, rounding, d, cc_roundings,                                                 \
+                    "to the nearest code, or at random to one of the two around"),                 \
+        CC_PARAM_HADAMARD(st), CC_PARAM_EF(0, "keep the rounding error for the next step")
+int cc_blocks_check(int64_t block, int64_t most, bool whole, int64_t hadamard, struct cc_error *e);
 
 /* Defines the descriptor's functions, by `form`, a function that returns the struct cc_block_form
  * of the scheme's parameters. */
@@ -53,8 +79,9 @@ extern const struct cc_param cc_block_params[];
     {                                                                                              \
         return form(params).block == 0 ? cc_ef_twice(params) : cc_ef_once(params);                 \
     }                                                                                              \
-    static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,      \
-                      uint8_t *out, size_t cap, size_t *len, struct cc_error *e)                   \
+    static int encode_from(const struct cc_codec *c, const struct cc_context *ctx,                 \
+                           struct cc_elements x, uint8_t *out, size_t cap, size_t *len,            \
+                           struct cc_error *e)                                                     \
     {                                                                                              \
         (void)cap;                                                                                 \
         const struct cc_block_form f = form(c->params);                                            \
@@ -70,7 +97,7 @@ extern const struct cc_param cc_block_params[];
 
 /* These functions as members of the descriptor. */
 #define CC_BLOCKS_MEMBERS                                                                          \
-    .bound = bound, .traffic = traffic, .state_bytes = cc_ef_state_bytes, .encode = encode,        \
-    .decode = decode
+    .bound = bound, .traffic = traffic, .state_bytes = cc_ef_state_bytes,                          \
+    .encode_from = encode_from, .decode = decode
 
 #endif

@@ -121,8 +121,10 @@ static int check_functions(const struct cc_scheme *s, struct cc_error *e)
                            s->absorb != NULL};
     if (s->bound == NULL)
         return cc_fail(e, ".bound is missing");
-    if ((s->encode != NULL) != (s->decode != NULL))
+    if (cc_scheme_runs(s) != (s->decode != NULL))
         return cc_fail(e, ".encode or .decode is missing");
+    if (s->encode != NULL && s->encode_from != NULL)
+        return cc_fail(e, "of .encode and .encode_from one is needed, not both");
     if (!all_or_none(pairs, 2) || (s->kind == CC_PAIRS && !pairs[0]))
         return cc_fail(e, "index-value pairs need .pair_cost and .to_pairs");
     if (!all_or_none(rounds, 4))

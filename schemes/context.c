@@ -35,19 +35,26 @@ struct cc_key cc_context_key(const struct cc_context *ctx, uint64_t index, uint6
 int cc_refuse(const struct cc_context *ctx, const float *x, const float *r, size_t n,
               struct cc_error *e)
 {
+    return cc_refuse_from(ctx, cc_elements_f32(x), r, n, e);
+}
+
+int cc_refuse_from(const struct cc_context *ctx, struct cc_elements x, const float *r, size_t n,
+                   struct cc_error *e)
+{
     const char *name = ctx->name != NULL ? ctx->name : "?";
     for (size_t i = 0; i < n; i++) {
-        size_t index = (size_t)ctx->offset + i;
-        if (!cc_finite(x[i]))
+        const size_t index = (size_t)ctx->offset + i;
+        const float v = cc_element_at(x.at, i, x.type);
+        if (!cc_finite(v))
             return cc_fail(e,
                            "tensor '%s': the value at index %zu is %s; only finite values can be "
                            "encoded",
-                           name, index, x[i] != x[i] ? "NaN" : "infinite");
-        if (r != NULL && !cc_finite(x[i] + r[i]))
+                           name, index, v != v ? "NaN" : "infinite");
+        if (r != NULL && !cc_finite(v + r[i]))
             return cc_fail(e,
                            "tensor '%s': gradient plus residual at index %zu overflows (%g + %g); "
                            "scale the values down or start from a fresh residual",
-                           name, index, (double)x[i], (double)r[i]);
+                           name, index, (double)v, (double)r[i]);
     }
     return cc_fail(e,
                    "tensor '%s': a value overflows, or is changed by others, while it is encoded; "

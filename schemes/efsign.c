@@ -2,7 +2,6 @@
  * mean magnitude do not express. Karimireddy et al. show that this makes signsgd converge where it
  * otherwise need not. Payload and steps: signs.c. */
 #include "core/memory.h"
-#include "schemes/plain.h"
 #include "schemes/signs.h"
 
 static size_t state_bytes(const void *params, const struct cc_shape *shape)
@@ -13,8 +12,7 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
 
 static struct cc_traffic traffic(const void *params)
 {
-    (void)params;
-    return cc_traffic_two(1);
+    return cc_signs_traffic(params, 1);
 }
 
 const struct cc_scheme cc_scheme_efsign = {
@@ -24,11 +22,12 @@ const struct cc_scheme cc_scheme_efsign = {
     .layout = CC_SIGNS_LAYOUT,
     .flags = CC_LOSSY | CC_FEEDBACK,
     .kind = CC_OPAQUE,
-    CC_NO_PARAMS,
+    .params = cc_signs_params,
+    .params_bytes = sizeof(struct cc_signs_params),
     .bound = cc_signs_bound,
     .traffic = traffic,
     .state_bytes = state_bytes,
     .scratch_bytes = cc_signs_scratch_bytes,
-    .encode = cc_signs_encode,
+    .encode_from = cc_signs_encode,
     .decode = cc_signs_decode,
 };

@@ -80,7 +80,7 @@ static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 struct encoding {
     struct cc_exponent_form form;
     bool large; /* than the cache */
-    const float *x;
+    struct cc_elements x;
     uint8_t *out;
     struct cc_exponent_room *room;
     size_t n;
@@ -104,8 +104,11 @@ static void encode_part(void *arg, int part)
     w->len[part] = 0;
     for (size_t i = begin; i < end; i += CC_EXPONENT_BLOCK) {
         const size_t n = cc_smaller(end - i, CC_EXPONENT_BLOCK);
+        const struct cc_elements x = cc_elements_from(w->x, i);
         const size_t bytes =
-            cc_exponent_put_block(&w->form, w->x + i, n, w->large, w->room + part, at);
+            x.type == CC_ELEMENT_FP32
+                ? cc_exponent_put_block(&w->form, x.at, n, w->large, w->room + part, at)
+                : cc_exponent_put_half(&w->form, x, n, w->large, w->room + part, at);
         if (bytes == 0)
             return;
         if (i + n < w->n)
@@ -115,13 +118,13 @@ static void encode_part(void *arg, int part)
     w->len[part] = (size_t)(at - out);
 }
 
-static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
-                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+static int encode_from(const struct cc_codec *c, const struct cc_context *ctx, struct cc_elements x,
+                       uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     (void)cap;
     const size_t n = c->shape.n;
     struct encoding w = {.form = form_of(c->params),
-                         .large = cc_use_nontemporal(2 * n * sizeof *x),
+                         .large = cc_use_nontemporal(2 * cc_elements_bytes(x, n)),
                          .x = x,
                          .out = out,
                          .room = c->scratch,
@@ -131,15 +134,16 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     size_t total = table_bytes(n);
     for (int p = 0; p < w.parts; p++) {
         if (w.len[p] == 0)
-            return cc_refuse(ctx, x, NULL, n, e);
+            return cc_refuse_from(ctx, x, NULL, n, e);
         const uint8_t *from = part_output(&w, cc_part_begin(n, w.parts, p, CC_EXPONENT_BLOCK));
         if (from != out + total)
             memmove(out + total, from, w.len[p]);
         total += w.len[p];
     }
     *len = total;
-    return total < n * sizeof *x ? CC_OK
-                                 : cc_floats_encode(k_stream(), sizeof *x, c, ctx, x, out, len, e);
+    return total < cc_float_bytes(n)
+               ? CC_OK
+               : cc_floats_encode(k_stream(), sizeof(float), c, ctx, x, out, len, e);
 }
 
 /* --- decoding --- */
@@ -255,7 +259,7 @@ const struct cc_scheme cc_scheme_exponent = {
     .bound = bound,
     .scratch_bytes = scratch_bytes,
     .traffic = cc_reads_once,
-    .encode = encode,
+    .encode_from = encode_from,
     .decode = decode,
     .entropy = entropy,
 };

@@ -61,7 +61,7 @@ static bool to_fp16(const float *x, size_t n, uint16_t *words)
     float back[64];
     for (size_t i = 0; i < n; i += 64) {
         const size_t m = cc_smaller(n - i, 64);
-        (void)fp16->copy(x + i, (uint8_t *)(words + i), m);
+        (void)fp16->copy[CC_ELEMENT_FP32](x + i, (uint8_t *)(words + i), m);
         fp16->load((const uint8_t *)(words + i), back, m);
         if (memcmp(back, x + i, m * sizeof *x) != 0)
             return false;
@@ -87,18 +87,42 @@ enum cc_exponent_type cc_exponent_type_of(enum cc_exponent_type wanted, const fl
     return look(wanted, x, n, n, words);
 }
 
-/* Writes all but the exponents, which go to the room. False: a value is not of the type. */
-static bool split(enum cc_exponent_type type, const float *x, size_t n, bool large,
-                  struct cc_exponent_room *room, uint8_t *low)
+/* A block's values: as float32, or the type's words of 16 bits. */
+struct values {
+    const float *x;
+    const uint16_t *words; /* or NULL */
+    size_t n;
+    bool large; /* the next block is prefetched */
+};
+
+static void split_half(enum cc_exponent_type type, const uint16_t *words, size_t n,
+                       const void *next, struct cc_exponent_room *room, uint8_t *low)
 {
-    const float *next = large ? x + n : NULL;
+    if (type == CC_EXPONENT_BF16) {
+        k_words()->split16(words, n, next, low, room->exponent);
+        return;
+    }
+    k_words()->split16(words, n, next, low, room->high);
+    k_words()->cut(room->high, n, room->exponent, low + n, low + n + cc_exponent_bytes2(n));
+}
+
+/* Writes all but the exponents, which go to the room. False: a value is not of the type. */
+static bool split(enum cc_exponent_type type, const struct values *v, struct cc_exponent_room *room,
+                  uint8_t *low)
+{
+    const float *x = v->x;
+    const size_t n = v->n;
+    if (v->words != NULL) {
+        split_half(type, v->words, n, v->large ? v->words + n : NULL, room, low);
+        return true;
+    }
+    const float *next = v->large ? x + n : NULL;
     if (type == CC_EXPONENT_BF16)
         return k_words()->split_bf16(x, n, next, low, room->exponent) == 0;
     if (type == CC_EXPONENT_FP32) {
         k_words()->split32(x, n, next, low, room->exponent);
     } else {
-        k_words()->split16(room->words, n, low, room->high);
-        k_words()->cut(room->high, n, room->exponent, low + n, low + n + cc_exponent_bytes2(n));
+        split_half(type, room->words, n, NULL, room, low);
     }
     return true;
 }
@@ -135,9 +159,10 @@ static uint8_t *put_stages(size_t c, size_t escaped, struct cc_exponent_room *ro
  * SIZE_MAX: a value is not of the type. *seen is what is known of the values, also without a code.
  */
 static size_t put_coded(const struct cc_exponent_form *f, enum cc_exponent_type type,
-                        const float *x, size_t n, bool large, struct cc_exponent_room *room,
-                        uint8_t *out, struct cc_exponents_seen *seen)
+                        const struct values *v, struct cc_exponent_room *room, uint8_t *out,
+                        struct cc_exponents_seen *seen)
 {
+    const size_t n = v->n;
     const uint8_t *limit = out + width_of(type) * n;
     const size_t fixed = fixed_bytes(type, f->coder, n);
     *seen = (struct cc_exponents_seen){.zeros = n};
@@ -145,7 +170,7 @@ static size_t put_coded(const struct cc_exponent_form *f, enum cc_exponent_type 
         return 0;
     uint8_t *low = out + count_bytes(f->coder), *base = low + low_bytes(type, n);
     uint8_t *codes = base + cc_exponent_groups(n), *at = out + fixed;
-    if (!split(type, x, n, large, room, low))
+    if (!split(type, v, room, low))
         return SIZE_MAX;
     if (f->coder == CC_EXPONENT_CASCADE) {
         *seen = k_exponent()->first(room->exponent, n, base, codes, room->rank[0], room->escape);
@@ -168,12 +193,13 @@ static size_t put_typed(const struct cc_exponent_form *f, const float *x, size_t
                         struct cc_exponents_seen *seen)
 {
     *type = look(f->type, x, n, 64, room->words);
-    const size_t bytes = put_coded(f, *type, x, n, large, room, out, seen);
+    const struct values v = {.x = x, .n = n, .large = large};
+    const size_t bytes = put_coded(f, *type, &v, room, out, seen);
     if (bytes != SIZE_MAX)
         return bytes;
     *type = look(f->type == CC_EXPONENT_AUTO ? CC_EXPONENT_FP16 : CC_EXPONENT_FP32, x, n, n,
                  room->words);
-    return put_coded(f, *type, x, n, large, room, out, seen);
+    return put_coded(f, *type, &v, room, out, seen);
 }
 
 static bool finite(enum cc_exponent_type type, const struct cc_exponents_seen *seen)
@@ -185,8 +211,8 @@ static bool finite(enum cc_exponent_type type, const struct cc_exponents_seen *s
 static size_t put_raw(enum cc_exponent_type type, const float *x, size_t n,
                       const struct cc_exponent_room *room, uint8_t *out)
 {
-    const uint32_t most =
-        type == CC_EXPONENT_FP32 ? k_stream()->copy(x, out, n) : k_reduce()->absmax(x, n);
+    const uint32_t most = type == CC_EXPONENT_FP32 ? k_stream()->copy[CC_ELEMENT_FP32](x, out, n)
+                                                   : k_reduce()->absmax(x, n);
     if (type == CC_EXPONENT_FP16)
         memcpy(out, room->words, n * sizeof(uint16_t));
     for (size_t i = 0; i < n && type == CC_EXPONENT_BF16; i++)
@@ -228,6 +254,45 @@ size_t cc_exponent_put_block(const struct cc_exponent_form *f, const float *x, s
         return 0;
     out[0] = (uint8_t)((unsigned)type | (unsigned)coder << 2 | (head > 1 ? MASKED : 0));
     return head + bytes;
+}
+
+/* Whether words of binary16 are sent as such: if one of the first shows that they are not all of
+ * bf16, whose fraction is 3 bits shorter. */
+static bool only_fp16(const uint16_t *words, size_t n)
+{
+    for (size_t i = 0; i < cc_smaller(n, 64); i++)
+        if ((words[i] & 0x7c00) != 0 && (words[i] & 7) != 0)
+            return true;
+    return false;
+}
+
+/* The format that values of x's type are known to be sent in; FP32: they must be widened. */
+static enum cc_exponent_type known_type(enum cc_exponent_type wanted, struct cc_elements x,
+                                        size_t n)
+{
+    const bool any = wanted == CC_EXPONENT_AUTO;
+    if (x.type == CC_ELEMENT_BF16 && (any || wanted == CC_EXPONENT_BF16))
+        return CC_EXPONENT_BF16;
+    if (x.type == CC_ELEMENT_FP16 && (wanted == CC_EXPONENT_FP16 || (any && only_fp16(x.at, n))))
+        return CC_EXPONENT_FP16;
+    return CC_EXPONENT_FP32;
+}
+
+size_t cc_exponent_put_half(const struct cc_exponent_form *f, struct cc_elements x, size_t n,
+                            bool large, struct cc_exponent_room *room, uint8_t *out)
+{
+    const enum cc_exponent_type type = known_type(f->type, x, n);
+    const unsigned infinite = type == CC_EXPONENT_FP16 ? 31 : 255;
+    const struct values v = {.words = x.at, .n = n, .large = large};
+    struct cc_exponents_seen seen;
+    const size_t bytes =
+        type == CC_EXPONENT_FP32 ? 0 : put_coded(f, type, &v, room, out + 1, &seen);
+    if (bytes > 0 && seen.most < infinite && seen.zeros * 16 <= n) {
+        out[0] = (uint8_t)((unsigned)type | (unsigned)f->coder << 2);
+        return 1 + bytes;
+    }
+    cc_widen(x, n, room->wide);
+    return cc_exponent_put_block(f, room->wide, n, false, room, out);
 }
 
 /* --- decoding --- */

@@ -36,6 +36,7 @@ struct cc_exponent_room {
     uint8_t mask[CC_EXPONENT_BLOCK / 8];
     alignas(CC_ALIGN) uint16_t words[CC_EXPONENT_BLOCK];
     alignas(CC_ALIGN) float values[CC_EXPONENT_BLOCK + CC_EXPONENT_SLACK];
+    alignas(CC_ALIGN) float wide[CC_EXPONENT_BLOCK]; /* the values, if they are widened */
 };
 
 /* The most bytes of a block of n values: its first byte, and the values. */
@@ -52,6 +53,11 @@ double cc_exponent_entropy(enum cc_exponent_type type, const float *x, size_t n)
  * tensor is larger than the cache, so the next block is prefetched meanwhile. */
 size_t cc_exponent_put_block(const struct cc_exponent_form *f, const float *x, size_t n, bool large,
                              struct cc_exponent_room *room, uint8_t *out);
+
+/* The same of n values of 16 bits, BF16 or FP16: the block of the values widened, which are not
+ * where there is another way. */
+size_t cc_exponent_put_half(const struct cc_exponent_form *f, struct cc_elements x, size_t n,
+                            bool large, struct cc_exponent_room *room, uint8_t *out);
 
 /* Decodes a block of n values that has payload[at, at + len), as decode of struct cc_scheme. large:
  * the next block is prefetched, and values are written around the cache where y begins on CC_ALIGN;

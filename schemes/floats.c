@@ -7,7 +7,7 @@
 struct job {
     const struct k_stream *format;
     size_t width, n;
-    const float *x; /* encode */
+    struct cc_elements x; /* encode */
     uint8_t *out;
     const uint8_t *in; /* decode */
     const float *scale;
@@ -20,11 +20,12 @@ static size_t encode_range(void *arg, size_t first, size_t end)
     const struct job *j = arg;
     uint32_t most = 0;
     struct cc_sink sink;
-    cc_sink_open(&sink, j->out + first * j->width, j->n * (sizeof(float) + j->width));
+    cc_sink_open(&sink, j->out + first * j->width, cc_elements_bytes(j->x, j->n) + j->n * j->width);
     for (size_t i = first, m; i < end; i += m) {
         m = cc_sink_tile(&sink, end - i);
-        cc_sink_ahead(&sink, j->x + i, m * sizeof(float));
-        uint32_t bits = j->format->copy(j->x + i, cc_sink_room(&sink), m);
+        const struct cc_elements x = cc_elements_from(j->x, i);
+        cc_sink_ahead(&sink, x.at, cc_elements_bytes(x, m));
+        uint32_t bits = j->format->copy[x.type](x.at, cc_sink_room(&sink), m);
         most = bits > most ? bits : most;
         cc_sink_put(&sink, m * j->width);
     }
@@ -33,7 +34,7 @@ static size_t encode_range(void *arg, size_t first, size_t end)
 }
 
 int cc_floats_encode(const struct k_stream *format, size_t width, const struct cc_codec *c,
-                     const struct cc_context *ctx, const float *x, uint8_t *out, size_t *len,
+                     const struct cc_context *ctx, struct cc_elements x, uint8_t *out, size_t *len,
                      struct cc_error *e)
 {
     size_t n = c->shape.n;
@@ -41,7 +42,7 @@ int cc_floats_encode(const struct k_stream *format, size_t width, const struct c
     *len = n * width;
     return cc_finite_bits(cc_parallel_values(c->threads, n, CC_TILE, encode_range, &j))
                ? CC_OK
-               : cc_refuse(ctx, x, NULL, n, e);
+               : cc_refuse_from(ctx, x, NULL, n, e);
 }
 
 static size_t load_range(void *arg, size_t first, size_t end)

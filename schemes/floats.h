@@ -9,7 +9,7 @@
 
 /* `width`: bytes of a value in the payload. Refuses values that are not finite. */
 int cc_floats_encode(const struct k_stream *format, size_t width, const struct cc_codec *c,
-                     const struct cc_context *ctx, const float *x, uint8_t *out, size_t *len,
+                     const struct cc_context *ctx, struct cc_elements x, uint8_t *out, size_t *len,
                      struct cc_error *e);
 /* As decode of struct cc_scheme. */
 int cc_floats_decode(const struct k_stream *format, size_t width, const struct cc_codec *c,
@@ -24,8 +24,9 @@ int cc_floats_decode(const struct k_stream *format, size_t width, const struct c
         (void)params;                                                                              \
         return cc_bytes_product(shape->n, width);                                                  \
     }                                                                                              \
-    static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,      \
-                      uint8_t *out, size_t cap, size_t *len, struct cc_error *e)                   \
+    static int encode_from(const struct cc_codec *c, const struct cc_context *ctx,                 \
+                           struct cc_elements x, uint8_t *out, size_t cap, size_t *len,            \
+                           struct cc_error *e)                                                     \
     {                                                                                              \
         (void)cap;                                                                                 \
         return cc_floats_encode(format, width, c, ctx, x, out, len, e);                            \
@@ -39,6 +40,7 @@ int cc_floats_decode(const struct k_stream *format, size_t width, const struct c
 
 /* These functions as members of the descriptor, which has no parameters. */
 #define CC_FLOATS_MEMBERS                                                                          \
-    CC_NO_PARAMS, .bound = bound, .traffic = cc_reads_once, .encode = encode, .decode = decode
+    CC_NO_PARAMS, .bound = bound, .traffic = cc_reads_once, .encode_from = encode_from,            \
+                  .decode = decode
 
 #endif

@@ -11,28 +11,26 @@
 #include "schemes/blocks.h"
 #include "schemes/residual.h"
 
+enum { MOST_BLOCK = 512 };
+
 static const char *const formats[] = {"e4m3", "e5m2", NULL};
 
 struct params {
-    int64_t ef, format, block, rounding;
+    int64_t ef, format, block, rounding, hadamard;
 };
 
 static const struct cc_param table[] = {
     CC_PARAM_CHOICE(struct params, format, 0, formats, "bits of exponent and fraction"),
-    CC_PARAM_INT(struct params, block, 0, 0, 512, "values",
-                 "values with a scale, a power of two from 16 on; 0: one for the tensor"),
-    CC_PARAM_CHOICE(struct params, rounding, 0, cc_roundings,
-                    "to the nearest code, or at random to one of the two around"),
-    CC_PARAM_EF(0, "keep the rounding error for the next step"),
+    CC_PARAM_BLOCK(struct params, 0, 0, MOST_BLOCK,
+                   "values with a scale, a power of two from 16 on; 0: one for the tensor"),
+    CC_PARAMS_ROUNDING(struct params, 0),
     {.name = NULL},
 };
 
 static int check(const void *params, struct cc_error *e)
 {
     const struct params *p = params;
-    if (p->block != 0 && (p->block < 16 || (p->block & (p->block - 1)) != 0))
-        return cc_usage(e, "block=%lld: a power of two from 16 to 512, or 0", (long long)p->block);
-    return CC_OK;
+    return cc_blocks_check(p->block, MOST_BLOCK, true, p->hadamard, e);
 }
 
 static struct cc_block_form form(const struct params *p)
@@ -44,6 +42,7 @@ static struct cc_block_form form(const struct params *p)
                                   .largest = e4m3 ? 448.0f : 57344.0f,
                                   .most_scale = e4m3 ? 0x1.249248p+119f : 0x1.249248p+112f,
                                   .block = (size_t)p->block,
+                                  .hadamard = (size_t)p->hadamard,
                                   .random = p->rounding == 1};
 }
 

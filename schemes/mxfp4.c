@@ -19,7 +19,14 @@ static struct cc_block_form form(const struct cc_block_params *p)
                                   .largest = 6.0f,
                                   .most_scale = 0x1p125f,
                                   .block = 32,
+                                  .hadamard = (size_t)p->hadamard,
                                   .random = p->rounding == 1};
+}
+
+static int check(const void *params, struct cc_error *e)
+{
+    const struct cc_block_params *p = params;
+    return cc_blocks_check(32, 32, false, p->hadamard, e);
 }
 
 CC_BLOCKS(form)
@@ -33,5 +40,6 @@ const struct cc_scheme cc_scheme_mxfp4 = {
     .kind = CC_OPAQUE,
     .params = cc_block_params,
     .params_bytes = sizeof(struct cc_block_params),
+    .check = check,
     CC_BLOCKS_MEMBERS,
 };

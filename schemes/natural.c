@@ -34,7 +34,7 @@ static size_t bound(const void *params, const struct cc_shape *shape)
 
 struct encoding {
     const struct cc_context *ctx;
-    const float *x;
+    struct cc_elements x;
     uint8_t *signs, *exponents;
     bool nontemporal; /* write exponents with stores that bypass the cache */
 };
@@ -44,17 +44,18 @@ struct encoding {
 static uint32_t encode_block(const struct encoding *w, size_t i, size_t n)
 {
     uint8_t stage[BLOCK], other[BLOCK], *out = w->exponents + i;
+    float room[BLOCK];
+    const float *x = cc_elements_read(w->x, i, n, room);
     uint64_t index = w->ctx->offset + i, same_key = cc_same_key(index);
     const struct cc_key key = cc_context_key(w->ctx, index, 0);
     const bool aligned = k_natural()->streams && (uintptr_t)out % CC_ALIGN == 0;
     if (n <= same_key && (aligned || !w->nontemporal))
-        return k_natural()->encode(w->x + i, key, (uint32_t)index, w->signs + i / 8, out, n,
+        return k_natural()->encode(x, key, (uint32_t)index, w->signs + i / 8, out, n,
                                    w->nontemporal);
-    uint32_t most =
-        k_natural()->encode(w->x + i, key, (uint32_t)index, w->signs + i / 8, stage, n, false);
+    uint32_t most = k_natural()->encode(x, key, (uint32_t)index, w->signs + i / 8, stage, n, false);
     if (n > same_key) {
-        (void)k_natural()->encode(w->x + i, cc_context_key(w->ctx, index + same_key, 0),
-                                  (uint32_t)index, w->signs + i / 8, other, n, false);
+        (void)k_natural()->encode(x, cc_context_key(w->ctx, index + same_key, 0), (uint32_t)index,
+                                  w->signs + i / 8, other, n, false);
         memcpy(stage + same_key, other + same_key, n - same_key);
     }
     if (w->nontemporal)
@@ -82,17 +83,17 @@ static size_t encode_range(void *arg, size_t i, size_t end)
     return most;
 }
 
-static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
-                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+static int encode_from(const struct cc_codec *c, const struct cc_context *ctx, struct cc_elements x,
+                       uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     (void)cap;
     size_t n = c->shape.n, signs = cc_bit_bytes(n);
     struct encoding w = {.ctx = ctx, .x = x, .signs = out, .exponents = out + signs};
-    w.nontemporal = cc_use_nontemporal(n * sizeof *x + signs + n);
+    w.nontemporal = cc_use_nontemporal(cc_elements_bytes(x, n) + signs + n);
     *len = signs + n;
     return cc_finite_bits(cc_parallel_values(c->threads, n, BLOCK, encode_range, &w))
                ? CC_OK
-               : cc_refuse(ctx, x, NULL, n, e);
+               : cc_refuse_from(ctx, x, NULL, n, e);
 }
 
 struct decoding {
@@ -168,6 +169,6 @@ const struct cc_scheme cc_scheme_natural = {
     CC_NO_PARAMS,
     .bound = bound,
     .traffic = cc_reads_once,
-    .encode = encode,
+    .encode_from = encode_from,
     .decode = decode,
 };

@@ -12,9 +12,9 @@
  * A payload may change while it is decoded. Each index that is used is therefore checked against
  * the tensor once more when it is used; the check before only decides which payloads are good.
  *
- * Decoding writes zeros and values block by block (zeros.h), or within the cache clears the tensor
- * as far as the items that were checked reach, and then sets them; adding, and to_pairs, touch only
- * the values that the items name. Loops over items are compiled once for pairs and once for codes.
+ * Decoding writes zeros and values block by block (zeros.h), or within the cache by a kernel
+ * (kernels/scatter.h); adding, and to_pairs, touch only the values that the items name. Loops over
+ * items are compiled once for pairs and once for codes.
  *
  * cc_pairs_sort is an American flag sort (McIlroy, Bostic, McIlroy, Engineering Radix Sort, 1993):
  * in place, by 8 bits at a time from the highest, small buckets by insertion. */
@@ -26,6 +26,7 @@
 #include "core/parallel.h"
 #include "core/tile.h"
 #include "schemes/kernels/expand.h"
+#include "schemes/kernels/scatter.h"
 #include "schemes/kernels/select.h"
 #include "schemes/zeros.h"
 
@@ -130,19 +131,6 @@ static inline bool add(const struct items *s, bool pairs, size_t first, size_t l
     return true;
 }
 
-/* y[index] = value; false if an index is not below n. */
-static inline bool set(const struct items *s, bool pairs, size_t first, size_t last, float *y,
-                       size_t n)
-{
-    for (size_t i = first; i < last; i++) {
-        size_t index = item_index(s, pairs, i);
-        if (index >= n)
-            return false;
-        y[index] = item_value(s, pairs, i);
-    }
-    return true;
-}
-
 /* --- decoding in parts --- */
 
 struct job {
@@ -192,24 +180,13 @@ static bool decode_items(const struct job *j, size_t first, size_t last, size_t 
     return i == last;
 }
 
-/* The same within the cache, without blocks. */
+/* The same within the cache. */
 static bool decode_cached(const struct job *j, size_t first, size_t last, size_t begin, size_t end)
 {
     const struct items *s = &j->items;
-    size_t cleared = begin;
-    for (size_t i = first, next; i < last; i = next) {
-        next = last - i < CHECK ? last : i + CHECK;
-        const size_t index = any_index(s, next - 1);
-        if (!ascend(s, i, next, first) || index < cleared || index >= end)
-            return false;
-        memset(j->y + cleared, 0, (index + 1 - cleared) * sizeof *j->y);
-        cleared = index + 1;
-        if (!(s->pairs ? set(s, true, i, next, j->y, cleared)
-                       : set(s, false, i, next, j->y, cleared)))
-            return false;
-    }
-    memset(j->y + cleared, 0, (end - cleared) * sizeof *j->y);
-    return true;
+    const uint8_t *at = s->at + item_bytes(s->pairs) * first;
+    return s->pairs ? k_scatter()->pairs(at, last - first, begin, end, j->y)
+                    : k_scatter()->codes(at, last - first, s->tau, begin, end, j->y);
 }
 
 /* Where items name a quarter of the lines or more, but leave some out, adding fetches all of them

@@ -85,16 +85,22 @@ static int judge(const struct cc_codec *c, const struct cc_context *ctx, const c
 
 /* --- the functions --- */
 
-static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
-                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+static int encode_from(const struct cc_codec *c, const struct cc_context *ctx, struct cc_elements x,
+                       uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     const struct cc_codec own = own_codec(c);
     const int call = enter(c, "encode");
     *len = 0;
-    const int status = own.scheme->encode(&own, ctx, x, out, cap, len, e);
+    const int status = cc_scheme_encode(&own, ctx, x, out, cap, len, e);
     cc_plugin_leave(call);
     return judge(c, ctx, "encode", status,
                  status == CC_OK ? cc_plugin_check_length(c, *len, cc_bound(c), e) : CC_OK, e);
+}
+
+static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    return encode_from(c, ctx, cc_elements_f32(x), out, cap, len, e);
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
@@ -173,6 +179,7 @@ void cc_plugin_guard(struct cc_plugin *p)
     struct cc_scheme *g = &p->guarded;
     *g = *p->own;
     g->encode = g->encode != NULL ? encode : NULL;
+    g->encode_from = g->encode_from != NULL ? encode_from : NULL;
     g->decode = g->decode != NULL ? decode : NULL;
     g->to_pairs = g->to_pairs != NULL ? to_pairs : NULL;
     g->encode_round = g->encode_round != NULL ? encode_round : NULL;

@@ -343,7 +343,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
 {
     const struct plan m = make_plan(c->params, &c->shape);
     if (m.r == 0)
-        return cc_scheme_fp32.encode(c, ctx, x, out, cap, len, e);
+        return cc_scheme_fp32.encode_from(c, ctx, cc_elements_f32(x), out, cap, len, e);
     const struct work w = work_of(c, &m);
     const float *residual = state_residual(c, &m);
     CC_TRY(compute_columns(c, ctx, x, &m, &w, e));
@@ -430,7 +430,8 @@ static int encode_round(const struct cc_codec *c, const struct cc_context *ctx, 
     struct plan m = make_plan(c->params, &c->shape);
     *len = round_bytes(c->params, &c->shape, round);
     if (m.r == 0)
-        return round == 0 ? cc_scheme_fp32.encode(c, ctx, x, out, cap, len, e) : CC_OK;
+        return round == 0 ? cc_scheme_fp32.encode_from(c, ctx, cc_elements_f32(x), out, cap, len, e)
+                          : CC_OK;
     return round == 0 ? encode_p(c, ctx, x, &m, out, e) : encode_q(c, ctx, x, &m, out, e);
 }
 

@@ -81,14 +81,20 @@ static struct cc_traffic traffic(const void *params)
     return p->bucket == 0 ? cc_traffic_two(0) : cc_traffic_one(0);
 }
 
-static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
-                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+/* The Elias code reads a bucket, which may be the tensor, more than once. */
+static bool widens(const void *params)
+{
+    return ((const struct params *)params)->code == CODE_ELIAS;
+}
+
+static int encode_from(const struct cc_codec *c, const struct cc_context *ctx, struct cc_elements x,
+                       uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     (void)cap;
     const struct params *p = c->params;
     struct cc_qsgd_form f = form_of(p, &c->shape);
     return p->code == CODE_FIXED ? cc_qsgd_fixed_encode(&f, c, ctx, x, out, len, e)
-                                 : cc_qsgd_elias_encode(&f, c, ctx, x, out, len, e);
+                                 : cc_qsgd_elias_encode(&f, c, ctx, x.at, out, len, e);
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
@@ -118,6 +124,7 @@ const struct cc_scheme cc_scheme_qsgd = {
     .bound = bound,
     .traffic = traffic,
     .scratch_bytes = scratch_bytes,
-    .encode = encode,
+    .encode_from = encode_from,
+    .widens = widens,
     .decode = decode,
 };

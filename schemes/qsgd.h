@@ -27,8 +27,8 @@ size_t cc_qsgd_elias_scratch(const struct cc_qsgd_form *f, size_t n);
 
 /* encode and decode of struct cc_scheme for each code. */
 int cc_qsgd_fixed_encode(const struct cc_qsgd_form *f, const struct cc_codec *c,
-                         const struct cc_context *ctx, const float *x, uint8_t *out, size_t *len,
-                         struct cc_error *e);
+                         const struct cc_context *ctx, struct cc_elements x, uint8_t *out,
+                         size_t *len, struct cc_error *e);
 int cc_qsgd_elias_encode(const struct cc_qsgd_form *f, const struct cc_codec *c,
                          const struct cc_context *ctx, const float *x, uint8_t *out, size_t *len,
                          struct cc_error *e);

@@ -8,6 +8,7 @@
  * takes a slower way: levels first, then codes.
  *
  * Decoding is shared likewise. A part stops at its first fault; refuse() then names it. */
+#include <assert.h>
 #include <string.h>
 
 #include "core/cache.h"
@@ -21,6 +22,9 @@
 
 /* Values coded at a time of a bucket that does not fit into the buffer. */
 #define BATCH 4096
+
+/* Values of short buckets that are widened together. */
+#define WIDENED 2048
 
 size_t cc_qsgd_fixed_bytes(const struct cc_qsgd_form *f, size_t values)
 {
@@ -41,9 +45,10 @@ static size_t place_of(const struct cc_qsgd_form *f, size_t i)
 struct encoding {
     const struct cc_qsgd_form *form;
     const struct cc_context *ctx;
-    const float *x;
+    struct cc_elements x;
     uint8_t *out;
     bool nontemporal;
+    bool far; /* the kernel reads x itself, and x is not in the cache */
     /* one bucket by several threads */
     size_t begin; /* its first value */
     float norm;
@@ -65,27 +70,50 @@ static void put_codes(const struct encoding *w, size_t i, size_t n, float norm)
 {
     const struct cc_qsgd_form *f = w->form;
     uint8_t stage[STAGE + CC_QSGD_SLACK];
+    float room[BATCH];
     for (size_t end = i + n; i < end; i += BATCH) {
         size_t m = end - i < BATCH ? end - i : BATCH;
         size_t place = place_of(f, i) + (i % f->bucket == 0 ? CC_QSGD_HEADER : 0);
         uint64_t index = w->ctx->offset + i;
+        const float *x = cc_elements_read(w->x, i, m, room);
         if (m <= cc_same_key(index) || norm == 0) {
-            k_qsgd_put()->codes(f, w->x + i, norm, cc_context_key(w->ctx, index, 0),
-                                (uint32_t)index, w->nontemporal, stage, m);
+            k_qsgd_put()->codes(f, x, norm, cc_context_key(w->ctx, index, 0), (uint32_t)index,
+                                w->far, stage, m);
         } else {
             int16_t levels[BATCH];
-            (void)cc_qsgd_quantize(f, w->ctx, w->x + i, i, m, norm, levels);
+            (void)cc_qsgd_quantize(f, w->ctx, x, i, m, norm, levels);
             k_qsgd_put()->pack(levels, f->width, stage, m);
         }
         copy_out(w, place, stage, cc_qsgd_code_bytes(f, m));
     }
 }
 
+/* The norm of the n values from i on, of which those of 16 bits are widened block by block of the
+ * sum tree; false if one is not finite. */
+static bool norm_of(const struct encoding *w, size_t i, size_t n, float *norm)
+{
+    if (w->x.type == CC_ELEMENT_FP32)
+        return k_qsgd_put()->norm(w->form, (const float *)w->x.at + i, n, norm);
+    if (!w->form->l2) {
+        const uint32_t most = cc_absmax_from(cc_elements_from(w->x, i), NULL, n, 1);
+        *norm = cc_bits_f32(most);
+        return cc_finite_bits(most);
+    }
+    double sum = 0;
+    float room[CC_SUM_BLOCK];
+    for (size_t k = 0, m; k < n; k += m) {
+        m = n - k < CC_SUM_BLOCK ? n - k : CC_SUM_BLOCK;
+        sum += k_reduce()->sum_sq(cc_elements_read(w->x, i + k, m, room), m);
+    }
+    *norm = cc_qsgd_two_norm(sum);
+    return isfinite(sum);
+}
+
 /* Encodes one bucket of any length; false if a value is not finite. */
 static bool put_bucket(const struct encoding *w, size_t i, size_t n)
 {
     float norm;
-    if (!k_qsgd_put()->norm(w->form, w->x + i, n, &norm))
+    if (!norm_of(w, i, n, &norm))
         return false;
     cc_put_f32(w->out + place_of(w->form, i), norm);
     put_codes(w, i, n, norm);
@@ -97,17 +125,22 @@ static bool put_bucket(const struct encoding *w, size_t i, size_t n)
 static size_t put_buckets(const struct encoding *w, size_t i, size_t n)
 {
     const struct cc_qsgd_form *f = w->form;
+    assert(f->bucket > 0);
     uint8_t stage[STAGE + CC_QSGD_SLACK];
+    float room[WIDENED];
     uint64_t index = w->ctx->offset + i, left = cc_same_key(index);
     size_t values = STAGE / cc_qsgd_fixed_bytes(f, f->bucket) * f->bucket;
+    if (w->x.type != CC_ELEMENT_FP32 && values > WIDENED)
+        values = WIDENED / f->bucket * f->bucket;
     values = values < n ? values : n;
     values = values <= left ? values : (size_t)left / f->bucket * f->bucket;
     if (values == 0) {
         values = n < f->bucket ? n : f->bucket;
         return put_bucket(w, i, values) ? values : 0;
     }
-    const uint8_t *end = k_qsgd_put()->buckets(f, w->x + i, cc_context_key(w->ctx, index, 0),
-                                               (uint32_t)index, w->nontemporal, stage, values);
+    const uint8_t *end = k_qsgd_put()->buckets(f, cc_elements_read(w->x, i, values, room),
+                                               cc_context_key(w->ctx, index, 0), (uint32_t)index,
+                                               w->far, stage, values);
     if (end == NULL)
         return 0;
     copy_out(w, place_of(f, i), stage, (size_t)(end - stage));
@@ -134,9 +167,12 @@ static size_t encode_range(void *arg, size_t i, size_t end)
 static size_t squares_range(void *arg, size_t begin, size_t end)
 {
     const struct encoding *w = arg;
-    for (size_t i = begin; i < end; i += CC_SUM_BLOCK)
-        w->squares[i / CC_SUM_BLOCK] = k_reduce()->sum_sq(
-            w->x + w->begin + w->summed + i, end - i < CC_SUM_BLOCK ? end - i : CC_SUM_BLOCK);
+    float room[CC_SUM_BLOCK];
+    for (size_t i = begin, m; i < end; i += m) {
+        m = end - i < CC_SUM_BLOCK ? end - i : CC_SUM_BLOCK;
+        const float *x = cc_elements_read(w->x, w->begin + w->summed + i, m, room);
+        w->squares[i / CC_SUM_BLOCK] = k_reduce()->sum_sq(x, m);
+    }
     return 0;
 }
 
@@ -154,7 +190,7 @@ static bool shared_norm(struct encoding *w, size_t n, int threads)
 {
     double sum = 0, squares[BLOCKS];
     if (!w->form->l2) {
-        const uint32_t most = cc_absmax(w->x + w->begin, NULL, n, threads);
+        const uint32_t most = cc_absmax_from(cc_elements_from(w->x, w->begin), NULL, n, threads);
         w->norm = cc_bits_f32(most);
         return cc_finite_bits(most);
     }
@@ -189,20 +225,21 @@ static bool few_buckets(const struct cc_qsgd_form *f, size_t n, int parts)
 }
 
 int cc_qsgd_fixed_encode(const struct cc_qsgd_form *f, const struct cc_codec *c,
-                         const struct cc_context *ctx, const float *x, uint8_t *out, size_t *len,
-                         struct cc_error *e)
+                         const struct cc_context *ctx, struct cc_elements x, uint8_t *out,
+                         size_t *len, struct cc_error *e)
 {
     size_t n = c->shape.n, bytes = cc_qsgd_total_bytes(f, n, cc_qsgd_fixed_bytes);
     struct encoding w = {.form = f, .ctx = ctx, .x = x, .out = out};
     bool good = true;
-    w.nontemporal = cc_use_nontemporal(n * sizeof *x + bytes);
+    w.nontemporal = cc_use_nontemporal(cc_elements_bytes(x, n) + bytes);
+    w.far = w.nontemporal && x.type == CC_ELEMENT_FP32;
     if (!few_buckets(f, n, cc_parts(c->threads, n, CC_PART_VALUES)))
         good = cc_parallel_values(c->threads, n, f->bucket, encode_range, &w) == 0;
     else
         for (; w.begin < n && good; w.begin += f->bucket)
             good = put_shared(&w, n - w.begin < f->bucket ? n - w.begin : f->bucket, c->threads);
     if (!good)
-        return cc_refuse(ctx, x, NULL, n, e);
+        return cc_refuse_from(ctx, x, NULL, n, e);
     *len = bytes;
     return CC_OK;
 }

@@ -9,6 +9,11 @@
  * (cycle walking). The key leaves out the rank. So threads can share the draws, and to_pairs only
  * has to sort. Within a part, indices come in any order, each with its number.
  *
+ * With draw=strata the tensor is cut into k strata of nearly equal length instead, one index is
+ * drawn in each, and all are shifted cyclically by one random distance, so that every value is
+ * equally likely although lengths differ by one. Such indices ascend (but for the one place where
+ * the shift passes the end), take a tenth of the time, and lie more evenly.
+ *
  * The indices of a batch are computed while the values of the batch before arrive from memory.
  *
  * With ef=1 the rest stays in the residual; with ef=0 values are scaled up by n / k, so that their
@@ -23,6 +28,7 @@
 #include "core/parallel.h"
 #include "core/reduce.h"
 #include "schemes/kernels/draw.h"
+#include "schemes/kernels/scatter.h"
 #include "schemes/kernels/select.h"
 #include "schemes/pairs.h"
 #include "schemes/residual.h"
@@ -32,7 +38,11 @@
 struct params {
     int64_t ef;
     double density;
+    int64_t draw;
 };
+
+enum { DRAW_ANY, DRAW_STRATA };
+static const char *const draw_names[] = {"any", "strata", NULL};
 
 static const struct cc_param table[] = {
     CC_PARAM_REAL(struct params, density, 0.01, 0, 1, "", "the share of the values that is sent",
@@ -40,12 +50,28 @@ static const struct cc_param table[] = {
     CC_PARAM_EF(1,
                 "error feedback: keep what was not sent in a residual; without, values are scaled "
                 "up so that their expectation is right"),
+    CC_PARAM_CHOICE(
+        struct params, draw, DRAW_ANY, draw_names,
+        "which sets of indices: any, or strata: one index in each n/k values, in order, "
+        "which is faster"),
     {.name = NULL},
 };
 
 /* Bits of half an index, at least: with fewer there are so few permutations that some sets of
  * indices would be drawn more often than others. */
 #define LEAST_B 4
+
+/* The least density of strata, which then have at most 2^20 values. */
+#define LEAST_STRATA 1e-6
+
+/* Strata are drawn in by 32 bits. */
+static int check(const void *params, struct cc_error *e)
+{
+    const struct params *p = params;
+    if (p->draw == DRAW_STRATA && p->density < LEAST_STRATA)
+        return cc_usage(e, "density=%g with draw=strata: at least %g", p->density, LEAST_STRATA);
+    return CC_OK;
+}
 
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
@@ -55,18 +81,76 @@ static size_t bound(const void *params, const struct cc_shape *shape)
 
 /* --- drawing --- */
 
+/* Draws do not depend on the rank. */
+static struct cc_key shared_key(const struct cc_context *ctx, uint64_t number, uint64_t stream)
+{
+    struct cc_context shared = *ctx;
+    shared.rank = -1;
+    return cc_context_key(&shared, number, stream);
+}
+
 /* Numbers first .. end - 1. */
 static struct cc_drawing draw_begin(const struct cc_context *ctx, size_t n, size_t first,
                                     size_t end)
 {
     struct cc_drawing d = {.b = LEAST_B, .n = n, .next = first, .end = end};
-    struct cc_context shared = *ctx;
-    shared.rank = -1;
     for (unsigned t = 0; t < CC_DRAW_ROUNDS; t++)
-        d.key[t] = cc_context_key(&shared, 0, t);
+        d.key[t] = shared_key(ctx, 0, t);
     while (d.b < 31 && UINT64_C(1) << (2 * d.b) < n)
         d.b++;
     return d;
+}
+
+/* The strata of n values, k <= n of them; the key is that of the numbers below 2^32. */
+static struct cc_strata strata_of(const struct cc_context *ctx, size_t n, size_t k)
+{
+    const struct cc_key key = shared_key(ctx, 0, 1);
+    const uint64_t random = (uint64_t)cc_random(key, 0) << 32 | cc_random(key, 1);
+    return (struct cc_strata){.key = shared_key(ctx, 0, 0),
+                              .n = n,
+                              .length = n / k,
+                              .longer = n % k,
+                              .shift = (uint64_t)((unsigned __int128)random * n >> 64)};
+}
+
+/* The numbers first .. end - 1, drawn either way. */
+struct draws {
+    bool strata;
+    const struct cc_context *ctx;
+    const float *values; /* prefetched at the indices, unless NULL */
+    struct cc_drawing any;
+    struct cc_strata each;
+    uint64_t next, end; /* of strata */
+};
+
+static struct draws draws_of(const struct cc_context *ctx, bool strata, size_t n, size_t k,
+                             size_t first, size_t end, const float *values)
+{
+    struct draws d = {.strata = strata, .ctx = ctx, .values = values, .next = first, .end = end};
+    if (strata)
+        d.each = strata_of(ctx, n, k);
+    else
+        d.any = draw_begin(ctx, n, first, end);
+    d.any.values = values;
+    return d;
+}
+
+/* Lists up to CC_DRAW_POOL more indices, and beside each its number; returns how many. The key of
+ * strata changes where the number passes a multiple of 2^32. */
+static size_t draw_more(struct draws *d, uint64_t *index, uint64_t *number)
+{
+    if (!d->strata)
+        return k_draw()->draw(&d->any, index, number);
+    const uint64_t left = d->end - d->next, same_key = cc_same_key(d->next);
+    size_t m = left < CC_DRAW_POOL ? (size_t)left : CC_DRAW_POOL;
+    m = m < same_key ? m : (size_t)same_key;
+    if (d->next >> 32 != 0)
+        d->each.key = shared_key(d->ctx, d->next, 0);
+    k_draw()->strata(&d->each, d->next, m, d->values, index);
+    for (size_t i = 0; i < m; i++)
+        number[i] = d->next + i;
+    d->next += m;
+    return m;
 }
 
 /* --- parts --- */
@@ -74,6 +158,7 @@ static struct cc_drawing draw_begin(const struct cc_context *ctx, size_t n, size
 struct job {
     const struct cc_context *ctx;
     size_t n, k;
+    bool strata;
     int threads, draw_parts; /* passes over the draws have parts of their own */
     /* encode */
     const float *x;
@@ -96,6 +181,7 @@ static struct job make_job(const struct cc_codec *c, const struct cc_context *ct
     return (struct job){.ctx = ctx,
                         .n = n,
                         .k = k,
+                        .strata = ((const struct params *)c->params)->draw == DRAW_STRATA,
                         .threads = c->threads,
                         .draw_parts = cc_parts(c->threads, k, LEAST_DRAWS)};
 }
@@ -115,13 +201,12 @@ static void for_draws(struct job *j, int part, const float *values,
     } batch[AHEAD + 1];
     const size_t first = cc_part_begin(j->k, j->draw_parts, part, 1);
     const size_t end = cc_part_begin(j->k, j->draw_parts, part + 1, 1);
-    struct cc_drawing d = draw_begin(j->ctx, j->n, first, end);
-    d.values = values;
+    struct draws d = draws_of(j->ctx, j->strata, j->n, j->k, first, end, values);
     for (size_t i = 0; i <= AHEAD; i++)
-        batch[i].count = k_draw()->draw(&d, batch[i].index, batch[i].number);
+        batch[i].count = draw_more(&d, batch[i].index, batch[i].number);
     for (size_t i = 0; batch[i].count > 0; i = (i + 1) % (AHEAD + 1)) {
         use(j, part, batch[i].index, batch[i].number, batch[i].count);
-        batch[i].count = k_draw()->draw(&d, batch[i].index, batch[i].number);
+        batch[i].count = draw_more(&d, batch[i].index, batch[i].number);
     }
 }
 
@@ -183,7 +268,8 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
            bad = j.n - left;
     if (left > 0) {
         size_t m = left < CC_SELECT_BLOCK ? left : CC_SELECT_BLOCK;
-        return cc_refuse_sum(ctx, x + bad, (j.residual != NULL ? j.residual : x) + bad, bad, m, e);
+        return cc_refuse_sum(ctx, cc_elements_f32(x + bad),
+                             j.residual != NULL ? j.residual + bad : NULL, bad, m, e);
     }
     cc_parallel(j.draw_parts, draw_values_part, &j);
     for (int d = 0; d < j.draw_parts; d++)
@@ -204,7 +290,7 @@ static size_t clear_range(void *arg, size_t i, size_t end)
 {
     const struct job *j = arg;
     if (!cc_use_nontemporal(j->n * sizeof(float))) {
-        memset(j->y + i, 0, (end - i) * sizeof(float));
+        k_scatter()->listed(NULL, NULL, 0, i, end, j->y);
         return 0;
     }
     struct cc_zeros z;
@@ -232,6 +318,54 @@ static void decode_part(void *arg, int part)
     for_draws(j, part, j->y, decode_batch);
 }
 
+/* Where stratum i <= k begins, after the shift, unless that passes n. */
+static uint64_t stratum_begin(const struct cc_strata *s, uint64_t i)
+{
+    return i * s->length + (i < s->longer ? i : s->longer) + s->shift;
+}
+
+/* Sets the values of strata i .. i + m - 1, and clears the rest of them; `index` has theirs. */
+static void set_strata(const struct job *j, const struct cc_strata *s, size_t i, size_t m,
+                       const uint32_t *index)
+{
+    const uint8_t *values = j->in + sizeof(float) * i;
+    size_t begin = stratum_begin(s, i), end = stratum_begin(s, i + m), low = 0, high = m;
+    if (begin >= j->n) {
+        begin -= j->n;
+        end -= j->n;
+    }
+    if (end <= j->n) {
+        k_scatter()->listed(index, values, m, begin, end, j->y);
+        return;
+    }
+    while (low < high) { /* the first index that is shifted beyond the end */
+        const size_t middle = low + (high - low) / 2;
+        low = index[middle] >= begin ? middle + 1 : low;
+        high = index[middle] >= begin ? high : middle;
+    }
+    k_scatter()->listed(index, values, low, begin, j->n, j->y);
+    k_scatter()->listed(index + low, values + sizeof(float) * low, m - low, 0, end - j->n, j->y);
+}
+
+/* Strata whose indices are drawn together: in the first-level cache, and enough to pay for the
+ * beginning and the end of a range of values. */
+#define STRATA 2048
+
+/* Within the cache, of strata: each part sets and clears its own. */
+static void decode_strata_part(void *arg, int part)
+{
+    struct job *j = arg;
+    const size_t first = cc_part_begin(j->k, j->draw_parts, part, 1);
+    const size_t end = cc_part_begin(j->k, j->draw_parts, part + 1, 1);
+    const struct cc_strata s = strata_of(j->ctx, j->n, j->k);
+    uint32_t index[STRATA];
+    for (size_t i = first, m; i < end; i += m) {
+        m = cc_smaller(end - i, STRATA);
+        k_draw()->strata_small(&s, (uint32_t)i, m, index);
+        set_strata(j, &s, i, m, index);
+    }
+}
+
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, const float *scale, float *y, struct cc_error *e)
 {
@@ -241,6 +375,11 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     j.in = in;
     j.scale = scale;
     j.y = y;
+    if (scale == NULL && j.strata && j.n <= CC_STRATA_SMALL &&
+        !cc_use_nontemporal(j.n * sizeof(float))) {
+        cc_parallel(j.draw_parts, decode_strata_part, &j);
+        return CC_OK;
+    }
     if (scale == NULL)
         (void)cc_parallel_values(j.threads, j.n, CC_ZEROS_BLOCK, clear_range, &j);
     cc_parallel(j.draw_parts, decode_part, &j);
@@ -263,9 +402,9 @@ static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, cons
     if (len != sizeof(float) * j.k)
         return cc_bad_length(len, sizeof(float) * j.k, e);
     CC_TRY(cc_check_pairs_room(j.k, cap, e));
-    struct cc_drawing d = draw_begin(ctx, j.n, 0, j.k);
+    struct draws d = draws_of(ctx, j.strata, j.n, j.k, 0, j.k, NULL);
     uint64_t index[CC_DRAW_POOL], number[CC_DRAW_POOL];
-    for (size_t m, first = 0; (m = k_draw()->draw(&d, index, number)) > 0; first += m)
+    for (size_t m, first = 0; (m = draw_more(&d, index, number)) > 0; first += m)
         for (size_t i = 0; i < m; i++)
             out[first + i] = (struct cc_index_value){(uint32_t)index[i],
                                                      cc_get_f32(in + sizeof(float) * number[i])};
@@ -285,6 +424,7 @@ const struct cc_scheme cc_scheme_randk = {
     .kind = CC_SUM_F32,
     .params = table,
     .params_bytes = sizeof(struct params),
+    .check = check,
     .bound = bound,
     .traffic = traffic,
     .state_bytes = cc_ef_state_bytes,

@@ -6,15 +6,22 @@
 #include "schemes/kernels/half.h"
 #include "schemes/kernels/residual.h"
 
-#define NARROW 2 /* its index in cc_feedback_names */
+/* The indices in cc_feedback_names of residuals that are not of floats. */
+enum { NARROW = 2, LOCO };
 
-const char *const cc_feedback_names[] = {"0", "1", "bf16", NULL};
+const char *const cc_feedback_names[] = {"0", "1", "bf16", "loco", NULL};
+
+static int64_t kind_of(const struct cc_scheme *s, const void *params)
+{
+    const struct cc_param *ef = cc_param_find(s->params, "ef");
+    return ef != NULL && ef->choices == cc_feedback_names
+               ? *(const int64_t *)(const void *)((const char *)params + ef->offset)
+               : 0;
+}
 
 bool cc_residual_is_narrow(const struct cc_scheme *s, const void *params)
 {
-    const struct cc_param *ef = cc_param_find(s->params, "ef");
-    return ef != NULL && ef->choices == cc_feedback_names &&
-           *(const int64_t *)(const void *)((const char *)params + ef->offset) == NARROW;
+    return kind_of(s, params) >= NARROW;
 }
 
 static bool feeds_back(const void *params)
@@ -30,8 +37,9 @@ size_t cc_ef_state_bytes(const void *params, const struct cc_shape *shape)
 
 size_t cc_ef_residual_at(const void *params, const struct cc_shape *shape)
 {
+    const struct cc_feedback *p = params;
     (void)shape;
-    return feeds_back(params) ? 0 : SIZE_MAX;
+    return feeds_back(params) && p->ef != LOCO ? 0 : SIZE_MAX;
 }
 
 struct cc_traffic cc_ef_once(const void *params)
@@ -49,9 +57,17 @@ float *cc_ef_residual(const struct cc_codec *c)
     return feeds_back(c->params) ? c->state : NULL;
 }
 
-size_t cc_residual_state_bytes(size_t n)
+static size_t loco_blocks(size_t n)
 {
-    return cc_bytes_product(n / 2 + n % 2, 2 * sizeof(uint16_t));
+    return n / CC_LOCO_BLOCK + (n % CC_LOCO_BLOCK != 0);
+}
+
+size_t cc_residual_state_bytes(const struct cc_scheme *s, const void *params, size_t n)
+{
+    const size_t words = n / 4 + (n % 4 != 0);
+    return kind_of(s, params) == LOCO
+               ? cc_bytes_product(cc_bytes_sum(loco_blocks(n), words), sizeof(float))
+               : cc_bytes_product(n / 2 + n % 2, 2 * sizeof(uint16_t));
 }
 
 /* The bytes before the residual in scratch memory. */
@@ -94,15 +110,73 @@ static size_t narrow_range(void *arg, size_t begin, size_t end)
     return 0;
 }
 
-int cc_residual_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+/* --- moving averages --- */
+
+struct average {
+    float *scale; /* the state: */
+    uint8_t *code;
+    size_t n;
+    float *wide;
+    bool forgets; /* in this step */
+};
+
+static struct average average_of(const struct cc_codec *c, uint64_t step, float *wide)
+{
+    float *scale = c->state;
+    return (struct average){.scale = scale,
+                            .code = (uint8_t *)(scale + loco_blocks(c->shape.n)),
+                            .n = c->shape.n,
+                            .wide = wide,
+                            .forgets = step % CC_LOCO_RESET == 0};
+}
+
+static size_t load_average(void *arg, size_t begin, size_t end)
+{
+    const struct average *a = arg;
+    for (size_t i = begin, m; i < end; i += m) {
+        m = end - i < CC_LOCO_BLOCK ? end - i : CC_LOCO_BLOCK;
+        k_residual()->load(a->code + i, a->forgets ? 0 : a->scale[i / CC_LOCO_BLOCK], a->wide + i,
+                           m);
+    }
+    return 0;
+}
+
+/* `wide` has what the step leaves. */
+static size_t keep_average(void *arg, size_t begin, size_t end)
+{
+    const struct average *a = arg;
+    for (size_t i = begin, m; i < end; i += m) {
+        float *scale = &a->scale[i / CC_LOCO_BLOCK];
+        m = end - i < CC_LOCO_BLOCK ? end - i : CC_LOCO_BLOCK;
+        *scale = k_residual()->average(a->wide + i, a->forgets ? 0 : *scale, a->code + i, m);
+    }
+    return 0;
+}
+
+static int encode_average(const struct cc_codec *c, const struct cc_context *ctx,
+                          struct cc_elements x, uint8_t *out, size_t cap, size_t *len,
+                          struct cc_error *e)
+{
+    struct cc_codec wide = *c;
+    wide.state = (char *)c->scratch + own_bytes(c);
+    struct average a = average_of(c, ctx->step, wide.state);
+    (void)cc_parallel_values(c->threads, a.n, CC_LOCO_BLOCK, load_average, &a);
+    CC_TRY(cc_scheme_encode(&wide, ctx, x, out, cap, len, e));
+    (void)cc_parallel_values(c->threads, a.n, CC_LOCO_BLOCK, keep_average, &a);
+    return CC_OK;
+}
+
+int cc_residual_encode(const struct cc_codec *c, const struct cc_context *ctx, struct cc_elements x,
                        uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
+    if (kind_of(c->scheme, c->params) == LOCO)
+        return encode_average(c, ctx, x, out, cap, len, e);
     struct work w = {
         .ctx = ctx, .narrow = c->state, .wide = (void *)((char *)c->scratch + own_bytes(c))};
     struct cc_codec wide = *c;
     wide.state = w.wide;
     (void)cc_parallel_values(c->threads, c->shape.n, CC_ALIGN, widen_range, &w);
-    CC_TRY(c->scheme->encode(&wide, ctx, x, out, cap, len, e));
+    CC_TRY(cc_scheme_encode(&wide, ctx, x, out, cap, len, e));
     (void)cc_parallel_values(c->threads, c->shape.n, CC_ALIGN, narrow_range, &w);
     return CC_OK;
 }

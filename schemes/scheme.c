@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/memory.h"
 #include "core/parallel.h"
 #include "schemes/plugin_call.h"
 #include "schemes/residual.h"
@@ -29,7 +30,7 @@ size_t cc_state_bytes(const struct cc_codec *c)
 {
     bool none = c->scheme->state_bytes == NULL || c->shape.n == 0;
     if (!none && cc_residual_is_narrow(c->scheme, c->params))
-        return cc_residual_state_bytes(c->shape.n);
+        return cc_residual_state_bytes(c->scheme, c->params, c->shape.n);
     return none ? 0 : size_of(c, "state_bytes", c->scheme->state_bytes);
 }
 
@@ -40,13 +41,31 @@ double cc_entropy_bits(const struct cc_codec *c, const float *x)
                                             c->scheme->entropy(c->params, x, c->shape.n));
 }
 
+/* Scratch memory of the scheme, and of a residual that is not of floats. */
+static size_t own_scratch(const struct cc_codec *c)
+{
+    const bool none = c->scheme->scratch_bytes == NULL;
+    const size_t own = none ? 0 : size_of(c, "scratch_bytes", c->scheme->scratch_bytes);
+    return cc_residual_is_narrow(c->scheme, c->params) ? cc_residual_scratch_bytes(own, c->shape.n)
+                                                       : own;
+}
+
+/* Whether the scheme reads gradients of 16 bits itself. */
+static bool reads_halves(const struct cc_codec *c)
+{
+    const struct cc_scheme *s = c->scheme;
+    return s->encode_from != NULL &&
+           !(s->widens != NULL && ASK(s, "widens", 0, bool, s->widens(c->params)));
+}
+
 size_t cc_scratch_bytes(const struct cc_codec *c)
 {
-    bool none = c->scheme->scratch_bytes == NULL || c->shape.n == 0;
-    const size_t own = none ? 0 : size_of(c, "scratch_bytes", c->scheme->scratch_bytes);
-    return c->shape.n > 0 && cc_residual_is_narrow(c->scheme, c->params)
-               ? cc_residual_scratch_bytes(own, c->shape.n)
-               : own;
+    if (c->shape.n == 0)
+        return 0;
+    const size_t own = own_scratch(c);
+    return c->input == CC_ELEMENT_FP32 || reads_halves(c)
+               ? own
+               : cc_bytes_sum(cc_align_up(own), cc_float_bytes(c->shape.n));
 }
 
 size_t cc_bound(const struct cc_codec *c)
@@ -152,8 +171,28 @@ static int check_runs(const struct cc_codec *c, struct cc_error *e)
                : cc_fail(e, "%s is known from a profile alone, and has no code", c->scheme->id);
 }
 
-int cc_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x, uint8_t *out,
-              size_t cap, size_t *len, struct cc_error *e)
+struct widening {
+    struct cc_elements x;
+    float *out;
+};
+
+static size_t widen_range(void *arg, size_t begin, size_t end)
+{
+    const struct widening *w = arg;
+    cc_widen(cc_elements_from(w->x, begin), end - begin, w->out + begin);
+    return 0;
+}
+
+/* The values as float32, in the scratch memory behind the scheme's own. */
+static struct cc_elements widened(const struct cc_codec *c, struct cc_elements x)
+{
+    struct widening w = {x, (void *)((char *)c->scratch + cc_align_up(own_scratch(c)))};
+    (void)cc_parallel_values(c->threads, c->shape.n, CC_ALIGN, widen_range, &w);
+    return cc_elements_f32(w.out);
+}
+
+int cc_encode_from(const struct cc_codec *c, const struct cc_context *ctx, struct cc_elements x,
+                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     if (c->shape.n == 0) {
         *len = 0;
@@ -161,9 +200,20 @@ int cc_encode(const struct cc_codec *c, const struct cc_context *ctx, const floa
     }
     CC_TRY(check_runs(c, e));
     CC_TRY(check_room(c, cap, cc_bound(c), e));
+    if (x.type != CC_ELEMENT_FP32 && x.type != c->input)
+        return cc_fail(e, "%s: a gradient of %s, and the codec is for %s", c->scheme->id,
+                       cc_element_names[x.type], cc_element_names[c->input]);
+    if (x.type != CC_ELEMENT_FP32 && !reads_halves(c))
+        x = widened(c, x);
     if (cc_residual_is_narrow(c->scheme, c->params))
         return cc_residual_encode(c, ctx, x, out, cap, len, e);
-    return c->scheme->encode(c, ctx, x, out, cap, len, e);
+    return cc_scheme_encode(c, ctx, x, out, cap, len, e);
+}
+
+int cc_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x, uint8_t *out,
+              size_t cap, size_t *len, struct cc_error *e)
+{
+    return cc_encode_from(c, ctx, cc_elements_f32(x), out, cap, len, e);
 }
 
 int cc_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in, size_t len,

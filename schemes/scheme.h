@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/element.h"
 #include "core/error.h"
 #include "core/exchange.h"
 #include "core/param.h"
@@ -47,7 +48,8 @@ struct cc_index_value {
 
 /* The size of a payload that is a set of index-value pairs: value_bits for each value of the tensor
  * (1 where a bitmap tells which are sent) and pair_bits for each pair, apart from a header of a few
- * bytes. pair_bits is 0 for payloads that are not sets of pairs. */
+ * bytes; at least that, where parts have headers or pairs differ in length. pair_bits is 0 for
+ * payloads that are not sets of pairs. */
 struct cc_pair_cost {
     unsigned value_bits, pair_bits;
 };
@@ -102,11 +104,12 @@ struct cc_codec {
                       codecs that do not work at the same time may share it */
     int threads;   /* how many one call may use; 0 and 1: only the calling one. Payload, state,
                       decoded values and sizes do not depend on it */
+    enum cc_element input; /* the type of gradients that cc_encode_from may get beside float32 */
 };
 
 /* The number of this interface, which plugins are built with (schemes/plugin.h): another one for
  * every change of a struct that a plugin shares with the program. */
-#define CC_SCHEME_ABI 3
+#define CC_SCHEME_ABI 4
 
 struct cc_scheme {
     const char *id;        /* as on the command line */
@@ -157,6 +160,14 @@ struct cc_scheme {
      * others write to x meanwhile, this holds all the same, and what is encoded is any mixture. */
     int (*encode)(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e);
+    /* In place of encode, for a scheme that widens gradients of 16 bits as it reads them: the same
+     * for values of any type. Payload, state and messages are those of the values widened to
+     * float32; state is float32 whatever the type. NULL: encode, for which cc_encode_from widens
+     * the gradient into scratch memory. */
+    int (*encode_from)(const struct cc_codec *c, const struct cc_context *ctx, struct cc_elements x,
+                       uint8_t *out, size_t cap, size_t *len, struct cc_error *e);
+    /* Whether, with these parameters, encode_from is for float32 alone. NULL: never. */
+    bool (*widens)(const void *params);
     /* Decodes a payload of len bytes: sets y[0, shape.n) to the decoded values if scale is NULL,
      * and otherwise adds *scale * decoded, with one float multiplication and one float addition a
      * value (cc_add_scaled). Values that a sparse payload leaves out need not be added: y + 0 is y
@@ -226,7 +237,7 @@ int cc_scheme_add(const struct cc_scheme *s, struct cc_error *e);
  * and cc_encode and cc_decode refuse it. */
 static inline bool cc_scheme_runs(const struct cc_scheme *s)
 {
-    return s->encode != NULL;
+    return s->encode != NULL || s->encode_from != NULL;
 }
 
 /* --- what others ask: the descriptor with defaults for NULL functions --- */
@@ -269,6 +280,9 @@ void cc_codec_reset(const struct cc_codec *c);
  * written. A scheme's own functions may rely on n >= 1. */
 int cc_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x, uint8_t *out,
               size_t cap, size_t *len, struct cc_error *e);
+/* The same for values of the type c->input, or float32. */
+int cc_encode_from(const struct cc_codec *c, const struct cc_context *ctx, struct cc_elements x,
+                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e);
 int cc_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in, size_t len,
               float *y, struct cc_error *e);
 int cc_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
@@ -311,6 +325,19 @@ static inline struct cc_key cc_context_key_near(const struct cc_context *ctx, st
  * message counts indices from ctx->offset. */
 int cc_refuse(const struct cc_context *ctx, const float *x, const float *r, size_t n,
               struct cc_error *e);
+int cc_refuse_from(const struct cc_context *ctx, struct cc_elements x, const float *r, size_t n,
+                   struct cc_error *e);
+
+/* The scheme's own encode, whichever it has, without the checks of cc_encode_from: for what wraps a
+ * scheme. x is float32 unless the scheme reads other types. */
+static inline int cc_scheme_encode(const struct cc_codec *c, const struct cc_context *ctx,
+                                   struct cc_elements x, uint8_t *out, size_t cap, size_t *len,
+                                   struct cc_error *e)
+{
+    return c->scheme->encode_from != NULL
+               ? c->scheme->encode_from(c, ctx, x, out, cap, len, e)
+               : c->scheme->encode(c, ctx, (const float *)x.at, out, cap, len, e);
+}
 
 /* CC_FAIL: a payload that gave a fault gives none when it is read again. */
 int cc_changed_payload(struct cc_error *e);

@@ -113,23 +113,24 @@ size_t cc_select_scratch(double density, size_t n, enum cc_select_mode mode)
     return cc_float_bytes(values);
 }
 
-int cc_refuse_sum(const struct cc_context *ctx, const float *gradient, const float *sum,
+int cc_refuse_sum(const struct cc_context *ctx, struct cc_elements gradient, const float *sum,
                   size_t begin, size_t n, struct cc_error *e)
 {
     struct cc_context here = *ctx;
     for (size_t i = 0; i < n; i++) {
         here.offset = ctx->offset + begin + i;
-        if (!cc_finite(gradient[i]))
-            return cc_refuse(&here, gradient + i, NULL, 1, e);
-        if (!cc_finite(sum[i]))
+        const float v = cc_element_at(gradient.at, i, gradient.type);
+        if (!cc_finite(v))
+            return cc_refuse(&here, &v, NULL, 1, e);
+        if (sum != NULL && !cc_finite(sum[i]))
             return cc_fail(e,
                            "tensor '%s', step %llu: what has been held back overflows at index "
                            "%llu when the gradient (%g) is added; start from a fresh state",
                            ctx->name != NULL ? ctx->name : "?", (unsigned long long)ctx->step,
-                           (unsigned long long)here.offset, (double)gradient[i]);
+                           (unsigned long long)here.offset, (double)v);
     }
     here.offset = ctx->offset + begin;
-    return cc_refuse(&here, gradient, NULL, n, e);
+    return cc_refuse_from(&here, gradient, NULL, n, e);
 }
 
 /* --- the source --- */
@@ -310,7 +311,8 @@ static int sweep_parts(struct sweep *s, const struct cc_context *ctx, size_t *co
     for (int p = 0; p < s->parts; p++) {
         size_t bad = s->part[p].bad;
         if (bad < n)
-            return cc_refuse_sum(ctx, s->from->gradient + bad, source_values(s->from) + bad, bad,
+            return cc_refuse_sum(ctx, cc_elements_f32(s->from->gradient + bad),
+                                 source_values(s->from) + bad, bad,
                                  cc_smaller(n - bad, CC_SELECT_BLOCK), e);
         *count += s->part[p].count;
         *whole = *whole && s->part[p].packed == cc_part_begin(n, s->parts, p + 1, CC_SELECT_BLOCK);

@@ -61,9 +61,10 @@ int cc_select_pairs(const struct cc_selection_input *from, double density, enum 
                     int threads, const struct cc_context *ctx, void *scratch, size_t own,
                     size_t most, uint8_t *out, size_t *len, struct cc_error *e);
 
-/* Returns CC_FAIL with a message about the first value that is not finite in the gradient or in the
- * sum that it was added to; both point to a block of n values that begins at index `begin`. */
-int cc_refuse_sum(const struct cc_context *ctx, const float *gradient, const float *sum,
+/* Returns CC_FAIL with a message about the first value that is not finite in the gradient, or in
+ * the sum that it was added to unless that is NULL; both are of a block of n values that begins at
+ * index `begin`. */
+int cc_refuse_sum(const struct cc_context *ctx, struct cc_elements gradient, const float *sum,
                   size_t begin, size_t n, struct cc_error *e);
 
 /* The threshold of the k largest magnitudes of n finite values, 1 <= k <= n: the bits of some t

@@ -1,8 +1,12 @@
 /* signsgd: a sign bit for each value, decoded as plus or minus the mean magnitude; no residual. The
  * original has no magnitude: the mean keeps the decoded gradient at the gradient's scale. Payload
  * and steps: signs.c. */
-#include "schemes/plain.h"
 #include "schemes/signs.h"
+
+static struct cc_traffic traffic(const void *params)
+{
+    return cc_signs_traffic(params, 0);
+}
 
 const struct cc_scheme cc_scheme_signsgd = {
     .id = "signsgd",
@@ -11,10 +15,11 @@ const struct cc_scheme cc_scheme_signsgd = {
     .layout = CC_SIGNS_LAYOUT,
     .flags = CC_LOSSY,
     .kind = CC_OPAQUE,
-    CC_NO_PARAMS,
+    .params = cc_signs_params,
+    .params_bytes = sizeof(struct cc_signs_params),
     .bound = cc_signs_bound,
-    .traffic = cc_reads_twice,
+    .traffic = traffic,
     .scratch_bytes = cc_signs_scratch_bytes,
-    .encode = cc_signs_encode,
+    .encode_from = cc_signs_encode,
     .decode = cc_signs_decode,
 };

@@ -4,6 +4,7 @@
  * their own for the scheme inside. */
 #include "schemes/spec.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,17 +117,50 @@ static int set_nested(const struct cc_param *p, const char *value, void *params,
     return CC_OK;
 }
 
+/* In `given`: k follows from a density. */
+static const uint64_t BY_DENSITY = UINT64_C(1) << 63;
+
+/* density=1% of a scheme that sends k values of each bucket, or of a chunk: sets k to that share of
+ * it, of 512 to 6. Names have k. */
+static int set_density(struct cc_spec *s, const struct cc_param *k, const char *value,
+                       struct cc_error *e)
+{
+    const struct cc_param *bucket = cc_param_find(s->scheme->params, "bucket");
+    const struct cc_param share[] = {
+        {.name = "density", .unit = "", .min = 0, .max = 1, .min_open = true, .type = CC_REAL}};
+    double density;
+    char count[32];
+    CC_TRY(cc_param_set(share, value, &density, e));
+    const double of =
+        bucket != NULL
+            ? (double)*(const int64_t *)(const void *)((char *)s->params + bucket->offset)
+            : k->max;
+    (void)snprintf(count, sizeof count, "%.0f", ceil(density * of * (1 - 1e-12)));
+    s->given |= BY_DENSITY;
+    return cc_param_set(k, count, s->params, e);
+}
+
 static int set_param(struct cc_spec *s, const char *name, const char *value, struct cc_error *e)
 {
     const struct cc_param *p = cc_param_find(s->scheme->params, name);
+    const struct cc_param *k = cc_param_find(s->scheme->params, "k");
+    const bool by_density =
+        p == NULL && strcmp(name, "density") == 0 && k != NULL && strcmp(k->unit, "values") == 0;
+    if (by_density)
+        p = k;
     if (p == NULL)
         return unknown_param(s->scheme, name, e);
+    if (strcmp(name, "bucket") == 0 && (s->given & BY_DENSITY) != 0)
+        return cc_usage(e, "scheme %s: write bucket before density, which is a share of it",
+                        s->scheme->id);
     const uint64_t bit = UINT64_C(1) << (p - s->scheme->params);
     if ((s->given & bit) != 0)
-        return cc_usage(e, "scheme %s: %s is given twice", s->scheme->id, name);
+        return cc_usage(e, "scheme %s: %s is given twice", s->scheme->id,
+                        p == k && (s->given & BY_DENSITY) != 0 ? "k or density" : name);
     s->given |= bit;
-    int status = p->type == CC_NESTED ? set_nested(p, value, s->params, e)
-                                      : cc_param_set(p, value, s->params, e);
+    int status = by_density             ? set_density(s, k, value, e)
+                 : p->type == CC_NESTED ? set_nested(p, value, s->params, e)
+                                        : cc_param_set(p, value, s->params, e);
     if (status != CC_OK)
         cc_error_in(e, "scheme %s", s->scheme->id);
     return status;

@@ -123,7 +123,8 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     for (int part = 0; part < j.parts; part++) {
         size_t i = j.bad[part];
         if (i < n)
-            return cc_refuse_sum(ctx, x + i, sum + i, i, cc_smaller(n - i, CC_PICK_BLOCK), e);
+            return cc_refuse_sum(ctx, cc_elements_f32(x + i), sum + i, i,
+                                 cc_smaller(n - i, CC_PICK_BLOCK), e);
     }
     *len = HEAD_BYTES + CC_CODE_BYTES * join_parts(&j);
     return CC_OK;

@@ -28,6 +28,7 @@
 #include "core/tile.h"
 #include "schemes/kernels/expand.h"
 #include "schemes/kernels/pick.h"
+#include "schemes/kernels/scatter.h"
 #include "schemes/kernels/select.h"
 #include "schemes/pairs.h"
 #include "schemes/residual.h"
@@ -74,7 +75,7 @@ struct job {
     size_t n;
     int threads;
     /* encode */
-    const float *x;
+    struct cc_elements x;
     float *residual;
     uint8_t *out;
     /* decode */
@@ -166,6 +167,7 @@ struct small {
     uint32_t threshold, most; /* most: the largest magnitude */
     size_t count;             /* candidates */
     uint16_t index[CC_PICK_BLOCK + CC_PICK_SLACK];
+    float room[CC_PICK_BLOCK]; /* the values, if they are widened */
 };
 
 /* Whether this instruction set finds a threshold in the bucket itself. */
@@ -268,7 +270,7 @@ static size_t encode_small_buckets(const struct job *j, size_t i, size_t end)
     for (; i < end; i += bucket) {
         now->n = bucket_at(j, i);
         now->k = cc_smaller((size_t)j->p->k, now->n);
-        now->x = j->x + i;
+        now->x = cc_elements_read(j->x, i, now->n, now->room);
         now->residual = j->residual != NULL ? j->residual + i : NULL;
         now->out = j->out + payload_at(j, i);
         now->ahead = is_quick(now) ? cc_pick_ahead(bytes) : cc_read_ahead(bytes);
@@ -291,7 +293,8 @@ static size_t encode_large_buckets(const struct job *j, size_t i, size_t end)
     for (; i < end; i += bucket) {
         size_t n = bucket_at(j, i), k = cc_smaller((size_t)j->p->k, n);
         float *residual = j->residual != NULL ? j->residual + i : NULL;
-        if (!encode_large(j->x + i, residual, n, k, &kth, j->out + payload_at(j, i)))
+        if (!encode_large((const float *)j->x.at + i, residual, n, k, &kth,
+                          j->out + payload_at(j, i)))
             return i;
     }
     return i;
@@ -305,8 +308,14 @@ static size_t encode_range(void *arg, size_t begin, size_t end)
     return at < end ? j->n - at : 0;
 }
 
-static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
-                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+/* Large buckets are read more than once. */
+static bool widens(const void *params)
+{
+    return ((const struct params *)params)->bucket > CC_PICK_BLOCK;
+}
+
+static int encode_from(const struct cc_codec *c, const struct cc_context *ctx, struct cc_elements x,
+                       uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     (void)cap;
     struct job j = make_job(c);
@@ -315,8 +324,9 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     j.out = out;
     const size_t bad = run(&j, encode_range);
     if (bad < j.n)
-        return cc_refuse_sum(ctx, x + bad, (j.residual != NULL ? j.residual : x) + bad, bad,
-                             bucket_at(&j, bad), e);
+        return cc_refuse_sum(ctx, cc_elements_from(x, bad),
+                             j.residual != NULL ? j.residual + bad : NULL, bad, bucket_at(&j, bad),
+                             e);
     *len = bound(c->params, &c->shape);
     return CC_OK;
 }
@@ -446,10 +456,27 @@ static size_t add_range(void *arg, size_t i, size_t end)
     return 0;
 }
 
+/* Buckets within the cache. */
+static size_t decode_cached(const struct job *j, size_t i, size_t end)
+{
+    const size_t bucket = (size_t)j->p->bucket, k = (size_t)j->p->k, whole = (end - i) / bucket;
+    const uint8_t *in = j->in + payload_at(j, i);
+    const size_t good = k_scatter()->buckets(in, whole, bucket, k, j->y + i);
+    i += good * bucket;
+    if (good < whole || i == end)
+        return good < whole ? j->n - i : 0;
+    const size_t n = end - i;
+    return k_scatter()->buckets(in + whole * ITEM_BYTES * k, 1, n, cc_smaller(k, n), j->y + i) == 1
+               ? 0
+               : j->n - i;
+}
+
 static size_t decode_range(void *arg, size_t i, size_t end)
 {
     const struct job *j = arg;
     const size_t bucket = (size_t)j->p->bucket;
+    if (bucket <= CC_SCATTER_BUCKET && !cc_use_nontemporal(j->n * sizeof(float)))
+        return decode_cached(j, i, end);
     struct cc_zeros z;
     cc_zeros_open(&z, j->y + i, j->n * sizeof(float), (double)j->p->k / (double)bucket);
     const uint8_t *in = j->in + payload_at(j, i);
@@ -541,7 +568,8 @@ const struct cc_scheme cc_scheme_topk = {
     .bound = bound,
     .traffic = cc_ef_once,
     .state_bytes = cc_ef_state_bytes,
-    .encode = encode,
+    .encode_from = encode_from,
+    .widens = widens,
     .decode = decode,
     .pair_cost = pair_cost,
     .to_pairs = to_pairs,

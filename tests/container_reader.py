@@ -168,11 +168,14 @@ def fp8(data, n, par, ctx):
 
 
 def mxfp4(data, n, par, ctx):
-    count = -(-n // 32)
+    """mxfp4 and fp4."""
+    block = par.get("block", 32)
+    count = -(-n // block)
     length(data, count + bytes_for(4 * n))
     need(b"\xff" not in data[:count], "a scale with the exponent 255")
-    number = [small_float(code, 4, 1, 1) for code in range(16)]
-    return scaled(nibbles(data[count:], n), number, [2.0**(b - 127) for b in data[:count]], 32)
+    fraction, bias = (0, 3) if par.get("format") == "e3m0" else (1, 1)
+    number = [small_float(code, 4, fraction, bias) for code in range(16)]
+    return scaled(nibbles(data[count:], n), number, [2.0**(b - 127) for b in data[:count]], block)
 
 
 def int4(data, n, par, ctx):
@@ -302,10 +305,15 @@ def natural(data, n, par, ctx):
 
 def signs(data, n, par, ctx):
     """signsgd and efsign."""
-    size = bytes_for(n)
-    length(data, size + 4)
-    m = scale_at(data, size, "m")
-    return array("f", [m if bit == "1" else -m for bit in bits(data[:size], n)])
+    out, at = array("f"), 0
+    for first in range(0, n, par["block"] or max(n, 1)):
+        count = min(par["block"] or n, n - first)
+        size = bytes_for(count)
+        m = scale_at(data, at + size, "m")
+        out.extend(m if bit == "1" else -m for bit in bits(data[at:at + size], count))
+        at += size + 4
+    length(data, at)
+    return out
 
 
 def qsgd(data, n, par, ctx):
@@ -394,6 +402,112 @@ def powersgd(data, n, par, ctx):
             product = array("f", [x * y for y in columns[k]])
             total = product if k == 0 else array("f", [a + b for a, b in zip(total, product)])
         out.extend(total)
+    return out
+
+
+# ---- chunks of a matrix --------------------------------------------------------------------------
+
+def parts(d, limit):
+    """(begin, length) of the parts of a side of d values."""
+    count = -(-d // limit)
+    lengths = [d // count + (i < d % count) for i in range(count)]
+    return [(sum(lengths[:i]), length) for i, length in enumerate(lengths)]
+
+
+def chunks(n, ctx, side):
+    """(rows, columns, index in the tensor of each place) of each chunk; side 0: as chunktopk has them."""
+    rows = ctx.shape[0] if len(ctx.shape) > 1 else 1
+    cols = n // max(rows, 1)
+    down, across = side or 64, side or 64
+    if not side and rows < 64:
+        across = 4096 // rows
+    elif not side and cols < 64:
+        down = 4096 // cols
+    for top, r in parts(rows, down):
+        for left, c in parts(cols, across):
+            yield r, c, [(top + i) * cols + left + j for i in range(r) for j in range(c)]
+
+
+class Places:
+    """The places of `count` of `values` values, which begin at data[at]; they end before data[self.end]."""
+
+    def __init__(self, data, at, count, values, index):
+        text, self.list, b, pos = bits(data[at:], 8 * (len(data) - at)), [], 0, 0
+        while index == "rice" and 16 * 2**(b + 1) * count <= 11 * values:
+            b += 1
+        for _ in range(count):
+            v = 0
+            while index == "rice" and text[pos:pos + 1] == "1":
+                v, pos = v + 2**b, pos + 1
+            pos += index == "rice"
+            width = b if index == "rice" else 12
+            need(pos + width <= len(text), "payload too short")
+            v += int("0" + text[pos:pos + width][::-1], 2)
+            pos += width
+            v += self.list[-1] + 1 if index == "rice" and self.list else 0
+            need(v < values and v > (self.list[-1] if self.list else -1), "a place that does not ascend")
+            self.list.append(v)
+        self.end = at + bytes_for(pos)
+
+
+def chunktopk(data, n, par, ctx):
+    out, at = array("f", bytes(4 * n)), 0
+    for r, c, index in chunks(n, ctx, 0):
+        count = -(-par["k"] * r * c // 4096)
+        need(at + 4 + -(-count // 4) <= len(data), "payload too short")
+        size = array("f", numbers("I", b"\0\0" + data[at:at + 2] + b"\0\0" + data[at + 2:at + 4]).tobytes())
+        need(all(math.isfinite(m) and m >= 0 for m in size), "a magnitude that is not finite, or negative")
+        codes = [byte >> 2 * i & 3 for byte in data[at + 4:at + 4 + -(-count // 4)] for i in range(4)]
+        places = Places(data, at + 4 + -(-count // 4), count, r * c, par["index"])
+        for p, code in zip(places.list, codes):
+            out[index[p]] = -size[code >> 1] if code & 1 else size[code >> 1]
+        at = places.end
+    length(data, at)
+    return out
+
+
+def basis(n):
+    """Rows of functions of the cosine transform."""
+    def value(u, i):
+        if (2 * i + 1) * u % (2 * n) == n:
+            return 0.0
+        return math.sqrt((2 if u else 1) / n) * math.cos(math.pi * ((2 * i + 1) * u % (4 * n)) / (2 * n))
+    return [array("f", [value(u, i) for i in range(n)]) for u in range(n)]
+
+
+def plus(a, factor, b):
+    """a + factor b: two roundings."""
+    return array("f", [x + y for x, y in zip(a, array("f", [factor * y for y in b]))])
+
+
+def demo(data, n, par, ctx):
+    out, at, bases = array("f", bytes(4 * n)), 0, {}
+    for r, c, index in chunks(n, ctx, par["side"]):
+        for side in {r, c} - set(bases):
+            bases[side] = basis(side)
+        count = -(-par["k"] * r * c // par["side"]**2)
+        if par["signs"]:
+            mean = scale_at(data, at, "mean magnitude")
+            signs_at = at + 4
+            at = signs_at + bytes_for(count)
+            need(at <= len(data), "payload too short")
+            q = [mean if bit == "1" else -mean for bit in bits(data[signs_at:at], count)]
+        else:
+            need(at + 4 * count <= len(data), "payload too short")
+            q = numbers("f", data[at:at + 4 * count])
+            at += 4 * count
+        places, rows = Places(data, at, count, r * c, par["index"]), {}
+        at = places.end
+        for p, v in zip(places.list, q):
+            rows[p // c] = plus(rows.get(p // c, [0.0] * c), v, bases[c][p % c])
+        for i in range((r + 1) // 2):
+            half = [array("f", [0.0] * c), array("f", [0.0] * c)]
+            for u in sorted(rows):
+                half[u % 2] = plus(half[u % 2], bases[r][u][i], rows[u])
+            for row, sign in ((r - 1 - i, -1.0), (i, 1.0)):
+                for j, v in enumerate(plus(half[0], sign, half[1])):
+                    out[index[row * c + j]] = v
+    length(data, at)
     return out
 
 
@@ -564,22 +678,25 @@ SCHEMES = {
     "trunc16": (upper_half, {}),
     "fp8": (fp8, {"format": "e4m3", "block": 0, "rounding": "nearest", "ef": 0}),
     "mxfp4": (mxfp4, {"rounding": "random", "ef": 0}),
+    "fp4": (mxfp4, {"format": "e2m1", "block": 32, "rounding": "random", "ef": 0}),
     "int4": (int4, {"rounding": "random", "ef": 0}),
     "int8": (int8, {"ef": 0}),
     "ternary": (trits, {"ef": 0, "clip": 0.0, "zre": 0}),
     "mqe1bit": (mqe1bit, {"ef": 1, "block": 0}),
     "sparse": (sparse, {"density": 0.05, "ef": 1, "select": "sampled", "index": "bitmap"}),
     "topk": (topk, {"k": 16, "bucket": 512, "ef": 1}),
+    "chunktopk": (chunktopk, {"k": 64, "index": "u12", "decay": 1.0, "ef": 1}),
     "randk": (randk, {"density": 0.01, "ef": 1}),
     "threshold": (threshold, {"tau": 0.01, "ef": 1}),
     "dgc": (pairs, {"density": 0.001, "momentum": 0.9, "warmup": 0}),
     "pairs": (pairs, {}),
     "natural": (natural, {}),
-    "signsgd": (signs, {}),
-    "efsign": (signs, {}),
+    "signsgd": (signs, {"block": 0}),
+    "efsign": (signs, {"block": 0}),
     "3lc": (trits, {"s": 1.0, "zre": 1, "ef": 1}),
     "qsgd": (qsgd, {"bits": 4, "levels": 0, "bucket": 512, "norm": "max", "code": "fixed"}),
     "powersgd": (powersgd, {"rank": 4, "ef": 1}),
+    "demo": (demo, {"k": 32, "side": 64, "decay": 0.999, "signs": 0, "index": "u12"}),
     "local": (local, {"every": 2, "inner": (fp32, {})}),
     "exponent": (exponent, {"coder": "cascade", "type": "auto"}),
     "zstd": (zstd, {"level": 3}),

@@ -110,18 +110,19 @@ fi
 for scheme in $schemes; do
     for input in "$flat" "$mixed" "$work/huge.safetensors"; do
         case $scheme-$input in
-            powersgd-*huge*) ;;         # refuses such large values
+            powersgd-*huge* | demo-*huge*) ;; # refuse such large values
             *) check "$input" --scheme "$scheme" ;;
         esac
     done
 done
 
 for scheme in \
-    "fp8:format=e5m2" "fp8:block=32,rounding=random" "mxfp4:rounding=nearest" "int4:rounding=nearest" \
+    "fp8:format=e5m2" "fp8:block=32,rounding=random" "mxfp4:rounding=nearest" "fp4:format=e3m0" "fp4:format=e3m0,block=128,rounding=nearest" "int4:rounding=nearest" \
     "int8:ef=1" "ternary:zre=1" "ternary:clip=2.5" "ternary:clip=1,zre=1,ef=1" \
-    "mqe1bit:block=100" "mqe1bit:block=1,ef=0" \
+    "mqe1bit:block=100" "signsgd:block=100" "efsign:block=7" "mqe1bit:block=1,ef=0" \
     "sparse:index=u32" "sparse:select=exact,density=0.2" "sparse:density=1,index=u32" \
     "topk:k=4,bucket=64" "topk:k=1,bucket=1" "topk:k=100,bucket=65536,ef=0" \
+    "chunktopk:k=500,index=rice" "chunktopk:ef=0,k=1" "demo:signs=1,index=rice" "demo:side=7,k=3" \
     "randk:ef=0" "randk:density=0.3" "randk:density=1" \
     "threshold:tau=0.001" "threshold:tau=1e-05,ef=0" "dgc:density=0.05" "dgc:warmup=10" \
     "3lc:s=1.75,zre=0" "3lc:s=1.9" "3lc:ef=0" "3lc:ef=bf16" \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `make install` into a directory of its own; then the README's program against what is there, in C
+# `make install` into a directory of its own; then the program of docs/library.md against what is there, in C
 # and in C++, each header by itself, and a plugin; then `make uninstall`. COMMCOMP is the program, in the build
 # folder's bin; CC and CXX are the compilers.
 set -u
@@ -46,6 +46,11 @@ for name in commcomp-rank commcomp-rank-sim commcomp-platform; do
     fi
 done
 t "the man page" test -s "$dir/usr/share/man/man1/commcomp.1"
+pages=$("$dir/usr/bin/commcomp" --man | sed -n 's/^\.BR \(commcomp-[a-z-]*\) (1)$/\1/p')
+t "the man page lists those of the commands" test -n "$pages"
+for page in $pages; do
+    t "the man page of $page" test -s "$dir/usr/share/man/man1/$page.1"
+done
 t "the completion" test -s "$dir/usr/share/bash-completion/completions/commcomp"
 t "the documentation" test -s "$dir/usr/share/doc/commcomp/docs/payloads.md"
 t "its pictures" test -s "$dir/usr/share/doc/commcomp/docs/architecture.svg"
@@ -76,9 +81,9 @@ for standard in c++11 c++20; do
         -fsyntax-only header.cc
 done
 
-sed -n '/^## From C and/,/^## /{/^```c$/,/^```$/{/^```/!p}}' "$root/README.md" >demo.c
+sed -n '/^## A program in C and/,/^## /{/^```c$/,/^```$/{/^```/!p}}' "$root/docs/library.md" >demo.c
 cp demo.c demo.cc
-t "the README's program is there" grep -q commcomp_codec_new demo.c
+t "the program of docs/library.md is there" grep -q commcomp_codec_new demo.c
 t "it is C" "${CC:-cc}" -std=c11 -pedantic -Wall -Wextra -Werror demo.c $cflags $libs -o demo_c
 t "it is C++" "${CXX:-c++}" -pedantic -Wall -Wextra -Werror demo.cc $cflags $libs -o demo_cc
 t "it links the archive" "${CC:-cc}" demo.c $cflags "$lib/libcommcomp.a" -lzstd -llz4 -lzfp -lm -fopenmp -o demo_a

@@ -284,7 +284,7 @@ def bert_base(tokens=128):
     net = Net("bert-base", "J. Devlin et al., BERT: pre-training of deep bidirectional transformers "
               "for language understanding, 2019: the encoder with pooler of bert-base-uncased; "
               f"compute for {tokens} tokens", 109482240,
-              [("J. Devlin et al. 2019, section 3", "110M")])
+              [("J. Devlin et al. 2019, section 3", "110M")], dtype="bf16")
     d = 768
     for name, n in [("word", 30522), ("position", 512), ("token_type", 2)]:
         net.add(f"embeddings.{name}_embeddings.weight", [n, d], d * tokens)
@@ -301,17 +301,17 @@ def bert_base(tokens=128):
     net.linear("pooler.dense", d, d)
 
 
-def gpt2(name, which, d, layers, expected, papers, tokens=1024):
+def gpt2(name, which, d, layers, expected, papers, tokens=1024, positions=1024):
     net = Net(name, "A. Radford et al., Language models are unsupervised multitask learners, "
-              f"2019: the {which}, as published, output tied to the input's embedding; compute "
-              f"for {tokens} tokens", expected, papers)
+              f"2019: the {which}, output tied to the input's embedding; compute "
+              f"for {tokens} tokens", expected, papers, dtype="bf16")
 
     def linear(name, inp, out, before=0):  # stored as input x output
         net.add(name + ".weight", [inp, out], inp * out * tokens + before)
         net.add(name + ".bias", [out], out * tokens)
 
     net.add("wte.weight", [50257, d], 50257 * d * tokens)
-    net.add("wpe.weight", [1024, d], d * tokens)
+    net.add("wpe.weight", [positions, d], d * tokens)
     for i in range(layers):
         p = f"h.{i}."
         net.norm(p + "ln_1", d, tokens)
@@ -323,11 +323,37 @@ def gpt2(name, which, d, layers, expected, papers, tokens=1024):
     net.norm("ln_f", d, tokens)
 
 
-def llama2_7b(tokens=4096):
-    net = Net("llama2-7b", "H. Touvron et al., Llama 2: open foundation and fine-tuned chat models, "
-              f"2023: 7B, as in Hugging Face's; compute for {tokens} tokens", 6738415616,
-              [("H. Touvron et al. 2023, table 1", "7B")])
-    d, hidden, vocabulary = 4096, 11008, 32000
+def llama(name, paper, d, hidden, layers, groups, vocabulary, tokens, expected, papers):
+    """Hugging Face's Llama: `groups` values of keys and values, fewer than d with grouped queries."""
+    net = Net(name, f"{paper}, as in Hugging Face's; compute for {tokens} tokens", expected, papers,
+              dtype="bf16")
+
+    def matrix(name, out, inp, before=0):
+        net.add(name + ".weight", [out, inp], out * inp * tokens + before)
+
+    net.add("model.embed_tokens.weight", [vocabulary, d], d * tokens)
+    for i in range(layers):
+        p = f"model.layers.{i}."
+        net.add(p + "input_layernorm.weight", [d], d * tokens)
+        for name, out in [("q_proj", d), ("k_proj", groups), ("v_proj", groups)]:
+            matrix(p + "self_attn." + name, out, d)
+        matrix(p + "self_attn.o_proj", d, d, 2 * tokens * tokens * d)
+        net.add(p + "post_attention_layernorm.weight", [d], d * tokens)
+        for name in ["gate_proj", "up_proj"]:
+            matrix(p + "mlp." + name, hidden, d)
+        matrix(p + "mlp.down_proj", d, hidden)
+    net.add("model.norm.weight", [d], d * tokens)
+    matrix("lm_head", vocabulary, d)
+
+
+def mixtral_dense(tokens=4096):
+    """The part of Mixtral 8x7B that every worker has: experts are divided otherwise."""
+    d, hidden, groups, vocabulary, experts, active = 4096, 14336, 1024, 32000, 8, 2
+    net = Net("mixtral-8x7b-dense", "A. Q. Jiang et al., Mixtral of experts, 2024: 8x7B without "
+              "its experts, which only some workers have, as in Hugging Face's; compute for "
+              f"{tokens} tokens, that of 2 experts counted with the router", 1605636096,
+              [("A. Q. Jiang et al. 2024, section 2", "8 experts a layer, 2 of them for each token")],
+              dtype="bf16")
 
     def matrix(name, out, inp, before=0):
         net.add(name + ".weight", [out, inp], out * inp * tokens + before)
@@ -336,13 +362,11 @@ def llama2_7b(tokens=4096):
     for i in range(32):
         p = f"model.layers.{i}."
         net.add(p + "input_layernorm.weight", [d], d * tokens)
-        for name in ["q_proj", "k_proj", "v_proj"]:
-            matrix(p + "self_attn." + name, d, d)
+        for name, out in [("q_proj", d), ("k_proj", groups), ("v_proj", groups)]:
+            matrix(p + "self_attn." + name, out, d)
         matrix(p + "self_attn.o_proj", d, d, 2 * tokens * tokens * d)
         net.add(p + "post_attention_layernorm.weight", [d], d * tokens)
-        for name in ["gate_proj", "up_proj"]:
-            matrix(p + "mlp." + name, hidden, d)
-        matrix(p + "mlp.down_proj", d, hidden)
+        matrix(p + "block_sparse_moe.gate", experts, d, active * 3 * d * hidden * tokens)
     net.add("model.norm.weight", [d], d * tokens)
     matrix("lm_head", vocabulary, d)
 
@@ -372,8 +396,18 @@ mnist_mlp(500, 648010, "Pipe-SGD, section 4", "3 layers, both hidden ones of 500
 mnist_mlp(4096, 20037642, "SparCML, section 6.1", "two hidden layers of 4,096 each")
 bert_base()
 RADFORD = "A. Radford et al. 2019, table 2"
-gpt2("gpt2", "smallest", 768, 12, 124439808, [(RADFORD, "117M")])
-gpt2("gpt2-xl", "largest", 1600, 48, 1557611200, [(RADFORD, "1542M")])
-llama2_7b()
+gpt2("gpt2", "smallest, as published", 768, 12, 124439808, [(RADFORD, "117M")])
+gpt2("gpt2-xl", "largest, as published", 1600, 48, 1557611200, [(RADFORD, "1542M")])
+gpt2("gpt-1.3b", "architecture in the size of GPT-3's XL (T. Brown et al. 2020, table 2.1) that "
+     "SDP4Bit trains", 2048, 24, 1315723264, [("SDP4Bit, table 4", "GPT-1.3B")], tokens=2048,
+     positions=2048)
+llama("llama2-7b", "H. Touvron et al., Llama 2: open foundation and fine-tuned chat models, 2023: 7B",
+      4096, 11008, 32, 4096, 32000, 4096, 6738415616, [("H. Touvron et al. 2023, table 1", "7B")])
+LLAMA3 = "Llama Team, The Llama 3 herd of models, 2024"
+llama("llama3-8b", LLAMA3 + ": 8B", 4096, 14336, 32, 1024, 128256, 8192, 8030261248,
+      [("Llama Team 2024, table 3", "8B")])
+llama("llama3-70b", LLAMA3 + ": 70B", 8192, 28672, 80, 1024, 128256, 8192, 70553706496,
+      [("Llama Team 2024, table 3", "70B")])
+mixtral_dense()
 for n in NETS.values():
     n.write()

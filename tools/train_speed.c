@@ -7,7 +7,7 @@
  * The first prints the best of three rounds, which stands for the machine without its other work;
  * the time is one thread's own, or with more threads the clock's. The second prints the loss of a
  * batch and the tensors' names and shapes, and writes float32 weights, images and gradient to the
- * file; the label of image i is i mod 10. */
+ * file; label i is i mod 10. A language model's dimensions are 1x1xCONTEXT, its images tokens. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +17,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/tensor.h"
+#include "train/gpt.h"
 #include "train/model.h"
 #include "train/optimizer.h"
 
@@ -74,8 +75,10 @@ static void fill(struct training *t, size_t values)
 {
     const struct cc_random_id id = {.seed = 1};
     for (size_t i = 0; i < values; i++)
-        t->images[i] = 2 * cc_unit(cc_random(cc_key(&id, 0), (uint32_t)i)) - 1;
-    for (size_t i = 0; i < t->batch; i++)
+        t->images[i] = t->layout->labels > 1
+                           ? (float)(cc_random(cc_key(&id, 0), (uint32_t)i) % CC_GPT_TOKENS)
+                           : 2 * cc_unit(cc_random(cc_key(&id, 0), (uint32_t)i)) - 1;
+    for (size_t i = 0; i < t->batch * t->layout->labels; i++)
         t->labels[i] = (int32_t)(i % 10);
 }
 
@@ -116,7 +119,7 @@ static void measure(struct training *t, char **argv, double seconds)
 
 int main(int argc, char **argv)
 {
-    struct cc_model_config c = {.classes = 10};
+    struct cc_model_config c = {0};
     struct cc_error e;
     if ((argc != 5 && argc != 6) ||
         sscanf(argv[2], "%zux%zux%zu", &c.channels, &c.height, &c.width) != 3) {
@@ -126,6 +129,7 @@ int main(int argc, char **argv)
     }
     int dumps = strcmp(argv[4], "dump") == 0 && argc == 6;
     c.net = argv[1];
+    c.classes = cc_gpt_is(c.net) ? CC_GPT_TOKENS : 10;
     c.batch = strtoul(argv[3], NULL, 10);
     c.threads = dumps ? 1 : (int)strtol(argv[4], NULL, 10);
     struct training t = {.batch = c.batch, .threads = c.threads};
@@ -143,7 +147,7 @@ int main(int argc, char **argv)
     t.state = floats(t.layout->values);
     t.stats = floats(t.layout->stats);
     t.images = floats(values);
-    t.labels = (int32_t *)floats(c.batch);
+    t.labels = (int32_t *)floats(c.batch * t.layout->labels);
     cc_model_init(t.model, 1, t.weights, t.stats);
     fill(&t, values);
     int status = 0;

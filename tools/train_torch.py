@@ -5,6 +5,8 @@
   tools/train_torch.py gradients     of both in float32, relative to PyTorch's in float64
   tools/train_torch.py speed [SECONDS] [THREADS...]  both in turn, the best of three rounds each
 """
+import functools
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,10 +20,13 @@ PROGRAM = "build/train_speed"
 GRADIENTS = [("mlp:500-500", "1x28x28", 32), ("resnet20", "3x16x16", 32), ("resnet20", "3x32x32", 4),
              ("resnet110", "3x8x8", 8), ("resnet110", "3x8x8", 16), ("resnet110", "3x16x16", 4),
              ("resnet110", "3x32x32", 1), ("convnet", "3x32x32", 32), ("convnet", "3x8x8", 8),
-             ("lstm", "1x28x28", 32), ("transformer", "1x28x28", 32)]
+             ("lstm", "1x28x28", 32), ("transformer", "1x28x28", 32), ("gpt", "1x1x64", 4),
+             ("gpt:positions=learned,mlp=swiglu", "1x1x64", 4)]
 SPEED = [("resnet20", "3x8x8", 32), ("resnet20", "3x16x16", 32), ("resnet20", "3x32x32", 32),
          ("resnet110", "3x16x16", 32), ("mlp:500-500", "1x28x28", 32), ("mlp:4096", "1x28x28", 32),
-         ("convnet", "3x32x32", 32), ("lstm", "1x28x28", 32), ("transformer", "1x28x28", 32)]
+         ("convnet", "3x32x32", 32), ("lstm", "1x28x28", 32), ("transformer", "1x28x28", 32),
+         ("gpt", "1x1x64", 4), ("gpt", "1x1x64", 16),
+         ("gpt:layers=4,width=128,heads=4,context=128", "1x1x128", 8)]
 
 
 class Relu:
@@ -118,7 +123,44 @@ def transformer(w, x):
     return linear(w, "fc", layer_norm(w, "norm", x).mean(1))
 
 
-FAMILIES = {"mlp": mlp, "resnet": resnet, "convnet": convnet, "lstm": lstm, "transformer": transformer}
+def turn(x):
+    """Rotary positions: x is batch, heads, places, features."""
+    places, half = x.shape[2], x.shape[3] // 2
+    power = torch.arange(half, dtype=torch.float64) / half
+    angle = torch.arange(places, dtype=torch.float64)[:, None] * 10000 ** -power
+    cosine, sine = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    a, b = x[..., :half], x[..., half:]
+    return torch.cat([a * cosine - b * sine, a * sine + b * cosine], -1)
+
+
+def gpt(w, x, heads):
+    tokens = x.flatten(1).long()
+    x = F.embedding(tokens, w["embed.weight"])
+    if "position.weight" in w:
+        x = x + w["position.weight"]
+    n, t, d = x.shape
+    hidden = torch.full((t, t), float("-inf"), dtype=x.dtype).triu(1)
+    i = 0
+    while f"blocks.{i}.norm1.weight" in w:
+        p = f"blocks.{i}."
+        y = F.linear(F.layer_norm(x, (d,), w[p + "norm1.weight"]), w[p + "attn.in.weight"])
+        q, k, v = (s.view(n, t, heads, d // heads).transpose(1, 2) for s in y.chunk(3, -1))
+        if "position.weight" not in w:
+            q, k = turn(q), turn(k)
+        y = torch.softmax(q @ k.transpose(2, 3) / (d // heads) ** 0.5 + hidden, -1) @ v
+        x = x + F.linear(y.transpose(1, 2).reshape(n, t, d), w[p + "attn.out.weight"])
+        y = F.linear(F.layer_norm(x, (d,), w[p + "norm2.weight"]), w[p + "mlp.in.weight"])
+        if w[p + "mlp.out.weight"].shape[1] == y.shape[2]:
+            y = F.gelu(y, approximate="tanh")
+        else:
+            gate, value = y.chunk(2, -1)
+            y = F.silu(gate) * value
+        x = x + F.linear(y, w[p + "mlp.out.weight"])
+        i += 1
+    return F.linear(F.layer_norm(x, (d,), w["norm.weight"]), w["embed.weight"]).flatten(0, 1)
+
+
+FAMILIES = {"mlp": mlp, "resnet": resnet, "convnet": convnet, "lstm": lstm, "transformer": transformer, "gpt": gpt}
 
 
 class Case:
@@ -136,7 +178,10 @@ class Case:
         n = sum(int(np.prod(s)) for _, s in self.tensors)
         self.weights, images, self.gradient = values[:n], values[n:-n], values[-n:]
         self.images = images.reshape([batch] + [int(d) for d in dims.split("x")])
-        self.labels = torch.arange(batch) % 10
+        self.labels = torch.arange(batch * (self.images.shape[-1] if net.startswith("gpt") else 1)) % 10
+        if net.startswith("gpt"):
+            heads = re.search("heads=([0-9]+)", net)
+            self.forward = functools.partial(gpt, heads=int(heads.group(1)) if heads else 2)
 
     def parameters(self, dtype):
         w, at = {}, 0

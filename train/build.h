@@ -78,6 +78,10 @@ struct cc_act *cc_layer_input_columns(struct cc_build *b);
 struct cc_act *cc_layer_dense(struct cc_build *b, const char *name, struct cc_act *in, size_t out,
                               double gain);
 
+/* The same without bias. */
+struct cc_act *cc_layer_product(struct cc_build *b, const char *name, struct cc_act *in, size_t out,
+                                double gain);
+
 /* Images as blocks. */
 struct cc_act *cc_layer_input_blocks(struct cc_build *b);
 
@@ -114,6 +118,9 @@ struct cc_act *cc_layer_position(struct cc_build *b, const char *name, struct cc
 /* Normalizes each place over its features. */
 struct cc_act *cc_layer_layer_norm(struct cc_build *b, const char *name, struct cc_act *in);
 
+/* The same with scales alone. */
+struct cc_act *cc_layer_scale_norm(struct cc_build *b, const char *name, struct cc_act *in);
+
 /* Attention of all places to all; in: queries, keys and values, one below the other. */
 struct cc_act *cc_layer_attention(struct cc_build *b, struct cc_act *in, size_t heads);
 
@@ -130,6 +137,33 @@ struct cc_act *cc_layer_relu(struct cc_build *b, struct cc_act *in);
 /* Softmax and cross entropy of columns: the last layer. */
 void cc_layer_loss(struct cc_build *b, struct cc_act *in);
 
+/* --- layers of language models, on columns of tokens; a context is whole groups of them --- */
+
+/* Tokens, which are the samples' values: whole numbers below config.classes. */
+struct cc_act *cc_layer_input_tokens(struct cc_build *b);
+
+/* Each token's vector, and unless `context` is 0 that of its place, is added. The first tensor of
+ * the net: initial values are within `bound` of 0. */
+struct cc_act *cc_layer_embed(struct cc_build *b, struct cc_act *in, size_t width, size_t context,
+                              double bound);
+
+/* The product with the net's first tensor, the embedding; out: its rows. */
+struct cc_act *cc_layer_tied(struct cc_build *b, struct cc_act *in, size_t out);
+
+/* Attention of each token to itself and those before it in its sample; in: queries, keys and
+ * values, one below the other. */
+struct cc_act *cc_layer_causal(struct cc_build *b, struct cc_act *in, size_t heads, size_t context);
+
+/* Turns queries and keys by their places, in place; in: as that of attention. */
+struct cc_act *cc_layer_rotate(struct cc_build *b, struct cc_act *in, size_t heads, size_t context);
+
+/* The units of train/kernels/tokens.h. swiglu: gates, and below them values. */
+struct cc_act *cc_layer_gelu(struct cc_build *b, struct cc_act *in);
+struct cc_act *cc_layer_swiglu(struct cc_build *b, struct cc_act *in);
+
+/* Softmax and cross entropy of every token: the last layer. */
+void cc_layer_token_loss(struct cc_build *b, struct cc_act *in);
+
 /* --- nets --- */
 
 /* A net's family: the text of its name behind the family's, such as ":500-500" of mlp, is `rest`.
@@ -142,6 +176,7 @@ void cc_family_mlp(struct cc_build *b, const char *rest);
 void cc_family_convnet(struct cc_build *b, const char *rest);
 void cc_family_lstm(struct cc_build *b, const char *rest);
 void cc_family_transformer(struct cc_build *b, const char *rest);
+void cc_family_gpt(struct cc_build *b, const char *rest);
 void cc_family_resnet(struct cc_build *b, const char *rest);
 
 #endif

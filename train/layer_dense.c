@@ -49,7 +49,7 @@ static void dense_forward(struct cc_layer *l, const struct cc_pass *p)
                            .b_row = l->in->places * p->stride,
                            .c = l->out->value,
                            .c_row = l->in->places * p->stride,
-                           .bias = p->weights + l->offset[1]};
+                           .bias = l->tensors > 1 ? p->weights + l->offset[1] : NULL};
     cc_product_run(&y, p->threads);
 }
 
@@ -59,7 +59,7 @@ static void dense_backward(struct cc_layer *l, const struct cc_pass *p)
     struct cc_columns c = {.in = in, .out = out, .count = summed_columns(l->in, p), .row = row};
     cc_product_weights(&c, l->out->grad, l->in->value, p->scratch, p->gradient + l->offset[0],
                        p->threads);
-    for (size_t o = 0; o < out; o++)
+    for (size_t o = 0; o < out && l->tensors > 1; o++)
         p->gradient[l->offset[1] + o] = k_dense()->sum(l->out->grad + o * row, c.count);
     c.count = columns(l->in, p);
     if (l->in_wanted)
@@ -70,8 +70,8 @@ static void dense_backward(struct cc_layer *l, const struct cc_pass *p)
 static const struct cc_layer_ops dense_ops = {
     .forward = dense_forward, .backward = dense_backward, .adds = true};
 
-struct cc_act *cc_layer_dense(struct cc_build *b, const char *name, struct cc_act *in, size_t out,
-                              double gain)
+struct cc_act *cc_layer_product(struct cc_build *b, const char *name, struct cc_act *in, size_t out,
+                                double gain)
 {
     struct cc_act *act = cc_build_columns(b, out, in->places);
     double bound = sqrt(3 * gain / (double)in->channels); /* for the variance gain / in */
@@ -79,9 +79,17 @@ struct cc_act *cc_layer_dense(struct cc_build *b, const char *name, struct cc_ac
         return act;
     cc_build_tensor(b, name, ".weight", (const size_t[]){out, in->channels}, 2, CC_TENSOR_WEIGHT,
                     bound, 0);
-    cc_build_tensor(b, name, ".bias", &out, 1, CC_TENSOR_BIAS, 0, 0);
     cc_build_scratch(b, in->places * b->model->pass.stride * cc_train_groups(in->channels) *
                             CC_TRAIN_GROUP);
+    return act;
+}
+
+struct cc_act *cc_layer_dense(struct cc_build *b, const char *name, struct cc_act *in, size_t out,
+                              double gain)
+{
+    struct cc_act *act = cc_layer_product(b, name, in, out, gain);
+    if (b->status == CC_OK)
+        cc_build_tensor(b, name, ".bias", &out, 1, CC_TENSOR_BIAS, 0, 0);
     return act;
 }
 

@@ -85,7 +85,8 @@ static void norm_columns(struct cc_layer *l, const struct cc_pass *p, size_t fro
     const struct norm *m = (const struct norm *)l;
     for (size_t c = from * CC_TRAIN_GROUP; c < to * CC_TRAIN_GROUP; c += CC_TRAIN_GROUP)
         k_sequence()->norm(l->in->value + c, l->in->channels, l->in->places * p->stride,
-                           p->weights + l->offset[0], p->weights + l->offset[1], m->mean + c,
+                           p->weights + l->offset[0],
+                           l->tensors > 1 ? p->weights + l->offset[1] : NULL, m->mean + c,
                            m->inverse + c, l->out->value + c);
 }
 
@@ -98,29 +99,35 @@ static void norm_columns_back(struct cc_layer *l, const struct cc_pass *p, size_
                                 l->out->grad + c, l->in_adds, l->in->grad + c);
 }
 
+/* The columns that are there, in whole groups. */
+static size_t norm_count(const struct cc_layer *l, const struct cc_pass *p)
+{
+    return l->in->places > 1 ? l->in->places * p->stride : cc_pass_columns(p);
+}
+
 static void norm_forward(struct cc_layer *l, const struct cc_pass *p)
 {
-    cc_share(l, p, l->in->places * p->stride / CC_TRAIN_GROUP, 64 * l->in->channels, 1,
-             norm_columns);
+    cc_share(l, p, norm_count(l, p) / CC_TRAIN_GROUP, 64 * l->in->channels, 1, norm_columns);
 }
 
 static void norm_backward(struct cc_layer *l, const struct cc_pass *p)
 {
     const struct norm *m = (const struct norm *)l;
-    size_t row = l->in->places * p->stride;
+    const size_t row = l->in->places * p->stride, count = norm_count(l, p);
     for (size_t d = 0; d < l->in->channels; d++) {
         const float *dy = l->out->grad + d * row;
         p->gradient[l->offset[0] + d] =
-            k_sequence()->norm_product(l->in->value + d * row, m->mean, m->inverse, dy, row);
-        p->gradient[l->offset[1] + d] = k_dense()->sum(dy, row);
+            k_sequence()->norm_product(l->in->value + d * row, m->mean, m->inverse, dy, count);
+        if (l->tensors > 1)
+            p->gradient[l->offset[1] + d] = k_dense()->sum(dy, count);
     }
-    cc_share(l, p, row / CC_TRAIN_GROUP, 64 * l->in->channels, 1, norm_columns_back);
+    cc_share(l, p, count / CC_TRAIN_GROUP, 64 * l->in->channels, 1, norm_columns_back);
 }
 
 static const struct cc_layer_ops norm_ops = {
     .forward = norm_forward, .backward = norm_backward, .adds = true};
 
-struct cc_act *cc_layer_layer_norm(struct cc_build *b, const char *name, struct cc_act *in)
+struct cc_act *cc_layer_scale_norm(struct cc_build *b, const char *name, struct cc_act *in)
 {
     struct cc_act *out = cc_build_columns(b, in->channels, in->places);
     struct norm *m = cc_build_layer(b, sizeof *m, &norm_ops, in, out);
@@ -130,7 +137,14 @@ struct cc_act *cc_layer_layer_norm(struct cc_build *b, const char *name, struct 
     m->mean = cc_build_memory(b, columns, sizeof(float));
     m->inverse = cc_build_memory(b, columns, sizeof(float));
     cc_build_tensor(b, name, ".weight", &in->channels, 1, CC_TENSOR_SCALE, 0, 1);
-    cc_build_tensor(b, name, ".bias", &in->channels, 1, CC_TENSOR_BIAS, 0, 0);
+    return out;
+}
+
+struct cc_act *cc_layer_layer_norm(struct cc_build *b, const char *name, struct cc_act *in)
+{
+    struct cc_act *out = cc_layer_scale_norm(b, name, in);
+    if (b->status == CC_OK)
+        cc_build_tensor(b, name, ".bias", &in->channels, 1, CC_TENSOR_BIAS, 0, 0);
     return out;
 }
 

@@ -22,9 +22,10 @@ void cc_learner_close(struct cc_learner *l)
 }
 
 void cc_learner_update(struct cc_learner *l, size_t from, size_t to, uint64_t step,
-                       uint64_t updates, const float *gradient, float *weights)
+                       uint64_t updates, float *gradient, float *weights)
 {
     const struct cc_learner_config *c = &l->config;
+    cc_gradient_clip(gradient, to - from, c->clip);
     cc_optimizer_apply(&c->optimizer, c->layout, from, to, cc_rate_at(&c->rate, step), updates,
                        gradient, weights, l->state, c->threads);
 }

@@ -10,6 +10,9 @@ struct cc_learner_config {
     struct cc_optimizer optimizer;
     struct cc_rate_schedule rate;
     const struct cc_model_layout *layout; /* must outlive the learner */
+    /* Gradients are clipped to this norm (cc_gradient_clip) before the optimizer has them, so that
+     * an update takes all values at once; 0: they are not. */
+    double clip;
     int threads;
 };
 
@@ -25,11 +28,12 @@ int cc_learner_open(struct cc_learner *l, const struct cc_learner_config *config
                     struct cc_error *e);
 void cc_learner_close(struct cc_learner *l);
 
-/* Updates weights [from, to) by their mean gradient, which begins with value `from`. `step` counts
+/* Updates weights [from, to) by their mean gradient, which begins with value `from`, and may change
+ * it. `step` counts
  * the training's steps, `updates` those in which these values were updated, both from 0. Values
  * may be updated in any parts and order. */
 void cc_learner_update(struct cc_learner *l, size_t from, size_t to, uint64_t step,
-                       uint64_t updates, const float *gradient, float *weights);
+                       uint64_t updates, float *gradient, float *weights);
 
 /* The same, and turns the mean gradient into the weights' change. Whoever adds that change to equal
  * weights gets the same ones: they are rounded as a sum. */

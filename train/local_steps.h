@@ -9,6 +9,10 @@
 #ifndef CC_TRAIN_LOCAL_STEPS_H
 #define CC_TRAIN_LOCAL_STEPS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "train/learner.h"
 #include "train/task.h"
 
@@ -23,6 +27,11 @@ struct cc_local_config {
     double mix;                /* with a delay: the share of its own parameters that it keeps */
     struct cc_optimizer outer; /* CC_SGD: with momentum, Nesterov's, or the mean as it is */
     double outer_rate;
+    /* Workers that send in an exchange, drawn for each; 0: all. The others keep their difference,
+     * times `beta` in each exchange, and send it with the next: kept = beta kept + difference. */
+    size_t quorum;
+    double beta;
+    bool median; /* what each worker sends is scaled to the median norm of those that send */
 };
 
 /* The local steps of a training, for any of its workers. */
@@ -35,8 +44,13 @@ struct cc_local_steps {
 struct cc_learner_config cc_local_outer(const struct cc_local_config *c,
                                         const struct cc_model_layout *layout, int threads);
 
-/* Floats that a worker keeps: its parameters, and then the state of its optimizer, which lasts from
- * one exchange to the next. They begin as the shared parameters, and zeros. */
+/* Whether a worker sends in an exchange, which counts from 0: `quorum` of the workers do. */
+bool cc_local_sends(const struct cc_local_config *c, uint64_t seed, uint64_t exchange,
+                    size_t worker, size_t workers);
+
+/* Floats that a worker keeps: its parameters, then the state of its optimizer, which lasts from one
+ * exchange to the next, and with a quorum the difference that it has not sent. They begin as the
+ * shared parameters, and zeros. */
 size_t cc_local_floats(const struct cc_local_steps *l);
 
 /* One step of a worker on its own parameters. `step` counts all its local steps from 0; `gradient`
@@ -48,6 +62,10 @@ struct cc_model_score cc_local_step(const struct cc_local_steps *l, struct cc_ta
 /* Writes the worker's difference for the values [from, to): shared less own parameters. `out` is a
  * flat step. */
 void cc_local_difference(size_t from, size_t to, const float *shared, const float *own, float *out);
+
+/* With a quorum: adds to a worker's difference what it has kept of those before, times beta; if it
+ * does not send, it keeps the sum, and `difference`, a flat step, becomes zeros. */
+void cc_local_keep(const struct cc_local_steps *l, bool sends, float *own, float *difference);
 
 /* The worker takes the shared parameters of the values [from, to), or mixes them with its own. */
 void cc_local_take(const struct cc_local_steps *l, size_t from, size_t to, const float *shared,

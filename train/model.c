@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "train/build.h"
+#include "train/gpt.h"
 #include "train/share.h"
 
 /* Tells the draws of initial weights from those of schemes, which count streams from 0. */
@@ -15,14 +16,15 @@
 
 const char cc_model_names[] =
     "mlp:WIDTH-WIDTH-..., resnet20 (any depth of 6 n + 2), convnet, "
-    "lstm, transformer; all but mlp with a width: resnet8:width=32; or, on "
-    "sparse rows, logreg or svm";
+    "lstm, transformer; all but mlp with a width: resnet8:width=32; on text gpt, as in "
+    "gpt:layers=2,width=64,heads=2,context=64; or, on sparse rows, logreg or svm";
 
 static const struct cc_family families[] = {{"mlp", cc_family_mlp},
                                             {"resnet", cc_family_resnet},
                                             {"convnet", cc_family_convnet},
                                             {"lstm", cc_family_lstm},
-                                            {"transformer", cc_family_transformer}};
+                                            {"transformer", cc_family_transformer},
+                                            {"gpt", cc_family_gpt}};
 
 static int build(struct cc_build *b, const char *name)
 {
@@ -37,13 +39,27 @@ static int build(struct cc_build *b, const char *name)
                     cc_model_names);
 }
 
+size_t cc_model_labels(const char *net, size_t width)
+{
+    return cc_gpt_is(net) ? width : 1;
+}
+
+/* Columns in whole groups. Those of tokens are a power of two as a rule; then a group more, so that
+ * rows do not compete for the same places of the cache. */
+static size_t stride_of(size_t images, size_t labels)
+{
+    const size_t stride = cc_train_groups(images * labels) * CC_TRAIN_GROUP;
+    return labels > 1 && stride % 128 == 0 ? stride + CC_TRAIN_GROUP : stride;
+}
+
 int cc_model_open(const struct cc_model_config *config, struct cc_model **out, struct cc_error *e)
 {
     struct cc_model *m;
     CC_TRY(CC_NEW(m, 1, e));
     struct cc_build b = {.model = m, .e = e};
     m->config = *config;
-    m->pass.stride = cc_train_groups(config->batch) * CC_TRAIN_GROUP;
+    m->layout.labels = cc_model_labels(config->net, config->width);
+    m->pass.stride = stride_of(config->batch, m->layout.labels);
     m->pass.threads = config->threads;
     m->pass.score = &m->score;
     int status = build(&b, config->net);
@@ -53,6 +69,22 @@ int cc_model_open(const struct cc_model_config *config, struct cc_model **out, s
     else
         *out = m;
     return status;
+}
+
+int cc_model_open_language(const char *net, struct cc_model **out, size_t *context,
+                           struct cc_error *e)
+{
+    struct cc_gpt g;
+    CC_TRY(cc_gpt_parse(net, &g, e));
+    const struct cc_model_config config = {.net = net,
+                                           .channels = 1,
+                                           .height = 1,
+                                           .width = g.context,
+                                           .classes = CC_GPT_TOKENS,
+                                           .batch = 1,
+                                           .threads = 1};
+    *context = g.context;
+    return cc_model_open(&config, out, e);
 }
 
 void cc_model_close(struct cc_model *m)
@@ -105,7 +137,7 @@ static void begin(struct cc_model *m, const float *images, const int32_t *labels
 {
     m->pass.images = images;
     m->pass.labels = labels;
-    m->pass.count = count;
+    m->pass.count = count * m->layout.labels;
     m->pass.training = training;
     m->forward_next = 0;
     m->backward_next = m->layer_count;
@@ -173,11 +205,19 @@ struct cc_model_score cc_model_evaluate(struct cc_model *m, const float *weights
     m->pass.running = stats;
     for (size_t i = 0; i < count; i += m->config.batch) {
         size_t some = count - i < m->config.batch ? count - i : m->config.batch;
-        begin(m, images + i * each, labels + i, some, false);
+        begin(m, images + i * each, labels + i * m->layout.labels, some, false);
         forward(m, m->layout.count);
         all.loss += m->score.loss * (double)some;
         all.correct += m->score.correct;
     }
     all.loss /= count > 0 ? (double)count : 1;
     return all;
+}
+
+/* The last layer reads the outputs, as columns. */
+void cc_model_output(const struct cc_model *m, size_t label, float *out)
+{
+    const struct cc_act *a = m->layers[m->layer_count - 1]->in;
+    for (size_t c = 0; c < a->channels; c++)
+        out[c] = a->value[c * m->pass.stride + label];
 }

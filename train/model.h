@@ -49,12 +49,13 @@ struct cc_model_layout {
     /* Running means and variances of batch normalizations, in the net's order. They are not
      * parameters and have no gradient. Workers average them as they are. */
     size_t stats;
+    size_t labels; /* of a sample: 1, or those of cc_model_labels */
 };
 
 /* Loss and hits of a number of images. */
 struct cc_model_score {
     double loss;    /* the mean cross entropy, with natural logarithms */
-    size_t correct; /* images whose label has the largest output, the first of equals */
+    size_t correct; /* labels that have the largest output, the first of equals */
 };
 
 struct cc_model;
@@ -63,9 +64,18 @@ struct cc_model;
  * models (train/linear/linear.h). */
 extern const char cc_model_names[];
 
+/* The labels of a sample: a language model's (train/gpt.h) has one for each of its `width` tokens.
+ */
+size_t cc_model_labels(const char *net, size_t width);
+
 /* Makes the net for these images; an unknown name, and an image that the net cannot take, is
  * CC_USAGE. *out is set on success only. */
 int cc_model_open(const struct cc_model_config *config, struct cc_model **out, struct cc_error *e);
+
+/* The same for a language model (train/gpt.h) that takes one sample at a time, on one thread;
+ * *context is the length of a sample. */
+int cc_model_open_language(const char *net, struct cc_model **out, size_t *context,
+                           struct cc_error *e);
 void cc_model_close(struct cc_model *m); /* NULL is nothing to close */
 
 /* Belongs to the model. */
@@ -78,7 +88,8 @@ size_t cc_model_bytes(const struct cc_model *m);
 void cc_model_init(const struct cc_model *m, uint64_t seed, float *weights, float *stats);
 
 /* Begins a step on 1 to config.batch images, each channels x height x width values, row by row,
- * which must stay as they are until the backward pass is done; 0 <= labels[i] < classes. */
+ * which must stay as they are until the backward pass is done; layout->labels labels for each, 0 <=
+ * labels[i] < classes. */
 void cc_model_begin(struct cc_model *m, const float *images, const int32_t *labels, size_t count);
 
 /* Continues the forward pass by all layers whose parameters are before tensor `end`; with `end` =
@@ -98,5 +109,9 @@ void cc_model_backward(struct cc_model *m, const float *weights, float *gradient
 struct cc_model_score cc_model_evaluate(struct cc_model *m, const float *weights,
                                         const float *stats, const float *images,
                                         const int32_t *labels, size_t count);
+
+/* Writes the net's output for each class at one of the step's labels, after the whole forward pass,
+ * or after an evaluation of up to config.batch images. */
+void cc_model_output(const struct cc_model *m, size_t label, float *out);
 
 #endif

@@ -9,6 +9,7 @@
 #include "core/memory.h"
 #include "train/data/batch.h"
 #include "train/data/order.h"
+#include "train/gpt.h"
 #include "train/linear/linear.h"
 
 struct cc_task {
@@ -23,7 +24,13 @@ struct cc_task {
 
 int cc_task_data(const char *net, const char *text, struct cc_data **out, struct cc_error *e)
 {
-    return cc_linear_is(net) ? cc_data_open_rows(text, out, e) : cc_data_open(text, out, e);
+    struct cc_gpt gpt;
+    if (cc_linear_is(net))
+        return cc_data_open_rows(text, out, e);
+    if (!cc_gpt_is(net))
+        return cc_data_open(text, out, e);
+    CC_TRY(cc_gpt_parse(net, &gpt, e));
+    return cc_data_open_text(text, gpt.context, out, e);
 }
 
 static int open_net(struct cc_task *t, struct cc_error *e)
@@ -43,7 +50,7 @@ static int open_net(struct cc_task *t, struct cc_error *e)
         return cc_fail(e, "a batch of %zu images is too large", c->batch);
     CC_TRY(CC_NEW(t->images, bytes / sizeof *t->images, e));
     CC_TRY(CC_NEW(t->room, cc_data_values(d), e));
-    CC_TRY(CC_NEW(t->labels, c->batch, e));
+    CC_TRY(CC_NEW(t->labels, c->batch * cc_model_layout(t->model)->labels, e));
     return CC_NEW(t->index, c->batch, e);
 }
 
@@ -61,6 +68,19 @@ static int open_linear(struct cc_task *t, struct cc_error *e)
     return cc_linear_open(&linear, &t->linear, e);
 }
 
+/* The options that images alone can have. */
+static int check_text(const struct cc_task_config *c, struct cc_error *e)
+{
+    if (c->data->context == 0)
+        return CC_OK;
+    if (c->by_class > 0 || c->flip || c->shift > 0)
+        return cc_usage(e,
+                        "%s is text, which has neither classes to be shared out by nor images to "
+                        "be mirrored or shifted",
+                        c->data->name);
+    return CC_OK;
+}
+
 int cc_task_open(const struct cc_task_config *config, struct cc_task **out, struct cc_error *e)
 {
     const struct cc_order_config order = {.workers = config->workers,
@@ -69,6 +89,7 @@ int cc_task_open(const struct cc_task_config *config, struct cc_task **out, stru
                                           .seed = config->seed};
     int status = CC_OK;
     struct cc_task *t;
+    CC_TRY(check_text(config, e));
     CC_TRY(CC_NEW(t, 1, e));
     t->config = *config;
     CC_TRY_OUT(cc_order_open(&config->data->train, &order, &t->order, e));
@@ -125,8 +146,13 @@ void cc_task_begin(struct cc_task *t, size_t step, size_t worker)
         cc_linear_begin(t->linear, step, worker, index);
         return;
     }
-    cc_batch(c->data, &c->data->train, index, c->batch, c->flip || c->shift > 0 ? &augment : NULL,
-             c->height, c->width, t->room, t->images, t->labels);
+    if (c->data->context > 0)
+        cc_batch_text(c->data, &c->data->train, index, c->batch,
+                      cc_text_shift(c->data, c->seed, augment.epoch), t->images, t->labels);
+    else
+        cc_batch(c->data, &c->data->train, index, c->batch,
+                 c->flip || c->shift > 0 ? &augment : NULL, c->height, c->width, t->room, t->images,
+                 t->labels);
     cc_model_begin(t->model, t->images, t->labels, c->batch);
 }
 
@@ -190,8 +216,11 @@ struct cc_model_score cc_task_test(struct cc_task *t, const float *weights, cons
         const size_t n = test->count - i < c->batch ? test->count - i : c->batch;
         for (size_t k = 0; k < n; k++)
             t->index[k] = (uint32_t)(i + k);
-        cc_batch(c->data, test, t->index, n, NULL, c->height, c->width, t->room, t->images,
-                 t->labels);
+        if (c->data->context > 0)
+            cc_batch_text(c->data, test, t->index, n, 0, t->images, t->labels);
+        else
+            cc_batch(c->data, test, t->index, n, NULL, c->height, c->width, t->room, t->images,
+                     t->labels);
         const struct cc_model_score some =
             cc_model_evaluate(t->model, weights, stats, t->images, t->labels, n);
         all.loss += some.loss * (double)n;
@@ -206,6 +235,7 @@ struct cc_task_result cc_task_evaluate(struct cc_task *t, const float *weights, 
     const struct cc_model_score got = cc_task_test(t, weights, stats);
     return (struct cc_task_result){
         .loss = got.loss,
-        .accuracy = (double)got.correct / (double)t->config.data->test.count,
+        .accuracy =
+            (double)got.correct / (double)(t->config.data->test.count * cc_task_layout(t)->labels),
         .objective = t->linear != NULL ? cc_linear_train_value(t->linear, weights) : 0};
 }

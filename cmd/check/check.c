@@ -7,11 +7,13 @@
 #include "cmd/cli/command.h"
 #include "cmd/input/cluster.h"
 #include "core/units.h"
+#include "models/exchange_nccl.h"
 
 static const struct cc_column columns[] = {
     CC_COLUMN(op, CC_SETTING),
     CC_COLUMN(workers, CC_SETTING),
     CC_COLUMN(hosts, CC_SETTING),
+    CC_COLUMN(nics, CC_SETTING),
     CC_COLUMN(bw_bps, CC_SETTING),
     CC_COLUMN(size_bytes, CC_MAIN),
     CC_COLUMN(nccl_choice, CC_PART),
@@ -28,6 +30,7 @@ static const struct cc_column columns[] = {
 struct check_options {
     struct cc_given given;
     int workers, per_host, op, device; /* 0, 0, -1, -1: by the log */
+    int nics;
     struct cc_link network, intra;
 };
 
@@ -55,8 +58,15 @@ static const struct cc_option own_options[] = {
      .value = "RATE",
      .otherwise = "required of several hosts",
      .words = cc_link_names,
-     .help = "bandwidth between hosts: of all interfaces of a host together, each way, as "
-             "1600gbps for eight of 200 Gbit/s"},
+     .help = "bandwidth between hosts: of each of a host's interfaces (--nics), each way"},
+    {.name = "nics",
+     MEMBER(nics),
+     .kind = CC_TAKES_COUNT,
+     .min = 1,
+     .max = CC_CLUSTER_NICS,
+     .value = "COUNT",
+     .def = "1",
+     .help = "interfaces of a host, each of --bw, as everywhere: 8 of 200gbps carry 1600gbps"},
     {.name = "intra-bw",
      MEMBER(intra),
      .parse = cc_option_intra,
@@ -69,12 +79,14 @@ static const struct cc_option own_options[] = {
      MEMBER(device),
      .choices = cc_nccl_generation_names,
      .value = "NAME",
+     .brief = "v100, a100 or h100",
      .otherwise = "by the log's devices, else a100",
      .help = "the generation of accelerators: {words}"},
     {.name = "op",
      MEMBER(op),
      .choices = cc_operation_names,
      .value = "OP",
+     .brief = "allreduce, reduce-scatter or all-gather",
      .otherwise = "by the program's name, or the ratio of busbw and algbw",
      .help = "the operation: {words}"},
     {.name = NULL},
@@ -150,16 +162,17 @@ static int find_cluster(struct check_options *o, const struct cc_nccl_log *log, 
     }
     CC_TRY(find_ranks(o, log, path, op, c, e));
     if (c->hosts > 1 && cc_given(o, &o->network) == NULL)
-        return cc_usage(e, "%s: %d hosts: give --bw, the bandwidth of a host's interfaces together",
-                        path, c->hosts);
+        return cc_usage(
+            e, "%s: %d hosts: give --bw, the bandwidth of each interface of a host, and --nics",
+            path, c->hosts);
     if (cc_given(o, &o->intra) == NULL)
         CC_TRY(usual_intra(c->generation, nvlink, &o->intra, e));
-    c->nvlink = strncmp(o->intra.name, "pcie", 4) != 0;
+    c->nvlink = cc_nccl_is_nvlink(&o->intra);
     c->switched = c->generation == CC_NCCL_HOPPER;
     const double line = o->intra.bw_bps / 8;
     c->intra = c->nvlink ? cc_nccl_nvlink_rate(c->generation, line) : 1 / cc_link_byte_s(&o->intra);
     if (c->hosts > 1)
-        c->inter = 1 / cc_link_byte_s(&o->network);
+        c->inter = o->nics / cc_link_byte_s(&o->network);
     return CC_OK;
 }
 
@@ -167,8 +180,9 @@ static int find_cluster(struct check_options *o, const struct cc_nccl_log *log, 
 
 static int add_row(struct cc_record *r, const struct cc_nccl_row *row,
                    const struct cc_judged_row *j, const struct cc_nccl_cluster *c,
-                   enum cc_operation op, double bw_bps, struct cc_error *e)
+                   enum cc_operation op, const struct check_options *o, struct cc_error *e)
 {
+    const bool several = c->hosts > 1;
     char choice[32];
     size_t at;
     (void)snprintf(choice, sizeof choice, "%s %s", cc_nccl_algorithm_names[j->expected.algorithm],
@@ -177,7 +191,8 @@ static int add_row(struct cc_record *r, const struct cc_nccl_row *row,
     const struct cc_number_column numbers[] = {
         {CC_KEY(workers), c->ranks},
         {CC_KEY(hosts), c->hosts},
-        {CC_KEY(bw_bps), bw_bps},
+        {CC_KEY(nics), several && o->nics > 1 ? o->nics : (double)NAN},
+        {CC_KEY(bw_bps), several ? o->network.bw_bps : (double)NAN},
         {CC_KEY(size_bytes), row->bytes},
         {CC_KEY(call_expected_s), j->expected.latency_s + j->expected.transfer_s},
         {CC_KEY(call_measured_s), row->out_of_place.time_s},
@@ -224,8 +239,7 @@ static int print(struct cc_record *r, const char *path, const struct check_optio
 {
     char inside[32], between[48] = "";
     for (size_t i = 0; i < log->rows; i++)
-        CC_TRY(add_row(r, &log->row[i], &j->row[i], c, op,
-                       c->hosts > 1 ? o->network.bw_bps : (double)NAN, e));
+        CC_TRY(add_row(r, &log->row[i], &j->row[i], c, op, o, e));
     set_answer(r, j, c, op);
     cc_print_si(c->intra, "B/s", inside, sizeof inside);
     if (c->hosts > 1)
@@ -234,8 +248,17 @@ static int print(struct cc_record *r, const char *path, const struct check_optio
                           "expected: the fastest algorithm and protocol by the constants of NCCL "
                           "" CC_NCCL_VERSION ", with %s%s inside, %s (docs/model.md)",
                           between, inside, cc_nccl_generation_names[c->generation]));
+    if (c->hosts == 1 && (cc_given(o, &o->network) != NULL || cc_given(o, &o->nics) != NULL))
+        CC_TRY(cc_record_note(r, e,
+                              "all ranks are taken to be on one host, so that --bw, the link "
+                              "between hosts, is not used: --per-host says how many a host has"));
     if (log->device[0] != '\0')
         CC_TRY(cc_record_note(r, e, "devices of the log: %d of %s", log->ranks, log->device));
+    if (log->most > log->fewest && o->per_host == 0 && o->workers == 0)
+        CC_TRY(cc_record_note(r, e,
+                              "WARNING: the log's hosts have %d to %d devices each, and what is "
+                              "expected is of %.3g on each",
+                              log->fewest, log->most, (double)c->ranks / c->hosts));
     if (log->device[0] != '\0' && find_device(log->device) == NULL &&
         (o->device < 0 || cc_given(o, &o->intra) == NULL))
         CC_TRY(cc_record_note(r, e,
@@ -291,8 +314,9 @@ const struct cc_command cc_command_check = {
         "them; the bandwidth between hosts must be given.",
     .examples = "  commcomp check all_reduce.txt\n"
                 "  all_reduce_perf -b 8 -e 8G -f 2 -g 8 | commcomp check -\n"
-                "  commcomp check two_hosts.txt --bw 1600gbps  # 8 x 200 Gbit/s a host\n"
+                "  commcomp check two_hosts.txt --nics 8 --bw 200gbps\n"
                 "  commcomp check log.json --workers 32 --per-host 8 --bw 400gbps\n",
+    .page = "docs/model.md",
     .options = options,
     .columns = columns,
     .run = run,

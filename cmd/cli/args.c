@@ -59,11 +59,10 @@ static int parse_value(const struct cc_option *o, const char *inline_value, stru
 {
     const char *before = *out;
     if (o->value == NULL) {
-        if (inline_value != NULL)
+        if (inline_value != NULL && !o->may_name_option)
             return cc_usage(e, "--%s takes no argument", o->name);
-        const bool follows = o->may_follow != NULL && at->next < at->argc &&
-                             strcmp(at->argv[at->next], o->may_follow) == 0;
-        *out = follows ? at->argv[at->next++] : "";
+        const bool follows = o->may_name_option && inline_value == NULL && at->next < at->argc;
+        *out = follows ? at->argv[at->next++] : inline_value != NULL ? inline_value : "";
         return CC_OK;
     }
     if (inline_value == NULL && at->next >= at->argc)
@@ -123,6 +122,18 @@ static int set_scheme_parameter(const struct cc_args *args, const char *name, si
     return cc_spec_list_set(&at->group, word, value, e);
 }
 
+/* The same for an option of the command. */
+static int parse_option(struct cc_args *args, size_t i, const char *inline_value, struct cursor *at,
+                        struct cc_error *e)
+{
+    const struct cc_option *o = &args->options.option[i];
+    if (!o->adds_up || args->value[i] == NULL)
+        return parse_value(o, inline_value, at, &args->value[i], e);
+    if (args->more_count == CC_MAX_MORE)
+        return cc_usage(e, "--%s is given more than %d times", o->name, CC_MAX_MORE + 1);
+    return parse_value(o, inline_value, at, &args->more[args->more_count++], e);
+}
+
 static int parse_long_option(struct cc_args *args, const char *word, struct cursor *at,
                              struct cc_error *e)
 {
@@ -143,7 +154,7 @@ static int parse_long_option(struct cc_args *args, const char *word, struct curs
     const size_t i = cc_option_find(&args->options, name, n);
     if (i == SIZE_MAX)
         return unknown_option(args, at, name, n, e);
-    return parse_value(&args->options.option[i], inline_value, at, &args->value[i], e);
+    return parse_option(args, i, inline_value, at, e);
 }
 
 static int parse_short_option(struct cc_args *args, const char *word, struct cursor *at,
@@ -152,7 +163,7 @@ static int parse_short_option(struct cc_args *args, const char *word, struct cur
     for (size_t i = 0; i < args->options.count; i++) {
         const struct cc_option *o = &args->options.option[i];
         if (o->letter != 0 && o->letter == word[1])
-            return parse_value(o, word[2] != '\0' ? word + 2 : NULL, at, &args->value[i], e);
+            return parse_option(args, i, word[2] != '\0' ? word + 2 : NULL, at, e);
     }
     return cc_usage(e, "unknown option %s; `commcomp %s --help` lists them", word,
                     args->command->name);
@@ -239,11 +250,9 @@ out:
     cc_spec_list_free(&at.group);
     (void)cc_options_read(args, cc_record_options, &args->output, e); /* words, which are checked */
     args->quiet = cc_arg(args, "quiet") != NULL;
-    const char *help = cc_arg(args, "help");
-    if (help != NULL) {
-        args->help = help[0] != '\0' ? CC_HELP_ALL : CC_HELP;
+    args->help = cc_arg(args, "help");
+    if (args->help != NULL)
         return CC_OK;
-    }
     return status == CC_OK ? check_operands(args, e) : status;
 }
 

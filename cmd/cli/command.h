@@ -14,6 +14,7 @@
 
 struct cc_args;
 struct cc_recipe_command;
+struct cc_recipe_part;
 
 struct cc_command {
     const char *name; /* "bench", "trace info" */
@@ -22,7 +23,9 @@ struct cc_command {
     int min_operands, max_operands;
     int output_operand;      /* the operand that is written, from 1; 0: none */
     const char *description; /* paragraphs separated by an empty line */
-    const char *examples;    /* a line each: the command, then "  # what it does" */
+    const char *examples;    /* a line each: the command, then "  # what it does"; the most useful
+                              * two first, which --help has */
+    const char *page;        /* that goes on: "docs/model.md" */
     const struct cc_option_use *options;
     const struct cc_column *columns;                                /* the columns of its record */
     enum { CC_NO_SCHEME, CC_ONE_SCHEME, CC_SCHEMES } takes_schemes; /* --scheme, parameters */
@@ -45,7 +48,7 @@ struct cc_output_options {
 
 /* --- the options of a command --- */
 
-enum { CC_MAX_OPTIONS = 128, CC_MAX_OPERANDS = 64 };
+enum { CC_MAX_OPTIONS = 128, CC_MAX_OPERANDS = 64, CC_MAX_MORE = 16 };
 
 /* --scheme and --NAME for commands that take schemes, if they are asked for; then the command's own
  * options, those of records if it has one, and the common ones, with what the command has of its
@@ -69,12 +72,16 @@ struct cc_args {
      * journal is kept, NULL: that of --output. */
     const struct cc_recipe_command *recipe;
     const char *journal;
+    struct cc_recipe_part *part; /* of a recipe, the only call to be done; or NULL */
+    bool printed;                /* the command has printed its result itself, this time */
     struct cc_option_list options;
     const char *value[CC_MAX_OPTIONS]; /* by option */
+    const char *more[CC_MAX_MORE]; /* the arguments of an option that adds up, but for the first */
+    int more_count;
     const char *operand[CC_MAX_OPERANDS];
     int operands;
     struct cc_spec_list schemes; /* those of --scheme */
-    enum { CC_NO_HELP, CC_HELP, CC_HELP_ALL } help;
+    const char *help; /* of --help: "", "all" or the name of an option; NULL: not given */
     bool quiet;
     struct cc_output_options
         output; /* as without options, if the command prints its result itself */

@@ -5,6 +5,7 @@
 
 #include "cmd/cli/terminal.h"
 #include "core/memory.h"
+#include "core/nearest.h"
 
 /* The width of a line: the terminal's, within limits that leave texts readable. */
 static int line_width(void)
@@ -76,32 +77,49 @@ static bool has_groups(const struct cc_option_list *list)
     return false;
 }
 
-/* The names of a group's options that are not used often. */
-static void print_names(const struct cc_option_list *list, enum cc_option_group group, FILE *out)
+/* Whether --help has the option: of a command with few options of its own all of these, else those
+ * that are used often, which have a brief text. */
+static bool in_brief(const struct cc_option_list *list, size_t at)
 {
-    char names[1024] = "";
-    for (size_t i = 0; i < list->count; i++)
-        if (list->option[i].group == group && !list->option[i].often)
-            cc_list_add(names, sizeof names, ", ", "--%s", list->option[i].name);
-    if (names[0] != '\0')
-        print_item(out, cc_option_group_names[group], COMMAND_INDENT, names);
+    enum { FEW = 14 };
+    const bool own = at >= list->schemes && at < list->own, few = list->own - list->schemes <= FEW;
+    const char *brief = list->option[at].brief;
+    return (brief != NULL && brief[0] != '\0') || (own && few);
 }
 
-static void print_often(const struct cc_command *c, const struct cc_option_list *list, FILE *out)
+/* The brief text, or the first clause of the help. */
+static void put_brief(const struct cc_option *o, FILE *out)
 {
-    char intro[160];
-    (void)snprintf(intro, sizeof intro,
-                   "The options that are used most (`commcomp %s --help all` explains all of them, "
-                   "and the columns of the result):",
-                   c->name);
+    static const char *const ends[] = {"; ", ": ", " (", ". "};
+    struct cc_option brief = *o;
+    char clause[512];
+    cc_option_help(o, clause, sizeof clause);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        char *end = strstr(clause, ends[i]);
+        if (end != NULL)
+            *end = '\0';
+    }
+    brief.help = o->brief != NULL ? o->brief : clause;
+    if (o->otherwise != NULL) /* words, for --help all */
+        brief.otherwise = "";
+    cc_put_option(&brief, put_item, out);
+}
+
+/* The options that are used often, by their groups, a line each. */
+static void print_brief(const struct cc_option_list *list, FILE *out)
+{
     fprintf(out, "\n");
-    print_wrapped(out, intro, line_width(), 0, 0);
-    for (size_t i = 0; i < list->count; i++)
-        if (list->option[i].often)
-            cc_put_option(&list->option[i], put_item, out);
-    fprintf(out, "\nThe others:\n");
-    for (int group = 0; group < CC_OPTION_GROUPS; group++)
-        print_names(list, (enum cc_option_group)group, out);
+    for (int group = 0; group < CC_OPTION_GROUPS; group++) {
+        bool titled = false;
+        for (size_t i = 0; i < list->count; i++) {
+            if ((int)list->option[i].group != group || !in_brief(list, i))
+                continue;
+            if (!titled)
+                fprintf(out, "%s:\n", cc_option_group_names[group]);
+            titled = true;
+            put_brief(&list->option[i], out);
+        }
+    }
 }
 
 /* All options, by their groups; those without groups are one. */
@@ -149,34 +167,116 @@ static void print_example(FILE *out, const char *line, size_t length)
     fprintf(out, "\n");
 }
 
-static void print_examples(const char *lines, FILE *out)
+static void print_examples(const char *lines, size_t most, FILE *out)
 {
     fprintf(out, "\nExamples:\n");
-    while (*lines != '\0') {
+    for (size_t i = 0; *lines != '\0' && i < most; i++) {
         const size_t length = strcspn(lines, "\n");
         print_example(out, lines, length);
         lines += length + (lines[length] == '\n');
     }
 }
 
-void cc_help_command(const struct cc_command *c, bool all, FILE *out)
+static void print_title(const struct cc_command *c, FILE *out)
 {
-    struct cc_option_list list;
     fprintf(out, "commcomp %s:", c->name);
     print_wrapped(out, c->summary, line_width(), 0, (int)strlen(c->name) + 10);
-    fprintf(out, "\nusage: commcomp %s [options]%s%s\n\n", c->name,
-            c->operands[0] != '\0' ? " " : "", c->operands);
+    fprintf(out, "\nusage: commcomp %s [options]%s%s\n", c->name, c->operands[0] != '\0' ? " " : "",
+            c->operands);
+}
+
+static void print_all(const struct cc_command *c, const struct cc_option_list *list, FILE *out)
+{
+    print_title(c, out);
+    fprintf(out, "\n");
     print_wrapped(out, c->description, line_width(), 0, 0);
-    cc_option_list(c, true, &list);
-    if (has_groups(&list) && !all) {
-        print_often(c, &list, out);
-    } else {
-        print_grouped(&list, has_groups(&list), out);
-        if (c->columns[0].key != NULL)
-            fprintf(out, "\nColumns of the result:\n");
-        cc_put_columns(c->columns, put_item, out);
+    print_grouped(list, has_groups(list), out);
+    if (c->columns[0].key != NULL)
+        fprintf(out, "\nColumns of the result:\n");
+    cc_put_columns(c->columns, put_item, out);
+    print_examples(c->examples, SIZE_MAX, out);
+}
+
+static void print_short(const struct cc_command *c, const struct cc_option_list *list, FILE *out)
+{
+    enum { EXAMPLES = 2 };
+    char more[320];
+    print_title(c, out);
+    print_brief(list, out);
+    print_examples(c->examples, EXAMPLES, out);
+    (void)snprintf(more, sizeof more,
+                   "`commcomp %s --help all` explains all %zu options%s; `--help OPTION` one of "
+                   "them. More: %s",
+                   c->name, list->count, c->columns[0].key != NULL ? " and the columns" : "",
+                   c->page);
+    fprintf(out, "\n");
+    print_wrapped(out, more, line_width(), 0, 0);
+}
+
+/* A parameter of a scheme, which follows --scheme. */
+static void print_parameter(const struct cc_scheme *s, const struct cc_param *p, FILE *out)
+{
+    char def[192], range[192], title[96], text[640];
+    cc_param_print_default(p, def, sizeof def);
+    cc_param_print_range(p, range, sizeof range);
+    (void)snprintf(title, sizeof title, "--scheme %s --%s", s->id, p->name);
+    (void)snprintf(text, sizeof text, "%s (%s; default %s)", p->help, range, def);
+    put_item(out, title, text);
+}
+
+static bool print_parameters(const char *name, FILE *out)
+{
+    bool any = false;
+    for (size_t i = 0; cc_schemes[i] != NULL; i++) {
+        const struct cc_param *p = cc_param_find(cc_schemes[i]->params, name);
+        if (p != NULL)
+            print_parameter(cc_schemes[i], p, out);
+        any = any || p != NULL;
     }
-    print_examples(c->examples, out);
+    return any;
+}
+
+static int print_option(const struct cc_command *c, const struct cc_option_list *list,
+                        const char *name, FILE *out, struct cc_error *e)
+{
+    const size_t at = cc_option_find(list, name, strlen(name));
+    const char *names[CC_MAX_OPTIONS + 1] = {NULL}, *near;
+    bool found = at != SIZE_MAX;
+    if (found) {
+        const struct cc_option *o = &list->option[at];
+        const char *const *words = o->choices != NULL ? o->choices : o->words;
+        char text[512] = "";
+        cc_put_option(o, put_item, out);
+        if (words != NULL && strstr(o->help, "{words}") == NULL) {
+            cc_word_list(words, text, sizeof text);
+            put_item(out, "  words", text);
+        }
+        put_item(out, "  read on", c->page);
+    }
+    if (c->takes_schemes != CC_NO_SCHEME)
+        found |= print_parameters(name, out);
+    if (found)
+        return CC_OK;
+    for (size_t i = 0; i < list->count; i++)
+        names[i] = list->option[i].name;
+    near = cc_nearest(name, names);
+    if (near != NULL)
+        return cc_usage(e, "--help %s: unknown option; did you mean --help %s?", name, near);
+    return cc_usage(e, "--help %s: unknown option; `commcomp %s --help all` lists them", name,
+                    c->name);
+}
+
+int cc_help_command(const struct cc_command *c, const char *of, FILE *out, struct cc_error *e)
+{
+    struct cc_option_list list;
+    cc_option_list(c, true, &list);
+    if (strcmp(of, "all") == 0)
+        print_all(c, &list, out);
+    else if (of[0] == '\0')
+        print_short(c, &list, out);
+    else
+        return print_option(c, &list, of + strspn(of, "-"), out, e);
+    return CC_OK;
 }
 
 /* --- the program --- */

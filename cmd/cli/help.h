@@ -9,11 +9,13 @@
 void cc_help_program(const struct cc_command *const *commands, FILE *out);
 /* The commands of a group: "trace". */
 void cc_help_group(const struct cc_command *const *commands, const char *group, FILE *out);
-/* A command whose options have groups: those that are used often, and the names of the others; with
- * `all`, and for other commands, every option and column. */
-void cc_help_command(const struct cc_command *c, bool all, FILE *out);
-/* The man page, in man(7)'s macros. CC_FAIL without memory. */
-int cc_help_man(const struct cc_command *const *commands, FILE *out, struct cc_error *e);
+/* `of`: "" the options that are used often, and two examples: at most 40 lines; "all" every option,
+ * column and example; or the name of an option, or of a scheme's parameter: CC_USAGE if there is
+ * none. */
+int cc_help_command(const struct cc_command *c, const char *of, FILE *out, struct cc_error *e);
+/* The program's man page, in man(7)'s macros, and that of a command, commcomp-bench(1). */
+void cc_help_man(const struct cc_command *const *commands, FILE *out);
+void cc_help_man_command(const struct cc_command *c, FILE *out);
 
 /* Scripts that complete commands, options and their arguments in a shell. */
 void cc_completion_bash(const struct cc_command *const *commands, FILE *out);

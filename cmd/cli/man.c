@@ -1,6 +1,4 @@
-/* The man page. Options that several commands have with the same words stand once, in a section of
- * their own; the commands name them. */
-#include <stdlib.h>
+/* The man pages: a short one of the program, and one of each command. */
 #include <string.h>
 
 #include "cmd/cli/help.h"
@@ -33,98 +31,21 @@ static void man_item(FILE *out, const char *left, const char *text)
     print_roff(out, text);
 }
 
-static bool same_text(const char *a, const char *b)
+/* The options, by their groups. */
+static void man_options(FILE *out, const struct cc_option_list *list)
 {
-    return (a == NULL) == (b == NULL) && (a == NULL || strcmp(a, b) == 0);
-}
-
-/* The commands, and the options of each. */
-struct book {
-    const struct cc_command *const *command;
-    struct cc_option_list *list;
-    size_t count;
-};
-
-/* Whether the command has an option of its own in the words of `o`. */
-static bool has_same(const struct cc_option_list *list, const struct cc_option *o)
-{
-    for (size_t i = list->schemes; i < list->own; i++) {
-        const struct cc_option *p = &list->option[i];
-        if (strcmp(p->name, o->name) == 0 && same_text(p->value, o->value) &&
-            same_text(p->def, o->def) && same_text(p->otherwise, o->otherwise) &&
-            strcmp(p->help, o->help) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* The number of the first `count` commands that have the option. */
-static int count_commands(const struct book *b, size_t count, const struct cc_option *o)
-{
-    int have = 0;
-    for (size_t i = 0; i < count; i++)
-        have += has_same(&b->list[i], o);
-    return have;
-}
-
-static bool is_shared(const struct book *b, const struct cc_option *o)
-{
-    return count_commands(b, b->count, o) > 1;
-}
-
-static void man_own_options(FILE *out, const struct book *b, const struct cc_option_list *list)
-{
-    size_t shared = 0;
-    for (size_t i = 0; i < list->own; i++)
-        if (i >= list->schemes && is_shared(b, &list->option[i]))
-            shared++;
-        else
-            cc_put_option(&list->option[i], man_item, out);
-    if (shared == 0)
-        return;
-    fprintf(out, ".PP\nIt shares with other commands (see SHARED OPTIONS):\n");
-    for (size_t i = list->schemes; i < list->own; i++)
-        if (is_shared(b, &list->option[i]))
-            fprintf(out, "\\-\\-%s%s\n", list->option[i].name, --shared > 0 ? "," : ".");
-}
-
-static void man_command(FILE *out, const struct book *b, size_t at)
-{
-    const struct cc_command *c = b->command[at];
-    fprintf(out, ".SS commcomp %s [options] %s\n", c->name, c->operands);
-    print_roff(out, c->summary);
-    fprintf(out, ".PP\n");
-    print_roff(out, c->description);
-    man_own_options(out, b, &b->list[at]);
-    if (c->columns[0].key != NULL)
-        fprintf(out, ".PP\nColumns of the result:\n");
-    cc_put_columns(c->columns, man_item, out);
-    fprintf(out, ".PP\nExamples:\n.PP\n.nf\n");
-    print_roff(out, c->examples);
-    fprintf(out, ".fi\n");
-}
-
-static void man_shared_options(FILE *out, const struct book *b)
-{
-    fprintf(out, ".SH SHARED OPTIONS\n");
+    fprintf(out, ".SH OPTIONS\n");
     for (int group = 0; group < CC_OPTION_GROUPS; group++) {
         bool titled = false;
-        for (size_t i = 0; i < b->count; i++)
-            for (size_t k = b->list[i].schemes; k < b->list[i].own; k++) {
-                const struct cc_option *o = &b->list[i].option[k];
-                if ((int)o->group != group || !is_shared(b, o) || count_commands(b, i, o) > 0)
-                    continue;
-                if (!titled)
-                    fprintf(out, ".SS %s\n", cc_option_group_names[group]);
-                titled = true;
-                cc_put_option(o, man_item, out);
-            }
+        for (size_t i = 0; i < list->count; i++) {
+            if ((int)list->option[i].group != group)
+                continue;
+            if (!titled)
+                fprintf(out, ".SS %s\n", cc_option_group_names[group]);
+            titled = true;
+            cc_put_option(&list->option[i], man_item, out);
+        }
     }
-    fprintf(out, ".SS Options of every command\n");
-    for (const struct cc_option *o = cc_record_options; o->name != NULL; o++)
-        cc_put_option(o, man_item, out);
-    for (const struct cc_option *o = cc_common_options; o->name != NULL; o++)
-        cc_put_option(o, man_item, out);
 }
 
 static void man_schemes(FILE *out)
@@ -146,28 +67,70 @@ static void man_schemes(FILE *out)
     }
 }
 
-int cc_help_man(const struct cc_command *const *commands, FILE *out, struct cc_error *e)
+/* "commcomp-trace-info": the page's name, of a name "trace info". */
+static void page_name(const struct cc_command *c, bool capitals, char *out, size_t cap)
 {
-    struct book b = {.command = commands};
-    while (commands[b.count] != NULL)
-        b.count++;
-    CC_TRY(CC_NEW(b.list, b.count, e));
-    for (size_t i = 0; i < b.count; i++)
-        cc_option_list(commands[i], true, &b.list[i]);
-    fprintf(out, ".TH COMMCOMP 1 \"\" \"commcomp %s\" \"User Commands\"\n.SH NAME\ncommcomp \\- ",
+    (void)snprintf(out, cap, "%s-%s", capitals ? "COMMCOMP" : "commcomp", c->name);
+    for (char *p = out; *p != '\0'; p++)
+        if (*p == ' ')
+            *p = '-';
+        else if (capitals && *p >= 'a' && *p <= 'z')
+            *p = (char)(*p - 'a' + 'A');
+}
+
+static void man_head(FILE *out, const char *title)
+{
+    fprintf(out, ".TH %s 1 \"\" \"commcomp %s\" \"User Commands\"\n.SH NAME\n", title,
             cc_version());
+}
+
+void cc_help_man_command(const struct cc_command *c, FILE *out)
+{
+    struct cc_option_list list;
+    char title[64], name[64];
+    page_name(c, true, title, sizeof title);
+    page_name(c, false, name, sizeof name);
+    cc_option_list(c, true, &list);
+    man_head(out, title);
+    fprintf(out, "%s \\- ", name);
+    print_roff(out, c->summary);
+    fprintf(out, ".SH SYNOPSIS\n.B commcomp %s\n[options] %s\n.SH DESCRIPTION\n", c->name,
+            c->operands);
+    print_roff(out, c->description);
+    man_options(out, &list);
+    if (c->columns[0].key != NULL)
+        fprintf(out, ".SH COLUMNS OF THE RESULT\n");
+    cc_put_columns(c->columns, man_item, out);
+    if (strcmp(c->name, "schemes") == 0)
+        man_schemes(out);
+    fprintf(out, ".SH EXAMPLES\n.nf\n");
+    print_roff(out, c->examples);
+    fprintf(out, ".fi\n.SH SEE ALSO\n.BR commcomp (1),\n%s\n", c->page);
+}
+
+void cc_help_man(const struct cc_command *const *commands, FILE *out)
+{
+    char name[64];
+    man_head(out, "COMMCOMP");
+    fprintf(out, "commcomp \\- ");
     print_roff(out, cc_program_summary);
-    fprintf(out, ".SH SYNOPSIS\n.B commcomp\n.I command\n[options]\n.SH COMMANDS\n");
-    for (size_t i = 0; i < b.count; i++)
-        man_command(out, &b, i);
-    man_shared_options(out, &b);
-    free(b.list);
-    man_schemes(out);
-    fprintf(out, ".SH EXIT STATUS\n0 success; 1 failure or interrupt; 2 a mistake on the command "
-                 "line.\n.SH ENVIRONMENT\n");
+    fprintf(out, ".SH SYNOPSIS\n.B commcomp\n.I command\n[options]\n.SH COMMANDS\nEach has a page, "
+                 "and prints a short one with \\-\\-help.\n");
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        page_name(commands[i], false, name, sizeof name);
+        fprintf(out, ".TP\n.BR %s (1)\n", name);
+        print_roff(out, commands[i]->summary);
+    }
+    fprintf(out, ".SH OPTIONS OF EVERY COMMAND\n");
+    for (const struct cc_option *o = cc_record_options; o->name != NULL; o++)
+        cc_put_option(o, man_item, out);
+    for (const struct cc_option *o = cc_common_options; o->name != NULL; o++)
+        cc_put_option(o, man_item, out);
+    fprintf(out, ".SH EXIT STATUS\n0 done; 1 it could not be done, or a check did not hold; 2 a "
+                 "mistake on the command line; 3 validate could not measure; 130 after "
+                 "Ctrl-C.\n.SH ENVIRONMENT\n");
     man_item(out, "COMMCOMP_ISA",
              "scalar, avx2, avx512 or neon: the instruction set to use instead of the best");
     man_item(out, "COLUMNS", "the width of tables and help, instead of the terminal's");
     man_item(out, "NO_COLOR", "if set, nothing is printed in bold");
-    return CC_OK;
 }

@@ -54,8 +54,11 @@ struct cc_option {
     const char *const *words;   /* some allowed arguments, for completion; or NULL */
     char letter;                /* one-letter form, or 0 */
     enum cc_option_group group; /* if the command's options have groups, */
-    bool often;                 /* --help explains those that are used often, --help all all */
-    bool repeats;               /* may be given more than once; the last argument counts */
+    /* A few words for --help, which has the options that are used often: NULL or "" is not one of
+     * them. --help all has all options. */
+    const char *brief;
+    bool repeats; /* may be given more than once; the last argument counts, */
+    bool adds_up; /* or the first, and args->more has the others */
     enum cc_option_kind kind;
     uint64_t min, max; /* limits of counts; max 0: no limit but the type's */
     /* CC_OPTION_AT: the member. CC_OPTION_LIST: an array of its type, from a list with commas,
@@ -75,7 +78,7 @@ struct cc_option {
     /* Called with each argument before any other word is parsed: the option brings schemes, which
      * --scheme may name wherever it stands. NULL: nothing. */
     int (*before)(const char *value, struct cc_error *e);
-    const char *may_follow; /* the word that may follow an option without an argument; or NULL */
+    bool may_name_option; /* --help: the name of an option, or "all", may follow */
     /* The argument is a path. cc_args_check_outputs tests the written ones against the others. */
     enum { CC_NO_FILE, CC_READS_FILE, CC_WRITES_FILE } file;
 };
@@ -100,7 +103,7 @@ struct cc_option {
 
 /* The rows that a command takes from a table: those that are named, in this order, with blanks
  * between them, or all. `own` has what differs in this command from the one row that is named: its
- * value, def ("" for none), otherwise, help, choices, words, max, group or often. Lists end with an
+ * value, def ("" for none), otherwise, help, brief, choices, words, max or group. Lists end with an
  * element without rows. A row hides later ones of its name. */
 struct cc_option_use {
     const struct cc_option *rows;
@@ -117,7 +120,8 @@ struct cc_given {
 struct cc_args;
 
 /* Fills the struct of options at `options` by its table. A row that the command does not have has
- * the table's default. A text that cannot be read is a usage error that begins with the option's
+ * the table's default; a member whose row has neither argument nor default stays as it is: zero the
+ * struct before. A text that cannot be read is a usage error that begins with the option's
  * name. cc_options_free releases the lists, also after an error; they must be empty before. */
 int cc_options_read(const struct cc_args *args, const struct cc_option *rows, void *options,
                     struct cc_error *e);

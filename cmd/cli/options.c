@@ -13,18 +13,19 @@ const char *const cc_option_group_names[CC_OPTION_GROUPS] = {
 };
 
 /* clang-format off */
-#define SCHEME_ROW(help_)                                                                          \
-    {.name = "scheme", .value = "SCHEME", .group = CC_GROUP_SEND, .often = true, .help = help_}
+#define SCHEME_ROW(brief_, help_)                                                                  \
+    {.name = "scheme", .value = "SCHEME", .group = CC_GROUP_SEND, .brief = brief_, .help = help_}
 #define PARAMETER_ROW                                                                              \
-    {.name = "NAME", .value = "VALUE", .group = CC_GROUP_SEND, .often = true,                      \
+    {.name = "NAME", .value = "VALUE", .group = CC_GROUP_SEND,                                     \
      .help = "sets parameter NAME of the schemes of the last --scheme: --scheme 3lc --s 1.75. "    \
              "`commcomp schemes` lists them"}
 static const struct cc_option one_scheme[] = {
-    SCHEME_ROW("a scheme with its parameters, as 3lc:s=1.75"), PARAMETER_ROW,
+    SCHEME_ROW("a scheme, as 3lc:s=1.75", "a scheme with its parameters, as 3lc:s=1.75"), PARAMETER_ROW,
     {.name = NULL},
 };
 static const struct cc_option several_schemes[] = {
-    SCHEME_ROW("a scheme with its parameters (3lc:s=1.75), a list of them (3lc:s=1.5,zre=0,int8), a "
+    SCHEME_ROW("schemes: 3lc:s=1.75,int8, a sweep 3lc:s=1.0/1.9, or all",
+               "a scheme with its parameters (3lc:s=1.75), a list of them (3lc:s=1.5,zre=0,int8), a "
                "sweep (3lc:s=1.0/1.5/1.9), `all` (the catalogue) or `paper` (the ten rows of 3LC's "
                "Table 1); may be repeated"),
     PARAMETER_ROW,
@@ -48,18 +49,20 @@ const struct cc_option cc_record_options[] = {
      .value = "FORMAT",
      .def = "table",
      .choices = cc_format_names,
+     .brief = "table, csv, json, md or latex on stdout",
      .help = "what to print on stdout: table, csv, json, md (Markdown) or latex (a tabular for "
              "booktabs)"},
     {.name = "output",
      CC_OPTION_AT(struct cc_output_options, output),
      .group = CC_GROUP_OUTPUT,
-     .often = true,
+     .brief = "also write FILE: .csv, .json, .md, .tex or .txt",
      .letter = 'o',
+     .adds_up = true,
      .value = "FILE",
      .file = CC_WRITES_FILE,
      .help =
          "also write the result to FILE, whole or not at all; the suffix says how: .csv, .json, "
-         ".txt, .md or .tex; a pipe or device without one gets --format"},
+         ".txt, .md or .tex; a pipe or device without one gets --format; may be repeated"},
     {.name = "columns",
      CC_OPTION_AT(struct cc_output_options, columns),
      .group = CC_GROUP_OUTPUT,
@@ -87,9 +90,10 @@ const struct cc_option cc_common_options[] = {
      .help = "no progress bar and no remarks on stderr"},
     {.name = "help",
      .letter = 'h',
-     .may_follow = "all",
+     .may_name_option = true,
      .group = CC_GROUP_OUTPUT,
-     .help = "explain this command; `--help all`: with all its options and columns"},
+     .help = "explain this command; `--help all`: with all its options and columns; `--help "
+             "OPTION`: one of them"},
     {.name = NULL},
 };
 
@@ -108,7 +112,7 @@ static struct cc_option merge(const struct cc_option *row, const struct cc_optio
     o.choices = own->choices != NULL ? own->choices : own->words != NULL ? NULL : o.choices;
     o.words = own->words != NULL ? own->words : o.words;
     o.max = own->max > 0 ? own->max : o.max;
-    o.often = o.often || own->often;
+    o.brief = own->brief != NULL ? own->brief : o.brief;
     o.group = own->group != CC_NO_GROUP ? own->group : o.group;
     return o;
 }

@@ -23,7 +23,7 @@ struct use {
 };
 
 struct uses {
-    struct use list[CC_MAX_OPERANDS + CC_MAX_OPTIONS];
+    struct use list[CC_MAX_OPERANDS + CC_MAX_OPTIONS + CC_MAX_MORE];
     size_t count;
 };
 
@@ -46,6 +46,9 @@ static void add_operands(struct uses *u, const struct cc_args *args)
 
 static void add_options(struct uses *u, const struct cc_args *args)
 {
+    for (int i = 0; i < args->more_count; i++)
+        u->list[u->count++] =
+            (struct use){.name = "--output", .path = args->more[i], .written = true};
     for (size_t i = 0; i < args->options.count; i++) {
         const struct cc_option *o = &args->options.option[i];
         if (o->file == CC_NO_FILE || args->value[i] == NULL)
@@ -164,6 +167,8 @@ int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)
     enum cc_format unused;
     if (output != NULL)
         CC_TRY(cc_format_of_path(output, args->output.format, &unused, e));
+    for (int i = 0; i < args->more_count; i++)
+        CC_TRY(cc_format_of_path(args->more[i], args->output.format, &unused, e));
     add_operands(&u, args);
     add_options(&u, args);
     for (size_t i = 0; i < u.count; i++) {

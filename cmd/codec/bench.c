@@ -7,6 +7,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/trace/trace_dtype.h"
 #include "core/units.h"
 #include "results/machine_info.h"
 
@@ -58,6 +59,7 @@ static const struct cc_option own_options[] = {
          "the first steps of a training, when residuals are empty"},
     {.name = "per-tensor",
      MEMBER(per_tensor),
+     .brief = "a row for each tensor",
      .help = "a row for each tensor instead of one for the whole step"},
     {.name = "threads",
      CC_OPTION_LIST(struct cc_bench_options, threads, thread_counts),
@@ -66,6 +68,7 @@ static const struct cc_option own_options[] = {
      .max = 1024,
      .value = "N",
      .def = "1",
+     .brief = "threads of a codec, as in 2 or 1,2,4",
      .help = "threads: large tensors one after the other with all of them, small ones shared out; "
              "with a list, as in 1,2,4, speeds of each number, and speed-ups over the first"},
     {.name = "samples",
@@ -91,21 +94,32 @@ static const struct cc_option own_options[] = {
      .kind = CC_TAKES_TIME,
      .value = "TIME",
      .def = "5s",
+     .brief = "how long speeds are measured",
      .help = "go on sampling for this long, all schemes and all sizes together"},
     {.name = "profile-out",
      MEMBER(profile_out),
      .value = "FILE",
      .file = CC_WRITES_FILE,
+     .brief = "write the codecs' profile, for `commcomp model`",
      .help = "write bits and nanoseconds per value of each scheme by the tensor's size, for "
              "`commcomp model`: of the sizes of --values, of the tensors of --trace or --net, else "
              "of " CC_PROFILE_SIZES_TEXT " values"},
-    {.name = "no-speed", MEMBER(no_speed), .help = "sizes and errors only"},
+    {.name = "no-speed",
+     MEMBER(no_speed),
+     .brief = "sizes and errors only",
+     .help = "sizes and errors only"},
     {.name = NULL},
 };
 
 static const struct cc_option_use options[] = {
     {.rows = cc_plugin_options},
     {.rows = cc_source_options, .names = "trace synthetic net values seed steps skip-nonfinite"},
+    {.rows = cc_source_options,
+     .names = "dtype",
+     .own = {.otherwise = "the trace's; fp32 if values are drawn",
+             .help =
+                 "type of the gradients: {words}. Values are rounded to it, codecs read it, and "
+                 "ratio and encoding speed refer to its bytes"}},
     {.rows = own_options},
     {.rows = NULL},
 };
@@ -170,6 +184,7 @@ static int add_to_profile(struct cc_bench_run *b, struct cc_bench_measured *m, s
         struct cc_machine_info machine;
         cc_machine_info_read(&machine);
         p->threads = b->config.threads;
+        p->dtype = cc_trace_element(b->config.trace);
         CC_TRY(cc_text(&p->trace, e, "%s", cc_trace_name(b->config.trace)));
         CC_TRY(cc_text(&p->cpu, e, "%s", machine.cpu));
         CC_TRY(cc_text(&p->isa, e, "%s", machine.isa));
@@ -227,12 +242,35 @@ static bool is_benched(enum cc_bench_streams which, size_t index, struct cc_trac
                                     : which == CC_STREAM_ALL || s.direction == direction;
 }
 
+/* Sets the type of the trace's gradients, and the scheme that sends them as they are. */
+static int choose_type(struct cc_bench_run *b, struct cc_error *e)
+{
+    struct cc_trace *t = b->config.trace;
+    const bool given = cc_given(&b->source, &b->source.dtype) != NULL;
+    const enum cc_element type = given ? b->source.dtype : cc_trace_element(t);
+    bool other = false;
+    for (size_t i = 0; !given && type != CC_ELEMENT_FP32 && i < cc_trace_tensors(t); i++)
+        other |= cc_dtype_element(cc_trace_dtype(t, i)) != type;
+    if (other)
+        CC_TRY(cc_record_note(b->record, e,
+                              "the gradients' type is that of the largest tensor, %s, to which the "
+                              "others are rounded; --dtype chooses another",
+                              cc_element_names[type]));
+    cc_trace_set_element(t, type);
+    cc_spec_free(b->raw);
+    b->raw = NULL;
+    CC_TRY(cc_spec_parse(cc_element_names[type], &b->raw, e));
+    b->config.raw = b->raw;
+    return CC_OK;
+}
+
 static int bench_trace(struct cc_bench_run *b, struct cc_error *e)
 {
     struct cc_trace *trace = b->config.trace;
     const enum cc_bench_streams which = b->options.streams;
     const size_t limit = (size_t)b->source.steps;
     b->streams = 0;
+    CC_TRY(choose_type(b, e));
     for (size_t i = 0; i < cc_trace_streams(trace); i++)
         b->streams += is_benched(which, i, cc_trace_stream(trace, i));
     if (b->options.profile_out != NULL && b->streams > 1)
@@ -279,15 +317,12 @@ out:
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_bench_run b = {.record = &args->record};
-    struct cc_spec *raw = NULL;
     int status = CC_OK;
     CC_TRY_OUT(parse_options(args, &b.options, &b.source, e));
     if (args->schemes.count == 0)
         CC_TRY_OUT(cc_spec_list_parse("paper", &args->schemes, e));
-    CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &raw, e));
     CC_TRY_OUT(CC_NEW(b.first, args->schemes.count * CC_CALLS, e));
     b.config = (struct cc_bench_config){.schemes = &args->schemes,
-                                        .raw = raw,
                                         .min_size = b.options.min_size,
                                         .seed = b.source.seed,
                                         .progress = show_progress,
@@ -313,7 +348,7 @@ out:
     cc_options_free(&b.options);
     cc_options_free(&b.source);
     free(b.first);
-    cc_spec_free(raw);
+    cc_spec_free(b.raw);
     return status;
 }
 
@@ -335,6 +370,7 @@ const struct cc_command cc_command_bench = {
                 "  commcomp bench --values cache    # larger than the cache, with its limits\n"
                 "  commcomp bench --scheme 3lc --values 1K,10K,100K,1M,10M -o sizes.csv\n"
                 "  commcomp bench --scheme all --profile-out profile.json\n",
+    .page = "docs/results.md",
     .options = options,
     .columns = cc_bench_columns,
     .takes_schemes = CC_SCHEMES,

@@ -36,6 +36,7 @@ struct cc_bench_run {
     struct cc_bench_options options;
     struct cc_source_options source;
     struct cc_bench_config config; /* for the stream that is benched now */
+    struct cc_spec *raw;           /* config.raw */
     struct cc_record *record;
     struct cc_progress progress;
     struct cc_profile profile;

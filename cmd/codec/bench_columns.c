@@ -16,6 +16,7 @@ const struct cc_column cc_bench_columns[] = {
     CC_COLUMN(stream, CC_SETTING),
     CC_COLUMN(trace, CC_SETTING),
     CC_COLUMN(values, CC_SETTING),
+    CC_COLUMN(dtype, CC_SETTING),
     CC_COLUMN(steps, CC_SETTING),
     CC_COLUMN(passes, CC_DETAIL,
               .note = "without --passes N sizes are means over the last " CC_SETTLE_STEPS_TEXT

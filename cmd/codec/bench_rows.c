@@ -8,8 +8,10 @@
 #include "cmd/codec/bench.h"
 #include "cmd/input/source.h"
 #include "core/cache.h"
+#include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/stats.h"
+#include "core/trace/trace_dtype.h"
 #include "core/units.h"
 #include "models/verdict.h"
 
@@ -19,7 +21,8 @@
  * they are not finite, or were not measured. */
 struct row {
     const char *scheme;
-    const char *tensor; /* NULL: the whole step */
+    const char *tensor;   /* NULL: the whole step */
+    enum cc_element type; /* the gradients' */
     struct cc_settled settled;
     struct cc_quality q;
     double state_bytes, scratch_bytes;
@@ -56,24 +59,29 @@ static double error_ratio(double error, double of)
     return error == 0 ? 0 : isfinite(of) ? error / of : (double)NAN;
 }
 
-static void set_quality(struct row *row, const struct cc_quality *q)
+static void set_quality(struct row *row, const struct cc_quality *q, enum cc_element type)
 {
     const double all_values = (double)q->values * (double)q->steps,
                  bytes = (double)q->payload_bytes;
     const double cosine = q->sums.dot / sqrt(q->sums.output_sq) / sqrt(q->sums.raw_sq);
     row->q = *q;
     row->bits_per_value = finite_or_nan(8 * bytes / all_values);
-    row->ratio = finite_or_nan(4 * all_values / bytes);
+    row->ratio = finite_or_nan((double)cc_element_bytes[type] * all_values / bytes);
     /* Rounding may leave it a last digit over 1. */
     row->cosine = isnan(cosine) ? (double)NAN : fmax(-1, fmin(1, cosine));
 }
 
-/* From the seconds of the samples, which are sorted. */
+/* From the seconds of the samples, which are sorted. Limits are of 4 bytes a value: what encoding
+ * reads may have 2. */
 static void set_speed(struct row *row, enum cc_call call, double *seconds, size_t samples,
                       const struct cc_call_limits *limits)
 {
     const struct cc_stats s = cc_stats_of(seconds, samples);
-    const double bytes = 4e-9 * (double)row->q.values, gb_per_s = bytes / s.median;
+    const double width = call == CC_ENCODE ? (double)cc_element_bytes[row->type] : 4;
+    const double values = 1e-9 * (double)row->q.values, bytes = width * values;
+    const double gb_per_s = bytes / s.median;
+    const double memory = positive_or_nan(limits->memory * width / 4);
+    const double l1 = positive_or_nan(limits->l1 * width / 4);
     row->samples = samples;
     row->outliers += s.outliers;
     row->call[call] = (struct row_speed){.gb_per_s = finite_or_nan(gb_per_s),
@@ -82,12 +90,12 @@ static void set_speed(struct row *row, enum cc_call call, double *seconds, size_
                                          .low = bytes / s.high,
                                          .high = bytes / s.low,
                                          .spread = cc_stats_spread(&s) / 2,
-                                         .limit = positive_or_nan(limits->memory),
-                                         .roofline = gb_per_s / positive_or_nan(limits->memory),
-                                         .l1 = positive_or_nan(limits->l1),
-                                         .l1_share = gb_per_s / positive_or_nan(limits->l1),
+                                         .limit = memory,
+                                         .roofline = gb_per_s / memory,
+                                         .l1 = l1,
+                                         .l1_share = gb_per_s / l1,
                                          .speedup = (double)NAN,
-                                         .moved = limits->moved / 4 * bytes / s.median};
+                                         .moved = limits->moved * values / s.median};
 }
 
 static void add_memory(struct row *row, const struct cc_bench_run *b, size_t scheme, size_t tensor)
@@ -101,10 +109,11 @@ static struct row tensor_row(const struct cc_bench_run *b, size_t scheme, size_t
                              const struct cc_quality *q, const struct cc_speed *speed)
 {
     struct row row = {.tensor = cc_trace_tensor(b->config.trace, tensor)->name,
+                      .type = cc_trace_element(b->config.trace),
                       .error = cc_update_error_unknown()};
     static const struct cc_call_limits unknown = {.moved = (double)NAN};
     const size_t at = scheme * speed->tensors + tensor;
-    set_quality(&row, q);
+    set_quality(&row, q, row.type);
     add_memory(&row, b, scheme, tensor);
     for (int c = 0; c < CC_CALLS && speed->samples > 0 && row.q.values > 0; c++)
         set_speed(&row, (enum cc_call)c, &speed->tensor_seconds[c][at * speed->most],
@@ -116,7 +125,8 @@ static struct row step_row(const struct cc_bench_run *b, size_t scheme, const st
                            const struct cc_update_error *error, const struct cc_speed *speed)
 {
     const struct cc_spec *spec = b->config.schemes->item[scheme];
-    struct row row = {.error = *error,
+    struct row row = {.type = cc_trace_element(b->config.trace),
+                      .error = *error,
                       .local = cc_period(spec->scheme, spec->params) > 1,
                       .by_shape = isnan(error->error) && cc_update_error_by_shape(spec),
                       .sparse = (spec->scheme->flags & CC_SPARSE) != 0};
@@ -125,7 +135,7 @@ static struct row step_row(const struct cc_bench_run *b, size_t scheme, const st
         cc_quality_add(&all, &q[t]);
         add_memory(&row, b, scheme, t);
     }
-    set_quality(&row, &all);
+    set_quality(&row, &all, row.type);
     if (speed->samples == 0 || row.q.values == 0)
         return row;
     const struct cc_scheme_limits *limits = &speed->limit[scheme];
@@ -202,7 +212,8 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
     const struct cc_text_column texts[] = {{CC_KEY(scheme), row->scheme},
                                            {CC_KEY(tensor), row->tensor},
                                            {CC_KEY(stream), stream},
-                                           {CC_KEY(trace), cc_trace_name(b->config.trace)}};
+                                           {CC_KEY(trace), cc_trace_name(b->config.trace)},
+                                           {CC_KEY(dtype), cc_element_names[row->type]}};
     const struct cc_number_column all[] = {
         {CC_KEY(values), values},
         {CC_KEY(steps), (double)q->steps},
@@ -329,7 +340,7 @@ static int note_useless(const struct cc_bench_run *b, const struct row *row, siz
 
 /* Notes the smallest, the fastest and the one with the least error of the schemes that compress, do
  * not decode to zeros only, and are less far off than sending nothing. The fastest of several with
- * the least error is named first. */
+ * the least error is named first. After an interrupt, another one might have been. */
 static int note_best(const struct cc_bench_run *b, const struct row *row, size_t rows,
                      struct cc_error *e)
 {
@@ -347,7 +358,7 @@ static int note_best(const struct cc_bench_run *b, const struct row *row, size_t
                              (r->error.error == least->error.error && is_faster(r, least))))
             least = r;
     }
-    if (rows < 2 || smallest == NULL)
+    if (rows < 2 || smallest == NULL || cc_interrupted())
         return CC_OK;
     CC_TRY(note_row(b, "smallest", smallest, "", e));
     CC_TRY(note_useless(b, row, rows, smallest, e));

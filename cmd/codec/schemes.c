@@ -184,6 +184,7 @@ const struct cc_command cc_command_schemes = {
     .examples = "  commcomp schemes                   # all of them\n"
                 "  commcomp schemes 3lc qsgd          # explains two\n"
                 "  commcomp schemes --format json     # for programs\n",
+    .page = "docs/payloads.md",
     .options = options,
     .columns = columns,
     .run = run,

@@ -7,22 +7,21 @@
 
 #include "cmd/cli/command.h"
 #include "cmd/cli/progress.h"
+#include "cmd/codec/compress.h"
 #include "cmd/input/source.h"
 #include "core/format/contents.h"
 #include "core/memory.h"
 #include "core/trace/synth.h"
 #include "core/trace/trace.h"
 #include "core/trace/trace_check.h"
+#include "core/trace/trace_dtype.h"
 #include "core/trace/trace_write.h"
 
 static const struct cc_column columns[] = {
-    CC_COLUMN(trace, CC_SETTING),
-    CC_COLUMN(files, CC_ANSWER),
-    CC_COLUMN(tensors, CC_MAIN),
-    CC_COLUMN(values, CC_MAIN),
-    CC_COLUMN(output_bytes, CC_ANSWER),
-    CC_COLUMN(source, CC_SETTING),
-    {.key = NULL},
+    CC_COLUMN(trace, CC_SETTING),  CC_COLUMN(files, CC_ANSWER),
+    CC_COLUMN(tensors, CC_MAIN),   CC_COLUMN(values, CC_MAIN),
+    CC_COLUMN(dtype, CC_SETTING),  CC_COLUMN(output_bytes, CC_ANSWER),
+    CC_COLUMN(source, CC_SETTING), {.key = NULL},
 };
 
 static int add_row(struct cc_record *r, const struct cc_trace *t, const char *path, uint64_t files,
@@ -32,6 +31,7 @@ static int add_row(struct cc_record *r, const struct cc_trace *t, const char *pa
     CC_TRY(cc_record_add(r, &row, e));
     CC_TRY(cc_record_text(r, row, CC_KEY(trace), path, e));
     CC_TRY(cc_record_text(r, row, CC_KEY(source), cc_trace_name(t), e));
+    CC_TRY(cc_record_text(r, row, CC_KEY(dtype), cc_element_names[cc_trace_element(t)], e));
     cc_record_number(r, row, CC_KEY(files), (double)files);
     cc_record_number(r, row, CC_KEY(tensors), (double)cc_trace_tensors(t));
     cc_record_number(r, row, CC_KEY(values), (double)cc_trace_values(t));
@@ -50,12 +50,13 @@ static void show_writing(void *context, double done)
 }
 
 static int write_directory(struct cc_args *args, struct cc_trace *t, const char *path,
-                           struct cc_error *e)
+                           bool compress, struct cc_error *e)
 {
     struct cc_progress progress;
     uint64_t files, bytes;
     cc_progress_begin(&progress, args->quiet);
-    int status = cc_trace_write(t, path, show_writing, &progress, &files, &bytes, e);
+    int status = cc_trace_write(t, path, compress ? cc_compress_step : NULL, ".cc", show_writing,
+                                &progress, &files, &bytes, e);
     cc_progress_end(&progress);
     return status == CC_OK ? add_row(&args->record, t, path, files, (double)bytes, e) : status;
 }
@@ -84,6 +85,9 @@ static const struct cc_option synth_options[] = {
 static const struct cc_option_use synth_uses[] = {
     {.rows = cc_source_options, .names = "synthetic net values seed"},
     {.rows = cc_source_options, .names = "steps", .own = {.def = "8", .help = "steps to make"}},
+    {.rows = cc_source_options,
+     .names = "dtype",
+     .own = {.def = "fp32", .help = "type that values are rounded to and written in: {words}"}},
     {.rows = synth_options},
     {.rows = NULL},
 };
@@ -98,7 +102,8 @@ static int run_synth(struct cc_args *args, struct cc_error *e)
     const struct cc_synth config = {
         .steps = (size_t)source.steps, .ranks = o.ranks, .pulls = o.pulls};
     CC_TRY(cc_input_synth(&source, &config, &t, e));
-    int status = write_directory(args, t, args->operand[0], e);
+    cc_trace_set_element(t, source.dtype);
+    int status = write_directory(args, t, args->operand[0], false, e);
     cc_trace_close(t);
     return status;
 }
@@ -116,6 +121,7 @@ const struct cc_command cc_command_trace_synth = {
         "appears when it is complete.",
     .examples = "  commcomp trace synth traces/ --net resnet110 --steps 4 --ranks 2 --pulls\n"
                 "  commcomp trace synth traces/ --values 25M --steps 1 --synthetic laplace\n",
+    .page = "docs/traces.md",
     .options = synth_uses,
     .columns = columns,
     .run = run_synth,
@@ -123,17 +129,46 @@ const struct cc_command cc_command_trace_synth = {
 
 /* --- convert --- */
 
-static const struct cc_option_use convert_options[] = {{.rows = NULL}};
+struct convert_options {
+    struct cc_given given;
+    bool compress;
+};
 
-static int convert_file(struct cc_args *args, struct cc_trace *t, const char *out,
+static const struct cc_option convert_rows[] = {
+    {.name = "compress",
+     CC_OPTION_AT(struct convert_options, compress),
+     .help =
+         "write compressed files, .cc, of the scheme " CC_COMPRESS_SCHEME ", which loses nothing; "
+         "all commands read them as traces"},
+    {.name = NULL},
+};
+
+static const struct cc_option_use convert_options[] = {
+    {.rows = cc_source_options,
+     .names = "dtype",
+     .own = {.otherwise = "fp32; with --compress as they are",
+             .help = "type that values are rounded to and written in: {words}"}},
+    {.rows = convert_rows},
+    {.rows = NULL},
+};
+
+static int convert_file(struct cc_args *args, struct cc_trace *t, const char *out, bool compress,
                         struct cc_error *e)
 {
+    enum cc_file_format format;
     struct cc_pair *pairs;
     size_t count;
     struct stat st;
-    CC_TRY(cc_tensor_file_check(out, cc_trace_tensors(t), e));
+    if (!compress && cc_trace_element(t) == CC_ELEMENT_BF16 &&
+        cc_file_format_of(out, &format, NULL) == CC_OK && format == CC_NPY)
+        return cc_usage(e, "%s: .npy has no bf16; take --dtype fp16 or fp32, or .safetensors", out);
+    if (!compress)
+        CC_TRY(cc_tensor_file_check(out, cc_trace_tensors(t), e));
+    else if (cc_file_format_of(out, &format, NULL) != CC_OK || format != CC_COMPRESSED)
+        return cc_usage(e, "%s: with --compress a file's name ends with .cc", out);
     CC_TRY(cc_tensor_file_metadata(args->operand[0], &pairs, &count, e));
-    int status = cc_trace_write_step(t, 0, 0, out, count > 0 ? pairs : NULL, count, e);
+    cc_write_step *const write = compress ? cc_compress_step : cc_trace_write_step;
+    const int status = write(t, 0, 0, out, count > 0 ? pairs : NULL, count, e);
     cc_pairs_free(pairs, count);
     CC_TRY(status);
     /* The number of bytes written to a pipe is not known. */
@@ -144,18 +179,25 @@ static int convert_file(struct cc_args *args, struct cc_trace *t, const char *ou
 static int run_convert(struct cc_args *args, struct cc_error *e)
 {
     const char *in = args->operand[0], *out = args->operand[1];
+    struct cc_source_options source;
+    struct convert_options o = {.compress = false};
     struct cc_trace *t = NULL;
     struct stat st;
     bool directory = stat(in, &st) == 0 && S_ISDIR(st.st_mode);
+    CC_TRY(cc_source_read(args, &source, e));
+    CC_TRY(cc_options_read(args, convert_rows, &o, e));
     CC_TRY(cc_trace_open(in, &t, e));
-    int status = directory ? write_directory(args, t, out, e) : convert_file(args, t, out, e);
+    if (!o.compress || cc_given(&source, &source.dtype) != NULL)
+        cc_trace_set_element(t, source.dtype);
+    const int status = directory ? write_directory(args, t, out, o.compress, e)
+                                 : convert_file(args, t, out, o.compress, e);
     cc_trace_close(t);
     return status;
 }
 
 const struct cc_command cc_command_trace_convert = {
     .name = "trace convert",
-    .summary = "rewrite a trace as float32 safetensors, or a file in another format",
+    .summary = "rewrite a trace as safetensors of one type, or a file in another format",
     .operands = "IN OUT",
     .min_operands = 2,
     .max_operands = 2,
@@ -164,9 +206,11 @@ const struct cc_command cc_command_trace_convert = {
         "A directory becomes a directory of .safetensors files, one for each step and sender, "
         "with metadata that tell which; OUT must not exist or be empty. A file becomes a file "
         "in the format of OUT's suffix; .npy and .csv hold one tensor. Values of other "
-        "types become float32.",
+        "types become float32, or what --dtype says (.npy has no bf16).",
     .examples = "  commcomp trace convert numpy-files/ trace/\n"
-                "  commcomp trace convert x.npy x.safetensors\n",
+                "  commcomp trace convert x.npy x.safetensors\n"
+                "  commcomp trace convert --compress captured/ small/\n",
+    .page = "docs/traces.md",
     .options = convert_options,
     .columns = columns,
     .run = run_convert,
@@ -201,6 +245,7 @@ static const struct cc_column info_columns[] = {
     CC_COLUMN(tensor, CC_SETTING),
     CC_COLUMN(shape, CC_SETTING),
     CC_COLUMN(values, CC_MAIN),
+    CC_COLUMN(dtype, CC_SETTING),
     CC_COLUMN(largest, CC_DETAIL),
     CC_COLUMN(max_abs, CC_ANSWER),
     CC_COLUMN(rms, CC_MAIN),
@@ -249,7 +294,7 @@ static int add_stream(struct cc_record *r, struct cc_trace *t, size_t stream, st
     cc_record_number(r, row, CC_KEY(tensors), (double)cc_trace_tensors(t));
     cc_record_number(r, row, CC_KEY(values), (double)cc_trace_values(t));
     cc_record_number(r, row, CC_KEY(largest), (double)cc_trace_largest(t));
-    return CC_OK;
+    return cc_record_text(r, row, CC_KEY(dtype), cc_element_names[cc_trace_element(t)], e);
 }
 
 /* Adds a row with statistics for each tensor of a stream. */
@@ -271,6 +316,8 @@ static int add_tensors(struct cc_args *args, struct cc_trace *t, size_t stream, 
         CC_TRY_OUT(add_stream_row(r, t, stream, &row, e));
         CC_TRY_OUT(cc_record_text(r, row, CC_KEY(tensor), info->name, e));
         CC_TRY_OUT(cc_record_text(r, row, CC_KEY(shape), shape, e));
+        const enum cc_element type = cc_dtype_element(cc_trace_dtype(t, k));
+        CC_TRY_OUT(cc_record_text(r, row, CC_KEY(dtype), cc_element_names[type], e));
         cc_record_number(r, row, CC_KEY(values), (double)info->shape.n);
         set_statistics(r, row, &s[k]);
     }
@@ -306,6 +353,7 @@ const struct cc_command cc_command_trace_info = {
         "headers are checked, values only with --per-tensor.",
     .examples = "  commcomp trace info captured/\n"
                 "  commcomp trace info --per-tensor captured/step7.safetensors\n",
+    .page = "docs/traces.md",
     .options = info_uses,
     .columns = info_columns,
     .run = run_info,

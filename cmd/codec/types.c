@@ -6,36 +6,22 @@
 #include "core/memory.h"
 #include "core/trace/trace_dtype.h"
 
-/* The types that can be given back, by their names in safetensors. Others become float32. */
-static const struct {
-    const char *name;
-    enum cc_dtype type;
-} names[] = {{"F32", CC_F32}, {"BF16", CC_BF16}, {"F16", CC_F16}};
-
-#define NAMES     (sizeof names / sizeof names[0])
-#define NAME_ROOM 8
-
-static const char *name_of(enum cc_dtype type)
-{
-    for (size_t i = 0; i < NAMES; i++)
-        if (names[i].type == type)
-            return names[i].name;
-    return names[0].name;
-}
+/* The longest word of a type, and the end of its line. */
+#define ROOM 8
 
 /* The types of all tensors, a line each, to be freed; "" if all are float32. */
 static int print_types(const struct cc_trace *t, char **out, struct cc_error *e)
 {
     const size_t tensors = cc_trace_tensors(t);
     bool other = false;
-    char *text = cc_alloc(NAME_ROOM * tensors, e);
+    char *text = cc_alloc(ROOM * tensors, e);
     *out = text;
     if (text == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < tensors; i++) {
-        const char *name = name_of(cc_trace_dtype(t, i));
+        const char *name = cc_types_word(cc_trace_dtype(t, i));
         const size_t length = strlen(name);
-        other = other || strcmp(name, names[0].name) != 0;
+        other = other || strcmp(name, cc_types_word(CC_F32)) != 0;
         memcpy(text, name, length);
         text += length;
         *text++ = '\n';
@@ -46,8 +32,8 @@ static int print_types(const struct cc_trace *t, char **out, struct cc_error *e)
     return CC_OK;
 }
 
-int cc_types_add(const struct cc_spec *spec, const struct cc_trace *t, struct cc_pair **pairs,
-                 size_t *count, struct cc_error *e)
+int cc_types_add(const struct cc_trace *t, struct cc_pair **pairs, size_t *count,
+                 struct cc_error *e)
 {
     size_t room = *count;
     char *key = NULL, *value = NULL;
@@ -58,8 +44,6 @@ int cc_types_add(const struct cc_spec *spec, const struct cc_trace *t, struct cc
                            "the file's metadata have the key %s, which compressed files use; "
                            "rename it",
                            CC_TYPES_KEY);
-    if (spec->scheme->flags & CC_LOSSY)
-        return CC_OK;
     CC_TRY_OUT(print_types(t, &value, e));
     if (value[0] == '\0')
         goto out;
@@ -75,41 +59,13 @@ out:
     return status;
 }
 
-/* The type at *text, which moves on to the next line. */
-static bool parse_type(const char **text, enum cc_dtype *out)
-{
-    const size_t length = strcspn(*text, "\n");
-    for (size_t i = 0; i < NAMES; i++)
-        if (strlen(names[i].name) == length && memcmp(names[i].name, *text, length) == 0) {
-            *out = names[i].type;
-            *text += length + ((*text)[length] == '\n');
-            return true;
-        }
-    return false;
-}
-
-static int parse_types(const char *text, size_t count, enum cc_dtype *types, struct cc_error *e)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!parse_type(&text, &types[i]))
-            return cc_fail(e, "metadata %s: line %zu is not one of F32, BF16 and F16", CC_TYPES_KEY,
-                           i + 1);
-    return *text == '\0' ? CC_OK
-                         : cc_fail(e, "metadata %s: more lines than the file's %zu tensors",
-                                   CC_TYPES_KEY, count);
-}
-
 int cc_types_take(const struct cc_container *file, enum cc_dtype *types, struct cc_pair *pairs,
                   size_t *count, struct cc_error *e)
 {
     const struct cc_container_head *h = &file->head;
     *count = 0;
-    for (size_t i = 0; i < file->tensor_count; i++)
-        types[i] = CC_F32;
     for (size_t i = 0; i < h->pair_count; i++)
-        if (strcmp(h->pairs[i].key, CC_TYPES_KEY) == 0)
-            CC_TRY(parse_types(h->pairs[i].value, file->tensor_count, types, e));
-        else
+        if (strcmp(h->pairs[i].key, CC_TYPES_KEY) != 0 && strcmp(h->pairs[i].key, CC_BASE_KEY) != 0)
             pairs[(*count)++] = h->pairs[i];
-    return CC_OK;
+    return cc_container_types(file, types, e);
 }

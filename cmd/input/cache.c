@@ -80,13 +80,13 @@ bool cc_cache_path(const char *name, char *out, size_t cap)
 }
 
 /* The path of the profile; false if the environment names no place for it. */
-static bool find_path(const struct cc_machine_info *h, char out[PATH_CAP])
+static bool find_path(const struct cc_machine_info *h, enum cc_element dtype, char out[PATH_CAP])
 {
     char name[128];
     uint32_t key = cc_crc32(0, h->cpu, strlen(h->cpu));
     key = cc_crc32(key, h->version, strlen(h->version));
-    (void)snprintf(name, sizeof name, "profile-%s-%s-%08x.json", h->isa,
-                   cc_distribution_names[distribution], key);
+    (void)snprintf(name, sizeof name, "profile-%s-%s-%s-%08x.json", h->isa,
+                   cc_distribution_names[distribution], cc_element_names[dtype], key);
     return cc_cache_path(name, out, PATH_CAP);
 }
 
@@ -136,11 +136,12 @@ static int read_file(const struct cache *c, struct cc_profile *out, struct cc_er
     if (stat(c->path, &info) != 0 && (errno == ENOENT || errno == ENOTDIR))
         return CC_OK;
     CC_TRY(cc_profile_read(c->path, out, e));
-    if (out->cpu != NULL && strcmp(out->cpu, c->host.cpu) == 0 && out->isa != NULL &&
-        strcmp(out->isa, c->host.isa) == 0)
+    const bool ours = out->cpu != NULL && strcmp(out->cpu, c->host.cpu) == 0 && out->isa != NULL &&
+                      strcmp(out->isa, c->host.isa) == 0;
+    if (ours && out->dtype == c->request->dtype)
         return rename_codecs(out, false, e);
     cc_profile_free(out);
-    return cc_fail(e, "%s: of another machine", c->path);
+    return cc_fail(e, "%s: of another %s", c->path, ours ? "type of gradients" : "machine");
 }
 
 /* Reads the profile, or begins one. A file that cannot be read is not used, and not written. */
@@ -337,8 +338,10 @@ static int measure(struct cache *c, const struct plan *plan, struct cc_profile_c
     config.progress = show;
     config.progress_arg = &progress;
     if (!c->request->quiet)
-        fprintf(stderr, "commcomp: measuring the speed of %zu scheme%s on this machine, %s\n",
+        fprintf(stderr, "commcomp: measuring the speed of %zu scheme%s%s%s on this machine, %s\n",
                 plan->schemes, plan->schemes == 1 ? "" : "s",
+                c->request->dtype != CC_ELEMENT_FP32 ? " on gradients in " : "",
+                c->request->dtype != CC_ELEMENT_FP32 ? cc_element_names[c->request->dtype] : "",
                 plan->again ? "which was busy when it was measured before" : "which happens once");
     cc_progress_part(progress.bar, c->request->share);
     for (size_t i = 0; i < CC_PROFILE_SIZES && status == CC_OK; i++)
@@ -358,6 +361,7 @@ static int complete(struct cache *c, struct cc_error *e)
 {
     const struct cc_profile_config config = {.distribution = distribution,
                                              .seed = 1,
+                                             .dtype = c->request->dtype,
                                              .threads = 1,
                                              .cpu = c->host.cpu,
                                              .time = c->host.time};
@@ -405,12 +409,14 @@ int cc_cache_profile(const struct cc_cache_request *request, struct cc_profile *
     struct cache c = {.request = request, .lock = -1};
     int status = CC_OK;
     cc_machine_info_read(&c.host);
-    c.kept = find_path(&c.host, c.path);
+    c.kept = find_path(&c.host, request->dtype, c.path);
     CC_TRY_OUT(complete(&c, e));
-    CC_TRY_OUT(
-        cc_text(source, e, "measured on this machine at %s%s%s%s", c.profile.time,
-                uses_busy_cell(&c) ? " (while it was busy: measured again when it is quieter)" : "",
-                c.kept ? ", kept in " : "", c.kept ? c.path : ""));
+    CC_TRY_OUT(cc_text(
+        source, e, "measured on this machine%s%s at %s%s%s%s",
+        request->dtype != CC_ELEMENT_FP32 ? " on values in " : "",
+        request->dtype != CC_ELEMENT_FP32 ? cc_element_names[request->dtype] : "", c.profile.time,
+        uses_busy_cell(&c) ? " (while it was busy: measured again when it is quieter)" : "",
+        c.kept ? ", kept in " : "", c.kept ? c.path : ""));
     *out = c.profile;
     return CC_OK;
 out:

@@ -30,19 +30,34 @@ static int parse_exchange(const char *word, void *member, struct cc_error *e)
     return cc_usage(e, "'%s' is not an exchange: it is one of %s", word, all);
 }
 
+static int parse_chunks(const char *word, void *member, struct cc_error *e)
+{
+    uint64_t count;
+    if (strcmp(word, "auto") == 0) {
+        *(int *)member = CC_CHUNKS_AUTO;
+        return CC_OK;
+    }
+    if (cc_parse_count(word, &count, NULL) != CC_OK || count < 1 || count > CC_MOST_CHUNKS)
+        return cc_usage(e, "%s: a number from 1 to %d, or auto", word, CC_MOST_CHUNKS);
+    *(int *)member = (int)count;
+    return CC_OK;
+}
+
 /* clang-format off */
 #define MEMBER(m)        CC_OPTION_AT(struct cc_cluster_args, m)
 #define LIST(m, counter) CC_OPTION_LIST(struct cc_cluster_args, m, counter)
 const struct cc_option cc_cluster_options[] = {
     {.name = "system", MEMBER(system), .value = "NAME", .def = "ps", .choices = cc_system_names,
-     .group = CC_GROUP_CLUSTER, .often = true,
+     .group = CC_GROUP_CLUSTER, .brief = "ddp, horovod, byteps, ps, 3lc, zero1-3, fsdp, hsdp, ...",
      .help = "the defaults of a training system for --exchange, --mode, --fuse, --servers and "
              "--pulls, which win where they are given: ddp (PyTorch: a ring, overlapped, buckets "
              "of 25 MiB of gradients, the first of 1 MiB), horovod (the same, fused to 64 MiB), "
-             "byteps (a server on every worker's host, overlapped, 4 MB), ps (a server, sequential) "
-             "or 3lc (a server, overlapped tensor by tensor, pulls in forward order)"},
+             "byteps (a server on every worker's host, overlapped, 4 MB), ps (a server, sequential), "
+             "3lc (a server, overlapped tensor by tensor, pulls in forward order); or, with sharded "
+             "states, zero1, zero2, zero3, fsdp, hsdp, zeropp or sdp4bit (docs/sharded.md)"},
     {.name = "exchange", LIST(exchange, exchanges), .parse = parse_exchange, .value = "NAME",
-     .otherwise = "ps, or the system's", .group = CC_GROUP_CLUSTER, .often = true,
+     .otherwise = "ps, or the system's", .group = CC_GROUP_CLUSTER,
+     .brief = "ps, ring, rabenseifner, allgather, ssar-split, ...",
      .words = cc_exchange_names, .exchanges = CC_X_IN_LIBRARIES,
      .help = CC_EXCHANGE_HELP "or several: a list gives a row for each"},
     {.name = "op", MEMBER(setting.cluster.op), .value = "NAME", .def = "allreduce",
@@ -50,12 +65,15 @@ const struct cc_option cc_cluster_options[] = {
      .help = "what is exchanged: allreduce, or, by {exchanges}, one of its halves: reduce-scatter (each "
              "worker gets the mean of its part of the values) or all-gather (each sends its part)"},
     {.name = "workers", LIST(workers, worker_counts), .kind = CC_TAKES_COUNT, .min = 1,
-     .value = "COUNT", .def = "10", .group = CC_GROUP_CLUSTER, .often = true,
+     .value = "COUNT", .def = "10", .group = CC_GROUP_CLUSTER, .brief = "workers, as in 16 or 4,16,64",
      .help = "number of workers; a list gives a row for each"},
     {.name = "per-host", MEMBER(setting.cluster.per_host), .kind = CC_TAKES_COUNT, .min = 1,
      .max = 1024, .value = "COUNT", .def = "1", .group = CC_GROUP_CLUSTER,
      .help = "workers on each host, an accelerator each: they reach each other by --intra-bw, and "
              "share the host's link, --bw; --workers counts accelerators"},
+    {.name = "nics", MEMBER(setting.cluster.nics), .kind = CC_TAKES_COUNT, .min = 1,
+     .max = CC_CLUSTER_NICS, .value = "COUNT", .def = "1", .group = CC_GROUP_CLUSTER,
+     .help = "--per-host: interfaces of a host, each of --bw, so that a host has COUNT times that; its workers use them in turn"},
     {.name = "sites", MEMBER(setting.cluster.sites), .kind = CC_TAKES_COUNT, .min = 1, .max = 64,
      .value = "COUNT", .def = "1", .otherwise = "1; sim --topology sites: 2",
      .group = CC_GROUP_CLUSTER,
@@ -85,6 +103,22 @@ const struct cc_option cc_cluster_options[] = {
      .group = CC_GROUP_CLUSTER, .exchanges = CC_X_STAGES,
      .help = "{exchanges}: the scheme of whole sums in the last stage, of payloads that are decoded "
              "to be added"},
+    {.name = "chunks", MEMBER(setting.cluster.chunks), .parse = parse_chunks,
+     .value = "COUNT|auto", .otherwise = "1; of tree, auto", .group = CC_GROUP_CLUSTER,
+     .exchanges = CC_X_RECODES,
+     .help = "{exchanges}: cut each message into so many chunks, each of which is a stage behind the one "
+             "before, so that links and codecs work at the same time; auto: as many as the formulas "
+             "expect the shortest step of"},
+    {.name = "inner-exchange", MEMBER(setting.cluster.inner_exchange), .value = "EXCHANGE",
+     .def = "twoshot", .choices = cc_stage_exchange_names, .group = CC_GROUP_CLUSTER,
+     .exchanges = CC_X_INSIDE, .help = "{exchanges}: how values move inside a host: twoshot or ring"},
+    {.name = "outer-exchange", MEMBER(setting.cluster.outer_exchange), .value = "EXCHANGE",
+     .def = "twoshot", .choices = cc_stage_exchange_names, .group = CC_GROUP_CLUSTER,
+     .exchanges = CC_X_INSIDE, .help = "{exchanges}: the same between hosts"},
+    {.name = "intra-scheme", MEMBER(inner_text), .value = "SCHEME", .otherwise = "that of the gradients",
+     .group = CC_GROUP_CLUSTER, .exchanges = CC_X_INSIDE,
+     .help = "{exchanges}: the scheme of gradients that are added inside a host, before --scheme "
+             "carries a host's sums to the others"},
     {.name = "union", MEMBER(setting.cluster.overlap), .value = "HOW", .def = "measured",
      .choices = cc_union_names, .group = CC_GROUP_CLUSTER,
      .help = "sparse exchanges: how the workers' index sets overlap: as measured on the trace or "
@@ -102,10 +136,11 @@ const struct cc_option cc_cluster_options[] = {
      .help = "sparse exchanges: how index-value pairs are sent: auto (the shortest of pairs, "
              "16-bit indices, a bitmap and all values) or pairs (as SparCML, or all values)"},
     {.name = "compute", MEMBER(setting.timing.compute_s), .kind = CC_TAKES_TIME, .value = "TIME",
-     .otherwise = "the net's preset, or 0", .group = CC_GROUP_STEP, .often = true,
+     .otherwise = "the net's preset, or 0", .group = CC_GROUP_STEP,
+     .brief = "forward and backward pass of a step, as in 80ms",
      .help = "time of the forward and backward pass of a step"},
     {.name = "device", MEMBER(device_name), .value = "NAME", .choices = cc_device_names,
-     .group = CC_GROUP_STEP, .often = true,
+     .group = CC_GROUP_STEP, .brief = "v100, a100, h100, ...: its published compute time",
      .help = "the accelerator: {words}. Without --compute, a published throughput of the net on it "
              "gives that (docs/traces.md has nets, batches and sources)"},
     {.name = "batch", MEMBER(wanted_batch), .kind = CC_TAKES_COUNT, .min = 1, .max = INT64_MAX,
@@ -123,6 +158,19 @@ const struct cc_option cc_cluster_options[] = {
      .otherwise = "sequential, or the system's", .choices = cc_step_names, .group = CC_GROUP_STEP,
      .help = "sequential (compute, then communicate), overlap (wait-free backpropagation) or pipe "
              "(Pipe-SGD)"},
+    {.name = "local-steps", LIST(local_steps, local_counts), .kind = CC_TAKES_COUNT, .min = 1,
+     .max = CC_MOST_LOCAL_STEPS, .value = "H", .otherwise = "none", .group = CC_GROUP_STEP,
+     .help = "every worker makes H steps on parameters of its own, and then differences are "
+             "exchanged in place of gradients (DiLoCo); a list gives a row for each. Rows are means "
+             "over steps, which are sequential unless --mode says otherwise"},
+    {.name = "stream-parts", MEMBER(stream_parts), .kind = CC_TAKES_COUNT, .min = 1,
+     .max = CC_MOST_LOCAL_STEPS, .value = "COUNT", .def = "1", .group = CC_GROUP_STEP,
+     .help = "--local-steps: cut the net into this many parts, which are exchanged in turn, each "
+             "after every H steps, as in Streaming DiLoCo"},
+    {.name = "stream-delay", MEMBER(stream_delay), .kind = CC_TAKES_COUNT, .min = 1, .value = "N",
+     .otherwise = "H / parts", .group = CC_GROUP_STEP,
+     .help = "--local-steps with --mode overlap: steps that workers make beside an exchange before "
+             "they take its results"},
     {.name = "depth", MEMBER(setting.timing.depth), .kind = CC_TAKES_COUNT, .min = 1,
      .max = 1000000, .value = "K", .def = "2", .group = CC_GROUP_STEP,
      .help = "pipe: steps under way at a time, Pipe-SGD's K"},
@@ -226,6 +274,32 @@ static int choose_system(struct cc_cluster_args *out, struct cc_error *e)
     return CC_OK;
 }
 
+const char *cc_cluster_pinned(const struct cc_cluster_args *c)
+{
+    const struct cc_setting *s = &c->setting;
+    const void *const of_exchanges[] = {&c->exchange,
+                                        &c->servers,
+                                        &s->placement,
+                                        &s->cluster.colocated,
+                                        &s->cluster.op,
+                                        &s->cluster.via,
+                                        &c->gather_text,
+                                        &s->cluster.overlap,
+                                        &s->cluster.dense_bits,
+                                        &c->keep_text,
+                                        &s->cluster.wire,
+                                        &s->timing.hidden_share,
+                                        &s->timing.mode,
+                                        &s->timing.depth,
+                                        &s->timing.unlimited,
+                                        &s->timing.fuse_bytes,
+                                        &s->timing.pulls,
+                                        &s->timing.sync_s,
+                                        NULL};
+    const char *given = cc_given_of(c, of_exchanges);
+    return given != NULL ? given : cc_given(&c->consistency, &c->consistency.how);
+}
+
 int cc_cluster_check_code(const struct cc_cluster_args *c, struct cc_error *e)
 {
     for (size_t i = 0; i < c->exchanges; i++)
@@ -245,6 +319,22 @@ bool cc_cluster_has(const struct cc_cluster_args *c, enum cc_exchange_flag flag)
     return false;
 }
 
+/* --- links --- */
+
+/* Whether bare rates have the latency and headers of their class: not in a lab, whose links are the
+ * kernel's, and not for parameter servers without a system, which are those of the papers. */
+static bool classes_of_links(const struct cc_args *args, const struct cc_cluster_args *out)
+{
+    static const char hosts[] = "hosts";
+    bool servers = true;
+    for (size_t i = 0; i < out->exchanges; i++)
+        servers &= cc_exchange_has(out->exchange[i], CC_X_SERVERS);
+    if (servers && cc_given(out, &out->system) == NULL && out->system == CC_SYSTEM_PS)
+        return false;
+    return cc_option_find(&args->options, hosts, strlen(hosts)) == SIZE_MAX ||
+           cc_arg(args, hosts) != NULL || cc_arg(args, "hostfile") != NULL;
+}
+
 /* --- hosts with several accelerators --- */
 
 int cc_cluster_choose_intra(struct cc_cluster_args *out, struct cc_error *e)
@@ -255,7 +345,7 @@ int cc_cluster_choose_intra(struct cc_cluster_args *out, struct cc_error *e)
     struct cc_cluster *c = &out->setting.cluster;
     if (c->per_host == 1 && given != NULL)
         return cc_usage(e, "--%s is of hosts with several accelerators: give --per-host", given);
-    c->intra = o->intra;
+    c->intra = o->inside.bw_bps > 0 && cc_given(o, &o->intra) == NULL ? o->inside : o->intra;
     if (cc_given(o, &o->intra_latency) != NULL)
         c->intra.latency_s = o->intra_latency;
     return CC_OK;
@@ -330,9 +420,24 @@ static int parse_keep(struct cc_cluster_args *out, struct cc_error *e)
     return status;
 }
 
-/* --- the scheme of sums --- */
+/* --- schemes of stages --- */
 
-int cc_cluster_parse_gather(struct cc_cluster_args *out, struct cc_error *e)
+/* Reads the one scheme of a stage, whose values must arrive in every step. */
+static int one_scheme(const char *option, const char *text, struct cc_spec_list *list,
+                      const char **name, struct cc_error *e)
+{
+    CC_TRY_IN(cc_spec_list_parse(text, list, e), e, "%s", option);
+    if (list->count != 1)
+        return cc_usage(e, "%s %s: one scheme", option, text);
+    const struct cc_spec *spec = list->item[0];
+    if (cc_period(spec->scheme, spec->params) > 1)
+        return cc_usage(e, "%s %s: it sends in some steps only, and sums must arrive in every step",
+                        option, spec->name);
+    *name = spec->name;
+    return CC_OK;
+}
+
+static int parse_gather(struct cc_cluster_args *out, struct cc_error *e)
 {
     const char *text = out->gather_text;
     char with[64];
@@ -350,20 +455,45 @@ int cc_cluster_parse_gather(struct cc_cluster_args *out, struct cc_error *e)
     if (out->setting.cluster.via == CC_VIA_ALLGATHER)
         return cc_usage(e, "--gather-scheme: by --via allgather, sums are not encoded: leave out "
                            "either");
-    CC_TRY_IN(cc_spec_list_parse(text, &out->gather, e), e, "--gather-scheme");
-    if (out->gather.count != 1)
-        return cc_usage(e, "--gather-scheme %s: one scheme", text);
-    const struct cc_spec *spec = out->gather.item[0];
-    if (cc_period(spec->scheme, spec->params) > 1)
-        return cc_usage(e,
-                        "--gather-scheme %s: it sends in some steps only, and sums must arrive in "
-                        "every step",
-                        spec->name);
-    out->setting.cluster.gather = spec->name;
-    return CC_OK;
+    return one_scheme("--gather-scheme", text, &out->gather, &out->setting.cluster.gather, e);
+}
+
+static int parse_inner(struct cc_cluster_args *out, struct cc_error *e)
+{
+    char with[64];
+    const bool levels = cc_sharded_has_levels(&out->setting);
+    if (out->inner_text == NULL && levels && out->setting.cluster.per_host > 1)
+        out->inner_text = out->setting.system->intra_scheme;
+    if (out->inner_text == NULL)
+        return CC_OK;
+    cc_exchange_list(CC_X_INSIDE, with, sizeof with);
+    if (!cc_cluster_has(out, CC_X_INSIDE) && !levels)
+        return cc_usage(e, "--intra-scheme is for --exchange %s, which adds inside hosts first",
+                        with);
+    if (out->setting.cluster.per_host <= 1)
+        return cc_usage(e, "--intra-scheme: hosts have one worker each, so that nothing is added "
+                           "inside them: give --per-host");
+    if (out->setting.cluster.via == CC_VIA_ALLGATHER)
+        return cc_usage(e, "--intra-scheme: by --via allgather, nothing is added inside hosts: "
+                           "leave out either");
+    return one_scheme("--intra-scheme", out->inner_text, &out->inner,
+                      &out->setting.cluster.intra_scheme, e);
+}
+
+int cc_cluster_parse_stages(struct cc_cluster_args *out, struct cc_error *e)
+{
+    CC_TRY(parse_gather(out, e));
+    return parse_inner(out, e);
 }
 
 /* --- all of it --- */
+
+/* Whether hosts have several accelerators: their links are of NVLink or PCIe. */
+static bool joined_by_accelerators(const struct cc_cluster *c)
+{
+    return c->per_host > 1 && strcmp(c->intra.name, "shm") != 0 &&
+           strcmp(c->intra.name, CC_LINK_MEMORY) != 0;
+}
 
 static int check_setting(void *arg, const struct cc_setting *s, struct cc_error *e)
 {
@@ -379,20 +509,27 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
     CC_TRY(cc_input_captured(&out->source, &out->trace, e));
     CC_TRY(cc_input_net(&out->source, out->trace, &out->net, e));
     cc_setting_defaults(out->net, s);
+    if (cc_given(&out->source, &out->source.dtype) != NULL)
+        s->dtype = out->source.dtype;
     CC_TRY(cc_options_read(args, cc_cluster_options, out, e));
     CC_TRY(cc_options_read(args, cc_link_options, &out->network, e));
     CC_TRY(cc_consistency_parse(args, false, &out->consistency, e));
     out->compute_given = cc_given(out, &s->timing.compute_s) != NULL;
     const bool colocate = s->cluster.colocated;
     CC_TRY(choose_system(out, e));
+    CC_TRY(cc_sharded_args_parse(args, s, &out->sharded, e));
+    CC_TRY(cc_cluster_check_sharded(out, e));
+    CC_TRY(cc_cluster_choose_local(out, e));
     CC_TRY(choose_raw(out, e));
     CC_TRY(choose_device(out, e));
     if (colocate && !cc_cluster_has(out, CC_X_SERVERS))
         return cc_usage(e, "--colocate places parameter servers: give --exchange ps");
     CC_TRY(parse_keep(out, e));
-    CC_TRY(cc_cluster_parse_gather(out, e));
-    CC_TRY(cc_links_make(&out->network, &out->link, &out->links, e));
+    CC_TRY(cc_cluster_parse_stages(out, e));
+    CC_TRY(cc_links_make(&out->network, classes_of_links(args, out), &out->link, &out->links, e));
+    CC_TRY(cc_cluster_choose_places(out, e));
     CC_TRY(cc_cluster_choose_intra(out, e));
+    s->cluster.accelerated = out->accelerator != NULL || joined_by_accelerators(&s->cluster);
     CC_TRY(cc_cluster_choose_sites(args, out, e));
     s->timing.seed = out->source.seed;
     s->timing.consistency = out->consistency.how.item[0];
@@ -412,6 +549,8 @@ void cc_cluster_args_free(struct cc_cluster_args *c)
     cc_options_free(&c->network);
     cc_options_free(c);
     cc_spec_list_free(&c->gather);
+    cc_spec_list_free(&c->inner);
+    cc_sharded_args_free(&c->sharded);
     cc_device_free(c->accelerator);
     free(c->link);
     free(c->raw);
@@ -423,12 +562,16 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
                          void *arg, struct cc_error *e)
 {
     struct cc_setting s = c->setting;
-    const size_t all = c->exchanges * c->server_counts * c->worker_counts * c->links;
+    const size_t locals = c->local_counts > 0 ? c->local_counts : 1;
+    const size_t all = c->exchanges * c->server_counts * c->worker_counts * locals * c->links;
     for (size_t i = 0; i < all; i++) {
         size_t at = i; /* digits of a number: the link's index is the last */
         s.link = c->link[at % c->links];
         s.cluster.reduce_byte_s = s.link.reduce_byte_s;
         at /= c->links;
+        CC_TRY(cc_cluster_local(c, c->local_counts > 0 ? c->local_steps[at % locals] : 0,
+                                &s.timing.local, e));
+        at /= locals;
         s.cluster.workers = c->workers[at % c->worker_counts];
         at /= c->worker_counts;
         s.cluster.servers =
@@ -439,6 +582,14 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
         s.cluster.keep = cc_exchange_has(s.exchange, CC_X_MERGES) ? c->setting.cluster.keep : 0;
         s.cluster.gather =
             cc_exchange_has(s.exchange, CC_X_STAGES) ? c->setting.cluster.gather : NULL;
+        s.cluster.chunks =
+            cc_exchange_has(s.exchange, CC_X_RECODES) ? c->setting.cluster.chunks : 1;
+        if (s.exchange == CC_TREE && s.cluster.chunks == 0) /* a tree in one piece is slow */
+            s.cluster.chunks = CC_CHUNKS_AUTO;
+        s.cluster.intra_scheme =
+            cc_exchange_has(s.exchange, CC_X_INSIDE) || cc_sharded_has_levels(&s)
+                ? c->setting.cluster.intra_scheme
+                : NULL;
         /* Without servers, their number makes no difference: one row only. */
         if (cc_exchange_has(s.exchange, CC_X_SERVERS) || at % c->server_counts == 0)
             CC_TRY(each(arg, &s, e));

@@ -4,10 +4,13 @@
 #define CC_CMD_INPUT_CLUSTER_H
 
 #include "cmd/input/codec_models.h"
+#include "cmd/input/sharded.h"
 #include "cmd/input/source.h"
 #include "core/trace/trace.h"
 #include "models/device.h"
 #include "models/system.h"
+
+struct cc_slot_list;
 
 /* The links: which bandwidths, with which latencies. */
 struct cc_link_options {
@@ -20,8 +23,12 @@ struct cc_link_options {
     struct cc_link intra;  /* inside a host */
     double intra_latency;  /* 0 and not given: the link's own */
     const char *calibration;
+    struct cc_link inside; /* a host, by the calibration; bw_bps 0: it has none */
 };
 extern const struct cc_option cc_link_options[];
+
+/* The most local steps from one exchange of a tensor to the next. */
+#define CC_MOST_LOCAL_STEPS (1 << 20)
 
 /* How an option's argument becomes a struct cc_link: between hosts, and inside one. */
 int cc_option_link(const char *text, void *member, struct cc_error *e);
@@ -52,15 +59,21 @@ extern const struct cc_option cc_consistency_options[];
 /* clang-format off */
 #define CC_CLUSTER_OPTIONS(usual)                                                                  \
     {.rows = cc_source_options, .names = "net",                                                    \
-     .own = {.group = CC_GROUP_SEND, .often = true, .words = cc_net_names,                         \
-             .help = "the model that is trained: a name, a .json file, or a .safetensors file, of "\
-                     "which only the header is read"}},                                            \
+     .own = {.group = CC_GROUP_SEND, .words = cc_net_names,                                        \
+             .help = "the model that is trained: a name, a .json file, a .safetensors file, of "    \
+                     "which only the header is read, or a language model of `train`, as in "       \
+                     "gpt:layers=2,width=96"}},                                            \
     {.rows = cc_source_options, .names = "values",                                                 \
      .own = {.group = CC_GROUP_SEND,                                                               \
              .help = "instead of a net, a single tensor of this many values, as in 25M"}},         \
+    {.rows = cc_source_options, .names = "dtype",                                                  \
+     .own = {.group = CC_GROUP_SEND, .otherwise = "the net's (docs/traces.md)",                    \
+             .help = "what gradients are: {words}. Sizes, ratios and speedups refer to gradients " \
+                     "of this type as they are, and sums are made in float32"}},                   \
     {.rows = cc_link_options},                                                                     \
     {.rows = cc_cluster_options, .names = "system", .own = {.def = (usual)}},                      \
     {.rows = cc_cluster_options + 1}, /* the rows behind it */                                     \
+    {.rows = cc_sharded_options},                                                                  \
     {.rows = cc_consistency_options, .names = "consistency staleness"},                            \
     {.rows = cc_source_options, .names = "seed",                                                   \
      .own = {.group = CC_GROUP_RUN,                                                                \
@@ -76,10 +89,14 @@ struct cc_cluster_args {
     struct cc_source_options source;
     struct cc_link_options network;
     struct cc_consistency_args consistency;
+    struct cc_sharded_args sharded;
     enum cc_system_id system;
-    const char *keep_text, *device_name, *gather_text;
-    struct cc_spec_list gather; /* --gather-scheme: one, or none */
-    uint64_t wanted_batch;      /* 0: the published one */
+    const char *keep_text, *device_name, *gather_text, *inner_text;
+    struct cc_spec_list gather;                      /* --gather-scheme: one, or none */
+    struct cc_spec_list inner;                       /* --intra-scheme: likewise */
+    uint64_t wanted_batch;                           /* 0: the published one */
+    size_t *local_steps;                             /* --local-steps: H, or none */
+    size_t local_counts, stream_parts, stream_delay; /* delay 0: not given */
     struct cc_net *net;
     struct cc_trace *trace;    /* --trace, opened, where the command has it; NULL: not given */
     struct cc_setting setting; /* with the first element of every list */
@@ -87,7 +104,8 @@ struct cc_cluster_args {
     enum cc_exchange *exchange;
     int *workers, *servers;
     size_t links, exchanges, worker_counts, server_counts;
-    bool server_per_worker; /* as many servers as workers, instead of `servers` */
+    bool server_per_worker;           /* as many servers as workers, instead of `servers` */
+    const struct cc_slot_list *slots; /* set before parsing: the hosts' room for ranks; or NULL */
     size_t min_size;
     double raw_share_wanted;       /* --raw-share */
     bool *raw;                     /* per tensor: travels as fp32 in any scheme */
@@ -121,14 +139,34 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
                          int (*each)(void *arg, const struct cc_setting *s, struct cc_error *e),
                          void *arg, struct cc_error *e);
 
-/* Sets the link inside a host by the options that were read. */
+/* The first option given that decides how gradients are exchanged, beside --system; or NULL. */
+const char *cc_cluster_pinned(const struct cc_cluster_args *c);
+
+/* Refuses options, once they are read, that the setting's collectives, if it has any, ignore. */
+int cc_cluster_check_sharded(const struct cc_cluster_args *c, struct cc_error *e);
+
+/* The local steps of a setting: from one exchange of a tensor to the next, 0 or one of the list. */
+int cc_cluster_local(const struct cc_cluster_args *c, size_t local_steps,
+                     struct cc_local_timing *out, struct cc_error *e);
+
+/* Applies --local-steps and the options that go with it: steps are sequential and exchanges whole,
+ * unless options say otherwise. */
+int cc_cluster_choose_local(struct cc_cluster_args *out, struct cc_error *e);
+
+/* Sets the numbers of workers, and of those on a host, by out->slots, where no option does. */
+int cc_cluster_choose_places(struct cc_cluster_args *out, struct cc_error *e);
+
+/* Sets the link inside a host by the options that were read, and by the calibration that
+ * cc_links_make read, which --intra-bw replaces. */
 int cc_cluster_choose_intra(struct cc_cluster_args *out, struct cc_error *e);
 
-/* Reads --gather-scheme for the exchanges that were read. */
-int cc_cluster_parse_gather(struct cc_cluster_args *out, struct cc_error *e);
+/* Reads --gather-scheme and --intra-scheme for the exchanges that were read. */
+int cc_cluster_parse_stages(struct cc_cluster_args *out, struct cc_error *e);
 
-/* The links that the options make; the latency varies fastest. The caller frees *out. */
-int cc_links_make(const struct cc_link_options *o, struct cc_link **out, size_t *count,
+/* The links that the options make; the latency varies fastest. With `classes`, a bare rate has the
+ * latency and headers of its class, and else those of TCP. Sets o->inside. The caller frees *out.
+ */
+int cc_links_make(struct cc_link_options *o, bool classes, struct cc_link **out, size_t *count,
                   struct cc_error *e);
 
 /* Whether one of the exchanges has the flag. */

@@ -111,25 +111,35 @@ bool cc_codec_models_passes(const struct cc_spec *s)
     return passes_of(s).passes > 0;
 }
 
-/* Replaces the times of a codec by those on a device, or, where these are not known, adds the way
- * to the host and back. A decoding reads the payload and writes the values; adding reads them, too.
+/* Bytes that a pass moves for each value: it reads the gradient in its type; residuals are float32.
  */
-static void move_codec(struct cc_profile_codec *c, const struct cc_device *d,
-                       const struct cc_traffic *t)
+static double pass_bytes(const struct cc_traffic *t, unsigned pass, enum cc_element dtype)
 {
+    const unsigned reads = t->pass[pass].reads, updates = t->pass[pass].updates;
+    const double gradient = reads > 0 ? (double)cc_element_bytes[dtype] : 0;
+    return gradient + 4.0 * (reads > 0 ? reads - 1 : 0) + 8.0 * updates;
+}
+
+/* Replaces the times of a codec by those on a device, or, where these are not known, adds the way
+ * to the host and back. A decoding reads the payload and writes the values; adding reads and writes
+ * float32. */
+static void move_codec(struct cc_profile_codec *c, const struct cc_device *d,
+                       const struct cc_traffic *t, enum cc_element dtype)
+{
+    const double value = (double)cc_element_bytes[dtype];
     for (size_t i = 0; i < c->points; i++) {
         struct cc_profile_point *p = &c->point[i];
-        const double raw = 4 * p->values, payload = p->bits_per_value / 8 * p->values;
+        const double payload = p->bits_per_value / 8 * p->values;
         const double ns = 1e9 / p->values;
         double bytes = payload;
         for (unsigned k = 0; k < t->passes; k++)
-            bytes += raw * (t->pass[k].reads + 2 * t->pass[k].updates);
+            bytes += p->values * pass_bytes(t, k, dtype);
         if (t->passes > 0) {
             p->encode_ns = ns * cc_device_call_s(d, t->passes, bytes);
-            p->decode_ns = ns * cc_device_call_s(d, 1, payload + raw);
-            p->decode_add_ns = ns * cc_device_call_s(d, 1, payload + 2 * raw);
+            p->decode_ns = ns * cc_device_call_s(d, 1, payload + value * p->values);
+            p->decode_add_ns = ns * cc_device_call_s(d, 1, payload + 8 * p->values);
         } else {
-            const double way = ns * raw / (1e9 * d->pcie_gb_per_s);
+            const double way = ns * value * p->values / (1e9 * d->pcie_gb_per_s);
             p->encode_ns += way;
             p->decode_ns += way;
             p->decode_add_ns += 2 * way;
@@ -138,19 +148,19 @@ static void move_codec(struct cc_profile_codec *c, const struct cc_device *d,
 }
 
 static void move_codecs(struct cc_profile *p, const struct cc_spec_list *schemes,
-                        const struct cc_device *d)
+                        const struct cc_device *d, enum cc_element dtype, bool over_bus)
 {
     for (size_t i = 0; i < p->codecs; i++) {
         const struct cc_traffic raw = cc_traffic_one(0);
         if (strcmp(p->codec[i].scheme, CC_RAW_SCHEME) == 0)
-            move_codec(&p->codec[i], d, &raw);
+            move_codec(&p->codec[i], d, &raw, dtype);
         for (size_t k = 0; k < schemes->count; k++) {
             const struct cc_spec *s = schemes->item[k];
-            const struct cc_traffic t = passes_of(s);
+            const struct cc_traffic t = over_bus ? (struct cc_traffic){.passes = 0} : passes_of(s);
             if (cc_spec_is_raw(s) || strcmp(p->codec[i].scheme, s->name) != 0 ||
                 !cc_scheme_runs(s->scheme))
                 continue;
-            move_codec(&p->codec[i], d, &t);
+            move_codec(&p->codec[i], d, &t, dtype);
             break; /* not once more for a scheme that is listed twice */
         }
     }
@@ -163,6 +173,7 @@ void cc_codec_models_free(struct cc_codec_models *c)
     cc_profile_free(&c->profile);
     cc_profile_free(&c->pull);
     cc_profile_free(&c->added);
+    cc_profile_free(&c->sums);
     free(c->source);
     free(c->codec_model);
     *c = (struct cc_codec_models){0};
@@ -206,25 +217,43 @@ int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *ou
     return CC_OK;
 }
 
+/* Opens this machine's profile; of gradients that are not float32, with another one for sums, which
+ * are. */
+static int open_own(const struct cc_profile_args *args, const struct cc_spec_list *schemes,
+                    struct cc_codec_models *out, struct cc_error *e)
+{
+    struct cc_spec_list run = {0}; /* whose items belong to `schemes` */
+    const bool other = args->dtype != CC_ELEMENT_FP32;
+    char *source = NULL;
+    int status = CC_OK;
+    struct cc_cache_request request = {.schemes = &run,
+                                       .dtype = args->dtype,
+                                       .largest = args->largest,
+                                       .remeasure = args->remeasure,
+                                       .quiet = args->quiet,
+                                       .progress = args->progress,
+                                       .share = other ? args->share / 2 : args->share};
+    CC_TRY(CC_NEW(run.item, schemes->count, e));
+    for (size_t i = 0; i < schemes->count; i++)
+        if (cc_scheme_runs(schemes->item[i]->scheme))
+            run.item[run.count++] = schemes->item[i];
+    CC_TRY_OUT(cc_cache_profile(&request, &out->profile, &out->source, e));
+    if (!other)
+        goto out;
+    request.dtype = CC_ELEMENT_FP32;
+    request.share = args->share;
+    CC_TRY_OUT(cc_cache_profile(&request, &out->sums, &source, e));
+out:
+    free(source);
+    free(run.item);
+    return status;
+}
+
 static int open_profile(const struct cc_profile_args *args, const struct cc_spec_list *schemes,
                         struct cc_codec_models *out, struct cc_error *e)
 {
-    struct cc_spec_list run = {0}; /* whose items belong to `schemes` */
-    const struct cc_cache_request request = {.schemes = &run,
-                                             .largest = args->largest,
-                                             .remeasure = args->remeasure,
-                                             .quiet = args->quiet,
-                                             .progress = args->progress,
-                                             .share = args->share};
-    if (args->path == NULL) {
-        CC_TRY(CC_NEW(run.item, schemes->count, e));
-        for (size_t i = 0; i < schemes->count; i++)
-            if (cc_scheme_runs(schemes->item[i]->scheme))
-                run.item[run.count++] = schemes->item[i];
-        const int status = cc_cache_profile(&request, &out->profile, &out->source, e);
-        free(run.item);
-        return status;
-    }
+    if (args->path == NULL)
+        return open_own(args, schemes, out, e);
     CC_TRY_IN(cc_profile_read(args->path, &out->profile, e), e, "--profile");
     return cc_text(&out->source, e, "%s", args->path);
 }
@@ -241,8 +270,27 @@ static int take_pull(const struct cc_profile *p, const char *scheme, struct cc_c
     return CC_OK;
 }
 
-static int make_models(const struct cc_spec_list *schemes, struct cc_codec_models *out,
-                       struct cc_error *e)
+bool cc_codec_models_plain(enum cc_element dtype, const struct cc_spec *s)
+{
+    return strcmp(s->name, cc_element_names[dtype]) == 0;
+}
+
+/* Gradients of 16 bits are payloads of their scheme. NCCL sums them as they are; others decode them
+ * to add them, which takes as long as adding float32: casts are part of it. */
+static struct cc_codec_model plain_model(const struct cc_codec_models *c,
+                                         const struct cc_profile_args *args)
+{
+    const double add_ns =
+        c->raw_given ? 0 : cc_profile_at(c->raw.push, (double)args->largest).decode_add_ns;
+    struct cc_codec_model plain =
+        cc_codec_model_given(cc_element_names[args->dtype], CC_REDUCE_DECODED,
+                             8 * (double)cc_element_bytes[args->dtype], 0, 0, add_ns);
+    plain.verbatim = true;
+    return args->dtype == CC_ELEMENT_FP32 ? c->raw : plain;
+}
+
+static int make_models(const struct cc_profile_args *args, const struct cc_spec_list *schemes,
+                       struct cc_codec_models *out, struct cc_error *e)
 {
     CC_TRY(CC_NEW(out->codec_model, schemes->count, e));
     out->raw_given = cc_profile_find(&out->profile, CC_RAW_SCHEME) == NULL;
@@ -251,15 +299,18 @@ static int make_models(const struct cc_spec_list *schemes, struct cc_codec_model
     else
         CC_TRY(cc_codec_model_profiled(&out->profile, CC_RAW_SCHEME, CC_REDUCE_SUM, &out->raw, e));
     out->raw.verbatim = true;
+    out->plain = plain_model(out, args);
     for (size_t i = 0; i < schemes->count; i++) {
         const struct cc_spec *s = schemes->item[i];
         struct cc_codec_model *c = &out->codec_model[i];
-        if (out->raw_given && cc_spec_is_raw(s)) {
-            *c = out->raw;
+        if ((out->raw_given && cc_spec_is_raw(s)) ||
+            (args->dtype != CC_ELEMENT_FP32 && cc_codec_models_plain(args->dtype, s))) {
+            *c = cc_spec_is_raw(s) ? out->raw : out->plain;
             continue;
         }
         CC_TRY_IN(cc_codec_model_profiled(profile_of(out, s), s->name, CC_REDUCE_DECODED, c, e), e,
                   "%s", out->source);
+        c->sum = cc_profile_find(&out->sums, s->name);
         copy_descriptor(s, c);
         CC_TRY(take_pull(&out->pull, s->name, c, e));
     }
@@ -271,12 +322,14 @@ int cc_codec_models_open(const struct cc_profile_args *args, const struct cc_spe
 {
     CC_TRY(open_profile(args, schemes, out, e));
     if (args->device != NULL)
-        move_codecs(&out->profile, schemes, args->device);
+        move_codecs(&out->profile, schemes, args->device, args->dtype, args->over_bus);
+    if (args->device != NULL)
+        move_codecs(&out->sums, schemes, args->device, CC_ELEMENT_FP32, args->over_bus);
     if (args->added != NULL)
         CC_TRY(cc_profile_read(args->added, &out->added, e));
     if (args->pull_path != NULL)
         CC_TRY_IN(cc_profile_read(args->pull_path, &out->pull, e), e, "--pull-profile");
-    return make_models(schemes, out, e);
+    return make_models(args, schemes, out, e);
 }
 
 double cc_codec_models_reduce_byte_s(const struct cc_codec_models *c, double n)

@@ -4,6 +4,7 @@
 #define CC_CMD_INPUT_CODEC_MODELS_H
 
 #include "cmd/cli/command.h"
+#include "core/element.h"
 #include "models/device.h"
 #include "models/payload_cost.h"
 #include "models/profile.h"
@@ -21,6 +22,8 @@ struct cc_profile_args {
     bool quiet;            /* without messages on stderr */
     const char *pull_path; /* for what servers send; NULL: the same */
     const struct cc_device *device; /* set by the caller: codecs run on it; NULL: as measured */
+    enum cc_element dtype;          /* set by the caller: what gradients are */
+    bool over_bus;  /* set by the caller: all codecs run on the device's host, over the bus to it */
     size_t largest; /* set by the caller: values of the net's largest tensor; 0: not known */
     /* set by the caller: of what is measured, and the share that the profile has of it */
     struct cc_progress *progress;
@@ -30,19 +33,27 @@ extern const struct cc_option cc_profile_options[];
 int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *out,
                           struct cc_error *e);
 
-/* The codec models of a list of schemes, and of fp32, with the profile that they point into. */
+/* The codec models of a list of schemes, of the gradients as they are, and of fp32, with the
+ * profile that they point into. */
 struct cc_codec_models {
-    struct cc_profile profile, pull;    /* pull: of --pull-profile, or nothing */
-    struct cc_profile added;            /* schemes without code, or nothing */
-    char *source;                       /* where the profile comes from, for notes */
+    struct cc_profile profile, pull; /* pull: of --pull-profile, or nothing */
+    struct cc_profile sums;  /* this machine's on float32, if `profile` is on another type */
+    struct cc_profile added; /* schemes without code, or nothing */
+    char *source;            /* where the profile comes from, for notes */
     struct cc_codec_model *codec_model; /* one per scheme */
-    struct cc_codec_model raw;          /* fp32 */
-    bool raw_given;                     /* the profile has no fp32: 32 bits that cost no time */
+    /* The gradients as they are, by their type's name: no codec works on them, and what is received
+     * of 16 bits is added in float32. */
+    struct cc_codec_model plain;
+    struct cc_codec_model raw; /* fp32 */
+    bool raw_given;            /* the profile has no fp32: 32 bits that cost no time */
 };
 
 /* The errors of a scheme without code, from the profile; NULL for others. */
 const struct cc_profile_errors *cc_codec_models_errors(const struct cc_codec_models *c,
                                                        const struct cc_spec *s);
+
+/* Whether the scheme is the gradients as they are. */
+bool cc_codec_models_plain(enum cc_element dtype, const struct cc_spec *s);
 
 /* Whether a scheme's encoding is passes over memory, so that its time on a device is known. */
 bool cc_codec_models_passes(const struct cc_spec *s);

@@ -45,6 +45,11 @@ static const char *kind_of(const struct cc_net *net)
     return convolutions ? "convolutions" : "dense";
 }
 
+bool cc_evidence_attends(const struct cc_net *net)
+{
+    return strcmp(kind_of(net), "attention") == 0;
+}
+
 static struct cc_evidence read_row(const struct cc_sheet *s, size_t row)
 {
     const char *scheme = text_at(s, row, "scheme"), *about = text_at(s, row, "setting");

@@ -23,6 +23,9 @@ struct cc_evidence_list {
     const char *setting[2];  /* without and with servers, as in `about`; NULL: any */
 };
 
+/* Whether a net has attention, as language models do. */
+bool cc_evidence_attends(const struct cc_net *net);
+
 /* Opens the list for a net. The nearest settings have the same kind of net (convolutions,
  * attention, or dense layers alone) and, if possible, the same answer to whether servers reduce; of
  * those that are alike, the first in the list. For a kind that was not trained, as recurrent nets,

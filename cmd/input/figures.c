@@ -14,6 +14,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/trace/trace_dtype.h"
 #include "netsim/exchange/pack/sizes.h"
 #include "results/machine_info.h"
 
@@ -391,6 +392,7 @@ int cc_figures_open(const struct cc_figures_config *config, struct cc_figures *o
     CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &raw, e));
     CC_TRY_OUT(config->trace != NULL ? cc_input_check_trace(config->trace, config->net, e)
                                      : draw(config, &drawn, e));
+    cc_trace_set_element(drawn != NULL ? drawn : config->trace, config->dtype);
     struct cc_bench_config bench = {.trace = drawn != NULL ? drawn : config->trace,
                                     .schemes = &missing,
                                     .raw = raw,

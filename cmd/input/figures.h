@@ -7,6 +7,7 @@
 
 #include "bench/update_error.h"
 #include "cmd/cli/progress.h"
+#include "core/element.h"
 #include "core/trace/synth.h"
 #include "models/net.h"
 #include "models/payload_cost.h"
@@ -20,6 +21,7 @@ struct cc_figures_config {
     const bool *raw;        /* by tensor: travels as fp32 whatever the scheme */
     const struct cc_spec_list *schemes;
     struct cc_synth drawn; /* how values are drawn, but for steps and ranks */
+    enum cc_element dtype; /* of the gradients, drawn or captured: they are rounded to it */
     bool sums;             /* also measure the sizes of sums */
     bool errors;           /* also measure errors, which takes longer than sizes */
     bool remeasure, quiet;
@@ -50,16 +52,16 @@ struct cc_figures {
 
 /* Whether the figures of all schemes are kept, so that nothing is measured. */
 bool cc_figures_kept(const struct cc_figures_config *config);
-/* Measures what is not kept yet. The figures of a scheme that cannot be encoded, or has no code,
- * are unknown: bits is NULL, error NaN. An interrupt is a failure. *out is to be freed also after
- * one, if it was zeroed before. */
+/* Measures what is not kept yet, and sets the type of config->trace. The figures of a scheme that
+ * cannot be encoded, or has no code, are unknown: bits is NULL, error NaN. An interrupt is a
+ * failure. *out is to be freed also after one, if it was zeroed before. */
 int cc_figures_open(const struct cc_figures_config *config, struct cc_figures *out,
                     struct cc_error *e);
 void cc_figures_free(struct cc_figures *f);
 
 /* The files in which figures of drawn gradients are kept, one for each scheme and net: a cache,
  * which is used if it fits and otherwise ignored. Loads those of scheme number `scheme`; without a
- * file of this net, seed and version, *out stays as it is. */
+ * file of this net, type, seed and version, *out stays as it is. */
 void cc_figures_load(const struct cc_figures_config *config, size_t scheme,
                      struct cc_figure_set *out);
 /* Keeps figures whose bits are known. Fails if the file cannot be written; nothing is lost but the

@@ -1,7 +1,7 @@
 /* {"schema": "commcomp-figures/4", "scheme": "3lc", "net": "resnet20", "seed": 1, "bits": [...],
  * ..., "crc32": "..."}. The file's name has a checksum of all that the figures depend on: the
- * version, the scheme (of a plugin, its file), the net's tensors, those sent as fp32, the
- * distribution and the seed. */
+ * version, the scheme (of a plugin, its file), the net's tensors, those sent as fp32, the type of
+ * the gradients, the distribution and the seed. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static bool find_path(const struct cc_figures_config *c, size_t scheme, char out
     const char *name_of = c->schemes->item[scheme]->name;
     const uint32_t plugin = cc_plugin_checksum(c->schemes->item[scheme]);
     const double drawn[] = {(double)c->drawn.seed, c->drawn.distribution, c->drawn.zeros,
-                            c->drawn.indices, c->drawn.decay};
+                            c->drawn.indices,      c->drawn.decay,        c->dtype};
     struct cc_machine_info host;
     char name[64];
     cc_machine_info_read(&host);

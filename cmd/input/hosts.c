@@ -39,25 +39,33 @@ const struct cc_option cc_hosts_options[] = {
     {.name = "lab", MEMBER(lab), .group = CC_GROUP_CLUSTER,
      .help = "use a lab on this machine even if a resource manager has given hosts"},
     {.name = "hostfile", MEMBER(cluster.hostfile), .value = "FILE", .file = CC_READS_FILE,
+     .brief = "run on these hosts, as mpirun takes them",
      .group = CC_GROUP_CLUSTER, .help = "run on a cluster: mpirun's list of hosts"},
     {.name = "hosts", MEMBER(cluster.hosts), .value = "LIST", .group = CC_GROUP_CLUSTER,
-     .help = "run on a cluster: hosts with commas between them"},
-    {.name = "mpirun", MEMBER(cluster.mpirun), .value = "PROGRAM", .def = "mpirun",
-     .group = CC_GROUP_RUN, .help = "the mpirun program to use"},
+     .help = "run on a cluster: hosts with commas between them, each with the ranks that it has "
+             "room for, as in a:8,b:8; without a number, one"},
+    {.name = "launcher", MEMBER(cluster.starter), .value = "NAME", .def = "mpirun",
+     .choices = cc_starter_names, .group = CC_GROUP_RUN,
+     .help = "what starts the ranks of a cluster: {words}; the latter inside an allocation of Slurm"},
+    {.name = "mpirun", MEMBER(cluster.mpirun), .value = "PROGRAM", .otherwise = "the launcher's name",
+     .group = CC_GROUP_RUN, .help = "the mpirun or srun program to use"},
     {.name = "mpirun-args", MEMBER(mpirun_text), .value = "WORDS",
      .group = CC_GROUP_RUN,
-     .help = "arguments for mpirun, as in \"--mca btl_tcp_if_include eth0\""},
+     .help = "arguments for it, as in \"--mca btl_tcp_if_include eth0\""},
     {.name = NULL},
 };
 /* clang-format on */
 
-static int check_names(const struct cc_launch_cluster *c, struct cc_error *e)
+/* Checks the names of hosts, and reads the slots that each has. */
+static int read_slots(struct cc_launch_cluster *c, struct cc_error *e)
 {
     struct cc_error why;
     struct cc_bytes file;
     struct stat info;
     if (c->hosts != NULL && cc_host_list_check(c->hosts, &why) != CC_OK)
         return cc_usage(e, "%s", why.text);
+    if (c->hosts != NULL)
+        CC_TRY_IN(cc_slots_of_list(c->hosts, &c->slots, e), e, "--hosts");
     if (c->hostfile == NULL)
         return CC_OK;
     /* mpirun reads it again. */
@@ -65,7 +73,10 @@ static int check_names(const struct cc_launch_cluster *c, struct cc_error *e)
         return cc_fail(e, "%s: it is read twice, and is not a regular file: write the hosts to one",
                        c->hostfile);
     CC_TRY(cc_file_read(c->hostfile, &file, e));
-    const int status = cc_hostfile_check(c->hostfile, (const char *)file.data, file.size, e);
+    const char *text = (const char *)file.data;
+    int status = cc_hostfile_check(c->hostfile, text, file.size, e);
+    if (status == CC_OK)
+        status = cc_slots_of_hostfile(text, file.size, &c->slots, e);
     cc_bytes_free(&file);
     return status;
 }
@@ -79,13 +90,16 @@ static int read_options(const struct cc_args *args, struct cc_hosts *out, struct
     out->cluster.mpirun_args = out->mpirun_args;
     if (out->cluster.hostfile != NULL && out->cluster.hosts != NULL)
         return cc_usage(e, "--hostfile and --hosts exclude each other");
-    return check_names(&out->cluster, e);
+    return read_slots(&out->cluster, e);
 }
 
 int cc_hosts_parse_plain(const struct cc_args *args, struct cc_hosts *out, struct cc_error *e)
 {
     CC_TRY(read_options(args, out, e));
     out->cluster.here = out->cluster.hostfile == NULL && out->cluster.hosts == NULL;
+    if (out->cluster.here && out->cluster.starter == CC_BY_SRUN)
+        return cc_usage(e, "--launcher srun: without --hosts, all ranks run on this machine, where "
+                           "mpirun starts them");
     return CC_OK;
 }
 
@@ -93,9 +107,9 @@ int cc_hosts_parse(const struct cc_args *args, const char *of_cluster, const cha
                    struct cc_hosts *out, struct cc_error *e)
 {
     CC_TRY(read_options(args, out, e));
-    const struct cc_launch_cluster *c = &out->cluster;
-    const void *const clusters_own[] = {&c->hostfile, &c->hosts, &c->mpirun, &out->mpirun_text,
-                                        NULL};
+    struct cc_launch_cluster *c = &out->cluster;
+    const void *const clusters_own[] = {&c->hostfile, &c->hosts,         &c->starter,
+                                        &c->mpirun,   &out->mpirun_text, NULL};
     const void *const labs_own[] = {&out->lab, &out->limit, &out->congestion, NULL};
     const char *lab = cc_given_of(out, labs_own);
     /* A lab is the default, unless an option belongs to clusters or a resource manager allocated
@@ -110,6 +124,13 @@ int cc_hosts_parse(const struct cc_args *args, const char *of_cluster, const cha
         return cc_usage(e, "on which hosts? Give --hostfile FILE or --hosts LIST, or run it in an "
                            "allocation (Slurm, ...); without options of a cluster, a lab is built "
                            "on this machine");
+    const char *manager = cc_launch_manager();
+    if (c->starter == CC_BY_SRUN && (manager == NULL || strcmp(manager, "Slurm") != 0))
+        return cc_usage(e,
+                        "--launcher srun: it starts ranks inside an allocation of Slurm: run this "
+                        "in a job of sbatch or salloc");
+    if (c->hostfile == NULL && c->hosts == NULL)
+        CC_TRY(cc_slots_of_allocation(&c->slots, e));
     if (lab == NULL)
         lab = of_lab;
     return lab == NULL
@@ -122,6 +143,7 @@ void cc_hosts_free(struct cc_hosts *h)
     for (size_t i = 0; h->mpirun_args != NULL && h->mpirun_args[i] != NULL; i++)
         free(h->mpirun_args[i]);
     free(h->mpirun_args);
+    cc_slots_free(&h->cluster.slots);
     *h = (struct cc_hosts){.lab = true};
 }
 

@@ -10,8 +10,10 @@
 #include "core/format/contents.h"
 #include "core/memory.h"
 #include "core/trace/trace_check.h"
+#include "core/trace/trace_dtype.h"
 #include "core/units.h"
 #include "models/net.h"
+#include "train/gpt.h"
 
 #define DEFAULT_NET "resnet110"
 
@@ -19,6 +21,7 @@
 #define MEMBER(m) CC_OPTION_AT(struct cc_source_options, m)
 const struct cc_option cc_source_options[] = {
     {.name = "trace", MEMBER(trace), .value = "PATH", .file = CC_READS_FILE,
+     .brief = "captured gradients, a file or a folder",
      .help = "captured tensors: a " CC_TENSOR_FILES " file, or a directory of them"},
     {.name = "skip-nonfinite", MEMBER(skip), .group = CC_GROUP_SEND,
      .help = "leave out the steps of --trace in which a value is NaN or infinite, as training does "
@@ -36,8 +39,10 @@ const struct cc_option cc_source_options[] = {
      .choices = cc_indices_names, .group = CC_GROUP_SEND,
      .help = "where these lie: uniform (each by itself) or clustered (in runs of 64)"},
     {.name = "net", MEMBER(net), .value = "NAME|FILE", .file = CC_READS_FILE,
+     .brief = "the model (`commcomp nets` lists them)",
      .otherwise = DEFAULT_NET,
-     .help = "make the tensors of this net: a name, or a .json file (docs/traces.md)"},
+     .help = "make the tensors of this net: a name, a .json file (docs/traces.md), or a language "
+             "model of `train`, as in gpt:layers=2,width=96"},
     {.name = "values", MEMBER(values), .value = "COUNT",
      .help = "instead of a net's tensors, make a single one of this many values, as in 25M (bench "
              "takes several, as in 1K,100K,10M, one after the other; l2: an eighth of the "
@@ -46,6 +51,8 @@ const struct cc_option cc_source_options[] = {
      .def = "1", .help = "seed of synthetic values and stochastic schemes"},
     {.name = "steps", MEMBER(steps), .kind = CC_TAKES_COUNT, .min = 1, .max = 1000000, .value = "N",
      .help = "steps to make (default 8), or how many of a captured trace to use (default all)"},
+    {.name = "dtype", MEMBER(dtype), .value = "TYPE", .choices = cc_element_names,
+     .group = CC_GROUP_SEND, .help = "type of the gradients: {words}"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -64,6 +71,16 @@ static int refuse_both(const char *a, const char *b, struct cc_error *e)
     return CC_OK;
 }
 
+/* The type in which a trace has its largest tensor. */
+static enum cc_element type_of_trace(const struct cc_trace *t)
+{
+    size_t largest = 0;
+    for (size_t i = 1; i < cc_trace_tensors(t); i++)
+        if (cc_trace_tensor(t, i)->shape.n > cc_trace_tensor(t, largest)->shape.n)
+            largest = i;
+    return cc_dtype_element(cc_trace_dtype(t, largest));
+}
+
 /* The net whose tensors are those of a trace. */
 static int net_of_trace(const struct cc_trace *t, struct cc_net **out, struct cc_error *e)
 {
@@ -74,6 +91,8 @@ static int net_of_trace(const struct cc_trace *t, struct cc_net **out, struct cc
         list[i] = *cc_trace_tensor(t, i);
     const int status = cc_net_of(cc_trace_name(t), list, count, out, e);
     free(list);
+    if (status == CC_OK)
+        (*out)->dtype = type_of_trace(t);
     return cc_status_in(status, e, "--trace %s", cc_trace_name(t));
 }
 
@@ -102,7 +121,9 @@ int cc_input_net(const struct cc_source_options *o, const struct cc_trace *trace
     }
     if (o->net == NULL && trace != NULL)
         return net_of_trace(trace, out, e);
-    const int status = cc_net_open(o->net != NULL ? o->net : DEFAULT_NET, out, e);
+    const int status = o->net != NULL && cc_gpt_is(o->net)
+                           ? cc_input_language(o->net, out, e)
+                           : cc_net_open(o->net != NULL ? o->net : DEFAULT_NET, out, e);
     if (status != CC_OK && o->net != NULL)
         cc_error_in(e, "--net");
     return status;

@@ -4,6 +4,7 @@
 #define CC_CMD_INPUT_SOURCE_H
 
 #include "cmd/cli/command.h"
+#include "core/element.h"
 #include "core/trace/synth.h"
 #include "core/trace/trace.h"
 #include "models/net.h"
@@ -22,6 +23,7 @@ struct cc_source_options {
     enum cc_indices indices;  /* where these lie */
     const char *net, *values; /* values: a count; of some commands a list, with words */
     uint64_t seed, steps;     /* steps: 0 if not given */
+    enum cc_element dtype;
 };
 extern const struct cc_option cc_source_options[];
 
@@ -60,6 +62,9 @@ struct cc_values {
     size_t *item, count;
 };
 int cc_input_values(const char *text, struct cc_values *out, struct cc_error *e);
+
+/* The tensors of a language model that `train` knows, as gpt:layers=2,width=96. */
+int cc_input_language(const char *name, struct cc_net **out, struct cc_error *e);
 
 /* Opens the net of --net or --values; without them the net of the tensors of `trace`, or resnet110
  * if that is NULL. The caller frees *out with cc_net_free. */

@@ -31,6 +31,7 @@ const struct cc_option cc_experiment_options[] = {
      .help = "measure after each sequential step, too, how far what was applied is from the "
              "workers' mean gradients"},
     {.name = "dry-run", MEMBER(dry_run), .group = CC_GROUP_RUN,
+     .brief = "the rows and how long they take, without a run",
      .help = "list what would be done, and how long it takes"},
     {.name = NULL},
 };
@@ -97,6 +98,10 @@ static int check_cluster(const struct cc_cluster_args *c, struct cc_error *e)
     if (t->sync_s > 0)
         return cc_usage(e, "--sync is predicted only, by `commcomp model`: a run takes the time "
                            "that it takes");
+    if (c->setting.sharded.micro_steps > 1 && c->local_counts > 0)
+        return cc_usage(e,
+                        "--accumulate with --local-steps is predicted only, by `commcomp model`: "
+                        "leave out either");
     if (t->straggler != CC_STEADY && t->compute_s == 0)
         return cc_usage(e, "--stragglers %s vary the compute time, which is 0: give --compute",
                         cc_straggler_names[t->straggler]);
@@ -197,6 +202,14 @@ static double bytes_on_links(const struct cc_setting *s, const struct cc_predict
                                                       : workers * p->wire_bytes;
 }
 
+/* Bytes of a value that a scheme leaves raw. */
+static double raw_bytes(const struct cc_forecast *f, size_t scheme)
+{
+    return f->payloads[scheme].reduction == CC_REDUCE_DECODED
+               ? (double)cc_element_bytes[f->cluster.setting.dtype]
+               : sizeof(float);
+}
+
 /* Whether payloads change size while residuals fill: codecs with a state whose payloads are smaller
  * than their bound. */
 static bool fills(const struct cc_forecast *f, size_t scheme, const struct cc_prediction *p,
@@ -206,9 +219,9 @@ static bool fills(const struct cc_forecast *f, size_t scheme, const struct cc_pr
     const struct cc_codec codec = {.scheme = spec->scheme,
                                    .params = spec->params,
                                    .shape = cc_shape_flat(f->cluster.net->values)};
-    const double raw = f->cluster.raw_share;
+    const double raw = f->cluster.raw_share, raw_bits = 8 * raw_bytes(f, scheme);
     const double most = 8 * (double)cc_bound(&codec) / (double)codec.shape.n;
-    const double bits = (p->bits_push - 32 * raw) * (double)period;
+    const double bits = (p->bits_push - raw_bits * raw) * (double)period;
     return cc_state_bytes(&codec) > 0 && bits < 0.95 * most * (1 - raw);
 }
 
@@ -249,25 +262,36 @@ static int add_row(struct cc_experiment *x, struct cc_experiment_setting *s, siz
     struct cc_setting bare = plan;
     struct cc_prediction without;
     struct cc_experiment_row *row = &s->row[s->rows];
+    const size_t round = cc_experiment_round(&s->setting);
     *row = (struct cc_experiment_row){.scheme = scheme, .period = payloads->period};
+    if (s->setting.timing.local.parts > 1) /* all parts take their turn */
+        row->period = s->setting.timing.local.parts;
     bare.timing.compute_s = 0;
     CC_TRY(cc_input_carries(&s->setting, f->schemes->item[scheme], e));
     CC_TRY(cc_predict(&f->predictor, &bare, payloads, &without, e));
     CC_TRY(cc_predict(&f->predictor, &plan, payloads, &row->forecast, e));
     /* Where busy ranks share cores, codecs take as many times longer. */
     const double queueing_s = (s->ranks_per_core - 1) * row->forecast.codec_s;
-    row->step_s = row->forecast.step_s + queueing_s;
-    row->bare_step_s = without.step_s + queueing_s;
-    row->bytes = bytes_on_links(&s->setting, &row->forecast);
-    row->fills = fills(f, scheme, &row->forecast, row->period);
+    row->step_s = (double)round * (row->forecast.step_s + queueing_s);
+    row->bare_step_s = (double)round * (without.step_s + queueing_s);
+    row->bytes = (double)round * bytes_on_links(&s->setting, &row->forecast);
+    row->fills =
+        fills(f, scheme, &row->forecast, payloads->period * cc_experiment_turn(&s->setting));
     find_settling(x, row);
     CC_TRY(x->ops->choose(x->arg, s, row, e));
     if (cc_given(x->input, &x->input->warmup) != NULL)
-        row->warmup = row->period * cc_experiment_periods(x->input->warmup, row->period);
+        row->warmup = row->period * cc_experiment_periods(x->input->warmup, round * row->period);
     if (cc_given(x->input, &x->input->steps) != NULL)
-        row->steps = row->period * cc_experiment_periods(x->input->steps, row->period);
+        row->steps = row->period * cc_experiment_periods(x->input->steps, round * row->period);
     s->rows++;
     return CC_OK;
+}
+
+bool cc_experiment_is_plain(const struct cc_experiment *x, const struct cc_setting *s,
+                            size_t scheme)
+{
+    return cc_codec_models_plain(cc_exchange_plain(s->exchange, s->dtype),
+                                 x->forecast->schemes->item[scheme]);
 }
 
 static int add_setting(void *arg, const struct cc_setting *given, struct cc_error *e)
@@ -283,9 +307,9 @@ static int add_setting(void *arg, const struct cc_setting *given, struct cc_erro
         (x->forecast->cluster.consistency.communicate.when != CC_EVERY_STEP ||
          cc_setting_check_formula(&s->setting, NULL) != CC_OK))
         s->formula = CC_FORMULA_LACKS;
-    for (int raw = 1; raw >= 0; raw--) /* fp32 first: the others' speedups need it */
+    for (int plain = 1; plain >= 0; plain--) /* first: the others' speedups need it */
         for (size_t i = 0; i < schemes; i++)
-            if (cc_spec_is_raw(x->forecast->schemes->item[i]) == (raw == 1))
+            if (cc_experiment_is_plain(x, &s->setting, i) == (plain == 1))
                 CC_TRY(add_row(x, s, i, e));
     return CC_OK;
 }

@@ -20,7 +20,7 @@
 /* clang-format off */
 #define CC_GRADIENT_OPTIONS                                                                        \
     {.rows = cc_source_options, .names = "trace",                                                  \
-     .own = {.group = CC_GROUP_SEND, .often = true,                                                \
+     .own = {.group = CC_GROUP_SEND,                                                               \
              .help = "replay captured gradients: a " CC_TENSOR_FILES " file, or a "              \
                      "directory of them; without --net, the net is its tensors"}},                 \
     {.rows = cc_source_options, .names = "skip-nonfinite"},                                        \
@@ -43,11 +43,14 @@
     CC_COLUMN(comm_s, CC_MAIN, .origin = how, .note = "step_s less compute_s and codec_s"),        \
     CC_COLUMN(comm_busy_s, CC_PART, .origin = how,                                                 \
               .note = "while there is only one, without its own work on it"),                      \
+    CC_COLUMN(exposed_s, CC_DETAIL, .hidden = true, .origin = how,                                 \
+              .note = "the mean over the workers"),                                                \
     CC_COLUMN(added_s, CC_DETAIL, .hidden = true, .origin = how),                                  \
     CC_COLUMN(step_s, CC_ANSWER, .origin = how,                                                    \
               .note = "from the slowest rank's end of the previous one to its end of this one; in "\
                       "a run without those that lie further from the quartiles than these from "   \
                       "each other, unless there are stragglers"),                                  \
+    CC_COLUMN(cu, CC_DETAIL, .hidden = true, .origin = how),                                       \
     CC_COLUMN(step_s_sd, CC_DETAIL, .hidden = true, .origin = how,                                 \
               .note = "empty if one was counted"),                                                 \
     CC_COLUMN(step_s_q25, CC_DETAIL, .origin = how),                                               \
@@ -66,6 +69,7 @@
 /* and parts of it. */
 #define CC_PART_COLUMNS(how)                                                                       \
     CC_COLUMN(encode_s, CC_DETAIL, .origin = how), CC_COLUMN(hop_codec_s, CC_DETAIL, .origin = how),\
+    CC_COLUMN(reduce_s, CC_DETAIL, .origin = how),                                                 \
     CC_COLUMN(server_codec_s, CC_DETAIL, .origin = how),                                           \
     CC_COLUMN(decode_s, CC_DETAIL, .origin = how), CC_COLUMN(waking_s, CC_DETAIL, .origin = how),  \
     CC_COLUMN(message_s, CC_DETAIL, .hidden = true, .origin = how),                                \
@@ -102,17 +106,32 @@ static inline double cc_experiment_nonzeros(const struct cc_experiment_input *in
 struct cc_experiment_row {
     size_t scheme;                 /* index in the list of schemes */
     struct cc_prediction forecast; /* the answer of `model` */
-    size_t period, warmup, steps;  /* warmup and steps: whole periods */
-    bool fills;                    /* its payloads change while residuals fill: */
+    /* warmup and steps: whole periods; with --local-steps, rounds, which an exchange ends: */
+    size_t period, warmup, steps;
+    bool fills;              /* its payloads change while residuals fill: */
     size_t filling, settled; /* steps until they have settled, and of which sizes are then a mean */
-    double step_s;           /* expected, with the codecs on this machine's cores; */
-    double bare_step_s;      /* a step's without computing, as most that warm up are */
-    double bytes;            /* a step's, on the links of all hosts */
+    /* expected, of a step, or round, with the codecs on this machine's cores; */
+    double step_s;
+    double bare_step_s; /* the same without computing, as most that warm up are */
+    double bytes;       /* the same, on the links of all hosts */
     /* sim: codecs take the times measured by a run of the same row, and not the profile's */
     bool codec_measured;
     struct cc_codec_times codec;
     double update_s; /* update_s of that run */
 };
+
+/* The steps of a round of a setting: those from one exchange to the next. */
+static inline size_t cc_experiment_round(const struct cc_setting *s)
+{
+    return s->timing.local.steps > 0 ? s->timing.local.steps : 1;
+}
+
+/* The steps in which all tensors are exchanged once: a round for each part. */
+static inline size_t cc_experiment_turn(const struct cc_setting *s)
+{
+    const size_t parts = s->timing.local.parts;
+    return cc_experiment_round(s) * (parts > 1 ? parts : 1);
+}
 
 /* The periods of this number of steps. */
 static inline size_t cc_experiment_periods(uint64_t steps, size_t period)
@@ -128,7 +147,7 @@ enum cc_formula {
     CC_NO_FORMULA         /* no; its links have no bandwidth or latency that they could use */
 };
 
-/* A setting with all schemes, fp32 first: one job. */
+/* A setting with all schemes, uncompressed gradients first: one job. */
 struct cc_experiment_setting {
     struct cc_setting setting;
     struct cc_experiment_row *row;
@@ -150,23 +169,26 @@ struct cc_experiment_setting {
 struct cc_measured_row {
     const struct cc_experiment_setting *setting;
     const struct cc_experiment_row *row;
-    double push_bytes; /* payload of a worker's push */
+    double push_bytes; /* payload of a worker's push, or of all values, of which it sends a part */
     double pull_bytes; /* all pulls'; NaN without servers */
     double compute_s;  /* with the update */
     double update_s;
     double codec_s, comm_s, comm_busy_s;
+    double reduce_s;     /* the part of comm_s that adds floats or merges pairs */
     double step_s;       /* mean of the counted periods' steps, without outliers */
     double step_s_error; /* its standard error */
     double step_s_sd, step_s_q25, step_s_q75; /* over whole periods; NaN if there is but one */
-    double speedup;                           /* NaN if fp32 was not measured in this setting */
+    double speedup; /* NaN if plain gradients were not measured in this setting */
     struct cc_codec_times codec;
-    double wait_s, messages;
-    double kept_values; /* NaN: everything is kept */
+    double wait_s, exposed_s, messages;
+    double collective_s[CC_MOST_COLLECTIVES]; /* by collective, with sharded states */
+    double kept_values;                       /* NaN: everything is kept */
     /* Steps that are not bulk synchronous; otherwise NaN and NULL: */
     double staleness, staleness_p95, bound_wait_s, updates_per_s;
     char *staleness_counts;
-    double applied_error, applied_error_settled; /* NaN: not measured */
-    double waking_s, message_s;                  /* from the report */
+    double applied_error, applied_error_settled;      /* NaN: not measured */
+    double waking_s, message_s;                       /* from the report */
+    double core_wait_s, core_wait_all_s, other_cores; /* from the report; NaN: not known */
     struct cc_prediction model; /* from the measured sizes and times; step_s NaN: no formula */
     double model_error;
     double wire_bytes; /* sent by the busiest host: counted (run), or computed (sim) */
@@ -247,6 +269,9 @@ static inline bool cc_experiment_has_formula(const struct cc_experiment_setting 
 }
 /* Its hosts: as many, or fewer if servers are on workers' hosts. */
 int cc_experiment_hosts(const struct cc_setting *s);
+/* Whether the scheme sends uncompressed gradients in the setting (cc_exchange_plain). */
+bool cc_experiment_is_plain(const struct cc_experiment *x, const struct cc_setting *s,
+                            size_t scheme);
 const char *cc_experiment_scheme(const struct cc_experiment *x,
                                  const struct cc_experiment_row *row);
 /* Bytes of gradients, models, payloads and codec states of all ranks, which share this machine. The
@@ -285,8 +310,12 @@ int cc_experiment_take_report(struct cc_experiment *x, const struct cc_report *r
 
 /* --- rows --- */
 
-/* Adds what the ranks report of a setting's row to x->measured; the command sets its own numbers in
- * *out, which is valid until the next call. */
+/* The ranks' report of a row, with the means of its rounds turned into those of a step; step_s, and
+ * what belongs to tensors, remain those of rounds. */
+struct cc_report_row cc_experiment_per_step(const struct cc_setting *s,
+                                            const struct cc_report_row *got);
+/* Adds what the ranks report of a setting's row, per step, to x->measured; the command sets its own
+ * numbers in *out, which is valid until the next call. */
 int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experiment_setting *s,
                                const struct cc_report_row *got, struct cc_measured_row **out,
                                struct cc_error *e);
@@ -309,7 +338,8 @@ int cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_record 
                                 const struct cc_experiment_setting *s,
                                 const struct cc_experiment_row *row, size_t *at,
                                 struct cc_error *e);
-/* Predicts a step of a setting from what a row of the scheme measured. */
+/* Predicts a step of a setting from what a row of the scheme measured, as means over steps; bytes
+ * of tensors are those of an exchange. */
 int cc_experiment_predict(struct cc_forecast *f, size_t scheme, const struct cc_setting *s,
                           const struct cc_measured *m, struct cc_prediction *out,
                           struct cc_error *e);

@@ -5,6 +5,7 @@
 
 #include "cmd/measure/experiment.h"
 #include "core/memory.h"
+#include "models/sharded.h"
 
 /* --- tensors --- */
 
@@ -54,6 +55,21 @@ int cc_experiment_job_choices(const struct cc_setting *s, const struct cc_unions
     return CC_OK;
 }
 
+/* Messages, or units of sharded states, from the end of the net. */
+static size_t cut_step(const struct cc_setting *s, const struct cc_step_payloads *payloads,
+                       struct cc_message *message)
+{
+    if (s->sharded.collectives.count == 0)
+        return cc_predict_messages(s, payloads, message);
+    const size_t n = cc_sharded_units(s, message);
+    for (size_t i = 0; i < n / 2; i++) {
+        const struct cc_message other = message[i];
+        message[i] = message[n - 1 - i];
+        message[n - 1 - i] = other;
+    }
+    return n;
+}
+
 static int add_rows(const struct cc_experiment *x, const struct cc_experiment_setting *s,
                     struct cc_job *job, struct cc_error *e)
 {
@@ -63,13 +79,15 @@ static int add_rows(const struct cc_experiment *x, const struct cc_experiment_se
         const struct cc_spec *spec = x->forecast->schemes->item[from->scheme];
         const struct cc_step_payloads *payloads = &x->forecast->payloads[from->scheme];
         struct cc_job_row *row = &job->row[job->rows++];
-        *row = (struct cc_job_row){.reduction = cc_reduction(spec->scheme, spec->params),
-                                   .period = from->period,
-                                   .warmup = from->warmup,
-                                   .steps = from->steps};
+        *row = (struct cc_job_row){
+            .reduction = cc_reduction(spec->scheme, spec->params),
+            .period = cc_period(spec->scheme, spec->params),
+            .warmup = from->warmup,
+            .parts = s->setting.cluster.chunks == CC_CHUNKS_AUTO ? from->forecast.chunks : 0,
+            .steps = from->steps};
         CC_TRY(cc_text(&row->scheme, e, "%s", spec->name));
         CC_TRY(CC_NEW(row->message, s->setting.net->count, e));
-        row->messages = cc_predict_messages(&s->setting, payloads, row->message);
+        row->messages = cut_step(&s->setting, payloads, row->message);
         CC_TRY(cc_experiment_job_choices(&s->setting, &payloads->unions, job, row, e));
     }
     return CC_OK;
@@ -100,8 +118,13 @@ int cc_experiment_job_stragglers(const struct cc_setting *s, struct cc_job *job,
     }
     gsl_rng_set(rng, (unsigned long)t->seed);
     job->slow_steps = steps;
-    for (size_t i = 0; i < workers * steps; i++)
-        job->slow[i] = cc_straggler_draw(t, rng);
+    /* A round of local steps takes the mean of as many draws. */
+    const size_t draws = t->local.steps > 0 ? t->local.steps : 1;
+    for (size_t i = 0; i < workers * steps; i++) {
+        job->slow[i] = 0;
+        for (size_t k = 0; k < draws; k++)
+            job->slow[i] += cc_straggler_draw(t, rng) / (double)draws;
+    }
     gsl_rng_free(rng);
     return CC_OK;
 }
@@ -138,7 +161,35 @@ static int add_gradients(const struct cc_experiment_input *in, struct cc_job *jo
     return job->trace != NULL ? CC_OK : cc_fail(e, "--trace %s: cannot be found", cc_trace_name(t));
 }
 
+/* --- sharded states --- */
+
+static int add_sharded(const struct cc_sharded_args *args, const struct cc_setting *s,
+                       struct cc_job *job, struct cc_error *e)
+{
+    const struct cc_collectives *c = &s->sharded.collectives;
+    const char *weights = cc_sharded_weight_name(args);
+    struct cc_job_sharded *x = &job->sharded;
+    if (c->count == 0)
+        return CC_OK;
+    CC_TRY(CC_NEW(x->collective, (size_t)c->count, e));
+    for (int i = 0; i < c->count; i++)
+        x->collective[x->collectives++] = c->item[i];
+    return weights == NULL || (x->weights = cc_strdup(weights, e)) != NULL ? CC_OK : CC_FAIL;
+}
+
 /* --- all of it --- */
+
+/* With local steps each has an update, which counts as computing. */
+static void use_local(const struct cc_timing *t, struct cc_job *out)
+{
+    const struct cc_local_timing *l = &t->local;
+    if (l->steps == 0)
+        return;
+    out->training.local = (struct cc_local_config){
+        .steps = l->steps, .parts = l->parts, .delay = t->mode == CC_OVERLAP ? l->delay : 0};
+    out->compute_s += out->update_s;
+    out->update_s = 0;
+}
 
 int cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out, struct cc_error *e)
 {
@@ -150,13 +201,20 @@ int cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out,
         .servers = cc_exchange_has(from->exchange, CC_X_SERVERS) ? from->cluster.servers : 0,
         .per_host = from->cluster.per_host > 1 ? from->cluster.per_host : 0,
         .colocated = from->cluster.colocated,
+        .in_turn =
+            t->in_turn && t->mode == CC_OVERLAP && !cc_exchange_has(from->exchange, CC_X_SERVERS),
         .via = from->cluster.via,
         .op = from->cluster.op,
+        .dtype = from->dtype,
+        .inner_exchange = from->cluster.inner_exchange,
+        .outer_exchange = from->cluster.outer_exchange,
+        .parts = from->cluster.chunks > 1 ? from->cluster.chunks : 0,
         .wire = from->cluster.wire,
         .dense_bits = (int)from->cluster.dense_bits,
         .keep = from->cluster.keep,
         .mode = t->mode,
         .pulls = t->mode == CC_SEQUENTIAL ? CC_PULL_READY : t->pulls,
+        .micro_steps = cc_sharded_micro_steps(from) > 1 ? from->sharded.micro_steps : 0,
         .compute_s = t->compute_s,
         .update_s = t->update_s,
         .forward_share = t->forward_share,
@@ -165,10 +223,13 @@ int cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out,
         .seed = t->seed,
         .rendezvous = true,
         .data = true};
-    if (from->cluster.gather == NULL)
-        return CC_OK;
-    out->gather = cc_strdup(from->cluster.gather, e);
-    return out->gather != NULL ? CC_OK : CC_FAIL;
+    use_local(t, out);
+    const char *gather = from->cluster.gather, *inner = from->cluster.intra_scheme;
+    if (gather != NULL && (out->gather = cc_strdup(gather, e)) == NULL)
+        return CC_FAIL;
+    if (inner != NULL && (out->intra_scheme = cc_strdup(inner, e)) == NULL)
+        return CC_FAIL;
+    return CC_OK;
 }
 
 int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_setting *s,
@@ -181,6 +242,7 @@ int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_
     out->errors = x->input->errors;
     out->consistency.communicate = x->forecast->cluster.consistency.communicate.when;
     out->consistency.growth = x->forecast->cluster.consistency.communicate.growth;
+    CC_TRY(add_sharded(&x->forecast->cluster.sharded, from, out, e));
     CC_TRY(add_tensors(x, from, out, e));
     CC_TRY(add_rows(x, s, out, e));
     CC_TRY(cc_experiment_job_stragglers(from, out, e));

@@ -7,6 +7,7 @@
 
 #include "cmd/measure/experiment.h"
 #include "core/memory.h"
+#include "models/sharded.h"
 #include "core/stats.h"
 #include "netsim/exchange/pack/clocks.h"
 
@@ -24,11 +25,36 @@ int cc_experiment_predict(struct cc_forecast *f, size_t scheme, const struct cc_
                           struct cc_error *e)
 {
     struct cc_step_payloads payloads;
-    CC_TRY(
-        cc_step_payloads_measured(s->net, &f->payloads[scheme], f->cluster.raw, m, &payloads, e));
+    struct cc_measured exchange = *m;
+    double *const means[] = {&exchange.push_bytes,      &exchange.pull_bytes,
+                             &exchange.push_head_bytes, &exchange.pull_head_bytes,
+                             &exchange.codec.encode_s,  &exchange.codec.hop_s,
+                             &exchange.codec.server_s,  &exchange.codec.decode_s};
+    for (size_t i = 0; i < sizeof means / sizeof *means; i++)
+        *means[i] *= (double)cc_experiment_turn(s);
+    CC_TRY(cc_step_payloads_measured(s->net, &f->payloads[scheme], f->cluster.raw, &exchange,
+                                     &payloads, e));
     const int status = cc_predict(&f->predictor, s, &payloads, out, e);
     cc_step_payloads_free(&payloads);
     return status;
+}
+
+struct cc_report_row cc_experiment_per_step(const struct cc_setting *s,
+                                            const struct cc_report_row *got)
+{
+    struct cc_report_row out = *got;
+    double *const means[] = {
+        &out.compute_s,   &out.update_s,        &out.encode_s,        &out.hop_s,
+        &out.server_s,    &out.decode_s,        &out.wait_s,          &out.busy_s,
+        &out.messages,    &out.exposed_s,       &out.push_bytes,      &out.push_head_bytes,
+        &out.pull_bytes,  &out.given_bytes,     &out.pull_head_bytes, &out.kept_values,
+        &out.core_wait_s, &out.core_wait_all_s, &out.intra_bytes};
+    for (size_t i = 0; i < sizeof means / sizeof *means; i++)
+        *means[i] /= (double)cc_experiment_round(s);
+    double *const known[] = {&out.sent_bytes, &out.received_bytes, &out.total_sent_bytes};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        *known[i] /= *known[i] > 0 ? (double)cc_experiment_round(s) : 1;
+    return out;
 }
 
 /* Predicts a step from what this very row measured: sizes, codec times, the compute time, and what
@@ -37,9 +63,10 @@ static int predict(const struct cc_experiment *x, const struct cc_measured_row *
                    const struct cc_report_row *got, struct cc_prediction *out, struct cc_error *e)
 {
     struct cc_setting setting = to->setting->setting;
-    const bool by_tensor = got->tensors == setting.net->count;
+    const bool by_tensor = got->tensors == setting.net->count && setting.timing.local.parts <= 1;
     const struct cc_step_payloads *profiled = &x->forecast->payloads[to->row->scheme];
-    const struct cc_measured m = {
+    const int micro_steps = cc_sharded_micro_steps(&setting);
+    struct cc_measured m = {
         .push_bytes = got->push_bytes,
         .pull_bytes = got->pull_bytes,
         .encoded_bytes = cc_exchange_encoded_bytes(setting.exchange, &profiled->total,
@@ -54,9 +81,16 @@ static int predict(const struct cc_experiment *x, const struct cc_measured_row *
     /* With stragglers, the measured time is the slowest worker's, and the formula needs the mean; a
      * formula that does not hold knows of no slow hosts. */
     if (setting.timing.straggler == CC_STEADY && to->setting->formula == CC_FORMULA_HOLDS)
-        setting.timing.compute_s = got->compute_s;
+        setting.timing.compute_s = got->compute_s / micro_steps;
+    if (setting.sharded.collectives.count > 0) {
+        m.push_bytes = to->push_bytes;
+        m.encoded_bytes = profiled->total.push_bytes;
+        m.tensor_push = NULL;
+    }
     setting.timing.update_s = got->update_s;
     cc_experiment_use_host(got->waking_s, got->message_s, &setting);
+    if (setting.cluster.chunks == CC_CHUNKS_AUTO)
+        setting.cluster.chunks = to->row->forecast.chunks;
     return cc_experiment_predict(x->forecast, to->row->scheme, &setting, &m, out, e);
 }
 
@@ -92,8 +126,9 @@ static int average_steps(const struct cc_experiment *x, const struct cc_report_r
     const size_t periods = got->steps / period;
     double *each;
     CC_TRY(CC_NEW(each, periods, e));
+    const double steps = (double)(period * cc_experiment_round(&m->setting->setting));
     for (size_t i = 0; i < periods * period; i++)
-        each[i / period] += got->step_s[i] / (double)period;
+        each[i / period] += got->step_s[i] / steps;
     const struct cc_stats s = cc_stats_of(each, periods);
     if (x->ops->exact || m->setting->setting.timing.straggler != CC_STEADY) {
         m->step_s = s.mean;
@@ -128,14 +163,26 @@ static struct cc_codec_times codec_times(const struct cc_experiment_setting *s,
                                    .decode_s = workers * got->decode_s};
 }
 
-/* The step of fp32 in the same setting, which is measured first; NaN if it was not. */
-static double fp32_step_s(const struct cc_experiment *x, const struct cc_measured_row *m)
+/* Whether what is done with payloads on their way is adding floats or merging pairs, which is the
+ * network's part of a step: as cc_job_row_adds has it. */
+static bool adds(const struct cc_experiment *x, const struct cc_experiment_setting *s,
+                 const struct cc_experiment_row *row)
 {
-    const struct cc_spec_list *schemes = x->forecast->schemes;
-    if (cc_spec_is_raw(schemes->item[m->row->scheme]))
+    const enum cc_reduction r = x->forecast->payloads[row->scheme].reduction;
+    return r == CC_REDUCE_SUM || s->setting.cluster.via != CC_VIA_HOPS ||
+           !cc_exchange_has(s->setting.exchange, CC_X_RECODES) ||
+           cc_forecast_is_plain(x->forecast, row->scheme);
+}
+
+/* The step of uncompressed gradients in the same setting, which is measured first; NaN if it was
+ * not. */
+static double plain_step_s(const struct cc_experiment *x, const struct cc_measured_row *m)
+{
+    const struct cc_setting *s = &m->setting->setting;
+    if (cc_experiment_is_plain(x, s, m->row->scheme))
         return m->step_s;
     for (size_t i = x->measured_rows; i-- > 0 && x->measured[i].setting == m->setting;)
-        if (cc_spec_is_raw(schemes->item[x->measured[i].row->scheme]))
+        if (cc_experiment_is_plain(x, s, x->measured[i].row->scheme))
             return x->measured[i].step_s;
     return NAN;
 }
@@ -168,6 +215,16 @@ static int take_staleness(const struct cc_report_row *got, struct cc_measured_ro
     return CC_OK;
 }
 
+/* The bytes that a worker encodes, by its gradients' payload. */
+static double encoded_share(const struct cc_experiment *x, const struct cc_experiment_setting *s,
+                            const struct cc_experiment_row *row)
+{
+    const struct cc_step_payloads *p = &x->forecast->payloads[row->scheme];
+    return s->setting.sharded.collectives.count > 0
+               ? cc_sharded_encoded_share(&s->setting, p)
+               : cc_exchange_encoded_share(s->setting.exchange, p->reduction, &s->setting.cluster);
+}
+
 int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experiment_setting *s,
                                const struct cc_report_row *got, struct cc_measured_row **out,
                                struct cc_error *e)
@@ -180,25 +237,33 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
     struct cc_measured_row m = {
         .setting = s,
         .row = row,
-        .push_bytes = got->push_bytes,
+        .push_bytes = got->push_bytes / encoded_share(x, s, row),
         .pull_bytes = cc_exchange_has(s->setting.exchange, CC_X_SERVERS) ? got->pull_bytes : NAN,
         .compute_s = got->compute_s + got->update_s,
         .update_s = got->update_s,
-        .codec_s = codec.encode_s + codec.hop_s + codec.server_s + codec.decode_s,
+        .codec_s =
+            codec.encode_s + (adds(x, s, row) ? 0 : codec.hop_s) + codec.server_s + codec.decode_s,
+        .reduce_s = adds(x, s, row) ? codec.hop_s : 0,
         .codec = codec,
         .wait_s = got->wait_s,
+        .exposed_s = got->exposed_s,
         .messages = got->messages,
         .kept_values = prunes(x, s, row) ? got->kept_values : NAN,
         .applied_error = got->applied_errors > 0 ? got->applied_error[0] : NAN,
         .applied_error_settled = got->applied_errors > 1 ? got->applied_error[1] : NAN,
         .waking_s = got->waking_s,
         .message_s = got->message_s,
+        .core_wait_s = got->other_cores >= 0 ? got->core_wait_s : NAN,
+        .core_wait_all_s = got->other_cores >= 0 ? got->core_wait_all_s : NAN,
+        .other_cores = got->other_cores >= 0 ? got->other_cores : NAN,
         .staleness = NAN,
         .staleness_p95 = NAN,
         .bound_wait_s = NAN,
         .updates_per_s = NAN,
         .model = {.step_s = NAN, .wire_bytes = NAN},
         .peak_bytes = NAN};
+    for (size_t i = 0; i < got->collectives && i < CC_MOST_COLLECTIVES; i++)
+        m.collective_s[i] = got->collective_s[i];
     (void)snprintf(m.chose, sizeof m.chose, "%s", got->chose != NULL ? got->chose : "");
     if (got->steps < row->period)
         return cc_fail(e, "%s: the ranks report %zu steps instead of %zu",
@@ -206,7 +271,7 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
     CC_TRY(average_steps(x, got, row->period, &m, e));
     m.comm_s = fmax(0, m.step_s - got->compute_s - got->update_s - m.codec_s);
     m.comm_busy_s = got->busy_s;
-    m.speedup = fp32_step_s(x, &m) / m.step_s;
+    m.speedup = plain_step_s(x, &m) / m.step_s;
     if (cc_experiment_has_formula(s))
         CC_TRY(predict(x, &m, got, &m.model, e));
     m.model_error = (m.step_s - m.model.step_s) / m.step_s;
@@ -226,8 +291,11 @@ int cc_experiment_add_row(const struct cc_experiment *x, struct cc_record *r,
 {
     const struct cc_consistency_args *consistency = &x->forecast->cluster.consistency;
     CC_TRY(cc_forecast_row(x->forecast, r, row->scheme, &s->setting, NULL, 0, at, e));
-    cc_record_number(r, *at, CC_KEY(warmup), (double)row->warmup);
-    cc_record_number(r, *at, CC_KEY(steps), (double)row->steps);
+    const size_t round = cc_experiment_round(&s->setting);
+    cc_record_number(r, *at, CC_KEY(warmup), (double)(round * row->warmup));
+    cc_record_number(r, *at, CC_KEY(steps), (double)(round * row->steps));
+    if (row->forecast.chunks > 1)
+        cc_record_number(r, *at, CC_KEY(chunks), row->forecast.chunks);
     if (s->formula == CC_NO_FORMULA) {
         cc_record_number(r, *at, CC_KEY(bw_bps), NAN);
         cc_record_number(r, *at, CC_KEY(latency_s), NAN);
@@ -246,17 +314,20 @@ static const char *bottleneck(const struct cc_measured_row *m)
 
 void cc_experiment_print_parts(struct cc_record *r, size_t at, const struct cc_measured_row *m)
 {
-    const double values = (double)m->setting->setting.net->values;
+    const struct cc_setting *s = &m->setting->setting;
+    const double values = (double)s->net->values,
+                 type_bits = 8.0 * (double)cc_element_bytes[s->dtype];
     const double bits = 8 * m->push_bytes / values;
     const struct cc_number_column all[] = {{CC_KEY(payload_bytes), m->push_bytes},
                                            {CC_KEY(bits_per_value), bits},
-                                           {CC_KEY(ratio), 32 / bits},
+                                           {CC_KEY(ratio), type_bits / bits},
                                            {CC_KEY(bits_push), bits},
                                            {CC_KEY(bits_pull), 8 * m->pull_bytes / values},
                                            {CC_KEY(compute_s), m->compute_s},
                                            {CC_KEY(codec_s), m->codec_s},
                                            {CC_KEY(comm_s), m->comm_s},
                                            {CC_KEY(comm_busy_s), m->comm_busy_s},
+                                           {CC_KEY(exposed_s), m->exposed_s},
                                            {CC_KEY(step_s_model), m->model.step_s}};
     cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
 }
@@ -272,6 +343,7 @@ int cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured_ro
         {CC_KEY(applied_error_settled), m->applied_error_settled},
         {CC_KEY(added_s), fmax(0, m->step_s - m->compute_s)},
         {CC_KEY(step_s), m->step_s},
+        {CC_KEY(cu), cc_step_utilization(m->compute_s, m->step_s)},
         {CC_KEY(step_s_sd), m->step_s_sd},
         {CC_KEY(step_s_q25), m->step_s_q25},
         {CC_KEY(step_s_q75), m->step_s_q75},
@@ -280,7 +352,8 @@ int cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured_ro
         {CC_KEY(model_error), m->model_error},
         {CC_KEY(step_s_forecast), formula ? m->row->forecast.step_s : NAN},
         {CC_KEY(encode_s), m->codec.encode_s},
-        {CC_KEY(hop_codec_s), m->codec.hop_s},
+        {CC_KEY(hop_codec_s), m->codec.hop_s - m->reduce_s},
+        {CC_KEY(reduce_s), m->reduce_s},
         {CC_KEY(server_codec_s), m->codec.server_s},
         {CC_KEY(decode_s), m->codec.decode_s},
         {CC_KEY(waking_s), m->waking_s},
@@ -297,6 +370,8 @@ int cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured_ro
     CC_TRY(cc_experiment_add_row(x, x->record, m->setting, m->row, at, e));
     cc_experiment_print_parts(x->record, *at, m);
     cc_record_numbers(x->record, *at, all, sizeof all / sizeof all[0]);
+    CC_TRY(cc_forecast_sharded_columns(x->forecast, x->record, *at, m->row->scheme, s,
+                                       m->collective_s, e));
     if (x->forecast->errors) {
         const struct cc_accuracy a = cc_forecast_accuracy(x->forecast, s, m->row->scheme);
         cc_record_number(x->record, *at, CC_KEY(sum_error), cc_accuracy_sum_error(&a));
@@ -313,7 +388,7 @@ int cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_record 
     const struct cc_number_column all[] = {
         {CC_KEY(payload_bytes), f->payload_bytes},
         {CC_KEY(bits_per_value), f->bits_push},
-        {CC_KEY(ratio), 32 / f->bits_push},
+        {CC_KEY(ratio), 8 * (double)cc_element_bytes[s->setting.dtype] / f->bits_push},
         {CC_KEY(bits_push), f->bits_push},
         {CC_KEY(bits_pull),
          cc_exchange_has(s->setting.exchange, CC_X_SERVERS) ? f->bits_pull : NAN},

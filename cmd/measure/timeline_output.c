@@ -6,9 +6,12 @@
 #include "cmd/measure/experiment.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "core/interrupt.h"
+#include "core/memory.h"
 #include "core/version.h"
+#include "models/sharded.h"
 
 /* Colours of chrome://tracing's palette: a worker's computing is green, codecs are warm colours or
  * blue, and waiting is nearly white. */
@@ -149,16 +152,43 @@ static void add_spans(struct cc_timeline *t, const struct cc_experiment_setting 
     }
 }
 
+/* Units of a setting with sharded states; otherwise 0. */
+static int count_units(const struct cc_setting *s, size_t *out, struct cc_error *e)
+{
+    struct cc_message *unit;
+    *out = 0;
+    if (s->sharded.collectives.count == 0)
+        return CC_OK;
+    CC_TRY(CC_NEW(unit, s->net->count, e));
+    *out = cc_sharded_units(s, unit);
+    free(unit);
+    return CC_OK;
+}
+
+/* "into worker 3", with sharded states behind "all-gather of parameters, before forward: " */
+static void name_flow(const struct cc_setting *s, size_t units, const struct cc_flow_event *flow,
+                      const char *receiver, char *out, size_t cap)
+{
+    const struct cc_collectives *c = &s->sharded.collectives;
+    char what[80];
+    if (units == 0 || flow->message / units >= (size_t)c->count) {
+        (void)snprintf(out, cap, "into %s", receiver);
+        return;
+    }
+    cc_collective_print(&c->item[flow->message / units], what, sizeof what);
+    (void)snprintf(out, cap, "%s: into %s", what, receiver);
+}
+
 static int add_flow(struct cc_timeline *t, const struct cc_experiment_setting *s, int rank,
-                    const struct cc_flow_event *flow, struct cc_error *e)
+                    size_t units, const struct cc_flow_event *flow, struct cc_error *e)
 {
     const int from = flow->received ? (int)flow->peer : rank,
               to = flow->received ? rank : (int)flow->peer;
-    char id[80], into[NAME_CAP + 5], receiver[NAME_CAP], sender[NAME_CAP];
+    char id[80], into[NAME_CAP + 90], receiver[NAME_CAP], sender[NAME_CAP];
     name_rank(s, from, sender);
     name_rank(s, to, receiver);
     (void)snprintf(id, sizeof id, "%d-%d.%u.%u", from, to, flow->message, flow->number);
-    (void)snprintf(into, sizeof into, "into %s", receiver);
+    name_flow(&s->setting, units, flow, receiver, into, sizeof into);
     const struct cc_timeline_end end = {.at = flow->at,
                                         .received = flow->received,
                                         .id = id,
@@ -174,12 +204,14 @@ static int add_rank(struct cc_timeline *t, const struct cc_experiment_setting *s
                     const struct cc_report_events *events, struct cc_error *e)
 {
     char name[NAME_CAP], codecs[NAME_CAP + 10];
+    size_t units;
     const bool worker = events->rank < workers_of(s);
+    CC_TRY(count_units(&s->setting, &units, e));
     name_rank(s, events->rank, name);
     CC_TRY(cc_timeline_track(t, name, e));
     add_spans(t, s, events, false);
     for (size_t i = 0; i < events->flows; i++)
-        CC_TRY(add_flow(t, s, events->rank, &events->flow[i], e));
+        CC_TRY(add_flow(t, s, events->rank, units, &events->flow[i], e));
     for (size_t i = 0; i < events->steps && worker; i++)
         CC_TRY(cc_timeline_step(t, events->first_step + i, events->step[i].begin,
                                 events->step[i].end, e));

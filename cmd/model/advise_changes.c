@@ -22,7 +22,7 @@ static int note_codec_speed(struct advise *a, const struct ranking *r, struct cc
         const struct candidate *c = &r->c[i];
         if (r->use != NULL ? c != r->use : cc_advise_is_baseline(a, c))
             continue;
-        CC_TRY(cc_advice_codec_speed(&r->baseline, &a->forecast.payloads[c->scheme], &factor, e));
+        CC_TRY(cc_advice_codec_speed(&r->baseline, &c->s, c->payloads, &factor, e));
         if (needs != NULL && factor >= least)
             continue;
         least = factor;
@@ -32,6 +32,8 @@ static int note_codec_speed(struct advise *a, const struct ranking *r, struct cc
         return CC_OK;
     const char *scheme = cc_forecast_scheme(&a->forecast, needs->scheme);
     const char *base = cc_forecast_baseline(&a->forecast);
+    if (r->use != NULL && (isinf(least) || strcmp(base, scheme) == 0))
+        return CC_OK; /* no codec works on what is recommended */
     if (r->use == NULL && isinf(least))
         return cc_record_note(a->record, e, "codecs: %s; no speed of theirs would change this",
                               source);
@@ -56,15 +58,17 @@ static int find_paying(struct advise *a, const struct ranking *r, double batch,
                        const struct candidate **out, struct cc_error *e)
 {
     struct cc_forecast *f = &a->forecast;
-    struct cc_setting s = *r->s;
+    struct cc_setting s = r->baseline.setting;
     struct cc_best best;
     struct cc_prediction p;
     s.timing.compute_s = batch / f->cluster.batch_per_s;
     CC_TRY(cc_verdict_best(&f->predictor, &s, &f->baseline, &best, e));
-    double least = best.p.step_s / CC_VERDICT_WORTH;
+    double least = best.p.step_s / r->baseline.worth;
     *out = NULL;
     for (size_t i = 0; i < r->ranked; i++) {
-        CC_TRY(cc_predict(&f->predictor, &s, &f->payloads[r->c[i].scheme], &p, e));
+        s = r->c[i].s;
+        s.timing.compute_s = batch / f->cluster.batch_per_s;
+        CC_TRY(cc_predict(&f->predictor, &s, r->c[i].payloads, &p, e));
         if (cc_advise_is_baseline(a, &r->c[i]) || p.step_s >= least)
             continue;
         least = p.step_s;
@@ -111,7 +115,10 @@ static int note_batch(struct advise *a, const struct ranking *r, struct cc_error
     char text[320] = "";
     if (c->batch == 0)
         return CC_OK;
-    for (int up = 0; up < 2; up++) {
+    /* Where gradients go as they are, by another system than today's, no batch decides on a scheme.
+     */
+    const bool plain = r->use != NULL && cc_advise_is_baseline(a, r->use);
+    for (int up = 0; up < 2 && !plain; up++) {
         const struct candidate *beyond = r->use;
         double turn;
         CC_TRY(find_turn(a, r, up ? 2 : 0.5, &turn, &beyond, e));
@@ -149,7 +156,7 @@ static bool best_with(struct advise *a, const struct cc_setting *changed, enum w
     for (size_t i = 0; i < a->forecast.schemes->count; i++) {
         struct candidate c;
         if ((wanted == BEYOND && !is_beyond(a, changed, i)) ||
-            cc_advise_candidate(a, changed, i, &c, NULL) != CC_OK ||
+            cc_advise_candidate(a, changed, &cc_deployments[CC_BY_OWN], i, &c, NULL) != CC_OK ||
             (wanted == BEYOND ? c.p.step_s == 0 : c.refused[0] != '\0') ||
             c.p.step_s >= best->p.step_s)
             continue;
@@ -288,6 +295,8 @@ int cc_advise_note_changes(struct advise *a, const struct ranking *r, struct cc_
     const double step_s = r->use != NULL ? r->use->p.step_s : r->best.p.step_s;
     CC_TRY(note_codec_speed(a, r, e));
     CC_TRY(note_batch(a, r, e));
+    if (a->deployed)
+        return CC_OK;
     CC_TRY(note_exchange(a, r, step_s, e));
     return note_overlap(a, r, step_s, e);
 }

@@ -24,8 +24,7 @@ static const char *pays_text(const struct candidate *c, char text[96])
 
 /* --- what to use --- */
 
-/* The fastest candidate that is not the baseline; NULL: all are ruled out. */
-static const struct candidate *fastest_other(const struct advise *a, const struct ranking *r)
+const struct candidate *cc_advise_fastest_other(const struct advise *a, const struct ranking *r)
 {
     for (size_t i = 0; i < r->ranked; i++)
         if (!cc_advise_is_baseline(a, &r->c[i]))
@@ -37,7 +36,7 @@ static const struct candidate *fastest_other(const struct advise *a, const struc
 static int note_stay(struct advise *a, const char *where, const struct ranking *r,
                      struct cc_error *e)
 {
-    const struct candidate *other = fastest_other(a, r);
+    const struct candidate *other = cc_advise_fastest_other(a, r);
     char with[32], without[32], pays[96], choice[96];
     cc_choice_print(&r->best.choice, choice, sizeof choice);
     cc_advise_time(r->best.p.step_s, without);
@@ -55,10 +54,10 @@ static int note_stay(struct advise *a, const char *where, const struct ranking *
 
 /* The fastest scheme that is faster than the recommended one and would be recommended if the ruling
  * on it, which is not certain, were the other one or certain; or NULL. */
-static const struct candidate *find_faster(const struct advise *a, const struct ranking *r)
+static const struct candidate *find_faster(const struct ranking *r)
 {
     const struct candidate *found = NULL;
-    for (size_t i = 0; i < a->forecast.schemes->count; i++) {
+    for (size_t i = 0; i < r->count; i++) {
         const struct candidate *c = &r->c[i];
         const bool admitted = c->refused[0] == '\0';
         if (c->uncertain && !(admitted && r->use->uncertain) && c->p.step_s > 0 &&
@@ -71,7 +70,7 @@ static const struct candidate *find_faster(const struct advise *a, const struct 
 
 static int note_faster(struct advise *a, const struct ranking *r, struct cc_error *e)
 {
-    const struct candidate *first = find_faster(a, r);
+    const struct candidate *first = find_faster(r);
     char with[32], error[96];
     if (first == NULL)
         return CC_OK;
@@ -107,8 +106,7 @@ static int note_for_trial(struct advise *a, const struct ranking *r, struct cc_e
     double than = (r->use != NULL ? r->use->p.step_s : r->best.p.step_s) / CC_VERDICT_WORTH;
     const struct candidate *found = NULL;
     char time[32];
-    for (size_t i = 0; i < a->forecast.schemes->count && a->forecast.limits.by == CC_BY_EVIDENCE;
-         i++) {
+    for (size_t i = 0; i < r->count && a->forecast.limits.by == CC_BY_EVIDENCE; i++) {
         const struct candidate *c = &r->c[i];
         const bool ours = c->ruling == CC_OUT_UNTRIED || c->ruling == CC_OUT_LOST;
         if (ours && !c->uncertain && c->p.step_s > 0 && c->p.step_s < than) {
@@ -181,7 +179,8 @@ static int note_smaller(struct advise *a, const struct ranking *r, struct cc_err
 static double step_with(struct advise *a, const struct cc_setting *changed, size_t scheme)
 {
     struct candidate c;
-    if (cc_advise_candidate(a, changed, scheme, &c, NULL) != CC_OK || c.refused[0] != '\0')
+    if (cc_advise_candidate(a, changed, &cc_deployments[CC_BY_OWN], scheme, &c, NULL) != CC_OK ||
+        c.refused[0] != '\0')
         return INFINITY;
     return c.p.step_s;
 }
@@ -245,27 +244,21 @@ static int note_bottleneck(struct advise *a, const struct cc_setting *s, const s
 
 /* --- workers --- */
 
-static void workers_text(const struct candidate *c, char text[64])
+/* How much of the workers' time is computing. */
+static int note_efficiency(struct advise *a, const struct ranking *r, struct cc_error *e)
 {
-    if (c->saturates > 0)
-        (void)snprintf(text, 64, "%d", c->saturates);
-    else
-        (void)snprintf(text, 64, "more than %d", c->tried);
-}
-
-static int note_workers(struct advise *a, const struct ranking *r, struct cc_error *e)
-{
-    static const char why[] = "from there on, twice as many do less than a quarter more";
-    char with[64], without[64];
-    if (r->base.p.compute_s == 0)
+    const int workers = r->s->cluster.workers;
+    const double today = 100 * r->today.p.compute_s / r->today.p.step_s;
+    if (r->today.p.compute_s == 0)
         return CC_OK;
-    workers_text(&r->base, without);
     if (r->use == NULL)
-        return cc_record_note(a->record, e, "enough workers: %s with %s at its best (%s)", without,
-                              name_of(a, &r->base), why);
-    workers_text(r->use, with);
-    return cc_record_note(a->record, e, "enough workers: %s with %s, %s with %s at its best (%s)",
-                          with, name_of(a, r->use), without, name_of(a, &r->base), why);
+        return cc_record_note(a->record, e,
+                              "efficiency: %d workers compute %.0f%% of the time with %s", workers,
+                              today, name_of(a, &r->today));
+    return cc_record_note(
+        a->record, e, "efficiency: %d workers compute %.0f%% of the time with %s, %.0f%% with %s",
+        workers, 100 * r->use->p.compute_s / r->use->p.step_s, name_of(a, r->use), today,
+        name_of(a, &r->today));
 }
 
 /* --- all of it --- */
@@ -285,18 +278,19 @@ int cc_advise_notes(struct advise *a, const struct ranking *r, struct cc_error *
     cc_forecast_place(r->s, where, sizeof where);
     if (r->s->cluster.workers == 1)
         return note_alone(a, where, r, e);
-    CC_TRY(r->use != NULL ? note_use(a, where, r, e) : note_stay(a, where, r, e));
+    if (!a->deployed)
+        CC_TRY(r->use != NULL ? note_use(a, where, r, e) : note_stay(a, where, r, e));
     if (r->use != NULL) {
-        CC_TRY(cc_forecast_note_evidence(&a->forecast, a->record, r->s, r->use->scheme, e));
+        CC_TRY(cc_forecast_note_evidence(&a->forecast, a->record, &r->use->s, r->use->scheme, e));
         CC_TRY(note_close(a, r, e));
         CC_TRY(note_faster(a, r, e));
         CC_TRY(note_smaller(a, r, e));
     }
     CC_TRY(note_for_trial(a, r, e));
     CC_TRY(cc_forecast_note_uncertain(&a->forecast, a->record, r->s, e));
-    CC_TRY(r->use != NULL ? note_bottleneck(a, r->s, r->use, e)
-                          : note_bottleneck(a, &r->best_at, &r->base, e));
-    CC_TRY(note_workers(a, r, e));
+    CC_TRY(r->use != NULL ? note_bottleneck(a, &r->use->s, r->use, e)
+                          : note_bottleneck(a, &r->base.s, &r->base, e));
+    CC_TRY(note_efficiency(a, r, e));
     return cc_advise_note_changes(a, r, e);
 }
 

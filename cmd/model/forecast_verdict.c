@@ -8,6 +8,7 @@
 #include "cmd/input/carries.h"
 #include "cmd/input/evidence.h"
 #include "cmd/model/forecast.h"
+#include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/units.h"
 
@@ -33,11 +34,13 @@ const char *cc_forecast_baseline(const struct cc_forecast *f)
 void cc_forecast_best_text(const struct cc_forecast *f, const struct cc_best *best, char *out,
                            size_t cap)
 {
-    char choice[96], time[32];
+    char choice[96], time[32], local[40] = "";
     cc_choice_print(&best->choice, choice, sizeof choice);
     cc_print_si(best->p.step_s, "s", time, sizeof time);
-    (void)snprintf(out, cap, "%.60s at its best (%s: %s a step)", cc_forecast_baseline(f), choice,
-                   time);
+    if (best->local_steps > 0)
+        (void)snprintf(local, sizeof local, "%zu local steps, ", best->local_steps);
+    (void)snprintf(out, cap, "%.60s at its best (%s%s: %s a step)", cc_forecast_baseline(f), local,
+                   choice, time);
 }
 
 /* "1.33 times as fast as fp32 at its best (...)", "slower than ..." */
@@ -187,6 +190,23 @@ static const struct cc_forecast_step *find_fastest(const struct cc_forecast *f,
     return found;
 }
 
+int cc_forecast_note_data_parallel(struct cc_forecast *f, struct cc_record *r,
+                                   const struct cc_setting *s, size_t scheme, double step_s,
+                                   struct cc_error *e)
+{
+    const struct cc_setting plain = cc_data_parallel(s);
+    struct cc_best best;
+    char where[160], against[320];
+    if (s->timing.local.steps == 0)
+        return CC_OK;
+    CC_TRY(cc_verdict_best(&f->predictor, &plain, &f->baseline, &best, e));
+    cc_forecast_place(s, where, sizeof where);
+    against_best(f, step_s, &best, against, sizeof against);
+    return cc_record_note(r, e, "%s: %s with %zu local steps is %s without local steps", where,
+                          cc_forecast_scheme(f, scheme),
+                          s->timing.local.steps * s->timing.local.parts, against);
+}
+
 /* `first` is the fastest of the steps that may be named, fastest_s the shortest of all. */
 static int note_step(const struct cc_forecast *f, struct cc_record *r, const struct cc_setting *s,
                      const struct cc_forecast_step *first, double fastest_s,
@@ -230,17 +250,20 @@ int cc_forecast_note_evidence(const struct cc_forecast *f, struct cc_record *r,
                               const struct cc_setting *s, size_t scheme, struct cc_error *e)
 {
     const struct cc_spec *gather = cc_forecast_gather(f, s, scheme);
+    const struct cc_spec *inner = cc_forecast_inner(f, s, scheme);
     CC_TRY(note_evidence(f, r, s->exchange, f->schemes->item[scheme], e));
+    if (inner != NULL)
+        CC_TRY(note_evidence(f, r, s->exchange, inner, e));
     return gather != NULL ? note_evidence(f, r, s->exchange, gather, e) : CC_OK;
 }
 
-int cc_forecast_note_fastest(const struct cc_forecast *f, struct cc_record *r,
-                             const struct cc_setting *s, const struct cc_forecast_step *step,
-                             size_t count, const struct cc_best *best, struct cc_error *e)
+int cc_forecast_note_fastest(struct cc_forecast *f, struct cc_record *r, const struct cc_setting *s,
+                             const struct cc_forecast_step *step, size_t count,
+                             const struct cc_best *best, struct cc_error *e)
 {
     const struct cc_forecast_step *first = find_fastest(f, s, step, count);
     double fastest_s = INFINITY;
-    if (count < 2 || r->note_count >= MOST_NOTES)
+    if (count < 2 || r->note_count >= MOST_NOTES || cc_interrupted())
         return CC_OK;
     if (s->cluster.workers == 1 && !cc_exchange_has(s->exchange, CC_X_SERVERS))
         return note_once(r, s, CC_FORECAST_ALONE, e);
@@ -248,6 +271,8 @@ int cc_forecast_note_fastest(const struct cc_forecast *f, struct cc_record *r,
         fastest_s = fmin(fastest_s, step[i].step_s);
     if (first != NULL)
         CC_TRY(note_step(f, r, s, first, fastest_s, best, e));
+    if (first != NULL && best != NULL)
+        CC_TRY(cc_forecast_note_data_parallel(f, r, s, first->scheme, first->step_s, e));
     if (first != NULL && f->errors)
         CC_TRY(cc_forecast_note_evidence(f, r, s, first->scheme, e));
     if (!f->errors)
@@ -284,7 +309,7 @@ int cc_forecast_consider(struct cc_forecast *f, const struct cc_setting *s, size
 
 int cc_forecast_note_winners(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
 {
-    for (size_t i = 0; i < f->winners && i < MOST_NOTES; i++) {
+    for (size_t i = 0; i < f->winners && i < MOST_NOTES && !cc_interrupted(); i++) {
         const struct cc_forecast_winner *w = &f->winner[i];
         char where[160], time[32], against[320];
         cc_forecast_place(&w->s, where, sizeof where);

@@ -6,14 +6,18 @@
 #include "cmd/input/carries.h"
 #include "cmd/input/source.h"
 #include "cmd/model/forecast.h"
+#include "cmd/model/solve.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "models/exchange_nccl.h"
+#include "models/plain_share.h"
 
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
     CC_COLUMN(overhead, CC_SETTING),
     CC_COLUMN(burst_bytes, CC_SETTING, .hidden = true),
+    CC_COLUMN(cu_wanted, CC_SETTING),
+    CC_COLUMN(bw_required_bps, CC_ANSWER),
     CC_COLUMN(payload_bytes, CC_DETAIL),
     CC_PREDICTION_COLUMNS,
     CC_ERROR_COLUMNS,
@@ -21,6 +25,8 @@ static const struct cc_column columns[] = {
     CC_COLUMN(hop_codec_s, CC_DETAIL),
     CC_COLUMN(server_codec_s, CC_DETAIL),
     CC_COLUMN(decode_s, CC_DETAIL),
+    CC_COLUMN(plain_share, CC_DETAIL),
+    CC_COLUMN(mixed_s, CC_DETAIL),
     CC_COLUMN(alpha_s, CC_DETAIL),
     CC_COLUMN(transfer_s, CC_DETAIL),
     CC_COLUMN(reduce_s, CC_DETAIL),
@@ -32,6 +38,7 @@ static const struct cc_column columns[] = {
     CC_COLUMN(wire_bytes, CC_DETAIL),
     CC_COLUMN(bytes_inter, CC_DETAIL),
     CC_COLUMN(bytes_intra, CC_DETAIL),
+    CC_SHARDED_COLUMNS(CC_ORIGIN_COMPUTED, CC_PART),
     CC_COLUMN(imbalance, CC_PART),
     CC_COLUMN(fill_in, CC_DETAIL),
     CC_COLUMN(fill_in_uniform, CC_DETAIL),
@@ -47,16 +54,19 @@ static const struct cc_column columns[] = {
 static const struct cc_option_use options[] = {
     CC_CLUSTER_OPTIONS("ps"),
     {.rows = cc_verdict_options},
+    {.rows = cc_solve_options},
     CC_FIGURES_OPTIONS,
     {.rows = NULL},
 };
 
 struct model {
     struct cc_forecast forecast;
+    struct cc_solve_options solve;
     struct cc_record *record;
     struct cc_forecast_step *step; /* the schemes' in a setting; room for all of them */
     struct cc_error refused; /* why the first scheme that an exchange cannot carry is left out */
     size_t left_out;
+    double off[CC_EXCHANGE_COUNT]; /* by how much rows of an exchange may be off; 0: as any */
 };
 
 /* --- rows --- */
@@ -132,16 +142,37 @@ static int own_columns(struct model *m, size_t row, size_t scheme, const struct 
     return chose[0] != '\0' ? cc_record_text(m->record, row, CC_KEY(chose), chose, e) : CC_OK;
 }
 
-/* Adds a row, and the step to m->step[*rows]. */
-static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, double fp32_step_s,
-                   const struct cc_best *best, size_t *rows, struct cc_error *e)
+/* Fills in the best share of plain chunks, where the codec is what takes longer. */
+static void plain_share_columns(struct model *m, size_t row, const struct cc_prediction *p,
+                                const struct cc_prediction *raw)
+{
+    const struct cc_busy plain = {.codec_s = raw->codec_s, .comm_s = raw->comm_s};
+    const struct cc_plain_share best =
+        cc_plain_share_best((struct cc_busy){.codec_s = p->codec_s, .comm_s = p->comm_s}, plain);
+    if (p->codec_s > p->comm_s && p->payload_bytes < raw->payload_bytes) {
+        cc_record_number(m->record, row, CC_KEY(plain_share), best.share);
+        cc_record_number(m->record, row, CC_KEY(mixed_s), best.time_s);
+    }
+}
+
+/* Adds a row, and the step to m->step[*rows]. `raw` is the step of the same setting without a
+ * codec. */
+static int add_row(struct model *m, size_t scheme, const struct cc_setting *s,
+                   const struct cc_prediction *raw, const struct cc_best *best, size_t *rows,
+                   struct cc_error *e)
 {
     struct cc_forecast *f = &m->forecast;
     struct cc_prediction p;
     CC_TRY(cc_predict(&f->predictor, s, &f->payloads[scheme], &p, e));
     size_t row;
-    CC_TRY(cc_forecast_row(f, m->record, scheme, s, &p, fp32_step_s, &row, e));
+    struct cc_cluster in_chunks = s->cluster;
+    in_chunks.chunks = p.chunks;
+    const double off = cc_exchange_off(s->exchange, f->payloads[scheme].reduction, &in_chunks);
+    if (off > CC_EXCHANGE_OFF)
+        m->off[s->exchange] = fmax(m->off[s->exchange], off);
+    CC_TRY(cc_forecast_row(f, m->record, scheme, s, &p, raw->step_s, &row, e));
     CC_TRY(own_columns(m, row, scheme, s, &p, e));
+    plain_share_columns(m, row, &p, raw);
     cc_forecast_error_columns(f, m->record, row, scheme, s);
     cc_record_number(m->record, row, CC_KEY(speedup_best),
                      cc_forecast_speedup(best->p.step_s, p.step_s));
@@ -149,12 +180,26 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, d
     m->step[(*rows)++] =
         (struct cc_forecast_step){.scheme = scheme,
                                   .step_s = p.step_s,
-                                  .speedup = cc_forecast_speedup(fp32_step_s, p.step_s),
+                                  .speedup = cc_forecast_speedup(raw->step_s, p.step_s),
                                   .bottleneck = cc_bottleneck_names[p.bottleneck]};
     return cc_forecast_consider(f, s, scheme, p.step_s, best, e);
 }
 
 /* --- settings --- */
+
+/* Adds a scheme's rows, or notes why it has none. */
+static int solve_setting(struct model *m, const struct cc_setting *s, struct cc_error *e)
+{
+    struct cc_forecast *f = &m->forecast;
+    for (size_t i = 0; i < f->schemes->count && !cc_interrupted(); i++) {
+        struct cc_error why;
+        if (cc_input_carries(s, f->schemes->item[i], &why) == CC_OK)
+            CC_TRY(cc_solve_rows(f, &m->solve, m->record, i, s, e));
+        else if (m->left_out++ == 0)
+            m->refused = why;
+    }
+    return CC_OK;
+}
 
 static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e)
 {
@@ -165,27 +210,48 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
     size_t rows = 0;
     if (cc_interrupted())
         return CC_OK;
-    CC_TRY(cc_predict(&f->predictor, s, &f->raw, &raw, e));
-    CC_TRY(cc_input_carries(s, f->baseline_scheme.item[0], e));
+    if (m->solve.solve == CC_SOLVE_BW)
+        return solve_setting(m, s, e);
+    CC_TRY(cc_predict(&f->predictor, s, cc_forecast_plain(f, s), &raw, e));
+    CC_TRY(cc_forecast_check_baseline(f, s, e));
     CC_TRY(cc_verdict_best(&f->predictor, s, &f->baseline, &best, e));
     for (size_t i = 0; i < f->schemes->count && !cc_interrupted(); i++) {
         struct cc_error why;
         if (cc_input_carries(s, f->schemes->item[i], &why) == CC_OK)
-            CC_TRY(add_row(m, i, s, raw.step_s, &best, &rows, e));
+            CC_TRY(add_row(m, i, s, &raw, &best, &rows, e));
         else if (m->left_out++ == 0)
             m->refused = why;
     }
     return cc_forecast_note_fastest(f, m->record, s, m->step, rows, &best, e);
 }
 
+/* Notes the exchanges of which rows may be further off than others. */
+static int note_off(const struct model *m, struct cc_error *e)
+{
+    char list[160] = "";
+    for (int x = 0; x < CC_EXCHANGE_COUNT; x++)
+        if (m->off[x] > 0)
+            cc_list_add(list, sizeof list, ", ", "%s (by up to %.0f%%)", cc_exchange_names[x],
+                        100 * m->off[x]);
+    if (list[0] == '\0')
+        return CC_OK;
+    return cc_record_note(m->record, e,
+                          "formulas may be off, as they leave out how chunks wait for each other: "
+                          "%s; `commcomp sim` simulates that (docs/model.md)",
+                          list);
+}
+
 static int add_notes(struct model *m, struct cc_error *e)
 {
     if (m->record->row_count == 0 && !cc_interrupted())
         return cc_usage(e, "%s", m->refused.text);
+    CC_TRY(cc_solve_note(&m->solve, m->record, e));
     if (m->left_out > 0)
-        CC_TRY(cc_record_note(m->record, e, "%zu rows are left out: %s%s", m->left_out,
-                              m->refused.text, m->left_out > 1 ? "; likewise the others" : ""));
+        CC_TRY(cc_record_note(m->record, e, "%zu row%s left out: %s%s", m->left_out,
+                              m->left_out == 1 ? " is" : "s are", m->refused.text,
+                              m->left_out > 1 ? "; likewise the others" : ""));
     CC_TRY(cc_forecast_note_winners(&m->forecast, m->record, e));
+    CC_TRY(note_off(m, e));
     return cc_forecast_note_sources(&m->forecast, m->record, e);
 }
 
@@ -196,13 +262,15 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct model m = {.record = &args->record};
     int status = CC_OK;
     CC_TRY_OUT(cc_forecast_parse(args, &m.forecast, e));
-    CC_TRY_OUT(cc_forecast_load(&m.forecast, true, e));
+    CC_TRY_OUT(cc_solve_parse(args, &m.forecast, &m.solve, e));
+    CC_TRY_OUT(cc_forecast_load(&m.forecast, m.solve.solve == CC_SOLVE_NOTHING, e));
     CC_TRY_OUT(CC_NEW(m.step, args->schemes.count, e));
     CC_TRY_OUT(cc_cluster_args_each(&m.forecast.cluster, one_setting, &m, e));
     status = add_notes(&m, e);
 out:
     m.record->partial = cc_interrupted();
     free(m.step);
+    cc_options_free(&m.solve);
     cc_forecast_free(&m.forecast);
     return status;
 }
@@ -212,7 +280,8 @@ const struct cc_command cc_command_model = {
     .summary = "the time of a training step on your network, by formulas",
     .operands = "",
     .description =
-        "Predicts the step time of each scheme, its parts, and the speedup over 32-bit floats, "
+        "Predicts the step time of each scheme, its parts, and the speedup over uncompressed "
+        "gradients, "
         "from the net's tensors, the cluster, the exchange's formula and the codecs' profile. "
         "docs/model.md has every formula with its source.\n\n--bw, --latency, --workers, "
         "--servers and --exchange take lists: a row for every combination. Without --scheme, the "
@@ -226,7 +295,10 @@ const struct cc_command cc_command_model = {
         "  commcomp model --net vgg16 --servers 4 --placement lpt --mode overlap\n"
         "  commcomp model --exchange ssar-split,dsar-split --scheme topk,dgc,fp32\n"
         "  commcomp model --stragglers lognormal --consistency stale --staleness 3\n"
+        "  commcomp model --net llama2-7b --local-steps 1,30,500 --compute 2s --solve bw --cu "
+        "80,95\n"
         "  commcomp model --net my.json --compute 80ms --profile mine.json --bw wan\n",
+    .page = "docs/model.md",
     .options = options,
     .columns = columns,
     .takes_schemes = CC_SCHEMES,

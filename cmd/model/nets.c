@@ -147,6 +147,7 @@ const struct cc_command cc_command_nets = {
                 "  commcomp nets resnet110              # its tensors\n"
                 "  commcomp nets model.safetensors      # of a file: the shapes alone\n"
                 "  commcomp nets --format json          # for programs, with the sources\n",
+    .page = "docs/traces.md",
     .options = options,
     .columns = columns,
     .run = run,

@@ -1,10 +1,13 @@
 /* `commcomp paper`: published tables, each figure beside the model's. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cli/command.h"
 #include "cmd/input/trainings.h"
+#include "core/memory.h"
+#include "core/stats.h"
 #include "models/paper/paper.h"
 
 static const struct cc_option options[] = {
@@ -14,6 +17,9 @@ static const struct cc_option options[] = {
      .help =
          "a result of `commcomp train` (.csv or .json): the accuracies that a table prints, and "
          "their differences to fp32, stand beside those of these trainings"},
+    {.name = "all",
+     .brief = "`paper reality`: every figure",
+     .help = "with `reality`: every figure, and not a row for each table"},
     {.name = NULL},
 };
 
@@ -43,6 +49,8 @@ static const struct cc_column columns[] = {
     CC_COLUMN(speedup, CC_DETAIL, .hidden = true,
               .note = "the model's, where the figure is a speedup of the step"),
     CC_COLUMN(paper_error, CC_ANSWER),
+    CC_COLUMN(cause, CC_DETAIL, .note = "where a measured system is off by more than 10%"),
+    CC_COLUMN(held_out, CC_DETAIL),
     CC_COLUMN(figures, CC_PART),
     CC_COLUMN(fitted, CC_PART),
     CC_COLUMN(rms_error, CC_ANSWER),
@@ -51,6 +59,15 @@ static const struct cc_column columns[] = {
 };
 
 /* --- the list --- */
+
+/* The number of a table's figures and of what was fitted to them, and its errors. */
+static void put_totals(struct cc_record *r, size_t row, const struct cc_paper *p)
+{
+    cc_record_number(r, row, CC_KEY(figures), (double)p->figures);
+    cc_record_number(r, row, CC_KEY(fitted), (double)p->fitted);
+    cc_record_number(r, row, CC_KEY(rms_error), p->rms_error);
+    cc_record_number(r, row, CC_KEY(worst_error), p->worst_error);
+}
 
 static int list_row(struct cc_record *r, const struct cc_paper *p, struct cc_error *e)
 {
@@ -61,14 +78,14 @@ static int list_row(struct cc_record *r, const struct cc_paper *p, struct cc_err
                                            {CC_KEY(reference), p->reference}};
     size_t row;
     CC_TRY(cc_record_add(r, &row, e));
-    cc_record_number(r, row, CC_KEY(figures), (double)p->figures);
-    cc_record_number(r, row, CC_KEY(fitted), (double)p->fitted);
-    cc_record_number(r, row, CC_KEY(rms_error), p->rms_error);
-    cc_record_number(r, row, CC_KEY(worst_error), p->worst_error);
+    put_totals(r, row, p);
     return cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e);
 }
 
 /* --- a table --- */
+
+/* The error of a measured system from which on it is worth a word. */
+#define FAR_OFF 0.1
 
 static int figure_row(struct cc_record *r, const struct cc_paper *p, size_t i, size_t k,
                       struct cc_error *e)
@@ -91,7 +108,12 @@ static int figure_row(struct cc_record *r, const struct cc_paper *p, size_t i, s
         cc_record_number(r, row, CC_KEY(speedup_paper), from->figure[k]);
         cc_record_number(r, row, CC_KEY(speedup), from->model[k]);
     }
-    cc_record_number(r, row, CC_KEY(paper_error), from->model[k] / from->figure[k] - 1);
+    const double off = from->model[k] / from->figure[k] - 1;
+    cc_record_number(r, row, CC_KEY(paper_error), off);
+    if (fabs(off) > FAR_OFF && from->cause != NULL)
+        CC_TRY(cc_record_text(r, row, CC_KEY(cause), from->cause, e));
+    if (p->held_out)
+        cc_record_bool(r, row, CC_KEY(held_out), true);
     return cc_record_texts(r, row, texts, sizeof texts / sizeof texts[0], e);
 }
 
@@ -175,15 +197,32 @@ static int note_constant(struct cc_record *r, const struct cc_paper_constant *c,
                           c->source);
 }
 
+static int note_grid(struct cc_record *r, const struct cc_paper *p, struct cc_error *e)
+{
+    size_t equal, near;
+    if (!cc_paper_on_grid(p, &equal, &near))
+        return CC_OK;
+    return cc_record_note(r, e,
+                          "grid: %zu of %zu figures are the same point of the table's grid, %zu "
+                          "that or a neighbour",
+                          equal, p->figures, near);
+}
+
 /* Notes the table's source, its errors, the model with its constants, assumptions and limits. */
 static int add_notes(struct cc_record *r, const struct cc_paper *p, struct cc_error *e)
 {
+    size_t by_hand = 0;
+    for (size_t i = 0; i < p->constants; i++)
+        by_hand += p->constant[i].by_hand;
     CC_TRY(cc_record_note(r, e, "%s: %s, %s: \"%s\"", p->id, p->reference, p->place, p->caption));
     CC_TRY(cc_record_note(r, e,
                           "errors: rms %.1f%%, worst %+.1f%%, of %zu figures; %zu constants were "
                           "fitted%s",
                           100 * p->rms_error, 100 * p->worst_error, p->figures, p->fitted,
-                          p->fitted > 0 ? ", by least squares of log(model / paper)" : ""));
+                          by_hand > 0     ? ", by hand"
+                          : p->fitted > 0 ? ", by least squares of log(model / paper)"
+                                          : ""));
+    CC_TRY(note_grid(r, p, e));
     CC_TRY(cc_record_note(r, e, "model: %s", p->model));
     for (size_t i = 0; i < p->constants; i++)
         CC_TRY(note_constant(r, &p->constant[i], e));
@@ -207,6 +246,111 @@ static int print_table(struct cc_record *r, struct cc_paper *p, const struct cc_
     return add_notes(r, p, e);
 }
 
+/* --- all measured systems --- */
+
+/* "reality", in the place of a table: the tables of measured trainings. */
+#define REALITY         "reality"
+#define REALITY_FORMULA "training"
+
+/* Errors of predicted figures: those to which no constant was fitted. */
+struct errors {
+    double *off; /* absolute */
+    size_t count, far;
+};
+
+static int add_errors(struct errors *x, const struct cc_paper *p, struct cc_error *e)
+{
+    size_t capacity = x->count;
+    CC_TRY(CC_GROW(x->off, &capacity, x->count + p->rows * p->columns, e));
+    for (size_t i = 0; i < p->rows; i++)
+        for (size_t k = 0; k < p->columns; k++) {
+            const double off = fabs(p->row[i].model[k] / p->row[i].figure[k] - 1);
+            if (isnan(off) || (p->fitted > 0 && p->column[k].fit))
+                continue;
+            x->off[x->count++] = off;
+            x->far += off > FAR_OFF;
+        }
+    return CC_OK;
+}
+
+static int note_errors(struct cc_record *r, const struct errors *x, const char *of,
+                       struct cc_error *e)
+{
+    if (x->count == 0)
+        return CC_OK;
+    const struct cc_stats s = cc_stats_of(x->off, x->count);
+    return cc_record_note(r, e,
+                          "%s: median error %.1f%%, worst %.1f%%, %zu of %zu figures off by more "
+                          "than %.0f%%; figures that constants were fitted to are not counted",
+                          of, 100 * s.median, 100 * s.max, x->far, x->count, 100 * FAR_OFF);
+}
+
+static int note_causes(struct cc_record *r, const struct cc_paper *p, struct cc_error *e)
+{
+    for (size_t i = 0; i < p->rows; i++) {
+        double worst = 0;
+        for (size_t k = 0; k < p->columns; k++) {
+            const double off = p->row[i].model[k] / p->row[i].figure[k] - 1;
+            worst = fabs(off) > fabs(worst) ? off : worst;
+        }
+        if (fabs(worst) > FAR_OFF && p->row[i].cause != NULL)
+            CC_TRY(cc_record_note(r, e, "%s, %s, %+.1f%%: %s", p->id, p->row[i].name, 100 * worst,
+                                  p->row[i].cause));
+    }
+    return CC_OK;
+}
+
+static int reality_table(struct cc_record *r, const struct cc_paper *p, bool all,
+                         struct cc_error *e)
+{
+    size_t row;
+    for (size_t k = 0; all && k < p->rows * p->columns; k++)
+        if (!isnan(p->row[k / p->columns].model[k % p->columns]))
+            CC_TRY(figure_row(r, p, k / p->columns, k % p->columns, e));
+    if (all)
+        return CC_OK;
+    CC_TRY(cc_record_add(r, &row, e));
+    put_totals(r, row, p);
+    cc_record_bool(r, row, CC_KEY(held_out), p->held_out);
+    return cc_record_text(r, row, CC_KEY(table), p->id, e);
+}
+
+/* The answer, in the first line: how far the model is from what was measured. */
+static void set_answer(struct cc_record *r, const struct errors *known, const struct errors *held)
+{
+    const struct cc_stats k = cc_stats_of(known->off, known->count),
+                          h = cc_stats_of(held->off, held->count);
+    cc_record_title(
+        r, "measured trainings: median error %.1f%%, worst %.1f%%; held out: %.1f%%, %.1f%%",
+        100 * k.median, 100 * k.max, 100 * h.median, 100 * h.max);
+}
+
+static int print_reality(struct cc_record *r, bool all, struct cc_error *e)
+{
+    struct errors known = {.count = 0}, held = {.count = 0};
+    struct cc_paper *p = NULL;
+    int status = CC_OK;
+    for (size_t i = 0; cc_paper_names[i] != NULL; i++) {
+        cc_paper_free(p);
+        p = NULL;
+        CC_TRY_OUT(cc_paper_open(cc_paper_names[i], &p, e));
+        if (strcmp(p->formula, REALITY_FORMULA) != 0)
+            continue;
+        CC_TRY_OUT(cc_paper_solve(p, e));
+        CC_TRY_OUT(reality_table(r, p, all, e));
+        CC_TRY_OUT(add_errors(p->held_out ? &held : &known, p, e));
+        CC_TRY_OUT(note_causes(r, p, e));
+    }
+    set_answer(r, &known, &held);
+    CC_TRY_OUT(note_errors(r, &known, "measured systems", e));
+    CC_TRY_OUT(note_errors(r, &held, "held out, by which nothing was chosen", e));
+out:
+    cc_paper_free(p);
+    free(known.off);
+    free(held.off);
+    return status;
+}
+
 /* --- the command --- */
 
 static int list_all(struct cc_record *r, struct cc_error *e)
@@ -228,11 +372,19 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct cc_paper *p[CC_MAX_OPERANDS] = {NULL};
     struct cc_trainings trainings = {.count = 0};
     const char *accuracy = cc_arg(args, "accuracy");
+    const bool all = cc_arg(args, "all") != NULL;
+    const bool reality = args->operands == 1 && strcmp(args->operand[0], REALITY) == 0;
     int status = CC_OK;
+    if (all && !reality)
+        return cc_usage(e, "--all goes with `commcomp paper " REALITY "`");
+    if (accuracy != NULL && reality)
+        return cc_usage(e, "--accuracy goes with one table: `commcomp paper 3lc-table1`");
     if (args->operands == 0 && accuracy != NULL)
         return cc_usage(e, "--accuracy goes with a table: `commcomp paper 3lc-table1`");
     if (args->operands == 0)
         return list_all(&args->record, e);
+    if (reality)
+        return print_reality(&args->record, all, e);
     for (int i = 0; i < args->operands; i++)
         CC_TRY_OUT(cc_paper_open(args->operand[i], &p[i], e));
     for (int i = 0; i < args->operands && accuracy != NULL; i++)
@@ -259,12 +411,18 @@ const struct cc_command cc_command_paper = {
         "error; and in notes the model, its constants with their sources (given in the paper, "
         "assumed, or fitted in this run), its assumptions, and the figures that it does not "
         "reproduce, with the reasons. A .json file has a table of your own "
-        "(docs/papers.md).\n\nFitted constants are physical quantities, found by least squares "
+        "(docs/papers.md). `paper reality` has all measured trainings, with their errors and, "
+        "where these "
+        "are above 10%, the cause, if it is known.\n\nFitted constants are physical quantities, "
+        "found by least squares "
         "in each run.",
-    .examples = "  commcomp paper                       # the tables, with their errors\n"
-                "  commcomp paper 3lc-table1            # one of them\n"
-                "  commcomp paper 3lc-table1 -o t.csv   # for programs\n"
-                "  commcomp paper 3lc-table1 --accuracy train.csv\n",
+    .examples =
+        "  commcomp paper                       # the tables, with their errors\n"
+        "  commcomp paper reality               # measured trainings, held against the model\n"
+        "  commcomp paper 3lc-table1            # one of them\n"
+        "  commcomp paper 3lc-table1 -o t.csv   # for programs\n"
+        "  commcomp paper 3lc-table1 --accuracy train.csv\n",
+    .page = "docs/papers.md",
     .options = (const struct cc_option_use[]){{.rows = options}, {.rows = NULL}},
     .columns = columns,
     .run = run,

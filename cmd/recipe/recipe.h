@@ -72,6 +72,9 @@ int cc_recipe_rows_check(const struct cc_recipe_command *c, const struct cc_comm
  */
 int cc_recipe_run(struct cc_args *args, const struct cc_recipe_command *c, const char *label,
                   struct cc_error *e);
+/* Counts the calls of all commands of a recipe, as they are without options of the user. */
+int cc_recipe_count(const struct cc_recipe *r, const struct cc_command *const *commands,
+                    size_t *count, struct cc_error *e);
 /* Checks all that can be known before work. */
 int cc_recipe_check(const struct cc_args *args, const struct cc_recipe_command *c,
                     const char *label, struct cc_error *e);
@@ -91,11 +94,20 @@ struct cc_recipe_journal {
 
 /* The journal's path beside `output`, to be freed; NULL where that is none, or a stream. */
 int cc_recipe_journal_path(const char *output, char **out, struct cc_error *e);
-/* Opens the journal beside `output`. Lines that are damaged, or that another version of the program
+/* The same of a single call of a recipe, which another process may do at the same time: its rows
+ * are kept in a journal of its own, FILE.journal.N. */
+struct cc_recipe_part {
+    size_t wanted; /* the number of the call among those of all commands, from 0 */
+    size_t seen;   /* calls that were counted so far */
+};
+
+/* Opens the journal beside `output`, with the lines of the journals of its parts, or, unless part
+ * is NULL, that of a part alone. Lines that are damaged, or that another version of the program
  * wrote, are dropped with a remark that names file and line: their calls are done again. A file
  * that is not a journal is an error. Close it also after an error. */
 int cc_recipe_journal_open(struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
-                           const char *output, struct cc_error *e);
+                           const char *output, const struct cc_recipe_part *part,
+                           struct cc_error *e);
 /* Adds the rows and notes of the call, which was parsed into *args, to args->record if it was done;
  * sets *found. */
 int cc_recipe_journal_find(struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
@@ -104,7 +116,7 @@ int cc_recipe_journal_find(struct cc_recipe_journal *j, const struct cc_recipe_c
 /* Adds the call that was looked up last, whose record is complete. */
 int cc_recipe_journal_add(struct cc_recipe_journal *j, const struct cc_record *r,
                           struct cc_error *e);
-/* Removes it, once the result is written. */
+/* Removes it and those of its parts, once the result is written. */
 void cc_recipe_journal_remove(const char *output);
 void cc_recipe_journal_close(struct cc_recipe_journal *j);
 

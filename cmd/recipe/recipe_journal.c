@@ -7,6 +7,7 @@
  * itself reads, and the state of the files that it reads. A call is done if a line has its head.
  * Members that are applied to the rows of all calls, such as "published" and "computed", are
  * applied to those of the journal, too, and may change. A line ends with its own checksum. */
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,7 +209,7 @@ static int check_line(const char *text, size_t length, const struct cc_recipe_ca
 }
 
 /* Copies the lines that hold to `to`, and says which do not; *left: how many. */
-static void copy_lines(const struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
+static void copy_lines(const char *path, const struct cc_recipe_calls *calls,
                        const struct cc_bytes *file, FILE *to, size_t *left)
 {
     const char *text = (const char *)file->data, *const end = text + file->size;
@@ -221,7 +222,7 @@ static void copy_lines(const struct cc_recipe_journal *j, const struct cc_recipe
         const size_t length = (size_t)((next != NULL ? next : end) - text);
         const int status = check_line(text, length, calls, &line, &other, &why);
         if (status != CC_OK && !calls->args->quiet)
-            cc_say("%s: line %zu: %s; its call is done again", j->path, n, why.text);
+            cc_say("%s: line %zu: %s; its call is done again", path, n, why.text);
         if (status == CC_OK && other != NULL && others++ == 0)
             (void)snprintf(version, sizeof version, "%s", other);
         if (status == CC_OK && other == NULL) {
@@ -233,7 +234,7 @@ static void copy_lines(const struct cc_recipe_journal *j, const struct cc_recipe
         text += length + 1;
     }
     if (others > 0 && !calls->args->quiet)
-        cc_say("%s: commcomp %s wrote it, and this is %s: %zu %s done again", j->path, version,
+        cc_say("%s: commcomp %s wrote it, and this is %s: %zu %s done again", path, version,
                cc_version(), others, others == 1 ? "call is" : "calls are");
 }
 
@@ -245,34 +246,95 @@ static int save(const struct cc_recipe_journal *j, struct cc_error *e)
     return cc_file_commit(&file, e);
 }
 
-int cc_recipe_journal_open(struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
-                           const char *output, struct cc_error *e)
+/* Copies what holds of a journal, if it is there. */
+static int read_journal(const char *path, const struct cc_recipe_calls *calls, FILE *to,
+                        size_t *left, struct cc_error *e)
 {
-    struct cc_memory_text text;
     struct cc_bytes file;
-    size_t left = 0;
-    *j = (struct cc_recipe_journal){.path = NULL};
-    CC_TRY(cc_recipe_journal_path(output, &j->path, e));
-    if (j->path == NULL)
+    if (access(path, F_OK) != 0)
         return CC_OK;
-    if (access(j->path, F_OK) != 0)
-        return cc_file_can_create(j->path, e);
-    CC_TRY(cc_file_read(j->path, &file, e));
+    CC_TRY(cc_file_read(path, &file, e));
     int status = CC_OK;
     if (file.size > 0 && strstr((const char *)file.data, BEGIN) == NULL)
         status = cc_fail(e,
                          "%s: it is not the journal of a recipe (\"schema\" must be \"%s\"); move "
                          "it, or name another --output",
-                         j->path, SCHEMA);
-    if (status == CC_OK)
-        status = cc_memory_text_begin(&text, what, e);
-    if (status == CC_OK) {
-        copy_lines(j, calls, &file, text.f, &left);
-        status = cc_memory_text_end(&text, CC_OK, e);
-        j->text = text.text;
-    }
+                         path, SCHEMA);
+    else
+        copy_lines(path, calls, &file, to, left);
     cc_bytes_free(&file);
-    return status == CC_OK && left > 0 ? save(j, e) : status;
+    return status;
+}
+
+/* Calls each(path, arg) for the journals of the parts of this one: FILE.journal.N, in any order. */
+static int each_part(const char *journal,
+                     int (*each)(const char *path, void *arg, struct cc_error *e), void *arg,
+                     struct cc_error *e)
+{
+    const char *slash = strrchr(journal, '/'), *name = slash != NULL ? slash + 1 : journal;
+    const size_t length = strlen(name);
+    char *folder;
+    int status = CC_OK;
+    CC_TRY(cc_text(&folder, e, "%.*s", slash != NULL ? (int)(slash + 1 - journal) : 1,
+                   slash != NULL ? journal : "."));
+    DIR *d = opendir(folder);
+    for (struct dirent *f; d != NULL && status == CC_OK && (f = readdir(d)) != NULL;) {
+        const char *number = f->d_name + length + 1;
+        char *path;
+        if (strncmp(f->d_name, name, length) != 0 || f->d_name[length] != '.' ||
+            number[0] == '\0' || number[strspn(number, "0123456789")] != '\0')
+            continue;
+        status = cc_text(&path, e, "%s.%s", journal, number);
+        if (status == CC_OK)
+            status = each(path, arg, e);
+        free(path);
+    }
+    if (d != NULL)
+        (void)closedir(d);
+    free(folder);
+    return status;
+}
+
+/* Where the lines of parts are copied to. */
+struct copying {
+    const struct cc_recipe_calls *calls;
+    FILE *to;
+    size_t left;
+};
+
+static int copy_part(const char *path, void *arg, struct cc_error *e)
+{
+    struct copying *c = arg;
+    return read_journal(path, c->calls, c->to, &c->left, e);
+}
+
+int cc_recipe_journal_open(struct cc_recipe_journal *j, const struct cc_recipe_calls *calls,
+                           const char *output, const struct cc_recipe_part *part,
+                           struct cc_error *e)
+{
+    struct cc_memory_text text;
+    struct copying c = {.calls = calls};
+    *j = (struct cc_recipe_journal){.path = NULL};
+    CC_TRY(cc_recipe_journal_path(output, &j->path, e));
+    if (j->path == NULL)
+        return CC_OK;
+    if (part != NULL) {
+        char *own;
+        CC_TRY(cc_text(&own, e, "%s.%zu", j->path, part->wanted));
+        free(j->path);
+        j->path = own;
+    }
+    if (access(j->path, F_OK) != 0)
+        CC_TRY(cc_file_can_create(j->path, e));
+    CC_TRY(cc_memory_text_begin(&text, what, e));
+    c.to = text.f;
+    int status = read_journal(j->path, calls, c.to, &c.left, e);
+    const size_t left = c.left;
+    if (status == CC_OK && part == NULL)
+        status = each_part(j->path, copy_part, &c, e);
+    CC_TRY(cc_memory_text_end(&text, status, e));
+    j->text = text.text;
+    return left > 0 ? save(j, e) : CC_OK;
 }
 
 /* --- the calls --- */
@@ -373,11 +435,21 @@ int cc_recipe_journal_add(struct cc_recipe_journal *j, const struct cc_record *r
     return save(j, e);
 }
 
+static int remove_part(const char *path, void *arg, struct cc_error *e)
+{
+    (void)arg;
+    (void)e;
+    (void)unlink(path);
+    return CC_OK;
+}
+
 void cc_recipe_journal_remove(const char *output)
 {
     char *path;
-    if (cc_recipe_journal_path(output, &path, NULL) == CC_OK && path != NULL)
+    if (cc_recipe_journal_path(output, &path, NULL) == CC_OK && path != NULL) {
         (void)unlink(path);
+        (void)each_part(path, remove_part, NULL, NULL);
+    }
     free(path);
 }
 

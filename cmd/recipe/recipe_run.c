@@ -80,9 +80,10 @@ static int run_calls(struct cc_args *args, const struct cc_recipe_calls *calls, 
     struct cc_recipe_journal journal;
     if (args->journal == NULL && calls->count > 1)
         args->journal = args->output.output;
-    int status = cc_recipe_journal_open(&journal, calls, args->journal, e);
+    int status = cc_recipe_journal_open(&journal, calls, args->journal, args->part, e);
     for (size_t i = 0; i < calls->count && status == CC_OK && !cc_interrupted(); i++)
-        status = do_call(calls, &calls->call[i], &journal, r, e);
+        if (args->part == NULL || args->part->seen++ == args->part->wanted)
+            status = do_call(calls, &calls->call[i], &journal, r, e);
     cc_recipe_journal_close(&journal);
     return status;
 }
@@ -104,6 +105,29 @@ int cc_recipe_check(const struct cc_args *args, const struct cc_recipe_command *
         status = cc_recipe_rows_check(c, args->command, e);
     cc_recipe_calls_free(&calls);
     return status;
+}
+
+int cc_recipe_count(const struct cc_recipe *r, const struct cc_command *const *commands,
+                    size_t *count, struct cc_error *e)
+{
+    char *none[] = {NULL};
+    *count = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct cc_recipe_command *c = &r->item[i];
+        const struct cc_command *command = cc_command_find(commands, c->command);
+        struct cc_args args = {.commands = commands};
+        struct cc_recipe_calls calls = {.count = 0};
+        if (command == NULL)
+            return cc_fail(e, "%s: command %zu: '%.40s' is not a command", r->name, i, c->command);
+        int status = cc_args_parse(&args, command, 0, none, 0, e);
+        if (status == CC_OK)
+            status = cc_recipe_calls_make(&args, c, r->name, &calls, e);
+        *count += calls.count;
+        cc_recipe_calls_free(&calls);
+        cc_args_free(&args);
+        CC_TRY(status);
+    }
+    return CC_OK;
 }
 
 int cc_recipe_run(struct cc_args *args, const struct cc_recipe_command *c, const char *label,

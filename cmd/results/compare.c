@@ -546,6 +546,7 @@ const struct cc_command cc_command_compare = {
     .examples = "  commcomp compare before.json after.json\n"
                 "  commcomp compare a.json b.json --quantities encode_gb_per_s,nmse -o ab.md\n"
                 "  commcomp compare a.json b.json --quantities all --format csv\n",
+    .page = "docs/results.md",
     .options = options,
     .columns = columns,
     .run = run,

@@ -84,6 +84,7 @@ const struct cc_command cc_command_keys = {
     .examples = "  commcomp keys                     # all of them\n"
                 "  commcomp keys step_s speedup      # two\n"
                 "  commcomp keys model --format md   # those of a command\n",
+    .page = "docs/keys.md",
     .options = options,
     .columns = columns,
     .run = run,

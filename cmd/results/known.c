@@ -1,4 +1,4 @@
-/* The command that wrote a result, by its columns. */
+/* The command that wrote a result, by its columns; and reading files of results. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -39,6 +39,34 @@ int cc_known_writer(const struct cc_command *const *commands, struct cc_sheet *s
         found = find_writer(commands, s, true);
     *name = found != NULL ? found->name : "csv";
     return old && found != NULL ? cc_sheet_rename(s, found->name, e) : CC_OK;
+}
+
+static int add_csv(const struct cc_command *const *commands, const char *path, const char *text,
+                   size_t length, struct cc_results *out, struct cc_error *e)
+{
+    struct cc_sheet sheet;
+    CC_TRY(cc_sheet_parse_csv(path, text, length, &sheet, e));
+    const char *command;
+    int status = cc_known_writer(commands, &sheet, &command, e);
+    if (status == CC_OK)
+        status = cc_results_add_sheet(out, &sheet, command, e);
+    cc_sheet_free(&sheet);
+    return status;
+}
+
+int cc_known_read(const struct cc_command *const *commands, const char *path,
+                  struct cc_results *out, struct cc_error *e)
+{
+    struct cc_bytes file;
+    enum cc_result_form form;
+    CC_TRY(cc_result_read(path, ".json or .csv", &file, &form, e));
+    const char *text = (const char *)file.data;
+    const char *name = cc_infile_is_stdin(path) ? "standard-input" : path;
+    const int status = form == CC_RESULT_PAGE   ? cc_page_read(path, text, file.size, out, e)
+                       : form == CC_RESULT_JSON ? cc_results_add(out, name, text, file.size, e)
+                                                : add_csv(commands, name, text, file.size, out, e);
+    cc_bytes_free(&file);
+    return status;
 }
 
 void cc_known_heading(const struct cc_result_key *key, char *out, size_t cap)

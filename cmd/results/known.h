@@ -3,6 +3,7 @@
 #define CC_CMD_RESULTS_KNOWN_H
 
 #include "cmd/cli/command.h"
+#include "results/page.h"
 #include "results/sheet.h"
 
 /* Sets *name to the command that wrote a sheet from CSV, by its columns: of several commands that
@@ -10,6 +11,11 @@
  * fit, the sheet gets today's. */
 int cc_known_writer(const struct cc_command *const *commands, struct cc_sheet *s, const char **name,
                     struct cc_error *e);
+
+/* Adds the results of a file, as JSON: of a page all, of JSON and CSV the one. "-" is the standard
+ * input. */
+int cc_known_read(const struct cc_command *const *commands, const char *path,
+                  struct cc_results *out, struct cc_error *e);
 
 /* The heading of a key in tables, with its unit: "step (ms)". */
 void cc_known_heading(const struct cc_result_key *key, char *out, size_t cap);

@@ -42,6 +42,7 @@ static const struct cc_option own_options[] = {
      MEMBER(kind),
      .value = "KIND",
      .choices = cc_plot_kind_names,
+     .brief = "speedup, step, error, workers, accuracy, loss, ...",
      .help =
          "what to plot. " CC_PLOT_KIND_LIST(KIND_HELP) "by default what suits the columns of the "
                                                        "file"},
@@ -50,6 +51,7 @@ static const struct cc_option own_options[] = {
      .value = "WHAT",
      .def = "steps",
      .choices = cc_plot_over_names,
+     .brief = "the x axis of trainings: steps, bytes or time",
      .help = "trainings: the x axis, steps, the payload bytes of a worker, or time"},
     {.name = "bw",
      MEMBER(filter.bw_bps),
@@ -356,6 +358,7 @@ const struct cc_command cc_command_plot = {
                 "  commcomp plot results.csv --size 3.3in,2.2in --no-title -o column.tex\n"
                 "  commcomp plot results.json --scheme fp32,3lc,int8 --script results.gp\n"
                 "  commcomp plot train.csv --kind loss --over time -o loss.svg\n",
+    .page = "docs/plots.md",
     .options = options,
     .columns = columns,
     .takes_schemes = CC_SCHEMES,

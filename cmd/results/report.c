@@ -5,7 +5,6 @@
 
 #include "cmd/results/known.h"
 #include "core/file.h"
-#include "core/infile.h"
 #include "core/memory.h"
 #include "results/page.h"
 
@@ -67,35 +66,6 @@ static const char *summary_of(const void *commands, const char *command)
 }
 
 /* --- reading --- */
-
-static int add_csv(const struct cc_command *const *commands, const char *path, const char *text,
-                   size_t length, struct cc_results *out, struct cc_error *e)
-{
-    struct cc_sheet sheet;
-    CC_TRY(cc_sheet_parse_csv(path, text, length, &sheet, e));
-    const char *command;
-    int status = cc_known_writer(commands, &sheet, &command, e);
-    if (status == CC_OK)
-        status = cc_results_add_sheet(out, &sheet, command, e);
-    cc_sheet_free(&sheet);
-    return status;
-}
-
-/* Adds the results of a file: of a page all, of JSON and CSV the one. */
-static int add_file(const struct cc_command *const *commands, const char *path,
-                    struct cc_results *out, struct cc_error *e)
-{
-    struct cc_bytes file;
-    enum cc_result_form form;
-    CC_TRY(cc_result_read(path, ".json or .csv", &file, &form, e));
-    const char *text = (const char *)file.data;
-    const char *name = cc_infile_is_stdin(path) ? "standard-input" : path;
-    const int status = form == CC_RESULT_PAGE   ? cc_page_read(path, text, file.size, out, e)
-                       : form == CC_RESULT_JSON ? cc_results_add(out, name, text, file.size, e)
-                                                : add_csv(commands, name, text, file.size, out, e);
-    cc_bytes_free(&file);
-    return status;
-}
 
 static int choose(uint64_t only, struct cc_results *r, struct cc_error *e)
 {
@@ -189,7 +159,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY(cc_options_read(args, own_options, &o, e));
     CC_TRY(find_format(&o, &format, e));
     for (int i = 0; i < args->operands; i++)
-        CC_TRY_OUT(add_file(args->commands, args->operand[i], &results, e));
+        CC_TRY_OUT(cc_known_read(args->commands, args->operand[i], &results, e));
     CC_TRY_OUT(choose(o.only, &results, e));
     CC_TRY_OUT(CC_NEW(part, results.count, e));
     for (size_t i = 0; i < results.count; i++)
@@ -226,6 +196,7 @@ const struct cc_command cc_command_report = {
                 "  commcomp report model.json sim.json run.json --title 'Lab 3' -o lab.html\n"
                 "  commcomp report report.html --format json    # the result again\n"
                 "  commcomp report lab.html --only 2 -o sim.json\n",
+    .page = "docs/report.md",
     .options = options,
     .columns = columns,
     .own_output = true,

@@ -1,28 +1,30 @@
-/* commcomp calibrate: measures alpha, beta and gamma of a link, and what sending costs.
+/* commcomp calibrate: measures alpha, beta and gamma of a cluster's links, and what sending costs.
  *
- * Two ranks send messages of many sizes to and fro, in several passes. From the medians of half the
- * round trips models/calibrate.c fits bandwidth, latency and, where a token bucket is to be found,
- * its burst. The sizes depend on the link's rate, which on a cluster is estimated first. */
+ * Ranks send messages of many sizes (calibrate_ping.c): to and fro between two hosts and between
+ * two workers of a host, and from and to a host and several others at once, which tells the rates
+ * at which it sends and receives apart. From their times models/calibrate.c fits bandwidth, latency
+ * and, where a token bucket is to be found, its burst. */
+#include "cmd/run/calibrate.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/load.h"
-#include "cmd/cli/progress.h"
-#include "cmd/input/hosts.h"
 #include "core/clock.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/stats.h"
 #include "core/units.h"
-#include "models/calibrate.h"
 #include "models/link.h"
 #include "results/machine_info.h"
 
 /* clang-format off */
 static const struct cc_column columns[] = {
+    CC_COLUMN(traffic, CC_SETTING),
     CC_COLUMN(message_bytes, CC_SETTING),
+    CC_COLUMN(peers, CC_SETTING),
     CC_COLUMN(shaped_bps, CC_SETTING),
     CC_COLUMN(congestion, CC_SETTING),
     CC_COLUMN(limit_bytes, CC_SETTING),
@@ -48,7 +50,8 @@ static const struct cc_column columns[] = {
 /* The options, but those of hosts. */
 struct calibrate_options {
     struct cc_given given;
-    double bw_bps;
+    double bw_bps, bw_up, bw_down; /* the last two: 0: bw_bps */
+    int per_host, peers;
     uint64_t burst, repeats;
     const char *name, *link_out;
 };
@@ -56,7 +59,22 @@ struct calibrate_options {
 #define MEMBER(m) CC_OPTION_AT(struct calibrate_options, m)
 static const struct cc_option own_options[] = {
     {.name = "bw", MEMBER(bw_bps), .kind = CC_TAKES_RATE, .value = "RATE", .def = "1gbps",
-     .help = "shape the lab's link to this rate; on a cluster, the link is as it is"},
+     .brief = "shape the lab's links to this rate",
+     .help = "shape the lab's links to this rate; on a cluster, links are as they are"},
+    {.name = "bw-up", MEMBER(bw_up), .kind = CC_TAKES_RATE, .value = "RATE", .otherwise = "as --bw",
+     .brief = "rate at which the lab's hosts send",
+     .help = "rate at which the lab's hosts send, if it is another one"},
+    {.name = "bw-down", MEMBER(bw_down), .kind = CC_TAKES_RATE, .value = "RATE",
+     .otherwise = "as --bw", .brief = "rate at which the lab's hosts receive",
+     .help = "rate at which the lab's hosts receive"},
+    {.name = "per-host", MEMBER(per_host), .kind = CC_TAKES_COUNT, .min = 1, .max = 1024,
+     .value = "COUNT", .def = "1", .brief = "2: also the link between two of a host",
+     .help = "workers on each host: with 2 and more, the link between two of a host is measured, "
+             "too"},
+    {.name = "peers", MEMBER(peers), .kind = CC_TAKES_COUNT, .max = CC_CALIBRATE_PEERS,
+     .value = "COUNT", .otherwise = "0; in a lab with --bw-up or --bw-down, as many as it takes",
+     .help = "hosts that one host sends to, and receives from, at once: tells the rates of sending "
+             "and receiving apart, up to this ratio"},
     {.name = "burst", MEMBER(burst), .kind = CC_TAKES_COUNT, .max = INT64_MAX, .value = "BYTES",
      .otherwise = "lab: what suits the rate; cluster: looked for",
      .help = "size of the token bucket that shapes the link: the lab's, or one that the cluster's links "
@@ -66,61 +84,82 @@ static const struct cc_option own_options[] = {
     {.name = "name", MEMBER(name), .value = "NAME", .otherwise = "lab or cluster",
      .help = "name of the link in the file"},
     {.name = "link-out", MEMBER(link_out), .value = "FILE", .file = CC_WRITES_FILE,
+     .brief = "write the link, for --calibration of the others",
      .help = "file to write the link to, for --calibration of model, sim and the others"},
     {.name = NULL},
 };
 
 static const struct cc_option_use options[] = {
-    {.rows = own_options, .names = "bw burst"},
+    {.rows = own_options, .names = "bw bw-up bw-down per-host peers burst"},
     {.rows = cc_hosts_options},
     {.rows = own_options, .names = "repeats name link-out"},
     {.rows = NULL},
 };
 /* clang-format on */
 
-/* Sizes are measured in several passes: a disturbance of the machine then affects a part of every
- * size's samples, which medians tolerate, and not all samples of one size. */
-enum { PASSES = 4 };
+/* Rates that differ by no more are the same. */
+#define SAME 0.03
 
-/* The times of one size. */
-struct series {
-    double *seconds;
-    size_t samples, capacity;
-};
+static const char *const class_names[CC_PING_CLASSES] = {"between hosts", "inside a host",
+                                                         "sending", "receiving"};
 
 struct calibrate {
     struct cc_record *record;
     struct cc_hosts hosts;
     struct calibrate_options options;
-    struct cc_lab *lab;        /* NULL: a cluster */
-    double shaped_bps;         /* by tc; 0: not shaped here */
-    double expected_bps;       /* estimated rate of payload, for choosing sizes; */
-    double expected_latency_s; /* and latency; 0: short */
-    double burst_bytes;        /* as tc counts; < 0: to be found */
-    size_t size[CC_CALIBRATE_MOST];
-    struct series series[CC_CALIBRATE_MOST];
-    size_t sizes, reported;                    /* reported: in all passes */
-    double send_s[PASSES * CC_CALIBRATE_MOST]; /* the small sizes', in all passes */
-    size_t sends;
-    double message_s, reduce_byte_s;
+    struct cc_lab *lab;      /* NULL: a cluster */
+    double up_bps, down_bps; /* by tc; 0: not shaped here */
+    double burst_bytes;      /* as tc counts; < 0: to be found */
+    double reduce_byte_s;
     double load; /* this machine's before the measurement (bench/load.h) */
-    struct cc_calibration found;
+    struct cc_ping_run class[CC_PING_CLASSES];
+    bool wanted[CC_PING_CLASSES];
     struct cc_progress progress;
 };
 
 /* --- options --- */
+
+/* Peers that tell the rates of the two directions apart. */
+static int choose_peers(const struct calibrate *c)
+{
+    const double ratio = fmax(c->up_bps, c->down_bps) / fmin(c->up_bps, c->down_bps);
+    if (cc_given(&c->options, &c->options.peers) != NULL)
+        return c->options.peers;
+    return c->hosts.lab && ratio > 1 ? (int)fmin(CC_CALIBRATE_PEERS, ceil(ratio) + 1) : 0;
+}
+
+/* Sets up the messages of a class. */
+static void add_class(struct calibrate *c, enum cc_ping_class class, enum cc_job_way way, int ranks,
+                      int per_host)
+{
+    c->wanted[class] = true;
+    c->class[class] = (struct cc_ping_run){
+        .way = way, .ranks = ranks, .per_host = per_host, .repeats = c->options.repeats};
+}
 
 static int parse(const struct cc_args *args, struct calibrate *c, struct cc_error *e)
 {
     struct calibrate_options *o = &c->options;
     const size_t name_cap = sizeof((struct cc_link *)NULL)->name;
     CC_TRY(cc_options_read(args, own_options, o, e));
-    CC_TRY(cc_hosts_parse(args, NULL, cc_given(o, &o->bw_bps), &c->hosts, e));
+    const void *const of_lab[] = {&o->bw_bps, &o->bw_up, &o->bw_down, NULL};
+    CC_TRY(cc_hosts_parse(args, NULL, cc_given_of(o, of_lab), &c->hosts, e));
     const bool burst = cc_given(o, &o->burst) != NULL;
     if (c->hosts.lab && burst && o->burst == 0)
         return cc_usage(e, "--burst 0: a lab's links are shaped by buckets");
-    c->shaped_bps = c->hosts.lab ? o->bw_bps : 0;
+    if (c->hosts.lab) {
+        c->up_bps = o->bw_up > 0 ? o->bw_up : o->bw_bps;
+        c->down_bps = o->bw_down > 0 ? o->bw_down : o->bw_bps;
+    }
     c->burst_bytes = burst ? (double)o->burst : -1;
+    o->peers = choose_peers(c);
+    add_class(c, CC_PING_BETWEEN, CC_WAY_PAIR, 2, 1);
+    if (o->per_host > 1)
+        add_class(c, CC_PING_INSIDE, CC_WAY_PAIR, 2, 2);
+    if (o->peers > 0) {
+        add_class(c, CC_PING_OUT, CC_WAY_OUT, 1 + o->peers, 1);
+        add_class(c, CC_PING_IN, CC_WAY_IN, 1 + o->peers, 1);
+    }
     if (o->name != NULL && (o->name[0] == '\0' || strlen(o->name) >= name_cap))
         return cc_usage(e, "--name: a text of 1 to %zu bytes", name_cap - 1);
     return CC_OK;
@@ -153,114 +192,7 @@ static int measure_adding(double *byte_s, struct cc_error *e)
     return added ? CC_OK : cc_fail(e, "floats do not add up on this machine");
 }
 
-/* --- ping-pong --- */
-
-/* Appends a report's samples to those of the size's earlier passes. */
-static int on_report(void *arg, const struct cc_report *report, struct cc_error *e)
-{
-    struct calibrate *c = arg;
-    const struct cc_report_size *got = &report->size;
-    if (report->kind == CC_REPORT_HELLO)
-        (void)snprintf(c->record->mpi, sizeof c->record->mpi, "%s", report->text);
-    if (report->kind != CC_REPORT_SIZE)
-        return CC_OK;
-    struct series *s = &c->series[c->reported % c->sizes];
-    if (c->reported >= PASSES * c->sizes || got->bytes != c->size[c->reported % c->sizes] ||
-        got->samples == 0)
-        return cc_fail(e, "commcomp-rank reports messages of %zu bytes: is it of another version?",
-                       got->bytes);
-    CC_TRY(CC_GROW(s->seconds, &s->capacity, s->samples + got->samples, e));
-    memcpy(s->seconds + s->samples, got->seconds, got->samples * sizeof *s->seconds);
-    s->samples += got->samples;
-    if (got->bytes <= CC_CALIBRATE_SMALL)
-        c->send_s[c->sends++] = got->send_s;
-    c->reported++;
-    return CC_OK;
-}
-
-/* Expected time of a size's round trips in one pass. */
-static double pass_s(const struct calibrate *c, size_t i)
-{
-    return 2 * (double)c->options.repeats *
-           (100e-6 + c->expected_latency_s + 8 * (double)c->size[i % c->sizes] / c->expected_bps);
-}
-
-/* Allows for links that are slower than expected, and for round trips that are not counted. */
-static double remaining_s(void *arg)
-{
-    const struct calibrate *c = arg;
-    return 2 + 3 * pass_s(c, c->reported);
-}
-
-static bool on_tick(void *arg)
-{
-    struct calibrate *c = arg;
-    double done = 0, all = 0;
-    for (size_t i = 0; i < PASSES * c->sizes; i++) {
-        all += pass_s(c, i);
-        done += i < c->reported ? pass_s(c, i) : 0;
-    }
-    cc_progress_left(&c->progress, "ping-pong", done / all, all - done);
-    return cc_interrupted();
-}
-
-static void free_series(struct calibrate *c)
-{
-    for (size_t i = 0; i < c->sizes; i++) {
-        free(c->series[i].seconds);
-        c->series[i] = (struct series){NULL, 0, 0};
-    }
-    c->reported = c->sends = 0;
-}
-
-static int ping(struct calibrate *c, struct cc_error *e)
-{
-    struct cc_machine_info host;
-    cc_machine_info_read(&host);
-    const struct cc_launch_config calls = {
-        .on_report = on_report, .remaining_s = remaining_s, .on_tick = on_tick, .arg = c};
-    size_t passes[PASSES * CC_CALIBRATE_MOST];
-    const struct cc_job job = {.kind = CC_JOB_PINGPONG,
-                               .workers = 2,
-                               .yield_when_idle = c->lab != NULL && host.cores < 2,
-                               .size = passes,
-                               .sizes = PASSES * c->sizes,
-                               .repeats = (size_t)c->options.repeats};
-    for (size_t i = 0; i < job.sizes; i++)
-        passes[i] = c->size[i % c->sizes];
-    const int status = cc_hosts_launch(&c->hosts, c->lab, &calls, &job, e);
-    if (cc_interrupted())
-        return CC_OK;
-    CC_TRY(status);
-    if (c->reported < job.sizes)
-        return cc_fail(e, "commcomp-rank measured %zu of %zu sizes", c->reported, job.sizes);
-    return CC_OK;
-}
-
-static double median(const struct calibrate *c, size_t i)
-{
-    return cc_stats_of(c->series[i].seconds, c->series[i].samples).median;
-}
-
-/* Estimates rate and latency of a cluster's link from three sizes. */
-static int probe(struct calibrate *c, struct cc_error *e)
-{
-    static const size_t sizes[] = {64, 1 << 16, 1 << 20};
-    const uint64_t repeats = c->options.repeats;
-    c->sizes = sizeof sizes / sizeof sizes[0];
-    memcpy(c->size, sizes, sizeof sizes);
-    c->options.repeats = 1;
-    c->expected_bps = 1e6;
-    const int status = ping(c, e);
-    if (status == CC_OK && !cc_interrupted()) {
-        const double seconds = median(c, 2) - median(c, 1);
-        c->expected_bps = 8 * (double)(sizes[2] - sizes[1]) / fmax(1e-6, seconds);
-        c->expected_latency_s = median(c, 0);
-    }
-    c->options.repeats = repeats;
-    free_series(c);
-    return status;
-}
+/* --- measuring --- */
 
 /* Payload bytes of the bucket, in which headers pass too. */
 static double payload_burst(const struct calibrate *c)
@@ -269,66 +201,103 @@ static double payload_burst(const struct calibrate *c)
                                                 : c->burst_bytes;
 }
 
+/* Says what is known of a class before it is measured. */
+static void expect(const struct calibrate *c, enum cc_ping_class class, struct cc_ping_run *p)
+{
+    const struct cc_calibration *between = &c->class[CC_PING_BETWEEN].found;
+    const double tcp = 1 / (1 + CC_LINK_OVERHEAD), up = c->up_bps * tcp, down = c->down_bps * tcp;
+    p->burst_bytes = payload_burst(c);
+    switch (class) {
+    case CC_PING_BETWEEN:
+        p->expected_bps = fmin(up, down);
+        break;
+    case CC_PING_INSIDE: /* through memory: no larger than messages of gradients usually are */
+        p->burst_bytes = 0;
+        p->most_bytes = (size_t)64 << 20;
+        break;
+    default:
+        p->expected_bps = c->lab == NULL ? 0 : class == CC_PING_OUT ? up : down;
+        p->latency_s = between->latency_s.value;
+        if (p->burst_bytes < 0)
+            p->burst_bytes = between->burst_bytes.value;
+    }
+}
+
 static int measure(struct calibrate *c, struct cc_error *e)
 {
-    if (c->lab == NULL)
-        CC_TRY(probe(c, e));
-    if (cc_interrupted())
-        return CC_OK;
-    c->options.repeats = (c->options.repeats + PASSES - 1) / PASSES;
-    c->sizes = cc_calibrate_sizes(c->expected_bps, c->expected_latency_s, fmax(0, payload_burst(c)),
-                                  c->size);
-    return ping(c, e);
+    const struct cc_ping_place at = {.hosts = &c->hosts,
+                                     .lab = c->lab,
+                                     .progress = &c->progress,
+                                     .mpi = c->record->mpi,
+                                     .mpi_size = sizeof c->record->mpi};
+    double left = 0;
+    for (int i = 0; i < CC_PING_CLASSES; i++)
+        left += c->wanted[i];
+    for (enum cc_ping_class i = 0; i < CC_PING_CLASSES && !cc_interrupted(); i++) {
+        if (!c->wanted[i])
+            continue;
+        cc_progress_part(&c->progress, 1 / left--);
+        expect(c, i, &c->class[i]);
+        CC_TRY_IN(cc_ping_measure(&c->class[i], &at, e), e, "%s", class_names[i]);
+    }
+    return CC_OK;
 }
 
 static int open_lab(struct calibrate *c, struct cc_error *e)
 {
-    const struct cc_lab_config config = {.hosts = 2,
-                                         .bw_bps = c->shaped_bps,
+    const int peers = c->options.peers;
+    const struct cc_lab_config config = {.hosts = 1 + (peers > 1 ? peers : 1),
+                                         .bw_bps = c->up_bps,
+                                         .down_bps = c->down_bps != c->up_bps ? c->down_bps : 0,
                                          .burst_bytes =
                                              c->burst_bytes > 0 ? (size_t)c->burst_bytes : 0,
                                          .limit_bytes = (size_t)c->hosts.limit,
                                          .congestion = c->hosts.congestion};
     CC_TRY(cc_lab_open(&config, &c->lab, e));
     c->burst_bytes = (double)cc_lab_settings(c->lab)->burst_bytes;
-    c->expected_bps = c->shaped_bps / (1 + CC_LINK_OVERHEAD);
     return CC_OK;
 }
 
 /* --- the link --- */
 
-static int fit(struct calibrate *c, struct cc_error *e)
+/* The rate given to tc of a class; NaN: it is not shaped. */
+static double shaped_bps(const struct calibrate *c, enum cc_ping_class class)
 {
-    struct cc_ping pings[CC_CALIBRATE_MOST];
-    for (size_t i = 0; i < c->sizes; i++)
-        pings[i] = (struct cc_ping){(double)c->size[i], c->series[i].seconds, c->series[i].samples};
-    return cc_calibrate(pings, c->sizes, payload_burst(c), &c->found, e);
+    if (c->lab == NULL || class == CC_PING_INSIDE)
+        return NAN;
+    return class == CC_PING_OUT  ? c->up_bps
+           : class == CC_PING_IN ? c->down_bps
+                                 : fmin(c->up_bps, c->down_bps);
 }
 
-static int add_row(struct calibrate *c, size_t i, struct cc_error *e)
+static int add_row(struct calibrate *c, enum cc_ping_class class, size_t i, struct cc_error *e)
 {
-    const struct cc_calibration *f = &c->found;
-    const struct cc_lab_config *lab = c->lab != NULL ? cc_lab_settings(c->lab) : NULL;
-    const struct series *s = &c->series[i];
-    const double bytes = (double)c->size[i], model = cc_calibration_s(f, bytes);
+    const struct cc_ping_run *p = &c->class[class];
+    const struct cc_calibration *f = &p->found;
+    const double shaped = shaped_bps(c, class);
+    const struct cc_lab_config *lab = isnan(shaped) ? NULL : cc_lab_settings(c->lab);
+    const struct cc_ping_series *s = &p->series[i];
+    const double others = cc_ping_others(p), bytes = (double)p->size[i] * others;
+    const double model = cc_calibration_s(f, bytes);
     const double saved = 8 * f->burst_bytes.value / f->bw_bps.value;
-    const bool burst_found = c->burst_bytes < 0 && saved > 0;
+    const bool burst_found = p->burst_bytes < 0 && saved > 0;
     double *scratch;
     CC_TRY(CC_NEW(scratch, s->samples, e));
     const struct cc_estimate time = cc_calibrate_median(s->seconds, s->samples, scratch);
     free(scratch);
     const struct cc_number_column all[] = {
-        {CC_KEY(message_bytes), bytes},
-        {CC_KEY(shaped_bps), lab != NULL ? c->shaped_bps : NAN},
+        {CC_KEY(message_bytes), (double)p->size[i]},
+        {CC_KEY(peers), others},
+        {CC_KEY(shaped_bps), shaped},
         {CC_KEY(limit_bytes), lab != NULL ? (double)lab->limit_bytes : NAN},
         {CC_KEY(bw_bps), f->bw_bps.value},
         {CC_KEY(bw_bps_sd), f->bw_bps.sd},
         {CC_KEY(latency_s), f->latency_s.value},
-        {CC_KEY(latency_s_sd), f->latency_s.sd},
+        {CC_KEY(latency_s_sd), p->latency_s > 0 ? NAN : f->latency_s.sd},
         {CC_KEY(burst_bytes), f->burst_bytes.value},
-        {CC_KEY(burst_bytes_sd), c->burst_bytes < 0 ? f->burst_bytes.sd : NAN},
+        {CC_KEY(burst_bytes_sd), p->burst_bytes < 0 ? f->burst_bytes.sd : NAN},
         {CC_KEY(latency_large_s), burst_found ? NAN : f->intercept_s.value + saved},
-        {CC_KEY(message_s), c->message_s},
+        {CC_KEY(message_s), p->message_s},
         {CC_KEY(reduce_byte_s), c->reduce_byte_s},
         {CC_KEY(half_trip_s), time.value},
         {CC_KEY(half_trip_s_sd), time.sd},
@@ -341,38 +310,74 @@ static int add_row(struct calibrate *c, size_t i, struct cc_error *e)
     CC_TRY(cc_record_add(c->record, &row, e));
     cc_record_numbers(c->record, row, all, sizeof all / sizeof all[0]);
     cc_record_bool(c->record, row, CC_KEY(counted), bytes >= f->from_bytes);
+    CC_TRY(cc_record_text(c->record, row, CC_KEY(traffic), class_names[class], e));
     return lab != NULL ? cc_record_text(c->record, row, CC_KEY(congestion), lab->congestion, e)
                        : CC_OK;
 }
 
-static int write_link(const struct calibrate *c, struct cc_error *e)
+/* Whether the rate of a class is that of this host's direction, and not of the peers' other one,
+ * which take all that is sent to them. */
+static bool is_own_rate(const struct calibrate *c, enum cc_ping_class class)
 {
-    const struct cc_calibration *f = &c->found;
-    const char *name = c->options.name != NULL ? c->options.name
-                       : c->lab != NULL        ? "lab"
-                                               : "cluster";
+    const struct cc_ping_run *p = &c->class[class];
+    const double others = cc_ping_others(p) * c->class[CC_PING_BETWEEN].found.bw_bps.value;
+    return cc_ping_others(p) > 1 && p->found.bw_bps.value < (1 - 2 * SAME) * others;
+}
+
+/* The link between hosts; of two directions that are alike, the pair's rate. */
+static struct cc_link link_between(const struct calibrate *c)
+{
+    const struct cc_ping_run *p = &c->class[CC_PING_BETWEEN];
+    const struct cc_calibration *f = &p->found;
     struct cc_link link = {.bw_bps = f->bw_bps.value,
                            .latency_s = f->latency_s.value,
-                           .message_s = c->message_s,
+                           .message_s = p->message_s,
                            .burst_bytes = f->burst_bytes.value,
                            .reduce_byte_s = c->reduce_byte_s};
+    const double up = c->class[CC_PING_OUT].found.bw_bps.value,
+                 down = c->class[CC_PING_IN].found.bw_bps.value;
+    if (up > 0 && down > 0 && fabs(up / down - 1) > SAME)
+        cc_link_set_rates(&link, up, down);
+    (void)snprintf(link.name, sizeof link.name, "%s",
+                   c->options.name != NULL ? c->options.name
+                   : c->lab != NULL        ? "lab"
+                                           : "cluster");
+    return link;
+}
+
+/* The links as a file has them. */
+static struct cc_calibrated_links links_of(const struct calibrate *c)
+{
+    const struct cc_ping_run *p = &c->class[CC_PING_INSIDE];
+    struct cc_calibrated_links links = {.between = link_between(c)};
+    if (c->wanted[CC_PING_INSIDE])
+        links.inside = (struct cc_link){.name = CC_LINK_MEMORY,
+                                        .bw_bps = p->found.bw_bps.value,
+                                        .latency_s = p->found.latency_s.value,
+                                        .message_s = p->message_s};
+    return links;
+}
+
+static int write_links(const struct calibrate *c, struct cc_error *e)
+{
+    const struct cc_calibration *f = &c->class[CC_PING_BETWEEN].found;
+    const struct cc_calibrated_links links = links_of(c);
     struct cc_machine_info host;
     char source[400];
     if (c->options.link_out == NULL)
         return CC_OK;
     cc_machine_info_read(&host);
-    (void)snprintf(link.name, sizeof link.name, "%s", name);
     (void)snprintf(source, sizeof source,
                    "ping-pong of %zu sizes from %.0f bytes on, %s, at %s; commcomp %s", f->sizes,
                    f->from_bytes, c->record->mpi, host.time, host.version);
-    return cc_link_write(&link, source, c->options.link_out, e);
+    return cc_link_write(&links, source, c->options.link_out, e);
 }
 
 /* --- notes --- */
 
 static int note_burst(struct calibrate *c, struct cc_error *e)
 {
-    const struct cc_estimate *b = &c->found.burst_bytes;
+    const struct cc_estimate *b = &c->class[CC_PING_BETWEEN].found.burst_bytes;
     if (c->burst_bytes >= 0)
         return CC_OK;
     if (b->value == 0)
@@ -383,25 +388,69 @@ static int note_burst(struct calibrate *c, struct cc_error *e)
                           b->value, b->sd);
 }
 
-static int add_notes(struct calibrate *c, struct cc_error *e)
+/* The rate of a class, and in a lab its share of tc's. */
+static int note_rate(struct calibrate *c, enum cc_ping_class class, const char *what,
+                     struct cc_error *e)
 {
-    const struct cc_calibration *f = &c->found;
+    const struct cc_calibration *f = &c->class[class].found;
+    const double given = shaped_bps(c, class);
     char rate[32], shaped[96] = "";
     cc_print_si(f->bw_bps.value, "bit/s", rate, sizeof rate);
-    if (c->lab != NULL)
+    if (!isnan(given))
         (void)snprintf(shaped, sizeof shaped,
                        "; %.2f%% of the rate given to tc, of which headers leave 95.64%%",
-                       100 * f->bw_bps.value / c->shaped_bps);
-    CC_TRY(cc_record_note(
-        c->record, e, "bandwidth: %s +- %.2g%% of payload, from %zu sizes of %.0f bytes and more%s",
-        rate, 100 * f->bw_bps.sd / f->bw_bps.value, f->sizes, f->from_bytes, shaped));
+                       100 * f->bw_bps.value / given);
+    return cc_record_note(
+        c->record, e, "%s: %s +- %.2g%% of payload, from %zu sizes of %.0f bytes and more%s", what,
+        rate, 100 * f->bw_bps.sd / f->bw_bps.value, f->sizes, f->from_bytes, shaped);
+}
+
+static int note_inside(struct calibrate *c, struct cc_error *e)
+{
+    const struct cc_ping_run *p = &c->class[CC_PING_INSIDE];
+    if (!c->wanted[CC_PING_INSIDE])
+        return CC_OK;
+    CC_TRY(note_rate(c, CC_PING_INSIDE, "inside a host", e));
+    return cc_record_note(c->record, e,
+                          "inside a host, latency: %.3g +- %.2g us; sending: %.3g us. One pair of "
+                          "workers: others that send at the same time share the host's memory",
+                          1e6 * p->found.latency_s.value, 1e6 * p->found.latency_s.sd,
+                          1e6 * p->message_s);
+}
+
+/* The rates of the two directions, and which of them may be higher. */
+static int note_ways(struct calibrate *c, struct cc_error *e)
+{
+    for (enum cc_ping_class i = CC_PING_OUT; i <= CC_PING_IN; i++) {
+        if (!c->wanted[i])
+            continue;
+        CC_TRY(note_rate(c, i, class_names[i], e));
+        if (!is_own_rate(c, i))
+            CC_TRY(cc_record_note(c->record, e,
+                                  "%s: perhaps faster, as %d other host%s no more; --peers with a "
+                                  "larger number tells",
+                                  class_names[i], c->options.peers,
+                                  c->options.peers == 1
+                                      ? (i == CC_PING_OUT ? " receives" : " sends")
+                                      : (i == CC_PING_OUT ? "s receive" : "s send")));
+    }
+    return CC_OK;
+}
+
+static int add_notes(struct calibrate *c, struct cc_error *e)
+{
+    const struct cc_ping_run *p = &c->class[CC_PING_BETWEEN];
+    const struct cc_calibration *f = &p->found;
+    CC_TRY(note_rate(c, CC_PING_BETWEEN, "bandwidth", e));
     CC_TRY(cc_record_note(c->record, e,
                           "latency: %.3g +- %.2g us, the median of messages of up to %d bytes",
                           1e6 * f->latency_s.value, 1e6 * f->latency_s.sd, CC_CALIBRATE_SMALL));
     CC_TRY(cc_record_note(
         c->record, e, "sending: %.3g us of a processor's time for each message, whatever its size",
-        1e6 * c->message_s));
+        1e6 * p->message_s));
     CC_TRY(note_burst(c, e));
+    CC_TRY(note_inside(c, e));
+    CC_TRY(note_ways(c, e));
     if (f->burst_bytes.value != 0) /* then times depend on the messages that were sent before */
         CC_TRY(
             cc_record_note(c->record, e,
@@ -418,19 +467,19 @@ static int add_notes(struct calibrate *c, struct cc_error *e)
                            100 * c->load));
     if (c->options.link_out == NULL)
         return CC_OK;
-    return cc_record_note(c->record, e, "written to %s: commcomp model --calibration %s",
-                          c->options.link_out, c->options.link_out);
+    return cc_record_note(c->record, e, "written to %s: commcomp model --calibration %s%s",
+                          c->options.link_out, c->options.link_out,
+                          c->wanted[CC_PING_INSIDE] ? " --per-host COUNT" : "");
 }
 
 /* --- the command --- */
 
 static int report(struct calibrate *c, struct cc_error *e)
 {
-    CC_TRY(fit(c, e));
-    c->message_s = cc_stats_of(c->send_s, c->sends).median;
-    for (size_t i = 0; i < c->sizes; i++)
-        CC_TRY(add_row(c, i, e));
-    CC_TRY(write_link(c, e));
+    for (enum cc_ping_class class = 0; class < CC_PING_CLASSES; class ++)
+        for (size_t i = 0; i < c->class[class].sizes; i++)
+            CC_TRY(add_row(c, class, i, e));
+    CC_TRY(write_links(c, e));
     return add_notes(c, e);
 }
 
@@ -453,7 +502,8 @@ out:
     args->record.partial = cc_interrupted();
     if (c.lab != NULL)
         cc_lab_close(c.lab);
-    free_series(&c);
+    for (int i = 0; i < CC_PING_CLASSES; i++)
+        cc_ping_free(&c.class[i]);
     cc_hosts_free(&c.hosts);
     return status;
 }
@@ -468,12 +518,18 @@ const struct cc_command cc_command_calibrate = {
         "from small ones; and the bytes that a token bucket which shapes the link lets pass at "
         "once. Also measures how long adding floats takes on this machine. By default the two "
         "hosts are those of a lab on this machine, with its link shaped to --bw; with --hostfile "
-        "or --hosts, or inside an allocation, they are the first two of a cluster.\n\nThe record "
-        "has a row for each size; --link-out writes the link. docs/calibrate.md explains the "
+        "or --hosts, or inside an allocation, they are the first two of a cluster.\n\nWith "
+        "--per-host, also measures the link between two workers of a host, and with --peers, how "
+        "fast a host sends to, and receives from, several at once.\n\nThe record "
+        "has a row for each size; --link-out writes the links. docs/calibrate.md explains the "
         "method.",
-    .examples = "  commcomp calibrate --bw 100mbps --link-out lab.json\n"
-                "  commcomp calibrate --hosts node1,node2 --link-out cluster.json\n"
-                "  commcomp model --calibration cluster.json --scheme paper\n",
+    .examples =
+        "  commcomp calibrate --bw 100mbps --link-out lab.json\n"
+        "  commcomp calibrate --hosts node1,node2 --link-out cluster.json\n"
+        "  commcomp calibrate --hosts node1:8,node2:8 --per-host 8 --link-out cluster.json\n"
+        "  commcomp calibrate --bw-up 20mbps --bw-down 100mbps   # both directions apart\n"
+        "  commcomp model --calibration cluster.json --scheme paper\n",
+    .page = "docs/calibrate.md",
     .options = options,
     .columns = columns,
     .takes_schemes = CC_NO_SCHEME,

@@ -22,11 +22,12 @@ enum { MOST_CALLS = 1000, WARMUP = 2 };
 
 /* The options of calls, which have neither steps nor a network. */
 static const char *const of_calls[] = {
-    "bw",     "exchange",      "workers", "servers",    "colocate", "via",
-    "keep",   "gather-scheme", "op",      "wire",       "check",    "time",
-    "steps",  "warmup",        "dry-run", "synthetic",  "nonzeros", "indices",
-    "seed",   "values",        "plugin",  "dense-bits", "hostfile", "hosts",
-    "mpirun", "mpirun-args",   NULL};
+    "bw",           "exchange",      "workers",     "servers",  "colocate",       "via",
+    "keep",         "gather-scheme", "op",          "wire",     "dtype",          "check",
+    "time",         "steps",         "warmup",      "dry-run",  "synthetic",      "nonzeros",
+    "indices",      "seed",          "values",      "plugin",   "dense-bits",     "hostfile",
+    "hosts",        "mpirun",        "mpirun-args", "per-host", "inner-exchange", "outer-exchange",
+    "intra-scheme", "chunks",        NULL};
 
 static int refuse_others(const struct cc_args *args, struct cc_error *e)
 {
@@ -77,6 +78,16 @@ static int parse(struct cc_args *args, struct calls *c, struct cc_error *e)
         return cc_usage(e, "--time: from 1us to 10^6 s");
     if (c->schemes->count == 0)
         CC_TRY(cc_spec_list_parse("fp32,pairs", c->schemes, e));
+    return CC_OK;
+}
+
+/* Without links, no formula chooses chunks: a number that was given, or one; a tree has one, too.
+ */
+static int check_chunks(const struct cc_cluster_args *cluster, struct cc_error *e)
+{
+    if (cluster->setting.cluster.chunks == CC_CHUNKS_AUTO)
+        return cc_usage(e, "--chunks auto: with --bw none there are no links, by which formulas "
+                           "choose it: give a number");
     return CC_OK;
 }
 
@@ -256,6 +267,8 @@ static int run_all(struct calls *c, struct cc_args *args, struct cc_error *e)
         status = cc_cluster_args_parse(args, &cluster, e);
         if (status == CC_OK)
             status = cc_cluster_check_code(&cluster, e);
+        if (status == CC_OK)
+            status = check_chunks(&cluster, e);
         if (status == CC_OK && cc_given(&cluster, &cluster.servers) != NULL &&
             !cc_cluster_has(&cluster, CC_X_SERVERS))
             status =

@@ -17,14 +17,28 @@
 
 /* --- a row --- */
 
+/* The types by NCCL's names. */
+static const char *const nccl_types[CC_ELEMENTS] = {
+    [CC_ELEMENT_FP32] = "float", [CC_ELEMENT_BF16] = "bfloat16", [CC_ELEMENT_FP16] = "half"};
+
+static double type_bytes(const struct cc_setting *s)
+{
+    return (double)cc_element_bytes[s->dtype];
+}
+
 /* Adds a row with its setting. */
 static int new_row(struct calls *c, const char *scheme, size_t *at, struct cc_error *e)
 {
     const struct cc_setting *s = c->setting;
+    const struct cc_cluster *cluster = &s->cluster;
     const bool servers = cc_exchange_has(s->exchange, CC_X_SERVERS);
+    const bool hosts = cc_cluster_per_host(cluster) > 1;
+    const bool inside = hosts && cc_exchange_has(s->exchange, CC_X_INSIDE);
     const struct cc_number_column all[] = {
         {CC_KEY(values), (double)s->net->values},
-        {CC_KEY(size_bytes), 4 * (double)s->net->values},
+        {CC_KEY(per_host), hosts ? (double)cluster->per_host : NAN},
+        {CC_KEY(chunks), cluster->chunks > 1 ? (double)cluster->chunks : NAN},
+        {CC_KEY(size_bytes), type_bytes(s) * (double)s->net->values},
         {CC_KEY(workers), s->cluster.workers},
         {CC_KEY(servers), servers ? (double)s->cluster.servers : NAN},
         {CC_KEY(keep), s->cluster.keep > 0 ? s->cluster.keep : NAN},
@@ -33,9 +47,13 @@ static int new_row(struct calls *c, const char *scheme, size_t *at, struct cc_er
         {CC_KEY(scheme), scheme},
         {CC_KEY(exchange), cc_exchange_names[s->exchange]},
         {CC_KEY(op), cc_operation_names[s->cluster.op]},
-        {CC_KEY(element_type), "float"},
+        {CC_KEY(dtype), cc_element_names[s->dtype]},
+        {CC_KEY(element_type), nccl_types[s->dtype]},
         {CC_KEY(redop), s->cluster.op == CC_ALL_GATHER ? "none" : "sum"},
         {CC_KEY(gather_scheme), s->cluster.gather},
+        {CC_KEY(intra_scheme), s->cluster.intra_scheme},
+        {CC_KEY(inner_exchange), inside ? cc_stage_exchange_names[cluster->inner_exchange] : NULL},
+        {CC_KEY(outer_exchange), inside ? cc_stage_exchange_names[cluster->outer_exchange] : NULL},
         {CC_KEY(indices), cc_indices_names[c->source.indices]}};
     CC_TRY(cc_record_add(c->record, at, e));
     cc_record_numbers(c->record, *at, all, sizeof all / sizeof all[0]);
@@ -46,13 +64,16 @@ static void add_numbers(struct calls *c, size_t at, const struct cc_report_calls
 {
     const struct cc_setting *s = c->setting;
     const double values = (double)s->net->values;
-    const double bits = 8 * got->push_bytes / values;
+    const double payload =
+        got->push_bytes /
+        cc_exchange_encoded_share(s->exchange, c->job->row[got->row].reduction, &s->cluster);
+    const double bits = 8 * payload / values;
     const struct cc_stats time = cc_stats_of(got->call_s, got->calls); /* sorts them */
-    const double algorithm = 4e-9 * values / time.median;
+    const double algorithm = 1e-9 * type_bytes(s) * values / time.median;
     const struct cc_number_column all[] = {
-        {CC_KEY(payload_bytes), got->push_bytes},
+        {CC_KEY(payload_bytes), payload},
         {CC_KEY(bits_per_value), bits},
-        {CC_KEY(ratio), 32 / bits},
+        {CC_KEY(ratio), 8 * type_bytes(s) / bits},
         {CC_KEY(bits_push), bits},
         {CC_KEY(call_s), time.median},
         {CC_KEY(call_s_low), time.low},
@@ -186,8 +207,7 @@ int calls_notes(struct calls *c, struct cc_error *e)
     if (c->options.check && c->checked < c->record->row_count)
         CC_TRY(cc_record_note(c->record, e,
                               "not checked: results that lose something where they are encoded "
-                              "again, sums of several rounds, and the halves of an allreduce "
-                              "(--op)"));
+                              "again, and sums of several rounds"));
     if (c->wrong == 0)
         return CC_OK;
     return cc_fail(e, "%zu of %zu results that were checked %s wrong: %s", c->wrong, c->checked,

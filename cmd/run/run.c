@@ -20,6 +20,8 @@ static const struct cc_column columns[] = {
     CC_COLUMN(limit_bytes, CC_SETTING, .hidden = true),
     CC_COLUMN(congestion, CC_SETTING, .hidden = true),
     CC_COLUMN(oversubscribed, CC_SETTING),
+    CC_COLUMN(links_before_bps, CC_PART),
+    CC_COLUMN(links_after_bps, CC_PART),
     CC_COLUMN(call_s, CC_ANSWER, .note = "with --bw none: the median of the calls"),
     CC_COLUMN(call_s_low, CC_PART),
     CC_COLUMN(call_s_high, CC_PART),
@@ -36,6 +38,7 @@ static const struct cc_column columns[] = {
     CC_COLUMN(paper_error, CC_MAIN),
     CC_MODEL_COLUMNS,
     CC_PART_COLUMNS(CC_ORIGIN_MEASURED),
+    CC_SHARDED_COLUMNS(CC_ORIGIN_MEASURED, CC_PART),
     CC_COLUMN(wire_bytes, CC_DETAIL, .origin = CC_ORIGIN_MEASURED, .note = "as its interface counted them; empty without --tc-dev on a cluster"),
     CC_COLUMN(wire_bytes_model, CC_DETAIL),
     CC_COLUMN(wire_bytes_received, CC_DETAIL),
@@ -43,6 +46,8 @@ static const struct cc_column columns[] = {
     CC_COLUMN(bytes_inter, CC_DETAIL, .origin = CC_ORIGIN_MEASURED),
     CC_COLUMN(bytes_intra, CC_DETAIL, .origin = CC_ORIGIN_MEASURED, .note = "as handed to MPI"),
     CC_COLUMN(burst_share, CC_DETAIL),
+    CC_COLUMN(core_wait_s, CC_DETAIL),
+    CC_COLUMN(other_cores, CC_DETAIL),
     CC_COLUMN(warmup, CC_SETTING),
     CC_COLUMN(steps, CC_SETTING),
     CC_COLUMN(row_s, CC_PART),
@@ -62,7 +67,7 @@ static const struct cc_option_use options[] = {
     {.rows = cc_timeline_options},
     {.rows = cc_experiment_options, .names = "dry-run",
      .own = {.help = "list the rows with the time and the bytes of each, and run none"}},
-    {.rows = cc_run_options, .names = "paper check time keep-lab"},
+    {.rows = cc_run_options, .names = "paper check time ping keep-lab"},
     {.rows = cc_hosts_options},
     {.rows = cc_run_options, .names = "tc-dev"},
     {.rows = NULL},
@@ -96,6 +101,7 @@ void cc_run_free(struct run *r)
     cc_experiment_free(&r->experiment);
     cc_hosts_free(&r->options.hosts);
     cc_paper_free(r->paper);
+    free(r->links);
 }
 
 static int check_sites(const struct cc_cluster *c, struct cc_error *e)
@@ -116,6 +122,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     if (cc_arg(args, "paper") != NULL && args->recipe == NULL)
         return cc_recipe_run_named(args, "run", "paper", e);
     CC_TRY_OUT(cc_run_parse(args, &r, e));
+    input.forecast.cluster.slots = &r.options.hosts.cluster.slots;
     CC_TRY_OUT(cc_experiment_parse(args, &input, e));
     CC_TRY_OUT(cc_timeline_output_open(&timeline, args, input.dry_run, "run", e));
     CC_TRY_OUT(cc_experiment_need_code(&input, "`run`", e));
@@ -164,6 +171,7 @@ const struct cc_command cc_command_run = {
         "  commcomp run --hostfile hosts --workers 16 --bw 25gbps --scheme fp32,bf16\n"
         "  commcomp run --workers 4 --bw 1gbps --scheme fp32 --keep-lab   # look around\n"
         "  commcomp run --bw none --workers 4 --values 1M,16M --nonzeros 0.1%,1%,10%\n",
+    .page = "docs/run.md",
     .options = options,
     .columns = columns,
     .takes_schemes = CC_SCHEMES,

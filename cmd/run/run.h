@@ -15,7 +15,7 @@ struct run_options {
     struct cc_given given;
     struct cc_hosts hosts;
     const char *device; /* interface of the cluster's hosts to shape and to count; or NULL */
-    bool keep_lab;
+    bool keep_lab, ping;
     const char *paper; /* or NULL */
     /* for calls that are timed alone: */
     bool check;
@@ -39,6 +39,10 @@ struct run {
     /* The setting under way: */
     double slowdown; /* measured / expected time of the latest step */
     double done_s;   /* expected seconds of the part that is done */
+    /* --ping, by setting: the links' rates before and after its rows, as bw_bps counts; or NULL */
+    struct cc_run_links {
+        double before_bps, after_bps;
+    } * links;
 };
 
 /* --- parsing and preparing --- */
@@ -75,6 +79,15 @@ int cc_run_dry(const struct run *r, struct cc_record *record, struct cc_error *e
 /* Adds a reported row, and prints it if there is a record. */
 int cc_run_add_row(struct run *r, const struct cc_experiment_setting *s,
                    const struct cc_report_row *got, struct cc_error *e);
+
+/* --ping: measures the rate of a setting's links, NaN if it was interrupted; and the seconds that
+ * takes. */
+int cc_run_ping(const struct run *r, const struct cc_experiment_setting *s, struct cc_lab *lab,
+                double *bps, struct cc_error *e);
+double cc_run_ping_s(const struct cc_experiment_setting *s);
+/* Sets the columns of what --ping measured of a setting, if it did. */
+void cc_run_put_links(const struct run *r, const struct cc_experiment_setting *s,
+                      struct cc_record *record, size_t row);
 
 /* --- notes, in the record --- */
 

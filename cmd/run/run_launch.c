@@ -37,7 +37,9 @@ static double longest_step_s(const struct run *r)
     const struct cc_timing *t = &x->now->setting.timing;
     const double period_s =
         cc_run_step_s(x->now, row, x->step) * (double)row->period * fmax(1, r->slowdown);
-    return t->straggler == CC_STEADY ? period_s : period_s + 5 * t->spread * t->compute_s;
+    return t->straggler == CC_STEADY ? period_s
+                                     : period_s + 5 * t->spread * t->compute_s *
+                                                      (double)cc_experiment_round(&x->now->setting);
 }
 
 static double remaining_s(void *arg)
@@ -104,8 +106,11 @@ static int on_report(void *arg, const struct cc_report *report, struct cc_error 
         r->slowdown = 1;
     if (report->kind == CC_REPORT_STEP)
         end_step(r, report->row, report->step);
-    if (report->kind == CC_REPORT_ROW)
-        CC_TRY(cc_run_add_row(r, r->experiment.now, &report->result, e));
+    if (report->kind == CC_REPORT_ROW) {
+        const struct cc_report_row got =
+            cc_experiment_per_step(&r->experiment.now->setting, &report->result);
+        CC_TRY(cc_run_add_row(r, r->experiment.now, &got, e));
+    }
     return cc_experiment_take_report(&r->experiment, report, e);
 }
 
@@ -193,6 +198,27 @@ static int launch(struct run *r, const struct cc_experiment_setting *setting, st
     return status;
 }
 
+/* Launches the ranks of a setting; with --ping, between two measurements of its links, which its
+ * rows then show. */
+static int launch_measured(struct run *r, const struct cc_experiment_setting *s, struct cc_lab *lab,
+                           struct cc_error *e)
+{
+    struct cc_record *record = r->experiment.record;
+    const size_t first = record != NULL ? record->row_count : 0;
+    if (!r->options.ping)
+        return launch(r, s, lab, e);
+    if (r->links == NULL)
+        CC_TRY(CC_NEW(r->links, r->experiment.settings, e));
+    struct cc_run_links *of = &r->links[s - r->experiment.setting];
+    of->after_bps = NAN;
+    CC_TRY(cc_run_ping(r, s, lab, &of->before_bps, e));
+    CC_TRY(launch(r, s, lab, e));
+    CC_TRY(cc_run_ping(r, s, lab, &of->after_bps, e));
+    for (size_t i = first; record != NULL && i < record->row_count; i++)
+        cc_run_put_links(r, s, record, i);
+    return CC_OK;
+}
+
 static int measure(void *arg, const struct cc_experiment_setting *s, struct cc_error *e)
 {
     struct run *r = arg;
@@ -202,7 +228,7 @@ static int measure(void *arg, const struct cc_experiment_setting *s, struct cc_e
         r->shaped.limit_bytes = cc_lab_limit(s->shaped_bps, cc_experiment_hosts(&s->setting));
     if (r->options.hosts.lab)
         CC_TRY_OUT(open_lab(r, s, &lab, e));
-    status = launch(r, s, lab, e);
+    status = launch_measured(r, s, lab, e);
     if (lab != NULL && r->options.keep_lab && status == CC_OK && !cc_interrupted()) {
         cc_progress_end(&r->experiment.progress);
         wait_for_enter();

@@ -5,11 +5,14 @@
 #include <string.h>
 
 #include "cmd/run/run.h"
+#include "models/diagnosis.h"
 #include "models/paper/paper.h"
 #include "results/machine_info.h"
 
 /* A share of a phase's bytes that passes at once and is worth a word. */
 #define BURST_SHARE 0.05
+/* The same of a step for which a rank waits for a core that another program has. */
+#define BUSY_SHARE 0.05
 
 /* --- on a setting --- */
 
@@ -31,6 +34,21 @@ static double worst_burst(const struct cc_experiment *x, size_t first, double li
     return worst;
 }
 
+/* Whether other programs delayed the ranks of a row. */
+static bool delayed(const struct cc_measured_row *m)
+{
+    return m->other_cores > CC_BUSY_CORES && m->core_wait_s > BUSY_SHARE * m->step_s;
+}
+
+/* Whether they did so in a row whose model_error is beyond the limit. */
+static bool any_delayed(const struct cc_experiment *x, size_t first, double limit)
+{
+    for (size_t i = first; i < x->measured_rows; i++)
+        if (fabs(x->measured[i].model_error) > limit && delayed(&x->measured[i]))
+            return true;
+    return false;
+}
+
 const char *cc_run_cause(void *arg, const struct cc_experiment_setting *s, size_t first,
                          double worst)
 {
@@ -39,6 +57,8 @@ const char *cc_run_cause(void *arg, const struct cc_experiment_setting *s, size_
     if (!r->options.hosts.lab)
         return "other traffic, or links other than --bw describes: `commcomp calibrate` measures "
                "them";
+    if (any_delayed(&r->experiment, first, cc_run_limit(&s->setting)))
+        return "other programs (below)";
     if (worst_burst(&r->experiment, first, cc_run_limit(&s->setting)) > BURST_SHARE)
         return "the burst (below)";
     if (cc_exchange_has(s->setting.exchange, CC_X_LIBRARY))
@@ -122,6 +142,28 @@ static int note_oversubscription(struct run *r, struct cc_error *e)
         most * host.cores, host.cores);
 }
 
+/* Whether other programs delayed the ranks, in the row whose steps waited longest. */
+static int note_busy(struct run *r, struct cc_error *e)
+{
+    const struct cc_experiment *x = &r->experiment;
+    const struct cc_measured_row *worst = NULL;
+    for (size_t i = 0; i < x->measured_rows; i++) {
+        const struct cc_measured_row *m = &x->measured[i];
+        if (delayed(m) &&
+            (worst == NULL || m->core_wait_s / m->step_s > worst->core_wait_s / worst->step_s))
+            worst = m;
+    }
+    if (worst == NULL)
+        return CC_OK;
+    return cc_record_note(
+        x->record, e,
+        "this machine was busy: with %s, other programs had %.2g cores, and a rank waited for one "
+        "for %.0f%% of a step. Remedy: a quiet machine; step_s_q25 has the steps that were "
+        "delayed least",
+        cc_experiment_scheme(x, worst->row), worst->other_cores,
+        100 * fmin(1, worst->core_wait_s / worst->step_s));
+}
+
 static int note_network(struct run *r, struct cc_error *e)
 {
     const struct cc_experiment *x = &r->experiment;
@@ -158,6 +200,7 @@ int cc_run_notes(struct run *r, struct cc_error *e)
     CC_TRY(note_paper(r, e));
     CC_TRY(note_burst(r, e));
     CC_TRY(note_oversubscription(r, e));
+    CC_TRY(note_busy(r, e));
     CC_TRY(note_network(r, e));
     CC_TRY(cc_experiment_note_gradients(x, x->record, e));
     return cc_forecast_note_sources(x->forecast, x->record, e);

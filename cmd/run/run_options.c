@@ -21,6 +21,8 @@ const struct cc_option cc_run_options[] = {
      .help = "with --bw none: what the calls of a row may take together"},
     {.name = "keep-lab", MEMBER(keep_lab), .group = CC_GROUP_RUN,
      .help = "keep the lab after the rows until Enter or Ctrl-C, and print how to enter it"},
+    {.name = "ping", MEMBER(ping), .group = CC_GROUP_RUN,
+     .help = "measure the links between two hosts before and after each setting, in the same lab"},
     {.name = "tc-dev", MEMBER(device), .value = "DEV", .group = CC_GROUP_CLUSTER,
      .help = "shape this interface of the cluster's hosts to --bw (as root; undone at the end), and "
              "count its bytes"},
@@ -68,9 +70,20 @@ int cc_run_check(const struct run *r, const struct cc_cluster_args *c, struct cc
         workers = c->workers[i] > workers ? c->workers[i] : workers;
     for (size_t i = 0; i < c->server_counts && has_servers; i++)
         servers = c->servers[i] > servers ? c->servers[i] : servers;
+    if (r->options.ping && (workers < 2 || c->setting.cluster.per_host > 1))
+        return cc_usage(e, "--ping is between two hosts: give --workers 2 or more, one on each");
+    if (r->options.ping && r->options.device != NULL)
+        return cc_usage(e, "--ping: --tc-dev shapes links while a job runs; `commcomp calibrate` "
+                           "measures them");
+    if ((r->options.hosts.lab || r->options.device != NULL) && c->setting.cluster.nics > 1)
+        return cc_usage(e,
+                        "--nics: hosts whose links are shaped here have one interface; `commcomp "
+                        "sim` and `commcomp model` have several");
     if (r->options.device != NULL && c->setting.cluster.per_host > 1)
-        return cc_usage(e, "--tc-dev shapes hosts with one rank each: leave out --per-host; a lab "
-                           "shapes those, too");
+        return cc_usage(e,
+                        "--tc-dev shapes hosts with one rank each, and here they have %d: leave "
+                        "out --per-host, and the numbers of --hosts; a lab shapes those, too",
+                        c->setting.cluster.per_host);
     if (r->options.device != NULL && cc_link_asymmetric(&c->link[0]))
         return cc_usage(e, "--tc-dev shapes both directions alike: leave out --bw-up and "
                            "--bw-down; a lab shapes them apart");

@@ -68,6 +68,8 @@ static int print_row(struct run *r, const struct cc_measured_row *m,
     const struct cc_lab_config *config = &r->shaped;
     const struct cc_number_column all[] = {
         {CC_KEY(burst_share), m->burst_share},
+        {CC_KEY(core_wait_s), m->core_wait_s},
+        {CC_KEY(other_cores), m->other_cores},
         {CC_KEY(wire_bytes), round(m->wire_bytes)},
         {CC_KEY(wire_bytes_model), round(m->wire_bytes_model)},
         {CC_KEY(wire_bytes_received), round(m->wire_bytes_received)},

@@ -158,7 +158,7 @@ int cc_run_dry(const struct run *r, struct cc_record *record, struct cc_error *e
     char time[32], start[32], moved[32];
     for (size_t i = 0; i < r->experiment.settings; i++) {
         const struct cc_experiment_setting *s = &r->experiment.setting[i];
-        starting += cc_run_start_s(&s->setting);
+        starting += cc_run_start_s(&s->setting) + (r->options.ping ? 2 * cc_run_ping_s(s) : 0);
         for (size_t k = 0; k < s->rows; k++) {
             const struct cc_experiment_row *row = &s->row[k];
             seconds += cc_run_row_s(s, row);
@@ -171,7 +171,8 @@ int cc_run_dry(const struct run *r, struct cc_record *record, struct cc_error *e
     cc_print_si(bytes, "B", moved, sizeof moved);
     return cc_record_note(
         record, e,
-        "dry run: %zu row%s would take about %s, %s of it to start the ranks, and "
+        "dry run: %zu row%s would take about %s, %s of it to start the ranks%s, and "
         "move %s over the links, each byte counted once",
-        record->row_count, record->row_count == 1 ? "" : "s", time, start, moved);
+        record->row_count, record->row_count == 1 ? "" : "s", time, start,
+        r->options.ping ? " and to measure links" : "", moved);
 }

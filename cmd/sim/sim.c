@@ -29,6 +29,7 @@ static const struct cc_column columns[] = {
     CC_COLUMN(call_s_paper, CC_ANSWER),
     CC_MODEL_COLUMNS,
     CC_PART_COLUMNS(CC_ORIGIN_SIMULATED),
+    CC_SHARDED_COLUMNS(CC_ORIGIN_SIMULATED, CC_PART),
     CC_COLUMN(wire_bytes, CC_DETAIL, .origin = CC_ORIGIN_SIMULATED, .note = "with the library's own exchange, the model's bytes"),
     CC_COLUMN(bytes_inter, CC_DETAIL, .origin = CC_ORIGIN_SIMULATED),
     CC_COLUMN(bytes_intra, CC_DETAIL, .origin = CC_ORIGIN_SIMULATED),
@@ -48,7 +49,7 @@ static const struct cc_option_use options[] = {
     {.rows = cc_experiment_options, .names = "warmup",
      .own = {.otherwise = "0; overlapped, one period; where residuals fill, until sizes settle"}},
     {.rows = cc_sim_options,
-     .names = "fidelity " CC_PLATFORM_OPTION_NAMES " data codec-time write-platform paje"},
+     .names = "fidelity " CC_PLATFORM_OPTION_NAMES " data codec-time full write-platform paje"},
     {.rows = cc_experiment_options, .names = "errors"},
     {.rows = cc_timeline_options},
     {.rows = cc_sim_options, .names = "paper"},
@@ -77,6 +78,16 @@ static int check_burst(const struct cc_link_options *links, struct cc_error *e)
                              "ones have none");
 }
 
+static void drop_times(struct cc_step_payloads *p)
+{
+    for (size_t k = 0; k <= p->count && p->each != NULL; k++) {
+        struct cc_payload_cost *c = k < p->count ? &p->each[k] : &p->total;
+        c->push_encode_s = c->push_decode_s = c->push_add_s = 0;
+        c->pull_encode_s = c->pull_decode_s = c->sum_more_s = 0;
+        c->inner_encode_s = c->inner_add_s = 0;
+    }
+}
+
 /* Takes the codecs' times out of the payloads; those of encoding are kept for a recipe of calls. */
 static int take_codec_times(struct sim *s, struct cc_forecast *f,
                             const struct cc_recipe_command *recipe, struct cc_error *e)
@@ -86,13 +97,9 @@ static int take_codec_times(struct sim *s, struct cc_forecast *f,
     for (size_t i = 0; i < f->schemes->count; i++) {
         if (s->encode_s != NULL)
             s->encode_s[i] = f->payloads[i].total.push_encode_s;
-        for (size_t k = 0; k <= f->payloads[i].count; k++) {
-            struct cc_step_payloads *p = &f->payloads[i];
-            struct cc_payload_cost *c = k < p->count ? &p->each[k] : &p->total;
-            c->push_encode_s = c->push_decode_s = c->push_add_s = 0;
-            c->pull_encode_s = c->pull_decode_s = 0;
-        }
+        drop_times(&f->payloads[i]);
     }
+    drop_times(&f->weights.payloads);
     return CC_OK;
 }
 
@@ -146,6 +153,7 @@ const struct cc_command cc_command_sim = {
         "  commcomp sim --workers 1024 --servers 16 --data off --scheme fp32,3lc -o sim.csv\n"
         "  commcomp sim --platform my.xml --bw 10gbps --scheme fp32 --fidelity tcp\n"
         "  commcomp sim --paper sparcml-figure4 --workers 2,8,32 --nonzeros 1%\n",
+    .page = "docs/sim.md",
     .options = options,
     .columns = columns,
     .takes_schemes = CC_SCHEMES,

@@ -36,6 +36,7 @@ struct sim_options {
     const char *write_platform, *paje, *smpirun;
     enum cc_sim_data data;
     enum cc_codec_time codec_time;
+    int full;          /* rings of more workers are extrapolated; 0: none are */
     const char *paper; /* or NULL */
 };
 extern const struct cc_option cc_sim_options[];
@@ -46,6 +47,7 @@ struct sim {
     char *program;            /* commcomp-rank-sim */
     double all_s, done_s;     /* expected seconds of the whole experiment, and of what is done */
     const struct cc_job *job; /* the setting under way */
+    bool extrapolated;        /* a setting was */
     double *encode_s; /* a recipe's steps are calls of the exchange: a scheme's time to encode
                          before one, by the profile; otherwise NULL */
 };
@@ -100,6 +102,19 @@ int cc_sim_platform(const struct sim *s, const struct cc_experiment_setting *set
 int cc_sim_job(const struct sim *s, const struct cc_experiment_setting *setting,
                bool (*on_tick)(void *arg, size_t row, double done), void *arg, struct cc_job *out,
                struct cc_error *e);
+/* Whether the setting is a ring of more workers than are simulated whole, whose ranks all do the
+ * same: then simulates it with few workers, whose chunks are as large, and extrapolates. `run`
+ * simulates a job on the platform of so many workers and passes each row's result to on_row. */
+bool cc_sim_extrapolates(const struct sim *s, const struct cc_experiment_setting *setting);
+/* The time of a setting's simulation by that of a whole one. */
+double cc_sim_share(const struct sim *s, const struct cc_experiment_setting *setting);
+typedef int cc_sim_runner(void *arg, const struct cc_job *job,
+                          int (*on_row)(void *to, const struct cc_report_row *row,
+                                        struct cc_error *e),
+                          void *to, struct cc_error *e);
+int cc_sim_extrapolate(const struct cc_job *job, cc_sim_runner *run, void *arg,
+                       int (*on_row)(void *to, const struct cc_report_row *row, struct cc_error *e),
+                       void *to, struct cc_error *e);
 /* --dry-run: adds a row for each row of the experiment to the record. */
 int cc_sim_dry(const struct sim *s, struct cc_error *e);
 /* Simulates all settings: cc_experiment_all. */

@@ -26,6 +26,12 @@ static double scaled(double cost, double by, double instead)
     return isfinite(by) ? cost * by : instead;
 }
 
+/* The factor by which a cost was scaled; 1 where there was none. */
+static double in_proportion(double scaled, double cost)
+{
+    return cost > 0 ? scaled / cost : 1;
+}
+
 /* Scales the costs to the times measured in a run. The formulas of hops do not tell the first
  * encoding from those between hops: these share a factor. Where the profile has no time for a
  * place, tensors share the measured one by their values. */
@@ -46,7 +52,8 @@ static void scale_costs(const struct cc_experiment_setting *s, const struct cc_e
                         : hops && cc_exchange_has(s->setting.exchange, CC_X_WHOLE) ? encode
                                                                                    : decode;
     for (size_t i = 0; i < p->count; i++) {
-        const double part = p->each[i].values / p->total.values;
+        const double part =
+            p->each[i].values / p->total.values * (double)cc_experiment_turn(&s->setting);
         const double sending = part * (double)p->period; /* in the period's one step that sends */
         const double decoding = sending * measured->decode_s;
         cost[i].encode_s = scaled(cost[i].encode_s, encode, part * measured->encode_s);
@@ -56,6 +63,29 @@ static void scale_costs(const struct cc_experiment_setting *s, const struct cc_e
             scaled(cost[i].pull_encode_s, server, sending * measured->server_s * c->servers);
         cost[i].pull_decode_s = scaled(cost[i].pull_decode_s, decode, decoding);
     }
+}
+
+/* Whether encoding a sum takes another time than encoding a gradient. */
+static bool sums_differ(const struct cc_step_payloads *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->each[i].sum_more_s != 0)
+            return true;
+    return false;
+}
+
+/* The costs of gathered parameters, which are encoded by their owners and decoded by all. */
+static int add_weight_costs(const struct cc_step_payloads *p, struct cc_job_row *out,
+                            struct cc_error *e)
+{
+    if (p == NULL)
+        return CC_OK;
+    CC_TRY(CC_NEW(out->weight_cost, p->count, e));
+    for (size_t i = 0; i < p->count; i++)
+        out->weight_cost[i] = (struct cc_job_cost){.encode_s = p->each[i].push_encode_s,
+                                                   .decode_s = p->each[i].push_decode_s,
+                                                   .add_s = p->each[i].push_add_s};
+    return CC_OK;
 }
 
 static int add_costs(const struct sim *s, const struct cc_experiment_setting *setting, size_t at,
@@ -74,6 +104,25 @@ static int add_costs(const struct sim *s, const struct cc_experiment_setting *se
     }
     if (row->codec_measured)
         scale_costs(setting, row, p, out->cost);
+    if (sums_differ(p)) {
+        CC_TRY(CC_NEW(out->sum_encode_s, p->count, e));
+        for (size_t i = 0; i < p->count; i++) {
+            const struct cc_payload_cost *t = &p->each[i];
+            out->sum_encode_s[i] = (t->push_encode_s + t->sum_more_s) *
+                                   in_proportion(out->cost[i].encode_s, t->push_encode_s);
+        }
+    }
+    CC_TRY(add_weight_costs(setting->setting.sharded.weights, out, e));
+    if (setting->setting.cluster.intra_scheme == NULL)
+        return CC_OK;
+    CC_TRY(CC_NEW(out->inner_cost, p->count, e));
+    for (size_t i = 0; i < p->count; i++) {
+        const struct cc_payload_cost *t = &p->each[i];
+        const struct cc_job_cost *scaled = &out->cost[i];
+        out->inner_cost[i] = (struct cc_job_inner_cost){
+            .encode_s = t->inner_encode_s * in_proportion(scaled->encode_s, t->push_encode_s),
+            .add_s = t->inner_add_s * in_proportion(scaled->add_s, t->push_add_s)};
+    }
     return CC_OK;
 }
 
@@ -99,11 +148,14 @@ static double reduce_byte_s(const struct cc_experiment_setting *s, const struct 
  * took beyond --update. 0 without a run: the formulas count it as part of the update, too. */
 static double apply_byte_s(const struct sim *s, const struct cc_experiment_setting *setting)
 {
+    const double turn = (double)cc_experiment_turn(&setting->setting);
+    const double update_s =
+        setting->setting.timing.local.steps > 0 ? 0 : setting->setting.timing.update_s;
     for (size_t i = 0; i < setting->rows; i++) {
         const struct cc_experiment_row *row = &setting->row[i];
         const struct cc_payload_cost *p = &s->experiment.forecast->payloads[row->scheme].total;
         if (row->codec_measured && p->verbatim == p->values)
-            return fmax(0, row->update_s - setting->setting.timing.update_s) / p->push_bytes;
+            return turn * fmax(0, row->update_s - update_s) / p->push_bytes;
     }
     return 0;
 }

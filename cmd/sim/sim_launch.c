@@ -62,7 +62,8 @@ static int end_row(struct sim *s, const struct cc_report_row *got, struct cc_err
     const struct cc_experiment *x = &s->experiment;
     const bool known = got->row < x->now->rows; /* if not, cc_sim_add_row fails */
     const double sizes_s = known ? s->job->row[got->row].sizes.took_s : 0;
-    CC_TRY(cc_sim_add_row(s, x->now, got, cc_now() - x->began + sizes_s, e));
+    const struct cc_report_row step = cc_experiment_per_step(&x->now->setting, got);
+    CC_TRY(cc_sim_add_row(s, x->now, &step, cc_now() - x->began + sizes_s, e));
     s->done_s += cc_sim_row_s(x->now, &x->now->row[got->row]);
     return CC_OK;
 }
@@ -75,8 +76,29 @@ static int on_report(void *arg, const struct cc_report *report, struct cc_error 
     return cc_experiment_take_report(&s->experiment, report, e);
 }
 
-static int simulate(struct sim *s, const struct cc_platform *platform, struct cc_job *job,
-                    struct cc_error *e)
+/* Reports of a simulation with few workers: rows go to the extrapolation. */
+struct part {
+    struct sim *sim;
+    int (*on_row)(void *to, const struct cc_report_row *row, struct cc_error *e);
+    void *to;
+};
+
+static int on_part_report(void *arg, const struct cc_report *report, struct cc_error *e)
+{
+    const struct part *p = arg;
+    if (report->kind == CC_REPORT_ROW)
+        return p->on_row(p->to, &report->result, e);
+    return cc_experiment_take_report(&p->sim->experiment, report, e);
+}
+
+static bool on_part_tick(void *arg)
+{
+    const struct part *p = arg;
+    return on_tick(p->sim);
+}
+
+static int simulate(struct sim *s, const struct cc_platform *platform, struct part *part,
+                    struct cc_job *job, struct cc_error *e)
 {
     const struct sim_options *o = &s->options;
     const struct cc_link *link = &s->experiment.now->setting.link;
@@ -87,11 +109,34 @@ static int simulate(struct sim *s, const struct cc_platform *platform, struct cc
                                              .rank_program = s->program,
                                              .smpirun = o->smpirun,
                                              .paje = o->paje,
-                                             .on_report = on_report,
-                                             .on_tick = on_tick,
-                                             .arg = s,
+                                             .on_report = part != NULL ? on_part_report : on_report,
+                                             .on_tick = part != NULL ? on_part_tick : on_tick,
+                                             .arg = part != NULL ? (void *)part : s,
                                              .began = &s->experiment.launched};
     return cc_smpirun(&config, job, e);
+}
+
+static int simulate_part(void *arg, const struct cc_job *job,
+                         int (*on_row)(void *to, const struct cc_report_row *row,
+                                       struct cc_error *e),
+                         void *to, struct cc_error *e)
+{
+    struct sim *s = arg;
+    struct part part = {s, on_row, to};
+    struct cc_platform_config config = cc_sim_platform_config(s, &s->experiment.now->setting);
+    struct cc_platform platform;
+    struct cc_job of = *job;
+    config.workers = job->workers;
+    CC_TRY(cc_platform_make(&config, &platform, e));
+    const int status = simulate(s, &platform, &part, &of, e);
+    cc_platform_free(&platform);
+    return status;
+}
+
+static int on_row(void *to, const struct cc_report_row *row, struct cc_error *e)
+{
+    const struct cc_report report = {.kind = CC_REPORT_ROW, .result = *row};
+    return on_report(to, &report, e);
 }
 
 static int measure(void *arg, const struct cc_experiment_setting *setting, struct cc_error *e)
@@ -104,8 +149,12 @@ static int measure(void *arg, const struct cc_experiment_setting *setting, struc
     int status = cc_sim_job(s, setting, on_sizes_tick, s, &job, e);
     for (size_t i = 0; i < setting->rows; i++)
         s->done_s += cc_sim_sizes_s(setting, &setting->row[i]);
-    if (status == CC_OK && !cc_interrupted())
-        status = simulate(s, &platform, &job, e);
+    if (status == CC_OK && !cc_interrupted() && cc_sim_extrapolates(s, setting)) {
+        s->extrapolated = true;
+        status = cc_sim_extrapolate(&job, simulate_part, s, on_row, s, e);
+    } else if (status == CC_OK && !cc_interrupted()) {
+        status = simulate(s, &platform, NULL, &job, e);
+    }
     s->job = NULL;
     cc_job_free(&job);
     cc_platform_free(&platform);

@@ -107,6 +107,10 @@ const struct cc_option cc_sim_options[] = {
      .choices = cc_codec_time_names, .group = CC_GROUP_RUN,
      .help = "time of each codec call: from the profile, the same in every simulation; or as "
              "measured while it runs; or none: codecs take no time"},
+    {.name = "full", MEMBER(full), .kind = CC_TAKES_COUNT, .max = CC_PLATFORM_HOSTS,
+     .value = "COUNT", .def = "1024", .group = CC_GROUP_RUN,
+     .help = "a ring of more workers, without data and with all hosts and links alike, is simulated "
+             "with few and extrapolated, which a note says; 0: all are simulated"},
     {.name = "write-platform", MEMBER(write_platform), .value = "FILE.xml",
      .file = CC_WRITES_FILE, .group = CC_GROUP_OUTPUT,
      .help = "write the platform of the simulation, which must have a single setting"},
@@ -204,6 +208,20 @@ static int check_data(const struct sim_options *o, const struct cc_experiment_in
     return CC_OK;
 }
 
+/* Without data, the scheme of a stage has payloads of one size. */
+static int check_stage(const char *option, const struct cc_spec_list *stage, struct cc_error *e)
+{
+    bool fixed = true;
+    if (stage->count > 0)
+        CC_TRY(cc_sizes_fixed(stage->item[0], &fixed, e));
+    if (!fixed)
+        return cc_usage(e,
+                        "%s %s: its payloads have different sizes: leave out --data off, or take a "
+                        "scheme of one size, such as int8",
+                        option, stage->item[0]->name);
+    return CC_OK;
+}
+
 /* Schemes without code have sizes and times alone. */
 static int check_code(const struct sim *s, const struct cc_experiment_input *input,
                       struct cc_error *e)
@@ -215,14 +233,9 @@ static int check_code(const struct sim *s, const struct cc_experiment_input *inp
         CC_TRY(cc_experiment_need_code(input, "--codec-time measured", e));
     if (input->errors)
         CC_TRY(cc_experiment_need_code(input, "--errors", e));
-    if (c->gather.count > 0 && s->options.data == CC_DATA_OFF) {
-        bool fixed;
-        CC_TRY(cc_sizes_fixed(c->gather.item[0], &fixed, e));
-        if (!fixed)
-            return cc_usage(e,
-                            "--gather-scheme %s: its payloads have different sizes: leave out "
-                            "--data off, or take a scheme of one size, such as int8",
-                            c->gather.item[0]->name);
+    if (s->options.data == CC_DATA_OFF) {
+        CC_TRY(check_stage("--gather-scheme", &c->gather, e));
+        CC_TRY(check_stage("--intra-scheme", &c->inner, e));
     }
     return cc_cluster_has(c, CC_X_LIBRARY) ? cc_experiment_need_code(input, "--exchange mpi", e)
                                            : CC_OK;

@@ -37,7 +37,8 @@ int cc_sim_dry(const struct sim *s, struct cc_error *e)
             size_t at;
             CC_TRY(cc_experiment_print_dry_row(x, record, p, &p->row[k], &at, e));
             CC_TRY(print_setting(s, at, p, e));
-            const double row_s = cc_sim_row_s(p, &p->row[k]) + cc_sim_sizes_s(p, &p->row[k]);
+            const double row_s =
+                cc_sim_share(s, p) * cc_sim_row_s(p, &p->row[k]) + cc_sim_sizes_s(p, &p->row[k]);
             cc_record_number(record, at, CC_KEY(sim_wall_s), row_s);
             cc_record_origin(record, at, CC_KEY(sim_wall_s), CC_ORIGIN_COMPUTED);
         }
@@ -132,6 +133,8 @@ const char *cc_sim_cause(void *arg, const struct cc_experiment_setting *of, size
                "more --steps";
     if (setting->timing.mode != CC_SEQUENTIAL)
         return "the composition: what happens at the same time, message by message";
+    if (setting->exchange == CC_TREE)
+        return "chunks and the two trees wait for each other, which the formula leaves out";
     if (cc_cluster_two_classes(&setting->cluster) &&
         !cc_exchange_has(setting->exchange, CC_X_NEIGHBOUR) &&
         !cc_exchange_has(setting->exchange, CC_X_SERVERS))
@@ -169,5 +172,12 @@ int cc_sim_notes(struct sim *s, struct cc_error *e)
             cc_record_note(x->record, e, "simulated by %.*s", (int)strcspn(x->mpi, ","), x->mpi));
     CC_TRY(cc_experiment_note_gradients(x, x->record, e));
     CC_TRY(note_part(s, e));
+    if (s->extrapolated)
+        CC_TRY(
+            cc_record_note(x->record, e,
+                           "extrapolated: a ring of more than %d workers is simulated twice with "
+                           "few, whose chunks are as large, and continued along a line, as all "
+                           "ranks do the same (--full 0: all are simulated; docs/sim.md)",
+                           s->options.full));
     return cc_forecast_note_sources(x->forecast, x->record, e);
 }

@@ -16,12 +16,11 @@ const char *const cc_codec_time_names[] = {"profile", "measured", "none", NULL};
 /* Bytes that SMPI adds to every message: tag, destination, communicator. */
 #define ENVELOPE 16.0
 
-/* Whether the scheme of sums has payloads of different sizes, which only encoding tells. */
-static bool gathers_variable(const struct cc_cluster_args *c)
+/* Whether the scheme of a stage has payloads of different sizes, which only encoding tells. */
+static bool is_variable(const struct cc_spec_list *stage)
 {
     bool fixed = true;
-    return c->gather.count > 0 &&
-           (cc_sizes_fixed(c->gather.item[0], &fixed, NULL) != CC_OK || !fixed);
+    return stage->count > 0 && (cc_sizes_fixed(stage->item[0], &fixed, NULL) != CC_OK || !fixed);
 }
 
 static bool needs_data(const struct sim *s, const struct cc_setting *setting)
@@ -31,7 +30,9 @@ static bool needs_data(const struct sim *s, const struct cc_setting *setting)
     if (cc_exchange_has(setting->exchange, CC_X_LIBRARY) ||
         s->options.codec_time == CC_CODEC_MEASURED || s->experiment.input->errors ||
         s->experiment.forecast->cluster.consistency.communicate.when != CC_EVERY_STEP ||
-        gathers_variable(&s->experiment.forecast->cluster))
+        is_variable(&s->experiment.forecast->cluster.gather) ||
+        is_variable(&s->experiment.forecast->cluster.inner) ||
+        is_variable(&s->experiment.forecast->cluster.sharded.weights))
         return true;
     return cc_experiment_need_code(s->experiment.input, "data", NULL) == CC_OK &&
            setting->cluster.workers <= CC_SIM_FEW_WORKERS &&
@@ -78,6 +79,7 @@ static void use_hosts(const struct cc_setting *s, struct cc_platform_config *con
 {
     const struct cc_link *intra = &s->cluster.intra;
     config->per_host = s->cluster.per_host;
+    config->nics = s->cluster.nics;
     config->intra_bps = intra->bw_bps * (1 + s->link.overhead) / (1 + intra->overhead);
     config->intra_latency_s = intra->latency_s;
 }
@@ -235,7 +237,8 @@ double cc_sim_all_s(const struct sim *s)
     double seconds = 0;
     for (size_t i = 0; i < x->settings; i++)
         for (size_t k = 0; k < x->setting[i].rows; k++)
-            seconds += cc_sim_row_s(&x->setting[i], &x->setting[i].row[k]) +
+            seconds += cc_sim_share(s, &x->setting[i]) *
+                           cc_sim_row_s(&x->setting[i], &x->setting[i].row[k]) +
                        cc_sim_sizes_s(&x->setting[i], &x->setting[i].row[k]);
     return seconds;
 }

@@ -51,6 +51,7 @@ const struct cc_command cc_command_train = {
         "  commcomp train --net mlp:128 --exchange ring --scheme fp32,int8 --steps 1500\n"
         "  commcomp train --on sim --bw 10mbps --compute 5ms --mode overlap --scheme fp32,3lc\n"
         "  commcomp train --data fashion-mnist/ --input 16x16 --scheme 3lc -o curve.csv\n",
+    .page = "docs/train.md",
     .options = cc_train_uses,
     .columns = cc_train_columns,
     .takes_schemes = CC_SCHEMES,

@@ -16,7 +16,8 @@ struct cc_train {
     struct cc_record *record;
     struct cc_train_options options;
     struct cc_data *data;
-    struct cc_spec *raw; /* fp32 */
+    struct cc_spec *raw;   /* fp32 */
+    struct cc_spec *plain; /* gradients as they are (--dtype) */
     /* [cc_train_links][variant][seed]. Weights and accuracies are the same over each link. */
     struct cc_training_result *training;
     struct cc_error *failed;      /* the error of each training; an empty text: none */

@@ -18,7 +18,9 @@ static const struct cc_column columns[] = {
     CC_COLUMN(fidelity, CC_SETTING),
     CC_COLUMN(burst_bytes, CC_SETTING, .hidden = true),
     CC_COLUMN(oversubscribed, CC_SETTING, .note = "of the run"),
-    CC_COLUMN(payload_bytes, CC_DETAIL, .hidden = true, .note = "the run's; without one, the simulation's, as in the next seven columns"),
+    CC_COLUMN(links_before_bps, CC_PART),
+    CC_COLUMN(links_after_bps, CC_PART),
+    CC_COLUMN(payload_bytes, CC_DETAIL, .hidden = true, .note = "the run's; without one, the simulation's, as in the next eight columns"),
     CC_COLUMN(bits_per_value, CC_MAIN),
     CC_COLUMN(ratio, CC_DETAIL, .hidden = true),
     CC_COLUMN(bits_push, CC_DETAIL, .hidden = true),
@@ -26,11 +28,15 @@ static const struct cc_column columns[] = {
     CC_COLUMN(compute_s, CC_DETAIL, .hidden = true, .by_row = true),
     CC_COLUMN(codec_s, CC_DETAIL, .hidden = true, .by_row = true),
     CC_COLUMN(comm_s, CC_DETAIL, .hidden = true, .by_row = true, .note = "step_s less compute_s and codec_s"),
+    CC_COLUMN(exposed_s, CC_DETAIL, .hidden = true, .by_row = true),
     CC_COLUMN(comm_busy_s, CC_DETAIL, .hidden = true, .by_row = true),
     CC_COLUMN(step_s_forecast, CC_MAIN),
     CC_COLUMN(step_s_model, CC_ANSWER, .note = "from the run's; without a run, from the simulation's"),
     CC_COLUMN(step_s_sim, CC_ANSWER),
     CC_COLUMN(step_s, CC_ANSWER, .origin = CC_ORIGIN_MEASURED, .note = "of the run"),
+    CC_COLUMN(cu_model, CC_ANSWER, .note = "with --local-steps, as the next two"),
+    CC_COLUMN(cu_sim, CC_ANSWER),
+    CC_COLUMN(cu, CC_ANSWER, .origin = CC_ORIGIN_MEASURED, .note = "of the run"),
     CC_COLUMN(step_s_q25, CC_DETAIL),
     CC_COLUMN(step_s_q75, CC_DETAIL),
     CC_COLUMN(step_s_sd, CC_DETAIL, .hidden = true, .origin = CC_ORIGIN_MEASURED, .note = "empty if one was counted"),
@@ -38,6 +44,8 @@ static const struct cc_column columns[] = {
     CC_COLUMN(speedup, CC_DETAIL, .hidden = true, .origin = CC_ORIGIN_MEASURED, .note = "of the run"),
     CC_COLUMN(model_error, CC_ANSWER),
     CC_COLUMN(sim_error, CC_ANSWER),
+    CC_COLUMN(model_error_q25, CC_DETAIL),
+    CC_COLUMN(sim_error_q25, CC_DETAIL),
     CC_COLUMN(model_sim, CC_PART),
     CC_COLUMN(added_s, CC_PART, .by_row = true, .note = "without a run, of step_s_sim"),
     CC_COLUMN(added_model_error, CC_PART),
@@ -57,6 +65,8 @@ static const struct cc_column columns[] = {
     CC_COLUMN(wire_bytes, CC_DETAIL, .origin = CC_ORIGIN_MEASURED, .note = "as its interface counted them"),
     CC_COLUMN(wire_bytes_model, CC_DETAIL),
     CC_COLUMN(burst_share, CC_DETAIL),
+    CC_COLUMN(core_wait_s, CC_DETAIL),
+    CC_COLUMN(other_cores, CC_DETAIL),
     CC_COLUMN(warmup, CC_SETTING),
     CC_COLUMN(steps, CC_SETTING, .hidden = true),
     CC_COLUMN(row_s, CC_PART),
@@ -84,7 +94,7 @@ static const struct cc_option_use options[] = {
     {.rows = cc_sim_options, .names = "fidelity", .own = {.def = "tc"}},
     {.rows = cc_sim_options, .names = CC_PLATFORM_OPTION_NAMES},
     {.rows = cc_hosts_options},
-    {.rows = cc_run_options, .names = "tc-dev"},
+    {.rows = cc_run_options, .names = "ping tc-dev"},
     {.rows = NULL},
 };
 /* clang-format on */
@@ -129,6 +139,7 @@ static int prepare(struct validate *v, struct cc_args *args, struct cc_error *e)
     CC_TRY(cc_run_parse(args, &v->run, e));
     CC_TRY(cc_sim_parse(args, &v->sim, e));
     CC_TRY(check_platform(&v->sim.options, &v->run, e));
+    in->forecast.cluster.slots = &v->run.options.hosts.cluster.slots;
     CC_TRY(cc_experiment_parse(args, in, e));
     CC_TRY(cc_experiment_need_code(in, "`validate`", e));
     CC_TRY(cc_run_check(&v->run, &in->forecast.cluster, e));
@@ -195,6 +206,10 @@ static int copy_run(struct validate *v, struct cc_error *e)
     return CC_OK;
 }
 
+/* The exit code where the answers could not be had, and none is known to differ. The message is
+ * set. */
+enum { NOT_MEASURED = 3 };
+
 /* If only one of run and simulation fails, its columns stay empty. */
 static int answer(struct validate *v, struct cc_error *e)
 {
@@ -207,15 +222,18 @@ static int answer(struct validate *v, struct cc_error *e)
     if (cc_interrupted()) /* main reports it */
         v->no_run.text[0] = v->no_sim.text[0] = '\0';
     (void)snprintf(v->record->mpi, sizeof v->record->mpi, "%s", run->mpi);
-    if (ran != CC_OK && simulated != CC_OK && run->measured_rows + sim->measured_rows == 0)
-        return cc_fail(e, "nothing to hold the model against. No run: %s. No simulation: %s",
-                       v->no_run.text, v->no_sim.text);
+    if (ran != CC_OK && simulated != CC_OK && run->measured_rows + sim->measured_rows == 0) {
+        cc_error_set(e, "nothing to hold the model against. No run: %s. No simulation: %s",
+                     v->no_run.text, v->no_sim.text);
+        return NOT_MEASURED;
+    }
     CC_TRY(cc_validate_rows(v, e));
     return cc_validate_notes(v, e);
 }
 
-/* Fails if a row is beyond the tolerance, or if the run or the simulation began and failed. Where
- * one could not begin, as there is no lab or no SimGrid, the others are compared. */
+/* Fails if a row is beyond the tolerance; otherwise it is NOT_MEASURED if the run or the simulation
+ * began and failed. Where one could not begin, as there is no lab or no SimGrid, the others are
+ * compared. */
 static int conclude(const struct validate *v, struct cc_error *e)
 {
     const size_t ran = v->run.experiment.measured_rows;
@@ -224,15 +242,20 @@ static int conclude(const struct validate *v, struct cc_error *e)
         beyond += !v->row[i].diagnosis.agree;
         compared += v->row[i].diagnosis.answers > 1;
     }
-    if (v->no_run.text[0] != '\0' && v->run.experiment.launched)
-        return cc_fail(e, "the run failed: %s", v->no_run.text);
-    if (v->no_sim.text[0] != '\0' && v->sim.experiment.launched)
-        return cc_fail(e, "the simulation failed: %s", v->no_sim.text);
-    if (v->rows > 0 && compared == 0 && !cc_interrupted())
-        return cc_fail(e,
-                       "nothing to compare: %s is the only answer, and without --bw --platform "
-                       "leaves the formulas without one",
-                       ran > 0 ? "the run" : "the simulation");
+    const bool no_run = v->no_run.text[0] != '\0' && v->run.experiment.launched;
+    const bool no_sim = v->no_sim.text[0] != '\0' && v->sim.experiment.launched;
+    const bool alone = v->rows > 0 && compared == 0 && !cc_interrupted();
+    if (no_run)
+        cc_error_set(e, "the run failed: %s", v->no_run.text);
+    else if (no_sim)
+        cc_error_set(e, "the simulation failed: %s", v->no_sim.text);
+    else if (alone)
+        cc_error_set(e,
+                     "nothing to compare: %s is the only answer, and without --bw --platform "
+                     "leaves the formulas without one",
+                     ran > 0 ? "the run" : "the simulation");
+    if (no_run || no_sim || alone)
+        return beyond > 0 ? CC_FAIL : NOT_MEASURED;
     if (beyond == 0)
         return CC_OK;
     return cc_fail(e, "%zu of %zu row%s %s beyond --tolerance %.9g", beyond, v->rows,
@@ -282,8 +305,8 @@ const struct cc_command cc_command_validate = {
         "codec times that the run measured, and so answer for the network and for the "
         "composition of the step only.\n\nThe options are those of `run`. Where no lab can be "
         "made, or SimGrid is not installed, its column stays empty, and a note gives the reason. "
-        "The exit code is 1 if a row is beyond the tolerance, or if the run or the simulation "
-        "began and failed. docs/validate.md has the rules.",
+        "The exit code is 1 if a row is beyond the tolerance, and 3 if the run or the simulation "
+        "began and failed, or nothing could be compared. docs/validate.md has the rules.",
     .examples =
         "  commcomp validate --workers 2 --bw 100mbps --scheme fp32,int8,3lc\n"
         "  commcomp validate --scheme paper --bw 10mbps,100mbps,1gbps --dry-run\n"
@@ -291,6 +314,7 @@ const struct cc_command cc_command_validate = {
         "  commcomp validate --exchange ring,allgather --workers 4 --scheme fp32,3lc --bw 100mbps\n"
         "  commcomp validate --mode overlap --scheme fp32 --bw 100mbps --tolerance 0.05\n"
         "  commcomp validate --hostfile hosts --workers 8 --calibration link.json --scheme fp32\n",
+    .page = "docs/validate.md",
     .options = options,
     .columns = columns,
     .takes_schemes = CC_SCHEMES,

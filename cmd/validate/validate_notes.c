@@ -9,6 +9,7 @@
 /* --- remedies --- */
 
 static const char *const remedies[CC_CAUSE_UNCLEAR + 1] = {
+    [CC_CAUSE_BUSY] = "a quiet machine; until then, compare the lower quartile",
     [CC_CAUSE_BYTES] =
         "the order in which floats are added decides the last bits of sums, and with "
         "them, for some schemes, the payload: try another --exchange",
@@ -44,7 +45,8 @@ static void scatter_remedy(const struct validate *v, const struct validated *row
     const struct cc_measured_row *m = row->run;
     const double base_s = row->diagnosis.adds ? m->step_s - m->compute_s : m->step_s;
     const double wanted = 2 * m->step_s_sd / (v->options.tolerance * base_s);
-    (void)snprintf(out, cap, "--steps %.0f", ceil(wanted * wanted) * (double)m->row->period);
+    const size_t period = m->row->period * cc_experiment_round(&m->setting->setting);
+    (void)snprintf(out, cap, "--steps %.0f", ceil(wanted * wanted) * (double)period);
 }
 
 /* --- causes --- */

@@ -46,7 +46,8 @@ static int predict_variants(struct validate *v, const struct validated *row, str
         .push_bytes = from->push_bytes,
         .pull_bytes = cc_exchange_has(s.exchange, CC_X_SERVERS) ? from->pull_bytes : 0,
         .encoded_bytes = cc_exchange_encoded_bytes(s.exchange, &profiled->total,
-                                                   profiled->reduction, &s.cluster),
+                                                   profiled->reduction, &s.cluster) /
+                         cc_exchange_encoded_share(s.exchange, profiled->reduction, &s.cluster),
         .codec = from->codec};
     cc_experiment_use_host(from->waking_s, from->message_s, &s);
     CC_TRY(cc_experiment_predict(f, scheme, &s, &m, &out->as_is, e));
@@ -79,6 +80,10 @@ static const struct cc_measured_row *known(const struct cc_measured_row *m)
                                                    .codec_s = NAN,
                                                    .step_s = NAN,
                                                    .step_s_error = NAN,
+                                                   .step_s_q25 = NAN,
+                                                   .core_wait_s = NAN,
+                                                   .core_wait_all_s = NAN,
+                                                   .other_cores = NAN,
                                                    .wire_bytes = NAN,
                                                    .wire_bytes_model = NAN,
                                                    .wire_bytes_all = NAN};
@@ -112,6 +117,10 @@ static int make_comparison(struct validate *v, const struct validated *row, stru
         .sim_s = sim->step_s - saved(row, &variants),
         .run_s = run->step_s,
         .error_s = run->step_s_error,
+        .run_q25_s = run->step_s_q25,
+        .core_wait_s = run->core_wait_s,
+        .core_wait_all_s = run->core_wait_all_s,
+        .other_cores = run->other_cores,
         .wire_bytes = run->wire_bytes,
         .wire_should = run->wire_bytes_model,
         .all_bytes = run->wire_bytes_all,
@@ -129,7 +138,7 @@ static int make_comparison(struct validate *v, const struct validated *row, stru
         .rounds = variants.as_is.rounds,
         .burst_s = variants.without_burst_s - variants.as_is.step_s,
         .codec_s = from->codec_s,
-        .forecast_codec_s = forecast->codec_s + forecast->reduce_s,
+        .forecast_codec_s = forecast->codec_s,
         .bytes = payload(from),
         .forecast_bytes = values * (forecast->bits_push + forecast->bits_pull) / 8,
         .sim_bytes = payload(sim)};
@@ -141,8 +150,10 @@ static int make_comparison(struct validate *v, const struct validated *row, stru
 
 static void run_columns(const struct validate *v, size_t at, const struct cc_measured_row *m)
 {
+    const bool local = m->setting->setting.timing.local.steps > 0;
     const struct cc_number_column all[] = {
         {CC_KEY(step_s), m->step_s},
+        {CC_KEY(cu), local ? cc_step_utilization(m->compute_s, m->step_s) : NAN},
         {CC_KEY(step_s_sd), m->step_s_sd},
         {CC_KEY(step_s_q25), m->step_s_q25},
         {CC_KEY(step_s_q75), m->step_s_q75},
@@ -150,8 +161,11 @@ static void run_columns(const struct validate *v, size_t at, const struct cc_mea
         {CC_KEY(burst_bytes), m->setting->setting.link.burst_bytes},
         {CC_KEY(wire_bytes), round(m->wire_bytes)},
         {CC_KEY(wire_bytes_model), round(m->wire_bytes_model)},
-        {CC_KEY(burst_share), m->burst_share}};
+        {CC_KEY(burst_share), m->burst_share},
+        {CC_KEY(core_wait_s), m->core_wait_s},
+        {CC_KEY(other_cores), m->other_cores}};
     cc_record_numbers(v->record, at, all, sizeof all / sizeof all[0]);
+    cc_run_put_links(&v->run, m->setting, v->record, at);
     if (v->run.options.hosts.lab)
         cc_record_bool(v->record, at, CC_KEY(oversubscribed), m->setting->oversubscribed);
 }
@@ -160,13 +174,18 @@ static void difference_columns(const struct validate *v, size_t at, const struct
                                const struct cc_comparison *c)
 {
     const struct cc_diagnosis *diagnosis = &row->diagnosis;
+    const bool local = row->setting->setting.timing.local.steps > 0;
     const struct cc_number_column all[] = {
+        {CC_KEY(cu_model), local ? cc_step_utilization(c->compute_s, c->model_s) : NAN},
+        {CC_KEY(cu_sim), local ? cc_step_utilization(c->sim_compute_s, c->sim_s) : NAN},
         {CC_KEY(step_s_forecast), c->forecast_s},
         {CC_KEY(step_s_sim), c->sim_s},
         {CC_KEY(burst_saved_s), row->run != NULL ? c->burst_s : NAN},
         {CC_KEY(model_error), diagnosis->off.model_run},
         {CC_KEY(sim_error), diagnosis->off.sim_run},
         {CC_KEY(model_sim), diagnosis->off.model_sim},
+        {CC_KEY(model_error_q25), diagnosis->quartile.model_run},
+        {CC_KEY(sim_error_q25), diagnosis->quartile.sim_run},
         {CC_KEY(added_s), fmax(0, (isfinite(c->run_s) ? c->run_s : c->sim_s) - c->compute_s)},
         {CC_KEY(added_model_error), diagnosis->added.model_run},
         {CC_KEY(added_sim_error), diagnosis->added.sim_run},

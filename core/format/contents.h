@@ -6,12 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/element.h"
 #include "core/error.h"
 #include "core/infile.h"
 #include "core/tensor.h"
 
-enum cc_file_format { CC_SAFETENSORS, CC_NPY, CC_NPZ, CC_CSV };
-/* Their suffixes, for messages and help; CC_NPZ is only read. */
+enum cc_file_format { CC_SAFETENSORS, CC_NPY, CC_NPZ, CC_CSV, CC_COMPRESSED };
+/* Their suffixes, for messages and help; CC_NPZ is only read. CC_COMPRESSED, .cc, is what `commcomp
+ * encode` writes, and only read as well. */
 #define CC_TENSOR_FILES ".safetensors, .npy, .npz or .csv"
 
 /* How values are stored: little-endian binary, or as decimal text. Tensors of the types after
@@ -34,11 +36,25 @@ enum cc_dtype {
     CC_U64
 };
 
+/* The type of gradients that are stored so; float32 for types that gradients have not. */
+static inline enum cc_element cc_dtype_element(enum cc_dtype stored)
+{
+    return stored == CC_BF16  ? CC_ELEMENT_BF16
+           : stored == CC_F16 ? CC_ELEMENT_FP16
+                              : CC_ELEMENT_FP32;
+}
+
+/* How files store gradients of a type. */
+static inline enum cc_dtype cc_element_dtype(enum cc_element type)
+{
+    return type == CC_ELEMENT_BF16 ? CC_BF16 : type == CC_ELEMENT_FP16 ? CC_F16 : CC_F32;
+}
+
 struct cc_stored {
     char *name;
     struct cc_shape shape;
     enum cc_dtype dtype;
-    size_t offset; /* where its first byte lies in the file; .npz: its member's */
+    size_t offset; /* where its first byte lies in the file; .npz: its member's; .cc: its index */
 };
 
 /* A pair of a file's metadata. */

@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "core/bytes.h"
+#include "core/format/compressed.h"
 #include "core/format/contents.h"
 #include "core/format/csv.h"
 #include "core/format/npy.h"
@@ -10,8 +11,11 @@
 #include "core/format/safetensors.h"
 #include "core/memory.h"
 
-static const char *const suffixes[] = {
-    [CC_SAFETENSORS] = ".safetensors", [CC_NPY] = ".npy", [CC_NPZ] = ".npz", [CC_CSV] = ".csv"};
+static const char *const suffixes[] = {[CC_SAFETENSORS] = ".safetensors",
+                                       [CC_NPY] = ".npy",
+                                       [CC_NPZ] = ".npz",
+                                       [CC_CSV] = ".csv",
+                                       [CC_COMPRESSED] = ".cc"};
 
 int cc_file_format_of(const char *path, enum cc_file_format *out, struct cc_error *e)
 {
@@ -39,10 +43,11 @@ int cc_file_format_find(const char *path, enum cc_file_format *out, struct cc_er
     /* safetensors begins with the size of a JSON object, of less than 2^32 bytes, and the object.
      */
     const bool json = first[8] == '{' && cc_get_u32(first + 4) == 0;
-    *out = memcmp(first, "\x93NUMPY", 6) == 0 ? CC_NPY
-           : memcmp(first, "PK\3\4", 4) == 0  ? CC_NPZ
-           : json                             ? CC_SAFETENSORS
-                                              : CC_CSV;
+    *out = memcmp(first, "\x93NUMPY", 6) == 0       ? CC_NPY
+           : memcmp(first, "CCOMP\r\n\x1a", 8) == 0 ? CC_COMPRESSED
+           : memcmp(first, "PK\3\4", 4) == 0        ? CC_NPZ
+           : json                                   ? CC_SAFETENSORS
+                                                    : CC_CSV;
     return status;
 }
 
@@ -64,7 +69,8 @@ int cc_contents_parse(enum cc_file_format format, const uint8_t *bytes, size_t f
     static parser *const parse[] = {[CC_SAFETENSORS] = cc_safetensors_parse,
                                     [CC_NPY] = cc_npy_parse,
                                     [CC_NPZ] = cc_npz_parse,
-                                    [CC_CSV] = cc_csv_parse};
+                                    [CC_CSV] = cc_csv_parse,
+                                    [CC_COMPRESSED] = cc_compressed_parse};
     struct cc_contents c = {0};
     return take(parse[format](bytes, file_size, &c, e), &c, out);
 }

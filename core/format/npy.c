@@ -228,9 +228,11 @@ int cc_npy_parse_numbers(const uint8_t *bytes, size_t size, struct cc_contents *
     return parse(bytes, size, true, out, e);
 }
 
-void cc_npy_put_header(FILE *f, const struct cc_shape *shape)
+void cc_npy_put_header(FILE *f, enum cc_dtype dtype, const struct cc_shape *shape)
 {
-    char text[CC_MAX_DIMS * 22 + 128] = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
+    char text[CC_MAX_DIMS * 22 + 128] = "";
+    cc_append(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+              dtype == CC_F16 ? "<f2" : "<f4");
     for (int d = 0; d < shape->ndim; d++)
         cc_append(text, sizeof text, d == 0 ? "%zu" : ", %zu", shape->dim[d]);
     cc_append(text, sizeof text, shape->ndim == 1 ? ",), }" : "), }");

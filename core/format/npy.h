@@ -22,6 +22,6 @@ int cc_npy_parse_numbers(const uint8_t *bytes, size_t size, struct cc_contents *
                          struct cc_error *e);
 
 /* Writes the header of a float32 array to an open file; the caller then writes the values. */
-void cc_npy_put_header(FILE *f, const struct cc_shape *shape);
+void cc_npy_put_header(FILE *f, enum cc_dtype dtype, const struct cc_shape *shape);
 
 #endif

@@ -1,20 +1,11 @@
 /* Values as files store them become float32: fp16, bf16 and fp64 are converted, text is parsed. */
 #include <string.h>
 
-#include "core/bytes.h"
+#include "core/element.h"
 #include "core/format/contents.h"
 #include "core/format/csv.h"
 
-/* Moving the exponent's field and scaling by the difference of the biases is exact, subnormals
- * included. */
-static float from_f16(uint16_t h)
-{
-    float magnitude = cc_bits_f32((uint32_t)(h & 0x7fff) << 13) * 0x1p112f;
-    uint32_t bits = cc_f32_bits(magnitude) | (uint32_t)(h & 0x8000) << 16;
-    return cc_bits_f32((h & 0x7c00) == 0x7c00 ? bits | 0x7f800000u : bits);
-}
-
-/* The reverse of from_f16, for numbers that it gives. */
+/* The reverse of cc_from_fp16, for numbers that it gives. */
 static uint16_t to_f16(float v)
 {
     const uint32_t bits = cc_f32_bits(v), sign = bits >> 16 & 0x8000u;
@@ -30,7 +21,8 @@ size_t cc_stored_narrow(enum cc_dtype dtype, const float *x, size_t n, uint8_t *
     for (; i < n; i++) {
         const uint32_t bits = cc_f32_bits(x[i]);
         const uint16_t half = dtype == CC_F16 ? to_f16(x[i]) : (uint16_t)(bits >> 16);
-        const uint32_t back = dtype == CC_F16 ? cc_f32_bits(from_f16(half)) : (uint32_t)half << 16;
+        const uint32_t back =
+            dtype == CC_F16 ? cc_f32_bits(cc_from_fp16(half)) : (uint32_t)half << 16;
         if (back != bits)
             return i;
         cc_put_u16(bytes + 2 * i, half);
@@ -47,7 +39,7 @@ int cc_stored_values(const uint8_t *bytes, size_t size, enum cc_dtype dtype, siz
         return CC_OK;
     case CC_F16:
         for (size_t i = 0; i < n; i++)
-            x[i] = from_f16(cc_get_u16(bytes + 2 * i));
+            x[i] = cc_from_fp16(cc_get_u16(bytes + 2 * i));
         return CC_OK;
     case CC_BF16:
         for (size_t i = 0; i < n; i++)

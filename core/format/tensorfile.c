@@ -1,6 +1,7 @@
 /* A writer of tensors by the suffix of its file. */
 #include "core/format/tensorfile.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "core/bytes.h"
@@ -20,6 +21,11 @@ struct cc_tensor_file {
 
 static int format_to_write(const char *path, enum cc_file_format *out, struct cc_error *e)
 {
+    if (cc_file_format_of(path, out, e) == CC_OK && *out == CC_COMPRESSED)
+        return cc_usage(e,
+                        "%s: .cc files are written by `commcomp encode`, and by `commcomp trace "
+                        "convert --compress`",
+                        path);
     if (cc_file_format_of(path, out, e) == CC_OK)
         return *out != CC_NPZ ? CC_OK
                               : cc_usage(e,
@@ -28,6 +34,24 @@ static int format_to_write(const char *path, enum cc_file_format *out, struct cc
                                          path);
     *out = CC_SAFETENSORS;
     return cc_file_is_stream(path) ? CC_OK : CC_USAGE;
+}
+
+/* How the file stores a tensor. */
+static enum cc_dtype dtype_of(const struct cc_tensor_file *w, size_t tensor)
+{
+    const enum cc_dtype wanted = w->dtypes == NULL ? CC_F32 : w->dtypes[tensor];
+    const bool has = w->format == CC_SAFETENSORS || (w->format == CC_NPY && wanted == CC_F16);
+    return has ? wanted : CC_F32;
+}
+
+/* Bytes of values as they are. */
+static int put_bytes(struct cc_tensor_file *w, const void *bytes, size_t count, struct cc_error *e)
+{
+    if (w->format == CC_SAFETENSORS)
+        return cc_safetensors_bytes(&w->safetensors, bytes, count, e);
+    if (count > 0)
+        (void)fwrite(bytes, 1, count, w->out.f);
+    return cc_file_check(&w->out, e);
 }
 
 int cc_tensor_file_check(const char *path, size_t count, struct cc_error *e)
@@ -65,7 +89,7 @@ int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
     else
         CC_TRY_OUT(cc_file_create(&w->out, path, e));
     if (w->format == CC_NPY)
-        cc_npy_put_header(w->out.f, &tensors[0].shape);
+        cc_npy_put_header(w->out.f, dtype_of(w, 0), &tensors[0].shape);
     *out = w;
 out:
     if (status != CC_OK)
@@ -96,28 +120,24 @@ static int put_narrow(struct cc_tensor_file *w, const struct cc_tensor_info *ten
         const size_t done = cc_stored_narrow(dtype, x + i, m, bytes);
         if (done < m)
             return cc_fail(e, "%s: tensor \"%.200s\": the value at index %zu is not a number of %s",
-                           w->safetensors.out.path, tensor->name, i + done,
-                           dtype == CC_F16 ? "fp16" : "bf16");
-        CC_TRY(cc_safetensors_bytes(&w->safetensors, bytes, 2 * m, e));
+                           w->format == CC_SAFETENSORS ? w->safetensors.out.path : w->out.path,
+                           tensor->name, i + done, dtype == CC_F16 ? "fp16" : "bf16");
+        CC_TRY(put_bytes(w, bytes, 2 * m, e));
     }
     return CC_OK;
 }
 
 int cc_tensor_file_put(struct cc_tensor_file *w, const float *x, struct cc_error *e)
 {
-    const enum cc_dtype dtype = w->dtypes == NULL ? CC_F32 : w->dtypes[w->next];
+    const enum cc_dtype dtype = dtype_of(w, w->next);
     const struct cc_tensor_info *tensor = &w->tensors[w->next++];
     const struct cc_shape *shape = &tensor->shape;
-    if (w->format == CC_SAFETENSORS && dtype != CC_F32)
+    if (dtype != CC_F32)
         return put_narrow(w, tensor, dtype, x, e);
-    if (w->format == CC_SAFETENSORS)
-        return cc_safetensors_bytes(&w->safetensors, x, shape->n * sizeof *x, e);
-    if (w->format == CC_CSV && check_csv(w, tensor, x, e) != CC_OK)
-        return CC_FAIL;
-    if (w->format == CC_CSV)
-        cc_csv_put(w->out.f, shape, x, shape->n);
-    else if (shape->n > 0)
-        (void)fwrite(x, sizeof *x, shape->n, w->out.f);
+    if (w->format != CC_CSV)
+        return put_bytes(w, x, shape->n * sizeof *x, e);
+    CC_TRY(check_csv(w, tensor, x, e));
+    cc_csv_put(w->out.f, shape, x, shape->n);
     return cc_file_check(&w->out, e);
 }
 
@@ -149,7 +169,7 @@ int cc_tensor_file_metadata(const char *path, struct cc_pair **out, size_t *coun
     *out = NULL;
     *count = 0;
     CC_TRY(cc_file_format_find(path, &format, e));
-    if (format != CC_SAFETENSORS)
+    if (format != CC_SAFETENSORS && format != CC_COMPRESSED)
         return CC_OK;
     CC_TRY(cc_infile_open(path, &f, e));
     const int status = cc_contents_read(&f, path, format, &contents, e);

@@ -16,9 +16,10 @@ struct cc_tensor_file;
 int cc_tensor_file_check(const char *path, size_t count, struct cc_error *e);
 
 /* Begins a file of `count` tensors with distinct names in UTF-8; .npy and .csv keep neither names
- * nor metadata. dtypes: of each tensor CC_F32, CC_F16 or CC_BF16, for .safetensors; NULL, and in
- * other files: all are CC_F32. tensors[] and dtypes[] must live until commit or abort; call exactly
- * one of them. */
+ * nor metadata. dtypes: of each tensor CC_F32, CC_F16 or CC_BF16; NULL: all are CC_F32. Other files
+ * than .safetensors have no CC_BF16, and CSV only decimals: such values are stored as float32,
+ * which has them all. tensors[] and dtypes[] must live until commit or abort; call exactly one of
+ * them. */
 int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
                          const enum cc_dtype *dtypes, size_t count, const struct cc_pair *metadata,
                          size_t pairs, struct cc_tensor_file **out, struct cc_error *e);
@@ -30,8 +31,8 @@ int cc_tensor_file_commit(struct cc_tensor_file *w, struct cc_error *e);
 /* Releases w without a file; NULL is allowed. */
 void cc_tensor_file_abort(struct cc_tensor_file *w);
 
-/* Reads the metadata of a tensor file; .npy and .csv files have none. Release *out with
- * cc_pairs_free. */
+/* Reads the metadata of a tensor file, or of a compressed one; .npy and .csv files have none.
+ * Release *out with cc_pairs_free. */
 int cc_tensor_file_metadata(const char *path, struct cc_pair **out, size_t *count,
                             struct cc_error *e);
 

@@ -73,7 +73,37 @@ const char *cc_trace_name(const struct cc_trace *t)
 
 enum cc_dtype cc_trace_dtype(const struct cc_trace *t, size_t tensor)
 {
+    if (t->element_set)
+        return cc_element_dtype(t->element);
     return t->ops->dtype == NULL ? CC_F32 : t->ops->dtype(t, tensor);
+}
+
+enum cc_element cc_trace_element(const struct cc_trace *t)
+{
+    size_t largest = 0;
+    if (t->element_set)
+        return t->element;
+    for (size_t i = 1; i < t->count; i++)
+        if (t->tensors[i].shape.n > t->tensors[largest].shape.n)
+            largest = i;
+    return cc_dtype_element(cc_trace_dtype(t, largest));
+}
+
+void cc_trace_set_element(struct cc_trace *t, enum cc_element type)
+{
+    t->element = type;
+    t->element_set = true;
+}
+
+/* Rounds values to the type, some at a time. */
+static void round_to(enum cc_element type, float *x, size_t n)
+{
+    uint16_t half[512];
+    for (size_t i = 0, m; i < n; i += m) {
+        m = cc_smaller(n - i, sizeof half / sizeof *half);
+        cc_narrow(type, x + i, m, half);
+        cc_widen((struct cc_elements){half, type}, m, x + i);
+    }
 }
 
 bool cc_trace_drawn(const struct cc_trace *t)
@@ -90,7 +120,10 @@ int cc_trace_load(struct cc_trace *t, size_t stream, size_t step, size_t tensor,
 int cc_trace_load_first(struct cc_trace *t, size_t stream, size_t step, size_t tensor, size_t n,
                         float *x, struct cc_error *e)
 {
-    return t->ops->load(t, stream, step_at(t, stream, step), tensor, n, x, e);
+    CC_TRY(t->ops->load(t, stream, step_at(t, stream, step), tensor, n, x, e));
+    if (t->element_set && t->element != CC_ELEMENT_FP32)
+        round_to(t->element, x, n);
+    return CC_OK;
 }
 
 void cc_trace_close(struct cc_trace *t)

@@ -24,6 +24,7 @@
 #include "core/memory.h"
 #include "core/nearest.h"
 #include "core/trace/trace.h"
+#include "core/trace/trace_decoder.h"
 #include "core/trace/trace_impl.h"
 
 /* --- the identity of a file: by its metadata, or by its name --- */
@@ -167,6 +168,7 @@ struct files {
     pthread_mutex_t lock;             /* protects open files */
     size_t opened[MOST_OPEN], in_use; /* the open files, as indices in list */
     size_t most_open, next;           /* where the next one goes, in turn */
+    struct cc_held_file held;         /* the compressed file that was read last */
 };
 
 static struct files *own(const struct cc_trace *t)
@@ -235,9 +237,12 @@ out:
     return cc_status_in(status, e, "%s", f->path);
 }
 
-static int read_values(struct file *f, const struct location *p, size_t all, size_t n, float *x,
-                       struct cc_error *e)
+static int read_values(struct files *fs, struct file *f, const struct location *p, size_t all,
+                       size_t n, float *x, struct cc_error *e)
 {
+    if (f->format == CC_COMPRESSED)
+        return cc_held_load(&fs->held, (size_t)(f - fs->list), &f->in, f->path, p->offset, all, n,
+                            x, e);
     if (f->format == CC_NPZ)
         return read_member(f, p, all, n, x, e);
     if (p->dtype == CC_DECIMAL && n < all)
@@ -255,7 +260,7 @@ static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, s
     int status = open_file(fs, (size_t)(f - fs->list), e);
     const size_t all = t->tensors[tensor].shape.n;
     if (status == CC_OK)
-        status = read_values(f, p, all, n, x, e);
+        status = read_values(fs, f, p, all, n, x, e);
     if (status == CC_OK)
         status = cc_infile_check(&f->in, f->path, &f->state, e);
     (void)pthread_mutex_unlock(&fs->lock);
@@ -273,6 +278,7 @@ static void close_files(struct cc_trace *t)
         next = l->next;
         free(l);
     }
+    cc_held_close(&fs->held);
     (void)pthread_mutex_destroy(&fs->lock);
     free(fs->list);
     free(fs->first);

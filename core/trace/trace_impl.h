@@ -2,6 +2,7 @@
 #ifndef CC_CORE_TRACE_TRACE_IMPL_H
 #define CC_CORE_TRACE_TRACE_IMPL_H
 
+#include "core/element.h"
 #include "core/trace/trace.h"
 
 /* An implementation of traces. Arguments are in range. */
@@ -26,6 +27,8 @@ struct cc_trace {
     size_t **kept;  /* [streams]: which of the stream's first steps are left; NULL: all of them */
     uint64_t *skip; /* numbers of the steps that are left out, increasing */
     size_t skipped;
+    enum cc_element element; /* of the values, if it was set */
+    bool element_set;
     const struct cc_trace_ops *ops;
     void *own;
 };

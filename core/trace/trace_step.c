@@ -28,14 +28,14 @@ int cc_step_pairs_make(struct cc_trace_sender s, uint64_t step,
     return CC_OK;
 }
 
-int cc_step_path(const char *directory, struct cc_trace_sender s, uint64_t step, char **out,
-                 struct cc_error *e)
+int cc_step_path(const char *directory, struct cc_trace_sender s, uint64_t step, const char *suffix,
+                 char **out, struct cc_error *e)
 {
     char rank[32] = "";
     if (s.direction == CC_PUSH)
         (void)snprintf(rank, sizeof rank, "-rank%" PRId64, s.rank);
-    return cc_text(out, e, "%s/%s-step%06" PRIu64 "%s.safetensors", directory,
-                   cc_direction_names[s.direction], step, rank);
+    return cc_text(out, e, "%s/%s-step%06" PRIu64 "%s%s", directory,
+                   cc_direction_names[s.direction], step, rank, suffix);
 }
 
 int cc_step_begin(const char *directory, struct cc_trace_sender s, uint64_t step,
@@ -46,7 +46,7 @@ int cc_step_begin(const char *directory, struct cc_trace_sender s, uint64_t step
     char *path = NULL;
     int status = CC_OK;
     CC_TRY_OUT(cc_step_pairs_make(s, step, tensors, count, &pairs, e));
-    CC_TRY_OUT(cc_step_path(directory, s, step, &path, e));
+    CC_TRY_OUT(cc_step_path(directory, s, step, CC_STEP_SUFFIX, &path, e));
     CC_TRY_OUT(cc_safetensors_begin(w, path, tensors, dtypes, count, pairs.pair,
                                     sizeof pairs.pair / sizeof pairs.pair[0], e));
 out:

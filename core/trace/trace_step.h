@@ -22,9 +22,10 @@ int cc_step_pairs_make(struct cc_trace_sender s, uint64_t step,
                        struct cc_step_pairs *out, struct cc_error *e);
 
 /* The path, to be freed: push-step000012-rank3.safetensors or pull-step000012.safetensors in the
- * directory. */
-int cc_step_path(const char *directory, struct cc_trace_sender s, uint64_t step, char **out,
-                 struct cc_error *e);
+ * directory, or with another suffix. */
+#define CC_STEP_SUFFIX ".safetensors"
+int cc_step_path(const char *directory, struct cc_trace_sender s, uint64_t step, const char *suffix,
+                 char **out, struct cc_error *e);
 
 /* Begins the file, as cc_safetensors_begin does. */
 int cc_step_begin(const char *directory, struct cc_trace_sender s, uint64_t step,

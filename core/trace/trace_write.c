@@ -13,6 +13,7 @@
 
 #include "core/interrupt.h"
 #include "core/memory.h"
+#include "core/trace/trace_impl.h"
 #include "core/trace/trace_step.h"
 
 static int write_values(struct cc_trace *t, size_t stream, size_t step, struct cc_tensor_file *w,
@@ -37,12 +38,16 @@ int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const ch
 {
     size_t tensors = cc_trace_tensors(t);
     struct cc_tensor_info *info;
+    enum cc_dtype *dtypes = NULL;
     struct cc_tensor_file *w = NULL;
     struct cc_step_pairs own = {.order = NULL};
     int status = CC_OK;
     CC_TRY(CC_NEW(info, tensors, e));
     for (size_t i = 0; i < tensors; i++)
         info[i] = *cc_trace_tensor(t, i);
+    CC_TRY_OUT(CC_NEW(dtypes, tensors, e));
+    for (size_t i = 0; i < tensors; i++)
+        dtypes[i] = cc_element_dtype(t->element_set ? t->element : CC_ELEMENT_FP32);
     if (pairs == NULL) {
         CC_TRY_OUT(cc_step_pairs_make(cc_trace_stream(t, stream),
                                       cc_trace_step_number(t, stream, step), info, tensors, &own,
@@ -50,7 +55,7 @@ int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const ch
         pairs = own.pair;
         count = sizeof own.pair / sizeof own.pair[0];
     }
-    CC_TRY_OUT(cc_tensor_file_begin(path, info, NULL, tensors, pairs, count, &w, e));
+    CC_TRY_OUT(cc_tensor_file_begin(path, info, dtypes, tensors, pairs, count, &w, e));
     status = write_values(t, stream, step, w, e);
     if (status == CC_OK)
         status = cc_tensor_file_commit(w, e);
@@ -58,6 +63,7 @@ int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const ch
         cc_tensor_file_abort(w);
 out:
     free(info);
+    free(dtypes);
     free(own.order);
     return status;
 }
@@ -97,9 +103,9 @@ static void remove_directory(const char *path)
     (void)rmdir(path);
 }
 
-static int write_files(struct cc_trace *t, const char *directory,
-                       void (*progress)(void *context, double done), void *context, uint64_t *files,
-                       uint64_t *bytes, struct cc_error *e)
+static int write_files(struct cc_trace *t, const char *directory, cc_write_step *write,
+                       const char *suffix, void (*progress)(void *context, double done),
+                       void *context, uint64_t *files, uint64_t *bytes, struct cc_error *e)
 {
     int status = CC_OK;
     size_t streams = cc_trace_streams(t);
@@ -109,8 +115,9 @@ static int write_files(struct cc_trace *t, const char *directory,
         for (size_t i = 0; status == CC_OK && i < steps; i++) {
             char *path;
             struct stat st;
-            CC_TRY(cc_step_path(directory, stream, cc_trace_step_number(t, s, i), &path, e));
-            status = cc_trace_write_step(t, s, i, path, NULL, 0, e);
+            CC_TRY(
+                cc_step_path(directory, stream, cc_trace_step_number(t, s, i), suffix, &path, e));
+            status = write(t, s, i, path, NULL, 0, e);
             *files += 1;
             *bytes += status == CC_OK && stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
             free(path);
@@ -121,9 +128,9 @@ static int write_files(struct cc_trace *t, const char *directory,
     return status;
 }
 
-int cc_trace_write(struct cc_trace *t, const char *directory,
-                   void (*progress)(void *context, double done), void *context, uint64_t *files,
-                   uint64_t *bytes, struct cc_error *e)
+int cc_trace_write(struct cc_trace *t, const char *directory, cc_write_step *write,
+                   const char *suffix, void (*progress)(void *context, double done), void *context,
+                   uint64_t *files, uint64_t *bytes, struct cc_error *e)
 {
     char *path = cc_strdup(directory, e), *temporary = NULL;
     size_t n = path == NULL ? 0 : strlen(path);
@@ -136,7 +143,9 @@ int cc_trace_write(struct cc_trace *t, const char *directory,
         status = cc_fail(e, "%s: cannot be made: %s", directory, strerror(errno));
     CC_TRY_OUT(status);
     *files = *bytes = 0;
-    status = write_files(t, temporary, progress, context, files, bytes, e);
+    status =
+        write_files(t, temporary, write != NULL ? write : cc_trace_write_step,
+                    write != NULL ? suffix : CC_STEP_SUFFIX, progress, context, files, bytes, e);
     if (status == CC_OK && rename(temporary, path) != 0)
         status = cc_fail(e, "%s: cannot be made: %s", directory, strerror(errno));
     if (status != CC_OK)

@@ -94,6 +94,17 @@ static int get_inputs(const cJSON *object, struct cc_paper_inputs *out, struct c
     return CC_OK;
 }
 
+/* A truth value, or `otherwise` if it is missing. */
+static int get_flag(const cJSON *object, const char *key, bool otherwise, bool *out,
+                    struct cc_error *e)
+{
+    const cJSON *flag = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (flag != NULL && !cJSON_IsBool(flag))
+        return cc_fail(e, "\"%s\" is neither true nor false", key);
+    *out = flag == NULL ? otherwise : cJSON_IsTrue(flag);
+    return CC_OK;
+}
+
 /* --- rows, columns, constants --- */
 
 #define NEED(type, member)   CC_JSON_AT(struct type, member, CC_JSON_NEED_TEXT)
@@ -119,8 +130,11 @@ static int parse_constant(const cJSON *item, void *paper, struct cc_error *e)
     out->unit = out->unit != NULL ? out->unit : "";
     out->origin = (enum cc_paper_origin)origin;
     p->fitted += out->origin == CC_FITTED;
-    if (out->origin == CC_FITTED && !(out->min > 0 && out->min < out->max && isnan(out->value)))
-        return cc_fail(e, "a fitted one has \"min\" and \"max\", 0 < min < max, and no \"value\"");
+    out->by_hand = out->origin == CC_FITTED && !isnan(out->value);
+    if (out->origin == CC_FITTED && !(out->min > 0 && out->min < out->max))
+        return cc_fail(e, "a fitted one has \"min\" and \"max\", 0 < min < max");
+    if (out->by_hand && !(out->value > out->min && out->value < out->max))
+        return cc_fail(e, "one that is fitted by hand has a \"value\" between \"min\" and \"max\"");
     if (out->origin != CC_FITTED && !(isnan(out->min) && isnan(out->max) && !isnan(out->value)))
         return cc_fail(e, "it needs a \"value\", and neither \"min\" nor \"max\"");
     return CC_OK;
@@ -136,10 +150,7 @@ static int parse_column(const cJSON *item, void *paper, struct cc_error *e)
     struct cc_paper_column *out = &p->column[p->columns++];
     CC_TRY(cc_json_members(item, members, out, e));
     CC_TRY(get_inputs(item, &out->inputs, e));
-    const cJSON *fit = cJSON_GetObjectItemCaseSensitive(item, "fit");
-    if (fit != NULL && !cJSON_IsBool(fit))
-        return cc_fail(e, "\"fit\" is neither true nor false");
-    out->fit = fit == NULL || cJSON_IsTrue(fit);
+    CC_TRY(get_flag(item, "fit", true, &out->fit, e));
     out->unit = out->unit != NULL ? out->unit : "";
     return CC_OK;
 }
@@ -175,13 +186,12 @@ static int get_accuracy(const cJSON *item, const char *key, double *out, struct 
 
 static int parse_row(const cJSON *item, void *paper, struct cc_error *e)
 {
-    static const struct cc_json_member members[] = {NEED(cc_paper_row, name),
-                                                    TEXT(cc_paper_row, scheme),
-                                                    CC_JSON_KEY("net"),
-                                                    CC_JSON_KEY("inputs"),
-                                                    CC_JSON_KEY("accuracy"),
-                                                    CC_JSON_KEY("figures"),
-                                                    {.key = NULL}};
+    static const struct cc_json_member members[] = {
+        NEED(cc_paper_row, name),   TEXT(cc_paper_row, scheme),
+        TEXT(cc_paper_row, system), TEXT(cc_paper_row, cause),
+        CC_JSON_KEY("net"),         CC_JSON_KEY("inputs"),
+        CC_JSON_KEY("accuracy"),    CC_JSON_KEY("fit"),
+        CC_JSON_KEY("figures"),     {.key = NULL}};
     struct cc_paper *p = paper;
     struct cc_paper_row *out = &p->row[p->rows++];
     const char *net;
@@ -189,6 +199,7 @@ static int parse_row(const cJSON *item, void *paper, struct cc_error *e)
     CC_TRY(cc_json_text(item, "net", &net, e));
     CC_TRY(get_inputs(item, &out->inputs, e));
     CC_TRY(get_accuracy(item, "accuracy", &out->accuracy, e));
+    CC_TRY(get_flag(item, "fit", true, &out->fit, e));
     CC_TRY(parse_figures(item, p, out, e));
     return net == NULL || cc_net_open(net, &out->net, e) == CC_OK ? CC_OK : CC_FAIL;
 }
@@ -197,25 +208,20 @@ static int parse_row(const cJSON *item, void *paper, struct cc_error *e)
 
 static int parse_table(const cJSON *root, struct cc_paper *p, struct cc_error *e)
 {
-    static const struct cc_json_member members[] = {CC_JSON_KEY("schema"),
-                                                    NEED(cc_paper, id),
-                                                    NEED(cc_paper, paper),
-                                                    NEED(cc_paper, reference),
-                                                    NEED(cc_paper, place),
-                                                    NEED(cc_paper, caption),
-                                                    NEED(cc_paper, formula),
-                                                    NEED(cc_paper, model),
-                                                    CC_JSON_KEY("assumptions"),
-                                                    CC_JSON_KEY("limits"),
-                                                    CC_JSON_KEY("columns"),
-                                                    CC_JSON_KEY("rows"),
-                                                    CC_JSON_KEY("constants"),
-                                                    CC_JSON_KEY("baseline_accuracy"),
-                                                    {.key = NULL}};
+    static const struct cc_json_member members[] = {
+        CC_JSON_KEY("schema"),      NEED(cc_paper, id),
+        NEED(cc_paper, paper),      NEED(cc_paper, reference),
+        NEED(cc_paper, place),      NEED(cc_paper, caption),
+        NEED(cc_paper, formula),    NEED(cc_paper, model),
+        CC_JSON_KEY("assumptions"), CC_JSON_KEY("limits"),
+        CC_JSON_KEY("columns"),     CC_JSON_KEY("rows"),
+        CC_JSON_KEY("constants"),   CC_JSON_KEY("baseline_accuracy"),
+        CC_JSON_KEY("held_out"),    {.key = NULL}};
     const cJSON *constants, *columns, *rows;
     size_t count;
     CC_TRY(cc_json_schema(root, CC_PAPER_SCHEMA, "see docs/papers.md", e));
     CC_TRY(cc_json_members(root, members, p, e));
+    CC_TRY(get_flag(root, "held_out", false, &p->held_out, e));
     CC_TRY(get_texts(root, "assumptions", &p->assumption, &p->assumptions, e));
     CC_TRY(get_texts(root, "limits", &p->limit, &p->limits, e));
     CC_TRY(get_list(root, "constants", true, &constants, &count, e));

@@ -27,15 +27,18 @@ struct cc_paper_column {
     const char *name;     /* "10 Mbps" */
     const char *quantity; /* "speedup", "ratio", "bits", ... */
     const char *unit;     /* "" if none */
-    int fit;              /* whether constants are fitted to its figures */
+    bool fit;             /* whether constants are fitted to its figures */
     struct cc_paper_inputs inputs;
 };
 
 struct cc_paper_row {
     const char *name;   /* as the paper has it: "8-bit int" */
     const char *scheme; /* commcomp's name of it, canonical; NULL: none, or several */
+    const char *system; /* a measured system's, as --system has it; or NULL */
+    const char *cause;  /* why the model is far off; or NULL */
     struct cc_net *net; /* NULL if the formula needs none */
     struct cc_paper_inputs inputs;
+    bool fit;        /* whether constants are fitted to its figures */
     double accuracy; /* as printed, in percent; NaN: none */
     double *figure;  /* by column: as printed; NaN where the table has none */
     bool *ours;      /* by column: the paper prints no figure, and the model's is shown alone */
@@ -51,6 +54,7 @@ struct cc_paper_constant {
     enum cc_paper_origin origin;
     double value;     /* set by cc_paper_solve if it is fitted */
     double min, max;  /* fitted: it is looked for between these */
+    bool by_hand;     /* fitted: it has its value, as least squares do not find it */
     double deviation; /* fitted: its standard deviation */
 };
 
@@ -58,6 +62,7 @@ struct cc_paper {
     void *json; /* owns all texts */
     char *file; /* where it was read from; NULL: not from a file */
     const char *id, *paper, *reference, *place, *caption;
+    bool held_out;                    /* measured systems by which no constant was chosen */
     double baseline_accuracy;         /* accuracy of the row that is the others' unit; NaN: none */
     const char *formula;              /* name of one of the program's */
     const char *model;                /* a description of the formula */
@@ -89,6 +94,11 @@ int cc_paper_solve(struct cc_paper *p, struct cc_error *e);
  * baseline is Rabenseifner's allreduce. */
 double cc_paper_sparcml_s(enum cc_exchange x, int workers, const struct cc_link *link, double n,
                           double pairs);
+
+/* Tables whose figures are the first points of a grid from which on something holds: how many of
+ * the model's are the same point, and how many that or a neighbour. False of other tables. */
+#define CC_PAPER_UTILIZATION "utilization" /* their formula */
+bool cc_paper_on_grid(const struct cc_paper *p, size_t *equal, size_t *near);
 
 /* The value of a constant that the table has. */
 double cc_paper_constant_value(const struct cc_paper *p, const char *name);

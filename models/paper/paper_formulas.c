@@ -10,69 +10,6 @@
 #include "models/paper/paper_formula.h"
 #include "models/system.h"
 
-/* --- the numbers that a formula looks up --- */
-
-static const double *find_input(const struct cc_paper_inputs *inputs, const char *name)
-{
-    for (size_t i = 0; i < inputs->count; i++)
-        if (strcmp(inputs->item[i].name, name) == 0)
-            return &inputs->item[i].value;
-    return NULL;
-}
-
-/* The input of the row, the column, or the constant; NULL if there is none. */
-static const double *find(const struct cc_paper_case *c, const char *name)
-{
-    const double *v = find_input(&c->row->inputs, name);
-    if (v == NULL)
-        v = find_input(&c->column->inputs, name);
-    for (size_t i = 0; v == NULL && i < c->paper->constants; i++)
-        if (strcmp(c->paper->constant[i].name, name) == 0)
-            v = &c->paper->constant[i].value;
-    return v;
-}
-
-/* The same, which must be there; NaN if it is not. */
-static double number(struct cc_paper_case *c, const char *name)
-{
-    const double *v = find(c, name);
-    if (v != NULL)
-        return *v;
-    c->missing = c->missing != NULL ? c->missing : name;
-    return NAN;
-}
-
-/* The same of an input of type CC_INT; 1 if it is not there. */
-static int whole(struct cc_paper_case *c, const char *name)
-{
-    double v = number(c, name);
-    return isnan(v) ? 1 : (int)v;
-}
-
-static bool has(const struct cc_paper_case *c, const char *name)
-{
-    return find(c, name) != NULL;
-}
-
-static bool flag(const struct cc_paper_case *c, const char *name)
-{
-    const double *v = find(c, name);
-    return v != NULL && *v != 0;
-}
-
-/* Whether the column shows this quantity. */
-static bool is(const struct cc_paper_case *c, const char *quantity)
-{
-    return strcmp(c->column->quantity, quantity) == 0;
-}
-
-/* A failure of the formula, whose message was written; NaN. */
-static double failed(struct cc_paper_case *c, int status)
-{
-    c->status = status;
-    return NAN;
-}
-
 /* --- 3LC: lightweight and effective traffic compression for distributed machine learning --- */
 
 /* Table 1 (speedups): time = compute and traffic, of which a share of the computation overlaps with
@@ -80,17 +17,17 @@ static double failed(struct cc_paper_case *c, int status)
  * compressed. `averages`: the scheme also averages values, which takes time. */
 static double step_time(struct cc_paper_case *c, double bits, bool averages)
 {
-    double compute = number(c, "compute"), overlap = number(c, "overlap");
-    double residue = number(c, "residue");
-    double traffic = residue + (1 - residue) * bits / number(c, "baseline_bits");
-    double time = cc_step_beside(compute, overlap, traffic * 10 / number(c, "mbps"));
-    return averages ? time + number(c, "averaging") : time;
+    double compute = cc_case_number(c, "compute"), overlap = cc_case_number(c, "overlap");
+    double residue = cc_case_number(c, "residue");
+    double traffic = residue + (1 - residue) * bits / cc_case_number(c, "baseline_bits");
+    double time = cc_step_beside(compute, overlap, traffic * 10 / cc_case_number(c, "mbps"));
+    return averages ? time + cc_case_number(c, "averaging") : time;
 }
 
 static double shared_port(struct cc_paper_case *c)
 {
-    return step_time(c, number(c, "baseline_bits"), false) /
-           step_time(c, number(c, "bits"), flag(c, "averages"));
+    return step_time(c, cc_case_number(c, "baseline_bits"), false) /
+           step_time(c, cc_case_number(c, "bits"), cc_case_flag(c, "averages"));
 }
 
 /* Table 2 (bits per value): bits = 8/5 (1 - q) (1 + q / (1 - q^14)), q = (1 - p)^5,
@@ -100,12 +37,13 @@ static double shared_port(struct cc_paper_case *c)
 static double zero_runs(struct cc_paper_case *c)
 {
     double bits = 8 / 5.;
-    if (has(c, "s")) {
-        double p = number(c, "tail") * pow(1 - number(c, "s") / 2, number(c, "steepness"));
+    if (cc_case_has(c, "s")) {
+        double p = cc_case_number(c, "tail") *
+                   pow(1 - cc_case_number(c, "s") / 2, cc_case_number(c, "steepness"));
         double q = pow(1 - p, 5);
         bits = bits * (1 - q) * (1 + q / (1 - pow(q, 14)));
     }
-    return is(c, "ratio") ? 32 / bits : bits;
+    return cc_case_is(c, "ratio") ? 32 / bits : bits;
 }
 
 /* --- QSGD and Pipe-SGD: computation on GPUs and the exchange between them --- */
@@ -117,41 +55,46 @@ static double gpu_sum(struct cc_paper_case *c)
 {
     const struct cc_net *net = c->row->net;
     if (net == NULL || !(net->compute > 0))
-        return failed(c, cc_fail(c->e, "it needs a net with its computation"));
-    if (is(c, "values"))
+        return cc_case_failed(c, cc_fail(c->e, "it needs a net with its computation"));
+    if (cc_case_is(c, "values"))
         return (double)net->values;
-    double comm = number(c, "value_cost") * (double)net->values / net->compute;
-    double traffic = number(c, "bits") / 32 + 1 / number(c, "bucket");
-    return (1 + comm) / (1 + comm * (traffic + number(c, "codec")));
+    double comm = cc_case_number(c, "value_cost") * (double)net->values / net->compute;
+    double traffic = cc_case_number(c, "bits") / 32 + 1 / cc_case_number(c, "bucket");
+    return (1 + comm) / (1 + comm * (traffic + cc_case_number(c, "codec")));
 }
 
 /* QSGD, section 5: the overall speedup for a given gain in communication, 1 / (1 - share + share /
  * gain), and the gain that the payload's size alone would give. */
 static double amdahl(struct cc_paper_case *c)
 {
-    if (is(c, "comm_speedup"))
-        return 32 / (number(c, "bits") + 32 / number(c, "bucket"));
-    double share = number(c, "comm_share");
-    return 1 / (1 - share + share / number(c, "comm_gain"));
+    if (cc_case_is(c, "comm_speedup"))
+        return 32 / (cc_case_number(c, "bits") + 32 / cc_case_number(c, "bucket"));
+    double share = cc_case_number(c, "comm_share");
+    return 1 / (1 - share + share / cc_case_number(c, "comm_gain"));
 }
 
 /* Pipe-SGD, in units of the computation, m = communication: D-Sync 1 + m (equation 2), PS-Sync
  * 1 + f m, Pipe-SGD max(1, m) (equation 4 with K = 2); with compression m becomes m / gain. */
 static double pipeline(struct cc_paper_case *c)
 {
-    double servers = number(c, "ps_factor"), workers = number(c, "workers");
-    if (is(c, "comm_ratio")) /* push and pull of n bytes each, against equation 5 */
-        return 2 * workers / (2 * (workers - 1) / workers);
-    double comm = number(c, flag(c, "convex")         ? "convex_comm"
-                            : flag(c, "slow_to_gain") ? "low_comm"
-                                                      : "high_comm");
-    double small = comm / number(c, "gain");
+    double servers = cc_case_number(c, "ps_factor"), workers = cc_case_number(c, "workers");
+    if (cc_case_is(c, "comm_ratio")) { /* push and pull of n bytes each, against equation 5 */
+        const double trees = 2 * ceil(log2(workers + 1)); /* reduce and broadcast, by n each */
+        const double ports =
+            cc_case_flag(c, "half_duplex") ? 2 : 1; /* a ring sends while it receives */
+        return (cc_case_flag(c, "trees") ? trees : 2 * workers) /
+               (ports * 2 * (workers - 1) / workers);
+    }
+    double comm = cc_case_number(c, cc_case_flag(c, "convex")         ? "convex_comm"
+                                    : cc_case_flag(c, "slow_to_gain") ? "low_comm"
+                                                                      : "high_comm");
+    double small = comm / cc_case_number(c, "gain");
     double ps = 1 + servers * comm, sync = cc_pipe_sync(0, 1, comm);
     double pipe = cc_pipe_limited(0, 1, comm, 2), pipe_small = cc_pipe_limited(0, 1, small, 2);
-    return is(c, "ps_sync")           ? 1 - sync / ps
-           : is(c, "sync_pipe")       ? 1 - pipe / sync
-           : is(c, "sync_pipe_small") ? 1 - pipe_small / cc_pipe_sync(0, 1, small)
-                                      : (is(c, "over_ps") ? ps : sync) / pipe_small;
+    return cc_case_is(c, "ps_sync")           ? 1 - sync / ps
+           : cc_case_is(c, "sync_pipe")       ? 1 - pipe / sync
+           : cc_case_is(c, "sync_pipe_small") ? 1 - pipe_small / cc_pipe_sync(0, 1, small)
+                                              : (cc_case_is(c, "over_ps") ? ps : sync) / pipe_small;
 }
 
 /* --- SparCML: high-performance sparse communication for machine learning --- */
@@ -183,7 +126,8 @@ static double comm(enum cc_exchange x, const struct cc_cluster *cluster, const s
 
 static double pick(struct cc_paper_case *c, const char *which, const char *const *names)
 {
-    return has(c, which) ? number(c, names[whole(c, which)]) : number(c, which);
+    return cc_case_has(c, which) ? cc_case_number(c, names[cc_case_whole(c, which)])
+                                 : cc_case_number(c, which);
 }
 
 /* Table 2: a pass over the data is samples / (1000 P) exchanges. The computation, the same in both,
@@ -193,33 +137,56 @@ static double sparse_pass(struct cc_paper_case *c)
     static const char *const networks[] = {"daint8_gbps", "daint32_gbps", "ib_gbps", "gige_gbps"};
     static const char *const latencies[] = {"daint_s", "daint_s", "ib_s", "gige_s"};
     static const char *const datasets[] = {"webspam_pairs", "url_pairs"};
-    const struct cc_cluster cluster = cluster_of(whole(c, "workers"), CC_UNION_SAME, VALUE_BITS);
+    const struct cc_cluster cluster =
+        cluster_of(cc_case_whole(c, "workers"), CC_UNION_SAME, VALUE_BITS);
     const struct cc_link link = {.bw_bps = 1e9 * pick(c, "network", networks),
                                  .latency_s = pick(c, "network", latencies)};
-    double n = number(c, "values"), pairs = pick(c, "dataset", datasets);
-    double steps = number(c, "samples") / (number(c, "batch") * cluster.workers);
+    double n = cc_case_number(c, "values"), pairs = pick(c, "dataset", datasets);
+    double steps = cc_case_number(c, "samples") / (cc_case_number(c, "batch") * cluster.workers);
     double dense = steps * comm(CC_RABENSEIFNER, &cluster, &link, n, VALUE_BITS, 0);
-    double sparse = steps * comm(number(c, "split") > 0 ? CC_SSAR_SPLIT : CC_SSAR_RECDOUBLE,
+    double sparse = steps * comm(cc_case_number(c, "split") > 0 ? CC_SSAR_SPLIT : CC_SSAR_RECDOUBLE,
                                  &cluster, &link, n, VALUE_BITS, pairs);
-    sparse += steps * 1e-9 * number(c, "pass_ns") * n;
-    if (is(c, "speedup"))
-        return (number(c, "compute_s") + dense) / (number(c, "compute_s") + sparse);
-    return is(c, "dense_s") ? dense : is(c, "sparse_s") ? sparse : dense / sparse;
+    sparse += steps * 1e-9 * cc_case_number(c, "pass_ns") * n;
+    if (cc_case_is(c, "speedup"))
+        return (cc_case_number(c, "compute_s") + dense) / (cc_case_number(c, "compute_s") + sparse);
+    return cc_case_is(c, "dense_s") ? dense : cc_case_is(c, "sparse_s") ? sparse : dense / sparse;
 }
 
 /* Table 3: the baseline's communication is given; low precision scales it by the ratio of the
- * formulas. */
+ * formulas, and a codec takes a time for each value of each exchange of a pass, if that is known.
+ */
 static double low_precision(struct cc_paper_case *c)
 {
-    double n = (double)c->row->net->values, bits = number(c, "bits") + 32 / number(c, "bucket");
-    const struct cc_cluster cluster = cluster_of(whole(c, "workers"), CC_UNION_EXPECTED, bits);
-    const struct cc_link link = {.bw_bps = 1e9 * number(c, "gbps"),
-                                 .latency_s = number(c, "latency_s")};
+    double n = (double)c->row->net->values,
+           bits = cc_case_number(c, "bits") + 32 / cc_case_number(c, "bucket");
+    const struct cc_cluster cluster =
+        cluster_of(cc_case_whole(c, "workers"), CC_UNION_EXPECTED, bits);
+    const struct cc_link link = {.bw_bps = 1e9 * cc_case_number(c, "gbps"),
+                                 .latency_s = cc_case_number(c, "latency_s")};
     double dense = comm(CC_RABENSEIFNER, &cluster, &link, n, VALUE_BITS, 0);
-    double small = has(c, "top") ? comm(CC_DSAR_SPLIT, &cluster, &link, n, 0, n * number(c, "top"))
-                                 : comm(CC_RABENSEIFNER, &cluster, &link, n, bits, 0);
-    double total = number(c, "dense_min"), share = number(c, "dense_comm_min");
-    return is(c, "comm_speedup") ? dense / small : total / (total - share + share * small / dense);
+    double small = cc_case_has(c, "top")
+                       ? comm(CC_DSAR_SPLIT, &cluster, &link, n, 0, n * cc_case_number(c, "top"))
+                       : comm(CC_RABENSEIFNER, &cluster, &link, n, bits, 0);
+    double total = cc_case_number(c, "dense_min"), share = cc_case_number(c, "dense_comm_min");
+    double now = share * small / dense;
+    if (cc_case_has(c, "codec_ns"))
+        now += 1e-9 / 60 * cc_case_number(c, "codec_ns") * n * cc_case_number(c, "samples") /
+               cc_case_number(c, "batch");
+    return cc_case_is(c, "comm_speedup") ? share / now : total / (total - share + now);
+}
+
+/* Spark, section 6: a step gathers the dense vectors of all executors at the driver, whose port
+ * they share, and broadcasts one along a tree; scheduling and serializing take a fixed time. The
+ * ratio is one of two times that the text gives. */
+static double driver(struct cc_paper_case *c)
+{
+    if (cc_case_is(c, "ratio"))
+        return cc_case_number(c, "of") / cc_case_number(c, "over");
+    const double workers = cc_case_whole(c, "workers");
+    const double bytes = cc_case_number(c, "values") * cc_case_number(c, "value_bytes");
+    const double moved = (workers + log2(workers)) * bytes / (1e9 / 8 * cc_case_number(c, "gbps"));
+    return cc_case_number(c, "samples") / (cc_case_number(c, "batch") * workers) *
+           (cc_case_number(c, "fixed_s") + moved);
 }
 
 double cc_paper_sparcml_s(enum cc_exchange x, int workers, const struct cc_link *link, double n,
@@ -232,21 +199,21 @@ double cc_paper_sparcml_s(enum cc_exchange x, int workers, const struct cc_link 
 /* Figure 4: the algorithms' times, and 1 if their order is the one that the text states, else 0. */
 static double sparse_order(struct cc_paper_case *c)
 {
-    const struct cc_link link = {.bw_bps = 1e9 * number(c, "gbps"),
-                                 .latency_s = number(c, "latency_s")};
-    const int workers = whole(c, "workers");
-    const double n = number(c, "values"), pairs = n * number(c, "density");
+    const struct cc_link link = {.bw_bps = 1e9 * cc_case_number(c, "gbps"),
+                                 .latency_s = cc_case_number(c, "latency_s")};
+    const int workers = cc_case_whole(c, "workers");
+    const double n = cc_case_number(c, "values"), pairs = n * cc_case_number(c, "density");
     const double doubling = cc_paper_sparcml_s(CC_SSAR_RECDOUBLE, workers, &link, n, pairs);
     const double split = cc_paper_sparcml_s(CC_SSAR_SPLIT, workers, &link, n, pairs);
     const double dense_split = cc_paper_sparcml_s(CC_DSAR_SPLIT, workers, &link, n, pairs);
     const double dense = cc_paper_sparcml_s(CC_RABENSEIFNER, workers, &link, n, 0);
-    return is(c, "doubling_ms")        ? 1e3 * doubling
-           : is(c, "split_ms")         ? 1e3 * split
-           : is(c, "dsar_ms")          ? 1e3 * dense_split
-           : is(c, "dense_ms")         ? 1e3 * dense
-           : is(c, "doubling_fastest") ? doubling < fmin(split, dense_split)
-           : is(c, "split_over_dsar")  ? split < dense_split
-                                       : fmin(fmin(doubling, split), dense_split) < dense;
+    return cc_case_is(c, "doubling_ms")        ? 1e3 * doubling
+           : cc_case_is(c, "split_ms")         ? 1e3 * split
+           : cc_case_is(c, "dsar_ms")          ? 1e3 * dense_split
+           : cc_case_is(c, "dense_ms")         ? 1e3 * dense
+           : cc_case_is(c, "doubling_fastest") ? doubling < fmin(split, dense_split)
+           : cc_case_is(c, "split_over_dsar")  ? split < dense_split
+                                               : fmin(fmin(doubling, split), dense_split) < dense;
 }
 
 /* --- predictions by models/predict.h --- */
@@ -255,25 +222,11 @@ static struct cc_setting setting_of(struct cc_paper_case *c, const char *workers
 {
     struct cc_setting s;
     cc_setting_defaults(c->row->net, &s);
-    s.cluster.workers = whole(c, workers);
-    s.link.bw_bps = 1e9 * number(c, "gbps");
-    s.link.latency_s = number(c, "latency_s");
-    s.link.overhead = number(c, "overhead");
+    s.cluster.workers = cc_case_whole(c, workers);
+    s.link.bw_bps = 1e9 * cc_case_number(c, "gbps");
+    s.link.latency_s = cc_case_number(c, "latency_s");
+    s.link.overhead = cc_case_number(c, "overhead");
     return s;
-}
-
-/* A step's time; NaN where it cannot be predicted. */
-static double step_s(struct cc_paper_case *c, const struct cc_setting *s,
-                     const struct cc_codec_model *codec_model)
-{
-    struct cc_step_payloads payloads;
-    struct cc_prediction p;
-    int status = cc_step_payloads_make(s->net, codec_model, codec_model, NULL, &payloads, c->e);
-    if (status != CC_OK)
-        return failed(c, status);
-    status = cc_predict(c->predictor, s, &payloads, &p, c->e);
-    cc_step_payloads_free(&payloads);
-    return status == CC_OK ? p.step_s : failed(c, status);
 }
 
 /* --- the thesis on the modularized parameter server --- */
@@ -282,7 +235,7 @@ static double step_s(struct cc_paper_case *c, const struct cc_setting *s,
 static double traffic(struct cc_paper_case *c)
 {
     const double values = (double)c->row->net->values;
-    return is(c, "bps") ? values * 32 * number(c, "steps_per_s") : values;
+    return cc_case_is(c, "bps") ? values * 32 * cc_case_number(c, "steps_per_s") : values;
 }
 
 /* Bytes that the busiest server gets from one machine, headers included. */
@@ -319,15 +272,17 @@ static double placement(struct cc_paper_case *c)
 {
     double bytes[3], imbalance[3] = {1, 1, 1}; /* by placement */
     for (int i = 0; i < 3; i++) {
-        bytes[i] = busiest(c->row->net, (enum cc_placement)i, whole(c, "machines"),
-                           number(c, "message_bytes"), &imbalance[i], c->e);
+        bytes[i] = busiest(c->row->net, (enum cc_placement)i, cc_case_whole(c, "machines"),
+                           cc_case_number(c, "message_bytes"), &imbalance[i], c->e);
         if (isnan(bytes[i]))
-            return failed(c, CC_FAIL);
+            return cc_case_failed(c, CC_FAIL);
     }
-    return is(c, "split_slowest")   ? bytes[CC_SPLIT] > fmax(bytes[CC_ROUND_ROBIN], bytes[CC_LPT])
-           : is(c, "split_fastest") ? bytes[CC_SPLIT] < fmin(bytes[CC_ROUND_ROBIN], bytes[CC_LPT])
-           : is(c, "lpt_faster")    ? bytes[CC_LPT] < bytes[CC_ROUND_ROBIN]
-                                    : imbalance[CC_LPT] < imbalance[CC_ROUND_ROBIN];
+    return cc_case_is(c, "split_slowest")
+               ? bytes[CC_SPLIT] > fmax(bytes[CC_ROUND_ROBIN], bytes[CC_LPT])
+           : cc_case_is(c, "split_fastest")
+               ? bytes[CC_SPLIT] < fmin(bytes[CC_ROUND_ROBIN], bytes[CC_LPT])
+           : cc_case_is(c, "lpt_faster") ? bytes[CC_LPT] < bytes[CC_ROUND_ROBIN]
+                                         : imbalance[CC_LPT] < imbalance[CC_ROUND_ROBIN];
 }
 
 /* Figure 5.4 as the text quotes it: wait-free against traditional backpropagation, and all
@@ -335,16 +290,17 @@ static double placement(struct cc_paper_case *c)
 static double combined(struct cc_paper_case *c)
 {
     struct cc_setting s = setting_of(c, "machines");
-    const bool all = is(c, "speedup");
-    const struct cc_codec_model m =
-        cc_codec_model_given("fp32", CC_REDUCE_DECODED, all ? number(c, "top_bits") : 32, 0, 0, 0);
+    const bool all = cc_case_is(c, "speedup");
+    const struct cc_codec_model m = cc_codec_model_given(
+        "fp32", CC_REDUCE_DECODED, all ? cc_case_number(c, "top_bits") : 32, 0, 0, 0);
     s.cluster.servers = s.cluster.workers;
     s.cluster.colocated = true;
     s.placement = CC_LPT;
-    s.timing.compute_s = 1 / number(c, "steps_per_s");
-    const double one_by_one = all ? s.cluster.workers * s.timing.compute_s : step_s(c, &s, &m);
+    s.timing.compute_s = 1 / cc_case_number(c, "steps_per_s");
+    const double one_by_one =
+        all ? s.cluster.workers * s.timing.compute_s : cc_case_step_s(c, &s, &m);
     s.timing.mode = CC_OVERLAP;
-    return one_by_one / step_s(c, &s, &m);
+    return one_by_one / cc_case_step_s(c, &s, &m);
 }
 
 /* --- Agarwal et al., On the utility of gradient compression (MLSys 2022) --- */
@@ -370,30 +326,32 @@ static double speedup(struct cc_paper_case *c, double codec_scale)
     struct cc_codec_model raw = cc_codec_model_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
     raw.verbatim = true;
     if (c->row->net == NULL)
-        return failed(c, cc_fail(c->e, "it needs a net"));
+        return cc_case_failed(c, cc_fail(c->e, "it needs a net"));
     struct cc_setting s = setting_of(c, "workers");
-    s.timing.compute_s = number(c, "batch") / number(c, "samples_per_s");
-    const double ns = codec_scale * 1e6 * number(c, "codec_ms") / number(c, "codec_values");
-    const double index = number(c, "index_bits");
+    s.timing.compute_s = cc_case_number(c, "batch") / cc_case_number(c, "samples_per_s");
+    const double ns =
+        codec_scale * 1e6 * cc_case_number(c, "codec_ms") / cc_case_number(c, "codec_values");
+    const double index = cc_case_number(c, "index_bits");
     cc_system_apply(&cc_systems[CC_SYSTEM_DDP], &s);
-    const double ddp = step_s(c, &s, &raw);
+    const double ddp = cc_case_step_s(c, &s, &raw);
     s.timing.mode = CC_SEQUENTIAL;
     s.timing.fuse_bytes = s.timing.first_fuse_bytes = -1;
     struct cc_codec_model m = cc_codec_model_given("x", CC_REDUCE_DECODED, 32, ns, 0, 0);
     double rank;
     s.exchange = CC_ALLGATHER;
-    if (has(c, "rank")) {
-        rank = number(c, "rank");
+    if (cc_case_has(c, "rank")) {
+        rank = cc_case_number(c, "rank");
         m.shape_bytes = factor_bytes;
         m.shape_arg = &rank;
         m.reduction = CC_REDUCE_SUM;
         m.sum_rounds = 2;
         s.exchange = CC_RING;
     } else {
-        const double bits = has(c, "top") ? number(c, "top") * (32 + index) : number(c, "bits");
+        const double bits = cc_case_has(c, "top") ? cc_case_number(c, "top") * (32 + index)
+                                                  : cc_case_number(c, "bits");
         m.push_point.bits_per_value = m.pull_point.bits_per_value = bits;
     }
-    return ddp / step_s(c, &s, &m);
+    return ddp / cc_case_step_s(c, &s, &m);
 }
 
 /* Counts the table's settings, of a batch if the row has one; those that gain, with codecs that
@@ -403,28 +361,29 @@ static double speedup(struct cc_paper_case *c, double codec_scale)
 static double count(struct cc_paper_case *c)
 {
     const struct cc_paper *p = c->paper;
-    const double given = has(c, "codec_scale") ? number(c, "codec_scale") : 1;
-    const double scale = is(c, "gains_free") ? 0 : given;
+    const double given = cc_case_has(c, "codec_scale") ? cc_case_number(c, "codec_scale") : 1;
+    const double scale = cc_case_is(c, "gains_free") ? 0 : given;
     double found = 0;
     for (size_t r = 0; r < p->rows; r++)
         for (size_t k = 0; k < p->columns; k++) {
             struct cc_paper_case one = *c;
             one.row = &p->row[r];
             one.column = &p->column[k];
-            if (one.row->net == NULL || !is(&one, "speedup") ||
-                (has(c, "batch") && number(c, "batch") != number(&one, "batch")))
+            if (one.row->net == NULL || !cc_case_is(&one, "speedup") ||
+                (cc_case_has(c, "batch") &&
+                 cc_case_number(c, "batch") != cc_case_number(&one, "batch")))
                 continue;
             const double gain = speedup(&one, scale);
             if (one.status != CC_OK)
-                return failed(c, one.status);
-            found += is(c, "settings") || gain > 1;
+                return cc_case_failed(c, one.status);
+            found += cc_case_is(c, "settings") || gain > 1;
         }
     return found;
 }
 
 static double utility(struct cc_paper_case *c)
 {
-    return is(c, "speedup") ? speedup(c, 1) : count(c);
+    return cc_case_is(c, "speedup") ? speedup(c, 1) : count(c);
 }
 
 /* --- SDP4Bit: 4-bit communication in sharded data parallelism --- */
@@ -449,24 +408,29 @@ static double codec_bytes(double accelerators, double hosts, bool fused)
  * fused codecs run; what kernels of their own read and write beyond these takes time besides. */
 static double two_level(struct cc_paper_case *c)
 {
-    const double values = number(c, "values"), hosts = whole(c, "hosts"),
-                 per = whole(c, "per_host");
-    const double port = 1e9 / 8 * number(c, "gbps"), inside = 1e9 * number(c, "nvlink_gb_per_s");
+    const double values = cc_case_number(c, "values"), hosts = cc_case_whole(c, "hosts"),
+                 per = cc_case_whole(c, "per_host");
+    const double port = 1e9 / 8 * cc_case_number(c, "gbps"),
+                 inside = 1e9 * cc_case_number(c, "nvlink_gb_per_s");
     const struct cc_nccl_cluster cluster = {.ranks = (int)(hosts * per),
                                             .hosts = (int)hosts,
                                             .generation = CC_NCCL_AMPERE,
                                             .nvlink = true,
                                             .intra = cc_nccl_nvlink_rate(CC_NCCL_AMPERE, inside),
                                             .inter = port};
-    if (!flag(c, "quantized")) {
+    if (!cc_case_flag(c, "quantized")) {
         const struct cc_nccl_choice t = cc_nccl_choose(&cluster, CC_REDUCE_SCATTER, 4 * values);
         return 1e3 * (t.latency_s + t.transfer_s);
     }
-    const double scale = number(c, "scale_bits");
-    const double intra = (per - 1) / per * values * (8 + scale / number(c, "intra_group")) / 8;
-    const double inter = (hosts - 1) / hosts * values * (4 + scale / number(c, "inter_group")) / 8;
-    const double more = codec_bytes(per, hosts, flag(c, "fused")) - codec_bytes(per, hosts, true);
-    const double memory = 1e12 * number(c, "memory_tb_per_s") * number(c, "memory_share");
+    const double scale = cc_case_number(c, "scale_bits");
+    const double intra =
+        (per - 1) / per * values * (8 + scale / cc_case_number(c, "intra_group")) / 8;
+    const double inter =
+        (hosts - 1) / hosts * values * (4 + scale / cc_case_number(c, "inter_group")) / 8;
+    const double more =
+        codec_bytes(per, hosts, cc_case_flag(c, "fused")) - codec_bytes(per, hosts, true);
+    const double memory =
+        1e12 * cc_case_number(c, "memory_tb_per_s") * cc_case_number(c, "memory_share");
     return 1e3 * (fmax(intra / cluster.intra, inter / port) + more * values / memory);
 }
 
@@ -477,16 +441,18 @@ static double two_level(struct cc_paper_case *c)
  * is faster than fp16. */
 static double two_shot_us(struct cc_paper_case *c)
 {
-    const double part = 2 * (1 - 1.0 / whole(c, "workers")), bits = number(c, "bits");
-    const double byte_us = 1e-3 / number(c, "link_gb_per_s"),
-                 value_us = 1e-6 * number(c, "codec_ps");
-    if (is(c, "pays_from_kib")) {
+    const double part = 2 * (1 - 1.0 / cc_case_whole(c, "workers")),
+                 bits = cc_case_number(c, "bits");
+    const double byte_us = 1e-3 / cc_case_number(c, "link_gb_per_s"),
+                 value_us = 1e-6 * cc_case_number(c, "codec_ps");
+    if (cc_case_is(c, "pays_from_kib")) {
         const double gain = part * (16 - bits) / 8 * byte_us - value_us;
-        return gain > 0 ? number(c, "codec_us") / gain * 2 / 1024 : NAN;
+        return gain > 0 ? cc_case_number(c, "codec_us") / gain * 2 / 1024 : NAN;
     }
-    const double values = number(c, "bytes") / 2;
-    const double codec = flag(c, "quantized") ? number(c, "codec_us") + values * value_us : 0;
-    return number(c, "base_us") + codec + part * values * bits / 8 * byte_us;
+    const double values = cc_case_number(c, "bytes") / 2;
+    const double codec =
+        cc_case_flag(c, "quantized") ? cc_case_number(c, "codec_us") + values * value_us : 0;
+    return cc_case_number(c, "base_us") + codec + part * values * bits / 8 * byte_us;
 }
 
 /* --- all of them --- */
@@ -524,7 +490,8 @@ const struct cc_paper_formula cc_paper_formulas[] = {
     {"pipeline", pipeline, false,
      QUANTITIES("ps_sync", "sync_pipe", "sync_pipe_small", "speedup", "over_ps", "comm_ratio"),
      INPUTS(WHOLE("workers", 1, MOST_WORKERS), REAL("ps_factor"), ABOVE("gain"), FLAG("convex"),
-            FLAG("slow_to_gain"), REAL("convex_comm"), REAL("low_comm"), REAL("high_comm"))},
+            FLAG("slow_to_gain"), FLAG("half_duplex"), FLAG("trees"), REAL("convex_comm"),
+            REAL("low_comm"), REAL("high_comm"))},
     {"sparse-pass", sparse_pass, false,
      QUANTITIES("dense_s", "sparse_s", "comm_speedup", "speedup"),
      INPUTS(WHOLE("workers", 1, MOST_WORKERS), WHOLE("network", 0, 3), FLAG("dataset"),
@@ -534,7 +501,11 @@ const struct cc_paper_formula cc_paper_formulas[] = {
             REAL("url_pairs"), REAL("pass_ns"))},
     {"low-precision", low_precision, true, QUANTITIES("comm_speedup", "speedup"),
      INPUTS(WHOLE("workers", 1, MOST_WORKERS), REAL("bits"), ABOVE("bucket"), ABOVE("gbps"),
-            REAL("latency_s"), SHARE("top"), ABOVE("dense_min"), REAL("dense_comm_min"))},
+            REAL("latency_s"), SHARE("top"), ABOVE("dense_min"), ABOVE("dense_comm_min"),
+            REAL("codec_ns"), REAL("samples"), ABOVE("batch"))},
+    {"driver", driver, false, QUANTITIES("comm_s", "ratio"),
+     INPUTS(WHOLE("workers", 1, MOST_WORKERS), REAL("values"), REAL("value_bytes"), REAL("samples"),
+            ABOVE("batch"), ABOVE("gbps"), REAL("fixed_s"), ABOVE("of"), ABOVE("over"))},
     {"sparse-order", sparse_order, false,
      QUANTITIES("doubling_fastest", "split_over_dsar", "sparse_faster", "doubling_ms", "split_ms",
                 "dsar_ms", "dense_ms"),
@@ -562,5 +533,18 @@ const struct cc_paper_formula cc_paper_formulas[] = {
      INPUTS(WHOLE("machines", 2, CC_MOST_SERVERS), SPAN("gbps", 1e-9, 1e8),
             SPAN("latency_s", 0, 1e6), SPAN("overhead", 0, 1e6), SPAN("steps_per_s", 1e-6, 1e6),
             REAL("top_bits"))},
+    {CC_PAPER_UTILIZATION, cc_paper_utilization, false, QUANTITIES("gbps"),
+     INPUTS(ABOVE("billions"), WHOLE("layers", 1, 100000), ABOVE("compute_s"),
+            WHOLE("every", 1, 1 << 30), FLAG("divided"), REAL("delay"), ABOVE("share"),
+            SPAN("cu", 1e-6, 1 - 1e-9), ABOVE("bits"), REAL("hidden"),
+            WHOLE("fragment_layers", 1, 100000), SPAN("grid_low", 1e-9, 1e9),
+            SPAN("grid_high", 1e-9, 1e9), WHOLE("grid_points", 2, 1000000))},
+    {"training", cc_paper_training, false, QUANTITIES("speedup", "efficiency"),
+     INPUTS(WHOLE("workers", 1, MOST_WORKERS), WHOLE("base_workers", 1, MOST_WORKERS),
+            WHOLE("per_host", 1, 1024), SPAN("gbps", 1e-9, 1e8), FLAG("rdma"),
+            SPAN("nvlink_gb_per_s", 1e-3, 1e6), SPAN("batch", 1e-6, 1e6), SPAN("per_s", 1e-6, 1e9),
+            SPAN("bits", 1, 64), SPAN("host_ms", 0, 1e6), SPAN("update_ms", 0, 1e6),
+            FLAG("constant_batch"), WHOLE("base_accumulate", 1, 1 << 20),
+            SPAN("million_values", 0, 1e9))},
     {.name = NULL},
 };

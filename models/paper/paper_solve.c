@@ -119,16 +119,22 @@ static int compute_figure(struct solver *w, size_t row, size_t column, double *o
                         c.column->name);
 }
 
+/* Whether a constant is found by least squares. */
+static bool is_searched(const struct cc_paper_constant *c)
+{
+    return c->origin == CC_FITTED && !c->by_hand;
+}
+
 static int is_fitted(const struct cc_paper *p, size_t row, size_t column)
 {
-    return p->column[column].fit && !isnan(p->row[row].figure[column]);
+    return p->column[column].fit && p->row[row].fit && !isnan(p->row[row].figure[column]);
 }
 
 static void set_constants(struct cc_paper *p, const double *x)
 {
     size_t k = 0;
     for (size_t i = 0; i < p->constants; i++)
-        if (p->constant[i].origin == CC_FITTED)
+        if (is_searched(&p->constant[i]))
             p->constant[i].value = x[k++];
 }
 
@@ -153,11 +159,15 @@ static int fit(struct solver *w, struct cc_error *e)
     struct cc_paper *p = w->p;
     struct cc_fit_constant constant[CC_FIT_MOST];
     double value[CC_FIT_MOST] = {0}, rms;
-    size_t n = 0, k = 0;
-    if (p->fitted > CC_FIT_MOST)
+    size_t n = 0, k = 0, searched = 0;
+    for (size_t i = 0; i < p->constants; i++)
+        searched += is_searched(&p->constant[i]);
+    if (searched == 0)
+        return CC_OK;
+    if (searched > CC_FIT_MOST)
         return cc_fail(e, "more than %d constants to be fitted", CC_FIT_MOST);
     for (size_t i = 0; i < p->constants; i++)
-        if (p->constant[i].origin == CC_FITTED)
+        if (is_searched(&p->constant[i]))
             constant[k++] = (struct cc_fit_constant){p->constant[i].min, p->constant[i].max, 0, 0};
     for (size_t r = 0; r < p->rows; r++)
         for (size_t c = 0; c < p->columns; c++)
@@ -172,7 +182,7 @@ static int fit(struct solver *w, struct cc_error *e)
         value[i] = constant[i].value;
     set_constants(p, value);
     for (size_t i = 0, j = 0; i < p->constants; i++)
-        if (p->constant[i].origin == CC_FITTED)
+        if (is_searched(&p->constant[i]))
             p->constant[i].deviation = constant[j++].deviation;
     return CC_OK;
 }

@@ -17,12 +17,19 @@
  * When all are here, they are decoded onto the model in the order of the ranks, from 0 on: all
  * ranks add in the same order and get the same bits.
  *
+ * In trainings with local steps some workers may not send in a step (cc_training_sends): their
+ * payload is empty, nothing is encoded, and the mean is over the others. Payloads may also be
+ * scaled to their median norm; they are then decoded first, and added when all are here.
+ *
  * Where the transport lends what is received, there are no rounds: rank 0, which applies the
  * payloads, is lent all of them. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "core/bytes.h"
 #include "core/memory.h"
+#include "core/reduce.h"
+#include "netsim/job/training.h"
 #include "netsim/exchange/exchange_code.h"
 #include "netsim/exchange/block_stream.h"
 #include "netsim/exchange/message_pack.h"
@@ -45,6 +52,8 @@ struct allgather {
     struct cc_requests lent;
     size_t applied;
     bool over;
+    float *decoded; /* [workers][values of the message]; NULL: payloads are added as they are */
+    double *norm;   /* [workers]: of decoded values; negative: it has not sent */
 };
 
 static size_t workers_of(const struct allgather *x)
@@ -130,13 +139,88 @@ static int end_round(struct allgather *x, struct cc_error *e)
     return at == end ? CC_OK : cc_fail(e, "rank %d sends %zu bytes too many", t->peer, end - at);
 }
 
+/* The workers that send in this step. */
+static size_t senders_of(const struct allgather *x)
+{
+    const struct cc_rank_state *s = x->head.s;
+    size_t count = 0;
+    for (size_t i = 0; i < workers_of(x); i++)
+        count += cc_training_sends(s->job, s->step, (int)i);
+    return count;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of the norms of those that have sent: of an even number, the mean of the middle two.
+ */
+static int median_norm(const struct allgather *x, size_t senders, double *out, struct cc_error *e)
+{
+    double *sorted;
+    size_t count = 0;
+    CC_TRY(CC_NEW(sorted, workers_of(x), e));
+    for (size_t i = 0; i < workers_of(x); i++)
+        if (x->norm[i] >= 0)
+            sorted[count++] = x->norm[i];
+    qsort(sorted, count, sizeof *sorted, by_value);
+    *out = count > 0 ? (sorted[(count - 1) / 2] + sorted[count / 2]) / 2 : 0;
+    free(sorted);
+    return count == senders ? CC_OK : cc_fail(e, "%zu of %zu payloads are here", count, senders);
+}
+
+/* Adds the decoded payloads to the model, in the order of the ranks, each scaled to the median. */
+static int add_scaled(struct allgather *x, size_t senders, struct cc_error *e)
+{
+    const struct cc_rank_state *s = x->head.s;
+    const size_t values = x->head.range.to - x->head.range.from;
+    float *model = CC_OFFSET_OR_NULL(s->model, x->head.range.from);
+    double median;
+    CC_TRY(median_norm(x, senders, &median, e));
+    for (size_t rank = 0; rank < workers_of(x); rank++) {
+        const float *y = x->decoded + rank * values;
+        const double norm = x->norm[rank];
+        const float scale = (float)(median / norm / (double)senders);
+        for (size_t i = 0; i < values && norm > 0; i++)
+            model[i] += scale * y[i];
+    }
+    return CC_OK;
+}
+
+/* Decodes a rank's payload, to be added when all are here. */
+static int hold(struct allgather *x, size_t rank, const uint8_t *payload, size_t len, bool sends,
+                struct cc_error *e)
+{
+    const size_t values = x->head.range.to - x->head.range.from;
+    float *y = x->decoded + rank * values;
+    x->norm[rank] = -1;
+    if (!sends)
+        return CC_OK;
+    CC_TRY_IN(cc_pack_decode(x->pack, x->head.s->step, payload, len, y, e), e, "from rank %zu",
+              rank);
+    x->norm[rank] = sqrt(k_reduce()->sum_sq(y, values));
+    return CC_OK;
+}
+
 /* Decodes a rank's payload onto the model. */
 static int apply(struct allgather *x, size_t rank, const uint8_t *payload, size_t len,
                  struct cc_error *e)
 {
     const struct cc_rank_state *s = x->head.s;
     float *model = CC_OFFSET_OR_NULL(s->model, x->head.range.from);
-    const float scale = 1.0f / (float)s->job->workers;
+    const bool sends = cc_training_sends(s->job, s->step, (int)rank);
+    const size_t senders = senders_of(x);
+    if (len > 0 && !sends)
+        return cc_fail(e, "rank %zu sends in a step in which it does not", rank);
+    if (x->decoded != NULL) {
+        CC_TRY(hold(x, rank, payload, len, sends, e));
+        return rank + 1 == workers_of(x) ? add_scaled(x, senders, e) : CC_OK;
+    }
+    if (!sends)
+        return CC_OK;
+    const float scale = 1.0f / (float)senders;
     CC_TRY_IN(cc_pack_decode_add(x->pack, s->step, payload, len, scale, model, e), e,
               "from rank %zu", rank);
     return CC_OK;
@@ -213,10 +297,11 @@ static int allgather_start(void *of, struct cc_error *e)
     struct allgather *x = of;
     struct cc_rank_state *s = x->head.s;
     const bool is_empty = x->head.range.from == x->head.range.to;
-    size_t len;
-    CC_TRY(cc_message_encode(s, x->pack, CC_OFFSET_OR_NULL(s->gradient, x->head.range.from),
-                             CC_PHASE_ENCODE, !is_empty, CC_OFFSET_OR_NULL(x->records, RECORD_HEAD),
-                             &len, e));
+    size_t len = 0;
+    if (cc_training_sends(s->job, s->step, s->rank))
+        CC_TRY(cc_message_encode(s, x->pack, CC_OFFSET_OR_NULL(s->gradient, x->head.range.from),
+                                 CC_PHASE_ENCODE, !is_empty,
+                                 CC_OFFSET_OR_NULL(x->records, RECORD_HEAD), &len, e));
     put_number(x, CC_SIZE_BYTES, len);
     x->begin[0] = 0;
     x->begin[1] = RECORD_HEAD + len;
@@ -258,6 +343,8 @@ static void allgather_close(void *of)
     cc_pack_free(x->pack);
     cc_room_free(x->head.s, x->records);
     free(x->begin);
+    free(x->decoded);
+    free(x->norm);
     free(x);
 }
 
@@ -277,6 +364,11 @@ static int allgather_open(void *of, struct cc_error *e)
     if (!cc_mul(n, RECORD_HEAD + cc_pack_bound(x->pack), &bytes))
         return cc_fail(e, "the payloads of %zu workers do not fit into memory", n);
     CC_TRY(CC_NEW(x->begin, n + 1, e));
+    if (s->job->training.local.median && s->job->data) {
+        CC_TRY(cc_alloc_floats(workers_of(x) * (x->head.range.to - x->head.range.from), &x->decoded,
+                               e));
+        CC_TRY(CC_NEW(x->norm, workers_of(x), e));
+    }
     return lends ? cc_room_alloc(s, x->head.index, 0, bytes, &x->records, e)
                  : cc_data_alloc(s->job, bytes, &x->records, e);
 }

@@ -84,6 +84,8 @@ struct cc_block_streams {
 };
 int cc_block_streams_open(struct cc_block_streams *s, struct cc_rank_state *rank_state,
                           size_t index, size_t at_once, struct cc_error *e);
+/* Tells the streams' blocks apart from those of others by a channel instead of the message. */
+void cc_block_streams_tag(struct cc_block_streams *s, size_t channel);
 /* Makes all progress that is possible without waiting; sets *moved if there was any. */
 int cc_block_streams_progress(struct cc_block_streams *s, bool *moved, struct cc_error *e);
 /* Cancels what is under way, after an error. All zeros are nothing to close. */

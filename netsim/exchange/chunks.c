@@ -40,13 +40,12 @@ struct cc_pack_config cc_chunks_config(const struct cc_rank_state *s,
                                    .seed = s->job->seed + schedule->owner_salt,
                                    .rank = schedule->owner_encodes_as,
                                    .direction = s->second != NULL ? CC_PULL : CC_PUSH,
-                                   .workers = s->job->workers};
+                                   .workers = cc_group_size(s)};
 }
 
-static int fill(const struct cc_rank_state *s, const struct cc_message *m,
+static int fill(const struct cc_rank_state *s, struct cc_range all,
                 const struct cc_schedule *schedule, struct cc_chunks *c, struct cc_error *e)
 {
-    const struct cc_range all = cc_message_range(s, m);
     struct cc_pack_config config = cc_chunks_config(s, schedule);
     config.decodes_only = true;
     *c = (struct cc_chunks){.count = schedule->chunks, .holders = 1};
@@ -62,19 +61,22 @@ static int fill(const struct cc_rank_state *s, const struct cc_message *m,
     return CC_OK;
 }
 
-int cc_chunks_open(const struct cc_rank_state *s, const struct cc_message *m,
+int cc_chunks_open(const struct cc_rank_state *s, const struct cc_message *m, struct cc_range all,
                    const struct cc_schedule *schedule, struct cc_chunks **out, struct cc_error *e)
 {
     for (struct cc_chunks *c = s->shared != NULL ? s->shared->chunks : NULL; c != NULL; c = c->next)
-        if (c->of == m && c->count == schedule->chunks) {
+        if (c->message == m && c->collective == s->collective && c->of.from == all.from &&
+            c->of.to == all.to && c->count == schedule->chunks) {
             c->holders++;
             *out = c;
             return CC_OK;
         }
     CC_TRY(CC_NEW(*out, 1, e));
-    CC_TRY(fill(s, m, schedule, *out, e));
+    CC_TRY(fill(s, all, schedule, *out, e));
     if (s->shared != NULL) {
-        (*out)->of = m;
+        (*out)->message = m;
+        (*out)->collective = s->collective;
+        (*out)->of = all;
         (*out)->list = &s->shared->chunks;
         (*out)->next = s->shared->chunks;
         s->shared->chunks = *out;

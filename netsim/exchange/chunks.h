@@ -16,7 +16,9 @@ struct cc_chunks {
     struct cc_chunk *chunk;
     size_t count;
     int holders; /* ranks that share them */
-    const struct cc_message *of;
+    const struct cc_message *message;
+    int collective;                 /* that the message is one of */
+    struct cc_range of;             /* its values, or some of them */
     struct cc_chunks **list, *next; /* where they are listed; NULL: they are not shared */
     /* Without data: */
     struct {
@@ -31,8 +33,8 @@ struct cc_chunks {
 struct cc_pack_config cc_chunks_config(const struct cc_rank_state *s,
                                        const struct cc_schedule *schedule);
 
-/* Cuts the message into the schedule's chunks. Close them also after an error. */
-int cc_chunks_open(const struct cc_rank_state *s, const struct cc_message *m,
+/* Cuts the values into the schedule's chunks. Close them also after an error. */
+int cc_chunks_open(const struct cc_rank_state *s, const struct cc_message *m, struct cc_range all,
                    const struct cc_schedule *schedule, struct cc_chunks **out, struct cc_error *e);
 /* NULL is nothing to close. */
 void cc_chunks_close(struct cc_chunks *c);

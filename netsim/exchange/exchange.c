@@ -28,7 +28,8 @@ const struct cc_exchange_code cc_exchange_code_nccl = {.open = refuse_formula};
 #define CODE(id, symbol, ...) &cc_exchange_code_##symbol,
 static const struct cc_exchange_code *const codes[] = {CC_EXCHANGES(CODE)};
 
-/* Floats are summed; index-value pairs are merged, if the exchange merges; other payloads are
+/* Payloads that are floats other than the gradient itself, as the factors of whole tensors, are not
+ * cut. Floats are summed; index-value pairs are merged, if the exchange merges; other payloads are
  * encoded again at every hop, or gathered where the job says so. */
 static int open_reduction(struct cc_rank_state *s, const struct cc_message *m, size_t index,
                           cc_schedule_builder *build, void **out, struct cc_error *e)
@@ -41,13 +42,18 @@ static int open_reduction(struct cc_rank_state *s, const struct cc_message *m, s
                        "%s: %s does not carry payloads of this kind (its flags in "
                        "core/exchange.h)",
                        s->row->scheme, cc_exchange_names[x]);
-    if (sums)
+    if (s->job->training.shards != CC_SHARDS_NONE)
+        reduction = &cc_reduce_recode; /* owners make something else of their sums */
+    else if (sums)
         reduction = &cc_reduce_sum;
     else if (cc_exchange_has(x, CC_X_MERGES))
         reduction = &cc_reduce_merge;
     else if (s->job->via == CC_VIA_ALLGATHER)
         reduction = &cc_allgather_bruck;
-    return cc_exchange_make(reduction, s, m, index, build, out, e);
+    const bool cuts = cc_job_parts(s->job, s->row) > 1 && reduction != &cc_allgather_bruck &&
+                      (!sums || (s->spec->scheme->flags & CC_VERBATIM) != 0);
+    return (cuts ? cc_exchange_make_parts : cc_exchange_make)(reduction, s, m, index, build, out,
+                                                              e);
 }
 
 int cc_exchange_open(struct cc_rank_state *s, const struct cc_message *m, size_t index, void **out,

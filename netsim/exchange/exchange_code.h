@@ -29,7 +29,9 @@ struct cc_exchange_head {
     struct cc_rank_state *s;
     const struct cc_message *message;
     size_t index;               /* the message's place in the row */
-    struct cc_range range;      /* its values */
+    size_t channel;             /* tells its tags and rooms apart from those of others */
+    struct cc_range range;      /* its values, or those of its part */
+    bool passed;                /* in this step: its first group of rounds is over */
     cc_schedule_builder *build; /* NULL: no schedule */
 };
 
@@ -59,6 +61,17 @@ struct cc_exchange_code {
 int cc_exchange_make(const struct cc_exchange_kind *kind, struct cc_rank_state *s,
                      const struct cc_message *m, size_t index, cc_schedule_builder *build,
                      void **out, struct cc_error *e);
+
+/* The same of some of the message's values, over a channel of its own. */
+int cc_exchange_make_part(const struct cc_exchange_kind *kind, struct cc_rank_state *s,
+                          const struct cc_message *m, size_t index, size_t channel,
+                          struct cc_range range, cc_schedule_builder *build, void **out,
+                          struct cc_error *e);
+/* An exchange of the message in job->parts parts: each begins when the one before has ended its
+ * first group of rounds, so that the parts are in different stages at the same time (parts.c). */
+int cc_exchange_make_parts(const struct cc_exchange_kind *kind, struct cc_rank_state *s,
+                           const struct cc_message *m, size_t index, cc_schedule_builder *build,
+                           void **out, struct cc_error *e);
 
 /* Reductions: what happens to the chunks that a schedule moves. */
 extern const struct cc_exchange_kind

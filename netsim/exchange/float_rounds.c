@@ -8,10 +8,9 @@
 
 #include "netsim/exchange/data.h"
 
-int cc_float_rounds_open(struct cc_float_rounds *f, struct cc_rank_state *s,
-                         const struct cc_message *m, struct cc_error *e)
+int cc_float_rounds_open(struct cc_float_rounds *f, struct cc_rank_state *s, struct cc_range range,
+                         struct cc_error *e)
 {
-    const struct cc_range range = cc_message_range(s, m);
     const struct cc_pack_config config = {.seed = s->job->seed, .rank = s->rank};
     *f = (struct cc_float_rounds){.rank_state = s, .range = range, .whole = range};
     CC_TRY(cc_message_pack_make(s, range, range.from, config, &f->pack, e));
@@ -27,12 +26,19 @@ int cc_float_rounds_open(struct cc_float_rounds *f, struct cc_rank_state *s,
     return CC_OK;
 }
 
+/* Begins work on the range: of plain floats, or with a codec, which may take long for few. */
+static struct cc_work_timer begin_work(const struct cc_float_rounds *f)
+{
+    return cc_work_begin_on(f->rank_state->transport,
+                            cc_pack_verbatim(f->pack) ? f->range.to - f->range.from : SIZE_MAX);
+}
+
 /* Encodes from f->round on, up to a round that has bytes. Rounds without bytes are encoded, too:
  * codecs expect every round. */
 static int encode(struct cc_float_rounds *f, double cost_s, struct cc_error *e)
 {
     struct cc_rank_state *s = f->rank_state;
-    const struct cc_work_timer since = cc_work_begin(s->transport);
+    const struct cc_work_timer since = begin_work(f);
     const size_t rounds = cc_pack_rounds(f->pack);
     const float *x = CC_OFFSET_OR_NULL(s->gradient, f->range.from);
     f->bytes = 0;
@@ -69,7 +75,7 @@ static double further_cost_s(const struct cc_float_rounds *f)
 static int add_mean(struct cc_float_rounds *f, const uint8_t *sum, struct cc_error *e)
 {
     struct cc_rank_state *s = f->rank_state;
-    const struct cc_work_timer since = cc_work_begin(s->transport);
+    const struct cc_work_timer since = begin_work(f);
     const bool costs = s->row->cost != NULL;
     const int status =
         sum != NULL && !s->contributes
@@ -92,8 +98,8 @@ int cc_float_rounds_next(struct cc_float_rounds *f, const uint8_t *sum, struct c
     struct cc_rank_state *s = f->rank_state;
     if (cc_pack_verbatim(f->pack))
         return add_mean(f, sum, e);
-    const struct cc_work_timer since = cc_work_begin(s->transport);
-    const float scale = 1.0f / (float)s->job->workers;
+    const struct cc_work_timer since = begin_work(f);
+    const float scale = 1.0f / (float)cc_group_size(s);
     float *y =
         s->contributes ? (float *)(void *)f->unused : CC_OFFSET_OR_NULL(s->model, f->range.from);
     int status = cc_pack_absorb(f->pack, s->step, f->round, sum, f->bytes, scale, y, e);

@@ -25,8 +25,8 @@ struct cc_float_rounds {
 };
 
 /* Close it also after an error; all zeros are nothing to close. */
-int cc_float_rounds_open(struct cc_float_rounds *f, struct cc_rank_state *s,
-                         const struct cc_message *m, struct cc_error *e);
+int cc_float_rounds_open(struct cc_float_rounds *f, struct cc_rank_state *s, struct cc_range range,
+                         struct cc_error *e);
 /* Encodes the step's gradient, up to the first round that has bytes. */
 int cc_float_rounds_start(struct cc_float_rounds *f, struct cc_error *e);
 /* Whether the sum completes the step's. */

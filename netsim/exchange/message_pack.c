@@ -8,7 +8,10 @@
 
 struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_message *m)
 {
-    return (struct cc_range){s->job->offset[m->first], s->job->offset[m->last + 1]};
+    const size_t from = s->job->offset[m->first], to = s->job->offset[m->last + 1];
+    return s->parts > 1 ? (struct cc_range){cc_part_at(from, to, s->part, s->parts),
+                                            cc_part_at(from, to, s->part + 1, s->parts)}
+                        : (struct cc_range){from, to};
 }
 
 int cc_rank_pack_make(const struct cc_rank_state *s, struct cc_pack_config config,

@@ -33,12 +33,12 @@ static int add_round(const struct cc_pow2_group *f, int rank, size_t d, bool hal
     return cc_schedule_add(p, &r, e);
 }
 
-int cc_schedule_rabenseifner(int workers, int per_host, int rank, struct cc_schedule *p,
-                             struct cc_error *e)
+int cc_schedule_rabenseifner(int workers, struct cc_schedule_hosts hosts, int rank,
+                             struct cc_schedule *p, struct cc_error *e)
 {
     const struct cc_pow2_group f = cc_pow2_group_make(workers, rank);
     const size_t size = (size_t)f.size;
-    (void)per_host;
+    (void)hosts;
     *p = (struct cc_schedule){.chunks = size, .owner_encodes_as = rank};
     CC_TRY(cc_pow2_group_add(&f, rank, false, p, e));
     for (size_t d = size / 2; d >= 1 && f.member >= 0; d /= 2)

@@ -25,6 +25,7 @@ struct cc_counters {
     double exchange_update_s; /* the part of CC_PHASE_UPDATE that exchanges have charged */
     uint64_t payload_bytes;   /* encoded by this rank: a worker's push, a server's pull (once, not
                                  once per worker); re-encoded partial sums are not counted */
+    uint64_t gathered_bytes;  /* the same of what is gathered of its shard */
     uint64_t head_bytes;      /* heads of the packs around these payloads */
     uint64_t
         sent_bytes; /* handed to the transport for other hosts, heads and partial sums included */
@@ -34,6 +35,12 @@ struct cc_counters {
     uint64_t *tensor_bytes; /* payload_bytes by tensor; NULL: not counted */
     uint64_t kept;          /* values in the sums of pairs, where these are re-sparsified */
     uint64_t chosen[CC_EXCHANGE_COUNT]; /* ssar-auto: messages by the exchange that it chose */
+};
+
+/* The workers that an exchange is among: `size` of them, of which the i-th is first + i * stride.
+ * size 0: all. */
+struct cc_rank_group {
+    int size, first, stride;
 };
 
 struct cc_exchange_kind;
@@ -53,6 +60,9 @@ struct cc_rank_state {
     const struct cc_exchange_kind *library;
     int rank; /* workers first, then servers */
     bool server;
+    struct cc_rank_group group; /* a collective's, of a step with sharded states; */
+    int collective;             /* its place in the list; */
+    size_t part, parts; /* and of each message's values the part that it is of; parts 0: all */
     const struct cc_job *job;
     const struct cc_job_row *row;
     const struct cc_size_index *sizes; /* the row's, without data; else NULL */
@@ -60,19 +70,23 @@ struct cc_rank_state {
     const struct cc_spec *pull;        /* the scheme of what servers send */
     const struct cc_spec *second;      /* the scheme of the second stage (cc_second_spec); NULL:
                                           fp32 if it is dense, otherwise the row's */
-    const struct cc_size_index *second_sizes; /* its sizes, without data; else NULL */
-    uint64_t step;                            /* the step of the exchange; set before start */
+    const struct cc_spec *inner;       /* the scheme inside hosts (cc_inner_spec); or NULL */
+    const struct cc_size_index *second_sizes, *inner_sizes; /* theirs, without data; else NULL */
+    uint64_t step;              /* the step of the exchange; set before start */
     struct cc_pack_list *packs; /* the rank's encoders, as they are made; NULL: not listed */
     /* The flat step that this worker contributes, and the one that the mean over the workers is
      * added to, as they encoded it. Set before start and valid until done; NULL without data. */
     const float *gradient;
     float *model;
     bool contributes; /* and does no more: rank 0 of this process applies what all ranks receive */
-    bool hold_sums;   /* an exchange that sums, and is done except for adding the mean to the model,
-                         reports that it is done; its next test without this adds it */
+    bool waits_its_turn; /* while an exchange begins: it encodes, and sends nothing before its next
+                            test, as those before it are under way */
+    bool hold_sums; /* an exchange that sums, and is done except for adding the mean to the model,
+                       reports that it is done; its next test without this adds it */
     /* Servers: turns the mean of the pushes of values [from, to), which have had `updates` before,
      * into what the workers pull, in place; mean[0] is value `from`. NULL: they pull the mean.
-     * Where steps are not bulk synchronous: applies a push to `model`. */
+     * Workers with shards: turns the mean of their own values into what is gathered. Where steps
+     * are not bulk synchronous: applies a push to `model`. */
     int (*serve)(void *arg, uint64_t step, uint64_t updates, size_t from, size_t to, float *mean,
                  struct cc_error *e);
     void *serve_arg;
@@ -101,10 +115,24 @@ struct cc_rank_state {
 /* `seconds` of work in a row that has costs; NAN in one that measures them. */
 double cc_row_cost(const struct cc_rank_state *s, double seconds);
 
+/* The workers that the exchange is among, this rank's place among them, and the rank of one. */
+static inline int cc_group_size(const struct cc_rank_state *s)
+{
+    return s->group.size > 0 ? s->group.size : s->job->workers;
+}
+static inline int cc_group_place(const struct cc_rank_state *s)
+{
+    return s->group.size > 0 ? (s->rank - s->group.first) / s->group.stride : s->rank;
+}
+static inline int cc_group_rank(const struct cc_rank_state *s, int place)
+{
+    return s->group.size > 0 && place >= 0 ? s->group.first + place * s->group.stride : place;
+}
+
 /* The factor on what the exchange has summed or gathered: a mean's, or 1. */
 static inline float cc_result_scale(const struct cc_rank_state *s)
 {
-    return s->job->op == CC_ALL_GATHER ? 1.0f : 1.0f / (float)s->job->workers;
+    return s->job->op == CC_ALL_GATHER ? 1.0f : 1.0f / (float)cc_group_size(s);
 }
 
 /* Ends work and charges its time to a phase. */

@@ -17,12 +17,12 @@
 #include "netsim/exchange/exchange_code.h"
 #include "netsim/exchange/pow2_group.h"
 
-int cc_schedule_recdouble(int workers, int per_host, int rank, struct cc_schedule *p,
-                          struct cc_error *e)
+int cc_schedule_recdouble(int workers, struct cc_schedule_hosts hosts, int rank,
+                          struct cc_schedule *p, struct cc_error *e)
 {
     const struct cc_pow2_group f = cc_pow2_group_make(workers, rank);
     uint64_t salt = 1;
-    (void)per_host;
+    (void)hosts;
     *p = (struct cc_schedule){.chunks = 1};
     CC_TRY(cc_pow2_group_add(&f, rank, false, p, e));
     for (int d = 1; d < f.size && f.member >= 0; d *= 2) {

@@ -20,6 +20,9 @@
  * two ranks exchange the same chunks (recursive doubling), both must end with the same sum: each
  * decodes what it sent, too, and both add the two payloads in the same order.
  *
+ * With shards (shards.h) the owner of a chunk first updates its values by the sum's mean, and what
+ * it encodes is what all ranks gather.
+ *
  * Packs have a state (residuals) of their own for each round. `first` marks the first encoding of
  * values in a step: it is what counts as this rank's payload, and what is encoded in silent steps.
  * Without data, lengths come from the size index. */
@@ -33,6 +36,7 @@
 #include "netsim/exchange/chunks.h"
 #include "netsim/exchange/exchange_code.h"
 #include "netsim/exchange/data.h"
+#include "netsim/exchange/shards.h"
 
 /* The whole sum of a chunk in this step. */
 struct chunk {
@@ -57,14 +61,16 @@ struct reduce_recode {
     struct cc_chunks *all;
     struct chunk *chunk;
     struct round_state *round_state;
-    struct cc_pack *owner; /* encodes the chunk that this rank owns; NULL */
-    bool owner_first;      /* as in a round */
-    uint8_t *own;          /* the message of that chunk */
-    uint8_t *partial[2];   /* received partial sums, of even and odd rounds */
-    float *sum;            /* the range's: own values and received ones; NULL without data */
-    bool summing;          /* `sum` has the own values; before, the gradient has them */
-    size_t current;        /* round that ends next */
-    size_t begun, posted;  /* rounds whose send, and whose receive, has been added to a stream */
+    struct cc_pack *owner;        /* encodes the chunk that this rank owns; NULL */
+    bool owner_first;             /* as in a round */
+    uint8_t *own;                 /* the message of that chunk */
+    uint8_t *partial[2];          /* received partial sums, of even and odd rounds */
+    float *sum;                   /* the range's: own values and received ones; NULL without data */
+    bool summing;                 /* `sum` has the own values; before, the gradient has them */
+    size_t current;               /* round that ends next */
+    struct cc_shard_step *shards; /* NULL: none */
+    bool updates;                 /* the shards' step is under way: the next group waits for it */
+    size_t begun, posted; /* rounds whose send, and whose receive, has been added to a stream */
     struct cc_block_streams streams;
     bool over;
 };
@@ -104,7 +110,7 @@ static void begin_sum(struct reduce_recode *x, size_t k)
     const struct cc_range all = x->head.range;
     const struct cc_range part =
         cc_chunks_range(all, x->schedule.chunks, r->recv_first, r->recv_count);
-    const struct cc_range own = x->schedule.at_once > 0 ? part : all;
+    const struct cc_range own = x->schedule.at_once > 0 && !x->schedule.sums_all ? part : all;
     if (!x->summing && x->sum != NULL)
         memcpy(x->sum + (own.from - all.from), x->head.s->gradient + own.from,
                (own.to - own.from) * sizeof *x->sum);
@@ -145,7 +151,7 @@ static int apply_chunks(struct reduce_recode *x, size_t first, size_t count, str
 {
     struct cc_rank_state *s = x->head.s;
     const struct cc_work_timer since = cc_work_begin(s->transport);
-    const float scale = cc_result_scale(s);
+    const float scale = x->shards != NULL ? 1 : cc_result_scale(s);
     float *model = CC_OFFSET_OR_NULL(s->model, x->head.range.from);
     double cost_s = 0;
     int status = CC_OK;
@@ -171,7 +177,7 @@ static void apply_sum(struct reduce_recode *x)
         x->schedule.owns_chunk ? cc_chunks_range(all, x->schedule.chunks, x->schedule.own_chunk, 1)
                                : all;
     struct cc_rank_state *s = x->head.s;
-    const struct cc_work_timer since = cc_work_begin(s->transport);
+    const struct cc_work_timer since = cc_work_begin_on(s->transport, own.to - own.from);
     const float scale = cc_result_scale(s);
     float *y = CC_OFFSET_OR_NULL(s->model, all.from);
     const float *sum = x->summing ? x->sum : CC_OFFSET_OR_NULL(s->gradient, all.from);
@@ -265,8 +271,11 @@ static void post_receive(struct reduce_recode *x, size_t k)
 
 static void post_receives(struct reduce_recode *x, size_t end)
 {
-    for (; x->posted < end; x->posted++)
+    for (; x->posted < end; x->posted++) {
+        if (x->shards != NULL && x->posted == x->schedule.reduce_rounds)
+            cc_shards_post(x->shards, &x->streams);
         post_receive(x, x->posted);
+    }
 }
 
 static int begin_send(struct reduce_recode *x, size_t k, struct cc_error *e)
@@ -287,24 +296,67 @@ static int begin_send(struct reduce_recode *x, size_t k, struct cc_error *e)
     return CC_OK;
 }
 
+/* The whole sum of the own chunk, or its place. */
+static float *own_sum(struct reduce_recode *x)
+{
+    const struct cc_range all = x->head.range;
+    const size_t n = all.to - all.from;
+    if (!x->summing)
+        memcpy(x->sum, x->head.s->gradient + all.from, n * sizeof *x->sum);
+    x->summing = true;
+    return x->sum +
+           (cc_chunks_range(all, x->schedule.chunks, x->schedule.own_chunk, 1).from - all.from);
+}
+
+/* Encodes the whole sum of the own chunk, or what shards make of it. */
+static int encode_owned(struct reduce_recode *x, struct cc_error *e)
+{
+    struct chunk *c = &x->chunk[x->schedule.own_chunk];
+    uint8_t *payload = CC_OFFSET_OR_NULL(x->own, CC_SIZE_BYTES);
+    c->at = payload;
+    c->here = true;
+    if (x->shards == NULL)
+        return encode(x, x->owner, x->owner_first, x->own, &c->len, e);
+    CC_TRY(cc_shards_update(x->shards, own_sum(x), e));
+    CC_TRY(cc_shards_encode(x->shards, x->owner, x->sum, payload, &c->len, e));
+    put_size(x->own, c->len);
+    return CC_OK;
+}
+
 /* Begins the group of the current round, whose receives are posted already; the owner encodes its
  * chunk when the rounds that reduce are over. */
 static int begin_group(struct reduce_recode *x, struct cc_error *e)
 {
     const size_t end = cc_schedule_group_end(&x->schedule, x->current);
     bool moved;
-    if (x->owner != NULL && x->current == x->schedule.reduce_rounds) {
-        struct chunk *c = &x->chunk[x->schedule.own_chunk];
-        c->at = CC_OFFSET_OR_NULL(x->own, CC_SIZE_BYTES);
-        c->here = true;
-        CC_TRY(encode(x, x->owner, x->owner_first, x->own, &c->len, e));
-    }
+    if (x->owner != NULL && x->current == x->schedule.reduce_rounds)
+        CC_TRY(encode_owned(x, e));
     for (; x->begun < end; x->begun++) {
         CC_TRY(begin_send(x, x->begun, e));
-        if (x->begun + 1 < end) /* a payload is sent while the next one is encoded */
+        /* A payload is sent while the next one is encoded. */
+        if (x->begun + 1 < end && !x->head.s->waits_its_turn)
             CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
     }
     post_receives(x, cc_schedule_group_end(&x->schedule, end));
+    return CC_OK;
+}
+
+/* Whole sums are there: encodes the own one, and begins to gather. */
+static int begin_gathering(struct reduce_recode *x, struct cc_error *e)
+{
+    bool moved;
+    x->updates = false;
+    CC_TRY(begin_group(x, e));
+    CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
+    return x->owner != NULL ? apply_chunks(x, x->schedule.own_chunk, 1, e) : CC_OK;
+}
+
+static int end_sums(struct reduce_recode *x, struct cc_error *e)
+{
+    if (x->shards == NULL)
+        return begin_gathering(x, e);
+    x->updates = true;
+    cc_shards_begin(x->shards, own_sum(x), &x->streams);
     return CC_OK;
 }
 
@@ -318,11 +370,11 @@ static int end_round(struct reduce_recode *x, struct cc_error *e)
         CC_TRY_IN(reduces ? add_received(x, k, e) : keep_received(x, k, e), e, "from rank %d",
                   r->from);
     x->current++;
+    if (x->current == x->schedule.reduce_rounds)
+        return end_sums(x, e);
     if (x->current >= x->begun)
         CC_TRY(begin_group(x, e));
     CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
-    if (x->current == x->schedule.reduce_rounds && x->owner != NULL)
-        CC_TRY(apply_chunks(x, x->schedule.own_chunk, 1, e));
     return reduces ? CC_OK : apply_chunks(x, r->recv_first, r->recv_count, e);
 }
 
@@ -346,17 +398,27 @@ static int reduce_recode_start(void *of, struct cc_error *e)
     struct reduce_recode *x = of;
     bool moved;
     x->current = x->begun = x->posted = 0;
+    x->updates = false;
+    x->head.passed = false;
     x->summing = false;
     if (cc_silent(x->head.s, x->head.message))
         return encode_silently(x, e);
     x->over = false;
     memset(x->chunk, 0, x->schedule.chunks * sizeof *x->chunk);
     post_receives(x, cc_schedule_group_end(&x->schedule, 0));
+    if (x->schedule.reduce_rounds == 0)
+        return end_sums(x, e);
     CC_TRY(begin_group(x, e));
-    CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
-    if (x->schedule.reduce_rounds == 0 && x->owner != NULL)
-        CC_TRY(apply_chunks(x, x->schedule.own_chunk, 1, e));
-    return CC_OK;
+    return x->head.s->waits_its_turn ? CC_OK : cc_block_streams_progress(&x->streams, &moved, e);
+}
+
+/* Whether the first group of rounds is over; one that only sends is when that has left. */
+static bool passed(const struct reduce_recode *x)
+{
+    const struct round_state *first = x->round_state;
+    return x->current >= cc_schedule_group_end(&x->schedule, 0) &&
+           (x->schedule.rounds == 0 || first->in_capacity > 0 ||
+            cc_transfer_complete(&first->send));
 }
 
 static int reduce_recode_test(void *of, bool *done, struct cc_error *e)
@@ -366,17 +428,22 @@ static int reduce_recode_test(void *of, bool *done, struct cc_error *e)
     while (moved) {
         moved = false;
         CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
-        if (x->current < x->schedule.rounds &&
-            cc_transfer_complete(&x->round_state[x->current].recv)) {
+        if (x->updates && cc_shards_ready(x->shards)) {
+            CC_TRY(begin_gathering(x, e));
+            moved = true;
+        } else if (!x->updates && x->current < x->schedule.rounds &&
+                   cc_transfer_complete(&x->round_state[x->current].recv)) {
             CC_TRY(end_round(x, e));
             moved = true;
         }
     }
-    if (!x->over && x->current == x->schedule.rounds && cc_block_stream_idle(&x->streams.out)) {
+    if (!x->over && !x->updates && x->current == x->schedule.rounds &&
+        cc_block_stream_idle(&x->streams.out)) {
         x->over = true;
         if (!encodes_whole(x) && x->schedule.reduce_rounds == x->schedule.rounds)
             apply_sum(x);
     }
+    x->head.passed = passed(x);
     *done = x->over;
     return CC_OK;
 }
@@ -391,6 +458,7 @@ static void reduce_recode_close(void *of)
         free(x->round_state[k].out);
         free(x->round_state[k].in);
     }
+    cc_shards_close(x->shards);
     cc_chunks_close(x->all);
     cc_pack_free(x->owner);
     free(x->own);
@@ -433,7 +501,11 @@ static int open_reducing_round(struct reduce_recode *x, size_t k, size_t *larges
     const struct cc_range out = chunk_values(x, r->send_first, r->send_count);
     const struct cc_range in = chunk_values(x, r->recv_first, r->recv_count);
     struct round_state *t = &x->round_state[k];
-    struct cc_pack_config config = {.seed = s->job->seed + r->salt, .rank = r->encodes_as};
+    struct cc_pack_config config = {.seed = s->job->seed + r->salt,
+                                    .rank = r->encodes_as,
+                                    .inner = r->inner,
+                                    .spec = r->inner ? s->inner : NULL,
+                                    .sizes = r->inner ? s->inner_sizes : NULL};
     t->first = is_first(x, k, out);
     t->sent = out;
     if (!is_empty(out)) {
@@ -485,6 +557,7 @@ static int open_owner(struct reduce_recode *x, struct cc_error *e)
     const struct cc_rank_state *s = x->head.s;
     const struct cc_range r = chunk_values(x, x->schedule.own_chunk, 1);
     const struct cc_pack_config config = cc_chunks_config(s, &x->schedule);
+    CC_TRY(cc_shards_open(x->head.s, x->head.message, r, &x->shards, e));
     if (!encodes_whole(x) || is_empty(r))
         return CC_OK;
     CC_TRY(cc_message_pack_make(s, r, x->head.range.from, config, &x->owner, e));
@@ -500,7 +573,7 @@ static int open_rounds(struct reduce_recode *x, struct cc_error *e)
     CC_TRY(CC_NEW(x->chunk, x->schedule.chunks, e));
     if (s->job->data)
         CC_TRY(CC_NEW(x->sum, x->head.range.to - x->head.range.from, e));
-    CC_TRY(cc_chunks_open(s, x->head.message, &x->schedule, &x->all, e));
+    CC_TRY(cc_chunks_open(s, x->head.message, x->head.range, &x->schedule, &x->all, e));
     for (size_t k = 0; k < x->schedule.reduce_rounds; k++)
         CC_TRY(open_reducing_round(x, k, &largest, e));
     for (size_t k = x->schedule.reduce_rounds; k < x->schedule.rounds; k++)
@@ -520,6 +593,7 @@ static int reduce_recode_open(void *of, struct cc_error *e)
         cc_chunks_drop_empty(x->head.range, &x->schedule);
     CC_TRY(cc_block_streams_open(&x->streams, s, x->head.index,
                                  x->schedule.at_once > 0 ? x->schedule.at_once : 1, e));
+    cc_block_streams_tag(&x->streams, x->head.channel);
     return open_rounds(x, e);
 }
 

@@ -131,8 +131,8 @@ static bool add_received(struct reduce_sum *x, size_t k)
     if (t->added == end)
         return false;
     if (t->adds) {
-        const struct cc_work_timer since = cc_work_begin(s->transport);
         const size_t bytes = end - t->added;
+        const struct cc_work_timer since = cc_work_begin_on(s->transport, bytes / sizeof(float));
         if (t->in.at != NULL)
             add_bytes(x, t, t->in.at + t->added, bytes);
         cc_charge(x->head.s, CC_PHASE_HOP, since,
@@ -157,6 +157,7 @@ static void look_ahead(struct reduce_sum *x, bool *moved)
         *moved |= add_received(x, k);
         if (k == x->current && cc_transfer_complete(&t->out) && t->added == t->in.bytes) {
             x->current++;
+            x->head.passed |= x->current >= cc_schedule_group_end(&x->schedule, 0);
             *moved = true;
         }
         /* Later rounds must wait for both streams. */
@@ -310,6 +311,7 @@ static void set_whole(struct reduce_sum *x)
 static int reduce_sum_start(void *of, struct cc_error *e)
 {
     struct reduce_sum *x = of;
+    x->head.passed = x->peer != NULL;
     CC_TRY(cc_float_rounds_start(&x->floats, e));
     take_own(x);
     set_whole(x);
@@ -380,7 +382,7 @@ static int reduce_sum_open(void *of, struct cc_error *e)
     struct cc_rank_state *s = x->head.s;
     uint8_t *peers;
     bool *summed;
-    CC_TRY(cc_float_rounds_open(&x->floats, s, x->head.message, e));
+    CC_TRY(cc_float_rounds_open(&x->floats, s, x->head.range, e));
     if (s->job->op != CC_ALLREDUCE && !cc_pack_verbatim(x->floats.pack))
         return cc_fail(e, "%s: %s needs payloads of which a part is a part of the values",
                        s->row->scheme, cc_operation_names[s->job->op]);
@@ -394,12 +396,13 @@ static int reduce_sum_open(void *of, struct cc_error *e)
     free(summed);
     if (s->shared == NULL || !s->job->data || (sums != CC_SUMS_TREE && x->schedule.chunks == 1)) {
         CC_TRY(cc_block_streams_open(&x->streams, s, x->head.index, x->schedule.at_once, e));
+        cc_block_streams_tag(&x->streams, x->head.channel);
         return open_received(x, e);
     }
     for (size_t k = 0; k < x->schedule.rounds; k++)
         x->sends += x->schedule.round[k].to >= 0;
     const size_t ranks = (size_t)s->job->workers;
-    CC_TRY(cc_room_alloc(s, x->head.index, 0, ranks * sizeof *x->peer, &peers, e));
+    CC_TRY(cc_room_alloc(s, x->head.channel, 0, ranks * sizeof *x->peer, &peers, e));
     x->peer = (struct reduce_sum **)(void *)peers;
     x->peer[s->rank] = x;
     return CC_OK;

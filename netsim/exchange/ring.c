@@ -9,10 +9,11 @@
  * 1)/P of the message, which is the least possible, at the price of 2(P - 1) latencies. */
 #include "netsim/exchange/exchange_code.h"
 
-static int build(int workers, int per_host, int rank, struct cc_schedule *p, struct cc_error *e)
+static int build(int workers, struct cc_schedule_hosts hosts, int rank, struct cc_schedule *p,
+                 struct cc_error *e)
 {
     const size_t n = (size_t)workers, me = (size_t)rank;
-    (void)per_host;
+    (void)hosts;
     *p = (struct cc_schedule){.chunks = n,
                               .reduce_rounds = n - 1,
                               .owns_chunk = true,

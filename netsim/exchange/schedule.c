@@ -59,8 +59,8 @@ static void keep_tree(int rank, struct cc_schedule *p)
     p->reduce_rounds = reduce_rounds;
 }
 
-int cc_schedule_to_first(cc_schedule_builder *build, int workers, int per_host, int rank, bool tree,
-                         struct cc_schedule *p, struct cc_error *e)
+int cc_schedule_to_first(cc_schedule_builder *build, int workers, struct cc_schedule_hosts hosts,
+                         int rank, bool tree, struct cc_schedule *p, struct cc_error *e)
 {
     const struct cc_round own = {
         .to = 0, .from = -1, .send_first = p->own_chunk, .send_count = 1, .begins = true};
@@ -75,7 +75,7 @@ int cc_schedule_to_first(cc_schedule_builder *build, int workers, int per_host, 
         return cc_schedule_add(p, &own, e);
     for (int i = 1; i < workers && rank == 0 && status == CC_OK; i++) {
         struct cc_schedule other = {0};
-        status = build(workers, per_host, i, &other, e);
+        status = build(workers, hosts, i, &other, e);
         const struct cc_round theirs = {
             .to = -1, .from = i, .recv_first = other.own_chunk, .recv_count = 1, .begins = i == 1};
         if (status == CC_OK && other.owns_chunk)

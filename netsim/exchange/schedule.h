@@ -35,6 +35,8 @@ struct cc_schedule {
     /* The most rounds that do not wait for each other; 0: each waits for the one before it. A group
      * of such rounds begins with one that `begins`. */
     size_t at_once;
+    bool sums_all; /* with at_once: the first rounds that reduce go on to add to other chunks than
+                      the first does, so that all of the own values are needed from there on */
     /* After the rounds that reduce, this rank has the whole sum of one chunk; every rank decodes
      * the payload that this rank encodes it to. */
     bool owns_chunk;
@@ -50,10 +52,16 @@ size_t cc_schedule_group_end(const struct cc_schedule *p, size_t k);
 /* Appends a round. */
 int cc_schedule_add(struct cc_schedule *p, const struct cc_round *r, struct cc_error *e);
 
-/* Makes the schedule of `rank`, one of `workers` ranks, of which `per_host` are on each host, host
- * by host. *p is all zeros before; its rounds are to be freed also on failure. */
-typedef int cc_schedule_builder(int workers, int per_host, int rank, struct cc_schedule *p,
-                                struct cc_error *e);
+/* The hosts of ranks, and how hierarchical reduces inside them and between them. */
+struct cc_schedule_hosts {
+    int per_host; /* ranks of each, host by host */
+    enum cc_stage_exchange inner, outer;
+};
+
+/* Makes the schedule of `rank`, one of `workers` ranks on those hosts. *p is all zeros before; its
+ * rounds are to be freed also on failure. */
+typedef int cc_schedule_builder(int workers, struct cc_schedule_hosts hosts, int rank,
+                                struct cc_schedule *p, struct cc_error *e);
 
 /* Leaves only the rounds of the operation. */
 void cc_schedule_keep(struct cc_schedule *p, enum cc_operation op);
@@ -61,8 +69,8 @@ void cc_schedule_keep(struct cc_schedule *p, enum cc_operation op);
 /* Where only rank 0 needs the whole sums: sends each from its owner to rank 0 alone. *p: as built
  * for the rank. tree: where all ranks make one sum, those add that rank 0's sum depends on;
  * otherwise such a schedule stays as it is. */
-int cc_schedule_to_first(cc_schedule_builder *build, int workers, int per_host, int rank, bool tree,
-                         struct cc_schedule *p, struct cc_error *e);
+int cc_schedule_to_first(cc_schedule_builder *build, int workers, struct cc_schedule_hosts hosts,
+                         int rank, bool tree, struct cc_schedule *p, struct cc_error *e);
 
 /* Parts that several exchanges have. */
 cc_schedule_builder cc_schedule_recdouble, cc_schedule_rabenseifner, cc_schedule_split;

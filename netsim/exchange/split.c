@@ -12,11 +12,11 @@
  * values of the chunk as they are, and then those of the ranks before it, the nearest first. */
 #include "netsim/exchange/exchange_code.h"
 
-int cc_schedule_split(int workers, int per_host, int rank, struct cc_schedule *p,
+int cc_schedule_split(int workers, struct cc_schedule_hosts hosts, int rank, struct cc_schedule *p,
                       struct cc_error *e)
 {
     const size_t n = (size_t)workers, me = (size_t)rank;
-    (void)per_host;
+    (void)hosts;
     *p = (struct cc_schedule){.chunks = n,
                               .reduce_rounds = n - 1,
                               .at_once = n - 1,

@@ -34,6 +34,7 @@ struct cc_inprocess {
     struct cc_process process;
     struct cc_shared shared;
     struct cc_spec *second; /* the scheme of the second stage (cc_second_spec); or NULL */
+    struct cc_spec *inner;  /* that inside hosts (cc_inner_spec); or NULL */
     struct rank *rank;
     size_t workers, ranks;
     /* Not bulk synchronous: */
@@ -96,6 +97,7 @@ static int open_rank(struct cc_inprocess *x, size_t i, struct cc_error *e)
         .raw = c->raw,
         .pull = c->pull != NULL ? c->pull : c->spec,
         .second = x->second,
+        .inner = x->inner,
         .packs = &r->packs,
         .contributes = i > 0,
         .serve = c->serve,
@@ -127,7 +129,8 @@ int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inproc
     CC_TRY_OUT(cc_process_open(&x->process, x->ranks,
                                config->clocks != NULL ? &config->clocks->links : NULL, e));
     CC_TRY_OUT(open_clocks(x, e));
-    CC_TRY_OUT(cc_second_spec(config->job, &x->second, e));
+    CC_TRY_OUT(cc_second_spec(config->job, config->row, &x->second, e));
+    CC_TRY_OUT(cc_inner_spec(config->job, config->row, &x->inner, e));
     for (size_t i = 0; i < x->ranks; i++)
         CC_TRY_OUT(open_rank(x, i, e));
     *out = x;
@@ -151,6 +154,7 @@ void cc_inprocess_close(struct cc_inprocess *x)
     cc_process_close(&x->process);
     cc_rooms_free(&x->shared);
     cc_spec_free(x->second);
+    cc_spec_free(x->inner);
     free(x->age);
     free(x->held_s);
     free(x->longest_s);
@@ -211,6 +215,7 @@ static void count(const struct cc_inprocess *x, double share, struct cc_inproces
     for (size_t i = 0; i < x->ranks; i++) {
         const struct cc_counters *t = &x->rank[i].s.counters;
         *(i < x->workers ? &out->push_bytes : &out->pull_bytes) += t->payload_bytes;
+        out->pull_bytes += t->gathered_bytes;
         out->encode_s += t->work_s[CC_PHASE_ENCODE] / workers;
         out->hop_s += t->work_s[CC_PHASE_HOP] / workers;
         out->server_s += i < x->workers ? 0 : t->work_s[CC_PHASE_SERVER] / servers;

@@ -49,7 +49,8 @@ struct cc_inprocess_config {
 struct cc_inprocess_step {
     uint64_t push_bytes; /* payload that the workers encoded, all of them; partial sums that are
                             encoded again on their way do not count */
-    uint64_t pull_bytes; /* payload that the server encoded: once, not once per worker */
+    uint64_t pull_bytes; /* payload that the server encoded: once, not once per worker; or what is
+                            gathered of shards */
     bool sent;           /* false: the scheme sends nothing in this step */
     /* Seconds of codec work, of processor time, that one worker, or the server, has on the critical
      * path if each had a processor of its own: as struct cc_codec_times in models/payload_cost.h.

@@ -32,16 +32,20 @@ static double clock_of(const struct cc_training *s)
     return s->config->task.threads == 1 ? cc_thread_now() : cc_now();
 }
 
-/* Turns the mean gradient into what workers pull: the change of the server's parameters. */
+/* Turns the mean gradient into what workers pull: the change of the server's parameters, or what is
+ * gathered of shards. */
 static int serve(void *arg, uint64_t step, uint64_t updates, size_t from, size_t to, float *mean,
                  struct cc_error *e)
 {
     struct cc_training *s = arg;
     (void)e;
-    if (s->measures_push && s->config->deltas)
+    if (s->measures_push && s->server != NULL)
         cc_unsent_arrive(&s->unsent, from, to, mean);
     const double since = clock_of(s);
-    if (s->config->deltas)
+    if (s->config->shards != CC_SHARDS_NONE)
+        cc_shard_update(&s->shard, from, to, step, updates, mean, s->weights,
+                        s->config->shards == CC_SHARDS_DIFFERENCES);
+    else if (s->config->deltas)
         cc_learner_change(&s->learner, from, to, step, updates, mean, s->server);
     s->log.sum.update_s += clock_of(s) - since;
     if (s->pulled != NULL)
@@ -54,14 +58,14 @@ static int serve(void *arg, uint64_t step, uint64_t updates, size_t from, size_t
 static int open_exchange(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
-    const struct cc_inprocess_config config = {.job = &s->job,
-                                               .row = s->job.row,
-                                               .spec = c->spec,
-                                               .raw = c->raw,
-                                               .pull = c->pull,
-                                               .serve =
-                                                   c->deltas || s->pulled != NULL ? serve : NULL,
-                                               .arg = s};
+    const struct cc_inprocess_config config = {
+        .job = &s->job,
+        .row = s->job.row,
+        .spec = c->spec,
+        .raw = c->raw,
+        .pull = c->pull,
+        .serve = s->server != NULL || s->pulled != NULL ? serve : NULL,
+        .arg = s};
     return c->consistency == CC_BULK ? cc_inprocess_open(&config, &s->exchange, e) : CC_OK;
 }
 
@@ -95,7 +99,9 @@ static int open_state(struct cc_training *s, struct cc_error *e)
     struct cc_learner_config learner = cc_job_learner(&s->job, s->job.row);
     learner.layout = s->layout;
     learner.threads = c->task.threads;
-    CC_TRY(cc_learner_open(&s->learner, &learner, c->deltas && bulk, e));
+    const bool shards = c->shards != CC_SHARDS_NONE;
+    if (!shards)
+        CC_TRY(cc_learner_open(&s->learner, &learner, c->deltas && bulk, e));
     s->out->epoch = cc_task_epoch(s->task);
     CC_TRY(cc_alloc_floats(s->values, &s->weights, e));
     CC_TRY(cc_alloc_floats((bulk ? workers : 1) * s->values, &s->gradients, e));
@@ -112,13 +118,20 @@ static int open_state(struct cc_training *s, struct cc_error *e)
         CC_TRY(cc_training_local_open(s, e));
     if (c->svrg_steps > 0)
         CC_TRY(cc_training_svrg_open(s, e));
+    if (shards) {
+        const struct cc_shard_part all = {0, s->values};
+        CC_TRY(cc_shard_open(&s->shard, &learner, &all, 1, s->weights, e));
+        s->server = s->shard.weights;
+    }
     if (c->deltas) {
         CC_TRY(cc_alloc_floats(s->values, &s->server, e));
         memcpy(s->server, s->weights, s->values * sizeof *s->server);
     }
     if (c->capture != NULL && cc_exchange_has(c->exchange, CC_X_SERVERS))
         CC_TRY(cc_alloc_floats(s->values, &s->pulled, e));
-    s->measures_push = bulk && cc_spec_has_feedback(c->spec) &&
+    /* Workers that do not send keep more than a residual, and a median norm scales what arrives. */
+    s->measures_push = bulk && c->local.quorum == 0 && !c->local.median &&
+                       cc_spec_has_feedback(c->spec) &&
                        !(cc_own_momentum(c->spec->scheme, c->spec->params) > 0);
     /* In a pipeline the workers' copy lacks what is under way, too. */
     s->measures_pull = bulk && c->deltas && cc_spec_has_feedback(c->pull) && c->mode != CC_PIPE;
@@ -134,7 +147,9 @@ static void close_state(struct cc_training *s)
     cc_task_close(s->task);
     cc_job_free(&s->job);
     free(s->weights);
-    free(s->server);
+    if (s->server != s->shard.weights)
+        free(s->server);
+    cc_shard_close(&s->shard);
     free(s->pulled);
     cc_learner_close(&s->learner);
     free(s->gradients);
@@ -171,13 +186,14 @@ static double compute(struct cc_training *s)
         const struct cc_training_batch batch = s->own != NULL    ? cc_training_local_compute(s, i)
                                                : s->svrg != NULL ? cc_training_svrg_compute(s, i)
                                                                  : compute_gradient(s, i);
+        cc_element_round(s->config->dtype, s->gradients + i * s->values, s->values);
         sum += batch.loss;
         correct += batch.correct;
         if (!s->out->diverged && cc_loss_diverged(batch.loss, i, text))
             cc_training_diverge(s, text);
     }
     s->log.sum.compute_s += (clock_of(s) - since) / (double)workers;
-    s->log.sum.train_accuracy += correct / (double)(workers * c->batch);
+    s->log.sum.train_accuracy += correct / (double)(workers * c->batch * s->layout->labels);
     return sum / (double)workers;
 }
 
@@ -211,7 +227,7 @@ static void measure_behind(struct cc_training *s)
 static void apply_received(struct cc_training *s, uint64_t step, float *received)
 {
     for (size_t i = 0; i < s->job.row->messages; i++)
-        cc_training_apply(&s->job, s->job.row, i, step, s->config->deltas ? NULL : &s->learner,
+        cc_training_apply(&s->job, s->job.row, i, step, s->server != NULL ? NULL : &s->learner,
                           received, s->weights);
 }
 
@@ -259,7 +275,7 @@ static int exchange(struct cc_training *s, struct cc_error *e)
     }
     if (status != CC_OK)
         return cc_fail(e, "%s", why.text);
-    if (s->measures_push && !c->deltas) /* otherwise `serve` has seen the mean */
+    if (s->measures_push && s->server == NULL) /* otherwise `serve` has seen the mean */
         cc_unsent_arrive(&s->unsent, 0, s->values, s->mean);
     if (s->measures_push)
         cc_unsent_end(&s->unsent);
@@ -303,12 +319,19 @@ static int step(struct cc_training *s, struct cc_error *e)
 
 /* --- all steps --- */
 
+/* Whether the last evaluation has reached the loss at which the training ends. */
+static bool reaches(const struct cc_training *s)
+{
+    const size_t evals = s->log.evals;
+    return evals > 0 && s->log.eval[evals - 1].loss <= s->config->target_loss;
+}
+
 /* Writes a checkpoint if one is due: after every checkpoint_every steps, at the end, and when
  * interrupted. */
 static int save(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
-    const bool last = s->log.step == c->steps || cc_interrupted();
+    const bool last = s->log.step == c->steps || reaches(s) || cc_interrupted();
     if (c->checkpoint == NULL || s->log.step == s->saved ||
         (s->log.step % c->checkpoint_every != 0 && !last))
         return CC_OK;
@@ -318,7 +341,7 @@ static int save(struct cc_training *s, struct cc_error *e)
 static int train(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
-    while (s->log.step < c->steps && !cc_interrupted()) {
+    while (s->log.step < c->steps && !reaches(s) && !cc_interrupted()) {
         CC_TRY(step(s, e));
         if (s->out->diverged)
             return CC_OK;
@@ -333,7 +356,7 @@ static int train(struct cc_training *s, struct cc_error *e)
         }
         CC_TRY(save(s, e));
     }
-    s->out->complete = s->log.step == c->steps;
+    s->out->complete = s->log.step == c->steps || reaches(s);
     s->out->weights_crc = cc_crc32(0, s->weights, s->values * sizeof(float));
     return CC_OK;
 }

@@ -26,10 +26,16 @@ struct cc_training_config {
     struct cc_task_config task;
     enum cc_exchange exchange;
     enum cc_via via;
-    int servers;        /* for an exchange that has any */
-    int dense_bits;     /* bits of a value in the second stage of an exchange that has one */
-    int per_host;       /* workers of a host, which their number is a multiple of; 0: 1 */
-    const char *gather; /* CC_X_STAGES: the scheme of sums; NULL: that of gradients */
+    int servers;           /* for an exchange that has any */
+    int dense_bits;        /* bits of a value in the second stage of an exchange that has one */
+    enum cc_element dtype; /* that gradients, or differences, are rounded to */
+    int per_host;          /* workers of a host, which their number is a multiple of; 0: 1 */
+    const char *gather;    /* CC_X_STAGES: the scheme of sums, or of shards' parameters; NULL: that
+                              of gradients */
+    enum cc_shards shards; /* CC_X_STAGES, CC_BULK, without local steps; not CC_PIPE */
+    const char *intra_scheme; /* CC_X_INSIDE: that of gradients inside hosts; or NULL */
+    enum cc_stage_exchange inner_exchange, outer_exchange; /* CC_X_INSIDE */
+    int parts; /* CC_X_RECODES: in which messages are exchanged; 0: 1 */
     /* Exchanges with CC_X_CHOOSES: as in struct cc_job_row; otherwise none. */
     const struct cc_job_choice *choice;
     size_t choices;
@@ -58,6 +64,7 @@ struct cc_training_config {
     const struct cc_spec *spec, *raw, *pull; /* pull: of what the server sends */
     struct cc_optimizer optimizer;           /* without momentum for a scheme that has its own */
     struct cc_rate_schedule rate;
+    double clip; /* of the mean gradient, as in struct cc_learner_config; CC_BULK only */
     /* With local steps a step of the training is as many of them as are made from one exchange to
      * the next. The optimizer above is then the workers', and its schedule counts local steps. The
      * row's messages are the parts. */
@@ -67,7 +74,11 @@ struct cc_training_config {
     size_t svrg_steps;
     const double *optimum; /* parameters to measure the distance from; or NULL */
     size_t steps, eval_every;
-    size_t min_size; /* tensors with fewer values travel as fp32 */
+    double target_loss; /* CC_BULK: ends with the first evaluation up to this loss; 0: with steps */
+    size_t min_size;    /* tensors with fewer values travel as fp32 */
+    /* And so do those whose names match one of these patterns of the shell (fnmatch), with commas
+     * between them; or NULL. */
+    const char *raw_names;
     /* The file of the checkpoint, written after every checkpoint_every steps, at the end and when
      * the training is interrupted; NULL: none. resume: continues from it if it is there, and ends
      * with the same weights and evaluations, bit for bit, but times. */
@@ -107,6 +118,13 @@ struct cc_training_result {
      * process; otherwise none. */
     struct cc_unions unions;
 };
+
+/* Whether a tensor travels as fp32, by its size or its name. */
+bool cc_training_is_raw(const struct cc_training_config *config,
+                        const struct cc_tensor_info *tensor);
+/* Whether the first pattern of *names matches the name; *names goes on behind it and its comma, and
+ * is NULL after the last one. */
+bool cc_training_raw_name(const char **names, const char *name);
 
 /* Trains until the last step, Ctrl-C or divergence, which is a result. *out was zeroed before; free
  * it with cc_training_free, also after an error. */

@@ -42,8 +42,10 @@ static int compute(void *arg, size_t w, size_t step, struct cc_error *e)
     const struct cc_model_score score =
         cc_task_gradient(s->task, step, w, x->clocks.copy + w * s->values,
                          s->worker_stats + w * s->layout->stats, s->gradients);
+    cc_element_round(c->dtype, s->gradients, s->values);
     s->log.sum.train_loss += score.loss / workers;
-    s->log.sum.train_accuracy += (double)score.correct / (workers * (double)c->task.batch);
+    s->log.sum.train_accuracy +=
+        (double)score.correct / (workers * (double)(c->task.batch * s->layout->labels));
     x->loss += score.loss;
     x->step = step;
     show(x);

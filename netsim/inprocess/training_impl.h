@@ -10,6 +10,7 @@
 #include "netsim/inprocess/unsent.h"
 #include "train/learner.h"
 #include "train/local_steps.h"
+#include "train/shard.h"
 
 /* One training, by a single process. */
 struct cc_training {
@@ -21,8 +22,9 @@ struct cc_training {
     struct cc_inprocess *exchange;
     size_t values;
     float *weights;            /* the workers' */
-    float *server;             /* NULL: the same */
+    float *server;             /* NULL: the same; of shards, which keep it */
     struct cc_learner learner; /* for the server's copy, or the workers' */
+    struct cc_shard shard;     /* those of all workers; or nothing */
     float *gradients;          /* [workers][values]; not CC_BULK: of one worker */
     const float **gradient;
     float *mean;      /* the workers receive it: the mean gradient, or in a pipeline the deltas;

@@ -2,11 +2,31 @@
  * what only ranks need. */
 #include "netsim/inprocess/training_job.h"
 
+#include <fnmatch.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "netsim/job/training.h"
+
+bool cc_training_raw_name(const char **names, const char *name)
+{
+    char pattern[256];
+    const size_t length = strcspn(*names, ",");
+    const bool fits = length < sizeof pattern;
+    (void)snprintf(pattern, sizeof pattern, "%.*s", (int)length, *names);
+    *names = (*names)[length] == ',' ? *names + length + 1 : NULL;
+    return fits && fnmatch(pattern, name, 0) == 0;
+}
+
+bool cc_training_is_raw(const struct cc_training_config *c, const struct cc_tensor_info *tensor)
+{
+    bool raw = tensor->shape.n < c->min_size;
+    for (const char *names = c->raw_names; names != NULL && !raw;)
+        raw = cc_training_raw_name(&names, tensor->name);
+    return raw;
+}
 
 static int add_tensors(const struct cc_training_config *c, const struct cc_tensor_info *tensor,
                        size_t tensors, struct cc_job *out, struct cc_error *e)
@@ -18,7 +38,7 @@ static int add_tensors(const struct cc_training_config *c, const struct cc_tenso
                                                 .server = c->server != NULL  ? c->server[i]
                                                           : out->servers > 1 ? -1
                                                                              : 0,
-                                                .raw = tensor[i].shape.n < c->min_size};
+                                                .raw = cc_training_is_raw(c, &tensor[i])};
         out->tensors++;
         if (out->tensor[i].name == NULL)
             return CC_FAIL;
@@ -64,7 +84,11 @@ int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_i
                            .workers = (int)c->task.workers,
                            .servers = servers ? c->servers : 0,
                            .via = c->via,
+                           .dtype = c->dtype,
                            .per_host = c->per_host > 1 ? c->per_host : 0,
+                           .inner_exchange = c->inner_exchange,
+                           .outer_exchange = c->outer_exchange,
+                           .parts = c->parts,
                            .dense_bits =
                                cc_exchange_has(c->exchange, CC_X_MERGES) ? c->dense_bits : 32,
                            .mode = c->mode,
@@ -80,11 +104,14 @@ int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_i
                                                    .staleness = c->staleness,
                                                    .communicate = c->communicate,
                                                    .growth = c->growth};
+    out->training.shards = c->shards;
     if (c->gather != NULL && (out->gather = cc_strdup(c->gather, e)) == NULL)
+        return CC_FAIL;
+    if (c->intra_scheme != NULL && (out->intra_scheme = cc_strdup(c->intra_scheme, e)) == NULL)
         return CC_FAIL;
     CC_TRY(add_tensors(c, tensor, tensors, out, e));
     CC_TRY(add_row(c, out, e));
-    return cc_job_set_training(out, &c->task, &c->optimizer, &c->rate, e);
+    return cc_job_set_training(out, &c->task, &c->optimizer, &c->rate, c->clip, e);
 }
 
 int cc_training_job_for_ranks(const struct cc_training_config *c, double compute_s,

@@ -40,5 +40,6 @@ struct cc_training_batch cc_training_local_compute(struct cc_training *s, size_t
         cc_training_take(&s->job, s->job.row, &s->local, s->log.step, s->weights, own);
     memset(difference, 0, s->values * sizeof *difference);
     cc_training_difference(&s->job, s->job.row, s->log.step, s->weights, own, difference);
+    cc_training_keep(&s->job, &s->local, s->log.step, (int)worker, own, difference);
     return (struct cc_training_batch){sum.loss / (double)steps, sum.correct / (double)steps};
 }

@@ -104,6 +104,8 @@ static bool get_numbers(const char **text, size_t *whole, double *const *number,
 static uint32_t crc_of(const struct cc_data *d, const struct cc_samples *s)
 {
     const size_t values = s->count * cc_data_values(d), nonzeros = cc_rows_nonzeros(&s->rows);
+    if (d->context > 0)
+        return cc_crc32(0, s->byte, s->bytes);
     uint32_t crc = cc_crc32(0, s->label, s->count * sizeof *s->label);
     if (s->rows.count > 0) {
         crc = cc_crc32(crc, s->rows.begin, (s->rows.count + 1) * sizeof *s->rows.begin);
@@ -132,15 +134,18 @@ static void put_double(FILE *f, const char *name, double v)
     (void)fprintf(f, "%s %s\n", name, text);
 }
 
-static void put_learner_settings(FILE *f, const struct cc_optimizer *o,
-                                 const struct cc_rate_schedule *r)
+static void put_learner_settings(FILE *f, const struct cc_training_config *c)
 {
+    const struct cc_optimizer *o = &c->optimizer;
+    const struct cc_rate_schedule *r = &c->rate;
     (void)fprintf(f, "optimizer %s\n", o->nesterov ? "nesterov" : cc_optimizer_names[o->kind]);
     put_float(f, "momentum", o->momentum);
     put_float(f, "weight decay", o->decay);
     put_float(f, "beta 1", o->beta[0]);
     put_float(f, "beta 2", o->beta[1]);
     put_float(f, "epsilon", o->small);
+    if (c->clip > 0)
+        put_double(f, "norm of clipped gradients", c->clip);
     put_double(f, "rate", r->rate);
     (void)fprintf(f, "schedule %s\n", cc_rate_names[r->kind]);
     put_double(f, "last rate of cosine", r->last);
@@ -157,6 +162,12 @@ static void put_local_settings(FILE *f, const struct cc_local_config *l)
                   l->parts, l->delay);
     put_double(f, "share of own parameters", l->mix);
     put_double(f, "outer rate", l->outer_rate);
+    if (l->quorum > 0) {
+        (void)fprintf(f, "workers that send %zu\n", l->quorum);
+        put_double(f, "factor of kept differences", l->beta);
+    }
+    if (l->median)
+        (void)fprintf(f, "scaled to the median norm\n");
     put_float(f, "outer momentum", l->outer.momentum);
     (void)fprintf(f, "outer optimizer %s\n",
                   l->outer.nesterov ? "nesterov" : cc_optimizer_names[l->outer.kind]);
@@ -180,10 +191,22 @@ static void put_settings(FILE *f, const struct cc_training_config *c)
                   c->spec->name, c->pull->name, cc_exchange_names[c->exchange],
                   cc_step_names[c->mode], c->servers, c->dense_bits, cc_via_names[c->via],
                   c->deltas ? "delta" : "mean");
+    if (c->dtype != CC_ELEMENT_FP32)
+        (void)fprintf(f, "dtype %s\n", cc_element_names[c->dtype]);
     if (c->per_host > 1)
         (void)fprintf(f, "per-host %d\n", c->per_host);
+    if (c->shards != CC_SHARDS_NONE)
+        (void)fprintf(f, "shards %s\n", cc_shards_names[c->shards]);
     if (c->gather != NULL)
         (void)fprintf(f, "gather scheme %s\n", c->gather);
+    if (c->intra_scheme != NULL)
+        (void)fprintf(f, "intra scheme %s\n", c->intra_scheme);
+    if (c->inner_exchange != CC_STAGE_DIRECT || c->outer_exchange != CC_STAGE_DIRECT)
+        (void)fprintf(f, "exchange inside hosts %s, between %s\n",
+                      cc_stage_exchange_names[c->inner_exchange],
+                      cc_stage_exchange_names[c->outer_exchange]);
+    if (c->parts > 1)
+        (void)fprintf(f, "chunks %d\n", c->parts);
     put_plugin(f, c->spec);
     if (c->pull != c->spec)
         put_plugin(f, c->pull);
@@ -191,6 +214,8 @@ static void put_settings(FILE *f, const struct cc_training_config *c)
         (void)fprintf(f, "depth %zu\nsync-steps %zu\n", c->depth, c->sync_steps);
     (void)fprintf(f, "net %s\ninput %zux%zu\nmin-size %zu\nseed %" PRIu64 "\n", t->net, t->height,
                   t->width, c->min_size, t->seed);
+    if (c->raw_names != NULL)
+        (void)fprintf(f, "raw %s\n", c->raw_names);
     (void)fprintf(f, "workers %zu\nbatch %zu\nflip %s\nshift %zu\n", t->workers, t->batch,
                   t->flip ? "yes" : "no", t->shift);
     (void)fprintf(f, "messages from tensors");
@@ -205,7 +230,7 @@ static void put_settings(FILE *f, const struct cc_training_config *c)
     else
         (void)fprintf(f, "shards iid\n");
     (void)fprintf(f, "steps %zu\nevaluations every %zu steps\n", c->steps, c->eval_every);
-    put_learner_settings(f, &c->optimizer, &c->rate);
+    put_learner_settings(f, c);
     put_local_settings(f, &c->local);
     (void)fprintf(f, "training samples crc32:%08" PRIx32 "\ntest samples crc32:%08" PRIx32 "\n",
                   crc_of(t->data, &t->data->train), crc_of(t->data, &t->data->test));

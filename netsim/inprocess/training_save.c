@@ -27,15 +27,17 @@ static int add_states(const struct cc_training *s, struct cc_checkpoint *c, stru
 static int list_arrays(const struct cc_training *s, struct cc_checkpoint *c, struct cc_error *e)
 {
     const size_t delayed = cc_job_delayed(&s->job, s->job.row, s->log.step);
+    const bool shards = s->shard.weights != NULL;
+    const struct cc_learner_config *learner = shards ? &s->shard.config : &s->learner.config;
     float *results[CC_JOB_DEPTH];
     const struct cc_training_arrays arrays = {
         .weights = s->weights,
         .server = s->server,
-        .optimizer = s->learner.state,
+        .optimizer = shards ? s->shard.state : s->learner.state,
         .stats = s->worker_stats,
         .own = s->own,
         .unsent = s->measures_push ? s->unsent.total : NULL,
-        .optimizer_count = cc_optimizer_state(&s->learner.config.optimizer, s->values),
+        .optimizer_count = cc_optimizer_state(&learner->optimizer, s->values),
         .stat_count = s->layout->stats,
         .own_count = s->own != NULL ? cc_local_floats(&s->local) : 0,
         .delayed = results,

@@ -2,6 +2,7 @@
 #include "netsim/job/job.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 
@@ -26,6 +27,16 @@ enum cc_exchange cc_job_choose(const struct cc_job_choices *c, uint64_t pairs)
     return c->item[i].exchange;
 }
 
+bool cc_job_row_plain(const struct cc_job *job, const struct cc_job_row *row)
+{
+    return strcmp(row->scheme, cc_element_names[job->dtype]) == 0;
+}
+
+const char *cc_job_row_raw(const struct cc_job *job, const struct cc_job_row *row)
+{
+    return cc_element_names[row->reduction == CC_REDUCE_DECODED ? job->dtype : CC_ELEMENT_FP32];
+}
+
 bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row)
 {
     return row->reduction != CC_REDUCE_SUM && job->via == CC_VIA_HOPS &&
@@ -35,6 +46,11 @@ bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row)
 bool cc_job_row_merges(const struct cc_job *job, const struct cc_job_row *row)
 {
     return row->reduction == CC_REDUCE_PAIRS && cc_exchange_has(job->exchange, CC_X_MERGES);
+}
+
+bool cc_job_row_adds(const struct cc_job *job, const struct cc_job_row *row)
+{
+    return !cc_job_row_hops(job, row) || cc_job_row_plain(job, row);
 }
 
 bool cc_job_row_silent(const struct cc_job *job, const struct cc_job_row *row,

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/collective.h"
+#include "core/element.h"
 #include "core/error.h"
 #include "core/exchange.h"
 #include "core/tensor.h"
@@ -31,6 +33,13 @@ enum cc_job_kind {
     CC_JOB_PINGPONG /* messages of several sizes between ranks 0 and 1, for calibration */
 };
 
+/* The way of a ping-pong's messages. */
+enum cc_job_way {
+    CC_WAY_PAIR, /* to and fro between ranks 0 and 1; a time is half of a round trip */
+    CC_WAY_OUT,  /* from rank 0 to all others at once, until all have answered */
+    CC_WAY_IN    /* from all others to rank 0 at once, after it has asked them */
+};
+
 /* Members without a comment are described in job_table.c, here and below. */
 
 /* A tensor of the step. In memory a step is one flat array: the tensors in the net's order, one
@@ -46,6 +55,11 @@ struct cc_job_tensor {
 /* Seconds of codec work on a whole tensor; a part of it takes its part of them. */
 struct cc_job_cost {
     double encode_s, decode_s, add_s, pull_encode_s, pull_decode_s;
+};
+
+/* The same of payloads that are sent inside a host to be added. */
+struct cc_job_inner_cost {
+    double encode_s, add_s;
 };
 
 /* Payload bytes of whole tensors, for jobs without data; a part of a tensor has its part of them.
@@ -73,12 +87,18 @@ struct cc_job_row {
     char *scheme;
     enum cc_reduction reduction;
     size_t period, warmup, steps;
+    int parts; /* in which messages are exchanged; 0: the job's */
     struct cc_message *message;
     size_t messages;
     struct cc_job_choice *choice; /* only of exchanges with CC_X_CHOOSES; or NULL */
     size_t choices;
-    struct cc_job_cost *cost;  /* [tensors]; NULL: codecs take the time that they really take */
-    struct cc_job_sizes sizes; /* all zeros with data */
+    struct cc_job_cost *cost; /* [tensors]; NULL: codecs take the time that they really take */
+    double *sum_encode_s; /* [tensors]: the seconds of encoding a sum, where they are not those of
+                             encoding a gradient; or NULL */
+    struct cc_job_cost *weight_cost; /* [tensors], of parameters that are gathered; NULL: none */
+    struct cc_job_inner_cost *inner_cost; /* likewise, with job->intra_scheme; NULL: those of `cost`
+                                           */
+    struct cc_job_sizes sizes;            /* all zeros with data */
 };
 
 /* How tc shapes an interface, each way. */
@@ -94,17 +114,28 @@ struct cc_job_calls {
     bool check;     /* the first result is compared with MPI_Allreduce of the same values */
 };
 
+/* Whether each worker keeps the optimizer's state of a part of the values alone (train/shard.h),
+ * and what workers then gather. */
+enum cc_shards {
+    CC_SHARDS_NONE, /* every worker, or server, applies all that it receives */
+    CC_SHARDS_WEIGHTS,
+    CC_SHARDS_DIFFERENCES
+};
+extern const char *const cc_shards_names[]; /* ends with NULL */
+
 /* A training that gradients come from (netsim/job/training.h). */
 struct cc_job_training {
     char *net, *data;           /* net NULL: none */
     struct cc_task_config task; /* without what the job says otherwise */
     struct cc_optimizer optimizer;
+    double clip;                  /* as in struct cc_learner_config */
     struct cc_rate_schedule rate; /* without steps, as a row has them, and drops: */
     uint64_t *drop;               /* or NULL */
     size_t drops;
     struct cc_local_config local; /* a step of the row is as many local steps */
     bool deltas;
-    char *pull; /* the scheme of what servers send; NULL: the row's */
+    enum cc_shards shards; /* then `gather` is the scheme of what is gathered */
+    char *pull;            /* the scheme of what servers send; NULL: the row's */
     bool emulated;
     size_t depth, sync_steps;
     size_t eval_every;
@@ -125,6 +156,13 @@ struct cc_job_consistency {
     double growth; /* CC_AT_NORM */
 };
 
+/* Steps with sharded states: a list of collectives, whose units are a row's messages. */
+struct cc_job_sharded {
+    struct cc_collective *collective; /* NULL: none */
+    size_t collectives;
+    char *weights; /* the scheme of gathered parameters; NULL: as they are */
+};
+
 /* A scheme that ranks add to their catalogue (cc_job_schemes_add): one of both is not NULL. */
 struct cc_job_scheme {
     char *plugin;   /* the path of a shared object */
@@ -137,15 +175,25 @@ struct cc_job {
     int workers, servers;      /* ranks: workers first. Only exchanges with CC_X_SERVERS have any */
     int per_host;              /* workers of a host; 0: 1 */
     bool colocated;            /* server i is on the host of worker i */
+    bool in_turn;              /* CC_OVERLAP: a message is sent when those before it are over, as
+                                  collectives of one stream are; it is encoded when it is computed */
     enum cc_via via;
-    enum cc_operation op; /* other than CC_ALLREDUCE only of CC_X_HALVES */
-    char *gather;         /* CC_X_STAGES: the scheme of sums; NULL: the row's */
+    enum cc_stage_exchange inner_exchange, outer_exchange; /* CC_X_INSIDE */
+    enum cc_operation op;  /* other than CC_ALLREDUCE only of CC_X_HALVES */
+    char *gather;          /* CC_X_STAGES: the scheme of sums; NULL: the row's */
+    char *intra_scheme;    /* CC_X_INSIDE: that of gradients inside hosts; NULL: the row's */
+    enum cc_element dtype; /* what gradients are: values are rounded to it, and its scheme sends
+                              them as they are */
+    int parts;             /* CC_X_RECODES: in which messages are exchanged; 0: 1 */
     /* Exchanges with CC_X_MERGES only; otherwise 0: */
     enum cc_wire wire;
     int dense_bits; /* bits of a value in dsar-split's second stage */
     double keep;    /* the share of the values that sums of pairs keep; 0: everything */
+    struct cc_job_sharded sharded; /* of CC_X_HALVES, by cc_collective_exchange; or none */
     enum cc_step_mode mode;
     enum cc_pulls pulls;
+    int micro_steps; /* of a step, each of compute_s; 0: 1. Without sharded states gradients are
+                        exchanged in the last one */
     double compute_s, update_s;
     double forward_share; /* as a share of compute_s */
     double hidden_share;  /* as a share of compute_s */
@@ -188,6 +236,7 @@ struct cc_job {
     size_t rows;
 
     /* CC_JOB_PINGPONG: bytes of each message, and how often each is sent. */
+    enum cc_job_way way;
     size_t *size;
     size_t sizes, repeats;
 };
@@ -209,10 +258,16 @@ int cc_job_schemes_add(const struct cc_job *job, struct cc_error *e);
 /* Frees what a job owns and sets it to zeros; likewise its rows' sizes alone. */
 void cc_job_free(struct cc_job *job);
 void cc_job_sizes_free(struct cc_job_sizes *s);
+/* Whether the row sends gradients as they are, by the scheme of their type. */
+bool cc_job_row_plain(const struct cc_job *job, const struct cc_job_row *row);
+/* The scheme of tensors that are raw: as they are, or, in sums and among pairs, float32. */
+const char *cc_job_row_raw(const struct cc_job *job, const struct cc_job_row *row);
 /* Whether the row's payloads are decoded, added to and encoded again on their way; and whether they
  * are index-value pairs that are merged on their way. */
 bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row);
 bool cc_job_row_merges(const struct cc_job *job, const struct cc_job_row *row);
+/* Whether all that is done on their way is adding floats or merging pairs: no codec works there. */
+bool cc_job_row_adds(const struct cc_job *job, const struct cc_job_row *row);
 
 /* Whether the row sends nothing of this message in a step: one between two sending steps of a
  * scheme with local steps, and no raw tensor in the message. Codecs encode in silent steps too, so
@@ -254,6 +309,13 @@ static inline bool cc_job_bulk(const struct cc_job *job)
     return job->consistency.how == CC_BULK;
 }
 
+/* The parts in which a row's messages are exchanged. */
+static inline size_t cc_job_parts(const struct cc_job *job, const struct cc_job_row *row)
+{
+    const int parts = row->parts > 0 ? row->parts : job->parts;
+    return parts > 1 ? (size_t)parts : 1;
+}
+
 static inline int cc_job_per_host(const struct cc_job *job)
 {
     return job->per_host > 1 ? job->per_host : 1;
@@ -281,6 +343,15 @@ static inline int cc_job_host(const struct cc_job *job, int rank)
 {
     const int place = cc_job_place(job, rank), per_host = cc_job_per_host(job);
     return place < job->workers ? place / per_host : place - job->workers + job->workers / per_host;
+}
+
+/* The step's collectives; none without sharded states. */
+static inline struct cc_collectives cc_job_collectives(const struct cc_job *job)
+{
+    struct cc_collectives list = {.count = (int)job->sharded.collectives};
+    for (size_t i = 0; i < job->sharded.collectives && i < CC_MOST_COLLECTIVES; i++)
+        list.item[i] = job->sharded.collective[i];
+    return list;
 }
 
 /* The values of a step. */

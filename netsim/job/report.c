@@ -69,6 +69,7 @@ static const struct cc_field row_fields[] = {
     {ROW(server_s), .help = "A server: decoding the pushes, encoding the pull."},
     {ROW(decode_s), .help = "A worker: decoding onto its model."},
     {ROW(wait_s), .help = "A worker: the rest of the step."},
+    {ROW(exposed_s), .optional = true, .help = "The same, the mean over the workers."},
     {ROW(busy_s), .help =
                       "A worker: the time for which any message is under way, without its own work "
                       "on the only one."},
@@ -77,7 +78,15 @@ static const struct cc_field row_fields[] = {
          "How much later than the ranks had agreed the first worker wakes for a step: the median "
          "over the counted steps; 0 where ranks poll, and where steps are not sequential."},
     {ROW(message_s), .help = "How long a rank takes to hand a message to MPI: the mean over all "
-                             "pushes and pulls; 0 without servers."},
+                             "that it sends; 0 where messages are the MPI library's own."},
+    {ROW(core_wait_s), .optional = true,
+     .help = "In each step, for how long the rank that waited longest for a core was ready to run "
+             "and had none: the mean over the counted steps; 0 where the kernel does not say, and "
+             "where steps are not bulk synchronous."},
+    {ROW(core_wait_all_s), .optional = true, .help = "The same of all ranks together."},
+    {CC_NUMBER(struct cc_report_row, other_cores), -1, MOST_AMOUNT, .optional = true,
+     .help = "How many cores other programs of the machine had in the counted steps; -1: not "
+             "known, as where the ranks are on several machines."},
     {ROW(push_bytes), .help = "Payload of a worker's pushes per step, the mean over the workers."},
     {ROW(pull_bytes), .help = "Payload of all servers' pulls per step; each pull counts once, "
                               "however many workers get it; of pulls that are each for one worker, "
@@ -116,6 +125,9 @@ static const struct cc_field row_fields[] = {
      .help = "With the job's `errors`, two numbers: the squared error of what the counted steps "
              "have applied, relative to the square of their mean gradients' sum; and the same over "
              "the last half of these steps."},
+    {NUMBERS(struct cc_report_row, collective_s, collectives), .optional = true,
+     .help = "With the job's `sharded`: seconds per step for which a message of each collective is "
+             "under way, the mean over the workers."},
     {CC_TEXT(struct cc_report_row, chose), .optional = true,
      .help = "With `ssar-auto`: which exchange how many messages of the counted steps took."},
     {NUMBERS(struct cc_report_row, step_s, steps),
@@ -144,9 +156,9 @@ static const struct cc_field eval_fields[] = {
     {EVAL(train_accuracy, 1), .help = "On the same batches, the same mean."},
     {EVAL(loss, MOST_AMOUNT),
      .help = "On the test samples; where servers send model deltas, of their copy."},
-    {EVAL(accuracy, 1), .help = "Of the same copy."},
+    {EVAL(accuracy, 1), .help = "The same copy's."},
     {EVAL(worker_loss, MOST_AMOUNT), .help = "On the test samples, of the workers' copy."},
-    {EVAL(worker_accuracy, 1), .help = "Of the same copy."},
+    {EVAL(worker_accuracy, 1), .help = "The same copy's."},
     {EVAL(objective, MOST_AMOUNT), .optional = true,
      .help = "The objective of a linear model on all training samples, of the copy of `loss`."},
     {EVAL(push_bytes, MOST_AMOUNT),
@@ -199,7 +211,9 @@ static const struct cc_field calls_fields[] = {
 static const struct cc_field size_fields[] = {
     {SIZE(struct cc_report_size, bytes), .help = "The message's size."},
     {NUMBERS(struct cc_report_size, seconds, samples),
-     .help = "For each repetition the time one way, half of that there and back."},
+     .help = "For each repetition the time one way, half of that there and back; of messages to or "
+             "from "
+             "all others, the whole time."},
     {TIME(struct cc_report_size, send_s),
      .help = "The time that rank 0 needs to hand a message to MPI: the median."},
 };

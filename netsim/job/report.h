@@ -33,7 +33,8 @@ struct cc_report_row {
     /* With more ranks than cores, encode_s is from the first worker's beginning to the last one's
      * end. */
     double encode_s, hop_s, server_s, decode_s;
-    double wait_s, busy_s, waking_s, message_s;
+    double wait_s, exposed_s, busy_s, waking_s, message_s;
+    double core_wait_s, core_wait_all_s, other_cores;
     double push_bytes, pull_bytes, push_head_bytes, pull_head_bytes;
     double messages, given_bytes; /* to other hosts; where hosts have several ranks, of the host */
     double intra_bytes;           /* or 0 */
@@ -45,6 +46,8 @@ struct cc_report_row {
     size_t ages;                           /* or 0 */
     double *age;
     double peak_bytes;
+    size_t collectives; /* or 0 */
+    double *collective_s;
     char *chose;
     size_t tensors; /* in the next two; 0: none */
     double *tensor_bytes, *tensor_pull_bytes;

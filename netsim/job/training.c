@@ -22,7 +22,10 @@
 #define TEXT(member)           CC_TEXT(struct cc_job_training, member)
 #define WITH_LOCAL_STEPS       .when = has_local_steps, .condition = "with `local_steps`"
 
+const char *const cc_shards_names[] = {"no", "weights", "differences", NULL};
+
 /* clang-format off */
+CC_JOB_CONDITION(has_stages, cc_exchange_has(job->exchange, CC_X_STAGES))
 CC_JOB_CONDITION(has_servers, job->servers > 0)
 CC_JOB_CONDITION(has_local_steps, job->training.local.steps > 0)
 CC_JOB_CONDITION(has_checkpoint, job->training.checkpoint != NULL)
@@ -45,7 +48,7 @@ static const struct cc_field training_fields[] = {
     {"optimizer", CC_FIELD_WORD, offsetof(struct cc_job_training, optimizer.kind),
      .words = cc_optimizer_names, .help = "The optimizer."},
     {"momentum", CC_FIELD_FLOAT, AT(float, optimizer.momentum), 0, 1, .optional = true,
-     .help = "`sgd`: its momentum."},
+     .help = "`sgd`, `signum`: the momentum."},
     {"nesterov", CC_FIELD_BOOL, AT(bool, optimizer.nesterov), .optional = true,
      .help = "`sgd`: whether it is Nesterov's."},
     {"decay", CC_FIELD_FLOAT, AT(float, optimizer.decay), 0, 1, .optional = true,
@@ -56,6 +59,9 @@ static const struct cc_field training_fields[] = {
      .help = "`adam`, `adamw`: of its mean square."},
     {"small", CC_FIELD_FLOAT, AT(float, optimizer.small), 0, 1, .optional = true,
      .help = "`adam`, `adamw`: added to the root."},
+    {"clip", CC_FIELD_NUMBER, AT(double, clip), 0, MOST_RATE, .optional = true,
+     .help = "The norm to which the mean gradient of all tensors, or a local step's gradient, is "
+             "clipped; 0: it is not."},
     {TASK(CC_FIELD_NUMBER, double, l2), 0, 1, .optional = true,
      .help = "Linear models: the objective's `l2`."},
     {TASK(CC_FIELD_SIZE, size_t, coordinates), 0, MOST_COUNT, .optional = true,
@@ -93,9 +99,23 @@ static const struct cc_field training_fields[] = {
      .help = "Its momentum."},
     {"outer_nesterov", CC_FIELD_BOOL, AT(bool, local.outer.nesterov), WITH_LOCAL_STEPS,
      .help = "Whether that is Nesterov's."},
+    {"local_quorum", CC_FIELD_SIZE, AT(size_t, local.quorum), 0, MOST_SIZE, .optional = true,
+     WITH_LOCAL_STEPS,
+     .help = "Workers that send in an exchange, drawn for each; the others keep their difference, "
+             "and send it with the next. 0: all."},
+    {"local_beta", CC_FIELD_NUMBER, AT(double, local.beta), 0, 1, .optional = true,
+     WITH_LOCAL_STEPS,
+     .help = "The factor of such a difference in each exchange in which it is kept."},
+    {"local_median", CC_FIELD_BOOL, AT(bool, local.median), .optional = true, WITH_LOCAL_STEPS,
+     .help = "Whether what each worker sends is scaled to the median norm of those that send."},
     {BOOL(deltas), .when = has_servers, .condition = "with servers",
      .help = "Whether servers apply the optimizer and send the change of the parameters; else they "
              "send the mean gradient, and every worker applies it."},
+    {"shards", CC_FIELD_WORD, offsetof(struct cc_job_training, shards), .words = cc_shards_names,
+     .optional = true, .when = has_stages, .condition = "if the exchange has stages",
+     .help = "Whether each worker keeps the parameters and the optimizer's state of a part of the "
+             "values alone, and all gather the parameters, or their differences to the copy that "
+             "all have, by the scheme `gather`; missing: `no`."},
     {TEXT(pull), .optional = true, .when = has_servers, .condition = "with servers",
      .help = "The scheme of what servers send, if it is not the row's."},
     {BOOL(emulated),
@@ -135,7 +155,7 @@ const struct cc_table cc_job_training_table =
 
 int cc_job_set_training(struct cc_job *job, const struct cc_task_config *task,
                         const struct cc_optimizer *optimizer, const struct cc_rate_schedule *rate,
-                        struct cc_error *e)
+                        double clip, struct cc_error *e)
 {
     struct cc_job_training *t = &job->training;
     t->net = cc_strdup(task->net, e);
@@ -143,6 +163,7 @@ int cc_job_set_training(struct cc_job *job, const struct cc_task_config *task,
     t->task = *task;
     t->optimizer = *optimizer;
     t->rate = *rate;
+    t->clip = clip;
     t->drops = rate->drop_count;
     if (t->net == NULL || t->data == NULL)
         return CC_FAIL;
@@ -167,7 +188,8 @@ static struct cc_learner_config gradient_learner(const struct cc_job *job,
                                                  const struct cc_job_row *row)
 {
     const struct cc_job_training *t = &job->training;
-    struct cc_learner_config c = {.optimizer = t->optimizer, .rate = t->rate, .threads = 1};
+    struct cc_learner_config c = {
+        .optimizer = t->optimizer, .rate = t->rate, .clip = t->clip, .threads = 1};
     c.rate.steps = row->steps * (t->local.steps > 0 ? t->local.steps : 1);
     c.rate.drop_count = t->drops;
     if (t->drops > 0)
@@ -183,11 +205,20 @@ static struct cc_learner_config gradient_learner(const struct cc_job *job,
 int cc_job_check_local(const struct cc_job *job, size_t messages, struct cc_error *e)
 {
     const struct cc_job_training *t = &job->training;
+    if (t->shards != CC_SHARDS_NONE && (t->local.steps > 0 || job->mode == CC_PIPE))
+        return cc_fail(e, "\"shards\" are \"%s\": not with %s", cc_shards_names[t->shards],
+                       t->local.steps > 0 ? "\"local_steps\"" : "\"mode\" \"pipe\"");
     if (t->local.steps == 0)
         return CC_OK;
     if (job->mode == CC_PIPE)
         return cc_fail(e, "\"local_steps\" are exchanged with \"mode\" \"sequential\" or "
                           "\"overlap\", not \"pipe\"");
+    if ((t->local.quorum > 0 || t->local.median) &&
+        (job->exchange != CC_ALLGATHER || t->local.parts > 1))
+        return cc_fail(e, "\"local_quorum\" and \"local_median\" go with the exchange allgather, "
+                          "and one part");
+    if (t->local.quorum > (size_t)job->workers)
+        return cc_fail(e, "\"local_quorum\" is %zu, of %d workers", t->local.quorum, job->workers);
     if (t->local.delay > t->local.steps)
         return cc_fail(e, "\"local_delay\" is %zu: at most \"local_steps\", %zu", t->local.delay,
                        t->local.steps);
@@ -226,8 +257,9 @@ void cc_training_apply(const struct cc_job *job, const struct cc_job_row *row, s
     if (learner != NULL)
         cc_learner_update(learner, from, to, step, cc_job_row_updates(job, row, m, step),
                           received + from, weights);
+    const bool replaces = job->training.shards == CC_SHARDS_WEIGHTS;
     for (size_t k = from; k < to && learner == NULL; k++)
-        weights[k] += received[k];
+        weights[k] = replaces ? received[k] : weights[k] + received[k];
     memset(received + from, 0, (to - from) * sizeof *received);
 }
 
@@ -249,6 +281,19 @@ void cc_training_difference(const struct cc_job *job, const struct cc_job_row *r
         if (!cc_job_row_skips(job, i, step))
             cc_local_difference(job->offset[m[i].first], job->offset[m[i].last + 1], shared, own,
                                 out);
+}
+
+bool cc_training_sends(const struct cc_job *job, uint64_t step, int worker)
+{
+    const struct cc_local_config *l = &job->training.local;
+    return l->steps == 0 ||
+           cc_local_sends(l, job->seed, step, (size_t)worker, (size_t)job->workers);
+}
+
+void cc_training_keep(const struct cc_job *job, const struct cc_local_steps *l, uint64_t step,
+                      int worker, float *own, float *difference)
+{
+    cc_local_keep(l, cc_training_sends(job, step, worker), own, difference);
 }
 
 int cc_training_score(struct cc_task *task, const float *workers, const float *servers,

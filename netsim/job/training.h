@@ -9,7 +9,7 @@
  * workers and seed must be the job's. Free with the job, also after an error. */
 int cc_job_set_training(struct cc_job *job, const struct cc_task_config *task,
                         const struct cc_optimizer *optimizer, const struct cc_rate_schedule *rate,
-                        struct cc_error *e);
+                        double clip, struct cc_error *e);
 
 /* The task of a job with a training, with `data` opened, for one thread. */
 struct cc_task_config cc_job_task(const struct cc_job *job, const struct cc_data *data);
@@ -23,7 +23,8 @@ struct cc_learner_config cc_job_learner(const struct cc_job *job, const struct c
 /* --- steps of trainings, in one process or by ranks --- */
 
 /* Applies what has arrived of a row's message `i` in a step, if it was sent, and sets it to 0: the
- * mean gradient, by a learner; or without one NULL the servers' deltas. */
+ * mean gradient, by a learner; or without one NULL the servers' deltas, or what is gathered of
+ * shards. */
 void cc_training_apply(const struct cc_job *job, const struct cc_job_row *row, size_t i,
                        uint64_t step, struct cc_learner *learner, float *received, float *weights);
 
@@ -34,6 +35,11 @@ void cc_training_take(const struct cc_job *job, const struct cc_job_row *row,
                       float *own);
 void cc_training_difference(const struct cc_job *job, const struct cc_job_row *row, uint64_t step,
                             const float *shared, const float *own, float *out);
+/* Whether a worker sends in a step: all do, but for local steps with a quorum; and what a worker's
+ * difference is then (cc_local_keep). */
+bool cc_training_sends(const struct cc_job *job, uint64_t step, int worker);
+void cc_training_keep(const struct cc_job *job, const struct cc_local_steps *l, uint64_t step,
+                      int worker, float *own, float *difference);
 
 /* Scores the workers' parameters, and the servers', which NULL and equal ones are scored as. A loss
  * that is not finite is divergence. */

@@ -162,16 +162,19 @@ static int need_open_files(const struct cc_launch_config *config, const struct c
     const size_t ranks = (size_t)(job->workers + job->servers);
     if (config->hosts.lab != NULL)
         return cc_open_files_need("mpirun", ALONE + A_HOST * ranks, e);
+    const char *starter = cc_starter_names[config->hosts.cluster->starter];
     if (config->hosts.cluster->here)
-        return cc_open_files_need("mpirun", ALONE + A_RANK * ranks, e);
-    (void)cc_open_files_need("mpirun", ALONE + A_RANK * ranks, &ignored);
-    return cc_open_files_need("mpirun", ALONE, e);
+        return cc_open_files_need(starter, ALONE + A_RANK * ranks, e);
+    (void)cc_open_files_need(starter, ALONE + A_RANK * ranks, &ignored);
+    return cc_open_files_need(starter, ALONE, e);
 }
 
 int cc_launch(const struct cc_launch_config *config, const struct cc_job *job, struct cc_error *e)
 {
+    const bool srun = config->hosts.lab == NULL && config->hosts.cluster->starter == CC_BY_SRUN;
     struct launch l = {.config = config,
-                       .monitor = {.brings = "Open MPI brings it (Debian: openmpi-bin)",
+                       .monitor = {.brings = srun ? "Slurm brings it (Debian: slurm-client)"
+                                                  : "Open MPI brings it (Debian: openmpi-bin)",
                                    .rank_program = config->rank_program,
                                    .job = job,
                                    .on_report = on_report,

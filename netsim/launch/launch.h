@@ -9,12 +9,19 @@
 #include "netsim/job/job.h"
 #include "netsim/job/report.h"
 #include "netsim/lab/lab.h"
+#include "netsim/launch/slots.h"
 
-/* A cluster: how the user's own mpirun is called. */
+/* The program that starts the ranks of a cluster. */
+enum cc_starter { CC_BY_MPIRUN, CC_BY_SRUN };
+extern const char *const cc_starter_names[]; /* ends with NULL */
+
+/* A cluster: how the user's own mpirun or srun is called. */
 struct cc_launch_cluster {
-    const char *hostfile, *hosts; /* both NULL: mpirun finds its hosts itself (Slurm, ...) */
-    const char *mpirun;           /* NULL: "mpirun" */
-    char *const *mpirun_args;     /* passed on, ending with NULL; or NULL */
+    const char *hostfile, *hosts; /* both NULL: it finds its hosts itself (Slurm, ...) */
+    struct cc_slot_list slots;    /* of either, or of the allocation; empty: not known */
+    enum cc_starter starter;
+    const char *mpirun;       /* NULL: the starter's name */
+    char *const *mpirun_args; /* passed on, ending with NULL; or NULL */
     bool here; /* all ranks on this machine, whatever hosts a resource manager has given; without
                   hostfile and hosts */
 };
@@ -46,8 +53,8 @@ int cc_launch(const struct cc_launch_config *config, const struct cc_job *job, s
 
 /* --- its parts --- */
 
-/* mpirun's command line: the hosts, Open MPI's parameters, the rank program. *out ends with NULL;
- * the caller frees it with cc_argv_free. */
+/* The command line of mpirun or srun: the hosts, Open MPI's parameters, the rank program. *out ends
+ * with NULL; the caller frees it with cc_argv_free. */
 int cc_mpirun_argv(const struct cc_launch_hosts *hosts, const char *rank_program,
                    const struct cc_job *job, char ***out, struct cc_error *e);
 

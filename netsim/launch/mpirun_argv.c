@@ -1,4 +1,5 @@
-/* Open MPI's parameters are ours unless --mpirun-args sets them. */
+/* Command lines of mpirun and srun. Open MPI's parameters are ours unless --mpirun-args sets them.
+ */
 #include "netsim/launch/launch.h"
 
 #include <stdio.h>
@@ -10,12 +11,13 @@
 #include "netsim/launch/argv.h"
 
 /* Whether the user gives this parameter with --mpirun-args: then it is left out here, as mpirun
- * refuses parameters that are given twice. */
+ * refuses parameters that are given twice. Options of srun may have "=" and a value behind them. */
 static bool user_sets(const struct cc_launch_hosts *hosts, const char *name)
 {
     char *const *arg = hosts->lab == NULL ? hosts->cluster->mpirun_args : NULL;
+    const size_t length = strlen(name);
     for (; arg != NULL && *arg != NULL; arg++)
-        if (strcmp(*arg, name) == 0)
+        if (strncmp(*arg, name, length) == 0 && ((*arg)[length] == '\0' || (*arg)[length] == '='))
             return true;
     return false;
 }
@@ -24,12 +26,25 @@ struct mca_parameter {
     const char *name, *value;
 };
 
+const char *const cc_starter_names[] = {"mpirun", "srun", NULL};
+
+static bool by_srun(const struct cc_launch_hosts *hosts)
+{
+    return hosts->lab == NULL && hosts->cluster->starter == CC_BY_SRUN;
+}
+
+/* As options of mpirun, or for `env`, which srun starts. */
 static void add_parameters(struct cc_argv *a, const struct cc_launch_hosts *hosts,
                            const struct mca_parameter *p, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!user_sets(hosts, p[i].name))
+    for (size_t i = 0; i < count; i++) {
+        if (user_sets(hosts, p[i].name))
+            continue;
+        if (by_srun(hosts))
+            cc_argv_add(a, "OMPI_MCA_%s=%s", p[i].name, p[i].value);
+        else
             cc_argv_words(a, "--mca", p[i].name, p[i].value, NULL);
+    }
 }
 
 static int cores(void)
@@ -135,12 +150,84 @@ static void add_lab_hosts(struct cc_argv *a, const struct cc_job *job)
     free(list.text);
 }
 
-static void add_cluster_hosts(struct cc_argv *a, const struct cc_launch_cluster *c)
+/* Names a cluster's hosts, with the slots that the job needs or without. */
+static void add_slots(struct cc_argv *a, const char *option, const struct cc_launch_cluster *c,
+                      const struct cc_slots_wanted *wanted, bool with_counts)
 {
+    struct cc_memory_text list;
+    if (a->status == CC_OK)
+        a->status = cc_memory_text_begin(&list, "the names of hosts", a->e);
+    if (a->status != CC_OK)
+        return;
+    a->status =
+        cc_memory_text_end(&list, cc_slots_put(&c->slots, wanted, with_counts, list.f, a->e), a->e);
+    if (a->status != CC_OK)
+        return;
+    cc_argv_words(a, option, list.text, NULL);
+    free(list.text);
+}
+
+/* Hosts of several workers get as many slots as the job has workers of a host, whatever room there
+ * is, so that worker i is on host i / `per_host`. */
+static void add_cluster_hosts(struct cc_argv *a, const struct cc_launch_cluster *c,
+                              const struct cc_job *job)
+{
+    const int per_host = cc_job_per_host(job);
+    const struct cc_slots_wanted wanted = {job->workers / per_host, per_host, job->servers};
+    if (per_host > 1 && c->slots.count > 0) {
+        add_slots(a, "--host", c, &wanted, true);
+        return;
+    }
     if (c->hostfile != NULL)
         cc_argv_words(a, "--hostfile", c->hostfile, NULL);
     if (c->hosts != NULL)
         cc_argv_words(a, "--host", c->hosts, NULL);
+}
+
+/* The hosts of an allocation that srun takes: with several workers each as many as needed, and else
+ * one for each rank, as far as there are any. */
+static void add_srun_hosts(struct cc_argv *a, const struct cc_launch_cluster *c,
+                           const struct cc_job *job)
+{
+    const int per_host = cc_job_per_host(job), ranks = job->workers + job->servers;
+    struct cc_slots_wanted wanted = {cc_job_hosts(job), per_host, 0};
+    if (per_host == 1 && c->slots.count > 0 && (size_t)ranks > c->slots.count)
+        wanted.hosts = (int)c->slots.count;
+    cc_argv_words(a, "--nodes", NULL);
+    cc_argv_add(a, "%d", wanted.hosts);
+    if (per_host > 1) {
+        cc_argv_words(a, "--ntasks-per-node", NULL);
+        cc_argv_add(a, "%d", per_host);
+    }
+    cc_argv_words(a, "--distribution", per_host > 1 ? "block" : "cyclic", NULL);
+    if (c->hosts != NULL || c->hostfile != NULL)
+        add_slots(a, "--nodelist", c, &wanted, false);
+}
+
+/* srun starts the ranks through PMIx, and gives rank 0 the job. */
+static int srun_argv(const struct cc_launch_hosts *hosts, const char *rank_program,
+                     const struct cc_job *job, char ***out, struct cc_error *e)
+{
+    const struct cc_launch_cluster *c = hosts->cluster;
+    struct cc_argv a = {.e = e};
+    if (cc_job_per_host(job) > 1 && job->servers > 0)
+        return cc_fail(e, "srun puts as many ranks on every host, and servers have hosts of their "
+                          "own: start them with --launcher mpirun");
+    cc_argv_words(&a, c->mpirun != NULL ? c->mpirun : "srun", "--ntasks", NULL);
+    cc_argv_add(&a, "%d", job->workers + job->servers);
+    add_srun_hosts(&a, c, job);
+    if (!user_sets(hosts, "--mpi"))
+        cc_argv_words(&a, "--mpi", "pmix", NULL);
+    cc_argv_words(&a, "--input", "0", "--kill-on-bad-exit=1", "--cpu-bind=none", NULL);
+    for (size_t i = 0; c->mpirun_args != NULL && c->mpirun_args[i] != NULL; i++)
+        cc_argv_add(&a, "%s", c->mpirun_args[i]);
+    if (job->device != NULL) {
+        cc_argv_words(&a, "env", NULL);
+        add_all_parameters(&a, hosts, job);
+    }
+    cc_argv_words(&a, rank_program, "-", NULL);
+    *out = cc_argv_take(&a);
+    return a.status;
 }
 
 int cc_mpirun_argv(const struct cc_launch_hosts *hosts, const char *rank_program,
@@ -150,6 +237,8 @@ int cc_mpirun_argv(const struct cc_launch_hosts *hosts, const char *rank_program
     const struct cc_launch_cluster *c = hosts->lab == NULL ? hosts->cluster : &none;
     const int ranks = job->workers + job->servers;
     struct cc_argv a = {.e = e};
+    if (by_srun(hosts))
+        return srun_argv(hosts, rank_program, job, out, e);
     cc_argv_words(&a, c->mpirun != NULL ? c->mpirun : "mpirun", "-np", NULL);
     cc_argv_add(&a, "%d", ranks);
     if (hosts->lab != NULL) {
@@ -157,7 +246,7 @@ int cc_mpirun_argv(const struct cc_launch_hosts *hosts, const char *rank_program
         /* The user is root within the lab's namespaces, though perhaps not outside. */
         cc_argv_add(&a, "--allow-run-as-root");
     } else {
-        add_cluster_hosts(&a, c);
+        add_cluster_hosts(&a, c, job);
         if (c->here)
             cc_argv_add(&a, "--oversubscribe");
         if (c->here && !user_sets(hosts, "--allow-run-as-root"))
@@ -181,6 +270,10 @@ int cc_mpirun_argv(const struct cc_launch_hosts *hosts, const char *rank_program
 
 const char *cc_mpirun_remedy(const struct cc_launch_hosts *hosts, const char *message)
 {
+    if (by_srun(hosts))
+        return strstr(message, "pmix") != NULL ? " (`srun --mpi=list` names what Slurm has: "
+                                                 "--mpirun-args \"--mpi NAME\")"
+                                               : "";
     if (hosts->lab == NULL && strstr(message, "run as root") != NULL)
         return " (allow it with --mpirun-args --allow-run-as-root)";
     if (hosts->lab == NULL && strstr(message, "not enough slots") != NULL)

@@ -94,14 +94,16 @@ static int watch(void *arg, struct cc_error *e)
 #define ARRAYS 4.0
 
 /* A training keeps the optimizer's state, one or two arrays, with what an update begins from or
- * takes: on each server, where these send model deltas, and otherwise on each worker. While rank 0
+ * takes: on each server, where these send model deltas, of shards once among all workers, and
+ * otherwise on each worker. While rank 0
  * writes a checkpoint, it has a copy of all residuals. */
 static double training_arrays(const struct cc_job *job)
 {
     const struct cc_job_training *t = &job->training;
     const double states = (double)cc_optimizer_state(&t->optimizer, 1);
     const double copies = t->checkpoint != NULL ? job->workers + job->servers : 0;
-    return t->net == NULL ? 0 : (states + 1) * (t->deltas ? job->servers : job->workers) + copies;
+    const int keepers = t->shards != CC_SHARDS_NONE ? 1 : t->deltas ? job->servers : job->workers;
+    return t->net == NULL ? 0 : (states + 1) * keepers + copies;
 }
 
 static int count_rounds(const struct cc_job *job)

@@ -108,6 +108,9 @@ static void add_network(struct cc_argv *a, const struct cc_smpirun_config *c,
                         const struct cc_job *job)
 {
     const bool servers = cc_exchange_has(job->exchange, CC_X_SERVERS);
+    /* Collectives of sharded states go by two-shot and among groups, too. */
+    const bool ring =
+        cc_exchange_has(job->exchange, CC_X_NEIGHBOUR) && job->sharded.collectives == 0;
     if (servers)
         ADD(a, complete_sends);
     if (c->fidelity == CC_FIDELITY_TCP) {
@@ -115,10 +118,10 @@ static void add_network(struct cc_argv *a, const struct cc_smpirun_config *c,
         return;
     }
     ADD(a, ideal_links);
-    if (c->platform->uneven_routes && !cc_exchange_has(job->exchange, CC_X_NEIGHBOUR))
+    if (c->platform->uneven_routes && !ring)
         ADD(a, equal_shares);
     if (c->fidelity == CC_FIDELITY_ALPHA_BETA) {
-        if (c->platform->uneven_routes && cc_exchange_has(job->exchange, CC_X_NEIGHBOUR))
+        if (c->platform->uneven_routes && ring)
             ADD(a, eager_sends);
         else if (!servers)
             ADD(a, complete_sends);

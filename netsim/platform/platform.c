@@ -123,6 +123,8 @@ static void write_properties(const struct cc_platform_xml *x)
         write_number_property(x, "down_bps", c->down_bps);
     if (c->per_host > 1) {
         write_number_property(x, "per_host", c->per_host);
+        if (c->nics > 1)
+            write_number_property(x, "nics", c->nics);
         write_number_property(x, "intra_bw_bps", c->intra_bps);
         write_number_property(x, "intra_latency_s", c->intra_latency_s);
     }

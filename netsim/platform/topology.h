@@ -81,6 +81,7 @@ struct cc_platform_config {
     /* Workers of a host, which share its link; 0: 1. Between two of them a message takes
      * intra_latency_s, on links of intra_bps that they do not share. */
     int per_host;
+    int nics; /* interfaces of such a host, with a link each, which its workers use in turn; 0: 1 */
     double intra_bps, intra_latency_s;
     /* The last ones among the workers may be slow. */
     int slow_links; /* number with a link of slow_bps */

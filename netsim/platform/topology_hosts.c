@@ -10,6 +10,8 @@
  * A message of n bits takes --intra-latency + n / --intra-bw, or L + n/B.
  * Sharing: messages that leave a host, or enter it, share its link; those inside share a worker's
  * inner link, out and in. No message takes links of both kinds.
+ * Several interfaces (--nics N): links link-0-0 to link-0-(N-1) in place of link-0; worker i takes
+ * that of (i modulo G) modulo N, to send and to receive. Servers have one.
  * Ranks: worker i is on host floor(i / G), each server on a host of its own.
  * XML: SimGrid's hosts are the workers. Those of a host are a zone with a route between each two of
  * them, and one to its gate, the host's link. An empty star, "top", joins the zones by trunks,
@@ -51,15 +53,28 @@ static void write_route(const struct cc_platform_xml *x, int from, int to)
                   from, to, from, to);
 }
 
+/* Names an interface's link: that of the `local`-th rank of a host. */
+static void name_link(const struct cc_platform_xml *x, int group, int local, char out[48])
+{
+    const int nics = x->config->nics;
+    const bool several = nics > 1 && x->map->first[group] < x->config->workers;
+    if (several)
+        (void)snprintf(out, 48, "link-%d-%d", group, local % nics);
+    else
+        (void)snprintf(out, 48, "link-%d", group);
+}
+
 static void write_gate(const struct cc_platform_xml *x, int group, int rank)
 {
+    char link[48];
+    name_link(x, group, rank - x->map->first[group], link);
     (void)fprintf(
         x->f,
         "    <route src=\"" CC_HOST_FORMAT "\" dst=\"gate-machine-%d\" symmetrical=\"NO\">"
-        "<link_ctn id=\"link-%d_UP\"/></route>\n"
+        "<link_ctn id=\"%s_UP\"/></route>\n"
         "    <route src=\"gate-machine-%d\" dst=\"" CC_HOST_FORMAT "\" symmetrical=\"NO\">"
-        "<link_ctn id=\"link-%d_DOWN\"/></route>\n",
-        rank, group, group, group, rank, group);
+        "<link_ctn id=\"%s_DOWN\"/></route>\n",
+        rank, group, link, group, rank, link);
 }
 
 static void write_machine(const struct cc_platform_xml *x, int group)
@@ -71,8 +86,10 @@ static void write_machine(const struct cc_platform_xml *x, int group)
     for (int i = first; i < end; i++)
         cc_platform_xml_host(x, i);
     (void)fprintf(x->f, "    <router id=\"gate-machine-%d\"/>\n", group);
-    (void)snprintf(link, sizeof link, "link-%d", group);
-    cc_platform_xml_port(x, link, c->bw_bps);
+    for (int nic = 0; nic < (c->nics > 1 && first < c->workers ? c->nics : 1); nic++) {
+        name_link(x, group, nic, link);
+        cc_platform_xml_port(x, link, c->bw_bps);
+    }
     for (int i = first; i < end; i++) {
         (void)snprintf(link, sizeof link, "inner-%d", i);
         cc_platform_xml_link(x, link, c->intra_bps, c->intra_latency_s / 2);
@@ -90,7 +107,8 @@ static void write_machine(const struct cc_platform_xml *x, int group)
 static void write_hosts(const struct cc_platform_xml *x)
 {
     const struct cc_platform_config *c = x->config;
-    const double most = c->down_bps > c->bw_bps ? c->down_bps : c->bw_bps;
+    const double port = c->down_bps > c->bw_bps ? c->down_bps : c->bw_bps;
+    const double most = port * (c->nics > 1 ? c->nics : 1);
     char machine[32], trunk[32];
     for (int i = 0; i < x->map->groups; i++)
         write_machine(x, i);

@@ -38,8 +38,12 @@ void cc_count_times(struct cc_rank_loop *l)
     memset(l->s.counters.phase_s, 0, sizeof l->s.counters.phase_s);
     memset(l->s.counters.work_s, 0, sizeof l->s.counters.work_s);
     l->s.counters.exchange_update_s = 0;
-    l->busy_since = cc_runtime_now();
+    l->busy_since = l->counting_at = cc_runtime_now();
     l->busy_s = 0;
+    if (l->queues != NULL)
+        memset(l->queues->collective_s, 0, sizeof l->queues->collective_s);
+    l->counting_core = cc_runtime_core_time();
+    l->counting_machine_s = cc_runtime_machine_ran_s();
     l->s.staleness.parts = l->s.staleness.pushes = 0;
     if (!cc_job_bulk(l->s.job))
         memset(l->s.staleness.held_s, 0, l->s.row->messages * sizeof(double));
@@ -49,7 +53,8 @@ void cc_count_bytes(struct cc_rank_loop *l)
 {
     struct cc_counters *t = &l->s.counters;
     l->uncounted_bytes = t->sent_bytes;
-    t->payload_bytes = t->head_bytes = t->sent_bytes = t->intra_bytes = t->messages = t->kept = 0;
+    t->payload_bytes = t->gathered_bytes = t->head_bytes = t->sent_bytes = t->intra_bytes =
+        t->messages = t->kept = 0;
     memset(t->chosen, 0, sizeof t->chosen);
     t->send_s = 0;
     memset(t->tensor_bytes, 0, l->s.job->tensors * sizeof *t->tensor_bytes);

@@ -107,18 +107,17 @@ static int end_call(struct calls *c, size_t call, double seconds, struct cc_erro
 /* --- a row --- */
 
 /* Looks at the first result: the mean, on a model that was zero. */
-static void take_first(struct calls *c)
+static int take_first(struct calls *c, struct cc_error *e)
 {
     const struct cc_rank_loop *l = c->l;
     const size_t n = cc_job_values(l->s.job);
     size_t found = 0;
     if (l->s.server)
-        return;
+        return CC_OK;
     for (size_t i = 0; i < n; i++)
         found += l->s.model[i] != 0;
     c->result_values = (double)found;
-    if (c->checks)
-        cc_result_check_sum(&c->check, l->s.model);
+    return c->checks ? cc_result_check_sum(&c->check, l->s.model, e) : CC_OK;
 }
 
 /* Whether the median of the calls is within MEDIAN_WITHIN of the truth, by the interval of a box
@@ -150,7 +149,7 @@ static int run_calls(struct calls *c, struct cc_error *e)
             CC_TRY(cc_result_check_open(&c->check, &l->s, l->s.gradient, e));
         CC_TRY(time_call(c, &seconds, e));
         if (i == 0)
-            take_first(c);
+            CC_TRY(take_first(c, e));
         CC_TRY(end_call(c, i, seconds, e));
     }
     return c->checks ? cc_result_check_equal(&c->check, l->s.model, e) : CC_OK;

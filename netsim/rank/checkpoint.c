@@ -149,8 +149,10 @@ static size_t own_floats(const struct cc_job *job, const struct cc_job_row *row,
 {
     if (job->training.local.steps == 0)
         return 0;
-    const struct cc_optimizer inner = cc_job_local(job, row).inner.optimizer;
-    return values + cc_optimizer_state(&inner, values);
+    const struct cc_model_layout layout = {.values = values};
+    struct cc_local_steps l = cc_job_local(job, row);
+    l.inner.layout = &layout;
+    return cc_local_floats(&l);
 }
 
 /* Allocates all but stats; to save, parameters and the optimizer's state on rank 0 alone. */
@@ -166,7 +168,7 @@ static int open_arrays(struct cc_rank *r, const struct cc_rank_loop *l, bool sav
     CC_TRY(cc_alloc_floats(r->rank == 0 ? (size_t)r->job.workers * a->of.own_count : 0, &a->of.own,
                            e));
     CC_TRY(cc_alloc_floats(values > 0 ? a->of.optimizer_count : 0, &a->of.optimizer, e));
-    if (r->job.training.deltas)
+    if (r->job.training.deltas || r->job.training.shards != CC_SHARDS_NONE)
         CC_TRY(cc_alloc_floats(values, &a->of.server, e));
     a->of.delayed_count =
         cc_job_delayed(&r->job, l->s.row, saves ? l->to : r->job.training.resumed);
@@ -202,8 +204,25 @@ static int move_workers(struct cc_rank *r, bool to_first, float *own, size_t n, 
     return CC_OK;
 }
 
+/* Puts the parameters and the optimizer's state that servers, or the workers' shards, have on rank
+ * 0. */
+static int gather_parts(struct cc_rank *r, const struct cc_rank_loop *l,
+                        const struct cc_source_learned *own, struct arrays *a, struct cc_error *e)
+{
+    const size_t values = own->values;
+    if (own->shard != NULL)
+        return cc_rank_gather_shards(r, l->s.row, own->shard, true, a->of.server, a->of.optimizer,
+                                     e);
+    CC_TRY(cc_rank_gather_servers(r, own->weights, values, a->of.server, e));
+    for (size_t i = 0; i < a->of.optimizer_count; i += values)
+        CC_TRY(cc_rank_gather_servers(r, own->optimizer != NULL ? own->optimizer + i : NULL, values,
+                                      r->rank == 0 ? a->of.optimizer + i : NULL, e));
+    return CC_OK;
+}
+
 /* Puts everything on rank 0. */
-static int gather(struct cc_rank *r, struct arrays *a, struct cc_error *e)
+static int gather(struct cc_rank *r, const struct cc_rank_loop *l, struct arrays *a,
+                  struct cc_error *e)
 {
     const struct cc_source_learned own = cc_source_learned(r->source);
     const bool first = r->rank == 0;
@@ -214,10 +233,7 @@ static int gather(struct cc_rank *r, struct arrays *a, struct cc_error *e)
     CC_TRY(CC_MPI_GATHER(r->comm, own.stats, own.stat_count, a->of.stats, e));
     CC_TRY(move_workers(r, true, own.own, a->of.own_count, a->of.own, e));
     if (a->of.server != NULL) {
-        CC_TRY(cc_rank_gather_servers(r, own.weights, own.values, a->of.server, e));
-        for (size_t i = 0; i < a->of.optimizer_count; i += own.values)
-            CC_TRY(cc_rank_gather_servers(r, own.optimizer != NULL ? own.optimizer + i : NULL,
-                                          own.values, first ? a->of.optimizer + i : NULL, e));
+        CC_TRY(gather_parts(r, l, &own, a, e));
     } else if (first && own.optimizer_count > 0) {
         memcpy(a->of.optimizer, own.optimizer, own.optimizer_count * sizeof *a->of.optimizer);
     }
@@ -248,7 +264,7 @@ int cc_rank_save(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_trai
         return CC_OK;
     int status = CC_OK;
     CC_TRY_OUT(open_arrays(r, l, true, &a, e));
-    CC_TRY_OUT(gather(r, &a, e));
+    CC_TRY_OUT(gather(r, l, &a, e));
     if (r->rank == 0)
         status = write_file(r, &a, log, e);
 out:
@@ -314,6 +330,7 @@ static int scatter(struct cc_rank *r, const struct arrays *a, struct cc_error *e
                                          .values = values,
                                          .stats = own_stats,
                                          .stat_count = a->of.stat_count,
+                                         .main = a->of.server,
                                          .optimizer = a->of.optimizer,
                                          .optimizer_count = a->of.optimizer_count,
                                          .own = own,

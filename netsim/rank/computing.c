@@ -6,6 +6,7 @@
 
 #include "netsim/rank/accounting.h"
 #include "netsim/rank/messages.h"
+#include "netsim/rank/sources.h"
 
 /* --- emulated --- */
 
@@ -80,7 +81,8 @@ static int work(struct cc_rank_loop *l, enum cc_phase phase, int64_t step,
 {
     struct cc_source_progress p = {.done = false};
     while (!p.done) {
-        const struct cc_work_timer since = cc_work_begin(l->s.transport);
+        const struct cc_work_timer since = l->source->emulated ? (struct cc_work_timer){.began = 0}
+                                                               : cc_work_begin(l->s.transport);
         CC_TRY(phase == CC_PHASE_UPDATE
                    ? cc_source_apply(l->source, step, m, &p, e)
                    : cc_source_compute(l->source, (uint64_t)step, part, m, &p, e));
@@ -98,6 +100,15 @@ int cc_compute(struct cc_rank_loop *l, size_t step, enum cc_compute_part part,
                const struct cc_message *m, struct cc_error *e)
 {
     return work(l, CC_PHASE_COMPUTE, (int64_t)step, part, m, NULL, e);
+}
+
+int cc_compute_micro_steps(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    const struct cc_emulated x = cc_emulated_make(l->s.job, l->s.row, l->s.rank);
+    const int before = l->s.job->micro_steps - 1;
+    return before > 0 ? spend(l, before * cc_emulated_compute_s(&x, step, CC_COMPUTE_STEP, NULL),
+                              CC_PHASE_COMPUTE, e)
+                      : CC_OK;
 }
 
 int cc_apply(struct cc_rank_loop *l, int64_t step, const struct cc_message *m, struct cc_error *e)

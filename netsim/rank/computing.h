@@ -13,6 +13,9 @@
 int cc_compute(struct cc_rank_loop *l, size_t step, enum cc_compute_part part,
                const struct cc_message *m, struct cc_error *e);
 
+/* Computes the micro-steps of a step before the last one, in which nothing is exchanged. */
+int cc_compute_micro_steps(struct cc_rank_loop *l, size_t step, struct cc_error *e);
+
 /* Computes all of `step` except for the part of it that the job hides behind the exchange:
  * *hidden seconds, to be spent by cc_compute_hidden. */
 int cc_compute_visible(struct cc_rank_loop *l, size_t step, double *hidden, struct cc_error *e);

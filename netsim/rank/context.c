@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "core/element.h"
 #include "core/memory.h"
 #include "netsim/exchange/pack/size_index.h"
 #include "netsim/job/job.h"
@@ -44,8 +45,9 @@ out:
 static struct {
     struct cc_job job;
     struct cc_size_index **sizes;
-    struct cc_job_row gather; /* names the scheme of sums, all of whose payloads have one size */
-    int users;                /* ranks */
+    struct cc_job_row stage[CC_STAGE_SIZES]; /* name their schemes, all of whose payloads have one
+                                                size */
+    int users;                               /* ranks */
 } shared;
 
 /* The message that tells a rank that the job is there. Its size is fixed, so that the clock, and
@@ -55,6 +57,8 @@ struct announcement {
     char padding[264 - sizeof(int *)];
 };
 
+static const char *const names[CC_STAGE_SIZES] = {"gather", "intra_scheme", "weights", "dtype"};
+
 static int open_shared(int ranks, const char *text, size_t length, struct cc_error *e)
 {
     bool costs_known = true;
@@ -63,12 +67,21 @@ static int open_shared(int ranks, const char *text, size_t length, struct cc_err
     const struct cc_job *job = &shared.job;
     const bool indexed = !job->data && job->kind == CC_JOB_REPLAY;
     if (indexed)
-        CC_TRY(CC_NEW(shared.sizes, job->rows + 1, e));
-    shared.gather =
-        (struct cc_job_row){.scheme = job->gather, .period = 1, .sizes = {.fixed = true}};
-    if (indexed && job->gather != NULL)
-        CC_TRY_IN(cc_size_index_make(job, &shared.gather, &shared.sizes[job->rows], e), e,
-                  "\"gather\"");
+        CC_TRY(CC_NEW(shared.sizes, job->rows + CC_STAGE_SIZES, e));
+    char *const plain = (char *)(uintptr_t)cc_element_names[job->dtype]; /* it is only read */
+    char *const of_stage[CC_STAGE_SIZES] = {[CC_SIZES_SECOND] = job->gather,
+                                            [CC_SIZES_INNER] = job->intra_scheme,
+                                            [CC_SIZES_WEIGHTS] = job->sharded.weights,
+                                            [CC_SIZES_PLAIN] =
+                                                job->sharded.collectives > 0 ? plain : NULL};
+    for (size_t i = 0; i < CC_STAGE_SIZES; i++) {
+        char *const scheme = of_stage[i];
+        shared.stage[i] =
+            (struct cc_job_row){.scheme = scheme, .period = 1, .sizes = {.fixed = true}};
+        if (indexed && scheme != NULL)
+            CC_TRY_IN(cc_size_index_make(job, &shared.stage[i], &shared.sizes[job->rows + i], e), e,
+                      "\"%s\"", names[i]);
+    }
     for (size_t i = 0; i < job->rows; i++) {
         costs_known = costs_known && job->row[i].cost != NULL;
         if (indexed)
@@ -106,7 +119,7 @@ void cc_rank_free_job(struct cc_rank *r)
 {
     if (cc_runtime_simulates() && --shared.users > 0)
         return;
-    for (size_t i = 0; r->sizes != NULL && i <= r->job.rows; i++)
+    for (size_t i = 0; r->sizes != NULL && i < r->job.rows + CC_STAGE_SIZES; i++)
         cc_size_index_free(r->sizes[i]);
     free(r->sizes);
     cc_job_free(&r->job);

@@ -32,6 +32,12 @@ int cc_rank_gather_servers(struct cc_rank *r, const float *own, size_t n, float 
     return status;
 }
 
+/* The labels of a worker's batch. */
+static size_t batch_labels(const struct cc_job_training *t)
+{
+    return t->task.batch * cc_model_labels(t->net, t->task.width);
+}
+
 /* Adds the loss and the accuracy of each of the latest steps, the means over the workers, to the
  * log: in the order in which a training in one process does, which so has the same bits. */
 static int add_batches(struct cc_rank *r, const struct cc_rank_loop *l,
@@ -48,7 +54,7 @@ static int add_batches(struct cc_rank *r, const struct cc_rank_loop *l,
             sum.correct += all[k * steps + i].correct;
         }
         log->sum.train_loss += sum.loss / (double)workers;
-        log->sum.train_accuracy += sum.correct / (double)(workers * r->job.training.task.batch);
+        log->sum.train_accuracy += sum.correct / (double)(workers * batch_labels(&r->job.training));
     }
     free(all);
     return status;
@@ -116,17 +122,19 @@ static int evaluate(struct cc_rank *r, const struct cc_rank_loop *l,
     struct cc_report report = {.kind = CC_REPORT_EVAL,
                                .eval = {.row = (size_t)(l->s.row - r->job.row)}};
     struct cc_evaluation *v = &report.eval.of;
-    const bool deltas = r->job.training.deltas;
+    const bool shards = learned->shard != NULL, deltas = r->job.training.deltas || shards;
     int status = CC_OK;
     float *all = NULL, *mean = NULL, *servers = NULL;
     CC_TRY_OUT(CC_NEW(mean, learned->stat_count, e));
-    CC_TRY_OUT(CC_NEW(servers, deltas ? learned->values : 0, e));
+    CC_TRY_OUT(CC_NEW(servers, deltas && r->rank == 0 ? learned->values : 0, e));
     CC_TRY_OUT(check_equal(r, learned, &report.eval.weights, e));
     CC_TRY_OUT(CC_MPI_GATHER(r->comm, learned->stats, learned->stat_count, all, e));
     struct cc_evaluation stale = {.staleness = 0};
     if (!cc_job_bulk(&r->job))
         CC_TRY_OUT(take_staleness(r, l, &stale, e));
-    if (deltas)
+    if (shards)
+        CC_TRY_OUT(cc_rank_gather_shards(r, l->s.row, learned->shard, false, servers, NULL, e));
+    else if (deltas)
         CC_TRY_OUT(cc_rank_gather_servers(r, learned->weights, learned->values, servers, e));
     if (r->rank != 0)
         goto out;

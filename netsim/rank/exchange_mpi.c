@@ -244,7 +244,7 @@ static int library_open(void *of, struct cc_error *e)
         return cc_fail(e, "SimGrid's MPI has no allreduce of its own for steps that compute "
                           "meanwhile: simulate them over ring or rabenseifner");
     CC_TRY(s->row->reduction == CC_REDUCE_SUM
-               ? cc_float_rounds_open(&x->floats, s, x->head.message, e)
+               ? cc_float_rounds_open(&x->floats, s, x->head.range, e)
                : open_gather(x, e));
     CC_TRY(cc_mpi_check(MPI_Comm_dup(cc_mpi_of(s->transport)->comm, &x->comm), "MPI_Comm_dup", e));
     x->has_comm = true;

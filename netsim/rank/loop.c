@@ -18,7 +18,7 @@ static int open_schemes(struct cc_rank_loop *l, struct cc_error *e)
 {
     const struct cc_job_row *row = l->s.row;
     CC_TRY(cc_spec_parse(row->scheme, &l->spec, e));
-    CC_TRY(cc_spec_parse(CC_RAW_SCHEME, &l->raw, e));
+    CC_TRY(cc_spec_parse(cc_job_row_raw(l->s.job, row), &l->raw, e));
     const size_t period = cc_period(l->spec->scheme, l->spec->params);
     const enum cc_reduction reduction = cc_reduction(l->spec->scheme, l->spec->params);
     if (row->reduction != CC_REDUCE_DECODED && row->reduction != reduction)
@@ -32,8 +32,12 @@ static int open_schemes(struct cc_rank_loop *l, struct cc_error *e)
     if (l->s.job->training.pull != NULL)
         CC_TRY(cc_spec_parse(l->s.job->training.pull, &l->pull, e));
     l->s.pull = l->pull != NULL ? l->pull : l->spec;
-    CC_TRY(cc_second_spec(l->s.job, &l->second, e));
+    CC_TRY(cc_second_spec(l->s.job, row, &l->second, e));
     l->s.second = l->second;
+    l->s.second_sizes = l->second != NULL ? l->s.second_sizes : NULL;
+    CC_TRY(cc_inner_spec(l->s.job, row, &l->inner, e));
+    l->s.inner = l->inner;
+    l->s.inner_sizes = l->inner != NULL ? l->s.inner_sizes : NULL;
     return CC_OK;
 }
 
@@ -42,19 +46,34 @@ static int open_messages(struct cc_rank_loop *l, struct cc_error *e)
     const struct cc_job_row *row = l->s.row;
     const size_t steps = cc_rank_loop_steps(l);
     const bool bulk = cc_job_bulk(l->s.job);
-    CC_TRY(CC_NEW(l->message, row->messages, e));
-    CC_TRY(CC_NEW(l->under_way, row->messages, e));
-    CC_TRY(CC_NEW(l->start, 5 * steps, e)); /* and the other times of steps */
-    CC_TRY(CC_NEW(l->s.counters.tensor_bytes, l->s.job->tensors, e));
+    const size_t messages = l->queues != NULL ? l->queues->messages : row->messages;
+    CC_TRY(CC_NEW(l->message, messages, e));
+    CC_TRY(CC_NEW(l->under_way, messages, e));
+    CC_TRY(CC_NEW(l->start, 6 * steps, e)); /* and the other times of steps */
     CC_TRY(CC_NEW(l->s.staleness.age, bulk ? 0 : CC_CLOCKS_AGES, e));
     CC_TRY(CC_NEW(l->s.staleness.held_s, bulk ? 0 : row->messages, e));
     l->end = l->start + steps;
     l->late = l->end + steps;
     l->ready = l->late + steps;
     l->encoded = l->ready + steps;
-    for (size_t i = 0; i < row->messages; i++, l->messages++)
-        CC_TRY(cc_exchange_open(&l->s, &row->message[i], i, &l->message[i], e));
+    l->core_wait = l->encoded + steps;
+    for (; l->messages < messages; l->messages++) {
+        const size_t i = l->messages;
+        CC_TRY(l->queues == NULL
+                   ? cc_exchange_open(&l->s, &row->message[i], i, &l->message[i], e)
+                   : cc_exchange_open(cc_queues_state(l->queues, i),
+                                      cc_queues_unit(l->queues, row, i), i, &l->message[i], e));
+    }
     return CC_OK;
+}
+
+static int open_queues(struct cc_rank_loop *l, const struct cc_queue_sizes *sizes,
+                       struct cc_error *e)
+{
+    if (l->s.job->sharded.collectives == 0)
+        return CC_OK;
+    CC_TRY(CC_NEW(l->queues, 1, e));
+    return cc_queues_open(l->queues, &l->s, sizes, e);
 }
 
 static int serve(void *arg, uint64_t step, uint64_t updates, size_t from, size_t to, float *mean,
@@ -67,9 +86,15 @@ static int serve(void *arg, uint64_t step, uint64_t updates, size_t from, size_t
 /* Without data: what all simulated ranks, which are in this process, share. */
 static struct cc_shared shared;
 
+static const struct cc_size_index *stage(struct cc_size_index *const *sizes,
+                                         enum cc_stage_sizes which)
+{
+    return sizes != NULL ? sizes[which] : NULL;
+}
+
 int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job *job,
                       const struct cc_job_row *row, const struct cc_size_index *sizes,
-                      const struct cc_size_index *second_sizes, struct cc_source *source,
+                      struct cc_size_index *const *stage_sizes, struct cc_source *source,
                       struct cc_error *e)
 {
     int status = CC_OK, ranks = 0, ranks_on_host = 0;
@@ -80,7 +105,8 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
                                   .job = job,
                                   .row = row,
                                   .sizes = sizes,
-                                  .second_sizes = second_sizes};
+                                  .second_sizes = stage(stage_sizes, CC_SIZES_SECOND),
+                                  .inner_sizes = stage(stage_sizes, CC_SIZES_INNER)};
     CC_TRY(cc_mpi_place(comm, &l->s.rank, &ranks, e));
     CC_TRY(cc_runtime_ranks_on_host(comm, &ranks_on_host, e));
     l->one_clock = ranks_on_host == ranks;
@@ -91,12 +117,16 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
     l->to = cc_rank_loop_steps(l);
     l->computed = l->exchanged = job->training.resumed;
     l->applied = job->training.resumed - cc_job_delayed(job, row, job->training.resumed);
-    if (l->s.server && source->serves) {
+    if ((l->s.server || job->training.shards != CC_SHARDS_NONE) && source->serves) {
         l->s.serve = serve;
         l->s.serve_arg = source;
     }
     CC_TRY_OUT(cc_source_begin_row(source, row, e));
     CC_TRY_OUT(open_schemes(l, e));
+    const struct cc_queue_sizes queue_sizes = {.weights = stage(stage_sizes, CC_SIZES_WEIGHTS),
+                                               .plain = stage(stage_sizes, CC_SIZES_PLAIN)};
+    CC_TRY_OUT(CC_NEW(l->s.counters.tensor_bytes, job->tensors, e));
+    CC_TRY_OUT(open_queues(l, &queue_sizes, e));
     /* Workers that compute while messages are under way wait for either. */
     if (!l->s.server && !cc_rank_loop_lockstep(l))
         CC_TRY_OUT(cc_waits_open(&l->mpi, e));
@@ -113,6 +143,9 @@ void cc_rank_loop_close(struct cc_rank_loop *l)
         cc_exchange_close(l->message[i]);
     cc_waits_close(&l->mpi);
     cc_pack_list_free(&l->packs);
+    if (l->queues != NULL)
+        cc_queues_close(l->queues);
+    free(l->queues);
     free(l->message);
     free(l->under_way);
     free(l->start);
@@ -123,6 +156,7 @@ void cc_rank_loop_close(struct cc_rank_loop *l)
     cc_spec_free(l->raw);
     cc_spec_free(l->pull);
     cc_spec_free(l->second);
+    cc_spec_free(l->inner);
     *l = (struct cc_rank_loop){0};
 }
 
@@ -174,8 +208,11 @@ static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
         CC_TRY(begin_together(l, &at, e));
     /* Computing that sleeps begins at the time that the ranks have agreed on; without any, the step
      * begins when this rank is awake. */
-    l->late[step] = cc_runtime_now() - at;
-    l->start[step] = at - l->began + (l->s.job->compute_s > 0 ? 0 : l->late[step]);
+    const double awake = cc_runtime_now();
+    l->late[step] = awake - at;
+    if (cc_rank_loop_lockstep(l)) /* otherwise the step follows the last one without a pause */
+        l->core_waited_s = cc_runtime_core_time().waited_s;
+    l->start[step] = at - l->began + (l->s.job->compute_s > 0 ? 0 : cc_runtime_now() - at);
     return CC_OK;
 }
 
@@ -211,10 +248,14 @@ int cc_rank_loop_run(struct cc_rank_loop *l, struct cc_error *e)
     int status = CC_OK;
     CC_TRY_OUT(cc_runtime_barrier(l->mpi.comm, l->s.job->yield_when_idle, e));
     l->began = l->clock = cc_runtime_now();
+    l->core_waited_s = cc_runtime_core_time().waited_s;
     for (size_t i = l->s.job->training.resumed; i < cc_rank_loop_steps(l); i++) {
         CC_TRY_OUT(begin_step(l, i, e));
         CC_TRY_OUT(cc_step_run(l, i, e));
         l->end[i] = cc_runtime_now() - l->began;
+        const double waited_s = cc_runtime_core_time().waited_s;
+        l->core_wait[i] = waited_s - l->core_waited_s;
+        l->core_waited_s = waited_s;
         if (l->on_step != NULL)
             CC_TRY_OUT(l->on_step(l->callback_arg, i, e));
         CC_TRY_OUT(end_interval(l, i, e));

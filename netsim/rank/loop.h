@@ -5,6 +5,7 @@
 
 #include "netsim/exchange/exchange.h"
 #include "netsim/exchange/exchange_code.h"
+#include "netsim/rank/queues.h"
 #include "netsim/rank/source.h"
 #include "netsim/transport/runtime.h"
 
@@ -16,6 +17,8 @@ struct cc_rank_loop {
     struct cc_spec *spec, *raw; /* the row's scheme, and fp32 */
     struct cc_spec *pull;       /* for what servers send; NULL: the row's */
     struct cc_spec *second;     /* of the second stage (cc_second_spec); or NULL */
+    struct cc_spec *inner;      /* inside hosts (cc_inner_spec); or NULL */
+    struct cc_queues *queues;   /* with sharded states, whose messages are the loop's; or NULL */
     void **message;             /* the row's messages, as the exchange has opened them */
     size_t messages;            /* opened */
     bool *under_way;            /* by message: started and not done */
@@ -26,6 +29,11 @@ struct cc_rank_loop {
     bool one_clock;             /* all ranks are on one machine, whose clock they share */
     double *start, *end;        /* by step, counted or not, since then */
     double *late;               /* how much later than the ranks had agreed it began each step */
+    double *core_wait;          /* how long it waited for a core in each step */
+    /* As they were when the last step ended, or this one began, and when counting began. */
+    double core_waited_s;
+    struct cc_core_time counting_core;
+    double counting_machine_s, counting_at;
     /* Sequential steps: when this worker's exchange began, and when its first message was encoded,
      * on the rank's clock. */
     double *ready, *encoded;
@@ -73,13 +81,22 @@ static inline bool cc_rank_loop_counts_apart(const struct cc_rank_loop *l)
     return cc_rank_loop_lockstep(l) || !cc_job_bulk(l->s.job);
 }
 
+/* Schemes beside the rows': of sums, inside hosts, of parameters, and of values as they are. */
+enum cc_stage_sizes {
+    CC_SIZES_SECOND,
+    CC_SIZES_INNER,
+    CC_SIZES_WEIGHTS,
+    CC_SIZES_PLAIN,
+    CC_STAGE_SIZES
+};
+
 /* Opens the row's messages on the ranks of comm: workers, then servers. `sizes` is the row's index
- * in jobs without data, `second_sizes` that of the scheme of sums, if there is one; otherwise NULL.
- * They and `source` must outlive the loop. Close the loop also after
- * an error. */
+ * in jobs without data, `stage_sizes` those of the schemes of enum cc_stage_sizes, where there
+ * are such; otherwise NULL. They and `source` must outlive the loop. Close the loop also after an
+ * error. */
 int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job *job,
                       const struct cc_job_row *row, const struct cc_size_index *sizes,
-                      const struct cc_size_index *second_sizes, struct cc_source *source,
+                      struct cc_size_index *const *stage_sizes, struct cc_source *source,
                       struct cc_error *e);
 /* Passes a barrier, then runs all steps; the results are in l->start, l->end and l->s.counters.
  * Sequential steps run in lockstep, as the formulas assume: no rank begins one before all have

@@ -13,15 +13,45 @@ void cc_messages_take_step(struct cc_rank_loop *l, size_t step)
     const struct cc_source_buffers b = cc_source_buffers(l->source, step);
     l->s.gradient = b.gradient;
     l->s.model = b.result;
+    if (l->queues != NULL)
+        cc_queues_take_step(l->queues, &l->s);
+}
+
+/* Whether a message waits for those before it; queues keep an order of their own. */
+static bool go_in_turn(const struct cc_rank_loop *l)
+{
+    return l->s.job->in_turn && l->queues == NULL;
 }
 
 int cc_message_start(struct cc_rank_loop *l, size_t i, struct cc_error *e)
 {
     l->under_way[i] = true;
+    l->s.waits_its_turn = go_in_turn(l) && l->pending > 0;
     CC_TRY(cc_exchange_start(l->message[i], e));
+    l->s.waits_its_turn = false;
+    if (l->queues != NULL)
+        cc_queues_collect(l->queues, i, &l->s.counters);
     if (l->pending++ == 0)
         l->busy_since = cc_runtime_now();
     return CC_OK;
+}
+
+/* Begins the messages that were asked for and can begin. They are tested before the rank waits, as
+ * those without values are over at once. */
+static int begin_asked(struct cc_rank_loop *l, struct cc_error *e)
+{
+    size_t next;
+    while (cc_queues_begin(l->queues, cc_runtime_now(), &next)) {
+        CC_TRY(cc_message_start(l, next, e));
+        l->s.transport->more = true;
+    }
+    return CC_OK;
+}
+
+int cc_message_ask(struct cc_rank_loop *l, size_t i, struct cc_error *e)
+{
+    cc_queues_push(l->queues, i);
+    return begin_asked(l, e);
 }
 
 int cc_messages_start(struct cc_rank_loop *l, size_t step, struct cc_error *e)
@@ -32,20 +62,32 @@ int cc_messages_start(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     return CC_OK;
 }
 
-/* Continues a message. While it is the only one, the network stands still as long as this rank
- * works on it. */
+/* Codec work so far; adding floats is a part of the exchange. */
+static double codec_s(const struct cc_rank_loop *l)
+{
+    const bool adds = cc_job_row_adds(l->s.job, l->s.row);
+    return cc_exchange_work_s(l) - (adds ? l->s.counters.phase_s[CC_PHASE_HOP] : 0);
+}
+
+/* Continues a message. While it is the only one, the time of this rank's codec does not count as
+ * the network's. */
 static int test(struct cc_rank_loop *l, size_t i, bool *done, struct cc_error *e)
 {
-    const double worked = cc_exchange_work_s(l);
+    const double worked = codec_s(l);
     CC_TRY(cc_exchange_test(l->message[i], done, e));
+    if (l->queues != NULL)
+        cc_queues_collect(l->queues, i, &l->s.counters);
     if (l->pending == 1)
-        l->busy_since += cc_exchange_work_s(l) - worked;
+        l->busy_since += codec_s(l) - worked;
     if (!*done)
         return CC_OK;
     l->under_way[i] = false;
     if (--l->pending == 0)
         l->busy_s += cc_runtime_now() - l->busy_since;
-    return CC_OK;
+    if (l->queues == NULL)
+        return CC_OK;
+    cc_queues_end(l->queues, i, cc_runtime_now());
+    return begin_asked(l, e);
 }
 
 int cc_messages_start_next(struct cc_rank_loop *l, struct cc_error *e)
@@ -60,9 +102,11 @@ int cc_messages_start_next(struct cc_rank_loop *l, struct cc_error *e)
 int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e)
 {
     for (size_t i = 0; i < l->messages && l->pending > 0; i++) {
-        bool done = false;
+        bool done = true;
         if (l->under_way[i])
             CC_TRY(test(l, i, &done, e));
+        if (!done && go_in_turn(l))
+            break;
     }
     return cc_messages_start_next(l, e);
 }
@@ -77,6 +121,8 @@ static bool waits_for(const struct cc_rank_loop *l, struct awaited a)
 {
     if (l->exchanged < a.steps)
         return true;
+    if (l->queues != NULL && a.message < l->messages)
+        return l->queues->pending[a.message];
     return a.message < l->messages    ? l->under_way[a.message]
            : a.message == l->messages ? l->pending > 0
                                       : false;

@@ -9,6 +9,8 @@
 void cc_messages_take_step(struct cc_rank_loop *l, size_t step);
 
 int cc_message_start(struct cc_rank_loop *l, size_t i, struct cc_error *e);
+/* With sharded states: starts a message once those before it in its queue are over. */
+int cc_message_ask(struct cc_rank_loop *l, size_t i, struct cc_error *e);
 /* Starts all messages that `step` does not skip. */
 int cc_messages_start(struct cc_rank_loop *l, size_t step, struct cc_error *e);
 

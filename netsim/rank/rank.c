@@ -161,9 +161,9 @@ static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
     struct cc_report report = {.kind = CC_REPORT_ROW};
     const struct cc_report begin = {.kind = CC_REPORT_ROW_BEGIN, .row = row};
     const struct cc_size_index *sizes = r->sizes != NULL ? r->sizes[row] : NULL;
-    const struct cc_size_index *second = r->sizes != NULL ? r->sizes[r->job.rows] : NULL;
+    struct cc_size_index *const *stages = r->sizes != NULL ? r->sizes + r->job.rows : NULL;
     CC_TRY_OUT(
-        cc_rank_loop_open(&l, r->comm, &r->job, &r->job.row[row], sizes, second, r->source, e));
+        cc_rank_loop_open(&l, r->comm, &r->job, &r->job.row[row], sizes, stages, r->source, e));
     l.on_step = end_step;
     l.on_counting = begin_counting;
     l.on_interval = r->job.training.net != NULL ? end_interval : NULL;

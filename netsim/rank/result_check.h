@@ -1,5 +1,6 @@
 /* Compares an exchange's results with the MPI library's own sum of the same values, and between
- * ranks. */
+ * ranks; of a reduce-scatter the parts of all ranks together, and of an all-gather each part with
+ * the gradient of the rank that has it. */
 #ifndef CC_NETSIM_RANK_RESULT_CHECK_H
 #define CC_NETSIM_RANK_RESULT_CHECK_H
 
@@ -13,6 +14,8 @@ struct cc_result_check {
     size_t values;
     float *own; /* this worker's payload, decoded; later another rank's result */
     float *sum, *magnitude;
+    enum cc_element type; /* that sums are rounded to on their way */
+    enum cc_operation op;
     char wrong[200]; /* on this rank; "": nothing */
 };
 
@@ -26,9 +29,10 @@ bool cc_result_check_possible(const struct cc_job *job, const struct cc_job_row 
  * Close it also after an error. */
 int cc_result_check_open(struct cc_result_check *c, const struct cc_rank_state *s,
                          const float *gradient, struct cc_error *e);
-/* Compares the mean that step 0 has given. */
-void cc_result_check_sum(struct cc_result_check *c, const float *mean);
-/* Compares the models of all workers, which must have the same bits. Collective. */
+/* Compares the mean that step 0 has given, on a model of zeros. Collective. */
+int cc_result_check_sum(struct cc_result_check *c, const float *mean, struct cc_error *e);
+/* Compares the models of all workers, which must have the same bits, but after a reduce-scatter.
+ * Collective. */
 int cc_result_check_equal(struct cc_result_check *c, const float *model, struct cc_error *e);
 void cc_result_check_close(struct cc_result_check *c);
 

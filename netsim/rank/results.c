@@ -57,15 +57,17 @@ static int put_means(const struct cc_rank *r, const struct cc_rank_loop *l, stru
                                      {&out->messages, (double)t->messages, n},
                                      {&out->given_bytes, (double)t->sent_bytes, n},
                                      {&out->kept_values, (double)t->kept, n}};
-    const struct figure sums[] = {{&out->push_bytes, serves ? 0 : payload, pushes},
-                                  {&out->push_head_bytes, serves ? 0 : head, pushes},
-                                  {&out->pull_bytes, serves ? payload : 0, pulls},
-                                  {&out->pull_head_bytes, serves ? head : 0, pulls},
-                                  {&given->counted, (double)t->sent_bytes, 1},
-                                  {&given->before, (double)l->uncounted_bytes, 1},
-                                  {&sent_s, t->send_s, 1},
-                                  {&sends, (double)t->messages, 1},
-                                  {&compute_s, serves ? 0 : times[CC_PHASE_COMPUTE], pushes}};
+    const struct figure sums[] = {
+        {&out->push_bytes, serves ? 0 : payload, pushes},
+        {&out->push_head_bytes, serves ? 0 : head, pushes},
+        {&out->pull_bytes, serves ? payload : (double)t->gathered_bytes, pulls},
+        {&out->pull_head_bytes, serves ? head : 0, pulls},
+        {&given->counted, (double)t->sent_bytes, 1},
+        {&given->before, (double)l->uncounted_bytes, 1},
+        {&sent_s, t->send_s, 1},
+        {&sends, (double)t->messages, 1},
+        {&out->exposed_s, serves ? 0 : times[CC_PHASE_WAIT], pushes},
+        {&compute_s, serves ? 0 : times[CC_PHASE_COMPUTE], pushes}};
     CC_TRY(put_figures(r, largest, sizeof largest / sizeof *largest, MPI_MAX, e));
     CC_TRY(put_figures(r, sums, sizeof sums / sizeof *sums, MPI_SUM, e));
     out->message_s = sends > 0 ? sent_s / sends : 0;
@@ -101,7 +103,7 @@ static int put_hosts(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_
 
 /* By step, those of the worker for which it is the largest; a time's negative gives the earliest.
  */
-enum { END, START, LATE, READY, ENCODED, TIMES };
+enum { END, START, CORE, LATE, READY, ENCODED, TIMES };
 
 /* The median time by which the first worker woke too late for a counted step: what waking takes
  * where no other rank has the core. */
@@ -124,6 +126,26 @@ static void add_queue(const struct cc_rank_loop *l, const double *ready, const d
     /* Nobody takes turns where nothing is encoded. */
     if (out->encode_s > 0)
         out->encode_s += (queue - own) / (double)out->steps;
+}
+
+/* How long ranks waited for a core in the counted steps, and how many cores other programs had
+ * meanwhile, which is known where all ranks are on one machine. `most`: by step, the rank that
+ * waited longest. */
+static int put_cores(const struct cc_rank *r, const struct cc_rank_loop *l, const double *most,
+                     struct cc_report_row *out, struct cc_error *e)
+{
+    enum { RAN, WAITED, PARTS };
+    const double machine_s = cc_runtime_machine_ran_s(), took_s = cc_runtime_now() - l->counting_at;
+    double sum[PARTS] = {[RAN] = cc_runtime_core_time().ran_s - l->counting_core.ran_s};
+    for (size_t i = l->from; i < l->to; i++) {
+        sum[WAITED] += l->core_wait[i] / (double)out->steps;
+        out->core_wait_s += most[i] / (double)out->steps;
+    }
+    CC_TRY(cc_mpi_reduce(r->comm, sum, PARTS, MPI_DOUBLE, MPI_SUM, e));
+    out->core_wait_all_s = sum[WAITED];
+    if (l->one_clock && machine_s >= 0 && took_s > 0)
+        out->other_cores = fmax(0, machine_s - l->counting_machine_s - sum[RAN]) / took_s;
+    return CC_OK;
 }
 
 /* In lockstep, a step takes as long as its slowest worker: from when the first worker begins it, if
@@ -149,16 +171,19 @@ static int put_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_
                                      [ENCODED] = l->encoded[i]};
         for (size_t k = 0; k < TIMES; k++)
             list[k * all + i] = l->s.server ? -HUGE_VAL : times[k];
+        list[CORE * all + i] = l->core_wait[i]; /* servers are ranks, too */
         *own += l->s.server || i < before ? 0 : l->encoded[i] - l->ready[i];
     }
     const size_t count = sleeps ? TIMES * all + 1 : LATE * all;
-    const int status = cc_mpi_reduce(r->comm, list, count, MPI_DOUBLE, MPI_MAX, e);
+    int status = cc_mpi_reduce(r->comm, list, count, MPI_DOUBLE, MPI_MAX, e);
     for (size_t i = before; i < all; i++) {
         double since = i > 0 ? end[i - 1] : 0;
         if (together)
             since = l->one_clock ? -start[i] : 0;
         out->step_s[i - before] = end[i] - since;
     }
+    if (status == CC_OK)
+        status = put_cores(r, l, list + CORE * all, out, e);
     if (sleeps) {
         put_waking(l, list + LATE * all, out);
         add_queue(l, list + READY * all, list + ENCODED * all, *own, out);
@@ -263,6 +288,23 @@ static int put_tensors(struct cc_rank *r, const struct cc_rank_loop *l, struct c
     return status;
 }
 
+/* --- collectives --- */
+
+static int put_collectives(struct cc_rank *r, const struct cc_rank_loop *l,
+                           struct cc_report_row *out, struct cc_error *e)
+{
+    if (l->queues == NULL)
+        return CC_OK;
+    const size_t n = (size_t)l->queues->list.count;
+    CC_TRY(CC_NEW(out->collective_s, n, e));
+    out->collectives = n;
+    memcpy(out->collective_s, l->queues->collective_s, n * sizeof *out->collective_s);
+    const int status = cc_mpi_reduce(r->comm, out->collective_s, n, MPI_DOUBLE, MPI_SUM, e);
+    for (size_t i = 0; i < n; i++)
+        out->collective_s[i] /= (double)out->steps * r->job.workers;
+    return status;
+}
+
 /* --- interfaces --- */
 
 /* The byte counts of one rank's interface. */
@@ -326,6 +368,7 @@ static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const struct 
     CC_TRY(gather_interfaces(r, l, m, &given, out, e));
     if (r->rank == 0)
         out->peak_bytes = (double)cc_runtime_peak_bytes();
+    out->other_cores = -1;
     CC_TRY(cc_chosen_text(l, &out->chose, e));
     if (!cc_job_bulk(&r->job)) {
         CC_TRY(put_stale_steps(r, l, out, e));
@@ -333,6 +376,7 @@ static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const struct 
         return put_tensors(r, l, out, e);
     }
     CC_TRY(put_steps(r, l, out, e));
+    CC_TRY(put_collectives(r, l, out, e));
     return put_tensors(r, l, out, e);
 }
 

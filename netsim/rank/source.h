@@ -95,6 +95,10 @@ struct cc_source_learned {
      * begun and not ended, the oldest first. The list is the source's. */
     float *const *delayed;
     size_t delayed_count;
+    /* With shards: the parameters and the optimizer's state of this worker's values, which is then
+     * none above; otherwise NULL. To restore, `main` and `optimizer` are flat instead. */
+    const struct cc_shard *shard;
+    const float *main;
 };
 
 /* The operations that a source implements. Callers use the functions below, which check the order
@@ -107,10 +111,10 @@ struct cc_source_ops {
     int (*apply)(struct cc_source *s, int64_t step, const struct cc_message *m,
                  struct cc_source_progress *out, struct cc_error *e);
     void (*close)(struct cc_source *s);
-    /* A server, if the source `serves`: turns the mean of the workers' gradients of values [from,
-     * to) into what they pull, in place; mean[0] is value `from`, and `updates` of these values
-     * came before. Where steps are not bulk synchronous, `mean` is the gradient of one worker,
-     * whose step it is. */
+    /* A server, or with shards a worker, if the source `serves`: turns the mean of the workers'
+     * gradients of values [from, to) into what they pull, in place; mean[0] is value `from`, and
+     * `updates` of these values came before. Where steps are not bulk synchronous, `mean` is the
+     * gradient of one worker, whose step it is. */
     int (*serve)(struct cc_source *s, uint64_t step, uint64_t updates, size_t from, size_t to,
                  float *mean, struct cc_error *e);
 };

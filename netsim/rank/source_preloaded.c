@@ -26,12 +26,20 @@ static int begin_row(struct cc_source *s, const struct cc_job_row *row, struct c
     return CC_OK;
 }
 
+/* The steps that a part of a round's computing is; 1 without local steps. */
+static double steps_of(const struct cc_job *job, enum cc_compute_part part)
+{
+    const struct cc_local_config *l = &job->training.local;
+    const size_t ahead = l->delay;
+    return l->steps == 0 ? 1 : (double)(part == CC_COMPUTE_AHEAD ? ahead : l->steps - ahead);
+}
+
 static int compute(struct cc_source *s, uint64_t step, enum cc_compute_part part,
                    const struct cc_message *m, struct cc_source_progress *out, struct cc_error *e)
 {
     const struct preloaded *p = (const struct preloaded *)s;
     (void)e;
-    out->seconds = cc_emulated_compute_s(&p->emulated, step, part, m);
+    out->seconds = steps_of(p->job, part) * cc_emulated_compute_s(&p->emulated, step, part, m);
     return CC_OK;
 }
 

@@ -13,7 +13,9 @@
 #include "core/memory.h"
 #include "netsim/job/training.h"
 #include "netsim/exchange/pack/pack.h"
+#include "netsim/exchange/shards.h"
 #include "netsim/rank/sources.h"
+#include "train/shard.h"
 
 /* All sources of a process, which have the same job. */
 static struct {
@@ -31,6 +33,7 @@ struct training {
     struct cc_task *evaluator; /* where steps overlap, made when it is needed */
     const struct cc_model_layout *layout;
     struct cc_learner learner;
+    struct cc_shard shard; /* in place of the learner, or nothing */
     struct cc_emulated emulated;
     float *weights;
     float *stats, *stats_before; /* before_: at the beginning of the latest step */
@@ -51,6 +54,7 @@ struct training {
     float *pulled;      /* the values that a server encoded last; NULL: nobody asks */
     uint64_t next;      /* the step that begins next */
     bool scored;        /* the latest step's loss is known */
+    size_t rounded;     /* from this value on, the latest step's gradient has its type */
 };
 
 /* --- opening --- */
@@ -121,6 +125,7 @@ static void close_training(struct cc_source *s)
         cc_task_close(t->task);
     cc_task_close(t->evaluator);
     cc_learner_close(&t->learner);
+    cc_shard_close(&t->shard);
     free(t->weights);
     free(t->stats);
     free(t->stats_before);
@@ -173,6 +178,23 @@ static int begin_local(struct training *t, struct cc_error *e)
     return cc_alloc_floats(t->layout->values, &t->slope, e);
 }
 
+static bool has_shards(const struct training *t)
+{
+    return t->job->training.shards != CC_SHARDS_NONE;
+}
+
+/* Takes the values of each message that the rank owns. */
+static int begin_shard(struct training *t, const struct cc_learner_config *config,
+                       struct cc_error *e)
+{
+    struct cc_shard_part *part;
+    cc_shard_close(&t->shard);
+    CC_TRY(cc_shards_parts(t->job, t->row, t->worker, &part, e));
+    const int status = cc_shard_open(&t->shard, config, part, t->row->messages, t->weights, e);
+    free(part);
+    return status;
+}
+
 static int begin_row(struct cc_source *s, const struct cc_job_row *row, struct cc_error *e)
 {
     struct training *t = (struct training *)s;
@@ -188,6 +210,8 @@ static int begin_row(struct cc_source *s, const struct cc_job_row *row, struct c
     if (t->job->training.local.steps > 0 && !serves)
         CC_TRY(begin_local(t, e));
     cc_learner_close(&t->learner);
+    if (has_shards(t))
+        return begin_shard(t, &config, e);
     if (serves == deltas)
         CC_TRY(cc_learner_open(&t->learner, &config, deltas, e));
     return serves && deltas ? keep_own(t, t->weights, e) : CC_OK;
@@ -201,6 +225,7 @@ static void begin_step(struct training *t, uint64_t step)
         return;
     t->next = step + 1;
     t->scored = false;
+    t->rounded = cc_job_values(t->job);
     t->forward = 0;
     t->backward = t->layout->count;
     t->made = 0;
@@ -222,7 +247,13 @@ static int backward(struct training *t, uint64_t step, size_t first, struct cc_e
         if (cc_loss_diverged(score.loss, (size_t)t->worker, why))
             return cc_diverged(e, "%s", why);
     }
-    cc_task_backward(t->task, t->weights, t->gradient[step % t->buffers], first);
+    float *gradient = t->gradient[step % t->buffers];
+    cc_task_backward(t->task, t->weights, gradient, first);
+    const size_t from = t->job->offset[first];
+    if (from < t->rounded) {
+        cc_element_round(t->job->dtype, gradient + from, t->rounded - from);
+        t->rounded = from;
+    }
     return CC_OK;
 }
 
@@ -263,6 +294,8 @@ static int compute_local(struct training *t, uint64_t step, enum cc_compute_part
     if (part != CC_COMPUTE_STEP || !out->done)
         return CC_OK;
     cc_training_difference(t->job, t->row, step, t->weights, t->own, t->gradient[0]);
+    cc_training_keep(t->job, &t->local, step, t->worker, t->own, t->gradient[0]);
+    cc_element_round(t->job->dtype, t->gradient[0], cc_job_values(t->job));
     t->batch[step].loss /= (double)steps;
     t->batch[step].correct /= (double)steps;
     if (cc_loss_diverged(t->batch[step].loss, (size_t)t->worker, why))
@@ -307,7 +340,8 @@ static int apply(struct cc_source *s, int64_t step, const struct cc_message *m,
     for (size_t i = 0; i < t->row->messages && mean != NULL; i++)
         if (m == NULL || m == &t->row->message[i])
             cc_training_apply(t->job, t->row, i, (uint64_t)step,
-                              t->job->training.deltas ? NULL : &t->learner, mean, t->weights);
+                              t->job->training.deltas || has_shards(t) ? NULL : &t->learner, mean,
+                              t->weights);
     return CC_OK;
 }
 
@@ -316,7 +350,10 @@ static int serve(struct cc_source *s, uint64_t step, uint64_t updates, size_t fr
 {
     struct training *t = (struct training *)s;
     (void)e;
-    if (t->job->training.deltas)
+    if (has_shards(t))
+        cc_shard_update(&t->shard, from, to, step, updates, mean, t->weights,
+                        t->job->training.shards == CC_SHARDS_DIFFERENCES);
+    else if (t->job->training.deltas)
         cc_learner_change(&t->learner, from, to, step, updates, mean, t->weights);
     if (t->pulled != NULL)
         memcpy(t->pulled + from, mean, (to - from) * sizeof *mean);
@@ -353,7 +390,8 @@ struct cc_source_learned cc_source_learned(struct cc_source *s)
                                       .own_count = t->own != NULL ? cc_local_floats(&t->local) : 0,
                                       .pulled = t->pulled,
                                       .delayed = t->delayed,
-                                      .delayed_count = delayed};
+                                      .delayed_count = delayed,
+                                      .shard = has_shards(t) ? &t->shard : NULL};
 }
 
 int cc_source_restore(struct cc_source *s, uint64_t steps, const struct cc_source_learned *to,
@@ -370,6 +408,8 @@ int cc_source_restore(struct cc_source *s, uint64_t steps, const struct cc_sourc
         memcpy(t->stats, to->stats, t->layout->stats * sizeof *t->stats);
     if (t->own != NULL)
         memcpy(t->own, to->own, to->own_count * sizeof *t->own);
+    if (has_shards(t))
+        cc_shard_set(&t->shard, to->main, to->optimizer);
     if (state > 0)
         memcpy(t->learner.state, to->optimizer, state * sizeof *t->learner.state);
     for (size_t i = 0; i < state && t->worker < 0; i += values)
@@ -406,8 +446,9 @@ int cc_source_training_open(const struct cc_source_config *config, struct cc_sou
     CC_TRY(CC_NEW(t, 1, e));
     *t = (struct training){.head = {.ops = &ops,
                                     .name = "training",
-                                    .serves = job->servers > 0 && (job->training.deltas ||
-                                                                   job->training.capture != NULL),
+                                    .serves = job->training.shards != CC_SHARDS_NONE ||
+                                              (job->servers > 0 && (job->training.deltas ||
+                                                                    job->training.capture != NULL)),
                                     .emulated = job->training.emulated,
                                     .in_flight = config->in_flight},
                            .job = job,

@@ -7,6 +7,8 @@
  * done; the forward pass of the next step waits for each tensor's update. A step lasts from the end
  * of one forward pass to the end of the next.
  *
+ * In both, the micro-steps of a step before the last one come first (ddp's no_sync).
+ *
  * Pipe: Pipe-SGD (pipe.c).
  *
  * Overlap with local steps: a worker makes `local_delay` of a step's local steps while the exchange
@@ -15,6 +17,9 @@
  * on the network (Streaming DiLoCo, 2025, section 3.2). Before an evaluation or a checkpoint a
  * worker waits for its exchange, so that the shared parameters are whole; it takes them when it
  * would have.
+ *
+ * Sharded states: the actions of the step's plan (core/collective.h), one after the other. A
+ * message begins when those before it in its queue are over, also while the worker computes.
  *
  * A server takes part in the exchanges and computes nothing. Where steps are not bulk synchronous,
  * it does so once for all steps until the ranks meet, in the last of them. */
@@ -31,6 +36,7 @@ static int step_sequential(struct cc_rank_loop *l, size_t step, struct cc_error 
 {
     double *phase_s = l->s.counters.phase_s, hidden;
     l->clock = l->began + l->start[step];
+    CC_TRY(cc_compute_micro_steps(l, step, e));
     CC_TRY(cc_compute_visible(l, step, &hidden, e));
     cc_charge_clock(l, CC_PHASE_COMPUTE);
     l->ready[step] = l->encoded[step] = cc_runtime_now();
@@ -65,6 +71,7 @@ static int step_sequential(struct cc_rank_loop *l, size_t step, struct cc_error 
 static int step_overlap(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 {
     const struct cc_message *m = l->s.row->message;
+    CC_TRY(cc_compute_micro_steps(l, step, e));
     for (size_t i = 0; i < l->messages; i++) {
         CC_TRY(cc_compute(l, step, CC_COMPUTE_BACKWARD, &m[i], e));
         if (i == 0)
@@ -79,6 +86,39 @@ static int step_overlap(struct cc_rank_loop *l, size_t step, struct cc_error *e)
         CC_TRY(cc_apply(l, (int64_t)step, &m[i], e));
         CC_TRY(cc_compute(l, step + 1, CC_COMPUTE_FORWARD, &m[i], e));
     }
+    return cc_source_end_step(l->source, step, e);
+}
+
+static int act(struct cc_rank_loop *l, size_t step, const struct cc_action *a, struct cc_error *e)
+{
+    const size_t units = l->queues->units;
+    const struct cc_message *unit = &l->s.row->message[units - 1 - a->item % units];
+    switch (a->act) {
+    case CC_ACT_FORWARD:
+        return cc_compute(l, step, CC_COMPUTE_FORWARD, unit, e);
+    case CC_ACT_BACKWARD:
+        return cc_compute(l, step, CC_COMPUTE_BACKWARD, unit, e);
+    case CC_ACT_START:
+        return cc_message_ask(l, a->item, e);
+    case CC_ACT_WAIT:
+        CC_TRY(cc_messages_await(l, a->item, e));
+        l->clock = fmax(l->clock, cc_runtime_now());
+        return CC_OK;
+    case CC_ACT_UPDATE:
+        break;
+    }
+    return cc_apply(l, (int64_t)step, NULL, e);
+}
+
+static int step_sharded(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    const struct cc_step_plan *p = &l->queues->plan;
+    if (cc_rank_loop_lockstep(l))
+        l->clock = l->began + l->start[step];
+    l->ready[step] = l->encoded[step] = cc_runtime_now();
+    cc_messages_take_step(l, step);
+    for (size_t i = 0; i < p->count; i++)
+        CC_TRY(act(l, step, &p->action[i], e));
     return cc_source_end_step(l->source, step, e);
 }
 
@@ -99,7 +139,8 @@ static int step_local(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     CC_TRY(cc_compute(l, step, CC_COMPUTE_STEP, NULL, e));
     cc_messages_take_step(l, step);
     CC_TRY(cc_messages_start(l, step, e));
-    return cc_rank_loop_interval_ends(l, step + 1) ? end_exchange(l, step, e) : CC_OK;
+    const bool meets = l->s.job->training.net != NULL && cc_rank_loop_interval_ends(l, step + 1);
+    return meets ? end_exchange(l, step, e) : CC_OK;
 }
 
 static int step_server(struct cc_rank_loop *l, size_t step, struct cc_error *e)
@@ -118,6 +159,8 @@ int cc_step_run(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 {
     if (l->s.server)
         return step_server(l, step, e);
+    if (l->queues != NULL)
+        return step_sharded(l, step, e);
     switch (l->s.job->mode) {
     case CC_OVERLAP:
         return l->s.job->training.local.steps > 0 ? step_local(l, step, e)

@@ -24,8 +24,15 @@ int cc_rank_capture(struct cc_rank *r, const struct cc_rank_loop *l, size_t step
                     struct cc_error *e);
 
 /* Puts n values that the servers have together on rank 0: each server has its own, and 0 where the
- * others have theirs. out has room for n values on rank 0; the others' is not used. */
+ * others have theirs. out has room for n values on rank 0; the others' is not
+ * used. */
 int cc_rank_gather_servers(struct cc_rank *r, const float *own, size_t n, float *out,
                            struct cc_error *e);
+
+/* Puts the main parameters of all workers' shards, and with_state the optimizer's state, on rank 0,
+ * into flat arrays (cc_shard_get); the others' are not used. */
+int cc_rank_gather_shards(struct cc_rank *r, const struct cc_job_row *row,
+                          const struct cc_shard *own, bool with_state, float *weights, float *state,
+                          struct cc_error *e);
 
 #endif

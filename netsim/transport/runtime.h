@@ -39,13 +39,26 @@ void cc_runtime_sleep(double seconds);
 /* --- work --- */
 
 /* As in struct cc_transport_ops. */
-struct cc_work_timer cc_runtime_work_begin(void);
+struct cc_work_timer cc_runtime_work_begin(size_t values);
 double cc_runtime_work_end(struct cc_work_timer since, double cost_s);
 double cc_runtime_work_took(struct cc_work_timer since, double now);
-/* Whether the processor's clock is read, as it is at first. On a real machine each reading is a
- * system call of half a microsecond, too much where an exchange takes ten, and where a simulation
- * knows what all work costs: without it work_took returns the time on the rank's clock. */
+/* Whether the processor's clock is read, as it is at first, for work on more than a few values. On
+ * a real machine each reading is a system call of half a microsecond, too much where an exchange
+ * takes ten, and where a simulation knows what all work costs: without it work_took returns the
+ * time on the rank's clock. */
 void cc_runtime_read_processor(bool on);
+
+/* --- cores --- */
+
+/* Seconds for which this rank's thread has run, and has been ready to run and waited for a core,
+ * since it began; 0 where the kernel does not say, and in a simulation. */
+struct cc_core_time {
+    double ran_s, waited_s;
+};
+struct cc_core_time cc_runtime_core_time(void);
+/* Seconds for which programs have run on this machine, over all cores, since it started; -1: not
+ * known. The kernel counts them by ticks of 10 ms or less. */
+double cc_runtime_machine_ran_s(void);
 
 /* --- waiting --- */
 

@@ -43,8 +43,9 @@ void cc_runtime_read_processor(bool on)
     reads_processor = on;
 }
 
-struct cc_work_timer cc_runtime_work_begin(void)
+struct cc_work_timer cc_runtime_work_begin(size_t values)
 {
+    (void)values; /* the clock stands still: only the processor's tells what the work takes */
     return (struct cc_work_timer){.began = cc_runtime_now(),
                                   .real = reads_processor ? cc_thread_now() : 0};
 }
@@ -70,6 +71,18 @@ double cc_runtime_speed(void)
     const double own = sg_host_get_speed(sg_host_self());
     fastest = fmax(fastest, own);
     return own / fastest;
+}
+
+/* --- cores --- */
+
+struct cc_core_time cc_runtime_core_time(void)
+{
+    return (struct cc_core_time){0};
+}
+
+double cc_runtime_machine_ran_s(void)
+{
+    return -1;
 }
 
 /* --- memory --- */

@@ -39,7 +39,7 @@ struct cc_parcel {
 /* Times codec work, or the adding of floats. */
 struct cc_work_timer {
     double began; /* on the rank's clock */
-    double real;  /* on the processor's clock */
+    double real;  /* on the processor's clock; NAN: not read, as there is little to do */
 };
 
 struct cc_transport_ops {
@@ -49,7 +49,8 @@ struct cc_transport_ops {
 
     /* Seconds on the rank's clock, of which only differences have a meaning. */
     double (*now)(const struct cc_transport *t);
-    struct cc_work_timer (*work_begin)(void);
+    /* Work on so many float32 values; SIZE_MAX: not known. */
+    struct cc_work_timer (*work_begin)(size_t values);
     /* Ends the work and returns the time on the rank's clock. On a real machine the clock has
      * advanced by itself. A simulation advances it now, by `cost_s` seconds of the fastest host,
      * or, if that is NAN (the cost is not known), by the processor time that the work really took;
@@ -91,11 +92,17 @@ static inline double cc_transport_now(const struct cc_transport *t)
     return t->ops->now(t);
 }
 
-static inline struct cc_work_timer cc_work_begin(const struct cc_transport *t)
+/* Begins work on so many values. */
+static inline struct cc_work_timer cc_work_begin_on(const struct cc_transport *t, size_t values)
 {
     if (t->latest != NULL)
         return (struct cc_work_timer){.began = *t->latest, .real = *t->latest};
-    return t->ops->work_begin();
+    return t->ops->work_begin(values);
+}
+
+static inline struct cc_work_timer cc_work_begin(const struct cc_transport *t)
+{
+    return cc_work_begin_on(t, SIZE_MAX);
 }
 
 /* Opens `count` requests. Close them with cc_requests_close; all zeros are nothing to close. */

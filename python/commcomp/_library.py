@@ -54,6 +54,7 @@ _CODECS: dict[str, tuple[Any, ...]] = {
     "commcomp_codec_tensor!": (c_void_p, c_uint64, c_char_p),
     "commcomp_codec_threads!": (c_void_p, c_int),
     "commcomp_encode!": (c_void_p, c_uint64, c_void_p, c_void_p, c_size_t, _bytes),
+    "commcomp_encode_from!": (c_void_p, c_uint64, c_int, c_void_p, c_void_p, c_size_t, _bytes),
     "commcomp_decode!": (c_void_p, c_uint64, c_void_p, c_size_t, c_void_p),
     "commcomp_decode_add!": (c_void_p, c_uint64, c_void_p, c_size_t, c_float, c_void_p),
     "commcomp_rounds": (c_size_t, c_void_p),

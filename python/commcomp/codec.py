@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _library
-from ._arrays import flat, payload, shape_of, values
+from ._arrays import flat, gradient, payload, shape_of, values
 from ._library import Error, alone, number, text
 
 
@@ -171,19 +171,22 @@ class Codec:
     ) -> Any:
         """Encodes the values x, all of which must be finite.
 
+        They are float32, float16 or, of PyTorch, bfloat16: the payload of 16 bits is that of the values
+        widened to float32, which need not be made.
+
         Returns the payload as bytes. With `out`, a uint8 array or tensor of at least `bound` bytes,
         the payload is written to its beginning, and the part that it takes is returned; the rest of
         out[:bound] is unspecified. After an Error, but for that of a codec in use by another thread,
         the state is unspecified: reset or restore it.
         """
         step = self._begin(step, seed, rank, direction, tensor)
-        begin = values(x, "x", self._shape)
+        dtype, begin = gradient(x, "x", self._shape)
         if out is None and self._room is None:
             self._room = np.empty(self._bound, np.uint8)
         room = self._room if out is None else out
         at, size = flat(room, "out", "uint8", written=True)
         used = c_size_t()
-        self._call(self._library.commcomp_encode, step, begin, at, size, byref(used))
+        self._call(self._library.commcomp_encode_from, step, dtype, begin, at, size, byref(used))
         return room[: used.value].tobytes() if out is None else room[: used.value]
 
     @alone

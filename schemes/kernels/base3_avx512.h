@@ -201,7 +201,7 @@ static inline size_t add_vectors(const uint8_t *restrict digits, unsigned shift,
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
         __m512 v = values(load_digits(digits + i), table);
-        prefetch(y + i, AHEAD);
+        prefetch(y + i, AHEAD_ADD);
         _mm512_storeu_ps(y + i, _mm512_add_ps(_mm512_loadu_ps(y + i), v));
     }
     const __mmask16 k = lanes_of(n - i, 0);

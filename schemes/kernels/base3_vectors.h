@@ -287,7 +287,7 @@ static inline size_t add_vectors(const uint8_t *restrict digits, unsigned shift,
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
         cc_vf32 v[CC_VECTORS_16];
-        prefetch(y + i, AHEAD);
+        prefetch(y + i, AHEAD_ADD);
         for (size_t k = 0; k < CC_VECTORS_16; k++)
             v[k] = cc_vf32_load(y + i + CC_VECTOR * k) + values(digits + i, k, shift, table);
         cc_store_16(y + i, v, false);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/element.h"
 #include "core/isa.h"
 #include "core/random.h"
 
@@ -15,7 +16,7 @@ struct k_block_codes {
     /* x / divisor, rounded to the nearest code, ties to even, limited to the largest. */
     void (*nearest)(const float *x, size_t n, size_t block, const float *divisor, uint8_t *codes);
     /* x / divisor, rounded up or down at random; value i draws cc_random(key, first + i). Divisors
-     * of e2m1 are powers of two. */
+     * of e2m1 and e3m0 are powers of two. */
     void (*random)(const float *x, size_t n, size_t block, const float *divisor, struct cc_key key,
                    uint32_t first, uint8_t *codes);
     /* y = code * scale; returns whether there is a code that is not used. */
@@ -29,9 +30,9 @@ struct k_block_codes {
 };
 
 struct k_blocks {
-    struct k_block_codes e4m3, e5m2, e2m1, int4;
-    /* v = x + r. */
-    void (*sum)(const float *x, const float *r, float *v, size_t n);
+    struct k_block_codes e4m3, e5m2, e2m1, e3m0, int4, int8; /* int8 has no `random` */
+    /* v = x + r, by the type of x. */
+    void (*sum[CC_ELEMENTS])(const void *x, const float *r, float *v, size_t n);
     /* most[i] = the largest bits of |x| in block i; returns the largest of all. */
     uint32_t (*absmax)(const float *x, size_t n, size_t block, uint32_t *most);
     /* Two codes of 4 bits a byte, the first one in the lower half; a last half without a code is 0.

@@ -61,10 +61,10 @@ INLINE __m512i drawn_lanes(__m512 v, __m512i draw)
 INLINE __m512i nearest_lanes(struct format f, __m512 v)
 {
     const unsigned drop = 23 - f.mantissa;
-    if (f.mantissa == 0) {
+    if (is_integer(f)) {
         const __m512 rounder = _mm512_set1_ps(0x1.8p23f);
         const __m512 sum = _mm512_add_ps(limited_lanes(v, (float)(int)f.most), rounder);
-        return _mm512_and_epi32(bits_of(sum), all(15));
+        return _mm512_and_epi32(bits_of(sum), all((1u << f.bits) - 1));
     }
     const __m512i mag = magnitudes(v);
     const __m512i even = _mm512_and_epi32(_mm512_srli_epi32(mag, drop), all(1));
@@ -111,9 +111,9 @@ INLINE __m512i random_int_lanes(struct format f, __m512 v, __m512i complement)
 
 /* The same by a product with 2^24 / divisor, as a division takes longer than all else; not limited.
  * Sets lanes of *doubt where integers may be wrong. The product differs from the quotient, which is
- * below 8.1 as no value exceeds the largest integer but by the limit of scales, by less than 27
- * units of 2^-24, the rounding of the fraction included; integers are right if the fraction is
- * further than 64 from where they change. */
+ * below 8.1 as no value exceeds the largest integer but by the limit of scales, which has no fast
+ * inverse, by less than 27 units of 2^-24, the rounding of the fraction included; integers are
+ * right if the fraction is further than 64 from where they change. */
 INLINE __m512i random_int_fast(__m512 x, __m512 inverse, __m512i complement, __mmask16 *doubt)
 {
     const __m512i c = _mm512_cvtps_epi32(_mm512_fmadd_ps(x, inverse, _mm512_set1_ps(64)));
@@ -122,10 +122,11 @@ INLINE __m512i random_int_fast(__m512 x, __m512 inverse, __m512i complement, __m
     return above;
 }
 
-/* 2^24 / divisor for random_int_fast; 0: the divisor is too small or too large. */
+/* 2^24 / divisor for random_int_fast; 0: the divisor is too small, or so large that it may be the
+ * limit of scales. */
 INLINE float fast_inverse(float divisor)
 {
-    return divisor > 0x1p-100f && divisor < 0x1p126f ? 0x1p24f / divisor : 0;
+    return divisor > 0x1p-100f && divisor < 0x1p120f ? 0x1p24f / divisor : 0;
 }
 
 /* The numbers of all codes of 4 bits. */
@@ -143,6 +144,8 @@ INLINE __m512 decoded_lanes(struct format f, __m128i code, __m512 table)
 {
     if (f.bits == 4)
         return _mm512_permutexvar_ps(_mm512_cvtepu8_epi32(code), table);
+    if (is_integer(f))
+        return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(code));
     const __m256i wide = _mm256_slli_epi16(_mm256_cvtepi8_epi16(code), (int)(10 - f.mantissa));
     const __m256i keep = _mm256_set1_epi16((short)(f.bias == 15 ? 0xff00 : 0xbf80));
     const __m512 half = _mm512_cvtph_ps(_mm256_and_si256(wide, keep));
@@ -151,8 +154,8 @@ INLINE __m512 decoded_lanes(struct format f, __m128i code, __m512 table)
 
 INLINE __mmask16 unused_lanes(struct format f, __m128i code)
 {
-    if (f.mantissa == 0)
-        return _mm_cmpeq_epi8_mask(code, _mm_set1_epi8(8));
+    if (is_integer(f))
+        return _mm_cmpeq_epi8_mask(code, _mm_set1_epi8((char)(1u << (f.bits - 1))));
     if (f.bits == 4)
         return 0;
     const __m128i mag = _mm_and_si128(code, _mm_set1_epi8(0x7f));
@@ -183,7 +186,7 @@ INLINE __m256i codes_of(struct format f, __m256i bytes)
     const __m256i most = _mm256_set1_epi8((char)f.most);
     if (f.bits == 8)
         return bytes;
-    if (f.mantissa == 0) {
+    if (is_integer(f)) {
         bytes = _mm256_min_epi8(bytes, most);
         bytes = _mm256_max_epi8(bytes, _mm256_set1_epi8((char)-(int)f.most));
         return _mm256_and_si256(bytes, _mm256_set1_epi8(15));
@@ -236,7 +239,7 @@ struct draws {
 INLINE void random_pair(struct format f, const struct draws *d, const float *x, size_t left,
                         const __m512i index[2], uint8_t *codes)
 {
-    const bool integer = f.mantissa == 0, power_of_two = f.bits == 4 && !integer;
+    const bool integer = is_integer(f), power_of_two = f.bits == 4 && !integer;
     __m512i complement[2], code[2];
     __m512 v[2];
     __mmask16 doubt = 0;
@@ -259,7 +262,7 @@ INLINE void random_pair(struct format f, const struct draws *d, const float *x, 
 INLINE void random_block(struct format f, const float *restrict x, size_t n, float divisor,
                          struct cc_key key, uint32_t first, uint8_t *restrict codes)
 {
-    const bool integer = f.mantissa == 0;
+    const bool integer = is_integer(f);
     const float fast = integer ? fast_inverse(divisor) : 0;
     const struct draws d = {.fast = fast,
                             .divisor = _mm512_set1_ps(divisor),

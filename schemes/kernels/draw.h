@@ -1,4 +1,4 @@
-/* The keyed permutation that gives randk its indices (docs/payloads.md, randk). */
+/* The indices of randk (docs/payloads.md): by a keyed permutation, or one in each stratum. */
 #ifndef CC_SCHEMES_KERNELS_DRAW_H
 #define CC_SCHEMES_KERNELS_DRAW_H
 
@@ -31,10 +31,26 @@ struct cc_drawing {
     } pool;
 };
 
+/* n values cut into strata, the first `longer` of which have `length` + 1 values and the others
+ * `length` each. Number j is drawn in stratum j, and all are then shifted cyclically. */
+struct cc_strata {
+    struct cc_key key;
+    uint64_t n, length, longer, shift; /* shift < n */
+};
+
+/* The most values of which sums of two indices fit in 32 bits. */
+#define CC_STRATA_SMALL (UINT64_C(1) << 31)
+
 struct k_draw {
     /* Lists up to CC_DRAW_POOL indices that are not listed yet, in any order, and beside each its
      * number. Returns how many; 0: all are listed. */
     size_t (*draw)(struct cc_drawing *d, uint64_t *index, uint64_t *number);
+    /* The indices of numbers first .. first + count - 1, whose upper 32 bits are those of the key;
+     * the values there are prefetched unless `values` is NULL. */
+    void (*strata)(const struct cc_strata *s, uint64_t first, size_t count, const float *values,
+                   uint64_t *index);
+    /* The same of n <= CC_STRATA_SMALL values, without prefetching. */
+    void (*strata_small)(const struct cc_strata *s, uint32_t first, size_t count, uint32_t *index);
 };
 CC_KERNELS(k_draw)
 

@@ -187,4 +187,81 @@ static size_t draw(struct cc_drawing *d, uint64_t *index, uint64_t *number)
     return count;
 }
 
-const struct k_draw CC_K(k_draw) = {.draw = draw};
+#ifdef CC_VECTORS
+/* The upper half of each product. */
+static inline cc_vu32 product_above(cc_vu32 a, cc_vu32 b)
+{
+#if defined(__AVX512F__)
+    const __m512i even = _mm512_mul_epu32((__m512i)a, (__m512i)b);
+    const __m512i odd =
+        _mm512_mul_epu32(_mm512_srli_epi64((__m512i)a, 32), _mm512_srli_epi64((__m512i)b, 32));
+    return (cc_vu32)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+#elif defined(__AVX2__)
+    const __m256i even = _mm256_mul_epu32((__m256i)a, (__m256i)b);
+    const __m256i odd =
+        _mm256_mul_epu32(_mm256_srli_epi64((__m256i)a, 32), _mm256_srli_epi64((__m256i)b, 32));
+    return (cc_vu32)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+#else
+    const uint64x2_t low = vmull_u32(vget_low_u32(a), vget_low_u32(b));
+    return vuzp2q_u32(vreinterpretq_u32_u64(low), vreinterpretq_u32_u64(vmull_high_u32(a, b)));
+#endif
+}
+
+static inline cc_vu32 smaller(cc_vu32 a, cc_vu32 b)
+{
+#if defined(__AVX512F__)
+    return (cc_vu32)_mm512_min_epu32((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+    return (cc_vu32)_mm256_min_epu32((__m256i)a, (__m256i)b);
+#else
+    return vminq_u32(a, b);
+#endif
+}
+#endif
+
+static uint64_t stratum_index(const struct cc_strata *s, uint64_t j)
+{
+    const uint64_t more = j < s->longer, draw = cc_random(s->key, (uint32_t)j);
+    const uint64_t in = draw * (s->length + more) >> 32; /* strata have fewer than 2^32 values */
+    const uint64_t at = j * s->length + (more ? j : s->longer) + in + s->shift;
+    return at >= s->n ? at - s->n : at;
+}
+
+static void strata_small(const struct cc_strata *s, uint32_t first, size_t count, uint32_t *index)
+{
+    size_t i = 0;
+#ifdef CC_VECTORS
+    const uint32_t n = (uint32_t)s->n, length = (uint32_t)s->length, longer = (uint32_t)s->longer;
+    cc_vu32 j = cc_vu32_index((struct cc_key){0, 0}, first);
+    cc_vu32 from = j * length + (uint32_t)s->shift;
+    const cc_vu32 most = (cc_vu32){0} + longer;
+    for (; i + CC_VECTOR <= count; i += CC_VECTOR) {
+        const cc_vu32 draw = cc_vu32_random(j + s->key.a, s->key.b);
+        const cc_vu32 more = smaller(most - smaller(j, most), (cc_vu32){0} + 1u);
+        const cc_vu32 at = from + smaller(j, most) + product_above(draw, length + more);
+        cc_vu32_store(index + i, smaller(at, at - n)); /* at - n wraps if at is the smaller */
+        j += CC_VECTOR;
+        from += CC_VECTOR * length;
+    }
+#endif
+    for (; i < count; i++)
+        index[i] = (uint32_t)stratum_index(s, first + (uint32_t)i);
+}
+
+static void strata(const struct cc_strata *s, uint64_t first, size_t count, const float *values,
+                   uint64_t *restrict index)
+{
+    uint32_t small[CC_DRAW_POOL];
+    if (s->n <= CC_STRATA_SMALL && count <= CC_DRAW_POOL) {
+        strata_small(s, (uint32_t)first, count, small);
+        for (size_t i = 0; i < count; i++)
+            index[i] = small[i];
+    } else {
+        for (size_t i = 0; i < count; i++)
+            index[i] = stratum_index(s, first + i);
+    }
+    for (size_t i = 0; values != NULL && i < count; i++)
+        __builtin_prefetch(values + index[i], 0, 2);
+}
+
+const struct k_draw CC_K(k_draw) = {.draw = draw, .strata = strata, .strata_small = strata_small};

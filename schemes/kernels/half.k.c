@@ -1,7 +1,6 @@
 /* 16-bit floats. For fp16 there are machine instructions with AVX2, AVX-512 and NEON, after
- * limiting the values to +-65504; the scalar functions compute the same bits with integers: normal
- * results by adding half a unit (ties to even) and rebasing the exponent, subnormal ones by adding
- * 0.5, whose last place is 2^-24. bf16 rounds to the upper half of the bits in the same way,
+ * limiting the values to +-65504; the scalar functions (core/element.h) compute the same bits with
+ * integers. bf16 rounds to the upper half of the bits in the same way,
  * trunc16 takes the upper half as it is; the compiler vectorizes both, except for encoding bf16
  * with AVX-512. Each encoder returns the largest bits of |x|, which tell whether all values are
  * finite. */
@@ -11,27 +10,11 @@
 #include "core/tile.h"
 #include "schemes/kernels/vector.h"
 
-static uint16_t to_fp16(uint32_t bits)
-{
-    uint32_t sign = bits >> 16 & 0x8000u, mag = bits & 0x7fffffffu;
-    if (mag > 0x477fe000u) /* 65504 */
-        mag = 0x477fe000u;
-    if (mag < 0x38800000u) { /* below 2^-14: adding 0.5 rounds to a multiple of 2^-24 */
-        uint32_t sum = cc_f32_bits(cc_bits_f32(mag) + 0.5f);
-        return (uint16_t)(sign | (sum - 0x3f000000u));
-    }
-    uint32_t rounded = mag + 0xfffu + (mag >> 13 & 1u);
-    return (uint16_t)(sign | (rounded - (112u << 23)) >> 13);
-}
-
+/* As the machine's conversion: a NaN becomes quiet. */
 static float from_fp16(uint16_t half)
 {
-    uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 31u, fraction = half & 0x3ffu;
-    if (exponent == 0)
-        return cc_bits_f32(sign | cc_f32_bits((float)(int32_t)fraction * 0x1p-24f));
-    if (exponent == 31) /* a NaN becomes quiet, as the machine's conversion makes it */
-        return cc_bits_f32(sign | CC_F32_INF_BITS | fraction << 13 | (fraction ? 1u << 22 : 0u));
-    return cc_bits_f32(sign | (exponent + 112u) << 23 | fraction << 13);
+    const float v = cc_from_fp16(half);
+    return cc_finite(v) || (half & 0x3ff) == 0 ? v : cc_bits_f32(cc_f32_bits(v) | 1u << 22);
 }
 
 #ifdef CC_VECTORS
@@ -74,7 +57,8 @@ static inline void fp16_get_16(const uint8_t *in, cc_vf32 v[CC_VECTORS_16])
 }
 #endif
 
-static uint32_t fp16_encode(const float *restrict x, uint8_t *restrict out, size_t n)
+CC_EACH_ELEMENT uint32_t fp16_encode(const void *restrict x, enum cc_element type,
+                                     uint8_t *restrict out, size_t n)
 {
     uint32_t m = 0;
     size_t i = 0;
@@ -83,7 +67,7 @@ static uint32_t fp16_encode(const float *restrict x, uint8_t *restrict out, size
     for (; i + 16 <= n; i += 16) {
         cc_vf32 v[CC_VECTORS_16];
         for (size_t k = 0; k < CC_VECTORS_16; k++) {
-            v[k] = cc_vf32_load(x + i + CC_VECTOR * k);
+            v[k] = cc_vf32_from(x, i + CC_VECTOR * k, type);
             most = cc_vu32_larger(most, (cc_vu32)v[k] & 0x7fffffffu);
         }
         fp16_put_16(out + 2 * i, v);
@@ -91,13 +75,15 @@ static uint32_t fp16_encode(const float *restrict x, uint8_t *restrict out, size
     m = cc_vu32_largest(most);
 #endif
     for (; i < n; i++) {
-        uint32_t bits = cc_f32_bits(x[i]);
-        cc_put_u16(out + 2 * i, to_fp16(bits));
+        uint32_t bits = cc_f32_bits(cc_element_at(x, i, type));
+        cc_put_u16(out + 2 * i, cc_nearest_fp16(bits));
         bits &= 0x7fffffffu;
         m = bits > m ? bits : m;
     }
     return m;
 }
+
+CC_STREAM_COPIES(fp16_encode)
 
 static void fp16_load(const uint8_t *restrict in, float *restrict y, size_t n)
 {
@@ -153,12 +139,13 @@ static inline __m512i bf16_rounded(__m512i bits)
 }
 
 /* Returns the largest bits of |x| of two values each. */
-static inline __m512i bf16_lanes_encode(const float *x, uint8_t *out)
+CC_EACH_ELEMENT __m512i bf16_lanes_encode(const void *x, size_t i, enum cc_element type,
+                                          uint8_t *out)
 {
     static const uint16_t upper[BF16_LANES] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21,
                                                23, 25, 27, 29, 31, 33, 35, 37, 39, 41, 43,
                                                45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
-    const __m512i a = _mm512_loadu_si512(x), b = _mm512_loadu_si512(x + 16);
+    const __m512i a = (__m512i)cc_vf32_from(x, i, type), b = (__m512i)cc_vf32_from(x, i + 16, type);
     const __m512i all =
         _mm512_permutex2var_epi16(bf16_rounded(a), _mm512_loadu_si512(upper), bf16_rounded(b));
     const __m512i sign = _mm512_set1_epi16((short)0x8000);
@@ -169,34 +156,40 @@ static inline __m512i bf16_lanes_encode(const float *x, uint8_t *out)
 }
 #endif
 
-static uint32_t bf16_encode(const float *restrict x, uint8_t *restrict out, size_t n)
+CC_EACH_ELEMENT uint32_t bf16_encode(const void *restrict x, enum cc_element type,
+                                     uint8_t *restrict out, size_t n)
 {
     uint32_t m = 0;
     size_t i = 0;
 #if defined(BF16_LANES)
     __m512i most = _mm512_setzero_si512();
     for (; i + BF16_LANES <= n; i += BF16_LANES)
-        most = _mm512_max_epu32(most, bf16_lanes_encode(x + i, out + 2 * i));
+        most = _mm512_max_epu32(most, bf16_lanes_encode(x, i, type, out + 2 * i));
     m = _mm512_reduce_max_epu32(most);
 #endif
     for (; i < n; i++) {
-        uint32_t bits = cc_f32_bits(x[i]), mag = bits & 0x7fffffffu;
+        uint32_t bits = cc_f32_bits(cc_element_at(x, i, type)), mag = bits & 0x7fffffffu;
         cc_put_u16(out + 2 * i, cc_nearest_bf16(bits));
         m = mag > m ? mag : m;
     }
     return m;
 }
 
-static uint32_t trunc16_encode(const float *restrict x, uint8_t *restrict out, size_t n)
+CC_STREAM_COPIES(bf16_encode)
+
+CC_EACH_ELEMENT uint32_t trunc16_encode(const void *restrict x, enum cc_element type,
+                                        uint8_t *restrict out, size_t n)
 {
     uint32_t m = 0;
     for (size_t i = 0; i < n; i++) {
-        uint32_t bits = cc_f32_bits(x[i]), mag = bits & 0x7fffffffu;
+        uint32_t bits = cc_f32_bits(cc_element_at(x, i, type)), mag = bits & 0x7fffffffu;
         cc_put_u16(out + 2 * i, (uint16_t)(bits >> 16));
         m = mag > m ? mag : m;
     }
     return m;
 }
+
+CC_STREAM_COPIES(trunc16_encode)
 
 static void bf16_load(const uint8_t *restrict in, float *restrict y, size_t n)
 {
@@ -223,7 +216,7 @@ static void bf16_add(const uint8_t *restrict in, float scale, float *restrict y,
 }
 
 const struct k_half CC_K(k_half) = {
-    .fp16 = {.copy = fp16_encode, .load = fp16_load, .add = fp16_add},
-    .bf16 = {.copy = bf16_encode, .load = bf16_load, .add = bf16_add},
-    .trunc16 = {.copy = trunc16_encode, .load = bf16_load, .add = bf16_add},
+    .fp16 = {CC_STREAM_COPY(fp16_encode), .load = fp16_load, .add = fp16_add},
+    .bf16 = {CC_STREAM_COPY(bf16_encode), .load = bf16_load, .add = bf16_add},
+    .trunc16 = {CC_STREAM_COPY(trunc16_encode), .load = bf16_load, .add = bf16_add},
 };

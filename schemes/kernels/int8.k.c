@@ -5,9 +5,7 @@
 #include "core/bytes.h"
 #include "core/tile.h"
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
+#include "schemes/kernels/vector.h"
 
 /* x / divisor rounded to the nearest integer, ties to even, limited to [-127, 127]. The quotient is
  * below 200 (above 127 only where scales are subnormal), so adding 1.5 * 2^23 rounds it and leaves
@@ -55,32 +53,34 @@ static inline __m512i codes_of(const __m512i q[4])
 }
 #endif
 
-static void quantize(const float *restrict x, float divisor, uint8_t *restrict out, size_t n)
+CC_EACH_ELEMENT void quantize(const void *restrict x, enum cc_element type, float divisor,
+                              uint8_t *restrict out, size_t n)
 {
     size_t i = 0;
 #ifdef FAST
     const __m512 inverse = _mm512_set1_ps(1 / divisor);
     for (; fast_applies(divisor) && i + FAST <= n; i += FAST) {
-        const __m512 v[4] = {_mm512_loadu_ps(x + i), _mm512_loadu_ps(x + i + 16),
-                             _mm512_loadu_ps(x + i + 32), _mm512_loadu_ps(x + i + 48)};
+        const __m512 v[4] = {cc_vf32_from(x, i, type), cc_vf32_from(x, i + 16, type),
+                             cc_vf32_from(x, i + 32, type), cc_vf32_from(x, i + 48, type)};
         __m512i q[4];
         if (round_fast(v, inverse, q)) {
             _mm512_storeu_si512(out + i, codes_of(q));
         } else {
             for (size_t k = i; k < i + FAST; k++)
-                out[k] = (uint8_t)rounded(x[k], divisor);
+                out[k] = (uint8_t)rounded(cc_element_at(x, k, type), divisor);
         }
     }
 #endif
     for (; i < n; i++)
-        out[i] = (uint8_t)rounded(x[i], divisor);
+        out[i] = (uint8_t)rounded(cc_element_at(x, i, type), divisor);
 }
 
-static inline void quantize_ef_page(const float *restrict x, float *restrict r, float divisor,
-                                    float scale, uint8_t *restrict out, size_t n)
+CC_EACH_ELEMENT void quantize_ef_page(const void *restrict x, enum cc_element type,
+                                      float *restrict r, float divisor, float scale,
+                                      uint8_t *restrict out, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        float v = x[i] + r[i];
+        float v = cc_element_at(x, i, type) + r[i];
         int32_t q = rounded(v, divisor);
         float decoded = (float)q * scale;
         out[i] = (uint8_t)q;
@@ -88,17 +88,32 @@ static inline void quantize_ef_page(const float *restrict x, float *restrict r, 
     }
 }
 
-static void quantize_ef(const float *restrict x, float *restrict r, float divisor, float scale,
-                        uint8_t *restrict out, size_t n)
+CC_EACH_ELEMENT void quantize_ef(const void *restrict x, enum cc_element type, float *restrict r,
+                                 float divisor, float scale, uint8_t *restrict out, size_t n)
 {
     for (size_t i = 0, m; i < n; i += m) {
         m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
-        cc_next_page(x + i);
+        const struct cc_elements from = cc_elements_from((struct cc_elements){x, type}, i);
+        cc_next_page(from.at);
         cc_next_page(r + i);
         cc_next_page(out + i);
-        quantize_ef_page(x + i, r + i, divisor, scale, out + i, m);
+        quantize_ef_page(from.at, type, r + i, divisor, scale, out + i, m);
     }
 }
+
+#define QUANTIZE(name)                                                                             \
+    static void quantize_##name(const void *x, float divisor, uint8_t *out, size_t n)              \
+    {                                                                                              \
+        quantize(x, CC_ELEMENT_##name, divisor, out, n);                                           \
+    }                                                                                              \
+    static void quantize_ef_##name(const void *x, float *r, float divisor, float scale,            \
+                                   uint8_t *out, size_t n)                                         \
+    {                                                                                              \
+        quantize_ef(x, CC_ELEMENT_##name, r, divisor, scale, out, n);                              \
+    }
+QUANTIZE(FP32)
+QUANTIZE(BF16)
+QUANTIZE(FP16)
 
 #ifdef FAST
 /* The numbers of 16 codes. */
@@ -169,8 +184,8 @@ static int add(const uint8_t *restrict in, float scale, float factor, float *res
 }
 
 const struct k_int8 CC_K(k_int8) = {
-    .quantize = quantize,
-    .quantize_ef = quantize_ef,
+    .quantize = {quantize_FP32, quantize_BF16, quantize_FP16},
+    .quantize_ef = {quantize_ef_FP32, quantize_ef_BF16, quantize_ef_FP16},
     .load = load,
     .add = add,
 };

@@ -3,17 +3,20 @@
 #include "core/bytes.h"
 #include "core/tile.h"
 
-static uint32_t copy(const float *restrict x, uint8_t *restrict out, size_t n)
+CC_EACH_ELEMENT uint32_t copy(const void *restrict x, enum cc_element type, uint8_t *restrict out,
+                              size_t n)
 {
     uint32_t m = 0;
     for (size_t i = 0; i < n; i++) {
-        uint32_t bits = cc_f32_bits(x[i]);
+        uint32_t bits = cc_f32_bits(cc_element_at(x, i, type));
         cc_put_u32(out + 4 * i, bits);
         bits &= 0x7fffffffu;
         m = bits > m ? bits : m;
     }
     return m;
 }
+
+CC_STREAM_COPIES(copy)
 
 static inline void add_page(const uint8_t *restrict in, float scale, float *restrict y, size_t n)
 {
@@ -32,4 +35,4 @@ static void add(const uint8_t *restrict in, float scale, float *restrict y, size
     }
 }
 
-const struct k_stream CC_K(k_stream) = {.copy = copy, .add = add};
+const struct k_stream CC_K(k_stream) = {CC_STREAM_COPY(copy), .add = add};

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/element.h"
 #include "core/random.h"
 
 /* The number of lanes. */
@@ -87,6 +88,31 @@ static inline cc_vu32 cc_vu32_random(cc_vu32 index, uint32_t b)
 }
 
 #ifdef CC_VECTORS
+/* The values of x from index i on, as float32; a NaN may become quiet. For a constant type. */
+static inline __attribute__((always_inline)) cc_vf32 cc_vf32_from(const void *x, size_t i,
+                                                                  enum cc_element type)
+{
+    const uint16_t *half = (const uint16_t *)x + i;
+    if (type == CC_ELEMENT_FP32)
+        return cc_vf32_load((const float *)x + i);
+#if defined(__AVX512F__)
+    const __m256i bits = _mm256_loadu_si256((const __m256i_u *)(const void *)half);
+    if (type == CC_ELEMENT_FP16)
+        return _mm512_cvtph_ps(bits);
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+#elif defined(__AVX2__)
+    const __m128i bits = _mm_loadu_si128((const __m128i_u *)(const void *)half);
+    if (type == CC_ELEMENT_FP16)
+        return _mm256_cvtph_ps(bits);
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+#else
+    const uint16x4_t bits = vld1_u16(half);
+    if (type == CC_ELEMENT_FP16)
+        return vcvt_f32_f16(vreinterpret_f16_u16(bits));
+    return vreinterpretq_f32_u32(vshll_n_u16(bits, 16));
+#endif
+}
+
 /* a b + c, rounded once. */
 static inline cc_vf32 cc_vf32_fma(cc_vf32 a, cc_vf32 b, cc_vf32 c)
 {

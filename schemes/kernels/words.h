@@ -13,9 +13,9 @@
 struct k_words {
     /* Rotates each word to the left by one: its upper byte goes to `high`, the rest, 3 bytes or 1,
      * to `low`. For each 8 values, split32 may write 4 bytes beyond those of `low`. ahead: what the
-     * caller reads after these values, which is prefetched, 4 bytes for each; NULL: nothing. */
+     * caller reads after these values, which is prefetched, a word for each; NULL: nothing. */
     void (*split32)(const float *x, size_t n, const void *ahead, uint8_t *low, uint8_t *high);
-    void (*split16)(const uint16_t *w, size_t n, uint8_t *low, uint8_t *high);
+    void (*split16)(const uint16_t *w, size_t n, const void *ahead, uint8_t *low, uint8_t *high);
     /* The reverse. join32 may read 4 bytes beyond those of `low`. scale NULL: sets y; nontemporal:
      * around the cache if y begins on CC_ALIGN. Otherwise adds scale * value. */
     void (*join32)(const uint8_t *low, const uint8_t *high, size_t n, const void *ahead,

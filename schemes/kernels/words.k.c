@@ -224,10 +224,28 @@ static void join32(const uint8_t *restrict low, const uint8_t *restrict high, si
         join(low, high, n, ahead, NULL, false, y);
 }
 
-static void split16(const uint16_t *restrict w, size_t n, uint8_t *restrict low,
+static void split16(const uint16_t *restrict w, size_t n, const void *ahead, uint8_t *restrict low,
                     uint8_t *restrict high)
 {
-    for (size_t i = 0; i < n; i++) {
+    size_t i = 0;
+    (void)ahead;
+#if defined(__AVX512VBMI2__)
+    const __m512i index = _mm512_set1_epi64(0x0e0c0a0806040200);
+    const __m512i even = _mm512_add_epi8(
+        index, _mm512_set_epi64(0x7070707070707070, 0x6060606060606060, 0x5050505050505050,
+                                0x4040404040404040, 0x3030303030303030, 0x2020202020202020,
+                                0x1010101010101010, 0));
+    const __m512i odd = _mm512_add_epi8(even, _mm512_set1_epi8(1));
+    for (; i + 64 <= n; i += 64) {
+        if (i % 128 == 0)
+            fetch(ahead, i / 2);
+        const __m512i a = _mm512_loadu_si512(w + i), b = _mm512_loadu_si512(w + i + 32);
+        const __m512i r = _mm512_shldi_epi16(a, a, 1), s = _mm512_shldi_epi16(b, b, 1);
+        _mm512_storeu_si512(low + i, _mm512_permutex2var_epi8(r, even, s));
+        _mm512_storeu_si512(high + i, _mm512_permutex2var_epi8(r, odd, s));
+    }
+#endif
+    for (; i < n; i++) {
         const uint16_t r = (uint16_t)(w[i] << 1 | w[i] >> 15);
         low[i] = (uint8_t)r;
         high[i] = (uint8_t)(r >> 8);

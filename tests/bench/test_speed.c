@@ -308,7 +308,8 @@ static void limits(void **state)
 {
     (void)state;
     const struct cc_traffic one = cc_traffic_one(0), three = cc_traffic_one(2);
-    const struct cc_pattern copy = cc_pattern_encode(&one, 4), more = cc_pattern_encode(&three, 4);
+    const struct cc_pattern copy = cc_pattern_encode(&one, CC_ELEMENT_FP32, 4),
+                            more = cc_pattern_encode(&three, CC_ELEMENT_FP32, 4);
     bool fast = false, slower = false;
     for (int i = 0; i < TRIES && !(fast && slower); i++) {
         struct cc_roofline *r = cc_roofline_new(4 * MEGA, 1, 0, 5, NULL);
@@ -321,6 +322,32 @@ static void limits(void **state)
         cc_roofline_free(r);
     }
     assert_true(fast && slower);
+}
+
+/* A gradient of 16 bits has 2 bytes less in each pass that reads it, and a limit of its own, which
+ * is faster where little else is moved. */
+static void half_limits(void **state)
+{
+    (void)state;
+    const struct cc_traffic one = cc_traffic_one(0), two = cc_traffic_two(1);
+    const struct cc_pattern whole = cc_pattern_encode(&one, CC_ELEMENT_FP32, 0),
+                            half = cc_pattern_encode(&one, CC_ELEMENT_BF16, 0),
+                            passes = cc_pattern_encode(&two, CC_ELEMENT_FP16, 1);
+    bool faster = false;
+    for (int i = 0; i < TRIES && !faster; i++) {
+        struct cc_roofline *r = cc_roofline_new(4 * MEGA, 1, 0, 5, NULL);
+        size_t index, other;
+        assert_non_null(r);
+        const double limit = limit_of(r, &whole, &index);
+        assert_true(cc_roofline_bytes(r, index) == 4);
+        faster = limit_of(r, &half, &other) > 1.3 * limit;
+        assert_int_not_equal(index, other);
+        assert_true(cc_roofline_bytes(r, other) == 2);
+        assert_true(limit_of(r, &passes, &index) > 0);
+        assert_true(cc_roofline_bytes(r, index) == 2 + 4 + 2 + 2 * 4 + 1);
+        cc_roofline_free(r);
+    }
+    assert_true(faster);
 }
 
 /* 0.13 and 0.14 bytes a value are one pattern, 0.2 are another; limits of lists are not
@@ -538,6 +565,7 @@ int main(void)
         IN_SCRATCH(one_fails),
         cmocka_unit_test(loops),
         cmocka_unit_test(limits),
+        cmocka_unit_test(half_limits),
         cmocka_unit_test(shared_limits),
         cmocka_unit_test(limits_of_lists),
         cmocka_unit_test(limits_of_schemes),

@@ -53,7 +53,7 @@ static struct cc_trace *captured(void **state, size_t steps, double decay)
     struct cc_trace *t = mixture(steps, decay);
     (void)snprintf(name, sizeof name, "%zu", steps);
     const char *path = scratch_path(state, name);
-    if (cc_trace_write(t, path, NULL, NULL, &files, &bytes, &e) != CC_OK)
+    if (cc_trace_write(t, path, NULL, NULL, NULL, NULL, &files, &bytes, &e) != CC_OK)
         fail_msg("%s", e.text);
     cc_trace_close(t);
     return open_trace(path);

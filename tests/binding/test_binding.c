@@ -52,6 +52,42 @@ static void encodes_the_example(void **state)
     commcomp_codec_free(NULL);
 }
 
+/* Values of 16 bits: 1, -2, 0.5 in both types; a scheme that reads them, and one that gets them
+ * widened, which costs memory at the first call alone. */
+static void encodes_halves(void **state)
+{
+    (void)state;
+    static const float x[] = {1, -2, 0.5f, 0, 1, 1};
+    static const uint16_t half[2][6] = {{0x3f80, 0xc000, 0x3f00, 0, 0x3f80, 0x3f80},
+                                        {0x3c00, 0xc000, 0x3800, 0, 0x3c00, 0x3c00}};
+    static const int dtypes[] = {COMMCOMP_BF16, COMMCOMP_F16};
+    static const char *const schemes[] = {"int8:ef=1", "powersgd:rank=1", "sparse:density=0.5"};
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        struct commcomp_codec *c = codec_of(schemes[i], 2, 3), *wide = codec_of(schemes[i], 2, 3);
+        uint8_t want[256], got[256];
+        size_t bytes, other;
+        for (uint64_t step = 0; step < 6; step++) {
+            const size_t type = step % 2;
+            assert_int_equal(commcomp_encode(wide, step, x, want, sizeof want, &bytes, error),
+                             COMMCOMP_OK);
+            assert_int_equal(commcomp_encode_from(c, step, dtypes[type], half[type], got,
+                                                  sizeof got, &other, error),
+                             COMMCOMP_OK);
+            assert_int_equal(other, bytes);
+            assert_memory_equal(got, want, bytes);
+        }
+        assert_int_equal(
+            commcomp_encode_from(c, 6, COMMCOMP_F32, x, got, sizeof got, &other, error),
+            COMMCOMP_OK);
+        assert_int_equal(
+            commcomp_encode_from(c, 7, COMMCOMP_F64, x, got, sizeof got, &other, error),
+            COMMCOMP_USAGE);
+        assert_contains(error, "dtype 3 is none of float32, float16, bfloat16");
+        commcomp_codec_free(c);
+        commcomp_codec_free(wide);
+    }
+}
+
 /* A random codec sends as schemes draws for the same seed, rank, direction, step and
  * tensor, and all five matter. */
 static void who_sends_decides_what_is_drawn(void **state)
@@ -483,6 +519,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encodes_the_example),
+        cmocka_unit_test(encodes_halves),
         cmocka_unit_test(who_sends_decides_what_is_drawn),
         cmocka_unit_test(says_what_a_codec_is),
         cmocka_unit_test(refuses_what_is_wrong),

@@ -19,25 +19,27 @@ cat >hand.json <<'P'
  {"scheme": "zstd", "points": [{"values": 1000000, "bits_per_value": 30,
   "encode_ns": 9, "decode_ns": 9, "decode_add_ns": 9}]}]}
 P
-hand='--profile hand.json --values 1M --compute 100ms --latency 0s --scheme int8,ternary,3lc,zstd'
-# In a ring, fp32 takes 57.6 ms and int8 14.4 ms and 3.9 ms of codec, after the pass of the one tensor:
-# it is 5% faster where 1.05 (103.9 ms + 14.4 Mbit / B) is less than 100 ms + 57.6 Mbit / B, and at 1
-# Gbit/s where 1.05 (114.4 ms + 3.9 ms / X) is less than 157.6 ms.
+# --via hops, as it is: the setting's own ranks, and not what people can deploy.
+hand='--profile hand.json --values 1M --compute 100ms --latency 0s --scheme int8,ternary,3lc,zstd --via hops'
+# In a ring, fp32 takes 57.6 ms and int8 14.4 ms and 3.9 ms of codec, after the pass of the one tensor; nine of ten
+# decodings, 0.9 ms, are done while the sums go round. It is 5% faster where 1.05 (103 ms + 14.4 Mbit / B) is less than
+# 100 ms + 57.6 Mbit / B, and at 1 Gbit/s, where slow codecs hide 7.2 ms, where 1.05 (107.2 ms + 3.9 ms / X) is less than
+# 157.6 ms.
 q 0 advise -q $hand --bw 1gbps --overhead none
 expected ddp
 q 0 advise -q $hand --bw 1gbps --overhead none --format json
 json '[r["scheme"] for r in d["rows"]] == ["int8", "fp32", "zstd", "ternary", "3lc"]'
 json '[r["rank"] for r in d["rows"]] == [1, 2, 3, None, None]'
 json '[r["recommended"] for r in d["rows"]] == [True] + 4 * [False]'
-json 'abs(d["rows"][0]["step_s"] - 0.1183) < 1e-9 and abs(d["rows"][1]["step_s"] - 0.1576) < 1e-9'
+json 'abs(d["rows"][0]["step_s"] - 0.1174) < 1e-9 and abs(d["rows"][1]["step_s"] - 0.1576) < 1e-9'
 json 'all(abs(r["speedup_best"] - 0.1576 / r["step_s"]) < 1e-9 for r in d["rows"])'
-json 'abs(d["rows"][0]["pays_below_bps"] / ((57.6e6 - 1.05 * 14.4e6) / (1.05 * 103.9e-3 - 0.1)) - 1) < 1e-5'
-json 'd["notes"][0].startswith("ring at 1 Gbit/s, 10 workers: use int8: a step takes 118 ms, 1.33 times as fast as fp32 at its best (ring, overlapped: 158 ms a step); it pays below 4.67 Gbit/s (by 5% or more)")'
-json 'any("less than 0.109 times its speed" in n for n in d["notes"])'
+json 'abs(d["rows"][0]["pays_below_bps"] / ((57.6e6 - 1.05 * 14.4e6) / (1.05 * 103e-3 - 0.1)) - 1) < 1e-5'
+json 'd["notes"][0].startswith("ring at 1 Gbit/s, 10 workers: use int8: a step takes 117 ms, 1.34 times as fast as fp32 at its best (ring, overlapped: 158 ms a step); it pays below 5.21 Gbit/s (by 5% or more)")'
+json 'any("less than 0.0909 times its speed" in n for n in d["notes"])'
 q 0 advise -q $hand --bw 1gbps --overhead none --codec-speed 0.5 --format json
-json 'abs(d["rows"][0]["codec_s"] - 7.8e-3) < 1e-12 and any("less than 0.109 times its speed" in n for n in d["notes"])'
+json 'abs(d["rows"][0]["codec_s"] - 7.8e-3) < 1e-12 and any("less than 0.0909 times its speed" in n for n in d["notes"])'
 q 0 advise -q $hand --bw 25gbps --overhead none --format json
-json 'd["notes"][0].startswith("ring at 25 Gbit/s, 10 workers: use fp32 (ring, overlapped: 102 ms a step): no scheme pays here, by 5% or more; int8, the fastest of the others, takes 104 ms and pays below 4.67 Gbit/s")'
+json 'd["notes"][0].startswith("ring at 25 Gbit/s, 10 workers: use fp32 (ring, overlapped: 102 ms a step): no scheme pays here, by 5% or more; int8, the fastest of the others, takes 104 ms and pays below 5.21 Gbit/s")'
 json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["fp32"]'
 # Through a server, fp32 is far from its best. int8 saves 2 x 10 x 24 Mbit against fp32 there and costs
 # 15 ms, but fp32 in a ring is faster still.
@@ -53,11 +55,11 @@ json '"%.3g ms a step" % (1e3 * d["rows"][0]["step_s"]) in d["notes"][0]'
 json 'd["rows"].pop(0) and abs(d["rows"][0]["step_s"] - 0.275) < 1e-9 and abs(d["rows"][2]["step_s"] - 0.74) < 1e-9'
 json 'd["rows"].pop(0) and abs(d["rows"][0]["speedup"] - 0.74 / 0.275) < 1e-9 and abs(d["rows"][0]["speedup_best"] - 0.1576 / 0.275) < 1e-9'
 json 'd["rows"].pop(0) and d["rows"][0]["pays"] == "never"'
-json 'd["rows"].pop(0) and d["rows"][2]["workers_enough"] == 3 and d["rows"][0]["nmse"] > 0 and d["rows"][3]["nmse"] == 0'
+json 'd["rows"].pop(0) and d["rows"][2]["cu"] == 100 / 740 and d["rows"][0]["nmse"] > 0 and d["rows"][3]["nmse"] == 0'
 json 'd["rows"].pop(0) and d["rows"][4]["left_out"] == "lost 3.13 points" and d["rows"][4]["error"] > 3'
 json 'all(r["error_low"] <= r["error"] <= r["error_high"] for r in d["rows"])'
 json 'd["notes"][0].startswith("ps at 1 Gbit/s, 10 workers: use fp32 (ring, sequential: 158 ms a step): no scheme pays here")'
-json 'any(n.startswith("another exchange: --exchange twoshot with int8 takes 117 ms") and n.endswith("fp32 takes 158 ms there") for n in d["notes"])'
+json 'any(n.startswith("another exchange: --exchange twoshot with int8 takes 116 ms") and n.endswith("fp32 takes 158 ms there") for n in d["notes"])'
 json 'all(r["encodings"] == (1 if r["scheme"] == "fp32" else 2) for r in d["rows"])'
 json 'all(r["sum_error"] == r["error"] * r["encodings"] for r in d["rows"])'
 json 'any("errors: settled, on 8 steps of synthetic:mixture:1M" in n for n in d["notes"]) and any("hand.json" in n for n in d["notes"])'
@@ -68,20 +70,20 @@ q 0 bench -q --net resnet20 --scheme 3lc,qsgd,powersgd,int8 --no-speed --format 
 json '{r["scheme"]: r["error"] for r in d["rows"]} == {r["scheme"]: r["error"] for r in json.load(open("advised"))["rows"] if r["scheme"] != "fp32"}'
 # Several exchanges: the fastest of them.
 q 0 advise -q $hand --bw 1gbps --overhead none --exchange ps,ring --format json
-json '"fastest of the exchanges compared: ring at 1 Gbit/s, 10 workers, with int8: 118 ms a step, 1.33 times as fast as fp32 at its best (ring, sequential: 158 ms a step)" in d["notes"]'
+json '"fastest of the exchanges compared: ring at 1 Gbit/s, 10 workers, with int8: 117 ms a step, 1.34 times as fast as fp32 at its best (ring, sequential: 158 ms a step)" in d["notes"]'
 q 0 advise -q $hand --bw 100gbps --overhead none --exchange ps,allgather --format json
 json 'any(n.startswith("fastest of the exchanges compared: allgather at 100 Gbit/s, 10 workers, with fp32: 103 ms a step, slower than fp32 at its best (ring, ") for n in d["notes"])'
 # Where each hop drops values again, the exchange that adds pairs is named too: with one encoding's error.
 sed 's/"zstd"/"sparse"/; s/: 30,/: 2.6,/; s/: 9/: 2/g' hand.json >pairs.json
-q 0 advise -q --profile pairs.json --values 1M --workers 8 --bw 100mbps --scheme int8,sparse --max-nmse 0.4 --format json
+q 0 advise -q --profile pairs.json --via hops --values 1M --workers 8 --bw 100mbps --scheme int8,sparse --max-nmse 0.4 --format json
 json 'any(n.startswith("another exchange: --exchange twoshot with sparse takes ") for n in d["notes"])'
 json 'any(n.startswith("sums that are not encoded again at each hop: --exchange ssar-") and " with sparse takes " in n and " times as fast), sum_error 0.13; fp32 takes " in n for n in d["notes"])'
 # A baseline that the exchange cannot carry has no step there.
-q 0 advise -q --profile pairs.json --values 1M --workers 8 --bw 100mbps --scheme sparse --baseline int8 --max-nmse 0.4 --format json
+q 0 advise -q --profile pairs.json --via hops --values 1M --workers 8 --bw 100mbps --scheme sparse --baseline int8 --max-nmse 0.4 --format json
 json 'any(n.startswith("sums that are not encoded again at each hop: --exchange ssar-split with sparse takes ") and n.endswith("sum_error 0.13") for n in d["notes"])'
 # A sparse exchange that the limit on the error alone leaves out is named with the options that it takes, and
 # these do it; also where the exchange is the setting's own. Without lossy schemes there is none.
-pairs='advise -q --profile pairs.json --values 1M --workers 8 --bw 100mbps --format json'
+pairs='advise -q --profile pairs.json --via hops --values 1M --workers 8 --bw 100mbps --format json'
 q 0 $pairs --scheme int8,sparse --max-nmse 0.1
 json 'not any("with sparse takes" in n for n in d["notes"]) and [r["scheme"] for r in d["rows"] if r["recommended"]] == ["int8"]'
 step=$(python3 -c 'import json; print([r["step_s"] for r in json.load(open("out"))["rows"] if r["recommended"]][0])')
@@ -104,7 +106,7 @@ done
 q 0 advise -q $hand --bw 1gbps --overhead none --baseline int8 --format json
 json '"use int8 (" in d["notes"][0] and [r["scheme"] for r in d["rows"] if r["recommended"]] == ["int8"]'
 sed 's/"ternary", "points": \[{"values": 1000000, "bits_per_value": 1.6/"signsgd", "points": [{"values": 1000000, "bits_per_value": 7.9/' hand.json >close.json
-q 0 advise -q --profile close.json --values 1M --compute 100ms --scheme int8,signsgd --max-nmse 1e9 --bw 1gbps --baseline zstd --format json
+q 0 advise -q --profile close.json --via hops --values 1M --compute 100ms --scheme int8,signsgd --max-nmse 1e9 --bw 1gbps --baseline zstd --format json
 json '[r["scheme"] for r in d["rows"]].count("zstd") == 1'
 json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["int8"]'
 json 'any(n.startswith("int8 rather than signsgd, which takes ") and n.endswith("of the steps within 3% of the fastest, the one with the least sum_error is recommended") for n in d["notes"])'
@@ -112,13 +114,13 @@ json 'any(n.startswith("int8 rather than signsgd, which takes ") and n.endswith(
 # nor recommends it.
 for bits in 8 8.3; do
     sed 's/"zstd"/"local"/; s/: 30,/: '$bits',/; s/: 9/: 2/g; s/: 8,/: 8.3,/' close.json >local.json
-    local="--profile local.json --values 1M --compute 5ms --latency 0s --overhead none --max-nmse 1e9 --bw 1gbps"
+    local="--profile local.json --via hops --values 1M --compute 5ms --latency 0s --overhead none --max-nmse 1e9 --bw 1gbps"
     q 0 advise -q $local --scheme signsgd,local --format json
     json '[r["scheme"] for r in d["rows"]] == ["signsgd", "local", "fp32"] and [r["scheme"] for r in d["rows"] if r["recommended"]] == ["signsgd"]'
     json 'not any("smaller error" in n or "rather than" in n or "exact" in n for n in d["notes"])'
     q 0 advise -q $local --scheme signsgd,local,int8 --format json
     json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["signsgd"]'
-    json 'any(n.startswith("smaller error of sums: int8 takes 23.8 ms, sum_error 0.0015") for n in d["notes"])'
+    json 'any(n.startswith("smaller error of sums: int8 takes 22.9 ms, sum_error 0.0015") for n in d["notes"])'
 done
 # The limit lies in the interval of an error, or not.
 q 0 advise -q $hand --bw 1gbps --max-nmse 1.8 --format json
@@ -129,20 +131,20 @@ json 'not any("undecided" in n for n in d["notes"])'
 # A scheme that a longer trace might rule out is not recommended if a certain one pays.
 q 0 advise -q $hand --bw 1gbps --overhead none --max-nmse 23 --format json
 json '[r["scheme"] for r in d["rows"] if r["rank"] == 1] == ["ternary"] and [r["scheme"] for r in d["rows"] if r["recommended"]] == ["int8"]'
-json 'any(n == "faster: ternary takes 107 ms, sum_error 22; it is not recommended, as a longer trace might rule it out" for n in d["notes"])'
+json 'any(n == "faster: ternary takes 106 ms, sum_error 22; it is not recommended, as a longer trace might rule it out" for n in d["notes"])'
 q 0 advise -q $hand --bw 1gbps --overhead none --max-nmse 1000 --format json
 json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["ternary"] and not any(n.startswith("faster") for n in d["notes"])'
 json 'd["notes"][0].endswith("(by 5% or more); sum_error 22, where sending nothing has 1")'
 # It is named if it is ruled out, too. A trace of two steps is short, and one of eight is not.
 q 0 advise -q $hand --bw 1gbps --overhead none --max-nmse 22 --format json
 json '[r["left_out"] for r in d["rows"] if r["scheme"] == "ternary"] == ["sum_error above 22"]'
-json 'any(n == "faster: ternary takes 107 ms, sum_error 22; it is ruled out, and a longer trace might admit it" for n in d["notes"])'
+json 'any(n == "faster: ternary takes 106 ms, sum_error 22; it is ruled out, and a longer trace might admit it" for n in d["notes"])'
 json 'not any("short trace" in n for n in d["notes"])'
 q 0 trace synth short --values 1M --steps 2
 q 0 advise -q $hand --trace short --bw 1gbps --format json
 json 'any(n.startswith("a short trace: its 2 steps determine errors to a factor of ") for n in d["notes"])'
 # The batch that --device implies, and where the verdict turns. It does turn there.
-dev='advise -q --profile hand.json --codec-speed 10 --net resnet50 --device v100 --scheme int8 --bw 10gbps --workers 16 --format json'
+dev='advise -q --profile hand.json --via hops --codec-speed 10 --net resnet50 --device v100 --scheme int8 --bw 10gbps --workers 16 --format json'
 q 0 $dev
 json 'any(n.startswith("batch: 256 images a worker, assumed (--batch: yours); with fewer than ") and n.endswith(", int8 would pay") for n in d["notes"])'
 turn=$(python3 -c 'import json, re; print([int(m[1]) for n in json.load(open("out"))["notes"] for m in [re.search("with fewer than ([0-9]+), int8 would pay", n)] if m][0])')
@@ -157,14 +159,14 @@ t 2 advise -q $hand --baseline int9
 err '--baseline: '
 t 2 advise -q $hand --baseline int8,fp16
 err 'one scheme to compare with'
-# More encodings on the way, more error; and without compute time no number of workers.
+# More encodings on the way, more error; and without compute time no share of it.
 q 0 advise -q $ps --bw 1gbps --exchange ring --workers 9 --format json
 json '{r["encodings"] for r in d["rows"] if r["scheme"] == "int8"} == {5}'
-q 0 advise -q --profile hand.json --values 1M --scheme int8 --bw 1gbps --format json
-json 'all(r["workers_enough"] is None for r in d["rows"]) and "step'"'"'s communication" in d["notes"][0]'
+q 0 advise -q --profile hand.json --via hops --values 1M --scheme int8 --bw 1gbps --format json
+json 'all(r["cu"] is None for r in d["rows"]) and "step'"'"'s communication" in d["notes"][0]'
 json 'any(n.startswith("compute time: 0") for n in d["notes"])'
 # Without --system it is ddp's, unless other options ask for servers.
-d='advise -q --profile hand.json --values 1M --compute 100ms --bw 1gbps --scheme int8 --format json'
+d='advise -q --profile hand.json --via hops --values 1M --compute 100ms --bw 1gbps --scheme int8 --format json'
 q 0 $d
 json 'all(r["system"] == "ddp" and r["exchange"] == "ring" and r["mode"] == "overlap" for r in d["rows"])'
 q 0 $d --exchange allgather
@@ -193,6 +195,95 @@ t 1 advise -q --profile hand.json --scheme fp16
 err 'fp16'
 t 1 advise -q --profile hand.json --scheme int8 --trace missing
 err 'missing'
+
+# --- plans that people can deploy ---
+
+# Four workers, headers of a quarter: DDP's all-reduce takes 2 x 3/4 x 40 ms, and the hook gathers 3 x 10 ms, encodes in
+# 2 ms and decodes four payloads in 4 ms. Links reach 70% of their rate with headers at worst, 87.5% of it without.
+plan='advise -q --profile hand.json --values 1M --compute 100ms --latency 50us --overhead 25/100 --bw 1gbps --workers 4'
+with() { echo "$plan" | sed "$1"; }
+q 0 $plan --scheme int8
+expected plans
+q 0 $plan --scheme int8 --format json
+json '[(r["plan"], r["scheme"], r["recommended"]) for r in d["rows"]] == [("gather-hook", "int8", True), ("ddp", "fp32", False)]'
+json 'all(abs(r["step_s"] - s) < 1e-9 and abs(r["step_low_s"] - s) < 1e-9 for r, s in zip(d["rows"], (0.1361, 0.1603)))'
+json 'all(abs(r["step_high_s"] - s) < 1e-9 for r, s in zip(d["rows"], (0.1061 + 0.03 / 0.875, 0.1003 + 0.06 / 0.875)))'
+json 'abs(d["rows"][0]["gain"] - 160.3 / 136.1) < 1e-9 and abs(d["rows"][0]["gain_low"] - 160.3 / 136.1) < 1e-9'
+json 'abs(d["rows"][0]["gain_high"] - (100.3 + 60 / 0.875) / (106.1 + 30 / 0.875)) < 1e-9 and abs(d["rows"][1]["cu"] - 100 / 160.3) < 1e-9'
+json 'd["notes"][0].startswith("Use int8 by commcomp'"'"'s hook in DDP: a step takes 136 ms (136 ms to 140 ms) instead of 160 ms with fp32, 1.18 times as fast (1.18 to 1.2); sure to be faster within that")'
+json 'any("commcomp.torch.State(\"int8\", model=ddp)" in n for n in d["notes"])'
+json '"Check it: commcomp sim --values 1M --bw 1gbps --latency 50us --overhead 25/100 --workers 4 --profile hand.json --compute 100ms --system ddp --exchange allgather --scheme int8" in d["notes"]'
+# Ten: 9 x 10 ms are more than 2 x 9/10 x 40.
+q 0 $(with 's/-workers 4/-workers 10/') --scheme int8 --format json
+json '[(r["plan"], r["scheme"]) for r in d["rows"] if r["recommended"]] == [("ddp", "fp32")]'
+json 'd["notes"][0].startswith("Keep fp32 by PyTorch'"'"'s DDP: a step takes 173 ms (173 ms to 183 ms), and nothing that can be deployed is 2.5% faster, for sure: int8 ")'
+# Where the interval has the turn, it is named: with 27 ms of codecs, 1.025 x (127.1 + 30 / x) is 100.3 + 60 / x at 97.6%.
+sed 's/"encode_ns": 2, "decode_ns": 1, "decode_add_ns": 1/"encode_ns": 15, "decode_ns": 3, "decode_add_ns": 3/' hand.json >turn.json
+q 0 $(with s/hand.json/turn.json/) --scheme int8 --format json
+json '[(r["plan"], r["scheme"]) for r in d["rows"] if r["recommended"]] == [("ddp", "fp32")]'
+json 'any(n.startswith("interval: links at 88 to 100% of their rate (published of tcp: ") and n.endswith("below 98% int8 would be worth it") for n in d["notes"])'
+json '"not sure: int8 by commcomp'"'"'s hook in DDP is 1.02 to 1.05 times as fast" in d["notes"][0]'
+# What a system does not have is no candidate.
+q 0 $(with s/hand.json/profile.json/) --scheme int8,fp16 --system horovod --format json
+json '[(r["plan"], r["scheme"]) for r in d["rows"]] == [("horovod", "fp16"), ("horovod", "fp32")] and d["rows"][0]["exchange"] == "ring"'
+q 0 advise -q --net resnet50 --device h100 --workers 4 --bw 10gbps --scheme fp8,powersgd --profile profile.json --system ddp --format json
+json '{(r["plan"], r["exchange"]) for r in d["rows"]} == {("ddp", "nccl"), ("powersgd-hook", "nccl"), ("sum-hook", "ring"), ("gather-hook", "allgather")}'
+q 0 advise -q --net resnet50 --device h100 --workers 4 --bw 10gbps --scheme fp8 --profile profile.json --format json
+json '("torchft", "twoshot") in {(r["plan"], r["exchange"]) for r in d["rows"]}'
+# No verdict without a compute time, and none for states that do not fit.
+q 0 advise -q --net vgg16 --profile profile.json --bw 10gbps --workers 8 --scheme int8
+grep -q '^No verdict: the compute time of vgg16 is not known' out || bad 'no question for the compute time'
+! grep -q 'register_comm_hook' out || bad 'code to paste without a verdict'
+q 0 advise -q --net llama2-7b --device h100 --workers 32 --bw 100gbps --scheme int8 --profile profile.json --format json
+json 'd["notes"][0].startswith("Shard the states, by DeepSpeed'"'"'s ZeRO-1 in bf16: without, they take 108 GB of h100'"'"'s 80 GB, so that DDP is ruled out")'
+json '[r["plan"] for r in d["rows"] if r["recommended"]] == ["zero1"] and {r["left_out"] for r in d["rows"] if r["plan"] in ("ddp", "gather-hook")} == {"states take 108 GB of 80"}'
+# With several accelerators a host, ZeRO++ is a plan: its step is that of the model, and its keys are DeepSpeed's.
+hosts='-q --net llama2-7b --device h100 --workers 16 --per-host 8 --intra-bw nvlink4 --bw 25gbps --profile free.json --format json'
+sed 's/_ns": [0-9.]*/_ns": 0/g' profile.json >free.json
+q 0 model $hosts --scheme int4 --system zeropp --exchange nccl
+cp out zeropp.json
+q 0 advise $hosts --scheme int4
+json '[r["step_s"] for r in d["rows"] if (r["plan"], r["scheme"]) == ("zeropp", "int4")] == [json.load(open("zeropp.json"))["rows"][-1]["step_s"]]'
+json 'any("\"zero_quantized_weights\": True, \"zero_hpz_partition_size\": 8, \"zero_quantized_gradients\": True" in n for n in d["notes"])'
+json '{r["left_out"] for r in d["rows"] if r["plan"] == "sdp4bit"} == {"no package has it; `commcomp run` does"}'
+json 'not any(r["recommended"] for r in d["rows"] if r["plan"] == "sdp4bit")'
+q 0 advise -q --net llama2-7b --device h100 --workers 32 --bw 100gbps --scheme int8 --profile profile.json
+! grep -q '.\{81\}' out || bad "a line of more than 80 characters: $(grep '.\{81\}' out)"
+# 2 bytes for parameters and gradients each, and 12 / 2 for the optimizer: still 67 GB in two workers, and in DDP of 7 B.
+q 0 advise -q --net llama2-7b --device v100 --compute 5s --workers 2 --bw 100gbps --scheme int8 --profile profile.json --format json
+json 'd["notes"][0].startswith("It does not fit: the states of llama2-7b take 108 GB of v100") and [r["scheme"] for r in d["rows"] if r["recommended"]] == ["bf16"]'
+# The answer fits a screen, without a terminal, too; --all has all rows, --why all reasons, files have both.
+q 0 advise -q --net resnet50 --profile profile.json --bw 1gbps --workers 4 -o all.txt
+[ "$(wc -l <out)" -le 30 ] && ! grep -q '.\{81\}' out || bad 'more than 30 lines of 80 characters'
+[ "$(wc -l <all.txt)" -gt 45 ] || bad 'the file has no more than the screen'
+cp out brief
+q 0 advise -q --net resnet50 --profile profile.json --bw 1gbps --workers 4 --all
+[ "$(wc -l <out)" -gt 35 ] && [ "$(head -n 5 out)" = "$(head -n 5 brief)" ] || bad '--all has no more rows'
+q 0 advise -q --net resnet50 --profile profile.json --bw 1gbps --workers 4 --why
+grep -q '^codec profile: ' out && ! grep -q '^codec profile: ' brief || bad '--why has no more reasons'
+
+# --- steps of one's own ---
+
+# Links without headers and latency that reach half of their rate: fp32 takes 100 + 96 ms, int8 106 + 48.
+plan='advise -q --profile hand.json --values 1M --compute 100ms --latency 0s --overhead none --bw 1gbps --workers 4'
+q 0 $plan --scheme int8,zstd --measured fp32=196ms,int8=154ms --format json
+json 'all(abs(r["step_s"] - s) < 1e-6 for r, s in zip(d["rows"], (0.154, 0.196, 0.1 + 0.045 + 0.18)))'
+json 'any(n.startswith("fitted to your 2 steps: links reach 50% of their rate, ") and "rms 0.0% (as many unknowns as steps)" in n for n in d["notes"])'
+# The compute time, too, where it is not given; from a file.
+printf 'scheme,step_s,other\nfp32,0.196,1\nint8,0.154,2\n' >steps.csv
+q 0 $(with 's/--compute 100ms//') --scheme int8,zstd --measured steps.csv --format json
+json 'all(abs(r["step_s"] / s - 1) < 1e-5 for r, s in zip(d["rows"], (0.154, 0.196, 0.325))) and all(abs(r["compute_s"] - 0.1) < 1e-5 for r in d["rows"])'
+t 2 $plan --measured fp32
+err "--measured: 'fp32' is not SCHEME=TIME, as in fp32=869ms"
+t 2 $plan --scheme int8 --measured zstd=5ms
+err '--measured: zstd is not among the schemes of --scheme'
+t 2 $plan --measured fp32=5ms,fp32=6ms
+err '--measured: fp32 has two steps: give one, the mean'
+t 2 $plan --measured fp32=0s
+err '--measured: fp32: a step takes more than 0 s'
+printf 'scheme,other\nfp32,1\n' >none.csv
+t 2 $plan --measured none.csv
+err '--measured: none.csv: it has no columns scheme and step_s'
 
 # --- trainings decide ---
 
@@ -272,6 +363,14 @@ err '--max-nmse and --max-loss: either errors rule, or trainings'
 t 2 advise $hand --accuracy train.csv --max-nmse 1
 err '--max-nmse and --accuracy: either errors rule, or trainings'
 
+# Each plan's lines fit a screen.
+for scheme in powersgd local fp8 bf16; do
+    sed 's/^fp32,mlp.*/&\n'$scheme',mlp:8,digits,4,summary,2,0,20,0.95,0,,/' train.csv >one.csv
+    q 0 advise -q --net resnet50 --device h100 --workers 8 --bw 1gbps --scheme $scheme --profile profile.json --accuracy one.csv
+    ! grep -q '.\{81\}' out || bad "a line of more than 80 characters: $(grep '.\{81\}' out)"
+    grep -q "^Use $scheme by " out || bad "$(head -n 2 out)"
+done
+
 # --- what sums keep ---
 
 sed 's/"zstd"/"sparse"/; s/: 30,/: 2.6,/; s/: 9/: 2/g; s/"ternary"/"powersgd"/' hand.json >kept.json
@@ -317,20 +416,20 @@ assert [r["scheme"] for r in again] == ["fp32", "qsgd:bits=2"]
 for r in again:
     assert [dict(k, version="") for k in kept if (k["setting"], k["scheme"]) == (r["setting"], r["scheme"])] == [dict(r, version="")], r
 P
-e='advise -q --workers 8 --bw 1gbps --compute 20ms --format json'
+e='advise -q --via hops --workers 8 --bw 1gbps --compute 20ms --format json'
 q 0 $e --net resnet50 --scheme all,3lc:s=1.3 --exchange allgather
 python3 evidence.py "$own" 'resnet8 on fashion-mnist, 4 workers, allgather' 2>err || bad "$(tail -n 1 err)"
 json 'all(abs(r["evidence"]) <= 0.01 for r in d["rows"] if r["recommended"])'
 json '[r["evidence"] for r in d["rows"] if r["scheme"] == "3lc:s=1.3"] == [None]'
 json 'any(n.startswith("evidence: ") and "resnet8 on fashion-mnist" in n for n in d["notes"])'
-q 0 $e --net bert-base --scheme qsgd,topk --exchange allgather
+q 0 $e --net bert-base --dtype fp32 --scheme qsgd,topk --exchange allgather
 python3 evidence.py "$own" 'transformer:width=32 on digits, 4 workers, allgather' 2>err || bad "$(tail -n 1 err)"
 q 0 $e --net mnist-mlp-4096 --scheme qsgd,topk --exchange allgather
 python3 evidence.py "$own" 'mlp:128 on fashion-mnist, 8 workers, allgather' 2>err || bad "$(tail -n 1 err)"
 q 0 $e --net mnist-mlp-4096 --scheme qsgd,topk --exchange ps
 python3 evidence.py "$own" 'mlp:128 on fashion-mnist, 8 workers, ps' 2>err || bad "$(tail -n 1 err)"
 # A scheme that lost more than the limit, or was not trained, is ruled out, and named if it is faster.
-slow='advise -q --net resnet20 --workers 8 --bw 100mbps --compute 20ms --format json'
+slow='advise -q --via hops --net resnet20 --workers 8 --bw 100mbps --compute 20ms --format json'
 q 0 $slow --scheme efsign,qsgd
 json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["qsgd"]'
 json '[r["left_out"] for r in d["rows"] if r["scheme"] == "efsign"] == ["lost 3.29 points"]'

@@ -49,6 +49,22 @@ json '0.3 < d["rows"][2]["late"] < 0.7 and d["rows"][3]["late"] < 0.01 < d["rows
 json 'sum(n.startswith("late: the share of a gradient that misses its own step") for n in d["notes"]) == 1'
 q 0 bench -q --trace net --scheme int8,3lc --no-speed --passes 1 --per-tensor --format json
 json 'all(r["late"] is r["noise"] is None for r in d["rows"])'
+# Gradients of 16 bits: ratio by their bytes; a cast to their own type, and a tensor below --min-size, are exact.
+q 0 bench -q --net resnet20 --steps 2 --scheme fp32,bf16,fp16,int8 --dtype bf16 --passes 1 --no-speed --format json
+json '[r["ratio"] for r in d["rows"]][:3] == [0.5, 1, 1] and 1.99 < d["rows"][3]["ratio"] < 2 and {r["dtype"] for r in d["rows"]} == {"bf16"}'
+json 'd["rows"][0]["nmse"] == d["rows"][1]["nmse"] == 0 < d["rows"][2]["nmse"] < 1e-4'
+q 0 bench -q --net resnet20 --steps 1 --scheme int8 --dtype fp16 --no-speed --min-size 1M --format json
+json 'd["rows"][0]["ratio"] == 1 and d["rows"][0]["bits_per_value"] == 16 and d["rows"][0]["nmse"] == 0'
+q 0 trace synth halves --net resnet20 --steps 1 --dtype fp16
+q 0 bench -q --trace halves --scheme fp16,int8 --no-speed --format json
+json 'd["rows"][0]["dtype"] == "fp16" and d["rows"][0]["ratio"] == 1 and d["rows"][0]["nmse"] == 0'
+q 0 bench -q --trace halves --scheme fp16 --dtype fp32 --no-speed --format json
+json 'd["rows"][0]["dtype"] == "fp32" and d["rows"][0]["ratio"] == 2'
+# Speeds of encoding are of 2 bytes a value, those of decoding of 4.
+q 0 bench -q --values 3000 --steps 1 --scheme fp16 --dtype bf16 --samples 3 --format json
+json 'd["rows"][0]["encode_gb_per_s"] > 0 and d["rows"][0]["decode_gb_per_s"] > 0'
+t 2 bench --dtype bf15
+err "did you mean 'bf16'?"
 t 2 bench --passes 0
 err '--passes'
 q 0 bench -q --net resnet20 --steps 1 --scheme int8 --no-speed --min-size 100 --format json
@@ -95,7 +111,7 @@ err '--threads 1,2 and --no-speed exclude each other'
 t 2 bench --values 1k --threads 1,2 --profile-out profile.json
 err '--threads 1,2 and --profile-out exclude each other'
 q 0 bench -q --values 10,1K,100k --steps 2 --scheme fp32,int8 --samples 2 --format csv
-[ "$(cut -d, -f1,5,9 out | tail -n +2 | tr '\n' ' ')" = \
+[ "$(cut -d, -f1,5,10 out | tail -n +2 | tr '\n' ' ')" = \
     "fp32,10,40 int8,10,14 fp32,1000,4000 int8,1000,1004 fp32,100000,400000 int8,100000,100004 " ] ||
     bad "rows of several sizes"
 [ ! -s err ] || bad "several sizes: messages"
@@ -123,7 +139,7 @@ err '--trace and --values exclude each other'
 t 2 bench --net resnet20 --values 1k
 err '--net and --values exclude each other'
 q 0 bench -q --values 10k,100 --steps 2 --scheme fp32,int8 --samples 2 --profile-out profile.json
-grep -q '"schema": "commcomp-profile/1"' profile.json || bad "profile: schema"
+grep -q '"schema": "commcomp-profile/2"' profile.json || bad "profile: schema"
 grep -q '{"values": 100, "bits_per_value": 8.32, "encode_ns": [0-9.e-]*, "decode_ns"' profile.json ||
     bad "profile: points"
 q 0 bench -q --trace net --steps 1 --scheme fp32 --samples 1 --threads 2 --profile-out profile.json

@@ -93,7 +93,16 @@ json 'all(r["nonzeros"] == 0.25 and r["indices"] == "uniform" for r in d["rows"]
 json 'd["host"]["mpi"] == "Some MPI, 1" and any("Some MPI on this machine" in n for n in d["notes"])'
 unset COMMCOMP_RANK
 
+t 2 $r --per-host 2 --exchange hierarchical --chunks auto
+err '--chunks auto: with --bw none there are no links'
+t 2 $r --workers 4 --per-host 3 --exchange hierarchical
+err '--per-host 3: 4 workers leave a host part empty'
+
 # --- real calls ---
+
+# Workers of one machine in groups as of hosts: sums in two levels are those of MPI.
+q 0 $r --workers 4 --per-host 2 --exchange hierarchical,ring --outer-exchange ring --chunks 2 --scheme fp32 --values 1000 --steps 3 --time 100ms --check --format json
+json '[(r["check"], r["per_host"], r["chunks"], r["inner_exchange"], r["outer_exchange"]) for r in d["rows"]] == [(True, 2, 2, "twoshot", "ring"), (True, 2, 2, None, None)]'
 
 x="--exchange mpi,ring,rabenseifner,allgather,ps --scheme fp32,pairs,topk,local"
 q 0 $r $x --workers 2,3 --values 1000 --steps 3 --time 100ms --check --format json

@@ -80,7 +80,7 @@ cat >old.txt <<'P'
 P
 q 0 check a100.txt --workers 2 --per-host 1 --bw 200gbps
 expected a100
-q 0 check h100.txt --per-host 1 --workers 2 --bw 1600gbps --device h100
+q 0 check h100.txt --per-host 1 --workers 2 --bw 200gbps --nics 8 --device h100
 expected h100
 q 0 check poor.txt --per-host 8 --bw 800gbps --device a100
 expected poor
@@ -102,6 +102,26 @@ json 'abs(d["rows"][5]["busbw_gb_per_s"] - 33554432 / 2180.1e-6 * 46 / 24 / 1e9)
 json 'all(abs(r["busbw_share"] - r["call_expected_s"] / r["call_measured_s"]) < 1e-9 for r in d["rows"])'
 json '[bool(r["suspicious"]) for r in d["rows"]] == [True] * 2 + [False] * 4 + [True] * 4'
 
+# Hosts are those of different names, in whatever order their ranks are printed.
+ranks() { # ranks HOST ...: a log with a rank on each
+    n=0
+    for host; do
+        echo "#  Rank  $n Group  0 Pid  $((300 + n)) on $host device  $((n / 2)) [0x0$n] NVIDIA A100-SXM4-40GB"
+        n=$((n + 1))
+    done
+    echo '  8388608 2097152 float sum -1 500.0 16.78 25.17 0 500.0 16.78 25.17 0'
+}
+ranks a b a b >turns.txt
+ranks a a b b >blocks.txt
+for log in turns blocks; do
+    q 0 check $log.txt --bw 200gbps --format json
+    json '(d["rows"][0]["workers"], d["rows"][0]["hosts"]) == (4, 2) and not any("WARNING" in n for n in d["notes"])'
+    cp out $log.json
+done
+[ "$(grep call_expected_s turns.json)" = "$(grep call_expected_s blocks.json)" ] || bad "the order of ranks matters"
+ranks a b a a >uneven.txt
+q 0 check uneven.txt --bw 200gbps
+out "WARNING: the log's hosts have 1 to 3 devices each, and what is expected is of 2 on each"
 # Suspicious rows: one row of each kind, of 8 ranks on a host with NVLink of an A100.
 cat >odd.txt <<'P'
 1024 256 float sum -1 200.0 0.01 0.01 0 200.0 0.01 0.01 0
@@ -128,6 +148,11 @@ cat >log.json <<'P'
 P
 q 0 check log.json
 expected json
+for size in '"size": 1e300' '"size": null'; do
+    sed "s/\"size\": 67108864/$size/" log.json >huge.json
+    t 1 check huge.json
+    err 'huge.json: result 1: "size" and "count" must be there, and below 1e+15'
+done
 sed 's/"nwrong": 0/"nwrong": 3/' log.json >wrong.json
 t 1 check wrong.json
 err 'wrong.json: 3 wrong values'
@@ -162,7 +187,7 @@ t 1 check bad.txt
 err 'bad.txt: alltoall_perf: the formulas are those of'
 bad_rows '{"results": [{"size": 8}]}'
 t 1 check bad.txt
-err 'bad.txt: result 1: "size" and "count" are missing'
+err 'bad.txt: result 1: "size" and "count" must be there'
 bad_rows '{"results": [{"size": 8, "count": 2, "out_of_place": {"time": "x"}}]}'
 t 1 check bad.txt
 err '"time" must be a number'

@@ -98,7 +98,7 @@ json 'all(0 < r["bits_push"] <= 64 * 10 / 3000 for r in d["rows"])'
 t 2 $s --coordinates 1001
 err '--coordinates 1001: 3000 features cut into slices for 3 workers give each 1000 of them'
 t 2 $s --momentum 0.5
-err '--momentum is of sgd and nesterov, not of scd'
+err '--momentum is of sgd, nesterov and signum, not of scd'
 t 2 $s --checkpoint .
 err '--checkpoint: scd continues from the products of all rows'
 t 2 train --optimizer scd --net mlp:4

@@ -10,7 +10,7 @@ q 0 nets resnet20
 expected resnet20
 
 q 0 nets --format json
-json 'len(d["rows"]) == 21 and all(r["values"] > 0 and r["reference"] for r in d["rows"])'
+json 'len(d["rows"]) == 25 and all(r["values"] > 0 and r["reference"] for r in d["rows"])'
 json '{r["net"]: r["values"] for r in d["rows"]}["llama2-7b"] == 6738415616'
 json '"QSGD, table 1: 25M" in {r["net"]: r["papers"] for r in d["rows"]}["resnet50"]'
 q 0 nets llama2-7b --format json

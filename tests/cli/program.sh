@@ -16,8 +16,6 @@ out "^commcomp $number\( ([0-9a-f]\{7,\}\(-dirty\)\{0,1\})\)\{0,1\}$"
 [ "$(wc -l <out)" = 1 ] || bad "more than the version"
 q 0 nets --format json
 json "d['host']['version'].split()[0] == '$number'"
-q 0 --man
-out '^\.TH COMMCOMP 1'
 t 2 benhc
 err "unknown command 'benhc'; did you mean 'bench'?"
 t 2 xyzzy
@@ -36,9 +34,13 @@ echo "$commands" >commands
 while read -r command; do
     q 0 $command --help
     out "^usage: commcomp $command"
+    [ "$command" = generate ] && continue # prints text, not a record
     out '--format'
     out '^Examples:'
     [ "$(widest out)" -le 80 ] || bad "$(widest out) columns of help"
+    [ "$(wc -l <out)" -le 40 ] || bad "$(wc -l <out) lines of help"
+    page=$(sed -n 's/.*More: *//p;s/^\(docs.*\)$/\1/p' out | tail -n 1)
+    [ -s "$tests/../$page" ] || bad "no page '$page'"
     cp out help
     q 0 $command -h
     same out help
@@ -56,27 +58,43 @@ done <commands
 q 0 help bench
 out '^usage: commcomp bench'
 for command in model run sim validate; do
-    q 0 $command --help
-    # Ten options are explained, those of the help and of --NAME among them; the others are named.
-    [ "$(grep -c '^  \(-o, \)\{0,1\}--' out)" -le 11 ] || bad 'many options'
-    out '^  --scheme SCHEME '
-    out '^  The step .*--update'
-    if grep -q 'Columns of the result:' out; then bad 'columns'; fi
-    if grep -q '^  Options ' out; then bad "options without a group: $(grep '^  Options ' out)"; fi
     q 0 $command --help all
     for group in 'What to send' 'The cluster' 'The step' 'The run' Output 'Columns of the result' Examples; do
         out "^$group:$"
     done
+    if grep -q '^Options:$' out; then bad 'options without a group'; fi
     out '^  --update TIME '
 done
-# Every option that commands share stands once in the man page.
-q 0 --man
-# train has its own --fuse and --consistency, and plot and train --workers.
-for option in fuse:2 workers:4 consistency:2 topology hostfile; do
-    count=$(grep -c "^\.B .*-${option%:*} " out)
-    want=${option#"${option%:*}"}
-    [ "$count" = "$(expr "${want:-:1}" : ':\(.*\)')" ] || bad "--$option stands there $count times"
+# One option, or a parameter of schemes.
+q 0 model --help bw
+out '^  --bw RATE .*bandwidth of every host'
+out '1gbps)$'
+out '^    read on  *docs/model.md$'
+[ "$(grep -c '^  --' out)" = 1 ] || bad 'other options'
+cp out help
+q 0 help model --bw
+same out help
+q 0 model --help=bw
+same out help
+q 0 run --help op
+out '^    words .*reduce-scatter'
+q 0 bench --help s
+out '^  --scheme 3lc --s .*sparsity multiplier'
+out 'default 1)$'
+t 2 model --help exchagne
+err 'did you mean --help exchange?'
+# A man page each, with every option of the command.
+q 0 --man trace info
+out '^\.TH COMMCOMP-TRACE-INFO 1'
+q 0 --man model
+out '^\.TH COMMCOMP-MODEL 1'
+for option in update fuse workers consistency output; do
+    [ "$(grep -c "^\.B .*-$option " out)" = 1 ] || bad "--$option does not stand there once"
 done
+q 0 --man
+out '^\.BR commcomp-trace-info (1)$'
+[ "$(grep -c . out)" -le 150 ] || bad 'a long page'
+t 2 --man modle
 export COLUMNS=66
 q 0 model --help all
 [ "$(widest out)" -le 66 ] || bad "$(widest out) columns of 66"
@@ -132,8 +150,8 @@ t 2 schemes -o x.pdf
 err '\.csv'
 err '\.json'
 no_file x.pdf
-t 2 schemes -o x.csv -o x.json
-err "--output is given twice: x.csv, then x.json"
+t 2 schemes --notes x.csv --notes x.json
+err "--notes is given twice: x.csv, then x.json"
 no_file x.json
 no_file x.csv
 q 0 schemes --format csv -q

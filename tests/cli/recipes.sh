@@ -24,6 +24,51 @@ q 0 --recipe both.json -q --workers 4 --steps 4 -o two.json
 t 0 --recipe both.json -q --steps 4 --format=json
 json '[(r["command"], len(r["rows"])) for r in d] == [("model", 12), ("train", 15)]'
 
+# --- calls apart, as tasks of a job array do them: the result is that of a single run ---
+q 0 --recipe both.json -q --steps 4 -o whole.csv
+q 0 recipes --slurm both.json
+expected slurm
+cp out both.sh
+[ "$(sed -n 's/^#SBATCH --array=//p' both.sh)" = 0-4 ] || bad "not an array of 5 tasks"
+export COMMCOMP="$program"
+for i in 4 0 3 1 2; do
+    sed 's/-o both.csv$/-q --steps 4 &/' both.sh >task.sh
+    SLURM_ARRAY_TASK_ID=$i sh task.sh >task.out 2>&1 || bad "task $i: $(cat task.out)"
+    [ "$(wc -l <both.csv.journal.$i)" = 1 ] || bad "task $i does not keep a call"
+done
+[ ! -e both-model.csv ] || bad "a task writes the result"
+# A task that was done keeps its row, marked here, and so does the result.
+sed -i 's/"workers":2/"workers":77/; s/,"crc32":.*//' both.csv.journal.0
+python3 -c 'import sys, zlib
+t = open(sys.argv[1], "rb").read().rstrip(b"\n")
+open(sys.argv[1], "wb").write(t + b",\"crc32\":\"%08x\"}\n" % zlib.crc32(t))' both.csv.journal.0
+SLURM_ARRAY_TASK_ID=0 sh task.sh >task.out 2>&1
+grep -q 77 task.out || bad "a call is done twice"
+q 0 --recipe both.json -q --steps 4 -o both.csv
+for f in model train; do
+    [ "$(csv_rows both-$f.csv)" = "$(csv_rows whole-$f.csv)" ] || bad "both-$f.csv has other rows"
+done
+[ "$(sed 's/\<77\>/2/' both-model.csv)" = "$(cat whole-model.csv)" ] || bad "both-model.csv differs"
+grep -q 77 both-model.csv || bad "a call of the array is done again"
+[ "$(ls both.csv.journal* 2>/dev/null)" = '' ] || bad "journals stay"
+t 2 --recipe both.json --call 5 -q -o x.csv
+err '--call 5: both.json has 5 calls, the first of which is 0'
+t 2 --recipe both.json --call 1 -q
+err '--call 1: give --output FILE'
+t 2 --recipe both.json --call x -q
+err "'x'"
+# One call is a plain job, which writes the result.
+echo '{"schema": "commcomp-recipe/1", "about": "one", "commands": [{"command": "model", "options": {"net": "resnet20", "scheme": "fp32", "bw": "10mbps"}}]}' >one.json
+q 0 recipes --slurm one.json
+! grep -q 'array\|--call' out || bad "an array of one"
+cp out one.sh
+q 0 recipes
+sh one.sh -q >one.out 2>&1 && [ "$(csv_rows one.csv)" = 1 ] || bad "the job of one call: $(cat one.out)"
+t 2 recipes --slurm
+err '--slurm: name one recipe'
+t 2 recipes --slurm both.json -o x.csv
+err 'prints a script'
+
 # --- going on ---
 cat >resume.json <<'END'
 {"schema": "commcomp-recipe/1", "about": "nets", "commands": [

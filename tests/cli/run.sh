@@ -117,6 +117,45 @@ for option in '--limit 1M' '--congestion reno' --keep-lab --lab '--burst 5K'; do
 done
 t 2 $r --hosts a,b --hostfile f
 err '--hostfile and --hosts exclude each other'
+# Workers, and those of a host, are what hosts have room for: without an option, and of an allocation of Slurm.
+hosts() { # hosts WORKERS PER_HOST OPTION ...
+    w=$1 g=$2
+    shift 2
+    q 0 $r --dry-run --values 1000 --scheme fp32 --format json "$@"
+    json "(d['rows'][0]['workers'], d['rows'][0]['per_host']) == ($w, $g)"
+}
+hosts 16 8 --exchange ring --hosts a:8,b:8
+hosts 16 8 --exchange ring --hosts a:8,b:8 --workers 16
+hosts 2 None --exchange ring --hosts a:8,b:8 --workers 2
+hosts 8 4 --exchange ring --hosts a:8,b:3,c:9 --per-host 4
+hosts 4 2 --hosts a:2,b:2,c
+hosts 3 None --hosts a,b,c,d
+hosts 10 None --exchange ring --hosts a:*,b
+printf 'a slots=4\nb slots=4\n' >four
+hosts 8 4 --exchange ring --hostfile four
+t 2 $r --exchange ring --hosts a:4,b:3 --scheme fp32
+err 'hosts have room for 3 to 4 ranks.* give --per-host 3, or --workers'
+t 2 $r --exchange ring --hosts a:4,b:3 --per-host 5 --scheme fp32
+err '--per-host 5: no host has room for so many'
+t 2 $r --hosts a,b --launcher srun
+err '--launcher srun: it starts ranks inside an allocation of Slurm'
+export SLURM_JOB_ID=7 SLURM_JOB_NODELIST='n[01-03],m' SLURM_TASKS_PER_NODE='2(x4)'
+hosts 8 2 --exchange ring
+hosts 6 2
+t 2 $r --lab --launcher srun
+err '--lab is of a lab on this machine'
+# srun gets the hosts, and the job on standard input, which goes to rank 0 alone.
+printf '#!/bin/sh\necho "$@" >srun.words\nhead -c 100 >srun.job\nexit 3\n' >srun
+chmod +x srun
+t 1 $r --exchange ring --values 1000 --scheme fp32 --launcher srun --mpirun ./srun
+err 'srun ended with exit code 3'
+grep -q -- '^--ntasks 8 --nodes 4 --ntasks-per-node 2 --distribution block --mpi pmix --input 0 .*commcomp-rank -$' srun.words ||
+    bad "srun's words: $(cat srun.words)"
+grep -q '"kind": *"replay"' srun.job || bad "srun does not get the job"
+SLURM_TASKS_PER_NODE='2(x3)'
+t 1 $r --exchange ring
+err "SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE.*is of 3 hosts, and the list of nodes has 4"
+unset SLURM_JOB_ID SLURM_JOB_NODELIST SLURM_TASKS_PER_NODE
 # mpirun passes names of hosts to ssh, which would take these as options.
 t 2 $r --hosts '-oProxyCommand=touch ssh-ran'
 err "host 1: '-oProxyCommand=touch ssh-ran' is not the name of a host"

@@ -174,6 +174,10 @@ else
     q 0 $s --values 16K --bw 100gbps --workers 32 --scheme fp32 --message-cost 40us --format json
     json 'abs(d["rows"][0]["model_error"]) < 0.03 and 2 * 50e-6 + 31 * 40e-6 < d["rows"][0]["comm_s"] < 2 * 50e-6 + 31 * 40e-6 + 3e-4'
     json 'abs(d["rows"][0]["model_error"] - (1 - d["rows"][0]["step_s_model"] / d["rows"][0]["step_s"])) < 1e-12 and d["rows"][0]["model_error"] > 1e-3'
+    # In an overlapped ring of many small messages, all of which are ready, each costs its sender that time: two for
+    # each of ResNet-20's 59 tensors. The exchange in turn has it in its latencies.
+    q 0 sim -q --profile nothing.json --net resnet20 --exchange ring --mode overlap --workers 2 --bw 10gbps --compute 0s --scheme fp32 --message-cost 40us --format json
+    json 'abs(d["rows"][0]["model_error"]) < 0.1 and d["rows"][0]["messages"] * 40e-6 <= d["rows"][0]["step_s_model"] < d["rows"][0]["messages"] * 40e-6 + 0.4e-3'
     # A message's cost is that of one message, however many there are in seven steps.
     q 0 sim -q --profile nothing.json --values 16K --bw 1gbps --compute 10ms --workers 3 --steps 7 --warmup 1 --message-cost 100us --scheme fp32 --format json
     json 'abs(d["rows"][0]["message_s"] - 100e-6) < 1e-6'
@@ -237,6 +241,12 @@ else
     json 'max(abs(r["model_error"]) for r in d["rows"]) < 0.01'
     q 0 $s --exchange ps,allgather --bw 10mbps,100gbps --values 122880 --workers 2,3,10 --scheme int8,3lc:zre=0 --format json
     json 'len(d["rows"]) == 24 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01 and min(r["codec_s"] for r in d["rows"]) > 1e-4'
+    # DDP's messages go in turn: each of 59 pays 2 (P - 1) latencies, which would overlap otherwise; also
+    # where payloads are encoded on their way.
+    q 0 sim -q --profile nothing.json --net resnet20 --workers 8 --bw 10gbps --scheme fp32 --system ddp --fuse 4 --data off --format json
+    json 'abs(d["rows"][0]["model_error"]) < 0.01 and 59 * 14 * 50e-6 < d["rows"][0]["step_s"] < 59 * 14 * 50e-6 + 3e-3'
+    q 0 sim -q --profile nothing.json --net resnet20 --workers 8 --bw 10gbps --scheme fp32,int8 --system ddp --exchange ring,twoshot --fuse 20K --data off --format json
+    json 'len(d["rows"]) == 4 and max(abs(r["model_error"]) for r in d["rows"]) < 0.03'
     # Many workers, without data.
     q 0 sim -q --profile nothing.json --exchange ps,recdouble,rabenseifner,allgather --values 65536 --bw 1gbps --workers 100,128 --servers 4 --scheme fp32 --format json
     json 'len(d["rows"]) == 8 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01 and not any(r["data_moved"] for r in d["rows"])'
@@ -430,7 +440,7 @@ END
     # Interrupted: two workers are there, two thousand in a ring are not.
     end_case
     case='sim, interrupted' good=1
-    timeout --foreground -s INT 6 "$program" $s --workers 2,2000 --values 1M --exchange ring --scheme fp32 --format json \
+    timeout --foreground -s INT 6 "$program" $s --workers 2,2000 --values 1M --exchange ring --full 0 --scheme fp32 --format json \
         >out 2>err </dev/null
     json 'd["partial"] and [r["workers"] for r in d["rows"]] == [2] and d["rows"][0]["step_s"] > 0'
     err 'interrupted'
@@ -454,8 +464,42 @@ json 'all(abs(r["model_error"]) < (0.05 if r["scheme"] == "3lc" else 1e-4) for r
 json 'abs(d["rows"][0]["wire_bytes"] / (2 * 4 * 6738415616) - 1) < 1e-6'
 json 'any("payload sizes that depend on values are those of about 1048576 of 6738415616 values" in n for n in d["notes"])'
 t 0 sim --values 70G --exchange ring --scheme fp32,3lc $huge
-json 'abs(d["rows"][0]["comm_s"] / (4 * 70e9 / 1.25e9) - 1) < 1e-4 and 0.1 < d["rows"][1]["bits_per_value"] < 1.6'
+json 'abs((d["rows"][0]["comm_s"] - d["rows"][0]["reduce_s"]) / (4 * 70e9 / 1.25e9) - 1) < 1e-4 and 0.1 < d["rows"][1]["bits_per_value"] < 1.6'
 t 1 sim --values 70G --scheme fp32 $huge
 err 'a message of 280000000007 bytes, and 68719476704 can be sent at once: cut the step into more messages'
+
+# Rings of many workers: few are simulated, and the line through them meets the whole simulation.
+ring="sim -q --exchange ring --data off --codec-time none --bw 1gbps --values 16M --scheme fp32,int8 --format json"
+for workers in 64 256; do
+    q 0 $ring --workers $workers --full 0
+    json '[r["messages"] for r in d["rows"]] == [2 * ('$workers' - 1)] * 2 and not any("extrapolated" in n for n in d["notes"])'
+    cp out whole.json
+    q 0 $ring --workers $workers --full 32
+    json 'any("extrapolated: a ring of more than 32 workers" in n for n in d["notes"])'
+    json 'all(abs(r["step_s"] / w["step_s"] - 1) < 0.01 and abs(r["wire_bytes"] / w["wire_bytes"] - 1) < 0.01 and r["messages"] == w["messages"] for r, w in zip(d["rows"], __import__("json").load(open("whole.json"))["rows"]))'
+done
+# Only where all ranks do the same: not by recursive doubling, overlapped, or with a slow link.
+for other in '--exchange recdouble' '--exchange ring --mode overlap --compute 1ms' '--exchange ring --slow-links 1:10mbps'; do
+    q 0 sim -q --data off --codec-time none --bw 1gbps --values 100K --scheme fp32 --workers 64 --full 8 --format json $other
+    json 'not any("extrapolated" in n for n in d["notes"])'
+done
+
+# Hosts with several interfaces, which their workers use in turn: simulated as by the formulas, and by hand. Two hosts of
+# four workers: in an all-gather by Bruck's algorithm, each sends what it has to the worker 1, 2 and 4 further on.
+nics="sim -q --data off --codec-time none --bw 1gbps --latency 0us --intra-latency 0us --intra-bw 1000gbps --values 1M --scheme fp32 --format json"
+for exchange in ring recdouble rabenseifner allgather twoshot hierarchical ps; do
+    q 0 $nics --exchange $exchange --workers 8 --per-host 4 --nics 2
+    json 'abs(d["rows"][0]["step_s"] / d["rows"][0]["step_s_model"] - 1) < 0.03 and d["rows"][0]["nics"] == 2'
+done
+# Recursive doubling's last round: 4 messages of 4 MB leave a host, over one interface or two.
+q 0 $nics --exchange recdouble --workers 8 --per-host 4
+json 'abs(d["rows"][0]["step_s"] / (4 * 4e6 * 8 * 1514 / 1448 / 1e9) - 1) < 0.01 and d["rows"][0]["nics"] is None'
+q 0 $nics --exchange recdouble --workers 8 --per-host 4 --nics 2
+json 'abs(d["rows"][0]["step_s"] / (2 * 4e6 * 8 * 1514 / 1448 / 1e9) - 1) < 0.01'
+json 'abs(d["rows"][0]["bytes_inter"] / (4 * 4e6 * 1514 / 1448) - 1) < 0.01'
+t 2 sim -q --scheme fp32 --exchange ring --workers 8 --per-host 2 --nics 3
+err '--nics 3: each worker uses one interface of its host, and --per-host is 2'
+t 2 run -q --lab --workers 4 --per-host 2 --nics 2 --scheme fp32
+err '--nics: hosts whose links are shaped here have one interface'
 
 finish

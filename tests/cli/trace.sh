@@ -55,6 +55,68 @@ q 0 trace convert x.npy y.csv
 q 0 trace convert y.csv y.safetensors
 q 0 trace convert y.safetensors y.npy
 same x.npy y.npy
+# Files of 16 bits say so, and give the values that float32 rounds to.
+q 0 trace synth bf --values 500 --steps 1 --dtype bf16
+q 0 trace synth wide --values 500 --steps 1
+q 0 trace info bf --format json
+json 'd["rows"][0]["dtype"] == "bf16"'
+q 0 trace info --per-tensor wide --format json
+json 'd["rows"][0]["dtype"] == "fp32"'
+one=push-step000000-rank0.safetensors
+q 0 trace convert bf/$one bf.csv
+q 0 trace convert --dtype bf16 wide/$one rounded.csv
+same bf.csv rounded.csv
+q 0 trace convert --dtype fp16 bf/$one bf.npy
+q 0 trace info bf.npy --format json
+json 'd["rows"][0]["dtype"] == "fp16"'
+size bf.npy 1128
+# Compressed: smaller, read by all commands, with values, types and metadata as they were.
+q 0 trace convert --compress bf bf.small
+left 'bf.small/*' "bf.small/push-step000000-rank0.cc "
+q 0 trace info bf.small --format json
+json 'd["rows"][0]["dtype"] == "bf16" and d["rows"][0]["values"] == 500'
+q 0 trace convert --dtype bf16 bf.small bf.back
+same bf/$one bf.back/$one
+[ "$(stat -c %s bf.small/*)" -lt "$(stat -c %s bf/$one)" ] || bad "a compressed trace is larger"
+q 0 trace convert --compress net net.small
+q 0 trace convert net.small net.back
+diff -r net net.back || bad "a trace that was compressed is another one"
+q 0 bench -q --trace net --scheme int8,3lc --no-speed --format csv
+sed 's/,net,/,net.small,/' out >want
+q 0 bench -q --trace net.small --scheme int8,3lc --no-speed --format csv
+cmp -s out want || bad "bench of a compressed trace"
+q 0 trace convert --compress x.npy x.cc
+q 0 decode x.cc x.back.npy
+same x.npy x.back.npy
+q 0 trace convert x.cc x.again.safetensors
+"$program" trace info - --format csv <x.cc | grep -q ',5000,fp32,' || bad "a compressed trace by a pipe"
+t 2 trace convert --compress x.npy y.npy
+err 'y.npy: with --compress a file.s name ends with .cc'
+t 2 trace convert x.npy y.cc
+err 'y.cc: .cc files are written by .commcomp encode'
+t 1 trace convert --compress nan.npy nan.cc
+err 'tensor .values.: the value at index 2 is NaN'
+left 'nan.cc*' ''
+head -c 1000 x.cc >cut.cc
+t 1 trace info cut.cc
+err 'cut.cc: '
+python3 - <<'END'
+b = bytearray(open("x.cc", "rb").read())
+b[-100] ^= 1
+open("bad.cc", "wb").write(b)
+END
+t 1 trace info bad.cc
+err 'bad.cc: .*checksum'
+python3 - <<'END' || bad "bf16 is not the nearest"
+import struct
+def values(path, form):
+    b = open(path, "rb").read()
+    return struct.unpack("<500%s" % form, b[8 + struct.unpack("<Q", b[:8])[0]:])
+one = "push-step000000-rank0.safetensors"
+for half, x in zip(values("bf/" + one, "H"), values("wide/" + one, "f")):
+    near = [struct.unpack("<f", struct.pack("<I", (half + d) << 16))[0] for d in (-1, 0, 1)]
+    assert abs(near[1] - x) <= min(abs(near[0] - x), abs(near[2] - x)), (half, x)
+END
 q 0 trace convert net net2
 diff -r net net2 >/dev/null || bad "net and net2 differ"
 q 0 trace convert "$step" step.safetensors

@@ -11,7 +11,7 @@ for wrong in '--net mlp3:' '--data digit' '--exchange rign' '--exchange mpi' '--
     '--shards by-class' '--shards by-class:0' '--rate 0.1,' '--rate 0.1,0.1' '--rate 0.1,x' '--via allgather' '--recipe 3cl' '--target 2' '--input 16' '--bw 10' '--latency 1ms' \
     '--compute 1s' '--schedule linear' '--pull both' '--exchange ring --pull mean' \
     '--exchange ring --pull-scheme fp32' '--pull-scheme fp32,int8' '--pull-scheme 3cl' \
-    '--warmup 21' '--weight-decay 1' '--threads 0' '--data synthetic:classes=x'; do
+    '--last-rate 1.2' '--last-rate -1' '--last-rate 0.01 --schedule step' '--warmup 21' '--weight-decay 1' '--threads 0' '--data synthetic:classes=x'; do
     t 2 train -q --net mlp:32 --steps 20 $wrong
     err "$(echo "$wrong" | sed 's/^--exchange ring //; s/^--exchange dsar-split //; s/^--optimizer adam //; s/ .*//; s/^--//; s/^net$//; s/^data$/data set\\|no number\\|not a/')"
 done
@@ -20,6 +20,17 @@ err '2999 samples are too few for 4 workers with batches of 1000'
 
 t 2 $t --bw none
 err '--bw none goes with --on run'
+
+# --- the rate ---
+
+# A cosine that ends where it begins is a constant rate, and one that ends at 0 the usual one.
+weights() { # weights OPTIONS...: those after the last step
+    q 0 $t --scheme int8 --warmup 2 "$@" --format json
+    python3 -c 'import json; print(json.load(open("out"))["rows"][3]["weights"])'
+}
+[ "$(weights --last-rate 100%)" = "$(weights --schedule constant)" ] || bad "a cosine from 0.1 to 0.1 is not constant"
+[ "$(weights --last-rate 0)" = "$(weights)" ] || bad "a cosine ends elsewhere than at 0"
+[ "$(weights --last-rate 50%)" != "$(weights)" ] || bad "--last-rate changes nothing"
 
 # --- rows ---
 
@@ -222,6 +233,7 @@ no_file raets
 q 0 $t --scheme fp32 --exchange ring --checkpoint words
 for other in '--momentum 0.5|momentum 0.9|momentum 0.5' '--optimizer nesterov|optimizer sgd|optimizer nesterov' \
     '--optimizer adamw|optimizer sgd|optimizer adamw' '--schedule step|schedule cosine|schedule step' \
+    '--last-rate 50%|last rate of cosine 0|last rate of cosine 0.05' \
     '--weight-decay 0.01|weight decay 0|weight decay 0.01' '--via allgather|via hops|via allgather' \
     '--shards by-class:2|shards iid|shards by-class:2' '--flip|flip no|flip yes' '--warmup 3|warmup 2|warmup 3' \
     '--data synthetic:dims=1x8x8|training samples crc32:[0-9a-f]*|training samples crc32:[0-9a-f]*'; do

@@ -33,6 +33,12 @@ done <<'W'
 --local-steps 8 --stream-parts 2 --scheme local|local: it sends in one step of several
 --local-steps 8 --stream-parts 2 --exchange ssar-auto --scheme topk|--stream-parts: not with ssar-auto
 --local-steps 8 --mode overlap --bw 1gbps --stragglers gamma|--stragglers: no formula
+--local-steps 8 --quorum 60%|--quorum goes with --exchange allgather
+--local-steps 8 --exchange allgather --quorum 0.9|--quorum 90%: of 3 workers that is all of them; give at most 66.67%
+--local-steps 8 --exchange allgather --quorum 0|--quorum: a share of the workers above 0
+--local-steps 8 --exchange allgather --stream-parts 2 --median-norm|--median-norm goes with
+--local-steps 8 --exchange allgather --scheme local --quorum 60%|local: it sends in one step of several: not with --quorum
+--local-steps 8 --exchange allgather --scheme chunktopk:decay=0.9 --outer ef --beta 0.9|--beta 0.9: chunktopk:decay=0.9 has a decay of its own
 W
 
 # --- rows ---
@@ -57,6 +63,10 @@ q 0 $t --steps 16 --local-steps 8 --mode overlap --scheme fp32 --bw 1mbps --comp
 json 'all(r["step_s"] == 0.1 for r in d["rows"])'
 q 0 $t --steps 16 --local-steps 8 --mode overlap --stream-delay 1 --scheme fp32 --bw 1mbps --compute 100ms --format json
 json 'all(r["step_s"] == r["step_s"] and abs(r["step_s"] - (0.1 + r["comm_s"] + r["codec_s"] - 0.1 / 8)) < 1e-9 for r in d["rows"])'
+
+# Two of three workers send, and the bytes are theirs.
+q 0 $t --steps 24 --local-steps 8 --exchange allgather --scheme fp32 --quorum 60% --format json
+json 'all(abs(r["bits_push"] - 4 * 2 / 3) < 1e-9 for r in d["rows"])'
 
 # --- captured differences; the outer optimizer in Python ---
 
@@ -105,6 +115,7 @@ done <<'W'
 --local-steps 3 --scheme 3lc --servers 2
 --local-steps 6 --stream-parts 2 --mode overlap --stream-delay 2 --scheme qsgd:bits=4 --exchange ring --optimizer adam
 --local-steps 6 --stream-parts 3 --pull mean --scheme topk --outer momentum
+--local-steps 3 --exchange allgather --scheme chunktopk --outer ef --quorum 60% --median-norm
 W
 
 # A simulation that is killed after a checkpoint, and continued in both other ways: workers have

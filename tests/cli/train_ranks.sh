@@ -79,6 +79,26 @@ for more in '--servers 2 --scheme 3lc' '--exchange dsar-split --dense-bits 4 --s
     json "$same"
 done
 
+# Rings inside and between hosts, in chunks, which encode other blocks than the whole: the ranks of a run
+# do it as the process alone.
+h='--workers 9 --per-host 3 --exchange hierarchical --scheme int8'
+for how in '' '--inner-exchange ring' '--outer-exchange ring' '--chunks 3'; do
+    q 0 $t $h $how --format json
+    grep '"weights":.*crc32' out
+done | sort -u >weights
+[ "$(wc -l <weights)" = 4 ] || bad 'rings or chunks do not change the weights'
+q 0 $t $h --inner-exchange ring --chunks 3 --format json
+json 'all((r["inner_exchange"], r["outer_exchange"], r["chunks"]) == ("ring", "twoshot", 3) for r in d["rows"])'
+cp out local.json
+q 0 $t $h --inner-exchange ring --chunks 3 $run --format json
+json "$same"
+t 2 $t --exchange tree --chunks auto
+err '--chunks auto: schemes encode each chunk by itself'
+t 2 $t --exchange ring --outer-exchange ring
+err '--outer-exchange is for hierarchical, not for ring'
+t 2 $t --exchange twoshot --system zero1 --chunks 2
+err '--chunks: with --system zero1 each owner has one piece'
+
 # --- killed and resumed ---
 
 # Batch normalization, Adam, and two servers with parts of its state; killed between two evaluations,

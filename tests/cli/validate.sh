@@ -41,11 +41,11 @@ t 0 validate --dry-run --values 1000 --scheme fp32 --remeasure
 # --- missing answers ---
 COMMCOMP_RANK=$dir/no_rank
 export COMMCOMP_RANK
-t 1 $v --values 1000 --workers 2 --scheme fp32 --smpirun "$dir/no_smpirun"
+t 3 $v --values 1000 --workers 2 --scheme fp32 --smpirun "$dir/no_smpirun"
 err "nothing to hold the model against. No run: COMMCOMP_RANK: there is no file $dir/no_rank. No simulation: "
 printf '#!/bin/sh\nexit 3\n' >fake_smpirun
 chmod +x fake_smpirun
-t 1 $v --values 1000 --workers 2 --scheme fp32 --smpirun ./fake_smpirun
+t 3 $v --values 1000 --workers 2 --scheme fp32 --smpirun ./fake_smpirun
 err 'nothing to hold the model against'
 
 no_sim=$(why_no_sim)
@@ -72,7 +72,7 @@ else
     # A platform whose links no option describes: no formula knows them, and sim alone proves nothing.
     q 0 sim -q --profile run.json --values 20K --workers 2 --bw 300mbps --scheme fp32 --dry-run --write-platform links.xml
     on="--values 20K --workers 2 --hosts localhost:3 --platform links.xml --scheme fp32"
-    t 1 $v $on --format json
+    t 3 $v $on --format json
     err 'nothing to compare: the simulation is the only answer'
     unknown='all(d["rows"][0][k] is None for k in ("bw_bps", "latency_s", "step_s_model", "step_s_forecast", "model_sim", "forecast_error", "agree"))'
     json "$unknown"' and d["rows"][0]["link"] == "the platform'"'"'s own links" and d["rows"][0]["step_s_sim"] > 4e-3'
@@ -118,16 +118,16 @@ while not ranks and command.poll() is None and time.monotonic() < until:
             pass
 time.sleep(1.5)
 os.kill(max(ranks), signal.SIGKILL)
-sys.exit(command.wait() != 1)
+sys.exit(command.wait() != 3)
 P
-    err 'the run failed: .*rank [012] (a '
+    err 'the run failed: .*rank [012]'
     json 'd["error"].startswith("the run failed: ")'
     document out
     printf '#!/bin/sh\nexit 3\n' >silent_rank
     chmod +x silent_rank
     COMMCOMP_RANK="$dir/silent_rank"
     export COMMCOMP_RANK
-    t 1 $v --values 20000 --workers 2 --bw 100mbps --scheme fp32 --tolerance 0.9 --format json
+    t 3 $v --values 20000 --workers 2 --bw 100mbps --scheme fp32 --tolerance 0.9 --format json
     err 'the run failed: mpirun ended with exit code 3 before the ranks were done'
     unset COMMCOMP_RANK
 fi
@@ -138,8 +138,8 @@ else
     json 'len(d["rows"]) == 4 and all(r["step_s"] > 0 and r["step_s_sim"] > 0 and r["step_s_model"] > 0 for r in d["rows"])'
     json 'all(r["steps"] == 5 for r in d["rows"]) and d["rows"][0]["speedup"] == 1'
     # Codec times are those that the run measured, not the profile's.
-    json 'all(abs(r["codec_s_sim"] / r["codec_s"] - 1) < 0.2 for r in d["rows"])'
-    json 'any(abs(r["codec_s_forecast"] / r["codec_s"] - 1) > 0.3 for r in d["rows"])'
+    json 'all(abs(r["codec_s_sim"] / r["codec_s"] - 1) < 0.2 for r in d["rows"] if r["codec_s"] > 0)'
+    json 'any(abs(r["codec_s_forecast"] / r["codec_s"] - 1) > 0.3 for r in d["rows"] if r["codec_s"] > 0)'
     # The same bytes, also where they depend on what was sent before.
     t 0 $v --values 300K --workers 3 --bw 100mbps --scheme 3lc --steps 3 --warmup 2 --tolerance 0.99 --format json
     json 'abs(d["rows"][0]["payload_bytes_sim"] / d["rows"][0]["payload_bytes"] - 1) < 1e-9'

@@ -334,7 +334,7 @@ static void npy_writes(void **state)
         float y[6];
         size_t size;
         assert_int_equal(cc_file_create(&o, path, &e), CC_OK);
-        cc_npy_put_header(o.f, &shapes[i]);
+        cc_npy_put_header(o.f, CC_F32, &shapes[i]);
         (void)fwrite(x, sizeof x[0], shapes[i].n, o.f);
         assert_int_equal(cc_file_commit(&o, &e), CC_OK);
         uint8_t *bytes = scratch_read(path, &size);

@@ -369,7 +369,7 @@ static void round_trips(void **state)
     size_t calls = 0;
     uint64_t files, bytes;
     struct cc_error e = {""};
-    if (cc_trace_write(t, out, count_progress, &calls, &files, &bytes, &e) != CC_OK)
+    if (cc_trace_write(t, out, NULL, NULL, count_progress, &calls, &files, &bytes, &e) != CC_OK)
         fail_msg("%s", e.text);
     assert_int_equal(calls, 3);
     assert_int_equal(files, 3);
@@ -385,7 +385,7 @@ static void round_trips(void **state)
     assert_int_equal(cc_trace_tensor(u, 1)->shape.ndim, 2);
     assert_true(first_value(u, 0, 1, 0) == 4 && first_value(u, 1, 0, 1) == 9);
     cc_trace_close(u);
-    assert_int_equal(cc_trace_write(t, out, NULL, NULL, &files, &bytes, &e), CC_FAIL);
+    assert_int_equal(cc_trace_write(t, out, NULL, NULL, NULL, NULL, &files, &bytes, &e), CC_FAIL);
     assert_contains(e.text, "out is not empty; name a new directory");
     cc_trace_close(t);
 }

@@ -34,6 +34,7 @@ model = 'model --net resnet20 --bw 1gbps --scheme fp32,3lc --profile profile.jso
 commands = [
     'schemes', 'nets', 'nets resnet20 --format json', 'paper', '--help', 'bench --help', '--man',
     'trace info small', 'trace synth OUT --values 1k --steps 1', f'trace convert {step} OUT.npy',
+    'trace convert --compress small OUT', 'trace info x.cc',
     f'encode --scheme 3lc {step} OUT.cc', f'encode --scheme zstd --per-tensor {step} OUT.cc',
     'decode x.cc OUT.safetensors', 'decode x.cc OUT.csv',
     'bench --trace small --scheme 3lc,topk --no-speed --format csv',

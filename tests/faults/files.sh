@@ -160,7 +160,7 @@ catches() {
     [ $((0x${mask:-0} >> 14 & 1)) = 1 ]
 }
 
-# i FILE WORDS: interrupted long before its end, the command ends with exit 1 and a message, and
+# i FILE WORDS: interrupted long before its end, the command ends with exit 130 and a message, and
 # leaves the file as it was or, after the first row, a whole one. The first interrupt comes as soon
 # as the command catches it, before any row.
 i() {
@@ -178,7 +178,8 @@ i() {
         kill -TERM $pid
         wait $pid
         is=$?
-        [ $is = 1 ] || bad "exit $is"
+        [ $is = 130 ] || bad "exit $is"
+        if grep -q '^smallest\|^fastest' out; then bad 'a winner of half a result'; fi
         if [ $delay = 0 ] || grep -q 'before the first row' err; then
             err 'interrupted before the first row; files are as they were'
             [ "$(cat "$file")" = 'an earlier result' ] || bad "$file has changed"

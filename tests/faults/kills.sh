@@ -162,11 +162,14 @@ def one(name, kind, number, seed):
         _, err = p.communicate(timeout=5)
     except subprocess.TimeoutExpired:
         err = '(stderr is still open)'
-    ends = {-signal.SIGKILL} if kind is ENDED and number == signal.SIGKILL and delivered else {0, 1}
-    wrong = left or p.returncode not in ends or (p.returncode == 1 and not err.strip())
+    interrupted = kind is PAUSED or idle_s is not None or number in (signal.SIGINT, signal.SIGTERM)
+    ends = {0, 3 if name == 'validate' else 1} | ({130} if interrupted else set())
+    if kind is ENDED and number == signal.SIGKILL and delivered:
+        ends = {-signal.SIGKILL}
+    wrong = left or p.returncode not in ends or (p.returncode > 0 and not err.strip())
     if kind is PAUSED:
         wrong = wrong or not paused or 'stopped' in err
-    if kind is STOPPED and p.returncode == 1 and whom not in ('commcomp', 'commcomp-keep', 'ip', 'tc', 'bridge'):
+    if kind is STOPPED and p.returncode in (1, 3) and whom not in ('commcomp', 'commcomp-keep', 'ip', 'tc', 'bridge'):
         wrong = wrong or 'stopped' not in err
     if os.environ.get('KILLS_SHOW'):
         print(f'{where}: {took:.1f} s, exit {p.returncode}, left {left}: {err.strip()[:200]}', flush=True)
@@ -186,16 +189,19 @@ for name in names:
 random.Random(seed).shuffle(jobs)
 before, failed, table = shared(), False, {}
 with concurrent.futures.ThreadPoolExecutor(6) as pool:
-    futures = [(job, pool.submit(one, *job, seed + i)) for i, job in enumerate(jobs)]
-    for (name, kind, _), future in futures:
-        message, did, took, whom = future.result()
+    futures = [(job, seed + i, pool.submit(one, *job, seed + i)) for i, job in enumerate(jobs)]
+    results = [(job, s, future.result()) for job, s, future in futures]
+    for job, s, (message, did, took, whom) in results:
+        name, kind = job[:2]
+        if message: # the limits of time are those of a machine with six commands: once more, alone
+            print(message, flush=True)
+            message, did, took, whom = one(*job, s)
+            print('again, alone:', message or 'passed', flush=True)
         row = table.setdefault((name, kind), [0, 0, 0.0])
         row[0] += 1
         row[1] += did
         row[2] = max(row[2], took)
-        if message:
-            failed = True
-            print(message, flush=True)
+        failed = failed or bool(message)
 for name in names:
     for kind in (k for k in (KILLED, ENDED, STOPPED, PAUSED) if (name, k) in table):
         n, did, worst = table[name, kind]

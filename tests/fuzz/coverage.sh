@@ -17,7 +17,7 @@ files() { # files TARGET: what it tests
         data) echo train/data/idx.c train/data/cifar.c core/format/gzip.c ;;
         decode) echo schemes/*.c schemes/kernels/*.c schemes/kernels/*.h ;;
         hosts) echo netsim/launch/host_names.c ;;
-        job) echo netsim/job/job.c netsim/job/job_table.c netsim/job/fields.c ;;
+        job) echo netsim/job/job.c netsim/job/job_table.c netsim/job/job_rows.c netsim/job/fields.c ;;
         link) echo models/link.c ;;
         net) echo models/net.c ;;
         pack) echo netsim/exchange/pack/pack_make.c netsim/exchange/pack/pack.c ;;

@@ -33,8 +33,21 @@ static void decode(const struct cc_container *c, const struct cc_spec *spec, siz
     free(codec.scratch);
 }
 
+/* The same bytes as a trace reads them. */
+static void read_as_tensors(const uint8_t *data, size_t size)
+{
+    struct cc_contents c;
+    if (cc_contents_parse(CC_COMPRESSED, data, size, &c, NULL) != CC_OK)
+        return;
+    for (size_t i = 0; i < c.count; i++)
+        if (c.tensors[i].offset != i)
+            abort();
+    cc_contents_free(&c);
+}
+
 static void read_and_decode(const uint8_t *data, size_t size)
 {
+    read_as_tensors(data, size);
     struct cc_container c;
     struct cc_spec *spec;
     struct cc_error e;

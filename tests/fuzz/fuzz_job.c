@@ -58,7 +58,8 @@ static void check_replay(const struct cc_job *job)
     }
     check(values == cc_job_values(job) && fabs(share - 1) <= 1e-6);
     check((job->servers > 0) == (job->exchange == CC_PS));
-    check(job->trace_steps >= 1 && (job->slow == NULL || job->slow_steps >= 1));
+    check(job->training.net != NULL || job->trace_steps >= 1);
+    check(job->slow == NULL || job->slow_steps >= 1);
     for (size_t i = 0; job->slow != NULL && i < (size_t)job->workers * job->slow_steps; i++)
         check(job->slow[i] >= 0);
     for (size_t i = 0; i < job->rows; i++)

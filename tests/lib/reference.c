@@ -9,9 +9,9 @@
 
 static const struct ref_row *find(const char *id)
 {
-    const struct ref_row *const files[] = {ref_rows_plain,  ref_rows_ternary, ref_rows_qsgd,
-                                           ref_rows_sparse, ref_rows_blocks,  ref_rows_exponent,
-                                           ref_rows_other};
+    const struct ref_row *const files[] = {ref_rows_plain,    ref_rows_ternary, ref_rows_qsgd,
+                                           ref_rows_sparse,   ref_rows_chunks,  ref_rows_blocks,
+                                           ref_rows_exponent, ref_rows_other};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         for (const struct ref_row *row = files[i]; row->id != NULL; row++)
             if (strcmp(row->id, id) == 0)
@@ -60,6 +60,30 @@ void ref_free(struct ref *r)
     free(r);
 }
 
+/* ef=loco */
+static bool is_average(const struct ref *r)
+{
+    return r->feedback && setting_has(r->spec, "ef") && setting_int(r->spec, "ef") == 3;
+}
+
+/* e <- 0.8 e + 0.2 (x - y), in bytes with a scale for each 256. */
+static void keep_average(struct ref *r, const float *y)
+{
+    for (size_t at = 0; at < r->shape.n; at += 256) {
+        const size_t end = r->shape.n - at < 256 ? r->shape.n : at + 256;
+        for (size_t i = at; i < end; i++) {
+            const float left = r->x[i] - y[i], kept = 0.8f * r->residual[i];
+            const float taken = 0.2f * left;
+            r->residual[i] = kept + taken;
+        }
+        const float scale = largest_magnitude(r->residual + at, end - at) / 127.0f;
+        for (size_t i = at; i < end; i++) {
+            const float v = scale > 0 ? r->residual[i] / scale : 0;
+            r->residual[i] = (float)fmax(-127, fmin(127, nearbyint((double)v))) * scale;
+        }
+    }
+}
+
 bool ref_begin(struct ref *r, const struct cc_context *ctx, const float *gradient)
 {
     for (size_t i = 0; i < r->shape.n; i++)
@@ -67,8 +91,12 @@ bool ref_begin(struct ref *r, const struct cc_context *ctx, const float *gradien
             return false;
     if (r->row->begin != NULL)
         return r->row->begin(r, ctx, gradient);
+    const float decay = setting_has(r->spec, "decay") ? (float)setting_real(r->spec, "decay") : 1;
     for (size_t i = 0; i < r->shape.n; i++) {
-        r->x[i] = r->feedback ? gradient[i] + r->residual[i] : gradient[i];
+        if (is_average(r) && ctx->step % 1024 == 0)
+            r->residual[i] = 0;
+        const float product = decay * r->residual[i];
+        r->x[i] = r->feedback ? gradient[i] + product : gradient[i];
         if (!is_finite(r->x[i]))
             return false;
     }
@@ -128,7 +156,9 @@ const char *ref_finish(struct ref *r, const struct cc_context *ctx, const uint8_
         return r->row->finish(r, ctx, payload, len);
     float *y = ref_room(r->shape.n, sizeof(float));
     const char *why = ref_verify(r, ctx, payload, len, y);
-    for (size_t i = 0; i < r->shape.n && r->feedback; i++)
+    if (is_average(r))
+        keep_average(r, y);
+    for (size_t i = 0; i < r->shape.n && r->feedback && !is_average(r); i++)
         r->residual[i] = kept(r, ctx, i, r->x[i] - y[i]);
     free(y);
     return why;

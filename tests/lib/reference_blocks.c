@@ -1,9 +1,11 @@
-/* Schemes with a scale for each block and a small number for each value: fp8, mxfp4, int4. The
- * numbers of a format stand in a table, from the definition of its bits; encoding searches it. */
+/* Schemes with a scale for each block and a small number for each value: int8, fp8, mxfp4, int4.
+ * The numbers of a format stand in a table, from the definition of its bits; encoding searches it.
+ */
 #include "tests/lib/reference_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_NUMBERS = 128, MX_BLOCK = 32 };
 
@@ -32,6 +34,10 @@ static struct numbers numbers_of(const struct ref *r)
 {
     if (!setting_has(r->spec, "format"))
         return floats(4, 1, 1, 8);
+    if (setting_is(r->spec, "format", "e2m1"))
+        return floats(4, 1, 1, 8);
+    if (setting_is(r->spec, "format", "e3m0"))
+        return floats(4, 0, 3, 8);
     return setting_is(r->spec, "format", "e4m3") ? floats(8, 3, 7, 0x7f) : floats(8, 2, 15, 0x7c);
 }
 
@@ -88,21 +94,121 @@ static float number_of(const struct numbers *t, unsigned code, struct ref_in *in
     return (float)(code & sign ? -t->of[c] : t->of[c]);
 }
 
-/* --- fp8 --- */
+/* --- rotations --- */
 
-static size_t fp8_block(const struct ref *r)
+static size_t group_of(const struct ref *r)
+{
+    return (size_t)setting_int(r->spec, "hadamard");
+}
+
+/* The matrix of 2 m rows is [H H; H -H], H that of m rows. */
+static void rotate_group(float *x, size_t h)
+{
+    const size_t m = h / 2;
+    if (h == 1)
+        return;
+    rotate_group(x, m);
+    rotate_group(x + m, m);
+    for (size_t i = 0; i < m; i++) {
+        const float a = x[i], b = x[i + m];
+        x[i] = a + b;
+        x[i + m] = a - b;
+    }
+}
+
+static void rotate(const struct ref *r, float *x)
+{
+    const size_t h = group_of(r);
+    for (size_t at = 0; h > 0 && at + h <= r->shape.n; at += h) {
+        for (size_t i = at; i < at + h; i++)
+            x[i] *= (float)(1 / sqrt((double)h));
+        rotate_group(x + at, h);
+    }
+}
+
+static float *rotated(const struct ref *r, const float *x)
+{
+    float *copy = ref_room(r->shape.n, sizeof *copy);
+    memcpy(copy, x, r->shape.n * sizeof *copy);
+    rotate(r, copy);
+    return copy;
+}
+
+static bool rotation_overflows(const struct ref *r, const struct cc_context *ctx, const float *x)
+{
+    (void)ctx;
+    float *copy = rotated(r, x);
+    bool all = true;
+    for (size_t i = 0; i < r->shape.n; i++)
+        all = all && is_finite(copy[i]);
+    free(copy);
+    return !all;
+}
+
+/* The page's limit of scales, by that without a rotation. */
+static float limit_of(const struct ref *r, float limit)
+{
+    const size_t h = group_of(r);
+    return h == 0 ? limit : limit / ldexpf(1, (ilogb((double)h) + 1) / 2);
+}
+
+/* --- int8 --- */
+
+static size_t block_of(const struct ref *r)
 {
     const size_t block = (size_t)setting_int(r->spec, "block");
     return block == 0 ? r->shape.n : block;
 }
 
-static void fp8_encode(struct ref *r, const struct cc_context *ctx, const float *x,
+static void int8_encode(struct ref *r, const struct cc_context *ctx, const float *given,
+                        struct ref_out *out)
+{
+    (void)ctx;
+    const float most = limit_of(r, 0x1.020406p+121f);
+    const size_t n = r->shape.n, block = block_of(r);
+    float *x = rotated(r, given), *scale = ref_room(n, sizeof *scale);
+    for (size_t at = 0; at < n; at += block) {
+        const float s = largest_magnitude(x + at, smaller(block, n - at)) / 127.0f;
+        scale[at / block] = s > most ? most : s;
+        put_f32(out, scale[at / block]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const float s = scale[i / block], quotient = s > 0 ? x[i] / s : 0;
+        const double q = nearbyint((double)quotient);
+        put_u8(out, (unsigned)(int)(q > 127 ? 127 : q < -127 ? -127 : q) & 255);
+    }
+    free(scale);
+    free(x);
+}
+
+static bool int8_decode(const struct ref *r, const struct cc_context *ctx, struct ref_in *in,
+                        float *y)
+{
+    (void)ctx;
+    const size_t n = r->shape.n, block = block_of(r);
+    float *scale = ref_room(n, sizeof *scale);
+    for (size_t at = 0; at < n; at += block)
+        scale[at / block] = get_scale(in);
+    for (size_t i = 0; i < n; i++) {
+        const int code = (int)get_u8(in), q = code > 127 ? code - 256 : code;
+        in->bad |= q == -128;
+        y[i] = (float)q * scale[i / block];
+    }
+    rotate(r, y);
+    free(scale);
+    return get_end(in);
+}
+
+/* --- fp8 --- */
+
+static void fp8_encode(struct ref *r, const struct cc_context *ctx, const float *given,
                        struct ref_out *out)
 {
+    float *x = rotated(r, given);
     const struct numbers t = numbers_of(r);
     const float largest = (float)t.of[t.count - 1];
-    const float most = largest == 448.0f ? 0x1.249248p+119f : 0x1.249248p+112f;
-    const size_t n = r->shape.n, block = fp8_block(r);
+    const float most = limit_of(r, largest == 448.0f ? 0x1.249248p+119f : 0x1.249248p+112f);
+    const size_t n = r->shape.n, block = block_of(r);
     float *scale = ref_room(n, sizeof *scale);
     for (size_t at = 0; at < n; at += block) {
         const float s = largest_magnitude(x + at, smaller(block, n - at)) / largest;
@@ -113,6 +219,7 @@ static void fp8_encode(struct ref *r, const struct cc_context *ctx, const float 
         const float s = scale[i / block];
         put_u8(out, code_of(&t, r, ctx, i, s > 0 ? x[i] / s : x[i]));
     }
+    free(x);
     free(scale);
 }
 
@@ -121,40 +228,50 @@ static bool fp8_decode(const struct ref *r, const struct cc_context *ctx, struct
 {
     (void)ctx;
     const struct numbers t = numbers_of(r);
-    const size_t n = r->shape.n, block = fp8_block(r);
+    const size_t n = r->shape.n, block = block_of(r);
     float *scale = ref_room(n, sizeof *scale);
     for (size_t at = 0; at < n; at += block)
         scale[at / block] = get_scale(in);
     for (size_t i = 0; i < n; i++)
         y[i] = number_of(&t, get_u8(in), in) * scale[i / block];
+    rotate(r, y);
     free(scale);
     return get_end(in);
 }
 
-/* --- mxfp4 --- */
+/* --- mxfp4, fp4 --- */
 
-static void mxfp4_encode(struct ref *r, const struct cc_context *ctx, const float *x,
+static size_t scaled_together(const struct ref *r)
+{
+    return setting_has(r->spec, "block") ? (size_t)setting_int(r->spec, "block") : MX_BLOCK;
+}
+
+static void mxfp4_encode(struct ref *r, const struct cc_context *ctx, const float *given,
                          struct ref_out *out)
 {
+    float *x = rotated(r, given);
     const struct numbers t = numbers_of(r);
-    const size_t n = r->shape.n;
+    const double top = t.of[t.count - 1];
+    const int highest = ilogb((double)limit_of(r, top == 6 ? 0x1p125f : 0x1p123f));
+    const size_t n = r->shape.n, block = scaled_together(r);
     const bool random = setting_is(r->spec, "rounding", "random");
     uint32_t *code = ref_room(n, sizeof *code);
-    for (size_t at = 0; at < n; at += MX_BLOCK) {
-        const size_t m = smaller(MX_BLOCK, n - at);
+    for (size_t at = 0; at < n; at += block) {
+        const size_t m = smaller(block, n - at);
         const double most = (double)largest_magnitude(x + at, m);
-        int e = most == 0 ? -127 : ilogb(most) - 2;
+        int e = most == 0 ? -127 : ilogb(most) - ilogb(top);
         if (e < -127)
             e = -127;
-        if (random && most > ldexp(6, e))
+        if (random ? most > ldexp(top, e) : top == 16 && most > ldexp(24, e))
             e++;
-        if (e > 125)
-            e = 125;
+        if (e > highest)
+            e = highest;
         put_u8(out, (unsigned)(e + 127));
         for (size_t i = at; i < at + m; i++)
             code[i] = code_of(&t, r, ctx, i, (float)ldexp((double)x[i], -e));
     }
     put_codes(out, code, n, 4);
+    free(x);
     free(code);
 }
 
@@ -163,16 +280,17 @@ static bool mxfp4_decode(const struct ref *r, const struct cc_context *ctx, stru
 {
     (void)ctx;
     const struct numbers t = numbers_of(r);
-    const size_t n = r->shape.n;
+    const size_t n = r->shape.n, block = scaled_together(r);
     uint32_t *code = ref_room(n, sizeof *code);
     unsigned *exponent = ref_room(n, sizeof *exponent);
-    for (size_t at = 0; at < n; at += MX_BLOCK) {
-        exponent[at / MX_BLOCK] = get_u8(in);
-        in->bad |= exponent[at / MX_BLOCK] == 255;
+    for (size_t at = 0; at < n; at += block) {
+        exponent[at / block] = get_u8(in);
+        in->bad |= exponent[at / block] == 255;
     }
     get_codes(in, code, n, 4);
     for (size_t i = 0; i < n; i++)
-        y[i] = ldexpf(number_of(&t, code[i], in), (int)exponent[i / MX_BLOCK] - 127);
+        y[i] = ldexpf(number_of(&t, code[i], in), (int)exponent[i / block] - 127);
+    rotate(r, y);
     free(code);
     free(exponent);
     return get_end(in);
@@ -180,19 +298,21 @@ static bool mxfp4_decode(const struct ref *r, const struct cc_context *ctx, stru
 
 /* --- int4 --- */
 
-static void int4_encode(struct ref *r, const struct cc_context *ctx, const float *x,
+static void int4_encode(struct ref *r, const struct cc_context *ctx, const float *given,
                         struct ref_out *out)
 {
-    const size_t n = r->shape.n;
+    const size_t n = r->shape.n, block = block_of(r);
+    const float most = limit_of(r, 0x1.24p+125f);
+    float *x = rotated(r, given);
     uint32_t *code = ref_room(n, sizeof *code);
-    for (size_t at = 0; at < n; at += MX_BLOCK) {
-        const size_t m = smaller(MX_BLOCK, n - at);
+    for (size_t at = 0; at < n; at += block) {
+        const size_t m = smaller(block, n - at);
         const float quotient = largest_magnitude(x + at, m) / 7.0f;
         uint32_t upper = bits_of(quotient) >> 16;
         if ((bits_of(quotient) & 0xffff) != 0)
             upper++;
-        if (float_of(upper << 16) > 0x1.24p+125f)
-            upper = bits_of(0x1.24p+125f) >> 16;
+        if (float_of(upper << 16) > most)
+            upper = bits_of(most) >> 16;
         const float scale = float_of(upper << 16);
         put_u16(out, upper);
         for (size_t i = at; i < at + m; i++) {
@@ -206,6 +326,7 @@ static void int4_encode(struct ref *r, const struct cc_context *ctx, const float
         }
     }
     put_codes(out, code, n, 4);
+    free(x);
     free(code);
 }
 
@@ -213,28 +334,37 @@ static bool int4_decode(const struct ref *r, const struct cc_context *ctx, struc
                         float *y)
 {
     (void)ctx;
-    const size_t n = r->shape.n;
+    const size_t n = r->shape.n, block = block_of(r);
     uint32_t *code = ref_room(n, sizeof *code);
     float *scale = ref_room(n, sizeof *scale);
-    for (size_t at = 0; at < n; at += MX_BLOCK) {
+    for (size_t at = 0; at < n; at += block) {
         const float s = float_of((uint32_t)get_u16(in) << 16);
         in->bad |= !is_finite(s) || s < 0;
-        scale[at / MX_BLOCK] = s;
+        scale[at / block] = s;
     }
     get_codes(in, code, n, 4);
     for (size_t i = 0; i < n; i++) {
         const int q = code[i] < 8 ? (int)code[i] : (int)code[i] - 16;
         in->bad |= q == -8;
-        y[i] = (float)q * scale[i / MX_BLOCK];
+        y[i] = (float)q * scale[i / block];
     }
+    rotate(r, y);
     free(code);
     free(scale);
     return get_end(in);
 }
 
-const struct ref_row ref_rows_blocks[] = {
-    {.id = "fp8", .feedback = IF_EF, .encode = fp8_encode, .decode = fp8_decode},
-    {.id = "mxfp4", .feedback = IF_EF, .encode = mxfp4_encode, .decode = mxfp4_decode},
-    {.id = "int4", .feedback = IF_EF, .encode = int4_encode, .decode = int4_decode},
-    {.id = NULL},
-};
+#define ROW(scheme)                                                                                \
+    {                                                                                              \
+        .id = #scheme, .feedback = IF_EF, .encode = scheme##_encode, .decode = scheme##_decode,    \
+        .overflows = rotation_overflows                                                            \
+    }
+
+#define FP4                                                                                        \
+    {                                                                                              \
+        .id = "fp4", .feedback = IF_EF, .encode = mxfp4_encode, .decode = mxfp4_decode,            \
+        .overflows = rotation_overflows                                                            \
+    }
+
+const struct ref_row ref_rows_blocks[] = {ROW(int8), ROW(fp8),  ROW(mxfp4),
+                                          FP4,       ROW(int4), {.id = NULL}};

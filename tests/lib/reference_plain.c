@@ -95,8 +95,18 @@ static void fp16_encode(struct ref *r, const struct cc_context *ctx, const float
 static void bf16_encode(struct ref *r, const struct cc_context *ctx, const float *x,
                         struct ref_out *out)
 {
-    (void)ctx;
-    cast_encode(r, x, out, bfloat_of);
+    if (setting_is(r->spec, "rounding", "nearest")) {
+        cast_encode(r, x, out, bfloat_of);
+        return;
+    }
+    for (size_t i = 0; i < r->shape.n; i++) {
+        /* Up with the probability of the part of a unit that is cut off, of which there are 2^16.
+         */
+        const unsigned low = upper_of(x[i]) & 0x7fffu, draw = (unsigned)(unit_at(ctx, i) * 65536);
+        const double down = (double)of_upper(low), unit = (double)of_upper(low + 1) - down;
+        const double part = low == 0x7f7f ? 0 : (fabs((double)x[i]) - down) / unit * 65536;
+        put_u16(out, low + ((double)draw >= 65536 - part) + (upper_of(x[i]) & 0x8000u));
+    }
 }
 
 static void trunc16_encode(struct ref *r, const struct cc_context *ctx, const float *x,
@@ -121,46 +131,6 @@ static bool upper_decode(const struct ref *r, const struct cc_context *ctx, stru
     (void)ctx;
     for (size_t i = 0; i < r->shape.n; i++)
         y[i] = of_upper(get_u16(in));
-    return get_end(in);
-}
-
-/* --- int8 --- */
-
-static void int8_encode(struct ref *r, const struct cc_context *ctx, const float *x,
-                        struct ref_out *out)
-{
-    (void)ctx;
-    float scale = largest_magnitude(x, r->shape.n) / 127.0f;
-    if (scale > 0x1.020406p+121f)
-        scale = 0x1.020406p+121f;
-    put_f32(out, scale);
-    for (size_t i = 0; i < r->shape.n; i++) {
-        double q = 0;
-        if (scale > 0) {
-            float quotient = x[i] / scale;
-            q = round_to_even((double)quotient);
-        }
-        if (q > 127)
-            q = 127;
-        if (q < -127)
-            q = -127;
-        put_u8(out, (unsigned)(int)q & 255);
-    }
-}
-
-static bool int8_decode(const struct ref *r, const struct cc_context *ctx, struct ref_in *in,
-                        float *y)
-{
-    (void)ctx;
-    const float scale = get_scale(in);
-    for (size_t i = 0; i < r->shape.n; i++) {
-        int q = (int)get_u8(in);
-        if (q > 127)
-            q -= 256;
-        if (q == -128)
-            in->bad = true;
-        y[i] = (float)q * scale;
-    }
     return get_end(in);
 }
 
@@ -211,24 +181,37 @@ static void put_signs(struct ref_out *out, const float *x, size_t n)
     free(bit);
 }
 
+static size_t block_of(const struct ref *r)
+{
+    size_t block = (size_t)setting_int(r->spec, "block");
+    return block == 0 ? r->shape.n : block;
+}
+
 static void signsgd_encode(struct ref *r, const struct cc_context *ctx, const float *x,
                            struct ref_out *out)
 {
     (void)ctx;
-    put_signs(out, x, r->shape.n);
-    put_f32(out, (float)(tree_sum(x, r->shape.n, term_magnitude) / (double)r->shape.n));
+    const size_t n = r->shape.n, block = block_of(r);
+    for (size_t at = 0; at < n; at += block) {
+        const size_t m = smaller(block, n - at);
+        put_signs(out, x + at, m);
+        put_f32(out, (float)(tree_sum(x + at, m, term_magnitude) / (double)m));
+    }
 }
 
 static bool signsgd_decode(const struct ref *r, const struct cc_context *ctx, struct ref_in *in,
                            float *y)
 {
     (void)ctx;
-    const size_t n = r->shape.n;
+    const size_t n = r->shape.n, block = block_of(r);
     uint32_t *bit = ref_room(n, sizeof *bit);
-    get_codes(in, bit, n, 1);
-    const float m = get_scale(in);
-    for (size_t i = 0; i < n; i++)
-        y[i] = bit[i] != 0 ? m : -m;
+    for (size_t at = 0; at < n; at += block) {
+        const size_t m = smaller(block, n - at);
+        get_codes(in, bit, m, 1);
+        const float mean = get_scale(in);
+        for (size_t i = 0; i < m; i++)
+            y[at + i] = bit[i] != 0 ? mean : -mean;
+    }
     free(bit);
     return get_end(in);
 }
@@ -241,12 +224,6 @@ static double term_negative(float v)
 static double term_nonnegative(float v)
 {
     return v >= 0 ? (double)v : 0;
-}
-
-static size_t block_of(const struct ref *r)
-{
-    size_t block = (size_t)setting_int(r->spec, "block");
-    return block == 0 ? r->shape.n : block;
 }
 
 static void mqe1bit_encode(struct ref *r, const struct cc_context *ctx, const float *x,
@@ -291,7 +268,6 @@ const struct ref_row ref_rows_plain[] = {
     {.id = "fp16", .encode = fp16_encode, .decode = fp16_decode},
     {.id = "bf16", .encode = bf16_encode, .decode = upper_decode},
     {.id = "trunc16", .encode = trunc16_encode, .decode = upper_decode},
-    {.id = "int8", .feedback = IF_EF, .encode = int8_encode, .decode = int8_decode},
     {.id = "natural", .encode = natural_encode, .decode = natural_decode},
     {.id = "signsgd", .encode = signsgd_encode, .decode = signsgd_decode},
     {.id = "efsign", .feedback = ALWAYS, .encode = signsgd_encode, .decode = signsgd_decode},

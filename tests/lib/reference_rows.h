@@ -87,7 +87,7 @@ struct ref {
 };
 
 extern const struct ref_row ref_rows_plain[], ref_rows_ternary[], ref_rows_qsgd[],
-    ref_rows_sparse[], ref_rows_blocks[], ref_rows_exponent[],
+    ref_rows_sparse[], ref_rows_chunks[], ref_rows_blocks[], ref_rows_exponent[],
     ref_rows_other[]; /* each ends with a row without an id */
 
 /* The default `finish`, for schemes that only begin differently. */

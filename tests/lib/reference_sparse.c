@@ -252,7 +252,7 @@ static bool threshold_decode(const struct ref *r, const struct cc_context *ctx, 
 /* --- randk --- */
 
 /* A walk through a keyed permutation of [0, 4^b). */
-static size_t drawn_index(const struct cc_context *ctx, size_t n, size_t j)
+static size_t walked_index(const struct cc_context *ctx, size_t n, size_t j)
 {
     unsigned b = 4;
     while (b < 31 && (uint64_t)1 << (2 * b) < n)
@@ -271,6 +271,21 @@ static size_t drawn_index(const struct cc_context *ctx, size_t n, size_t j)
     return (size_t)v;
 }
 
+/* One index in each of k strata, all shifted. */
+static size_t drawn_index(const struct ref *r, const struct cc_context *ctx, size_t k, size_t j)
+{
+    const size_t n = r->shape.n;
+    if (setting_is(r->spec, "draw", "any"))
+        return walked_index(ctx, n, j);
+    const size_t begin = n / k * j + (j < n % k ? j : n % k);
+    const size_t length = n / k + (j < n % k);
+    const double in = floor((double)ref_random(ctx, -1, 0, j) / 0x1p32 * (double)length);
+    /* 64 random bits as a fraction of n, which is small here: in long division by 2^32. */
+    const uint64_t low = ref_random(ctx, -1, 1, 1) * (uint64_t)n >> 32;
+    const uint64_t shift = (ref_random(ctx, -1, 1, 0) * (uint64_t)n + low) >> 32;
+    return (begin + (size_t)in + (size_t)shift) % n;
+}
+
 static float randk_factor(const struct ref *r, size_t k)
 {
     return (float)((double)r->shape.n / (double)k);
@@ -283,7 +298,7 @@ static bool randk_overflows(const struct ref *r, const struct cc_context *ctx, c
         return false;
     const size_t k = count_of(setting_real(r->spec, "density"), n);
     for (size_t j = 0; j < k; j++)
-        if (!is_finite(x[drawn_index(ctx, n, j)] * randk_factor(r, k)))
+        if (!is_finite(x[drawn_index(r, ctx, k, j)] * randk_factor(r, k)))
             return true;
     return false;
 }
@@ -294,7 +309,7 @@ static void randk_encode(struct ref *r, const struct cc_context *ctx, const floa
     const size_t n = r->shape.n, k = count_of(setting_real(r->spec, "density"), n);
     const float factor = randk_factor(r, k);
     for (size_t j = 0; j < k; j++) {
-        const float value = x[drawn_index(ctx, n, j)];
+        const float value = x[drawn_index(r, ctx, k, j)];
         put_f32(out, r->feedback ? value : value * factor);
     }
 }
@@ -306,7 +321,7 @@ static bool randk_decode(const struct ref *r, const struct cc_context *ctx, stru
     for (size_t i = 0; i < n; i++)
         y[i] = 0;
     for (size_t j = 0; j < k && !in->bad; j++)
-        y[drawn_index(ctx, n, j)] = get_f32(in);
+        y[drawn_index(r, ctx, k, j)] = get_f32(in);
     return get_end(in);
 }
 

@@ -56,15 +56,27 @@ static bool get_trits(struct ref_in *in, int *trit, size_t n, bool zre)
     return get_end(in) && filled == L;
 }
 
+/* Values with a common scale. */
+static size_t block_of(const struct ref *r)
+{
+    const size_t n = r->shape.n, block = (size_t)setting_int(r->spec, "block");
+    return block > 0 ? block : n > 0 ? n : 1;
+}
+
 static bool decode(const struct ref *r, const struct cc_context *ctx, struct ref_in *in, float *y)
 {
     (void)ctx;
     const size_t n = r->shape.n;
     int *trit = ref_room(n, sizeof *trit);
-    const float m = get_scale(in);
+    const size_t block = block_of(r);
+    float *m = ref_room(n / block + 1, sizeof *m);
+    m[0] = 0;
+    for (size_t i = 0; i < n || i == 0; i += block)
+        m[i / block] = get_scale(in);
     const bool ok = get_trits(in, trit, n, setting_int(r->spec, "zre") != 0);
     for (size_t i = 0; i < n; i++)
-        y[i] = m * (float)trit[i];
+        y[i] = m[i / block] * (float)trit[i];
+    free(m);
     free(trit);
     return ok;
 }
@@ -74,14 +86,18 @@ static void lc3_encode(struct ref *r, const struct cc_context *ctx, const float 
 {
     (void)ctx;
     const size_t n = r->shape.n;
-    float m = (float)setting_real(r->spec, "s") * largest_magnitude(x, n);
-    if (m > FLT_MAX)
-        m = FLT_MAX;
+    const size_t block = block_of(r);
     int *trit = ref_room(n, sizeof *trit);
-    for (size_t i = 0; i < n; i++)
-        if (m > 0 && fabsf(x[i]) >= m * 0.5f)
-            trit[i] = x[i] < 0 ? -1 : x[i] > 0;
-    put_f32(out, m);
+    for (size_t at = 0; at < n || at == 0; at += block) {
+        const size_t end = n - at < block ? n : at + block;
+        float m = (float)setting_real(r->spec, "s") * largest_magnitude(x + at, end - at);
+        if (m > FLT_MAX)
+            m = FLT_MAX;
+        for (size_t i = at; i < end; i++)
+            if (m > 0 && fabsf(x[i]) >= m * 0.5f)
+                trit[i] = x[i] < 0 ? -1 : x[i] > 0;
+        put_f32(out, m);
+    }
     put_trits(out, trit, n, setting_int(r->spec, "zre") != 0);
     free(trit);
 }
@@ -103,11 +119,15 @@ static void ternary_encode(struct ref *r, const struct cc_context *ctx, const fl
         if (clip > 0 && limit > 0 && x[i] < -limit)
             limited[i] = -limit;
     }
-    const float m = largest_magnitude(limited, n);
-    for (size_t i = 0; i < n; i++)
-        if ((double)unit_at(ctx, i) * (double)m < (double)fabsf(limited[i]))
-            trit[i] = limited[i] < 0 ? -1 : limited[i] > 0;
-    put_f32(out, m);
+    const size_t block = block_of(r);
+    for (size_t at = 0; at < n || at == 0; at += block) {
+        const size_t end = n - at < block ? n : at + block;
+        const float m = largest_magnitude(limited + at, end - at);
+        for (size_t i = at; i < end; i++)
+            if ((double)unit_at(ctx, i) * (double)m < (double)fabsf(limited[i]))
+                trit[i] = limited[i] < 0 ? -1 : limited[i] > 0;
+        put_f32(out, m);
+    }
     put_trits(out, trit, n, setting_int(r->spec, "zre") != 0);
     free(limited);
     free(trit);

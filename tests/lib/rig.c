@@ -41,6 +41,7 @@ static void *place(const struct rig *r, struct guard *g, size_t bytes, size_t al
 void rig_shape(struct rig *r, const struct cc_shape *shape)
 {
     r->codec = cc_codec_item(r->spec, shape).codec;
+    r->codec.input = r->input;
     const size_t state = cc_state_bytes(&r->codec), scratch = cc_scratch_bytes(&r->codec);
     r->codec.state = state == 0 ? NULL : place(r, &r->state, state, 8);
     r->codec.scratch = scratch == 0 ? NULL : place(r, &r->scratch, scratch, CC_ALIGN);
@@ -76,19 +77,23 @@ int rig_encode(struct rig *r, const struct cc_context *ctx, const float *x, cons
                size_t *len)
 {
     const size_t n = r->codec.shape.n, bound = n == 0 ? 0 : cc_bound(&r->codec);
-    float *in = place(r, &r->x, n * sizeof *in, sizeof *in);
+    const size_t bytes = n * cc_element_bytes[r->input];
+    void *in = place(r, &r->x, bytes, cc_element_bytes[r->input]), *copy = malloc(bytes + 1);
+    assert_non_null(copy);
     uint8_t *out = r->front ? (uint8_t *)guard_front(&r->payload, bound + 1) + 1
                             : guard_back(&r->payload, bound, 1);
-    if (n > 0)
-        memcpy(in, x, n * sizeof *in);
+    cc_narrow(r->input, x, n, in);
+    cc_narrow(r->input, x, n, copy);
     memset(out, 0xee, bound);
     *len = SIZE_MAX;
     r->e.text[0] = '\0';
-    int status = cc_encode(&r->codec, ctx, in, out, bound, len, &r->e);
+    const struct cc_elements from = {in, r->input};
+    int status = cc_encode_from(&r->codec, ctx, from, out, bound, len, &r->e);
     if (status == CC_OK && *len > bound)
         fail_msg("%s, n %zu: %zu bytes, but the bound is %zu", r->spec->name, n, *len, bound);
-    if (n > 0 && memcmp(in, x, n * sizeof *in) != 0)
+    if (memcmp(in, copy, bytes) != 0)
         fail_msg("%s, n %zu: encoding changed its input", r->spec->name, n);
+    free(copy);
     *payload = out;
     return status;
 }
@@ -183,15 +188,19 @@ static bool wanted(const char *setting, const char *scheme)
 
 int rig_run(const char *group, const struct rig_test *tests, size_t count, int argc, char **argv)
 {
-    static struct CMUnitTest all[1024];
-    static char name[1024][96];
+    enum { MOST = 4096 };
+    static struct CMUnitTest all[MOST];
+    static char name[MOST][96];
     size_t used = 0;
     for (size_t t = 0; t < count; t++) {
         for (size_t i = 0; tests[t].scheme == NULL ? i < 1 : settings[i] != NULL; i++) {
             const char *setting = tests[t].scheme == NULL ? "" : settings[i];
             if (tests[t].scheme != NULL && !wanted(setting, tests[t].scheme))
                 continue;
-            assert_true(used < sizeof all / sizeof all[0]);
+            if (used == MOST) {
+                (void)fprintf(stderr, "%s: more than %d tests\n", group, MOST);
+                return 1;
+            }
             (void)snprintf(name[used], sizeof name[used], "%s %s", tests[t].name, setting);
             all[used] = (struct CMUnitTest){.name = name[used],
                                             .test_func = tests[t].run,

@@ -11,6 +11,8 @@
 struct rig {
     struct cc_spec *spec;
     struct cc_codec codec;
+    /* The type of the gradients that rig_encode gives to the codec, for values that it has. */
+    enum cc_element input;
     /* Buffers begin behind a guard page instead of ending before one, and payloads are then at an
      * odd address. */
     bool front;

@@ -242,8 +242,9 @@ static void sends(struct execution *x, struct ports_phase *phase, const struct t
     for (int k = t->first; k < t->first + t->count; k++) {
         struct part *mine = part(x, x->next, t->from, k);
         bytes += c->bytes(c->arg, k % x->schedule->chunks, mine->who);
+        const bool sum = (mine->who & (mine->who - 1)) != 0;
         if (!mine->encoded)
-            phase->before += c->encode_s / x->schedule->chunks;
+            phase->before += (c->encode_s + (sum ? c->sum_more_s : 0)) / x->schedule->chunks;
         mine->encoded = true;
     }
     phase->send = realloc(phase->send, (phase->sends + 1) * sizeof *phase->send);

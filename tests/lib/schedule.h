@@ -40,6 +40,7 @@ struct schedule_costs {
      * that adds to a chunk that it has sent first decodes its own encoding; at the end every host
      * decodes the chunks that it holds encoded. */
     double encode_s, add_s, decode_s;
+    double sum_more_s; /* by which encoding the sum of several workers takes longer */
     const struct ports_groups *groups; /* links of a second class, or NULL */
 };
 

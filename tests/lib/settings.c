@@ -18,6 +18,8 @@ const char *const settings[] = {
     "ternary:zre=1",
     "ternary:clip=2.5",
     "ternary:ef=1,clip=1,zre=1",
+    "ternary:block=128",
+    "ternary:block=37,ef=1,zre=1",
     "mqe1bit",
     "mqe1bit:ef=0",
     "mqe1bit:block=64",
@@ -55,6 +57,8 @@ const char *const settings[] = {
     "3lc:s=1.9,ef=0",
     "3lc:zre=0",
     "3lc:s=1.5,zre=0,ef=0",
+    "3lc:s=1.75,block=128",
+    "3lc:zre=0,ef=bf16,block=100",
     "qsgd",
     "qsgd:bits=2",
     "qsgd:bits=8,bucket=64",
@@ -103,6 +107,35 @@ const char *const settings[] = {
     "exponent:type=bf16",
     "exponent:type=fp32",
     "exponent:coder=window,type=fp16",
+    "bf16:rounding=random",
+    "int8:block=512,hadamard=32,ef=1",
+    "int8:hadamard=16",
+    "int8:block=16",
+    "int4:block=2048,rounding=nearest",
+    "int4:block=128,hadamard=32",
+    "int4:block=4096,hadamard=512,ef=1",
+    "fp8:block=32,hadamard=128",
+    "fp8:format=e5m2,hadamard=32,ef=bf16",
+    "mxfp4:hadamard=64,rounding=nearest,ef=1",
+    "int4:block=128,hadamard=32,ef=loco",
+    "topk:k=3,bucket=64,ef=loco",
+    "int8:ef=loco",
+    "randk:density=0.1,ef=0,draw=strata",
+    "randk:density=0.3,draw=strata",
+    "signsgd:block=128",
+    "efsign:block=37",
+    "efsign:block=5000",
+    "fp4",
+    "fp4:format=e3m0",
+    "fp4:format=e3m0,rounding=nearest,ef=1,block=128",
+    "fp4:format=e3m0,block=16,hadamard=32",
+    "chunktopk",
+    "chunktopk:k=300,index=rice,decay=0.75",
+    "chunktopk:k=4096,index=rice,ef=0",
+    "chunktopk:k=1,index=rice,ef=bf16",
+    "demo",
+    "demo:side=9,k=5,signs=1,index=rice",
+    "demo:k=500,decay=0.5,index=rice",
     NULL,
 };
 
@@ -137,13 +170,22 @@ bool setting_covers(const char *id)
     return false;
 }
 
+/* The row of a parameter. The last rows are kept, as references ask for each value. */
 static const struct cc_param *row(const struct cc_spec *s, const char *name)
 {
+    enum { KEPT = 64 };
+    static _Thread_local struct kept {
+        const struct cc_param *table, *row;
+    } kept[KEPT];
+    struct kept *k = &kept[(uintptr_t)name / 8 % KEPT];
+    if (k->table == s->scheme->params && strcmp(k->row->name, name) == 0)
+        return k->row;
     const struct cc_param *p = cc_param_find(s->scheme->params, name);
     if (p == NULL) {
         fprintf(stderr, "scheme %s has no parameter %s\n", s->scheme->id, name);
         exit(1);
     }
+    *k = (struct kept){s->scheme->params, p};
     return p;
 }
 

@@ -31,14 +31,16 @@ struct trainee trainee_open(const struct cc_model_config *config)
     t.gradient = floats(t.layout->values);
     t.stats = floats(t.layout->stats);
     t.images = floats(t.count * values);
-    t.labels = cc_alloc0(t.count * sizeof *t.labels, NULL);
+    const size_t labels = t.count * t.layout->labels;
+    t.labels = cc_alloc0(labels * sizeof *t.labels, NULL);
     assert_non_null(t.labels);
     cc_model_init(t.model, 3, t.weights, t.stats);
     for (size_t i = 0; i < t.layout->values; i++)
         t.weights[i] += 0.2f * (float)(data_unit(&random) - 0.5);
     for (size_t i = 0; i < t.count * values; i++)
-        t.images[i] = (float)(2 * data_unit(&random) - 1);
-    for (size_t i = 0; i < t.count; i++)
+        t.images[i] = t.layout->labels > 1 ? (float)(data_random(&random) % config->classes)
+                                           : (float)(2 * data_unit(&random) - 1);
+    for (size_t i = 0; i < labels; i++)
         t.labels[i] = (int32_t)(data_random(&random) % config->classes);
     return t;
 }

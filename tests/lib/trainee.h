@@ -14,8 +14,8 @@ struct trainee {
     int32_t *labels;
 };
 
-/* Opens the net and draws a batch of config.batch images; fails the test if it cannot. Parameters
- * are the initial ones, and a little noise, so that none is 0. */
+/* Opens the net and draws a batch of config.batch images, or of texts; fails the test if it cannot.
+ * Parameters are the initial ones, and a little noise, so that none is 0. */
 struct trainee trainee_open(const struct cc_model_config *config);
 void trainee_close(struct trainee *t);
 

@@ -220,23 +220,81 @@ static void bucket_beyond_all_messages(void **state)
 static void written(void **state)
 {
     const char *path = scratch_path(state, "link.json");
-    struct cc_link to, from = {.name = "a \"lab\"",
-                               .bw_bps = 95.6e6 + 1. / 3,
-                               .latency_s = 1e-5 / 3,
-                               .overhead = 0.1,
-                               .message_bytes = 7,
-                               .burst_bytes = 9564.5,
-                               .reduce_byte_s = 1e-11 / 7};
+    struct cc_link from = {.name = "a \"lab\"",
+                           .bw_bps = 95.6e6 + 1. / 3,
+                           .latency_s = 1e-5 / 3,
+                           .overhead = 0.1,
+                           .message_bytes = 7,
+                           .burst_bytes = 9564.5,
+                           .reduce_byte_s = 1e-11 / 7};
+    struct cc_calibrated_links classes = {.between = from}, read;
     struct cc_error e = {""};
-    if (cc_link_write(&from, "by hand", path, &e) != CC_OK || cc_link_read(path, &to, &e) != CC_OK)
+    if (cc_link_write(&classes, "by hand", path, &e) != CC_OK ||
+        cc_link_read(path, &read, &e) != CC_OK)
         fail_msg("%s", e.text);
+    const struct cc_link to = read.between;
+    assert_true(read.inside.bw_bps == 0 && !cc_link_asymmetric(&to));
     assert_string_equal(to.name, from.name);
     assert_true(to.bw_bps == from.bw_bps && to.latency_s == from.latency_s);
     assert_true(to.overhead == from.overhead && to.message_bytes == from.message_bytes);
     assert_true(to.burst_bytes == from.burst_bytes && to.reduce_byte_s == from.reduce_byte_s);
     assert_int_equal(remove(path), 0);
-    assert_int_equal(cc_link_write(&from, "by hand", scratch_path(state, "no/such/file"), &e),
+    assert_int_equal(cc_link_write(&classes, "by hand", scratch_path(state, "no/such/file"), &e),
                      CC_FAIL);
+}
+
+/* Both classes of links, and a link whose directions differ. */
+static void written_classes(void **state)
+{
+    const char *path = scratch_path(state, "links.json");
+    struct cc_calibrated_links from = {.inside = {.name = "memory",
+                                                  .bw_bps = 80e9 / 3,
+                                                  .latency_s = 1e-6 / 3,
+                                                  .message_s = 2e-7}},
+                               to;
+    struct cc_error e = {""};
+    from.between = (struct cc_link){.name = "wan", .latency_s = 0.02};
+    cc_link_set_rates(&from.between, 1e8 / 3, 5e8);
+    if (cc_link_write(&from, "by hand", path, &e) != CC_OK || cc_link_read(path, &to, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    assert_true(fabs(cc_link_up_bps(&to.between) / (1e8 / 3) - 1) < 1e-12);
+    assert_true(fabs(cc_link_down_bps(&to.between) / 5e8 - 1) < 1e-12);
+    assert_true(to.between.bw_bps == from.between.bw_bps && to.between.latency_s == 0.02);
+    assert_string_equal(to.inside.name, "memory");
+    assert_true(to.inside.bw_bps == from.inside.bw_bps &&
+                to.inside.latency_s == from.inside.latency_s && to.inside.message_s == 2e-7);
+    assert_int_equal(remove(path), 0);
+}
+
+/* Files of the schema before have one link, and none of the later members. */
+static void refused_files(void **state)
+{
+    (void)state;
+#define HEAD(version)                                                                              \
+    "{\"schema\": \"commcomp-link/" version "\", \"name\": \"a\", \"latency_s\": 0, "
+    static const struct {
+        const char *text, *message;
+    } list[] = {
+        {HEAD("1") "\"bw_bps\": 7}", NULL},
+        {HEAD("2") "\"bw_bps\": 7, \"up_bps\": 7, \"down_bps\": 9}", NULL},
+        {HEAD("3") "\"bw_bps\": 7}", "\"schema\" must be \"commcomp-link/2\""},
+        {HEAD("1") "\"bw_bps\": 7, \"up_bps\": 7, \"down_bps\": 9}", "\"up_bps\""},
+        {HEAD("1") "\"bw_bps\": 7, \"inside\": {}}", "\"inside\""},
+        {HEAD("2") "\"bw_bps\": 7, \"up_bps\": 8, \"down_bps\": 9}", "the slower one"},
+        {HEAD("2") "\"bw_bps\": 7, \"up_bps\": 7}", "go together"},
+        {HEAD("2") "\"bw_bps\": 7, \"inside\": {\"name\": \"b\", \"bw_bps\": 0}}",
+         "\"inside\": \"bw_bps\" must be there"},
+        {HEAD("2") "\"bw_bps\": 7, \"inside\": 3}", "\"inside\""},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        struct cc_calibrated_links out;
+        struct cc_error e = {""};
+        const int status = cc_link_parse_json(list[i].text, strlen(list[i].text), &out, &e);
+        if (list[i].message == NULL)
+            assert_int_equal(status, CC_OK);
+        else if (status == CC_OK || strstr(e.text, list[i].message) == NULL)
+            fail_msg("%s: %s", list[i].text, e.text);
+    }
 }
 
 /* Small messages of 10 us, and 100 to 500 kB at 100 MB/s, each off by so many percent. */
@@ -325,6 +383,8 @@ int main(void)
         cmocka_unit_test(default_sizes),
         cmocka_unit_test(bucket_beyond_all_messages),
         cmocka_unit_test_setup_teardown(written, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(written_classes, scratch_setup, scratch_teardown),
+        cmocka_unit_test(refused_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ static void refused(const char *text, const char *message)
 
 #define HEAD                                                                                       \
     "{\"schema\":\"commcomp-device/1\",\"name\":\"x\",\"device\":\"an "                            \
-    "X\",\"memory_gb_per_s\":500,"                                                                 \
+    "X\",\"memory_gb\":16,\"memory_gb_per_s\":500,"                                                \
     "\"pcie_gb_per_s\":20,\"memory_source\":\"a sheet\",\"trainings\":["
 #define NET "{\"net\":\"resnet50\",\"batch\":8,\"unit\":\"images\",\"precision\":\"fp32\","
 
@@ -92,8 +92,13 @@ static void refusals(void **state)
     assert_contains(e.text, "only of no net: give --compute");
     cc_device_free(d);
     refused("{\"schema\":\"commcomp-device/1\",\"name\":\"x\",\"device\":\"an X\","
-            "\"memory_gb_per_s\":500,\"memory_source\":\"a sheet\",\"trainings\":[]}",
+            "\"memory_gb\":16,\"memory_gb_per_s\":500,\"memory_source\":\"a sheet\","
+            "\"trainings\":[]}",
             "\"pcie_gb_per_s\" must be there and above 0");
+    refused("{\"schema\":\"commcomp-device/1\",\"name\":\"x\",\"device\":\"an X\","
+            "\"memory_gb_per_s\":500,\"pcie_gb_per_s\":20,\"memory_source\":\"a sheet\","
+            "\"trainings\":[]}",
+            "\"memory_gb\" must be there and above 0");
     refused(HEAD "3]}", "training 0: not an object");
     refused(HEAD NET "\"source\":\"a paper\"}]}", "\"per_s\" must be there and above 0");
     refused(HEAD NET "\"source\":\"a paper\",\"per_s\":0}]}",

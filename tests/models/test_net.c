@@ -24,17 +24,31 @@ static void built_in(void **state)
         const char *name;
         size_t values, tensors;
     } known[] = {
-        {"resnet20", 269722, 59},        {"resnet56", 853018, 167},
-        {"resnet110", 1727962, 329},     {"resnet18", 11689512, 62},
-        {"resnet50", 25557032, 161},     {"resnet101", 44549160, 314},
-        {"resnet152", 60192808, 467},    {"alexnet", 61100840, 16},
-        {"vgg16", 138357544, 32},        {"vgg19", 143667240, 38},
-        {"googlenet", 6624904, 173},     {"bn-inception", 11295240, 278},
-        {"inception-v4", 42679816, 449}, {"densenet40", 2218522, 119},
-        {"an4-lstm", 13634692, 23},      {"mnist-mlp-500", 648010, 6},
-        {"mnist-mlp-4096", 20037642, 6}, {"bert-base", 109482240, 199},
-        {"gpt2", 124439808, 148},        {"gpt2-xl", 1557611200, 580},
+        {"resnet20", 269722, 59},
+        {"resnet56", 853018, 167},
+        {"resnet110", 1727962, 329},
+        {"resnet18", 11689512, 62},
+        {"resnet50", 25557032, 161},
+        {"resnet101", 44549160, 314},
+        {"resnet152", 60192808, 467},
+        {"alexnet", 61100840, 16},
+        {"vgg16", 138357544, 32},
+        {"vgg19", 143667240, 38},
+        {"googlenet", 6624904, 173},
+        {"bn-inception", 11295240, 278},
+        {"inception-v4", 42679816, 449},
+        {"densenet40", 2218522, 119},
+        {"an4-lstm", 13634692, 23},
+        {"mnist-mlp-500", 648010, 6},
+        {"mnist-mlp-4096", 20037642, 6},
+        {"bert-base", 109482240, 199},
+        {"gpt2", 124439808, 148},
+        {"gpt2-xl", 1557611200, 580},
+        {"gpt-1.3b", 1315723264, 292},
         {"llama2-7b", 6738415616, 291},
+        {"llama3-8b", 8030261248, 291},
+        {"llama3-70b", 70553706496, 723},
+        {"mixtral-8x7b-dense", 1605636096, 227},
     };
     size_t count = 0;
     while (cc_net_names[count] != NULL)
@@ -125,6 +139,7 @@ static void reads(void **state)
         NET("[{\"name\":\"a\",\"shape\":[3]},{\"name\":\"b\",\"shape\":[1]}]");
     assert_int_equal(cc_net_parse(plain, sizeof plain - 1, &net, NULL), CC_OK);
     assert_true(net->share[0] == 0.75);
+    assert_int_equal(net->dtype, CC_ELEMENT_FP32);
     cc_net_free(net);
 }
 
@@ -195,6 +210,7 @@ static void opens(void **state)
     assert_int_equal(cc_net_open(path, &net, &e), CC_OK);
     assert_string_equal(net->tensors[0].name, "b");
     assert_true(net->share[0] == 0.75);
+    assert_int_equal(net->dtype, CC_ELEMENT_FP16); /* of its largest tensor */
     cc_net_free(net);
     path =
         scratch_safetensors(state, "y.safetensors",
@@ -205,6 +221,7 @@ static void opens(void **state)
     assert_int_equal(cc_net_open(path, &net, &e), CC_OK);
     assert_int_equal(net->count, 2);
     assert_int_equal(net->values, 5);
+    assert_int_equal(net->dtype, CC_ELEMENT_FP32);
     cc_net_free(net);
     path = scratch_safetensors(state, "z.safetensors",
                                "{\"n\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[0,8]}}",
@@ -213,6 +230,7 @@ static void opens(void **state)
     assert_contains(e.text, "z.safetensors: no tensors of floats in it");
     assert_int_equal(cc_net_flat("25M", 25000000, &net, &e), CC_OK);
     assert_string_equal(net->name, "25M");
+    assert_int_equal(net->dtype, CC_ELEMENT_FP32);
     assert_int_equal(net->values, 25000000);
     cc_net_free(net);
     assert_int_equal(cc_net_flat("0", 0, &net, &e), CC_FAIL);

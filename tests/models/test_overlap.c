@@ -21,9 +21,10 @@ static double step_of(const struct cc_timing *t, const struct cc_step_message *m
     struct cc_overlap *memory = NULL;
     struct cc_error e;
     assert_int_equal(cc_overlap_reserve(&memory, c, 2 * n, &e), CC_OK);
-    const double first = cc_step_overlap_servers(t, message, n, share, n, c, burst_s, memory);
+    const double first = cc_step_overlap_servers(t, message, n, share, n, c, burst_s, memory, NULL);
     /* Nothing is left of the last call. */
-    assert_true(first == cc_step_overlap_servers(t, message, n, share, n, c, burst_s, memory));
+    assert_true(first ==
+                cc_step_overlap_servers(t, message, n, share, n, c, burst_s, memory, NULL));
     cc_overlap_free(memory);
     return first;
 }

@@ -109,9 +109,15 @@ static void as_printed(void **state)
         {"thesis-combined", "ResNet", "all together, over one machine", 3.91},
         {"sdp4bit-table4", "full precision", "gradient communication", 379.3},
         {"sdp4bit-table4", "SDP4Bit without fused kernels", "gradient communication", 64.6},
+        {"diloco-table4", "1 B, DiLoCo", "99%", 86.8},
+        {"diloco-table4", "10 B, data-parallel", "50%", 104.8},
+        {"diloco-table4", "100 B, streaming, overlapped, fp4", "99%", 1.4},
         {"quickreduce", "int4", "512 MiB", 3494},
         {"quickreduce", "fp8", "1 MiB", 30.9},
         {"quickreduce", "fp16", "4 KiB", 9.0},
+        {"horovod-512", "VGG-16, 154 images/s a GPU (TensorFlow's benchmarks, P100)", "512 GPUs",
+         68},
+        {"dell-c4140", "MXNet", "32 GPUs", 29.4},
     };
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         struct cc_paper *p = open_table(cells[i].table);
@@ -150,13 +156,31 @@ static void errors(void **state)
         size_t figures, fitted;
         double rms, worst; /* at most */
     } known[] = {
-        {"3lc-table1", 27, 4, 0.05, 0.11},       {"3lc-table2", 10, 2, 0.04, 0.06},
-        {"sparcml-table2", 48, 7, 0.23, 0.67},   {"sparcml-table3", 8, 0, 2, 4.9},
-        {"sparcml-figure4", 11, 0, 0, 0},        {"pipe-sgd", 8, 3, 0.6, 1.7},
-        {"qsgd-table1", 14, 2, 0.25, 0.73},      {"qsgd-section5", 4, 0, 0.5, 0.97},
-        {"thesis-table1.1", 6, 0, 0.001, 0.002}, {"thesis-placement", 6, 0, 0.41, 1},
-        {"thesis-combined", 4, 0, 0.1, 0.19},    {"utility", 2, 0, 9, 12.7},
-        {"sdp4bit-table4", 3, 0, 0.06, 0.07},    {"quickreduce", 12, 4, 0.065, 0.14},
+        {"3lc-table1", 27, 4, 0.05, 0.11},
+        {"3lc-table2", 10, 2, 0.04, 0.06},
+        {"sparcml-table2", 48, 7, 0.23, 0.67},
+        {"sparcml-table3", 8, 1, 0.88, 2.2},
+        {"sparcml-figure4", 11, 0, 0, 0},
+        {"sparcml-spark", 7, 1, 0.07, 0.14},
+        {"pipe-sgd", 8, 3, 0.6, 1.7},
+        {"qsgd-table1", 14, 2, 0.25, 0.73},
+        {"qsgd-section5", 4, 0, 0.5, 0.97},
+        {"thesis-table1.1", 6, 0, 0.001, 0.002},
+        {"thesis-placement", 6, 0, 0.41, 1},
+        {"thesis-combined", 4, 0, 0.1, 0.19},
+        {"utility", 2, 0, 9, 12.7},
+        {"sdp4bit-table4", 3, 0, 0.06, 0.07},
+        {"diloco-table4", 75, 2, 0.13, 0.53},
+        {"quickreduce", 12, 4, 0.065, 0.14},
+        {"dlperf-resnet50", 21, 1, 0.06, 0.15},
+        {"dlperf-bert", 24, 1, 0.06, 0.16},
+        {"dlperf-bert-fp16", 12, 0, 0.04, 0.06},
+        {"horovod-512", 2, 0, 0.07, 0.09},
+        {"tensorflow-ec2", 6, 0, 0.1, 0.19},
+        {"tensorflow-dgx1", 6, 0, 0.13, 0.3},
+        {"nvidia-bert-fp16", 4, 1, 0.005, 0.01},
+        {"nvidia-bert-fp32", 4, 1, 0.006, 0.01},
+        {"dell-c4140", 3, 0, 0.23, 0.37},
     };
     size_t count = 0;
     while (cc_paper_names[count] != NULL)
@@ -210,6 +234,38 @@ static void two_level(void **state)
     assert_near(p->row[2].model[0], 1e3 * (sum + (26.625 - 6.375) * 1.3e9 / 1.4e12), 1e-9);
     for (size_t i = 0; i < 3; i++)
         assert_true(fabs(p->row[i].model[0] / p->row[i].figure[0] - 1) < 0.1);
+    cc_paper_free(p);
+}
+
+/* By hand, of 1 B and 0.1 s: 14 Gbit in 0.1 x (1 + 0.6) s, 87.5 Gbit/s; in 100 x 0.1 / 9 + 0.06 s;
+ * and an eighth of it, in 12.5 x 0.1 / 99 + 0.16 s, a quarter of the bits in the same. The first
+ * points of the grid from there on are 37, 14, 25 and 18 steps of 4/49 of a power of ten above 0.1.
+ */
+static void utilization(void **state)
+{
+    (void)state;
+    struct cc_paper *p = solved("diloco-table4");
+    static const struct {
+        const char *row, *column;
+        double gbps;
+        int point;
+    } figures[] = {{"1 B, data-parallel", "50%", 14 / 0.16, 37},
+                   {"1 B, DiLoCo", "90%", 14 / (10.0 / 9 + 0.06), 26},
+                   {"1 B, streaming, overlapped", "99%", 1.75 / (1.25 / 99 + 0.16), 25},
+                   {"1 B, streaming, overlapped, fp4", "99%", 0.4375 / (1.25 / 99 + 0.16), 18}};
+    size_t equal, near;
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        const double is = p->row[row_of(p, figures[i].row)].model[column_of(p, figures[i].column)];
+        const double point = 0.1 * pow(10, 4.0 * figures[i].point / 49);
+        assert_near(is / point, 1, 1e-9);
+        assert_true(is >= figures[i].gbps && is < 1.21 * figures[i].gbps);
+    }
+    assert_true(cc_paper_on_grid(p, &equal, &near));
+    assert_int_equal(equal, 55);
+    assert_int_equal(near, 72);
+    cc_paper_free(p);
+    p = solved("quickreduce");
+    assert_false(cc_paper_on_grid(p, &equal, &near));
     cc_paper_free(p);
 }
 
@@ -571,6 +627,9 @@ static void refuses(void **state)
          "a fitted one has \"min\" and \"max\""},
         {CONSTANT("{\"name\":\"a\",\"from\":\"fitted\",\"min\":2,\"max\":1,\"source\":\"s\"}"),
          "0 < min < max"},
+        {CONSTANT("{\"name\":\"a\",\"from\":\"fitted\",\"min\":1,\"max\":2,\"value\":2,"
+                  "\"source\":\"s\"}"),
+         "one that is fitted by hand has a \"value\" between"},
         {CONSTANT("{\"name\":\"a\",\"from\":\"given\",\"min\":2,\"source\":\"s\"}"),
          "it needs a \"value\""},
         {ROW("{\"name\":\"x\"}"), "row 0: \"figures\" must be a list of 1"},
@@ -601,14 +660,16 @@ static void refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_printed),    cmocka_unit_test(figures_of_schemes),
-        cmocka_unit_test(errors),        cmocka_unit_test(known_fit),
-        cmocka_unit_test(two_level),     cmocka_unit_test(two_shot),
-        cmocka_unit_test(shared_port),   cmocka_unit_test(zero_runs),
-        cmocka_unit_test(sparse_pass),   cmocka_unit_test(pipeline),
-        cmocka_unit_test(low_precision), cmocka_unit_test(gpu_sum),
-        cmocka_unit_test(combined),      cmocka_unit_test(finds_constants),
-        cmocka_unit_test(unsolved),      cmocka_unit_test(refuses),
+        cmocka_unit_test(as_printed),      cmocka_unit_test(figures_of_schemes),
+        cmocka_unit_test(errors),          cmocka_unit_test(known_fit),
+        cmocka_unit_test(two_level),       cmocka_unit_test(utilization),
+        cmocka_unit_test(two_shot),        cmocka_unit_test(shared_port),
+        cmocka_unit_test(zero_runs),       cmocka_unit_test(sparse_pass),
+        cmocka_unit_test(pipeline),        cmocka_unit_test(low_precision),
+        cmocka_unit_test(gpu_sum),         cmocka_unit_test(combined),
+        cmocka_unit_test(finds_constants),
+
+        cmocka_unit_test(unsolved),        cmocka_unit_test(refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #include "models/paper/paper.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
+#include "tests/lib/tier.h"
 
 static struct cc_paper *open_table(const char *name)
 {
@@ -90,6 +91,11 @@ static void numbers_and_names(void **state)
          "\"bits\"?"},
         {"3lc-table1", "\"mbps\":10}", "\"mbsp\":10}", "column \"10 Mbps\": "},
         {"3lc-table1", "\"speedup\"", "\"foo\"", "quantity \"foo\" is unknown"},
+        {"horovod-512", "\"system\":\"horovod\"", "\"system\":\"horvd\"",
+         "\"system\" must be one of --system"},
+        {"horovod-512", "\"system\":\"horovod\",", "", "\"system\" must be one of --system"},
+        {"horovod-512", "\"given\",\"value\":25,", "\"given\",\"value\":0,",
+         "\"gbps\" is a number"},
         {"qsgd-section5", "\"comm_speedup\"", "\"banana\"", "there are comm_speedup, speedup"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -151,14 +157,19 @@ static void attack(struct cc_paper *p, double *number)
     *number = was;
 }
 
+/* Each number solves the whole table, whose rows have the same inputs: the first ones. */
 static void any_number(void **state)
 {
     (void)state;
+    const size_t most = tier_pick(2, 2, 5);
     for (size_t t = 0; cc_paper_names[t] != NULL; t++) {
         struct cc_paper *p = open_table(cc_paper_names[t]);
+        const size_t rows = p->rows;
+        p->rows = rows < most ? rows : most;
         for (size_t i = 0; i < p->constants; i++)
             if (p->constant[i].origin == CC_FITTED) {
                 p->constant[i].origin = CC_GIVEN;
+                p->constant[i].by_hand = false;
                 p->constant[i].value = sqrt(p->constant[i].min * p->constant[i].max);
             }
         p->fitted = 0;
@@ -171,6 +182,7 @@ static void any_number(void **state)
         for (size_t i = 0; i < p->rows; i++)
             for (size_t k = 0; k < p->row[i].inputs.count; k++)
                 attack(p, &p->row[i].inputs.item[k].value);
+        p->rows = rows;
         cc_paper_free(p);
     }
 }

@@ -107,6 +107,7 @@ static void errors(void **state)
     cc_profile_free(&p);
     assert_int_equal(cc_profile_parse(exact, strlen(exact), &p, &e), CC_OK);
     assert_true(p.codec[0].lossless && p.codec[0].errors.error == 0);
+    assert_int_equal(p.dtype, CC_ELEMENT_FP32); /* of the schema before */
     cc_profile_free(&p);
     assert_int_equal(cc_profile_parse(bare, strlen(bare), &p, &e), CC_OK);
     assert_true(!p.codec[0].lossless && isnan(p.codec[0].errors.error));
@@ -208,6 +209,7 @@ static void there_and_back(void **state)
                                  .cpu = (char[]){"some cpu"},
                                  .isa = (char[]){"avx2"},
                                  .threads = 3,
+                                 .dtype = CC_ELEMENT_BF16,
                                  .copy_gb_per_s = 47.5,
                                  .codec = codecs,
                                  .codecs = 2};
@@ -222,6 +224,7 @@ static void there_and_back(void **state)
     assert_string_equal(q.isa, "avx2");
     assert_string_equal(q.time, "");
     assert_int_equal(q.threads, 3);
+    assert_int_equal(q.dtype, CC_ELEMENT_BF16);
     assert_true(q.copy_gb_per_s == 47.5);
     assert_int_equal(q.codecs, 2);
     for (size_t i = 0; i < 2; i++) {
@@ -241,8 +244,13 @@ static void refuses(void **state)
     } bad[] = {
         {"", "byte 0: "},
         {"[]", "not a JSON object"},
-        {"{}", "\"schema\" must be \"commcomp-profile/1\""},
-        {"{\"schema\":\"commcomp-profile/2\"}", "--profile-out"},
+        {"{}", "\"schema\" must be \"commcomp-profile/2\""},
+        {"{\"schema\":\"commcomp-profile/3\"}", "--profile-out"},
+        {"{\"schema\":\"commcomp-profile/1\",\"dtype\":\"fp32\"}",
+         "\"dtype\" is of \"schema\": \"commcomp-profile/2\""},
+        {"{\"schema\":\"commcomp-profile/2\",\"dtype\":\"f32\"}",
+         "\"dtype\" is \"f32\", not fp32, bf16 or fp16"},
+        {"{\"schema\":\"commcomp-profile/2\",\"dtype\":16}", "\"dtype\" is not a string"},
         {"{\"schema\":1}", "\"schema\" is not a string"},
         {"{\"schema\":\"commcomp-profile/1\",\"codec\":[]}", "did you mean \"codecs\"?"},
         {"{\"schema\":\"commcomp-profile/1\",\"cpu\":3}", "\"cpu\" is not a string"},

@@ -81,10 +81,12 @@ static void pipe_played(void **state)
  * 13-15.
  *
  * Both under way at once: tensor 1 as before; tensor 0 begins at 5, its bucket holds the 2 s since
- * 3, and 5 - 2 - 3 x 1 s: there at 9, decoded at 10; forward 10-12. Without buckets the port sends
- * 3-8 and 8-13, tensor 1 is there after 9 s, at 12, and tensor 0 at 14, decoded at 15; forward
- * 15-17. If 3 of the 4 s are work, the processor works 3-6 and 6-9, which is not later; if it works
- * 12 s for each, 3-15 and 15-27. */
+ * 3, and 5 - 2 - 3 x 1 s: there at 9, decoded at 10; forward 10-12. Without buckets they
+ * share the port: each takes 5/9 of it at most. Tensor 1 sends 10/9 s of its 5 until 5, and the
+ * rest at half the rate until 12 7/9; tensor 0, which has 10/9 s left then, until 14 7/9, decoded
+ * at 15 7/9; forward 2 s. If 3 of the 4 s are work, the processor works 3-6 and 6-9, which is not
+ * later; if it works 12 s for each, 3-15 and 15-27. A worker waits from 4 on, except while it
+ * encodes tensor 0 (4-5), works and decodes. */
 static void by_hand(void **state)
 {
     (void)state;
@@ -94,22 +96,52 @@ static void by_hand(void **state)
     struct cc_cost c = {.encode_s = 1, .push_transfer_s = 9, .rounds = 1, .decode_s = 1};
     struct cc_step_message ship[] = {{.cost = c, .first = 1, .last = 1},
                                      {.cost = c, .first = 0, .last = 0}};
-    double scratch[2];
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch), 24, 1e-12, "one network");
+    double scratch[2 * CC_STEP_SCRATCH], exposed;
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch, &exposed), 24, 1e-12,
+             "one network");
+    close_to(exposed, 15, 1e-12, "exposed: one network");
     c = (struct cc_cost){
         .encode_s = 1, .push_latency_s = 4, .push_transfer_s = 5, .rounds = 4, .decode_s = 1};
     ship[0].cost = ship[1].cost = c;
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 2, scratch), 15, 1e-12, "rounds");
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 2, scratch, &exposed), 15, 1e-12, "rounds");
+    close_to(exposed, 6, 1e-12, "exposed: rounds");
     t.in_turn = false;
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 2, scratch), 12, 1e-12, "at once");
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch), 17, 1e-12, "without buckets");
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 2, scratch, &exposed), 12, 1e-12, "at once");
+    close_to(exposed, 3, 1e-12, "exposed: at once");
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch, &exposed), 17 + 7. / 9, 1e-12,
+             "without buckets");
+    close_to(exposed, 8 + 7. / 9, 1e-12, "exposed: without buckets");
     ship[0].cost.push_latency_s = ship[1].cost.push_latency_s = 1;
     ship[0].cost.hop_codec_s = ship[1].cost.hop_codec_s = 3;
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch), 17, 1e-12, "work between rounds");
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch, &exposed), 17 + 7. / 9, 1e-12,
+             "work between rounds");
+    close_to(exposed, 3 + 7. / 9, 1e-12, "exposed: work between rounds");
     ship[0].cost.hop_codec_s = ship[1].cost.hop_codec_s = 12;
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch), 30, 1e-12, "one processor");
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch, &exposed), 30, 1e-12,
+             "one processor");
+    close_to(exposed, 0, 1e-12, "exposed: one processor");
+    /* A small message overtakes a large one: at 5 tensor 1 has 8 of 10 s left, tensor 0 is there at
+     * 7, after 1 s at half the rate, and tensor 1 at 14; forward 7-8 and 14-15. */
+    ship[0].cost = (struct cc_cost){.encode_s = 1, .push_transfer_s = 10, .rounds = 1};
+    ship[1].cost = (struct cc_cost){.encode_s = 1, .push_transfer_s = 1, .rounds = 1};
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch, &exposed), 15, 1e-12, "overtaking");
+    close_to(exposed, 2 + 6, 1e-12, "exposed: overtaking");
+    /* Without work between rounds, but four messages of which each keeps the processor busy for 3
+     * s: as 12 s of work. In turn, that is in the latencies. */
+    ship[0].cost = ship[1].cost = (struct cc_cost){.encode_s = 1,
+                                                   .push_latency_s = 1,
+                                                   .push_transfer_s = 5,
+                                                   .rounds = 4,
+                                                   .messages = 4,
+                                                   .decode_s = 1};
+    t.message_s = 3;
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch, &exposed), 30, 1e-12, "messages");
+    t.in_turn = true;
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch, &exposed), 18, 1e-12, "in turn");
+    t.in_turn = false;
     ship[0].cost = ship[1].cost = (struct cc_cost){0};
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch), 6, 1e-12, "free");
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch, &exposed), 6, 1e-12, "free");
+    close_to(exposed, 0, 1e-12, "exposed: free");
 }
 
 /* Encode 1 s, exchange 11 s; half of the computation, of 6 s and then of 60, runs beside the

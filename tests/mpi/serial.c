@@ -13,6 +13,7 @@
 #include "tests/mpi/box.h"
 #include "tests/mpi/keep.h"
 #include "tests/mpi/merge.h"
+#include "tests/mpi/serial_tree.h"
 
 enum { MOST_ROUNDS = 6 };
 
@@ -22,11 +23,12 @@ struct serial {
     const struct cc_message *message;
     const struct cc_spec *spec, *raw;
     struct cc_spec *second; /* the scheme of the second stage, if it is quantized */
+    struct cc_spec *inside; /* that of payloads inside hosts, if it is another one */
     size_t from, to;
     int workers, power, rest;
     int hosts, ranks; /* of a host */
-    bool ring, twoshot, hierarchical, recdouble, rabenseifner, mpi, gathers, split, merges, dense,
-        quantizes;
+    bool ring, twoshot, hierarchical, tree, recdouble, rabenseifner, mpi, gathers, split, merges,
+        dense, quantizes;
     double pairs; /* all ranks' together: ssar-auto expects as many */
     bool keeps;
     struct keep keep;
@@ -90,16 +92,31 @@ static void open_ring(struct serial *s)
         set_gather(s, &s->part[c * p + c], c);
 }
 
+/* tree: the half that a rank sends up in each tree, or, of a root, the whole sum. */
+static void open_tree(struct serial *s)
+{
+    const int trees = s->workers > 1 ? 2 : 1;
+    s->part = box_room((size_t)(s->workers * s->workers) * sizeof *s->part);
+    for (int i = 0; i < s->workers * trees; i++)
+        s->part[i] =
+            part_box(s, cut_at(s, i % trees, trees), cut_at(s, i % trees + 1, trees), i / trees, 0);
+}
+
 /* hierarchical: what each rank sends inside, [rank][local], and between, [rank][host], of which its
  * own host's is the whole sum. */
 static void open_hierarchical(struct serial *s)
 {
     const int p = s->workers, n = s->hosts, g = s->ranks;
+    struct cc_error e = {""};
     s->part = box_room((size_t)(p * p) * sizeof *s->part);
     s->inner = box_room((size_t)(p * g) * sizeof *s->inner);
+    if (s->job->intra_scheme != NULL &&
+        cc_spec_parse(s->job->intra_scheme, &s->inside, &e) != CC_OK)
+        box_die(e.text);
     for (int r = 0; r < p; r++) {
         for (int l = 0; l < g; l++)
-            s->inner[r * g + l] = part_box(s, cut_at(s, l * n, p), cut_at(s, (l + 1) * n, p), r, 0);
+            s->inner[r * g + l] = box_new(s->job, s->inside != NULL ? s->inside : s->spec, s->raw,
+                                          cut_at(s, l * n, p), cut_at(s, (l + 1) * n, p), r, 0);
         for (int h = 0; h < n; h++) {
             const int c = r % g * n + h;
             s->part[r * n + h] = part_box(s, cut_at(s, c, p), cut_at(s, c + 1, p), r, 0);
@@ -137,7 +154,7 @@ static void open_quantized(struct serial *s)
     struct cc_error e = {""};
     struct serial dense = *s;
     const int p = s->workers;
-    if (cc_second_spec(s->job, &s->second, &e) != CC_OK)
+    if (cc_second_spec(s->job, s->row, &s->second, &e) != CC_OK)
         box_die(e.text);
     dense.spec = s->second;
     s->part = box_room((size_t)(p * p) * sizeof *s->part);
@@ -165,6 +182,7 @@ struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *ro
     s->ring = job->exchange == CC_RING;
     s->twoshot = job->exchange == CC_TWOSHOT;
     s->hierarchical = job->exchange == CC_HIERARCHICAL;
+    s->tree = job->exchange == CC_TREE;
     s->ranks = cc_job_per_host(job);
     s->hosts = s->workers / s->ranks;
     s->recdouble = job->exchange == CC_RECDOUBLE || job->exchange == CC_SSAR_RECDOUBLE;
@@ -192,6 +210,8 @@ struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *ro
         return s;
     if (row->reduction != CC_REDUCE_SUM && !s->gathers && (s->ring || s->twoshot))
         open_ring(s);
+    else if (row->reduction != CC_REDUCE_SUM && !s->gathers && s->tree)
+        open_tree(s);
     else if (row->reduction != CC_REDUCE_SUM && !s->gathers && s->hierarchical)
         open_hierarchical(s);
     else if (row->reduction != CC_REDUCE_SUM && !s->gathers)
@@ -213,6 +233,7 @@ void serial_close(struct serial *s)
     if (s->keeps)
         keep_close(&s->keep);
     cc_spec_free(s->second);
+    cc_spec_free(s->inside);
     free(s->whole);
     free(s->part);
     free(s->round);
@@ -296,6 +317,24 @@ static void sum_hierarchical(const struct serial *s, float *const *v, size_t n, 
         }
 }
 
+/* A rank adds what its children have, one after the other, to its own. */
+static float sum_below(const struct serial *s, float *const *v, size_t i, int which, int rank)
+{
+    int child[3];
+    const int count = serial_tree_children(s->workers, s->ranks, which, rank, child);
+    float sum = v[rank][i];
+    for (int k = 0; k < count; k++)
+        sum = sum + sum_below(s, v, i, which, child[k]);
+    return sum;
+}
+
+static void sum_tree(const struct serial *s, float *const *v, size_t n, float *total)
+{
+    for (int which = 0; which < 2; which++)
+        for (size_t i = cut(n, (size_t)which, 2, 1); i < cut(n, (size_t)which + 1, 2, 1); i++)
+            total[i] = sum_below(s, v, i, which, serial_tree_root(s->workers, s->ranks, which));
+}
+
 static void sum_powers(const struct serial *s, float *const *v, size_t n, float *total)
 {
     float w[32] = {0}, next[32];
@@ -338,7 +377,9 @@ static void count_sums(const struct serial *s, uint64_t bytes, struct serial_cou
     while ((uint64_t)1 << lg < power)
         lg++;
     const uint64_t hosts = (uint64_t)s->hosts, ranks = (uint64_t)s->ranks;
-    if (s->hierarchical)
+    if (s->tree)
+        moves(counts, 4 * (p - 1), 0, 2 * (p - 1) * bytes);
+    else if (s->hierarchical)
         moves(counts, 2 * p * (ranks - 1 + hosts - 1), 0,
               2 * (hosts * (ranks - 1) + hosts - 1) * bytes);
     else if (s->ring || s->split)
@@ -361,6 +402,8 @@ static double step_sums(struct serial *s, float *model, struct serial_counts *co
     }
     if (s->ring)
         sum_ring(s, v, n, total);
+    else if (s->tree)
+        sum_tree(s, v, n, total);
     else if (s->hierarchical)
         sum_hierarchical(s, v, n, total);
     else if (s->split)
@@ -558,6 +601,42 @@ static void step_twoshot(struct serial *s, uint64_t step, const float *const *gr
     }
 }
 
+/* Gives a rank the sum of its subtree, and encodes it. */
+static size_t send_up(struct serial *s, int which, int rank, uint64_t step,
+                      const float *const *gradient, bool silent, struct serial_counts *counts)
+{
+    const int trees = s->workers > 1 ? 2 : 1;
+    int child[3];
+    float *sum = of_rank(s, rank);
+    size_t len;
+    const int count =
+        trees > 1 ? serial_tree_children(s->workers, s->ranks, which, rank, child) : 0;
+    for (int k = 0; k < count; k++) {
+        len = send_up(s, which, child[k], step, gradient, silent, counts);
+        if (!silent)
+            moves(counts, 1, 1, len);
+    }
+    memcpy(sum, gradient[rank], cc_job_values(s->job) * sizeof *sum);
+    for (int k = 0; k < count && !silent; k++)
+        box_add(&s->part[child[k] * trees + which], 1, sum);
+    encode(&s->part[rank * trees + which], rank, step, sum, true, counts, &len);
+    return len;
+}
+
+static void step_tree(struct serial *s, uint64_t step, const float *const *gradient, bool silent,
+                      float *model, struct serial_counts *counts)
+{
+    const int p = s->workers, trees = p > 1 ? 2 : 1;
+    for (int which = 0; which < trees; which++) {
+        const int root = serial_tree_root(p, s->ranks, which);
+        const size_t len = send_up(s, which, root, step, gradient, silent, counts);
+        if (silent)
+            continue;
+        moves(counts, (uint64_t)p - 1, 1, len * (uint64_t)(p - 1));
+        box_add(&s->part[root * trees + which], 1.0f / (float)p, model);
+    }
+}
+
 /* Gives a rank the sum of its slice over its host. */
 static void add_inside(struct serial *s, int rank, uint64_t step, const float *const *gradient,
                        bool silent, struct serial_counts *counts)
@@ -701,6 +780,10 @@ void serial_step(struct serial *s, uint64_t step, const float *const *gradient, 
     }
     if (s->part != NULL && s->twoshot) {
         step_twoshot(s, step, gradient, silent, model, counts);
+        return;
+    }
+    if (s->part != NULL && s->tree) {
+        step_tree(s, step, gradient, silent, model, counts);
         return;
     }
     if (s->part != NULL && s->hierarchical) {

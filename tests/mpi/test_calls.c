@@ -100,7 +100,7 @@ static int run(const char *exchange, const char *scheme, enum breakage how)
         b.result[3000] += 1e-3f;
     if (how == ONE_RANK && rank == 1 && !l->s.server)
         b.result[0] = b.result[0] == 0 ? -0.0f : b.result[0] * (1 + 0x1p-23f);
-    cc_result_check_sum(&c, b.result);
+    fail_on(cc_result_check_sum(&c, b.result, &e), &e);
     fail_on(cc_result_check_equal(&c, b.result, &e), &e);
     found = c.wrong[0] != '\0';
     if (found && how == NOTHING)

@@ -1,7 +1,8 @@
 /* Error feedback over exchanges that encode sums: nothing is lost. After every step, what the model
  * has had applied and what remains in the residuals of all encoders, workers' and owners' of sums,
- * is what the workers' gradients have added up to. In one process, with schemes whose state is the
- * residual alone; for odd sizes, 1 to 7 workers, and messages with more workers than values. */
+ * is what the workers' gradients have added up to, also where stages have schemes of their own. In
+ * one process, with schemes whose state is the residual alone; for odd sizes, 1 to 7 workers, and
+ * messages with more workers than values. */
 #include <mpi.h>
 
 #include <math.h>
@@ -12,6 +13,9 @@
 #include "tests/lib/data.h"
 #include "tests/lib/jobs.h"
 #include "tests/lib/settings.h"
+
+static int parts = 1; /* of a message */
+static enum cc_stage_exchange inside, between;
 
 enum { STEPS = 5, MOST_WORKERS = 7, VALUES = 3 * 512 + 77 };
 
@@ -36,9 +40,11 @@ static bool add_residuals(const struct cc_inprocess *x, const struct cc_job *job
 
 static void fail(const char *scheme, const struct cc_job *job, size_t step, const char *what)
 {
-    printf("FAILED: %s%s%s over %s, %d workers, step %zu: %s\n", scheme,
-           job->gather != NULL ? " and " : "", job->gather != NULL ? job->gather : "",
-           cc_exchange_names[job->exchange], job->workers, step, what);
+    printf("FAILED: %s%s%s%s%s over %s, %d workers, %d a host, %d parts, step %zu: %s\n", scheme,
+           job->gather != NULL ? ", sums " : "", job->gather != NULL ? job->gather : "",
+           job->intra_scheme != NULL ? ", inside " : "",
+           job->intra_scheme != NULL ? job->intra_scheme : "", cc_exchange_names[job->exchange],
+           job->workers, job->per_host, parts, step, what);
     failures++;
 }
 
@@ -54,20 +60,25 @@ static double off_by(const struct cc_job *job, const float *model, const double 
     return off / most;
 }
 
-static void attempt(const char *scheme, char *gather, enum cc_exchange exchange, int workers,
-                    int per_host)
+static void attempt(const char *scheme, char *gather, char *inner, enum cc_exchange exchange,
+                    int workers, int per_host)
 {
     struct cc_job job = {.exchange = exchange,
                          .workers = workers,
                          .seed = 7,
                          .dense_bits = 32,
                          .gather = gather,
+                         .intra_scheme = inner,
+                         .parts = parts,
+                         .inner_exchange = inside,
+                         .outer_exchange = between,
                          .per_host = per_host};
     struct cc_error e = {""};
     struct cc_inprocess *x = NULL;
     struct cc_message message[] = {{1, 2}, {0, 0}};
     struct cc_spec *spec = setting_open(scheme), *raw = setting_open("fp32");
-    struct cc_job_row row = {.reduction = CC_REDUCE_DECODED,
+    struct cc_job_row row = {.scheme = (char *)(uintptr_t)scheme,
+                             .reduction = CC_REDUCE_DECODED,
                              .period = 1,
                              .message = message,
                              .messages = sizeof message / sizeof *message};
@@ -113,17 +124,31 @@ static void attempt(const char *scheme, char *gather, enum cc_exchange exchange,
 int main(int argc, char **argv)
 {
     static const char *const schemes[] = {"3lc", "efsign", "topk:k=5,bucket=64"};
-    static char other[] = "3lc:s=1.5";
+    static char other[] = "3lc:s=1.5", third[] = "topk:k=9,bucket=128";
     MPI_Init(&argc, &argv); /* what the tests are linked with asks for it */
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
         for (int workers = 1; workers <= MOST_WORKERS; workers++) {
-            attempt(schemes[i], NULL, CC_RING, workers, 1);
-            attempt(schemes[i], NULL, CC_TWOSHOT, workers, 1);
-            attempt(schemes[i], other, CC_TWOSHOT, workers, 1);
-            for (int per_host = 1; per_host <= workers; per_host++)
-                if (workers % per_host == 0)
-                    attempt(schemes[i], per_host > 1 ? NULL : other, CC_HIERARCHICAL, workers,
-                            per_host);
+            parts = 1 + workers % 3 * 2;
+            attempt(schemes[i], NULL, NULL, CC_RING, workers, 1);
+            attempt(schemes[i], NULL, NULL, CC_TWOSHOT, workers, 1);
+            attempt(schemes[i], other, NULL, CC_TWOSHOT, workers, 1);
+            attempt(schemes[i], NULL, NULL, CC_TREE, workers, workers % 2 == 0 ? 2 : 1);
+            for (int per_host = 1; per_host <= workers; per_host++) {
+                if (workers % per_host != 0)
+                    continue;
+                attempt(schemes[i], per_host > 1 ? NULL : other, NULL, CC_HIERARCHICAL, workers,
+                        per_host);
+                attempt(schemes[i], NULL, third, CC_HIERARCHICAL, workers, per_host);
+                attempt(schemes[i], other, third, CC_HIERARCHICAL, workers, per_host);
+                parts = parts == 1 ? 2 : 1;
+                attempt(schemes[i], NULL, third, CC_HIERARCHICAL, workers, per_host);
+                for (int ring = 1; ring < 4; ring++) {
+                    inside = ring % 2 == 1 ? CC_STAGE_RING : CC_STAGE_DIRECT;
+                    between = ring >= 2 ? CC_STAGE_RING : CC_STAGE_DIRECT;
+                    attempt(schemes[i], other, third, CC_HIERARCHICAL, workers, per_host);
+                }
+                inside = between = CC_STAGE_DIRECT;
+            }
         }
     printf("conserved: %d cases, %d failed\n", cases, failures);
     MPI_Finalize();

@@ -27,7 +27,10 @@ static const struct way ways[] = {
     {.exchange = "twoshot", .gather = "fp8"},
     {.exchange = "hierarchical", .per_host = 2},
     {.exchange = "hierarchical", .per_host = 3, .gather = "int8"},
+    {.exchange = "hierarchical", .per_host = 2, .gather = "fp8", .inner = "int8"},
     {.exchange = "twoshot", .gather = "3lc:s=1.5"},
+    {.exchange = "tree"},
+    {.exchange = "tree", .per_host = 2},
     {.exchange = "allgather"},
     {.exchange = "mpi"},
     {.exchange = "ssar-recdouble"},
@@ -43,7 +46,7 @@ static const struct way ways[] = {
     {.exchange = "ssar-split", .wire = CC_WIRE_PAIRS},
 };
 
-enum { WAYS = sizeof ways / sizeof ways[0], DENSE_WAYS = 10 };
+enum { WAYS = sizeof ways / sizeof ways[0], DENSE_WAYS = 13 };
 
 static bool is_set(const char *variable)
 {
@@ -122,6 +125,7 @@ static void refusals(struct ranks_here *w)
         t.job.exchange = exchange;
         t.job.dense_bits = ways[k % WAYS].dense_bits;
         t.job.gather = (char *)(uintptr_t)ways[k % WAYS].gather;
+        t.job.intra_scheme = (char *)(uintptr_t)ways[k % WAYS].inner;
         trial_open(&t);
         t.job.mode = CC_SEQUENTIAL; /* one message alone */
         trial_fail_on(&t, cc_exchange_open(&t.rank_state, &t.message[1], 0, &open, &e), &e);

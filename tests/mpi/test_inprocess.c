@@ -17,7 +17,7 @@
 enum { STEPS = 4, MOST_WORKERS = 7 };
 
 static int cases, failures;
-static const char *gather; /* of the next trial's job */
+static const char *gather, *inner; /* of the next trial's job */
 static int per_host = 1;
 
 struct trial {
@@ -47,6 +47,7 @@ static void open_trial(struct trial *t, enum cc_exchange x, enum cc_via via, int
     t->job.servers = x == CC_PS ? t->servers : 0;
     t->job.dense_bits = t->dense_bits;
     t->job.gather = (char *)(uintptr_t)gather;
+    t->job.intra_scheme = (char *)(uintptr_t)inner;
     t->job.per_host = per_host;
     jobs_add_flat(&t->job, 777, false);
     jobs_add(&t->job, &matrix, false);
@@ -57,7 +58,8 @@ static void open_trial(struct trial *t, enum cc_exchange x, enum cc_via via, int
     t->raw = setting_open("fp32");
     t->message[0] = (struct cc_message){3, 4};
     t->message[1] = (struct cc_message){0, 2};
-    t->row = (struct cc_job_row){.reduction = cc_reduction(t->spec->scheme, t->spec->params),
+    t->row = (struct cc_job_row){.scheme = t->spec->name,
+                                 .reduction = cc_reduction(t->spec->scheme, t->spec->params),
                                  .period = cc_period(t->spec->scheme, t->spec->params),
                                  .message = t->message,
                                  .messages = 2};
@@ -330,9 +332,9 @@ static void refusals(void)
 int main(int argc, char **argv)
 {
     static const enum cc_exchange exchanges[] = {
-        CC_PS,        CC_RING,           CC_RECDOUBLE,  CC_RABENSEIFNER, CC_TWOSHOT,
-        CC_ALLGATHER, CC_SSAR_RECDOUBLE, CC_SSAR_SPLIT, CC_DSAR_SPLIT,   CC_SSAR_RABENSEIFNER,
-        CC_SSAR_AUTO};
+        CC_PS,         CC_RING,       CC_RECDOUBLE,         CC_RABENSEIFNER,
+        CC_TWOSHOT,    CC_TREE,       CC_ALLGATHER,         CC_SSAR_RECDOUBLE,
+        CC_SSAR_SPLIT, CC_DSAR_SPLIT, CC_SSAR_RABENSEIFNER, CC_SSAR_AUTO};
     static const int workers[] = {1, 2, 3, 4, MOST_WORKERS};
     MPI_Init(&argc, &argv); /* what the serial reference is linked with asks for it */
     for (size_t i = 0; settings[i] != NULL; i++)
@@ -347,9 +349,14 @@ int main(int argc, char **argv)
         attempt(settings[i], CC_TWOSHOT, CC_VIA_HOPS, 3, 32);
         for (per_host = 1; per_host <= 6; per_host += per_host == 3 ? 3 : 1)
             attempt(settings[i], CC_HIERARCHICAL, CC_VIA_HOPS, 6, 32);
-        gather = NULL;
+        inner = "3lc:s=1.5";
+        for (per_host = 2; per_host <= 6; per_host += per_host == 3 ? 3 : 1)
+            attempt(settings[i], CC_HIERARCHICAL, CC_VIA_HOPS, 6, 32);
+        gather = inner = NULL;
         for (per_host = 1; per_host <= 4; per_host *= 2)
             attempt(settings[i], CC_HIERARCHICAL, CC_VIA_HOPS, 4, 32);
+        for (per_host = 1; per_host <= 6; per_host += per_host == 3 ? 3 : 1)
+            attempt(settings[i], CC_TREE, CC_VIA_HOPS, 6, 32);
         per_host = 1;
         attempt(settings[i], CC_PS, CC_VIA_HOPS, 3, 2);
         attempt(settings[i], CC_PS, CC_VIA_HOPS, 2, 5);

@@ -164,7 +164,10 @@ static void push_bytes(const struct cc_job *job, size_t row, double *bytes)
     assert_int_equal(cc_trace_synth(&config, info, TENSORS, "test", &t, &e), CC_OK);
     for (size_t i = 0; i < TENSORS; i++) {
         struct cc_spec *spec = setting_open(job->tensor[i].raw ? "fp32" : job->row[row].scheme);
-        struct cc_codec c = {spec->scheme, spec->params, job->tensor[i].shape, NULL, NULL, 1};
+        struct cc_codec c = {.scheme = spec->scheme,
+                             .params = spec->params,
+                             .shape = job->tensor[i].shape,
+                             .threads = 1};
         size_t sum = 0, bound = cc_bound(&c), len;
         float *x = cc_alloc(sizes[i] * sizeof *x, NULL);
         uint8_t *out = cc_alloc(bound, NULL);
@@ -307,6 +310,35 @@ static void pingpong(void **state)
     (void)expect(o, &at, CC_REPORT_DONE);
     assert_int_equal(o->code, 0);
     free_outcome(o);
+}
+
+/* From rank 0 to the others, and back: their times are those of all messages. */
+static void from_and_to_all(void **state)
+{
+    size_t bytes[] = {0, 5000000};
+    for (enum cc_job_way way = CC_WAY_OUT; way <= CC_WAY_IN; way++) {
+        struct cc_job job = {.kind = CC_JOB_PINGPONG,
+                             .workers = 4,
+                             .way = way,
+                             .size = bytes,
+                             .sizes = 2,
+                             .repeats = 3};
+        struct outcome *o = run_job(state, &job, LOCAL);
+        size_t at = 0;
+        (void)expect(o, &at, CC_REPORT_HELLO);
+        for (size_t i = 0; i < 2; i++) {
+            const struct cc_report *size = expect(o, &at, CC_REPORT_SIZE);
+            assert_int_equal(size->size.bytes, bytes[i]);
+            assert_int_equal(size->size.samples, 3);
+            /* 15 MB at no more than 1 TB/s */
+            for (size_t k = 0; k < 3; k++)
+                assert_true(size->size.seconds[k] > 3e-12 * (double)bytes[i] &&
+                            size->size.seconds[k] < 5);
+        }
+        (void)expect(o, &at, CC_REPORT_DONE);
+        assert_int_equal(o->code, 0);
+        free_outcome(o);
+    }
 }
 
 /* --- calls --- */
@@ -490,6 +522,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(events, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(interface, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(pingpong, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(from_and_to_all, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(calls, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(errors, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(traces, scratch_setup, scratch_teardown),

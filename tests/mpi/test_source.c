@@ -267,7 +267,7 @@ static void replay_is_the_trace(struct setting *t)
     }
     (void)snprintf(path, sizeof path, "%s/trace", dir);
     fail_on(cc_trace_synth(&config, info, TENSORS, "test", &trace, &e), &e);
-    fail_on(cc_trace_write(trace, path, NULL, NULL, &files, &bytes, &e), &e);
+    fail_on(cc_trace_write(trace, path, NULL, NULL, NULL, NULL, &files, &bytes, &e), &e);
     cc_trace_close(trace);
     t->job.trace = path;
     gradients_are_the_same_again(t, DIFFERENT);

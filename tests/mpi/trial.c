@@ -314,6 +314,7 @@ void trial_close(struct trial *t)
     cc_spec_free(t->spec);
     cc_spec_free(t->raw);
     cc_spec_free(t->second);
+    cc_spec_free(t->inner);
     jobs_free(&t->job);
 }
 
@@ -332,7 +333,10 @@ void trial_open(struct trial *t)
     struct cc_error e = {""};
     t->spec = setting_open(t->setting);
     t->raw = setting_open("fp32");
-    trial_fail_on(t, cc_second_spec(&t->job, &t->second, &e), &e);
+    t->row.scheme = t->spec->name;
+    trial_fail_on(t, cc_second_spec(&t->job, &t->row, &t->second, &e), &e);
+    trial_fail_on(t, cc_inner_spec(&t->job, &t->row, &t->inner, &e), &e);
+    t->row.scheme = (char *)(uintptr_t)t->setting;
     t->row.reduction = reduction(t->spec);
     t->row.period = cc_period(t->spec->scheme, t->spec->params);
     t->row.message = t->message;
@@ -361,6 +365,7 @@ void trial_open(struct trial *t)
                                            .pull = t->spec,
                                            .raw = t->raw,
                                            .second = t->second,
+                                           .inner = t->inner,
                                            .gradient = t->gradient,
                                            .model = t->model};
 }
@@ -398,6 +403,7 @@ void trial_attempt(struct ranks_here *w, const char *setting, const struct way *
     t.job.dense_bits = way->dense_bits;
     t.job.keep = way->keep;
     t.job.gather = (char *)(uintptr_t)way->gather;
+    t.job.intra_scheme = (char *)(uintptr_t)way->inner;
     t.job.per_host = way->per_host > 0 && w->ranks % way->per_host == 0 ? way->per_host : 1;
     trial_open(&t);
     x.after = floats(&t, t.values * t.steps);

@@ -27,7 +27,7 @@ struct way {
     enum cc_wire wire;
     int dense_bits;
     double keep;
-    const char *gather;
+    const char *gather, *inner;
     int per_host; /* where as many ranks divide by it */
 };
 
@@ -48,7 +48,7 @@ struct trial {
     struct cc_job job;
     struct cc_job_row row;
     struct cc_message message[MOST_MESSAGES];
-    struct cc_spec *spec, *raw, *second;
+    struct cc_spec *spec, *raw, *second, *inner;
     struct cc_mpi_transport mpi;
     struct cc_rank_state rank_state;
     size_t values, steps;

@@ -41,7 +41,9 @@ static const char whole[] = HEAD TENSORS SLOW ROWS;
 
 /* Simulated jobs: with data, without data, and without data where payloads are encoded on their
  * way. */
-#define COST "\"cost\": [[1, 2, 3, 4, 5], [0, 0, 0, 0, 0], [0.5, 0.25, 0.125, 1e-9, 1e6]]"
+#define COST                                                                                       \
+    "\"cost\": [[1, 2, 3, 4, 5], [0, 0, 0, 0, 0], [0.5, 0.25, 0.125, 1e-9, 1e6]], "                \
+    "\"sum_encode_s\": [1.5, 0, 8]"
 #define SIMULATED(DATA)                                                                            \
     "\"simulation\": {\"block_bytes\": 1073741824, \"rendezvous\": false, \"data\": " DATA         \
     ", \"reduce_byte_s\": 1e-10, \"merge_byte_s\": 3e-10, \"apply_byte_s\": 2e-10}, "              \
@@ -117,6 +119,8 @@ static void assert_without(const struct cc_job *job, bool hops)
     assert_true(cost[0].encode_s == 1 && cost[0].decode_s == 2 && cost[0].add_s == 3);
     assert_true(cost[0].pull_encode_s == 4 && cost[0].pull_decode_s == 5);
     assert_true(cost[1].pull_decode_s == 0 && cost[2].pull_decode_s == 1e6);
+    const double *sum_encode_s = job->row[0].sum_encode_s;
+    assert_true(sum_encode_s[0] == 1.5 && sum_encode_s[1] == 0 && sum_encode_s[2] == 8);
     const struct cc_job_sizes *sizes = &job->row[1].sizes;
     assert_int_equal(sizes->workers, 2);
     assert_int_equal(sizes->steps, 4);
@@ -217,6 +221,13 @@ static void writes_and_reads_back(void **state)
     parse(text, &again);
     assert_memory_equal(again.size, job.size, 3 * sizeof *job.size);
     assert_int_equal(again.repeats, 7);
+    assert_int_equal(again.way, CC_WAY_PAIR);
+    free(text);
+    cc_job_free(&again);
+    job.way = CC_WAY_IN;
+    text = cc_job_text(&job, &e);
+    parse(text, &again);
+    assert_int_equal(again.way, CC_WAY_IN);
     free(text);
     cc_job_free(&again);
     cc_job_free(&job);
@@ -573,6 +584,7 @@ static void refuses_pingpong(void **state)
         {"\"repeats\": 7", "\"repeats\": 5592406", "from 1 to 5592405"},
         {"\"repeats\": 7", "\"repeats\": 7, \"rows\": []",
          "\"rows\" can only be there in a replay"},
+        {"\"sizes\": [0", "\"way\": \"back\", \"sizes\": [0", "\"way\""},
     };
     refuse_all(pingpong, list, sizeof list / sizeof list[0]);
 }
@@ -597,6 +609,8 @@ static void refuses_simulations(void **state)
         {"[1, 2, 3, 4, 5]", "[1, 2, 3, 4]", "\"cost\", cost 0: not a list of 5"},
         {"[1, 2, 3, 4, 5]", "[1, 2, 3, -4, 5]", "\"cost\", cost 0: \"pull_encode_s\" must be"},
         {"[1, 2, 3, 4, 5]", "[1, 2, 3, 4, 2e6]", "\"cost\", cost 0: \"pull_decode_s\" must be"},
+        {"[1.5, 0, 8]", "[1.5, 0]", "\"sum_encode_s\" must be a list of 3 numbers"},
+        {"[1.5, 0, 8]", "[1.5, 0, -8]", "\"sum_encode_s\", number 2"},
         {FIXED, "\"sizes\": []", "row 0: \"sizes\" must be an object"},
         {FIXED, "\"sizes\": {\"fixed\": 1}", "row 0: \"sizes\": \"fixed\" must be"},
         {FIXED, "\"sizes\": {\"fixed\": true, \"steps\": 1}",

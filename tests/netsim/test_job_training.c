@@ -157,6 +157,17 @@ static void reads_back(void **state)
     assert_int_equal(job.row[0].messages, 1);
     cc_job_free(&job);
 
+    c.exchange = CC_TWOSHOT;
+    c.shards = CC_SHARDS_DIFFERENCES;
+    c.gather = "int8";
+    job = read_back(&c, NAN);
+    assert_int_equal(job.training.shards, CC_SHARDS_DIFFERENCES);
+    assert_string_equal(job.gather, "int8");
+    cc_job_free(&job);
+    c.exchange = CC_RING;
+    c.shards = CC_SHARDS_NONE;
+    c.gather = NULL;
+
     c.mode = CC_PIPE;
     c.depth = 5;
     c.sync_steps = 2;
@@ -172,6 +183,46 @@ static void reads_back(void **state)
     cc_job_free(&job);
     c.spec = spec;
     cc_spec_free(local);
+    free_config(&c);
+}
+
+/* Shards take what whole steps bring, and the parts of an exchange with stages. */
+static void shards_are_refused(void **state)
+{
+    static const struct {
+        const char *from, *to, *message;
+    } list[] = {
+        {"\"mode\": \"sequential\"", "\"mode\": \"pipe\"", "\"depth\" is missing"},
+        {"\"emulated\"", "\"depth\": 2, \"emulated\"", "\"depth\" can only be there"},
+        {"\"shards\": \"weights\"", "\"shards\": \"weight\"", "did you mean \"weights\""},
+        {"\"exchange\": \"twoshot\"", "\"exchange\": \"ring\"",
+         "can only be there if the exchange has stages"},
+        {"\"drop\"",
+         "\"local_steps\": 2, \"local_parts\": 1, \"local_delay\": 0, \"local_mix\": 0, "
+         "\"outer_rate\": 1, \"outer_momentum\": 0, \"outer_nesterov\": false, \"drop\"",
+         "\"shards\" are \"weights\": not with \"local_steps\""},
+    };
+    struct cc_training_config c = usual();
+    (void)state;
+    c.exchange = CC_TWOSHOT;
+    c.mode = CC_SEQUENTIAL;
+    c.deltas = false;
+    c.shards = CC_SHARDS_WEIGHTS;
+    c.gather = "int8";
+    char *text = text_of(&c, 0.125);
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        struct cc_job job;
+        struct cc_error e = {""};
+        const char *at = strstr(text, list[i].from);
+        char other[8192];
+        if (at == NULL)
+            fail_msg("no '%s' in %s", list[i].from, text);
+        (void)snprintf(other, sizeof other, "%.*s%s%s", (int)(at - text), text, list[i].to,
+                       at + strlen(list[i].from));
+        assert_int_equal(cc_job_parse(other, strlen(other), &job, &e), CC_FAIL);
+        assert_contains(e.text, list[i].message);
+    }
+    free(text);
     free_config(&c);
 }
 
@@ -222,6 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_back),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(shards_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

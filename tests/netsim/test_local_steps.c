@@ -82,6 +82,49 @@ struct parts {
     size_t first[4], last[4];
 };
 
+/* The median of the norms of those that send; 0: all have the factor 1. */
+static double median_of(const double *norm, size_t count)
+{
+    double sorted[WORKERS];
+    for (size_t i = 0; i < count; i++) {
+        size_t k = i;
+        for (; k > 0 && sorted[k - 1] > norm[i]; k--)
+            sorted[k] = sorted[k - 1];
+        sorted[k] = norm[i];
+    }
+    return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+}
+
+/* The mean that the workers apply in exchange `at`, of the differences d[WORKERS][n]: workers that
+ * send add what they have kept, scaled to the median norm; the others keep their difference. */
+static void combine(const struct cc_training_config *c, size_t at, size_t n, double *d,
+                    double *kept, double *mean)
+{
+    const struct cc_local_config *l = &c->local;
+    double norm[WORKERS], sent_norm[WORKERS];
+    bool sends[WORKERS];
+    size_t senders = 0;
+    for (size_t k = 0; k < WORKERS; k++) {
+        double sum = 0;
+        sends[k] = l->quorum == 0 || cc_local_sends(l, c->task.seed, at, k, WORKERS);
+        for (size_t i = k * n; i < (k + 1) * n; i++) {
+            d[i] += l->beta * kept[i];
+            kept[i] = sends[k] ? 0 : d[i];
+            sum += d[i] * d[i];
+        }
+        norm[k] = sqrt(sum);
+        if (sends[k])
+            sent_norm[senders++] = norm[k];
+    }
+    assert_int_equal(senders, l->quorum > 0 ? l->quorum : WORKERS);
+    memset(mean, 0, n * sizeof *mean);
+    for (size_t k = 0; k < WORKERS; k++) {
+        const double by = l->median ? median_of(sent_norm, senders) / norm[k] : 1;
+        for (size_t i = 0; i < n && sends[k]; i++)
+            mean[i] += by * d[k * n + i] / (double)senders;
+    }
+}
+
 /* Algorithm 1 of DiLoCo, and with parts algorithm 2 of Streaming DiLoCo; schedule and inner steps
  * are those of plain loops. Returns the test loss of the shared parameters. */
 static double reference(const struct cc_training_config *c, const struct parts *parts)
@@ -93,7 +136,8 @@ static double reference(const struct cc_training_config *c, const struct parts *
     const size_t n = layout->values, floats = 1 + n;
     float *shared = calloc(floats, 4), *g = calloc(floats, 4), *stats = calloc(1, 4);
     float *w = calloc(WORKERS * floats, 4), *v = calloc(WORKERS * floats, 4);
-    double *outer = calloc(floats, sizeof *outer);
+    double *outer = calloc(floats, sizeof *outer), *mean = calloc(floats, sizeof *mean);
+    double *d = calloc(WORKERS * floats, sizeof *d), *kept = calloc(WORKERS * floats, sizeof *kept);
     assert_int_equal(layout->stats, 0);
     cc_task_init(task, shared, stats);
     for (size_t k = 0; k < WORKERS; k++)
@@ -115,14 +159,15 @@ static double reference(const struct cc_training_config *c, const struct parts *
         }
         if ((step + 1) % l->steps != 0)
             continue;
+        for (size_t i = 0; i < WORKERS * n; i++)
+            d[i] = (double)shared[i % n] - (double)w[i];
+        combine(c, at, n, d, kept, mean);
         for (size_t i = layout->offset[parts->first[at % l->parts]];
              i < layout->offset[parts->last[at % l->parts] + 1]; i++) {
-            double d = 0;
-            for (size_t k = 0; k < WORKERS; k++)
-                d += ((double)shared[i] - (double)w[k * n + i]) / WORKERS;
             const double m = (double)l->outer.momentum;
-            outer[i] = m * outer[i] + d;
-            shared[i] -= (float)(l->outer_rate * (l->outer.nesterov ? d + m * outer[i] : outer[i]));
+            outer[i] = m * outer[i] + mean[i];
+            shared[i] -=
+                (float)(l->outer_rate * (l->outer.nesterov ? mean[i] + m * outer[i] : outer[i]));
         }
     }
     const double loss = cc_task_test(task, shared, stats).loss;
@@ -132,6 +177,9 @@ static double reference(const struct cc_training_config *c, const struct parts *
     free(w);
     free(v);
     free(outer);
+    free(mean);
+    free(d);
+    free(kept);
     cc_task_close(task);
     return loss;
 }
@@ -164,6 +212,61 @@ static void as_the_papers(void **state)
         assert_near(loss_of(&c), want);
         training_free(&c);
     }
+}
+
+/* SparseLoCo's rounds in which some workers do not send, and its median norm. */
+static void some_send(void **state)
+{
+    static const struct {
+        size_t quorum;
+        double beta;
+        bool median;
+    } cases[] = {{0, 0, true}, {3, 1, false}, {2, 0.5, false}, {3, 0.75, true}, {1, 1, true}};
+    static const struct parts whole = {{0}, {3}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cc_training_config c = usual(4);
+        c.exchange = CC_ALLGATHER;
+        c.local.quorum = cases[i].quorum;
+        c.local.beta = cases[i].beta;
+        c.local.median = cases[i].median;
+        assert_near(loss_of(&c), reference(&c, &whole));
+        training_free(&c);
+    }
+}
+
+/* The values that are sent, and those that are kept in the end, are all that was computed; and each
+ * exchange has other workers. */
+static void sent_and_kept(void **state)
+{
+    enum { N = 5, EXCHANGES = 40 };
+    const struct cc_model_layout layout = {.values = N};
+    const struct cc_local_steps l = {.config = {.steps = 1, .quorum = 3, .beta = 1},
+                                     .inner = {.layout = &layout}};
+    float own[WORKERS][2 * N] = {0}, d[N];
+    double computed[N] = {0}, sent[N] = {0};
+    size_t times[WORKERS] = {0};
+    (void)state;
+    assert_int_equal(cc_local_floats(&l), 2 * N);
+    for (size_t at = 0; at < EXCHANGES; at++)
+        for (size_t k = 0; k < WORKERS; k++) {
+            const bool sends = cc_local_sends(&l.config, 7, at, k, WORKERS);
+            times[k] += sends;
+            for (size_t i = 0; i < N; i++) {
+                d[i] = (float)((at * 31 + k * 17 + i * 5) % 64) - 32; /* sums are exact */
+                computed[i] += (double)d[i];
+            }
+            cc_local_keep(&l, sends, own[k], d);
+            for (size_t i = 0; i < N; i++)
+                sent[i] += (double)d[i];
+        }
+    for (size_t i = 0; i < N; i++) {
+        for (size_t k = 0; k < WORKERS; k++)
+            sent[i] += (double)own[k][N + i];
+        assert_true(sent[i] == computed[i]);
+    }
+    for (size_t k = 0; k < WORKERS; k++)
+        assert_true(times[k] > EXCHANGES / 2 && times[k] < EXCHANGES);
 }
 
 /* --- exchanges, checkpoints --- */
@@ -251,6 +354,8 @@ int main(void)
         cmocka_unit_test(one_step_is_sgd),
         cmocka_unit_test(one_worker_is_sgd),
         cmocka_unit_test(as_the_papers),
+        cmocka_unit_test(some_send),
+        cmocka_unit_test(sent_and_kept),
         cmocka_unit_test(servers),
         cmocka_unit_test_setup_teardown(resumes, scratch_setup, scratch_teardown),
     };

@@ -40,11 +40,16 @@ static void fill(struct sums *s, int workers)
     }
 }
 
-static bool check(const struct sums *s, int workers, char text[200])
+static bool check_of(const struct sums *s, int workers, enum cc_element type, char text[200])
 {
     const struct cc_sum_check c = {
-        .sum = s->sum, .magnitude = s->magnitude, .n = N, .workers = workers};
+        .sum = s->sum, .magnitude = s->magnitude, .n = N, .workers = workers, .type = type};
     return cc_sum_check(&c, s->mean, text, 200);
+}
+
+static bool check(const struct sums *s, int workers, char text[200])
+{
+    return check_of(s, workers, CC_ELEMENT_FP32, text);
 }
 
 /* Any order of the additions is right. */
@@ -85,8 +90,44 @@ static void breakages(void **state)
     free(s);
 }
 
+static float rounded(enum cc_element type, float x)
+{
+    uint16_t narrow;
+    cc_narrow(type, &x, 1, &narrow);
+    cc_widen((struct cc_elements){&narrow, type}, 1, &x);
+    return x;
+}
+
+/* Sums that are rounded to 16 bits after every addition and at last are right for their type, and
+ * for float32 they are not; a mean that is not divided, or by one worker less, is wrong. */
+static void of_16_bits(void **state)
+{
+    (void)state;
+    struct sums *s = calloc(1, sizeof *s);
+    assert_non_null(s);
+    for (int workers = 2; workers <= MOST_WORKERS; workers++)
+        for (enum cc_element type = CC_ELEMENT_BF16; type <= CC_ELEMENT_FP16; type++) {
+            char text[200] = "";
+            fill(s, workers);
+            for (size_t i = 0; i < N; i++) {
+                float sum = rounded(type, s->x[0][i]);
+                for (int w = 1; w < workers; w++)
+                    sum = rounded(type, sum + s->x[w][i]);
+                s->mean[i] = sum * (float)(1.0 / workers);
+            }
+            if (!check_of(s, workers, type, text))
+                fail_msg("%d workers, %s: %s", workers, cc_element_names[type], text);
+            assert_false(check(s, workers, text));
+            for (size_t i = 0; i < N; i++)
+                s->mean[i] *= (float)workers / (float)(workers - 1);
+            assert_false(check_of(s, workers, type, text));
+        }
+    free(s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(orders), cmocka_unit_test(breakages)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(orders), cmocka_unit_test(breakages),
+                                       cmocka_unit_test(of_16_bits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,8 @@ SCHEMES = [s.id for s in package.schemes()] + [
     "qsgd:code=elias",
     "topk:k=3",
     "powersgd:rank=2",
+    "chunktopk:k=200,index=rice",
+    "demo:side=16,k=20,signs=1",
     "local:every=2,inner=(3lc:s=1.75)",
 ]
 SENDERS = [
@@ -63,6 +65,28 @@ def test_payloads_and_values_are_the_commands(commcomp, tmp_path, scheme, shape)
         total = numpy.ones(shape, numpy.float32)
         assert codec.decode_add(want, total, 0.5, **sender) is total
         assert (total == 1 + numpy.float32(0.5) * decoded).all()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_halves_give_the_payload_of_the_widened_values(scheme):
+    """Several steps, so that residuals meet both, and types that take turns on one codec."""
+    codec, wide, turns = (Codec(scheme, (8, 3, 5, 5)) for _ in range(3))
+    for step in range(3):
+        half = gradient((8, 3, 5, 5), step).astype(numpy.float16)
+        want = wide.encode(half.astype(numpy.float32), step=step)
+        assert codec.encode(half, step=step) == want
+        assert turns.encode(half if step == 1 else half.astype(numpy.float32), step=step) == want
+    assert codec.state() == wide.state() == turns.state()
+
+
+def test_bfloat16_tensors_are_read():
+    torch = pytest.importorskip("torch")
+    for scheme in SCHEMES:
+        codec, wide = Codec(scheme, (8, 3, 5, 5)), Codec(scheme, (8, 3, 5, 5))
+        for step in range(2):
+            half = torch.from_numpy(gradient((8, 3, 5, 5), step)).to(torch.bfloat16)
+            assert codec.encode(half, step=step) == wide.encode(half.float(), step=step)
+        assert codec.state() == wide.state()
 
 
 def test_a_number_of_values_is_a_flat_shape():
@@ -183,7 +207,9 @@ def test_tensors_of_pytorch_are_read_and_written_in_place():
     assert (out.numpy() == codec.decode(want)).all()
     for bad, text in [
         (torch.empty(20, 30, dtype=torch.float64), r"float64; call .to\(torch.float32\) first"),
-        (torch.empty(20, 30, dtype=torch.bfloat16), r"bfloat16; call .to\(torch.float32\) first"),
+        (torch.empty(20, 30, dtype=torch.int16), r"int16; call .to\(torch.float32\) first"),
+        (torch.empty(30, 20, dtype=torch.bfloat16), r"shape 30x20, but the codec's is 20x30"),
+        (torch.empty(30, 20, dtype=torch.bfloat16).T, r"not contiguous; call .contiguous\(\) first"),
         (torch.empty(30, 20).t(), r"not contiguous; call .contiguous\(\) first"),
         (torch._neg_view(torch.ones(20, 30)), r"negated view; call .resolve_neg\(\) first"),
         (torch.empty(20, 30).to_sparse(), r"call .to_dense\(\) first"),

@@ -122,10 +122,10 @@ def test_small_tensors_and_warm_up_steps_are_sent_raw():
 
 # --- nothing is lost: the sum of what was applied, and what remains, is what was computed ---
 
-SCHEMES = ["3lc", "3lc:s=1.75", "int8", "topk:k=8,bucket=128", "powersgd:rank=2", "efsign", "qsgd", "randk",
+SCHEMES = ["3lc", "3lc:s=1.75", "int8", "topk:k=8,bucket=128", "powersgd:rank=2", "efsign", "qsgd", "randk", "chunktopk:k=500",
            "local:every=2", "local:inner=(3lc)", "fp16", "mqe1bit"]
 FEEDBACK = ["3lc", "3lc:s=1.75", "mqe1bit", "topk:k=8,bucket=128", "powersgd:rank=2", "efsign",
-            "local:every=2"]
+            "local:every=2", "chunktopk:k=500"]
 
 
 def balance(rank, world, scheme, steps):

@@ -31,6 +31,11 @@ def test_what_is_written_is_read(commcomp, tmp_path):
         assert (trace.load(name, 103, rank=1) == gradients(1031)[name]).all()
         out = numpy.empty(SHAPES[name], numpy.float32)
         assert trace.load(name, 100, "pull", out=out) is out and (out == gradients(100)[name]).all()
+    commcomp("trace", "convert", "--compress", path, tmp_path / "small")
+    small = Trace(tmp_path / "small")
+    assert small.senders == trace.senders and small.tensors == SHAPES and small.steps("pull") == [100, 103]
+    for name in SHAPES:
+        assert (small.load(name, 103, rank=1) == gradients(1031)[name]).all()
     rows = json.loads(commcomp("trace", "info", path, "--format", "json"))["rows"]
     assert rows
     bench = ["bench", "--trace", path, "--scheme", "fp32", "--passes", 1, "--format", "json"]

@@ -60,7 +60,7 @@ static struct cc_sheet hostile_sheet(enum cc_plot_kind kind)
                 "comm_s,step_s,ratio,error,encode_roofline,decode_roofline,values,encode_gb_per_s,"
                 "decode_gb_per_s,accuracy,loss,train_loss,bits_push,step,step_s_model,figure_paper,"
                 "figure_model,rms_error,worst_error,algbw_gb_per_s,busbw_gb_per_s,nonzeros,call_s,"
-                "message_bytes,half_trip_s,half_trip_s_model,b_over_a\n",
+                "message_bytes,half_trip_s,half_trip_s_model,b_over_a,cu_model,local_steps\n",
                 out);
     for (size_t i = 0; i < 2 * HOSTILE; i++) {
         const char *name = hostile[i % HOSTILE], *panel = hostile[3 + i / HOSTILE];
@@ -75,7 +75,8 @@ static struct cc_sheet hostile_sheet(enum cc_plot_kind kind)
         put_fields(texts, sizeof texts / sizeof texts[0], out);
         (void)fprintf(out, "%d,2,%zu,1,1,1,2.5,%zu,0.%zu,0.5,0.6,0.7,8,%d,1,1,0.5,0.5,%d", 10,
                       i + 1, i + 1, i + 1, 1000, 20);
-        (void)fprintf(out, ",2.4,%zu,%zu,0.1,0.2,1,2,0.1,1,%zu,1,2,%zu\n", i, i + 1, i + 1, i + 1);
+        (void)fprintf(out, ",2.4,%zu,%zu,0.1,0.2,1,2,0.1,1,%zu,1,2,%zu,0.5,8\n", i, i + 1, i + 1,
+                      i + 1);
     }
     (void)fclose(out);
     struct cc_sheet s = sheet_of(text);
@@ -172,7 +173,7 @@ static void picture_of_page(void **state)
     assert_lacks(text, "'#gp");
     assert_contains(text, "</svg>");
     assert_contains(text, "<g class=\"value\"><title>3lc, bandwidth: 100 Mbit/s, speedup over "
-                          "fp32: 1</title>");
+                          "plain gradients: 1</title>");
     assert_contains(text, "<title>&lt;x id=&#39;y&#39;, bandwidth: 10 Mbit/s, ");
     assert_lacks(text, "onmouse");
     assert_lacks(text, "gnuplot_plot");

@@ -36,9 +36,11 @@ static double scale_of(const char *unit)
         const char *unit;
         double scale;
     } units[] = {
-        {"", 1},        {"s", 1},     {"ms", 1e3},    {"us", 1e6},      {"ns/B", 1e9},   {"B", 1},
-        {"kB", 1e-3},   {"MB", 1e-6}, {"bits", 1},    {"Mbit/s", 1e-6}, {"GB/s", 1},     {"GHz", 1},
-        {"B/value", 1}, {"1/s", 1},   {"updates", 1}, {"%", 100},       {"points", 100},
+        {"", 1},          {"s", 1},       {"ms", 1e3},  {"us", 1e6},
+        {"ns/B", 1e9},    {"B", 1},       {"cores", 1}, {"MiB", 1.0 / (1024 * 1024)},
+        {"kB", 1e-3},     {"MB", 1e-6},   {"GB", 1e-9}, {"bits", 1},
+        {"Mbit/s", 1e-6}, {"GB/s", 1},    {"GHz", 1},   {"B/value", 1},
+        {"1/s", 1},       {"updates", 1}, {"%", 100},   {"points", 100},
     };
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
         if (strcmp(units[i].unit, unit) == 0)
@@ -53,7 +55,8 @@ static const char *const *units_of(const char *name)
     static const char *const speeds[] = {"GB/s", NULL}, *const a_second[] = {"1/s", NULL};
     static const char *const rates[] = {"", "Mbit/s", NULL}, *const clocks[] = {"GHz", NULL};
     static const char *const a_byte[] = {"ns/B", NULL}, *const a_value[] = {"B/value", NULL};
-    static const char *const bits[] = {"bits", NULL}, *const bytes[] = {"B", "kB", "MB", NULL};
+    static const char *const bits[] = {"bits", NULL}, *const bytes[] = {"B",  "kB",  "MB",
+                                                                        "GB", "MiB", NULL};
     static const char *const times[] = {"s", "ms", "us", NULL};
     if (strstr(name, "gb_per_s") != NULL)
         return speeds;

@@ -48,7 +48,7 @@ static void lines(void **state)
 {
     (void)state;
     struct cc_figure f = figure_of(speedups, CC_PLOT_SPEEDUP);
-    assert_string_equal(f.title, "Speedup over 32-bit floats: ps");
+    assert_string_equal(f.title, "Speedup over plain gradients: ps");
     assert_int_equal(f.series_count, 2);
     assert_string_equal(f.series[0], "3lc");
     assert_int_equal(f.panels, 2);
@@ -65,6 +65,21 @@ static void lines(void **state)
     cc_figure_free(&f);
 }
 
+/* Latencies that follow from the bandwidth, as those of links' classes, tell no panels apart. */
+static void latencies_of_links(void **state)
+{
+    (void)state;
+    struct cc_figure f = figure_of("scheme,bw_bps,latency_s,speedup\nint8,1e10,5e-5,2\n"
+                                   "int8,1e11,1e-5,1.5\n3lc,1e10,5e-5,3\n",
+                                   CC_PLOT_SPEEDUP);
+    assert_int_equal(f.panels, 1);
+    cc_figure_free(&f);
+    f = figure_of("scheme,bw_bps,latency_s,speedup\nint8,1e10,5e-5,2\nint8,1e10,1e-5,1.5\n",
+                  CC_PLOT_SPEEDUP);
+    assert_int_equal(f.panels, 2);
+    cc_figure_free(&f);
+}
+
 static void filters(void **state)
 {
     (void)state;
@@ -74,7 +89,7 @@ static void filters(void **state)
     struct cc_plot_filter only = {.schemes = schemes, .scheme_count = 1};
     assert_int_equal(cc_figure_make(&s, CC_PLOT_SPEEDUP, &only, &f, &e), CC_OK);
     assert_int_equal(f.series_count, 1);
-    assert_string_equal(f.title, "Speedup over 32-bit floats: ps, 4 workers");
+    assert_string_equal(f.title, "Speedup over plain gradients: ps, 4 workers");
     cc_figure_free(&f);
     only = (struct cc_plot_filter){.workers = 8, .bw_bps = 1e8, .exchange = "ps"};
     assert_int_equal(cc_figure_make(&s, CC_PLOT_SPEEDUP, &only, &f, &e), CC_OK);
@@ -496,6 +511,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines),
+        cmocka_unit_test(latencies_of_links),
         cmocka_unit_test(filters),
         cmocka_unit_test(scaling),
         cmocka_unit_test(bars),

@@ -58,7 +58,7 @@ static void widths(void **state)
 static void lines(void **state)
 {
     static const char text[] =
-        "Speedup over 32-bit floats: resnet110, sequential, averyveryverylong"
+        "Speedup over plain gradients: resnet110, sequential, averyveryverylong"
         "wordthatfitsnowhere";
     (void)state;
     for (double width = 20; width < 700; width += 13) {
@@ -107,6 +107,7 @@ static void put_rows(enum cc_plot_kind kind, int n, int panels, FILE *out)
         [CC_PLOT_TRAIN_LOSS] = "step,train_loss",
         [CC_PLOT_BITS] = "step,bits_push,bits_pull",
         [CC_PLOT_VALIDATE] = "step_s_model,step_s_sim,step_s,tolerance",
+        [CC_PLOT_UTILIZATION] = "bw_bps,local_steps,cu_model,cu_sim,cu",
         [CC_PLOT_PAPER] = "figure_paper,figure_model",
         [CC_PLOT_PAPERS] = "rms_error,worst_error",
         [CC_PLOT_COMPARE] = "b_over_a",
@@ -118,7 +119,8 @@ static void put_rows(enum cc_plot_kind kind, int n, int panels, FILE *out)
     };
     const bool lines = kind != CC_PLOT_STEP && kind != CC_PLOT_ERROR && kind != CC_PLOT_ROOFLINE &&
                        kind < CC_PLOT_VALIDATE;
-    const bool sizes = kind == CC_PLOT_BANDWIDTH || kind == CC_PLOT_DENSITY || kind == CC_PLOT_LINK;
+    const bool sizes = kind == CC_PLOT_BANDWIDTH || kind == CC_PLOT_DENSITY ||
+                       kind == CC_PLOT_LINK || kind == CC_PLOT_UTILIZATION;
     const char *name = kind == CC_PLOT_PAPER    ? "row"
                        : kind == CC_PLOT_PAPERS ? "table"
                        : kind == CC_PLOT_NETS   ? "net"
@@ -165,6 +167,10 @@ static void put_rows(enum cc_plot_kind kind, int n, int panels, FILE *out)
                     break;
                 case CC_PLOT_VALIDATE:
                     (void)fprintf(out, ",%g,%g,%g,0.03\n", y, y * 1.02, y * (0.97 + r / 9));
+                    break;
+                case CC_PLOT_UTILIZATION:
+                    (void)fprintf(out, ",%g,8,%g,%g,%g\n", t, x / 6.0 * y, x / 6.1 * y,
+                                  x / 6.2 * y);
                     break;
                 case CC_PLOT_PAPER:
                 case CC_PLOT_PAPERS:

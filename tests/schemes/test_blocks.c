@@ -1,5 +1,5 @@
-/* fp8, mxfp4, int4: bytes worked out by hand from docs/payloads.md, and numbers that the OCP
- * specifications print; residuals of 16 bits. */
+/* int8, fp8, mxfp4, int4: bytes worked out by hand from docs/payloads.md, and numbers that the
+ * OCP specifications print; residuals of 16 bits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 
 #include "core/bytes.h"
 #include "schemes/kernels/blocks.h"
+#include "schemes/kernels/hadamard.h"
 #include "tests/lib/settings.h"
 #include "tests/lib/text.h"
 #include "tests/lib/vector.h"
@@ -236,6 +237,132 @@ static void int4_refuses(void **state)
     vector_close(&v);
 }
 
+/* --- blocks of any size, rotations --- */
+
+/* A payload of one block has the bytes of int8 without blocks, which has loops of its own. */
+static void int8_of_one_block(void **state)
+{
+    (void)state;
+    enum { N = 512 };
+    float x[N];
+    uint8_t plain[N + 4], block[N + 4];
+    size_t len;
+    struct cc_error e;
+    struct vector v;
+    for (int i = 0; i < N; i++)
+        x[i] = ldexpf((float)((uint32_t)i * 2654435761u % 2001) - 1000, i % 7);
+    vector_open(&v, "int8", N);
+    assert_int_equal(cc_encode(&v.codec, &v.ctx, x, plain, sizeof plain, &len, &e), CC_OK);
+    vector_close(&v);
+    vector_open(&v, "int8:block=512", N);
+    assert_int_equal(cc_encode(&v.codec, &v.ctx, x, block, sizeof block, &len, &e), CC_OK);
+    assert_int_equal(len, N + 4);
+    assert_memory_equal(plain, block, N + 4);
+    vector_close(&v);
+}
+
+/* One value of 16 and 15 zeros: 127 sqrt(16) / 4 becomes 127 times the first row of H, all ones;
+ * three values behind the group stay, in a block of their own. */
+static void rotation_by_hand(void **state)
+{
+    (void)state;
+    float x[19] = {508}, y[19] = {508};
+    uint8_t bytes[8 + 19] = {0, 0, 0x80, 0x3f, 0, 0, 0, 0x40};
+    memset(bytes + 8, 127, 16);
+    x[16] = y[16] = -254;
+    x[17] = y[17] = 4;
+    bytes[8 + 16] = 0x81;
+    bytes[8 + 17] = 2;
+    struct vector v;
+    vector_open(&v, "int8:block=16,hadamard=16", 19);
+    vector_is(&v, x, bytes, sizeof bytes, y);
+    vector_close(&v);
+}
+
+/* By the definition of the matrix: row i, column j is -1 to the number of bits that i and j have in
+ * common; and every instruction set has the bits of scalar code. */
+static void rotations_by_definition(void **state)
+{
+    (void)state;
+    enum { N = 1030 };
+    static float x[N], y[N], want[N];
+    const enum cc_isa before = cc_isa();
+    for (int i = 0; i < N; i++)
+        x[i] = (float)((uint32_t)i * 2654435761u >> 8) * (i % 3 == 0 ? 1e-6f : -1e-9f);
+    for (size_t h = K_HADAMARD_LEAST; h <= K_HADAMARD_MOST; h *= 2) {
+        cc_isa_force(CC_SCALAR);
+        k_hadamard()->rotate(x, want, N, h);
+        for (size_t i = 0; i < N; i++) {
+            double sum = 0;
+            for (size_t j = 0; j < h; j++)
+                sum += (__builtin_popcountll(i % h & j) % 2 != 0 ? -1 : 1) *
+                       (i / h * h + j < N ? (double)x[i / h * h + j] : 0);
+            const bool whole = i / h * h + h <= N;
+            assert_true(fabs((double)want[i] - (whole ? sum / sqrt((double)h) : (double)x[i])) <
+                        (whole ? 1e-4 : 0x1p-149));
+        }
+        for (int isa = 0; isa < CC_ISAS; isa++) {
+            if (!cc_isa_has((enum cc_isa)isa))
+                continue;
+            cc_isa_force((enum cc_isa)isa);
+            memcpy(y, x, sizeof x);
+            k_hadamard()->rotate(y, y, N, h);
+            assert_memory_equal(y, want, sizeof y);
+        }
+    }
+    cc_isa_force(before);
+}
+
+/* The mean square of what a scheme leaves of N values, over that of the values. */
+enum { HEAVY = 1 << 16 };
+static double left_over(const char *scheme, const float *x)
+{
+    static float y[HEAVY];
+    static uint8_t out[5 * HEAVY];
+    struct cc_error e;
+    struct vector v;
+    size_t len;
+    double left = 0, all = 0;
+    vector_open(&v, scheme, HEAVY);
+    assert_int_equal(cc_encode(&v.codec, &v.ctx, x, out, sizeof out, &len, &e), CC_OK);
+    assert_int_equal(cc_decode(&v.codec, &v.ctx, out, len, y, &e), CC_OK);
+    for (size_t i = 0; i < HEAVY; i++) {
+        left += pow((double)x[i] - (double)y[i], 2);
+        all += pow((double)x[i], 2);
+    }
+    vector_close(&v);
+    return left / all;
+}
+
+/* One value of 64 is 40 times the others: without a rotation it decides the scale of its block, and
+ * the others vanish. */
+static void rotations_help_against_outliers(void **state)
+{
+    (void)state;
+    static float x[HEAVY];
+    for (uint32_t i = 0; i < HEAVY; i++) {
+        const float u = (float)(cc_random((struct cc_key){1, 2}, i) >> 8) * 0x1p-23f - 1;
+        x[i] = i % 64 == 5 ? 40 * u : u;
+    }
+    const char *const pair[][2] = {{"int4:block=128", "int4:block=128,hadamard=32"},
+                                   {"int8:block=512", "int8:block=512,hadamard=32"}};
+    for (size_t i = 0; i < LENGTH(pair); i++)
+        assert_true(left_over(pair[i][1], x) < 0.5 * left_over(pair[i][0], x));
+}
+
+static void settings_are_refused(void **state)
+{
+    (void)state;
+    struct cc_spec *spec;
+    struct cc_error e;
+    assert_int_equal(cc_spec_parse("int4:block=48", &spec, &e), CC_USAGE);
+    assert_contains(e.text, "block=48: a power of two from 16 to 4096");
+    assert_int_equal(cc_spec_parse("mxfp4:hadamard=24", &spec, &e), CC_USAGE);
+    assert_contains(e.text, "hadamard=24: a power of two from 16 to 512, or 0");
+    assert_int_equal(cc_spec_parse("int8:hadamard=8", &spec, &e), CC_USAGE);
+    assert_contains(e.text, "hadamard=8");
+}
+
 /* --- ef=bf16 --- */
 
 /* 1,000 steps of 1/1024 of the only other value: rounded to the nearest, the residual would stay at
@@ -270,6 +397,44 @@ static void narrow_residuals_lose_nothing(void **state)
     /* Each rounding has a deviation of at most half of 2^-8; there are two million independent
      * ones. */
     assert_true(fabs(sum - want) < 6 * 0x1p-9 * sqrt((double)VALUES * STEPS));
+    vector_close(&v);
+}
+
+/* With a scale of 1, 0.4 is not sent, and e is 0.2 of it; nor is 0.4 + e then, and e is 0.8 e + 0.2
+ * (0.4 + e). In step 1,024 it begins again. 300 values have two scales. */
+static void averages_by_hand(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    static float x[N];
+    static uint8_t out[N + 4];
+    struct cc_error e;
+    struct vector v;
+    size_t len;
+    x[0] = 127;
+    x[1] = 0.4f;
+    vector_open(&v, "int8:ef=loco", N);
+    assert_int_equal(cc_state_bytes(&v.codec), 2 * 4 + 300);
+    assert_false(cc_takes_back(v.spec->scheme, v.spec->params));
+    const float *scale = v.codec.state;
+    const int8_t *code = (const int8_t *)(scale + 2);
+    const double want[] = {0.08, 0.8 * 0.08 + 0.2 * 0.48};
+    for (uint64_t s = 0; s < 3; s++) {
+        v.ctx.step = s;
+        assert_int_equal(cc_encode(&v.codec, &v.ctx, x, out, sizeof out, &len, &e), CC_OK);
+        if (s < 2)
+            assert_int_equal(out[4 + 1], 0);
+        if (s < 2)
+            assert_true(fabs((double)(scale[0] * (float)code[1]) - want[s]) < 1e-6);
+        assert_true(scale[1] == 0);
+    }
+    /* 0.4 + 0.16 is sent as 1: what is left is negative, and lessens the average. */
+    assert_int_equal(out[4 + 1], 1);
+    assert_true(fabs((double)(scale[0] * (float)code[1]) - (0.8 * 0.16 - 0.2 * 0.44)) < 1e-6);
+    v.ctx.step = 1024;
+    assert_int_equal(cc_encode(&v.codec, &v.ctx, x, out, sizeof out, &len, &e), CC_OK);
+    assert_int_equal(out[4 + 1], 0);
+    assert_true(fabs((double)(scale[0] * (float)code[1]) - want[0]) < 1e-6);
     vector_close(&v);
 }
 
@@ -375,6 +540,8 @@ static void kernels_draw_alike(void **state)
         for (size_t d = 0; d < LENGTH(powers); d++) {
             draws_beside_fractions(&k->e2m1, &scalar->e2m1, powers[d], 0.5f, 4);
             draws_beside_fractions(&k->e2m1, &scalar->e2m1, powers[d], 1, 8);
+            draws_beside_fractions(&k->e3m0, &scalar->e3m0, powers[d], 0.25f, 4);
+            draws_beside_fractions(&k->e3m0, &scalar->e3m0, powers[d], 1, 20);
         }
     }
     cc_isa_force(before);
@@ -394,7 +561,13 @@ int main(void)
         cmocka_unit_test(mxfp4_refuses),
         cmocka_unit_test(int4_by_hand),
         cmocka_unit_test(int4_refuses),
+        cmocka_unit_test(int8_of_one_block),
+        cmocka_unit_test(rotation_by_hand),
+        cmocka_unit_test(rotations_by_definition),
+        cmocka_unit_test(rotations_help_against_outliers),
+        cmocka_unit_test(settings_are_refused),
         cmocka_unit_test(narrow_residuals_lose_nothing),
+        cmocka_unit_test(averages_by_hand),
         cmocka_unit_test(narrow_state_sizes),
         cmocka_unit_test(narrow_give_back),
         cmocka_unit_test(kernels_draw_alike),

@@ -4,9 +4,12 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdbool.h>
 
+#include "core/bytes.h"
 #include "schemes/kernels/draw.h"
+#include "tests/lib/kit.h"
 
 /* The image of v under the permutation of [0, n), as docs/payloads.md defines it. */
 static uint64_t permuted(const struct cc_drawing *d, uint64_t v)
@@ -63,8 +66,47 @@ static void randk_draws(void **state)
     cc_isa_force(best);
 }
 
+/* 7 values in 3 strata of 3, 2 and 2: in order but for the shift, one of each, and in many steps
+ * each value as often as any other, in spite of the lengths. */
+static void randk_strata(void **state)
+{
+    (void)state;
+    enum { N = 7, K = 3, STEPS = 7000 };
+    struct kit k = kit_open("randk:density=0.4,ef=0,draw=strata", cc_shape_flat(N));
+    const float x[N] = {1, 2, 3, 4, 5, 6, 7};
+    size_t times[N] = {0};
+    for (uint64_t step = 0; step < STEPS; step++) {
+        k.ctx.step = step;
+        assert_int_equal(kit_encode(&k, x), CC_OK);
+        assert_int_equal(k.len, K * sizeof(float));
+        assert_int_equal(kit_decode(&k, k.payload, k.len), CC_OK);
+        size_t sent = 0, first = 0, turns = 0, before = N;
+        for (size_t i = 0; i < N; i++) {
+            sent += k.y[i] != 0;
+            times[i] += k.y[i] != 0;
+        }
+        assert_int_equal(sent, K);
+        for (size_t j = 0; j < K; j++) { /* values tell the indices */
+            const size_t at = (size_t)lroundf(cc_get_f32(k.payload + 4 * j) * K / N) - 1;
+            first = j == 0 ? at : first;
+            turns += j > 0 && at < before;
+            before = at;
+        }
+        assert_true(turns <= 1 && (turns == 0 || before < first));
+    }
+    for (size_t i = 0; i < N; i++) /* 3000 expected, of a standard deviation of 41 */
+        assert_in_range(times[i], 2800, 3200);
+    kit_close(&k);
+    struct cc_spec *s;
+    struct cc_error e;
+    assert_int_equal(cc_spec_parse("randk:density=1e-7,draw=strata", &s, &e), CC_USAGE);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(randk_draws)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(randk_draws),
+        cmocka_unit_test(randk_strata),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

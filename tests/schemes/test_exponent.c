@@ -37,10 +37,10 @@ static void fill(enum kind kind, enum data_kind data, uint64_t seed, float *x, s
     for (size_t i = 0; i < n; i++) {
         const uint64_t draw = data_random(&seed);
         if (kind == OF_BF16 || kind == ONE_IS_LONG || kind == MANY_ZEROS) {
-            k_half()->bf16.copy(x + i, half, 1);
+            k_half()->bf16.copy[CC_ELEMENT_FP32](x + i, half, 1);
             k_half()->bf16.load(half, x + i, 1);
         } else if (kind == OF_FP16) {
-            k_half()->fp16.copy(x + i, half, 1);
+            k_half()->fp16.copy[CC_ELEMENT_FP32](x + i, half, 1);
             k_half()->fp16.load(half, x + i, 1);
         } else if (kind == ANY_BITS) {
             do

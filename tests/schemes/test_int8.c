@@ -36,7 +36,7 @@ static void middles(void **state)
             if (!cc_isa_has((enum cc_isa)isa))
                 continue;
             cc_isa_force((enum cc_isa)isa);
-            k_int8()->quantize(x, divisor, codes, VALUES);
+            k_int8()->quantize[CC_ELEMENT_FP32](x, divisor, codes, VALUES);
             for (int i = 0; i < VALUES; i++) {
                 const long q = lrintf(x[i] / divisor);
                 assert_int_equal((int8_t)codes[i], q > 127 ? 127 : q < -127 ? -127 : q);

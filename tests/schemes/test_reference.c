@@ -111,12 +111,12 @@ static void small(void **state)
     rig_close(&rig);
 }
 
-/* Shapes of other than one dimension; only powersgd and its wrappers look at them. */
+/* Shapes of other than one dimension; only powersgd, chunktopk, demo and wrappers look at them. */
 static void matrices(void **state)
 {
-    static const char *const shapes[] = {"",     "8x8",   "16x16", "64x32", "3x5x7",
-                                         "1x10", "10x1",  "2x2",   "200x3", "7x300",
-                                         "0x5",  "5x0x2", "31x31", "9x64",  "64x3x3x3"};
+    static const char *const shapes[] = {"",      "8x8",  "16x16",    "64x32", "3x5x7", "1x10",
+                                         "10x1",  "2x2",  "200x3",    "7x300", "0x5",   "5x0x2",
+                                         "31x31", "9x64", "64x3x3x3", "131x70"};
     struct rig rig;
     assert_true(rig_open(&rig, *state));
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
@@ -143,7 +143,7 @@ static void large(void **state)
 {
     struct rig rig;
     assert_true(rig_open(&rig, *state));
-    size_t largest = tier_pick(100001, 262147, 1000003);
+    size_t largest = tier_pick(100001, 262147, 262147);
     if (tier() != TIER_QUICK && strcmp(rig.spec->scheme->id, "lz4") == 0)
         largest = 1048653; /* it begins a new block after 2^20 values */
     if (tier() != TIER_QUICK && changes_when_large(&rig))
@@ -287,25 +287,28 @@ static void defaults(void **state)
     static const char *const headings[] = {
         "fp32",
         "fp16",
-        "bf16",
+        "bf16:rounding=nearest",
         "trunc16",
-        "fp8:format=e4m3,block=0,rounding=nearest,ef=0",
-        "mxfp4:rounding=random,ef=0",
-        "int4:rounding=random,ef=0",
-        "int8:ef=0",
-        "ternary:ef=0,clip=0,zre=0",
+        "fp8:format=e4m3,block=0,rounding=nearest,hadamard=0,ef=0",
+        "mxfp4:rounding=random,hadamard=0,ef=0",
+        "fp4:format=e2m1,block=32,rounding=random,hadamard=0,ef=0",
+        "int4:block=32,rounding=random,hadamard=0,ef=0",
+        "int8:block=0,hadamard=0,ef=0",
+        "ternary:ef=0,clip=0,zre=0,block=0",
         "mqe1bit:ef=1,block=0",
         "sparse:density=0.05,ef=1,select=sampled,index=bitmap",
         "topk:k=16,bucket=512,ef=1",
-        "randk:density=0.01,ef=1",
+        "chunktopk:k=64,index=u12,decay=1,ef=1",
+        "randk:density=0.01,ef=1,draw=any",
         "threshold:tau=0.01,ef=1",
         "dgc:density=0.001,momentum=0.9,warmup=0",
         "natural",
-        "signsgd",
-        "efsign",
-        "3lc:s=1.0,zre=1,ef=1",
+        "signsgd:block=0",
+        "efsign:block=0",
+        "3lc:s=1.0,zre=1,ef=1,block=0",
         "qsgd:bits=4,levels=0,bucket=512,norm=max,code=fixed",
         "powersgd:rank=4,ef=1",
+        "demo:k=32,side=64,decay=0.999,signs=0,index=u12",
         "local:every=2,inner=fp32",
         "exponent:coder=cascade,type=auto",
         "zstd:level=3",

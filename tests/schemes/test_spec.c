@@ -46,6 +46,12 @@ static void canonical_names(void **state)
     expect("sparse:select=exact,density=0.1", "sparse:density=0.1,select=exact");
     expect("qsgd:bits=8,bucket=8Ki", "qsgd:bits=8,bucket=8192");
     expect("topk:k=3000,bucket=8192", "topk:k=3000,bucket=8192");
+    /* Shares in %, and of a bucket: 1% of 512 is 5.12, of 1,000 10, of 4,096 40.96. */
+    expect("randk:density=5%", "randk:density=0.05");
+    expect("topk:density=1%", "topk:k=6");
+    expect("topk:bucket=1000,density=0.01", "topk:k=10,bucket=1000");
+    expect("topk:density=3.125%/100%", "topk topk:k=512");
+    expect("chunktopk:density=1%", "chunktopk:k=41");
     expect("local", "local");
     expect("local:inner=3lc", "local:inner=3lc");
     expect("local:every=4,inner=(3lc:s=1.75,zre=0)", "local:every=4,inner=(3lc:s=1.75,zre=0)");
@@ -98,6 +104,13 @@ static void parameters_behind_a_scheme(void **state)
 static void refused(void **state)
 {
     (void)state;
+    refuse("topk:density=0", "density=0: allowed is 0 < density <= 1");
+    refuse("topk:density=101%", "density=101%: allowed is 0 < density <= 1");
+    refuse("3lc:s=150%", "s=150%: allowed is 1 <= s < 2");
+    refuse("topk:k=5,density=1%", "density is given twice");
+    refuse("topk:density=1%,k=5", "k or density is given twice");
+    refuse("topk:density=1%,bucket=1000", "write bucket before density");
+    refuse("demo:density=1%", "no parameter 'density'");
     refuse("3lcc", "did you mean '3lc'");
     refuse("nonsense-scheme", "`commcomp schemes` lists them");
     refuse("3lc:t=1", "no parameter 't'");

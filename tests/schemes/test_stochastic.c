@@ -101,6 +101,18 @@ static struct pair mxfp4_pair(const struct cc_spec *s, const float *x, size_t n,
     return signed_pair(x[i], numbers[k] * unit, numbers[k + 1] * unit);
 }
 
+/* Zero and powers of two. */
+static struct pair e3m0_pair(const struct cc_spec *s, const float *x, size_t n, size_t i)
+{
+    const double largest = largest_of_block(x, n, i), v = fabs((double)x[i]);
+    double unit = 0x1p-60;
+    (void)s;
+    while (16 * unit < largest)
+        unit *= 2;
+    const double low = v < unit / 4 ? 0 : exp2(floor(log2(v)));
+    return signed_pair(x[i], low, low == 0 ? unit / 4 : 2 * low);
+}
+
 static struct pair int4_pair(const struct cc_spec *s, const float *x, size_t n, size_t i)
 {
     const float quotient = (float)largest_of_block(x, n, i) / 7.0f;
@@ -112,6 +124,17 @@ static struct pair int4_pair(const struct cc_spec *s, const float *x, size_t n, 
     const double step = ldexp(ceil(fraction * 256), exponent - 8);
     const double low = floor((double)(float)((double)x[i] / step)) * step;
     return (struct pair){low, low + step};
+}
+
+static struct pair bf16_pair(const struct cc_spec *s, const float *x, size_t n, size_t i)
+{
+    (void)s;
+    (void)n;
+    if (x[i] == 0)
+        return (struct pair){0, 1};
+    const double unit = exp2(floor(log2(fabs((double)x[i]))) - 7);
+    const double low = floor(fabs((double)x[i]) / unit) * unit;
+    return signed_pair(x[i], low, low + unit);
 }
 
 struct unbiased {
@@ -130,10 +153,15 @@ static const struct unbiased table[] = {
     {"qsgd:levels=5,norm=l2,code=elias", qsgd_pair},
     {"qsgd:bits=8,code=elias", qsgd_pair},
     {"mxfp4", mxfp4_pair},
+    {"fp4", mxfp4_pair},
+    {"fp4:format=e3m0", e3m0_pair},
     {"int4", int4_pair},
+    {"bf16:rounding=random", bf16_pair},
     {"randk:density=0.01,ef=0", randk_pair},
     {"randk:density=0.3,ef=0", randk_pair},
     {"randk:density=0.9,ef=0", randk_pair},
+    {"randk:density=0.03,ef=0,draw=strata", randk_pair},
+    {"randk:density=0.4,ef=0,draw=strata", randk_pair},
 };
 enum { ROWS = sizeof table / sizeof table[0] };
 

@@ -272,12 +272,38 @@ static void all_features(void **state)
     cc_data_free(d);
 }
 
+/* As many features as occur, and no others, spread over all of them. */
+static void occurring(void **state)
+{
+    (void)state;
+    enum { FEATURES = 5000, OCCURRING = 40 };
+    struct cc_data *d = open_rows(
+        "synthetic-sparse:features=5000,occurring=40,train=300,test=10,nonzeros=20,power=0");
+    bool seen[FEATURES] = {false};
+    size_t different = 0, beyond = 0;
+    for (size_t k = 0; k < cc_rows_nonzeros(&d->train.rows); k++) {
+        const uint32_t i = d->train.rows.index[k];
+        assert_in_range(i, 0, FEATURES - 1);
+        different += !seen[i];
+        beyond += !seen[i] && i >= OCCURRING;
+        seen[i] = true;
+    }
+    assert_int_equal(d->channels, FEATURES);
+    assert_int_equal(different, OCCURRING);
+    assert_in_range(beyond, OCCURRING / 2, OCCURRING);
+    cc_data_free(d);
+}
+
 static void refused(void **state)
 {
     static const struct {
         const char *set, *message;
     } all[] = {
         {"synthetic-sparse:features=10,nonzeros=11", "nonzeros=11: a row has features=10"},
+        {"synthetic-sparse:features=10,nonzeros=1,occurring=11",
+         "occurring=11: a row has features=10"},
+        {"synthetic-sparse:features=20,occurring=10,nonzeros=11",
+         "nonzeros=11: a row has features=10"},
         {"synthetic-sparse:rows=10", "there is no key 'rows'; there are train, test, features"},
         {"synthetic-sparse:power=nan", "'nan' is not a number from 0 to 4"},
         {"synthetic-sparse:features=2G", "features=2G: 2G is not between 1 and 1073741824"},
@@ -310,6 +336,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(split, scratch_setup, scratch_teardown),
         cmocka_unit_test(power_law),
         cmocka_unit_test(all_features),
+        cmocka_unit_test(occurring),
         cmocka_unit_test_setup_teardown(refused, scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,18 @@ static void expect(struct cc_optimizer o, const double want[2][2])
     }
 }
 
+/* (3, 4) has the norm 5. */
+static void clipped(void **state)
+{
+    (void)state;
+    float g[] = {3, -4};
+    cc_gradient_clip(g, 2, 0);
+    cc_gradient_clip(g, 2, 5.1);
+    assert_true(g[0] == 3 && g[1] == -4);
+    cc_gradient_clip(g, 2, 1);
+    assert_true(fabs((double)g[0] - 0.6) < 1e-6 && fabs((double)g[1] + 0.8) < 1e-6);
+}
+
 static void sgd_by_hand(void **state)
 {
     (void)state;
@@ -66,6 +78,26 @@ static void adam_by_hand(void **state)
                                    {0.5 - 0.5 * (m / 0.19) / sqrt(v / 0.001999), 0.5 - second}});
 }
 
+/* The gradient falls behind momentum and decay: v = 2, then 0.5 x 2 - 1 = 0, whose sign is 0. */
+static void signum_by_hand(void **state)
+{
+    (void)state;
+    const float slope[] = {2, -1, -4};
+    const double want[2][3] = {{0.5, 1, 1.5}, {0.5, 0.5, 1}};
+    for (int momentum = 0; momentum < 2; momentum++) {
+        const struct cc_optimizer o = {.kind = CC_SIGNUM, .momentum = momentum ? 0.5f : 0};
+        float w[] = {1, 1}, v[2] = {0, 0};
+        for (uint64_t step = 0; step < 3; step++) {
+            const float g[] = {slope[step], slope[step]};
+            cc_optimizer_apply(&o, &two, 0, 2, 0.5, step, g, w, momentum ? v : NULL, 1);
+            assert_true((double)w[0] == want[momentum][step] && w[1] == w[0]);
+        }
+    }
+    /* 1 x (1 - 0.5 x 0.25) - 0.5, then 0.375 x 0.875 - 0.5; a bias does not decay. */
+    expect((struct cc_optimizer){.kind = CC_SIGNUM, .decay = 0.25f},
+           (const double[2][2]){{0.375, 0.5}, {-0.171875, 0}});
+}
+
 /* Part by part is as all at once, on every instruction set and with threads. */
 static void same_bits(void **state)
 {
@@ -84,7 +116,9 @@ static void same_bits(void **state)
         {.kind = CC_SGD, .momentum = 0.9f, .decay = 0.01f},
         {.kind = CC_SGD, .momentum = 0.9f, .nesterov = true},
         {.kind = CC_ADAM, .beta = {0.9f, 0.99f}, .small = 1e-8f, .decay = 0.01f},
-        {.kind = CC_ADAMW, .beta = {0.9f, 0.99f}, .small = 1e-8f, .decay = 0.01f}};
+        {.kind = CC_ADAMW, .beta = {0.9f, 0.99f}, .small = 1e-8f, .decay = 0.01f},
+        {.kind = CC_SIGNUM, .decay = 0.01f},
+        {.kind = CC_SIGNUM, .momentum = 0.9f}};
     enum cc_isa before = cc_isa();
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         for (int isa = 0; isa < CC_ISAS; isa++) {
@@ -115,6 +149,7 @@ static void state_sizes(void **state)
     assert_int_equal(
         cc_optimizer_state(&(struct cc_optimizer){.kind = CC_SGD, .momentum = 0.9f}, 7), 7);
     assert_int_equal(cc_optimizer_state(&(struct cc_optimizer){.kind = CC_ADAMW}, 7), 14);
+    assert_int_equal(cc_optimizer_state(&(struct cc_optimizer){.kind = CC_SIGNUM}, 7), 0);
 }
 
 static void schedules(void **state)
@@ -157,8 +192,10 @@ static void functions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sgd_by_hand), cmocka_unit_test(adam_by_hand), cmocka_unit_test(same_bits),
-        cmocka_unit_test(state_sizes), cmocka_unit_test(schedules),    cmocka_unit_test(functions),
+        cmocka_unit_test(clipped),      cmocka_unit_test(sgd_by_hand),
+        cmocka_unit_test(adam_by_hand), cmocka_unit_test(signum_by_hand),
+        cmocka_unit_test(same_bits),    cmocka_unit_test(state_sizes),
+        cmocka_unit_test(schedules),    cmocka_unit_test(functions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

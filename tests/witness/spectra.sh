@@ -40,9 +40,9 @@ cat >profile.json <<'P'
 P
 set -- -q --profile profile.json --scheme powersgd --bw 1mbps --workers 4 --format json
 reason='singular values depend on the gradients: needs --trace'
-q 0 advise --net $net --max-nmse 1 "$@"
+q 0 advise --via hops --net $net --max-nmse 1 "$@"
 json '[(r["left_out"], r["error"], r["recommended"]) for r in d["rows"] if r["scheme"] == "powersgd"] == [("'"$reason"'", None, False)]'
-q 0 advise --trace batch4 --max-nmse 1 "$@"
+q 0 advise --via hops --trace batch4 --max-nmse 1 "$@"
 json '[(r["left_out"], r["error"], r["recommended"]) for r in d["rows"] if r["scheme"] == "powersgd"] == [(None, json.load(open("error4.json"))["rows"][0]["error"], True)]'
 q 0 model --net $net --exchange ring "$@" --scheme int8
 json '[r["error"] is None for r in d["rows"]] == [True, False] and not any("ruled out" in n for n in d["notes"])'

@@ -41,8 +41,10 @@ METHODS = [
     ("onebit", "compressor_type onebit compressor_onebit_scaling true" + FEEDBACK, ["efsign"]),
     ("topk 5%", "compressor_type topk compressor_k 0.05" + FEEDBACK,
      ["sparse:density=0.05,select=exact,index=u32", "topk:k=26"]),
-    ("randomk 1%", "compressor_type randomk compressor_k 0.01 seed 1" + FEEDBACK, ["randk:density=0.01"]),
-    ("randomk 5%", "compressor_type randomk compressor_k 0.05 seed 1" + FEEDBACK, ["randk:density=0.05"]),
+    ("randomk 1%", "compressor_type randomk compressor_k 0.01 seed 1" + FEEDBACK,
+     ["randk:density=0.01", "randk:density=0.01,draw=strata"]),
+    ("randomk 5%", "compressor_type randomk compressor_k 0.05 seed 1" + FEEDBACK,
+     ["randk:density=0.05", "randk:density=0.05,draw=strata"]),
     ("dithering, 7 levels", "compressor_type dithering compressor_k 7 seed 1",
      ["qsgd:bits=4,bucket=0,code=elias", "qsgd:bits=4,bucket=0"]),
 ]

@@ -60,3 +60,23 @@ void cc_batch(const struct cc_data *d, const struct cc_samples *from, const uint
         }
     }
 }
+
+void cc_batch_text(const struct cc_data *d, const struct cc_samples *from, const uint32_t *index,
+                   size_t count, size_t shift, float *out, int32_t *label)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *at = from->byte + index[i] * d->context + shift;
+        for (size_t k = 0; k < d->context; k++) {
+            *out++ = (float)at[k];
+            *label++ = at[k + 1];
+        }
+    }
+}
+
+size_t cc_text_shift(const struct cc_data *d, uint64_t seed, uint64_t epoch)
+{
+    const struct cc_random_id id = {
+        .seed = seed, .rank = -1, .step = epoch, .stream = CC_DRAW_AUGMENT};
+    const uint64_t r = cc_random(cc_key(&id, 0), 0);
+    return (size_t)(r * d->context >> 32);
+}

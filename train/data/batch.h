@@ -21,4 +21,11 @@ void cc_batch(const struct cc_data *d, const struct cc_samples *from, const uint
               size_t count, const struct cc_augment *augment, size_t height, size_t width,
               float *room, float *out, int32_t *label);
 
+/* Text: the samples index[0, count) as floats, [count][context], and the label of each byte, the
+ * next one. In training, samples of an epoch begin `shift` bytes later, up to the context. */
+void cc_batch_text(const struct cc_data *d, const struct cc_samples *from, const uint32_t *index,
+                   size_t count, size_t shift, float *out, int32_t *label);
+/* The shift of an epoch, by the seed and epoch alone. */
+size_t cc_text_shift(const struct cc_data *d, uint64_t seed, uint64_t epoch);
+
 #endif

@@ -11,7 +11,7 @@
 #include "core/nearest.h"
 #include "train/data/sources.h"
 
-const char *const cc_data_names[] = {"digits", "synthetic", "synthetic-sparse", NULL};
+const char *const cc_data_names[] = {"digits", "text", "synthetic", "synthetic-sparse", NULL};
 
 static void free_samples(struct cc_samples *s)
 {
@@ -29,6 +29,7 @@ void cc_data_free(struct cc_data *d)
     free_samples(&d->test);
     free(d->mean);
     free(d->scale);
+    free(d->pairs);
     free(d->name);
     free(d);
 }
@@ -80,6 +81,12 @@ static int open_path(const char *path, const char *keys, struct cc_data *d, stru
                     path);
 }
 
+static bool is_text(const char *path)
+{
+    return strcmp(path, "text") == 0 || strncmp(path, "text:", 5) == 0 ||
+           strncmp(path, "text,", 5) == 0;
+}
+
 static int open_dense(const char *path, const char *keys, struct cc_data *d, struct cc_error *e)
 {
     if (strcmp(path, "digits") == 0)
@@ -88,6 +95,8 @@ static int open_dense(const char *path, const char *keys, struct cc_data *d, str
         return cc_data_synthetic(keys, d, e);
     if (strcmp(path, "synthetic-sparse") == 0)
         return cc_usage(e, "synthetic-sparse has sparse rows, which --net logreg and svm take");
+    if (is_text(path))
+        return cc_usage(e, "--data %s is a text, and goes with --net gpt", path);
     return open_path(path, keys, d, e);
 }
 
@@ -147,6 +156,62 @@ static int normalize(struct cc_data *d, struct cc_error *e)
     return CC_OK;
 }
 
+static int check_counts(const struct cc_data *d, struct cc_error *e)
+{
+    if (d->train.count > 0 && d->test.count > 0 && d->classes >= 2)
+        return CC_OK;
+    return cc_fail(e, "%s: %zu sample%s to train with, %zu to test with, %zu class%s: too few",
+                   d->name, d->train.count, d->train.count == 1 ? "" : "s", d->test.count,
+                   d->classes, d->classes == 1 ? "" : "es");
+}
+
+/* The path in text:PATH, to be freed, or NULL, and the tokens of ",vocab=N" behind; 0: none. */
+static int vocabulary_of(const char *text, char **path, size_t *tokens, struct cc_error *e)
+{
+    static const char key[] = ",vocab=";
+    const char *last = strstr(text, key), *end = text + strlen(text);
+    *tokens = 0;
+    while (last != NULL && strstr(last + 1, key) != NULL)
+        last = strstr(last + 1, key);
+    if (last != NULL) {
+        char *rest;
+        const unsigned long n = strtoul(last + sizeof key - 1, &rest, 10);
+        if (*rest != '\0' || n < 2 || n > CC_TOKENS_MOST)
+            return cc_usage(e, "--data %s: vocab=N is 2 to %d tokens", text, CC_TOKENS_MOST);
+        *tokens = n;
+        end = last;
+    }
+    if (text[4] == ',' && last != text + 4)
+        return cc_usage(e, "--data %s: behind text, comes vocab=N, or a path behind text:", text);
+    if (text[4] != ':')
+        return CC_OK;
+    *path = strndup(text + 5, (size_t)(end - text - 5));
+    return *path != NULL ? CC_OK : cc_fail(e, "out of memory");
+}
+
+int cc_data_open_text(const char *text, size_t context, struct cc_data **out, struct cc_error *e)
+{
+    int status = CC_OK;
+    struct cc_data *d;
+    char *path = NULL;
+    size_t tokens;
+    if (!is_text(text))
+        return cc_usage(e, "--net gpt learns from a text: --data text or text:PATH, not '%s'",
+                        text);
+    CC_TRY(CC_NEW(d, 1, e));
+    d->name = cc_strdup(text, e);
+    CC_TRY_OUT(d->name != NULL ? CC_OK : CC_FAIL);
+    CC_TRY_OUT(vocabulary_of(text, &path, &tokens, e));
+    CC_TRY_OUT(cc_data_text(path, context, tokens, d, e));
+    CC_TRY_OUT(check_counts(d, e));
+    *out = d;
+out:
+    free(path);
+    if (status != CC_OK)
+        cc_data_free(d);
+    return status;
+}
+
 static int open_set(const char *text, bool sparse, struct cc_data **out, struct cc_error *e)
 {
     int status = CC_OK;
@@ -155,11 +220,7 @@ static int open_set(const char *text, bool sparse, struct cc_data **out, struct 
     d->name = cc_strdup(text, e);
     CC_TRY_OUT(d->name != NULL ? CC_OK : CC_FAIL);
     CC_TRY_OUT(open_text(text, sparse, d, e));
-    if (d->train.count == 0 || d->test.count == 0 || d->classes < 2)
-        CC_TRY_OUT(cc_fail(e,
-                           "%s: %zu sample%s to train with, %zu to test with, %zu class%s: too few",
-                           text, d->train.count, d->train.count == 1 ? "" : "s", d->test.count,
-                           d->classes, d->classes == 1 ? "" : "es"));
+    CC_TRY_OUT(check_counts(d, e));
     if (!sparse)
         CC_TRY_OUT(normalize(d, e));
     *out = d;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "train/data/byte_pairs.h"
 #include "train/data/rows.h"
 
 enum { CC_MOST_CLASSES = 65536 };
@@ -17,6 +18,7 @@ enum { CC_MOST_CLASSES = 65536 };
 struct cc_samples {
     size_t count;
     uint8_t *byte;              /* or NULL, */
+    size_t bytes;               /* of text */
     float *value;               /* or NULL, */
     struct cc_sparse_rows rows; /* or all zeros */
     uint16_t *label;            /* [count] */
@@ -26,6 +28,14 @@ struct cc_data {
     char *name;
     size_t channels, height, width;
     size_t classes; /* labels are below */
+    /* Text: a sample is a run of so many bytes, one channel of one row, whose labels are the bytes
+     * after each. The samples' bytes are those of all documents, one after the other, more than the
+     * samples have; 0: not text. */
+    size_t context;
+    /* Text whose bytes are tokens (byte_pairs.h), and the bytes of the test text before it was
+     * encoded; NULL: bytes are bytes. */
+    struct cc_byte_pairs *pairs;
+    size_t text_bytes;
     struct cc_samples train, test;
     /* Normalization: a network's input is (sample - mean) * scale, of a channel's mean and standard
      * deviation over the training samples. Sparse rows are taken as they are: NULL. */
@@ -52,10 +62,26 @@ int cc_data_open(const char *text, struct cc_data **out, struct cc_error *e);
  *   FILE.libsvm[:...]       (also .svm) keeping the non-zeros alone */
 int cc_data_open_rows(const char *text, struct cc_data **out, struct cc_error *e);
 
+/* The same for language models: opens a text whose samples have `context` bytes. Documents are held
+ * out for testing, every sixteenth.
+ *
+ *   text                the New Testament, which the program carries; a document is a chapter
+ *   text:PATH           a file, or the files of a folder by their names: documents, but where a
+ * form feed cuts them into several. Fewer than 32 are cut into pieces of about equal length,
+ * between lines
+ *   ...,vocab=N         N tokens: its bytes, and pairs in place of those that it does not use */
+int cc_data_open_text(const char *text, size_t context, struct cc_data **out, struct cc_error *e);
+
 void cc_data_free(struct cc_data *d); /* NULL is allowed */
 
 /* The texts that name sets without a file, ending with NULL. */
 extern const char *const cc_data_names[];
+
+/* Tokens of the test text for each of its bytes: what a loss by tokens is multiplied with. */
+static inline double cc_data_tokens_a_byte(const struct cc_data *d)
+{
+    return d->pairs == NULL ? 1 : (double)d->test.bytes / (double)d->text_bytes;
+}
 
 /* The values of a sample. */
 static inline size_t cc_data_values(const struct cc_data *d)

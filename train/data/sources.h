@@ -45,7 +45,26 @@ int cc_data_npz(const char *path, const char *keys, struct cc_data *d, struct cc
 /* An array of samples. Keys: labels=FILE, required; test=FILE and test-labels=FILE. */
 int cc_data_npy(const char *path, const char *keys, struct cc_data *d, struct cc_error *e);
 
+/* Text, as cc_data_open_text describes it; path: NULL for that which the program carries;
+ * tokens: 0 for bytes. */
+int cc_data_text(const char *path, size_t context, size_t tokens, struct cc_data *d,
+                 struct cc_error *e);
+
 /* --- parts of the readers, for tests and fuzzing --- */
+
+/* Documents one after the other: the last byte of each is followed by the next one's first. */
+struct cc_documents {
+    uint8_t *byte;
+    size_t bytes, capacity;
+    size_t *end; /* [count]: behind each document */
+    size_t count, end_capacity;
+};
+/* Appends the documents of a file, between form feeds; those without bytes are left out. */
+int cc_documents_add(struct cc_documents *to, const uint8_t *file, size_t size, struct cc_error *e);
+/* Makes the data set from documents; the bytes are then its own. */
+int cc_documents_split(struct cc_documents *t, size_t context, struct cc_data *d,
+                       struct cc_error *e);
+void cc_documents_free(struct cc_documents *t);
 
 /* Parses an IDX file of unsigned bytes, decompressing it if it is gzip: images (three dimensions)
  * or labels (one). The caller frees *out, which has the product of the dimensions. */

@@ -2,7 +2,8 @@
  * before 2^(k + 1), in the order of their frequency, are equally frequent, and such an octave has
  * the share of the draws that is proportional to 2^(k (1 - power)). So all octaves are drawn
  * equally often with power 1 (Zipf's law), and all features with power 0. The order of frequency is
- * spread over the indices, as that of words in files is.
+ * spread over the indices, as that of words in files is. Features beyond the number that occurs are
+ * in no row.
  *
  * Every row has the same number of non-zeros, different features whose values are uniform within
  * (0, 1] and then scaled to a norm of 1. Both classes are equally frequent. Each feature leans
@@ -23,7 +24,7 @@ enum { OCTAVES = 31 };
 #define MOST_SPARSE_FEATURES (UINT64_C(1) << 30)
 
 struct config {
-    uint64_t train, test, features, nonzeros, seed;
+    uint64_t train, test, features, occurring, nonzeros, seed;
     double power, noise;
 };
 
@@ -31,6 +32,7 @@ static const struct cc_data_key row_keys[] = {
     {"train", CC_KEY_COUNT, .at = offsetof(struct config, train), 1, UINT64_C(1) << 32},
     {"test", CC_KEY_COUNT, .at = offsetof(struct config, test), 1, UINT64_C(1) << 32},
     {"features", CC_KEY_COUNT, .at = offsetof(struct config, features), 1, MOST_SPARSE_FEATURES},
+    {"occurring", CC_KEY_COUNT, .at = offsetof(struct config, occurring), 1, MOST_SPARSE_FEATURES},
     {"nonzeros", CC_KEY_COUNT, .at = offsetof(struct config, nonzeros), 1, MOST_SPARSE_FEATURES},
     {"power", CC_KEY_NUMBER, .at = offsetof(struct config, power), 0, 4},
     {"noise", CC_KEY_SHARE, .at = offsetof(struct config, noise)},
@@ -42,7 +44,8 @@ static const struct cc_data_key row_keys[] = {
 struct law {
     uint64_t below[OCTAVES];
     size_t octaves;
-    uint64_t features, stride; /* stride: to the index of the next in that order */
+    uint64_t features, occurring; /* of all features, those that occur */
+    uint64_t stride;              /* to the index of the next in that order */
 };
 
 static uint64_t first_of(size_t octave)
@@ -53,7 +56,7 @@ static uint64_t first_of(size_t octave)
 static uint64_t size_of(const struct law *l, size_t octave)
 {
     const uint64_t end = first_of(octave + 1);
-    return (end < l->features ? end : l->features) - first_of(octave);
+    return (end < l->occurring ? end : l->occurring) - first_of(octave);
 }
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)
@@ -68,9 +71,9 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 
 static struct law law_of(const struct config *c)
 {
-    struct law l = {.features = c->features};
+    struct law l = {.features = c->features, .occurring = c->occurring};
     double share[OCTAVES], sum = 0, at = 0;
-    while (l.octaves < OCTAVES && first_of(l.octaves) < c->features) {
+    while (l.octaves < OCTAVES && first_of(l.octaves) < c->occurring) {
         const double full = (double)(first_of(l.octaves + 1) - first_of(l.octaves));
         share[l.octaves] = (double)size_of(&l, l.octaves) / full *
                            cc_train_exp(0.6931471805599453 * (double)l.octaves * (1 - c->power));
@@ -241,9 +244,14 @@ int cc_data_synthetic_rows(const char *keys, struct cc_data *d, struct cc_error 
                        .seed = 1};
     struct maker maker;
     CC_TRY(cc_data_keys(keys, row_keys, &c, e));
-    if (c.nonzeros > c.features)
+    if (c.occurring == 0)
+        c.occurring = c.features;
+    if (c.occurring > c.features)
+        return cc_usage(e, "occurring=%llu: a row has features=%llu",
+                        (unsigned long long)c.occurring, (unsigned long long)c.features);
+    if (c.nonzeros > c.occurring)
         return cc_usage(e, "nonzeros=%llu: a row has features=%llu", (unsigned long long)c.nonzeros,
-                        (unsigned long long)c.features);
+                        (unsigned long long)c.occurring);
     d->channels = c.features;
     d->height = d->width = 1;
     d->classes = 2;

@@ -44,7 +44,8 @@ struct k_sequence {
     void (*attention_back)(const struct cc_attention *a, const float *dout, float *dq, float *dk,
                            float *dv);
 
-    /* Normalizes 16 columns over their features: mean and inverse deviation of each are written. */
+    /* Normalizes 16 columns over their features: mean and inverse deviation of each are written.
+     * shift: NULL for none. */
     void (*norm)(const float *x, size_t features, size_t row, const float *scale,
                  const float *shift, float *mean, float *inverse, float *y);
     /* The gradient of x, which is added to dx if `add`. */

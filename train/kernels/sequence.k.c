@@ -173,9 +173,11 @@ static void norm(const float *x, size_t features, size_t row, const float *scale
     }
     for (size_t l = 0; l < CC_GROUP; l++)
         inverse[l] = (float)(1 / sqrt((double)inverse[l] + 1e-5));
-    for (size_t d = 0; d < features; d++)
+    for (size_t d = 0; d < features; d++) {
+        const float plus = shift != NULL ? shift[d] : 0.0f;
         for (size_t l = 0; l < CC_GROUP; l++)
-            y[d * row + l] = (x[d * row + l] - mean[l]) * inverse[l] * scale[d] + shift[d];
+            y[d * row + l] = (x[d * row + l] - mean[l]) * inverse[l] * scale[d] + plus;
+    }
 }
 
 /* With x^ = (x - mean) inverse and g = scale dy: inverse (g - mean(g) - x^ mean(g x^)). */

@@ -13,7 +13,7 @@ struct cc_update {
     float beta[2], rest[2]; /* rest: 1 - beta */
     float unbias[2];        /* 1 / (1 - beta^t) */
     float small;
-    float keep; /* AdamW: 1 - rate x decay; Adam: 1 */
+    float keep; /* AdamW, signum: 1 - rate x decay; Adam: 1 */
 };
 
 struct k_update {
@@ -22,6 +22,8 @@ struct k_update {
                      size_t n);
     /* m, v: running means of the gradient and of its square. */
     void (*adam)(const struct cc_update *u, const float *g, float *w, float *m, float *v, size_t n);
+    /* v: the momentum; NULL: there is none. */
+    void (*signum)(const struct cc_update *u, const float *g, float *w, float *v, size_t n);
 };
 CC_KERNELS(k_update)
 

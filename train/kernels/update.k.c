@@ -52,8 +52,26 @@ static void adam(const struct cc_update *u, const float *restrict g, float *rest
     }
 }
 
+static float sign_of(float x)
+{
+    return (float)((x > 0) - (x < 0));
+}
+
+static void signum(const struct cc_update *u, const float *restrict g, float *restrict w,
+                   float *restrict v, size_t n)
+{
+    const float rate = u->rate, keep = u->keep, momentum = u->momentum;
+    for (size_t i = 0; i < n && v != NULL; i++) {
+        v[i] = momentum * v[i] + g[i];
+        w[i] = w[i] * keep - rate * sign_of(v[i]);
+    }
+    for (size_t i = 0; i < n && v == NULL; i++)
+        w[i] = w[i] * keep - rate * sign_of(g[i]);
+}
+
 const struct k_update CC_K(k_update) = {
     .plain = plain,
     .momentum = momentum,
     .adam = adam,
+    .signum = signum,
 };

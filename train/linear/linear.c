@@ -54,7 +54,8 @@ static int open_model(struct cc_linear *l, struct cc_error *e)
     l->test.samples = &d->test;
     l->tensor = (struct cc_tensor_info){.name = "weight", .shape = cc_shape_flat(features)};
     l->offset[1] = features;
-    l->layout = (struct cc_model_layout){.tensors = &l->tensor,
+    l->layout = (struct cc_model_layout){.labels = 1,
+                                         .tensors = &l->tensor,
                                          .offset = l->offset,
                                          .role = &weight,
                                          .count = 1,

@@ -10,12 +10,15 @@
 #include "core/units.h"
 #include "models/recipe_list.h"
 #include "models/trial.h"
+#include "train/gpt.h"
 #include "train/linear/linear.h"
 
-const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam", "adamw", "scd", "svrg", NULL};
+const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam",   "adamw",
+                                           "scd", "svrg",     "signum", NULL};
 const char *const cc_train_places[] = {"local", "run", "sim", NULL};
-const char *const cc_train_outers[] = {"mean", "momentum", "nesterov", NULL};
+const char *const cc_train_outers[] = {"mean", "momentum", "nesterov", "ef", NULL};
 const char *const cc_train_pulls[] = {"delta", "mean", NULL};
+const char *const cc_train_systems[] = {"zero1", "sdp4bit", NULL};
 const char *const cc_train_figures[] = {CC_RECIPES_TRAIN(CC_RECIPE_NAME) NULL};
 static const char *const recipes[] = {CC_RECIPES_TRAINING(CC_RECIPE_NAME) NULL};
 static const char *const shows[] = {"all", "ends", "means", NULL};
@@ -105,46 +108,49 @@ static int parse_input(const char *text, void *member, struct cc_error *e)
 /* clang-format off */
 #define MEMBER(m) CC_OPTION_AT(struct cc_train_options, m)
 const struct cc_option cc_train_own_options[] = {
-    {.name = "recipe", MEMBER(recipe), .value = "NAME", .choices = recipes, .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "recipe", MEMBER(recipe), .value = "NAME", .choices = recipes, .group = CC_GROUP_TRAIN, .brief = "defaults of a fair comparison",
      .help = "defaults of a fair comparison: 3lc (ResNet-8, at the rate that is best for fp32, 5 "
              "seeds), perceptron (128 hidden units, 8 seeds), qsgd or sparcml (what these papers "
              "state about accuracy), pipe-sgd-mlp and the other nets of that paper, thesis (of the "
              "modularized parameter server: bulk and stale steps, fp32 and top 1%); other options "
              "change them (docs/train.md)"},
     {.name = "paper", MEMBER(paper), .value = "FIGURE", .choices = cc_train_figures, .group = CC_GROUP_TRAIN,
-     .often = true,
      .help = "a paper's table or figure, with the paper's numbers beside: those of 3LC's accuracy, "
              "with --recipe 3lc and the figure's schemes, steps and links (docs/train.md); Pipe-SGD's "
              "comparison of three frameworks for one of its nets (docs/pipe-sgd.md); Figures 5.7 and "
              "5.8 of the thesis (docs/thesis.md); or SparCML's Table 2, the time of a pass of linear "
              "models (docs/linear.md). Other options change them"},
-    {.name = "trial", MEMBER(trial), .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "trial", MEMBER(trial), .group = CC_GROUP_TRAIN, .brief = "short trainings: which schemes keep fp32's accuracy",
      .help = "a short training with each scheme, in pairs with fp32, that says which keep its accuracy "
              "(docs/trial.md); by default 200 steps of " CC_TRAIN_TRIAL_NET " with schemes of every kind"},
     {.name = "max-loss", MEMBER(max_loss), .kind = CC_TAKES_SHARE, .value = "SHARE", .def = CC_TRIAL_MAX_LOSS_TEXT, .group = CC_GROUP_TRAIN,
      .help = "--trial: a scheme may lose this much accuracy to fp32, in points"},
-    {.name = "net", MEMBER(net), .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "net", MEMBER(net), .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN,
+     .brief = "resnet20, mlp:500-500, convnet, lstm, gpt, logreg, ...",
      .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "
              "perceptron with hidden layers of these widths), convnet, lstm or transformer, whose "
-             "width :width=N sets (docs/train.md); or logreg or svm, linear models on sparse rows "
+             "width :width=N sets; gpt, a language model, as in gpt:layers=2,width=64,heads=2,context=64 "
+             "(docs/train.md); or logreg or svm, linear models on sparse rows "
              "(docs/linear.md)"},
-    {.name = "data", MEMBER(data), .value = "SET", .otherwise = "digits; of linear models synthetic-sparse",
-     .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "data", MEMBER(data), .value = "SET", .otherwise = "digits; of gpt text, of linear models synthetic-sparse",
+     .group = CC_GROUP_TRAIN, .brief = "digits, text, synthetic, or a file or folder",
      .words = cc_data_names, .file = CC_READS_FILE,
-     .help = "the data set: digits (which the program carries), synthetic (drawn at random, as in "
+     .help = "the data set: digits, or for gpt text (which the program carries), text:PATH (a file, or "
+             "those of a folder), synthetic (drawn at random, as in "
              "synthetic:classes=3,noise=2), synthetic-sparse (sparse rows, for linear models), a folder of MNIST's or CIFAR's files, or a .csv, .libsvm, "
              ".npz or .npy file "
              "(docs/train.md)"},
     {.name = "input", MEMBER(input), .parse = parse_input, .value = "HxW", .otherwise = "that of the samples", .group = CC_GROUP_TRAIN,
      .help = "height and width of the net's input, to which images are interpolated"},
-    {.name = "batch", MEMBER(training.task.batch), .kind = CC_TAKES_COUNT, .min = 1, .max = 1 << 20, .value = "COUNT", .def = "32", .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "batch", MEMBER(training.task.batch), .kind = CC_TAKES_COUNT, .min = 1, .max = 1 << 20, .value = "COUNT", .def = "32", .group = CC_GROUP_TRAIN, .brief = "samples of a worker in a step",
      .help = "samples of a worker in a step"},
-    {.name = "steps", MEMBER(steps), .parse = cc_train_parse_steps, .value = "N", .def = "400", .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "steps", MEMBER(steps), .parse = cc_train_parse_steps, .value = "N", .def = "400", .group = CC_GROUP_TRAIN, .brief = "steps to train",
      .help = "steps to train; a list trains for each, with a whole schedule, and evaluates at the "
              "ends"},
     {.name = "optimizer", MEMBER(optimizer), .value = "NAME", .def = "sgd", .choices = cc_train_optimizers,
      .group = CC_GROUP_TRAIN,
-     .help = "sgd (with --momentum), nesterov (the same with Nesterov's momentum), adam or adamw; for "
+     .help = "sgd (with --momentum), nesterov (the same with Nesterov's momentum), adam, adamw or signum "
+             "(the sign of the momentum; with scheme demo, which keeps the momentum itself, --momentum 0); for "
              "logreg also scd (stochastic coordinate descent, whose steps --rate multiplies) and svrg "
              "(variance-reduced SGD, with qsgd QSVRG)"},
     {.name = "svrg-steps", MEMBER(svrg_steps), .kind = CC_TAKES_COUNT, .min = 2, .max = 1 << 24, .value = "T", .otherwise = "2 x rows / (workers x batch)",
@@ -155,18 +161,26 @@ const struct cc_option cc_train_own_options[] = {
              "report how far from it trainings are"},
     {.name = "coordinates", MEMBER(coordinates), .kind = CC_TAKES_COUNT, .min = 1, .max = UINT32_MAX, .value = "N", .def = "100", .group = CC_GROUP_TRAIN,
      .help = "--optimizer scd: coordinates of a worker in a step"},
-    {.name = "rate", MEMBER(rates), .parse = parse_rates, .value = "X", .def = "0.1", .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "rate", MEMBER(rates), .parse = parse_rates, .value = "X", .def = "0.1", .group = CC_GROUP_TRAIN, .brief = "learning rate, at its highest",
      .help = "learning rate, at its highest; a list trains with each, and says which is best for "
              "each scheme"},
     {.name = "momentum", MEMBER(momentum), .kind = CC_TAKES_REAL, .value = "X", .def = "0.9", .group = CC_GROUP_TRAIN,
-     .help = "of sgd and nesterov; 0 for a scheme that applies momentum itself (dgc)"},
+     .help = "of sgd, nesterov and signum; 0 for a scheme that applies momentum itself (dgc)"},
     {.name = "weight-decay", MEMBER(weight_decay), .kind = CC_TAKES_REAL, .value = "X", .def = "0", .group = CC_GROUP_TRAIN,
      .help = "decay of weights, not of biases and normalizations; of linear models, L2 "
              "regularization by so much / 2 times the norm's square, which the objective has"},
+    {.name = "beta2", MEMBER(beta2), .kind = CC_TAKES_REAL, .value = "X", .def = "0.999", .group = CC_GROUP_TRAIN,
+     .help = "of adam and adamw: the share that the mean square of gradients keeps; 0.95 is usual for "
+             "language models"},
+    {.name = "clip", MEMBER(training.clip), .kind = CC_TAKES_REAL, .value = "NORM", .def = "0", .group = CC_GROUP_TRAIN,
+     .help = "scale the mean gradient of all workers and tensors down to this norm, and with --local-steps "
+             "each worker's; 0: leave it"},
     {.name = "schedule", MEMBER(schedule), .value = "HOW", .def = "cosine", .choices = cc_rate_names,
      .group = CC_GROUP_TRAIN,
      .help = "the rate over the steps: constant, step (a tenth from half of them on, a hundredth "
-             "from three quarters on) or cosine (down to 0)"},
+             "from three quarters on) or cosine (down to --last-rate)"},
+    {.name = "last-rate", MEMBER(last_rate), .kind = CC_TAKES_SHARE, .value = "SHARE", .def = "0", .group = CC_GROUP_TRAIN,
+     .help = "--schedule cosine: the rate at the end, as a share of the highest, as in 10%"},
     {.name = "warmup", MEMBER(warmup), .kind = CC_TAKES_COUNT, .value = "N", .otherwise = "a tenth of the steps", .group = CC_GROUP_TRAIN,
      .help = "steps in which the rate grows linearly to its highest"},
     {.name = "flip", MEMBER(training.task.flip), .group = CC_GROUP_TRAIN, .help = "mirror every second training image"},
@@ -175,7 +189,7 @@ const struct cc_option cc_train_own_options[] = {
     {.name = "shards", MEMBER(training.task.by_class), .parse = parse_shards, .value = "HOW", .def = "iid", .group = CC_GROUP_TRAIN,
      .help = "how samples are shared out: iid (all are shuffled in every epoch), or by-class:N "
              "(sorted by class, and N pieces for each worker)"},
-    {.name = "seeds", MEMBER(seeds), .kind = CC_TAKES_COUNT, .min = 1, .max = 1000, .value = "COUNT", .def = "1", .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "seeds", MEMBER(seeds), .kind = CC_TAKES_COUNT, .min = 1, .max = 1000, .value = "COUNT", .def = "1", .group = CC_GROUP_TRAIN, .brief = "trainings a scheme; summaries have their means",
      .help = "train with this many seeds, from --seed on; summaries are their means with 95% "
              "intervals"},
     {.name = "eval-every", MEMBER(eval_every), .kind = CC_TAKES_COUNT, .min = 1, .max = UINT32_MAX, .value = "N", .otherwise = "a quarter of the steps", .group = CC_GROUP_TRAIN,
@@ -187,27 +201,29 @@ const struct cc_option cc_train_own_options[] = {
     {.name = "show", MEMBER(show), .value = "WHICH", .def = "all", .choices = shows, .group = CC_GROUP_TRAIN,
      .help = "the rows of the table: all, ends (the summary of each training), or means (each evaluation, "
              "as the mean over the seeds); files have all"},
-    {.name = "local-steps", MEMBER(local_steps), .kind = CC_TAKES_COUNT, .min = 1, .max = 1 << 20, .value = "H", .group = CC_GROUP_TRAIN,
-     .help = "every worker trains H steps on parameters of its own, and the difference is exchanged "
-             "in place of a gradient; an outer optimizer applies the mean of the differences, as in "
-             "DiLoCo (the scheme local sends sums of gradients instead)"},
     {.name = "outer", MEMBER(outer), .value = "NAME", .def = "nesterov", .choices = cc_train_outers,
-     .group = CC_GROUP_TRAIN, .help = "--local-steps: the outer optimizer"},
+     .group = CC_GROUP_TRAIN,
+     .help = "--local-steps: the outer optimizer; ef: the mean of what arrives, with error feedback of the "
+             "differences (SparseLoCo), which schemes with a residual have"},
+    {.name = "beta", MEMBER(outer_beta), .kind = CC_TAKES_REAL, .value = "X", .def = "0.95", .group = CC_GROUP_TRAIN,
+     .help = "--outer ef: what a residual is multiplied with in each exchange"},
     {.name = "outer-rate", MEMBER(outer_rate), .kind = CC_TAKES_REAL, .value = "X", .otherwise = CC_TRAIN_OUTER_RATE_TEXT "; mean: 1", .group = CC_GROUP_TRAIN,
      .help = "--local-steps: its learning rate"},
     {.name = "outer-momentum", MEMBER(outer_momentum), .kind = CC_TAKES_REAL, .value = "X", .def = "0.9", .group = CC_GROUP_TRAIN,
      .help = "--local-steps: its momentum"},
-    {.name = "stream-parts", MEMBER(stream_parts), .kind = CC_TAKES_COUNT, .min = 1, .max = 1 << 20, .value = "COUNT", .def = "1", .group = CC_GROUP_TRAIN,
-     .help = "--local-steps: cut the net into this many parts, which are exchanged in turn, each after "
-             "every H steps, as in Streaming DiLoCo"},
-    {.name = "stream-delay", MEMBER(stream_delay), .kind = CC_TAKES_COUNT, .min = 1, .value = "N", .otherwise = "H / parts", .group = CC_GROUP_TRAIN,
-     .help = "--local-steps with --mode overlap: steps that workers make beside an exchange before "
-             "they take its results"},
+    {.name = "quorum", MEMBER(quorum), .kind = CC_TAKES_SHARE, .value = "SHARE", .def = "100%", .group = CC_GROUP_TRAIN,
+     .help = "--local-steps, allgather: the share of the workers that send in an exchange, drawn for each; "
+             "the others keep their difference and send it with the next"},
+    {.name = "median-norm", MEMBER(training.local.median), .group = CC_GROUP_TRAIN,
+     .help = "--local-steps, allgather: scale what each worker sends to the median norm"},
     {.name = "stream-mix", MEMBER(training.local.mix), .kind = CC_TAKES_REAL, .value = "X", .def = "0.5", .group = CC_GROUP_TRAIN,
      .help = "the same: the share of its own parameters that a worker then keeps; 0 for schemes that "
              "withhold much, such as 3lc"},
     {.name = "target", MEMBER(target), .kind = CC_TAKES_SHARE, .value = "ACCURACY", .group = CC_GROUP_TRAIN,
-     .help = "report the time and steps to this accuracy, as in 97%"},
+     .help = "report the time, steps and bytes to this accuracy, as in 97%"},
+    {.name = "target-loss", MEMBER(training.target_loss), .kind = CC_TAKES_REAL, .value = "X", .group = CC_GROUP_TRAIN,
+     .help = "report the time, steps and bytes to the first evaluation with a loss of at most X; with "
+             "--on local trainings end there"},
     {.name = "threads", MEMBER(threads), .kind = CC_TAKES_COUNT, .min = 1, .max = CC_PARTS_MAX, .value = "N", .otherwise = "the processors", .group = CC_GROUP_TRAIN,
      .help = "--on local: schemes and seeds are trained side by side, a thread each; weights and "
              "accuracies do not depend on it"},
@@ -226,12 +242,27 @@ const struct cc_option cc_train_own_options[] = {
              "to folders in DIR that are named as checkpoints are, without .safetensors"},
     {.name = "capture-steps", MEMBER(capture_steps), .value = "FROM:TO", .otherwise = "the last 8", .group = CC_GROUP_TRAIN,
      .help = "--capture: the steps from FROM to before TO, counted from 0, as in 100:112"},
+    {.name = "raw", MEMBER(training.raw_names), .value = "NAMES", .group = CC_GROUP_SEND,
+     .help = "tensors that travel as fp32 besides those below --min-size: their names, or patterns of "
+             "the shell, with commas between them, as in 'embed*'"},
     {.name = "pull", MEMBER(pull_what), .value = "WHAT", .def = "delta", .choices = cc_train_pulls, .group = CC_GROUP_SEND,
      .help = "ps: what the server sends: delta (the change of its parameters, after the optimizer, "
              "as in 3LC) or mean (the mean gradient; every worker applies the optimizer)"},
     {.name = "pull-scheme", MEMBER(pull_scheme), .value = "SCHEME", .otherwise = "that of the pushes; fp32 for dgc",
      .group = CC_GROUP_SEND, .help = "ps: the scheme of what the server sends"},
+    {.name = "system", MEMBER(system), .value = "NAME", .choices = cc_train_systems, .group = CC_GROUP_CLUSTER,
+     .help = "zero1: each worker keeps the parameters in full precision and the optimizer's state of a "
+             "part of the values alone, receives the mean gradient of these, and all gather the "
+             "parameters; sdp4bit: the same with --weight-differences, and the schemes of SDP4Bit "
+             "where none is given (docs/train.md); by default every worker has all"},
+    {.name = "weight-scheme", MEMBER(weight_scheme), .value = "SCHEME",
+     .otherwise = "fp32; sdp4bit: " CC_TRAIN_SDP4BIT_WEIGHTS, .group = CC_GROUP_SEND,
+     .help = "--system: the scheme of the parameters that workers gather, or of their differences"},
+    {.name = "weight-differences", MEMBER(weight_differences), .group = CC_GROUP_SEND,
+     .help = "--system: gather the differences of parameters to the copy that all workers have, so that "
+             "what --weight-scheme withholds is in the next difference"},
     {.name = "on", MEMBER(on), .value = "WHERE", .def = "local", .choices = cc_train_places,
+     .brief = "local (this process), sim or run (shaped links)",
      .group = CC_GROUP_CLUSTER,
      .help = "where the workers are: local, all of them in this process; run, ranks under MPI in a "
              "lab or on a cluster, as in `run` (--bw none: on this machine, without a lab); sim, "
@@ -251,17 +282,30 @@ const struct cc_option_use cc_train_uses[] = {
              .help = "number of workers"}},
     {.rows = cc_train_own_options,
      .names = "batch steps optimizer svrg-steps optimum coordinates rate momentum weight-decay "
-              "schedule warmup flip shift shards"},
+              "beta2 clip schedule last-rate warmup flip shift shards"},
     {.rows = cc_source_options, .names = "seed",
-     .own = {.max = CC_MAX_SEED - CC_TRAIN_MOST_SEEDS, .group = CC_GROUP_TRAIN, .often = true,
+     .own = {.max = CC_MAX_SEED - CC_TRAIN_MOST_SEEDS, .group = CC_GROUP_TRAIN,
              .help = "seed of initial weights, order and shards, and of stochastic schemes"}},
+    {.rows = cc_source_options, .names = "dtype",
+     .own = {.def = "fp32", .group = CC_GROUP_TRAIN,
+             .help = "what gradients are rounded to before they are sent: {words}; sums are made "
+                     "in float32"}},
     {.rows = cc_train_own_options,
-     .names = "seeds eval-every evaluations quarters show local-steps outer outer-rate outer-momentum stream-parts "
-              "stream-delay stream-mix target threads checkpoint checkpoint-every resume capture "
+     .names = "seeds eval-every evaluations quarters show"},
+    {.rows = cc_cluster_options, .names = "local-steps",
+     .own = {.otherwise = "", .group = CC_GROUP_TRAIN,
+             .help = "every worker trains H steps on parameters of its own, and the difference is "
+                     "exchanged in place of a gradient; an outer optimizer applies the mean of the "
+                     "differences, as in DiLoCo (the scheme local sends sums of gradients instead)"}},
+    {.rows = cc_train_own_options, .names = "outer beta outer-rate outer-momentum quorum median-norm"},
+    {.rows = cc_cluster_options, .names = "stream-parts", .own = {.group = CC_GROUP_TRAIN}},
+    {.rows = cc_cluster_options, .names = "stream-delay", .own = {.group = CC_GROUP_TRAIN}},
+    {.rows = cc_train_own_options,
+     .names = "stream-mix target target-loss threads checkpoint checkpoint-every resume capture "
               "capture-steps"},
     {.rows = cc_plugin_options},
     {.rows = cc_cluster_options, .names = "min-size"},
-    {.rows = cc_train_own_options, .names = "pull pull-scheme on"},
+    {.rows = cc_train_own_options, .names = "raw pull pull-scheme weight-scheme weight-differences on system"},
     {.rows = cc_cluster_options, .names = "exchange",
      .own = {.def = "ps",
              .help = "how payloads are moved and reduced: any of `run` but mpi; ssar-* and dsar-split "
@@ -270,7 +314,11 @@ const struct cc_option_use cc_train_uses[] = {
      .own = {.def = "1", .max = CC_TRAIN_MOST_HOSTS,
              .help = "ps: servers, of which each keeps its part of every tensor"}},
     {.rows = cc_cluster_options, .names = "placement"},
-    {.rows = cc_cluster_options, .names = "per-host gather-scheme sites wan-bw wan-latency"},
+    {.rows = cc_cluster_options, .names = "per-host inner-exchange outer-exchange gather-scheme intra-scheme sites wan-bw wan-latency"},
+    {.rows = cc_cluster_options, .names = "chunks",
+     .own = {.value = "COUNT", .otherwise = "1",
+             .help = "{exchanges}: cut each message into so many chunks, each of which is a stage behind "
+                     "the one before; schemes encode each chunk by itself, so that weights depend on it"}},
     {.rows = cc_cluster_options, .names = "dense-bits",
      .own = {.help = "bits of a value in the dense stage of {exchanges}"}},
     {.rows = cc_cluster_options, .names = "mode",
@@ -342,13 +390,18 @@ int cc_train_read_options(struct cc_args *args, struct cc_train_options *o, stru
     if (o->plain)
         cc_arg_set(args, "bw", NULL); /* it is not a link, but the notes have it */
     o->target = NAN;
+    o->system = -1;
     o->warmup = UINT64_MAX;
     o->threads = cores > 0 ? (int)cores : 1;
     o->cluster.setting.timing.compute_s = NAN;
     o->cluster.setting.timing.fuse_bytes = -1;
     CC_TRY(cc_options_read(args, cc_train_own_options, o, e));
     if (o->data == NULL)
-        o->data = cc_linear_is(o->net) ? "synthetic-sparse" : "digits";
+        o->data = cc_linear_is(o->net) ? "synthetic-sparse" : cc_gpt_is(o->net) ? "text" : "digits";
+    if (o->training.target_loss > 0 && (!isnan(o->target) || o->trial))
+        return cc_usage(e, "--target-loss: not with --%s", o->trial ? "trial" : "target");
+    if (CC_TRAIN_GIVEN(o, training.target_loss) != NULL && !(o->training.target_loss > 0))
+        return cc_usage(e, "--target-loss: a number above 0");
     CC_TRY(cc_options_read(args, cc_cluster_options, &o->cluster, e));
     CC_TRY(cc_source_read(args, &o->cluster.source, e));
     CC_TRY(cc_options_read(args, cc_hosts_options, &o->hosts, e));
@@ -363,5 +416,6 @@ int cc_train_read_options(struct cc_args *args, struct cc_train_options *o, stru
 
 int cc_train_make_links(struct cc_train_options *o, struct cc_error *e)
 {
-    return cc_links_make(&o->cluster.network, &o->link, &o->links, e);
+    CC_TRY(cc_links_make(&o->cluster.network, false, &o->link, &o->links, e));
+    return cc_cluster_choose_intra(&o->cluster, e); /* by the calibration, too */
 }

@@ -2,6 +2,8 @@
 #ifndef CC_CMD_TRAIN_OPTIONS_OPTIONS_H
 #define CC_CMD_TRAIN_OPTIONS_OPTIONS_H
 
+#include <math.h>
+
 #include "cmd/cli/command.h"
 #include "cmd/input/cluster.h"
 #include "cmd/input/hosts.h"
@@ -48,7 +50,8 @@ struct cc_train_options {
     } rates;
     int optimizer;   /* index in cc_train_optimizers */
     double momentum; /* as given; the optimizer has it as a float */
-    double weight_decay;
+    double weight_decay, beta2;
+    double last_rate; /* a share of the highest */
     enum cc_rate_kind schedule;
     uint64_t warmup;                /* UINT64_MAX: a tenth of the steps */
     size_t eval_every, evaluations; /* 0: by the length */
@@ -58,15 +61,17 @@ struct cc_train_options {
     bool trial;
     double max_loss; /* --trial: accuracy that a scheme may lose */
     size_t seeds;
-    size_t local_steps, stream_parts, stream_delay; /* local_steps 0: none */
-    int outer;                                      /* index in cc_train_outers */
-    double outer_rate, outer_momentum;
-    double target; /* accuracy; NaN: none */
+    int outer; /* index in cc_train_outers */
+    double outer_rate, outer_momentum, outer_beta, quorum;
+    double target; /* accuracy; NaN: none; training.target_loss is the other one */
     int threads;
     const char *checkpoint, *capture, *capture_steps; /* folders, or NULL */
     int pull_what;                                    /* index in cc_train_pulls */
     const char *pull_scheme;                          /* or NULL */
-    const char *profile;                              /* --codec-time profile */
+    int system;                                       /* index in cc_train_systems; -1: none */
+    const char *weight_scheme;                        /* or NULL */
+    bool weight_differences;
+    const char *profile; /* --codec-time profile */
     enum cc_train_place on;
     /* Shared by all trainings. The task's batch, shards and augmentation, checkpoints and so on are
      * options; scheme, rate, length and seed are set later. */
@@ -75,7 +80,8 @@ struct cc_train_options {
     bool plain;                     /* on a network that is not shaped: --bw none */
     struct cc_train_length *length; /* those of --steps */
     size_t lengths;
-    struct cc_spec_list pull; /* --pull-scheme: one, or none */
+    struct cc_spec_list pull;    /* --pull-scheme: one, or none */
+    struct cc_spec_list weights; /* --weight-scheme: the same */
     uint64_t seed;
     bool scd;             /* --optimizer scd */
     struct cc_link *link; /* --bw x --latency; none: no network */
@@ -83,6 +89,11 @@ struct cc_train_options {
     double compute_s;    /* --compute; NaN: as measured */
     double hidden_share; /* the part of it beside the exchange: a figure's, otherwise 0 */
 };
+
+/* The schemes of --system sdp4bit (Jia et al. 2024): of differences, and of
+ * gradients inside hosts; between hosts, --scheme int4:block=128,hadamard=32. */
+#define CC_TRAIN_SDP4BIT_WEIGHTS "int4:block=2048,rounding=nearest"
+#define CC_TRAIN_SDP4BIT_INTRA   "int8:block=512,hadamard=32"
 
 /* --trial: the net by default, and the null arm: a scheme that changes next to
  * nothing. */
@@ -119,8 +130,19 @@ int cc_train_parse_steps(const char *text, void *member, struct cc_error *e);
 int cc_train_make_links(struct cc_train_options *o, struct cc_error *e);
 /* Words of options; each list ends with NULL. */
 extern const char *const cc_train_outers[], *const cc_train_figures[];
-extern const char *const cc_train_optimizers[], *const cc_train_pulls[];
+extern const char *const cc_train_optimizers[], *const cc_train_pulls[], *const cc_train_systems[];
 extern const struct cc_option cc_train_own_options[];
 extern const struct cc_option_use cc_train_uses[];
+
+/* Whether there is a target, of accuracies or losses; and whether an evaluation reaches it. */
+static inline bool cc_train_targets(const struct cc_train_options *o)
+{
+    return !isnan(o->target) || o->training.target_loss > 0;
+}
+static inline bool cc_train_reaches(const struct cc_train_options *o, const struct cc_evaluation *v)
+{
+    return o->training.target_loss > 0 ? v->loss <= o->training.target_loss
+                                       : v->accuracy >= o->target;
+}
 
 #endif

@@ -63,8 +63,11 @@ static struct cc_training_config config_of(struct pool *p, size_t variant, size_
     struct cc_training_config c = t->options.training;
     const bool own = cc_own_momentum(spec->scheme, spec->params) > 0;
     c.spec = spec;
+    if (cc_reduction(spec->scheme, spec->params) == CC_REDUCE_DECODED)
+        c.raw = t->plain;
     c.pull = cc_train_pull(t, spec);
     struct cc_optimizer *receives = c.local.steps > 0 ? &c.local.outer : &c.optimizer;
+    c.local.beta = c.local.quorum > 0 ? cc_train_kept(t, spec) : 0;
     if (own)
         receives->momentum = receives->beta[0] = 0;
     c.checkpoint = t->checkpoint != NULL ? t->checkpoint[variant * t->options.seeds + seed] : NULL;
@@ -82,6 +85,7 @@ static struct cc_training_config config_of(struct pool *p, size_t variant, size_
     cc_train_local_config(&c);
     c.rate = length->schedule;
     c.rate.rate = cc_train_rate(t, variant);
+    c.rate.last = c.rate.rate * t->options.last_rate;
     c.progress = show_steps;
     c.is_behind = t->options.trial ? is_behind : NULL;
     c.arg = p;

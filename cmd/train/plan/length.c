@@ -28,6 +28,8 @@ static int make_length(const struct cc_train_options *o, size_t steps, size_t ev
     if (o->warmup != UINT64_MAX && o->warmup > steps)
         return cc_usage(e, "--warmup: %llu is not between 0 and %zu", (unsigned long long)o->warmup,
                         steps);
+    if (CC_TRAIN_GIVEN(o, last_rate) != NULL && o->schedule != CC_RATE_COSINE)
+        return cc_usage(e, "--last-rate is of --schedule cosine");
     out->steps = steps;
     out->eval_every = o->eval_every > 0 ? o->eval_every : every;
     out->schedule =

@@ -1,15 +1,19 @@
 /* --local-steps: its options, the parts of the net that are exchanged in turn, and trainings whose
  * steps are as many local steps as are made from one exchange to the next, turned into steps. */
+#include <math.h>
+
 #include "cmd/train/plan/plan.h"
 #include "core/memory.h"
 
-enum { MEAN, MOMENTUM, NESTEROV }; /* cc_train_outers */
+enum { MEAN, MOMENTUM, NESTEROV, FEEDBACK }; /* cc_train_outers */
 
-const char *cc_train_outer(const struct cc_local_config *c)
+const char *cc_train_outer(const struct cc_train_options *o)
 {
-    return cc_train_outers[!(c->outer.momentum > 0) ? MEAN
-                           : c->outer.nesterov      ? NESTEROV
-                                                    : MOMENTUM];
+    const struct cc_local_config *c = &o->training.local;
+    return cc_train_outers[o->outer == FEEDBACK       ? FEEDBACK
+                           : !(c->outer.momentum > 0) ? MEAN
+                           : c->outer.nesterov        ? NESTEROV
+                                                      : MOMENTUM];
 }
 
 /* --- options --- */
@@ -19,11 +23,14 @@ static int refuse_without(const struct cc_train_options *o, struct cc_error *e)
     const void *const others[] = {&o->outer,
                                   &o->outer_rate,
                                   &o->outer_momentum,
-                                  &o->stream_parts,
-                                  &o->stream_delay,
+                                  &o->outer_beta,
                                   &o->training.local.mix,
+                                  &o->quorum,
+                                  &o->training.local.median,
                                   NULL};
-    const char *name = cc_given_of(o, others);
+    const void *const of_streams[] = {&o->cluster.stream_parts, &o->cluster.stream_delay, NULL};
+    const char *own = cc_given_of(o, others);
+    const char *name = own != NULL ? own : cc_given_of(&o->cluster, of_streams);
     return name == NULL ? CC_OK : cc_usage(e, "--%s goes with --local-steps", name);
 }
 
@@ -31,7 +38,7 @@ static int choose_outer(const struct cc_train_options *o, struct cc_local_config
                         struct cc_error *e)
 {
     const double momentum = o->outer_momentum;
-    const bool mean = o->outer == MEAN;
+    const bool mean = o->outer == MEAN || o->outer == FEEDBACK;
     c->outer_rate = CC_TRAIN_GIVEN(o, outer_rate) != NULL ? o->outer_rate
                     : mean                                ? 1
                                                           : CC_TRAIN_OUTER_RATE;
@@ -40,7 +47,12 @@ static int choose_outer(const struct cc_train_options *o, struct cc_local_config
     if (!(momentum >= 0 && momentum < 1))
         return cc_usage(e, "--outer-momentum: from 0 to less than 1");
     if (mean && CC_TRAIN_GIVEN(o, outer_momentum) != NULL)
-        return cc_usage(e, "--outer-momentum is of --outer momentum and nesterov, not of mean");
+        return cc_usage(e, "--outer-momentum is of --outer momentum and nesterov, not of %s",
+                        cc_train_outers[o->outer]);
+    if (o->outer != FEEDBACK && CC_TRAIN_GIVEN(o, outer_beta) != NULL)
+        return cc_usage(e, "--beta goes with --outer ef");
+    if (!(o->outer_beta > 0 && o->outer_beta <= 1))
+        return cc_usage(e, "--beta: a number above 0, up to 1");
     c->outer = (struct cc_optimizer){
         .kind = CC_SGD, .momentum = mean ? 0 : (float)momentum, .nesterov = o->outer == NESTEROV};
     return CC_OK;
@@ -51,9 +63,8 @@ static int choose_delay(const struct cc_train_options *o, struct cc_local_config
                         struct cc_error *e)
 {
     const enum cc_step_mode mode = o->cluster.setting.timing.mode;
-    const size_t delay = o->stream_delay > 0 ? o->stream_delay : c->steps;
-    const void *const of_overlap[] = {&o->stream_delay, &c->mix, NULL};
-    const char *name = cc_given_of(o, of_overlap);
+    const size_t given = o->cluster.stream_delay, delay = given > 0 ? given : c->steps;
+    const char *name = given > 0 ? CC_TRAIN_CLUSTER_GIVEN(o, stream_delay) : cc_given(o, &c->mix);
     if (mode == CC_PIPE)
         return cc_usage(e, "--mode pipe: with --local-steps exchanges go on beside the next steps "
                            "with --mode overlap");
@@ -75,6 +86,34 @@ static int choose_delay(const struct cc_train_options *o, struct cc_local_config
         o->on == CC_TRAIN_LOCAL)
         return cc_usage(e, "--stragglers: no formula has the time of local steps that overlap with "
                            "exchanges; use --on sim, or --mode sequential");
+    return CC_OK;
+}
+
+/* Workers that do not send, and median norms: all payloads must be at hand, each by itself. */
+static int choose_quorum(const struct cc_train_options *o, struct cc_local_config *c,
+                         struct cc_error *e)
+{
+    const char *quorum = CC_TRAIN_GIVEN(o, quorum);
+    const char *name = quorum != NULL ? quorum : cc_given(o, &c->median);
+    const int workers = o->cluster.workers[0];
+    const double wanted = ceil(o->quorum * workers - 1e-9);
+    if (name == NULL)
+        return CC_OK;
+    if (o->cluster.exchange[0] != CC_ALLGATHER || c->parts > 1)
+        return cc_usage(e,
+                        "--%s goes with --exchange allgather, where each worker's payload arrives "
+                        "by itself, and without --stream-parts",
+                        name);
+    if (quorum == NULL)
+        return CC_OK;
+    if (!(o->quorum > 0 && o->quorum <= 1))
+        return cc_usage(e, "--quorum: a share of the workers above 0, up to 100%%, as in 90%%");
+    if (o->quorum < 1 && wanted >= workers)
+        return cc_usage(e,
+                        "--quorum %g%%: of %d workers that is all of them; give at most %.4g%%, or "
+                        "more --workers",
+                        100 * o->quorum, workers, 100.0 * (workers - 1) / workers);
+    c->quorum = o->quorum < 1 ? (size_t)wanted : 0;
     return CC_OK;
 }
 
@@ -105,18 +144,17 @@ static int fit_lengths(struct cc_train_options *o, struct cc_error *e)
 int cc_train_parse_local(struct cc_train_options *o, struct cc_error *e)
 {
     struct cc_local_config *c = &o->training.local;
-    const size_t steps = o->local_steps, parts = o->stream_parts;
-    if (steps == 0)
+    struct cc_local_timing timing;
+    if (o->cluster.local_counts == 0)
         return refuse_without(o, e);
-    if (steps % parts != 0)
-        return cc_usage(e,
-                        "--stream-parts %zu: the parts take turns within --local-steps %zu, which "
-                        "must be a multiple",
-                        parts, steps);
-    c->steps = steps / parts;
-    c->parts = parts;
+    if (o->cluster.local_counts > 1)
+        return cc_usage(e, "--local-steps: one number; another is another training");
+    CC_TRY(cc_cluster_local(&o->cluster, o->cluster.local_steps[0], &timing, e));
+    c->steps = timing.steps;
+    c->parts = timing.parts;
     CC_TRY(choose_outer(o, c, e));
     CC_TRY(choose_delay(o, c, e));
+    CC_TRY(choose_quorum(o, c, e));
     const char *fuse = CC_TRAIN_CLUSTER_GIVEN(o, setting.timing.fuse_bytes);
     const char *cuts = fuse != NULL ? fuse : CC_TRAIN_GIVEN(o, capture);
     if (cuts != NULL && (c->parts > 1 || c->delay > 0))
@@ -151,9 +189,15 @@ int cc_train_check_local(const struct cc_train *t, struct cc_error *e)
     if (c->local.parts > 1 && cc_exchange_has(c->exchange, CC_X_CHOOSES))
         return cc_usage(e, "--stream-parts: not with ssar-auto, which chooses by the step before; "
                            "take the exchange that it chooses");
-    for (size_t i = 0; i < t->args->schemes.count && c->local.parts > 1; i++) {
+    for (size_t i = 0; i < t->args->schemes.count; i++) {
         const struct cc_spec *s = t->args->schemes.item[i];
-        if (cc_period(s->scheme, s->params) > 1)
+        const bool silent = cc_period(s->scheme, s->params) > 1;
+        if (silent && (c->local.quorum > 0 || c->local.median))
+            return cc_usage(e,
+                            "%s: it sends in one step of several: not with --quorum and "
+                            "--median-norm",
+                            s->name);
+        if (silent && c->local.parts > 1)
             return cc_usage(e,
                             "%s: it sends in one step of several, and --stream-parts in all of "
                             "them a part; give a greater --local-steps instead",
@@ -162,19 +206,70 @@ int cc_train_check_local(const struct cc_train *t, struct cc_error *e)
     return CC_OK;
 }
 
+/* --- error feedback of differences --- */
+
+double cc_train_kept(const struct cc_train *t, const struct cc_spec *spec)
+{
+    const struct cc_param *decay = cc_param_find(spec->scheme->params, "decay");
+    if (t->options.outer != FEEDBACK)
+        return 1;
+    return decay != NULL && decay->type == CC_REAL
+               ? *(const double *)((const char *)spec->params + decay->offset)
+               : t->options.outer_beta;
+}
+
+/* SparseLoCo (2025): e <- beta e + D; S = Q(e); e <- e - S, and the mean of S is applied. Schemes
+ * that send all have no e. */
+static int feed_back(struct cc_spec **spec, double beta, bool given, struct cc_error *e)
+{
+    static const char name[] = "decay";
+    const struct cc_scheme *of = (*spec)->scheme;
+    const struct cc_codec codec = {
+        .scheme = of, .params = (*spec)->params, .shape = cc_shape_flat(4096)};
+    struct cc_spec *with;
+    char text[sizeof(*spec)->name + 32];
+    if ((of->flags & CC_LOSSY) == 0)
+        return CC_OK;
+    if (cc_state_bytes(&codec) == 0)
+        return cc_usage(e, "--outer ef: %s keeps no residual", (*spec)->name);
+    if (cc_param_find(of->params, name) == NULL)
+        return beta == 1 ? CC_OK
+                         : cc_usage(e,
+                                    "%s: its residual does not decay; give --beta 1, or a scheme "
+                                    "with the parameter %s, such as chunktopk",
+                                    (*spec)->name, name);
+    if (strstr((*spec)->name, name) != NULL) /* as it was given */
+        return !given ? CC_OK
+                      : cc_usage(e, "--beta %g: %s has a %s of its own; give one of both", beta,
+                                 (*spec)->name, name);
+    (void)snprintf(text, sizeof text, "%s%c%s=%.9g", (*spec)->name,
+                   strchr((*spec)->name, ':') != NULL ? ',' : ':', name, beta);
+    CC_TRY(cc_spec_parse(text, &with, e));
+    cc_spec_free(*spec);
+    *spec = with;
+    return CC_OK;
+}
+
+int cc_train_feed_back(struct cc_train *t, struct cc_error *e)
+{
+    struct cc_spec_list *schemes = &t->args->schemes;
+    for (size_t i = 0; i < schemes->count && t->options.outer == FEEDBACK; i++)
+        CC_TRY(feed_back(&schemes->item[i], t->options.outer_beta,
+                         CC_TRAIN_GIVEN(&t->options, outer_beta) != NULL, e));
+    return CC_OK;
+}
+
 /* --- parts --- */
 
 int cc_train_local_messages(struct cc_train *t, struct cc_error *e)
 {
     const size_t parts = t->options.training.local.parts;
-    size_t left = t->net->count, values = 0;
+    size_t left = t->net->count;
     CC_TRY(CC_NEW(t->message, parts, e));
     for (size_t i = 0; i < parts; i++) {
-        const size_t last = left - 1, others = parts - 1 - i;
-        do
-            values += t->net->tensors[--left].shape.n;
-        while (left > others && (others == 0 || values < t->net->values * (i + 1) / parts));
-        t->message[i] = (struct cc_message){left, last};
+        const size_t first = cc_local_part(t->net, parts, left);
+        t->message[i] = (struct cc_message){first, left - 1};
+        left = first;
     }
     t->options.training.message = t->message;
     t->options.training.messages = parts;

@@ -28,7 +28,11 @@ void cc_train_setting(const struct cc_train *t, const struct cc_link *link, stru
     out->cluster.servers = c->servers;
     out->cluster.dense_bits = c->dense_bits;
     out->cluster.gather = c->gather;
+    out->cluster.intra_scheme = c->intra_scheme;
     out->cluster.per_host = c->per_host;
+    out->cluster.inner_exchange = c->inner_exchange;
+    out->cluster.outer_exchange = c->outer_exchange;
+    out->cluster.chunks = c->parts;
     out->cluster.intra = given->cluster.intra;
     out->cluster.sites = given->cluster.sites;
     out->cluster.wan_bps = given->cluster.wan_bps;

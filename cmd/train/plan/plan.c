@@ -11,24 +11,29 @@
 
 static int check_optimizer(struct cc_train_options *o, struct cc_error *e)
 {
-    static const enum cc_optimizer_kind kinds[] = {CC_SGD,   CC_SGD, CC_ADAM,
-                                                   CC_ADAMW, CC_SGD, CC_SGD};
-    const char *name = cc_train_optimizers[o->optimizer];
+    static const enum cc_optimizer_kind kinds[] = {CC_SGD, CC_SGD, CC_ADAM,  CC_ADAMW,
+                                                   CC_SGD, CC_SGD, CC_SIGNUM};
     const enum cc_optimizer_kind kind = kinds[o->optimizer];
+    const char *name = cc_train_optimizers[o->optimizer];
+    o->scd = strcmp(name, "scd") == 0;
     if (!(o->momentum >= 0 && o->momentum < 1))
         return cc_usage(e, "--momentum: from 0 to less than 1");
     if (!(o->weight_decay >= 0 && o->weight_decay < 1))
         return cc_usage(e, "--weight-decay: from 0 to less than 1");
-    o->scd = strcmp(name, "scd") == 0;
-    if ((kind != CC_SGD || o->scd) && CC_TRAIN_GIVEN(o, momentum) != NULL)
-        return cc_usage(e, "--momentum is of sgd and nesterov, not of %s", name);
+    if (!(o->beta2 > 0 && o->beta2 < 1))
+        return cc_usage(e, "--beta2: above 0 and below 1");
+    const bool adam = kind == CC_ADAM || kind == CC_ADAMW;
+    if (!adam && CC_TRAIN_GIVEN(o, beta2) != NULL)
+        return cc_usage(e, "--beta2 is of adam and adamw, not of %s", name);
+    if ((adam || o->scd) && CC_TRAIN_GIVEN(o, momentum) != NULL)
+        return cc_usage(e, "--momentum is of sgd, nesterov and signum, not of %s", name);
     if (o->scd || o->training.svrg_steps > 0)
         o->momentum = 0;
     o->training.optimizer = (struct cc_optimizer){.kind = kind,
                                                   .momentum = (float)o->momentum,
                                                   .nesterov = strcmp(name, "nesterov") == 0,
                                                   .decay = (float)o->weight_decay,
-                                                  .beta = {0.9f, 0.999f},
+                                                  .beta = {0.9f, (float)o->beta2},
                                                   .small = 1e-8f};
     return CC_OK;
 }
@@ -54,6 +59,9 @@ static int parse_exchange(struct cc_train_options *o, struct cc_error *e)
         const char *option;
         enum cc_exchange_flag flag;
     } of_some[] = {{CC_TRAIN_CLUSTER_GIVEN(o, setting.cluster.via), CC_X_RECODES},
+                   {CC_TRAIN_CLUSTER_GIVEN(o, setting.cluster.chunks), CC_X_RECODES},
+                   {CC_TRAIN_CLUSTER_GIVEN(o, setting.cluster.inner_exchange), CC_X_INSIDE},
+                   {CC_TRAIN_CLUSTER_GIVEN(o, setting.cluster.outer_exchange), CC_X_INSIDE},
                    {CC_TRAIN_CLUSTER_GIVEN(o, setting.cluster.dense_bits), CC_X_DENSE_STAGE}};
     c->exchange = o->cluster.exchange[0];
     c->via = s->cluster.via;
@@ -78,9 +86,17 @@ static int parse_exchange(struct cc_train_options *o, struct cc_error *e)
         return cc_usage(e, "--%s is for %s, not for %s", of_some[i].option, with, name);
     }
     CC_TRY(cc_cluster_choose_intra(&o->cluster, e));
-    CC_TRY(cc_cluster_parse_gather(&o->cluster, e));
+    CC_TRY(cc_cluster_parse_stages(&o->cluster, e));
     c->gather = s->cluster.gather;
+    c->intra_scheme = s->cluster.intra_scheme;
     c->per_host = s->cluster.per_host;
+    c->inner_exchange = s->cluster.inner_exchange;
+    c->outer_exchange = s->cluster.outer_exchange;
+    c->parts = s->cluster.chunks;
+    if (c->parts == CC_CHUNKS_AUTO)
+        return cc_usage(e,
+                        "--chunks auto: schemes encode each chunk by itself, so that the weights "
+                        "depend on their number: give it, as `commcomp model` shows it");
     if (c->per_host > 1 && o->cluster.workers[0] % c->per_host != 0)
         return cc_usage(e, "--per-host %d: %d workers leave a host part empty", c->per_host,
                         o->cluster.workers[0]);
@@ -101,6 +117,32 @@ static int parse_exchange(struct cc_train_options *o, struct cc_error *e)
     else if (o->pull.count != 1)
         return cc_usage(e, "--pull-scheme %s: one scheme", pull);
     return status;
+}
+
+/* --clip takes all values at once: whoever applies the optimizer has them in one piece. */
+static int check_clip(const struct cc_train_options *o, struct cc_error *e)
+{
+    const struct cc_training_config *c = &o->training;
+    if (!(c->clip >= 0 && isfinite(c->clip)))
+        return cc_usage(e, "--clip: a norm, or 0");
+    if (c->clip == 0 || c->local.steps > 0)
+        return CC_OK;
+    if (o->scd || c->svrg_steps > 0)
+        return cc_usage(e, "--clip: not with --optimizer %s", cc_train_optimizers[o->optimizer]);
+    if (!cc_train_is_bulk(o))
+        return cc_usage(e,
+                        "--clip: only with --consistency bulk, where all workers' gradients meet");
+    if (c->deltas && c->servers > 1)
+        return cc_usage(e,
+                        "--clip: %d servers have parts of the gradient; give --pull mean, where "
+                        "workers have all of it, or --servers 1",
+                        c->servers);
+    if (c->mode == CC_OVERLAP || o->cluster.setting.timing.fuse_bytes >= 0)
+        return cc_usage(e, "--clip: not with --%s, which %s",
+                        c->mode == CC_OVERLAP ? "mode overlap" : "fuse",
+                        c->mode == CC_OVERLAP ? "applies each tensor's gradient as it comes"
+                                              : "applies the gradient message by message");
+    return CC_OK;
 }
 
 static int check_checkpoint(const struct cc_train_options *o, struct cc_error *e)
@@ -154,10 +196,12 @@ int cc_train_plan(struct cc_train *t, struct cc_error *e)
     CC_TRY(cc_parallel_check(o->threads, e));
     o->seed = o->cluster.source.seed;
     c->min_size = o->cluster.min_size;
+    c->dtype = o->cluster.source.dtype;
     c->raw = t->raw;
     CC_TRY(check_checkpoint(o, e));
     CC_TRY(parse_capture(o, e));
     CC_TRY(check_optimizer(o, e));
+    cc_train_choose_system(o);
     CC_TRY(parse_exchange(o, e));
     o->compute_s = o->cluster.setting.timing.compute_s;
     CC_TRY(cc_train_check_messages(o, e));
@@ -166,7 +210,10 @@ int cc_train_plan(struct cc_train *t, struct cc_error *e)
     CC_TRY(cc_train_parse_linear(o, e));
     CC_TRY(cc_train_parse_svrg(o, e));
     CC_TRY(cc_train_parse_pipe(o, e));
+    CC_TRY(cc_train_parse_system(o, e));
+    CC_TRY(cc_train_check_system(t, e));
     CC_TRY(cc_train_check_trial(o, e));
+    CC_TRY(check_clip(o, e));
     if (o->on != CC_TRAIN_LOCAL)
         return CC_OK;
     const struct cc_link_options *l = &o->cluster.network;

@@ -32,7 +32,12 @@ int cc_train_trial_schemes(struct cc_train *t, struct cc_error *e);
 
 /* --- local steps --- */
 
-const char *cc_train_outer(const struct cc_local_config *c);
+const char *cc_train_outer(const struct cc_train_options *o);
+/* With a quorum: what a worker's difference is multiplied with while it is kept: 1, and with
+ * --outer ef as the scheme's residual. */
+double cc_train_kept(const struct cc_train *t, const struct cc_spec *spec);
+/* --outer ef: gives the residuals of all schemes the decay --beta, or refuses those without. */
+int cc_train_feed_back(struct cc_train *t, struct cc_error *e);
 
 /* Checks --local-steps and the options that go with it, after the lengths, which must be whole
  * exchanges; and checks them once net, exchange and schemes are known. */
@@ -50,6 +55,12 @@ int cc_train_check_coordinates(size_t coordinates, size_t features, size_t worke
                                struct cc_error *e);
 /* Checks the options of linear models, after the optimizer, the exchange and the consistency. */
 int cc_train_parse_linear(struct cc_train_options *o, struct cc_error *e);
+
+/* --system: its exchange and schemes where none are given, before the exchange is parsed; its other
+ * options, after the exchange, the consistency and local steps; schemes that it does not take. */
+void cc_train_choose_system(struct cc_train_options *o);
+int cc_train_parse_system(struct cc_train_options *o, struct cc_error *e);
+int cc_train_check_system(const struct cc_train *t, struct cc_error *e);
 
 /* Checks --on and the options of that place, and makes its links. */
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,

@@ -23,8 +23,9 @@ static int refuse_given(const struct cc_train_options *o, struct cc_error *e)
         const char *option, *why;
     } refused[] = {{CC_TRAIN_GIVEN(o, momentum), "svrg has none"},
                    {CC_TRAIN_GIVEN(o, schedule), "the rate of svrg is constant"},
+                   {CC_TRAIN_GIVEN(o, last_rate), "the rate of svrg is constant"},
                    {CC_TRAIN_GIVEN(o, warmup), "the rate of svrg is constant"},
-                   {CC_TRAIN_GIVEN(o, local_steps), "svrg sends vectors of its own"},
+                   {CC_TRAIN_CLUSTER_GIVEN(o, local_steps), "svrg sends vectors of its own"},
                    {CC_TRAIN_GIVEN(o, training.task.by_class), "svrg draws rows from all of them"},
                    {CC_TRAIN_GIVEN(o, checkpoint),
                     "svrg continues from an epoch's gradient, which a checkpoint does not have"}};

@@ -31,10 +31,10 @@ void cc_train_trial_defaults(struct cc_train_options *o)
 
 int cc_train_check_trial(const struct cc_train_options *o, struct cc_error *e)
 {
-    const void *const not_with[] = {
-        &o->checkpoint,  &o->training.resume, &o->capture,     &o->quarters,
-        &o->local_steps, &o->svrg_steps,      &o->pull_scheme, NULL};
-    const char *name = cc_given_of(o, not_with);
+    const void *const not_with[] = {&o->checkpoint, &o->training.resume, &o->capture, &o->quarters,
+                                    &o->svrg_steps, &o->pull_scheme,     NULL};
+    const char *given = cc_given_of(o, not_with);
+    const char *name = given != NULL ? given : CC_TRAIN_CLUSTER_GIVEN(o, local_steps);
     if (!o->trial)
         return CC_TRAIN_GIVEN(o, max_loss) == NULL ? CC_OK
                                                    : cc_usage(e, "--max-loss goes with --trial");

@@ -14,11 +14,40 @@
 #include "core/units.h"
 #include "core/version.h"
 #include "results/machine_info.h"
+#include "train/data/ngram.h"
 #include "train/linear/linear.h"
+
+/* The figures that a language model's bits a byte are to be held against. */
+static int note_text(const struct cc_train *t, struct cc_error *e)
+{
+    const struct cc_data *d = t->data;
+    const char *what = d->pairs != NULL ? "tokens" : "bytes";
+    double bits[CC_NGRAM_MOST];
+    char text[16 * CC_NGRAM_MOST] = "";
+    CC_TRY(cc_record_note(t->record, e,
+                          "%s: %zu %s to train and %zu to test with; a sample has %zu, and an "
+                          "epoch is %zu steps",
+                          d->name, d->train.bytes, what, d->test.bytes, d->context, t->epoch));
+    if (d->pairs != NULL)
+        CC_TRY(cc_record_note(t->record, e,
+                              "%zu tokens are pairs; a token of the test text stands for %.2f "
+                              "bytes, and the loss is nats a token",
+                              d->pairs->count, 1 / cc_data_tokens_a_byte(d)));
+    CC_TRY(cc_ngram_bits(d, bits, e));
+    for (size_t n = 0, used = 0; n < CC_NGRAM_MOST; n++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.2f", n > 0 ? ", " : "",
+                                 bits[n] * cc_data_tokens_a_byte(d));
+    return cc_record_note(t->record, e,
+                          "n-grams of 1 to %d %s, counted in the training text, need %s bits a "
+                          "byte on the test text",
+                          CC_NGRAM_MOST, what, text);
+}
 
 static int note_data(const struct cc_train *t, struct cc_error *e)
 {
     const struct cc_data *d = t->data;
+    if (d->context > 0)
+        return note_text(t, e);
     const struct cc_task_config *c = &t->options.training.task;
     char input[96];
     if (cc_linear_is(c->net))
@@ -199,19 +228,34 @@ struct reach {
     double best;
 };
 
+static bool by_loss(const struct cc_train_options *o)
+{
+    return o->training.target_loss > 0;
+}
+
+/* The quantity of a target. */
+static double goal(const struct cc_train_options *o, const struct cc_evaluation *v)
+{
+    return by_loss(o) ? v->loss : v->accuracy;
+}
+
 static struct reach reach_of(const struct cc_train *t, size_t variant)
 {
     struct reach r = {.best = 0};
     for (size_t k = 0; k < t->options.seeds; k++) {
         const struct cc_training_result *of = &t->training[variant * t->options.seeds + k];
-        double best = 0;
+        bool reached = false;
         if (!of->complete)
             continue;
-        for (size_t i = 0; i < of->evals; i++)
-            best = fmax(best, of->eval[i].accuracy);
+        for (size_t i = 0; i < of->evals; i++) {
+            const struct cc_evaluation *v = &of->eval[i];
+            reached = reached || cc_train_reaches(&t->options, v);
+            r.best = r.complete + i == 0    ? goal(&t->options, v)
+                     : by_loss(&t->options) ? fmin(r.best, v->loss)
+                                            : fmax(r.best, v->accuracy);
+        }
         r.complete++;
-        r.reached += best >= t->options.target;
-        r.best = fmax(r.best, best);
+        r.reached += reached;
     }
     return r;
 }
@@ -219,7 +263,9 @@ static struct reach reach_of(const struct cc_train *t, size_t variant)
 /* The variants that do not reach the target with each seed, and how far they get. */
 static int note_target(const struct cc_train *t, struct cc_error *e)
 {
-    for (size_t v = 0; v < cc_train_variants(t) && !isnan(t->options.target); v++) {
+    const struct cc_train_options *o = &t->options;
+    char target[48], best[32];
+    for (size_t v = 0; v < cc_train_variants(t) && cc_train_targets(o); v++) {
         const struct reach r = reach_of(t, v);
         char rate[32] = "", seeds[64] = "", steps[STEPS_CAP], framework[STEPS_CAP];
         if (r.complete == r.reached)
@@ -229,12 +275,14 @@ static int note_target(const struct cc_train *t, struct cc_error *e)
         if (r.complete > 1)
             (void)snprintf(seeds, sizeof seeds, " with %zu of %zu seeds", r.complete - r.reached,
                            r.complete);
+        (void)snprintf(target, sizeof target, by_loss(o) ? "--target-loss %g" : "--target %g%%",
+                       by_loss(o) ? o->training.target_loss : 100 * o->target);
+        (void)snprintf(best, sizeof best, by_loss(o) ? "%.4f" : "%.2f%%",
+                       by_loss(o) ? r.best : 100 * r.best);
         CC_TRY(cc_record_note(t->record, e,
-                              "--target %g%%: not reached by %s%s%s%s%s (the best evaluation has "
-                              "%.2f%%)",
-                              100 * t->options.target, framework_of(t, framework),
-                              cc_train_spec(t, v)->name, rate, steps_of(t, v, steps), seeds,
-                              100 * r.best));
+                              "%s: not reached by %s%s%s%s%s (the best evaluation has %s)", target,
+                              framework_of(t, framework), cc_train_spec(t, v)->name, rate,
+                              steps_of(t, v, steps), seeds, best));
     }
     return CC_OK;
 }

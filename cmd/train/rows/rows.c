@@ -11,6 +11,7 @@
 #include "cmd/train/rows/rows.h"
 #include "cmd/train/times/times.h"
 #include "core/memory.h"
+#include "models/step.h"
 #include "train/linear/linear.h"
 
 /* --- means over seeds --- */
@@ -86,17 +87,28 @@ static int new_row(const struct cc_train *t, size_t variant, const struct cc_lin
     const struct cc_local_config *l = &c->local;
     const bool local = l->steps > 0;
     const enum cc_consistency how = cc_train_consistency(t, variant);
+    const struct cc_link *intra = &t->options.cluster.setting.cluster.intra;
+    const bool shards = c->shards != CC_SHARDS_NONE;
+    const bool hosts = c->per_host > 1, asymmetric = link != NULL && cc_link_asymmetric(link);
+    const bool inside = hosts && cc_exchange_has(c->exchange, CC_X_INSIDE);
+    const bool decoded = cc_reduction(spec->scheme, spec->params) != CC_REDUCE_SUM;
     const struct cc_number_column all[] = {
         {CC_KEY(values), (double)t->net->values},
+        {CC_KEY(per_host), hosts ? (double)c->per_host : NAN},
+        {CC_KEY(chunks), c->parts > 1 ? (double)c->parts : NAN},
+        {CC_KEY(bw_up_bps), asymmetric ? cc_link_up_bps(link) : NAN},
+        {CC_KEY(bw_down_bps), asymmetric ? cc_link_down_bps(link) : NAN},
+        {CC_KEY(intra_bw_bps), hosts && link != NULL ? intra->bw_bps : NAN},
+        {CC_KEY(intra_latency_s), hosts && link != NULL ? intra->latency_s : NAN},
         {CC_KEY(workers), (double)c->task.workers},
         {CC_KEY(servers), servers ? (double)c->servers : (double)NAN},
         {CC_KEY(batch), (double)c->task.batch},
         {CC_KEY(rate), cc_train_rate(t, variant)},
         {CC_KEY(staleness),
          cc_consistency_is_bounded(how) ? t->options.consistency.staleness : (double)NAN},
-        {CC_KEY(momentum), c->optimizer.kind != CC_SGD ? NAN
-                           : own && !local             ? 0
-                                                       : t->options.momentum},
+        {CC_KEY(momentum), c->optimizer.kind == CC_ADAM || c->optimizer.kind == CC_ADAMW ? NAN
+                           : own && !local                                               ? 0
+                                           : t->options.momentum},
         {CC_KEY(local_steps), local ? (double)(l->steps * l->parts) : NAN},
         {CC_KEY(stream_parts), local ? (double)l->parts : NAN},
         {CC_KEY(depth), c->mode == CC_PIPE ? (double)c->depth : NAN},
@@ -107,9 +119,17 @@ static int new_row(const struct cc_train *t, size_t variant, const struct cc_lin
         {CC_KEY(net), c->task.net},
         {CC_KEY(data), t->data->name},
         {CC_KEY(exchange), cc_exchange_names[c->exchange]},
+        {CC_KEY(dtype), cc_element_names[c->dtype]},
+        {CC_KEY(system), shards ? cc_train_systems[t->options.system] : NULL},
+        {CC_KEY(weight_scheme), shards ? c->gather : NULL},
+        {CC_KEY(gathered), shards ? cc_shards_names[c->shards] : NULL},
+        {CC_KEY(gather_scheme), decoded && !shards ? c->gather : NULL},
+        {CC_KEY(intra_scheme), decoded && hosts ? c->intra_scheme : NULL},
+        {CC_KEY(inner_exchange), inside ? cc_stage_exchange_names[c->inner_exchange] : NULL},
+        {CC_KEY(outer_exchange), inside ? cc_stage_exchange_names[c->outer_exchange] : NULL},
         {CC_KEY(mode), cc_step_names[c->mode]},
         {CC_KEY(kind), kind},
-        {CC_KEY(outer), local ? cc_train_outer(l) : NULL},
+        {CC_KEY(outer), local ? cc_train_outer(&t->options) : NULL},
         {CC_KEY(framework), t->framework_name},
         {CC_KEY(pull), !servers    ? NULL
                        : c->deltas ? "delta"
@@ -132,18 +152,23 @@ static double raw_values(const struct cc_train *t)
 }
 
 /* Sizes in bits; pull NaN without servers. */
-static void put_sizes(const struct cc_train *t, size_t row, double push, double pull)
+static void put_sizes(const struct cc_train *t, size_t row, const struct cc_spec *spec, double push,
+                      double pull)
 {
     const double values = (double)t->net->values, bits = 8 * push / values;
-    const bool servers = cc_exchange_has(t->options.training.exchange, CC_X_SERVERS);
-    const double both = servers ? (push + pull) / 2 : push, raw = raw_values(t);
+    const double type_bits = 8.0 * (double)cc_element_bytes[t->options.training.dtype];
+    const bool decoded = cc_reduction(spec->scheme, spec->params) == CC_REDUCE_DECODED;
+    const double raw_bits = decoded ? type_bits : 32;
+    const bool pulls = cc_exchange_has(t->options.training.exchange, CC_X_SERVERS) ||
+                       t->options.training.shards != CC_SHARDS_NONE;
+    const double both = pulls ? (push + pull) / 2 : push, raw = raw_values(t);
     const struct cc_number_column all[] = {
         {CC_KEY(payload_bytes), push},
         {CC_KEY(bits_per_value), bits},
-        {CC_KEY(ratio), 32 / bits},
+        {CC_KEY(ratio), type_bits / bits},
         {CC_KEY(bits_push), bits},
-        {CC_KEY(bits_pull), servers ? 8 * pull / values : NAN},
-        {CC_KEY(bits_compressed), (8 * both - 32 * raw) / (values - raw)}};
+        {CC_KEY(bits_pull), pulls ? 8 * pull / values : NAN},
+        {CC_KEY(bits_compressed), (8 * both - raw_bits * raw) / (values - raw)}};
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
 }
 
@@ -163,6 +188,16 @@ static void put_linear(const struct cc_train *t, size_t row, double objective, d
         cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
 }
 
+/* The losses of a language model, in bits. */
+static void put_bits(const struct cc_train *t, size_t row, double loss, double workers)
+{
+    if (t->data->context == 0)
+        return;
+    const double bits = cc_data_tokens_a_byte(t->data) / log(2);
+    cc_record_number(t->record, row, CC_KEY(bits_per_byte), loss * bits);
+    cc_record_number(t->record, row, CC_KEY(bits_per_byte_workers), workers * bits);
+}
+
 static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed, size_t at,
                           const struct cc_link *link, const struct cc_train_step *step,
                           struct cc_error *e)
@@ -174,30 +209,33 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
     CC_TRY(new_row(t, variant, link, "eval", &row, e));
     if (t->options.show != CC_SHOW_ALL)
         t->record->rows[row].detail = true;
-    const struct cc_number_column all[] = {{CC_KEY(seed), (double)(t->options.seed + seed)},
-                                           {CC_KEY(step), (double)v->step},
-                                           {CC_KEY(epoch), (double)v->step / (double)of->epoch},
-                                           {CC_KEY(loss), v->loss},
-                                           {CC_KEY(accuracy), v->accuracy},
-                                           {CC_KEY(loss_workers), v->worker_loss},
-                                           {CC_KEY(accuracy_workers), v->worker_accuracy},
-                                           {CC_KEY(train_loss), v->train_loss},
-                                           {CC_KEY(train_accuracy), v->train_accuracy},
-                                           {CC_KEY(bytes), bytes_until(of, at)},
-                                           {CC_KEY(residual), v->residual},
-                                           {CC_KEY(residual_pull), v->pull_residual},
-                                           {CC_KEY(staleness_mean), u.mean},
-                                           {CC_KEY(staleness_p95), u.p95},
-                                           {CC_KEY(bound_wait_s), u.wait_s},
-                                           {CC_KEY(updates_per_s), u.updates_per_s},
-                                           {CC_KEY(compute_s), step->compute_s},
-                                           {CC_KEY(codec_s), step->codec_s},
-                                           {CC_KEY(comm_s), step->comm_s},
-                                           {CC_KEY(step_s), step->step_s},
-                                           {CC_KEY(time_s), step->time_s}};
+    const struct cc_number_column all[] = {
+        {CC_KEY(seed), (double)(t->options.seed + seed)},
+        {CC_KEY(step), (double)v->step},
+        {CC_KEY(epoch), (double)v->step / (double)of->epoch},
+        {CC_KEY(loss), v->loss},
+        {CC_KEY(accuracy), v->accuracy},
+        {CC_KEY(loss_workers), v->worker_loss},
+        {CC_KEY(accuracy_workers), v->worker_accuracy},
+        {CC_KEY(train_loss), v->train_loss},
+        {CC_KEY(train_accuracy), v->train_accuracy},
+        {CC_KEY(bytes), bytes_until(of, at)},
+        {CC_KEY(residual), v->residual},
+        {CC_KEY(residual_pull), v->pull_residual},
+        {CC_KEY(staleness_mean), u.mean},
+        {CC_KEY(staleness_p95), u.p95},
+        {CC_KEY(bound_wait_s), u.wait_s},
+        {CC_KEY(updates_per_s), u.updates_per_s},
+        {CC_KEY(compute_s), step->compute_s},
+        {CC_KEY(codec_s), step->codec_s},
+        {CC_KEY(comm_s), step->comm_s},
+        {CC_KEY(step_s), step->step_s},
+        {CC_KEY(cu), cc_step_utilization(step->compute_s, step->step_s)},
+        {CC_KEY(time_s), step->time_s}};
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
-    put_sizes(t, row, v->push_bytes, v->pull_bytes);
+    put_sizes(t, row, cc_train_spec(t, variant), v->push_bytes, v->pull_bytes);
     put_linear(t, row, v->objective, v->distance, step);
+    put_bits(t, row, v->loss, v->worker_loss);
     if (!of->complete || at + 1 < of->evals)
         return CC_OK;
     if (of->peak_bytes > 0)
@@ -226,7 +264,7 @@ static int add_divergence(const struct cc_train *t, size_t variant, size_t seed,
 struct summary {
     struct mean accuracy, best, workers, loss, objective, distance, difference, difference_best,
         push, pull, bytes, compute_s, codec_s, comm_s, step_s, time_s, target_s, target_step,
-        residual, pull_residual, stale, stale_p95, wait_s, updates_per_s;
+        target_bytes, residual, pull_residual, stale, stale_p95, wait_s, updates_per_s;
     size_t complete, diverged, ended; /* ended: early, by --trial */
 };
 
@@ -293,7 +331,7 @@ static void add_training(const struct cc_train *t, size_t variant, struct summar
     size_t reached = of->evals;
     for (size_t i = of->evals; i-- > 0;) {
         best = fmax(best, of->eval[i].accuracy);
-        reached = of->eval[i].accuracy >= t->options.target ? i : reached;
+        reached = cc_train_reaches(&t->options, &of->eval[i]) ? i : reached;
     }
     s->complete++;
     add(&s->accuracy, last->accuracy);
@@ -317,6 +355,7 @@ static void add_training(const struct cc_train *t, size_t variant, struct summar
     if (reached < of->evals) {
         add(&s->target_s, step[reached].time_s);
         add(&s->target_step, (double)of->eval[reached].step);
+        add(&s->target_bytes, bytes_until(of, reached));
     }
     add_steps(s, of, step);
 }
@@ -431,10 +470,12 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
         {CC_KEY(codec_s), mean_of(&s->codec_s)},
         {CC_KEY(comm_s), mean_of(&s->comm_s)},
         {CC_KEY(step_s), mean_of(&s->step_s)},
+        {CC_KEY(cu), cc_step_utilization(mean_of(&s->compute_s), mean_of(&s->step_s))},
         {CC_KEY(speedup), mean_of(&fp32->step_s) / mean_of(&s->step_s)},
         {CC_KEY(time_s), mean_of(&s->time_s)},
         {CC_KEY(target_s), target_of(s, &s->target_s)},
         {CC_KEY(target_step), target_of(s, &s->target_step)},
+        {CC_KEY(target_bytes), target_of(s, &s->target_bytes)},
         {CC_KEY(target_speedup), target_of(fp32, &fp32->target_s) / target_of(s, &s->target_s)},
         {CC_KEY(speedup_bulk), mean_of(&bulk->step_s) / mean_of(&s->step_s)},
         {CC_KEY(target_speedup_bulk),
@@ -442,11 +483,12 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
     if (t->options.show == CC_SHOW_MEANS)
         t->record->rows[row].detail = true;
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
-    put_sizes(t, row, mean_of(&s->push), mean_of(&s->pull));
+    put_sizes(t, row, cc_train_spec(t, variant), mean_of(&s->push), mean_of(&s->pull));
     const struct cc_train_step mean = {.codec_s = mean_of(&s->codec_s),
                                        .comm_s = mean_of(&s->comm_s),
                                        .step_s = mean_of(&s->step_s)};
     put_linear(t, row, mean_of(&s->objective), mean_of(&s->distance), &mean);
+    put_bits(t, row, mean_of(&s->loss), NAN);
     CC_TRY(put_frameworks(t, row, variant, link, s, e));
     CC_TRY(cc_train_put_trial(t, row, variant, 8 * mean_of(&s->push) / (double)t->net->values, e));
     if (t->options.rates.count > 1)
@@ -516,19 +558,22 @@ static int add_point(const struct cc_train *t, size_t variant, size_t at,
     size_t row;
     CC_TRY(new_row(t, variant, link, "mean", &row, e));
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
-    put_sizes(t, row, mean_of(&push), mean_of(&pull));
+    put_sizes(t, row, cc_train_spec(t, variant), mean_of(&push), mean_of(&pull));
+    put_bits(t, row, mean_of(&loss), NAN);
     return CC_OK;
 }
 
-/* The evaluations as means over the seeds. Complete trainings have the same steps. */
+/* The evaluations as means over the seeds, of those that all complete trainings have: with
+ * --target-loss some end before others. */
 static int add_points(const struct cc_train *t, const struct cc_link *link, struct cc_error *e)
 {
     for (size_t v = 0; v < cc_train_variants(t); v++) {
-        size_t evals = 0;
-        for (size_t k = 0; k < t->options.seeds; k++)
-            if (cc_train_training(t, v, k, link)->complete)
-                evals = cc_train_training(t, v, k, link)->evals;
-        for (size_t at = 0; at < evals; at++)
+        size_t evals = SIZE_MAX;
+        for (size_t k = 0; k < t->options.seeds; k++) {
+            const struct cc_training_result *of = cc_train_training(t, v, k, link);
+            evals = of->complete ? cc_smaller(evals, of->evals) : evals;
+        }
+        for (size_t at = 0; at < evals && evals != SIZE_MAX; at++)
             CC_TRY(add_point(t, v, at, link, e));
     }
     return CC_OK;

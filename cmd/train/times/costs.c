@@ -15,13 +15,16 @@ int cc_train_costs_open(struct cc_train *t, struct cc_error *e)
                                             .largest = t->net->largest,
                                             .progress = &progress,
                                             .share = 1};
-    const size_t schemes = t->args->schemes.count, all = schemes + o->pull.count;
+    const struct cc_spec_list *const lists[] = {&t->args->schemes, &o->pull, &o->weights};
+    size_t all = 0;
     if (o->on != CC_TRAIN_SIM || o->sim.options.codec_time != CC_CODEC_PROFILE)
         return CC_OK;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        all += lists[i]->count;
     CC_TRY(CC_NEW(t->timed.item, all, e));
-    for (size_t i = 0; i < all; i++)
-        t->timed.item[i] = i < schemes ? t->args->schemes.item[i] : o->pull.item[i - schemes];
-    t->timed.count = all;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (size_t k = 0; k < lists[i]->count; k++)
+            t->timed.item[t->timed.count++] = lists[i]->item[k];
     cc_progress_begin(&progress, t->args->quiet);
     const int status = cc_codec_models_open(&profile, &t->timed, &t->codecs, e);
     cc_progress_end(&progress);
@@ -53,7 +56,8 @@ int cc_train_costs(const struct cc_train *t, const struct cc_training_config *c,
     if (t->timed.count == 0)
         return CC_OK;
     CC_TRY_OUT(make_payloads(t, c->spec, &push, e));
-    CC_TRY_OUT(make_payloads(t, c->pull, &pull, e));
+    const bool shards = c->shards != CC_SHARDS_NONE;
+    CC_TRY_OUT(make_payloads(t, shards ? t->options.weights.item[0] : c->pull, &pull, e));
     CC_TRY_OUT(CC_NEW(job->row->cost, job->tensors, e));
     for (size_t i = 0; i < job->tensors; i++)
         job->row->cost[i] = (struct cc_job_cost){.encode_s = push.each[i].push_encode_s,

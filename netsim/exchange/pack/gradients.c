@@ -134,6 +134,7 @@ int cc_gradients_load(struct cc_gradients *g, int worker, size_t step, float *ou
         float *to = out + g->job->offset[i];
         CC_TRY(g->whole != NULL ? load_piece(g, stream, step, i, to, e)
                                 : cc_trace_load_finite(g->trace, stream, step, i, to, e));
+        cc_element_round(g->job->dtype, to, g->job->tensor[i].shape.n);
     }
     return CC_OK;
 }

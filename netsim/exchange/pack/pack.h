@@ -36,8 +36,15 @@ int cc_kept_slices(const struct cc_job *job, const struct cc_message *m, int ser
 
 /* The scheme of the second stage, which the caller frees. Exchanges with CC_X_DENSE_STAGE (SparCML,
  * section 5): QSGD with the job's bits; NULL if it sends floats. Those with CC_X_STAGES: the job's
- * `gather`; NULL if it has none, so that the second stage's is the row's. */
-int cc_second_spec(const struct cc_job *job, struct cc_spec **out, struct cc_error *e);
+ * `gather`; NULL if it has none, or the row sends gradients as they are, so that the second stage's
+ * is the row's. */
+int cc_second_spec(const struct cc_job *job, const struct cc_job_row *row, struct cc_spec **out,
+                   struct cc_error *e);
+/* The scheme inside hosts, which the caller frees: the job's `intra_scheme`, for exchanges with
+ * CC_X_INSIDE; NULL if it has none, or the row sends gradients as they are, so that it is the
+ * row's. */
+int cc_inner_spec(const struct cc_job *job, const struct cc_job_row *row, struct cc_spec **out,
+                  struct cc_error *e);
 
 struct cc_size_index; /* netsim/exchange/pack/size_index.h */
 
@@ -47,7 +54,7 @@ struct cc_pack_config {
     const struct cc_job *job;
     const struct cc_job_row *row;      /* has the costs of codecs; with data it may be NULL */
     const struct cc_size_index *sizes; /* the scheme's, without data; else NULL */
-    const struct cc_spec *spec, *raw;  /* raw: fp32, for tensors that are raw */
+    const struct cc_spec *spec, *raw;  /* raw: of tensors that are raw */
     uint64_t seed;
     int64_t rank; /* whose random numbers are drawn: a worker's; of a group, those of its first
                      worker; -1: a server's */
@@ -55,6 +62,7 @@ struct cc_pack_config {
     size_t origin;     /* the value of the flat step that x[0] and y[0] are, below; not 0 if only a
                           part of the step is at hand */
     bool decodes_only; /* the pack has no states */
+    bool inner;        /* its costs are those inside hosts: it encodes, and is decoded onto sums */
     int workers;       /* how many workers' gradients are in the sum that is encoded; 0 and 1: only
                           those of `rank` */
 };

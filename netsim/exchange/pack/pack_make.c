@@ -80,11 +80,13 @@ out:
     return status;
 }
 
-int cc_second_spec(const struct cc_job *job, struct cc_spec **out, struct cc_error *e)
+int cc_second_spec(const struct cc_job *job, const struct cc_job_row *row, struct cc_spec **out,
+                   struct cc_error *e)
 {
     char text[32];
     *out = NULL;
-    if (cc_exchange_has(job->exchange, CC_X_STAGES) && job->gather != NULL)
+    if (cc_exchange_has(job->exchange, CC_X_STAGES) && job->gather != NULL &&
+        (!cc_job_row_plain(job, row) || job->training.shards != CC_SHARDS_NONE))
         return cc_spec_parse(job->gather, out, e);
     if (!cc_exchange_has(job->exchange, CC_X_DENSE_STAGE) || job->dense_bits >= 32)
         return CC_OK;
@@ -92,22 +94,41 @@ int cc_second_spec(const struct cc_job *job, struct cc_spec **out, struct cc_err
     return cc_spec_parse(text, out, e);
 }
 
+int cc_inner_spec(const struct cc_job *job, const struct cc_job_row *row, struct cc_spec **out,
+                  struct cc_error *e)
+{
+    *out = NULL;
+    const bool inside = cc_exchange_has(job->exchange, CC_X_INSIDE) || job->sharded.collectives > 0;
+    return inside && job->intra_scheme != NULL && !cc_job_row_plain(job, row)
+               ? cc_spec_parse(job->intra_scheme, out, e)
+               : CC_OK;
+}
+
 /* --- making --- */
 
 /* Adds up the row's costs in proportion to the values. Pulls are only ever decoded onto the model,
- * which has one cost. */
+ * which has one cost; what stays inside a host is only added. */
 static void set_costs(const struct cc_pack_config *config, const struct cc_slice *slice,
                       size_t slices, double *cost)
 {
     const bool pull = config->direction == CC_PULL,
-               known = config->row != NULL && config->row->cost != NULL;
+               known = config->row != NULL && config->row->cost != NULL,
+               sum = known && config->workers > 1 && config->row->sum_encode_s != NULL;
     for (int op = 0; op < CC_PACK_OPS; op++)
         cost[op] = known ? 0 : (double)NAN;
     for (size_t i = 0; i < slices && known; i++) {
         const struct cc_job_cost *whole = &config->row->cost[slice[i].tensor];
         const size_t n = config->job->tensor[slice[i].tensor].shape.n;
         const double part = n > 0 ? (double)slice[i].count / (double)n : 0;
-        cost[CC_PACK_ENCODE] += part * (pull ? whole->pull_encode_s : whole->encode_s);
+        if (config->inner && config->row->inner_cost != NULL) {
+            const struct cc_job_inner_cost *inner = &config->row->inner_cost[slice[i].tensor];
+            cost[CC_PACK_ENCODE] += part * inner->encode_s;
+            cost[CC_PACK_ADD] += part * inner->add_s;
+            continue;
+        }
+        cost[CC_PACK_ENCODE] += part * (pull  ? whole->pull_encode_s
+                                        : sum ? config->row->sum_encode_s[slice[i].tensor]
+                                              : whole->encode_s);
         cost[CC_PACK_DECODE] += part * (pull ? whole->pull_decode_s : whole->decode_s);
         cost[CC_PACK_ADD] += part * (pull ? whole->pull_decode_s : whole->add_s);
     }

@@ -310,7 +310,7 @@ int cc_size_index_make(const struct cc_job *job, const struct cc_job_row *row,
     index->tensors = job->tensors;
     index->row = row;
     CC_TRY_OUT(cc_spec_parse(row->scheme, &index->spec, e));
-    CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &index->raw, e));
+    CC_TRY_OUT(cc_spec_parse(cc_job_row_raw(job, row), &index->raw, e));
     CC_TRY_OUT(make_bounds(index, e));
     CC_TRY_OUT(make_lines(index, s->workers * s->steps, s->push, &index->push, e));
     CC_TRY_OUT(make_lines(index, s->steps, s->pull, &index->pull, e));

@@ -185,7 +185,7 @@ static int open_encoding(struct encoding *n, struct cc_error *e)
     const size_t values = cc_job_values(n->job);
     struct cc_pack *one;
     CC_TRY(cc_spec_parse(n->row->scheme, &n->spec, e));
-    CC_TRY(cc_spec_parse(CC_RAW_SCHEME, &n->raw, e));
+    CC_TRY(cc_spec_parse(cc_job_row_raw(n->job, n->row), &n->raw, e));
     CC_TRY(cc_slices(n->job, 0, values, &n->slice, &n->slices, e));
     CC_TRY(make_pack(n, CC_PUSH, 0, &one, e));
     n->payload = cc_alloc(cc_pack_bound(one), e);

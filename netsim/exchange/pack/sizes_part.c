@@ -166,7 +166,7 @@ static int find_bounds(const struct cc_job *job, const struct cc_job_row *row, u
     int status = CC_OK;
     CC_TRY_OUT(CC_NEW(*out, job->tensors, e));
     CC_TRY_OUT(cc_spec_parse(row->scheme, &spec, e));
-    CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &raw, e));
+    CC_TRY_OUT(cc_spec_parse(cc_job_row_raw(job, row), &raw, e));
     for (size_t i = 0; i < job->tensors; i++)
         if (job->tensor[i].shape.n > 0)
             (*out)[i] = bound_of(job->tensor[i].raw ? raw : spec, &job->tensor[i]);

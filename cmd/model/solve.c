@@ -1,0 +1,95 @@
+#include "cmd/model/solve.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/units.h"
+#include "models/required.h"
+
+/* --- options --- */
+
+static const char *const quantities[] = {"nothing", "bw", NULL};
+
+/* "90" or "90%"; a number up to 1 is more likely a share than so few percent. */
+static int parse_utilization(const char *text, void *member, struct cc_error *e)
+{
+    double *cu = member;
+    char *end;
+    const double percent = strtod(text, &end);
+    const bool sign = end != text && strcmp(end, "%") == 0;
+    if (end == text || (*end != '\0' && !sign) || !(percent > 0 && percent < 100))
+        return cc_usage(e, "'%s': percent of the time, above 0 and below 100, as in 90", text);
+    if (!sign && percent < 1)
+        return cc_usage(e, "'%s': percent of the time; did you mean %g?", text, 100 * percent);
+    *cu = percent / 100;
+    return CC_OK;
+}
+
+/* clang-format off */
+const struct cc_option cc_solve_options[] = {
+    {.name = "solve", CC_OPTION_AT(struct cc_solve_options, solve), .value = "WHAT",
+     .choices = quantities, .def = "nothing", .otherwise = "nothing", .group = CC_GROUP_RUN,
+     .help = "bw: instead of the step at --bw, the least bandwidth at which workers compute the "
+             "share --cu of the time"},
+    {.name = "cu", CC_OPTION_LIST(struct cc_solve_options, cu, cus), .parse = parse_utilization,
+     .value = "PERCENT", .def = "50,80,90,95,99", .group = CC_GROUP_RUN,
+     .help = "--solve bw: compute / step that is wanted, in percent; a list gives a row for each"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+int cc_solve_parse(const struct cc_args *args, const struct cc_forecast *f,
+                   struct cc_solve_options *out, struct cc_error *e)
+{
+    CC_TRY(cc_options_read(args, cc_solve_options, out, e));
+    if (out->solve == CC_SOLVE_NOTHING)
+        return cc_given(out, &out->cu) == NULL ? CC_OK : cc_usage(e, "--cu goes with --solve bw");
+    if (f->cluster.links > 1)
+        return cc_usage(e,
+                        "--solve bw finds the bandwidth: --bw names the link that it is of, one");
+    if (f->cluster.setting.timing.compute_s + f->cluster.setting.timing.update_s <= 0)
+        return cc_usage(e, "--solve bw: without compute time nothing is utilized: give --compute "
+                           "or --device");
+    return CC_OK;
+}
+
+/* --- rows --- */
+
+static int add_row(struct cc_forecast *f, struct cc_solve_options *o, struct cc_record *r,
+                   size_t scheme, const struct cc_setting *given, double cu, struct cc_error *e)
+{
+    struct cc_setting s = *given;
+    struct cc_prediction p, plain;
+    bool found;
+    size_t row;
+    CC_TRY(cc_required_bandwidth(&f->predictor, &s, &f->payloads[scheme], cu, &found, &p, e));
+    o->not_found += !found;
+    CC_TRY(cc_predict(&f->predictor, &s, cc_forecast_plain(f, &s), &plain, e));
+    CC_TRY(cc_forecast_row(f, r, scheme, &s, found ? &p : NULL, plain.step_s, &row, e));
+    const struct cc_number_column all[] = {{CC_KEY(cu_wanted), cu},
+                                           {CC_KEY(bw_bps), NAN},
+                                           {CC_KEY(bw_up_bps), NAN},
+                                           {CC_KEY(bw_down_bps), NAN},
+                                           {CC_KEY(bw_required_bps), found ? s.link.bw_bps : NAN}};
+    cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
+    return CC_OK;
+}
+
+int cc_solve_rows(struct cc_forecast *f, struct cc_solve_options *o, struct cc_record *r,
+                  size_t scheme, const struct cc_setting *s, struct cc_error *e)
+{
+    for (size_t i = 0; i < o->cus; i++)
+        CC_TRY(add_row(f, o, r, scheme, s, o->cu[i], e));
+    return CC_OK;
+}
+
+int cc_solve_note(const struct cc_solve_options *o, struct cc_record *r, struct cc_error *e)
+{
+    if (o->not_found == 0)
+        return CC_OK;
+    return cc_record_note(r, e,
+                          "no bandwidth is enough for %zu row%s: latencies, codecs and adding take "
+                          "too long by themselves",
+                          o->not_found, o->not_found == 1 ? "" : "s");
+}

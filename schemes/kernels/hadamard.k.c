@@ -1,0 +1,113 @@
+/* Sums and differences of values that are less than a vector apart are made in its lanes: lane l of
+ * v becomes v[l ^ s] + v[l], or where the bit s of l is set, v[l ^ s] - v[l]. */
+#include "schemes/kernels/hadamard.h"
+
+#include <math.h>
+
+#include "schemes/kernels/vector.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+#if defined(CC_VECTORS)
+/* Within a vector, for s = 1, 2 and 4; and 8, where it has 16 lanes. */
+#if CC_VECTOR == 16
+#define SWAPPED(v, s)                                                                              \
+    __builtin_shufflevector(v, v, 0 ^ s, 1 ^ s, 2 ^ s, 3 ^ s, 4 ^ s, 5 ^ s, 6 ^ s, 7 ^ s, 8 ^ s,   \
+                            9 ^ s, 10 ^ s, 11 ^ s, 12 ^ s, 13 ^ s, 14 ^ s, 15 ^ s)
+#elif CC_VECTOR == 8
+#define SWAPPED(v, s)                                                                              \
+    __builtin_shufflevector(v, v, 0 ^ s, 1 ^ s, 2 ^ s, 3 ^ s, 4 ^ s, 5 ^ s, 6 ^ s, 7 ^ s)
+#else
+#define SWAPPED(v, s) __builtin_shufflevector(v, v, 0 ^ s, 1 ^ s, 2 ^ s, 3 ^ s)
+#endif
+
+/* 1, or -1 in the lanes whose number has the bit s. */
+INLINE cc_vf32 signs_of(uint32_t s)
+{
+    static const float sign[4][16] = {{1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1},
+                                      {1, 1, -1, -1, 1, 1, -1, -1, 1, 1, -1, -1, 1, 1, -1, -1},
+                                      {1, 1, 1, 1, -1, -1, -1, -1, 1, 1, 1, 1, -1, -1, -1, -1},
+                                      {1, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, -1, -1, -1, -1}};
+    return cc_vf32_load(sign[s == 1 ? 0 : s == 2 ? 1 : s == 4 ? 2 : 3]);
+}
+
+/* The product is exact, so that one rounding is left, that of the sum or difference. */
+INLINE cc_vf32 in_lanes(cc_vf32 v)
+{
+    v = cc_vf32_fma(v, signs_of(1), SWAPPED(v, 1));
+    v = cc_vf32_fma(v, signs_of(2), SWAPPED(v, 2));
+#if CC_VECTOR >= 8
+    v = cc_vf32_fma(v, signs_of(4), SWAPPED(v, 4));
+#endif
+#if CC_VECTOR >= 16
+    v = cc_vf32_fma(v, signs_of(8), SWAPPED(v, 8));
+#endif
+    return v;
+}
+
+/* A group of a number of values that is known, in registers. */
+#define FEW 32
+INLINE void rotate_few(const float *x, float *y, float scale)
+{
+    cc_vf32 v[FEW / CC_VECTOR];
+    for (size_t k = 0; k < FEW / CC_VECTOR; k++)
+        v[k] = in_lanes(cc_vf32_load(x + k * CC_VECTOR) * scale);
+    for (size_t s = 1; s < FEW / CC_VECTOR; s *= 2)
+        for (size_t k = 0; k < FEW / CC_VECTOR; k++)
+            if ((k & s) == 0) {
+                const cc_vf32 a = v[k], b = v[k + s];
+                v[k] = a + b;
+                v[k + s] = a - b;
+            }
+    for (size_t k = 0; k < FEW / CC_VECTOR; k++)
+        cc_vf32_store(y + k * CC_VECTOR, v[k]);
+}
+
+INLINE void rotate_any(const float *x, float *y, size_t h, float scale)
+{
+    for (size_t i = 0; i < h; i += CC_VECTOR)
+        cc_vf32_store(y + i, in_lanes(cc_vf32_load(x + i) * scale));
+    for (size_t s = CC_VECTOR; s < h; s *= 2)
+        for (size_t i = 0; i < h; i += 2 * s)
+            for (size_t j = i; j < i + s; j += CC_VECTOR) {
+                const cc_vf32 a = cc_vf32_load(y + j), b = cc_vf32_load(y + j + s);
+                cc_vf32_store(y + j, a + b);
+                cc_vf32_store(y + j + s, a - b);
+            }
+}
+#else
+#define FEW 32
+INLINE void rotate_any(const float *x, float *y, size_t h, float scale)
+{
+    for (size_t i = 0; i < h; i++)
+        y[i] = x[i] * scale;
+    for (size_t s = 1; s < h; s *= 2)
+        for (size_t i = 0; i < h; i += 2 * s)
+            for (size_t j = i; j < i + s; j++) {
+                const float a = y[j], b = y[j + s];
+                y[j] = a + b;
+                y[j + s] = a - b;
+            }
+}
+
+INLINE void rotate_few(const float *x, float *y, float scale)
+{
+    rotate_any(x, y, FEW, scale);
+}
+#endif
+
+static void rotate(const float *x, float *y, size_t n, size_t h)
+{
+    const float scale = (float)(1 / sqrt((double)h));
+    const size_t whole = n / h * h;
+    if (h == FEW)
+        for (size_t i = 0; i < whole; i += FEW)
+            rotate_few(x + i, y + i, scale);
+    else
+        for (size_t i = 0; i < whole; i += h)
+            rotate_any(x + i, y + i, h, scale);
+    for (size_t i = whole; i < n; i++)
+        y[i] = x[i];
+}
+
+const struct k_hadamard CC_K(k_hadamard) = {.rotate = rotate};
