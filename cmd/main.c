@@ -208,12 +208,17 @@ static int write_results(struct cc_args *args, int status, const struct cc_error
     return interrupted ? INTERRUPTED : status != CC_OK ? status : !written ? CC_FAIL : CC_OK;
 }
 
+/* Characters of a line where there is no terminal. */
+enum { USUAL_WIDTH = 80 };
+
 /* Parses the options that say how the record is printed. */
 static int parse_layout(struct cc_args *args, struct cc_error *e)
 {
     struct cc_record *r = &args->record;
     const char *columns = args->output.columns;
     r->width = cc_terminal_width();
+    if (r->width == 0)
+        r->width = USUAL_WIDTH;
     r->wide = args->output.wide;
     if (columns == NULL || r->column_count == 0) /* `show` has those of a stored result */
         return CC_OK;

@@ -3,6 +3,7 @@
  * environment with
  * \\input; the command line, the settings and the notes are comments, for the caption to be written
  * from. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,7 +108,7 @@ int cc_markdown_write(const struct cc_record *r, FILE *out, struct cc_error *e)
             (void)fputc('\n', out);
     }
     free(l.shown);
-    cc_remarks_put(r, false, markdown_remark, out);
+    cc_remarks_put(r, false, SIZE_MAX, markdown_remark, out);
     return CC_OK;
 }
 
@@ -186,6 +187,6 @@ int cc_latex_write(const struct cc_record *r, FILE *out, struct cc_error *e)
         (void)fputs("\\bottomrule\n\\end{tabular}\n", out);
     }
     free(l.shown);
-    cc_remarks_put(r, false, latex_remark, out);
+    cc_remarks_put(r, false, SIZE_MAX, latex_remark, out);
     return CC_OK;
 }

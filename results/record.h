@@ -68,7 +68,9 @@ struct cc_row {
 /* Where a table has a note. JSON and files of notes have all of them, in order. */
 enum cc_note_place {
     CC_NOTE_BELOW,  /* below the rows */
-    CC_NOTE_FIRST,  /* above everything, the title too: the answer */
+    CC_NOTE_ANSWER, /* above everything, the title too; below it, settings stand in one line, and a
+                       table for a terminal keeps to its most important columns and notes */
+    CC_NOTE_FIRST,  /* the same, of an answer that names the settings, which are left out */
     CC_NOTE_CODE,   /* the same, as it is: a line to be pasted */
     CC_NOTE_REASON, /* below the rows if `reasons` is set */
     CC_NOTE_PLACES
@@ -82,6 +84,7 @@ struct cc_record {
     size_t column_count;
     struct cc_row *rows;
     size_t row_count, row_capacity;
+    size_t hidden_rows;        /* of the printed copy: details that its table leaves out */
     bool partial;              /* interrupted: the rows that were complete until then */
     char error[512];           /* the error that ended the command, or empty */
     char mpi[128];             /* the MPI library of the run, for JSON's "host", or empty */
@@ -162,6 +165,11 @@ int cc_record_note_at(struct cc_record *r, enum cc_note_place place, struct cc_e
                       const char *fmt, ...) CC_PRINTF(4, 5);
 /* Gives the notes from `first` on that stand below the rows another place. */
 void cc_record_move_notes(struct cc_record *r, size_t first, enum cc_note_place place);
+/* Whether a note stands above the title. */
+static inline bool cc_note_above(const struct cc_record *r, size_t note)
+{
+    return r->note_place[note] >= CC_NOTE_ANSWER && r->note_place[note] <= CC_NOTE_CODE;
+}
 /* Whether tables show a note. */
 static inline bool cc_note_shown(const struct cc_record *r, size_t note)
 {

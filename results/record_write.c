@@ -100,6 +100,7 @@ int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out,
     for (size_t i = 0; i < r->row_count; i++)
         if (!r->rows[i].detail)
             shown.rows[shown.row_count++] = r->rows[i];
+    shown.hidden_rows = r->row_count - shown.row_count;
     const int status = write_record(&shown, format, out, e);
     free(shown.rows);
     return status;
@@ -141,7 +142,7 @@ int cc_record_save(const struct cc_record *r, const char *path, enum cc_format o
     unlimited.width = 0;
     unlimited.reasons = true;
     for (size_t i = 0; i < r->note_count; i++)
-        unlimited.all_rows |= r->note_place[i] == CC_NOTE_FIRST;
+        unlimited.all_rows |= cc_note_above(r, i);
     const int status = cc_record_print(&unlimited, format, file.f, e);
     return cc_file_end(&file, cc_status_in(status, e, "%s", path), e);
 }

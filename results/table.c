@@ -1,6 +1,7 @@
 /* The table, in plain text for people. Settings that have the same value in every row stand above
- * it, one a line; the other columns are as wide as their widest cell, texts to the left and numbers
- * to the right. */
+ * it, one a line, or all in one below an answer; the other columns are as wide as their widest
+ * cell, texts to the left and numbers to the right. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,6 +38,27 @@ static void write_above(const struct cc_record *r, const struct cc_layout *l, FI
     }
     if (l->in[CC_ABOVE] > 0 && l->in[CC_IN_TABLE] > 0)
         (void)fputc('\n', out);
+}
+
+/* Prints the same in one line, such as "workers 10, bandwidth 100 Mbit/s". */
+static int write_above_in_line(const struct cc_record *r, const struct cc_layout *l, FILE *out,
+                               struct cc_error *e)
+{
+    struct cc_memory_text t;
+    const char *gap = "";
+    CC_TRY(cc_memory_text_begin(&t, "a line of a table", e));
+    for (const struct cc_shown *p = NULL; (p = cc_layout_next(l, CC_ABOVE, p)) != NULL;) {
+        (void)fprintf(t.f, "%s%s ", gap, p->head);
+        cc_value_put(&r->rows[0].value[p->index], p->column, true, NULL, t.f);
+        gap = ", ";
+    }
+    CC_TRY(cc_memory_text_end(&t, CC_OK, e));
+    if (l->in[CC_ABOVE] > 0)
+        cc_text_wrap(t.text, r->width, 0, CC_TABLE_GAP, out);
+    if (l->in[CC_ABOVE] > 0 && l->in[CC_IN_TABLE] > 0)
+        (void)fputc('\n', out);
+    free(t.text);
+    return CC_OK;
 }
 
 /* Prints a row, or if row is NULL the heads or the units, without spaces at the end of the line. */
@@ -109,11 +131,11 @@ static void write_remark(const struct cc_record *r, const char *label, const cha
     cc_text_wrap(text, r->width, strlen(label), CC_TABLE_GAP, out);
 }
 
-/* Whether the record begins with notes. */
-static bool is_answered(const struct cc_record *r)
+/* Whether the record has notes at a place. */
+static bool has_note_at(const struct cc_record *r, enum cc_note_place place)
 {
     for (size_t i = 0; i < r->note_count; i++)
-        if (r->note_place[i] == CC_NOTE_FIRST)
+        if (r->note_place[i] == place)
             return true;
     return false;
 }
@@ -126,18 +148,75 @@ static void write_first(const struct cc_record *r, FILE *out)
             (void)cc_text_print(r->notes[i], out);
         if (code)
             (void)fputc('\n', out);
-        else if (r->note_place[i] == CC_NOTE_FIRST)
+        else if (cc_note_above(r, i))
             write_remark(r, "", r->notes[i], out);
     }
     if (r->row_count > 0)
         (void)fputc('\n', out);
 }
 
+/* How many notes below the table are not among the first `most`. */
+static size_t notes_beyond(const struct cc_record *r, size_t most)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->note_count; i++)
+        count += !cc_note_above(r, i);
+    return count > most ? count - most : 0;
+}
+
+/* Says what a table in few lines leaves out. */
+static void write_hidden(const struct cc_record *r, size_t columns, size_t notes, FILE *out)
+{
+    const struct {
+        size_t count;
+        const char *of;
+    } hidden[] = {{r->hidden_rows, "row"}, {columns, "column"}, {notes, "note"}};
+    const char *gap = "not shown: ";
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++) {
+        if (hidden[i].count == 0)
+            continue;
+        (void)fprintf(out, "%s%zu %s%s", gap, hidden[i].count, hidden[i].of,
+                      hidden[i].count == 1 ? "" : "s");
+        gap = ", ";
+    }
+    if (gap[0] == ',')
+        (void)fputs("; --wide shows all\n", out);
+}
+
+/* In few lines: the answer, the settings in one line, the most important columns and notes. */
+static int write_compact(const struct cc_record *r, FILE *out, struct cc_error *e)
+{
+    enum { COLUMNS = 8, NOTES = 3 };
+    struct cc_layout l;
+    size_t notes = 0;
+    for (size_t i = 0; i < r->note_count; i++)
+        notes += !cc_note_above(r, i) && cc_note_shown(r, i);
+    notes = notes < NOTES ? notes : NOTES;
+    CC_TRY(cc_layout_make(r, false, r->width, &l, e));
+    cc_layout_keep(r, &l, COLUMNS);
+    write_first(r, out);
+    if (r->title[0] != '\0')
+        write_remark(r, "", r->title, out);
+    const int status = write_above_in_line(r, &l, out, e);
+    if (l.in[CC_IN_TABLE] > 0)
+        write_rows(r, &l, out);
+    const size_t columns = l.in[CC_LEFT_OUT], beyond = notes_beyond(r, notes);
+    if (l.count > 0 && (columns + r->hidden_rows + beyond > 0 || cc_remarks_any(r)))
+        (void)fputc('\n', out);
+    free(l.shown);
+    cc_remarks_put(r, true, NOTES, write_remark, out);
+    write_hidden(r, columns, beyond, out);
+    return status;
+}
+
 int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e)
 {
     struct cc_layout l;
-    const bool answered = is_answered(r), brief = answered && !r->reasons;
-    CC_TRY(cc_layout_make(r, !answered, r->wide ? 0 : r->width, &l, e));
+    const bool first = has_note_at(r, CC_NOTE_FIRST), brief = first && !r->reasons;
+    const bool answered = first || has_note_at(r, CC_NOTE_ANSWER);
+    if (answered && !first && r->width > 0 && !r->wide && (r->chosen == NULL || r->usual))
+        return write_compact(r, out, e);
+    CC_TRY(cc_layout_make(r, !first, r->wide ? 0 : r->width, &l, e));
     if (answered)
         write_first(r, out);
     if (r->title[0] != '\0' && !brief)
@@ -151,6 +230,6 @@ int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e)
         (void)fputc('\n', out);
     int status = left_out ? write_left_out(r, &l, out, e) : CC_OK;
     free(l.shown);
-    cc_remarks_put(r, true, write_remark, out);
+    cc_remarks_put(r, true, SIZE_MAX, write_remark, out);
     return status;
 }

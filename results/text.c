@@ -202,23 +202,20 @@ bool cc_value_same(const struct cc_value *a, const struct cc_value *b)
     return a->text == b->text && a->number == b->number;
 }
 
-static bool is_above(const struct cc_record *r, size_t note)
-{
-    return r->note_place[note] == CC_NOTE_FIRST || r->note_place[note] == CC_NOTE_CODE;
-}
-
 bool cc_remarks_any(const struct cc_record *r)
 {
     for (size_t i = 0; i < r->note_count; i++)
-        if (cc_note_shown(r, i) && !is_above(r, i))
+        if (cc_note_shown(r, i) && !cc_note_above(r, i))
             return true;
     return r->partial || r->error[0] != '\0';
 }
 
-void cc_remarks_put(const struct cc_record *r, bool below, cc_print_remark *print, FILE *out)
+void cc_remarks_put(const struct cc_record *r, bool below, size_t most, cc_print_remark *print,
+                    FILE *out)
 {
+    size_t count = 0;
     for (size_t i = 0; i < r->note_count; i++)
-        if (cc_note_shown(r, i) && !(below && is_above(r, i)))
+        if (cc_note_shown(r, i) && !(below && cc_note_above(r, i)) && count++ < most)
             print(r, "", r->notes[i], out);
     if (r->partial)
         print(r, "",

@@ -293,9 +293,9 @@ static int note_row(const struct cc_bench_run *b, const char *title, const struc
     else if (row->by_shape)
         (void)snprintf(error, sizeof error, ", error not known");
     size_text(row, of.direction == CC_PULL ? "pulled" : "pushed", size, sizeof size);
-    return cc_record_note(b->record, e, "%s%s%-12s %s: %s%s%s%s", b->streams > 1 ? stream : "",
-                          b->streams > 1 ? ", " : "", title, row->scheme, size, error, speed,
-                          remark);
+    return cc_record_note_at(b->record, CC_NOTE_ANSWER, e, "%s%s%s%s: %s%s%s%s",
+                             b->streams > 1 ? stream : "", b->streams > 1 ? ", " : "", title,
+                             row->scheme, size, error, speed, remark);
 }
 
 /* Local steps change what is computed, which no error of a sum shows: such schemes are not compared
@@ -358,16 +358,18 @@ static int note_best(const struct cc_bench_run *b, const struct row *row, size_t
                              (r->error.error == least->error.error && is_faster(r, least))))
             least = r;
     }
+    if (rows == 1 && !cc_interrupted())
+        return note_row(b, "", row, "", e);
     if (rows < 2 || smallest == NULL || cc_interrupted())
         return CC_OK;
-    CC_TRY(note_row(b, "smallest", smallest, "", e));
+    CC_TRY(note_row(b, "smallest     ", smallest, "", e));
     CC_TRY(note_useless(b, row, rows, smallest, e));
     if (fastest != NULL)
-        CC_TRY(note_row(b, "fastest", fastest, "", e));
+        CC_TRY(note_row(b, "fastest      ", fastest, "", e));
     if (least == NULL)
         return CC_OK;
     same_error_text(row, rows, least, same, sizeof same);
-    return note_row(b, "least error", least, same, e);
+    return note_row(b, "least error  ", least, same, e);
 }
 
 static int note_unknown(const struct cc_bench_run *b, const struct row *row, size_t rows,

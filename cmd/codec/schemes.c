@@ -101,9 +101,21 @@ static int add_scheme(struct cc_record *r, const struct cc_scheme *s, struct cc_
 {
     if (s->params->name == NULL)
         return add_row(r, s, NULL, e);
-    for (const struct cc_param *p = s->params; p->name != NULL; p++)
+    for (const struct cc_param *p = s->params; p->name != NULL; p++) {
         CC_TRY(add_row(r, s, p, e));
+        r->rows[r->row_count - 1].detail = p != s->params;
+    }
     return CC_OK;
+}
+
+/* The table of the whole catalogue has a row for each scheme, without its parameters. */
+static int set_table(struct cc_record *r, size_t count, struct cc_error *e)
+{
+    cc_record_title(r,
+                    "%zu schemes; `commcomp schemes 3lc` explains one and its parameters, --wide "
+                    "lists those of all",
+                    count);
+    return cc_record_choose_usual(r, "scheme,title,flags", e);
 }
 
 static int add_notes(struct cc_record *r, const struct cc_scheme *s, struct cc_error *e)
@@ -156,7 +168,9 @@ static int run(struct cc_args *args, struct cc_error *e)
         CC_TRY_OUT(cc_spec_list_parse("all", &list, e));
     for (int i = 0; i < args->operands; i++)
         CC_TRY_OUT(cc_spec_list_parse(args->operand[i], &list, e));
-    if (!all)
+    if (all)
+        CC_TRY_OUT(set_table(&args->record, list.count, e));
+    else
         hide_table(&args->record);
     for (size_t i = 0; i < list.count; i++) {
         const struct cc_scheme *s = list.item[i]->scheme;

@@ -116,9 +116,6 @@ static const struct cc_option limit_options[] = {
     {.name = NULL},
 };
 
-/* Characters of a line where there is no terminal. */
-enum { USUAL_WIDTH = 80 };
-
 /* The columns of tables without --columns and --wide: of one setting, and of several. */
 #define USUAL                                                                                      \
     "recommended,plan,scheme,fuse_bytes,step_s,step_low_s,step_high_s,gain,cu,undecided,left_out"
@@ -519,8 +516,6 @@ static int parse(struct cc_args *args, struct advise *a, struct cc_error *e)
     for (size_t i = 0; !a->chosen && i < a->measured_count; i++)
         CC_TRY(add_scheme(a->measured[i].scheme, f->schemes, e));
     CC_TRY(add_compared(a, e));
-    if (args->record.width == 0 && !args->record.wide)
-        args->record.width = USUAL_WIDTH;
     return cc_record_choose_usual(&args->record,
                                   a->settings > 1 ? USUAL_OF_SEVERAL
                                   : a->deployed   ? USUAL

@@ -159,7 +159,8 @@ int cc_forecast_parse(struct cc_args *args, struct cc_forecast *out, struct cc_e
     CC_TRY(cc_cluster_args_parse(args, &out->cluster, e));
     set_title(args, out->cluster.setting.system);
     out->gradients = drawn_gradients(&out->cluster.source);
-    if (args->schemes.count == 0)
+    out->catalogue = args->schemes.count == 0;
+    if (out->catalogue)
         CC_TRY(cc_spec_list_parse("all", &args->schemes, e));
     CC_TRY(cc_profile_args_parse(args, &out->profile_args, e));
     out->profile_args.dtype = out->cluster.setting.dtype;

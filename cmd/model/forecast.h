@@ -137,6 +137,7 @@ struct cc_forecast {
     struct cc_spec_list *schemes; /* those of the command line; owned by its cc_args */
     struct cc_cluster_args cluster;
     struct cc_profile_args profile_args;
+    bool catalogue;              /* they are all that there are, as none was given */
     bool codec_place_given;      /* --codec-on */
     struct cc_progress progress; /* for all that is measured */
     struct cc_codec_models codec_models;
@@ -276,15 +277,22 @@ void cc_forecast_place(const struct cc_setting *s, char *out, size_t cap);
 /* A scheme's step in a setting, predicted or measured. */
 struct cc_forecast_step {
     size_t scheme; /* index in the list */
+    size_t row;    /* in the record; of a prediction only */
     double step_s;
     double speedup;         /* over plain gradients in the same setting; not finite: not known */
     const char *bottleneck; /* NULL: not known */
 };
 
+/* Makes details of a setting's rows but those of the fastest schemes that verdicts may name, and
+ * of plain gradients. */
+void cc_forecast_shorten(const struct cc_forecast *f, struct cc_record *r,
+                         const struct cc_setting *s, const struct cc_forecast_step *step,
+                         size_t count);
+
 /* Notes which of a setting's steps is the fastest, and whether it pays against the baseline at its
- * best, which is predicted (NULL: not known). Where errors are known, schemes beyond the limits are
- * ruled out, and another note says which and why. No note if there is but one step, or if the
- * record has many notes already. */
+ * best, which is predicted (NULL: not known): the answer, unless several exchanges are compared.
+ * Where errors are known, schemes beyond the limits are ruled out, and another note says which and
+ * why. No note if the record has many notes already. */
 int cc_forecast_note_fastest(struct cc_forecast *f, struct cc_record *r, const struct cc_setting *s,
                              const struct cc_forecast_step *step, size_t count,
                              const struct cc_best *best, struct cc_error *e);

@@ -69,6 +69,12 @@ static bool is_admitted(const struct cc_forecast *f, const struct cc_setting *s,
     return cc_verdict_rule(&f->limits, &a) == CC_ADMITTED;
 }
 
+/* Where the verdict of one setting stands: it is the answer unless exchanges are compared. */
+static enum cc_note_place place_of_verdict(const struct cc_forecast *f)
+{
+    return f->cluster.exchanges * f->cluster.server_counts > 1 ? CC_NOTE_BELOW : CC_NOTE_ANSWER;
+}
+
 /* Adds a note that depends on exchange and workers, and not on the link, once. */
 static int note_once(struct cc_record *r, const struct cc_setting *s, const char *what,
                      struct cc_error *e)
@@ -219,9 +225,10 @@ static int note_step(const struct cc_forecast *f, struct cc_record *r, const str
     if (best != NULL && !(first->step_s < best->p.step_s)) {
         cc_forecast_best_text(f, best, factor, sizeof factor);
         const bool ruled_out = fastest_s < best->p.step_s;
-        return cc_record_note(r, e, "%s: %s is faster than %s; %s, the fastest%s, takes %s", where,
-                              ruled_out ? "no admitted scheme" : "nothing here", factor, scheme,
-                              ruled_out ? " of them" : "", time);
+        return cc_record_note_at(r, place_of_verdict(f), e,
+                                 "%s: %s is faster than %s; %s, the fastest%s, takes %s", where,
+                                 ruled_out ? "no admitted scheme" : "nothing here", factor, scheme,
+                                 ruled_out ? " of them" : "", time);
     }
     if (best != NULL) {
         factor[0] = ',';
@@ -232,8 +239,21 @@ static int note_step(const struct cc_forecast *f, struct cc_record *r, const str
     }
     if (first->bottleneck != NULL)
         (void)snprintf(longest, sizeof longest, "; bottleneck: %s", first->bottleneck);
-    return cc_record_note(r, e, "%s: %s is fastest, %s a step%s%s", where, scheme, time, factor,
-                          longest);
+    return cc_record_note_at(r, place_of_verdict(f), e, "%s: %s is fastest, %s a step%s%s", where,
+                             scheme, time, factor, longest);
+}
+
+/* The step of a setting's only scheme. */
+static int note_only(const struct cc_forecast *f, struct cc_record *r, const struct cc_setting *s,
+                     const struct cc_forecast_step *only, struct cc_error *e)
+{
+    char where[160], time[32], longest[96] = "";
+    cc_print_si(only->step_s, "s", time, sizeof time);
+    cc_forecast_place(s, where, sizeof where);
+    if (only->bottleneck != NULL)
+        (void)snprintf(longest, sizeof longest, "; bottleneck: %s", only->bottleneck);
+    return cc_record_note_at(r, place_of_verdict(f), e, "%s: %s takes %s a step%s", where,
+                             cc_forecast_scheme(f, only->scheme), time, longest);
 }
 
 static int note_evidence(const struct cc_forecast *f, struct cc_record *r,
@@ -263,10 +283,12 @@ int cc_forecast_note_fastest(struct cc_forecast *f, struct cc_record *r, const s
 {
     const struct cc_forecast_step *first = find_fastest(f, s, step, count);
     double fastest_s = INFINITY;
-    if (count < 2 || r->note_count >= MOST_NOTES || cc_interrupted())
+    if (count == 0 || r->note_count >= MOST_NOTES || cc_interrupted())
         return CC_OK;
     if (s->cluster.workers == 1 && !cc_exchange_has(s->exchange, CC_X_SERVERS))
         return note_once(r, s, CC_FORECAST_ALONE, e);
+    if (count == 1)
+        return note_only(f, r, s, step, e);
     for (size_t i = 0; i < count; i++)
         fastest_s = fmin(fastest_s, step[i].step_s);
     if (first != NULL)
@@ -277,8 +299,27 @@ int cc_forecast_note_fastest(struct cc_forecast *f, struct cc_record *r, const s
         CC_TRY(cc_forecast_note_evidence(f, r, s, first->scheme, e));
     if (!f->errors)
         return CC_OK;
+    const size_t reasons = r->note_count;
     CC_TRY(note_ruled_out(f, r, s, step, count, e));
-    return cc_forecast_note_uncertain(f, r, s, e);
+    CC_TRY(cc_forecast_note_uncertain(f, r, s, e));
+    cc_record_move_notes(r, reasons, CC_NOTE_REASON);
+    return CC_OK;
+}
+
+void cc_forecast_shorten(const struct cc_forecast *f, struct cc_record *r,
+                         const struct cc_setting *s, const struct cc_forecast_step *step,
+                         size_t count)
+{
+    enum { MOST_ROWS = 7 };
+    for (size_t i = 0; i < count; i++) {
+        const bool plain = (f->schemes->item[step[i].scheme]->scheme->flags & CC_LOSSY) == 0 &&
+                           step[i].speedup == 1;
+        size_t faster = 0;
+        for (size_t k = 0; k < count; k++)
+            faster += step[k].step_s < step[i].step_s && is_admitted(f, s, step[k].scheme);
+        if (!plain && (faster >= MOST_ROWS || !is_admitted(f, s, step[i].scheme)))
+            r->rows[step[i].row].detail = true;
+    }
 }
 
 /* --- the best of several exchanges --- */
@@ -315,8 +356,9 @@ int cc_forecast_note_winners(const struct cc_forecast *f, struct cc_record *r, s
         cc_forecast_place(&w->s, where, sizeof where);
         cc_print_si(w->step_s, "s", time, sizeof time);
         against_best(f, w->step_s, &w->best, against, sizeof against);
-        CC_TRY(cc_record_note(r, e, "fastest of the exchanges compared: %s, with %s: %s a step, %s",
-                              where, cc_forecast_scheme(f, w->scheme), time, against));
+        CC_TRY(cc_record_note_at(r, CC_NOTE_ANSWER, e,
+                                 "fastest of the exchanges compared: %s, with %s: %s a step, %s",
+                                 where, cc_forecast_scheme(f, w->scheme), time, against));
     }
     return CC_OK;
 }

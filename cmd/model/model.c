@@ -179,6 +179,7 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s,
     CC_TRY(cc_record_text(m->record, row, CC_KEY(profile), f->codec_models.source, e));
     m->step[(*rows)++] =
         (struct cc_forecast_step){.scheme = scheme,
+                                  .row = row,
                                   .step_s = p.step_s,
                                   .speedup = cc_forecast_speedup(raw->step_s, p.step_s),
                                   .bottleneck = cc_bottleneck_names[p.bottleneck]};
@@ -222,7 +223,10 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
         else if (m->left_out++ == 0)
             m->refused = why;
     }
-    return cc_forecast_note_fastest(f, m->record, s, m->step, rows, &best, e);
+    CC_TRY(cc_forecast_note_fastest(f, m->record, s, m->step, rows, &best, e));
+    if (f->catalogue)
+        cc_forecast_shorten(f, m->record, s, m->step, rows);
+    return CC_OK;
 }
 
 /* Notes the exchanges of which rows may be further off than others. */

@@ -77,6 +77,7 @@ static int list_all(struct cc_record *r, struct cc_error *e)
         cc_net_free(net);
         CC_TRY(status);
     }
+    cc_record_title(r, "%zu nets; `commcomp nets resnet50` lists the tensors of one", r->row_count);
     return CC_OK;
 }
 

@@ -215,13 +215,14 @@ static int add_notes(struct cc_record *r, const struct cc_paper *p, struct cc_er
     for (size_t i = 0; i < p->constants; i++)
         by_hand += p->constant[i].by_hand;
     CC_TRY(cc_record_note(r, e, "%s: %s, %s: \"%s\"", p->id, p->reference, p->place, p->caption));
-    CC_TRY(cc_record_note(r, e,
-                          "errors: rms %.1f%%, worst %+.1f%%, of %zu figures; %zu constants were "
-                          "fitted%s",
-                          100 * p->rms_error, 100 * p->worst_error, p->figures, p->fitted,
-                          by_hand > 0     ? ", by hand"
-                          : p->fitted > 0 ? ", by least squares of log(model / paper)"
-                                          : ""));
+    CC_TRY(cc_record_note_at(r, CC_NOTE_ANSWER, e,
+                             "errors: rms %.1f%%, worst %+.1f%%, of %zu figures; %zu constant%s "
+                             "fitted%s",
+                             100 * p->rms_error, 100 * p->worst_error, p->figures, p->fitted,
+                             p->fitted == 1 ? " was" : "s were",
+                             by_hand > 0     ? ", by hand"
+                             : p->fitted > 0 ? ", by least squares of log(model / paper)"
+                                             : ""));
     CC_TRY(note_grid(r, p, e));
     CC_TRY(cc_record_note(r, e, "model: %s", p->model));
     for (size_t i = 0; i < p->constants; i++)
@@ -364,6 +365,10 @@ static int list_all(struct cc_record *r, struct cc_error *e)
         cc_paper_free(p);
         CC_TRY(status);
     }
+    cc_record_title(r,
+                    "%zu published tables; `commcomp paper 3lc-table1` sets the figures of one "
+                    "beside the model's",
+                    r->row_count);
     return CC_OK;
 }
 

@@ -389,8 +389,8 @@ static int note_burst(struct calibrate *c, struct cc_error *e)
 }
 
 /* The rate of a class, and in a lab its share of tc's. */
-static int note_rate(struct calibrate *c, enum cc_ping_class class, const char *what,
-                     struct cc_error *e)
+static int note_rate(struct calibrate *c, enum cc_ping_class class, enum cc_note_place place,
+                     const char *what, struct cc_error *e)
 {
     const struct cc_calibration *f = &c->class[class].found;
     const double given = shaped_bps(c, class);
@@ -400,9 +400,9 @@ static int note_rate(struct calibrate *c, enum cc_ping_class class, const char *
         (void)snprintf(shaped, sizeof shaped,
                        "; %.2f%% of the rate given to tc, of which headers leave 95.64%%",
                        100 * f->bw_bps.value / given);
-    return cc_record_note(
-        c->record, e, "%s: %s +- %.2g%% of payload, from %zu sizes of %.0f bytes and more%s", what,
-        rate, 100 * f->bw_bps.sd / f->bw_bps.value, f->sizes, f->from_bytes, shaped);
+    return cc_record_note_at(
+        c->record, place, e, "%s: %s +- %.2g%% of payload, from %zu sizes of %.0f bytes and more%s",
+        what, rate, 100 * f->bw_bps.sd / f->bw_bps.value, f->sizes, f->from_bytes, shaped);
 }
 
 static int note_inside(struct calibrate *c, struct cc_error *e)
@@ -410,7 +410,7 @@ static int note_inside(struct calibrate *c, struct cc_error *e)
     const struct cc_ping_run *p = &c->class[CC_PING_INSIDE];
     if (!c->wanted[CC_PING_INSIDE])
         return CC_OK;
-    CC_TRY(note_rate(c, CC_PING_INSIDE, "inside a host", e));
+    CC_TRY(note_rate(c, CC_PING_INSIDE, CC_NOTE_BELOW, "inside a host", e));
     return cc_record_note(c->record, e,
                           "inside a host, latency: %.3g +- %.2g us; sending: %.3g us. One pair of "
                           "workers: others that send at the same time share the host's memory",
@@ -424,7 +424,7 @@ static int note_ways(struct calibrate *c, struct cc_error *e)
     for (enum cc_ping_class i = CC_PING_OUT; i <= CC_PING_IN; i++) {
         if (!c->wanted[i])
             continue;
-        CC_TRY(note_rate(c, i, class_names[i], e));
+        CC_TRY(note_rate(c, i, CC_NOTE_BELOW, class_names[i], e));
         if (!is_own_rate(c, i))
             CC_TRY(cc_record_note(c->record, e,
                                   "%s: perhaps faster, as %d other host%s no more; --peers with a "
@@ -441,10 +441,10 @@ static int add_notes(struct calibrate *c, struct cc_error *e)
 {
     const struct cc_ping_run *p = &c->class[CC_PING_BETWEEN];
     const struct cc_calibration *f = &p->found;
-    CC_TRY(note_rate(c, CC_PING_BETWEEN, "bandwidth", e));
-    CC_TRY(cc_record_note(c->record, e,
-                          "latency: %.3g +- %.2g us, the median of messages of up to %d bytes",
-                          1e6 * f->latency_s.value, 1e6 * f->latency_s.sd, CC_CALIBRATE_SMALL));
+    CC_TRY(note_rate(c, CC_PING_BETWEEN, CC_NOTE_ANSWER, "bandwidth", e));
+    CC_TRY(cc_record_note_at(c->record, CC_NOTE_ANSWER, e,
+                             "latency: %.3g +- %.2g us, the median of messages of up to %d bytes",
+                             1e6 * f->latency_s.value, 1e6 * f->latency_s.sd, CC_CALIBRATE_SMALL));
     CC_TRY(cc_record_note(
         c->record, e, "sending: %.3g us of a processor's time for each message, whatever its size",
         1e6 * p->message_s));

@@ -163,8 +163,8 @@ static int note_agreement(struct validate *v, struct cc_error *e)
         (void)snprintf(added, sizeof added,
                        " of the step, and %.1f%% of what network and codecs add",
                        100 * a.worst_added);
-    CC_TRY(cc_record_note(
-        v->record, e,
+    CC_TRY(cc_record_note_at(
+        v->record, CC_NOTE_ANSWER, e,
         "%zu of %zu row%s %s within %.3g%%; the largest difference of two answers "
         "is %.1f%%%s",
         a.agree, a.rows, s, a.agree == 1 ? "agrees" : "agree", limit, 100 * a.worst, added));

@@ -1,6 +1,7 @@
 #!/bin/sh
 # `commcomp advise`: verdicts that can be worked out by hand, and refusals.
 . "$(dirname "$0")/lib.sh"
+export COLUMNS=80
 
 make_profile
 
@@ -393,6 +394,12 @@ q 0 advise $kept --accuracy sparse.csv --format json
 json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["sparse"] and not any("nan" in n.split() for n in d["notes"])'
 
 # --- evidence: our own trainings ---
+
+# Whole nets with every scheme take minutes under a sanitizer, in code that the cases above have run.
+if sanitized; then
+    echo 'advise: evidence: skipped: sanitized'
+    finish
+fi
 
 cat >evidence.py <<'P'
 """evidence.py FILE SETTING: whether the rows in `out` have what the scheme lost in the setting that begins so."""

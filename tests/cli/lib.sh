@@ -18,7 +18,8 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
 cd "$dir" || exit 1
-unset COMMCOMP_ISA COLUMNS
+unset COMMCOMP_ISA
+export COLUMNS=10000 # lines are not wrapped; cases about widths have their own
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}allocator_may_return_null=1 # as malloc does
 # Ranks look for no leaks, as Open MPI itself leaks memory.
 export OMPI_MCA_mca_base_env_list=ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0

@@ -4,9 +4,9 @@
 
 q 0 paper
 expected table
-q 0 paper 3lc-table1
+q 0 paper 3lc-table1 --wide
 expected 3lc-table1
-q 0 paper sparcml-table3
+q 0 paper sparcml-table3 --wide
 expected sparcml-table3
 
 q 0 paper --format json

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The program as a whole: help, arguments, output files.
 . "$(dirname "$0")/lib.sh"
+unset COLUMNS
 
 widest() { awk '{ if (length($0) > n) n = length($0) } END { print n + 0 }' "$1"; }
 
@@ -119,9 +120,12 @@ q 0 nets --wide
 out 'papers say'
 q 0 nets -o nets.txt
 [ "$(widest nets.txt)" -gt 100 ] || bad "a file is as narrow as the terminal"
-unset COLUMNS
+export COLUMNS=10000
 q 0 nets
 same out nets.txt
+unset COLUMNS
+q 0 nets
+[ "$(widest out)" -le 80 ] || bad "$(widest out) columns of 80 without a terminal"
 q 0 nets resnet20 --format csv --notes nets.notes
 grep -q '^resnet20: 269722 values in 59 tensors' nets.notes || bad "the notes: $(cat nets.notes)"
 t 2 nets --notes x.csv -o x.csv

@@ -2,6 +2,7 @@
 # The commands of the README, by copy and paste, on the trace that ships with the project; and what it
 # prints of them, where that depends on no machine.
 . "$(dirname "$0")/lib.sh"
+export COLUMNS=80
 
 make_profile
 ln -s "$(cd "$tests/.." && pwd)/captured" captured

@@ -351,6 +351,56 @@ static void usual_columns(void **state)
     }
 }
 
+/* An answer comes first; then the settings in one line, at most eight columns and three notes, and
+ * what is not shown. A file has all. */
+static void answer_first(void **state)
+{
+    (void)state;
+    const struct cc_column columns[] = {
+        RECORDS_COLUMN("s", "s", "", "%.0f", 1, "a setting", CC_SETTING),
+        RECORDS_COLUMN("k", "k", "ms", "%.0f", 1, "the same everywhere", CC_SETTING),
+        RECORDS_COLUMN("v", "v", "", "%.0f", 1, "the answer", CC_ANSWER),
+        RECORDS_COLUMN("m1", "m1", "", "%.0f", 1, "m", CC_MAIN),
+        RECORDS_COLUMN("m2", "m2", "", "%.0f", 1, "m", CC_MAIN),
+        RECORDS_COLUMN("m3", "m3", "", "%.0f", 1, "m", CC_MAIN),
+        RECORDS_COLUMN("m4", "m4", "", "%.0f", 1, "m", CC_MAIN),
+        RECORDS_COLUMN("m5", "m5", "", "%.0f", 1, "m", CC_MAIN),
+        RECORDS_COLUMN("m6", "m6", "", "%.0f", 1, "m", CC_MAIN),
+        RECORDS_COLUMN("d", "d", "", "%.0f", 1, "a detail", CC_DETAIL),
+        {.key = NULL},
+    };
+    struct cc_record r;
+    cc_record_init(&r, "bench", columns, 0, NULL);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(records_new_row(&r), i);
+        for (size_t c = 0; columns[c].key != NULL; c++)
+            cc_record_number(&r, i, columns[c].key, c == 1 ? 4 : (double)(i + c));
+        r.rows[i].detail = i == 1;
+    }
+    cc_record_title(&r, "a title");
+    for (int i = 1; i <= 4; i++)
+        assert_int_equal(cc_record_note(&r, NULL, "note %d", i), CC_OK);
+    assert_int_equal(cc_record_note_at(&r, CC_NOTE_REASON, NULL, "a reason"), CC_OK);
+    assert_int_equal(cc_record_note_at(&r, CC_NOTE_ANSWER, NULL, "take the second"), CC_OK);
+    r.width = 80;
+    records_expect(
+        &r, CC_FORMAT_TABLE,
+        "take the second\n\na title\nk 4 ms\n\n"
+        "s  v  m1  m2  m3  m4  m5  m6\n"
+        "0  2   3   4   5   6   7   8\n"
+        "2  4   5   6   7   8   9  10\n\n"
+        "note 1\nnote 2\nnote 3\nnot shown: 1 row, 1 column, 2 notes; --wide shows all\n");
+    r.wide = true;
+    records_expect(&r, CC_FORMAT_TABLE,
+                   "take the second\n\na title\nk  4 ms\n\n"
+                   "s  v  m1  m2  m3  m4  m5  m6   d\n"
+                   "0  2   3   4   5   6   7   8   9\n"
+                   "1  3   4   5   6   7   8   9  10\n"
+                   "2  4   5   6   7   8   9  10  11\n\n"
+                   "note 1\nnote 2\nnote 3\nnote 4\na reason\n");
+    cc_record_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +414,7 @@ int main(void)
         cmocka_unit_test(chosen_columns),
         cmocka_unit_test(detail_rows),
         cmocka_unit_test(usual_columns),
+        cmocka_unit_test(answer_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,16 +29,22 @@ struct manner {
     bool nontemporal, front;
 };
 
-/* All output bytes of a run, one after the other. */
+/* All output bytes of a run, one after the other. The memory serves every run: new pages for each
+ * take longer than the codecs. */
 struct outcome {
     uint8_t *bytes;
-    size_t len;
+    size_t len, room;
 };
+
+static struct outcome plain, other;
 
 static void record(struct outcome *o, const void *bytes, size_t count)
 {
-    o->bytes = realloc(o->bytes, o->len + count + 1);
-    assert_non_null(o->bytes);
+    if (o->len + count >= o->room) {
+        o->room = 2 * (o->len + count + 1);
+        o->bytes = realloc(o->bytes, o->room);
+        assert_non_null(o->bytes);
+    }
     if (count > 0)
         memcpy(o->bytes + o->len, bytes, count);
     o->len += count;
@@ -104,26 +110,25 @@ static void same_bytes(void **state)
     };
     const enum cc_isa best = cc_isa();
     struct rig rig;
-    struct outcome plain = {0};
     assert_true(rig_open(&rig, *state));
+    plain.len = 0;
     work(&rig, &(struct manner){.isa = CC_SCALAR, .threads = 1}, &plain);
     for (size_t i = 0; i < sizeof manners / sizeof manners[0]; i++) {
         const struct manner *config = &manners[i];
-        struct outcome other = {0};
         if (!cc_isa_has(config->isa))
             continue;
+        other.len = 0;
         work(&rig, config, &other);
+        if (other.len == plain.len && memcmp(plain.bytes, other.bytes, plain.len) == 0)
+            continue;
         size_t same = 0;
         while (same < plain.len && same < other.len && plain.bytes[same] == other.bytes[same])
             same++;
-        if (same != plain.len || same != other.len)
-            fail_msg("%s, %s, %d threads%s%s: byte %zu of the outcome (of %zu, %zu) differs",
-                     rig.spec->name, cc_isa_name(config->isa), config->threads,
-                     config->nontemporal ? ", past the cache" : "", config->front ? ", front" : "",
-                     same, plain.len, other.len);
-        free(other.bytes);
+        fail_msg("%s, %s, %d threads%s%s: byte %zu of the outcome (of %zu, %zu) differs",
+                 rig.spec->name, cc_isa_name(config->isa), config->threads,
+                 config->nontemporal ? ", past the cache" : "", config->front ? ", front" : "",
+                 same, plain.len, other.len);
     }
-    free(plain.bytes);
     cc_isa_force(best);
     cc_cache_force(0);
     rig_close(&rig);
@@ -138,5 +143,9 @@ int main(int argc, char **argv)
     wrong[N / 3] = NAN;
     wrong[N / 2] = -INFINITY;
     wrong[N - 1] = INFINITY;
-    return rig_run("large tensors", tests, sizeof tests / sizeof tests[0], argc, argv);
+    const int failures =
+        rig_run("large tensors", tests, sizeof tests / sizeof tests[0], argc, argv);
+    free(plain.bytes);
+    free(other.bytes);
+    return failures;
 }

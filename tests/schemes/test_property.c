@@ -131,7 +131,7 @@ static void every_length(void **state)
 {
     struct rig rig;
     assert_true(rig_open(&rig, *state));
-    for (size_t n = 0; n <= 300; n += tier_pick(23, 2, 1)) {
+    for (size_t n = 0; n <= 300; n += tier_pick(23, 5, 1)) {
         const struct cc_shape shape = cc_shape_flat(n);
         compare_all(&rig, &shape, n % 2 == 0 ? DATA_LAPLACE : DATA_TIES, 2, true);
     }
@@ -144,7 +144,7 @@ static void every_manner(void **state)
     uint64_t seed = 3;
     assert_true(rig_open(&rig, *state));
     for (int kind = 0; kind < DATA_KINDS; kind++) {
-        for (int i = (int)tier_pick(9, 5, 0); i < 10; i++) {
+        for (int i = (int)tier_pick(9, 8, 0); i < 10; i++) {
             const size_t most = i == 9 && kind % 4 == 0 ? 200000 : 5000;
             const struct cc_shape shape = cc_shape_flat(1 + (size_t)(data_random(&seed) % most));
             compare_all(&rig, &shape, (enum data_kind)kind, 4, false);

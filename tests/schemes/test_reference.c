@@ -97,7 +97,7 @@ static void small(void **state)
                                    63, 64, 65, 79, 511, 512, 513, 4095, 4097};
     /* Under a sanitizer, which guards both ends by itself, each size has its buffers at one end of
      * the pages only. */
-    const size_t ends = tier_pick(1, 1, 2), stride = tier_pick(4, 1, 1);
+    const size_t ends = tier_pick(1, 1, 2), stride = tier_pick(4, 2, 1);
     struct rig rig;
     assert_true(rig_open(&rig, *state));
     for (size_t end = 0; end < ends; end++) {
@@ -143,7 +143,7 @@ static void large(void **state)
 {
     struct rig rig;
     assert_true(rig_open(&rig, *state));
-    size_t largest = tier_pick(100001, 262147, 262147);
+    size_t largest = tier_pick(100001, 131101, 262147);
     if (tier() != TIER_QUICK && strcmp(rig.spec->scheme->id, "lz4") == 0)
         largest = 1048653; /* it begins a new block after 2^20 values */
     if (tier() != TIER_QUICK && changes_when_large(&rig))
@@ -261,7 +261,7 @@ static void hostile(void **state)
         struct cc_shape shape = cc_shape_flat(sizes[i]);
         if (sizes[i] == 600) /* so that powersgd has factors */
             assert_int_equal(cc_shape_parse("20x30", &shape, NULL), CC_OK);
-        damage_some(&rig, &shape, tier_pick(10, 100, 300), &seed);
+        damage_some(&rig, &shape, tier_pick(10, 30, 300), &seed);
     }
     const struct cc_shape shape = cc_shape_flat(2097163);
     rig.front = true;

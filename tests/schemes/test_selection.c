@@ -155,7 +155,7 @@ static void threads_share_tensors(void **state)
 {
     (void)state;
     static const int threads[] = {5, 2, 1};
-    const size_t stride = tier_pick(KINDS - 1, 1, 1), counts = tier_pick(1, 1, LENGTH(threads));
+    const size_t stride = tier_pick(KINDS - 1, 2, 1), counts = tier_pick(1, 1, LENGTH(threads));
     for (size_t i = 0; i < LENGTH(schemes); i++)
         for (size_t kind = 0; kind < KINDS; kind += stride)
             compare(schemes[i], (enum kind)kind, 3 * CC_PART_VALUES + 4321, threads, counts);
@@ -169,7 +169,7 @@ static void output_goes_past_the_cache(void **state)
     const size_t n = cc_cache_bytes() / sizeof(float) + 4099;
     static const int threads[] = {3};
     assert_true(cc_use_nontemporal(n * sizeof(float)));
-    for (size_t i = 0; i < LENGTH(some); i += tier_pick(LENGTH(some), 1, 1))
+    for (size_t i = 0; i < LENGTH(some); i += tier_pick(LENGTH(some), 3, 1))
         compare(some[i], EVEN, n, threads, 1);
 }
 
@@ -182,8 +182,8 @@ static void all_lengths(void **state)
     static const size_t more[] = {511,  512,  513,  2047,  2048,  2049,
                                   4095, 4097, 6143, 65535, 65536, 65537};
     for (size_t i = 0; i < LENGTH(schemes); i++)
-        for (size_t n = 1 + i % tier_pick(31, 3, 1); n <= 300 + LENGTH(more);
-             n += tier_pick(31, 3, 1))
+        for (size_t n = 1 + i % tier_pick(31, 7, 1); n <= 300 + LENGTH(more);
+             n += tier_pick(31, 7, 1))
             compare(schemes[i], n % 3 == 0 ? TIES : EVEN, n <= 300 ? n : more[n - 301], threads, 1);
 }
 

@@ -198,9 +198,9 @@ const struct cc_option cc_train_own_options[] = {
      .help = "evaluate this many times, in place of --eval-every"},
     {.name = "quarters", MEMBER(quarters), .group = CC_GROUP_TRAIN,
      .help = "train for a quarter, half and three quarters of --steps, too, each with a whole schedule"},
-    {.name = "show", MEMBER(show), .value = "WHICH", .def = "all", .choices = shows, .group = CC_GROUP_TRAIN,
-     .help = "the rows of the table: all, ends (the summary of each training), or means (each evaluation, "
-             "as the mean over the seeds); files have all"},
+    {.name = "show", MEMBER(show), .value = "WHICH", .def = "ends", .choices = shows, .group = CC_GROUP_TRAIN,
+     .help = "the rows of the table: ends (the summary of each training), all (its evaluations, too), or "
+             "means (each evaluation, as the mean over the seeds); files have all"},
     {.name = "outer", MEMBER(outer), .value = "NAME", .def = "nesterov", .choices = cc_train_outers,
      .group = CC_GROUP_TRAIN,
      .help = "--local-steps: the outer optimizer; ef: the mean of what arrives, with error feedback of the "

@@ -21,8 +21,6 @@ void cc_train_trial_defaults(struct cc_train_options *o)
         return;
     if (CC_TRAIN_GIVEN(o, steps) == NULL)
         o->steps = (struct cc_train_step_counts){.item = {DEFAULT_STEPS}, .count = 1};
-    if (CC_TRAIN_GIVEN(o, show) == NULL)
-        o->show = CC_SHOW_ENDS;
     if (CC_TRAIN_GIVEN(o, net) == NULL)
         o->net = CC_TRAIN_TRIAL_NET;
     if (CC_TRAIN_GIVEN(o, eval_every) == NULL && CC_TRAIN_GIVEN(o, evaluations) == NULL)

@@ -17,6 +17,71 @@
 #include "train/data/ngram.h"
 #include "train/linear/linear.h"
 
+/* A number of a row, NaN if it has none. */
+static double number_of(const struct cc_record *r, size_t row, const struct cc_result_key *key)
+{
+    const struct cc_value *v = cc_record_value(r, row, key);
+    return v->kind == CC_NUMBER ? v->number : (double)NAN;
+}
+
+/* Whether a row sums up a training that ended. */
+static bool is_summary(const struct cc_record *r, size_t row)
+{
+    const struct cc_value *kind = cc_record_value(r, row, CC_KEY(kind));
+    return kind->kind == CC_TEXT && strcmp(kind->text, "summary") == 0 &&
+           !isnan(number_of(r, row, CC_KEY(loss)));
+}
+
+static void print_end(const struct cc_record *r, size_t row, FILE *f)
+{
+    const double accuracy = number_of(r, row, CC_KEY(accuracy));
+    const double difference = number_of(r, row, CC_KEY(difference));
+    const double bits = number_of(r, row, CC_KEY(bits_push));
+    (void)fprintf(f, "%s ", cc_record_value(r, row, CC_KEY(scheme))->text);
+    if (isnan(accuracy))
+        (void)fprintf(f, "a loss of %.4g", number_of(r, row, CC_KEY(loss)));
+    else
+        (void)fprintf(f, "%.2f%%", 100 * accuracy);
+    if (!isnan(difference) && !isnan(accuracy) && difference != 0)
+        (void)fprintf(f, " (%+.2f points, %.3g bits a value pushed)", 100 * difference, bits);
+    else if (bits < 32)
+        (void)fprintf(f, " (%.3g bits a value pushed)", bits);
+}
+
+/* The answer: where the first scheme ends, and those that push least. */
+static int note_ends(const struct cc_train *t, struct cc_error *e)
+{
+    enum { MOST = 4 };
+    const struct cc_record *r = t->record;
+    struct cc_memory_text text;
+    double above = -1;
+    size_t first = 0, shown = 1;
+    while (first < r->row_count && !is_summary(r, first))
+        first++;
+    if (first == r->row_count || cc_interrupted() || t->options.trial)
+        return CC_OK;
+    CC_TRY(cc_memory_text_begin(&text, "the answer", e));
+    print_end(r, first, text.f);
+    for (; shown < MOST; shown++) {
+        size_t least = SIZE_MAX;
+        for (size_t i = first + 1; i < r->row_count; i++)
+            if (is_summary(r, i) && number_of(r, i, CC_KEY(bits_push)) > above &&
+                (least == SIZE_MAX ||
+                 number_of(r, i, CC_KEY(bits_push)) < number_of(r, least, CC_KEY(bits_push))))
+                least = i;
+        if (least == SIZE_MAX)
+            break;
+        above = number_of(r, least, CC_KEY(bits_push));
+        (void)fputs(", ", text.f);
+        print_end(r, least, text.f);
+    }
+    CC_TRY(cc_memory_text_end(&text, CC_OK, e));
+    const int status = cc_record_note_at(t->record, CC_NOTE_ANSWER, e, "after %.0f steps: %s",
+                                         number_of(r, first, CC_KEY(step)), text.text);
+    free(text.text);
+    return status;
+}
+
 /* The figures that a language model's bits a byte are to be held against. */
 static int note_text(const struct cc_train *t, struct cc_error *e)
 {
@@ -289,6 +354,8 @@ static int note_target(const struct cc_train *t, struct cc_error *e)
 
 static int note_interrupt(const struct cc_train *t, struct cc_error *e)
 {
+    /* Trainings without an end have their evaluations only. */
+    t->record->all_rows |= cc_interrupted();
     return cc_interrupted() && t->checkpoint != NULL
                ? cc_record_note(t->record, e,
                                 "interrupted: the same command with --resume%s continues from the "
@@ -413,6 +480,8 @@ int cc_train_notes(const struct cc_train *t, struct cc_error *e)
         return note_divergence(t, e);
     }
     CC_TRY(cc_train_note_trial(t, e));
+    if (t->frameworks == NULL)
+        CC_TRY(note_ends(t, e));
     CC_TRY(note_resumed(t, e));
     CC_TRY(note_captured(t, e));
     CC_TRY(cc_train_paper_notes(t, e));
