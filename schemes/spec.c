@@ -117,6 +117,8 @@ static int set_nested(const struct cc_param *p, const char *value, void *params,
     return CC_OK;
 }
 
+static const char density_name[] = "density";
+
 /* In `given`: k follows from a density. */
 static const uint64_t BY_DENSITY = UINT64_C(1) << 63;
 
@@ -127,7 +129,7 @@ static int set_density(struct cc_spec *s, const struct cc_param *k, const char *
 {
     const struct cc_param *bucket = cc_param_find(s->scheme->params, "bucket");
     const struct cc_param share[] = {
-        {.name = "density", .unit = "", .min = 0, .max = 1, .min_open = true, .type = CC_REAL}};
+        {.name = density_name, .unit = "", .min = 0, .max = 1, .min_open = true, .type = CC_REAL}};
     double density;
     char count[32];
     CC_TRY(cc_param_set(share, value, &density, e));
@@ -140,12 +142,27 @@ static int set_density(struct cc_spec *s, const struct cc_param *k, const char *
     return cc_param_set(k, count, s->params, e);
 }
 
+/* The parameter that a density sets; NULL if the scheme has none, or a density of its own. */
+static const struct cc_param *param_of_density(const struct cc_scheme *s)
+{
+    const struct cc_param *k = cc_param_find(s->params, "k");
+    return k != NULL && strcmp(k->unit, "values") == 0 &&
+                   cc_param_find(s->params, density_name) == NULL
+               ? k
+               : NULL;
+}
+
+bool cc_scheme_takes(const struct cc_scheme *s, const char *name)
+{
+    return cc_param_find(s->params, name) != NULL ||
+           (strcmp(name, density_name) == 0 && param_of_density(s) != NULL);
+}
+
 static int set_param(struct cc_spec *s, const char *name, const char *value, struct cc_error *e)
 {
     const struct cc_param *p = cc_param_find(s->scheme->params, name);
-    const struct cc_param *k = cc_param_find(s->scheme->params, "k");
-    const bool by_density =
-        p == NULL && strcmp(name, "density") == 0 && k != NULL && strcmp(k->unit, "values") == 0;
+    const struct cc_param *k = param_of_density(s->scheme);
+    const bool by_density = p == NULL && strcmp(name, density_name) == 0 && k != NULL;
     if (by_density)
         p = k;
     if (p == NULL)

@@ -53,6 +53,10 @@ int cc_spec_parse(const char *text, struct cc_spec **out, struct cc_error *e);
  * are not added again. After an error the list may have grown. */
 int cc_spec_list_parse(const char *text, struct cc_spec_list *list, struct cc_error *e);
 
+/* Whether a parameter of this name can be set: also `density` of a scheme that sends k values of a
+ * bucket or chunk. */
+bool cc_scheme_takes(const struct cc_scheme *s, const char *name);
+
 /* Sets a parameter of every scheme in the list, as `--scheme 3lc --s 1.75` does. The value may be a
  * sweep. If one of the schemes has no such parameter, that is an error and the list stays as it
  * was. Combinations of parameters are checked later, by cc_spec_list_move. */

@@ -114,7 +114,7 @@ static int set_scheme_parameter(const struct cc_args *args, const char *name, si
         (option != SIZE_MAX && option >= args->options.own))
         return -1;
     (void)snprintf(word, sizeof word, "%.*s", (int)n, name);
-    if (cc_param_find(at->group.item[0]->scheme->params, word) == NULL)
+    if (!cc_scheme_takes(at->group.item[0]->scheme, word))
         return -1;
     if (inline_value == NULL && at->next >= at->argc)
         return cc_usage(e, "--%s needs an argument", word);

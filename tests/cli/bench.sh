@@ -117,6 +117,9 @@ q 0 bench -q --values 10,1K,100k --steps 2 --scheme fp32,int8 --samples 2 --form
 [ ! -s err ] || bad "several sizes: messages"
 q 0 bench -q --values 1.00000000000000000000000000000K,1.001K --steps 1 --scheme int8 --no-speed --format json
 json '[r["values"] for r in d["rows"]] == [1000, 1001]'
+# A density is a share of a bucket, of 512 to 6, in either form.
+q 0 bench -q --trace net --scheme topk --density 1% --no-speed --steps 1 --format json
+json 'd["rows"][0]["scheme"] == "topk:k=6"'
 q 0 bench -q --trace net --scheme fp32 --no-speed --steps 99 --format json
 json 'd["rows"][0]["steps"] == 3 and "--steps 99: the trace has 3, which are used" in d["notes"]'
 q 0 bench -q --trace net --scheme fp32 --no-speed --steps 3 --format json
