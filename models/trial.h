@@ -55,6 +55,11 @@ bool cc_trial_learns(const double *base, size_t steps);
 #define CC_TRIAL_MAX_LOSS      0.01
 #define CC_TRIAL_MAX_LOSS_TEXT "1%" /* the same */
 
+/* By which share of fp32's the test loss of a language model may be higher, unless the user says
+ * otherwise: three times what seeds differ by, and what a tenth more steps make up for
+ * (docs/local-steps.md). */
+#define CC_TRIAL_MAX_RISE_TEXT "1%"
+
 enum cc_trial_verdict {
     CC_TRIAL_KEEPS, /* certainly within the limit */
     CC_TRIAL_COSTS, /* certainly beyond it */

@@ -75,6 +75,8 @@ void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
         (void)snprintf(out, cap, "%s depends on the gradients: needs --trace", a->absolute);
     else if (ruling == CC_OUT_ERROR)
         (void)snprintf(out, cap, "sum_error above %g", l->sum_error);
+    else if (ruling == CC_OUT_LOST && l->of_loss)
+        (void)snprintf(out, cap, "loss %.2f%% higher", 100 * a->lost);
     else if (ruling == CC_OUT_LOST)
         (void)snprintf(out, cap, "lost %.2f points", 100 * a->lost);
     else

@@ -36,7 +36,9 @@ struct cc_verdict_limits {
     double sum_error; /* largest error of the workers' sum; usually CC_VERDICT_MAX_ERROR */
     bool lossless;    /* only schemes that change no value */
     enum cc_ruled_by by;
-    double lost; /* most accuracy, 0 to 1, that a scheme may have lost to fp32 in trainings */
+    double lost;  /* most accuracy, 0 to 1, that a scheme may have lost to fp32 in trainings */
+    bool of_loss; /* CC_BY_TRAININGS: `lost` is the rise of the test loss over fp32's instead, as a
+                     share of it */
 };
 
 /* Everything about a scheme in a setting that decides whether a verdict may name it. */

@@ -12,19 +12,35 @@
 
 /* No training has more steps, seeds or workers. */
 #define MOST_COUNT 1e12
+/* Nor a loss above this, in nats or bits, or a rise of it. */
+#define MOST_LOSS 1e4
 
-/* The columns that every result of trainings has. */
-static const char *const needed[] = {"kind", "scheme", "net",      "data",     "workers",
-                                     "step", "seeds",  "diverged", "accuracy", "difference"};
+/* The columns that every result of trainings has, beside those of accuracies or losses. */
+static const char *const needed[] = {"kind",    "scheme", "net",   "data",
+                                     "workers", "step",   "seeds", "diverged"};
+
+/* What trainings are judged by: the first of these columns that has a number. */
+static const char *const judged_by[] = {[CC_TRAINED_BITS] = "bits_per_byte",
+                                        [CC_TRAINED_ACCURACY] = "accuracy",
+                                        [CC_TRAINED_LOSS] = "loss"};
+
+static bool has(const struct cc_sheet *s, const char *key)
+{
+    return cc_sheet_column(s, key) != CC_NO_COLUMN;
+}
 
 static int check_columns(const struct cc_sheet *s, struct cc_error *e)
 {
-    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
-        if (cc_sheet_column(s, needed[i]) == CC_NO_COLUMN)
-            return cc_fail(e,
-                           "%s: a result of trainings needs a column '%s', which it lacks: "
-                           "`commcomp train --seeds 3 -o FILE` makes them",
-                           s->path, needed[i]);
+    const char *lacks = NULL;
+    for (size_t i = sizeof needed / sizeof needed[0]; i-- > 0;)
+        lacks = has(s, needed[i]) ? lacks : needed[i];
+    if (lacks == NULL && !has(s, "bits_per_byte") && (has(s, "accuracy") || !has(s, "loss")))
+        lacks = !has(s, "accuracy") ? "accuracy" : !has(s, "difference") ? "difference" : NULL;
+    if (lacks != NULL)
+        return cc_fail(e,
+                       "%s: a result of trainings needs a column '%s', which it lacks: `commcomp "
+                       "train --seeds 3 -o FILE` makes them",
+                       s->path, lacks);
     return CC_OK;
 }
 
@@ -119,7 +135,6 @@ static int read_trial(const struct cc_sheet *s, size_t row, struct cc_trained *o
                       struct cc_error *e)
 {
     double low, high;
-    CC_TRY(verdict_of(s, row, out, e));
     out->lost = NAN;
     if (!out->tried)
         return CC_OK;
@@ -136,10 +151,49 @@ static int read_trial(const struct cc_sheet *s, size_t row, struct cc_trained *o
     return CC_OK;
 }
 
+/* What a row is judged by, in out->by. A trial is one of accuracies. */
+static int judge(const struct cc_sheet *s, size_t row, struct cc_trained *out, struct cc_error *e)
+{
+    double value = NAN;
+    out->loss = NAN;
+    out->by = CC_TRAINED_NOTHING;
+    if (out->tried)
+        return CC_OK;
+    for (int i = CC_TRAINED_NOTHING + 1; i < CC_TRAINED_WAYS && isnan(value); i++) {
+        CC_TRY(number_of(s, row, judged_by[i], &value, e));
+        out->by = isnan(value) ? CC_TRAINED_NOTHING : (enum cc_trained_by)i;
+    }
+    if (!cc_trained_by_loss(out->by))
+        return CC_OK;
+    if (!(value > 0 && value <= MOST_LOSS))
+        return cc_fail(e, "%s: %s %zu, column '%s': %.10g is not a number above 0, up to %g",
+                       s->path, s->place_word, s->place[row], judged_by[out->by], value, MOST_LOSS);
+    out->loss = value;
+    return CC_OK;
+}
+
+/* The rise of the loss over fp32's, in the place of a difference of accuracies, with its sign. */
+static int rise_of(const struct cc_sheet *s, size_t row, struct cc_trained *out, struct cc_error *e)
+{
+    double rise, low, high;
+    CC_TRY(number_of(s, row, "loss_rise", &rise, e));
+    if (!isnan(rise) && !(rise > -1 && rise <= MOST_LOSS))
+        return cc_fail(e,
+                       "%s: %s %zu, column 'loss_rise': %.10g is not a number above -1, up to %g",
+                       s->path, s->place_word, s->place[row], rise, MOST_LOSS);
+    CC_TRY(interval_of(s, row, "loss_rise", rise, &low, &high, e));
+    out->difference = -rise;
+    out->low = -high;
+    out->high = -low;
+    return CC_OK;
+}
+
 static int read_row(const struct cc_sheet *s, size_t row, struct cc_trained *out,
                     struct cc_error *e)
 {
     double best;
+    CC_TRY(verdict_of(s, row, out, e));
+    CC_TRY(judge(s, row, out, e));
     CC_TRY(share_of(s, row, "accuracy", 0, &out->accuracy, e));
     CC_TRY(number_of(s, row, "rate", &out->rate, e));
     CC_TRY(count_of(s, row, "step", 1, &out->steps, e));
@@ -148,28 +202,33 @@ static int read_row(const struct cc_sheet *s, size_t row, struct cc_trained *out
     if (out->rate <= 0)
         return cc_fail(e, "%s: %s %zu, column 'rate': %.10g is not a number above 0", s->path,
                        s->place_word, s->place[row], out->rate);
-    if (!isnan(out->accuracy) && out->seeds == 0)
-        return cc_fail(e, "%s: %s %zu, column 'seeds': 0 trainings, which have an accuracy",
-                       s->path, s->place_word, s->place[row]);
+    if (out->by != CC_TRAINED_NOTHING && out->seeds == 0)
+        return cc_fail(e, "%s: %s %zu, column 'seeds': 0 trainings, which have %s", s->path,
+                       s->place_word, s->place[row],
+                       cc_trained_by_loss(out->by) ? "a loss" : "an accuracy");
+    if (cc_trained_by_loss(out->by)) {
+        out->lost = NAN;
+        return rise_of(s, row, out, e);
+    }
     CC_TRY(number_of(s, row, "difference_best", &best, e));
     CC_TRY(difference_of(s, row, isnan(best) ? "difference" : "difference_best", out, e));
     return read_trial(s, row, out, e);
 }
 
 /* Whether a scheme's training with another length or rate counts instead: the longest, then that of
- * which fewer diverged, then the more accurate. */
+ * which fewer diverged, then the more accurate, or the one of the smaller loss. */
 static bool is_better(const struct cc_trained *a, const struct cc_trained *than)
 {
     if (a->steps != than->steps)
         return a->steps > than->steps;
     if (a->diverged != than->diverged)
         return a->diverged < than->diverged;
-    return a->accuracy > than->accuracy;
+    return cc_trained_by_loss(a->by) ? a->loss < than->loss : a->accuracy > than->accuracy;
 }
 
 static bool has_diverged(const struct cc_trained *t)
 {
-    return t->diverged > 0 || (isnan(t->accuracy) && !t->tried);
+    return t->diverged > 0 || (t->by == CC_TRAINED_NOTHING && !t->tried);
 }
 
 static bool is_setting(const char *key)
@@ -238,11 +297,29 @@ static int add_trained(struct cc_trainings *t, struct cc_trained *new, struct cc
     return status;
 }
 
+/* Fails if this row is judged by something else than those before. */
+static int check_judged(struct cc_trainings *t, const struct cc_sheet *s, size_t row,
+                        enum cc_trained_by by, struct cc_error *e)
+{
+    if (by == CC_TRAINED_NOTHING)
+        return CC_OK;
+    if (t->judged_at > 0 && t->by != by)
+        return cc_fail(e,
+                       "%s: %s %zu has %s and %s %zu %s, and trainings are compared by one of "
+                       "them: give a file of one kind",
+                       s->path, s->place_word, t->judged_at, judged_by[t->by], s->place_word,
+                       s->place[row], judged_by[by]);
+    t->by = by;
+    t->judged_at = s->place[row];
+    return CC_OK;
+}
+
 static int add_row(struct cc_trainings *t, const struct cc_sheet *s, size_t row, struct cc_error *e)
 {
     struct cc_trained new = {.scheme = NULL};
     CC_TRY(read_row(s, row, &new, e));
     CC_TRY(check_alone(s, row, e));
+    CC_TRY(check_judged(t, s, row, new.by, e));
     CC_TRY(name_of(text_of(s, row, "scheme"), &new.scheme, e));
     return add_trained(t, &new, e);
 }
@@ -269,6 +346,15 @@ static int describe(struct cc_trainings *t, const struct cc_sheet *s, size_t row
                    text_of(s, row, "data"), workers, steps);
 }
 
+/* Fills in the rises of losses whose fp32 is of another call of train. Their intervals are not
+ * known. */
+static void find_rises(struct cc_trainings *t, const struct cc_trained *fp32)
+{
+    for (size_t i = 0; i < t->count && cc_trained_by_loss(t->by); i++)
+        if (isnan(t->of[i].difference))
+            t->of[i].difference = 1 - t->of[i].loss / fp32->loss;
+}
+
 static int read_sheet(struct cc_trainings *t, const struct cc_sheet *s, struct cc_error *e)
 {
     CC_TRY(check_columns(s, e));
@@ -285,9 +371,10 @@ static int read_sheet(struct cc_trainings *t, const struct cc_sheet *s, struct c
     const struct cc_trained *fp32 = cc_trainings_find(t, CC_RAW_SCHEME);
     if (fp32 == NULL || has_diverged(fp32) || (fp32->tried && fp32->verdict != CC_TRIAL_KEEPS))
         return cc_fail(e,
-                       "%s: no training with fp32 was completed, which losses of accuracy are "
-                       "measured against: `commcomp train --scheme fp32,...`",
+                       "%s: no training with fp32 was completed, which losses are measured "
+                       "against: `commcomp train --scheme fp32,...`",
                        s->path);
+    find_rises(t, fp32);
     for (size_t i = 0; i < t->count; i++)
         if (!has_diverged(&t->of[i]) && !t->of[i].tried && isnan(t->of[i].difference))
             return cc_fail(

@@ -36,6 +36,11 @@ static const struct cc_column columns[] = {
     CC_COLUMN(evidence_low, CC_DETAIL, .hidden = true),
     CC_COLUMN(evidence_high, CC_DETAIL, .hidden = true),
     CC_COLUMN(accuracy, CC_MAIN, .note = "--accuracy: after trainings with the scheme"),
+    CC_COLUMN(loss, CC_DETAIL, .note = "--accuracy"),
+    CC_COLUMN(bits_per_byte, CC_MAIN, .note = "--accuracy"),
+    CC_COLUMN(loss_rise, CC_MAIN, .note = "--accuracy"),
+    CC_COLUMN(loss_rise_low, CC_DETAIL, .note = "--accuracy"),
+    CC_COLUMN(loss_rise_high, CC_DETAIL, .note = "--accuracy"),
     CC_COLUMN(difference, CC_MAIN, .note = "--accuracy"),
     CC_COLUMN(difference_low, CC_DETAIL, .note = "--accuracy"),
     CC_COLUMN(difference_high, CC_DETAIL, .note = "--accuracy"),
@@ -47,7 +52,7 @@ static const struct cc_column columns[] = {
 /* Which schemes may be recommended. */
 struct limit_options {
     struct cc_given given;
-    double max_nmse, max_loss;
+    double max_nmse, max_loss, max_rise;
     const char *accuracy, *measured;
     bool lossless, all, why;
 };
@@ -81,8 +86,8 @@ static const struct cc_option limit_options[] = {
      .brief = "a result of `commcomp train`: which schemes still learn",
      .help =
          "a result of `commcomp train` (.csv or .json), which rules in place of our own trainings: "
-         "leave out lossy schemes that lost more accuracy to fp32 than --max-loss, diverged, or "
-         "were not trained"},
+         "leave out lossy schemes that lost more accuracy to fp32 than --max-loss (language "
+         "models: whose loss rose more than --max-loss-rise), diverged, or were not trained"},
     {.name = "max-loss",
      MEMBER(max_loss),
      .kind = CC_TAKES_SHARE,
@@ -90,6 +95,14 @@ static const struct cc_option limit_options[] = {
      .def = CC_TRIAL_MAX_LOSS_TEXT,
      .group = CC_GROUP_SEND,
      .help = "the loss of accuracy in trainings that is allowed, in points: 0.5%"},
+    {.name = "max-loss-rise",
+     MEMBER(max_rise),
+     .kind = CC_TAKES_SHARE,
+     .value = "SHARE",
+     .def = CC_TRIAL_MAX_RISE_TEXT,
+     .group = CC_GROUP_SEND,
+     .help = "--accuracy of language models: by how much the test loss (bits a byte) may exceed "
+             "fp32's, as a share of fp32's: 2%"},
     {.name = "lossless",
      MEMBER(lossless),
      .group = CC_GROUP_SEND,
@@ -277,6 +290,29 @@ static void put_steps(const struct advise *a, size_t row, const struct ranking *
     cc_record_numbers(a->record, row, all, sizeof all / sizeof all[0]);
 }
 
+/* What the scheme's trainings ended with, if it was trained. */
+static void put_trained(const struct advise *a, size_t row, const struct candidate *c)
+{
+    const struct cc_trained *t =
+        cc_trainings_find(&a->trainings, cc_forecast_scheme(&a->forecast, c->scheme));
+    if (t == NULL)
+        return;
+    const struct cc_number_column accuracies[] = {{CC_KEY(accuracy), t->accuracy},
+                                                  {CC_KEY(difference), t->difference},
+                                                  {CC_KEY(difference_low), t->low},
+                                                  {CC_KEY(difference_high), t->high}};
+    const struct cc_number_column losses[] = {
+        {CC_KEY(loss), t->by == CC_TRAINED_LOSS ? t->loss : NAN},
+        {CC_KEY(bits_per_byte), t->by == CC_TRAINED_BITS ? t->loss : NAN},
+        {CC_KEY(loss_rise), -t->difference},
+        {CC_KEY(loss_rise_low), -t->high},
+        {CC_KEY(loss_rise_high), -t->low}};
+    if (cc_trained_by_loss(t->by))
+        cc_record_numbers(a->record, row, losses, sizeof losses / sizeof losses[0]);
+    else
+        cc_record_numbers(a->record, row, accuracies, sizeof accuracies / sizeof accuracies[0]);
+}
+
 /* `rank` is 0 for candidates that are ruled out. */
 static int own_columns(struct advise *a, size_t row, size_t rank, const struct candidate *c,
                        struct cc_error *e)
@@ -289,18 +325,10 @@ static int own_columns(struct advise *a, size_t row, size_t rank, const struct c
         {CC_KEY(nmse), a->forecast.figures.of[c->scheme].error.nmse},
         {CC_KEY(pays_from_bps), !out && c->pays.from_bps > 0 ? c->pays.from_bps : NAN},
         {CC_KEY(pays_below_bps), !out && c->pays.ever ? c->pays.below_bps : NAN}};
-    const struct cc_trained *trained =
-        cc_trainings_find(&a->trainings, cc_forecast_scheme(&a->forecast, c->scheme));
     cc_record_numbers(a->record, row, all, sizeof all / sizeof all[0]);
     if (a->deployed)
         CC_TRY(cc_record_text(a->record, row, CC_KEY(plan), c->plan.by->name, e));
-    if (trained != NULL) {
-        const struct cc_number_column found[] = {{CC_KEY(accuracy), trained->accuracy},
-                                                 {CC_KEY(difference), trained->difference},
-                                                 {CC_KEY(difference_low), trained->low},
-                                                 {CC_KEY(difference_high), trained->high}};
-        cc_record_numbers(a->record, row, found, sizeof found / sizeof found[0]);
-    }
+    put_trained(a, row, c);
     put_evidence(a, row, c);
     if (c->uncertain && !out)
         cc_record_bool(a->record, row, CC_KEY(undecided), true);
@@ -418,6 +446,24 @@ static int add_compared(struct advise *a, struct cc_error *e)
     return add_scheme(cc_forecast_baseline(&a->forecast), list, e);
 }
 
+/* Reads the trainings that decide. Losses have a limit of their own. */
+static int read_trainings(const struct limit_options *o, struct advise *a, struct cc_error *e)
+{
+    struct cc_verdict_limits *l = &a->forecast.limits;
+    const bool accuracy = cc_given(o, &o->max_loss) != NULL;
+    const bool rise = cc_given(o, &o->max_rise) != NULL;
+    CC_TRY(cc_trainings_read(o->accuracy, &a->trainings, e));
+    l->of_loss = cc_trained_by_loss(a->trainings.by);
+    if (l->of_loss ? accuracy : rise)
+        return cc_usage(e, "--max-loss%s: %s has %s: give --max-loss%s", accuracy ? "" : "-rise",
+                        o->accuracy, accuracy ? "losses of language models" : "accuracies",
+                        accuracy ? "-rise" : "");
+    l->by = CC_BY_TRAININGS;
+    l->lost = l->of_loss ? o->max_rise : o->max_loss;
+    a->forecast.trainings = &a->trainings;
+    return CC_OK;
+}
+
 /* Reads the limits, and the trainings that decide in place of errors. */
 static int parse_limits(const struct cc_args *args, struct advise *a, bool *all, struct cc_error *e)
 {
@@ -438,11 +484,12 @@ static int parse_limits(const struct cc_args *args, struct advise *a, bool *all,
                         o.accuracy != NULL ? "--accuracy" : "--max-loss");
     if (by_errors)
         l->by = CC_BY_ERRORS;
-    if (o.accuracy == NULL)
-        return CC_OK;
-    l->by = CC_BY_TRAININGS;
-    a->forecast.trainings = &a->trainings;
-    return cc_trainings_read(o.accuracy, &a->trainings, e);
+    if (o.accuracy != NULL)
+        return read_trainings(&o, a, e);
+    if (cc_given(&o, &o.max_rise) != NULL)
+        return cc_usage(e, "--max-loss-rise goes with --accuracy FILE of language models: our own "
+                           "trainings have accuracies");
+    return CC_OK;
 }
 
 /* Without --scheme, the schemes that were trained are candidates, too: powersgd:rank=2. One that

@@ -327,8 +327,8 @@ static int note_accuracy(struct advise *a, struct cc_error *e)
 {
     const struct cc_trainings *t = a->forecast.trainings;
     const struct cc_verdict_limits *l = &a->forecast.limits;
-    const double points = 100 * l->lost;
-    char out[640] = "", why[128], missing[64] = "", fp32[32] = "";
+    const double most = 100 * l->lost;
+    char out[640] = "", why[128], missing[64] = "", fp32[32] = "", may[96];
     size_t untrained = 0;
     for (size_t i = 0; i < a->forecast.schemes->count; i++) {
         const struct cc_trained *trained =
@@ -344,18 +344,29 @@ static int note_accuracy(struct advise *a, struct cc_error *e)
         cc_ruling_print(ruling, l, &of, why, sizeof why);
         cc_forecast_add_item(out, sizeof out, cc_forecast_scheme(&a->forecast, i), why);
     }
-    const double accuracy = cc_trainings_find(t, CC_RAW_SCHEME)->accuracy;
-    if (!isnan(accuracy))
-        (void)snprintf(fp32, sizeof fp32, "'s %.2f%%", 100 * accuracy);
+    const struct cc_trained *plain = cc_trainings_find(t, CC_RAW_SCHEME);
+    if (l->of_loss)
+        (void)snprintf(fp32, sizeof fp32, "'s %.3f%s", plain->loss,
+                       t->by == CC_TRAINED_BITS ? " bits a byte" : "");
+    else if (!isnan(plain->accuracy))
+        (void)snprintf(fp32, sizeof fp32, "'s %.2f%%", 100 * plain->accuracy);
+    if (l->of_loss)
+        (void)snprintf(may, sizeof may, "the loss may be at most %g%% higher than fp32", most);
+    else
+        (void)snprintf(may, sizeof may, "at most %g point%s may be lost to fp32", most,
+                       most == 1 ? "" : "s");
     if (untrained > 0)
         (void)snprintf(missing, sizeof missing, "; %zu scheme%s not trained", untrained,
                        untrained == 1 ? " was" : "s were");
     CC_TRY(note_other_training(a, t, e));
     return cc_record_note(a->record, e,
-                          "accuracy: trainings of %s (%s) rule in place of our own; at most %g "
-                          "point%s may be lost to fp32%s. Left out: %s%s",
-                          t->about, t->path, points, points == 1 ? "" : "s", fp32,
-                          out[0] != '\0' ? out : "none for its accuracy", missing);
+                          "accuracy: trainings of %s (%s) rule in place of our own; %s%s. Left "
+                          "out: %s%s",
+                          t->about, t->path, may, fp32,
+                          out[0] != '\0' ? out
+                          : l->of_loss   ? "none for its loss"
+                                         : "none for its accuracy",
+                          missing);
 }
 
 int cc_advise_note_basis(struct advise *a, struct cc_error *e)

@@ -156,8 +156,8 @@ int cc_forecast_note_uncertain(const struct cc_forecast *f, struct cc_record *r,
         else if (isnan(a.lost_low))
             (void)snprintf(why, sizeof why, "open in the trial");
         else
-            (void)snprintf(why, sizeof why, "%.2g to %.2g points", 100 * a.lost_low,
-                           100 * a.lost_high);
+            (void)snprintf(why, sizeof why, "%.2g to %.2g%s", 100 * a.lost_low, 100 * a.lost_high,
+                           f->limits.of_loss ? "%" : " points");
         cc_forecast_add_item(list, sizeof list, cc_forecast_scheme(f, i), why);
     }
     if (list[0] == '\0')
@@ -175,9 +175,10 @@ int cc_forecast_note_uncertain(const struct cc_forecast *f, struct cc_record *r,
     else
         (void)snprintf(
             text, sizeof text,
-            "undecided: the interval of what was lost includes the limit of %g points, or the "
-            "trial was too short: %s; more --steps or --seeds decide",
-            100 * f->limits.lost, list);
+            "undecided: the interval of %s includes the limit of %g%s: %s; more --steps or "
+            "--seeds decide",
+            f->limits.of_loss ? "the loss beyond fp32's" : "what was lost", 100 * f->limits.lost,
+            f->limits.of_loss ? "%" : " points, or the trial was too short", list);
     return note_once(r, s, text, e);
 }
 

@@ -163,6 +163,18 @@ static int accuracy_rows(struct cc_record *r, const struct cc_paper *p, const ch
                               difference, e);
 }
 
+/* Reads trainings, which have to have accuracies. */
+static int read_accuracies(const char *path, struct cc_trainings *out, struct cc_error *e)
+{
+    CC_TRY(cc_trainings_read(path, out, e));
+    if (cc_trained_by_loss(out->by))
+        return cc_fail(e,
+                       "%s: its trainings have losses, as language models do, and the table has "
+                       "accuracies: give trainings of classifiers",
+                       path);
+    return CC_OK;
+}
+
 static int check_accuracies(const struct cc_paper *p, struct cc_error *e)
 {
     if (isnan(p->baseline_accuracy))
@@ -395,7 +407,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     for (int i = 0; i < args->operands && accuracy != NULL; i++)
         CC_TRY_OUT(check_accuracies(p[i], e));
     if (accuracy != NULL)
-        CC_TRY_OUT(cc_trainings_read(accuracy, &trainings, e));
+        CC_TRY_OUT(read_accuracies(accuracy, &trainings, e));
     for (int i = 0; i < args->operands; i++)
         CC_TRY_OUT(print_table(&args->record, p[i], accuracy != NULL ? &trainings : NULL, e));
 out:

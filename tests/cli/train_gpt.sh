@@ -30,8 +30,23 @@ json 'all(abs(r["bits_per_byte"] - r["loss"] / 0.6931471805599453) < 1e-12 for r
 json 'all(4 < r["bits_per_byte"] < 6.5 and 0.1 < r["accuracy"] < 0.4 for r in d["rows"])'
 json 'all(0.05 < r["train_accuracy"] < 0.4 for r in d["rows"] if r["kind"] == "eval")'
 json 'all(r["values"] == 256 * 32 + 12 * 32 * 32 + 3 * 32 for r in d["rows"])'
+# loss_rise: the mean over the seeds of loss / fp32's - 1, of two with Student's t of 12.7062.
+cat >rises.py <<'P'
+import json
+rows = json.load(open("out"))["rows"]
+end = {(r["scheme"], r["seed"]): r["loss"] for r in rows if r["kind"] == "eval"}
+a, b = (end["int8", s] / end["fp32", s] - 1 for s in (1, 2))
+s = next(r for r in rows if r["kind"] == "summary" and r["scheme"] == "int8")
+for key, value in (("loss_rise", (a + b) / 2), ("loss_rise_low", (a + b) / 2 - 12.7062047 * abs(a - b) / 2)):
+    assert abs(s[key] - value) < 1e-7, (key, s[key], value)
+assert s["loss_rise"] != 0
+P
+python3 rises.py 2>err || bad "$(tail -n 1 err)"
 q 0 train -q --net mlp:4 --steps 2 --format json
-json 'all(r["bits_per_byte"] is None for r in d["rows"])'
+json 'all(r["bits_per_byte"] is None and r["loss_rise"] is None for r in d["rows"])'
+# Among rates, the least loss is the best.
+q 0 $t --scheme fp32 --rate 0.003,1 --format json
+json '[r["rate"] for r in d["rows"] if r["best_rate"]] == [0.003]'
 
 # --- --raw: 8,192 values of the embedding at 32 bits, and the others at most at 32 / 5 + 1 ---
 

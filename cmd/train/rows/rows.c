@@ -263,8 +263,8 @@ static int add_divergence(const struct cc_train *t, size_t variant, size_t seed,
 /* The means of a variant's complete trainings. */
 struct summary {
     struct mean accuracy, best, workers, loss, objective, distance, difference, difference_best,
-        push, pull, bytes, compute_s, codec_s, comm_s, step_s, time_s, target_s, target_step,
-        target_bytes, residual, pull_residual, stale, stale_p95, wait_s, updates_per_s;
+        loss_rise, push, pull, bytes, compute_s, codec_s, comm_s, step_s, time_s, target_s,
+        target_step, target_bytes, residual, pull_residual, stale, stale_p95, wait_s, updates_per_s;
     size_t complete, diverged, ended; /* ended: early, by --trial */
 };
 
@@ -298,22 +298,28 @@ static double final_accuracy(const struct cc_training_result *of)
     return of->eval[of->evals - 1].accuracy;
 }
 
-/* The variant with the highest mean accuracy, of those of a variant's scheme and length in which no
+/* How good a training is: by its accuracy; of a language model by its loss. */
+static double final_score(const struct cc_train *t, const struct cc_training_result *of)
+{
+    return t->data->context > 0 ? -of->eval[of->evals - 1].loss : final_accuracy(of);
+}
+
+/* The variant with the best mean score, of those of a variant's scheme and length in which no
  * training diverged; SIZE_MAX if there is none, or only one rate. */
 static size_t find_best(const struct cc_train *t, size_t variant)
 {
     const size_t schemes = t->args->schemes.count, all = schemes * t->options.rates.count;
     const size_t first = variant - variant % all;
     size_t best = SIZE_MAX;
-    double most = -1;
+    double most = -INFINITY;
     for (size_t v = first + variant % schemes; v < first + all && t->options.rates.count > 1;
          v += schemes) {
-        struct mean accuracy = {.count = 0};
+        struct mean score = {.count = 0};
         for (size_t k = 0; k < t->options.seeds; k++)
             if (cc_train_training(t, v, k, NULL)->complete)
-                add(&accuracy, final_accuracy(cc_train_training(t, v, k, NULL)));
-        if (accuracy.count == t->options.seeds && mean_of(&accuracy) > most) {
-            most = mean_of(&accuracy);
+                add(&score, final_score(t, cc_train_training(t, v, k, NULL)));
+        if (score.count == t->options.seeds && mean_of(&score) > most) {
+            most = mean_of(&score);
             best = v;
         }
     }
@@ -352,6 +358,9 @@ static void add_training(const struct cc_train *t, size_t variant, struct summar
         add(&s->difference, last->accuracy - final_accuracy(fp32));
     if (best_fp32 != NULL)
         add(&s->difference_best, last->accuracy - final_accuracy(best_fp32));
+    const struct cc_training_result *base = best_fp32 != NULL ? best_fp32 : fp32;
+    if (t->data->context > 0 && base != NULL && base->complete)
+        add(&s->loss_rise, last->loss / base->eval[base->evals - 1].loss - 1);
     if (reached < of->evals) {
         add(&s->target_s, step[reached].time_s);
         add(&s->target_step, (double)of->eval[reached].step);
@@ -441,6 +450,7 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
 {
     const double half = half_width(&s->accuracy), off = half_width(&s->difference);
     const double best = mean_of(&s->difference_best), off_best = half_width(&s->difference_best);
+    const double rise = mean_of(&s->loss_rise), off_rise = half_width(&s->loss_rise);
     size_t row;
     CC_TRY(new_row(t, variant, link, "summary", &row, e));
     const struct cc_number_column all[] = {
@@ -448,6 +458,9 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
         {CC_KEY(diverged), (double)s->diverged},
         {CC_KEY(step), (double)cc_train_length(t, variant)->steps},
         {CC_KEY(loss), mean_of(&s->loss)},
+        {CC_KEY(loss_rise), rise},
+        {CC_KEY(loss_rise_low), rise - off_rise},
+        {CC_KEY(loss_rise_high), rise + off_rise},
         {CC_KEY(accuracy), mean_of(&s->accuracy)},
         {CC_KEY(accuracy_low), mean_of(&s->accuracy) - half},
         {CC_KEY(accuracy_high), mean_of(&s->accuracy) + half},
