@@ -19,6 +19,7 @@
     X(thesis_combined, "thesis-combined")                                                          \
     X(sdp4bit_table4, "sdp4bit-table4")                                                            \
     X(diloco_table4, "diloco-table4")                                                              \
+    X(diloco_table6, "diloco-table6")                                                              \
     X(quickreduce, "quickreduce")                                                                  \
     X(dlperf_resnet50, "dlperf-resnet50")                                                          \
     X(dlperf_bert, "dlperf-bert")                                                                  \

@@ -10,7 +10,7 @@ q 0 paper sparcml-table3 --wide
 expected sparcml-table3
 
 q 0 paper --format json
-json 'len(d["rows"]) == 25 and all(r["rms_error"] < 2 for r in d["rows"] if r["table"] != "utility")'
+json 'len(d["rows"]) == 26 and all(r["rms_error"] < 2 for r in d["rows"] if r["table"] != "utility")'
 json '[r["fitted"] for r in d["rows"] if r["table"] == "3lc-table1"] == [4]'
 q 0 paper sdp4bit-table4 --format json
 json 'len(d["rows"]) == 3 and all(abs(r["paper_error"]) < 0.1 for r in d["rows"])'
@@ -18,6 +18,8 @@ json 'not any(" fitted: " in n for n in d["notes"])'
 q 0 paper diloco-table4 --format json
 json 'len(d["rows"]) == 75 and sum(abs(r["paper_error"]) < 0.1 for r in d["rows"]) >= 55'
 json 'any("grid: 55 of 75 figures are the same point of the table\x27s grid, 72 that or a neighbour" in n for n in d["notes"])'
+q 0 paper diloco-table6 --format json
+json 'len(d["rows"]) == 74 and all(abs(r["paper_error"]) < 0.47 for r in d["rows"]) and not any(" fitted: " in n for n in d["notes"])'
 q 0 paper quickreduce --format json
 json '600 < d["rows"][-1]["figure_model"] < 800 and d["rows"][-1]["figure_paper"] is None'
 q 0 paper 3lc-table1 --format json

@@ -112,6 +112,9 @@ static void as_printed(void **state)
         {"diloco-table4", "1 B, DiLoCo", "99%", 86.8},
         {"diloco-table4", "10 B, data-parallel", "50%", 104.8},
         {"diloco-table4", "100 B, streaming, overlapped, fp4", "99%", 1.4},
+        {"diloco-table6", "Chinchilla 10 B, H = 100", "99%", 86.8},
+        {"diloco-table6", "Llama3 405 B, H = 300", "50%", 0.7},
+        {"diloco-table6", "DeepSeek-V3 671 B, H = 10", "80%", 152.6},
         {"quickreduce", "int4", "512 MiB", 3494},
         {"quickreduce", "fp8", "1 MiB", 30.9},
         {"quickreduce", "fp16", "4 KiB", 9.0},
@@ -171,6 +174,7 @@ static void errors(void **state)
         {"utility", 2, 0, 9, 12.7},
         {"sdp4bit-table4", 3, 0, 0.06, 0.07},
         {"diloco-table4", 75, 2, 0.13, 0.53},
+        {"diloco-table6", 74, 0, 0.25, 0.47},
         {"quickreduce", 12, 4, 0.065, 0.14},
         {"dlperf-resnet50", 21, 1, 0.06, 0.15},
         {"dlperf-bert", 24, 1, 0.06, 0.16},
@@ -263,6 +267,15 @@ static void utilization(void **state)
     assert_true(cc_paper_on_grid(p, &equal, &near));
     assert_int_equal(equal, 55);
     assert_int_equal(near, 72);
+    cc_paper_free(p);
+    /* The constants of Table 4 on a table by which none was chosen: 405 B in 26 s, H = 300, take
+     * 405 x 14 Gbit in 7,800 + 15.6 s, 0.725 Gbit/s, and the next point is the 11th. */
+    p = solved("diloco-table6");
+    assert_near(p->row[row_of(p, "Llama3 405 B, H = 300")].model[column_of(p, "50%")],
+                0.1 * pow(10, 44.0 / 49), 1e-9);
+    assert_true(cc_paper_on_grid(p, &equal, &near));
+    assert_int_equal(equal, 11);
+    assert_int_equal(near, 63);
     cc_paper_free(p);
     p = solved("quickreduce");
     assert_false(cc_paper_on_grid(p, &equal, &near));
