@@ -104,6 +104,8 @@ static int series_of(struct cc_maker *m, size_t row, const char *part, size_t *o
     for (size_t i = 0; i < 2; i++)
         if (m->series[i] != CC_NO_COLUMN)
             CC_TRY(put_name(m, row, m->series[i], name, sizeof name));
+    if (m->filter->one_panel)
+        cc_maker_tell_apart(m, row, name, sizeof name);
     if (part != NULL)
         (void)snprintf(name, sizeof name, "%s", part);
     for (*out = 0; *out < f->series_count; ++*out)
@@ -134,7 +136,8 @@ static int panel_of(struct cc_maker *m, size_t row, const char *measure, size_t 
     char title[512] = "";
     if (measure != NULL)
         (void)snprintf(title, sizeof title, "%s", measure);
-    cc_maker_describe(m, row, true, title, sizeof title);
+    if (!m->filter->one_panel)
+        cc_maker_describe(m, row, true, title, sizeof title);
     struct cc_panel *p = &f->panel[f->panels++];
     *p = (struct cc_panel){.first_row = row, .measure = measure};
     CC_TRY(cc_text(&p->title, m->e, "%s", title));

@@ -52,6 +52,8 @@ struct cc_plot_filter {
     const char *exchange;
     double bw_bps, workers;
     enum cc_plot_over over;
+    bool one_panel; /* lines of all settings in one panel, named by the settings that tell them
+                       apart */
 };
 
 /* Columns that one plot shows: parts of bars, marks of a row, lines or panels. */

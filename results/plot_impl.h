@@ -137,6 +137,10 @@ int cc_maker_keep_largest(struct cc_maker *m);
  */
 bool cc_maker_same_panel(const struct cc_maker *m, size_t a, size_t b);
 
+/* Appends to a series' name, in one panel for all: the local steps, if rows differ in them, and the
+ * settings that it takes to tell the row from others with the same name. */
+void cc_maker_tell_apart(const struct cc_maker *m, size_t row, char *name, size_t cap);
+
 /* Prints the settings of a row in which panels differ (`apart`), or those that all rows share. */
 void cc_maker_describe(const struct cc_maker *m, size_t row, bool apart, char *text, size_t cap);
 

@@ -137,6 +137,8 @@ void cc_maker_find_settings(struct cc_maker *m)
 
 bool cc_maker_same_panel(const struct cc_maker *m, size_t a, size_t b)
 {
+    if (m->filter->one_panel)
+        return true;
     for (size_t i = 0; i < SETTINGS; i++)
         if (tells_apart(m->f->kind, m->kind, &settings[i]) &&
             !same(setting_of(m, a, i), setting_of(m, b, i)))
@@ -175,6 +177,18 @@ bool cc_maker_keeps(const struct cc_maker *m, size_t row)
     return found;
 }
 
+/* Where the first of the two first words ends that is in the plural; without one, the first. */
+static size_t noun_of(const char *word)
+{
+    if (word[0] != ' ')
+        return 0;
+    const size_t first = 1 + strcspn(word + 1, " ");
+    if (word[first - 1] == 's' || word[first] == '\0')
+        return first;
+    const size_t second = first + 1 + strcspn(word + first + 1, " ");
+    return word[second - 1] == 's' ? second : first;
+}
+
 /* Appends a setting such as "10 workers" to the list in text[cap]. */
 static void put_setting(const struct setting *t, const struct cc_value *v, char *text, size_t cap)
 {
@@ -184,7 +198,7 @@ static void put_setting(const struct setting *t, const struct cc_value *v, char 
     if (v->kind == CC_NUMBER)
         cc_print_si(v->number, t->unit != NULL ? t->unit : "", number, sizeof number);
     const char *word = t->word;
-    const size_t noun = word[0] == ' ' ? 1 + strcspn(word + 1, " ") : 0;
+    const size_t noun = noun_of(word);
     const bool one = v->kind == CC_NUMBER && v->number == 1; /* 1 worker, 1 sample a worker */
     const size_t letters = noun - (one && noun > 0 && word[noun - 1] == 's');
     cc_list_add(text, cap, ", ", "%s%.*s%s", v->kind == CC_TEXT ? v->text : number, (int)letters,
@@ -203,6 +217,36 @@ void cc_maker_describe(const struct cc_maker *m, size_t row, bool apart, char *t
         if (wanted)
             put_setting(&settings[i], setting_of(m, row, i), text, cap);
     }
+}
+
+/* Whether two rows' series have the same name so far: that of the kind's columns, and these
+ * settings. */
+static bool same_name(const struct cc_maker *m, size_t a, size_t b, const bool named[SETTINGS])
+{
+    for (size_t k = 0; k < 2; k++)
+        if (m->series[k] != CC_NO_COLUMN &&
+            !same(cc_sheet_value(m->s, a, m->series[k]), cc_sheet_value(m->s, b, m->series[k])))
+            return false;
+    for (size_t i = 0; i < SETTINGS; i++)
+        if (named[i] && !same(setting_of(m, a, i), setting_of(m, b, i)))
+            return false;
+    return true;
+}
+
+void cc_maker_tell_apart(const struct cc_maker *m, size_t row, char *name, size_t cap)
+{
+    bool named[SETTINGS] = {false};
+    for (int first = 1; first >= 0; first--) /* local steps first: they often decide alone */
+        for (size_t i = 0; i < SETTINGS; i++) {
+            const bool local = is("local_steps", settings[i].key);
+            if (local != (first == 1) || !tells_apart(m->f->kind, m->kind, &settings[i]))
+                continue;
+            for (size_t r = 0; r < m->s->rows && !named[i]; r++)
+                named[i] = cc_maker_keeps(m, r) && (local || same_name(m, r, row, named)) &&
+                           !same(setting_of(m, r, i), setting_of(m, row, i));
+            if (named[i])
+                put_setting(&settings[i], setting_of(m, row, i), name, cap);
+        }
 }
 
 struct size_of_row {

@@ -69,6 +69,11 @@ static const struct cc_option own_options[] = {
      MEMBER(filter.exchange),
      .value = "NAME",
      .help = "only the rows of this exchange"},
+    {.name = "one-panel",
+     MEMBER(filter.one_panel),
+     .help =
+         "lines of all settings in one panel, as of trainings with and without local steps; their "
+         "names have the settings that tell them apart"},
     {.name = "size",
      MEMBER(page),
      .parse = read_size,

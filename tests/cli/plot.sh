@@ -35,6 +35,26 @@ sed "/^set output/d" x.gp | cmp -s - out || bad "--format script differs from --
 q 0 bench -q --net resnet20 --steps 2 --scheme fp32,3lc,int8 --no-speed -o error.json
 q 0 plot -q error.json --format script
 out "^set label [0-9]* '3lc' at screen"
+
+# One panel for all settings: lines are named by local steps, and by the others only where the same name would stand twice.
+# The second int8 of 30 local steps differs in two settings, of which one is enough.
+cat >one.csv <<'P'
+scheme,exchange,mode,local_steps,stream_parts,kind,seed,step,accuracy,loss,bytes
+fp32,ring,sequential,,,eval,1,30,0.5,3,3000
+fp32,ring,sequential,,,eval,1,60,0.5,2,6000
+fp32,ring,sequential,30,1,eval,1,60,0.5,2.5,200
+int8,twoshot,sequential,,,eval,1,60,0.5,2.1,1500
+int8,ring,sequential,30,1,eval,1,60,0.5,2.6,50
+int8,ring,overlap,30,3,eval,1,60,0.5,2.7,55
+P
+q 0 plot -q one.csv --kind loss --over bytes --one-panel
+grep '^[a-z]  ' out >names
+printf '%s\n' 'a  fp32' 'b  int8, 30 local steps, overlap' 'c  int8, 30 local steps, sequential' 'd  int8' 'e  fp32, 30 local steps' | cut -c4- | sort >wanted
+cut -c4- names | sort >found
+cmp -s wanted found || bad "$(cat names)"
+[ "$(grep -c '^loss on' out)" -eq 1 ] || bad 'several panels'
+q 0 plot -q one.csv --kind loss --over bytes
+[ "$(grep -c 'local steps' out)" -gt 1 ] || bad 'one panel without --one-panel'
 t 2 plot
 err 'too few operands: usage: commcomp plot'
 t 2 plot model.csv --kind speed
