@@ -3,7 +3,8 @@
 
   make build/train_speed
   tools/train_torch.py gradients     of both in float32, relative to PyTorch's in float64
-  tools/train_torch.py speed [SECONDS] [THREADS...]  both in turn, the best of three rounds each
+  tools/train_torch.py speed [SECONDS] [THREADS...] [NET]  both in turn, the best of three rounds
+                                     each; of the nets whose names begin so
 """
 import functools
 import re
@@ -26,6 +27,7 @@ SPEED = [("resnet20", "3x8x8", 32), ("resnet20", "3x16x16", 32), ("resnet20", "3
          ("resnet110", "3x16x16", 32), ("mlp:500-500", "1x28x28", 32), ("mlp:4096", "1x28x28", 32),
          ("convnet", "3x32x32", 32), ("lstm", "1x28x28", 32), ("transformer", "1x28x28", 32),
          ("gpt", "1x1x64", 4), ("gpt", "1x1x64", 16),
+         ("gpt:layers=2,width=96,heads=4,context=128", "1x1x128", 8),
          ("gpt:layers=4,width=128,heads=4,context=128", "1x1x128", 8)]
 
 
@@ -253,9 +255,9 @@ def torch_round(case, w, images, optimizer, seconds, threads):
     return steps * len(images) / (clock() - begin)
 
 
-def speed(seconds, threads_list):
+def speed(seconds, threads_list, begin):
     print("net           input    batch  threads  images/s  PyTorch  channels last")
-    for net, dims, batch in SPEED:
+    for net, dims, batch in [case for case in SPEED if case[0].startswith(begin)]:
         case = Case(net, dims, batch)
         for threads in threads_list:
             torch.set_num_threads(threads)
@@ -279,6 +281,8 @@ def speed(seconds, threads_list):
 if sys.argv[1:2] == ["gradients"]:
     gradients()
 elif sys.argv[1:2] == ["speed"]:
-    speed(float(sys.argv[2]) if len(sys.argv) > 2 else 1, [int(t) for t in sys.argv[3:]] or [1, 2])
+    nets = [a for a in sys.argv[2:] if a[:1].isalpha()]
+    numbers = [a for a in sys.argv[2:] if a not in nets]
+    speed(float(numbers[0]) if numbers else 1, [int(t) for t in numbers[1:]] or [1, 2], nets[0] if nets else "")
 else:
     sys.exit(__doc__)

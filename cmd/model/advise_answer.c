@@ -44,7 +44,9 @@ static const char *sure_text(const struct advise *a, const struct ranking *r,
                         : c->gain.low >= 1               ? "at worst it gains little"
                                                          : "at worst it is slower";
     (void)snprintf(text, 160, "%s%s", speed,
-                   c->uncertain           ? ", and undecided in accuracy: make a trial"
+                   c->uncertain && a->forecast.limits.of_loss
+                       ? ", and undecided in its loss: train longer"
+                   : c->uncertain         ? ", and undecided in accuracy: make a trial"
                    : lossy && c->lost > 0 ? ", and our trainings lost little by it"
                                           : "");
     return text;

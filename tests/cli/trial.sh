@@ -90,7 +90,7 @@ grep -q ' of 2 schemes keep' out || bad "$(head -n 1 out)"
 
 # Every kind of scheme by default, and the answer first.
 q 0 $r
-grep -q '^trial of 60 steps: [0-9]* of 29 schemes keep' out || bad "$(head -n 1 out)"
+grep -q '^trial of 60 steps: [0-9]* of 32 schemes keep' out || bad "$(head -n 1 out)"
 q 0 $r --exchange ssar-split --format json
 json '{"fp32", "topk"} <= {x["scheme"] for x in d["rows"]} and "int8" not in {x["scheme"] for x in d["rows"]}'
 

@@ -8,9 +8,9 @@
  * those that leave out most. The lossless ones change nothing, and threshold's tau depends on the
  * gradients. */
 #define EVERY                                                                                      \
-    "fp32,fp16,bf16,int8,fp8,int4,mxfp4,qsgd:bits=8/4/2,natural,ternary,3lc:s=1/1.5/1.75/1.9,"     \
-    "mqe1bit,efsign,signsgd,sparse,topk:k=16/5,randk:density=0.1,dgc:density=0.01/0.001,"          \
-    "powersgd:rank=4/2/1,local:every=2/8"
+    "fp32,fp16,bf16,int8,fp8,int4,mxfp4,fp4,qsgd:bits=8/4/2,natural,ternary,"                      \
+    "3lc:s=1/1.5/1.75/1.9,mqe1bit,efsign,signsgd,sparse,topk:k=16/5,chunktopk,demo,"               \
+    "randk:density=0.1,dgc:density=0.01/0.001,powersgd:rank=4/2/1,local:every=2/8"
 
 /* Fewer steps have too few blocks in their last third. */
 enum { LEAST_STEPS = 60, DEFAULT_STEPS = 200 };
