@@ -46,7 +46,9 @@ static const char *sure_text(const struct advise *a, const struct ranking *r,
     (void)snprintf(text, 160, "%s%s", speed,
                    c->uncertain && a->forecast.limits.of_loss
                        ? ", and undecided in its loss: train longer"
-                   : c->uncertain         ? ", and undecided in accuracy: make a trial"
+                   : c->uncertain ? ", and undecided in accuracy: make a trial"
+                   : lossy && c->lost > 0 && a->forecast.limits.by == CC_BY_TRAININGS
+                       ? ", and your trainings lost little by it"
                    : lossy && c->lost > 0 ? ", and our trainings lost little by it"
                                           : "");
     return text;
