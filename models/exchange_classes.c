@@ -250,13 +250,14 @@ void cc_add_partners(const struct cc_exchange_case *k, const struct cc_rounds *r
 
 /* --- rings --- */
 
-/* A ring over groups that are alike: what each message of the two tours, and the work on a chunk in
+/* A ring over groups that are alike: what each message of its tours, and the work on a chunk in
  * each hop of the first, takes. */
 struct ring {
+    int tours;            /* 1 or 2 */
     double hops;          /* of a tour */
     double group;         /* workers in a row whose messages, but for the last one's, stay inside */
     bool crosses;         /* the last one's goes to the next group */
-    double first, second; /* bytes on the wire */
+    double first, second; /* bytes on the wire, in each of the tours */
     double work_s;        /* of all hops together */
 };
 
@@ -270,7 +271,7 @@ enum { MOST_PLACES = 512, MOST_STEPS = 400000 };
 static double ring_s(const struct cc_link_costs *x, const struct ring *r)
 {
     double there[MOST_PLACES] = {0}, free_at[MOST_PLACES] = {0}, end = 0;
-    const int group = (int)r->group, rounds = 2 * (int)r->hops;
+    const int group = (int)r->group, rounds = r->tours * (int)r->hops;
     for (int k = 0; k < rounds; k++) {
         const double work = k > 0 && k <= r->hops ? r->work_s / r->hops : 0;
         const double wire = k < r->hops ? r->first : r->second;
@@ -283,14 +284,15 @@ static double ring_s(const struct cc_link_costs *x, const struct ring *r)
             end = fmax(end, there[i]);
         }
     }
-    return end;
+    return end + (r->tours == 1 ? r->work_s / r->hops : 0);
 }
 
 /* The same of long rings, by the longer of two ways: chunks queue at the slowest link, or go round
  * without waiting, from group to group as often as their hops reach. */
 static double long_ring_s(const struct cc_link_costs *x, const struct ring *r)
 {
-    const double all = 2 * r->hops, each = (r->first + r->second) / 2;
+    const double all = r->tours * r->hops;
+    const double each = r->tours == 1 ? r->first : (r->first + r->second) / 2;
     const double crossings = r->crosses ? ceil(all / r->group) : 0;
     const double inner = hop_s(x, false, each), outer = hop_s(x, true, each);
     const double way = crossings * (x->outer.alpha + outer) +
@@ -299,27 +301,31 @@ static double long_ring_s(const struct cc_link_costs *x, const struct ring *r)
     return fmax(queue, way);
 }
 
-double cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double second_bytes,
-                   double work_s, struct cc_cost *c)
+double cc_add_ring(const struct cc_exchange_case *k, int tours, double first_bytes,
+                   double second_bytes, double work_s, struct cc_cost *c)
 {
     const struct cc_cluster *cluster = k->cluster;
     const double hops = cluster->workers - 1;
     if (!cc_cluster_two_classes(cluster)) {
         cc_add_rounds(k, hops, first_bytes, true, c);
-        cc_add_rounds(k, hops, second_bytes, true, c);
+        if (tours > 1)
+            cc_add_rounds(k, hops, second_bytes, true, c);
         return 1;
     }
     const struct cc_link_costs x = cc_classes_of(k);
     const double group =
         cluster->sites > 1 ? floor((double)cluster->workers / cluster->sites) : cluster->per_host;
-    struct ring r = {.hops = hops,
-                     .group = group,
-                     .crosses = group < cluster->workers,
-                     .first = cc_framed(k->link, first_bytes),
-                     .second = cc_framed(k->link, second_bytes),
-                     .work_s = work_s};
+    struct ring r = {
+        .tours = tours,
+        .hops = hops,
+        .group = group,
+        .crosses =
+            group<cluster->workers, .first = cc_framed(k->link, first_bytes), .second = tours> 1
+                ? cc_framed(k->link, second_bytes)
+                : 0,
+        .work_s = work_s};
     double (*const takes)(const struct cc_link_costs *, const struct ring *) =
-        group <= MOST_PLACES && 2 * hops * group <= MOST_STEPS ? ring_s : long_ring_s;
+        group <= MOST_PLACES && tours * hops * group <= MOST_STEPS ? ring_s : long_ring_s;
     const double working = takes(&x, &r);
     r.work_s = 0;
     const double plain = takes(&x, &r), wire = hops * (r.first + r.second);
@@ -328,8 +334,8 @@ double cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double 
                         hops * fmax(hop_s(&x, r.crosses, r.second), hop_s(&x, false, r.second));
     c->push_transfer_s += busy;
     c->push_latency_s += fmax(0, plain - busy);
-    c->rounds += 2 * hops;
-    c->messages += 2 * hops;
+    c->rounds += tours * hops;
+    c->messages += tours * hops;
     add_bytes(k, &x, wire, r.crosses ? wire : 0, (group - r.crosses) * wire, c);
     return work_s > 0 ? (working - plain) / work_s : 1;
 }

@@ -69,11 +69,7 @@ static void ring_tour(const struct cc_exchange_case *k, struct cc_cost *c)
     const double work = !reduces ? 0
                         : sums   ? part * m->push_bytes * k->cluster->reduce_byte_s
                                  : encode_s(m, part, part - 1 / p) + part * m->push_add_s;
-    const double left = cc_add_ring(k, each, each, work, c);
-    double *const of_both[] = {&c->push_latency_s, &c->push_transfer_s, &c->rounds,
-                               &c->messages,       &c->wire_bytes,      &c->intra_bytes};
-    for (size_t i = 0; i < sizeof of_both / sizeof *of_both; i++)
-        *of_both[i] /= 2;
+    const double left = cc_add_ring(k, 1, each, 0, work, c);
     *(sums ? &c->reduce_s : &c->hop_codec_s) = work;
     c->hop_beside_s = work * (1 - left);
     if (!sums && !reduces) {
@@ -98,14 +94,14 @@ static void ring(const struct cc_exchange_case *k, struct cc_cost *c)
         const double work = part * m->push_bytes * k->cluster->reduce_byte_s;
         c->reduce_s = work;
         c->hop_beside_s =
-            work * (1 - cc_add_ring(k, m->push_bytes / p, m->push_bytes / p, work, c));
+            work * (1 - cc_add_ring(k, 2, m->push_bytes / p, m->push_bytes / p, work, c));
         cc_encode_once(k, c);
     } else {
         const double work = encode_s(m, 1, part) + part * m->push_add_s;
         const double second = cc_hop_bytes(m, k->cluster->workers) / p;
         const double first = mean_hop_bytes(m, k->cluster->workers - 1) / p;
         c->hop_codec_s = work;
-        c->hop_beside_s = work * (1 - cc_add_ring(k, first, second, work, c));
+        c->hop_beside_s = work * (1 - cc_add_ring(k, 2, first, second, work, c));
         c->decode_s = m->push_decode_s;
         /* A chunk is decoded while the next one comes, but for the last. */
         const double round_s = (c->push_latency_s + c->push_transfer_s) / (2 * (p - 1));

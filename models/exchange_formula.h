@@ -114,12 +114,12 @@ void cc_hide_work(const struct cc_exchange_case *k, const struct cc_rounds *r, s
 double cc_stage_sums_s(double count, double encode_s, double latency_s, double transfer_s,
                        double add_s);
 
-/* Adds two tours round a ring, of workers - 1 messages each from every worker to the next, of that
- * many bytes each. work_s: what a chunk's work takes on its way, in all hops together, which is not
- * added. Returns the share of it that nothing hides: 1, or less where chunks queue for a slow
- * link. */
-double cc_add_ring(const struct cc_exchange_case *k, double first_bytes, double second_bytes,
-                   double work_s, struct cc_cost *c);
+/* Adds one or two tours round a ring, of workers - 1 messages each from every worker to the next,
+ * of that many bytes each. work_s: what a chunk's work takes in the first tour, in all hops
+ * together, which is not added. Returns the share of it that nothing hides: 1, or less where chunks
+ * queue for a slow link. */
+double cc_add_ring(const struct cc_exchange_case *k, int tours, double first_bytes,
+                   double second_bytes, double work_s, struct cc_cost *c);
 
 /* Adds a message of `bytes` from each worker to every other, all at once: they share the ports,
  * take one latency, and no less time than sending them takes the processor. */

@@ -413,6 +413,24 @@ out:
     return status;
 }
 
+double cc_sharded_off(const struct cc_setting *s, double step_s, double codec_s)
+{
+    static const struct {
+        double codecs, off; /* from this share of the step on */
+    } overlapped[] = {{0.6, 0.3}, {0.35, 0.15}, {0.15, 0.07}}, sequential = {0.5, 0.06};
+    bool used[CC_COLLECTIVE_QUEUES] = {false};
+    for (int i = 0; i < s->sharded.collectives.count; i++)
+        used[cc_collective_queue(&s->sharded.collectives.item[i])] = true;
+    if (!(used[0] && used[1]) && !cc_sharded_has_levels(s))
+        return 0;
+    if (s->timing.mode != CC_OVERLAP)
+        return codec_s > sequential.codecs * step_s ? sequential.off : 0;
+    for (size_t i = 0; i < sizeof overlapped / sizeof overlapped[0]; i++)
+        if (codec_s > overlapped[i].codecs * step_s)
+            return overlapped[i].off;
+    return 0;
+}
+
 /* --- memory --- */
 
 /* Whether gradients add up over micro-steps before they are reduced. */

@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "models/exchange_nccl.h"
 #include "models/plain_share.h"
+#include "models/sharded.h"
 
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
@@ -67,6 +68,8 @@ struct model {
     struct cc_error refused; /* why the first scheme that an exchange cannot carry is left out */
     size_t left_out;
     double off[CC_EXCHANGE_COUNT]; /* by how much rows of an exchange may be off; 0: as any */
+    const char *sharded;           /* the last of --system whose rows may be off, or NULL; */
+    double sharded_off;            /* the most of all of them */
 };
 
 /* --- rows --- */
@@ -170,6 +173,11 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s,
     const double off = cc_exchange_off(s->exchange, f->payloads[scheme].reduction, &in_chunks);
     if (off > CC_EXCHANGE_OFF)
         m->off[s->exchange] = fmax(m->off[s->exchange], off);
+    const double codecs = cc_sharded_off(s, p.step_s, p.codec_s);
+    if (codecs > 0) {
+        m->sharded = s->system->name;
+        m->sharded_off = fmax(m->sharded_off, codecs);
+    }
     CC_TRY(cc_forecast_row(f, m->record, scheme, s, &p, raw->step_s, &row, e));
     CC_TRY(own_columns(m, row, scheme, s, &p, e));
     plain_share_columns(m, row, &p, raw);
@@ -237,6 +245,13 @@ static int note_off(const struct model *m, struct cc_error *e)
         if (m->off[x] > 0)
             cc_list_add(list, sizeof list, ", ", "%s (by up to %.0f%%)", cc_exchange_names[x],
                         100 * m->off[x]);
+    if (m->sharded != NULL)
+        CC_TRY(
+            cc_record_note(m->record, e,
+                           "--system %s: steps may take up to %.0f%% longer: a worker's codecs "
+                           "keep other messages waiting, which formulas leave out; `commcomp sim` "
+                           "simulates that (docs/sharded.md)",
+                           m->sharded, 100 * m->sharded_off));
     if (list[0] == '\0')
         return CC_OK;
     return cc_record_note(m->record, e,

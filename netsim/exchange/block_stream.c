@@ -144,7 +144,7 @@ static int post_ready(struct cc_block_stream *s, bool *moved, struct cc_error *e
 {
     while (s->posting != NULL) {
         struct cc_transfer *t = s->posting;
-        if (length_unknown(s, t) && t->posted > 0 && !(s->together && t->posted == t->bytes))
+        if (length_unknown(s, t) && t->posted > 0 && !(s->ahead && t->posted == t->bytes))
             return CC_OK;
         if (t->posted == t->bytes) {
             s->posting = t->next;
@@ -235,7 +235,7 @@ int cc_block_streams_open(struct cc_block_streams *s, struct cc_rank_state *rank
     const size_t most = small > CC_BLOCKS ? small : CC_BLOCKS;
     CC_TRY(open_stream(&s->out, rank_state, index, most, true, e));
     CC_TRY(open_stream(&s->in, rank_state, index, most, false, e));
-    s->out.together = s->in.together = at_once > 1;
+    s->out.ahead = s->in.ahead = at_once > 1 || rank_state->job->sharded.collectives > 0;
     return CC_OK;
 }
 

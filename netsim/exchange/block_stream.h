@@ -12,7 +12,8 @@
  * Lengths. A receiver may not know how long a payload will be. Such a transfer is `sized`: it
  * begins with a u64, the number of bytes that follow. The receiver posts its first block for the
  * largest possible length, and further blocks only when it has read that number: of this transfer
- * and, unless transfers do not wait for each other and this one fits into a block, of later ones.
+ * and of later ones. Where transfers do not wait for each other, and in collectives of sharded
+ * states, which go in turn, it posts later ones if this one fits into a block.
  *
  * Clear to send. Where ranks change peers from round to round, a rank that is early would send to
  * one that is still receiving from another, and slow down a transfer that others wait for. So a
@@ -65,9 +66,9 @@ struct cc_block_stream {
     struct {
         struct cc_transfer *of;
         size_t bytes;
-    } * block;                   /* a ring buffer of `most` */
-    size_t most, first, blocks;  /* under way: at most, the first, how many */
-    bool together;               /* transfers do not wait for each other */
+    } * block;                  /* a ring buffer of `most` */
+    size_t most, first, blocks; /* under way: at most, the first, how many */
+    bool ahead; /* a transfer that fits into a block does not keep later ones from being posted */
     struct cc_requests requests; /* for the blocks and the clear to send */
 };
 

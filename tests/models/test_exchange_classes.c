@@ -141,6 +141,23 @@ static void servers(void **state)
     close_to(cost.push_transfer_s, 5 * 14 * second / 8, 1e-12, "a ring: the slower direction");
 }
 
+/* One tour of a ring of 2 hosts of 4, by hand: seven chunks leave a host one after the other, the
+ * last of which takes the latency, and comes from or goes to nobody inside. Those before it do not
+ * wait for its latency, as they queue for the port. Two tours take it once, too. */
+static void tours(void **state)
+{
+    (void)state;
+    struct cc_cluster c = {.workers = 8, .servers = 1, .per_host = 4, .intra = inner};
+    struct cc_cost half, both;
+    const double chunk_s = 8 * 1.05 * 2e5 / 1e9;
+    cc_exchange_cost(CC_RING, &message, CC_REDUCE_SUM, &c, &outer, 1, 1, &both);
+    c.op = CC_ALL_GATHER;
+    cc_exchange_cost(CC_RING, &message, CC_REDUCE_SUM, &c, &outer, 1, 1, &half);
+    close_to(cc_cost_comm(&half), 7 * chunk_s + outer.latency_s, 1e-9, "one tour");
+    close_to(cc_cost_comm(&both), 14 * chunk_s + outer.latency_s, 1e-9, "two tours");
+    close_to(half.wire_bytes, 7 * 2e5 * 1.05, 1e-12, "bytes");
+}
+
 /* Bytes by class, by hand: in each round of a ring, 3 of 4 workers send inside their host and one
  * out of it; in recursive doubling, two rounds are inside. */
 static void bytes(void **state)
@@ -163,6 +180,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(hosts), cmocka_unit_test(uneven_hosts),
                                        cmocka_unit_test(sites), cmocka_unit_test(servers),
-                                       cmocka_unit_test(bytes)};
+                                       cmocka_unit_test(tours), cmocka_unit_test(bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
