@@ -20,6 +20,19 @@
 
 /* --- making nets, tensor by tensor --- */
 
+void cc_net_divide(struct cc_net *net, size_t parts)
+{
+    if (parts == 1)
+        return;
+    net->values = net->largest = 0;
+    for (size_t i = 0; i < net->count; i++) {
+        struct cc_shape *shape = &net->tensors[i].shape;
+        *shape = cc_shape_flat((shape->n + parts - 1) / parts);
+        net->values += shape->n;
+        net->largest = cc_larger(net->largest, shape->n);
+    }
+}
+
 void cc_net_free(struct cc_net *net)
 {
     if (net == NULL)

@@ -46,6 +46,10 @@ int cc_net_flat(const char *label, size_t n, struct cc_net **out, struct cc_erro
 int cc_net_of(const char *label, const struct cc_tensor_info *tensors, size_t count,
               struct cc_net **out, struct cc_error *e);
 
+/* Leaves each tensor one of `parts` >= 1 equal parts of its values, rounded up, as one dimension;
+ * the compute time stays. */
+void cc_net_divide(struct cc_net *net, size_t parts);
+
 void cc_net_free(struct cc_net *net);
 
 /* The built-in nets' names, ending with NULL. */

@@ -519,6 +519,7 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
     CC_TRY(choose_system(out, e));
     CC_TRY(cc_sharded_args_parse(args, s, &out->sharded, e));
     CC_TRY(cc_cluster_check_sharded(out, e));
+    cc_net_divide(out->net, (size_t)out->sharded.tensor_parallel);
     CC_TRY(cc_cluster_choose_local(out, e));
     CC_TRY(choose_raw(out, e));
     CC_TRY(choose_device(out, e));
@@ -531,6 +532,7 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
     CC_TRY(cc_cluster_choose_intra(out, e));
     s->cluster.accelerated = out->accelerator != NULL || joined_by_accelerators(&s->cluster);
     CC_TRY(cc_cluster_choose_sites(args, out, e));
+    CC_TRY(cc_cluster_choose_tp(out, e));
     s->timing.seed = out->source.seed;
     s->timing.consistency = out->consistency.how.item[0];
     s->timing.staleness = out->consistency.staleness;

@@ -145,6 +145,10 @@ const char *cc_cluster_pinned(const struct cc_cluster_args *c);
 /* Refuses options, once they are read, that the setting's collectives, if it has any, ignore. */
 int cc_cluster_check_sharded(const struct cc_cluster_args *c, struct cc_error *e);
 
+/* Makes the cluster that of one of the groups of workers that have the same part of the net, with
+ * --tp, once links and places are known. The net has been divided (cc_net_divide). */
+int cc_cluster_choose_tp(struct cc_cluster_args *out, struct cc_error *e);
+
 /* The local steps of a setting: from one exchange of a tensor to the next, 0 or one of the list. */
 int cc_cluster_local(const struct cc_cluster_args *c, size_t local_steps,
                      struct cc_local_timing *out, struct cc_error *e);

@@ -24,6 +24,11 @@ const struct cc_option cc_sharded_options[] = {
      .help = "micro-steps of a step, each of --compute, over which gradients add up: ddp, zero1 and "
              "sdp4bit exchange them in the last one, zero2, zero3, fsdp, hsdp and zeropp in each "
              "(docs/sharded.md)"},
+    {.name = "tp", MEMBER(tensor_parallel), .kind = CC_TAKES_COUNT, .min = 1, .max = 1024,
+     .value = "N", .def = "1", .group = CC_GROUP_CLUSTER,
+     .help = "model: tensor-parallel degree: N workers of a host share a copy of the net, so that "
+             "each has, and exchanges, 1/N of it with --workers / N others. What they exchange "
+             "among themselves is not modelled"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -128,4 +133,48 @@ int cc_cluster_check_sharded(const struct cc_cluster_args *c, struct cc_error *e
                : cc_usage(e,
                           "--%s has no effect on the collectives of --system %s: leave out either",
                           given, s->system->name);
+}
+
+/* --- tensor parallelism --- */
+
+static int check_tp(const struct cc_cluster_args *c, int tp, struct cc_error *e)
+{
+    const int per_host = c->setting.cluster.per_host;
+    if (c->trace != NULL || c->setting.cluster.sites > 1 || cc_cluster_has(c, CC_X_SERVERS))
+        return cc_usage(e, "--tp divides a net among workers of a host: leave out %s",
+                        c->trace != NULL               ? "--trace"
+                        : c->setting.cluster.sites > 1 ? "--sites"
+                                                       : "parameter servers");
+    if (per_host % tp != 0)
+        return cc_usage(e,
+                        "--tp %d: the workers that share a copy of the net are in one host, so it "
+                        "must divide --per-host, which is %d",
+                        tp, per_host);
+    for (size_t i = 0; i < c->worker_counts; i++)
+        if (c->workers[i] % tp != 0)
+            return cc_usage(e, "--tp %d must divide --workers, which is %d", tp, c->workers[i]);
+    return CC_OK;
+}
+
+int cc_cluster_choose_tp(struct cc_cluster_args *c, struct cc_error *e)
+{
+    const int tp = c->sharded.tensor_parallel;
+    struct cc_cluster *cluster = &c->setting.cluster;
+    if (tp <= 1)
+        return CC_OK;
+    CC_TRY(check_tp(c, tp, e));
+    /* One of tp groups that are alike: it has its own interfaces, or its share of a common one. */
+    const int nics = cluster->nics > 1 ? cluster->nics : 1;
+    int own = 1;
+    for (int n = 2; n <= tp; n++)
+        if (tp % n == 0 && nics % n == 0)
+            own = n;
+    cluster->nics = nics / own;
+    for (size_t i = 0; i < c->links; i++)
+        c->link[i].achieved =
+            (c->link[i].achieved > 0 ? c->link[i].achieved : 1) * own / (double)tp;
+    cluster->per_host /= tp;
+    for (size_t i = 0; i < c->worker_counts; i++)
+        c->workers[i] /= tp;
+    return CC_OK;
 }

@@ -13,6 +13,7 @@ struct cc_sharded_args {
     const char *weight_text;
     bool keep_params, no_sync;
     int micro_steps;
+    int tensor_parallel; /* --tp: the workers, all of one host, that have one copy of the net */
     struct cc_spec_list weights; /* --weight-scheme, or the system's: one, or none */
 };
 extern const struct cc_option cc_sharded_options[];

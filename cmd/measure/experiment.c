@@ -98,6 +98,8 @@ static int check_cluster(const struct cc_cluster_args *c, struct cc_error *e)
     if (t->sync_s > 0)
         return cc_usage(e, "--sync is predicted only, by `commcomp model`: a run takes the time "
                            "that it takes");
+    if (c->sharded.tensor_parallel > 1)
+        return cc_usage(e, "--tp is predicted only, by `commcomp model`: leave it out");
     if (c->setting.sharded.micro_steps > 1 && c->local_counts > 0)
         return cc_usage(e,
                         "--accumulate with --local-steps is predicted only, by `commcomp model`: "

@@ -548,6 +548,8 @@ static int parse(struct cc_args *args, struct advise *a, struct cc_error *e)
     bool all = false;
     a->chosen = args->schemes.count > 0;
     CC_TRY(cc_forecast_parse(args, f, e));
+    if (f->cluster.sharded.tensor_parallel > 1)
+        return cc_usage(e, "--tp: no plan has it; `commcomp model` predicts steps with it");
     CC_TRY(parse_limits(args, a, &all, e));
     a->deployed = deploys(&f->cluster);
     a->system_given = cc_given(&f->cluster, &f->cluster.system) != NULL;

@@ -127,6 +127,22 @@ static int note_device(const struct cc_forecast *f, struct cc_record *r, struct 
         d->memory_source, host);
 }
 
+/* Notes what --tp makes of the setting. */
+static int note_tp(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
+{
+    const struct cc_cluster_args *c = &f->cluster;
+    const int tp = c->sharded.tensor_parallel;
+    if (tp <= 1)
+        return CC_OK;
+    return cc_record_note(
+        r, e,
+        "--tp %d: rows are of one of %d groups of workers that have the same part "
+        "of the net: 1/%d of each tensor, %d of them in a host, on their share of "
+        "its interfaces; bytes of a host are one group's; the exchanges inside the "
+        "tensor-parallel %d are not modelled, and the compute time stays",
+        tp, tp, tp, c->setting.cluster.per_host, tp);
+}
+
 /* Notes that a file's times are of values of another type than the gradients. */
 static int note_dtype(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
 {
@@ -172,6 +188,7 @@ int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, s
     CC_TRY(note_profiled(f, r, e));
     origin_text(&f->codec_models.profile, f->codec_models.source, from, sizeof from);
     CC_TRY(note_device(f, r, e));
+    CC_TRY(note_tp(f, r, e));
     CC_TRY(note_links(f, r, e));
     CC_TRY(cc_record_note(r, e, "codec profile: %s%s", f->codec_models.source, from));
     CC_TRY(note_dtype(f, r, e));

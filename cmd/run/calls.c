@@ -269,6 +269,8 @@ static int run_all(struct calls *c, struct cc_args *args, struct cc_error *e)
             status = cc_cluster_check_code(&cluster, e);
         if (status == CC_OK)
             status = check_chunks(&cluster, e);
+        if (status == CC_OK && cluster.sharded.tensor_parallel > 1)
+            status = cc_usage(e, "--tp is predicted only, by `commcomp model`: leave it out");
         if (status == CC_OK && cc_given(&cluster, &cluster.servers) != NULL &&
             !cc_cluster_has(&cluster, CC_X_SERVERS))
             status =
