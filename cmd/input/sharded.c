@@ -140,7 +140,10 @@ int cc_cluster_check_sharded(const struct cc_cluster_args *c, struct cc_error *e
 static int check_tp(const struct cc_cluster_args *c, int tp, struct cc_error *e)
 {
     const int per_host = c->setting.cluster.per_host;
-    if (c->trace != NULL || c->setting.cluster.sites > 1 || cc_cluster_has(c, CC_X_SERVERS))
+    bool servers = false;
+    for (size_t i = 0; i < c->exchanges; i++)
+        servers |= cc_exchange_has(c->exchange[i], CC_X_SERVERS);
+    if (c->trace != NULL || c->setting.cluster.sites > 1 || servers)
         return cc_usage(e, "--tp divides a net among workers of a host: leave out %s",
                         c->trace != NULL               ? "--trace"
                         : c->setting.cluster.sites > 1 ? "--sites"
