@@ -9,6 +9,7 @@
 #include "core/bytes.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/random.h"
 #include "core/reduce.h"
 #include "core/tile.h"
 #include "schemes/kernels/stream.h"
@@ -29,7 +30,8 @@ static bool is_power(int64_t v, int64_t least, int64_t most)
     return v >= least && v <= most && (v & (v - 1)) == 0;
 }
 
-int cc_blocks_check(int64_t block, int64_t most, bool whole, int64_t hadamard, struct cc_error *e)
+int cc_blocks_check(int64_t block, int64_t most, bool whole, int64_t hadamard, int64_t signs,
+                    struct cc_error *e)
 {
     if (!is_power(block, LEAST_BLOCK, most) && !(whole && block == 0))
         return cc_usage(e, "block=%lld: a power of two from %d to %lld%s", (long long)block,
@@ -37,7 +39,40 @@ int cc_blocks_check(int64_t block, int64_t most, bool whole, int64_t hadamard, s
     if (!is_power(hadamard, K_HADAMARD_LEAST, K_HADAMARD_MOST) && hadamard != 0)
         return cc_usage(e, "hadamard=%lld: a power of two from %d to %d, or 0", (long long)hadamard,
                         K_HADAMARD_LEAST, K_HADAMARD_MOST);
+    if (signs != 0 && hadamard == 0)
+        return cc_usage(e,
+                        "signs=%lld: of values that are rotated, with hadamard=", (long long)signs);
     return CC_OK;
+}
+
+/* --- rotation --- */
+
+/* Groups lie in one tile, as signs do that repeat in each. */
+_Static_assert(CC_TILE == K_HADAMARD_MOST, "a tile is the largest group");
+
+/* The signs of a tile's values, if the form has any. docs/payloads.md. */
+static void make_signs(const struct cc_block_form *f, float sign[CC_TILE])
+{
+    const struct cc_key key = {f->signs, f->signs};
+    for (uint32_t i = 0; i < CC_TILE && f->signs != 0; i++)
+        sign[i] = cc_random(key, i) >> 31 != 0 ? -1.0f : 1.0f;
+}
+
+static void turn(const struct cc_block_form *f, const float *sign, const float *x, float *y,
+                 size_t m)
+{
+    if (f->signs != 0)
+        k_hadamard()->rotate_signed(x, y, m, f->hadamard, sign);
+    else
+        k_hadamard()->rotate(x, y, m, f->hadamard);
+}
+
+static void turn_back(const struct cc_block_form *f, const float *sign, float *y, size_t m)
+{
+    if (f->signs != 0)
+        k_hadamard()->rotate_back(y, y, m, f->hadamard, sign);
+    else
+        k_hadamard()->rotate(y, y, m, f->hadamard);
 }
 
 static const size_t scale_bytes[] = {[CC_SCALE_F32] = 4, [CC_SCALE_BF16] = 2, [CC_SCALE_E8M0] = 1};
@@ -163,6 +198,7 @@ struct encoding {
     size_t n;
     float scale;       /* the tensor's, if form->block is 0 */
     struct cc_key key; /* for the random numbers from ctx->offset on */
+    float sign[CC_TILE];
 };
 
 /* The codes of m values, the first with this index in the tensor. */
@@ -200,7 +236,7 @@ static const float *values_at(const struct encoding *w, size_t i, size_t m, floa
         v = cc_elements_read(w->x, i, m, sum);
     if (w->form->hadamard == 0)
         return v;
-    k_hadamard()->rotate(v, turned, m, w->form->hadamard);
+    turn(w->form, w->sign, v, turned, m);
     return turned;
 }
 
@@ -237,7 +273,7 @@ static void keep_rest(const struct encoding *w, size_t i, size_t m, const float 
 {
     float back[CC_TILE];
     (void)w->form->codes->load(codes, m, block, scale, back);
-    k_hadamard()->rotate(back, back, m, w->form->hadamard);
+    turn_back(w->form, w->sign, back, m);
     for (size_t k = 0; k < m; k++)
         w->r[i + k] = sum[k] - back[k];
 }
@@ -306,6 +342,7 @@ int cc_blocks_encode(const struct cc_block_form *f, const struct cc_codec *c,
                          .codes = out + head,
                          .n = n,
                          .key = cc_context_key(ctx, ctx->offset, 0)};
+    make_signs(f, w.sign);
     if (f->block == 0) {
         const uint32_t most =
             f->hadamard == 0 ? cc_absmax_from(x, r, n, c->threads)
@@ -329,6 +366,7 @@ struct decoding {
     const float *factor;
     float *y;
     size_t n;
+    float sign[CC_TILE];
 };
 
 /* Decodes the m values from index i on, m at most CC_TILE, to y or onto it. False if a scale or
@@ -352,7 +390,7 @@ static bool decode_tile(const struct decoding *w, size_t i, size_t m, float *y)
                good;
     float *to = w->factor != NULL ? turned : y;
     const int bad = f->codes->load(codes, m, block, scale, to);
-    k_hadamard()->rotate(to, to, m, f->hadamard);
+    turn_back(f, w->sign, to, m);
     if (w->factor != NULL)
         k_stream()->add((const uint8_t *)turned, *w->factor, y, m);
     return good && bad == 0;
@@ -416,6 +454,7 @@ int cc_blocks_decode(const struct cc_block_form *f, const struct cc_codec *c, co
         return cc_bad_length(len, want, e);
     struct decoding w = {
         .form = f, .scales = in, .codes = in + head_bytes(f, n), .factor = factor, .y = y, .n = n};
+    make_signs(f, w.sign);
     const bool bad = cc_parallel_values(c->threads, n, CC_TILE,
                                         factor == NULL ? load_range : add_range, &w) != 0;
     return bad ? refuse(f, n, in, e) : CC_OK;

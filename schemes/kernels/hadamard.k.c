@@ -45,13 +45,27 @@ INLINE cc_vf32 in_lanes(cc_vf32 v)
     return v;
 }
 
-/* A group of a number of values that is known, in registers. */
+/* A value times the scale, and times its sign, if there are any: a product with 1 or -1 is exact.
+ */
+INLINE cc_vf32 scaled(const float *x, float scale, const float *sign, size_t i)
+{
+    const cc_vf32 v = cc_vf32_load(x + i) * scale;
+    return sign != NULL ? v * cc_vf32_load(sign + i) : v;
+}
+
+INLINE void put(float *y, cc_vf32 v, const float *sign, size_t i)
+{
+    cc_vf32_store(y + i, sign != NULL ? v * cc_vf32_load(sign + i) : v);
+}
+
+/* A group of a number of values that is known, in registers. before, after: signs, or NULL. */
 #define FEW 32
-INLINE void rotate_few(const float *x, float *y, float scale)
+INLINE void rotate_few(const float *x, float *y, float scale, const float *before,
+                       const float *after)
 {
     cc_vf32 v[FEW / CC_VECTOR];
     for (size_t k = 0; k < FEW / CC_VECTOR; k++)
-        v[k] = in_lanes(cc_vf32_load(x + k * CC_VECTOR) * scale);
+        v[k] = in_lanes(scaled(x, scale, before, k * CC_VECTOR));
     for (size_t s = 1; s < FEW / CC_VECTOR; s *= 2)
         for (size_t k = 0; k < FEW / CC_VECTOR; k++)
             if ((k & s) == 0) {
@@ -60,13 +74,14 @@ INLINE void rotate_few(const float *x, float *y, float scale)
                 v[k + s] = a - b;
             }
     for (size_t k = 0; k < FEW / CC_VECTOR; k++)
-        cc_vf32_store(y + k * CC_VECTOR, v[k]);
+        put(y, v[k], after, k * CC_VECTOR);
 }
 
-INLINE void rotate_any(const float *x, float *y, size_t h, float scale)
+INLINE void rotate_any(const float *x, float *y, size_t h, float scale, const float *before,
+                       const float *after)
 {
     for (size_t i = 0; i < h; i += CC_VECTOR)
-        cc_vf32_store(y + i, in_lanes(cc_vf32_load(x + i) * scale));
+        cc_vf32_store(y + i, in_lanes(scaled(x, scale, before, i)));
     for (size_t s = CC_VECTOR; s < h; s *= 2)
         for (size_t i = 0; i < h; i += 2 * s)
             for (size_t j = i; j < i + s; j += CC_VECTOR) {
@@ -74,13 +89,16 @@ INLINE void rotate_any(const float *x, float *y, size_t h, float scale)
                 cc_vf32_store(y + j, a + b);
                 cc_vf32_store(y + j + s, a - b);
             }
+    for (size_t i = 0; i < h && after != NULL; i += CC_VECTOR)
+        put(y, cc_vf32_load(y + i), after, i);
 }
 #else
 #define FEW 32
-INLINE void rotate_any(const float *x, float *y, size_t h, float scale)
+INLINE void rotate_any(const float *x, float *y, size_t h, float scale, const float *before,
+                       const float *after)
 {
     for (size_t i = 0; i < h; i++)
-        y[i] = x[i] * scale;
+        y[i] = before != NULL ? x[i] * scale * before[i] : x[i] * scale;
     for (size_t s = 1; s < h; s *= 2)
         for (size_t i = 0; i < h; i += 2 * s)
             for (size_t j = i; j < i + s; j++) {
@@ -88,26 +106,51 @@ INLINE void rotate_any(const float *x, float *y, size_t h, float scale)
                 y[j] = a + b;
                 y[j + s] = a - b;
             }
+    for (size_t i = 0; i < h && after != NULL; i++)
+        y[i] *= after[i];
 }
 
-INLINE void rotate_few(const float *x, float *y, float scale)
+INLINE void rotate_few(const float *x, float *y, float scale, const float *before,
+                       const float *after)
 {
-    rotate_any(x, y, FEW, scale);
+    rotate_any(x, y, FEW, scale, before, after);
 }
 #endif
 
-static void rotate(const float *x, float *y, size_t n, size_t h)
+INLINE const float *from(const float *sign, size_t i)
+{
+    return sign != NULL ? sign + i : NULL;
+}
+
+INLINE void rotate_all(const float *x, float *y, size_t n, size_t h, const float *before,
+                       const float *after)
 {
     const float scale = (float)(1 / sqrt((double)h));
     const size_t whole = n / h * h;
     if (h == FEW)
         for (size_t i = 0; i < whole; i += FEW)
-            rotate_few(x + i, y + i, scale);
+            rotate_few(x + i, y + i, scale, from(before, i), from(after, i));
     else
         for (size_t i = 0; i < whole; i += h)
-            rotate_any(x + i, y + i, h, scale);
+            rotate_any(x + i, y + i, h, scale, from(before, i), from(after, i));
     for (size_t i = whole; i < n; i++)
         y[i] = x[i];
 }
 
-const struct k_hadamard CC_K(k_hadamard) = {.rotate = rotate};
+static void rotate(const float *x, float *y, size_t n, size_t h)
+{
+    rotate_all(x, y, n, h, NULL, NULL);
+}
+
+static void rotate_signed(const float *x, float *y, size_t n, size_t h, const float *sign)
+{
+    rotate_all(x, y, n, h, sign, NULL);
+}
+
+static void rotate_back(const float *x, float *y, size_t n, size_t h, const float *sign)
+{
+    rotate_all(x, y, n, h, NULL, sign);
+}
+
+const struct k_hadamard CC_K(k_hadamard) = {
+    .rotate = rotate, .rotate_signed = rotate_signed, .rotate_back = rotate_back};

@@ -116,6 +116,24 @@ static void rotate_group(float *x, size_t h)
     }
 }
 
+/* The sign that a value has before the rotation, and gets back behind it. */
+static float sign_of(const struct ref *r, size_t i)
+{
+    uint32_t v = (uint32_t)(i % 512) + (uint32_t)setting_int(r->spec, "signs");
+    if (setting_int(r->spec, "signs") == 0)
+        return 1;
+    v = (v ^ v >> 16) * 0x21f0aaadu;
+    v = (v ^ v >> 15 ^ (uint32_t)setting_int(r->spec, "signs")) * 0xd35a2d97u;
+    return (v ^ v >> 15) >= 0x80000000u ? -1 : 1;
+}
+
+static void put_signs(const struct ref *r, float *x)
+{
+    const size_t h = group_of(r);
+    for (size_t i = 0; h > 0 && i < r->shape.n / h * h; i++)
+        x[i] *= sign_of(r, i);
+}
+
 static void rotate(const struct ref *r, float *x)
 {
     const size_t h = group_of(r);
@@ -130,6 +148,7 @@ static float *rotated(const struct ref *r, const float *x)
 {
     float *copy = ref_room(r->shape.n, sizeof *copy);
     memcpy(copy, x, r->shape.n * sizeof *copy);
+    put_signs(r, copy);
     rotate(r, copy);
     return copy;
 }
@@ -195,6 +214,7 @@ static bool int8_decode(const struct ref *r, const struct cc_context *ctx, struc
         y[i] = (float)q * scale[i / block];
     }
     rotate(r, y);
+    put_signs(r, y);
     free(scale);
     return get_end(in);
 }
@@ -235,6 +255,7 @@ static bool fp8_decode(const struct ref *r, const struct cc_context *ctx, struct
     for (size_t i = 0; i < n; i++)
         y[i] = number_of(&t, get_u8(in), in) * scale[i / block];
     rotate(r, y);
+    put_signs(r, y);
     free(scale);
     return get_end(in);
 }
@@ -291,6 +312,7 @@ static bool mxfp4_decode(const struct ref *r, const struct cc_context *ctx, stru
     for (size_t i = 0; i < n; i++)
         y[i] = ldexpf(number_of(&t, code[i], in), (int)exponent[i / block] - 127);
     rotate(r, y);
+    put_signs(r, y);
     free(code);
     free(exponent);
     return get_end(in);
@@ -349,6 +371,7 @@ static bool int4_decode(const struct ref *r, const struct cc_context *ctx, struc
         y[i] = (float)q * scale[i / block];
     }
     rotate(r, y);
+    put_signs(r, y);
     free(code);
     free(scale);
     return get_end(in);

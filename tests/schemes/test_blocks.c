@@ -313,6 +313,35 @@ static void rotations_by_definition(void **state)
     cc_isa_force(before);
 }
 
+/* With signs: the rotation of values that have them, and its inverse, in every instruction set. */
+static void signs_go_before_the_rotation(void **state)
+{
+    (void)state;
+    enum { N = 1030 };
+    static float x[N], y[N], sign[N], with[N], want[N];
+    const enum cc_isa before = cc_isa();
+    for (uint32_t i = 0; i < N; i++) {
+        x[i] = (float)(int32_t)cc_random((struct cc_key){3, 4}, i);
+        sign[i] = cc_random((struct cc_key){5, 6}, i) % 2 != 0 ? -1.0f : 1.0f;
+    }
+    for (size_t h = K_HADAMARD_LEAST; h <= K_HADAMARD_MOST; h *= 2)
+        for (int isa = 0; isa < CC_ISAS; isa++) {
+            if (!cc_isa_has((enum cc_isa)isa))
+                continue;
+            cc_isa_force((enum cc_isa)isa);
+            for (size_t i = 0; i < N; i++)
+                with[i] = i < N / h * h ? x[i] * sign[i] : x[i];
+            k_hadamard()->rotate(with, want, N, h);
+            k_hadamard()->rotate_signed(x, y, N, h, sign);
+            assert_memory_equal(y, want, sizeof y);
+            k_hadamard()->rotate(want, with, N, h);
+            k_hadamard()->rotate_back(y, y, N, h, sign);
+            for (size_t i = 0; i < N; i++)
+                assert_true(y[i] == (i < N / h * h ? with[i] * sign[i] : with[i]));
+        }
+    cc_isa_force(before);
+}
+
 /* The mean square of what a scheme leaves of N values, over that of the values. */
 enum { HEAVY = 1 << 16 };
 static double left_over(const char *scheme, const float *x)
@@ -350,6 +379,20 @@ static void rotations_help_against_outliers(void **state)
         assert_true(left_over(pair[i][1], x) < 0.5 * left_over(pair[i][0], x));
 }
 
+/* One group of four is alike to a row of the matrix, and rotates to one large value, which decides
+ * the scale of the others; signs spread it. */
+static void signs_help_against_rows(void **state)
+{
+    (void)state;
+    static float x[HEAVY];
+    for (uint32_t i = 0; i < HEAVY; i++) {
+        const float u = (float)(cc_random((struct cc_key){1, 2}, i) >> 8) * 0x1p-23f - 1;
+        x[i] = i / 32 % 4 != 0 ? 20 * u : __builtin_popcount(i & 21) % 2 != 0 ? -40 : 40;
+    }
+    assert_true(left_over("int4:block=128,hadamard=32,rounding=nearest,signs=1", x) <
+                0.5 * left_over("int4:block=128,hadamard=32,rounding=nearest", x));
+}
+
 static void settings_are_refused(void **state)
 {
     (void)state;
@@ -361,6 +404,8 @@ static void settings_are_refused(void **state)
     assert_contains(e.text, "hadamard=24: a power of two from 16 to 512, or 0");
     assert_int_equal(cc_spec_parse("int8:hadamard=8", &spec, &e), CC_USAGE);
     assert_contains(e.text, "hadamard=8");
+    assert_int_equal(cc_spec_parse("int4:signs=1", &spec, &e), CC_USAGE);
+    assert_contains(e.text, "signs=1: of values that are rotated, with hadamard=");
 }
 
 /* --- ef=bf16 --- */
@@ -565,6 +610,8 @@ int main(void)
         cmocka_unit_test(rotation_by_hand),
         cmocka_unit_test(rotations_by_definition),
         cmocka_unit_test(rotations_help_against_outliers),
+        cmocka_unit_test(signs_go_before_the_rotation),
+        cmocka_unit_test(signs_help_against_rows),
         cmocka_unit_test(settings_are_refused),
         cmocka_unit_test(narrow_residuals_lose_nothing),
         cmocka_unit_test(averages_by_hand),
