@@ -47,14 +47,14 @@ static int parse_chunks(const char *word, void *member, struct cc_error *e)
 #define MEMBER(m)        CC_OPTION_AT(struct cc_cluster_args, m)
 #define LIST(m, counter) CC_OPTION_LIST(struct cc_cluster_args, m, counter)
 const struct cc_option cc_cluster_options[] = {
-    {.name = "system", MEMBER(system), .value = "NAME", .def = "ps", .choices = cc_system_names,
+    {.name = "system", MEMBER(system), .parse = cc_system_choice_parse, .value = "NAME|FILE", .def = "ps", .words = cc_system_names,
      .group = CC_GROUP_CLUSTER, .brief = "ddp, horovod, byteps, ps, 3lc, zero1-3, fsdp, hsdp, ...",
      .help = "the defaults of a training system for --exchange, --mode, --fuse, --servers and "
              "--pulls, which win where they are given: ddp (PyTorch: a ring, overlapped, buckets "
              "of 25 MiB of gradients, the first of 1 MiB), horovod (the same, fused to 64 MiB), "
              "byteps (a server on every worker's host, overlapped, 4 MB), ps (a server, sequential), "
              "3lc (a server, overlapped tensor by tensor, pulls in forward order); or, with sharded "
-             "states, zero1, zero2, zero3, fsdp, hsdp, zeropp or sdp4bit (docs/sharded.md)"},
+             "states, zero1, zero2, zero3, fsdp, hsdp, zeropp, sdp4bit or a .json file (docs/sharded.md)"},
     {.name = "exchange", LIST(exchange, exchanges), .parse = parse_exchange, .value = "NAME",
      .otherwise = "ps, or the system's", .group = CC_GROUP_CLUSTER,
      .brief = "ps, ring, rabenseifner, allgather, ssar-split, ...",
@@ -252,8 +252,9 @@ static int choose_system(struct cc_cluster_args *out, struct cc_error *e)
     struct cc_setting *s = &out->setting;
     const struct cc_setting given = *s;
     if (cc_given(out, &out->system) == NULL && asks_for_servers(out))
-        out->system = CC_SYSTEM_PS;
-    const struct cc_system *system = &cc_systems[out->system];
+        out->system.id = CC_SYSTEM_PS;
+    const struct cc_system *system;
+    CC_TRY(cc_cluster_system(out, &system, e));
     cc_system_apply(system, s);
     s->placement = given.placement;
     s->cluster.colocated |= given.cluster.colocated;
@@ -329,7 +330,7 @@ static bool classes_of_links(const struct cc_args *args, const struct cc_cluster
     bool servers = true;
     for (size_t i = 0; i < out->exchanges; i++)
         servers &= cc_exchange_has(out->exchange[i], CC_X_SERVERS);
-    if (servers && cc_given(out, &out->system) == NULL && out->system == CC_SYSTEM_PS)
+    if (servers && cc_given(out, &out->system) == NULL && out->system.id == CC_SYSTEM_PS)
         return false;
     return cc_option_find(&args->options, hosts, strlen(hosts)) == SIZE_MAX ||
            cc_arg(args, hosts) != NULL || cc_arg(args, "hostfile") != NULL;

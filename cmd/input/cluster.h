@@ -9,6 +9,7 @@
 #include "core/trace/trace.h"
 #include "models/device.h"
 #include "models/system.h"
+#include "models/system_file.h"
 
 struct cc_slot_list;
 
@@ -83,6 +84,13 @@ extern const struct cc_option cc_consistency_options[];
     {.rows = cc_profile_options}
 /* clang-format on */
 
+/* --system: a system by its name, or a file; then id is CC_SYSTEM_COUNT. */
+struct cc_system_choice {
+    enum cc_system_id id;
+    const char *file;
+};
+int cc_system_choice_parse(const char *text, void *choice, struct cc_error *e);
+
 /* The options, and what they make. Each list has at least one element. */
 struct cc_cluster_args {
     struct cc_given given;
@@ -90,7 +98,8 @@ struct cc_cluster_args {
     struct cc_link_options network;
     struct cc_consistency_args consistency;
     struct cc_sharded_args sharded;
-    enum cc_system_id system;
+    struct cc_system_choice system;
+    struct cc_system_file own; /* --system FILE */
     const char *keep_text, *device_name, *gather_text, *inner_text;
     struct cc_spec_list gather;                      /* --gather-scheme: one, or none */
     struct cc_spec_list inner;                       /* --intra-scheme: likewise */
@@ -141,6 +150,9 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
 
 /* The first option given that decides how gradients are exchanged, beside --system; or NULL. */
 const char *cc_cluster_pinned(const struct cc_cluster_args *c);
+
+/* Reads the file of --system, if it is one. The system stays as long as *c is in its place. */
+int cc_cluster_system(struct cc_cluster_args *c, const struct cc_system **out, struct cc_error *e);
 
 /* Refuses options, once they are read, that the setting's collectives, if it has any, ignore. */
 int cc_cluster_check_sharded(const struct cc_cluster_args *c, struct cc_error *e);

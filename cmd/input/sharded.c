@@ -4,6 +4,7 @@
 
 #include "cmd/input/cluster.h"
 #include "core/element.h"
+#include "core/nearest.h"
 
 /* clang-format off */
 #define MEMBER(m) CC_OPTION_AT(struct cc_sharded_args, m)
@@ -133,6 +134,37 @@ int cc_cluster_check_sharded(const struct cc_cluster_args *c, struct cc_error *e
                : cc_usage(e,
                           "--%s has no effect on the collectives of --system %s: leave out either",
                           given, s->system->name);
+}
+
+/* --- systems --- */
+
+int cc_system_choice_parse(const char *text, void *choice, struct cc_error *e)
+{
+    struct cc_system_choice *c = choice;
+    const size_t n = strlen(text);
+    const int found = cc_word_find(cc_system_names, text);
+    char list[256];
+    *c = (struct cc_system_choice){.id = CC_SYSTEM_COUNT, .file = text};
+    if (n > 5 && strcmp(text + n - 5, ".json") == 0)
+        return CC_OK;
+    if (found >= 0) {
+        *c = (struct cc_system_choice){.id = (enum cc_system_id)found};
+        return CC_OK;
+    }
+    const char *near = cc_nearest(text, cc_system_names);
+    if (near != NULL)
+        return cc_usage(e, "--system %s: did you mean '%s'?", text, near);
+    cc_word_list(cc_system_names, list, sizeof list);
+    return cc_usage(e, "--system %s: it is one of %s, or a .json file", text, list);
+}
+
+int cc_cluster_system(struct cc_cluster_args *c, const struct cc_system **out, struct cc_error *e)
+{
+    *out = &c->own.system;
+    if (c->system.file != NULL)
+        return cc_system_file_read(c->system.file, &c->own, e);
+    *out = &cc_systems[c->system.id];
+    return CC_OK;
 }
 
 /* --- tensor parallelism --- */

@@ -201,7 +201,7 @@ static int find_baseline(struct advise *a, struct ranking *r, struct cc_error *e
     while (strcmp(cc_forecast_scheme(f, plain), cc_forecast_baseline(f)) != 0)
         plain++;
     if (a->deployed) {
-        const enum cc_system_id system = f->cluster.system;
+        const enum cc_system_id system = f->cluster.system.id;
         by = &cc_deployments[system == CC_SYSTEM_HOROVOD  ? CC_BY_HOROVOD
                              : system == CC_SYSTEM_BYTEPS ? CC_BY_BYTEPS
                                                           : CC_BY_DDP];
@@ -510,8 +510,8 @@ static int add_trained(struct advise *a, struct cc_error *e)
 static bool deploys(const struct cc_cluster_args *c)
 {
     return cc_cluster_pinned(c) == NULL && c->setting.timing.local.steps == 0 &&
-           (c->system == CC_SYSTEM_DDP || c->system == CC_SYSTEM_HOROVOD ||
-            c->system == CC_SYSTEM_BYTEPS);
+           (c->system.id == CC_SYSTEM_DDP || c->system.id == CC_SYSTEM_HOROVOD ||
+            c->system.id == CC_SYSTEM_BYTEPS);
 }
 
 /* Whether anybody asks for more than the answer: all rows, or a file of them. */
@@ -550,6 +550,11 @@ static int parse(struct cc_args *args, struct advise *a, struct cc_error *e)
     CC_TRY(cc_forecast_parse(args, f, e));
     if (f->cluster.sharded.tensor_parallel > 1)
         return cc_usage(e, "--tp: no plan has it; `commcomp model` predicts steps with it");
+    if (f->cluster.system.file != NULL)
+        return cc_usage(e,
+                        "--system %s: no plan has a list of one's own; `commcomp model` predicts "
+                        "its steps",
+                        f->cluster.system.file);
     CC_TRY(parse_limits(args, a, &all, e));
     a->deployed = deploys(&f->cluster);
     a->system_given = cc_given(&f->cluster, &f->cluster.system) != NULL;

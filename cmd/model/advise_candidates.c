@@ -196,7 +196,7 @@ static bool has_fp8(const struct advise *a, const struct cc_setting *s)
 /* Whether a deployment is a candidate in the setting. */
 static bool is_tried(const struct advise *a, const struct ranking *r, const struct cc_deployment *d)
 {
-    const enum cc_system_id system = a->forecast.cluster.system;
+    const enum cc_system_id system = a->forecast.cluster.system.id;
     if (!a->deployed)
         return d->id == CC_BY_OWN;
     const bool sharded = cc_plan_sharding(d) != CC_SHARDING_NONE;

@@ -170,7 +170,7 @@ static int find_deployment(struct advise *a, const struct cc_setting *s, const c
     const bool plain = strcmp(scheme, cc_forecast_baseline(&a->forecast)) == 0;
     for (const struct cc_deployment *d = cc_deployments; d < cc_deployments + CC_DEPLOYMENTS; d++) {
         const bool suits = a->deployed
-                               ? d->system == a->forecast.cluster.system &&
+                               ? d->system == a->forecast.cluster.system.id &&
                                      (!d->needs_device || s->cluster.accelerated) &&
                                      cc_plan_sharding(d) == CC_SHARDING_NONE && d->id != CC_BY_OWN
                                : d->id == CC_BY_OWN;

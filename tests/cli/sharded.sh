@@ -51,6 +51,36 @@ err 'leave out parameter servers'
 t 2 sim --system fsdp --workers 8 --per-host 4 --bw 1gbps --tp 2
 err '--tp is predicted only, by `commcomp model`'
 
+# A list of one's own: fsdp's is fsdp, and what does not fit is said with its place.
+cat >own.json <<'EOF'
+{"schema": "commcomp-system/1", "name": "fsdp", "divided": "parameters",
+ "collectives": [
+  {"what": "parameters", "operation": "all-gather", "group": "all", "when": "forward", "scheme": "weight"},
+  {"what": "parameters", "operation": "all-gather", "group": "all", "when": "backward", "scheme": "weight"},
+  {"what": "gradients", "operation": "reduce-scatter", "group": "all", "when": "computed", "scheme": "gradient"}]}
+EOF
+same='--net resnet50 --workers 8 --per-host 4 --bw 10gbps --compute 100ms --scheme fp32,int8 --profile profile.json -q --format csv'
+for more in '' '--mode sequential --weight-scheme int8 --accumulate 2'; do
+    q 0 model $same --system fsdp $more
+    cp out fsdp.csv
+    q 0 model $same --system own.json $more
+    cmp -s out fsdp.csv || bad "own.json $more: other rows than fsdp"
+done
+own() { sed "$1" own.json >bad.json; t 1 model $same --system bad.json; err "$2"; }
+own 's/"reduce-scatter"/"all-gather"/' 'collective 2: "operation": gradients go by "reduce-scatter" or "allreduce"'
+own 's/"backward"/"computed"/' 'collective 1: "when": gradients are exchanged when they are "computed", and parameters "updated"'
+own 's/"scheme": "gradient"/"scheme": "weight"/' 'collective 2: "scheme": that of gradients is "gradient", or "plain"'
+own 's/"forward"/"foward"/' 'collective 0: "when"'
+own 's/"group": "all", "when": "computed"/"group": "host", "when": "computed"/' 'no collective adds the gradients of all workers'
+own 's/"when": "forward"/"when": "forward", "wait": "own"/' 'collective 0: "wait" is of what is gathered once parameters are "updated"'
+own 's/"when": "forward"/"follows": true, "when": "forward"/' 'collective 0: "follows": the first collective follows none'
+own 's/"divided": "parameters",//' '"divided"'
+own 's/"name"/"nmae"/' 'nmae'
+t 1 model $same --system nothere.json
+err 'nothere.json'
+t 2 advise $same --system own.json
+err 'no plan has a list of one'
+
 # What does not go together.
 t 2 model --system fsdp --bw 1gbps --exchange rabenseifner
 err 'rabenseifner has not'
