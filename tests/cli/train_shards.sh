@@ -8,7 +8,7 @@ s='--system sdp4bit --per-host 2 --scheme int4:block=128,hadamard=32'
 # --- what is refused ---
 
 t 2 $t --weight-scheme int8
-err '--weight-scheme goes with --system zero1 or sdp4bit'
+err '--weight-scheme goes with --system zero1, zero2 or sdp4bit'
 t 2 $t --weight-differences
 err '--weight-differences goes with --system'
 t 2 $t --system zero9
@@ -42,6 +42,14 @@ q 0 $t --system zero1 --scheme fp32,int8 --format json
 json 'all((r["system"], r["exchange"], r["weight_scheme"], r["gathered"]) == ("zero1", "twoshot", "fp32", "weights") for r in d["rows"])'
 json 'all(r["bits_pull"] == 32 and r["gather_scheme"] is None for r in d["rows"])'
 json 'all(abs(r["bits_push"] - 24) < 0.1 for r in d["rows"] if r["scheme"] == "fp32")'
+# ZeRO-2 has the weights of ZeRO-1, and with fp32 those of a two-shot exchange without shards.
+weights='[r["weights"] for r in d["rows"]] == [r["weights"] for r in json.load(open("zero1.json"))["rows"]]'
+cp out zero1.json
+q 0 $t --system zero2 --scheme fp32,int8 --format json
+json "$weights"
+json 'all((r["system"], r["gathered"]) == ("zero2", "weights") for r in d["rows"])'
+q 0 $t --exchange twoshot --scheme fp32 --format json
+json 'd["rows"][-1]["weights"] in [r["weights"] for r in json.load(open("zero1.json"))["rows"] if r["scheme"] == "fp32"]'
 q 0 $t $s --format json
 json 'all((r["system"], r["exchange"], r["weight_scheme"], r["gathered"], r["intra_scheme"]) == ("sdp4bit", "hierarchical", "int4:block=2048,rounding=nearest", "differences", "int8:block=512,hadamard=32") for r in d["rows"])'
 json 'all(4 <= r["bits_pull"] < 4.5 for r in d["rows"])'

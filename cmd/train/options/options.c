@@ -18,7 +18,7 @@ const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam",   "adamw",
 const char *const cc_train_places[] = {"local", "run", "sim", NULL};
 const char *const cc_train_outers[] = {"mean", "momentum", "nesterov", "ef", NULL};
 const char *const cc_train_pulls[] = {"delta", "mean", NULL};
-const char *const cc_train_systems[] = {"zero1", "sdp4bit", NULL};
+const char *const cc_train_systems[] = {"zero1", "zero2", "sdp4bit", NULL};
 const char *const cc_train_figures[] = {CC_RECIPES_TRAIN(CC_RECIPE_NAME) NULL};
 static const char *const recipes[] = {CC_RECIPES_TRAINING(CC_RECIPE_NAME) NULL};
 static const char *const shows[] = {"all", "ends", "means", NULL};
@@ -253,7 +253,8 @@ const struct cc_option cc_train_own_options[] = {
     {.name = "system", MEMBER(system), .value = "NAME", .choices = cc_train_systems, .group = CC_GROUP_CLUSTER,
      .help = "zero1: each worker keeps the parameters in full precision and the optimizer's state of a "
              "part of the values alone, receives the mean gradient of these, and all gather the "
-             "parameters; sdp4bit: the same with --weight-differences, and the schemes of SDP4Bit "
+             "parameters; zero2: the same, as a step has one micro-step; sdp4bit: with "
+             "--weight-differences, and the schemes of SDP4Bit "
              "where none is given (docs/train.md); by default every worker has all"},
     {.name = "weight-scheme", MEMBER(weight_scheme), .value = "SCHEME",
      .otherwise = "fp32; sdp4bit: " CC_TRAIN_SDP4BIT_WEIGHTS, .group = CC_GROUP_SEND,

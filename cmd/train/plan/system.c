@@ -1,7 +1,7 @@
 /* --system: sharded states, and the schemes of their stages. */
 #include "cmd/train/plan/plan.h"
 
-enum { ZERO1, SDP4BIT }; /* indices in cc_train_systems */
+enum { ZERO1, ZERO2, SDP4BIT }; /* indices in cc_train_systems */
 
 /* The exchanges that make whole sums at owners. */
 static int check_exchange(const struct cc_train_options *o, const char *system, struct cc_error *e)
@@ -68,7 +68,8 @@ int cc_train_parse_system(struct cc_train_options *o, struct cc_error *e)
     const void *const of_systems[] = {&o->weight_scheme, &o->weight_differences, NULL};
     const char *name = cc_given_of(o, of_systems);
     if (o->system < 0)
-        return name == NULL ? CC_OK : cc_usage(e, "--%s goes with --system zero1 or sdp4bit", name);
+        return name == NULL ? CC_OK
+                            : cc_usage(e, "--%s goes with --system zero1, zero2 or sdp4bit", name);
     const char *system = cc_train_systems[o->system];
     CC_TRY(check_exchange(o, system, e));
     if (!cc_train_is_bulk(o) || c->mode == CC_PIPE || c->local.steps > 0 || o->scd ||
