@@ -1,6 +1,7 @@
 #!/bin/sh
 # `commcomp plot`: plots and refusals.
 . "$(dirname "$0")/lib.sh"
+export COLUMNS=80
 
 printf '0.3\n-1.0\n0.2\n0.6\n0.0\n' >five.csv
 

@@ -493,9 +493,9 @@ for exchange in ring recdouble rabenseifner allgather twoshot hierarchical ps; d
 done
 # Recursive doubling's last round: 4 messages of 4 MB leave a host, over one interface or two.
 q 0 $nics --exchange recdouble --workers 8 --per-host 4
-json 'abs(d["rows"][0]["step_s"] / (4 * 4e6 * 8 * 1514 / 1448 / 1e9) - 1) < 0.01 and d["rows"][0]["nics"] is None'
+json 'abs(d["rows"][0]["step_s"] / (4 * 4e6 * 8 * 1514 / 1448 / 1e9) - 1) < 0.05 and d["rows"][0]["nics"] is None'
 q 0 $nics --exchange recdouble --workers 8 --per-host 4 --nics 2
-json 'abs(d["rows"][0]["step_s"] / (2 * 4e6 * 8 * 1514 / 1448 / 1e9) - 1) < 0.01'
+json 'abs(d["rows"][0]["step_s"] / (2 * 4e6 * 8 * 1514 / 1448 / 1e9) - 1) < 0.05'
 json 'abs(d["rows"][0]["bytes_inter"] / (4 * 4e6 * 1514 / 1448) - 1) < 0.01'
 t 2 sim -q --scheme fp32 --exchange ring --workers 8 --per-host 2 --nics 3
 err '--nics 3: each worker uses one interface of its host, and --per-host is 2'
