@@ -1,5 +1,5 @@
 /* The two trees of the exchange `tree` over workers on hosts: who is whose parent. Both its code
- * and its formula read them; netsim/exchange/tree.c has the algorithm and its source. */
+ * and its formula read them; core/schedule_tree.c has the algorithm and its source. */
 #ifndef CC_CORE_EXCHANGE_TREE_H
 #define CC_CORE_EXCHANGE_TREE_H
 

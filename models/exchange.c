@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "models/exchange_formula.h"
+#include "models/exchange_follow.h"
 
 const char *const cc_union_names[] = {"expected", "same", "disjoint", "measured", NULL};
 
@@ -58,6 +58,29 @@ static void in_chunks(enum cc_exchange x, const struct cc_exchange_case *k, stru
     out->chunks_beside_s = fmax(0, (chunks - 1) * (all - behind));
 }
 
+/* How the message is followed; without a schedule, it is not. A ring over hosts of several workers
+ * passes messages on in order, each alone on its link, which ring's formula has. */
+static struct cc_followed followed(enum cc_exchange x, const struct cc_cluster *c)
+{
+    const struct cc_exchange_model *m = models[x];
+    const bool by_formula = (m->in_chunks_only && c->chunks <= 1) ||
+                            (x == CC_HIERARCHICAL && c->per_host <= 1) ||
+                            (cc_exchange_has(x, CC_X_NEIGHBOUR) && cc_cluster_two_classes(c));
+    return (struct cc_followed){.build = by_formula ? NULL : m->schedule,
+                                .alike = m->all_differ ? c->workers : cc_cluster_per_host(c)};
+}
+
+/* Sets what the stages of a cost do at the same time, so that together they take that long. */
+static void set_together(enum cc_reduction r, double takes, struct cc_cost *c)
+{
+    c->chunks_beside_s = 0;
+    /* Encoding before and decoding after are not part of a sum of floats. */
+    const double all =
+        cc_cost_comm(c) - cc_cost_beside(c) + (r == CC_REDUCE_SUM ? 0 : cc_cost_codec(c));
+    c->chunks_beside_s = fmax(0, all - takes);
+    c->push_latency_s += fmax(0, takes - all);
+}
+
 void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum cc_reduction r,
                       const struct cc_cluster *cluster, const struct cc_link *l, double share,
                       double messages, struct cc_cost *out)
@@ -77,18 +100,26 @@ void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum 
         in_chunks(x, &k, out);
     else
         models[x]->cost(&k, out);
+    const struct cc_followed by = followed(x, cluster);
+    if (!by_allgather(x, r, cluster->via) && by.build != NULL && cc_can_follow(&k, by))
+        set_together(r, cc_follow(&k, by), out);
     if (r == CC_REDUCE_DECODED && m->verbatim == m->values) { /* no codec works: values are added */
         out->reduce_s += out->hop_codec_s;
         out->hop_codec_s = 0;
     }
 }
 
-double cc_exchange_off(enum cc_exchange x, enum cc_reduction r, const struct cc_cluster *c)
+double cc_exchange_off(enum cc_exchange x, enum cc_reduction r, const struct cc_cluster *c,
+                       const struct cc_link *l)
 {
     /* Codecs of one chunk work beside the links of another: simulated up to 16%. */
     static const double IN_CHUNKS = 0.16;
+    const struct cc_exchange_case k = {.cluster = c, .link = l};
+    const struct cc_followed by = followed(x, c);
     if (c->workers < 2 || by_allgather(x, r, c->via))
         return CC_EXCHANGE_OFF;
+    if (by.build != NULL && cc_can_follow(&k, by))
+        return c->chunks <= 1 ? CC_EXCHANGE_OFF : models[x]->followed_off;
     if (models[x]->off != NULL)
         return models[x]->off(c);
     return c->chunks > 1 && r != CC_REDUCE_SUM && cc_exchange_has(x, CC_X_RECODES)

@@ -159,7 +159,8 @@ void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum 
  * hosts (docs/model.md): CC_EXCHANGE_OFF, or more where messages wait for each other, or codecs
  * work beside them, in ways that it leaves out. `c` has the number of chunks. */
 #define CC_EXCHANGE_OFF 0.03
-double cc_exchange_off(enum cc_exchange x, enum cc_reduction r, const struct cc_cluster *c);
+double cc_exchange_off(enum cc_exchange x, enum cc_reduction r, const struct cc_cluster *c,
+                       const struct cc_link *l);
 
 /* The payload bytes that a worker encodes in a step, each value once, which runs report as its
  * push: of its own gradient, or, where every hop encodes partial sums, of these. */

@@ -409,18 +409,28 @@ static void library(const struct cc_exchange_case *k, struct cc_cost *c)
         cc_cost_allgather(k, c);
 }
 
-const struct cc_exchange_model cc_exchange_model_ring = {
-    .cost = ring, .encoded_bytes = ring_encoded_bytes, .encodings = ring_encodings};
+const struct cc_exchange_model cc_exchange_model_ring = {.cost = ring,
+                                                         .schedule = cc_schedule_ring,
+                                                         .in_chunks_only = true,
+                                                         .followed_off = 0.12,
+                                                         .encoded_bytes = ring_encoded_bytes,
+                                                         .encodings = ring_encodings};
 const struct cc_exchange_model cc_exchange_model_recdouble = {.cost = recdouble,
                                                               .encodings = recdouble_encodings};
 const struct cc_exchange_model cc_exchange_model_rabenseifner = {
     .cost = rabenseifner,
     .encoded_bytes = rabenseifner_encoded_bytes,
     .encodings = rabenseifner_encodings};
-const struct cc_exchange_model cc_exchange_model_twoshot = {
-    .cost = twoshot, .encoded_bytes = twoshot_encoded_bytes, .encodings = twoshot_encodings};
+const struct cc_exchange_model cc_exchange_model_twoshot = {.cost = twoshot,
+                                                            .schedule = cc_schedule_split,
+                                                            .in_chunks_only = true,
+                                                            .followed_off = 0.12,
+                                                            .encoded_bytes = twoshot_encoded_bytes,
+                                                            .encodings = twoshot_encodings};
 const struct cc_exchange_model cc_exchange_model_hierarchical = {
     .cost = hierarchical,
+    .schedule = cc_schedule_hierarchical,
+    .followed_off = 0.06,
     .encoded_bytes = hierarchical_encoded_bytes,
     .encodings = hierarchical_encodings};
 const struct cc_exchange_model cc_exchange_model_allgather = {.cost = cc_cost_allgather};

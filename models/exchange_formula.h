@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "core/schedule.h"
 #include "models/exchange.h"
 
 /* The input of a formula: one message on one cluster. Without servers there are at least two
@@ -22,6 +23,15 @@ struct cc_exchange_model {
     /* Fills the fields of *c that it has; the others are 0. With CC_X_RECODES, payloads that are
      * sent by allgather instead do not come here. */
     void (*cost)(const struct cc_exchange_case *k, struct cc_cost *c);
+    /* The ranks' schedule, by which a message is followed on clusters that are small enough
+     * (exchange_follow.h), instead of adding up the formula's parts; NULL: the formula holds. With
+     * in_chunks_only, messages in one piece are by the formula. */
+    cc_schedule_builder *schedule;
+    bool in_chunks_only;
+    /* By which share what follows of several chunks may be off, as simulated: ranks take messages
+     * that come at the same time in another order than those of the simulation. */
+    double followed_off;
+    bool all_differ; /* ranks have places of their own, whatever their host */
     bool own_chunks; /* the formula has chunks in it; otherwise those of a message follow one
                         another a round behind */
     /* As cc_exchange_off, on a cluster with the number of chunks; NULL: CC_EXCHANGE_OFF, or that of

@@ -1,5 +1,5 @@
 /* tree: two binary trees of half of the values each, in K chunks that follow one another
- * (netsim/exchange/tree.c has the algorithm, core/exchange_tree.h who is whose parent).
+ * (core/schedule_tree.c has the algorithm, core/exchange_tree.h who is whose parent).
  *
  * One chunk goes up the deeper of the trees and down again: at each node the last child's message
  * takes alpha + c beta, or alpha + 2 c beta where two come together, c being half of a chunk; the
@@ -175,8 +175,9 @@ static double first_message_s(const struct tree *t)
     return t->first_s + class->alpha + cc_class_s(class, bytes, bytes);
 }
 
-/* Simulated (docs/model.md): within 1% in one chunk where messages of a round do not meet on their
- * ports, and between two hosts; elsewhere chunks, and the two trees, wait for each other. */
+/* Where ranks are not followed. Simulated (docs/model.md): within 1% in one chunk where messages of
+ * a round do not meet on their ports, and between two hosts; elsewhere chunks, and the two trees,
+ * wait for each other. */
 static double off(const struct cc_cluster *c)
 {
     const int hosts = cc_cluster_hosts(c);
@@ -202,7 +203,7 @@ static void tree(const struct cc_exchange_case *k, struct cc_cost *c)
     const double port_s = fmax(one.own_s, one.shared_s);
     const double share = cc_cluster_hosts(cluster) > 2 ? PORT_SHARE : 1;
     const double behind = fmax(fmax(port_s / share, one.work_s), first_message_s(&t));
-    const double takes = t.end_s + (chunks - 1) * behind;
+    const double takes = t.end_s + (chunks - 1) * behind; /* unless it is followed */
     c->push_latency_s = t.end_latency_s;
     c->push_transfer_s = chunks * port_s;
     c->push_inner_s = one.own_s > one.shared_s ? c->push_transfer_s : 0;
@@ -252,6 +253,9 @@ static double encodings(const struct cc_cluster *c)
 }
 
 const struct cc_exchange_model cc_exchange_model_tree = {.cost = tree,
+                                                         .schedule = cc_schedule_tree,
+                                                         .followed_off = 0.17,
+                                                         .all_differ = true,
                                                          .own_chunks = true,
                                                          .off = off,
                                                          .encoded_bytes = encoded_bytes,

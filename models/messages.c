@@ -70,6 +70,14 @@ size_t cc_predict_messages(const struct cc_setting *s, const struct cc_step_payl
     return count;
 }
 
+size_t cc_messages_count(const struct cc_setting *s, const struct cc_step_payloads *payloads)
+{
+    size_t count = 0;
+    for (size_t left = payloads->count; left > 0; count++)
+        left = next_message(s, payloads, left).first;
+    return count;
+}
+
 /* Sets the next message's tensors and returns their payload cost. */
 static struct cc_payload_cost next_batch(const struct cc_setting *s, const struct step_load *load,
                                          size_t left, struct cc_step_message *message)
@@ -100,6 +108,8 @@ static void set_measured(const struct step_load *load, const struct cc_payload_c
     const double hops = c->hop_codec_s + c->reduce_s;
     const double hop = hops > 0 ? c->hop_beside_s / hops : 0;
     const double decode = c->decode_s > 0 ? c->decode_beside_s / c->decode_s : 0;
+    const double comm = cc_cost_comm(c), codec = cc_cost_codec(c);
+    const double together = comm + codec > 0 ? c->chunks_beside_s / (comm + codec) : 0;
     c->encode_s = part * t->encode_s;
     c->hop_codec_s = sending * t->hop_s;
     c->server_codec_s = sending * t->server_s;
@@ -108,6 +118,7 @@ static void set_measured(const struct step_load *load, const struct cc_payload_c
     c->encode_beside_s = encode * c->encode_s;
     c->hop_beside_s = hop * c->hop_codec_s;
     c->decode_beside_s = decode * c->decode_s;
+    c->chunks_beside_s += together * (cc_cost_comm(c) + cc_cost_codec(c) - comm - codec);
 }
 
 /* The same for a server that keeps whole tensors. The measured time is that of the busiest server.

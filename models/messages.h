@@ -9,6 +9,9 @@
 /* Whether there are several servers, each of which keeps whole tensors. */
 bool cc_messages_placed_whole(const struct cc_setting *s);
 
+/* The number of messages of a sending step. */
+size_t cc_messages_count(const struct cc_setting *s, const struct cc_step_payloads *payloads);
+
 /* Cuts a sending or a silent step into p->message, from the last tensor to the first, and returns
  * their number; *sum is their cost together, in seconds and bytes. Messages without bytes, in
  * silent steps, are encoded and not sent. Tensors must have been placed on servers. */

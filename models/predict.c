@@ -441,6 +441,17 @@ static bool can_cut(const struct cc_setting *s, const struct cc_step_payloads *p
            s->sharded.collectives.count == 0;
 }
 
+/* Messages are cut at multiples of 512 values (netsim/exchange/pack/pack.h), so that pieces of fewer
+ * than these differ in size by more than an eighth, and everyone waits for the largest. */
+enum { LEAST_PIECE = 4096 };
+
+/* The most chunks whose pieces, one for each worker, or half of a tree's, are that large. */
+static double most_chunks(const struct cc_setting *s, const struct cc_step_payloads *payloads)
+{
+    const double pieces = s->exchange == CC_TREE ? 2 : s->cluster.workers;
+    return payloads->total.values / (double)cc_messages_count(s, payloads) / pieces / LEAST_PIECE;
+}
+
 int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
                const struct cc_step_payloads *payloads, struct cc_prediction *out,
                struct cc_error *e)
@@ -453,6 +464,8 @@ int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
     struct cc_setting with = *s;
     for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
         struct cc_prediction r;
+        if (i > 0 && chunks[i] > most_chunks(s, payloads))
+            break;
         with.cluster.chunks = chunks[i];
         CC_TRY(predict(p, &with, payloads, &r, e));
         if (i == 0 || r.step_s < worth * out->step_s)

@@ -104,7 +104,7 @@ const struct cc_option cc_cluster_options[] = {
      .help = "{exchanges}: the scheme of whole sums in the last stage, of payloads that are decoded "
              "to be added"},
     {.name = "chunks", MEMBER(setting.cluster.chunks), .parse = parse_chunks,
-     .value = "COUNT|auto", .otherwise = "1; of tree, auto", .group = CC_GROUP_CLUSTER,
+     .value = "COUNT|auto", .otherwise = "1; of tree and hierarchical, auto", .group = CC_GROUP_CLUSTER,
      .exchanges = CC_X_RECODES,
      .help = "{exchanges}: cut each message into so many chunks, each of which is a stage behind the one "
              "before, so that links and codecs work at the same time; auto: as many as the formulas "
@@ -587,7 +587,8 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
             cc_exchange_has(s.exchange, CC_X_STAGES) ? c->setting.cluster.gather : NULL;
         s.cluster.chunks =
             cc_exchange_has(s.exchange, CC_X_RECODES) ? c->setting.cluster.chunks : 1;
-        if (s.exchange == CC_TREE && s.cluster.chunks == 0) /* a tree in one piece is slow */
+        /* Those whose stages take different links are slow in one piece. */
+        if (s.cluster.chunks == 0 && (s.exchange == CC_TREE || s.exchange == CC_HIERARCHICAL))
             s.cluster.chunks = CC_CHUNKS_AUTO;
         s.cluster.intra_scheme =
             cc_exchange_has(s.exchange, CC_X_INSIDE) || cc_sharded_has_levels(&s)

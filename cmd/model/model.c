@@ -170,7 +170,8 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s,
     size_t row;
     struct cc_cluster in_chunks = s->cluster;
     in_chunks.chunks = p.chunks;
-    const double off = cc_exchange_off(s->exchange, f->payloads[scheme].reduction, &in_chunks);
+    const double off =
+        cc_exchange_off(s->exchange, f->payloads[scheme].reduction, &in_chunks, &s->link);
     if (off > CC_EXCHANGE_OFF)
         m->off[s->exchange] = fmax(m->off[s->exchange], off);
     const double codecs = cc_sharded_off(s, p.step_s, p.codec_s);
@@ -254,10 +255,11 @@ static int note_off(const struct model *m, struct cc_error *e)
                            m->sharded, 100 * m->sharded_off));
     if (list[0] == '\0')
         return CC_OK;
-    return cc_record_note(m->record, e,
-                          "formulas may be off, as they leave out how chunks wait for each other: "
-                          "%s; `commcomp sim` simulates that (docs/model.md)",
-                          list);
+    return cc_record_note(
+        m->record, e,
+        "formulas may be off, as chunks wait for each other in an order that they "
+        "do not know: %s; `commcomp sim` simulates that (docs/model.md)",
+        list);
 }
 
 static int add_notes(struct model *m, struct cc_error *e)

@@ -5,7 +5,7 @@
 #define CC_NETSIM_EXCHANGE_CHUNKS_H
 
 #include "netsim/exchange/message_pack.h"
-#include "netsim/exchange/schedule.h"
+#include "core/schedule.h"
 
 struct cc_chunk {
     struct cc_pack *decoder;

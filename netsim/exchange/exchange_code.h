@@ -5,7 +5,7 @@
 
 #include "core/exchange.h"
 #include "netsim/exchange/rank_state.h"
-#include "netsim/exchange/schedule.h"
+#include "core/schedule.h"
 
 /* As cc_exchange_open. */
 typedef int cc_exchange_opener(struct cc_rank_state *s, const struct cc_message *m, size_t index,

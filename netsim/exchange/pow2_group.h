@@ -9,7 +9,7 @@
 #ifndef CC_NETSIM_EXCHANGE_POW2_GROUP_H
 #define CC_NETSIM_EXCHANGE_POW2_GROUP_H
 
-#include "netsim/exchange/schedule.h"
+#include "core/schedule.h"
 
 struct cc_pow2_group {
     int size;   /* 2^k: members */

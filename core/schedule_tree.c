@@ -14,10 +14,10 @@
  * A rank sends what it has as a leaf, then adds what its children send. It passes whole sums on to
  * children before it waits for one that it only receives, and does the first tree before the second
  * one, and on to other hosts before its own, whose next rank may wait for the other tree's sum from
- * another host first: nobody waits in a circle. Messages are cut into chunks (parts.c), which
- * follow one another up and down the trees. */
+ * another host first: nobody waits in a circle. Messages are cut into chunks
+ * (netsim/exchange/parts.c), which follow one another up and down the trees. */
 #include "core/exchange_tree.h"
-#include "netsim/exchange/exchange_code.h"
+#include "core/schedule.h"
 
 /* A round in which a tree's half of the values, `chunk`, is sent or received. */
 static struct cc_round round_of(size_t chunk, int rank, int to, int from, int workers)
@@ -74,8 +74,8 @@ static int role_of(const struct cc_tree_place *t)
     return t->parent < 0 ? ROOT : t->children > 0 ? INNER : LEAF;
 }
 
-static int build(int workers, struct cc_schedule_hosts hosts, int rank, struct cc_schedule *s,
-                 struct cc_error *e)
+int cc_schedule_tree(int workers, struct cc_schedule_hosts hosts, int rank, struct cc_schedule *s,
+                     struct cc_error *e)
 {
     const size_t trees = workers > 1 ? 2 : 1;
     struct cc_tree_place place[2];
@@ -98,5 +98,3 @@ static int build(int workers, struct cc_schedule_hosts hosts, int rank, struct c
                 CC_TRY(add_down(s, &place[i], i, rank, hosts, workers, e));
     return CC_OK;
 }
-
-const struct cc_exchange_code cc_exchange_code_tree = {.schedule = build};

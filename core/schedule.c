@@ -1,4 +1,4 @@
-#include "netsim/exchange/schedule.h"
+#include "core/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Schedules: which chunks of a message one rank sends to whom and receives from whom, round by
  * round. The exchanges without servers differ in their schedules only; what is done with the chunks
  * (adding floats, decoding and encoding again) is the reduction's business. */
-#ifndef CC_NETSIM_EXCHANGE_SCHEDULE_H
-#define CC_NETSIM_EXCHANGE_SCHEDULE_H
+#ifndef CC_CORE_SCHEDULE_H
+#define CC_CORE_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,7 +72,8 @@ void cc_schedule_keep(struct cc_schedule *p, enum cc_operation op);
 int cc_schedule_to_first(cc_schedule_builder *build, int workers, struct cc_schedule_hosts hosts,
                          int rank, bool tree, struct cc_schedule *p, struct cc_error *e);
 
-/* Parts that several exchanges have. */
-cc_schedule_builder cc_schedule_recdouble, cc_schedule_rabenseifner, cc_schedule_split;
+/* The exchanges' schedules: of split, those of twoshot, ssar-split and dsar-split. */
+cc_schedule_builder cc_schedule_ring, cc_schedule_tree, cc_schedule_hierarchical, cc_schedule_split,
+    cc_schedule_recdouble, cc_schedule_rabenseifner;
 
 #endif

@@ -10,7 +10,7 @@
  * twoshot: payloads that must be decoded are encoded twice, however many ranks there are: a rank
  * encodes what it sends of its own values, and the owner the sum of a chunk. The owner adds its own
  * values of the chunk as they are, and then those of the ranks before it, the nearest first. */
-#include "netsim/exchange/exchange_code.h"
+#include "core/schedule.h"
 
 int cc_schedule_split(int workers, struct cc_schedule_hosts hosts, int rank, struct cc_schedule *p,
                       struct cc_error *e)
@@ -41,7 +41,3 @@ int cc_schedule_split(int workers, struct cc_schedule_hosts hosts, int rank, str
         }
     return CC_OK;
 }
-
-const struct cc_exchange_code cc_exchange_code_twoshot = {.schedule = cc_schedule_split};
-const struct cc_exchange_code cc_exchange_code_ssar_split = {.schedule = cc_schedule_split};
-const struct cc_exchange_code cc_exchange_code_dsar_split = {.schedule = cc_schedule_split};

@@ -7,10 +7,10 @@
  * around: each rank adds its own values, and rank c - 1, the last one, has the whole sum after P -
  * 1 rounds. Then it travels around once more, so that every rank gets it. Each rank sends 2(P -
  * 1)/P of the message, which is the least possible, at the price of 2(P - 1) latencies. */
-#include "netsim/exchange/exchange_code.h"
+#include "core/schedule.h"
 
-static int build(int workers, struct cc_schedule_hosts hosts, int rank, struct cc_schedule *p,
-                 struct cc_error *e)
+int cc_schedule_ring(int workers, struct cc_schedule_hosts hosts, int rank, struct cc_schedule *p,
+                     struct cc_error *e)
 {
     const size_t n = (size_t)workers, me = (size_t)rank;
     (void)hosts;
@@ -33,5 +33,3 @@ static int build(int workers, struct cc_schedule_hosts hosts, int rank, struct c
     }
     return CC_OK;
 }
-
-const struct cc_exchange_code cc_exchange_code_ring = {.schedule = build};

@@ -15,7 +15,7 @@
  * sends to others, (n - 1)/n of the values leave it each way: a ring's, by G ranks at a time.
  * Payloads that must be decoded are encoded three times, however many ranks there are: inside,
  * between, and as whole sums. With one rank a host it is twoshot. */
-#include "netsim/exchange/exchange_code.h"
+#include "core/schedule.h"
 
 struct place {
     size_t hosts, ranks; /* ranks of a host */
@@ -71,8 +71,8 @@ static int add_stage(const struct place *p, const struct stage *t, bool reduces,
     return CC_OK;
 }
 
-static int build(int workers, struct cc_schedule_hosts hosts, int rank, struct cc_schedule *s,
-                 struct cc_error *e)
+int cc_schedule_hierarchical(int workers, struct cc_schedule_hosts hosts, int rank,
+                             struct cc_schedule *s, struct cc_error *e)
 {
     const struct place p = {.hosts = (size_t)(workers / hosts.per_host),
                             .ranks = (size_t)hosts.per_host,
@@ -106,5 +106,3 @@ static int build(int workers, struct cc_schedule_hosts hosts, int rank, struct c
     CC_TRY(add_stage(&p, &between, false, s, e));
     return add_stage(&p, &inside, false, s, e);
 }
-
-const struct cc_exchange_code cc_exchange_code_hierarchical = {.schedule = build};
