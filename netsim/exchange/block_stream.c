@@ -139,6 +139,18 @@ static bool enough_under_way(const struct cc_block_stream *s, const struct cc_tr
     return s->blocks == s->most || t->posted - t->done > (CC_BLOCKS - 1) * s->block_bytes;
 }
 
+/* Whether a transfer to the same rank, which is one block, is under way: the next one would share
+ * the link with it instead of following it, so that what a rank that is late has ready would arrive
+ * all at once, and the first of it late. Sized transfers follow one another as they are received
+ * one by one. */
+static bool follows(const struct cc_block_stream *s, const struct cc_transfer *t)
+{
+    if (!s->sends || s->together || t->sized || s->blocks == 0 || t->posted > 0)
+        return false;
+    const struct cc_transfer *last = s->block[(s->first + s->blocks - 1) % s->most].of;
+    return last->peer == t->peer && last->bytes <= s->block_bytes;
+}
+
 /* Posts blocks that are ready, in order. */
 static int post_ready(struct cc_block_stream *s, bool *moved, struct cc_error *e)
 {
@@ -152,7 +164,7 @@ static int post_ready(struct cc_block_stream *s, bool *moved, struct cc_error *e
             continue;
         }
         const size_t n = cc_smaller(t->bytes - t->posted, s->block_bytes);
-        if (enough_under_way(s, t) || t->ready < t->posted + n)
+        if (enough_under_way(s, t) || t->ready < t->posted + n || follows(s, t))
             return CC_OK;
         if (s->sends && !t->cleared) {
             CC_TRY(await_clear(s, t, e));
