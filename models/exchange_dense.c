@@ -430,7 +430,7 @@ const struct cc_exchange_model cc_exchange_model_twoshot = {.cost = twoshot,
 const struct cc_exchange_model cc_exchange_model_hierarchical = {
     .cost = hierarchical,
     .schedule = cc_schedule_hierarchical,
-    .followed_off = 0.06,
+    .followed_off = 0.10,
     .encoded_bytes = hierarchical_encoded_bytes,
     .encodings = hierarchical_encodings};
 const struct cc_exchange_model cc_exchange_model_allgather = {.cost = cc_cost_allgather};

@@ -438,6 +438,7 @@ static bool can_cut(const struct cc_setting *s, const struct cc_step_payloads *p
     const bool whole =
         payloads->reduction == CC_REDUCE_SUM && payloads->total.verbatim < payloads->total.values;
     return cc_exchange_has(s->exchange, CC_X_RECODES) && !whole && s->cluster.workers > 1 &&
+           s->cluster.op == CC_ALLREDUCE && s->cluster.via != CC_VIA_ALLGATHER &&
            s->sharded.collectives.count == 0;
 }
 

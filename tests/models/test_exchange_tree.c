@@ -175,7 +175,7 @@ static void off(void **state)
               {{.workers = 4096, .per_host = 4, .chunks = 4}, CC_TREE, 0.25},
               {{.workers = 4095, .chunks = 4}, CC_TREE, 0.55},
               {{.workers = 8, .per_host = 2}, CC_HIERARCHICAL, 0.03},
-              {{.workers = 8, .per_host = 2, .chunks = 4}, CC_HIERARCHICAL, 0.06},
+              {{.workers = 8, .per_host = 2, .chunks = 4}, CC_HIERARCHICAL, 0.10},
               {{.workers = 8, .per_host = 2, .chunks = 4}, CC_RING, 0.16},
               {{.workers = 1, .chunks = 4}, CC_TREE, 0.03}};
     for (size_t i = 0; i < sizeof is / sizeof *is; i++)
