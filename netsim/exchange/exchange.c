@@ -25,14 +25,6 @@ static int refuse_formula(struct cc_rank_state *s, const struct cc_message *m, s
 
 const struct cc_exchange_code cc_exchange_code_nccl = {.open = refuse_formula};
 
-const struct cc_exchange_code cc_exchange_code_ring = {.schedule = cc_schedule_ring};
-const struct cc_exchange_code cc_exchange_code_tree = {.schedule = cc_schedule_tree};
-const struct cc_exchange_code cc_exchange_code_hierarchical = {.schedule =
-                                                                   cc_schedule_hierarchical};
-const struct cc_exchange_code cc_exchange_code_twoshot = {.schedule = cc_schedule_split};
-const struct cc_exchange_code cc_exchange_code_ssar_split = {.schedule = cc_schedule_split};
-const struct cc_exchange_code cc_exchange_code_dsar_split = {.schedule = cc_schedule_split};
-
 #define CODE(id, symbol, ...) &cc_exchange_code_##symbol,
 static const struct cc_exchange_code *const codes[] = {CC_EXCHANGES(CODE)};
 

@@ -164,7 +164,7 @@ if command -v smpirun >/dev/null 2>&1 && [ -e "$(dirname "$program")/commcomp-ra
     done
     # In chunks: inside hosts, between them, and the codecs at the same time; the same sums.
     p="sim -q --profile fast.json --values 1M --workers 8 --per-host 4 --intra-bw 2gbps --intra-latency 5us --bw 1gbps --exchange hierarchical --scheme fp32,int8 --format json"
-    q 0 $p --errors
+    q 0 $p --chunks 1 --errors
     cp out whole
     for data in "on --errors" off; do
         q 0 $p --chunks 4 --data $data
