@@ -442,8 +442,8 @@ static bool can_cut(const struct cc_setting *s, const struct cc_step_payloads *p
            s->sharded.collectives.count == 0;
 }
 
-/* Messages are cut at multiples of 512 values (netsim/exchange/pack/pack.h), so that pieces of fewer
- * than these differ in size by more than an eighth, and everyone waits for the largest. */
+/* Messages are cut at multiples of 512 values (netsim/exchange/pack/pack.h), so that pieces of
+ * fewer than these differ in size by more than an eighth, and everyone waits for the largest. */
 enum { LEAST_PIECE = 4096 };
 
 /* The most chunks whose pieces, one for each worker, or half of a tree's, are that large. */

@@ -302,9 +302,9 @@ else
     q 0 $s --values 1M --workers 4 --exchange ring --scheme fp32 --bw 1gbps --data off --compute 20ms \
         --stragglers lognormal --spread 0.3 --steps 8 --format json
     json 'abs(d["rows"][0]["step_s"] / d["rows"][0]["step_s_forecast"] - 1) < 0.06'
-    q 0 $s --values 1M --workers 8 --per-host 2 --exchange hierarchical --scheme fp32 --bw 25gbps \
+    q 0 $s --values 1M --workers 8 --per-host 2 --exchange hierarchical --chunks 4 --scheme fp32 --bw 25gbps \
         --data off --format json
-    json 'all(r["chunks"] > 1 and abs(r["step_s"] / r["step_s_forecast"] - 1) < 0.03 for r in d["rows"])'
+    json 'all(r["chunks"] == 4 and abs(r["step_s"] / r["step_s_forecast"] - 1) < 0.03 for r in d["rows"])'
     q 0 $s --values 1000 --workers 4 --servers 2 --placement lpt --mode overlap --scheme fp32,topk --bw 1gbps \
         --compute 10ms --stragglers gamma --spread 1 --consistency stale --staleness 1 --steps 40 --format json
     json 'all(r["staleness_mean"] < 3 and r["bound_wait_s"] > 0 and r["updates_per_s"] > 0 and r["step_s_model"] is None for r in d["rows"])'
