@@ -145,7 +145,7 @@ static bool enough_under_way(const struct cc_block_stream *s, const struct cc_tr
  * one by one. */
 static bool follows(const struct cc_block_stream *s, const struct cc_transfer *t)
 {
-    if (!s->sends || s->together || t->sized || s->blocks == 0 || t->posted > 0)
+    if (!s->sends || s->ahead || t->sized || s->blocks == 0 || t->posted > 0)
         return false;
     const struct cc_transfer *last = s->block[(s->first + s->blocks - 1) % s->most].of;
     return last->peer == t->peer && last->bytes <= s->block_bytes;

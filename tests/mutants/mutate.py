@@ -44,6 +44,7 @@ UNIT_ROOMS = {
     'netsim': 'netsim', 'results': 'results', 'cmd': 'cmd', 'binding': 'binding'}
 SCRIPTS = {
     'core/': 'cli/trace cli/encode cli/model cli/bench cli/npz cli/data timeline',
+    'core/schedule': 'mpi witness/training cli/sim cli/model',
     'schemes/': 'witness/bits cli/encode witness/quality cli/bits cli/schemes cli/plugin cli/plugin_faults '
                 'witness/errors witness/training cli/bench',
     'bench/': 'witness/bench witness/errors witness/bits witness/quality cli/bench cli/profiled',
