@@ -8,7 +8,7 @@
  * at a time, unless rounds do not wait for each other, since only the payload tells its length; of
  * floats, for those whose place is free.
  *
- * Of many chunks only some are followed: each further one takes as long as one of these did, on the
+ * Only some of many chunks are followed: each further one takes as long as one of these did, on the
  * mean over their second half. */
 #include <math.h>
 #include <stdlib.h>

@@ -29,7 +29,7 @@ struct cc_codec_model {
     struct cc_profile_point push_point, pull_point;
     /* The times of encoding sums, which are float32 whatever gradients are; NULL: as gradients. */
     const struct cc_profile_codec *sum;
-    /* Those of gradients inside a host, if they have a scheme of their own; or NULL. */
+    /* The costs of gradients inside a host, if they have a scheme of their own; or NULL. */
     const struct cc_profile_codec *inner;
     /* The payload's bytes if they depend on the tensor's shape (low-rank factors), and the
      * function's argument. NULL: the profile of flat tensors holds for every shape. */

@@ -327,7 +327,7 @@ static double seconds_of(const struct cc_cost *c)
     return fmax(0, cc_cost_comm(c) + cc_cost_codec(c) - cc_cost_beside(c));
 }
 
-/* What a step's messages cost, and the units that they are of. */
+/* The cost of a step's messages, and their units. */
 struct messages {
     struct cc_message *unit;
     size_t units;

@@ -267,7 +267,8 @@ static bool put_large(struct encoding *w, size_t i, float *scale)
     return true;
 }
 
-/* What the codes of the m values from index i on leave of `sum`, which they were rotated from. */
+/* The rest that the codes of the m values from index i on leave of `sum`, which they were rotated
+ * from. */
 static void keep_rest(const struct encoding *w, size_t i, size_t m, const float *sum,
                       const uint8_t *codes, size_t block, const float *scale)
 {

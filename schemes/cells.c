@@ -56,7 +56,7 @@ struct cc_cell cc_cells_at(const struct cc_cells *c, size_t i)
     };
 }
 
-/* Of the first `across` cells of a row of cells. */
+/* The bytes of the first `across` cells of a row of cells. */
 static size_t row_bytes(const struct cc_cells *c, size_t rows, size_t across,
                         size_t (*bytes)(const void *arg, size_t values), const void *arg)
 {

@@ -587,7 +587,7 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
             cc_exchange_has(s.exchange, CC_X_STAGES) ? c->setting.cluster.gather : NULL;
         s.cluster.chunks =
             cc_exchange_has(s.exchange, CC_X_RECODES) ? c->setting.cluster.chunks : 1;
-        /* Those whose stages take different links are slow in one piece. */
+        /* Exchanges whose stages take different links are slow in one piece. */
         if (s.cluster.chunks == 0 && (s.exchange == CC_TREE || s.exchange == CC_HIERARCHICAL))
             s.cluster.chunks = CC_CHUNKS_AUTO;
         s.cluster.intra_scheme =

@@ -19,7 +19,7 @@
 static const char *const needed[] = {"kind",    "scheme", "net",   "data",
                                      "workers", "step",   "seeds", "diverged"};
 
-/* What trainings are judged by: the first of these columns that has a number. */
+/* The measure by which trainings are judged: the first of these columns that has a number. */
 static const char *const judged_by[] = {[CC_TRAINED_BITS] = "bits_per_byte",
                                         [CC_TRAINED_ACCURACY] = "accuracy",
                                         [CC_TRAINED_LOSS] = "loss"};
@@ -151,7 +151,7 @@ static int read_trial(const struct cc_sheet *s, size_t row, struct cc_trained *o
     return CC_OK;
 }
 
-/* What a row is judged by, in out->by. A trial is one of accuracies. */
+/* The measure by which a row is judged, in out->by. A trial is one of accuracies. */
 static int judge(const struct cc_sheet *s, size_t row, struct cc_trained *out, struct cc_error *e)
 {
     double value = NAN;

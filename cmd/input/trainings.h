@@ -8,8 +8,8 @@
 #include "core/error.h"
 #include "models/trial.h"
 
-/* What trainings are judged by. A language model of `train` has bits a byte and an accuracy, and is
- * judged by the bits. */
+/* The measures by which trainings are judged. A language model of `train` has bits a byte and an
+ * accuracy, and is judged by the bits. */
 enum cc_trained_by {
     CC_TRAINED_NOTHING,
     CC_TRAINED_BITS,

@@ -290,7 +290,7 @@ static void put_steps(const struct advise *a, size_t row, const struct ranking *
     cc_record_numbers(a->record, row, all, sizeof all / sizeof all[0]);
 }
 
-/* What the scheme's trainings ended with, if it was trained. */
+/* The end of the scheme's trainings, if it was trained. */
 static void put_trained(const struct advise *a, size_t row, const struct candidate *c)
 {
     const struct cc_trained *t =

@@ -232,7 +232,7 @@ int cc_inventory_open(struct cc_inventory **out, struct cc_error *e)
 
 static void judge_figure(struct cc_inventory_figure *f)
 {
-    /* What is published, as an interval: the figure alone where there is none. An end that is not
+    /* The published figure as an interval: the figure alone where there is none. An end that is not
      * known is open. */
     const bool some = !isnan(f->published_low) || !isnan(f->published_high);
     const double low = !isnan(f->published_low) ? f->published_low

@@ -51,7 +51,7 @@ struct cc_inventory_item {
     const char **quantity;
     size_t quantities; /* of the table, its columns of these quantities; 0: all */
     double takes_s;    /* time of the command; NaN: not known, or at once */
-    /* Of figures that are not a table's; else NULL: */
+    /* The kept results of figures that are not a table's; else NULL: */
     const struct cc_inventory_kept *kept;
     const char *how; /* how they were obtained: an origin's word (results/key.h) */
     struct cc_inventory_figure *figure;

@@ -243,7 +243,7 @@ static void close_stream(struct cc_block_stream *s)
 int cc_block_streams_open(struct cc_block_streams *s, struct cc_rank_state *rank_state,
                           size_t index, size_t at_once, struct cc_error *e)
 {
-    /* Those of the next stage leave while ends of the last one's are not yet noticed. */
+    /* Messages of the next stage leave while ends of the last one's are not yet noticed. */
     const size_t small = 2 * cc_smaller(at_once, CC_SMALL_AT_ONCE);
     const size_t most = small > CC_BLOCKS ? small : CC_BLOCKS;
     CC_TRY(open_stream(&s->out, rank_state, index, most, true, e));

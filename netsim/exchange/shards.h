@@ -18,8 +18,8 @@ int cc_shards_parts(const struct cc_job *job, const struct cc_job_row *row, int 
 
 struct cc_shard_step;
 
-/* Of the values `own`; *out is NULL where the job has no shards. Close it with cc_shards_close,
- * which NULL is allowed for. */
+/* Opens the shard of the values `own`; *out is NULL where the job has no shards. Close it with
+ * cc_shards_close, which NULL is allowed for. */
 int cc_shards_open(struct cc_rank_state *s, const struct cc_message *m, struct cc_range own,
                    struct cc_shard_step **out, struct cc_error *e);
 void cc_shards_close(struct cc_shard_step *x);

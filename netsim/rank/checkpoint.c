@@ -121,8 +121,8 @@ static int add_states(const struct cc_rank *r, const struct states *all, struct 
 /* --- all arrays --- */
 
 struct arrays {
-    /* Those of all ranks, on rank 0, or of a checkpoint; `unsent`: from one by one process, which
-     * ranks have no use for. */
+    /* The ones of all ranks, on rank 0, or of a checkpoint; `unsent`: from one by one process,
+     * which ranks have no use for. */
     struct cc_training_arrays of;
     struct states *states; /* [ranks], or 1 on other ranks than 0 */
 };
