@@ -5,8 +5,9 @@
 #   ...
 #   finish
 #
-# A case is `t` (or `q`, which also expects nothing on stderr) with the expected exit code and the
-# arguments, followed by its checks. `expected NAME` compares stdout with
+# A case is `t` (or `q`, which also expects nothing on stderr) with the expected exit code ("0 1":
+# either, where it depends on how busy the machine is) and the arguments, followed by its checks.
+# `expected NAME` compares stdout with
 # tests/cli/expected/SCRIPT/NAME; COMMCOMP_TEST_UPDATE=1 rewrites these files. COMMCOMP is the
 # program. Every JSON document that a case prints is held against tests/schema at the end.
 set -u
@@ -93,8 +94,8 @@ t() {
     case="$*" good=1
     "$program" "$@" >out 2>err </dev/null
     is=$?
-    [ $is = "$want" ] || bad "exit $is instead of $want"
-    [ "$want" = 0 ] || [ -s err ] || bad "fails without a message"
+    case " $want " in *" $is "*) ;; *) bad "exit $is instead of $want" ;; esac
+    [ $is = 0 ] || [ -s err ] || bad "fails without a message"
     [ "$want" != 2 ] || [ ! -s out ] || bad "a usage error prints on stdout"
     if grep -Eq 'ERROR: .*Sanitizer|runtime error|Assertion' err; then bad "crashed"; fi
 }
