@@ -424,9 +424,10 @@ static void happen(struct cc_follow_state *f, const struct cc_follow_event *e)
     }
 }
 
+/* Whether nothing is left of a flow, or less than passes while the time, a double, advances. */
 static bool is_over(const struct cc_follow_state *f, const struct cc_follow_flow *w)
 {
-    return w->left <= 1e-9 * f->rank[w->rank].hop[w->round].bytes;
+    return w->left <= fmax(1e-9 * f->rank[w->rank].hop[w->round].bytes, 1e-12 * f->now * w->rate);
 }
 
 /* Shares ports anew, and finds out when the next flow ends. */
