@@ -528,7 +528,7 @@ json '(lambda net: abs((1 - d["rows"][1]["plain_share"]) * net(1) + d["rows"][1]
 
 # Ports whose rates differ by a million: times as by hand, 4 MB out of each host, where what is left of a fast
 # message takes less than a double of the time can tell apart.
-q 0 $m --values 1M --compute 10ms --exchange hierarchical --mode sequential --workers 16 --per-host 8 --bw 1mbps --intra-bw 5000gbps --scheme fp32 --format json
+q 0 model -q --profile profile.json --values 1M --compute 10ms --exchange hierarchical --mode sequential --workers 16 --per-host 8 --bw 1mbps --intra-bw 5000gbps --scheme fp32 --format json
 json 'abs(d["rows"][0]["comm_s"] / (4e6 * 8 * 1514 / 1448 / 1e6) - 1) < 1e-3'
 
 finish
