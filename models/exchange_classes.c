@@ -315,15 +315,15 @@ double cc_add_ring(const struct cc_exchange_case *k, int tours, double first_byt
     const struct cc_link_costs x = cc_classes_of(k);
     const double group =
         cluster->sites > 1 ? floor((double)cluster->workers / cluster->sites) : cluster->per_host;
-    struct ring r = {
-        .tours = tours,
-        .hops = hops,
-        .group = group,
-        .crosses =
-            group<cluster->workers, .first = cc_framed(k->link, first_bytes), .second = tours> 1
-                ? cc_framed(k->link, second_bytes)
-                : 0,
-        .work_s = work_s};
+    const bool crosses = group < cluster->workers;
+    const double second = tours == 1 ? 0 : cc_framed(k->link, second_bytes);
+    struct ring r = {.tours = tours,
+                     .hops = hops,
+                     .group = group,
+                     .crosses = crosses,
+                     .first = cc_framed(k->link, first_bytes),
+                     .second = second,
+                     .work_s = work_s};
     double (*const takes)(const struct cc_link_costs *, const struct ring *) =
         group <= MOST_PLACES && tours * hops * group <= MOST_STEPS ? ring_s : long_ring_s;
     const double working = takes(&x, &r);

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/interrupt.h"
 #include "core/memory.h"
 #include "models/exchange_follow_impl.h"
 
@@ -69,7 +70,7 @@ static void share(struct cc_follow_state *f)
     }
     for (int i = 0; i < f->ports; i++)
         f->port[i].left = f->port[i].bytes_s;
-    while (open > 0) {
+    for (size_t turn = 0; open > 0 && turn < f->flows; turn++) {
         for (int i = 0; i < f->ports; i++)
             f->port[i].open = 0;
         for (size_t i = 0; i < f->flows; i++)
@@ -464,7 +465,7 @@ static void run(struct cc_follow_state *f)
     f->ends = (double)INFINITY;
     for (int i = 0; i < f->ranks; i++)
         wake(f, i);
-    while (f->status == CC_OK && (f->events > 0 || f->flows > 0)) {
+    while (f->status == CC_OK && (f->events > 0 || f->flows > 0) && !cc_interrupted()) {
         const double next = f->events > 0 ? f->event[0].at : (double)INFINITY;
         if (f->changed && next > f->now)
             reshare(f);

@@ -103,7 +103,7 @@ static int open_rank(struct cc_follow_state *f, struct cc_followed by, int rank,
 }
 
 /* Between two ranks, messages arrive in the order in which they were sent. */
-static void match(struct cc_follow_state *f)
+static int match(struct cc_follow_state *f, struct cc_error *e)
 {
     for (int i = 0; i < f->ranks; i++)
         for (size_t k = 0; k < f->rank[i].schedule.rounds; k++) {
@@ -113,11 +113,12 @@ static void match(struct cc_follow_state *f)
                 continue;
             for (size_t j = 0; j < k; j++)
                 before += f->rank[i].hop[j].to == to;
-            for (;; theirs++)
-                if (f->rank[to].hop[theirs].from == i && before-- == 0)
-                    break;
+            while (f->rank[to].hop[theirs].from != i || before-- > 0)
+                if (++theirs == f->rank[to].schedule.rounds)
+                    return cc_fail(e, "a schedule sends a message that its peer does not expect");
             f->rank[i].hop[k].theirs = theirs;
         }
+    return CC_OK;
 }
 
 static void set_rates(struct cc_follow_state *f)
@@ -144,7 +145,7 @@ int cc_follow_open(struct cc_follow_state *f, struct cc_followed by, struct cc_e
     for (int i = 0; i < f->ranks; i++)
         CC_TRY(open_rank(f, by, i, e));
     if (f->ranks == f->k->cluster->workers)
-        match(f);
+        CC_TRY(match(f, e));
     CC_TRY(CC_NEW(f->side, ranks * f->parts, e));
     CC_TRY(CC_NEW(f->states, ranks * f->parts * 5 * f->rounds, e));
     for (size_t i = 0; i < ranks * f->parts; i++) {

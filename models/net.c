@@ -20,6 +20,24 @@
 
 /* --- making nets, tensor by tensor --- */
 
+/* Divides a dimension of a tensor, as column and row parallelism do: the first that is a multiple,
+ * else the longest. */
+static void divide(struct cc_shape *shape, size_t parts)
+{
+    int at = 0;
+    for (int d = 1; d < shape->ndim; d++)
+        if (shape->dim[at] % parts != 0 &&
+            (shape->dim[d] % parts == 0 || shape->dim[d] > shape->dim[at]))
+            at = d;
+    if (shape->ndim == 0 || shape->n == 0) {
+        *shape = cc_shape_flat((shape->n + parts - 1) / parts);
+        return;
+    }
+    shape->n /= shape->dim[at];
+    shape->dim[at] = (shape->dim[at] + parts - 1) / parts;
+    shape->n *= shape->dim[at];
+}
+
 void cc_net_divide(struct cc_net *net, size_t parts)
 {
     if (parts == 1)
@@ -27,7 +45,7 @@ void cc_net_divide(struct cc_net *net, size_t parts)
     net->values = net->largest = 0;
     for (size_t i = 0; i < net->count; i++) {
         struct cc_shape *shape = &net->tensors[i].shape;
-        *shape = cc_shape_flat((shape->n + parts - 1) / parts);
+        divide(shape, parts);
         net->values += shape->n;
         net->largest = cc_larger(net->largest, shape->n);
     }

@@ -83,14 +83,28 @@ static int read_collective(const cJSON *item, void *out, struct cc_error *e)
 /* All workers' gradients must meet: among all, or inside hosts and then across them. */
 static int check_reduced(const struct cc_system *s, struct cc_error *e)
 {
-    bool all = false, inside = false, across = false;
+    bool all = false, inside = false, across = false, divides = false, gathers = false;
     for (int i = 0; i < s->collectives.count; i++) {
         const struct cc_collective *c = &s->collectives.item[i];
+        const struct cc_collective *before = i > 0 ? c - 1 : NULL;
         const bool gradients = c->what == CC_MOVES_GRADIENTS;
+        if (c->follows && (before->what != c->what || before->when != c->when))
+            return cc_fail(e,
+                           "\"follows\": collective %d does not move what the one before it does, "
+                           "at the same time",
+                           i);
+        if (gradients && (all || across))
+            return cc_fail(e, "collective %d adds gradients that are whole sums already", i);
+        across |= gradients && inside && c->among == CC_AMONG_HOSTS && c->op == CC_ALLREDUCE &&
+                  c->follows;
         all |= gradients && c->among == CC_AMONG_ALL;
         inside |= gradients && c->among == CC_AMONG_HOST;
-        across |= gradients && c->among == CC_AMONG_HOSTS && c->op == CC_ALLREDUCE && c->follows;
+        divides |= gradients && c->op == CC_REDUCE_SCATTER;
+        gathers |= !gradients;
     }
+    if (divides && !gathers)
+        return cc_fail(e, "gradients are divided by \"reduce-scatter\", and no collective gathers "
+                          "the parameters");
     return all || (inside && across)
                ? CC_OK
                : cc_fail(e, "no collective adds the gradients of all workers: add one with "
@@ -112,9 +126,11 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
     CC_TRY(cc_json_need_text(root, "name", &name, e));
     CC_TRY(cc_json_need_word(root, "divided", divided, &sharding, e));
     CC_TRY(word_of(root, "messages", messages, &whole, e));
+    if (strlen(name) >= sizeof f->name)
+        return cc_fail(e, "\"name\": at most %zu bytes", sizeof f->name - 1);
     (void)snprintf(f->name, sizeof f->name, "%s", name);
     f->system = (struct cc_system){.name = f->name,
-                                   .title = "a list of one's own",
+                                   .title = "a list of your own",
                                    .exchange = CC_RING,
                                    .mode = CC_OVERLAP,
                                    .pulls = CC_PULL_READY,

@@ -30,7 +30,7 @@ static bool is_power(int64_t v, int64_t least, int64_t most)
     return v >= least && v <= most && (v & (v - 1)) == 0;
 }
 
-int cc_blocks_check(int64_t block, int64_t most, bool whole, int64_t hadamard, int64_t signs,
+int cc_blocks_check(int64_t block, int64_t most, bool whole, int64_t hadamard, int64_t flip,
                     struct cc_error *e)
 {
     if (!is_power(block, LEAST_BLOCK, most) && !(whole && block == 0))
@@ -39,9 +39,10 @@ int cc_blocks_check(int64_t block, int64_t most, bool whole, int64_t hadamard, i
     if (!is_power(hadamard, K_HADAMARD_LEAST, K_HADAMARD_MOST) && hadamard != 0)
         return cc_usage(e, "hadamard=%lld: a power of two from %d to %d, or 0", (long long)hadamard,
                         K_HADAMARD_LEAST, K_HADAMARD_MOST);
-    if (signs != 0 && hadamard == 0)
-        return cc_usage(e,
-                        "signs=%lld: of values that are rotated, with hadamard=", (long long)signs);
+    if (flip != 0 && hadamard == 0)
+        return cc_usage(
+            e, "flip=%lld: signs are drawn for values that are rotated: give hadamard=32, too",
+            (long long)flip);
     return CC_OK;
 }
 
@@ -53,15 +54,15 @@ _Static_assert(CC_TILE == K_HADAMARD_MOST, "a tile is the largest group");
 /* The signs of a tile's values, if the form has any. docs/payloads.md. */
 static void make_signs(const struct cc_block_form *f, float sign[CC_TILE])
 {
-    const struct cc_key key = {f->signs, f->signs};
-    for (uint32_t i = 0; i < CC_TILE && f->signs != 0; i++)
+    const struct cc_key key = {f->flip, f->flip};
+    for (uint32_t i = 0; i < CC_TILE && f->flip != 0; i++)
         sign[i] = cc_random(key, i) >> 31 != 0 ? -1.0f : 1.0f;
 }
 
 static void turn(const struct cc_block_form *f, const float *sign, const float *x, float *y,
                  size_t m)
 {
-    if (f->signs != 0)
+    if (f->flip != 0)
         k_hadamard()->rotate_signed(x, y, m, f->hadamard, sign);
     else
         k_hadamard()->rotate(x, y, m, f->hadamard);
@@ -69,7 +70,7 @@ static void turn(const struct cc_block_form *f, const float *sign, const float *
 
 static void turn_back(const struct cc_block_form *f, const float *sign, float *y, size_t m)
 {
-    if (f->signs != 0)
+    if (f->flip != 0)
         k_hadamard()->rotate_back(y, y, m, f->hadamard, sign);
     else
         k_hadamard()->rotate(y, y, m, f->hadamard);

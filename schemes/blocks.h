@@ -30,7 +30,7 @@ struct cc_block_form {
     float most_scale; /* the largest scale whose product with `largest` is finite */
     size_t block;     /* values with a common scale; 0: all of the tensor */
     size_t hadamard;  /* values that are rotated together; 0: none */
-    uint32_t signs;   /* the seed of their signs; 0: none */
+    uint32_t flip;    /* the seed of their signs; 0: none */
     bool random;      /* codes are rounded at random */
 };
 
@@ -49,26 +49,26 @@ int cc_blocks_decode(const struct cc_block_form *f, const struct cc_codec *c, co
  * of 4 bits, which round at random unless told otherwise. */
 extern const char *const cc_roundings[];
 struct cc_block_params {
-    int64_t ef, rounding, hadamard, signs;
+    int64_t ef, rounding, hadamard, flip;
 };
 extern const struct cc_param cc_block_params[];
 
-/* The parameters `block`, and `hadamard` and `signs`, of a struct, and their check: the first two
+/* The parameters `block`, and `hadamard` and `flip`, of a struct, and their check: the first two
  * are powers of two, or 0 where that is allowed (`whole`: of block). */
 #define CC_PARAM_BLOCK(st, d, least, most, text)                                                   \
     CC_PARAM_INT(st, block, d, least, most, "values", text)
 #define CC_PARAM_HADAMARD(st)                                                                      \
     CC_PARAM_INT(st, hadamard, 0, 0, K_HADAMARD_MOST, "values",                                    \
                  "values that are rotated together, a power of two from 16 on; 0: none"),          \
-        CC_PARAM_INT(st, signs, 0, 0, INT32_MAX, "seed",                                           \
+        CC_PARAM_INT(st, flip, 0, 0, INT32_MAX, "seed",                                            \
                      "of random signs that values get before the rotation; 0: none")
-/* The parameters `rounding`, whose default is d, `hadamard`, `signs` and `ef`, which schemes of
+/* The parameters `rounding`, whose default is d, `hadamard`, `flip` and `ef`, which schemes of
  * blocks share. */
 #define CC_PARAMS_ROUNDING(st, d)                                                                  \
     CC_PARAM_CHOICE(st, rounding, d, cc_roundings,                                                 \
                     "to the nearest code, or at random to one of the two around"),                 \
         CC_PARAM_HADAMARD(st), CC_PARAM_EF(0, "keep the rounding error for the next step")
-int cc_blocks_check(int64_t block, int64_t most, bool whole, int64_t hadamard, int64_t signs,
+int cc_blocks_check(int64_t block, int64_t most, bool whole, int64_t hadamard, int64_t flip,
                     struct cc_error *e);
 
 /* Defines the descriptor's functions, by `form`, a function that returns the struct cc_block_form

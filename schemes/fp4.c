@@ -14,7 +14,7 @@
 static const char *const formats[] = {"e2m1", "e3m0", NULL};
 
 struct params {
-    int64_t ef, format, block, rounding, hadamard, signs;
+    int64_t ef, format, block, rounding, hadamard, flip;
 };
 
 static const struct cc_param table[] = {
@@ -28,7 +28,7 @@ static const struct cc_param table[] = {
 static int check(const void *params, struct cc_error *e)
 {
     const struct params *p = params;
-    return cc_blocks_check(p->block, CC_BLOCK_MOST, false, p->hadamard, p->signs, e);
+    return cc_blocks_check(p->block, CC_BLOCK_MOST, false, p->hadamard, p->flip, e);
 }
 
 static struct cc_block_form form(const struct params *p)
@@ -41,7 +41,7 @@ static struct cc_block_form form(const struct params *p)
                                   .most_scale = e2m1 ? 0x1p125f : 0x1p123f,
                                   .block = (size_t)p->block,
                                   .hadamard = (size_t)p->hadamard,
-                                  .signs = (uint32_t)p->signs,
+                                  .flip = (uint32_t)p->flip,
                                   .random = p->rounding == 1};
 }
 

@@ -16,7 +16,7 @@ enum { MOST_BLOCK = 512 };
 static const char *const formats[] = {"e4m3", "e5m2", NULL};
 
 struct params {
-    int64_t ef, format, block, rounding, hadamard, signs;
+    int64_t ef, format, block, rounding, hadamard, flip;
 };
 
 static const struct cc_param table[] = {
@@ -30,7 +30,7 @@ static const struct cc_param table[] = {
 static int check(const void *params, struct cc_error *e)
 {
     const struct params *p = params;
-    return cc_blocks_check(p->block, MOST_BLOCK, true, p->hadamard, p->signs, e);
+    return cc_blocks_check(p->block, MOST_BLOCK, true, p->hadamard, p->flip, e);
 }
 
 static struct cc_block_form form(const struct params *p)
@@ -43,7 +43,7 @@ static struct cc_block_form form(const struct params *p)
                                   .most_scale = e4m3 ? 0x1.249248p+119f : 0x1.249248p+112f,
                                   .block = (size_t)p->block,
                                   .hadamard = (size_t)p->hadamard,
-                                  .signs = (uint32_t)p->signs,
+                                  .flip = (uint32_t)p->flip,
                                   .random = p->rounding == 1};
 }
 

@@ -12,7 +12,7 @@
 #include "schemes/residual.h"
 
 struct params {
-    int64_t ef, block, rounding, hadamard, signs;
+    int64_t ef, block, rounding, hadamard, flip;
 };
 
 static const struct cc_param table[] = {
@@ -25,7 +25,7 @@ static const struct cc_param table[] = {
 static int check(const void *params, struct cc_error *e)
 {
     const struct params *p = params;
-    return cc_blocks_check(p->block, CC_BLOCK_MOST, false, p->hadamard, p->signs, e);
+    return cc_blocks_check(p->block, CC_BLOCK_MOST, false, p->hadamard, p->flip, e);
 }
 
 static struct cc_block_form form(const struct params *p)
@@ -37,7 +37,7 @@ static struct cc_block_form form(const struct params *p)
                                   .most_scale = 0x1.24p125f,
                                   .block = (size_t)p->block,
                                   .hadamard = (size_t)p->hadamard,
-                                  .signs = (uint32_t)p->signs,
+                                  .flip = (uint32_t)p->flip,
                                   .random = p->rounding == 1};
 }
 

@@ -24,7 +24,7 @@
 #define MAX_SCALE 0x1.020406p+121f
 
 struct params {
-    int64_t ef, block, hadamard, signs;
+    int64_t ef, block, hadamard, flip;
 };
 
 static const struct cc_param table[] = {
@@ -38,7 +38,7 @@ static const struct cc_param table[] = {
 static int check(const void *params, struct cc_error *e)
 {
     const struct params *p = params;
-    return cc_blocks_check(p->block, CC_BLOCK_MOST, true, p->hadamard, p->signs, e);
+    return cc_blocks_check(p->block, CC_BLOCK_MOST, true, p->hadamard, p->flip, e);
 }
 
 static struct cc_block_form form(const struct params *p)
@@ -50,7 +50,7 @@ static struct cc_block_form form(const struct params *p)
                                   .most_scale = MAX_SCALE,
                                   .block = (size_t)p->block,
                                   .hadamard = (size_t)p->hadamard,
-                                  .signs = (uint32_t)p->signs};
+                                  .flip = (uint32_t)p->flip};
 }
 
 /* Neither blocks nor a rotation. */

@@ -20,14 +20,14 @@ static struct cc_block_form form(const struct cc_block_params *p)
                                   .most_scale = 0x1p125f,
                                   .block = 32,
                                   .hadamard = (size_t)p->hadamard,
-                                  .signs = (uint32_t)p->signs,
+                                  .flip = (uint32_t)p->flip,
                                   .random = p->rounding == 1};
 }
 
 static int check(const void *params, struct cc_error *e)
 {
     const struct cc_block_params *p = params;
-    return cc_blocks_check(32, 32, false, p->hadamard, p->signs, e);
+    return cc_blocks_check(32, 32, false, p->hadamard, p->flip, e);
 }
 
 CC_BLOCKS(form)

@@ -73,7 +73,7 @@ const struct cc_option cc_record_options[] = {
     {.name = "wide",
      CC_OPTION_AT(struct cc_output_options, wide),
      .group = CC_GROUP_OUTPUT,
-     .help = "all columns of the table, also where the terminal is narrower"},
+     .help = "all columns, rows and notes, also where the terminal is narrower"},
     {.name = "notes",
      CC_OPTION_AT(struct cc_output_options, notes),
      .group = CC_GROUP_OUTPUT,

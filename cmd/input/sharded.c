@@ -176,10 +176,11 @@ static int check_tp(const struct cc_cluster_args *c, int tp, struct cc_error *e)
     for (size_t i = 0; i < c->exchanges; i++)
         servers |= cc_exchange_has(c->exchange[i], CC_X_SERVERS);
     if (c->trace != NULL || c->setting.cluster.sites > 1 || servers)
-        return cc_usage(e, "--tp divides a net among workers of a host: leave out %s",
-                        c->trace != NULL               ? "--trace"
-                        : c->setting.cluster.sites > 1 ? "--sites"
-                                                       : "parameter servers");
+        return cc_usage(e, "--tp divides a net among workers of a host: %s",
+                        c->trace != NULL               ? "leave out --trace"
+                        : c->setting.cluster.sites > 1 ? "leave out --sites"
+                                                       : "it needs an exchange without servers, "
+                                                         "as that of --system ddp");
     if (per_host % tp != 0)
         return cc_usage(e,
                         "--tp %d: the workers that share a copy of the net are in one host, so it "

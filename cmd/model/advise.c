@@ -552,7 +552,7 @@ static int parse(struct cc_args *args, struct advise *a, struct cc_error *e)
         return cc_usage(e, "--tp: no plan has it; `commcomp model` predicts steps with it");
     if (f->cluster.system.file != NULL)
         return cc_usage(e,
-                        "--system %s: no plan has a list of one's own; `commcomp model` predicts "
+                        "--system %s: no plan has a list of your own; `commcomp model` predicts "
                         "its steps",
                         f->cluster.system.file);
     CC_TRY(parse_limits(args, a, &all, e));

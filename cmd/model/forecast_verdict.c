@@ -79,8 +79,16 @@ static enum cc_note_place place_of_verdict(const struct cc_forecast *f)
 static int note_once(struct cc_record *r, const struct cc_setting *s, const char *what,
                      struct cc_error *e)
 {
-    return cc_record_note_once(r, e, "%s, %d workers: %s", cc_exchange_names[s->exchange],
-                               s->cluster.workers, what);
+    return cc_record_note_once(r, e, "%s, %d worker%s: %s", cc_exchange_names[s->exchange],
+                               s->cluster.workers, s->cluster.workers == 1 ? "" : "s", what);
+}
+
+static int note_alone(struct cc_record *r, const struct cc_setting *s, struct cc_error *e)
+{
+    const size_t first = r->note_count;
+    CC_TRY(note_once(r, s, CC_FORECAST_ALONE, e));
+    cc_record_move_notes(r, first, CC_NOTE_ANSWER);
+    return CC_OK;
 }
 
 /* Whether a ruling is the same for all schemes, and stands once behind their names. */
@@ -221,15 +229,16 @@ static int note_step(const struct cc_forecast *f, struct cc_record *r, const str
 {
     const char *scheme = cc_forecast_scheme(f, first->scheme);
     char where[160], time[32], factor[320] = "", longest[96] = "";
+    const bool out = fastest_s < first->step_s; /* one that is faster is ruled out */
     cc_print_si(first->step_s, "s", time, sizeof time);
     cc_forecast_place(s, where, sizeof where);
     if (best != NULL && !(first->step_s < best->p.step_s)) {
         cc_forecast_best_text(f, best, factor, sizeof factor);
         const bool ruled_out = fastest_s < best->p.step_s;
-        return cc_record_note_at(r, place_of_verdict(f), e,
-                                 "%s: %s is faster than %s; %s, the fastest%s, takes %s", where,
-                                 ruled_out ? "no admitted scheme" : "nothing here", factor, scheme,
-                                 ruled_out ? " of them" : "", time);
+        const char *of = ruled_out ? " of them" : out ? " admitted" : "";
+        return cc_record_note_at(
+            r, place_of_verdict(f), e, "%s: %s is faster than %s; %s, the fastest%s, takes %s",
+            where, ruled_out ? "no admitted scheme" : "nothing here", factor, scheme, of, time);
     }
     if (best != NULL) {
         factor[0] = ',';
@@ -240,8 +249,9 @@ static int note_step(const struct cc_forecast *f, struct cc_record *r, const str
     }
     if (first->bottleneck != NULL)
         (void)snprintf(longest, sizeof longest, "; bottleneck: %s", first->bottleneck);
-    return cc_record_note_at(r, place_of_verdict(f), e, "%s: %s is fastest, %s a step%s%s", where,
-                             scheme, time, factor, longest);
+    return cc_record_note_at(r, place_of_verdict(f), e, "%s: %s is %s, %s a step%s%s", where,
+                             scheme, out ? "the fastest admitted" : "fastest", time, factor,
+                             longest);
 }
 
 /* The step of a setting's only scheme. */
@@ -287,7 +297,7 @@ int cc_forecast_note_fastest(struct cc_forecast *f, struct cc_record *r, const s
     if (count == 0 || r->note_count >= MOST_NOTES || cc_interrupted())
         return CC_OK;
     if (s->cluster.workers == 1 && !cc_exchange_has(s->exchange, CC_X_SERVERS))
-        return note_once(r, s, CC_FORECAST_ALONE, e);
+        return note_alone(r, s, e);
     if (count == 1)
         return note_only(f, r, s, step, e);
     for (size_t i = 0; i < count; i++)

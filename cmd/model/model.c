@@ -158,8 +158,6 @@ static void plain_share_columns(struct model *m, size_t row, const struct cc_pre
     }
 }
 
-/* Adds a row, and the step to m->step[*rows]. `raw` is the step of the same setting without a
- * codec. */
 /* Whether messages of several tensors wait for each other at every hop: formulas have them share
  * links evenly, so that small ones overtake. Simulated: ResNet-20 by ring and tree on 2 hosts of 4
  * and 4 of 2, 100 Mbit/s and 1 Gbit/s, up to 12% (docs/model.md). */
@@ -171,6 +169,8 @@ static bool messages_queue(const struct cc_setting *s)
            (cc_exchange_has(s->exchange, CC_X_NEIGHBOUR) || s->exchange == CC_TREE);
 }
 
+/* Adds a row, and the step to m->step[*rows]. `raw` is the step of the same setting without a
+ * codec. */
 static int add_row(struct model *m, size_t scheme, const struct cc_setting *s,
                    const struct cc_prediction *raw, const struct cc_best *best, size_t *rows,
                    struct cc_error *e)

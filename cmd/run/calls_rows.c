@@ -175,11 +175,11 @@ int calls_notes(struct calls *c, struct cc_error *e)
     if (c->record->row_count == 0)
         return c->left_out > 0 ? cc_usage(e, "%s", c->reason.text) : CC_OK;
     if (c->steps.dry_run)
-        return cc_record_note(c->record, e,
-                              "dry run: %zu rows take at most %.3g s, and some seconds to start "
-                              "the ranks of %zu settings",
-                              c->record->row_count,
-                              c->options.time_s * (double)c->record->row_count, c->done);
+        return cc_record_note_at(c->record, CC_NOTE_ANSWER, e,
+                                 "dry run: %zu rows take at most %.3g s, and some seconds to start "
+                                 "the ranks of %zu settings",
+                                 c->record->row_count,
+                                 c->options.time_s * (double)c->record->row_count, c->done);
     CC_TRY(note_place(c, e));
     if (c->unsteady > 0) /* times depend on what else runs */
         CC_TRY(cc_record_note(

@@ -169,8 +169,8 @@ int cc_run_dry(const struct run *r, struct cc_record *record, struct cc_error *e
     duration(starting + seconds, time);
     duration(starting, start);
     cc_print_si(bytes, "B", moved, sizeof moved);
-    return cc_record_note(
-        record, e,
+    return cc_record_note_at(
+        record, CC_NOTE_ANSWER, e,
         "dry run: %zu row%s would take about %s, %s of it to start the ranks%s, and "
         "move %s over the links, each byte counted once",
         record->row_count, record->row_count == 1 ? "" : "s", time, start,

@@ -43,8 +43,9 @@ int cc_sim_dry(const struct sim *s, struct cc_error *e)
             cc_record_origin(record, at, CC_KEY(sim_wall_s), CC_ORIGIN_COMPUTED);
         }
     }
-    return cc_record_note(
-        record, e, "dry run: simulating %zu row%s of up to %d ranks would take about %.0f s",
+    return cc_record_note_at(
+        record, CC_NOTE_ANSWER, e,
+        "dry run: simulating %zu row%s of up to %d ranks would take about %.0f s",
         record->row_count, record->row_count == 1 ? "" : "s", ranks, ceil(cc_sim_all_s(s)));
 }
 

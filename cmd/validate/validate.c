@@ -270,8 +270,9 @@ static int dry(struct validate *v, struct cc_error *e)
     CC_TRY(cc_run_dry(&v->run, v->record, e));
     CC_TRY(copy_run(v, e));
     cc_print_si(ceil(cc_sim_all_s(&v->sim)), "s", time, sizeof time);
-    return cc_record_note(v->record, e,
-                          "validate: this is the run's time; its simulation adds about %s", time);
+    return cc_record_note_at(v->record, CC_NOTE_ANSWER, e,
+                             "validate: this is the run's time; its simulation adds about %s",
+                             time);
 }
 
 /* --- the command --- */

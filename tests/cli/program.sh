@@ -177,4 +177,23 @@ t 1 schemes
 err 'avx1024'
 unset COMMCOMP_ISA
 
+# --- the first line is the answer, and a screen has room for the rest ---
+unset COLUMNS
+make_profile
+screen() {
+    q 0 "$@"
+    [ "$(widest out)" -le 80 ] || bad "$(widest out) columns of 80"
+    [ "$(grep -c '' out)" -le 30 ] || bad "$(grep -c '' out) lines of 30"
+    ! head -n 1 out | grep -Eq '^(system|dry run)?:|^[a-z]+  +[^ ]+$|^$' || bad "the first line is $(head -n 1 out)"
+}
+screen model -q --bw 10mbps --profile profile.json
+screen model -q --bw 10mbps,1gbps --profile profile.json --scheme fp32,int8,3lc
+screen advise -q --net resnet50 --device a100 --workers 16 --bw 10gbps --profile profile.json
+screen bench -q --net resnet20 --scheme int8 --no-speed --steps 2
+screen bench -q --net resnet20 --scheme int8,3lc,topk --no-speed --steps 2
+screen train -q --net mlp:8 --data digits --steps 20 --scheme fp32,int8
+screen run -q --dry-run --values 10K --workers 2 --scheme fp32,int8 --profile profile.json
+screen sim -q --dry-run --values 10K --workers 2 --scheme fp32,int8 --profile profile.json
+screen validate -q --dry-run --values 10K --workers 2 --scheme fp32 --profile profile.json
+
 finish

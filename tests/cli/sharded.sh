@@ -47,11 +47,11 @@ json 'abs(d["rows"][0]["gather_forward_s"] / (3 / 4 * 2 * 6738415616 / 4 * 8 * 1
 t 2 model --system fsdp --workers 8 --per-host 4 --bw 1gbps --tp 3
 err '--tp 3: the workers that share a copy of the net are in one host, so it must divide --per-host, which is 4'
 t 2 model --system ps --workers 8 --per-host 4 --bw 1gbps --tp 2
-err 'leave out parameter servers'
+err 'it needs an exchange without servers'
 t 2 sim --system fsdp --workers 8 --per-host 4 --bw 1gbps --tp 2
 err '--tp is predicted only, by `commcomp model`'
 
-# A list of one's own: fsdp's is fsdp, and what does not fit is said with its place.
+# A list of your own: fsdp's is fsdp, and what does not fit is said with its place.
 cat >own.json <<'EOF'
 {"schema": "commcomp-system/1", "name": "fsdp", "divided": "parameters",
  "collectives": [
@@ -74,12 +74,16 @@ own 's/"forward"/"foward"/' 'collective 0: "when"'
 own 's/"group": "all", "when": "computed"/"group": "host", "when": "computed"/' 'no collective adds the gradients of all workers'
 own 's/"when": "forward"/"when": "forward", "wait": "own"/' 'collective 0: "wait" is of what is gathered once parameters are "updated"'
 own 's/"when": "forward"/"follows": true, "when": "forward"/' 'collective 0: "follows": the first collective follows none'
+own '/"all-gather"/d' 'no collective gathers the parameters'
+own 's/"when": "computed"/"when": "computed", "follows": true/' 'collective 2 does not move what the one before it does'
+own 's/^\(  {"what": "gradients".*}\)]}$/\1,\n\1]}/' 'collective 3 adds gradients that are whole sums already'
+own 's/"name": "fsdp"/"name": "0123456789012345678901234567890123456789012345678901234567890123"/' '"name": at most 63 bytes'
 own 's/"divided": "parameters",//' '"divided"'
 own 's/"name"/"nmae"/' 'nmae'
 t 1 model $same --system nothere.json
 err 'nothere.json'
 t 2 advise $same --system own.json
-err 'no plan has a list of one'
+err 'no plan has a list of your own'
 
 # What does not go together.
 t 2 model --system fsdp --bw 1gbps --exchange rabenseifner

@@ -187,7 +187,7 @@ a, b = (json.load(open(f))['rows'] for f in ('skipped.json', 'out'))
 sys.exit(any(x['nmse'] != y['nmse'] or x['payload_bytes'] != y['payload_bytes'] for x, y in zip(a, b)))
 P
 q 0 bench --trace own --scheme int8 --no-speed --skip-nonfinite
-out '^skipped *0$'
+out 'skipped 0$'
 t 1 bench --trace hopeless --scheme int8 --no-speed --skip-nonfinite
 err 'hopeless: no step is left without values that are not finite'
 q 0 bench --trace own --stream all --scheme 3lc --no-speed

@@ -363,4 +363,15 @@ grep -q crc32:28e98629 sparse.csv || bad "other weights than those whose checksu
 q 0 plot -q sparse.csv --format script
 out "set label .* 'sparse'"
 
+# The answer is of the longest training, and says the rate where there are several.
+q 0 train -q --net mlp:16 --data digits --steps 20,40 --rate 0.05,0.1 --scheme fp32,fp16,bf16 -o ends.json
+grep -q '^after 40 steps at rate 0.1: fp32 [0-9.]*%, fp16 .*, bf16 ' out || bad "$(head -n 1 out)"
+python3 - <<'P' 2>err || bad "$(tail -n 1 err)"
+import json
+d = json.load(open("ends.json"))
+rows = [r for r in d["rows"] if r["kind"] == "summary" and r["step"] == 40 and r["rate"] == 0.1]
+ends = ["%s %.2f%%" % (r["scheme"], 100 * r["accuracy"]) for r in rows]
+assert len(ends) == 3 and all(end in d["notes"][0] for end in ends), (ends, d["notes"][0])
+P
+
 finish

@@ -119,11 +119,11 @@ static void rotate_group(float *x, size_t h)
 /* The sign that a value has before the rotation, and gets back behind it. */
 static float sign_of(const struct ref *r, size_t i)
 {
-    uint32_t v = (uint32_t)(i % 512) + (uint32_t)setting_int(r->spec, "signs");
-    if (setting_int(r->spec, "signs") == 0)
+    uint32_t v = (uint32_t)(i % 512) + (uint32_t)setting_int(r->spec, "flip");
+    if (setting_int(r->spec, "flip") == 0)
         return 1;
     v = (v ^ v >> 16) * 0x21f0aaadu;
-    v = (v ^ v >> 15 ^ (uint32_t)setting_int(r->spec, "signs")) * 0xd35a2d97u;
+    v = (v ^ v >> 15 ^ (uint32_t)setting_int(r->spec, "flip")) * 0xd35a2d97u;
     return (v ^ v >> 15) >= 0x80000000u ? -1 : 1;
 }
 

@@ -389,7 +389,7 @@ static void signs_help_against_rows(void **state)
         const float u = (float)(cc_random((struct cc_key){1, 2}, i) >> 8) * 0x1p-23f - 1;
         x[i] = i / 32 % 4 != 0 ? 20 * u : __builtin_popcount(i & 21) % 2 != 0 ? -40 : 40;
     }
-    assert_true(left_over("int4:block=128,hadamard=32,rounding=nearest,signs=1", x) <
+    assert_true(left_over("int4:block=128,hadamard=32,rounding=nearest,flip=1", x) <
                 0.5 * left_over("int4:block=128,hadamard=32,rounding=nearest", x));
 }
 
@@ -404,8 +404,9 @@ static void settings_are_refused(void **state)
     assert_contains(e.text, "hadamard=24: a power of two from 16 to 512, or 0");
     assert_int_equal(cc_spec_parse("int8:hadamard=8", &spec, &e), CC_USAGE);
     assert_contains(e.text, "hadamard=8");
-    assert_int_equal(cc_spec_parse("int4:signs=1", &spec, &e), CC_USAGE);
-    assert_contains(e.text, "signs=1: of values that are rotated, with hadamard=");
+    assert_int_equal(cc_spec_parse("int4:flip=1", &spec, &e), CC_USAGE);
+    assert_contains(e.text,
+                    "flip=1: signs are drawn for values that are rotated: give hadamard=32, too");
 }
 
 /* --- ef=bf16 --- */

@@ -48,36 +48,83 @@ static void print_end(const struct cc_record *r, size_t row, FILE *f)
         (void)fprintf(f, " (%.3g bits a value pushed)", bits);
 }
 
+static const char *scheme_of(const struct cc_record *r, size_t row)
+{
+    return cc_record_value(r, row, CC_KEY(scheme))->text;
+}
+
+/* The answer's trainings are those of the first scheme's length and rate: its longest training, and
+ * of these the one with the least loss. SIZE_MAX: none ended. */
+static size_t find_first(const struct cc_record *r)
+{
+    size_t first = SIZE_MAX;
+    for (size_t i = 0; i < r->row_count; i++) {
+        if (!is_summary(r, i))
+            continue;
+        if (first == SIZE_MAX) {
+            first = i;
+            continue;
+        }
+        const double longer = number_of(r, i, CC_KEY(step)) - number_of(r, first, CC_KEY(step));
+        if (strcmp(scheme_of(r, i), scheme_of(r, first)) == 0 &&
+            (longer > 0 ||
+             (longer == 0 && number_of(r, i, CC_KEY(loss)) < number_of(r, first, CC_KEY(loss)))))
+            first = i;
+    }
+    return first;
+}
+
+static bool is_alike(const struct cc_record *r, size_t row, size_t first)
+{
+    return is_summary(r, row) &&
+           number_of(r, row, CC_KEY(step)) == number_of(r, first, CC_KEY(step)) &&
+           number_of(r, row, CC_KEY(rate)) == number_of(r, first, CC_KEY(rate));
+}
+
+/* Whether a row is of the answer's trainings, and the first one of its scheme: several links have
+ * the same ends. */
+static bool is_answer(const struct cc_record *r, size_t row, size_t first)
+{
+    for (size_t i = 0; i < row; i++)
+        if (strcmp(scheme_of(r, i), scheme_of(r, row)) == 0 && is_alike(r, i, first))
+            return false;
+    return is_alike(r, row, first);
+}
+
 /* The answer: where the first scheme ends, and those that push least. */
 static int note_ends(const struct cc_train *t, struct cc_error *e)
 {
     enum { MOST = 4 };
     const struct cc_record *r = t->record;
     struct cc_memory_text text;
-    double above = -1;
-    size_t first = 0, shown = 1;
-    while (first < r->row_count && !is_summary(r, first))
-        first++;
-    if (first == r->row_count || cc_interrupted() || t->options.trial)
+    const size_t first = find_first(r);
+    char rate[48] = "";
+    if (first == SIZE_MAX || cc_interrupted() || t->options.trial)
         return CC_OK;
+    if (t->options.rates.count > 1)
+        (void)snprintf(rate, sizeof rate, " at rate %g", number_of(r, first, CC_KEY(rate)));
     CC_TRY(cc_memory_text_begin(&text, "the answer", e));
     print_end(r, first, text.f);
-    for (; shown < MOST; shown++) {
+    double above = -1;
+    for (size_t shown = 1, last = 0; shown < MOST; shown++) {
         size_t least = SIZE_MAX;
-        for (size_t i = first + 1; i < r->row_count; i++)
-            if (is_summary(r, i) && number_of(r, i, CC_KEY(bits_push)) > above &&
-                (least == SIZE_MAX ||
-                 number_of(r, i, CC_KEY(bits_push)) < number_of(r, least, CC_KEY(bits_push))))
+        for (size_t i = 0; i < r->row_count; i++) {
+            const double bits = number_of(r, i, CC_KEY(bits_push));
+            if (strcmp(scheme_of(r, i), scheme_of(r, first)) != 0 && is_answer(r, i, first) &&
+                (bits > above || (bits == above && i > last)) &&
+                (least == SIZE_MAX || bits < number_of(r, least, CC_KEY(bits_push))))
                 least = i;
+        }
         if (least == SIZE_MAX)
             break;
         above = number_of(r, least, CC_KEY(bits_push));
+        last = least;
         (void)fputs(", ", text.f);
         print_end(r, least, text.f);
     }
     CC_TRY(cc_memory_text_end(&text, CC_OK, e));
-    const int status = cc_record_note_at(t->record, CC_NOTE_ANSWER, e, "after %.0f steps: %s",
-                                         number_of(r, first, CC_KEY(step)), text.text);
+    const int status = cc_record_note_at(t->record, CC_NOTE_ANSWER, e, "after %.0f steps%s: %s",
+                                         number_of(r, first, CC_KEY(step)), rate, text.text);
     free(text.text);
     return status;
 }
