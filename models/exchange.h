@@ -22,6 +22,9 @@ enum cc_union {
 };
 extern const char *const cc_union_names[];
 
+/* Following each of more messages than these would keep the user waiting. */
+enum { CC_FEW_MESSAGES = 8 };
+
 struct cc_cluster {
     int workers, servers; /* at least 1 each; servers for CC_PS only */
     bool colocated;       /* CC_PS: server i is on the host of worker i, whose port both use */
@@ -55,6 +58,8 @@ struct cc_cluster {
     enum cc_stage_exchange inner_exchange, outer_exchange; /* CC_X_INSIDE */
     int chunks; /* CC_X_RECODES: in which a message is exchanged, one stage behind the other; 0: 1;
                    CC_CHUNKS_AUTO: cc_predict chooses them */
+    bool by_formula; /* messages are not followed from rank to rank, which takes longer: a step has
+                        more than CC_FEW_MESSAGES */
     /* CC_X_INSIDE: the scheme of what is sent inside hosts to be added, whose payload costs are
      * those that are called inner; NULL: that of the gradients. */
     const char *intra_scheme;

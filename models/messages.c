@@ -213,6 +213,7 @@ size_t cc_messages_cut(struct cc_predictor *p, const struct cc_setting *s,
         if (whole)
             cost_parts(p, s, load, part, message);
         cc_payload_cost_hurry(&batch, s->codec_speed);
+        cluster.by_formula = batch.values * CC_FEW_MESSAGES < load->total->values;
         if (load->silent && batch.push_bytes == 0) {
             message->cost.encode_s = alone ? 0 : batch.push_encode_s;
         } else {

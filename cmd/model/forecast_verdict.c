@@ -327,7 +327,9 @@ void cc_forecast_shorten(const struct cc_forecast *f, struct cc_record *r,
                            step[i].speedup == 1;
         size_t faster = 0;
         for (size_t k = 0; k < count; k++)
-            faster += step[k].step_s < step[i].step_s && is_admitted(f, s, step[k].scheme);
+            faster +=
+                (step[k].step_s < step[i].step_s || (step[k].step_s == step[i].step_s && k < i)) &&
+                is_admitted(f, s, step[k].scheme);
         if (!plain && (faster >= MOST_ROWS || !is_admitted(f, s, step[i].scheme)))
             r->rows[step[i].row].detail = true;
     }

@@ -181,6 +181,7 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s,
     size_t row;
     struct cc_cluster in_chunks = s->cluster;
     in_chunks.chunks = p.chunks;
+    in_chunks.by_formula = p.messages > CC_FEW_MESSAGES;
     const double alone =
         cc_exchange_off(s->exchange, f->payloads[scheme].reduction, &in_chunks, &s->link);
     const double off = messages_queue(s) ? fmax(alone, OFF_IN_QUEUES) : alone;

@@ -184,7 +184,7 @@ screen() {
     q 0 "$@"
     [ "$(widest out)" -le 80 ] || bad "$(widest out) columns of 80"
     [ "$(grep -c '' out)" -le 30 ] || bad "$(grep -c '' out) lines of 30"
-    ! head -n 1 out | grep -Eq '^(system|dry run)?:|^[a-z]+  +[^ ]+$|^$' || bad "the first line is $(head -n 1 out)"
+    ! head -n 1 out | grep -Eq '^system:|^[a-z]+  +[^ ]+$|^$' || bad "the first line is $(head -n 1 out)"
 }
 screen model -q --bw 10mbps --profile profile.json
 screen model -q --bw 10mbps,1gbps --profile profile.json --scheme fp32,int8,3lc
