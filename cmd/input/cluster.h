@@ -159,7 +159,7 @@ int cc_cluster_check_sharded(const struct cc_cluster_args *c, struct cc_error *e
 
 /* Makes the cluster that of one of the groups of workers that have the same part of the net, with
  * --tp, once links and places are known. The net has been divided (cc_net_divide). */
-int cc_cluster_choose_tp(struct cc_cluster_args *out, struct cc_error *e);
+int cc_cluster_choose_tp(struct cc_cluster_args *c, struct cc_error *e);
 
 /* The local steps of a setting: from one exchange of a tensor to the next, 0 or one of the list. */
 int cc_cluster_local(const struct cc_cluster_args *c, size_t local_steps,
