@@ -529,6 +529,7 @@ double cc_follow(const struct cc_exchange_case *k, struct cc_followed by)
     const double takes = follow(&of, by, parts);
     if (chunks == (double)parts)
         return takes;
-    const double each = (takes - follow(&of, by, parts / 2)) / (double)(parts - parts / 2);
+    const size_t half = parts / 2, others = parts - half;
+    const double each = (takes - follow(&of, by, half)) / (double)others;
     return takes + (chunks - (double)parts) * each;
 }

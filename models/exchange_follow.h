@@ -15,12 +15,12 @@ struct cc_followed {
 
 /* Whether a message of the case is small enough a task to be followed: on clusters of one class, or
  * of hosts, without token buckets. */
-bool cc_can_follow(const struct cc_exchange_case *k, struct cc_followed f);
+bool cc_can_follow(const struct cc_exchange_case *k, struct cc_followed by);
 
 /* Seconds from the begin of a message to the end of the last rank's part in it, with the codec work
  * of exchanges that encode again on their way, and with the adding of floats. The message goes in
  * the cluster's number of chunks, of which a rank begins one after the other, each when its first
  * rounds in the one before are over. NAN if memory runs out. */
-double cc_follow(const struct cc_exchange_case *k, struct cc_followed f);
+double cc_follow(const struct cc_exchange_case *k, struct cc_followed by);
 
 #endif
