@@ -88,7 +88,7 @@ static int check_reduced(const struct cc_system *s, struct cc_error *e)
         const struct cc_collective *c = &s->collectives.item[i];
         const struct cc_collective *before = i > 0 ? c - 1 : NULL;
         const bool gradients = c->what == CC_MOVES_GRADIENTS;
-        if (c->follows && (before->what != c->what || before->when != c->when))
+        if (before != NULL && c->follows && (before->what != c->what || before->when != c->when))
             return cc_fail(e,
                            "\"follows\": collective %d does not move what the one before it does, "
                            "at the same time",
