@@ -1,6 +1,6 @@
 /* Messages in chunks that are followed from rank to rank, against SimGrid: `commcomp sim
- * --values 1M --chunks K`, 1 Gbit/s and 100 us between hosts, 10 Gbit/s and 10 us inside, without headers; int8
- * encodes in 2 ms, decodes in 1 and adds in 4. And by hand, where nothing waits. */
+ * --values 1M --chunks K`, 1 Gbit/s and 100 us between hosts, 10 Gbit/s and 10 us inside, without
+ * headers; int8 encodes in 2 ms, decodes in 1 and adds in 4. And by hand, where nothing waits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
