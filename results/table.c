@@ -155,15 +155,6 @@ static void write_first(const struct cc_record *r, FILE *out)
         (void)fputc('\n', out);
 }
 
-/* How many notes below the table are not among the first `most`. */
-static size_t notes_beyond(const struct cc_record *r, size_t most)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < r->note_count; i++)
-        count += !cc_note_above(r, i);
-    return count > most ? count - most : 0;
-}
-
 /* Says what a table in few lines leaves out. */
 static void write_hidden(const struct cc_record *r, size_t columns, size_t notes, FILE *out)
 {
@@ -188,10 +179,11 @@ static int write_compact(const struct cc_record *r, FILE *out, struct cc_error *
 {
     enum { COLUMNS = 8, NOTES = 3 };
     struct cc_layout l;
-    size_t notes = 0;
-    for (size_t i = 0; i < r->note_count; i++)
-        notes += !cc_note_above(r, i) && cc_note_shown(r, i);
-    notes = notes < NOTES ? notes : NOTES;
+    size_t below = 0, notes = 0; /* of them, those that are shown */
+    for (size_t i = 0; i < r->note_count; i++) {
+        below += !cc_note_above(r, i);
+        notes += !cc_note_above(r, i) && cc_note_shown(r, i) && notes < NOTES;
+    }
     CC_TRY(cc_layout_make(r, false, r->width, &l, e));
     cc_layout_keep(r, &l, COLUMNS);
     write_first(r, out);
@@ -200,7 +192,7 @@ static int write_compact(const struct cc_record *r, FILE *out, struct cc_error *
     const int status = write_above_in_line(r, &l, out, e);
     if (l.in[CC_IN_TABLE] > 0)
         write_rows(r, &l, out);
-    const size_t columns = l.in[CC_LEFT_OUT], beyond = notes_beyond(r, notes);
+    const size_t columns = l.in[CC_LEFT_OUT], beyond = below - notes;
     if (l.count > 0 && (columns + r->hidden_rows + beyond > 0 || cc_remarks_any(r)))
         (void)fputc('\n', out);
     free(l.shown);
