@@ -373,7 +373,8 @@ DEPS_FUZZ  := $(DEPS_CHECK) clang libclang-rt-14-dev libomp-dev
 DEPS_TSAN  := $(DEPS_BUILD) libcmocka-dev clang libclang-rt-14-dev libomp-dev
 DEPS_PYTHON := $(DEPS_BUILD) g++ python3-torch python3-numpy python3-pytest python3-pip \
                python3-setuptools python3-wheel
-DEPS_REPORT := $(DEPS_BUILD) python3 gnuplot-nox chromium tidy
+DEPS_SITE   := $(DEPS_BUILD) gnuplot-nox mkdocs
+DEPS_REPORT := $(DEPS_SITE) python3 chromium tidy
 DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
 DEPS_COUNT := $(DEPS_BUILD) libcmocka-dev python3 llvm-16
 DEPS_ARM   := $(DEPS_BUILD) gcc-aarch64-linux-gnu qemu-user
@@ -391,6 +392,7 @@ help:
 	@echo 'make check-python  install PyTorch and run the tests of the Python package'
 	@echo 'make check-report  install a browser and look at pages of `report` in it'
 	@echo 'make check-arm     cross-compile for aarch64 and run the tests of kernels under qemu'
+	@echo 'make site          docs, a gallery and a report as static pages, in $(BUILD)/site'
 	@echo 'make install       into PREFIX (/usr/local), DESTDIR honoured: programs, libraries, headers, docs,'
 	@echo '                   man page, completion; make uninstall removes them'
 	@echo 'make deb           Debian packages of what is committed; make wheel: the Python package; make dist: a tarball'
@@ -489,6 +491,12 @@ check-report:
 	@tools/install-deps.sh $(DEPS_REPORT)
 	@$(MAKE) -s -j$(JOBS) $(BIN)
 	@COMMCOMP=$(BIN) tests/run.sh --part browser pages tests/browser/check.sh
+	@tests/run.sh --part browser site tools/site.sh $(BIN) $(BUILD)/site
+
+site:
+	@tools/install-deps.sh $(DEPS_SITE)
+	@$(MAKE) -s -j$(JOBS) $(BIN)
+	@tools/site.sh $(BIN) $(BUILD)/site
 
 # aarch64: the tests of kernels under qemu, and the same containers as those of this machine.
 check-arm:
@@ -645,7 +653,7 @@ $(TIDY_TARGETS): tidy/%:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests dist deb wheel help quickstart test check check-all native clang tidy check-arm count-arm count-x86 check-python check-report asan tsan mutate mutate-sample install uninstall format lint clean $(TIDY_TARGETS) FORCE replay \
+.PHONY: all tests dist deb wheel help quickstart test check check-all native clang tidy check-arm count-arm count-x86 check-python check-report site asan tsan mutate mutate-sample install uninstall format lint clean $(TIDY_TARGETS) FORCE replay \
         fuzz-build fuzz fuzz-run fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
