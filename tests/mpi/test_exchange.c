@@ -56,12 +56,12 @@ static bool is_set(const char *variable)
 
 static void small_ones(struct ranks_here *w)
 {
-    /* With two and three ranks all; with others every third setting over each exchange, another
-     * third with another number of ranks. */
+    /* With two and three ranks all; with others every ninth setting over each exchange, another
+     * ninth with another number of ranks. */
     const bool every = w->ranks == 2 || w->ranks == 3 || w->all || is_set("COMMCOMP_TEST_EVERY");
     for (size_t i = 0; settings[i] != NULL; i++)
         for (size_t k = 0; k < WAYS; k++)
-            if (every || (i + k + (size_t)w->ranks) % 3 == 0)
+            if (every || (i + k + (size_t)w->ranks) % 9 == 0)
                 trial_attempt(w, settings[i], &ways[k], TRIAL_SMALL);
     for (size_t k = 0; k < DENSE_WAYS; k++) {
         struct way way = ways[k];
