@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/cli/command.h"
+#include "core/memory.h"
 #include "core/nearest.h"
 #include "models/paper/inventory.h"
 
@@ -101,7 +102,7 @@ static int note_item(struct cc_record *r, const struct cc_inventory_item *t, str
 static int add_item(struct cc_record *r, const struct cc_inventory_item *t, bool each, bool asked,
                     struct cc_error *e)
 {
-    const bool detail = !asked && t->state == CC_REPRODUCED_ALL;
+    const bool detail = !asked && t->state != CC_REPRODUCED_NOT;
     if (!each || t->figures == 0)
         CC_TRY(add_row(r, t, t->worst != SIZE_MAX ? &t->figure[t->worst] : NULL, detail, e));
     for (size_t i = 0; each && i < t->figures; i++)
@@ -159,6 +160,26 @@ static bool asked_for(const struct cc_args *args, const struct cc_inventory_item
     return found;
 }
 
+/* How many items of each paper are reproduced, partly, and not. */
+static int note_papers(struct cc_record *r, const struct cc_inventory *v, const char *const *name,
+                       struct cc_error *e)
+{
+    char list[1024] = "";
+    for (size_t k = 0; name[k] != NULL; k++) {
+        size_t count[3] = {0};
+        for (size_t i = 0; i < v->items; i++)
+            count[v->item[i].state] += strcmp(v->item[i].paper, name[k]) == 0;
+        cc_list_add(list, sizeof list, "; ", "%.60s: %zu R, %zu P, %zu -", name[k],
+                    count[CC_REPRODUCED_ALL], count[CC_REPRODUCED_PARTLY],
+                    count[CC_REPRODUCED_NOT]);
+    }
+    CC_TRY(cc_record_note(r, e, "%s", list));
+    return cc_record_note(
+        r, e,
+        "only what is not reproduced is shown; `commcomp papers PAPER` has all of "
+        "a paper, with causes and commands");
+}
+
 static int print(struct cc_args *args, const struct cc_inventory *v, bool each, struct cc_error *e)
 {
     const char *name[MOST_PAPERS + 1];
@@ -179,11 +200,7 @@ static int print(struct cc_args *args, const struct cc_inventory *v, bool each, 
                     "(-)",
                     items, papers, papers == 1 ? "" : "s", count[CC_REPRODUCED_ALL],
                     count[CC_REPRODUCED_PARTLY], count[CC_REPRODUCED_NOT]);
-    return args->operands > 0 || count[CC_REPRODUCED_ALL] == 0
-               ? CC_OK
-               : cc_record_note(&args->record, e,
-                                "reproduced items are not shown; `commcomp papers PAPER` has all "
-                                "of a paper, with causes and commands");
+    return args->operands > 0 ? CC_OK : note_papers(&args->record, v, name, e);
 }
 
 static int run(struct cc_args *args, struct cc_error *e)

@@ -141,9 +141,16 @@ static int run(struct cc_args *args, struct cc_error *e)
         return print_array(args, e);
     for (int i = 0; i < args->operands; i++)
         CC_TRY(add_named(&args->record, args->operand[i], e));
-    for (size_t i = 0; args->operands == 0 && cc_recipe_names[i] != NULL; i++)
+    if (args->operands > 0)
+        return CC_OK;
+    size_t i = 0;
+    for (; cc_recipe_names[i] != NULL; i++) {
         CC_TRY(add_named(&args->record, cc_recipe_names[i], e));
-    return CC_OK;
+        args->record.rows[i].detail = strncmp(cc_recipe_names[i], "training/", 9) == 0;
+    }
+    cc_record_title(&args->record, "%zu recipes; `commcomp --recipe NAME` runs one", i);
+    return cc_record_note(&args->record, e,
+                          "not shown: the trainings that recipes begin with (--wide shows all)");
 }
 
 const struct cc_command cc_command_recipes = {
