@@ -34,8 +34,8 @@ struct cc_system {
 };
 
 enum cc_system_id {
-    CC_SYSTEM_PS, /* the default of run, sim and model */
-    CC_SYSTEM_DDP,
+    CC_SYSTEM_PS,
+    CC_SYSTEM_DDP, /* the default of the command line */
     CC_SYSTEM_HOROVOD,
     CC_SYSTEM_BYTEPS,
     CC_SYSTEM_3LC,

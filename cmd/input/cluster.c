@@ -47,7 +47,8 @@ static int parse_chunks(const char *word, void *member, struct cc_error *e)
 #define MEMBER(m)        CC_OPTION_AT(struct cc_cluster_args, m)
 #define LIST(m, counter) CC_OPTION_LIST(struct cc_cluster_args, m, counter)
 const struct cc_option cc_cluster_options[] = {
-    {.name = "system", MEMBER(system), .parse = cc_system_choice_parse, .value = "NAME|FILE", .def = "ps", .words = cc_system_names,
+    {.name = "system", MEMBER(system), .parse = cc_system_choice_parse, .value = "NAME|FILE", .def = "ddp",
+     .otherwise = "ddp; ps with --exchange ps or options of servers", .words = cc_system_names,
      .group = CC_GROUP_CLUSTER, .brief = "ddp, horovod, byteps, ps, 3lc, zero1-3, fsdp, hsdp, ...",
      .help = "the defaults of a training system for --exchange, --mode, --fuse, --servers and "
              "--pulls, which win where they are given: ddp (PyTorch: a ring, overlapped, buckets "
@@ -56,7 +57,7 @@ const struct cc_option cc_cluster_options[] = {
              "3lc (a server, overlapped tensor by tensor, pulls in forward order); or, with sharded "
              "states, zero1, zero2, zero3, fsdp, hsdp, zeropp, sdp4bit or a .json file (docs/sharded.md)"},
     {.name = "exchange", LIST(exchange, exchanges), .parse = parse_exchange, .value = "NAME",
-     .otherwise = "ps, or the system's", .group = CC_GROUP_CLUSTER,
+     .otherwise = "ring, or the system's", .group = CC_GROUP_CLUSTER,
      .brief = "ps, ring, rabenseifner, allgather, ssar-split, ...",
      .words = cc_exchange_names, .exchanges = CC_X_IN_LIBRARIES,
      .help = CC_EXCHANGE_HELP "or several: a list gives a row for each"},
@@ -155,7 +156,7 @@ const struct cc_option cc_cluster_options[] = {
      .value = "SHARE", .def = "0", .group = CC_GROUP_STEP,
      .help = "sequential: share of the compute time that overlaps the exchange"},
     {.name = "mode", MEMBER(setting.timing.mode), .value = "HOW",
-     .otherwise = "sequential, or the system's", .choices = cc_step_names, .group = CC_GROUP_STEP,
+     .otherwise = "overlap, or the system's; sequential with --errors, --hidden or --exchange mpi", .choices = cc_step_names, .group = CC_GROUP_STEP,
      .help = "sequential (compute, then communicate), overlap (wait-free backpropagation) or pipe "
              "(Pipe-SGD)"},
     {.name = "local-steps", LIST(local_steps, local_counts), .kind = CC_TAKES_COUNT, .min = 1,
@@ -177,7 +178,7 @@ const struct cc_option cc_cluster_options[] = {
     {.name = "unlimited", MEMBER(setting.timing.unlimited), .group = CC_GROUP_STEP,
      .help = "pipe: with processors and links for all K steps (its equation 3)"},
     {.name = "fuse", MEMBER(setting.timing.fuse_bytes), .kind = CC_TAKES_COUNT, .max = INT64_MAX,
-     .value = "BYTES", .otherwise = "the whole step; overlapped, a tensor; or the system's",
+     .value = "BYTES", .otherwise = "25Mi of gradients (DDP's), or the system's",
      .group = CC_GROUP_STEP,
      .help = "gather tensors into messages of up to this many payload bytes (with --system ddp or "
              "byteps: bytes of gradients)"},
@@ -246,8 +247,17 @@ static bool asks_for_servers(const struct cc_cluster_args *c)
            cc_given(&c->consistency, &c->consistency.how) != NULL;
 }
 
+/* Whether the options only make sense in sequential steps: --errors, which are measured between
+ * steps, --hidden, and --exchange mpi, whose calls return when they are done. */
+static bool asks_for_sequential(const struct cc_args *args, const struct cc_cluster_args *c)
+{
+    return cc_arg(args, "errors") != NULL || cc_given(c, &c->setting.timing.hidden_share) != NULL ||
+           cc_cluster_has(c, CC_X_LIBRARY);
+}
+
 /* Applies the choices of the system that no option has made. */
-static int choose_system(struct cc_cluster_args *out, struct cc_error *e)
+static int choose_system(const struct cc_args *args, struct cc_cluster_args *out,
+                         struct cc_error *e)
 {
     struct cc_setting *s = &out->setting;
     const struct cc_setting given = *s;
@@ -256,6 +266,8 @@ static int choose_system(struct cc_cluster_args *out, struct cc_error *e)
     const struct cc_system *system;
     CC_TRY(cc_cluster_system(out, &system, e));
     cc_system_apply(system, s);
+    if (cc_given(out, &out->system) == NULL && asks_for_sequential(args, out))
+        s->timing.mode = CC_SEQUENTIAL;
     s->placement = given.placement;
     s->cluster.colocated |= given.cluster.colocated;
     if (cc_given(out, &s->timing.mode) != NULL)
@@ -517,7 +529,7 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
     CC_TRY(cc_consistency_parse(args, false, &out->consistency, e));
     out->compute_given = cc_given(out, &s->timing.compute_s) != NULL;
     const bool colocate = s->cluster.colocated;
-    CC_TRY(choose_system(out, e));
+    CC_TRY(choose_system(args, out, e));
     CC_TRY(cc_sharded_args_parse(args, s, &out->sharded, e));
     CC_TRY(cc_cluster_check_sharded(out, e));
     cc_net_divide(out->net, (size_t)out->sharded.tensor_parallel);

@@ -55,10 +55,9 @@ struct cc_consistency_args {
     "ahead) or async (no worker waits); the latter two with ps"
 extern const struct cc_option cc_consistency_options[];
 
-/* The options of a command that predicts or measures steps, for its list; `usual` is the system
- * without --system. */
+/* The options of a command that predicts or measures steps, for its list. */
 /* clang-format off */
-#define CC_CLUSTER_OPTIONS(usual)                                                                  \
+#define CC_CLUSTER_OPTIONS                                                                         \
     {.rows = cc_source_options, .names = "net",                                                    \
      .own = {.group = CC_GROUP_SEND, .words = cc_net_names,                                        \
              .help = "the model that is trained: a name, a .json file, a .safetensors file, of "    \
@@ -72,8 +71,7 @@ extern const struct cc_option cc_consistency_options[];
              .help = "what gradients are: {words}. Sizes, ratios and speedups refer to gradients " \
                      "of this type as they are, and sums are made in float32"}},                   \
     {.rows = cc_link_options},                                                                     \
-    {.rows = cc_cluster_options, .names = "system", .own = {.def = (usual)}},                      \
-    {.rows = cc_cluster_options + 1}, /* the rows behind it */                                     \
+    {.rows = cc_cluster_options},                                                                  \
     {.rows = cc_sharded_options},                                                                  \
     {.rows = cc_consistency_options, .names = "consistency staleness"},                            \
     {.rows = cc_source_options, .names = "seed",                                                   \

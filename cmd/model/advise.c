@@ -140,10 +140,7 @@ static const struct cc_option limit_options[] = {
     "step_high_s,gain"
 
 static const struct cc_option_use options[] = {
-    CC_CLUSTER_OPTIONS("ddp"),
-    {.rows = cc_verdict_options},
-    {.rows = limit_options},
-    CC_FIGURES_OPTIONS,
+    CC_CLUSTER_OPTIONS, {.rows = cc_verdict_options}, {.rows = limit_options}, CC_FIGURES_OPTIONS,
     {.rows = NULL},
 };
 

@@ -15,6 +15,7 @@
 #include "core/memory.h"
 #include "core/nearest.h"
 #include "core/units.h"
+#include "models/system.h"
 
 enum { MOST_CALLS = 1000, WARMUP = 2 };
 
@@ -66,6 +67,7 @@ static int parse(struct cc_args *args, struct calls *c, struct cc_error *e)
     list_exchanges(op != NULL && strcmp(op, cc_operation_names[CC_ALLREDUCE]) != 0, exchanges,
                    sizeof exchanges);
     set_default(args, "exchange", exchanges);
+    set_default(args, "system", cc_systems[CC_SYSTEM_PS].name); /* a call is one message */
     set_default(args, "workers", "4");
     set_default(args, "values", "1M");
     set_default(args, "nonzeros", "1%");

@@ -57,7 +57,7 @@ static const struct cc_column columns[] = {
 
 static const struct cc_option_use options[] = {
     {.rows = cc_link_options, .names = "intra-bw", .own = {.def = "shm"}},
-    CC_CLUSTER_OPTIONS("ps"),
+    CC_CLUSTER_OPTIONS,
     {.rows = cc_consistency_options, .names = "communicate"},
     CC_GRADIENT_OPTIONS,
     {.rows = cc_experiment_options, .names = "steps"},

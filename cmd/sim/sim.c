@@ -41,7 +41,7 @@ static const struct cc_column columns[] = {
 };
 
 static const struct cc_option_use options[] = {
-    CC_CLUSTER_OPTIONS("ps"),
+    CC_CLUSTER_OPTIONS,
     {.rows = cc_consistency_options, .names = "communicate"},
     CC_GRADIENT_OPTIONS,
     {.rows = cc_experiment_options, .names = "steps",

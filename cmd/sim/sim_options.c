@@ -109,8 +109,8 @@ const struct cc_option cc_sim_options[] = {
              "measured while it runs; or none: codecs take no time"},
     {.name = "full", MEMBER(full), .kind = CC_TAKES_COUNT, .max = CC_PLATFORM_HOSTS,
      .value = "COUNT", .def = "1024", .group = CC_GROUP_RUN,
-     .help = "a ring of more workers, without data and with all hosts and links alike, is simulated "
-             "with few and extrapolated, which a note says; 0: all are simulated"},
+     .help = "a sequential ring of more workers, without data and with all hosts and links alike, is "
+             "simulated with few and extrapolated, which a note says; 0: all are simulated"},
     {.name = "write-platform", MEMBER(write_platform), .value = "FILE.xml",
      .file = CC_WRITES_FILE, .group = CC_GROUP_OUTPUT,
      .help = "write the platform of the simulation, which must have a single setting"},

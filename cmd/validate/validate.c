@@ -85,7 +85,7 @@ static const struct cc_option own_options[] = {
 static const struct cc_option_use options[] = {
     {.rows = own_options},
     {.rows = cc_link_options, .names = "intra-bw", .own = {.def = "shm"}},
-    CC_CLUSTER_OPTIONS("ps"),
+    CC_CLUSTER_OPTIONS,
     CC_GRADIENT_OPTIONS,
     {.rows = cc_experiment_options, .names = "steps"},
     {.rows = cc_experiment_options, .names = "warmup",

@@ -55,12 +55,12 @@ json 'all(1e-12 < r["reduce_byte_s"] < 1e-7 for r in d["rows"]) and d["host"]["m
 json 'any("none found" in n for n in d["notes"])'
 json 'all(r["message_s"] == 4e-6 for r in d["rows"]) and any("sending: 4 us" in n for n in d["notes"])'
 # The model takes the file: 4 workers' million bytes at 10 MB/s, and back.
-q 0 $m --calibration found.json --values 1M --workers 4 --scheme int8 --format json
+q 0 $m --calibration found.json --values 1M --workers 4 --scheme int8 --exchange ps --format json
 json 'abs(d["rows"][0]["comm_s"] - 0.8) < 1e-3 and d["rows"][0]["link"] == "cluster"'
 # A server sends to 1,000 workers, one after the other; an option replaces the file's time.
 q 0 $m --calibration found.json --values 10 --workers 1000 --scheme int8 --format json
 json 'd["rows"][0]["comm_s"] >= 999 * 4e-6'
-q 0 $m --calibration found.json --values 10 --workers 1000 --scheme int8 --message-cost 0s --format json
+q 0 $m --calibration found.json --values 10 --workers 1000 --scheme int8 --message-cost 0s --exchange ps --format json
 json 'd["rows"][0]["comm_s"] < 999 * 4e-6'
 # The bucket is measured, or given by an option.
 burst=20000
@@ -68,7 +68,7 @@ export burst
 q 0 $c --link-out found.json --name shaped --format json
 json 'abs(d["rows"][0]["bw_bps"] - 80e6) < 1e4 and abs(d["rows"][0]["burst_bytes"] - 20000) < 500'
 json 'any("20" in n and "bytes pass at once" in n for n in d["notes"])'
-q 0 $m --calibration found.json --values 1M --workers 4 --scheme int8 --format json
+q 0 $m --calibration found.json --values 1M --workers 4 --scheme int8 --exchange ps --format json
 json 'abs(d["rows"][0]["burst_bytes"] - 20000) < 500 and d["rows"][0]["link"] == "shaped"'
 q 0 $c --burst 20000 --repeats 8 --format json
 json 'd["rows"][0]["burst_bytes"] == 20000 and d["rows"][0]["samples"] == 8'

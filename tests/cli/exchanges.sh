@@ -163,7 +163,7 @@ if command -v smpirun >/dev/null 2>&1 && [ -e "$(dirname "$program")/commcomp-ra
         json 'all(abs(r["model_error"]) < 0.03 for r in d["rows"]) and d["rows"][0]["applied_error"] < 1e-12'
     done
     # In chunks: inside hosts, between them, and the codecs at the same time; the same sums.
-    p="sim -q --profile fast.json --values 1M --workers 8 --per-host 4 --intra-bw 2gbps --intra-latency 5us --bw 1gbps --exchange hierarchical --scheme fp32,int8 --format json"
+    p="sim -q --profile fast.json --values 1M --workers 8 --per-host 4 --intra-bw 2gbps --intra-latency 5us --bw 1gbps --exchange hierarchical --mode sequential --scheme fp32,int8 --format json"
     q 0 $p --chunks 1 --errors
     cp out whole
     for data in "on --errors" off; do
@@ -196,7 +196,7 @@ if command -v smpirun >/dev/null 2>&1 && [ -e "$(dirname "$program")/commcomp-ra
     q 0 model -q $x --exchange tree --chunks 1
     json 'not any(n.startswith("formulas may be off") for n in d["notes"])'
     # Overlapped, messages queue at every hop of a ring over hosts of several workers.
-    q 0 model -q $x --exchange ring --mode overlap --compute 10ms
+    q 0 model -q $x --exchange ring --mode overlap --system ps --compute 10ms
     json 'any(n.startswith("formulas may be off") and ": ring (by up to 12%);" in n for n in d["notes"])'
     q 0 model -q $x --exchange tree
     cp out formula
@@ -210,7 +210,7 @@ if command -v smpirun >/dev/null 2>&1 && [ -e "$(dirname "$program")/commcomp-ra
     done
     json '[of := [json.load(open("chunks." + k))["rows"] for k in ("1", "8", "32")]] and all(r["step_s"] < 1.03 * min(o[i]["step_s"] for o in of) for i, r in enumerate(d["rows"]))'
     # Codec and network are parts of a step in the same way: adding floats is the network's, hidden or not.
-    x="--profile profile.json --values 4M --workers 8 --per-host 4 --intra-bw 20gbps --bw 10gbps --compute 5ms --format json"
+    x="--profile profile.json --values 4M --workers 8 --per-host 4 --intra-bw 20gbps --bw 10gbps --compute 5ms --mode sequential --format json"
     for of in "ring --scheme fp32,int8" "hierarchical --outer-exchange ring --scheme fp32"; do
         q 0 model -q $x --exchange $of
         cp out formula

@@ -8,7 +8,7 @@ m='model -q --profile profile.json --values 1M --bw 8mbps --latency 1ms --overhe
 s='sim -q --profile profile.json --net resnet20 --compute 20ms --bw 10mbps --workers 4 --format json'
 
 # --- by hand: 4 workers, ps: 32 s and 2 ms an exchange, and once in 16 steps 2.000125 s ---
-q 0 $m --workers 4 --scheme fp32 --local-steps 1,16 --format json
+q 0 $m --workers 4 --scheme fp32 --local-steps 1,16 --exchange ps --format json
 json '[r["local_steps"] for r in d["rows"]] == [1, 16]'
 json 'all(abs(r["step_s"] - 1 - 32.002 / r["local_steps"]) < 1e-9 for r in d["rows"])'
 json 'all(abs(r["cu"] - 1 / r["step_s"]) < 1e-12 for r in d["rows"])'
@@ -32,7 +32,7 @@ q 0 $m --workers 4 --exchange ring --scheme fp32,int8 --local-steps 16 --mode ov
 json 'any("fp32 at its best (16 local steps, " in n and ", overlapped: 1 s" in n for n in d["notes"])'
 
 # --- what a utilization takes: cu = 1 / (1 + x), x = 2 x 32e6 x 4 / bw / H + 2 ms / H ---
-q 0 $m --workers 4 --scheme fp32 --local-steps 1,16 --solve bw --cu 50,90,95% --format json
+q 0 $m --workers 4 --scheme fp32 --local-steps 1,16 --solve bw --cu 50,90,95% --exchange ps --format json
 json '[r["cu_wanted"] for r in d["rows"]] == [0.5, 0.9, 0.95] * 2'
 json 'all(abs(256e6 / r["local_steps"] / (1 / r["cu_wanted"] - 1 - 0.002 / r["local_steps"]) / r["bw_required_bps"] - 1) < 1e-5 for r in d["rows"])'
 json 'all(abs(r["cu"] - r["cu_wanted"]) < 1e-5 and r["bw_bps"] is None for r in d["rows"])'

@@ -51,7 +51,7 @@ P
 gpu='model -q --profile gpu.json --net resnet50 --workers 32 --bw 10gbps --latency 15us --overhead ethernet --compute 173.4417344ms --format json'
 q 0 $gpu --system ddp --scheme fp32
 cp out ddp.json
-q 0 $gpu --exchange allgather --scheme signsgd,topk
+q 0 $gpu --exchange allgather --system ps --scheme signsgd,topk
 json 'all(abs(json.load(open("ddp.json"))["rows"][0]["step_s"] / d["rows"][i]["step_s"] / [r["figure_model"] for r in json.load(open("utility.json"))["rows"] if r["row"] == "ResNet-50, batch 64, " + n and r["column"] == "32 GPUs"][0] - 1) < 1e-6 for i, n in enumerate(("SignSGD", "Top-k 1%")))'
 sed 's/"ours", "ours", "ours", "ours", "ours"/"ours", "our", 1, 2, 3/' "$tests/../models/papers/utility.json" >our.json
 t 1 paper our.json

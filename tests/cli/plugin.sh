@@ -56,7 +56,7 @@ same step.cc again.cc
 
 # --- predictions ---
 
-t 0 model --plugin cyclic.so --values 1K --scheme fp32,cyclic --format json
+t 0 model --plugin cyclic.so --values 1K --scheme fp32,cyclic --exchange ps --format json
 json '[r["bits_per_value"] for r in d["rows"]] == [32, 4]'
 json 'd["rows"][1]["codec_s"] > 0 and 0 < d["rows"][1]["sum_error"] < 1'
 t 0 advise --plugin cyclic.so --values 1K --workers 4 --bw 10mbps --scheme cyclic,int8 --format json

@@ -25,7 +25,7 @@ t 1 model --profile both.json --values 10K --scheme mine,qsgd:bits=3
 err 'both.json: the profile has no qsgd:bits=3'
 
 # By itself: the others are those of this machine.
-t 0 model --scheme mine,fp32,int8 --profile mine.json --values 1K --workers 4 --bw 10mbps --format json
+t 0 model --scheme mine,fp32,int8 --profile mine.json --values 1K --workers 4 --bw 10mbps --exchange ps --format json
 json 'd["rows"][0]["bits_push"] == 8 and abs(d["rows"][0]["codec_s"] - (1 + 4 * 3 + 1 + 2) * 1e-6) < 1e-12'
 json 'd["rows"][0]["error"] == 0.01 and d["rows"][0]["error_high"] == 0.02 and d["rows"][0]["sum_error"] == 0.02'
 json 'd["rows"][2]["codec_s"] > 0 and d["rows"][2]["error"] > 0'

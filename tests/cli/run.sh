@@ -11,7 +11,7 @@ r="run -q --profile run.json"
 # One million values, 8 Mbit/s and no headers: 1 byte a microsecond; four workers push and pull
 # through one port. Buckets of a byte save nothing.
 plan="$r --dry-run --values 1M --bw 8mbps --overhead none --burst 1 --workers 4"
-q 0 $plan --scheme int8,fp32 --format json
+q 0 $plan --scheme int8,fp32 --exchange ps --format json
 json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8"] and len({r["exchange"] for r in d["rows"]}) == 1'
 json 'abs(d["rows"][0]["step_s_forecast"] - 2 * (50e-6 + 16)) < 1e-5'
 json 'all(r["steps"] == 1 and r["warmup"] == 0 for r in d["rows"])'
@@ -27,13 +27,13 @@ q 0 $plan --scheme int8 --format json
 json 'd["rows"][0]["step_s_forecast"] == json.load(open("plan.json"))["rows"][0]["step_s"] == d["rows"][0]["step_s_model"]'
 # Steps are whole periods; a row takes the sum of its steps, each after a pause of 2 ms; short steps are repeated often and
 # warmed up.
-q 0 $plan --scheme fp32,local --steps 5 --warmup 1 --format json
+q 0 $plan --scheme fp32,local --steps 5 --warmup 1 --exchange ps --format json
 json '[(r["steps"], r["warmup"]) for r in d["rows"]] == [(5, 1), (6, 2)]'
 json 'abs(d["rows"][0]["row_s"] - 6 * (d["rows"][0]["step_s_forecast"] + 2e-3)) < 1e-9'
 json 'd["rows"][0]["row_bytes"] == 6 * 32e6 and d["rows"][1]["row_bytes"] == 8 * 8e6'
 q 0 $r --dry-run --values 1000 --bw 1gbps --scheme fp32 --workers 2 --format json
 json 'd["rows"][0]["steps"] == 200 and d["rows"][0]["warmup"] > 0'
-q 0 $r --dry-run --values 100K --bw 10mbps,100mbps --scheme fp32,int8 --workers 2 --compute 1500ms --format json
+q 0 $r --dry-run --values 100K --bw 10mbps,100mbps --scheme fp32,int8 --workers 2 --compute 1500ms --exchange ps --format json
 json 'all(2 <= r["steps"] <= 4 and r["row_s"] < 20 for r in d["rows"])'
 json '[r["warmup"] for r in d["rows"]][1::2] == [0, 0]'
 # Residuals on which the payload's size depends fill first, in steps that do not compute: a second for
@@ -53,7 +53,7 @@ json '[r["bw_bps"] for r in d["rows"][:4]] == [1e7, 1e7, 1e8, 1e8]'
 q 0 $r --dry-run --exchange mpi,allgather --format json
 json 'len(d["rows"]) >= 40 and d["rows"][0]["scheme"] == "fp32"'
 # The ten designs of the paper in a few minutes.
-q 0 $r --dry-run --scheme paper --bw 10mbps,100mbps,1gbps --format json
+q 0 $r --dry-run --scheme paper --bw 10mbps,100mbps,1gbps --exchange ps --format json
 json 'len(d["rows"]) == 30 and 300 < sum(r["row_s"] for r in d["rows"]) < 600'
 
 # --- a trace ---
@@ -128,8 +128,8 @@ hosts 16 8 --exchange ring --hosts a:8,b:8
 hosts 16 8 --exchange ring --hosts a:8,b:8 --workers 16
 hosts 2 None --exchange ring --hosts a:8,b:8 --workers 2
 hosts 8 4 --exchange ring --hosts a:8,b:3,c:9 --per-host 4
-hosts 4 2 --hosts a:2,b:2,c
-hosts 3 None --hosts a,b,c,d
+hosts 4 2 --exchange ps --hosts a:2,b:2,c
+hosts 3 None --exchange ps --hosts a,b,c,d
 hosts 10 None --exchange ring --hosts a:*,b
 printf 'a slots=4\nb slots=4\n' >four
 hosts 8 4 --exchange ring --hostfile four
@@ -141,7 +141,7 @@ t 2 $r --hosts a,b --launcher srun
 err '--launcher srun: it starts ranks inside an allocation of Slurm'
 export SLURM_JOB_ID=7 SLURM_JOB_NODELIST='n[01-03],m' SLURM_TASKS_PER_NODE='2(x4)'
 hosts 8 2 --exchange ring
-hosts 6 2
+hosts 6 2 --exchange ps
 t 2 $r --lab --launcher srun
 err '--lab is of a lab on this machine'
 # srun gets the hosts, and the job on standard input, which goes to rank 0 alone.
@@ -187,7 +187,7 @@ missing=$(why_no_lab)
 if [ -n "$missing" ]; then
     echo "skipped: commcomp run over shaped links: $missing"
 else
-    q 0 $r --workers 2 --values 100K --bw 100mbps --scheme fp32,int8,3lc --steps 3 --format json
+    q 0 $r --workers 2 --values 100K --bw 100mbps --scheme fp32,int8,3lc --steps 3 --exchange ps --format json
     json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8", "3lc"] and len(d["host"]["mpi"]) > 3'
     json 'd["rows"][0]["ratio"] == 1 and 3.9 < d["rows"][1]["ratio"] <= 4 and d["rows"][2]["ratio"] > 15'
     json 'd["rows"][0]["bits_pull"] == 32 and all(r["steps"] == 3 and r["step_s_sd"] is not None for r in d["rows"])'

@@ -120,7 +120,7 @@ t 2 $u --slow-hosts 2:0.5
 err '--slow-hosts: 0.5 times as long'
 t 2 $u --workers 40 --topology fat-tree --oversubscription 0.5
 err '--oversubscription 0.5: at least 1'
-t 2 $u --topology fat-tree --oversubscription 8
+t 2 $u --exchange ps --topology fat-tree --oversubscription 8
 err 'one rack of 16 holds all 11 hosts, and nothing passes its uplink: give a smaller --rack'
 t 2 $u --topology sites --sites 1
 err '--sites 1: nothing passes a WAN'
@@ -133,7 +133,7 @@ err 'no/such/t.csv'
 if grep -q measuring err; then bad 'measures first'; fi
 
 # --- the plan, which needs no SimGrid ---
-q 0 $s --dry-run --values 1M --bw 8mbps --overhead none --workers 4,5000 --scheme int8,fp32 --format json
+q 0 $s --dry-run --values 1M --bw 8mbps --overhead none --workers 4,5000 --scheme int8,fp32 --exchange ps --format json
 json '[(r["scheme"], r["workers"], r["data_moved"]) for r in d["rows"]] == [("fp32", 4, True), ("int8", 4, True), ("fp32", 5000, False), ("int8", 5000, False)]'
 json 'all(r["fidelity"] == "alpha-beta" and r["topology"] == "switch" and r["platform"] is None and r["codec_time"] == "profile" for r in d["rows"])'
 json 'abs(d["rows"][0]["step_s_forecast"] - 2 * (50e-6 + 16) - 4e-6 * 0.75e3 - 0.75e-3) < 1e-3'
@@ -146,13 +146,13 @@ json 'd["rows"][0]["steps"] == 10'
 # Where sizes differ more steps count, in whole periods, and residuals fill first: for any codec times,
 # with data and without.
 for data in on off; do
-    q 0 $s --dry-run --values 100K --scheme fp32,int8,3lc,qsgd:code=elias,ternary:ef=1,zre=1,local:every=3,inner=3lc \
+    q 0 $s --dry-run --exchange ps --values 100K --scheme fp32,int8,3lc,qsgd:code=elias,ternary:ef=1,zre=1,local:every=3,inner=3lc \
         --data $data --format json
     json '[(r["scheme"][:5], r["warmup"], r["steps"]) for r in d["rows"]] == [("fp32", 0, 1), ("int8", 0, 1), ("3lc", 104, 40), ("qsgd:", 0, 40), ("terna", 104, 40), ("local", 105, 42)]'
 done
 sed 's/"encode_ns": 1/"encode_ns": 1000000/' sim.json >slow.json
 cmp -s sim.json slow.json && bad 'slow.json is not slower'
-q 0 sim -q --profile slow.json --dry-run --values 100K --scheme fp32,3lc --workers 1000 --format json
+q 0 sim -q --profile slow.json --dry-run --values 100K --scheme fp32,3lc --workers 1000 --exchange ps --format json
 json '[r["warmup"] for r in d["rows"]] == [0, 104] and d["rows"][1]["sim_wall_s"] > 16 * 144 * 100'
 q 0 $s --dry-run --workers 3 --scheme fp32 --values 1000 --write-platform three.xml --format json
 grep -q '<platform' three.xml || bad 'three.xml is not a platform'
@@ -163,7 +163,7 @@ if [ -n "$missing" ]; then
     echo "skipped: commcomp sim: $missing"
 else
     # Rows and keys; two pushes and two pulls of 4 MB at 8 Mbit/s, 4 s each.
-    q 0 sim -q --profile nothing.json --values 1M --bw 8mbps --overhead none --workers 2 --scheme fp32,int8 --format json
+    q 0 sim -q --profile nothing.json --values 1M --bw 8mbps --overhead none --workers 2 --scheme fp32,int8 --exchange ps --format json
     json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8"] and "SMPI" in d["host"]["mpi"]'
     json 'abs(d["rows"][0]["step_s"] - 2 * (50e-6 + 8)) < 1e-3 and d["rows"][0]["speedup"] == 1'
     json '3.99 < d["rows"][1]["speedup"] < 4.01 and 3.99 < d["rows"][1]["ratio"] <= 4 and d["rows"][1]["bits_pull"] > 8'
@@ -171,12 +171,12 @@ else
     json 'all(r["sim_wall_s"] > 0 and 1e6 < r["sim_memory_bytes"] < 4e9 for r in d["rows"])'
     json 'abs(d["rows"][0]["wire_bytes"] - 8e6) < 100 and d["rows"][0]["messages"] == 2 and d["rows"][0]["codec_s"] == 0'
     # A server sends to 32 workers one after the other, 40 us each; the link carries a message in 5.
-    q 0 $s --values 16K --bw 100gbps --workers 32 --scheme fp32 --message-cost 40us --format json
+    q 0 $s --values 16K --bw 100gbps --workers 32 --scheme fp32 --message-cost 40us --exchange ps --format json
     json 'abs(d["rows"][0]["model_error"]) < 0.03 and 2 * 50e-6 + 31 * 40e-6 < d["rows"][0]["comm_s"] < 2 * 50e-6 + 31 * 40e-6 + 3e-4'
     json 'abs(d["rows"][0]["model_error"] - (1 - d["rows"][0]["step_s_model"] / d["rows"][0]["step_s"])) < 1e-12 and d["rows"][0]["model_error"] > 1e-3'
     # In an overlapped ring of many small messages, all of which are ready, each costs its sender that time: two for
     # each of ResNet-20's 59 tensors. The exchange in turn has it in its latencies.
-    q 0 sim -q --profile nothing.json --net resnet20 --exchange ring --mode overlap --workers 2 --bw 10gbps --compute 0s --scheme fp32 --message-cost 40us --format json
+    q 0 sim -q --profile nothing.json --net resnet20 --exchange ring --mode overlap --workers 2 --bw 10gbps --compute 0s --scheme fp32 --message-cost 40us --system ps --format json
     json 'abs(d["rows"][0]["model_error"]) < 0.1 and d["rows"][0]["messages"] * 40e-6 <= d["rows"][0]["step_s_model"] < d["rows"][0]["messages"] * 40e-6 + 0.4e-3'
     # A message's cost is that of one message, however many there are in seven steps.
     q 0 sim -q --profile nothing.json --values 16K --bw 1gbps --compute 10ms --workers 3 --steps 7 --warmup 1 --message-cost 100us --scheme fp32 --format json
@@ -185,13 +185,13 @@ else
     q 0 sim -q --profile nothing.json --values 16K --bw 1gbps --compute 10ms --workers 3 --steps 12 --warmup 1 --consistency stale --staleness 0 --slow-hosts 1:3 --scheme fp32 --format json
     json '0.011 < d["rows"][0]["bound_wait_s"] < 0.015 and 0.03 < d["rows"][0]["step_s"] < 0.035'
     # The codecs take the profile's time: three floats' worth of ns at the server for each worker.
-    q 0 $s --values 1M --bw 100gbps --workers 2 --scheme int8 --compute 10ms --format json
+    q 0 $s --values 1M --bw 100gbps --workers 2 --scheme int8 --compute 10ms --exchange ps --format json
     json 'abs(d["rows"][0]["encode_s"] - 1e-3) < 1e-9 and abs(d["rows"][0]["server_codec_s"] - 7e-3) < 1e-9 and abs(d["rows"][0]["decode_s"] - 2e-3) < 1e-9'
     json 'abs(d["rows"][0]["compute_s"] - 10e-3) < 1e-9 and abs(d["rows"][0]["scaling"] - 2 * 10e-3 / d["rows"][0]["step_s"]) < 1e-9'
     json 'd["rows"][0]["speedup"] is None'
     # A second simulation gives the same, to the last digit.
     cp out once.json
-    q 0 $s --values 1M --bw 100gbps --workers 2 --scheme int8 --compute 10ms --format json
+    q 0 $s --values 1M --bw 100gbps --workers 2 --scheme int8 --compute 10ms --exchange ps --format json
     json 'd["rows"][0]["step_s"] == json.load(open("once.json"))["rows"][0]["step_s"]'
     # As measured: other times, the same bytes.
     q 0 $s --values 1M --bw 100gbps --workers 2 --scheme int8 --compute 10ms --codec-time measured --format json
@@ -264,10 +264,10 @@ else
     # numbers; beyond 16 workers it follows from what was counted.
     for data in on off; do
         for workers in 5 20; do
-            q 0 $s --values 100K --workers $workers --exchange ssar-recdouble,ssar-split,ssar-rabenseifner,dsar-split \
+            q 0 $s --mode sequential --values 100K --workers $workers --exchange ssar-recdouble,ssar-split,ssar-rabenseifner,dsar-split \
                 --scheme fp32,topk,sparse --bw 1gbps --data $data --format json
             cp out $workers-$data.json
-            q 0 $s --values 100K --workers $workers --exchange dsar-split --dense-bits 4 --scheme topk --bw 1gbps --data $data --format json
+            q 0 $s --values 100K --workers $workers --exchange dsar-split --mode sequential --dense-bits 4 --scheme topk --bw 1gbps --data $data --format json
             cp out bits-$workers-$data.json
         done
     done
@@ -356,13 +356,13 @@ else
     done
     # Residuals that filled where the sizes come from are those that filled in the simulation.
     for data in on off; do
-        q 0 $s --net resnet20 --workers 3 --scheme fp32,3lc,threshold --bw 100mbps --data $data --format json
+        q 0 $s --exchange ps --net resnet20 --workers 3 --scheme fp32,3lc,threshold --bw 100mbps --data $data --format json
         json '[(r["warmup"], r["steps"]) for r in d["rows"]] == [(0, 1), (104, 40), (104, 40)]'
         json 'd["rows"][1]["step_s_sd"] > 0'
         cp out data-$data.json
-        q 0 $s --values 20K --workers 2 --scheme 3lc:s=1.75 --bw 100mbps --data $data --warmup 200 --steps 2 --format json
+        q 0 $s --exchange ps --values 20K --workers 2 --scheme 3lc:s=1.75 --bw 100mbps --data $data --warmup 200 --steps 2 --format json
         cp out long-$data.json
-        q 0 $s --values 20K --workers 2 --scheme 3lc:s=1.75 --bw 100mbps --data $data --warmup 200 --steps 3 --compute 1ms --stragglers gamma --format json
+        q 0 $s --exchange ps --values 20K --workers 2 --scheme 3lc:s=1.75 --bw 100mbps --data $data --warmup 200 --steps 3 --compute 1ms --stragglers gamma --format json
         cp out stragglers-$data.json
     done
     for name in data long stragglers; do
@@ -382,12 +382,12 @@ else
     t 1 $s --dry-run --platform three.xml --workers 4 --scheme fp32 --values 1000
     err 'three.xml'
     # A platform that was written gives the same numbers when it is read; without --bw no formula.
-    q 0 $s --values 100K --workers 4 --bw 100mbps --scheme fp32,int8 --slow-links 1:10mbps --write-platform four.xml --format json
+    q 0 $s --values 100K --workers 4 --bw 100mbps --scheme fp32,int8 --exchange ps --slow-links 1:10mbps --write-platform four.xml --format json
     json 'all(r["model_error"] > 0.05 for r in d["rows"]) and any("slow links hold up the others" in n for n in d["notes"])'
     cp out four.json
-    q 0 $s --values 100K --workers 4 --bw 100mbps --scheme fp32,int8 --platform four.xml --format json
+    q 0 $s --values 100K --workers 4 --bw 100mbps --scheme fp32,int8 --platform four.xml --exchange ps --format json
     json 'all(r["step_s"] == o["step_s"] and r["step_s_model"] == o["step_s_model"] and r["platform"] == "four.xml" for r, o in zip(d["rows"], json.load(open("four.json"))["rows"]))'
-    q 0 $s --values 100K --workers 4 --scheme fp32 --platform four.xml --format json
+    q 0 $s --values 100K --workers 4 --scheme fp32 --platform four.xml --exchange ps --format json
     json 'd["rows"][0]["step_s"] == json.load(open("four.json"))["rows"][0]["step_s"] and d["rows"][0]["step_s_model"] is None and d["rows"][0]["bottleneck"] is None'
 
     # Topologies and fidelities. Four workers in racks of two: racks share their uplink.
@@ -405,7 +405,7 @@ else
     err 'such hosts are on one switch'
     q 0 $s --values 100K --exchange ring --workers 4 --bw 100mbps --scheme fp32 --topology torus --format json
     json 'd["rows"][0]["topology"] == "torus" and d["rows"][0]["step_s"] > 0.01'
-    q 0 $s --values 1000 --workers 1 --scheme fp32 --topology torus --format json
+    q 0 $s --values 1000 --workers 1 --scheme fp32 --topology torus --exchange ps --format json
     json 'd["rows"][0]["topology"] == "torus" and d["rows"][0]["step_s"] > 0'
     # A fast host that stays idle slows down no rank.
     cat >idle.xml <<'END'
@@ -426,7 +426,7 @@ END
     q 0 $s --values 100K --workers 2 --slow-hosts 1:3 --compute 100ms --scheme fp32 --format json
     json 'd["rows"][0]["step_s"] > 0.3 and abs(d["rows"][0]["compute_s"] - 0.3) < 1e-9 and d["rows"][0]["step_s_model"] < 0.2'
     for fidelity in tc tcp; do
-        q 0 $s --values 100K --workers 4 --bw 100mbps --scheme fp32 --fidelity $fidelity --format json
+        q 0 $s --values 100K --exchange ps --workers 4 --bw 100mbps --scheme fp32 --fidelity $fidelity --format json
         json 'd["rows"][0]["fidelity"] == "'$fidelity'" and -0.05 < d["rows"][0]["model_error"] < 0.1'
     done
     # Overlap, pipes, stragglers, local steps, the library's own exchange.
@@ -466,18 +466,18 @@ fi
 
 # Steps too large for memory, whose payloads are those of a part, and messages larger than MPI counts: a whole net
 # to one server, of which int8 has 6.7 GB; 70 billion values in one tensor.
-huge='--workers 2 --data off --bw 10gbps --overhead none --format json'
-t 0 sim --net llama2-7b --scheme fp32,int8,3lc $huge
+huge='--mode sequential --workers 2 --data off --bw 10gbps --overhead none --format json'
+t 0 sim --net llama2-7b --exchange ps --scheme fp32,int8,3lc $huge
 json 'all(abs(r["model_error"]) < (0.05 if r["scheme"] == "3lc" else 1e-4) for r in d["rows"])'
 json 'abs(d["rows"][0]["wire_bytes"] / (2 * 4 * 6738415616) - 1) < 1e-6'
 json 'any("payload sizes that depend on values are those of about 1048576 of 6738415616 values" in n for n in d["notes"])'
 t 0 sim --values 70G --exchange ring --scheme fp32,3lc $huge
 json 'abs((d["rows"][0]["comm_s"] - d["rows"][0]["reduce_s"]) / (4 * 70e9 / 1.25e9) - 1) < 1e-4 and 0.1 < d["rows"][1]["bits_per_value"] < 1.6'
-t 1 sim --values 70G --scheme fp32 $huge
+t 1 sim --values 70G --exchange ps --scheme fp32 $huge
 err 'a message of 280000000007 bytes, and 68719476704 can be sent at once: cut the step into more messages'
 
 # Rings of many workers: few are simulated, and the line through them meets the whole simulation.
-ring="sim -q --exchange ring --data off --codec-time none --bw 1gbps --values 16M --scheme fp32,int8 --format json"
+ring="sim -q --exchange ring --mode sequential --data off --codec-time none --bw 1gbps --values 16M --scheme fp32,int8 --format json"
 for workers in 64 256; do
     q 0 $ring --workers $workers --full 0
     json '[r["messages"] for r in d["rows"]] == [2 * ('$workers' - 1)] * 2 and not any("extrapolated" in n for n in d["notes"])'

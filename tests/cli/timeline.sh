@@ -31,7 +31,7 @@ if [ -n "$no_sim" ]; then
 else
     # The profile's int8 takes 1 ns a value to encode and 3 to decode and add; its fp32 takes nothing.
     s="sim -q --profile run.json --values 1M --bw 100mbps --compute 10ms --update 2ms --steps 3 --warmup 1 --timeline t.json --format json"
-    q 0 $s --workers 3 --scheme fp32,int8
+    q 0 $s --workers 3 --scheme fp32,int8 --exchange ps
     json 'any("timeline: t.json" in n for n in d["notes"])'
     timeline t.json "(tolerance := 1e-4) and $fills and $lasts" \
         '[r.name for r in t.rows] == [x + ", ps, 3 workers, 1 server, 100 Mbit/s, sequential (sim, alpha-beta)" for x in ("fp32", "int8")]' \
@@ -70,7 +70,7 @@ if [ -n "$missing" ]; then
     echo "skipped: a timeline of commcomp run: $missing"
 else
     # Time in which workers wait for a core is in no phase, and other processes use the cores as well.
-    q 0 $r --workers 2 --values 100K --bw 100mbps --scheme fp32,int8 --steps 3 --compute 20ms --timeline t.json --format json
+    q 0 $r --workers 2 --values 100K --bw 100mbps --scheme fp32,int8 --steps 3 --compute 20ms --timeline t.json --exchange ps --format json
     timeline t.json "(tolerance := 0.25) and $fills and $lasts" \
         '[r.name for r in t.rows] == [x + ", ps, 2 workers, 1 server, 100 Mbit/s, sequential (run, lab)" for x in ("fp32", "int8")]' \
         'all(list(r.tracks) == ["worker 0", "worker 1", "server 0"] and len(r.transfers) == 12 for r in t.rows)' \

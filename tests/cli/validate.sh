@@ -26,7 +26,7 @@ t 2 $v --paper 3lc-table1
 err 'unknown option --paper'
 
 # --- a dry run: the rows of run's ---
-q 0 $v --dry-run --values 1M --bw 8mbps --overhead none --burst 1 --workers 4 --scheme int8,fp32 --format json
+q 0 $v --dry-run --values 1M --bw 8mbps --overhead none --burst 1 --workers 4 --scheme int8,fp32 --exchange ps --format json
 json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8"]'
 json 'abs(d["rows"][0]["step_s_forecast"] - 2 * (50e-6 + 16)) < 1e-5 and abs(d["rows"][0]["row_s"] - 32) < 0.01'
 json 'all(r["step_s"] is None and r["step_s_sim"] is None and r["agree"] is None for r in d["rows"])'
@@ -54,7 +54,7 @@ if [ -n "$no_sim" ]; then
 else
     # Model and sim of the same; codec times are the profile's. Where formulas are exact,
     # so is the agreement. Neither knows the bucket.
-    q 0 $v --values 100K --workers 2,3 --bw 100mbps --scheme fp32,int8 --fidelity alpha-beta --format json
+    q 0 $v --values 100K --workers 2,3 --bw 100mbps --scheme fp32,int8 --fidelity alpha-beta --exchange ps --format json
     json 'len(d["rows"]) == 4 and all(r["agree"] is True and r["suspect"] is None and r["why"] is None for r in d["rows"])'
     json 'all(r["step_s"] is None and r["sim_error"] is None and r["oversubscribed"] is None for r in d["rows"])'
     json 'all(abs(r["model_sim"]) < 0.01 and abs(r["forecast_error"]) < 0.01 for r in d["rows"])'
@@ -65,14 +65,14 @@ else
     json 'any(n.startswith("without a run: COMMCOMP_RANK: there is no file") for n in d["notes"])'
     json 'any(n.startswith("4 of 4 rows agree within 3%") for n in d["notes"])'
     # SimGrid's TCP knows more than latency and bandwidth.
-    t 1 $v --values 1000 --workers 4 --bw 100mbps --scheme fp32 --fidelity tcp --format json
+    t 1 $v --values 1000 --workers 4 --bw 100mbps --scheme fp32 --fidelity tcp --exchange ps --format json
     err '1 of 1 row is beyond --tolerance 0.03'
     json 'd["rows"][0]["agree"] is False and d["rows"][0]["suspect"] == "fidelity" and d["rows"][0]["why"].startswith("model ")'
     json 'd["error"].startswith("1 of 1 row") and any(n.startswith("suspect: fidelity, in 1 row: fp32, ps at") for n in d["notes"])'
     # A platform whose links no option describes: no formula knows them, and sim alone proves nothing.
-    q 0 sim -q --profile run.json --values 20K --workers 2 --bw 300mbps --scheme fp32 --dry-run --write-platform links.xml
+    q 0 sim -q --profile run.json --values 20K --workers 2 --bw 300mbps --scheme fp32 --exchange ps --dry-run --write-platform links.xml
     on="--values 20K --workers 2 --hosts localhost:3 --platform links.xml --scheme fp32"
-    t 3 $v $on --format json
+    t 3 $v $on --exchange ps --format json
     err 'nothing to compare: the simulation is the only answer'
     unknown='all(d["rows"][0][k] is None for k in ("bw_bps", "latency_s", "step_s_model", "step_s_forecast", "model_sim", "forecast_error", "agree"))'
     json "$unknown"' and d["rows"][0]["link"] == "the platform'"'"'s own links" and d["rows"][0]["step_s_sim"] > 4e-3'
@@ -83,7 +83,7 @@ else
     json 'd["rows"][0]["agree"] is True and d["rows"][0]["bw_bps"] == 3e8 and abs(d["rows"][0]["forecast_error"]) < 0.01'
     # A forecast from a profile whose payloads have twice the bytes is wrong about sizes, and agrees.
     sed 's/\("int8", "points": \[{"values": 1000, "bits_per_value": \)8/\116/' run.json >double.json
-    t 0 validate -q --profile double.json --values 100K --workers 2 --bw 100mbps --scheme int8 --format json
+    t 0 validate -q --profile double.json --values 100K --workers 2 --bw 100mbps --scheme int8 --exchange ps --format json
     json 'd["rows"][0]["agree"] is True and d["rows"][0]["forecast_suspect"] == "payload sizes"'
     json '-1.1 < d["rows"][0]["forecast_error"] < -0.9 and "instead of the profile" in d["rows"][0]["forecast_why"]'
     json 'any(n.startswith("suspect for the forecast: payload sizes, in 1 row: int8, ps at 100 Mbit/s, 2 workers: forecast") for n in d["notes"])'

@@ -27,16 +27,16 @@ common = '--net resnet20 --bw 1gbps --profile run.json -q'.split()
 train = 'train -q --net mlp:16 --batch 8 --workers 2 --steps 100000 --eval-every 100000 --scheme fp32'
 SIM, LAB, MPI = 1, 2, 4
 modes = { # what each needs, and its command, which takes some 30 s if nobody ends it
-    'sim': (SIM, 'sim --workers 8 --steps 3000 --scheme fp32,3lc'.split() + common),
+    'sim': (SIM, 'sim --exchange ps --workers 8 --steps 3000 --scheme fp32,3lc'.split() + common),
     'train --on sim': (SIM, (train + ' --on sim --bw 1gbps --compute 2ms').split()),
-    'run': (LAB, 'run --workers 2 --steps 1000 --scheme fp32,3lc'.split() + common),
+    'run': (LAB, 'run --exchange ps --workers 2 --steps 1000 --scheme fp32,3lc'.split() + common),
     'run --bw none': (MPI, 'run -q --bw none --exchange ring --workers 3 --values 1M --steps 2000 --warmup 2000 --scheme '
                            'fp32,int8,ternary,3lc'.split()),
     'run --hosts': (MPI, 'run --hosts localhost:3 --workers 2 --steps 1000 --scheme fp32,3lc'.split() + common
                     + ['--mpirun-args', '--allow-run-as-root --mca btl self,vader']),
     'train --on run': (LAB, (train + ' --on run --bw 1gbps --compute 2ms').split()),
     'calibrate': (LAB, 'calibrate -q --bw 20mbps'.split()),
-    'validate': (LAB | SIM, 'validate --workers 2 --steps 300 --scheme fp32,3lc'.split() + common),
+    'validate': (LAB | SIM, 'validate --exchange ps --workers 2 --steps 300 --scheme fp32,3lc'.split() + common),
 }
 missing = (SIM if no_sim else 0) | (LAB if no_lab else 0) | (MPI if no_mpi else 0)
 names = [name for name in sys.argv[5:] or modes if not modes[name][0] & missing]

@@ -45,7 +45,7 @@ fi
 why=$(why_no_lab)
 if [ -z "$why" ]; then
     l '-n 12' 1 run --workers 2 --bw 1gbps $steps
-    err 'the lab: ip needs up to 22 open files at a time, and this process may have 12'
+    err 'the lab: ip needs up to 20 open files at a time, and this process may have 12'
     l '-n 24' 1 run --bw none --exchange ring --workers 2 --values 1K --scheme fp32 -q
     err 'mpirun needs up to 40 open files at a time, and this process may have 24'
     l '-S -n 12' 0 run --workers 7 --bw 1gbps $steps
