@@ -120,6 +120,25 @@ static cJSON *origins_item(const struct cc_record *r, bool *failed)
     return o;
 }
 
+/* Adds the notes, those of the answer first, and the number of these. */
+static void add_notes(cJSON *to, const struct cc_record *r, bool *failed)
+{
+    cJSON *texts = cJSON_CreateArray();
+    int answers = 0;
+    for (int above = 1; above >= 0; above--)
+        for (size_t i = 0; i < r->note_count; i++)
+            if (cc_note_above(r, i) == above) {
+                add(texts, NULL, text_item(r->notes[i]), failed);
+                answers += above;
+            }
+    if (answers > 0)
+        add(to, "answers", cJSON_CreateNumber(answers), failed);
+    if (r->note_count > 0)
+        add(to, "notes", texts, failed);
+    else
+        cJSON_Delete(texts);
+}
+
 int cc_json_write(const struct cc_record *r, FILE *out, struct cc_error *e)
 {
     bool failed = false;
@@ -129,8 +148,7 @@ int cc_json_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     add_origin_of(o, r, &failed);
     add(o, "rows", rows_item(r, &failed), &failed);
     add(o, "origins", origins_item(r, &failed), &failed);
-    if (r->note_count > 0)
-        add(o, "notes", texts_item((const char *const *)r->notes, r->note_count, &failed), &failed);
+    add_notes(o, r, &failed);
     if (r->partial)
         add(o, "partial", cJSON_CreateTrue(), &failed);
     if (r->error[0] != '\0')

@@ -1,8 +1,7 @@
-/* Markdown and LaTeX. Markdown: a table as GitHub has them, the settings above it and the notes
- * below it as lists. LaTeX: a tabular with the rules of booktabs, to be put into a table
- * environment with
- * \\input; the command line, the settings and the notes are comments, for the caption to be written
- * from. */
+/* Markdown and LaTeX, both with the answer first. Markdown: a table as GitHub has them, the
+ * settings above it and the notes below it as lists. LaTeX: a tabular with the rules of booktabs,
+ * to be put into a table environment with \\input; the command line, the settings and the notes are
+ * comments, for the caption to be written from. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +33,18 @@ static void put_settings(const struct cc_record *r, const struct cc_layout *l, c
         (void)fputs(": ", out);
         cc_value_put(&r->rows[0].value[p->index], p->column, true, replace, out);
         (void)fputc('\n', out);
+    }
+}
+
+/* Prints the notes above the table, each with `end` behind it. */
+static void put_answer(const struct cc_record *r, cc_print_remark *print, const char *end,
+                       FILE *out)
+{
+    for (size_t i = 0; i < r->note_count; i++) {
+        if (!cc_note_above(r, i))
+            continue;
+        print(r, "", r->notes[i], out);
+        (void)fputs(end, out);
     }
 }
 
@@ -88,14 +99,24 @@ static void markdown_remark(const struct cc_record *r, const char *label, const 
     (void)fputc('\n', out);
 }
 
+static void markdown_paragraph(const struct cc_record *r, const char *label, const char *text,
+                               FILE *out)
+{
+    (void)r;
+    (void)label;
+    put_block(text, out);
+    (void)fputc('\n', out);
+}
+
 int cc_markdown_write(const struct cc_record *r, FILE *out, struct cc_error *e)
 {
     struct cc_layout l;
     CC_TRY(cc_layout_make(r, false, 0, &l, e));
-    if (r->title[0] != '\0') {
-        put_block(r->title, out);
-        (void)fputs("\n\n", out);
-    }
+    put_answer(r, markdown_paragraph, "\n", out);
+    if (r->title[0] != '\0')
+        markdown_paragraph(r, "", r->title, out);
+    if (r->title[0] != '\0')
+        (void)fputc('\n', out);
     put_settings(r, &l, "- ", markdown, out);
     if (l.in[CC_ABOVE] > 0)
         (void)fputc('\n', out);
@@ -108,7 +129,7 @@ int cc_markdown_write(const struct cc_record *r, FILE *out, struct cc_error *e)
             (void)fputc('\n', out);
     }
     free(l.shown);
-    cc_remarks_put(r, false, SIZE_MAX, markdown_remark, out);
+    cc_remarks_put(r, SIZE_MAX, markdown_remark, out);
     return CC_OK;
 }
 
@@ -167,6 +188,7 @@ int cc_latex_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     struct cc_layout l;
     CC_TRY(cc_layout_make(r, false, 0, &l, e));
     cc_layout_keep(r, &l, LATEX_COLUMNS);
+    put_answer(r, latex_remark, "", out);
     (void)fputs("% \\usepackage{booktabs}\n%", out);
     for (int i = 0; i < r->argc; i++) {
         (void)fputc(' ', out);
@@ -187,6 +209,6 @@ int cc_latex_write(const struct cc_record *r, FILE *out, struct cc_error *e)
         (void)fputs("\\bottomrule\n\\end{tabular}\n", out);
     }
     free(l.shown);
-    cc_remarks_put(r, false, SIZE_MAX, latex_remark, out);
+    cc_remarks_put(r, SIZE_MAX, latex_remark, out);
     return CC_OK;
 }

@@ -40,7 +40,7 @@ static const struct cc_kind kinds[CC_PLOT_KINDS] = {
                        .x = "error",
                        .measure = {"ratio"},
                        .x_axis = LOG("error of the updates (settled)", "", 10),
-                       .y_axis = LOG("compression ratio (32 / bits per value)", "", 10),
+                       .y_axis = LOG("compression ratio", "", 10),
                        .hint = MAKES("bench -o FILE")},
     [CC_PLOT_WORKERS] = {.shape = CC_LINES,
                          .title = "Scaling with workers",

@@ -242,6 +242,15 @@ int cc_record_note_once(struct cc_record *r, struct cc_error *e, const char *fmt
     return status;
 }
 
+int cc_record_warn(struct cc_record *r, struct cc_error *e, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const int status = add_note(r, true, CC_NOTE_WARNING, e, fmt, args);
+    va_end(args);
+    return status;
+}
+
 /* --- chosen columns --- */
 
 static int unknown_key(const struct cc_record *r, const char *key, struct cc_error *e)

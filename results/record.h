@@ -67,12 +67,13 @@ struct cc_row {
 
 /* Where a table has a note. JSON and files of notes have all of them, in order. */
 enum cc_note_place {
-    CC_NOTE_BELOW,  /* below the rows */
-    CC_NOTE_ANSWER, /* above everything, the title too; below it, settings stand in one line, and a
-                       table for a terminal keeps to its most important columns and notes */
-    CC_NOTE_FIRST,  /* the same, of an answer that names the settings, which are left out */
-    CC_NOTE_CODE,   /* the same, as it is: a line to be pasted */
-    CC_NOTE_REASON, /* below the rows if `reasons` is set */
+    CC_NOTE_BELOW,   /* below the rows */
+    CC_NOTE_WARNING, /* below the rows, before the others: why figures may be wrong */
+    CC_NOTE_ANSWER,  /* above everything, the title too; below it, settings stand in one line, and a
+                        table for a terminal keeps to its most important columns and notes */
+    CC_NOTE_FIRST,   /* the same, of an answer that names the settings, which are left out */
+    CC_NOTE_CODE,    /* the same, as it is: a line to be pasted */
+    CC_NOTE_REASON,  /* below the rows if `reasons` is set */
     CC_NOTE_PLACES
 };
 
@@ -180,6 +181,8 @@ static inline bool cc_note_shown(const struct cc_record *r, size_t note)
 int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
 int cc_record_note_once(struct cc_record *r, struct cc_error *e, const char *fmt, ...)
     CC_PRINTF(3, 4);
+/* Adds a warning, unless the record has the same one already. */
+int cc_record_warn(struct cc_record *r, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
 
 /* Chooses the columns of tables and CSV, by their keys with commas between them. A usage error for
  * an unknown key names the nearest one. */

@@ -92,8 +92,7 @@ int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out,
     struct cc_record shown = *r;
     if (r->usual && format == CC_FORMAT_CSV)
         shown.chosen = NULL;
-    if (r->wide || r->all_rows || format == CC_FORMAT_CSV || format == CC_FORMAT_JSON ||
-        r->row_count == 0)
+    if (r->wide || r->all_rows || format != CC_FORMAT_TABLE || r->row_count == 0)
         return write_record(&shown, format, out, e);
     CC_TRY(CC_NEW(shown.rows, r->row_count, e));
     shown.row_count = 0;

@@ -459,6 +459,17 @@ static int read_notes(const cJSON *notes, struct cc_provenance *p, struct cc_err
     return CC_OK;
 }
 
+static int read_answers(const cJSON *answers, struct cc_provenance *p, struct cc_error *e)
+{
+    if (answers == NULL)
+        return CC_OK;
+    const double count = cJSON_IsNumber(answers) ? answers->valuedouble : -1;
+    if (!(count >= 0 && count <= (double)p->notes && count == floor(count)))
+        return cc_fail(e, "answers: a number of the notes, from 0 to %zu", p->notes);
+    p->answers = (size_t)count;
+    return CC_OK;
+}
+
 static int read_document(const cJSON *root, void *out, struct cc_error *e)
 {
     struct cc_provenance *p = out;
@@ -473,6 +484,7 @@ static int read_document(const cJSON *root, void *out, struct cc_error *e)
     if (error != NULL)
         CC_TRY(cc_text(&p->error, e, "%s", error));
     CC_TRY(read_notes(cJSON_GetObjectItemCaseSensitive(root, "notes"), p, e));
+    CC_TRY(read_answers(cJSON_GetObjectItemCaseSensitive(root, "answers"), p, e));
     CC_TRY(read_argv(cJSON_GetObjectItemCaseSensitive(root, "argv"), p, e));
     return read_host(cJSON_GetObjectItemCaseSensitive(root, "host"), p, e);
 }

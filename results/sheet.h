@@ -67,10 +67,10 @@ struct cc_provenance {
                       takes them; empty for rows from a CSV */
     struct cc_pair *host; /* "host": "cpu", "AMD EPYC" */
     size_t host_count;
-    char **note; /* "notes" */
-    size_t notes;
-    bool partial; /* the document has "partial" */
-    char *error;  /* "error", or NULL */
+    char **note;           /* "notes" */
+    size_t notes, answers; /* the first `answers` of them are the answer */
+    bool partial;          /* the document has "partial" */
+    char *error;           /* "error", or NULL */
     size_t rows;
 };
 

@@ -118,7 +118,7 @@ static int write_left_out(const struct cc_record *r, const struct cc_layout *l, 
     (void)fprintf(t.f, "left out for the width of %zu: ", r->width);
     for (const struct cc_shown *p = NULL; (p = cc_layout_next(l, CC_LEFT_OUT, p)) != NULL;)
         (void)fprintf(t.f, "%s%s", named++ > 0 ? ", " : "", p->column->key->name);
-    (void)fprintf(t.f, " (--wide shows all, --columns KEY,... a choice)");
+    (void)fprintf(t.f, " (--wide shows all)");
     CC_TRY(cc_memory_text_end(&t, CC_OK, e));
     cc_text_wrap(t.text, r->width, 0, CC_TABLE_GAP, out);
     free(t.text);
@@ -179,11 +179,14 @@ static int write_compact(const struct cc_record *r, FILE *out, struct cc_error *
 {
     enum { COLUMNS = 8, NOTES = 3 };
     struct cc_layout l;
-    size_t below = 0, notes = 0; /* of them, those that are shown */
+    size_t below = 0, notes = 0, warnings = 0;
     for (size_t i = 0; i < r->note_count; i++) {
         below += !cc_note_above(r, i);
-        notes += !cc_note_above(r, i) && cc_note_shown(r, i) && notes < NOTES;
+        notes += !cc_note_above(r, i) && cc_note_shown(r, i);
+        warnings += r->note_place[i] == CC_NOTE_WARNING;
     }
+    if (notes > NOTES)
+        notes = warnings > NOTES ? warnings : NOTES;
     CC_TRY(cc_layout_make(r, false, r->width, &l, e));
     cc_layout_keep(r, &l, COLUMNS);
     write_first(r, out);
@@ -196,7 +199,7 @@ static int write_compact(const struct cc_record *r, FILE *out, struct cc_error *
     if (l.count > 0 && (columns + r->hidden_rows + beyond > 0 || cc_remarks_any(r)))
         (void)fputc('\n', out);
     free(l.shown);
-    cc_remarks_put(r, true, NOTES, write_remark, out);
+    cc_remarks_put(r, NOTES, write_remark, out);
     write_hidden(r, columns, beyond, out);
     return status;
 }
@@ -222,6 +225,6 @@ int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e)
         (void)fputc('\n', out);
     int status = left_out ? write_left_out(r, &l, out, e) : CC_OK;
     free(l.shown);
-    cc_remarks_put(r, true, SIZE_MAX, write_remark, out);
+    cc_remarks_put(r, SIZE_MAX, write_remark, out);
     return status;
 }

@@ -210,13 +210,14 @@ bool cc_remarks_any(const struct cc_record *r)
     return r->partial || r->error[0] != '\0';
 }
 
-void cc_remarks_put(const struct cc_record *r, bool below, size_t most, cc_print_remark *print,
-                    FILE *out)
+void cc_remarks_put(const struct cc_record *r, size_t most, cc_print_remark *print, FILE *out)
 {
     size_t count = 0;
-    for (size_t i = 0; i < r->note_count; i++)
-        if (cc_note_shown(r, i) && !(below && cc_note_above(r, i)) && count++ < most)
-            print(r, "", r->notes[i], out);
+    for (int warnings = 1; warnings >= 0; warnings--)
+        for (size_t i = 0; i < r->note_count; i++)
+            if (cc_note_shown(r, i) && !cc_note_above(r, i) &&
+                (r->note_place[i] == CC_NOTE_WARNING) == warnings && (count++ < most || warnings))
+                print(r, "", r->notes[i], out);
     if (r->partial)
         print(r, "",
               r->row_count > 0 ? "partial: interrupted; these are the results until then"

@@ -34,13 +34,12 @@ const char *cc_number_digits(const struct cc_value *v, char buffer[CC_NUMBER_CAP
 /* A copy in valid UTF-8, to be freed: each invalid byte becomes U+FFFD. */
 char *cc_utf8_copy(const char *s, struct cc_error *e);
 
-/* The lines below a table, each by a call of `print` with its label ("" or "error: "): the first
- * `most` of the notes that are shown, with `below` but for those above the table, that an interrupt
- * ended the record, the error. */
+/* The lines below a table, each by a call of `print` with its label ("" or "error: "): warnings,
+ * further notes until there are `most`, that an interrupt ended the record, and the error. Notes
+ * above the table are not among them. */
 typedef void cc_print_remark(const struct cc_record *r, const char *label, const char *text,
                              FILE *out);
-void cc_remarks_put(const struct cc_record *r, bool below, size_t most, cc_print_remark *print,
-                    FILE *out);
+void cc_remarks_put(const struct cc_record *r, size_t most, cc_print_remark *print, FILE *out);
 bool cc_remarks_any(const struct cc_record *r);
 
 /* The writers of cc_record_print, which checks `out` for failed writes. They fail only without

@@ -255,13 +255,13 @@ static int print(struct cc_record *r, const char *path, const struct check_optio
     if (log->device[0] != '\0')
         CC_TRY(cc_record_note(r, e, "devices of the log: %d of %s", log->ranks, log->device));
     if (log->most > log->fewest && o->per_host == 0 && o->workers == 0)
-        CC_TRY(cc_record_note(r, e,
+        CC_TRY(cc_record_warn(r, e,
                               "WARNING: the log's hosts have %d to %d devices each, and what is "
                               "expected is of %.3g on each",
                               log->fewest, log->most, (double)c->ranks / c->hosts));
     if (log->device[0] != '\0' && find_device(log->device) == NULL &&
         (o->device < 0 || cc_given(o, &o->intra) == NULL))
-        CC_TRY(cc_record_note(r, e,
+        CC_TRY(cc_record_warn(r, e,
                               "WARNING: no constants of %s are known, so that what is not given is "
                               "an A100's on PCIe: give --device, the nearest generation, and "
                               "--intra-bw",

@@ -385,10 +385,10 @@ static int note_unknown(const struct cc_bench_run *b, const struct row *row, siz
     }
     if (passes == 0)
         return CC_OK;
-    return cc_record_note_once(b->record, e,
-                               "not known to be settled: the sizes of %s, of pass %zu by --passes; "
-                               "without it, they are the settled ones",
-                               list, passes);
+    return cc_record_warn(b->record, e,
+                          "not known to be settled: the sizes of %s, of pass %zu by --passes; "
+                          "without it, they are the settled ones",
+                          list, passes);
 }
 
 /* Names the calls that were faster than their limit by more than samples vary: then the loop that
@@ -461,9 +461,9 @@ static int note_errors(const struct cc_bench_run *b, const struct row *row, size
                 "is computed, which only training shows",
                 row[i].scheme));
         if (!isnan(error->error) && !error->settled)
-            CC_TRY(cc_record_note_once(
-                b->record, e, "%s: the error still changed after as many steps as are measured",
-                row[i].scheme));
+            CC_TRY(cc_record_warn(b->record, e,
+                                  "%s: the error still changed after as many steps as are measured",
+                                  row[i].scheme));
     }
     if (lossy && rows > 1)
         CC_TRY(cc_record_note_once(
@@ -491,7 +491,7 @@ int cc_bench_rows(struct cc_bench_run *b, const struct cc_bench_measured *m, str
         const char *scheme = config->schemes->item[s]->name;
         const struct cc_quality *q = &m->q[s * tensors];
         if (cc_bench_failed(config, s))
-            CC_TRY_OUT(cc_record_note_once(b->record, e, "failed: %s", config->failed[s].text));
+            CC_TRY_OUT(cc_record_warn(b->record, e, "failed: %s", config->failed[s].text));
         for (size_t t = 0; !cc_bench_failed(config, s) && t < (per_tensor ? tensors : 1); t++) {
             struct row r = per_tensor ? tensor_row(b, s, t, &q[t], &m->speed)
                                       : step_row(b, s, q, &m->error[s], &m->speed);
@@ -506,10 +506,10 @@ int cc_bench_rows(struct cc_bench_run *b, const struct cc_bench_measured *m, str
         }
         if (!cc_bench_failed(config, s) && !m->settled[s].settled && !m->settled[s].unknown)
             CC_TRY_OUT(
-                cc_record_note_once(b->record, e,
-                                    "%s: not settled: its payload still changed after %zu passes; "
-                                    "--passes auto goes on",
-                                    scheme, m->settled[s].passes));
+                cc_record_warn(b->record, e,
+                               "%s: not settled: its payload still changed after %zu passes; "
+                               "--passes auto goes on",
+                               scheme, m->settled[s].passes));
     }
     if (b->sizes <= 1 && b->options.thread_counts == 1)
         CC_TRY_OUT(note_best(b, row, rows, e));
@@ -543,7 +543,7 @@ int cc_bench_note_speeds(const struct cc_bench_run *b, struct cc_error *e)
     CC_TRY(note_no_limits(b, e));
     if (b->outliers == 0 || b->options.per_tensor)
         return CC_OK;
-    return cc_record_note(b->record, e,
+    return cc_record_warn(b->record, e,
                           "%zu of the timings %s: the machine was busy; a quiet machine or "
                           "--discard 3 helps",
                           b->outliers, b->outliers == 1 ? "is an outlier" : "are outliers");

@@ -425,6 +425,8 @@ static int note_fastest(const struct cc_experiment *x, size_t first, struct cc_e
         CC_TRY_OUT(cc_verdict_best(&f->predictor, &s->setting, &f->baseline, &best, e));
     status =
         cc_forecast_note_fastest(f, x->record, &s->setting, step, count, known ? &best : NULL, e);
+    for (size_t i = 0; i < count && known && status == CC_OK; i++)
+        status = cc_forecast_consider(f, &s->setting, step[i].scheme, step[i].step_s, &best, e);
 out:
     free(step);
     return status;
@@ -469,11 +471,11 @@ int cc_experiment_note_setting(const struct cc_experiment *x, const struct cc_ex
     const char *cause = x->ops->cause(x->arg, s, first, worst);
     cc_forecast_place(&s->setting, where, sizeof where);
     if (s->formula == CC_FORMULA_ELSEWHERE)
-        return cc_record_note(x->record, e,
+        return cc_record_warn(x->record, e,
                               "%s: the formula assumes equal hosts on one switch; here %s. The "
                               "difference: %s",
                               where, cause, rows);
-    return cc_record_note(x->record, e,
+    return cc_record_warn(x->record, e,
                           "%s: %s and model differ by more than %.0f%%: %s; suspect: %s", where,
                           x->ops->exact ? "simulation" : "measured", 100 * limit, rows, cause);
 }

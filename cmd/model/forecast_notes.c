@@ -33,7 +33,7 @@ static int note_unsettled(const struct cc_forecast *f, bool sums, struct cc_reco
     }
     if (list[0] == '\0')
         return CC_OK;
-    return cc_record_note(r, e, "not settled%s: the sizes of %s%s",
+    return cc_record_warn(r, e, "not settled%s: the sizes of %s%s",
                           sums ? " within " CC_SUM_SIZES_CALM_TEXT : "", list,
                           sums ? " for sums of several workers: pulls and partial sums" : "");
 }
@@ -50,7 +50,7 @@ static int note_short(const struct cc_forecast *f, struct cc_record *r, struct c
     }
     if (most < SHORT_FACTOR)
         return CC_OK;
-    return cc_record_note(
+    return cc_record_warn(
         r, e,
         "a short trace: its %zu step%s determine%s errors to a factor of %.1f only, "
         "so that a longer one may change the verdict (docs/errors.md)",
@@ -149,7 +149,7 @@ static int note_dtype(const struct cc_forecast *f, struct cc_record *r, struct c
     const enum cc_element of = f->codec_models.profile.dtype, is = f->cluster.setting.dtype;
     if (f->profile_args.path == NULL || f->profile_args.device != NULL || of == is)
         return CC_OK;
-    return cc_record_note(r, e,
+    return cc_record_warn(r, e,
                           "codec times are of encoding %s, as %s has them, and gradients are %s: "
                           "`commcomp bench --dtype %s --profile-out FILE` measures those",
                           cc_element_names[of], f->profile_args.path, cc_element_names[is],
@@ -214,7 +214,7 @@ int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, s
     if (net->compute_s > 0)
         return cc_record_note(r, e, "compute time: %.4g ms, the preset of %s (%s)",
                               1e3 * net->compute_s, net->name, net->compute_source);
-    return cc_record_note(r, e,
+    return cc_record_warn(r, e,
                           "compute time: 0, as %s has no preset; with the compute time of a real "
                           "training, speedups are smaller: give --compute",
                           net->name);

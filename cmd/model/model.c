@@ -53,7 +53,7 @@ static const struct cc_column columns[] = {
 };
 
 static const struct cc_option_use options[] = {
-    CC_CLUSTER_OPTIONS("ps"),
+    CC_CLUSTER_OPTIONS,
     {.rows = cc_verdict_options},
     {.rows = cc_solve_options},
     CC_FIGURES_OPTIONS,
@@ -269,14 +269,14 @@ static int note_off(const struct model *m, struct cc_error *e)
                         100 * m->off[x]);
     if (m->sharded != NULL)
         CC_TRY(
-            cc_record_note(m->record, e,
+            cc_record_warn(m->record, e,
                            "--system %s: steps may take up to %.0f%% longer: a worker's codecs "
                            "keep other messages waiting, which formulas leave out; `commcomp sim` "
                            "simulates that (docs/sharded.md)",
                            m->sharded, 100 * m->sharded_off));
     if (list[0] == '\0')
         return CC_OK;
-    return cc_record_note(
+    return cc_record_warn(
         m->record, e,
         "formulas may be off, as chunks wait for each other in an order that they "
         "do not know: %s; `commcomp sim` simulates that (docs/model.md)",
@@ -287,7 +287,7 @@ static int add_notes(struct model *m, struct cc_error *e)
 {
     if (m->record->row_count == 0 && !cc_interrupted())
         return cc_usage(e, "%s", m->refused.text);
-    CC_TRY(cc_solve_note(&m->solve, m->record, e));
+    CC_TRY(cc_solve_note(&m->solve, &m->forecast, m->record, e));
     if (m->left_out > 0)
         CC_TRY(cc_record_note(m->record, e, "%zu row%s left out: %s%s", m->left_out,
                               m->left_out == 1 ? " is" : "s are", m->refused.text,

@@ -84,8 +84,56 @@ int cc_solve_rows(struct cc_forecast *f, struct cc_solve_options *o, struct cc_r
     return CC_OK;
 }
 
-int cc_solve_note(const struct cc_solve_options *o, struct cc_record *r, struct cc_error *e)
+/* The row of the first --cu that needs the least bandwidth, or SIZE_MAX; sets *plain to that of the
+ * plain gradients if rows are of one setting. */
+static size_t least_of(const struct cc_solve_options *o, const struct cc_forecast *f,
+                       const struct cc_record *r, size_t *plain)
 {
+    size_t least = SIZE_MAX, fp = 0;
+    const char *name = cc_element_names[f->cluster.setting.dtype];
+    *plain = SIZE_MAX;
+    for (size_t i = 0; i < r->row_count; i++) {
+        const struct cc_value *bw = cc_record_value(r, i, CC_KEY(bw_required_bps));
+        if (bw->kind == CC_NULL || cc_record_value(r, i, CC_KEY(cu_wanted))->number != o->cu[0])
+            continue;
+        if (least == SIZE_MAX ||
+            bw->number < cc_record_value(r, least, CC_KEY(bw_required_bps))->number)
+            least = i;
+        if (strcmp(cc_record_value(r, i, CC_KEY(scheme))->text, name) == 0 && fp++ == 0)
+            *plain = i;
+    }
+    if (fp > 1 || *plain == least)
+        *plain = SIZE_MAX;
+    return least;
+}
+
+static int answer(const struct cc_solve_options *o, const struct cc_forecast *f,
+                  struct cc_record *r, struct cc_error *e)
+{
+    char rate[32], of_plain[96] = "", plain_rate[32];
+    size_t plain;
+    const size_t least = least_of(o, f, r, &plain);
+    if (least == SIZE_MAX)
+        return cc_record_note_at(r, CC_NOTE_ANSWER, e,
+                                 "no bandwidth is enough to compute %.4g%% of the time",
+                                 100 * o->cu[0]);
+    cc_print_rate(cc_record_value(r, least, CC_KEY(bw_required_bps))->number, rate, sizeof rate);
+    if (plain != SIZE_MAX) {
+        cc_print_rate(cc_record_value(r, plain, CC_KEY(bw_required_bps))->number, plain_rate,
+                      sizeof plain_rate);
+        (void)snprintf(of_plain, sizeof of_plain, "; %.40s needs %s",
+                       cc_record_value(r, plain, CC_KEY(scheme))->text, plain_rate);
+    }
+    return cc_record_note_at(
+        r, CC_NOTE_ANSWER, e, "to compute %.4g%% of the time, %s needs the least bandwidth: %s%s",
+        100 * o->cu[0], cc_record_value(r, least, CC_KEY(scheme))->text, rate, of_plain);
+}
+
+int cc_solve_note(const struct cc_solve_options *o, const struct cc_forecast *f,
+                  struct cc_record *r, struct cc_error *e)
+{
+    if (o->solve == CC_SOLVE_BW && r->row_count > 0)
+        CC_TRY(answer(o, f, r, e));
     if (o->not_found == 0)
         return CC_OK;
     return cc_record_note(r, e,

@@ -21,7 +21,8 @@ int cc_solve_parse(const struct cc_args *args, const struct cc_forecast *f,
  * takes, with the step there. */
 int cc_solve_rows(struct cc_forecast *f, struct cc_solve_options *o, struct cc_record *r,
                   size_t scheme, const struct cc_setting *s, struct cc_error *e);
-/* Notes the rows without an answer. */
-int cc_solve_note(const struct cc_solve_options *o, struct cc_record *r, struct cc_error *e);
+/* Notes which scheme needs least, and the rows that no bandwidth is enough for. */
+int cc_solve_note(const struct cc_solve_options *o, const struct cc_forecast *f,
+                  struct cc_record *r, struct cc_error *e);
 
 #endif

@@ -372,6 +372,7 @@ static int add_row(struct compare *c, size_t column, size_t a, size_t b, struct 
 
 static int add_quantity(struct compare *c, size_t column, struct cc_error *e)
 {
+    struct cc_record *r = &c->args->record;
     char title[128];
     cc_known_heading(c->command->columns[column].key, title, sizeof title);
     c->ratios.sum = 0;
@@ -380,14 +381,20 @@ static int add_quantity(struct compare *c, size_t column, struct cc_error *e)
         CC_TRY(add_row(c, column, row, c->match.partner[row], e));
     for (size_t i = 0; i < c->match.alone_count; i++)
         CC_TRY(add_row(c, column, SIZE_MAX, c->match.alone[i], e));
-    if (c->ratios.count < 2)
+    if (c->ratios.count == 0)
         return CC_OK;
+    /* The quantity that comes first is the answer. */
+    const enum cc_note_place place = r->note_count == 0 ? CC_NOTE_ANSWER : CC_NOTE_BELOW;
+    const double mean = exp(c->ratios.sum / (double)c->ratios.count);
     if (c->ratios.low == 0 && c->ratios.high == 0)
-        return cc_record_note(&c->args->record, e, "%s: the same in all rows", title);
-    return cc_record_note(&c->args->record, e,
-                          "%s: B/A is %.4g in the geometric mean of %zu rows, from %.4g to %.4g",
-                          title, exp(c->ratios.sum / (double)c->ratios.count), c->ratios.count,
-                          exp(c->ratios.low), exp(c->ratios.high));
+        return cc_record_note_at(r, place, e, "%s: the same in %s", title,
+                                 c->ratios.count == 1 ? "the only row of both" : "all rows");
+    if (c->ratios.count == 1)
+        return cc_record_note_at(r, place, e, "%s: B/A is %.4g in the only row of both", title,
+                                 mean);
+    return cc_record_note_at(r, place, e,
+                             "%s: B/A is %.4g in the geometric mean of %zu rows, from %.4g to %.4g",
+                             title, mean, c->ratios.count, exp(c->ratios.low), exp(c->ratios.high));
 }
 
 static int add_named(struct compare *c, const char *names, struct cc_error *e)
@@ -438,7 +445,7 @@ static int add_rows(struct compare *c, struct cc_error *e)
 static int note_difference(struct compare *c, const char *what, const char *a, const char *b,
                            struct cc_error *e)
 {
-    return cc_record_note(&c->args->record, e, "differs: %s: A %s, B %s", what,
+    return cc_record_warn(&c->args->record, e, "differs: %s: A %s, B %s", what,
                           a != NULL ? a : "(none)", b != NULL ? b : "(none)");
 }
 
@@ -494,14 +501,14 @@ static int note_alone(struct compare *c, struct cc_error *e)
     for (size_t row = 0; row < c->side[0].sheet.rows; row++)
         alone += c->match.partner[row] == SIZE_MAX;
     if (alone > 0)
-        CC_TRY(cc_record_note(&c->args->record, e, "%zu row%s only in A", alone,
+        CC_TRY(cc_record_warn(&c->args->record, e, "%zu row%s only in A", alone,
                               alone > 1 ? "s are" : " is"));
     if (c->match.alone_count > 0)
-        CC_TRY(cc_record_note(&c->args->record, e, "%zu row%s only in B", c->match.alone_count,
+        CC_TRY(cc_record_warn(&c->args->record, e, "%zu row%s only in B", c->match.alone_count,
                               c->match.alone_count > 1 ? "s are" : " is"));
     for (int i = 0; i < 2; i++)
         if (c->side[i].from.partial || c->side[i].from.error != NULL)
-            CC_TRY(cc_record_note(&c->args->record, e, "%s is not complete: its command %s",
+            CC_TRY(cc_record_warn(&c->args->record, e, "%s is not complete: its command %s",
                                   i == 0 ? "A" : "B",
                                   c->side[i].from.error != NULL ? "failed" : "was interrupted"));
     return CC_OK;
@@ -515,6 +522,10 @@ static int run(struct cc_args *args, struct cc_error *e)
     cc_record_title(&args->record, "%s: A %s, B %s", c.command->name, c.side[0].path,
                     c.side[1].path);
     CC_TRY_OUT(add_rows(&c, e));
+    if (args->record.note_count == 0)
+        CC_TRY_OUT(
+            cc_record_note_at(&args->record, CC_NOTE_ANSWER, e,
+                              "nothing to compare: no row of A has the settings of one of B"));
     CC_TRY_OUT(note_alone(&c, e));
     CC_TRY_OUT(note_settings(&c, e));
     CC_TRY_OUT(note_host(&c, e));

@@ -81,7 +81,15 @@ static int adopt(struct cc_args *args, const struct cc_result *from, const char 
     return cc_status_in(cc_record_choose(r, args->output.columns, e), e, "--columns");
 }
 
-static int add_result(struct cc_args *args, const struct cc_result *from, bool *seen,
+/* An answer stands above the rows that it is about, if they are all there, and no others. */
+static int add_note(struct cc_record *r, const char *note, bool answer, struct cc_error *e)
+{
+    return answer ? cc_record_note_at(r, CC_NOTE_ANSWER, e, "%s", note)
+                  : cc_record_note_once(r, e, "%s", note);
+}
+
+/* Adds the rows and the notes of a result, which is shown `whole` or beside others. */
+static int add_result(struct cc_args *args, const struct cc_result *from, bool whole, bool *seen,
                       struct cc_error *e)
 {
     struct cc_record *r = &args->record;
@@ -101,7 +109,7 @@ static int add_result(struct cc_args *args, const struct cc_result *from, bool *
         CC_TRY_OUT(note_unknown(r, &s, e));
     }
     for (size_t i = 0; i < p.notes; i++)
-        CC_TRY_OUT(cc_record_note_once(r, e, "%s", p.note[i]));
+        CC_TRY_OUT(add_note(r, p.note[i], whole && i < p.answers, e));
     r->partial = r->partial || p.partial;
     if (p.error != NULL)
         (void)snprintf(r->error, sizeof r->error, "%s", p.error);
@@ -128,8 +136,9 @@ static int run(struct cc_args *args, struct cc_error *e)
     for (int i = 0; i < args->operands; i++)
         CC_TRY_OUT(cc_known_read(args->commands, args->operand[i], &results, e));
     CC_TRY_OUT(CC_NEW(seen, args->schemes.count + 1, e));
+    const bool whole = results.count == 1 && args->schemes.count == 0;
     for (size_t i = 0; i < results.count; i++)
-        CC_TRY_OUT(add_result(args, &results.of[i], seen, e));
+        CC_TRY_OUT(add_result(args, &results.of[i], whole, seen, e));
     CC_TRY_OUT(check_seen(args, seen, e));
     cc_record_title(r, "%s: %zu row%s of %s%s%s", r->command, r->row_count,
                     r->row_count == 1 ? "" : "s", args->operand[0],

@@ -460,7 +460,7 @@ static int add_notes(struct calibrate *c, struct cc_error *e)
                            f->from_bytes));
     if (c->load > CC_LOAD_BUSY)
         CC_TRY(
-            cc_record_note(c->record, e,
+            cc_record_warn(c->record, e,
                            "this machine was busy: before the measurement, processes waited for a "
                            "processor %.0f%% of the time. Latencies may be too long and bandwidths "
                            "too low; repeat it when the machine is quiet",

@@ -164,7 +164,7 @@ static int note_place(const struct calls *c, struct cc_error *e)
                           c->record->mpi));
     if (most <= host.cores)
         return CC_OK;
-    return cc_record_note(c->record, e,
+    return cc_record_warn(c->record, e,
                           "oversubscribed: up to %.0f workers share %d cores; on cores of their "
                           "own, calls would be shorter",
                           most, host.cores);
@@ -182,7 +182,7 @@ int calls_notes(struct calls *c, struct cc_error *e)
                                  c->options.time_s * (double)c->record->row_count, c->done);
     CC_TRY(note_place(c, e));
     if (c->unsteady > 0) /* times depend on what else runs */
-        CC_TRY(cc_record_note(
+        CC_TRY(cc_record_warn(
             c->record, e,
             "%zu of %zu rows vary: their quartiles are more than %.0f%% of the median "
             "apart; other programs run, or workers take turns on a core in time "

@@ -116,7 +116,7 @@ static int note_burst(struct run *r, struct cc_error *e)
         return CC_OK;
     const struct cc_setting *s = &worst->setting->setting;
     cc_run_burst_remedy(least, remedy, sizeof remedy);
-    return cc_record_note(
+    return cc_record_warn(
         x->record, e,
         "in %zu row%s the links' buckets let pass more than %.0f%% of a phase at once (%.0f%% with "
         "%s over %s at %s): a network without them would be slower. Remedy: %s",
@@ -135,7 +135,7 @@ static int note_oversubscription(struct run *r, struct cc_error *e)
     if (most == 0)
         return CC_OK;
     cc_machine_info_read(&host);
-    return cc_record_note(
+    return cc_record_warn(
         x->record, e,
         "oversubscribed: up to %.0f busy ranks share %d cores; codec times include "
         "waiting for a core, and would be shorter on separate hosts",
@@ -155,7 +155,7 @@ static int note_busy(struct run *r, struct cc_error *e)
     }
     if (worst == NULL)
         return CC_OK;
-    return cc_record_note(
+    return cc_record_warn(
         x->record, e,
         "this machine was busy: with %s, other programs had %.2g cores, and a rank waited for one "
         "for %.0f%% of a step. Remedy: a quiet machine; step_s_q25 has the steps that were "
@@ -197,6 +197,7 @@ static int note_paper(const struct run *r, struct cc_error *e)
 int cc_run_notes(struct run *r, struct cc_error *e)
 {
     const struct cc_experiment *x = &r->experiment;
+    CC_TRY(cc_forecast_note_winners(x->forecast, x->record, e));
     CC_TRY(note_paper(r, e));
     CC_TRY(note_burst(r, e));
     CC_TRY(note_oversubscription(r, e));

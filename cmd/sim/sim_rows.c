@@ -168,6 +168,7 @@ static int note_part(const struct sim *s, struct cc_error *e)
 int cc_sim_notes(struct sim *s, struct cc_error *e)
 {
     const struct cc_experiment *x = &s->experiment;
+    CC_TRY(cc_forecast_note_winners(x->forecast, x->record, e));
     if (x->mpi[0] != '\0')
         CC_TRY(
             cc_record_note(x->record, e, "simulated by %.*s", (int)strcspn(x->mpi, ","), x->mpi));

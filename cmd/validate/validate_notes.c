@@ -98,7 +98,7 @@ static int note_worst(struct validate *v, enum cc_cause_kind kind, const struct 
     else
         (void)snprintf(remedy, sizeof remedy, "%s", remedies[kind]);
     cc_forecast_place(&w->row->setting->setting, place, sizeof place);
-    return cc_record_note(
+    return cc_record_warn(
         v->record, e, "suspect%s: %s, in %zu row%s%s %s, %s: %s. Remedy: %s", what,
         cc_cause_names[kind], w->count, w->count == 1 ? "" : "s", w->count == 1 ? ":" : ", most in",
         cc_forecast_scheme(&v->input.forecast, w->row->row->scheme), place, w->why, remedy);

@@ -34,7 +34,7 @@ end_case
 case='compare - b.json' good=1
 "$program" compare - b.json <a.json >piped 2>err || bad "exit $?"
 q 0 compare a.json b.json
-[ "$(tail -n +2 piped)" = "$(tail -n +2 out)" ] || bad 'the standard input gives something else'
+[ "$(grep -v '^model: A ' piped)" = "$(grep -v '^model: A ' out)" ] || bad 'the standard input gives something else'
 
 # Rows that nothing tells apart belong together in their order.
 result twins.json model "$here" '"model"' "$(row fp32 4 1e9 2 1),$(row fp32 4 1e9 3 1)"

@@ -6,13 +6,13 @@ make_profile
 
 m="model -q --profile profile.json"
 
-q 0 $m --bw 10mbps,1gbps --scheme fp32,int8,3lc
+q 0 $m --bw 10mbps,1gbps --scheme fp32,int8,3lc --exchange ps
 expected ps
 q 0 $m --exchange ring,allgather,ssar-split --bw 1gbps --scheme fp32,topk
 expected exchanges
 
 # One million values, 8 Mbit/s and no headers: 1 byte a microsecond, 4 workers.
-q 0 $m --values 1M --bw 8mbps --latency 1ms --overhead none --workers 4 --scheme fp32,int8 --format json
+q 0 $m --values 1M --bw 8mbps --latency 1ms --overhead none --workers 4 --scheme fp32,int8 --exchange ps --format json
 json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8"]'
 json 'abs(d["rows"][0]["step_s"] - 2 * (0.001 + 16)) < 1e-9'
 json 'abs(d["rows"][1]["comm_s"] - 2 * (0.001 + 4)) < 1e-9'
@@ -23,15 +23,15 @@ json 'abs(d["rows"][1]["speedup_best"] - 6.004 / d["rows"][1]["step_s"]) < 1e-9'
 json '"nothing here is faster than fp32 at its best (rabenseifner, sequential: 6 s a step)" in d["notes"][0]'
 json 'd["rows"][1]["payload_bytes"] == 1e6 and d["rows"][1]["wire_bytes"] == 4e6'
 json 'd["rows"][1]["bottleneck"] == "server port" and d["rows"][1]["bits_pull"] == 8'
-q 0 $m --values 1M --bw 8mbps --latency 1ms --overhead none --workers 4 --scheme fp32,int8 --codec-speed 2 --format json
+q 0 $m --values 1M --bw 8mbps --latency 1ms --overhead none --workers 4 --scheme fp32,int8 --codec-speed 2 --exchange ps --format json
 json 'abs(d["rows"][1]["codec_s"] - (0.001 + 4 * 0.003 + 0.001 + 0.002) / 2) < 1e-12'
-q 0 $m --values 1M --bw 8mbps --latency 1ms --overhead none --workers 4 --scheme fp32 --baseline int8 --format json
+q 0 $m --values 1M --bw 8mbps --latency 1ms --overhead none --workers 4 --scheme fp32 --baseline int8 --exchange ps --format json
 json 'd["rows"][0]["speedup"] == 1 and d["rows"][0]["speedup_best"] < 0.1'
 # The speedup is against fp32 also where that is not asked for.
 q 0 $m --values 1M --bw 8mbps --scheme int8 --format json
 json '3.9 < d["rows"][0]["speedup"] < 4'
 # The defaults, and every scheme.
-q 0 $m --format json
+q 0 $m --exchange ps --format json
 json 'len(d["rows"]) >= 20 and {r["net"] for r in d["rows"]} == {"resnet110"}'
 json 'all(r["workers"] == 10 and r["servers"] == 1 and r["exchange"] == "ps" for r in d["rows"])'
 json 'all(r["latency_s"] == 50e-6 and abs(r["overhead"] - 66 / 1448) < 1e-12 for r in d["rows"])'
@@ -66,7 +66,7 @@ q 0 $x --system ddp --exchange rabenseifner --fuse 1T
 out "^system: ddp (PyTorch's DistributedDataParallel: a ring, overlapped, buckets of 25 MiB, the first of 1 MiB), changed by --exchange rabenseifner, --fuse 1T$"
 t 2 $x --system horovo
 err "--system horovo: did you mean 'horovod'?"
-q 0 $m --wide
+q 0 $m --wide --exchange ps
 out '^system: ps, a parameter server and sequential st'
 out 'codec profile: profile.json (made up, x, scalar, 2026'
 out 'compute time: 1330 ms, the preset of resnet110'
@@ -116,7 +116,7 @@ q 0 $m --bw wan,1gbps --scheme fp16 --format json
 json '[r["latency_s"] for r in d["rows"]] == [0.025, 50e-6] and d["rows"][0]["link"] == "wan"'
 # Modes: nothing is slower for hiding something.
 for mode in sequential overlap pipe; do
-    q 0 $m --bw 100mbps --scheme int8 --mode $mode --format json
+    q 0 $m --bw 100mbps --exchange ps --scheme int8 --mode $mode --format json
     cp out $mode.json
 done
 python3 -c "
@@ -126,13 +126,13 @@ assert s > o >= 1.33 and s > p >= 1.33, (s, o, p)" || bad 'modes'
 # The network takes longer than computing: what does not fit under it is added.
 q 0 $m --bw 100mbps --scheme fp32 --mode overlap --format json
 json 'all(r["comm_s"] < r["comm_busy_s"] and abs(r["compute_s"] + r["codec_s"] + r["comm_s"] - r["step_s"]) < 1e-9 for r in d["rows"])'
-q 0 $m --bw 10gbps --scheme fp32 --exchange ring --mode overlap --format json
+q 0 $m --bw 10gbps --scheme fp32 --exchange ring --mode overlap --system ps --format json
 json '0 <= d["rows"][0]["comm_s"] < 0.1 * d["rows"][0]["comm_busy_s"]'
-q 0 $m --bw 100mbps --scheme int8 --mode overlap --pulls forward --format json
+q 0 $m --bw 100mbps --scheme int8 --mode overlap --pulls forward --exchange ps --format json
 json 'json.load(open("overlap.json"))["rows"][0]["step_s"] < d["rows"][0]["step_s"] < json.load(open("sequential.json"))["rows"][0]["step_s"]'
 t 2 $m --pulls later
 err '--pulls later: it is one of ready, forward'
-q 0 $m --bw 100mbps --scheme int8 --mode pipe --depth 1 --format json
+q 0 $m --bw 100mbps --scheme int8 --mode pipe --depth 1 --exchange ps --format json
 json 'd["rows"][0]["step_s"] == json.load(open("sequential.json"))["rows"][0]["step_s"]'
 q 0 $m --scheme int8 --servers 4 --placement lpt --mode overlap --fuse 1M --format json
 json 'd["rows"][0]["imbalance"] >= 1'
@@ -200,14 +200,14 @@ for values in 1K 30M; do
     cp out auto-$values.json
 done
 json '{None, "ssar-recdouble 1", "dsar-split 1"} <= {r["chose"] for v in ("1K", "30M") for r in json.load(open(f"auto-{v}.json"))["rows"]}'
-q 0 model -q --profile pairs.json --scheme fp32,sparse:density=0.1,index=u32 --net resnet20 --mode overlap --exchange ssar-auto --dense-bits 4 --workers 1,2 --format json
+q 0 model -q --profile pairs.json --scheme fp32,sparse:density=0.1,index=u32 --net resnet20 --mode overlap --exchange ssar-auto --dense-bits 4 --workers 1,2 --system ps --format json
 json '[r["chose"] for r in d["rows"][:2]] == [None, None] and all(sum(int(c.split()[1]) for c in r["chose"].split(", ")) == 59 for r in d["rows"][2:])'
 json 'any("," in r["chose"] for r in d["rows"][2:])'
 # Sums are summed, also inside local: in the mean half of fp32's bytes, where 64 workers gathering
 # them would have 32 times as many. powersgd sums twice: twice the latencies of a ring.
 q 0 $m --exchange mpi --workers 64 --compute 100ms --scheme fp32,local,powersgd --format json
 json 'd["rows"][1]["speedup"] > 1 and d["rows"][2]["speedup"] > 1'
-q 0 $m --exchange ring --workers 4 --latency 1ms --scheme fp32,powersgd --format json
+q 0 $m --exchange ring --system ps --workers 4 --latency 1ms --scheme fp32,powersgd --format json
 json 'abs(d["rows"][0]["alpha_s"] - 0.006) < 1e-12 and abs(d["rows"][1]["alpha_s"] - 0.012) < 1e-12'
 q 0 $m --exchange ring --workers 4 --latency 1ms --scheme fp32,local --format json
 json 'd["rows"][0]["hop_codec_s"] == 0 and d["rows"][1]["hop_codec_s"] == 0'
@@ -247,13 +247,13 @@ json 'd["rows"][0]["hop_codec_s"] == 0'
 
 # Token buckets: a million bytes at one a microsecond; the server's port needs 4 s each way, less
 # the bucket's 0.5 s.
-q 0 $m --values 1M --bw 8mbps --latency 0 --overhead none --workers 4 --burst 500k --scheme int8 --format json
+q 0 $m --values 1M --bw 8mbps --latency 0 --overhead none --workers 4 --burst 500k --scheme int8 --exchange ps --format json
 json 'abs(d["rows"][0]["comm_s"] - 2 * 3.5) < 1e-9 and d["rows"][0]["burst_bytes"] == 500000'
 json 'd["rows"][0]["wire_bytes"] == 4e6'
 t 2 $m --burst 5x
 err "--burst: '5x' is not"
 # Half of the computation beside the exchange, which takes 8.014 s.
-q 0 $m --values 1M --bw 8mbps --latency 0 --overhead none --workers 4 --compute 2s --hidden 0.5 --scheme int8 --format json
+q 0 $m --values 1M --bw 8mbps --latency 0 --overhead none --workers 4 --compute 2s --hidden 0.5 --scheme int8 --exchange ps --format json
 json 'abs(d["rows"][0]["step_s"] - (1 + 0.001 + 8.015)) < 1e-9 and d["rows"][0]["compute_s"] == 2'
 t 2 $m --hidden 2
 err '--hidden: a share of the compute time, from 0 to 1'
@@ -270,7 +270,7 @@ err '--raw-share: a share of the values, from 0 to 1'
 
 # Pulls of their own size.
 sed 's/"bits_per_value": 8,/"bits_per_value": 2,/' profile.json >pull.json
-q 0 $m --pull-profile pull.json --scheme int8 --format json
+q 0 $m --pull-profile pull.json --scheme int8 --exchange ps --format json
 json 'd["rows"][0]["bits_push"] == 8 and d["rows"][0]["bits_pull"] == 2'
 json '3.9 < d["rows"][0]["push_s"] / d["rows"][0]["pull_s"] < 4'
 t 1 $m --pull-profile missing.json
@@ -383,9 +383,9 @@ json 'd["rows"][0]["bw_bps"] == 95.6e6 and d["rows"][0]["link"] == "lab" and d["
 t 2 $m --calibration link.json --bw 1gbps
 err '--bw and --calibration exclude each other'
 link ',"bw_bps":8e6,"latency_s":0,"burst_bytes":500000,"reduce_byte_s":1e-8'
-q 0 $m --calibration link.json --values 1M --workers 4 --scheme int8,fp32 --format json
+q 0 $m --calibration link.json --values 1M --workers 4 --scheme int8,fp32 --exchange ps --format json
 json 'abs(d["rows"][0]["comm_s"] - 2 * 3.5) < 1e-9 and d["rows"][0]["burst_bytes"] == 500000'
-q 0 $m --calibration link.json --burst 0 --values 1M --workers 4 --scheme int8 --format json
+q 0 $m --calibration link.json --burst 0 --values 1M --workers 4 --scheme int8 --exchange ps --format json
 json 'abs(d["rows"][0]["comm_s"] - 2 * 4) < 1e-9'
 q 0 $m --calibration link.json --values 1M --workers 4 --exchange ring --scheme fp32 --format json
 json 'abs(d["rows"][0]["reduce_s"] - 0.75 * 4e6 * 1e-8) < 1e-12'
@@ -415,13 +415,13 @@ err 'measuring the speed of 1 scheme '
 left 'cache/commcomp/[!f]*' "$(ls cache/commcomp/profile-*.json) "
 [ "$(ls cache/commcomp/figures-* | wc -l)" = 2 ] || bad "sizes and errors of each scheme are kept once"
 # On synthetic gradients sizes are those of bench; on a trace, its own tensors'.
-q 0 model -q --net resnet20 --scheme 3lc,qsgd,powersgd,zstd --format json
+q 0 model -q --net resnet20 --scheme 3lc,qsgd,powersgd,zstd --exchange ps --format json
 cp out modelled
 q 0 bench -q --net resnet20 --scheme 3lc,qsgd,powersgd,zstd --no-speed --format json
 json 'all(abs(r["bits_per_value"] / m["bits_push"] - 1) < 1e-3 and r["error"] == m["error"] for r, m in zip(d["rows"], json.load(open("modelled"))["rows"]))'
 json 'd["rows"][0]["settled"] and d["rows"][0]["bits_per_value"] > 0.6'
 make_tensors
-q 0 model -q --trace net --scheme 3lc,qsgd --format json
+q 0 model -q --trace net --scheme 3lc,qsgd --exchange ps --format json
 json 'any("on 3 steps of net" in n for n in d["notes"]) and d["rows"][0]["net"] == "net"'
 cp out modelled
 q 0 bench -q --trace net --scheme 3lc,qsgd --no-speed --format json

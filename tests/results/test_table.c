@@ -183,7 +183,7 @@ static void narrow_table(void **state)
                    "00000010  00000013  00000015  00000007\n"
                    "\n"
                    "left out for the width of 47: d, p, n (--wide\n"
-                   "  shows all, --columns KEY,... a choice)\n"
+                   "  shows all)\n"
                    "one two  three four five six seven eight nine\n"
                    "  ten\n"
                    "a-word-that-is-longer-than-the-line-itself-is-cannot-be-broken\n"
@@ -221,9 +221,7 @@ static void wrapped_cells(void **state)
                    "00000002  short\n"
                    "\n"
                    "left out for the width of\n"
-                   "  28: m (--wide shows all,\n"
-                   "  --columns KEY,... a\n"
-                   "  choice)\n");
+                   "  28: m (--wide shows all)\n");
     r.width = 60;
     records_expect(&r, CC_FORMAT_TABLE,
                    "       a         m  why\n"

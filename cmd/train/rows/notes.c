@@ -283,7 +283,7 @@ static int note_divergence(const struct cc_train *t, struct cc_error *e)
         const size_t variant = i / t->options.seeds;
         char steps[STEPS_CAP], framework[STEPS_CAP];
         if (of->diverged)
-            CC_TRY(cc_record_note(t->record, e,
+            CC_TRY(cc_record_warn(t->record, e,
                                   "%s%s, rate %g%s, seed %llu: diverged in step %zu: %s (a lower "
                                   "--rate may help)",
                                   framework_of(t, framework), cc_train_spec(t, variant)->name,

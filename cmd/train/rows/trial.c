@@ -228,12 +228,12 @@ int cc_train_note_trial(const struct cc_train *t, struct cc_error *e)
     CC_TRY(find_noise(t, &noise, e));
     if (!has_learned(t))
         CC_TRY(
-            cc_record_note(t->record, e,
+            cc_record_warn(t->record, e,
                            "fp32 itself has hardly learned, so that no scheme is said to keep its "
                            "accuracy: give more --steps or another --rate"));
     else if (noise > limit)
         CC_TRY(
-            cc_record_note(t->record, e,
+            cc_record_warn(t->record, e,
                            "noise: " CC_TRAIN_NULL_ARM
                            ", which changes next to nothing, may differ by %.2g points, more than "
                            "the limit of %.3g: no scheme is said to keep the accuracy; give more "
