@@ -30,7 +30,24 @@ json 'd["rows"][0]["speedup"] == 1 and d["rows"][0]["speedup_best"] < 0.1'
 # The speedup is against fp32 also where that is not asked for.
 q 0 $m --values 1M --bw 8mbps --scheme int8 --format json
 json '3.9 < d["rows"][0]["speedup"] < 4'
-# The defaults, and every scheme.
+# The defaults: today's DDP, also in sim; options of servers choose the papers' server, and steps that hide a share of
+# the computing are sequential.
+q 0 $m --scheme fp32 --format json
+usual='[(r["system"], r["exchange"], r["mode"], r["workers"]) for r in d["rows"]] == [("ddp", "ring", "overlap", 10)]'
+json "$usual"
+q 0 sim -q --profile profile.json --dry-run --scheme fp32 --format json
+json "$usual"
+for words in '--servers 2' '--colocate' '--pulls forward' '--placement lpt' '--consistency async' '--exchange ps'; do
+    q 0 $m --scheme fp32 $words --format json
+    json 'd["rows"][0]["system"] == d["rows"][0]["exchange"] == "ps"'
+done
+for words in '--hidden 0.2' '--exchange mpi'; do
+    q 0 $m --scheme fp32 $words --format json
+    json 'd["rows"][0]["system"] == "ddp" and d["rows"][0]["mode"] == "sequential"'
+done
+t 2 $m --scheme fp32 --hidden 0.2 --system ddp
+err '--hidden goes with --mode sequential'
+# Every scheme.
 q 0 $m --exchange ps --format json
 json 'len(d["rows"]) >= 20 and {r["net"] for r in d["rows"]} == {"resnet110"}'
 json 'all(r["workers"] == 10 and r["servers"] == 1 and r["exchange"] == "ps" for r in d["rows"])'

@@ -52,6 +52,21 @@ err 'same file'
 t 2 show model.json -o x.csv -o x.doc
 err 'unknown suffix'
 [ ! -e x.csv ] || bad 'x.csv was written'
+# An answer stands first again, unless some of its rows are missing, or others are there.
+sed 's/"notes": \[/"answers": 1, "notes": ["take this", /' model.json >answered.json
+q 0 show answered.json
+[ "$(head -n 1 out)" = 'take this' ] || bad 'the answer is not the first line'
+q 0 show answered.json --format md
+[ "$(head -n 1 out)" = 'take this' ] || bad 'the answer is not the first line of Markdown'
+q 0 show answered.json --scheme fp32
+[ "$(head -n 1 out)" != 'take this' ] || bad 'an answer about other rows'
+q 0 show answered.json model.json
+[ "$(head -n 1 out)" != 'take this' ] || bad 'an answer about some rows'
+for wrong in 3 -1 0.5 '"1"'; do
+    sed "s/\"answers\": 1/\"answers\": $wrong/" answered.json >wrong.json
+    t 1 show wrong.json
+    err 'answers: a number of the notes, from 0 to 2'
+done
 sed 's/"notes"/"partial": true, "notes"/' model.json >half.json
 q 0 show half.json
 out 'which was interrupted'

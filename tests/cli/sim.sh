@@ -194,7 +194,7 @@ else
     q 0 $s --values 1M --bw 100gbps --workers 2 --scheme int8 --compute 10ms --exchange ps --format json
     json 'd["rows"][0]["step_s"] == json.load(open("once.json"))["rows"][0]["step_s"]'
     # As measured: other times, the same bytes.
-    q 0 $s --values 1M --bw 100gbps --workers 2 --scheme int8 --compute 10ms --codec-time measured --format json
+    q 0 $s --values 1M --bw 100gbps --workers 2 --scheme int8 --compute 10ms --exchange ps --codec-time measured --format json
     json 'd["rows"][0]["codec_time"] == "measured" and d["rows"][0]["steps"] == 3 and d["rows"][0]["codec_s"] > 0'
     json 'd["rows"][0]["codec_s"] != json.load(open("once.json"))["rows"][0]["codec_s"] and d["rows"][0]["payload_bytes"] == json.load(open("once.json"))["rows"][0]["payload_bytes"]'
 

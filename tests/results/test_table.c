@@ -378,6 +378,8 @@ static void answer_first(void **state)
     cc_record_title(&r, "a title");
     for (int i = 1; i <= 4; i++)
         assert_int_equal(cc_record_note(&r, NULL, "note %d", i), CC_OK);
+    assert_int_equal(cc_record_warn(&r, NULL, "a doubt"), CC_OK);
+    assert_int_equal(cc_record_warn(&r, NULL, "a doubt"), CC_OK);
     assert_int_equal(cc_record_note_at(&r, CC_NOTE_REASON, NULL, "a reason"), CC_OK);
     assert_int_equal(cc_record_note_at(&r, CC_NOTE_ANSWER, NULL, "take the second"), CC_OK);
     r.width = 80;
@@ -387,7 +389,7 @@ static void answer_first(void **state)
         "s  v  m1  m2  m3  m4  m5  m6\n"
         "0  2   3   4   5   6   7   8\n"
         "2  4   5   6   7   8   9  10\n\n"
-        "note 1\nnote 2\nnote 3\nnot shown: 1 row, 1 column, 2 notes; --wide shows all\n");
+        "a doubt\nnote 1\nnote 2\nnot shown: 1 row, 1 column, 3 notes; --wide shows all\n");
     r.wide = true;
     records_expect(&r, CC_FORMAT_TABLE,
                    "take the second\n\na title\nk  4 ms\n\n"
@@ -395,7 +397,17 @@ static void answer_first(void **state)
                    "0  2   3   4   5   6   7   8   9\n"
                    "1  3   4   5   6   7   8   9  10\n"
                    "2  4   5   6   7   8   9  10  11\n\n"
-                   "note 1\nnote 2\nnote 3\nnote 4\na reason\n");
+                   "a doubt\nnote 1\nnote 2\nnote 3\nnote 4\na reason\n");
+    r.wide = false;
+    for (int i = 1; i <= 4; i++)
+        assert_int_equal(cc_record_warn(&r, NULL, "doubt %d", i), CC_OK);
+    records_expect(&r, CC_FORMAT_TABLE,
+                   "take the second\n\na title\nk 4 ms\n\n"
+                   "s  v  m1  m2  m3  m4  m5  m6\n"
+                   "0  2   3   4   5   6   7   8\n"
+                   "2  4   5   6   7   8   9  10\n\n"
+                   "a doubt\ndoubt 1\ndoubt 2\ndoubt 3\ndoubt 4\n"
+                   "not shown: 1 row, 1 column, 5 notes; --wide shows all\n");
     cc_record_free(&r);
 }
 
