@@ -103,6 +103,7 @@ void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum 
     const struct cc_followed by = followed(x, cluster);
     if (!by_allgather(x, r, cluster->via) && by.build != NULL && cc_can_follow(&k, by))
         set_together(r, cc_follow(&k, by), out);
+    out->formula_s = cluster->by_formula ? cc_cost_comm(out) : 0;
     if (r == CC_REDUCE_DECODED && m->verbatim == m->values) { /* no codec works: values are added */
         out->reduce_s += out->hop_codec_s;
         out->hop_codec_s = 0;

@@ -22,9 +22,6 @@ enum cc_union {
 };
 extern const char *const cc_union_names[];
 
-/* Following each of more messages than these would keep the user waiting. */
-enum { CC_FEW_MESSAGES = 8 };
-
 struct cc_cluster {
     int workers, servers; /* at least 1 each; servers for CC_PS only */
     bool colocated;       /* CC_PS: server i is on the host of worker i, whose port both use */
@@ -58,8 +55,7 @@ struct cc_cluster {
     enum cc_stage_exchange inner_exchange, outer_exchange; /* CC_X_INSIDE */
     int chunks; /* CC_X_RECODES: in which a message is exchanged, one stage behind the other; 0: 1;
                    CC_CHUNKS_AUTO: cc_predict chooses them */
-    bool by_formula; /* messages are not followed from rank to rank, which takes longer: a step has
-                        more than CC_FEW_MESSAGES */
+    bool by_formula; /* messages are not followed from rank to rank, which takes longer */
     /* CC_X_INSIDE: the scheme of what is sent inside hosts to be added, whose payload costs are
      * those that are called inner; NULL: that of the gradients. */
     const char *intra_scheme;
@@ -120,6 +116,7 @@ struct cc_cost {
     /* CC_PS: for which a worker and the busiest server send messages, but for the first, whose time
      * is in the latency; no transfer is shorter. */
     double push_send_s, pull_send_s;
+    double formula_s; /* the network's time of messages of by_formula clusters */
     /* After the parts, which are all doubles: CC_X_CHOOSES: the exchange that one message takes. */
     enum cc_exchange chosen;
 };

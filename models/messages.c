@@ -6,6 +6,10 @@
 #include <math.h>
 #include <string.h>
 
+/* Messages of less than one part in so many of a step's values go by the formula: following more
+ * from rank to rank would keep the user waiting. */
+enum { MOST_FOLLOWED = 8 };
+
 /* --- messages --- */
 
 /* The tensors of a sending or of a silent step. */
@@ -213,7 +217,7 @@ size_t cc_messages_cut(struct cc_predictor *p, const struct cc_setting *s,
         if (whole)
             cost_parts(p, s, load, part, message);
         cc_payload_cost_hurry(&batch, s->codec_speed);
-        cluster.by_formula = batch.values * CC_FEW_MESSAGES < load->total->values;
+        cluster.by_formula = batch.values * MOST_FOLLOWED < load->total->values;
         if (load->silent && batch.push_bytes == 0) {
             message->cost.encode_s = alone ? 0 : batch.push_encode_s;
         } else {

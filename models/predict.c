@@ -325,6 +325,17 @@ static double exposed(struct step_case *k, double period, const struct cc_predic
     return waits / period + fmax(0, p->step_s - steady);
 }
 
+static double off(const struct cc_setting *s, const struct cc_step_payloads *payloads,
+                  const struct cc_cost *c)
+{
+    const double comm = cc_cost_comm(c), share = comm > 0 ? fmin(1, c->formula_s / comm) : 0;
+    struct cc_cluster cluster = s->cluster;
+    const double followed = cc_exchange_off(s->exchange, payloads->reduction, &cluster, &s->link);
+    cluster.by_formula = true;
+    return (1 - share) * followed +
+           share * cc_exchange_off(s->exchange, payloads->reduction, &cluster, &s->link);
+}
+
 /* Predicts a step with sharded states. */
 static int predict_sharded(const struct cc_setting *s, const struct cc_step_payloads *payloads,
                            struct cc_prediction *out, struct cc_error *e)
@@ -337,6 +348,7 @@ static int predict_sharded(const struct cc_setting *s, const struct cc_step_payl
     out->step_s = step.step_s;
     out->exposed_s = step.exposed_s;
     memcpy(out->collective_s, step.collective_s, sizeof out->collective_s);
+    out->off = off(s, payloads, &step.sum);
     out->bottleneck = bottleneck(&step.sum, out);
     return CC_OK;
 }
@@ -372,6 +384,7 @@ static int predict_period(struct cc_predictor *p, const struct cc_setting *s,
     const double before = (cc_sharded_micro_steps(s) - 1) * s->timing.compute_s;
     out->compute_s += before;
     out->step_s += before;
+    out->off = off(s, payloads, &mean);
     out->bottleneck = bottleneck(&mean, out);
     return CC_OK;
 }

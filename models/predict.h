@@ -87,6 +87,9 @@ struct cc_prediction {
     enum cc_bottleneck bottleneck;
     /* Sharded states: seconds of each collective, all its messages of a step together. */
     double collective_s[CC_MOST_COLLECTIVES];
+    /* By which share a sequential step may be off (cc_exchange_off), where messages that are
+     * followed and messages by the formula count by their time. */
+    double off;
     uint64_t chosen[CC_EXCHANGE_COUNT]; /* CC_X_CHOOSES: a sending step's messages by the exchange
                                            that each takes; otherwise 0 */
 };

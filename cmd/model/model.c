@@ -169,14 +169,6 @@ static bool messages_queue(const struct cc_setting *s)
            (cc_exchange_has(s->exchange, CC_X_NEIGHBOUR) || s->exchange == CC_TREE);
 }
 
-/* Whether a step has more messages than are followed from rank to rank. */
-static bool has_many_messages(const struct cc_net *net, const struct cc_timing *t)
-{
-    const double fused = 4.0 * (double)net->values / (double)t->fuse_bytes;
-    return t->fuse_bytes > 0 ? fused > CC_FEW_MESSAGES
-                             : t->mode == CC_OVERLAP && net->count > CC_FEW_MESSAGES;
-}
-
 /* Adds a row, and the step to m->step[*rows]. `raw` is the step of the same setting without a
  * codec. */
 static int add_row(struct model *m, size_t scheme, const struct cc_setting *s,
@@ -187,12 +179,7 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s,
     struct cc_prediction p;
     CC_TRY(cc_predict(&f->predictor, s, &f->payloads[scheme], &p, e));
     size_t row;
-    struct cc_cluster in_chunks = s->cluster;
-    in_chunks.chunks = p.chunks;
-    in_chunks.by_formula = has_many_messages(f->cluster.net, &s->timing);
-    const double alone =
-        cc_exchange_off(s->exchange, f->payloads[scheme].reduction, &in_chunks, &s->link);
-    const double off = messages_queue(s) ? fmax(alone, OFF_IN_QUEUES) : alone;
+    const double off = messages_queue(s) ? fmax(p.off, OFF_IN_QUEUES) : p.off;
     if (off > CC_EXCHANGE_OFF)
         m->off[s->exchange] = fmax(m->off[s->exchange], off);
     const double codecs = cc_sharded_off(s, p.step_s, p.codec_s);

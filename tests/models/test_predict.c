@@ -484,6 +484,36 @@ static void fast(void **state)
     close_fixture(&w);
 }
 
+/* A tree over 3 hosts of 2, one of whose messages wait for each other: exact where they are
+ * followed, and up to 55% off by the formula. Of resnet110's tensors none is an eighth; of vgg16's
+ * one is, and has most of the bytes. */
+static void off(void **state)
+{
+    (void)state;
+    const struct {
+        const char *net;
+        double fuse_bytes, least, most;
+    } is[] = {
+        {"resnet110", INFINITY, 0.03, 0.03}, {"resnet110", 0, 0.55, 0.55}, {"vgg16", 0, 0.1, 0.3}};
+    for (size_t i = 0; i < sizeof is / sizeof *is; i++) {
+        struct fixture w;
+        struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1, 1, 1);
+        open_fixture(&w);
+        cc_net_free(w.net);
+        assert_int_equal(cc_net_open(is[i].net, &w.net, NULL), CC_OK);
+        cc_setting_defaults(w.net, &w.s);
+        w.s.link.bw_bps = 1e9;
+        w.s.exchange = CC_TREE;
+        w.s.cluster.workers = 6;
+        w.s.cluster.per_host = 2;
+        w.s.cluster.intra = (struct cc_link){.bw_bps = 1e10, .latency_s = 1e-5};
+        w.s.timing.fuse_bytes = is[i].fuse_bytes;
+        const double off = predict(&w, &c, 0).off;
+        assert_true(off >= is[i].least - 1e-9 && off <= is[i].most + 1e-9);
+        close_fixture(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +534,7 @@ int main(void)
         cmocka_unit_test(shaped),
         cmocka_unit_test(systems),
         cmocka_unit_test(fast),
+        cmocka_unit_test(off),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
