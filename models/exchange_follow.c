@@ -12,6 +12,7 @@
  * mean over their second half. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/interrupt.h"
 #include "core/memory.h"
@@ -57,74 +58,7 @@ static struct cc_follow_side *side_of(struct cc_follow_state *f, int rank, size_
     return &f->side[(size_t)rank * f->parts + part];
 }
 
-/* --- flows --- */
-
-/* Every flow gets what its fullest port has for each, and what is left is shared anew, until each
- * has a full port: SimGrid's "fairbottleneck". */
-static void share(struct cc_follow_state *f)
-{
-    size_t open = f->flows;
-    for (size_t i = 0; i < f->flows; i++) {
-        f->flow[i].rate = 0;
-        f->flow[i].open = true;
-    }
-    for (int i = 0; i < f->ports; i++)
-        f->port[i].left = f->port[i].bytes_s;
-    for (size_t turn = 0; open > 0 && turn < f->flows; turn++) {
-        for (int i = 0; i < f->ports; i++)
-            f->port[i].open = 0;
-        for (size_t i = 0; i < f->flows; i++)
-            for (int j = 0; j < MOST_PORTS; j++)
-                f->port[f->flow[i].port[j]].open += f->flow[i].open;
-        for (int i = 0; i < f->ports; i++) {
-            struct cc_follow_port *p = &f->port[i];
-            p->each = p->open > 0 ? p->left / p->open : 0;
-        }
-        for (size_t i = 0; i < f->flows; i++) {
-            struct cc_follow_flow *w = &f->flow[i];
-            if (!w->open)
-                continue;
-            const double more = fmin(f->port[w->port[0]].each, f->port[w->port[1]].each);
-            w->rate += more;
-            for (int j = 0; j < MOST_PORTS; j++)
-                f->port[w->port[j]].left -= more;
-        }
-        for (size_t i = 0; i < f->flows; i++) {
-            struct cc_follow_flow *w = &f->flow[i];
-            for (int j = 0; w->open && j < MOST_PORTS; j++)
-                if (f->port[w->port[j]].left <= 1e-9 * f->port[w->port[j]].bytes_s) {
-                    w->open = false;
-                    open--;
-                }
-        }
-    }
-}
-
-/* Lets flows go on until now. */
-static void advance(struct cc_follow_state *f)
-{
-    for (size_t i = 0; i < f->flows; i++)
-        f->flow[i].left -= (f->now - f->since) * f->flow[i].rate;
-    f->since = f->now;
-}
-
-static void flow(struct cc_follow_state *f, const struct cc_follow_event *e)
-{
-    const struct cc_follow_hop *h = &f->rank[e->rank].hop[e->round];
-    if (CC_GROW(f->flow, &f->flow_capacity, f->flows + 1, &f->error) != CC_OK) {
-        f->status = CC_FAIL;
-        return;
-    }
-    advance(f);
-    f->flow[f->flows++] = (struct cc_follow_flow){.rank = e->rank,
-                                                  .to = h->to,
-                                                  .part = e->part,
-                                                  .round = e->round,
-                                                  .theirs = h->theirs,
-                                                  .port = {h->port[0], h->port[1]},
-                                                  .left = h->bytes};
-    f->changed = true;
-}
+/* --- messages --- */
 
 /* A message is on its way once it is sent and waited for. */
 static void meet(struct cc_follow_state *f, int from, size_t round, size_t part)
@@ -346,11 +280,10 @@ static void look_on(struct cc_follow_state *f, int rank, size_t part, double *t)
         }
         post(f, rank, part, *t);
     }
-    const size_t first = cc_schedule_group_end(c, 0);
     if (f->sums)
-        s->passed = s->current >= first;
+        s->passed = s->current >= r->first_rounds;
     else
-        s->passed = s->current >= first && (r->hop[0].from >= 0 || s->sent[0] == OVER);
+        s->passed = s->current >= r->first_rounds && (r->hop[0].from >= 0 || s->sent[0] == OVER);
     if (!s->over && s->current == c->rounds && s->out == c->rounds && s->out_count == 0) {
         s->over = s->passed = true;
         f->end = fmax(f->end, *t);
@@ -364,15 +297,15 @@ static size_t notice(struct cc_follow_state *f, int rank)
     struct cc_follow_rank *r = &f->rank[rank];
     for (size_t part = r->begun; part-- > 0 && r->pending > 0;) {
         struct cc_follow_side *s = side_of(f, rank, part);
-        for (size_t i = 0; s->pending > 0 && i < 2 * f->rounds; i++) {
-            if (s->unnoticed[i] == 0)
-                continue;
-            s->unnoticed[i] = 0;
-            s->pending--;
-            r->pending--;
-            *(i < f->rounds ? &s->got[i] : &s->sent[i - f->rounds]) = ENDED;
-            return part;
-        }
+        if (s->pending == 0)
+            continue;
+        unsigned char *at = memchr(s->unnoticed, 1, 2 * f->rounds);
+        const size_t i = (size_t)(at - s->unnoticed);
+        *at = 0;
+        s->pending--;
+        r->pending--;
+        *(i < f->rounds ? &s->got[i] : &s->sent[i - f->rounds]) = ENDED;
+        return part;
     }
     return 0;
 }
@@ -415,49 +348,25 @@ static void happen(struct cc_follow_state *f, const struct cc_follow_event *e)
         break;
     case WAITS:
         s->got[e->round] = POSTED;
-        for (size_t k = 0; k < f->rank[h->from].schedule.rounds; k++)
-            if (f->rank[h->from].hop[k].to == e->rank && f->rank[h->from].hop[k].theirs == e->round)
-                meet(f, h->from, k, e->part);
+        meet(f, h->from, h->theirs_here, e->part);
         break;
     case FLOWS:
-        flow(f, e);
+        if (f->status == CC_OK)
+            f->status = cc_follow_begin(f, e->rank, e->part, e->round, &f->error);
         break;
     }
-}
-
-/* Whether nothing is left of a flow, or less than passes while the time, a double, advances. */
-static bool is_over(const struct cc_follow_state *f, const struct cc_follow_flow *w)
-{
-    return w->left <= fmax(1e-9 * f->rank[w->rank].hop[w->round].bytes, 1e-12 * f->now * w->rate);
-}
-
-/* Shares ports anew, and finds out when the next flow ends. */
-static void reshare(struct cc_follow_state *f)
-{
-    share(f);
-    f->ends = (double)INFINITY;
-    for (size_t i = 0; i < f->flows; i++)
-        f->ends = fmin(f->ends, f->now + f->flow[i].left / f->flow[i].rate);
-    f->changed = false;
 }
 
 /* Takes those that have ended. */
 static void end_flows(struct cc_follow_state *f)
 {
-    size_t kept = 0;
-    const size_t flows = f->flows;
-    advance(f);
-    for (size_t i = 0; i < flows; i++) {
-        const struct cc_follow_flow w = f->flow[i];
-        if (is_over(f, &w)) {
-            notify(f, w.to, w.part, w.theirs, false);
-            notify(f, w.rank, w.part, w.round, true);
-        } else {
-            f->flow[kept++] = w;
-        }
+    struct cc_follow_flow w;
+    cc_follow_end(f);
+    while (cc_follow_next_ended(f, &w)) {
+        const struct cc_follow_hop *h = &f->rank[w.rank].hop[w.round];
+        notify(f, h->to, w.part, h->theirs, false);
+        notify(f, w.rank, w.part, w.round, true);
     }
-    f->flows = kept;
-    f->changed = true;
 }
 
 static void run(struct cc_follow_state *f)
@@ -465,10 +374,10 @@ static void run(struct cc_follow_state *f)
     f->ends = (double)INFINITY;
     for (int i = 0; i < f->ranks; i++)
         wake(f, i);
-    while (f->status == CC_OK && (f->events > 0 || f->flows > 0) && !cc_interrupted()) {
+    while (f->status == CC_OK && (f->events > 0 || f->actives > 0) && !cc_interrupted()) {
         const double next = f->events > 0 ? f->event[0].at : (double)INFINITY;
         if (f->changed && next > f->now)
-            reshare(f);
+            cc_follow_share(f);
         if (next <= f->ends || next <= f->now) {
             f->now = next;
             const struct cc_follow_event e = pop(f);

@@ -21,13 +21,15 @@ struct cc_follow_hop {
     size_t theirs; /* the receiver's round */
     double bytes;  /* sent, on the wire */
     double alpha;
-    int port[MOST_PORTS];
+    size_t way;
+    size_t theirs_here; /* of what it receives: the sender's round */
     double encode_s, add_s, decode_s;
 };
 
 struct cc_follow_rank {
     struct cc_schedule schedule;
     struct cc_follow_hop *hop;
+    size_t first_rounds;          /* the first group of them */
     double owner_s, own_decode_s; /* encodes the whole sum of its own part, and decodes it */
     bool busy;
     size_t begun;   /* chunks */
@@ -47,12 +49,26 @@ struct cc_follow_side {
     bool passed, over;
 };
 
+/* A message under way, in a list of these. */
+#define CC_FOLLOW_NOBODY SIZE_MAX
 struct cc_follow_flow {
-    int rank, to; /* its sender, its receiver */
+    int rank; /* its sender */
+    size_t part, round, number;
+    double until; /* the way's bytes at its end */
+    size_t before, after;
+};
+
+struct cc_follow_list {
+    size_t first, last;
+};
+
+/* The flows over two ports, in the order in which they end. */
+struct cc_follow_way {
     int port[MOST_PORTS];
-    size_t part, round, theirs;
-    double left, rate;
-    bool open; /* no port of it is full yet */
+    size_t next;          /* way of the first port */
+    size_t flows, shared; /* now, and when rates were set */
+    struct cc_follow_list flow;
+    double rate, served; /* of each flow: bytes in a second, and in all */
 };
 
 struct cc_follow_event {
@@ -66,7 +82,8 @@ struct cc_follow_event {
 struct cc_follow_port {
     double bytes_s;    /* its rate */
     double left, each; /* of it, and for each of the flows that get more */
-    int open;          /* these */
+    size_t open;       /* these */
+    size_t way;        /* the latest of those that begin here */
 };
 
 struct cc_follow_state {
@@ -79,8 +96,13 @@ struct cc_follow_state {
     unsigned char *states;
     struct cc_follow_port *port;
     int ports;
-    struct cc_follow_flow *flow; /* those that flow */
-    size_t flows, flow_capacity;
+    struct cc_follow_way *way;
+    size_t ways, way_capacity;
+    size_t *active, actives; /* ways with flows */
+    struct cc_follow_flow *flow;
+    size_t flows, flow_capacity, begun;
+    struct cc_follow_list unused, ended;
+    bool emptied;                  /* a way, since rates were set */
     struct cc_follow_event *event; /* a heap */
     size_t events, event_capacity, numbered;
     bool changed;
@@ -93,5 +115,15 @@ struct cc_follow_state {
  * message is one; close frees what there is, also after a failure. */
 int cc_follow_open(struct cc_follow_state *f, struct cc_followed by, struct cc_error *e);
 void cc_follow_close(struct cc_follow_state *f);
+
+/* Begins the flow of a rank's message. */
+int cc_follow_begin(struct cc_follow_state *f, int rank, size_t part, size_t round,
+                    struct cc_error *e);
+/* Shares ports anew, and finds out when the next flow ends. */
+void cc_follow_share(struct cc_follow_state *f);
+/* Ends those flows that are over now, which are then given back in the order in which they began;
+ * false: there are no more. */
+void cc_follow_end(struct cc_follow_state *f);
+bool cc_follow_next_ended(struct cc_follow_state *f, struct cc_follow_flow *out);
 
 #endif

@@ -22,15 +22,23 @@ static double bytes_of(const struct cc_follow_state *f, const struct cc_round *r
     return cc_framed(f->k->link, part * all);
 }
 
-/* The ports of a message: of the rank itself and of its host, out and in. */
-static void set_ports(const struct cc_follow_state *f, int rank, int to, bool outer,
-                      struct cc_follow_hop *h)
+/* The way of a message by its ports: of the rank itself or of its host, out and in. */
+static int set_way(struct cc_follow_state *f, int rank, int to, bool outer, struct cc_follow_hop *h,
+                   struct cc_error *e)
 {
     const struct cc_cluster *c = f->k->cluster;
     const int own = f->ranks, from = outer ? own + cc_port_of(c, rank) : rank,
               at = outer ? own + cc_port_of(c, to) : to;
-    h->port[0] = 2 * from;
-    h->port[1] = 2 * at + 1;
+    size_t *first = &f->port[2 * from].way;
+    for (h->way = *first; h->way != CC_FOLLOW_NOBODY; h->way = f->way[h->way].next)
+        if (f->way[h->way].port[1] == 2 * at + 1)
+            return CC_OK;
+    CC_TRY(CC_GROW(f->way, &f->way_capacity, f->ways + 1, e));
+    f->way[f->ways] = (struct cc_follow_way){.port = {2 * from, 2 * at + 1},
+                                             .next = *first,
+                                             .flow = {CC_FOLLOW_NOBODY, CC_FOLLOW_NOBODY}};
+    *first = h->way = f->ways++;
+    return CC_OK;
 }
 
 static void set_work(const struct cc_follow_state *f, const struct cc_follow_rank *r, size_t k,
@@ -81,6 +89,7 @@ static int open_rank(struct cc_follow_state *f, struct cc_followed by, int rank,
     CC_TRY(by.build(c->workers, hosts, rank, &r->schedule, e));
     if (r->schedule.rounds > 0)
         cc_schedule_keep(&r->schedule, c->op);
+    r->first_rounds = cc_schedule_group_end(&r->schedule, 0);
     CC_TRY(CC_NEW(r->hop, r->schedule.rounds, e));
     for (size_t k = 0; k < r->schedule.rounds; k++) {
         const struct cc_round *round = &r->schedule.round[k];
@@ -88,14 +97,15 @@ static int open_rank(struct cc_follow_state *f, struct cc_followed by, int rank,
         const double part = (double)round->send_count / (double)r->schedule.chunks;
         *h = (struct cc_follow_hop){.to = round->to < 0 ? -1 : round->to % by.alike,
                                     .from = round->from < 0 ? -1 : round->from % by.alike,
-                                    .theirs = k};
+                                    .theirs = k,
+                                    .theirs_here = k};
         set_work(f, r, k, h);
         if (round->to < 0)
             continue;
         const bool outer = two && cc_group_of(c, rank) != cc_group_of(c, round->to);
         h->alpha = outer || !two ? f->k->link->latency_s : x.inner.alpha;
         h->bytes = fmax(1e-3, bytes_of(f, round, k < r->schedule.reduce_rounds, part));
-        set_ports(f, rank, h->to, outer, h);
+        CC_TRY(set_way(f, rank, h->to, outer, h, e));
     }
     f->rounds = cc_larger(f->rounds, r->schedule.rounds);
     set_owner(f, r);
@@ -117,6 +127,7 @@ static int match(struct cc_follow_state *f, struct cc_error *e)
                 if (++theirs == f->rank[to].schedule.rounds)
                     return cc_fail(e, "a schedule sends a message that its peer does not expect");
             f->rank[i].hop[k].theirs = theirs;
+            f->rank[to].hop[theirs].theirs_here = k;
         }
     return CC_OK;
 }
@@ -129,8 +140,10 @@ static void set_rates(struct cc_follow_state *f)
     const double outer[2] = {slower * cc_link_up_bps(l) / l->bw_bps,
                              slower * cc_link_down_bps(l) / l->bw_bps};
     const double inner = 1 / cc_link_byte_s(&c->intra);
-    for (int i = 0; i < f->ports; i++)
+    for (int i = 0; i < f->ports; i++) {
+        f->port[i].way = CC_FOLLOW_NOBODY;
         f->port[i].bytes_s = cc_cluster_two_classes(c) && i < 2 * f->ranks ? inner : outer[i % 2];
+    }
 }
 
 int cc_follow_open(struct cc_follow_state *f, struct cc_followed by, struct cc_error *e)
@@ -146,6 +159,8 @@ int cc_follow_open(struct cc_follow_state *f, struct cc_followed by, struct cc_e
         CC_TRY(open_rank(f, by, i, e));
     if (f->ranks == f->k->cluster->workers)
         CC_TRY(match(f, e));
+    CC_TRY(CC_NEW(f->active, f->ways, e));
+    f->unused = f->ended = (struct cc_follow_list){CC_FOLLOW_NOBODY, CC_FOLLOW_NOBODY};
     CC_TRY(CC_NEW(f->side, ranks * f->parts, e));
     CC_TRY(CC_NEW(f->states, ranks * f->parts * 5 * f->rounds, e));
     for (size_t i = 0; i < ranks * f->parts; i++) {
@@ -168,6 +183,8 @@ void cc_follow_close(struct cc_follow_state *f)
     free(f->side);
     free(f->states);
     free(f->port);
+    free(f->way);
+    free(f->active);
     free(f->flow);
     free(f->event);
 }

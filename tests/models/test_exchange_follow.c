@@ -76,9 +76,29 @@ static void continued(void **state)
     assert_true(ms > 64 && ms < takes_ms(CC_TREE, 256, 8, 1, true));
 }
 
+/* As when each flow is counted by itself, not those together that share both ports; which of two
+ * events that come at the same time is the first is another matter. */
+static void together(void **state)
+{
+    (void)state;
+    const struct {
+        enum cc_exchange x;
+        int workers, per_host, chunks;
+        double floats_ms, int8_ms;
+    } is[] = {{CC_TWOSHOT, 16, 4, 6, 192.7, 51.3448831882},
+              {CC_TREE, 24, 4, 3, 147.379547619, 43.7568904321},
+              {CC_HIERARCHICAL, 12, 3, 5, 49.4263888889, 13.2166666667}};
+    for (size_t i = 0; i < sizeof is / sizeof *is; i++) {
+        const double f = takes_ms(is[i].x, is[i].workers, is[i].per_host, is[i].chunks, true);
+        const double c = takes_ms(is[i].x, is[i].workers, is[i].per_host, is[i].chunks, false);
+        close_to(f, is[i].floats_ms, 1e-9, cc_exchange_names[is[i].x]);
+        close_to(c, is[i].int8_ms, 1e-4, cc_exchange_names[is[i].x]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(simulated), cmocka_unit_test(hidden),
-                                       cmocka_unit_test(continued)};
+                                       cmocka_unit_test(continued), cmocka_unit_test(together)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
