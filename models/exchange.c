@@ -59,15 +59,18 @@ static void in_chunks(enum cc_exchange x, const struct cc_exchange_case *k, stru
 }
 
 /* How the message is followed; without a schedule, it is not. A ring over hosts of several workers
- * passes messages on in order, each alone on its link, which ring's formula has. */
+ * passes messages on in order, each alone on its link, which ring's formula has. Between sites,
+ * ranks of equal places in their hosts differ. */
 static struct cc_followed followed(enum cc_exchange x, const struct cc_cluster *c)
 {
     const struct cc_exchange_model *m = models[x];
-    const bool by_formula = (m->in_chunks_only && c->chunks <= 1) ||
-                            (x == CC_HIERARCHICAL && c->per_host <= 1) ||
+    const bool sites = c->sites > 1;
+    const bool by_formula = (m->in_chunks_only && c->chunks <= 1 && !sites) ||
+                            (x == CC_HIERARCHICAL && c->per_host <= 1 && !sites) ||
                             (cc_exchange_has(x, CC_X_NEIGHBOUR) && cc_cluster_two_classes(c));
     return (struct cc_followed){.build = by_formula ? NULL : m->schedule,
-                                .alike = m->all_differ ? c->workers : cc_cluster_per_host(c)};
+                                .alike =
+                                    m->all_differ || sites ? c->workers : cc_cluster_per_host(c)};
 }
 
 /* Sets what the stages of a cost do at the same time, so that together they take that long. */

@@ -30,13 +30,13 @@ struct cc_cluster {
      * their own. */
     int per_host;
     /* Interfaces of a host to the network, each a port of the link's rate: worker i uses interface
-     * (i modulo per_host) modulo nics. At most per_host; 0: 1. Not together with sites. */
+     * (i modulo per_host) modulo nics. At most per_host; 0: 1. */
     int nics;
     struct cc_link intra; /* per_host > 1: of each accelerator to the others of its host */
     bool accelerated;     /* workers are accelerators, whose library for sums is NCCL */
-    /* Sites: worker i is at site floor(i sites / workers), server j at floor(j sites / servers).
+    /* Sites: host h is at site floor(h sites / hosts), server j at floor(j sites / servers).
      * Messages between two sites in one direction share their link, which adds its latency. 0: 1.
-     * Not together with per_host. */
+     */
     int sites;
     double wan_bps, wan_latency_s; /* sites > 1 */
     enum cc_operation op;          /* other than CC_ALLREDUCE of CC_X_HALVES only */
@@ -61,7 +61,7 @@ struct cc_cluster {
     const char *intra_scheme;
 };
 
-/* Whether messages go over links of two classes: inside and between hosts, or sites. */
+/* Whether messages go over links of several classes: inside and between hosts, or sites. */
 static inline bool cc_cluster_two_classes(const struct cc_cluster *c)
 {
     return c->per_host > 1 || c->sites > 1;

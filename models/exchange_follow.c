@@ -410,8 +410,8 @@ static size_t parts_of(const struct cc_exchange_case *k, struct cc_followed by)
 
 bool cc_can_follow(const struct cc_exchange_case *k, struct cc_followed by)
 {
-    return !k->cluster->by_formula && k->cluster->sites <= 1 && k->link->burst_bytes == 0 &&
-           k->link->message_s == 0 && parts_of(k, by) > 0;
+    return !k->cluster->by_formula && k->link->burst_bytes == 0 && k->link->message_s == 0 &&
+           parts_of(k, by) > 0;
 }
 
 /* Follows so many chunks, of which the case's message is one. */

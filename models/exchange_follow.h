@@ -13,8 +13,7 @@ struct cc_followed {
     int alike;
 };
 
-/* Whether a message of the case is small enough a task to be followed: on clusters of one class, or
- * of hosts, without token buckets. */
+/* Whether a message of the case is small enough a task to be followed, without token buckets. */
 bool cc_can_follow(const struct cc_exchange_case *k, struct cc_followed by);
 
 /* Seconds from the begin of a message to the end of the last rank's part in it, with the codec work

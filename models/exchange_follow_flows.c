@@ -44,13 +44,13 @@ static struct cc_follow_way *active(struct cc_follow_state *f, size_t i)
 static void divide(struct cc_follow_state *f, size_t open)
 {
     for (size_t i = 0; i < open; i++)
-        for (int j = 0; j < MOST_PORTS; j++)
+        for (int j = 0; j < active(f, i)->ports; j++)
             f->port[active(f, i)->port[j]].open = 0;
     for (size_t i = 0; i < open; i++)
-        for (int j = 0; j < MOST_PORTS; j++)
+        for (int j = 0; j < active(f, i)->ports; j++)
             f->port[active(f, i)->port[j]].open += active(f, i)->flows;
     for (size_t i = 0; i < open; i++)
-        for (int j = 0; j < MOST_PORTS; j++) {
+        for (int j = 0; j < active(f, i)->ports; j++) {
             struct cc_follow_port *p = &f->port[active(f, i)->port[j]];
             p->each = p->left / (double)p->open;
         }
@@ -60,7 +60,7 @@ static void divide(struct cc_follow_state *f, size_t open)
 static bool is_full(const struct cc_follow_state *f, const struct cc_follow_way *w)
 {
     bool full = false;
-    for (int j = 0; j < MOST_PORTS; j++)
+    for (int j = 0; j < w->ports; j++)
         full = full || f->port[w->port[j]].left <= 1e-9 * f->port[w->port[j]].bytes_s;
     return full;
 }
@@ -74,16 +74,18 @@ static void share(struct cc_follow_state *f)
         struct cc_follow_way *w = active(f, i);
         w->rate = 0;
         w->shared = w->flows;
-        for (int j = 0; j < MOST_PORTS; j++)
+        for (int j = 0; j < w->ports; j++)
             f->port[w->port[j]].left = f->port[w->port[j]].bytes_s;
     }
     while (open > 0) {
         divide(f, open);
         for (size_t i = 0; i < open; i++) {
             struct cc_follow_way *w = active(f, i);
-            const double more = lesser(f->port[w->port[0]].each, f->port[w->port[1]].each);
+            double more = lesser(f->port[w->port[0]].each, f->port[w->port[1]].each);
+            if (w->ports > 2)
+                more = lesser(more, f->port[w->port[2]].each);
             w->rate += more;
-            for (int j = 0; j < MOST_PORTS; j++)
+            for (int j = 0; j < w->ports; j++)
                 f->port[w->port[j]].left -= more * (double)w->flows;
         }
         for (size_t i = 0; i < open;) {

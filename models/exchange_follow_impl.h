@@ -7,7 +7,7 @@
 enum {
     MOST_ROUNDS = 32768, /* that are followed, of all ranks and chunks: 20 ms on one core */
     LEAST_PARTS = 8,     /* chunks of these */
-    MOST_PORTS = 2,      /* that a message crosses */
+    MOST_PORTS = 3,      /* that a message crosses: out, in, and a link between sites */
     UNDER_WAY = 4,       /* messages of one chunk that a rank sends, or waits for, at a time */
     AT_ONCE = 32         /* the same where rounds do not wait for each other */
 };
@@ -64,7 +64,7 @@ struct cc_follow_list {
 
 /* The flows over two ports, in the order in which they end. */
 struct cc_follow_way {
-    int port[MOST_PORTS];
+    int port[MOST_PORTS], ports;
     size_t next;          /* way of the first port */
     size_t flows, shared; /* now, and when rates were set */
     struct cc_follow_list flow;
@@ -95,7 +95,7 @@ struct cc_follow_state {
     struct cc_follow_side *side; /* [ranks][parts] */
     unsigned char *states;
     struct cc_follow_port *port;
-    int ports;
+    int ports, wans; /* and of these the first of links between sites */
     struct cc_follow_way *way;
     size_t ways, way_capacity;
     size_t *active, actives; /* ways with flows */

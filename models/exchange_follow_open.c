@@ -22,21 +22,30 @@ static double bytes_of(const struct cc_follow_state *f, const struct cc_round *r
     return cc_framed(f->k->link, part * all);
 }
 
-/* The way of a message by its ports: of the rank itself or of its host, out and in. */
-static int set_way(struct cc_follow_state *f, int rank, int to, bool outer, struct cc_follow_hop *h,
-                   struct cc_error *e)
+/* The port of a worker, or of its host, before those in. */
+static int port_of(const struct cc_follow_state *f, int rank, enum cc_level level)
 {
-    const struct cc_cluster *c = f->k->cluster;
-    const int own = f->ranks, from = outer ? own + cc_port_of(c, rank) : rank,
-              at = outer ? own + cc_port_of(c, to) : to;
-    size_t *first = &f->port[2 * from].way;
+    const bool host = level != CC_INSIDE && cc_cluster_per_host(f->k->cluster) > 1;
+    return 2 * (host ? f->ranks + cc_port_of(f->k->cluster, rank) : rank);
+}
+
+/* The way of a message by its ports. */
+static int set_way(struct cc_follow_state *f, int rank, int to, enum cc_level level,
+                   struct cc_follow_hop *h, struct cc_error *e)
+{
+    const int out = port_of(f, rank, level), in = port_of(f, to, level) + 1;
+    size_t *first = &f->port[out].way;
     for (h->way = *first; h->way != CC_FOLLOW_NOBODY; h->way = f->way[h->way].next)
-        if (f->way[h->way].port[1] == 2 * at + 1)
+        if (f->way[h->way].port[1] == in)
             return CC_OK;
     CC_TRY(CC_GROW(f->way, &f->way_capacity, f->ways + 1, e));
-    f->way[f->ways] = (struct cc_follow_way){.port = {2 * from, 2 * at + 1},
-                                             .next = *first,
-                                             .flow = {CC_FOLLOW_NOBODY, CC_FOLLOW_NOBODY}};
+    struct cc_follow_way *w = &f->way[f->ways];
+    *w = (struct cc_follow_way){.port = {out, in},
+                                .ports = 2,
+                                .next = *first,
+                                .flow = {CC_FOLLOW_NOBODY, CC_FOLLOW_NOBODY}};
+    if (level == CC_FAR)
+        w->port[w->ports++] = f->wans + cc_wan_of(f->k->cluster, rank, to);
     *first = h->way = f->ways++;
     return CC_OK;
 }
@@ -84,7 +93,6 @@ static int open_rank(struct cc_follow_state *f, struct cc_followed by, int rank,
     const struct cc_schedule_hosts hosts = {
         .per_host = cc_cluster_per_host(c), .inner = c->inner_exchange, .outer = c->outer_exchange};
     const struct cc_link_costs x = cc_classes_of(f->k);
-    const bool two = cc_cluster_two_classes(c);
     struct cc_follow_rank *r = &f->rank[rank];
     CC_TRY(by.build(c->workers, hosts, rank, &r->schedule, e));
     if (r->schedule.rounds > 0)
@@ -102,10 +110,10 @@ static int open_rank(struct cc_follow_state *f, struct cc_followed by, int rank,
         set_work(f, r, k, h);
         if (round->to < 0)
             continue;
-        const bool outer = two && cc_group_of(c, rank) != cc_group_of(c, round->to);
-        h->alpha = outer || !two ? f->k->link->latency_s : x.inner.alpha;
+        const enum cc_level level = cc_level_of(c, rank, round->to);
+        h->alpha = x.level[level].alpha;
         h->bytes = fmax(1e-3, bytes_of(f, round, k < r->schedule.reduce_rounds, part));
-        CC_TRY(set_way(f, rank, h->to, outer, h, e));
+        CC_TRY(set_way(f, rank, h->to, level, h, e));
     }
     f->rounds = cc_larger(f->rounds, r->schedule.rounds);
     set_owner(f, r);
@@ -139,10 +147,12 @@ static void set_rates(struct cc_follow_state *f)
     const double slower = 1 / cc_link_byte_s(l);
     const double outer[2] = {slower * cc_link_up_bps(l) / l->bw_bps,
                              slower * cc_link_down_bps(l) / l->bw_bps};
-    const double inner = 1 / cc_link_byte_s(&c->intra);
+    const bool hosts = cc_cluster_per_host(c) > 1;
     for (int i = 0; i < f->ports; i++) {
         f->port[i].way = CC_FOLLOW_NOBODY;
-        f->port[i].bytes_s = cc_cluster_two_classes(c) && i < 2 * f->ranks ? inner : outer[i % 2];
+        f->port[i].bytes_s = i >= f->wans                ? c->wan_bps / 8 / (1 + l->overhead)
+                             : hosts && i < 2 * f->ranks ? 1 / cc_link_byte_s(&c->intra)
+                                                         : outer[i % 2];
     }
 }
 
@@ -150,9 +160,10 @@ int cc_follow_open(struct cc_follow_state *f, struct cc_followed by, struct cc_e
 {
     const size_t ranks = (size_t)f->ranks;
     CC_TRY(CC_NEW(f->rank, ranks, e));
-    f->ports = 2 * (f->ranks + (cc_cluster_two_classes(f->k->cluster)
-                                    ? cc_port_of(f->k->cluster, f->ranks - 1) + CC_CLUSTER_NICS
-                                    : 0));
+    const struct cc_cluster *c = f->k->cluster;
+    const bool hosts = cc_cluster_per_host(c) > 1;
+    f->wans = 2 * (f->ranks + (hosts ? cc_port_of(c, f->ranks - 1) + CC_CLUSTER_NICS : 0));
+    f->ports = f->wans + (c->sites > 1 ? c->sites * c->sites : 0);
     CC_TRY(CC_NEW(f->port, (size_t)f->ports, e));
     set_rates(f);
     for (int i = 0; i < f->ranks; i++)

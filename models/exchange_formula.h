@@ -77,7 +77,7 @@ double cc_framed(const struct cc_link *l, double bytes);
 void cc_add_rounds(const struct cc_exchange_case *k, double count, double bytes, bool sent,
                    struct cc_cost *c);
 
-/* --- clusters with two classes of links (exchange_classes.c) --- */
+/* --- clusters with several classes of links (exchange_classes.c) --- */
 
 /* The pairs of sender and receiver in a round. */
 enum cc_pairs {

@@ -19,7 +19,12 @@ struct rank_clock {
     double delay_s;     /* which is later by this */
     bool receives;
     int sends_to;      /* or -1 */
-    int left, entered; /* by host: messages of a round */
+    int left, entered; /* by port: messages of a round */
+};
+
+struct clocks {
+    struct rank_clock rank[CC_MOST_FOLLOWED];
+    int wan[CC_CLUSTER_WANS]; /* by link between sites: messages of a round */
 };
 
 /* Whether all ranks do the same at the same time, so that one stands for them. */
@@ -44,89 +49,99 @@ static bool is_member(const struct cc_cluster *c, int i)
 }
 
 static void begin(const struct cc_cluster *c, const struct cc_partners *p, int ranks,
-                  struct rank_clock *t)
+                  struct clocks *t)
 {
     for (int i = 0; i < ranks; i++) {
         const bool sends =
             p->pairs == CC_PAIR_EXTRAS ? is_member(c, i) == p->back : ranks == 1 || is_member(c, i);
-        t[i].works_until += sends ? p->encode_s : 0;
-        t[i].ready = t[i].works_until;
-        t[i].works_until += t[i].later_s + (sends ? p->own_s : 0);
-        t[i].later_s = 0;
-        t[i].left = t[i].entered = 0;
-        t[i].receives = false;
-        t[i].sends_to = -1;
-        t[i].delay_s = 0;
+        t->rank[i].works_until += sends ? p->encode_s : 0;
+        t->rank[i].ready = t->rank[i].works_until;
+        t->rank[i].works_until += t->rank[i].later_s + (sends ? p->own_s : 0);
+        t->rank[i].later_s = 0;
+        t->rank[i].left = t->rank[i].entered = 0;
+        t->rank[i].receives = false;
+        t->rank[i].sends_to = -1;
+        t->rank[i].delay_s = 0;
     }
 }
 
 static void count(const struct cc_cluster *c, const struct cc_partners *p, int ranks,
-                  struct rank_clock *t)
+                  struct clocks *t)
 {
     int from, to;
+    for (int i = 0; i < c->sites * c->sites; i++)
+        t->wan[i] = 0;
     for (int i = 0; i < ranks; i++) {
         if (!message_of(c, p, ranks, i, &from, &to))
             continue;
-        const bool crosses = ranks == 1 || cc_group_of(c, from) != cc_group_of(c, to);
-        t[cc_port_of(c, from)].left += crosses;
-        t[cc_port_of(c, to)].entered += crosses;
+        const bool crosses = ranks == 1 || cc_level_of(c, from, to) != CC_INSIDE;
+        t->wan[c->sites > 1 ? cc_wan_of(c, from, to) : 0]++;
+        t->rank[cc_port_of(c, from)].left += crosses;
+        t->rank[cc_port_of(c, to)].entered += crosses;
     }
+}
+
+static enum cc_level level_of(const struct cc_cluster *c, int from, int to, bool alone)
+{
+    return alone ? CC_BETWEEN : cc_level_of(c, from, to);
 }
 
 /* The time of a message of a round on the links, but for the latency. */
 static double takes(const struct cc_exchange_case *k, const struct cc_link_costs *x,
                     const struct cc_partners *p, int from, int to, bool alone,
-                    const struct rank_clock *t)
+                    const struct clocks *t)
 {
     const struct cc_cluster *c = k->cluster;
-    const bool inner = !alone && cc_group_of(c, from) == cc_group_of(c, to);
-    const int a = cc_port_of(c, from), b = cc_port_of(c, to);
+    const enum cc_level level = level_of(c, from, to, alone);
+    const int left = t->rank[cc_port_of(c, from)].left,
+              entered = t->rank[cc_port_of(c, to)].entered;
     const double wire = cc_framed(k->link, p->bytes);
-    const int share = inner ? 1 : t[a].left > t[b].entered ? t[a].left : t[b].entered;
-    return cc_class_s(inner ? &x->inner : &x->outer, share * wire, wire);
+    const int share = level == CC_INSIDE ? 1 : left > entered ? left : entered;
+    const int wan = level == CC_FAR ? t->wan[cc_wan_of(c, from, to)] : 0;
+    return cc_class_s(&x->level[level], share * wire, wan * wire);
 }
 
 static double latency(const struct cc_exchange_case *k, const struct cc_link_costs *x, int from,
                       int to, bool alone)
 {
-    const bool inner = !alone && cc_group_of(k->cluster, from) == cc_group_of(k->cluster, to);
-    return inner ? x->inner.alpha : x->outer.alpha;
+    return x->level[level_of(k->cluster, from, to, alone)].alpha;
 }
 
 /* One message, of which a part is sent beside the one before. */
 static void move(const struct cc_exchange_case *k, const struct cc_link_costs *x,
-                 const struct cc_partners *p, int from, int to, bool alone, struct rank_clock *t)
+                 const struct cc_partners *p, int from, int to, bool alone, struct clocks *t)
 {
-    const double begins = fmax(t[from].ready, t[to].received_at);
-    t[from].sends_until = begins + takes(k, x, p, from, to, alone, t) + t[from].beside_s;
-    t[from].sends_to = to;
-    t[from].beside_s = 0;
-    t[to].receives = true;
-    t[to].comes = t[from].sends_until + latency(k, x, from, to, alone);
+    const double begins = fmax(t->rank[from].ready, t->rank[to].received_at);
+    t->rank[from].sends_until =
+        begins + takes(k, x, p, from, to, alone, t) + t->rank[from].beside_s;
+    t->rank[from].sends_to = to;
+    t->rank[from].beside_s = 0;
+    t->rank[to].receives = true;
+    t->rank[to].comes = t->rank[from].sends_until + latency(k, x, from, to, alone);
 }
 
 /* A rank that is ahead begins its next message while the last one is still being sent: they share
  * its port until the shorter part is over. */
 static void share_port(const struct cc_exchange_case *k, const struct cc_link_costs *x,
                        const struct cc_partners *p, const struct cc_partners *next, int from,
-                       int to, struct rank_clock *t)
+                       int to, struct clocks *t)
 {
-    struct rank_clock *own = &t[from];
+    struct rank_clock *own = &t->rank[from];
     const double ready = fmax(own->works_until, own->comes) + p->add_s + next->encode_s;
-    const double left = own->sends_until - fmax(ready, t[to].comes);
+    const double left = own->sends_until - fmax(ready, t->rank[to].comes);
     if (!own->receives || own->sends_to < 0 || left <= 0)
         return;
     own->beside_s = fmin(left, takes(k, x, next, from, to, false, t));
     own->sends_until += own->beside_s;
-    t[own->sends_to].delay_s = own->beside_s;
+    t->rank[own->sends_to].delay_s = own->beside_s;
 }
 
-static void end(const struct cc_partners *p, int to, struct rank_clock *t)
+static void end(const struct cc_partners *p, int to, struct clocks *t)
 {
-    t[to].comes += t[to].delay_s;
-    t[to].received_at = t[to].comes;
-    t[to].works_until = fmax(t[to].works_until, t[to].comes) + p->add_s;
-    t[to].later_s = p->after_s;
+    t->rank[to].comes += t->rank[to].delay_s;
+    t->rank[to].received_at = t->rank[to].comes;
+    t->rank[to].works_until = fmax(t->rank[to].works_until, t->rank[to].comes) + p->add_s;
+    t->rank[to].later_s = p->after_s;
 }
 
 static double follow(const struct cc_exchange_case *k, const struct cc_rounds *r)
@@ -134,7 +149,7 @@ static double follow(const struct cc_exchange_case *k, const struct cc_rounds *r
     const struct cc_cluster *c = k->cluster;
     const struct cc_link_costs x = cc_classes_of(k);
     const int ranks = in_step(c) ? 1 : c->workers;
-    struct rank_clock t[CC_MOST_FOLLOWED] = {{.works_until = 0}};
+    struct clocks clocks = {.rank = {{.works_until = 0}}}, *t = &clocks;
     double last = 0;
     for (int n = 0; n < r->count; n++) {
         const struct cc_partners *p = &r->item[n];
@@ -152,7 +167,8 @@ static double follow(const struct cc_exchange_case *k, const struct cc_rounds *r
                 end(p, to, t);
     }
     for (int i = 0; i < ranks; i++)
-        last = fmax(last, fmax(t[i].sends_until, t[i].works_until + t[i].later_s));
+        last =
+            fmax(last, fmax(t->rank[i].sends_until, t->rank[i].works_until + t->rank[i].later_s));
     return last;
 }
 

@@ -20,6 +20,7 @@ struct tree {
     double first_s, sum_s, whole_s; /* encoding a gradient, a sum, the whole sum */
     double add_s, decode_s;         /* of half a chunk, as are those */
     double end_s, end_latency_s;    /* when the last rank has the whole sum */
+    double wan_s[CC_CLUSTER_WANS];  /* of the links between sites, for one chunk */
 };
 
 static struct cc_tree_place place_of(const struct tree *t, int rank)
@@ -39,7 +40,7 @@ static double wire_bytes(const struct tree *t, int workers)
 static const struct cc_class *class_of(const struct tree *t, int from, int to)
 {
     const struct cc_cluster *c = t->k->cluster;
-    return cc_group_of(c, from) == cc_group_of(c, to) ? &t->x.inner : &t->x.outer;
+    return &t->x.level[cc_level_of(c, from, to)];
 }
 
 /* A time, and the part of it that is latency. */
@@ -57,7 +58,7 @@ static struct moment sum_up(const struct tree *t, int rank)
         const struct cc_class *class = class_of(t, p.child[i], rank);
         const double bytes = wire_bytes(t, p.child_workers[i]);
         const struct moment begins = sum_up(t, p.child[i]);
-        double *const port = &ports[class == &t->x.outer];
+        double *const port = &ports[class != &t->x.level[CC_INSIDE]];
         *port = fmax(*port, begins.at) + cc_class_s(class, bytes, bytes);
         const double there = *port + class->alpha;
         if (there >= last.at)
@@ -80,7 +81,7 @@ static void pass_down(struct tree *t, int rank, struct moment has)
     for (int i = 0; i < p.children; i++) {
         const struct cc_class *class = class_of(t, rank, p.child[i]);
         const double bytes = wire_bytes(t, t->k->cluster->workers);
-        double *const port = &ports[class == &t->x.outer];
+        double *const port = &ports[class != &t->x.level[CC_INSIDE]];
         *port += cc_class_s(class, bytes, bytes);
         pass_down(t, p.child[i], (struct moment){*port + class->alpha, has.latency + class->alpha});
     }
@@ -88,7 +89,7 @@ static void pass_down(struct tree *t, int rank, struct moment has)
 
 /* The work of ranks and ports for one chunk, in both trees together: the most of any of them. */
 struct loads {
-    double own_s, shared_s; /* of a worker's own port, each way; of one that a host's share */
+    double own_s, shared_s; /* of a worker's own port, each way; of a host's, or a WAN link */
     double work_s;          /* of a processor */
     double first_s, last_s; /* the parts of it before the first byte, and after the last */
     double wire, inside, messages; /* of the busiest host, without headers */
@@ -114,14 +115,14 @@ static void add_rank(struct tree *t, int rank, double (*port_s)[2], struct loads
             const struct cc_class *class = class_of(t, rank, other);
             const double out = i < 0 ? up : whole;
             const double in = i < 0 ? whole : wire_bytes(t, p.child_workers[i]);
-            const bool outer = class == &t->x.outer;
-            own_s[0] += out * class->own_byte_s;
-            own_s[1] += in * class->own_byte_s;
-            double *const port = port_s[c->sites > 1 ? 0 : cc_port_of(c, rank) % nics];
-            port[0] += outer ? out * class->shared_byte_s : 0;
-            port[1] += outer ? in * class->shared_byte_s : 0;
+            const bool outer = class != &t->x.level[CC_INSIDE];
+            double *const port = outer ? port_s[cc_port_of(c, rank) % nics] : own_s;
+            port[0] += out * class->port_byte_s;
+            port[1] += in * class->port_byte_s;
+            if (class->wan_byte_s > 0)
+                t->wan_s[cc_wan_of(c, rank, other)] += out * class->wan_byte_s;
             *(outer ? &host->wire : &host->inside) += out;
-            host->messages += outer || !cc_cluster_two_classes(c);
+            host->messages += outer;
         }
     }
     most->own_s = fmax(most->own_s, fmax(own_s[0], own_s[1]));
@@ -138,7 +139,7 @@ static struct loads loads_of(struct tree *t)
     for (int from = 0, to; from < c->workers; from = to) {
         double port_s[CC_CLUSTER_NICS][2] = {{0}};
         struct loads host = {.own_s = 0};
-        for (to = from; to < c->workers && cc_group_of(c, to) == cc_group_of(c, from); to++)
+        for (to = from; to < c->workers && cc_host_of(c, to) == cc_host_of(c, from); to++)
             add_rank(t, to, port_s, &host, &most);
         for (int i = 0; i < CC_CLUSTER_NICS; i++)
             most.shared_s = fmax(most.shared_s, fmax(port_s[i][0], port_s[i][1]));
@@ -146,6 +147,8 @@ static struct loads loads_of(struct tree *t)
         most.inside = fmax(most.inside, host.inside);
         most.messages = fmax(most.messages, host.messages);
     }
+    for (int i = 0; i < c->sites * c->sites; i++)
+        most.shared_s = fmax(most.shared_s, t->wan_s[i]);
     return most;
 }
 
@@ -170,7 +173,7 @@ static void follow(struct tree *t)
 static double first_message_s(const struct tree *t)
 {
     const struct cc_class *class =
-        cc_cluster_per_host(t->k->cluster) > 1 ? &t->x.inner : &t->x.outer;
+        &t->x.level[cc_cluster_per_host(t->k->cluster) > 1 ? CC_INSIDE : CC_BETWEEN];
     const double bytes = wire_bytes(t, 1);
     return t->first_s + class->alpha + cc_class_s(class, bytes, bytes);
 }
@@ -212,7 +215,7 @@ static void tree(const struct cc_exchange_case *k, struct cc_cost *c)
     c->wire_bytes = chunks * one.wire * (1 + k->link->overhead);
     c->intra_bytes =
         cc_cluster_per_host(cluster) > 1 ? chunks * one.inside * (1 + t.x.inner_overhead) : 0;
-    if (cluster->sites > 1) /* a worker's own */
+    if (cluster->sites > 1 && cc_cluster_per_host(cluster) == 1) /* a worker's own */
         c->wire_bytes = 2 * m->push_bytes * (1 + k->link->overhead);
     if (sums) {
         cc_encode_once(k, c);

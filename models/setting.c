@@ -78,16 +78,13 @@ static int check_operation(const struct cc_setting *s, struct cc_error *e)
 static int check_hosts(const struct cc_cluster *c, struct cc_error *e)
 {
     const int per_host = cc_cluster_per_host(c);
-    if (c->sites > c->workers)
-        return cc_usage(e, "--sites %d: each needs a worker, and there are %d", c->sites,
-                        c->workers);
+    if (c->sites > 1 && c->sites > cc_cluster_hosts(c))
+        return cc_usage(e, "--sites %d: each needs a %s, and there are %d", c->sites,
+                        per_host > 1 ? "host" : "worker", cc_cluster_hosts(c));
     if (c->sites > 1 && (!(c->wan_bps >= LEAST_BPS) || c->wan_bps > MOST_BPS))
         return cc_usage(e, "--wan-bw: from %g to %g bits per second", LEAST_BPS, MOST_BPS);
     if (c->sites > 1 && (!(c->wan_latency_s >= 0) || c->wan_latency_s > MOST_S))
         return cc_usage(e, "--wan-latency: a time from 0 to %g s", MOST_S);
-    if (c->sites > 1 && per_host > 1)
-        return cc_usage(e, "--sites and --per-host: links are of two classes, not of three: leave "
-                           "out either");
     if (c->nics > per_host)
         return cc_usage(e,
                         "--nics %d: each worker uses one interface of its host, and --per-host is "

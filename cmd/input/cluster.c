@@ -78,7 +78,7 @@ const struct cc_option cc_cluster_options[] = {
     {.name = "sites", MEMBER(setting.cluster.sites), .kind = CC_TAKES_COUNT, .min = 1, .max = 64,
      .value = "COUNT", .def = "1", .otherwise = "1; sim --topology sites: 2",
      .group = CC_GROUP_CLUSTER,
-     .help = "sites, among which workers and servers are divided in equal blocks; between any two "
+     .help = "sites, among which hosts and servers are divided in equal blocks; between any two "
              "of them is a link of its own, --wan-bw"},
     {.name = "wan-bw", MEMBER(setting.cluster.wan_bps), .kind = CC_TAKES_RATE, .value = "RATE",
      .def = "100mbps", .group = CC_GROUP_CLUSTER,

@@ -104,13 +104,6 @@ void cc_run_free(struct run *r)
     free(r->links);
 }
 
-static int check_sites(const struct cc_cluster *c, struct cc_error *e)
-{
-    return c->sites <= 1 ? CC_OK
-                         : cc_usage(e, "--sites: a lab's hosts are on one switch; `commcomp sim` "
-                                       "and `commcomp model` have several");
-}
-
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_experiment_input input = {.steps = 0};
@@ -126,7 +119,6 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(cc_experiment_parse(args, &input, e));
     CC_TRY_OUT(cc_timeline_output_open(&timeline, args, input.dry_run, "run", e));
     CC_TRY_OUT(cc_experiment_need_code(&input, "`run`", e));
-    CC_TRY_OUT(check_sites(&input.forecast.cluster.setting.cluster, e));
     CC_TRY_OUT(cc_run_check(&r, &input.forecast.cluster, e));
     CC_TRY_OUT(cc_experiment_load(&input, true, e));
     CC_TRY_OUT(scale_compute(&r, args->recipe, &input, e));

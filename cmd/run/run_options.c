@@ -75,6 +75,10 @@ int cc_run_check(const struct run *r, const struct cc_cluster_args *c, struct cc
     if (r->options.ping && r->options.device != NULL)
         return cc_usage(e, "--ping: --tc-dev shapes links while a job runs; `commcomp calibrate` "
                            "measures them");
+    if ((r->options.hosts.lab || r->options.device != NULL) && c->setting.cluster.sites > 1)
+        return cc_usage(e,
+                        "--sites: hosts whose links are shaped here are on one switch; `commcomp "
+                        "sim` and `commcomp model` have several");
     if ((r->options.hosts.lab || r->options.device != NULL) && c->setting.cluster.nics > 1)
         return cc_usage(e,
                         "--nics: hosts whose links are shaped here have one interface; `commcomp "

@@ -65,9 +65,11 @@ static int check_slow(const struct cc_platform_config *c, struct cc_error *e)
 int cc_platform_check(const struct cc_platform_config *c, struct cc_error *e)
 {
     const struct cc_topology_info *topology = cc_topology_of(c);
-    if (c->per_host > 1 && c->topology != CC_TOPOLOGY_SWITCH)
-        return cc_usage(e, "--per-host %d: such hosts are on one switch, not on a %s", c->per_host,
-                        cc_topology_names[c->topology]);
+    if (c->per_host > 1 && c->topology != CC_TOPOLOGY_SWITCH && c->topology != CC_TOPOLOGY_SITES)
+        return cc_usage(e,
+                        "--per-host %d: such hosts are on one switch or on those of sites, not on "
+                        "a %s",
+                        c->per_host, cc_topology_names[c->topology]);
     if (c->workers < 1 || c->servers < 0 || c->workers > CC_PLATFORM_HOSTS ||
         c->servers > CC_PLATFORM_HOSTS - c->workers)
         return cc_usage(e, "a platform for %d workers and %d servers: at least one, at most %d",

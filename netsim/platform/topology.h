@@ -138,7 +138,12 @@ extern const struct cc_topology_info *const cc_topology_infos[]; /* by id */
 CC_TOPOLOGIES(CC_TOPOLOGY_DECLARE)
 #undef CC_TOPOLOGY_DECLARE
 
-/* In the place of a switch, where hosts have several workers. */
+/* Writes a link for each two sites, and the routes over these between their zones, "ZONE-0" and so
+ * on. */
+void cc_topology_sites_links(const struct cc_platform_xml *x);
+void cc_topology_sites_join(const struct cc_platform_xml *x, const char *zone);
+
+/* In the place of a switch, or of sites, where hosts have several workers. */
 extern const struct cc_topology_info cc_topology_hosts;
 /* The descriptor of a configuration. */
 const struct cc_topology_info *cc_topology_of(const struct cc_platform_config *config);

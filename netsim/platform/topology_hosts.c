@@ -1,4 +1,4 @@
-/* hosts with several workers on one switch (--per-host G):
+/* hosts with several workers on one switch, or on that of their site (--per-host G):
  *
  *      host of G workers            host of G workers         server
  *      w0 -- w1 -- ... (inner)      ...                         |
@@ -12,10 +12,13 @@
  * inner link, out and in. No message takes links of both kinds.
  * Several interfaces (--nics N): links link-0-0 to link-0-(N-1) in place of link-0; worker i takes
  * that of (i modulo G) modulo N, to send and to receive. Servers have one.
+ * Several sites (--sites S): each has a switch, and hosts of one site are as above. A message to
+ * another site, of which there is one WAN link each way for each pair, takes that, too, and its
+ * latency. Of H hosts, host h is at site floor(h S / H), so are servers among themselves.
  * Ranks: worker i is on host floor(i / G), each server on a host of its own.
  * XML: SimGrid's hosts are the workers. Those of a host are a zone with a route between each two of
- * them, and one to its gate, the host's link. An empty star, "top", joins the zones by trunks,
- * which are never the limit. */
+ * them, and one to its gate, the host's link. An empty star, "top", or "top-0" and so on of sites,
+ * joins the zones by trunks, which are never the limit; WAN links join the stars. */
 #include <stdio.h>
 
 #include "netsim/platform/platform_xml.h"
@@ -27,6 +30,11 @@ static int check(const struct cc_platform_config *c, struct cc_error *e)
                         c->workers);
     if (!(c->intra_bps > 0) || !(c->intra_latency_s >= 0))
         return cc_usage(e, "--intra-bw: the links inside a host need a rate above 0");
+    if (c->topology == CC_TOPOLOGY_SITES && c->sites > c->workers / c->per_host)
+        return cc_usage(e, "--sites %d: each needs a host, and %d workers are on %d", c->sites,
+                        c->workers, c->workers / c->per_host);
+    if (c->topology == CC_TOPOLOGY_SITES)
+        CC_TRY(cc_topology_sites.check(c, e));
     if (c->slow_links > 0)
         return cc_usage(e, "--slow-links are of hosts with one worker each: leave out --per-host");
     return CC_OK;
@@ -104,26 +112,57 @@ static void write_machine(const struct cc_platform_xml *x, int group)
     (void)fputs("  </zone>\n", x->f);
 }
 
+static int sites_of(const struct cc_platform_config *c)
+{
+    return c->topology == CC_TOPOLOGY_SITES ? c->sites : 1;
+}
+
+/* Names the switch of a site, or of all hosts. */
+static void name_top(const struct cc_platform_xml *x, int site, char out[32])
+{
+    if (sites_of(x->config) > 1)
+        (void)snprintf(out, 32, "top-%d", site);
+    else
+        (void)snprintf(out, 32, "top");
+}
+
+/* The site of a machine, which are the workers' hosts and then the servers. */
+static int site_of(const struct cc_platform_config *c, int machine)
+{
+    const int full = c->workers / c->per_host;
+    const long long sites = sites_of(c);
+    return (int)(machine < full ? machine * sites / full : (machine - full) * sites / c->servers);
+}
+
 static void write_hosts(const struct cc_platform_xml *x)
 {
     const struct cc_platform_config *c = x->config;
     const double port = c->down_bps > c->bw_bps ? c->down_bps : c->bw_bps;
     const double most = port * (c->nics > 1 ? c->nics : 1);
-    char machine[32], trunk[32];
+    char machine[32], trunk[32], top[32];
     for (int i = 0; i < x->map->groups; i++)
         write_machine(x, i);
-    (void)fputs(
-        "  <zone id=\"top\" routing=\"Cluster\">\n    <router id=\"gate-top\"/>\n  </zone>\n",
-        x->f);
+    for (int i = 0; i < sites_of(c); i++) {
+        name_top(x, i, top);
+        (void)fprintf(x->f,
+                      "  <zone id=\"%s\" routing=\"Cluster\">\n    <router id=\"gate-%s\"/>\n"
+                      "  </zone>\n",
+                      top, top);
+    }
     for (int i = 0; i < x->map->groups; i++) {
         (void)snprintf(trunk, sizeof trunk, "trunk-%d", i);
         cc_platform_xml_link(x, trunk, most, 0);
     }
+    if (sites_of(c) > 1)
+        cc_topology_sites_links(x);
     for (int i = 0; i < x->map->groups; i++) {
         (void)snprintf(machine, sizeof machine, "machine-%d", i);
         (void)snprintf(trunk, sizeof trunk, "trunk-%d", i);
-        cc_platform_xml_zone_route(x, machine, "top", trunk);
+        name_top(x, site_of(c, i), top);
+        cc_platform_xml_zone_route(x, machine, top, trunk);
     }
+    if (sites_of(c) > 1)
+        cc_topology_sites_join(x, "top");
 }
 
 const struct cc_topology_info cc_topology_hosts = {

@@ -49,25 +49,37 @@ static int map_ranks(const struct cc_platform_config *c, struct cc_rank_map *out
     return CC_OK;
 }
 
-static void write_sites(const struct cc_platform_xml *x)
+void cc_topology_sites_links(const struct cc_platform_xml *x)
 {
     const struct cc_platform_config *c = x->config;
-    char from[32], to[32], link[48];
-    cc_platform_xml_groups(x, "site");
+    char link[48];
     for (int i = 0; i < c->sites; i++) {
         for (int j = i + 1; j < c->sites; j++) {
             (void)snprintf(link, sizeof link, "wan-%d-%d", i, j);
             cc_platform_xml_link(x, link, c->wan_bps, c->wan_latency_s);
         }
     }
+}
+
+void cc_topology_sites_join(const struct cc_platform_xml *x, const char *zone)
+{
+    const struct cc_platform_config *c = x->config;
+    char from[32], to[32], link[48];
     for (int i = 0; i < c->sites; i++) {
         for (int j = i + 1; j < c->sites; j++) {
-            (void)snprintf(from, sizeof from, "site-%d", i);
-            (void)snprintf(to, sizeof to, "site-%d", j);
+            (void)snprintf(from, sizeof from, "%s-%d", zone, i);
+            (void)snprintf(to, sizeof to, "%s-%d", zone, j);
             (void)snprintf(link, sizeof link, "wan-%d-%d", i, j);
             cc_platform_xml_zone_route(x, from, to, link);
         }
     }
+}
+
+static void write_sites(const struct cc_platform_xml *x)
+{
+    cc_platform_xml_groups(x, "site");
+    cc_topology_sites_links(x);
+    cc_topology_sites_join(x, "site");
 }
 
 const struct cc_topology_info cc_topology_sites = {

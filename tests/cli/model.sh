@@ -523,8 +523,6 @@ t 2 $m --intra-bw nvlink4
 err '--intra-bw is of hosts with several accelerators: give --per-host'
 t 2 $m --workers 8 --per-host 4 --intra-bw nvlnk4
 err "did you mean 'nvlink4'?"
-t 2 $m --workers 8 --per-host 4 --sites 2
-err 'links are of two classes, not of three'
 t 2 $m --workers 8 --per-host 4 --colocate --exchange ps
 err 'servers are on hosts of their own: leave out either'
 t 2 $m --workers 3 --sites 4

@@ -401,8 +401,14 @@ else
     json 'd["rows"][0]["bytes_intra"] == 2 * 4 * 4e5 and abs(d["rows"][0]["bytes_inter"] - 4 * 4e5 * 1514 / 1448) < 2'
     q 0 $s --values 100K --exchange ps --workers 8 --per-host 4 --bw-up 50mbps --bw-down 200mbps --scheme fp32 --format json
     json 'abs(d["rows"][0]["model_error"]) < 1e-3 and abs(d["rows"][0]["step_s"] - (4 * 4 + 8 * 4) * 4e5 * 8 * 1514 / 1448 / 2e8) < 1e-3'
+    # Two sites of two hosts of two: links of three classes.
+    q 0 $s --values 100K --exchange ring,twoshot,hierarchical,tree,allgather,recdouble,ps --chunks 1 --workers 8 --per-host 2 --sites 2 --bw 100mbps --wan-bw 50mbps --wan-latency 5ms --scheme fp32,int8 --codec-time none --format json
+    json 'len(d["rows"]) == 14 and all(abs(r["model_error"]) < 0.03 and r["sites"] == 2 and r["per_host"] == 2 for r in d["rows"])'
+    json 'abs(d["rows"][2]["step_s"] - 2 * (16 * 5e4 * 8 * 1514 / 1448 / 5e7 + 5e-3)) < 1e-3'
     t 2 $s --workers 8 --per-host 4 --topology torus
-    err 'such hosts are on one switch'
+    err 'such hosts are on one switch or on those of sites'
+    t 2 $s --workers 8 --per-host 4 --sites 3
+    err 'each needs a host, and there are 2'
     q 0 $s --values 100K --exchange ring --workers 4 --bw 100mbps --scheme fp32 --topology torus --format json
     json 'd["rows"][0]["topology"] == "torus" and d["rows"][0]["step_s"] > 0.01'
     q 0 $s --values 1000 --workers 1 --scheme fp32 --topology torus --exchange ps --format json
@@ -509,5 +515,7 @@ t 2 sim -q --scheme fp32 --exchange ring --workers 8 --per-host 2 --nics 3
 err '--nics 3: each worker uses one interface of its host, and --per-host is 2'
 t 2 run -q --lab --workers 4 --per-host 2 --nics 2 --scheme fp32
 err '--nics: hosts whose links are shaped here have one interface'
+t 2 validate -q --workers 4 --per-host 2 --sites 2 --scheme fp32
+err '--sites: hosts whose links are shaped here are on one switch'
 
 finish

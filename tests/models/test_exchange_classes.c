@@ -176,10 +176,48 @@ static void bytes(void **state)
     close_to(cost.intra_bytes, 2 * 12 * 2e5, 1e-12, "split, inside");
 }
 
+/* Two sites of two hosts of two, 4 MB. A message of 0.5 MB takes 0.4 ms inside, 4 on a host's port
+ * and 8 between sites, which are 5.1 ms apart. The link between these is the busiest: a ring sends
+ * 14 messages over it, twoshot 16 twice, hierarchical 8 after 2 MB inside, allgather one, two and
+ * four of one, two and four payloads, and workers four to the server. Ports of
+ * 200 Mbit/s take 20 ms for each of a ring's messages. */
+static void three_classes(void **state)
+{
+    (void)state;
+    static const struct cc_payload_cost floats = {
+        .values = 1e6, .verbatim = 1e6, .push_bytes = 4e6, .pull_bytes = 4e6, .inner_bytes = 4e6};
+    const struct {
+        enum cc_exchange x;
+        double bw_bps, ms;
+    } is[] = {{CC_RING, 1e9, 14 * 8 + 5.1},
+              {CC_TWOSHOT, 1e9, 2 * (16 * 8 + 5.1)},
+              {CC_HIERARCHICAL, 1e9, 2 * (1.6 + 0.01 + 8 * 8 + 5.1)},
+              {CC_ALLGATHER, 1e9, 64 + 256 + 1024 + 3 * 5.1},
+              {CC_PS, 1e9, 2 * (4 * 64 + 5.1)},
+              {CC_RING, 2e8, 14 * 20 + 5.1}};
+    for (size_t i = 0; i < 2 * (sizeof is / sizeof *is); i++) {
+        const struct cc_link link = {.bw_bps = is[i / 2].bw_bps, .latency_s = 1e-4};
+        const struct cc_cluster c = {.workers = 8,
+                                     .servers = 1,
+                                     .per_host = 2,
+                                     .intra = {.bw_bps = 1e10, .latency_s = 1e-5},
+                                     .sites = 2,
+                                     .wan_bps = 5e8,
+                                     .wan_latency_s = 5e-3,
+                                     .by_formula = i % 2 == 1};
+        const enum cc_exchange x = is[i / 2].x;
+        struct cc_cost cost;
+        cc_exchange_cost(x, &floats, CC_REDUCE_SUM, &c, &link, 1, 1, &cost);
+        close_to(1e3 * (cc_cost_comm(&cost) - cc_cost_beside(&cost)), is[i / 2].ms, 1e-9,
+                 cc_exchange_names[x]);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(hosts), cmocka_unit_test(uneven_hosts),
-                                       cmocka_unit_test(sites), cmocka_unit_test(servers),
-                                       cmocka_unit_test(tours), cmocka_unit_test(bytes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hosts),        cmocka_unit_test(uneven_hosts), cmocka_unit_test(sites),
+        cmocka_unit_test(servers),      cmocka_unit_test(tours),        cmocka_unit_test(bytes),
+        cmocka_unit_test(three_classes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
