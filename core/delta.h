@@ -7,14 +7,14 @@
 
 #include <stddef.h>
 
-#include "core/element.h"
+#include "core/number.h"
 
-/* Replaces x[0, n), finite numbers of the type, by their differences, which are such numbers, too.
- * `base` may have any values: what counts are their words in the type, FP32 and BF16 cut off, FP16
- * rounded. */
-void cc_delta_make(enum cc_element type, const float *base, size_t n, float *x);
+/* Replaces x[0, n), values of the format, by their differences, which are such values, too.
+ * Infinity and NaN stay, but in E4M3, which has no exponent for them alone. `base` may have any
+ * values: what counts are their words in the format, FP32 and BF16 cut off, the others rounded. */
+void cc_delta_make(enum cc_number format, const float *base, size_t n, float *x);
 
 /* The reverse, with the same base. */
-void cc_delta_undo(enum cc_element type, const float *base, size_t n, float *x);
+void cc_delta_undo(enum cc_number format, const float *base, size_t n, float *x);
 
 #endif

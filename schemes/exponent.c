@@ -20,11 +20,6 @@
 #include "schemes/floats.h"
 
 static const char *const coders[] = {"cascade", "window", NULL};
-static const char *const types[] = {"auto", "fp32", "bf16", "fp16", NULL};
-
-/* By the parameter. */
-static const enum cc_exponent_type type_of[] = {CC_EXPONENT_AUTO, CC_EXPONENT_FP32,
-                                                CC_EXPONENT_BF16, CC_EXPONENT_FP16};
 
 struct params {
     int64_t coder, type;
@@ -33,19 +28,17 @@ struct params {
 static const struct cc_param table[] = {
     CC_PARAM_CHOICE(struct params, coder, 0, coders,
                     "cascade: fewest bits; window: 4 bits for each exponent, seldom more"),
-    CC_PARAM_CHOICE(
-        struct params, type, 0, types,
-        "format of the values; blocks of bf16 or fp16 are sent as such; auto: the first of "
-        "bf16, fp16 and fp32 that has all of a block's values"),
+    CC_PARAM_CHOICE(struct params, type, 0, cc_number_choices, CC_NUMBER_TYPE_HELP " of a block"),
     {.name = NULL},
 };
 
-static struct cc_exponent_form form_of(const void *params)
+static struct cc_exponent_form form_of(const void *params, bool any)
 {
     const struct params *p = params;
     return (struct cc_exponent_form){
-        .type = type_of[p->type],
+        .type = cc_number_chosen(p->type),
         .coder = (enum cc_exponent_coder)(CC_EXPONENT_CASCADE + p->coder),
+        .any = any,
     };
 }
 
@@ -85,7 +78,7 @@ struct encoding {
     struct cc_exponent_room *room;
     size_t n;
     int parts;
-    size_t len[CC_PARTS_MAX]; /* bytes that a part wrote; 0: a value is not finite */
+    size_t len[CC_PARTS_MAX]; /* bytes that a part wrote; 0: a value is refused */
 };
 
 /* Leaves room for the largest blocks of the parts before. */
@@ -123,7 +116,7 @@ static int encode_from(const struct cc_codec *c, const struct cc_context *ctx, s
 {
     (void)cap;
     const size_t n = c->shape.n;
-    struct encoding w = {.form = form_of(c->params),
+    struct encoding w = {.form = form_of(c->params, cc_passes(c, ctx)),
                          .large = cc_use_nontemporal(2 * cc_elements_bytes(x, n)),
                          .x = x,
                          .out = out,
@@ -244,7 +237,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
 
 static double entropy(const void *params, const float *x, size_t n)
 {
-    return cc_exponent_entropy(form_of(params).type, x, n);
+    return cc_exponent_entropy(form_of(params, false).type, x, n);
 }
 
 const struct cc_scheme cc_scheme_exponent = {

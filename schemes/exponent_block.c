@@ -12,10 +12,17 @@
 #include "core/bytes.h"
 #include "core/reduce.h"
 #include "schemes/kernels/expand.h"
-#include "schemes/kernels/half.h"
+#include "schemes/kernels/stream.h"
 
-/* The first byte of a block has the type in bits 0 and 1, the coder in bits 2 and 3, and this. */
+/* The first byte of a block has the lower bits of the type in bits 0 and 1, the coder in bits 2 and
+ * 3, and these. */
 #define MASKED 16
+#define TYPE4  32 /* the third bit of the type */
+
+static unsigned kind_of(enum cc_number type, enum cc_exponent_coder coder)
+{
+    return ((unsigned)type & 3) | (unsigned)coder << 2 | (type > 3 ? TYPE4 : 0u);
+}
 
 /* The stages of the cascade: the last has codes of one bit. */
 #define STAGES 5
@@ -27,26 +34,25 @@ static size_t count_bytes(enum cc_exponent_coder coder)
     return sizeof(uint16_t) * (coder == CC_EXPONENT_CASCADE ? STAGES : 1);
 }
 
-static size_t width_of(enum cc_exponent_type type)
-{
-    return type == CC_EXPONENT_FP32 ? sizeof(float) : sizeof(uint16_t);
-}
-
 /* Bytes of everything but the exponents of n words. */
-static size_t low_bytes(enum cc_exponent_type type, size_t n)
+static size_t low_bytes(enum cc_number type, size_t n)
 {
     switch (type) {
-    case CC_EXPONENT_FP32:
+    case CC_NUMBER_FP32:
         return 3 * n;
-    case CC_EXPONENT_BF16:
+    case CC_NUMBER_BF16:
         return n;
-    default:
+    case CC_NUMBER_FP16:
         return n + cc_exponent_bytes2(n) + (n + 7) / 8;
+    case CC_NUMBER_E4M3:
+        return cc_exponent_bytes4(n);
+    default:
+        return cc_exponent_bytes2(n) + (n + 7) / 8;
     }
 }
 
 /* Bytes of a coded block up to the end of the codes that every exponent has. */
-static size_t fixed_bytes(enum cc_exponent_type type, enum cc_exponent_coder coder, size_t n)
+static size_t fixed_bytes(enum cc_number type, enum cc_exponent_coder coder, size_t n)
 {
     return count_bytes(coder) + low_bytes(type, n) + cc_exponent_groups(n) +
            (coder == CC_EXPONENT_CASCADE ? cc_exponent_bytes2(n) : cc_exponent_bytes4(n));
@@ -54,37 +60,21 @@ static size_t fixed_bytes(enum cc_exponent_type type, enum cc_exponent_coder cod
 
 /* --- encoding --- */
 
-/* Whether the values have binary16 words, which it sets; the first values mostly show it. */
-static bool to_fp16(const float *x, size_t n, uint16_t *words)
+/* The type of a block, of which at most `bf16` values are looked at to tell whether they are of
+ * bf16; sets room->words if it is a shorter one. */
+static enum cc_number look(const struct cc_exponent_form *f, const float *x, size_t n, size_t bf16,
+                           struct cc_exponent_room *room)
 {
-    const struct k_stream *fp16 = &k_half()->fp16;
-    float back[64];
-    for (size_t i = 0; i < n; i += 64) {
-        const size_t m = cc_smaller(n - i, 64);
-        (void)fp16->copy[CC_ELEMENT_FP32](x + i, (uint8_t *)(words + i), m);
-        fp16->load((const uint8_t *)(words + i), back, m);
-        if (memcmp(back, x + i, m * sizeof *x) != 0)
-            return false;
+    static const enum cc_number order[] = {CC_NUMBER_E4M3, CC_NUMBER_E5M2, CC_NUMBER_BF16,
+                                           CC_NUMBER_FP16};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        if (f->type != CC_NUMBER_AUTO && f->type != order[i])
+            continue;
+        if (order[i] == CC_NUMBER_BF16 ? k_words()->lower(x, cc_smaller(n, bf16)) == 0
+                                       : cc_number_narrow(order[i], x, n, f->any, room->words))
+            return order[i];
     }
-    return true;
-}
-
-/* As cc_exponent_type_of, but of at most `bf16` values it is seen whether they are of bf16. */
-static enum cc_exponent_type look(enum cc_exponent_type wanted, const float *x, size_t n,
-                                  size_t bf16, uint16_t *words)
-{
-    const bool any = wanted == CC_EXPONENT_AUTO;
-    if ((any || wanted == CC_EXPONENT_BF16) && k_words()->lower(x, cc_smaller(n, bf16)) == 0)
-        return CC_EXPONENT_BF16;
-    if ((any || wanted == CC_EXPONENT_FP16) && to_fp16(x, n, words))
-        return CC_EXPONENT_FP16;
-    return CC_EXPONENT_FP32;
-}
-
-enum cc_exponent_type cc_exponent_type_of(enum cc_exponent_type wanted, const float *x, size_t n,
-                                          uint16_t *words)
-{
-    return look(wanted, x, n, n, words);
+    return CC_NUMBER_FP32;
 }
 
 /* A block's values: as float32, or the type's words of 16 bits. */
@@ -95,10 +85,26 @@ struct values {
     bool large; /* the next block is prefetched */
 };
 
-static void split_half(enum cc_exponent_type type, const uint16_t *words, size_t n,
-                       const void *next, struct cc_exponent_room *room, uint8_t *low)
+static uint8_t rotate8(uint8_t word, unsigned left)
 {
-    if (type == CC_EXPONENT_BF16) {
+    return (uint8_t)(word << left | word >> (8 - left));
+}
+
+static void split_bytes(enum cc_number type, const uint8_t *words, size_t n,
+                        struct cc_exponent_room *room, uint8_t *low)
+{
+    for (size_t i = 0; i < n; i++)
+        room->high[i] = rotate8(words[i], 1);
+    if (type == CC_NUMBER_E4M3)
+        k_words()->cut4(room->high, n, room->exponent, low);
+    else
+        k_words()->cut(room->high, n, room->exponent, low, low + cc_exponent_bytes2(n));
+}
+
+static void split_half(enum cc_number type, const uint16_t *words, size_t n, const void *next,
+                       struct cc_exponent_room *room, uint8_t *low)
+{
+    if (type == CC_NUMBER_BF16) {
         k_words()->split16(words, n, next, low, room->exponent);
         return;
     }
@@ -107,7 +113,7 @@ static void split_half(enum cc_exponent_type type, const uint16_t *words, size_t
 }
 
 /* Writes all but the exponents, which go to the room. False: a value is not of the type. */
-static bool split(enum cc_exponent_type type, const struct values *v, struct cc_exponent_room *room,
+static bool split(enum cc_number type, const struct values *v, struct cc_exponent_room *room,
                   uint8_t *low)
 {
     const float *x = v->x;
@@ -117,13 +123,14 @@ static bool split(enum cc_exponent_type type, const struct values *v, struct cc_
         return true;
     }
     const float *next = v->large ? x + n : NULL;
-    if (type == CC_EXPONENT_BF16)
+    if (type == CC_NUMBER_BF16)
         return k_words()->split_bf16(x, n, next, low, room->exponent) == 0;
-    if (type == CC_EXPONENT_FP32) {
+    if (type == CC_NUMBER_FP32)
         k_words()->split32(x, n, next, low, room->exponent);
-    } else {
+    else if (type == CC_NUMBER_FP16)
         split_half(type, room->words, n, NULL, room, low);
-    }
+    else
+        split_bytes(type, (const uint8_t *)room->words, n, room, low);
     return true;
 }
 
@@ -158,15 +165,15 @@ static uint8_t *put_stages(size_t c, size_t escaped, struct cc_exponent_room *ro
 /* Codes n values, in less bytes than their words have. Returns the bytes; 0: there is no such code;
  * SIZE_MAX: a value is not of the type. *seen is what is known of the values, also without a code.
  */
-static size_t put_coded(const struct cc_exponent_form *f, enum cc_exponent_type type,
+static size_t put_coded(const struct cc_exponent_form *f, enum cc_number type,
                         const struct values *v, struct cc_exponent_room *room, uint8_t *out,
                         struct cc_exponents_seen *seen)
 {
     const size_t n = v->n;
-    const uint8_t *limit = out + width_of(type) * n;
+    const uint8_t *limit = out + cc_number_bytes[type] * n;
     const size_t fixed = fixed_bytes(type, f->coder, n);
     *seen = (struct cc_exponents_seen){.zeros = n};
-    if (fixed >= width_of(type) * n)
+    if (fixed >= cc_number_bytes[type] * n)
         return 0;
     uint8_t *low = out + count_bytes(f->coder), *base = low + low_bytes(type, n);
     uint8_t *codes = base + cc_exponent_groups(n), *at = out + fixed;
@@ -189,106 +196,118 @@ static size_t put_coded(const struct cc_exponent_form *f, enum cc_exponent_type 
  * are, so all of them are looked at only while they are split; blocks of less than 64, which are
  * not split, before. */
 static size_t put_typed(const struct cc_exponent_form *f, const float *x, size_t n, bool large,
-                        struct cc_exponent_room *room, uint8_t *out, enum cc_exponent_type *type,
+                        struct cc_exponent_room *room, uint8_t *out, enum cc_number *type,
                         struct cc_exponents_seen *seen)
 {
-    *type = look(f->type, x, n, 64, room->words);
+    *type = look(f, x, n, 64, room);
     const struct values v = {.x = x, .n = n, .large = large};
     const size_t bytes = put_coded(f, *type, &v, room, out, seen);
     if (bytes != SIZE_MAX)
         return bytes;
-    *type = look(f->type == CC_EXPONENT_AUTO ? CC_EXPONENT_FP16 : CC_EXPONENT_FP32, x, n, n,
-                 room->words);
+    const bool fp16 =
+        f->type == CC_NUMBER_AUTO && cc_number_narrow(CC_NUMBER_FP16, x, n, f->any, room->words);
+    *type = fp16 ? CC_NUMBER_FP16 : CC_NUMBER_FP32;
     return put_coded(f, *type, &v, room, out, seen);
 }
 
-static bool finite(enum cc_exponent_type type, const struct cc_exponents_seen *seen)
+/* Whether the values may be encoded; FP16 and shorter types are only found if they may. */
+static bool accepts(const struct cc_exponent_form *f, enum cc_number type,
+                    const struct cc_exponents_seen *seen)
 {
-    return type == CC_EXPONENT_FP16 || seen->most < 255;
+    return f->any || type >= CC_NUMBER_FP16 || seen->most < 255;
 }
 
-/* The values as words. Returns their bytes, SIZE_MAX if a value is not finite. */
-static size_t put_raw(enum cc_exponent_type type, const float *x, size_t n,
-                      const struct cc_exponent_room *room, uint8_t *out)
+/* The values as words. Returns their bytes, SIZE_MAX if a value is refused. */
+static size_t put_raw(const struct cc_exponent_form *f, enum cc_number type, const float *x,
+                      size_t n, const struct cc_exponent_room *room, uint8_t *out)
 {
-    const uint32_t most = type == CC_EXPONENT_FP32 ? k_stream()->copy[CC_ELEMENT_FP32](x, out, n)
-                                                   : k_reduce()->absmax(x, n);
-    if (type == CC_EXPONENT_FP16)
-        memcpy(out, room->words, n * sizeof(uint16_t));
-    for (size_t i = 0; i < n && type == CC_EXPONENT_BF16; i++)
+    const uint32_t most = type == CC_NUMBER_FP32 ? k_stream()->copy[CC_ELEMENT_FP32](x, out, n)
+                                                 : k_reduce()->absmax(x, n);
+    const size_t bytes = cc_number_bytes[type] * n;
+    for (size_t i = 0; i < n && type == CC_NUMBER_BF16; i++)
         cc_put_u16(out + sizeof(uint16_t) * i, (uint16_t)(cc_f32_bits(x[i]) >> 16));
-    return cc_finite_bits(most) ? width_of(type) * n : SIZE_MAX;
+    if (type >= CC_NUMBER_FP16)
+        memcpy(out, room->words, bytes);
+    return cc_finite_bits(most) || f->any ? bytes : SIZE_MAX;
+}
+
+/* Of the words, the part that zeros are at least where a bit for each word is worth them. */
+static size_t zeros_part(enum cc_number type)
+{
+    return cc_number_bytes[type] > 1 ? 16 : 8;
 }
 
 /* Whether words of 0 are worth a bit for each word, by what is seen of the exponents; if so, sets
  * the mask and packs the others to the room. */
-static bool mask_zeros(const float *x, size_t n, size_t most_zeros, struct cc_exponent_room *room,
-                       size_t *packed)
+static bool mask_zeros(enum cc_number type, const float *x, size_t n, size_t most_zeros,
+                       struct cc_exponent_room *room, size_t *packed)
 {
-    if (most_zeros * 16 <= n)
+    if (most_zeros * zeros_part(type) <= n)
         return false;
     *packed = k_words()->pack(x, n, room->mask, room->values);
-    return (n - *packed) * 16 > n;
+    return (n - *packed) * zeros_part(type) > n;
 }
 
 size_t cc_exponent_put_block(const struct cc_exponent_form *f, const float *x, size_t n, bool large,
                              struct cc_exponent_room *room, uint8_t *out)
 {
-    enum cc_exponent_type type;
+    enum cc_number type;
     struct cc_exponents_seen seen;
     size_t head = 1, packed;
     size_t bytes = put_typed(f, x, n, large, room, out + head, &type, &seen);
-    if (finite(type, &seen) && mask_zeros(x, n, seen.zeros, room, &packed)) {
+    if (accepts(f, type, &seen) && mask_zeros(type, x, n, seen.zeros, room, &packed)) {
         memcpy(out + head, room->mask, (n + 7) / 8);
         head += (n + 7) / 8;
         x = room->values;
         n = packed;
         bytes = put_typed(f, x, n, false, room, out + head, &type, &seen);
     }
-    if (!finite(type, &seen))
+    if (!accepts(f, type, &seen))
         return 0;
     const enum cc_exponent_coder coder = bytes > 0 ? f->coder : CC_EXPONENT_RAW;
     if (bytes == 0)
-        bytes = put_raw(type, x, n, room, out + head);
+        bytes = put_raw(f, type, x, n, room, out + head);
     if (bytes == SIZE_MAX)
         return 0;
-    out[0] = (uint8_t)((unsigned)type | (unsigned)coder << 2 | (head > 1 ? MASKED : 0));
+    out[0] = (uint8_t)(kind_of(type, coder) | (head > 1 ? MASKED : 0));
     return head + bytes;
 }
 
-/* Whether words of binary16 are sent as such: if one of the first shows that they are not all of
- * bf16, whose fraction is 3 bits shorter. */
-static bool only_fp16(const uint16_t *words, size_t n)
+/* Whether one of the first words has one of these bits, and one of those of `exponent`. */
+static bool one_has(const uint16_t *words, size_t n, unsigned bits, unsigned exponent)
 {
     for (size_t i = 0; i < cc_smaller(n, 64); i++)
-        if ((words[i] & 0x7c00) != 0 && (words[i] & 7) != 0)
+        if ((words[i] & bits) != 0 && (words[i] & exponent) != 0)
             return true;
     return false;
 }
 
-/* The format that values of x's type are known to be sent in; FP32: they must be widened. */
-static enum cc_exponent_type known_type(enum cc_exponent_type wanted, struct cc_elements x,
-                                        size_t n)
+/* The format that values of x's type are known to be sent in; FP32: they must be widened. With
+ * AUTO, a word must show that they are not all of a format that comes first: fractions of 8 bits'
+ * formats are 4 bits shorter than those of bf16, which are 3 bits shorter than those of binary16.
+ */
+static enum cc_number known_type(enum cc_number wanted, struct cc_elements x, size_t n)
 {
-    const bool any = wanted == CC_EXPONENT_AUTO;
-    if (x.type == CC_ELEMENT_BF16 && (any || wanted == CC_EXPONENT_BF16))
-        return CC_EXPONENT_BF16;
-    if (x.type == CC_ELEMENT_FP16 && (wanted == CC_EXPONENT_FP16 || (any && only_fp16(x.at, n))))
-        return CC_EXPONENT_FP16;
-    return CC_EXPONENT_FP32;
+    const bool automatic = wanted == CC_NUMBER_AUTO;
+    if (x.type == CC_ELEMENT_BF16 &&
+        (wanted == CC_NUMBER_BF16 || (automatic && one_has(x.at, n, 15, 0xffff))))
+        return CC_NUMBER_BF16;
+    if (x.type == CC_ELEMENT_FP16 &&
+        (wanted == CC_NUMBER_FP16 || (automatic && one_has(x.at, n, 7, 0x7c00))))
+        return CC_NUMBER_FP16;
+    return CC_NUMBER_FP32;
 }
 
 size_t cc_exponent_put_half(const struct cc_exponent_form *f, struct cc_elements x, size_t n,
                             bool large, struct cc_exponent_room *room, uint8_t *out)
 {
-    const enum cc_exponent_type type = known_type(f->type, x, n);
-    const unsigned infinite = type == CC_EXPONENT_FP16 ? 31 : 255;
+    const enum cc_number type = known_type(f->type, x, n);
+    const unsigned infinite = f->any ? 256 : type == CC_NUMBER_FP16 ? 31 : 255;
     const struct values v = {.words = x.at, .n = n, .large = large};
     struct cc_exponents_seen seen;
-    const size_t bytes =
-        type == CC_EXPONENT_FP32 ? 0 : put_coded(f, type, &v, room, out + 1, &seen);
-    if (bytes > 0 && seen.most < infinite && seen.zeros * 16 <= n) {
-        out[0] = (uint8_t)((unsigned)type | (unsigned)f->coder << 2);
+    const size_t bytes = type == CC_NUMBER_FP32 ? 0 : put_coded(f, type, &v, room, out + 1, &seen);
+    if (bytes > 0 && seen.most < infinite && seen.zeros * zeros_part(type) <= n) {
+        out[0] = (uint8_t)kind_of(type, f->coder);
         return 1 + bytes;
     }
     cc_widen(x, n, room->wide);
@@ -299,7 +318,7 @@ size_t cc_exponent_put_half(const struct cc_exponent_form *f, struct cc_elements
 
 /* A block's parts, of which all lie in the payload. */
 struct parts {
-    enum cc_exponent_type type;
+    enum cc_number type;
     enum cc_exponent_coder coder;
     size_t n;                            /* words that are not masked */
     const uint8_t *mask;                 /* NULL: none are */
@@ -347,8 +366,9 @@ static int find_parts(const uint8_t *payload, size_t at, size_t len, size_t n, s
 {
     if (len == 0)
         return cc_bad_payload(at, e, "a block without bytes");
-    const unsigned kind = (unsigned)cc_once(payload[at]), type = kind & 3, coder = kind >> 2 & 3;
-    if (type > CC_EXPONENT_FP16 || coder > CC_EXPONENT_WINDOW || kind >= 2 * MASKED)
+    const unsigned kind = (unsigned)cc_once(payload[at]), coder = kind >> 2 & 3;
+    const unsigned type = (kind & 3) | (kind & TYPE4) >> 3;
+    if (type >= CC_NUMBERS || coder > CC_EXPONENT_WINDOW || kind >= 2 * TYPE4)
         return cc_bad_payload(at, e, "%u is not a kind of block", kind);
     size_t head = 1;
     *p = (struct parts){.type = type, .coder = coder, .n = n};
@@ -362,7 +382,7 @@ static int find_parts(const uint8_t *payload, size_t at, size_t len, size_t n, s
     if (coder != CC_EXPONENT_RAW)
         return find_coded(p, payload + at + head, at + head, len - head, e);
     p->low = payload + at + head;
-    if (len - head != width_of(type) * p->n)
+    if (len - head != cc_number_bytes[type] * p->n)
         return cc_bad_payload(at, e, "%zu words as they are in %zu bytes", p->n, len - head);
     return CC_OK;
 }
@@ -413,40 +433,43 @@ static int get_exponents(const struct parts *p, size_t at, struct cc_exponent_ro
                                                  taken, p->count[1]);
 }
 
-static const struct k_stream *half_of(enum cc_exponent_type type)
+/* Sets y to words of a type, or adds scale times them. They are first set where nothing is added
+ * yet, in the room. */
+static void give_words(enum cc_number type, const uint8_t *words, size_t n, const float *scale,
+                       struct cc_exponent_room *room, float *y)
 {
-    return type == CC_EXPONENT_BF16 ? &k_half()->bf16 : &k_half()->fp16;
-}
-
-/* Sets y to the words, or adds scale times them. */
-static void give_raw(const struct parts *p, const float *scale, float *y)
-{
-    if (scale != NULL)
-        (p->type == CC_EXPONENT_FP32 ? k_stream() : half_of(p->type))->add(p->low, *scale, y, p->n);
-    else if (p->type == CC_EXPONENT_FP32)
-        memcpy(y, p->low, p->n * sizeof *y);
-    else
-        half_of(p->type)->load(p->low, y, p->n);
+    if (scale == NULL) {
+        cc_number_widen(type, words, n, y);
+        return;
+    }
+    cc_number_widen(type, words, n, room->wide);
+    k_stream()->add((const uint8_t *)room->wide, *scale, y, n);
 }
 
 /* next: what is decoded then, to be prefetched, if the tensor is large. */
 static void give_coded(const struct parts *p, const uint8_t *next, const float *scale,
                        struct cc_exponent_room *room, float *y)
 {
-    const uint8_t *twos = p->low + p->n, *ones = twos + cc_exponent_bytes2(p->n);
     const bool nontemporal = next != NULL && p->mask == NULL;
-    if (p->type == CC_EXPONENT_FP32) {
+    const uint8_t *twos = p->low + (p->type == CC_NUMBER_FP16 ? p->n : 0);
+    if (p->type == CC_NUMBER_FP32) {
         k_words()->join32(p->low, room->exponent, p->n, next, scale, nontemporal, y);
-    } else if (p->type == CC_EXPONENT_BF16) {
-        k_words()->join_bf16(p->low, room->exponent, p->n, next, scale, nontemporal, y);
-    } else {
-        k_words()->uncut(room->exponent, twos, ones, p->n, room->high);
-        k_words()->join16(p->low, room->high, p->n, room->words);
-        if (scale == NULL)
-            k_half()->fp16.load((const uint8_t *)room->words, y, p->n);
-        else
-            k_half()->fp16.add((const uint8_t *)room->words, *scale, y, p->n);
+        return;
     }
+    if (p->type == CC_NUMBER_BF16) {
+        k_words()->join_bf16(p->low, room->exponent, p->n, next, scale, nontemporal, y);
+        return;
+    }
+    if (p->type == CC_NUMBER_E4M3)
+        k_words()->uncut4(room->exponent, p->low, p->n, room->high);
+    else
+        k_words()->uncut(room->exponent, twos, twos + cc_exponent_bytes2(p->n), p->n, room->high);
+    if (p->type == CC_NUMBER_FP16)
+        k_words()->join16(p->low, room->high, p->n, room->words);
+    else
+        for (size_t i = 0; i < p->n; i++)
+            ((uint8_t *)room->words)[i] = rotate8(room->high[i], 7);
+    give_words(p->type, (const uint8_t *)room->words, p->n, scale, room, y);
 }
 
 int cc_exponent_get_block(const uint8_t *payload, size_t at, size_t len, size_t n,
@@ -460,7 +483,7 @@ int cc_exponent_get_block(const uint8_t *payload, size_t at, size_t len, size_t 
     float *to = p.mask == NULL ? y : room->values;
     const float *factor = p.mask == NULL ? scale : NULL;
     if (p.coder == CC_EXPONENT_RAW)
-        give_raw(&p, factor, to);
+        give_words(p.type, p.low, p.n, factor, room, to);
     else
         give_coded(&p, large ? payload + at + len : NULL, factor, room, to);
     if (p.mask == NULL)

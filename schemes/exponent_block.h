@@ -6,26 +6,19 @@
 #include <stdalign.h>
 
 #include "core/memory.h"
+#include "core/number.h"
 #include "schemes/kernels/words.h"
 #include "schemes/scheme.h"
-
-/* The number formats of values, which are held as float32; in this order in the payload. AUTO: of a
- * block, the first of BF16, FP16 and FP32 that has all of its values. */
-enum cc_exponent_type { CC_EXPONENT_FP32, CC_EXPONENT_BF16, CC_EXPONENT_FP16, CC_EXPONENT_AUTO };
 
 /* How exponents are coded; in this order in the payload, where CC_EXPONENT_RAW is a block whose
  * words are as they are. */
 enum cc_exponent_coder { CC_EXPONENT_RAW, CC_EXPONENT_CASCADE, CC_EXPONENT_WINDOW };
 
 struct cc_exponent_form {
-    enum cc_exponent_type type;
+    enum cc_number type; /* of all blocks whose values it has */
     enum cc_exponent_coder coder;
+    bool any; /* infinity and NaN are encoded, too */
 };
-
-/* The type of a block: the one that is wanted if it has all values, else FP32. Sets words to the
- * values' binary16 words if it is FP16. */
-enum cc_exponent_type cc_exponent_type_of(enum cc_exponent_type wanted, const float *x, size_t n,
-                                          uint16_t *words);
 
 /* Scratch memory for a block. */
 struct cc_exponent_room {
@@ -47,9 +40,9 @@ static inline size_t cc_exponent_block_bound(size_t n)
 
 /* Bits of n values with their exponents coded at their entropy, where +0 is a symbol of its own,
  * and the rest as it is. */
-double cc_exponent_entropy(enum cc_exponent_type type, const float *x, size_t n);
+double cc_exponent_entropy(enum cc_number type, const float *x, size_t n);
 
-/* Writes a block of n >= 1 values and returns its bytes; 0: a value is not finite. large: the
+/* Writes a block of n >= 1 values and returns its bytes; 0: a value is refused. large: the
  * tensor is larger than the cache, so the next block is prefetched meanwhile. */
 size_t cc_exponent_put_block(const struct cc_exponent_form *f, const float *x, size_t n, bool large,
                              struct cc_exponent_room *room, uint8_t *out);

@@ -7,7 +7,7 @@
 #include "schemes/kernels/half.h"
 #include "schemes/plain.h"
 
-/* `width`: bytes of a value in the payload. Refuses values that are not finite. */
+/* `width`: bytes of a value in the payload. Refuses values that are not finite (but cc_passes). */
 int cc_floats_encode(const struct k_stream *format, size_t width, const struct cc_codec *c,
                      const struct cc_context *ctx, struct cc_elements x, uint8_t *out, size_t *len,
                      struct cc_error *e);

@@ -27,6 +27,7 @@ static size_t bound(const void *params, const struct cc_shape *shape)
 struct job {
     const float *x;
     size_t n;
+    bool any; /* values need not be finite */
     int parts;
     uint8_t *out;
     size_t before[CC_PARTS_MAX + 1]; /* pairs before each part */
@@ -73,7 +74,7 @@ static void count_part(void *arg, int part)
     j->bad[part] = j->n;
     for (size_t i = border(j, part); i < end && j->bad[part] == j->n; i += CC_SELECT_BLOCK) {
         found += count_block(j->x + i, cc_smaller(end - i, CC_SELECT_BLOCK), &most);
-        if (!cc_finite_bits(most))
+        if (!cc_finite_bits(most) && !j->any)
             j->bad[part] = i;
     }
     j->before[part + 1] = found;
@@ -117,7 +118,11 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     (void)cap;
     const size_t n = c->shape.n;
     CC_TRY(cc_pairs_check(n, ctx, "pairs", "cut the tensor", e));
-    struct job j = {.x = x, .n = n, .parts = cc_parts(c->threads, n, CC_PART_VALUES), .out = out};
+    struct job j = {.x = x,
+                    .n = n,
+                    .any = cc_passes(c, ctx),
+                    .parts = cc_parts(c->threads, n, CC_PART_VALUES),
+                    .out = out};
     cc_parallel(j.parts, count_part, &j);
     CC_TRY(refuse_bad(&j, ctx, e));
     for (int p = 0; p < j.parts; p++)

@@ -60,6 +60,8 @@ struct cc_context {
     uint64_t seed;
     int64_t rank; /* -1: the server */
     enum cc_direction direction;
+    bool any;         /* NaN and infinity are passed on as they are, not refused: files of tensors
+                         that are kept, by schemes that lose nothing; others still refuse them */
     uint64_t step;    /* counts from 0 */
     uint64_t tensor;  /* index in the step */
     uint64_t offset;  /* index of x[0] in the whole tensor: an exchange may encode one chunk, which
@@ -109,7 +111,7 @@ struct cc_codec {
 
 /* The number of this interface, which plugins are built with (schemes/plugin.h): another one for
  * every change of a struct that a plugin shares with the program. */
-#define CC_SCHEME_ABI 4
+#define CC_SCHEME_ABI 5
 
 struct cc_scheme {
     const char *id;        /* as on the command line */
@@ -156,7 +158,8 @@ struct cc_scheme {
 
     /* Encodes shape.n values to out[0, cap), cap >= bound, and sets *len <= bound. x and out do not
      * overlap; nothing outside the buffers is read or written. Refuses NaN and infinity, also in
-     * gradient + residual, naming tensor and index (cc_refuse); the state is then unspecified. If
+     * gradient + residual, naming tensor and index (cc_refuse), unless ctx->any says otherwise
+     * (cc_passes); the state is then unspecified. If
      * others write to x meanwhile, this holds all the same, and what is encoded is any mixture. */
     int (*encode)(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e);
@@ -337,6 +340,12 @@ static inline int cc_scheme_encode(const struct cc_codec *c, const struct cc_con
     return c->scheme->encode_from != NULL
                ? c->scheme->encode_from(c, ctx, x, out, cap, len, e)
                : c->scheme->encode(c, ctx, (const float *)x.at, out, cap, len, e);
+}
+
+/* Whether the scheme passes on what is not finite: asked to, and losing nothing. */
+static inline bool cc_passes(const struct cc_codec *c, const struct cc_context *ctx)
+{
+    return ctx->any && (c->scheme->flags & CC_LOSSY) == 0;
 }
 
 /* CC_FAIL: a payload that gave a fault gives none when it is read again. */

@@ -34,7 +34,7 @@ int cc_unpack(const struct cc_container *file, size_t tensor, float *x, struct c
     CC_TRY_OUT(CC_NEW(types, file->tensor_count, e));
     CC_TRY_OUT(cc_container_types(file, types, e));
     if (spec->scheme->flags & CC_LOSSY)
-        cc_element_round(cc_dtype_element(types[tensor]), x, t->shape.n);
+        cc_number_round(cc_dtype_number(types[tensor]), x, t->shape.n);
 out:
     free(types);
     free(c.scratch);

@@ -114,16 +114,17 @@ def fp32(data, n, par, ctx):
     return numbers("I", data)
 
 
+def half_bits(h):
+    """The bits of a binary16 as float32."""
+    if h & 0x7c00 == 0x7c00:        # infinities and NaN, bit by bit
+        return h >> 15 << 31 | 0x7f800000 | (h & 0x3ff) << 13
+    return struct.unpack("=I", struct.pack("=f", *struct.unpack("=e", struct.pack("=H", h))))[0]
+
+
 def fp16(data, n, par, ctx):
     length(data, 2 * n)
-
-    def widen(h):
-        if h & 0x7c00 == 0x7c00:        # infinities and NaN, bit by bit
-            return h >> 15 << 31 | 0x7f800000 | (h & 0x3ff) << 13
-        return struct.unpack("=I", struct.pack("=f", *struct.unpack("=e", struct.pack("=H", h))))[0]
-
     known = {}
-    return array("I", [known[h] if h in known else known.setdefault(h, widen(h))
+    return array("I", [known[h] if h in known else known.setdefault(h, half_bits(h))
                        for h in numbers("H", data)])
 
 
@@ -544,6 +545,30 @@ def exponent(data, n, par, ctx):
     return out
 
 
+# By the number of a format in payloads: fp32, bf16, fp16, e4m3, e5m2: bits of a word, of its exponent.
+FORMATS = [(32, 8), (16, 8), (16, 5), (8, 4), (8, 5)]
+
+
+def eight(kind, w):
+    """The bits of a float of 8 bits as float32."""
+    m, bias = (3, 7) if kind == 3 else (2, 15)
+    mag, f = w & 127, w & (1 << m) - 1
+    if mag >= (127 if kind == 3 else 124):
+        return (w & 128) << 24 | 0x7f800000 | f << 23 - m
+    e = mag >> m
+    number = math.ldexp(f if e == 0 else f + (1 << m), max(e, 1) - bias - m)
+    return struct.unpack("<I", struct.pack("<f", number))[0] | (w & 128) << 24
+
+
+def widened(kind, words):
+    """Words of a format as those of float32."""
+    if kind == 1:
+        return [w << 16 for w in words]
+    if kind == 2:
+        return [half_bits(w) for w in words]
+    return [eight(kind, w) for w in words] if kind > 2 else words
+
+
 def exponent_block(data, m):
     at = 0
 
@@ -565,23 +590,24 @@ def exponent_block(data, m):
     def bit_array(count):
         return [int(b) for b in bits(take(bytes_for(count)), count)]
 
-    kind, = take(1)
-    kind, coder, masked = kind & 3, kind >> 2 & 3, kind >> 4
-    need(kind < 3 and coder < 3 and masked < 2, "not a kind of block")
+    first, = take(1)
+    kind, coder, masked = first & 3 | first >> 3 & 4, first >> 2 & 3, first >> 4 & 1
+    need(kind < 5 and coder < 3 and first < 64, "not a kind of block")
+    width, exponent_bits = FORMATS[kind]
     mask = bit_array(m) if masked else [1] * m
     c = sum(mask)
     if coder == 0:
-        words = numbers("H" if kind else "I", take(c * (2 if kind else 4)))
+        words = numbers({32: "I", 16: "H", 8: "B"}[width], take(c * width // 8))
     else:
         counts = numbers("H", take(10 if coder == 1 else 2))
-        rests = take((3 if kind == 0 else 1) * c)
-        if kind == 0:
-            rest = [int.from_bytes(rests[3 * i:3 * i + 3], "little") for i in range(c)]
-        else:
-            rest = list(rests)
-        if kind == 2:
-            rest = [r | p << 8 for r, p in zip(rest, plane(c, 2))]
-            rest = [r | p << 10 for r, p in zip(rest, bit_array(c))]
+        own = (width - exponent_bits) // 8      # bytes of each rest; other bits are in planes
+        rests = take(own * c)
+        rest = [int.from_bytes(rests[own * i:own * (i + 1)], "little") for i in range(c)]
+        if kind == 3:
+            rest = plane(c, 4)
+        elif kind in (2, 4):
+            rest = [r | p << 8 * own for r, p in zip(rest, plane(c, 2))]
+            rest = [r | p << 8 * own + 2 for r, p in zip(rest, bit_array(c))]
         base = take((c + 127) // 128)
         if coder == 1:
             stages = [plane(k, 2) for k in [c] + list(counts[:3])] + [bit_array(counts[3])]
@@ -597,15 +623,11 @@ def exponent_block(data, m):
         escapes = iter(take(counts[-1]))
         e = [next(escapes) if r == escape else base[i // 128] + steps[r]
              for i, r in enumerate(ranks)]
-        width, low = (32, 24) if kind == 0 else (16, 8) if kind == 1 else (16, 11)
+        low = width - exponent_bits
         rotated = [(e & (1 << width - low) - 1) << low | r for e, r in zip(e, rest)]
         words = [r >> 1 | (r & 1) << width - 1 for r in rotated]
     length(data, at)
-    if kind == 1:
-        words = [w << 16 for w in words]
-    elif kind == 2:
-        words = fp16(array("H", words).tobytes(), c, None, None)
-    words = iter(words)
+    words = iter(widened(kind, words))
     return array("I", [next(words) if b else 0 for b in mask])
 
 
@@ -619,30 +641,35 @@ def call(lib, name, result, *arguments):
 
 
 def zstd(data, n, par, ctx):
-    size, out = ctypes.c_size_t, ctypes.create_string_buffer(4 * n)
+    kind = data[0] if data and 1 <= data[0] <= 4 else 0
+    data = data[1:] if kind else data
+    want = FORMATS[kind][0] // 8 * n
+    size, out = ctypes.c_size_t, ctypes.create_string_buffer(want)
     given = data, size(len(data))
     content = call("zstd", "ZSTD_getFrameContentSize", ctypes.c_ulonglong, *given)
-    need(content == 4 * n, "not a frame that says %d bytes" % (4 * n))
+    need(content == want, "not a frame that says %d bytes" % want)
     length(data, call("zstd", "ZSTD_findFrameCompressedSize", size, *given))
-    done = call("zstd", "ZSTD_decompress", size, out, size(4 * n), *given)
-    need(done == 4 * n, "damaged frame")
-    return numbers("I", out.raw)
+    done = call("zstd", "ZSTD_decompress", size, out, size(want), *given)
+    need(done == want, "damaged frame")
+    return array("I", widened(kind, numbers("IHHBB"[kind], out.raw)))
 
 
 def lz4(data, n, par, ctx):
-    out, at = [], 0
-    for first in range(0, 4 * n, 2**22):
-        part = ctypes.create_string_buffer(min(2**22, 4 * n - first))
+    out, at = array("I"), 0
+    for first in range(0, n, 2**20):
         need(at + 4 <= len(data), "payload too short")
-        size, = struct.unpack_from("<I", data, at)
+        head, = struct.unpack_from("<I", data, at)
+        size, kind = head & 2**24 - 1, head >> 24
+        need(kind < 5, "not a format")
+        part = ctypes.create_string_buffer(min(2**20, n - first) * FORMATS[kind][0] // 8)
         block = data[at + 4:at + 4 + size]
         length(block, size)
         done = call("lz4", "LZ4_decompress_safe", ctypes.c_int, block, part, size, len(part))
         need(done == len(part), "damaged block")
-        out.append(part.raw)
+        out.extend(widened(kind, numbers("IHHBB"[kind], part.raw)))
         at += 4 + size
     length(data, at)
-    return numbers("I", b"".join(out))
+    return out
 
 
 def zfp(data, n, par, ctx):
@@ -699,8 +726,8 @@ SCHEMES = {
     "demo": (demo, {"k": 32, "side": 64, "decay": 0.999, "signs": 0, "index": "u12"}),
     "local": (local, {"every": 2, "inner": (fp32, {})}),
     "exponent": (exponent, {"coder": "cascade", "type": "auto"}),
-    "zstd": (zstd, {"level": 3}),
-    "lz4": (lz4, {"level": 1}),
+    "zstd": (zstd, {"level": 3, "type": "auto"}),
+    "lz4": (lz4, {"level": 1, "type": "auto"}),
     "zfp": (zfp, {"tolerance": 0.01}),
 }
 

@@ -70,6 +70,9 @@ write("mixed.safetensors", {
     "scalar": ([], [-0.75]), "none": ([0], []), "no rows": ([0, 5], []), "one": ([1], [2.5]),
     "zeros": ([30, 30], [0.0] * 900), "minus zeros": ([9], [-0.0] * 9),
     "ties": ([24, 25], [rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0]) for _ in range(600)]),
+    "e4m3": ([3000], [rng.randint(-15, 15) * 2.0 ** rng.choice([-9, -8, -7, -6, -4]) for _ in range(3000)]),
+    "e5m2": ([70, 90], [rng.choice([-7, -5, 1, 3]) * 2.0 ** rng.randint(-14, -3) for _ in range(6300)]),
+    "bf16": ([3000], [rng.randint(-255, 255) * 2.0 ** rng.randint(-9, -5) for _ in range(3000)]),
     "tiny": ([31], gauss(31, 1e-30)), "subnormal": ([10, 10], gauss(100, 1e-40)),
     "d\u00e9j\u00e0 \"vu\"\\": ([2, 1, 3, 1, 2, 1, 1, 5], gauss(60, 1e-3))},
     {"step": "0", "na\u00efve \"key\"": "\u20ac\n", "empty": ""})

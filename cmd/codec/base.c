@@ -63,27 +63,23 @@ void cc_base_close(struct cc_base *b)
     *b = (struct cc_base){.trace = NULL};
 }
 
-int cc_base_make(struct cc_base *b, const struct cc_tensor_info *tensor, enum cc_element type,
+int cc_base_make(struct cc_base *b, const struct cc_tensor_info *tensor, enum cc_number format,
                  float *x, struct cc_error *e)
 {
     if (b->trace == NULL)
         return CC_OK;
-    for (size_t i = 0; i < tensor->shape.n; i++)
-        if (!cc_finite(x[i]))
-            return cc_fail(e, "tensor '%.200s': the value at index %zu is not finite", tensor->name,
-                           i);
     CC_TRY(load(b, tensor, b->only, e));
-    cc_delta_make(type, b->x, tensor->shape.n, x);
+    cc_delta_make(format, b->x, tensor->shape.n, x);
     return CC_OK;
 }
 
-int cc_base_undo(struct cc_base *b, const struct cc_tensor_info *tensor, enum cc_element type,
+int cc_base_undo(struct cc_base *b, const struct cc_tensor_info *tensor, enum cc_number format,
                  float *x, struct cc_error *e)
 {
     if (b->trace == NULL)
         return CC_OK;
     CC_TRY(load(b, tensor, b->only, e));
-    cc_delta_undo(type, b->x, tensor->shape.n, x);
+    cc_delta_undo(format, b->x, tensor->shape.n, x);
     return CC_OK;
 }
 

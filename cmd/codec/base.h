@@ -22,11 +22,11 @@ int cc_base_open(const char *path, const struct cc_tensor_info *const *tensors, 
                  struct cc_base *out, struct cc_error *e);
 void cc_base_close(struct cc_base *b);
 
-/* Replaces x, the values of a tensor of the type, by their differences from the base's; or the
- * reverse. Before, a value that is not finite is refused. */
-int cc_base_make(struct cc_base *b, const struct cc_tensor_info *tensor, enum cc_element type,
+/* Replaces x, the values of a tensor of the format, by their differences from the base's; or the
+ * reverse. */
+int cc_base_make(struct cc_base *b, const struct cc_tensor_info *tensor, enum cc_number format,
                  float *x, struct cc_error *e);
-int cc_base_undo(struct cc_base *b, const struct cc_tensor_info *tensor, enum cc_element type,
+int cc_base_undo(struct cc_base *b, const struct cc_tensor_info *tensor, enum cc_number format,
                  float *x, struct cc_error *e);
 
 /* Appends the pair. The pairs are as cc_tensor_file_metadata returns them. */

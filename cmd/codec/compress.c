@@ -68,6 +68,7 @@ static int add_tensors(struct compressing *c, const struct cc_container_head *he
                                        .rank = head->rank,
                                        .direction = head->direction,
                                        .step = head->step,
+                                       .any = true,
                                        .tensor = i,
                                        .name = info->name};
         size_t bytes;

@@ -98,9 +98,9 @@ static int decode_tensor(struct decoder *d, struct cc_tensor_codec *c, size_t i,
     ctx.name = t->name;
     CC_TRY_OUT(cc_tensor_codec_set(c, d->spec, &t->shape, &decoders_memory, e));
     CC_TRY_OUT(cc_decode(&c->set.item->codec, &ctx, t->payload, t->payload_bytes, c->values, e));
-    CC_TRY_OUT(cc_base_undo(&d->base, &d->info[i], cc_dtype_element(d->types[i]), c->values, e));
+    CC_TRY_OUT(cc_base_undo(&d->base, &d->info[i], cc_dtype_number(d->types[i]), c->values, e));
     if (d->spec->scheme->flags & CC_LOSSY)
-        cc_element_round(cc_dtype_element(d->types[i]), c->values, t->shape.n);
+        cc_number_round(cc_dtype_number(d->types[i]), c->values, t->shape.n);
     return cc_tensor_file_put(out, c->values, e);
 out:
     if (d->options.payload)

@@ -96,9 +96,10 @@ static int encode_tensor(struct encoder *c, size_t t, const uint8_t **payload, s
     const struct cc_tensor_info *info = cc_trace_tensor(c->trace, t);
     c->ctx.tensor = t;
     c->ctx.name = info->name;
+    c->ctx.any = true;
     CC_TRY(cc_tensor_codec_set(&c->codec, c->spec, &info->shape, &cc_memory_in_turn, e));
     CC_TRY(cc_trace_load(c->trace, 0, 0, t, c->codec.values, e));
-    CC_TRY_IN(cc_base_make(&c->base, info, cc_dtype_element(cc_trace_dtype(c->trace, t)),
+    CC_TRY_IN(cc_base_make(&c->base, info, cc_dtype_number(cc_trace_dtype(c->trace, t)),
                            c->codec.values, e),
               e, "%s", c->in);
     const struct cc_codec_item *item = c->codec.set.item;

@@ -10,7 +10,11 @@
 static const struct {
     const char *word;
     enum cc_dtype type;
-} words[] = {{"F32", CC_F32}, {"BF16", CC_BF16}, {"F16", CC_F16}};
+} words[] = {{"F32", CC_F32},
+             {"BF16", CC_BF16},
+             {"F16", CC_F16},
+             {"F8_E4M3", CC_F8_E4M3},
+             {"F8_E5M2", CC_F8_E5M2}};
 enum { WORDS = sizeof words / sizeof words[0] };
 
 const char *cc_types_word(enum cc_dtype type)
@@ -62,8 +66,9 @@ int cc_container_types(const struct cc_container *file, enum cc_dtype *types, st
     for (size_t i = 0; i < file->tensor_count; i++) {
         types[i] = CC_F32;
         if (text != NULL && !parse_type(&text, &types[i]))
-            return cc_fail(e, "metadata %s: line %zu is not one of F32, BF16 and F16", CC_TYPES_KEY,
-                           i + 1);
+            return cc_fail(
+                e, "metadata %s: line %zu is not one of F32, BF16, F16, F8_E4M3 and F8_E5M2",
+                CC_TYPES_KEY, i + 1);
     }
     if (text != NULL && *text != '\0')
         return cc_fail(e, "metadata %s: more lines than the file's %zu tensors", CC_TYPES_KEY,

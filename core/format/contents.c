@@ -57,9 +57,10 @@ int cc_contents_add_meta(struct cc_contents *c, const char *key, const char *val
 size_t cc_dtype_bytes(enum cc_dtype dtype)
 {
     static const size_t bytes[] = {
-        [CC_F32] = 4,    [CC_F16] = 2, [CC_BF16] = 2, [CC_F64] = 8, [CC_DECIMAL] = 0,
-        [CC_FLOAT8] = 1, [CC_I8] = 1,  [CC_U8] = 1,   [CC_I16] = 2, [CC_U16] = 2,
-        [CC_I32] = 4,    [CC_U32] = 4, [CC_I64] = 8,  [CC_U64] = 8};
+        [CC_F32] = 4,     [CC_F16] = 2,     [CC_BF16] = 2,    [CC_F64] = 8,
+        [CC_F8_E4M3] = 1, [CC_F8_E5M2] = 1, [CC_DECIMAL] = 0, [CC_FLOAT8] = 1,
+        [CC_I8] = 1,      [CC_U8] = 1,      [CC_I16] = 2,     [CC_U16] = 2,
+        [CC_I32] = 4,     [CC_U32] = 4,     [CC_I64] = 8,     [CC_U64] = 8};
     return bytes[dtype];
 }
 

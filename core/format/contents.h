@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/infile.h"
 #include "core/tensor.h"
+#include "core/number.h"
 
 enum cc_file_format { CC_SAFETENSORS, CC_NPY, CC_NPZ, CC_CSV, CC_COMPRESSED };
 /* Their suffixes, for messages and help; CC_NPZ is only read. CC_COMPRESSED, .cc, is what `commcomp
@@ -23,8 +24,10 @@ enum cc_dtype {
     CC_F16,
     CC_BF16,
     CC_F64,
+    CC_F8_E4M3, /* floats of 8 bits (core/float8.h) */
+    CC_F8_E5M2,
     CC_DECIMAL,
-    CC_FLOAT8, /* floats of 8 bits, of any kind */
+    CC_FLOAT8, /* others of 8 bits */
     /* whole numbers with and without sign, also truth values: */
     CC_I8,
     CC_U8,
@@ -42,6 +45,16 @@ static inline enum cc_element cc_dtype_element(enum cc_dtype stored)
     return stored == CC_BF16  ? CC_ELEMENT_BF16
            : stored == CC_F16 ? CC_ELEMENT_FP16
                               : CC_ELEMENT_FP32;
+}
+
+/* The format of values that are stored so; float32 for types without one. */
+static inline enum cc_number cc_dtype_number(enum cc_dtype stored)
+{
+    return stored == CC_BF16      ? CC_NUMBER_BF16
+           : stored == CC_F16     ? CC_NUMBER_FP16
+           : stored == CC_F8_E4M3 ? CC_NUMBER_E4M3
+           : stored == CC_F8_E5M2 ? CC_NUMBER_E5M2
+                                  : CC_NUMBER_FP32;
 }
 
 /* How files store gradients of a type. */
@@ -106,16 +119,17 @@ const char *cc_contents_meta(const struct cc_contents *c, const char *key);
  * lines must name each tensor exactly once; without the key the order is that of the file. */
 int cc_contents_order(const struct cc_contents *c, size_t **out, struct cc_error *e);
 
-/* Sets x[0, n) to the values that `size` bytes hold in the form `dtype`: F16 and BF16 are exact;
- * F64 is rounded to the nearest float, to infinity beyond the largest. Fails for CC_DECIMAL only.
+/* Sets x[0, n) to the values that `size` bytes hold in the form `dtype`: all are exact but F64,
+ * which is rounded to the nearest float, to infinity beyond the largest. Fails for CC_DECIMAL only.
  */
 int cc_stored_values(const uint8_t *bytes, size_t size, enum cc_dtype dtype, size_t n, float *x,
                      struct cc_error *e);
 /* The same for the n values at `offset` of a file. Messages begin with the path. */
 int cc_stored_read(const struct cc_infile *f, const char *path, enum cc_dtype dtype, size_t offset,
                    size_t n, float *x, struct cc_error *e);
-/* The reverse of cc_stored_values, for F16 and BF16: writes 2 n bytes, and returns how many values
- * come before the first that is not a number of that type; n: all are. */
+/* The reverse of cc_stored_values, for types shorter than F32: writes cc_dtype_bytes for each
+ * value, and returns how many values come before the first that is not one of that type; n: all
+ * are. */
 size_t cc_stored_narrow(enum cc_dtype dtype, const float *x, size_t n, uint8_t *bytes);
 
 /* --- for the readers of formats --- */

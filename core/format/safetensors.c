@@ -27,10 +27,11 @@ static int parse_dtype(const char *text, bool shapes, enum cc_dtype *out, struct
     for (unsigned i = 0; i < sizeof refused / sizeof refused[0]; i++)
         known |= strcmp(text, refused[i]) == 0;
     if (known)
-        return cc_fail(e,
-                       "its dtype is %s; only F32, F16, BF16 and F64 are read: convert it, "
-                       "or leave it out",
-                       text);
+        return cc_fail(
+            e,
+            "its dtype is %s; only F32, F16, BF16, F64, F8_E4M3 and F8_E5M2 are read: convert it, "
+            "or leave it out",
+            text);
     return cc_fail(e, "unknown dtype \"%.40s\"", text);
 }
 

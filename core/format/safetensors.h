@@ -28,7 +28,7 @@ struct cc_safetensors_writer {
 };
 
 /* Begins a file of `count` tensors, stored in this order, with distinct names in UTF-8, of the
- * types CC_F32, CC_F16, CC_BF16 or CC_F64 each (NULL: all CC_F32), and `pairs` metadata pairs.
+ * types up to CC_F8_E5M2 each (NULL: all CC_F32), and `pairs` metadata pairs.
  * cc_safetensors_bytes then takes all values, tensor after tensor, any number at a time. After a
  * successful begin, call exactly one of commit and abort; the file appears with commit, which fails
  * if values are missing. */

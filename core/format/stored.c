@@ -5,29 +5,19 @@
 #include "core/format/contents.h"
 #include "core/format/csv.h"
 
-/* The reverse of cc_from_fp16, for numbers that it gives. */
-static uint16_t to_f16(float v)
-{
-    const uint32_t bits = cc_f32_bits(v), sign = bits >> 16 & 0x8000u;
-    const float magnitude = cc_bits_f32(bits & 0x7fffffffu);
-    if (!cc_finite(v))
-        return (uint16_t)(sign | 0x7c00u | (bits >> 13 & 0x3ffu));
-    return (uint16_t)(sign | (cc_f32_bits(magnitude * 0x1p-112f) >> 13 & 0x7fffu));
-}
-
 size_t cc_stored_narrow(enum cc_dtype dtype, const float *x, size_t n, uint8_t *bytes)
 {
-    size_t i = 0;
-    for (; i < n; i++) {
-        const uint32_t bits = cc_f32_bits(x[i]);
-        const uint16_t half = dtype == CC_F16 ? to_f16(x[i]) : (uint16_t)(bits >> 16);
-        const uint32_t back =
-            dtype == CC_F16 ? cc_f32_bits(cc_from_fp16(half)) : (uint32_t)half << 16;
-        if (back != bits)
+    const enum cc_number format = cc_dtype_number(dtype);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t word = cc_number_of(format, x[i]);
+        if (cc_f32_bits(cc_number_value(format, word)) != cc_f32_bits(x[i]))
             return i;
-        cc_put_u16(bytes + 2 * i, half);
+        if (cc_number_bytes[format] == 1)
+            bytes[i] = (uint8_t)word;
+        else
+            cc_put_u16(bytes + 2 * i, (uint16_t)word);
     }
-    return i;
+    return n;
 }
 
 int cc_stored_values(const uint8_t *bytes, size_t size, enum cc_dtype dtype, size_t n, float *x,
@@ -48,6 +38,10 @@ int cc_stored_values(const uint8_t *bytes, size_t size, enum cc_dtype dtype, siz
     case CC_F64:
         for (size_t i = 0; i < n; i++)
             x[i] = (float)cc_get_f64(bytes + 8 * i);
+        return CC_OK;
+    case CC_F8_E4M3:
+    case CC_F8_E5M2:
+        cc_number_widen(cc_dtype_number(dtype), bytes, n, x);
         return CC_OK;
     default:
         return cc_csv_values(bytes, size, x, n, e);

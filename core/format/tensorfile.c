@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/bytes.h"
+#include "core/format/compressed.h"
 #include "core/format/csv.h"
 #include "core/format/npy.h"
 #include "core/format/safetensors.h"
@@ -110,19 +111,20 @@ static int check_csv(const struct cc_tensor_file *w, const struct cc_tensor_info
     return CC_OK;
 }
 
-/* Writes the values as 16-bit floats. */
+/* Writes the values in a type shorter than float32. */
 static int put_narrow(struct cc_tensor_file *w, const struct cc_tensor_info *tensor,
                       enum cc_dtype dtype, const float *x, struct cc_error *e)
 {
     uint8_t bytes[2 * 512];
+    const size_t each = cc_dtype_bytes(dtype);
     for (size_t i = 0, m; i < tensor->shape.n; i += m) {
-        m = cc_smaller(tensor->shape.n - i, sizeof bytes / 2);
+        m = cc_smaller(tensor->shape.n - i, sizeof bytes / each);
         const size_t done = cc_stored_narrow(dtype, x + i, m, bytes);
         if (done < m)
             return cc_fail(e, "%s: tensor \"%.200s\": the value at index %zu is not a number of %s",
                            w->format == CC_SAFETENSORS ? w->safetensors.out.path : w->out.path,
-                           tensor->name, i + done, dtype == CC_F16 ? "fp16" : "bf16");
-        CC_TRY(put_bytes(w, bytes, 2 * m, e));
+                           tensor->name, i + done, cc_types_word(dtype));
+        CC_TRY(put_bytes(w, bytes, each * m, e));
     }
     return CC_OK;
 }

@@ -16,10 +16,10 @@ struct cc_tensor_file;
 int cc_tensor_file_check(const char *path, size_t count, struct cc_error *e);
 
 /* Begins a file of `count` tensors with distinct names in UTF-8; .npy and .csv keep neither names
- * nor metadata. dtypes: of each tensor CC_F32, CC_F16 or CC_BF16; NULL: all are CC_F32. Other files
- * than .safetensors have no CC_BF16, and CSV only decimals: such values are stored as float32,
- * which has them all. tensors[] and dtypes[] must live until commit or abort; call exactly one of
- * them. */
+ * nor metadata. dtypes: of each tensor one up to CC_F8_E5M2 but CC_F64; NULL: all are CC_F32. Other
+ * files than .safetensors have none of these but CC_F16, and CSV only decimals: such values are
+ * stored as float32, which has them all. tensors[] and dtypes[] must live until commit or abort;
+ * call exactly one of them. */
 int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
                          const enum cc_dtype *dtypes, size_t count, const struct cc_pair *metadata,
                          size_t pairs, struct cc_tensor_file **out, struct cc_error *e);

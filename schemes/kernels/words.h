@@ -21,11 +21,14 @@ struct k_words {
     void (*join32)(const uint8_t *low, const uint8_t *high, size_t n, const void *ahead,
                    const float *scale, bool nontemporal, float *y);
     void (*join16)(const uint8_t *low, const uint8_t *high, size_t n, uint16_t *w);
-    /* The upper bytes of binary16: the exponents, and the 3 bits after them, two in codes of 2 bits
-     * (kernels/exponent.h), the highest in a bit array. */
+    /* The upper bytes of binary16, or words of E5M2, rotated: the exponents, and the 3 bits after
+     * them, two in codes of 2 bits (kernels/exponent.h), the highest in a bit array. */
     void (*cut)(const uint8_t *high, size_t n, uint8_t *exponent, uint8_t *twos, uint8_t *ones);
     void (*uncut)(const uint8_t *exponent, const uint8_t *twos, const uint8_t *ones, size_t n,
                   uint8_t *high);
+    /* Rotated words of E4M3: the exponents, and the 4 bits after them in codes of 4 bits. */
+    void (*cut4)(const uint8_t *high, size_t n, uint8_t *exponent, uint8_t *fours);
+    void (*uncut4)(const uint8_t *exponent, const uint8_t *fours, size_t n, uint8_t *high);
     /* The bits that are set in the lower half of any word. */
     uint32_t (*lower)(const float *x, size_t n);
     /* split32 and join32 for words that have none, by their upper halves. Returns what lower does.

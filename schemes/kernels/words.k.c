@@ -305,6 +305,34 @@ static void uncut(const uint8_t *restrict exponent, const uint8_t *restrict twos
                             (ones[k / 8] >> k % 8 & 1u) << 2);
 }
 
+static void cut4(const uint8_t *restrict high, size_t n, uint8_t *restrict exponent,
+                 uint8_t *restrict fours)
+{
+    size_t i = 0;
+    for (; i + 64 <= n; i += 64)
+        for (size_t k = 0; k < 32; k++)
+            fours[i / 2 + k] = (uint8_t)((high[i + k] & 15) | high[i + 32 + k] << 4);
+    memset(fours + i / 2, 0, cc_exponent_bytes4(n - i));
+    for (size_t k = i; k < n; k++)
+        cc_exponent_put(fours + i / 2, k - i, 4, high[k] & 15);
+    for (size_t k = 0; k < n; k++)
+        exponent[k] = high[k] >> 4;
+}
+
+static void uncut4(const uint8_t *restrict exponent, const uint8_t *restrict fours, size_t n,
+                   uint8_t *restrict high)
+{
+    size_t i = 0;
+    for (; i + 64 <= n; i += 64)
+        for (size_t k = 0; k < 32; k++) {
+            const uint8_t two = fours[i / 2 + k];
+            high[i + k] = (uint8_t)(exponent[i + k] << 4 | (two & 15));
+            high[i + 32 + k] = (uint8_t)(exponent[i + 32 + k] << 4 | two >> 4);
+        }
+    for (size_t k = i; k < n; k++)
+        high[k] = (uint8_t)((unsigned)exponent[k] << 4 | cc_exponent_get(fours + i / 2, k - i, 4));
+}
+
 static uint32_t lower(const float *x, size_t n)
 {
     uint32_t bits = 0;
@@ -441,6 +469,8 @@ const struct k_words CC_K(k_words) = {
     .join16 = join16,
     .cut = cut,
     .uncut = uncut,
+    .cut4 = cut4,
+    .uncut4 = uncut4,
     .split_bf16 = split_bf16,
     .join_bf16 = join_bf16,
     .lower = lower,

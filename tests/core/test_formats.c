@@ -186,6 +186,48 @@ static void conversions(void **state)
                 x[5] == 1);
 }
 
+/* Every word of 8 bits by its number, and back; values between two words are of none, and round to
+ * the nearer one. */
+static void float8(void **state)
+{
+    static const struct {
+        enum cc_dtype dtype;
+        int mantissa, bias, infinite;
+    } types[] = {{CC_F8_E4M3, 3, 7, 128}, {CC_F8_E5M2, 2, 15, 0x7c}};
+    (void)state;
+    for (size_t t = 0; t < 2; t++) {
+        const enum cc_dtype dtype = types[t].dtype;
+        uint8_t word[256], back[256];
+        float x[256];
+        for (unsigned i = 0; i < 256; i++)
+            word[i] = (uint8_t)i;
+        assert_int_equal(cc_stored_values(word, 256, dtype, 256, x, NULL), CC_OK);
+        for (unsigned i = 0; i < 256; i++) {
+            const int m = types[t].mantissa, mag = (int)(i & 127), f = mag & ((1 << m) - 1);
+            const double want = mag >> m == 0 ? ldexp(f, 1 - types[t].bias - m)
+                                              : ldexp((1 << m) + f, (mag >> m) - types[t].bias - m);
+            assert_int_equal(signbit(x[i]) != 0, i >> 7);
+            if (mag == 127 || mag > types[t].infinite)
+                assert_true(isnan(x[i]));
+            else if (mag == types[t].infinite)
+                assert_true(isinf(x[i]));
+            else
+                assert_true((double)fabsf(x[i]) == want);
+        }
+        assert_int_equal(cc_stored_narrow(dtype, x, 256, back), 256);
+        assert_memory_equal(back, word, 256);
+        const unsigned most = t == 0 ? 0x7e : 0x7b;
+        for (unsigned i = 0; i < most; i++) {
+            const float middle = (x[i] + x[i + 1]) / 2;
+            float round[] = {nextafterf(middle, 0), middle, nextafterf(middle, 1e9f), -1e9f};
+            assert_int_equal(cc_stored_narrow(dtype, round, 1, back), 0);
+            cc_number_round(cc_dtype_number(dtype), round, 4);
+            assert_true(round[0] == x[i] && round[2] == x[i + 1] && round[3] == -x[most]);
+            assert_true(round[1] == x[i % 2 == 0 ? i : i + 1]);
+        }
+    }
+}
+
 static void safetensors_writes(void **state)
 {
     const struct cc_tensor_info tensors[] = {{"b\"\\\x01", {.n = 2, .dim = {1, 2}, .ndim = 2}},
@@ -490,17 +532,12 @@ int main(void)
 {
 #define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(safetensors_reads),
-        cmocka_unit_test(safetensors_refuses),
-        cmocka_unit_test(conversions),
-        IN_SCRATCH(safetensors_writes),
-        cmocka_unit_test(npy_reads),
-        cmocka_unit_test(npy_refuses),
-        IN_SCRATCH(npy_writes),
-        cmocka_unit_test(csv_reads),
-        cmocka_unit_test(csv_refuses),
-        IN_SCRATCH(csv_round_trip),
-        IN_SCRATCH(csv_writes_what_it_reads),
+        cmocka_unit_test(safetensors_reads), cmocka_unit_test(safetensors_refuses),
+        cmocka_unit_test(conversions),       cmocka_unit_test(float8),
+        IN_SCRATCH(safetensors_writes),      cmocka_unit_test(npy_reads),
+        cmocka_unit_test(npy_refuses),       IN_SCRATCH(npy_writes),
+        cmocka_unit_test(csv_reads),         cmocka_unit_test(csv_refuses),
+        IN_SCRATCH(csv_round_trip),          IN_SCRATCH(csv_writes_what_it_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,14 @@
 /* exponent: value by value, with a list of codes for each stage. */
 #include "tests/lib/reference_rows.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK = 8192, GROUP = 128, STAGES = 5 };
-enum type { FP32, BF16, FP16 };
+enum type { FP32, BF16, FP16, E4M3, E5M2, TYPES };
+
+static const unsigned widths[] = {32, 16, 16, 8, 8}, exponents[] = {8, 8, 5, 4, 5};
 enum coder { RAW, CASCADE, WINDOW };
 
 static const int order[13] = {1, 0, -1, 2, -2, -3, -4, 3, -5, -6, -7, 4, -8};
@@ -54,7 +57,32 @@ static float of_half(unsigned code)
     return code & 0x8000 ? -v : v;
 }
 
-/* --- words: of 32 bits, or 16 --- */
+/* --- floats of 8 bits by their numbers --- */
+
+static float of_eight(enum type type, unsigned code)
+{
+    const int m = type == E4M3 ? 3 : 2, bias = type == E4M3 ? 7 : 15;
+    const int mag = (int)(code & 127), e = mag >> m, f = mag & ((1 << m) - 1);
+    const uint32_t sign = (code & 128u) << 24;
+    if (mag >= (type == E4M3 ? 127 : 124))
+        return float_of(sign | 0x7f800000u | (uint32_t)f << (23 - m));
+    const float v = ldexpf((float)(e == 0 ? f : f + (1 << m)), (e == 0 ? 1 : e) - bias - m);
+    return sign != 0 ? -v : v;
+}
+
+static bool eight_of(enum type type, float x, uint32_t *code)
+{
+    static uint32_t all[2][256];
+    if (all[0][1] == 0)
+        for (unsigned i = 0; i < 512; i++)
+            all[i / 256][i % 256] = bits_of(of_eight(i < 256 ? E4M3 : E5M2, i % 256));
+    for (*code = 0; *code < 256; ++*code)
+        if (all[type == E5M2][*code] == bits_of(x))
+            return true;
+    return false;
+}
+
+/* --- words: of 32 bits, 16, or 8 --- */
 
 static bool word_of(enum type type, float x, uint32_t *word)
 {
@@ -66,6 +94,8 @@ static bool word_of(enum type type, float x, uint32_t *word)
         *word = bits_of(x) >> 16;
         return (bits_of(x) & 0xffff) == 0;
     }
+    if (type == E4M3 || type == E5M2)
+        return eight_of(type, x, word);
     const bool is = half_of(x, &half);
     *word = half;
     return is;
@@ -73,27 +103,24 @@ static bool word_of(enum type type, float x, uint32_t *word)
 
 static float of_word(enum type type, uint32_t w)
 {
+    if (type == E4M3 || type == E5M2)
+        return of_eight(type, w);
     return type == FP32 ? float_of(w) : type == BF16 ? float_of(w << 16) : of_half(w);
 }
 
-static unsigned width(enum type type)
+float value_of_word(unsigned format, uint32_t word)
 {
-    return type == FP32 ? 32 : 16;
-}
-
-static unsigned exponent_bits(enum type type)
-{
-    return type == FP16 ? 5 : 8;
+    return of_word((enum type)format, word);
 }
 
 static uint32_t rotate(enum type type, uint32_t w, bool left)
 {
-    const unsigned bits = width(type);
+    const unsigned bits = widths[type];
     if (left)
         w = w << 1 | w >> (bits - 1);
     else
         w = w >> 1 | w << (bits - 1);
-    return bits == 32 ? w : w & 0xffff;
+    return bits == 32 ? w : w & ((1u << bits) - 1);
 }
 
 /* --- planes --- */
@@ -157,38 +184,48 @@ struct coded {
     unsigned base[BLOCK / GROUP];
 };
 
+/* Where the planes of rests begin: those below have bytes of their own. */
+static unsigned planes_at(enum type type)
+{
+    return (widths[type] - exponents[type]) / 8 * 8;
+}
+
 static void put_rests(struct ref_out *out, enum type type, struct coded *b, size_t c)
 {
-    for (size_t i = 0; i < c; i++) {
-        put_u8(out, b->rest[i] & 255);
-        if (type == FP32)
-            put_u16(out, b->rest[i] >> 8);
-    }
-    if (type != FP16)
+    const unsigned at = planes_at(type), all = widths[type] - exponents[type];
+    for (size_t i = 0; i < c; i++)
+        for (unsigned k = 0; k < at; k += 8)
+            put_u8(out, b->rest[i] >> k & 255);
+    if (all == at)
         return;
     for (size_t i = 0; i < c; i++)
-        b->code[i] = b->rest[i] >> 8 & 3;
-    put_plane(out, b->code, c, 2);
+        b->code[i] = b->rest[i] >> at & (type == E4M3 ? 15 : 3);
+    put_plane(out, b->code, c, type == E4M3 ? 4 : 2);
+    if (type == E4M3)
+        return;
     for (size_t i = 0; i < c; i++)
-        b->code[i] = b->rest[i] >> 10 & 1;
+        b->code[i] = b->rest[i] >> (at + 2) & 1;
     put_bits(out, b->code, c);
 }
 
 static void get_rests(struct ref_in *in, enum type type, struct coded *b, size_t c)
 {
+    const unsigned at = planes_at(type), all = widths[type] - exponents[type];
     for (size_t i = 0; i < c; i++) {
-        b->rest[i] = get_u8(in);
-        if (type == FP32)
-            b->rest[i] |= get_u16(in) << 8;
+        b->rest[i] = 0;
+        for (unsigned k = 0; k < at; k += 8)
+            b->rest[i] |= get_u8(in) << k;
     }
-    if (type != FP16)
+    if (all == at)
         return;
-    get_plane(in, b->code, c, 2);
+    get_plane(in, b->code, c, type == E4M3 ? 4 : 2);
     for (size_t i = 0; i < c; i++)
-        b->rest[i] |= b->code[i] << 8;
+        b->rest[i] |= b->code[i] << at;
+    if (type == E4M3)
+        return;
     get_bits(in, b->code, c);
     for (size_t i = 0; i < c; i++)
-        b->rest[i] |= b->code[i] << 10;
+        b->rest[i] |= b->code[i] << (at + 2);
 }
 
 static void find_bases(struct coded *b, size_t c)
@@ -219,7 +256,7 @@ static size_t stage_codes(struct coded *b, size_t c, unsigned s)
 static void put_coded(struct ref_out *out, enum type type, enum coder coder, struct coded *b,
                       size_t c)
 {
-    const unsigned low = width(type) - exponent_bits(type);
+    const unsigned low = widths[type] - exponents[type];
     for (size_t i = 0; i < c; i++) {
         const uint32_t w = rotate(type, b->word[i], true);
         b->e[i] = w >> low;
@@ -278,7 +315,7 @@ static bool get_stages(struct ref_in *in, struct coded *b, size_t c, const size_
 static bool get_coded(struct ref_in *in, enum type type, enum coder coder, struct coded *b,
                       size_t c)
 {
-    const unsigned low = width(type) - exponent_bits(type);
+    const unsigned low = widths[type] - exponents[type];
     size_t count[STAGES + 1] = {c};
     const unsigned counts = coder == CASCADE ? STAGES : 1, last = coder == CASCADE ? 13 : 15;
     for (unsigned s = 1; s <= counts; s++) {
@@ -305,7 +342,7 @@ static bool get_coded(struct ref_in *in, enum type type, enum coder coder, struc
         } else {
             e = coder == CASCADE ? base + (unsigned)order[r] : base + r - 10;
         }
-        e &= (1u << exponent_bits(type)) - 1;
+        e &= (1u << exponents[type]) - 1;
         b->word[i] = rotate(type, e << low | b->rest[i], false);
     }
     return escaped == count[counts];
@@ -316,22 +353,23 @@ static bool get_coded(struct ref_in *in, enum type type, enum coder coder, struc
 static void put_words(struct ref_out *out, enum type type, const struct coded *b, size_t c)
 {
     for (size_t i = 0; i < c; i++)
-        if (type == FP32)
-            put_u32(out, b->word[i]);
-        else
-            put_u16(out, b->word[i]);
+        for (unsigned k = 0; k < widths[type]; k += 8)
+            put_u8(out, b->word[i] >> k & 255);
 }
 
 static enum type type_of(const struct cc_spec *s, const float *x, size_t m)
 {
-    const bool any = setting_is(s, "type", "auto");
-    bool bf16 = any || setting_is(s, "type", "bf16"), fp16 = any || setting_is(s, "type", "fp16");
-    for (size_t i = 0; i < m; i++) {
+    static const enum type first[] = {E4M3, E5M2, BF16, FP16};
+    static const char *const names[] = {"fp32", "bf16", "fp16", "e4m3", "e5m2"};
+    for (size_t t = 0; t < sizeof first / sizeof first[0]; t++) {
+        bool all = setting_is(s, "type", "auto") || setting_is(s, "type", names[first[t]]);
         uint32_t w;
-        bf16 = bf16 && word_of(BF16, x[i], &w);
-        fp16 = fp16 && word_of(FP16, x[i], &w);
+        for (size_t i = 0; i < m && all; i++)
+            all = word_of(first[t], x[i], &w);
+        if (all)
+            return first[t];
     }
-    return bf16 ? BF16 : fp16 ? FP16 : FP32;
+    return FP32;
 }
 
 static void put_block(struct ref_out *out, const struct cc_spec *s, const float *x, size_t m)
@@ -347,14 +385,15 @@ static void put_block(struct ref_out *out, const struct cc_spec *s, const float 
         mask[i] = bits_of(x[i]) != 0;
         c += mask[i];
     }
-    const bool masked = (m - c) * 16 > m;
+    const bool masked = (m - c) * (widths[type] == 8 ? 8 : 16) > m;
     c = 0;
     for (size_t i = 0; i < m; i++)
         if (mask[i] || !masked)
             (void)word_of(type, x[i], &b->word[c++]);
     put_coded(&coded, type, coder, b, c);
-    const bool raw = coded.len >= c * width(type) / 8;
-    put_u8(out, (unsigned)type | (raw ? RAW : (unsigned)coder) << 2 | (masked ? 16 : 0));
+    const bool raw = coded.len >= c * widths[type] / 8;
+    put_u8(out, (type & 3u) | (raw ? RAW : (unsigned)coder) << 2 | (masked ? 16 : 0) |
+                    (type > 3 ? 32 : 0));
     if (masked)
         put_bits(out, mask, m);
     if (raw)
@@ -370,9 +409,9 @@ static void put_block(struct ref_out *out, const struct cc_spec *s, const float 
 static bool get_block(struct ref_in *in, size_t m, float *y)
 {
     const unsigned kind = get_u8(in);
-    const enum type type = (enum type)(kind & 3);
+    const enum type type = (enum type)((kind & 3) + (kind & 32) / 8);
     const enum coder coder = (enum coder)(kind >> 2 & 3);
-    if (type > FP16 || coder > WINDOW || kind > 31)
+    if (type >= TYPES || coder > WINDOW || kind > 63)
         return false;
     struct coded *b = ref_room(1, sizeof *b);
     unsigned *mask = ref_room(m, sizeof *mask);
@@ -388,7 +427,9 @@ static bool get_block(struct ref_in *in, size_t m, float *y)
     }
     if (coder == RAW)
         for (size_t i = 0; i < c; i++)
-            b->word[i] = type == FP32 ? get_u32(in) : get_u16(in);
+            b->word[i] = widths[type] == 32   ? get_u32(in)
+                         : widths[type] == 16 ? get_u16(in)
+                                              : get_u8(in);
     else
         good = get_coded(in, type, coder, b, c);
     for (size_t i = 0; i < m; i++)

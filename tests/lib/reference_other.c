@@ -219,31 +219,60 @@ static bool local_decode(const struct ref *r, const struct cc_context *ctx, stru
 
 /* --- zstd, lz4 --- */
 
+/* Bytes of a value of a format. */
+static size_t format_bytes(unsigned format)
+{
+    return format == 0 ? 4 : format < 3 ? 2 : 1;
+}
+
+static void get_words(unsigned format, const uint8_t *bytes, size_t n, float *y)
+{
+    struct ref_in in = {.at = bytes, .len = n * format_bytes(format)};
+    for (size_t i = 0; i < n; i++)
+        y[i] = value_of_word(format, format_bytes(format) == 4   ? get_u32(&in)
+                                     : format_bytes(format) == 2 ? get_u16(&in)
+                                                                 : get_u8(&in));
+}
+
 static bool zstd_decode(const struct ref *r, const struct cc_context *ctx, struct ref_in *in,
                         float *y)
 {
     (void)ctx;
-    const size_t bytes = r->shape.n * sizeof *y;
-    return ZSTD_findFrameCompressedSize(in->at, in->len) == in->len &&
-           ZSTD_getFrameContentSize(in->at, in->len) == bytes &&
-           ZSTD_decompress(y, bytes, in->at, in->len) == bytes;
+    const unsigned format = in->len > 0 && in->at[0] > 0 && in->at[0] < 5 ? get_u8(in) : 0;
+    const uint8_t *frame = in->at + in->pos;
+    const size_t len = in->len - in->pos, bytes = r->shape.n * format_bytes(format);
+    if (ZSTD_findFrameCompressedSize(frame, len) != len ||
+        ZSTD_getFrameContentSize(frame, len) != bytes)
+        return false;
+    uint8_t *words = ref_room(bytes, 1);
+    const bool good = ZSTD_decompress(words, bytes, frame, len) == bytes;
+    if (good)
+        get_words(format, words, r->shape.n, y);
+    free(words);
+    return good;
 }
 
 static bool lz4_decode(const struct ref *r, const struct cc_context *ctx, struct ref_in *in,
                        float *y)
 {
     (void)ctx;
-    const size_t bytes = r->shape.n * sizeof *y, block = (size_t)4 << 20;
-    for (size_t at = 0; at < bytes; at += block) {
-        const size_t m = smaller(block, bytes - at), size = get_u32(in);
-        if (in->bad || size > in->len - in->pos)
-            return false;
-        if (LZ4_decompress_safe((const char *)in->at + in->pos, (char *)y + at, (int)size,
-                                (int)m) != (int)m)
-            return false;
+    const size_t n = r->shape.n, block = (size_t)1 << 20;
+    uint8_t *words = ref_room(smaller(block, n), 4);
+    bool good = true;
+    for (size_t i = 0; i < n && good; i += block) {
+        const uint32_t head = get_u32(in);
+        const size_t m = smaller(block, n - i), size = head & 0xffffff;
+        const unsigned format = head >> 24;
+        const int bytes = (int)(m * format_bytes(format));
+        good = !in->bad && format < 5 && size <= in->len - in->pos &&
+               LZ4_decompress_safe((const char *)in->at + in->pos, (char *)words, (int)size,
+                                   bytes) == bytes;
+        if (good)
+            get_words(format, words, m, y + i);
         in->pos += size;
     }
-    return get_end(in);
+    free(words);
+    return good && get_end(in);
 }
 
 static const char *lossless_check(struct ref *r, const struct cc_context *ctx, const float *x,

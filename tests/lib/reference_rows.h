@@ -39,6 +39,8 @@ bool get_end(const struct ref_in *in);
 
 uint32_t bits_of(float v);
 float float_of(uint32_t bits);
+/* The value of a word of a number format, by the format's number in payloads. */
+float value_of_word(unsigned format, uint32_t word);
 bool is_finite(float v);
 float largest_magnitude(const float *x, size_t n);
 size_t smaller(size_t a, size_t b);

@@ -312,8 +312,8 @@ static void defaults(void **state)
         "demo:k=32,side=64,decay=0.999,signs=0,index=u12",
         "local:every=2,inner=fp32",
         "exponent:coder=cascade,type=auto",
-        "zstd:level=3",
-        "lz4:level=1",
+        "zstd:level=3,type=auto",
+        "lz4:level=1,type=auto",
         "zfp:tolerance=0.01",
     };
     (void)state;

@@ -168,6 +168,18 @@ static void zstd_by_hand(void **state)
     kit_expect_refusal(&k, bad, len, "no zstd frame");
     kit_close(&k);
 
+    k = kit_open("zstd", cc_shape_flat(1));
+    const uint8_t bf16[] = {1, 0x28, 0xb5, 0x2f, 0xfd, 0x20, 2, 0x11, 0, 0, 0x81, 0x3f};
+    assert_int_equal(kit_encode(&k, (const float[]){0x1.02p0f}), CC_OK);
+    kit_expect(&k, bf16, sizeof bf16);
+    assert_int_equal(kit_decode(&k, bf16, sizeof bf16), CC_OK);
+    kit_expect_values(&k, (const float[]){0x1.02p0f});
+    memcpy(bad, bf16, sizeof bf16);
+    bad[0] = 3; /* a byte a value */
+    kit_expect_refusal(&k, bad, sizeof bf16, "byte 1: the zstd frame holds 2 bytes, not 1");
+    kit_expect_refusal(&k, bad, 1, "byte 1: no zstd frame");
+    kit_close(&k);
+
     k = kit_open("zstd", cc_shape_flat(2));
     memcpy(bad, frame, len);
     bad[5] = 8; /* claims 8, holds 4 */
@@ -180,9 +192,11 @@ static void lz4_by_hand(void **state)
 {
     (void)state;
     const uint8_t block[] = {5, 0, 0, 0, 0x40, 0, 0, 0x80, 0x3f};
-    struct kit k = kit_open("lz4", cc_shape_flat(1));
+    struct kit k = kit_open("lz4:type=fp32", cc_shape_flat(1));
     assert_int_equal(kit_encode(&k, (const float[]){1}), CC_OK);
     kit_expect(&k, block, sizeof block);
+    kit_close(&k);
+    k = kit_open("lz4", cc_shape_flat(1));
     assert_int_equal(kit_decode(&k, block, sizeof block), CC_OK);
     kit_expect_values(&k, (const float[]){1});
 
@@ -194,11 +208,20 @@ static void lz4_by_hand(void **state)
     kit_expect_refusal(&k, bad, 0, "byte 0");
     bad[0] = 4;
     kit_expect_refusal(&k, bad, 8, "byte 4");
-    memset(bad, 0xff, 4);
+    memset(bad, 0xff, 3);
     kit_expect_refusal(&k, bad, 9, "byte 0");
     memset(bad, 0, 4);
     bad[0] = 60;
     kit_expect_refusal(&k, bad, 64, "too large");
+    bad[3] = 5;
+    kit_expect_refusal(&k, bad, 64, "byte 3: 5 is not a format");
+    const uint8_t bf16[] = {3, 0, 0, 1, 0x20, 0x81, 0x3f}, e4m3[] = {2, 0, 0, 3, 0x10, 0x38};
+    assert_int_equal(kit_encode(&k, (const float[]){0x1.02p0f}), CC_OK);
+    kit_expect(&k, bf16, sizeof bf16);
+    assert_int_equal(kit_encode(&k, (const float[]){1}), CC_OK);
+    kit_expect(&k, e4m3, sizeof e4m3);
+    assert_int_equal(kit_decode_add(&k, bf16, sizeof bf16, -2), CC_OK);
+    kit_expect_refusal(&k, e4m3, 5, "byte 0");
     kit_close(&k);
 }
 
