@@ -10,6 +10,8 @@
  * values are coded apart (exponent_block.c), so threads share them.
  *
  * A payload that would not be shorter than the values is the values. */
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "core/bytes.h"
@@ -60,12 +62,38 @@ static size_t bound(const void *params, const struct cc_shape *shape)
     return cc_bytes_sum(cc_float_bytes(shape->n), cc_bytes_product(blocks, 1 + sizeof(uint32_t)));
 }
 
-/* For any number of threads, as sizes must not depend on it. */
+/* Blocks that a thread encodes at a time, where several do. Fewer are copied to their places more
+ * often; more need more scratch memory, and leave the second-level cache. */
+#define RUN        4
+#define RUN_VALUES ((size_t)RUN * CC_EXPONENT_BLOCK)
+
+/* How often a thread looks whether its turn has come before it gives its core away: about twice as
+ * long as a run takes. Where cores are wanted by others, giving it away costs milliseconds. */
+#define PATIENCE 100000
+
+/* Scratch memory of a thread: for a block, and for the bytes of a run. */
+struct desk {
+    struct cc_exponent_room room;
+    alignas(CC_ALIGN) uint8_t run[RUN * (1 + CC_EXPONENT_BLOCK * sizeof(float))];
+};
+
+static int most_parts(size_t n)
+{
+    return cc_parts(CC_PARTS_MAX, n, CC_PART_VALUES);
+}
+
+/* For any number of threads, as sizes must not depend on it. A tensor of one part has no runs. */
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {
     (void)params;
-    return sizeof(struct cc_exponent_room) *
-           (size_t)cc_parts(CC_PARTS_MAX, shape->n, CC_PART_VALUES);
+    return most_parts(shape->n) == 1 ? sizeof(struct cc_exponent_room)
+                                     : sizeof(struct desk) * (size_t)most_parts(shape->n);
+}
+
+/* The scratch memory for a block of a thread. */
+static struct cc_exponent_room *room_of(void *scratch, int part)
+{
+    return &((struct desk *)scratch)[part].room;
 }
 
 /* --- encoding --- */
@@ -75,40 +103,67 @@ struct encoding {
     bool large; /* than the cache */
     struct cc_elements x;
     uint8_t *out;
-    struct cc_exponent_room *room;
+    void *scratch;
     size_t n;
-    int parts;
-    size_t len[CC_PARTS_MAX]; /* bytes that a part wrote; 0: a value is refused */
+    atomic_size_t next;  /* run, which no thread has begun */
+    atomic_size_t ready; /* runs whose place is known */
+    size_t end;          /* of these */
+    atomic_bool refused;
 };
 
-/* Leaves room for the largest blocks of the parts before. */
-static uint8_t *part_output(const struct encoding *w, size_t begin)
+/* Encodes the blocks from value `begin` on to `out`; returns their bytes, 0: a value is refused. */
+static size_t encode_blocks(const struct encoding *w, size_t begin, size_t end,
+                            struct cc_exponent_room *room, uint8_t *out)
 {
-    return w->out + table_bytes(w->n) +
-           begin / CC_EXPONENT_BLOCK * cc_exponent_block_bound(CC_EXPONENT_BLOCK);
-}
-
-static void encode_part(void *arg, int part)
-{
-    struct encoding *w = arg;
-    const size_t begin = cc_part_begin(w->n, w->parts, part, CC_EXPONENT_BLOCK);
-    const size_t end = cc_part_begin(w->n, w->parts, part + 1, CC_EXPONENT_BLOCK);
-    uint8_t *const out = part_output(w, begin), *at = out;
-    w->len[part] = 0;
+    uint8_t *at = out;
     for (size_t i = begin; i < end; i += CC_EXPONENT_BLOCK) {
         const size_t n = cc_smaller(end - i, CC_EXPONENT_BLOCK);
         const struct cc_elements x = cc_elements_from(w->x, i);
-        const size_t bytes =
-            x.type == CC_ELEMENT_FP32
-                ? cc_exponent_put_block(&w->form, x.at, n, w->large, w->room + part, at)
-                : cc_exponent_put_half(&w->form, x, n, w->large, w->room + part, at);
+        const size_t bytes = x.type == CC_ELEMENT_FP32
+                                 ? cc_exponent_put_block(&w->form, x.at, n, w->large, room, at)
+                                 : cc_exponent_put_half(&w->form, x, n, w->large, room, at);
         if (bytes == 0)
-            return;
+            return 0;
         if (i + n < w->n)
             cc_put_u32(w->out + i / CC_EXPONENT_BLOCK * sizeof(uint32_t), (uint32_t)bytes);
         at += bytes;
     }
-    w->len[part] = (size_t)(at - out);
+    return (size_t)(at - out);
+}
+
+/* Waits until the places of the runs before are known, and takes the place after them. Their
+ * threads are at work, as runs are begun in order, so that this takes no longer than a run. */
+static size_t take_place(struct encoding *w, size_t run, size_t bytes)
+{
+    for (size_t looks = 0; atomic_load_explicit(&w->ready, memory_order_acquire) != run; looks++)
+        if (looks > PATIENCE)
+            (void)sched_yield();
+    const size_t at = w->end;
+    w->end += bytes;
+    atomic_store_explicit(&w->ready, run + 1, memory_order_release);
+    return at;
+}
+
+/* Encodes runs, each in the cache, from where it is copied to its place: blocks differ in size, so
+ * that is known when those before are encoded. Measured (Zen 5, two threads, 64 MB of float32, a
+ * copy at 39 GB/s): 25 GB/s, and 20 if the copies are non-temporal, or if each thread encodes one
+ * half in place and the second half is then moved. One thread is faster in place, 16 GB/s instead
+ * of 14 (a copy: 21). */
+static void encode_runs(void *arg, int part)
+{
+    struct encoding *w = arg;
+    struct desk *desk = (struct desk *)w->scratch + part;
+    for (;;) {
+        const size_t run = atomic_fetch_add(&w->next, 1), begin = run * RUN_VALUES;
+        if (begin >= w->n)
+            break;
+        const size_t end = cc_smaller(w->n - begin, RUN_VALUES) + begin;
+        const size_t bytes =
+            atomic_load(&w->refused) ? 0 : encode_blocks(w, begin, end, &desk->room, desk->run);
+        if (bytes == 0)
+            atomic_store(&w->refused, true);
+        memcpy(w->out + take_place(w, run, bytes), desk->run, bytes);
+    }
 }
 
 static int encode_from(const struct cc_codec *c, const struct cc_context *ctx, struct cc_elements x,
@@ -116,25 +171,25 @@ static int encode_from(const struct cc_codec *c, const struct cc_context *ctx, s
 {
     (void)cap;
     const size_t n = c->shape.n;
+    const int parts = cc_parts(c->threads, n, CC_PART_VALUES);
     struct encoding w = {.form = form_of(c->params, cc_passes(c, ctx)),
                          .large = cc_use_nontemporal(2 * cc_elements_bytes(x, n)),
                          .x = x,
                          .out = out,
-                         .room = c->scratch,
+                         .scratch = c->scratch,
                          .n = n,
-                         .parts = cc_parts(c->threads, n, CC_PART_VALUES)};
-    cc_parallel(w.parts, encode_part, &w);
-    size_t total = table_bytes(n);
-    for (int p = 0; p < w.parts; p++) {
-        if (w.len[p] == 0)
-            return cc_refuse_from(ctx, x, NULL, n, e);
-        const uint8_t *from = part_output(&w, cc_part_begin(n, w.parts, p, CC_EXPONENT_BLOCK));
-        if (from != out + total)
-            memmove(out + total, from, w.len[p]);
-        total += w.len[p];
+                         .end = table_bytes(n)};
+    if (parts > 1) {
+        cc_parallel(parts, encode_runs, &w);
+    } else {
+        const size_t bytes = encode_blocks(&w, 0, n, c->scratch, out + w.end);
+        w.end += bytes;
+        atomic_store(&w.refused, bytes == 0);
     }
-    *len = total;
-    return total < cc_float_bytes(n)
+    if (atomic_load(&w.refused))
+        return cc_refuse_from(ctx, x, NULL, n, e);
+    *len = w.end;
+    return w.end < cc_float_bytes(n)
                ? CC_OK
                : cc_floats_encode(k_stream(), sizeof(float), c, ctx, x, out, len, e);
 }
@@ -145,7 +200,7 @@ struct decoding {
     const uint8_t *in;
     const float *scale;
     float *y;
-    struct cc_exponent_room *room;
+    void *scratch;
     size_t len, n;
     bool large; /* than the cache */
     int parts;
@@ -176,8 +231,8 @@ static int decode_block(const struct decoding *w, size_t i, size_t *at, int part
     if (bytes > w->len - *at)
         return cc_bad_payload(i / CC_EXPONENT_BLOCK * sizeof(uint32_t), e,
                               "a block of %zu bytes, but only %zu follow", bytes, w->len - *at);
-    CC_TRY(cc_exponent_get_block(w->in, *at, bytes, n, w->scale, w->large, w->room + part, w->y + i,
-                                 e));
+    CC_TRY(cc_exponent_get_block(w->in, *at, bytes, n, w->scale, w->large,
+                                 room_of(w->scratch, part), w->y + i, e));
     *at += bytes;
     return CC_OK;
 }
@@ -226,7 +281,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     struct decoding w = {.in = in,
                          .scale = scale,
                          .y = y,
-                         .room = c->scratch,
+                         .scratch = c->scratch,
                          .len = len,
                          .n = n,
                          .large = cc_use_nontemporal(n * sizeof *y + len),
