@@ -1,6 +1,8 @@
 /* The halves of an allreduce over MPI, from their definitions: of a reduce-scatter, every value's
  * mean arrives at exactly one rank; an all-gather brings every rank the values of these owners, as
- * they have them. Exact where the scheme is lossless, and close where it is not. */
+ * they have them. Exact where the scheme is lossless, and close where it is not. And the whole of
+ * it by two-shot: a lossless scheme's means are those of fp32, bit for bit where the same rank adds
+ * them, in fewer bytes. */
 #include <mpi.h>
 
 #include <math.h>
@@ -8,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "netsim/exchange/message_pack.h"
 #include "tests/mpi/rest.h"
 #include "tests/mpi/trial.h"
 
@@ -99,6 +102,66 @@ static void attempt(struct ranks_here *w, const char *setting, enum cc_exchange 
     trial_close(&t);
 }
 
+struct means {
+    float *mean;
+    bool *apart; /* values that fp32 has another rank add, in another order: payloads are cut at
+                    multiples of 512 values, floats anywhere */
+    size_t values;
+    double bytes; /* that this rank sent */
+};
+
+static void mark_apart(const struct ranks_here *w, struct cc_range message, bool *apart)
+{
+    const size_t n = message.to - message.from, ranks = (size_t)w->ranks;
+    for (size_t i = 1; i < ranks && ranks > 2; i++) { /* the sum of two has one order */
+        const size_t at = n / ranks * i + (i < n % ranks ? i : n % ranks);
+        for (size_t k = at / 512 * 512; k < at; k++)
+            apart[message.from + k] = true;
+    }
+}
+
+/* What a two-shot allreduce leaves at this rank. */
+static struct means two_shot(struct ranks_here *w, const char *setting)
+{
+    struct trial t = {.here = w, .setting = setting, .kind = TRIAL_SMALL, .steps = 1};
+    t.job.exchange = CC_TWOSHOT;
+    t.job.dense_bits = 32;
+    t.job.per_host = 1;
+    trial_open(&t);
+    for (size_t i = 0; i < t.values; i++)
+        t.gradient[i] = 0.01f * sinf((float)(i * i + 1) * (1.7f + (float)w->rank));
+    struct means m = {.values = t.values,
+                      .mean = calloc(t.values, sizeof *m.mean),
+                      .apart = calloc(t.values, sizeof *m.apart)};
+    exchange(&t, m.mean);
+    for (size_t i = 0; i < t.row.messages; i++)
+        mark_apart(w, cc_message_range(&t.rank_state, &t.row.message[i]), m.apart);
+    m.bytes = (double)t.rank_state.counters.sent_bytes;
+    trial_close(&t);
+    return m;
+}
+
+static void exact(struct ranks_here *w)
+{
+    static const char *const schemes[] = {"exponent", "exponent:coder=window", "zstd"};
+    const struct means want = two_shot(w, "fp32");
+    for (size_t s = 0; s < sizeof schemes / sizeof *schemes; s++) {
+        const struct trial t = {.setting = schemes[s], .job.exchange = CC_TWOSHOT};
+        const struct means got = two_shot(w, schemes[s]);
+        bool same = true, close = true;
+        for (size_t i = 0; i < got.values; i++) {
+            same = same &&
+                   (want.apart[i] || memcmp(&got.mean[i], &want.mean[i], sizeof *got.mean) == 0);
+            close = close && fabsf(got.mean[i] - want.mean[i]) < 1e-8f;
+        }
+        check(w, same && close, &t, "other means than fp32's");
+        check(w, s == 2 || w->ranks == 1 || w->ranks > 4 || got.bytes < want.bytes, &t,
+              "as many bytes as fp32");
+        free(got.mean), free(got.apart);
+    }
+    free(want.mean), free(want.apart);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -116,6 +179,7 @@ int main(int argc, char **argv)
             if (w.ranks % per_host == 0)
                 attempt(&w, all[i].setting, CC_HIERARCHICAL, per_host, all[i].close);
     }
+    exact(&w);
     long failures = w.failures;
     rest_sum(&failures, 1, MPI_LONG, MPI_COMM_WORLD);
     if (w.rank == 0)

@@ -245,9 +245,8 @@ static void any_word(void **state)
                 data_fill(DATA_LAPLACE, f, x, N);
                 cc_number_round(f, x, N);
                 for (size_t i = 0; i < N; i += often)
-                    x[i] = cc_number_value(
-                        f, (uint32_t)(i / often * (f == CC_NUMBER_FP32 ? 2654435761u : 1)) &
-                               (UINT32_MAX >> (32 - 8 * cc_number_bytes[f])));
+                    x[i] = cc_number_value(f, (uint32_t)(i / often) * 2654435761u &
+                                                  UINT32_MAX >> (32 - 8 * cc_number_bytes[f]));
                 x[N / 2] = cc_number_value(f, f == CC_NUMBER_BF16 ? 0x7f81 : 0x7fffffff);
                 rig_shape(&rig, &shape);
                 assert_int_equal(rig_encode(&rig, &ctx, x, &payload, &len), CC_FAIL);
