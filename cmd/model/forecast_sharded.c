@@ -62,6 +62,8 @@ int cc_forecast_sharded_columns(const struct cc_forecast *f, struct cc_record *r
     const int micro_steps = cc_sharded_micro_steps(s);
     if (micro_steps > 1)
         cc_record_number(r, row, CC_KEY(micro_steps), micro_steps);
+    if (f->cluster.sharded.tensor_parallel > 1)
+        cc_record_number(r, row, CC_KEY(tp), f->cluster.sharded.tensor_parallel);
     if (s->sharded.collectives.count == 0)
         return CC_OK;
     const double residuals = residuals_of(f->schemes->item[scheme], s->net);

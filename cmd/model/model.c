@@ -15,6 +15,7 @@
 
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
+    CC_COLUMN(tp, CC_SETTING),
     CC_COLUMN(overhead, CC_SETTING),
     CC_COLUMN(burst_bytes, CC_SETTING, .hidden = true),
     CC_COLUMN(cu_wanted, CC_SETTING),

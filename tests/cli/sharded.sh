@@ -40,7 +40,7 @@ json 'not any("steps may take" in n for n in d["notes"])'
 # --tp 4: groups of 4 gather a quarter of the net on a quarter of the port; with an interface a group, four times as fast.
 q 0 model $net --system fsdp --scheme bf16 --profile profile.json --tp 4
 json 'abs(d["rows"][0]["gather_forward_s"] / (3 / 4 * 2 * 6738415616 / 4 * 8 * 1.02 / 25e9) - 1) < 2e-3'
-json 'd["rows"][0]["workers"] == 4 and abs(d["rows"][0]["states_bytes"] / 6738415616 - 1) < 1e-6'
+json 'd["rows"][0]["workers"] == 4 and d["rows"][0]["tp"] == 4 and abs(d["rows"][0]["states_bytes"] / 6738415616 - 1) < 1e-6'
 json 'any(n.startswith("--tp 4: rows are of one of 4 groups") for n in d["notes"])'
 q 0 model $net --system fsdp --scheme bf16 --profile profile.json --tp 4 --nics 4
 json 'abs(d["rows"][0]["gather_forward_s"] / (3 / 4 * 2 * 6738415616 / 4 * 8 * 1.02 / 100e9) - 1) < 4e-3'
