@@ -19,6 +19,17 @@ void cc_collective_print(const struct cc_collective *c, char *out, size_t cap)
                    among[c->among], when[c->when]);
 }
 
+bool cc_collectives_keep(struct cc_collectives *c)
+{
+    int kept = 0;
+    for (int i = 0; i < c->count; i++)
+        if (c->item[i].when != CC_WHEN_BACKWARD)
+            c->item[kept++] = c->item[i];
+    const bool left_out = kept < c->count;
+    c->count = kept;
+    return left_out;
+}
+
 int cc_collective_times(const struct cc_collective *c, int micro_steps)
 {
     return c->when == CC_WHEN_UPDATED || c->last ? 1 : micro_steps;

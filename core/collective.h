@@ -84,6 +84,10 @@ static inline int cc_collective_queue(const struct cc_collective *c)
 enum cc_exchange cc_collective_exchange(const struct cc_collective *c, enum cc_exchange own,
                                         bool several, bool coded);
 
+/* Leaves out the gathering before the backward pass, as what is gathered before the forward pass is
+ * kept; false: there is none. */
+bool cc_collectives_keep(struct cc_collectives *c);
+
 /* --- plans --- */
 
 enum cc_action_kind { CC_ACT_FORWARD, CC_ACT_BACKWARD, CC_ACT_START, CC_ACT_WAIT, CC_ACT_UPDATE };

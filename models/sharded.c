@@ -76,6 +76,17 @@ size_t cc_sharded_units(const struct cc_setting *s, struct cc_message *unit)
     return count;
 }
 
+size_t cc_sharded_messages(const struct cc_setting *s, struct cc_message *message)
+{
+    const size_t n = cc_sharded_units(s, message);
+    for (size_t i = 0; i < n / 2; i++) {
+        const struct cc_message other = message[i];
+        message[i] = message[n - 1 - i];
+        message[n - 1 - i] = other;
+    }
+    return n;
+}
+
 /* --- checks --- */
 
 int cc_sharded_check(const struct cc_setting *s, struct cc_error *e)

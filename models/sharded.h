@@ -28,6 +28,9 @@ static inline bool cc_sharded_has_levels(const struct cc_setting *s)
  * tensor. Returns their number. */
 size_t cc_sharded_units(const struct cc_setting *s, struct cc_message *unit);
 
+/* The same from the end of the net, as a job's rows have them. */
+size_t cc_sharded_messages(const struct cc_setting *s, struct cc_message *message);
+
 /* Checks a setting with collectives: its exchange, mode and cluster. CC_USAGE, naming the option.
  */
 int cc_sharded_check(const struct cc_setting *s, struct cc_error *e);

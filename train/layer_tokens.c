@@ -126,6 +126,7 @@ struct cc_act *cc_layer_tied(struct cc_build *b, struct cc_act *in, size_t out)
 {
     struct cc_act *act = cc_build_columns(b, out, 1);
     (void)cc_build_layer(b, sizeof(struct cc_layer), &tied_ops, in, act);
+    b->model->layout.tied = 1;
     return act;
 }
 

@@ -49,6 +49,7 @@ struct cc_model_layout {
     /* Running means and variances of batch normalizations, in the net's order. They are not
      * parameters and have no gradient. Workers average them as they are. */
     size_t stats;
+    size_t tied;   /* tensors, the first ones, that layers at the end of the net read, too */
     size_t labels; /* of a sample: 1, or those of cc_model_labels */
 };
 

@@ -36,17 +36,12 @@ const struct cc_option cc_sharded_options[] = {
 
 static int keep_params(struct cc_setting *s, struct cc_error *e)
 {
-    struct cc_collectives *c = &s->sharded.collectives;
-    int kept = 0;
-    for (int i = 0; i < c->count; i++)
-        if (c->item[i].when != CC_WHEN_BACKWARD)
-            c->item[kept++] = c->item[i];
-    if (kept == c->count)
-        return cc_usage(e,
-                        "--keep-params: --system %s gathers no parameters before the backward pass",
-                        s->system->name);
-    c->count = kept;
-    return CC_OK;
+    return cc_collectives_keep(&s->sharded.collectives)
+               ? CC_OK
+               : cc_usage(e,
+                          "--keep-params: --system %s gathers no parameters before the backward "
+                          "pass",
+                          s->system->name);
 }
 
 static int keep_gradients(struct cc_setting *s, struct cc_error *e)

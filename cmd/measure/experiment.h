@@ -285,6 +285,10 @@ int cc_experiment_check_memory(const struct cc_setting *s, size_t more, struct c
  * are stragglers. */
 int cc_experiment_job_stragglers(const struct cc_setting *s, struct cc_job *job,
                                  struct cc_error *e);
+/* Adds the costs of gathered parameters, which are encoded by their owners and decoded by all; p
+ * NULL: none. */
+int cc_experiment_job_weight_costs(const struct cc_step_payloads *p, struct cc_job_row *out,
+                                   struct cc_error *e);
 /* Adds the choices of ssar-auto to a row that has its messages, of a job whose tensors are laid
  * out; other exchanges have none. unions: of the row's scheme, or NULL. */
 int cc_experiment_job_choices(const struct cc_setting *s, const struct cc_unions *unions,

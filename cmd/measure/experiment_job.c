@@ -59,15 +59,8 @@ int cc_experiment_job_choices(const struct cc_setting *s, const struct cc_unions
 static size_t cut_step(const struct cc_setting *s, const struct cc_step_payloads *payloads,
                        struct cc_message *message)
 {
-    if (s->sharded.collectives.count == 0)
-        return cc_predict_messages(s, payloads, message);
-    const size_t n = cc_sharded_units(s, message);
-    for (size_t i = 0; i < n / 2; i++) {
-        const struct cc_message other = message[i];
-        message[i] = message[n - 1 - i];
-        message[n - 1 - i] = other;
-    }
-    return n;
+    return s->sharded.collectives.count > 0 ? cc_sharded_messages(s, message)
+                                            : cc_predict_messages(s, payloads, message);
 }
 
 static int add_rows(const struct cc_experiment *x, const struct cc_experiment_setting *s,
@@ -162,6 +155,19 @@ static int add_gradients(const struct cc_experiment_input *in, struct cc_job *jo
 }
 
 /* --- sharded states --- */
+
+int cc_experiment_job_weight_costs(const struct cc_step_payloads *p, struct cc_job_row *out,
+                                   struct cc_error *e)
+{
+    if (p == NULL)
+        return CC_OK;
+    CC_TRY(CC_NEW(out->weight_cost, p->count, e));
+    for (size_t i = 0; i < p->count; i++)
+        out->weight_cost[i] = (struct cc_job_cost){.encode_s = p->each[i].push_encode_s,
+                                                   .decode_s = p->each[i].push_decode_s,
+                                                   .add_s = p->each[i].push_add_s};
+    return CC_OK;
+}
 
 static int add_sharded(const struct cc_sharded_args *args, const struct cc_setting *s,
                        struct cc_job *job, struct cc_error *e)

@@ -74,20 +74,6 @@ static bool sums_differ(const struct cc_step_payloads *p)
     return false;
 }
 
-/* The costs of gathered parameters, which are encoded by their owners and decoded by all. */
-static int add_weight_costs(const struct cc_step_payloads *p, struct cc_job_row *out,
-                            struct cc_error *e)
-{
-    if (p == NULL)
-        return CC_OK;
-    CC_TRY(CC_NEW(out->weight_cost, p->count, e));
-    for (size_t i = 0; i < p->count; i++)
-        out->weight_cost[i] = (struct cc_job_cost){.encode_s = p->each[i].push_encode_s,
-                                                   .decode_s = p->each[i].push_decode_s,
-                                                   .add_s = p->each[i].push_add_s};
-    return CC_OK;
-}
-
 static int add_costs(const struct sim *s, const struct cc_experiment_setting *setting, size_t at,
                      struct cc_job_row *out, struct cc_error *e)
 {
@@ -112,7 +98,7 @@ static int add_costs(const struct sim *s, const struct cc_experiment_setting *se
                                    in_proportion(out->cost[i].encode_s, t->push_encode_s);
         }
     }
-    CC_TRY(add_weight_costs(setting->setting.sharded.weights, out, e));
+    CC_TRY(cc_experiment_job_weight_costs(setting->setting.sharded.weights, out, e));
     if (setting->setting.cluster.intra_scheme == NULL)
         return CC_OK;
     CC_TRY(CC_NEW(out->inner_cost, p->count, e));

@@ -20,6 +20,32 @@ struct cc_shard_step {
     bool posted;     /* `in`, in this step */
 };
 
+int cc_shards_workers(const struct cc_job *job)
+{
+    for (size_t i = 0; i < job->sharded.collectives; i++)
+        if (job->sharded.collective[i].op == CC_REDUCE_SCATTER &&
+            job->sharded.collective[i].among == CC_AMONG_HOST)
+            return cc_job_per_host(job);
+    return job->workers;
+}
+
+double cc_shards_square(const struct cc_shard_part *part, size_t parts, const float *mean)
+{
+    double sum = 0;
+    for (size_t i = 0; i < parts; i++)
+        if (part[i].to > part[i].from)
+            sum += k_reduce()->sum_sq(mean + part[i].from, part[i].to - part[i].from);
+    return sum;
+}
+
+float cc_shards_clip(const struct cc_job *job, const double *squares)
+{
+    double sum = 0;
+    for (int i = 0; i < cc_shards_workers(job); i++)
+        sum += squares[i];
+    return (float)cc_clip_factor(sqrt(sum), job->training.clip);
+}
+
 int cc_shards_parts(const struct cc_job *job, const struct cc_job_row *row, int worker,
                     struct cc_shard_part **out, struct cc_error *e)
 {
@@ -28,10 +54,11 @@ int cc_shards_parts(const struct cc_job *job, const struct cc_job_row *row, int 
                                             .outer = job->outer_exchange};
     const struct cc_exchange_code *code =
         job->exchange == CC_TWOSHOT ? &cc_exchange_code_twoshot : &cc_exchange_code_hierarchical;
+    const int sharing = cc_shards_workers(job);
     struct cc_schedule p = {.chunks = 0};
     struct cc_shard_part *part = NULL;
     int status = CC_OK;
-    CC_TRY_OUT(code->schedule(job->workers, hosts, worker, &p, e));
+    CC_TRY_OUT(code->schedule(sharing, hosts, worker % sharing, &p, e));
     CC_TRY_OUT(CC_NEW(part, row->messages, e));
     for (size_t i = 0; i < row->messages; i++) {
         const struct cc_message *m = &row->message[i];
@@ -59,7 +86,7 @@ int cc_shards_open(struct cc_rank_state *s, const struct cc_message *m, struct c
                    struct cc_shard_step **out, struct cc_error *e)
 {
     *out = NULL;
-    if (s->job->training.shards == CC_SHARDS_NONE)
+    if (s->job->training.shards == CC_SHARDS_NONE || s->job->sharded.collectives > 0)
         return CC_OK;
     if (s->row->period > 1)
         return cc_fail(e, "%s sends in some steps only, and shards take a gradient in every step",

@@ -11,14 +11,25 @@
 #include "netsim/exchange/pack/pack.h"
 #include "train/shard.h"
 
+/* The workers among whom the states are divided: those of a host, where a list of collectives says
+ * so, and hosts then have the same; otherwise all. */
+int cc_shards_workers(const struct cc_job *job);
+
 /* The values whose sums a worker owns: of each of the row's messages some, or none. The list is to
  * be freed. For exchanges with CC_X_STAGES. */
 int cc_shards_parts(const struct cc_job *job, const struct cc_job_row *row, int worker,
                     struct cc_shard_part **out, struct cc_error *e);
 
+/* Steps with a list of collectives (core/collective.h) update when all gradients are reduced. To
+ * clip them, each worker has the sum of squares of its parts of the mean, a flat step, and the
+ * factor follows from those of the workers that share the states, in their order. */
+double cc_shards_square(const struct cc_shard_part *part, size_t parts, const float *mean);
+float cc_shards_clip(const struct cc_job *job, const double *squares);
+
 struct cc_shard_step;
 
-/* Opens the shard of the values `own`; *out is NULL where the job has no shards. Close it with
+/* Opens the shard of the values `own`; *out is NULL where the job has no shards, or a list of
+ * collectives, which updates outside of exchanges. Close it with
  * cc_shards_close, which NULL is allowed for. */
 int cc_shards_open(struct cc_rank_state *s, const struct cc_message *m, struct cc_range own,
                    struct cc_shard_step **out, struct cc_error *e);

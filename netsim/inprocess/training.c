@@ -66,6 +66,8 @@ static int open_exchange(struct cc_training *s, struct cc_error *e)
         .pull = c->pull,
         .serve = s->server != NULL || s->pulled != NULL ? serve : NULL,
         .arg = s};
+    if (c->collectives.count > 0)
+        return cc_training_layers_open(s, e);
     return c->consistency == CC_BULK ? cc_inprocess_open(&config, &s->exchange, e) : CC_OK;
 }
 
@@ -143,6 +145,7 @@ static int open_state(struct cc_training *s, struct cc_error *e)
 static void close_state(struct cc_training *s)
 {
     cc_inprocess_close(s->exchange);
+    cc_training_layers_close(s);
     cc_unsent_close(&s->unsent);
     cc_task_close(s->task);
     cc_job_free(&s->job);
@@ -261,14 +264,15 @@ static void apply_piped(struct cc_training *s)
 static int exchange(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
-    struct cc_inprocess_step sent;
+    struct cc_inprocess_step sent = {.sent = false};
     const bool pipe = c->mode == CC_PIPE;
     float *result = c->deltas && !pipe ? s->weights : s->mean;
     struct cc_error why = {""};
     if (s->measures_push)
         cc_unsent_begin(&s->unsent, s->gradient);
-    const int status =
-        cc_inprocess_exchange(s->exchange, s->log.step, s->gradient, result, &sent, &why);
+    const int status = s->layers != NULL ? cc_training_layers_reduce(s, &why)
+                                         : cc_inprocess_exchange(s->exchange, s->log.step,
+                                                                 s->gradient, result, &sent, &why);
     if (status == CC_DIVERGED) {
         cc_training_diverge(s, why.text);
         return CC_OK;
@@ -279,7 +283,7 @@ static int exchange(struct cc_training *s, struct cc_error *e)
         cc_unsent_arrive(&s->unsent, 0, s->values, s->mean);
     if (s->measures_push)
         cc_unsent_end(&s->unsent);
-    if (pipe || (sent.sent && !c->deltas)) {
+    if (pipe || (sent.sent && !c->deltas)) { /* not with layers, which are updated */
         const double since = clock_of(s);
         if (pipe)
             apply_piped(s);
@@ -299,12 +303,23 @@ static int exchange(struct cc_training *s, struct cc_error *e)
     return CC_OK;
 }
 
+/* Gathers the parameters that are divided. */
+static int gather(struct cc_training *s, struct cc_error *e)
+{
+    struct cc_error why = {""};
+    const int status = s->layers != NULL ? cc_training_layers_gather(s, &why) : CC_OK;
+    if (status == CC_DIVERGED)
+        cc_training_diverge(s, why.text);
+    return status == CC_OK || status == CC_DIVERGED ? CC_OK : cc_fail(e, "%s", why.text);
+}
+
 static int step(struct cc_training *s, struct cc_error *e)
 {
     const double since = cc_now();
     if (s->svrg != NULL)
         CC_TRY(cc_training_svrg_begin(s, e));
-    const double loss = compute(s);
+    CC_TRY(gather(s, e));
+    const double loss = s->out->diverged ? (double)NAN : compute(s);
     s->log.sum.train_loss += loss;
     if (s->config->is_behind != NULL && !s->out->diverged)
         s->out->loss[s->out->losses++] = loss;
@@ -357,7 +372,10 @@ static int train(struct cc_training *s, struct cc_error *e)
         CC_TRY(save(s, e));
     }
     s->out->complete = s->log.step == c->steps || reaches(s);
-    s->out->weights_crc = cc_crc32(0, s->weights, s->values * sizeof(float));
+    const float *copy = s->weights;
+    if (s->layers != NULL)
+        CC_TRY(cc_training_layers_copy(s, &copy, e));
+    s->out->weights_crc = cc_crc32(0, copy, s->values * sizeof(float));
     return CC_OK;
 }
 

@@ -2,6 +2,7 @@
 #ifndef CC_NETSIM_INPROCESS_TRAINING_H
 #define CC_NETSIM_INPROCESS_TRAINING_H
 
+#include "core/collective.h"
 #include "core/exchange.h"
 #include "core/unions.h"
 #include "netsim/job/evaluation.h"
@@ -33,6 +34,9 @@ struct cc_training_config {
     const char *gather;    /* CC_X_STAGES: the scheme of sums, or of shards' parameters; NULL: that
                               of gradients */
     enum cc_shards shards; /* CC_X_STAGES, CC_BULK, without local steps; not CC_PIPE */
+    /* With shards: those of a system whose parameters are divided, too, and gathered by `gather`
+     * before they are used; the messages are its units. Count 0: none. CC_TWOSHOT only. */
+    struct cc_collectives collectives;
     const char *intra_scheme; /* CC_X_INSIDE: that of gradients inside hosts; or NULL */
     enum cc_stage_exchange inner_exchange, outer_exchange; /* CC_X_INSIDE */
     int parts; /* CC_X_RECODES: in which messages are exchanged; 0: 1 */

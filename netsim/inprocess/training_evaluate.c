@@ -61,7 +61,13 @@ int cc_training_evaluate(struct cc_training *s, struct cc_error *e)
     v.residual = s->measures_push ? cc_unsent_ratio(&s->unsent) : NAN;
     v.pull_residual = delta_sq > 0 ? sqrt(behind_sq / delta_sq) : NAN;
     v.distance = distance(s);
-    if (cc_training_score(s->task, s->weights, s->server, s->stats, &v, &why) != CC_OK) {
+    const float *copy = s->weights;
+    int status = s->layers != NULL ? cc_training_layers_copy(s, &copy, &why) : CC_OK;
+    if (status == CC_OK)
+        status = cc_training_score(s->task, copy, s->server, s->stats, &v, &why);
+    if (s->layers != NULL)
+        cc_training_layers_forget(s);
+    if (status != CC_OK) {
         cc_training_diverge(s, why.text);
         return CC_OK;
     }

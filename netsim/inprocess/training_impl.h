@@ -1,9 +1,11 @@
 /* The parts of a training in one process, for the files training*.c alone: training.c has its
  * steps, training_evaluate.c its evaluations, training_clocks.c those that are not bulk
- * synchronous, training_save.c its checkpoints. */
+ * synchronous, training_layers.c those whose parameters are divided, training_save.c its
+ * checkpoints. */
 #ifndef CC_NETSIM_INPROCESS_TRAINING_IMPL_H
 #define CC_NETSIM_INPROCESS_TRAINING_IMPL_H
 
+#include "netsim/inprocess/collectives.h"
 #include "netsim/inprocess/inprocess.h"
 #include "netsim/inprocess/training.h"
 #include "netsim/inprocess/training_log.h"
@@ -33,6 +35,8 @@ struct cc_training {
                          step t at t modulo them */
     uint64_t applied; /* a pipeline: the step that is applied next */
     struct cc_training_svrg *svrg; /* or NULL */
+    struct cc_training_layers
+        *layers; /* parameters are divided, too (training_layers.c); or NULL */
     /* With local steps the gradients are differences of parameters. */
     struct cc_local_steps local;
     float *own;                  /* [workers][cc_local_floats]; NULL: there are none */
@@ -73,6 +77,21 @@ void cc_training_svrg_close(struct cc_training *s);
 int cc_training_svrg_begin(struct cc_training *s, struct cc_error *e);
 struct cc_training_batch cc_training_svrg_compute(struct cc_training *s, size_t worker);
 void cc_training_svrg_end(struct cc_training *s);
+
+/* Parameters that are divided, too (training_layers.c), if config->collectives: before a step's
+ * gradients, the workers gather what they compute with; after them they reduce, and update what
+ * each owns. The last two: CC_DIVERGED as cc_inprocess_exchange. */
+int cc_training_layers_open(struct cc_training *s, struct cc_error *e);
+void cc_training_layers_close(struct cc_training *s);
+int cc_training_layers_gather(struct cc_training *s, struct cc_error *e);
+int cc_training_layers_reduce(struct cc_training *s, struct cc_error *e);
+/* *out: the parameters that the next step gathers, until cc_training_layers_forget; the training
+ * stays as it is. */
+int cc_training_layers_copy(struct cc_training *s, const float **out, struct cc_error *e);
+void cc_training_layers_forget(struct cc_training *s);
+/* Before a checkpoint is written: parameters that are not kept become the main ones. */
+void cc_training_layers_save(struct cc_training *s);
+const struct cc_pack_list *cc_training_layers_packs(const struct cc_training *s, int worker);
 
 /* Writes the checkpoint of config->checkpoint, after whole steps. */
 int cc_training_save(struct cc_training *s, struct cc_error *e);

@@ -75,6 +75,18 @@ static int add_row(const struct cc_training_config *c, struct cc_job *out, struc
     return CC_OK;
 }
 
+static int add_collectives(const struct cc_training_config *c, struct cc_job *out,
+                           struct cc_error *e)
+{
+    struct cc_job_sharded *x = &out->sharded;
+    if (c->collectives.count == 0)
+        return CC_OK;
+    CC_TRY(CC_NEW(x->collective, (size_t)c->collectives.count, e));
+    x->collectives = (size_t)c->collectives.count;
+    memcpy(x->collective, c->collectives.item, x->collectives * sizeof *x->collective);
+    return CC_OK;
+}
+
 int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_info *tensor,
                     size_t tensors, struct cc_job *out, struct cc_error *e)
 {
@@ -105,8 +117,10 @@ int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_i
                                                    .communicate = c->communicate,
                                                    .growth = c->growth};
     out->training.shards = c->shards;
-    if (c->gather != NULL && (out->gather = cc_strdup(c->gather, e)) == NULL)
+    char **const gather = c->collectives.count > 0 ? &out->sharded.weights : &out->gather;
+    if (c->gather != NULL && (*gather = cc_strdup(c->gather, e)) == NULL)
         return CC_FAIL;
+    CC_TRY(add_collectives(c, out, e));
     if (c->intra_scheme != NULL && (out->intra_scheme = cc_strdup(c->intra_scheme, e)) == NULL)
         return CC_FAIL;
     CC_TRY(add_tensors(c, tensor, tensors, out, e));

@@ -197,6 +197,11 @@ static void put_settings(FILE *f, const struct cc_training_config *c)
         (void)fprintf(f, "per-host %d\n", c->per_host);
     if (c->shards != CC_SHARDS_NONE)
         (void)fprintf(f, "shards %s\n", cc_shards_names[c->shards]);
+    for (int i = 0; i < c->collectives.count; i++) {
+        char text[96];
+        cc_collective_print(&c->collectives.item[i], text, sizeof text);
+        (void)fprintf(f, "%s\n", text);
+    }
     if (c->gather != NULL)
         (void)fprintf(f, "gather scheme %s\n", c->gather);
     if (c->intra_scheme != NULL)

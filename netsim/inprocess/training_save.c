@@ -16,7 +16,8 @@ static int add_states(const struct cc_training *s, struct cc_checkpoint *c, stru
 {
     struct cc_pack_state state;
     for (int rank = 0; rank < s->job.workers + s->job.servers; rank++) {
-        const struct cc_pack_list *l = cc_inprocess_packs(s->exchange, rank);
+        const struct cc_pack_list *l = s->layers != NULL ? cc_training_layers_packs(s, rank)
+                                                         : cc_inprocess_packs(s->exchange, rank);
         for (size_t k = 0; k < l->count; k++)
             for (size_t i = 0; cc_pack_state(l->pack[k], i, &state); i++)
                 CC_TRY(cc_training_add_state(c, &s->job, rank, k, &state, e));
@@ -57,6 +58,8 @@ int cc_training_save(struct cc_training *s, struct cc_error *e)
     int status = CC_OK;
     s->log.unsent_sq = s->measures_push ? s->unsent.total_sq : NAN;
     s->log.gradient_sq = s->measures_push ? s->unsent.gradient_sq : NAN;
+    if (s->layers != NULL)
+        cc_training_layers_save(s);
     CC_TRY_OUT(list_arrays(s, &c, e));
     CC_TRY_OUT(cc_training_settings(s->config, &settings, e));
     CC_TRY_OUT(cc_training_log_save(&s->log, settings, &c, s->config->checkpoint, e));

@@ -354,6 +354,13 @@ static inline struct cc_collectives cc_job_collectives(const struct cc_job *job)
     return list;
 }
 
+/* Whether a training's workers forget the parameters that they have gathered when they have used
+ * them. */
+static inline bool cc_job_forgets(const struct cc_job *job)
+{
+    return job->sharded.collectives > 0 && job->training.shards == CC_SHARDS_WEIGHTS;
+}
+
 /* The values of a step. */
 static inline size_t cc_job_values(const struct cc_job *job)
 {

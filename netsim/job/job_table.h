@@ -29,6 +29,7 @@ int cc_job_check_consistency(const struct cc_scope *s, struct cc_error *e);
 /* How sharded states fit the fields of the job before them. */
 int cc_job_check_sharded(const struct cc_scope *s, struct cc_error *e);
 /* Whether the local steps of a training fit the job's mode and a row's messages. */
+int cc_job_check_divided(const struct cc_job *job, struct cc_error *e);
 int cc_job_check_local(const struct cc_job *job, size_t messages, struct cc_error *e);
 
 /* A word of a list: a member of a struct. */

@@ -45,3 +45,38 @@ int cc_job_check_sharded(const struct cc_scope *s, struct cc_error *e)
             return cc_fail(e, "collective 0 follows none");
     return job->via == CC_VIA_HOPS ? CC_OK : cc_fail(e, "\"sharded\": \"via\" must be \"hops\"");
 }
+
+/* A training's list: a gathering before the forward pass, perhaps another before the backward pass,
+ * and a reduce-scatter of gradients, all among the same workers; and, inside hosts, an allreduce
+ * across hosts behind it. */
+int cc_job_check_divided(const struct cc_job *job, struct cc_error *e)
+{
+    const struct cc_job_sharded *x = &job->sharded;
+    const struct cc_collective *c = x->collective;
+    const size_t gathers = x->collectives > 1 && c[1].op == CC_ALL_GATHER ? 2 : 1;
+    if (x->collectives == 0)
+        return CC_OK;
+    const bool inside = c[0].among == CC_AMONG_HOST;
+    bool fits = x->collectives == gathers + (inside ? 2 : 1) && c[0].when == CC_WHEN_FORWARD &&
+                (gathers == 1 || c[1].when == CC_WHEN_BACKWARD);
+    for (size_t i = 0; i < gathers && fits; i++)
+        fits = c[i].op == CC_ALL_GATHER && c[i].what == CC_MOVES_PARAMETERS &&
+               c[i].role == CC_ROLE_WEIGHT && c[i].among == c[0].among &&
+               c[i].among != CC_AMONG_HOSTS;
+    for (size_t i = gathers; i < x->collectives && fits; i++)
+        fits = c[i].what == CC_MOVES_GRADIENTS && c[i].when == CC_WHEN_COMPUTED &&
+               c[i].role == CC_ROLE_GRADIENT && !c[i].levels && c[i].follows == (i > gathers) &&
+               c[i].op == (i > gathers ? CC_ALLREDUCE : CC_REDUCE_SCATTER) &&
+               c[i].among == (i > gathers ? CC_AMONG_HOSTS : c[0].among);
+    if (!fits)
+        return cc_fail(e, "\"sharded\": a training gathers parameters before the forward pass, and "
+                          "again before the backward pass or not, and reduces gradients by a "
+                          "reduce-scatter among the same workers, and inside hosts then by an "
+                          "allreduce across hosts");
+    if (job->training.shards == CC_SHARDS_NONE || job->exchange != CC_TWOSHOT ||
+        job->micro_steps > 1)
+        return cc_fail(e,
+                       "\"sharded\" with a training: it has \"shards\", the exchange twoshot, and "
+                       "one micro-step");
+    return CC_OK;
+}

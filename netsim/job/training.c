@@ -113,9 +113,10 @@ static const struct cc_field training_fields[] = {
              "send the mean gradient, and every worker applies it."},
     {"shards", CC_FIELD_WORD, offsetof(struct cc_job_training, shards), .words = cc_shards_names,
      .optional = true, .when = has_stages, .condition = "if the exchange has stages",
-     .help = "Whether each worker keeps the parameters and the optimizer's state of a part of the "
-             "values alone, and all gather the parameters, or their differences to the copy that "
-             "all have, by the scheme `gather`; missing: `no`."},
+     .help =
+         "Whether each worker keeps the parameters and the optimizer's state of a part of the "
+         "values alone, and all gather the parameters, or their differences to the copy that "
+         "all have, by the scheme `gather`, or with `sharded` by its `weights`; missing: `no`."},
     {TEXT(pull), .optional = true, .when = has_servers, .condition = "with servers",
      .help = "The scheme of what servers send, if it is not the row's."},
     {BOOL(emulated),
@@ -208,6 +209,8 @@ int cc_job_check_local(const struct cc_job *job, size_t messages, struct cc_erro
     if (t->shards != CC_SHARDS_NONE && (t->local.steps > 0 || job->mode == CC_PIPE))
         return cc_fail(e, "\"shards\" are \"%s\": not with %s", cc_shards_names[t->shards],
                        t->local.steps > 0 ? "\"local_steps\"" : "\"mode\" \"pipe\"");
+    if (t->net != NULL)
+        CC_TRY(cc_job_check_divided(job, e));
     if (t->local.steps == 0)
         return CC_OK;
     if (job->mode == CC_PIPE)

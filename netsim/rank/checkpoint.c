@@ -210,9 +210,13 @@ static int gather_parts(struct cc_rank *r, const struct cc_rank_loop *l,
                         const struct cc_source_learned *own, struct arrays *a, struct cc_error *e)
 {
     const size_t values = own->values;
-    if (own->shard != NULL)
-        return cc_rank_gather_shards(r, l->s.row, own->shard, true, a->of.server, a->of.optimizer,
-                                     e);
+    if (own->shard != NULL) {
+        CC_TRY(
+            cc_rank_gather_shards(r, l->s.row, own->shard, true, a->of.server, a->of.optimizer, e));
+        if (r->rank == 0 && cc_job_forgets(&r->job)) /* no worker has others */
+            memcpy(a->of.weights, a->of.server, values * sizeof *a->of.weights);
+        return CC_OK;
+    }
     CC_TRY(cc_rank_gather_servers(r, own->weights, values, a->of.server, e));
     for (size_t i = 0; i < a->of.optimizer_count; i += values)
         CC_TRY(cc_rank_gather_servers(r, own->optimizer != NULL ? own->optimizer + i : NULL, values,

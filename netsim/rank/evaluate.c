@@ -153,14 +153,29 @@ out:
     return status;
 }
 
-int cc_rank_train_interval(struct cc_rank *r, const struct cc_rank_loop *l,
+/* The same where parameters are divided: the workers' copy is gathered for it. */
+static int evaluate_divided(struct cc_rank *r, struct cc_rank_loop *l,
+                            struct cc_source_learned *learned, struct cc_training_log *log,
+                            struct cc_error *e)
+{
+    CC_TRY(cc_rank_gather_copy(l, e));
+    learned->weights = cc_source_copy(r->source);
+    CC_TRY(evaluate(r, l, learned, log, e));
+    cc_source_forget(r->source);
+    return CC_OK;
+}
+
+int cc_rank_train_interval(struct cc_rank *r, struct cc_rank_loop *l,
                            const struct cc_report_row *figures, struct cc_training_log *log,
                            struct cc_error *e)
 {
     const struct cc_job_training *t = &r->job.training;
-    const struct cc_source_learned learned = cc_source_learned(r->source);
+    struct cc_source_learned learned = cc_source_learned(r->source);
     const bool last = l->to == cc_rank_loop_steps(l);
     CC_TRY(add_batches(r, l, &learned, log, e));
     add_figures(r, l, figures, log);
-    return last || l->to % t->eval_every == 0 ? evaluate(r, l, &learned, log, e) : CC_OK;
+    if (!last && l->to % t->eval_every != 0)
+        return CC_OK;
+    return r->job.sharded.collectives > 0 ? evaluate_divided(r, l, &learned, log, e)
+                                          : evaluate(r, l, &learned, log, e);
 }

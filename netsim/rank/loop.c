@@ -67,7 +67,7 @@ static int open_messages(struct cc_rank_loop *l, struct cc_error *e)
     return CC_OK;
 }
 
-static int open_queues(struct cc_rank_loop *l, const struct cc_queue_sizes *sizes,
+static int open_queues(struct cc_rank_loop *l, const struct cc_collective_sizes *sizes,
                        struct cc_error *e)
 {
     if (l->s.job->sharded.collectives == 0)
@@ -123,8 +123,8 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
     }
     CC_TRY_OUT(cc_source_begin_row(source, row, e));
     CC_TRY_OUT(open_schemes(l, e));
-    const struct cc_queue_sizes queue_sizes = {.weights = stage(stage_sizes, CC_SIZES_WEIGHTS),
-                                               .plain = stage(stage_sizes, CC_SIZES_PLAIN)};
+    const struct cc_collective_sizes queue_sizes = {.weights = stage(stage_sizes, CC_SIZES_WEIGHTS),
+                                                    .plain = stage(stage_sizes, CC_SIZES_PLAIN)};
     CC_TRY_OUT(CC_NEW(l->s.counters.tensor_bytes, job->tensors, e));
     CC_TRY_OUT(open_queues(l, &queue_sizes, e));
     /* Workers that compute while messages are under way wait for either. */

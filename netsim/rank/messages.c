@@ -14,7 +14,7 @@ void cc_messages_take_step(struct cc_rank_loop *l, size_t step)
     l->s.gradient = b.gradient;
     l->s.model = b.result;
     if (l->queues != NULL)
-        cc_queues_take_step(l->queues, &l->s);
+        cc_queues_take_step(l->queues, &l->s, &b);
 }
 
 /* Whether a message waits for those before it; queues keep an order of their own. */

@@ -1,84 +1,13 @@
 #include "netsim/rank/queues.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "core/element.h"
 #include "core/memory.h"
-#include "schemes/spec.h"
 
 /* --- opening --- */
 
-static struct cc_rank_group group_of(const struct cc_rank_state *s, const struct cc_collective *c)
-{
-    const int per_host = cc_job_per_host(s->job);
-    if (c->among == CC_AMONG_HOST)
-        return (struct cc_rank_group){per_host, s->rank - s->rank % per_host, 1};
-    if (c->among == CC_AMONG_HOSTS)
-        return (struct cc_rank_group){s->job->workers / per_host, s->rank % per_host, per_host};
-    return (struct cc_rank_group){.size = 0};
-}
-
-/* Parameters have a scheme of their own, or none. */
-static int set_scheme(struct cc_queues *q, struct cc_rank_collective *c,
-                      const struct cc_rank_state *s, const struct cc_queue_sizes *sizes, bool plain,
-                      struct cc_error *e)
-{
-    const char *own = plain ? NULL : s->job->sharded.weights;
-    (void)snprintf(c->scheme, sizeof c->scheme, "%s", cc_element_names[s->job->dtype]);
-    c->row.scheme = own != NULL ? s->job->sharded.weights : c->scheme;
-    CC_TRY(cc_spec_parse(c->row.scheme, &c->spec, e));
-    c->row.reduction = cc_reduction(c->spec->scheme, c->spec->params);
-    CC_TRY(cc_spec_parse(cc_job_row_raw(&c->job, &c->row), &c->raw, e));
-    if (s->row->cost != NULL)
-        c->row.cost = own != NULL && s->row->weight_cost != NULL ? s->row->weight_cost : q->no_cost;
-    c->row.inner_cost = NULL;
-    c->row.sum_encode_s = NULL;
-    c->s.sizes = own != NULL ? sizes->weights : sizes->plain;
-    c->s.spec = c->s.pull = c->spec;
-    c->s.raw = c->raw;
-    c->s.inner = NULL;
-    c->s.inner_sizes = NULL;
-    return CC_OK;
-}
-
-static int open_collective(struct cc_queues *q, int i, const struct cc_rank_state *s,
-                           const struct cc_queue_sizes *sizes, struct cc_error *e)
-{
-    const struct cc_collective *of = &q->list.item[i];
-    struct cc_rank_collective *c = &q->of[i];
-    const int per_host = cc_job_per_host(s->job);
-    c->job = *s->job;
-    c->row = *s->row;
-    c->s = *s;
-    c->job.op = of->op;
-    c->job.gather = NULL;
-    c->job.parts = 0;
-    c->s.counters = (struct cc_counters){0};
-    c->s.second = NULL;
-    c->s.second_sizes = NULL;
-    if (of->role != CC_ROLE_GRADIENT)
-        CC_TRY(set_scheme(q, c, s, sizes, of->role == CC_ROLE_PLAIN, e));
-    const bool coded = (c->s.spec->scheme->flags & CC_VERBATIM) == 0 &&
-                       strcmp(c->row.scheme, cc_element_names[s->job->dtype]) != 0;
-    c->job.exchange = cc_collective_exchange(of, s->job->exchange, per_host > 1, coded);
-    c->s.group = group_of(s, of);
-    c->s.collective = i;
-    if (of->among == CC_AMONG_HOSTS) {
-        c->s.part = (size_t)(s->rank % per_host);
-        c->s.parts = (size_t)per_host;
-    }
-    /* A row's payload is that of its gradients, encoded by the first of their collectives. */
-    if (of->what == CC_MOVES_GRADIENTS && !of->follows)
-        c->s.counters.tensor_bytes = s->counters.tensor_bytes;
-    c->s.job = &c->job;
-    c->s.row = &c->row;
-    return CC_OK;
-}
-
 int cc_queues_open(struct cc_queues *q, const struct cc_rank_state *s,
-                   const struct cc_queue_sizes *sizes, struct cc_error *e)
+                   const struct cc_collective_sizes *sizes, struct cc_error *e)
 {
     *q = (struct cc_queues){.list = cc_job_collectives(s->job), .units = s->row->messages};
     q->messages = (size_t)q->list.count * q->units;
@@ -87,7 +16,7 @@ int cc_queues_open(struct cc_queues *q, const struct cc_rank_state *s,
     CC_TRY(CC_NEW(q->item, CC_COLLECTIVE_QUEUES * q->messages, e));
     CC_TRY(CC_NEW(q->since, q->messages, e));
     for (int i = 0; i < q->list.count; i++)
-        CC_TRY(open_collective(q, i, s, sizes, e));
+        CC_TRY(cc_rank_collective_open(&q->of[i], &q->list.item[i], i, s, sizes, q->no_cost, e));
     const int micro_steps = s->job->micro_steps;
     return cc_step_plan_make(&q->list, q->units, micro_steps > 1 ? micro_steps : 1,
                              s->job->mode == CC_OVERLAP, &q->plan, e);
@@ -95,10 +24,8 @@ int cc_queues_open(struct cc_queues *q, const struct cc_rank_state *s,
 
 void cc_queues_close(struct cc_queues *q)
 {
-    for (int i = 0; i < q->list.count; i++) {
-        cc_spec_free(q->of[i].spec);
-        cc_spec_free(q->of[i].raw);
-    }
+    for (int i = 0; i < q->list.count; i++)
+        cc_rank_collective_close(&q->of[i]);
     free(q->no_cost);
     free(q->pending);
     free(q->item);
@@ -120,34 +47,26 @@ struct cc_rank_state *cc_queues_state(struct cc_queues *q, size_t message)
     return &q->of[message / q->units].s;
 }
 
-void cc_queues_take_step(struct cc_queues *q, const struct cc_rank_state *s)
+void cc_queues_take_step(struct cc_queues *q, const struct cc_rank_state *s,
+                         const struct cc_source_buffers *b)
 {
     for (int i = 0; i < q->list.count; i++) {
         struct cc_rank_state *c = &q->of[i].s;
+        const bool follows = q->list.item[i].follows, gathers = c->job->op == CC_ALL_GATHER;
         c->step = s->step;
-        c->gradient = s->gradient;
-        c->model = s->model;
+        c->gradient = gathers && b->parameters != NULL ? b->parameters
+                      : follows && b->partial != NULL  ? b->partial
+                                                       : b->gradient;
+        c->model = gathers && b->gathered != NULL                           ? b->gathered
+                   : cc_collective_leads(&q->list, i) && b->partial != NULL ? b->partial
+                                                                            : b->result;
         c->events = s->events;
     }
 }
 
 void cc_queues_collect(struct cc_queues *q, size_t message, struct cc_counters *total)
 {
-    struct cc_counters *c = &q->of[message / q->units].s.counters;
-    for (int i = 0; i < CC_PHASES; i++) {
-        total->phase_s[i] += c->phase_s[i];
-        total->work_s[i] += c->work_s[i];
-    }
-    total->exchange_update_s += c->exchange_update_s;
-    total->sent_bytes += c->sent_bytes;
-    total->messages += c->messages;
-    total->intra_bytes += c->intra_bytes;
-    total->send_s += c->send_s;
-    if (c->tensor_bytes != NULL) {
-        total->payload_bytes += c->payload_bytes;
-        total->head_bytes += c->head_bytes;
-    }
-    *c = (struct cc_counters){.tensor_bytes = c->tensor_bytes};
+    cc_rank_collective_collect(&q->of[message / q->units], total);
 }
 
 /* --- queues --- */

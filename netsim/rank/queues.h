@@ -4,16 +4,8 @@
 #define CC_NETSIM_RANK_QUEUES_H
 
 #include "core/collective.h"
-#include "netsim/exchange/rank_state.h"
-
-/* A collective: the row's job and row as its exchanges see them, among its workers. */
-struct cc_rank_collective {
-    struct cc_job job;
-    struct cc_job_row row;
-    struct cc_rank_state s;
-    struct cc_spec *spec, *raw; /* of parameters; NULL: the row's */
-    char scheme[32];            /* the name of values as they are */
-};
+#include "netsim/exchange/collectives.h"
+#include "netsim/rank/source.h"
 
 struct cc_queues {
     struct cc_collectives list;
@@ -29,15 +21,10 @@ struct cc_queues {
     double collective_s[CC_MOST_COLLECTIVES]; /* for which messages were under way */
 };
 
-/* The indexes of sizes without data, of parameters, and of values as they are; else NULL. */
-struct cc_queue_sizes {
-    const struct cc_size_index *weights, *plain;
-};
-
 /* Makes the queues of a row, whose rank state is `s`; *q stays in place until it is closed. Close
  * it also after an error. */
 int cc_queues_open(struct cc_queues *q, const struct cc_rank_state *s,
-                   const struct cc_queue_sizes *sizes, struct cc_error *e);
+                   const struct cc_collective_sizes *sizes, struct cc_error *e);
 void cc_queues_close(struct cc_queues *q);
 
 /* The unit of a message, as the row's message. */
@@ -46,8 +33,9 @@ const struct cc_message *cc_queues_unit(const struct cc_queues *q, const struct 
 /* The state that its exchange runs in. */
 struct cc_rank_state *cc_queues_state(struct cc_queues *q, size_t message);
 
-/* Sets the step and the buffers of all collectives to those of `s`. */
-void cc_queues_take_step(struct cc_queues *q, const struct cc_rank_state *s);
+/* Sets the step of all collectives to that of `s`, and their buffers. */
+void cc_queues_take_step(struct cc_queues *q, const struct cc_rank_state *s,
+                         const struct cc_source_buffers *b);
 /* Moves what a message's exchange has counted to *total. */
 void cc_queues_collect(struct cc_queues *q, size_t message, struct cc_counters *total);
 

@@ -99,7 +99,7 @@ out:
 struct row_run {
     struct cc_rank *rank;
     size_t row;
-    const struct cc_rank_loop *loop;
+    struct cc_rank_loop *loop;
     struct cc_interface_bytes before;
     struct cc_applied_error error; /* in a job with `errors` */
     struct cc_training_log log;    /* a training's, on rank 0 */

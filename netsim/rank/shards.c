@@ -1,7 +1,10 @@
 /* Shards of a training by ranks, put together on rank 0. */
 #include <stdlib.h>
 
+#include "core/memory.h"
 #include "netsim/exchange/shards.h"
+#include "netsim/rank/messages.h"
+#include "netsim/rank/step_modes.h"
 #include "netsim/rank/training.h"
 #include "netsim/transport/mpi_calls.h"
 #include "train/shard.h"
@@ -40,5 +43,32 @@ int cc_rank_gather_shards(struct cc_rank *r, const struct cc_job_row *row,
     cc_shard_get(own, weights, to);
     for (int i = 1; i < r->job.workers; i++)
         CC_TRY(take(r, row, i, &own->config, weights, to, e));
+    return CC_OK;
+}
+
+int cc_rank_clip_shards(struct cc_rank_loop *l, struct cc_error *e)
+{
+    const struct cc_job *job = l->s.job;
+    double own, *all;
+    if (job->training.net == NULL || !(job->training.clip > 0))
+        return CC_OK;
+    CC_TRY(CC_NEW(all, (size_t)job->workers, e));
+    own = cc_source_square(l->source);
+    const int code = MPI_Allgather(&own, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, l->mpi.comm);
+    const int status = cc_mpi_check(code, "MPI_Allgather", e);
+    if (status == CC_OK)
+        cc_source_clip(l->source, cc_shards_clip(job, all));
+    free(all);
+    return status;
+}
+
+int cc_rank_gather_copy(struct cc_rank_loop *l, struct cc_error *e)
+{
+    struct cc_queues *q = l->queues;
+    for (size_t u = 0; u < q->units; u++) { /* the first collective is that of the forward pass */
+        cc_queues_state(q, u)->step = l->to;
+        CC_TRY(cc_message_ask(l, u, e));
+        CC_TRY(cc_messages_finish(l, u, e));
+    }
     return CC_OK;
 }

@@ -63,6 +63,11 @@ struct cc_source_progress {
 struct cc_source_buffers {
     const float *gradient;
     float *result;
+    /* Of a training whose parameters are divided: what the rank gathers of its own, and to which
+     * what all gather is added; and means inside the host, where others follow. Otherwise NULL:
+     * gradient and result stand in for them. */
+    const float *parameters;
+    float *gathered, *partial;
 };
 
 struct cc_source;
@@ -111,6 +116,10 @@ struct cc_source_ops {
     int (*apply)(struct cc_source *s, int64_t step, const struct cc_message *m,
                  struct cc_source_progress *out, struct cc_error *e);
     void (*close)(struct cc_source *s);
+    /* A training whose parameters are divided: a unit's message of a collective has ended. NULL:
+     * nothing is to be done then. */
+    void (*arrived)(struct cc_source *s, const struct cc_collective *of,
+                    const struct cc_message *unit);
     /* A server, or with shards a worker, if the source `serves`: turns the mean of the workers'
      * gradients of values [from, to) into what they pull, in place; mean[0] is value `from`, and
      * `updates` of these values came before. Where steps are not bulk synchronous, `mean` is the
@@ -145,6 +154,14 @@ struct cc_source_buffers cc_source_buffers(struct cc_source *s, uint64_t step);
 int cc_source_apply(struct cc_source *s, int64_t step, const struct cc_message *m,
                     struct cc_source_progress *out, struct cc_error *e);
 
+/* A unit's message of a collective, of a step with sharded states, has ended. */
+static inline void cc_source_arrived(struct cc_source *s, const struct cc_collective *of,
+                                     const struct cc_message *unit)
+{
+    if (s->ops->arrived != NULL)
+        s->ops->arrived(s, of, unit);
+}
+
 /* Ends the oldest step in flight, which must be `step`. */
 int cc_source_end_step(struct cc_source *s, uint64_t step, struct cc_error *e);
 
@@ -164,5 +181,14 @@ int cc_source_restore(struct cc_source *s, uint64_t steps, const struct cc_sourc
 struct cc_source_learned cc_source_learned(struct cc_source *s);
 int cc_source_score(struct cc_source *s, const float *workers, const float *servers,
                     const float *stats, struct cc_evaluation *out, struct cc_error *e);
+
+/* Where parameters are divided: the sum of squares of this rank's parts of the mean gradient, when
+ * all of it is there, and a factor on them. */
+double cc_source_square(struct cc_source *s);
+void cc_source_clip(struct cc_source *s, float by);
+/* The parameters of which all units were gathered outside of a step: what the next one computes
+ * with. They last until cc_source_forget, after which a step finds all as it was before. */
+const float *cc_source_copy(struct cc_source *s);
+void cc_source_forget(struct cc_source *s);
 
 #endif

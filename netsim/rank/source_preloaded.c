@@ -47,8 +47,9 @@ static struct cc_source_buffers buffers(struct cc_source *s, uint64_t step)
 {
     const struct preloaded *p = (const struct preloaded *)s;
     if (p->gradient == NULL)
-        return (struct cc_source_buffers){NULL, NULL};
-    return (struct cc_source_buffers){p->gradient + step % p->steps * p->values, p->model};
+        return (struct cc_source_buffers){.gradient = NULL};
+    return (struct cc_source_buffers){.gradient = p->gradient + step % p->steps * p->values,
+                                      .result = p->model};
 }
 
 /* The exchange has already added the result to the model. */

@@ -14,6 +14,7 @@
 #include "netsim/job/training.h"
 #include "netsim/exchange/pack/pack.h"
 #include "netsim/exchange/shards.h"
+#include "netsim/rank/layers.h"
 #include "netsim/rank/sources.h"
 #include "train/shard.h"
 
@@ -33,7 +34,8 @@ struct training {
     struct cc_task *evaluator; /* where steps overlap, made when it is needed */
     const struct cc_model_layout *layout;
     struct cc_learner learner;
-    struct cc_shard shard; /* in place of the learner, or nothing */
+    struct cc_shard shard;   /* in place of the learner, or nothing */
+    struct cc_layers layers; /* where parameters are divided; or nothing */
     struct cc_emulated emulated;
     float *weights;
     float *stats, *stats_before; /* before_: at the beginning of the latest step */
@@ -97,8 +99,9 @@ static int open_training(struct training *t, struct cc_error *e)
     t->task = shared.task;
     t->buffers = job->mode == CC_PIPE ? t->head.in_flight : 1;
     t->in_parts = job->mode == CC_PIPE && !t->head.emulated;
-    if (((job->mode == CC_OVERLAP && job->training.local.steps == 0) || t->in_parts) &&
-        t->worker >= 0) {
+    const bool by_message =
+        job->sharded.collectives > 0 || (job->mode == CC_OVERLAP && job->training.local.steps == 0);
+    if ((by_message || t->in_parts) && t->worker >= 0) {
         const struct cc_task_config config = cc_job_task(job, shared.data);
         CC_TRY(cc_task_open(&config, &t->task, e));
     }
@@ -125,6 +128,7 @@ static void close_training(struct cc_source *s)
         cc_task_close(t->task);
     cc_task_close(t->evaluator);
     cc_learner_close(&t->learner);
+    cc_layers_close(&t->layers);
     cc_shard_close(&t->shard);
     free(t->weights);
     free(t->stats);
@@ -188,11 +192,15 @@ static int begin_shard(struct training *t, const struct cc_learner_config *confi
                        struct cc_error *e)
 {
     struct cc_shard_part *part;
+    cc_layers_close(&t->layers);
     cc_shard_close(&t->shard);
     CC_TRY(cc_shards_parts(t->job, t->row, t->worker, &part, e));
     const int status = cc_shard_open(&t->shard, config, part, t->row->messages, t->weights, e);
     free(part);
-    return status;
+    return status != CC_OK || t->job->sharded.collectives == 0
+               ? status
+               : cc_layers_open(&t->layers, t->job, t->row, t->worker, t->layout, &t->shard,
+                                t->weights, e);
 }
 
 static int begin_row(struct cc_source *s, const struct cc_job_row *row, struct cc_error *e)
@@ -314,8 +322,11 @@ static int compute(struct cc_source *s, uint64_t step, enum cc_compute_part part
     if (t->in_parts)
         return compute_part(t, step, &out->done, e);
     if (part != CC_COMPUTE_FORWARD)
-        return backward(t, step, part == CC_COMPUTE_STEP ? 0 : m->first, e);
-    cc_task_forward(t->task, t->weights, t->stats, m->last + 1);
+        CC_TRY(backward(t, step, part == CC_COMPUTE_STEP ? 0 : m->first, e));
+    else
+        cc_task_forward(t->task, t->weights, t->stats, m->last + 1);
+    if (t->layers.job != NULL)
+        cc_layers_used(&t->layers, m, part == CC_COMPUTE_FORWARD);
     return CC_OK;
 }
 
@@ -323,8 +334,11 @@ static struct cc_source_buffers buffers(struct cc_source *s, uint64_t step)
 {
     const struct training *t = (const struct training *)s;
     float *mean = t->mean[step % t->buffers];
-    return (struct cc_source_buffers){t->gradient[step % t->buffers],
-                                      mean != NULL ? mean : t->weights};
+    return (struct cc_source_buffers){.gradient = t->gradient[step % t->buffers],
+                                      .result = mean != NULL ? mean : t->weights,
+                                      .parameters = t->layers.sent,
+                                      .gathered = t->layers.gathered,
+                                      .partial = t->layers.partial};
 }
 
 /* Model deltas have been added by the exchange, but in a pipeline. */
@@ -337,12 +351,46 @@ static int apply(struct cc_source *s, int64_t step, const struct cc_message *m,
     if (step < 0)
         return CC_OK;
     float *mean = t->mean[(uint64_t)step % t->buffers];
+    if (t->layers.job != NULL) {
+        cc_layers_update(&t->layers, (uint64_t)step, mean);
+        return CC_OK;
+    }
     for (size_t i = 0; i < t->row->messages && mean != NULL; i++)
         if (m == NULL || m == &t->row->message[i])
             cc_training_apply(t->job, t->row, i, (uint64_t)step,
                               t->job->training.deltas || has_shards(t) ? NULL : &t->learner, mean,
                               t->weights);
     return CC_OK;
+}
+
+static void arrived(struct cc_source *s, const struct cc_collective *of,
+                    const struct cc_message *unit)
+{
+    struct training *t = (struct training *)s;
+    if (t->layers.job != NULL)
+        cc_layers_arrived(&t->layers, of, unit);
+}
+
+double cc_source_square(struct cc_source *s)
+{
+    const struct training *t = (const struct training *)s;
+    return cc_layers_square(&t->layers, t->mean[0]);
+}
+
+void cc_source_clip(struct cc_source *s, float by)
+{
+    const struct training *t = (const struct training *)s;
+    cc_layers_clip(&t->layers, by, t->mean[0]);
+}
+
+const float *cc_source_copy(struct cc_source *s)
+{
+    return cc_layers_copy(&((struct training *)s)->layers);
+}
+
+void cc_source_forget(struct cc_source *s)
+{
+    cc_layers_forget(&((struct training *)s)->layers);
 }
 
 static int serve(struct cc_source *s, uint64_t step, uint64_t updates, size_t from, size_t to,
@@ -410,6 +458,8 @@ int cc_source_restore(struct cc_source *s, uint64_t steps, const struct cc_sourc
         memcpy(t->own, to->own, to->own_count * sizeof *t->own);
     if (has_shards(t))
         cc_shard_set(&t->shard, to->main, to->optimizer);
+    if (t->layers.job != NULL)
+        cc_layers_begin(&t->layers);
     if (state > 0)
         memcpy(t->learner.state, to->optimizer, state * sizeof *t->learner.state);
     for (size_t i = 0; i < state && t->worker < 0; i += values)
@@ -439,6 +489,7 @@ int cc_source_training_open(const struct cc_source_config *config, struct cc_sou
                                              .buffers = buffers,
                                              .apply = apply,
                                              .close = close_training,
+                                             .arrived = arrived,
                                              .serve = serve};
     const struct cc_job *job = config->job;
     int status = CC_OK;

@@ -103,8 +103,10 @@ static int act(struct cc_rank_loop *l, size_t step, const struct cc_action *a, s
     case CC_ACT_WAIT:
         CC_TRY(cc_messages_await(l, a->item, e));
         l->clock = fmax(l->clock, cc_runtime_now());
+        cc_source_arrived(l->source, &l->queues->list.item[a->item / units], unit);
         return CC_OK;
     case CC_ACT_UPDATE:
+        CC_TRY(cc_rank_clip_shards(l, e));
         break;
     }
     return cc_apply(l, (int64_t)step, NULL, e);

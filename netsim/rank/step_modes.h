@@ -4,6 +4,10 @@
 
 #include "netsim/rank/loop.h"
 
+/* Scales the mean gradients of all ranks by the norm of all parts, where the job clips them; a
+ * training whose parameters are divided, before its update (shards.c). */
+int cc_rank_clip_shards(struct cc_rank_loop *l, struct cc_error *e);
+
 /* One step of a worker, in the job's mode, or of a server. */
 int cc_step_run(struct cc_rank_loop *l, size_t step, struct cc_error *e);
 

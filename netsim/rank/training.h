@@ -8,7 +8,7 @@
 
 /* Adds the figures of the row's latest steps to the log, which rank 0 has; the others' is zeros.
  * Evaluates the training and reports it, after steps where that is due. */
-int cc_rank_train_interval(struct cc_rank *r, const struct cc_rank_loop *l,
+int cc_rank_train_interval(struct cc_rank *r, struct cc_rank_loop *l,
                            const struct cc_report_row *figures, struct cc_training_log *log,
                            struct cc_error *e);
 
@@ -34,5 +34,9 @@ int cc_rank_gather_servers(struct cc_rank *r, const float *own, size_t n, float 
 int cc_rank_gather_shards(struct cc_rank *r, const struct cc_job_row *row,
                           const struct cc_shard *own, bool with_state, float *weights, float *state,
                           struct cc_error *e);
+
+/* Where parameters are divided: gathers those of the next step outside of a step, after the row's
+ * latest one (cc_source_copy). */
+int cc_rank_gather_copy(struct cc_rank_loop *l, struct cc_error *e);
 
 #endif

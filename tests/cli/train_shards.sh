@@ -8,7 +8,7 @@ s='--system sdp4bit --per-host 2 --scheme int4:block=128,hadamard=32'
 # --- what is refused ---
 
 t 2 $t --weight-scheme int8
-err '--weight-scheme goes with --system zero1, zero2 or sdp4bit'
+err '--weight-scheme goes with --system fsdp, or another with sharded states'
 t 2 $t --weight-differences
 err '--weight-differences goes with --system'
 t 2 $t --system zero9
@@ -36,6 +36,19 @@ err 'local: not with --system zero1, which takes a gradient in every step'
 t 2 $t --system zero1 --clip 1 --mode overlap --scheme fp32
 err '--clip: not with --mode overlap'
 
+t 2 $t --system fsdp --exchange ring
+err '--system fsdp: by twoshot, where the owner of a part reduces and gathers it directly, not by --exchange ring'
+t 2 $t --system hsdp
+err 'give --per-host 2 or more, and workers of several hosts, or --system fsdp'
+t 2 $t --system fsdp --fuse 1000
+err '--fuse: --system fsdp gathers a layer at a time'
+t 2 $t --system fsdp --stragglers gamma --bw 1gbps
+err '--stragglers is not known of --system fsdp'
+t 2 $t --system zero1 --keep-params
+err '--keep-params goes with --system zero3, fsdp or hsdp'
+t 2 $t --system fsdp --scheme fp32 --weight-scheme powersgd:ef=0
+err 'it keeps a state, and with --system fsdp the same parameters are gathered several times'
+
 # --- what it says ---
 
 q 0 $t --system zero1 --scheme fp32,int8 --format json
@@ -55,6 +68,25 @@ json 'all((r["system"], r["exchange"], r["weight_scheme"], r["gathered"], r["int
 json 'all(4 <= r["bits_pull"] < 4.5 for r in d["rows"])'
 q 0 $t --system zero1 --bw 1gbps --compute 2ms --scheme int8 --format json
 json 'all(r["step_s"] > 0.002 and r["comm_s"] > 0 for r in d["rows"])'
+# Parameters that are divided, too. Two workers have the weights of zero1, as a sum of two has one order, and so have
+# two hosts of two; four add in another order, within rounding. They are gathered twice a step, once if they are kept.
+f='train -q --net resnet8:width=2 --steps 4 --eval-every 2 --batch 4 --optimizer adamw --rate 0.01 --scheme fp32 --format json'
+losses='[[r["loss"], r["loss_workers"], r["weights"]] for r in d["rows"]] == [[r["loss"], r["loss_workers"], r["weights"]] for r in json.load(open("zero1.json"))["rows"]]'
+divided() { # SYSTEM's options, bits gathered of a value, workers
+    q 0 $f --system zero1 $3
+    cp out zero1.json
+    q 0 $f --system $1 $3
+    json "$losses"
+    json "all(r['bits_push'] == 16 and r['bits_pull'] == $2 for r in d['rows'])"
+}
+divided fsdp 64 '--workers 2'
+divided 'zero3 --keep-params' 32 '--workers 2'
+divided hsdp 64 '--workers 4 --per-host 2'
+q 0 $f --system fsdp
+json 'all(0 < abs(a["loss"] - b["loss"]) < 1e-6 for a, b in zip(d["rows"], json.load(open("zero1.json"))["rows"]))'
+json 'all(r["bits_push"] == 24 and r["exchange"] == "twoshot" for r in d["rows"])'
+q 0 $f --system fsdp --bw 100mbps --compute 2ms
+json 'all(r["step_s"] > 0.002 and r["comm_s"] > 0 for r in d["rows"])'
 
 # --- the same weights everywhere ---
 
@@ -64,8 +96,13 @@ sanitized && no_lab=sanitized
 command -v mpirun >/dev/null || no_lab='no mpirun'
 [ -z "$no_sim" ] || echo "skipped: train --on sim: $no_sim"
 [ -z "$no_lab" ] || echo "skipped: train --on run: $no_lab"
-for more in "$s --clip 0.5" '--system zero1 --weight-scheme int8 --mode overlap --scheme fp32' \
-    '--system zero1 --workers 3 --weight-differences --scheme int8:ef=1 --clip 0.1'; do
+small='--net mlp:16 --batch 8' conv='--net resnet8:width=2 --batch 4' text='--net gpt:layers=2,width=16,heads=2,context=16 --batch 2'
+t='train -q --steps 6 --eval-every 3 --optimizer adamw --rate 0.01'
+for more in "$small $s --clip 0.5" "$small --system zero1 --weight-scheme int8 --mode overlap --scheme fp32" \
+    "$small --system zero1 --workers 3 --weight-differences --scheme int8:ef=1 --clip 0.1" \
+    "$conv --system fsdp --workers 3 --scheme int8:ef=1 --weight-scheme int8 --clip 0.1 --mode overlap" \
+    "$text --system zero3 --workers 2 --scheme fp32" \
+    "$conv --system hsdp --per-host 2 --scheme int8:ef=1 --weight-scheme int4 --weight-differences --clip 0.1"; do
     q 0 $t $more --format json
     cp out local.json
     [ -n "$no_sim" ] || { q 0 $t $more --on sim --bw 1gbps --compute 2ms --format json && json "$same"; }

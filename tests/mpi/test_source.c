@@ -390,7 +390,8 @@ static int train(struct cc_source *s, uint64_t step, enum cc_compute_part part,
 static struct cc_source_buffers training_buffers(struct cc_source *s, uint64_t step)
 {
     const struct training *x = (const struct training *)s;
-    return (struct cc_source_buffers){x->gradient[step % IN_FLIGHT], x->result[step % IN_FLIGHT]};
+    return (struct cc_source_buffers){.gradient = x->gradient[step % IN_FLIGHT],
+                                      .result = x->result[step % IN_FLIGHT]};
 }
 
 static int optimize(struct cc_source *s, int64_t step, const struct cc_message *m,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/system.h"
 #include "netsim/inprocess/training_job.h"
 #include "netsim/job/training.h"
 #include "tests/lib/text.h"
@@ -164,6 +165,13 @@ static void reads_back(void **state)
     assert_int_equal(job.training.shards, CC_SHARDS_DIFFERENCES);
     assert_string_equal(job.gather, "int8");
     cc_job_free(&job);
+    c.collectives = cc_systems[CC_SYSTEM_HSDP].collectives;
+    job = read_back(&c, NAN);
+    assert_string_equal(job.sharded.weights, "int8");
+    assert_true(job.gather == NULL && job.sharded.collectives == 4);
+    assert_memory_equal(job.sharded.collective, c.collectives.item, 4 * sizeof *c.collectives.item);
+    cc_job_free(&job);
+    c.collectives.count = 0;
     c.exchange = CC_RING;
     c.shards = CC_SHARDS_NONE;
     c.gather = NULL;
@@ -226,6 +234,49 @@ static void shards_are_refused(void **state)
     free_config(&c);
 }
 
+/* The list of a training is that of parameters that are divided. */
+static void lists_are_refused(void **state)
+{
+    struct cc_training_config c = usual();
+    const struct cc_collectives good = cc_systems[CC_SYSTEM_FSDP].collectives;
+    const struct cc_collectives inside = cc_systems[CC_SYSTEM_HSDP].collectives;
+    struct cc_error e = {""};
+    struct cc_job job;
+    (void)state;
+    c.exchange = CC_TWOSHOT;
+    c.deltas = false;
+    c.shards = CC_SHARDS_WEIGHTS;
+    c.gather = "int8";
+    c.mode = CC_SEQUENTIAL;
+    for (int i = 0; i < 8; i++) {
+        const char *message = "\"sharded\": a training gathers parameters before the forward pass";
+        c.collectives = i == 5 ? inside : good;
+        if (i == 0)
+            c.collectives.item[0].when = CC_WHEN_UPDATED;
+        else if (i == 1)
+            c.collectives.item[1].among = CC_AMONG_HOST;
+        else if (i == 2)
+            c.collectives.item[2].levels = true;
+        else if (i == 3)
+            c.collectives.item[0].role = CC_ROLE_PLAIN;
+        else if (i == 4)
+            c.collectives.count = 2;
+        else if (i == 5)
+            c.collectives.count = 3;
+        else if (i == 6)
+            c.collectives = cc_systems[CC_SYSTEM_SDP4BIT].collectives;
+        else {
+            c.shards = CC_SHARDS_NONE;
+            message = "it has \"shards\", the exchange twoshot";
+        }
+        char *text = text_of(&c, 0.125);
+        assert_int_equal(cc_job_parse(text, strlen(text), &job, &e), CC_FAIL);
+        assert_contains(e.text, message);
+        free(text);
+    }
+    free_config(&c);
+}
+
 static void refusals(void **state)
 {
     static const struct {
@@ -274,6 +325,7 @@ int main(void)
         cmocka_unit_test(reads_back),
         cmocka_unit_test(refusals),
         cmocka_unit_test(shards_are_refused),
+        cmocka_unit_test(lists_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "models/system.h"
 #include "tests/lib/text.h"
 #include "tests/lib/training.h"
 
@@ -113,10 +114,47 @@ static void copies(void **state)
     training_free(&none);
 }
 
+/* The same where parameters are divided, too, in units of a tensor: with floats the losses of
+ * whole steps, but for the order of sums, also clipped and inside hosts; what int4 withholds of
+ * parameters is missing in the copy, and of differences it is not. */
+static void divided(void **state)
+{
+    static const char weights[] = "int4:block=512,rounding=nearest";
+    static const enum cc_system_id systems[] = {CC_SYSTEM_FSDP, CC_SYSTEM_HSDP};
+    (void)state;
+    uint32_t crc;
+    for (int i = 0; i < 2; i++) {
+        double gap[2];
+        struct cc_training_config c = usual("fp32", "fp32", CC_SHARDS_NONE);
+        c.clip = 0.2;
+        const double whole = last_of(&c, &crc).loss;
+        c.exchange = CC_TWOSHOT;
+        c.messages = 4;
+        c.message = (const struct cc_message[]){{3, 3}, {2, 2}, {1, 1}, {0, 0}};
+        c.collectives = cc_systems[systems[i]].collectives;
+        c.shards = CC_SHARDS_WEIGHTS;
+        c.gather = "fp32";
+        const struct cc_evaluation v = last_of(&c, &crc);
+        assert_true(fabs(v.loss - whole) < 1e-5 && v.worker_loss == v.loss);
+        for (int k = 0; k < 2; k++) {
+            c.gather = weights;
+            c.shards = k == 0 ? CC_SHARDS_WEIGHTS : CC_SHARDS_DIFFERENCES;
+            if (k == 1)
+                assert_true(cc_collectives_keep(&c.collectives));
+            const struct cc_evaluation q = last_of(&c, &crc);
+            gap[k] = fabs(q.loss - q.worker_loss);
+            /* The raw tensors' 32 bits are those of few values; gathered twice, then once. */
+            assert_true(fabs(q.pull_bytes / v.pull_bytes * (k == 0 ? 1 : 2) - 4.1 / 32) < 0.01);
+        }
+        assert_true(gap[1] < 0.01 * gap[0]);
+        training_free(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(floats_are_the_same),
                                        cmocka_unit_test(clips_by_all_shards),
-                                       cmocka_unit_test(copies)};
+                                       cmocka_unit_test(copies), cmocka_unit_test(divided)};
     return cmocka_run_group_tests_name("shards", tests, training_setup, training_teardown);
 }

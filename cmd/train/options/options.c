@@ -18,7 +18,7 @@ const char *const cc_train_optimizers[] = {"sgd", "nesterov", "adam",   "adamw",
 const char *const cc_train_places[] = {"local", "run", "sim", NULL};
 const char *const cc_train_outers[] = {"mean", "momentum", "nesterov", "ef", NULL};
 const char *const cc_train_pulls[] = {"delta", "mean", NULL};
-const char *const cc_train_systems[] = {"zero1", "zero2", "sdp4bit", NULL};
+const char *const cc_train_systems[] = {"zero1", "zero2", "zero3", "fsdp", "hsdp", "sdp4bit", NULL};
 const char *const cc_train_figures[] = {CC_RECIPES_TRAIN(CC_RECIPE_NAME) NULL};
 static const char *const recipes[] = {CC_RECIPES_TRAINING(CC_RECIPE_NAME) NULL};
 static const char *const shows[] = {"all", "ends", "means", NULL};
@@ -253,7 +253,10 @@ const struct cc_option cc_train_own_options[] = {
     {.name = "system", MEMBER(system), .value = "NAME", .choices = cc_train_systems, .group = CC_GROUP_CLUSTER,
      .help = "zero1: each worker keeps the parameters in full precision and the optimizer's state of a "
              "part of the values alone, receives the mean gradient of these, and all gather the "
-             "parameters; zero2: the same, as a step has one micro-step; sdp4bit: with "
+             "parameters; zero2: the same, as a step has one micro-step; zero3 and fsdp: parameters are "
+             "divided, too, and a layer's are gathered before its forward pass and again before its "
+             "backward pass; hsdp: the same in each host, with an allreduce of gradients across hosts; "
+             "sdp4bit: zero1 with "
              "--weight-differences, and the schemes of SDP4Bit "
              "where none is given (docs/train.md); by default every worker has all"},
     {.name = "weight-scheme", MEMBER(weight_scheme), .value = "SCHEME",
@@ -262,6 +265,9 @@ const struct cc_option cc_train_own_options[] = {
     {.name = "weight-differences", MEMBER(weight_differences), .group = CC_GROUP_SEND,
      .help = "--system: gather the differences of parameters to the copy that all workers have, so that "
              "what --weight-scheme withholds is in the next difference"},
+    {.name = "keep-params", MEMBER(keep_params), .group = CC_GROUP_CLUSTER,
+     .help = "zero3, fsdp, hsdp: gathered parameters are kept until the backward pass, which need not "
+             "gather them again; with --weight-differences they are a copy that every worker keeps"},
     {.name = "on", MEMBER(on), .value = "WHERE", .def = "local", .choices = cc_train_places,
      .brief = "local (this process), sim or run (shaped links)",
      .group = CC_GROUP_CLUSTER,
@@ -306,7 +312,7 @@ const struct cc_option_use cc_train_uses[] = {
               "capture-steps"},
     {.rows = cc_plugin_options},
     {.rows = cc_cluster_options, .names = "min-size"},
-    {.rows = cc_train_own_options, .names = "raw pull pull-scheme weight-scheme weight-differences on system"},
+    {.rows = cc_train_own_options, .names = "raw pull pull-scheme weight-scheme weight-differences on system keep-params"},
     {.rows = cc_cluster_options, .names = "exchange",
      .own = {.def = "ps",
              .help = "how payloads are moved and reduced: any of `run` but mpi; ssar-* and dsar-split "

@@ -70,7 +70,7 @@ struct cc_train_options {
     const char *pull_scheme;                          /* or NULL */
     int system;                                       /* index in cc_train_systems; -1: none */
     const char *weight_scheme;                        /* or NULL */
-    bool weight_differences;
+    bool weight_differences, keep_params;
     const char *profile; /* --codec-time profile */
     enum cc_train_place on;
     /* Shared by all trainings. The task's batch, shards and augmentation, checkpoints and so on are

@@ -5,6 +5,7 @@
 
 #include "cmd/train/plan/plan.h"
 #include "core/memory.h"
+#include "models/sharded.h"
 
 int cc_train_check_messages(const struct cc_train_options *o, struct cc_error *e)
 {
@@ -27,7 +28,7 @@ void cc_train_setting(const struct cc_train *t, const struct cc_link *link, stru
     out->cluster.workers = (int)c->task.workers;
     out->cluster.servers = c->servers;
     out->cluster.dense_bits = c->dense_bits;
-    out->cluster.gather = c->gather;
+    out->cluster.gather = c->collectives.count == 0 ? c->gather : NULL;
     out->cluster.intra_scheme = c->intra_scheme;
     out->cluster.per_host = c->per_host;
     out->cluster.inner_exchange = c->inner_exchange;
@@ -48,6 +49,9 @@ void cc_train_setting(const struct cc_train *t, const struct cc_link *link, stru
     out->timing.straggler = given->timing.straggler;
     out->timing.spread = given->timing.spread;
     out->timing.seed = t->options.seed;
+    out->sharded.collectives = c->collectives;
+    if (c->collectives.count > 0)
+        out->system = cc_train_system(&t->options);
 }
 
 static int cut(struct cc_train *t, const struct cc_setting *s, struct cc_error *e)
@@ -56,6 +60,15 @@ static int cut(struct cc_train *t, const struct cc_setting *s, struct cc_error *
     CC_TRY(CC_NEW(t->message, t->net->count, e));
     t->options.training.message = t->message;
     t->options.training.messages = cc_predict_messages(s, &tensors, t->message);
+    return CC_OK;
+}
+
+/* The units that a list of collectives is of. */
+static int cut_units(struct cc_train *t, const struct cc_setting *s, struct cc_error *e)
+{
+    CC_TRY(CC_NEW(t->message, t->net->count, e));
+    t->options.training.message = t->message;
+    t->options.training.messages = cc_sharded_messages(s, t->message);
     return CC_OK;
 }
 
@@ -79,6 +92,8 @@ int cc_train_messages(struct cc_train *t, struct cc_error *e)
     const struct cc_local_config *local = &t->options.training.local;
     if (local->parts > 1 || local->delay > 0)
         CC_TRY(cc_train_local_messages(t, e));
+    else if (s.sharded.collectives.count > 0)
+        CC_TRY(cut_units(t, &s, e));
     else if (s.timing.fuse_gradients)
         CC_TRY(cut(t, &s, e));
     return s.placement != CC_SPLIT ? place(t, &s, e) : CC_OK;

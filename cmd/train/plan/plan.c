@@ -137,6 +137,8 @@ static int check_clip(const struct cc_train_options *o, struct cc_error *e)
                         "--clip: %d servers have parts of the gradient; give --pull mean, where "
                         "workers have all of it, or --servers 1",
                         c->servers);
+    if (c->collectives.count > 0) /* it updates when all gradients are there */
+        return CC_OK;
     if (c->mode == CC_OVERLAP || o->cluster.setting.timing.fuse_bytes >= 0)
         return cc_usage(e, "--clip: not with --%s, which %s",
                         c->mode == CC_OVERLAP ? "mode overlap" : "fuse",

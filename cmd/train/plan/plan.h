@@ -61,6 +61,10 @@ int cc_train_parse_linear(struct cc_train_options *o, struct cc_error *e);
 void cc_train_choose_system(struct cc_train_options *o);
 int cc_train_parse_system(struct cc_train_options *o, struct cc_error *e);
 int cc_train_check_system(const struct cc_train *t, struct cc_error *e);
+/* The one of models/system.h; NULL: none. */
+const struct cc_system *cc_train_system(const struct cc_train_options *o);
+/* How often a step gathers parameters. */
+int cc_train_gathers(const struct cc_training_config *c);
 
 /* Checks --on and the options of that place, and makes its links. */
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,

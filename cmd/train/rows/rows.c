@@ -161,7 +161,8 @@ static void put_sizes(const struct cc_train *t, size_t row, const struct cc_spec
     const double raw_bits = decoded ? type_bits : 32;
     const bool pulls = cc_exchange_has(t->options.training.exchange, CC_X_SERVERS) ||
                        t->options.training.shards != CC_SHARDS_NONE;
-    const double both = pulls ? (push + pull) / 2 : push, raw = raw_values(t);
+    const double once = pull / cc_train_gathers(&t->options.training);
+    const double both = pulls ? (push + once) / 2 : push, raw = raw_values(t);
     const struct cc_number_column all[] = {
         {CC_KEY(payload_bytes), push},
         {CC_KEY(bits_per_value), bits},

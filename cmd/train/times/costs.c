@@ -65,6 +65,8 @@ int cc_train_costs(const struct cc_train *t, const struct cc_training_config *c,
                                                  .add_s = push.each[i].push_add_s,
                                                  .pull_encode_s = pull.each[i].pull_encode_s,
                                                  .pull_decode_s = pull.each[i].pull_decode_s};
+    if (c->collectives.count > 0)
+        CC_TRY_OUT(cc_experiment_job_weight_costs(&pull, job->row, e));
     cc_train_setting(t, link, &setting);
     job->merge_byte_s = setting.cluster.merge_byte_s;
     job->reduce_byte_s = link->reduce_byte_s > 0

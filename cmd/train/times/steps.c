@@ -8,6 +8,7 @@
 #include "cmd/train/plan/plan.h"
 #include "cmd/train/times/times.h"
 #include "core/memory.h"
+#include "models/system.h"
 #include "netsim/inprocess/training_job.h"
 
 /* The scheme, which sends once in each of its periods of `every` steps. */
@@ -77,6 +78,21 @@ static void count_pairs(const struct part *part, struct cc_step_payloads *p)
     }
 }
 
+/* The payloads of parameters that are gathered, of as many bytes as were. */
+static int measure_weights(const struct cc_train *t, const struct cc_evaluation *v,
+                           struct cc_step_payloads *out, struct cc_error *e)
+{
+    const struct cc_codec_model model = codec_model(t->options.weights.item[0], 1);
+    const struct cc_codec_model floats = codec_model(t->raw, 1);
+    const struct cc_measured m = {.push_bytes =
+                                      v->pull_bytes / cc_train_gathers(&t->options.training)};
+    struct cc_step_payloads sizes;
+    CC_TRY(cc_step_payloads_make(t->net, &model, &floats, t->is_raw, &sizes, e));
+    const int status = cc_step_payloads_measured(t->net, &sizes, t->is_raw, &m, out, e);
+    cc_step_payloads_free(&sizes);
+    return status;
+}
+
 /* The step of one interval, from step `from` up to the evaluation v: a mean where some of its steps
  * precede a pipeline. */
 static int predict(const struct cc_train *t, struct part *p, const struct cc_setting *setting,
@@ -87,18 +103,26 @@ static int predict(const struct cc_train *t, struct part *p, const struct cc_set
     struct cc_step_payloads payloads;
     struct cc_prediction step, before;
     const double share = cc_train_sync_share(t, from, v->step);
-    const struct cc_measured m = {.push_bytes = p->share * v->push_bytes,
-                                  .pull_bytes = p->share * v->pull_bytes,
-                                  .codec = {.encode_s = p->share * v->encode_s,
-                                            .hop_s = p->share * v->hop_s,
-                                            .server_s = p->share * v->server_s,
-                                            .decode_s = p->share * v->decode_s}};
+    const bool divided = s.sharded.collectives.count > 0;
+    struct cc_step_payloads weights = {.count = 0};
+    struct cc_measured m = {.push_bytes = p->share * v->push_bytes,
+                            .pull_bytes = p->share * v->pull_bytes,
+                            .codec = {.encode_s = p->share * v->encode_s,
+                                      .hop_s = p->share * v->hop_s,
+                                      .server_s = p->share * v->server_s,
+                                      .decode_s = p->share * v->decode_s}};
     const struct cc_local_config *local = &t->options.training.local;
     const bool given = !isnan(t->options.compute_s), beside = local->delay > 0;
     const double compute_s = given ? t->options.compute_s : v->compute_s;
     s.net = p->net;
     s.timing.compute_s = beside ? 0 : compute_s;
     s.timing.update_s = given ? 0 : v->update_s;
+    if (divided) { /* what a worker owns of its gradients it does not encode */
+        const double sharing = s.system->in_host ? s.cluster.per_host : s.cluster.workers;
+        m.push_bytes *= sharing / (sharing - 1);
+        CC_TRY(measure_weights(t, v, &weights, e));
+        s.sharded.weights = &weights;
+    }
     CC_TRY(cc_step_payloads_measured(p->net, &p->sizes, p->raw, &m, &payloads, e));
     count_pairs(p, &payloads);
     int status = cc_predict(&p->predictor, &s, &payloads, &step, e);
@@ -108,6 +132,7 @@ static int predict(const struct cc_train *t, struct part *p, const struct cc_set
         status = cc_predict(&p->predictor, &s, &payloads, &before, e);
     }
     cc_step_payloads_free(&payloads);
+    cc_step_payloads_free(&weights);
     if (beside) {
         /* The exchange of `steps` local steps goes on beside `delay` of them. */
         const double hidden_s = (double)local->delay / (double)local->steps * compute_s;
