@@ -20,6 +20,10 @@ static int run(struct cc_args *args, struct cc_error *e)
     if (args->schemes.count == 0 && cc_arg(args, "trial") == NULL)
         CC_TRY(cc_spec_list_parse("fp32,int8,3lc,3lc:s=1.75", &args->schemes, e));
     CC_TRY_OUT(cc_train_open(&t, e));
+    if (t.options.dry_run) {
+        status = cc_train_dry(&t, e);
+        goto out;
+    }
     CC_TRY_OUT(cc_train_all(&t, e));
     CC_TRY_OUT(cc_train_rows(&t, e));
     CC_TRY_OUT(cc_train_notes(&t, e));

@@ -374,4 +374,13 @@ ends = ["%s %.2f%%" % (r["scheme"], 100 * r["accuracy"]) for r in rows]
 assert len(ends) == 3 and all(end in d["notes"][0] for end in ends), (ends, d["notes"][0])
 P
 
+# How long it would take, by a few steps of each; nothing is written.
+q 0 train --dry-run --net mlp:16 --scheme fp32,3lc --steps 100000000 --seeds 2 --format json
+json 'd["rows"] == [] and d["answers"] == 1'
+json 'd["notes"][0].startswith("dry run: 4 trainings would take about ")'
+# A step of this net takes microseconds to milliseconds.
+json '1e8 * 1e-6 < [float(w[0]) * {"s": 1, "ms": 1e-3, "ks": 1e3, "Ms": 1e6}[w[1]] for w in [d["notes"][0].split("about ")[1].split()]][0] < 1e8 * 1e-2'
+q 0 train --dry-run --net mlp:16 --scheme fp32 --steps 1000 --local-steps 100 --exchange allgather
+t 2 train --dry-run --on sim --bw 1gbps --scheme fp32
+err '--dry-run: trainings by ranks are not estimated'
 finish

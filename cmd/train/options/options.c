@@ -227,6 +227,8 @@ const struct cc_option cc_train_own_options[] = {
     {.name = "threads", MEMBER(threads), .kind = CC_TAKES_COUNT, .min = 1, .max = CC_PARTS_MAX, .value = "N", .otherwise = "the processors", .group = CC_GROUP_TRAIN,
      .help = "--on local: schemes and seeds are trained side by side, a thread each; weights and "
              "accuracies do not depend on it"},
+    {.name = "dry-run", MEMBER(dry_run), .group = CC_GROUP_TRAIN,
+     .help = "--on local: only say how long it would take, by a few steps of each training"},
     {.name = "checkpoint", MEMBER(checkpoint), .value = "DIR", .group = CC_GROUP_TRAIN,
      .help = "keep a checkpoint of each training in DIR, as SCHEME-seedN.safetensors, or with several "
              "--rate as SCHEME-rateX-seedN.safetensors: all that --resume needs, with the parameters "
@@ -308,7 +310,7 @@ const struct cc_option_use cc_train_uses[] = {
     {.rows = cc_cluster_options, .names = "stream-parts", .own = {.group = CC_GROUP_TRAIN}},
     {.rows = cc_cluster_options, .names = "stream-delay", .own = {.group = CC_GROUP_TRAIN}},
     {.rows = cc_train_own_options,
-     .names = "stream-mix target target-loss threads checkpoint checkpoint-every resume capture "
+     .names = "stream-mix target target-loss threads dry-run checkpoint checkpoint-every resume capture "
               "capture-steps"},
     {.rows = cc_plugin_options},
     {.rows = cc_cluster_options, .names = "min-size"},
@@ -407,6 +409,8 @@ int cc_train_read_options(struct cc_args *args, struct cc_train_options *o, stru
         o->data = cc_linear_is(o->net) ? "synthetic-sparse" : cc_gpt_is(o->net) ? "text" : "digits";
     if (o->training.target_loss > 0 && (!isnan(o->target) || o->trial))
         return cc_usage(e, "--target-loss: not with --%s", o->trial ? "trial" : "target");
+    if (o->dry_run && o->on != CC_TRAIN_LOCAL)
+        return cc_usage(e, "--dry-run: trainings by ranks are not estimated: leave out --on");
     if (CC_TRAIN_GIVEN(o, training.target_loss) != NULL && !(o->training.target_loss > 0))
         return cc_usage(e, "--target-loss: a number above 0");
     CC_TRY(cc_options_read(args, cc_cluster_options, &o->cluster, e));

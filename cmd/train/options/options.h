@@ -65,6 +65,7 @@ struct cc_train_options {
     double outer_rate, outer_momentum, outer_beta, quorum;
     double target; /* accuracy; NaN: none; training.target_loss is the other one */
     int threads;
+    bool dry_run;
     const char *checkpoint, *capture, *capture_steps; /* folders, or NULL */
     int pull_what;                                    /* index in cc_train_pulls */
     const char *pull_scheme;                          /* or NULL */

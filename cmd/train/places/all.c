@@ -11,11 +11,13 @@
 #include "cmd/train/places/places.h"
 #include "cmd/train/plan/plan.h"
 #include "cmd/train/times/times.h"
+#include "core/clock.h"
 #include "core/file.h"
 #include "core/format/json.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/units.h"
 #include "core/trace/trace_write.h"
 #include "models/trial.h"
 
@@ -251,6 +253,71 @@ int cc_train_all(struct cc_train *t, struct cc_error *e)
                       train_one, &p);
     cc_progress_end(&p.progress);
     return CC_OK;
+}
+
+/* --- a dry run --- */
+
+static void show_nothing(void *arg, const char *scheme, size_t steps, double loss, double accuracy)
+{
+    (void)arg;
+    (void)scheme;
+    (void)steps;
+    (void)loss;
+    (void)accuracy;
+}
+
+/* Sets *s to the time of a training of so many steps with an evaluation at its end. */
+static int time_steps(const struct cc_train *t, struct cc_training_config c, size_t steps,
+                      double *s, struct cc_error *e)
+{
+    struct cc_training_result result = {0};
+    struct cc_job_row choices;
+    struct cc_job drawn;
+    c.steps = c.eval_every = c.checkpoint_every = steps;
+    c.checkpoint = c.capture = NULL;
+    c.is_behind = NULL;
+    c.progress = show_nothing;
+    CC_TRY(cc_train_clocks(t, NULL, &c, &drawn, e));
+    int status = cc_train_choices(t, &c, &choices, e);
+    if (status == CC_OK) {
+        c.choice = choices.choice;
+        c.choices = choices.choices;
+        const double begin = cc_now();
+        status = cc_training_run(&c, &result, e);
+        *s = cc_now() - begin;
+        cc_training_free(&result);
+        free(choices.choice);
+    }
+    free(drawn.slow);
+    return status;
+}
+
+int cc_train_dry(struct cc_train *t, struct cc_error *e)
+{
+    enum { FEW = 2, MORE = 8 };
+    const size_t variants = cc_train_variants(t), all = variants * t->options.seeds;
+    const int aside = cc_train_threads(t) > 1 ? 1 : t->options.threads;
+    struct pool p = {.train = t};
+    char time[32];
+    double total = 0;
+    for (size_t i = 0; i < variants && !cc_interrupted(); i++) {
+        /* Its steps are exchanges, each with its local steps. */
+        const struct cc_training_config c = config_of(&p, i, 0, cc_train_threads(t));
+        double few, more;
+        CC_TRY(time_steps(t, c, FEW, &few, e));
+        CC_TRY(time_steps(t, c, MORE, &more, e));
+        const double step = fmax(0, more - few) / (MORE - FEW);
+        const double once = fmax(0, few - FEW * step); /* opening, evaluating */
+        const size_t evaluations = (c.steps + c.eval_every - 1) / c.eval_every;
+        total += (double)t->options.seeds * (step * (double)c.steps + once * (double)evaluations);
+    }
+    if (cc_interrupted())
+        return CC_OK;
+    total /= (double)((size_t)aside < all ? (size_t)aside : all);
+    cc_print_si(total, "s", time, sizeof time);
+    return cc_record_note_at(
+        t->record, CC_NOTE_ANSWER, e, "dry run: %zu training%s would take about %s on %d thread%s",
+        all, all == 1 ? "" : "s", time, t->options.threads, t->options.threads == 1 ? "" : "s");
 }
 
 int cc_train_failure(const struct cc_train *t, struct cc_error *e)

@@ -10,6 +10,8 @@ int cc_train_threads(const struct cc_train *t);
 /* Trains every variant with every seed, and with ranks over every link. After one that fails none
  * begins; those under way and those before have rows. cc_train_failure then has its error. */
 int cc_train_all(struct cc_train *t, struct cc_error *e);
+/* --dry-run: notes how long cc_train_all would take, by the time of a few steps of each variant. */
+int cc_train_dry(struct cc_train *t, struct cc_error *e);
 int cc_train_failure(const struct cc_train *t, struct cc_error *e);
 void cc_train_all_free(struct cc_train *t);
 
