@@ -177,7 +177,9 @@ static void off(void **state)
               {{.workers = 8, .per_host = 2}, CC_HIERARCHICAL, 0.03},
               {{.workers = 8, .per_host = 2, .chunks = 4}, CC_HIERARCHICAL, 0.10},
               {{.workers = 8, .per_host = 2, .chunks = 4}, CC_RING, 0.16},
-              {{.workers = 1, .chunks = 4}, CC_TREE, 0.03}};
+              {{.workers = 1, .chunks = 4}, CC_TREE, 0.03},
+              {{.workers = 8, .per_host = 2, .sites = 2}, CC_TREE, 0.03},
+              {{.workers = 8, .per_host = 2, .sites = 2, .chunks = 4}, CC_RING, 0.38}};
     for (size_t i = 0; i < sizeof is / sizeof *is; i++)
         close_to(cc_exchange_off(is[i].x, CC_REDUCE_DECODED, &is[i].c, &link), is[i].off, 1e-12,
                  "off");
