@@ -341,6 +341,46 @@ static int order_line(const struct cc_maker *m, const char *name, struct cc_poin
     return CC_OK;
 }
 
+static double highest_of(const struct cc_figure *f, size_t series)
+{
+    double y = 0;
+    for (size_t i = 0; i < f->panels; i++)
+        for (size_t k = 0; k < f->panel[i].of[series].count; k++)
+            y = fmax(y, f->panel[i].of[series].point[k].y);
+    return y;
+}
+
+static void remove_series(struct cc_figure *f, size_t series)
+{
+    const size_t behind = --f->series_count - series;
+    free(f->series[series]);
+    memmove(f->series + series, f->series + series + 1, behind * sizeof *f->series);
+    for (size_t i = 0; i < f->panels; i++) {
+        struct cc_points *of = f->panel[i].of;
+        free(of[series].point);
+        memmove(of + series, of + series + 1, behind * sizeof *of);
+        of[f->series_count] = (struct cc_points){.point = NULL};
+    }
+}
+
+/* Keeps the lines that reach highest, where all are too many and high is good. */
+static void keep_highest(struct cc_maker *m)
+{
+    enum { DRAWN = 12 };
+    struct cc_figure *f = m->f;
+    if ((f->kind != CC_PLOT_SPEEDUP && f->kind != CC_PLOT_WORKERS) ||
+        f->series_count <= CC_MOST_LINES)
+        return;
+    m->largest.of = f->series_count;
+    while (f->series_count > DRAWN) {
+        size_t lowest = 0;
+        for (size_t k = 1; k < f->series_count; k++)
+            if (highest_of(f, k) < highest_of(f, lowest))
+                lowest = k;
+        remove_series(f, lowest);
+    }
+}
+
 static int check_amount(const struct cc_maker *m)
 {
     static const char *const what[] = {[CC_LINES] = "lines",
@@ -378,6 +418,7 @@ bool cc_figure_has_totals(const struct cc_figure *f)
 static int finish(struct cc_maker *m)
 {
     struct cc_figure *f = m->f;
+    keep_highest(m);
     CC_TRY(check_amount(m));
     f->parts = m->measures;
     for (size_t i = 0; i < f->panels && f->shape == CC_LINES; i++)
@@ -389,8 +430,9 @@ static int finish(struct cc_maker *m)
     char title[640] = "", largest[64] = "";
     cc_maker_describe(m, f->panel[0].first_row, false, title, sizeof title);
     if (m->largest.of > 0)
-        (void)snprintf(largest, sizeof largest, "%s the %zu largest of %zu",
-                       title[0] != '\0' ? "," : ":", f->series_count, m->largest.of);
+        (void)snprintf(largest, sizeof largest, "%s the %zu %s of %zu",
+                       title[0] != '\0' ? "," : ":", f->series_count,
+                       f->shape == CC_LINES ? "highest" : "largest", m->largest.of);
     return cc_text(&f->title, m->e, "%s%s%s%s", m->kind->title, title[0] != '\0' ? ": " : "", title,
                    largest);
 }

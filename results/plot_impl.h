@@ -114,9 +114,10 @@ struct cc_maker {
     size_t series[2], x, measure[CC_MOST_PARTS], also, training_row;
     size_t measures;
     const char *low[CC_MOST_PARTS], *high[CC_MOST_PARTS]; /* keys, or NULL */
-    /* The largest rows alone are drawn, where there are more than can be told apart: */
+    /* The largest rows, or the highest lines, alone are drawn, where there are more than can be
+     * told apart: */
     struct {
-        size_t of;    /* rows; 0: all are drawn */
+        size_t of;    /* rows or lines; 0: all are drawn */
         double least; /* number of values of the last one kept, */
         size_t row;   /* and its row */
     } largest;

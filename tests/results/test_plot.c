@@ -275,10 +275,34 @@ static void refusals(void **state)
     refused("scheme,workers,bw_bps,speedup\na,1,1,1\na,2,1,1\na,3,1,1\na,4,1,1\na,5,1,1\na,6,1,1\n"
             "a,7,1,1\na,8,1,1\na,9,1,1\na,10,1,1\na,11,1,1\na,12,1,1\na,13,1,1\n",
             CC_PLOT_SPEEDUP, "more than 12 combinations of settings");
+    char text[4096] = "scheme,kind,seed,step,loss,bytes,time_s\n";
+    for (int i = 0; i <= CC_MOST_LINES; i++)
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "s%d,eval,1,1,1,1,1\n", i);
+    refused(text, CC_PLOT_LOSS, "25 lines are too many to tell apart (at most 24)");
+}
+
+/* Of too many lines, those with the highest points are drawn, wherever these are. */
+static void highest_lines(void **state)
+{
+    (void)state;
     char text[4096] = "scheme,bw_bps,speedup\n";
     for (int i = 0; i <= CC_MOST_LINES; i++)
-        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "s%d,1e7,1\n", i);
-    refused(text, CC_PLOT_SPEEDUP, "25 lines are too many to tell apart (at most 24)");
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "s%d,1e7,%d\ns%d,1e8,%d\n",
+                       i, i % 2 ? i + 1 : 1, i, i % 2 ? 1 : 26 - i);
+    struct cc_figure f = figure_of(text, CC_PLOT_SPEEDUP);
+    /* Odd ones reach i + 1, even ones 26 - i: the odd from 13 on, the even up to 10. */
+    static const char *const kept[] = {"s0",  "s2",  "s4",  "s6",  "s8",  "s10",
+                                       "s13", "s15", "s17", "s19", "s21", "s23"};
+    assert_int_equal(f.series_count, 12);
+    for (size_t i = 0; i < 12; i++) {
+        size_t k = 0;
+        while (k < 12 && strcmp(f.series[k], kept[i]) != 0)
+            k++;
+        assert_true(k < 12 && f.panel[0].of[k].count == 2);
+        assert_true(f.panel[0].of[k].point[0].y + f.panel[0].of[k].point[1].y > 14);
+    }
+    assert_non_null(strstr(f.title, "the 12 highest of 25"));
+    cc_figure_free(&f);
 }
 
 /* Two seeds of 3lc, whose bytes differ, one of fp32 over two bandwidths, a training that diverged,
@@ -521,6 +545,7 @@ int main(void)
         cmocka_unit_test(largest_tensors),
         cmocka_unit_test(sizes),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(highest_lines),
         cmocka_unit_test(guesses),
         cmocka_unit_test(numbers),
         cmocka_unit_test(tics),
