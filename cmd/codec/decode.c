@@ -265,7 +265,7 @@ const struct cc_command cc_command_decode = {
     .output_operand = 2,
     .description =
         "Decodes what `commcomp encode` wrote, to a .safetensors file, or, for a single tensor, to "
-        ".npy or .csv, in bf16 and fp16 where the file was. IN contains what decoding needs, "
+        ".npy or .csv, in the types of the file that was encoded. IN contains what decoding needs, "
         "except with --payload, and except for the "
         "code "
         "of a plugin (--plugin). A damaged IN is "

@@ -275,7 +275,9 @@ const struct cc_command cc_command_encode = {
     .description =
         "Encodes every tensor of IN (" CC_TENSOR_FILES ") under one scheme (--scheme "
         "names exactly one), from a fresh residual, and writes the payloads to OUT with what "
-        "`commcomp decode` needs. docs/container.md describes the file byte by byte. OUT appears "
+        "`commcomp decode` needs. Schemes that lose nothing keep F32, BF16, F16, F8_E4M3 and "
+        "F8_E5M2 to the last bit, NaN and infinity included; others refuse these two. "
+        "docs/container.md describes the file byte by byte. OUT appears "
         "when it is complete; one that is there already is replaced with --force only. - is the "
         "standard input or output.",
     .examples = "  commcomp encode --scheme 3lc --s 1.75 step7.safetensors step7.cc\n"
