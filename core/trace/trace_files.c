@@ -67,10 +67,13 @@ static void identify_by_name(const char *path, struct file_id *id)
     id->has_step = true;
 }
 
+/* Refuses traces of other versions. Files of another schema, such as checkpoints, are tensors. */
 static int check_schema(const struct cc_contents *c, struct cc_error *e)
 {
     const char *schema = cc_contents_meta(c, "schema");
-    if (schema != NULL && strcmp(schema, CC_TRACE_SCHEMA) != 0)
+    const size_t name = strcspn(CC_TRACE_SCHEMA, "/") + 1;
+    if (schema != NULL && strncmp(schema, CC_TRACE_SCHEMA, name) == 0 &&
+        strcmp(schema, CC_TRACE_SCHEMA) != 0)
         return cc_fail(e, "its schema is \"%.60s\"; this program reads " CC_TRACE_SCHEMA, schema);
     return CC_OK;
 }

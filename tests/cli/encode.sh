@@ -356,4 +356,10 @@ t 2 decode s.cc y.npy
 err 'holds one tensor, but there are 59'
 no_file y.npy
 
+# A checkpoint of train comes back as it was, also its metadata.
+q 0 train -q --net mlp:16 --steps 20 --scheme fp32 --checkpoint kept
+t 0 encode --scheme exponent kept/fp32-seed1.safetensors kept.cc
+t 0 decode kept.cc back.safetensors
+cmp -s kept/fp32-seed1.safetensors back.safetensors || bad 'the checkpoint is another one'
+[ "$(stat -c %s kept.cc)" -lt "$(stat -c %s kept/fp32-seed1.safetensors)" ] || bad 'it is not smaller'
 finish
