@@ -3,6 +3,7 @@
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -54,6 +55,24 @@ static void report_killed(int rank, size_t process, int signal)
     (void)cc_report_print(&report, stdout, &ignored);
 }
 
+/* Has Open MPI send and receive over one of several interfaces of this host: the ranks of a host
+ * use them in turn. */
+static void choose_device(void)
+{
+    const char *list = getenv("OMPI_MCA_" CC_RANK_DEVICES),
+               *place = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+    char device[64];
+    if (list == NULL || place == NULL)
+        return;
+    long nics = 1;
+    for (const char *at = list; (at = strchr(at, ',')) != NULL; at++)
+        nics++;
+    for (long i = strtol(place, NULL, 10) % nics; i > 0; i--)
+        list = strchr(list, ',') + 1;
+    (void)snprintf(device, sizeof device, "%.*s", (int)strcspn(list, ","), list);
+    (void)setenv("OMPI_MCA_btl_tcp_if_include", device, 1);
+}
+
 int main(int argc, char **argv)
 {
     struct cc_error e = {""};
@@ -69,6 +88,7 @@ int main(int argc, char **argv)
                         "`commcomp run` starts it with mpirun; docs/job.md describes jobs\n");
         return CC_USAGE;
     }
+    choose_device();
     cc_runtime_watch(report_killed);
     /* Sleeps end on time; by default up to 50 us late. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL);

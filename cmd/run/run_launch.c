@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
+#include "core/memory_text.h"
 
 /* --- time --- */
 
@@ -151,6 +152,8 @@ static int open_lab(struct run *r, const struct cc_experiment_setting *s, struct
     const struct cc_link *l = &s->setting.link;
     const struct cc_lab_config config = {
         .hosts = cc_experiment_hosts(&s->setting),
+        .nics = s->setting.cluster.nics,
+        .nic_hosts = cc_cluster_hosts(&s->setting.cluster),
         .bw_bps = s->shaped_bps * way(l->up_factor),
         .down_bps = cc_link_asymmetric(l) ? s->shaped_bps * way(l->down_factor) : 0,
         .latency_s = s->added_latency_s,
@@ -166,6 +169,19 @@ static int open_lab(struct run *r, const struct cc_experiment_setting *s, struct
     return r->options.keep_lab ? print_directions(*out, e) : CC_OK;
 }
 
+/* Names a host's interfaces: "data,data1" for two. */
+static int name_devices(const char *device, int nics, char **out, struct cc_error *e)
+{
+    struct cc_memory_text list;
+    CC_TRY(cc_memory_text_begin(&list, "the names of interfaces", e));
+    (void)fputs(device, list.f);
+    for (int i = 1; i < nics; i++)
+        (void)fprintf(list.f, ",%s%d", device, i);
+    CC_TRY(cc_memory_text_end(&list, CC_OK, e));
+    *out = list.text;
+    return CC_OK;
+}
+
 static int make_job(struct run *r, const struct cc_experiment_setting *s, struct cc_job *out,
                     struct cc_error *e)
 {
@@ -177,7 +193,7 @@ static int make_job(struct run *r, const struct cc_experiment_setting *s, struct
     if (!lab)
         out->shaping = (struct cc_job_shaping){s->shaped_bps, (size_t)s->setting.link.burst_bytes,
                                                cc_lab_limit(s->shaped_bps, cc_job_hosts(out))};
-    return cc_text(&out->device, e, "%s", device);
+    return name_devices(device, lab ? s->setting.cluster.nics : 1, &out->device, e);
 }
 
 static int launch(struct run *r, const struct cc_experiment_setting *setting, struct cc_lab *lab,

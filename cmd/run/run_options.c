@@ -79,10 +79,8 @@ int cc_run_check(const struct run *r, const struct cc_cluster_args *c, struct cc
         return cc_usage(e,
                         "--sites: hosts whose links are shaped here are on one switch; `commcomp "
                         "sim` and `commcomp model` have several");
-    if ((r->options.hosts.lab || r->options.device != NULL) && c->setting.cluster.nics > 1)
-        return cc_usage(e,
-                        "--nics: hosts whose links are shaped here have one interface; `commcomp "
-                        "sim` and `commcomp model` have several");
+    if (r->options.device != NULL && c->setting.cluster.nics > 1)
+        return cc_usage(e, "--nics: --tc-dev shapes one interface; a lab's hosts have several");
     if (r->options.device != NULL && c->setting.cluster.per_host > 1)
         return cc_usage(e,
                         "--tc-dev shapes hosts with one rank each, and here they have %d: leave "

@@ -22,6 +22,11 @@
  * (cc_runtime_begin); links rest meanwhile. */
 #define CC_JOB_PAUSE_S 2e-3
 
+/* The parameter of mpirun with a host's interfaces, separated by commas, which its ranks use in
+ * turn. Ranks find it in their environment, before MPI begins, as "OMPI_MCA_" and its name. */
+#define CC_RANK_DEVICES "commcomp_devices"
+enum { CC_JOB_DEVICES = 64 }; /* at most */
+
 /* The deepest pipeline of a training, whose workers keep as many gradients and results. */
 enum { CC_JOB_DEPTH = 64 };
 
@@ -198,7 +203,7 @@ struct cc_job {
     double forward_share; /* as a share of compute_s */
     double hidden_share;  /* as a share of compute_s */
     uint64_t seed;
-    char *device;                  /* or NULL */
+    char *device;                  /* or several, separated by commas; or NULL */
     struct cc_job_shaping shaping; /* how tc shapes `device` */
     bool yield_when_idle;
 

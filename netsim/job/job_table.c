@@ -155,6 +155,16 @@ static bool is_sequential(const struct cc_job *job)
     return job->mode == CC_SEQUENTIAL;
 }
 
+/* Of interfaces, that commas separate. */
+static bool names_fit(const char *list)
+{
+    while (list != NULL && strcspn(list, ",") < IFNAMSIZ) {
+        list = strchr(list, ',');
+        list += list != NULL;
+    }
+    return list == NULL;
+}
+
 /* clang-format off */
 CC_JOB_CHECK(check_exchange, cc_exchange_has(job->exchange, CC_X_SERVERS) == (job->servers > 0),
              "\"servers\" is %d: \"ps\" needs servers, and nothing else has any", job->servers)
@@ -181,6 +191,8 @@ CC_JOB_CHECK(check_per_host, cc_job_per_host(job) == 1 || job->workers % job->pe
 CC_JOB_CHECK(check_pulls, !is_sequential(job) || job->pulls != CC_PULL_FORWARD,
              "\"pulls\" cannot be \"forward\" in a \"sequential\" step, which awaits "
              "each message's pull before it sends the next message")
+CC_JOB_CHECK(check_device, names_fit(job->device),
+             "\"device\": an interface's name has at most %d bytes", IFNAMSIZ - 1)
 CC_JOB_CHECK(check_shaping, job->device != NULL, "\"shaping\" needs a \"device\"")
 CC_JOB_CHECK(check_calls, is_sequential(job) && job->data,
              "\"calls\" are timed one by one, with data: \"mode\" must be \"sequential\"")
@@ -247,8 +259,10 @@ static const struct cc_field job_fields[] = {
     {CC_BOOL(struct cc_job, yield_when_idle),
      .help = "Whether a rank that computes or waits sleeps in slices, for more ranks than cores; "
              "else it polls."},
-    {CC_TEXT(struct cc_job, device), .high = IFNAMSIZ - 1, .optional = true,
-     .help = "The network interface whose byte counters each rank reads."},
+    {CC_TEXT(struct cc_job, device), .high = CC_JOB_DEVICES * IFNAMSIZ - 1, .optional = true,
+     .check = check_device,
+     .help = "The network interface whose byte counters each rank reads, or several, separated by "
+             "commas."},
     {"shaping", CC_FIELD_OBJECT, CC_MEMBER(struct cc_job_shaping, struct cc_job, shaping),
      .table = &shaping_table, .check = check_shaping, .optional = true,
      .help = "How `device` is shaped with tc on every host while the job runs. There must be one "

@@ -37,8 +37,21 @@ static bool has_driver(const char *device, const char *driver)
     return same;
 }
 
-/* Reads the bytes of one interface, and the packets of all interfaces of the namespace. Those of
- * ifb interfaces are left out: arriving packets pass through them a second time (shape.c). */
+/* Whether a name is one of those that commas separate. */
+static bool is_listed(const char *list, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, n) == 0 && (at[n] == '\0' || at[n] == ','))
+            return true;
+    }
+    return false;
+}
+
+/* Reads the bytes of the listed interfaces together, and the packets of all interfaces of the
+ * namespace. Those of ifb interfaces are left out: arriving packets pass through them a second time
+ * (shape.c). */
 static int read_devices(const char *device, struct cc_interface_bytes *bytes,
                         struct cc_interface_bytes *packets, struct cc_error *e)
 {
@@ -48,7 +61,7 @@ static int read_devices(const char *device, struct cc_interface_bytes *bytes,
     FILE *f = fopen(path, "re");
     if (f == NULL)
         return cc_fail(e, "%s cannot be read: the bytes of %s cannot be counted", path, device);
-    *packets = (struct cc_interface_bytes){0};
+    *bytes = *packets = (struct cc_interface_bytes){0};
     /* "  eth0: bytes packets errs drop fifo frame compressed multicast bytes packets ..." */
     while (fgets(line, sizeof line, f) != NULL) {
         char name[64];
@@ -61,8 +74,9 @@ static int read_devices(const char *device, struct cc_interface_bytes *bytes,
             packets->received += in_packets;
             packets->sent += out_packets;
         }
-        if (strcmp(name, device) == 0) {
-            *bytes = (struct cc_interface_bytes){.sent = out, .received = in};
+        if (is_listed(device, name)) {
+            bytes->sent += out;
+            bytes->received += in;
             found = true;
         }
     }
@@ -102,7 +116,9 @@ int cc_interface_bytes_read(const char *device, struct cc_interface_bytes *out, 
                                                  "InCEPkts", NULL};
     struct cc_interface_bytes bytes, packets;
     CC_TRY(read_devices(device, &bytes, &packets, e));
-    if (has_driver(device, "veth")) {
+    char first[64];
+    (void)snprintf(first, sizeof first, "%.*s", (int)strcspn(device, ","), device);
+    if (has_driver(first, "veth")) {
         uint64_t sent = sum_counters("/proc/self/net/snmp", "Tcp:", sent_names);
         uint64_t received = sum_counters("/proc/self/net/netstat", "IpExt:", received_names);
         if (sent > packets.sent)

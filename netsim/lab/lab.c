@@ -51,7 +51,7 @@
 #include "core/open_files.h"
 #include "netsim/lab/lab_impl.h"
 
-enum { OPEN_FILES = 16 };   /* of ip, beside two for each host */
+enum { OPEN_FILES = 16 };   /* of ip, beside one for each link */
 enum { MOST_HOSTS = 1000 }; /* a Linux bridge has 1,024 ports */
 
 /* How long the lab's first process may take to begin; to open the lab, a second more for each
@@ -383,6 +383,13 @@ static int start_init(struct cc_lab *lab, int *socket, struct cc_error *e)
     return CC_FAIL;
 }
 
+/* Of all hosts, with those of the control network; for each, ip opens a file. */
+static size_t links_of(const struct cc_lab_config *c)
+{
+    const int more = c->nics > 1 ? c->nics - 1 : 0;
+    return 2 * (size_t)c->hosts + (size_t)more * (size_t)c->nic_hosts;
+}
+
 /* Copies the configuration with defaults filled in, and checks it. */
 static int set_config(struct cc_lab *lab, const struct cc_lab_config *config, struct cc_error *e)
 {
@@ -391,6 +398,9 @@ static int set_config(struct cc_lab *lab, const struct cc_lab_config *config, st
     lab->gid = getegid();
     if (config->hosts < 1 || config->hosts > MOST_HOSTS)
         return cc_fail(e, "a lab of %d hosts: it can have 1 to %d", config->hosts, (int)MOST_HOSTS);
+    if (links_of(config) > 2 * MOST_HOSTS)
+        return cc_fail(e, "a lab of %d hosts with %d interfaces: a bridge has %d ports; take fewer",
+                       config->nic_hosts, config->nics, (int)MOST_HOSTS);
     if (lab->config.burst_bytes == 0)
         lab->config.burst_bytes = cc_lab_burst(config->bw_bps);
     if (lab->config.limit_bytes == 0)
@@ -441,7 +451,7 @@ int cc_lab_open(const struct cc_lab_config *config, struct cc_lab **out, struct 
         return CC_FAIL;
     lab->init = -1;
     CC_TRY_OUT(set_config(lab, config, e));
-    CC_TRY_OUT(cc_open_files_need("ip", OPEN_FILES + 2 * (size_t)config->hosts, e));
+    CC_TRY_OUT(cc_open_files_need("ip", OPEN_FILES + links_of(config), e));
     CC_TRY_OUT(start_init(lab, &socket, e));
     CC_TRY_OUT(build(lab, socket, e));
     *out = lab;
@@ -480,10 +490,11 @@ int cc_lab_traffic(const struct cc_lab *lab, uint64_t *bytes, struct cc_error *e
     char line[512];
     uint64_t sum = 0;
     while (fgets(line, sizeof line, f) != NULL) {
-        const char *counts = strstr(line, "-data:");
+        const char *counts = strstr(line, "-" CC_LAB_DEVICE);
         uint64_t received, sent;
+        counts = counts != NULL ? strchr(counts, ':') : NULL;
         if (line[strspn(line, " ")] == 'h' && counts != NULL &&
-            sscanf(counts, "-data: %" SCNu64 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &received,
+            sscanf(counts, ": %" SCNu64 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64, &received,
                    &sent) == 2)
             sum += received + sent;
     }

@@ -16,6 +16,7 @@ enum { CC_LAB_FRAME = 1514 }; /* bytes of a full frame, as tc counts them */
 
 struct cc_lab_config {
     int hosts;              /* 1 to 1000 */
+    int nics, nic_hosts;    /* shaped links of each of the first hosts; others have one; 0: 1 */
     double bw_bps;          /* each host's link, each direction, as tc counts frames; 0: unshaped */
     double down_bps;        /* of the direction to a host, if not bw_bps; or 0 */
     double latency_s;       /* added to each message with netem; 0: none */
@@ -52,7 +53,7 @@ pid_t cc_lab_fork(struct cc_lab *lab);
 int cc_lab_traffic(const struct cc_lab *lab, uint64_t *bytes, struct cc_error *e);
 
 #define CC_LAB_HOST    "h%d"           /* a host's name, from 0 */
-#define CC_LAB_DEVICE  "data"          /* the shaped interface on every host */
+#define CC_LAB_DEVICE  "data"          /* the shaped interface on every host; "data1" is a second */
 #define CC_LAB_DATA    "10.77.0.0/16"  /* its subnet */
 #define CC_LAB_CONTROL "10.78.0.0/16"  /* the subnet of mpirun's own connections */
 #define CC_LAB_FOLDER  "/run/commcomp" /* a directory in the lab for files that vanish with it */

@@ -36,7 +36,7 @@ int cc_lab_write(const char *path, const char *text, struct cc_error *e);
 int cc_lab_net(const struct cc_lab_config *config, struct cc_error *e);
 
 /* A host's address on the control network, and the lab's own there. */
-#define CC_LAB_ADDRESS 24
+#define CC_LAB_ADDRESS 32
 void cc_lab_control_address(int host, char out[CC_LAB_ADDRESS]);
 #define CC_LAB_SELF "10.78.255.254"
 

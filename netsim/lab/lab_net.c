@@ -16,6 +16,10 @@
  * address resolution is lost in a full queue, and the kernel's tables do not overflow when dozens
  * of hosts talk to each other. IPv6, which sends by itself, is off.
  *
+ * A host with several data links has more interfaces, "data1" at 10.101.0.1 and so on, with ports
+ * "h0-data1" of the same bridge. What a process sends from an address leaves by its interface, by a
+ * rule and a routing table for each.
+ *
  * The commands for ip, bridge and tc are written as scripts and run with -batch: a few processes
  * instead of several for every link. */
 #include <arpa/inet.h>
@@ -34,10 +38,15 @@
 #include "netsim/lab/lab_impl.h"
 
 /* The bridges' ends of a host's links; the host's own are CC_LAB_DEVICE and "ctl". */
-#define DATA_PORT CC_LAB_HOST "-data"
+#define DATA_PORT CC_LAB_HOST "-" CC_LAB_DEVICE
 #define CTL_PORT  CC_LAB_HOST "-ctl"
 
-enum { NETNS_CAP = 64 };
+/* All data addresses, if there are several on a host. */
+#define DATA_NET    "10.64.0.0"
+#define DATA_PREFIX 10
+
+enum { NETNS_CAP = 64, NAME_CAP = 32 };
+enum { FIRST_TABLE = 100 };  /* of routing: of a host's first data link */
 enum { MOST_SEGMENTS = 43 }; /* in one packet of TCP's segmentation offload, 64 KB */
 
 static void print_address(char out[CC_LAB_ADDRESS], int net, int host)
@@ -50,11 +59,33 @@ void cc_lab_control_address(int host, char out[CC_LAB_ADDRESS])
     print_address(out, 78, host);
 }
 
-/* The hardware address of a host's data interface. */
-static void print_mac(char out[CC_LAB_ADDRESS], int host)
+/* Data links of a host, counted from 0. */
+static int nics_of(const struct cc_lab_config *config, int host)
 {
-    (void)snprintf(out, CC_LAB_ADDRESS, "02:77:00:00:%02x:%02x", (host + 1) / 256,
+    return config->nics > 1 && host < config->nic_hosts ? config->nics : 1;
+}
+
+static void print_data_address(char out[CC_LAB_ADDRESS], int host, int nic)
+{
+    print_address(out, nic > 0 ? 100 + nic : 77, host);
+}
+
+/* The hardware address of a host's data interface. */
+static void print_mac(char out[CC_LAB_ADDRESS], int host, int nic)
+{
+    (void)snprintf(out, CC_LAB_ADDRESS, "02:77:%02x:00:%02x:%02x", nic % 256, (host + 1) / 256,
                    (host + 1) % 256);
+}
+
+/* A data interface of a host, and the bridge's end of its link. */
+static void name_device(char out[NAME_CAP], int nic)
+{
+    (void)snprintf(out, NAME_CAP, nic > 0 ? CC_LAB_DEVICE "%d" : CC_LAB_DEVICE, nic);
+}
+
+static void name_port(char out[NAME_CAP], int host, int nic)
+{
+    (void)snprintf(out, NAME_CAP, nic > 0 ? DATA_PORT "%d" : DATA_PORT, host, nic);
 }
 
 /* --- scripts --- */
@@ -228,12 +259,16 @@ static void add_links(FILE *s, const struct cc_lab_config *config, int host)
           "address add " CC_LAB_SELF "/16 dev br-ctl\n",
           s);
     for (int i = 0; i < config->hosts; i++) {
-        char mac[CC_LAB_ADDRESS];
-        print_mac(mac, i);
-        fprintf(s,
-                "link add " DATA_PORT " master br-data up type veth peer name " CC_LAB_DEVICE
-                " address %s netns " CC_LAB_NETNS "/" CC_LAB_HOST "\n",
-                i, mac, i);
+        for (int nic = 0; nic < nics_of(config, i); nic++) {
+            char mac[CC_LAB_ADDRESS], device[NAME_CAP], port[NAME_CAP];
+            print_mac(mac, i, nic);
+            name_device(device, nic);
+            name_port(port, i, nic);
+            fprintf(s,
+                    "link add %s master br-data up type veth peer name %s"
+                    " address %s netns " CC_LAB_NETNS "/" CC_LAB_HOST "\n",
+                    port, device, mac, i);
+        }
         fprintf(s,
                 "link add " CTL_PORT " master br-ctl up type veth peer name ctl"
                 " netns " CC_LAB_NETNS "/" CC_LAB_HOST "\n",
@@ -245,11 +280,13 @@ static void add_links(FILE *s, const struct cc_lab_config *config, int host)
 static void set_bridge_ports(FILE *s, const struct cc_lab_config *config, int host)
 {
     (void)host;
-    for (int i = 0; i < config->hosts; i++) {
-        char mac[CC_LAB_ADDRESS];
-        print_mac(mac, i);
-        fprintf(s, "fdb replace %s dev " DATA_PORT " master static\n", mac, i);
-    }
+    for (int i = 0; i < config->hosts; i++)
+        for (int nic = 0; nic < nics_of(config, i); nic++) {
+            char mac[CC_LAB_ADDRESS], port[NAME_CAP];
+            print_mac(mac, i, nic);
+            name_port(port, i, nic);
+            fprintf(s, "fdb replace %s dev %s master static\n", mac, port);
+        }
 }
 
 /* The number of segments that TCP may put into one packet. More of them save most of the kernel's
@@ -264,20 +301,39 @@ static int segments_per_packet(const struct cc_lab_config *config)
     return most > 1 ? (int)most : 1;
 }
 
+static void set_up_device(FILE *s, const struct cc_lab_config *config, int host, int nic)
+{
+    char ip[CC_LAB_ADDRESS], mac[CC_LAB_ADDRESS], device[NAME_CAP];
+    const bool several = nics_of(config, 0) > 1;
+    print_data_address(ip, host, nic);
+    name_device(device, nic);
+    if (several)
+        fprintf(s, "address add %s/%d dev %s noprefixroute\n", ip, DATA_PREFIX, device);
+    else
+        fprintf(s, "address add %s/16 dev %s\n", ip, device);
+    fprintf(s, "link set %s up gso_max_segs %d\n", device, segments_per_packet(config));
+    if (several) {
+        const int table = FIRST_TABLE + nic;
+        fprintf(s, "route add " DATA_NET "/%d dev %s src %s table %d\n", DATA_PREFIX, device, ip,
+                table);
+        fprintf(s, "rule add from %s table %d\n", ip, table);
+    }
+    for (int i = 0; i < config->hosts; i++)
+        for (int k = 0; i != host && k < nics_of(config, i); k++) {
+            print_data_address(ip, i, k);
+            print_mac(mac, i, k);
+            fprintf(s, "neighbour add %s lladdr %s nud permanent dev %s\n", ip, mac, device);
+        }
+}
+
 static void set_up_host(FILE *s, const struct cc_lab_config *config, int host)
 {
-    char ip[CC_LAB_ADDRESS], mac[CC_LAB_ADDRESS];
-    print_address(ip, 77, host);
-    fprintf(s, "link set lo up\naddress add %s/16 dev " CC_LAB_DEVICE "\n", ip);
-    fprintf(s, "link set " CC_LAB_DEVICE " up gso_max_segs %d\n", segments_per_packet(config));
+    char ip[CC_LAB_ADDRESS];
+    fputs("link set lo up\n", s);
+    for (int nic = 0; nic < nics_of(config, host); nic++)
+        set_up_device(s, config, host, nic);
     cc_lab_control_address(host, ip);
     fprintf(s, "address add %s/16 dev ctl\nlink set ctl up\n", ip);
-    for (int i = 0; i < config->hosts; i++) {
-        print_address(ip, 77, i);
-        print_mac(mac, i);
-        if (i != host)
-            fprintf(s, "neighbour add %s lladdr %s nud permanent dev " CC_LAB_DEVICE "\n", ip, mac);
-    }
 }
 
 /* --- shaping --- */
@@ -300,23 +356,27 @@ static void write_bucket(FILE *s, const char *device, const struct cc_lab_config
 static void shape_ports(FILE *s, const struct cc_lab_config *config, int host)
 {
     (void)host;
-    for (int i = 0; i < config->hosts; i++) {
-        char device[32];
-        (void)snprintf(device, sizeof device, DATA_PORT, i);
-        write_bucket(s, device, config, config->down_bps > 0 ? config->down_bps : config->bw_bps,
-                     0);
-    }
+    for (int i = 0; i < config->hosts; i++)
+        for (int nic = 0; nic < nics_of(config, i); nic++) {
+            char port[NAME_CAP];
+            name_port(port, i, nic);
+            write_bucket(s, port, config, config->down_bps > 0 ? config->down_bps : config->bw_bps,
+                         0);
+        }
 }
 
 /* Shapes the direction from a host, and delays it. */
 static void shape_host(FILE *s, const struct cc_lab_config *config, int host)
 {
-    (void)host;
-    if (config->bw_bps > 0)
-        write_bucket(s, CC_LAB_DEVICE, config, config->bw_bps, config->latency_s);
-    else
-        fprintf(s, "qdisc add dev " CC_LAB_DEVICE " root netem delay %.0fus limit 100000\n",
-                config->latency_s * 1e6);
+    for (int nic = 0; nic < nics_of(config, host); nic++) {
+        char device[NAME_CAP];
+        name_device(device, nic);
+        if (config->bw_bps > 0)
+            write_bucket(s, device, config, config->bw_bps, config->latency_s);
+        else
+            fprintf(s, "qdisc add dev %s root netem delay %.0fus limit 100000\n", device,
+                    config->latency_s * 1e6);
+    }
 }
 
 /* Fails if this kernel has no netem. */

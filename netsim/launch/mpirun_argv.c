@@ -261,6 +261,8 @@ int cc_mpirun_argv(const struct cc_launch_hosts *hosts, const char *rank_program
     if (!user_sets(hosts, "--bind-to"))
         cc_argv_words(&a, "--bind-to", "none", NULL);
     add_all_parameters(&a, hosts, job);
+    if (hosts->lab != NULL && job->device != NULL && strchr(job->device, ',') != NULL)
+        cc_argv_words(&a, "--mca", CC_RANK_DEVICES, job->device, NULL);
     for (size_t i = 0; c->mpirun_args != NULL && c->mpirun_args[i] != NULL; i++)
         cc_argv_add(&a, "%s", c->mpirun_args[i]);
     cc_argv_words(&a, rank_program, "-", NULL); /* the rank program reads the job from stdin */

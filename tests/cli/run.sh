@@ -217,6 +217,25 @@ else
     q 0 $r --workers 2 --servers 2 --colocate --values 100K --bw 100mbps --scheme fp32 --steps 3 --format json
     json 'd["rows"][0]["colocated"] and d["rows"][0]["messages"] == 2'
     json '400e3 < d["rows"][0]["wire_bytes"] < 480e3 and abs(d["rows"][0]["wire_bytes"] / d["rows"][0]["wire_bytes_model"] - 1) < 0.1'
+    # Two interfaces a host: of a ring, each host's first worker gets messages over its first one, and the last one
+    # sends over the second.
+    end_case
+    case='run --nics' good=1
+    mkfifo enter
+    "$program" $r --keep-lab --workers 4 --per-host 2 --nics 2 --exchange ring --values 100K --bw 100mbps \
+        --scheme fp32 --steps 3 --format json <enter >out 2>err &
+    exec 3>enter
+    i=0
+    until grep -q 'until Enter' err || [ $((i += 1)) -gt 300 ]; do sleep 0.1; done
+    init=$(sed -n 's/.*nsenter -t \([0-9]*\) .* bash$/\1/p' err | head -n 1)
+    awk '/-data/ { print $1, $2, $10 }' "/proc/$init/net/dev" >counters
+    echo >&3
+    exec 3>&-
+    wait $! || bad "it ends with $?"
+    awk '$1 ~ /data:/ { got += $3; acked += $2 } $1 ~ /data1:/ { sent += $2; acked += $3 }
+        END { exit !(NR == 5 && sent > 10 * acked && sent < 1.02 * got && got < 1.02 * sent) }' counters ||
+        bad "bytes of the interfaces: $(cat counters)"
+    json 'd["rows"][0]["nics"] == 2 and abs(d["rows"][0]["wire_bytes"] / d["rows"][0]["wire_bytes_model"] - 1) < 0.1'
     # A trace, as CSV; and an exchange without servers.
     q 0 $r --workers 3 --trace gradients --exchange ring --bw 1gbps --scheme fp32,int8 --steps 2 -o ring.csv
     [ "$(head -n 1 ring.csv | cut -d, -f1-4)" = scheme,net,values,exchange ] || bad 'CSV header'

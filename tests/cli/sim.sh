@@ -513,8 +513,8 @@ json 'abs(d["rows"][0]["step_s"] / (2 * 4e6 * 8 * 1514 / 1448 / 1e9) - 1) < 0.05
 json 'abs(d["rows"][0]["bytes_inter"] / (4 * 4e6 * 1514 / 1448) - 1) < 0.01'
 t 2 sim -q --scheme fp32 --exchange ring --workers 8 --per-host 2 --nics 3
 err '--nics 3: each worker uses one interface of its host, and --per-host is 2'
-t 2 run -q --lab --workers 4 --per-host 2 --nics 2 --scheme fp32
-err '--nics: hosts whose links are shaped here have one interface'
+t 2 run -q --hosts a:2,b:2 --tc-dev eth0 --exchange ring --per-host 2 --nics 2 --scheme fp32
+err '--nics: --tc-dev shapes one interface'
 t 2 validate -q --workers 4 --per-host 2 --sites 2 --scheme fp32
 err '--sites: hosts whose links are shaped here are on one switch'
 
