@@ -198,9 +198,10 @@ static double place(const struct cc_setting *s, const struct cc_collective *c,
     return per_host;
 }
 
-static void cost_of(const struct cc_setting *s, const struct cc_step_payloads *gradients,
-                    const struct cc_collective *c, const struct cc_message *unit,
-                    struct cc_cost *out)
+/* Returns the bytes of a worker's part, which transfers have. */
+static double cost_of(const struct cc_setting *s, const struct cc_step_payloads *gradients,
+                      const struct cc_collective *c, const struct cc_message *unit,
+                      struct cc_cost *out)
 {
     const struct cc_step_payloads *p = payloads_of(s, gradients, c);
     struct cc_payload_cost m = {0};
@@ -221,6 +222,7 @@ static void cost_of(const struct cc_setting *s, const struct cc_step_payloads *g
         reduction, &cluster, &link, 1, 1, out);
     out->wire_bytes *= groups;
     out->messages *= groups;
+    return m.push_bytes / cluster.workers;
 }
 
 /* The exchange of a collective whose payloads are those of gradients, on its cluster. */
@@ -263,6 +265,10 @@ double cc_sharded_encodings(const struct cc_setting *s, const struct cc_step_pay
 
 /* --- a step --- */
 
+/* The bytes of a transfer that are on their way without the processor: blocks that a rank has
+ * posted (netsim/exchange/block_stream.h). Above, transfers pause less while codecs work. */
+#define WINDOW_BYTES (4 * 48.0 * 1024)
+
 /* A message's part of codec work that was measured, of all messages of a step together: in
  * proportion to what is expected or, where nothing is, to `share`, its share of the bytes. */
 static double part_of(double measured, double expected, double all, double share)
@@ -283,67 +289,39 @@ static void take_measured(const struct cc_codec_times *t, const struct cc_cost *
     c->decode_beside_s *= before[2] > 0 ? c->decode_s / before[2] : 0;
 }
 
-/* When the messages of each queue that have been begun have ended, and when each message has. */
-struct queues {
-    double free_at[CC_COLLECTIVE_QUEUES], *done;
-};
-
-static void begin(struct queues *q, const struct cc_collectives *c, size_t units, size_t message,
-                  double now, double takes)
-{
-    const struct cc_collective *of = &c->item[message / units];
-    double *free_at = &q->free_at[cc_collective_queue(of)];
-    if (of->follows)
-        now = fmax(now, q->done[message - units]);
-    *free_at = q->done[message] = fmax(*free_at, now) + takes;
-}
-
-int cc_sharded_time(const struct cc_collectives *c, const struct cc_step_plan *plan, size_t units,
-                    const double *take_s, const double *codec_s, const double *share,
-                    const struct cc_timing *t, double *exposed_s, double *out, struct cc_error *e)
-{
-    struct queues q = {.free_at = {0}};
-    const double forward = t->forward_share * t->compute_s, backward = t->compute_s - forward;
-    double now = 0;
-    CC_TRY(CC_NEW(q.done, (size_t)c->count * units, e));
-    *exposed_s = 0;
-    for (size_t i = 0; i < plan->count; i++) {
-        const size_t k = plan->action[i].item;
-        switch (plan->action[i].act) {
-        case CC_ACT_FORWARD:
-            now += forward * share[k];
-            break;
-        case CC_ACT_BACKWARD:
-            now += backward * share[k];
-            break;
-        case CC_ACT_START:
-            begin(&q, c, units, k, now, take_s[k]);
-            break;
-        case CC_ACT_WAIT:
-            *exposed_s += fmax(0, q.done[k] - now - codec_s[k]);
-            now = fmax(now, q.done[k]);
-            break;
-        case CC_ACT_UPDATE:
-            now += t->update_s;
-            break;
-        }
-    }
-    free(q.done);
-    *out = now;
-    return CC_OK;
-}
-
 static double seconds_of(const struct cc_cost *c)
 {
     return fmax(0, cc_cost_comm(c) + cc_cost_codec(c) - cc_cost_beside(c));
+}
+
+/* The parts of a message's time. Encoding is not interrupted, and is sent before it ends; sums are
+ * worked on behind each round, and what is gathered is decoded beside the next round, and at the
+ * end. */
+static struct cc_message_time time_of(const struct cc_cost *c, const struct cc_collective *of,
+                                      double windows)
+{
+    const double codec = cc_cost_codec(c), all = seconds_of(c);
+    const bool gathers = of->op == CC_ALL_GATHER;
+    const double before = fmin(all, gathers ? c->encode_s + c->hop_codec_s : c->encode_s);
+    const double sent = gathers ? 0 : fmin(c->encode_beside_s, before);
+    const double behind = fmax(0, codec - before - (cc_cost_beside(c) - sent));
+    const double network = fmax(0, all - before - behind);
+    return (struct cc_message_time){.before_s = before,
+                                    .network_s = network,
+                                    .beside_s = fmin(network, fmax(0, codec - before - behind)),
+                                    .behind_s = fmin(behind, all - before),
+                                    .rounds = (int)fmin(fmax(1, c->rounds), CC_SHARDED_ROUNDS),
+                                    .windows = fmin(windows, CC_SHARDED_WINDOWS),
+                                    .gathers = gathers};
 }
 
 /* The cost of a step's messages, and their units. */
 struct messages {
     struct cc_message *unit;
     size_t units;
-    double *share, *take_s, *codec_s; /* by unit, and by message */
-    struct cc_cost *cost;             /* by message */
+    double *share;                /* by unit */
+    struct cc_message_time *time; /* by message */
+    struct cc_cost *cost;         /* likewise */
 };
 
 /* Adds up what all messages of a step cost by the formulas. */
@@ -355,7 +333,8 @@ static struct cc_cost cost_expected(const struct cc_setting *s,
     struct cc_cost sum = {0}, *cost = m->cost;
     for (int i = 0; i < c->count; i++)
         for (size_t u = 0; u < m->units; u++, cost++) {
-            cost_of(s, payloads, &c->item[i], &m->unit[u], cost);
+            m->time[cost - m->cost].windows =
+                cost_of(s, payloads, &c->item[i], &m->unit[u], cost) / WINDOW_BYTES;
             cc_cost_add(&sum, cost, cc_collective_times(&c->item[i], cc_sharded_micro_steps(s)));
         }
     return sum;
@@ -367,8 +346,7 @@ static int cost_all(const struct cc_setting *s, const struct cc_step_payloads *p
     const struct cc_collectives *c = &s->sharded.collectives;
     const size_t all = (size_t)c->count * m->units;
     CC_TRY(CC_NEW(m->cost, all, e));
-    CC_TRY(CC_NEW(m->take_s, all, e));
-    CC_TRY(CC_NEW(m->codec_s, all, e));
+    CC_TRY(CC_NEW(m->time, all, e));
     const struct cc_cost expected = cost_expected(s, payloads, m);
     const double bytes = expected.wire_bytes + expected.intra_bytes;
     for (int i = 0; i < c->count; i++) {
@@ -378,9 +356,8 @@ static int cost_all(const struct cc_setting *s, const struct cc_step_payloads *p
             if (payloads->measured && bytes > 0)
                 take_measured(&payloads->codec, &expected,
                               (cost->wire_bytes + cost->intra_bytes) / bytes, cost);
-            m->take_s[k] = seconds_of(cost);
-            m->codec_s[k] = fmin(m->take_s[k], cc_cost_codec(cost));
-            out->collective_s[i] += times * m->take_s[k];
+            m->time[k] = time_of(cost, &c->item[i], m->time[k].windows);
+            out->collective_s[i] += times * seconds_of(cost);
             cc_cost_add(&out->sum, cost, times);
         }
     }
@@ -394,8 +371,8 @@ static int follow(const struct cc_setting *s, const struct messages *m, struct c
     int status = cc_step_plan_make(&s->sharded.collectives, m->units, cc_sharded_micro_steps(s),
                                    s->timing.mode == CC_OVERLAP, &plan, e);
     if (status == CC_OK)
-        status = cc_sharded_time(&s->sharded.collectives, &plan, m->units, m->take_s, m->codec_s,
-                                 m->share, &s->timing, &out->exposed_s, &out->step_s, e);
+        status = cc_sharded_time(&s->sharded.collectives, &plan, m->units, m->time, m->share,
+                                 &s->timing, &out->exposed_s, &out->step_s, e);
     cc_step_plan_free(&plan);
     return status;
 }
@@ -419,8 +396,7 @@ out:
     free(m.unit);
     free(m.share);
     free(m.cost);
-    free(m.take_s);
-    free(m.codec_s);
+    free(m.time);
     return status;
 }
 
@@ -428,14 +404,20 @@ double cc_sharded_off(const struct cc_setting *s, double step_s, double codec_s)
 {
     static const struct {
         double codecs, off; /* from this share of the step on */
-    } overlapped[] = {{0.6, 0.3}, {0.35, 0.15}, {0.15, 0.07}}, sequential = {0.5, 0.06};
-    bool used[CC_COLLECTIVE_QUEUES] = {false};
-    for (int i = 0; i < s->sharded.collectives.count; i++)
+    } overlapped[] = {{0.55, 0.22}, {0.45, 0.12}};
+    const double flat = 0.17, sequential = 0.06;
+    bool used[CC_COLLECTIVE_QUEUES] = {false}, by_layer = false;
+    for (int i = 0; i < s->sharded.collectives.count; i++) {
         used[cc_collective_queue(&s->sharded.collectives.item[i])] = true;
-    if (!(used[0] && used[1]) && !cc_sharded_has_levels(s))
-        return 0;
+        by_layer |= s->sharded.collectives.item[i].when == CC_WHEN_FORWARD;
+    }
+    if (!(used[0] && used[1]) && !cc_sharded_has_levels(s)) {
+        const bool several =
+            cc_cluster_hosts(&s->cluster) > 2 && cc_cluster_per_host(&s->cluster) > 1;
+        return by_layer && several && codec_s > 0.02 * step_s ? flat : 0;
+    }
     if (s->timing.mode != CC_OVERLAP)
-        return codec_s > sequential.codecs * step_s ? sequential.off : 0;
+        return codec_s > 0.5 * step_s ? sequential : 0;
     for (size_t i = 0; i < sizeof overlapped / sizeof overlapped[0]; i++)
         if (codec_s > overlapped[i].codecs * step_s)
             return overlapped[i].off;

@@ -55,17 +55,29 @@ int cc_sharded_step(const struct cc_setting *s, const struct cc_step_payloads *p
                     struct cc_sharded_step *out, struct cc_error *e);
 
 /* By how much, relative to it, a step whose codecs work for `codec_s` may be longer than the
- * formula has it: measured beside simulations, which have one processor a worker. A codec at work
- * keeps the messages of the other class waiting, which the formula leaves out. 0: not more than 5%,
- * or 3% without overlap. */
+ * formula has it: measured beside simulations, which have one processor a worker. Where codecs work
+ * for most of the step, ranks also wait for others whose codecs work; and of a flat exchange among
+ * several hosts, whose workers share ports, payloads do not come together. 0: not more than 6%, or
+ * 3% without overlap. */
 double cc_sharded_off(const struct cc_setting *s, double step_s, double codec_s);
 
-/* The time of a plan whose messages take so long each (take_s: collectives * units); codec_s: the
- * parts of that in which codecs work, at its end, as they are on the worker. share: of the
- * computing that a unit has. *exposed_s: for which the worker neither computes nor has a codec at
- * work. */
+/* A message's time by itself: the sum of what its codecs do before, of its transfers, in rounds of
+ * windows, and of what codecs do behind them or, unless it gathers, behind each round. Others work
+ * beside the transfers: beside the first window of a round where it gathers, otherwise all. */
+struct cc_message_time {
+    double before_s, network_s, beside_s, behind_s;
+    int rounds;     /* 0 counts as 1 */
+    double windows; /* of a round; below 1 counts as 1 */
+    bool gathers;
+};
+enum { CC_SHARDED_ROUNDS = 64, CC_SHARDED_WINDOWS = 64 };
+
+/* The time of a plan whose messages take so long (time: collectives * units). All codecs of a
+ * worker take turns on one processor, and a window begins when that is free; computing is
+ * elsewhere, but the worker goes on behind it when its processor is free. share: of the computing
+ * that a unit has. *exposed_s: for which the worker neither computes nor has a codec at work. */
 int cc_sharded_time(const struct cc_collectives *c, const struct cc_step_plan *plan, size_t units,
-                    const double *take_s, const double *codec_s, const double *share,
+                    const struct cc_message_time *time, const double *share,
                     const struct cc_timing *t, double *exposed_s, double *out, struct cc_error *e);
 
 /* The states of a worker under the setting's system; `moments` of the optimizer, and `residuals` as

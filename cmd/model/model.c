@@ -258,9 +258,9 @@ static int note_off(const struct model *m, struct cc_error *e)
     if (m->sharded != NULL)
         CC_TRY(
             cc_record_warn(m->record, e,
-                           "--system %s: steps may take up to %.0f%% longer: a worker's codecs "
-                           "keep other messages waiting, which formulas leave out; `commcomp sim` "
-                           "simulates that (docs/sharded.md)",
+                           "--system %s: steps may take up to %.0f%% longer: workers wait for "
+                           "others whose codecs are at work, which formulas leave out; `commcomp "
+                           "sim` simulates that (docs/sharded.md)",
                            m->sharded, 100 * m->sharded_off));
     if (list[0] == '\0')
         return CC_OK;

@@ -33,7 +33,7 @@ json 'abs(d["rows"][0]["compute_s"] - 0.015) < 1e-9'
 # Codecs of a core, beside messages of two classes.
 slow='-q --net resnet50 --workers 8 --per-host 4 --intra-bw 100gbps --bw 10gbps --compute 100ms --scheme int8 --profile profile.json --format json'
 q 0 model $slow --system zeropp
-json 'any(n.startswith("--system zeropp: steps may take up to 30% longer") for n in d["notes"])'
+json 'any(n.startswith("--system zeropp: steps may take up to 22% longer") for n in d["notes"])'
 q 0 model $slow --system fsdp
 json 'not any("steps may take" in n for n in d["notes"])'
 

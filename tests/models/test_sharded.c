@@ -141,15 +141,16 @@ static void sequential(void **state)
 static void overlapped(void **state)
 {
     (void)state;
-    const double third[3] = {1.0 / 3, 1.0 / 3, 1.0 / 3}, no_codec[9] = {0};
-    const double take_s[9] = {2, 2, 2, 2, 2, 2, 3, 3, 3};
+    const double third[3] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
+    const struct cc_message_time time[9] = {{.network_s = 2}, {.network_s = 2}, {.network_s = 2},
+                                            {.network_s = 2}, {.network_s = 2}, {.network_s = 2},
+                                            {.network_s = 3}, {.network_s = 3}, {.network_s = 3}};
     const struct cc_timing t = {.compute_s = 9, .forward_share = 1.0 / 3, .update_s = 0.25};
     const struct cc_collectives *c = &cc_systems[CC_SYSTEM_FSDP].collectives;
     struct cc_step_plan plan;
     double exposed, step;
     assert_int_equal(cc_step_plan_make(c, 3, 1, true, &plan, NULL), CC_OK);
-    assert_int_equal(
-        cc_sharded_time(c, &plan, 3, take_s, no_codec, third, &t, &exposed, &step, NULL), CC_OK);
+    assert_int_equal(cc_sharded_time(c, &plan, 3, time, third, &t, &exposed, &step, NULL), CC_OK);
     close_to(step, 22.25, 1e-12, "step");
     close_to(exposed, 13, 1e-12, "exposed");
     cc_step_plan_free(&plan);
@@ -219,11 +220,13 @@ static void beside_a_slow_one(void **state)
         const size_t units = 1 + (size_t)i % 9;
         const int micro_steps = 1 + i % 3;
         double take_s[27], share[9], forward[9], backward[9], exposed, step, sum = 0;
-        const double no_codec[27] = {0};
+        struct cc_message_time time[27] = {{0}};
         struct cc_step_plan plan;
         for (size_t u = 0; u < units; u++) {
             take_s[u] = take_s[units + u] = drawn(&seed);
             take_s[2 * units + u] = drawn(&seed);
+            time[u].network_s = time[units + u].network_s = take_s[u];
+            time[2 * units + u].network_s = take_s[2 * units + u];
             sum += share[u] = drawn(&seed);
         }
         const struct cc_timing t = {.compute_s = 3 * sum, .forward_share = 0.4};
@@ -233,9 +236,8 @@ static void beside_a_slow_one(void **state)
             backward[u] = 0.6 * 3 * sum * share[u];
         }
         assert_int_equal(cc_step_plan_make(c, units, micro_steps, true, &plan, NULL), CC_OK);
-        assert_int_equal(
-            cc_sharded_time(c, &plan, units, take_s, no_codec, share, &t, &exposed, &step, NULL),
-            CC_OK);
+        assert_int_equal(cc_sharded_time(c, &plan, units, time, share, &t, &exposed, &step, NULL),
+                         CC_OK);
         close_to_at(step,
                     slow_fsdp(units, micro_steps, take_s, take_s + 2 * units, forward, backward),
                     1e-12, "step", i);
@@ -251,16 +253,82 @@ static void beside_a_slow_one(void **state)
 static void two_queues(void **state)
 {
     (void)state;
-    const double half[2] = {0.5, 0.5}, no_codec[8] = {0};
-    const double take_s[8] = {1, 1, 1, 1, 1, 1, 5, 5};
+    const double half[2] = {0.5, 0.5};
+    const struct cc_message_time time[8] = {{.network_s = 1}, {.network_s = 1}, {.network_s = 1},
+                                            {.network_s = 1}, {.network_s = 1}, {.network_s = 1},
+                                            {.network_s = 5}, {.network_s = 5}};
     const struct cc_timing t = {.compute_s = 0};
     const struct cc_collectives *c = &cc_systems[CC_SYSTEM_HSDP].collectives;
     struct cc_step_plan plan;
     double exposed, step;
     assert_int_equal(cc_step_plan_make(c, 2, 1, true, &plan, NULL), CC_OK);
-    assert_int_equal(
-        cc_sharded_time(c, &plan, 2, take_s, no_codec, half, &t, &exposed, &step, NULL), CC_OK);
+    assert_int_equal(cc_sharded_time(c, &plan, 2, time, half, &t, &exposed, &step, NULL), CC_OK);
     close_to(step, 15, 1e-12, "step");
+    cc_step_plan_free(&plan);
+}
+
+/* Codecs take turns with the other class of messages: ZeRO++, two units, no forward pass, 0.5 s of
+ * backward pass each. Gathered inside the host in two rounds of 0.5 s each: unit 1 at 1, unit 0's
+ * first round 1-1.5; unit 1 computed at 1.5 and encoded 1.5-3.5, for which the worker waits, and
+ * unit 0's second round, 3.5-4; computed 4.5. Unit 1's gradients: sent 3.5-4.5, added -4.75; unit
+ * 0's: encoded -6.75, sent -7.75, added -8. Waited without work: 1, 0.5 and 1. Of a round of two
+ * windows what is gathered is decoded beside the first, and keeps the second waiting. */
+static void codecs_take_turns(void **state)
+{
+    (void)state;
+    const double half[2] = {0.5, 0.5}, one[1] = {1};
+    const struct cc_message_time gather = {.network_s = 1, .rounds = 2, .gathers = true};
+    const struct cc_message_time scatter = {.before_s = 2, .network_s = 1, .behind_s = 0.25};
+    const struct cc_message_time time[6] = {
+        {.gathers = true}, {.gathers = true}, gather, gather, scatter, scatter};
+    const struct cc_timing t = {.compute_s = 1, .forward_share = 0};
+    const struct cc_collectives *c = &cc_systems[CC_SYSTEM_ZEROPP].collectives;
+    struct cc_step_plan plan;
+    double exposed, step;
+    assert_int_equal(cc_step_plan_make(c, 2, 1, true, &plan, NULL), CC_OK);
+    assert_int_equal(cc_sharded_time(c, &plan, 2, time, half, &t, &exposed, &step, NULL), CC_OK);
+    close_to(step, 8, 1e-12, "step");
+    close_to(exposed, 2.5, 1e-12, "exposed");
+    cc_step_plan_free(&plan);
+
+    const struct cc_message_time windows[3] = {{.before_s = 1,
+                                                .network_s = 2,
+                                                .beside_s = 1.5,
+                                                .behind_s = 0.5,
+                                                .windows = 2,
+                                                .gathers = true}};
+    assert_int_equal(cc_step_plan_make(c, 1, 1, false, &plan, NULL), CC_OK);
+    assert_int_equal(cc_sharded_time(c, &plan, 1, windows, one, &t, &exposed, &step, NULL), CC_OK);
+    close_to(step, 1 + 1.5 + 1 + 0.5 + 1, 1e-12, "windows");
+    cc_step_plan_free(&plan);
+}
+
+/* A worker waits until it has encoded what it begins, and its codecs work one after the other.
+ * FSDP, nothing to gather, 0.5 s of backward pass a unit: encoded 0.5-2.5, computed 3, sent 3.5;
+ * encoded 5.5, sent 6.5: it waits without work from 3 and from 5.5 on. HSDP without computing: unit
+ * 1 encoded inside the host 0-1, unit 0 1-2, and across hosts 2-5, sent 6; 6-9, sent 10. */
+static void codecs_have_one_processor(void **state)
+{
+    (void)state;
+    const double half[2] = {0.5, 0.5};
+    const struct cc_message_time scatter = {.before_s = 2, .network_s = 1}, none = {.rounds = 1};
+    const struct cc_message_time inside = {.before_s = 1}, across = {.before_s = 3, .network_s = 1};
+    const struct cc_message_time fsdp[6] = {none, none, none, none, scatter, scatter};
+    const struct cc_message_time hsdp[8] = {none, none, none, none, inside, inside, across, across};
+    const struct cc_timing t = {.compute_s = 1, .forward_share = 0}, still = {.compute_s = 0};
+    const struct cc_collectives *c = &cc_systems[CC_SYSTEM_FSDP].collectives;
+    struct cc_step_plan plan;
+    double exposed, step;
+    assert_int_equal(cc_step_plan_make(c, 2, 1, true, &plan, NULL), CC_OK);
+    assert_int_equal(cc_sharded_time(c, &plan, 2, fsdp, half, &t, &exposed, &step, NULL), CC_OK);
+    close_to(step, 6.5, 1e-12, "step");
+    close_to(exposed, 1.5, 1e-12, "exposed");
+    cc_step_plan_free(&plan);
+    c = &cc_systems[CC_SYSTEM_HSDP].collectives;
+    assert_int_equal(cc_step_plan_make(c, 2, 1, true, &plan, NULL), CC_OK);
+    assert_int_equal(cc_sharded_time(c, &plan, 2, hsdp, half, &still, &exposed, &step, NULL),
+                     CC_OK);
+    close_to(step, 10, 1e-12, "step");
     cc_step_plan_free(&plan);
 }
 
@@ -269,7 +337,9 @@ static void two_queues(void **state)
 static void after_the_update(void **state)
 {
     (void)state;
-    const double half[2] = {0.5, 0.5}, no_codec[4] = {0}, take_s[4] = {1, 1, 1, 1};
+    const double half[2] = {0.5, 0.5};
+    const struct cc_message_time time[4] = {
+        {.network_s = 1}, {.network_s = 1}, {.network_s = 1}, {.network_s = 1}};
     const struct cc_timing t = {.compute_s = 4, .forward_share = 1};
     const enum cc_system_id system[] = {CC_SYSTEM_ZERO1, CC_SYSTEM_SDP4BIT};
     for (int i = 0; i < 2; i++) {
@@ -277,8 +347,8 @@ static void after_the_update(void **state)
         struct cc_step_plan plan;
         double exposed, step;
         assert_int_equal(cc_step_plan_make(c, 2, 1, true, &plan, NULL), CC_OK);
-        assert_int_equal(
-            cc_sharded_time(c, &plan, 2, take_s, no_codec, half, &t, &exposed, &step, NULL), CC_OK);
+        assert_int_equal(cc_sharded_time(c, &plan, 2, time, half, &t, &exposed, &step, NULL),
+                         CC_OK);
         close_to_at(step, i == 0 ? 8 : 7, 1e-12, "step", i);
         cc_step_plan_free(&plan);
     }
@@ -388,11 +458,18 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units),         cmocka_unit_test(volumes),
-        cmocka_unit_test(between_hosts), cmocka_unit_test(sequential),
-        cmocka_unit_test(overlapped),    cmocka_unit_test(beside_a_slow_one),
-        cmocka_unit_test(two_queues),    cmocka_unit_test(after_the_update),
-        cmocka_unit_test(memory),        cmocka_unit_test(encodings),
+        cmocka_unit_test(units),
+        cmocka_unit_test(volumes),
+        cmocka_unit_test(between_hosts),
+        cmocka_unit_test(sequential),
+        cmocka_unit_test(overlapped),
+        cmocka_unit_test(beside_a_slow_one),
+        cmocka_unit_test(two_queues),
+        cmocka_unit_test(codecs_take_turns),
+        cmocka_unit_test(codecs_have_one_processor),
+        cmocka_unit_test(after_the_update),
+        cmocka_unit_test(memory),
+        cmocka_unit_test(encodings),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
