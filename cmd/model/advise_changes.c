@@ -128,9 +128,11 @@ static int note_batch(struct advise *a, const struct ranking *r, struct cc_error
             text, sizeof text, "; ", "with %s than %.0f, %s would pay", up ? "more" : "fewer", turn,
             beyond != NULL ? cc_forecast_scheme(&a->forecast, beyond->scheme) : "no scheme");
     }
-    return cc_record_note(a->record, e, "batch: %.0f %s a worker%s; %s", c->batch, c->batch_unit,
-                          c->wanted_batch > 0 ? "" : ", assumed (--batch: yours)",
-                          text[0] != '\0' ? text : "no other would change the verdict");
+    const bool given = c->wanted_batch > 0;
+    return cc_record_note_at(a->record, given || text[0] == '\0' ? CC_NOTE_BELOW : CC_NOTE_WARNING,
+                             e, "batch: %.0f %s a worker%s; %s", c->batch, c->batch_unit,
+                             given ? "" : ", assumed (--batch: yours)",
+                             text[0] != '\0' ? text : "no other would change the verdict");
 }
 
 /* --- exchange and step mode --- */

@@ -91,12 +91,13 @@ static int note_use(struct advise *a, const char *where, const struct ranking *r
     cc_forecast_best_text(&a->forecast, &r->best, than, sizeof than);
     return cc_record_note(a->record, e,
                           "%s: use %s: a step%s takes %s, %.3g times as fast as %s; it %s (by %s "
-                          "or more)%s%s%s",
+                          "or more)%s%s%s%s",
                           where, name_of(a, use), use->p.compute_s > 0 ? "" : "'s communication",
                           cc_advise_time(use->p.step_s, with), r->best.p.step_s / use->p.step_s,
                           than, pays_text(use, pays), CC_VERDICT_WORTH_TEXT, by_errors ? "; " : "",
                           by_errors ? cc_advise_error_text(a, use, error) : "",
-                          by_errors && !isnan(use->error) ? ", where sending nothing has 1" : "");
+                          by_errors && !isnan(use->error) ? ", where sending nothing has 1" : "",
+                          use->uncertain ? "; undecided in accuracy: make a trial" : "");
 }
 
 /* Names the fastest scheme that is faster than the recommended step and that our own trainings

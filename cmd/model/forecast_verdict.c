@@ -310,10 +310,12 @@ int cc_forecast_note_fastest(struct cc_forecast *f, struct cc_record *r, const s
         CC_TRY(cc_forecast_note_evidence(f, r, s, first->scheme, e));
     if (!f->errors)
         return CC_OK;
+    /* A user who chose the schemes and sees a faster row than the one named asks why. */
+    const bool asks = first != NULL && fastest_s < first->step_s && !f->catalogue;
     const size_t reasons = r->note_count;
     CC_TRY(note_ruled_out(f, r, s, step, count, e));
     CC_TRY(cc_forecast_note_uncertain(f, r, s, e));
-    cc_record_move_notes(r, reasons, CC_NOTE_REASON);
+    cc_record_move_notes(r, reasons, asks ? CC_NOTE_WARNING : CC_NOTE_REASON);
     return CC_OK;
 }
 

@@ -66,7 +66,9 @@ struct compare {
     struct {
         double sum, low, high; /* sums over the logarithms of the ratios */
         size_t count;
-    } ratios; /* those of the quantity that is compared now */
+    } ratios;      /* those of the quantity that is compared now */
+    size_t answer; /* the note of the quantity that differs most, */
+    double most;   /* and by how much: the logarithm of its mean ratio */
 };
 
 /* --- matching rows: those of each file are sorted by their settings, and equal ones are joined ---
@@ -383,18 +385,19 @@ static int add_quantity(struct compare *c, size_t column, struct cc_error *e)
         CC_TRY(add_row(c, column, SIZE_MAX, c->match.alone[i], e));
     if (c->ratios.count == 0)
         return CC_OK;
-    /* The quantity that comes first is the answer. */
-    const enum cc_note_place place = r->note_count == 0 ? CC_NOTE_ANSWER : CC_NOTE_BELOW;
-    const double mean = exp(c->ratios.sum / (double)c->ratios.count);
+    const double all = c->ratios.sum / (double)c->ratios.count, mean = exp(all);
+    if (r->note_count == 0 || fabs(all) > c->most) {
+        c->answer = r->note_count;
+        c->most = fabs(all);
+    }
     if (c->ratios.low == 0 && c->ratios.high == 0)
-        return cc_record_note_at(r, place, e, "%s: the same in %s", title,
-                                 c->ratios.count == 1 ? "the only row of both" : "all rows");
+        return cc_record_note(r, e, "%s: the same in %s", title,
+                              c->ratios.count == 1 ? "the only row of both" : "all rows");
     if (c->ratios.count == 1)
-        return cc_record_note_at(r, place, e, "%s: B/A is %.4g in the only row of both", title,
-                                 mean);
-    return cc_record_note_at(r, place, e,
-                             "%s: B/A is %.4g in the geometric mean of %zu rows, from %.4g to %.4g",
-                             title, mean, c->ratios.count, exp(c->ratios.low), exp(c->ratios.high));
+        return cc_record_note(r, e, "%s: B/A is %.4g in the only row of both", title, mean);
+    return cc_record_note(r, e,
+                          "%s: B/A is %.4g in the geometric mean of %zu rows, from %.4g to %.4g",
+                          title, mean, c->ratios.count, exp(c->ratios.low), exp(c->ratios.high));
 }
 
 static int add_named(struct compare *c, const char *names, struct cc_error *e)
@@ -522,7 +525,9 @@ static int run(struct cc_args *args, struct cc_error *e)
     cc_record_title(&args->record, "%s: A %s, B %s", c.command->name, c.side[0].path,
                     c.side[1].path);
     CC_TRY_OUT(add_rows(&c, e));
-    if (args->record.note_count == 0)
+    if (args->record.note_count > 0)
+        args->record.note_place[c.answer] = CC_NOTE_ANSWER;
+    else
         CC_TRY_OUT(
             cc_record_note_at(&args->record, CC_NOTE_ANSWER, e,
                               "nothing to compare: no row of A has the settings of one of B"));

@@ -50,11 +50,12 @@ static const struct setting equal_shares[] = {
  * they do from a real machine. Otherwise each hop over a long route would take its full latency,
  * since a rank posts a receive only when the last message has come. Not used where latencies are
  * equal: it would only make messages of different sizes that follow one another share a link as if
- * they were sent together (int8 over 128 workers took 15% longer). The size is what sockets can
- * buffer. */
+ * they were sent together (int8 over 128 workers took 15% longer). A send of any size ends at once,
+ * as a machine's ends when its last bytes are in the socket's buffer, before they arrive: if large
+ * ones ended on arrival, each round would take the long route's latency in addition. */
 static const struct setting eager_sends[] = {
-    {"smpi/send-is-detached-thresh", "1048576"},
-    {"smpi/async-small-thresh", "1048576"},
+    {"smpi/send-is-detached-thresh", "1073741824"},
+    {"smpi/async-small-thresh", "1073741824"},
     {"maxmin/concurrency-limit", "1"},
 };
 

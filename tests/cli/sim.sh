@@ -402,9 +402,12 @@ else
     q 0 $s --values 100K --exchange ps --workers 8 --per-host 4 --bw-up 50mbps --bw-down 200mbps --scheme fp32 --format json
     json 'abs(d["rows"][0]["model_error"]) < 1e-3 and abs(d["rows"][0]["step_s"] - (4 * 4 + 8 * 4) * 4e5 * 8 * 1514 / 1448 / 2e8) < 1e-3'
     # Two sites of two hosts of two: links of three classes.
-    q 0 $s --values 100K --exchange ring,twoshot,hierarchical,tree,allgather,recdouble,ps --chunks 1 --workers 8 --per-host 2 --sites 2 --bw 100mbps --wan-bw 50mbps --wan-latency 5ms --scheme fp32,int8 --codec-time none --format json
+    q 0 $s --values 100K --exchange ring,twoshot,hierarchical,tree,allgather,recdouble,ps --mode sequential --chunks 1 --workers 8 --per-host 2 --sites 2 --bw 100mbps --wan-bw 50mbps --wan-latency 5ms --scheme fp32,int8 --codec-time none --format json
     json 'len(d["rows"]) == 14 and all(abs(r["model_error"]) < 0.03 and r["sites"] == 2 and r["per_host"] == 2 for r in d["rows"])'
     json 'abs(d["rows"][2]["step_s"] - 2 * (16 * 5e4 * 8 * 1514 / 1448 / 5e7 + 5e-3)) < 1e-3'
+    # Round a ring the WAN is busy all the time, also with chunks of megabytes: each crosses while the next is sent.
+    q 0 $s --values 8M --exchange ring --mode sequential --workers 4 --sites 2 --bw 10gbps --wan-bw 100mbps --wan-latency 40ms --overhead none --scheme fp32 --data off --format json
+    json 'abs(d["rows"][0]["model_error"]) < 0.01 and 6 * 8e6 / 1e8 * 8 < d["rows"][0]["step_s"] < 6 * 8e6 / 1e8 * 8 + 4 * 0.05'
     t 2 $s --workers 8 --per-host 4 --topology torus
     err 'such hosts are on one switch or on those of sites'
     t 2 $s --workers 8 --per-host 4 --sites 3
