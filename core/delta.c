@@ -17,7 +17,7 @@ static const struct form forms[CC_NUMBERS] = {
     [CC_NUMBER_E5M2] = {2, 31, 31, 15},
 };
 
-/* Of a base, whose numbers may be larger than those of binary16. */
+/* The word of a base, whose numbers may be larger than those of binary16. */
 static inline uint32_t base_word(enum cc_number format, float x)
 {
     return format == CC_NUMBER_FP16 ? cc_nearest_fp16(cc_f32_bits(x)) : cc_number_of(format, x);

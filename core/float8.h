@@ -1,4 +1,4 @@
-/* Floats of 8 bits, as files of tensors store them: sign, exponent, mantissa. Those of 4 and 3 bits
+/* Floats of 8 bits, as files of tensors store them: sign, exponent, mantissa. With 4 and 3 bits
  * (F8_E4M3 of safetensors, float8_e4m3fn of PyTorch) have no infinity and one NaN, all ones;
  * those of 5 and 2 bits (F8_E5M2) are the upper bytes of binary16. Every word has a float32 of its
  * own, NaN with its sign and mantissa included. */

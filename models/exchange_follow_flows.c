@@ -40,7 +40,7 @@ static struct cc_follow_way *active(struct cc_follow_state *f, size_t i)
     return &f->way[f->active[i]];
 }
 
-/* What each port of the first ways, which get more, has for each of their flows. */
+/* Sets the rate that each port of the first ways, which get more, has for each of their flows. */
 static void divide(struct cc_follow_state *f, size_t open)
 {
     for (size_t i = 0; i < open; i++)

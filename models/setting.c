@@ -78,7 +78,8 @@ static int check_operation(const struct cc_setting *s, struct cc_error *e)
 static int check_hosts(const struct cc_cluster *c, struct cc_error *e)
 {
     const int per_host = cc_cluster_per_host(c);
-    if (c->sites > 1 && c->sites > cc_cluster_hosts(c))
+    const bool room = per_host <= c->workers; /* otherwise said below */
+    if (room && c->sites > 1 && c->sites > cc_cluster_hosts(c))
         return cc_usage(e, "--sites %d: each needs a %s, and there are %d", c->sites,
                         per_host > 1 ? "host" : "worker", cc_cluster_hosts(c));
     if (c->sites > 1 && (!(c->wan_bps >= LEAST_BPS) || c->wan_bps > MOST_BPS))

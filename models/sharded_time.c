@@ -1,4 +1,4 @@
-/* The time of a step's plan. Of each queue one message is under way, and goes through its parts:
+/* The time of a step's plan. One message of each queue is under way, and goes through its parts:
  * work of codecs, transfers in rounds, and work behind these. Parts begin in the order in which
  * they are ready. Work takes its turn on the worker's processor and is not interrupted; a round
  * needs the processor to begin, as a rank forwards what it has received between two calls of a

@@ -65,7 +65,8 @@ struct cc_row {
     bool detail;
 };
 
-/* Where a table has a note. JSON and files of notes have all of them, in order. */
+/* Where a table has a note. JSON and files of notes have all of them;
+ * JSON begins with those above the table. */
 enum cc_note_place {
     CC_NOTE_BELOW,   /* below the rows */
     CC_NOTE_WARNING, /* below the rows, before the others: why figures may be wrong */

@@ -465,7 +465,8 @@ static int read_answers(const cJSON *answers, struct cc_provenance *p, struct cc
         return CC_OK;
     const double count = cJSON_IsNumber(answers) ? answers->valuedouble : -1;
     if (!(count >= 0 && count <= (double)p->notes && count == floor(count)))
-        return cc_fail(e, "answers: a number of the notes, from 0 to %zu", p->notes);
+        return cc_fail(e, "answers: it should be a whole number from 0 to %zu, the number of notes",
+                       p->notes);
     p->answers = (size_t)count;
     return CC_OK;
 }

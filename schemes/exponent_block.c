@@ -231,7 +231,7 @@ static size_t put_raw(const struct cc_exponent_form *f, enum cc_number type, con
     return cc_finite_bits(most) || f->any ? bytes : SIZE_MAX;
 }
 
-/* Of the words, the part that zeros are at least where a bit for each word is worth them. */
+/* The part of the words that zeros are at least where a bit for each word is worth it. */
 static size_t zeros_part(enum cc_number type)
 {
     return cc_number_bytes[type] > 1 ? 16 : 8;

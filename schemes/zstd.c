@@ -36,8 +36,8 @@ static size_t bound(const void *params, const struct cc_shape *shape)
     return values == SIZE_MAX || ZSTD_isError(bytes) ? SIZE_MAX : cc_bytes_sum(bytes, 1);
 }
 
-/* Of any content up to n float32, rounded up, so that what follows is aligned: contexts of shorter
- * contents may be larger than those of longer ones. */
+/* The bytes of a context for any content up to n float32, rounded up, so that what follows is
+ * aligned: contexts of shorter contents may be larger than those of longer ones. */
 static size_t encoder_bytes(const struct params *p, size_t n)
 {
     size_t most = 0;

@@ -247,12 +247,14 @@ static bool asks_for_servers(const struct cc_cluster_args *c)
            cc_given(&c->consistency, &c->consistency.how) != NULL;
 }
 
-/* Whether the options only make sense in sequential steps: --errors, which are measured between
- * steps, --hidden, and --exchange mpi, whose calls return when they are done. */
-static bool asks_for_sequential(const struct cc_args *args, const struct cc_cluster_args *c)
+/* The option that only makes sense in sequential steps, or NULL: --errors, which are measured
+ * between steps, --hidden, or --exchange mpi, whose calls return when they are done. */
+static const char *asks_for_sequential(const struct cc_args *args, const struct cc_cluster_args *c)
 {
-    return cc_arg(args, "errors") != NULL || cc_given(c, &c->setting.timing.hidden_share) != NULL ||
-           cc_cluster_has(c, CC_X_LIBRARY);
+    if (cc_arg(args, "errors") != NULL)
+        return "errors";
+    const char *hidden = cc_given(c, &c->setting.timing.hidden_share);
+    return hidden == NULL && cc_cluster_has(c, CC_X_LIBRARY) ? "exchange mpi" : hidden;
 }
 
 /* Applies the choices of the system that no option has made. */
@@ -266,7 +268,10 @@ static int choose_system(const struct cc_args *args, struct cc_cluster_args *out
     const struct cc_system *system;
     CC_TRY(cc_cluster_system(out, &system, e));
     cc_system_apply(system, s);
-    if (cc_given(out, &out->system) == NULL && asks_for_sequential(args, out))
+    if (cc_given(out, &out->system) == NULL && cc_given(out, &s->timing.mode) == NULL &&
+        system->mode != CC_SEQUENTIAL)
+        out->sequential_for = asks_for_sequential(args, out);
+    if (out->sequential_for != NULL)
         s->timing.mode = CC_SEQUENTIAL;
     s->placement = given.placement;
     s->cluster.colocated |= given.cluster.colocated;

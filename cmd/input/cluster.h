@@ -111,6 +111,7 @@ struct cc_cluster_args {
     enum cc_exchange *exchange;
     int *workers, *servers;
     size_t links, exchanges, worker_counts, server_counts;
+    const char *sequential_for;       /* steps are sequential because of this option; or NULL */
     bool server_per_worker;           /* as many servers as workers, instead of `servers` */
     const struct cc_slot_list *slots; /* set before parsing: the hosts' room for ranks; or NULL */
     size_t min_size;

@@ -19,7 +19,8 @@
 /* --- opening --- */
 
 /* "system: ddp (...), changed by --mode sequential" */
-static void set_title(struct cc_args *args, const struct cc_system *system)
+static void set_title(struct cc_args *args, const struct cc_system *system,
+                      const char *sequential_for)
 {
     const struct {
         const char *option, *own; /* what the system chooses itself; NULL: no word for it */
@@ -34,6 +35,8 @@ static void set_title(struct cc_args *args, const struct cc_system *system)
         if (given != NULL && (choices[i].own == NULL || strcmp(given, choices[i].own) != 0))
             cc_list_add(changes, sizeof changes, ", ", "--%s %s", choices[i].option, given);
     }
+    if (sequential_for != NULL)
+        cc_list_add(changes, sizeof changes, ", ", "sequential steps for --%s", sequential_for);
     if (changes[0] == '\0')
         cc_record_title(&args->record, "system: %s, %s", system->name, system->title);
     else
@@ -157,7 +160,7 @@ int cc_forecast_parse(struct cc_args *args, struct cc_forecast *out, struct cc_e
                                            .by = CC_BY_EVIDENCE,
                                            .lost = CC_TRIAL_MAX_LOSS}};
     CC_TRY(cc_cluster_args_parse(args, &out->cluster, e));
-    set_title(args, out->cluster.setting.system);
+    set_title(args, out->cluster.setting.system, out->cluster.sequential_for);
     out->gradients = drawn_gradients(&out->cluster.source);
     out->catalogue = args->schemes.count == 0;
     if (out->catalogue)

@@ -114,7 +114,7 @@
 struct cc_forecast_winner {
     struct cc_setting s;
     size_t scheme;
-    double step_s;
+    double step_s, out_s; /* out_s: of the fastest that is ruled out, or INFINITY */
     struct cc_best best;
 };
 

@@ -52,10 +52,10 @@ static void against_best(const struct cc_forecast *f, double step_s, const struc
     cc_forecast_best_text(f, best, than, sizeof than);
     if (speedup > CC_VERDICT_WORTH)
         (void)snprintf(out, cap, "%.3g times as fast as %s", speedup, than);
-    else if (speedup > 1)
+    else if (speedup > 1.0005)
         (void)snprintf(out, cap, "less than %s faster than %s", CC_VERDICT_WORTH_TEXT, than);
     else
-        (void)snprintf(out, cap, "%s %s", speedup < 1 ? "slower than" : "as fast as", than);
+        (void)snprintf(out, cap, "%s %s", speedup < 0.9995 ? "slower than" : "as fast as", than);
 }
 
 /* --- which schemes may be named --- */
@@ -342,10 +342,14 @@ void cc_forecast_shorten(const struct cc_forecast *f, struct cc_record *r,
 int cc_forecast_consider(struct cc_forecast *f, const struct cc_setting *s, size_t scheme,
                          double step_s, const struct cc_best *best, struct cc_error *e)
 {
-    const struct cc_forecast_winner now = {
-        .s = *s, .scheme = scheme, .step_s = step_s, .best = *best};
+    const bool admitted = is_admitted(f, s, scheme);
+    const struct cc_forecast_winner now = {.s = *s,
+                                           .scheme = scheme,
+                                           .step_s = admitted ? step_s : (double)INFINITY,
+                                           .out_s = admitted ? (double)INFINITY : step_s,
+                                           .best = *best};
     struct cc_forecast_winner *w = f->winner, *end = w + f->winners;
-    if (f->cluster.exchanges * f->cluster.server_counts == 1 || !is_admitted(f, s, scheme))
+    if (f->cluster.exchanges * f->cluster.server_counts == 1)
         return CC_OK;
     while (w != end &&
            (w->s.link.bw_bps != s->link.bw_bps || w->s.link.latency_s != s->link.latency_s ||
@@ -357,9 +361,11 @@ int cc_forecast_consider(struct cc_forecast *f, const struct cc_setting *s, size
         return CC_OK;
     }
     const struct cc_best least = best->p.step_s < w->best.p.step_s ? *best : w->best;
-    if (step_s < w->step_s)
+    const double out_s = fmin(w->out_s, now.out_s);
+    if (now.step_s < w->step_s)
         *w = now;
     w->best = least;
+    w->out_s = out_s;
     return CC_OK;
 }
 
@@ -368,12 +374,15 @@ int cc_forecast_note_winners(const struct cc_forecast *f, struct cc_record *r, s
     for (size_t i = 0; i < f->winners && i < MOST_NOTES && !cc_interrupted(); i++) {
         const struct cc_forecast_winner *w = &f->winner[i];
         char where[160], time[32], against[320];
+        if (isinf(w->step_s))
+            continue;
         cc_forecast_place(&w->s, where, sizeof where);
         cc_print_si(w->step_s, "s", time, sizeof time);
         against_best(f, w->step_s, &w->best, against, sizeof against);
         CC_TRY(cc_record_note_at(r, CC_NOTE_ANSWER, e,
-                                 "fastest of the exchanges compared: %s, with %s: %s a step, %s",
-                                 where, cc_forecast_scheme(f, w->scheme), time, against));
+                                 "fastest%s of the exchanges compared: %s, with %s: %s a step, %s",
+                                 w->out_s < w->step_s ? " admitted" : "", where,
+                                 cc_forecast_scheme(f, w->scheme), time, against));
     }
     return CC_OK;
 }

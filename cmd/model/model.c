@@ -176,7 +176,7 @@ static double off_by_classes(const struct cc_setting *s)
         return BETWEEN_SITES;
     if (s->cluster.sites > 1)
         return ring && (overlapped || in_turn) ? BETWEEN_SITES : 0;
-    return overlapped && !in_turn && (ring || s->exchange == CC_TREE) ? IN_QUEUES : 0;
+    return overlapped && (ring || (!in_turn && s->exchange == CC_TREE)) ? IN_QUEUES : 0;
 }
 
 /* Adds a row, and the step to m->step[*rows]. `raw` is the step of the same setting without a

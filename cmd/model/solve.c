@@ -84,49 +84,60 @@ int cc_solve_rows(struct cc_forecast *f, struct cc_solve_options *o, struct cc_r
     return CC_OK;
 }
 
-/* The row of the first --cu that needs the least bandwidth, or SIZE_MAX; sets *plain to that of the
- * plain gradients if rows are of one setting. */
-static size_t least_of(const struct cc_solve_options *o, const struct cc_forecast *f,
-                       const struct cc_record *r, size_t *plain)
+/* The row of the first --cu that needs the least bandwidth, or the most; SIZE_MAX without any. Sets
+ * *rows to the number of these rows with the scheme, or, if it is NULL, of all. */
+static size_t extreme_of(const struct cc_solve_options *o, const struct cc_record *r, bool most,
+                         const char *scheme, size_t *rows)
 {
-    size_t least = SIZE_MAX, fp = 0;
-    const char *name = cc_element_names[f->cluster.setting.dtype];
-    *plain = SIZE_MAX;
+    size_t found = SIZE_MAX;
+    *rows = 0;
     for (size_t i = 0; i < r->row_count; i++) {
         const struct cc_value *bw = cc_record_value(r, i, CC_KEY(bw_required_bps));
-        if (bw->kind == CC_NULL || cc_record_value(r, i, CC_KEY(cu_wanted))->number != o->cu[0])
+        if (bw->kind == CC_NULL || cc_record_value(r, i, CC_KEY(cu_wanted))->number != o->cu[0] ||
+            (scheme != NULL && strcmp(cc_record_value(r, i, CC_KEY(scheme))->text, scheme) != 0))
             continue;
-        if (least == SIZE_MAX ||
-            bw->number < cc_record_value(r, least, CC_KEY(bw_required_bps))->number)
-            least = i;
-        if (strcmp(cc_record_value(r, i, CC_KEY(scheme))->text, name) == 0 && fp++ == 0)
-            *plain = i;
+        ++*rows;
+        const double now = bw->number,
+                     best = found == SIZE_MAX
+                                ? now
+                                : cc_record_value(r, found, CC_KEY(bw_required_bps))->number;
+        if (found == SIZE_MAX || (most ? now > best : now < best))
+            found = i;
     }
-    if (fp > 1 || *plain == least)
-        *plain = SIZE_MAX;
-    return least;
+    return found;
+}
+
+/* "200 Mbit/s (int8)" */
+static const char *print_row(const struct cc_record *r, size_t row, char out[96])
+{
+    char rate[32];
+    cc_print_rate(cc_record_value(r, row, CC_KEY(bw_required_bps))->number, rate, sizeof rate);
+    (void)snprintf(out, 96, "%s (%.50s)", rate, cc_record_value(r, row, CC_KEY(scheme))->text);
+    return out;
 }
 
 static int answer(const struct cc_solve_options *o, const struct cc_forecast *f,
                   struct cc_record *r, struct cc_error *e)
 {
-    char rate[32], of_plain[96] = "", plain_rate[32];
-    size_t plain;
-    const size_t least = least_of(o, f, r, &plain);
+    const char *name = cc_element_names[f->cluster.setting.dtype];
+    char low[96], high[96];
+    size_t rows, same;
+    const size_t least = extreme_of(o, r, false, NULL, &rows);
+    const size_t most = extreme_of(o, r, true, NULL, &rows);
     if (least == SIZE_MAX)
         return cc_record_note_at(r, CC_NOTE_ANSWER, e,
                                  "no bandwidth is enough to compute %.4g%% of the time",
                                  100 * o->cu[0]);
-    cc_print_rate(cc_record_value(r, least, CC_KEY(bw_required_bps))->number, rate, sizeof rate);
-    if (plain != SIZE_MAX) {
-        cc_print_rate(cc_record_value(r, plain, CC_KEY(bw_required_bps))->number, plain_rate,
-                      sizeof plain_rate);
-        (void)snprintf(of_plain, sizeof of_plain, "; %.40s needs %s",
-                       cc_record_value(r, plain, CC_KEY(scheme))->text, plain_rate);
-    }
-    return cc_record_note_at(
-        r, CC_NOTE_ANSWER, e, "to compute %.4g%% of the time, %s needs the least bandwidth: %s%s",
-        100 * o->cu[0], cc_record_value(r, least, CC_KEY(scheme))->text, rate, of_plain);
+    print_row(r, least, low);
+    const size_t plain = extreme_of(o, r, false, name, &same);
+    (void)extreme_of(o, r, false, cc_record_value(r, least, CC_KEY(scheme))->text, &rows);
+    if (rows > 1) /* of several settings */
+        return cc_record_note_at(r, CC_NOTE_ANSWER, e,
+                                 "to compute %.4g%% of the time takes %s to %s, by the setting",
+                                 100 * o->cu[0], low, print_row(r, most, high));
+    return cc_record_note_at(r, CC_NOTE_ANSWER, e, "to compute %.4g%% of the time takes %s%s%s",
+                             100 * o->cu[0], low, plain != SIZE_MAX && plain != least ? "; " : "",
+                             plain != SIZE_MAX && plain != least ? print_row(r, plain, high) : "");
 }
 
 int cc_solve_note(const struct cc_solve_options *o, const struct cc_forecast *f,

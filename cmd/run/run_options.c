@@ -79,6 +79,9 @@ int cc_run_check(const struct run *r, const struct cc_cluster_args *c, struct cc
         return cc_usage(e,
                         "--sites: hosts whose links are shaped here are on one switch; `commcomp "
                         "sim` and `commcomp model` have several");
+    if (r->options.device == NULL && c->setting.cluster.nics > CC_LAB_NICS)
+        return cc_usage(e, "--nics %d: hosts of a lab have at most %d interfaces",
+                        c->setting.cluster.nics, CC_LAB_NICS);
     if (r->options.device != NULL && c->setting.cluster.nics > 1)
         return cc_usage(e, "--nics: --tc-dev shapes one interface; a lab's hosts have several");
     if (r->options.device != NULL && c->setting.cluster.per_host > 1)

@@ -13,6 +13,11 @@ static int run(struct cc_args *args, struct cc_error *e)
         return cc_recipe_run_named(args, "train", "paper", e);
     if (args->recipe == NULL && cc_arg(args, "recipe") != NULL)
         return cc_recipe_run_named(args, "training", "recipe", e);
+    const bool parts =
+        args->recipe != NULL && (args->recipe->passes != NULL || args->recipe->frameworks != NULL);
+    if (parts && cc_arg(args, "dry-run") != NULL)
+        return cc_usage(e, "--dry-run: comparisons of frameworks, and of passes, are not "
+                           "estimated: `commcomp recipes` says how long they take");
     if (args->recipe != NULL && args->recipe->passes != NULL)
         return cc_train_passes(args, e);
     if (args->recipe != NULL && args->recipe->frameworks != NULL)

@@ -155,7 +155,7 @@ static bool is_sequential(const struct cc_job *job)
     return job->mode == CC_SEQUENTIAL;
 }
 
-/* Of interfaces, that commas separate. */
+/* Whether the names of interfaces, with commas between them, are short enough. */
 static bool names_fit(const char *list)
 {
     while (list != NULL && strcspn(list, ",") < IFNAMSIZ) {

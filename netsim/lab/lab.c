@@ -383,7 +383,7 @@ static int start_init(struct cc_lab *lab, int *socket, struct cc_error *e)
     return CC_FAIL;
 }
 
-/* Of all hosts, with those of the control network; for each, ip opens a file. */
+/* The links of all hosts, with those of the control network; for each, ip opens a file. */
 static size_t links_of(const struct cc_lab_config *c)
 {
     const int more = c->nics > 1 ? c->nics - 1 : 0;

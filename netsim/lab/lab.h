@@ -52,6 +52,7 @@ pid_t cc_lab_fork(struct cc_lab *lab);
  * single host's exactly. */
 int cc_lab_traffic(const struct cc_lab *lab, uint64_t *bytes, struct cc_error *e);
 
+enum { CC_LAB_NICS = 28 };             /* interfaces of a host, at most */
 #define CC_LAB_HOST    "h%d"           /* a host's name, from 0 */
 #define CC_LAB_DEVICE  "data"          /* the shaped interface on every host; "data1" is a second */
 #define CC_LAB_DATA    "10.77.0.0/16"  /* its subnet */

@@ -17,8 +17,8 @@
  * of hosts talk to each other. IPv6, which sends by itself, is off.
  *
  * A host with several data links has more interfaces, "data1" at 10.101.0.1 and so on, with ports
- * "h0-data1" of the same bridge. What a process sends from an address leaves by its interface, by a
- * rule and a routing table for each.
+ * "h0-data1" of the same bridge. Packets that a process sends from an address leave by its
+ * interface, by a rule and a routing table for each.
  *
  * The commands for ip, bridge and tc are written as scripts and run with -batch: a few processes
  * instead of several for every link. */
@@ -41,9 +41,11 @@
 #define DATA_PORT CC_LAB_HOST "-" CC_LAB_DEVICE
 #define CTL_PORT  CC_LAB_HOST "-ctl"
 
-/* All data addresses, if there are several on a host. */
+/* All data addresses, if there are several on a host: CC_LAB_NICS networks, from FIRST_NET + 1 on.
+ */
 #define DATA_NET    "10.64.0.0"
 #define DATA_PREFIX 10
+enum { FIRST_NET = 128 - CC_LAB_NICS };
 
 enum { NETNS_CAP = 64, NAME_CAP = 32 };
 enum { FIRST_TABLE = 100 };  /* of routing: of a host's first data link */
@@ -67,7 +69,7 @@ static int nics_of(const struct cc_lab_config *config, int host)
 
 static void print_data_address(char out[CC_LAB_ADDRESS], int host, int nic)
 {
-    print_address(out, nic > 0 ? 100 + nic : 77, host);
+    print_address(out, nic > 0 ? FIRST_NET + nic : 77, host);
 }
 
 /* The hardware address of a host's data interface. */

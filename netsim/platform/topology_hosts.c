@@ -14,7 +14,7 @@
  * that of (i modulo G) modulo N, to send and to receive. Servers have one.
  * Several sites (--sites S): each has a switch, and hosts of one site are as above. A message to
  * another site, of which there is one WAN link each way for each pair, takes that, too, and its
- * latency. Of H hosts, host h is at site floor(h S / H), so are servers among themselves.
+ * latency. With H hosts, host h is at site floor(h S / H), so are servers among themselves.
  * Ranks: worker i is on host floor(i / G), each server on a host of its own.
  * XML: SimGrid's hosts are the workers. Those of a host are a zone with a route between each two of
  * them, and one to its gate, the host's link. An empty star, "top", or "top-0" and so on of sites,

@@ -68,7 +68,7 @@ void cc_layers_arrived(struct cc_layers *x, const struct cc_collective *of,
     memset(x->gathered + from, 0, bytes);
 }
 
-/* Those that the end of the net reads, too, are needed until their own backward pass. */
+/* Parameters that the end of the net reads, too, are needed until their own backward pass. */
 void cc_layers_used(struct cc_layers *x, const struct cc_message *unit, bool forward)
 {
     const size_t from = x->job->offset[unit->first], to = x->job->offset[unit->last + 1];

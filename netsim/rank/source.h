@@ -63,7 +63,7 @@ struct cc_source_progress {
 struct cc_source_buffers {
     const float *gradient;
     float *result;
-    /* Of a training whose parameters are divided: what the rank gathers of its own, and to which
+    /* In a training whose parameters are divided: what the rank gathers of its own, and to which
      * what all gather is added; and means inside the host, where others follow. Otherwise NULL:
      * gradient and result stand in for them. */
     const float *parameters;

@@ -196,7 +196,7 @@ if command -v smpirun >/dev/null 2>&1 && [ -e "$(dirname "$program")/commcomp-ra
     q 0 model -q $x --exchange tree --chunks 1
     json 'not any(n.startswith("formulas may be off") for n in d["notes"])'
     # Overlapped, messages queue at every hop of a ring over hosts of several workers.
-    q 0 model -q $x --exchange ring --mode overlap --system ps --compute 10ms
+    q 0 model -q $x --exchange ring --compute 10ms
     json 'any(n.startswith("formulas may be off") and ": ring (by up to 12%);" in n for n in d["notes"])'
     q 0 model -q $x --exchange tree
     cp out formula

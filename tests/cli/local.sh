@@ -40,7 +40,9 @@ q 0 $m --workers 4 --scheme fp32 --solve bw --cu 99.9 --format json # 2 ms of la
 json 'd["rows"][0]["bw_required_bps"] is None'
 json 'any("no bandwidth is enough for 1 row" in n for n in d["notes"])'
 q 0 $m --workers 4 --scheme fp32,int8 --solve bw --cu 50 --exchange ps # 256e6 / (1 - 0.002)
-[ "$(head -n 1 out | sed 's/: .*; /: ... /')" = 'to compute 50% of the time, int8 needs the least bandwidth: ... fp32 needs 256.513 Mbit/s' ] || bad 'the answer'
+[ "$(head -n 1 out | sed 's/takes .* (int8); /takes ... (int8); /')" = 'to compute 50% of the time takes ... (int8); 256.513 Mbit/s (fp32)' ] || bad 'the answer'
+q 0 $m --workers 4 --scheme fp32 --local-steps 1,16 --solve bw --cu 50 --exchange ps
+out '^to compute 50% of the time takes 16.0* Mbit/s (fp32) to 256.513 Mbit/s (fp32), by the setting$'
 t 2 $m --cu 50
 err '--cu goes with --solve bw'
 t 2 $m --solve bw --cu 0

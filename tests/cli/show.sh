@@ -65,7 +65,7 @@ q 0 show answered.json model.json
 for wrong in 3 -1 0.5 '"1"'; do
     sed "s/\"answers\": 1/\"answers\": $wrong/" answered.json >wrong.json
     t 1 show wrong.json
-    err 'answers: a number of the notes, from 0 to 2'
+    err 'answers: it should be a whole number from 0 to 2, the number of notes'
 done
 sed 's/"notes"/"partial": true, "notes"/' model.json >half.json
 q 0 show half.json

@@ -381,6 +381,10 @@ json 'd["notes"][0].startswith("dry run: 4 trainings would take about ")'
 # A step of this net takes microseconds to milliseconds.
 json '1e8 * 1e-6 < [float(w[0]) * {"s": 1, "ms": 1e-3, "ks": 1e3, "Ms": 1e6}[w[1]] for w in [d["notes"][0].split("about ")[1].split()]][0] < 1e8 * 1e-2'
 q 0 train --dry-run --net mlp:16 --scheme fp32 --steps 1000 --local-steps 100 --exchange allgather
+q 0 train --dry-run --net mlp:16 --scheme fp32 --resume --checkpoint nothing
+no_file nothing
+t 2 train --dry-run --paper pipe-sgd-mlp
+err '--dry-run: comparisons of frameworks, and of passes, are not estimated'
 t 2 train --dry-run --on sim --bw 1gbps --scheme fp32
 err '--dry-run: trainings by ranks are not estimated'
 finish

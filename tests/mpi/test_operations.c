@@ -120,7 +120,7 @@ static void mark_apart(const struct ranks_here *w, struct cc_range message, bool
     }
 }
 
-/* What a two-shot allreduce leaves at this rank. */
+/* The means that a two-shot allreduce leaves at this rank. */
 static struct means two_shot(struct ranks_here *w, const char *setting)
 {
     struct trial t = {.here = w, .setting = setting, .kind = TRIAL_SMALL, .steps = 1};

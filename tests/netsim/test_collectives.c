@@ -121,8 +121,8 @@ static void means_of_parts(void **state)
     close_fixture(&f);
 }
 
-/* What is gathered depends on the parameters and the step alone: the same bytes before both passes,
- * with rounding at random, and other ones in the next step. */
+/* The gathered bytes depend on the parameters and the step alone: they are the same before both
+ * passes, with rounding at random, and other ones in the next step. */
 static void gathers_the_same_twice(void **state)
 {
     (void)state;

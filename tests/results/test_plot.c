@@ -281,7 +281,7 @@ static void refusals(void **state)
     refused(text, CC_PLOT_LOSS, "25 lines are too many to tell apart (at most 24)");
 }
 
-/* Of too many lines, those with the highest points are drawn, wherever these are. */
+/* If there are too many lines, those with the highest points are drawn, wherever these are. */
 static void highest_lines(void **state)
 {
     (void)state;

@@ -275,6 +275,7 @@ static int time_steps(const struct cc_train *t, struct cc_training_config c, siz
     struct cc_job drawn;
     c.steps = c.eval_every = c.checkpoint_every = steps;
     c.checkpoint = c.capture = NULL;
+    c.resume = false;
     c.is_behind = NULL;
     c.progress = show_nothing;
     CC_TRY(cc_train_clocks(t, NULL, &c, &drawn, e));

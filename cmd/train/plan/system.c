@@ -55,7 +55,7 @@ static int check_exchange(const struct cc_train_options *o, const char *system, 
     return CC_OK;
 }
 
-/* What a list of collectives is not known with. */
+/* Refuses options that a list of collectives does not go with. */
 static int check_divided(const struct cc_train_options *o, const char *system, struct cc_error *e)
 {
     const struct cc_setting *s = &o->cluster.setting;
@@ -67,7 +67,7 @@ static int check_divided(const struct cc_train_options *o, const char *system, s
     if (s->timing.fuse_bytes >= 0)
         return cc_usage(e, "--fuse: --system %s gathers a layer at a time: leave it out", system);
     if (s->timing.straggler != CC_STEADY)
-        return cc_usage(e, "--stragglers is not known of --system %s: leave out either", system);
+        return cc_usage(e, "--stragglers does not go with --system %s: leave out either", system);
     return CC_OK;
 }
 
@@ -122,10 +122,10 @@ int cc_train_parse_system(struct cc_train_options *o, struct cc_error *e)
     const char *name = cc_given_of(o, of_systems);
     if (o->system < 0)
         return name == NULL ? CC_OK
-                            : cc_usage(e,
-                                       "--%s goes with --system fsdp, or another with sharded "
-                                       "states",
-                                       name);
+                            : cc_usage(e, "--%s goes with %s", name,
+                                       name == cc_given(o, &o->keep_params)
+                                           ? "--system zero3, fsdp or hsdp"
+                                           : "--system fsdp, or another with sharded states");
     const char *system = cc_train_systems[o->system];
     CC_TRY(check_exchange(o, system, e));
     if (!cc_train_is_bulk(o) || c->mode == CC_PIPE || c->local.steps > 0 || o->scd ||
