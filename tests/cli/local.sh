@@ -42,7 +42,7 @@ json 'any("no bandwidth is enough for 1 row" in n for n in d["notes"])'
 q 0 $m --workers 4 --scheme fp32,int8 --solve bw --cu 50 --exchange ps # 256e6 / (1 - 0.002)
 [ "$(head -n 1 out | sed 's/takes .* (int8); /takes ... (int8); /')" = 'to compute 50% of the time takes ... (int8); 256.513 Mbit/s (fp32)' ] || bad 'the answer'
 q 0 $m --workers 4 --scheme fp32 --local-steps 1,16 --solve bw --cu 50 --exchange ps
-out '^to compute 50% of the time takes 16.0* Mbit/s (fp32) to 256.513 Mbit/s (fp32), by the setting$'
+out '^to compute 50% of the time takes 16.002 Mbit/s (fp32) to 256.513 Mbit/s (fp32), by the setting$'
 t 2 $m --cu 50
 err '--cu goes with --solve bw'
 t 2 $m --solve bw --cu 0

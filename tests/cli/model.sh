@@ -45,7 +45,7 @@ for words in '--hidden 0.2' '--exchange mpi'; do
     q 0 $m --scheme fp32 $words --format json
     json 'd["rows"][0]["system"] == "ddp" and d["rows"][0]["mode"] == "sequential"'
     q 0 $m --scheme fp32 $words
-    out "sequential steps for --$(echo $words | sed 's/ 0.2//')"
+    out "sequential steps for $(echo $words | sed 's/ 0.2//')"
 done
 t 2 $m --scheme fp32 --hidden 0.2 --system ddp
 err '--hidden goes with --mode sequential'
