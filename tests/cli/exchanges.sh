@@ -192,7 +192,7 @@ if command -v smpirun >/dev/null 2>&1 && [ -e "$(dirname "$program")/commcomp-ra
     cp out one
     x="$x --per-host 4 --intra-bw 100gbps --intra-latency 5us"
     q 0 model -q $x --exchange tree,ring
-    json 'any(n.startswith("formulas may be off") and ": tree (by up to 17%);" in n for n in d["notes"])'
+    json 'any(n.startswith("formulas may be off") and " tree (by up to 17%)" in n for n in d["notes"])'
     q 0 model -q $x --exchange tree --chunks 1
     json 'not any(n.startswith("formulas may be off") for n in d["notes"])'
     # Overlapped, messages queue at every hop of a ring over hosts of several workers.

@@ -30,7 +30,7 @@ json 'd["rows"][0]["bits_push"] == 8 and abs(d["rows"][0]["codec_s"] - (1 + 4 * 
 json 'd["rows"][0]["error"] == 0.01 and d["rows"][0]["error_high"] == 0.02 and d["rows"][0]["sum_error"] == 0.02'
 json 'd["rows"][2]["codec_s"] > 0 and d["rows"][2]["error"] > 0'
 json 'any("profiled: sizes, times and errors of mine" in n and "mine.json (their gradients, a GPU)" in n for n in d["notes"])'
-q 0 model --profile mine.json --values 1K --scheme mine,fp32
+t 0 model --profile mine.json --values 1K --scheme mine,fp32
 out '^scheme  profiled '
 out '^mine  *yes '
 sed 's/"bits_per_value": 8/"bits_per_value": 1/' mine.json >small.json

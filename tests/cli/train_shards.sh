@@ -43,7 +43,7 @@ err 'give --per-host 2 or more, and workers of several hosts, or --system fsdp'
 t 2 $t --system fsdp --fuse 1000
 err '--fuse: --system fsdp gathers a layer at a time'
 t 2 $t --system fsdp --stragglers gamma --bw 1gbps
-err '--stragglers is not known of --system fsdp'
+err '--stragglers does not go with --system fsdp'
 t 2 $t --system zero1 --keep-params
 err '--keep-params goes with --system zero3, fsdp or hsdp'
 t 2 $t --system fsdp --scheme fp32 --weight-scheme powersgd:ef=0
