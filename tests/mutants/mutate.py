@@ -34,6 +34,7 @@ RESULTS = os.path.join(FOLDER, 'results.jsonl')
 TIMES = os.path.join(FOLDER, 'times.json')
 MARGIN_S = 30      # beyond four times a test's usual time: then it hangs
 SLOW_S = 5         # a kill by a test that takes longer must repeat, as such tests may fail on a busy machine
+HANGS = 'it hangs' # beyond that, and is not tried again
 LONGEST_S = 100    # tests that usually take longer are not run
 SIGNALS = ('netsim/launch/', 'netsim/lab/')
 
@@ -143,7 +144,7 @@ def run_test(tree, test, apart):
     if code == 0:
         return took, None
     lines = [line for line in output.split('\n') if 'FAILED' in line or 'rror' in line]
-    return took, 'it hangs' if code is None else (lines[0] if lines else f'exit {code}').strip()[:160]
+    return took, HANGS if code is None else (lines[0] if lines else f'exit {code}').strip()[:160]
 
 
 def make(tree, *targets):
@@ -227,7 +228,7 @@ def try_mutant(mutant, tree, apart, fit, verbose):
                     ('all' in built or mutant.room != 'cmd' and not mutant.file.startswith('netsim/')):
                 return {**result, 'end': 'same code'}
             took, why = run_test(tree, test, apart)
-            if why is not None and (took > SLOW_S or test.endswith('.sh')):
+            if why not in (None, HANGS) and (took > SLOW_S or test.endswith('.sh')):
                 took, why = run_test(tree, test, apart)
             result['tests'] += 1
             if verbose:
@@ -245,12 +246,24 @@ def try_mutant(mutant, tree, apart, fit, verbose):
 
 # --- all ---
 
+def whole_run():
+    """The seconds of each test in the last run of all tests, which tests/run.sh keeps."""
+    path = os.path.join(m.ROOT, os.environ.get('COMMCOMP_TEST_TIMES', 'build/test-times'))
+    if not os.path.exists(path):
+        return {}
+    with open(path) as f:
+        rows = [line.rstrip('\n').split('\t') for line in f]
+    return {f'tests/{row[4]}' if row[4].endswith('.sh') else f'build/tests/{row[4]}': int(row[0]) / 1000
+            for row in rows if len(row) == 6 and row[0].isdigit()}
+
+
 class Fitness:
     """Which tests pass without a mutant: one that kills is run once in a tree without one. Also keeps the usual times
     of tests, which decide their order."""
 
     def __init__(self, tree, apart):
         self.tree, self.apart, self.lock, self.passes = tree, apart, threading.Lock(), {}
+        times.update(whole_run())
         if os.path.exists(TIMES):
             with open(TIMES) as f:
                 times.update(json.load(f))
