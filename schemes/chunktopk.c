@@ -166,7 +166,7 @@ static size_t get_values(const struct params *p, size_t n, const uint8_t *in, si
         }
     }
     for (size_t j = 0; j < count; j++)
-        to->value[j] = decoded(magnitude, in[at + HEAD + j / 4] >> 2 * (j % 4));
+        to->value[j] = decoded(magnitude, (unsigned)in[at + HEAD + j / 4] >> 2 * (j % 4));
     to->count = count;
     return cc_places_read((enum cc_places)p->index, in, at + head, len, count, n, to->place, e);
 }

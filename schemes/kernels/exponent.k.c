@@ -32,7 +32,7 @@ static inline uint8_t base_of(uint32_t sum, uint32_t count)
 {
     if (count == CC_EXPONENT_GROUP)
         return (uint8_t)((sum + CC_EXPONENT_GROUP / 2) / CC_EXPONENT_GROUP);
-    return count == 0 ? 0 : (uint8_t)((2 * sum + count) / (2 * count));
+    return (uint8_t)(count == 0 ? 0 : (2 * sum + count) / (2 * count));
 }
 
 /* The base of up to a group, and what is seen in it. */

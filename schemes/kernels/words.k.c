@@ -302,7 +302,7 @@ static void uncut(const uint8_t *restrict exponent, const uint8_t *restrict twos
         }
     for (size_t k = i; k < n; k++)
         high[k] = (uint8_t)((unsigned)exponent[k] << 3 | cc_exponent_get(twos + i / 4, k - i, 2) |
-                            (ones[k / 8] >> k % 8 & 1u) << 2);
+                            ((unsigned)ones[k / 8] >> k % 8 & 1u) << 2);
 }
 
 static void cut4(const uint8_t *restrict high, size_t n, uint8_t *restrict exponent,
