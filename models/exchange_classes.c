@@ -203,8 +203,9 @@ struct clocks {
 /* Members of a power of two are spread over hosts unevenly if others are among them. */
 static bool uneven(const struct cc_cluster *c)
 {
+    const int per_host = cc_cluster_per_host(c);
     return c->workers <= MOST_CLOCKS &&
-           (cc_power_below(c->workers) < c->workers || cc_power_below(c->per_host) < c->per_host);
+           (cc_power_below(c->workers) < c->workers || cc_power_below(per_host) < per_host);
 }
 
 static void count_crossing(const struct cc_cluster *c, const struct cc_partners *p,

@@ -51,7 +51,8 @@ struct cc_prediction predict(struct fixture *w, const struct cc_codec_model *cod
     struct cc_step_payloads payloads;
     struct cc_prediction out;
     struct cc_error e = {""};
-    bool is_raw[16];
+    bool is_raw[512];
+    assert_true(w->net->count <= sizeof is_raw);
     for (size_t i = 0; i < w->net->count; i++)
         is_raw[i] = w->net->tensors[i].shape.n < min_size;
     assert_int_equal(cc_step_payloads_make(w->net, codec_model, &raw, is_raw, &payloads, NULL),
