@@ -32,6 +32,6 @@ bool cc_collective_leads(const struct cc_collectives *list, int i);
 /* Moves to *total what the collective's exchanges have counted; of payloads those of gradients, as
  * their first collective encodes them, and in a training those of parameters as gathered, once for
  * all hosts that gather the same. */
-void cc_rank_collective_collect(struct cc_rank_collective *c, struct cc_counters *total);
+void cc_rank_collective_collect(struct cc_rank_collective *of, struct cc_counters *total);
 
 #endif

@@ -160,7 +160,8 @@ static bool names_fit(const char *list)
 {
     while (list != NULL && strcspn(list, ",") < IFNAMSIZ) {
         list = strchr(list, ',');
-        list += list != NULL;
+        if (list != NULL)
+            list++;
     }
     return list == NULL;
 }

@@ -607,7 +607,7 @@ static int add_link(const struct cc_train *t, const struct cc_link *link, struct
         const size_t best = fp32 != SIZE_MAX ? find_best(t, same) : SIZE_MAX;
         if (i % schemes == 0 && same != SIZE_MAX)
             CC_TRY(summarize(t, same, same, best, link, &base, e));
-        const bool compares = same != SIZE_MAX && of_one < cc_train_variants(t) &&
+        const bool compares = same != SIZE_MAX && of_one > 0 && of_one < cc_train_variants(t) &&
                               t->options.consistency.how.item[0] == CC_BULK;
         if (i % schemes == 0 && compares)
             CC_TRY(summarize(t, same % of_one, same, best, link, &bulk, e));
