@@ -3,7 +3,7 @@
 # chain from the command line to the ranks works here. COMMCOMP is the program.
 . "$(dirname "$0")/cli/lib.sh"
 make_profile
-setting='--profile profile.json --values 20K --workers 2 --bw 100mbps --scheme fp32,int8 --steps 2 --format json'
+setting='--exchange ps --profile profile.json --values 20K --workers 2 --bw 100mbps --scheme fp32,int8 --steps 2 --format json'
 
 missing=$(why_no_lab)
 if [ -n "$missing" ]; then
