@@ -87,8 +87,9 @@ struct cc_prediction {
     enum cc_bottleneck bottleneck;
     /* Sharded states: seconds of each collective, all its messages of a step together. */
     double collective_s[CC_MOST_COLLECTIVES];
-    /* By which share a sequential step may be off (cc_exchange_off), where messages that are
-     * followed and messages by the formula count by their time. */
+    /* By which share the step may be off: as its exchange (cc_exchange_off), where messages that
+     * are followed and messages by the formula count by their time, or more where messages wait for
+     * each other over links of several classes. */
     double off;
     uint64_t chosen[CC_EXCHANGE_COUNT]; /* CC_X_CHOOSES: a sending step's messages by the exchange
                                            that each takes; otherwise 0 */

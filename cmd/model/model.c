@@ -159,26 +159,6 @@ static void plain_share_columns(struct model *m, size_t row, const struct cc_pre
     }
 }
 
-/* By which share a step over links of several classes may be off. Overlapped, messages of several
- * tensors wait for each other at every hop, where formulas have them share links evenly, so that
- * small ones overtake: simulated for ResNet-20 by ring and tree on 2 hosts of 4 and 4 of 2, 100
- * Mbit/s and 1 Gbit/s, up to 12%. Between sites, workers begin a message, and a step, when they are
- * done with the one before, and need not wait for the last: rings and servers on 2 sites of 2 hosts
- * and of 8, up to 17% (docs/model.md). */
-static double off_by_classes(const struct cc_setting *s)
-{
-    static const double IN_QUEUES = 0.12, BETWEEN_SITES = 0.2;
-    const bool ring = cc_exchange_has(s->exchange, CC_X_NEIGHBOUR);
-    const bool overlapped = s->timing.mode == CC_OVERLAP, in_turn = s->timing.in_turn;
-    if (!cc_cluster_two_classes(&s->cluster))
-        return 0;
-    if (s->cluster.sites > 1 && overlapped && cc_exchange_has(s->exchange, CC_X_SERVERS))
-        return BETWEEN_SITES;
-    if (s->cluster.sites > 1)
-        return ring && (overlapped || in_turn) ? BETWEEN_SITES : 0;
-    return overlapped && (ring || (!in_turn && s->exchange == CC_TREE)) ? IN_QUEUES : 0;
-}
-
 /* Adds a row, and the step to m->step[*rows]. `raw` is the step of the same setting without a
  * codec. */
 static int add_row(struct model *m, size_t scheme, const struct cc_setting *s,
@@ -189,9 +169,8 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s,
     struct cc_prediction p;
     CC_TRY(cc_predict(&f->predictor, s, &f->payloads[scheme], &p, e));
     size_t row;
-    const double off = fmax(p.off, off_by_classes(s));
-    if (off > CC_EXCHANGE_OFF)
-        m->off[s->exchange] = fmax(m->off[s->exchange], off);
+    if (p.off > CC_EXCHANGE_OFF)
+        m->off[s->exchange] = fmax(m->off[s->exchange], p.off);
     const double codecs = cc_sharded_off(s, p.step_s, p.codec_s);
     if (codecs > 0) {
         m->sharded = s->system->name;
