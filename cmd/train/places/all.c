@@ -100,6 +100,26 @@ int cc_train_threads(const struct cc_train *t)
     return cc_train_variants(t) * t->options.seeds == 1 ? t->options.threads : 1;
 }
 
+/* Trains by the configuration, over a link or NULL, with the clocks and choices that it takes. */
+static int train(const struct cc_train *t, const struct cc_link *link, struct cc_training_config *c,
+                 struct cc_training_result *out, struct cc_error *e)
+{
+    struct cc_job_row choices;
+    struct cc_job drawn;
+    CC_TRY(cc_train_clocks(t, link, c, &drawn, e));
+    int status = cc_train_choices(t, c, &choices, e);
+    if (status == CC_OK) {
+        c->choice = choices.choice;
+        c->choices = choices.choices;
+        status = t->options.on == CC_TRAIN_LOCAL ? cc_training_run(c, out, e)
+                                                 : cc_train_by_ranks(t, c, link, out, e);
+        free(choices.choice);
+        c->choice = NULL;
+    }
+    free(drawn.slow);
+    return status;
+}
+
 static int train_variant(struct pool *p, size_t training, struct cc_error *e)
 {
     const struct cc_train *t = p->train;
@@ -107,27 +127,13 @@ static int train_variant(struct pool *p, size_t training, struct cc_error *e)
     const size_t i = training % all;
     const struct cc_link *link = t->options.links > 0 ? &t->options.link[training / all] : NULL;
     struct cc_training_config c = config_of(p, i / seeds, i % seeds, cc_train_threads(t));
-    struct cc_job_row choices;
-    struct cc_job drawn;
-    CC_TRY(cc_train_clocks(t, link, &c, &drawn, e));
-    const int chosen = cc_train_choices(t, &c, &choices, e);
-    if (chosen != CC_OK) {
-        free(drawn.slow);
-        return chosen;
-    }
-    c.choice = choices.choice;
-    c.choices = choices.choices;
-    const int status = t->options.on == CC_TRAIN_LOCAL
-                           ? cc_training_run(&c, &t->training[training], e)
-                           : cc_train_by_ranks(t, &c, link, &t->training[training], e);
+    const int status = train(t, link, &c, &t->training[training], e);
     cc_train_local_result(&c, &t->training[training]);
     if (t->training[training].ended_step > 0) { /* the others are not to come */
         (void)pthread_mutex_lock(&p->lock);
         p->steps += c.steps - t->training[training].ended_step;
         (void)pthread_mutex_unlock(&p->lock);
     }
-    free(choices.choice);
-    free(drawn.slow);
     return status;
 }
 
@@ -271,25 +277,15 @@ static int time_steps(const struct cc_train *t, struct cc_training_config c, siz
                       double *s, struct cc_error *e)
 {
     struct cc_training_result result = {0};
-    struct cc_job_row choices;
-    struct cc_job drawn;
     c.steps = c.eval_every = c.checkpoint_every = steps;
     c.checkpoint = c.capture = NULL;
     c.resume = false;
     c.is_behind = NULL;
     c.progress = show_nothing;
-    CC_TRY(cc_train_clocks(t, NULL, &c, &drawn, e));
-    int status = cc_train_choices(t, &c, &choices, e);
-    if (status == CC_OK) {
-        c.choice = choices.choice;
-        c.choices = choices.choices;
-        const double begin = cc_now();
-        status = cc_training_run(&c, &result, e);
-        *s = cc_now() - begin;
-        cc_training_free(&result);
-        free(choices.choice);
-    }
-    free(drawn.slow);
+    const double begin = cc_now();
+    const int status = train(t, NULL, &c, &result, e);
+    *s = cc_now() - begin;
+    cc_training_free(&result);
     return status;
 }
 
