@@ -353,44 +353,6 @@ static bool classes_of_links(const struct cc_args *args, const struct cc_cluster
            cc_arg(args, hosts) != NULL || cc_arg(args, "hostfile") != NULL;
 }
 
-/* --- hosts with several accelerators --- */
-
-int cc_cluster_choose_intra(struct cc_cluster_args *out, struct cc_error *e)
-{
-    const struct cc_link_options *o = &out->network;
-    const void *const of_hosts[] = {&o->intra, &o->intra_latency, NULL};
-    const char *given = cc_given_of(o, of_hosts);
-    struct cc_cluster *c = &out->setting.cluster;
-    if (c->per_host == 1 && given != NULL)
-        return cc_usage(e, "--%s is of hosts with several accelerators: give --per-host", given);
-    c->intra = o->inside.bw_bps > 0 && cc_given(o, &o->intra) == NULL ? o->inside : o->intra;
-    if (cc_given(o, &o->intra_latency) != NULL)
-        c->intra.latency_s = o->intra_latency;
-    return CC_OK;
-}
-
-/* --- sites --- */
-
-int cc_cluster_choose_sites(const struct cc_args *args, struct cc_cluster_args *out,
-                            struct cc_error *e)
-{
-    struct cc_cluster *c = &out->setting.cluster;
-    const void *const of_sites[] = {&c->wan_bps, &c->wan_latency_s, NULL};
-    const char *topology = cc_arg(args, "topology"), *given = cc_given_of(out, of_sites);
-    if (topology != NULL && strcmp(topology, "sites") != 0) {
-        if (given == NULL)
-            given = cc_given(out, &c->sites);
-        return given == NULL ? CC_OK : cc_usage(e, "--%s is of --topology sites", given);
-    }
-    if (topology != NULL && cc_given(out, &c->sites) == NULL)
-        c->sites = 2;
-    if (topology != NULL && c->sites == 1)
-        return cc_usage(e, "--sites 1: nothing passes a WAN: take --topology switch, or 2 sites");
-    if (given != NULL && c->sites == 1)
-        return cc_usage(e, "--%s is of links between sites: give --sites", given);
-    return CC_OK;
-}
-
 /* --- raw tensors --- */
 
 static int choose_raw(struct cc_cluster_args *out, struct cc_error *e)

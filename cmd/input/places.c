@@ -1,5 +1,7 @@
-/* The number of workers, and of those on a host, where hosts say how many ranks they have room for.
- */
+/* Where workers are: how many there are, and on a host, where hosts say how many ranks they have
+ * room for; the links inside hosts; and sites. */
+#include <string.h>
+
 #include "cmd/input/cluster.h"
 #include "netsim/launch/slots.h"
 
@@ -77,5 +79,43 @@ int cc_cluster_choose_places(struct cc_cluster_args *out, struct cc_error *e)
         return cc_usage(e, "--per-host %d: no host has room for so many", per_host);
     fit -= fit + (size_t)servers > l->count ? fit + (size_t)servers - l->count : 0;
     out->workers[0] = (int)fit * per_host;
+    return CC_OK;
+}
+
+/* --- hosts with several accelerators --- */
+
+int cc_cluster_choose_intra(struct cc_cluster_args *out, struct cc_error *e)
+{
+    const struct cc_link_options *o = &out->network;
+    const void *const of_hosts[] = {&o->intra, &o->intra_latency, NULL};
+    const char *given = cc_given_of(o, of_hosts);
+    struct cc_cluster *c = &out->setting.cluster;
+    if (c->per_host == 1 && given != NULL)
+        return cc_usage(e, "--%s is of hosts with several accelerators: give --per-host", given);
+    c->intra = o->inside.bw_bps > 0 && cc_given(o, &o->intra) == NULL ? o->inside : o->intra;
+    if (cc_given(o, &o->intra_latency) != NULL)
+        c->intra.latency_s = o->intra_latency;
+    return CC_OK;
+}
+
+/* --- sites --- */
+
+int cc_cluster_choose_sites(const struct cc_args *args, struct cc_cluster_args *out,
+                            struct cc_error *e)
+{
+    struct cc_cluster *c = &out->setting.cluster;
+    const void *const of_sites[] = {&c->wan_bps, &c->wan_latency_s, NULL};
+    const char *topology = cc_arg(args, "topology"), *given = cc_given_of(out, of_sites);
+    if (topology != NULL && strcmp(topology, "sites") != 0) {
+        if (given == NULL)
+            given = cc_given(out, &c->sites);
+        return given == NULL ? CC_OK : cc_usage(e, "--%s is of --topology sites", given);
+    }
+    if (topology != NULL && cc_given(out, &c->sites) == NULL)
+        c->sites = 2;
+    if (topology != NULL && c->sites == 1)
+        return cc_usage(e, "--sites 1: nothing passes a WAN: take --topology switch, or 2 sites");
+    if (given != NULL && c->sites == 1)
+        return cc_usage(e, "--%s is of links between sites: give --sites", given);
     return CC_OK;
 }
