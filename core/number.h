@@ -8,13 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/element.h"
 #include "core/isa.h"
 
-/* name, text, bytes: every format, once; in this order in payloads. */
+/* name, text, bytes: the elements' formats and those of files alone; in this order in payloads. */
 #define CC_NUMBER_LIST(X)                                                                          \
-    X(FP32, "fp32", 4)                                                                             \
-    X(BF16, "bf16", 2)                                                                             \
-    X(FP16, "fp16", 2)                                                                             \
+    CC_ELEMENT_LIST(X)                                                                             \
     X(E4M3, "e4m3", 1)                                                                             \
     X(E5M2, "e5m2", 1)
 
@@ -23,7 +22,7 @@ enum cc_number {
     CC_NUMBER_LIST(X)
 #undef X
         CC_NUMBERS,
-    CC_NUMBER_AUTO = CC_NUMBERS /* of several values: the shortest that has all of them */
+    CC_NUMBER_AUTO = CC_NUMBERS /* the shortest that has all values */
 };
 
 extern const size_t cc_number_bytes[CC_NUMBERS];
@@ -38,9 +37,10 @@ static inline enum cc_number cc_number_chosen(int64_t choice)
     return choice == 0 ? CC_NUMBER_AUTO : (enum cc_number)(choice - 1);
 }
 
-/* The format of values: the one that is wanted if it has all of them, else float32. AUTO: the first
- * of E4M3, E5M2, BF16, FP16 and FP32 that does. Writes the values' words to `words`, which has room
- * for n uint16_t, unless it is float32. any: a shorter format may have infinity and NaN, too. */
+/* The format of values: the one that is wanted if it has all of them, else float32. AUTO: E4M3,
+ * E5M2, BF16, FP16 or FP32, the first that does. Writes the values' words to `words`, which has
+ * room for n uint16_t, unless it is float32. any: a shorter format may have infinity and NaN, too.
+ */
 enum cc_number cc_number_find(enum cc_number wanted, const float *x, size_t n, bool any,
                               void *words);
 

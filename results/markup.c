@@ -36,16 +36,12 @@ static void put_settings(const struct cc_record *r, const struct cc_layout *l, c
     }
 }
 
-/* Prints the notes above the table, each with `end` behind it. */
-static void put_answer(const struct cc_record *r, cc_print_remark *print, const char *end,
-                       FILE *out)
+/* Prints the notes above the table. */
+static void put_answer(const struct cc_record *r, cc_print_remark *print, FILE *out)
 {
-    for (size_t i = 0; i < r->note_count; i++) {
-        if (!cc_note_above(r, i))
-            continue;
-        print(r, "", r->notes[i], out);
-        (void)fputs(end, out);
-    }
+    for (size_t i = 0; i < r->note_count; i++)
+        if (cc_note_above(r, i))
+            print(r, "", r->notes[i], out);
 }
 
 /* --- Markdown --- */
@@ -105,18 +101,16 @@ static void markdown_paragraph(const struct cc_record *r, const char *label, con
     (void)r;
     (void)label;
     put_block(text, out);
-    (void)fputc('\n', out);
+    (void)fputs("\n\n", out);
 }
 
 int cc_markdown_write(const struct cc_record *r, FILE *out, struct cc_error *e)
 {
     struct cc_layout l;
     CC_TRY(cc_layout_make(r, false, 0, &l, e));
-    put_answer(r, markdown_paragraph, "\n", out);
+    put_answer(r, markdown_paragraph, out);
     if (r->title[0] != '\0')
         markdown_paragraph(r, "", r->title, out);
-    if (r->title[0] != '\0')
-        (void)fputc('\n', out);
     put_settings(r, &l, "- ", markdown, out);
     if (l.in[CC_ABOVE] > 0)
         (void)fputc('\n', out);
@@ -188,7 +182,7 @@ int cc_latex_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     struct cc_layout l;
     CC_TRY(cc_layout_make(r, false, 0, &l, e));
     cc_layout_keep(r, &l, LATEX_COLUMNS);
-    put_answer(r, latex_remark, "", out);
+    put_answer(r, latex_remark, out);
     (void)fputs("% \\usepackage{booktabs}\n%", out);
     for (int i = 0; i < r->argc; i++) {
         (void)fputc(' ', out);
