@@ -22,7 +22,7 @@ struct cc_follow_hop {
     double bytes;  /* sent, on the wire */
     double alpha;
     size_t way;
-    size_t theirs_here; /* of what it receives: the sender's round */
+    size_t theirs_here; /* the sender's round of what it receives */
     double encode_s, add_s, decode_s;
 };
 
@@ -68,7 +68,7 @@ struct cc_follow_way {
     size_t next;          /* way of the first port */
     size_t flows, shared; /* now, and when rates were set */
     struct cc_follow_list flow;
-    double rate, served; /* of each flow: bytes in a second, and in all */
+    double rate, served; /* bytes of each flow in a second, and in all */
 };
 
 struct cc_follow_event {

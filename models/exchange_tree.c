@@ -20,7 +20,7 @@ struct tree {
     double first_s, sum_s, whole_s; /* encoding a gradient, a sum, the whole sum */
     double add_s, decode_s;         /* of half a chunk, as are those */
     double end_s, end_latency_s;    /* when the last rank has the whole sum */
-    double wan_s[CC_CLUSTER_WANS];  /* of the links between sites, for one chunk */
+    double wan_s[CC_CLUSTER_WANS];  /* a link between sites, for one chunk */
 };
 
 static struct cc_tree_place place_of(const struct tree *t, int rank)
@@ -89,9 +89,9 @@ static void pass_down(struct tree *t, int rank, struct moment has)
 
 /* The work of ranks and ports for one chunk, in both trees together: the most of any of them. */
 struct loads {
-    double own_s, shared_s; /* of a worker's own port, each way; of a host's, or a WAN link */
-    double work_s;          /* of a processor */
-    double first_s, last_s; /* the parts of it before the first byte, and after the last */
+    double own_s, shared_s;        /* a worker's own port, each way; a host's, or a WAN link */
+    double work_s;                 /* of a processor */
+    double first_s, last_s;        /* the parts of it before the first byte, and after the last */
     double wire, inside, messages; /* of the busiest host, without headers */
 };
 

@@ -67,7 +67,7 @@ double cc_sharded_off(const struct cc_setting *s, double step_s, double codec_s)
 struct cc_message_time {
     double before_s, network_s, beside_s, behind_s;
     int rounds;     /* 0 counts as 1 */
-    double windows; /* of a round; below 1 counts as 1 */
+    double windows; /* in a round; below 1 counts as 1 */
     bool gathers;
 };
 enum { CC_SHARDED_ROUNDS = 64, CC_SHARDED_WINDOWS = 64 };

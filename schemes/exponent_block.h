@@ -15,7 +15,7 @@
 enum cc_exponent_coder { CC_EXPONENT_RAW, CC_EXPONENT_CASCADE, CC_EXPONENT_WINDOW };
 
 struct cc_exponent_form {
-    enum cc_number type; /* of all blocks whose values it has */
+    enum cc_number type; /* all blocks whose values it has take it */
     enum cc_exponent_coder coder;
     bool any; /* infinity and NaN are encoded, too */
 };

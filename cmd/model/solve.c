@@ -131,7 +131,7 @@ static int answer(const struct cc_solve_options *o, const struct cc_forecast *f,
     print_row(r, least, low);
     const size_t plain = extreme_of(o, r, false, name, &same);
     (void)extreme_of(o, r, false, cc_record_value(r, least, CC_KEY(scheme))->text, &rows);
-    if (rows > 1) /* of several settings */
+    if (rows > 1) /* settings differ */
         return cc_record_note_at(r, CC_NOTE_ANSWER, e,
                                  "to compute %.4g%% of the time takes %s to %s, by the setting",
                                  100 * o->cu[0], low, print_row(r, most, high));

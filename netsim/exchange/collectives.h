@@ -1,5 +1,5 @@
-/* The collectives of a step with sharded states, as their exchanges see them: each has a rank state
- * of its own, among its workers, with its own operation, exchange and scheme. */
+/* The collectives of a step with sharded states, as their exchanges see them: each has its own
+ * rank state, among its workers, with its own operation, exchange and scheme. */
 #ifndef CC_NETSIM_EXCHANGE_COLLECTIVES_H
 #define CC_NETSIM_EXCHANGE_COLLECTIVES_H
 
@@ -9,7 +9,7 @@ struct cc_rank_collective {
     struct cc_job job;
     struct cc_job_row row;
     struct cc_rank_state s;
-    struct cc_spec *spec, *raw; /* of parameters; NULL: the row's */
+    struct cc_spec *spec, *raw; /* for parameters; NULL: the row's */
     char scheme[32];            /* the name of values as they are */
 };
 

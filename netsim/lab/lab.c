@@ -51,7 +51,7 @@
 #include "core/open_files.h"
 #include "netsim/lab/lab_impl.h"
 
-enum { OPEN_FILES = 16 };   /* of ip, beside one for each link */
+enum { OPEN_FILES = 16 };   /* ip's, beside one for each link */
 enum { MOST_HOSTS = 1000 }; /* a Linux bridge has 1,024 ports */
 
 /* How long the lab's first process may take to begin; to open the lab, a second more for each

@@ -48,7 +48,7 @@
 enum { FIRST_NET = 128 - CC_LAB_NICS };
 
 enum { NETNS_CAP = 64, NAME_CAP = 32 };
-enum { FIRST_TABLE = 100 };  /* of routing: of a host's first data link */
+enum { FIRST_TABLE = 100 };  /* the routing table of a host's first data link */
 enum { MOST_SEGMENTS = 43 }; /* in one packet of TCP's segmentation offload, 64 KB */
 
 static void print_address(char out[CC_LAB_ADDRESS], int net, int host)

@@ -163,7 +163,7 @@ def one(name, kind, number, seed):
     except subprocess.TimeoutExpired:
         err = '(stderr is still open)'
     interrupted = kind is PAUSED or idle_s is not None or number in (signal.SIGINT, signal.SIGTERM)
-    # Of validate, 1 if a row that was measured before differs from the formulas.
+    # validate ends with 1 if a row that was measured before differs from the formulas.
     ends = {0, 1} | ({3} if name == 'validate' else set()) | ({130} if interrupted else set())
     if kind is ENDED and number == signal.SIGKILL and delivered:
         ends = {-signal.SIGKILL}
