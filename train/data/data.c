@@ -11,7 +11,8 @@
 #include "core/nearest.h"
 #include "train/data/sources.h"
 
-const char *const cc_data_names[] = {"digits", "text", "synthetic", "synthetic-sparse", NULL};
+const char *const cc_data_names[] = {"digits",           "text", "shapes", "synthetic",
+                                     "synthetic-sparse", NULL};
 
 static void free_samples(struct cc_samples *s)
 {
@@ -76,8 +77,8 @@ static int open_path(const char *path, const char *keys, struct cc_data *d, stru
     if (near != NULL)
         return cc_usage(e, "'%s' is not a data set; did you mean '%s'?", path, near);
     return cc_usage(e,
-                    "'%s' is not a data set: it is digits, synthetic, a folder of IDX or CIFAR "
-                    "files, or a .csv, .libsvm, .npz or .npy file",
+                    "'%s' is not a data set: it is digits, shapes, synthetic, a folder of IDX or "
+                    "CIFAR files, or a .csv, .libsvm, .npz or .npy file",
                     path);
 }
 
@@ -93,6 +94,8 @@ static int open_dense(const char *path, const char *keys, struct cc_data *d, str
         return keys == NULL ? cc_data_digits(d, e) : cc_usage(e, "digits has no keys");
     if (strcmp(path, "synthetic") == 0)
         return cc_data_synthetic(keys, d, e);
+    if (strcmp(path, "shapes") == 0)
+        return cc_data_shapes(keys, d, e);
     if (strcmp(path, "synthetic-sparse") == 0)
         return cc_usage(e, "synthetic-sparse has sparse rows, which --net logreg and svm take");
     if (is_text(path))

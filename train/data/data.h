@@ -45,6 +45,7 @@ struct cc_data {
 /* Opens a data set by its text:
  *
  *   digits              8x8 handwritten digits, which the program carries
+ *   shapes[:...]        images of shapes, drawn (train/data/sources.h)
  *   synthetic[:...]     drawn at random (train/data/sources.h)
  *   a folder            with the files of MNIST and its kin (IDX, also .gz) or of CIFAR-10 or -100
  *   FILE.csv[:...]      a sample in each line, with its class; may name a file to test with

@@ -16,6 +16,11 @@ int cc_data_digits(struct cc_data *d, struct cc_error *e);
  * the patterns is 1), seed=1. */
 int cc_data_synthetic(const char *keys, struct cc_data *d, struct cc_error *e);
 
+/* Images of shapes (shapes.c), of three channels of bytes. Keys, all of them optional: classes=10
+ * (up to 10 shapes, or up to 100 pairs), size=32 (height and width), train=10000 and test=2000
+ * samples, strokes=6 in each image, noise=0.05 (standard deviation; white is 1), seed=1. */
+int cc_data_shapes(const char *keys, struct cc_data *d, struct cc_error *e);
+
 /* A folder of IDX files under MNIST's names, with or without .gz, or of CIFAR's binary files.
  * *found: whether the folder has such files at all. */
 int cc_data_idx_folder(const char *path, bool *found, struct cc_data *d, struct cc_error *e);

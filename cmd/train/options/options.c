@@ -133,11 +133,11 @@ const struct cc_option cc_train_own_options[] = {
              "(docs/train.md); or logreg or svm, linear models on sparse rows "
              "(docs/linear.md)"},
     {.name = "data", MEMBER(data), .value = "SET", .otherwise = "digits; of gpt text, of linear models synthetic-sparse",
-     .group = CC_GROUP_TRAIN, .brief = "digits, text, synthetic, or a file or folder",
+     .group = CC_GROUP_TRAIN, .brief = "digits, shapes, text, or a file or folder",
      .words = cc_data_names, .file = CC_READS_FILE,
      .help = "the data set: digits, or for gpt text (which the program carries), text:PATH (a file, or "
-             "those of a folder), synthetic (drawn at random, as in "
-             "synthetic:classes=3,noise=2), synthetic-sparse (sparse rows, for linear models), a folder of MNIST's or CIFAR's files, or a .csv, .libsvm, "
+             "those of a folder), shapes (images that are drawn, as in shapes:classes=100), synthetic "
+             "(drawn at random, as in synthetic:classes=3,noise=2), synthetic-sparse (sparse rows, for linear models), a folder of MNIST's or CIFAR's files, or a .csv, .libsvm, "
              ".npz or .npy file "
              "(docs/train.md)"},
     {.name = "input", MEMBER(input), .parse = parse_input, .value = "HxW", .otherwise = "that of the samples", .group = CC_GROUP_TRAIN,
