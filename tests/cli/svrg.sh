@@ -38,6 +38,10 @@ json 'all(b["suboptimality"] < 0.3 * a["suboptimality"] and b["distance"] < 0.6 
 json 'all(0 < r["suboptimality"] < 1e-6 for r in d["rows"] if r["step"] == 1000)'
 json 'any(n.startswith("svrg: epochs of 200 steps; smoothness L = 0.3, convexity l at least 0.05") for n in d["notes"])'
 json 'any(n.startswith("optimum: 0.") and "Newton" in n for n in d["notes"])'
+# The optimum at the distance R, and the mean over the evaluations of each training, which a summary has, too.
+json 'any("; R = 1." in n and n.endswith("smoothness L = 0.3") for n in d["notes"])'
+json 'all(abs(5 * r["suboptimality_mean"] - sum(e["suboptimality"] for e in d["rows"] if e["kind"] == "eval" and e["scheme"] == r["scheme"])) < 1e-12 for r in d["rows"] if r["step"] == 1000)'
+json 'd["rows"][0]["suboptimality_mean"] == d["rows"][0]["suboptimality"] > d["rows"][4]["suboptimality_mean"] > d["rows"][4]["suboptimality"]'
 cp out svrg.json
 q 0 $t --weight-decay 0.05 --optimizer sgd --momentum 0 --batch 1 --rate 0.33 --schedule constant --warmup 0 --optimum --scheme fp32 --exchange allgather --steps 1000 --format json
 json 'd["rows"][-1]["suboptimality"] > 1e-4 and d["rows"][0]["bits_push"] == 32'

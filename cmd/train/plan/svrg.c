@@ -118,19 +118,25 @@ int cc_train_find_optimum(struct cc_train *t, struct cc_error *e)
 int cc_train_note_convex(const struct cc_train *t, struct cc_error *e)
 {
     const struct cc_training_config *c = &t->options.training;
-    if (c->svrg_steps > 0) {
-        const struct cc_linear_objective f = objective_of(t, c->task.l2);
-        const struct cc_svrg_constants k = cc_svrg_constants(&f);
+    if (c->svrg_steps == 0 && t->optimum.w == NULL)
+        return CC_OK;
+    const struct cc_linear_objective f = objective_of(t, c->task.l2);
+    const struct cc_svrg_constants k = cc_svrg_constants(&f);
+    if (c->svrg_steps > 0)
         CC_TRY(
             cc_record_note(t->record, e,
                            "svrg: epochs of %zu steps; smoothness L = %.4g, convexity l at least "
                            "%.4g, so that the condition number is at most %.4g",
                            c->svrg_steps, k.smooth, k.convex, k.smooth / k.convex));
-    }
     if (t->optimum.w == NULL)
         return CC_OK;
+    double squares = 0;
+    for (size_t j = 0; j < f.features; j++)
+        squares += t->optimum.w[j] * t->optimum.w[j];
     return cc_record_note(t->record, e,
                           "optimum: %.15g, by %zu steps of Newton's method; the gradient's norm is "
-                          "%.1e there",
-                          t->optimum.value, t->optimum.steps, t->optimum.gradient);
+                          "%.1e there; R = %.5g from the zeros where trainings begin; smoothness L "
+                          "= %.4g",
+                          t->optimum.value, t->optimum.steps, t->optimum.gradient, sqrt(squares),
+                          k.smooth);
 }

@@ -116,6 +116,7 @@ const struct cc_column cc_train_columns[] = {
               .note = "--consistency stale"),
     CC_COLUMN(updates_per_s, CC_DETAIL, .hidden = true, .by_row = true),
     CC_COLUMN(suboptimality, CC_ANSWER),
+    CC_COLUMN(suboptimality_mean, CC_PART),
     CC_COLUMN(distance, CC_ANSWER),
     CC_COLUMN(pass_s, CC_ANSWER, .by_row = true),
     CC_COLUMN(pass_paper_s, CC_ANSWER),

@@ -85,10 +85,12 @@ static bool is_alike(const struct cc_record *r, size_t row, size_t first)
  * the same ends. */
 static bool is_answer(const struct cc_record *r, size_t row, size_t first)
 {
+    if (!is_alike(r, row, first))
+        return false;
     for (size_t i = 0; i < row; i++)
-        if (strcmp(scheme_of(r, i), scheme_of(r, row)) == 0 && is_alike(r, i, first))
+        if (is_alike(r, i, first) && strcmp(scheme_of(r, i), scheme_of(r, row)) == 0)
             return false;
-    return is_alike(r, row, first);
+    return true;
 }
 
 /* The answer: where the first scheme ends, and those that push least. */

@@ -173,15 +173,25 @@ static void put_sizes(const struct cc_train *t, size_t row, const struct cc_spec
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
 }
 
+/* The mean of a linear model's objectives at the evaluations up to one of them. */
+static double mean_objective(const struct cc_training_result *of, size_t at)
+{
+    double sum = 0;
+    for (size_t i = 0; i <= at; i++)
+        sum += of->eval[i].objective;
+    return sum / (double)(at + 1);
+}
+
 /* The objective of a linear model, and its times of a pass. */
-static void put_linear(const struct cc_train *t, size_t row, double objective, double distance,
-                       const struct cc_train_step *step)
+static void put_linear(const struct cc_train *t, size_t row, double objective,
+                       double objective_mean, double distance, const struct cc_train_step *step)
 {
     const bool known = t->optimum.w != NULL;
     const double epoch = (double)t->epoch;
     const struct cc_number_column all[] = {
         {CC_KEY(objective), objective},
         {CC_KEY(suboptimality), known ? objective - t->optimum.value : NAN},
+        {CC_KEY(suboptimality_mean), known ? objective_mean - t->optimum.value : NAN},
         {CC_KEY(distance), distance},
         {CC_KEY(pass_s), epoch * step->step_s},
         {CC_KEY(pass_comm_s), epoch * (step->codec_s + step->comm_s)}};
@@ -235,7 +245,7 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
         {CC_KEY(time_s), step->time_s}};
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
     put_sizes(t, row, cc_train_spec(t, variant), v->push_bytes, v->pull_bytes);
-    put_linear(t, row, v->objective, v->distance, step);
+    put_linear(t, row, v->objective, mean_objective(of, at), v->distance, step);
     put_bits(t, row, v->loss, v->worker_loss);
     if (!of->complete || at + 1 < of->evals)
         return CC_OK;
@@ -263,9 +273,10 @@ static int add_divergence(const struct cc_train *t, size_t variant, size_t seed,
 
 /* The means of a variant's complete trainings. */
 struct summary {
-    struct mean accuracy, best, workers, loss, objective, distance, difference, difference_best,
-        loss_rise, push, pull, bytes, compute_s, codec_s, comm_s, step_s, time_s, target_s,
-        target_step, target_bytes, residual, pull_residual, stale, stale_p95, wait_s, updates_per_s;
+    struct mean accuracy, best, workers, loss, objective, objectives, distance, difference,
+        difference_best, loss_rise, push, pull, bytes, compute_s, codec_s, comm_s, step_s, time_s,
+        target_s, target_step, target_bytes, residual, pull_residual, stale, stale_p95, wait_s,
+        updates_per_s;
     size_t complete, diverged, ended; /* ended: early, by --trial */
 };
 
@@ -345,6 +356,7 @@ static void add_training(const struct cc_train *t, size_t variant, struct summar
     add(&s->workers, last->worker_accuracy);
     add(&s->loss, last->loss);
     add(&s->objective, last->objective);
+    add(&s->objectives, mean_objective(of, of->evals - 1));
     add(&s->distance, last->distance);
     add(&s->best, best);
     add(&s->bytes, bytes_until(of, of->evals - 1));
@@ -501,7 +513,8 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
     const struct cc_train_step mean = {.codec_s = mean_of(&s->codec_s),
                                        .comm_s = mean_of(&s->comm_s),
                                        .step_s = mean_of(&s->step_s)};
-    put_linear(t, row, mean_of(&s->objective), mean_of(&s->distance), &mean);
+    put_linear(t, row, mean_of(&s->objective), mean_of(&s->objectives), mean_of(&s->distance),
+               &mean);
     put_bits(t, row, mean_of(&s->loss), NAN);
     CC_TRY(put_frameworks(t, row, variant, link, s, e));
     CC_TRY(cc_train_put_trial(t, row, variant, 8 * mean_of(&s->push) / (double)t->net->values, e));
