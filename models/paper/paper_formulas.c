@@ -50,7 +50,7 @@ static double zero_runs(struct cc_paper_case *c)
 
 /* QSGD, Table 1: speedup = (1 + m) / (1 + m (bits/32 + 1/bucket + codec)), m = communication over
  * computation, which add up (Figure 2 stacks them). Computation is proportional to the net's
- * multiply-additions, communication to its values. */
+ * multiply-additions, communication to its values, which the table prints as whole millions. */
 static double gpu_sum(struct cc_paper_case *c)
 {
     const struct cc_net *net = c->row->net;
@@ -58,6 +58,8 @@ static double gpu_sum(struct cc_paper_case *c)
         return cc_case_failed(c, cc_fail(c->e, "it needs a net with its computation"));
     if (cc_case_is(c, "values"))
         return (double)net->values;
+    if (cc_case_is(c, "whole_millions"))
+        return floor((double)net->values / 1e6);
     double comm = cc_case_number(c, "value_cost") * (double)net->values / net->compute;
     double traffic = cc_case_number(c, "bits") / 32 + 1 / cc_case_number(c, "bucket");
     return (1 + comm) / (1 + comm * (traffic + cc_case_number(c, "codec")));
@@ -483,7 +485,7 @@ const struct cc_paper_formula cc_paper_formulas[] = {
     {"zero-runs", zero_runs, false, QUANTITIES("ratio", "bits"),
      INPUTS(SPAN("s", 0, 2), SHARE("tail"), REAL("steepness"))},
     {"traffic", traffic, true, QUANTITIES("values", "bps"), INPUTS(REAL("steps_per_s"))},
-    {"gpu-sum", gpu_sum, false, QUANTITIES("values", "speedup"),
+    {"gpu-sum", gpu_sum, false, QUANTITIES("values", "whole_millions", "speedup"),
      INPUTS(REAL("bits"), ABOVE("bucket"), REAL("value_cost"), REAL("codec"))},
     {"amdahl", amdahl, false, QUANTITIES("comm_speedup", "speedup"),
      INPUTS(REAL("bits"), ABOVE("bucket"), SHARE("comm_share"), ABOVE("comm_gain"))},

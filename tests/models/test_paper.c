@@ -100,7 +100,7 @@ static void as_printed(void **state)
         {"pipe-sgd", "CIFAR100-Convex", "with truncation, Pipe-SGD's time below D-Sync's", 0.46},
         {"qsgd-table1", "AlexNet", "Speedup (8 GPUs)", 2.05},
         {"qsgd-table1", "ResNet110", "Speedup (8 GPUs)", 1.10},
-        {"qsgd-table1", "VGG19", "Params.", 143e6},
+        {"qsgd-table1", "VGG19", "Params.", 143},
         {"qsgd-table1", "LSTM", "Speedup (2 GPUs)", 2},
         {"qsgd-section5", "LSTM, 2 GPUs, batch 256", "overall", 2.7},
         {"thesis-table1.1", "DenseNet", "bps", 207.2e6},
