@@ -93,5 +93,7 @@ point '3.1: stochastic and feedback' '("mlp:128: training fails to converge", fl
     train --net mlp:128 --data digits --evaluations 1 --scheme ternary:ef=1
 point 'Figure 1.1, text' '("Inception-v4 on 4 machines is slower than on one", float(4 * of(net="inception-v4")["compute_s"] < of(net="inception-v4")["step_s"]))' \
     model --net inception-v4 --compute 680.272ms --workers 4 --servers 4 --colocate --exchange ps --mode sequential --placement lpt --scheme fp32 --bw 1gbps --overhead ethernet
+point 'Corollary 2.2' '("mean above the optimum, K = 4, T = 1,000", of(kind="summary")["suboptimality_mean"])' \
+    train --net logreg --data synthetic-sparse:features=100,train=2000,test=500,nonzeros=20 --weight-decay 0.01 --momentum 0 --batch 1 --exchange allgather --schedule constant --warmup 0 --optimum --eval-every 1 --seeds 3 --workers 4 --steps 1000 --rate 0.352 --scheme fp32 --threads 1
 
 finish
