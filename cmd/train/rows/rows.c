@@ -2,17 +2,13 @@
  * over its seeds. */
 #include <gsl/gsl_cdf.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cmd/train/papers/papers.h"
 #include "cmd/train/plan/plan.h"
+#include "cmd/train/rows/parts.h"
 #include "cmd/train/rows/rows.h"
 #include "cmd/train/times/times.h"
 #include "core/memory.h"
-#include "models/step.h"
-#include "train/linear/linear.h"
 
 /* --- means over seeds --- */
 
@@ -43,171 +39,7 @@ static double half_width(const struct mean *m)
     return gsl_cdf_tdist_Pinv(0.975, n - 1) * sqrt(variance / n);
 }
 
-/* --- rows --- */
-
-/* A worker's payload bytes in both directions up to each evaluation. */
-static double bytes_until(const struct cc_training_result *of, size_t eval)
-{
-    double bytes = 0;
-    size_t step = 0;
-    for (size_t i = 0; i <= eval; i++) {
-        const struct cc_evaluation *v = &of->eval[i];
-        bytes += (double)(v->step - step) * (v->push_bytes + v->pull_bytes);
-        step = v->step;
-    }
-    return bytes;
-}
-
-static const char *clock_of(const struct cc_train *t, size_t variant, const struct cc_link *link)
-{
-    if (t->options.on != CC_TRAIN_LOCAL)
-        return cc_train_places[t->options.on];
-    if (cc_train_consistency(t, variant) != CC_BULK && !isnan(t->options.compute_s))
-        return "clocks";
-    return link != NULL ? "model" : "process";
-}
-
-int cc_train_put_clock(struct cc_record *r, size_t row, const char *clock, struct cc_error *e)
-{
-    const bool simulated = strcmp(clock, "sim") == 0 || strcmp(clock, "clocks") == 0;
-    r->rows[row].origin = simulated                     ? CC_ORIGIN_SIMULATED
-                          : strcmp(clock, "model") == 0 ? CC_ORIGIN_COMPUTED
-                                                        : CC_ORIGIN_MEASURED;
-    return cc_record_text(r, row, CC_KEY(clock), clock, e);
-}
-
-static int new_row(const struct cc_train *t, size_t variant, const struct cc_link *link,
-                   const char *kind, size_t *row, struct cc_error *e)
-{
-    struct cc_record *r = t->record;
-    const struct cc_training_config *c = &t->options.training;
-    const struct cc_spec *spec = cc_train_spec(t, variant);
-    const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);
-    const bool own = cc_own_momentum(spec->scheme, spec->params) > 0;
-    const struct cc_local_config *l = &c->local;
-    const bool local = l->steps > 0;
-    const enum cc_consistency how = cc_train_consistency(t, variant);
-    const struct cc_link *intra = &t->options.cluster.setting.cluster.intra;
-    const bool shards = c->shards != CC_SHARDS_NONE;
-    const bool hosts = c->per_host > 1, asymmetric = link != NULL && cc_link_asymmetric(link);
-    const bool inside = hosts && cc_exchange_has(c->exchange, CC_X_INSIDE);
-    const bool decoded = cc_reduction(spec->scheme, spec->params) != CC_REDUCE_SUM;
-    const struct cc_number_column all[] = {
-        {CC_KEY(values), (double)t->net->values},
-        {CC_KEY(per_host), hosts ? (double)c->per_host : NAN},
-        {CC_KEY(chunks), c->parts > 1 ? (double)c->parts : NAN},
-        {CC_KEY(bw_up_bps), asymmetric ? cc_link_up_bps(link) : NAN},
-        {CC_KEY(bw_down_bps), asymmetric ? cc_link_down_bps(link) : NAN},
-        {CC_KEY(intra_bw_bps), hosts && link != NULL ? intra->bw_bps : NAN},
-        {CC_KEY(intra_latency_s), hosts && link != NULL ? intra->latency_s : NAN},
-        {CC_KEY(workers), (double)c->task.workers},
-        {CC_KEY(servers), servers ? (double)c->servers : (double)NAN},
-        {CC_KEY(batch), (double)c->task.batch},
-        {CC_KEY(rate), cc_train_rate(t, variant)},
-        {CC_KEY(staleness),
-         cc_consistency_is_bounded(how) ? t->options.consistency.staleness : (double)NAN},
-        {CC_KEY(momentum), c->optimizer.kind == CC_ADAM || c->optimizer.kind == CC_ADAMW ? NAN
-                           : own && !local                                               ? 0
-                                           : t->options.momentum},
-        {CC_KEY(local_steps), local ? (double)(l->steps * l->parts) : NAN},
-        {CC_KEY(stream_parts), local ? (double)l->parts : NAN},
-        {CC_KEY(depth), c->mode == CC_PIPE ? (double)c->depth : NAN},
-        {CC_KEY(bw_bps), link != NULL ? link->bw_bps : NAN},
-        {CC_KEY(latency_s), link != NULL ? link->latency_s : NAN}};
-    const struct cc_text_column texts[] = {
-        {CC_KEY(scheme), spec->name},
-        {CC_KEY(net), c->task.net},
-        {CC_KEY(data), t->data->name},
-        {CC_KEY(exchange), cc_exchange_names[c->exchange]},
-        {CC_KEY(dtype), cc_element_names[c->dtype]},
-        {CC_KEY(system), shards ? cc_train_systems[t->options.system] : NULL},
-        {CC_KEY(weight_scheme), shards ? c->gather : NULL},
-        {CC_KEY(gathered), shards ? cc_shards_names[c->shards] : NULL},
-        {CC_KEY(gather_scheme), decoded && !shards ? c->gather : NULL},
-        {CC_KEY(intra_scheme), decoded && hosts ? c->intra_scheme : NULL},
-        {CC_KEY(inner_exchange), inside ? cc_stage_exchange_names[c->inner_exchange] : NULL},
-        {CC_KEY(outer_exchange), inside ? cc_stage_exchange_names[c->outer_exchange] : NULL},
-        {CC_KEY(mode), cc_step_names[c->mode]},
-        {CC_KEY(kind), kind},
-        {CC_KEY(outer), local ? cc_train_outer(&t->options) : NULL},
-        {CC_KEY(framework), t->framework_name},
-        {CC_KEY(pull), !servers    ? NULL
-                       : c->deltas ? "delta"
-                                   : "mean"},
-        {CC_KEY(pull_scheme), servers ? cc_train_pull(t, spec)->name : NULL}};
-    CC_TRY(cc_record_add(r, row, e));
-    cc_record_numbers(r, *row, all, sizeof all / sizeof all[0]);
-    CC_TRY(cc_record_texts(r, *row, texts, sizeof texts / sizeof texts[0], e));
-    CC_TRY(cc_train_put_clock(r, *row, clock_of(t, variant, link), e));
-    return servers ? cc_train_put_consistency(t, *row, how, e) : CC_OK;
-}
-
-/* Values of the tensors that travel as fp32. */
-static double raw_values(const struct cc_train *t)
-{
-    double values = 0;
-    for (size_t i = 0; i < t->net->count; i++)
-        values += t->is_raw[i] ? (double)t->net->tensors[i].shape.n : 0;
-    return values;
-}
-
-/* Sizes in bits; pull NaN without servers. */
-static void put_sizes(const struct cc_train *t, size_t row, const struct cc_spec *spec, double push,
-                      double pull)
-{
-    const double values = (double)t->net->values, bits = 8 * push / values;
-    const double type_bits = 8.0 * (double)cc_element_bytes[t->options.training.dtype];
-    const bool decoded = cc_reduction(spec->scheme, spec->params) == CC_REDUCE_DECODED;
-    const double raw_bits = decoded ? type_bits : 32;
-    const bool pulls = cc_exchange_has(t->options.training.exchange, CC_X_SERVERS) ||
-                       t->options.training.shards != CC_SHARDS_NONE;
-    const double once = pull / cc_train_gathers(&t->options.training);
-    const double both = pulls ? (push + once) / 2 : push, raw = raw_values(t);
-    const struct cc_number_column all[] = {
-        {CC_KEY(payload_bytes), push},
-        {CC_KEY(bits_per_value), bits},
-        {CC_KEY(ratio), type_bits / bits},
-        {CC_KEY(bits_push), bits},
-        {CC_KEY(bits_pull), pulls ? 8 * pull / values : NAN},
-        {CC_KEY(bits_compressed), (8 * both - raw_bits * raw) / (values - raw)}};
-    cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
-}
-
-/* The mean of a linear model's objectives at the evaluations up to one of them. */
-static double mean_objective(const struct cc_training_result *of, size_t at)
-{
-    double sum = 0;
-    for (size_t i = 0; i <= at; i++)
-        sum += of->eval[i].objective;
-    return sum / (double)(at + 1);
-}
-
-/* The objective of a linear model, and its times of a pass. */
-static void put_linear(const struct cc_train *t, size_t row, double objective,
-                       double objective_mean, double distance, const struct cc_train_step *step)
-{
-    const bool known = t->optimum.w != NULL;
-    const double epoch = (double)t->epoch;
-    const struct cc_number_column all[] = {
-        {CC_KEY(objective), objective},
-        {CC_KEY(suboptimality), known ? objective - t->optimum.value : NAN},
-        {CC_KEY(suboptimality_mean), known ? objective_mean - t->optimum.value : NAN},
-        {CC_KEY(distance), distance},
-        {CC_KEY(pass_s), epoch * step->step_s},
-        {CC_KEY(pass_comm_s), epoch * (step->codec_s + step->comm_s)}};
-    if (cc_linear_is(t->options.training.task.net))
-        cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
-}
-
-/* The losses of a language model, in bits. */
-static void put_bits(const struct cc_train *t, size_t row, double loss, double workers)
-{
-    if (t->data->context == 0)
-        return;
-    const double bits = cc_data_tokens_a_byte(t->data) / log(2);
-    cc_record_number(t->record, row, CC_KEY(bits_per_byte), loss * bits);
-    cc_record_number(t->record, row, CC_KEY(bits_per_byte_workers), workers * bits);
-}
+/* --- evaluations --- */
 
 static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed, size_t at,
                           const struct cc_link *link, const struct cc_train_step *step,
@@ -217,7 +49,7 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
     const struct cc_evaluation *v = &of->eval[at];
     const struct cc_train_unsynced u = cc_train_unsynced(t, variant, of, at);
     size_t row;
-    CC_TRY(new_row(t, variant, link, "eval", &row, e));
+    CC_TRY(cc_train_new_row(t, variant, link, "eval", &row, e));
     if (t->options.show != CC_SHOW_ALL)
         t->record->rows[row].detail = true;
     const struct cc_number_column all[] = {
@@ -230,7 +62,7 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
         {CC_KEY(accuracy_workers), v->worker_accuracy},
         {CC_KEY(train_loss), v->train_loss},
         {CC_KEY(train_accuracy), v->train_accuracy},
-        {CC_KEY(bytes), bytes_until(of, at)},
+        {CC_KEY(bytes), cc_train_bytes_until(of, at)},
         {CC_KEY(residual), v->residual},
         {CC_KEY(residual_pull), v->pull_residual},
         {CC_KEY(staleness_mean), u.mean},
@@ -244,9 +76,9 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
         {CC_KEY(cu), cc_step_utilization(step->compute_s, step->step_s)},
         {CC_KEY(time_s), step->time_s}};
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
-    put_sizes(t, row, cc_train_spec(t, variant), v->push_bytes, v->pull_bytes);
-    put_linear(t, row, v->objective, mean_objective(of, at), v->distance, step);
-    put_bits(t, row, v->loss, v->worker_loss);
+    cc_train_put_sizes(t, row, cc_train_spec(t, variant), v->push_bytes, v->pull_bytes);
+    cc_train_put_linear(t, row, v->objective, cc_train_mean_objective(of, at), v->distance, step);
+    cc_train_put_bits(t, row, v->loss, v->worker_loss);
     if (!of->complete || at + 1 < of->evals)
         return CC_OK;
     if (of->peak_bytes > 0)
@@ -262,7 +94,7 @@ static int add_divergence(const struct cc_train *t, size_t variant, size_t seed,
 {
     const struct cc_training_result *of = cc_train_training(t, variant, seed, link);
     size_t row;
-    CC_TRY(new_row(t, variant, link, "eval", &row, e));
+    CC_TRY(cc_train_new_row(t, variant, link, "eval", &row, e));
     cc_record_number(t->record, row, CC_KEY(seed), (double)(t->options.seed + seed));
     cc_record_number(t->record, row, CC_KEY(step), (double)of->diverged_step);
     cc_record_number(t->record, row, CC_KEY(diverged), 1);
@@ -356,10 +188,10 @@ static void add_training(const struct cc_train *t, size_t variant, struct summar
     add(&s->workers, last->worker_accuracy);
     add(&s->loss, last->loss);
     add(&s->objective, last->objective);
-    add(&s->objectives, mean_objective(of, of->evals - 1));
+    add(&s->objectives, cc_train_mean_objective(of, of->evals - 1));
     add(&s->distance, last->distance);
     add(&s->best, best);
-    add(&s->bytes, bytes_until(of, of->evals - 1));
+    add(&s->bytes, cc_train_bytes_until(of, of->evals - 1));
     add(&s->time_s, step[of->evals - 1].time_s);
     add(&s->residual, last->residual);
     add(&s->pull_residual, last->pull_residual);
@@ -377,7 +209,7 @@ static void add_training(const struct cc_train *t, size_t variant, struct summar
     if (reached < of->evals) {
         add(&s->target_s, step[reached].time_s);
         add(&s->target_step, (double)of->eval[reached].step);
-        add(&s->target_bytes, bytes_until(of, reached));
+        add(&s->target_bytes, cc_train_bytes_until(of, reached));
     }
     add_steps(s, of, step);
 }
@@ -465,7 +297,7 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
     const double best = mean_of(&s->difference_best), off_best = half_width(&s->difference_best);
     const double rise = mean_of(&s->loss_rise), off_rise = half_width(&s->loss_rise);
     size_t row;
-    CC_TRY(new_row(t, variant, link, "summary", &row, e));
+    CC_TRY(cc_train_new_row(t, variant, link, "summary", &row, e));
     const struct cc_number_column all[] = {
         {CC_KEY(seeds), (double)s->complete},
         {CC_KEY(diverged), (double)s->diverged},
@@ -509,13 +341,13 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
     if (t->options.show == CC_SHOW_MEANS)
         t->record->rows[row].detail = true;
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
-    put_sizes(t, row, cc_train_spec(t, variant), mean_of(&s->push), mean_of(&s->pull));
+    cc_train_put_sizes(t, row, cc_train_spec(t, variant), mean_of(&s->push), mean_of(&s->pull));
     const struct cc_train_step mean = {.codec_s = mean_of(&s->codec_s),
                                        .comm_s = mean_of(&s->comm_s),
                                        .step_s = mean_of(&s->step_s)};
-    put_linear(t, row, mean_of(&s->objective), mean_of(&s->objectives), mean_of(&s->distance),
-               &mean);
-    put_bits(t, row, mean_of(&s->loss), NAN);
+    cc_train_put_linear(t, row, mean_of(&s->objective), mean_of(&s->objectives),
+                        mean_of(&s->distance), &mean);
+    cc_train_put_bits(t, row, mean_of(&s->loss), NAN);
     CC_TRY(put_frameworks(t, row, variant, link, s, e));
     CC_TRY(cc_train_put_trial(t, row, variant, 8 * mean_of(&s->push) / (double)t->net->values, e));
     if (t->options.rates.count > 1)
@@ -570,7 +402,7 @@ static int add_point(const struct cc_train *t, size_t variant, size_t at,
         add(&train_accuracy, v->train_accuracy);
         add(&push, v->push_bytes);
         add(&pull, v->pull_bytes);
-        add(&bytes, bytes_until(of, at));
+        add(&bytes, cc_train_bytes_until(of, at));
     }
     const double half = half_width(&accuracy);
     const struct cc_number_column all[] = {{CC_KEY(seeds), (double)accuracy.count},
@@ -583,10 +415,10 @@ static int add_point(const struct cc_train *t, size_t variant, size_t at,
                                            {CC_KEY(train_accuracy), mean_of(&train_accuracy)},
                                            {CC_KEY(bytes), mean_of(&bytes)}};
     size_t row;
-    CC_TRY(new_row(t, variant, link, "mean", &row, e));
+    CC_TRY(cc_train_new_row(t, variant, link, "mean", &row, e));
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
-    put_sizes(t, row, cc_train_spec(t, variant), mean_of(&push), mean_of(&pull));
-    put_bits(t, row, mean_of(&loss), NAN);
+    cc_train_put_sizes(t, row, cc_train_spec(t, variant), mean_of(&push), mean_of(&pull));
+    cc_train_put_bits(t, row, mean_of(&loss), NAN);
     return CC_OK;
 }
 
