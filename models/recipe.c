@@ -263,10 +263,19 @@ static const struct form a_framework = {
 static const struct form frameworks = {.elements = &a_framework, .count = CC_RECIPE_FRAMEWORKS};
 /* SparCML's Table 2: its links and its data sets in the order of their numbers in the rows. */
 static const struct form links_of_passes = {.elements = &a_text, .count = CC_RECIPE_LINKS};
+static int check_seconds(const cJSON *item, struct cc_error *e)
+{
+    return cJSON_IsNumber(item) && item->valuedouble > 0 ? CC_OK
+                                                         : cc_fail(e, "not a time in seconds");
+}
+
+static const struct form seconds = {.check = check_seconds};
+static const struct form codec_of_passes = {.elements = &a_plain_value, .count = CC_RECIPE_LINKS};
 static const struct form data_of_passes = {.values = &a_text, .count = CC_RECIPE_DATA};
-static const struct form passes = {.members = MEMBERS(NEEDS("links", links_of_passes),
-                                                      NEEDS("data", data_of_passes),
-                                                      NEEDS("descent", a_text))};
+static const struct form passes = {
+    .members = MEMBERS(NEEDS("links", links_of_passes), NEEDS("data", data_of_passes),
+                       NEEDS("descent", a_text), MAY("dense", links_of_passes),
+                       MAY("codec", codec_of_passes), MAY("computing", seconds))};
 /* The time of computing, as a share of that of fp32's traffic. */
 static const struct form a_computing = {
     .members = MEMBERS(NEEDS("table", a_text), NEEDS("constant", a_text), MAY("bw", a_text),

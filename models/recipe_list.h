@@ -8,6 +8,7 @@
     R(sim, sparcml_figure4, "sparcml-figure4")                                                     \
     R(sim, thesis_5_1, "thesis-5.1")                                                               \
     R(sim, thesis_5_4, "thesis-5.4")                                                               \
+    R(sim, thesis_5_4_bound, "thesis-5.4-bound")                                                   \
     R(sim, thesis_5_5, "thesis-5.5")
 
 #define CC_RECIPES_RUN(R) R(run, threelc_table1, "3lc-table1")
@@ -41,8 +42,9 @@
     R(training, pipe_sgd_convex, "pipe-sgd-convex")                                                \
     R(training, thesis, "thesis")
 
-/* Tables of no paper. */
-#define CC_RECIPES_STUDIES(R) R(train, slow_links, "slow-links")
+/* Tables of no paper, and studies of several commands. */
+#define CC_RECIPES_STUDIES(R)                                                                      \
+    R(train, slow_links, "slow-links") R(train, sparcml_table2_changes, "sparcml-table2-changes")
 
 #define CC_RECIPES(R)                                                                              \
     CC_RECIPES_SIM(R)                                                                              \

@@ -65,6 +65,30 @@ for option in '--net svm' '--recipe 3lc' '--scheme fp32' '--workers 4' '--bw 1gb
     err "--paper sparcml-table2 and ${option%% *} exclude each other"
 done
 
+# One change after the other: dense exchanges at the rates that the table fits, the paper's computing, and the fitted
+# 2 ns a value in place of the codec over the first and the third link.
+cat >changes.json <<'E'
+{"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "train",
+ "options": {"batch": 2, "workers": 8, "coordinates": 10},
+ "passes": {"links": ["1gbps", "1gbps", "1gbps", "1gbps"],
+            "data": {"Webspam": "features=30000,nonzeros=9", "URL": "features=20000,nonzeros=9"}, "descent": "descent",
+            "dense": ["daint8_gbps", "daint32_gbps", "ib_gbps", "gige_gbps"], "computing": 25,
+            "codec": ["pass_ns", 0, "pass_ns", 3]}}]}
+E
+q 0 --recipe changes.json -q --format json
+json '[round(d["rows"][i]["bw_bps"] / 1e9, 1) for i in (0, 12, 16, 20, 24)] == [6.3, 13.0, 10.2, 0.5, 13.0]'
+json 'all(r["bw_bps"] == 1e9 for r in d["rows"] if r["scheme"] == "pairs")'
+json 'all(abs(r["pass_s"] - r["pass_comm_s"] - r["pass_paper_s"] + r["pass_comm_paper_s"]) < 1e-6 for r in d["rows"][:24:2])'
+json 'all(abs(r["pass_s"] - r["pass_comm_s"] - 25) < 1e-6 for r in d["rows"][24:])'
+json '[round(1e9 * r["codec_s"] / r["values"], 2) for r in d["rows"][13:24:2]] == [2, 2, 2, 2, 3, 3]'
+json 'd["rows"][24]["codec_s"] == 0 < d["rows"][25]["codec_s"]'
+sed 's/ib_gbps/ib_mbps/' changes.json >wrong.json
+t 1 --recipe wrong.json
+err '"passes": "dense": the table sparcml-table2 has no constant "ib_mbps"'
+sed 's/"computing": 25/"computing": -1/' changes.json >wrong.json
+t 1 --recipe wrong.json
+err '"computing": not a time in seconds'
+
 # --- ranks ---
 
 same='[[r[k] for k in ("scheme", "kind", "step", "loss", "objective", "accuracy", "bits_push", "weights")] for r in d["rows"]] == [[r[k] for k in ("scheme", "kind", "step", "loss", "objective", "accuracy", "bits_push", "weights")] for r in json.load(open("local.json"))["rows"]]'

@@ -52,7 +52,7 @@ while read -r line; do
         paper\ * | schemes\ *) t 0 $line ;;
         *)
             t 1 $line -o missing/x.csv
-            err 'missing/x.csv: cannot be written: No such file or directory'
+            err '.csv: cannot be written: No such file or directory'
             ;;
     esac
 done <commands

@@ -6,7 +6,14 @@
  * counted, and how many of them workers have in common. From these the formulas of `model` give the
  * time of a step over the links of the paper's clusters, and a pass is as many steps as the paper's
  * has. For coordinate descent, whose columns grow with the number of samples, the time of a worker
- * is scaled to all of them. */
+ * is measured with two numbers of samples, and the line through both followed to all of them.
+ *
+ * A recipe changes one thing at a time:
+ *
+ *   "dense"      the rates that dense exchanges reach over each link, by the table's fit
+ *   "computing"  the times are the paper's; in descent that many seconds a pass
+ *   "codec"      over each link, nanoseconds for each value of the vector, or a constant of the
+ *                table, in place of this machine's codec, which 0 keeps; not in descent */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +27,22 @@
 #include "models/paper/paper.h"
 #include "schemes/codec_set.h"
 
-/* SCD_DATA: the data set of coordinate descent. */
-enum { DRAWN = CC_UNION_WORKERS, TIMES = 3, SCD_DATA = 1, MOST_BATCH = 1 << 16 };
+/* SCD_DATA: the data set of coordinate descent, which is drawn once more with SCD_TIMES the
+ * samples.
+ */
+enum {
+    DRAWN = CC_UNION_WORKERS,
+    TIMES = 3,
+    SCD_DATA = 1,
+    SCD_TIMES = 20,
+    SCD_STEPS = 20,
+    MOST_BATCH = 1 << 16
+};
+
+/* Times of a payload's pairs; add: onto a sum. */
+struct codec_times {
+    double encode_s, decode_s, add_s;
+};
 
 /* A data set as drawn, and this machine's times with it. */
 struct measured {
@@ -31,8 +52,8 @@ struct measured {
     double compute_s[2]; /* time of a gradient, by net: logreg, svm */
     double scd_s;        /* time of a worker's coordinates, with all samples; 0: not measured */
     double update_s;
-    double encode_s, decode_s, add_s; /* times of a gradient's pairs; add: onto a sum */
-    double reduce_byte_s;             /* adding floats */
+    struct codec_times codec, scd_codec; /* of a gradient, and of a step of descent */
+    double reduce_byte_s;                /* adding floats */
     double pairs;
     struct cc_unions unions;
 };
@@ -42,8 +63,11 @@ struct table {
     struct cc_spec *pairs;
     struct cc_paper *paper;
     /* By the numbers that the table's rows have: */
-    struct cc_link link[CC_RECIPE_LINKS];
+    struct cc_link link[CC_RECIPE_LINKS], dense[CC_RECIPE_LINKS]; /* dense: of dense exchanges */
     struct measured of[CC_RECIPE_DATA];
+    double codec_ns[CC_RECIPE_LINKS]; /* NaN: as measured */
+    bool dense_fitted;                /* adding is part of rates that are fitted */
+    double computing_s; /* of a pass of descent, where the paper's times hold; else NaN */
 };
 
 /* --- measuring --- */
@@ -84,18 +108,18 @@ static int measure_gradients(const struct table *t, struct measured *m, int net,
     return status;
 }
 
-/* Encodes, decodes and adds a gradient; the least times. */
-static int measure_codec(const struct table *t, struct measured *m, const float *gradient,
-                         float *sum, struct cc_error *e)
+/* Encodes, decodes and adds a gradient of n values; the least times, and the number of pairs. */
+static int measure_codec(const struct table *t, size_t n, const float *gradient, float *sum,
+                         struct codec_times *out, double *pairs, struct cc_error *e)
 {
-    const struct cc_shape shape = cc_shape_flat(m->data->channels);
+    const struct cc_shape shape = cc_shape_flat(n);
     const struct cc_context ctx = {.seed = t->train.options.seed};
     struct cc_codec_set set = {0};
     int status = CC_OK;
     CC_TRY_OUT(cc_codec_set_init(&set, 1, e));
     set.item[0] = cc_codec_item(t->pairs, &shape);
     CC_TRY_OUT(cc_codec_set_allocate(&set, &cc_memory_in_turn, e));
-    m->encode_s = m->decode_s = m->add_s = INFINITY;
+    *out = (struct codec_times){INFINITY, INFINITY, INFINITY};
     for (int i = 0; i < TIMES; i++) {
         const struct cc_codec_item *c = &set.item[0];
         size_t bytes;
@@ -105,10 +129,10 @@ static int measure_codec(const struct table *t, struct measured *m, const float 
         CC_TRY_OUT(cc_decode(&c->codec, &ctx, c->payload, bytes, sum, e));
         const double decoded = cc_thread_now();
         CC_TRY_OUT(cc_decode_add(&c->codec, &ctx, c->payload, bytes, 1, sum, e));
-        m->encode_s = fmin(m->encode_s, encoded - begin);
-        m->decode_s = fmin(m->decode_s, decoded - encoded);
-        m->add_s = fmin(m->add_s, cc_thread_now() - decoded);
-        m->pairs = 8 * (double)bytes / cc_pair_cost(t->pairs->scheme, t->pairs->params).pair_bits;
+        out->encode_s = fmin(out->encode_s, encoded - begin);
+        out->decode_s = fmin(out->decode_s, decoded - encoded);
+        out->add_s = fmin(out->add_s, cc_thread_now() - decoded);
+        *pairs = 8 * (double)bytes / cc_pair_cost(t->pairs->scheme, t->pairs->params).pair_bits;
     }
 out:
     cc_codec_set_free(&set);
@@ -138,69 +162,93 @@ static int measure_update(struct measured *m, const struct cc_net *net, const fl
     return CC_OK;
 }
 
-/* A worker's step of coordinate descent: the least time after the first step, in which all rows
- * are multiplied. But for clearing the gradient, it is in proportion to the samples. */
-static int measure_scd(const struct table *t, struct measured *m, float *gradient, float *weights,
-                       struct cc_error *e)
+/* Draws rows in the shape of a data set, `times` those of the workers' batches. */
+static int draw(const struct table *t, const char *shape, const char *name, size_t times,
+                struct cc_data **out, struct cc_error *e)
+{
+    char *text;
+    CC_TRY(cc_text(&text, e, "synthetic-sparse:train=%zu,test=1,%s,seed=%llu",
+                   times * DRAWN * t->train.options.training.task.batch, shape,
+                   (unsigned long long)t->train.options.seed));
+    int status = cc_data_open_rows(text, out, e);
+    if (status != CC_OK) /* a mistake of the recipe's, not CC_USAGE */
+        status = cc_status_in(CC_FAIL, e, "\"passes\": \"data\": \"%.60s\"", name);
+    free(text);
+    return status;
+}
+
+/* The mean time of a worker's step of coordinate descent after the first one, in which all rows are
+ * multiplied; its last changes are in `gradient`. */
+static int measure_scd_steps(const struct table *t, const struct measured *m, float *gradient,
+                             float *weights, double *out, struct cc_error *e)
 {
     const struct cc_train_options *o = &t->train.options;
     const size_t n = m->data->channels, workers = (size_t)o->cluster.workers[0];
     const struct cc_task_config config = task_of(t, m, "logreg", workers, o->coordinates);
     struct cc_task *task;
     float *mean;
-    double least = INFINITY;
-    CC_TRY(cc_train_check_coordinates(o->coordinates, n, workers, e));
     CC_TRY(cc_alloc_floats(n, &mean, e));
-    int status = cc_task_open(&config, &task, e);
+    const int status = cc_task_open(&config, &task, e);
     memset(weights, 0, n * sizeof *weights);
-    for (size_t step = 0; step <= TIMES && status == CC_OK; step++) {
+    *out = 0;
+    for (size_t step = 0; step <= SCD_STEPS && status == CC_OK; step++) {
         memset(mean, 0, n * sizeof *mean);
         for (size_t i = 0; i < workers; i++) {
             const double since = cc_thread_now();
             (void)cc_task_gradient(task, step, i, weights, NULL, gradient);
             if (step > 0 && i == 0)
-                least = fmin(least, cc_thread_now() - since);
+                *out += (cc_thread_now() - since) / SCD_STEPS;
             for (size_t k = 0; k < n; k++)
                 mean[k] += gradient[k] / (float)workers;
         }
         for (size_t k = 0; k < n; k++)
             weights[k] -= mean[k];
     }
-    const double since = cc_thread_now();
-    memset(gradient, 0, n * sizeof *gradient);
-    const double clear_s = fmin(least, cc_thread_now() - since);
-    m->scd_s = clear_s + (least - clear_s) * m->samples / (double)m->data->train.count;
     if (status == CC_OK)
         cc_task_close(task);
     free(mean);
     return status;
 }
 
+/* A worker's step of coordinate descent with all samples, and the codec of its changes. Clearing
+ * the gradient and reaching the coordinates take as long whatever the number of samples. */
+static int measure_scd(const struct table *t, const char *shape, struct measured *m,
+                       float *gradient, float *weights, struct cc_error *e)
+{
+    const size_t workers = (size_t)t->train.options.cluster.workers[0];
+    struct measured more = {.name = m->name};
+    double few_s, more_s, pairs;
+    CC_TRY(cc_train_check_coordinates(t->train.options.coordinates, m->data->channels, workers, e));
+    CC_TRY(measure_scd_steps(t, m, gradient, weights, &few_s, e));
+    CC_TRY(measure_codec(t, m->data->channels, gradient, weights, &m->scd_codec, &pairs, e));
+    CC_TRY(draw(t, shape, m->name, SCD_TIMES, &more.data, e));
+    const int status = measure_scd_steps(t, &more, gradient, weights, &more_s, e);
+    const double few = (double)m->data->train.count, many = (double)more.data->train.count;
+    if (status == CC_OK)
+        m->scd_s = few_s + fmax(0, more_s - few_s) / (many - few) * (m->samples - few);
+    cc_data_free(more.data);
+    return status;
+}
+
 static int measure(const struct table *t, const char *shape, struct measured *m, struct cc_error *e)
 {
-    char *text = NULL;
     float *gradient = NULL, *weights = NULL;
     struct cc_net *net = NULL;
     int status = CC_OK;
-    CC_TRY(cc_text(&text, e, "synthetic-sparse:train=%zu,test=1,%s,seed=%llu",
-                   DRAWN * t->train.options.training.task.batch, shape,
-                   (unsigned long long)t->train.options.seed));
-    if (cc_data_open_rows(text, &m->data, e) != CC_OK) /* a mistake of the recipe's, not CC_USAGE */
-        CC_TRY_OUT(cc_status_in(CC_FAIL, e, "\"passes\": \"data\": \"%.60s\"", m->name));
+    CC_TRY(draw(t, shape, m->name, 1, &m->data, e));
     CC_TRY_OUT(cc_net_flat("logreg", m->data->channels, &net, e));
     CC_TRY_OUT(cc_alloc_floats(m->data->channels, &gradient, e));
     CC_TRY_OUT(cc_alloc_floats(m->data->channels, &weights, e));
     CC_TRY_OUT(measure_gradients(t, m, 1, weights, gradient, e));
     CC_TRY_OUT(measure_gradients(t, m, 0, weights, gradient, e));
-    CC_TRY_OUT(measure_codec(t, m, gradient, weights, e));
+    CC_TRY_OUT(measure_codec(t, m->data->channels, gradient, weights, &m->codec, &m->pairs, e));
     CC_TRY_OUT(measure_update(m, net, gradient, weights, e));
     if (m == &t->of[SCD_DATA])
-        CC_TRY_OUT(measure_scd(t, m, gradient, weights, e));
+        CC_TRY_OUT(measure_scd(t, shape, m, gradient, weights, e));
 out:
     cc_net_free(net);
     free(gradient);
     free(weights);
-    free(text);
     return status;
 }
 
@@ -210,11 +258,13 @@ out:
 struct line {
     const char *name, *net;
     const struct measured *m;
+    const struct codec_times *codec;
     const struct cc_spec *spec;
     const struct cc_link *link;
     enum cc_exchange exchange;
     int workers;
-    double batch, compute_s, bits, steps;              /* bits: of a payload, per value */
+    double batch, compute_s, update_s, bits, steps; /* bits: of a payload, per value */
+    double reduce_byte_s;
     double printed_s, printed_comm_s, printed_speedup; /* NaN: none here */
 };
 
@@ -223,10 +273,10 @@ static int predict(const struct line *l, struct cc_prediction *out, struct cc_er
     const struct measured *m = l->m;
     const double n = (double)m->data->channels;
     const bool dense = cc_spec_is_raw(l->spec);
-    struct cc_codec_model model =
-        cc_codec_model_given(l->spec->name, cc_reduction(l->spec->scheme, l->spec->params), l->bits,
-                             dense ? 0 : 1e9 * m->encode_s / n, dense ? 0 : 1e9 * m->decode_s / n,
-                             dense ? 0 : 1e9 * m->add_s / n);
+    struct cc_codec_model model = cc_codec_model_given(
+        l->spec->name, cc_reduction(l->spec->scheme, l->spec->params), l->bits,
+        dense ? 0 : 1e9 * l->codec->encode_s / n, dense ? 0 : 1e9 * l->codec->decode_s / n,
+        dense ? 0 : 1e9 * l->codec->add_s / n);
     const struct cc_codec_model floats = model;
     struct cc_step_payloads payloads = {0};
     struct cc_predictor predictor = {0};
@@ -240,9 +290,9 @@ static int predict(const struct line *l, struct cc_prediction *out, struct cc_er
     setting.exchange = l->exchange;
     setting.cluster.workers = l->workers;
     setting.cluster.overlap = CC_UNION_MEASURED;
-    setting.cluster.reduce_byte_s = m->reduce_byte_s;
+    setting.cluster.reduce_byte_s = l->reduce_byte_s;
     setting.timing.compute_s = l->compute_s;
-    setting.timing.update_s = m->update_s;
+    setting.timing.update_s = l->update_s;
     CC_TRY_OUT(cc_step_payloads_make(net, &model, &floats, NULL, &payloads, e));
     payloads.unions = m->unions;
     CC_TRY_OUT(cc_predict(&predictor, &setting, &payloads, out, e));
@@ -319,22 +369,33 @@ static int add_row(const struct table *t, const struct cc_paper_row *row, struct
     const struct measured *m = &t->of[(size_t)input_of(row, "dataset")];
     const double compute_s = input_of(row, "compute_s"), workers = input_of(row, "workers");
     const double batch = (double)t->train.options.training.task.batch;
+    const double steps = m->samples / (batch * workers);
+    const size_t network = (size_t)input_of(row, "network");
+    const bool paper_computes = !isnan(t->computing_s);
     const struct line dense = {.name = row->name,
                                .net = svm ? "svm" : "logreg",
                                .m = m,
+                               .codec = &m->codec,
                                .spec = t->train.raw,
-                               .link = &t->link[(size_t)input_of(row, "network")],
+                               .link = &t->dense[network],
                                .exchange = CC_RABENSEIFNER,
                                .workers = (int)workers,
                                .batch = batch,
-                               .compute_s = m->compute_s[svm],
+                               .compute_s = paper_computes ? compute_s / steps : m->compute_s[svm],
+                               .update_s = paper_computes ? 0 : m->update_s,
                                .bits = 32,
-                               .steps = m->samples / (batch * workers),
+                               .steps = steps,
+                               .reduce_byte_s = t->dense_fitted ? 0 : m->reduce_byte_s,
                                .printed_s = compute_s + row->figure[0],
                                .printed_comm_s = row->figure[0],
                                .printed_speedup = 1};
+    const struct codec_times fitted = {.encode_s =
+                                           1e-9 * t->codec_ns[network] * (double)m->data->channels};
     struct line sparse = dense;
     sparse.spec = t->pairs;
+    sparse.codec = isnan(fitted.encode_s) ? &m->codec : &fitted;
+    sparse.link = &t->link[network];
+    sparse.reduce_byte_s = m->reduce_byte_s;
     sparse.exchange = input_of(row, "split") > 0 ? CC_SSAR_SPLIT : CC_SSAR_RECDOUBLE;
     sparse.bits = 64 * m->pairs / (double)m->data->channels;
     sparse.printed_s = dense.printed_s / row->figure[3];
@@ -351,15 +412,20 @@ static int add_scd(const struct table *t, const char *name, struct cc_error *e)
     const struct measured *m = &t->of[SCD_DATA];
     const size_t n = m->data->channels, workers = (size_t)o->cluster.workers[0];
     const size_t steps = n / workers / o->coordinates;
+    const bool paper_computes = !isnan(t->computing_s);
     const struct line dense = {.name = name,
                                .net = "logreg",
                                .m = m,
+                               .codec = &m->scd_codec,
                                .spec = t->train.raw,
-                               .link = &t->link[0],
+                               .link = &t->dense[0],
                                .exchange = CC_ALLGATHER,
                                .workers = (int)workers,
                                .batch = NAN,
-                               .compute_s = m->scd_s,
+                               .compute_s =
+                                   paper_computes ? t->computing_s / (double)steps : m->scd_s,
+                               .update_s = paper_computes ? 0 : m->update_s,
+                               .reduce_byte_s = m->reduce_byte_s,
                                .bits = 32.0 / (double)workers,
                                .steps = (double)steps,
                                .printed_s = NAN,
@@ -367,6 +433,7 @@ static int add_scd(const struct table *t, const char *name, struct cc_error *e)
                                .printed_speedup = NAN};
     struct line sparse = dense;
     sparse.spec = t->pairs;
+    sparse.link = &t->link[0];
     sparse.bits = 64.0 * (double)o->coordinates / (double)n;
     return add_pair(t, &dense, &sparse, e);
 }
@@ -380,6 +447,7 @@ static int read_options(struct table *t, const cJSON *passes, struct cc_error *e
     CC_TRY(cc_train_read_options(t->train.args, o, e));
     for (const cJSON *l = cc_recipe_get(passes, "links")->child; l != NULL; l = l->next)
         CC_TRY(cc_link_parse(l->valuestring, link++, e));
+    memcpy(t->dense, t->link, sizeof t->dense);
     o->seed = o->cluster.source.seed;
     return o->training.task.batch <= MOST_BATCH
                ? CC_OK
@@ -397,6 +465,42 @@ static int measure_all(struct table *t, const cJSON *passes, struct cc_error *e)
     for (const cJSON *d = cc_recipe_get(passes, "data")->child; d != NULL; d = d->next, m++) {
         m->name = d->string;
         CC_TRY(measure(t, d->valuestring, m, e));
+    }
+    return CC_OK;
+}
+
+/* A constant of the paper's table, after its fit. */
+static int constant_of(const struct table *t, const char *member, const char *name, double *out,
+                       struct cc_error *e)
+{
+    *out = cc_paper_constant_value(t->paper, name);
+    return *out > 0 ? CC_OK
+                    : cc_fail(e, "\"passes\": \"%s\": the table %s has no constant \"%.60s\"",
+                              member, t->paper->id, name);
+}
+
+/* The changes that the recipe makes. */
+static int change(struct table *t, const cJSON *passes, struct cc_error *e)
+{
+    struct cc_link *link = t->dense;
+    double *ns = t->codec_ns;
+    const cJSON *computing = cc_recipe_get(passes, "computing");
+    t->computing_s = computing != NULL ? computing->valuedouble : NAN;
+    t->dense_fitted = cc_recipe_get(passes, "dense") != NULL;
+    for (size_t i = 0; i < CC_RECIPE_LINKS; i++)
+        t->codec_ns[i] = NAN;
+    if (t->dense_fitted || cc_recipe_get(passes, "codec") != NULL)
+        CC_TRY(cc_paper_solve(t->paper, e));
+    for (const cJSON *d = cc_recipe_first(cc_recipe_get(passes, "dense")); d != NULL; d = d->next) {
+        CC_TRY(constant_of(t, "dense", d->valuestring, &link->bw_bps, e));
+        link++->bw_bps *= 1e9;
+    }
+    for (const cJSON *c = cc_recipe_first(cc_recipe_get(passes, "codec")); c != NULL; c = c->next) {
+        if (cJSON_IsString(c))
+            CC_TRY(constant_of(t, "codec", c->valuestring, ns, e));
+        else if (c->valuedouble > 0)
+            *ns = c->valuedouble;
+        ns++;
     }
     return CC_OK;
 }
@@ -419,6 +523,7 @@ int cc_train_passes(struct cc_args *args, struct cc_error *e)
     int status = CC_OK;
     CC_TRY_OUT(read_options(&t, passes, e));
     CC_TRY_OUT(cc_paper_open("sparcml-table2", &t.paper, e));
+    CC_TRY_OUT(change(&t, passes, e));
     CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &t.train.raw, e));
     CC_TRY_OUT(cc_spec_parse("pairs", &t.pairs, e));
     CC_TRY_OUT(measure_all(&t, passes, e));
