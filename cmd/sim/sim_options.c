@@ -122,7 +122,8 @@ const struct cc_option cc_sim_options[] = {
      .group = CC_GROUP_RUN,
      .help = "the axes of a published figure, simulated beside the formulas: sparcml-figure4, with "
              "--values, and with --nonzeros, --workers, --bw and --latency as lists; thesis-5.1, "
-             "thesis-5.4, thesis-5.4-bound and thesis-5.5: speedups of the modularized parameter server (docs/thesis.md)"},
+             "thesis-5.4, thesis-5.4-bound and thesis-5.5: speedups of the modularized parameter "
+             "server (docs/thesis.md)"},
     {.name = NULL},
 };
 /* clang-format on */
