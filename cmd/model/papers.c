@@ -35,7 +35,8 @@ static const struct cc_column columns[] = {
     CC_COLUMN(published, CC_ANSWER),
     CC_COLUMN(paper_error, CC_PART, .note = "here of the figure in its row; empty for a statement"),
     CC_COLUMN(reproduced, CC_MAIN),
-    CC_COLUMN(figures, CC_MAIN),
+    CC_COLUMN(shown_by, CC_MAIN),
+    CC_COLUMN(figures, CC_PART),
     CC_COLUMN(fitted, CC_PART),
     CC_COLUMN(takes_s, CC_PART),
     CC_COLUMN(command, CC_DETAIL),
@@ -73,6 +74,7 @@ static int add_row(struct cc_record *r, const struct cc_inventory_item *t,
         {CC_KEY(paper), t->paper},
         {CC_KEY(item), t->item},
         {CC_KEY(state), cc_reproduced_words[t->state]},
+        {CC_KEY(shown_by), t->shown_by},
         {CC_KEY(command), t->command},
         {CC_KEY(kept_on), kept != NULL ? kept->on : NULL},
         {CC_KEY(kept_version), kept != NULL ? kept->version : NULL},
@@ -183,7 +185,7 @@ static int note_papers(struct cc_record *r, const struct cc_inventory *v, const 
 static int print(struct cc_args *args, const struct cc_inventory *v, bool each, struct cc_error *e)
 {
     const char *name[MOST_PAPERS + 1];
-    size_t count[3] = {0}, items = 0, papers = name_papers(v, name);
+    size_t count[3] = {0}, shown = 0, items = 0, papers = name_papers(v, name);
     CC_TRY(check_operands(args, name, e));
     for (size_t i = 0; i < v->items; i++) {
         const bool asked = asked_for(args, &v->item[i]);
@@ -191,15 +193,18 @@ static int print(struct cc_args *args, const struct cc_inventory *v, bool each, 
             continue;
         items++;
         count[v->item[i].state]++;
+        shown += v->item[i].shown_by != NULL &&
+                 strcmp(v->item[i].shown_by, cc_shown_words[CC_SHOWN_EXPERIMENT]) == 0;
         CC_TRY(add_item(&args->record, &v->item[i], each, asked, e));
     }
     if (args->operands > 0)
         papers = (size_t)args->operands;
     cc_record_title(&args->record,
                     "Of %zu items of %zu paper%s, %zu are reproduced (R), %zu partly (P), %zu not "
-                    "(-)",
+                    "(-); an experiment shows the cause of %zu of the other %zu",
                     items, papers, papers == 1 ? "" : "s", count[CC_REPRODUCED_ALL],
-                    count[CC_REPRODUCED_PARTLY], count[CC_REPRODUCED_NOT]);
+                    count[CC_REPRODUCED_PARTLY], count[CC_REPRODUCED_NOT], shown,
+                    items - count[CC_REPRODUCED_ALL]);
     return args->operands > 0 ? CC_OK : note_papers(&args->record, v, name, e);
 }
 

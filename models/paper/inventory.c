@@ -15,6 +15,7 @@ CC_EMBED(cc_inventory_file, "models/papers/inventory.json");
 static const struct cc_embedded builtin = CC_EMBEDDED(cc_inventory_file);
 
 const char *const cc_reproduced_words[] = {"R", "P", "-", NULL};
+const char *const cc_shown_words[] = {"experiment", "formula", "argument", NULL};
 
 void cc_inventory_free(struct cc_inventory *v)
 {
@@ -157,12 +158,27 @@ static int parse_figures(const cJSON *item, const struct cc_inventory *v,
     return cc_json_each(list, "figure", parse_figure, out, e);
 }
 
+static int check_shown_by(const struct cc_inventory_item *t, struct cc_error *e)
+{
+    if ((t->cause != NULL) != (t->shown_by != NULL))
+        return cc_fail(e, "\"cause\" and \"shown_by\" go together");
+    for (size_t i = 0; t->shown_by != NULL && cc_shown_words[i] != NULL; i++)
+        if (strcmp(t->shown_by, cc_shown_words[i]) == 0)
+            return CC_OK;
+    return t->shown_by == NULL ? CC_OK
+                               : cc_fail(e,
+                                         "\"shown_by\": '%.40s' is not experiment, formula or "
+                                         "argument",
+                                         t->shown_by);
+}
+
 static int parse_item(const cJSON *item, void *inventory, struct cc_error *e)
 {
     static const struct cc_json_member members[] = {NEED(cc_inventory_item, paper),
                                                     NEED(cc_inventory_item, item),
                                                     TEXT(cc_inventory_item, command),
                                                     TEXT(cc_inventory_item, cause),
+                                                    TEXT(cc_inventory_item, shown_by),
                                                     TEXT(cc_inventory_item, table),
                                                     AMOUNT(cc_inventory_item, takes_s),
                                                     CC_JSON_KEY("quantities"),
@@ -176,6 +192,7 @@ static int parse_item(const cJSON *item, void *inventory, struct cc_error *e)
     CC_TRY(cc_json_members(item, members, out, e));
     if (out->command != NULL && strncmp(out->command, "commcomp ", 9) != 0)
         return cc_fail(e, "\"command\" does not begin with 'commcomp '");
+    CC_TRY(check_shown_by(out, e));
     CC_TRY(parse_quantities(item, out, e));
     CC_TRY(parse_figures(item, v, out, e));
     if (out->command == NULL && (out->table != NULL || out->figures > 0))

@@ -23,6 +23,12 @@
 enum cc_reproduced { CC_REPRODUCED_ALL, CC_REPRODUCED_PARTLY, CC_REPRODUCED_NOT };
 extern const char *const cc_reproduced_words[]; /* "R", "P", "-"; ends with NULL */
 
+/* How the cause of a difference is known: by an experiment, which changes one thing and trains,
+ * simulates or measures; by a formula, or as the paper's own figures contradict each other; by
+ * argument alone, also where the paper has nothing to compute. */
+enum cc_shown_by { CC_SHOWN_EXPERIMENT, CC_SHOWN_FORMULA, CC_SHOWN_ARGUMENT };
+extern const char *const cc_shown_words[]; /* "experiment", ...; ends with NULL */
+
 /* A figure. NaN: the paper prints no single figure, only an interval; an interval's end is not
  * known, or is open. At least one of `published`, `published_low` and `published_high` is known. A
  * statement of a text has published 1, and ours 1 if it holds, otherwise 0. */
@@ -45,9 +51,10 @@ struct cc_inventory_kept {
 /* A line of the inventory. */
 struct cc_inventory_item {
     const char *paper, *item;
-    const char *command; /* "commcomp ..."; NULL: there is none */
-    const char *cause;   /* why figures are not reproduced; NULL where all are */
-    const char *table;   /* a published table's name, or NULL */
+    const char *command;  /* "commcomp ..."; NULL: there is none */
+    const char *cause;    /* why figures are not reproduced; NULL where all are */
+    const char *shown_by; /* one of cc_shown_words, where there is a cause */
+    const char *table;    /* a published table's name, or NULL */
     const char **quantity;
     size_t quantities; /* of the table, its columns of these quantities; 0: all */
     double takes_s;    /* time of the command; NaN: not known, or at once */

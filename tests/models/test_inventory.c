@@ -29,7 +29,7 @@ static int parse(const char *members, struct cc_inventory **out, struct cc_error
 
 #define COMMAND       ", \"command\": \"commcomp nets\""
 #define FIGURES(list) COMMAND ", \"kept\": \"k\", \"how\": \"trained\", \"figures\": [" list "]"
-#define BECAUSE       ", \"cause\": \"c\""
+#define BECAUSE       ", \"cause\": \"c\", \"shown_by\": \"formula\""
 
 static void refusals(void **state)
 {
@@ -41,6 +41,10 @@ static void refusals(void **state)
         {", \"command\": \"ls\"", "item 0: \"command\" does not begin with 'commcomp '"},
         {", \"table\": \"3lc-table1\"", "item 0: figures need a \"command\" that gives them"},
         {COMMAND ", \"quantities\": [\"bits\"]", "\"quantities\" goes with \"table\""},
+        {", \"cause\": \"c\"", "item 0: \"cause\" and \"shown_by\" go together"},
+        {", \"shown_by\": \"formula\"", "item 0: \"cause\" and \"shown_by\" go together"},
+        {", \"cause\": \"c\", \"shown_by\": \"guess\"",
+         "\"shown_by\": 'guess' is not experiment, formula or argument"},
         {COMMAND ", \"kept\": \"k\"", "\"figures\", \"kept\" and \"how\" go together"},
         {COMMAND ", \"kept\": \"x\", \"how\": \"trained\", \"figures\": [{}]",
          "\"kept\": there is no 'x'"},
