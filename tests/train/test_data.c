@@ -12,6 +12,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "core/format/crc32.h"
 #include "core/format/gzip.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
@@ -586,6 +587,13 @@ static void shapes(void **state)
     d = open_data("shapes:classes=100,size=16,train=200,test=100");
     assert_int_equal(d->classes, 100);
     assert_int_equal(cc_data_values(d), 3 * 16 * 16);
+    cc_data_free(d);
+    /* The same bytes everywhere, as figures that are kept rest on them. */
+    d = open_data("shapes:train=20,test=1");
+    assert_int_equal(cc_crc32(0, d->train.byte, 20 * 3 * PIXELS), 0xf1f3d3dd);
+    cc_data_free(d);
+    d = open_data("shapes:classes=100,train=100,test=1");
+    assert_int_equal(cc_crc32(0, d->train.byte, 100 * 3 * PIXELS), 0xc4037c47);
     cc_data_free(d);
     refuse("shapes:classes=101", CC_USAGE, "classes=101: 101 is not between 2 and 100");
     refuse("shapes:dims=3x4", CC_USAGE, "no key 'dims'; there are classes, size");

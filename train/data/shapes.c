@@ -97,7 +97,7 @@ struct mark {
     float color[CHANNELS];
 };
 
-/* Turns a mark by any angle and makes it `width` x `height` pixels, half of them on each side. */
+/* Turns a mark by any angle; its unit becomes `width` and `height` pixels. */
 static void place(struct stream *s, struct mark *m, float width, float height)
 {
     /* An angle of up to an eighth turn by the tangent of its half, then up to three quarter turns.
@@ -145,16 +145,24 @@ static void draw_mark(const struct mark *m, size_t side, float *image)
     }
 }
 
-/* A color that differs from `from` by 0.35 or more in the mean of its channels' distances. */
-static void choose_color(struct stream *s, const float from[CHANNELS], float color[CHANNELS])
+static float apart(const float a[CHANNELS], const float b[CHANNELS])
 {
-    float apart = 0;
-    for (int tries = 0; tries < 20 && apart < 0.35f; tries++) {
-        apart = 0;
-        for (size_t c = 0; c < CHANNELS; c++) {
+    float sum = 0;
+    for (size_t c = 0; c < CHANNELS; c++)
+        sum += fabsf(a[c] - b[c]) / CHANNELS;
+    return sum;
+}
+
+/* Draws colors until one differs from both others by 0.35 in the mean over the channels, twenty at
+ * most. */
+static void choose_color(struct stream *s, const float one[CHANNELS], const float other[CHANNELS],
+                         float color[CHANNELS])
+{
+    float least = 0;
+    for (int tries = 0; tries < 20 && least < 0.35f; tries++) {
+        for (size_t c = 0; c < CHANNELS; c++)
             color[c] = uniform(s, 0, 1);
-            apart += fabsf(color[c] - from[c]) / CHANNELS;
-        }
+        least = fminf(apart(color, one), apart(color, other));
     }
 }
 
@@ -189,23 +197,24 @@ static void draw_sample(const struct config *c, struct stream *s, size_t class, 
                         uint8_t *out)
 {
     const size_t side = c->size, values = CHANNELS * side * side;
-    const float all = (float)side, pairs = c->classes > SHAPES ? 1 : 0;
+    const bool pair = c->classes > SHAPES;
+    const float all = (float)side;
     float background[CHANNELS];
     struct mark m = {.shape = class % SHAPES};
     draw_background(s, side, background, image);
     for (uint64_t i = 0; i < c->strokes / 2; i++)
         draw_stroke(s, side, image);
-    const float radius = uniform(s, 0.2f + 0.1f * pairs, 0.36f + 0.06f * pairs) * all;
+    const float radius = uniform(s, pair ? 0.3f : 0.2f, pair ? 0.42f : 0.36f) * all;
     const float room = 0.5f * all - 0.7f * radius;
     m.left = 0.5f * (all - 1) + uniform(s, -room, room);
     m.top = 0.5f * (all - 1) + uniform(s, -room, room);
     place(s, &m, radius, radius * uniform(s, 0.75f, 1));
-    choose_color(s, background, m.color);
+    choose_color(s, background, background, m.color);
     draw_mark(&m, side, image);
-    if (pairs > 0) {
+    if (pair) {
         struct mark small = {.shape = class / SHAPES, .left = m.left, .top = m.top};
         place(s, &small, radius * 0.5f, radius * 0.5f * uniform(s, 0.85f, 1));
-        choose_color(s, m.color, small.color);
+        choose_color(s, m.color, background, small.color);
         draw_mark(&small, side, image);
     }
     for (uint64_t i = c->strokes / 2; i < c->strokes; i++)
