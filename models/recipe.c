@@ -265,12 +265,23 @@ static const struct form frameworks = {.elements = &a_framework, .count = CC_REC
 static const struct form links_of_passes = {.elements = &a_text, .count = CC_RECIPE_LINKS};
 static int check_seconds(const cJSON *item, struct cc_error *e)
 {
-    return cJSON_IsNumber(item) && item->valuedouble > 0 ? CC_OK
-                                                         : cc_fail(e, "not a time in seconds");
+    return cJSON_IsNumber(item) && item->valuedouble > 0 && item->valuedouble < 1e9
+               ? CC_OK
+               : cc_fail(e, "not a time in seconds");
+}
+
+/* Nanoseconds a value, or a constant of the table. */
+static int check_codec_time(const cJSON *item, struct cc_error *e)
+{
+    return cJSON_IsString(item) ||
+                   (cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 1e9)
+               ? CC_OK
+               : cc_fail(e, "neither nanoseconds a value nor a constant's name");
 }
 
 static const struct form seconds = {.check = check_seconds};
-static const struct form codec_of_passes = {.elements = &a_plain_value, .count = CC_RECIPE_LINKS};
+static const struct form a_codec_time = {.check = check_codec_time};
+static const struct form codec_of_passes = {.elements = &a_codec_time, .count = CC_RECIPE_LINKS};
 static const struct form data_of_passes = {.values = &a_text, .count = CC_RECIPE_DATA};
 static const struct form passes = {
     .members = MEMBERS(NEEDS("links", links_of_passes), NEEDS("data", data_of_passes),

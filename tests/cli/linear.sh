@@ -88,6 +88,12 @@ err '"passes": "dense": the table sparcml-table2 has no constant "ib_mbps"'
 sed 's/"computing": 25/"computing": -1/' changes.json >wrong.json
 t 1 --recipe wrong.json
 err '"computing": not a time in seconds'
+sed 's/"computing": 25/"computing": 1e999/' changes.json >wrong.json
+t 1 --recipe wrong.json
+err '"computing": not a time in seconds'
+sed 's/"pass_ns", 3/"pass_ns", -3/' changes.json >wrong.json
+t 1 --recipe wrong.json
+err 'neither nanoseconds a value nor a constant'
 
 # --- ranks ---
 
