@@ -26,6 +26,7 @@ static const struct cc_option own[] = {
 static const struct cc_column columns[] = {
     CC_COLUMN(paper, CC_SETTING),
     CC_COLUMN(item, CC_SETTING),
+    CC_COLUMN(changes, CC_DETAIL, .hidden = true),
     CC_COLUMN(state, CC_ANSWER),
     CC_COLUMN(figure, CC_SETTING),
     CC_COLUMN(unit, CC_SETTING, .hidden = true),
@@ -33,7 +34,9 @@ static const struct cc_column columns[] = {
     CC_COLUMN(ours_low, CC_PART, .by_row = true),
     CC_COLUMN(ours_high, CC_PART, .by_row = true),
     CC_COLUMN(published, CC_ANSWER),
-    CC_COLUMN(paper_error, CC_PART, .note = "here of the figure in its row; empty for a statement"),
+    CC_COLUMN(
+        paper_error, CC_PART,
+        .note = "here of the figure in its row; empty for a statement, points, and within a bound"),
     CC_COLUMN(reproduced, CC_MAIN),
     CC_COLUMN(shown_by, CC_MAIN),
     CC_COLUMN(figures, CC_PART),
@@ -75,6 +78,7 @@ static int add_row(struct cc_record *r, const struct cc_inventory_item *t,
         {CC_KEY(item), t->item},
         {CC_KEY(state), cc_reproduced_words[t->state]},
         {CC_KEY(shown_by), t->shown_by},
+        {CC_KEY(changes), t->changes},
         {CC_KEY(command), t->command},
         {CC_KEY(kept_on), kept != NULL ? kept->on : NULL},
         {CC_KEY(kept_version), kept != NULL ? kept->version : NULL},
@@ -86,7 +90,7 @@ static int add_row(struct cc_record *r, const struct cc_inventory_item *t,
     r->rows[row].origin = t->how != NULL ? cc_origin_of_word(t->how) : CC_ORIGIN_COMPUTED;
     cc_record_number(r, row, CC_KEY(reproduced), t->figures > 0 ? (double)t->reproduced : NAN);
     cc_record_number(r, row, CC_KEY(figures), t->figures > 0 ? (double)t->figures : NAN);
-    cc_record_number(r, row, CC_KEY(fitted), t->fitted > 0 ? (double)t->fitted : NAN);
+    cc_record_number(r, row, CC_KEY(fitted), t->fitted > 0 ? t->fitted : NAN);
     cc_record_number(r, row, CC_KEY(takes_s), t->takes_s);
     if (f != NULL)
         CC_TRY(put_figure(r, row, f, e));
@@ -98,13 +102,15 @@ static int note_item(struct cc_record *r, const struct cc_inventory_item *t, str
 {
     if (t->cause != NULL)
         CC_TRY(cc_record_note(r, e, "%s: %s", t->item, t->cause));
-    return t->command == NULL ? CC_OK : cc_record_note(r, e, "%s: %s", t->item, t->command);
+    if (t->command == NULL || isnan(t->takes_s))
+        return t->command == NULL ? CC_OK : cc_record_note(r, e, "%s: %s", t->item, t->command);
+    return cc_record_note(r, e, "%s (%.0f s): %s", t->item, t->takes_s, t->command);
 }
 
 static int add_item(struct cc_record *r, const struct cc_inventory_item *t, bool each, bool asked,
                     struct cc_error *e)
 {
-    const bool detail = !asked && t->state != CC_REPRODUCED_NOT;
+    const bool detail = !asked && (t->state != CC_REPRODUCED_NOT || t->changes != NULL);
     if (!each || t->figures == 0)
         CC_TRY(add_row(r, t, t->worst != SIZE_MAX ? &t->figure[t->worst] : NULL, detail, e));
     for (size_t i = 0; each && i < t->figures; i++)
@@ -170,7 +176,8 @@ static int note_papers(struct cc_record *r, const struct cc_inventory *v, const 
     for (size_t k = 0; name[k] != NULL; k++) {
         size_t count[3] = {0};
         for (size_t i = 0; i < v->items; i++)
-            count[v->item[i].state] += strcmp(v->item[i].paper, name[k]) == 0;
+            count[v->item[i].state] +=
+                v->item[i].changes == NULL && strcmp(v->item[i].paper, name[k]) == 0;
         cc_list_add(list, sizeof list, "; ", "%.60s: %zu R, %zu P, %zu -", name[k],
                     count[CC_REPRODUCED_ALL], count[CC_REPRODUCED_PARTLY],
                     count[CC_REPRODUCED_NOT]);
@@ -185,24 +192,32 @@ static int note_papers(struct cc_record *r, const struct cc_inventory *v, const 
 static int print(struct cc_args *args, const struct cc_inventory *v, bool each, struct cc_error *e)
 {
     const char *name[MOST_PAPERS + 1];
-    size_t count[3] = {0}, shown = 0, items = 0, papers = name_papers(v, name);
+    size_t count[3] = {0}, shown = 0, items = 0, changed = 0, papers = name_papers(v, name);
     CC_TRY(check_operands(args, name, e));
     for (size_t i = 0; i < v->items; i++) {
         const bool asked = asked_for(args, &v->item[i]);
         if (args->operands > 0 && !asked)
             continue;
+        CC_TRY(add_item(&args->record, &v->item[i], each, asked, e));
+        if (v->item[i].changes != NULL) {
+            changed++;
+            continue;
+        }
         items++;
         count[v->item[i].state]++;
-        shown += v->item[i].shown_by != NULL &&
-                 strcmp(v->item[i].shown_by, cc_shown_words[CC_SHOWN_EXPERIMENT]) == 0;
-        CC_TRY(add_item(&args->record, &v->item[i], each, asked, e));
+        shown += v->item[i].cause != NULL && v->item[i].shown == CC_SHOWN_EXPERIMENT;
     }
     if (args->operands > 0)
         papers = (size_t)args->operands;
+    if (changed > 0)
+        CC_TRY(cc_record_note(&args->record, e,
+                              "%zu more items repeat one of these with a change, as JSON's "
+                              "`changes` says",
+                              changed));
     cc_record_title(&args->record,
-                    "Of %zu items of %zu paper%s, %zu are reproduced (R), %zu partly (P), %zu not "
+                    "%zu of %zu items of %zu paper%s are reproduced (R), %zu partly (P), %zu not "
                     "(-); an experiment shows the cause of %zu of the other %zu",
-                    items, papers, papers == 1 ? "" : "s", count[CC_REPRODUCED_ALL],
+                    count[CC_REPRODUCED_ALL], items, papers, papers == 1 ? "" : "s",
                     count[CC_REPRODUCED_PARTLY], count[CC_REPRODUCED_NOT], shown,
                     items - count[CC_REPRODUCED_ALL]);
     return args->operands > 0 ? CC_OK : note_papers(&args->record, v, name, e);

@@ -15,7 +15,7 @@ CC_EMBED(cc_inventory_file, "models/papers/inventory.json");
 static const struct cc_embedded builtin = CC_EMBEDDED(cc_inventory_file);
 
 const char *const cc_reproduced_words[] = {"R", "P", "-", NULL};
-const char *const cc_shown_words[] = {"experiment", "formula", "argument", NULL};
+const char *const cc_shown_words[] = {"experiment", "formula", "argument", "open", NULL};
 
 void cc_inventory_free(struct cc_inventory *v)
 {
@@ -158,18 +158,33 @@ static int parse_figures(const cJSON *item, const struct cc_inventory *v,
     return cc_json_each(list, "figure", parse_figure, out, e);
 }
 
-static int check_shown_by(const struct cc_inventory_item *t, struct cc_error *e)
+static int parse_shown_by(struct cc_inventory_item *t, struct cc_error *e)
 {
+    size_t i = 0;
     if ((t->cause != NULL) != (t->shown_by != NULL))
         return cc_fail(e, "\"cause\" and \"shown_by\" go together");
-    for (size_t i = 0; t->shown_by != NULL && cc_shown_words[i] != NULL; i++)
-        if (strcmp(t->shown_by, cc_shown_words[i]) == 0)
-            return CC_OK;
-    return t->shown_by == NULL ? CC_OK
-                               : cc_fail(e,
-                                         "\"shown_by\": '%.40s' is not experiment, formula or "
-                                         "argument",
-                                         t->shown_by);
+    if (t->shown_by == NULL)
+        return CC_OK;
+    while (cc_shown_words[i] != NULL && strcmp(t->shown_by, cc_shown_words[i]) != 0)
+        i++;
+    if (cc_shown_words[i] == NULL)
+        return cc_fail(e, "\"shown_by\": '%.40s' is not experiment, formula, argument or open",
+                       t->shown_by);
+    t->shown = (enum cc_shown_by)i;
+    return CC_OK;
+}
+
+/* The item that this one changes is an earlier one of its paper, which changes none itself. */
+static int check_changes(const struct cc_inventory *v, const struct cc_inventory_item *t,
+                         struct cc_error *e)
+{
+    bool found = t->changes == NULL;
+    for (const struct cc_inventory_item *i = v->item; i < t; i++)
+        found = found || (i->changes == NULL && strcmp(i->paper, t->paper) == 0 &&
+                          strcmp(i->item, t->changes) == 0);
+    return found ? CC_OK
+                 : cc_fail(e, "\"changes\": no item '%.60s' of %.60s stands before this one",
+                           t->changes, t->paper);
 }
 
 static int parse_item(const cJSON *item, void *inventory, struct cc_error *e)
@@ -179,8 +194,10 @@ static int parse_item(const cJSON *item, void *inventory, struct cc_error *e)
                                                     TEXT(cc_inventory_item, command),
                                                     TEXT(cc_inventory_item, cause),
                                                     TEXT(cc_inventory_item, shown_by),
+                                                    TEXT(cc_inventory_item, changes),
                                                     TEXT(cc_inventory_item, table),
                                                     AMOUNT(cc_inventory_item, takes_s),
+                                                    AMOUNT(cc_inventory_item, fitted),
                                                     CC_JSON_KEY("quantities"),
                                                     CC_JSON_KEY("kept"),
                                                     CC_JSON_KEY("how"),
@@ -192,7 +209,8 @@ static int parse_item(const cJSON *item, void *inventory, struct cc_error *e)
     CC_TRY(cc_json_members(item, members, out, e));
     if (out->command != NULL && strncmp(out->command, "commcomp ", 9) != 0)
         return cc_fail(e, "\"command\" does not begin with 'commcomp '");
-    CC_TRY(check_shown_by(out, e));
+    CC_TRY(parse_shown_by(out, e));
+    CC_TRY(check_changes(v, out, e));
     CC_TRY(parse_quantities(item, out, e));
     CC_TRY(parse_figures(item, v, out, e));
     if (out->command == NULL && (out->table != NULL || out->figures > 0))
@@ -251,25 +269,28 @@ static void judge_figure(struct cc_inventory_figure *f)
 {
     /* The published figure as an interval: the figure alone where there is none. An end that is not
      * known is open. */
-    const bool some = !isnan(f->published_low) || !isnan(f->published_high);
-    const double low = !isnan(f->published_low) ? f->published_low
-                       : some                   ? -INFINITY
-                                                : f->published;
-    const double high = !isnan(f->published_high) ? f->published_high
-                        : some                    ? INFINITY
-                                                  : f->published;
+    const bool below = !isnan(f->published_high), above = !isnan(f->published_low);
+    const double low = above ? f->published_low : below ? -INFINITY : f->published;
+    const double high = below ? f->published_high : above ? INFINITY : f->published;
     const double from = isnan(f->low) ? f->ours : f->low, to = isnan(f->high) ? f->ours : f->high;
-    f->nearest = isnan(f->published) ? fmin(fmax(f->ours, low), high) : f->published;
-    f->error = f->statement || f->nearest == 0 ? NAN : (f->ours - f->nearest) / fabs(f->nearest);
-    f->reproduced = (from <= high && to >= low) ||
-                    fabs(f->ours - f->nearest) <= CC_REPRODUCED * fabs(f->nearest);
+    const bool bound = below != above, meets = from <= high && to >= low;
+    f->nearest = !isnan(f->published) ? f->published
+                 : bound              ? (below ? high : low)
+                                      : fmin(fmax(f->ours, low), high);
+    f->error = f->statement || f->nearest == 0 || (bound && meets) || strcmp(f->unit, "points") == 0
+                   ? NAN
+                   : (f->ours - f->nearest) / fabs(f->nearest);
+    f->reproduced = meets || fabs(f->ours - f->nearest) <= CC_REPRODUCED * fabs(f->nearest);
 }
 
 /* How far a figure is from the paper's, to choose the worst: one that is reproduced is nearer than
  * any that is not. */
 static double distance(const struct cc_inventory_figure *f)
 {
-    const double error = isnan(f->error) ? fabs(f->ours - f->nearest) : fabs(f->error);
+    const double apart = fabs(f->ours - f->nearest);
+    const double error = !isnan(f->error)                       ? fabs(f->error)
+                         : f->reproduced && isnan(f->published) ? 0
+                                                                : apart;
     return f->reproduced ? fmin(error, 1) : 1 + error;
 }
 
@@ -322,7 +343,7 @@ static int take_table(struct cc_inventory_item *t, struct cc_paper **out, struct
                                                  .low = NAN,
                                                  .high = NAN};
                 if (p->column[k].fit && p->row[r].fit)
-                    t->fitted = p->fitted;
+                    t->fitted = (double)p->fitted;
             }
     if (t->figures == 0)
         return cc_fail(e, "%s: no figures of these quantities", t->table);

@@ -25,8 +25,8 @@ extern const char *const cc_reproduced_words[]; /* "R", "P", "-"; ends with NULL
 
 /* How the cause of a difference is known: by an experiment, which changes one thing and trains,
  * simulates or measures; by a formula, or as the paper's own figures contradict each other; by
- * argument alone, also where the paper has nothing to compute. */
-enum cc_shown_by { CC_SHOWN_EXPERIMENT, CC_SHOWN_FORMULA, CC_SHOWN_ARGUMENT };
+ * argument alone, also where the paper has nothing to compute; or not at all, in part or whole. */
+enum cc_shown_by { CC_SHOWN_EXPERIMENT, CC_SHOWN_FORMULA, CC_SHOWN_ARGUMENT, CC_SHOWN_OPEN };
 extern const char *const cc_shown_words[]; /* "experiment", ...; ends with NULL */
 
 /* A figure. NaN: the paper prints no single figure, only an interval; an interval's end is not
@@ -39,8 +39,9 @@ struct cc_inventory_figure {
     bool statement;
     /* after cc_inventory_solve: */
     bool reproduced;
-    double nearest; /* what is published, where it is an interval, nearest to ours */
-    double error;   /* (ours - nearest) / |nearest|; NaN for a statement, or where nearest is 0 */
+    double nearest; /* what is published; of an interval, the value nearest to ours; or the bound */
+    double error;   /* (ours - nearest) / |nearest|; NaN for a statement, where nearest is 0, within
+                     * a bound, and of points, which are differences themselves */
 };
 
 /* Where kept figures come from. */
@@ -51,10 +52,12 @@ struct cc_inventory_kept {
 /* A line of the inventory. */
 struct cc_inventory_item {
     const char *paper, *item;
-    const char *command;  /* "commcomp ..."; NULL: there is none */
-    const char *cause;    /* why figures are not reproduced; NULL where all are */
-    const char *shown_by; /* one of cc_shown_words, where there is a cause */
-    const char *table;    /* a published table's name, or NULL */
+    const char *command;    /* "commcomp ..."; NULL: there is none */
+    const char *cause;      /* why figures are not reproduced; NULL where all are */
+    const char *shown_by;   /* a word of cc_shown_words, where there is a cause; else NULL */
+    enum cc_shown_by shown; /* the same */
+    const char *changes;    /* the item whose figures this one repeats with a change, or NULL */
+    const char *table;      /* a published table's name, or NULL */
     const char **quantity;
     size_t quantities; /* of the table, its columns of these quantities; 0: all */
     double takes_s;    /* time of the command; NaN: not known, or at once */
@@ -65,8 +68,9 @@ struct cc_inventory_item {
     size_t figures;
     /* after cc_inventory_solve: */
     enum cc_reproduced state;
-    size_t reproduced, fitted; /* figures; constants that were fitted to them */
-    size_t worst; /* the figure that is farthest from the paper's; SIZE_MAX: there is none */
+    size_t reproduced; /* figures */
+    double fitted;     /* constants that were fitted or chosen to them; of kept ones, as given */
+    size_t worst;      /* the figure that is farthest from the paper's; SIZE_MAX: there is none */
 };
 
 struct cc_paper;

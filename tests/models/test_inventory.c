@@ -44,7 +44,8 @@ static void refusals(void **state)
         {", \"cause\": \"c\"", "item 0: \"cause\" and \"shown_by\" go together"},
         {", \"shown_by\": \"formula\"", "item 0: \"cause\" and \"shown_by\" go together"},
         {", \"cause\": \"c\", \"shown_by\": \"guess\"",
-         "\"shown_by\": 'guess' is not experiment, formula or argument"},
+         "\"shown_by\": 'guess' is not experiment, formula, argument or open"},
+        {", \"changes\": \"T\"", "\"changes\": no item 'T' of P stands before this one"},
         {COMMAND ", \"kept\": \"k\"", "\"figures\", \"kept\" and \"how\" go together"},
         {COMMAND ", \"kept\": \"x\", \"how\": \"trained\", \"figures\": [{}]",
          "\"kept\": there is no 'x'"},
@@ -99,10 +100,12 @@ static void figures(void **state)
         {"\"published_low\": 2, \"published_high\": 3, \"ours\": 4", false, 3, 1. / 3},
         {"\"published_low\": 2, \"published_high\": 3, \"ours\": 4, \"low\": 2.9, \"high\": 5",
          true, 3, 1. / 3},
-        {"\"published_high\": 3, \"ours\": 0.1", true, 0.1, 0},
+        {"\"published_high\": 3, \"ours\": 0.1", true, 3, NAN},
         {"\"published_high\": 3, \"ours\": 3.2", true, 3, 0.2 / 3},
         {"\"published_low\": 3, \"ours\": 2", false, 3, -1. / 3},
         {"\"published\": 0, \"ours\": 0.1", false, 0, NAN},
+        /* Points are differences themselves. */
+        {"\"unit\": \"points\", \"published\": -1, \"ours\": 1", false, -1, NAN},
         {"\"holds\": true", true, 1, NAN},
         {"\"holds\": false", false, 1, NAN},
     };
@@ -167,6 +170,27 @@ static void tables(void **state)
     cc_inventory_free(none);
 }
 
+/* An item may change an earlier one, of the same paper, which changes none. */
+static void changes(void **state)
+{
+    (void)state;
+#define ITEM(name, members) "{\"paper\": \"P\", \"item\": \"" name "\"" BECAUSE members "}"
+#define FILE_OF(items)                                                                             \
+    "{\"schema\": \"commcomp-inventory/1\", \"kept\": [" KEPT "], \"items\": [" items "]}"
+    static const char good[] = FILE_OF(ITEM("A", "") "," ITEM("B", ", \"changes\": \"A\""));
+    static const char chain[] = FILE_OF(
+        ITEM("A", "") "," ITEM("B", ", \"changes\": \"A\"") "," ITEM("C", ", \"changes\": \"B\""));
+    struct cc_inventory *v;
+    struct cc_error e = {""};
+    assert_int_equal(cc_inventory_parse(good, strlen(good), &v, &e), CC_OK);
+    assert_null(v->item[0].changes);
+    assert_string_equal(v->item[1].changes, "A");
+    assert_int_equal(v->item[1].shown, CC_SHOWN_FORMULA);
+    cc_inventory_free(v);
+    assert_int_equal(cc_inventory_parse(chain, strlen(chain), &v, &e), CC_FAIL);
+    assert_non_null(strstr(e.text, "no item 'B' of P"));
+}
+
 static void causes(void **state)
 {
     (void)state;
@@ -187,7 +211,7 @@ static void causes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(refusals), cmocka_unit_test(figures),
-                                       cmocka_unit_test(items), cmocka_unit_test(tables),
-                                       cmocka_unit_test(causes)};
+                                       cmocka_unit_test(items),    cmocka_unit_test(tables),
+                                       cmocka_unit_test(changes),  cmocka_unit_test(causes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
