@@ -58,7 +58,9 @@ void cc_machine_info_read(struct cc_machine_info *h)
     read_cpu(h->cpu, sizeof h->cpu, name.machine);
     (void)snprintf(h->kernel, sizeof h->kernel, "%.40s %.80s %.36s", name.sysname, name.release,
                    name.machine);
-    time_t now = time(NULL);
+    /* All documents of a run have the same time. */
+    static time_t now;
+    now = now == 0 ? time(NULL) : now;
     struct tm utc;
     (void)strftime(h->time, sizeof h->time, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 }

@@ -14,7 +14,8 @@ struct cc_machine_info {
     char time[32];       /* UTC, ISO 8601 */
 };
 
-/* Reads it, with the current time; what the system does not report is "unknown". */
+/* Reads it, with the time of the first reading of this process, so that all documents of a run have
+ * the same; what the system does not report is "unknown". */
 void cc_machine_info_read(struct cc_machine_info *h);
 
 #endif
