@@ -19,8 +19,8 @@ void cc_train_put_linear(const struct cc_train *t, size_t row, double objective,
 /* The losses of a language model, in bits. */
 void cc_train_put_bits(const struct cc_train *t, size_t row, double loss, double workers);
 
-/* Of a training up to an evaluation: a worker's payload bytes in both directions, and the mean of a
- * linear model's objectives. */
+/* A worker's payload bytes in both directions up to an evaluation, and the mean of a linear model's
+ * objectives at the evaluations until then. */
 double cc_train_bytes_until(const struct cc_training_result *of, size_t eval);
 double cc_train_mean_objective(const struct cc_training_result *of, size_t eval);
 
