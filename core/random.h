@@ -71,4 +71,14 @@ static inline float cc_unit(uint32_t r)
     return (float)(int32_t)(r >> 8) * 0x1p-24f;
 }
 
+/* About normal, with mean 0 and standard deviation 1: the sum of the uniform numbers of the
+ * elements `first` to `first` + 3, which needs no function that differs between C libraries. */
+static inline float cc_about_normal(struct cc_key k, uint32_t first)
+{
+    float sum = 0;
+    for (uint32_t i = 0; i < 4; i++)
+        sum += cc_unit(cc_random(k, first + i));
+    return (sum - 2) * 1.7320508f;
+}
+
 #endif

@@ -487,8 +487,8 @@ static void synthetic(void **state)
 enum { SIDE = 32, PIXELS = SIDE * SIDE };
 
 /* Which pixels of an image without strokes and noise are the shape's: nearer to the color of the
- * shape than to the background's, both as seen by two clusters of the pixels. Pixels of the border
- * of the image are the background's, or most of them. */
+ * shape than to the background's, by two clusters of the pixels. The background's begins with the
+ * first pixel, the shape's with the one that differs most from it. */
 static void find_shape(const uint8_t *image, bool inside[PIXELS])
 {
     double color[2][3] = {{0}};
@@ -547,7 +547,7 @@ static size_t enclosed(const bool inside[PIXELS])
 }
 
 /* Ten shapes as geometry says: their areas over the disc's, computed by hand, and which have a
- * hole. Of a longer set the beginning is the shorter one. */
+ * hole. A longer set begins with the shorter one. */
 static void shapes(void **state)
 {
     (void)state;

@@ -39,13 +39,10 @@ static float uniform(struct stream *s, float from, float to)
     return from + (to - from) * cc_unit(cc_random(s->key, s->next++));
 }
 
-/* About normal, with mean 0 and standard deviation 1: the sum of four uniform numbers. */
 static float normal(struct stream *s)
 {
-    float sum = 0;
-    for (int i = 0; i < 4; i++)
-        sum += uniform(s, 0, 1);
-    return (sum - 2) * 1.7320508f;
+    s->next += 4;
+    return cc_about_normal(s->key, s->next - 4);
 }
 
 /* Distances to the borders of shapes of about unit radius around (0, 0), negative inside; away from

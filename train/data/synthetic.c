@@ -26,15 +26,9 @@ static const struct cc_data_key synthetic_keys[] = {
     {"seed", CC_KEY_COUNT, .at = offsetof(struct config, seed), 0, UINT64_C(1) << 53},
     {.name = NULL}};
 
-/* About normal, with mean 0 and standard deviation 1: the sum of four uniform numbers, which needs
- * no function that differs between C libraries. */
 static float draw(const struct cc_random_id *id, uint64_t index)
 {
-    const struct cc_key key = cc_key(id, 4 * index);
-    float sum = 0;
-    for (uint32_t i = 0; i < 4; i++)
-        sum += cc_unit(cc_random(key, (uint32_t)(4 * index) + i));
-    return (sum - 2) * 1.7320508f;
+    return cc_about_normal(cc_key(id, 4 * index), (uint32_t)(4 * index));
 }
 
 static size_t quarter(size_t n)
