@@ -77,7 +77,7 @@ static int add_row(struct cc_record *r, const struct cc_inventory_item *t,
         {CC_KEY(paper), t->paper},
         {CC_KEY(item), t->item},
         {CC_KEY(state), cc_reproduced_words[t->state]},
-        {CC_KEY(shown_by), t->shown_by},
+        {CC_KEY(shown_by), t->cause != NULL ? cc_shown_words[t->shown_by] : NULL},
         {CC_KEY(changes), t->changes},
         {CC_KEY(command), t->command},
         {CC_KEY(kept_on), kept != NULL ? kept->on : NULL},
@@ -102,8 +102,10 @@ static int note_item(struct cc_record *r, const struct cc_inventory_item *t, str
 {
     if (t->cause != NULL)
         CC_TRY(cc_record_note(r, e, "%s: %s", t->item, t->cause));
-    if (t->command == NULL || isnan(t->takes_s))
-        return t->command == NULL ? CC_OK : cc_record_note(r, e, "%s: %s", t->item, t->command);
+    if (t->command == NULL)
+        return CC_OK;
+    if (isnan(t->takes_s))
+        return cc_record_note(r, e, "%s: %s", t->item, t->command);
     return cc_record_note(r, e, "%s (%.0f s): %s", t->item, t->takes_s, t->command);
 }
 
@@ -205,7 +207,7 @@ static int print(struct cc_args *args, const struct cc_inventory *v, bool each, 
         }
         items++;
         count[v->item[i].state]++;
-        shown += v->item[i].cause != NULL && v->item[i].shown == CC_SHOWN_EXPERIMENT;
+        shown += v->item[i].cause != NULL && v->item[i].shown_by == CC_SHOWN_EXPERIMENT;
     }
     if (args->operands > 0)
         papers = (size_t)args->operands;

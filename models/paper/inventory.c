@@ -158,19 +158,15 @@ static int parse_figures(const cJSON *item, const struct cc_inventory *v,
     return cc_json_each(list, "figure", parse_figure, out, e);
 }
 
-static int parse_shown_by(struct cc_inventory_item *t, struct cc_error *e)
+static int parse_shown_by(const cJSON *item, struct cc_inventory_item *out, struct cc_error *e)
 {
-    size_t i = 0;
-    if ((t->cause != NULL) != (t->shown_by != NULL))
+    int word;
+    if ((out->cause != NULL) != cJSON_HasObjectItem(item, "shown_by"))
         return cc_fail(e, "\"cause\" and \"shown_by\" go together");
-    if (t->shown_by == NULL)
+    if (out->cause == NULL)
         return CC_OK;
-    while (cc_shown_words[i] != NULL && strcmp(t->shown_by, cc_shown_words[i]) != 0)
-        i++;
-    if (cc_shown_words[i] == NULL)
-        return cc_fail(e, "\"shown_by\": '%.40s' is not experiment, formula, argument or open",
-                       t->shown_by);
-    t->shown = (enum cc_shown_by)i;
+    CC_TRY(cc_json_need_word(item, "shown_by", cc_shown_words, &word, e));
+    out->shown_by = (enum cc_shown_by)word;
     return CC_OK;
 }
 
@@ -193,7 +189,7 @@ static int parse_item(const cJSON *item, void *inventory, struct cc_error *e)
                                                     NEED(cc_inventory_item, item),
                                                     TEXT(cc_inventory_item, command),
                                                     TEXT(cc_inventory_item, cause),
-                                                    TEXT(cc_inventory_item, shown_by),
+                                                    CC_JSON_KEY("shown_by"),
                                                     TEXT(cc_inventory_item, changes),
                                                     TEXT(cc_inventory_item, table),
                                                     AMOUNT(cc_inventory_item, takes_s),
@@ -209,7 +205,7 @@ static int parse_item(const cJSON *item, void *inventory, struct cc_error *e)
     CC_TRY(cc_json_members(item, members, out, e));
     if (out->command != NULL && strncmp(out->command, "commcomp ", 9) != 0)
         return cc_fail(e, "\"command\" does not begin with 'commcomp '");
-    CC_TRY(parse_shown_by(out, e));
+    CC_TRY(parse_shown_by(item, out, e));
     CC_TRY(check_changes(v, out, e));
     CC_TRY(parse_quantities(item, out, e));
     CC_TRY(parse_figures(item, v, out, e));

@@ -52,12 +52,11 @@ struct cc_inventory_kept {
 /* A line of the inventory. */
 struct cc_inventory_item {
     const char *paper, *item;
-    const char *command;    /* "commcomp ..."; NULL: there is none */
-    const char *cause;      /* why figures are not reproduced; NULL where all are */
-    const char *shown_by;   /* a word of cc_shown_words, where there is a cause; else NULL */
-    enum cc_shown_by shown; /* the same */
-    const char *changes;    /* the item whose figures this one repeats with a change, or NULL */
-    const char *table;      /* a published table's name, or NULL */
+    const char *command;       /* "commcomp ..."; NULL: there is none */
+    const char *cause;         /* why figures are not reproduced; NULL where all are */
+    enum cc_shown_by shown_by; /* where there is a cause */
+    const char *changes;       /* the item whose figures this one repeats with a change, or NULL */
+    const char *table;         /* a published table's name, or NULL */
     const char **quantity;
     size_t quantities; /* of the table, its columns of these quantities; 0: all */
     double takes_s;    /* time of the command; NaN: not known, or at once */

@@ -82,18 +82,16 @@ json 'all(abs(r["pass_s"] - r["pass_comm_s"] - r["pass_paper_s"] + r["pass_comm_
 json 'all(abs(r["pass_s"] - r["pass_comm_s"] - 25) < 1e-6 for r in d["rows"][24:])'
 json '[round(1e9 * r["codec_s"] / r["values"], 2) for r in d["rows"][13:24:2]] == [2, 2, 2, 2, 3, 3]'
 json 'd["rows"][24]["codec_s"] == 0 < d["rows"][25]["codec_s"]'
-sed 's/ib_gbps/ib_mbps/' changes.json >wrong.json
-t 1 --recipe wrong.json
-err '"passes": "dense": the table sparcml-table2 has no constant "ib_mbps"'
-sed 's/"computing": 25/"computing": -1/' changes.json >wrong.json
-t 1 --recipe wrong.json
-err '"computing": not a time in seconds'
-sed 's/"computing": 25/"computing": 1e999/' changes.json >wrong.json
-t 1 --recipe wrong.json
-err '"computing": not a time in seconds'
-sed 's/"pass_ns", 3/"pass_ns", -3/' changes.json >wrong.json
-t 1 --recipe wrong.json
-err 'neither nanoseconds a value nor a constant'
+while IFS='|' read -r edit message; do
+    sed "$edit" changes.json >wrong.json
+    t 1 --recipe wrong.json
+    err "$message"
+done <<'E'
+s/ib_gbps/ib_mbps/|"passes": "dense": the table sparcml-table2 has no constant "ib_mbps"
+s/"computing": 25/"computing": -1/|"computing": not a time in seconds
+s/"computing": 25/"computing": 1e999/|"computing": not a time in seconds
+s/"pass_ns", 3/"pass_ns", -3/|neither nanoseconds a value nor a constant
+E
 
 # --- ranks ---
 

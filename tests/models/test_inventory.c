@@ -44,7 +44,7 @@ static void refusals(void **state)
         {", \"cause\": \"c\"", "item 0: \"cause\" and \"shown_by\" go together"},
         {", \"shown_by\": \"formula\"", "item 0: \"cause\" and \"shown_by\" go together"},
         {", \"cause\": \"c\", \"shown_by\": \"guess\"",
-         "\"shown_by\": 'guess' is not experiment, formula, argument or open"},
+         "\"shown_by\": unknown word \"guess\"; it is one of experiment, formula, argument, open"},
         {", \"changes\": \"T\"", "\"changes\": no item 'T' of P stands before this one"},
         {COMMAND ", \"kept\": \"k\"", "\"figures\", \"kept\" and \"how\" go together"},
         {COMMAND ", \"kept\": \"x\", \"how\": \"trained\", \"figures\": [{}]",
@@ -185,7 +185,7 @@ static void changes(void **state)
     assert_int_equal(cc_inventory_parse(good, strlen(good), &v, &e), CC_OK);
     assert_null(v->item[0].changes);
     assert_string_equal(v->item[1].changes, "A");
-    assert_int_equal(v->item[1].shown, CC_SHOWN_FORMULA);
+    assert_int_equal(v->item[1].shown_by, CC_SHOWN_FORMULA);
     cc_inventory_free(v);
     assert_int_equal(cc_inventory_parse(chain, strlen(chain), &v, &e), CC_FAIL);
     assert_non_null(strstr(e.text, "no item 'B' of P"));
