@@ -374,25 +374,122 @@ static int check_names(const struct cc_recipe *r, struct cc_error *e)
     return CC_OK;
 }
 
+/* --- bases --- */
+
+enum { MOST_BASES = 8 };
+
+static int open_at(const char *name, int depth, struct cc_recipe **out, struct cc_error *e);
+
+static int add_copy(cJSON *own, const cJSON *member, struct cc_error *e)
+{
+    cJSON *copy = cJSON_Duplicate(member, 1);
+    if (copy != NULL && cJSON_AddItemToObject(own, member->string, copy))
+        return CC_OK;
+    cJSON_Delete(copy);
+    return cc_fail(e, "out of memory");
+}
+
+/* Puts the notes of a base before the command's own. */
+static int fill_notes(cJSON *own, const cJSON *base, struct cc_error *e)
+{
+    for (int i = cJSON_GetArraySize(base); i-- > 0;) {
+        cJSON *copy = cJSON_Duplicate(cJSON_GetArrayItem(base, i), 1);
+        if (copy == NULL || !cJSON_InsertItemInArray(own, 0, copy)) {
+            cJSON_Delete(copy);
+            return cc_fail(e, "out of memory");
+        }
+    }
+    return CC_OK;
+}
+
+/* Gives an object the members of its base that it lacks, and takes away those that are null. With
+ * `command`, objects among them are given the base's members likewise, and notes its notes. */
+static int fill(cJSON *own, const cJSON *base, bool command, struct cc_error *e)
+{
+    for (const cJSON *b = base->child; b != NULL; b = b->next) {
+        cJSON *have = cJSON_GetObjectItemCaseSensitive(own, b->string);
+        if (have == NULL)
+            CC_TRY(add_copy(own, b, e));
+        else if (command && cJSON_IsObject(have) && cJSON_IsObject(b))
+            CC_TRY(fill(have, b, false, e));
+        else if (command && cJSON_IsArray(have) && strcmp(b->string, "notes") == 0)
+            CC_TRY(fill_notes(have, b, e));
+    }
+    for (cJSON *next, *c = own->child; c != NULL; c = next) {
+        next = c->next;
+        if (cJSON_IsNull(c))
+            cJSON_Delete(cJSON_DetachItemViaPointer(own, c));
+    }
+    return CC_OK;
+}
+
+static const cJSON *commands_of(const struct cc_recipe *r)
+{
+    return cc_recipe_get(r->json, "commands");
+}
+
+/* Opens the base of a command, if it has one, and gives the command its members. The command's form
+ * is not checked yet. */
+static int follow_base(cJSON *command, int depth, struct cc_recipe **from, struct cc_error *e)
+{
+    const char *base = cJSON_GetStringValue(cc_recipe_get(command, "base"));
+    const char *own = cJSON_GetStringValue(cc_recipe_get(command, "command"));
+    if (base == NULL || own == NULL)
+        return CC_OK;
+    if (depth == MOST_BASES)
+        return cc_fail(e, "the base %s: more than %d recipes, each the base of the one before",
+                       base, MOST_BASES);
+    CC_TRY_IN(open_at(base, depth + 1, from, e), e, "the base %s", base);
+    if (strcmp((*from)->item[0].command, own) != 0)
+        return cc_fail(e, "the base %s: it is of '%s', and the command is '%s'", base,
+                       (*from)->item[0].command, own);
+    return fill(command, commands_of(*from)->child, true, e);
+}
+
+static int follow_bases(struct cc_recipe *r, int depth, struct cc_error *e)
+{
+    const cJSON *list = commands_of(r);
+    if (!cJSON_IsArray(list) || list->child == NULL)
+        return CC_OK;
+    CC_TRY(CC_NEW(r->item, (size_t)cJSON_GetArraySize(list), e));
+    for (cJSON *c = list->child; c != NULL; c = c->next)
+        CC_TRY(follow_base(c, depth, &r->item[r->count++].from, e));
+    return CC_OK;
+}
+
+/* --- reading --- */
+
+struct reading {
+    int depth; /* of bases */
+    struct cc_recipe *recipe;
+};
+
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
+    struct reading *reading = out;
     CC_TRY(cc_json_schema(root, CC_RECIPE_SCHEMA, "see docs/recipes.md", e));
-    CC_TRY(check(&a_recipe, root, e));
-    const cJSON *list = cc_recipe_get(root, "commands");
     struct cc_recipe *r;
     CC_TRY(CC_NEW(r, 1, e));
     int status = CC_OK;
+    size_t i = 0;
     r->json = cJSON_Duplicate(root, 1);
     if (r->json == NULL)
         CC_TRY_OUT(cc_fail(e, "out of memory"));
-    CC_TRY_OUT(CC_NEW(r->item, (size_t)cJSON_GetArraySize(list), e));
+    CC_TRY_OUT(follow_bases(r, reading->depth, e));
+    CC_TRY_OUT(check(&a_recipe, r->json, e));
     r->about = cc_recipe_text(r->json, "about");
     r->source = cc_recipe_text(r->json, "source");
+    if (r->source == NULL && r->item[0].from != NULL)
+        r->source = r->item[0].from->source;
     print_takes(r);
-    for (const cJSON *c = cc_recipe_get(r->json, "commands")->child; c != NULL; c = c->next)
-        r->item[r->count++] = command_of(c);
+    for (const cJSON *c = commands_of(r)->child; c != NULL; c = c->next, i++) {
+        struct cc_recipe *from = r->item[i].from;
+        r->item[i] = command_of(c);
+        r->item[i].recipe = r;
+        r->item[i].from = from;
+    }
     CC_TRY_OUT(check_names(r, e));
-    *(struct cc_recipe **)out = r;
+    reading->recipe = r;
     r = NULL;
 out:
     cc_recipe_free(r);
@@ -401,7 +498,10 @@ out:
 
 int cc_recipe_parse(const char *text, size_t length, struct cc_recipe **out, struct cc_error *e)
 {
-    return cc_json_parse_as(text, length, parse_root, out, e);
+    struct reading reading = {.depth = 0};
+    CC_TRY(cc_json_parse_as(text, length, parse_root, &reading, e));
+    *out = reading.recipe;
+    return CC_OK;
 }
 
 /* --- opening --- */
@@ -439,61 +539,34 @@ bool cc_recipe_is_file(const char *name)
     return n > 5 && strcmp(name + n - 5, ".json") == 0;
 }
 
-/* Opens a recipe without the bases of its commands. */
-static int open_alone(const char *name, struct cc_recipe **out, struct cc_error *e)
+static int open_at(const char *name, int depth, struct cc_recipe **out, struct cc_error *e)
 {
     size_t i = 0;
-    struct cc_recipe *r = NULL;
+    struct reading reading = {.depth = depth};
     if (cc_recipe_is_file(name)) {
-        CC_TRY(cc_json_read_as(name, parse_root, &r, e));
+        CC_TRY(cc_json_read_as(name, parse_root, &reading, e));
     } else {
         CC_TRY(find(name, &i, e));
-        CC_TRY(cc_recipe_parse(builtin[i].begin, cc_embedded_size(&builtin[i]), &r, e));
+        CC_TRY(cc_json_parse_as(builtin[i].begin, cc_embedded_size(&builtin[i]), parse_root,
+                                &reading, e));
         name = cc_recipe_names[i];
     }
-    const int status = cc_text(&r->name, e, "%s", name);
+    const int status = cc_text(&reading.recipe->name, e, "%s", name);
     if (status == CC_OK)
-        *out = r;
+        *out = reading.recipe;
     else
-        cc_recipe_free(r);
+        cc_recipe_free(reading.recipe);
     return status;
-}
-
-/* A base is of the same command, has no base itself, and one value for each of its options. */
-static int check_base(const struct cc_recipe_command *base, const char *command, struct cc_error *e)
-{
-    bool single = base->each == NULL;
-    for (const cJSON *o = cc_recipe_first(base->options); o != NULL; o = o->next)
-        single = single && !cJSON_IsArray(o) && cc_recipe_get(o, "each") == NULL;
-    if (strcmp(base->command, command) != 0)
-        return cc_fail(e, "it is of '%s', and the command is '%s'", base->command, command);
-    if (base->base != NULL)
-        return cc_fail(e, "it has a base itself, %s", base->base);
-    return single ? CC_OK
-                  : cc_fail(e, "it has lists or cases that make several calls, and a base has one "
-                               "value for each option; set them in this recipe");
-}
-
-static int open_base(const struct cc_recipe *r, struct cc_recipe_command *c, struct cc_error *e)
-{
-    c->recipe = r;
-    if (c->base == NULL)
-        return CC_OK;
-    CC_TRY(open_alone(c->base, &c->from, e));
-    CC_TRY_IN(check_base(&c->from->item[0], c->command, e), e, "%s: the base %s", r->name, c->base);
-    return CC_OK;
 }
 
 int cc_recipe_open(const char *name, struct cc_recipe **out, struct cc_error *e)
 {
-    struct cc_recipe *r;
-    CC_TRY(open_alone(name, &r, e));
-    int status = CC_OK;
-    for (size_t i = 0; i < r->count && status == CC_OK; i++)
-        status = open_base(r, &r->item[i], e);
-    if (status == CC_OK)
-        *out = r;
-    else
-        cc_recipe_free(r);
-    return status;
+    return open_at(name, 0, out, e);
+}
+
+const struct cc_recipe_command *cc_recipe_root(const struct cc_recipe_command *c)
+{
+    while (c->from != NULL)
+        c = &c->from->item[0];
+    return c;
 }

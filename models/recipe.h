@@ -17,17 +17,16 @@ enum { CC_RECIPE_FRAMEWORKS = 3, CC_RECIPE_LINKS = 4, CC_RECIPE_DATA = 2 };
 
 struct cc_recipe;
 
-/* A command of a recipe. The lists and objects are in the form that docs/recipes.md gives them;
- * NULL: there is none. */
+/* A command of a recipe, with the members that its base hands on. The lists and objects are in the
+ * form that docs/recipes.md gives them; NULL: there is none. */
 struct cc_recipe_command {
     const char *command; /* "trace info" */
     const char *name;    /* the name of its result's file: by default the command */
     const char *title, *base, *because;
     const cJSON *options, *operands, *each, *open, *refuse, *columns, *keys, *computed, *published,
         *compare, *crossings, *calls, *computing, *frameworks, *passes, *notes;
-    /* In an opened recipe: the recipe that the call belongs to, and its base, or NULL. */
-    const struct cc_recipe *recipe;
-    struct cc_recipe *from;
+    const struct cc_recipe *recipe; /* the recipe that the command belongs to */
+    struct cc_recipe *from;         /* its base, or NULL */
 };
 
 struct cc_recipe {
@@ -47,9 +46,13 @@ bool cc_recipe_is_file(const char *name);
  * a .json file. An unknown name is CC_USAGE, with the nearest. */
 int cc_recipe_open(const char *name, struct cc_recipe **out, struct cc_error *e);
 
-/* From JSON text, strictly. Any bytes either parse or give an error. Free with cc_recipe_free. */
+/* From JSON text, strictly; bases are opened, too. Any bytes either parse or give an error. Free
+ * with cc_recipe_free. */
 int cc_recipe_parse(const char *text, size_t length, struct cc_recipe **out, struct cc_error *e);
 void cc_recipe_free(struct cc_recipe *r);
+
+/* The last of the command's bases, which has none itself; the command, if it has no base. */
+const struct cc_recipe_command *cc_recipe_root(const struct cc_recipe_command *c);
 
 /* The member of an object, and its text; NULL if it is not there. The first element of a list or
  * object; NULL if it is empty, or NULL itself. */

@@ -150,13 +150,15 @@ static int compare(const struct use *out, const struct use *other, struct cc_err
 }
 
 /* The recipe that the options are of, and its bases, are read, too. */
-static int compare_recipe(const struct use *out, const struct cc_recipe *r, struct cc_error *e)
+static int compare_recipe(const struct use *out, struct use as, const struct cc_recipe *r,
+                          struct cc_error *e)
 {
+    as.path = r->name;
     if (cc_recipe_is_file(r->name))
-        CC_TRY(compare(out, &(struct use){.name = "--recipe", .path = r->name}, e));
+        CC_TRY(compare(out, &as, e));
     for (size_t i = 0; i < r->count; i++)
-        if (r->item[i].base != NULL && cc_recipe_is_file(r->item[i].base))
-            CC_TRY(compare(out, &(struct use){.name = "\"base\"", .path = r->item[i].base}, e));
+        if (r->item[i].from != NULL)
+            CC_TRY(compare_recipe(out, (struct use){.name = "\"base\""}, r->item[i].from, e));
     return CC_OK;
 }
 
@@ -179,7 +181,7 @@ int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)
             if (k < i || !u.list[k].written)
                 CC_TRY(compare(out, &u.list[k], e));
         if (args->recipe != NULL)
-            CC_TRY(compare_recipe(out, args->recipe->recipe, e));
+            CC_TRY(compare_recipe(out, (struct use){.name = "--recipe"}, args->recipe->recipe, e));
         /* An operand may be a directory that is filled: the command knows. */
         struct stat st;
         const bool filled =

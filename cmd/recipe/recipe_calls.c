@@ -233,11 +233,11 @@ static int add_users_words(const struct cc_recipe_calls *calls, struct cc_recipe
 }
 
 static int add_options(const struct cc_recipe_calls *calls, struct cc_recipe_call *call,
-                       const cJSON *options, const cJSON *before, struct cc_error *e)
+                       struct cc_error *e)
 {
-    for (const cJSON *o = cc_recipe_first(options); o != NULL; o = o->next)
+    for (const cJSON *o = cc_recipe_first(calls->command->options); o != NULL; o = o->next)
         if (!cJSON_IsArray(o) && taken_apart(calls, o->string) == NULL &&
-            in_case(call, o->string) == NULL && cc_recipe_get(before, o->string) == NULL)
+            in_case(call, o->string) == NULL)
             CC_TRY(add_option(calls, call, o, o, e));
     return CC_OK;
 }
@@ -342,7 +342,6 @@ static void leave_out_again(struct cc_recipe_calls *calls)
 static int add_call(struct cc_recipe_calls *calls, const cJSON *const *axis, size_t axes, size_t n,
                     struct cc_error *e)
 {
-    const struct cc_recipe_command *c = calls->command;
     const cJSON *element[CC_RECIPE_AXES] = {NULL};
     struct cc_recipe_call *call = &calls->call[calls->count];
     *call = (struct cc_recipe_call){.word = NULL};
@@ -365,9 +364,7 @@ static int add_call(struct cc_recipe_calls *calls, const cJSON *const *axis, siz
                  o = o->next)
                 CC_TRY(add_option(calls, call, o, o, e));
     }
-    CC_TRY(add_options(calls, call, c->options, NULL, e));
-    if (c->from != NULL)
-        CC_TRY(add_options(calls, call, c->from->item[0].options, c->options, e));
+    CC_TRY(add_options(calls, call, e));
     leave_out_again(calls);
     return CC_OK;
 }

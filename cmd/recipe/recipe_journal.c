@@ -37,8 +37,8 @@ static int put_setup(FILE *f, const struct cc_recipe_command *c, const struct cc
                      struct cc_error *e)
 {
     const cJSON *const members[] = {c->computing, c->frameworks, c->passes, c->notes};
-    const cJSON *options = c->from != NULL ? c->from->item[0].options : c->options;
-    fprintf(f, "%s\n%s\n", c->recipe->name, c->base != NULL ? c->base : "");
+    const struct cc_recipe_command *root = cc_recipe_root(c);
+    fprintf(f, "%s\n%s\n", c->recipe->name, root->recipe->name);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         char *text = members[i] != NULL ? cJSON_PrintUnformatted(members[i]) : NULL;
         if (text == NULL && members[i] != NULL)
@@ -46,7 +46,7 @@ static int put_setup(FILE *f, const struct cc_recipe_command *c, const struct cc
         fprintf(f, "%s\n", text != NULL ? text : "");
         free(text);
     }
-    for (const cJSON *o = cc_recipe_first(options); o != NULL; o = o->next)
+    for (const cJSON *o = cc_recipe_first(root->options); o != NULL; o = o->next)
         fprintf(f, "%s\n", o->string); /* a note of `train` lists those of the recipe */
     return cc_args_put_inputs(args, f, e);
 }

@@ -337,17 +337,46 @@ for file in base.json based.json ./base.json; do
     err "are the same file: $file; name another one"
     same base.json before.json
 done
-for several in '"options": {"workers": {"each": [2, 4]}}' '"options": {"workers": [2, 4]}' '"each": [[{"options": {"workers": 2}}]]'; do
+# A base hands on all of its members, lists that make calls among them.
+for several in '"options": {"workers": {"each": [2, 4]}}' '"options": {"workers": [2, 4]}' '"each": [[{"options": {"workers": 2}}, {"options": {"workers": 4}}]]'; do
     base "\"model\", $several"
-    t 1 --recipe based.json
-    err 'based.json: the base base.json: it has lists or cases that make several calls, and a base has one value for each option'
+    q 0 --recipe based.json --format json
+    json '[(r["scheme"], r["workers"]) for r in d["rows"]] == [("fp32", 2), ("fp32", 4)]'
 done
+# Members of options are its own, the base's, or taken away; its notes follow the base's; other lists are its own.
+base '"model", "title": "of the base", "options": {"workers": 4, "scheme": "int8", "bw": "10mbps"}, "columns": ["workers", "scheme"], "notes": ["first"]'
+cp base.json basis.json
+cat >middle.json <<'END'
+{"schema": "commcomp-recipe/1", "about": "x", "source": "y", "commands": [{"command": "model", "base": "basis.json",
+ "options": {"bw": null, "scheme": "fp32,3lc"}, "columns": ["scheme", "bw_bps"], "notes": ["second"]}]}
+END
+cat >based.json <<'END'
+{"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "model", "base": "middle.json",
+ "options": {"workers": 2}, "notes": ["third"]}]}
+END
+q 0 --recipe based.json --format json
+json '[(r["scheme"], r["workers"], r["bw_bps"]) for r in d["rows"]] == [("fp32", 2, 1e9), ("3lc", 2, 1e9)]'
+json '[n for n in d["notes"] if n in ("first", "second", "third")] == ["first", "second", "third"]'
+q 0 --recipe based.json
+out 'of the base'
+out '^bandwidth  1 Gbit/s'
+out '^scheme$'
+# So is the source, of which there is one for all of 3LC's tables and figures.
+q 0 recipes --format json
+json 'len({r["reference"] for r in d["rows"] if r["recipe"].startswith("train/3lc")}) == 1'
 base '"sim"'
+echo '{"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "model", "base": "base.json"}]}' >based.json
 t 1 --recipe based.json
 err "based.json: the base base.json: it is of 'sim', and the command is 'model'"
-base '"model", "base": "base.json"'
+base '"model", "base": "based.json"'
 t 1 --recipe based.json
-err 'based.json: the base base.json: it has a base itself, base.json'
+err 'the base base.json: .*: more than 8 recipes, each the base of the one before'
+base '"model", "options": {"workers": null}'
+t 1 --recipe based.json
+err 'base.json: .*"workers": neither a text'
+base '"model", "base": "nosuch"'
+t 2 --recipe based.json
+err "recipe 'nosuch' is not known"
 
 # The journal is a file that is written, too.
 t 2 --recipe cases.json -o x.csv --notes x.csv.journal

@@ -499,7 +499,7 @@ static int note_resumed(const struct cc_train *t, struct cc_error *e)
     return status;
 }
 
-/* The settings of the recipe, or of its base, as options. */
+/* The settings of the recipe, or of the last of its bases, as options. */
 static int note_recipe(const struct cc_train *t, struct cc_error *e)
 {
     char text[512] = "";
@@ -507,8 +507,8 @@ static int note_recipe(const struct cc_train *t, struct cc_error *e)
     const struct cc_recipe_command *c = t->args->recipe;
     if (c == NULL)
         return CC_OK;
-    const char *name = c->from != NULL ? c->base : c->recipe->name;
-    c = c->from != NULL ? &c->from->item[0] : c;
+    c = cc_recipe_root(c);
+    const char *name = c->recipe->name;
     const cJSON *o = c->options != NULL ? c->options->child : NULL;
     for (; o != NULL && used < sizeof text; o = o->next)
         if (cc_arg(t->args, o->string) != NULL)
