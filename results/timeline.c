@@ -74,21 +74,33 @@ static void add_time(struct cc_timeline *t, const char *key, int64_t ns)
     add(t, ", \"%s\": %s%" PRId64 ".%03" PRId64, key, sign, ns / 1000, ns % 1000);
 }
 
-/* Writes the name of a process or track, and its position among the others. */
-static int add_names(struct cc_timeline *t, const char *what, unsigned order, const char *name,
-                     struct cc_error *e)
+/* Begins the event that names a process or track; further arguments may follow the name. */
+static int begin_name(struct cc_timeline *t, const char *what, const char *name, struct cc_error *e)
 {
     (void)begin(t, true);
     add(t, "\"ph\": \"M\", \"name\": \"%s_name\", \"pid\": %u, \"tid\": %u, \"args\": {\"name\": ",
         what, t->row, t->track);
-    CC_TRY(add_text(t, name, e));
+    return add_text(t, name, e);
+}
+
+/* Ends that event, and writes the position among the others. */
+static void end_name(struct cc_timeline *t, const char *what, unsigned order)
+{
     add(t, "}}");
     (void)begin(t, true);
     add(t,
         "\"ph\": \"M\", \"name\": \"%s_sort_index\", \"pid\": %u, \"tid\": %u, \"args\": "
         "{\"sort_index\": %u}}",
         what, t->row, t->track, order);
-    return CC_OK;
+}
+
+static void add_rate(struct cc_timeline *t, const char *key, double bps)
+{
+    char number[CC_NUMBER_CAP];
+    if (bps <= 0)
+        return;
+    cc_number_print(bps, number);
+    add(t, ", \"%s\": %s", key, number);
 }
 
 /* --- steps --- */
@@ -126,19 +138,29 @@ static void put_steps(struct cc_timeline *t)
 
 /* --- rows and tracks --- */
 
-int cc_timeline_row(struct cc_timeline *t, const char *name, struct cc_error *e)
+int cc_timeline_row(struct cc_timeline *t, const struct cc_timeline_head *head, struct cc_error *e)
 {
     put_steps(t);
     t->row = ++t->track;
     t->order = 0;
-    CC_TRY(add_names(t, "process", t->row, name, e));
-    return add_names(t, "thread", t->order, "steps", e);
+    CC_TRY(begin_name(t, "process", head->name, e));
+    add(t, ", \"scheme\": ");
+    CC_TRY(add_text(t, head->scheme, e));
+    add_rate(t, "up_bps", head->up_bps);
+    add_rate(t, "down_bps", head->down_bps);
+    end_name(t, "process", t->row);
+    CC_TRY(begin_name(t, "thread", "steps", e));
+    end_name(t, "thread", t->order);
+    return CC_OK;
 }
 
-int cc_timeline_track(struct cc_timeline *t, const char *name, struct cc_error *e)
+int cc_timeline_track(struct cc_timeline *t, const char *name, int host, struct cc_error *e)
 {
     t->track++;
-    return add_names(t, "thread", ++t->order, name, e);
+    CC_TRY(begin_name(t, "thread", name, e));
+    add(t, ", \"host\": %d", host);
+    end_name(t, "thread", ++t->order);
+    return CC_OK;
 }
 
 static int64_t whole_microseconds(int64_t ns)

@@ -28,6 +28,9 @@ KEYS = {
 OPTIONAL = {"M": set(), "X": {"args", "cname"}, "b": {"args"}, "e": {"args"}}
 METADATA = {"process_name": "name", "thread_name": "name", "process_sort_index": "sort_index",
             "thread_sort_index": "sort_index"}
+# What commcomp says of a process or track besides its name.
+ABOUT = {"process_name": {"scheme": str, "up_bps": (int, Decimal), "down_bps": (int, Decimal)},
+         "thread_name": {"host": int}}
 # The reserved names of chrome://tracing; it refuses others.
 COLOURS = {
     "thread_state_uninterruptible", "thread_state_iowait", "thread_state_running",
@@ -112,7 +115,10 @@ class Timeline:
     def take_metadata(self, event):
         key = METADATA.get(event["name"])
         need(key is not None, f"metadata {event['name']}")
-        need(list(event["args"]) == [key], f"{event['name']} has no {key}")
+        about = ABOUT.get(event["name"], {})
+        need(key in event["args"], f"{event['name']} has no {key}")
+        for word, said in event["args"].items():
+            need(word == key or isinstance(said, about.get(word, ())), f"{event['name']} with {word} {said!r}")
         value = event["args"][key]
         need(isinstance(value, str if key == "name" else int), f"{key} is {value!r}")
         where = event["pid"] if event["name"].startswith("process") else (event["pid"], event["tid"])

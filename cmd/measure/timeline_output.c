@@ -114,9 +114,30 @@ static void name_rank(const struct cc_experiment_setting *s, int rank, char *out
                    server ? rank - workers_of(s) : rank);
 }
 
+/* The host of a rank, counted from 0: workers' hosts come first. */
+static int host_of(const struct cc_setting *s, int rank)
+{
+    const struct cc_cluster *c = &s->cluster;
+    const int server = rank - c->workers;
+    if (server < 0)
+        return rank / cc_cluster_per_host(c);
+    return c->colocated ? server : cc_cluster_hosts(c) + server;
+}
+
+/* The rates of a worker's host, whose interfaces add up; the links of a platform's file are not
+ * known. */
+static void set_rates(const struct cc_experiment_setting *s, struct cc_timeline_head *head)
+{
+    const int nics = s->setting.cluster.nics > 1 ? s->setting.cluster.nics : 1;
+    if (s->formula == CC_NO_FORMULA)
+        return;
+    head->up_bps = nics * cc_link_up_bps(&s->setting.link);
+    head->down_bps = nics * cc_link_down_bps(&s->setting.link);
+}
+
 /* "3lc:s=1.75, ps, 10 workers, 1 server, 100 Mbit/s, overlap (sim, alpha-beta)" */
 static void name_row(const struct cc_experiment *x, const struct cc_experiment_setting *setting,
-                     size_t row, char *out)
+                     const char *scheme, char *out)
 {
     const struct cc_setting *s = &setting->setting;
     const int workers = workers_of(setting), servers = cc_experiment_ranks(s) - workers;
@@ -124,10 +145,21 @@ static void name_row(const struct cc_experiment *x, const struct cc_experiment_s
     if (servers > 0)
         (void)snprintf(with_servers, sizeof with_servers, ", %d server%s", servers,
                        servers == 1 ? "" : "s");
-    (void)snprintf(out, ROW_CAP, "%.200s, %s, %d worker%s%s, %.60s, %s (%s)",
-                   cc_experiment_scheme(x, &setting->row[row]), cc_exchange_names[s->exchange],
-                   workers, workers == 1 ? "" : "s", with_servers, s->link.name,
-                   cc_step_names[s->timing.mode], x->timeline->config);
+    (void)snprintf(out, ROW_CAP, "%.200s, %s, %d worker%s%s, %.60s, %s (%s)", scheme,
+                   cc_exchange_names[s->exchange], workers, workers == 1 ? "" : "s", with_servers,
+                   s->link.name, cc_step_names[s->timing.mode], x->timeline->config);
+}
+
+static int begin_row(const struct cc_experiment *x, const struct cc_experiment_setting *setting,
+                     size_t row, struct cc_error *e)
+{
+    char name[ROW_CAP];
+    struct cc_timeline_head head = {.name = name,
+                                    .scheme = cc_experiment_scheme(x, &setting->row[row])};
+    name_row(x, setting, head.scheme, name);
+    set_rates(setting, &head);
+    x->timeline->rows++;
+    return cc_timeline_row(x->timeline->file, &head, e);
 }
 
 /* Whether a phase is shown on the track of the worker's codecs. */
@@ -206,9 +238,10 @@ static int add_rank(struct cc_timeline *t, const struct cc_experiment_setting *s
     char name[NAME_CAP], codecs[NAME_CAP + 10];
     size_t units;
     const bool worker = events->rank < workers_of(s);
+    const int host = host_of(&s->setting, events->rank);
     CC_TRY(count_units(&s->setting, &units, e));
     name_rank(s, events->rank, name);
-    CC_TRY(cc_timeline_track(t, name, e));
+    CC_TRY(cc_timeline_track(t, name, host, e));
     add_spans(t, s, events, false);
     for (size_t i = 0; i < events->flows; i++)
         CC_TRY(add_flow(t, s, events->rank, units, &events->flow[i], e));
@@ -218,7 +251,7 @@ static int add_rank(struct cc_timeline *t, const struct cc_experiment_setting *s
     if (!worker || !has_own_track(s, CC_PHASE_ENCODE))
         return CC_OK;
     (void)snprintf(codecs, sizeof codecs, "%s, codecs", name);
-    CC_TRY(cc_timeline_track(t, codecs, e));
+    CC_TRY(cc_timeline_track(t, codecs, host, e));
     add_spans(t, s, events, true);
     return CC_OK;
 }
@@ -228,17 +261,13 @@ int cc_timeline_output_add(const struct cc_experiment *x,
                            const struct cc_report_events *events, struct cc_error *e)
 {
     struct cc_timeline_output *t = x->timeline;
-    char name[ROW_CAP];
     if (events->row >= setting->rows || events->rank >= cc_experiment_ranks(&setting->setting))
         return cc_fail(e,
                        "events of rank %d in row %zu, which do not exist: is the ranks' program of "
                        "another version?",
                        events->rank, events->row);
-    if (events->rank == 0) {
-        name_row(x, setting, events->row, name);
-        CC_TRY(cc_timeline_row(t->file, name, e));
-        t->rows++;
-    }
+    if (events->rank == 0)
+        CC_TRY(begin_row(x, setting, events->row, e));
     cc_timeline_miss(t->file, events->left_out);
     return add_rank(t->file, setting, events, e);
 }

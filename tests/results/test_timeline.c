@@ -14,11 +14,14 @@
 #include "core/file.h"
 #include "core/format/json.h"
 #include "core/infile.h"
+#include "core/memory.h"
 #include "results/timeline.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
 
 static const struct cc_timeline_kind compute = {"compute", "good"}, waits = {"wait", "grey"};
+static const struct cc_timeline_head lossy = {"3lc:s=1.75, ring \xff", "3lc:s=1.75", 1e9, 2.5e8},
+                                     plain = {.name = "fp32, ring", .scheme = "fp32"};
 static const char *const about[] = {"program", "a \"name\"", NULL};
 
 static struct cc_timeline *open_one(const char *path, uint64_t most)
@@ -62,8 +65,8 @@ static void to_the_letter(void **state)
     const char *path = scratch_path(state, "t.json");
     struct cc_timeline *t = open_one(path, 0);
     struct cc_error e = {""};
-    assert_int_equal(cc_timeline_row(t, "3lc:s=1.75 \xff", &e), CC_OK);
-    assert_int_equal(cc_timeline_track(t, "worker 0", &e), CC_OK);
+    assert_int_equal(cc_timeline_row(t, &lossy, &e), CC_OK);
+    assert_int_equal(cc_timeline_track(t, "worker 0", 0, &e), CC_OK);
     put(t, &compute, 4, 0, 0.0012345678);
     put(t, &compute, 4, 0.0012345678, 0.0012348); /* less than a microsecond */
     put(t, &waits, 4, 0.0012345678, 2.5);
@@ -76,81 +79,54 @@ static void to_the_letter(void **state)
                                            .bytes = 5000000000};
     assert_int_equal(cc_timeline_put_end(t, &leaves, &e), CC_OK);
     assert_int_equal(cc_timeline_step(t, 4, 0, 2.5, &e), CC_OK);
-    assert_int_equal(cc_timeline_track(t, "server 0", &e), CC_OK);
+    assert_int_equal(cc_timeline_track(t, "server 0", 3, &e), CC_OK);
     struct cc_timeline_end comes = leaves;
     comes.received = true;
     comes.at = 0.0020000004;
     assert_int_equal(cc_timeline_put_end(t, &comes, &e), CC_OK);
     assert_int_equal(cc_timeline_step(t, 4, 0.5, 3, &e), CC_OK);
     assert_int_equal(cc_timeline_step(t, 5, 2.75, 4, &e), CC_OK);
-    assert_int_equal(cc_timeline_row(t, "fp32", &e), CC_OK);
+    assert_int_equal(cc_timeline_row(t, &plain, &e), CC_OK);
     struct cc_timeline_size size = close_one(t, false);
     assert_true(size.left_out == 0 && size.events == 18);
-#define NAME(what, row, track, order, name)                                                        \
+#define NAME(what, row, track, order, args)                                                        \
     "{\"ph\": \"M\", \"name\": \"" what "_name\", \"pid\": " row ", \"tid\": " track               \
-    ", \"args\": {\"name\": \"" name "\"}},\n"                                                     \
-    "{\"ph\": \"M\", \"name\": \"" what "_sort_index\", \"pid\": " row ", \"tid\": " track         \
-    ", \"args\": {\"sort_index\": " order "}}"
-    assert_text(
-        path, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n" /* one event a line */
-        NAME("process", "1", "1", "1", "3lc:s=1.75 ?") ",\n" NAME(
-            "thread", "1", "1", "0",
-            "steps") ",\n" NAME("thread", "1", "2", "1",
-                                "worker 0") ",\n"
-                                            "{\"ph\": \"X\", \"name\": \"compute\", \"cat\": "
-                                            "\"phase\", \"pid\": 1, \"tid\": 2, "
-                                            "\"ts\": 0.000, \"dur\": 1234.568, \"cname\": "
-                                            "\"good\", \"args\": {\"step\": 4}},\n"
-                                            "{\"ph\": \"X\", \"name\": \"wait\", \"cat\": "
-                                            "\"phase\", \"pid\": 1, \"tid\": 2, "
-                                            "\"ts\": 1234.568, \"dur\": 2498765.432, \"cname\": "
-                                            "\"grey\", \"args\": {\"step\": 4}},\n"
-                                            "{\"ph\": \"b\", \"cat\": \"transfer\", \"name\": "
-                                            "\"into server 0\", \"id\": "
-                                            "\"1.0-1.0.3\", \"pid\": 1, \"tid\": 2, \"ts\": "
-                                            "1000.000, \"args\": {\"from\": "
-                                            "\"worker 0\", \"bytes\": 5000000000, \"step\": 4, "
-                                            "\"message\": 2}},\n" NAME(
-                                                "thread", "1", "3", "2",
-                                                "server 0") ",\n"
-                                                            "{\"ph\": \"e\", \"cat\": "
-                                                            "\"transfer\", \"name\": \"into server "
-                                                            "0\", \"id\": "
-                                                            "\"1.0-1.0.3\", \"pid\": 1, \"tid\": "
-                                                            "3, \"ts\": 2000.000},\n"
-                                                            "{\"ph\": \"X\", \"name\": \"step 4\", "
-                                                            "\"cat\": \"step\", \"pid\": 1, "
-                                                            "\"tid\": 1, "
-                                                            "\"ts\": 0.000, \"dur\": 3000000.000, "
-                                                            "\"cname\": \"grey\"},\n"
-                                                            "{\"ph\": \"X\", \"name\": \"step 5\", "
-                                                            "\"cat\": \"step\", \"pid\": 1, "
-                                                            "\"tid\": 1, "
-                                                            "\"ts\": 3000000.000, \"dur\": "
-                                                            "1000000.000, \"cname\": "
-                                                            "\"grey\"},\n" NAME(
-                                                                "process", "4", "4", "4",
-                                                                "fp32") ",\n" NAME("thread", "4",
-                                                                                   "4", "0",
-                                                                                   "steps") "\n"
-                                                                                            "], "
-                                                                                            "\"othe"
-                                                                                            "rData"
-                                                                                            "\": "
-                                                                                            "{\"pro"
-                                                                                            "gram\""
-                                                                                            ": \"a "
-                                                                                            "\\\"na"
-                                                                                            "me\\\""
-                                                                                            "\", "
-                                                                                            "\"left"
-                                                                                            "_out\""
-                                                                                            ": 0, "
-                                                                                            "\"part"
-                                                                                            "ial\":"
-                                                                                            " "
-                                                                                            "false}"
-                                                                                            "}\n");
+    ", \"args\": {" args "}}",                                                                     \
+        "{\"ph\": \"M\", \"name\": \"" what "_sort_index\", \"pid\": " row ", \"tid\": " track     \
+        ", \"args\": {\"sort_index\": " order "}}"
+    static const char *const events[] = {
+        NAME(
+            "process", "1", "1", "1",
+            "\"name\": \"3lc:s=1.75, ring ?\", \"scheme\": \"3lc:s=1.75\", \"up_bps\": 1000000000, "
+            "\"down_bps\": 250000000"),
+        NAME("thread", "1", "1", "0", "\"name\": \"steps\""),
+        NAME("thread", "1", "2", "1", "\"name\": \"worker 0\", \"host\": 0"),
+        "{\"ph\": \"X\", \"name\": \"compute\", \"cat\": \"phase\", \"pid\": 1, \"tid\": 2, "
+        "\"ts\": 0.000, \"dur\": 1234.568, \"cname\": \"good\", \"args\": {\"step\": 4}}",
+        "{\"ph\": \"X\", \"name\": \"wait\", \"cat\": \"phase\", \"pid\": 1, \"tid\": 2, "
+        "\"ts\": 1234.568, \"dur\": 2498765.432, \"cname\": \"grey\", \"args\": {\"step\": 4}}",
+        "{\"ph\": \"b\", \"cat\": \"transfer\", \"name\": \"into server 0\", \"id\": "
+        "\"1.0-1.0.3\", "
+        "\"pid\": 1, \"tid\": 2, \"ts\": 1000.000, \"args\": {\"from\": \"worker 0\", "
+        "\"bytes\": 5000000000, \"step\": 4, \"message\": 2}}",
+        NAME("thread", "1", "3", "2", "\"name\": \"server 0\", \"host\": 3"),
+        "{\"ph\": \"e\", \"cat\": \"transfer\", \"name\": \"into server 0\", \"id\": "
+        "\"1.0-1.0.3\", "
+        "\"pid\": 1, \"tid\": 3, \"ts\": 2000.000}",
+        "{\"ph\": \"X\", \"name\": \"step 4\", \"cat\": \"step\", \"pid\": 1, \"tid\": 1, "
+        "\"ts\": 0.000, \"dur\": 3000000.000, \"cname\": \"grey\"}",
+        "{\"ph\": \"X\", \"name\": \"step 5\", \"cat\": \"step\", \"pid\": 1, \"tid\": 1, "
+        "\"ts\": 3000000.000, \"dur\": 1000000.000, \"cname\": \"grey\"}",
+        NAME("process", "4", "4", "4", "\"name\": \"fp32, ring\", \"scheme\": \"fp32\""),
+        NAME("thread", "4", "4", "0", "\"name\": \"steps\""),
+    };
+    char text[8192] = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n"; /* one event a line */
+    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++)
+        cc_append(text, sizeof text, "%s%s", i > 0 ? ",\n" : "", events[i]);
+    cc_append(text, sizeof text, "%s",
+              "\n], \"otherData\": {\"program\": \"a \\\"name\\\"\", \"left_out\": 0, "
+              "\"partial\": false}}\n");
+    assert_text(path, text);
 }
 
 /* The size stays within the limit, except for the names of rows and tracks; the text is still JSON,
@@ -163,10 +139,10 @@ static void too_much(void **state)
     struct cc_error e = {""};
     struct cc_bytes file;
     cJSON *root;
-    assert_int_equal(cc_timeline_row(t, "fp32", &e), CC_OK);
+    assert_int_equal(cc_timeline_row(t, &plain, &e), CC_OK);
     cc_timeline_miss(t, 5);
     for (int track = 0; track < 3; track++) {
-        assert_int_equal(cc_timeline_track(t, "worker", &e), CC_OK);
+        assert_int_equal(cc_timeline_track(t, "worker", 0, &e), CC_OK);
         for (size_t i = 0; i < SLICES; i++)
             put(t, &compute, i, 1e-3 * (double)i, 1e-3 * (double)(i + 1));
     }
@@ -197,7 +173,7 @@ static void not_at_all(void **state)
     struct stat st;
     const char *path = scratch_path(state, "t.json");
     t = open_one(path, 0);
-    assert_int_equal(cc_timeline_row(t, "fp32", &e), CC_OK);
+    assert_int_equal(cc_timeline_row(t, &plain, &e), CC_OK);
     assert_int_not_equal(stat(path, &st), 0);
     cc_timeline_abort(t);
     assert_int_not_equal(stat(path, &st), 0);
@@ -206,7 +182,7 @@ static void not_at_all(void **state)
     /* Writing to a full disk fails. */
     struct cc_timeline_size size;
     t = open_one("/dev/full", 0);
-    assert_int_equal(cc_timeline_row(t, "fp32", &e), CC_OK);
+    assert_int_equal(cc_timeline_row(t, &plain, &e), CC_OK);
     assert_int_equal(cc_timeline_close(t, false, &size, &e), CC_FAIL);
     assert_contains(e.text, "/dev/full");
 }
