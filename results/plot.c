@@ -130,7 +130,8 @@ static int panel_of(struct cc_maker *m, size_t row, const char *measure, size_t 
     if (f->panels == MOST_PANELS)
         return cc_fail(m->e,
                        "%s: more than %d combinations of settings, each a plot of its own: choose "
-                       "with --bw, --workers, --exchange or --kind, or plot a part of the file",
+                       "with --bw, --workers, --exchange, --kind, or, of a timeline, --scheme, or "
+                       "plot a part of the file",
                        m->s->path, MOST_PANELS);
     CC_TRY(CC_GROW(f->panel, &f->panel_capacity, f->panels + 1, m->e));
     char title[512] = "";

@@ -23,6 +23,7 @@ static const struct setting {
     {"table", NULL, "", ANY},
     {"column", NULL, "", CELL},
     {"heading", NULL, "", CELL},
+    {"process", NULL, "", CELL},
     {"net", NULL, "", NAME},
     {"data", NULL, "", ANY},
     {"trace", NULL, "", NAME},

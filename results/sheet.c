@@ -1,5 +1,6 @@
-/* Reading results: a builder takes keys and values one after the other, from libcsv's callbacks or
- * from a document of `--format json`. Keys that were renamed since get their new names. */
+/* Reading results: a builder takes keys and values one after the other, from libcsv's callbacks,
+ * from a document of `--format json`, or from a timeline's utilization. Keys that were renamed
+ * since get their new names. */
 #include "results/sheet.h"
 
 #include <cjson/cJSON.h>
@@ -16,6 +17,7 @@
 #include "core/units.h"
 #include "core/utf8.h"
 #include "results/page_data.h"
+#include "results/timeline_read.h"
 
 #define MOST_COLUMNS 1000
 #define MAX_FIELD    65536 /* bytes of a field in CSV */
@@ -245,8 +247,50 @@ static int json_origins(struct builder *b, const cJSON *document)
     return CC_OK;
 }
 
+/* A share of a link's rate; null where that is not known. */
+static int add_share(struct builder *b, double bps, double of_bps)
+{
+    return of_bps > 0 ? add_value(b, CC_NUMBER, bps / of_bps, NULL)
+                      : add_value(b, CC_NULL, 0, NULL);
+}
+
+/* Adds a row for each bin of a timeline's row, at the bin's middle. */
+static int add_bins(struct builder *b, const struct cc_timeline_use *use)
+{
+    const double width = use->end_s / CC_TIMELINE_BINS;
+    for (size_t i = 0; i < CC_TIMELINE_BINS; i++) {
+        CC_TRY(add_value(b, CC_TEXT, 0, use->name));
+        CC_TRY(add_value(b, CC_TEXT, 0, use->scheme));
+        CC_TRY(add_value(b, CC_NUMBER, ((double)i + 0.5) * width, NULL));
+        CC_TRY(add_value(b, CC_NUMBER, use->computing[i], NULL));
+        CC_TRY(add_share(b, use->sent_bps[i], use->up_bps));
+        CC_TRY(add_share(b, use->received_bps[i], use->down_bps));
+        CC_TRY(add_value(b, CC_NUMBER, use->sent_bps[i], NULL));
+        CC_TRY(add_value(b, CC_NUMBER, use->received_bps[i], NULL));
+        CC_TRY(end_row(b, b->s->rows + 1));
+    }
+    return CC_OK;
+}
+
+static int timeline_rows(struct builder *b, const cJSON *document)
+{
+    static const char *const keys[] = {"process",   "scheme",        "at_s",     "computing",
+                                       "link_sent", "link_received", "sent_bps", "received_bps"};
+    struct cc_timeline_uses uses;
+    int status = CC_OK;
+    CC_TRY(cc_timeline_read(document, &uses, b->e));
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0] && status == CC_OK; i++)
+        status = add_key(b, keys[i]);
+    for (size_t i = 0; i < uses.rows && status == CC_OK; i++)
+        status = add_bins(b, &uses.row[i]);
+    cc_timeline_uses_free(&uses);
+    return status;
+}
+
 static int json_rows(struct builder *b, const cJSON *document)
 {
+    if (cc_timeline_is_trace(document))
+        return timeline_rows(b, document);
     const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document, "schema"));
     const char *command =
         cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document, "command"));

@@ -1,4 +1,5 @@
-/* Results read back from CSV or JSON that a command wrote, or from CSV of another origin. */
+/* Results read back from CSV or JSON that a command wrote, or from CSV of another origin; and
+ * timelines, whose rows are bins of time (results/timeline_use.h). */
 #ifndef CC_RESULTS_SHEET_H
 #define CC_RESULTS_SHEET_H
 

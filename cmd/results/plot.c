@@ -314,6 +314,10 @@ static int plot(const struct cc_args *args, const struct cc_sheet *sheet,
     CC_TRY(cc_figure_make(sheet, kind, &o->filter, &figure, e));
     if (figure.left_out > 0 && !args->quiet)
         cc_say("%zu rows of %s lack these numbers and are left out", figure.left_out, sheet->path);
+    if (kind == CC_PLOT_TIMELINE && !args->quiet &&
+        !cc_sheet_has(sheet, cc_sheet_column(sheet, "link_sent"), CC_NUMBER))
+        cc_say("%s does not know its links' bandwidth: --kind throughput draws what they carry",
+               sheet->path);
     int status = write_output(args, o, &figure, e);
     cc_figure_free(&figure);
     return status;
@@ -350,7 +354,8 @@ const struct cc_command cc_command_plot = {
     .description =
         "Draws the rows of a .csv or .json file that another command wrote, or of a page of "
         "`commcomp report` that holds one result (or a CSV with the same "
-        "columns from elsewhere; - is the standard input): a line, a bar or a labelled point for "
+        "columns from elsewhere; - is the standard input), or the utilization of a file of "
+        "--timeline: a line, a bar or a labelled point for "
         "each scheme. Rows that "
         "differ in other settings, as in the number of workers, get a panel each, at most twelve. "
         "The terminal's text needs nothing; pictures are drawn by gnuplot (Debian: "
@@ -362,7 +367,8 @@ const struct cc_command cc_command_plot = {
                 "  commcomp plot results.csv --kind step --bw 100mbps -o step.png\n"
                 "  commcomp plot results.csv --size 3.3in,2.2in --no-title -o column.tex\n"
                 "  commcomp plot results.json --scheme fp32,3lc,int8 --script results.gp\n"
-                "  commcomp plot train.csv --kind loss --over time -o loss.svg\n",
+                "  commcomp plot train.csv --kind loss --over time -o loss.svg\n"
+                "  commcomp plot timeline.json -o utilization.svg\n",
     .page = "docs/plots.md",
     .options = options,
     .columns = columns,

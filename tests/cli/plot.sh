@@ -113,6 +113,40 @@ err "bad.csv: line 4: the row ends before column 'speedup'"
 echo '{"schema": "commcomp/1", "rows": [{"scheme": "3lc"}, {"schema": 1}]}' >bad.json
 t 1 plot bad.json
 err "bad.json: row 2: the key 'schema' is not where the first row has it"
+
+# Timelines: bins of 10 us. Worker 0 computes for 25 us and worker 1 for 10 us, from the middle of bin 2; 500 bytes
+# go from one to the other in 40 us, 100 Mbit/s on one of two links, which send 400 and receive 200 Mbit/s.
+cat >timeline.json <<'P'
+{"displayTimeUnit": "ms", "traceEvents": [
+{"ph": "M", "name": "process_name", "pid": 1, "tid": 1, "args": {"name": "int8, two workers", "scheme": "int8", "up_bps": 4e8, "down_bps": 2e8}},
+{"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": "worker 0", "host": 0}},
+{"ph": "X", "name": "compute", "cat": "phase", "pid": 1, "tid": 2, "ts": 0.000, "dur": 25.000},
+{"ph": "b", "cat": "transfer", "name": "into worker 1", "id": "1.0", "pid": 1, "tid": 2, "ts": 960.000, "args": {"bytes": 500}},
+{"ph": "M", "name": "thread_name", "pid": 1, "tid": 3, "args": {"name": "worker 1", "host": 1}},
+{"ph": "X", "name": "compute", "cat": "phase", "pid": 1, "tid": 3, "ts": 25.000, "dur": 10.000},
+{"ph": "e", "cat": "transfer", "name": "into worker 1", "id": "1.0", "pid": 1, "tid": 3, "ts": 1000.000}
+], "otherData": {"program": "commcomp", "left_out": 0}}
+P
+bins() { # the lines of the script's data that are not zero, as time in us and value
+    sed -n '/^\$p0s[0-9]/,/^EOD/p' out | awk '$2 + 0 > 1e-3 { printf "%.0f:%.6g ", 1e6 * $1, $2 }'
+}
+t 0 plot timeline.json --format script
+err 'plotting --kind timeline'
+[ "$(bins)" = '5:50 15:50 25:50 35:25 965:25 975:25 985:25 995:25 965:12.5 975:12.5 985:12.5 995:12.5 ' ] || bad "$(bins)"
+out 'Utilization over time: int8, two workers'
+q 0 plot -q timeline.json --kind throughput --scheme int8 --format script
+[ "$(bins)" = '965:5e+07 975:5e+07 985:5e+07 995:5e+07 965:5e+07 975:5e+07 985:5e+07 995:5e+07 ' ] || bad "$(bins)"
+t 1 plot -q timeline.json --scheme fp32
+err 'nothing to plot: no row that --scheme'
+sed 's/, "up_bps": 4e8, "down_bps": 2e8//' timeline.json >unknown.json
+t 0 plot unknown.json
+err "unknown.json does not know its links' bandwidth: --kind throughput"
+sed 's/commcomp/other/' timeline.json >other.json
+t 1 plot other.json
+err 'other.json: a trace of another program: `commcomp sim --timeline FILE`'
+sed 's/"dur": 10.000/"dur": -10.000/' timeline.json >bad.json
+t 1 plot bad.json
+err 'bad.json: event 6: "dur" should be a time from 0'
 mkdir nowhere
 path=$PATH
 PATH=$dir/nowhere

@@ -25,6 +25,35 @@ err 'no/such/t.json'
 fills='all(abs(sum(float(e - b) for n, s, b, e in r.tracks[w]) / sum(float(e - b) for n, b, e in r.steps) - 1) < tolerance for r in t.rows for w in r.tracks if w.startswith("worker"))'
 lasts='all(abs(sum(float(e - b) for n, b, e in r.steps) / len(r.steps) / 1e6 / row["step_s"] - 1) < tolerance for r, row in zip(t.rows, d["rows"]))'
 
+# utilization EXPRESSION...: they hold for the bins that `plot` draws of t.json, by row: of computing, sent and
+# received (in the order of the names) the sum over the bins times their width, in seconds of a worker, and bits of a host.
+utilization() {
+    for kind in timeline throughput; do
+        "$program" plot -q t.json --kind $kind --format script >$kind.gp 2>err </dev/null || bad "plot: $(cat err)"
+    done
+    PYTHONPATH=$tests python3 - "$@" >reader 2>&1 <<'P' || bad "$(head -n 3 reader)"
+import re, sys
+from timeline_reader import Timeline
+t = Timeline(open("t.json").read())
+def sums(kind):
+    rows = {}
+    for row, _, data in re.findall(r"^\$p(\d+)s(\d+) << EOD\n(.*?)^EOD$", open(kind + ".gp").read(), re.S | re.M):
+        xy = [[float(v) for v in line.split()[:2]] for line in data.splitlines()]
+        assert len(xy) == 100
+        rows.setdefault(int(row), []).append(sum(y for x, y in xy) * 2 * xy[0][0])
+    return [rows[i] for i in sorted(rows)]
+shares, bits = sums("timeline"), sums("throughput")
+def near(a, b):
+    return abs(float(a) - float(b)) <= 1e-6 * abs(float(b))
+def computes(row, workers):
+    return sum(row.sum(f"worker {w}", "compute") for w in range(workers)) / workers / 1e6
+def carried(row, hosts, wanted):
+    return 8 * sum(x[3]["bytes"] for x in row.transfers if wanted(x)) / hosts
+for expression in sys.argv[1:]:
+    assert eval(expression), (expression, shares, bits)
+P
+}
+
 no_sim=$(why_no_sim)
 if [ -n "$no_sim" ]; then
     echo "skipped: timelines of simulations: $no_sim"
@@ -46,12 +75,23 @@ else
         'sum(x[3]["bytes"] for x in t.rows[0].transfers) > 18 * 4e6' \
         'all(abs(float(e - b) / 1e6 - 3 * 4e6 * 8 * 1.0456 / 1e8) < 0.01 for n, b, e, args in t.rows[0].transfers)' \
         't.other["left_out"] == 0 and t.other["partial"] is False'
+    # The server's port is not a worker's: a worker sends pushes, and receives pulls.
+    utilization 'len(shares) == len(bits) == 2' 'all(any(near(s / 100, computes(r, 3)) for s in x) for x, r in zip(shares, t.rows))' \
+        'all(any(near(b, carried(r, 3, lambda x: x[0] == "into server 0")) for b in x) for x, r in zip(bits, t.rows))' \
+        'all(any(near(b, carried(r, 3, lambda x: x[0] != "into server 0")) for b in x) for x, r in zip(bits, t.rows))'
     # Without servers: six rounds and as many transfers; every rank adds. Nothing is left out of two
     # steps under way at a time either.
     q 0 $s --workers 4 --exchange ring --scheme fp32,int8 --mode pipe
     timeline t.json 'all(r.name.endswith("ring, 4 workers, 100 Mbit/s, pipe (sim, alpha-beta)") for r in t.rows)' \
         'all(len(r.transfers) == 3 * 4 * 6 for r in t.rows)' \
         't.rows[1].sum("worker 2", "decode, add, encode") > 0'
+    utilization 'all(any(near(s / 100, computes(r, 4)) for s in x) for x, r in zip(shares, t.rows))' \
+        'all(near(b, carried(r, 4, lambda x: True)) for x, r in zip(bits, t.rows) for b in x)'
+    # Nothing between a worker and the server on its own host is on a link, and a link has both directions.
+    q 0 $s --workers 3 --scheme fp32 --exchange ps --servers 3 --colocate
+    utilization 'any(near(s / 100, computes(t.rows[0], 3)) for s in shares[0])' \
+        'all(near(b, carried(t.rows[0], 3, lambda x: x[3]["from"][-1] != x[0][-1])) for b in bits[0])' \
+        'any(near(s * 1e6, bits[0][0]) for s in shares[0])'
     # Overlapped steps: codecs have a track beside computing.
     q 0 $s --workers 2 --fuse 100K --mode overlap --scheme int8 --data off
     timeline t.json 'list(t.rows[0].tracks)[:3] == ["worker 0", "worker 0, codecs", "worker 1"]' \

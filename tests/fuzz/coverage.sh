@@ -27,7 +27,7 @@ files() { # files TARGET: what it tests
         report) echo netsim/job/report.c ;;
         page) echo results/page_data.c ;;
         rounds) echo schemes/powersgd.c schemes/kernels/lowrank.k.c ;;
-        sheet) echo results/sheet.c ;;
+        sheet) echo results/sheet.c results/timeline_read.c results/timeline_use.c ;;
         stream) echo netsim/exchange/pack/pair_stream.c ;;
         *) echo "coverage.sh does not name the files of $1" >&2; exit 1 ;;
     esac

@@ -64,7 +64,7 @@ SCRIPTS = {
     'cmd/codec/': 'cli/bench cli/encode witness/bench witness/bits witness/errors witness/quality cli/schemes '
                   'cli/profiled',
     'cmd/input/': 'cli/trial cli/model cli/local cli/advise cli/sim cli/run cli/trace cli/bench cli/train cli/calibrate',
-    'cmd/measure/': 'cli/local cli/sim cli/run cli/validate witness/ranks',
+    'cmd/measure/': 'cli/timeline cli/local cli/sim cli/run cli/validate witness/ranks',
     'cmd/model/': 'cli/trial witness/model cli/local cli/model cli/advise cli/paper cli/nets',
     'cmd/recipe/': 'cli/recipes cli/train_paper', 'cmd/results/': 'cli/compare cli/plot cli/report',
     'cmd/run/': 'cli/run cli/calls cli/validate cli/calibrate witness/ranks cli/sim',

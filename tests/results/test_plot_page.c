@@ -108,6 +108,8 @@ static void put_rows(enum cc_plot_kind kind, int n, int panels, FILE *out)
         [CC_PLOT_BITS] = "step,bits_push,bits_pull",
         [CC_PLOT_VALIDATE] = "step_s_model,step_s_sim,step_s,tolerance",
         [CC_PLOT_UTILIZATION] = "bw_bps,local_steps,cu_model,cu_sim,cu",
+        [CC_PLOT_TIMELINE] = "at_s,computing,link_sent,link_received",
+        [CC_PLOT_THROUGHPUT] = "at_s,sent_bps,received_bps",
         [CC_PLOT_PAPER] = "figure_paper,figure_model",
         [CC_PLOT_PAPERS] = "rms_error,worst_error",
         [CC_PLOT_COMPARE] = "b_over_a",
@@ -119,7 +121,8 @@ static void put_rows(enum cc_plot_kind kind, int n, int panels, FILE *out)
     };
     const bool lines = kind != CC_PLOT_STEP && kind != CC_PLOT_ERROR && kind != CC_PLOT_ROOFLINE &&
                        kind < CC_PLOT_VALIDATE;
-    const bool sizes = kind == CC_PLOT_BANDWIDTH || kind == CC_PLOT_DENSITY ||
+    const bool times = kind == CC_PLOT_TIMELINE || kind == CC_PLOT_THROUGHPUT;
+    const bool sizes = times || kind == CC_PLOT_BANDWIDTH || kind == CC_PLOT_DENSITY ||
                        kind == CC_PLOT_LINK || kind == CC_PLOT_UTILIZATION;
     const char *name = kind == CC_PLOT_PAPER    ? "row"
                        : kind == CC_PLOT_PAPERS ? "table"
@@ -127,11 +130,12 @@ static void put_rows(enum cc_plot_kind kind, int n, int panels, FILE *out)
                                                 : "scheme";
     const char *panel = kind == CC_PLOT_PAPER                                  ? "column"
                         : kind == CC_PLOT_COMPARE                              ? "heading"
+                        : times                                                ? "process"
                         : kind == CC_PLOT_BANDWIDTH || kind == CC_PLOT_DENSITY ? "threads"
                                                                                : "exchange";
     (void)fprintf(out, "%s,%s,%s\n", name, panel, heads[kind]);
     for (int p = 0; p < panels; p++)
-        for (int i = 0; i < (kind == CC_PLOT_LINK ? 1 : n); i++)
+        for (int i = 0; i < (kind == CC_PLOT_LINK || times ? 1 : n); i++)
             for (int x = 1; x <= (lines || sizes ? 5 : 1); x++) {
                 const double r = random_share(), y = 0.01 + r, t = pow(10, x + 3);
                 (void)fprintf(out, "%s,%s%d", schemes[i], "setting ", p);
@@ -171,6 +175,12 @@ static void put_rows(enum cc_plot_kind kind, int n, int panels, FILE *out)
                 case CC_PLOT_UTILIZATION:
                     (void)fprintf(out, ",%g,8,%g,%g,%g\n", t, x / 6.0 * y, x / 6.1 * y,
                                   x / 6.2 * y);
+                    break;
+                case CC_PLOT_TIMELINE:
+                    (void)fprintf(out, ",%d,%g,%g,%g\n", x, r, 0.9 * r, x / 6.0);
+                    break;
+                case CC_PLOT_THROUGHPUT:
+                    (void)fprintf(out, ",%d,%g,%g\n", x, 1e9 * r, 1e9 * (1 - r));
                     break;
                 case CC_PLOT_PAPER:
                 case CC_PLOT_PAPERS:
