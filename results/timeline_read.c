@@ -130,7 +130,6 @@ static int add_track(struct reader *r, const cJSON *event, const cJSON *args)
     t.worker = names_worker(name);
     if (strcmp(name, "steps") != 0)
         CC_TRY(need_size(args, "host", &t.host, r->e));
-    r->rows.row[t.row].workers += t.worker;
     CC_TRY(CC_GROW(r->track, &r->track_capacity, r->tracks + 1, r->e));
     r->track[r->tracks++] = t;
     return CC_OK;
@@ -163,7 +162,7 @@ static int by_number(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Finds the hosts that have workers, and orders the tracks by number. */
+/* Counts workers and the hosts that have some, and orders the tracks by number. */
 static int finish_tracks(struct reader *r)
 {
     struct track *t = r->track;
@@ -174,6 +173,7 @@ static int finish_tracks(struct reader *r)
         const bool first = i == 0 || t[i - 1].row != t[i].row || t[i - 1].host != t[i].host;
         t[i].counted = first ? t[i].worker : t[i - 1].counted;
         r->rows.row[t[i].row].hosts += first && t[i].worker;
+        r->rows.row[t[i].row].workers += t[i].worker;
     }
     qsort(t, r->tracks, sizeof *t, by_number);
     for (size_t i = 1; i < r->tracks; i++)
